@@ -1,0 +1,88 @@
+/* A context: one device, what is known of it, and the programs and plans made for it. */
+#ifndef TENON_CONTEXT_H
+#define TENON_CONTEXT_H
+
+#include <tenon/device.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Opaque and reference counted. Every function that takes one may be called from any thread. */
+typedef struct tenon_context tenon_context;
+
+/** The workspace limit that stands for the smaller of 256 MiB and an eighth of the device's global
+ * memory. */
+#define TENON_WORKSPACE_DEFAULT UINT64_MAX
+
+/** How a context is made. Start from TENON_CONTEXT_PARAMS_INIT. */
+typedef struct tenon_context_params {
+    uint32_t struct_size; /**< sizeof(tenon_context_params) */
+    uint32_t log_level;   /**< messages above this tenon_log_level are not sent; 0 means
+                             TENON_LOG_WARNING */
+    const char *device;   /**< as tenon_device_select takes it; not used by tenon_context_import */
+    /** The most bytes of device memory that a stream may use for workspace; 0 is allowed: every
+     * operation has a solver that needs none. */
+    uint64_t workspace_limit;
+    tenon_log_callback log; /**< or NULL */
+    void *log_user;
+    uint32_t profiling; /**< 1: queues that the library creates record times
+                           (CL_QUEUE_PROFILING_ENABLE) */
+    uint32_t reserved;  /**< 0 */
+} tenon_context_params;
+
+#define TENON_CONTEXT_PARAMS_INIT                                                                  \
+    {                                                                                              \
+        sizeof(tenon_context_params), 0, NULL, TENON_WORKSPACE_DEFAULT, NULL, NULL, 0, 0           \
+    }
+
+/** The same as the initialiser, for languages without macros. */
+TENON_API tenon_context_params tenon_context_params_default(void);
+
+/** Makes a context on a device, with an OpenCL context of its own.
+ *  @param params  NULL means the defaults; read during the call only
+ *  @param out     receives the context, with one reference that the caller owns; NULL on failure
+ *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT · TENON_ERROR_DEVICE_NOT_FOUND ·
+ * TENON_ERROR_OUT_OF_MEMORY · TENON_ERROR_OPENCL */
+TENON_API tenon_status tenon_context_create(const tenon_context_params *params,
+                                            tenon_context **out);
+
+/** Makes a context on the application's own OpenCL context, which is retained.
+ *  @param cl      an OpenCL context that `device` belongs to
+ *  @param device  a device of it
+ *  @return as tenon_context_create; TENON_ERROR_INVALID_ARGUMENT too where the device is not of the
+ * context */
+TENON_API tenon_status tenon_context_import(cl_context cl, cl_device_id device,
+                                            const tenon_context_params *params,
+                                            tenon_context **out);
+
+/** Adds a reference. NULL is allowed and does nothing. */
+TENON_API void tenon_context_retain(tenon_context *context);
+
+/** Drops a reference; the last one frees the context. Streams and plans hold references of their
+ * own, so the order in which they are released does not matter. NULL is allowed. */
+TENON_API void tenon_context_release(tenon_context *context);
+
+/** The OpenCL context; the caller does not own a reference. NULL for NULL. */
+TENON_API cl_context tenon_context_cl(const tenon_context *context);
+
+/** The device.
+ *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT (a NULL pointer) */
+TENON_API tenon_status tenon_context_device(const tenon_context *context, tenon_device_info *info);
+
+/** Whether the device has a capability, and the reason. Runs the trial at the first request
+ * (milliseconds to a second).
+ *  @param available    receives 1 or 0
+ *  @param reason       receives what the trial found, cut to `reason_size` bytes and terminated;
+ * may be NULL with size 0
+ *  @return TENON_OK, also where the capability is absent · TENON_ERROR_INVALID_ARGUMENT ·
+ * TENON_ERROR_OUT_OF_MEMORY */
+TENON_API tenon_status tenon_context_capability(tenon_context *context, tenon_capability capability,
+                                                uint32_t *available, char *reason,
+                                                size_t reason_size);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,132 @@
+/* Convolution, and the im2col transform that it is built on. */
+#ifndef TENON_CONV_H
+#define TENON_CONV_H
+
+#include <tenon/epilogue.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** The most spatial dimensions an image can have; two are implemented. */
+#define TENON_MAX_SPATIAL 3
+
+/** Where a filter is laid on an image. Entry 0 is the first spatial dimension (H), entry 1 the
+ * second (W). */
+typedef struct tenon_conv_geometry {
+    int64_t stride[TENON_MAX_SPATIAL];    /**< at least 1; 1 in the initialiser */
+    int64_t dilation[TENON_MAX_SPATIAL];  /**< at least 1; 1 in the initialiser */
+    int64_t pad_begin[TENON_MAX_SPATIAL]; /**< zeros before the first element; at least 0 */
+    int64_t pad_end[TENON_MAX_SPATIAL];   /**< zeros after the last element; at least 0 */
+} tenon_conv_geometry;
+
+#define TENON_CONV_GEOMETRY_INIT                                                                   \
+    {                                                                                              \
+        {1, 1, 1}, {1, 1, 1}, {0, 0, 0},                                                           \
+        {                                                                                          \
+            0, 0, 0                                                                                \
+        }                                                                                          \
+    }
+
+/** Start from TENON_CONV_PARAMS_INIT. */
+typedef struct tenon_conv_params {
+    uint32_t struct_size; /**< sizeof(tenon_conv_params) */
+    uint32_t flags;       /**< 0 */
+    const char *solver;   /**< forces a solver (plan.h has the grammar); NULL chooses */
+    int64_t groups;       /**< at least 1 */
+    tenon_conv_geometry geometry;
+    tenon_epilogue epilogue;
+} tenon_conv_params;
+
+#define TENON_CONV_PARAMS_INIT                                                                     \
+    {                                                                                              \
+        sizeof(tenon_conv_params), 0, NULL, 1, TENON_CONV_GEOMETRY_INIT, TENON_EPILOGUE_INIT       \
+    }
+
+/** The same as the initialiser, for languages without macros. */
+TENON_API tenon_conv_params tenon_conv_params_default(void);
+
+/** The size of a convolution's output along spatial dimension `dim`:
+ *  floor((size + pad_begin + pad_end - dilation · (filter - 1) - 1) / stride) + 1 (Dumoulin and
+ * Visin, "A guide to convolution arithmetic for deep learning", 2016, with dilation); 0 where the
+ * filter is larger than the padded image and -1 where an argument is invalid. */
+TENON_API int64_t tenon_conv_output_size(const tenon_conv_geometry *geometry, uint32_t dim,
+                                         int64_t size, int64_t filter);
+
+/** y = activation(alpha · conv(x, w) + beta · c + bias): cross-correlation, as neural networks call
+ * convolution, y[n,k,p,q] = Σ_{c,r,s} x[n, g·C/G + c, p·stride - pad + r·dilation, q·stride - pad +
+ * s·dilation] · w[k,c,r,s], with g = k / (K/G) and x read as 0 in the padding.
+ *  @param params  NULL means the defaults: stride and dilation 1, no padding, one group
+ *  @param x       N C H W in the logical sense: for NHWC give the same shape with NHWC's strides
+ *  @param w       K C/groups R S, of x's type
+ *  @param c       broadcasts to y's shape (a residual, usually); may be NULL when beta is 0; may be
+ * exactly y
+ *  @param bias    shape K, or NULL
+ *  @param y       N K P Q, P and Q as tenon_conv_output_size says, of x's type; overlaps no input,
+ * but for c = y
+ *  @param sync    or NULL
+ *
+ *  Types f32 and f64. Any of the sizes of y may be 0: nothing is done. The bits are the same from
+ * call to call.
+ *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT · TENON_ERROR_UNSUPPORTED (one or three spatial
+ * dimensions) · TENON_ERROR_UNSUPPORTED_DEVICE · TENON_ERROR_WORKSPACE_TOO_SMALL (a forced solver)
+ * · TENON_ERROR_BUILD_FAILED · TENON_ERROR_SOLVER_BARRED · TENON_ERROR_OUT_OF_MEMORY ·
+ * TENON_ERROR_OPENCL · TENON_ERROR_INCOMPLETE */
+TENON_API tenon_status tenon_conv_forward(tenon_stream *stream, const tenon_conv_params *params,
+                                          const tenon_tensor *x, const tenon_tensor *w,
+                                          const tenon_tensor *c, const tenon_tensor *bias,
+                                          const tenon_tensor *y, const tenon_sync *sync);
+
+/** The plan of tenon_conv_forward; operands x, w, c, bias, y. The views need no memory; where they
+ * have it, it is checked.
+ *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
+ *  @return as tenon_conv_forward, but for TENON_ERROR_INCOMPLETE */
+TENON_API tenon_status tenon_conv_forward_plan(tenon_context *context,
+                                               const tenon_conv_params *params,
+                                               const tenon_tensor *x, const tenon_tensor *w,
+                                               const tenon_tensor *c, const tenon_tensor *bias,
+                                               const tenon_tensor *y, tenon_plan **plan);
+
+/** Start from TENON_IM2COL_PARAMS_INIT and set `filter`. */
+typedef struct tenon_im2col_params {
+    uint32_t struct_size; /**< sizeof(tenon_im2col_params) */
+    uint32_t flags;       /**< 0 */
+    const char *solver;   /**< forces a solver (plan.h has the grammar); NULL chooses */
+    int64_t filter[TENON_MAX_SPATIAL]; /**< the filter's spatial sizes, at least 1; 1 in the
+                                          initialiser */
+    tenon_conv_geometry geometry;
+} tenon_im2col_params;
+
+#define TENON_IM2COL_PARAMS_INIT                                                                   \
+    {                                                                                              \
+        sizeof(tenon_im2col_params), 0, NULL, {1, 1, 1}, TENON_CONV_GEOMETRY_INIT                  \
+    }
+
+/** The same as the initialiser, for languages without macros. */
+TENON_API tenon_im2col_params tenon_im2col_params_default(void);
+
+/** Unfolds images into columns: col[n, (c·R + r)·S + s, p·Q + q] = x[n, c, p·stride - pad +
+ * r·dilation, …], 0 in the padding, so that a convolution is a matrix product with the filters as a
+ * K × C·R·S matrix (Chellapilla, Puri and Simard, "High performance convolutional neural networks
+ * for document processing", 2006).
+ *  @param params  NULL means the defaults: a 1×1 filter
+ *  @param x       N C H W, f32 or f64, any strides
+ *  @param col     N C·R·S P·Q, of x's type, any strides that do not overlap; must not overlap x
+ *  @param sync    or NULL
+ *  @return as tenon_conv_forward */
+TENON_API tenon_status tenon_im2col(tenon_stream *stream, const tenon_im2col_params *params,
+                                    const tenon_tensor *x, const tenon_tensor *col,
+                                    const tenon_sync *sync);
+
+/** The plan of tenon_im2col; operands x, col.
+ *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
+ *  @return as tenon_im2col, but for TENON_ERROR_INCOMPLETE */
+TENON_API tenon_status tenon_im2col_plan(tenon_context *context, const tenon_im2col_params *params,
+                                         const tenon_tensor *x, const tenon_tensor *col,
+                                         tenon_plan **plan);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

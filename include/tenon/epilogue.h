@@ -1,0 +1,34 @@
+/* What happens to a dot product on its way to memory; GEMM and convolution share it. */
+#ifndef TENON_EPILOGUE_H
+#define TENON_EPILOGUE_H
+
+#include <tenon/activation.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** d = activation(alpha · product + beta · c + bias). The views c and bias are arguments of the
+ * call. beta = 0 does not read c, whatever it holds; alpha = 0 does not read the factors of the
+ * product. */
+typedef struct tenon_epilogue {
+    double alpha; /**< 1 in the initialiser */
+    double beta;  /**< 0 in the initialiser: set it to 1 to add a residual c */
+    tenon_activation activation;
+    const tenon_tensor *scale[3];      /**< reserved for quantised types (a, b, d): NULL */
+    const tenon_tensor *zero_point[3]; /**< reserved for quantised types (a, b, d): NULL */
+} tenon_epilogue;
+
+#define TENON_EPILOGUE_INIT                                                                        \
+    {                                                                                              \
+        1.0, 0.0, {0, 0, 0.0, 0.0}, {NULL, NULL, NULL},                                            \
+        {                                                                                          \
+            NULL, NULL, NULL                                                                       \
+        }                                                                                          \
+    }
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,70 @@
+/*
+ * Plans: an operation validated, its solver chosen, its kernels compiled and checked, once; run as
+ * often as you like.
+ *
+ * Every operation has three calls: the immediate one (tenon_gemm), the one that makes a plan
+ * (tenon_gemm_plan), and tenon_plan_run, which is the same for all. The immediate call looks its
+ * plan up in a bounded table of the context and runs it, so the first call of a kind compiles and
+ * later ones do not; to warm up, make plans.
+ */
+#ifndef TENON_PLAN_H
+#define TENON_PLAN_H
+
+#include <tenon/tensor.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Opaque, immutable and reference counted; usable from any thread and with any stream of its
+ * context, which it holds a reference to. */
+typedef struct tenon_plan tenon_plan;
+
+/*
+ * Solver names, wherever one is printed or can be forced, follow one grammar:
+ *
+ *     operation/solver[:name1value1,name2value2,…]        gemm/cpu_packed:mr6,nr64,kc384
+ *
+ * The part from the colon on gives tuning parameters; those not given take the value for the
+ * device. A name without a known operation or solver, with an unknown parameter, or with a value
+ * outside its constraints is TENON_ERROR_INVALID_ARGUMENT; one that cannot serve the problem is
+ * TENON_ERROR_UNSUPPORTED, with the reason.
+ */
+
+/** Adds a reference. NULL is allowed. */
+TENON_API void tenon_plan_retain(tenon_plan *plan);
+/** Drops a reference; the last one frees the plan. Work already enqueued goes on. NULL is allowed.
+ */
+TENON_API void tenon_plan_release(tenon_plan *plan);
+
+/** The bytes of workspace that a run needs; 0 for NULL. */
+TENON_API uint64_t tenon_plan_workspace(const tenon_plan *plan);
+
+/** How many operands a run takes; 0 for NULL. */
+TENON_API uint32_t tenon_plan_operands(const tenon_plan *plan);
+
+/** Writes a line about the plan: the solver's name, the workspace and the launches.
+ *  @param text  receives the line, cut to `size` bytes and terminated; may be NULL with size 0
+ *  @return the length of the whole line without its terminator; 0 for a NULL plan */
+TENON_API size_t tenon_plan_describe(const tenon_plan *plan, char *text, size_t size);
+
+/** Enqueues the plan. Never compiles or waits, and allocates nothing but, at the first run on a
+ * stream, the stream's kernel objects and its workspace (see tenon_stream_reserve_workspace).
+ * Shapes, strides and offsets are those of the views it was made from; only the memory is new.
+ *  @param memories  one for each operand, in the order of the operation's arguments; kind NONE
+ * where the operand was absent or empty
+ *  @param count     tenon_plan_operands(plan)
+ *  @param sync      or NULL
+ *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT (NULL; a stream of another context; memory too
+ * small for its view, or overlapping where the operation does not allow it) ·
+ * TENON_ERROR_WORKSPACE_TOO_SMALL · TENON_ERROR_OUT_OF_MEMORY · TENON_ERROR_OPENCL ·
+ * TENON_ERROR_INCOMPLETE */
+TENON_API tenon_status tenon_plan_run(tenon_stream *stream, const tenon_plan *plan,
+                                      const tenon_memory *memories, uint32_t count,
+                                      const tenon_sync *sync);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

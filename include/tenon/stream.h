@@ -1,0 +1,100 @@
+/* A stream: one in-order OpenCL queue, with the kernel objects and the workspace of the calls made
+ * on it. */
+#ifndef TENON_STREAM_H
+#define TENON_STREAM_H
+
+#include <tenon/context.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Opaque. Calls on one stream must not overlap in time: one thread at a time. As many streams as
+ * you like may be used at once, each from its own thread. A stream holds a reference to its
+ * context. */
+typedef struct tenon_stream tenon_stream;
+
+struct tenon_memory;
+
+/** What a call waits for and what it signals; every operation takes one, or NULL. Zero-initialise
+ * it. */
+typedef struct tenon_sync {
+    const cl_event
+        *wait_list; /**< events of the same OpenCL context that precede the call's first command */
+    uint32_t wait_count;
+    uint32_t reserved; /**< 0 */
+    /** Receives an event that completes with the call's last command, for an empty tensor too; the
+     * caller releases it. Asking for one flushes the queue. NULL when not wanted. Not written when
+     * the call fails. */
+    cl_event *event;
+} tenon_sync;
+
+/** Makes a stream.
+ *  @param queue  an in-order queue of the context's OpenCL context and device, which is retained;
+ * NULL makes a new one
+ *  @param out    receives the stream, which the caller gives back with tenon_stream_destroy; NULL
+ * on failure
+ *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT (NULL; a queue of another context or device; an
+ * out-of-order queue) · TENON_ERROR_OUT_OF_MEMORY · TENON_ERROR_OPENCL */
+TENON_API tenon_status tenon_stream_create(tenon_context *context, cl_command_queue queue,
+                                           tenon_stream **out);
+
+/** Frees a stream. Work already enqueued goes on. NULL is allowed. */
+TENON_API void tenon_stream_destroy(tenon_stream *stream);
+
+/** The OpenCL queue; the caller does not own a reference. NULL for NULL. */
+TENON_API cl_command_queue tenon_stream_cl(const tenon_stream *stream);
+/** The stream's context; the caller does not own a reference. NULL for NULL. */
+TENON_API tenon_context *tenon_stream_context(const tenon_stream *stream);
+
+/** Sends what is enqueued to the device.
+ *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT · TENON_ERROR_DEVICE_LOST · TENON_ERROR_OPENCL
+ */
+TENON_API tenon_status tenon_stream_flush(tenon_stream *stream);
+
+/** Waits until all that is enqueued is done; statuses as tenon_stream_flush. A device lost
+ * meanwhile is reported here. */
+TENON_API tenon_status tenon_stream_finish(tenon_stream *stream);
+
+/** Allocates workspace in advance, so that no later run of a plan that needs up to `bytes`
+ * allocates.
+ *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT · TENON_ERROR_WORKSPACE_TOO_SMALL (above the
+ * stream's limit) · TENON_ERROR_OUT_OF_MEMORY · TENON_ERROR_OPENCL */
+TENON_API tenon_status tenon_stream_reserve_workspace(tenon_stream *stream, uint64_t bytes);
+
+/** Replaces the stream's workspace by the caller's memory, which stays the caller's and must
+ * outlive the work that uses it. The stream's limit becomes `bytes`. Memory NULL goes back to the
+ * stream's own workspace.
+ *  @param memory  a buffer or shared virtual memory of the stream's OpenCL context
+ *  @param offset  bytes, a multiple of 128
+ *  @param bytes   how much of it may be used from there
+ *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT · TENON_ERROR_OPENCL */
+TENON_API tenon_status tenon_stream_set_workspace(tenon_stream *stream,
+                                                  const struct tenon_memory *memory,
+                                                  uint64_t offset, uint64_t bytes);
+
+/** One kernel launch, as the trace callback sees it. Pointers are valid during the call only. */
+typedef struct tenon_trace_record {
+    const char *solver; /**< by the grammar of solver names, with the operation before the slash */
+    const char *kernel; /**< the kernel function */
+    uint32_t dimensions;
+    uint32_t reserved;
+    size_t global[3];
+    size_t local[3]; /**< zeros where the driver chooses */
+    cl_event event;  /**< of this launch; retain it to keep it */
+} tenon_trace_record;
+
+/** Is called after each kernel launch of a stream, on the thread of the call, with no lock held. It
+ * must not make calls on the same stream. */
+typedef void (*tenon_trace_callback)(void *user, const tenon_trace_record *record);
+
+/** Sets the trace callback; NULL ends tracing.
+ *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT */
+TENON_API tenon_status tenon_stream_set_trace(tenon_stream *stream, tenon_trace_callback callback,
+                                              void *user);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

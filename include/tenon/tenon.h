@@ -1,0 +1,19 @@
+/* Tenon: tensor operations on OpenCL. This header includes all others; docs/architecture.md is the
+ * way in. */
+#ifndef TENON_TENON_H
+#define TENON_TENON_H
+
+#include <tenon/version.h>
+#include <tenon/status.h>
+#include <tenon/device.h>
+#include <tenon/context.h>
+#include <tenon/stream.h>
+#include <tenon/tensor.h>
+#include <tenon/plan.h>
+#include <tenon/activation.h>
+#include <tenon/epilogue.h>
+#include <tenon/gemm.h>
+#include <tenon/blas.h>
+#include <tenon/conv.h>
+
+#endif

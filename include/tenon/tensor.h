@@ -1,0 +1,159 @@
+/*
+ * Element types, memory, and tensors: views that say how memory is read.
+ *
+ * A tensor's shape is logical: N C H W for images, … M K for matrices. How it lies in memory is in
+ * the strides, so NCHW and NHWC, row-major and column-major, slices, transposes and broadcasts need
+ * no flag: they are strides.
+ */
+#ifndef TENON_TENSOR_H
+#define TENON_TENSOR_H
+
+#include <tenon/context.h>
+#include <tenon/stream.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Element types. */
+typedef enum tenon_dtype {
+    TENON_DTYPE_INVALID = 0,
+    TENON_DTYPE_F64 = 1,
+    TENON_DTYPE_F32 = 2,
+    TENON_DTYPE_F16 = 3,  /**< IEEE 754 binary16 */
+    TENON_DTYPE_BF16 = 4, /**< the upper half of a binary32 */
+    TENON_DTYPE_I8 = 5,
+    TENON_DTYPE_U8 = 6,
+    TENON_DTYPE_I32 = 7,
+    TENON_DTYPE_F8_E4M3 = 8, /**< reserved: no operation takes it yet */
+    TENON_DTYPE_F8_E5M2 = 9  /**< reserved: no operation takes it yet */
+} tenon_dtype;
+
+/** Bytes of an element; 0 for a value that is no type. */
+TENON_API size_t tenon_dtype_size(tenon_dtype dtype);
+/** "f32" for example; "invalid" for a value that is no type. Static. */
+TENON_API const char *tenon_dtype_string(tenon_dtype dtype);
+
+/** What a tenon_memory is. */
+typedef enum tenon_memory_kind {
+    TENON_MEMORY_NONE =
+        0, /**< no memory: enough to plan with, and what an absent operand of a plan is */
+    TENON_MEMORY_BUFFER = 1,
+    TENON_MEMORY_SVM =
+        2 /**< shared virtual memory; its size is not known to OpenCL, so it cannot be checked */
+} tenon_memory_kind;
+
+/** A handle to device memory; a plain value that owns nothing. */
+typedef struct tenon_memory {
+    uint32_t kind; /**< tenon_memory_kind */
+    uint32_t reserved;
+    union {
+        cl_mem buffer;
+        void *svm;
+        uint64_t raw[2];
+    } u;
+} tenon_memory;
+
+/** The largest rank of a tensor. */
+#define TENON_MAX_RANK 8
+
+/** A view of memory; a plain value, with nothing to free. Element (i0, i1, …) lies at byte
+ *  offset + tenon_dtype_size(dtype) · Σ i_d · stride[d]. */
+typedef struct tenon_tensor {
+    tenon_memory memory;
+    uint64_t offset; /**< bytes, a multiple of the element's size */
+    tenon_dtype dtype;
+    uint32_t rank;                  /**< 0 (a scalar) to TENON_MAX_RANK */
+    int64_t shape[TENON_MAX_RANK];  /**< 0 is allowed and makes the tensor empty */
+    int64_t stride[TENON_MAX_RANK]; /**< elements, never negative; 0 broadcasts an input */
+} tenon_tensor;
+
+/** A row-major view without memory.
+ *  @return the view; one of dtype TENON_DTYPE_INVALID when the rank is above TENON_MAX_RANK, a size
+ * is negative, or the strides overflow: every call refuses such a view by name */
+TENON_API tenon_tensor tenon_tensor_view(tenon_dtype dtype, uint32_t rank, const int64_t *shape);
+
+/** The same view with dimensions d0 and d1 exchanged; unchanged when one of them is not below the
+ * rank. */
+TENON_API tenon_tensor tenon_tensor_transpose(tenon_tensor tensor, uint32_t d0, uint32_t d1);
+
+/** The view of `size` entries of dimension `dim` from `start`; TENON_DTYPE_INVALID when they are
+ * not all there. */
+TENON_API tenon_tensor tenon_tensor_slice(tenon_tensor tensor, uint32_t dim, int64_t start,
+                                          int64_t size);
+
+/** How many elements the view has; 0 for an invalid one and for one whose count overflows. */
+TENON_API int64_t tenon_tensor_elements(const tenon_tensor *tensor);
+
+/** Allocates device memory.
+ *  @param bytes   0 gives memory of kind NONE, which an empty tensor may have
+ *  @param memory  receives a buffer that the caller owns and gives back with tenon_memory_destroy
+ *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT · TENON_ERROR_OUT_OF_MEMORY (also above the
+ * device's largest allocation, which the message names) · TENON_ERROR_OPENCL */
+TENON_API tenon_status tenon_memory_create(tenon_context *context, uint64_t bytes,
+                                           tenon_memory *memory);
+
+/** Makes device memory of host memory, without a copy where the device shares the host's memory.
+ *  @param host   at least `bytes` bytes, which must stay valid until the memory is destroyed and
+ * the work that uses it has finished; to read or write it meanwhile, map a tensor of it
+ *  @return as tenon_memory_create */
+TENON_API tenon_status tenon_memory_wrap(tenon_context *context, void *host, uint64_t bytes,
+                                         tenon_memory *memory);
+
+/** Gives the memory of tenon_memory_create or tenon_memory_wrap back and sets it to kind NONE. Work
+ * already enqueued keeps what it needs. NULL, and kind NONE, do nothing. */
+TENON_API void tenon_memory_destroy(tenon_memory *memory);
+
+/** A row-major tensor in memory of its own: tenon_tensor_view and tenon_memory_create in one. Give
+ * it back with tenon_memory_destroy(&tensor->memory).
+ *  @return as tenon_memory_create */
+TENON_API tenon_status tenon_tensor_create(tenon_context *context, tenon_dtype dtype, uint32_t rank,
+                                           const int64_t *shape, tenon_tensor *tensor);
+
+/** Copies dense row-major host data into a tensor of any strides (but no broadcast). Returns when
+ * the host data may be reused.
+ *  @param data   tenon_tensor_elements(tensor) elements of the tensor's type
+ *  @param bytes  the size of data, which must be exactly that
+ *  @param sync   or NULL
+ *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT · TENON_ERROR_OUT_OF_MEMORY · TENON_ERROR_OPENCL
+ * · TENON_ERROR_DEVICE_LOST */
+TENON_API tenon_status tenon_tensor_upload(tenon_stream *stream, const void *data, size_t bytes,
+                                           const tenon_tensor *tensor, const tenon_sync *sync);
+
+/** Copies a tensor of any strides into dense row-major host data. Returns when the data is there.
+ *  Parameters and statuses as tenon_tensor_upload. */
+TENON_API tenon_status tenon_tensor_download(tenon_stream *stream, const tenon_tensor *tensor,
+                                             void *data, size_t bytes, const tenon_sync *sync);
+
+/** Sets every element to `value`, rounded to the tensor's type (to nearest, ties to even; integers
+ * saturate, NaN becomes 0). Elements between those of the view are not touched.
+ *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT · TENON_ERROR_UNSUPPORTED_DEVICE ·
+ * TENON_ERROR_BUILD_FAILED · TENON_ERROR_OUT_OF_MEMORY · TENON_ERROR_OPENCL */
+TENON_API tenon_status tenon_tensor_fill(tenon_stream *stream, const tenon_tensor *tensor,
+                                         double value, const tenon_sync *sync);
+
+/** What a mapping is for; may be combined. */
+typedef enum tenon_map_flags {
+    TENON_MAP_READ = 1,
+    TENON_MAP_WRITE = 2,
+    TENON_MAP_DISCARD = 4 /**< with WRITE alone: what was there is not needed */
+} tenon_map_flags;
+
+/** Makes the bytes of a tensor, from its first element to its last, readable or writable by the
+ * host. Waits until they are. Between map and unmap no operation may use them.
+ *  @param pointer  receives the address of the tensor's first element; NULL for an empty tensor
+ *  @return as tenon_tensor_upload */
+TENON_API tenon_status tenon_tensor_map(tenon_stream *stream, const tenon_tensor *tensor,
+                                        uint32_t flags, void **pointer, const tenon_sync *sync);
+
+/** Ends a mapping.
+ *  @param pointer  as tenon_tensor_map gave it
+ *  @return as tenon_tensor_upload */
+TENON_API tenon_status tenon_tensor_unmap(tenon_stream *stream, const tenon_tensor *tensor,
+                                          void *pointer, const tenon_sync *sync);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
