@@ -1,0 +1,170 @@
+#include "base/dtype.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef struct dtype_traits {
+    const char *name;
+    size_t size;
+} dtype_traits;
+
+static const dtype_traits traits[] = {
+    [TENON_DTYPE_INVALID] = {"invalid", 0}, [TENON_DTYPE_F64] = {"f64", 8},
+    [TENON_DTYPE_F32] = {"f32", 4},         [TENON_DTYPE_F16] = {"f16", 2},
+    [TENON_DTYPE_BF16] = {"bf16", 2},       [TENON_DTYPE_I8] = {"i8", 1},
+    [TENON_DTYPE_U8] = {"u8", 1},           [TENON_DTYPE_I32] = {"i32", 4},
+    [TENON_DTYPE_F8_E4M3] = {"f8_e4m3", 1}, [TENON_DTYPE_F8_E5M2] = {"f8_e5m2", 1},
+};
+
+bool tn_dtype_valid(tenon_dtype dtype)
+{
+    return dtype > TENON_DTYPE_INVALID && (size_t)dtype < sizeof traits / sizeof *traits;
+}
+
+TENON_API size_t tenon_dtype_size(tenon_dtype dtype)
+{
+    return tn_dtype_valid(dtype) ? traits[dtype].size : 0;
+}
+
+TENON_API const char *tenon_dtype_string(tenon_dtype dtype)
+{
+    return traits[tn_dtype_valid(dtype) ? dtype : TENON_DTYPE_INVALID].name;
+}
+
+/* Rounds a positive finite value to a binary format with `mantissa` stored bits, the exponent bias
+ * `bias` and 16 bits in all. Done on the double itself, since going through float first would round
+ * twice. */
+static uint16_t encode16(double value, int mantissa, int bias)
+{
+    int exponent;
+    frexp(value, &exponent);
+    exponent -= 1; /* value = 1.xxx · 2^exponent */
+    if (exponent < 1 - bias)
+        exponent = 1 - bias; /* subnormal: the spacing stays that of the least normal */
+    /* nearbyint rounds ties to even in the default rounding mode; the scaled value fits a double
+     * exactly. */
+    double units = nearbyint(ldexp(value, mantissa - exponent));
+    double whole = units + ldexp((double)(exponent + bias - 1), mantissa);
+    double infinity = ldexp((double)(2 * bias + 1), mantissa);
+    return (uint16_t)(whole < infinity ? whole : infinity);
+}
+
+static uint16_t round16(double value, int mantissa, int bias)
+{
+    uint16_t sign = signbit(value) ? 0x8000 : 0;
+    uint16_t infinity = (uint16_t)((2 * bias + 1) << mantissa);
+    if (isnan(value))
+        return (uint16_t)(sign | infinity | 1 << (mantissa - 1));
+    if (isinf(value))
+        return sign | infinity;
+    return sign | (value == 0 ? 0 : encode16(fabs(value), mantissa, bias));
+}
+
+static double decode16(uint16_t bits, int mantissa, int bias)
+{
+    int exponent = (bits & 0x7fff) >> mantissa, fraction = bits & ((1 << mantissa) - 1);
+    double magnitude;
+    if (exponent == 2 * bias + 1)
+        magnitude = fraction != 0 ? (double)NAN : (double)INFINITY;
+    else if (exponent == 0)
+        magnitude = ldexp(fraction, 1 - bias - mantissa);
+    else
+        magnitude = ldexp((1 << mantissa) + fraction, exponent - bias - mantissa);
+    return (bits & 0x8000) != 0 ? -magnitude : magnitude;
+}
+
+uint16_t tn_f16_from_double(double value)
+{
+    return round16(value, 10, 15);
+}
+
+uint16_t tn_bf16_from_double(double value)
+{
+    return round16(value, 7, 127);
+}
+
+double tn_f16_to_double(uint16_t bits)
+{
+    return decode16(bits, 10, 15);
+}
+
+double tn_bf16_to_double(uint16_t bits)
+{
+    return decode16(bits, 7, 127);
+}
+
+static int64_t saturate(double value, double low, double high)
+{
+    if (isnan(value))
+        return 0;
+    return (int64_t)nearbyint(value < low ? low : value > high ? high : value);
+}
+
+void tn_dtype_store(tenon_dtype dtype, void *element, double value)
+{
+    union {
+        double f64;
+        float f32;
+        uint16_t u16;
+        int8_t i8;
+        uint8_t u8;
+        int32_t i32;
+    } bits = {0};
+    switch (dtype) {
+    case TENON_DTYPE_F64:
+        bits.f64 = value;
+        break;
+    case TENON_DTYPE_F32:
+        bits.f32 = (float)value;
+        break;
+    case TENON_DTYPE_F16:
+        bits.u16 = tn_f16_from_double(value);
+        break;
+    case TENON_DTYPE_BF16:
+        bits.u16 = tn_bf16_from_double(value);
+        break;
+    case TENON_DTYPE_I8:
+        bits.i8 = (int8_t)saturate(value, INT8_MIN, INT8_MAX);
+        break;
+    case TENON_DTYPE_U8:
+        bits.u8 = (uint8_t)saturate(value, 0, UINT8_MAX);
+        break;
+    case TENON_DTYPE_I32:
+        bits.i32 = (int32_t)saturate(value, INT32_MIN, INT32_MAX);
+        break;
+    default:
+        return;
+    }
+    memcpy(element, &bits, tenon_dtype_size(dtype));
+}
+
+double tn_dtype_load(tenon_dtype dtype, const void *element)
+{
+    union {
+        double f64;
+        float f32;
+        uint16_t u16;
+        int8_t i8;
+        uint8_t u8;
+        int32_t i32;
+    } bits = {0};
+    memcpy(&bits, element, tenon_dtype_size(dtype));
+    switch (dtype) {
+    case TENON_DTYPE_F64:
+        return bits.f64;
+    case TENON_DTYPE_F32:
+        return bits.f32;
+    case TENON_DTYPE_F16:
+        return tn_f16_to_double(bits.u16);
+    case TENON_DTYPE_BF16:
+        return tn_bf16_to_double(bits.u16);
+    case TENON_DTYPE_I8:
+        return bits.i8;
+    case TENON_DTYPE_U8:
+        return bits.u8;
+    case TENON_DTYPE_I32:
+        return bits.i32;
+    default:
+        return NAN;
+    }
+}

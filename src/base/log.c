@@ -1,0 +1,26 @@
+#include "base/log.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+void tn_log_send(const tn_log *log, tenon_log_level level, const char *format, ...)
+{
+    if (log->callback == NULL || (uint32_t)level > log->level)
+        return;
+    char text[1024], *whole = text;
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    /* A build log is longer than any buffer on the stack should be; without memory its start must
+     * do. */
+    if (length >= (int)sizeof text && (whole = malloc((size_t)length + 1)) != NULL) {
+        va_start(arguments, format);
+        vsnprintf(whole, (size_t)length + 1, format, arguments);
+        va_end(arguments);
+    }
+    log->callback(log->user, level, whole != NULL ? whole : text);
+    if (whole != text)
+        free(whole);
+}

@@ -1,0 +1,17 @@
+/* The application's log callback. */
+#ifndef TN_BASE_LOG_H
+#define TN_BASE_LOG_H
+
+#include <tenon/status.h>
+
+typedef struct tn_log {
+    tenon_log_callback callback; /* or NULL: nothing is logged */
+    void *user;
+    uint32_t level;
+} tn_log;
+
+/* Sends a message when its level is wanted. Must be called with no lock held. */
+void tn_log_send(const tn_log *log, tenon_log_level level, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+#endif

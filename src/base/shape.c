@@ -1,0 +1,237 @@
+#include "base/shape.h"
+
+#include "base/checked.h"
+#include "base/dtype.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static tenon_status check_dimensions(const char *operation, const char *argument,
+                                     const tenon_tensor *t)
+{
+    for (uint32_t d = 0; d < t->rank; d++) {
+        if (t->shape[d] < 0)
+            return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                           "%s: %s: size of dimension %u is %" PRId64 ", must not be negative",
+                           operation, argument, d, t->shape[d]);
+        if (t->stride[d] < 0)
+            return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                           "%s: %s: stride of dimension %u is %" PRId64 ", must not be negative",
+                           operation, argument, d, t->stride[d]);
+    }
+    return TENON_OK;
+}
+
+/* Element count and last byte must fit in 63 bits; an empty view has neither. */
+static bool extent_fits(const tenon_tensor *t)
+{
+    int64_t count = 1, last = 0, span, bytes;
+    for (uint32_t d = 0; d < t->rank; d++)
+        if (t->shape[d] == 0)
+            return true;
+    for (uint32_t d = 0; d < t->rank; d++) {
+        if (!tn_mul_i64(count, t->shape[d], &count) ||
+            !tn_mul_i64(t->shape[d] - 1, t->stride[d], &span) || !tn_add_i64(last, span, &last))
+            return false;
+    }
+    int64_t size = (int64_t)tenon_dtype_size(t->dtype);
+    return tn_add_i64(last, 1, &last) && tn_mul_i64(last, size, &bytes) &&
+           tn_mul_i64(count, size, &count) && t->offset <= (uint64_t)INT64_MAX &&
+           tn_add_i64(bytes, (int64_t)t->offset, &bytes);
+}
+
+tenon_status tn_tensor_check(const char *operation, const char *argument,
+                             const tenon_tensor *tensor)
+{
+    if (tensor == NULL)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", operation, argument);
+    if (!tn_dtype_valid(tensor->dtype))
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s: dtype is %d, which is no type",
+                       operation, argument, (int)tensor->dtype);
+    if (tensor->rank > TENON_MAX_RANK)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s: rank is %u, must be at most %d",
+                       operation, argument, tensor->rank, TENON_MAX_RANK);
+    if (tensor->memory.kind > TENON_MEMORY_SVM)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s: memory kind is %u, which is none",
+                       operation, argument, tensor->memory.kind);
+    TN_TRY(check_dimensions(operation, argument, tensor));
+    if (tensor->offset % tenon_dtype_size(tensor->dtype) != 0)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                       "%s: %s: offset is %" PRIu64
+                       " bytes, must be a multiple of the element size %zu",
+                       operation, argument, tensor->offset, tenon_dtype_size(tensor->dtype));
+    if (!extent_fits(tensor)) {
+        char text[160];
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s: the size of shape %s overflows",
+                       operation, argument, tn_shape_text(tensor->rank, tensor->shape, text));
+    }
+    return TENON_OK;
+}
+
+bool tn_tensor_empty(const tenon_tensor *tensor)
+{
+    for (uint32_t d = 0; d < tensor->rank; d++)
+        if (tensor->shape[d] == 0)
+            return true;
+    return false;
+}
+
+TENON_API int64_t tenon_tensor_elements(const tenon_tensor *tensor)
+{
+    int64_t count = 1;
+    if (tensor == NULL || !tn_dtype_valid(tensor->dtype) || tensor->rank > TENON_MAX_RANK ||
+        tn_tensor_empty(tensor))
+        return 0;
+    for (uint32_t d = 0; d < tensor->rank; d++)
+        if (tensor->shape[d] < 0 || !tn_mul_i64(count, tensor->shape[d], &count))
+            return 0;
+    return count;
+}
+
+tn_extent tn_tensor_extent(const tenon_tensor *tensor)
+{
+    tn_extent extent = {tensor->offset, tensor->offset};
+    if (tn_tensor_empty(tensor))
+        return extent;
+    uint64_t last = 0;
+    for (uint32_t d = 0; d < tensor->rank; d++)
+        last += (uint64_t)(tensor->shape[d] - 1) * (uint64_t)tensor->stride[d];
+    extent.end += (last + 1) * tenon_dtype_size(tensor->dtype);
+    return extent;
+}
+
+bool tn_tensor_dense(const tenon_tensor *tensor)
+{
+    int64_t stride = 1;
+    for (uint32_t d = tensor->rank; d-- > 0;) {
+        if (tensor->shape[d] != 1 && tensor->stride[d] != stride)
+            return false;
+        stride *= tensor->shape[d];
+    }
+    return true;
+}
+
+bool tn_tensor_same_shape(const tenon_tensor *a, const tenon_tensor *b)
+{
+    return a->rank == b->rank && memcmp(a->shape, b->shape, a->rank * sizeof *a->shape) == 0;
+}
+
+bool tn_tensor_same_view(const tenon_tensor *a, const tenon_tensor *b)
+{
+    if (a->dtype != b->dtype || a->offset != b->offset || !tn_tensor_same_shape(a, b))
+        return false;
+    for (uint32_t d = 0; d < a->rank; d++)
+        if (a->shape[d] != 1 && a->stride[d] != b->stride[d])
+            return false;
+    return true;
+}
+
+char *tn_shape_text(uint32_t rank, const int64_t *shape, char text[160])
+{
+    int used = snprintf(text, 160, "%s", rank == 0 ? "scalar" : "");
+    for (uint32_t d = 0; d < rank && used < 160; d++)
+        used +=
+            snprintf(text + used, (size_t)(160 - used), "%s%" PRId64, d == 0 ? "" : "x", shape[d]);
+    return text;
+}
+
+tenon_status tn_broadcast(const char *operation, const char *argument, const tenon_tensor *tensor,
+                          uint32_t rank, const int64_t *shape, int64_t *stride)
+{
+    char from[160], to[160];
+    uint32_t lead = rank - tensor->rank;
+    bool fits = tensor->rank <= rank;
+    for (uint32_t d = 0; d < rank && fits; d++) {
+        int64_t size = d < lead ? 1 : tensor->shape[d - lead];
+        fits = size == 1 || size == shape[d];
+        stride[d] = size == 1 ? 0 : tensor->stride[d - lead];
+    }
+    if (!fits)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s: shape %s does not broadcast to %s",
+                       operation, argument, tn_shape_text(tensor->rank, tensor->shape, from),
+                       tn_shape_text(rank, shape, to));
+    return TENON_OK;
+}
+
+static bool mergeable(const tn_space *s, uint32_t outer, uint32_t inner)
+{
+    for (uint32_t v = 0; v < s->views; v++)
+        if (s->stride[v][outer] != s->stride[v][inner] * s->shape[inner])
+            return false;
+    return true;
+}
+
+static void move_dimension(tn_space *s, uint32_t to, uint32_t from)
+{
+    s->shape[to] = s->shape[from];
+    for (uint32_t v = 0; v < s->views; v++)
+        s->stride[v][to] = s->stride[v][from];
+}
+
+void tn_space_collapse(tn_space *space)
+{
+    uint32_t kept = 0;
+    for (uint32_t d = 0; d < space->rank; d++) {
+        if (space->shape[d] == 1)
+            continue;
+        if (kept > 0 && mergeable(space, kept - 1, d)) {
+            int64_t outer = space->shape[kept - 1];
+            move_dimension(space, kept - 1, d);
+            space->shape[kept - 1] *= outer;
+        } else {
+            move_dimension(space, kept++, d);
+        }
+    }
+    /* What is left behind the last dimension must be the same for equal spaces, which are hashed
+     * and compared. */
+    for (uint32_t d = kept; d < TENON_MAX_RANK; d++) {
+        space->shape[d] = 0;
+        for (uint32_t v = 0; v < space->views; v++)
+            space->stride[v][d] = 0;
+    }
+    space->rank = kept;
+}
+
+TENON_API tenon_tensor tenon_tensor_view(tenon_dtype dtype, uint32_t rank, const int64_t *shape)
+{
+    tenon_tensor view = {.dtype = dtype, .rank = rank};
+    int64_t stride = 1;
+    if (rank > TENON_MAX_RANK || (rank > 0 && shape == NULL))
+        return (tenon_tensor){.dtype = TENON_DTYPE_INVALID};
+    for (uint32_t d = rank; d-- > 0;) {
+        view.shape[d] = shape[d];
+        view.stride[d] = stride;
+        /* A dimension of size 0 must not make the strides of the others 0. */
+        if (shape[d] < 0 || !tn_mul_i64(stride, tn_max_i64(shape[d], 1), &stride))
+            return (tenon_tensor){.dtype = TENON_DTYPE_INVALID};
+    }
+    return view;
+}
+
+TENON_API tenon_tensor tenon_tensor_transpose(tenon_tensor tensor, uint32_t d0, uint32_t d1)
+{
+    if (tensor.rank > TENON_MAX_RANK || d0 >= tensor.rank || d1 >= tensor.rank)
+        return tensor;
+    int64_t shape = tensor.shape[d0], stride = tensor.stride[d0];
+    tensor.shape[d0] = tensor.shape[d1];
+    tensor.stride[d0] = tensor.stride[d1];
+    tensor.shape[d1] = shape;
+    tensor.stride[d1] = stride;
+    return tensor;
+}
+
+TENON_API tenon_tensor tenon_tensor_slice(tenon_tensor tensor, uint32_t dim, int64_t start,
+                                          int64_t size)
+{
+    if (tensor.rank > TENON_MAX_RANK || dim >= tensor.rank || start < 0 || size < 0 ||
+        start > tensor.shape[dim] || size > tensor.shape[dim] - start) {
+        tensor.dtype = TENON_DTYPE_INVALID;
+        return tensor;
+    }
+    /* A slice of nothing stays within the memory of the view whatever its start. */
+    if (size > 0)
+        tensor.offset += (uint64_t)(start * tensor.stride[dim]) * tenon_dtype_size(tensor.dtype);
+    tensor.shape[dim] = size;
+    return tensor;
+}
