@@ -1,6 +1,7 @@
 #include "base/status.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static _Thread_local char message[TN_MESSAGE_SIZE];
@@ -89,4 +90,16 @@ void tn_fail_append(const char *text)
     memcpy(message + used, text, head);
     memcpy(message + used + head, gap, sizeof gap - 1);
     memcpy(message + used + head + sizeof gap - 1, text + length - tail, tail + 1);
+}
+
+tn_kept_message tn_message_keep(void)
+{
+    return (tn_kept_message){strdup(message), cl_error};
+}
+
+void tn_message_restore(tn_kept_message kept)
+{
+    snprintf(message, sizeof message, "%s", kept.text != NULL ? kept.text : "");
+    cl_error = kept.cl_error;
+    free(kept.text);
 }

@@ -1,0 +1,33 @@
+/*
+ * Tries fma(): whether it rounds once, and, by the two timed kernels, whether it is an instruction. Emulated, it takes
+ * tens of times as long as a multiply and an add.
+ */
+#include "capability/args.h"
+#pragma OPENCL FP_CONTRACT OFF
+
+__kernel void trial(__global int *result, const trial_args args)
+{
+    float one = (float)args.one, x = one + 1.0f / 4096.0f;
+    /* x·x - (1 + 2^-11) is 2^-24 exactly, which a rounded product loses. */
+    result[get_global_id(0)] = fma(x, x, -(one + 1.0f / 2048.0f)) == 1.0f / 16777216.0f;
+}
+
+__kernel void time_fma(__global int *result, const trial_args args)
+{
+    float x = (float)args.one, y = x;
+    for (int i = 0; i < args.iterations; i++) {
+        x = fma(x, 0.5f, 0.25f);
+        y = fma(y, 0.25f, 0.5f);
+    }
+    result[get_global_id(0)] = x + y < 4.0f;
+}
+
+__kernel void time_mul_add(__global int *result, const trial_args args)
+{
+    float x = (float)args.one, y = x;
+    for (int i = 0; i < args.iterations; i++) {
+        x = x * 0.5f + 0.25f;
+        y = y * 0.25f + 0.5f;
+    }
+    result[get_global_id(0)] = x + y < 4.0f;
+}

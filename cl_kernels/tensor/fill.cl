@@ -1,0 +1,31 @@
+/*
+ * Sets the elements of a strided view to one value.
+ * ELEMENT_SIZE: bytes of an element, 1, 2, 4 or 8. One work-item an element; the global size may be larger.
+ */
+#include "tensor/args.h"
+
+#ifndef ELEMENT_SIZE
+#define ELEMENT_SIZE 4
+#endif
+#if ELEMENT_SIZE == 1
+typedef uchar element_t;
+#elif ELEMENT_SIZE == 2
+typedef ushort element_t;
+#elif ELEMENT_SIZE == 4
+typedef uint element_t;
+#else
+typedef ulong element_t;
+#endif
+
+__kernel void fill(__global element_t *data, const fill_args args)
+{
+    long rest = (long)get_global_id(0);
+    if (rest >= args.elements)
+        return;
+    long at = args.offset;
+    for (int d = args.rank - 1; d >= 0; d--) {
+        at += rest % args.shape[d] * args.stride[d];
+        rest /= args.shape[d];
+    }
+    data[at] = (element_t)args.value;
+}

@@ -1,0 +1,251 @@
+#include "dispatch/plan.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void *create_dispatch(void)
+{
+    tn_dispatch *dispatch = calloc(1, sizeof *dispatch);
+    if (dispatch == NULL)
+        return NULL;
+    tn_plan_table_init(&dispatch->plans);
+    pthread_mutex_init(&dispatch->checked_lock, NULL);
+    return dispatch;
+}
+
+static void destroy_dispatch(void *data)
+{
+    tn_dispatch *dispatch = data;
+    tn_plan_table_destroy(&dispatch->plans);
+    for (uint32_t i = 0; i < dispatch->checked_count; i++)
+        free(dispatch->checked[i].key);
+    free(dispatch->checked);
+    pthread_mutex_destroy(&dispatch->checked_lock);
+    free(dispatch);
+}
+
+tn_dispatch *tn_dispatch_of(tenon_context *context)
+{
+    return tn_context_slot(context, TN_SLOT_DISPATCH, create_dispatch, destroy_dispatch);
+}
+
+static void free_plan(tenon_plan *plan)
+{
+    tenon_context *context = plan->keeps_context ? plan->recording.context : NULL;
+    tn_recording_destroy(&plan->recording);
+    free(plan->problem);
+    free(plan);
+    tenon_context_release(context);
+}
+
+static tenon_status record(const char *operation, tenon_context *context, const tn_family *family,
+                           const tn_problem *problem, tenon_plan *plan)
+{
+    tn_choice choice;
+    if (problem == NULL) {
+        snprintf(plan->name, sizeof plan->name, "%s/nothing", family->name);
+        return TENON_OK;
+    }
+    TN_TRY(tn_select(operation, context, family, problem, &choice));
+    tn_solver_name(family, &choice, plan->name);
+    if (choice.solver->workspace != NULL)
+        plan->recording.workspace = choice.solver->workspace(context, problem, choice.values);
+    TN_TRY(choice.solver->record(operation, &plan->recording, problem, choice.values));
+    tn_log_send(&context->log, TENON_LOG_DEBUG, "%s: planned %s", operation, plan->name);
+    return TENON_OK;
+}
+
+tenon_status tn_plan_create(const char *operation, tenon_context *context, const tn_family *family,
+                            const tn_problem *problem, tenon_plan **out)
+{
+    tenon_plan *plan = calloc(1, sizeof *plan);
+    if (plan == NULL)
+        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory for a plan", operation);
+    atomic_init(&plan->references, 1);
+    plan->operation = operation;
+    plan->recording.context = context;
+    tenon_status status = record(operation, context, family, problem, plan);
+    if (status != TENON_OK) {
+        free_plan(plan);
+        return status;
+    }
+    *out = plan;
+    return TENON_OK;
+}
+
+TENON_API void tenon_plan_retain(tenon_plan *plan)
+{
+    if (plan != NULL)
+        atomic_fetch_add(&plan->references, 1);
+}
+
+TENON_API void tenon_plan_release(tenon_plan *plan)
+{
+    if (plan != NULL && atomic_fetch_sub(&plan->references, 1) == 1)
+        free_plan(plan);
+}
+
+TENON_API uint64_t tenon_plan_workspace(const tenon_plan *plan)
+{
+    return plan != NULL ? plan->recording.workspace : 0;
+}
+
+TENON_API uint32_t tenon_plan_operands(const tenon_plan *plan)
+{
+    return plan != NULL ? plan->operand_count : 0;
+}
+
+TENON_API size_t tenon_plan_describe(const tenon_plan *plan, char *text, size_t size)
+{
+    if (plan == NULL) {
+        if (text != NULL && size > 0)
+            text[0] = '\0';
+        return 0;
+    }
+    size_t used = (size_t)snprintf(text, size, "%s workspace %" PRIu64 " launches %u: ", plan->name,
+                                   plan->recording.workspace, plan->recording.step_count);
+    return used + tn_recording_describe(&plan->recording, used < size ? text + used : NULL,
+                                        used < size ? size - used : 0);
+}
+
+tenon_status tn_params_check(const char *operation, uint32_t size, size_t known_size, uint32_t flags,
+                             uint32_t known_flags)
+{
+    if (size != known_size)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: struct_size is %u, must be %zu", operation, size,
+                       known_size);
+    if ((flags & ~known_flags) != 0)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: flags is %#x, known are %#x", operation, flags,
+                       known_flags);
+    return TENON_OK;
+}
+
+tenon_status tn_call_check_views(const tn_call *call)
+{
+    for (uint32_t i = 0; i < call->operand_count; i++) {
+        const tn_argument *operand = &call->operands[i];
+        if (operand->view != NULL || operand->role == TN_OUTPUT)
+            TN_TRY(tn_tensor_check(call->operation, operand->name, operand->view));
+        if (operand->role == TN_OUTPUT)
+            TN_TRY(tn_output_check(call->operation, operand->name, operand->view));
+    }
+    return TENON_OK;
+}
+
+/* Each operand's memory must hold its view, and no input may overlap the output. */
+static tenon_status check_memory(const tn_call *call, tenon_context *context)
+{
+    const tn_argument *output = &call->operands[call->operand_count - 1];
+    for (uint32_t i = 0; i < call->operand_count; i++)
+        if (call->operands[i].view != NULL)
+            TN_TRY(tn_memory_check(call->operation, call->operands[i].name, context, call->operands[i].view));
+    for (uint32_t i = 0; i + 1 < call->operand_count; i++)
+        if (call->operands[i].view != NULL)
+            TN_TRY(tn_memory_check_apart(call->operation, call->operands[i].name, call->operands[i].view, output->name,
+                                         output->view, call->operands[i].role == TN_INPUT_OR_SAME));
+    return TENON_OK;
+}
+
+static tenon_status enqueue(tenon_stream *stream, const tenon_plan *plan, const tn_call *call,
+                            const tenon_sync *sync)
+{
+    tn_operand operands[TN_MAX_OPERANDS];
+    for (uint32_t i = 0; i < call->operand_count; i++) {
+        const tenon_tensor *view = call->operands[i].view;
+        operands[i] = view != NULL ? (tn_operand){view->memory, view->offset} : (tn_operand){0};
+    }
+    return tn_recording_run(call->operation, plan->name, stream, &plan->recording, operands, call->scalars, sync);
+}
+
+tenon_status tn_call_run(tenon_stream *stream, const tn_family *family, tn_problem *problem, const tn_call *call,
+                         const tenon_sync *sync)
+{
+    tenon_plan *plan;
+    TN_TRY(tn_sync_check(call->operation, sync));
+    TN_TRY(check_memory(call, stream->context));
+    if (problem == NULL) {
+        const tn_recording nothing = {.context = stream->context};
+        return tn_recording_run(call->operation, "", stream, &nothing, NULL, NULL, sync);
+    }
+    problem->workspace_limit = stream->arena.limit;
+    TN_TRY(tn_plan_table_get(call->operation, stream->context, family, problem, &plan));
+    tenon_status status = enqueue(stream, plan, call, sync);
+    tenon_plan_release(plan);
+    return status;
+}
+
+/* Memory may be left out of a plan's views; where it is given, it is checked. */
+static tenon_status check_some_memory(const tn_call *call, tenon_context *context)
+{
+    tn_call given = *call;
+    for (uint32_t i = 0; i < given.operand_count; i++)
+        if (given.operands[i].view != NULL && given.operands[i].view->memory.kind == TENON_MEMORY_NONE)
+            given.operands[i].view = NULL;
+    if (given.operands[given.operand_count - 1].view != NULL)
+        return check_memory(&given, context);
+    for (uint32_t i = 0; i < given.operand_count; i++)
+        if (given.operands[i].view != NULL)
+            TN_TRY(tn_memory_check(given.operation, given.operands[i].name, context, given.operands[i].view));
+    return TENON_OK;
+}
+
+tenon_status tn_call_plan(tenon_context *context, const tn_family *family, tn_problem *problem, const tn_call *call,
+                          tenon_plan **out)
+{
+    TN_TRY(check_some_memory(call, context));
+    if (problem != NULL)
+        problem->workspace_limit = context->workspace_limit;
+    TN_TRY(tn_plan_create(call->operation, context, family, problem, out));
+    tenon_plan *plan = *out;
+    tenon_context_retain(context);
+    plan->keeps_context = true;
+    plan->operand_count = call->operand_count;
+    memcpy(plan->scalars, call->scalars, sizeof plan->scalars);
+    for (uint32_t i = 0; i < call->operand_count; i++) {
+        const tn_argument *operand = &call->operands[i];
+        plan->operands[i] = (tn_planned){.name = operand->name, .present = operand->view != NULL, .role = operand->role};
+        if (operand->view != NULL)
+            plan->operands[i].view = *operand->view;
+        memset(&plan->operands[i].view.memory, 0, sizeof plan->operands[i].view.memory);
+    }
+    return TENON_OK;
+}
+
+static tenon_status check_run(const char *operation, tenon_stream *stream, const tenon_plan *plan,
+                              const tenon_memory *memories, uint32_t count)
+{
+    TN_TRY(tn_stream_check(operation, stream));
+    if (plan == NULL || memories == NULL)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", operation, plan == NULL ? "plan" : "memories");
+    if (count != plan->operand_count)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: count is %u, %s has %u operands", operation, count,
+                       plan->operation, plan->operand_count);
+    if (stream->context != plan->recording.context)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: stream %p is of another context than the plan", operation,
+                       (void *)stream);
+    for (uint32_t i = 0; i < count; i++)
+        if (memories[i].kind > TENON_MEMORY_SVM)
+            return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: memories[%u]: kind is %u, which is none", operation, i,
+                           memories[i].kind);
+    return TENON_OK;
+}
+
+TENON_API tenon_status tenon_plan_run(tenon_stream *stream, const tenon_plan *plan, const tenon_memory *memories,
+                                      uint32_t count, const tenon_sync *sync)
+{
+    tenon_tensor views[TN_MAX_OPERANDS];
+    TN_TRY(check_run("tenon_plan_run", stream, plan, memories, count));
+    tn_call call = {.operation = plan->operation, .operand_count = count};
+    memcpy(call.scalars, plan->scalars, sizeof call.scalars);
+    for (uint32_t i = 0; i < count; i++) {
+        const tn_planned *planned = &plan->operands[i];
+        views[i] = planned->view;
+        views[i].memory = memories[i];
+        call.operands[i] = (tn_argument){planned->name, planned->present ? &views[i] : NULL, planned->role};
+    }
+    TN_TRY(tn_sync_check(call.operation, sync));
+    TN_TRY(check_memory(&call, stream->context));
+    return enqueue(stream, plan, &call, sync);
+}

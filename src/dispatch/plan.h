@@ -1,0 +1,115 @@
+/* Calls and plans: what an operation's entry hands to dispatch. */
+#ifndef TN_DISPATCH_PLAN_H
+#define TN_DISPATCH_PLAN_H
+
+#include "dispatch/solver.h"
+#include "runtime/memory.h"
+
+#include <tenon/plan.h>
+
+#include <stdatomic.h>
+
+#define TN_MAX_OPERANDS 6
+#define TN_MAX_SCALARS 4
+
+typedef enum tn_role {
+    TN_INPUT,          /* must not overlap the output */
+    TN_INPUT_OR_SAME,  /* may be the output, element by element */
+    TN_OUTPUT          /* the last operand, and only it */
+} tn_role;
+
+/* An operand by its name in the public header. */
+typedef struct tn_argument {
+    const char *name;
+    const tenon_tensor *view; /* NULL where absent */
+    tn_role role;
+} tn_argument;
+
+/* A call of an operation. */
+typedef struct tn_call {
+    const char *operation; /* "tenon_gemm" */
+    tn_argument operands[TN_MAX_OPERANDS];
+    uint32_t operand_count;
+    double scalars[TN_MAX_SCALARS];
+} tn_call;
+
+/* Whether `size` is that of the parameter struct, and no flag is set beyond those known. */
+tenon_status tn_params_check(const char *operation, uint32_t size, size_t known_size, uint32_t flags,
+                             uint32_t known_flags);
+
+/* Refuses malformed views, and an output that overlaps itself. */
+tenon_status tn_call_check_views(const tn_call *call);
+
+/* The immediate call: checks memory, finds or makes the plan, runs it. A NULL problem is an empty output. The problem's
+ * workspace limit is set to the stream's. */
+tenon_status tn_call_run(tenon_stream *stream, const tn_family *family, tn_problem *problem, const tn_call *call,
+                         const tenon_sync *sync);
+
+/* The planned call: checks the memory there is and makes a plan of the caller's own. */
+tenon_status tn_call_plan(tenon_context *context, const tn_family *family, tn_problem *problem, const tn_call *call,
+                          tenon_plan **out);
+
+/* A planned operand: its view without memory; rank and shape of nothing where absent. */
+typedef struct tn_planned {
+    const char *name;
+    bool present;
+    tn_role role;
+    tenon_tensor view;
+} tn_planned;
+
+struct tenon_plan {
+    atomic_uint references;
+    bool keeps_context; /* a plan in the context's own table must not keep the context alive */
+    const char *operation;
+    char name[TN_SOLVER_NAME_SIZE];
+    tn_recording recording;
+    /* Of a plan of the caller's own: */
+    tn_planned operands[TN_MAX_OPERANDS];
+    uint32_t operand_count;
+    double scalars[TN_MAX_SCALARS];
+    /* Of a plan in the table: */
+    const tn_family *family;
+    tn_problem *problem;
+    uint64_t hash;
+    tenon_plan *next_in_bucket, *newer, *older;
+};
+
+/* Selects and records. The result has one reference. A NULL problem gives a plan that does nothing. */
+tenon_status tn_plan_create(const char *operation, tenon_context *context, const tn_family *family,
+                            const tn_problem *problem, tenon_plan **out);
+
+/* The table of the plans of immediate calls: bounded, the least recently used one goes first. */
+#define TN_PLAN_TABLE_CAPACITY 4096
+#define TN_PLAN_TABLE_BUCKETS 8192
+typedef struct tn_plan_table {
+    pthread_mutex_t lock;
+    uint32_t count;
+    tenon_plan *newest, *oldest;
+    tenon_plan *buckets[TN_PLAN_TABLE_BUCKETS];
+} tn_plan_table;
+
+void tn_plan_table_init(tn_plan_table *table);
+void tn_plan_table_destroy(tn_plan_table *table);
+
+/* Finds the plan of a problem or makes it; the caller drops the reference that it gets. */
+tenon_status tn_plan_table_get(const char *operation, tenon_context *context, const tn_family *family,
+                               const tn_problem *problem, tenon_plan **out);
+
+/* What dispatch keeps in a context. */
+typedef struct tn_checked_variant {
+    char *key;
+    bool right;
+    char why[256];
+} tn_checked_variant;
+
+typedef struct tn_dispatch {
+    tn_plan_table plans;
+    pthread_mutex_t checked_lock;
+    tn_checked_variant *checked;
+    uint32_t checked_count, checked_capacity;
+} tn_dispatch;
+
+/* NULL without memory. */
+tn_dispatch *tn_dispatch_of(tenon_context *context);
+
+#endif

@@ -1,0 +1,273 @@
+#include "runtime/capability.h"
+
+#include "base/status.h"
+#include "capability/args.h"
+#include "runtime/context.h"
+#include "runtime/launch.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+/* One warp, and a multiple of every sub-group size there is. */
+#define TRIAL_ITEMS 32
+#define TIMED_ITERATIONS 20000
+#define TIMED_RUNS 3
+
+typedef struct trial {
+    const char *name;
+    const char *source;
+    const char *options[2]; /* tried in turn until one works */
+    const char *(*ruled_out)(const tn_device *device); /* why it need not be tried, or NULL */
+    const char *found;
+} trial;
+
+static const char *never_ruled_out(const tn_device *device)
+{
+    (void)device;
+    return NULL;
+}
+
+static const char *without_f64(const tn_device *device)
+{
+    return device->speaks_f64 || device->opencl_version >= 120 ? NULL : "the driver does not know cl_khr_fp64";
+}
+
+static const char *without_sub_groups(const tn_device *device)
+{
+    return device->speaks_khr_subgroups || device->speaks_intel_subgroups
+               ? NULL
+               : "the driver knows neither cl_khr_subgroups nor cl_intel_subgroups";
+}
+
+static const char *without_dot(const tn_device *device)
+{
+    return device->speaks_int_dot || device->speaks_nvidia ? NULL : "the driver does not know cl_khr_integer_dot_product";
+}
+
+static const char *without_nvidia(const tn_device *device)
+{
+    return device->speaks_nvidia ? NULL : "not NVIDIA's compiler";
+}
+
+static const char *without_intel_matrix(const tn_device *device)
+{
+    return device->speaks_intel_matrix ? NULL : "the driver does not know cl_intel_subgroup_matrix_multiply_accumulate";
+}
+
+static const trial trials[TENON_CAPABILITY_COUNT] = {
+    [TENON_CAPABILITY_F64] = {"f64", "capability/f64", {"-cl-std=CL1.2"}, without_f64, "arithmetic is right"},
+    [TENON_CAPABILITY_F16] = {"f16", "capability/f16", {"-cl-std=CL1.2"}, never_ruled_out, "arithmetic is right"},
+    [TENON_CAPABILITY_HARDWARE_FMA] = {"hardware_fma", "capability/fma", {"-cl-std=CL1.2"}, never_ruled_out, ""},
+    [TENON_CAPABILITY_SUB_GROUPS] = {"sub_groups",
+                                     "capability/sub_groups",
+                                     {"-cl-std=CL3.0", "-cl-std=CL2.0"},
+                                     without_sub_groups,
+                                     "broadcast and sum are right"},
+    [TENON_CAPABILITY_NONTEMPORAL_STORE] = {"nontemporal_store",
+                                            "capability/nontemporal_store",
+                                            {"-cl-std=CL1.2"},
+                                            never_ruled_out,
+                                            "the compiler has the store"},
+    [TENON_CAPABILITY_INT8_DOT] = {"int8_dot",
+                                   "capability/int8_dot",
+                                   {"-cl-std=CL3.0 -DDIALECT=0", "-cl-std=CL1.2 -DDIALECT=1"},
+                                   without_dot,
+                                   "the product is right"},
+    [TENON_CAPABILITY_NVIDIA_PTX] = {"nvidia_ptx",
+                                     "capability/nvidia_ptx",
+                                     {"-cl-std=CL1.2"},
+                                     without_nvidia,
+                                     "the lane's number is right"},
+    [TENON_CAPABILITY_NVIDIA_MMA] = {"nvidia_mma",
+                                     "capability/nvidia_mma",
+                                     {"-cl-std=CL1.2"},
+                                     without_nvidia,
+                                     "the product is right"},
+    [TENON_CAPABILITY_INTEL_MATRIX] = {"intel_matrix",
+                                       "capability/intel_matrix",
+                                       {"-cl-std=CL2.0 -DSUB_GROUP=16", "-cl-std=CL2.0 -DSUB_GROUP=8"},
+                                       without_intel_matrix,
+                                       "the product is right"},
+};
+
+TENON_API const char *tenon_capability_string(tenon_capability capability)
+{
+    return (unsigned)capability < TENON_CAPABILITY_COUNT ? trials[capability].name : NULL;
+}
+
+/* Launches one of the trial's kernels on a tensor of results, and waits. */
+static tenon_status launch(tenon_stream *stream, const trial *t, const char *options, const char *kernel,
+                           const tenon_tensor *results)
+{
+    trial_args args = {1, TIMED_ITERATIONS};
+    tn_launch one = {.source = t->source,
+                     .options = options,
+                     .kernel = kernel,
+                     .dimensions = 1,
+                     .global = {TRIAL_ITEMS},
+                     .local = {TRIAL_ITEMS},
+                     .operand_count = 1,
+                     .args = &args,
+                     .args_size = sizeof args};
+    tn_recording recording = {.context = stream->context};
+    tn_operand operand = {results->memory, 0};
+    tenon_status status = tn_record("capability trial", &recording, &one);
+    if (status == TENON_OK)
+        status = tn_recording_run("capability trial", t->source, stream, &recording, &operand, NULL, NULL);
+    if (status == TENON_OK)
+        status = tenon_stream_finish(stream);
+    tn_recording_destroy(&recording);
+    return status;
+}
+
+/* Whether every work-item found what it tried to be right. */
+static tenon_status run_kernel(tenon_stream *stream, const trial *t, const char *options, const char *kernel,
+                               bool *right)
+{
+    int32_t values[TRIAL_ITEMS] = {0};
+    const int64_t shape[] = {TRIAL_ITEMS};
+    tenon_tensor results;
+    TN_TRY(tenon_tensor_create(stream->context, TENON_DTYPE_I32, 1, shape, &results));
+    tenon_status status = tenon_tensor_upload(stream, values, sizeof values, &results, NULL);
+    if (status == TENON_OK)
+        status = launch(stream, t, options, kernel, &results);
+    if (status == TENON_OK)
+        status = tenon_tensor_download(stream, &results, values, sizeof values, NULL);
+    tenon_memory_destroy(&results.memory);
+    *right = true;
+    for (int i = 0; i < TRIAL_ITEMS; i++)
+        *right &= values[i] == 1;
+    return status;
+}
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* The least time of a few runs: a machine under load makes some of them long. */
+static tenon_status time_kernel(tenon_stream *stream, const trial *t, const char *kernel, double *seconds)
+{
+    bool right;
+    *seconds = 1e9;
+    for (int i = 0; i <= TIMED_RUNS; i++) {
+        double start = now();
+        TN_TRY(run_kernel(stream, t, t->options[0], kernel, &right));
+        double took = now() - start;
+        if (i > 0 && took < *seconds) /* the first run compiles */
+            *seconds = took;
+    }
+    return TENON_OK;
+}
+
+static tenon_status time_fma(tenon_stream *stream, const trial *t, tn_capability_result *result)
+{
+    double fma_time, mul_add_time;
+    TN_TRY(time_kernel(stream, t, "time_fma", &fma_time));
+    TN_TRY(time_kernel(stream, t, "time_mul_add", &mul_add_time));
+    /* Both launch as well, which only brings the ratio of an emulated fma (20 and more) down. */
+    result->available = fma_time < 4 * mul_add_time;
+    snprintf(result->reason, sizeof result->reason, "a loop of fma takes %.2f times one of multiply and add",
+             fma_time / mul_add_time);
+    return TENON_OK;
+}
+
+static void keep_failure(tn_capability_result *result)
+{
+    /* The first lines tell; a build log goes on for pages. */
+    snprintf(result->reason, sizeof result->reason, "%s", tenon_last_error());
+    result->available = false;
+}
+
+static void try_options(tenon_stream *stream, const trial *t, const char *options, tn_capability_result *result)
+{
+    bool right;
+    if (run_kernel(stream, t, options, "trial", &right) != TENON_OK) {
+        keep_failure(result);
+        return;
+    }
+    result->available = right;
+    snprintf(result->reason, sizeof result->reason, "%s", right ? t->found : "compiles and runs, but the result is wrong");
+}
+
+static void try_in_lab(tenon_stream *stream, tenon_capability capability, tn_capability_result *result)
+{
+    const trial *t = &trials[capability];
+    for (int i = 0; i < 2 && t->options[i] != NULL && !result->available; i++)
+        try_options(stream, t, t->options[i], result);
+    if (capability == TENON_CAPABILITY_HARDWARE_FMA && result->available &&
+        time_fma(stream, t, result) != TENON_OK)
+        keep_failure(result);
+}
+
+static bool get_known(tn_capabilities *known, tenon_capability capability, tn_capability_result *result)
+{
+    pthread_mutex_lock(&known->lock);
+    *result = known->results[capability];
+    pthread_mutex_unlock(&known->lock);
+    return result->known;
+}
+
+static tn_capability_result find_out(tenon_context *context, tenon_capability capability)
+{
+    tn_capability_result result = {.known = true};
+    tenon_stream *stream;
+    const char *ruled_out = trials[capability].ruled_out(&context->device);
+    if (ruled_out != NULL) {
+        snprintf(result.reason, sizeof result.reason, "%s", ruled_out);
+        return result;
+    }
+    if (tn_lab_enter(context, &stream) != TENON_OK) {
+        keep_failure(&result);
+        result.known = false;
+        return result;
+    }
+    /* Another thread may have found out while this one waited for the lab. */
+    if (!get_known(&context->capabilities, capability, &result)) {
+        result = (tn_capability_result){.known = true};
+        try_in_lab(stream, capability, &result);
+    }
+    tn_lab_leave(context);
+    return result;
+}
+
+static tn_capability_result get(tenon_context *context, tenon_capability capability)
+{
+    tn_capability_result result;
+    context = context->owner != NULL ? context->owner : context;
+    if (get_known(&context->capabilities, capability, &result))
+        return result;
+    tn_kept_message kept = tn_message_keep();
+    result = find_out(context, capability);
+    tn_message_restore(kept);
+    pthread_mutex_lock(&context->capabilities.lock);
+    context->capabilities.results[capability] = result;
+    pthread_mutex_unlock(&context->capabilities.lock);
+    return result;
+}
+
+bool tn_context_has(tenon_context *context, tenon_capability capability)
+{
+    return get(context, capability).available;
+}
+
+TENON_API tenon_status tenon_context_capability(tenon_context *context, tenon_capability capability,
+                                                uint32_t *available, char *reason, size_t reason_size)
+{
+    static const char operation[] = "tenon_context_capability";
+    if (context == NULL || available == NULL || (reason == NULL && reason_size > 0))
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", operation,
+                       context == NULL     ? "context"
+                       : available == NULL ? "available"
+                                           : "reason");
+    if ((unsigned)capability >= TENON_CAPABILITY_COUNT)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: capability is %d, which is none", operation, (int)capability);
+    tn_capability_result result = get(context, capability);
+    *available = result.available;
+    if (reason != NULL)
+        snprintf(reason, reason_size, "%s", result.reason);
+    return TENON_OK;
+}

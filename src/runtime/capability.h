@@ -1,0 +1,24 @@
+/* Capabilities, found by compiling and running a tiny kernel in the lab. */
+#ifndef TN_RUNTIME_CAPABILITY_H
+#define TN_RUNTIME_CAPABILITY_H
+
+#include <tenon/context.h>
+
+#include <pthread.h>
+#include <stdbool.h>
+
+typedef struct tn_capability_result {
+    bool known, available;
+    char reason[256];
+} tn_capability_result;
+
+typedef struct tn_capabilities {
+    pthread_mutex_t lock;
+    tn_capability_result results[TENON_CAPABILITY_COUNT];
+} tn_capabilities;
+
+/* Whether the device has the capability; runs the trial where it has not run yet. A trial that cannot even be made (no
+ * memory, say) counts as absent this time, and is tried again the next. Keeps the thread's last error. */
+bool tn_context_has(tenon_context *context, tenon_capability capability);
+
+#endif

@@ -1,0 +1,89 @@
+#include "runtime/cl_error.h"
+
+typedef struct error_name {
+    cl_int error;
+    const char *name;
+} error_name;
+
+#define NAME(error) {error, #error}
+static const error_name names[] = {
+    NAME(CL_SUCCESS),
+    NAME(CL_DEVICE_NOT_FOUND),
+    NAME(CL_DEVICE_NOT_AVAILABLE),
+    NAME(CL_COMPILER_NOT_AVAILABLE),
+    NAME(CL_MEM_OBJECT_ALLOCATION_FAILURE),
+    NAME(CL_OUT_OF_RESOURCES),
+    NAME(CL_OUT_OF_HOST_MEMORY),
+    NAME(CL_PROFILING_INFO_NOT_AVAILABLE),
+    NAME(CL_MEM_COPY_OVERLAP),
+    NAME(CL_BUILD_PROGRAM_FAILURE),
+    NAME(CL_MAP_FAILURE),
+    NAME(CL_MISALIGNED_SUB_BUFFER_OFFSET),
+    NAME(CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST),
+    NAME(CL_COMPILE_PROGRAM_FAILURE),
+    NAME(CL_LINKER_NOT_AVAILABLE),
+    NAME(CL_LINK_PROGRAM_FAILURE),
+    NAME(CL_INVALID_VALUE),
+    NAME(CL_INVALID_DEVICE_TYPE),
+    NAME(CL_INVALID_PLATFORM),
+    NAME(CL_INVALID_DEVICE),
+    NAME(CL_INVALID_CONTEXT),
+    NAME(CL_INVALID_QUEUE_PROPERTIES),
+    NAME(CL_INVALID_COMMAND_QUEUE),
+    NAME(CL_INVALID_HOST_PTR),
+    NAME(CL_INVALID_MEM_OBJECT),
+    NAME(CL_INVALID_BINARY),
+    NAME(CL_INVALID_BUILD_OPTIONS),
+    NAME(CL_INVALID_PROGRAM),
+    NAME(CL_INVALID_PROGRAM_EXECUTABLE),
+    NAME(CL_INVALID_KERNEL_NAME),
+    NAME(CL_INVALID_KERNEL_DEFINITION),
+    NAME(CL_INVALID_KERNEL),
+    NAME(CL_INVALID_ARG_INDEX),
+    NAME(CL_INVALID_ARG_VALUE),
+    NAME(CL_INVALID_ARG_SIZE),
+    NAME(CL_INVALID_KERNEL_ARGS),
+    NAME(CL_INVALID_WORK_DIMENSION),
+    NAME(CL_INVALID_WORK_GROUP_SIZE),
+    NAME(CL_INVALID_WORK_ITEM_SIZE),
+    NAME(CL_INVALID_GLOBAL_OFFSET),
+    NAME(CL_INVALID_EVENT_WAIT_LIST),
+    NAME(CL_INVALID_EVENT),
+    NAME(CL_INVALID_OPERATION),
+    NAME(CL_INVALID_BUFFER_SIZE),
+    NAME(CL_INVALID_GLOBAL_WORK_SIZE),
+    NAME(CL_INVALID_PROPERTY),
+    {-1001, "CL_PLATFORM_NOT_FOUND_KHR"},
+    {-9999, "NVIDIA: illegal access or a fault in a kernel"},
+};
+
+const char *tn_cl_error_string(cl_int error)
+{
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (names[i].error == error)
+            return names[i].name;
+    return "unknown OpenCL error";
+}
+
+static tenon_status status_of(cl_int error)
+{
+    switch (error) {
+    case CL_DEVICE_NOT_AVAILABLE:
+    case -9999:
+        return TENON_ERROR_DEVICE_LOST;
+    case CL_MEM_OBJECT_ALLOCATION_FAILURE:
+    case CL_OUT_OF_RESOURCES:
+    case CL_OUT_OF_HOST_MEMORY:
+        return TENON_ERROR_OUT_OF_MEMORY;
+    case CL_INVALID_EVENT_WAIT_LIST:
+        return TENON_ERROR_INVALID_ARGUMENT;
+    default:
+        return TENON_ERROR_OPENCL;
+    }
+}
+
+tenon_status tn_fail_opencl(const char *operation, const char *function, cl_int error)
+{
+    return tn_fail_cl(status_of(error), error, "%s: %s gave %s (%d)", operation, function,
+                      tn_cl_error_string(error), error);
+}

@@ -1,0 +1,21 @@
+/* OpenCL's error codes: their names, and the statuses they become. */
+#ifndef TN_RUNTIME_CL_ERROR_H
+#define TN_RUNTIME_CL_ERROR_H
+
+#include "base/status.h"
+
+/* "CL_INVALID_VALUE" for example; "unknown OpenCL error" for a code that is none. */
+const char *tn_cl_error_string(cl_int error);
+
+/* Fails with the status that `error` means, and a message naming the operation and the OpenCL function that gave it. */
+tenon_status tn_fail_opencl(const char *operation, const char *function, cl_int error);
+
+/* Leaves with a failure status unless the OpenCL call named gave CL_SUCCESS. */
+#define TN_CL_TRY(operation, function, error)                                                      \
+    do {                                                                                           \
+        cl_int tn_cl_try_error = (error);                                                          \
+        if (tn_cl_try_error != CL_SUCCESS)                                                         \
+            return tn_fail_opencl(operation, function, tn_cl_try_error);                           \
+    } while (0)
+
+#endif

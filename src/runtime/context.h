@@ -1,0 +1,56 @@
+/* What a context holds. Layers above keep what is theirs in slots, whose destructors they give. */
+#ifndef TN_RUNTIME_CONTEXT_H
+#define TN_RUNTIME_CONTEXT_H
+
+#include "base/log.h"
+#include "runtime/capability.h"
+#include "runtime/device.h"
+#include "runtime/program.h"
+
+#include <tenon/stream.h>
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+/* Where trials and self-checks run: a private OpenCL context and queue on the same device, so that they can neither wait
+ * behind the application's events nor spoil its context. Made at the first need. */
+typedef struct tn_lab {
+    pthread_mutex_t lock; /* recursive: a self-check may ask for a capability, which may need a trial */
+    _Atomic(tenon_context *) context;
+    tenon_stream *stream;
+} tn_lab;
+
+/* Who keeps something in a context. */
+typedef enum tn_slot_id { TN_SLOT_DISPATCH, TN_SLOT_COUNT } tn_slot_id;
+
+typedef struct tn_slot {
+    void *data;
+    void (*destroy)(void *data);
+} tn_slot;
+
+struct tenon_context {
+    atomic_uint references;
+    cl_context cl;
+    tn_device device;
+    tn_log log;
+    uint64_t workspace_limit;
+    bool profiling;
+    tenon_context *owner; /* of a lab's context: the context that it serves, not retained; NULL for any other */
+    tn_capabilities capabilities;
+    tn_lab lab;
+    tn_program_cache programs;
+    pthread_mutex_t slot_lock;
+    tn_slot slots[TN_SLOT_COUNT];
+};
+
+/* What is kept in a slot, made by `create` at the first call (NULL when that fails). */
+void *tn_context_slot(tenon_context *context, tn_slot_id id, void *(*create)(void), void (*destroy)(void *));
+
+/* Enters the lab of a context: the caller alone uses it until tn_lab_leave. Must not be called with a lock held. */
+tenon_status tn_lab_enter(tenon_context *context, tenon_stream **stream);
+void tn_lab_leave(tenon_context *context);
+
+/* The lab's context where it has been made, or NULL. */
+tenon_context *tn_lab_if_made(tenon_context *context);
+
+#endif

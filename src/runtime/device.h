@@ -1,0 +1,33 @@
+/* All that the library knows of a device before it tries anything; the only place that reads device information. */
+#ifndef TN_RUNTIME_DEVICE_H
+#define TN_RUNTIME_DEVICE_H
+
+#include "base/status.h"
+
+#include <tenon/device.h>
+
+#include <stdbool.h>
+
+typedef struct tn_device {
+    tenon_device_info info;
+    uint32_t opencl_version;   /* 120, 200, 300 … */
+    uint32_t vector_width_f64; /* native lanes of double, at least 1 */
+    uint64_t cache_size;       /* bytes of the last-level cache, 0 where unknown */
+    size_t max_work_item[3];
+    uint32_t address_align; /* bytes: the alignment of sub-buffers */
+    bool is_cpu;
+    bool has_compiler;
+    bool svm; /* coarse-grained shared virtual memory */
+    /* Extensions that say which dialect a compiler speaks: they rule a trial out, never in. */
+    bool speaks_nvidia, speaks_intel_subgroups, speaks_khr_subgroups, speaks_intel_matrix;
+    bool speaks_f16, speaks_f64, speaks_int_dot;
+} tn_device;
+
+/* Reads a device. */
+tenon_status tn_device_read(const char *operation, cl_device_id id, tn_device *device);
+
+/* Whether `id` is one of the context's devices. */
+tenon_status tn_device_of_context(const char *operation, cl_context context, cl_device_id id,
+                                  bool *result);
+
+#endif

@@ -1,0 +1,216 @@
+/* Which devices there are, and which of them a selector names. */
+#include "base/status.h"
+#include "runtime/cl_error.h"
+#include "runtime/device.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct device_list {
+    tenon_device_info *entries;
+    uint32_t count, capacity;
+} device_list;
+
+static tenon_device_info *append(device_list *list)
+{
+    if (list->count == list->capacity) {
+        uint32_t capacity = list->capacity * 2 + 8;
+        tenon_device_info *entries = realloc(list->entries, capacity * sizeof *entries);
+        if (entries == NULL)
+            return NULL;
+        list->entries = entries;
+        list->capacity = capacity;
+    }
+    return memset(&list->entries[list->count++], 0, sizeof *list->entries);
+}
+
+static tenon_status out_of_memory(const char *operation)
+{
+    return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory for the list of devices", operation);
+}
+
+static tenon_status append_empty(const char *operation, device_list *list, cl_platform_id platform, cl_int error)
+{
+    tenon_device_info *info = append(list);
+    if (info == NULL)
+        return out_of_memory(operation);
+    info->platform = platform;
+    if (clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof info->platform_name, info->platform_name, NULL) !=
+        CL_SUCCESS)
+        snprintf(info->platform_name, sizeof info->platform_name, "unnamed platform");
+    snprintf(info->note, sizeof info->note, "no device: %s",
+             error == CL_SUCCESS ? "the list is empty" : tn_cl_error_string(error));
+    return TENON_OK;
+}
+
+static tenon_status append_devices(const char *operation, device_list *list, unsigned p, const cl_device_id *ids,
+                                   cl_uint count)
+{
+    for (cl_uint d = 0; d < count; d++) {
+        tn_device device;
+        TN_TRY(tn_device_read(operation, ids[d], &device));
+        tenon_device_info *info = append(list);
+        if (info == NULL)
+            return out_of_memory(operation);
+        *info = device.info;
+        snprintf(info->selector, sizeof info->selector, "%u:%u", p, d);
+    }
+    return TENON_OK;
+}
+
+static tenon_status append_platform(const char *operation, device_list *list, unsigned p, cl_platform_id platform)
+{
+    cl_uint count = 0;
+    cl_int error = clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 0, NULL, &count);
+    /* Mesa has platforms without a device: they are listed, and the search goes on. */
+    if (error != CL_SUCCESS || count == 0)
+        return append_empty(operation, list, platform, error);
+    cl_device_id *ids = calloc(count, sizeof *ids);
+    if (ids == NULL)
+        return out_of_memory(operation);
+    error = clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, count, ids, NULL);
+    tenon_status status = error == CL_SUCCESS ? append_devices(operation, list, p, ids, count)
+                                              : append_empty(operation, list, platform, error);
+    free(ids);
+    return status;
+}
+
+/* Fills a list that the caller frees, on failure too. */
+static tenon_status enumerate(const char *operation, device_list *list)
+{
+    cl_uint count = 0;
+    cl_int error = clGetPlatformIDs(0, NULL, &count);
+    /* A loader without any platform says so by an error of its own. */
+    if (error == -1001 || (error == CL_SUCCESS && count == 0))
+        return TENON_OK;
+    TN_CL_TRY(operation, "clGetPlatformIDs", error);
+    cl_platform_id *platforms = calloc(count, sizeof *platforms);
+    if (platforms == NULL)
+        return out_of_memory(operation);
+    error = clGetPlatformIDs(count, platforms, NULL);
+    tenon_status status = error == CL_SUCCESS ? TENON_OK : tn_fail_opencl(operation, "clGetPlatformIDs", error);
+    for (cl_uint p = 0; p < count && status == TENON_OK; p++)
+        status = append_platform(operation, list, p, platforms[p]);
+    free(platforms);
+    return status;
+}
+
+TENON_API tenon_status tenon_device_list(tenon_device_info *infos, uint32_t capacity, uint32_t *count)
+{
+    if (count == NULL || (infos == NULL && capacity > 0))
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "tenon_device_list: %s is NULL",
+                       count == NULL ? "count" : "infos");
+    device_list list = {0};
+    tenon_status status = enumerate("tenon_device_list", &list);
+    if (status == TENON_OK) {
+        *count = list.count;
+        for (uint32_t i = 0; i < list.count && i < capacity; i++)
+            infos[i] = list.entries[i];
+    }
+    free(list.entries);
+    return status;
+}
+
+/* Whether `text` contains `fragment`, in any case. */
+static bool contains(const char *text, const char *fragment)
+{
+    size_t length = strlen(fragment);
+    for (; strlen(text) >= length; text++) {
+        size_t i = 0;
+        while (i < length && tolower((unsigned char)text[i]) == tolower((unsigned char)fragment[i]))
+            i++;
+        if (i == length)
+            return true;
+    }
+    return false;
+}
+
+static bool equal_word(const char *text, const char *word)
+{
+    return strlen(text) == strlen(word) && contains(text, word);
+}
+
+static bool has_type(const tenon_device_info *info, cl_device_type type)
+{
+    return info->device != NULL && (info->type & type) != 0;
+}
+
+static const tenon_device_info *first_of_type(const device_list *list, cl_device_type type)
+{
+    for (uint32_t i = 0; i < list->count; i++)
+        if (has_type(&list->entries[i], type))
+            return &list->entries[i];
+    return NULL;
+}
+
+static const tenon_device_info *first_named(const device_list *list, const char *selector)
+{
+    for (uint32_t i = 0; i < list->count; i++) {
+        const tenon_device_info *info = &list->entries[i];
+        if (info->device != NULL && strcmp(info->selector, selector) == 0)
+            return info;
+    }
+    for (uint32_t i = 0; i < list->count; i++) {
+        const tenon_device_info *info = &list->entries[i];
+        if (info->device != NULL && (contains(info->platform_name, selector) || contains(info->vendor, selector) ||
+                                     contains(info->name, selector)))
+            return info;
+    }
+    return NULL;
+}
+
+static const tenon_device_info *find(const device_list *list, const char *selector)
+{
+    const tenon_device_info *info;
+    if (selector != NULL) {
+        if (equal_word(selector, "gpu"))
+            return first_of_type(list, CL_DEVICE_TYPE_GPU);
+        if (equal_word(selector, "cpu"))
+            return first_of_type(list, CL_DEVICE_TYPE_CPU);
+        if (equal_word(selector, "accelerator"))
+            return first_of_type(list, CL_DEVICE_TYPE_ACCELERATOR);
+        return first_named(list, selector);
+    }
+    if ((info = first_of_type(list, CL_DEVICE_TYPE_GPU)) != NULL ||
+        (info = first_of_type(list, CL_DEVICE_TYPE_ACCELERATOR)) != NULL)
+        return info;
+    return first_of_type(list, CL_DEVICE_TYPE_ALL);
+}
+
+static tenon_status fail_not_found(const char *operation, const device_list *list, const char *selector)
+{
+    tn_fail(TENON_ERROR_DEVICE_NOT_FOUND, "%s: no device matches the selector \"%s\"; there %s", operation,
+            selector != NULL ? selector : "", list->count == 0 ? "is no OpenCL platform" : "are:");
+    for (uint32_t i = 0; i < list->count; i++) {
+        const tenon_device_info *info = &list->entries[i];
+        char line[512];
+        snprintf(line, sizeof line, "\n  %s %s: %s", info->selector, info->platform_name,
+                 info->device != NULL ? info->name : info->note);
+        tn_fail_append(line);
+    }
+    return TENON_ERROR_DEVICE_NOT_FOUND;
+}
+
+TENON_API tenon_status tenon_device_select(const char *selector, tenon_device_info *info)
+{
+    static const char operation[] = "tenon_device_select";
+    if (info == NULL)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: info is NULL", operation);
+    if (selector == NULL || selector[0] == '\0')
+        selector = getenv("TENON_DEVICE");
+    if (selector != NULL && selector[0] == '\0')
+        selector = NULL;
+    device_list list = {0};
+    tenon_status status = enumerate(operation, &list);
+    if (status == TENON_OK) {
+        const tenon_device_info *found = find(&list, selector);
+        if (found != NULL)
+            *info = *found;
+        else
+            status = fail_not_found(operation, &list, selector);
+    }
+    free(list.entries);
+    return status;
+}

@@ -1,0 +1,274 @@
+#include "runtime/launch.h"
+
+#include "runtime/cl_error.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct tn_step {
+    uint32_t kernel; /* the number in the program cache */
+    uint32_t dimensions;
+    size_t global[3];
+    size_t local[3];
+    uint32_t operand_count, patch_count;
+    uint8_t operands[TN_MAX_POINTERS];
+    size_t args_size;
+    tn_patch *patches;   /* of the step's own */
+    unsigned char *args; /* of the step's own */
+};
+
+char *tn_build_options(tenon_context *context, char options[512], const char *format, ...)
+{
+    int used = snprintf(options, 512, "-cl-std=CL1.2 -DTENON_HW_FMA=%d ",
+                        tn_context_has(context, TENON_CAPABILITY_HARDWARE_FMA));
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(options + used, (size_t)(512 - used), format, arguments);
+    va_end(arguments);
+    return options;
+}
+
+static tenon_status check_limits(const char *operation, tenon_context *context, const tn_launch *launch,
+                                 const tn_kernel *kernel)
+{
+    size_t items = 1;
+    if (launch->local[0] == 0)
+        return TENON_OK;
+    for (uint32_t d = 0; d < launch->dimensions; d++) {
+        items *= launch->local[d];
+        if (launch->local[d] > context->device.max_work_item[d])
+            return tn_fail(TENON_ERROR_UNSUPPORTED_DEVICE,
+                           "%s: kernel %s wants a work-group of %zu in dimension %u, %s allows %zu", operation,
+                           launch->kernel, launch->local[d], d, context->device.info.name,
+                           context->device.max_work_item[d]);
+    }
+    if (items > kernel->max_work_group)
+        return tn_fail(TENON_ERROR_UNSUPPORTED_DEVICE,
+                       "%s: kernel %s wants a work-group of %zu work-items, %s allows %zu for it", operation,
+                       launch->kernel, items, context->device.info.name, kernel->max_work_group);
+    return TENON_OK;
+}
+
+static tenon_status no_memory(const char *operation)
+{
+    return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory for the plan's launches", operation);
+}
+
+static void *copy(const void *from, size_t size)
+{
+    void *to = malloc(size > 0 ? size : 1);
+    if (to != NULL && size > 0)
+        memcpy(to, from, size);
+    return to;
+}
+
+static tenon_status append_step(const char *operation, tn_recording *recording, const tn_launch *launch,
+                                uint32_t kernel)
+{
+    if (recording->step_count == recording->step_capacity) {
+        uint32_t capacity = recording->step_capacity * 2 + 2;
+        tn_step *steps = realloc(recording->steps, capacity * sizeof *steps);
+        if (steps == NULL)
+            return no_memory(operation);
+        recording->steps = steps;
+        recording->step_capacity = capacity;
+    }
+    tn_step *step = &recording->steps[recording->step_count];
+    *step = (tn_step){.kernel = kernel,
+                      .dimensions = launch->dimensions,
+                      .operand_count = launch->operand_count,
+                      .patch_count = launch->patch_count,
+                      .args_size = launch->args_size};
+    memcpy(step->global, launch->global, sizeof step->global);
+    memcpy(step->local, launch->local, sizeof step->local);
+    memcpy(step->operands, launch->operands, sizeof step->operands);
+    step->args = copy(launch->args, launch->args_size);
+    step->patches = copy(launch->patches, launch->patch_count * sizeof *step->patches);
+    if (step->args == NULL || step->patches == NULL) {
+        free(step->args);
+        free(step->patches);
+        return no_memory(operation);
+    }
+    recording->step_count++;
+    return TENON_OK;
+}
+
+tenon_status tn_record(const char *operation, tn_recording *recording, const tn_launch *launch)
+{
+    uint32_t number;
+    tn_kernel kernel;
+    for (uint32_t d = 0; d < launch->dimensions; d++)
+        if (launch->global[d] == 0)
+            return TENON_OK;
+    TN_TRY(tn_program_kernel(recording->context, launch->source, launch->options, launch->kernel, &number));
+    tn_program_kernel_info(recording->context, number, &kernel);
+    TN_TRY(check_limits(operation, recording->context, launch, &kernel));
+    return append_step(operation, recording, launch, number);
+}
+
+void tn_recording_destroy(tn_recording *recording)
+{
+    for (uint32_t i = 0; i < recording->step_count; i++) {
+        free(recording->steps[i].args);
+        free(recording->steps[i].patches);
+    }
+    free(recording->steps);
+    memset(recording, 0, sizeof *recording);
+}
+
+size_t tn_recording_describe(const tn_recording *recording, char *text, size_t size)
+{
+    size_t used = 0;
+    for (uint32_t i = 0; i < recording->step_count; i++) {
+        const tn_step *step = &recording->steps[i];
+        tn_kernel kernel;
+        tn_program_kernel_info(recording->context, step->kernel, &kernel);
+        int length = snprintf(used < size ? text + used : NULL, used < size ? size - used : 0, "%s%s(%zu", i > 0 ? " " : "",
+                              kernel.name, step->global[0]);
+        used += (size_t)length;
+        for (uint32_t d = 1; d <= step->dimensions; d++) {
+            bool last = d == step->dimensions;
+            length = last ? snprintf(used < size ? text + used : NULL, used < size ? size - used : 0, ")")
+                          : snprintf(used < size ? text + used : NULL, used < size ? size - used : 0, "x%zu",
+                                     step->global[d]);
+            used += (size_t)length;
+        }
+    }
+    return used;
+}
+
+/* One run of a recording. */
+typedef struct run {
+    const char *operation, *label;
+    tenon_stream *stream;
+    const tn_operand *operands;
+    tn_operand workspace;
+    const double *scalars;
+} run;
+
+static const tn_operand *operand_of(const run *r, uint8_t number)
+{
+    return number == TN_WORKSPACE ? &r->workspace : &r->operands[number];
+}
+
+static void apply_patch(const run *r, const tn_patch *patch, unsigned char *args)
+{
+    int64_t value;
+    union {
+        double f64;
+        float f32;
+        int64_t i64;
+    } bits = {.i64 = 0};
+    memcpy(&value, args + patch->at, sizeof value);
+    if (patch->kind == TN_PATCH_OFFSET)
+        bits.i64 = value + (int64_t)(operand_of(r, patch->source)->offset / patch->unit);
+    else if (patch->kind == TN_PATCH_SCALAR_F64)
+        bits.f64 = r->scalars[patch->source];
+    else
+        bits.f32 = (float)r->scalars[patch->source];
+    memcpy(args + patch->at, &bits.i64, sizeof bits.i64);
+}
+
+static cl_int set_pointer(cl_kernel kernel, cl_uint index, const tenon_memory *memory)
+{
+    if (memory->kind == TENON_MEMORY_SVM)
+        return clSetKernelArgSVMPointer(kernel, index, memory->u.svm);
+    return clSetKernelArg(kernel, index, sizeof memory->u.buffer, &memory->u.buffer);
+}
+
+static tenon_status set_arguments(const run *r, const tn_step *step, cl_kernel kernel)
+{
+    unsigned char args[TN_MAX_ARGS_SIZE];
+    for (uint32_t i = 0; i < step->operand_count; i++)
+        TN_CL_TRY(r->operation, "clSetKernelArg", set_pointer(kernel, i, &operand_of(r, step->operands[i])->memory));
+    if (step->args_size == 0)
+        return TENON_OK;
+    memcpy(args, step->args, step->args_size);
+    for (uint32_t i = 0; i < step->patch_count; i++)
+        apply_patch(r, &step->patches[i], args);
+    TN_CL_TRY(r->operation, "clSetKernelArg", clSetKernelArg(kernel, step->operand_count, step->args_size, args));
+    return TENON_OK;
+}
+
+static void call_trace(const run *r, const tn_step *step, cl_event event)
+{
+    tn_kernel kernel;
+    tn_program_kernel_info(r->stream->context, step->kernel, &kernel);
+    tenon_trace_record record = {
+        .solver = r->label, .kernel = kernel.name, .dimensions = step->dimensions, .event = event};
+    memcpy(record.global, step->global, sizeof record.global);
+    memcpy(record.local, step->local, sizeof record.local);
+    r->stream->trace(r->stream->trace_user, &record);
+}
+
+/* `event` is where the call's event goes, for its last launch; NULL otherwise. */
+static tenon_status enqueue(const run *r, const tn_step *step, const tenon_sync *wait, cl_event *event)
+{
+    cl_kernel kernel;
+    cl_event own = NULL;
+    bool traced = r->stream->trace != NULL;
+    TN_TRY(tn_stream_kernel(r->operation, r->stream, step->kernel, &kernel));
+    TN_TRY(set_arguments(r, step, kernel));
+    TN_CL_TRY(r->operation, "clEnqueueNDRangeKernel",
+              clEnqueueNDRangeKernel(r->stream->queue, kernel, step->dimensions, NULL, step->global,
+                                     step->local[0] != 0 ? step->local : NULL, wait != NULL ? wait->wait_count : 0,
+                                     wait != NULL ? wait->wait_list : NULL,
+                                     traced || event != NULL ? &own : NULL));
+    if (traced)
+        call_trace(r, step, own);
+    if (event != NULL)
+        *event = own;
+    else if (own != NULL)
+        clReleaseEvent(own);
+    return TENON_OK;
+}
+
+/* Nothing to launch: a marker waits for what the call was to wait for, and gives the event. */
+static tenon_status enqueue_marker(const run *r, const tenon_sync *sync, cl_event *event)
+{
+    if (sync == NULL || (sync->wait_count == 0 && sync->event == NULL))
+        return TENON_OK;
+    TN_CL_TRY(r->operation, "clEnqueueMarkerWithWaitList",
+              clEnqueueMarkerWithWaitList(r->stream->queue, sync->wait_count, sync->wait_list, event));
+    return TENON_OK;
+}
+
+static tenon_status enqueue_all(const run *r, const tn_recording *recording, const tenon_sync *sync, cl_event *event)
+{
+    if (recording->step_count == 0)
+        return enqueue_marker(r, sync, event);
+    for (uint32_t i = 0; i < recording->step_count; i++) {
+        bool last = i + 1 == recording->step_count;
+        tenon_status status = enqueue(r, &recording->steps[i], i == 0 ? sync : NULL, last ? event : NULL);
+        if (status == TENON_OK)
+            continue;
+        if (i == 0)
+            return status;
+        return tn_fail_cl(TENON_ERROR_INCOMPLETE, tenon_last_cl_error(),
+                          "%s: launch %u of %u failed, the output is undefined: %s", r->operation, i + 1,
+                          recording->step_count, tenon_last_error());
+    }
+    return TENON_OK;
+}
+
+tenon_status tn_recording_run(const char *operation, const char *label, tenon_stream *stream,
+                              const tn_recording *recording, const tn_operand *operands, const double *scalars,
+                              const tenon_sync *sync)
+{
+    run r = {.operation = operation, .label = label, .stream = stream, .operands = operands, .scalars = scalars};
+    cl_event event = NULL;
+    TN_TRY(tn_sync_check(operation, sync));
+    if (recording->workspace > 0)
+        TN_TRY(tn_arena_require(operation, stream, recording->workspace));
+    r.workspace = (tn_operand){stream->arena.memory, stream->arena.offset};
+    bool wanted = sync != NULL && sync->event != NULL;
+    TN_TRY(enqueue_all(&r, recording, sync, wanted ? &event : NULL));
+    if (!wanted)
+        return TENON_OK;
+    /* The work is enqueued whatever the flush says; a later finish will report what is wrong. */
+    clFlush(stream->queue);
+    *sync->event = event;
+    return TENON_OK;
+}

@@ -1,0 +1,315 @@
+#include "runtime/program.h"
+
+#include "runtime/cl_error.h"
+#include "runtime/context.h"
+#include "runtime/kernel_sources.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct tn_program {
+    const struct tenon_kernel_source *source;
+    char *options;
+    cl_program cl; /* NULL while a thread is building it */
+};
+
+tenon_status tn_program_cache_init(const char *operation, tn_program_cache *cache)
+{
+    memset(cache, 0, sizeof *cache);
+    if (pthread_mutex_init(&cache->lock, NULL) != 0)
+        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no lock for programs can be made", operation);
+    if (pthread_cond_init(&cache->built, NULL) != 0) {
+        pthread_mutex_destroy(&cache->lock);
+        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no lock for programs can be made", operation);
+    }
+    return TENON_OK;
+}
+
+static void free_program(tn_program *program)
+{
+    if (program->cl != NULL)
+        clReleaseProgram(program->cl);
+    free(program->options);
+    free(program);
+}
+
+void tn_program_cache_destroy(tn_program_cache *cache)
+{
+    for (uint32_t i = 0; i < cache->program_count; i++)
+        free_program(cache->programs[i]);
+    free(cache->programs);
+    free(cache->kernels);
+    pthread_cond_destroy(&cache->built);
+    pthread_mutex_destroy(&cache->lock);
+}
+
+static int compare_source(const void *name, const void *source)
+{
+    return strcmp(name, ((const struct tenon_kernel_source *)source)->name);
+}
+
+static const struct tenon_kernel_source *find_source(const char *name)
+{
+    return bsearch(name, tenon_kernel_sources, tenon_kernel_source_count, sizeof *tenon_kernel_sources,
+                   compare_source);
+}
+
+static tenon_status no_memory(const char *source)
+{
+    return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory for a program", source);
+}
+
+/* With the lock held. */
+static tn_program *find_program(tn_program_cache *cache, const struct tenon_kernel_source *source,
+                                const char *options)
+{
+    for (uint32_t i = 0; i < cache->program_count; i++) {
+        tn_program *program = cache->programs[i];
+        if (program->source == source && strcmp(program->options, options) == 0)
+            return program;
+    }
+    return NULL;
+}
+
+/* With the lock held: an entry that says that this thread is building. */
+static tn_program *append_program(tn_program_cache *cache, const struct tenon_kernel_source *source,
+                                  const char *options)
+{
+    if (cache->program_count == cache->program_capacity) {
+        uint32_t capacity = cache->program_capacity * 2 + 16;
+        tn_program **programs = realloc(cache->programs, capacity * sizeof *programs);
+        if (programs == NULL)
+            return NULL;
+        cache->programs = programs;
+        cache->program_capacity = capacity;
+    }
+    tn_program *program = calloc(1, sizeof *program);
+    if (program == NULL || (program->options = strdup(options)) == NULL) {
+        free(program);
+        return NULL;
+    }
+    program->source = source;
+    return cache->programs[cache->program_count++] = program;
+}
+
+/* With the lock held. */
+static void remove_program(tn_program_cache *cache, tn_program *program)
+{
+    for (uint32_t i = 0; i < cache->program_count; i++)
+        if (cache->programs[i] == program)
+            cache->programs[i] = cache->programs[--cache->program_count];
+    free_program(program);
+}
+
+static char *build_log(cl_program cl, cl_device_id device)
+{
+    size_t size = 0;
+    char *text = NULL;
+    if (clGetProgramBuildInfo(cl, device, CL_PROGRAM_BUILD_LOG, 0, NULL, &size) == CL_SUCCESS &&
+        (text = calloc(1, size + 1)) != NULL)
+        clGetProgramBuildInfo(cl, device, CL_PROGRAM_BUILD_LOG, size, text, NULL);
+    return text;
+}
+
+static tenon_status fail_build(tenon_context *context, const struct tenon_kernel_source *source,
+                               const char *options, cl_program cl, cl_int error)
+{
+    char *text = build_log(cl, context->device.info.device);
+    tn_fail_cl(TENON_ERROR_BUILD_FAILED, error, "kernel %s does not build on %s with \"%s\": clBuildProgram gave %s\n",
+               source->name, context->device.info.name, options, tn_cl_error_string(error));
+    tn_fail_append(text != NULL ? text : "(no build log)");
+    tn_log_send(&context->log, TENON_LOG_ERROR, "kernel %s does not build with \"%s\":\n%s", source->name, options,
+                text != NULL ? text : "(no build log)");
+    free(text);
+    return TENON_ERROR_BUILD_FAILED;
+}
+
+static tenon_status build_source(tenon_context *context, const struct tenon_kernel_source *source,
+                                 const char *options, cl_program *out)
+{
+    cl_int error;
+    const char *text = (const char *)source->data;
+    cl_device_id device = context->device.info.device;
+    cl_program cl = clCreateProgramWithSource(context->cl, 1, &text, &source->length, &error);
+    TN_CL_TRY(source->name, "clCreateProgramWithSource", error);
+    error = clBuildProgram(cl, 1, &device, options, NULL, NULL);
+    if (error != CL_SUCCESS) {
+        tenon_status status = error == CL_OUT_OF_HOST_MEMORY ? tn_fail_opencl(source->name, "clBuildProgram", error)
+                                                             : fail_build(context, source, options, cl, error);
+        clReleaseProgram(cl);
+        return status;
+    }
+    *out = cl;
+    return TENON_OK;
+}
+
+/* The binary of a program with one device, or NULL. */
+static unsigned char *get_binary(cl_program cl, size_t *size)
+{
+    *size = 0;
+    if (clGetProgramInfo(cl, CL_PROGRAM_BINARY_SIZES, sizeof *size, size, NULL) != CL_SUCCESS || *size == 0)
+        return NULL;
+    unsigned char *binary = malloc(*size);
+    if (binary != NULL && clGetProgramInfo(cl, CL_PROGRAM_BINARIES, sizeof binary, &binary, NULL) != CL_SUCCESS) {
+        free(binary);
+        return NULL;
+    }
+    return binary;
+}
+
+/* What was built for a self-check in the private context need not be compiled again. NULL where there is nothing to
+ * take, or the driver does not take its own binary: then the source is compiled. */
+static cl_program take_from_lab(tenon_context *context, const struct tenon_kernel_source *source, const char *options)
+{
+    tenon_context *lab = tn_lab_if_made(context);
+    cl_device_id device = context->device.info.device;
+    cl_program made = NULL, cl = NULL;
+    if (lab == NULL)
+        return NULL;
+    pthread_mutex_lock(&lab->programs.lock);
+    tn_program *program = find_program(&lab->programs, source, options);
+    if (program != NULL && program->cl != NULL && clRetainProgram(program->cl) == CL_SUCCESS)
+        made = program->cl;
+    pthread_mutex_unlock(&lab->programs.lock);
+    if (made == NULL)
+        return NULL;
+    size_t size;
+    unsigned char *binary = get_binary(made, &size);
+    clReleaseProgram(made);
+    if (binary == NULL)
+        return NULL;
+    cl_int error, loaded;
+    cl = clCreateProgramWithBinary(context->cl, 1, &device, &size, (const unsigned char **)&binary, &loaded, &error);
+    free(binary);
+    if (error != CL_SUCCESS)
+        return NULL;
+    if (loaded != CL_SUCCESS || clBuildProgram(cl, 1, &device, options, NULL, NULL) != CL_SUCCESS) {
+        clReleaseProgram(cl);
+        return NULL;
+    }
+    return cl;
+}
+
+static tenon_status build(tenon_context *context, const struct tenon_kernel_source *source, const char *options,
+                          cl_program *out)
+{
+    if (!context->device.has_compiler)
+        return tn_fail(TENON_ERROR_UNSUPPORTED_DEVICE, "kernel %s: device %s has no compiler", source->name,
+                       context->device.info.name);
+    if ((*out = take_from_lab(context, source, options)) != NULL)
+        return TENON_OK;
+    tn_log_send(&context->log, TENON_LOG_DEBUG, "building %s with \"%s\"", source->name, options);
+    return build_source(context, source, options, out);
+}
+
+static tenon_status get_program(tenon_context *context, const struct tenon_kernel_source *source, const char *options,
+                                tn_program **out)
+{
+    tn_program_cache *cache = &context->programs;
+    tn_program *program;
+    pthread_mutex_lock(&cache->lock);
+    /* Another thread may be building it; when it fails, its entry goes and this thread tries for itself. */
+    while ((program = find_program(cache, source, options)) != NULL && program->cl == NULL)
+        pthread_cond_wait(&cache->built, &cache->lock);
+    if (program != NULL) {
+        pthread_mutex_unlock(&cache->lock);
+        *out = program;
+        return TENON_OK;
+    }
+    program = append_program(cache, source, options);
+    pthread_mutex_unlock(&cache->lock);
+    if (program == NULL)
+        return no_memory(source->name);
+    /* Not under the lock: a build takes long, and a failing one calls the log callback. */
+    cl_program cl = NULL;
+    tenon_status status = build(context, source, options, &cl);
+    pthread_mutex_lock(&cache->lock);
+    program->cl = cl;
+    if (status != TENON_OK)
+        remove_program(cache, program);
+    pthread_cond_broadcast(&cache->built);
+    pthread_mutex_unlock(&cache->lock);
+    *out = program;
+    return status;
+}
+
+/* With the lock held. */
+static bool find_kernel(const tn_program_cache *cache, const tn_program *program, const char *name, uint32_t *kernel)
+{
+    for (uint32_t i = 0; i < cache->kernel_count; i++)
+        if (cache->kernels[i].program == program && strcmp(cache->kernels[i].name, name) == 0) {
+            *kernel = i;
+            return true;
+        }
+    return false;
+}
+
+/* With the lock held. */
+static bool append_kernel(tn_program_cache *cache, const tn_kernel *entry, uint32_t *kernel)
+{
+    if (cache->kernel_count == cache->kernel_capacity) {
+        uint32_t capacity = cache->kernel_capacity * 2 + 16;
+        tn_kernel *kernels = realloc(cache->kernels, capacity * sizeof *kernels);
+        if (kernels == NULL)
+            return false;
+        cache->kernels = kernels;
+        cache->kernel_capacity = capacity;
+    }
+    *kernel = cache->kernel_count;
+    cache->kernels[cache->kernel_count++] = *entry;
+    return true;
+}
+
+static tenon_status read_kernel(tenon_context *context, const tn_program *program, const char *name, tn_kernel *entry)
+{
+    cl_int error;
+    cl_kernel object = clCreateKernel(program->cl, name, &error);
+    TN_CL_TRY(program->source->name, "clCreateKernel", error);
+    *entry = (tn_kernel){.program = program};
+    snprintf(entry->name, sizeof entry->name, "%s", name);
+    error = clGetKernelWorkGroupInfo(object, context->device.info.device, CL_KERNEL_WORK_GROUP_SIZE,
+                                     sizeof entry->max_work_group, &entry->max_work_group, NULL);
+    clReleaseKernel(object);
+    TN_CL_TRY(program->source->name, "clGetKernelWorkGroupInfo", error);
+    return TENON_OK;
+}
+
+tenon_status tn_program_kernel(tenon_context *context, const char *source, const char *options, const char *name,
+                               uint32_t *kernel)
+{
+    tn_program_cache *cache = &context->programs;
+    const struct tenon_kernel_source *text = find_source(source);
+    tn_program *program;
+    tn_kernel entry;
+    if (text == NULL)
+        return tn_fail(TENON_ERROR_UNSUPPORTED, "kernel %s is not in this library", source);
+    TN_TRY(get_program(context, text, options, &program));
+    pthread_mutex_lock(&cache->lock);
+    bool found = find_kernel(cache, program, name, kernel);
+    pthread_mutex_unlock(&cache->lock);
+    if (found)
+        return TENON_OK;
+    TN_TRY(read_kernel(context, program, name, &entry));
+    pthread_mutex_lock(&cache->lock);
+    found = find_kernel(cache, program, name, kernel) || append_kernel(cache, &entry, kernel);
+    pthread_mutex_unlock(&cache->lock);
+    return found ? TENON_OK : no_memory(source);
+}
+
+void tn_program_kernel_info(tenon_context *context, uint32_t kernel, tn_kernel *info)
+{
+    pthread_mutex_lock(&context->programs.lock);
+    *info = context->programs.kernels[kernel];
+    pthread_mutex_unlock(&context->programs.lock);
+}
+
+tenon_status tn_program_create_kernel(tenon_context *context, const char *operation, uint32_t kernel, cl_kernel *out)
+{
+    tn_kernel info;
+    cl_int error;
+    tn_program_kernel_info(context, kernel, &info);
+    *out = clCreateKernel(info.program->cl, info.name, &error);
+    TN_CL_TRY(operation, "clCreateKernel", error);
+    return TENON_OK;
+}

@@ -1,0 +1,45 @@
+/* Programs: embedded sources built with options, kept in memory for the life of a context. The only place that builds. */
+#ifndef TN_RUNTIME_PROGRAM_H
+#define TN_RUNTIME_PROGRAM_H
+
+#include "base/status.h"
+
+#include <tenon/context.h>
+
+#include <pthread.h>
+#include <stdbool.h>
+
+typedef struct tn_program tn_program;
+
+/* A kernel function of a built program. Its number is an index that streams keep their cl_kernel objects under. */
+typedef struct tn_kernel {
+    const tn_program *program;
+    char name[32];
+    size_t max_work_group; /* CL_KERNEL_WORK_GROUP_SIZE */
+} tn_kernel;
+
+typedef struct tn_program_cache {
+    pthread_mutex_t lock;
+    pthread_cond_t built;
+    tn_program **programs;
+    uint32_t program_count, program_capacity;
+    tn_kernel *kernels;
+    uint32_t kernel_count, kernel_capacity;
+} tn_program_cache;
+
+tenon_status tn_program_cache_init(const char *operation, tn_program_cache *cache);
+void tn_program_cache_destroy(tn_program_cache *cache);
+
+/* Finds or builds the kernel `name` of the embedded source `source` with `options`; several threads may ask at once, one
+ * builds. Gives TENON_ERROR_BUILD_FAILED with the whole log
+ * in the message. */
+tenon_status tn_program_kernel(tenon_context *context, const char *source, const char *options, const char *name,
+                               uint32_t *kernel);
+
+/* What is known of a kernel; the result stays valid as long as the context. */
+void tn_program_kernel_info(tenon_context *context, uint32_t kernel, tn_kernel *info);
+
+/* Makes a kernel object of one's own: they keep arguments, so threads must not share them. */
+tenon_status tn_program_create_kernel(tenon_context *context, const char *operation, uint32_t kernel, cl_kernel *out);
+
+#endif
