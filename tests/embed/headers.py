@@ -4,7 +4,7 @@
     headers.py --language c --include include --include build/include [--flag=-I…] -- cc
 
 Each folder given by --include is searched for tenon/*.h. A header is included twice, to try its
-guard, and every TENON_…_PARAMS_INIT in it initialises an object of its type.
+guard, and every TENON_…_INIT in it initialises an object of its type.
 Exit status 77 (skipped) where the compiler is missing.
 """
 import argparse
