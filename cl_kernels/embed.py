@@ -5,7 +5,8 @@
 
 Each kernel file becomes one self-contained text: `#include "x.clh"` is replaced by the file's text,
 once a kernel (a second include of the same file expands to nothing, so shared files need no
-guards and must not rely on being included twice). Names are looked up from the root first, then from
+guards and must not rely on being included twice). `#include <x.h>` stays as it is, for headers that the
+host's C shares and keeps behind its own condition. Names are looked up from the root first, then from
 the including file's folder. `#line` directives keep build logs pointing at the real file and line.
 Everything else, comments included, is passed on as it stands.
 """
@@ -72,6 +73,9 @@ class Expander:
     def include(self, operand, path, number):
         shown = self.shown(path)
         quoted = QUOTED.match(operand)
+        if operand.startswith("<"):
+            self.lines.append(f"#include {operand}")
+            return
         if not quoted:
             raise EmbedError(f'{shown}:{number}: expected #include "file", found {operand!r}')
         target = self.find(quoted.group(1), path)

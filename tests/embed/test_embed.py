@@ -103,8 +103,14 @@ class Embed(unittest.TestCase):
         self.assertEqual(done.returncode, 1)
         self.assertIn('kernels/a/bad.cl:2: cannot find "nowhere.clh"', done.stderr)
 
-    def test_system_include_is_refused(self):
-        self.write("a/bad.cl", "#include <stdio.h>\n")
+    def test_system_include_stays(self):
+        text = "#ifndef __OPENCL_VERSION__\n#include <stdint.h>\n#endif\n"
+        self.write("a/shared.cl", text)
+        data, _ = self.embedded("a/shared.cl")
+        self.assertIn(text.encode("utf-8"), data[0])
+
+    def test_other_include_is_refused(self):
+        self.write("a/bad.cl", "#include MACRO\n")
         done = self.run_embed("a/bad.cl")
         self.assertEqual(done.returncode, 1)
         self.assertIn("kernels/a/bad.cl:1:", done.stderr)
