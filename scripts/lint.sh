@@ -1,0 +1,107 @@
+#!/usr/bin/env bash
+# ./run lint: every check runs, whatever the others say; fails when one of them does.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+# shellcheck source=scripts/common.sh
+. scripts/common.sh
+
+LINT_PACKAGES=(clang clang-format clang-tidy shellcheck codespell)
+BAD=()
+
+check() {
+    local name=$1
+    shift
+    stage "$name" "build/log/${name// /-}.log" "$@" || BAD+=("$name")
+}
+
+# The files git knows or would take, that are there, matching any of the patterns.
+files() {
+    git ls-files -z --cached --others --exclude-standard -- "$@" | while IFS= read -r -d '' path; do
+        [ ! -f "$path" ] || printf '%s\0' "$path"
+    done | sort -zu
+}
+
+set_up_lint() {
+    set_up
+    if has_apt; then
+        need_packages "${LINT_PACKAGES[@]}"
+    else
+        need_programs "${LINT_PACKAGES[@]}" nm git
+    fi
+}
+
+formatting() {
+    files '*.c' '*.h' '*.cpp' '*.cl' '*.clh' | xargs -0r clang-format --dry-run --Werror
+}
+
+analysis() {
+    files 'src/*.c' 'tools/*.c' 'examples/*.c' 'bench/*.c' 'tests/*.c' ':!tests/embed/*' |
+        xargs -0r -n 4 -P "$(nproc)" clang-tidy --quiet -p build-clang
+}
+
+shell_scripts() {
+    {
+        files '*.sh'
+        git grep -lzE --untracked '^#!.*\b(ba)?sh\b' -- ':!*.md' ':!*.py' || true
+    } | sort -zu | xargs -0r shellcheck --external-sources
+}
+
+python_scripts() {
+    files '*.py' | xargs -0r python3 -c '
+import ast, sys
+for path in sys.argv[1:]:
+    with open(path, encoding="utf-8") as source:
+        ast.parse(source.read(), path)'
+}
+
+spelling() {
+    files . ':!*.csv' ':!*.symbols' | xargs -0r codespell
+}
+
+# No name leaves the library, and no macro the headers, without the project's prefix.
+exported() {
+    local names status=0
+    names=$(exported_names "$(built_library build-gcc)") || return
+    if grep -v '^tenon_' <<< "$names"; then
+        echo "is exported by the library without the prefix tenon_"
+        status=1
+    fi
+    if ! diff -u src/tenon.symbols - <<< "$names"; then
+        echo "the exported names differ from src/tenon.symbols (./run symbols rewrites it)"
+        status=1
+    fi
+    return "$status"
+}
+
+macros() {
+    local found
+    # CL_TARGET_OPENCL_VERSION is OpenCL's own, given a default where the application has not.
+    found=$(sed -nE 's/^[[:space:]]*#[[:space:]]*define[[:space:]]+([A-Za-z0-9_]+).*/\1/p' \
+        include/tenon/*.h | grep -vE '^(TENON_.*|CL_TARGET_OPENCL_VERSION)$' || true)
+    [ -z "$found" ] || {
+        echo "macros of the public headers without the prefix TENON_:"
+        echo "$found"
+        return 1
+    }
+}
+
+compilers() {
+    CC=gcc build build-gcc -Dwerror=true || BAD+=(gcc)
+    CC=clang build build-clang -Dwerror=true || BAD+=(clang)
+}
+
+main() {
+    set_up_lint
+    check formatting formatting
+    check "shell scripts" shell_scripts
+    check "python scripts" python_scripts
+    check spelling spelling
+    check macros macros
+    compilers
+    check "exported names" exported
+    check "static analysis" analysis
+    [ ${#BAD[@]} -eq 0 ] || die "lint found something: ${BAD[*]}"
+    echo "lint: all clean"
+}
+
+main "$@"
