@@ -28,9 +28,6 @@
 #ifndef TENON_A_LAYOUT
 #define TENON_A_LAYOUT 1
 #endif
-#ifndef TENON_KU
-#define TENON_KU 4
-#endif
 
 #define TILE_B            __global const data_t *
 #define TILE_LOAD_B(b, i) load_data_v(b, i)

@@ -31,9 +31,6 @@
 #ifndef TENON_B_LAYOUT
 #define TENON_B_LAYOUT 3
 #endif
-#ifndef TENON_KU
-#define TENON_KU 4
-#endif
 
 #define TILE_B            __local const acc_v *
 #define TILE_LOAD_B(b, i) ((b)[(i) / TENON_VW])
