@@ -1,0 +1,31 @@
+/* Arguments of every GEMM kernel, passed by value as the last kernel argument. Included from C11
+ * and from OpenCL C.
+ *
+ *   d = act(alpha * a * b + beta * c + bias),   a: m x k,  b: k x n,  c, bias, d: m x n
+ *
+ * Strides and offsets are in elements. A batch index z is split as z = outer * batch_inner + inner.
+ */
+#ifndef TENON_GEMM_ARGS_H
+#define TENON_GEMM_ARGS_H
+
+#include "common/args.h"
+
+#define GEMM_HAS_C    1 /* beta is not 0; without it c is not read */
+#define GEMM_HAS_BIAS 2 /* without it bias is not read */
+#define GEMM_SKIP_AB  4 /* alpha is 0: a and b are not read */
+
+typedef struct gemm_args {
+    tenon_i64 a_offset, b_offset, c_offset, bias_offset, d_offset; /* set for each call */
+    tenon_i64 alpha, beta, act_alpha, act_beta; /* bits of an acc_t (f32 in the low 32 bits) */
+    tenon_i64 m, n, k;
+    tenon_i64 a_row, a_col, b_row, b_col, c_row, c_col, bias_row, bias_col, d_row, d_col;
+    tenon_i64 batch_inner;
+    tenon_i64 a_batch[2], b_batch[2], c_batch[2], bias_batch[2], d_batch[2]; /* {outer, inner} */
+    tenon_i64 k_splits,
+        k_chunk;          /* split-K kernels: k range s is [s * k_chunk, (s + 1) * k_chunk) */
+    tenon_i32 activation; /* run-time kind, TENON_ACT_* */
+    tenon_i32 flags;      /* GEMM_* */
+    tenon_i32 tile_rows, tile_cols; /* rows of d a work-group covers; the second is spare */
+} gemm_args;
+
+#endif

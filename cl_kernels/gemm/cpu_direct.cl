@@ -1,0 +1,88 @@
+/* GEMM for CPUs that reads b where it lies: for few rows, which would not pay for packing it. Like
+ * gemm/cpu_packed.cl otherwise, whose macros it shares, except that
+ *
+ *   - b's stride along n is one, and n is at least NR = VW * NV;
+ *   - each panel is finished, for a K block, before the next: a packed block of a serves all
+ * panels.
+ *
+ * Global size: {ceil(n / (NTP * NR)), ceil(m / tile_rows), batch}, local size {1, 1, 1}.
+ */
+#ifndef TENON_VW
+#define TENON_VW 16
+#endif
+#ifndef TENON_MR
+#define TENON_MR 6
+#endif
+#ifndef TENON_NV
+#define TENON_NV 4
+#endif
+#ifndef TENON_KC
+#define TENON_KC 384
+#endif
+#ifndef TENON_NTP
+#define TENON_NTP 2
+#endif
+#ifndef TENON_MB
+#define TENON_MB (8 * TENON_MR)
+#endif
+#ifndef TENON_A_LAYOUT
+#define TENON_A_LAYOUT 1
+#endif
+
+#define TILE_B            __global const data_t *
+#define TILE_LOAD_B(b, i) load_data_v(b, i)
+#include "gemm/cpu_tile.clh"
+#include "gemm/cpu_pack.clh"
+
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
+gemm_cpu_direct(__global const data_t *a, __global const data_t *b, __global const data_t *c,
+                __global const data_t *bias, __global data_t *d, gemm_args args)
+{
+#if TENON_A_LAYOUT != TENON_UNIT_K
+    __local acc_t packed_a[TENON_PACKED_A_SIZE];
+    long a_end = GEMM_SPAN(args.m, args.a_row, args.k, args.a_col);
+#endif
+    acc_v
+        tile[TENON_MR * TENON_NV + 1]; /* a ragged panel's last vector may start inside the last */
+
+    long z = get_global_id(2), k_end = GEMM_K(args);
+    long n0 = get_global_id(0) * (TENON_NTP * TENON_NR), m0 = get_global_id(1) * args.tile_rows;
+    long m1 = min(args.m, m0 + args.tile_rows);
+    long n1 = min(args.n, n0 + TENON_NTP * TENON_NR);
+    int block = block_length(k_end);
+
+    gemm_epilogue e = make_epilogue(c, bias, d, &args, z);
+    a += GEMM_START(args, a, z);
+    b += GEMM_START(args, b, z);
+
+    long k0 = 0;
+    do {
+        int kc = (int)min((long)block, k_end - k0);
+        int pass = (k0 == 0 ? TENON_PASS_FIRST : 0) | (k0 + kc == k_end ? TENON_PASS_LAST : 0);
+        for (long mb = m0; mb < m1; mb += TENON_MB) {
+            long mb1 = min(m1, mb + TENON_MB);
+#if TENON_A_LAYOUT != TENON_UNIT_K
+            pack_a(packed_a, a, mb * args.a_row + k0 * args.a_col, args.a_row, args.a_col,
+                   (int)(mb1 - mb), kc, a_end);
+#endif
+            for (long n = n0; n < n1; n += TENON_NR) {
+                /* The last panel of a matrix is moved left until it is whole: nothing is read past
+                 * b, and the columns that the panel before has done are skipped in the store. */
+                int skip = (int)max(0L, n + TENON_NR - args.n);
+                __global const data_t *panel = b + k0 * args.b_row + (n - skip);
+                for (long m = mb, rows; m < mb1; m += rows) {
+                    rows = tile_height(mb1 - m);
+#if TENON_A_LAYOUT == TENON_UNIT_K
+                    tile_a at = a + m * args.a_row + k0;
+#else
+                    int within = (int)(m - mb);
+                    tile_a at = packed_a + within / TENON_MR * TENON_A_TILE + within % TENON_MR;
+#endif
+                    multiply_tile((int)rows, at, args.a_row, panel, args.b_row, kc, tile);
+                    store_tile(&e, m, n, (int)rows, skip, TENON_NR - skip, pass, tile);
+                }
+            }
+        }
+        k0 += kc;
+    } while (k0 < k_end);
+}

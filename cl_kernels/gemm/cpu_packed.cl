@@ -1,0 +1,88 @@
+/* GEMM for CPUs: a work-item owns TENON_NTP panels of TENON_NR columns by args.tile_rows rows of d.
+ * It goes through K in blocks, copies its block of b into __local, and runs the register tile over
+ * it: the block stays in L2, a tile's rows of a in L1.
+ *
+ * Global size: {ceil(n / (NTP * NR)), ceil(m / tile_rows), batch}, local size {1, 1, 1}; NR = VW *
+ * NV. Any strides. Macros: those of gemm/cpu_tile.clh and gemm/cpu_pack.clh (TENON_VW, TENON_MR,
+ * TENON_NV, TENON_KC, TENON_MB, TENON_A_LAYOUT, TENON_B_LAYOUT), and TENON_NTP, the panels of a
+ * work-item.
+ */
+#ifndef TENON_VW
+#define TENON_VW 16
+#endif
+#ifndef TENON_MR
+#define TENON_MR 6
+#endif
+#ifndef TENON_NV
+#define TENON_NV 4
+#endif
+#ifndef TENON_KC
+#define TENON_KC 384
+#endif
+#ifndef TENON_NTP
+#define TENON_NTP 2
+#endif
+#ifndef TENON_MB
+#define TENON_MB (8 * TENON_MR)
+#endif
+#ifndef TENON_A_LAYOUT
+#define TENON_A_LAYOUT 1
+#endif
+#ifndef TENON_B_LAYOUT
+#define TENON_B_LAYOUT 3
+#endif
+
+#define TILE_B            __local const acc_v *
+#define TILE_LOAD_B(b, i) ((b)[(i) / TENON_VW])
+#include "gemm/cpu_tile.clh"
+#include "gemm/cpu_pack.clh"
+
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
+gemm_cpu_packed(__global const data_t *a, __global const data_t *b, __global const data_t *c,
+                __global const data_t *bias, __global data_t *d, gemm_args args)
+{
+    __local acc_v packed_b[TENON_NTP * TENON_KC * TENON_NV];
+#if TENON_A_LAYOUT != TENON_UNIT_K
+    __local acc_t packed_a[TENON_PACKED_A_SIZE];
+    long a_end = GEMM_SPAN(args.m, args.a_row, args.k, args.a_col);
+#endif
+    acc_v tile[TENON_MR * TENON_NV];
+
+    long z = get_global_id(2), k_end = GEMM_K(args);
+    long n0 = get_global_id(0) * (TENON_NTP * TENON_NR), m0 = get_global_id(1) * args.tile_rows;
+    long m1 = min(args.m, m0 + args.tile_rows);
+    int cols = (int)min((long)(TENON_NTP * TENON_NR), args.n - n0);
+    long b_end = GEMM_SPAN(args.k, args.b_row, args.n, args.b_col);
+    int block = block_length(k_end);
+
+    gemm_epilogue e = make_epilogue(c, bias, d, &args, z);
+    a += GEMM_START(args, a, z);
+    b += GEMM_START(args, b, z);
+
+    long k0 = 0;
+    do {
+        int kc = (int)min((long)block, k_end - k0);
+        int pass = (k0 == 0 ? TENON_PASS_FIRST : 0) | (k0 + kc == k_end ? TENON_PASS_LAST : 0);
+        pack_b(packed_b, b, k0 * args.b_row + n0 * args.b_col, args.b_row, args.b_col, cols, kc,
+               b_end);
+        for (long m = m0, rows; m < m1; m += rows) {
+            rows = tile_height(m1 - m);
+#if TENON_A_LAYOUT == TENON_UNIT_K
+            tile_a at = a + m * args.a_row + k0;
+#else
+            int within = (int)((m - m0) % TENON_MB);
+            if (within == 0) {
+                pack_a(packed_a, a, m * args.a_row + k0 * args.a_col, args.a_row, args.a_col,
+                       (int)min((long)TENON_MB, m1 - m), kc, a_end);
+            }
+            tile_a at = packed_a + within / TENON_MR * TENON_A_TILE + within % TENON_MR;
+#endif
+            for (int s = 0; s < cols; s += TENON_NR) {
+                multiply_tile((int)rows, at, args.a_row, packed_b + s / TENON_VW * TENON_KC,
+                              TENON_NR, kc, tile);
+                store_tile(&e, m, n0 + s, (int)rows, 0, min(TENON_NR, cols - s), pass, tile);
+            }
+        }
+        k0 += kc;
+    } while (k0 < k_end);
+}

@@ -1,0 +1,27 @@
+/* GEMM with one work-item for each element of d: any strides, any device. The fallback, for small
+ * problems.
+ *
+ * Global size: {n, m, batch}, the first two rounded up as the local size requires.
+ * TENON_DTYPE, TENON_HW_FMA, TENON_ACT_BUILD: see common/types.clh and common/activation.clh.
+ */
+#include "gemm/epilogue.clh"
+
+__kernel void gemm_plain(__global const data_t *a, __global const data_t *b,
+                         __global const data_t *c, __global const data_t *bias, __global data_t *d,
+                         gemm_args args)
+{
+    long n = get_global_id(0), m = get_global_id(1), z = get_global_id(2);
+    if (m >= args.m || n >= args.n) {
+        return;
+    }
+    gemm_epilogue e = make_epilogue(c, bias, d, &args, z);
+    long ai = GEMM_START(args, a, z) + m * args.a_row;
+    long bi = GEMM_START(args, b, z) + n * args.b_col;
+    acc_t sum = 0;
+    for (long k = GEMM_K(args); k > 0; k--) {
+        sum = TENON_FMA(load_data(a, ai), load_data(b, bi), sum);
+        ai += args.a_col;
+        bi += args.b_row;
+    }
+    epilogue_store(&e, m, n, sum);
+}
