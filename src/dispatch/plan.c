@@ -122,6 +122,15 @@ tenon_status tn_params_check(const char *operation, uint32_t size, size_t known_
     return TENON_OK;
 }
 
+tenon_status tn_plan_check(const char *operation, const tenon_context *context, tenon_plan **plan)
+{
+    if (plan != NULL)
+        *plan = NULL;
+    if (context == NULL || plan == NULL)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", operation, plan == NULL ? "plan" : "context");
+    return TENON_OK;
+}
+
 tenon_status tn_call_check_views(const tn_call *call)
 {
     for (uint32_t i = 0; i < call->operand_count; i++) {

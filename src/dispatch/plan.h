@@ -37,6 +37,9 @@ typedef struct tn_call {
 tenon_status tn_params_check(const char *operation, uint32_t size, size_t known_size, uint32_t flags,
                              uint32_t known_flags);
 
+/* The arguments of every call that makes a plan; sets *plan to NULL. */
+tenon_status tn_plan_check(const char *operation, const tenon_context *context, tenon_plan **plan);
+
 /* Refuses malformed views, and an output that overlaps itself. */
 tenon_status tn_call_check_views(const tn_call *call);
 

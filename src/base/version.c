@@ -1,0 +1,9 @@
+#include <tenon/version.h>
+
+#define TEXT_(x) #x
+#define TEXT(x)  TEXT_(x)
+
+TENON_API const char *tenon_version_string(void)
+{
+    return TEXT(TENON_VERSION_MAJOR) "." TEXT(TENON_VERSION_MINOR) "." TEXT(TENON_VERSION_PATCH);
+}

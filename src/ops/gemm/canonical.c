@@ -1,0 +1,191 @@
+/* From the caller's views to the canonical problem. */
+#include "base/checked.h"
+#include "base/shape.h"
+#include "ops/gemm/internal.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static tenon_status check_shapes(const char *operation, const tenon_tensor *a, const tenon_tensor *b,
+                                 const tenon_tensor *d)
+{
+    char sa[160], sb[160], sd[160];
+    const tenon_tensor *views[] = {a, b, d};
+    static const char *const names[] = {"a", "b", "d"};
+    for (int i = 0; i < 3; i++)
+        if (views[i]->rank < 2)
+            return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s: rank is %u, must be at least 2", operation, names[i],
+                           views[i]->rank);
+    const int64_t *ea = &a->shape[a->rank - 2], *eb = &b->shape[b->rank - 2], *ed = &d->shape[d->rank - 2];
+    if (ea[1] != eb[0] || ed[0] != ea[0] || ed[1] != eb[1])
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                       "%s: sizes do not match: a is %s, b is %s, d is %s; they must be … M K, … K N and … M N",
+                       operation, tn_shape_text(a->rank, a->shape, sa), tn_shape_text(b->rank, b->shape, sb),
+                       tn_shape_text(d->rank, d->shape, sd));
+    return TENON_OK;
+}
+
+/* The strides of a view over d's batch, and of its matrix. */
+static tenon_status take_factor(const char *operation, const char *name, const tenon_tensor *view,
+                                const tenon_tensor *d, int64_t *batch, gemm_matrix *matrix)
+{
+    tenon_tensor lead = *view;
+    lead.rank -= 2;
+    matrix->row = view->shape[lead.rank] == 1 ? 0 : view->stride[lead.rank];
+    matrix->col = view->shape[lead.rank + 1] == 1 ? 0 : view->stride[lead.rank + 1];
+    return tn_broadcast(operation, name, &lead, d->rank - 2, d->shape, batch);
+}
+
+static tenon_status take_broadcast(const char *operation, const char *name, const tenon_tensor *view,
+                                   const tenon_tensor *d, int64_t *batch, gemm_matrix *matrix)
+{
+    int64_t stride[TENON_MAX_RANK];
+    if (view == NULL)
+        return TENON_OK;
+    TN_TRY(tn_broadcast(operation, name, view, d->rank, d->shape, stride));
+    memcpy(batch, stride, (d->rank - 2) * sizeof *batch);
+    matrix->row = stride[d->rank - 2];
+    matrix->col = stride[d->rank - 1];
+    return TENON_OK;
+}
+
+/* Whether dimension `i` of the batch can become part of M (or, with `columns`, of N): the factor on the other side
+ * repeats along it, and every other matrix steps from one of its entries to the next as from the last row to the next. */
+static bool folds(const gemm_problem *p, uint64_t i, bool columns)
+{
+    int other = columns ? GEMM_A : GEMM_B;
+    int64_t size = columns ? p->n : p->m;
+    if (p->matrix[other].batch[i] != 0)
+        return false;
+    for (int x = 0; x < GEMM_OPERANDS; x++) {
+        const gemm_matrix *matrix = &p->matrix[x];
+        int64_t stride = columns ? matrix->col : matrix->row;
+        if (x != other && size != 1 && matrix->batch[i] != stride * size)
+            return false;
+    }
+    return true;
+}
+
+static void fold(gemm_problem *p, uint64_t i, bool columns)
+{
+    int other = columns ? GEMM_A : GEMM_B;
+    int64_t *size = columns ? &p->n : &p->m;
+    for (int x = 0; x < GEMM_OPERANDS; x++) {
+        gemm_matrix *matrix = &p->matrix[x];
+        int64_t *stride = columns ? &matrix->col : &matrix->row;
+        if (x != other && *size == 1)
+            *stride = matrix->batch[i];
+        memmove(&matrix->batch[i], &matrix->batch[i + 1], (GEMM_MAX_BATCH - 1 - i) * sizeof *matrix->batch);
+        matrix->batch[GEMM_MAX_BATCH - 1] = 0;
+    }
+    *size *= p->batch[i];
+    memmove(&p->batch[i], &p->batch[i + 1], (GEMM_MAX_BATCH - 1 - i) * sizeof *p->batch);
+    p->batch[GEMM_MAX_BATCH - 1] = 0;
+    p->batch_rank--;
+}
+
+static void fold_batch(gemm_problem *p)
+{
+    for (uint64_t i = p->batch_rank; i-- > 0;) {
+        if (folds(p, i, false))
+            fold(p, i, false);
+        else if (folds(p, i, true))
+            fold(p, i, true);
+        else
+            continue;
+        i = p->batch_rank; /* what was left out before may fold now */
+    }
+}
+
+static void transpose(gemm_matrix *matrix)
+{
+    int64_t row = matrix->row;
+    matrix->row = matrix->col;
+    matrix->col = row;
+}
+
+/* d^T = b^T · a^T */
+static void exchange(gemm_problem *p)
+{
+    gemm_matrix a = p->matrix[GEMM_A];
+    int64_t m = p->m;
+    p->matrix[GEMM_A] = p->matrix[GEMM_B];
+    p->matrix[GEMM_B] = a;
+    p->m = p->n;
+    p->n = m;
+    for (int x = 0; x < GEMM_OPERANDS; x++)
+        transpose(&p->matrix[x]);
+}
+
+static bool wants_exchange(const gemm_problem *p)
+{
+    const gemm_matrix *d = &p->matrix[GEMM_D];
+    if (p->batch_invariant || p->n == 1)
+        return false;
+    return p->m == 1 || (d->col != 1 && d->row == 1);
+}
+
+static void collapse_batch(gemm_problem *p, const tenon_tensor *d, const tn_space *batch)
+{
+    tn_space space = *batch;
+    space.rank = d->rank - 2;
+    space.views = GEMM_OPERANDS;
+    memcpy(space.shape, d->shape, space.rank * sizeof *space.shape);
+    tn_space_collapse(&space);
+    p->batch_rank = space.rank;
+    memcpy(p->batch, space.shape, sizeof p->batch);
+    for (int x = 0; x < GEMM_OPERANDS; x++)
+        memcpy(p->matrix[x].batch, space.stride[x], sizeof p->matrix[x].batch);
+}
+
+static tenon_status fill(const char *operation, const tenon_gemm_params *params, const tenon_tensor *const *views,
+                         gemm_problem *p)
+{
+    tn_space batch = {0};
+    const tenon_tensor *d = views[GEMM_D];
+    const tenon_epilogue *epilogue = &params->epilogue;
+    TN_TRY(take_factor(operation, "a", views[GEMM_A], d, batch.stride[GEMM_A], &p->matrix[GEMM_A]));
+    TN_TRY(take_factor(operation, "b", views[GEMM_B], d, batch.stride[GEMM_B], &p->matrix[GEMM_B]));
+    TN_TRY(take_factor(operation, "d", d, d, batch.stride[GEMM_D], &p->matrix[GEMM_D]));
+    TN_TRY(take_broadcast(operation, "c", views[GEMM_C], d, batch.stride[GEMM_C], &p->matrix[GEMM_C]));
+    TN_TRY(take_broadcast(operation, "bias", views[GEMM_BIAS], d, batch.stride[GEMM_BIAS], &p->matrix[GEMM_BIAS]));
+    p->dtype = d->dtype;
+    p->activation = epilogue->activation.kind;
+    p->batch_invariant = (params->flags & TENON_GEMM_BATCH_INVARIANT) != 0;
+    p->flags = (epilogue->beta != 0 ? GEMM_HAS_C : 0) | (views[GEMM_BIAS] != NULL ? GEMM_HAS_BIAS : 0) |
+               (epilogue->alpha == 0 ? GEMM_SKIP_AB : 0);
+    p->m = d->shape[d->rank - 2];
+    p->n = d->shape[d->rank - 1];
+    p->k = views[GEMM_A]->shape[views[GEMM_A]->rank - 1];
+    if ((p->flags & GEMM_HAS_C) == 0) { /* not read, so that its strides must not tell problems apart */
+        memset(batch.stride[GEMM_C], 0, sizeof batch.stride[GEMM_C]);
+        p->matrix[GEMM_C].row = p->matrix[GEMM_C].col = 0;
+    }
+    collapse_batch(p, d, &batch);
+    return TENON_OK;
+}
+
+tenon_status tn_gemm_canonicalise(const char *operation, const tenon_gemm_params *params, const tenon_tensor *a,
+                                  const tenon_tensor *b, const tenon_tensor *c, const tenon_tensor *bias,
+                                  const tenon_tensor *d, gemm_problem *problem, bool *empty)
+{
+    const tenon_tensor *views[GEMM_OPERANDS] = {a, b, c, bias, d};
+    memset(problem, 0, sizeof *problem);
+    problem->head.size = sizeof *problem;
+    problem->head.forced = -1;
+    TN_TRY(check_shapes(operation, a, b, d));
+    TN_TRY(fill(operation, params, views, problem));
+    for (uint64_t x = 0; x < GEMM_OPERANDS; x++)
+        problem->matrix[x].operand = x;
+    *empty = tn_tensor_empty(d);
+    if (problem->batch_invariant && problem->n != 1 && problem->matrix[GEMM_D].col != 1)
+        return tn_fail(TENON_ERROR_UNSUPPORTED,
+                       "%s: d: its stride along N is %" PRId64 "; with TENON_GEMM_BATCH_INVARIANT it must be 1", operation,
+                       problem->matrix[GEMM_D].col);
+    if (*empty)
+        return TENON_OK;
+    fold_batch(problem);
+    if (wants_exchange(problem))
+        exchange(problem);
+    return TENON_OK;
+}

@@ -1,0 +1,139 @@
+/* What the solvers ask of a problem, and how its launches are completed. */
+#include "ops/gemm/internal.h"
+
+#include <stddef.h>
+#include <string.h>
+
+gemm_layout tn_gemm_layout(const gemm_problem *p, int matrix)
+{
+    const gemm_matrix *x = &p->matrix[matrix];
+    int64_t rows = matrix == GEMM_B ? p->k : p->m, cols = matrix == GEMM_A ? p->k : p->n;
+    if (x->col == 1 || cols == 1)
+        return GEMM_UNIT_COL;
+    return x->row == 1 || rows == 1 ? GEMM_UNIT_ROW : GEMM_STRIDED;
+}
+
+int64_t tn_gemm_batch_count(const gemm_problem *p)
+{
+    int64_t count = 1;
+    for (uint64_t i = 0; i < p->batch_rank; i++)
+        count *= p->batch[i];
+    return count;
+}
+
+double tn_gemm_work(const gemm_problem *p)
+{
+    return (double)p->m * (double)p->n * (double)p->k * (double)tn_gemm_batch_count(p);
+}
+
+static void add_patch(gemm_arguments *arguments, tn_patch_kind kind, uint64_t source, size_t at, size_t unit)
+{
+    arguments->patches[arguments->patch_count++] =
+        (tn_patch){(uint8_t)kind, (uint8_t)source, (uint16_t)at, (uint32_t)unit};
+}
+
+static const size_t offset_at[GEMM_OPERANDS] = {
+    offsetof(gemm_args, a_offset),    offsetof(gemm_args, b_offset), offsetof(gemm_args, c_offset),
+    offsetof(gemm_args, bias_offset), offsetof(gemm_args, d_offset),
+};
+
+static const size_t scalar_at[TN_MAX_SCALARS] = {
+    [TN_SCALAR_ALPHA] = offsetof(gemm_args, alpha),
+    [TN_SCALAR_BETA] = offsetof(gemm_args, beta),
+    [TN_SCALAR_ACT_ALPHA] = offsetof(gemm_args, act_alpha),
+    [TN_SCALAR_ACT_BETA] = offsetof(gemm_args, act_beta),
+};
+
+/* An operand that is not read may be absent; the output stands in, so that every pointer is valid. */
+static bool is_read(const gemm_problem *p, int matrix)
+{
+    switch (matrix) {
+    case GEMM_C:
+        return (p->flags & GEMM_HAS_C) != 0;
+    case GEMM_BIAS:
+        return (p->flags & GEMM_HAS_BIAS) != 0;
+    case GEMM_D:
+        return true;
+    default:
+        return p->k > 0;
+    }
+}
+
+/* Strides of the innermost two dimensions of a batch, {outer, inner}. */
+static void innermost(const gemm_problem *p, const gemm_matrix *matrix, tenon_i64 strides[2])
+{
+    uint64_t rank = p->batch_rank;
+    strides[0] = rank >= 2 ? matrix->batch[rank - 2] : 0;
+    strides[1] = rank >= 1 ? matrix->batch[rank - 1] : 0;
+}
+
+void tn_gemm_arguments(const gemm_problem *p, gemm_arguments *arguments)
+{
+    const gemm_matrix *a = &p->matrix[GEMM_A], *b = &p->matrix[GEMM_B], *c = &p->matrix[GEMM_C];
+    const gemm_matrix *bias = &p->matrix[GEMM_BIAS], *d = &p->matrix[GEMM_D];
+    memset(arguments, 0, sizeof *arguments);
+    gemm_args args = {
+        .m = p->m, .n = p->n, .k = p->k,
+        .a_row = a->row, .a_col = a->col, .b_row = b->row, .b_col = b->col, .c_row = c->row, .c_col = c->col,
+        .bias_row = bias->row, .bias_col = bias->col, .d_row = d->row, .d_col = d->col,
+        .batch_inner = p->batch_rank >= 1 ? p->batch[p->batch_rank - 1] : 1,
+        .activation = (tenon_i32)p->activation, .flags = (tenon_i32)p->flags};
+    innermost(p, a, args.a_batch);
+    innermost(p, b, args.b_batch);
+    innermost(p, c, args.c_batch);
+    innermost(p, bias, args.bias_batch);
+    innermost(p, d, args.d_batch);
+    arguments->args = args;
+    for (int x = 0; x < GEMM_OPERANDS; x++)
+        if (is_read(p, x))
+            add_patch(arguments, TN_PATCH_OFFSET, p->matrix[x].operand, offset_at[x],
+                      tenon_dtype_size((tenon_dtype)p->dtype));
+    for (uint32_t s = 0; s < TN_MAX_SCALARS; s++)
+        add_patch(arguments, tn_scalar_patch((tenon_dtype)p->dtype), s, scalar_at[s], 1);
+}
+
+/* The element where batch entry `index` of the outer dimensions begins, for each matrix. */
+static void set_offsets(const gemm_problem *p, const int64_t *index, uint64_t outer_rank, gemm_args *args)
+{
+    for (int x = 0; x < GEMM_OPERANDS; x++) {
+        int64_t offset = p->matrix[x].shift;
+        for (uint64_t i = 0; i < outer_rank; i++)
+            offset += index[i] * p->matrix[x].batch[i];
+        memcpy((char *)args + offset_at[x], &offset, sizeof offset);
+    }
+}
+
+static bool next_index(const gemm_problem *p, int64_t *index, uint64_t rank)
+{
+    while (rank-- > 0) {
+        if (++index[rank] < p->batch[rank])
+            return true;
+        index[rank] = 0;
+    }
+    return false;
+}
+
+tenon_status tn_gemm_record_launch(const char *operation, tn_recording *recording, const gemm_problem *p,
+                                   gemm_arguments *arguments, tn_launch *launch)
+{
+    uint64_t rank = p->batch_rank, outer_rank = rank > 2 ? rank - 2 : 0;
+    int64_t index[GEMM_MAX_BATCH] = {0}, inner = 1;
+    for (uint64_t i = outer_rank; i < rank; i++)
+        inner *= p->batch[i];
+    launch->dimensions = 3;
+    launch->global[2] = (size_t)inner;
+    if (launch->local[0] != 0)
+        launch->local[2] = 1;
+    launch->operand_count = GEMM_OPERANDS;
+    for (int x = 0; x < GEMM_OPERANDS; x++)
+        launch->operands[x] = (uint8_t)p->matrix[is_read(p, x) ? x : GEMM_D].operand;
+    launch->args = &arguments->args;
+    launch->args_size = sizeof arguments->args;
+    launch->patches = arguments->patches;
+    launch->patch_count = arguments->patch_count;
+    do {
+        set_offsets(p, index, outer_rank, &arguments->args);
+        TN_TRY(tn_record(operation, recording, launch));
+    } while (next_index(p, index, outer_rank));
+    return TENON_OK;
+}
