@@ -53,23 +53,22 @@ static int64_t floor_mod(int64_t value, int64_t modulus)
     return rest < 0 ? rest + modulus : rest;
 }
 
-/* Where, modulo `pitch`, all of a view's bytes lie: [*low, *low + *span). False when they do not
- * stay within one interval below the pitch. */
-static bool phase(const lattice *l, int64_t pitch, int64_t *low, int64_t *span)
+/* How far a view's bytes reach, modulo `pitch`, from its first. */
+static int64_t reach(const lattice *l, int64_t pitch)
 {
-    *span = l->width;
+    int64_t span = l->width;
     for (uint32_t d = 0; d < l->rank; d++)
         if (l->step[d] % pitch != 0)
-            *span += (l->count[d] - 1) * l->step[d];
-    *low = floor_mod(l->start, pitch);
-    return *low + *span <= pitch;
+            span += (l->count[d] - 1) * l->step[d];
+    return span;
 }
 
+/* Whether the two lie on a circle of `pitch` bytes as two arcs that do not meet: so the place of the origin, which is
+ * any, does not matter. */
 static bool apart_at(const lattice *a, const lattice *b, int64_t pitch)
 {
-    int64_t low_a, span_a, low_b, span_b;
-    return phase(a, pitch, &low_a, &span_a) && phase(b, pitch, &low_b, &span_b) &&
-           (low_a + span_a <= low_b || low_b + span_b <= low_a);
+    int64_t gap = floor_mod(b->start - a->start, pitch);
+    return gap >= reach(a, pitch) && pitch - gap >= reach(b, pitch);
 }
 
 bool tn_tensor_overlaps(const tenon_tensor *a, const tenon_tensor *b, int64_t shift)
