@@ -1,0 +1,238 @@
+/* Element types, and conversions against a method of their own: the nearer of two neighbours. */
+#include "common/testing.h"
+
+#include "base/dtype.h"
+
+#include <float.h>
+#include <math.h>
+
+typedef struct format {
+    uint16_t (*encode)(double value);
+    double (*decode)(uint16_t bits);
+    int mantissa, bias;
+} format;
+
+static const format formats[] = {
+    {tn_f16_from_double, tn_f16_to_double, 10, 15},
+    {tn_bf16_from_double, tn_bf16_to_double, 7, 127},
+};
+
+static uint16_t infinity_of(const format *f)
+{
+    return (uint16_t)((2 * f->bias + 1) << f->mantissa);
+}
+
+/* By definition: an integer count of the format's least subnormal. For infinity's pattern, what the
+ * next number would be: what rounding to infinity is decided by. */
+static double magnitude_of(const format *f, uint16_t bits)
+{
+    int exponent = bits >> f->mantissa;
+    double fraction = bits & ((1 << f->mantissa) - 1), hidden = 1 << f->mantissa;
+    double units = exponent == 0 ? fraction : (hidden + fraction) * pow(2, exponent - 1);
+    return units * pow(2, 1 - f->bias - f->mantissa);
+}
+
+static void decodes_every_pattern(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        const format *f = &formats[i];
+        for (uint32_t bits = 0; bits < 65536; bits++) {
+            double value = f->decode((uint16_t)bits);
+            uint16_t magnitude = bits & 0x7fff;
+            assert_int_equal(signbit(value) != 0, bits >> 15);
+            if (magnitude > infinity_of(f))
+                assert_true(isnan(value));
+            else if (magnitude == infinity_of(f))
+                assert_true(isinf(value));
+            else
+                assert_true(fabs(value) == magnitude_of(f, magnitude));
+        }
+    }
+}
+
+static void bf16_is_the_upper_half_of_a_float(void **state)
+{
+    (void)state;
+    for (uint32_t bits = 0; bits < 65536; bits++) {
+        uint32_t wide = bits << 16;
+        float value;
+        memcpy(&value, &wide, sizeof value);
+        if (!isnan(value))
+            assert_true((double)value == tn_bf16_to_double((uint16_t)bits));
+    }
+}
+
+static void every_pattern_comes_back(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2; i++)
+        for (uint32_t bits = 0; bits < 65536; bits++) {
+            double value = formats[i].decode((uint16_t)bits);
+            uint16_t back = formats[i].encode(value);
+            if (isnan(value))
+                assert_true(isnan(formats[i].decode(back)));
+            else
+                assert_int_equal(back, bits);
+        }
+}
+
+static void check_encode(const format *f, double value, uint16_t expected)
+{
+    if (f->encode(value) != expected)
+        fail_msg("%a gives %04x, must give %04x (%d mantissa bits)", value, f->encode(value),
+                 expected, f->mantissa);
+    if (f->encode(-value) != (expected | 0x8000))
+        fail_msg("%a gives %04x (%d mantissa bits)", -value, f->encode(-value), f->mantissa);
+}
+
+/* Between every two neighbours: the midpoint goes to the even one, what is next to it to the nearer
+ * one. */
+static void rounds_to_nearest_even(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        const format *f = &formats[i];
+        for (uint16_t low = 0; low < infinity_of(f); low++) {
+            uint16_t high = low + 1;
+            double middle = (magnitude_of(f, low) + magnitude_of(f, high)) / 2;
+            check_encode(f, middle, (low & 1) == 0 ? low : high);
+            check_encode(f, nextafter(middle, 0), low);
+            check_encode(f, nextafter(middle, INFINITY), high);
+        }
+    }
+}
+
+static void rounds_random_values_to_the_nearer_neighbour(void **state)
+{
+    test_random random = test_random_for(1);
+    (void)state;
+    for (int n = 0; n < 200000; n++) {
+        const format *f = &formats[n % 2];
+        double value = test_real(&random, 1, 2) * pow(2, (double)test_between(&random, -160, 130));
+        uint16_t low = 0, high = infinity_of(f);
+        if (value >= magnitude_of(f, high)) {
+            check_encode(f, value, high);
+            continue;
+        }
+        while (high - low > 1) {
+            uint16_t middle = (uint16_t)((low + high) / 2);
+            *(value < magnitude_of(f, middle) ? &high : &low) = middle;
+        }
+        double below = value - magnitude_of(f, low), above = magnitude_of(f, high) - value;
+        if (below != above)
+            check_encode(f, value, below < above ? low : high);
+    }
+}
+
+static void special_values(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        const format *f = &formats[i];
+        check_encode(f, 0.0, 0);
+        check_encode(f, INFINITY, infinity_of(f));
+        check_encode(f, DBL_MAX, infinity_of(f));
+        check_encode(f, DBL_MIN, 0);
+        check_encode(f, DBL_TRUE_MIN, 0);
+        assert_true(isnan(f->decode(f->encode(NAN))));
+        assert_true(isnan(f->decode(f->encode(-NAN))));
+    }
+    check_encode(&formats[0], 65504, 0x7bff);
+    check_encode(&formats[0], 65519.99, 0x7bff);
+    check_encode(&formats[0], 65520, 0x7c00);
+    check_encode(&formats[0], 1.0, 0x3c00);
+    check_encode(&formats[0], 0x1p-24, 0x0001);
+    check_encode(&formats[0], 0x1p-25, 0x0000);
+    check_encode(&formats[1], 1.0, 0x3f80);
+}
+
+static double stored(tenon_dtype dtype, double value)
+{
+    unsigned char bytes[9];
+    memset(bytes, 0xa5, sizeof bytes);
+    tn_dtype_store(dtype, bytes, value);
+    for (size_t i = tenon_dtype_size(dtype); i < sizeof bytes; i++)
+        assert_int_equal(bytes[i], 0xa5);
+    return tn_dtype_load(dtype, bytes);
+}
+
+static void integers_saturate_and_round_to_even(void **state)
+{
+    static const struct {
+        tenon_dtype dtype;
+        double low, high;
+    } types[] = {{TENON_DTYPE_I8, INT8_MIN, INT8_MAX},
+                 {TENON_DTYPE_U8, 0, UINT8_MAX},
+                 {TENON_DTYPE_I32, INT32_MIN, INT32_MAX}};
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        tenon_dtype t = types[i].dtype;
+        assert_true(stored(t, types[i].high) == types[i].high);
+        assert_true(stored(t, types[i].high + 0.5) == types[i].high);
+        assert_true(stored(t, 1e300) == types[i].high);
+        assert_true(stored(t, INFINITY) == types[i].high);
+        assert_true(stored(t, types[i].low) == types[i].low);
+        assert_true(stored(t, types[i].low - 0.5) == types[i].low);
+        assert_true(stored(t, -INFINITY) == types[i].low);
+        assert_true(stored(t, NAN) == 0);
+        assert_true(stored(t, 2.5) == 2 && stored(t, 3.5) == 4 && stored(t, 2.51) == 3);
+    }
+    assert_true(stored(TENON_DTYPE_I8, -2.5) == -2 && stored(TENON_DTYPE_I32, -3.5) == -4);
+}
+
+static void floats_are_stored(void **state)
+{
+    (void)state;
+    assert_true(stored(TENON_DTYPE_F64, 0.1) == 0.1);
+    assert_true(stored(TENON_DTYPE_F32, 0.1) == (double)0.1f);
+    assert_true(stored(TENON_DTYPE_F32, 1e300) == INFINITY);
+    assert_true(stored(TENON_DTYPE_F16, 0.1) == tn_f16_to_double(tn_f16_from_double(0.1)));
+    assert_true(stored(TENON_DTYPE_BF16, 0.1) == tn_bf16_to_double(tn_bf16_from_double(0.1)));
+    assert_true(isnan(stored(TENON_DTYPE_F32, NAN)) && isnan(stored(TENON_DTYPE_F64, NAN)));
+}
+
+static void names_and_sizes(void **state)
+{
+    static const struct {
+        tenon_dtype dtype;
+        const char *name;
+        size_t size;
+    } types[] = {
+        {TENON_DTYPE_F64, "f64", 8},
+        {TENON_DTYPE_F32, "f32", 4},
+        {TENON_DTYPE_F16, "f16", 2},
+        {TENON_DTYPE_BF16, "bf16", 2},
+        {TENON_DTYPE_I8, "i8", 1},
+        {TENON_DTYPE_U8, "u8", 1},
+        {TENON_DTYPE_I32, "i32", 4},
+        {TENON_DTYPE_F8_E4M3, "f8_e4m3", 1},
+        {TENON_DTYPE_F8_E5M2, "f8_e5m2", 1},
+        {TENON_DTYPE_INVALID, "invalid", 0},
+        {(tenon_dtype)10, "invalid", 0},
+        {(tenon_dtype)-1, "invalid", 0},
+        {(tenon_dtype)INT32_MAX, "invalid", 0},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        assert_string_equal(tenon_dtype_string(types[i].dtype), types[i].name);
+        assert_int_equal(tenon_dtype_size(types[i].dtype), types[i].size);
+        assert_int_equal(tn_dtype_valid(types[i].dtype), types[i].size > 0);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names_and_sizes),
+        cmocka_unit_test(decodes_every_pattern),
+        cmocka_unit_test(bf16_is_the_upper_half_of_a_float),
+        cmocka_unit_test(every_pattern_comes_back),
+        cmocka_unit_test(rounds_to_nearest_even),
+        cmocka_unit_test(rounds_random_values_to_the_nearer_neighbour),
+        cmocka_unit_test(special_values),
+        cmocka_unit_test(integers_saturate_and_round_to_even),
+        cmocka_unit_test(floats_are_stored),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,72 @@
+/* The log: levels, and messages of any length. */
+#include "common/testing.h"
+
+#include "base/log.h"
+
+typedef struct received {
+    int count;
+    tenon_log_level level;
+    char *text;
+} received;
+
+static void receive(void *user, tenon_log_level level, const char *message)
+{
+    received *r = user;
+    r->count++;
+    r->level = level;
+    free(r->text);
+    r->text = strdup(message);
+    assert_non_null(r->text);
+}
+
+static void only_wanted_levels_are_sent(void **state)
+{
+    received r = {0};
+    const tn_log log = {receive, &r, TENON_LOG_WARNING};
+    (void)state;
+    tn_log_send(&log, TENON_LOG_INFO, "no");
+    tn_log_send(&log, TENON_LOG_DEBUG, "no");
+    assert_int_equal(r.count, 0);
+    tn_log_send(&log, TENON_LOG_WARNING, "%s %d", "yes", 1);
+    assert_string_equal(r.text, "yes 1");
+    assert_int_equal(r.level, TENON_LOG_WARNING);
+    tn_log_send(&log, TENON_LOG_ERROR, "yes");
+    assert_int_equal(r.count, 2);
+    free(r.text);
+}
+
+static void without_a_callback_nothing_happens(void **state)
+{
+    const tn_log log = {NULL, NULL, TENON_LOG_DEBUG};
+    (void)state;
+    tn_log_send(&log, TENON_LOG_ERROR, "nobody hears %d", 1);
+}
+
+static void messages_of_any_length_arrive_whole(void **state)
+{
+    static const size_t lengths[] = {0, 1, 1022, 1023, 1024, 1025, 100000};
+    (void)state;
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+        received r = {0};
+        const tn_log log = {receive, &r, TENON_LOG_ERROR};
+        char *text = malloc(lengths[i] + 1);
+        assert_non_null(text);
+        for (size_t c = 0; c < lengths[i]; c++)
+            text[c] = (char)('a' + c % 23);
+        text[lengths[i]] = '\0';
+        tn_log_send(&log, TENON_LOG_ERROR, "%s", text);
+        assert_string_equal(r.text, text);
+        free(r.text);
+        free(text);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(only_wanted_levels_are_sent),
+        cmocka_unit_test(without_a_callback_nothing_happens),
+        cmocka_unit_test(messages_of_any_length_arrive_whole),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,223 @@
+/*
+ * The table of plans: finds, bounds, evicts the least recently used, serves threads. A context
+ * with an owner is one within the lab, which nothing checks: with a family that launches nothing,
+ * no device is needed.
+ */
+#include "common/testing.h"
+
+#include "dispatch/plan.h"
+
+#include <pthread.h>
+
+typedef struct fake_problem {
+    tn_problem head;
+    uint64_t number;
+} fake_problem;
+
+static atomic_int made;
+static tenon_status next_status;
+
+static const char *refuses(tenon_context *context, const tn_problem *problem)
+{
+    (void)context;
+    (void)problem;
+    return NULL;
+}
+
+static double estimate(tenon_context *context, const tn_problem *problem, const int32_t *values)
+{
+    (void)context;
+    (void)problem;
+    (void)values;
+    return 1;
+}
+
+static tenon_status record(const char *operation, tn_recording *recording,
+                           const tn_problem *problem, const int32_t *values)
+{
+    (void)recording;
+    (void)problem;
+    (void)values;
+    atomic_fetch_add(&made, 1);
+    return next_status == TENON_OK ? TENON_OK : tn_fail(next_status, "%s: as told", operation);
+}
+
+static const tn_solver solver = {
+    .name = "only", .refuses = refuses, .estimate = estimate, .record = record};
+static const tn_solver *const solvers[] = {&solver};
+static const tn_family family = {.name = "fake", .solvers = solvers, .solver_count = 1};
+static const tn_family other_family = {.name = "other", .solvers = solvers, .solver_count = 1};
+
+static tenon_context *context_of(void **state)
+{
+    return *state;
+}
+
+static int set_up(void **state)
+{
+    tenon_context *context = calloc(1, sizeof *context);
+    if (context == NULL)
+        return -1;
+    context->owner = context;
+    pthread_mutex_init(&context->slot_lock, NULL);
+    atomic_store(&made, 0);
+    next_status = TENON_OK;
+    *state = context;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    tenon_context *context = context_of(state);
+    if (context->slots[TN_SLOT_DISPATCH].data != NULL)
+        context->slots[TN_SLOT_DISPATCH].destroy(context->slots[TN_SLOT_DISPATCH].data);
+    pthread_mutex_destroy(&context->slot_lock);
+    free(context);
+    return 0;
+}
+
+static tenon_plan *get_from(tenon_context *context, const tn_family *of, uint64_t number)
+{
+    const fake_problem problem = {{.size = sizeof problem, .forced = -1}, number};
+    tenon_plan *plan = NULL;
+    assert_int_equal(tn_plan_table_get("tenon_fake", context, of, &problem.head, &plan), TENON_OK);
+    assert_non_null(plan);
+    return plan;
+}
+
+static void use(tenon_context *context, uint64_t number)
+{
+    tenon_plan_release(get_from(context, &family, number));
+}
+
+static uint32_t count_of(tenon_context *context)
+{
+    return tn_dispatch_of(context)->plans.count;
+}
+
+static void the_same_problem_gets_the_same_plan(void **state)
+{
+    tenon_plan *first = get_from(context_of(state), &family, 1);
+    tenon_plan *again = get_from(context_of(state), &family, 1);
+    tenon_plan *next = get_from(context_of(state), &family, 2);
+    assert_ptr_equal(first, again);
+    assert_ptr_not_equal(first, next);
+    assert_int_equal(atomic_load(&made), 2);
+    assert_string_equal(first->name, "fake/only");
+    tenon_plan_release(first);
+    tenon_plan_release(again);
+    tenon_plan_release(next);
+}
+
+static void families_do_not_share_plans(void **state)
+{
+    tenon_plan *first = get_from(context_of(state), &family, 1);
+    tenon_plan *other = get_from(context_of(state), &other_family, 1);
+    assert_ptr_not_equal(first, other);
+    assert_string_equal(other->name, "other/only");
+    tenon_plan_release(first);
+    tenon_plan_release(other);
+}
+
+static void the_least_recently_used_goes(void **state)
+{
+    tenon_context *context = context_of(state);
+    for (uint64_t i = 0; i < TN_PLAN_TABLE_CAPACITY; i++)
+        use(context, i);
+    use(context, 0); /* so that 1 is the oldest now */
+    assert_int_equal(atomic_load(&made), TN_PLAN_TABLE_CAPACITY);
+    use(context, TN_PLAN_TABLE_CAPACITY);
+    assert_int_equal(count_of(context), TN_PLAN_TABLE_CAPACITY);
+    int before = atomic_load(&made);
+    use(context, 0);
+    use(context, 2);
+    assert_int_equal(atomic_load(&made), before);
+    use(context, 1);
+    assert_int_equal(atomic_load(&made), before + 1);
+}
+
+/* Against the simplest table there is: a list of the last numbers. */
+static void random_use_agrees_with_a_plain_list(void **state)
+{
+    enum { CAPACITY = TN_PLAN_TABLE_CAPACITY, NUMBERS = CAPACITY + 200 };
+    static uint64_t last_use[NUMBERS];
+    test_random random = test_random_for(3);
+    uint32_t held = 0;
+    memset(last_use, 0, sizeof last_use);
+    for (uint64_t now = 1; now <= 12000; now++) {
+        uint64_t number =
+            now <= NUMBERS ? now - 1 : (uint64_t)test_between(&random, 0, NUMBERS - 1);
+        int before = atomic_load(&made);
+        use(context_of(state), number);
+        assert_int_equal(atomic_load(&made) - before, last_use[number] == 0);
+        held += last_use[number] == 0;
+        last_use[number] = now;
+        if (held > CAPACITY) {
+            uint64_t oldest = number;
+            for (uint64_t i = 0; i < NUMBERS; i++)
+                if (last_use[i] != 0 && last_use[i] < last_use[oldest])
+                    oldest = i;
+            last_use[oldest] = 0;
+            held--;
+        }
+        assert_int_equal(count_of(context_of(state)), held);
+    }
+}
+
+static void a_plan_in_use_outlives_its_eviction(void **state)
+{
+    tenon_plan *plan = get_from(context_of(state), &family, 0);
+    for (uint64_t i = 1; i <= TN_PLAN_TABLE_CAPACITY; i++)
+        use(context_of(state), i);
+    assert_string_equal(plan->name, "fake/only");
+    assert_int_equal(atomic_load(&plan->references), 1);
+    tenon_plan_release(plan);
+}
+
+static void a_failure_leaves_nothing_behind(void **state)
+{
+    const fake_problem problem = {{.size = sizeof problem, .forced = -1}, 7};
+    tenon_plan *plan = NULL;
+    next_status = TENON_ERROR_BUILD_FAILED;
+    assert_int_equal(
+        tn_plan_table_get("tenon_fake", context_of(state), &family, &problem.head, &plan),
+        TENON_ERROR_BUILD_FAILED);
+    assert_string_equal(tenon_last_error(), "tenon_fake: as told");
+    assert_int_equal(count_of(context_of(state)), 0);
+    next_status = TENON_OK;
+    use(context_of(state), 7);
+    assert_int_equal(count_of(context_of(state)), 1);
+}
+
+static void *use_many(void *context)
+{
+    for (uint64_t i = 0; i < 20000; i++)
+        use(context, i * 7919 % 5000);
+    return NULL;
+}
+
+static void threads_share_the_table(void **state)
+{
+    pthread_t threads[4];
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, use_many, context_of(state)), 0);
+    for (int i = 0; i < 4; i++)
+        pthread_join(threads[i], NULL);
+    assert_int_equal(count_of(context_of(state)), TN_PLAN_TABLE_CAPACITY);
+}
+
+#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(the_same_problem_gets_the_same_plan),
+        TEST(families_do_not_share_plans),
+        TEST(the_least_recently_used_goes),
+        TEST(random_use_agrees_with_a_plain_list),
+        TEST(a_plan_in_use_outlives_its_eviction),
+        TEST(a_failure_leaves_nothing_behind),
+        TEST(threads_share_the_table),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

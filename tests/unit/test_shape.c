@@ -1,0 +1,521 @@
+/* Views: what is refused, and everything that is derived from strides against brute force. */
+#include "common/testing.h"
+
+#include "base/shape.h"
+
+/* Small views lie within so many elements. */
+#define MAX_ELEMENTS 4096
+
+static tenon_tensor strided(tenon_dtype dtype, uint64_t offset, uint32_t rank, const int64_t *shape,
+                            const int64_t *stride)
+{
+    tenon_tensor view = {.dtype = dtype, .offset = offset, .rank = rank};
+    memcpy(view.shape, shape, rank * sizeof *shape);
+    memcpy(view.stride, stride, rank * sizeof *stride);
+    return view;
+}
+
+/* The bytes at which the elements begin, in row-major order; returns how many. */
+static size_t addresses(const tenon_tensor *view, int64_t *at)
+{
+    int64_t index[TENON_MAX_RANK] = {0};
+    size_t count = 0;
+    for (uint32_t d = 0; d < view->rank; d++)
+        if (view->shape[d] == 0)
+            return 0;
+    for (;;) {
+        int64_t element = 0;
+        for (uint32_t d = 0; d < view->rank; d++)
+            element += index[d] * view->stride[d];
+        assert_true(count < MAX_ELEMENTS);
+        at[count++] = (int64_t)view->offset + element * (int64_t)tenon_dtype_size(view->dtype);
+        uint32_t d = view->rank;
+        while (d-- > 0 && ++index[d] == view->shape[d])
+            index[d] = 0;
+        if (d == UINT32_MAX)
+            return count;
+    }
+}
+
+static tenon_tensor random_view(test_random *random, uint32_t most_rank, int64_t most_stride)
+{
+    static const tenon_dtype types[] = {TENON_DTYPE_U8, TENON_DTYPE_F16, TENON_DTYPE_F32};
+    tenon_tensor view = {.dtype = types[test_between(random, 0, 2)]};
+    view.rank = (uint32_t)test_between(random, 0, most_rank);
+    view.offset = (uint64_t)test_between(random, 0, 12) * tenon_dtype_size(view.dtype);
+    for (uint32_t d = 0; d < view.rank; d++) {
+        view.shape[d] = test_one_in(random, 12) ? 0 : test_between(random, 1, 5);
+        view.stride[d] = test_between(random, 0, most_stride);
+    }
+    return view;
+}
+
+static const char *text_of(const tenon_tensor *view)
+{
+    static char texts[4][512];
+    static int next;
+    char shape[160], stride[160], *text = texts[next++ % 4];
+    snprintf(text, sizeof texts[0], "%s at %llu, shape %s, strides %s",
+             tenon_dtype_string(view->dtype), (unsigned long long)view->offset,
+             tn_shape_text(view->rank, view->shape, shape),
+             tn_shape_text(view->rank, view->stride, stride));
+    return text;
+}
+
+static void refuse(const tenon_tensor *view, const char *value)
+{
+    assert_int_equal(tn_tensor_check("tenon_op", "arg", view), TENON_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(strncmp(tenon_last_error(), "tenon_op: arg", 13), 0);
+    assert_contains(tenon_last_error(), value);
+}
+
+static void malformed_views_are_refused(void **state)
+{
+    const int64_t shape[] = {2, 3};
+    const tenon_tensor good = tenon_tensor_view(TENON_DTYPE_F32, 2, shape);
+    tenon_tensor view;
+    (void)state;
+    assert_int_equal(tn_tensor_check("tenon_op", "arg", &good), TENON_OK);
+    refuse(NULL, "NULL");
+    view = good;
+    view.dtype = TENON_DTYPE_INVALID;
+    refuse(&view, "0");
+    view.dtype = (tenon_dtype)99;
+    refuse(&view, "99");
+    view = good;
+    view.rank = 9;
+    refuse(&view, "9");
+    view.rank = UINT32_MAX;
+    refuse(&view, "4294967295");
+    view = good;
+    view.memory.kind = 3;
+    refuse(&view, "3");
+    view = good;
+    view.shape[1] = -7;
+    refuse(&view, "-7");
+    view.shape[1] = INT64_MIN;
+    refuse(&view, "-9223372036854775808");
+    view = good;
+    view.stride[0] = -5;
+    refuse(&view, "-5");
+    view = good;
+    view.offset = 6;
+    refuse(&view, "6");
+}
+
+static void sizes_that_overflow_are_refused(void **state)
+{
+    const int64_t big = INT64_C(1) << 32;
+    const struct {
+        uint64_t offset;
+        int64_t shape[3], stride[3];
+        bool fits;
+    } cases[] = {
+        {0, {big, big, 1}, {0, 0, 1}, false},                     /* too many elements */
+        {0, {big, big / 8, 1}, {0, 0, 1}, false},                 /* too many bytes */
+        {0, {big, big / 32, 1}, {0, 0, 1}, true},                 /* 2^61 bytes of repeats */
+        {0, {3, 1, 1}, {INT64_MAX / 2, 0, 0}, false},             /* the last element's place */
+        {0, {2, 2, 1}, {INT64_MAX / 2, INT64_MAX, 0}, false},     /* the sum of places */
+        {0, {2, 1, 1}, {INT64_MAX / 8, 0, 0}, true},              /* just fits */
+        {0, {2, 1, 1}, {INT64_MAX / 4, 0, 0}, false},             /* one byte too far */
+        {UINT64_MAX - 3, {1, 1, 1}, {0, 0, 0}, false},            /* the offset alone */
+        {INT64_MAX - 7, {2, 1, 1}, {1, 0, 0}, false},             /* the offset with the elements */
+        {0, {INT64_MAX, 0, INT64_MAX}, {1, 1, INT64_MAX}, true},  /* empty: none of it counts */
+        {0, {INT64_MAX, 1, 1}, {0, INT64_MAX, INT64_MAX}, false}, /* 2^65 bytes */
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tenon_tensor view =
+            strided(TENON_DTYPE_F32, cases[i].offset, 3, cases[i].shape, cases[i].stride);
+        tenon_status status = tn_tensor_check("tenon_op", "arg", &view);
+        if ((status == TENON_OK) != cases[i].fits)
+            fail_msg("case %zu: %s: %s", i, text_of(&view), tenon_status_string(status));
+        if (!cases[i].fits)
+            assert_contains(tenon_last_error(), "overflow");
+    }
+}
+
+static void views_are_row_major(void **state)
+{
+    const int64_t shape[] = {2, 0, 5, 1, 3}, stride[] = {15, 15, 3, 3, 1};
+    const int64_t negative[] = {2, -1}, large[] = {INT64_MAX, INT64_MAX, 2};
+    tenon_tensor view = tenon_tensor_view(TENON_DTYPE_F16, 5, shape);
+    (void)state;
+    assert_int_equal(view.dtype, TENON_DTYPE_F16);
+    assert_int_equal(view.rank, 5);
+    assert_int_equal(view.offset, 0);
+    assert_int_equal(view.memory.kind, TENON_MEMORY_NONE);
+    assert_memory_equal(view.shape, shape, sizeof shape);
+    assert_memory_equal(view.stride, stride, sizeof stride);
+    assert_int_equal(tenon_tensor_view(TENON_DTYPE_F32, 0, NULL).dtype, TENON_DTYPE_F32);
+    assert_int_equal(tenon_tensor_view(TENON_DTYPE_F32, 2, NULL).dtype, TENON_DTYPE_INVALID);
+    assert_int_equal(tenon_tensor_view(TENON_DTYPE_F32, 9, shape).dtype, TENON_DTYPE_INVALID);
+    assert_int_equal(tenon_tensor_view(TENON_DTYPE_F32, 2, negative).dtype, TENON_DTYPE_INVALID);
+    assert_int_equal(tenon_tensor_view(TENON_DTYPE_F32, 3, large).dtype, TENON_DTYPE_INVALID);
+}
+
+static void transposes_exchange_two_dimensions(void **state)
+{
+    const int64_t shape[] = {2, 3, 4};
+    tenon_tensor view = tenon_tensor_view(TENON_DTYPE_F32, 3, shape);
+    tenon_tensor turned = tenon_tensor_transpose(view, 0, 2);
+    tenon_tensor back = tenon_tensor_transpose(turned, 2, 0);
+    tenon_tensor same = tenon_tensor_transpose(view, 0, 3);
+    (void)state;
+    assert_true(turned.shape[0] == 4 && turned.shape[1] == 3 && turned.shape[2] == 2);
+    assert_true(turned.stride[0] == 1 && turned.stride[1] == 4 && turned.stride[2] == 12);
+    assert_memory_equal(&back, &view, sizeof view);
+    assert_memory_equal(&same, &view, sizeof view);
+}
+
+static void slices_pick_elements(void **state)
+{
+    test_random random = test_random_for(4);
+    static int64_t whole[MAX_ELEMENTS], part[MAX_ELEMENTS];
+    (void)state;
+    for (int n = 0; n < 3000; n++) {
+        tenon_tensor view = random_view(&random, 3, 9);
+        if (view.rank == 0)
+            continue;
+        uint32_t dim = (uint32_t)test_between(&random, 0, view.rank - 1);
+        int64_t start = test_between(&random, 0, view.shape[dim]);
+        int64_t size = test_between(&random, 0, view.shape[dim] - start);
+        tenon_tensor slice = tenon_tensor_slice(view, dim, start, size);
+        assert_int_equal(slice.dtype, view.dtype);
+        size_t count = addresses(&view, whole), taken = addresses(&slice, part), next = 0;
+        int64_t inner = 1;
+        for (uint32_t d = dim + 1; d < view.rank; d++)
+            inner *= view.shape[d];
+        for (size_t i = 0; i < count; i++) {
+            int64_t at = (int64_t)i / inner % view.shape[dim];
+            if (at < start || at >= start + size)
+                continue;
+            assert_true(next < taken && part[next] == whole[i]);
+            next++;
+        }
+        assert_int_equal(next, taken);
+    }
+}
+
+static void slices_outside_are_invalid(void **state)
+{
+    const int64_t shape[] = {4, 5};
+    static const int64_t bad[][3] = {{2, 0, 1}, {0, -1, 1},        {0, 0, 5},        {0, 4, 1},
+                                     {1, 5, 1}, {1, 0, -1},        {0, 5, 0},        {1, 1, 5},
+                                     {8, 0, 0}, {0, INT64_MAX, 1}, {0, 1, INT64_MAX}};
+    const tenon_tensor view = tenon_tensor_view(TENON_DTYPE_F32, 2, shape);
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        assert_int_equal(tenon_tensor_slice(view, (uint32_t)bad[i][0], bad[i][1], bad[i][2]).dtype,
+                         TENON_DTYPE_INVALID);
+    assert_int_equal(tenon_tensor_slice(view, 0, 4, 0).offset, 0);
+}
+
+static void counts(void **state)
+{
+    const int64_t shape[] = {2, 3, 4}, huge[] = {INT64_MAX, 3, 1};
+    tenon_tensor view = tenon_tensor_view(TENON_DTYPE_F32, 3, shape);
+    (void)state;
+    assert_int_equal(tenon_tensor_elements(&view), 24);
+    view.shape[1] = 0;
+    assert_int_equal(tenon_tensor_elements(&view), 0);
+    view.shape[1] = -3;
+    assert_int_equal(tenon_tensor_elements(&view), 0);
+    memcpy(view.shape, huge, sizeof huge);
+    assert_int_equal(tenon_tensor_elements(&view), 0);
+    view = tenon_tensor_view(TENON_DTYPE_F32, 0, NULL);
+    assert_int_equal(tenon_tensor_elements(&view), 1);
+    view.dtype = TENON_DTYPE_INVALID;
+    assert_int_equal(tenon_tensor_elements(&view), 0);
+    assert_int_equal(tenon_tensor_elements(NULL), 0);
+}
+
+/* Extent, density, emptiness and element count of random views. */
+static void derived_properties_agree_with_brute_force(void **state)
+{
+    test_random random = test_random_for(5);
+    static int64_t at[MAX_ELEMENTS];
+    (void)state;
+    for (int n = 0; n < 5000; n++) {
+        tenon_tensor view = random_view(&random, 4, 12);
+        if (test_one_in(&random, 3)) /* dense ones do not come about by chance */
+            for (int64_t d = (int64_t)view.rank - 1, stride = 1; d >= 0; stride *= view.shape[d--])
+                view.stride[d] = view.shape[d] == 1 ? 7 : stride;
+        size_t count = addresses(&view, at);
+        int64_t size = (int64_t)tenon_dtype_size(view.dtype), last = 0;
+        bool dense = true;
+        for (size_t i = 0; i < count; i++) {
+            last = at[i] > last ? at[i] : last;
+            dense &= at[i] == (int64_t)view.offset + (int64_t)i * size;
+        }
+        tn_extent extent = tn_tensor_extent(&view);
+        assert_int_equal(tn_tensor_empty(&view), count == 0);
+        assert_int_equal(tenon_tensor_elements(&view), count);
+        assert_int_equal(extent.first, view.offset);
+        assert_int_equal(extent.end, count == 0 ? view.offset : (uint64_t)(last + size));
+        if (count > 0)
+            assert_int_equal(tn_tensor_dense(&view), dense);
+    }
+}
+
+static void same_views_have_the_same_elements(void **state)
+{
+    test_random random = test_random_for(6);
+    static int64_t at[2][MAX_ELEMENTS];
+    (void)state;
+    for (int n = 0; n < 5000; n++) {
+        tenon_tensor a = random_view(&random, 3, 6), b = a;
+        if (a.rank > 0) {
+            uint32_t d = (uint32_t)test_between(&random, 0, a.rank - 1);
+            *(test_one_in(&random, 2) ? &b.stride[d] : &b.shape[d]) = test_between(&random, 1, 3);
+        }
+        size_t count = addresses(&a, at[0]), count_b = addresses(&b, at[1]);
+        bool same = count == count_b && memcmp(a.shape, b.shape, sizeof a.shape) == 0 &&
+                    memcmp(at[0], at[1], count * sizeof *at[0]) == 0;
+        if (count > 0 && tn_tensor_same_view(&a, &b) != same)
+            fail_msg("%s and %s", text_of(&a), text_of(&b));
+    }
+    tenon_tensor a = random_view(&random, 0, 0), b = a;
+    b.offset += 8;
+    assert_false(tn_tensor_same_view(&a, &b));
+    b = a;
+    b.dtype = TENON_DTYPE_I32;
+    assert_false(tn_tensor_same_view(&a, &b));
+}
+
+static bool any_shared(const int64_t *a, size_t count_a, int64_t size_a, const int64_t *b,
+                       size_t count_b, int64_t size_b)
+{
+    for (size_t i = 0; i < count_a; i++)
+        for (size_t j = 0; j < count_b; j++)
+            if (a[i] < b[j] + size_b && b[j] < a[i] + size_a)
+                return true;
+    return false;
+}
+
+static bool has_duplicates(const int64_t *at, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = i + 1; j < count; j++)
+            if (at[i] == at[j])
+                return true;
+    return false;
+}
+
+/* Strides that nest, in a random order of dimensions. */
+static tenon_tensor nested_view(test_random *random)
+{
+    tenon_tensor view = {.dtype = TENON_DTYPE_F32, .rank = (uint32_t)test_between(random, 0, 4)};
+    int64_t span = 1;
+    for (uint32_t d = 0; d < view.rank; d++) {
+        view.shape[d] = test_between(random, 1, 4);
+        view.stride[d] = span + test_between(random, 0, 3);
+        span += (view.shape[d] - 1) * view.stride[d];
+    }
+    for (uint32_t d = 1; d < view.rank; d++)
+        view = tenon_tensor_transpose(view, d, (uint32_t)test_between(random, 0, d));
+    return view;
+}
+
+static void self_overlap_is_never_missed(void **state)
+{
+    test_random random = test_random_for(7);
+    static int64_t at[MAX_ELEMENTS];
+    (void)state;
+    for (int n = 0; n < 10000; n++) {
+        tenon_tensor view = random_view(&random, 3, 12);
+        if (has_duplicates(at, addresses(&view, at)) && !tn_tensor_self_overlaps(&view))
+            fail_msg("missed: %s", text_of(&view));
+        view = nested_view(&random);
+        assert_false(has_duplicates(at, addresses(&view, at)));
+        if (tn_tensor_self_overlaps(&view))
+            fail_msg("nested strides do not overlap: %s", text_of(&view));
+    }
+}
+
+static void outputs_that_overlap_are_refused(void **state)
+{
+    const int64_t shape[] = {2, 3}, bad[] = {1, 1}, good[] = {3, 1};
+    tenon_tensor view = strided(TENON_DTYPE_F32, 0, 2, shape, good);
+    (void)state;
+    assert_int_equal(tn_output_check("tenon_op", "y", &view), TENON_OK);
+    view = strided(TENON_DTYPE_F32, 0, 2, shape, bad);
+    assert_int_equal(tn_output_check("tenon_op", "y", &view), TENON_ERROR_INVALID_ARGUMENT);
+    assert_contains(tenon_last_error(), "tenon_op: y");
+    assert_contains(tenon_last_error(), "1x1");
+}
+
+static void overlap_of_two_is_never_missed(void **state)
+{
+    test_random random = test_random_for(8);
+    static int64_t a[MAX_ELEMENTS], b[MAX_ELEMENTS];
+    int apart = 0, told_apart = 0;
+    (void)state;
+    for (int n = 0; n < 20000; n++) {
+        tenon_tensor va = random_view(&random, 3, 20), vb = random_view(&random, 3, 20);
+        int64_t shift = test_between(&random, -100, 100);
+        size_t count_a = addresses(&va, a), count_b = addresses(&vb, b);
+        for (size_t i = 0; i < count_b; i++)
+            b[i] += shift;
+        bool shared = any_shared(a, count_a, (int64_t)tenon_dtype_size(va.dtype), b, count_b,
+                                 (int64_t)tenon_dtype_size(vb.dtype));
+        bool answer = tn_tensor_overlaps(&va, &vb, shift);
+        if (shared && !answer)
+            fail_msg("missed: %s and %s, shift %lld", text_of(&va), text_of(&vb), (long long)shift);
+        assert_int_equal(answer, tn_tensor_overlaps(&vb, &va, -shift));
+        apart += !shared;
+        told_apart += !answer;
+    }
+    /* It may be wrong on the safe side, but not as a rule. */
+    assert_true(told_apart > apart / 2);
+}
+
+/* Blocks of one matrix, which is what real programs cut: here the answer is exact. */
+static void blocks_of_a_matrix_are_told_apart(void **state)
+{
+    test_random random = test_random_for(9);
+    (void)state;
+    for (int n = 0; n < 20000; n++) {
+        int64_t shape[3] = {test_between(&random, 1, 3), test_between(&random, 1, 6),
+                            test_between(&random, 1, 6)};
+        tenon_tensor whole = tenon_tensor_view(TENON_DTYPE_F32, 3, shape);
+        whole.offset = 4 * (uint64_t)test_between(&random, 0, 9);
+        tenon_tensor block[2] = {whole, whole};
+        /* One dimension is cut twice: the blocks meet where the cuts do. */
+        uint32_t d = (uint32_t)test_between(&random, 0, 2);
+        int64_t start[2], size[2];
+        for (int i = 0; i < 2; i++) {
+            start[i] = test_between(&random, 0, shape[d] - 1);
+            size[i] = test_between(&random, 1, shape[d] - start[i]);
+            block[i] = tenon_tensor_slice(whole, d, start[i], size[i]);
+        }
+        bool shared = start[0] < start[1] + size[1] && start[1] < start[0] + size[0];
+        if (tn_tensor_overlaps(&block[0], &block[1], 0) != shared)
+            fail_msg("%s and %s of a matrix", text_of(&block[0]), text_of(&block[1]));
+    }
+}
+
+static void broadcasts_are_numpys(void **state)
+{
+    const int64_t to[] = {2, 3, 4};
+    const struct {
+        uint32_t rank;
+        int64_t shape[4], stride[3];
+        bool fits;
+    } cases[] = {
+        {0, {0}, {0, 0, 0}, true},       {1, {4}, {0, 0, 1}, true},
+        {1, {1}, {0, 0, 0}, true},       {2, {3, 1}, {0, 1, 0}, true},
+        {2, {3, 4}, {0, 4, 1}, true},    {3, {2, 1, 4}, {4, 0, 1}, true},
+        {3, {1, 1, 1}, {0, 0, 0}, true}, {1, {3}, {0}, false},
+        {2, {2, 4}, {0}, false},         {1, {0}, {0}, false},
+        {4, {1, 2, 3, 4}, {0}, false},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tenon_tensor view = tenon_tensor_view(TENON_DTYPE_F32, cases[i].rank, cases[i].shape);
+        int64_t stride[TENON_MAX_RANK] = {-1, -1, -1};
+        tenon_status status = tn_broadcast("tenon_op", "bias", &view, 3, to, stride);
+        assert_int_equal(status, cases[i].fits ? TENON_OK : TENON_ERROR_INVALID_ARGUMENT);
+        if (cases[i].fits)
+            assert_memory_equal(stride, cases[i].stride, sizeof cases[i].stride);
+        else
+            assert_contains(tenon_last_error(), "tenon_op: bias");
+    }
+}
+
+static void shapes_are_written(void **state)
+{
+    const int64_t shape[] = {2, 3, 4};
+    const int64_t longest[] = {INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX,
+                               INT64_MAX, INT64_MAX, INT64_MAX, INT64_MIN};
+    char text[160];
+    (void)state;
+    assert_string_equal(tn_shape_text(3, shape, text), "2x3x4");
+    assert_string_equal(tn_shape_text(1, shape, text), "2");
+    assert_string_equal(tn_shape_text(0, shape, text), "scalar");
+    assert_true(strlen(tn_shape_text(8, longest, text)) < sizeof text);
+}
+
+static tenon_tensor view_of_space(const tn_space *space, uint32_t v)
+{
+    return strided(TENON_DTYPE_U8, 0, space->rank, space->shape, space->stride[v]);
+}
+
+static tn_space random_space(test_random *random)
+{
+    tn_space space = {.rank = (uint32_t)test_between(random, 0, 5),
+                      .views = (uint32_t)test_between(random, 1, 3)};
+    for (uint32_t d = 0; d < space.rank; d++)
+        space.shape[d] = test_one_in(random, 20) ? 0 : test_between(random, 1, 4);
+    for (uint32_t v = 0; v < space.views; v++) {
+        int64_t stride = test_between(random, 0, 2);
+        for (uint32_t d = space.rank; d-- > 0;) {
+            space.stride[v][d] = test_one_in(random, 6) ? test_between(random, 0, 9) : stride;
+            stride = space.stride[v][d] * space.shape[d];
+        }
+    }
+    return space;
+}
+
+static void check_collapsed(const tn_space *before, const tn_space *after)
+{
+    static int64_t a[MAX_ELEMENTS], b[MAX_ELEMENTS];
+    for (uint32_t v = 0; v < before->views; v++) {
+        tenon_tensor va = view_of_space(before, v), vb = view_of_space(after, v);
+        size_t count = addresses(&va, a);
+        assert_int_equal(addresses(&vb, b), count);
+        if (memcmp(a, b, count * sizeof *a) != 0)
+            fail_msg("%s becomes %s", text_of(&va), text_of(&vb));
+    }
+    for (uint32_t d = 0; d < after->rank; d++)
+        assert_int_not_equal(after->shape[d], 1);
+    for (uint32_t d = 0; d + 1 < after->rank; d++) {
+        bool merges = true;
+        for (uint32_t v = 0; v < after->views; v++)
+            merges &= after->stride[v][d] == after->stride[v][d + 1] * after->shape[d + 1];
+        assert_false(merges);
+    }
+}
+
+static void collapsing_keeps_every_element_in_order(void **state)
+{
+    test_random random = test_random_for(10);
+    (void)state;
+    for (int n = 0; n < 20000; n++) {
+        tn_space before = random_space(&random), after = before;
+        tn_space_collapse(&after);
+        assert_int_equal(after.views, before.views);
+        check_collapsed(&before, &after);
+        for (uint32_t d = after.rank; d < TENON_MAX_RANK; d++) {
+            assert_int_equal(after.shape[d], 0);
+            for (uint32_t v = 0; v < after.views; v++)
+                assert_int_equal(after.stride[v][d], 0);
+        }
+        tn_space again = after;
+        tn_space_collapse(&again);
+        assert_memory_equal(&again, &after, sizeof after);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(malformed_views_are_refused),
+        cmocka_unit_test(sizes_that_overflow_are_refused),
+        cmocka_unit_test(views_are_row_major),
+        cmocka_unit_test(transposes_exchange_two_dimensions),
+        cmocka_unit_test(slices_pick_elements),
+        cmocka_unit_test(slices_outside_are_invalid),
+        cmocka_unit_test(counts),
+        cmocka_unit_test(derived_properties_agree_with_brute_force),
+        cmocka_unit_test(same_views_have_the_same_elements),
+        cmocka_unit_test(self_overlap_is_never_missed),
+        cmocka_unit_test(outputs_that_overlap_are_refused),
+        cmocka_unit_test(overlap_of_two_is_never_missed),
+        cmocka_unit_test(blocks_of_a_matrix_are_told_apart),
+        cmocka_unit_test(broadcasts_are_numpys),
+        cmocka_unit_test(shapes_are_written),
+        cmocka_unit_test(collapsing_keeps_every_element_in_order),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,170 @@
+/* Statuses, the thread's message, and how long texts are cut. */
+#include "common/testing.h"
+
+#include "base/status.h"
+
+#include <pthread.h>
+
+static void every_status_has_its_name(void **state)
+{
+    (void)state;
+    for (int a = TENON_OK; a <= TENON_ERROR_INCOMPLETE; a++) {
+        const char *name = tenon_status_string((tenon_status)a);
+        assert_int_equal(strncmp(name, a == 0 ? "TENON_OK" : "TENON_ERROR_", 8), 0);
+        for (int b = TENON_OK; b < a; b++)
+            assert_string_not_equal(name, tenon_status_string((tenon_status)b));
+    }
+    assert_string_equal(tenon_status_string(TENON_ERROR_WORKSPACE_TOO_SMALL),
+                        "TENON_ERROR_WORKSPACE_TOO_SMALL");
+    assert_string_equal(tenon_status_string((tenon_status)(TENON_ERROR_INCOMPLETE + 1)),
+                        "unknown status");
+    assert_string_equal(tenon_status_string((tenon_status)-1), "unknown status");
+}
+
+/* Runs first: nothing has failed on this thread yet. */
+static void no_message_at_first(void **state)
+{
+    (void)state;
+    assert_string_equal(tenon_last_error(), "");
+    assert_int_equal(tenon_last_cl_error(), CL_SUCCESS);
+}
+
+static void a_failure_is_kept(void **state)
+{
+    (void)state;
+    assert_int_equal(tn_fail(TENON_ERROR_UNSUPPORTED, "op: %s is %d", "x", 7),
+                     TENON_ERROR_UNSUPPORTED);
+    assert_string_equal(tenon_last_error(), "op: x is 7");
+    assert_int_equal(tn_fail_cl(TENON_ERROR_OPENCL, CL_INVALID_VALUE, "op: failed"),
+                     TENON_ERROR_OPENCL);
+    assert_string_equal(tenon_last_error(), "op: failed");
+    assert_int_equal(tenon_last_cl_error(), CL_INVALID_VALUE);
+    tn_fail(TENON_ERROR_UNSUPPORTED, "another");
+    assert_int_equal(tenon_last_cl_error(), CL_SUCCESS);
+}
+
+static void the_old_message_may_be_part_of_the_new(void **state)
+{
+    (void)state;
+    tn_fail(TENON_ERROR_OPENCL, "inner");
+    tn_fail(TENON_ERROR_INCOMPLETE, "outer: %s", tenon_last_error());
+    assert_string_equal(tenon_last_error(), "outer: inner");
+}
+
+static void a_long_message_is_cut(void **state)
+{
+    char text[5000];
+    (void)state;
+    memset(text, 'x', sizeof text - 1);
+    text[sizeof text - 1] = '\0';
+    tn_fail(TENON_ERROR_INVALID_ARGUMENT, "op: %s", text);
+    assert_true(strlen(tenon_last_error()) < sizeof text);
+    assert_int_equal(strncmp(tenon_last_error(), "op: xxx", 7), 0);
+}
+
+static void *fail_elsewhere(void *result)
+{
+    *(bool *)result = tenon_last_error()[0] == '\0' && tenon_last_cl_error() == CL_SUCCESS;
+    tn_fail_cl(TENON_ERROR_OPENCL, CL_INVALID_KERNEL, "elsewhere");
+    return NULL;
+}
+
+static void threads_have_messages_of_their_own(void **state)
+{
+    pthread_t thread;
+    bool clean = false;
+    (void)state;
+    tn_fail_cl(TENON_ERROR_OPENCL, CL_INVALID_VALUE, "here");
+    assert_int_equal(pthread_create(&thread, NULL, fail_elsewhere, &clean), 0);
+    pthread_join(thread, NULL);
+    assert_true(clean);
+    assert_string_equal(tenon_last_error(), "here");
+    assert_int_equal(tenon_last_cl_error(), CL_INVALID_VALUE);
+}
+
+/* A text whose every part can be recognised. */
+static char *numbered_text(size_t length)
+{
+    char *text = malloc(length + 1);
+    assert_non_null(text);
+    for (size_t i = 0; i < length; i++)
+        text[i] = (char)('a' + i / 26 % 26 * (i % 2) + i % 26 * (1 - i % 2));
+    text[length] = '\0';
+    return text;
+}
+
+static void append_and_check(size_t length, bool whole)
+{
+    static const char head[] = "head: ";
+    char *text = numbered_text(length);
+    tn_fail(TENON_ERROR_BUILD_FAILED, "%s", head);
+    tn_fail_append(text);
+    const char *message = tenon_last_error(), *rest = message + strlen(head);
+    assert_int_equal(strncmp(message, head, strlen(head)), 0);
+    assert_true(strlen(message) < TN_MESSAGE_SIZE);
+    if (whole) {
+        assert_string_equal(rest, text);
+    } else {
+        const char *gap = strstr(rest, "[…]");
+        assert_non_null(gap);
+        assert_int_equal(strlen(message), TN_MESSAGE_SIZE - 1);
+        assert_int_equal(strncmp(rest, text, (size_t)(gap - rest) - 1), 0);
+        const char *tail = gap + strlen("[…]\n");
+        assert_string_equal(tail, text + length - strlen(tail));
+        assert_true((size_t)(gap - rest) > TN_MESSAGE_SIZE / 3);
+        assert_true(strlen(tail) > TN_MESSAGE_SIZE / 3);
+    }
+    free(text);
+}
+
+static void append_cuts_the_middle(void **state)
+{
+    const size_t room = TN_MESSAGE_SIZE - 1 - strlen("head: ");
+    (void)state;
+    append_and_check(0, true);
+    append_and_check(100, true);
+    append_and_check(room, true);
+    append_and_check(room + 1, false);
+    append_and_check(10 * TN_MESSAGE_SIZE, false);
+}
+
+static void append_to_a_full_message_changes_nothing(void **state)
+{
+    char *text = numbered_text(TN_MESSAGE_SIZE * 2), *before;
+    (void)state;
+    tn_fail(TENON_ERROR_BUILD_FAILED, "head");
+    tn_fail_append(text);
+    before = strdup(tenon_last_error());
+    assert_non_null(before);
+    tn_fail_append(text);
+    assert_string_equal(tenon_last_error(), before);
+    free(before);
+    free(text);
+}
+
+static void keeping_restores(void **state)
+{
+    (void)state;
+    tn_fail_cl(TENON_ERROR_OPENCL, CL_INVALID_VALUE, "mine");
+    tn_kept_message kept = tn_message_keep();
+    tn_fail(TENON_ERROR_UNSUPPORTED, "a trial's");
+    tn_message_restore(kept);
+    assert_string_equal(tenon_last_error(), "mine");
+    assert_int_equal(tenon_last_cl_error(), CL_INVALID_VALUE);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_message_at_first),
+        cmocka_unit_test(every_status_has_its_name),
+        cmocka_unit_test(a_failure_is_kept),
+        cmocka_unit_test(the_old_message_may_be_part_of_the_new),
+        cmocka_unit_test(a_long_message_is_cut),
+        cmocka_unit_test(threads_have_messages_of_their_own),
+        cmocka_unit_test(append_cuts_the_middle),
+        cmocka_unit_test(append_to_a_full_message_changes_nothing),
+        cmocka_unit_test(keeping_restores),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
