@@ -1,0 +1,315 @@
+#include "support.h"
+
+#include "base/dtype.h"
+
+#include <float.h>
+#include <math.h>
+
+tenon_context *test_context;
+tenon_stream *test_stream;
+
+#define GUARD_BYTES 256
+#define POISON      0xff
+
+/* The worst error seen, as a part of its bound: printed at the end, for who derives bounds. */
+static double worst_ratio;
+
+static void close_device(void)
+{
+    tenon_stream_destroy(test_stream);
+    tenon_context_release(test_context);
+}
+
+/* A device that was asked for by name and is not there is a mistake; none at all is not. */
+static int open_device(void)
+{
+    tenon_device_info info;
+    tenon_status status = tenon_context_create(NULL, &test_context);
+    if (status == TENON_OK)
+        status = tenon_stream_create(test_context, NULL, &test_stream);
+    if (status == TENON_OK) {
+        tenon_context_device(test_context, &info);
+        printf("device %s: %s, %s\n", info.selector, info.name, info.platform_name);
+        return 0;
+    }
+    fprintf(stderr, "%s\n", tenon_last_error());
+    bool asked = getenv("TENON_DEVICE") != NULL && getenv("TENON_DEVICE")[0] != '\0';
+    return status == TENON_ERROR_DEVICE_NOT_FOUND && !asked ? TEST_SKIPPED : 1;
+}
+
+int test_main(const char *name, const struct CMUnitTest *tests, size_t count)
+{
+    int failed = open_device();
+    test_seed();
+    if (failed != 0)
+        return failed;
+    failed = _cmocka_run_group_tests(name, tests, count, NULL, NULL);
+    printf("worst error: %.3f of its bound\n", worst_ratio);
+    close_device();
+    return failed;
+}
+
+bool test_has(tenon_capability capability)
+{
+    uint32_t available = 0;
+    assert_ok(tenon_context_capability(test_context, capability, &available, NULL, 0));
+    return available != 0;
+}
+
+const tenon_dtype *test_float_types(void)
+{
+    static const tenon_dtype both[] = {TENON_DTYPE_F32, TENON_DTYPE_F64, TENON_DTYPE_INVALID};
+    static const tenon_dtype one[] = {TENON_DTYPE_F32, TENON_DTYPE_INVALID};
+    return test_has(TENON_CAPABILITY_F64) ? both : one;
+}
+
+void test_assert_refused(tenon_status got, tenon_status status, const char *operation,
+                         const char *argument, const char *call, const char *file, int line)
+{
+    const char *message = got != TENON_OK ? tenon_last_error() : "";
+    bool named = strncmp(message, operation, strlen(operation)) == 0 &&
+                 message[strlen(operation)] == ':' && strstr(message, argument) != NULL;
+    if (got == status && named)
+        return;
+    print_error("%s\n  gave %s, must give %s\n  with the message \"%s\", which must begin with "
+                "\"%s:\" and name \"%s\"\n",
+                call, tenon_status_string(got), tenon_status_string(status), message, operation,
+                argument);
+    _fail(file, line);
+}
+
+const char *test_layout_string(test_layout layout)
+{
+    static const char *const names[TEST_LAYOUTS] = {"rows", "columns", "rows with pitch",
+                                                    "columns with pitch", "strided"};
+    return names[layout];
+}
+
+void test_strides(test_layout layout, bool gap, uint32_t rank, const int64_t *shape,
+                  int64_t *stride)
+{
+    bool by_cols = rank >= 2 && (layout == TEST_COL || layout == TEST_COL_PITCH);
+    bool gaps = layout == TEST_PITCH || layout == TEST_COL_PITCH || layout == TEST_STRIDED;
+    int64_t step = layout == TEST_STRIDED ? 2 : 1;
+    for (uint32_t i = 0; i < rank; i++) {
+        uint32_t d = rank - 1 - (by_cols && i < 2 ? 1 - i : i);
+        stride[d] = step;
+        step *= shape[d] > 0 ? shape[d] : 1;
+        if (i == 0 ? gaps : gap)
+            step += 3;
+    }
+}
+
+void test_tensor_create(test_tensor *tensor, tenon_dtype dtype, uint32_t rank, const int64_t *shape,
+                        const int64_t *stride, int64_t offset)
+{
+    tenon_tensor view = {.dtype = dtype, .rank = rank};
+    size_t size = tenon_dtype_size(dtype);
+    memcpy(view.shape, shape, rank * sizeof *shape);
+    memcpy(view.stride, stride, rank * sizeof *stride);
+    view.offset = GUARD_BYTES + (uint64_t)offset * size;
+    tensor->bytes = tn_tensor_extent(&view).end + GUARD_BYTES;
+    tensor->image = malloc((size_t)tensor->bytes);
+    assert_non_null(tensor->image);
+    memset(tensor->image, POISON, (size_t)tensor->bytes);
+    tensor->host = view;
+    tensor->host.memory = (tenon_memory){.kind = TENON_MEMORY_SVM, .u.svm = tensor->image};
+    tensor->view = view;
+    assert_ok(tenon_memory_create(test_context, tensor->bytes, &tensor->view.memory));
+}
+
+void test_tensor_destroy(test_tensor *tensor)
+{
+    tenon_memory_destroy(&tensor->view.memory);
+    free(tensor->image);
+    memset(tensor, 0, sizeof *tensor);
+}
+
+/* The byte where element `number` in row-major order begins. */
+static size_t place(const tenon_tensor *view, int64_t number)
+{
+    int64_t at = 0;
+    for (uint32_t d = view->rank; d-- > 0; number /= view->shape[d])
+        at += number % view->shape[d] * view->stride[d];
+    return (size_t)view->offset + (size_t)at * tenon_dtype_size(view->dtype);
+}
+
+double test_get(const test_tensor *tensor, int64_t number)
+{
+    return tn_dtype_load(tensor->view.dtype, tensor->image + place(&tensor->view, number));
+}
+
+void test_set(test_tensor *tensor, int64_t number, double value)
+{
+    tn_dtype_store(tensor->view.dtype, tensor->image + place(&tensor->view, number), value);
+}
+
+void test_fill_reals(test_tensor *tensor, test_random *random)
+{
+    for (int64_t i = 0; i < tenon_tensor_elements(&tensor->view); i++)
+        test_set(tensor, i, test_real(random, -1, 1));
+}
+
+void test_fill_integers(test_tensor *tensor, test_random *random, int64_t most)
+{
+    for (int64_t i = 0; i < tenon_tensor_elements(&tensor->view); i++)
+        test_set(tensor, i, (double)test_between(random, -most, most));
+}
+
+void test_fill_value(test_tensor *tensor, double value)
+{
+    for (int64_t i = 0; i < tenon_tensor_elements(&tensor->view); i++)
+        test_set(tensor, i, value);
+}
+
+void test_fill_poison(test_tensor *tensor)
+{
+    memset(tensor->image, POISON, (size_t)tensor->bytes);
+}
+
+/* All of a tensor's memory as bytes. */
+static tenon_tensor bytes_of(const test_tensor *tensor)
+{
+    const int64_t shape[] = {(int64_t)tensor->bytes};
+    tenon_tensor view = tenon_tensor_view(TENON_DTYPE_U8, 1, shape);
+    view.memory = tensor->view.memory;
+    return view;
+}
+
+void test_upload(const test_tensor *tensor)
+{
+    const tenon_tensor view = bytes_of(tensor);
+    assert_ok(tenon_tensor_upload(test_stream, tensor->image, (size_t)tensor->bytes, &view, NULL));
+}
+
+static unsigned char *download_memory(const test_tensor *tensor)
+{
+    const tenon_tensor view = bytes_of(tensor);
+    unsigned char *memory = malloc((size_t)tensor->bytes);
+    assert_non_null(memory);
+    assert_ok(tenon_tensor_download(test_stream, &view, memory, (size_t)tensor->bytes, NULL));
+    return memory;
+}
+
+bool test_untouched(const test_tensor *tensor)
+{
+    unsigned char *memory = download_memory(tensor);
+    bool same = memcmp(memory, tensor->image, (size_t)tensor->bytes) == 0;
+    free(memory);
+    return same;
+}
+
+static double *read_elements(const test_tensor *tensor, const unsigned char *memory)
+{
+    int64_t count = tenon_tensor_elements(&tensor->view);
+    double *values = malloc(((size_t)count + 1) * sizeof *values);
+    assert_non_null(values);
+    for (int64_t i = 0; i < count; i++)
+        values[i] = tn_dtype_load(tensor->view.dtype, memory + place(&tensor->view, i));
+    return values;
+}
+
+double *test_download(const test_tensor *tensor)
+{
+    unsigned char *memory = download_memory(tensor);
+    double *values = read_elements(tensor, memory);
+    free(memory);
+    return values;
+}
+
+unsigned char *test_download_bits(const test_tensor *tensor)
+{
+    unsigned char *memory = download_memory(tensor);
+    int64_t count = tenon_tensor_elements(&tensor->view);
+    size_t size = tenon_dtype_size(tensor->view.dtype);
+    unsigned char *bits = malloc((size_t)count * size + 1);
+    assert_non_null(bits);
+    for (int64_t i = 0; i < count; i++)
+        memcpy(bits + (size_t)i * size, memory + place(&tensor->view, i), size);
+    free(memory);
+    return bits;
+}
+
+/* What the device can hold of the value: an exact result may still need one rounding. */
+static double rounded(double value, tenon_dtype dtype)
+{
+    return dtype == TENON_DTYPE_F32 ? (double)(float)value : value;
+}
+
+bool test_agrees(double got, tn_bounded expected, tenon_dtype dtype, test_judge judge)
+{
+    if (isnan(expected.value) || isnan(got))
+        return isnan(expected.value) && isnan(got);
+    if (isinf(expected.value) || judge == TEST_EXACT)
+        return got == rounded(expected.value, dtype);
+    /* An infinity on the way to a finite value (a sigmoid's, say) leaves no bound but rounding. */
+    double bound = isfinite(expected.bound)
+                       ? expected.bound
+                       : 16 * tn_roundoff(dtype) * fabs(expected.value) + tn_least_normal(dtype);
+    double error = fabs(got - expected.value);
+    if (bound > 0 && error <= bound && error / bound > worst_ratio)
+        worst_ratio = error / bound;
+    return error <= bound;
+}
+
+bool test_compare(const double *got, const tn_bounded *expected, int64_t count, tenon_dtype dtype,
+                  test_judge judge, char why[256])
+{
+    for (int64_t i = 0; i < count; i++)
+        if (!test_agrees(got[i], expected[i], dtype, judge)) {
+            snprintf(why, 256, "element %lld is %.17g, must be %.17g%s%.3g (off by %.3g)",
+                     (long long)i, got[i], expected[i].value,
+                     judge == TEST_EXACT ? " exactly; the bound is " : " ± ", expected[i].bound,
+                     got[i] - expected[i].value);
+            return false;
+        }
+    return true;
+}
+
+/* Makes the image's elements what the memory's are, so that only the rest is left to compare. */
+static bool guards_hold(const test_tensor *tensor, const unsigned char *memory, char why[256])
+{
+    unsigned char *merged = malloc((size_t)tensor->bytes);
+    size_t size = tenon_dtype_size(tensor->view.dtype);
+    assert_non_null(merged);
+    memcpy(merged, tensor->image, (size_t)tensor->bytes);
+    for (int64_t i = 0; i < tenon_tensor_elements(&tensor->view); i++)
+        memcpy(merged + place(&tensor->view, i), memory + place(&tensor->view, i), size);
+    size_t at = 0;
+    while (at < tensor->bytes && merged[at] == memory[at])
+        at++;
+    if (at < tensor->bytes)
+        snprintf(
+            why, 256,
+            "byte %zu of %llu, which belongs to no element (the first lies at %llu), was written to",
+            at, (unsigned long long)tensor->bytes, (unsigned long long)tensor->view.offset);
+    free(merged);
+    return at == tensor->bytes;
+}
+
+bool test_result(const test_tensor *tensor, const tn_bounded *expected, test_judge judge,
+                 char why[256])
+{
+    unsigned char *memory = download_memory(tensor);
+    double *values = read_elements(tensor, memory);
+    bool right = test_compare(values, expected, tenon_tensor_elements(&tensor->view),
+                              tensor->view.dtype, judge, why) &&
+                 guards_hold(tensor, memory, why);
+    free(values);
+    free(memory);
+    return right;
+}
+
+const char *test_solver(const tn_family *family, int solver, char text[TN_SOLVER_NAME_SIZE])
+{
+    if (solver < 0)
+        return NULL;
+    snprintf(text, TN_SOLVER_NAME_SIZE, "%s/%s", family->name, family->solvers[solver]->name);
+    return text;
+}
+
+bool test_cannot_serve(tenon_status status, const char *solver)
+{
+    return status == TENON_ERROR_UNSUPPORTED && solver != NULL &&
+           strstr(tenon_last_error(), "cannot serve") != NULL;
+}

@@ -1,0 +1,131 @@
+/*
+ * What the tests of operations share: a device, tensors in guarded memory, and the comparison with
+ * a reference.
+ *
+ * A test_tensor's memory is a host image that is uploaded whole, as raw bytes: guard zones before
+ * and after the elements and the gaps between them hold a pattern that is a NaN in every float
+ * type. A kernel that reads a gap shows it in its result; one that writes there is seen when the
+ * memory is compared with the image. The elements of outputs start as the same pattern, so that
+ * one which was not written shows too.
+ */
+#ifndef TENON_TESTS_OPS_SUPPORT_H
+#define TENON_TESTS_OPS_SUPPORT_H
+
+#include "common/testing.h"
+
+#include <tenon/tenon.h>
+
+#include "base/shape.h"
+#include "dispatch/plan.h"
+#include "ops/common/epilogue.h"
+
+/* The device that the tests of this program run on. */
+extern tenon_context *test_context;
+extern tenon_stream *test_stream;
+
+/* Runs a group of tests on the default device (TENON_DEVICE has its say) and returns what main
+ * returns: TEST_SKIPPED where there is no device. */
+#define TEST_MAIN(tests) test_main(#tests, tests, sizeof(tests) / sizeof(tests)[0])
+int test_main(const char *name, const struct CMUnitTest *tests, size_t count);
+
+bool test_has(tenon_capability capability);
+
+/* The types that operations take, as far as the device has them: f32, and f64. Ends with
+ * TENON_DTYPE_INVALID. */
+const tenon_dtype *test_float_types(void);
+
+#define assert_ok(call)                                                                            \
+    do {                                                                                           \
+        tenon_status test_status = (call);                                                         \
+        if (test_status != TENON_OK)                                                               \
+            fail_msg("%s gave %s: %s", #call, tenon_status_string(test_status),                    \
+                     tenon_last_error());                                                          \
+    } while (0)
+
+/* A refusal has its status, and a message that begins with the operation and names the argument. */
+#define assert_refused(call, status, operation, argument)                                          \
+    test_assert_refused((call), (status), (operation), (argument), #call, __FILE__, __LINE__)
+void test_assert_refused(tenon_status got, tenon_status status, const char *operation,
+                         const char *argument, const char *call, const char *file, int line);
+
+/* How a tensor's last two dimensions lie. */
+typedef enum test_layout {
+    TEST_ROW,   /* row-major */
+    TEST_COL,   /* the last two dimensions exchanged */
+    TEST_PITCH, /* row-major with gaps between the rows */
+    TEST_COL_PITCH,
+    TEST_STRIDED, /* gaps between elements, too */
+    TEST_LAYOUTS
+} test_layout;
+const char *test_layout_string(test_layout layout);
+
+/* Fills in row-major strides or what the layout says. With `gap`, the dimensions before the last
+ * two have gaps as well, so that none of them collapses. */
+void test_strides(test_layout layout, bool gap, uint32_t rank, const int64_t *shape,
+                  int64_t *stride);
+
+typedef struct test_tensor {
+    tenon_tensor view;    /* on the device */
+    tenon_tensor host;    /* the same view of the image, as references take it */
+    unsigned char *image; /* all of the memory as it is to be uploaded */
+    uint64_t bytes;
+} test_tensor;
+
+/* Makes a tensor of the strides given, its first element `offset` elements past the guard. Nothing
+ * is uploaded yet; all elements are poison. */
+void test_tensor_create(test_tensor *tensor, tenon_dtype dtype, uint32_t rank, const int64_t *shape,
+                        const int64_t *stride, int64_t offset);
+void test_tensor_destroy(test_tensor *tensor);
+
+/* Elements of the image by their row-major number, and all of them. */
+double test_get(const test_tensor *tensor, int64_t number);
+void test_set(test_tensor *tensor, int64_t number, double value);
+/* Reals in [-1, 1]. */
+void test_fill_reals(test_tensor *tensor, test_random *random);
+/* Integers from -most to most. */
+void test_fill_integers(test_tensor *tensor, test_random *random, int64_t most);
+void test_fill_value(test_tensor *tensor, double value);
+void test_fill_poison(test_tensor *tensor);
+
+void test_upload(const test_tensor *tensor);
+
+/* Whether the device's memory is still what was uploaded. */
+bool test_untouched(const test_tensor *tensor);
+#define assert_untouched(tensor)                                                                   \
+    do {                                                                                           \
+        if (!test_untouched(tensor))                                                               \
+            fail_msg("%s was written to", #tensor);                                                \
+    } while (0)
+
+/* The device's elements in row-major order; the caller frees them. */
+double *test_download(const test_tensor *tensor);
+
+/* The raw bits of the elements, densely, for comparing two runs; the caller frees them. */
+unsigned char *test_download_bits(const test_tensor *tensor);
+
+/* How a result is judged. */
+typedef enum test_judge {
+    TEST_BOUND, /* within the reference's bound */
+    TEST_EXACT  /* all that was summed was exact, and so must the result be */
+} test_judge;
+
+/* Whether one value may stand for a reference's: NaN for NaN, the same infinity for an infinity. */
+bool test_agrees(double got, tn_bounded expected, tenon_dtype dtype, test_judge judge);
+
+/* Compares values with a reference's. False with the first difference in `why`. */
+bool test_compare(const double *got, const tn_bounded *expected, int64_t count, tenon_dtype dtype,
+                  test_judge judge, char why[256]);
+
+/* Compares a tensor on the device with a reference: elements, and guard zones and gaps with the
+ * image. */
+bool test_result(const test_tensor *tensor, const tn_bounded *expected, test_judge judge,
+                 char why[256]);
+
+/* A solver by the name that forces it; solver -1 stands for the automatic choice: NULL. */
+const char *test_solver(const tn_family *family, int solver, char text[TN_SOLVER_NAME_SIZE]);
+
+/* Whether a call that forces a solver may be skipped: the solver cannot serve it. Any other failure
+ * is left to the caller. */
+bool test_cannot_serve(tenon_status status, const char *solver);
+
+#endif
