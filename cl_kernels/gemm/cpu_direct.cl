@@ -42,8 +42,7 @@ gemm_cpu_direct(__global const data_t *a, __global const data_t *b, __global con
     __local acc_t packed_a[TENON_PACKED_A_SIZE];
     long a_end = GEMM_SPAN(args.m, args.a_row, args.k, args.a_col);
 #endif
-    acc_v
-        tile[TENON_MR * TENON_NV + 1]; /* a ragged panel's last vector may start inside the last */
+    acc_v tile[TENON_MR * TENON_NV + 1]; /* a ragged panel's last vector reaches past its row */
 
     long z = get_global_id(2), k_end = GEMM_K(args);
     long n0 = get_global_id(0) * (TENON_NTP * TENON_NR), m0 = get_global_id(1) * args.tile_rows;
@@ -77,6 +76,7 @@ gemm_cpu_direct(__global const data_t *a, __global const data_t *b, __global con
                 for (long m = mb; m < mb1;) {
                     int rows = tile_height(mb1 - m);
                     multiply_tile(rows, at, args.a_row, panel, args.b_row, kc, tile);
+                    tile[rows * TENON_NV] = splat(0);
                     store_tile(&e, m, n, rows, skip, TENON_NR - skip, pass, tile);
                     m += rows;
                     at = next_tile(at, rows, args.a_row);
