@@ -300,16 +300,80 @@ bool test_result(const test_tensor *tensor, const tn_bounded *expected, test_jud
     return right;
 }
 
-const char *test_solver(const tn_family *family, int solver, char text[TN_SOLVER_NAME_SIZE])
+static const test_tensor *output_of(const test_subject *subject)
 {
-    if (solver < 0)
-        return NULL;
-    snprintf(text, TN_SOLVER_NAME_SIZE, "%s/%s", family->name, family->solvers[solver]->name);
-    return text;
+    return &subject->operands[subject->operand_count - 1];
 }
 
-bool test_cannot_serve(tenon_status status, const char *solver)
+static void fail_subject(const test_subject *subject, const char *solver, const char *why)
+{
+    fail_msg("%s\n  TENON_TEST_SEED=%llu, %s, %s, %s", why, (unsigned long long)test_seed(),
+             solver != NULL ? solver : "automatic choice",
+             subject->judge == TEST_EXACT ? "integers" : "reals", subject->describe(subject->data));
+}
+
+/* A solver that cannot serve says so; without a forced solver that is a failure like any other. */
+static bool cannot_serve(tenon_status status, const char *solver)
 {
     return status == TENON_ERROR_UNSUPPORTED && solver != NULL &&
            strstr(tenon_last_error(), "cannot serve") != NULL;
+}
+
+/* False where the solver cannot serve. */
+static bool call_subject(const test_subject *subject, const char *solver)
+{
+    test_upload(output_of(subject));
+    tenon_status status = subject->call(subject->data, solver);
+    if (cannot_serve(status, solver))
+        return false;
+    if (status != TENON_OK)
+        fail_subject(subject, solver, tenon_last_error());
+    return true;
+}
+
+bool test_run(const test_subject *subject, const char *solver)
+{
+    const test_tensor *output = output_of(subject);
+    size_t bytes =
+        (size_t)tenon_tensor_elements(&output->view) * tenon_dtype_size(output->view.dtype);
+    char why[256];
+    if (!call_subject(subject, solver))
+        return false;
+    if (!test_result(output, subject->expected, subject->judge, why))
+        fail_subject(subject, solver, why);
+    unsigned char *first = test_download_bits(output);
+    call_subject(subject, solver);
+    unsigned char *second = test_download_bits(output);
+    if (memcmp(first, second, bytes) != 0)
+        fail_subject(subject, solver, "other bits at the second run");
+    free(first);
+    free(second);
+    return true;
+}
+
+void test_run_all(const test_subject *subject)
+{
+    char name[TN_SOLVER_NAME_SIZE], why[64];
+    for (uint32_t i = 0; i + 1 < subject->operand_count; i++)
+        if (subject->operands[i].image != NULL)
+            test_upload(&subject->operands[i]);
+    test_run(subject, NULL);
+    for (uint32_t s = 0; s < subject->family->solver_count; s++) {
+        snprintf(name, sizeof name, "%s/%s", subject->family->name,
+                 subject->family->solvers[s]->name);
+        test_run(subject, name);
+    }
+    for (uint32_t i = 0; i + 1 < subject->operand_count; i++)
+        if (subject->operands[i].image != NULL && !test_untouched(&subject->operands[i])) {
+            snprintf(why, sizeof why, "operand %u, an input, was written to", i);
+            fail_subject(subject, NULL, why);
+        }
+}
+
+void test_fill(test_tensor *tensor, test_judge judge, test_random *random)
+{
+    if (judge == TEST_EXACT)
+        test_fill_integers(tensor, random, 3);
+    else
+        test_fill_reals(tensor, random);
 }

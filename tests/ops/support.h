@@ -121,11 +121,29 @@ bool test_compare(const double *got, const tn_bounded *expected, int64_t count, 
 bool test_result(const test_tensor *tensor, const tn_bounded *expected, test_judge judge,
                  char why[256]);
 
-/* A solver by the name that forces it; solver -1 stands for the automatic choice: NULL. */
-const char *test_solver(const tn_family *family, int solver, char text[TN_SOLVER_NAME_SIZE]);
+/* A call of an operation, prepared, and what must come of it: what every solver is tried on. */
+typedef struct test_subject {
+    const tn_family *family;
+    tenon_status (*call)(const void *data, const char *solver);
+    /* The problem in words, for who has to repeat it. */
+    const char *(*describe)(const void *data);
+    const void *data;
+    /* The last one is the output; those that are absent have no image. */
+    const test_tensor *operands;
+    uint32_t operand_count;
+    const tn_bounded *expected;
+    test_judge judge;
+} test_subject;
 
-/* Whether a call that forces a solver may be skipped: the solver cannot serve it. Any other failure
- * is left to the caller. */
-bool test_cannot_serve(tenon_status status, const char *solver);
+/* Runs one solver (NULL: the automatic choice) twice, which must give the same bits, and compares
+ * with what is expected. False where the solver cannot serve. */
+bool test_run(const test_subject *subject, const char *solver);
+
+/* Uploads the operands, runs every solver of the family and the automatic choice, and sees to it
+ * that the inputs come out as they went in. */
+void test_run_all(const test_subject *subject);
+
+/* Fills an input for the judge: reals in [-1, 1], or small integers. */
+void test_fill(test_tensor *tensor, test_judge judge, test_random *random);
 
 #endif

@@ -44,27 +44,25 @@ typedef struct gemm_data {
     tenon_dtype dtype;
     test_judge judge;
     test_tensor operands[GEMM_OPERANDS];
-    bool present[GEMM_OPERANDS];
     tn_bounded *expected;
 } gemm_data;
 
-static const char *describe(const gemm_data *data, const char *solver)
+static const char *describe(const void *user)
 {
     static char text[1024];
+    const gemm_data *data = user;
     const gemm_case *p = &data->problem;
     char batch[160];
-    snprintf(
-        text, sizeof text,
-        "TENON_TEST_SEED=%llu: %s m %lld n %lld k %lld batch %s (once: a %u b %u, flat: a %d b "
-        "%d) %s, a %s, b %s, c %s form %d, bias form %d, d %s%s, offset %lld, alpha %g beta %g "
-        "activation %u (%g) flags %u, %s, solver %s",
-        (unsigned long long)test_seed(), tenon_dtype_string(data->dtype), (long long)p->m,
-        (long long)p->n, (long long)p->k, tn_shape_text(p->batch_rank, p->batch, batch), p->a_once,
-        p->b_once, p->a_flat, p->b_flat, p->gap ? "with gaps" : "dense", test_layout_string(p->a),
-        test_layout_string(p->b), test_layout_string(p->c), (int)p->c_form, (int)p->bias_form,
-        test_layout_string(p->d), p->c_form == SAME ? " (c is d)" : "", (long long)p->offset,
-        p->alpha, p->beta, p->activation.kind, p->activation.alpha, p->flags,
-        data->judge == TEST_EXACT ? "integers" : "reals", solver != NULL ? solver : "any");
+    snprintf(text, sizeof text,
+             "%s m %lld n %lld k %lld batch %s (once: a %u b %u, flat: a %d b %d) %s, a %s, b %s, "
+             "c %s form %d, bias form %d, d %s%s, offset %lld, alpha %g beta %g activation %u (%g) "
+             "flags %u",
+             tenon_dtype_string(data->dtype), (long long)p->m, (long long)p->n, (long long)p->k,
+             tn_shape_text(p->batch_rank, p->batch, batch), p->a_once, p->b_once, p->a_flat,
+             p->b_flat, p->gap ? "with gaps" : "dense", test_layout_string(p->a),
+             test_layout_string(p->b), test_layout_string(p->c), (int)p->c_form, (int)p->bias_form,
+             test_layout_string(p->d), p->c_form == SAME ? " (c is d)" : "", (long long)p->offset,
+             p->alpha, p->beta, p->activation.kind, p->activation.alpha, p->flags);
     return text;
 }
 
@@ -81,7 +79,6 @@ static void create(gemm_data *data, int operand, int64_t rows, int64_t cols, tes
     shape[lead + 1] = cols;
     test_strides(layout, p->gap, lead + 2, shape, stride);
     test_tensor_create(&data->operands[operand], data->dtype, lead + 2, shape, stride, p->offset);
-    data->present[operand] = true;
 }
 
 static void create_form(gemm_data *data, int operand, form covers, test_layout layout)
@@ -97,15 +94,6 @@ static void create_form(gemm_data *data, int operand, form covers, test_layout l
         test_tensor_create(&data->operands[operand], data->dtype, 2, rows, rows_stride, 2);
     else if (covers == SCALAR)
         test_tensor_create(&data->operands[operand], data->dtype, 0, NULL, NULL, 3);
-    data->present[operand] = covers != NONE && covers != SAME;
-}
-
-static void fill(gemm_data *data, int operand, test_random *random)
-{
-    if (data->judge == TEST_EXACT)
-        test_fill_integers(&data->operands[operand], random, 3);
-    else
-        test_fill_reals(&data->operands[operand], random);
 }
 
 static tenon_gemm_params params_of(const gemm_case *p, const char *solver)
@@ -123,7 +111,7 @@ static const tenon_tensor *view(const gemm_data *data, int operand, bool host)
 {
     if (operand == GEMM_C && data->problem.c_form == SAME)
         operand = GEMM_D;
-    else if (!data->present[operand])
+    else if (data->operands[operand].image == NULL)
         return NULL;
     return host ? &data->operands[operand].host : &data->operands[operand].view;
 }
@@ -150,80 +138,36 @@ static void make(gemm_data *data, const gemm_case *p, tenon_dtype dtype, test_ju
     create_form(data, GEMM_C, p->c_form, p->c);
     create_form(data, GEMM_BIAS, p->bias_form, TEST_ROW);
     if (p->alpha != 0) {
-        fill(data, GEMM_A, random);
-        fill(data, GEMM_B, random);
+        test_fill(&data->operands[GEMM_A], judge, random);
+        test_fill(&data->operands[GEMM_B], judge, random);
     }
     if (p->beta != 0)
-        fill(data, p->c_form == SAME ? GEMM_D : GEMM_C, random);
-    if (data->present[GEMM_BIAS])
-        fill(data, GEMM_BIAS, random);
-}
-
-static void upload(const gemm_data *data)
-{
-    for (int i = 0; i < GEMM_OPERANDS; i++)
-        if (data->present[i])
-            test_upload(&data->operands[i]);
+        test_fill(&data->operands[p->c_form == SAME ? GEMM_D : GEMM_C], judge, random);
+    if (p->bias_form != NONE)
+        test_fill(&data->operands[GEMM_BIAS], judge, random);
 }
 
 static void destroy(gemm_data *data)
 {
     for (int i = 0; i < GEMM_OPERANDS; i++)
-        if (data->present[i])
+        if (data->operands[i].image != NULL)
             test_tensor_destroy(&data->operands[i]);
     free(data->expected);
 }
 
-static tenon_status call(const gemm_data *data, const char *solver)
+static tenon_status call(const void *user, const char *solver)
 {
+    const gemm_data *data = user;
     tenon_gemm_params params = params_of(&data->problem, solver);
-    test_upload(&data->operands[GEMM_D]);
     return tenon_gemm(test_stream, &params, view(data, GEMM_A, false), view(data, GEMM_B, false),
                       view(data, GEMM_C, false), view(data, GEMM_BIAS, false),
                       view(data, GEMM_D, false), NULL);
 }
 
-/* Runs again and compares bits. */
-static void check_repeat(const gemm_data *data, const char *solver)
+static test_subject subject_of(const gemm_data *data)
 {
-    const test_tensor *d = &data->operands[GEMM_D];
-    size_t bytes = (size_t)tenon_tensor_elements(&d->view) * tenon_dtype_size(data->dtype);
-    unsigned char *first = test_download_bits(d);
-    assert_ok(call(data, solver));
-    unsigned char *second = test_download_bits(d);
-    if (memcmp(first, second, bytes) != 0)
-        fail_msg("other bits at the second run\n  %s", describe(data, solver));
-    free(first);
-    free(second);
-}
-
-/* Returns whether the solver could serve. */
-static bool check_solver(const gemm_data *data, const char *solver)
-{
-    char why[256];
-    tenon_status status = call(data, solver);
-    if (test_cannot_serve(status, solver))
-        return false;
-    if (status != TENON_OK)
-        fail_msg("%s: %s\n  %s", tenon_status_string(status), tenon_last_error(),
-                 describe(data, solver));
-    if (!test_result(&data->operands[GEMM_D], data->expected, data->judge, why))
-        fail_msg("%s\n  %s", why, describe(data, solver));
-    if (data->judge == TEST_BOUND)
-        check_repeat(data, solver);
-    return true;
-}
-
-/* Every solver on the same data; inputs must come out as they went in. */
-static void check_data(const gemm_data *data)
-{
-    char name[TN_SOLVER_NAME_SIZE];
-    upload(data);
-    for (int s = -1; s < (int)tn_gemm_family.solver_count; s++)
-        check_solver(data, test_solver(&tn_gemm_family, s, name));
-    for (int i = 0; i < GEMM_D; i++)
-        if (data->present[i] && !test_untouched(&data->operands[i]))
-            fail_msg("operand %d was written to\n  %s", i, describe(data, NULL));
+    return (test_subject){&tn_gemm_family, call,          describe,       data,
+                          data->operands,  GEMM_OPERANDS, data->expected, data->judge};
 }
 
 static bool is_exact(const gemm_case *p)
@@ -237,7 +181,8 @@ static void check_typed(const gemm_case *p, tenon_dtype dtype, test_random *rand
         gemm_data data;
         make(&data, p, dtype, (test_judge)judge, random);
         compute_reference(&data);
-        check_data(&data);
+        const test_subject subject = subject_of(&data);
+        test_run_all(&subject);
         destroy(&data);
     }
 }
@@ -462,12 +407,13 @@ static void check_special(const gemm_case *p, tenon_dtype dtype, const double *s
     gemm_data data;
     make(&data, p, dtype, TEST_BOUND, random);
     for (int operand = GEMM_A; operand <= GEMM_BIAS; operand++)
-        for (int i = 0; i < 3 && data.present[operand]; i++) {
+        for (int i = 0; i < 3 && data.operands[operand].image != NULL; i++) {
             int64_t count = tenon_tensor_elements(&data.operands[operand].view);
             test_set(&data.operands[operand], test_between(random, 0, count - 1), specials[i]);
         }
     compute_reference(&data);
-    check_data(&data);
+    const test_subject subject = subject_of(&data);
+    test_run_all(&subject);
     destroy(&data);
 }
 
@@ -556,11 +502,11 @@ static void random_problems(void **state)
 }
 
 /* Row `row` of entry `entry` of a's batch as a problem of its own. */
-static void compare_row(const gemm_data *whole, int64_t entry, int64_t row, const char *solver)
+static void compare_row(const gemm_data *whole, int64_t entry, int64_t row)
 {
     const gemm_case *p = &whole->problem;
     size_t bytes = (size_t)p->n * tenon_dtype_size(whole->dtype);
-    tenon_gemm_params params = params_of(p, solver);
+    tenon_gemm_params params = params_of(p, NULL);
     const int64_t shape[] = {1, p->n};
     int64_t stride[2];
     test_tensor single;
@@ -581,7 +527,7 @@ static void compare_row(const gemm_data *whole, int64_t entry, int64_t row, cons
     unsigned char *all = test_download_bits(&whole->operands[GEMM_D]);
     if (memcmp(alone, all + (size_t)(entry * p->m + row) * bytes, bytes) != 0)
         fail_msg("row %lld of entry %lld has other bits alone\n  %s", (long long)row,
-                 (long long)entry, describe(whole, solver));
+                 (long long)entry, describe(whole));
     free(alone);
     free(all);
     test_tensor_destroy(&single);
@@ -603,11 +549,12 @@ static void rows_do_not_depend_on_the_batch(void **state)
             p.flags = TENON_GEMM_BATCH_INVARIANT;
             make(&data, &p, *type, TEST_BOUND, &random);
             compute_reference(&data);
-            upload(&data);
-            check_solver(&data, NULL);
+            const test_subject subject = subject_of(&data);
+            test_run_all(&subject);
+            test_run(&subject, NULL);
             for (int64_t entry = 0; entry < p.batch[0]; entry++)
                 for (int64_t row = 0; row < p.m; row += 33)
-                    compare_row(&data, entry, row, NULL);
+                    compare_row(&data, entry, row);
             destroy(&data);
         }
 }
@@ -624,12 +571,12 @@ static void plans_run_again_and_again(void **state)
     p.beta = 1;
     make(&data, &p, TENON_DTYPE_F32, TEST_EXACT, &random);
     compute_reference(&data);
-    upload(&data);
     tenon_gemm_params params = params_of(&p, NULL);
     tenon_tensor views[GEMM_OPERANDS];
     tenon_memory memories[GEMM_OPERANDS] = {0};
     for (int i = 0; i < GEMM_OPERANDS; i++)
-        if (data.present[i]) {
+        if (data.operands[i].image != NULL) {
+            test_upload(&data.operands[i]);
             views[i] = data.operands[i].view;
             memories[i] = views[i].memory;
             memset(&views[i].memory, 0, sizeof views[i].memory); /* a plan needs none */
@@ -643,7 +590,7 @@ static void plans_run_again_and_again(void **state)
         test_upload(&data.operands[GEMM_D]);
         assert_ok(tenon_plan_run(test_stream, plan, memories, GEMM_OPERANDS, NULL));
         if (!test_result(&data.operands[GEMM_D], data.expected, TEST_EXACT, why))
-            fail_msg("%s\n  run %d of a plan: %s", why, i, describe(&data, NULL));
+            fail_msg("%s\n  run %d of a plan: %s", why, i, describe(&data));
     }
     tenon_plan_release(plan);
     destroy(&data);
