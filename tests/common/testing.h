@@ -48,19 +48,8 @@ static inline bool test_one_in(test_random *random, int64_t n)
     return test_between(random, 1, n) == 1;
 }
 
-/* The seed of this run: TENON_TEST_SEED, or the time. Printed once, so that a run can be repeated.
- */
-static inline uint64_t test_seed(void)
-{
-    static uint64_t seed;
-    if (seed == 0) {
-        const char *text = getenv("TENON_TEST_SEED");
-        seed = text != NULL ? strtoull(text, NULL, 0) : (uint64_t)time(NULL);
-        seed = seed != 0 ? seed : 1;
-        printf("TENON_TEST_SEED=%llu\n", (unsigned long long)seed);
-    }
-    return seed;
-}
+/* The seed of this run: TENON_TEST_SEED, or the time. Printed once, so that a run can be repeated. */
+uint64_t test_seed(void);
 
 /* A source of its own for a test, so that tests do not depend on which others ran. */
 static inline test_random test_random_for(uint64_t stream)

@@ -37,18 +37,6 @@ static int open_device(void)
     return status == TENON_ERROR_DEVICE_NOT_FOUND && !asked ? TEST_SKIPPED : 1;
 }
 
-int test_main(const char *name, const struct CMUnitTest *tests, size_t count)
-{
-    int failed = open_device();
-    test_seed();
-    if (failed != 0)
-        return failed;
-    failed = _cmocka_run_group_tests(name, tests, count, NULL, NULL);
-    printf("worst error: %.3f of its bound\n", worst_ratio);
-    close_device();
-    return failed;
-}
-
 bool test_has(tenon_capability capability)
 {
     uint32_t available = 0;
@@ -300,6 +288,29 @@ bool test_result(const test_tensor *tensor, const tn_bounded *expected, test_jud
     return right;
 }
 
+/* How often each solver could serve: who reads the output of a run sees what was tested at all. */
+#define MAX_TALLIES 32
+static struct tally {
+    char name[TN_SOLVER_NAME_SIZE];
+    int served, refused;
+} tallies[MAX_TALLIES];
+
+static void count_run(const char *solver, bool served)
+{
+    struct tally *t = tallies;
+    while (t < tallies + MAX_TALLIES - 1 && t->name[0] != '\0' && strcmp(t->name, solver) != 0)
+        t++;
+    snprintf(t->name, sizeof t->name, "%s", solver);
+    t->served += served;
+    t->refused += !served;
+}
+
+static void print_tallies(void)
+{
+    for (const struct tally *t = tallies; t->name[0] != '\0'; t++)
+        printf("%s: served %d times, could not %d times\n", t->name, t->served, t->refused);
+}
+
 static const test_tensor *output_of(const test_subject *subject)
 {
     return &subject->operands[subject->operand_count - 1];
@@ -361,7 +372,7 @@ void test_run_all(const test_subject *subject)
     for (uint32_t s = 0; s < subject->family->solver_count; s++) {
         snprintf(name, sizeof name, "%s/%s", subject->family->name,
                  subject->family->solvers[s]->name);
-        test_run(subject, name);
+        count_run(name, test_run(subject, name));
     }
     for (uint32_t i = 0; i + 1 < subject->operand_count; i++)
         if (subject->operands[i].image != NULL && !test_untouched(&subject->operands[i])) {
@@ -376,4 +387,17 @@ void test_fill(test_tensor *tensor, test_judge judge, test_random *random)
         test_fill_integers(tensor, random, 3);
     else
         test_fill_reals(tensor, random);
+}
+
+int test_main(const char *name, const struct CMUnitTest *tests, size_t count)
+{
+    int failed = open_device();
+    test_seed();
+    if (failed != 0)
+        return failed;
+    failed = _cmocka_run_group_tests(name, tests, count, NULL, NULL);
+    print_tallies();
+    printf("worst error: %.3f of its bound\n", worst_ratio);
+    close_device();
+    return failed;
 }

@@ -1,0 +1,13 @@
+#include "common/testing.h"
+
+uint64_t test_seed(void)
+{
+    static uint64_t seed;
+    if (seed == 0) {
+        const char *text = getenv("TENON_TEST_SEED");
+        seed = text != NULL ? strtoull(text, NULL, 0) : (uint64_t)time(NULL);
+        seed = seed != 0 ? seed : 1;
+        printf("TENON_TEST_SEED=%llu\n", (unsigned long long)seed);
+    }
+    return seed;
+}
