@@ -1,6 +1,7 @@
 /*
- * Square f32 products beside OpenBLAS and CLBlast on the same device: in one process, in turn, each measure a run of calls
- * of at least 20 ms that ends with a finish, medians. Every result is compared with OpenBLAS's.
+ * Square f32 products beside OpenBLAS and CLBlast on the same device: in one process, in turn, each
+ * measure a run of calls of at least 20 ms that ends with a finish, medians. Every result is
+ * compared with OpenBLAS's.
  *
  *     bench-gemm [SIZE …]        512 1024 2048 unless given; MxNxK for others
  */

@@ -48,7 +48,7 @@ __kernel void conv_direct(__global const data_t *x, __global const data_t *w,
     }
     acc_t result = TENON_FROM_BITS(args.alpha) * sum;
     if (args.flags & CONV_SKIP_XW) {
-        result = 0; /* an infinite or NaN alpha cannot be; -0 could */
+        result = 0; /* not alpha * 0, which would be -0 for a negative zero */
     }
     if (args.flags & CONV_HAS_C) {
         result +=
