@@ -58,10 +58,8 @@ static tenon_status make_context(const char *operation, cl_context cl, const tn_
                                  tenon_context **out)
 {
     tenon_context *context = calloc(1, sizeof *context);
-    tenon_status status = context != NULL
-                              ? init_locks(operation, context)
-                              : tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", operation);
-    if (status != TENON_OK) {
+    tenon_status status = tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", operation);
+    if (context == NULL || (status = init_locks(operation, context)) != TENON_OK) {
         free(context);
         clReleaseContext(cl);
         return status;

@@ -136,6 +136,9 @@ static im2col_problem unfold_problem(const conv_problem *p, const layout *l,
                         .window = p->window};
     memcpy(u.x, p->x, sizeof u.x);
     column_strides(p, l, block->rows, u.col);
+    u.x_shift = block->image * p->x[0];
+    u.col_shift = l->packed;
+    u.col_operand = TN_WORKSPACE;
     u.window.p = block->rows;
     u.window.h_start += block->row * p->window.stride_h;
     return u;
