@@ -220,8 +220,7 @@ static tenon_status record_block(const char *operation, tn_recording *recording,
 {
     gemm_problem product;
     im2col_problem unfold = unfold_problem(p, l, block);
-    TN_TRY(tn_im2col_record(operation, recording, &unfold, TN_WORKSPACE, block->image * p->x[0],
-                            l->packed));
+    TN_TRY(tn_im2col_record(operation, recording, &unfold));
     TN_TRY(block_product(operation, p, l, block, &product));
     return tn_gemm_record(operation, recording, &product);
 }
