@@ -193,7 +193,7 @@ static tenon_status make_lab(tenon_context *context)
 {
     static const char operation[] = "private context";
     tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
-    tenon_context *lab;
+    tenon_context *lab = NULL;
     cl_context cl;
     /* Nothing is logged from within the lab, since its lock is held: what it finds is reported by
      * who asked. */

@@ -72,7 +72,7 @@ static tenon_status map_extent(const char *operation, tenon_stream *stream,
     }
     void *at = clEnqueueMapBuffer(stream->queue, tensor->memory.u.buffer, CL_TRUE, map_flags(flags),
                                   first, size, wait_count(sync), wait_list(sync), NULL, &error);
-    TN_CL_TRY(operation, "clEnqueueMapBuffer", error);
+    TN_CL_TRY(operation, "clEnqueueMapBuffer", at != NULL ? error : CL_MAP_FAILURE);
     *pointer = at;
     return TENON_OK;
 }

@@ -40,7 +40,7 @@ static tn_bounded element(const conv_problem *p, const tenon_epilogue *e, const 
             }
     value = e->alpha != 0 ? e->alpha * value : 0;
     magnitude *= fabs(e->alpha);
-    if (e->beta != 0) {
+    if (o->c != NULL) {
         double residual = o->c[((n * filters + k) * v->p + i) * v->q + j];
         value += e->beta * residual;
         magnitude += fabs(e->beta * residual);

@@ -42,7 +42,7 @@ static tn_bounded element(const dense_operands *x, const tenon_gemm_params *para
     }
     value = e->alpha != 0 ? e->alpha * value : 0;
     magnitude *= fabs(e->alpha);
-    if (e->beta != 0) {
+    if (x->c != NULL) {
         value += e->beta * x->c[at];
         magnitude += fabs(e->beta * x->c[at]);
     }
