@@ -54,27 +54,30 @@ static cl_map_flags map_flags(uint32_t flags)
            ((flags & TENON_MAP_WRITE) != 0 ? CL_MAP_WRITE : 0);
 }
 
-/* The extent of the view, mapped; waits. */
-static tenon_status map_extent(const char *operation, tenon_stream *stream,
-                               const tenon_tensor *tensor, uint32_t flags, const tenon_sync *sync,
-                               void **pointer)
+/* The extent of the view, mapped; waits. NULL, and a status, on failure. */
+static void *map_extent(const char *operation, tenon_stream *stream, const tenon_tensor *tensor,
+                        uint32_t flags, const tenon_sync *sync, tenon_status *status)
 {
     tn_extent extent = tn_tensor_extent(tensor);
     size_t first = (size_t)extent.first, size = (size_t)(extent.end - extent.first);
+    bool svm = tensor->memory.kind == TENON_MEMORY_SVM;
     cl_int error;
-    if (tensor->memory.kind == TENON_MEMORY_SVM) {
-        char *at = (char *)tensor->memory.u.svm + first;
-        TN_CL_TRY(operation, "clEnqueueSVMMap",
-                  clEnqueueSVMMap(stream->queue, CL_TRUE, map_flags(flags), at, size,
-                                  wait_count(sync), wait_list(sync), NULL));
-        *pointer = at;
-        return TENON_OK;
+    void *at;
+    if (svm) {
+        at = (char *)tensor->memory.u.svm + first;
+        error = clEnqueueSVMMap(stream->queue, CL_TRUE, map_flags(flags), at, size,
+                                wait_count(sync), wait_list(sync), NULL);
+    } else {
+        at = clEnqueueMapBuffer(stream->queue, tensor->memory.u.buffer, CL_TRUE, map_flags(flags),
+                                first, size, wait_count(sync), wait_list(sync), NULL, &error);
     }
-    void *at = clEnqueueMapBuffer(stream->queue, tensor->memory.u.buffer, CL_TRUE, map_flags(flags),
-                                  first, size, wait_count(sync), wait_list(sync), NULL, &error);
-    TN_CL_TRY(operation, "clEnqueueMapBuffer", at != NULL ? error : CL_MAP_FAILURE);
-    *pointer = at;
-    return TENON_OK;
+    if (at != NULL && error == CL_SUCCESS) {
+        *status = TENON_OK;
+        return at;
+    }
+    *status = tn_fail_opencl(operation, svm ? "clEnqueueSVMMap" : "clEnqueueMapBuffer",
+                             error != CL_SUCCESS ? error : CL_MAP_FAILURE);
+    return NULL;
 }
 
 static tenon_status unmap_extent(const char *operation, tenon_stream *stream,
@@ -145,8 +148,10 @@ static tenon_status copy_mapped(const char *operation, tenon_stream *stream,
     uint32_t flags = !to_view                  ? TENON_MAP_READ
                      : tn_tensor_dense(tensor) ? TENON_MAP_DISCARD
                                                : TENON_MAP_READ | TENON_MAP_WRITE;
-    void *mapped = NULL;
-    TN_TRY(map_extent(operation, stream, tensor, flags, sync, &mapped));
+    tenon_status status;
+    void *mapped = map_extent(operation, stream, tensor, flags, sync, &status);
+    if (mapped == NULL)
+        return status;
     copy_view(tensor, mapped, data, to_view);
     TN_TRY(unmap_extent(operation, stream, tensor, mapped, 0, NULL, event_of(sync)));
     if (sync != NULL && sync->event != NULL)
@@ -208,7 +213,11 @@ TENON_API tenon_status tenon_tensor_map(tenon_stream *stream, const tenon_tensor
         *pointer = NULL;
         return TENON_OK;
     }
-    TN_TRY(map_extent(operation, stream, tensor, flags, sync, pointer));
+    tenon_status status;
+    void *mapped = map_extent(operation, stream, tensor, flags, sync, &status);
+    if (mapped == NULL)
+        return status;
+    *pointer = mapped;
     tenon_sync after = {.event = event_of(sync)};
     return marker(operation, stream, &after);
 }
