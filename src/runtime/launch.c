@@ -231,22 +231,9 @@ static tenon_status enqueue(const run *r, const tn_step *step, const tenon_sync 
     return TENON_OK;
 }
 
-/* Nothing to launch: a marker waits for what the call was to wait for, and gives the event. */
-static tenon_status enqueue_marker(const run *r, const tenon_sync *sync, cl_event *event)
-{
-    if (sync == NULL || (sync->wait_count == 0 && sync->event == NULL))
-        return TENON_OK;
-    TN_CL_TRY(
-        r->operation, "clEnqueueMarkerWithWaitList",
-        clEnqueueMarkerWithWaitList(r->stream->queue, sync->wait_count, sync->wait_list, event));
-    return TENON_OK;
-}
-
 static tenon_status enqueue_all(const run *r, const tn_recording *recording, const tenon_sync *sync,
                                 cl_event *event)
 {
-    if (recording->step_count == 0)
-        return enqueue_marker(r, sync, event);
     for (uint32_t i = 0; i < recording->step_count; i++) {
         bool last = i + 1 == recording->step_count;
         tenon_status status =
@@ -271,17 +258,16 @@ tenon_status tn_recording_run(const char *operation, const char *label, tenon_st
              .stream = stream,
              .operands = operands,
              .scalars = scalars};
-    cl_event event = NULL;
+    cl_event event = NULL, *wanted = tn_sync_event(sync);
     TN_TRY(tn_sync_check(operation, sync));
+    if (recording->step_count == 0)
+        return tn_sync_marker(operation, stream, sync);
     if (recording->workspace > 0)
         TN_TRY(tn_arena_require(operation, stream, recording->workspace));
     r.workspace = (tn_operand){stream->arena.memory, stream->arena.offset};
-    bool wanted = sync != NULL && sync->event != NULL;
-    TN_TRY(enqueue_all(&r, recording, sync, wanted ? &event : NULL));
-    if (!wanted)
-        return TENON_OK;
-    /* The work is enqueued whatever the flush says; a later finish will report what is wrong. */
-    clFlush(stream->queue);
-    *sync->event = event;
+    TN_TRY(enqueue_all(&r, recording, sync, wanted != NULL ? &event : NULL));
+    tn_sync_flush(stream, sync);
+    if (wanted != NULL)
+        *wanted = event;
     return TENON_OK;
 }

@@ -28,6 +28,38 @@ tenon_status tn_sync_check(const char *operation, const tenon_sync *sync)
     return TENON_OK;
 }
 
+cl_uint tn_sync_wait_count(const tenon_sync *sync)
+{
+    return sync != NULL ? sync->wait_count : 0;
+}
+
+const cl_event *tn_sync_wait_list(const tenon_sync *sync)
+{
+    return sync != NULL ? sync->wait_list : NULL;
+}
+
+cl_event *tn_sync_event(const tenon_sync *sync)
+{
+    return sync != NULL ? sync->event : NULL;
+}
+
+void tn_sync_flush(tenon_stream *stream, const tenon_sync *sync)
+{
+    if (tn_sync_event(sync) != NULL)
+        clFlush(stream->queue);
+}
+
+tenon_status tn_sync_marker(const char *operation, tenon_stream *stream, const tenon_sync *sync)
+{
+    if (tn_sync_wait_count(sync) == 0 && tn_sync_event(sync) == NULL)
+        return TENON_OK;
+    TN_CL_TRY(operation, "clEnqueueMarkerWithWaitList",
+              clEnqueueMarkerWithWaitList(stream->queue, tn_sync_wait_count(sync),
+                                          tn_sync_wait_list(sync), tn_sync_event(sync)));
+    tn_sync_flush(stream, sync);
+    return TENON_OK;
+}
+
 static tenon_status create_queue(const char *operation, tenon_context *context,
                                  cl_command_queue *queue)
 {

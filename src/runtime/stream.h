@@ -30,6 +30,19 @@ tenon_status tn_stream_check(const char *operation, const tenon_stream *stream);
 /* Refuses a wait list that is not one. */
 tenon_status tn_sync_check(const char *operation, const tenon_sync *sync);
 
+/* The parts of a sync, which may be NULL. */
+cl_uint tn_sync_wait_count(const tenon_sync *sync);
+const cl_event *tn_sync_wait_list(const tenon_sync *sync);
+cl_event *tn_sync_event(const tenon_sync *sync);
+
+/* Asking for an event flushes: the call that gave one ends with this. What is wrong with the queue
+ * a later finish reports. */
+void tn_sync_flush(tenon_stream *stream, const tenon_sync *sync);
+
+/* What a call without any work does: a marker waits for what it was to wait for, and gives its
+ * event. */
+tenon_status tn_sync_marker(const char *operation, tenon_stream *stream, const tenon_sync *sync);
+
 /* The stream's own object of a kernel, made at the first use. */
 tenon_status tn_stream_kernel(const char *operation, tenon_stream *stream, uint32_t number,
                               cl_kernel *kernel);

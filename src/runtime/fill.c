@@ -1,0 +1,81 @@
+/* Setting every element of a tensor. */
+#include "base/checked.h"
+#include "base/dtype.h"
+#include "runtime/cl_error.h"
+#include "runtime/launch.h"
+#include "runtime/memory.h"
+#include "tensor/args.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+static tenon_status fill_dense(const char *operation, tenon_stream *stream,
+                               const tenon_tensor *tensor, const void *element,
+                               const tenon_sync *sync)
+{
+    tn_extent extent = tn_tensor_extent(tensor);
+    TN_CL_TRY(operation, "clEnqueueFillBuffer",
+              clEnqueueFillBuffer(stream->queue, tensor->memory.u.buffer, element,
+                                  tenon_dtype_size(tensor->dtype), (size_t)extent.first,
+                                  (size_t)(extent.end - extent.first), tn_sync_wait_count(sync),
+                                  tn_sync_wait_list(sync), tn_sync_event(sync)));
+    tn_sync_flush(stream, sync);
+    return TENON_OK;
+}
+
+static tenon_status fill_strided(const char *operation, tenon_stream *stream,
+                                 const tenon_tensor *tensor, const void *element,
+                                 const tenon_sync *sync)
+{
+    tn_space space = {.rank = tensor->rank, .views = 1};
+    fill_args args = {.offset = 0};
+    char options[64];
+    memcpy(space.shape, tensor->shape, sizeof space.shape);
+    memcpy(space.stride[0], tensor->stride, sizeof space.stride[0]);
+    tn_space_collapse(&space);
+    args.rank = (int32_t)space.rank;
+    for (uint32_t d = 0; d < space.rank; d++) {
+        args.shape[d] = space.shape[d];
+        args.stride[d] = space.stride[0][d];
+    }
+    args.elements = tenon_tensor_elements(tensor);
+    memcpy(&args.value, element, tenon_dtype_size(tensor->dtype));
+    snprintf(options, sizeof options, "-cl-std=CL1.2 -DELEMENT_SIZE=%zu",
+             tenon_dtype_size(tensor->dtype));
+    tn_patch patch = {TN_PATCH_OFFSET, 0, offsetof(fill_args, offset),
+                      (uint32_t)tenon_dtype_size(tensor->dtype)};
+    tn_launch launch = {.source = "tensor/fill",
+                        .options = options,
+                        .kernel = "fill",
+                        .dimensions = 1,
+                        .global = {(size_t)tn_round_up(args.elements, 64)},
+                        .operand_count = 1,
+                        .args = &args,
+                        .args_size = sizeof args,
+                        .patches = &patch,
+                        .patch_count = 1};
+    tn_recording recording = {.context = stream->context};
+    tn_operand operand = {tensor->memory, tensor->offset};
+    tenon_status status = tn_record(operation, &recording, &launch);
+    if (status == TENON_OK)
+        status =
+            tn_recording_run(operation, "tensor/fill", stream, &recording, &operand, NULL, sync);
+    tn_recording_destroy(&recording);
+    return status;
+}
+
+TENON_API tenon_status tenon_tensor_fill(tenon_stream *stream, const tenon_tensor *tensor,
+                                         double value, const tenon_sync *sync)
+{
+    static const char operation[] = "tenon_tensor_fill";
+    TN_TRY(tn_transfer_check(operation, stream, tensor, sync));
+    TN_TRY(tn_output_check(operation, "tensor", tensor));
+    if (tn_tensor_empty(tensor))
+        return tn_sync_marker(operation, stream, sync);
+    unsigned char element[8] = {0};
+    tn_dtype_store(tensor->dtype, element, value);
+    if (tensor->memory.kind == TENON_MEMORY_BUFFER && tn_tensor_dense(tensor))
+        return fill_dense(operation, stream, tensor, element, sync);
+    return fill_strided(operation, stream, tensor, element, sync);
+}
