@@ -17,7 +17,7 @@
 #include <string.h>
 
 #define FILTERS  32
-#define SIDE_OUT (SIDE / 2)            /* the convolution steps two pixels at a time */
+#define SIDE_OUT 4                     /* of 8: the convolution steps two pixels at a time */
 #define MAP      (SIDE_OUT * SIDE_OUT) /* what one filter gives for an image */
 #define FEATURES (FILTERS * MAP + 1)   /* and a constant, whose weight is the bias */
 #define STEPS    400                   /* of gradient descent, over all training digits */
@@ -288,7 +288,7 @@ static void network_destroy(network *net)
     tenon_tensor *const owners[] = {&net->images,   &net->filters, &net->bias,
                                     &net->features, &net->weights, &net->targets,
                                     &net->chances,  &net->pull,    &net->held_chances};
-    for (size_t i = 0; i < sizeof owners / sizeof *owners; i++)
+    for (size_t i = 0; i < sizeof owners / sizeof owners[0]; i++)
         tenon_memory_destroy(&owners[i]->memory);
     tenon_plan_release(net->convolve);
     tenon_plan_release(net->predict);
@@ -351,11 +351,8 @@ int main(int argc, char **argv)
      * change the environment; a program may, before its first OpenCL call. */
     setenv("POCL_AFFINITY", "1", 0);
     digit *digits = digits_read(o.data, &net.count);
-    if (digits == NULL || net.count < 30) {
-        fprintf(stderr, "digits: %s: not enough digits to learn from\n", o.data);
-        free(digits);
+    if (digits == NULL)
         return 1;
-    }
     net.train = net.count - net.count / 3;
     open_device(&net, o.device);
     printf("digits    %d to learn from, %d held out\n", net.train, net.count - net.train);

@@ -1,5 +1,6 @@
 #include "digits_host.h"
 
+#include <errno.h>
 #include <langinfo.h>
 #include <locale.h>
 #include <math.h>
@@ -9,8 +10,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#define INK   16 /* the darkest pixel of the file */
-#define SHOWN 5  /* digits drawn */
+#define INK    16 /* the darkest pixel of the file */
+#define SHOWN  5  /* digits drawn */
+#define ENOUGH 30 /* digits to learn anything from */
 
 static void usage(FILE *out)
 {
@@ -80,42 +82,47 @@ static bool read_digit(const char *line, digit *d)
     return true;
 }
 
-static digit *read_lines(FILE *file, const char *path, int *count)
+/* Adds the lines of a file to *digits, which the caller frees; false, with a word on stderr, where
+ * it cannot. */
+static bool read_lines(FILE *file, const char *path, digit **digits, int *count)
 {
     char line[512];
     int room = 0;
-    digit *digits = NULL;
     for (*count = 0; fgets(line, sizeof line, file) != NULL; ++*count) {
         if (*count == room) {
             room = room * 2 + 1024;
-            digit *more = realloc(digits, (size_t)room * sizeof *more);
+            digit *more = realloc(*digits, (size_t)room * sizeof *more);
             if (more == NULL) {
                 fprintf(stderr, "digits: no memory for %d digits\n", room);
-                free(digits);
-                return NULL;
+                return false;
             }
-            digits = more;
+            *digits = more;
         }
-        if (!read_digit(line, &digits[*count])) {
+        if (!read_digit(line, &(*digits)[*count])) {
             fprintf(stderr, "digits: %s:%d: expected %d pixels from 0 to %d and a label\n", path,
                     *count + 1, PIXELS, INK);
-            free(digits);
-            return NULL;
+            return false;
         }
     }
-    return digits;
+    if (*count < ENOUGH)
+        fprintf(stderr, "digits: %s: %d digits are not enough to learn from\n", path, *count);
+    return *count >= ENOUGH;
 }
 
 digit *digits_read(const char *path, int *count)
 {
+    digit *digits = NULL;
     FILE *file = fopen(path, "r");
     if (file == NULL) {
-        perror(path);
+        fprintf(stderr, "digits: %s: %s\n", path, strerror(errno));
         return NULL;
     }
-    digit *digits = read_lines(file, path, count);
+    bool ok = read_lines(file, path, &digits, count);
     fclose(file);
-    return digits;
+    if (ok)
+        return digits;
+    free(digits);
+    return NULL;
 }
 
 /* SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014). */
@@ -162,7 +169,8 @@ void filters_make(float *filters, int count, uint64_t *seed)
     for (int f = 0; f < count; f++) {
         double weights[TAPS], mean = 0, square = 0;
         for (int i = 0; i < TAPS; i++) {
-            weights[i] = filter_weight(f, i % 3 - 1, 1 - i / 3, seed);
+            int column = i % 3, row = i / 3;
+            weights[i] = filter_weight(f, column - 1, 1 - row, seed);
             mean += weights[i] / TAPS;
         }
         for (int i = 0; i < TAPS; i++) {

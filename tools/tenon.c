@@ -11,7 +11,7 @@ static const command *const commands[] = {
     &devices_command,
 };
 
-#define COMMAND_COUNT (sizeof commands / sizeof *commands)
+#define COMMAND_COUNT (sizeof commands / sizeof commands[0])
 
 static const command *find_command(const char *name)
 {
