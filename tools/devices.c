@@ -22,7 +22,7 @@ static const char *type_name(cl_device_type type)
         return "GPU";
     if ((type & CL_DEVICE_TYPE_CPU) != 0)
         return "CPU";
-    return (type & CL_DEVICE_TYPE_ACCELERATOR) != 0 ? "accelerator" : "other";
+    return (type & CL_DEVICE_TYPE_ACCELERATOR) != 0 ? "accel" : "other";
 }
 
 /* "16 GiB", "7.6 GiB", "512 KiB", "100 B". */
@@ -84,6 +84,22 @@ static void print_details(const tenon_device_info *info)
     print_line("unified memory", info->unified_memory ? "yes" : "no");
 }
 
+/* What tells most of a reason: of one that ends in a compiler's log, the first error of that log,
+ * without its place ("error: f16.cl:9:10: …" or "f16.cl:9:10: error: …"); else all of it. */
+static const char *gist(const char *reason)
+{
+    const char *log = strchr(reason, '\n');
+    const char *error = log != NULL ? strstr(log, "error:") : NULL;
+    if (error == NULL)
+        return reason;
+    error += strlen("error:");
+    const char *end = error + strcspn(error, "\n");
+    for (const char *at = error; at + 2 < end; at++)
+        if (at[0] >= '0' && at[0] <= '9' && at[1] == ':' && at[2] == ' ')
+            error = at + 2;
+    return error + strspn(error, " ");
+}
+
 static int print_capability(tenon_context *context, tenon_capability capability)
 {
     uint32_t available;
@@ -91,7 +107,7 @@ static int print_capability(tenon_context *context, tenon_capability capability)
     if (tenon_context_capability(context, capability, &available, reason, sizeof reason) !=
         TENON_OK)
         return report_failure("devices");
-    snprintf(line, sizeof line, "%-4s %s", available ? "yes" : "no", reason);
+    snprintf(line, sizeof line, "%-4s %s", available ? "yes" : "no", gist(reason));
     print_line(tenon_capability_string(capability), line);
     return EXIT_OK;
 }
@@ -117,14 +133,14 @@ static void print_summary(const tenon_device_info *info, bool is_default)
 {
     char memory[16], names[2 * sizeof info->name + 8];
     if (info->device == NULL) {
-        printf("  %-8s %-11s %5s %9s  ", "-", "-", "-", "-");
+        printf("  %-8s %-5s %5s %9s  ", "-", "-", "-", "-");
         snprintf(names, sizeof names, "%s: %s", info->platform_name, info->note);
     } else {
-        printf("%c %-8s %-11s %5u %9s  ", is_default ? '*' : ' ', info->selector,
+        printf("%c %-8s %-5s %5u %9s  ", is_default ? '*' : ' ', info->selector,
                type_name(info->type), info->compute_units, size_text(info->global_memory, memory));
         snprintf(names, sizeof names, "%s (%s)", info->name, info->platform_name);
     }
-    print_cut(names, COLUMNS - 40);
+    print_cut(names, COLUMNS - 34);
 }
 
 static int print_devices(const tenon_device_info *infos, uint32_t count, bool verbose)
@@ -134,7 +150,7 @@ static int print_devices(const tenon_device_info *infos, uint32_t count, bool ve
     bool marked = false;
     /* TENON_DEVICE may name none that is there: the list shows what could be named instead. */
     bool has_default = tenon_device_select(NULL, &preferred) == TENON_OK;
-    printf("  %-8s %-11s %5s %9s  %s\n", "selector", "type", "units", "memory", "name (platform)");
+    printf("  %-8s %-5s %5s %9s  %s\n", "selector", "type", "units", "memory", "name (platform)");
     for (uint32_t i = 0; i < count; i++) {
         const tenon_device_info *info = &infos[i];
         bool is_default = has_default && strcmp(info->selector, preferred.selector) == 0;
