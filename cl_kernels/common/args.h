@@ -2,7 +2,8 @@
 #ifndef TENON_COMMON_ARGS_H
 #define TENON_COMMON_ARGS_H
 
-#ifdef __OPENCL_VERSION__
+/* clang defines only the second macro when it compiles for a bare CPU. */
+#if defined(__OPENCL_VERSION__) || defined(__OPENCL_C_VERSION__)
 typedef long tenon_i64;
 typedef int tenon_i32;
 #else

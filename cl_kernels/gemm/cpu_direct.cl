@@ -42,8 +42,7 @@ gemm_cpu_direct(__global const data_t *a, __global const data_t *b, __global con
     __local acc_t packed_a[TENON_PACKED_A_SIZE];
     long a_end = GEMM_SPAN(args.m, args.a_row, args.k, args.a_col);
 #endif
-    acc_v
-        tile[TENON_MR * TENON_NV + 1]; /* a ragged panel's last vector may start inside the last */
+    acc_v tile[TENON_MR * TENON_NV + 1]; /* a ragged panel's last vector reaches past its row */
 
     long z = get_global_id(2), k_end = GEMM_K(args);
     long n0 = get_global_id(0) * (TENON_NTP * TENON_NR), m0 = get_global_id(1) * args.tile_rows;
@@ -61,7 +60,10 @@ gemm_cpu_direct(__global const data_t *a, __global const data_t *b, __global con
         int pass = (k0 == 0 ? TENON_PASS_FIRST : 0) | (k0 + kc == k_end ? TENON_PASS_LAST : 0);
         for (long mb = m0; mb < m1; mb += TENON_MB) {
             long mb1 = min(m1, mb + TENON_MB);
-#if TENON_A_LAYOUT != TENON_UNIT_K
+#if TENON_A_LAYOUT == TENON_UNIT_K
+            tile_a first = a + mb * args.a_row + k0;
+#else
+            tile_a first = packed_a;
             pack_a(packed_a, a, mb * args.a_row + k0 * args.a_col, args.a_row, args.a_col,
                    (int)(mb1 - mb), kc, a_end);
 #endif
@@ -70,16 +72,14 @@ gemm_cpu_direct(__global const data_t *a, __global const data_t *b, __global con
                  * b, and the columns that the panel before has done are skipped in the store. */
                 int skip = (int)max(0L, n + TENON_NR - args.n);
                 __global const data_t *panel = b + k0 * args.b_row + (n - skip);
-                for (long m = mb, rows; m < mb1; m += rows) {
-                    rows = tile_height(mb1 - m);
-#if TENON_A_LAYOUT == TENON_UNIT_K
-                    tile_a at = a + m * args.a_row + k0;
-#else
-                    int within = (int)(m - mb);
-                    tile_a at = packed_a + within / TENON_MR * TENON_A_TILE + within % TENON_MR;
-#endif
-                    multiply_tile((int)rows, at, args.a_row, panel, args.b_row, kc, tile);
-                    store_tile(&e, m, n, (int)rows, skip, TENON_NR - skip, pass, tile);
+                tile_a at = first;
+                for (long m = mb; m < mb1;) {
+                    int rows = tile_height(mb1 - m);
+                    multiply_tile(rows, at, args.a_row, panel, args.b_row, kc, tile);
+                    tile[rows * TENON_NV] = splat(0);
+                    store_tile(&e, m, n, rows, skip, TENON_NR - skip, pass, tile);
+                    m += rows;
+                    at = next_tile(at, rows, args.a_row);
                 }
             }
         }

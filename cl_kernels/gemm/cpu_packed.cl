@@ -65,22 +65,24 @@ gemm_cpu_packed(__global const data_t *a, __global const data_t *b, __global con
         int pass = (k0 == 0 ? TENON_PASS_FIRST : 0) | (k0 + kc == k_end ? TENON_PASS_LAST : 0);
         pack_b(packed_b, b, k0 * args.b_row + n0 * args.b_col, args.b_row, args.b_col, cols, kc,
                b_end);
-        for (long m = m0, rows; m < m1; m += rows) {
-            rows = tile_height(m1 - m);
+        for (long mb = m0; mb < m1; mb += TENON_MB) {
+            long mb1 = min(m1, mb + TENON_MB);
 #if TENON_A_LAYOUT == TENON_UNIT_K
-            tile_a at = a + m * args.a_row + k0;
+            tile_a at = a + mb * args.a_row + k0;
 #else
-            int within = (int)((m - m0) % TENON_MB);
-            if (within == 0) {
-                pack_a(packed_a, a, m * args.a_row + k0 * args.a_col, args.a_row, args.a_col,
-                       (int)min((long)TENON_MB, m1 - m), kc, a_end);
-            }
-            tile_a at = packed_a + within / TENON_MR * TENON_A_TILE + within % TENON_MR;
+            tile_a at = packed_a;
+            pack_a(packed_a, a, mb * args.a_row + k0 * args.a_col, args.a_row, args.a_col,
+                   (int)(mb1 - mb), kc, a_end);
 #endif
-            for (int s = 0; s < cols; s += TENON_NR) {
-                multiply_tile((int)rows, at, args.a_row, packed_b + s / TENON_VW * TENON_KC,
-                              TENON_NR, kc, tile);
-                store_tile(&e, m, n0 + s, (int)rows, 0, min(TENON_NR, cols - s), pass, tile);
+            for (long m = mb; m < mb1;) {
+                int rows = tile_height(mb1 - m);
+                for (int s = 0; s < cols; s += TENON_NR) {
+                    multiply_tile(rows, at, args.a_row, packed_b + s / TENON_VW * TENON_KC,
+                                  TENON_NR, kc, tile);
+                    store_tile(&e, m, n0 + s, rows, 0, min(TENON_NR, cols - s), pass, tile);
+                }
+                m += rows;
+                at = next_tile(at, rows, args.a_row);
             }
         }
         k0 += kc;

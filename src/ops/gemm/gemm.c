@@ -90,3 +90,20 @@ tenon_status tn_gemm_record(const char *operation, tn_recording *recording, cons
     TN_TRY(tn_select(operation, recording->context, &tn_gemm_family, &problem->head, &choice));
     return choice.solver->record(operation, recording, &problem->head, choice.values);
 }
+
+double tn_gemm_estimate(tenon_context *context, const gemm_problem *problem)
+{
+    double least = 1e300;
+    for (uint32_t i = 0; i < tn_gemm_family.solver_count; i++) {
+        const tn_solver *solver = tn_gemm_family.solvers[i];
+        int32_t values[TN_MAX_PARAMETERS] = {0};
+        if (solver->refuses(context, &problem->head) != NULL)
+            continue;
+        if (solver->tune != NULL)
+            solver->tune(context, &problem->head, values);
+        double time = solver->estimate(context, &problem->head, values);
+        if (time < least)
+            least = time;
+    }
+    return least;
+}

@@ -34,7 +34,6 @@ typedef struct gemm_problem {
     uint64_t batch_rank;
     int64_t batch[GEMM_MAX_BATCH];
     gemm_matrix matrix[GEMM_OPERANDS];
-    uint64_t workspace_base; /* bytes: where in the workspace the solver's own begins */
 } gemm_problem;
 
 extern const tn_family tn_gemm_family;
@@ -50,7 +49,8 @@ tenon_status tn_gemm_canonicalise(const char *operation, const tenon_gemm_params
                                   const tenon_tensor *b, const tenon_tensor *c, const tenon_tensor *bias,
                                   const tenon_tensor *d, gemm_problem *problem, bool *empty);
 
-/* Chooses a solver within the problem's workspace limit and records its launches into another operation's plan. */
+/* Chooses a solver that needs no workspace (the other operation has it) and records its launches into another
+ * operation's plan. */
 tenon_status tn_gemm_record(const char *operation, tn_recording *recording, const gemm_problem *problem);
 
 /* Nanoseconds, by the estimate of the fastest solver that needs no workspace. */

@@ -1,0 +1,136 @@
+/* activation/dense and activation/strided: the element-wise kernels. */
+#include "activation/args.h"
+#include "base/checked.h"
+#include "ops/activation/internal.h"
+
+#include <stddef.h>
+#include <string.h>
+
+/* A CPU's work-item is worth its launch from about this many elements on; a GPU's takes one vector. */
+#define CPU_CHUNK 8192
+#define GPU_LANES 4
+
+static int64_t elements_of(const activation_problem *p)
+{
+    int64_t count = 1;
+    for (uint64_t d = 0; d < p->rank; d++)
+        count *= p->shape[d];
+    return count;
+}
+
+static const char *refuses_dense(tenon_context *context, const tn_problem *problem)
+{
+    const activation_problem *p = (const activation_problem *)problem;
+    (void)context;
+    bool dense = p->rank == 1 && p->stride[ACTIVATION_X][0] == 1 && p->stride[ACTIVATION_Y][0] == 1;
+    return dense ? NULL : "x and y are not both contiguous";
+}
+
+static const char *refuses_nothing(tenon_context *context, const tn_problem *problem)
+{
+    (void)context;
+    (void)problem;
+    return NULL;
+}
+
+/* Reading and writing at some tens of bytes a nanosecond; a strided element costs several times that. */
+static double estimate_dense(tenon_context *context, const tn_problem *problem, const int32_t *values)
+{
+    (void)context;
+    (void)values;
+    return 5000 + 0.2 * (double)elements_of((const activation_problem *)problem);
+}
+
+static double estimate_strided(tenon_context *context, const tn_problem *problem, const int32_t *values)
+{
+    (void)context;
+    (void)values;
+    return 5000 + 1.0 * (double)elements_of((const activation_problem *)problem);
+}
+
+static uint32_t lanes(tenon_context *context, uint32_t dtype)
+{
+    if (!context->device.is_cpu)
+        return GPU_LANES;
+    uint32_t native = dtype == TENON_DTYPE_F64 ? context->device.vector_width_f64 : context->device.info.vector_width_f32;
+    return native < 2 ? 2 : native > 16 ? 16 : native;
+}
+
+static void options(tenon_context *context, const tn_problem *problem, const int32_t *values,
+                    char text[TN_OPTIONS_SIZE])
+{
+    const activation_problem *p = (const activation_problem *)problem;
+    (void)values;
+    tn_build_options(context, text, "-DTENON_DTYPE=%u -DTENON_ACT_BUILD=%u -DTENON_VW=%u", p->dtype,
+                     tn_activation_is_build(p->activation) ? p->activation : 0u, lanes(context, p->dtype));
+}
+
+static tenon_status record(const char *operation, tn_recording *recording, const activation_problem *p,
+                           forward_args *args, tn_launch *launch)
+{
+    char text[TN_OPTIONS_SIZE];
+    uint32_t size = (uint32_t)tenon_dtype_size((tenon_dtype)p->dtype);
+    const uint8_t scalar = (uint8_t)tn_scalar_patch((tenon_dtype)p->dtype);
+    const tn_patch patches[] = {
+        {TN_PATCH_OFFSET, ACTIVATION_X, offsetof(forward_args, x_offset), size},
+        {TN_PATCH_OFFSET, ACTIVATION_Y, offsetof(forward_args, y_offset), size},
+        {scalar, TN_SCALAR_ACT_ALPHA, offsetof(forward_args, alpha), 1},
+        {scalar, TN_SCALAR_ACT_BETA, offsetof(forward_args, beta), 1},
+    };
+    options(recording->context, &p->head, NULL, text);
+    args->elements = elements_of(p);
+    args->rank = (tenon_i32)p->rank;
+    args->activation = (tenon_i32)p->activation;
+    memcpy(args->shape, p->shape, sizeof args->shape);
+    memcpy(args->x_stride, p->stride[ACTIVATION_X], sizeof args->x_stride);
+    memcpy(args->y_stride, p->stride[ACTIVATION_Y], sizeof args->y_stride);
+    launch->source = "activation/forward";
+    launch->options = text;
+    launch->operands[0] = ACTIVATION_X;
+    launch->operands[1] = ACTIVATION_Y;
+    launch->operand_count = ACTIVATION_OPERANDS;
+    launch->args = args;
+    launch->args_size = sizeof *args;
+    launch->patches = patches;
+    launch->patch_count = sizeof patches / sizeof *patches;
+    return tn_record(operation, recording, launch);
+}
+
+static tenon_status record_dense(const char *operation, tn_recording *recording, const tn_problem *problem,
+                                 const int32_t *values)
+{
+    const activation_problem *p = (const activation_problem *)problem;
+    forward_args args = {0};
+    tn_launch launch = {.kernel = "forward_dense", .dimensions = 1};
+    (void)values;
+    args.chunk = recording->context->device.is_cpu ? CPU_CHUNK : GPU_LANES;
+    launch.global[0] = (size_t)tn_ceil_div(elements_of(p), args.chunk);
+    launch.local[0] = recording->context->device.is_cpu ? 1 : 0;
+    return record(operation, recording, p, &args, &launch);
+}
+
+static tenon_status record_strided(const char *operation, tn_recording *recording, const tn_problem *problem,
+                                   const int32_t *values)
+{
+    const activation_problem *p = (const activation_problem *)problem;
+    int64_t inner = p->shape[p->rank - 1];
+    forward_args args = {0};
+    tn_launch launch = {.kernel = "forward_strided", .dimensions = 2};
+    (void)values;
+    args.chunk = recording->context->device.is_cpu ? tn_min_i64(CPU_CHUNK, inner) : 1;
+    launch.global[0] = (size_t)tn_ceil_div(inner, args.chunk);
+    launch.global[1] = (size_t)(elements_of(p) / inner);
+    return record(operation, recording, p, &args, &launch);
+}
+
+const tn_solver tn_activation_dense = {.name = "dense",
+                                       .refuses = refuses_dense,
+                                       .estimate = estimate_dense,
+                                       .options = options,
+                                       .record = record_dense};
+
+const tn_solver tn_activation_strided = {.name = "strided",
+                                         .refuses = refuses_nothing,
+                                         .estimate = estimate_strided,
+                                         .options = options,
+                                         .record = record_strided};

@@ -1,0 +1,126 @@
+#include "ops/common/host.h"
+
+#include "base/dtype.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Steps an index over a shape, the last dimension fastest; false after the last. */
+static bool next_index(int64_t *index, const int64_t *shape, uint32_t rank)
+{
+    while (rank-- > 0) {
+        if (++index[rank] < shape[rank])
+            return true;
+        index[rank] = 0;
+    }
+    return false;
+}
+
+static char *element(const tenon_tensor *view, const int64_t *index)
+{
+    int64_t at = 0;
+    for (uint32_t d = 0; d < view->rank; d++)
+        at += index[d] * view->stride[d];
+    return (char *)view->memory.u.svm + view->offset + at * (int64_t)tenon_dtype_size(view->dtype);
+}
+
+double *tn_host_read(const tenon_tensor *view, uint32_t rank, const int64_t *shape)
+{
+    tenon_tensor wide = *view;
+    int64_t index[TENON_MAX_RANK] = {0};
+    wide.rank = rank;
+    memcpy(wide.shape, shape, rank * sizeof *shape);
+    if (tn_broadcast("reference", "view", view, rank, shape, wide.stride) != TENON_OK)
+        return NULL;
+    int64_t count = tenon_tensor_elements(&wide);
+    double *values = malloc((size_t)(count > 0 ? count : 1) * sizeof *values);
+    for (int64_t i = 0; values != NULL && i < count; i++) {
+        values[i] = tn_dtype_load(wide.dtype, element(&wide, index));
+        next_index(index, wide.shape, rank);
+    }
+    return values;
+}
+
+double tn_random(uint64_t *seed)
+{
+    *seed = *seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (double)(int64_t)*seed / 9223372036854775808.0;
+}
+
+/* The whole of the twin's memory as a dense tensor of the view's type. */
+static tenon_tensor whole(const tenon_tensor *view, tenon_memory memory)
+{
+    const int64_t elements[] = {(int64_t)(tn_tensor_extent(view).end / tenon_dtype_size(view->dtype))};
+    tenon_tensor all = tenon_tensor_view(view->dtype, 1, elements);
+    all.memory = memory;
+    return all;
+}
+
+static void fill_host(tenon_tensor *host, uint64_t *seed)
+{
+    tenon_tensor all = whole(host, host->memory);
+    int64_t index[TENON_MAX_RANK] = {0};
+    for (int64_t i = 0; i < all.shape[0]; i++)
+        tn_dtype_store(all.dtype, element(&all, &i), (double)NAN);
+    for (int64_t count = tenon_tensor_elements(host); count > 0; count--) {
+        tn_dtype_store(host->dtype, element(host, index), tn_random(seed));
+        next_index(index, host->shape, host->rank);
+    }
+}
+
+tenon_status tn_twin_create(tenon_stream *stream, const tenon_tensor *view, uint64_t *seed, tn_twin *twin)
+{
+    uint64_t bytes = tn_tensor_extent(view).end;
+    memset(twin, 0, sizeof *twin);
+    twin->host = twin->device = *view;
+    void *memory = malloc((size_t)bytes + 1);
+    if (memory == NULL)
+        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "self-check: no memory");
+    twin->host.memory = (tenon_memory){.kind = TENON_MEMORY_SVM, .u.svm = memory};
+    fill_host(&twin->host, seed);
+    TN_TRY(tenon_memory_create(stream->context, bytes, &twin->device.memory));
+    tenon_tensor all = whole(view, twin->device.memory);
+    return tenon_tensor_upload(stream, memory, (size_t)bytes, &all, NULL);
+}
+
+tenon_status tn_twin_fetch(tenon_stream *stream, tn_twin *twin)
+{
+    tenon_tensor all = whole(&twin->device, twin->device.memory);
+    return tenon_tensor_download(stream, &all, twin->host.memory.u.svm,
+                                 (size_t)all.shape[0] * tenon_dtype_size(all.dtype), NULL);
+}
+
+void tn_twin_destroy(tn_twin *twin)
+{
+    if (twin->host.memory.kind == TENON_MEMORY_SVM)
+        free(twin->host.memory.u.svm);
+    tenon_memory_destroy(&twin->device.memory);
+    memset(twin, 0, sizeof *twin);
+}
+
+bool tn_within(double got, tn_bounded expected)
+{
+    if (isnan(expected.value))
+        return isnan(got);
+    /* An infinite bound says that the reference may overflow in the device's type: then anything but a number that is
+     * far off is right, which cannot be told. */
+    return got == expected.value || fabs(got - expected.value) <= expected.bound;
+}
+
+bool tn_host_within(const tenon_tensor *view, const tn_bounded *expected, char why[256])
+{
+    int64_t index[TENON_MAX_RANK] = {0}, count = tenon_tensor_elements(view);
+    for (int64_t i = 0; i < count; i++) {
+        double got = tn_dtype_load(view->dtype, element(view, index));
+        if (!tn_within(got, expected[i])) {
+            snprintf(why, 256, "element %" PRId64 " of %" PRId64 " is %.9g, the reference says %.9g, at most %.3g off", i,
+                     count, got, expected[i].value, expected[i].bound);
+            return false;
+        }
+        next_index(index, view->shape, view->rank);
+    }
+    return true;
+}

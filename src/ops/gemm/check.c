@@ -1,0 +1,116 @@
+/* The self-check of GEMM's solvers: an awkward problem with the layouts of the one at hand. */
+#include "ops/common/host.h"
+#include "ops/gemm/internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Two of the largest tile that any solver has, and one; K past two of the longest blocks, and a tail. Short of the
+ * lab's 16 MiB by far. */
+#define CHECK_ROWS  29
+#define CHECK_COLS  131
+#define CHECK_DEPTH 1091
+/* A vector's problem has its other dimension long. */
+#define CHECK_VECTOR_ROWS 701
+
+/* Gaps: a pitch longer than the rows, a batch longer than its matrices, an offset. */
+#define PITCH_GAP  5
+#define OFFSET     3
+
+typedef struct check {
+    tenon_gemm_params params;
+    gemm_problem problem;
+    tn_twin twins[GEMM_OPERANDS];
+    bool present[GEMM_OPERANDS];
+    tn_bounded *expected;
+} check;
+
+/* A batch of two matrices that lie as `layout` says. */
+static tenon_tensor make_view(tenon_dtype dtype, gemm_layout layout, int64_t rows, int64_t cols)
+{
+    tenon_tensor view = {.offset = OFFSET * tenon_dtype_size(dtype), .dtype = dtype, .rank = 3, .shape = {2, rows, cols}};
+    int64_t step = layout == GEMM_STRIDED ? 2 : 1;
+    int64_t inner = layout == GEMM_UNIT_ROW ? rows : cols, outer = layout == GEMM_UNIT_ROW ? cols : rows;
+    int64_t pitch = inner * step + PITCH_GAP;
+    view.stride[0] = pitch * outer + PITCH_GAP;
+    view.stride[1] = layout == GEMM_UNIT_ROW ? step : pitch;
+    view.stride[2] = layout == GEMM_UNIT_ROW ? pitch : step;
+    return view;
+}
+
+static tenon_status make_operands(tenon_stream *stream, const gemm_problem *like, check *c)
+{
+    tenon_dtype dtype = (tenon_dtype)like->dtype;
+    bool vector = like->n == 1;
+    int64_t m = vector ? CHECK_VECTOR_ROWS : CHECK_ROWS, n = vector ? 1 : CHECK_COLS, k = CHECK_DEPTH;
+    uint64_t seed = 1;
+    const tenon_tensor views[GEMM_OPERANDS] = {
+        [GEMM_A] = make_view(dtype, tn_gemm_layout(like, GEMM_A), m, k),
+        [GEMM_B] = make_view(dtype, tn_gemm_layout(like, GEMM_B), k, n),
+        [GEMM_C] = make_view(dtype, GEMM_UNIT_COL, m, n),
+        [GEMM_BIAS] = make_view(dtype, GEMM_UNIT_COL, 1, n),
+        [GEMM_D] = make_view(dtype, tn_gemm_layout(like, GEMM_D), m, n),
+    };
+    for (int x = 0; x < GEMM_OPERANDS; x++)
+        TN_TRY(tn_twin_create(stream, &views[x], &seed, &c->twins[x]));
+    return TENON_OK;
+}
+
+static tenon_status run(tenon_stream *stream, const tn_choice *choice, check *c)
+{
+    static const char operation[] = "gemm self-check";
+    bool empty;
+    tn_recording recording = {.context = stream->context};
+    tn_operand operands[GEMM_OPERANDS];
+    double scalars[TN_MAX_SCALARS];
+    TN_TRY(tn_gemm_canonicalise(operation, &c->params, &c->twins[GEMM_A].device, &c->twins[GEMM_B].device,
+                                &c->twins[GEMM_C].device, &c->twins[GEMM_BIAS].device, &c->twins[GEMM_D].device,
+                                &c->problem, &empty));
+    for (int x = 0; x < GEMM_OPERANDS; x++)
+        operands[x] = (tn_operand){c->twins[x].device.memory, c->twins[x].device.offset};
+    tn_epilogue_scalars(&c->params.epilogue, scalars);
+    if (choice->solver->workspace != NULL)
+        recording.workspace = choice->solver->workspace(stream->context, &c->problem.head, choice->values);
+    tenon_status status = choice->solver->record(operation, &recording, &c->problem.head, choice->values);
+    if (status == TENON_OK)
+        status = tn_recording_run(operation, choice->solver->name, stream, &recording, operands, scalars, NULL);
+    if (status == TENON_OK)
+        status = tn_twin_fetch(stream, &c->twins[GEMM_D]);
+    tn_recording_destroy(&recording);
+    return status;
+}
+
+static tenon_status check_run(tenon_stream *stream, const gemm_problem *like, const tn_choice *choice, check *c,
+                              bool *right, char why[256])
+{
+    const tenon_tensor *d = &c->twins[GEMM_D].host;
+    TN_TRY(make_operands(stream, like, c));
+    c->expected = malloc((size_t)tenon_tensor_elements(d) * sizeof *c->expected);
+    if (c->expected == NULL)
+        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "gemm self-check: no memory");
+    tn_gemm_reference(&c->params, &c->twins[GEMM_A].host, &c->twins[GEMM_B].host, &c->twins[GEMM_C].host,
+                      &c->twins[GEMM_BIAS].host, d, c->expected);
+    TN_TRY(run(stream, choice, c));
+    *right = tn_host_within(d, c->expected, why);
+    return TENON_OK;
+}
+
+tenon_status tn_gemm_self_check(tenon_stream *stream, const tn_problem *problem, const tn_choice *choice, bool *right,
+                                char why[256])
+{
+    const gemm_problem *like = (const gemm_problem *)problem;
+    check *c = calloc(1, sizeof *c);
+    if (c == NULL)
+        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "gemm self-check: no memory");
+    c->params = tenon_gemm_params_default();
+    c->params.epilogue.alpha = 0.75;
+    c->params.epilogue.beta = -0.5;
+    c->params.epilogue.activation.kind = like->activation;
+    c->params.epilogue.activation.alpha = 0.25;
+    tenon_status status = check_run(stream, like, choice, c, right, why);
+    for (int x = 0; x < GEMM_OPERANDS; x++)
+        tn_twin_destroy(&c->twins[x]);
+    free(c->expected);
+    free(c);
+    return status;
+}
