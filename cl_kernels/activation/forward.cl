@@ -1,8 +1,8 @@
 /*
  * y = activation(x), element by element. y may be x.
  *
- * forward_dense: both are contiguous. A work-item covers args.chunk elements, a multiple of TENON_VW.
- *   Global size: {ceil(elements / chunk)}.
+ * forward_dense: both are contiguous. A work-item covers args.chunk elements, a multiple of
+ * TENON_VW. Global size: {ceil(elements / chunk)}.
  *
  * forward_strided: any strides. A work-item covers args.chunk elements along the last dimension.
  *   Global size: {ceil(shape[rank - 1] / chunk), product of the other sizes}.

@@ -1,5 +1,6 @@
-/* Arguments of the capability trials. Each is `trial(result, args)`: work-item i sets result[i] to 1 if what it tried
- * came out right, to anything else if not. The host gives values in `args` so that nothing folds at compile time. */
+/* Arguments of the capability trials. Each is `trial(result, args)`: work-item i sets result[i] to
+ * 1 if what it tried came out right, to anything else if not. The host gives values in `args` so
+ * that nothing folds at compile time. */
 #ifndef TENON_CAPABILITY_ARGS_H
 #define TENON_CAPABILITY_ARGS_H
 

@@ -1,6 +1,6 @@
 /*
- * Tries fma(): whether it rounds once, and, by the two timed kernels, whether it is an instruction. Emulated, it takes
- * tens of times as long as a multiply and an add.
+ * Tries fma(): whether it rounds once, and, by the two timed kernels, whether it is an instruction.
+ * Emulated, it takes tens of times as long as a multiply and an add.
  */
 #include "capability/args.h"
 #pragma OPENCL FP_CONTRACT OFF

@@ -1,6 +1,6 @@
 /*
- * Tries Intel's matrix multiply-accumulate on f16, of 8 rows and depth 16: a product of ones is 16 everywhere.
- * SUB_GROUP: 16 (Xe-HPC) or 8 (Xe-HPG).
+ * Tries Intel's matrix multiply-accumulate on f16, of 8 rows and depth 16: a product of ones is 16
+ * everywhere. SUB_GROUP: 16 (Xe-HPC) or 8 (Xe-HPG).
  */
 #include "capability/args.h"
 #ifndef SUB_GROUP
@@ -17,7 +17,8 @@ typedef int8 a_fragment;
 #define A_ONE ((int8)0x3c003c00)
 #endif
 
-__attribute__((intel_reqd_sub_group_size(SUB_GROUP))) __kernel void trial(__global int *result, const trial_args args)
+__attribute__((intel_reqd_sub_group_size(SUB_GROUP))) __kernel void trial(__global int *result,
+                                                                          const trial_args args)
 {
     a_fragment a = A_ONE;
     int8 b = (int8)(0x3c003c00 * args.one);

@@ -1,4 +1,5 @@
-/* The integer types of kernel arguments, the same on host and device: included by C11 and by OpenCL C. */
+/* The integer types of kernel arguments, the same on host and device: included by C11 and by OpenCL
+ * C. */
 #ifndef TENON_COMMON_ARGS_H
 #define TENON_COMMON_ARGS_H
 

@@ -17,7 +17,7 @@ typedef struct im2col_args {
     tenon_i64 x_offset, col_offset;
     tenon_i64 x_n, x_c, x_h, x_w;
     tenon_i64 col_n, col_c, col_r, col_s, col_p, col_q;
-    tenon_i64 c; /* channels */
+    tenon_i64 c;   /* channels */
     tenon_i64 run; /* elements of a work-item */
     conv_window window;
 } im2col_args;

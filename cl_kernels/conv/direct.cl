@@ -51,9 +51,9 @@ __kernel void conv_direct(__global const data_t *x, __global const data_t *w,
         result = 0; /* an infinite or NaN alpha cannot be; -0 could */
     }
     if (args.flags & CONV_HAS_C) {
-        result += TENON_FROM_BITS(args.beta) *
-                  load_data(c, args.c_offset + n * args.c_n + k * args.c_k + p * args.c_p +
-                                   q * args.c_q);
+        result +=
+            TENON_FROM_BITS(args.beta) *
+            load_data(c, args.c_offset + n * args.c_n + k * args.c_k + p * args.c_p + q * args.c_q);
     }
     if (args.flags & CONV_HAS_BIAS) {
         result += load_data(bias, args.bias_offset + k * args.bias_k);

@@ -1,11 +1,11 @@
 /*
  * Unfolds images into columns, any strides on both sides.
  *
- * im2col_rows: a work-item writes args.run elements along q, for one channel, tap, row and image; the one
- *   to use where q is contiguous. Global size: {ceil(q / run) * p, c * r * s, images}.
+ * im2col_rows: a work-item writes args.run elements along q, for one channel, tap, row and image;
+ * the one to use where q is contiguous. Global size: {ceil(q / run) * p, c * r * s, images}.
  *
- * im2col_channels: a work-item writes args.run elements along c, for one tap, pixel and image; the one to
- *   use where c is contiguous. Global size: {ceil(c / run) * r * s, p * q, images}.
+ * im2col_channels: a work-item writes args.run elements along c, for one tap, pixel and image; the
+ * one to use where c is contiguous. Global size: {ceil(c / run) * r * s, p * q, images}.
  *
  * TENON_DTYPE: see common/types.clh.
  */

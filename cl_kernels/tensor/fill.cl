@@ -1,6 +1,7 @@
 /*
  * Sets the elements of a strided view to one value.
- * ELEMENT_SIZE: bytes of an element, 1, 2, 4 or 8. One work-item an element; the global size may be larger.
+ * ELEMENT_SIZE: bytes of an element, 1, 2, 4 or 8. One work-item an element; the global size may be
+ * larger.
  */
 #include "tensor/args.h"
 

@@ -21,8 +21,8 @@ tenon_status tn_fail_cl(tenon_status status, cl_int error, const char *format, .
 /* Appends to the message; where it would not fit, the middle of `text` is left out. */
 void tn_fail_append(const char *text);
 
-/* Keeps the thread's message across work whose failures are not the caller's: a trial that is refused, for example.
- * Without memory to keep it in, the message is lost. */
+/* Keeps the thread's message across work whose failures are not the caller's: a trial that is
+ * refused, for example. Without memory to keep it in, the message is lost. */
 typedef struct tn_kept_message {
     char *text;
     cl_int cl_error;

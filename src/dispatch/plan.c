@@ -110,15 +110,15 @@ TENON_API size_t tenon_plan_describe(const tenon_plan *plan, char *text, size_t 
                                         used < size ? size - used : 0);
 }
 
-tenon_status tn_params_check(const char *operation, uint32_t size, size_t known_size, uint32_t flags,
-                             uint32_t known_flags)
+tenon_status tn_params_check(const char *operation, uint32_t size, size_t known_size,
+                             uint32_t flags, uint32_t known_flags)
 {
     if (size != known_size)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: struct_size is %u, must be %zu", operation, size,
-                       known_size);
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: struct_size is %u, must be %zu",
+                       operation, size, known_size);
     if ((flags & ~known_flags) != 0)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: flags is %#x, known are %#x", operation, flags,
-                       known_flags);
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: flags is %#x, known are %#x",
+                       operation, flags, known_flags);
     return TENON_OK;
 }
 
@@ -127,7 +127,8 @@ tenon_status tn_plan_check(const char *operation, const tenon_context *context, 
     if (plan != NULL)
         *plan = NULL;
     if (context == NULL || plan == NULL)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", operation, plan == NULL ? "plan" : "context");
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", operation,
+                       plan == NULL ? "plan" : "context");
     return TENON_OK;
 }
 
@@ -149,11 +150,13 @@ static tenon_status check_memory(const tn_call *call, tenon_context *context)
     const tn_argument *output = &call->operands[call->operand_count - 1];
     for (uint32_t i = 0; i < call->operand_count; i++)
         if (call->operands[i].view != NULL)
-            TN_TRY(tn_memory_check(call->operation, call->operands[i].name, context, call->operands[i].view));
+            TN_TRY(tn_memory_check(call->operation, call->operands[i].name, context,
+                                   call->operands[i].view));
     for (uint32_t i = 0; i + 1 < call->operand_count; i++)
         if (call->operands[i].view != NULL)
-            TN_TRY(tn_memory_check_apart(call->operation, call->operands[i].name, call->operands[i].view, output->name,
-                                         output->view, call->operands[i].role == TN_INPUT_OR_SAME));
+            TN_TRY(tn_memory_check_apart(call->operation, call->operands[i].name,
+                                         call->operands[i].view, output->name, output->view,
+                                         call->operands[i].role == TN_INPUT_OR_SAME));
     return TENON_OK;
 }
 
@@ -165,11 +168,12 @@ static tenon_status enqueue(tenon_stream *stream, const tenon_plan *plan, const 
         const tenon_tensor *view = call->operands[i].view;
         operands[i] = view != NULL ? (tn_operand){view->memory, view->offset} : (tn_operand){0};
     }
-    return tn_recording_run(call->operation, plan->name, stream, &plan->recording, operands, call->scalars, sync);
+    return tn_recording_run(call->operation, plan->name, stream, &plan->recording, operands,
+                            call->scalars, sync);
 }
 
-tenon_status tn_call_run(tenon_stream *stream, const tn_family *family, tn_problem *problem, const tn_call *call,
-                         const tenon_sync *sync)
+tenon_status tn_call_run(tenon_stream *stream, const tn_family *family, tn_problem *problem,
+                         const tn_call *call, const tenon_sync *sync)
 {
     tenon_plan *plan;
     TN_TRY(tn_sync_check(call->operation, sync));
@@ -190,18 +194,20 @@ static tenon_status check_some_memory(const tn_call *call, tenon_context *contex
 {
     tn_call given = *call;
     for (uint32_t i = 0; i < given.operand_count; i++)
-        if (given.operands[i].view != NULL && given.operands[i].view->memory.kind == TENON_MEMORY_NONE)
+        if (given.operands[i].view != NULL &&
+            given.operands[i].view->memory.kind == TENON_MEMORY_NONE)
             given.operands[i].view = NULL;
     if (given.operands[given.operand_count - 1].view != NULL)
         return check_memory(&given, context);
     for (uint32_t i = 0; i < given.operand_count; i++)
         if (given.operands[i].view != NULL)
-            TN_TRY(tn_memory_check(given.operation, given.operands[i].name, context, given.operands[i].view));
+            TN_TRY(tn_memory_check(given.operation, given.operands[i].name, context,
+                                   given.operands[i].view));
     return TENON_OK;
 }
 
-tenon_status tn_call_plan(tenon_context *context, const tn_family *family, tn_problem *problem, const tn_call *call,
-                          tenon_plan **out)
+tenon_status tn_call_plan(tenon_context *context, const tn_family *family, tn_problem *problem,
+                          const tn_call *call, tenon_plan **out)
 {
     TN_TRY(check_some_memory(call, context));
     if (problem != NULL)
@@ -214,7 +220,8 @@ tenon_status tn_call_plan(tenon_context *context, const tn_family *family, tn_pr
     memcpy(plan->scalars, call->scalars, sizeof plan->scalars);
     for (uint32_t i = 0; i < call->operand_count; i++) {
         const tn_argument *operand = &call->operands[i];
-        plan->operands[i] = (tn_planned){.name = operand->name, .present = operand->view != NULL, .role = operand->role};
+        plan->operands[i] = (tn_planned){
+            .name = operand->name, .present = operand->view != NULL, .role = operand->role};
         if (operand->view != NULL)
             plan->operands[i].view = *operand->view;
         memset(&plan->operands[i].view.memory, 0, sizeof plan->operands[i].view.memory);
@@ -227,22 +234,26 @@ static tenon_status check_run(const char *operation, tenon_stream *stream, const
 {
     TN_TRY(tn_stream_check(operation, stream));
     if (plan == NULL || memories == NULL)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", operation, plan == NULL ? "plan" : "memories");
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", operation,
+                       plan == NULL ? "plan" : "memories");
     if (count != plan->operand_count)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: count is %u, %s has %u operands", operation, count,
-                       plan->operation, plan->operand_count);
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: count is %u, %s has %u operands",
+                       operation, count, plan->operation, plan->operand_count);
     if (stream->context != plan->recording.context)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: stream %p is of another context than the plan", operation,
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                       "%s: stream %p is of another context than the plan", operation,
                        (void *)stream);
     for (uint32_t i = 0; i < count; i++)
         if (memories[i].kind > TENON_MEMORY_SVM)
-            return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: memories[%u]: kind is %u, which is none", operation, i,
+            return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                           "%s: memories[%u]: kind is %u, which is none", operation, i,
                            memories[i].kind);
     return TENON_OK;
 }
 
-TENON_API tenon_status tenon_plan_run(tenon_stream *stream, const tenon_plan *plan, const tenon_memory *memories,
-                                      uint32_t count, const tenon_sync *sync)
+TENON_API tenon_status tenon_plan_run(tenon_stream *stream, const tenon_plan *plan,
+                                      const tenon_memory *memories, uint32_t count,
+                                      const tenon_sync *sync)
 {
     tenon_tensor views[TN_MAX_OPERANDS];
     TN_TRY(check_run("tenon_plan_run", stream, plan, memories, count));
@@ -252,7 +263,8 @@ TENON_API tenon_status tenon_plan_run(tenon_stream *stream, const tenon_plan *pl
         const tn_planned *planned = &plan->operands[i];
         views[i] = planned->view;
         views[i].memory = memories[i];
-        call.operands[i] = (tn_argument){planned->name, planned->present ? &views[i] : NULL, planned->role};
+        call.operands[i] =
+            (tn_argument){planned->name, planned->present ? &views[i] : NULL, planned->role};
     }
     TN_TRY(tn_sync_check(call.operation, sync));
     TN_TRY(check_memory(&call, stream->context));

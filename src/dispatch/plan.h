@@ -10,12 +10,12 @@
 #include <stdatomic.h>
 
 #define TN_MAX_OPERANDS 6
-#define TN_MAX_SCALARS 4
+#define TN_MAX_SCALARS  4
 
 typedef enum tn_role {
-    TN_INPUT,          /* must not overlap the output */
-    TN_INPUT_OR_SAME,  /* may be the output, element by element */
-    TN_OUTPUT          /* the last operand, and only it */
+    TN_INPUT,         /* must not overlap the output */
+    TN_INPUT_OR_SAME, /* may be the output, element by element */
+    TN_OUTPUT         /* the last operand, and only it */
 } tn_role;
 
 /* An operand by its name in the public header. */
@@ -34,8 +34,8 @@ typedef struct tn_call {
 } tn_call;
 
 /* Whether `size` is that of the parameter struct, and no flag is set beyond those known. */
-tenon_status tn_params_check(const char *operation, uint32_t size, size_t known_size, uint32_t flags,
-                             uint32_t known_flags);
+tenon_status tn_params_check(const char *operation, uint32_t size, size_t known_size,
+                             uint32_t flags, uint32_t known_flags);
 
 /* The arguments of every call that makes a plan; sets *plan to NULL. */
 tenon_status tn_plan_check(const char *operation, const tenon_context *context, tenon_plan **plan);
@@ -43,14 +43,14 @@ tenon_status tn_plan_check(const char *operation, const tenon_context *context, 
 /* Refuses malformed views, and an output that overlaps itself. */
 tenon_status tn_call_check_views(const tn_call *call);
 
-/* The immediate call: checks memory, finds or makes the plan, runs it. A NULL problem is an empty output. The problem's
- * workspace limit is set to the stream's. */
-tenon_status tn_call_run(tenon_stream *stream, const tn_family *family, tn_problem *problem, const tn_call *call,
-                         const tenon_sync *sync);
+/* The immediate call: checks memory, finds or makes the plan, runs it. A NULL problem is an empty
+ * output. The problem's workspace limit is set to the stream's. */
+tenon_status tn_call_run(tenon_stream *stream, const tn_family *family, tn_problem *problem,
+                         const tn_call *call, const tenon_sync *sync);
 
 /* The planned call: checks the memory there is and makes a plan of the caller's own. */
-tenon_status tn_call_plan(tenon_context *context, const tn_family *family, tn_problem *problem, const tn_call *call,
-                          tenon_plan **out);
+tenon_status tn_call_plan(tenon_context *context, const tn_family *family, tn_problem *problem,
+                          const tn_call *call, tenon_plan **out);
 
 /* A planned operand: its view without memory; rank and shape of nothing where absent. */
 typedef struct tn_planned {
@@ -77,13 +77,14 @@ struct tenon_plan {
     tenon_plan *next_in_bucket, *newer, *older;
 };
 
-/* Selects and records. The result has one reference. A NULL problem gives a plan that does nothing. */
+/* Selects and records. The result has one reference. A NULL problem gives a plan that does nothing.
+ */
 tenon_status tn_plan_create(const char *operation, tenon_context *context, const tn_family *family,
                             const tn_problem *problem, tenon_plan **out);
 
 /* The table of the plans of immediate calls: bounded, the least recently used one goes first. */
 #define TN_PLAN_TABLE_CAPACITY 4096
-#define TN_PLAN_TABLE_BUCKETS 8192
+#define TN_PLAN_TABLE_BUCKETS  8192
 typedef struct tn_plan_table {
     pthread_mutex_t lock;
     uint32_t count;
@@ -95,8 +96,9 @@ void tn_plan_table_init(tn_plan_table *table);
 void tn_plan_table_destroy(tn_plan_table *table);
 
 /* Finds the plan of a problem or makes it; the caller drops the reference that it gets. */
-tenon_status tn_plan_table_get(const char *operation, tenon_context *context, const tn_family *family,
-                               const tn_problem *problem, tenon_plan **out);
+tenon_status tn_plan_table_get(const char *operation, tenon_context *context,
+                               const tn_family *family, const tn_problem *problem,
+                               tenon_plan **out);
 
 /* What dispatch keeps in a context. */
 typedef struct tn_checked_variant {

@@ -30,7 +30,8 @@ static tenon_plan **bucket_of(tn_plan_table *table, uint64_t hash)
     return &table->buckets[hash % TN_PLAN_TABLE_BUCKETS];
 }
 
-static tenon_plan *find(tn_plan_table *table, const tn_family *family, const tn_problem *problem, uint64_t hash)
+static tenon_plan *find(tn_plan_table *table, const tn_family *family, const tn_problem *problem,
+                        uint64_t hash)
 {
     for (tenon_plan *plan = *bucket_of(table, hash); plan != NULL; plan = plan->next_in_bucket)
         if (plan->hash == hash && plan->family == family && plan->problem->size == problem->size &&
@@ -100,12 +101,13 @@ static tenon_status make(const char *operation, tenon_context *context, const tn
     return TENON_OK;
 }
 
-tenon_status tn_plan_table_get(const char *operation, tenon_context *context, const tn_family *family,
-                               const tn_problem *problem, tenon_plan **out)
+tenon_status tn_plan_table_get(const char *operation, tenon_context *context,
+                               const tn_family *family, const tn_problem *problem, tenon_plan **out)
 {
     tn_dispatch *dispatch = tn_dispatch_of(context);
     if (dispatch == NULL)
-        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory for the table of plans", operation);
+        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory for the table of plans",
+                       operation);
     tn_plan_table *table = &dispatch->plans;
     uint64_t hash = XXH3_64bits(problem, problem->size);
     pthread_mutex_lock(&table->lock);
@@ -114,7 +116,8 @@ tenon_status tn_plan_table_get(const char *operation, tenon_context *context, co
     pthread_mutex_unlock(&table->lock);
     if (*out != NULL)
         return TENON_OK;
-    /* Not under the lock: making a plan compiles. Should two threads make the same one, the first to come stays. */
+    /* Not under the lock: making a plan compiles. Should two threads make the same one, the first
+     * to come stays. */
     tenon_plan *made, *spare = NULL, *evicted = NULL;
     TN_TRY(make(operation, context, family, problem, hash, &made));
     pthread_mutex_lock(&table->lock);

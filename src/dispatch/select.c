@@ -13,9 +13,12 @@ typedef struct candidate {
 
 #define MAX_CANDIDATES 16
 
-static uint64_t workspace_of(tenon_context *context, const tn_problem *problem, const tn_choice *choice)
+static uint64_t workspace_of(tenon_context *context, const tn_problem *problem,
+                             const tn_choice *choice)
 {
-    return choice->solver->workspace != NULL ? choice->solver->workspace(context, problem, choice->values) : 0;
+    return choice->solver->workspace != NULL
+               ? choice->solver->workspace(context, problem, choice->values)
+               : 0;
 }
 
 static void tune(tenon_context *context, const tn_problem *problem, tn_choice *choice)
@@ -24,21 +27,25 @@ static void tune(tenon_context *context, const tn_problem *problem, tn_choice *c
         choice->solver->tune(context, problem, choice->values);
 }
 
-static const char *constrains(tenon_context *context, const tn_problem *problem, const tn_choice *choice)
+static const char *constrains(tenon_context *context, const tn_problem *problem,
+                              const tn_choice *choice)
 {
-    return choice->solver->constrains != NULL ? choice->solver->constrains(context, problem, choice->values) : NULL;
+    return choice->solver->constrains != NULL
+               ? choice->solver->constrains(context, problem, choice->values)
+               : NULL;
 }
 
-static tenon_status select_forced(const char *operation, tenon_context *context, const tn_family *family,
-                                  const tn_problem *problem, tn_choice *choice)
+static tenon_status select_forced(const char *operation, tenon_context *context,
+                                  const tn_family *family, const tn_problem *problem,
+                                  tn_choice *choice)
 {
     char name[TN_SOLVER_NAME_SIZE], wrong[256];
     bool right;
     *choice = (tn_choice){.solver = family->solvers[problem->forced]};
     const char *why = choice->solver->refuses(context, problem);
     if (why != NULL)
-        return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: solver %s/%s cannot serve: %s", operation, family->name,
-                       choice->solver->name, why);
+        return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: solver %s/%s cannot serve: %s", operation,
+                       family->name, choice->solver->name, why);
     memcpy(choice->values, problem->forced_values, sizeof choice->values);
     tune(context, problem, choice);
     tn_solver_name(family, choice, name);
@@ -47,16 +54,19 @@ static tenon_status select_forced(const char *operation, tenon_context *context,
     uint64_t workspace = workspace_of(context, problem, choice);
     if (workspace > problem->workspace_limit)
         return tn_fail(TENON_ERROR_WORKSPACE_TOO_SMALL,
-                       "%s: solver %s needs a workspace of %" PRIu64 " bytes, the limit is %" PRIu64, operation, name,
-                       workspace, problem->workspace_limit);
+                       "%s: solver %s needs a workspace of %" PRIu64
+                       " bytes, the limit is %" PRIu64,
+                       operation, name, workspace, problem->workspace_limit);
     TN_TRY(tn_self_check(operation, context, family, problem, choice, &right, wrong));
     if (!right)
-        return tn_fail(TENON_ERROR_SOLVER_BARRED, "%s: solver %s gives wrong results on this device: %s", operation,
-                       name, wrong);
+        return tn_fail(TENON_ERROR_SOLVER_BARRED,
+                       "%s: solver %s gives wrong results on this device: %s", operation, name,
+                       wrong);
     return TENON_OK;
 }
 
-/* Every solver that could serve, the fastest by estimate first. Appends the others' reasons to `reasons`. */
+/* Every solver that could serve, the fastest by estimate first. Appends the others' reasons to
+ * `reasons`. */
 static uint32_t gather(tenon_context *context, const tn_family *family, const tn_problem *problem,
                        candidate candidates[MAX_CANDIDATES], char *reasons, size_t size)
 {
@@ -73,7 +83,8 @@ static uint32_t gather(tenon_context *context, const tn_family *family, const tn
         if (why == NULL && workspace_of(context, problem, &c.choice) > problem->workspace_limit)
             why = "needs more workspace than the limit";
         if (why != NULL) {
-            int length = snprintf(reasons + used, size - used, "\n  %s/%s: %s", family->name, c.choice.solver->name, why);
+            int length = snprintf(reasons + used, size - used, "\n  %s/%s: %s", family->name,
+                                  c.choice.solver->name, why);
             used += (size_t)length < size - used ? (size_t)length : size - used - 1;
             continue;
         }
@@ -99,17 +110,21 @@ tenon_status tn_select(const char *operation, tenon_context *context, const tn_f
     tenon_status status = TENON_OK;
     for (uint32_t i = 0; i < count; i++) {
         bool right = false;
-        status = tn_self_check(operation, context, family, problem, &candidates[i].choice, &right, why);
+        status =
+            tn_self_check(operation, context, family, problem, &candidates[i].choice, &right, why);
         if (status == TENON_OK && right) {
             *choice = candidates[i].choice;
             return TENON_OK;
         }
-        /* A kernel that this driver cannot build leaves the others to try; anything else is not about the solver. */
-        if (status != TENON_OK && status != TENON_ERROR_BUILD_FAILED && status != TENON_ERROR_UNSUPPORTED_DEVICE)
+        /* A kernel that this driver cannot build leaves the others to try; anything else is not
+         * about the solver. */
+        if (status != TENON_OK && status != TENON_ERROR_BUILD_FAILED &&
+            status != TENON_ERROR_UNSUPPORTED_DEVICE)
             return status;
     }
     if (status != TENON_OK)
         return status;
-    return tn_fail(TENON_ERROR_SOLVER_BARRED, "%s: every solver gives wrong results on this device; the last one: %s",
+    return tn_fail(TENON_ERROR_SOLVER_BARRED,
+                   "%s: every solver gives wrong results on this device; the last one: %s",
                    operation, why);
 }

@@ -52,9 +52,11 @@ static void remember(tn_dispatch *dispatch, const char *key, bool right, const c
 }
 
 tenon_status tn_self_check(const char *operation, tenon_context *context, const tn_family *family,
-                           const tn_problem *problem, const tn_choice *choice, bool *right, char why[256])
+                           const tn_problem *problem, const tn_choice *choice, bool *right,
+                           char why[256])
 {
-    char name[TN_SOLVER_NAME_SIZE], options[TN_OPTIONS_SIZE], key[TN_SOLVER_NAME_SIZE + TN_OPTIONS_SIZE + 2];
+    char name[TN_SOLVER_NAME_SIZE], options[TN_OPTIONS_SIZE],
+        key[TN_SOLVER_NAME_SIZE + TN_OPTIONS_SIZE + 2];
     tn_dispatch *dispatch;
     tenon_stream *lab;
     *right = true;
@@ -78,7 +80,7 @@ tenon_status tn_self_check(const char *operation, tenon_context *context, const 
     }
     tn_lab_leave(context);
     if (status == TENON_OK && !*right)
-        tn_log_send(&context->log, TENON_LOG_WARNING, "solver %s is barred on %s: %s (options %s)", name,
-                    context->device.info.name, why, options);
+        tn_log_send(&context->log, TENON_LOG_WARNING, "solver %s is barred on %s: %s (options %s)",
+                    name, context->device.info.name, why, options);
     return status;
 }

@@ -1,18 +1,19 @@
 /*
- * What dispatch knows of operations: a family (an operation) has solvers (ways to do it); a problem says what is wanted.
+ * What dispatch knows of operations: a family (an operation) has solvers (ways to do it); a problem
+ * says what is wanted.
  *
- * Dispatch treats a problem as bytes to hash and compare; only its family reads beyond the header. So problems are
- * zeroed before they are filled, and hold what the launches depend on and nothing else: offsets and scalars are given at
- * each run.
+ * Dispatch treats a problem as bytes to hash and compare; only its family reads beyond the header.
+ * So problems are zeroed before they are filled, and hold what the launches depend on and nothing
+ * else: offsets and scalars are given at each run.
  */
 #ifndef TN_DISPATCH_SOLVER_H
 #define TN_DISPATCH_SOLVER_H
 
 #include "runtime/launch.h"
 
-#define TN_MAX_PARAMETERS 6
+#define TN_MAX_PARAMETERS   6
 #define TN_SOLVER_NAME_SIZE 128
-#define TN_OPTIONS_SIZE 512
+#define TN_OPTIONS_SIZE     512
 
 /* A tuning parameter, and the values that make sense at all. */
 typedef struct tn_parameter {
@@ -22,9 +23,9 @@ typedef struct tn_parameter {
 
 /* The head of every family's problem. */
 typedef struct tn_problem {
-    uint64_t size;            /* bytes of the whole problem, a multiple of 8 */
-    uint64_t workspace_limit; /* bytes */
-    int32_t forced;           /* index in the family's table, or -1 */
+    uint64_t size;                            /* bytes of the whole problem, a multiple of 8 */
+    uint64_t workspace_limit;                 /* bytes */
+    int32_t forced;                           /* index in the family's table, or -1 */
     int32_t forced_values[TN_MAX_PARAMETERS]; /* 0: the default */
     int32_t reserved;
 } tn_problem;
@@ -34,22 +35,28 @@ struct tn_solver {
     const char *name;
     const tn_parameter *parameters;
     uint32_t parameter_count;
-    /* NULL where the solver can serve the problem on this device, otherwise the reason why it cannot. */
+    /* NULL where the solver can serve the problem on this device, otherwise the reason why it
+     * cannot. */
     const char *(*refuses)(tenon_context *context, const tn_problem *problem);
-    /* Gives every parameter that is 0 its value for this device and problem. NULL without parameters. */
+    /* Gives every parameter that is 0 its value for this device and problem. NULL without
+     * parameters. */
     void (*tune)(tenon_context *context, const tn_problem *problem, int32_t *values);
-    /* NULL where the values go together, otherwise the reason why they do not. NULL without parameters. */
-    const char *(*constrains)(tenon_context *context, const tn_problem *problem, const int32_t *values);
+    /* NULL where the values go together, otherwise the reason why they do not. NULL without
+     * parameters. */
+    const char *(*constrains)(tenon_context *context, const tn_problem *problem,
+                              const int32_t *values);
     /* Bytes of workspace. NULL where none is ever needed. */
     uint64_t (*workspace)(tenon_context *context, const tn_problem *problem, const int32_t *values);
-    /* The time that it should take, in nanoseconds; compared among the solvers of one family only. */
+    /* The time that it should take, in nanoseconds; compared among the solvers of one family only.
+     */
     double (*estimate)(tenon_context *context, const tn_problem *problem, const int32_t *values);
-    /* What the compiler is told, which is what makes a kernel variant; checked once for a device. */
+    /* What the compiler is told, which is what makes a kernel variant; checked once for a device.
+     */
     void (*options)(tenon_context *context, const tn_problem *problem, const int32_t *values,
                     char options[TN_OPTIONS_SIZE]);
     /* Records the launches. */
-    tenon_status (*record)(const char *operation, tn_recording *recording, const tn_problem *problem,
-                           const int32_t *values);
+    tenon_status (*record)(const char *operation, tn_recording *recording,
+                           const tn_problem *problem, const int32_t *values);
 };
 
 /* A solver with a value for each of its parameters. */
@@ -62,26 +69,31 @@ typedef struct tn_family {
     const char *name;
     const tn_solver *const *solvers;
     uint32_t solver_count;
-    /* Runs the choice on an awkward problem derived from `problem`, in the lab that `stream` is of, and compares with
-     * the family's reference. Sets *right, and where it is false says in `why` what differed. */
-    tenon_status (*self_check)(tenon_stream *stream, const tn_problem *problem, const tn_choice *choice, bool *right,
-                               char why[256]);
+    /* Runs the choice on an awkward problem derived from `problem`, in the lab that `stream` is of,
+     * and compares with the family's reference. Sets *right, and where it is false says in `why`
+     * what differed. */
+    tenon_status (*self_check)(tenon_stream *stream, const tn_problem *problem,
+                               const tn_choice *choice, bool *right, char why[256]);
 } tn_family;
 
 /* Writes "family/solver:name1value1,…". Returns `text`. */
-char *tn_solver_name(const tn_family *family, const tn_choice *choice, char text[TN_SOLVER_NAME_SIZE]);
+char *tn_solver_name(const tn_family *family, const tn_choice *choice,
+                     char text[TN_SOLVER_NAME_SIZE]);
 
 /* Reads such a name into the problem's head; NULL leaves the choice open. */
-tenon_status tn_solver_force(const char *operation, const tn_family *family, const char *name, tn_problem *problem);
+tenon_status tn_solver_force(const char *operation, const tn_family *family, const char *name,
+                             tn_problem *problem);
 
-/* Chooses among the family's solvers: the forced one, else the one with the least estimate; checks it once for this
- * device, and takes the next where it is found wrong. */
+/* Chooses among the family's solvers: the forced one, else the one with the least estimate; checks
+ * it once for this device, and takes the next where it is found wrong. */
 tenon_status tn_select(const char *operation, tenon_context *context, const tn_family *family,
                        const tn_problem *problem, tn_choice *choice);
 
-/* Whether a choice may be used: checks the variant in the lab unless that has been done. Within the lab everything may.
- * Fails where the check itself cannot be made. `why` says what was found wrong. */
+/* Whether a choice may be used: checks the variant in the lab unless that has been done. Within the
+ * lab everything may. Fails where the check itself cannot be made. `why` says what was found wrong.
+ */
 tenon_status tn_self_check(const char *operation, tenon_context *context, const tn_family *family,
-                           const tn_problem *problem, const tn_choice *choice, bool *right, char why[256]);
+                           const tn_problem *problem, const tn_choice *choice, bool *right,
+                           char why[256]);
 
 #endif

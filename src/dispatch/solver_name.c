@@ -6,12 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-char *tn_solver_name(const tn_family *family, const tn_choice *choice, char text[TN_SOLVER_NAME_SIZE])
+char *tn_solver_name(const tn_family *family, const tn_choice *choice,
+                     char text[TN_SOLVER_NAME_SIZE])
 {
     int used = snprintf(text, TN_SOLVER_NAME_SIZE, "%s/%s", family->name, choice->solver->name);
     for (uint32_t i = 0; i < choice->solver->parameter_count && used < TN_SOLVER_NAME_SIZE; i++)
-        used += snprintf(text + used, (size_t)(TN_SOLVER_NAME_SIZE - used), "%c%s%d", i == 0 ? ':' : ',',
-                         choice->solver->parameters[i].name, choice->values[i]);
+        used += snprintf(text + used, (size_t)(TN_SOLVER_NAME_SIZE - used), "%c%s%d",
+                         i == 0 ? ':' : ',', choice->solver->parameters[i].name, choice->values[i]);
     return text;
 }
 
@@ -23,18 +24,21 @@ static tenon_status fail(const char *operation, const char *name, const char *wh
 static int32_t find_solver(const tn_family *family, const char *name, size_t length)
 {
     for (uint32_t i = 0; i < family->solver_count; i++)
-        if (strlen(family->solvers[i]->name) == length && strncmp(family->solvers[i]->name, name, length) == 0)
+        if (strlen(family->solvers[i]->name) == length &&
+            strncmp(family->solvers[i]->name, name, length) == 0)
             return (int32_t)i;
     return -1;
 }
 
-/* Reads "name12" at `*text` and steps past it; the parameter's index, or -1. Names end in a letter. */
+/* Reads "name12" at `*text` and steps past it; the parameter's index, or -1. Names end in a letter.
+ */
 static int32_t read_parameter(const tn_solver *solver, const char **text, long *value)
 {
     for (uint32_t i = 0; i < solver->parameter_count; i++) {
         size_t length = strlen(solver->parameters[i].name);
         const char *digits = *text + length;
-        if (strncmp(*text, solver->parameters[i].name, length) != 0 || !isdigit((unsigned char)*digits))
+        if (strncmp(*text, solver->parameters[i].name, length) != 0 ||
+            !isdigit((unsigned char)*digits))
             continue;
         char *end;
         *value = strtol(digits, &end, 10);
@@ -53,25 +57,29 @@ static tenon_status read_parameters(const char *operation, const char *name, con
         if (i < 0)
             return fail(operation, name, "has a parameter that the solver does not know");
         if (value < solver->parameters[i].low || value > solver->parameters[i].high || value == 0)
-            return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: solver: \"%s\": %s is %ld, must be from %d to %d",
-                           operation, name, solver->parameters[i].name, value, solver->parameters[i].low,
+            return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                           "%s: solver: \"%s\": %s is %ld, must be from %d to %d", operation, name,
+                           solver->parameters[i].name, value, solver->parameters[i].low,
                            solver->parameters[i].high);
         problem->forced_values[i] = (int32_t)value;
     } while (*text == ',' && *++text != '\0');
-    return *text == '\0' && text[-1] != ',' ? TENON_OK : fail(operation, name, "does not end where it should");
+    return *text == '\0' && text[-1] != ',' ? TENON_OK
+                                            : fail(operation, name, "does not end where it should");
 }
 
-tenon_status tn_solver_force(const char *operation, const tn_family *family, const char *name, tn_problem *problem)
+tenon_status tn_solver_force(const char *operation, const tn_family *family, const char *name,
+                             tn_problem *problem)
 {
     problem->forced = -1;
     if (name == NULL)
         return TENON_OK;
     size_t family_length = strlen(family->name);
     if (strncmp(name, family->name, family_length) != 0 || name[family_length] != '/')
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: solver: \"%s\" is not a solver of %s", operation, name,
-                       family->name);
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: solver: \"%s\" is not a solver of %s",
+                       operation, name, family->name);
     const char *solver = name + family_length + 1, *colon = strchr(solver, ':');
-    problem->forced = find_solver(family, solver, colon != NULL ? (size_t)(colon - solver) : strlen(solver));
+    problem->forced =
+        find_solver(family, solver, colon != NULL ? (size_t)(colon - solver) : strlen(solver));
     if (problem->forced < 0)
         return fail(operation, name, "names a solver that there is not");
     if (colon == NULL)

@@ -4,5 +4,6 @@
 #include "ops/conv/internal.h"
 #include "ops/gemm/internal.h"
 
-const tn_family *const tn_families[] = {&tn_gemm_family, &tn_conv_family, &tn_im2col_family, &tn_activation_family};
+const tn_family *const tn_families[] = {&tn_gemm_family, &tn_conv_family, &tn_im2col_family,
+                                        &tn_activation_family};
 const uint32_t tn_family_count = sizeof tn_families / sizeof *tn_families;

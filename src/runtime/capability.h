@@ -17,8 +17,9 @@ typedef struct tn_capabilities {
     tn_capability_result results[TENON_CAPABILITY_COUNT];
 } tn_capabilities;
 
-/* Whether the device has the capability; runs the trial where it has not run yet. A trial that cannot even be made (no
- * memory, say) counts as absent this time, and is tried again the next. Keeps the thread's last error. */
+/* Whether the device has the capability; runs the trial where it has not run yet. A trial that
+ * cannot even be made (no memory, say) counts as absent this time, and is tried again the next.
+ * Keeps the thread's last error. */
 bool tn_context_has(tenon_context *context, tenon_capability capability);
 
 #endif

@@ -5,7 +5,10 @@ typedef struct error_name {
     const char *name;
 } error_name;
 
-#define NAME(error) {error, #error}
+#define NAME(error)                                                                                \
+    {                                                                                              \
+        error, #error                                                                              \
+    }
 static const error_name names[] = {
     NAME(CL_SUCCESS),
     NAME(CL_DEVICE_NOT_FOUND),

@@ -7,7 +7,8 @@
 /* "CL_INVALID_VALUE" for example; "unknown OpenCL error" for a code that is none. */
 const char *tn_cl_error_string(cl_int error);
 
-/* Fails with the status that `error` means, and a message naming the operation and the OpenCL function that gave it. */
+/* Fails with the status that `error` means, and a message naming the operation and the OpenCL
+ * function that gave it. */
 tenon_status tn_fail_opencl(const char *operation, const char *function, cl_int error);
 
 /* Leaves with a failure status unless the OpenCL call named gave CL_SUCCESS. */

@@ -15,10 +15,11 @@ TENON_API tenon_context_params tenon_context_params_default(void)
 static tenon_status check_params(const char *operation, const tenon_context_params *params)
 {
     if (params->struct_size != sizeof *params)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: struct_size is %u, must be %zu", operation,
-                       params->struct_size, sizeof *params);
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: struct_size is %u, must be %zu",
+                       operation, params->struct_size, sizeof *params);
     if (params->log_level > TENON_LOG_DEBUG)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: log_level is %u, must be at most %d", operation,
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                       "%s: params: log_level is %u, must be at most %d", operation,
                        params->log_level, TENON_LOG_DEBUG);
     if (params->profiling > 1 || params->reserved != 0)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: %s is %u, must be %s", operation,
@@ -46,17 +47,20 @@ static tenon_status init_locks(const char *operation, tenon_context *context)
                 pthread_mutex_init(&context->capabilities.lock, NULL) == 0;
     pthread_mutexattr_destroy(&recursive);
     if (!made)
-        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: the context's locks cannot be made", operation);
+        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: the context's locks cannot be made",
+                       operation);
     return tn_program_cache_init(operation, &context->programs);
 }
 
 /* Takes over the reference to `cl`, on failure too. */
 static tenon_status make_context(const char *operation, cl_context cl, const tn_device *device,
-                                 const tenon_context_params *params, tenon_context *owner, tenon_context **out)
+                                 const tenon_context_params *params, tenon_context *owner,
+                                 tenon_context **out)
 {
     tenon_context *context = calloc(1, sizeof *context);
-    tenon_status status = context != NULL ? init_locks(operation, context)
-                                          : tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", operation);
+    tenon_status status = context != NULL
+                              ? init_locks(operation, context)
+                              : tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", operation);
     if (status != TENON_OK) {
         free(context);
         clReleaseContext(cl);
@@ -66,7 +70,8 @@ static tenon_status make_context(const char *operation, cl_context cl, const tn_
     atomic_init(&context->lab.context, NULL);
     context->cl = cl;
     context->device = *device;
-    context->log = (tn_log){params->log, params->log_user, params->log_level != 0 ? params->log_level : TENON_LOG_WARNING};
+    context->log = (tn_log){params->log, params->log_user,
+                            params->log_level != 0 ? params->log_level : TENON_LOG_WARNING};
     context->workspace_limit = workspace_limit(device, params->workspace_limit);
     context->profiling = params->profiling == 1;
     context->owner = owner;
@@ -74,9 +79,11 @@ static tenon_status make_context(const char *operation, cl_context cl, const tn_
     return TENON_OK;
 }
 
-static tenon_status create_cl_context(const char *operation, const tn_device *device, cl_context *cl)
+static tenon_status create_cl_context(const char *operation, const tn_device *device,
+                                      cl_context *cl)
 {
-    cl_context_properties properties[] = {CL_CONTEXT_PLATFORM, (cl_context_properties)device->info.platform, 0};
+    cl_context_properties properties[] = {CL_CONTEXT_PLATFORM,
+                                          (cl_context_properties)device->info.platform, 0};
     cl_int error;
     *cl = clCreateContext(properties, 1, &device->info.device, NULL, NULL, &error);
     TN_CL_TRY(operation, "clCreateContext", error);
@@ -102,8 +109,8 @@ TENON_API tenon_status tenon_context_create(const tenon_context_params *params, 
     return make_context(operation, cl, &device, params, NULL, out);
 }
 
-TENON_API tenon_status tenon_context_import(cl_context cl, cl_device_id id, const tenon_context_params *params,
-                                            tenon_context **out)
+TENON_API tenon_status tenon_context_import(cl_context cl, cl_device_id id,
+                                            const tenon_context_params *params, tenon_context **out)
 {
     static const char operation[] = "tenon_context_import";
     const tenon_context_params defaults = TENON_CONTEXT_PARAMS_INIT;
@@ -113,13 +120,14 @@ TENON_API tenon_status tenon_context_import(cl_context cl, cl_device_id id, cons
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: out is NULL", operation);
     *out = NULL;
     if (cl == NULL || id == NULL)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", operation, cl == NULL ? "cl" : "device");
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", operation,
+                       cl == NULL ? "cl" : "device");
     params = params != NULL ? params : &defaults;
     TN_TRY(check_params(operation, params));
     TN_TRY(tn_device_of_context(operation, cl, id, &belongs));
     if (!belongs)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: device %p is not one of the OpenCL context's", operation,
-                       (void *)id);
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                       "%s: device %p is not one of the OpenCL context's", operation, (void *)id);
     TN_TRY(tn_device_read(operation, id, &device));
     TN_CL_TRY(operation, "clRetainContext", clRetainContext(cl));
     return make_context(operation, cl, &device, params, NULL, out);
@@ -169,7 +177,8 @@ TENON_API tenon_status tenon_context_device(const tenon_context *context, tenon_
     return TENON_OK;
 }
 
-void *tn_context_slot(tenon_context *context, tn_slot_id id, void *(*create)(void), void (*destroy)(void *))
+void *tn_context_slot(tenon_context *context, tn_slot_id id, void *(*create)(void),
+                      void (*destroy)(void *))
 {
     tn_slot *slot = &context->slots[id];
     pthread_mutex_lock(&context->slot_lock);
@@ -188,7 +197,8 @@ static tenon_status make_lab(tenon_context *context)
     tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
     tenon_context *lab;
     cl_context cl;
-    /* Nothing is logged from within the lab, since its lock is held: what it finds is reported by who asked. */
+    /* Nothing is logged from within the lab, since its lock is held: what it finds is reported by
+     * who asked. */
     params.workspace_limit = UINT64_C(16) << 20;
     params.profiling = 1;
     TN_TRY(create_cl_context(operation, &context->device, &cl));

@@ -12,10 +12,12 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-/* Where trials and self-checks run: a private OpenCL context and queue on the same device, so that they can neither wait
- * behind the application's events nor spoil its context. Made at the first need. */
+/* Where trials and self-checks run: a private OpenCL context and queue on the same device, so that
+ * they can neither wait behind the application's events nor spoil its context. Made at the first
+ * need. */
 typedef struct tn_lab {
-    pthread_mutex_t lock; /* recursive: a self-check may ask for a capability, which may need a trial */
+    pthread_mutex_t
+        lock; /* recursive: a self-check may ask for a capability, which may need a trial */
     _Atomic(tenon_context *) context;
     tenon_stream *stream;
 } tn_lab;
@@ -35,7 +37,8 @@ struct tenon_context {
     tn_log log;
     uint64_t workspace_limit;
     bool profiling;
-    tenon_context *owner; /* of a lab's context: the context that it serves, not retained; NULL for any other */
+    tenon_context *owner; /* of a lab's context: the context that it serves, not retained; NULL for
+                             any other */
     tn_capabilities capabilities;
     tn_lab lab;
     tn_program_cache programs;
@@ -44,9 +47,11 @@ struct tenon_context {
 };
 
 /* What is kept in a slot, made by `create` at the first call (NULL when that fails). */
-void *tn_context_slot(tenon_context *context, tn_slot_id id, void *(*create)(void), void (*destroy)(void *));
+void *tn_context_slot(tenon_context *context, tn_slot_id id, void *(*create)(void),
+                      void (*destroy)(void *));
 
-/* Enters the lab of a context: the caller alone uses it until tn_lab_leave. Must not be called with a lock held. */
+/* Enters the lab of a context: the caller alone uses it until tn_lab_leave. Must not be called with
+ * a lock held. */
 tenon_status tn_lab_enter(tenon_context *context, tenon_stream **stream);
 void tn_lab_leave(tenon_context *context);
 

@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Information that a driver does not give stays zero: that must not keep a device from being used. */
+/* Information that a driver does not give stays zero: that must not keep a device from being used.
+ */
 static void get(cl_device_id id, cl_device_info what, void *value, size_t size)
 {
     if (clGetDeviceInfo(id, what, size, value, NULL) != CL_SUCCESS)
@@ -89,8 +90,9 @@ static uint32_t parse_version(const char *text)
 static void read_platform(tenon_device_info *info)
 {
     get(info->device, CL_DEVICE_PLATFORM, &info->platform, sizeof info->platform);
-    if (info->platform == NULL || clGetPlatformInfo(info->platform, CL_PLATFORM_NAME, sizeof info->platform_name,
-                                                    info->platform_name, NULL) != CL_SUCCESS)
+    if (info->platform == NULL ||
+        clGetPlatformInfo(info->platform, CL_PLATFORM_NAME, sizeof info->platform_name,
+                          info->platform_name, NULL) != CL_SUCCESS)
         snprintf(info->platform_name, sizeof info->platform_name, "unnamed platform");
 }
 
@@ -144,11 +146,13 @@ tenon_status tn_device_read(const char *operation, cl_device_id id, tn_device *d
     return TENON_OK;
 }
 
-tenon_status tn_device_of_context(const char *operation, cl_context context, cl_device_id id, bool *result)
+tenon_status tn_device_of_context(const char *operation, cl_context context, cl_device_id id,
+                                  bool *result)
 {
     size_t size = 0;
     *result = false;
-    TN_CL_TRY(operation, "clGetContextInfo", clGetContextInfo(context, CL_CONTEXT_DEVICES, 0, NULL, &size));
+    TN_CL_TRY(operation, "clGetContextInfo",
+              clGetContextInfo(context, CL_CONTEXT_DEVICES, 0, NULL, &size));
     cl_device_id *ids = malloc(size + 1);
     if (ids == NULL)
         return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory for a list of devices", operation);

@@ -1,4 +1,5 @@
-/* All that the library knows of a device before it tries anything; the only place that reads device information. */
+/* All that the library knows of a device before it tries anything; the only place that reads device
+ * information. */
 #ifndef TN_RUNTIME_DEVICE_H
 #define TN_RUNTIME_DEVICE_H
 

@@ -31,22 +31,23 @@ static tenon_status out_of_memory(const char *operation)
     return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory for the list of devices", operation);
 }
 
-static tenon_status append_empty(const char *operation, device_list *list, cl_platform_id platform, cl_int error)
+static tenon_status append_empty(const char *operation, device_list *list, cl_platform_id platform,
+                                 cl_int error)
 {
     tenon_device_info *info = append(list);
     if (info == NULL)
         return out_of_memory(operation);
     info->platform = platform;
-    if (clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof info->platform_name, info->platform_name, NULL) !=
-        CL_SUCCESS)
+    if (clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof info->platform_name,
+                          info->platform_name, NULL) != CL_SUCCESS)
         snprintf(info->platform_name, sizeof info->platform_name, "unnamed platform");
     snprintf(info->note, sizeof info->note, "no device: %s",
              error == CL_SUCCESS ? "the list is empty" : tn_cl_error_string(error));
     return TENON_OK;
 }
 
-static tenon_status append_devices(const char *operation, device_list *list, unsigned p, const cl_device_id *ids,
-                                   cl_uint count)
+static tenon_status append_devices(const char *operation, device_list *list, unsigned p,
+                                   const cl_device_id *ids, cl_uint count)
 {
     for (cl_uint d = 0; d < count; d++) {
         tn_device device;
@@ -60,7 +61,8 @@ static tenon_status append_devices(const char *operation, device_list *list, uns
     return TENON_OK;
 }
 
-static tenon_status append_platform(const char *operation, device_list *list, unsigned p, cl_platform_id platform)
+static tenon_status append_platform(const char *operation, device_list *list, unsigned p,
+                                    cl_platform_id platform)
 {
     cl_uint count = 0;
     cl_int error = clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 0, NULL, &count);
@@ -90,14 +92,16 @@ static tenon_status enumerate(const char *operation, device_list *list)
     if (platforms == NULL)
         return out_of_memory(operation);
     error = clGetPlatformIDs(count, platforms, NULL);
-    tenon_status status = error == CL_SUCCESS ? TENON_OK : tn_fail_opencl(operation, "clGetPlatformIDs", error);
+    tenon_status status =
+        error == CL_SUCCESS ? TENON_OK : tn_fail_opencl(operation, "clGetPlatformIDs", error);
     for (cl_uint p = 0; p < count && status == TENON_OK; p++)
         status = append_platform(operation, list, p, platforms[p]);
     free(platforms);
     return status;
 }
 
-TENON_API tenon_status tenon_device_list(tenon_device_info *infos, uint32_t capacity, uint32_t *count)
+TENON_API tenon_status tenon_device_list(tenon_device_info *infos, uint32_t capacity,
+                                         uint32_t *count)
 {
     if (count == NULL || (infos == NULL && capacity > 0))
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "tenon_device_list: %s is NULL",
@@ -154,8 +158,9 @@ static const tenon_device_info *first_named(const device_list *list, const char 
     }
     for (uint32_t i = 0; i < list->count; i++) {
         const tenon_device_info *info = &list->entries[i];
-        if (info->device != NULL && (contains(info->platform_name, selector) || contains(info->vendor, selector) ||
-                                     contains(info->name, selector)))
+        if (info->device != NULL &&
+            (contains(info->platform_name, selector) || contains(info->vendor, selector) ||
+             contains(info->name, selector)))
             return info;
     }
     return NULL;
@@ -179,10 +184,12 @@ static const tenon_device_info *find(const device_list *list, const char *select
     return first_of_type(list, CL_DEVICE_TYPE_ALL);
 }
 
-static tenon_status fail_not_found(const char *operation, const device_list *list, const char *selector)
+static tenon_status fail_not_found(const char *operation, const device_list *list,
+                                   const char *selector)
 {
-    tn_fail(TENON_ERROR_DEVICE_NOT_FOUND, "%s: no device matches the selector \"%s\"; there %s", operation,
-            selector != NULL ? selector : "", list->count == 0 ? "is no OpenCL platform" : "are:");
+    tn_fail(TENON_ERROR_DEVICE_NOT_FOUND, "%s: no device matches the selector \"%s\"; there %s",
+            operation, selector != NULL ? selector : "",
+            list->count == 0 ? "is no OpenCL platform" : "are:");
     for (uint32_t i = 0; i < list->count; i++) {
         const tenon_device_info *info = &list->entries[i];
         char line[512];

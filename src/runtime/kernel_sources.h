@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 struct tenon_kernel_source {
-    const char *name;          /* the file's path below cl_kernels without its ending: "gemm/plain" */
+    const char *name; /* the file's path below cl_kernels without its ending: "gemm/plain" */
     const unsigned char *data; /* with every include expanded; terminated */
     size_t length;             /* without the terminator */
     uint64_t hash;             /* FNV-1a of the text */

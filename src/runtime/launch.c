@@ -30,8 +30,8 @@ char *tn_build_options(tenon_context *context, char options[512], const char *fo
     return options;
 }
 
-static tenon_status check_limits(const char *operation, tenon_context *context, const tn_launch *launch,
-                                 const tn_kernel *kernel)
+static tenon_status check_limits(const char *operation, tenon_context *context,
+                                 const tn_launch *launch, const tn_kernel *kernel)
 {
     size_t items = 1;
     if (launch->local[0] == 0)
@@ -40,14 +40,15 @@ static tenon_status check_limits(const char *operation, tenon_context *context, 
         items *= launch->local[d];
         if (launch->local[d] > context->device.max_work_item[d])
             return tn_fail(TENON_ERROR_UNSUPPORTED_DEVICE,
-                           "%s: kernel %s wants a work-group of %zu in dimension %u, %s allows %zu", operation,
-                           launch->kernel, launch->local[d], d, context->device.info.name,
-                           context->device.max_work_item[d]);
+                           "%s: kernel %s wants a work-group of %zu in dimension %u, %s allows %zu",
+                           operation, launch->kernel, launch->local[d], d,
+                           context->device.info.name, context->device.max_work_item[d]);
     }
     if (items > kernel->max_work_group)
         return tn_fail(TENON_ERROR_UNSUPPORTED_DEVICE,
-                       "%s: kernel %s wants a work-group of %zu work-items, %s allows %zu for it", operation,
-                       launch->kernel, items, context->device.info.name, kernel->max_work_group);
+                       "%s: kernel %s wants a work-group of %zu work-items, %s allows %zu for it",
+                       operation, launch->kernel, items, context->device.info.name,
+                       kernel->max_work_group);
     return TENON_OK;
 }
 
@@ -64,8 +65,8 @@ static void *copy(const void *from, size_t size)
     return to;
 }
 
-static tenon_status append_step(const char *operation, tn_recording *recording, const tn_launch *launch,
-                                uint32_t kernel)
+static tenon_status append_step(const char *operation, tn_recording *recording,
+                                const tn_launch *launch, uint32_t kernel)
 {
     if (recording->step_count == recording->step_capacity) {
         uint32_t capacity = recording->step_capacity * 2 + 2;
@@ -102,7 +103,8 @@ tenon_status tn_record(const char *operation, tn_recording *recording, const tn_
     for (uint32_t d = 0; d < launch->dimensions; d++)
         if (launch->global[d] == 0)
             return TENON_OK;
-    TN_TRY(tn_program_kernel(recording->context, launch->source, launch->options, launch->kernel, &number));
+    TN_TRY(tn_program_kernel(recording->context, launch->source, launch->options, launch->kernel,
+                             &number));
     tn_program_kernel_info(recording->context, number, &kernel);
     TN_TRY(check_limits(operation, recording->context, launch, &kernel));
     return append_step(operation, recording, launch, number);
@@ -125,14 +127,15 @@ size_t tn_recording_describe(const tn_recording *recording, char *text, size_t s
         const tn_step *step = &recording->steps[i];
         tn_kernel kernel;
         tn_program_kernel_info(recording->context, step->kernel, &kernel);
-        int length = snprintf(used < size ? text + used : NULL, used < size ? size - used : 0, "%s%s(%zu", i > 0 ? " " : "",
-                              kernel.name, step->global[0]);
+        int length = snprintf(used < size ? text + used : NULL, used < size ? size - used : 0,
+                              "%s%s(%zu", i > 0 ? " " : "", kernel.name, step->global[0]);
         used += (size_t)length;
         for (uint32_t d = 1; d <= step->dimensions; d++) {
             bool last = d == step->dimensions;
-            length = last ? snprintf(used < size ? text + used : NULL, used < size ? size - used : 0, ")")
-                          : snprintf(used < size ? text + used : NULL, used < size ? size - used : 0, "x%zu",
-                                     step->global[d]);
+            length = last ? snprintf(used < size ? text + used : NULL,
+                                     used < size ? size - used : 0, ")")
+                          : snprintf(used < size ? text + used : NULL,
+                                     used < size ? size - used : 0, "x%zu", step->global[d]);
             used += (size_t)length;
         }
     }
@@ -182,13 +185,15 @@ static tenon_status set_arguments(const run *r, const tn_step *step, cl_kernel k
 {
     unsigned char args[TN_MAX_ARGS_SIZE];
     for (uint32_t i = 0; i < step->operand_count; i++)
-        TN_CL_TRY(r->operation, "clSetKernelArg", set_pointer(kernel, i, &operand_of(r, step->operands[i])->memory));
+        TN_CL_TRY(r->operation, "clSetKernelArg",
+                  set_pointer(kernel, i, &operand_of(r, step->operands[i])->memory));
     if (step->args_size == 0)
         return TENON_OK;
     memcpy(args, step->args, step->args_size);
     for (uint32_t i = 0; i < step->patch_count; i++)
         apply_patch(r, &step->patches[i], args);
-    TN_CL_TRY(r->operation, "clSetKernelArg", clSetKernelArg(kernel, step->operand_count, step->args_size, args));
+    TN_CL_TRY(r->operation, "clSetKernelArg",
+              clSetKernelArg(kernel, step->operand_count, step->args_size, args));
     return TENON_OK;
 }
 
@@ -204,7 +209,8 @@ static void call_trace(const run *r, const tn_step *step, cl_event event)
 }
 
 /* `event` is where the call's event goes, for its last launch; NULL otherwise. */
-static tenon_status enqueue(const run *r, const tn_step *step, const tenon_sync *wait, cl_event *event)
+static tenon_status enqueue(const run *r, const tn_step *step, const tenon_sync *wait,
+                            cl_event *event)
 {
     cl_kernel kernel;
     cl_event own = NULL;
@@ -212,10 +218,10 @@ static tenon_status enqueue(const run *r, const tn_step *step, const tenon_sync 
     TN_TRY(tn_stream_kernel(r->operation, r->stream, step->kernel, &kernel));
     TN_TRY(set_arguments(r, step, kernel));
     TN_CL_TRY(r->operation, "clEnqueueNDRangeKernel",
-              clEnqueueNDRangeKernel(r->stream->queue, kernel, step->dimensions, NULL, step->global,
-                                     step->local[0] != 0 ? step->local : NULL, wait != NULL ? wait->wait_count : 0,
-                                     wait != NULL ? wait->wait_list : NULL,
-                                     traced || event != NULL ? &own : NULL));
+              clEnqueueNDRangeKernel(
+                  r->stream->queue, kernel, step->dimensions, NULL, step->global,
+                  step->local[0] != 0 ? step->local : NULL, wait != NULL ? wait->wait_count : 0,
+                  wait != NULL ? wait->wait_list : NULL, traced || event != NULL ? &own : NULL));
     if (traced)
         call_trace(r, step, own);
     if (event != NULL)
@@ -230,34 +236,41 @@ static tenon_status enqueue_marker(const run *r, const tenon_sync *sync, cl_even
 {
     if (sync == NULL || (sync->wait_count == 0 && sync->event == NULL))
         return TENON_OK;
-    TN_CL_TRY(r->operation, "clEnqueueMarkerWithWaitList",
-              clEnqueueMarkerWithWaitList(r->stream->queue, sync->wait_count, sync->wait_list, event));
+    TN_CL_TRY(
+        r->operation, "clEnqueueMarkerWithWaitList",
+        clEnqueueMarkerWithWaitList(r->stream->queue, sync->wait_count, sync->wait_list, event));
     return TENON_OK;
 }
 
-static tenon_status enqueue_all(const run *r, const tn_recording *recording, const tenon_sync *sync, cl_event *event)
+static tenon_status enqueue_all(const run *r, const tn_recording *recording, const tenon_sync *sync,
+                                cl_event *event)
 {
     if (recording->step_count == 0)
         return enqueue_marker(r, sync, event);
     for (uint32_t i = 0; i < recording->step_count; i++) {
         bool last = i + 1 == recording->step_count;
-        tenon_status status = enqueue(r, &recording->steps[i], i == 0 ? sync : NULL, last ? event : NULL);
+        tenon_status status =
+            enqueue(r, &recording->steps[i], i == 0 ? sync : NULL, last ? event : NULL);
         if (status == TENON_OK)
             continue;
         if (i == 0)
             return status;
         return tn_fail_cl(TENON_ERROR_INCOMPLETE, tenon_last_cl_error(),
-                          "%s: launch %u of %u failed, the output is undefined: %s", r->operation, i + 1,
-                          recording->step_count, tenon_last_error());
+                          "%s: launch %u of %u failed, the output is undefined: %s", r->operation,
+                          i + 1, recording->step_count, tenon_last_error());
     }
     return TENON_OK;
 }
 
 tenon_status tn_recording_run(const char *operation, const char *label, tenon_stream *stream,
-                              const tn_recording *recording, const tn_operand *operands, const double *scalars,
-                              const tenon_sync *sync)
+                              const tn_recording *recording, const tn_operand *operands,
+                              const double *scalars, const tenon_sync *sync)
 {
-    run r = {.operation = operation, .label = label, .stream = stream, .operands = operands, .scalars = scalars};
+    run r = {.operation = operation,
+             .label = label,
+             .stream = stream,
+             .operands = operands,
+             .scalars = scalars};
     cl_event event = NULL;
     TN_TRY(tn_sync_check(operation, sync));
     if (recording->workspace > 0)

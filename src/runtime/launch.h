@@ -1,10 +1,12 @@
 /*
- * Launches: recorded once, when a plan is made, and enqueued as often as it runs. The only place that enqueues kernels.
+ * Launches: recorded once, when a plan is made, and enqueued as often as it runs. The only place
+ * that enqueues kernels.
  *
- * Every kernel of the library takes the same form of arguments: pointers to memory first, then one struct by value with
- * all that is not a pointer. A recording keeps a template of that struct and a list of patches: what a run fills in,
- * which are the offsets of the operands and the scalars that may differ from call to call. So a run is a copy, a few
- * stores, and one clSetKernelArg for the struct.
+ * Every kernel of the library takes the same form of arguments: pointers to memory first, then one
+ * struct by value with all that is not a pointer. A recording keeps a template of that struct and a
+ * list of patches: what a run fills in, which are the offsets of the operands and the scalars that
+ * may differ from call to call. So a run is a copy, a few stores, and one clSetKernelArg for the
+ * struct.
  */
 #ifndef TN_RUNTIME_LAUNCH_H
 #define TN_RUNTIME_LAUNCH_H
@@ -12,12 +14,12 @@
 #include "runtime/stream.h"
 
 /* The operand number that stands for the stream's workspace. */
-#define TN_WORKSPACE 255
-#define TN_MAX_POINTERS 8
+#define TN_WORKSPACE     255
+#define TN_MAX_POINTERS  8
 #define TN_MAX_ARGS_SIZE 512
 
 typedef enum tn_patch_kind {
-    TN_PATCH_OFFSET,     /* adds the operand's offset in units of `unit` bytes to the 64-bit integer */
+    TN_PATCH_OFFSET, /* adds the operand's offset in units of `unit` bytes to the 64-bit integer */
     TN_PATCH_SCALAR_F32, /* sets the 64-bit integer to the bits of the scalar as a float */
     TN_PATCH_SCALAR_F64  /* the same as a double */
 } tn_patch_kind;
@@ -60,8 +62,8 @@ typedef struct tn_operand {
     uint64_t offset; /* bytes */
 } tn_operand;
 
-/* Appends a launch: builds its program and checks it against the device's limits. Empty launches (a global size of 0)
- * are left out. */
+/* Appends a launch: builds its program and checks it against the device's limits. Empty launches (a
+ * global size of 0) are left out. */
 tenon_status tn_record(const char *operation, tn_recording *recording, const tn_launch *launch);
 
 void tn_recording_destroy(tn_recording *recording);
@@ -71,11 +73,11 @@ size_t tn_recording_describe(const tn_recording *recording, char *text, size_t s
 
 /* Enqueues the launches in order. `label` is what the trace callback is told. */
 tenon_status tn_recording_run(const char *operation, const char *label, tenon_stream *stream,
-                              const tn_recording *recording, const tn_operand *operands, const double *scalars,
-                              const tenon_sync *sync);
+                              const tn_recording *recording, const tn_operand *operands,
+                              const double *scalars, const tenon_sync *sync);
 
-/* The compiler's options that every kernel gets, then those of `format`: "-cl-std=CL1.2 -DTENON_HW_FMA=1 …". Returns
- * `options`. */
+/* The compiler's options that every kernel gets, then those of `format`: "-cl-std=CL1.2
+ * -DTENON_HW_FMA=1 …". Returns `options`. */
 char *tn_build_options(tenon_context *context, char options[512], const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

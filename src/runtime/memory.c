@@ -11,26 +11,27 @@ static tenon_status check_size(const char *operation, const tenon_context *conte
     /* Some drivers take more and fail at the first use. */
     if (bytes > context->device.info.max_allocation)
         return tn_fail(TENON_ERROR_OUT_OF_MEMORY,
-                       "%s: %" PRIu64 " bytes; the largest allocation of %s is %" PRIu64, operation, bytes,
-                       context->device.info.name, context->device.info.max_allocation);
+                       "%s: %" PRIu64 " bytes; the largest allocation of %s is %" PRIu64, operation,
+                       bytes, context->device.info.name, context->device.info.max_allocation);
     return TENON_OK;
 }
 
-static tenon_status create_buffer(const char *operation, tenon_context *context, cl_mem_flags flags, void *host,
-                                  uint64_t bytes, tenon_memory *memory)
+static tenon_status create_buffer(const char *operation, tenon_context *context, cl_mem_flags flags,
+                                  void *host, uint64_t bytes, tenon_memory *memory)
 {
     cl_int error;
     TN_TRY(check_size(operation, context, bytes));
     cl_mem buffer = clCreateBuffer(context->cl, flags, (size_t)bytes, host, &error);
     if (error == CL_INVALID_BUFFER_SIZE)
-        return tn_fail_cl(TENON_ERROR_OUT_OF_MEMORY, error, "%s: the driver refuses %" PRIu64 " bytes", operation,
-                          bytes);
+        return tn_fail_cl(TENON_ERROR_OUT_OF_MEMORY, error,
+                          "%s: the driver refuses %" PRIu64 " bytes", operation, bytes);
     TN_CL_TRY(operation, "clCreateBuffer", error);
     *memory = (tenon_memory){.kind = TENON_MEMORY_BUFFER, .u.buffer = buffer};
     return TENON_OK;
 }
 
-TENON_API tenon_status tenon_memory_create(tenon_context *context, uint64_t bytes, tenon_memory *memory)
+TENON_API tenon_status tenon_memory_create(tenon_context *context, uint64_t bytes,
+                                           tenon_memory *memory)
 {
     static const char operation[] = "tenon_memory_create";
     if (context == NULL || memory == NULL)
@@ -43,7 +44,8 @@ TENON_API tenon_status tenon_memory_create(tenon_context *context, uint64_t byte
     return create_buffer(operation, context, CL_MEM_READ_WRITE, NULL, bytes, memory);
 }
 
-TENON_API tenon_status tenon_memory_wrap(tenon_context *context, void *host, uint64_t bytes, tenon_memory *memory)
+TENON_API tenon_status tenon_memory_wrap(tenon_context *context, void *host, uint64_t bytes,
+                                         tenon_memory *memory)
 {
     static const char operation[] = "tenon_memory_wrap";
     if (context == NULL || host == NULL || memory == NULL)
@@ -52,8 +54,10 @@ TENON_API tenon_status tenon_memory_wrap(tenon_context *context, void *host, uin
                        : host == NULL  ? "host"
                                        : "memory");
     if (bytes == 0)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: bytes is 0, must be at least 1", operation);
-    return create_buffer(operation, context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, host, bytes, memory);
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: bytes is 0, must be at least 1",
+                       operation);
+    return create_buffer(operation, context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, host, bytes,
+                         memory);
 }
 
 TENON_API void tenon_memory_destroy(tenon_memory *memory)
@@ -74,10 +78,11 @@ TENON_API tenon_status tenon_tensor_create(tenon_context *context, tenon_dtype d
                        context == NULL ? "context" : "tensor");
     tenon_tensor view = tenon_tensor_view(dtype, rank, shape);
     if (view.dtype == TENON_DTYPE_INVALID)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: dtype %s, rank %u: no such tensor (a type that is none, a rank above %d, a negative size, a "
-                       "size that overflows)",
-                       operation, tenon_dtype_string(dtype), rank, TENON_MAX_RANK);
+        return tn_fail(
+            TENON_ERROR_INVALID_ARGUMENT,
+            "%s: dtype %s, rank %u: no such tensor (a type that is none, a rank above %d, a negative size, a "
+            "size that overflows)",
+            operation, tenon_dtype_string(dtype), rank, TENON_MAX_RANK);
     TN_TRY(tn_tensor_check(operation, "shape", &view));
     tn_extent extent = tn_tensor_extent(&view);
     TN_TRY(tenon_memory_create(context, extent.end, &view.memory));
@@ -85,26 +90,27 @@ TENON_API tenon_status tenon_tensor_create(tenon_context *context, tenon_dtype d
     return TENON_OK;
 }
 
-static tenon_status check_buffer(const char *operation, const char *argument, tenon_context *context,
-                                 const tenon_tensor *tensor)
+static tenon_status check_buffer(const char *operation, const char *argument,
+                                 tenon_context *context, const tenon_tensor *tensor)
 {
     size_t size;
     cl_context cl;
     cl_mem buffer = tensor->memory.u.buffer;
     if (buffer == NULL)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s: its buffer is NULL", operation, argument);
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s: its buffer is NULL", operation,
+                       argument);
     TN_CL_TRY(operation, "clGetMemObjectInfo(CL_MEM_SIZE)",
               clGetMemObjectInfo(buffer, CL_MEM_SIZE, sizeof size, &size, NULL));
     TN_CL_TRY(operation, "clGetMemObjectInfo(CL_MEM_CONTEXT)",
               clGetMemObjectInfo(buffer, CL_MEM_CONTEXT, sizeof cl, &cl, NULL));
     if (cl != context->cl)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s: its buffer is of another OpenCL context", operation,
-                       argument);
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                       "%s: %s: its buffer is of another OpenCL context", operation, argument);
     uint64_t end = tn_tensor_extent(tensor).end;
     if (end > size)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: %s: the view ends at byte %" PRIu64 " of a buffer of %zu bytes", operation, argument, end,
-                       size);
+                       "%s: %s: the view ends at byte %" PRIu64 " of a buffer of %zu bytes",
+                       operation, argument, end, size);
     return TENON_OK;
 }
 
@@ -118,8 +124,9 @@ tenon_status tn_memory_check(const char *operation, const char *argument, tenon_
     if (tensor->memory.kind != TENON_MEMORY_SVM || tensor->memory.u.svm == NULL)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s: has no memory", operation, argument);
     if (!context->device.svm)
-        return tn_fail(TENON_ERROR_UNSUPPORTED_DEVICE, "%s: %s: device %s has no shared virtual memory", operation,
-                       argument, context->device.info.name);
+        return tn_fail(TENON_ERROR_UNSUPPORTED_DEVICE,
+                       "%s: %s: device %s has no shared virtual memory", operation, argument,
+                       context->device.info.name);
     return TENON_OK;
 }
 
@@ -129,8 +136,10 @@ static cl_mem root_buffer(cl_mem buffer, int64_t *origin)
     cl_mem parent = NULL;
     size_t offset = 0;
     *origin = 0;
-    if (clGetMemObjectInfo(buffer, CL_MEM_ASSOCIATED_MEMOBJECT, sizeof parent, &parent, NULL) != CL_SUCCESS ||
-        parent == NULL || clGetMemObjectInfo(buffer, CL_MEM_OFFSET, sizeof offset, &offset, NULL) != CL_SUCCESS)
+    if (clGetMemObjectInfo(buffer, CL_MEM_ASSOCIATED_MEMOBJECT, sizeof parent, &parent, NULL) !=
+            CL_SUCCESS ||
+        parent == NULL ||
+        clGetMemObjectInfo(buffer, CL_MEM_OFFSET, sizeof offset, &offset, NULL) != CL_SUCCESS)
         return buffer;
     *origin = (int64_t)offset;
     return parent;
@@ -141,7 +150,8 @@ bool tn_memory_overlaps(const tenon_tensor *a, const tenon_tensor *b)
     if (a->memory.kind != b->memory.kind || a->memory.kind == TENON_MEMORY_NONE)
         return false;
     if (a->memory.kind == TENON_MEMORY_SVM)
-        return tn_tensor_overlaps(a, b, (int64_t)((intptr_t)b->memory.u.svm - (intptr_t)a->memory.u.svm));
+        return tn_tensor_overlaps(a, b,
+                                  (int64_t)((intptr_t)b->memory.u.svm - (intptr_t)a->memory.u.svm));
     if (a->memory.u.buffer == b->memory.u.buffer)
         return tn_tensor_overlaps(a, b, 0);
     int64_t origin_a, origin_b;
@@ -157,11 +167,13 @@ static bool same_memory(const tenon_memory *a, const tenon_memory *b)
     return a->kind == TENON_MEMORY_SVM ? a->u.svm == b->u.svm : a->u.buffer == b->u.buffer;
 }
 
-tenon_status tn_memory_check_apart(const char *operation, const char *input_name, const tenon_tensor *input,
-                                   const char *output_name, const tenon_tensor *output, bool same_allowed)
+tenon_status tn_memory_check_apart(const char *operation, const char *input_name,
+                                   const tenon_tensor *input, const char *output_name,
+                                   const tenon_tensor *output, bool same_allowed)
 {
     bool same = same_memory(&input->memory, &output->memory) && tn_tensor_same_view(input, output);
     if ((same && same_allowed) || !tn_memory_overlaps(input, output))
         return TENON_OK;
-    return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s overlaps the output %s", operation, input_name, output_name);
+    return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s overlaps the output %s", operation,
+                   input_name, output_name);
 }

@@ -18,10 +18,12 @@ tenon_status tn_program_cache_init(const char *operation, tn_program_cache *cach
 {
     memset(cache, 0, sizeof *cache);
     if (pthread_mutex_init(&cache->lock, NULL) != 0)
-        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no lock for programs can be made", operation);
+        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no lock for programs can be made",
+                       operation);
     if (pthread_cond_init(&cache->built, NULL) != 0) {
         pthread_mutex_destroy(&cache->lock);
-        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no lock for programs can be made", operation);
+        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no lock for programs can be made",
+                       operation);
     }
     return TENON_OK;
 }
@@ -51,8 +53,8 @@ static int compare_source(const void *name, const void *source)
 
 static const struct tenon_kernel_source *find_source(const char *name)
 {
-    return bsearch(name, tenon_kernel_sources, tenon_kernel_source_count, sizeof *tenon_kernel_sources,
-                   compare_source);
+    return bsearch(name, tenon_kernel_sources, tenon_kernel_source_count,
+                   sizeof *tenon_kernel_sources, compare_source);
 }
 
 static tenon_status no_memory(const char *source)
@@ -116,11 +118,12 @@ static tenon_status fail_build(tenon_context *context, const struct tenon_kernel
                                const char *options, cl_program cl, cl_int error)
 {
     char *text = build_log(cl, context->device.info.device);
-    tn_fail_cl(TENON_ERROR_BUILD_FAILED, error, "kernel %s does not build on %s with \"%s\": clBuildProgram gave %s\n",
-               source->name, context->device.info.name, options, tn_cl_error_string(error));
+    tn_fail_cl(TENON_ERROR_BUILD_FAILED, error,
+               "kernel %s does not build on %s with \"%s\": clBuildProgram gave %s\n", source->name,
+               context->device.info.name, options, tn_cl_error_string(error));
     tn_fail_append(text != NULL ? text : "(no build log)");
-    tn_log_send(&context->log, TENON_LOG_ERROR, "kernel %s does not build with \"%s\":\n%s", source->name, options,
-                text != NULL ? text : "(no build log)");
+    tn_log_send(&context->log, TENON_LOG_ERROR, "kernel %s does not build with \"%s\":\n%s",
+                source->name, options, text != NULL ? text : "(no build log)");
     free(text);
     return TENON_ERROR_BUILD_FAILED;
 }
@@ -135,8 +138,9 @@ static tenon_status build_source(tenon_context *context, const struct tenon_kern
     TN_CL_TRY(source->name, "clCreateProgramWithSource", error);
     error = clBuildProgram(cl, 1, &device, options, NULL, NULL);
     if (error != CL_SUCCESS) {
-        tenon_status status = error == CL_OUT_OF_HOST_MEMORY ? tn_fail_opencl(source->name, "clBuildProgram", error)
-                                                             : fail_build(context, source, options, cl, error);
+        tenon_status status = error == CL_OUT_OF_HOST_MEMORY
+                                  ? tn_fail_opencl(source->name, "clBuildProgram", error)
+                                  : fail_build(context, source, options, cl, error);
         clReleaseProgram(cl);
         return status;
     }
@@ -148,19 +152,23 @@ static tenon_status build_source(tenon_context *context, const struct tenon_kern
 static unsigned char *get_binary(cl_program cl, size_t *size)
 {
     *size = 0;
-    if (clGetProgramInfo(cl, CL_PROGRAM_BINARY_SIZES, sizeof *size, size, NULL) != CL_SUCCESS || *size == 0)
+    if (clGetProgramInfo(cl, CL_PROGRAM_BINARY_SIZES, sizeof *size, size, NULL) != CL_SUCCESS ||
+        *size == 0)
         return NULL;
     unsigned char *binary = malloc(*size);
-    if (binary != NULL && clGetProgramInfo(cl, CL_PROGRAM_BINARIES, sizeof binary, &binary, NULL) != CL_SUCCESS) {
+    if (binary != NULL &&
+        clGetProgramInfo(cl, CL_PROGRAM_BINARIES, sizeof binary, &binary, NULL) != CL_SUCCESS) {
         free(binary);
         return NULL;
     }
     return binary;
 }
 
-/* What was built for a self-check in the private context need not be compiled again. NULL where there is nothing to
- * take, or the driver does not take its own binary: then the source is compiled. */
-static cl_program take_from_lab(tenon_context *context, const struct tenon_kernel_source *source, const char *options)
+/* What was built for a self-check in the private context need not be compiled again. NULL where
+ * there is nothing to take, or the driver does not take its own binary: then the source is
+ * compiled. */
+static cl_program take_from_lab(tenon_context *context, const struct tenon_kernel_source *source,
+                                const char *options)
 {
     tenon_context *lab = tn_lab_if_made(context);
     cl_device_id device = context->device.info.device;
@@ -180,7 +188,8 @@ static cl_program take_from_lab(tenon_context *context, const struct tenon_kerne
     if (binary == NULL)
         return NULL;
     cl_int error, loaded;
-    cl = clCreateProgramWithBinary(context->cl, 1, &device, &size, (const unsigned char **)&binary, &loaded, &error);
+    cl = clCreateProgramWithBinary(context->cl, 1, &device, &size, (const unsigned char **)&binary,
+                                   &loaded, &error);
     free(binary);
     if (error != CL_SUCCESS)
         return NULL;
@@ -191,25 +200,26 @@ static cl_program take_from_lab(tenon_context *context, const struct tenon_kerne
     return cl;
 }
 
-static tenon_status build(tenon_context *context, const struct tenon_kernel_source *source, const char *options,
-                          cl_program *out)
+static tenon_status build(tenon_context *context, const struct tenon_kernel_source *source,
+                          const char *options, cl_program *out)
 {
     if (!context->device.has_compiler)
-        return tn_fail(TENON_ERROR_UNSUPPORTED_DEVICE, "kernel %s: device %s has no compiler", source->name,
-                       context->device.info.name);
+        return tn_fail(TENON_ERROR_UNSUPPORTED_DEVICE, "kernel %s: device %s has no compiler",
+                       source->name, context->device.info.name);
     if ((*out = take_from_lab(context, source, options)) != NULL)
         return TENON_OK;
     tn_log_send(&context->log, TENON_LOG_DEBUG, "building %s with \"%s\"", source->name, options);
     return build_source(context, source, options, out);
 }
 
-static tenon_status get_program(tenon_context *context, const struct tenon_kernel_source *source, const char *options,
-                                tn_program **out)
+static tenon_status get_program(tenon_context *context, const struct tenon_kernel_source *source,
+                                const char *options, tn_program **out)
 {
     tn_program_cache *cache = &context->programs;
-    tn_program *program;
+    tn_program *program = NULL;
     pthread_mutex_lock(&cache->lock);
-    /* Another thread may be building it; when it fails, its entry goes and this thread tries for itself. */
+    /* Another thread may be building it; when it fails, its entry goes and this thread tries for
+     * itself. */
     while ((program = find_program(cache, source, options)) != NULL && program->cl == NULL)
         pthread_cond_wait(&cache->built, &cache->lock);
     if (program != NULL) {
@@ -235,7 +245,8 @@ static tenon_status get_program(tenon_context *context, const struct tenon_kerne
 }
 
 /* With the lock held. */
-static bool find_kernel(const tn_program_cache *cache, const tn_program *program, const char *name, uint32_t *kernel)
+static bool find_kernel(const tn_program_cache *cache, const tn_program *program, const char *name,
+                        uint32_t *kernel)
 {
     for (uint32_t i = 0; i < cache->kernel_count; i++)
         if (cache->kernels[i].program == program && strcmp(cache->kernels[i].name, name) == 0) {
@@ -261,7 +272,8 @@ static bool append_kernel(tn_program_cache *cache, const tn_kernel *entry, uint3
     return true;
 }
 
-static tenon_status read_kernel(tenon_context *context, const tn_program *program, const char *name, tn_kernel *entry)
+static tenon_status read_kernel(tenon_context *context, const tn_program *program, const char *name,
+                                tn_kernel *entry)
 {
     cl_int error;
     cl_kernel object = clCreateKernel(program->cl, name, &error);
@@ -275,12 +287,12 @@ static tenon_status read_kernel(tenon_context *context, const tn_program *progra
     return TENON_OK;
 }
 
-tenon_status tn_program_kernel(tenon_context *context, const char *source, const char *options, const char *name,
-                               uint32_t *kernel)
+tenon_status tn_program_kernel(tenon_context *context, const char *source, const char *options,
+                               const char *name, uint32_t *kernel)
 {
     tn_program_cache *cache = &context->programs;
     const struct tenon_kernel_source *text = find_source(source);
-    tn_program *program;
+    tn_program *program = NULL;
     tn_kernel entry;
     if (text == NULL)
         return tn_fail(TENON_ERROR_UNSUPPORTED, "kernel %s is not in this library", source);
@@ -304,7 +316,8 @@ void tn_program_kernel_info(tenon_context *context, uint32_t kernel, tn_kernel *
     pthread_mutex_unlock(&context->programs.lock);
 }
 
-tenon_status tn_program_create_kernel(tenon_context *context, const char *operation, uint32_t kernel, cl_kernel *out)
+tenon_status tn_program_create_kernel(tenon_context *context, const char *operation,
+                                      uint32_t kernel, cl_kernel *out)
 {
     tn_kernel info;
     cl_int error;

@@ -1,4 +1,5 @@
-/* Programs: embedded sources built with options, kept in memory for the life of a context. The only place that builds. */
+/* Programs: embedded sources built with options, kept in memory for the life of a context. The only
+ * place that builds. */
 #ifndef TN_RUNTIME_PROGRAM_H
 #define TN_RUNTIME_PROGRAM_H
 
@@ -11,7 +12,8 @@
 
 typedef struct tn_program tn_program;
 
-/* A kernel function of a built program. Its number is an index that streams keep their cl_kernel objects under. */
+/* A kernel function of a built program. Its number is an index that streams keep their cl_kernel
+ * objects under. */
 typedef struct tn_kernel {
     const tn_program *program;
     char name[32];
@@ -30,16 +32,16 @@ typedef struct tn_program_cache {
 tenon_status tn_program_cache_init(const char *operation, tn_program_cache *cache);
 void tn_program_cache_destroy(tn_program_cache *cache);
 
-/* Finds or builds the kernel `name` of the embedded source `source` with `options`; several threads may ask at once, one
- * builds. Gives TENON_ERROR_BUILD_FAILED with the whole log
- * in the message. */
-tenon_status tn_program_kernel(tenon_context *context, const char *source, const char *options, const char *name,
-                               uint32_t *kernel);
+/* Finds or builds the kernel `name` of the embedded source `source` with `options`; several threads
+ * may ask at once, one builds. Gives TENON_ERROR_BUILD_FAILED with the whole log in the message. */
+tenon_status tn_program_kernel(tenon_context *context, const char *source, const char *options,
+                               const char *name, uint32_t *kernel);
 
 /* What is known of a kernel; the result stays valid as long as the context. */
 void tn_program_kernel_info(tenon_context *context, uint32_t kernel, tn_kernel *info);
 
 /* Makes a kernel object of one's own: they keep arguments, so threads must not share them. */
-tenon_status tn_program_create_kernel(tenon_context *context, const char *operation, uint32_t kernel, cl_kernel *out);
+tenon_status tn_program_create_kernel(tenon_context *context, const char *operation,
+                                      uint32_t kernel, cl_kernel *out);
 
 #endif

@@ -18,15 +18,18 @@ tenon_status tn_sync_check(const char *operation, const tenon_sync *sync)
     if (sync == NULL)
         return TENON_OK;
     if ((sync->wait_count > 0) != (sync->wait_list != NULL))
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: sync: wait_list is %p with a wait_count of %u", operation,
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                       "%s: sync: wait_list is %p with a wait_count of %u", operation,
                        (const void *)sync->wait_list, sync->wait_count);
     for (uint32_t i = 0; i < sync->wait_count; i++)
         if (sync->wait_list[i] == NULL)
-            return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: sync: wait_list[%u] is NULL", operation, i);
+            return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: sync: wait_list[%u] is NULL",
+                           operation, i);
     return TENON_OK;
 }
 
-static tenon_status create_queue(const char *operation, tenon_context *context, cl_command_queue *queue)
+static tenon_status create_queue(const char *operation, tenon_context *context,
+                                 cl_command_queue *queue)
 {
     cl_command_queue_properties properties = context->profiling ? CL_QUEUE_PROFILING_ENABLE : 0;
     cl_int error;
@@ -43,7 +46,8 @@ static tenon_status create_queue(const char *operation, tenon_context *context, 
     return TENON_OK;
 }
 
-static tenon_status import_queue(const char *operation, tenon_context *context, cl_command_queue queue)
+static tenon_status import_queue(const char *operation, tenon_context *context,
+                                 cl_command_queue queue)
 {
     cl_context cl;
     cl_device_id device;
@@ -52,25 +56,29 @@ static tenon_status import_queue(const char *operation, tenon_context *context, 
               clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof cl, &cl, NULL));
     TN_CL_TRY(operation, "clGetCommandQueueInfo(CL_QUEUE_DEVICE)",
               clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof device, &device, NULL));
-    TN_CL_TRY(operation, "clGetCommandQueueInfo(CL_QUEUE_PROPERTIES)",
-              clGetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES, sizeof properties, &properties, NULL));
+    TN_CL_TRY(
+        operation, "clGetCommandQueueInfo(CL_QUEUE_PROPERTIES)",
+        clGetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES, sizeof properties, &properties, NULL));
     if (cl != context->cl || device != context->device.info.device)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: queue %p is of another %s than the context", operation,
-                       (void *)queue, cl != context->cl ? "OpenCL context" : "device");
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                       "%s: queue %p is of another %s than the context", operation, (void *)queue,
+                       cl != context->cl ? "OpenCL context" : "device");
     if ((properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) != 0)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: queue %p is out of order, must be in order", operation,
-                       (void *)queue);
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                       "%s: queue %p is out of order, must be in order", operation, (void *)queue);
     TN_CL_TRY(operation, "clRetainCommandQueue", clRetainCommandQueue(queue));
     return TENON_OK;
 }
 
-TENON_API tenon_status tenon_stream_create(tenon_context *context, cl_command_queue queue, tenon_stream **out)
+TENON_API tenon_status tenon_stream_create(tenon_context *context, cl_command_queue queue,
+                                           tenon_stream **out)
 {
     static const char operation[] = "tenon_stream_create";
     if (out != NULL)
         *out = NULL;
     if (context == NULL || out == NULL)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", operation, context == NULL ? "context" : "out");
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", operation,
+                       context == NULL ? "context" : "out");
     if (queue != NULL)
         TN_TRY(import_queue(operation, context, queue));
     else
@@ -131,15 +139,18 @@ TENON_API tenon_status tenon_stream_finish(tenon_stream *stream)
     static const char operation[] = "tenon_stream_finish";
     TN_TRY(tn_stream_check(operation, stream));
     cl_int error = clFinish(stream->queue);
-    /* Waiting needs no resources: a driver that says that it ran out of them here has lost the device. */
+    /* Waiting needs no resources: a driver that says that it ran out of them here has lost the
+     * device. */
     if (error == CL_OUT_OF_RESOURCES || error == CL_INVALID_COMMAND_QUEUE)
-        return tn_fail_cl(TENON_ERROR_DEVICE_LOST, error, "%s: the device is lost: clFinish gave %s", operation,
+        return tn_fail_cl(TENON_ERROR_DEVICE_LOST, error,
+                          "%s: the device is lost: clFinish gave %s", operation,
                           tn_cl_error_string(error));
     TN_CL_TRY(operation, "clFinish", error);
     return TENON_OK;
 }
 
-TENON_API tenon_status tenon_stream_set_trace(tenon_stream *stream, tenon_trace_callback callback, void *user)
+TENON_API tenon_status tenon_stream_set_trace(tenon_stream *stream, tenon_trace_callback callback,
+                                              void *user)
 {
     TN_TRY(tn_stream_check("tenon_stream_set_trace", stream));
     stream->trace = callback;
@@ -158,12 +169,14 @@ static tenon_status grow_kernels(const char *operation, tenon_stream *stream, ui
     return TENON_OK;
 }
 
-tenon_status tn_stream_kernel(const char *operation, tenon_stream *stream, uint32_t number, cl_kernel *kernel)
+tenon_status tn_stream_kernel(const char *operation, tenon_stream *stream, uint32_t number,
+                              cl_kernel *kernel)
 {
     if (number >= stream->kernel_count)
         TN_TRY(grow_kernels(operation, stream, number + 16));
     if (stream->kernels[number] == NULL)
-        TN_TRY(tn_program_create_kernel(stream->context, operation, number, &stream->kernels[number]));
+        TN_TRY(
+            tn_program_create_kernel(stream->context, operation, number, &stream->kernels[number]));
     *kernel = stream->kernels[number];
     return TENON_OK;
 }

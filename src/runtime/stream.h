@@ -31,7 +31,8 @@ tenon_status tn_stream_check(const char *operation, const tenon_stream *stream);
 tenon_status tn_sync_check(const char *operation, const tenon_sync *sync);
 
 /* The stream's own object of a kernel, made at the first use. */
-tenon_status tn_stream_kernel(const char *operation, tenon_stream *stream, uint32_t number, cl_kernel *kernel);
+tenon_status tn_stream_kernel(const char *operation, tenon_stream *stream, uint32_t number,
+                              cl_kernel *kernel);
 
 /* Sees to it that the arena has `bytes`. */
 tenon_status tn_arena_require(const char *operation, tenon_stream *stream, uint64_t bytes);

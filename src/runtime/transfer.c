@@ -40,8 +40,9 @@ static tenon_status marker(const char *operation, tenon_stream *stream, const te
 {
     if (sync == NULL || (sync->wait_count == 0 && sync->event == NULL))
         return TENON_OK;
-    TN_CL_TRY(operation, "clEnqueueMarkerWithWaitList",
-              clEnqueueMarkerWithWaitList(stream->queue, sync->wait_count, sync->wait_list, sync->event));
+    TN_CL_TRY(
+        operation, "clEnqueueMarkerWithWaitList",
+        clEnqueueMarkerWithWaitList(stream->queue, sync->wait_count, sync->wait_list, sync->event));
     return TENON_OK;
 }
 
@@ -49,12 +50,14 @@ static cl_map_flags map_flags(uint32_t flags)
 {
     if ((flags & TENON_MAP_DISCARD) != 0)
         return CL_MAP_WRITE_INVALIDATE_REGION;
-    return ((flags & TENON_MAP_READ) != 0 ? CL_MAP_READ : 0) | ((flags & TENON_MAP_WRITE) != 0 ? CL_MAP_WRITE : 0);
+    return ((flags & TENON_MAP_READ) != 0 ? CL_MAP_READ : 0) |
+           ((flags & TENON_MAP_WRITE) != 0 ? CL_MAP_WRITE : 0);
 }
 
 /* The extent of the view, mapped; waits. */
-static tenon_status map_extent(const char *operation, tenon_stream *stream, const tenon_tensor *tensor, uint32_t flags,
-                               const tenon_sync *sync, void **pointer)
+static tenon_status map_extent(const char *operation, tenon_stream *stream,
+                               const tenon_tensor *tensor, uint32_t flags, const tenon_sync *sync,
+                               void **pointer)
 {
     tn_extent extent = tn_tensor_extent(tensor);
     size_t first = (size_t)extent.first, size = (size_t)(extent.end - extent.first);
@@ -62,30 +65,34 @@ static tenon_status map_extent(const char *operation, tenon_stream *stream, cons
     if (tensor->memory.kind == TENON_MEMORY_SVM) {
         char *at = (char *)tensor->memory.u.svm + first;
         TN_CL_TRY(operation, "clEnqueueSVMMap",
-                  clEnqueueSVMMap(stream->queue, CL_TRUE, map_flags(flags), at, size, wait_count(sync), wait_list(sync),
-                                  NULL));
+                  clEnqueueSVMMap(stream->queue, CL_TRUE, map_flags(flags), at, size,
+                                  wait_count(sync), wait_list(sync), NULL));
         *pointer = at;
         return TENON_OK;
     }
-    void *at = clEnqueueMapBuffer(stream->queue, tensor->memory.u.buffer, CL_TRUE, map_flags(flags), first, size,
-                                  wait_count(sync), wait_list(sync), NULL, &error);
+    void *at = clEnqueueMapBuffer(stream->queue, tensor->memory.u.buffer, CL_TRUE, map_flags(flags),
+                                  first, size, wait_count(sync), wait_list(sync), NULL, &error);
     TN_CL_TRY(operation, "clEnqueueMapBuffer", error);
     *pointer = at;
     return TENON_OK;
 }
 
-static tenon_status unmap_extent(const char *operation, tenon_stream *stream, const tenon_tensor *tensor,
-                                 void *pointer, cl_uint waits, const cl_event *list, cl_event *event)
+static tenon_status unmap_extent(const char *operation, tenon_stream *stream,
+                                 const tenon_tensor *tensor, void *pointer, cl_uint waits,
+                                 const cl_event *list, cl_event *event)
 {
     if (tensor->memory.kind == TENON_MEMORY_SVM)
-        TN_CL_TRY(operation, "clEnqueueSVMUnmap", clEnqueueSVMUnmap(stream->queue, pointer, waits, list, event));
+        TN_CL_TRY(operation, "clEnqueueSVMUnmap",
+                  clEnqueueSVMUnmap(stream->queue, pointer, waits, list, event));
     else
         TN_CL_TRY(operation, "clEnqueueUnmapMemObject",
-                  clEnqueueUnmapMemObject(stream->queue, tensor->memory.u.buffer, pointer, waits, list, event));
+                  clEnqueueUnmapMemObject(stream->queue, tensor->memory.u.buffer, pointer, waits,
+                                          list, event));
     return TENON_OK;
 }
 
-/* Copies between a dense array and a view, whichever way. The last dimension is walked innermost. */
+/* Copies between a dense array and a view, whichever way. The last dimension is walked innermost.
+ */
 static void copy_view(const tenon_tensor *view, char *strided, char *dense, bool to_view)
 {
     tn_space space = {.rank = view->rank, .views = 1};
@@ -95,7 +102,8 @@ static void copy_view(const tenon_tensor *view, char *strided, char *dense, bool
     tn_space_collapse(&space);
     int64_t index[TENON_MAX_RANK] = {0};
     uint32_t last = space.rank > 0 ? space.rank - 1 : 0;
-    int64_t inner = space.rank > 0 ? space.shape[last] : 1, step = space.rank > 0 ? space.stride[0][last] : 1;
+    int64_t inner = space.rank > 0 ? space.shape[last] : 1,
+            step = space.rank > 0 ? space.stride[0][last] : 1;
     for (;;) {
         int64_t at = 0;
         for (uint32_t d = 0; d < last; d++)
@@ -114,12 +122,13 @@ static void copy_view(const tenon_tensor *view, char *strided, char *dense, bool
     }
 }
 
-static tenon_status check_bytes(const char *operation, const tenon_tensor *tensor, const void *data, size_t bytes)
+static tenon_status check_bytes(const char *operation, const tenon_tensor *tensor, const void *data,
+                                size_t bytes)
 {
     uint64_t wanted = (uint64_t)tenon_tensor_elements(tensor) * tenon_dtype_size(tensor->dtype);
     if (bytes != wanted)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: bytes is %zu, the tensor has %" PRIu64, operation, bytes,
-                       wanted);
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: bytes is %zu, the tensor has %" PRIu64,
+                       operation, bytes, wanted);
     if (data == NULL && bytes > 0)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: data is NULL", operation);
     return TENON_OK;
@@ -128,18 +137,20 @@ static tenon_status check_bytes(const char *operation, const tenon_tensor *tenso
 /* Where memory is not shared, a dense tensor moves in one transfer; everything else is mapped. */
 static bool moves_whole(const tenon_stream *stream, const tenon_tensor *tensor)
 {
-    return tensor->memory.kind == TENON_MEMORY_BUFFER && !stream->context->device.info.unified_memory &&
-           tn_tensor_dense(tensor);
+    return tensor->memory.kind == TENON_MEMORY_BUFFER &&
+           !stream->context->device.info.unified_memory && tn_tensor_dense(tensor);
 }
 
-static tenon_status copy_mapped(const char *operation, tenon_stream *stream, const tenon_tensor *tensor, void *data,
-                                bool to_view, const tenon_sync *sync)
+static tenon_status copy_mapped(const char *operation, tenon_stream *stream,
+                                const tenon_tensor *tensor, void *data, bool to_view,
+                                const tenon_sync *sync)
 {
-    /* Between the elements of a strided view lies what must stay: only a dense one is overwritten whole. */
-    uint32_t flags = !to_view ? TENON_MAP_READ
+    /* Between the elements of a strided view lies what must stay: only a dense one is overwritten
+     * whole. */
+    uint32_t flags = !to_view                  ? TENON_MAP_READ
                      : tn_tensor_dense(tensor) ? TENON_MAP_DISCARD
                                                : TENON_MAP_READ | TENON_MAP_WRITE;
-    void *mapped;
+    void *mapped = NULL;
     TN_TRY(map_extent(operation, stream, tensor, flags, sync, &mapped));
     copy_view(tensor, mapped, data, to_view);
     TN_TRY(unmap_extent(operation, stream, tensor, mapped, 0, NULL, event_of(sync)));
@@ -159,15 +170,16 @@ TENON_API tenon_status tenon_tensor_upload(tenon_stream *stream, const void *dat
         return marker(operation, stream, sync);
     if (moves_whole(stream, tensor)) {
         TN_CL_TRY(operation, "clEnqueueWriteBuffer",
-                  clEnqueueWriteBuffer(stream->queue, tensor->memory.u.buffer, CL_TRUE, (size_t)tensor->offset, bytes,
-                                       data, wait_count(sync), wait_list(sync), event_of(sync)));
+                  clEnqueueWriteBuffer(stream->queue, tensor->memory.u.buffer, CL_TRUE,
+                                       (size_t)tensor->offset, bytes, data, wait_count(sync),
+                                       wait_list(sync), event_of(sync)));
         return TENON_OK;
     }
     return copy_mapped(operation, stream, tensor, (void *)(uintptr_t)data, true, sync);
 }
 
-TENON_API tenon_status tenon_tensor_download(tenon_stream *stream, const tenon_tensor *tensor, void *data,
-                                             size_t bytes, const tenon_sync *sync)
+TENON_API tenon_status tenon_tensor_download(tenon_stream *stream, const tenon_tensor *tensor,
+                                             void *data, size_t bytes, const tenon_sync *sync)
 {
     static const char operation[] = "tenon_tensor_download";
     TN_TRY(check(operation, stream, tensor, sync));
@@ -176,15 +188,16 @@ TENON_API tenon_status tenon_tensor_download(tenon_stream *stream, const tenon_t
         return marker(operation, stream, sync);
     if (moves_whole(stream, tensor)) {
         TN_CL_TRY(operation, "clEnqueueReadBuffer",
-                  clEnqueueReadBuffer(stream->queue, tensor->memory.u.buffer, CL_TRUE, (size_t)tensor->offset, bytes,
-                                      data, wait_count(sync), wait_list(sync), event_of(sync)));
+                  clEnqueueReadBuffer(stream->queue, tensor->memory.u.buffer, CL_TRUE,
+                                      (size_t)tensor->offset, bytes, data, wait_count(sync),
+                                      wait_list(sync), event_of(sync)));
         return TENON_OK;
     }
     return copy_mapped(operation, stream, tensor, data, false, sync);
 }
 
-TENON_API tenon_status tenon_tensor_map(tenon_stream *stream, const tenon_tensor *tensor, uint32_t flags,
-                                        void **pointer, const tenon_sync *sync)
+TENON_API tenon_status tenon_tensor_map(tenon_stream *stream, const tenon_tensor *tensor,
+                                        uint32_t flags, void **pointer, const tenon_sync *sync)
 {
     static const char operation[] = "tenon_tensor_map";
     TN_TRY(check(operation, stream, tensor, sync));
@@ -192,8 +205,9 @@ TENON_API tenon_status tenon_tensor_map(tenon_stream *stream, const tenon_tensor
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: pointer is NULL", operation);
     bool discard = flags == (TENON_MAP_WRITE | TENON_MAP_DISCARD);
     if (!discard && (flags == 0 || flags > (TENON_MAP_READ | TENON_MAP_WRITE)))
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: flags is %u, must be READ, WRITE, both, or WRITE | DISCARD",
-                       operation, flags);
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                       "%s: flags is %u, must be READ, WRITE, both, or WRITE | DISCARD", operation,
+                       flags);
     if (tn_tensor_empty(tensor)) {
         TN_TRY(marker(operation, stream, sync));
         *pointer = NULL;
@@ -204,8 +218,8 @@ TENON_API tenon_status tenon_tensor_map(tenon_stream *stream, const tenon_tensor
     return marker(operation, stream, &after);
 }
 
-TENON_API tenon_status tenon_tensor_unmap(tenon_stream *stream, const tenon_tensor *tensor, void *pointer,
-                                          const tenon_sync *sync)
+TENON_API tenon_status tenon_tensor_unmap(tenon_stream *stream, const tenon_tensor *tensor,
+                                          void *pointer, const tenon_sync *sync)
 {
     static const char operation[] = "tenon_tensor_unmap";
     TN_TRY(check(operation, stream, tensor, sync));
@@ -213,27 +227,31 @@ TENON_API tenon_status tenon_tensor_unmap(tenon_stream *stream, const tenon_tens
         return marker(operation, stream, sync);
     if (pointer == NULL)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: pointer is NULL", operation);
-    TN_TRY(unmap_extent(operation, stream, tensor, pointer, wait_count(sync), wait_list(sync), event_of(sync)));
+    TN_TRY(unmap_extent(operation, stream, tensor, pointer, wait_count(sync), wait_list(sync),
+                        event_of(sync)));
     if (sync != NULL && sync->event != NULL)
         clFlush(stream->queue);
     return TENON_OK;
 }
 
-static tenon_status fill_dense(const char *operation, tenon_stream *stream, const tenon_tensor *tensor,
-                               const void *element, const tenon_sync *sync)
+static tenon_status fill_dense(const char *operation, tenon_stream *stream,
+                               const tenon_tensor *tensor, const void *element,
+                               const tenon_sync *sync)
 {
     tn_extent extent = tn_tensor_extent(tensor);
     TN_CL_TRY(operation, "clEnqueueFillBuffer",
-              clEnqueueFillBuffer(stream->queue, tensor->memory.u.buffer, element, tenon_dtype_size(tensor->dtype),
-                                  (size_t)extent.first, (size_t)(extent.end - extent.first), wait_count(sync),
+              clEnqueueFillBuffer(stream->queue, tensor->memory.u.buffer, element,
+                                  tenon_dtype_size(tensor->dtype), (size_t)extent.first,
+                                  (size_t)(extent.end - extent.first), wait_count(sync),
                                   wait_list(sync), event_of(sync)));
     if (sync != NULL && sync->event != NULL)
         clFlush(stream->queue);
     return TENON_OK;
 }
 
-static tenon_status fill_strided(const char *operation, tenon_stream *stream, const tenon_tensor *tensor,
-                                 const void *element, const tenon_sync *sync)
+static tenon_status fill_strided(const char *operation, tenon_stream *stream,
+                                 const tenon_tensor *tensor, const void *element,
+                                 const tenon_sync *sync)
 {
     tn_space space = {.rank = tensor->rank, .views = 1};
     fill_args args = {.offset = 0};
@@ -248,8 +266,10 @@ static tenon_status fill_strided(const char *operation, tenon_stream *stream, co
     }
     args.elements = tenon_tensor_elements(tensor);
     memcpy(&args.value, element, tenon_dtype_size(tensor->dtype));
-    snprintf(options, sizeof options, "-cl-std=CL1.2 -DELEMENT_SIZE=%zu", tenon_dtype_size(tensor->dtype));
-    tn_patch patch = {TN_PATCH_OFFSET, 0, offsetof(fill_args, offset), (uint32_t)tenon_dtype_size(tensor->dtype)};
+    snprintf(options, sizeof options, "-cl-std=CL1.2 -DELEMENT_SIZE=%zu",
+             tenon_dtype_size(tensor->dtype));
+    tn_patch patch = {TN_PATCH_OFFSET, 0, offsetof(fill_args, offset),
+                      (uint32_t)tenon_dtype_size(tensor->dtype)};
     tn_launch launch = {.source = "tensor/fill",
                         .options = options,
                         .kernel = "fill",
@@ -264,13 +284,14 @@ static tenon_status fill_strided(const char *operation, tenon_stream *stream, co
     tn_operand operand = {tensor->memory, tensor->offset};
     tenon_status status = tn_record(operation, &recording, &launch);
     if (status == TENON_OK)
-        status = tn_recording_run(operation, "tensor/fill", stream, &recording, &operand, NULL, sync);
+        status =
+            tn_recording_run(operation, "tensor/fill", stream, &recording, &operand, NULL, sync);
     tn_recording_destroy(&recording);
     return status;
 }
 
-TENON_API tenon_status tenon_tensor_fill(tenon_stream *stream, const tenon_tensor *tensor, double value,
-                                         const tenon_sync *sync)
+TENON_API tenon_status tenon_tensor_fill(tenon_stream *stream, const tenon_tensor *tensor,
+                                         double value, const tenon_sync *sync)
 {
     static const char operation[] = "tenon_tensor_fill";
     TN_TRY(check(operation, stream, tensor, sync));

@@ -1,4 +1,5 @@
-/* The workspace arena of a stream. Work on a stream runs in order, so that successive calls share the same bytes. */
+/* The workspace arena of a stream. Work on a stream runs in order, so that successive calls share
+ * the same bytes. */
 #include "runtime/cl_error.h"
 #include "runtime/memory.h"
 #include "runtime/stream.h"
@@ -16,8 +17,8 @@ tenon_status tn_arena_require(const char *operation, tenon_stream *stream, uint6
         return TENON_OK;
     if (bytes > arena->limit)
         return tn_fail(TENON_ERROR_WORKSPACE_TOO_SMALL,
-                       "%s: needs a workspace of %" PRIu64 " bytes, the stream's limit is %" PRIu64, operation, bytes,
-                       arena->limit);
+                       "%s: needs a workspace of %" PRIu64 " bytes, the stream's limit is %" PRIu64,
+                       operation, bytes, arena->limit);
     tenon_memory memory;
     TN_TRY(tenon_memory_create(stream->context, bytes, &memory));
     /* Launches that use the old one hold on to it until they are done. */
@@ -33,23 +34,25 @@ TENON_API tenon_status tenon_stream_reserve_workspace(tenon_stream *stream, uint
     return tn_arena_require("tenon_stream_reserve_workspace", stream, bytes);
 }
 
-static tenon_status check_own_workspace(const char *operation, tenon_stream *stream, const tenon_memory *memory,
-                                        uint64_t offset, uint64_t bytes)
+static tenon_status check_own_workspace(const char *operation, tenon_stream *stream,
+                                        const tenon_memory *memory, uint64_t offset, uint64_t bytes)
 {
     tenon_tensor view = {.memory = *memory, .offset = offset, .dtype = TENON_DTYPE_U8, .rank = 1};
     if (offset % WORKSPACE_ALIGNMENT != 0)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: offset is %" PRIu64 ", must be a multiple of %d", operation,
-                       offset, WORKSPACE_ALIGNMENT);
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                       "%s: offset is %" PRIu64 ", must be a multiple of %d", operation, offset,
+                       WORKSPACE_ALIGNMENT);
     if (bytes > INT64_MAX)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: bytes is %" PRIu64 ", past any memory", operation, bytes);
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: bytes is %" PRIu64 ", past any memory",
+                       operation, bytes);
     view.shape[0] = (int64_t)bytes;
     view.stride[0] = 1;
     TN_TRY(tn_tensor_check(operation, "memory", &view));
     return tn_memory_check(operation, "memory", stream->context, &view);
 }
 
-TENON_API tenon_status tenon_stream_set_workspace(tenon_stream *stream, const tenon_memory *memory, uint64_t offset,
-                                                  uint64_t bytes)
+TENON_API tenon_status tenon_stream_set_workspace(tenon_stream *stream, const tenon_memory *memory,
+                                                  uint64_t offset, uint64_t bytes)
 {
     static const char operation[] = "tenon_stream_set_workspace";
     TN_TRY(tn_stream_check(operation, stream));

@@ -16,8 +16,8 @@ const tn_family tn_activation_family = {.name = "activation",
                                         .solver_count = sizeof solvers / sizeof *solvers,
                                         .self_check = tn_activation_self_check};
 
-void tn_activation_canonicalise(const tenon_activation *activation, const tenon_tensor *x, const tenon_tensor *y,
-                                activation_problem *problem)
+void tn_activation_canonicalise(const tenon_activation *activation, const tenon_tensor *x,
+                                const tenon_tensor *y, activation_problem *problem)
 {
     tn_space space = {.rank = y->rank, .views = ACTIVATION_OPERANDS};
     memcpy(space.shape, y->shape, sizeof space.shape);
@@ -39,12 +39,13 @@ void tn_activation_canonicalise(const tenon_activation *activation, const tenon_
     memcpy(problem->stride, space.stride, sizeof problem->stride);
 }
 
-static tenon_status prepare(tenon_context *context, const tenon_activation_params *params, tn_call *call,
-                            activation_problem *problem, bool *empty)
+static tenon_status prepare(tenon_context *context, const tenon_activation_params *params,
+                            tn_call *call, activation_problem *problem, bool *empty)
 {
     char sx[160], sy[160];
     const char *operation = call->operation;
-    const tenon_tensor *x = call->operands[ACTIVATION_X].view, *y = call->operands[ACTIVATION_Y].view;
+    const tenon_tensor *x = call->operands[ACTIVATION_X].view,
+                       *y = call->operands[ACTIVATION_Y].view;
     TN_TRY(tn_params_check(operation, params->struct_size, sizeof *params, params->flags, 0));
     TN_TRY(tn_tensor_check(operation, "x", x));
     TN_TRY(tn_call_check_views(call));
@@ -52,8 +53,9 @@ static tenon_status prepare(tenon_context *context, const tenon_activation_param
     TN_TRY(tn_float_check(operation, context, x->dtype));
     TN_TRY(tn_same_dtype_check(operation, "y", y, "x", x->dtype));
     if (!tn_tensor_same_shape(x, y))
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: y: shape is %s, must be that of x, %s", operation,
-                       tn_shape_text(y->rank, y->shape, sy), tn_shape_text(x->rank, x->shape, sx));
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: y: shape is %s, must be that of x, %s",
+                       operation, tn_shape_text(y->rank, y->shape, sy),
+                       tn_shape_text(x->rank, x->shape, sx));
     *empty = tn_tensor_empty(y);
     tn_activation_canonicalise(&params->activation, x, y, problem);
     TN_TRY(tn_solver_force(operation, &tn_activation_family, params->solver, &problem->head));
@@ -69,25 +71,29 @@ static tn_call make_call(const char *operation, const tenon_tensor *x, const ten
                      .operand_count = ACTIVATION_OPERANDS};
 }
 
-TENON_API tenon_status tenon_activation_forward(tenon_stream *stream, const tenon_activation_params *params,
-                                                const tenon_tensor *x, const tenon_tensor *y, const tenon_sync *sync)
+TENON_API tenon_status tenon_activation_forward(tenon_stream *stream,
+                                                const tenon_activation_params *params,
+                                                const tenon_tensor *x, const tenon_tensor *y,
+                                                const tenon_sync *sync)
 {
     static const tenon_activation_params defaults = TENON_ACTIVATION_PARAMS_INIT;
     tn_call call = make_call("tenon_activation_forward", x, y);
     activation_problem problem;
-    bool empty;
+    bool empty = false;
     TN_TRY(tn_stream_check(call.operation, stream));
     TN_TRY(prepare(stream->context, params != NULL ? params : &defaults, &call, &problem, &empty));
     return tn_call_run(stream, &tn_activation_family, empty ? NULL : &problem.head, &call, sync);
 }
 
-TENON_API tenon_status tenon_activation_forward_plan(tenon_context *context, const tenon_activation_params *params,
-                                                     const tenon_tensor *x, const tenon_tensor *y, tenon_plan **plan)
+TENON_API tenon_status tenon_activation_forward_plan(tenon_context *context,
+                                                     const tenon_activation_params *params,
+                                                     const tenon_tensor *x, const tenon_tensor *y,
+                                                     tenon_plan **plan)
 {
     static const tenon_activation_params defaults = TENON_ACTIVATION_PARAMS_INIT;
     tn_call call = make_call("tenon_activation_forward_plan", x, y);
     activation_problem problem;
-    bool empty;
+    bool empty = false;
     TN_TRY(tn_plan_check(call.operation, context, plan));
     TN_TRY(prepare(context, params != NULL ? params : &defaults, &call, &problem, &empty));
     return tn_call_plan(context, &tn_activation_family, empty ? NULL : &problem.head, &call, plan);

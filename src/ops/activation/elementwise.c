@@ -6,7 +6,8 @@
 #include <stddef.h>
 #include <string.h>
 
-/* A CPU's work-item is worth its launch from about this many elements on; a GPU's takes one vector. */
+/* A CPU's work-item is worth its launch from about this many elements on; a GPU's takes one vector.
+ */
 #define CPU_CHUNK 8192
 #define GPU_LANES 4
 
@@ -33,15 +34,18 @@ static const char *refuses_nothing(tenon_context *context, const tn_problem *pro
     return NULL;
 }
 
-/* Reading and writing at some tens of bytes a nanosecond; a strided element costs several times that. */
-static double estimate_dense(tenon_context *context, const tn_problem *problem, const int32_t *values)
+/* Reading and writing at some tens of bytes a nanosecond; a strided element costs several times
+ * that. */
+static double estimate_dense(tenon_context *context, const tn_problem *problem,
+                             const int32_t *values)
 {
     (void)context;
     (void)values;
     return 5000 + 0.2 * (double)elements_of((const activation_problem *)problem);
 }
 
-static double estimate_strided(tenon_context *context, const tn_problem *problem, const int32_t *values)
+static double estimate_strided(tenon_context *context, const tn_problem *problem,
+                               const int32_t *values)
 {
     (void)context;
     (void)values;
@@ -52,7 +56,8 @@ static uint32_t lanes(tenon_context *context, uint32_t dtype)
 {
     if (!context->device.is_cpu)
         return GPU_LANES;
-    uint32_t native = dtype == TENON_DTYPE_F64 ? context->device.vector_width_f64 : context->device.info.vector_width_f32;
+    uint32_t native = dtype == TENON_DTYPE_F64 ? context->device.vector_width_f64
+                                               : context->device.info.vector_width_f32;
     return native < 2 ? 2 : native > 16 ? 16 : native;
 }
 
@@ -62,11 +67,12 @@ static void options(tenon_context *context, const tn_problem *problem, const int
     const activation_problem *p = (const activation_problem *)problem;
     (void)values;
     tn_build_options(context, text, "-DTENON_DTYPE=%u -DTENON_ACT_BUILD=%u -DTENON_VW=%u", p->dtype,
-                     tn_activation_is_build(p->activation) ? p->activation : 0u, lanes(context, p->dtype));
+                     tn_activation_is_build(p->activation) ? p->activation : 0u,
+                     lanes(context, p->dtype));
 }
 
-static tenon_status record(const char *operation, tn_recording *recording, const activation_problem *p,
-                           forward_args *args, tn_launch *launch)
+static tenon_status record(const char *operation, tn_recording *recording,
+                           const activation_problem *p, forward_args *args, tn_launch *launch)
 {
     char text[TN_OPTIONS_SIZE];
     uint32_t size = (uint32_t)tenon_dtype_size((tenon_dtype)p->dtype);
@@ -96,8 +102,8 @@ static tenon_status record(const char *operation, tn_recording *recording, const
     return tn_record(operation, recording, launch);
 }
 
-static tenon_status record_dense(const char *operation, tn_recording *recording, const tn_problem *problem,
-                                 const int32_t *values)
+static tenon_status record_dense(const char *operation, tn_recording *recording,
+                                 const tn_problem *problem, const int32_t *values)
 {
     const activation_problem *p = (const activation_problem *)problem;
     forward_args args = {0};
@@ -109,8 +115,8 @@ static tenon_status record_dense(const char *operation, tn_recording *recording,
     return record(operation, recording, p, &args, &launch);
 }
 
-static tenon_status record_strided(const char *operation, tn_recording *recording, const tn_problem *problem,
-                                   const int32_t *values)
+static tenon_status record_strided(const char *operation, tn_recording *recording,
+                                   const tn_problem *problem, const int32_t *values)
 {
     const activation_problem *p = (const activation_problem *)problem;
     int64_t inner = p->shape[p->rank - 1];

@@ -20,14 +20,15 @@ extern const tn_family tn_activation_family;
 extern const tn_solver tn_activation_dense, tn_activation_strided;
 
 /* Fills in a problem from checked, non-empty views. */
-void tn_activation_canonicalise(const tenon_activation *activation, const tenon_tensor *x, const tenon_tensor *y,
-                                activation_problem *problem);
+void tn_activation_canonicalise(const tenon_activation *activation, const tenon_tensor *x,
+                                const tenon_tensor *y, activation_problem *problem);
 
-/* Results in double with their error bounds, in row-major order; x is host memory of kind SVM, y is not read. */
+/* Results in double with their error bounds, in row-major order; x is host memory of kind SVM, y is
+ * not read. */
 void tn_activation_forward_reference(const tenon_activation_params *params, const tenon_tensor *x,
                                      const tenon_tensor *y, tn_bounded *results);
 
-tenon_status tn_activation_self_check(tenon_stream *stream, const tn_problem *problem, const tn_choice *choice,
-                                      bool *right, char why[256]);
+tenon_status tn_activation_self_check(tenon_stream *stream, const tn_problem *problem,
+                                      const tn_choice *choice, bool *right, char why[256]);
 
 #endif

@@ -10,7 +10,8 @@ void tn_activation_forward_reference(const tenon_activation_params *params, cons
     int64_t count = tenon_tensor_elements(y);
     double *values = tn_host_read(x, y->rank, y->shape);
     for (int64_t i = 0; values != NULL && i < count; i++)
-        results[i] = tn_activation_reference(&params->activation, y->dtype, (tn_bounded){values[i], 0});
+        results[i] =
+            tn_activation_reference(&params->activation, y->dtype, (tn_bounded){values[i], 0});
     free(values);
 }
 
@@ -18,7 +19,11 @@ void tn_activation_forward_reference(const tenon_activation_params *params, cons
 static tenon_tensor make_view(const activation_problem *like, const tn_choice *choice, int64_t gap)
 {
     tenon_dtype dtype = (tenon_dtype)like->dtype;
-    tenon_tensor view = {.offset = 3 * tenon_dtype_size(dtype), .dtype = dtype, .rank = 1, .shape = {16387}, .stride = {1}};
+    tenon_tensor view = {.offset = 3 * tenon_dtype_size(dtype),
+                         .dtype = dtype,
+                         .rank = 1,
+                         .shape = {16387},
+                         .stride = {1}};
     if (choice->solver == &tn_activation_dense)
         return view;
     view.rank = 3;
@@ -29,24 +34,29 @@ static tenon_tensor make_view(const activation_problem *like, const tn_choice *c
     return view;
 }
 
-static tenon_status run(tenon_stream *stream, const activation_problem *problem, const tenon_activation *activation,
-                        const tn_choice *choice, tn_twin *x, tn_twin *y)
+static tenon_status run(tenon_stream *stream, const activation_problem *problem,
+                        const tenon_activation *activation, const tn_choice *choice, tn_twin *x,
+                        tn_twin *y)
 {
     static const char operation[] = "activation self-check";
-    const tn_operand operands[] = {{x->device.memory, x->device.offset}, {y->device.memory, y->device.offset}};
+    const tn_operand operands[] = {{x->device.memory, x->device.offset},
+                                   {y->device.memory, y->device.offset}};
     double scalars[TN_MAX_SCALARS] = {[TN_SCALAR_ACT_ALPHA] = activation->alpha};
     tn_recording recording = {.context = stream->context};
-    tenon_status status = choice->solver->record(operation, &recording, &problem->head, choice->values);
+    tenon_status status =
+        choice->solver->record(operation, &recording, &problem->head, choice->values);
     if (status == TENON_OK)
-        status = tn_recording_run(operation, choice->solver->name, stream, &recording, operands, scalars, NULL);
+        status = tn_recording_run(operation, choice->solver->name, stream, &recording, operands,
+                                  scalars, NULL);
     if (status == TENON_OK)
         status = tn_twin_fetch(stream, y);
     tn_recording_destroy(&recording);
     return status;
 }
 
-static tenon_status compare(tenon_stream *stream, const tenon_activation_params *params, const tn_choice *choice,
-                            tn_twin *x, tn_twin *y, bool *right, char why[256])
+static tenon_status compare(tenon_stream *stream, const tenon_activation_params *params,
+                            const tn_choice *choice, tn_twin *x, tn_twin *y, bool *right,
+                            char why[256])
 {
     activation_problem problem;
     tn_bounded *expected = malloc((size_t)tenon_tensor_elements(&y->host) * sizeof *expected);
@@ -61,8 +71,8 @@ static tenon_status compare(tenon_stream *stream, const tenon_activation_params 
     return status;
 }
 
-tenon_status tn_activation_self_check(tenon_stream *stream, const tn_problem *problem, const tn_choice *choice,
-                                      bool *right, char why[256])
+tenon_status tn_activation_self_check(tenon_stream *stream, const tn_problem *problem,
+                                      const tn_choice *choice, bool *right, char why[256])
 {
     const activation_problem *like = (const activation_problem *)problem;
     tenon_activation_params params = TENON_ACTIVATION_PARAMS_INIT;

@@ -21,10 +21,12 @@ double tn_least_normal(tenon_dtype dtype)
 tenon_status tn_activation_check(const char *operation, const tenon_activation *activation)
 {
     if (activation->kind > TENON_ACTIVATION_TANH)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: activation kind is %u, which is none", operation,
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                       "%s: params: activation kind is %u, which is none", operation,
                        activation->kind);
     if (activation->reserved != 0)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: activation: reserved is %u, must be 0", operation,
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                       "%s: params: activation: reserved is %u, must be 0", operation,
                        activation->reserved);
     return TENON_OK;
 }
@@ -34,13 +36,14 @@ bool tn_activation_is_build(uint32_t kind)
     return kind == TENON_ACTIVATION_SIGMOID || kind == TENON_ACTIVATION_TANH;
 }
 
-/* Roundings beyond those of x: how many units in the last place the device's function may be off. OpenCL (table of
- * relative errors, full profile) allows exp 3 ulp, division 2.5 ulp and tanh 5 ulp in f32; an ulp is at most two
- * roundoffs. */
+/* Roundings beyond those of x: how many units in the last place the device's function may be off.
+ * OpenCL (table of relative errors, full profile) allows exp 3 ulp, division 2.5 ulp and tanh 5 ulp
+ * in f32; an ulp is at most two roundoffs. */
 #define SIGMOID_ROUNDOFFS 16
 #define TANH_ROUNDOFFS    12
 
-tn_bounded tn_activation_reference(const tenon_activation *activation, tenon_dtype dtype, tn_bounded x)
+tn_bounded tn_activation_reference(const tenon_activation *activation, tenon_dtype dtype,
+                                   tn_bounded x)
 {
     double u = tn_roundoff(dtype), v = x.value, e = x.bound, alpha = activation->alpha;
     switch (activation->kind) {
@@ -48,9 +51,14 @@ tn_bounded tn_activation_reference(const tenon_activation *activation, tenon_dty
         return (tn_bounded){isnan(v) ? v : v > 0 ? v : 0.0, e};
     case TENON_ACTIVATION_LEAKY_RELU:
         /* alpha is rounded to the type, and so is the product. */
-        return (tn_bounded){v > 0 ? v : alpha * v, e * fmax(1, fabs(alpha)) + 3 * u * fabs(alpha * v)};
+        return (tn_bounded){v > 0 ? v : alpha * v,
+                            e * fmax(1, fabs(alpha)) + 3 * u * fabs(alpha * v)};
     case TENON_ACTIVATION_CLIPPED_RELU:
-        return (tn_bounded){isnan(v) ? v : v > alpha ? fmax(alpha, 0) : v > 0 ? v : 0.0, e + u * fabs(alpha)};
+        return (tn_bounded){isnan(v)    ? v
+                            : v > alpha ? fmax(alpha, 0)
+                            : v > 0     ? v
+                                        : 0.0,
+                            e + u * fabs(alpha)};
     case TENON_ACTIVATION_SIGMOID: {
         double y = v >= 0 ? 1 / (1 + exp(-v)) : exp(v) / (1 + exp(v));
         /* The slope is y (1 - y), which an error of x raises by at most e^bound. */
@@ -66,16 +74,19 @@ tn_bounded tn_activation_reference(const tenon_activation *activation, tenon_dty
     }
 }
 
-tenon_status tn_epilogue_check(const char *operation, const tenon_epilogue *epilogue, const tenon_tensor *c)
+tenon_status tn_epilogue_check(const char *operation, const tenon_epilogue *epilogue,
+                               const tenon_tensor *c)
 {
     static const char *const names[3] = {"a", "b", "d"};
     TN_TRY(tn_activation_check(operation, &epilogue->activation));
     for (int i = 0; i < 3; i++)
         if (epilogue->scale[i] != NULL || epilogue->zero_point[i] != NULL)
-            return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: params: epilogue: %s of %s is reserved, must be NULL",
-                           operation, epilogue->scale[i] != NULL ? "the scale" : "the zero point", names[i]);
+            return tn_fail(TENON_ERROR_UNSUPPORTED,
+                           "%s: params: epilogue: %s of %s is reserved, must be NULL", operation,
+                           epilogue->scale[i] != NULL ? "the scale" : "the zero point", names[i]);
     if (epilogue->beta != 0 && c == NULL)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: c is NULL, but beta is %g", operation, epilogue->beta);
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: c is NULL, but beta is %g", operation,
+                       epilogue->beta);
     return TENON_OK;
 }
 
@@ -90,21 +101,23 @@ void tn_epilogue_scalars(const tenon_epilogue *epilogue, double scalars[TN_MAX_S
 tenon_status tn_float_check(const char *operation, tenon_context *context, tenon_dtype dtype)
 {
     if (dtype != TENON_DTYPE_F32 && dtype != TENON_DTYPE_F64)
-        return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: type %s is not implemented; f32 and f64 are", operation,
-                       tenon_dtype_string(dtype));
+        return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: type %s is not implemented; f32 and f64 are",
+                       operation, tenon_dtype_string(dtype));
     if (dtype == TENON_DTYPE_F64 && !tn_context_has(context, TENON_CAPABILITY_F64))
-        return tn_fail(TENON_ERROR_UNSUPPORTED_DEVICE, "%s: device %s has no f64 arithmetic", operation,
-                       context->device.info.name);
+        return tn_fail(TENON_ERROR_UNSUPPORTED_DEVICE, "%s: device %s has no f64 arithmetic",
+                       operation, context->device.info.name);
     return TENON_OK;
 }
 
-tenon_status tn_same_dtype_check(const char *operation, const char *argument, const tenon_tensor *tensor,
-                                 const char *first_argument, tenon_dtype dtype)
+tenon_status tn_same_dtype_check(const char *operation, const char *argument,
+                                 const tenon_tensor *tensor, const char *first_argument,
+                                 tenon_dtype dtype)
 {
     if (tensor == NULL || tensor->dtype == dtype)
         return TENON_OK;
-    return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: %s is %s and %s is %s; they must be of one type", operation, argument,
-                   tenon_dtype_string(tensor->dtype), first_argument, tenon_dtype_string(dtype));
+    return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: %s is %s and %s is %s; they must be of one type",
+                   operation, argument, tenon_dtype_string(tensor->dtype), first_argument,
+                   tenon_dtype_string(dtype));
 }
 
 tn_patch_kind tn_scalar_patch(tenon_dtype dtype)

@@ -17,8 +17,8 @@ typedef struct tn_bounded {
 /* The unit roundoff of arithmetic on a type: half the distance from 1 to the next number. */
 double tn_roundoff(tenon_dtype dtype);
 
-/* n·u / (1 - n·u), the factor of a chain of n roundings (Higham, "Accuracy and Stability of Numerical Algorithms",
- * section 3.1). */
+/* n·u / (1 - n·u), the factor of a chain of n roundings (Higham, "Accuracy and Stability of
+ * Numerical Algorithms", section 3.1). */
 double tn_gamma(double n, double u);
 
 /* The least normal number of a type: what is lost where a device flushes denormals. */
@@ -29,12 +29,16 @@ tenon_status tn_activation_check(const char *operation, const tenon_activation *
 /* Whether the kind is computed by a transcendental function, which is a kernel build of its own. */
 bool tn_activation_is_build(uint32_t kind);
 
-/* The function in double, and the error of a device that is given `x` within its bound: the function's own error by the
- * accuracy that OpenCL promises, and what the error of x becomes. docs/numerics.md derives it. */
-tn_bounded tn_activation_reference(const tenon_activation *activation, tenon_dtype dtype, tn_bounded x);
+/* The function in double, and the error of a device that is given `x` within its bound: the
+ * function's own error by the accuracy that OpenCL promises, and what the error of x becomes.
+ * docs/numerics.md derives it. */
+tn_bounded tn_activation_reference(const tenon_activation *activation, tenon_dtype dtype,
+                                   tn_bounded x);
 
-/* Refuses an epilogue that is malformed, asks for what is reserved, or reads a c that is not there. */
-tenon_status tn_epilogue_check(const char *operation, const tenon_epilogue *epilogue, const tenon_tensor *c);
+/* Refuses an epilogue that is malformed, asks for what is reserved, or reads a c that is not there.
+ */
+tenon_status tn_epilogue_check(const char *operation, const tenon_epilogue *epilogue,
+                               const tenon_tensor *c);
 
 void tn_epilogue_scalars(const tenon_epilogue *epilogue, double scalars[TN_MAX_SCALARS]);
 
@@ -42,8 +46,9 @@ void tn_epilogue_scalars(const tenon_epilogue *epilogue, double scalars[TN_MAX_S
 tenon_status tn_float_check(const char *operation, tenon_context *context, tenon_dtype dtype);
 
 /* Refuses an operand of another type than the first. */
-tenon_status tn_same_dtype_check(const char *operation, const char *argument, const tenon_tensor *tensor,
-                                 const char *first_argument, tenon_dtype dtype);
+tenon_status tn_same_dtype_check(const char *operation, const char *argument,
+                                 const tenon_tensor *tensor, const char *first_argument,
+                                 tenon_dtype dtype);
 
 /* The patch kind that writes a scalar in the accumulator's type. */
 tn_patch_kind tn_scalar_patch(tenon_dtype dtype);

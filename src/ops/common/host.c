@@ -53,7 +53,8 @@ double tn_random(uint64_t *seed)
 /* The whole of the twin's memory as a dense tensor of the view's type. */
 static tenon_tensor whole(const tenon_tensor *view, tenon_memory memory)
 {
-    const int64_t elements[] = {(int64_t)(tn_tensor_extent(view).end / tenon_dtype_size(view->dtype))};
+    const int64_t elements[] = {
+        (int64_t)(tn_tensor_extent(view).end / tenon_dtype_size(view->dtype))};
     tenon_tensor all = tenon_tensor_view(view->dtype, 1, elements);
     all.memory = memory;
     return all;
@@ -71,7 +72,8 @@ static void fill_host(tenon_tensor *host, uint64_t *seed)
     }
 }
 
-tenon_status tn_twin_create(tenon_stream *stream, const tenon_tensor *view, uint64_t *seed, tn_twin *twin)
+tenon_status tn_twin_create(tenon_stream *stream, const tenon_tensor *view, uint64_t *seed,
+                            tn_twin *twin)
 {
     uint64_t bytes = tn_tensor_extent(view).end;
     memset(twin, 0, sizeof *twin);
@@ -105,8 +107,8 @@ bool tn_within(double got, tn_bounded expected)
 {
     if (isnan(expected.value))
         return isnan(got);
-    /* An infinite bound says that the reference may overflow in the device's type: then anything but a number that is
-     * far off is right, which cannot be told. */
+    /* An infinite bound says that the reference may overflow in the device's type: then anything
+     * but a number that is far off is right, which cannot be told. */
     return got == expected.value || fabs(got - expected.value) <= expected.bound;
 }
 
@@ -116,8 +118,10 @@ bool tn_host_within(const tenon_tensor *view, const tn_bounded *expected, char w
     for (int64_t i = 0; i < count; i++) {
         double got = tn_dtype_load(view->dtype, element(view, index));
         if (!tn_within(got, expected[i])) {
-            snprintf(why, 256, "element %" PRId64 " of %" PRId64 " is %.9g, the reference says %.9g, at most %.3g off", i,
-                     count, got, expected[i].value, expected[i].bound);
+            snprintf(why, 256,
+                     "element %" PRId64 " of %" PRId64
+                     " is %.9g, the reference says %.9g, at most %.3g off",
+                     i, count, got, expected[i].value, expected[i].bound);
             return false;
         }
         next_index(index, view->shape, view->rank);

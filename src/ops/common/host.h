@@ -1,11 +1,13 @@
-/* Views of host memory, for references and self-checks: tenon_tensors whose memory is of kind SVM. */
+/* Views of host memory, for references and self-checks: tenon_tensors whose memory is of kind SVM.
+ */
 #ifndef TN_OPS_COMMON_HOST_H
 #define TN_OPS_COMMON_HOST_H
 
 #include "ops/common/epilogue.h"
 
-/* The elements of a view read as one of `rank` and `shape` (aligned at the right, repeated where it broadcasts), as
- * doubles in row-major order, which the caller frees. NULL without memory. The view must broadcast. */
+/* The elements of a view read as one of `rank` and `shape` (aligned at the right, repeated where it
+ * broadcasts), as doubles in row-major order, which the caller frees. NULL without memory. The view
+ * must broadcast. */
 double *tn_host_read(const tenon_tensor *view, uint32_t rank, const int64_t *shape);
 
 /* A tensor with its twins on host and device, for a self-check. */
@@ -14,17 +16,19 @@ typedef struct tn_twin {
     tenon_tensor device; /* the same view of a buffer, which the twin owns */
 } tn_twin;
 
-/* Makes both from a view without memory, filled with random values in [-1, 1] (from *seed, which moves on); the bytes
- * between elements hold NaN, so that a kernel that reads them shows it. */
-tenon_status tn_twin_create(tenon_stream *stream, const tenon_tensor *view, uint64_t *seed, tn_twin *twin);
+/* Makes both from a view without memory, filled with random values in [-1, 1] (from *seed, which
+ * moves on); the bytes between elements hold NaN, so that a kernel that reads them shows it. */
+tenon_status tn_twin_create(tenon_stream *stream, const tenon_tensor *view, uint64_t *seed,
+                            tn_twin *twin);
 
 /* Brings the device's bytes to the host. */
 tenon_status tn_twin_fetch(tenon_stream *stream, tn_twin *twin);
 
 void tn_twin_destroy(tn_twin *twin);
 
-/* Compares the host's elements of a view with `expected`, in row-major order; false, and where and by how much in
- * `why`, for the first that is out of its bound. A NaN is expected where the reference has one. */
+/* Compares the host's elements of a view with `expected`, in row-major order; false, and where and
+ * by how much in `why`, for the first that is out of its bound. A NaN is expected where the
+ * reference has one. */
 bool tn_host_within(const tenon_tensor *view, const tn_bounded *expected, char why[256]);
 
 /* Whether one device value may stand for a reference's. */

@@ -1,4 +1,5 @@
-/* The self-checks of convolution's and im2col's solvers: an awkward problem with the layout of the one at hand. */
+/* The self-checks of convolution's and im2col's solvers: an awkward problem with the layout of the
+ * one at hand. */
 #include "ops/common/host.h"
 #include "ops/conv/internal.h"
 
@@ -12,9 +13,11 @@ typedef struct check {
 } check;
 
 /* N C H W with gaps between the rows, the channels and the images; `channels_last` is NHWC. */
-static tenon_tensor image_view(tenon_dtype dtype, bool channels_last, int64_t n, int64_t c, int64_t h, int64_t w)
+static tenon_tensor image_view(tenon_dtype dtype, bool channels_last, int64_t n, int64_t c,
+                               int64_t h, int64_t w)
 {
-    tenon_tensor view = {.offset = 3 * tenon_dtype_size(dtype), .dtype = dtype, .rank = 4, .shape = {n, c, h, w}};
+    tenon_tensor view = {
+        .offset = 3 * tenon_dtype_size(dtype), .dtype = dtype, .rank = 4, .shape = {n, c, h, w}};
     view.stride[3] = channels_last ? c + 2 : 1;
     view.stride[2] = w * view.stride[3] + 3;
     view.stride[1] = channels_last ? 1 : h * view.stride[2] + 1;
@@ -39,11 +42,13 @@ static tenon_conv_params check_params(const conv_problem *like, bool pointwise)
     return params;
 }
 
-static tenon_status make_operands(tenon_stream *stream, const conv_problem *like, bool pointwise, check *c)
+static tenon_status make_operands(tenon_stream *stream, const conv_problem *like, bool pointwise,
+                                  check *c)
 {
     tenon_dtype dtype = (tenon_dtype)like->dtype;
     bool channels_last = like->y[1] == 1 && like->y[3] != 1;
-    int64_t r = pointwise ? 1 : 3, s = pointwise ? 1 : 2, h = 13, w = 35, filters = 14, channels = 10;
+    int64_t r = pointwise ? 1 : 3, s = pointwise ? 1 : 2, h = 13, w = 35, filters = 14,
+            channels = 10;
     const tenon_conv_geometry *g = &c->params.geometry;
     int64_t p = tenon_conv_output_size(g, 0, h, r), q = tenon_conv_output_size(g, 1, w, s);
     uint64_t seed = 1;
@@ -67,26 +72,29 @@ static tenon_status run(tenon_stream *stream, const tn_choice *choice, check *c)
     tn_recording recording = {.context = stream->context};
     tn_operand operands[CONV_OPERANDS];
     double scalars[TN_MAX_SCALARS];
-    TN_TRY(tn_conv_canonicalise(operation, &c->params, &c->twins[CONV_X].device, &c->twins[CONV_W].device,
-                                &c->twins[CONV_C].device, &c->twins[CONV_BIAS].device, &c->twins[CONV_Y].device,
-                                &problem));
+    TN_TRY(tn_conv_canonicalise(operation, &c->params, &c->twins[CONV_X].device,
+                                &c->twins[CONV_W].device, &c->twins[CONV_C].device,
+                                &c->twins[CONV_BIAS].device, &c->twins[CONV_Y].device, &problem));
     problem.head.workspace_limit = stream->context->workspace_limit;
     for (int i = 0; i < CONV_OPERANDS; i++)
         operands[i] = (tn_operand){c->twins[i].device.memory, c->twins[i].device.offset};
     tn_epilogue_scalars(&c->params.epilogue, scalars);
     if (choice->solver->workspace != NULL)
-        recording.workspace = choice->solver->workspace(stream->context, &problem.head, choice->values);
-    tenon_status status = choice->solver->record(operation, &recording, &problem.head, choice->values);
+        recording.workspace =
+            choice->solver->workspace(stream->context, &problem.head, choice->values);
+    tenon_status status =
+        choice->solver->record(operation, &recording, &problem.head, choice->values);
     if (status == TENON_OK)
-        status = tn_recording_run(operation, choice->solver->name, stream, &recording, operands, scalars, NULL);
+        status = tn_recording_run(operation, choice->solver->name, stream, &recording, operands,
+                                  scalars, NULL);
     if (status == TENON_OK)
         status = tn_twin_fetch(stream, &c->twins[CONV_Y]);
     tn_recording_destroy(&recording);
     return status;
 }
 
-static tenon_status check_run(tenon_stream *stream, const conv_problem *like, const tn_choice *choice, check *c,
-                              bool *right, char why[256])
+static tenon_status check_run(tenon_stream *stream, const conv_problem *like,
+                              const tn_choice *choice, check *c, bool *right, char why[256])
 {
     bool pointwise = choice->solver == &tn_conv_pointwise;
     c->params = check_params(like, pointwise);
@@ -95,15 +103,15 @@ static tenon_status check_run(tenon_stream *stream, const conv_problem *like, co
     c->expected = malloc((size_t)tenon_tensor_elements(y) * sizeof *c->expected);
     if (c->expected == NULL)
         return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "conv self-check: no memory");
-    tn_conv_reference(&c->params, &c->twins[CONV_X].host, &c->twins[CONV_W].host, &c->twins[CONV_C].host,
-                      &c->twins[CONV_BIAS].host, y, c->expected);
+    tn_conv_reference(&c->params, &c->twins[CONV_X].host, &c->twins[CONV_W].host,
+                      &c->twins[CONV_C].host, &c->twins[CONV_BIAS].host, y, c->expected);
     TN_TRY(run(stream, choice, c));
     *right = tn_host_within(y, c->expected, why);
     return TENON_OK;
 }
 
-tenon_status tn_conv_self_check(tenon_stream *stream, const tn_problem *problem, const tn_choice *choice, bool *right,
-                                char why[256])
+tenon_status tn_conv_self_check(tenon_stream *stream, const tn_problem *problem,
+                                const tn_choice *choice, bool *right, char why[256])
 {
     check *c = calloc(1, sizeof *c);
     if (c == NULL)
@@ -116,11 +124,12 @@ tenon_status tn_conv_self_check(tenon_stream *stream, const tn_problem *problem,
     return status;
 }
 
-static tenon_status compare_im2col(tenon_stream *stream, const tenon_im2col_params *params, tn_twin *x, tn_twin *col,
-                                   bool *right, char why[256])
+static tenon_status compare_im2col(tenon_stream *stream, const tenon_im2col_params *params,
+                                   tn_twin *x, tn_twin *col, bool *right, char why[256])
 {
     static const char operation[] = "im2col self-check";
-    const tn_operand operands[] = {{x->device.memory, x->device.offset}, {col->device.memory, col->device.offset}};
+    const tn_operand operands[] = {{x->device.memory, x->device.offset},
+                                   {col->device.memory, col->device.offset}};
     im2col_problem problem;
     tn_recording recording = {.context = stream->context};
     TN_TRY(tn_im2col_canonicalise(operation, params, &x->device, &col->device, &problem));
@@ -140,8 +149,8 @@ static tenon_status compare_im2col(tenon_stream *stream, const tenon_im2col_para
     return status;
 }
 
-tenon_status tn_im2col_self_check(tenon_stream *stream, const tn_problem *problem, const tn_choice *choice, bool *right,
-                                  char why[256])
+tenon_status tn_im2col_self_check(tenon_stream *stream, const tn_problem *problem,
+                                  const tn_choice *choice, bool *right, char why[256])
 {
     const im2col_problem *like = (const im2col_problem *)problem;
     tenon_dtype dtype = (tenon_dtype)like->dtype;
@@ -154,9 +163,11 @@ tenon_status tn_im2col_self_check(tenon_stream *stream, const tn_problem *proble
     params.geometry.stride[0] = 2;
     params.geometry.dilation[1] = 2;
     params.geometry.pad_begin[0] = params.geometry.pad_end[1] = 1;
-    int64_t p = tenon_conv_output_size(&params.geometry, 0, 13, 3), q = tenon_conv_output_size(&params.geometry, 1, 35, 2);
+    int64_t p = tenon_conv_output_size(&params.geometry, 0, 13, 3),
+            q = tenon_conv_output_size(&params.geometry, 1, 35, 2);
     const int64_t shape[] = {2, 5 * 6, p * q};
-    tenon_tensor x_view = image_view(dtype, like->x[1] == 1, 2, 5, 13, 35), col_view = tenon_tensor_view(dtype, 3, shape);
+    tenon_tensor x_view = image_view(dtype, like->x[1] == 1, 2, 5, 13, 35),
+                 col_view = tenon_tensor_view(dtype, 3, shape);
     tenon_status status = tn_twin_create(stream, &x_view, &seed, &x);
     if (status == TENON_OK)
         status = tn_twin_create(stream, &col_view, &seed, &col);

@@ -7,7 +7,8 @@ TENON_API tenon_conv_params tenon_conv_params_default(void)
     return (tenon_conv_params)TENON_CONV_PARAMS_INIT;
 }
 
-static const tn_solver *const solvers[] = {&tn_conv_pointwise, &tn_conv_im2col_gemm, &tn_conv_direct};
+static const tn_solver *const solvers[] = {&tn_conv_pointwise, &tn_conv_im2col_gemm,
+                                           &tn_conv_direct};
 
 const tn_family tn_conv_family = {.name = "conv",
                                   .solvers = solvers,
@@ -19,7 +20,8 @@ static tenon_status prepare(tenon_context *context, const tenon_conv_params *par
 {
     const char *operation = call->operation;
     const tn_argument *operands = call->operands;
-    const tenon_tensor *x = operands[CONV_X].view, *w = operands[CONV_W].view, *c = operands[CONV_C].view;
+    const tenon_tensor *x = operands[CONV_X].view, *w = operands[CONV_W].view,
+                       *c = operands[CONV_C].view;
     const tenon_tensor *bias = operands[CONV_BIAS].view, *y = operands[CONV_Y].view;
     TN_TRY(tn_params_check(operation, params->struct_size, sizeof *params, params->flags, 0));
     TN_TRY(tn_tensor_check(operation, "x", x));
@@ -38,8 +40,8 @@ static tenon_status prepare(tenon_context *context, const tenon_conv_params *par
     return TENON_OK;
 }
 
-static tn_call make_call(const char *operation, const tenon_tensor *x, const tenon_tensor *w, const tenon_tensor *c,
-                         const tenon_tensor *bias, const tenon_tensor *y)
+static tn_call make_call(const char *operation, const tenon_tensor *x, const tenon_tensor *w,
+                         const tenon_tensor *c, const tenon_tensor *bias, const tenon_tensor *y)
 {
     return (tn_call){.operation = operation,
                      .operands = {{"x", x, TN_INPUT},
@@ -50,27 +52,30 @@ static tn_call make_call(const char *operation, const tenon_tensor *x, const ten
                      .operand_count = CONV_OPERANDS};
 }
 
-TENON_API tenon_status tenon_conv_forward(tenon_stream *stream, const tenon_conv_params *params, const tenon_tensor *x,
-                                          const tenon_tensor *w, const tenon_tensor *c, const tenon_tensor *bias,
+TENON_API tenon_status tenon_conv_forward(tenon_stream *stream, const tenon_conv_params *params,
+                                          const tenon_tensor *x, const tenon_tensor *w,
+                                          const tenon_tensor *c, const tenon_tensor *bias,
                                           const tenon_tensor *y, const tenon_sync *sync)
 {
     static const tenon_conv_params defaults = TENON_CONV_PARAMS_INIT;
     tn_call call = make_call("tenon_conv_forward", x, w, c, bias, y);
     conv_problem problem;
-    bool empty;
+    bool empty = false;
     TN_TRY(tn_stream_check(call.operation, stream));
     TN_TRY(prepare(stream->context, params != NULL ? params : &defaults, &call, &problem, &empty));
     return tn_call_run(stream, &tn_conv_family, empty ? NULL : &problem.head, &call, sync);
 }
 
-TENON_API tenon_status tenon_conv_forward_plan(tenon_context *context, const tenon_conv_params *params,
-                                               const tenon_tensor *x, const tenon_tensor *w, const tenon_tensor *c,
-                                               const tenon_tensor *bias, const tenon_tensor *y, tenon_plan **plan)
+TENON_API tenon_status tenon_conv_forward_plan(tenon_context *context,
+                                               const tenon_conv_params *params,
+                                               const tenon_tensor *x, const tenon_tensor *w,
+                                               const tenon_tensor *c, const tenon_tensor *bias,
+                                               const tenon_tensor *y, tenon_plan **plan)
 {
     static const tenon_conv_params defaults = TENON_CONV_PARAMS_INIT;
     tn_call call = make_call("tenon_conv_forward_plan", x, w, c, bias, y);
     conv_problem problem;
-    bool empty;
+    bool empty = false;
     TN_TRY(tn_plan_check(call.operation, context, plan));
     TN_TRY(prepare(context, params != NULL ? params : &defaults, &call, &problem, &empty));
     return tn_call_plan(context, &tn_conv_family, empty ? NULL : &problem.head, &call, plan);

@@ -1,4 +1,5 @@
-/* conv/direct: one work-item for each element of the output. Serves everything, on any device, without workspace. */
+/* conv/direct: one work-item for each element of the output. Serves everything, on any device,
+ * without workspace. */
 #include "base/checked.h"
 #include "ops/conv/internal.h"
 
@@ -30,15 +31,32 @@ static void options(tenon_context *context, const tn_problem *problem, const int
 
 static conv_args arguments(const conv_problem *p)
 {
-    return (conv_args){.x_n = p->x[0], .x_c = p->x[1], .x_h = p->x[2], .x_w = p->x[3],
-                       .w_k = p->w[0], .w_c = p->w[1], .w_r = p->w[2], .w_s = p->w[3],
-                       .c_n = p->res[0], .c_k = p->res[1], .c_p = p->res[2], .c_q = p->res[3],
-                       .y_n = p->y[0], .y_k = p->y[1], .y_p = p->y[2], .y_q = p->y[3],
-                       .bias_k = p->bias, .group_channels = p->c, .group_filters = p->k, .window = p->window,
-                       .activation = (tenon_i32)p->activation, .flags = (tenon_i32)p->flags};
+    return (conv_args){.x_n = p->x[0],
+                       .x_c = p->x[1],
+                       .x_h = p->x[2],
+                       .x_w = p->x[3],
+                       .w_k = p->w[0],
+                       .w_c = p->w[1],
+                       .w_r = p->w[2],
+                       .w_s = p->w[3],
+                       .c_n = p->res[0],
+                       .c_k = p->res[1],
+                       .c_p = p->res[2],
+                       .c_q = p->res[3],
+                       .y_n = p->y[0],
+                       .y_k = p->y[1],
+                       .y_p = p->y[2],
+                       .y_q = p->y[3],
+                       .bias_k = p->bias,
+                       .group_channels = p->c,
+                       .group_filters = p->k,
+                       .window = p->window,
+                       .activation = (tenon_i32)p->activation,
+                       .flags = (tenon_i32)p->flags};
 }
 
-/* An operand that is not read may be absent; the output stands in, so that every pointer is valid. */
+/* An operand that is not read may be absent; the output stands in, so that every pointer is valid.
+ */
 static bool is_read(const conv_problem *p, int operand)
 {
     switch (operand) {
@@ -53,27 +71,35 @@ static bool is_read(const conv_problem *p, int operand)
     }
 }
 
-static tenon_status record(const char *operation, tn_recording *recording, const tn_problem *problem,
-                           const int32_t *values)
+static tenon_status record(const char *operation, tn_recording *recording,
+                           const tn_problem *problem, const int32_t *values)
 {
-    static const uint16_t offset_at[] = {offsetof(conv_args, x_offset), offsetof(conv_args, w_offset),
-                                         offsetof(conv_args, c_offset), offsetof(conv_args, bias_offset),
-                                         offsetof(conv_args, y_offset)};
+    static const uint16_t offset_at[] = {
+        offsetof(conv_args, x_offset), offsetof(conv_args, w_offset), offsetof(conv_args, c_offset),
+        offsetof(conv_args, bias_offset), offsetof(conv_args, y_offset)};
     static const uint16_t scalar_at[] = {offsetof(conv_args, alpha), offsetof(conv_args, beta),
-                                         offsetof(conv_args, act_alpha), offsetof(conv_args, act_beta)};
+                                         offsetof(conv_args, act_alpha),
+                                         offsetof(conv_args, act_beta)};
     const conv_problem *p = (const conv_problem *)problem;
     char text[TN_OPTIONS_SIZE];
     tn_patch patches[CONV_OPERANDS + TN_MAX_SCALARS];
     conv_args args = arguments(p);
-    tn_launch launch = {.source = "conv/direct", .options = text, .kernel = "conv_direct", .dimensions = 3,
-                        .operand_count = CONV_OPERANDS, .args = &args, .args_size = sizeof args, .patches = patches};
+    tn_launch launch = {.source = "conv/direct",
+                        .options = text,
+                        .kernel = "conv_direct",
+                        .dimensions = 3,
+                        .operand_count = CONV_OPERANDS,
+                        .args = &args,
+                        .args_size = sizeof args,
+                        .patches = patches};
     (void)values;
     options(recording->context, problem, NULL, text);
     for (uint8_t i = 0; i < CONV_OPERANDS; i++) {
         launch.operands[i] = is_read(p, i) ? i : (uint8_t)CONV_Y;
         if (is_read(p, i))
-            patches[launch.patch_count++] = (tn_patch){TN_PATCH_OFFSET, i, offset_at[i],
-                                                       (uint32_t)tenon_dtype_size((tenon_dtype)p->dtype)};
+            patches[launch.patch_count++] =
+                (tn_patch){TN_PATCH_OFFSET, i, offset_at[i],
+                           (uint32_t)tenon_dtype_size((tenon_dtype)p->dtype)};
     }
     for (uint8_t i = 0; i < TN_MAX_SCALARS; i++)
         patches[launch.patch_count++] =
@@ -86,5 +112,8 @@ static tenon_status record(const char *operation, tn_recording *recording, const
     return tn_record(operation, recording, &launch);
 }
 
-const tn_solver tn_conv_direct = {
-    .name = "direct", .refuses = refuses, .estimate = estimate, .options = options, .record = record};
+const tn_solver tn_conv_direct = {.name = "direct",
+                                  .refuses = refuses,
+                                  .estimate = estimate,
+                                  .options = options,
+                                  .record = record};

@@ -1,10 +1,11 @@
 /*
  * conv/im2col_gemm: the images unfolded into columns in the workspace, then a matrix product.
  *
- * The columns are laid so that the product reads and writes whole rows: along q where y is (NCHW), along the taps where
- * y is contiguous along its channels (NHWC). The order of the taps is that in which the filters lie; filters that lie in
- * neither order are gathered first. Where the columns do not fit the workspace, images are done in several blocks, and
- * where not even one image fits, some of its rows at a time.
+ * The columns are laid so that the product reads and writes whole rows: along q where y is (NCHW),
+ * along the taps where y is contiguous along its channels (NHWC). The order of the taps is that in
+ * which the filters lie; filters that lie in neither order are gathered first. Where the columns do
+ * not fit the workspace, images are done in several blocks, and where not even one image fits, some
+ * of its rows at a time.
  */
 #include "base/checked.h"
 #include "ops/conv/product.h"
@@ -12,20 +13,21 @@
 #include <stddef.h>
 #include <string.h>
 
-/* On a CPU, columns that stay in the cache until they are read are worth more than longer products. */
+/* On a CPU, columns that stay in the cache until they are read are worth more than longer products.
+ */
 #define CPU_BLOCK_BYTES (INT64_C(8) << 20)
 /* Where the columns begin after gathered filters, in elements: a vector's boundary. */
 #define ALIGNMENT 32
 
 /* How the work is laid out. */
 typedef struct layout {
-    bool by_taps;      /* the taps of a column are contiguous */
-    bool channel_last; /* taps in the order r, s, c instead of c, r, s */
-    bool gathers;      /* the filters are gathered in the workspace first */
-    int64_t w_tap;     /* stride from one tap of a filter to the next */
-    int64_t taps;      /* of a group */
-    int64_t packed;    /* elements of gathered filters */
-    int64_t row;       /* elements of the columns of one output row */
+    bool by_taps;         /* the taps of a column are contiguous */
+    bool channel_last;    /* taps in the order r, s, c instead of c, r, s */
+    bool gathers;         /* the filters are gathered in the workspace first */
+    int64_t w_tap;        /* stride from one tap of a filter to the next */
+    int64_t taps;         /* of a group */
+    int64_t packed;       /* elements of gathered filters */
+    int64_t row;          /* elements of the columns of one output row */
     int64_t images, rows; /* of a block */
 } layout;
 
@@ -94,8 +96,9 @@ static const char *refuses(tenon_context *context, const tn_problem *problem)
     (void)context;
     if (p->window.h == 0 || p->window.w == 0)
         return "the image is empty";
-    if (!tn_mul_i64(p->c * p->groups, p->window.r * p->window.s, &size) || !tn_mul_i64(size, p->window.q, &size) ||
-        !tn_mul_i64(size, p->window.p, &size) || !tn_mul_i64(size, 8 * tn_max_i64(p->n, 1), &size))
+    if (!tn_mul_i64(p->c * p->groups, p->window.r * p->window.s, &size) ||
+        !tn_mul_i64(size, p->window.q, &size) || !tn_mul_i64(size, p->window.p, &size) ||
+        !tn_mul_i64(size, 8 * tn_max_i64(p->n, 1), &size))
         return "the columns' size overflows";
     return NULL;
 }
@@ -106,7 +109,8 @@ static uint64_t workspace(tenon_context *context, const tn_problem *problem, con
     layout l;
     (void)values;
     lay_out(context, p, &l);
-    return (uint64_t)(l.packed + l.images * l.rows * l.row) * tenon_dtype_size((tenon_dtype)p->dtype);
+    return (uint64_t)(l.packed + l.images * l.rows * l.row) *
+           tenon_dtype_size((tenon_dtype)p->dtype);
 }
 
 /* Strides of col[n, c, r, s, p, q] for a block of so many rows. */
@@ -122,10 +126,14 @@ static void column_strides(const conv_problem *p, const layout *l, int64_t rows,
     stride[4] = v->q * stride[5];
 }
 
-static im2col_problem unfold_problem(const conv_problem *p, const layout *l, const conv_block *block)
+static im2col_problem unfold_problem(const conv_problem *p, const layout *l,
+                                     const conv_block *block)
 {
-    im2col_problem u = {.head = {.size = sizeof u, .forced = -1}, .dtype = p->dtype, .n = block->images,
-                        .c = p->groups * p->c, .window = p->window};
+    im2col_problem u = {.head = {.size = sizeof u, .forced = -1},
+                        .dtype = p->dtype,
+                        .n = block->images,
+                        .c = p->groups * p->c,
+                        .window = p->window};
     memcpy(u.x, p->x, sizeof u.x);
     column_strides(p, l, block->rows, u.col);
     u.window.p = block->rows;
@@ -162,7 +170,8 @@ static double estimate(tenon_context *context, const tn_problem *problem, const 
         return 1e300;
     double blocks = (double)tn_ceil_div(p->n, l.images) * (double)tn_ceil_div(p->window.p, l.rows);
     double columns = (double)l.row * (double)p->window.p * (double)p->n;
-    return blocks * (5000 + tn_gemm_estimate(context, &product)) + columns * 1.0 / context->device.info.compute_units;
+    return blocks * (5000 + tn_gemm_estimate(context, &product)) +
+           columns * 1.0 / context->device.info.compute_units;
 }
 
 static void options(tenon_context *context, const tn_problem *problem, const int32_t *values,
@@ -172,15 +181,22 @@ static void options(tenon_context *context, const tn_problem *problem, const int
     tn_build_options(context, text, "-DTENON_DTYPE=%u", ((const conv_problem *)problem)->dtype);
 }
 
-static tenon_status record_gather(const char *operation, tn_recording *recording, const conv_problem *p)
+static tenon_status record_gather(const char *operation, tn_recording *recording,
+                                  const conv_problem *p)
 {
     char text[TN_OPTIONS_SIZE];
     uint32_t size = (uint32_t)tenon_dtype_size((tenon_dtype)p->dtype);
-    pack_filter_args args = {.w_k = p->w[0], .w_c = p->w[1], .w_r = p->w[2], .w_s = p->w[3],
-                             .c = p->c, .r = p->window.r, .s = p->window.s,
+    pack_filter_args args = {.w_k = p->w[0],
+                             .w_c = p->w[1],
+                             .w_r = p->w[2],
+                             .w_s = p->w[3],
+                             .c = p->c,
+                             .r = p->window.r,
+                             .s = p->window.s,
                              .elements = p->groups * p->k * p->c * p->window.r * p->window.s};
-    const tn_patch patches[] = {{TN_PATCH_OFFSET, CONV_W, offsetof(pack_filter_args, w_offset), size},
-                                {TN_PATCH_OFFSET, TN_WORKSPACE, offsetof(pack_filter_args, packed_offset), size}};
+    const tn_patch patches[] = {
+        {TN_PATCH_OFFSET, CONV_W, offsetof(pack_filter_args, w_offset), size},
+        {TN_PATCH_OFFSET, TN_WORKSPACE, offsetof(pack_filter_args, packed_offset), size}};
     options(recording->context, &p->head, NULL, text);
     tn_launch launch = {.source = "conv/pack_filter",
                         .options = text,
@@ -196,18 +212,19 @@ static tenon_status record_gather(const char *operation, tn_recording *recording
     return tn_record(operation, recording, &launch);
 }
 
-static tenon_status record_block(const char *operation, tn_recording *recording, const conv_problem *p,
-                                 const layout *l, const conv_block *block)
+static tenon_status record_block(const char *operation, tn_recording *recording,
+                                 const conv_problem *p, const layout *l, const conv_block *block)
 {
     gemm_problem product;
     im2col_problem unfold = unfold_problem(p, l, block);
-    TN_TRY(tn_im2col_record(operation, recording, &unfold, TN_WORKSPACE, block->image * p->x[0], l->packed));
+    TN_TRY(tn_im2col_record(operation, recording, &unfold, TN_WORKSPACE, block->image * p->x[0],
+                            l->packed));
     TN_TRY(block_product(operation, p, l, block, &product));
     return tn_gemm_record(operation, recording, &product);
 }
 
-static tenon_status record(const char *operation, tn_recording *recording, const tn_problem *problem,
-                           const int32_t *values)
+static tenon_status record(const char *operation, tn_recording *recording,
+                           const tn_problem *problem, const int32_t *values)
 {
     const conv_problem *p = (const conv_problem *)problem;
     layout l;
@@ -217,7 +234,8 @@ static tenon_status record(const char *operation, tn_recording *recording, const
         TN_TRY(record_gather(operation, recording, p));
     for (int64_t n = 0; n < p->n; n += l.images)
         for (int64_t row = 0; row < p->window.p; row += l.rows) {
-            const conv_block block = {n, tn_min_i64(l.images, p->n - n), row, tn_min_i64(l.rows, p->window.p - row)};
+            const conv_block block = {n, tn_min_i64(l.images, p->n - n), row,
+                                      tn_min_i64(l.rows, p->window.p - row)};
             TN_TRY(record_block(operation, recording, p, &l, &block));
         }
     return TENON_OK;

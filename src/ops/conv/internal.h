@@ -1,5 +1,5 @@
-/* The convolution family within the library. im2col is a family of its own in dispatch, and part of this one in the
- * tree. */
+/* The convolution family within the library. im2col is a family of its own in dispatch, and part of
+ * this one in the tree. */
 #ifndef TN_OPS_CONV_INTERNAL_H
 #define TN_OPS_CONV_INTERNAL_H
 
@@ -19,9 +19,9 @@ typedef struct conv_problem {
     uint32_t flags;      /* CONV_HAS_C, CONV_HAS_BIAS, CONV_SKIP_XW of conv/args.h */
     uint32_t reserved;
     int64_t n, groups;
-    int64_t c, k;        /* channels and filters of a group */
-    int64_t x[4], w[4];  /* strides of x[n, c, h, w] and w[k, c, r, s] */
-    int64_t res[4];      /* strides of the residual c[n, k, p, q] */
+    int64_t c, k;       /* channels and filters of a group */
+    int64_t x[4], w[4]; /* strides of x[n, c, h, w] and w[k, c, r, s] */
+    int64_t res[4];     /* strides of the residual c[n, k, p, q] */
     int64_t y[4];
     int64_t bias;
     conv_window window;
@@ -40,28 +40,32 @@ extern const tn_family tn_conv_family, tn_im2col_family;
 extern const tn_solver tn_conv_direct, tn_conv_im2col_gemm, tn_conv_pointwise;
 
 /* Fill in a problem from views that have been checked one by one; c and bias may be NULL. */
-tenon_status tn_conv_canonicalise(const char *operation, const tenon_conv_params *params, const tenon_tensor *x,
-                                  const tenon_tensor *w, const tenon_tensor *c, const tenon_tensor *bias,
+tenon_status tn_conv_canonicalise(const char *operation, const tenon_conv_params *params,
+                                  const tenon_tensor *x, const tenon_tensor *w,
+                                  const tenon_tensor *c, const tenon_tensor *bias,
                                   const tenon_tensor *y, conv_problem *problem);
-tenon_status tn_im2col_canonicalise(const char *operation, const tenon_im2col_params *params, const tenon_tensor *x,
-                                    const tenon_tensor *col, im2col_problem *problem);
+tenon_status tn_im2col_canonicalise(const char *operation, const tenon_im2col_params *params,
+                                    const tenon_tensor *x, const tenon_tensor *col,
+                                    im2col_problem *problem);
 
-/* Records the launch of one im2col; `col_operand` may be TN_WORKSPACE. The shifts, in elements, are added to the
- * operands' offsets. */
-tenon_status tn_im2col_record(const char *operation, tn_recording *recording, const im2col_problem *problem,
-                              uint8_t col_operand, int64_t x_shift, int64_t col_shift);
+/* Records the launch of one im2col; `col_operand` may be TN_WORKSPACE. The shifts, in elements, are
+ * added to the operands' offsets. */
+tenon_status tn_im2col_record(const char *operation, tn_recording *recording,
+                              const im2col_problem *problem, uint8_t col_operand, int64_t x_shift,
+                              int64_t col_shift);
 
-/* Results in double with their error bounds, in row-major order; memory is host memory of kind SVM, the output is not
- * read. */
-void tn_conv_reference(const tenon_conv_params *params, const tenon_tensor *x, const tenon_tensor *w,
-                       const tenon_tensor *c, const tenon_tensor *bias, const tenon_tensor *y, tn_bounded *results);
-void tn_im2col_reference(const tenon_im2col_params *params, const tenon_tensor *x, const tenon_tensor *col,
-                         tn_bounded *results);
+/* Results in double with their error bounds, in row-major order; memory is host memory of kind SVM,
+ * the output is not read. */
+void tn_conv_reference(const tenon_conv_params *params, const tenon_tensor *x,
+                       const tenon_tensor *w, const tenon_tensor *c, const tenon_tensor *bias,
+                       const tenon_tensor *y, tn_bounded *results);
+void tn_im2col_reference(const tenon_im2col_params *params, const tenon_tensor *x,
+                         const tenon_tensor *col, tn_bounded *results);
 
-tenon_status tn_conv_self_check(tenon_stream *stream, const tn_problem *problem, const tn_choice *choice, bool *right,
-                                char why[256]);
-tenon_status tn_im2col_self_check(tenon_stream *stream, const tn_problem *problem, const tn_choice *choice, bool *right,
-                                  char why[256]);
+tenon_status tn_conv_self_check(tenon_stream *stream, const tn_problem *problem,
+                                const tn_choice *choice, bool *right, char why[256]);
+tenon_status tn_im2col_self_check(tenon_stream *stream, const tn_problem *problem,
+                                  const tn_choice *choice, bool *right, char why[256]);
 
 /* Multiply-adds, as a double since they may overflow. */
 double tn_conv_work(const conv_problem *problem);

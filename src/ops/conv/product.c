@@ -3,7 +3,8 @@
 #include <string.h>
 
 /* A view of [image, group, row, M, N]. */
-static tenon_tensor make_view(const conv_problem *p, const int64_t shape[5], const int64_t stride[5])
+static tenon_tensor make_view(const conv_problem *p, const int64_t shape[5],
+                              const int64_t stride[5])
 {
     tenon_tensor view = {.dtype = (tenon_dtype)p->dtype, .rank = 5};
     memcpy(view.shape, shape, 5 * sizeof *shape);
@@ -12,7 +13,8 @@ static tenon_tensor make_view(const conv_problem *p, const int64_t shape[5], con
 }
 
 /* The strides of y, or of what is shaped like it. */
-static tenon_tensor output_view(const conv_problem *p, const int64_t shape[5], const int64_t stride[4])
+static tenon_tensor output_view(const conv_problem *p, const int64_t shape[5],
+                                const int64_t stride[4])
 {
     const int64_t strides[5] = {stride[0], p->k * stride[1], stride[2], stride[1], stride[3]};
     return make_view(p, shape, strides);
@@ -28,7 +30,8 @@ static tenon_gemm_params params_of(const conv_problem *p)
     return params;
 }
 
-static void place(gemm_problem *product, const conv_problem *p, const conv_block *block, const conv_factors *factors)
+static void place(gemm_problem *product, const conv_problem *p, const conv_block *block,
+                  const conv_factors *factors)
 {
     const uint8_t operand[GEMM_OPERANDS] = {[GEMM_A] = factors->w_operand,
                                             [GEMM_B] = factors->col_operand,
@@ -58,13 +61,15 @@ tenon_status tn_conv_product(const char *operation, const conv_problem *p, const
     const int64_t bias_shape[5] = {1, p->groups, 1, p->k, 1};
     const int64_t bias_stride[5] = {0, p->k * p->bias, 0, p->bias, 0};
     const int64_t y_shape[5] = {block->images, p->groups, block->rows, p->k, q};
-    const tenon_tensor w = make_view(p, w_shape, w_stride), col = make_view(p, col_shape, factors->col);
+    const tenon_tensor w = make_view(p, w_shape, w_stride),
+                       col = make_view(p, col_shape, factors->col);
     const tenon_tensor bias = make_view(p, bias_shape, bias_stride);
     const tenon_tensor res = output_view(p, y_shape, p->res), y = output_view(p, y_shape, p->y);
     const tenon_gemm_params params = params_of(p);
-    bool empty;
-    TN_TRY(tn_gemm_canonicalise(operation, &params, &w, &col, (p->flags & CONV_HAS_C) != 0 ? &res : NULL,
-                                (p->flags & CONV_HAS_BIAS) != 0 ? &bias : NULL, &y, product, &empty));
+    bool empty = false;
+    TN_TRY(tn_gemm_canonicalise(
+        operation, &params, &w, &col, (p->flags & CONV_HAS_C) != 0 ? &res : NULL,
+        (p->flags & CONV_HAS_BIAS) != 0 ? &bias : NULL, &y, product, &empty));
     place(product, p, block, factors);
     return TENON_OK;
 }

@@ -10,13 +10,14 @@ typedef struct conv_block {
     int64_t image, images, row, rows;
 } conv_block;
 
-/* The factors: a filter's taps at strides of one matrix, and the columns at strides [image, group, row, tap, q]. */
+/* The factors: a filter's taps at strides of one matrix, and the columns at strides [image, group,
+ * row, tap, q]. */
 typedef struct conv_factors {
     int64_t w_filter, w_tap;
     int64_t col[5];
-    int64_t col_shift;               /* elements */
-    uint8_t w_operand, col_operand;  /* of the run, or TN_WORKSPACE */
-    int64_t taps;                    /* of a group: c * r * s */
+    int64_t col_shift;              /* elements */
+    uint8_t w_operand, col_operand; /* of the run, or TN_WORKSPACE */
+    int64_t taps;                   /* of a group: c * r * s */
 } conv_factors;
 
 /* The problem that GEMM is given; it uses no workspace of its own. */

@@ -10,9 +10,11 @@
 #define LEAST_BLOCK        32
 
 /* x[n, c, h, w] of dense data with the padding, or 0. */
-static double pixel(const double *x, const conv_window *v, int64_t channel, int64_t p, int64_t q, int64_t r, int64_t s)
+static double pixel(const double *x, const conv_window *v, int64_t channel, int64_t p, int64_t q,
+                    int64_t r, int64_t s)
 {
-    int64_t h = p * v->stride_h + v->h_start + r * v->dilation_h, w = q * v->stride_w + v->w_start + s * v->dilation_w;
+    int64_t h = p * v->stride_h + v->h_start + r * v->dilation_h,
+            w = q * v->stride_w + v->w_start + s * v->dilation_w;
     return h >= 0 && h < v->h && w >= 0 && w < v->w ? x[(channel * v->h + h) * v->w + w] : 0;
 }
 
@@ -21,12 +23,13 @@ typedef struct dense_operands {
     double *x, *w, *c, *bias;
 } dense_operands;
 
-static tn_bounded element(const conv_problem *p, const tenon_epilogue *e, const dense_operands *o, int64_t n, int64_t k,
-                          int64_t i, int64_t j)
+static tn_bounded element(const conv_problem *p, const tenon_epilogue *e, const dense_operands *o,
+                          int64_t n, int64_t k, int64_t i, int64_t j)
 {
     const conv_window *v = &p->window;
     int64_t channels = p->groups * p->c, filters = p->groups * p->k, first = k / p->k * p->c;
-    double u = tn_roundoff((tenon_dtype)p->dtype), taps = (double)(p->c * v->r * v->s), value = 0, magnitude = 0;
+    double u = tn_roundoff((tenon_dtype)p->dtype), taps = (double)(p->c * v->r * v->s), value = 0,
+           magnitude = 0;
     for (int64_t c = 0; c < p->c && e->alpha != 0; c++)
         for (int64_t r = 0; r < v->r; r++)
             for (int64_t s = 0; s < v->s; s++) {
@@ -54,8 +57,9 @@ static tn_bounded element(const conv_problem *p, const tenon_epilogue *e, const 
                                    (tn_bounded){value, tn_gamma(roundings, u) * magnitude + lost});
 }
 
-void tn_conv_reference(const tenon_conv_params *params, const tenon_tensor *x, const tenon_tensor *w,
-                       const tenon_tensor *c, const tenon_tensor *bias, const tenon_tensor *y, tn_bounded *results)
+void tn_conv_reference(const tenon_conv_params *params, const tenon_tensor *x,
+                       const tenon_tensor *w, const tenon_tensor *c, const tenon_tensor *bias,
+                       const tenon_tensor *y, tn_bounded *results)
 {
     conv_problem p;
     if (tn_conv_canonicalise("reference", params, x, w, c, bias, y, &p) != TENON_OK)
@@ -75,8 +79,8 @@ void tn_conv_reference(const tenon_conv_params *params, const tenon_tensor *x, c
     free(o.bias);
 }
 
-void tn_im2col_reference(const tenon_im2col_params *params, const tenon_tensor *x, const tenon_tensor *col,
-                         tn_bounded *results)
+void tn_im2col_reference(const tenon_im2col_params *params, const tenon_tensor *x,
+                         const tenon_tensor *col, tn_bounded *results)
 {
     im2col_problem p;
     const conv_window *v = &p.window;
@@ -87,7 +91,8 @@ void tn_im2col_reference(const tenon_im2col_params *params, const tenon_tensor *
         for (int64_t row = 0; row < col->shape[1]; row++)
             for (int64_t at = 0; at < col->shape[2]; at++) {
                 int64_t s = row % v->s, r = row / v->s % v->r, c = row / (v->s * v->r);
-                *results++ = (tn_bounded){pixel(dense, v, n * p.c + c, at / v->q, at % v->q, r, s), 0};
+                *results++ =
+                    (tn_bounded){pixel(dense, v, n * p.c + c, at / v->q, at % v->q, r, s), 0};
             }
     free(dense);
 }

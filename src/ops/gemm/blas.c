@@ -13,15 +13,18 @@ typedef struct blas_matrix {
     size_t offset, ld;
 } blas_matrix;
 
-static tenon_status check_enums(const char *operation, tenon_blas_layout layout, tenon_blas_transpose first,
-                                tenon_blas_transpose second)
+static tenon_status check_enums(const char *operation, tenon_blas_layout layout,
+                                tenon_blas_transpose first, tenon_blas_transpose second)
 {
     tenon_blas_transpose transposes[] = {first, second};
     if (layout != TENON_BLAS_ROW_MAJOR && layout != TENON_BLAS_COL_MAJOR)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: layout is %d, must be 101 or 102", operation, (int)layout);
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: layout is %d, must be 101 or 102",
+                       operation, (int)layout);
     for (int i = 0; i < 2; i++)
-        if (transposes[i] < TENON_BLAS_NO_TRANSPOSE || transposes[i] > TENON_BLAS_CONJUGATE_TRANSPOSE)
-            return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s_transpose is %d, must be 111, 112 or 113", operation,
+        if (transposes[i] < TENON_BLAS_NO_TRANSPOSE ||
+            transposes[i] > TENON_BLAS_CONJUGATE_TRANSPOSE)
+            return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                           "%s: %s_transpose is %d, must be 111, 112 or 113", operation,
                            i == 0 ? "a" : "b", (int)transposes[i]);
     return TENON_OK;
 }
@@ -30,9 +33,11 @@ static tenon_status fill_view(const char *operation, tenon_dtype dtype, const bl
                               tenon_tensor *view)
 {
     uint64_t bytes;
-    if (__builtin_mul_overflow((uint64_t)matrix->offset, (uint64_t)tenon_dtype_size(dtype), &bytes) ||
+    if (__builtin_mul_overflow((uint64_t)matrix->offset, (uint64_t)tenon_dtype_size(dtype),
+                               &bytes) ||
         matrix->ld > INT64_MAX)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s: offset %zu or leading dimension %zu overflows", operation,
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                       "%s: %s: offset %zu or leading dimension %zu overflows", operation,
                        matrix->name, matrix->offset, matrix->ld);
     *view = (tenon_tensor){.memory = {.kind = TENON_MEMORY_BUFFER, .u.buffer = matrix->buffer},
                            .offset = bytes,
@@ -42,18 +47,19 @@ static tenon_status fill_view(const char *operation, tenon_dtype dtype, const bl
 }
 
 /* The rows × cols matrix op(x), which is stored as itself or transposed, by rows or by columns. */
-static tenon_status matrix_view(const char *operation, tenon_dtype dtype, tenon_blas_layout layout, bool transposed,
-                                size_t rows, size_t cols, const blas_matrix *matrix, tenon_tensor *view)
+static tenon_status matrix_view(const char *operation, tenon_dtype dtype, tenon_blas_layout layout,
+                                bool transposed, size_t rows, size_t cols,
+                                const blas_matrix *matrix, tenon_tensor *view)
 {
     bool by_rows = (layout == TENON_BLAS_ROW_MAJOR) != transposed;
     size_t length = by_rows ? cols : rows;
     TN_TRY(fill_view(operation, dtype, matrix, view));
     if (rows > INT64_MAX || cols > INT64_MAX)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s: %zu x %zu is past any memory", operation, matrix->name,
-                       rows, cols);
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s: %zu x %zu is past any memory",
+                       operation, matrix->name, rows, cols);
     if (matrix->ld < length || matrix->ld == 0)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s_ld is %zu, must be at least %zu", operation, matrix->name,
-                       matrix->ld, length > 0 ? length : 1);
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s_ld is %zu, must be at least %zu",
+                       operation, matrix->name, matrix->ld, length > 0 ? length : 1);
     view->shape[0] = (int64_t)rows;
     view->shape[1] = (int64_t)cols;
     view->stride[0] = by_rows ? (int64_t)matrix->ld : 1;
@@ -62,12 +68,13 @@ static tenon_status matrix_view(const char *operation, tenon_dtype dtype, tenon_
 }
 
 /* A vector as a matrix of one column. */
-static tenon_status vector_view(const char *operation, tenon_dtype dtype, size_t length, const blas_matrix *vector,
-                                tenon_tensor *view)
+static tenon_status vector_view(const char *operation, tenon_dtype dtype, size_t length,
+                                const blas_matrix *vector, tenon_tensor *view)
 {
     TN_TRY(fill_view(operation, dtype, vector, view));
     if (vector->ld == 0 || length > INT64_MAX)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s_inc is %zu with %zu elements, must be at least 1", operation,
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                       "%s: %s_inc is %zu with %zu elements, must be at least 1", operation,
                        vector->name, vector->ld, length);
     view->shape[0] = (int64_t)length;
     view->shape[1] = 1;
@@ -84,23 +91,27 @@ static tenon_gemm_params scalars(double alpha, double beta)
     return params;
 }
 
-static tenon_status gemm(const char *operation, tenon_dtype dtype, tenon_stream *stream, tenon_blas_layout layout,
-                         tenon_blas_transpose a_transpose, tenon_blas_transpose b_transpose, size_t m, size_t n,
-                         size_t k, double alpha, blas_matrix a, blas_matrix b, double beta, blas_matrix c,
+static tenon_status gemm(const char *operation, tenon_dtype dtype, tenon_stream *stream,
+                         tenon_blas_layout layout, tenon_blas_transpose a_transpose,
+                         tenon_blas_transpose b_transpose, size_t m, size_t n, size_t k,
+                         double alpha, blas_matrix a, blas_matrix b, double beta, blas_matrix c,
                          const tenon_sync *sync)
 {
     tenon_tensor va, vb, vc;
     tenon_gemm_params params = scalars(alpha, beta);
     TN_TRY(check_enums(operation, layout, a_transpose, b_transpose));
-    TN_TRY(matrix_view(operation, dtype, layout, a_transpose != TENON_BLAS_NO_TRANSPOSE, m, k, &a, &va));
-    TN_TRY(matrix_view(operation, dtype, layout, b_transpose != TENON_BLAS_NO_TRANSPOSE, k, n, &b, &vb));
+    TN_TRY(matrix_view(operation, dtype, layout, a_transpose != TENON_BLAS_NO_TRANSPOSE, m, k, &a,
+                       &va));
+    TN_TRY(matrix_view(operation, dtype, layout, b_transpose != TENON_BLAS_NO_TRANSPOSE, k, n, &b,
+                       &vb));
     TN_TRY(matrix_view(operation, dtype, layout, false, m, n, &c, &vc));
     return tn_gemm_call(operation, stream, &params, &va, &vb, &vc, NULL, &vc, sync);
 }
 
-static tenon_status gemv(const char *operation, tenon_dtype dtype, tenon_stream *stream, tenon_blas_layout layout,
-                         tenon_blas_transpose a_transpose, size_t m, size_t n, double alpha, blas_matrix a,
-                         blas_matrix x, double beta, blas_matrix y, const tenon_sync *sync)
+static tenon_status gemv(const char *operation, tenon_dtype dtype, tenon_stream *stream,
+                         tenon_blas_layout layout, tenon_blas_transpose a_transpose, size_t m,
+                         size_t n, double alpha, blas_matrix a, blas_matrix x, double beta,
+                         blas_matrix y, const tenon_sync *sync)
 {
     tenon_tensor va, vx, vy;
     tenon_gemm_params params = scalars(alpha, beta);
@@ -113,40 +124,47 @@ static tenon_status gemv(const char *operation, tenon_dtype dtype, tenon_stream 
     return tn_gemm_call(operation, stream, &params, &va, &vx, &vy, NULL, &vy, sync);
 }
 
-TENON_API tenon_status tenon_sgemm(tenon_stream *stream, tenon_blas_layout layout, tenon_blas_transpose a_transpose,
-                                   tenon_blas_transpose b_transpose, size_t m, size_t n, size_t k, float alpha,
-                                   cl_mem a, size_t a_offset, size_t a_ld, cl_mem b, size_t b_offset, size_t b_ld,
-                                   float beta, cl_mem c, size_t c_offset, size_t c_ld, const tenon_sync *sync)
+TENON_API tenon_status tenon_sgemm(tenon_stream *stream, tenon_blas_layout layout,
+                                   tenon_blas_transpose a_transpose,
+                                   tenon_blas_transpose b_transpose, size_t m, size_t n, size_t k,
+                                   float alpha, cl_mem a, size_t a_offset, size_t a_ld, cl_mem b,
+                                   size_t b_offset, size_t b_ld, float beta, cl_mem c,
+                                   size_t c_offset, size_t c_ld, const tenon_sync *sync)
 {
-    return gemm("tenon_sgemm", TENON_DTYPE_F32, stream, layout, a_transpose, b_transpose, m, n, k, (double)alpha,
-                (blas_matrix){"a", a, a_offset, a_ld}, (blas_matrix){"b", b, b_offset, b_ld}, (double)beta,
+    return gemm("tenon_sgemm", TENON_DTYPE_F32, stream, layout, a_transpose, b_transpose, m, n, k,
+                (double)alpha, (blas_matrix){"a", a, a_offset, a_ld},
+                (blas_matrix){"b", b, b_offset, b_ld}, (double)beta,
                 (blas_matrix){"c", c, c_offset, c_ld}, sync);
 }
 
-TENON_API tenon_status tenon_dgemm(tenon_stream *stream, tenon_blas_layout layout, tenon_blas_transpose a_transpose,
-                                   tenon_blas_transpose b_transpose, size_t m, size_t n, size_t k, double alpha,
-                                   cl_mem a, size_t a_offset, size_t a_ld, cl_mem b, size_t b_offset, size_t b_ld,
-                                   double beta, cl_mem c, size_t c_offset, size_t c_ld, const tenon_sync *sync)
+TENON_API tenon_status tenon_dgemm(tenon_stream *stream, tenon_blas_layout layout,
+                                   tenon_blas_transpose a_transpose,
+                                   tenon_blas_transpose b_transpose, size_t m, size_t n, size_t k,
+                                   double alpha, cl_mem a, size_t a_offset, size_t a_ld, cl_mem b,
+                                   size_t b_offset, size_t b_ld, double beta, cl_mem c,
+                                   size_t c_offset, size_t c_ld, const tenon_sync *sync)
 {
-    return gemm("tenon_dgemm", TENON_DTYPE_F64, stream, layout, a_transpose, b_transpose, m, n, k, alpha,
-                (blas_matrix){"a", a, a_offset, a_ld}, (blas_matrix){"b", b, b_offset, b_ld}, beta,
-                (blas_matrix){"c", c, c_offset, c_ld}, sync);
+    return gemm("tenon_dgemm", TENON_DTYPE_F64, stream, layout, a_transpose, b_transpose, m, n, k,
+                alpha, (blas_matrix){"a", a, a_offset, a_ld}, (blas_matrix){"b", b, b_offset, b_ld},
+                beta, (blas_matrix){"c", c, c_offset, c_ld}, sync);
 }
 
-TENON_API tenon_status tenon_sgemv(tenon_stream *stream, tenon_blas_layout layout, tenon_blas_transpose a_transpose,
-                                   size_t m, size_t n, float alpha, cl_mem a, size_t a_offset, size_t a_ld, cl_mem x,
-                                   size_t x_offset, size_t x_inc, float beta, cl_mem y, size_t y_offset, size_t y_inc,
-                                   const tenon_sync *sync)
+TENON_API tenon_status tenon_sgemv(tenon_stream *stream, tenon_blas_layout layout,
+                                   tenon_blas_transpose a_transpose, size_t m, size_t n,
+                                   float alpha, cl_mem a, size_t a_offset, size_t a_ld, cl_mem x,
+                                   size_t x_offset, size_t x_inc, float beta, cl_mem y,
+                                   size_t y_offset, size_t y_inc, const tenon_sync *sync)
 {
     return gemv("tenon_sgemv", TENON_DTYPE_F32, stream, layout, a_transpose, m, n, (double)alpha,
-                (blas_matrix){"a", a, a_offset, a_ld}, (blas_matrix){"x", x, x_offset, x_inc}, (double)beta,
-                (blas_matrix){"y", y, y_offset, y_inc}, sync);
+                (blas_matrix){"a", a, a_offset, a_ld}, (blas_matrix){"x", x, x_offset, x_inc},
+                (double)beta, (blas_matrix){"y", y, y_offset, y_inc}, sync);
 }
 
-TENON_API tenon_status tenon_dgemv(tenon_stream *stream, tenon_blas_layout layout, tenon_blas_transpose a_transpose,
-                                   size_t m, size_t n, double alpha, cl_mem a, size_t a_offset, size_t a_ld, cl_mem x,
-                                   size_t x_offset, size_t x_inc, double beta, cl_mem y, size_t y_offset, size_t y_inc,
-                                   const tenon_sync *sync)
+TENON_API tenon_status tenon_dgemv(tenon_stream *stream, tenon_blas_layout layout,
+                                   tenon_blas_transpose a_transpose, size_t m, size_t n,
+                                   double alpha, cl_mem a, size_t a_offset, size_t a_ld, cl_mem x,
+                                   size_t x_offset, size_t x_inc, double beta, cl_mem y,
+                                   size_t y_offset, size_t y_inc, const tenon_sync *sync)
 {
     return gemv("tenon_dgemv", TENON_DTYPE_F64, stream, layout, a_transpose, m, n, alpha,
                 (blas_matrix){"a", a, a_offset, a_ld}, (blas_matrix){"x", x, x_offset, x_inc}, beta,

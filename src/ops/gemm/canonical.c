@@ -6,22 +6,24 @@
 #include <inttypes.h>
 #include <string.h>
 
-static tenon_status check_shapes(const char *operation, const tenon_tensor *a, const tenon_tensor *b,
-                                 const tenon_tensor *d)
+static tenon_status check_shapes(const char *operation, const tenon_tensor *a,
+                                 const tenon_tensor *b, const tenon_tensor *d)
 {
     char sa[160], sb[160], sd[160];
     const tenon_tensor *views[] = {a, b, d};
     static const char *const names[] = {"a", "b", "d"};
     for (int i = 0; i < 3; i++)
         if (views[i]->rank < 2)
-            return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s: rank is %u, must be at least 2", operation, names[i],
-                           views[i]->rank);
-    const int64_t *ea = &a->shape[a->rank - 2], *eb = &b->shape[b->rank - 2], *ed = &d->shape[d->rank - 2];
+            return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s: rank is %u, must be at least 2",
+                           operation, names[i], views[i]->rank);
+    const int64_t *ea = &a->shape[a->rank - 2], *eb = &b->shape[b->rank - 2],
+                  *ed = &d->shape[d->rank - 2];
     if (ea[1] != eb[0] || ed[0] != ea[0] || ed[1] != eb[1])
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: sizes do not match: a is %s, b is %s, d is %s; they must be … M K, … K N and … M N",
-                       operation, tn_shape_text(a->rank, a->shape, sa), tn_shape_text(b->rank, b->shape, sb),
-                       tn_shape_text(d->rank, d->shape, sd));
+        return tn_fail(
+            TENON_ERROR_INVALID_ARGUMENT,
+            "%s: sizes do not match: a is %s, b is %s, d is %s; they must be … M K, … K N and … M N",
+            operation, tn_shape_text(a->rank, a->shape, sa), tn_shape_text(b->rank, b->shape, sb),
+            tn_shape_text(d->rank, d->shape, sd));
     return TENON_OK;
 }
 
@@ -36,8 +38,9 @@ static tenon_status take_factor(const char *operation, const char *name, const t
     return tn_broadcast(operation, name, &lead, d->rank - 2, d->shape, batch);
 }
 
-static tenon_status take_broadcast(const char *operation, const char *name, const tenon_tensor *view,
-                                   const tenon_tensor *d, int64_t *batch, gemm_matrix *matrix)
+static tenon_status take_broadcast(const char *operation, const char *name,
+                                   const tenon_tensor *view, const tenon_tensor *d, int64_t *batch,
+                                   gemm_matrix *matrix)
 {
     int64_t stride[TENON_MAX_RANK];
     if (view == NULL)
@@ -49,8 +52,9 @@ static tenon_status take_broadcast(const char *operation, const char *name, cons
     return TENON_OK;
 }
 
-/* Whether dimension `i` of the batch can become part of M (or, with `columns`, of N): the factor on the other side
- * repeats along it, and every other matrix steps from one of its entries to the next as from the last row to the next. */
+/* Whether dimension `i` of the batch can become part of M (or, with `columns`, of N): the factor on
+ * the other side repeats along it, and every other matrix steps from one of its entries to the next
+ * as from the last row to the next. */
 static bool folds(const gemm_problem *p, uint64_t i, bool columns)
 {
     int other = columns ? GEMM_A : GEMM_B;
@@ -75,7 +79,8 @@ static void fold(gemm_problem *p, uint64_t i, bool columns)
         int64_t *stride = columns ? &matrix->col : &matrix->row;
         if (x != other && *size == 1)
             *stride = matrix->batch[i];
-        memmove(&matrix->batch[i], &matrix->batch[i + 1], (GEMM_MAX_BATCH - 1 - i) * sizeof *matrix->batch);
+        memmove(&matrix->batch[i], &matrix->batch[i + 1],
+                (GEMM_MAX_BATCH - 1 - i) * sizeof *matrix->batch);
         matrix->batch[GEMM_MAX_BATCH - 1] = 0;
     }
     *size *= p->batch[i];
@@ -138,8 +143,8 @@ static void collapse_batch(gemm_problem *p, const tenon_tensor *d, const tn_spac
         memcpy(p->matrix[x].batch, space.stride[x], sizeof p->matrix[x].batch);
 }
 
-static tenon_status fill(const char *operation, const tenon_gemm_params *params, const tenon_tensor *const *views,
-                         gemm_problem *p)
+static tenon_status fill(const char *operation, const tenon_gemm_params *params,
+                         const tenon_tensor *const *views, gemm_problem *p)
 {
     tn_space batch = {0};
     const tenon_tensor *d = views[GEMM_D];
@@ -147,17 +152,21 @@ static tenon_status fill(const char *operation, const tenon_gemm_params *params,
     TN_TRY(take_factor(operation, "a", views[GEMM_A], d, batch.stride[GEMM_A], &p->matrix[GEMM_A]));
     TN_TRY(take_factor(operation, "b", views[GEMM_B], d, batch.stride[GEMM_B], &p->matrix[GEMM_B]));
     TN_TRY(take_factor(operation, "d", d, d, batch.stride[GEMM_D], &p->matrix[GEMM_D]));
-    TN_TRY(take_broadcast(operation, "c", views[GEMM_C], d, batch.stride[GEMM_C], &p->matrix[GEMM_C]));
-    TN_TRY(take_broadcast(operation, "bias", views[GEMM_BIAS], d, batch.stride[GEMM_BIAS], &p->matrix[GEMM_BIAS]));
+    TN_TRY(
+        take_broadcast(operation, "c", views[GEMM_C], d, batch.stride[GEMM_C], &p->matrix[GEMM_C]));
+    TN_TRY(take_broadcast(operation, "bias", views[GEMM_BIAS], d, batch.stride[GEMM_BIAS],
+                          &p->matrix[GEMM_BIAS]));
     p->dtype = d->dtype;
     p->activation = epilogue->activation.kind;
     p->batch_invariant = (params->flags & TENON_GEMM_BATCH_INVARIANT) != 0;
-    p->flags = (epilogue->beta != 0 ? GEMM_HAS_C : 0) | (views[GEMM_BIAS] != NULL ? GEMM_HAS_BIAS : 0) |
+    p->flags = (epilogue->beta != 0 ? GEMM_HAS_C : 0) |
+               (views[GEMM_BIAS] != NULL ? GEMM_HAS_BIAS : 0) |
                (epilogue->alpha == 0 ? GEMM_SKIP_AB : 0);
     p->m = d->shape[d->rank - 2];
     p->n = d->shape[d->rank - 1];
     p->k = views[GEMM_A]->shape[views[GEMM_A]->rank - 1];
-    if ((p->flags & GEMM_HAS_C) == 0) { /* not read, so that its strides must not tell problems apart */
+    if ((p->flags & GEMM_HAS_C) ==
+        0) { /* not read, so that its strides must not tell problems apart */
         memset(batch.stride[GEMM_C], 0, sizeof batch.stride[GEMM_C]);
         p->matrix[GEMM_C].row = p->matrix[GEMM_C].col = 0;
     }
@@ -165,8 +174,9 @@ static tenon_status fill(const char *operation, const tenon_gemm_params *params,
     return TENON_OK;
 }
 
-tenon_status tn_gemm_canonicalise(const char *operation, const tenon_gemm_params *params, const tenon_tensor *a,
-                                  const tenon_tensor *b, const tenon_tensor *c, const tenon_tensor *bias,
+tenon_status tn_gemm_canonicalise(const char *operation, const tenon_gemm_params *params,
+                                  const tenon_tensor *a, const tenon_tensor *b,
+                                  const tenon_tensor *c, const tenon_tensor *bias,
                                   const tenon_tensor *d, gemm_problem *problem, bool *empty)
 {
     const tenon_tensor *views[GEMM_OPERANDS] = {a, b, c, bias, d};
@@ -180,8 +190,9 @@ tenon_status tn_gemm_canonicalise(const char *operation, const tenon_gemm_params
     *empty = tn_tensor_empty(d);
     if (problem->batch_invariant && problem->n != 1 && problem->matrix[GEMM_D].col != 1)
         return tn_fail(TENON_ERROR_UNSUPPORTED,
-                       "%s: d: its stride along N is %" PRId64 "; with TENON_GEMM_BATCH_INVARIANT it must be 1", operation,
-                       problem->matrix[GEMM_D].col);
+                       "%s: d: its stride along N is %" PRId64
+                       "; with TENON_GEMM_BATCH_INVARIANT it must be 1",
+                       operation, problem->matrix[GEMM_D].col);
     if (*empty)
         return TENON_OK;
     fold_batch(problem);

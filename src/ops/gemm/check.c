@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Two of the largest tile that any solver has, and one; K past two of the longest blocks, and a tail. Short of the
- * lab's 16 MiB by far. */
+/* Two of the largest tile that any solver has, and one; K past two of the longest blocks, and a
+ * tail. Short of the lab's 16 MiB by far. */
 #define CHECK_ROWS  29
 #define CHECK_COLS  131
 #define CHECK_DEPTH 1091
@@ -14,8 +14,8 @@
 #define CHECK_VECTOR_ROWS 701
 
 /* Gaps: a pitch longer than the rows, a batch longer than its matrices, an offset. */
-#define PITCH_GAP  5
-#define OFFSET     3
+#define PITCH_GAP 5
+#define OFFSET    3
 
 typedef struct check {
     tenon_gemm_params params;
@@ -28,9 +28,13 @@ typedef struct check {
 /* A batch of two matrices that lie as `layout` says. */
 static tenon_tensor make_view(tenon_dtype dtype, gemm_layout layout, int64_t rows, int64_t cols)
 {
-    tenon_tensor view = {.offset = OFFSET * tenon_dtype_size(dtype), .dtype = dtype, .rank = 3, .shape = {2, rows, cols}};
+    tenon_tensor view = {.offset = OFFSET * tenon_dtype_size(dtype),
+                         .dtype = dtype,
+                         .rank = 3,
+                         .shape = {2, rows, cols}};
     int64_t step = layout == GEMM_STRIDED ? 2 : 1;
-    int64_t inner = layout == GEMM_UNIT_ROW ? rows : cols, outer = layout == GEMM_UNIT_ROW ? cols : rows;
+    int64_t inner = layout == GEMM_UNIT_ROW ? rows : cols,
+            outer = layout == GEMM_UNIT_ROW ? cols : rows;
     int64_t pitch = inner * step + PITCH_GAP;
     view.stride[0] = pitch * outer + PITCH_GAP;
     view.stride[1] = layout == GEMM_UNIT_ROW ? step : pitch;
@@ -42,7 +46,8 @@ static tenon_status make_operands(tenon_stream *stream, const gemm_problem *like
 {
     tenon_dtype dtype = (tenon_dtype)like->dtype;
     bool vector = like->n == 1;
-    int64_t m = vector ? CHECK_VECTOR_ROWS : CHECK_ROWS, n = vector ? 1 : CHECK_COLS, k = CHECK_DEPTH;
+    int64_t m = vector ? CHECK_VECTOR_ROWS : CHECK_ROWS, n = vector ? 1 : CHECK_COLS,
+            k = CHECK_DEPTH;
     uint64_t seed = 1;
     const tenon_tensor views[GEMM_OPERANDS] = {
         [GEMM_A] = make_view(dtype, tn_gemm_layout(like, GEMM_A), m, k),
@@ -59,44 +64,48 @@ static tenon_status make_operands(tenon_stream *stream, const gemm_problem *like
 static tenon_status run(tenon_stream *stream, const tn_choice *choice, check *c)
 {
     static const char operation[] = "gemm self-check";
-    bool empty;
+    bool empty = false;
     tn_recording recording = {.context = stream->context};
     tn_operand operands[GEMM_OPERANDS];
     double scalars[TN_MAX_SCALARS];
-    TN_TRY(tn_gemm_canonicalise(operation, &c->params, &c->twins[GEMM_A].device, &c->twins[GEMM_B].device,
-                                &c->twins[GEMM_C].device, &c->twins[GEMM_BIAS].device, &c->twins[GEMM_D].device,
-                                &c->problem, &empty));
+    TN_TRY(tn_gemm_canonicalise(operation, &c->params, &c->twins[GEMM_A].device,
+                                &c->twins[GEMM_B].device, &c->twins[GEMM_C].device,
+                                &c->twins[GEMM_BIAS].device, &c->twins[GEMM_D].device, &c->problem,
+                                &empty));
     for (int x = 0; x < GEMM_OPERANDS; x++)
         operands[x] = (tn_operand){c->twins[x].device.memory, c->twins[x].device.offset};
     tn_epilogue_scalars(&c->params.epilogue, scalars);
     if (choice->solver->workspace != NULL)
-        recording.workspace = choice->solver->workspace(stream->context, &c->problem.head, choice->values);
-    tenon_status status = choice->solver->record(operation, &recording, &c->problem.head, choice->values);
+        recording.workspace =
+            choice->solver->workspace(stream->context, &c->problem.head, choice->values);
+    tenon_status status =
+        choice->solver->record(operation, &recording, &c->problem.head, choice->values);
     if (status == TENON_OK)
-        status = tn_recording_run(operation, choice->solver->name, stream, &recording, operands, scalars, NULL);
+        status = tn_recording_run(operation, choice->solver->name, stream, &recording, operands,
+                                  scalars, NULL);
     if (status == TENON_OK)
         status = tn_twin_fetch(stream, &c->twins[GEMM_D]);
     tn_recording_destroy(&recording);
     return status;
 }
 
-static tenon_status check_run(tenon_stream *stream, const gemm_problem *like, const tn_choice *choice, check *c,
-                              bool *right, char why[256])
+static tenon_status check_run(tenon_stream *stream, const gemm_problem *like,
+                              const tn_choice *choice, check *c, bool *right, char why[256])
 {
     const tenon_tensor *d = &c->twins[GEMM_D].host;
     TN_TRY(make_operands(stream, like, c));
     c->expected = malloc((size_t)tenon_tensor_elements(d) * sizeof *c->expected);
     if (c->expected == NULL)
         return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "gemm self-check: no memory");
-    tn_gemm_reference(&c->params, &c->twins[GEMM_A].host, &c->twins[GEMM_B].host, &c->twins[GEMM_C].host,
-                      &c->twins[GEMM_BIAS].host, d, c->expected);
+    tn_gemm_reference(&c->params, &c->twins[GEMM_A].host, &c->twins[GEMM_B].host,
+                      &c->twins[GEMM_C].host, &c->twins[GEMM_BIAS].host, d, c->expected);
     TN_TRY(run(stream, choice, c));
     *right = tn_host_within(d, c->expected, why);
     return TENON_OK;
 }
 
-tenon_status tn_gemm_self_check(tenon_stream *stream, const tn_problem *problem, const tn_choice *choice, bool *right,
-                                char why[256])
+tenon_status tn_gemm_self_check(tenon_stream *stream, const tn_problem *problem,
+                                const tn_choice *choice, bool *right, char why[256])
 {
     const gemm_problem *like = (const gemm_problem *)problem;
     check *c = calloc(1, sizeof *c);

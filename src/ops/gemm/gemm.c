@@ -8,7 +8,8 @@ TENON_API tenon_gemm_params tenon_gemm_params_default(void)
     return (tenon_gemm_params)TENON_GEMM_PARAMS_INIT;
 }
 
-static const tn_solver *const solvers[] = {&tn_gemm_cpu_packed, &tn_gemm_cpu_direct, &tn_gemm_gemv, &tn_gemm_plain};
+static const tn_solver *const solvers[] = {&tn_gemm_cpu_packed, &tn_gemm_cpu_direct, &tn_gemm_gemv,
+                                           &tn_gemm_gemv_split, &tn_gemm_plain};
 
 const tn_family tn_gemm_family = {.name = "gemm",
                                   .solvers = solvers,
@@ -21,9 +22,11 @@ static tenon_status prepare(tenon_context *context, const tenon_gemm_params *par
 {
     const char *operation = call->operation;
     const tn_argument *operands = call->operands;
-    const tenon_tensor *a = operands[GEMM_A].view, *b = operands[GEMM_B].view, *c = operands[GEMM_C].view;
+    const tenon_tensor *a = operands[GEMM_A].view, *b = operands[GEMM_B].view,
+                       *c = operands[GEMM_C].view;
     const tenon_tensor *bias = operands[GEMM_BIAS].view, *d = operands[GEMM_D].view;
-    TN_TRY(tn_params_check(operation, params->struct_size, sizeof *params, params->flags, TENON_GEMM_BATCH_INVARIANT));
+    TN_TRY(tn_params_check(operation, params->struct_size, sizeof *params, params->flags,
+                           TENON_GEMM_BATCH_INVARIANT));
     TN_TRY(tn_tensor_check(operation, "a", a));
     TN_TRY(tn_tensor_check(operation, "b", b));
     TN_TRY(tn_call_check_views(call));
@@ -39,8 +42,8 @@ static tenon_status prepare(tenon_context *context, const tenon_gemm_params *par
     return TENON_OK;
 }
 
-static tn_call make_call(const char *operation, const tenon_tensor *a, const tenon_tensor *b, const tenon_tensor *c,
-                         const tenon_tensor *bias, const tenon_tensor *d)
+static tn_call make_call(const char *operation, const tenon_tensor *a, const tenon_tensor *b,
+                         const tenon_tensor *c, const tenon_tensor *bias, const tenon_tensor *d)
 {
     return (tn_call){.operation = operation,
                      .operands = {{"a", a, TN_INPUT},
@@ -51,44 +54,50 @@ static tn_call make_call(const char *operation, const tenon_tensor *a, const ten
                      .operand_count = GEMM_OPERANDS};
 }
 
-tenon_status tn_gemm_call(const char *operation, tenon_stream *stream, const tenon_gemm_params *params,
-                          const tenon_tensor *a, const tenon_tensor *b, const tenon_tensor *c, const tenon_tensor *bias,
+tenon_status tn_gemm_call(const char *operation, tenon_stream *stream,
+                          const tenon_gemm_params *params, const tenon_tensor *a,
+                          const tenon_tensor *b, const tenon_tensor *c, const tenon_tensor *bias,
                           const tenon_tensor *d, const tenon_sync *sync)
 {
     static const tenon_gemm_params defaults = TENON_GEMM_PARAMS_INIT;
     tn_call call = make_call(operation, a, b, c, bias, d);
     gemm_problem problem;
-    bool empty;
+    bool empty = false;
     TN_TRY(tn_stream_check(call.operation, stream));
     TN_TRY(prepare(stream->context, params != NULL ? params : &defaults, &call, &problem, &empty));
     return tn_call_run(stream, &tn_gemm_family, empty ? NULL : &problem.head, &call, sync);
 }
 
-TENON_API tenon_status tenon_gemm(tenon_stream *stream, const tenon_gemm_params *params, const tenon_tensor *a,
-                                  const tenon_tensor *b, const tenon_tensor *c, const tenon_tensor *bias,
+TENON_API tenon_status tenon_gemm(tenon_stream *stream, const tenon_gemm_params *params,
+                                  const tenon_tensor *a, const tenon_tensor *b,
+                                  const tenon_tensor *c, const tenon_tensor *bias,
                                   const tenon_tensor *d, const tenon_sync *sync)
 {
     return tn_gemm_call("tenon_gemm", stream, params, a, b, c, bias, d, sync);
 }
 
-TENON_API tenon_status tenon_gemm_plan(tenon_context *context, const tenon_gemm_params *params, const tenon_tensor *a,
-                                       const tenon_tensor *b, const tenon_tensor *c, const tenon_tensor *bias,
+TENON_API tenon_status tenon_gemm_plan(tenon_context *context, const tenon_gemm_params *params,
+                                       const tenon_tensor *a, const tenon_tensor *b,
+                                       const tenon_tensor *c, const tenon_tensor *bias,
                                        const tenon_tensor *d, tenon_plan **plan)
 {
     static const tenon_gemm_params defaults = TENON_GEMM_PARAMS_INIT;
     tn_call call = make_call("tenon_gemm_plan", a, b, c, bias, d);
     gemm_problem problem;
-    bool empty;
+    bool empty = false;
     TN_TRY(tn_plan_check(call.operation, context, plan));
     TN_TRY(prepare(context, params != NULL ? params : &defaults, &call, &problem, &empty));
     return tn_call_plan(context, &tn_gemm_family, empty ? NULL : &problem.head, &call, plan);
 }
 
-tenon_status tn_gemm_record(const char *operation, tn_recording *recording, const gemm_problem *problem)
+tenon_status tn_gemm_record(const char *operation, tn_recording *recording,
+                            const gemm_problem *problem)
 {
+    gemm_problem bare = *problem;
     tn_choice choice;
-    TN_TRY(tn_select(operation, recording->context, &tn_gemm_family, &problem->head, &choice));
-    return choice.solver->record(operation, recording, &problem->head, choice.values);
+    bare.head.workspace_limit = 0;
+    TN_TRY(tn_select(operation, recording->context, &tn_gemm_family, &bare.head, &choice));
+    return choice.solver->record(operation, recording, &bare.head, choice.values);
 }
 
 double tn_gemm_estimate(tenon_context *context, const gemm_problem *problem)
@@ -97,7 +106,7 @@ double tn_gemm_estimate(tenon_context *context, const gemm_problem *problem)
     for (uint32_t i = 0; i < tn_gemm_family.solver_count; i++) {
         const tn_solver *solver = tn_gemm_family.solvers[i];
         int32_t values[TN_MAX_PARAMETERS] = {0};
-        if (solver->refuses(context, &problem->head) != NULL)
+        if (solver->workspace != NULL || solver->refuses(context, &problem->head) != NULL)
             continue;
         if (solver->tune != NULL)
             solver->tune(context, &problem->head, values);

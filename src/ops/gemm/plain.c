@@ -2,7 +2,8 @@
 #include "base/checked.h"
 #include "ops/gemm/internal.h"
 
-/* Above so many multiply-adds a CPU has solvers that are many times faster, and it is never chosen there. */
+/* Above so many multiply-adds a CPU has solvers that are many times faster, and it is never chosen
+ * there. */
 #define PLAIN_LIMIT (1 << 20)
 
 static const char *refuses(tenon_context *context, const tn_problem *problem)
@@ -16,7 +17,8 @@ static const char *refuses(tenon_context *context, const tn_problem *problem)
     return tn_gemm_work(p) > PLAIN_LIMIT ? "more than 2^20 multiply-adds" : NULL;
 }
 
-/* A work-item that walks along K costs about a nanosecond a step on a core; a GPU has thousands of them. */
+/* A work-item that walks along K costs about a nanosecond a step on a core; a GPU has thousands of
+ * them. */
 static double estimate(tenon_context *context, const tn_problem *problem, const int32_t *values)
 {
     const gemm_problem *p = (const gemm_problem *)problem;
@@ -31,11 +33,12 @@ static void options(tenon_context *context, const tn_problem *problem, const int
                     char text[TN_OPTIONS_SIZE])
 {
     (void)values;
-    tn_build_options(context, text, GEMM_OPTIONS_FORMAT, GEMM_OPTIONS_VALUES((const gemm_problem *)problem));
+    tn_build_options(context, text, GEMM_OPTIONS_FORMAT,
+                     GEMM_OPTIONS_VALUES((const gemm_problem *)problem));
 }
 
-static tenon_status record(const char *operation, tn_recording *recording, const tn_problem *problem,
-                           const int32_t *values)
+static tenon_status record(const char *operation, tn_recording *recording,
+                           const tn_problem *problem, const int32_t *values)
 {
     const gemm_problem *p = (const gemm_problem *)problem;
     char text[TN_OPTIONS_SIZE];
@@ -50,5 +53,8 @@ static tenon_status record(const char *operation, tn_recording *recording, const
     return tn_gemm_record_launch(operation, recording, p, &arguments, &launch);
 }
 
-const tn_solver tn_gemm_plain = {
-    .name = "plain", .refuses = refuses, .estimate = estimate, .options = options, .record = record};
+const tn_solver tn_gemm_plain = {.name = "plain",
+                                 .refuses = refuses,
+                                 .estimate = estimate,
+                                 .options = options,
+                                 .record = record};

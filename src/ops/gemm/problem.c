@@ -26,7 +26,8 @@ double tn_gemm_work(const gemm_problem *p)
     return (double)p->m * (double)p->n * (double)p->k * (double)tn_gemm_batch_count(p);
 }
 
-static void add_patch(gemm_arguments *arguments, tn_patch_kind kind, uint64_t source, size_t at, size_t unit)
+static void add_patch(gemm_arguments *arguments, tn_patch_kind kind, uint64_t source, size_t at,
+                      size_t unit)
 {
     arguments->patches[arguments->patch_count++] =
         (tn_patch){(uint8_t)kind, (uint8_t)source, (uint16_t)at, (uint32_t)unit};
@@ -44,7 +45,8 @@ static const size_t scalar_at[TN_MAX_SCALARS] = {
     [TN_SCALAR_ACT_BETA] = offsetof(gemm_args, act_beta),
 };
 
-/* An operand that is not read may be absent; the output stands in, so that every pointer is valid. */
+/* An operand that is not read may be absent; the output stands in, so that every pointer is valid.
+ */
 static bool is_read(const gemm_problem *p, int matrix)
 {
     switch (matrix) {
@@ -72,12 +74,22 @@ void tn_gemm_arguments(const gemm_problem *p, gemm_arguments *arguments)
     const gemm_matrix *a = &p->matrix[GEMM_A], *b = &p->matrix[GEMM_B], *c = &p->matrix[GEMM_C];
     const gemm_matrix *bias = &p->matrix[GEMM_BIAS], *d = &p->matrix[GEMM_D];
     memset(arguments, 0, sizeof *arguments);
-    gemm_args args = {
-        .m = p->m, .n = p->n, .k = p->k,
-        .a_row = a->row, .a_col = a->col, .b_row = b->row, .b_col = b->col, .c_row = c->row, .c_col = c->col,
-        .bias_row = bias->row, .bias_col = bias->col, .d_row = d->row, .d_col = d->col,
-        .batch_inner = p->batch_rank >= 1 ? p->batch[p->batch_rank - 1] : 1,
-        .activation = (tenon_i32)p->activation, .flags = (tenon_i32)p->flags};
+    gemm_args args = {.m = p->m,
+                      .n = p->n,
+                      .k = p->k,
+                      .a_row = a->row,
+                      .a_col = a->col,
+                      .b_row = b->row,
+                      .b_col = b->col,
+                      .c_row = c->row,
+                      .c_col = c->col,
+                      .bias_row = bias->row,
+                      .bias_col = bias->col,
+                      .d_row = d->row,
+                      .d_col = d->col,
+                      .batch_inner = p->batch_rank >= 1 ? p->batch[p->batch_rank - 1] : 1,
+                      .activation = (tenon_i32)p->activation,
+                      .flags = (tenon_i32)p->flags};
     innermost(p, a, args.a_batch);
     innermost(p, b, args.b_batch);
     innermost(p, c, args.c_batch);
@@ -93,7 +105,8 @@ void tn_gemm_arguments(const gemm_problem *p, gemm_arguments *arguments)
 }
 
 /* The element where batch entry `index` of the outer dimensions begins, for each matrix. */
-static void set_offsets(const gemm_problem *p, const int64_t *index, uint64_t outer_rank, gemm_args *args)
+static void set_offsets(const gemm_problem *p, const int64_t *index, uint64_t outer_rank,
+                        gemm_args *args)
 {
     for (int x = 0; x < GEMM_OPERANDS; x++) {
         int64_t offset = p->matrix[x].shift;
@@ -113,8 +126,9 @@ static bool next_index(const gemm_problem *p, int64_t *index, uint64_t rank)
     return false;
 }
 
-tenon_status tn_gemm_record_launch(const char *operation, tn_recording *recording, const gemm_problem *p,
-                                   gemm_arguments *arguments, tn_launch *launch)
+tenon_status tn_gemm_record_launch(const char *operation, tn_recording *recording,
+                                   const gemm_problem *p, gemm_arguments *arguments,
+                                   tn_launch *launch)
 {
     uint64_t rank = p->batch_rank, outer_rank = rank > 2 ? rank - 2 : 0;
     int64_t index[GEMM_MAX_BATCH] = {0}, inner = 1;

@@ -6,10 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Roundings of a result beyond those of the products' sum: alpha · sum, beta · c, the two additions of the epilogue, the
- * roundings of alpha and beta to the type, and one to spare. */
+/* Roundings of a result beyond those of the products' sum: alpha · sum, beta · c, the two additions
+ * of the epilogue, the roundings of alpha and beta to the type, and one to spare. */
 #define EPILOGUE_ROUNDINGS 8
-/* A kernel that goes through K in blocks scales and adds each block's sum by itself. No block is shorter than this. */
+/* A kernel that goes through K in blocks scales and adds each block's sum by itself. No block is
+ * shorter than this. */
 #define LEAST_BLOCK 32
 
 /* All operands in double, broadcast to d's batch. */
@@ -18,7 +19,8 @@ typedef struct dense_operands {
     int64_t m, n, k;
 } dense_operands;
 
-static double *read_matrix(const tenon_tensor *view, const tenon_tensor *d, int64_t rows, int64_t cols)
+static double *read_matrix(const tenon_tensor *view, const tenon_tensor *d, int64_t rows,
+                           int64_t cols)
 {
     int64_t shape[TENON_MAX_RANK];
     memcpy(shape, d->shape, sizeof shape);
@@ -27,8 +29,8 @@ static double *read_matrix(const tenon_tensor *view, const tenon_tensor *d, int6
     return view != NULL ? tn_host_read(view, d->rank, shape) : NULL;
 }
 
-static tn_bounded element(const dense_operands *x, const tenon_gemm_params *params, tenon_dtype dtype, int64_t batch,
-                          int64_t i, int64_t j)
+static tn_bounded element(const dense_operands *x, const tenon_gemm_params *params,
+                          tenon_dtype dtype, int64_t batch, int64_t i, int64_t j)
 {
     const tenon_epilogue *e = &params->epilogue;
     int64_t at = (batch * x->m + i) * x->n + j;
@@ -51,14 +53,17 @@ static tn_bounded element(const dense_operands *x, const tenon_gemm_params *para
     double roundings = k + k / LEAST_BLOCK + EPILOGUE_ROUNDINGS;
     if (dtype == TENON_DTYPE_F64)
         roundings *= 2; /* this reference rounds as much as the device does */
-    tn_bounded sum = {value, tn_gamma(roundings, u) * magnitude + (k + EPILOGUE_ROUNDINGS) * tn_least_normal(dtype)};
+    tn_bounded sum = {value, tn_gamma(roundings, u) * magnitude +
+                                 (k + EPILOGUE_ROUNDINGS) * tn_least_normal(dtype)};
     return tn_activation_reference(&e->activation, dtype, sum);
 }
 
-void tn_gemm_reference(const tenon_gemm_params *params, const tenon_tensor *a, const tenon_tensor *b,
-                       const tenon_tensor *c, const tenon_tensor *bias, const tenon_tensor *d, tn_bounded *results)
+void tn_gemm_reference(const tenon_gemm_params *params, const tenon_tensor *a,
+                       const tenon_tensor *b, const tenon_tensor *c, const tenon_tensor *bias,
+                       const tenon_tensor *d, tn_bounded *results)
 {
-    int64_t m = d->shape[d->rank - 2], n = d->shape[d->rank - 1], k = a->shape[a->rank - 1], batches = 1;
+    int64_t m = d->shape[d->rank - 2], n = d->shape[d->rank - 1], k = a->shape[a->rank - 1],
+            batches = 1;
     dense_operands x = {.a = read_matrix(a, d, m, k),
                         .b = read_matrix(b, d, k, n),
                         .c = params->epilogue.beta != 0 ? read_matrix(c, d, m, n) : NULL,

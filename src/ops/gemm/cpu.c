@@ -1,0 +1,156 @@
+#include "ops/gemm/cpu.h"
+
+#include "base/checked.h"
+
+const tn_parameter tn_gemm_cpu_parameters[CPU_PARAMETERS] = {
+    [CPU_MR] = {"mr", 1, 14},    /* rows of the register tile */
+    [CPU_NR] = {"nr", 2, 64},    /* columns of it, and of a panel */
+    [CPU_KC] = {"kc", 32, 2048}, /* the longest block of K */
+    [CPU_PANELS] = {"np", 1, 16} /* panels of a work-group */
+};
+
+/* Work-groups for each compute unit: enough that none waits long for the last. */
+#define GROUPS_PER_UNIT 4
+#define LEAST_GROUPS    8
+/* Vector registers of the widest instruction sets; fewer on some, where the compiler spills. */
+#define REGISTERS 32
+
+int64_t tn_gemm_lanes(tenon_context *context, uint32_t dtype)
+{
+    int64_t f32 = context->device.info.vector_width_f32;
+    f32 = f32 >= 16 ? 16 : f32 >= 8 ? 8 : 4;
+    return dtype == TENON_DTYPE_F64 ? f32 / 2 : f32;
+}
+
+const char *tn_gemm_refuses_cpu(tenon_context *context, const gemm_problem *p)
+{
+    return context->device.is_cpu || p->head.forced >= 0 ? NULL : "made for CPUs";
+}
+
+/* Vectors in a row of the tile: four keep the fewest loads for each multiply-add, two leave less of
+ * a ragged last panel unused. Without 512-bit registers there are only 16, and two is the most. */
+static int64_t choose_vectors(const gemm_problem *p, int64_t lanes, bool wide)
+{
+    const double narrow_cost = 1.08; /* time of a multiply-add in tiles of two vectors, measured */
+    double wide_work = 4 * (double)tn_ceil_div(p->n, 4 * lanes);
+    double narrow_work = narrow_cost * 2 * (double)tn_ceil_div(p->n, 2 * lanes);
+    return wide && wide_work <= narrow_work ? 4 : 2;
+}
+
+void tn_gemm_cpu_tune(tenon_context *context, const gemm_problem *p, int64_t panels,
+                      int32_t *values)
+{
+    int64_t lanes = tn_gemm_lanes(context, p->dtype),
+            size = (int64_t)tenon_dtype_size((tenon_dtype)p->dtype);
+    bool wide = lanes * size == 64;
+    if (values[CPU_MR] == 0)
+        values[CPU_MR] = 6;
+    if (values[CPU_NR] == 0)
+        values[CPU_NR] = (int32_t)(lanes * choose_vectors(p, lanes, wide));
+    if (values[CPU_KC] == 0)
+        values[CPU_KC] = 384;
+    if (values[CPU_PANELS] == 0)
+        values[CPU_PANELS] =
+            (int32_t)tn_max_i64(1, tn_min_i64(panels, tn_ceil_div(p->n, values[CPU_NR])));
+}
+
+const char *tn_gemm_cpu_constrains(tenon_context *context, const gemm_problem *p,
+                                   const int32_t *values, int64_t local_elements)
+{
+    int64_t lanes = tn_gemm_lanes(context, p->dtype),
+            size = (int64_t)tenon_dtype_size((tenon_dtype)p->dtype);
+    if (values[CPU_NR] % lanes != 0)
+        return "nr must be a multiple of the vector width";
+    int64_t vectors = values[CPU_NR] / lanes;
+    if (values[CPU_MR] * vectors + vectors + 1 > REGISTERS)
+        return "the tile of mr x nr does not fit the vector registers";
+    if ((uint64_t)(local_elements * size) > context->device.info.local_memory)
+        return "the packed blocks do not fit the local memory";
+    return NULL;
+}
+
+/* As gemm/cpu_pack.clh: eight tiles of rows, each k padded to a power of two. */
+int64_t tn_gemm_cpu_packed_a(const gemm_problem *p, const int32_t *values)
+{
+    int64_t pitch = 1;
+    if (tn_gemm_layout(p, GEMM_A) == GEMM_UNIT_COL)
+        return 0;
+    while (pitch < values[CPU_MR])
+        pitch *= 2;
+    return 8 * pitch * values[CPU_KC];
+}
+
+/* The numbers by which the kernels call the layouts. */
+static int layout_number(const gemm_problem *p, int matrix)
+{
+    switch (tn_gemm_layout(p, matrix)) {
+    case GEMM_UNIT_COL:
+        return matrix == GEMM_A ? 1 : 3; /* a: along K; b: along N */
+    case GEMM_UNIT_ROW:
+        return matrix == GEMM_A ? 2 : 1; /* a: along M; b: along K */
+    default:
+        return 0;
+    }
+}
+
+void tn_gemm_cpu_options(tenon_context *context, const gemm_problem *p, const int32_t *values,
+                         char text[TN_OPTIONS_SIZE])
+{
+    int lanes = (int)tn_gemm_lanes(context, p->dtype);
+    tn_build_options(context, text,
+                     GEMM_OPTIONS_FORMAT
+                     " -DTENON_VW=%d -DTENON_MR=%d -DTENON_NV=%d -DTENON_KC=%d -DTENON_NTP=%d"
+                     " -DTENON_A_LAYOUT=%d -DTENON_B_LAYOUT=%d",
+                     GEMM_OPTIONS_VALUES(p), lanes, values[CPU_MR], values[CPU_NR] / lanes,
+                     values[CPU_KC], values[CPU_PANELS], layout_number(p, GEMM_A),
+                     layout_number(p, GEMM_B));
+}
+
+static int64_t column_groups(const gemm_problem *p, const int32_t *values)
+{
+    return tn_ceil_div(p->n, (int64_t)values[CPU_PANELS] * values[CPU_NR]);
+}
+
+int64_t tn_gemm_cpu_tile_rows(tenon_context *context, const gemm_problem *p, const int32_t *values)
+{
+    int64_t wanted =
+        tn_max_i64(LEAST_GROUPS, GROUPS_PER_UNIT * (int64_t)context->device.info.compute_units);
+    int64_t groups =
+        tn_ceil_div(wanted, tn_max_i64(1, column_groups(p, values) * tn_gemm_batch_count(p)));
+    return tn_round_up(tn_ceil_div(p->m, groups), values[CPU_MR]);
+}
+
+/* Measured on an AVX-512 machine at 2.6 GHz; what counts is how the solvers compare. */
+double tn_gemm_cpu_tile_time(tenon_context *context, const gemm_problem *p, const int32_t *values)
+{
+    double size = (double)tenon_dtype_size((tenon_dtype)p->dtype),
+           lanes = (double)tn_gemm_lanes(context, p->dtype);
+    double bytes = lanes * size, per_fma = bytes >= 64 ? 0.31 : bytes >= 32 ? 0.20 : 0.18;
+    double vectors = (double)tn_ceil_div(p->n, values[CPU_NR]) * values[CPU_NR] / lanes;
+    double batch = (double)tn_gemm_batch_count(p), m = (double)p->m, k = (double)p->k;
+    double time = m * vectors * (k * per_fma + 1.0 * (double)tn_ceil_div(p->k + 1, values[CPU_KC]));
+    gemm_layout a = tn_gemm_layout(p, GEMM_A);
+    if (a != GEMM_UNIT_COL)
+        time += m * k * (double)column_groups(p, values) * (a == GEMM_UNIT_ROW ? 0.3 : 1.0);
+    return time * batch / context->device.info.compute_units;
+}
+
+tenon_status tn_gemm_cpu_record(const char *operation, tn_recording *recording,
+                                const gemm_problem *p, const int32_t *values, const char *source,
+                                const char *kernel)
+{
+    char text[TN_OPTIONS_SIZE];
+    gemm_arguments arguments;
+    int64_t rows = tn_gemm_cpu_tile_rows(recording->context, p, values);
+    tn_gemm_cpu_options(recording->context, p, values, text);
+    tn_gemm_arguments(p, &arguments);
+    arguments.args.tile_rows = (tenon_i32)rows;
+    tn_launch launch = {
+        .source = source,
+        .options = text,
+        .kernel = kernel,
+        .global = {(size_t)column_groups(p, values), (size_t)tn_ceil_div(p->m, rows)},
+        .local = {1, 1, 1},
+    };
+    return tn_gemm_record_launch(operation, recording, p, &arguments, &launch);
+}

@@ -1,0 +1,48 @@
+/* What the CPU solvers share: vector widths, tile sizes, and the model of their cost. */
+#ifndef TN_OPS_GEMM_CPU_H
+#define TN_OPS_GEMM_CPU_H
+
+#include "ops/gemm/internal.h"
+
+/* Tuning parameters of the tiled kernels, in this order. */
+enum { CPU_MR, CPU_NR, CPU_KC, CPU_PANELS, CPU_PARAMETERS };
+extern const tn_parameter tn_gemm_cpu_parameters[CPU_PARAMETERS];
+
+/* Lanes of a vector of the accumulator's type: 4, 8 or 16 floats' worth. */
+int64_t tn_gemm_lanes(tenon_context *context, uint32_t dtype);
+
+/* Why a kernel made for a CPU does not serve, or NULL; a forced one runs anywhere. */
+const char *tn_gemm_refuses_cpu(tenon_context *context, const gemm_problem *problem);
+
+/* Fills in the parameters that are 0. `panels` is the most that are wanted. */
+void tn_gemm_cpu_tune(tenon_context *context, const gemm_problem *problem, int64_t panels,
+                      int32_t *values);
+
+/* NULL, or why the parameters do not go together; `local_elements` of local memory are needed. */
+const char *tn_gemm_cpu_constrains(tenon_context *context, const gemm_problem *problem,
+                                   const int32_t *values, int64_t local_elements);
+
+/* Elements of local memory that the packed rows of a take: none where its K stride is 1. */
+int64_t tn_gemm_cpu_packed_a(const gemm_problem *problem, const int32_t *values);
+
+void tn_gemm_cpu_options(tenon_context *context, const gemm_problem *problem, const int32_t *values,
+                         char text[TN_OPTIONS_SIZE]);
+
+/* Rows of d that a work-group covers. */
+int64_t tn_gemm_cpu_tile_rows(tenon_context *context, const gemm_problem *problem,
+                              const int32_t *values);
+
+/* Nanoseconds of the multiplication alone, on all compute units, and of packing a where it is
+ * packed. */
+double tn_gemm_cpu_tile_time(tenon_context *context, const gemm_problem *problem,
+                             const int32_t *values);
+
+/* Records a tiled kernel. */
+tenon_status tn_gemm_cpu_record(const char *operation, tn_recording *recording,
+                                const gemm_problem *problem, const int32_t *values,
+                                const char *source, const char *kernel);
+
+/* Nanoseconds from enqueueing a kernel to its work-groups running. */
+#define CPU_LAUNCH_TIME 20000.0
+
+#endif

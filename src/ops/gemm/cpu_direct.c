@@ -1,0 +1,69 @@
+/* gemm/cpu_direct: the tiles of cpu_packed, with b read where it lies. For b contiguous along N. */
+#include "base/checked.h"
+#include "ops/gemm/cpu.h"
+
+static const char *refuses(tenon_context *context, const tn_problem *problem)
+{
+    const gemm_problem *p = (const gemm_problem *)problem;
+    const char *why = tn_gemm_refuses_cpu(context, p);
+    if (why != NULL)
+        return why;
+    if (p->batch_invariant)
+        return "gemm/cpu_packed serves every N, so that it is the one whose bits do not depend on the batch";
+    if (p->matrix[GEMM_B].col != 1)
+        return "b is not contiguous along N";
+    /* The last panel is moved left to end with the matrix, so there must be one whole panel. */
+    return p->n < 2 * tn_gemm_lanes(context, p->dtype) ? "n is less than a panel" : NULL;
+}
+
+static void tune(tenon_context *context, const tn_problem *problem, int32_t *values)
+{
+    const gemm_problem *p = (const gemm_problem *)problem;
+    bool free_width = values[CPU_NR] == 0;
+    tn_gemm_cpu_tune(context, p, tn_gemm_layout(p, GEMM_A) == GEMM_UNIT_COL ? 2 : 8, values);
+    while (free_width && values[CPU_NR] > p->n)
+        values[CPU_NR] /= 2;
+}
+
+static const char *constrains(tenon_context *context, const tn_problem *problem,
+                              const int32_t *values)
+{
+    const gemm_problem *p = (const gemm_problem *)problem;
+    if (values[CPU_NR] > p->n)
+        return "n is less than nr";
+    return tn_gemm_cpu_constrains(context, p, values, tn_gemm_cpu_packed_a(p, values));
+}
+
+/* Few rows use each element of b seldom: then its way from memory is what takes the time. */
+static double estimate(tenon_context *context, const tn_problem *problem, const int32_t *values)
+{
+    const gemm_problem *p = (const gemm_problem *)problem;
+    double bytes = (double)p->k * (double)p->n * (double)tn_gemm_batch_count(p) *
+                   (double)tenon_dtype_size((tenon_dtype)p->dtype);
+    double tile = tn_gemm_cpu_tile_time(context, p, values), memory = 0.08 * bytes / 2;
+    bool from_memory = bytes > (double)context->device.cache_size;
+    return CPU_LAUNCH_TIME + (from_memory && memory > tile ? memory : tile);
+}
+
+static void options(tenon_context *context, const tn_problem *problem, const int32_t *values,
+                    char text[TN_OPTIONS_SIZE])
+{
+    tn_gemm_cpu_options(context, (const gemm_problem *)problem, values, text);
+}
+
+static tenon_status record(const char *operation, tn_recording *recording,
+                           const tn_problem *problem, const int32_t *values)
+{
+    return tn_gemm_cpu_record(operation, recording, (const gemm_problem *)problem, values,
+                              "gemm/cpu_direct", "gemm_cpu_direct");
+}
+
+const tn_solver tn_gemm_cpu_direct = {.name = "cpu_direct",
+                                      .parameters = tn_gemm_cpu_parameters,
+                                      .parameter_count = CPU_PARAMETERS,
+                                      .refuses = refuses,
+                                      .tune = tune,
+                                      .constrains = constrains,
+                                      .estimate = estimate,
+                                      .options = options,
+                                      .record = record};

@@ -1,0 +1,153 @@
+/* gemm/gemv and gemm/gemv_split: a matrix times a vector. (The canonical problem makes every vector
+ * a column.) */
+#include "base/checked.h"
+#include "ops/gemm/cpu.h"
+
+/* Rows of a work-group: by dot products enough to share a block of the vector; by scaled columns a
+ * long strip, since a short one makes the reads of a column short. */
+#define DOT_ROWS        64
+#define AXPY_LEAST_ROWS 256
+/* Pieces of K, each with sums of its own; in multiples of the columns that the kernel adds at once.
+ */
+#define SPLITS      12
+#define SPLIT_CHUNK 4
+#define SPLIT_LEAST 256
+
+static const char *refuses(tenon_context *context, const tn_problem *problem)
+{
+    const gemm_problem *p = (const gemm_problem *)problem;
+    const char *why = tn_gemm_refuses_cpu(context, p);
+    if (why != NULL)
+        return why;
+    if (p->n != 1)
+        return "neither factor is a vector";
+    if (p->batch_invariant)
+        return "bits that do not depend on M are gemm/cpu_packed's";
+    return tn_gemm_layout(p, GEMM_A) == GEMM_STRIDED
+               ? "the matrix is contiguous along neither dimension"
+               : NULL;
+}
+
+static const char *refuses_split(tenon_context *context, const tn_problem *problem)
+{
+    const gemm_problem *p = (const gemm_problem *)problem;
+    const char *why = refuses(context, problem);
+    if (why != NULL)
+        return why;
+    if (tn_gemm_layout(p, GEMM_A) != GEMM_UNIT_ROW)
+        return "the matrix is contiguous along K";
+    if (p->batch_rank > 2)
+        return "the batch has more than two dimensions";
+    return p->k < SPLIT_LEAST ? "k is too short to split" : NULL;
+}
+
+/* The matrix is read once: from memory, or from the cache where it may still be. */
+static double read_time(tenon_context *context, const gemm_problem *p)
+{
+    double bytes = (double)p->m * (double)p->k * (double)tn_gemm_batch_count(p) *
+                   (double)tenon_dtype_size((tenon_dtype)p->dtype);
+    bool from_memory = bytes > (double)context->device.cache_size;
+    return CPU_LAUNCH_TIME + bytes * (from_memory ? 0.045 : 0.02);
+}
+
+static double estimate(tenon_context *context, const tn_problem *problem, const int32_t *values)
+{
+    const gemm_problem *p = (const gemm_problem *)problem;
+    (void)values;
+    double units = context->device.info.compute_units;
+    bool dot = tn_gemm_layout(p, GEMM_A) == GEMM_UNIT_COL;
+    double groups = (double)tn_ceil_div(p->m, dot ? DOT_ROWS : AXPY_LEAST_ROWS) *
+                    (double)tn_gemm_batch_count(p);
+    /* Fewer work-groups than compute units leave some idle; half a column strip reads at half the
+     * speed. */
+    return read_time(context, p) * (groups < units ? units / groups : 1) * (dot ? 1 : 1.2);
+}
+
+static double estimate_split(tenon_context *context, const tn_problem *problem,
+                             const int32_t *values)
+{
+    const gemm_problem *p = (const gemm_problem *)problem;
+    (void)values;
+    double sums = (double)p->m * SPLITS * (double)tn_gemm_batch_count(p);
+    return read_time(context, p) + 3000 + sums * 0.5 / context->device.info.compute_units;
+}
+
+static uint64_t workspace_split(tenon_context *context, const tn_problem *problem,
+                                const int32_t *values)
+{
+    const gemm_problem *p = (const gemm_problem *)problem;
+    (void)context;
+    (void)values;
+    return (uint64_t)(p->m * SPLITS * tn_gemm_batch_count(p)) *
+           tenon_dtype_size((tenon_dtype)p->dtype);
+}
+
+static void options(tenon_context *context, const tn_problem *problem, const int32_t *values,
+                    char text[TN_OPTIONS_SIZE])
+{
+    const gemm_problem *p = (const gemm_problem *)problem;
+    (void)values;
+    /* The layout is a kernel, not a macro: it is named so that each kernel is checked. */
+    tn_build_options(context, text, GEMM_OPTIONS_FORMAT " -DTENON_VW=%d -DTENON_UNIT_K=%d",
+                     GEMM_OPTIONS_VALUES(p), (int)tn_gemm_lanes(context, p->dtype),
+                     tn_gemm_layout(p, GEMM_A) == GEMM_UNIT_COL);
+}
+
+static tenon_status record_kernel(const char *operation, tn_recording *recording,
+                                  const gemm_problem *p, const char *kernel, int64_t splits,
+                                  int64_t rows)
+{
+    char text[TN_OPTIONS_SIZE];
+    gemm_arguments arguments;
+    options(recording->context, &p->head, NULL, text);
+    tn_gemm_arguments(p, &arguments);
+    arguments.args.tile_rows = (tenon_i32)tn_min_i64(rows, INT32_MAX);
+    arguments.args.k_splits = SPLITS;
+    arguments.args.k_chunk = tn_round_up(tn_ceil_div(p->k, SPLITS), SPLIT_CHUNK);
+    tn_launch launch = {
+        .source = "gemm/gemv",
+        .options = text,
+        .kernel = kernel,
+        .global = {(size_t)splits, (size_t)tn_ceil_div(p->m, arguments.args.tile_rows)},
+        .local = {1, 1, 1}};
+    return tn_gemm_record_launch(operation, recording, p, &arguments, &launch);
+}
+
+static int64_t axpy_rows(tenon_context *context, const gemm_problem *p)
+{
+    return tn_max_i64(AXPY_LEAST_ROWS, tn_ceil_div(p->m, context->device.info.compute_units));
+}
+
+static tenon_status record(const char *operation, tn_recording *recording,
+                           const tn_problem *problem, const int32_t *values)
+{
+    const gemm_problem *p = (const gemm_problem *)problem;
+    (void)values;
+    if (tn_gemm_layout(p, GEMM_A) == GEMM_UNIT_COL)
+        return record_kernel(operation, recording, p, "gemv_dot", 1, DOT_ROWS);
+    return record_kernel(operation, recording, p, "gemv_axpy", 1, axpy_rows(recording->context, p));
+}
+
+static tenon_status record_split(const char *operation, tn_recording *recording,
+                                 const tn_problem *problem, const int32_t *values)
+{
+    gemm_problem partial = *(const gemm_problem *)problem, reduce = partial;
+    (void)values;
+    /* The workspace takes the place of the output in the first launch, and of the matrix in the
+     * second. */
+    partial.matrix[GEMM_D].operand = reduce.matrix[GEMM_A].operand = TN_WORKSPACE;
+    partial.matrix[GEMM_D].shift = reduce.matrix[GEMM_A].shift = 0;
+    TN_TRY(record_kernel(operation, recording, &partial, "gemv_axpy_partial", SPLITS, partial.m));
+    return record_kernel(operation, recording, &reduce, "gemv_reduce", 1,
+                         axpy_rows(recording->context, &reduce));
+}
+
+const tn_solver tn_gemm_gemv = {
+    .name = "gemv", .refuses = refuses, .estimate = estimate, .options = options, .record = record};
+
+const tn_solver tn_gemm_gemv_split = {.name = "gemv_split",
+                                      .refuses = refuses_split,
+                                      .workspace = workspace_split,
+                                      .estimate = estimate_split,
+                                      .options = options,
+                                      .record = record_split};
