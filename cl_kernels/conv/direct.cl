@@ -7,7 +7,8 @@
 #include "common/activation.clh"
 #include "conv/args.h"
 
-/* The taps of one output over one channel. */
+/* The taps of one output over one channel. Those in the padding are multiplied like the others, as
+ * the zeros that they are: an infinite filter element gives NaN there whichever solver runs. */
 TENON_INLINE acc_t add_channel(__global const data_t *x, __global const data_t *w,
                                const conv_args *args, long p, long q, acc_t sum)
 {
@@ -15,15 +16,13 @@ TENON_INLINE acc_t add_channel(__global const data_t *x, __global const data_t *
     long h0 = p * v->stride_h + v->h_start, w0 = q * v->stride_w + v->w_start;
     for (long r = 0; r < v->r; r++) {
         long h = h0 + r * v->dilation_h;
-        if (h < 0 || h >= v->h) {
-            continue;
-        }
         for (long s = 0; s < v->s; s++) {
             long at = w0 + s * v->dilation_w;
-            if (at >= 0 && at < v->w) {
-                sum = TENON_FMA(load_data(x, h * args->x_h + at * args->x_w),
-                                load_data(w, r * args->w_r + s * args->w_s), sum);
+            acc_t value = 0;
+            if (h >= 0 && h < v->h && at >= 0 && at < v->w) {
+                value = load_data(x, h * args->x_h + at * args->x_w);
             }
+            sum = TENON_FMA(value, load_data(w, r * args->w_r + s * args->w_s), sum);
         }
     }
     return sum;
@@ -48,7 +47,7 @@ __kernel void conv_direct(__global const data_t *x, __global const data_t *w,
     }
     acc_t result = TENON_FROM_BITS(args.alpha) * sum;
     if (args.flags & CONV_SKIP_XW) {
-        result = 0; /* an infinite or NaN alpha cannot be; -0 could */
+        result = 0; /* not alpha * 0, which would be -0 for a negative zero */
     }
     if (args.flags & CONV_HAS_C) {
         result +=

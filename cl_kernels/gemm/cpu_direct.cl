@@ -2,8 +2,7 @@
  * gemm/cpu_packed.cl otherwise, whose macros it shares, except that
  *
  *   - b's stride along n is one, and n is at least NR = VW * NV;
- *   - each panel is finished, for a K block, before the next: a packed block of a serves all
- * panels.
+ *   - each panel is finished, for a K block, before the next: a packed block of a serves them all.
  *
  * Global size: {ceil(n / (NTP * NR)), ceil(m / tile_rows), batch}, local size {1, 1, 1}.
  */

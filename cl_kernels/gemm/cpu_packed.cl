@@ -2,10 +2,11 @@
  * It goes through K in blocks, copies its block of b into __local, and runs the register tile over
  * it: the block stays in L2, a tile's rows of a in L1.
  *
- * Global size: {ceil(n / (NTP * NR)), ceil(m / tile_rows), batch}, local size {1, 1, 1}; NR = VW *
- * NV. Any strides. Macros: those of gemm/cpu_tile.clh and gemm/cpu_pack.clh (TENON_VW, TENON_MR,
- * TENON_NV, TENON_KC, TENON_MB, TENON_A_LAYOUT, TENON_B_LAYOUT), and TENON_NTP, the panels of a
- * work-item.
+ * Global size: {ceil(n / (NTP * NR)), ceil(m / tile_rows), batch}, local size {1, 1, 1}, where NR is
+ * VW * NV. Any strides.
+ *
+ * Macros: those of gemm/cpu_tile.clh and gemm/cpu_pack.clh (TENON_VW, TENON_MR, TENON_NV, TENON_KC,
+ * TENON_MB, TENON_A_LAYOUT, TENON_B_LAYOUT), and TENON_NTP, the panels of a work-item.
  */
 #ifndef TENON_VW
 #define TENON_VW 16

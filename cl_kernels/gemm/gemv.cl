@@ -3,24 +3,30 @@
  *
  *   gemv_dot           a's K stride is one: dot products of several rows at once.
  *   gemv_axpy          a's M stride is one: columns of a are scaled and added, in strips of
- * TENON_STRIP outputs. gemv_axpy_partial, split-K form of it, for few outputs or a device with many
- * cores: each piece of K leaves its sums gemv_reduce        in a workspace, which the second kernel
- * adds up in order of k.
+ *                      TENON_STRIP outputs.
+ *   gemv_axpy_partial  its split-K form, for few outputs or a device with many cores: each piece of
+ *                      K leaves its sums in a workspace,
+ *   gemv_reduce        which this kernel adds up in the order of k.
  *
  * A work-item covers args.tile_rows outputs; local size {1, 1, 1}. Global sizes:
- *   gemv_dot, gemv_axpy: {1, ceil(m / tile_rows), batch}
- *   gemv_axpy_partial:   {k_splits, ceil(m / tile_rows), batch}; the workspace,
- * acc_t[batch][k_splits][m], takes the place of d, with d_offset its first element gemv_reduce: {1,
- * ceil(m / tile_rows), batch}; the workspace takes the place of a, with a_offset
+ *
+ *   gemv_dot, gemv_axpy  {1, ceil(m / tile_rows), batch}
+ *   gemv_axpy_partial    {k_splits, ceil(m / tile_rows), batch}; the workspace, an
+ *                        acc_t[batch][k_splits][m], takes the place of d, with d_offset its first
+ *                        element
+ *   gemv_reduce          {1, ceil(m / tile_rows), batch}; the workspace takes the place of a, with
+ *                        a_offset
  *
  * The vector b, c, bias and d may have any stride. Sums are in the order of k for each lane, so
  * that an output's bits depend on K (and k_chunk), not on M or tile_rows.
  *
- * TENON_VW     lanes of a vector
- * TENON_ROWS   rows gemv_dot sums at once: enough chains of multiply-adds to hide their latency
- * TENON_STRIP  outputs whose sums gemv_axpy keeps in L1; a multiple of VW
- * TENON_STRIP_ROWS  rows that share a block of b in gemv_dot; a multiple of ROWS
- * TENON_KC     elements of b in that block; a multiple of VW
+ *   TENON_VW          lanes of a vector
+ *   TENON_ROWS        rows gemv_dot sums at once: enough chains of multiply-adds to hide their
+ *                     latency
+ *   TENON_STRIP       outputs whose sums gemv_axpy keeps in L1; a multiple of VW
+ *   TENON_STRIP_ROWS  rows that share a block of b in gemv_dot; a multiple of ROWS
+ *   TENON_KC          elements of b in that block; a multiple of VW
+ *
  * TENON_DTYPE, TENON_HW_FMA, TENON_ACT_BUILD: see common/types.clh and common/activation.clh.
  */
 #ifndef TENON_VW

@@ -1,0 +1,99 @@
+/*
+ * What a call costs beyond OpenCL: the same kernel with the same arguments enqueued by hand, by
+ * running a plan, and by the immediate call. Times are those of the enqueueing calls alone, in turn,
+ * medians; the queue is emptied between measures.
+ */
+#include "ops/gemm/internal.h"
+#include "timing.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define ROUNDS 100000
+#define DRAIN  64 /* calls between finishes: the queue must not grow without end */
+#define SIZE   16
+
+typedef struct call {
+    tenon_stream *stream;
+    tenon_tensor a, b, d;
+    tenon_gemm_params params;
+    tenon_plan *plan;
+    cl_kernel kernel;
+    gemm_args args;
+} call;
+
+static void by_hand(call *c)
+{
+    const size_t global[] = {SIZE, SIZE, 1}, local[] = {16, 4, 1};
+    cl_mem pointers[] = {c->a.memory.u.buffer, c->b.memory.u.buffer, c->d.memory.u.buffer,
+                         c->d.memory.u.buffer, c->d.memory.u.buffer};
+    for (cl_uint i = 0; i < 5; i++)
+        clSetKernelArg(c->kernel, i, sizeof pointers[i], &pointers[i]);
+    clSetKernelArg(c->kernel, 5, sizeof c->args, &c->args);
+    if (clEnqueueNDRangeKernel(tenon_stream_cl(c->stream), c->kernel, 3, NULL, global, local, 0,
+                               NULL, NULL) != CL_SUCCESS)
+        exit(1);
+}
+
+static void planned(call *c)
+{
+    const tenon_memory memories[] = {c->a.memory, c->b.memory, {0}, {0}, c->d.memory};
+    BENCH_CHECK(tenon_plan_run(c->stream, c->plan, memories, 5, NULL));
+}
+
+static void immediate(call *c)
+{
+    BENCH_CHECK(tenon_gemm(c->stream, &c->params, &c->a, &c->b, NULL, NULL, &c->d, NULL));
+}
+
+/* The kernel and the arguments that the plan has. */
+static void prepare_by_hand(call *c)
+{
+    gemm_problem problem;
+    gemm_arguments arguments;
+    bool empty;
+    char options[TN_OPTIONS_SIZE];
+    uint32_t number;
+    tenon_context *context = tenon_stream_context(c->stream);
+    BENCH_CHECK(tn_gemm_canonicalise("bench", &c->params, &c->a, &c->b, NULL, NULL, &c->d, &problem,
+                                     &empty));
+    tn_gemm_arguments(&problem, &arguments);
+    c->args = arguments.args;
+    c->args.alpha = 0x3f800000; /* 1.0f */
+    tn_gemm_plain.options(context, &problem.head, NULL, options);
+    BENCH_CHECK(tn_program_kernel(context, "gemm/plain", options, "gemm_plain", &number));
+    BENCH_CHECK(tn_program_create_kernel(context, "bench", number, &c->kernel));
+}
+
+int main(void)
+{
+    static double times[3][ROUNDS];
+    static void (*const ways[3])(call *) = {by_hand, planned, immediate};
+    static const char *const names[3] = {"by hand", "plan", "immediate"};
+    float *host;
+    call c = {.params = TENON_GEMM_PARAMS_INIT};
+    bench_prepare_environment();
+    c.stream = bench_open();
+    c.params.solver = "gemm/plain";
+    c.a = bench_tensor(c.stream, SIZE, SIZE, &host);
+    c.b = bench_tensor(c.stream, SIZE, SIZE, &host);
+    c.d = bench_tensor(c.stream, SIZE, SIZE, &host);
+    BENCH_CHECK(tenon_gemm_plan(tenon_stream_context(c.stream), &c.params, &c.a, &c.b, NULL, NULL,
+                                &c.d, &c.plan));
+    prepare_by_hand(&c);
+    for (int i = 0; i < ROUNDS; i++)
+        for (int w = 0; w < 3; w++) {
+            if ((3 * i + w) % DRAIN == 0)
+                BENCH_CHECK(tenon_stream_finish(c.stream));
+            double start = bench_now();
+            ways[w](&c);
+            times[w][i] = bench_now() - start;
+        }
+    double base = bench_median(times[0], ROUNDS);
+    printf("gemm/plain %dx%dx%d f32, one call of %d, median:\n", SIZE, SIZE, SIZE, ROUNDS);
+    for (int w = 0; w < 3; w++) {
+        double median = bench_median(times[w], ROUNDS);
+        printf("  %-10s %7.3f us  %+7.3f us\n", names[w], median * 1e6, (median - base) * 1e6);
+    }
+    return 0;
+}
