@@ -20,7 +20,7 @@
 #define SIDE_OUT 4                     /* of 8: the convolution steps two pixels at a time */
 #define MAP      (SIDE_OUT * SIDE_OUT) /* what one filter gives for an image */
 #define FEATURES (FILTERS * MAP + 1)   /* and a constant, whose weight is the bias */
-#define STEPS    400                   /* of gradient descent, over all training digits */
+#define STEPS    1000                  /* of gradient descent, over all training digits */
 #define RATE     4.0
 #define ENOUGH   0.94 /* accuracy below which something must be broken */
 
