@@ -6,27 +6,7 @@
  *
  * Global size: {ceil(n / (NTP * NR)), ceil(m / tile_rows), batch}, local size {1, 1, 1}.
  */
-#ifndef TENON_VW
-#define TENON_VW 16
-#endif
-#ifndef TENON_MR
-#define TENON_MR 6
-#endif
-#ifndef TENON_NV
-#define TENON_NV 4
-#endif
-#ifndef TENON_KC
-#define TENON_KC 384
-#endif
-#ifndef TENON_NTP
-#define TENON_NTP 2
-#endif
-#ifndef TENON_MB
-#define TENON_MB (8 * TENON_MR)
-#endif
-#ifndef TENON_A_LAYOUT
-#define TENON_A_LAYOUT 1
-#endif
+#include "gemm/cpu_defaults.clh"
 
 #define TILE_B            __global const data_t *
 #define TILE_LOAD_B(b, i) load_data_v(b, i)

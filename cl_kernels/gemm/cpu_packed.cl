@@ -8,30 +8,7 @@
  * Macros: those of gemm/cpu_tile.clh and gemm/cpu_pack.clh (TENON_VW, TENON_MR, TENON_NV, TENON_KC,
  * TENON_MB, TENON_A_LAYOUT, TENON_B_LAYOUT), and TENON_NTP, the panels of a work-item.
  */
-#ifndef TENON_VW
-#define TENON_VW 16
-#endif
-#ifndef TENON_MR
-#define TENON_MR 6
-#endif
-#ifndef TENON_NV
-#define TENON_NV 4
-#endif
-#ifndef TENON_KC
-#define TENON_KC 384
-#endif
-#ifndef TENON_NTP
-#define TENON_NTP 2
-#endif
-#ifndef TENON_MB
-#define TENON_MB (8 * TENON_MR)
-#endif
-#ifndef TENON_A_LAYOUT
-#define TENON_A_LAYOUT 1
-#endif
-#ifndef TENON_B_LAYOUT
-#define TENON_B_LAYOUT 3
-#endif
+#include "gemm/cpu_defaults.clh"
 
 #define TILE_B            __local const acc_v *
 #define TILE_LOAD_B(b, i) ((b)[(i) / TENON_VW])

@@ -100,16 +100,19 @@ static int64_t saturate(double value, double low, double high)
     return (int64_t)nearbyint(value < low ? low : value > high ? high : value);
 }
 
+/* An element of any type. */
+typedef union element_bits {
+    double f64;
+    float f32;
+    uint16_t u16;
+    int8_t i8;
+    uint8_t u8;
+    int32_t i32;
+} element_bits;
+
 void tn_dtype_store(tenon_dtype dtype, void *element, double value)
 {
-    union {
-        double f64;
-        float f32;
-        uint16_t u16;
-        int8_t i8;
-        uint8_t u8;
-        int32_t i32;
-    } bits = {0};
+    element_bits bits = {0};
     switch (dtype) {
     case TENON_DTYPE_F64:
         bits.f64 = value;
@@ -140,14 +143,7 @@ void tn_dtype_store(tenon_dtype dtype, void *element, double value)
 
 double tn_dtype_load(tenon_dtype dtype, const void *element)
 {
-    union {
-        double f64;
-        float f32;
-        uint16_t u16;
-        int8_t i8;
-        uint8_t u8;
-        int32_t i32;
-    } bits = {0};
+    element_bits bits = {0};
     memcpy(&bits, element, tenon_dtype_size(dtype));
     switch (dtype) {
     case TENON_DTYPE_F64:

@@ -154,6 +154,16 @@ tenon_status tn_broadcast(const char *operation, const char *argument, const ten
     return TENON_OK;
 }
 
+bool tn_next_index(int64_t *index, const int64_t *shape, uint32_t rank)
+{
+    while (rank-- > 0) {
+        if (++index[rank] < shape[rank])
+            return true;
+        index[rank] = 0;
+    }
+    return false;
+}
+
 static bool mergeable(const tn_space *s, uint32_t outer, uint32_t inner)
 {
     for (uint32_t v = 0; v < s->views; v++)

@@ -54,6 +54,9 @@ tenon_status tn_broadcast(const char *operation, const char *argument, const ten
 /* "2x3x4" for messages; "scalar" for rank 0. Returns `text`. */
 char *tn_shape_text(uint32_t rank, const int64_t *shape, char text[160]);
 
+/* Steps an index over a shape, the last dimension fastest; false, and all zeros, after the last. */
+bool tn_next_index(int64_t *index, const int64_t *shape, uint32_t rank);
+
 /* Several operands that run over one index space. */
 #define TN_MAX_VIEWS 6
 typedef struct tn_space {

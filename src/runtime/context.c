@@ -58,10 +58,8 @@ static tenon_status make_context(const char *operation, cl_context cl, const tn_
                                  tenon_context **out)
 {
     tenon_context *context = calloc(1, sizeof *context);
-    tenon_status status = context != NULL
-                              ? init_locks(operation, context)
-                              : tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", operation);
-    if (status != TENON_OK) {
+    tenon_status status = tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", operation);
+    if (context == NULL || (status = init_locks(operation, context)) != TENON_OK) {
         free(context);
         clReleaseContext(cl);
         return status;
@@ -195,7 +193,7 @@ static tenon_status make_lab(tenon_context *context)
 {
     static const char operation[] = "private context";
     tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
-    tenon_context *lab;
+    tenon_context *lab = NULL;
     cl_context cl;
     /* Nothing is logged from within the lab, since its lock is held: what it finds is reported by
      * who asked. */

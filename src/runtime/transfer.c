@@ -72,7 +72,7 @@ static tenon_status map_extent(const char *operation, tenon_stream *stream,
     }
     void *at = clEnqueueMapBuffer(stream->queue, tensor->memory.u.buffer, CL_TRUE, map_flags(flags),
                                   first, size, wait_count(sync), wait_list(sync), NULL, &error);
-    TN_CL_TRY(operation, "clEnqueueMapBuffer", error);
+    TN_CL_TRY(operation, "clEnqueueMapBuffer", at != NULL ? error : CL_MAP_FAILURE);
     *pointer = at;
     return TENON_OK;
 }
@@ -104,7 +104,7 @@ static void copy_view(const tenon_tensor *view, char *strided, char *dense, bool
     uint32_t last = space.rank > 0 ? space.rank - 1 : 0;
     int64_t inner = space.rank > 0 ? space.shape[last] : 1,
             step = space.rank > 0 ? space.stride[0][last] : 1;
-    for (;;) {
+    do {
         int64_t at = 0;
         for (uint32_t d = 0; d < last; d++)
             at += index[d] * space.stride[0][d];
@@ -114,12 +114,7 @@ static void copy_view(const tenon_tensor *view, char *strided, char *dense, bool
             char *element = strided + (at + i * step) * (int64_t)size;
             memcpy(to_view ? element : dense, to_view ? dense : element, bytes);
         }
-        uint32_t d = last;
-        while (d-- > 0 && ++index[d] == space.shape[d])
-            index[d] = 0;
-        if (d == UINT32_MAX)
-            return;
-    }
+    } while (tn_next_index(index, space.shape, last));
 }
 
 static tenon_status check_bytes(const char *operation, const tenon_tensor *tensor, const void *data,

@@ -72,7 +72,7 @@ static void options(tenon_context *context, const tn_problem *problem, const int
 }
 
 static tenon_status record(const char *operation, tn_recording *recording,
-                           const activation_problem *p, forward_args *args, tn_launch *launch)
+                           const activation_problem *p, forward_args *args, tn_launch launch)
 {
     char text[TN_OPTIONS_SIZE];
     uint32_t size = (uint32_t)tenon_dtype_size((tenon_dtype)p->dtype);
@@ -90,16 +90,16 @@ static tenon_status record(const char *operation, tn_recording *recording,
     memcpy(args->shape, p->shape, sizeof args->shape);
     memcpy(args->x_stride, p->stride[ACTIVATION_X], sizeof args->x_stride);
     memcpy(args->y_stride, p->stride[ACTIVATION_Y], sizeof args->y_stride);
-    launch->source = "activation/forward";
-    launch->options = text;
-    launch->operands[0] = ACTIVATION_X;
-    launch->operands[1] = ACTIVATION_Y;
-    launch->operand_count = ACTIVATION_OPERANDS;
-    launch->args = args;
-    launch->args_size = sizeof *args;
-    launch->patches = patches;
-    launch->patch_count = sizeof patches / sizeof *patches;
-    return tn_record(operation, recording, launch);
+    launch.source = "activation/forward";
+    launch.options = text;
+    launch.operands[0] = ACTIVATION_X;
+    launch.operands[1] = ACTIVATION_Y;
+    launch.operand_count = ACTIVATION_OPERANDS;
+    launch.args = args;
+    launch.args_size = sizeof *args;
+    launch.patches = patches;
+    launch.patch_count = sizeof patches / sizeof *patches;
+    return tn_record(operation, recording, &launch);
 }
 
 static tenon_status record_dense(const char *operation, tn_recording *recording,
@@ -112,7 +112,7 @@ static tenon_status record_dense(const char *operation, tn_recording *recording,
     args.chunk = recording->context->device.is_cpu ? CPU_CHUNK : GPU_LANES;
     launch.global[0] = (size_t)tn_ceil_div(elements_of(p), args.chunk);
     launch.local[0] = recording->context->device.is_cpu ? 1 : 0;
-    return record(operation, recording, p, &args, &launch);
+    return record(operation, recording, p, &args, launch);
 }
 
 static tenon_status record_strided(const char *operation, tn_recording *recording,
@@ -126,7 +126,7 @@ static tenon_status record_strided(const char *operation, tn_recording *recordin
     args.chunk = recording->context->device.is_cpu ? tn_min_i64(CPU_CHUNK, inner) : 1;
     launch.global[0] = (size_t)tn_ceil_div(inner, args.chunk);
     launch.global[1] = (size_t)(elements_of(p) / inner);
-    return record(operation, recording, p, &args, &launch);
+    return record(operation, recording, p, &args, launch);
 }
 
 const tn_solver tn_activation_dense = {.name = "dense",

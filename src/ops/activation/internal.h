@@ -23,9 +23,9 @@ extern const tn_solver tn_activation_dense, tn_activation_strided;
 void tn_activation_canonicalise(const tenon_activation *activation, const tenon_tensor *x,
                                 const tenon_tensor *y, activation_problem *problem);
 
-/* Results in double with their error bounds, in row-major order; x is host memory of kind SVM, y is
+/* Results in double with their error bounds, in row-major order (false without memory); x is host memory of kind SVM, y is
  * not read. */
-void tn_activation_forward_reference(const tenon_activation_params *params, const tenon_tensor *x,
+bool tn_activation_forward_reference(const tenon_activation_params *params, const tenon_tensor *x,
                                      const tenon_tensor *y, tn_bounded *results);
 
 tenon_status tn_activation_self_check(tenon_stream *stream, const tn_problem *problem,

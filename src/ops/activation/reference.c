@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-void tn_activation_forward_reference(const tenon_activation_params *params, const tenon_tensor *x,
+bool tn_activation_forward_reference(const tenon_activation_params *params, const tenon_tensor *x,
                                      const tenon_tensor *y, tn_bounded *results)
 {
     int64_t count = tenon_tensor_elements(y);
@@ -12,7 +12,9 @@ void tn_activation_forward_reference(const tenon_activation_params *params, cons
     for (int64_t i = 0; values != NULL && i < count; i++)
         results[i] =
             tn_activation_reference(&params->activation, y->dtype, (tn_bounded){values[i], 0});
+    bool whole = values != NULL;
     free(values);
+    return whole;
 }
 
 /* Past two chunks of a work-item, with a tail that is no vector; or rows with gaps. */
@@ -34,39 +36,23 @@ static tenon_tensor make_view(const activation_problem *like, const tn_choice *c
     return view;
 }
 
-static tenon_status run(tenon_stream *stream, const activation_problem *problem,
-                        const tenon_activation *activation, const tn_choice *choice, tn_twin *x,
-                        tn_twin *y)
+static tenon_status compare(tenon_stream *stream, const tenon_activation_params *params,
+                            const tn_choice *choice, tn_twin twins[ACTIVATION_OPERANDS],
+                            bool *right, char why[256])
 {
     static const char operation[] = "activation self-check";
-    const tn_operand operands[] = {{x->device.memory, x->device.offset},
-                                   {y->device.memory, y->device.offset}};
-    double scalars[TN_MAX_SCALARS] = {[TN_SCALAR_ACT_ALPHA] = activation->alpha};
-    tn_recording recording = {.context = stream->context};
-    tenon_status status =
-        choice->solver->record(operation, &recording, &problem->head, choice->values);
-    if (status == TENON_OK)
-        status = tn_recording_run(operation, choice->solver->name, stream, &recording, operands,
-                                  scalars, NULL);
-    if (status == TENON_OK)
-        status = tn_twin_fetch(stream, y);
-    tn_recording_destroy(&recording);
-    return status;
-}
-
-static tenon_status compare(tenon_stream *stream, const tenon_activation_params *params,
-                            const tn_choice *choice, tn_twin *x, tn_twin *y, bool *right,
-                            char why[256])
-{
+    const tenon_tensor *x = &twins[ACTIVATION_X].host, *y = &twins[ACTIVATION_Y].host;
+    double scalars[TN_MAX_SCALARS] = {[TN_SCALAR_ACT_ALPHA] = params->activation.alpha};
     activation_problem problem;
-    tn_bounded *expected = malloc((size_t)tenon_tensor_elements(&y->host) * sizeof *expected);
-    if (expected == NULL)
-        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "activation self-check: no memory");
-    tn_activation_forward_reference(params, &x->host, &y->host, expected);
-    tn_activation_canonicalise(&params->activation, &x->host, &y->host, &problem);
-    tenon_status status = run(stream, &problem, &params->activation, choice, x, y);
+    tn_activation_canonicalise(&params->activation, x, y, &problem);
+    tn_bounded *expected = malloc((size_t)tenon_tensor_elements(y) * sizeof *expected);
+    tenon_status status =
+        expected != NULL && tn_activation_forward_reference(params, x, y, expected)
+            ? tn_twin_run(stream, operation, choice, &problem.head, scalars, twins,
+                          ACTIVATION_OPERANDS)
+            : tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", operation);
     if (status == TENON_OK)
-        *right = tn_host_within(&y->host, expected, why);
+        *right = tn_host_within(y, expected, why);
     free(expected);
     return status;
 }
@@ -76,17 +62,17 @@ tenon_status tn_activation_self_check(tenon_stream *stream, const tn_problem *pr
 {
     const activation_problem *like = (const activation_problem *)problem;
     tenon_activation_params params = TENON_ACTIVATION_PARAMS_INIT;
-    tenon_tensor view_x = make_view(like, choice, 1), view_y = make_view(like, choice, 2);
-    tn_twin x = {0}, y = {0};
+    tenon_tensor x_view = make_view(like, choice, 1), y_view = make_view(like, choice, 2);
+    tn_twin twins[ACTIVATION_OPERANDS] = {0};
     uint64_t seed = 1;
     params.activation.kind = like->activation;
     params.activation.alpha = 0.25;
-    tenon_status status = tn_twin_create(stream, &view_x, &seed, &x);
+    tenon_status status = tn_twin_create(stream, &x_view, &seed, &twins[ACTIVATION_X]);
     if (status == TENON_OK)
-        status = tn_twin_create(stream, &view_y, &seed, &y);
+        status = tn_twin_create(stream, &y_view, &seed, &twins[ACTIVATION_Y]);
     if (status == TENON_OK)
-        status = compare(stream, &params, choice, &x, &y, right, why);
-    tn_twin_destroy(&x);
-    tn_twin_destroy(&y);
+        status = compare(stream, &params, choice, twins, right, why);
+    for (int i = 0; i < ACTIVATION_OPERANDS; i++)
+        tn_twin_destroy(&twins[i]);
     return status;
 }

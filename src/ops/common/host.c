@@ -8,17 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Steps an index over a shape, the last dimension fastest; false after the last. */
-static bool next_index(int64_t *index, const int64_t *shape, uint32_t rank)
-{
-    while (rank-- > 0) {
-        if (++index[rank] < shape[rank])
-            return true;
-        index[rank] = 0;
-    }
-    return false;
-}
-
 static char *element(const tenon_tensor *view, const int64_t *index)
 {
     int64_t at = 0;
@@ -39,7 +28,7 @@ double *tn_host_read(const tenon_tensor *view, uint32_t rank, const int64_t *sha
     double *values = malloc((size_t)(count > 0 ? count : 1) * sizeof *values);
     for (int64_t i = 0; values != NULL && i < count; i++) {
         values[i] = tn_dtype_load(wide.dtype, element(&wide, index));
-        next_index(index, wide.shape, rank);
+        tn_next_index(index, wide.shape, rank);
     }
     return values;
 }
@@ -68,7 +57,7 @@ static void fill_host(tenon_tensor *host, uint64_t *seed)
         tn_dtype_store(all.dtype, element(&all, &i), (double)NAN);
     for (int64_t count = tenon_tensor_elements(host); count > 0; count--) {
         tn_dtype_store(host->dtype, element(host, index), tn_random(seed));
-        next_index(index, host->shape, host->rank);
+        tn_next_index(index, host->shape, host->rank);
     }
 }
 
@@ -93,6 +82,26 @@ tenon_status tn_twin_fetch(tenon_stream *stream, tn_twin *twin)
     tenon_tensor all = whole(&twin->device, twin->device.memory);
     return tenon_tensor_download(stream, &all, twin->host.memory.u.svm,
                                  (size_t)all.shape[0] * tenon_dtype_size(all.dtype), NULL);
+}
+
+tenon_status tn_twin_run(tenon_stream *stream, const char *operation, const tn_choice *choice,
+                         const tn_problem *problem, const double *scalars, tn_twin *twins,
+                         uint32_t count)
+{
+    tn_recording recording = {.context = stream->context};
+    tn_operand operands[TN_MAX_OPERANDS];
+    for (uint32_t i = 0; i < count; i++)
+        operands[i] = (tn_operand){twins[i].device.memory, twins[i].device.offset};
+    if (choice->solver->workspace != NULL)
+        recording.workspace = choice->solver->workspace(stream->context, problem, choice->values);
+    tenon_status status = choice->solver->record(operation, &recording, problem, choice->values);
+    if (status == TENON_OK)
+        status = tn_recording_run(operation, choice->solver->name, stream, &recording, operands,
+                                  scalars, NULL);
+    if (status == TENON_OK)
+        status = tn_twin_fetch(stream, &twins[count - 1]);
+    tn_recording_destroy(&recording);
+    return status;
 }
 
 void tn_twin_destroy(tn_twin *twin)
@@ -124,7 +133,7 @@ bool tn_host_within(const tenon_tensor *view, const tn_bounded *expected, char w
                      i, count, got, expected[i].value, expected[i].bound);
             return false;
         }
-        next_index(index, view->shape, view->rank);
+        tn_next_index(index, view->shape, view->rank);
     }
     return true;
 }

@@ -24,6 +24,11 @@ tenon_status tn_twin_create(tenon_stream *stream, const tenon_tensor *view, uint
 /* Brings the device's bytes to the host. */
 tenon_status tn_twin_fetch(tenon_stream *stream, tn_twin *twin);
 
+/* Runs a choice on a problem, and fetches the output, which is the last of the twins. */
+tenon_status tn_twin_run(tenon_stream *stream, const char *operation, const tn_choice *choice,
+                         const tn_problem *problem, const double *scalars, tn_twin *twins,
+                         uint32_t count);
+
 void tn_twin_destroy(tn_twin *twin);
 
 /* Compares the host's elements of a view with `expected`, in row-major order; false, and where and

@@ -202,6 +202,7 @@ tenon_status tn_im2col_canonicalise(const char *operation, const tenon_im2col_pa
     p->dtype = x->dtype;
     p->n = x->shape[0];
     p->c = x->shape[1];
+    p->col_operand = IM2COL_COL;
     copy_strides(p->x, x);
     const int64_t strides[] = {col->stride[0], col->stride[1] * taps,        col->stride[1] * s,
                                col->stride[1], col->stride[2] * p->window.q, col->stride[2]};

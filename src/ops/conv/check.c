@@ -68,29 +68,15 @@ static tenon_status make_operands(tenon_stream *stream, const conv_problem *like
 static tenon_status run(tenon_stream *stream, const tn_choice *choice, check *c)
 {
     static const char operation[] = "conv self-check";
+    const tn_twin *twins = c->twins;
     conv_problem problem;
-    tn_recording recording = {.context = stream->context};
-    tn_operand operands[CONV_OPERANDS];
     double scalars[TN_MAX_SCALARS];
-    TN_TRY(tn_conv_canonicalise(operation, &c->params, &c->twins[CONV_X].device,
-                                &c->twins[CONV_W].device, &c->twins[CONV_C].device,
-                                &c->twins[CONV_BIAS].device, &c->twins[CONV_Y].device, &problem));
+    TN_TRY(tn_conv_canonicalise(operation, &c->params, &twins[CONV_X].device, &twins[CONV_W].device,
+                                &twins[CONV_C].device, &twins[CONV_BIAS].device,
+                                &twins[CONV_Y].device, &problem));
     problem.head.workspace_limit = stream->context->workspace_limit;
-    for (int i = 0; i < CONV_OPERANDS; i++)
-        operands[i] = (tn_operand){c->twins[i].device.memory, c->twins[i].device.offset};
     tn_epilogue_scalars(&c->params.epilogue, scalars);
-    if (choice->solver->workspace != NULL)
-        recording.workspace =
-            choice->solver->workspace(stream->context, &problem.head, choice->values);
-    tenon_status status =
-        choice->solver->record(operation, &recording, &problem.head, choice->values);
-    if (status == TENON_OK)
-        status = tn_recording_run(operation, choice->solver->name, stream, &recording, operands,
-                                  scalars, NULL);
-    if (status == TENON_OK)
-        status = tn_twin_fetch(stream, &c->twins[CONV_Y]);
-    tn_recording_destroy(&recording);
-    return status;
+    return tn_twin_run(stream, operation, choice, &problem.head, scalars, c->twins, CONV_OPERANDS);
 }
 
 static tenon_status check_run(tenon_stream *stream, const conv_problem *like,
@@ -101,10 +87,10 @@ static tenon_status check_run(tenon_stream *stream, const conv_problem *like,
     TN_TRY(make_operands(stream, like, pointwise, c));
     const tenon_tensor *y = &c->twins[CONV_Y].host;
     c->expected = malloc((size_t)tenon_tensor_elements(y) * sizeof *c->expected);
-    if (c->expected == NULL)
+    if (c->expected == NULL ||
+        !tn_conv_reference(&c->params, &c->twins[CONV_X].host, &c->twins[CONV_W].host,
+                           &c->twins[CONV_C].host, &c->twins[CONV_BIAS].host, y, c->expected))
         return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "conv self-check: no memory");
-    tn_conv_reference(&c->params, &c->twins[CONV_X].host, &c->twins[CONV_W].host,
-                      &c->twins[CONV_C].host, &c->twins[CONV_BIAS].host, y, c->expected);
     TN_TRY(run(stream, choice, c));
     *right = tn_host_within(y, c->expected, why);
     return TENON_OK;
@@ -125,26 +111,20 @@ tenon_status tn_conv_self_check(tenon_stream *stream, const tn_problem *problem,
 }
 
 static tenon_status compare_im2col(tenon_stream *stream, const tenon_im2col_params *params,
-                                   tn_twin *x, tn_twin *col, bool *right, char why[256])
+                                   const tn_choice *choice, tn_twin twins[IM2COL_OPERANDS],
+                                   bool *right, char why[256])
 {
     static const char operation[] = "im2col self-check";
-    const tn_operand operands[] = {{x->device.memory, x->device.offset},
-                                   {col->device.memory, col->device.offset}};
+    const tenon_tensor *x = &twins[IM2COL_X].host, *col = &twins[IM2COL_COL].host;
     im2col_problem problem;
-    tn_recording recording = {.context = stream->context};
-    TN_TRY(tn_im2col_canonicalise(operation, params, &x->device, &col->device, &problem));
-    tn_bounded *expected = malloc((size_t)tenon_tensor_elements(&col->host) * sizeof *expected);
-    if (expected == NULL)
-        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", operation);
-    tn_im2col_reference(params, &x->host, &col->host, expected);
-    tenon_status status = tn_im2col_record(operation, &recording, &problem, IM2COL_COL, 0, 0);
+    TN_TRY(tn_im2col_canonicalise(operation, params, x, col, &problem));
+    tn_bounded *expected = malloc((size_t)tenon_tensor_elements(col) * sizeof *expected);
+    tenon_status status =
+        expected != NULL && tn_im2col_reference(params, x, col, expected)
+            ? tn_twin_run(stream, operation, choice, &problem.head, NULL, twins, IM2COL_OPERANDS)
+            : tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", operation);
     if (status == TENON_OK)
-        status = tn_recording_run(operation, "im2col", stream, &recording, operands, NULL, NULL);
-    if (status == TENON_OK)
-        status = tn_twin_fetch(stream, col);
-    if (status == TENON_OK)
-        *right = tn_host_within(&col->host, expected, why);
-    tn_recording_destroy(&recording);
+        *right = tn_host_within(col, expected, why);
     free(expected);
     return status;
 }
@@ -155,25 +135,26 @@ tenon_status tn_im2col_self_check(tenon_stream *stream, const tn_problem *proble
     const im2col_problem *like = (const im2col_problem *)problem;
     tenon_dtype dtype = (tenon_dtype)like->dtype;
     tenon_im2col_params params = TENON_IM2COL_PARAMS_INIT;
-    tn_twin x = {0}, col = {0};
+    tn_twin twins[IM2COL_OPERANDS] = {0};
     uint64_t seed = 1;
-    (void)choice;
     params.filter[0] = 3;
     params.filter[1] = 2;
     params.geometry.stride[0] = 2;
     params.geometry.dilation[1] = 2;
     params.geometry.pad_begin[0] = params.geometry.pad_end[1] = 1;
-    int64_t p = tenon_conv_output_size(&params.geometry, 0, 13, 3),
-            q = tenon_conv_output_size(&params.geometry, 1, 35, 2);
+    int64_t p = tenon_conv_output_size(&params.geometry, 0, 13, 3);
+    int64_t q = tenon_conv_output_size(&params.geometry, 1, 35, 2);
     const int64_t shape[] = {2, 5 * 6, p * q};
-    tenon_tensor x_view = image_view(dtype, like->x[1] == 1, 2, 5, 13, 35),
-                 col_view = tenon_tensor_view(dtype, 3, shape);
-    tenon_status status = tn_twin_create(stream, &x_view, &seed, &x);
+    tenon_tensor x_view = image_view(dtype, like->x[1] == 1, 2, 5, 13, 35);
+    tenon_tensor col_view = tenon_tensor_view(dtype, 3, shape);
+    if (like->col[1] == 1) /* along the taps */
+        col_view.stride[1] = 1, col_view.stride[2] = shape[1];
+    tenon_status status = tn_twin_create(stream, &x_view, &seed, &twins[IM2COL_X]);
     if (status == TENON_OK)
-        status = tn_twin_create(stream, &col_view, &seed, &col);
+        status = tn_twin_create(stream, &col_view, &seed, &twins[IM2COL_COL]);
     if (status == TENON_OK)
-        status = compare_im2col(stream, &params, &x, &col, right, why);
-    tn_twin_destroy(&x);
-    tn_twin_destroy(&col);
+        status = compare_im2col(stream, &params, choice, twins, right, why);
+    for (int i = 0; i < IM2COL_OPERANDS; i++)
+        tn_twin_destroy(&twins[i]);
     return status;
 }

@@ -94,11 +94,11 @@ static tenon_status record(const char *operation, tn_recording *recording,
                         .patches = patches};
     (void)values;
     options(recording->context, problem, NULL, text);
-    for (uint8_t i = 0; i < CONV_OPERANDS; i++) {
-        launch.operands[i] = is_read(p, i) ? i : (uint8_t)CONV_Y;
+    for (int i = 0; i < CONV_OPERANDS; i++) {
+        launch.operands[i] = (uint8_t)(is_read(p, i) ? i : CONV_Y);
         if (is_read(p, i))
             patches[launch.patch_count++] =
-                (tn_patch){TN_PATCH_OFFSET, i, offset_at[i],
+                (tn_patch){TN_PATCH_OFFSET, (uint8_t)i, offset_at[i],
                            (uint32_t)tenon_dtype_size((tenon_dtype)p->dtype)};
     }
     for (uint8_t i = 0; i < TN_MAX_SCALARS; i++)

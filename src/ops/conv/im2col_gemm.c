@@ -136,6 +136,9 @@ static im2col_problem unfold_problem(const conv_problem *p, const layout *l,
                         .window = p->window};
     memcpy(u.x, p->x, sizeof u.x);
     column_strides(p, l, block->rows, u.col);
+    u.x_shift = block->image * p->x[0];
+    u.col_shift = l->packed;
+    u.col_operand = TN_WORKSPACE;
     u.window.p = block->rows;
     u.window.h_start += block->row * p->window.stride_h;
     return u;
@@ -217,8 +220,7 @@ static tenon_status record_block(const char *operation, tn_recording *recording,
 {
     gemm_problem product;
     im2col_problem unfold = unfold_problem(p, l, block);
-    TN_TRY(tn_im2col_record(operation, recording, &unfold, TN_WORKSPACE, block->image * p->x[0],
-                            l->packed));
+    TN_TRY(tn_im2col_record(operation, recording, &unfold));
     TN_TRY(block_product(operation, p, l, block, &product));
     return tn_gemm_record(operation, recording, &product);
 }

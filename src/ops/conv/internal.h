@@ -33,11 +33,15 @@ typedef struct im2col_problem {
     uint64_t dtype;
     int64_t n, c;
     int64_t x[4], col[6];
+    /* Within a convolution: elements added to the operands' offsets, and where the columns go. */
+    int64_t x_shift, col_shift;
+    uint64_t col_operand; /* IM2COL_COL or TN_WORKSPACE */
     conv_window window;
 } im2col_problem;
 
 extern const tn_family tn_conv_family, tn_im2col_family;
 extern const tn_solver tn_conv_direct, tn_conv_im2col_gemm, tn_conv_pointwise;
+extern const tn_solver tn_im2col_rows, tn_im2col_channels;
 
 /* Fill in a problem from views that have been checked one by one; c and bias may be NULL. */
 tenon_status tn_conv_canonicalise(const char *operation, const tenon_conv_params *params,
@@ -48,18 +52,16 @@ tenon_status tn_im2col_canonicalise(const char *operation, const tenon_im2col_pa
                                     const tenon_tensor *x, const tenon_tensor *col,
                                     im2col_problem *problem);
 
-/* Records the launch of one im2col; `col_operand` may be TN_WORKSPACE. The shifts, in elements, are
- * added to the operands' offsets. */
+/* Chooses a solver and records its launch into a convolution's plan. */
 tenon_status tn_im2col_record(const char *operation, tn_recording *recording,
-                              const im2col_problem *problem, uint8_t col_operand, int64_t x_shift,
-                              int64_t col_shift);
+                              const im2col_problem *problem);
 
-/* Results in double with their error bounds, in row-major order; memory is host memory of kind SVM,
+/* Results in double with their error bounds, in row-major order (false without memory); memory is host memory of kind SVM,
  * the output is not read. */
-void tn_conv_reference(const tenon_conv_params *params, const tenon_tensor *x,
+bool tn_conv_reference(const tenon_conv_params *params, const tenon_tensor *x,
                        const tenon_tensor *w, const tenon_tensor *c, const tenon_tensor *bias,
                        const tenon_tensor *y, tn_bounded *results);
-void tn_im2col_reference(const tenon_im2col_params *params, const tenon_tensor *x,
+bool tn_im2col_reference(const tenon_im2col_params *params, const tenon_tensor *x,
                          const tenon_tensor *col, tn_bounded *results);
 
 tenon_status tn_conv_self_check(tenon_stream *stream, const tn_problem *problem,

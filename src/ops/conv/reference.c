@@ -40,7 +40,7 @@ static tn_bounded element(const conv_problem *p, const tenon_epilogue *e, const 
             }
     value = e->alpha != 0 ? e->alpha * value : 0;
     magnitude *= fabs(e->alpha);
-    if (e->beta != 0) {
+    if (o->c != NULL) {
         double residual = o->c[((n * filters + k) * v->p + i) * v->q + j];
         value += e->beta * residual;
         magnitude += fabs(e->beta * residual);
@@ -57,18 +57,20 @@ static tn_bounded element(const conv_problem *p, const tenon_epilogue *e, const 
                                    (tn_bounded){value, tn_gamma(roundings, u) * magnitude + lost});
 }
 
-void tn_conv_reference(const tenon_conv_params *params, const tenon_tensor *x,
+bool tn_conv_reference(const tenon_conv_params *params, const tenon_tensor *x,
                        const tenon_tensor *w, const tenon_tensor *c, const tenon_tensor *bias,
                        const tenon_tensor *y, tn_bounded *results)
 {
     conv_problem p;
     if (tn_conv_canonicalise("reference", params, x, w, c, bias, y, &p) != TENON_OK)
-        return;
+        return false;
     const dense_operands o = {.x = tn_host_read(x, 4, x->shape),
                               .w = tn_host_read(w, 4, w->shape),
                               .c = params->epilogue.beta != 0 ? tn_host_read(c, 4, y->shape) : NULL,
                               .bias = bias != NULL ? tn_host_read(bias, 1, bias->shape) : NULL};
-    for (int64_t n = 0; n < y->shape[0]; n++)
+    bool whole = o.x != NULL && o.w != NULL && (params->epilogue.beta == 0 || o.c != NULL) &&
+                 (bias == NULL || o.bias != NULL);
+    for (int64_t n = 0; n < y->shape[0] && whole; n++)
         for (int64_t k = 0; k < y->shape[1]; k++)
             for (int64_t i = 0; i < y->shape[2]; i++)
                 for (int64_t j = 0; j < y->shape[3]; j++)
@@ -77,22 +79,25 @@ void tn_conv_reference(const tenon_conv_params *params, const tenon_tensor *x,
     free(o.w);
     free(o.c);
     free(o.bias);
+    return whole;
 }
 
-void tn_im2col_reference(const tenon_im2col_params *params, const tenon_tensor *x,
+bool tn_im2col_reference(const tenon_im2col_params *params, const tenon_tensor *x,
                          const tenon_tensor *col, tn_bounded *results)
 {
     im2col_problem p;
     const conv_window *v = &p.window;
     if (tn_im2col_canonicalise("reference", params, x, col, &p) != TENON_OK)
-        return;
+        return false;
     double *dense = tn_host_read(x, 4, x->shape);
-    for (int64_t n = 0; n < p.n; n++)
+    for (int64_t n = 0; n < p.n && dense != NULL; n++)
         for (int64_t row = 0; row < col->shape[1]; row++)
             for (int64_t at = 0; at < col->shape[2]; at++) {
                 int64_t s = row % v->s, r = row / v->s % v->r, c = row / (v->s * v->r);
                 *results++ =
                     (tn_bounded){pixel(dense, v, n * p.c + c, at / v->q, at % v->q, r, s), 0};
             }
+    bool whole = dense != NULL;
     free(dense);
+    return whole;
 }

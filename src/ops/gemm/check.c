@@ -21,7 +21,6 @@ typedef struct check {
     tenon_gemm_params params;
     gemm_problem problem;
     tn_twin twins[GEMM_OPERANDS];
-    bool present[GEMM_OPERANDS];
     tn_bounded *expected;
 } check;
 
@@ -64,29 +63,15 @@ static tenon_status make_operands(tenon_stream *stream, const gemm_problem *like
 static tenon_status run(tenon_stream *stream, const tn_choice *choice, check *c)
 {
     static const char operation[] = "gemm self-check";
+    const tn_twin *twins = c->twins;
     bool empty = false;
-    tn_recording recording = {.context = stream->context};
-    tn_operand operands[GEMM_OPERANDS];
     double scalars[TN_MAX_SCALARS];
-    TN_TRY(tn_gemm_canonicalise(operation, &c->params, &c->twins[GEMM_A].device,
-                                &c->twins[GEMM_B].device, &c->twins[GEMM_C].device,
-                                &c->twins[GEMM_BIAS].device, &c->twins[GEMM_D].device, &c->problem,
-                                &empty));
-    for (int x = 0; x < GEMM_OPERANDS; x++)
-        operands[x] = (tn_operand){c->twins[x].device.memory, c->twins[x].device.offset};
+    TN_TRY(tn_gemm_canonicalise(operation, &c->params, &twins[GEMM_A].device, &twins[GEMM_B].device,
+                                &twins[GEMM_C].device, &twins[GEMM_BIAS].device,
+                                &twins[GEMM_D].device, &c->problem, &empty));
     tn_epilogue_scalars(&c->params.epilogue, scalars);
-    if (choice->solver->workspace != NULL)
-        recording.workspace =
-            choice->solver->workspace(stream->context, &c->problem.head, choice->values);
-    tenon_status status =
-        choice->solver->record(operation, &recording, &c->problem.head, choice->values);
-    if (status == TENON_OK)
-        status = tn_recording_run(operation, choice->solver->name, stream, &recording, operands,
-                                  scalars, NULL);
-    if (status == TENON_OK)
-        status = tn_twin_fetch(stream, &c->twins[GEMM_D]);
-    tn_recording_destroy(&recording);
-    return status;
+    return tn_twin_run(stream, operation, choice, &c->problem.head, scalars, c->twins,
+                       GEMM_OPERANDS);
 }
 
 static tenon_status check_run(tenon_stream *stream, const gemm_problem *like,
@@ -95,10 +80,10 @@ static tenon_status check_run(tenon_stream *stream, const gemm_problem *like,
     const tenon_tensor *d = &c->twins[GEMM_D].host;
     TN_TRY(make_operands(stream, like, c));
     c->expected = malloc((size_t)tenon_tensor_elements(d) * sizeof *c->expected);
-    if (c->expected == NULL)
+    if (c->expected == NULL ||
+        !tn_gemm_reference(&c->params, &c->twins[GEMM_A].host, &c->twins[GEMM_B].host,
+                           &c->twins[GEMM_C].host, &c->twins[GEMM_BIAS].host, d, c->expected))
         return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "gemm self-check: no memory");
-    tn_gemm_reference(&c->params, &c->twins[GEMM_A].host, &c->twins[GEMM_B].host,
-                      &c->twins[GEMM_C].host, &c->twins[GEMM_BIAS].host, d, c->expected);
     TN_TRY(run(stream, choice, c));
     *right = tn_host_within(d, c->expected, why);
     return TENON_OK;

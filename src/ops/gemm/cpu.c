@@ -97,9 +97,10 @@ static int layout_number(const gemm_problem *p, int matrix)
     }
 }
 
-void tn_gemm_cpu_options(tenon_context *context, const gemm_problem *p, const int32_t *values,
+void tn_gemm_cpu_options(tenon_context *context, const tn_problem *problem, const int32_t *values,
                          char text[TN_OPTIONS_SIZE])
 {
+    const gemm_problem *p = (const gemm_problem *)problem;
     int lanes = (int)tn_gemm_lanes(context, p->dtype);
     tn_build_options(context, text,
                      GEMM_OPTIONS_FORMAT
@@ -146,7 +147,7 @@ tenon_status tn_gemm_cpu_record(const char *operation, tn_recording *recording,
     char text[TN_OPTIONS_SIZE];
     gemm_arguments arguments;
     int64_t rows = tn_gemm_cpu_tile_rows(recording->context, p, values);
-    tn_gemm_cpu_options(recording->context, p, values, text);
+    tn_gemm_cpu_options(recording->context, &p->head, values, text);
     tn_gemm_arguments(p, &arguments);
     arguments.args.tile_rows = (tenon_i32)rows;
     tn_launch launch = {

@@ -25,7 +25,8 @@ const char *tn_gemm_cpu_constrains(tenon_context *context, const gemm_problem *p
 /* Elements of local memory that the packed rows of a take: none where its K stride is 1. */
 int64_t tn_gemm_cpu_packed_a(const gemm_problem *problem, const int32_t *values);
 
-void tn_gemm_cpu_options(tenon_context *context, const gemm_problem *problem, const int32_t *values,
+/* As tn_solver.options. */
+void tn_gemm_cpu_options(tenon_context *context, const tn_problem *problem, const int32_t *values,
                          char text[TN_OPTIONS_SIZE]);
 
 /* Rows of d that a work-group covers. */

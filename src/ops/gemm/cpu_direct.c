@@ -45,12 +45,6 @@ static double estimate(tenon_context *context, const tn_problem *problem, const 
     return CPU_LAUNCH_TIME + (from_memory && memory > tile ? memory : tile);
 }
 
-static void options(tenon_context *context, const tn_problem *problem, const int32_t *values,
-                    char text[TN_OPTIONS_SIZE])
-{
-    tn_gemm_cpu_options(context, (const gemm_problem *)problem, values, text);
-}
-
 static tenon_status record(const char *operation, tn_recording *recording,
                            const tn_problem *problem, const int32_t *values)
 {
@@ -65,5 +59,5 @@ const tn_solver tn_gemm_cpu_direct = {.name = "cpu_direct",
                                       .tune = tune,
                                       .constrains = constrains,
                                       .estimate = estimate,
-                                      .options = options,
+                                      .options = tn_gemm_cpu_options,
                                       .record = record};

@@ -47,12 +47,6 @@ static double estimate(tenon_context *context, const tn_problem *problem, const 
            pack / context->device.info.compute_units;
 }
 
-static void options(tenon_context *context, const tn_problem *problem, const int32_t *values,
-                    char text[TN_OPTIONS_SIZE])
-{
-    tn_gemm_cpu_options(context, (const gemm_problem *)problem, values, text);
-}
-
 static tenon_status record(const char *operation, tn_recording *recording,
                            const tn_problem *problem, const int32_t *values)
 {
@@ -67,5 +61,5 @@ const tn_solver tn_gemm_cpu_packed = {.name = "cpu_packed",
                                       .tune = tune,
                                       .constrains = constrains,
                                       .estimate = estimate,
-                                      .options = options,
+                                      .options = tn_gemm_cpu_options,
                                       .record = record};

@@ -1,4 +1,4 @@
-/* gemm/gemv and gemm/gemv_split: a matrix times a vector. (The canonical problem makes every vector
+/* gemm/gemv_dot, gemv_axpy and gemv_split: a matrix times a vector. (The canonical problem makes every vector
  * a column.) */
 #include "base/checked.h"
 #include "ops/gemm/cpu.h"
@@ -21,21 +21,35 @@ static const char *refuses(tenon_context *context, const tn_problem *problem)
         return why;
     if (p->n != 1)
         return "neither factor is a vector";
-    if (p->batch_invariant)
-        return "bits that do not depend on M are gemm/cpu_packed's";
-    return tn_gemm_layout(p, GEMM_A) == GEMM_STRIDED
-               ? "the matrix is contiguous along neither dimension"
-               : NULL;
+    return p->batch_invariant ? "bits that do not depend on M are gemm/cpu_packed's" : NULL;
+}
+
+static const char *refuses_dot(tenon_context *context, const tn_problem *problem)
+{
+    const char *why = refuses(context, problem);
+    if (why != NULL)
+        return why;
+    return tn_gemm_layout((const gemm_problem *)problem, GEMM_A) == GEMM_UNIT_COL
+               ? NULL
+               : "the matrix is not contiguous along K";
+}
+
+static const char *refuses_axpy(tenon_context *context, const tn_problem *problem)
+{
+    const char *why = refuses(context, problem);
+    if (why != NULL)
+        return why;
+    return tn_gemm_layout((const gemm_problem *)problem, GEMM_A) == GEMM_UNIT_ROW
+               ? NULL
+               : "the matrix is not contiguous along M";
 }
 
 static const char *refuses_split(tenon_context *context, const tn_problem *problem)
 {
     const gemm_problem *p = (const gemm_problem *)problem;
-    const char *why = refuses(context, problem);
+    const char *why = refuses_axpy(context, problem);
     if (why != NULL)
         return why;
-    if (tn_gemm_layout(p, GEMM_A) != GEMM_UNIT_ROW)
-        return "the matrix is contiguous along K";
     if (p->batch_rank > 2)
         return "the batch has more than two dimensions";
     return p->k < SPLIT_LEAST ? "k is too short to split" : NULL;
@@ -50,17 +64,28 @@ static double read_time(tenon_context *context, const gemm_problem *p)
     return CPU_LAUNCH_TIME + bytes * (from_memory ? 0.045 : 0.02);
 }
 
-static double estimate(tenon_context *context, const tn_problem *problem, const int32_t *values)
+/* Fewer work-groups than compute units leave some idle. */
+static double idle_factor(tenon_context *context, const gemm_problem *p, int64_t rows)
+{
+    double units = context->device.info.compute_units;
+    double groups = (double)tn_ceil_div(p->m, rows) * (double)tn_gemm_batch_count(p);
+    return groups < units ? units / groups : 1;
+}
+
+static double estimate_dot(tenon_context *context, const tn_problem *problem, const int32_t *values)
 {
     const gemm_problem *p = (const gemm_problem *)problem;
     (void)values;
-    double units = context->device.info.compute_units;
-    bool dot = tn_gemm_layout(p, GEMM_A) == GEMM_UNIT_COL;
-    double groups = (double)tn_ceil_div(p->m, dot ? DOT_ROWS : AXPY_LEAST_ROWS) *
-                    (double)tn_gemm_batch_count(p);
-    /* Fewer work-groups than compute units leave some idle; half a column strip reads at half the
-     * speed. */
-    return read_time(context, p) * (groups < units ? units / groups : 1) * (dot ? 1 : 1.2);
+    return read_time(context, p) * idle_factor(context, p, DOT_ROWS);
+}
+
+static double estimate_axpy(tenon_context *context, const tn_problem *problem,
+                            const int32_t *values)
+{
+    const gemm_problem *p = (const gemm_problem *)problem;
+    (void)values;
+    /* The strips of a column are short, and so are the reads. */
+    return 1.2 * read_time(context, p) * idle_factor(context, p, AXPY_LEAST_ROWS);
 }
 
 static double estimate_split(tenon_context *context, const tn_problem *problem,
@@ -87,10 +112,8 @@ static void options(tenon_context *context, const tn_problem *problem, const int
 {
     const gemm_problem *p = (const gemm_problem *)problem;
     (void)values;
-    /* The layout is a kernel, not a macro: it is named so that each kernel is checked. */
-    tn_build_options(context, text, GEMM_OPTIONS_FORMAT " -DTENON_VW=%d -DTENON_UNIT_K=%d",
-                     GEMM_OPTIONS_VALUES(p), (int)tn_gemm_lanes(context, p->dtype),
-                     tn_gemm_layout(p, GEMM_A) == GEMM_UNIT_COL);
+    tn_build_options(context, text, GEMM_OPTIONS_FORMAT " -DTENON_VW=%d", GEMM_OPTIONS_VALUES(p),
+                     (int)tn_gemm_lanes(context, p->dtype));
 }
 
 static tenon_status record_kernel(const char *operation, tn_recording *recording,
@@ -118,13 +141,19 @@ static int64_t axpy_rows(tenon_context *context, const gemm_problem *p)
     return tn_max_i64(AXPY_LEAST_ROWS, tn_ceil_div(p->m, context->device.info.compute_units));
 }
 
-static tenon_status record(const char *operation, tn_recording *recording,
-                           const tn_problem *problem, const int32_t *values)
+static tenon_status record_dot(const char *operation, tn_recording *recording,
+                               const tn_problem *problem, const int32_t *values)
+{
+    (void)values;
+    return record_kernel(operation, recording, (const gemm_problem *)problem, "gemv_dot", 1,
+                         DOT_ROWS);
+}
+
+static tenon_status record_axpy(const char *operation, tn_recording *recording,
+                                const tn_problem *problem, const int32_t *values)
 {
     const gemm_problem *p = (const gemm_problem *)problem;
     (void)values;
-    if (tn_gemm_layout(p, GEMM_A) == GEMM_UNIT_COL)
-        return record_kernel(operation, recording, p, "gemv_dot", 1, DOT_ROWS);
     return record_kernel(operation, recording, p, "gemv_axpy", 1, axpy_rows(recording->context, p));
 }
 
@@ -142,8 +171,17 @@ static tenon_status record_split(const char *operation, tn_recording *recording,
                          axpy_rows(recording->context, &reduce));
 }
 
-const tn_solver tn_gemm_gemv = {
-    .name = "gemv", .refuses = refuses, .estimate = estimate, .options = options, .record = record};
+const tn_solver tn_gemm_gemv_dot = {.name = "gemv_dot",
+                                    .refuses = refuses_dot,
+                                    .estimate = estimate_dot,
+                                    .options = options,
+                                    .record = record_dot};
+
+const tn_solver tn_gemm_gemv_axpy = {.name = "gemv_axpy",
+                                     .refuses = refuses_axpy,
+                                     .estimate = estimate_axpy,
+                                     .options = options,
+                                     .record = record_axpy};
 
 const tn_solver tn_gemm_gemv_split = {.name = "gemv_split",
                                       .refuses = refuses_split,

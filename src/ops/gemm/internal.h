@@ -60,9 +60,9 @@ tenon_status tn_gemm_record(const char *operation, tn_recording *recording,
 /* Nanoseconds, by the estimate of the fastest solver that needs no workspace. */
 double tn_gemm_estimate(tenon_context *context, const gemm_problem *problem);
 
-/* Results in double with their error bounds, in row-major order of d's shape. The views' memory is
+/* Results in double with their error bounds, in row-major order (false without memory) of d's shape. The views' memory is
  * host memory of kind SVM; d is not read. */
-void tn_gemm_reference(const tenon_gemm_params *params, const tenon_tensor *a,
+bool tn_gemm_reference(const tenon_gemm_params *params, const tenon_tensor *a,
                        const tenon_tensor *b, const tenon_tensor *c, const tenon_tensor *bias,
                        const tenon_tensor *d, tn_bounded *results);
 
@@ -98,8 +98,8 @@ tenon_status tn_gemm_record_launch(const char *operation, tn_recording *recordin
                                    const gemm_problem *problem, gemm_arguments *arguments,
                                    tn_launch *launch);
 
-extern const tn_solver tn_gemm_plain, tn_gemm_cpu_packed, tn_gemm_cpu_direct, tn_gemm_gemv,
-    tn_gemm_gemv_split;
+extern const tn_solver tn_gemm_plain, tn_gemm_cpu_packed, tn_gemm_cpu_direct, tn_gemm_gemv_dot,
+    tn_gemm_gemv_axpy, tn_gemm_gemv_split;
 
 /* Runs a choice on an awkward problem derived from `problem` and compares it with the reference. */
 tenon_status tn_gemm_self_check(tenon_stream *stream, const tn_problem *problem,

@@ -116,16 +116,6 @@ static void set_offsets(const gemm_problem *p, const int64_t *index, uint64_t ou
     }
 }
 
-static bool next_index(const gemm_problem *p, int64_t *index, uint64_t rank)
-{
-    while (rank-- > 0) {
-        if (++index[rank] < p->batch[rank])
-            return true;
-        index[rank] = 0;
-    }
-    return false;
-}
-
 tenon_status tn_gemm_record_launch(const char *operation, tn_recording *recording,
                                    const gemm_problem *p, gemm_arguments *arguments,
                                    tn_launch *launch)
@@ -148,6 +138,6 @@ tenon_status tn_gemm_record_launch(const char *operation, tn_recording *recordin
     do {
         set_offsets(p, index, outer_rank, &arguments->args);
         TN_TRY(tn_record(operation, recording, launch));
-    } while (next_index(p, index, outer_rank));
+    } while (tn_next_index(index, p->batch, (uint32_t)outer_rank));
     return TENON_OK;
 }

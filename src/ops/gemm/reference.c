@@ -42,7 +42,7 @@ static tn_bounded element(const dense_operands *x, const tenon_gemm_params *para
     }
     value = e->alpha != 0 ? e->alpha * value : 0;
     magnitude *= fabs(e->alpha);
-    if (e->beta != 0) {
+    if (x->c != NULL) {
         value += e->beta * x->c[at];
         magnitude += fabs(e->beta * x->c[at]);
     }
@@ -58,7 +58,7 @@ static tn_bounded element(const dense_operands *x, const tenon_gemm_params *para
     return tn_activation_reference(&e->activation, dtype, sum);
 }
 
-void tn_gemm_reference(const tenon_gemm_params *params, const tenon_tensor *a,
+bool tn_gemm_reference(const tenon_gemm_params *params, const tenon_tensor *a,
                        const tenon_tensor *b, const tenon_tensor *c, const tenon_tensor *bias,
                        const tenon_tensor *d, tn_bounded *results)
 {
@@ -73,7 +73,9 @@ void tn_gemm_reference(const tenon_gemm_params *params, const tenon_tensor *a,
                         .k = k};
     for (uint32_t i = 0; i + 2 < d->rank; i++)
         batches *= d->shape[i];
-    for (int64_t z = 0; z < batches; z++)
+    bool whole = x.a != NULL && x.b != NULL && (params->epilogue.beta == 0 || x.c != NULL) &&
+                 (bias == NULL || x.bias != NULL);
+    for (int64_t z = 0; z < batches && whole; z++)
         for (int64_t i = 0; i < m; i++)
             for (int64_t j = 0; j < n; j++)
                 results[(z * m + i) * n + j] = element(&x, params, d->dtype, z, i, j);
@@ -81,4 +83,5 @@ void tn_gemm_reference(const tenon_gemm_params *params, const tenon_tensor *a,
     free(x.b);
     free(x.c);
     free(x.bias);
+    return whole;
 }

@@ -1,0 +1,132 @@
+/* im2col/rows and im2col/channels: columns written along q, or along the channels. */
+#include "base/checked.h"
+#include "ops/conv/internal.h"
+
+#include <stddef.h>
+
+static const char *refuses_nothing(tenon_context *context, const tn_problem *problem)
+{
+    (void)context;
+    (void)problem;
+    return NULL;
+}
+
+static const char *refuses_channels(tenon_context *context, const tn_problem *problem)
+{
+    (void)context;
+    return ((const im2col_problem *)problem)->col[1] == 1 || problem->forced >= 0
+               ? NULL
+               : "the columns are not contiguous along the channels";
+}
+
+/* Neither needs more than the other: what is written along the contiguous dimension goes faster. */
+static double estimate_rows(tenon_context *context, const tn_problem *problem,
+                            const int32_t *values)
+{
+    (void)context;
+    (void)values;
+    return ((const im2col_problem *)problem)->col[5] == 1 ? 1 : 2;
+}
+
+static double estimate_channels(tenon_context *context, const tn_problem *problem,
+                                const int32_t *values)
+{
+    (void)context;
+    (void)problem;
+    (void)values;
+    return 1.5;
+}
+
+static void options(tenon_context *context, const tn_problem *problem, const int32_t *values,
+                    char text[TN_OPTIONS_SIZE])
+{
+    (void)values;
+    tn_build_options(context, text, "-DTENON_DTYPE=%u",
+                     (unsigned)((const im2col_problem *)problem)->dtype);
+}
+
+static im2col_args arguments(const im2col_problem *p)
+{
+    return (im2col_args){.x_offset = p->x_shift,
+                         .col_offset = p->col_shift,
+                         .x_n = p->x[0],
+                         .x_c = p->x[1],
+                         .x_h = p->x[2],
+                         .x_w = p->x[3],
+                         .col_n = p->col[0],
+                         .col_c = p->col[1],
+                         .col_r = p->col[2],
+                         .col_s = p->col[3],
+                         .col_p = p->col[4],
+                         .col_q = p->col[5],
+                         .c = p->c,
+                         .window = p->window};
+}
+
+static tenon_status record(const char *operation, tn_recording *recording, const im2col_problem *p,
+                           im2col_args *args, const char *kernel, int64_t width, int64_t height)
+{
+    char text[TN_OPTIONS_SIZE];
+    uint32_t size = (uint32_t)tenon_dtype_size((tenon_dtype)p->dtype);
+    uint8_t col = (uint8_t)p->col_operand;
+    const tn_patch patches[] = {{TN_PATCH_OFFSET, IM2COL_X, offsetof(im2col_args, x_offset), size},
+                                {TN_PATCH_OFFSET, col, offsetof(im2col_args, col_offset), size}};
+    /* An empty image has no memory; nothing of it is read. */
+    bool empty = p->window.h == 0 || p->window.w == 0;
+    options(recording->context, &p->head, NULL, text);
+    tn_launch launch = {.source = "conv/im2col",
+                        .options = text,
+                        .kernel = kernel,
+                        .dimensions = 3,
+                        .global = {(size_t)width, (size_t)height, (size_t)p->n},
+                        .operands = {empty ? col : IM2COL_X, col},
+                        .operand_count = IM2COL_OPERANDS,
+                        .args = args,
+                        .args_size = sizeof *args,
+                        .patches = patches,
+                        .patch_count = 2};
+    return tn_record(operation, recording, &launch);
+}
+
+/* A CPU's work-item takes all of a row, or all channels of a pixel; a GPU's takes one element,
+ * beside its neighbours'. */
+static int64_t run_length(const tn_recording *recording, int64_t length)
+{
+    return recording->context->device.is_cpu ? tn_max_i64(length, 1) : 1;
+}
+
+static tenon_status record_rows(const char *operation, tn_recording *recording,
+                                const tn_problem *problem, const int32_t *values)
+{
+    const im2col_problem *p = (const im2col_problem *)problem;
+    const conv_window *v = &p->window;
+    im2col_args args = arguments(p);
+    (void)values;
+    args.run = run_length(recording, v->q);
+    return record(operation, recording, p, &args, "im2col_rows", tn_ceil_div(v->q, args.run) * v->p,
+                  p->c * v->r * v->s);
+}
+
+static tenon_status record_channels(const char *operation, tn_recording *recording,
+                                    const tn_problem *problem, const int32_t *values)
+{
+    const im2col_problem *p = (const im2col_problem *)problem;
+    const conv_window *v = &p->window;
+    im2col_args args = arguments(p);
+    (void)values;
+    args.run = run_length(recording, p->c);
+    return record(operation, recording, p, &args, "im2col_channels",
+                  tn_ceil_div(p->c, args.run) * v->r * v->s, v->p * v->q);
+}
+
+const tn_solver tn_im2col_rows = {.name = "rows",
+                                  .refuses = refuses_nothing,
+                                  .estimate = estimate_rows,
+                                  .options = options,
+                                  .record = record_rows};
+
+const tn_solver tn_im2col_channels = {.name = "channels",
+                                      .refuses = refuses_channels,
+                                      .estimate = estimate_channels,
+                                      .options = options,
+                                      .record = record_channels};
