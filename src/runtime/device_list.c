@@ -187,9 +187,13 @@ static const tenon_device_info *find(const device_list *list, const char *select
 static tenon_status fail_not_found(const char *operation, const device_list *list,
                                    const char *selector)
 {
-    tn_fail(TENON_ERROR_DEVICE_NOT_FOUND, "%s: no device matches the selector \"%s\"; there %s",
-            operation, selector != NULL ? selector : "",
-            list->count == 0 ? "is no OpenCL platform" : "are:");
+    const char *there = list->count == 0 ? "is no OpenCL platform" : "are:";
+    if (selector != NULL)
+        tn_fail(TENON_ERROR_DEVICE_NOT_FOUND, "%s: no device matches the selector \"%s\"; there %s",
+                operation, selector, there);
+    else
+        tn_fail(TENON_ERROR_DEVICE_NOT_FOUND, "%s: there is no OpenCL device; there %s", operation,
+                there);
     for (uint32_t i = 0; i < list->count; i++) {
         const tenon_device_info *info = &list->entries[i];
         char line[512];
