@@ -31,8 +31,9 @@ static tenon_status out_of_memory(const char *operation)
     return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory for the list of devices", operation);
 }
 
-static tenon_status append_empty(const char *operation, device_list *list, cl_platform_id platform,
-                                 cl_int error)
+/* An entry without a device, which says why. */
+static tenon_status append_note(const char *operation, device_list *list, cl_platform_id platform,
+                                const char *what, cl_int error)
 {
     tenon_device_info *info = append(list);
     if (info == NULL)
@@ -41,17 +42,22 @@ static tenon_status append_empty(const char *operation, device_list *list, cl_pl
     if (clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof info->platform_name,
                           info->platform_name, NULL) != CL_SUCCESS)
         snprintf(info->platform_name, sizeof info->platform_name, "unnamed platform");
-    snprintf(info->note, sizeof info->note, "no device: %s",
+    snprintf(info->note, sizeof info->note, "%s: %s", what,
              error == CL_SUCCESS ? "the list is empty" : tn_cl_error_string(error));
     return TENON_OK;
 }
 
 static tenon_status append_devices(const char *operation, device_list *list, unsigned p,
-                                   const cl_device_id *ids, cl_uint count)
+                                   cl_platform_id platform, const cl_device_id *ids, cl_uint count)
 {
     for (cl_uint d = 0; d < count; d++) {
         tn_device device;
-        TN_TRY(tn_device_read(operation, ids[d], &device));
+        /* A broken device is listed as such; the others are still there. */
+        if (tn_device_read(operation, ids[d], &device) != TENON_OK) {
+            TN_TRY(append_note(operation, list, platform, "a device that cannot be read",
+                               tenon_last_cl_error()));
+            continue;
+        }
         tenon_device_info *info = append(list);
         if (info == NULL)
             return out_of_memory(operation);
@@ -68,13 +74,14 @@ static tenon_status append_platform(const char *operation, device_list *list, un
     cl_int error = clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 0, NULL, &count);
     /* Mesa has platforms without a device: they are listed, and the search goes on. */
     if (error != CL_SUCCESS || count == 0)
-        return append_empty(operation, list, platform, error);
+        return append_note(operation, list, platform, "no device", error);
     cl_device_id *ids = calloc(count, sizeof *ids);
     if (ids == NULL)
         return out_of_memory(operation);
     error = clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, count, ids, NULL);
-    tenon_status status = error == CL_SUCCESS ? append_devices(operation, list, p, ids, count)
-                                              : append_empty(operation, list, platform, error);
+    tenon_status status = error == CL_SUCCESS
+                              ? append_devices(operation, list, p, platform, ids, count)
+                              : append_note(operation, list, platform, "no device", error);
     free(ids);
     return status;
 }
@@ -187,9 +194,13 @@ static const tenon_device_info *find(const device_list *list, const char *select
 static tenon_status fail_not_found(const char *operation, const device_list *list,
                                    const char *selector)
 {
-    tn_fail(TENON_ERROR_DEVICE_NOT_FOUND, "%s: no device matches the selector \"%s\"; there %s",
-            operation, selector != NULL ? selector : "",
-            list->count == 0 ? "is no OpenCL platform" : "are:");
+    const char *there = list->count == 0 ? "is no OpenCL platform" : "are:";
+    if (selector != NULL)
+        tn_fail(TENON_ERROR_DEVICE_NOT_FOUND, "%s: no device matches the selector \"%s\"; there %s",
+                operation, selector, there);
+    else
+        tn_fail(TENON_ERROR_DEVICE_NOT_FOUND, "%s: there is no OpenCL device; there %s", operation,
+                there);
     for (uint32_t i = 0; i < list->count; i++) {
         const tenon_device_info *info = &list->entries[i];
         char line[512];

@@ -1,0 +1,251 @@
+#include "digits_host.h"
+
+#include <errno.h>
+#include <langinfo.h>
+#include <locale.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define INK    16 /* the darkest pixel of the file */
+#define SHOWN  5  /* digits drawn */
+#define ENOUGH 30 /* digits to learn anything from */
+
+static void usage(FILE *out)
+{
+    fprintf(out, "usage: digits [--device SELECTOR] [--data FILE] [--seed S] [--seeds N]\n\n"
+                 "Learns to read handwritten digits on an OpenCL device, with N seeds from S on "
+                 "(5 from 1),\nand fails where it reads fewer than 94 %% of the held-out digits "
+                 "right with one of them.\n");
+}
+
+static void wrong_usage(const char *argument, const char *what)
+{
+    fprintf(stderr, "digits: %s %s\n", argument, what);
+    usage(stderr);
+    exit(2);
+}
+
+static uint64_t number(const char *name, const char *text, uint64_t least, uint64_t most)
+{
+    char *end;
+    unsigned long long value = strtoull(text, &end, 10);
+    if (*text < '0' || *text > '9' || *end != '\0' || value < least || value > most)
+        wrong_usage(name, "needs a whole number of sensible size");
+    return value;
+}
+
+options options_parse(int argc, char **argv, const char *default_data)
+{
+    options o = {.data = default_data, .seed = 1, .seeds = 5};
+    for (int i = 1; i < argc; i++) {
+        const char *name = argv[i];
+        if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) {
+            usage(stdout);
+            exit(0);
+        }
+        const char *value = ++i < argc ? argv[i] : NULL;
+        if (value == NULL)
+            wrong_usage(name, "is no option, or lacks its value");
+        else if (strcmp(name, "--device") == 0)
+            o.device = value;
+        else if (strcmp(name, "--data") == 0)
+            o.data = value;
+        else if (strcmp(name, "--seed") == 0)
+            o.seed = number(name, value, 0, UINT64_MAX / 2);
+        else if (strcmp(name, "--seeds") == 0)
+            o.seeds = (int)number(name, value, 1, 1000);
+        else
+            wrong_usage(name, "is no option");
+    }
+    return o;
+}
+
+/* Reads one line of numbers; false where it is not what it should be. */
+static bool read_digit(const char *line, digit *d)
+{
+    for (int i = 0; i <= PIXELS; i++) {
+        char *end;
+        long value = strtol(line, &end, 10);
+        long most = i < PIXELS ? INK : CLASSES - 1;
+        if (end == line || value < 0 || value > most || (i < PIXELS && *end != ','))
+            return false;
+        if (i < PIXELS)
+            d->pixels[i] = (float)value / INK;
+        else
+            d->label = (int)value;
+        line = end + 1;
+    }
+    return true;
+}
+
+/* Adds the lines of a file to *digits, which the caller frees; false, with a word on stderr, where
+ * it cannot. */
+static bool read_lines(FILE *file, const char *path, digit **digits, int *count)
+{
+    char line[512];
+    int room = 0;
+    for (*count = 0; fgets(line, sizeof line, file) != NULL; ++*count) {
+        if (*count == room) {
+            room = room * 2 + 1024;
+            digit *more = realloc(*digits, (size_t)room * sizeof *more);
+            if (more == NULL) {
+                fprintf(stderr, "digits: no memory for %d digits\n", room);
+                return false;
+            }
+            *digits = more;
+        }
+        if (!read_digit(line, &(*digits)[*count])) {
+            fprintf(stderr, "digits: %s:%d: expected %d pixels from 0 to %d and a label\n", path,
+                    *count + 1, PIXELS, INK);
+            return false;
+        }
+    }
+    if (*count < ENOUGH)
+        fprintf(stderr, "digits: %s: %d digits are not enough to learn from\n", path, *count);
+    return *count >= ENOUGH;
+}
+
+digit *digits_read(const char *path, int *count)
+{
+    digit *digits = NULL;
+    FILE *file = fopen(path, "r");
+    if (file == NULL) {
+        fprintf(stderr, "digits: %s: %s\n", path, strerror(errno));
+        return NULL;
+    }
+    bool ok = read_lines(file, path, &digits, count);
+    fclose(file);
+    if (ok)
+        return digits;
+    free(digits);
+    return NULL;
+}
+
+/* SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014). */
+static uint64_t random_bits(uint64_t *seed)
+{
+    uint64_t x = *seed += 0x9e3779b97f4a7c15u;
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+    return x ^ (x >> 31);
+}
+
+double random_uniform(uint64_t *seed)
+{
+    return (double)(random_bits(seed) >> 11) * 0x1p-53;
+}
+
+void digits_shuffle(digit *digits, int count, uint64_t *seed)
+{
+    for (int i = count - 1; i > 0; i--) {
+        int j = (int)(random_bits(seed) % (uint64_t)(i + 1));
+        digit other = digits[j];
+        digits[j] = digits[i];
+        digits[i] = other;
+    }
+}
+
+/* The weight at (x, y) of a filter of the bank, before its mean is taken off. */
+static double filter_weight(int filter, double x, double y, uint64_t *seed)
+{
+    const double turn = acos(-1) / 4;
+    if (filter < 8) /* an edge: dark on one side, light on the other */
+        return x * cos(filter * turn) + y * sin(filter * turn);
+    if (filter < 16) { /* a line through the middle, of ink and then of paper */
+        double across = x * cos(filter * turn) + y * sin(filter * turn);
+        return (filter < 12 ? 1 : -1) * exp(-2 * across * across);
+    }
+    if (filter < 18) /* a spot of ink, and one of paper */
+        return (filter == 16 ? 1 : -1) * exp(-x * x - y * y);
+    return 2 * random_uniform(seed) - 1;
+}
+
+void filters_make(float *filters, int count, uint64_t *seed)
+{
+    for (int f = 0; f < count; f++) {
+        double weights[TAPS], mean = 0, square = 0;
+        for (int i = 0; i < TAPS; i++) {
+            int column = i % 3, row = i / 3;
+            weights[i] = filter_weight(f, column - 1, 1 - row, seed);
+            mean += weights[i] / TAPS;
+        }
+        for (int i = 0; i < TAPS; i++) {
+            /* Without their mean the shapes ignore plain ink; the random filters see it. */
+            weights[i] -= f < 18 ? mean : 0;
+            square += weights[i] * weights[i];
+        }
+        for (int i = 0; i < TAPS; i++)
+            filters[f * TAPS + i] = (float)(weights[i] / sqrt(square));
+    }
+}
+
+/* Two columns for each pixel, which makes it about square. */
+static const char *shade(float ink)
+{
+    static const char *const ascii[] = {"  ", "..", "::", "++", "##"};
+    static const char *const blocks[] = {"  ", "░░", "▒▒", "▓▓", "██"};
+    bool utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
+    return (utf8 ? blocks : ascii)[(int)(ink * 4 + 0.5f)];
+}
+
+static void draw_row(const digit *const *digits, int count, int y)
+{
+    for (int i = 0; i < count; i++) {
+        printf("  ");
+        for (int x = 0; x < SIDE; x++)
+            printf("%s", shade(digits[i]->pixels[y * SIDE + x]));
+    }
+    printf("\n");
+}
+
+void digits_draw(const digit *digits, const int *taken_for, int count)
+{
+    const digit *shown[SHOWN];
+    int places = count < SHOWN ? count : SHOWN, first_wrong = count - 1;
+    setlocale(LC_CTYPE, ""); /* to know whether the terminal takes UTF-8 */
+    for (int i = count - 1; i >= places - 1; i--)
+        if (taken_for[i] != digits[i].label)
+            first_wrong = i;
+    for (int i = 0; i < places; i++)
+        shown[i] = &digits[i < places - 1 ? i : first_wrong];
+    printf("\n");
+    for (int y = 0; y < SIDE; y++)
+        draw_row(shown, places, y);
+    for (int i = 0; i < places; i++) {
+        char text[32];
+        int taken = taken_for[shown[i] - digits];
+        snprintf(text, sizeof text, taken == shown[i]->label ? "read %d, right" : "read %d, is %d",
+                 taken, shown[i]->label);
+        printf("  %-*s", 2 * SIDE, text);
+    }
+    printf("\n\n");
+}
+
+void progress_show(int done, int all, double seconds)
+{
+    char bar[41];
+    const int width = (int)sizeof bar - 1;
+    double left = done > 0 ? seconds * (all - done) / done : 0;
+    if (!isatty(STDOUT_FILENO)) {
+        if (done * 5 / all != (done - 1) * 5 / all || done == 0)
+            printf("training  %3d %%  %4.1f s left\n", 100 * done / all, left);
+    } else {
+        for (int i = 0; i < width; i++)
+            bar[i] = i < width * done / all ? '#' : '.';
+        bar[width] = '\0';
+        printf("\rtraining  [%s] %3d %%  %4.1f s left%s", bar, 100 * done / all, left,
+               done == all ? "\n" : "");
+    }
+    fflush(stdout);
+}
+
+double seconds_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}

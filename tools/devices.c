@@ -1,0 +1,247 @@
+/* tenon devices: the OpenCL devices there are, and what each can do. */
+#include "command.h"
+
+#include <tenon/tenon.h>
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COLUMNS     100 /* the longest line */
+#define LABEL_WIDTH 20  /* of the lines that -v adds */
+
+typedef struct options {
+    bool verbose;
+    const char *selector; /* or NULL */
+} options;
+
+static const char *type_name(cl_device_type type)
+{
+    if ((type & CL_DEVICE_TYPE_GPU) != 0)
+        return "GPU";
+    if ((type & CL_DEVICE_TYPE_CPU) != 0)
+        return "CPU";
+    return (type & CL_DEVICE_TYPE_ACCELERATOR) != 0 ? "accel" : "other";
+}
+
+/* "16 GiB", "7.6 GiB", "512 KiB", "100 B". */
+static const char *size_text(uint64_t bytes, char text[16])
+{
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    double size = (double)bytes;
+    int unit = 0;
+    while (size >= 1024 && unit < 6) {
+        size /= 1024;
+        unit++;
+    }
+    bool whole = size >= 99.95 || size - (double)(long)size < 0.05;
+    snprintf(text, 16, whole ? "%.0f %s" : "%.1f %s", size, units[unit]);
+    return text;
+}
+
+/* Prints the first line of a text, cut to `columns`; a character of UTF-8 counts as one and is
+ * never cut. */
+static void print_cut(const char *text, int columns)
+{
+    int length = 0, kept = 0, seen = 0;
+    for (; text[length] != '\0' && text[length] != '\n' && text[length] != '\r'; length++) {
+        if (((unsigned char)text[length] & 0xc0) != 0x80 && ++seen == columns)
+            kept = length; /* the last column holds the mark of a cut */
+    }
+    if (seen <= columns)
+        printf("%.*s\n", length, text);
+    else
+        printf("%.*s…\n", kept, text);
+}
+
+static void print_line(const char *label, const char *text)
+{
+    printf("        %-*s", LABEL_WIDTH, label);
+    print_cut(text, COLUMNS - 8 - LABEL_WIDTH);
+}
+
+static void print_size(const char *label, uint64_t bytes)
+{
+    char text[16];
+    print_line(label, size_text(bytes, text));
+}
+
+static void print_details(const tenon_device_info *info)
+{
+    char text[64];
+    print_line("vendor", info->vendor);
+    print_line("version", info->version);
+    print_line("driver", info->driver_version);
+    snprintf(text, sizeof text, "%u lane%s of f32", info->vector_width_f32,
+             info->vector_width_f32 == 1 ? "" : "s");
+    print_line("vector width", text);
+    snprintf(text, sizeof text, "%llu work-items", (unsigned long long)info->max_work_group);
+    print_line("largest work-group", text);
+    print_size("global memory", info->global_memory);
+    print_size("largest buffer", info->max_allocation);
+    print_size("local memory", info->local_memory);
+    print_line("unified memory", info->unified_memory ? "yes" : "no");
+}
+
+/* What tells most of a reason: of one that ends in a compiler's log, the first error of that log,
+ * without its place ("error: f16.cl:9:10: …" or "f16.cl:9:10: error: …"); else all of it. */
+static const char *gist(const char *reason)
+{
+    const char *log = strchr(reason, '\n');
+    const char *error = log != NULL ? strstr(log, "error:") : NULL;
+    if (error == NULL)
+        return reason;
+    error += strlen("error:");
+    const char *end = error + strcspn(error, "\n");
+    for (const char *at = error; at + 2 < end; at++)
+        if (at[0] >= '0' && at[0] <= '9' && at[1] == ':' && at[2] == ' ')
+            error = at + 2;
+    return error + strspn(error, " ");
+}
+
+static int print_capability(tenon_context *context, tenon_capability capability)
+{
+    uint32_t available;
+    char reason[1024], line[sizeof reason + 8];
+    if (tenon_context_capability(context, capability, &available, reason, sizeof reason) !=
+        TENON_OK)
+        return report_failure("devices");
+    snprintf(line, sizeof line, "%-4s %s", available ? "yes" : "no", gist(reason));
+    print_line(tenon_capability_string(capability), line);
+    return EXIT_OK;
+}
+
+static int print_capabilities(const tenon_device_info *info)
+{
+    tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
+    tenon_context *context;
+    int status = EXIT_OK;
+    params.device = info->selector;
+    if (tenon_context_create(&params, &context) != TENON_OK) {
+        print_line("cannot be used", tenon_last_error());
+        return EXIT_FAILED;
+    }
+    printf("        what it can do, by trial:\n");
+    for (int i = 0; i < TENON_CAPABILITY_COUNT && status == EXIT_OK; i++)
+        status = print_capability(context, (tenon_capability)i);
+    tenon_context_release(context);
+    return status;
+}
+
+static void print_summary(const tenon_device_info *info, bool is_default)
+{
+    char memory[16], names[2 * sizeof info->name + 8];
+    if (info->device == NULL) {
+        printf("  %-8s %-5s %5s %9s  ", "-", "-", "-", "-");
+        snprintf(names, sizeof names, "%s: %s", info->platform_name, info->note);
+    } else {
+        printf("%c %-8s %-5s %5u %9s  ", is_default ? '*' : ' ', info->selector,
+               type_name(info->type), info->compute_units, size_text(info->global_memory, memory));
+        snprintf(names, sizeof names, "%s (%s)", info->name, info->platform_name);
+    }
+    print_cut(names, COLUMNS - 34);
+}
+
+static int print_devices(const tenon_device_info *infos, uint32_t count, bool verbose)
+{
+    tenon_device_info preferred;
+    int status = EXIT_OK;
+    bool marked = false;
+    /* TENON_DEVICE may name none that is there: the list shows what could be named instead. */
+    bool has_default = tenon_device_select(NULL, &preferred) == TENON_OK;
+    printf("  %-8s %-5s %5s %9s  %s\n", "selector", "type", "units", "memory", "name (platform)");
+    for (uint32_t i = 0; i < count; i++) {
+        const tenon_device_info *info = &infos[i];
+        bool is_default = has_default && strcmp(info->selector, preferred.selector) == 0;
+        marked |= is_default;
+        print_summary(info, is_default);
+        if (!verbose || info->device == NULL)
+            continue;
+        print_details(info);
+        if (print_capabilities(info) != EXIT_OK)
+            status = EXIT_FAILED;
+    }
+    if (marked)
+        printf("* is what a program takes that chooses none; TENON_DEVICE changes it\n");
+    if (!has_default && getenv("TENON_DEVICE") != NULL)
+        fprintf(stderr, "tenon devices: TENON_DEVICE is \"%s\", which names no device\n",
+                getenv("TENON_DEVICE"));
+    return status;
+}
+
+/* Lists every device; the caller frees them. Says on stderr why it fails, and returns NULL. */
+static tenon_device_info *list_devices(uint32_t *count)
+{
+    uint32_t capacity = 0;
+    tenon_status status = tenon_device_list(NULL, 0, &capacity);
+    tenon_device_info *infos = calloc((size_t)capacity + 1, sizeof *infos);
+    if (infos == NULL) {
+        fprintf(stderr, "tenon devices: no memory for the list\n");
+        return NULL;
+    }
+    if (status == TENON_OK)
+        status = tenon_device_list(infos, capacity, count);
+    if (status != TENON_OK) {
+        report_failure("devices");
+        free(infos);
+        return NULL;
+    }
+    if (*count > capacity)
+        *count = capacity; /* one came in between the two calls */
+    return infos;
+}
+
+static int show_one(const options *o)
+{
+    tenon_device_info info;
+    if (tenon_device_select(o->selector, &info) != TENON_OK)
+        return report_failure("devices");
+    return print_devices(&info, 1, o->verbose);
+}
+
+static int show_all(const options *o)
+{
+    uint32_t count, devices = 0;
+    tenon_device_info *infos = list_devices(&count);
+    if (infos == NULL)
+        return EXIT_FAILED;
+    int status = count > 0 ? print_devices(infos, count, o->verbose) : EXIT_OK;
+    for (uint32_t i = 0; i < count; i++)
+        devices += infos[i].device != NULL;
+    free(infos);
+    if (devices == 0) {
+        fprintf(stderr, "tenon devices: there is no OpenCL device%s\n",
+                count > 0 ? "" : ", and no OpenCL platform: no driver is installed");
+        return EXIT_FAILED;
+    }
+    return status;
+}
+
+static int run(int argc, char **argv)
+{
+    options o = {false, NULL};
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "-v") == 0 || strcmp(argv[i], "--verbose") == 0)
+            o.verbose = true;
+        else if (strcmp(argv[i], "--device") != 0)
+            return usage_error(&devices_command, "does not know \"%s\"", argv[i]);
+        else if (i + 1 == argc || argv[i + 1][0] == '\0')
+            return usage_error(&devices_command, "--device lacks its SELECTOR");
+        else
+            o.selector = argv[++i];
+    }
+    return o.selector != NULL ? show_one(&o) : show_all(&o);
+}
+
+const command devices_command = {
+    .name = "devices",
+    .arguments = "[-v] [--device SELECTOR]",
+    .summary = "list the OpenCL devices, and with -v what each can do",
+    .details =
+        "  -v, --verbose      add limits, versions, and each capability with its reason; the\n"
+        "                     capabilities are tried on the device, which takes some seconds\n"
+        "  --device SELECTOR  only this device: gpu, cpu, accelerator, indices such as 1:0, or a\n"
+        "                     part of the name of a platform, a vendor or a device\n",
+    .run = run,
+};
