@@ -66,6 +66,8 @@ static bool is_read(const conv_problem *p, int operand)
         return (p->flags & CONV_HAS_BIAS) != 0;
     case CONV_Y:
         return true;
+    case CONV_W: /* even where all that it meets is padding */
+        return p->c > 0;
     default:
         return p->c > 0 && p->window.h > 0 && p->window.w > 0;
     }
