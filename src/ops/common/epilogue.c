@@ -52,13 +52,12 @@ tn_bounded tn_activation_reference(const tenon_activation *activation, tenon_dty
     case TENON_ACTIVATION_LEAKY_RELU:
         /* alpha is rounded to the type, and so is the product. */
         return (tn_bounded){v > 0 ? v : alpha * v,
-                            e * fmax(1, fabs(alpha)) + 3 * u * fabs(alpha * v)};
-    case TENON_ACTIVATION_CLIPPED_RELU:
-        return (tn_bounded){isnan(v)    ? v
-                            : v > alpha ? fmax(alpha, 0)
-                            : v > 0     ? v
-                                        : 0.0,
-                            e + u * fabs(alpha)};
+                            e * fmax(1, fabs(alpha)) + 3 * u * fabs(alpha * v) +
+                                tn_least_normal(dtype)};
+    case TENON_ACTIVATION_CLIPPED_RELU: {
+        double floored = v > 0 || isnan(v) ? v : 0.0;
+        return (tn_bounded){floored > alpha ? alpha : floored, e + u * fabs(alpha)};
+    }
     case TENON_ACTIVATION_SIGMOID: {
         double y = v >= 0 ? 1 / (1 + exp(-v)) : exp(v) / (1 + exp(v));
         /* The slope is y (1 - y), which an error of x raises by at most e^bound. */
