@@ -51,9 +51,9 @@ tn_bounded tn_activation_reference(const tenon_activation *activation, tenon_dty
         return (tn_bounded){isnan(v) ? v : v > 0 ? v : 0.0, e};
     case TENON_ACTIVATION_LEAKY_RELU:
         /* alpha is rounded to the type, and so is the product. */
-        return (tn_bounded){v > 0 ? v : alpha * v,
-                            e * fmax(1, fabs(alpha)) + 3 * u * fabs(alpha * v) +
-                                tn_least_normal(dtype)};
+        return (tn_bounded){v > 0 ? v : alpha * v, e * fmax(1, fabs(alpha)) +
+                                                       3 * u * fabs(alpha * v) +
+                                                       tn_least_normal(dtype)};
     case TENON_ACTIVATION_CLIPPED_RELU: {
         double floored = v > 0 || isnan(v) ? v : 0.0;
         return (tn_bounded){floored > alpha ? alpha : floored, e + u * fabs(alpha)};

@@ -73,12 +73,15 @@ static tenon_status record(const char *operation, tn_recording *recording, const
                                 {TN_PATCH_OFFSET, col, offsetof(im2col_args, col_offset), size}};
     /* An empty image has no memory; nothing of it is read. */
     bool empty = p->window.h == 0 || p->window.w == 0;
+    /* Where the driver chooses a work-group by the sizes, PoCL compiles for each that it has not seen. */
+    size_t local = recording->context->device.is_cpu ? 1 : 0;
     options(recording->context, &p->head, NULL, text);
     tn_launch launch = {.source = "conv/im2col",
                         .options = text,
                         .kernel = kernel,
                         .dimensions = 3,
                         .global = {(size_t)width, (size_t)height, (size_t)p->n},
+                        .local = {local, local, local},
                         .operands = {empty ? col : IM2COL_X, col},
                         .operand_count = IM2COL_OPERANDS,
                         .args = args,

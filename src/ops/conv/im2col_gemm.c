@@ -206,6 +206,7 @@ static tenon_status record_gather(const char *operation, tn_recording *recording
                         .kernel = "pack_filter",
                         .dimensions = 1,
                         .global = {(size_t)tn_round_up(args.elements, 64)},
+                        .local = {64},
                         .operands = {CONV_W, TN_WORKSPACE},
                         .operand_count = 2,
                         .args = &args,
