@@ -141,6 +141,7 @@ tenon_status tn_device_read(const char *operation, cl_device_id id, tn_device *d
         get(id, CL_DEVICE_SVM_CAPABILITIES, &svm, sizeof svm);
     device->is_cpu = (type & CL_DEVICE_TYPE_CPU) != 0;
     device->has_compiler = compiler == CL_TRUE;
+    device->keeps_builds = strcmp(device->info.platform_name, "Portable Computing Language") == 0;
     device->svm = (svm & CL_DEVICE_SVM_COARSE_GRAIN_BUFFER) != 0;
     read_extensions(device);
     return TENON_OK;

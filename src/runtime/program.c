@@ -173,7 +173,7 @@ static cl_program take_from_lab(tenon_context *context, const struct tenon_kerne
     tenon_context *lab = tn_lab_if_made(context);
     cl_device_id device = context->device.info.device;
     cl_program made = NULL, cl = NULL;
-    if (lab == NULL)
+    if (lab == NULL || context->device.keeps_builds)
         return NULL;
     pthread_mutex_lock(&lab->programs.lock);
     tn_program *program = find_program(&lab->programs, source, options);
