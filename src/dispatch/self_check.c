@@ -79,6 +79,9 @@ tenon_status tn_self_check(const char *operation, tenon_context *context, const 
             remember(dispatch, key, *right, why);
     }
     tn_lab_leave(context);
+    if (status != TENON_OK)
+        tn_log_send(&context->log, TENON_LOG_ERROR, "solver %s cannot be checked on %s: %s", name,
+                    context->device.info.name, tenon_last_error());
     if (status == TENON_OK && !*right)
         tn_log_send(&context->log, TENON_LOG_WARNING, "solver %s is barred on %s: %s (options %s)",
                     name, context->device.info.name, why, options);

@@ -41,7 +41,7 @@ static int64_t choose_vectors(const gemm_problem *p, int64_t lanes, bool wide)
     return wide && wide_work <= narrow_work ? 4 : 2;
 }
 
-void tn_gemm_cpu_tune(tenon_context *context, const gemm_problem *p, int64_t panels,
+void tn_gemm_cpu_tune(tenon_context *context, const gemm_problem *p, int32_t panels,
                       int32_t *values)
 {
     int64_t lanes = tn_gemm_lanes(context, p->dtype),
@@ -54,8 +54,7 @@ void tn_gemm_cpu_tune(tenon_context *context, const gemm_problem *p, int64_t pan
     if (values[CPU_KC] == 0)
         values[CPU_KC] = 384;
     if (values[CPU_PANELS] == 0)
-        values[CPU_PANELS] =
-            (int32_t)tn_max_i64(1, tn_min_i64(panels, tn_ceil_div(p->n, values[CPU_NR])));
+        values[CPU_PANELS] = panels; /* whatever n is: each number of them is a build of its own */
 }
 
 const char *tn_gemm_cpu_constrains(tenon_context *context, const gemm_problem *p,

@@ -14,8 +14,8 @@ int64_t tn_gemm_lanes(tenon_context *context, uint32_t dtype);
 /* Why a kernel made for a CPU does not serve, or NULL; a forced one runs anywhere. */
 const char *tn_gemm_refuses_cpu(tenon_context *context, const gemm_problem *problem);
 
-/* Fills in the parameters that are 0. `panels` is the most that are wanted. */
-void tn_gemm_cpu_tune(tenon_context *context, const gemm_problem *problem, int64_t panels,
+/* Fills in the parameters that are 0. `panels` is how many a work-group does. */
+void tn_gemm_cpu_tune(tenon_context *context, const gemm_problem *problem, int32_t panels,
                       int32_t *values);
 
 /* NULL, or why the parameters do not go together; `local_elements` of local memory are needed. */
