@@ -61,6 +61,8 @@ static tenon_status read_parameters(const char *operation, const char *name, con
                            "%s: solver: \"%s\": %s is %ld, must be from %d to %d", operation, name,
                            solver->parameters[i].name, value, solver->parameters[i].low,
                            solver->parameters[i].high);
+        if (problem->forced_values[i] != 0)
+            return fail(operation, name, "has a parameter twice");
         problem->forced_values[i] = (int32_t)value;
     } while (*text == ',' && *++text != '\0');
     return *text == '\0' && text[-1] != ',' ? TENON_OK

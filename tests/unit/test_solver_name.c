@@ -99,6 +99,7 @@ static void malformed_names_are_refused(void **state)
         "fake/tiled:mr",
         "fake/tiled:6",
         "fake/tiled:mr6,",
+        "fake/tiled:mr6,kc8,mr8",
         "fake/tiled:,mr6",
         "fake/tiled:mr6,,kc8",
         "fake/tiled:mr6kc8",

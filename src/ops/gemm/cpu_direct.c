@@ -34,15 +34,9 @@ static const char *constrains(tenon_context *context, const tn_problem *problem,
     return tn_gemm_cpu_constrains(context, p, values, tn_gemm_cpu_packed_a(p, values));
 }
 
-/* Few rows use each element of b seldom: then its way from memory is what takes the time. */
 static double estimate(tenon_context *context, const tn_problem *problem, const int32_t *values)
 {
-    const gemm_problem *p = (const gemm_problem *)problem;
-    double bytes = (double)p->k * (double)p->n * (double)tn_gemm_batch_count(p) *
-                   (double)tenon_dtype_size((tenon_dtype)p->dtype);
-    double tile = tn_gemm_cpu_tile_time(context, p, values), memory = 0.08 * bytes / 2;
-    bool from_memory = bytes > (double)context->device.cache_size;
-    return CPU_LAUNCH_TIME + (from_memory && memory > tile ? memory : tile);
+    return CPU_LAUNCH_TIME + tn_gemm_cpu_tile_time(context, (const gemm_problem *)problem, values);
 }
 
 static tenon_status record(const char *operation, tn_recording *recording,
