@@ -1,0 +1,207 @@
+/* The log, builds that fail, solvers that are wrong. */
+#include "runtime.h"
+
+#include "dispatch/plan.h"
+
+typedef struct logged {
+    tenon_context *context;
+    int count;
+    tenon_log_level level;
+    char text[4096];
+} logged;
+
+/* Calls back into the library, which it may. */
+static void keep_log(void *user, tenon_log_level level, const char *message)
+{
+    logged *log = user;
+    tenon_device_info info;
+    uint32_t available;
+    log->count++;
+    log->level = level;
+    snprintf(log->text, sizeof log->text, "%s", message);
+    if (log->context != NULL) {
+        tenon_context_device(log->context, &info);
+        tenon_context_capability(log->context, TENON_CAPABILITY_F64, &available, NULL, 0);
+    }
+}
+
+static tenon_context *make_logged_context(logged *log, uint32_t level)
+{
+    tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
+    params.log = keep_log;
+    params.log_user = log;
+    params.log_level = level;
+    assert_ok(tenon_context_create(&params, &log->context));
+    return log->context;
+}
+
+static void failed_builds_show_their_log(void **state)
+{
+    logged log = {0};
+    tenon_context *context = make_logged_context(&log, 0);
+    tn_recording recording = {.context = context};
+    const tn_launch launch = {.source = "tensor/fill",
+                              .options = "-cl-std=CL1.2 -DELEMENT_SIZE=oops(",
+                              .kernel = "fill",
+                              .dimensions = 1,
+                              .global = {1}};
+    (void)state;
+    assert_int_equal(tn_record("tenon_test", &recording, &launch), TENON_ERROR_BUILD_FAILED);
+    assert_contains(tenon_last_error(), "tensor/fill");
+    assert_contains(tenon_last_error(), "oops");
+    assert_int_not_equal(tenon_last_cl_error(), CL_SUCCESS);
+    assert_int_equal(log.count, 1);
+    assert_int_equal(log.level, TENON_LOG_ERROR);
+    assert_contains(log.text, "oops");
+    /* Once more: a failure is not taken for a program that somebody is building. */
+    assert_int_equal(tn_record("tenon_test", &recording, &launch), TENON_ERROR_BUILD_FAILED);
+    tn_recording_destroy(&recording);
+    tenon_context_release(context);
+}
+
+static void unknown_kernels_are_refused(void **state)
+{
+    tn_recording recording = {.context = test_context};
+    tn_launch launch = {.source = "tensor/nothing",
+                        .options = "",
+                        .kernel = "fill",
+                        .dimensions = 1,
+                        .global = {1}};
+    (void)state;
+    assert_int_equal(tn_record("tenon_test", &recording, &launch), TENON_ERROR_UNSUPPORTED);
+    assert_contains(tenon_last_error(), "tensor/nothing");
+    launch.source = "tensor/fill";
+    launch.options = "-cl-std=CL1.2 -DELEMENT_SIZE=4";
+    launch.kernel = "nothing";
+    assert_int_equal(tn_record("tenon_test", &recording, &launch), TENON_ERROR_OPENCL);
+    launch.kernel = "fill";
+    launch.local[0] = launch.global[0] = (size_t)1 << 40;
+    assert_int_equal(tn_record("tenon_test", &recording, &launch), TENON_ERROR_UNSUPPORTED_DEVICE);
+    tn_recording_destroy(&recording);
+}
+
+/* A family whose first solver is wrong, and by its estimate the best. */
+static const char *refuses_nothing(tenon_context *context, const tn_problem *problem)
+{
+    (void)context;
+    (void)problem;
+    return NULL;
+}
+
+static double estimate_little(tenon_context *context, const tn_problem *problem,
+                              const int32_t *values)
+{
+    (void)context;
+    (void)problem;
+    (void)values;
+    return 1;
+}
+
+static double estimate_much(tenon_context *context, const tn_problem *problem,
+                            const int32_t *values)
+{
+    return 1 + estimate_little(context, problem, values);
+}
+
+static void no_options(tenon_context *context, const tn_problem *problem, const int32_t *values,
+                       char options[TN_OPTIONS_SIZE])
+{
+    (void)context;
+    (void)problem;
+    (void)values;
+    options[0] = '\0';
+}
+
+static tenon_status record_nothing(const char *name, tn_recording *recording,
+                                   const tn_problem *problem, const int32_t *values)
+{
+    (void)name;
+    (void)recording;
+    (void)problem;
+    (void)values;
+    return TENON_OK;
+}
+
+static const tn_solver wrong_solver = {.name = "wrong",
+                                       .refuses = refuses_nothing,
+                                       .estimate = estimate_little,
+                                       .options = no_options,
+                                       .record = record_nothing};
+static const tn_solver right_solver = {.name = "right",
+                                       .refuses = refuses_nothing,
+                                       .estimate = estimate_much,
+                                       .options = no_options,
+                                       .record = record_nothing};
+static int checks;
+
+static tenon_status check_by_name(tenon_stream *stream, const tn_problem *problem,
+                                  const tn_choice *choice, bool *right, char why[256])
+{
+    (void)stream;
+    (void)problem;
+    checks++;
+    *right = choice->solver == &right_solver;
+    snprintf(why, 256, "%s", *right ? "" : "element 3 is 7, must be 8");
+    return TENON_OK;
+}
+
+static void wrong_solvers_are_barred(void **state)
+{
+    static const tn_solver *const both[] = {&wrong_solver, &right_solver};
+    const tn_family mixed = {"fake", both, 2, check_by_name},
+                    hopeless = {"fake", both, 1, check_by_name};
+    const tn_problem open = {.size = sizeof open, .forced = -1};
+    const tn_problem forced = {.size = sizeof forced, .forced = 0};
+    logged log = {0};
+    tenon_context *context = make_logged_context(&log, 0);
+    tn_choice choice;
+    (void)state;
+    checks = 0;
+    assert_ok(tn_select("tenon_fake", context, &mixed, &open, &choice));
+    assert_ptr_equal(choice.solver, &right_solver);
+    assert_int_equal(checks, 2);
+    assert_int_equal(log.count, 1);
+    assert_int_equal(log.level, TENON_LOG_WARNING);
+    assert_contains(log.text, "fake/wrong");
+    assert_contains(log.text, "barred");
+    assert_contains(log.text, "element 3");
+    assert_refused(tn_select("tenon_fake", context, &mixed, &forced, &choice),
+                   TENON_ERROR_SOLVER_BARRED, "tenon_fake", "fake/wrong");
+    assert_contains(tenon_last_error(), "element 3 is 7");
+    assert_refused(tn_select("tenon_fake", context, &hopeless, &open, &choice),
+                   TENON_ERROR_SOLVER_BARRED, "tenon_fake", "element 3");
+    assert_int_equal(checks, 2); /* remembered */
+    tenon_context_release(context);
+}
+
+static void the_log_follows_its_level(void **state)
+{
+    logged quiet = {0}, chatty = {0};
+    tenon_context *contexts[] = {make_logged_context(&quiet, TENON_LOG_WARNING),
+                                 make_logged_context(&chatty, TENON_LOG_DEBUG)};
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        tenon_tensor x = make_tensor(contexts[i], 10);
+        tenon_stream *stream;
+        assert_ok(tenon_stream_create(contexts[i], NULL, &stream));
+        assert_ok(relu(stream, &x, &x, NULL));
+        assert_ok(tenon_stream_finish(stream));
+        tenon_memory_destroy(&x.memory);
+        tenon_stream_destroy(stream);
+        tenon_context_release(contexts[i]);
+    }
+    assert_int_equal(quiet.count, 0);
+    assert_true(chatty.count > 0);
+    assert_int_equal(chatty.level, TENON_LOG_DEBUG);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(failed_builds_show_their_log),
+        cmocka_unit_test(unknown_kernels_are_refused),
+        cmocka_unit_test(wrong_solvers_are_barred),
+        cmocka_unit_test(the_log_follows_its_level),
+    };
+    return TEST_MAIN(tests);
+}

@@ -1,0 +1,115 @@
+/* Devices and selectors, capabilities. */
+#include "runtime.h"
+
+static void devices_are_listed(void **state)
+{
+    uint32_t count = 0, again = 0;
+    (void)state;
+    assert_ok(tenon_device_list(NULL, 0, &count));
+    assert_true(count > 0);
+    tenon_device_info *infos = calloc(count, sizeof *infos);
+    assert_non_null(infos);
+    assert_ok(tenon_device_list(infos, count, &again));
+    assert_int_equal(again, count);
+    for (uint32_t i = 0; i < count; i++) {
+        assert_true(infos[i].platform_name[0] != '\0');
+        if (infos[i].device == NULL) {
+            assert_true(infos[i].note[0] != '\0');
+            continue;
+        }
+        assert_true(infos[i].compute_units > 0 && infos[i].max_allocation > 0);
+        assert_true(infos[i].vector_width_f32 > 0);
+        tenon_device_info same;
+        assert_ok(tenon_device_select(infos[i].selector, &same));
+        assert_ptr_equal(same.device, infos[i].device);
+    }
+    free(infos);
+    assert_refused(tenon_device_list(NULL, 0, NULL), TENON_ERROR_INVALID_ARGUMENT,
+                   "tenon_device_list", "count");
+    assert_refused(tenon_device_list(NULL, 1, &count), TENON_ERROR_INVALID_ARGUMENT,
+                   "tenon_device_list", "infos");
+}
+
+static void selectors(void **state)
+{
+    tenon_device_info mine, info;
+    char fragment[16];
+    (void)state;
+    assert_ok(tenon_context_device(test_context, &mine));
+    assert_ok(tenon_device_select(mine.selector, &info));
+    assert_ptr_equal(info.device, mine.device);
+    assert_ok(tenon_device_select(NULL, &info));
+    assert_ptr_equal(info.device, mine.device);
+    assert_ok(tenon_device_select("", &info));
+    assert_ptr_equal(info.device, mine.device);
+    const char *type = (mine.type & CL_DEVICE_TYPE_CPU) != 0 ? "CPU" : "Gpu";
+    assert_ok(tenon_device_select(type, &info));
+    assert_true((info.type & mine.type) != 0);
+    /* A piece of its name in another case finds this device or one of a like name before it. */
+    snprintf(fragment, sizeof fragment, "%.8s", mine.platform_name);
+    for (char *c = fragment; *c != '\0'; c++)
+        *c ^= (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') ? 0x20 : 0;
+    assert_ok(tenon_device_select(fragment, &info));
+    assert_refused(tenon_device_select("gpu", NULL), TENON_ERROR_INVALID_ARGUMENT,
+                   "tenon_device_select", "info");
+}
+
+static void no_match_lists_what_there_is(void **state)
+{
+    static const char *const none[] = {"no such device", "accelerator", "99:0", "0:99", ":", "0:"};
+    tenon_device_info mine, info;
+    (void)state;
+    assert_ok(tenon_context_device(test_context, &mine));
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
+        if (i == 1 && tenon_device_select("accelerator", &info) == TENON_OK)
+            continue;
+        assert_refused(tenon_device_select(none[i], &info), TENON_ERROR_DEVICE_NOT_FOUND,
+                       "tenon_device_select", none[i]);
+        assert_contains(tenon_last_error(), mine.name);
+        assert_contains(tenon_last_error(), mine.selector);
+    }
+    tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
+    tenon_context *context = test_context;
+    params.device = "no such device";
+    assert_int_equal(tenon_context_create(&params, &context), TENON_ERROR_DEVICE_NOT_FOUND);
+    assert_null(context);
+}
+
+static void capabilities_have_reasons(void **state)
+{
+    uint32_t available = 7;
+    char reason[256], cut[5];
+    (void)state;
+    for (int c = 0; c < TENON_CAPABILITY_COUNT; c++) {
+        assert_non_null(tenon_capability_string((tenon_capability)c));
+        assert_ok(tenon_context_capability(test_context, (tenon_capability)c, &available, reason,
+                                           sizeof reason));
+        assert_true(available <= 1 && reason[0] != '\0');
+    }
+    assert_ok(
+        tenon_context_capability(test_context, TENON_CAPABILITY_F64, &available, cut, sizeof cut));
+    assert_true(strlen(cut) < sizeof cut);
+    assert_null(tenon_capability_string(TENON_CAPABILITY_COUNT));
+    static const char operation[] = "tenon_context_capability";
+    assert_refused(
+        tenon_context_capability(test_context, TENON_CAPABILITY_COUNT, &available, NULL, 0),
+        TENON_ERROR_INVALID_ARGUMENT, operation, "capability");
+    assert_refused(tenon_context_capability(NULL, TENON_CAPABILITY_F64, &available, NULL, 0),
+                   TENON_ERROR_INVALID_ARGUMENT, operation, "context");
+    assert_refused(tenon_context_capability(test_context, TENON_CAPABILITY_F64, NULL, NULL, 0),
+                   TENON_ERROR_INVALID_ARGUMENT, operation, "available");
+    assert_refused(
+        tenon_context_capability(test_context, TENON_CAPABILITY_F64, &available, NULL, 3),
+        TENON_ERROR_INVALID_ARGUMENT, operation, "reason");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(devices_are_listed),
+        cmocka_unit_test(selectors),
+        cmocka_unit_test(no_match_lists_what_there_is),
+        cmocka_unit_test(capabilities_have_reasons),
+    };
+    return TEST_MAIN(tests);
+}

@@ -1,0 +1,288 @@
+/* Memory, transfers and workspace. */
+#include "runtime.h"
+
+#include "runtime/launch.h"
+
+static void memory_of_wrong_sizes(void **state)
+{
+    tenon_device_info info;
+    tenon_memory memory = {.kind = 7};
+    tenon_tensor tensor;
+    char largest[32];
+    const int64_t huge[] = {INT64_MAX / 16}, negative[] = {-1};
+    (void)state;
+    assert_ok(tenon_context_device(test_context, &info));
+    snprintf(largest, sizeof largest, "%llu", (unsigned long long)info.max_allocation);
+    assert_refused(tenon_memory_create(test_context, info.max_allocation + 1, &memory),
+                   TENON_ERROR_OUT_OF_MEMORY, "tenon_memory_create", largest);
+    assert_refused(tenon_memory_create(test_context, UINT64_MAX, &memory),
+                   TENON_ERROR_OUT_OF_MEMORY, "tenon_memory_create", largest);
+    assert_int_equal(memory.kind, 7);
+    assert_int_equal(tenon_tensor_create(test_context, TENON_DTYPE_F32, 1, huge, &tensor),
+                     TENON_ERROR_OUT_OF_MEMORY);
+    assert_refused(tenon_tensor_create(test_context, TENON_DTYPE_F32, 1, negative, &tensor),
+                   TENON_ERROR_INVALID_ARGUMENT, "tenon_tensor_create", "");
+    assert_refused(tenon_tensor_create(test_context, TENON_DTYPE_INVALID, 1, huge, &tensor),
+                   TENON_ERROR_INVALID_ARGUMENT, "tenon_tensor_create", "dtype");
+    assert_refused(tenon_memory_create(NULL, 4, &memory), TENON_ERROR_INVALID_ARGUMENT,
+                   "tenon_memory_create", "context");
+    assert_refused(tenon_memory_create(test_context, 4, NULL), TENON_ERROR_INVALID_ARGUMENT,
+                   "tenon_memory_create", "memory");
+    assert_ok(tenon_memory_create(test_context, 0, &memory));
+    assert_int_equal(memory.kind, TENON_MEMORY_NONE);
+    tenon_memory_destroy(&memory);
+    tenon_memory_destroy(NULL);
+}
+
+static void transfers_of_wrong_sizes(void **state)
+{
+    float data[4] = {0};
+    void *pointer = data;
+    tenon_tensor x = make_tensor(test_context, 4), repeated = x;
+    (void)state;
+    repeated.stride[0] = 0;
+    assert_refused(tenon_tensor_upload(test_stream, data, 12, &x, NULL),
+                   TENON_ERROR_INVALID_ARGUMENT, "tenon_tensor_upload", "12");
+    assert_refused(tenon_tensor_download(test_stream, &x, data, 20, NULL),
+                   TENON_ERROR_INVALID_ARGUMENT, "tenon_tensor_download", "20");
+    assert_refused(tenon_tensor_upload(test_stream, NULL, 16, &x, NULL),
+                   TENON_ERROR_INVALID_ARGUMENT, "tenon_tensor_upload", "data");
+    assert_refused(tenon_tensor_upload(test_stream, data, 16, &repeated, NULL),
+                   TENON_ERROR_INVALID_ARGUMENT, "tenon_tensor_upload", "tensor");
+    assert_refused(tenon_tensor_fill(test_stream, &repeated, 1, NULL), TENON_ERROR_INVALID_ARGUMENT,
+                   "tenon_tensor_fill", "tensor");
+    assert_refused(tenon_tensor_fill(NULL, &x, 1, NULL), TENON_ERROR_INVALID_ARGUMENT,
+                   "tenon_tensor_fill", "stream");
+    for (uint32_t flags = 0; flags < 10; flags++) {
+        bool sound = (flags >= 1 && flags <= 3) || flags == 6;
+        if (!sound)
+            assert_refused(tenon_tensor_map(test_stream, &x, flags, &pointer, NULL),
+                           TENON_ERROR_INVALID_ARGUMENT, "tenon_tensor_map", "flags");
+    }
+    assert_refused(tenon_tensor_map(test_stream, &x, TENON_MAP_READ, NULL, NULL),
+                   TENON_ERROR_INVALID_ARGUMENT, "tenon_tensor_map", "pointer");
+    assert_refused(tenon_tensor_unmap(test_stream, &x, NULL, NULL), TENON_ERROR_INVALID_ARGUMENT,
+                   "tenon_tensor_unmap", "pointer");
+    tenon_memory_destroy(&x.memory);
+}
+
+/* Up and down through every layout and type: what comes back is what went, and gaps stay. */
+static void strided_transfers(void **state)
+{
+    static const tenon_dtype types[] = {TENON_DTYPE_U8, TENON_DTYPE_BF16, TENON_DTYPE_F32,
+                                        TENON_DTYPE_F64};
+    test_random random = test_random_for(701);
+    unsigned char sent[3 * 4 * 5 * 8], got[sizeof sent];
+    (void)state;
+    for (int i = 0; i < TEST_LAYOUTS * 8; i++) {
+        const int64_t shape[] = {3, 4, 5};
+        int64_t stride[3];
+        test_tensor t;
+        test_strides((test_layout)(i / 8), i % 2 == 1, 3, shape, stride);
+        test_tensor_create(&t, types[i / 2 % 4], 3, shape, stride, i % 3);
+        test_upload(&t);
+        size_t bytes = 60 * tenon_dtype_size(t.view.dtype);
+        for (size_t b = 0; b < bytes; b++)
+            sent[b] = (unsigned char)test_next(&random);
+        assert_ok(tenon_tensor_upload(test_stream, sent, bytes, &t.view, NULL));
+        assert_ok(tenon_tensor_download(test_stream, &t.view, got, bytes, NULL));
+        assert_memory_equal(got, sent, bytes);
+        unsigned char *bits = test_download_bits(&t);
+        assert_memory_equal(bits, sent, bytes);
+        free(bits);
+        test_tensor_destroy(&t);
+    }
+}
+
+/* Filled with each value of each type, dense and strided; gaps and guards stay. */
+static void fills(void **state)
+{
+    static const double values[] = {0, 1, -2.5, 300, 1e300, -0.0};
+    char why[256];
+    (void)state;
+    for (int type = TENON_DTYPE_F64; type <= TENON_DTYPE_I32; type++)
+        for (int layout = 0; layout < TEST_LAYOUTS; layout++) {
+            const int64_t shape[] = {4, 7};
+            int64_t stride[2];
+            test_tensor t;
+            tn_bounded expected[28];
+            double value = values[(type + layout) % 6];
+            test_strides((test_layout)layout, false, 2, shape, stride);
+            test_tensor_create(&t, (tenon_dtype)type, 2, shape, stride, 1);
+            test_upload(&t);
+            assert_ok(tenon_tensor_fill(test_stream, &t.view, value, NULL));
+            test_tensor model = t;
+            model.image = malloc((size_t)t.bytes);
+            assert_non_null(model.image);
+            memcpy(model.image, t.image, (size_t)t.bytes);
+            test_fill_value(&model, value);
+            for (int i = 0; i < 28; i++)
+                expected[i] = (tn_bounded){test_get(&model, i), 0};
+            if (!test_result(&t, expected, TEST_EXACT, why))
+                fail_msg("%s of %g, %s: %s", tenon_dtype_string((tenon_dtype)type), value,
+                         test_layout_string((test_layout)layout), why);
+            free(model.image);
+            test_tensor_destroy(&t);
+        }
+}
+
+static void mapping(void **state)
+{
+    const int64_t shape[] = {2, 3}, stride[] = {5, 1};
+    test_tensor t;
+    float *pointer;
+    (void)state;
+    test_tensor_create(&t, TENON_DTYPE_F32, 2, shape, stride, 2);
+    test_fill_value(&t, 7);
+    test_upload(&t);
+    assert_ok(tenon_tensor_map(test_stream, &t.view, TENON_MAP_READ | TENON_MAP_WRITE,
+                               (void **)&pointer, NULL));
+    assert_true(pointer[0] == 7 && pointer[7] == 7);
+    pointer[6] = 8;
+    assert_ok(tenon_tensor_unmap(test_stream, &t.view, pointer, NULL));
+    double *values = test_download(&t);
+    assert_true(values[4] == 8 && values[3] == 7);
+    free(values);
+    test_tensor_destroy(&t);
+    tenon_tensor none = make_tensor(test_context, 0);
+    assert_ok(tenon_tensor_map(test_stream, &none, TENON_MAP_READ, (void **)&pointer, NULL));
+    assert_null(pointer);
+    assert_ok(tenon_tensor_unmap(test_stream, &none, NULL, NULL));
+}
+
+static void wrapped_host_memory(void **state)
+{
+    static _Alignas(4096) float host[1024];
+    tenon_memory memory;
+    float *pointer;
+    (void)state;
+    for (int i = 0; i < 1024; i++)
+        host[i] = (float)(i - 500);
+    assert_ok(tenon_memory_wrap(test_context, host, sizeof host, &memory));
+    const int64_t shape[] = {1024};
+    tenon_tensor x = tenon_tensor_view(TENON_DTYPE_F32, 1, shape);
+    x.memory = memory;
+    assert_ok(relu(test_stream, &x, &x, NULL));
+    assert_ok(tenon_tensor_map(test_stream, &x, TENON_MAP_READ, (void **)&pointer, NULL));
+    for (int i = 0; i < 1024; i++)
+        assert_true(pointer[i] == (float)(i > 500 ? i - 500 : 0));
+    assert_ok(tenon_tensor_unmap(test_stream, &x, pointer, NULL));
+    assert_ok(tenon_stream_finish(test_stream));
+    tenon_memory_destroy(&memory);
+    assert_refused(tenon_memory_wrap(test_context, NULL, 4, &memory), TENON_ERROR_INVALID_ARGUMENT,
+                   "tenon_memory_wrap", "host");
+    assert_refused(tenon_memory_wrap(test_context, host, 0, &memory), TENON_ERROR_INVALID_ARGUMENT,
+                   "tenon_memory_wrap", "bytes");
+}
+
+/* A plan that needs workspace, as long as the device has a solver that does. */
+static tenon_plan *plan_with_workspace(tenon_memory memories[5])
+{
+    const int64_t x[] = {1, 4, 12, 12}, w[] = {8, 4, 3, 3}, y[] = {1, 8, 10, 10};
+    tenon_conv_params params = TENON_CONV_PARAMS_INIT;
+    tenon_tensor views[3];
+    tenon_plan *plan = NULL;
+    params.solver = "conv/im2col_gemm";
+    memset(memories, 0, 5 * sizeof *memories);
+    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 4, x, &views[0]));
+    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 4, w, &views[1]));
+    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 4, y, &views[2]));
+    memories[0] = views[0].memory;
+    memories[1] = views[1].memory;
+    memories[4] = views[2].memory;
+    assert_ok(tenon_conv_forward_plan(test_context, &params, &views[0], &views[1], NULL, NULL,
+                                      &views[2], &plan));
+    assert_true(tenon_plan_workspace(plan) > 0);
+    return plan;
+}
+
+static void destroy_memories(tenon_memory memories[5])
+{
+    for (int i = 0; i < 5; i++)
+        tenon_memory_destroy(&memories[i]);
+}
+
+static void workspace_of_the_caller(void **state)
+{
+    tenon_memory memories[5], workspace;
+    tenon_plan *plan = plan_with_workspace(memories);
+    uint64_t needed = tenon_plan_workspace(plan);
+    tenon_stream *stream;
+    char bytes[32];
+    (void)state;
+    assert_ok(tenon_stream_create(test_context, NULL, &stream));
+    assert_ok(tenon_memory_create(test_context, needed + 128, &workspace));
+    assert_ok(tenon_stream_set_workspace(stream, &workspace, 128, needed));
+    assert_ok(tenon_plan_run(stream, plan, memories, 5, NULL));
+    assert_ok(tenon_stream_finish(stream));
+    assert_ok(tenon_stream_set_workspace(stream, &workspace, 0, needed - 1));
+    snprintf(bytes, sizeof bytes, "%llu", (unsigned long long)needed);
+    assert_refused(tenon_plan_run(stream, plan, memories, 5, NULL), TENON_ERROR_WORKSPACE_TOO_SMALL,
+                   "tenon_conv_forward_plan", bytes);
+    assert_ok(tenon_stream_set_workspace(stream, NULL, 0, 0));
+    assert_ok(tenon_plan_run(stream, plan, memories, 5, NULL));
+    static const char operation[] = "tenon_stream_set_workspace";
+    assert_refused(tenon_stream_set_workspace(stream, &workspace, 64, 64),
+                   TENON_ERROR_INVALID_ARGUMENT, operation, "offset");
+    assert_refused(tenon_stream_set_workspace(stream, &workspace, 0, needed + 129),
+                   TENON_ERROR_INVALID_ARGUMENT, operation, "memory");
+    assert_refused(tenon_stream_set_workspace(stream, &workspace, 0, UINT64_MAX),
+                   TENON_ERROR_INVALID_ARGUMENT, operation, "bytes");
+    assert_refused(tenon_stream_set_workspace(NULL, NULL, 0, 0), TENON_ERROR_INVALID_ARGUMENT,
+                   operation, "stream");
+    assert_ok(tenon_stream_finish(stream));
+    tenon_stream_destroy(stream);
+    tenon_memory_destroy(&workspace);
+    destroy_memories(memories);
+    tenon_plan_release(plan);
+}
+
+static void workspace_within_its_limit(void **state)
+{
+    tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
+    tenon_context *context;
+    tenon_stream *stream;
+    (void)state;
+    params.workspace_limit = 1000;
+    assert_ok(tenon_context_create(&params, &context));
+    assert_ok(tenon_stream_create(context, NULL, &stream));
+    assert_ok(tenon_stream_reserve_workspace(stream, 1000));
+    assert_refused(tenon_stream_reserve_workspace(stream, 1001), TENON_ERROR_WORKSPACE_TOO_SMALL,
+                   "tenon_stream_reserve_workspace", "1001");
+    assert_refused(tenon_stream_reserve_workspace(NULL, 1), TENON_ERROR_INVALID_ARGUMENT,
+                   "tenon_stream_reserve_workspace", "stream");
+    /* A forced solver that needs more says so; the automatic choice finds another. */
+    const int64_t x_shape[] = {1, 4, 12, 12}, w_shape[] = {8, 4, 3, 3}, y_shape[] = {1, 8, 10, 10};
+    tenon_tensor x, w, y;
+    tenon_conv_params conv = TENON_CONV_PARAMS_INIT;
+    assert_ok(tenon_tensor_create(context, TENON_DTYPE_F32, 4, x_shape, &x));
+    assert_ok(tenon_tensor_create(context, TENON_DTYPE_F32, 4, w_shape, &w));
+    assert_ok(tenon_tensor_create(context, TENON_DTYPE_F32, 4, y_shape, &y));
+    assert_ok(tenon_conv_forward(stream, &conv, &x, &w, NULL, NULL, &y, NULL));
+    conv.solver = "conv/im2col_gemm";
+    tenon_stream_set_workspace(stream, NULL, 0, 0);
+    tenon_status status = tenon_conv_forward(stream, &conv, &x, &w, NULL, NULL, &y, NULL);
+    if (status != TENON_OK) /* it may work in blocks that are small enough */
+        assert_refused(status, TENON_ERROR_WORKSPACE_TOO_SMALL, "tenon_conv_forward", "1000");
+    assert_ok(tenon_stream_finish(stream));
+    tenon_memory_destroy(&x.memory);
+    tenon_memory_destroy(&w.memory);
+    tenon_memory_destroy(&y.memory);
+    tenon_stream_destroy(stream);
+    tenon_context_release(context);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(memory_of_wrong_sizes),
+        cmocka_unit_test(transfers_of_wrong_sizes),
+        cmocka_unit_test(strided_transfers),
+        cmocka_unit_test(fills),
+        cmocka_unit_test(mapping),
+        cmocka_unit_test(wrapped_host_memory),
+        cmocka_unit_test(workspace_of_the_caller),
+        cmocka_unit_test(workspace_within_its_limit),
+    };
+    return TEST_MAIN(tests);
+}

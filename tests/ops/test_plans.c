@@ -1,0 +1,159 @@
+/* Plans: their operands, their table, several threads. */
+#include "runtime.h"
+
+#include <pthread.h>
+
+static void plans_check_their_operands(void **state)
+{
+    static const char operation[] = "tenon_plan_run";
+    tenon_activation_params params = TENON_ACTIVATION_PARAMS_INIT;
+    tenon_tensor x = make_tensor(test_context, 100), y = make_tensor(test_context, 100);
+    tenon_tensor small = make_tensor(test_context, 50);
+    tenon_plan *plan;
+    tenon_context *other;
+    tenon_stream *stranger;
+    (void)state;
+    assert_ok(tenon_activation_forward_plan(test_context, &params, &x, &y, &plan));
+    tenon_memory memories[] = {x.memory, y.memory};
+    assert_refused(tenon_plan_run(NULL, plan, memories, 2, NULL), TENON_ERROR_INVALID_ARGUMENT,
+                   operation, "stream");
+    assert_refused(tenon_plan_run(test_stream, NULL, memories, 2, NULL),
+                   TENON_ERROR_INVALID_ARGUMENT, operation, "plan");
+    assert_refused(tenon_plan_run(test_stream, plan, NULL, 2, NULL), TENON_ERROR_INVALID_ARGUMENT,
+                   operation, "memories");
+    assert_refused(tenon_plan_run(test_stream, plan, memories, 3, NULL),
+                   TENON_ERROR_INVALID_ARGUMENT, operation, "count");
+    assert_ok(tenon_context_create(NULL, &other));
+    assert_ok(tenon_stream_create(other, NULL, &stranger));
+    assert_refused(tenon_plan_run(stranger, plan, memories, 2, NULL), TENON_ERROR_INVALID_ARGUMENT,
+                   operation, "stream");
+    tenon_stream_destroy(stranger);
+    tenon_context_release(other);
+    memories[1] = small.memory;
+    assert_int_equal(tenon_plan_run(test_stream, plan, memories, 2, NULL),
+                     TENON_ERROR_INVALID_ARGUMENT);
+    assert_contains(tenon_last_error(), "y");
+    memories[1] = (tenon_memory){0};
+    assert_int_equal(tenon_plan_run(test_stream, plan, memories, 2, NULL),
+                     TENON_ERROR_INVALID_ARGUMENT);
+    memories[1].kind = 9;
+    assert_int_equal(tenon_plan_run(test_stream, plan, memories, 2, NULL),
+                     TENON_ERROR_INVALID_ARGUMENT);
+    memories[1] = x.memory; /* the same view: in place, which is allowed */
+    assert_ok(tenon_plan_run(test_stream, plan, memories, 2, NULL));
+    tenon_plan_retain(plan);
+    tenon_plan_release(plan);
+    tenon_plan_release(plan);
+    tenon_plan_release(NULL);
+    tenon_plan_retain(NULL);
+    assert_int_equal(tenon_plan_operands(NULL), 0);
+    assert_int_equal(tenon_plan_workspace(NULL), 0);
+    assert_int_equal(tenon_plan_describe(NULL, NULL, 0), 0);
+    tenon_memory_destroy(&x.memory);
+    tenon_memory_destroy(&y.memory);
+    tenon_memory_destroy(&small.memory);
+}
+
+static void many_shapes_are_planned(void **state)
+{
+    tenon_tensor x = make_tensor(test_context, 8192);
+    (void)state;
+    assert_ok(tenon_tensor_fill(test_stream, &x, -1, NULL));
+    for (int64_t size = 1; size <= 5000; size++) {
+        tenon_tensor part = tenon_tensor_slice(x, 0, 0, size);
+        assert_ok(relu(test_stream, &part, &part, NULL));
+    }
+    assert_ok(tenon_stream_finish(test_stream));
+    tenon_memory_destroy(&x.memory);
+}
+
+typedef struct worker {
+    pthread_t thread;
+    tenon_context *context;
+    const tenon_plan *plan; /* or NULL: immediate calls */
+    int number;
+    char wrong[512];
+} worker;
+
+/* One thread's own stream and memory; no assertion, which would leave by another thread's jump. */
+static void *work(void *user)
+{
+    worker *w = user;
+    enum { SIZE = 3000 };
+    static const int64_t shape[] = {SIZE};
+    float data[SIZE], got[SIZE];
+    tenon_stream *stream = NULL;
+    tenon_tensor x = {.dtype = TENON_DTYPE_INVALID};
+    tenon_status status = tenon_stream_create(w->context, NULL, &stream);
+    if (status == TENON_OK)
+        status = tenon_tensor_create(w->context, TENON_DTYPE_F32, 1, shape, &x);
+    for (int i = 0; i < SIZE; i++)
+        data[i] = (float)(i % 7 - 3 - w->number);
+    for (int run = 0; run < 50 && status == TENON_OK; run++) {
+        const tenon_memory memories[] = {x.memory, x.memory};
+        status = tenon_tensor_upload(stream, data, sizeof data, &x, NULL);
+        if (status == TENON_OK)
+            status = w->plan != NULL ? tenon_plan_run(stream, w->plan, memories, 2, NULL)
+                                     : relu(stream, &x, &x, NULL);
+        if (status == TENON_OK)
+            status = tenon_tensor_download(stream, &x, got, sizeof got, NULL);
+        for (int i = 0; i < SIZE && status == TENON_OK; i++)
+            if (got[i] != (data[i] > 0 ? data[i] : 0))
+                snprintf(w->wrong, sizeof w->wrong, "element %d", i);
+    }
+    if (status != TENON_OK)
+        snprintf(w->wrong, sizeof w->wrong, "%s", tenon_last_error());
+    tenon_memory_destroy(&x.memory);
+    tenon_stream_destroy(stream);
+    return NULL;
+}
+
+static void run_workers(tenon_context *context, const tenon_plan *plan)
+{
+    worker workers[4] = {0};
+    for (int i = 0; i < 4; i++) {
+        workers[i].context = context;
+        workers[i].plan = plan;
+        workers[i].number = i;
+        assert_int_equal(pthread_create(&workers[i].thread, NULL, work, &workers[i]), 0);
+    }
+    for (int i = 0; i < 4; i++)
+        pthread_join(workers[i].thread, NULL);
+    for (int i = 0; i < 4; i++)
+        if (workers[i].wrong[0] != '\0')
+            fail_msg("thread %d: %s", i, workers[i].wrong);
+}
+
+static void one_plan_serves_several_threads(void **state)
+{
+    tenon_activation_params params = TENON_ACTIVATION_PARAMS_INIT;
+    tenon_tensor x = make_tensor(test_context, 3000);
+    tenon_plan *plan;
+    (void)state;
+    params.activation.kind = TENON_ACTIVATION_RELU;
+    assert_ok(tenon_activation_forward_plan(test_context, &params, &x, &x, &plan));
+    run_workers(test_context, plan);
+    tenon_plan_release(plan);
+    tenon_memory_destroy(&x.memory);
+}
+
+/* In a new context, four threads ask for the same kernel, trial and self-check at once. */
+static void threads_build_at_once(void **state)
+{
+    tenon_context *context;
+    (void)state;
+    assert_ok(tenon_context_create(NULL, &context));
+    run_workers(context, NULL);
+    tenon_context_release(context);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(plans_check_their_operands),
+        cmocka_unit_test(many_shapes_are_planned),
+        cmocka_unit_test(one_plan_serves_several_threads),
+        cmocka_unit_test(threads_build_at_once),
+    };
+    return TEST_MAIN(tests);
+}

@@ -1,0 +1,283 @@
+/* Contexts, streams, events and the trace. */
+#include "runtime.h"
+
+#include <time.h>
+
+static void contexts_refuse_wrong_parameters(void **state)
+{
+    static const char operation[] = "tenon_context_create";
+    tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
+    tenon_context *context;
+    (void)state;
+    assert_refused(tenon_context_create(NULL, NULL), TENON_ERROR_INVALID_ARGUMENT, operation,
+                   "out");
+    params.struct_size = 3;
+    assert_refused(tenon_context_create(&params, &context), TENON_ERROR_INVALID_ARGUMENT, operation,
+                   "struct_size");
+    params = tenon_context_params_default();
+    params.log_level = 9;
+    assert_refused(tenon_context_create(&params, &context), TENON_ERROR_INVALID_ARGUMENT, operation,
+                   "log_level");
+    params = tenon_context_params_default();
+    params.profiling = 2;
+    assert_refused(tenon_context_create(&params, &context), TENON_ERROR_INVALID_ARGUMENT, operation,
+                   "profiling");
+    tenon_device_info info;
+    assert_ok(tenon_context_device(test_context, &info));
+    assert_refused(tenon_context_import(NULL, info.device, NULL, &context),
+                   TENON_ERROR_INVALID_ARGUMENT, "tenon_context_import", "cl");
+    assert_refused(tenon_context_import(tenon_context_cl(test_context), NULL, NULL, &context),
+                   TENON_ERROR_INVALID_ARGUMENT, "tenon_context_import", "device");
+    assert_null(context);
+    assert_refused(tenon_context_device(NULL, &info), TENON_ERROR_INVALID_ARGUMENT,
+                   "tenon_context_device", "context");
+    assert_null(tenon_context_cl(NULL));
+    tenon_context_retain(NULL);
+    tenon_context_release(NULL);
+}
+
+static cl_uint references_of(cl_context cl)
+{
+    cl_uint count = 0;
+    assert_int_equal(clGetContextInfo(cl, CL_CONTEXT_REFERENCE_COUNT, sizeof count, &count, NULL),
+                     CL_SUCCESS);
+    return count;
+}
+
+/* In whatever order they are given back, the application's context is left as it was. */
+static void release_in_any_order(void **state)
+{
+    cl_context cl = tenon_context_cl(test_context);
+    cl_uint before = references_of(cl);
+    tenon_device_info info;
+    (void)state;
+    assert_ok(tenon_context_device(test_context, &info));
+    for (int order = 0; order < 6; order++) {
+        tenon_context *context;
+        tenon_stream *stream;
+        tenon_plan *plan;
+        tenon_activation_params params = TENON_ACTIVATION_PARAMS_INIT;
+        assert_ok(tenon_context_import(cl, info.device, NULL, &context));
+        assert_ptr_equal(tenon_context_cl(context), cl);
+        tenon_tensor x = make_tensor(context, 100);
+        assert_ok(tenon_stream_create(context, NULL, &stream));
+        assert_ptr_equal(tenon_stream_context(stream), context);
+        assert_ok(tenon_activation_forward_plan(context, &params, &x, &x, &plan));
+        const tenon_memory memories[] = {x.memory, x.memory};
+        assert_ok(tenon_plan_run(stream, plan, memories, 2, NULL));
+        assert_ok(tenon_stream_finish(stream));
+        for (int i = 0; i < 3; i++)
+            switch ((order + i * (order < 3 ? 1 : 2)) % 3) {
+            case 0:
+                tenon_context_release(context);
+                break;
+            case 1:
+                tenon_stream_destroy(stream);
+                break;
+            default:
+                tenon_plan_release(plan);
+            }
+        tenon_memory_destroy(&x.memory);
+    }
+    /* PoCL's worker lets go of a finished command a moment after clFinish has returned. */
+    const struct timespec moment = {.tv_nsec = 1000000};
+    for (int i = 0; i < 5000 && references_of(cl) != before; i++)
+        nanosleep(&moment, NULL);
+    assert_int_equal(references_of(cl), before);
+}
+
+static cl_command_queue make_queue(cl_context cl, cl_command_queue_properties properties)
+{
+    tenon_device_info info;
+    cl_int error;
+    assert_ok(tenon_context_device(test_context, &info));
+    const cl_queue_properties list[] = {CL_QUEUE_PROPERTIES, properties, 0};
+    cl_command_queue queue = clCreateCommandQueueWithProperties(cl, info.device, list, &error);
+    return error == CL_SUCCESS ? queue : NULL;
+}
+
+static void queues_are_imported(void **state)
+{
+    cl_command_queue queue = make_queue(tenon_context_cl(test_context), 0);
+    tenon_stream *stream;
+    (void)state;
+    if (queue == NULL)
+        skip();
+    assert_ok(tenon_stream_create(test_context, queue, &stream));
+    assert_ptr_equal(tenon_stream_cl(stream), queue);
+    assert_ok(tenon_stream_flush(stream));
+    tenon_stream_destroy(stream);
+    assert_int_equal(clFinish(queue), CL_SUCCESS);
+    clReleaseCommandQueue(queue);
+    tenon_stream_destroy(NULL);
+    assert_null(tenon_stream_cl(NULL));
+    assert_null(tenon_stream_context(NULL));
+}
+
+static void wrong_queues_are_refused(void **state)
+{
+    static const char operation[] = "tenon_stream_create";
+    tenon_context *other;
+    tenon_stream *stream = test_stream;
+    (void)state;
+    cl_command_queue queue =
+        make_queue(tenon_context_cl(test_context), CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
+    if (queue != NULL) {
+        assert_refused(tenon_stream_create(test_context, queue, &stream),
+                       TENON_ERROR_INVALID_ARGUMENT, operation, "out of order");
+        assert_null(stream);
+        clReleaseCommandQueue(queue);
+    }
+    assert_ok(tenon_context_create(NULL, &other));
+    queue = make_queue(tenon_context_cl(other), 0);
+    if (queue != NULL) {
+        assert_refused(tenon_stream_create(test_context, queue, &stream),
+                       TENON_ERROR_INVALID_ARGUMENT, operation, "queue");
+        clReleaseCommandQueue(queue);
+    }
+    tenon_context_release(other);
+    assert_refused(tenon_stream_create(NULL, NULL, &stream), TENON_ERROR_INVALID_ARGUMENT,
+                   operation, "context");
+    assert_refused(tenon_stream_create(test_context, NULL, NULL), TENON_ERROR_INVALID_ARGUMENT,
+                   operation, "out");
+    assert_refused(tenon_stream_finish(NULL), TENON_ERROR_INVALID_ARGUMENT, "tenon_stream_finish",
+                   "stream");
+    assert_refused(tenon_stream_flush(NULL), TENON_ERROR_INVALID_ARGUMENT, "tenon_stream_flush",
+                   "stream");
+}
+
+static cl_int status_of(cl_event event)
+{
+    cl_int status = CL_QUEUED;
+    assert_int_equal(
+        clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, NULL),
+        CL_SUCCESS);
+    return status;
+}
+
+/* Waits for a user event: what follows must not have run before it is set. */
+static void check_wait(int64_t size, tenon_status (*call)(const tenon_tensor *, const tenon_sync *))
+{
+    cl_int error;
+    cl_event gate = clCreateUserEvent(tenon_context_cl(test_context), &error), done = NULL;
+    assert_int_equal(error, CL_SUCCESS);
+    tenon_tensor x = make_tensor(test_context, size);
+    const tenon_sync sync = {.wait_list = &gate, .wait_count = 1, .event = &done};
+    assert_ok(call(&x, &sync));
+    assert_non_null(done);
+    assert_int_not_equal(status_of(done), CL_COMPLETE);
+    assert_int_equal(clSetUserEventStatus(gate, CL_COMPLETE), CL_SUCCESS);
+    assert_int_equal(clWaitForEvents(1, &done), CL_SUCCESS);
+    assert_int_equal(status_of(done), CL_COMPLETE);
+    clReleaseEvent(done);
+    clReleaseEvent(gate);
+    tenon_memory_destroy(&x.memory);
+}
+
+static tenon_status call_relu(const tenon_tensor *x, const tenon_sync *sync)
+{
+    return relu(test_stream, x, x, sync);
+}
+
+static tenon_status call_fill(const tenon_tensor *x, const tenon_sync *sync)
+{
+    return tenon_tensor_fill(test_stream, x, 1, sync);
+}
+
+static tenon_status call_fill_strided(const tenon_tensor *x, const tenon_sync *sync)
+{
+    tenon_tensor strided = *x;
+    strided.shape[0] /= 2;
+    strided.stride[0] = 2;
+    return tenon_tensor_fill(test_stream, &strided, 1, sync);
+}
+
+static void work_waits_and_signals(void **state)
+{
+    (void)state;
+    check_wait(1000, call_relu);
+    check_wait(1000, call_fill);
+    check_wait(1000, call_fill_strided);
+}
+
+static void empty_work_waits_and_signals(void **state)
+{
+    (void)state;
+    check_wait(0, call_relu);
+    check_wait(0, call_fill);
+}
+
+static void transfers_give_events(void **state)
+{
+    float data[4] = {1, 2, 3, 4};
+    cl_event event = NULL;
+    const tenon_sync sync = {.event = &event};
+    tenon_tensor x = make_tensor(test_context, 4), none = make_tensor(test_context, 0);
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        event = NULL;
+        if (i == 0)
+            assert_ok(tenon_tensor_upload(test_stream, data, sizeof data, &x, &sync));
+        else if (i == 1)
+            assert_ok(tenon_tensor_download(test_stream, &x, data, sizeof data, &sync));
+        else if (i == 2)
+            assert_ok(tenon_tensor_upload(test_stream, NULL, 0, &none, &sync));
+        else
+            assert_ok(tenon_tensor_download(test_stream, &none, NULL, 0, &sync));
+        assert_non_null(event);
+        assert_int_equal(clWaitForEvents(1, &event), CL_SUCCESS);
+        clReleaseEvent(event);
+    }
+    tenon_memory_destroy(&x.memory);
+}
+
+typedef struct traced {
+    int launches;
+    char solver[128], kernel[64];
+    bool sound;
+} traced;
+
+static void trace(void *user, const tenon_trace_record *record)
+{
+    traced *t = user;
+    t->launches++;
+    t->sound = record->event != NULL && record->dimensions >= 1 && record->dimensions <= 3 &&
+               record->global[0] > 0;
+    snprintf(t->solver, sizeof t->solver, "%s", record->solver);
+    snprintf(t->kernel, sizeof t->kernel, "%s", record->kernel);
+}
+
+static void launches_are_traced(void **state)
+{
+    traced t = {0};
+    tenon_tensor x = make_tensor(test_context, 1000);
+    (void)state;
+    assert_ok(relu(test_stream, &x, &x, NULL));
+    assert_ok(tenon_stream_set_trace(test_stream, trace, &t));
+    assert_ok(relu(test_stream, &x, &x, NULL));
+    assert_int_equal(t.launches, 1);
+    assert_true(t.sound);
+    assert_int_equal(strncmp(t.solver, "activation/", 11), 0);
+    assert_true(t.kernel[0] != '\0');
+    assert_ok(tenon_stream_set_trace(test_stream, NULL, NULL));
+    assert_ok(relu(test_stream, &x, &x, NULL));
+    assert_int_equal(t.launches, 1);
+    assert_refused(tenon_stream_set_trace(NULL, trace, &t), TENON_ERROR_INVALID_ARGUMENT,
+                   "tenon_stream_set_trace", "stream");
+    tenon_memory_destroy(&x.memory);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(contexts_refuse_wrong_parameters),
+        cmocka_unit_test(release_in_any_order),
+        cmocka_unit_test(queues_are_imported),
+        cmocka_unit_test(wrong_queues_are_refused),
+        cmocka_unit_test(work_waits_and_signals),
+        cmocka_unit_test(empty_work_waits_and_signals),
+        cmocka_unit_test(transfers_give_events),
+        cmocka_unit_test(launches_are_traced),
+    };
+    return TEST_MAIN(tests);
+}
