@@ -49,7 +49,7 @@ TENON_API tenon_activation_params tenon_activation_params_default(void);
 
 /** y = activation(x), element by element.
  *  @param params  NULL means the defaults: a copy
- *  @param x       f32 or f64, any rank and strides; broadcast dimensions (stride 0) are allowed
+ *  @param x       f64, f32, f16 or bf16, any rank and strides; broadcast dimensions (stride 0) are allowed
  *  @param y       of x's type and shape; may be exactly x (same memory, offset and strides), must
  * not overlap it otherwise, and its own elements must not overlap
  *  @param sync    or NULL

@@ -110,7 +110,7 @@ TENON_API tenon_im2col_params tenon_im2col_params_default(void);
  * K × C·R·S matrix (Chellapilla, Puri and Simard, "High performance convolutional neural networks
  * for document processing", 2006).
  *  @param params  NULL means the defaults: a 1×1 filter
- *  @param x       N C H W, f32 or f64, any strides
+ *  @param x       N C H W; f64, f32, f16 or bf16, any strides
  *  @param col     N C·R·S P·Q, of x's type, any strides that do not overlap; must not overlap x
  *  @param sync    or NULL
  *  @return as tenon_conv_forward */

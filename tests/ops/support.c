@@ -44,11 +44,20 @@ bool test_has(tenon_capability capability)
     return available != 0;
 }
 
-const tenon_dtype *test_float_types(void)
+const tenon_dtype *test_full_types(void)
 {
     static const tenon_dtype both[] = {TENON_DTYPE_F32, TENON_DTYPE_F64, TENON_DTYPE_INVALID};
     static const tenon_dtype one[] = {TENON_DTYPE_F32, TENON_DTYPE_INVALID};
     return test_has(TENON_CAPABILITY_F64) ? both : one;
+}
+
+const tenon_dtype *test_float_types(void)
+{
+    static const tenon_dtype types[] = {TENON_DTYPE_F32, TENON_DTYPE_F16, TENON_DTYPE_BF16,
+                                        TENON_DTYPE_F64, TENON_DTYPE_INVALID};
+    static const tenon_dtype without_f64[] = {TENON_DTYPE_F32, TENON_DTYPE_F16, TENON_DTYPE_BF16,
+                                              TENON_DTYPE_INVALID};
+    return test_has(TENON_CAPABILITY_F64) ? types : without_f64;
 }
 
 void test_assert_refused(tenon_status got, tenon_status status, const char *operation,
@@ -221,7 +230,9 @@ unsigned char *test_download_bits(const test_tensor *tensor)
 /* What the device can hold of the value: an exact result may still need one rounding. */
 static double rounded(double value, tenon_dtype dtype)
 {
-    return dtype == TENON_DTYPE_F32 ? (double)(float)value : value;
+    unsigned char element[8];
+    tn_dtype_store(dtype, element, value);
+    return tn_dtype_load(dtype, element);
 }
 
 bool test_agrees(double got, tn_bounded expected, tenon_dtype dtype, test_judge judge)

@@ -126,7 +126,7 @@ static void products(void **state)
     test_random random = test_random_for(501);
     (void)state;
     for (int i = 0; i < 150; i++)
-        for (const tenon_dtype *type = test_float_types(); *type != 0; type++)
+        for (const tenon_dtype *type = test_full_types(); *type != 0; type++)
             check_gemm(*type, &random);
 }
 
@@ -135,7 +135,7 @@ static void vectors(void **state)
     test_random random = test_random_for(502);
     (void)state;
     for (int i = 0; i < 150; i++)
-        for (const tenon_dtype *type = test_float_types(); *type != 0; type++)
+        for (const tenon_dtype *type = test_full_types(); *type != 0; type++)
             check_gemv(*type, &random);
 }
 

@@ -10,8 +10,8 @@ bool tn_activation_forward_reference(const tenon_activation_params *params, cons
     int64_t count = tenon_tensor_elements(y);
     double *values = tn_host_read(x, y->rank, y->shape);
     for (int64_t i = 0; values != NULL && i < count; i++)
-        results[i] =
-            tn_activation_reference(&params->activation, y->dtype, (tn_bounded){values[i], 0});
+        results[i] = tn_stored(y->dtype, tn_activation_reference(&params->activation, y->dtype,
+                                                                 (tn_bounded){values[i], 0}));
     bool whole = values != NULL;
     free(values);
     return whole;

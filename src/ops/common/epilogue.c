@@ -18,6 +18,17 @@ double tn_least_normal(tenon_dtype dtype)
     return dtype == TENON_DTYPE_F64 ? DBL_MIN : (double)FLT_MIN;
 }
 
+tn_bounded tn_stored(tenon_dtype dtype, tn_bounded x)
+{
+    /* The half of the spacing of subnormals: OpenCL does not let half's be flushed, while a bf16
+     * is cut from a float, which may be. */
+    if (dtype == TENON_DTYPE_F16)
+        x.bound += 0x1p-11 * (fabs(x.value) + x.bound) + 0x1p-25;
+    else if (dtype == TENON_DTYPE_BF16)
+        x.bound += 0x1p-8 * (fabs(x.value) + x.bound) + (double)FLT_MIN;
+    return x;
+}
+
 tenon_status tn_activation_check(const char *operation, const tenon_activation *activation)
 {
     if (activation->kind > TENON_ACTIVATION_TANH)
@@ -99,9 +110,10 @@ void tn_epilogue_scalars(const tenon_epilogue *epilogue, double scalars[TN_MAX_S
 
 tenon_status tn_float_check(const char *operation, tenon_context *context, tenon_dtype dtype)
 {
-    if (dtype != TENON_DTYPE_F32 && dtype != TENON_DTYPE_F64)
-        return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: type %s is not implemented; f32 and f64 are",
-                       operation, tenon_dtype_string(dtype));
+    if (dtype < TENON_DTYPE_F64 || dtype > TENON_DTYPE_BF16)
+        return tn_fail(TENON_ERROR_UNSUPPORTED,
+                       "%s: type %s is not implemented; f64, f32, f16 and bf16 are", operation,
+                       tenon_dtype_string(dtype));
     if (dtype == TENON_DTYPE_F64 && !tn_context_has(context, TENON_CAPABILITY_F64))
         return tn_fail(TENON_ERROR_UNSUPPORTED_DEVICE, "%s: device %s has no f64 arithmetic",
                        operation, context->device.info.name);

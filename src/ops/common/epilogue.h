@@ -24,6 +24,10 @@ double tn_gamma(double n, double u);
 /* The least normal number of a type: what is lost where a device flushes denormals. */
 double tn_least_normal(tenon_dtype dtype);
 
+/* A result after it is rounded to a 16-bit type of storage; the others are what is computed in, and
+ * their last rounding is among those counted. */
+tn_bounded tn_stored(tenon_dtype dtype, tn_bounded x);
+
 tenon_status tn_activation_check(const char *operation, const tenon_activation *activation);
 
 /* Whether the kind is computed by a transcendental function, which is a kernel build of its own. */
@@ -42,7 +46,7 @@ tenon_status tn_epilogue_check(const char *operation, const tenon_epilogue *epil
 
 void tn_epilogue_scalars(const tenon_epilogue *epilogue, double scalars[TN_MAX_SCALARS]);
 
-/* Refuses a type other than f32 and f64, and f64 where the device has none. */
+/* Refuses a type other than f64, f32, f16 and bf16, and f64 where the device has none. */
 tenon_status tn_float_check(const char *operation, tenon_context *context, tenon_dtype dtype);
 
 /* Refuses an operand of another type than the first. */
