@@ -4,15 +4,16 @@
 
 #include "common/args.h"
 
-typedef struct forward_args {
-    tenon_i64 x_offset, y_offset; /* elements */
-    tenon_i64 alpha, beta;        /* bits of an acc_t (f32 in the low 32 bits) */
+/* The views: x, y; or x, dy, dx. */
+typedef struct elementwise_args {
+    tenon_i64 offset[3];   /* elements */
+    tenon_i64 alpha, beta; /* bits of an acc_t (f32 in the low 32 bits) */
     tenon_i64 elements;
     tenon_i64 chunk; /* elements of a work-item */
     tenon_i64 shape[8];
-    tenon_i64 x_stride[8], y_stride[8]; /* elements */
+    tenon_i64 stride[3][8]; /* elements */
     tenon_i32 rank;
     tenon_i32 activation; /* run-time kind, TENON_ACT_* */
-} forward_args;
+} elementwise_args;
 
 #endif

@@ -13,25 +13,16 @@
 #ifndef TENON_VW
 #define TENON_VW 4
 #endif
-#include "activation/args.h"
-#include "common/activation.clh"
+#include "activation/elementwise.clh"
 
-TENON_INLINE activation_args make_activation(const forward_args *args)
-{
-    activation_args activation;
-    activation.kind = args->activation;
-    activation.alpha = TENON_FROM_BITS(args->alpha);
-    activation.beta = TENON_FROM_BITS(args->beta);
-    return activation;
-}
-
-__kernel void forward_dense(__global const data_t *x, __global data_t *y, const forward_args args)
+__kernel void forward_dense(__global const data_t *x, __global data_t *y,
+                            const elementwise_args args)
 {
     const activation_args activation = make_activation(&args);
     long first = (long)get_global_id(0) * args.chunk;
     long last = min(first + args.chunk, args.elements);
-    x += args.x_offset;
-    y += args.y_offset;
+    x += args.offset[0];
+    y += args.offset[1];
     for (; first + TENON_VW <= last; first += TENON_VW) {
         store_data_v(y, first, activate_v(load_data_v(x, first), &activation));
     }
@@ -40,21 +31,17 @@ __kernel void forward_dense(__global const data_t *x, __global data_t *y, const 
     }
 }
 
-__kernel void forward_strided(__global const data_t *x, __global data_t *y, const forward_args args)
+__kernel void forward_strided(__global const data_t *x, __global data_t *y,
+                              const elementwise_args args)
 {
     const activation_args activation = make_activation(&args);
     const int inner = args.rank - 1;
-    long rest = (long)get_global_id(1), first = (long)get_global_id(0) * args.chunk;
+    long row = (long)get_global_id(1), first = (long)get_global_id(0) * args.chunk;
     long last = min(first + args.chunk, args.shape[inner]);
-    long x_at = args.x_offset, y_at = args.y_offset;
-    for (int d = inner - 1; d >= 0; d--) {
-        long index = rest % args.shape[d];
-        rest /= args.shape[d];
-        x_at += index * args.x_stride[d];
-        y_at += index * args.y_stride[d];
-    }
+    x += row_start(&args, 0, row);
+    y += row_start(&args, 1, row);
     for (long i = first; i < last; i++) {
-        acc_t value = load_data(x, x_at + i * args.x_stride[inner]);
-        store_data(y, y_at + i * args.y_stride[inner], activate(value, &activation));
+        acc_t value = load_data(x, i * args.stride[0][inner]);
+        store_data(y, i * args.stride[1][inner], activate(value, &activation));
     }
 }

@@ -9,23 +9,59 @@
 extern "C" {
 #endif
 
-/** The functions, with the formula of each. NaN in gives NaN out for every one of them. */
+/** The functions, with the formula of each and where it comes from; PyTorch, ONNX and oneDNN name
+ * them so. NaN in gives NaN out for every one of them, and an infinity gives the limit.
+ *
+ * The derivatives f', which tenon_activation_backward multiplies by, are those of the formulas. Where
+ * a formula has a kink, f' there is: relu and abs 0 at 0; leaky relu alpha, elu alpha and selu
+ * lambda · alpha at 0 (the slope from the left); clipped relu, hard sigmoid and hard tanh 0 at both
+ * ends; hard swish 0 at -3 and 1 at 3. */
 typedef enum tenon_activation_kind {
     TENON_ACTIVATION_IDENTITY = 0,
     TENON_ACTIVATION_RELU = 1,         /**< x > 0 ? x : 0 */
     TENON_ACTIVATION_LEAKY_RELU = 2,   /**< x > 0 ? x : alpha · x */
     TENON_ACTIVATION_CLIPPED_RELU = 3, /**< min(max(x, 0), alpha); relu6 with alpha = 6 */
     TENON_ACTIVATION_SIGMOID = 4,      /**< 1 / (1 + exp(-x)) */
-    TENON_ACTIVATION_TANH = 5          /**< tanh(x) */
+    TENON_ACTIVATION_TANH = 5,         /**< tanh(x) */
+    /** x > 0 ? x : alpha · (exp(x) - 1); alpha is 1 in Clevert, Unterthiner, Hochreiter, "Fast and
+     * accurate deep network learning by exponential linear units", 2016. */
+    TENON_ACTIVATION_ELU = 6,
+    /** lambda · (x > 0 ? x : a · (exp(x) - 1)) with lambda = 1.0507009873554805 and
+     * a = 1.6732632423543772: Klambauer et al., "Self-normalizing neural networks", 2017. */
+    TENON_ACTIVATION_SELU = 7,
+    /** x > 0 ? x : alpha · (exp(x / alpha) - 1), alpha from 1e-30 to 1e30: Barron, "Continuously
+     * differentiable exponential linear units", 2017. */
+    TENON_ACTIVATION_CELU = 8,
+    /** x · (1 + erf(x / sqrt(2))) / 2: Hendrycks, Gimpel, "Gaussian error linear units", 2016. */
+    TENON_ACTIVATION_GELU = 9,
+    /** x · (1 + tanh(sqrt(2 / pi) · (x + 0.044715 · x³))) / 2, the same paper's approximation. */
+    TENON_ACTIVATION_GELU_TANH = 10,
+    /** x / (1 + exp(-x)), also called swish: Ramachandran, Zoph, Le, "Searching for activation
+     * functions", 2017. */
+    TENON_ACTIVATION_SILU = 11,
+    /** x · tanh(log(1 + exp(x))): Misra, "Mish: a self regularized non-monotonic activation
+     * function", 2019. */
+    TENON_ACTIVATION_MISH = 12,
+    /** min(max(alpha · x + beta, 0), 1). PyTorch has alpha = 1/6 and beta = 1/2; ONNX starts from 0.2
+     * and 0.5. */
+    TENON_ACTIVATION_HARD_SIGMOID = 13,
+    /** x · min(max(x + 3, 0), 6) / 6: Howard et al., "Searching for MobileNetV3", 2019. */
+    TENON_ACTIVATION_HARD_SWISH = 14,
+    TENON_ACTIVATION_HARD_TANH = 15, /**< min(max(x, alpha), beta); alpha = -1, beta = 1 usually */
+    TENON_ACTIVATION_SOFTPLUS = 16,  /**< log(1 + exp(x)) */
+    TENON_ACTIVATION_SOFTSIGN = 17,  /**< x / (1 + abs(x)) */
+    TENON_ACTIVATION_EXP = 18,       /**< exp(x) */
+    TENON_ACTIVATION_ABS = 19,       /**< abs(x) */
+    TENON_ACTIVATION_SQUARE = 20     /**< x · x */
 } tenon_activation_kind;
 
-/** An activation with its constants; those that its formula does not name are ignored.
- * Zero-initialised: identity. */
+/** An activation with its constants, which are rounded to the type of the arithmetic (f32, or f64 for
+ * f64 tensors); those that its formula does not name are ignored. Zero-initialised: identity. */
 typedef struct tenon_activation {
     uint32_t kind;     /**< tenon_activation_kind */
     uint32_t reserved; /**< 0 */
     double alpha;
-    double beta; /**< no function uses it yet */
+    double beta;
 } tenon_activation;
 
 /** Start from TENON_ACTIVATION_PARAMS_INIT and set `activation`. */
@@ -71,6 +107,31 @@ TENON_API tenon_status tenon_activation_forward_plan(tenon_context *context,
                                                      const tenon_activation_params *params,
                                                      const tenon_tensor *x, const tenon_tensor *y,
                                                      tenon_plan **plan);
+
+/** dx = dy · f'(x), element by element, f' being the derivative of the activation as
+ * tenon_activation_kind documents it. x is what the forward call read, not its result. The product
+ * follows IEEE 754: a NaN of dy comes through where f' is 0, and an infinity becomes one there.
+ *  @param params  as for the forward call; NULL means the defaults: a copy of dy
+ *  @param x       f64, f32, f16 or bf16, any rank and strides; broadcast dimensions (stride 0) are
+ *                 allowed
+ *  @param dy      of x's type and shape, any strides
+ *  @param dx      of x's type and shape; may be exactly x or exactly dy (same memory, offset and
+ *                 strides), must not overlap either otherwise, and its own elements must not overlap
+ *  @param sync    or NULL
+ *  @return as tenon_activation_forward */
+TENON_API tenon_status tenon_activation_backward(tenon_stream *stream,
+                                                 const tenon_activation_params *params,
+                                                 const tenon_tensor *x, const tenon_tensor *dy,
+                                                 const tenon_tensor *dx, const tenon_sync *sync);
+
+/** The plan of tenon_activation_backward; operands x, dy, dx. The views need no memory; where they
+ * have it, it is checked.
+ *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
+ *  @return as the immediate call, but for TENON_ERROR_INCOMPLETE */
+TENON_API tenon_status tenon_activation_backward_plan(tenon_context *context,
+                                                      const tenon_activation_params *params,
+                                                      const tenon_tensor *x, const tenon_tensor *dy,
+                                                      const tenon_tensor *dx, tenon_plan **plan);
 
 #ifdef __cplusplus
 }

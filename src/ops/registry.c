@@ -5,5 +5,5 @@
 #include "ops/gemm/internal.h"
 
 const tn_family *const tn_families[] = {&tn_gemm_family, &tn_conv_family, &tn_im2col_family,
-                                        &tn_activation_family};
+                                        &tn_activation_family, &tn_activation_backward_family};
 const uint32_t tn_family_count = sizeof tn_families / sizeof *tn_families;

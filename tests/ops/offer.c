@@ -48,6 +48,18 @@ static tenon_status plan_activation(tenon_context *context, const void *params,
     return tenon_activation_forward_plan(context, params, v[0], v[1], plan);
 }
 
+static tenon_status run_backward(tenon_stream *stream, const void *params,
+                                 const tenon_tensor *const *v, const tenon_sync *sync)
+{
+    return tenon_activation_backward(stream, params, v[0], v[1], v[2], sync);
+}
+
+static tenon_status plan_backward(tenon_context *context, const void *params,
+                                  const tenon_tensor *const *v, tenon_plan **plan)
+{
+    return tenon_activation_backward_plan(context, params, v[0], v[1], v[2], plan);
+}
+
 static void default_gemm(void *params)
 {
     *(tenon_gemm_params *)params = tenon_gemm_params_default();
@@ -116,6 +128,17 @@ const operation operations[OPERATIONS] = {
                     plan_activation,
                     sizeof(tenon_activation_params),
                     default_activation},
+    [ACTIVATION_BACKWARD] = {"tenon_activation_backward",
+                             "tenon_activation_backward_plan",
+                             {"x", "dy", "dx"},
+                             {false},
+                             3,
+                             {2, 2, 2},
+                             {{4, 5}, {4, 5}, {4, 5}},
+                             run_backward,
+                             plan_backward,
+                             sizeof(tenon_activation_params),
+                             default_activation},
 };
 
 void prepare(offer *o, const operation *op)

@@ -22,7 +22,7 @@ typedef struct operation {
 } operation;
 
 /* The operations' numbers. */
-enum { GEMM, CONV, IM2COL, ACTIVATION, OPERATIONS };
+enum { GEMM, CONV, IM2COL, ACTIVATION, ACTIVATION_BACKWARD, OPERATIONS };
 extern const operation operations[OPERATIONS];
 
 typedef union operation_params {

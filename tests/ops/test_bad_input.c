@@ -155,8 +155,12 @@ static void epilogues(void **state)
     }
     offer o;
     prepare(&o, &operations[ACTIVATION]);
-    o.params.activation.activation.kind = 6;
-    refuse(&o, TENON_ERROR_INVALID_ARGUMENT, "6");
+    o.params.activation.activation.kind = TENON_ACTIVATION_SQUARE + 1;
+    refuse(&o, TENON_ERROR_INVALID_ARGUMENT, "21");
+    o.params.activation.activation.kind = TENON_ACTIVATION_CELU;
+    refuse(&o, TENON_ERROR_INVALID_ARGUMENT, "celu");
+    o.params.activation.activation.alpha = -1;
+    refuse(&o, TENON_ERROR_INVALID_ARGUMENT, "alpha");
     dismiss(&o);
 }
 

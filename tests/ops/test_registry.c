@@ -12,6 +12,8 @@
 /* An operation that has no folder of its own lives in another family's. */
 static const char *home_of(const tn_family *family)
 {
+    if (strcmp(family->name, "activation_backward") == 0)
+        return "activation";
     return strcmp(family->name, "im2col") == 0 ? "conv" : family->name;
 }
 

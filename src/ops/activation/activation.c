@@ -9,56 +9,70 @@ TENON_API tenon_activation_params tenon_activation_params_default(void)
     return (tenon_activation_params)TENON_ACTIVATION_PARAMS_INIT;
 }
 
-static const tn_solver *const solvers[] = {&tn_activation_dense, &tn_activation_strided};
-
 const tn_family tn_activation_family = {.name = "activation",
-                                        .solvers = solvers,
-                                        .solver_count = sizeof solvers / sizeof *solvers,
+                                        .solvers = tn_activation_solvers,
+                                        .solver_count = 2,
                                         .self_check = tn_activation_self_check};
 
-void tn_activation_canonicalise(const tenon_activation *activation, const tenon_tensor *x,
-                                const tenon_tensor *y, activation_problem *problem)
+void tn_activation_canonicalise(const tenon_activation *activation,
+                                const tenon_tensor *const *views, uint32_t count,
+                                activation_problem *problem)
 {
-    tn_space space = {.rank = y->rank, .views = ACTIVATION_OPERANDS};
-    memcpy(space.shape, y->shape, sizeof space.shape);
-    memcpy(space.stride[ACTIVATION_X], x->stride, sizeof x->stride);
-    memcpy(space.stride[ACTIVATION_Y], y->stride, sizeof y->stride);
+    tn_space space = {.rank = views[0]->rank, .views = count};
+    memcpy(space.shape, views[0]->shape, sizeof space.shape);
+    for (uint32_t v = 0; v < count; v++)
+        memcpy(space.stride[v], views[v]->stride, sizeof space.stride[v]);
     tn_space_collapse(&space);
-    if (space.rank == 0) { /* one element */
-        space.rank = 1;
-        space.shape[0] = 1;
-        space.stride[ACTIVATION_X][0] = space.stride[ACTIVATION_Y][0] = 1;
-    }
     memset(problem, 0, sizeof *problem);
     problem->head.size = sizeof *problem;
     problem->head.forced = -1;
-    problem->dtype = y->dtype;
+    problem->dtype = views[0]->dtype;
     problem->activation = activation->kind;
+    problem->views = count;
     problem->rank = space.rank;
     memcpy(problem->shape, space.shape, sizeof problem->shape);
-    memcpy(problem->stride, space.stride, sizeof problem->stride);
+    for (uint32_t v = 0; v < count; v++)
+        memcpy(problem->stride[v], space.stride[v], sizeof problem->stride[v]);
+    if (space.rank == 0) { /* one element */
+        problem->rank = 1;
+        problem->shape[0] = 1;
+        for (uint32_t v = 0; v < count; v++)
+            problem->stride[v][0] = 1;
+    }
 }
 
-static tenon_status prepare(tenon_context *context, const tenon_activation_params *params,
-                            tn_call *call, activation_problem *problem, bool *empty)
+static tenon_status check_operand(const char *operation, const tn_argument *argument,
+                                  const tn_argument *first)
 {
-    char sx[160], sy[160];
+    char text[160], wanted[160];
+    const tenon_tensor *view = argument->view, *x = first->view;
+    TN_TRY(tn_same_dtype_check(operation, argument->name, view, first->name, x->dtype));
+    if (tn_tensor_same_shape(x, view))
+        return TENON_OK;
+    return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s: shape is %s, must be that of %s, %s",
+                   operation, argument->name, tn_shape_text(view->rank, view->shape, text),
+                   first->name, tn_shape_text(x->rank, x->shape, wanted));
+}
+
+tenon_status tn_activation_prepare(tenon_context *context, const tn_family *family,
+                                   const tenon_activation_params *params, tn_call *call,
+                                   activation_problem *problem, bool *empty)
+{
     const char *operation = call->operation;
-    const tenon_tensor *x = call->operands[ACTIVATION_X].view,
-                       *y = call->operands[ACTIVATION_Y].view;
+    const tenon_tensor *views[ACTIVATION_VIEWS];
     TN_TRY(tn_params_check(operation, params->struct_size, sizeof *params, params->flags, 0));
-    TN_TRY(tn_tensor_check(operation, "x", x));
+    for (uint32_t i = 0; i < call->operand_count; i++) {
+        views[i] = call->operands[i].view;
+        TN_TRY(tn_tensor_check(operation, call->operands[i].name, views[i]));
+    }
     TN_TRY(tn_call_check_views(call));
     TN_TRY(tn_activation_check(operation, &params->activation));
-    TN_TRY(tn_float_check(operation, context, x->dtype));
-    TN_TRY(tn_same_dtype_check(operation, "y", y, "x", x->dtype));
-    if (!tn_tensor_same_shape(x, y))
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: y: shape is %s, must be that of x, %s",
-                       operation, tn_shape_text(y->rank, y->shape, sy),
-                       tn_shape_text(x->rank, x->shape, sx));
-    *empty = tn_tensor_empty(y);
-    tn_activation_canonicalise(&params->activation, x, y, problem);
-    TN_TRY(tn_solver_force(operation, &tn_activation_family, params->solver, &problem->head));
+    TN_TRY(tn_float_check(operation, context, views[0]->dtype));
+    for (uint32_t i = 1; i < call->operand_count; i++)
+        TN_TRY(check_operand(operation, &call->operands[i], &call->operands[0]));
+    *empty = tn_tensor_empty(views[0]);
+    tn_activation_canonicalise(&params->activation, views, call->operand_count, problem);
+    TN_TRY(tn_solver_force(operation, family, params->solver, &problem->head));
     call->scalars[TN_SCALAR_ACT_ALPHA] = params->activation.alpha;
     call->scalars[TN_SCALAR_ACT_BETA] = params->activation.beta;
     return TENON_OK;
@@ -81,7 +95,8 @@ TENON_API tenon_status tenon_activation_forward(tenon_stream *stream,
     activation_problem problem;
     bool empty = false;
     TN_TRY(tn_stream_check(call.operation, stream));
-    TN_TRY(prepare(stream->context, params != NULL ? params : &defaults, &call, &problem, &empty));
+    TN_TRY(tn_activation_prepare(stream->context, &tn_activation_family,
+                                 params != NULL ? params : &defaults, &call, &problem, &empty));
     return tn_call_run(stream, &tn_activation_family, empty ? NULL : &problem.head, &call, sync);
 }
 
@@ -95,6 +110,7 @@ TENON_API tenon_status tenon_activation_forward_plan(tenon_context *context,
     activation_problem problem;
     bool empty = false;
     TN_TRY(tn_plan_check(call.operation, context, plan));
-    TN_TRY(prepare(context, params != NULL ? params : &defaults, &call, &problem, &empty));
+    TN_TRY(tn_activation_prepare(context, &tn_activation_family,
+                                 params != NULL ? params : &defaults, &call, &problem, &empty));
     return tn_call_plan(context, &tn_activation_family, empty ? NULL : &problem.head, &call, plan);
 }

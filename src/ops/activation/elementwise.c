@@ -1,4 +1,4 @@
-/* activation/dense and activation/strided: the element-wise kernels. */
+/* The solvers dense and strided of activation and activation_backward: the element-wise kernels. */
 #include "activation/args.h"
 #include "base/checked.h"
 #include "ops/activation/internal.h"
@@ -23,8 +23,10 @@ static const char *refuses_dense(tenon_context *context, const tn_problem *probl
 {
     const activation_problem *p = (const activation_problem *)problem;
     (void)context;
-    bool dense = p->rank == 1 && p->stride[ACTIVATION_X][0] == 1 && p->stride[ACTIVATION_Y][0] == 1;
-    return dense ? NULL : "x and y are not both contiguous";
+    bool dense = p->rank == 1;
+    for (uint32_t v = 0; v < p->views; v++)
+        dense &= p->stride[v][0] == 1;
+    return dense ? NULL : "the views are not all contiguous";
 }
 
 static const char *refuses_nothing(tenon_context *context, const tn_problem *problem)
@@ -71,34 +73,36 @@ static void options(tenon_context *context, const tn_problem *problem, const int
                      lanes(context, p->dtype));
 }
 
+/* The kernel of a form, forward with two views or backward with three. */
 static tenon_status record(const char *operation, tn_recording *recording,
-                           const activation_problem *p, forward_args *args, tn_launch launch)
+                           const activation_problem *p, elementwise_args *args, tn_launch launch)
 {
     char text[TN_OPTIONS_SIZE];
     uint32_t size = (uint32_t)tenon_dtype_size((tenon_dtype)p->dtype);
     const uint8_t scalar = (uint8_t)tn_scalar_patch((tenon_dtype)p->dtype);
-    const tn_patch patches[] = {
-        {TN_PATCH_OFFSET, ACTIVATION_X, offsetof(forward_args, x_offset), size},
-        {TN_PATCH_OFFSET, ACTIVATION_Y, offsetof(forward_args, y_offset), size},
-        {scalar, TN_SCALAR_ACT_ALPHA, offsetof(forward_args, alpha), 1},
-        {scalar, TN_SCALAR_ACT_BETA, offsetof(forward_args, beta), 1},
+    tn_patch patches[ACTIVATION_VIEWS + 2] = {
+        {scalar, TN_SCALAR_ACT_ALPHA, offsetof(elementwise_args, alpha), 1},
+        {scalar, TN_SCALAR_ACT_BETA, offsetof(elementwise_args, beta), 1},
     };
     options(recording->context, &p->head, NULL, text);
     args->elements = elements_of(p);
     args->rank = (tenon_i32)p->rank;
     args->activation = (tenon_i32)p->activation;
     memcpy(args->shape, p->shape, sizeof args->shape);
-    memcpy(args->x_stride, p->stride[ACTIVATION_X], sizeof args->x_stride);
-    memcpy(args->y_stride, p->stride[ACTIVATION_Y], sizeof args->y_stride);
-    launch.source = "activation/forward";
+    memcpy(args->stride, p->stride, sizeof args->stride);
+    for (uint32_t v = 0; v < p->views; v++) {
+        patches[2 + v] = (tn_patch){
+            TN_PATCH_OFFSET, (uint8_t)v,
+            (uint16_t)(offsetof(elementwise_args, offset) + v * sizeof(tenon_i64)), size};
+        launch.operands[v] = (uint8_t)v;
+    }
+    launch.source = p->views == ACTIVATION_VIEWS ? "activation/backward" : "activation/forward";
     launch.options = text;
-    launch.operands[0] = ACTIVATION_X;
-    launch.operands[1] = ACTIVATION_Y;
-    launch.operand_count = ACTIVATION_OPERANDS;
+    launch.operand_count = p->views;
     launch.args = args;
     launch.args_size = sizeof *args;
     launch.patches = patches;
-    launch.patch_count = sizeof patches / sizeof *patches;
+    launch.patch_count = 2 + p->views;
     return tn_record(operation, recording, &launch);
 }
 
@@ -106,8 +110,9 @@ static tenon_status record_dense(const char *operation, tn_recording *recording,
                                  const tn_problem *problem, const int32_t *values)
 {
     const activation_problem *p = (const activation_problem *)problem;
-    forward_args args = {0};
-    tn_launch launch = {.kernel = "forward_dense", .dimensions = 1};
+    elementwise_args args = {0};
+    tn_launch launch = {.kernel = p->views == ACTIVATION_VIEWS ? "backward_dense" : "forward_dense",
+                        .dimensions = 1};
     (void)values;
     args.chunk = recording->context->device.is_cpu ? CPU_CHUNK : GPU_LANES;
     launch.global[0] = (size_t)tn_ceil_div(elements_of(p), args.chunk);
@@ -120,8 +125,10 @@ static tenon_status record_strided(const char *operation, tn_recording *recordin
 {
     const activation_problem *p = (const activation_problem *)problem;
     int64_t inner = p->shape[p->rank - 1];
-    forward_args args = {0};
-    tn_launch launch = {.kernel = "forward_strided", .dimensions = 2};
+    elementwise_args args = {0};
+    tn_launch launch = {.kernel =
+                            p->views == ACTIVATION_VIEWS ? "backward_strided" : "forward_strided",
+                        .dimensions = 2};
     (void)values;
     args.chunk = recording->context->device.is_cpu ? tn_min_i64(CPU_CHUNK, inner) : 1;
     launch.global[0] = (size_t)tn_ceil_div(inner, args.chunk);
@@ -137,8 +144,10 @@ const tn_solver tn_activation_dense = {.name = "dense",
                                        .options = options,
                                        .record = record_dense};
 
-const tn_solver tn_activation_strided = {.name = "strided",
-                                         .refuses = refuses_nothing,
-                                         .estimate = estimate_strided,
-                                         .options = options,
-                                         .record = record_strided};
+static const tn_solver strided = {.name = "strided",
+                                  .refuses = refuses_nothing,
+                                  .estimate = estimate_strided,
+                                  .options = options,
+                                  .record = record_strided};
+
+const tn_solver *const tn_activation_solvers[2] = {&tn_activation_dense, &strided};

@@ -1,4 +1,4 @@
-/* The reference of the activations, and the self-check of their solvers. */
+/* The references of the activations, and the self-check of their solvers. */
 #include "ops/activation/internal.h"
 #include "ops/common/host.h"
 
@@ -14,6 +14,22 @@ bool tn_activation_forward_reference(const tenon_activation_params *params, cons
                                                                  (tn_bounded){values[i], 0}));
     bool whole = values != NULL;
     free(values);
+    return whole;
+}
+
+bool tn_activation_backward_reference(const tenon_activation_params *params, const tenon_tensor *x,
+                                      const tenon_tensor *dy, const tenon_tensor *dx,
+                                      tn_bounded *results)
+{
+    int64_t count = tenon_tensor_elements(dx);
+    double *at = tn_host_read(x, dx->rank, dx->shape);
+    double *gradient = tn_host_read(dy, dx->rank, dx->shape);
+    bool whole = at != NULL && gradient != NULL;
+    for (int64_t i = 0; whole && i < count; i++)
+        results[i] = tn_stored(dx->dtype, tn_activation_gradient_reference(
+                                              &params->activation, dx->dtype, at[i], gradient[i]));
+    free(at);
+    free(gradient);
     return whole;
 }
 
@@ -36,23 +52,37 @@ static tenon_tensor make_view(const activation_problem *like, const tn_choice *c
     return view;
 }
 
+/* The last view is the output. */
+static bool reference(const tenon_activation_params *params, const tenon_tensor *const *views,
+                      uint32_t count, tn_bounded *results)
+{
+    if (count == ACTIVATION_OPERANDS)
+        return tn_activation_forward_reference(params, views[ACTIVATION_X], views[ACTIVATION_Y],
+                                               results);
+    return tn_activation_backward_reference(params, views[BACKWARD_X], views[BACKWARD_DY],
+                                            views[BACKWARD_DX], results);
+}
+
 static tenon_status compare(tenon_stream *stream, const tenon_activation_params *params,
-                            const tn_choice *choice, tn_twin twins[ACTIVATION_OPERANDS],
-                            bool *right, char why[256])
+                            const tn_choice *choice, tn_twin *twins, uint32_t count, bool *right,
+                            char why[256])
 {
     static const char operation[] = "activation self-check";
-    const tenon_tensor *x = &twins[ACTIVATION_X].host, *y = &twins[ACTIVATION_Y].host;
-    double scalars[TN_MAX_SCALARS] = {[TN_SCALAR_ACT_ALPHA] = params->activation.alpha};
+    const tenon_tensor *views[ACTIVATION_VIEWS];
+    double scalars[TN_MAX_SCALARS] = {[TN_SCALAR_ACT_ALPHA] = params->activation.alpha,
+                                      [TN_SCALAR_ACT_BETA] = params->activation.beta};
     activation_problem problem;
-    tn_activation_canonicalise(&params->activation, x, y, &problem);
-    tn_bounded *expected = malloc((size_t)tenon_tensor_elements(y) * sizeof *expected);
+    for (uint32_t v = 0; v < count; v++)
+        views[v] = &twins[v].host;
+    const tenon_tensor *output = views[count - 1];
+    tn_activation_canonicalise(&params->activation, views, count, &problem);
+    tn_bounded *expected = malloc((size_t)tenon_tensor_elements(output) * sizeof *expected);
     tenon_status status =
-        expected != NULL && tn_activation_forward_reference(params, x, y, expected)
-            ? tn_twin_run(stream, operation, choice, &problem.head, scalars, twins,
-                          ACTIVATION_OPERANDS)
+        expected != NULL && reference(params, views, count, expected)
+            ? tn_twin_run(stream, operation, choice, &problem.head, scalars, twins, count)
             : tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", operation);
     if (status == TENON_OK)
-        *right = tn_host_within(y, expected, why);
+        *right = tn_host_within(output, expected, why);
     free(expected);
     return status;
 }
@@ -62,17 +92,17 @@ tenon_status tn_activation_self_check(tenon_stream *stream, const tn_problem *pr
 {
     const activation_problem *like = (const activation_problem *)problem;
     tenon_activation_params params = TENON_ACTIVATION_PARAMS_INIT;
-    tenon_tensor x_view = make_view(like, choice, 1), y_view = make_view(like, choice, 2);
-    tn_twin twins[ACTIVATION_OPERANDS] = {0};
+    tn_twin twins[ACTIVATION_VIEWS] = {0};
     uint64_t seed = 1;
-    params.activation.kind = like->activation;
-    params.activation.alpha = 0.25;
-    tenon_status status = tn_twin_create(stream, &x_view, &seed, &twins[ACTIVATION_X]);
+    tenon_status status = TENON_OK;
+    params.activation = (tenon_activation){.kind = like->activation, .alpha = 0.25, .beta = 0.75};
+    for (uint32_t v = 0; v < like->views && status == TENON_OK; v++) {
+        tenon_tensor view = make_view(like, choice, 1 + (int64_t)v);
+        status = tn_twin_create(stream, &view, &seed, &twins[v]);
+    }
     if (status == TENON_OK)
-        status = tn_twin_create(stream, &y_view, &seed, &twins[ACTIVATION_Y]);
-    if (status == TENON_OK)
-        status = compare(stream, &params, choice, twins, right, why);
-    for (int i = 0; i < ACTIVATION_OPERANDS; i++)
-        tn_twin_destroy(&twins[i]);
+        status = compare(stream, &params, choice, twins, like->views, right, why);
+    for (uint32_t v = 0; v < like->views; v++)
+        tn_twin_destroy(&twins[v]);
     return status;
 }

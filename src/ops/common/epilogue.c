@@ -34,61 +34,6 @@ tn_bounded tn_stored(tenon_dtype dtype, tn_bounded x)
     return x;
 }
 
-tenon_status tn_activation_check(const char *operation, const tenon_activation *activation)
-{
-    if (activation->kind > TENON_ACTIVATION_TANH)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: params: activation kind is %u, which is none", operation,
-                       activation->kind);
-    if (activation->reserved != 0)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: params: activation: reserved is %u, must be 0", operation,
-                       activation->reserved);
-    return TENON_OK;
-}
-
-bool tn_activation_is_build(uint32_t kind)
-{
-    return kind == TENON_ACTIVATION_SIGMOID || kind == TENON_ACTIVATION_TANH;
-}
-
-/* Roundings beyond those of x: how many units in the last place the device's function may be off.
- * OpenCL (table of relative errors, full profile) allows exp 3 ulp, division 2.5 ulp and tanh 5 ulp
- * in f32; an ulp is at most two roundoffs. */
-#define SIGMOID_ROUNDOFFS 16
-#define TANH_ROUNDOFFS    12
-
-tn_bounded tn_activation_reference(const tenon_activation *activation, tenon_dtype dtype,
-                                   tn_bounded x)
-{
-    double u = tn_roundoff(dtype), v = x.value, e = x.bound, alpha = activation->alpha;
-    switch (activation->kind) {
-    case TENON_ACTIVATION_RELU:
-        return (tn_bounded){isnan(v) ? v : v > 0 ? v : 0.0, e};
-    case TENON_ACTIVATION_LEAKY_RELU:
-        /* alpha is rounded to the type, and so is the product. */
-        return (tn_bounded){v > 0 ? v : alpha * v, e * fmax(1, fabs(alpha)) +
-                                                       3 * u * fabs(alpha * v) +
-                                                       tn_least_normal(dtype)};
-    case TENON_ACTIVATION_CLIPPED_RELU: {
-        double floored = v > 0 || isnan(v) ? v : 0.0;
-        return (tn_bounded){floored > alpha ? alpha : floored, e + u * fabs(alpha)};
-    }
-    case TENON_ACTIVATION_SIGMOID: {
-        double y = v >= 0 ? 1 / (1 + exp(-v)) : exp(v) / (1 + exp(v));
-        /* The slope is y (1 - y), which an error of x raises by at most e^bound. */
-        double slope = fmin(0.25, y * fmin(exp(e), 2));
-        return (tn_bounded){y, slope * e + SIGMOID_ROUNDOFFS * u * y + tn_least_normal(dtype)};
-    }
-    case TENON_ACTIVATION_TANH: {
-        double y = tanh(v);
-        return (tn_bounded){y, e + TANH_ROUNDOFFS * u * fabs(y) + tn_least_normal(dtype)};
-    }
-    default:
-        return x;
-    }
-}
-
 tenon_status tn_epilogue_check(const char *operation, const tenon_epilogue *epilogue,
                                const tenon_tensor *c)
 {
