@@ -19,17 +19,6 @@ struct tn_step {
     unsigned char *args; /* of the step's own */
 };
 
-char *tn_build_options(tenon_context *context, char options[512], const char *format, ...)
-{
-    int used = snprintf(options, 512, "-cl-std=CL1.2 -DTENON_HW_FMA=%d ",
-                        tn_context_has(context, TENON_CAPABILITY_HARDWARE_FMA));
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(options + used, (size_t)(512 - used), format, arguments);
-    va_end(arguments);
-    return options;
-}
-
 static tenon_status check_limits(const char *operation, tenon_context *context,
                                  const tn_launch *launch, const tn_kernel *kernel)
 {
