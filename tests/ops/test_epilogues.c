@@ -1,0 +1,78 @@
+/* Every activation in the epilogues of GEMM and of convolution: a solver of each, since all share the
+ * functions. The solvers' own epilogues have their tests with the cheap kinds. */
+#include "conv_case.h"
+#include "gemm_case.h"
+
+static const tenon_activation activations[] = {
+    {TENON_ACTIVATION_HARD_SIGMOID, 0, 0.2, 0.5},
+    {TENON_ACTIVATION_HARD_SWISH, 0, 0, 0},
+    {TENON_ACTIVATION_HARD_TANH, 0, -1, 1.1},
+    {TENON_ACTIVATION_SOFTSIGN, 0, 0, 0},
+    {TENON_ACTIVATION_ABS, 0, 0, 0},
+    {TENON_ACTIVATION_SQUARE, 0, 0, 0},
+    {TENON_ACTIVATION_SIGMOID, 0, 0, 0},
+    {TENON_ACTIVATION_TANH, 0, 0, 0},
+    {TENON_ACTIVATION_ELU, 0, -2.3, 0},
+    {TENON_ACTIVATION_SELU, 0, 0, 0},
+    {TENON_ACTIVATION_CELU, 0, 1.3, 0},
+    {TENON_ACTIVATION_GELU, 0, 0, 0},
+    {TENON_ACTIVATION_GELU_TANH, 0, 0, 0},
+    {TENON_ACTIVATION_SILU, 0, 0, 0},
+    {TENON_ACTIVATION_MISH, 0, 0, 0},
+    {TENON_ACTIVATION_SOFTPLUS, 0, 0, 0},
+    {TENON_ACTIVATION_EXP, 0, 0, 0},
+};
+#define ACTIVATIONS (sizeof activations / sizeof *activations)
+
+static bool run(const test_subject *subject, const char *solver)
+{
+    for (uint32_t i = 0; i < subject->operand_count; i++)
+        if (subject->operands[i].image != NULL)
+            test_upload(&subject->operands[i]);
+    return test_run(subject, solver);
+}
+
+static void gemm(void **state)
+{
+    test_random random = test_random_for(431);
+    (void)state;
+    for (size_t i = 0; i < ACTIVATIONS; i++) {
+        gemm_case p = simple_gemm;
+        gemm_data data;
+        p.activation = activations[i];
+        p.bias_form = FORM_COLUMNS;
+        make_gemm(&data, &p, TENON_DTYPE_F32, TEST_BOUND, &random);
+        compute_gemm_reference(&data);
+        const test_subject subject = gemm_subject(&data);
+        assert_true(run(&subject, "gemm/plain"));
+        if (i % 4 == 0) /* with vectors; on CPUs alone */
+            run(&subject, "gemm/cpu_direct");
+        destroy_gemm(&data);
+    }
+}
+
+static void conv(void **state)
+{
+    test_random random = test_random_for(432);
+    (void)state;
+    for (size_t i = 0; i < ACTIVATIONS; i++) {
+        conv_case p = simple_conv;
+        conv_data data;
+        p.activation = activations[i];
+        p.bias = true;
+        make_conv(&data, &p, TENON_DTYPE_F32, TEST_BOUND, &random);
+        compute_conv_reference(&data);
+        const test_subject subject = conv_subject(&data);
+        assert_true(run(&subject, "conv/direct"));
+        destroy_conv(&data);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(gemm),
+        cmocka_unit_test(conv),
+    };
+    return TEST_MAIN(tests);
+}
