@@ -12,10 +12,10 @@ extern "C" {
 /** The functions, with the formula of each and where it comes from; PyTorch, ONNX and oneDNN name
  * them so. NaN in gives NaN out for every one of them, and an infinity gives the limit.
  *
- * The derivatives f', which tenon_activation_backward multiplies by, are those of the formulas. Where
- * a formula has a kink, f' there is: relu and abs 0 at 0; leaky relu alpha, elu alpha and selu
- * lambda · alpha at 0 (the slope from the left); clipped relu, hard sigmoid and hard tanh 0 at both
- * ends; hard swish 0 at -3 and 1 at 3. */
+ * The derivatives f', which tenon_activation_backward multiplies by, are those of the formulas.
+ * Where a formula has a kink, f' there is: relu and abs 0 at 0; leaky relu alpha, elu alpha and
+ * selu lambda · alpha at 0 (the slope from the left); clipped relu, hard sigmoid and hard tanh 0 at
+ * both ends; hard swish 0 at -3 and 1 at 3. */
 typedef enum tenon_activation_kind {
     TENON_ACTIVATION_IDENTITY = 0,
     TENON_ACTIVATION_RELU = 1,         /**< x > 0 ? x : 0 */
@@ -42,8 +42,8 @@ typedef enum tenon_activation_kind {
     /** x · tanh(log(1 + exp(x))): Misra, "Mish: a self regularized non-monotonic activation
      * function", 2019. */
     TENON_ACTIVATION_MISH = 12,
-    /** min(max(alpha · x + beta, 0), 1). PyTorch has alpha = 1/6 and beta = 1/2; ONNX starts from 0.2
-     * and 0.5. */
+    /** min(max(alpha · x + beta, 0), 1). PyTorch has alpha = 1/6 and beta = 1/2; ONNX starts from
+     * 0.2 and 0.5. */
     TENON_ACTIVATION_HARD_SIGMOID = 13,
     /** x · min(max(x + 3, 0), 6) / 6: Howard et al., "Searching for MobileNetV3", 2019. */
     TENON_ACTIVATION_HARD_SWISH = 14,
@@ -55,8 +55,9 @@ typedef enum tenon_activation_kind {
     TENON_ACTIVATION_SQUARE = 20     /**< x · x */
 } tenon_activation_kind;
 
-/** An activation with its constants, which are rounded to the type of the arithmetic (f32, or f64 for
- * f64 tensors); those that its formula does not name are ignored. Zero-initialised: identity. */
+/** An activation with its constants, which are rounded to the type of the arithmetic (f32, or f64
+ * for f64 tensors); those that its formula does not name are ignored. Zero-initialised:
+ * identity. */
 typedef struct tenon_activation {
     uint32_t kind;     /**< tenon_activation_kind */
     uint32_t reserved; /**< 0 */
@@ -116,7 +117,8 @@ TENON_API tenon_status tenon_activation_forward_plan(tenon_context *context,
  *                 allowed
  *  @param dy      of x's type and shape, any strides
  *  @param dx      of x's type and shape; may be exactly x or exactly dy (same memory, offset and
- *                 strides), must not overlap either otherwise, and its own elements must not overlap
+ *                 strides), must not overlap either otherwise, and its own elements must not
+ *                 overlap
  *  @param sync    or NULL
  *  @return as tenon_activation_forward */
 TENON_API tenon_status tenon_activation_backward(tenon_stream *stream,

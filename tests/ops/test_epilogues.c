@@ -1,5 +1,5 @@
-/* Every activation in the epilogues of GEMM and of convolution: a solver of each, since all share the
- * functions. The solvers' own epilogues have their tests with the cheap kinds. */
+/* Every activation in the epilogues of GEMM and of convolution: a solver of each, since all share
+ * the functions. The solvers' own epilogues have their tests with the cheap kinds. */
 #include "conv_case.h"
 #include "gemm_case.h"
 

@@ -133,7 +133,7 @@ static tenon_status record_strided(const char *operation, tn_recording *recordin
     args.chunk = recording->context->device.is_cpu ? tn_min_i64(CPU_CHUNK, inner) : 1;
     launch.global[0] = (size_t)tn_ceil_div(inner, args.chunk);
     launch.global[1] = (size_t)(elements_of(p) / inner);
-    /* Where the driver chooses a work-group by the sizes, PoCL compiles for each that it has not seen. */
+    /* Where the driver chooses a work-group by the sizes, PoCL compiles for each that is new. */
     launch.local[0] = launch.local[1] = recording->context->device.is_cpu ? 1 : 0;
     return record(operation, recording, p, &args, launch);
 }

@@ -74,7 +74,7 @@ static tenon_status compare(tenon_stream *stream, const tenon_activation_params 
     activation_problem problem;
     for (uint32_t v = 0; v < count; v++)
         views[v] = &twins[v].host;
-    const tenon_tensor *output = views[count - 1];
+    const tenon_tensor *output = &twins[count - 1].host;
     tn_activation_canonicalise(&params->activation, views, count, &problem);
     tn_bounded *expected = malloc((size_t)tenon_tensor_elements(output) * sizeof *expected);
     tenon_status status =

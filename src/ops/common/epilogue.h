@@ -42,8 +42,8 @@ bool tn_activation_is_build(uint32_t kind);
 tn_bounded tn_activation_reference(const tenon_activation *activation, tenon_dtype dtype,
                                    tn_bounded x);
 
-/* The derivative by the header's conventions, times dy, and the error of a device that is given both
- * exactly. */
+/* The derivative by the header's conventions, times dy, and the error of a device that is given
+ * both exactly. */
 tn_bounded tn_activation_gradient_reference(const tenon_activation *activation, tenon_dtype dtype,
                                             double x, double dy);
 
