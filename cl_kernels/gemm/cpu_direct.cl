@@ -21,6 +21,7 @@ gemm_cpu_direct(__global const data_t *a, __global const data_t *b, __global con
     __local acc_t packed_a[TENON_PACKED_A_SIZE];
     long a_end = GEMM_SPAN(args.m, args.a_row, args.k, args.a_col);
 #endif
+    __local acc_t sums[TENON_SUMS_SIZE];
     acc_v tile[TENON_MR * TENON_NV + 1]; /* a ragged panel's last vector reaches past its row */
 
     long z = get_global_id(2), k_end = GEMM_K(args);
@@ -56,7 +57,8 @@ gemm_cpu_direct(__global const data_t *a, __global const data_t *b, __global con
                     int rows = tile_height(mb1 - m);
                     multiply_tile(rows, at, args.a_row, panel, args.b_row, kc, tile);
                     tile[rows * TENON_NV] = splat(0);
-                    store_tile(&e, m, n, rows, skip, TENON_NR - skip, pass, tile);
+                    store_tile(&e, m, n, rows, skip, TENON_NR - skip, pass,
+                               TENON_SUMS_AT(sums, m - m0, n - n0), tile);
                     m += rows;
                     at = next_tile(at, rows, args.a_row);
                 }

@@ -24,6 +24,7 @@ gemm_cpu_packed(__global const data_t *a, __global const data_t *b, __global con
     __local acc_t packed_a[TENON_PACKED_A_SIZE];
     long a_end = GEMM_SPAN(args.m, args.a_row, args.k, args.a_col);
 #endif
+    __local acc_t sums[TENON_SUMS_SIZE];
     acc_v tile[TENON_MR * TENON_NV];
 
     long z = get_global_id(2), k_end = GEMM_K(args);
@@ -57,7 +58,8 @@ gemm_cpu_packed(__global const data_t *a, __global const data_t *b, __global con
                 for (int s = 0; s < cols; s += TENON_NR) {
                     multiply_tile(rows, at, args.a_row, packed_b + s / TENON_VW * TENON_KC,
                                   TENON_NR, kc, tile);
-                    store_tile(&e, m, n0 + s, rows, 0, min(TENON_NR, cols - s), pass, tile);
+                    store_tile(&e, m, n0 + s, rows, 0, min(TENON_NR, cols - s), pass,
+                               TENON_SUMS_AT(sums, m - m0, s), tile);
                 }
                 m += rows;
                 at = next_tile(at, rows, args.a_row);

@@ -49,14 +49,15 @@ TENON_API tenon_activation_params tenon_activation_params_default(void);
 
 /** y = activation(x), element by element.
  *  @param params  NULL means the defaults: a copy
- *  @param x       f64, f32, f16 or bf16, any rank and strides; broadcast dimensions (stride 0) are allowed
+ *  @param x       f64, f32, f16 or bf16, any rank and strides; broadcast dimensions (stride 0) are
+ *                 allowed
  *  @param y       of x's type and shape; may be exactly x (same memory, offset and strides), must
- * not overlap it otherwise, and its own elements must not overlap
+ *                 not overlap it otherwise, and its own elements must not overlap
  *  @param sync    or NULL
  *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT · TENON_ERROR_UNSUPPORTED ·
- * TENON_ERROR_UNSUPPORTED_DEVICE (f64 on a device without it) · TENON_ERROR_BUILD_FAILED ·
- * TENON_ERROR_SOLVER_BARRED · TENON_ERROR_OUT_OF_MEMORY · TENON_ERROR_OPENCL ·
- * TENON_ERROR_INCOMPLETE */
+ *          TENON_ERROR_UNSUPPORTED_DEVICE (f64 on a device without it) · TENON_ERROR_BUILD_FAILED ·
+ *          TENON_ERROR_SOLVER_BARRED · TENON_ERROR_OUT_OF_MEMORY · TENON_ERROR_OPENCL ·
+ *          TENON_ERROR_INCOMPLETE */
 TENON_API tenon_status tenon_activation_forward(tenon_stream *stream,
                                                 const tenon_activation_params *params,
                                                 const tenon_tensor *x, const tenon_tensor *y,

@@ -43,7 +43,7 @@ TENON_API tenon_context_params tenon_context_params_default(void);
  *  @param params  NULL means the defaults; read during the call only
  *  @param out     receives the context, with one reference that the caller owns; NULL on failure
  *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT · TENON_ERROR_DEVICE_NOT_FOUND ·
- * TENON_ERROR_OUT_OF_MEMORY · TENON_ERROR_OPENCL */
+ *          TENON_ERROR_OUT_OF_MEMORY · TENON_ERROR_OPENCL */
 TENON_API tenon_status tenon_context_create(const tenon_context_params *params,
                                             tenon_context **out);
 
@@ -51,7 +51,7 @@ TENON_API tenon_status tenon_context_create(const tenon_context_params *params,
  *  @param cl      an OpenCL context that `device` belongs to
  *  @param device  a device of it
  *  @return as tenon_context_create; TENON_ERROR_INVALID_ARGUMENT too where the device is not of the
- * context */
+ *          context */
 TENON_API tenon_status tenon_context_import(cl_context cl, cl_device_id device,
                                             const tenon_context_params *params,
                                             tenon_context **out);
@@ -74,9 +74,9 @@ TENON_API tenon_status tenon_context_device(const tenon_context *context, tenon_
  * (milliseconds to a second).
  *  @param available    receives 1 or 0
  *  @param reason       receives what the trial found, cut to `reason_size` bytes and terminated;
- * may be NULL with size 0
+ *                      may be NULL with size 0
  *  @return TENON_OK, also where the capability is absent · TENON_ERROR_INVALID_ARGUMENT ·
- * TENON_ERROR_OUT_OF_MEMORY */
+ *          TENON_ERROR_OUT_OF_MEMORY */
 TENON_API tenon_status tenon_context_capability(tenon_context *context, tenon_capability capability,
                                                 uint32_t *available, char *reason,
                                                 size_t reason_size);

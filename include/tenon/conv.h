@@ -60,18 +60,18 @@ TENON_API int64_t tenon_conv_output_size(const tenon_conv_geometry *geometry, ui
  *  @param x       N C H W in the logical sense: for NHWC give the same shape with NHWC's strides
  *  @param w       K C/groups R S, of x's type
  *  @param c       broadcasts to y's shape (a residual, usually); may be NULL when beta is 0; may be
- * exactly y
+ *                 exactly y
  *  @param bias    shape K, or NULL
  *  @param y       N K P Q, P and Q as tenon_conv_output_size says, of x's type; overlaps no input,
- * but for c = y
+ *                 but for c = y
  *  @param sync    or NULL
  *
- *  Types f32 and f64. Any of the sizes of y may be 0: nothing is done. The bits are the same from
- * call to call.
+ *  Types f64, f32, f16 and bf16; the 16-bit ones are summed in f32. Any of the sizes of y may be 0:
+ * nothing is done. The bits are the same from call to call.
  *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT · TENON_ERROR_UNSUPPORTED (one or three spatial
- * dimensions) · TENON_ERROR_UNSUPPORTED_DEVICE · TENON_ERROR_WORKSPACE_TOO_SMALL (a forced solver)
- * · TENON_ERROR_BUILD_FAILED · TENON_ERROR_SOLVER_BARRED · TENON_ERROR_OUT_OF_MEMORY ·
- * TENON_ERROR_OPENCL · TENON_ERROR_INCOMPLETE */
+ *          dimensions) · TENON_ERROR_UNSUPPORTED_DEVICE · TENON_ERROR_WORKSPACE_TOO_SMALL (a forced
+ *          solver) · TENON_ERROR_BUILD_FAILED · TENON_ERROR_SOLVER_BARRED ·
+ *          TENON_ERROR_OUT_OF_MEMORY · TENON_ERROR_OPENCL · TENON_ERROR_INCOMPLETE */
 TENON_API tenon_status tenon_conv_forward(tenon_stream *stream, const tenon_conv_params *params,
                                           const tenon_tensor *x, const tenon_tensor *w,
                                           const tenon_tensor *c, const tenon_tensor *bias,

@@ -35,22 +35,23 @@ typedef struct tenon_device_info {
 /** Lists every device of every platform, and the platforms without a device.
  *  @param infos    room for `capacity` entries, or NULL with capacity 0 to count
  *  @param count    receives how many there are, which may be more than were written; 0 where no
- * platform is installed
+ *                  platform is installed
  *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT (count NULL; infos NULL with a capacity) ·
- * TENON_ERROR_OUT_OF_MEMORY · TENON_ERROR_OPENCL Callable from any thread. Order: platforms as the
- * loader gives them, devices as their platform gives them. */
+ *          TENON_ERROR_OUT_OF_MEMORY · TENON_ERROR_OPENCL Callable from any thread. Order:
+ *          platforms as the loader gives them, devices as their platform gives them. */
 TENON_API tenon_status tenon_device_list(tenon_device_info *infos, uint32_t capacity,
                                          uint32_t *count);
 
 /** Finds the device that a selector names.
  *  @param selector  "gpu", "cpu", "accelerator" (the first of that type), "P:D" (indices, as in
- * tenon_device_info), or a fragment of a platform's, vendor's or device's name in any case
- * ("nvidia", "pocl", "arc"). NULL or "" takes the environment variable TENON_DEVICE; where that is
- * unset too, the first GPU, then the first accelerator, then the first device of any kind.
+ *                   tenon_device_info), or a fragment of a platform's, vendor's or device's name in
+ *                   any case ("nvidia", "pocl", "arc"). NULL or "" takes the environment variable
+ *                   TENON_DEVICE; where that is unset too, the first GPU, then the first
+ *                   accelerator, then the first device of any kind.
  *  @param info      receives the device
  *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT (info NULL) · TENON_ERROR_DEVICE_NOT_FOUND (the
- * message lists what is there) · TENON_ERROR_OUT_OF_MEMORY · TENON_ERROR_OPENCL Callable from any
- * thread. */
+ *          message lists what is there) · TENON_ERROR_OUT_OF_MEMORY · TENON_ERROR_OPENCL Callable
+ *          from any thread. */
 TENON_API tenon_status tenon_device_select(const char *selector, tenon_device_info *info);
 
 /** What a device may or may not be able to do. Each is found by compiling and running a tiny kernel

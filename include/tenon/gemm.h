@@ -32,26 +32,27 @@ TENON_API tenon_gemm_params tenon_gemm_params_default(void);
  * al., "A set of level 3 basic linear algebra subprograms", ACM TOMS 16, 1990) with batches, a bias
  * and an activation.
  *  @param params  NULL means the defaults: d = a·b
- *  @param a       … M K; f32 or f64. A transposed matrix is a view with its two strides exchanged
- *                 (tenon_tensor_transpose)
+ *  @param a       … M K; f64, f32, f16 or bf16. A transposed matrix is a view with its two strides
+ *                 exchanged (tenon_tensor_transpose)
  *  @param b       … K N, of a's type
  *  @param c       broadcasts to d's shape, of d's type; may be NULL when beta is 0; may be exactly
- * d (same memory, offset and strides)
+ *                 d (same memory, offset and strides)
  *  @param bias    broadcasts to d's shape, of d's type: shape N adds to each column, M 1 to each
- * row; NULL for none
+ *                 row; NULL for none
  *  @param d       … M N, of a's type, no two elements in the same place; overlaps no input, but for
- * c = d
+ *                 c = d
  *  @param sync    or NULL
  *
  *  Dimensions before the last two are a batch. Shapes broadcast to d's as NumPy's do: aligned at
  * the right, missing dimensions and those of size 1 repeat. M, N or the batch may be 0: nothing is
- * done. K = 0 gives a·b = 0. f32 products are summed in f32, f64 in f64, within the bound that
- * docs/numerics.md derives. The same call on the same device, driver and library gives the same
- * bits.
+ * done. K = 0 gives a·b = 0. Products of f32 are summed in f32, f64 in f64, and f16 and bf16 in
+ * f32, rounded once when d is stored; all within the bound that docs/numerics.md derives. The same
+ * call on the same device, driver and library gives the same bits.
  *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT · TENON_ERROR_UNSUPPORTED ·
- * TENON_ERROR_UNSUPPORTED_DEVICE (f64 on a device without it) · TENON_ERROR_WORKSPACE_TOO_SMALL (a
- * forced solver) · TENON_ERROR_BUILD_FAILED · TENON_ERROR_SOLVER_BARRED · TENON_ERROR_OUT_OF_MEMORY
- * · TENON_ERROR_OPENCL · TENON_ERROR_INCOMPLETE */
+ *          TENON_ERROR_UNSUPPORTED_DEVICE (f64 on a device without it) ·
+ *          TENON_ERROR_WORKSPACE_TOO_SMALL (a forced solver) · TENON_ERROR_BUILD_FAILED ·
+ *          TENON_ERROR_SOLVER_BARRED · TENON_ERROR_OUT_OF_MEMORY · TENON_ERROR_OPENCL ·
+ *          TENON_ERROR_INCOMPLETE */
 TENON_API tenon_status tenon_gemm(tenon_stream *stream, const tenon_gemm_params *params,
                                   const tenon_tensor *a, const tenon_tensor *b,
                                   const tenon_tensor *c, const tenon_tensor *bias,

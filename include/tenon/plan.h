@@ -52,13 +52,13 @@ TENON_API size_t tenon_plan_describe(const tenon_plan *plan, char *text, size_t 
  * stream, the stream's kernel objects and its workspace (see tenon_stream_reserve_workspace).
  * Shapes, strides and offsets are those of the views it was made from; only the memory is new.
  *  @param memories  one for each operand, in the order of the operation's arguments; kind NONE
- * where the operand was absent or empty
+ *                   where the operand was absent or empty
  *  @param count     tenon_plan_operands(plan)
  *  @param sync      or NULL
  *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT (NULL; a stream of another context; memory too
- * small for its view, or overlapping where the operation does not allow it) ·
- * TENON_ERROR_WORKSPACE_TOO_SMALL · TENON_ERROR_OUT_OF_MEMORY · TENON_ERROR_OPENCL ·
- * TENON_ERROR_INCOMPLETE */
+ *          small for its view, or overlapping where the operation does not allow it) ·
+ *          TENON_ERROR_WORKSPACE_TOO_SMALL · TENON_ERROR_OUT_OF_MEMORY · TENON_ERROR_OPENCL ·
+ *          TENON_ERROR_INCOMPLETE */
 TENON_API tenon_status tenon_plan_run(tenon_stream *stream, const tenon_plan *plan,
                                       const tenon_memory *memories, uint32_t count,
                                       const tenon_sync *sync);

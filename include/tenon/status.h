@@ -54,7 +54,8 @@ TENON_API const char *tenon_status_string(tenon_status status);
 
 /** The message of the last call that failed on the calling thread: the operation, the argument and
  * its value. The string belongs to the library and is overwritten by the next failure on the same
- * thread; it holds at most 16 KiB (a longer build log loses its middle). "" before the first failure. Calls that succeed do not clear it. */
+ * thread; it holds at most 16 KiB (a longer build log loses its middle). "" before the first
+ * failure. Calls that succeed do not clear it. */
 TENON_API const char *tenon_last_error(void);
 
 /** The OpenCL error code behind the last failure on the calling thread, CL_SUCCESS when there was

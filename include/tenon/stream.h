@@ -31,11 +31,11 @@ typedef struct tenon_sync {
 
 /** Makes a stream.
  *  @param queue  an in-order queue of the context's OpenCL context and device, which is retained;
- * NULL makes a new one
+ *                NULL makes a new one
  *  @param out    receives the stream, which the caller gives back with tenon_stream_destroy; NULL
- * on failure
+ *                on failure
  *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT (NULL; a queue of another context or device; an
- * out-of-order queue) · TENON_ERROR_OUT_OF_MEMORY · TENON_ERROR_OPENCL */
+ *          out-of-order queue) · TENON_ERROR_OUT_OF_MEMORY · TENON_ERROR_OPENCL */
 TENON_API tenon_status tenon_stream_create(tenon_context *context, cl_command_queue queue,
                                            tenon_stream **out);
 
@@ -59,7 +59,7 @@ TENON_API tenon_status tenon_stream_finish(tenon_stream *stream);
 /** Allocates workspace in advance, so that no later run of a plan that needs up to `bytes`
  * allocates.
  *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT · TENON_ERROR_WORKSPACE_TOO_SMALL (above the
- * stream's limit) · TENON_ERROR_OUT_OF_MEMORY · TENON_ERROR_OPENCL */
+ *          stream's limit) · TENON_ERROR_OUT_OF_MEMORY · TENON_ERROR_OPENCL */
 TENON_API tenon_status tenon_stream_reserve_workspace(tenon_stream *stream, uint64_t bytes);
 
 /** Replaces the stream's workspace by the caller's memory, which stays the caller's and must

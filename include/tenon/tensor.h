@@ -70,7 +70,7 @@ typedef struct tenon_tensor {
 
 /** A row-major view without memory.
  *  @return the view; one of dtype TENON_DTYPE_INVALID when the rank is above TENON_MAX_RANK, a size
- * is negative, or the strides overflow: every call refuses such a view by name */
+ *          is negative, or the strides overflow: every call refuses such a view by name */
 TENON_API tenon_tensor tenon_tensor_view(tenon_dtype dtype, uint32_t rank, const int64_t *shape);
 
 /** The same view with dimensions d0 and d1 exchanged; unchanged when one of them is not below the
@@ -89,13 +89,14 @@ TENON_API int64_t tenon_tensor_elements(const tenon_tensor *tensor);
  *  @param bytes   0 gives memory of kind NONE, which an empty tensor may have
  *  @param memory  receives a buffer that the caller owns and gives back with tenon_memory_destroy
  *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT · TENON_ERROR_OUT_OF_MEMORY (also above the
- * device's largest allocation, which the message names) · TENON_ERROR_OPENCL */
+ *          device's largest allocation, which the message names) · TENON_ERROR_OPENCL */
 TENON_API tenon_status tenon_memory_create(tenon_context *context, uint64_t bytes,
                                            tenon_memory *memory);
 
 /** Makes device memory of host memory, without a copy where the device shares the host's memory.
  *  @param host   at least `bytes` bytes, which must stay valid until the memory is destroyed and
- * the work that uses it has finished; to read or write it meanwhile, map a tensor of it
+ *                the work that uses it has finished; to read or write it meanwhile, map a tensor of
+ *                it
  *  @return as tenon_memory_create */
 TENON_API tenon_status tenon_memory_wrap(tenon_context *context, void *host, uint64_t bytes,
                                          tenon_memory *memory);
@@ -116,7 +117,7 @@ TENON_API tenon_status tenon_tensor_create(tenon_context *context, tenon_dtype d
  *  @param bytes  the size of data, which must be exactly that
  *  @param sync   or NULL
  *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT · TENON_ERROR_OUT_OF_MEMORY · TENON_ERROR_OPENCL
- * · TENON_ERROR_DEVICE_LOST */
+ *          · TENON_ERROR_DEVICE_LOST */
 TENON_API tenon_status tenon_tensor_upload(tenon_stream *stream, const void *data, size_t bytes,
                                            const tenon_tensor *tensor, const tenon_sync *sync);
 
@@ -128,7 +129,7 @@ TENON_API tenon_status tenon_tensor_download(tenon_stream *stream, const tenon_t
 /** Sets every element to `value`, rounded to the tensor's type (to nearest, ties to even; integers
  * saturate, NaN becomes 0). Elements between those of the view are not touched.
  *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT · TENON_ERROR_UNSUPPORTED_DEVICE ·
- * TENON_ERROR_BUILD_FAILED · TENON_ERROR_OUT_OF_MEMORY · TENON_ERROR_OPENCL */
+ *          TENON_ERROR_BUILD_FAILED · TENON_ERROR_OUT_OF_MEMORY · TENON_ERROR_OPENCL */
 TENON_API tenon_status tenon_tensor_fill(tenon_stream *stream, const tenon_tensor *tensor,
                                          double value, const tenon_sync *sync);
 

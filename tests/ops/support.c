@@ -44,13 +44,6 @@ bool test_has(tenon_capability capability)
     return available != 0;
 }
 
-const tenon_dtype *test_full_types(void)
-{
-    static const tenon_dtype both[] = {TENON_DTYPE_F32, TENON_DTYPE_F64, TENON_DTYPE_INVALID};
-    static const tenon_dtype one[] = {TENON_DTYPE_F32, TENON_DTYPE_INVALID};
-    return test_has(TENON_CAPABILITY_F64) ? both : one;
-}
-
 const tenon_dtype *test_float_types(void)
 {
     static const tenon_dtype types[] = {TENON_DTYPE_F32, TENON_DTYPE_F16, TENON_DTYPE_BF16,

@@ -30,10 +30,9 @@ int test_main(const char *name, const struct CMUnitTest *tests, size_t count);
 
 bool test_has(tenon_capability capability);
 
-/* The types that operations take, as far as the device has them: f32, f16, bf16, f64; and those of
- * them that are computed in as they are stored. Both end with TENON_DTYPE_INVALID. */
+/* The types that operations take, as far as the device has them: f32, f16, bf16, f64. Ends with
+ * TENON_DTYPE_INVALID. */
 const tenon_dtype *test_float_types(void);
-const tenon_dtype *test_full_types(void);
 
 #define assert_ok(call)                                                                            \
     do {                                                                                           \

@@ -2,195 +2,9 @@
  * tenon_conv_forward against its reference, and the reference against the definition: every solver
  * by name and the automatic choice, f32 and f64, reals within the bound and integers exactly.
  */
-#include "support.h"
-
-#include "ops/conv/internal.h"
+#include "conv_case.h"
 
 #include <math.h>
-
-typedef enum image_layout { NCHW, NHWC, ODD, IMAGE_LAYOUTS } image_layout;
-typedef enum residual { NO_RESIDUAL, FULL_RESIDUAL, CHANNEL_RESIDUAL, IN_PLACE } residual;
-
-typedef struct conv_case {
-    int64_t n, c, h, w; /* the image */
-    int64_t k, r, s;    /* the filters */
-    int64_t groups;
-    tenon_conv_geometry geometry;
-    image_layout x, y, filter;
-    int64_t offset;
-    residual residual;
-    bool bias;
-    double alpha, beta;
-    tenon_activation activation;
-} conv_case;
-
-static const conv_case simple = {.n = 2,
-                                 .c = 4,
-                                 .h = 9,
-                                 .w = 11,
-                                 .k = 6,
-                                 .r = 3,
-                                 .s = 3,
-                                 .groups = 1,
-                                 .geometry = TENON_CONV_GEOMETRY_INIT,
-                                 .alpha = 1};
-
-typedef struct conv_data {
-    conv_case problem;
-    tenon_dtype dtype;
-    test_judge judge;
-    test_tensor operands[CONV_OPERANDS];
-    tn_bounded *expected;
-} conv_data;
-
-static const char *describe(const void *user)
-{
-    static char text[512];
-    const conv_data *data = user;
-    const conv_case *p = &data->problem;
-    const tenon_conv_geometry *g = &p->geometry;
-    snprintf(text, sizeof text,
-             "%s x %lldx%lldx%lldx%lld w %lldx%lldx%lldx%lld groups %lld stride %lld %lld dilation "
-             "%lld %lld pad %lld %lld %lld %lld, layouts x %d w %d y %d, offset %lld, residual %d, "
-             "bias %d, alpha %g beta %g activation %u",
-             tenon_dtype_string(data->dtype), (long long)p->n, (long long)p->c, (long long)p->h,
-             (long long)p->w, (long long)p->k, (long long)(p->c / p->groups), (long long)p->r,
-             (long long)p->s, (long long)p->groups, (long long)g->stride[0],
-             (long long)g->stride[1], (long long)g->dilation[0], (long long)g->dilation[1],
-             (long long)g->pad_begin[0], (long long)g->pad_end[0], (long long)g->pad_begin[1],
-             (long long)g->pad_end[1], (int)p->x, (int)p->filter, (int)p->y, (long long)p->offset,
-             (int)p->residual, p->bias, p->alpha, p->beta, p->activation.kind);
-    return text;
-}
-
-/* Strides of a shape N C H W that lies as `layout` says; ODD has W outermost and gaps throughout. */
-static void image_strides(image_layout layout, const int64_t *shape, int64_t *stride)
-{
-    static const uint32_t orders[IMAGE_LAYOUTS][4] = {{3, 2, 1, 0}, {1, 3, 2, 0}, {1, 0, 2, 3}};
-    int64_t step = layout == ODD ? 2 : 1;
-    for (int i = 0; i < 4; i++) {
-        uint32_t d = orders[layout][i];
-        stride[d] = step;
-        step = step * (shape[d] > 0 ? shape[d] : 1) + (layout == ODD ? 3 : 0);
-    }
-}
-
-static void create_image(conv_data *data, int operand, image_layout layout, int64_t n, int64_t c,
-                         int64_t h, int64_t w)
-{
-    const int64_t shape[] = {n, c, h, w};
-    int64_t stride[4];
-    image_strides(layout, shape, stride);
-    test_tensor_create(&data->operands[operand], data->dtype, 4, shape, stride,
-                       data->problem.offset);
-}
-
-static tenon_conv_params params_of(const conv_case *p, const char *solver)
-{
-    tenon_conv_params params = TENON_CONV_PARAMS_INIT;
-    params.solver = solver;
-    params.groups = p->groups;
-    params.geometry = p->geometry;
-    params.epilogue.alpha = p->alpha;
-    params.epilogue.beta = p->beta;
-    params.epilogue.activation = p->activation;
-    return params;
-}
-
-static const tenon_tensor *view(const conv_data *data, int operand, bool host)
-{
-    if (operand == CONV_C && data->problem.residual == IN_PLACE)
-        operand = CONV_Y;
-    if (data->operands[operand].image == NULL)
-        return NULL;
-    return host ? &data->operands[operand].host : &data->operands[operand].view;
-}
-
-static void create(conv_data *data)
-{
-    const conv_case *p = &data->problem;
-    int64_t rows = tenon_conv_output_size(&p->geometry, 0, p->h, p->r);
-    int64_t columns = tenon_conv_output_size(&p->geometry, 1, p->w, p->s);
-    const int64_t filters[] = {p->k}, channels[] = {p->k, 1, 1};
-    const int64_t filters_stride[] = {2}, channels_stride[] = {1, 1, 1};
-    create_image(data, CONV_X, p->x, p->n, p->c, p->h, p->w);
-    create_image(data, CONV_W, p->filter, p->k, p->c / p->groups, p->r, p->s);
-    create_image(data, CONV_Y, p->y, p->n, p->k, rows, columns);
-    if (p->bias)
-        test_tensor_create(&data->operands[CONV_BIAS], data->dtype, 1, filters, filters_stride, 1);
-    if (p->residual == FULL_RESIDUAL)
-        create_image(data, CONV_C, NHWC, p->n, p->k, rows, columns);
-    else if (p->residual == CHANNEL_RESIDUAL)
-        test_tensor_create(&data->operands[CONV_C], data->dtype, 3, channels, channels_stride, 1);
-}
-
-/* What must not be read is left poisoned. */
-static void make(conv_data *data, const conv_case *p, tenon_dtype dtype, test_judge judge,
-                 test_random *random)
-{
-    *data = (conv_data){.problem = *p, .dtype = dtype, .judge = judge};
-    create(data);
-    if (p->alpha != 0) {
-        test_fill(&data->operands[CONV_X], judge, random);
-        test_fill(&data->operands[CONV_W], judge, random);
-    }
-    if (p->bias)
-        test_fill(&data->operands[CONV_BIAS], judge, random);
-    if (p->beta != 0)
-        test_fill(&data->operands[p->residual == IN_PLACE ? CONV_Y : CONV_C], judge, random);
-}
-
-static void compute_reference(conv_data *data)
-{
-    tenon_conv_params params = params_of(&data->problem, NULL);
-    const tenon_tensor *y = view(data, CONV_Y, true);
-    data->expected = malloc(((size_t)tenon_tensor_elements(y) + 1) * sizeof *data->expected);
-    assert_non_null(data->expected);
-    tn_conv_reference(&params, view(data, CONV_X, true), view(data, CONV_W, true),
-                      view(data, CONV_C, true), view(data, CONV_BIAS, true), y, data->expected);
-}
-
-static void destroy(conv_data *data)
-{
-    for (int i = 0; i < CONV_OPERANDS; i++)
-        if (data->operands[i].image != NULL)
-            test_tensor_destroy(&data->operands[i]);
-    free(data->expected);
-}
-
-static tenon_status call(const void *user, const char *solver)
-{
-    const conv_data *data = user;
-    tenon_conv_params params = params_of(&data->problem, solver);
-    return tenon_conv_forward(test_stream, &params, view(data, CONV_X, false),
-                              view(data, CONV_W, false), view(data, CONV_C, false),
-                              view(data, CONV_BIAS, false), view(data, CONV_Y, false), NULL);
-}
-
-static test_subject subject_of(const conv_data *data)
-{
-    return (test_subject){&tn_conv_family, call,          describe,       data,
-                          data->operands,  CONV_OPERANDS, data->expected, data->judge};
-}
-
-static void check_typed(const conv_case *p, tenon_dtype dtype, test_random *random)
-{
-    bool exact = !tn_activation_is_build(p->activation.kind);
-    for (int judge = TEST_BOUND; judge <= (exact ? TEST_EXACT : TEST_BOUND); judge++) {
-        conv_data data;
-        make(&data, p, dtype, (test_judge)judge, random);
-        compute_reference(&data);
-        const test_subject subject = subject_of(&data);
-        test_run_all(&subject);
-        destroy(&data);
-    }
-}
-
-static void check(const conv_case *p, test_random *random)
-{
-    for (const tenon_dtype *type = test_full_types(); *type != TENON_DTYPE_INVALID; type++)
-        check_typed(p, *type, random);
-}
 
 /* The sum of the header's formula, by plain loops over logical indices. */
 static double by_definition(const conv_data *data, int64_t n, int64_t k, int64_t p, int64_t q)
@@ -216,7 +30,7 @@ static double by_definition(const conv_data *data, int64_t n, int64_t k, int64_t
 
 static conv_case random_case(test_random *random)
 {
-    conv_case p = simple;
+    conv_case p = simple_conv;
     p.groups = test_one_in(random, 2) ? 1 : test_between(random, 2, 4);
     p.n = test_between(random, 1, 3);
     p.c = p.groups * test_between(random, 1, 5);
@@ -236,7 +50,7 @@ static conv_case random_case(test_random *random)
     p.filter = (image_layout)test_between(random, 0, IMAGE_LAYOUTS - 1);
     p.offset = test_between(random, 0, 5);
     p.bias = test_one_in(random, 2);
-    p.residual = (residual)test_between(random, NO_RESIDUAL, IN_PLACE);
+    p.residual = (conv_residual)test_between(random, NO_RESIDUAL, IN_PLACE);
     p.beta = p.residual == NO_RESIDUAL ? 0 : 0.5;
     p.activation.kind = test_one_in(random, 2) ? TENON_ACTIVATION_RELU : 0;
     return p;
@@ -253,15 +67,15 @@ static void the_reference_is_the_definition(void **state)
         p.residual = NO_RESIDUAL;
         p.beta = 0;
         p.bias = false;
-        make(&data, &p, TENON_DTYPE_F32, TEST_EXACT, &random);
-        compute_reference(&data);
+        make_conv(&data, &p, TENON_DTYPE_F32, TEST_EXACT, &random);
+        compute_conv_reference(&data);
         const int64_t *y = data.operands[CONV_Y].view.shape;
         for (int64_t i = 0; i < y[0] * y[1] * y[2] * y[3]; i++)
             if (data.expected[i].value != by_definition(&data, i / (y[1] * y[2] * y[3]),
                                                         i / (y[2] * y[3]) % y[1], i / y[3] % y[2],
                                                         i % y[3]))
-                fail_msg("element %lld of %s", (long long)i, describe(&data));
-        destroy(&data);
+                fail_msg("element %lld of %s", (long long)i, describe_conv(&data));
+        destroy_conv(&data);
     }
 }
 
@@ -295,16 +109,16 @@ static void every_layout(void **state)
     test_random random = test_random_for(202);
     (void)state;
     for (int i = 0; i < 27; i++) {
-        conv_case p = simple;
+        conv_case p = simple_conv;
         p.x = (image_layout)(i % 3);
         p.y = (image_layout)(i / 3 % 3);
         p.filter = (image_layout)(i / 9);
         p.offset = i % 4;
         p.geometry.pad_begin[0] = p.geometry.pad_end[1] = 1;
-        check(&p, &random);
+        check_conv(&p, &random);
         p.r = p.s = 1; /* which is a matrix product where there is no padding */
         p.geometry = (tenon_conv_geometry)TENON_CONV_GEOMETRY_INIT;
-        check(&p, &random);
+        check_conv(&p, &random);
     }
 }
 
@@ -313,7 +127,7 @@ static void strides_dilations_and_padding(void **state)
     test_random random = test_random_for(203);
     (void)state;
     for (int i = 0; i < 16; i++) {
-        conv_case p = simple;
+        conv_case p = simple_conv;
         p.geometry.stride[0] = 1 + i % 2;
         p.geometry.stride[1] = 1 + i / 2 % 3;
         p.geometry.dilation[0] = 1 + i / 4 % 2;
@@ -323,7 +137,7 @@ static void strides_dilations_and_padding(void **state)
         p.geometry.pad_begin[1] = i / 3 % 3;
         p.geometry.pad_end[1] = i % 2;
         p.r = 2 + i % 2;
-        check(&p, &random);
+        check_conv(&p, &random);
     }
 }
 
@@ -334,16 +148,16 @@ static void groups(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (int layout = NCHW; layout <= NHWC; layout++) {
-            conv_case p = simple;
+            conv_case p = simple_conv;
             p.groups = cases[i][0];
             p.c = cases[i][1];
             p.k = cases[i][2];
             p.x = p.y = (image_layout)layout;
             p.geometry.pad_begin[0] = p.geometry.pad_begin[1] = 1;
             p.bias = true;
-            check(&p, &random);
+            check_conv(&p, &random);
             p.r = p.s = 1;
-            check(&p, &random);
+            check_conv(&p, &random);
         }
 }
 
@@ -356,7 +170,7 @@ static void sizes(void **state)
     test_random random = test_random_for(205);
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        conv_case p = simple;
+        conv_case p = simple_conv;
         const int64_t *v = cases[i];
         p.n = v[0];
         p.c = v[1];
@@ -365,7 +179,7 @@ static void sizes(void **state)
         p.k = v[4];
         p.r = v[5];
         p.s = v[6];
-        check(&p, &random);
+        check_conv(&p, &random);
     }
 }
 
@@ -375,17 +189,17 @@ static void empty(void **state)
     test_random random = test_random_for(206);
     (void)state;
     for (int i = 0; i < 5; i++) {
-        conv_case p = simple;
+        conv_case p = simple_conv;
         *(i == 0 ? &p.n : i == 1 ? &p.k : i == 2 ? &p.c : i == 3 ? &p.h : &p.r) = i == 4 ? 10 : 0;
         p.bias = i == 2;
-        check(&p, &random);
+        check_conv(&p, &random);
     }
-    conv_case padded = simple;
+    conv_case padded = simple_conv;
     padded.h = 0; /* all that the filter sees is padding */
     padded.geometry.pad_begin[0] = 2;
     padded.geometry.pad_end[0] = 2;
     padded.bias = true;
-    check(&padded, &random);
+    check_conv(&padded, &random);
 }
 
 static void epilogues(void **state)
@@ -397,14 +211,14 @@ static void epilogues(void **state)
     test_random random = test_random_for(207);
     (void)state;
     for (int i = 0; i < 24; i++) {
-        conv_case p = simple;
+        conv_case p = simple_conv;
         p.activation = activations[i % 6];
-        p.residual = (residual)(i / 6);
+        p.residual = (conv_residual)(i / 6);
         p.beta = p.residual != NO_RESIDUAL && i % 5 != 0 ? -2 : 0;
         p.alpha = i % 7 == 3 ? 0 : 0.5;
         p.bias = i % 2 == 0;
         p.y = i % 3 == 0 ? NHWC : NCHW;
-        check(&p, &random);
+        check_conv(&p, &random);
     }
 }
 
@@ -414,16 +228,16 @@ static void nan_and_infinity_propagate(void **state)
     test_random random = test_random_for(208);
     (void)state;
     for (int i = 0; i < 6; i++) {
-        conv_case p = simple;
+        conv_case p = simple_conv;
         conv_data data;
         p.geometry.pad_begin[0] = p.geometry.pad_end[1] = i / 3;
-        make(&data, &p, TENON_DTYPE_F32, TEST_BOUND, &random);
+        make_conv(&data, &p, TENON_DTYPE_F32, TEST_BOUND, &random);
         test_tensor *x = &data.operands[CONV_X];
         test_set(x, test_between(&random, 0, tenon_tensor_elements(&x->view) - 1), specials[i % 3]);
-        compute_reference(&data);
-        const test_subject subject = subject_of(&data);
+        compute_conv_reference(&data);
+        const test_subject subject = conv_subject(&data);
         test_run_all(&subject);
-        destroy(&data);
+        destroy_conv(&data);
     }
 }
 
@@ -443,19 +257,19 @@ static void small_workspaces(void **state)
         assert_ok(
             tenon_context_import(tenon_context_cl(test_context), info.device, &params, &context));
         assert_ok(tenon_stream_create(context, NULL, &test_stream));
-        conv_case p = simple;
+        conv_case p = simple_conv;
         p.bias = true;
         p.geometry.pad_begin[1] = 1;
         for (int judge = TEST_BOUND; judge <= TEST_EXACT; judge++) {
             conv_data data;
-            make(&data, &p, TENON_DTYPE_F32, (test_judge)judge, &random);
-            compute_reference(&data);
-            const test_subject subject = subject_of(&data);
+            make_conv(&data, &p, TENON_DTYPE_F32, (test_judge)judge, &random);
+            compute_conv_reference(&data);
+            const test_subject subject = conv_subject(&data);
             for (int operand = 0; operand < CONV_Y; operand++)
                 if (data.operands[operand].image != NULL)
                     test_upload(&data.operands[operand]);
             test_run(&subject, NULL);
-            destroy(&data);
+            destroy_conv(&data);
         }
         tenon_stream_destroy(test_stream);
         tenon_context_release(context);
@@ -467,7 +281,7 @@ static void small_workspaces(void **state)
 static void larger_problems(void **state)
 {
     test_random random = test_random_for(210);
-    conv_case p = simple;
+    conv_case p = simple_conv;
     (void)state;
     p.c = 16;
     p.h = p.w = 40;
@@ -475,9 +289,9 @@ static void larger_problems(void **state)
     p.geometry.pad_begin[0] = p.geometry.pad_end[0] = 1;
     p.bias = true;
     p.activation.kind = TENON_ACTIVATION_RELU;
-    check_typed(&p, TENON_DTYPE_F32, &random);
+    check_conv_typed(&p, TENON_DTYPE_F32, &random);
     p.x = p.y = NHWC;
-    check_typed(&p, TENON_DTYPE_F32, &random);
+    check_conv_typed(&p, TENON_DTYPE_F32, &random);
 }
 
 static void random_problems(void **state)
@@ -486,7 +300,7 @@ static void random_problems(void **state)
     (void)state;
     for (int n = 0; n < 80; n++) {
         conv_case p = random_case(&random);
-        check(&p, &random);
+        check_conv(&p, &random);
     }
 }
 

@@ -1,6 +1,6 @@
 /* tenon_pool_forward and tenon_pool_backward: one to three dimensions, borders, ties and NaN, every
  * layout, and gradients against finite differences. */
-#include "pool.h"
+#include "pool_case.h"
 
 #include <math.h>
 

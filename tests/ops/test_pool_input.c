@@ -1,5 +1,5 @@
 /* Pooling: what is refused beyond what every operation refuses. */
-#include "pool.h"
+#include "pool_case.h"
 
 static void refuse(const pool_data *data, const tenon_pool_params *params,
                    const tenon_tensor *indices, tenon_status status, const char *argument)

@@ -8,6 +8,11 @@ double tn_roundoff(tenon_dtype dtype)
     return dtype == TENON_DTYPE_F64 ? DBL_EPSILON / 2 : (double)FLT_EPSILON / 2;
 }
 
+size_t tn_acc_size(uint32_t dtype)
+{
+    return dtype == TENON_DTYPE_F64 ? sizeof(double) : sizeof(float);
+}
+
 double tn_gamma(double n, double u)
 {
     return n * u / (1 - n * u);

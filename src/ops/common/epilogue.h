@@ -17,6 +17,9 @@ typedef struct tn_bounded {
 /* The unit roundoff of arithmetic on a type: half the distance from 1 to the next number. */
 double tn_roundoff(tenon_dtype dtype);
 
+/* Bytes of what an element is computed in: f32 for the 16-bit types. */
+size_t tn_acc_size(uint32_t dtype);
+
 /* n·u / (1 - n·u), the factor of a chain of n roundings (Higham, "Accuracy and Stability of
  * Numerical Algorithms", section 3.1). */
 double tn_gamma(double n, double u);

@@ -29,9 +29,6 @@ static tenon_status prepare(tenon_context *context, const tenon_conv_params *par
     TN_TRY(tn_call_check_views(call));
     TN_TRY(tn_epilogue_check(operation, &params->epilogue, c));
     TN_TRY(tn_float_check(operation, context, x->dtype));
-    if (x->dtype == TENON_DTYPE_F16 || x->dtype == TENON_DTYPE_BF16)
-        return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: type %s is not implemented", operation,
-                       tenon_dtype_string(x->dtype));
     for (int i = CONV_W; i < CONV_OPERANDS; i++)
         TN_TRY(tn_same_dtype_check(operation, operands[i].name, operands[i].view, "x", x->dtype));
     TN_TRY(tn_conv_canonicalise(operation, params, x, w, c, bias, y, problem));

@@ -53,8 +53,10 @@ static tn_bounded element(const conv_problem *p, const tenon_epilogue *e, const 
     if (p->dtype == TENON_DTYPE_F64)
         roundings *= 2; /* this reference rounds as much as the device does */
     double lost = (taps + EPILOGUE_ROUNDINGS) * tn_least_normal((tenon_dtype)p->dtype);
-    return tn_activation_reference(&e->activation, (tenon_dtype)p->dtype,
-                                   (tn_bounded){value, tn_gamma(roundings, u) * magnitude + lost});
+    return tn_stored(
+        (tenon_dtype)p->dtype,
+        tn_activation_reference(&e->activation, (tenon_dtype)p->dtype,
+                                (tn_bounded){value, tn_gamma(roundings, u) * magnitude + lost}));
 }
 
 bool tn_conv_reference(const tenon_conv_params *params, const tenon_tensor *x,

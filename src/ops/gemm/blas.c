@@ -1,4 +1,5 @@
 /* The BLAS-shaped calls: views made of their arguments, and tenon_gemm. */
+#include "base/dtype.h"
 #include "base/shape.h"
 #include "ops/gemm/internal.h"
 
@@ -168,5 +169,30 @@ TENON_API tenon_status tenon_dgemv(tenon_stream *stream, tenon_blas_layout layou
 {
     return gemv("tenon_dgemv", TENON_DTYPE_F64, stream, layout, a_transpose, m, n, alpha,
                 (blas_matrix){"a", a, a_offset, a_ld}, (blas_matrix){"x", x, x_offset, x_inc}, beta,
+                (blas_matrix){"y", y, y_offset, y_inc}, sync);
+}
+
+TENON_API tenon_status tenon_hgemm(tenon_stream *stream, tenon_blas_layout layout,
+                                   tenon_blas_transpose a_transpose,
+                                   tenon_blas_transpose b_transpose, size_t m, size_t n, size_t k,
+                                   cl_half alpha, cl_mem a, size_t a_offset, size_t a_ld, cl_mem b,
+                                   size_t b_offset, size_t b_ld, cl_half beta, cl_mem c,
+                                   size_t c_offset, size_t c_ld, const tenon_sync *sync)
+{
+    return gemm("tenon_hgemm", TENON_DTYPE_F16, stream, layout, a_transpose, b_transpose, m, n, k,
+                tn_f16_to_double(alpha), (blas_matrix){"a", a, a_offset, a_ld},
+                (blas_matrix){"b", b, b_offset, b_ld}, tn_f16_to_double(beta),
+                (blas_matrix){"c", c, c_offset, c_ld}, sync);
+}
+
+TENON_API tenon_status tenon_hgemv(tenon_stream *stream, tenon_blas_layout layout,
+                                   tenon_blas_transpose a_transpose, size_t m, size_t n,
+                                   cl_half alpha, cl_mem a, size_t a_offset, size_t a_ld, cl_mem x,
+                                   size_t x_offset, size_t x_inc, cl_half beta, cl_mem y,
+                                   size_t y_offset, size_t y_inc, const tenon_sync *sync)
+{
+    return gemv("tenon_hgemv", TENON_DTYPE_F16, stream, layout, a_transpose, m, n,
+                tn_f16_to_double(alpha), (blas_matrix){"a", a, a_offset, a_ld},
+                (blas_matrix){"x", x, x_offset, x_inc}, tn_f16_to_double(beta),
                 (blas_matrix){"y", y, y_offset, y_inc}, sync);
 }

@@ -5,11 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Two of the largest tile that any solver has, and one; K past two of the longest blocks, and a
- * tail. Short of the lab's 16 MiB by far. */
-#define CHECK_ROWS  29
-#define CHECK_COLS  131
-#define CHECK_DEPTH 1091
+/* Two of the largest block that a solver has, and one; K past two of the longest blocks, and a tail.
+ * Short of the lab's 16 MiB by far. */
+#define CHECK_ROWS       29
+#define CHECK_ROWS_TILED 129
+#define CHECK_COLS       131
+#define CHECK_DEPTH      1091
 /* A vector's problem has its other dimension long. */
 #define CHECK_VECTOR_ROWS 701
 
@@ -41,12 +42,13 @@ static tenon_tensor make_view(tenon_dtype dtype, gemm_layout layout, int64_t row
     return view;
 }
 
-static tenon_status make_operands(tenon_stream *stream, const gemm_problem *like, check *c)
+static tenon_status make_operands(tenon_stream *stream, const gemm_problem *like,
+                                  const tn_choice *choice, check *c)
 {
     tenon_dtype dtype = (tenon_dtype)like->dtype;
     bool vector = like->n == 1;
-    int64_t m = vector ? CHECK_VECTOR_ROWS : CHECK_ROWS, n = vector ? 1 : CHECK_COLS,
-            k = CHECK_DEPTH;
+    int64_t rows = choice->solver == &tn_gemm_tiled ? CHECK_ROWS_TILED : CHECK_ROWS;
+    int64_t m = vector ? CHECK_VECTOR_ROWS : rows, n = vector ? 1 : CHECK_COLS, k = CHECK_DEPTH;
     uint64_t seed = 1;
     const tenon_tensor views[GEMM_OPERANDS] = {
         [GEMM_A] = make_view(dtype, tn_gemm_layout(like, GEMM_A), m, k),
@@ -78,7 +80,7 @@ static tenon_status check_run(tenon_stream *stream, const gemm_problem *like,
                               const tn_choice *choice, check *c, bool *right, char why[256])
 {
     const tenon_tensor *d = &c->twins[GEMM_D].host;
-    TN_TRY(make_operands(stream, like, c));
+    TN_TRY(make_operands(stream, like, choice, c));
     c->expected = malloc((size_t)tenon_tensor_elements(d) * sizeof *c->expected);
     if (c->expected == NULL ||
         !tn_gemm_reference(&c->params, &c->twins[GEMM_A].host, &c->twins[GEMM_B].host,

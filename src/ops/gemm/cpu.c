@@ -15,6 +15,9 @@ const tn_parameter tn_gemm_cpu_parameters[CPU_PARAMETERS] = {
 /* Vector registers of the widest instruction sets; fewer on some, where the compiler spills. */
 #define REGISTERS 32
 
+/* As gemm/cpu_tile.clh: tiles of rows whose sums a work-group keeps, for d of 16 bits. */
+#define SUM_TILES 16
+
 int64_t tn_gemm_lanes(tenon_context *context, uint32_t dtype)
 {
     int64_t f32 = context->device.info.vector_width_f32;
@@ -44,8 +47,7 @@ static int64_t choose_vectors(const gemm_problem *p, int64_t lanes, bool wide)
 void tn_gemm_cpu_tune(tenon_context *context, const gemm_problem *p, int32_t panels,
                       int32_t *values)
 {
-    int64_t lanes = tn_gemm_lanes(context, p->dtype),
-            size = (int64_t)tenon_dtype_size((tenon_dtype)p->dtype);
+    int64_t lanes = tn_gemm_lanes(context, p->dtype), size = (int64_t)tn_acc_size(p->dtype);
     bool wide = lanes * size == 64;
     if (values[CPU_MR] == 0)
         values[CPU_MR] = 6;
@@ -60,8 +62,7 @@ void tn_gemm_cpu_tune(tenon_context *context, const gemm_problem *p, int32_t pan
 const char *tn_gemm_cpu_constrains(tenon_context *context, const gemm_problem *p,
                                    const int32_t *values, int64_t local_elements)
 {
-    int64_t lanes = tn_gemm_lanes(context, p->dtype),
-            size = (int64_t)tenon_dtype_size((tenon_dtype)p->dtype);
+    int64_t lanes = tn_gemm_lanes(context, p->dtype), size = (int64_t)tn_acc_size(p->dtype);
     if (values[CPU_NR] % lanes != 0)
         return "nr must be a multiple of the vector width";
     int64_t vectors = values[CPU_NR] / lanes;
@@ -70,6 +71,18 @@ const char *tn_gemm_cpu_constrains(tenon_context *context, const gemm_problem *p
     if ((uint64_t)(local_elements * size) > context->device.info.local_memory)
         return "the packed blocks do not fit the local memory";
     return NULL;
+}
+
+static bool stores_acc(const gemm_problem *p)
+{
+    return tenon_dtype_size((tenon_dtype)p->dtype) == tn_acc_size(p->dtype);
+}
+
+int64_t tn_gemm_cpu_sums(const gemm_problem *p, const int32_t *values)
+{
+    return stores_acc(p)
+               ? 1
+               : (int64_t)SUM_TILES * values[CPU_MR] * values[CPU_PANELS] * values[CPU_NR];
 }
 
 /* As gemm/cpu_pack.clh: eight tiles of rows, each k padded to a power of two. */
@@ -121,7 +134,8 @@ int64_t tn_gemm_cpu_tile_rows(tenon_context *context, const gemm_problem *p, con
         tn_max_i64(LEAST_GROUPS, GROUPS_PER_UNIT * (int64_t)context->device.info.compute_units);
     int64_t groups =
         tn_ceil_div(wanted, tn_max_i64(1, column_groups(p, values) * tn_gemm_batch_count(p)));
-    return tn_round_up(tn_ceil_div(p->m, groups), values[CPU_MR]);
+    int64_t rows = tn_round_up(tn_ceil_div(p->m, groups), values[CPU_MR]);
+    return stores_acc(p) ? rows : tn_min_i64(rows, SUM_TILES * values[CPU_MR]);
 }
 
 /* The factors read once from memory, where they are larger than the cache: for few rows or columns
@@ -136,7 +150,7 @@ static double memory_time(tenon_context *context, const gemm_problem *p)
 /* Measured on an AVX-512 machine at 2.6 GHz; what counts is how the solvers compare. */
 double tn_gemm_cpu_tile_time(tenon_context *context, const gemm_problem *p, const int32_t *values)
 {
-    double size = (double)tenon_dtype_size((tenon_dtype)p->dtype);
+    double size = (double)tn_acc_size(p->dtype);
     double lanes = (double)tn_gemm_lanes(context, p->dtype), bytes = lanes * size;
     double per_fma = bytes >= 64 ? 0.31 : bytes >= 32 ? 0.20 : 0.18;
     double vectors = (double)tn_ceil_div(p->n, values[CPU_NR]) * values[CPU_NR] / lanes;

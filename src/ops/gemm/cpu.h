@@ -25,6 +25,9 @@ const char *tn_gemm_cpu_constrains(tenon_context *context, const gemm_problem *p
 /* Elements of local memory that the packed rows of a take: none where its K stride is 1. */
 int64_t tn_gemm_cpu_packed_a(const gemm_problem *problem, const int32_t *values);
 
+/* Elements of local memory for sums that cannot wait in d. */
+int64_t tn_gemm_cpu_sums(const gemm_problem *problem, const int32_t *values);
+
 /* As tn_solver.options. */
 void tn_gemm_cpu_options(tenon_context *context, const tn_problem *problem, const int32_t *values,
                          char text[TN_OPTIONS_SIZE]);

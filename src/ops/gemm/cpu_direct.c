@@ -31,7 +31,8 @@ static const char *constrains(tenon_context *context, const tn_problem *problem,
     const gemm_problem *p = (const gemm_problem *)problem;
     if (values[CPU_NR] > p->n)
         return "n is less than nr";
-    return tn_gemm_cpu_constrains(context, p, values, tn_gemm_cpu_packed_a(p, values));
+    return tn_gemm_cpu_constrains(context, p, values,
+                                  tn_gemm_cpu_packed_a(p, values) + tn_gemm_cpu_sums(p, values));
 }
 
 static double estimate(tenon_context *context, const tn_problem *problem, const int32_t *values)

@@ -10,13 +10,13 @@ static const char *refuses(tenon_context *context, const tn_problem *problem)
 static int64_t local_elements(const gemm_problem *p, const int32_t *values)
 {
     return (int64_t)values[CPU_PANELS] * values[CPU_NR] * values[CPU_KC] +
-           tn_gemm_cpu_packed_a(p, values);
+           tn_gemm_cpu_packed_a(p, values) + tn_gemm_cpu_sums(p, values);
 }
 
 static void tune(tenon_context *context, const tn_problem *problem, int32_t *values)
 {
     const gemm_problem *p = (const gemm_problem *)problem;
-    int64_t size = (int64_t)tenon_dtype_size((tenon_dtype)p->dtype);
+    int64_t size = (int64_t)tn_acc_size(p->dtype);
     bool free_panels = values[CPU_PANELS] == 0, free_block = values[CPU_KC] == 0;
     /* Where a is packed too, wider groups pack it less often. */
     tn_gemm_cpu_tune(context, p, tn_gemm_layout(p, GEMM_A) == GEMM_UNIT_COL ? 2 : 4, values);

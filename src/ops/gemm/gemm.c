@@ -8,9 +8,9 @@ TENON_API tenon_gemm_params tenon_gemm_params_default(void)
     return (tenon_gemm_params)TENON_GEMM_PARAMS_INIT;
 }
 
-static const tn_solver *const solvers[] = {&tn_gemm_cpu_packed, &tn_gemm_cpu_direct,
-                                           &tn_gemm_gemv_dot,   &tn_gemm_gemv_axpy,
-                                           &tn_gemm_gemv_split, &tn_gemm_plain};
+static const tn_solver *const solvers[] = {
+    &tn_gemm_cpu_packed, &tn_gemm_cpu_direct, &tn_gemm_gemv_dot, &tn_gemm_gemv_axpy,
+    &tn_gemm_gemv_split, &tn_gemm_tiled,      &tn_gemm_plain};
 
 const tn_family tn_gemm_family = {.name = "gemm",
                                   .solvers = solvers,
@@ -33,9 +33,6 @@ static tenon_status prepare(tenon_context *context, const tenon_gemm_params *par
     TN_TRY(tn_call_check_views(call));
     TN_TRY(tn_epilogue_check(operation, &params->epilogue, c));
     TN_TRY(tn_float_check(operation, context, a->dtype));
-    if (a->dtype == TENON_DTYPE_F16 || a->dtype == TENON_DTYPE_BF16)
-        return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: type %s is not implemented", operation,
-                       tenon_dtype_string(a->dtype));
     for (int x = GEMM_B; x < GEMM_OPERANDS; x++)
         TN_TRY(tn_same_dtype_check(operation, operands[x].name, operands[x].view, "a", a->dtype));
     TN_TRY(tn_gemm_canonicalise(operation, params, a, b, c, bias, d, problem, empty));

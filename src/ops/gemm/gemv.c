@@ -103,8 +103,7 @@ static uint64_t workspace_split(tenon_context *context, const tn_problem *proble
     const gemm_problem *p = (const gemm_problem *)problem;
     (void)context;
     (void)values;
-    return (uint64_t)(p->m * SPLITS * tn_gemm_batch_count(p)) *
-           tenon_dtype_size((tenon_dtype)p->dtype);
+    return (uint64_t)(p->m * SPLITS * tn_gemm_batch_count(p)) * tn_acc_size(p->dtype);
 }
 
 static void options(tenon_context *context, const tn_problem *problem, const int32_t *values,
@@ -124,6 +123,9 @@ static tenon_status record_kernel(const char *operation, tn_recording *recording
     gemm_arguments arguments;
     options(recording->context, &p->head, NULL, text);
     tn_gemm_arguments(p, &arguments);
+    for (uint32_t i = 0; i < arguments.patch_count; i++)
+        if (arguments.patches[i].source == TN_WORKSPACE) /* holds sums, not what is stored */
+            arguments.patches[i].unit = (uint32_t)tn_acc_size(p->dtype);
     arguments.args.tile_rows = (tenon_i32)tn_min_i64(rows, INT32_MAX);
     arguments.args.k_splits = SPLITS;
     arguments.args.k_chunk = tn_round_up(tn_ceil_div(p->k, SPLITS), SPLIT_CHUNK);

@@ -98,8 +98,8 @@ tenon_status tn_gemm_record_launch(const char *operation, tn_recording *recordin
                                    const gemm_problem *problem, gemm_arguments *arguments,
                                    tn_launch *launch);
 
-extern const tn_solver tn_gemm_plain, tn_gemm_cpu_packed, tn_gemm_cpu_direct, tn_gemm_gemv_dot,
-    tn_gemm_gemv_axpy, tn_gemm_gemv_split;
+extern const tn_solver tn_gemm_plain, tn_gemm_tiled, tn_gemm_cpu_packed, tn_gemm_cpu_direct,
+    tn_gemm_gemv_dot, tn_gemm_gemv_axpy, tn_gemm_gemv_split;
 
 /* Runs a choice on an awkward problem derived from `problem` and compares it with the reference. */
 tenon_status tn_gemm_self_check(tenon_stream *stream, const tn_problem *problem,

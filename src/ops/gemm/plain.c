@@ -2,31 +2,32 @@
 #include "base/checked.h"
 #include "ops/gemm/internal.h"
 
-/* Above so many multiply-adds a CPU has solvers that are many times faster, and it is never chosen
- * there. */
+/* Above so many multiply-adds every device has solvers that are many times faster, and it is never
+ * chosen. */
 #define PLAIN_LIMIT (1 << 20)
 
 static const char *refuses(tenon_context *context, const tn_problem *problem)
 {
     const gemm_problem *p = (const gemm_problem *)problem;
-    bool forced = problem->forced >= 0;
-    if (forced || !context->device.is_cpu)
+    if (problem->forced >= 0)
         return NULL;
-    if (p->batch_invariant)
-        return "on a CPU gemm/cpu_packed serves every M, so that it is the one whose bits do not depend on M";
+    if (p->batch_invariant && context->device.is_cpu)
+        return "on a CPU gemm/cpu_packed serves every M, so that it is the one whose bits do not "
+               "depend on M";
     return tn_gemm_work(p) > PLAIN_LIMIT ? "more than 2^20 multiply-adds" : NULL;
 }
 
-/* A work-item that walks along K costs about a nanosecond a step on a core; a GPU has thousands of
- * them. */
+/* A work-item that walks along K takes about a nanosecond a step on a core. A GPU's compute unit has
+ * some 64 of them at once, each several times as slow: they wait for memory. */
 static double estimate(tenon_context *context, const tn_problem *problem, const int32_t *values)
 {
     const gemm_problem *p = (const gemm_problem *)problem;
-    double lanes = context->device.is_cpu ? context->device.info.compute_units
-                                          : 64.0 * context->device.info.compute_units;
+    bool cpu = context->device.is_cpu;
+    double lanes = context->device.info.compute_units * (cpu ? 1.0 : 64.0);
     double items = (double)p->m * (double)p->n * (double)tn_gemm_batch_count(p);
+    double waves = items / lanes < 1 ? 1 : items / lanes;
     (void)values;
-    return 5000 + (tn_gemm_work(p) * 1.0 + items * 8.0) / lanes;
+    return 5000 + waves * ((double)p->k * (cpu ? 1.0 : 4.0) + 8.0);
 }
 
 static void options(tenon_context *context, const tn_problem *problem, const int32_t *values,

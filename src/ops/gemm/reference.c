@@ -55,7 +55,7 @@ static tn_bounded element(const dense_operands *x, const tenon_gemm_params *para
         roundings *= 2; /* this reference rounds as much as the device does */
     tn_bounded sum = {value, tn_gamma(roundings, u) * magnitude +
                                  (k + EPILOGUE_ROUNDINGS) * tn_least_normal(dtype)};
-    return tn_activation_reference(&e->activation, dtype, sum);
+    return tn_stored(dtype, tn_activation_reference(&e->activation, dtype, sum));
 }
 
 bool tn_gemm_reference(const tenon_gemm_params *params, const tenon_tensor *a,

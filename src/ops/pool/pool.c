@@ -103,9 +103,9 @@ static tenon_status prepare_backward(tenon_context *context, const tenon_pool_pa
     TN_TRY(check_params(operation, params));
     TN_TRY(tn_tensor_check(operation, "dy", dy));
     TN_TRY(tn_call_check_views(call));
-    TN_TRY(tn_float_check(operation, context, dx->dtype));
-    TN_TRY(tn_same_dtype_check(operation, "dy", dy, "dx", dx->dtype));
-    TN_TRY(tn_same_dtype_check(operation, "x", x, "dx", dx->dtype));
+    TN_TRY(tn_float_check(operation, context, dy->dtype));
+    TN_TRY(tn_same_dtype_check(operation, "dx", dx, "dy", dy->dtype));
+    TN_TRY(tn_same_dtype_check(operation, "x", x, "dy", dy->dtype));
     TN_TRY(check_sources(operation, params, x, indices));
     TN_TRY(tn_pool_canonicalise(operation, params, &views, problem));
     *empty = tn_tensor_empty(dx);

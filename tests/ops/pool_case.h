@@ -1,7 +1,7 @@
 /* What the tests of pooling share: cases, their data on host and device, and both directions run by
  * every solver. */
-#ifndef TENON_TESTS_OPS_POOL_H
-#define TENON_TESTS_OPS_POOL_H
+#ifndef TEST_OPS_POOL_CASE_H
+#define TEST_OPS_POOL_CASE_H
 
 #include "support.h"
 

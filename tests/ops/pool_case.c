@@ -1,4 +1,4 @@
-#include "pool.h"
+#include "pool_case.h"
 
 static const char *describe(const void *user)
 {

@@ -1,0 +1,54 @@
+/* What the tests of tenon_conv_forward share: problems, their tensors, and their trial on
+ * every solver. */
+#ifndef TEST_OPS_CONV_CASE_H
+#define TEST_OPS_CONV_CASE_H
+
+#include "support.h"
+
+#include "ops/conv/internal.h"
+
+typedef enum image_layout { NCHW, NHWC, ODD, IMAGE_LAYOUTS } image_layout;
+typedef enum conv_residual { NO_RESIDUAL, FULL_RESIDUAL, CHANNEL_RESIDUAL, IN_PLACE } conv_residual;
+
+typedef struct conv_case {
+    int64_t n, c, h, w; /* the image */
+    int64_t k, r, s;    /* the filters */
+    int64_t groups;
+    tenon_conv_geometry geometry;
+    image_layout x, y, filter;
+    int64_t offset;
+    conv_residual residual;
+    bool bias;
+    double alpha, beta;
+    tenon_activation activation;
+} conv_case;
+
+extern const conv_case simple_conv;
+
+typedef struct conv_data {
+    conv_case problem;
+    tenon_dtype dtype;
+    test_judge judge;
+    test_tensor operands[CONV_OPERANDS];
+    tn_bounded *expected;
+} conv_data;
+
+/* Makes the operands, filled for the judge. What must not be read is left poisoned. */
+void make_conv(conv_data *data, const conv_case *p, tenon_dtype dtype, test_judge judge,
+               test_random *random);
+void destroy_conv(conv_data *data);
+
+/* What is expected of the operands as they are now; computed once. */
+void compute_conv_reference(conv_data *data);
+
+test_subject conv_subject(const conv_data *data);
+
+/* The problem in words; user is a conv_data. The text lasts until the next call. */
+const char *describe_conv(const void *user);
+
+/* Tries every solver on random reals and, where the result can be exact, on integers: in one type,
+ * or in every type of test_float_types(). */
+void check_conv_typed(const conv_case *p, tenon_dtype dtype, test_random *random);
+void check_conv(const conv_case *p, test_random *random);
+
+#endif

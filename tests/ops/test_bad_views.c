@@ -1,0 +1,242 @@
+/*
+ * Every operation is offered every wrong view: of types, sizes, strides and memory. Each must be
+ * refused with its status, a message that names operation and argument, and its output untouched.
+ */
+#include "offer.h"
+
+static void no_type(tenon_tensor *view)
+{
+    view->dtype = TENON_DTYPE_INVALID;
+}
+
+static void wrong_rank(tenon_tensor *view)
+{
+    view->rank = 9;
+}
+
+static void negative_size(tenon_tensor *view)
+{
+    view->shape[0] = -1;
+}
+
+static void negative_stride(tenon_tensor *view)
+{
+    view->stride[0] = -1;
+}
+
+static void overflowing_size(tenon_tensor *view)
+{
+    view->shape[0] = INT64_MAX;
+}
+
+static void odd_offset(tenon_tensor *view)
+{
+    view->offset += 2;
+}
+
+static void no_such_memory(tenon_tensor *view)
+{
+    view->memory.kind = 7;
+}
+
+static void malformed_views(void **state)
+{
+    static void (*const spoilers[])(tenon_tensor *) = {
+        no_type,          wrong_rank, negative_size, negative_stride,
+        overflowing_size, odd_offset, no_such_memory};
+    (void)state;
+    for (size_t i = 0; i < sizeof spoilers / sizeof *spoilers; i++)
+        spoil_views(spoilers[i], TENON_ERROR_INVALID_ARGUMENT, true);
+}
+
+static void to_i32(tenon_tensor *view)
+{
+    view->dtype = TENON_DTYPE_I32;
+}
+
+/* A type of which there is no implementation, in one operand or in all. */
+static void unsupported_types(void **state)
+{
+    static const tenon_dtype types[] = {TENON_DTYPE_I8, TENON_DTYPE_U8, TENON_DTYPE_I32,
+                                        TENON_DTYPE_F8_E4M3, TENON_DTYPE_F8_E5M2};
+    (void)state;
+    spoil_views(to_i32, TENON_ERROR_UNSUPPORTED, false);
+    for (size_t i = 0; i < OPERATIONS; i++)
+        for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
+            offer o;
+            prepare(&o, &operations[i]);
+            for (uint32_t a = 0; a < operations[i].count; a++)
+                o.views[a].dtype = types[t];
+            refuse(&o, TENON_ERROR_UNSUPPORTED, tenon_dtype_string(types[t]));
+            dismiss(&o);
+        }
+}
+
+static void past_the_buffer(tenon_tensor *view)
+{
+    view->offset += 4096;
+}
+
+static void one_row_too_long(tenon_tensor *view)
+{
+    view->stride[0] += 1000;
+}
+
+static void null_buffer(tenon_tensor *view)
+{
+    view->memory.u.buffer = NULL;
+}
+
+static void views_past_their_buffer(void **state)
+{
+    (void)state;
+    spoil_views(past_the_buffer, TENON_ERROR_INVALID_ARGUMENT, true);
+    spoil_views(one_row_too_long, TENON_ERROR_INVALID_ARGUMENT, true);
+    spoil_views(null_buffer, TENON_ERROR_INVALID_ARGUMENT, true);
+}
+
+/* A plan may go without memory; a call may not. */
+static void missing_memory(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < OPERATIONS; i++)
+        for (uint32_t a = 0; a < operations[i].count; a++) {
+            offer o;
+            prepare(&o, &operations[i]);
+            memset(&o.views[a].memory, 0, sizeof o.views[a].memory);
+            assert_refused(operations[i].run(test_stream, &o.params, o.arguments, NULL),
+                           TENON_ERROR_INVALID_ARGUMENT, operations[i].name,
+                           operations[i].operands[a]);
+            dismiss(&o);
+        }
+}
+
+static void repeated(tenon_tensor *view)
+{
+    view->stride[0] = 0;
+}
+
+static void interleaved(tenon_tensor *view)
+{
+    view->stride[0] = 1;
+    view->stride[1] = 1;
+}
+
+static void outputs_that_overlap_themselves(void **state)
+{
+    (void)state;
+    spoil_views(repeated, TENON_ERROR_INVALID_ARGUMENT, false);
+    spoil_views(interleaved, TENON_ERROR_INVALID_ARGUMENT, false);
+}
+
+/* Every input moved onto the output's memory, one element off; and seen through a sub-buffer. */
+static void outputs_that_overlap_inputs(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < OPERATIONS; i++)
+        for (uint32_t a = 0; a + 1 < operations[i].count; a++) {
+            offer o;
+            prepare(&o, &operations[i]);
+            uint32_t output = output_of(&operations[i]);
+            /* Room for either, so that only the overlap is wrong. */
+            tenon_memory memory;
+            assert_ok(tenon_memory_create(test_context, 16384, &memory));
+            o.views[output].memory = o.views[a].memory = memory;
+            o.views[a].offset = o.views[output].offset + 4;
+            refuse(&o, TENON_ERROR_INVALID_ARGUMENT, operations[i].operands[a]);
+            assert_contains(tenon_last_error(), "overlap");
+            const cl_buffer_region region = {0, 8192};
+            cl_int error;
+            o.views[a].memory.u.buffer = clCreateSubBuffer(
+                memory.u.buffer, CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &region, &error);
+            assert_int_equal(error, CL_SUCCESS);
+            refuse(&o, TENON_ERROR_INVALID_ARGUMENT, operations[i].operands[a]);
+            assert_contains(tenon_last_error(), "overlap");
+            clReleaseMemObject(o.views[a].memory.u.buffer);
+            tenon_memory_destroy(&memory);
+            dismiss(&o);
+        }
+}
+
+/* Another size in the last dimension of each operand. */
+static void sizes_that_do_not_match(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < OPERATIONS; i++)
+        for (uint32_t a = 0; a < operations[i].count; a++) {
+            offer o;
+            prepare(&o, &operations[i]);
+            o.views[a].shape[o.views[a].rank - 1] -= 1;
+            refuse(&o, TENON_ERROR_INVALID_ARGUMENT, "");
+            o.views[a] = o.tensors[a].view;
+            o.views[a].rank -= 1;
+            o.views[a].shape[0] = 3;
+            if (o.views[a].rank == 0) /* a scalar may broadcast */
+                o.views[a].rank = 9;
+            tenon_plan *plan;
+            tenon_status status = operations[i].plan(test_context, &o.params, o.arguments, &plan);
+            assert_true(status == TENON_ERROR_INVALID_ARGUMENT ||
+                        status == TENON_ERROR_UNSUPPORTED);
+            dismiss(&o);
+        }
+}
+
+static void buffers_of_another_context(void **state)
+{
+    tenon_context *other;
+    tenon_memory memory;
+    (void)state;
+    assert_ok(tenon_context_create(NULL, &other));
+    assert_ok(tenon_memory_create(other, 16384, &memory));
+    for (size_t i = 0; i < OPERATIONS; i++)
+        for (uint32_t a = 0; a < operations[i].count; a++) {
+            offer o;
+            prepare(&o, &operations[i]);
+            o.views[a].memory = memory;
+            refuse(&o, TENON_ERROR_INVALID_ARGUMENT, operations[i].operands[a]);
+            dismiss(&o);
+        }
+    tenon_memory_destroy(&memory);
+    tenon_context_release(other);
+}
+
+/* A batch-invariant product wants d's columns contiguous. */
+static void batch_invariance_wants_rows(void **state)
+{
+    offer o;
+    (void)state;
+    prepare(&o, &operations[GEMM]);
+    o.params.gemm.flags = TENON_GEMM_BATCH_INVARIANT;
+    o.views[4].stride[0] = 1;
+    o.views[4].stride[1] = 4;
+    refuse(&o, TENON_ERROR_UNSUPPORTED, "d");
+    dismiss(&o);
+}
+
+static void dimensions_to_come(void **state)
+{
+    offer o;
+    (void)state;
+    prepare(&o, &operations[CONV]);
+    for (int a = 0; a < 2; a++)
+        o.views[a].rank = 3;
+    refuse(&o, TENON_ERROR_UNSUPPORTED, "x");
+    dismiss(&o);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(malformed_views),
+        cmocka_unit_test(unsupported_types),
+        cmocka_unit_test(views_past_their_buffer),
+        cmocka_unit_test(missing_memory),
+        cmocka_unit_test(outputs_that_overlap_themselves),
+        cmocka_unit_test(outputs_that_overlap_inputs),
+        cmocka_unit_test(sizes_that_do_not_match),
+        cmocka_unit_test(buffers_of_another_context),
+        cmocka_unit_test(batch_invariance_wants_rows),
+        cmocka_unit_test(dimensions_to_come),
+    };
+    return TEST_MAIN(tests);
+}
