@@ -51,44 +51,51 @@ typedef struct pool_sources {
 
 #define LOAD_POSITION(p, i, stride) ((position_t)(p)[i])
 
-/* What the window of output o gives to the element at position `here`. */
+/* What the window of output o gives to the element at position `here`. Its taps are looked at where
+ * nothing else says enough. */
 #define POOL_DEFINE_SHARE(name, value_t, where_t, LOAD, LOAD_WHERE, MAXIMUM)                       \
     TENON_INLINE value_t name(const pool_sources *from, const pool_args *args, const long *o,      \
                               position_t here)                                                     \
     {                                                                                              \
         pool_taps taps[3];                                                                         \
-        long y_at = 0, index_at = 0;                                                               \
-        for (int d = 0; d < 3; d++) {                                                              \
-            taps[d] = taps_of(args, d, o[d]);                                                      \
-            y_at += o[d] * args->y_stride[2 + d];                                                  \
-            index_at += o[d] * args->index_stride[2 + d];                                          \
+        where_t where;                                                                             \
+        value_t dy =                                                                               \
+            LOAD(from->y,                                                                          \
+                 o[0] * args->y_stride[2] + o[1] * args->y_stride[3] + o[2] * args->y_stride[4],   \
+                 args->y_stride[1]);                                                               \
+        if (TENON_POOL_MAX && (args->flags & POOL_HAS_INDICES)) {                                  \
+            where = LOAD_WHERE(from->indices,                                                      \
+                               o[0] * args->index_stride[2] + o[1] * args->index_stride[3] +       \
+                                   o[2] * args->index_stride[4],                                   \
+                               args->index_stride[1]);                                             \
+            return where == (where_t)(here) ? dy : (value_t)((acc_t)0);                            \
         }                                                                                          \
-        value_t dy = LOAD(from->y, y_at, args->y_stride[1]);                                       \
+        if (TENON_POOL_MAX || (args->flags & POOL_COUNT_INSIDE)) {                                 \
+            for (int d = 0; d < 3; d++) {                                                          \
+                taps[d] = taps_of(args, d, o[d]);                                                  \
+            }                                                                                      \
+        }                                                                                          \
         if (!TENON_POOL_MAX) {                                                                     \
             return dy / (value_t)(divisor_of(args, taps));                                         \
         }                                                                                          \
-        where_t where;                                                                             \
-        if (args->flags & POOL_HAS_INDICES) {                                                      \
-            where = LOAD_WHERE(from->indices, index_at, args->index_stride[1]);                    \
-        } else {                                                                                   \
-            MAXIMUM(from->image, args, args->image_stride, taps, args->image_stride[1], &where);   \
-        }                                                                                          \
+        MAXIMUM(from->image, args, args->image_stride, taps, args->image_stride[1], &where);       \
         return where == (where_t)(here) ? dy : (value_t)((acc_t)0);                                \
     }
 
 /* All windows that cover the element at `at`. */
 #define POOL_DEFINE_GATHER(name, value_t, SHARE)                                                   \
-    TENON_INLINE value_t name(const pool_sources *from, const pool_args *args, const long *at)     \
+    TENON_INLINE value_t name(const pool_sources *from, const pool_args *args, const long *at,     \
+                              const pool_cover *cover)                                             \
     {                                                                                              \
-        const pool_cover d = cover_of(args, 0, at[0]), h = cover_of(args, 1, at[1]),               \
-                         w = cover_of(args, 2, at[2]);                                             \
         const position_t here =                                                                    \
             (position_t)((at[0] * args->size[1] + at[1]) * args->size[2] + at[2]);                 \
         value_t total = (value_t)((acc_t)0);                                                       \
         long o[3];                                                                                 \
-        for (o[0] = d.first; o[0] <= d.last; o[0]++) {                                             \
-            for (o[1] = h.first; o[1] <= h.last && meets(args, 0, at[0], o[0]); o[1]++) {          \
-                for (o[2] = w.first; o[2] <= w.last && meets(args, 1, at[1], o[1]); o[2]++) {      \
+        for (o[0] = cover[0].first; o[0] <= cover[0].last; o[0]++) {                               \
+            for (o[1] = cover[1].first; o[1] <= cover[1].last && meets(args, 0, at[0], o[0]);      \
+                 o[1]++) {                                                                         \
+                for (o[2] = cover[2].first; o[2] <= cover[2].last && meets(args, 1, at[1], o[1]);  \
+                     o[2]++) {                                                                     \
                     if (meets(args, 2, at[2], o[2])) {                                             \
                         total += SHARE(from, args, o, here);                                       \
                     }                                                                              \
@@ -132,8 +139,12 @@ __kernel void pool_backward_rows(__global const data_t *image, __global const da
         const pool_sources from = sources_of(image, dy, indices, &args, n, c);
         long to = args.x_offset + n * args.x_stride[0] + c * args.x_stride[1] +
                   at[0] * args.x_stride[2] + at[1] * args.x_stride[3];
+        pool_cover cover[3];
+        cover[0] = cover_of(&args, 0, at[0]);
+        cover[1] = cover_of(&args, 1, at[1]);
         for (at[2] = q; at[2] < min(q + args.chunk, args.size[2]); at[2]++) {
-            store_data(dx, to + at[2] * args.x_stride[4], gather(&from, &args, at));
+            cover[2] = cover_of(&args, 2, at[2]);
+            store_data(dx, to + at[2] * args.x_stride[4], gather(&from, &args, at, cover));
         }
     }
 }
@@ -146,9 +157,11 @@ __kernel void pool_backward_channels(__global const data_t *image, __global cons
     const long last = min(first + args.lines, args.line_count);
     for (long line = first; line < last; line++) {
         long at[3], n = line, to = args.x_offset;
+        pool_cover cover[3];
         for (int d = 2; d >= 0; d--) {
             at[d] = n % args.size[d];
             n /= args.size[d];
+            cover[d] = cover_of(&args, d, at[d]);
             to += at[d] * args.x_stride[2 + d];
         }
         to += n * args.x_stride[0];
@@ -157,11 +170,11 @@ __kernel void pool_backward_channels(__global const data_t *image, __global cons
         for (; c + TENON_VW <= end; c += TENON_VW) {
             const pool_sources from = sources_of(image, dy, indices, &args, n, c);
             store_lanes(dx, to + c * args.x_stride[1], args.x_stride[1], TENON_VW,
-                        gather_v(&from, &args, at));
+                        gather_v(&from, &args, at, cover));
         }
         for (; c < end; c++) {
             const pool_sources from = sources_of(image, dy, indices, &args, n, c);
-            store_data(dx, to + c * args.x_stride[1], gather(&from, &args, at));
+            store_data(dx, to + c * args.x_stride[1], gather(&from, &args, at, cover));
         }
     }
 }

@@ -198,7 +198,7 @@ static void finite_differences(void **state)
     for (uint32_t kind = 0; kind < 3; kind++) {
         pool_case p = pool_plain(4, 1, 2, 5, 3);
         pool_data data;
-        double dy[256];
+        double dy[256] = {0};
         p.params.kind = kind;
         p.params.geometry.stride[0] = 2;
         p.params.geometry.dilation[1] = 2;
