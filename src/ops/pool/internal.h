@@ -38,8 +38,8 @@ extern const tn_family tn_pool_family, tn_pool_backward_family;
 extern const tn_solver tn_pool_rows, tn_pool_channels;
 extern const tn_solver tn_pool_backward_rows, tn_pool_backward_channels;
 
-/* Views under the names that the caller knows them by: x and y, or dx and dy. `image` is x where the
- * gradient is given it; it and `indices` may be NULL. */
+/* Views under the names that the caller knows them by: x and y, or dx and dy. `image` is x where
+ * the gradient is given it; it and `indices` may be NULL. */
 typedef struct pool_views {
     const char *x_name, *y_name;
     const tenon_tensor *x, *y, *indices, *image;

@@ -1,5 +1,5 @@
-/* pool/rows and pool/channels, and the same two of pool_backward: lines of work along w, or along the
- * channels. Each serves any strides, on any device, without workspace. */
+/* pool/rows and pool/channels, and the same two of pool_backward: lines of work along w, or along
+ * the channels. Each serves any strides, on any device, without workspace. */
 #include "base/checked.h"
 #include "ops/pool/internal.h"
 #include "pool/args.h"
@@ -44,8 +44,8 @@ static double time_of(const pool_problem *p, double tap)
     return 5000 + outputs_of(p) * taps_of(p) * tap;
 }
 
-/* On a CPU, outputs side by side are a vector, which is gathered where the stride is not 1; measured
- * on x86-64. On a GPU, what lies side by side in memory is what should run side by side. */
+/* On a CPU, outputs side by side are a vector, which is gathered where the stride is not 1;
+ * measured on x86-64. On a GPU, neighbours in memory should run side by side. */
 static double estimate_rows(tenon_context *context, const tn_problem *problem,
                             const int32_t *values)
 {
