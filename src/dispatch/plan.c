@@ -132,31 +132,47 @@ tenon_status tn_plan_check(const char *operation, const tenon_context *context, 
     return TENON_OK;
 }
 
+static bool is_output(const tn_argument *operand)
+{
+    return operand->role == TN_OUTPUT || operand->role == TN_OPTIONAL_OUTPUT;
+}
+
 tenon_status tn_call_check_views(const tn_call *call)
 {
     for (uint32_t i = 0; i < call->operand_count; i++) {
         const tn_argument *operand = &call->operands[i];
         if (operand->view != NULL || operand->role == TN_OUTPUT)
             TN_TRY(tn_tensor_check(call->operation, operand->name, operand->view));
-        if (operand->role == TN_OUTPUT)
+        if (operand->view != NULL && is_output(operand))
             TN_TRY(tn_output_check(call->operation, operand->name, operand->view));
     }
     return TENON_OK;
 }
 
-/* Each operand's memory must hold its view, and no input may overlap the output. */
+/* No input may overlap an output, and no two outputs each other. */
+static tenon_status check_apart(const tn_call *call, const tn_argument *output)
+{
+    for (const tn_argument *other = call->operands; other < call->operands + call->operand_count;
+         other++) {
+        if (other->view == NULL || other == output || (is_output(other) && other > output))
+            continue; /* two outputs are compared once */
+        TN_TRY(tn_memory_check_apart(call->operation, other->name, other->view, output->name,
+                                     output->view, other->role == TN_INPUT_OR_SAME));
+    }
+    return TENON_OK;
+}
+
+/* Each operand's memory must hold its view, and the outputs must be apart from all else. Operands
+ * without a view are passed over. */
 static tenon_status check_memory(const tn_call *call, tenon_context *context)
 {
-    const tn_argument *output = &call->operands[call->operand_count - 1];
     for (uint32_t i = 0; i < call->operand_count; i++)
         if (call->operands[i].view != NULL)
             TN_TRY(tn_memory_check(call->operation, call->operands[i].name, context,
                                    call->operands[i].view));
-    for (uint32_t i = 0; i + 1 < call->operand_count; i++)
-        if (call->operands[i].view != NULL)
-            TN_TRY(tn_memory_check_apart(call->operation, call->operands[i].name,
-                                         call->operands[i].view, output->name, output->view,
-                                         call->operands[i].role == TN_INPUT_OR_SAME));
+    for (uint32_t i = 0; i < call->operand_count; i++)
+        if (call->operands[i].view != NULL && is_output(&call->operands[i]))
+            TN_TRY(check_apart(call, &call->operands[i]));
     return TENON_OK;
 }
 
@@ -197,13 +213,7 @@ static tenon_status check_some_memory(const tn_call *call, tenon_context *contex
         if (given.operands[i].view != NULL &&
             given.operands[i].view->memory.kind == TENON_MEMORY_NONE)
             given.operands[i].view = NULL;
-    if (given.operands[given.operand_count - 1].view != NULL)
-        return check_memory(&given, context);
-    for (uint32_t i = 0; i < given.operand_count; i++)
-        if (given.operands[i].view != NULL)
-            TN_TRY(tn_memory_check(given.operation, given.operands[i].name, context,
-                                   given.operands[i].view));
-    return TENON_OK;
+    return check_memory(&given, context);
 }
 
 tenon_status tn_call_plan(tenon_context *context, const tn_family *family, tn_problem *problem,

@@ -13,9 +13,10 @@
 #define TN_MAX_SCALARS  4
 
 typedef enum tn_role {
-    TN_INPUT,         /* must not overlap the output */
-    TN_INPUT_OR_SAME, /* may be the output, element by element */
-    TN_OUTPUT         /* the last operand, and only it */
+    TN_INPUT,          /* must not overlap an output */
+    TN_INPUT_OR_SAME,  /* may be an output, element by element */
+    TN_OUTPUT,         /* there may be several, which must not overlap one another */
+    TN_OPTIONAL_OUTPUT /* the same, but may be absent */
 } tn_role;
 
 /* An operand by its name in the public header. */
@@ -40,7 +41,7 @@ tenon_status tn_params_check(const char *operation, uint32_t size, size_t known_
 /* The arguments of every call that makes a plan; sets *plan to NULL. */
 tenon_status tn_plan_check(const char *operation, const tenon_context *context, tenon_plan **plan);
 
-/* Refuses malformed views, and an output that overlaps itself. */
+/* Refuses malformed views, an output that is absent, and one that overlaps itself. */
 tenon_status tn_call_check_views(const tn_call *call);
 
 /* The immediate call: checks memory, finds or makes the plan, runs it. A NULL problem is an empty

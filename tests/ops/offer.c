@@ -60,6 +60,30 @@ static tenon_status plan_backward(tenon_context *context, const void *params,
     return tenon_activation_backward_plan(context, params, v[0], v[1], v[2], plan);
 }
 
+static tenon_status run_pool(tenon_stream *stream, const void *params, const tenon_tensor *const *v,
+                             const tenon_sync *sync)
+{
+    return tenon_pool_forward(stream, params, v[0], v[1], NULL, sync);
+}
+
+static tenon_status plan_pool(tenon_context *context, const void *params,
+                              const tenon_tensor *const *v, tenon_plan **plan)
+{
+    return tenon_pool_forward_plan(context, params, v[0], v[1], NULL, plan);
+}
+
+static tenon_status run_pool_backward(tenon_stream *stream, const void *params,
+                                      const tenon_tensor *const *v, const tenon_sync *sync)
+{
+    return tenon_pool_backward(stream, params, v[0], v[1], NULL, v[2], sync);
+}
+
+static tenon_status plan_pool_backward(tenon_context *context, const void *params,
+                                       const tenon_tensor *const *v, tenon_plan **plan)
+{
+    return tenon_pool_backward_plan(context, params, v[0], v[1], NULL, v[2], plan);
+}
+
 static void default_gemm(void *params)
 {
     *(tenon_gemm_params *)params = tenon_gemm_params_default();
@@ -81,6 +105,12 @@ static void default_im2col(void *params)
 static void default_activation(void *params)
 {
     *(tenon_activation_params *)params = tenon_activation_params_default();
+}
+
+static void default_pool(void *params)
+{
+    *(tenon_pool_params *)params = tenon_pool_params_default();
+    ((tenon_pool_params *)params)->window[1] = 2;
 }
 
 const operation operations[OPERATIONS] = {
@@ -139,6 +169,30 @@ const operation operations[OPERATIONS] = {
                              plan_backward,
                              sizeof(tenon_activation_params),
                              default_activation},
+    [POOL] = {"tenon_pool_forward",
+              "tenon_pool_forward_plan",
+              {"x", "y"},
+              {false},
+              2,
+              {4, 4},
+              {{2, 3, 5, 6}, {2, 3, 5, 5}},
+              run_pool,
+              plan_pool,
+              sizeof(tenon_pool_params),
+              default_pool,
+              1},
+    [POOL_BACKWARD] = {"tenon_pool_backward",
+                       "tenon_pool_backward_plan",
+                       {"x", "dy", "dx"},
+                       {false},
+                       3,
+                       {4, 4, 4},
+                       {{2, 3, 5, 6}, {2, 3, 5, 5}, {2, 3, 5, 6}},
+                       run_pool_backward,
+                       plan_pool_backward,
+                       sizeof(tenon_pool_params),
+                       default_pool,
+                       1},
 };
 
 void prepare(offer *o, const operation *op)

@@ -19,10 +19,11 @@ typedef struct operation {
                          const tenon_tensor *const *views, tenon_plan **plan);
     size_t params_size;
     void (*defaults)(void *params);
+    uint32_t left_out; /* optional operands of the plan that are not here */
 } operation;
 
 /* The operations' numbers. */
-enum { GEMM, CONV, IM2COL, ACTIVATION, ACTIVATION_BACKWARD, OPERATIONS };
+enum { GEMM, CONV, IM2COL, ACTIVATION, ACTIVATION_BACKWARD, POOL, POOL_BACKWARD, OPERATIONS };
 extern const operation operations[OPERATIONS];
 
 typedef union operation_params {
@@ -31,6 +32,7 @@ typedef union operation_params {
     tenon_conv_params conv;
     tenon_im2col_params im2col;
     tenon_activation_params activation;
+    tenon_pool_params pool;
 } operation_params;
 
 /* A sound call, which each test spoils in one place. */

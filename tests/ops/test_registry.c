@@ -12,9 +12,13 @@
 /* An operation that has no folder of its own lives in another family's. */
 static const char *home_of(const tn_family *family)
 {
-    if (strcmp(family->name, "activation_backward") == 0)
-        return "activation";
-    return strcmp(family->name, "im2col") == 0 ? "conv" : family->name;
+    static const char backward[] = "_backward";
+    static char home[64];
+    snprintf(home, sizeof home, "%s", strcmp(family->name, "im2col") == 0 ? "conv" : family->name);
+    size_t length = strlen(home), suffix = sizeof backward - 1;
+    if (length > suffix && strcmp(home + length - suffix, backward) == 0)
+        home[length - suffix] = '\0';
+    return home;
 }
 
 /* The whole of a file of the tree; the caller frees it. NULL where there is none. */

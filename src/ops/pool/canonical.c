@@ -1,0 +1,203 @@
+/* From the caller's views and parameters to the canonical problem of either direction. */
+#include "base/checked.h"
+#include "base/shape.h"
+#include "ops/pool/internal.h"
+#include "pool/args.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static tenon_status check_params(const char *operation, const tenon_pool_params *params)
+{
+    if (params->kind > TENON_POOL_AVERAGE_INSIDE)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: kind is %u, which is none",
+                       operation, params->kind);
+    if (params->reserved != 0)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: reserved is %u, must be 0",
+                       operation, params->reserved);
+    return TENON_OK;
+}
+
+/* `d` is the dimension as the caller counts them. */
+static tenon_status check_geometry(const char *operation, const tenon_pool_params *params,
+                                   uint32_t d)
+{
+    const tenon_conv_geometry *g = &params->geometry;
+    const struct {
+        const char *name;
+        int64_t value, least;
+    } entries[] = {{"window", params->window[d], 1},
+                   {"geometry: stride", g->stride[d], 1},
+                   {"geometry: dilation", g->dilation[d], 1},
+                   {"geometry: pad_begin", g->pad_begin[d], 0},
+                   {"geometry: pad_end", g->pad_end[d], 0}};
+    for (size_t i = 0; i < sizeof entries / sizeof *entries; i++)
+        if (entries[i].value < entries[i].least)
+            return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                           "%s: params: %s[%u] is %" PRId64 ", must be at least %" PRId64,
+                           operation, entries[i].name, d, entries[i].value, entries[i].least);
+    return TENON_OK;
+}
+
+/* Whether every window along a dimension holds an element: where the image is as long as the
+ * dilation, a window that reaches into it meets one. */
+static bool windows_hold(const pool_problem *p, int d, int64_t pad_end)
+{
+    int64_t reach = (p->window[d] - 1) * p->dilation[d] + 1;
+    if (-p->start[d] >= reach || pad_end >= reach || p->size[d] == 0)
+        return false;
+    bool sure = p->window[d] == 1 || p->size[d] >= p->dilation[d];
+    for (int64_t o = 0; o < p->out[d] && !sure; o++) {
+        int64_t at = o * p->step[d] + p->start[d];
+        if (at < 0)
+            at += tn_ceil_div(-at, p->dilation[d]) * p->dilation[d];
+        if (at >= p->size[d])
+            return false;
+    }
+    return true;
+}
+
+static tenon_status take_dimension(const char *operation, const tenon_pool_params *params,
+                                   const pool_views *views, uint32_t d, int at, pool_problem *p)
+{
+    const tenon_conv_geometry *g = &params->geometry;
+    int64_t size = views->x->shape[2 + d], window = params->window[d];
+    TN_TRY(check_geometry(operation, params, d));
+    int64_t out = tenon_conv_output_size(g, d, size, window);
+    if (out < 0)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                       "%s: params: window[%u] is %" PRId64
+                       ", whose sizes overflow: padding %" PRId64 " + %" PRId64
+                       ", dilation %" PRId64,
+                       operation, d, window, g->pad_begin[d], g->pad_end[d], g->dilation[d]);
+    int64_t reach = (window - 1) * g->dilation[d] + 1;
+    if (out == 0)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                       "%s: params: window[%u] is %" PRId64 " (%" PRId64
+                       " dilated), larger than the padded %s, %" PRId64,
+                       operation, d, window, reach, views->x_name,
+                       size + g->pad_begin[d] + g->pad_end[d]);
+    p->size[at] = size;
+    p->out[at] = out;
+    p->window[at] = window;
+    p->step[at] = g->stride[d];
+    p->dilation[at] = window > 1 ? g->dilation[d] : 1;
+    p->start[at] = -g->pad_begin[d];
+    if (params->kind != TENON_POOL_AVERAGE && !windows_hold(p, at, g->pad_end[d]))
+        return tn_fail(
+            TENON_ERROR_INVALID_ARGUMENT,
+            "%s: params: geometry: with padding %" PRId64 " + %" PRId64
+            " along dimension %u a window (%" PRId64
+            " dilated) lies in the padding alone, without an element of %s (size %" PRId64 ")",
+            operation, g->pad_begin[d], g->pad_end[d], d, reach, views->x_name, size);
+    return TENON_OK;
+}
+
+/* One window over all of the image. */
+static tenon_status take_global(const char *operation, const pool_views *views, uint32_t d, int at,
+                                pool_problem *p)
+{
+    int64_t size = views->x->shape[2 + d];
+    if (size == 0)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                       "%s: %s: size of dimension %u is 0, which leaves nothing to pool", operation,
+                       views->x_name, 2 + d);
+    p->size[at] = p->window[at] = size;
+    return TENON_OK;
+}
+
+static tenon_status take_window(const char *operation, const tenon_pool_params *params,
+                                const pool_views *views, pool_problem *p)
+{
+    uint32_t spatial = views->x->rank - 2;
+    bool global = (params->flags & TENON_POOL_GLOBAL) != 0;
+    int64_t taps = 1;
+    for (int i = 0; i < 3; i++) {
+        int d = i - (3 - (int)spatial);
+        p->size[i] = p->out[i] = p->window[i] = p->step[i] = p->dilation[i] = 1;
+        if (d >= 0 && global)
+            TN_TRY(take_global(operation, views, (uint32_t)d, i, p));
+        else if (d >= 0)
+            TN_TRY(take_dimension(operation, params, views, (uint32_t)d, i, p));
+        if (!tn_mul_i64(taps, p->window[i], &taps))
+            return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                           "%s: params: window: its number of taps overflows", operation);
+    }
+    return TENON_OK;
+}
+
+static tenon_status check_shape(const char *operation, const char *name, const tenon_tensor *view,
+                                uint32_t rank, const int64_t *shape)
+{
+    char got[160], wanted[160];
+    if (view->rank == rank && memcmp(view->shape, shape, rank * sizeof *shape) == 0)
+        return TENON_OK;
+    return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s: shape is %s, must be %s", operation, name,
+                   tn_shape_text(view->rank, view->shape, got), tn_shape_text(rank, shape, wanted));
+}
+
+static tenon_status check_indices(const char *operation, const pool_views *views,
+                                  const pool_problem *p)
+{
+    const tenon_tensor *indices = views->indices;
+    if (p->kind != TENON_POOL_MAX)
+        return indices == NULL
+                   ? TENON_OK
+                   : tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                             "%s: indices: an average has none, must be NULL", operation);
+    if (indices == NULL && views->image == NULL)
+        return TENON_OK;
+    int64_t plane;
+    if (!tn_mul_i64(p->size[0], p->size[1], &plane) || !tn_mul_i64(plane, p->size[2], &plane) ||
+        plane > INT64_C(1) + INT32_MAX)
+        return tn_fail(TENON_ERROR_UNSUPPORTED,
+                       "%s: indices: i32 cannot number the elements of a plane of %s, %" PRId64
+                       "x%" PRId64 "x%" PRId64,
+                       operation, views->x_name, p->size[0], p->size[1], p->size[2]);
+    if (indices == NULL)
+        return TENON_OK;
+    if (indices->dtype != TENON_DTYPE_I32)
+        return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: indices: type is %s, must be i32", operation,
+                       tenon_dtype_string(indices->dtype));
+    return check_shape(operation, "indices", indices, views->y->rank, views->y->shape);
+}
+
+/* Strides of sizes of 1 do not count, and must not tell problems apart. */
+static void copy_strides(int64_t to[POOL_RANK], const tenon_tensor *view)
+{
+    for (uint32_t d = 0; view != NULL && d < view->rank; d++)
+        to[d < 2 ? d : d + POOL_RANK - view->rank] = view->shape[d] == 1 ? 0 : view->stride[d];
+}
+
+tenon_status tn_pool_canonicalise(const char *operation, const tenon_pool_params *params,
+                                  const pool_views *views, pool_problem *p)
+{
+    const tenon_tensor *x = views->x;
+    memset(p, 0, sizeof *p);
+    p->head.size = sizeof *p;
+    p->head.forced = -1;
+    TN_TRY(check_params(operation, params));
+    if (x->rank < 3 || x->rank > POOL_RANK)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                       "%s: %s: rank is %u, must be 3, 4 or 5: N, C and the spatial dimensions",
+                       operation, views->x_name, x->rank);
+    TN_TRY(take_window(operation, params, views, p));
+    int64_t shape[POOL_RANK] = {x->shape[0], x->shape[1]};
+    memcpy(shape + 2, p->out + POOL_RANK - x->rank, (x->rank - 2) * sizeof *shape);
+    TN_TRY(check_shape(operation, views->y_name, views->y, x->rank, shape));
+    if (views->image != NULL)
+        TN_TRY(check_shape(operation, "x", views->image, x->rank, x->shape));
+    p->dtype = x->dtype;
+    p->kind = params->kind;
+    p->n = x->shape[0];
+    p->c = x->shape[1];
+    TN_TRY(check_indices(operation, views, p));
+    p->flags = (views->indices != NULL ? POOL_HAS_INDICES : 0) |
+               (params->kind == TENON_POOL_AVERAGE_INSIDE ? POOL_COUNT_INSIDE : 0);
+    copy_strides(p->x, x);
+    copy_strides(p->y, views->y);
+    copy_strides(p->indices, views->indices);
+    if (p->kind == TENON_POOL_MAX && views->indices == NULL)
+        copy_strides(p->image, views->image);
+    return TENON_OK;
+}

@@ -1,0 +1,66 @@
+/* The pooling family within the library. Its gradient is a family of its own in dispatch. */
+#ifndef TN_OPS_POOL_INTERNAL_H
+#define TN_OPS_POOL_INTERNAL_H
+
+#include "ops/common/epilogue.h"
+
+#include <tenon/pool.h>
+
+enum { POOL_X, POOL_Y, POOL_INDICES, POOL_OPERANDS };
+enum {
+    POOL_BACKWARD_X,
+    POOL_BACKWARD_DY,
+    POOL_BACKWARD_INDICES,
+    POOL_BACKWARD_DX,
+    POOL_BACKWARD_OPERANDS
+};
+
+/* N, C and the spatial dimensions. */
+#define POOL_RANK 5
+
+/* The canonical problem, of either direction: three spatial dimensions, of which those that the
+ * caller's images lack come first and have one element. */
+typedef struct pool_problem {
+    tn_problem head;
+    uint32_t dtype;
+    uint32_t kind;  /* tenon_pool_kind */
+    uint64_t flags; /* POOL_* of pool/args.h */
+    int64_t n, c;
+    int64_t size[3], out[3], window[3], step[3], dilation[3];
+    int64_t start[3];           /* minus the padding */
+    int64_t x[POOL_RANK];       /* strides of x or dx */
+    int64_t y[POOL_RANK];       /* of y or dy */
+    int64_t indices[POOL_RANK]; /* 0 without */
+    int64_t image[POOL_RANK];   /* of x where the gradient reads it, otherwise 0 */
+} pool_problem;
+
+extern const tn_family tn_pool_family, tn_pool_backward_family;
+extern const tn_solver tn_pool_rows, tn_pool_channels;
+extern const tn_solver tn_pool_backward_rows, tn_pool_backward_channels;
+
+/* Views under the names that the caller knows them by: x and y, or dx and dy. `image` is x where
+ * the gradient is given it; it and `indices` may be NULL. */
+typedef struct pool_views {
+    const char *x_name, *y_name;
+    const tenon_tensor *x, *y, *indices, *image;
+} pool_views;
+
+/* Fills in a problem from views that have been checked one by one. */
+tenon_status tn_pool_canonicalise(const char *operation, const tenon_pool_params *params,
+                                  const pool_views *views, pool_problem *problem);
+
+/* Results in double with their error bounds, in row-major order (false without memory); memory is
+ * host memory of kind SVM, the outputs are not read. `indices` may be NULL, in the gradient as an
+ * operand and in the forward direction as an array. */
+bool tn_pool_forward_reference(const tenon_pool_params *params, const tenon_tensor *x,
+                               const tenon_tensor *y, tn_bounded *results, int64_t *indices);
+bool tn_pool_backward_reference(const tenon_pool_params *params, const tenon_tensor *x,
+                                const tenon_tensor *dy, const tenon_tensor *indices,
+                                const tenon_tensor *dx, tn_bounded *results);
+
+tenon_status tn_pool_self_check(tenon_stream *stream, const tn_problem *problem,
+                                const tn_choice *choice, bool *right, char why[256]);
+tenon_status tn_pool_backward_self_check(tenon_stream *stream, const tn_problem *problem,
+                                         const tn_choice *choice, bool *right, char why[256]);
+
+#endif

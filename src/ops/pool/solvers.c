@@ -1,0 +1,254 @@
+/* pool/rows and pool/channels, and the same two of pool_backward: lines of work along w, or along
+ * the channels. Each serves any strides, on any device, without workspace. */
+#include "base/checked.h"
+#include "ops/pool/internal.h"
+#include "pool/args.h"
+
+#include <stddef.h>
+#include <string.h>
+
+/* A CPU's work-item is worth its launch from about this many taps on; a GPU's does one element. */
+#define CPU_WORK  8192
+#define CPU_CHUNK 4096
+#define GPU_LANES 4
+
+static const char *refuses_nothing(tenon_context *context, const tn_problem *problem)
+{
+    (void)context;
+    (void)problem;
+    return NULL;
+}
+
+static double outputs_of(const pool_problem *p)
+{
+    return (double)p->n * (double)p->c * (double)p->out[0] * (double)p->out[1] * (double)p->out[2];
+}
+
+static double taps_of(const pool_problem *p)
+{
+    return (double)p->window[0] * (double)p->window[1] * (double)p->window[2];
+}
+
+static uint32_t lanes_of(tenon_context *context, uint32_t dtype)
+{
+    if (!context->device.is_cpu)
+        return GPU_LANES;
+    uint32_t native = dtype == TENON_DTYPE_F64 ? context->device.vector_width_f64
+                                               : context->device.info.vector_width_f32;
+    return native < 2 ? 2 : native > 16 ? 16 : native;
+}
+
+/* What a tap costs, in nanoseconds; the windows over an element cost its gradient much the same. */
+static double time_of(const pool_problem *p, double tap)
+{
+    return 5000 + outputs_of(p) * taps_of(p) * tap;
+}
+
+/* On a CPU, outputs side by side are a vector, which is gathered where the stride is not 1;
+ * measured on x86-64. On a GPU, neighbours in memory should run side by side. */
+static double estimate_rows(tenon_context *context, const tn_problem *problem,
+                            const int32_t *values)
+{
+    const pool_problem *p = (const pool_problem *)problem;
+    (void)values;
+    if (!context->device.is_cpu)
+        return time_of(p, p->x[4] == 1 ? 0.01 : 0.1);
+    if (p->out[2] < (int64_t)lanes_of(context, p->dtype))
+        return time_of(p, 1.5);
+    return time_of(p, p->x[4] == 1 && p->step[2] == 1 ? 0.2 : 0.8);
+}
+
+static double estimate_channels(tenon_context *context, const tn_problem *problem,
+                                const int32_t *values)
+{
+    const pool_problem *p = (const pool_problem *)problem;
+    (void)values;
+    if (!context->device.is_cpu)
+        return time_of(p, p->x[1] == 1 && p->y[1] == 1 ? 0.02 : 0.2);
+    if (p->c < (int64_t)lanes_of(context, p->dtype))
+        return time_of(p, 1.5);
+    return time_of(p, p->x[1] == 1 && p->y[1] == 1 ? 0.1 : 0.5);
+}
+
+/* The gradient makes no vectors along w. */
+static double estimate_backward_rows(tenon_context *context, const tn_problem *problem,
+                                     const int32_t *values)
+{
+    if (!context->device.is_cpu)
+        return estimate_rows(context, problem, values);
+    return time_of((const pool_problem *)problem, 1.2);
+}
+
+static void options(tenon_context *context, const tn_problem *problem, const int32_t *values,
+                    char text[TN_OPTIONS_SIZE])
+{
+    const pool_problem *p = (const pool_problem *)problem;
+    (void)values;
+    tn_build_options(context, text, "-DTENON_DTYPE=%u -DTENON_POOL_MAX=%d -DTENON_VW=%u", p->dtype,
+                     p->kind == TENON_POOL_MAX, lanes_of(context, p->dtype));
+}
+
+static pool_args arguments(const pool_problem *p)
+{
+    pool_args args = {.channels = p->c, .flags = (tenon_i32)p->flags};
+    memcpy(args.x_stride, p->x, sizeof args.x_stride);
+    memcpy(args.y_stride, p->y, sizeof args.y_stride);
+    memcpy(args.index_stride, p->indices, sizeof args.index_stride);
+    memcpy(args.image_stride, p->image, sizeof args.image_stride);
+    memcpy(args.size, p->size, sizeof args.size);
+    memcpy(args.out, p->out, sizeof args.out);
+    memcpy(args.window, p->window, sizeof args.window);
+    memcpy(args.step, p->step, sizeof args.step);
+    memcpy(args.dilation, p->dilation, sizeof args.dilation);
+    memcpy(args.start, p->start, sizeof args.start);
+    return args;
+}
+
+/* The outputs whose taps along w all lie within x. */
+static void set_inner(const pool_problem *p, pool_args *args)
+{
+    int64_t room = p->size[2] - 1 - (p->window[2] - 1) * p->dilation[2] - p->start[2];
+    args->inner_first = tn_ceil_div(-p->start[2], p->step[2]);
+    args->inner_last = room < 0 ? 0 : tn_min_i64(room / p->step[2] + 1, p->out[2]);
+}
+
+/* How `lines` lines of `length` elements are shared out; an element takes `work` taps. */
+static void share_out(const tenon_context *context, int64_t length, int64_t lines, double work,
+                      pool_args *args, tn_launch *launch)
+{
+    const tn_device *device = &context->device;
+    args->line_count = lines;
+    args->chunk = device->is_cpu ? tn_max_i64(tn_min_i64(length, CPU_CHUNK), 1) : 1;
+    args->lines = 1;
+    if (device->is_cpu) {
+        double worth = CPU_WORK / (work * (double)args->chunk);
+        int64_t fair = tn_ceil_div(lines, 4 * (int64_t)device->info.compute_units);
+        args->lines = tn_max_i64(tn_min_i64(worth < 1 ? 1 : (int64_t)worth, fair), 1);
+    }
+    launch->dimensions = 2;
+    launch->global[0] = (size_t)tn_ceil_div(length, args->chunk);
+    launch->global[1] = (size_t)tn_ceil_div(lines, args->lines);
+    /* Where the driver chooses a work-group by the sizes, PoCL compiles for each that is new. */
+    launch->local[0] = launch->local[1] = device->is_cpu ? 1 : 0;
+}
+
+static tenon_status record(const char *operation, tn_recording *recording, const pool_problem *p,
+                           const pool_args *args, tn_launch *launch, const uint8_t *operands)
+{
+    /* As the kernels take them: image, y, indices, x. */
+    static const uint16_t offset_at[] = {
+        offsetof(pool_args, image_offset), offsetof(pool_args, y_offset),
+        offsetof(pool_args, index_offset), offsetof(pool_args, x_offset)};
+    char text[TN_OPTIONS_SIZE];
+    tn_patch patches[4];
+    uint32_t size = (uint32_t)tenon_dtype_size((tenon_dtype)p->dtype);
+    options(recording->context, &p->head, NULL, text);
+    for (int i = 0; i < 4; i++)
+        if (operands[i] != TN_WORKSPACE)
+            patches[launch->patch_count++] = (tn_patch){TN_PATCH_OFFSET, operands[i], offset_at[i],
+                                                        i == 2 ? (uint32_t)sizeof(int32_t) : size};
+    launch->options = text;
+    launch->args = args;
+    launch->args_size = sizeof *args;
+    launch->patches = patches;
+    return tn_record(operation, recording, launch);
+}
+
+static tenon_status record_forward(const char *operation, tn_recording *recording,
+                                   const pool_problem *p, const char *kernel, int64_t length,
+                                   int64_t lines)
+{
+    pool_args args = arguments(p);
+    tn_launch launch = {.source = "pool/forward", .kernel = kernel, .operand_count = 3};
+    bool indices = (p->flags & POOL_HAS_INDICES) != 0;
+    bool empty = p->size[0] == 0 || p->size[1] == 0 || p->size[2] == 0;
+    /* What is not there is neither read nor written; y stands in for its pointer. */
+    const uint8_t operands[] = {TN_WORKSPACE, POOL_Y, indices ? POOL_INDICES : TN_WORKSPACE,
+                                empty ? TN_WORKSPACE : POOL_X};
+    launch.operands[0] = empty ? POOL_Y : POOL_X;
+    launch.operands[1] = POOL_Y;
+    launch.operands[2] = indices ? POOL_INDICES : POOL_Y;
+    set_inner(p, &args);
+    share_out(recording->context, length, lines, taps_of(p), &args, &launch);
+    return record(operation, recording, p, &args, &launch, operands);
+}
+
+static tenon_status record_rows(const char *operation, tn_recording *recording,
+                                const tn_problem *problem, const int32_t *values)
+{
+    const pool_problem *p = (const pool_problem *)problem;
+    (void)values;
+    return record_forward(operation, recording, p, "pool_forward_rows", p->out[2],
+                          p->n * p->c * p->out[0] * p->out[1]);
+}
+
+static tenon_status record_channels(const char *operation, tn_recording *recording,
+                                    const tn_problem *problem, const int32_t *values)
+{
+    const pool_problem *p = (const pool_problem *)problem;
+    (void)values;
+    return record_forward(operation, recording, p, "pool_forward_channels", p->c,
+                          p->n * p->out[0] * p->out[1] * p->out[2]);
+}
+
+static tenon_status record_backward(const char *operation, tn_recording *recording,
+                                    const pool_problem *p, const char *kernel, int64_t length,
+                                    int64_t lines)
+{
+    pool_args args = arguments(p);
+    tn_launch launch = {.source = "pool/backward", .kernel = kernel, .operand_count = 4};
+    bool indices = (p->flags & POOL_HAS_INDICES) != 0,
+         image = p->kind == TENON_POOL_MAX && !indices;
+    const uint8_t operands[] = {image ? POOL_BACKWARD_X : TN_WORKSPACE, POOL_BACKWARD_DY,
+                                indices ? POOL_BACKWARD_INDICES : TN_WORKSPACE, POOL_BACKWARD_DX};
+    for (int i = 0; i < 4; i++) /* dx stands in for what is not read */
+        launch.operands[i] = operands[i] != TN_WORKSPACE ? operands[i] : POOL_BACKWARD_DX;
+    double elements = (double)p->size[0] * (double)p->size[1] * (double)p->size[2];
+    double covers =
+        taps_of(p) * (double)p->out[0] * (double)p->out[1] * (double)p->out[2] / elements;
+    share_out(recording->context, length, lines, 4 + covers * (image ? taps_of(p) : 1), &args,
+              &launch);
+    return record(operation, recording, p, &args, &launch, operands);
+}
+
+static tenon_status record_backward_rows(const char *operation, tn_recording *recording,
+                                         const tn_problem *problem, const int32_t *values)
+{
+    const pool_problem *p = (const pool_problem *)problem;
+    (void)values;
+    return record_backward(operation, recording, p, "pool_backward_rows", p->size[2],
+                           p->n * p->c * p->size[0] * p->size[1]);
+}
+
+static tenon_status record_backward_channels(const char *operation, tn_recording *recording,
+                                             const tn_problem *problem, const int32_t *values)
+{
+    const pool_problem *p = (const pool_problem *)problem;
+    (void)values;
+    return record_backward(operation, recording, p, "pool_backward_channels", p->c,
+                           p->n * p->size[0] * p->size[1] * p->size[2]);
+}
+
+const tn_solver tn_pool_rows = {.name = "rows",
+                                .refuses = refuses_nothing,
+                                .estimate = estimate_rows,
+                                .options = options,
+                                .record = record_rows};
+
+const tn_solver tn_pool_channels = {.name = "channels",
+                                    .refuses = refuses_nothing,
+                                    .estimate = estimate_channels,
+                                    .options = options,
+                                    .record = record_channels};
+
+const tn_solver tn_pool_backward_rows = {.name = "rows",
+                                         .refuses = refuses_nothing,
+                                         .estimate = estimate_backward_rows,
+                                         .options = options,
+                                         .record = record_backward_rows};
+
+const tn_solver tn_pool_backward_channels = {.name = "channels",
+                                             .refuses = refuses_nothing,
+                                             .estimate = estimate_channels,
+                                             .options = options,
+                                             .record = record_backward_channels};

@@ -1,0 +1,306 @@
+/* tenon_pool_forward and tenon_pool_backward: one to three dimensions, borders, ties and NaN, every
+ * layout, and gradients against finite differences. */
+#include "pool_case.h"
+
+#include <math.h>
+
+/* By hand, not by the reference: 2×2 windows of a 3×4 image, padded by one on each side. */
+static void known_values(void **state)
+{
+    static const float x[] = {1, 5, 5, 2, -1, -7, 3, 0, 9, 9, 9, -4};
+    static const float y[3][6] = {
+        {1, 5, 2, 9, 9, 0}, {0.25F, 2.5F, 0.5F, 2, 3.5F, -1}, {1, 5, 2, 4, 3.5F, -2}};
+    static const int32_t places[] = {0, 1, 3, 8, 9, 7};
+    const int64_t x_shape[] = {1, 1, 3, 4}, y_shape[] = {1, 1, 2, 3};
+    tenon_tensor image, pooled, indices;
+    (void)state;
+    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 4, x_shape, &image));
+    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 4, y_shape, &pooled));
+    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_I32, 4, y_shape, &indices));
+    assert_ok(tenon_tensor_upload(test_stream, x, sizeof x, &image, NULL));
+    for (uint32_t kind = 0; kind < 3; kind++) {
+        tenon_pool_params params = tenon_pool_params_default();
+        float got[6];
+        int32_t where[6];
+        params.kind = kind;
+        for (int d = 0; d < 2; d++) {
+            params.window[d] = params.geometry.stride[d] = 2;
+            params.geometry.pad_begin[d] = params.geometry.pad_end[d] = 1;
+        }
+        assert_ok(tenon_pool_forward(test_stream, &params, &image, &pooled,
+                                     kind == TENON_POOL_MAX ? &indices : NULL, NULL));
+        assert_ok(tenon_tensor_download(test_stream, &pooled, got, sizeof got, NULL));
+        assert_memory_equal(got, y[kind], sizeof got);
+        if (kind == TENON_POOL_MAX) {
+            assert_ok(tenon_tensor_download(test_stream, &indices, where, sizeof where, NULL));
+            assert_memory_equal(where, places, sizeof where);
+        }
+    }
+    tenon_memory_destroy(&image.memory);
+    tenon_memory_destroy(&pooled.memory);
+    tenon_memory_destroy(&indices.memory);
+}
+
+/* Windows, strides, dilations and padding as they come, where the operation takes them. */
+static void spoil_geometry(pool_case *p, test_random *random)
+{
+    for (uint32_t d = 0; d < p->rank - 2; d++) {
+        tenon_conv_geometry *g = &p->params.geometry;
+        int64_t size = p->x[2 + d], window = test_between(random, 1, 4), dilation = 1;
+        if (window > 1 && size >= 2)
+            dilation = test_between(random, 1, size < 3 ? size : 3);
+        int64_t reach = (window - 1) * dilation + 1;
+        g->stride[d] = test_between(random, 1, 3);
+        g->dilation[d] = dilation;
+        g->pad_begin[d] = test_between(random, 0, reach - 1);
+        g->pad_end[d] = test_between(random, 0, reach - 1);
+        if (size + g->pad_begin[d] + g->pad_end[d] < reach)
+            g->pad_end[d] = reach - 1;
+        p->params.window[d] = window;
+    }
+}
+
+static void random_problems(void **state)
+{
+    test_random random = test_random_for(701);
+    (void)state;
+    for (int i = 0; i < 120; i++) {
+        pool_case p = {.rank = (uint32_t)test_between(&random, 3, 5),
+                       .params = TENON_POOL_PARAMS_INIT};
+        p.x[0] = test_between(&random, 1, 3);
+        p.x[1] = test_between(&random, 1, 19);
+        for (uint32_t d = 2; d < p.rank; d++)
+            p.x[d] = test_between(&random, 1, p.rank == 3 ? 70 : p.rank == 4 ? 14 : 6);
+        p.params.kind = (uint32_t)i % 3;
+        p.no_indices = test_one_in(&random, 2);
+        p.x_layout = (pool_layout)test_between(&random, 0, LAYOUTS - 1);
+        p.y_layout = (pool_layout)test_between(&random, 0, LAYOUTS - 1);
+        spoil_geometry(&p, &random);
+        if (test_one_in(&random, 8))
+            p.params.flags = TENON_POOL_GLOBAL;
+        pool_check_type(&p, test_float_types()[i % 3], TEST_BOUND, &random);
+        if (test_has(TENON_CAPABILITY_F64))
+            pool_check_type(&p, TENON_DTYPE_F64, TEST_BOUND, &random);
+    }
+}
+
+/* Small integers have ties without end, and sums that are exact; so are divisions by four. */
+static void integers(void **state)
+{
+    test_random random = test_random_for(702);
+    (void)state;
+    for (int layout = 0; layout < LAYOUTS; layout++)
+        for (int i = 0; i < 6; i++) {
+            pool_case p = pool_plain(4, 2, 18, 9 + 3 * i, i % 3 == 0 ? 2 : 3);
+            p.params.kind = i % 3 == 0 ? TENON_POOL_AVERAGE : TENON_POOL_MAX;
+            p.params.geometry.stride[1] = 1 + i % 2;
+            p.params.geometry.pad_begin[0] = p.params.geometry.pad_end[1] = 1;
+            p.x_layout = p.y_layout = (pool_layout)layout;
+            p.no_indices = i % 2 == 0;
+            pool_check(&p, TEST_EXACT, &random);
+        }
+}
+
+static void special_values(void **state)
+{
+    static const double values[] = {(double)NAN, (double)INFINITY, -(double)INFINITY, 0, -0.0, 1};
+    test_random random = test_random_for(703);
+    (void)state;
+    for (int i = 0; i < 12; i++) {
+        pool_case p = pool_plain(4, 1, 17, 11, 2);
+        pool_data data;
+        p.x_layout = p.y_layout = i % 2 == 0 ? NCHW : NHWC;
+        p.params.kind = (uint32_t)(i / 2) % 3;
+        p.params.geometry.pad_begin[1] = 1;
+        pool_make(&data, &p, test_float_types()[i % 3]);
+        for (int64_t e = 0; e < tenon_tensor_elements(&data.x.view); e++)
+            test_set(&data.x, e, values[test_between(&random, i < 6 ? 0 : 2, i < 6 ? 5 : 2)]);
+        pool_run_forward(&data, TEST_BOUND);
+        pool_run_backward(&data, TEST_BOUND, &random);
+        pool_dismiss(&data);
+    }
+}
+
+static void sizes(void **state)
+{
+    static const int64_t lengths[] = {1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 33, 65};
+    test_random random = test_random_for(704);
+    (void)state;
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
+        for (int layout = NCHW; layout <= NHWC; layout++) {
+            pool_case p = pool_plain(4, 1, layout == NCHW ? 2 : lengths[i],
+                                     layout == NCHW ? lengths[i] : 3, 2);
+            p.x_layout = p.y_layout = (pool_layout)layout;
+            p.params.kind = (uint32_t)i % 3;
+            pool_check_type(&p, TENON_DTYPE_F32, TEST_BOUND, &random);
+        }
+}
+
+static void large(void **state)
+{
+    test_random random = test_random_for(705);
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        pool_case p = pool_plain(i == 0 ? 3 : 4, 2, 67, i == 0 ? 9001 : 54, 3);
+        p.params.kind = (uint32_t)i;
+        p.x_layout = p.y_layout = i == 1 ? NHWC : NCHW;
+        p.params.geometry.stride[0] = p.params.geometry.stride[1] = 2;
+        p.params.geometry.pad_begin[0] = 1;
+        pool_check_type(&p, TENON_DTYPE_F32, TEST_BOUND, &random);
+        p.params.flags = TENON_POOL_GLOBAL;
+        pool_check_type(&p, TENON_DTYPE_F32, TEST_BOUND, &random);
+    }
+}
+
+/* An image shorter than the dilation, whose every window still meets it; and one with no pixels. */
+static void short_images(void **state)
+{
+    test_random random = test_random_for(706);
+    pool_case p = pool_plain(3, 2, 3, 1, 3);
+    (void)state;
+    p.x[2] = 1;
+    p.params.geometry.dilation[0] = p.params.geometry.pad_begin[0] = p.params.geometry.pad_end[0] =
+        2;
+    pool_check(&p, TEST_BOUND, &random);
+    p.params.geometry.dilation[0] = INT64_MAX;
+    p.params.window[0] = 1;
+    p.params.kind = TENON_POOL_AVERAGE;
+    pool_check(&p, TEST_BOUND, &random);
+    p.params.geometry.dilation[0] = 1;
+    p.params.window[0] = 3;
+    p.params.geometry.pad_begin[0] = 4; /* windows of padding alone average to 0 */
+    pool_check(&p, TEST_BOUND, &random);
+    p.x[2] = 0;
+    pool_check(&p, TEST_BOUND, &random);
+    for (int d = 0; d < 2; d++) {
+        p = pool_plain(4, 2, 3, 4, 2);
+        p.x[d] = 0;
+        pool_check(&p, TEST_BOUND, &random);
+    }
+}
+
+/* The sum of dy · y, in double. */
+static double objective(pool_data *data, const double *dy)
+{
+    double sum = 0;
+    assert_true(tn_pool_forward_reference(&data->problem.params, &data->x.host, &data->y.host,
+                                          data->expected, data->places));
+    for (int64_t i = 0; i < tenon_tensor_elements(&data->y.view); i++)
+        sum += dy[i] * data->expected[i].value;
+    return sum;
+}
+
+/* The maximum is linear between ties, and values that are far apart have none nearby. */
+static void finite_differences(void **state)
+{
+    test_random random = test_random_for(707);
+    (void)state;
+    for (uint32_t kind = 0; kind < 3; kind++) {
+        pool_case p = pool_plain(4, 1, 2, 5, 3);
+        pool_data data;
+        double dy[256] = {0};
+        p.params.kind = kind;
+        p.params.geometry.stride[0] = 2;
+        p.params.geometry.dilation[1] = 2;
+        p.params.geometry.pad_begin[0] = p.params.geometry.pad_begin[1] = 1;
+        pool_make(&data, &p, TENON_DTYPE_F32);
+        int64_t elements = tenon_tensor_elements(&data.x.view);
+        for (int64_t i = 0; i < elements; i++) /* 37 is prime to the number: all are different */
+            test_set(&data.x, i, (double)(i * 37 % elements) / 64);
+        pool_run_forward(&data, TEST_BOUND);
+        pool_run_backward(&data, TEST_BOUND, &random);
+        for (int64_t i = 0; i < tenon_tensor_elements(&data.y.view); i++)
+            dy[i] = test_get(&data.y, i);
+        double *dx = test_download(&data.dx);
+        for (int64_t i = 0; i < elements; i++) {
+            double value = test_get(&data.x, i), step = 0x1p-8;
+            test_set(&data.x, i, value + step);
+            double above = objective(&data, dy);
+            test_set(&data.x, i, value - step);
+            double below = objective(&data, dy);
+            test_set(&data.x, i, value);
+            if (fabs((above - below) / (2 * step) - dx[i]) > 1e-5)
+                fail_msg("kind %u: dx[%lld] is %g, the differences say %g", kind, (long long)i,
+                         dx[i], (above - below) / (2 * step));
+        }
+        free(dx);
+        pool_dismiss(&data);
+    }
+}
+
+/* An index may be anything: it is compared, never followed. */
+static void wild_indices(void **state)
+{
+    static const double values[] = {-1, -2147483648.0, 2147483647, 30, 0};
+    test_random random = test_random_for(708);
+    pool_case p = pool_plain(4, 1, 17, 3, 2);
+    pool_data data;
+    (void)state;
+    pool_make(&data, &p, TENON_DTYPE_F32);
+    test_fill_reals(&data.x, &random);
+    for (int64_t i = 0; i < tenon_tensor_elements(&data.y.view); i++)
+        data.places[i] = (int64_t)values[i % 5];
+    pool_run_backward(&data, TEST_BOUND, &random);
+    pool_dismiss(&data);
+}
+
+/* dy that repeats, and x that does. */
+static void broadcast_inputs(void **state)
+{
+    test_random random = test_random_for(709);
+    pool_case p = pool_plain(4, 2, 5, 6, 3);
+    pool_data data;
+    (void)state;
+    for (int d = 0; d < 4; d++) {
+        pool_make(&data, &p, TENON_DTYPE_F32);
+        data.x.view.stride[d] = data.x.host.stride[d] = 0;
+        test_fill_reals(&data.x, &random);
+        pool_run_forward(&data, TEST_BOUND);
+        data.y.view.stride[d] = data.y.host.stride[d] = 0;
+        pool_run_backward(&data, TEST_BOUND, &random);
+        pool_dismiss(&data);
+    }
+}
+
+static void plans(void **state)
+{
+    test_random random = test_random_for(710);
+    pool_case p = pool_plain(4, 2, 5, 6, 3);
+    pool_data data;
+    tenon_plan *plan;
+    char why[256];
+    (void)state;
+    pool_make(&data, &p, TENON_DTYPE_F32);
+    test_fill_reals(&data.x, &random);
+    pool_run_forward(&data, TEST_BOUND);
+    test_upload(&data.y);
+    assert_ok(
+        tenon_pool_forward_plan(test_context, &p.params, &data.x.view, &data.y.view, NULL, &plan));
+    const tenon_memory memories[] = {data.x.view.memory, data.y.view.memory, {0}};
+    assert_ok(tenon_plan_run(test_stream, plan, memories, 3, NULL));
+    tenon_plan_release(plan);
+    assert_true(test_result(&data.y, data.expected, TEST_BOUND, why));
+    tenon_tensor x = data.x.view, y = data.y.view, indices = data.indices.view;
+    x.memory = y.memory = indices.memory = (tenon_memory){0};
+    assert_ok(tenon_pool_forward_plan(test_context, &p.params, &x, &y, &indices, &plan));
+    const tenon_memory twice[] = {data.x.view.memory, data.y.view.memory, data.y.view.memory};
+    test_upload(&data.y);
+    assert_refused(tenon_plan_run(test_stream, plan, twice, 3, NULL), TENON_ERROR_INVALID_ARGUMENT,
+                   "tenon_pool_forward_plan", "overlaps the output");
+    assert_untouched(&data.y);
+    tenon_plan_release(plan);
+    pool_dismiss(&data);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(known_values), cmocka_unit_test(random_problems),
+        cmocka_unit_test(integers),     cmocka_unit_test(special_values),
+        cmocka_unit_test(sizes),        cmocka_unit_test(large),
+        cmocka_unit_test(short_images), cmocka_unit_test(finite_differences),
+        cmocka_unit_test(wild_indices), cmocka_unit_test(broadcast_inputs),
+        cmocka_unit_test(plans),
+    };
+    return TEST_MAIN(tests);
+}
