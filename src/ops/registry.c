@@ -2,8 +2,10 @@
 
 #include "ops/activation/internal.h"
 #include "ops/conv/internal.h"
+#include "ops/elementwise/internal.h"
 #include "ops/gemm/internal.h"
 
-const tn_family *const tn_families[] = {&tn_gemm_family, &tn_conv_family, &tn_im2col_family,
-                                        &tn_activation_family};
+const tn_family *const tn_families[] = {&tn_gemm_family,        &tn_conv_family,
+                                        &tn_im2col_family,      &tn_activation_family,
+                                        &tn_elementwise_family, &tn_copy_family};
 const uint32_t tn_family_count = sizeof tn_families / sizeof *tn_families;

@@ -12,7 +12,9 @@
 /* An operation that has no folder of its own lives in another family's. */
 static const char *home_of(const tn_family *family)
 {
-    return strcmp(family->name, "im2col") == 0 ? "conv" : family->name;
+    if (strcmp(family->name, "im2col") == 0)
+        return "conv";
+    return strcmp(family->name, "copy") == 0 ? "elementwise" : family->name;
 }
 
 /* The whole of a file of the tree; the caller frees it. NULL where there is none. */
