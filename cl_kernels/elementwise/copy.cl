@@ -51,7 +51,6 @@ TENON_INLINE void copy_element(__global const from_t *x, __global to_t *y)
 #if TENON_FROM == TENON_DTYPE_F64
 typedef double from_t;
 typedef double value_t;
-typedef double wide_t;
 #elif TENON_FROM == TENON_DTYPE_F32
 typedef float from_t;
 typedef float value_t;
@@ -73,8 +72,16 @@ typedef int value_t;
 #endif
 #if IS_INTEGER(TENON_FROM)
 typedef long wide_t;
-#elif TENON_FROM != TENON_DTYPE_F64
-typedef float wide_t;
+TENON_INLINE int is_nan(value_t x)
+{
+    return 0;
+}
+#else
+typedef value_t wide_t;
+TENON_INLINE int is_nan(value_t x)
+{
+    return isnan(x);
+}
 #endif
 
 TENON_INLINE value_t load_value(__global const from_t *x)
@@ -118,7 +125,7 @@ TENON_INLINE float round_to_odd(value_t x)
 {
     float f = (float)x;
     wide_t back = (wide_t)f, exact = (wide_t)x;
-    if (back != exact && x == x) {
+    if (back != exact && !is_nan(x)) {
         uint bits = as_uint(f);
         bits -= (exact < 0 ? back < exact : back > exact) ? 1 : 0;
         f = as_float(bits | 1);
@@ -129,7 +136,7 @@ TENON_INLINE float round_to_odd(value_t x)
 #ifdef MOST
 TENON_INLINE to_t to_integer(value_t x)
 {
-    if (x != x) {
+    if (is_nan(x)) {
         return 0;
     }
     if (x <= (value_t)LEAST) {
@@ -156,7 +163,7 @@ TENON_INLINE void copy_element(__global const from_t *x, __global to_t *y)
 #elif TENON_TO == TENON_DTYPE_BF16
     uint bits = as_uint(round_to_odd(value));
     uint rounded = bits + 0x7fff + (bits >> 16 & 1);
-    *y = (ushort)((value != value ? bits | 0x400000 : rounded) >> 16);
+    *y = (ushort)((is_nan(value) ? bits | 0x400000 : rounded) >> 16);
 #else
     *y = to_integer(value);
 #endif
