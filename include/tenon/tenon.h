@@ -16,5 +16,6 @@
 #include <tenon/blas.h>
 #include <tenon/conv.h>
 #include <tenon/pool.h>
+#include <tenon/elementwise.h>
 
 #endif

@@ -2,6 +2,7 @@
 
 #include "ops/activation/internal.h"
 #include "ops/conv/internal.h"
+#include "ops/elementwise/internal.h"
 #include "ops/gemm/internal.h"
 #include "ops/pool/internal.h"
 
@@ -11,5 +12,7 @@ const tn_family *const tn_families[] = {&tn_gemm_family,
                                         &tn_activation_family,
                                         &tn_activation_backward_family,
                                         &tn_pool_family,
-                                        &tn_pool_backward_family};
+                                        &tn_pool_backward_family,
+                                        &tn_elementwise_family,
+                                        &tn_copy_family};
 const uint32_t tn_family_count = sizeof tn_families / sizeof *tn_families;

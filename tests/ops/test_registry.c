@@ -14,7 +14,10 @@ static const char *home_of(const tn_family *family)
 {
     static const char backward[] = "_backward";
     static char home[64];
-    snprintf(home, sizeof home, "%s", strcmp(family->name, "im2col") == 0 ? "conv" : family->name);
+    const char *host = strcmp(family->name, "im2col") == 0 ? "conv"
+                       : strcmp(family->name, "copy") == 0 ? "elementwise"
+                                                           : family->name;
+    snprintf(home, sizeof home, "%s", host);
     size_t length = strlen(home), suffix = sizeof backward - 1;
     if (length > suffix && strcmp(home + length - suffix, backward) == 0)
         home[length - suffix] = '\0';

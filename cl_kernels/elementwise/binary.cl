@@ -1,0 +1,150 @@
+/*
+ * d = a ∘ b, element by element, over any strides (0 broadcasts). d may be a or b.
+ *
+ * A work-item covers a piece of rows_each rows. Where d's last dimension is contiguous, and those of
+ * a and b are contiguous or broadcast, it goes by vectors.
+ * Global size: at least {args.items}.
+ *
+ * TENON_VW: lanes of a vector.
+ * TENON_DTYPE: see common/types.clh.
+ */
+#ifndef TENON_VW
+#define TENON_VW 4
+#endif
+#include "common/types.clh"
+#include "elementwise/walk.clh"
+
+#define KIND_ADD       0
+#define KIND_SUBTRACT  1
+#define KIND_MULTIPLY  2
+#define KIND_DIVIDE    3
+#define KIND_MAX       4
+#define KIND_MIN       5
+#define KIND_SCALE_ADD 6
+/* Scale-and-add with a coefficient that is 0, whose operand is then not read. */
+#define KIND_SCALE_A 7
+#define KIND_SCALE_B 8
+#define KIND_ZERO    9
+
+#define READS_A(kind) ((kind) != KIND_SCALE_B && (kind) != KIND_ZERO)
+#define READS_B(kind) ((kind) != KIND_SCALE_A && (kind) != KIND_ZERO)
+
+/* The same text for one element and for a vector. Where a is NaN the comparisons choose a, and
+ * where b is, they are false and choose b. */
+#define DEFINE_COMBINE(name, type)                                                                 \
+    TENON_INLINE type name(const int kind, type a, type b, acc_t alpha, acc_t beta)                \
+    {                                                                                              \
+        switch (kind) {                                                                            \
+        case KIND_ADD:                                                                             \
+            return a + b;                                                                          \
+        case KIND_SUBTRACT:                                                                        \
+            return a - b;                                                                          \
+        case KIND_MULTIPLY:                                                                        \
+            return a * b;                                                                          \
+        case KIND_DIVIDE:                                                                          \
+            return a / b;                                                                          \
+        case KIND_MAX:                                                                             \
+            return ((a > b) | (a != a)) ? a : b;                                                   \
+        case KIND_MIN:                                                                             \
+            return ((a < b) | (a != a)) ? a : b;                                                   \
+        case KIND_SCALE_ADD:                                                                       \
+            return (type)(alpha)*a + (type)(beta)*b;                                               \
+        case KIND_SCALE_A:                                                                         \
+            return (type)(alpha)*a;                                                                \
+        case KIND_SCALE_B:                                                                         \
+            return (type)(beta)*b;                                                                 \
+        default:                                                                                   \
+            return (type)(0);                                                                      \
+        }                                                                                          \
+    }
+DEFINE_COMBINE(combine, acc_t)
+DEFINE_COMBINE(combine_v, acc_v)
+
+typedef struct row_args {
+    long a_stride, b_stride, d_stride, count;
+    acc_t alpha, beta;
+} row_args;
+
+TENON_INLINE long run_vectors(const int kind, __global const data_t *a, __global const data_t *b,
+                              __global data_t *d, const row_args *row)
+{
+    const int a_steps = row->a_stride != 0, b_steps = row->b_stride != 0;
+    acc_v a_value = splat(READS_A(kind) ? load_data(a, 0) : 0);
+    acc_v b_value = splat(READS_B(kind) ? load_data(b, 0) : 0);
+    long i = 0;
+    for (; i + TENON_VW <= row->count; i += TENON_VW) {
+        if (READS_A(kind) && a_steps) {
+            a_value = load_data_v(a, i);
+        }
+        if (READS_B(kind) && b_steps) {
+            b_value = load_data_v(b, i);
+        }
+        store_data_v(d, i, combine_v(kind, a_value, b_value, row->alpha, row->beta));
+    }
+    return i;
+}
+
+TENON_INLINE void run(const int kind, __global const data_t *a, __global const data_t *b,
+                      __global data_t *d, const row_args *row)
+{
+    long i = 0;
+    if (row->d_stride == 1 && row->a_stride <= 1 && row->b_stride <= 1 && row->count >= TENON_VW) {
+        i = run_vectors(kind, a, b, d, row);
+    }
+    for (; i < row->count; i++) {
+        acc_t a_value = READS_A(kind) ? load_data(a, i * row->a_stride) : 0;
+        acc_t b_value = READS_B(kind) ? load_data(b, i * row->b_stride) : 0;
+        store_data(d, i * row->d_stride, combine(kind, a_value, b_value, row->alpha, row->beta));
+    }
+}
+
+/* The switch lies outside of the loop over the elements, which is generated for each kind. */
+TENON_INLINE void run_kind(const int kind, __global const data_t *a, __global const data_t *b,
+                           __global data_t *d, const row_args *row)
+{
+#define RUN(k)                                                                                     \
+    case k:                                                                                        \
+        run(k, a, b, d, row);                                                                      \
+        break;
+    switch (kind) {
+        RUN(KIND_ADD)
+        RUN(KIND_SUBTRACT)
+        RUN(KIND_MULTIPLY)
+        RUN(KIND_DIVIDE)
+        RUN(KIND_MAX)
+        RUN(KIND_MIN)
+        RUN(KIND_SCALE_ADD)
+        RUN(KIND_SCALE_A)
+        RUN(KIND_SCALE_B)
+        RUN(KIND_ZERO)
+    }
+#undef RUN
+}
+
+TENON_INLINE int kind_of(const elementwise_args *args, acc_t alpha, acc_t beta)
+{
+    if (args->kind != KIND_SCALE_ADD || (alpha != 0 && beta != 0)) {
+        return args->kind;
+    }
+    return alpha != 0 ? KIND_SCALE_A : beta != 0 ? KIND_SCALE_B : KIND_ZERO;
+}
+
+__kernel void binary(__global const data_t *a, __global const data_t *b, __global data_t *d,
+                     const elementwise_args args)
+{
+    const int inner = args.rank - 1;
+    row_args row;
+    walk w;
+    row.alpha = TENON_FROM_BITS(args.alpha);
+    row.beta = TENON_FROM_BITS(args.beta);
+    const int kind = kind_of(&args, row.alpha, row.beta);
+    row.a_stride = args.stride[0][inner];
+    row.b_stride = args.stride[1][inner];
+    row.d_stride = args.stride[2][inner];
+    walk_begin(&w, &args, 3);
+    row.count = w.last - w.first;
+    for (; w.row < w.end; walk_next(&w, &args, 3)) {
+        run_kind(kind, a + w.at[0] + w.first * row.a_stride, b + w.at[1] + w.first * row.b_stride,
+                 d + w.at[2] + w.first * row.d_stride, &row);
+    }
+}

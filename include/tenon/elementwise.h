@@ -1,0 +1,114 @@
+/* Element-wise arithmetic of two tensors with broadcasting, and copies between any views and types.
+ */
+#ifndef TENON_ELEMENTWISE_H
+#define TENON_ELEMENTWISE_H
+
+#include <tenon/plan.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** The functions, with the formula of each. Rounded once, to nearest, but for the division, which
+ * OpenCL lets be 2.5 units in the last place off in f32, and scale-and-add, whose products may be
+ * rounded too. NaN in gives NaN out, for the maximum and minimum as well. */
+typedef enum tenon_elementwise_kind {
+    TENON_ELEMENTWISE_ADD = 0,      /**< a + b */
+    TENON_ELEMENTWISE_SUBTRACT = 1, /**< a - b */
+    TENON_ELEMENTWISE_MULTIPLY = 2, /**< a · b */
+    TENON_ELEMENTWISE_DIVIDE = 3,   /**< a / b */
+    TENON_ELEMENTWISE_MAX = 4,      /**< the larger; of two zeros either */
+    TENON_ELEMENTWISE_MIN = 5,      /**< the smaller; of two zeros either */
+    TENON_ELEMENTWISE_SCALE_ADD = 6 /**< alpha · a + beta · b; a coefficient of 0 does not read its
+                                       operand, whatever that holds */
+} tenon_elementwise_kind;
+
+/** Start from TENON_ELEMENTWISE_PARAMS_INIT and set `kind`. */
+typedef struct tenon_elementwise_params {
+    uint32_t struct_size; /**< sizeof(tenon_elementwise_params) */
+    uint32_t flags;       /**< 0 */
+    const char *solver;   /**< forces a solver (plan.h has the grammar); NULL chooses */
+    uint32_t kind;        /**< tenon_elementwise_kind */
+    uint32_t reserved;    /**< 0 */
+    double alpha, beta;   /**< of scale-and-add, rounded to the type of the arithmetic: f64 for f64
+                             tensors, f32 for all others */
+} tenon_elementwise_params;
+
+#define TENON_ELEMENTWISE_PARAMS_INIT                                                              \
+    {                                                                                              \
+        sizeof(tenon_elementwise_params), 0, NULL, 0, 0, 1.0, 1.0                                  \
+    }
+
+/** The same as the initialiser, for languages without macros. */
+TENON_API tenon_elementwise_params tenon_elementwise_params_default(void);
+
+/** d = a ∘ b, element by element. a and b are broadcast to d's shape as NumPy does: aligned at the
+ * last dimension, sizes of 1 and missing dimensions repeat.
+ *  @param params  NULL means the defaults: a + b
+ *  @param a, b    f64, f32, f16 or bf16, both of one type; any strides, 0 among them
+ *  @param d       of the same type; may be exactly a or b or both (same memory, offset, shape and
+ *                 strides), must not overlap either otherwise, and its own elements must not overlap
+ *  @param sync    or NULL
+ *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT · TENON_ERROR_UNSUPPORTED ·
+ *          TENON_ERROR_UNSUPPORTED_DEVICE (f64 on a device without it) · TENON_ERROR_BUILD_FAILED ·
+ *          TENON_ERROR_SOLVER_BARRED · TENON_ERROR_OUT_OF_MEMORY · TENON_ERROR_OPENCL ·
+ *          TENON_ERROR_INCOMPLETE */
+TENON_API tenon_status tenon_elementwise(tenon_stream *stream,
+                                         const tenon_elementwise_params *params,
+                                         const tenon_tensor *a, const tenon_tensor *b,
+                                         const tenon_tensor *d, const tenon_sync *sync);
+
+/** The plan of tenon_elementwise; operands a, b, d. The views need no memory; where they have it,
+ * it is checked.
+ *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
+ *  @return as the immediate call, but for TENON_ERROR_INCOMPLETE */
+TENON_API tenon_status tenon_elementwise_plan(tenon_context *context,
+                                              const tenon_elementwise_params *params,
+                                              const tenon_tensor *a, const tenon_tensor *b,
+                                              const tenon_tensor *d, tenon_plan **plan);
+
+/** Start from TENON_COPY_PARAMS_INIT. */
+typedef struct tenon_copy_params {
+    uint32_t struct_size; /**< sizeof(tenon_copy_params) */
+    uint32_t flags;       /**< 0 */
+    const char *solver;   /**< forces a solver (plan.h has the grammar); NULL chooses */
+} tenon_copy_params;
+
+#define TENON_COPY_PARAMS_INIT                                                                     \
+    {                                                                                              \
+        sizeof(tenon_copy_params), 0, NULL                                                         \
+    }
+
+/** The same as the initialiser, for languages without macros. */
+TENON_API tenon_copy_params tenon_copy_params_default(void);
+
+/** y = x, element by element, converted to y's type: a transpose, a slice, a gather of any view, a
+ * cast. Between two tensors of one type the bits are copied. Otherwise a value is rounded once, to
+ * nearest, ties to even; what is too large becomes an infinity in a floating-point type; integers
+ * saturate, and a NaN becomes 0 in them.
+ *  @param params  NULL means the defaults
+ *  @param x       f64, f32, f16, bf16, i8, u8 or i32, any rank and strides, 0 among them
+ *  @param y       of x's shape and any of these types; must not overlap x, unless it is exactly x,
+ *                 and its own elements must not overlap
+ *  @param sync    or NULL
+ *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT · TENON_ERROR_UNSUPPORTED ·
+ *          TENON_ERROR_UNSUPPORTED_DEVICE (f64 to or from another type on a device without it) ·
+ *          TENON_ERROR_BUILD_FAILED · TENON_ERROR_SOLVER_BARRED · TENON_ERROR_OUT_OF_MEMORY ·
+ *          TENON_ERROR_OPENCL · TENON_ERROR_INCOMPLETE */
+TENON_API tenon_status tenon_copy(tenon_stream *stream, const tenon_copy_params *params,
+                                  const tenon_tensor *x, const tenon_tensor *y,
+                                  const tenon_sync *sync);
+
+/** The plan of tenon_copy; operands x, y. The views need no memory; where they have it, it is
+ * checked.
+ *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
+ *  @return as the immediate call, but for TENON_ERROR_INCOMPLETE */
+TENON_API tenon_status tenon_copy_plan(tenon_context *context, const tenon_copy_params *params,
+                                       const tenon_tensor *x, const tenon_tensor *y,
+                                       tenon_plan **plan);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

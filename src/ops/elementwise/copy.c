@@ -1,0 +1,82 @@
+/* tenon_copy: the public entry, and the family. */
+#include "base/shape.h"
+#include "ops/elementwise/internal.h"
+
+TENON_API tenon_copy_params tenon_copy_params_default(void)
+{
+    return (tenon_copy_params)TENON_COPY_PARAMS_INIT;
+}
+
+static const tn_solver *const solvers[] = {&tn_copy_rows};
+
+const tn_family tn_copy_family = {.name = "copy",
+                                  .solvers = solvers,
+                                  .solver_count = sizeof solvers / sizeof *solvers,
+                                  .self_check = tn_copy_self_check};
+
+static tenon_status check_types(const char *operation, tenon_context *context,
+                                const tenon_tensor *x, const tenon_tensor *y)
+{
+    const tenon_dtype types[] = {x->dtype, y->dtype};
+    for (int i = 0; i < 2; i++)
+        if (types[i] > TENON_DTYPE_I32)
+            return tn_fail(TENON_ERROR_UNSUPPORTED,
+                           "%s: %s: type %s is not implemented; f64, f32, f16, bf16, i8, u8 and "
+                           "i32 are",
+                           operation, i == 0 ? "x" : "y", tenon_dtype_string(types[i]));
+    if (types[0] == types[1] || (types[0] != TENON_DTYPE_F64 && types[1] != TENON_DTYPE_F64))
+        return TENON_OK;
+    return tn_float_check(operation, context, TENON_DTYPE_F64);
+}
+
+static tenon_status prepare(tenon_context *context, const tenon_copy_params *params, tn_call *call,
+                            elementwise_problem *problem, bool *empty)
+{
+    char sx[160], sy[160];
+    const char *operation = call->operation;
+    const tenon_tensor *x = call->operands[COPY_X].view, *y = call->operands[COPY_Y].view;
+    TN_TRY(tn_params_check(operation, params->struct_size, sizeof *params, params->flags, 0));
+    TN_TRY(tn_tensor_check(operation, "x", x));
+    TN_TRY(tn_call_check_views(call));
+    TN_TRY(check_types(operation, context, x, y));
+    if (!tn_tensor_same_shape(x, y))
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: y: shape is %s, must be that of x, %s",
+                       operation, tn_shape_text(y->rank, y->shape, sy),
+                       tn_shape_text(x->rank, x->shape, sx));
+    *empty = tn_tensor_empty(y);
+    TN_TRY(tn_elementwise_canonicalise(operation, 0, call->operands, COPY_OPERANDS, problem));
+    return tn_solver_force(operation, &tn_copy_family, params->solver, &problem->head);
+}
+
+static tn_call make_call(const char *operation, const tenon_tensor *x, const tenon_tensor *y)
+{
+    return (tn_call){.operation = operation,
+                     .operands = {{"x", x, TN_INPUT_OR_SAME}, {"y", y, TN_OUTPUT}},
+                     .operand_count = COPY_OPERANDS};
+}
+
+TENON_API tenon_status tenon_copy(tenon_stream *stream, const tenon_copy_params *params,
+                                  const tenon_tensor *x, const tenon_tensor *y,
+                                  const tenon_sync *sync)
+{
+    static const tenon_copy_params defaults = TENON_COPY_PARAMS_INIT;
+    tn_call call = make_call("tenon_copy", x, y);
+    elementwise_problem problem;
+    bool empty = false;
+    TN_TRY(tn_stream_check(call.operation, stream));
+    TN_TRY(prepare(stream->context, params != NULL ? params : &defaults, &call, &problem, &empty));
+    return tn_call_run(stream, &tn_copy_family, empty ? NULL : &problem.head, &call, sync);
+}
+
+TENON_API tenon_status tenon_copy_plan(tenon_context *context, const tenon_copy_params *params,
+                                       const tenon_tensor *x, const tenon_tensor *y,
+                                       tenon_plan **plan)
+{
+    static const tenon_copy_params defaults = TENON_COPY_PARAMS_INIT;
+    tn_call call = make_call("tenon_copy_plan", x, y);
+    elementwise_problem problem;
+    bool empty = false;
+    TN_TRY(tn_plan_check(call.operation, context, plan));
+    TN_TRY(prepare(context, params != NULL ? params : &defaults, &call, &problem, &empty));
+    return tn_call_plan(context, &tn_copy_family, empty ? NULL : &problem.head, &call, plan);
+}

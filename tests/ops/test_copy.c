@@ -1,0 +1,258 @@
+/* tenon_copy: every pair of types against the host's conversion bit for bit, any strides. */
+#include "support.h"
+
+#include "base/dtype.h"
+#include "ops/elementwise/internal.h"
+
+#include <math.h>
+
+typedef struct copy_data {
+    tenon_dtype types[COPY_OPERANDS];
+    test_tensor operands[COPY_OPERANDS];
+    bool in_place;
+} copy_data;
+
+static const char *describe(const void *user)
+{
+    static char text[512];
+    const copy_data *data = user;
+    const tenon_tensor *x = &data->operands[COPY_X].view, *y = &data->operands[COPY_Y].view;
+    char shape[160], xs[160], ys[160];
+    snprintf(text, sizeof text, "%s to %s, shape %s, strides %s to %s%s",
+             tenon_dtype_string(data->types[0]), tenon_dtype_string(data->types[1]),
+             tn_shape_text(y->rank, y->shape, shape), tn_shape_text(x->rank, x->stride, xs),
+             tn_shape_text(y->rank, y->stride, ys), data->in_place ? " in place" : "");
+    return text;
+}
+
+static tenon_status call(const void *user, const char *solver)
+{
+    const copy_data *data = user;
+    tenon_copy_params params = TENON_COPY_PARAMS_INIT;
+    params.solver = solver;
+    return tenon_copy(test_stream, &params, &data->operands[data->in_place ? COPY_Y : COPY_X].view,
+                      &data->operands[COPY_Y].view, NULL);
+}
+
+static void run(copy_data *data)
+{
+    const tenon_tensor *y = &data->operands[COPY_Y].host;
+    tn_bounded *expected = malloc(((size_t)tenon_tensor_elements(y) + 1) * sizeof *expected);
+    assert_non_null(expected);
+    assert_true(
+        tn_copy_reference(&data->operands[data->in_place ? COPY_Y : COPY_X].host, y, expected));
+    const test_subject subject = {&tn_copy_family, call,          describe, data,
+                                  data->operands,  COPY_OPERANDS, expected, TEST_EXACT};
+    test_run_all(&subject);
+    for (int i = 0; i < COPY_OPERANDS; i++)
+        if (data->operands[i].image != NULL)
+            test_tensor_destroy(&data->operands[i]);
+    free(expected);
+}
+
+/* The types that the device has. */
+static bool has(tenon_dtype dtype)
+{
+    return dtype != TENON_DTYPE_F64 || test_has(TENON_CAPABILITY_F64);
+}
+
+/* Values on and around what decides: ties, the ends of the ranges, and what rounding twice gets
+ * wrong. */
+static double awkward(int64_t i, test_random *random)
+{
+    static const double values[] = {0,
+                                    -0.0,
+                                    NAN,
+                                    INFINITY,
+                                    -INFINITY,
+                                    0.5,
+                                    1.5,
+                                    2.5,
+                                    -0.5,
+                                    -1.5,
+                                    126.5,
+                                    127.5,
+                                    -128.5,
+                                    -129,
+                                    254.5,
+                                    255.5,
+                                    65504,
+                                    65519.99,
+                                    65520,
+                                    2147483646.5,
+                                    2147483647,
+                                    2147483648.0,
+                                    -2147483648.0,
+                                    -2147483649.0,
+                                    2147483520,
+                                    1e300,
+                                    -1e300,
+                                    1e-300,
+                                    0x1p-24,
+                                    0x1p-25,
+                                    0x1.0000001p-25,
+                                    0x1.002p0,
+                                    0x1.0020000001p0,
+                                    0x1.006p0,
+                                    0x1.0060000001p0,
+                                    0x1.01p0,
+                                    0x1.0100000001p0,
+                                    0x1.03p0,
+                                    0x1.02ffffffffp0,
+                                    0x1.ffffffp127,
+                                    0x1.fefp127,
+                                    0x1.ff8p127,
+                                    0x1p-133,
+                                    0x1p-134,
+                                    0x1.0000000001p-134,
+                                    16777217,
+                                    16908289,
+                                    16908287,
+                                    -16908289,
+                                    33816577};
+    const int64_t count = sizeof values / sizeof *values;
+    if (i < count)
+        return values[i];
+    double magnitude = ldexp(1, (int)test_between(random, -30, 34));
+    return test_real(random, -1, 1) * magnitude;
+}
+
+static void every_pair_of_types(void **state)
+{
+    static const int64_t shape[] = {997}, stride[] = {1};
+    test_random random = test_random_for(511);
+    (void)state;
+    for (int from = TENON_DTYPE_F64; from <= TENON_DTYPE_I32; from++)
+        for (int to = TENON_DTYPE_F64; to <= TENON_DTYPE_I32; to++) {
+            copy_data data = {.types = {(tenon_dtype)from, (tenon_dtype)to}};
+            if (from != to && (!has(data.types[0]) || !has(data.types[1])))
+                continue;
+            for (int i = 0; i < COPY_OPERANDS; i++)
+                test_tensor_create(&data.operands[i], data.types[i], 1, shape, stride, i);
+            for (int64_t i = 0; i < shape[0]; i++)
+                test_set(&data.operands[COPY_X], i, awkward(i, &random));
+            run(&data);
+        }
+}
+
+/* All 65536 of a 16-bit type to f32 and back, the bits that are no NaN unchanged. */
+static void every_half(void **state)
+{
+    static const int64_t shape[] = {65536};
+    static uint16_t bits[65536], back[65536];
+    (void)state;
+    for (int type = TENON_DTYPE_F16; type <= TENON_DTYPE_BF16; type++) {
+        tenon_dtype dtype = (tenon_dtype)type;
+        tenon_tensor half, wide;
+        assert_ok(tenon_tensor_create(test_context, dtype, 1, shape, &half));
+        assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 1, shape, &wide));
+        for (int i = 0; i < 65536; i++)
+            bits[i] = (uint16_t)i;
+        assert_ok(tenon_tensor_upload(test_stream, bits, sizeof bits, &half, NULL));
+        assert_ok(tenon_copy(test_stream, NULL, &half, &wide, NULL));
+        assert_ok(tenon_copy(test_stream, NULL, &wide, &half, NULL));
+        assert_ok(tenon_tensor_download(test_stream, &half, back, sizeof back, NULL));
+        for (int i = 0; i < 65536; i++)
+            if (bits[i] != back[i] && !isnan(tn_dtype_load(dtype, &bits[i])))
+                fail_msg("%s %#x comes back as %#x", tenon_dtype_string(dtype), bits[i], back[i]);
+        tenon_memory_destroy(&half.memory);
+        tenon_memory_destroy(&wide.memory);
+    }
+}
+
+static void any_strides(void **state)
+{
+    static const tenon_dtype types[][2] = {{TENON_DTYPE_F32, TENON_DTYPE_F32},
+                                           {TENON_DTYPE_U8, TENON_DTYPE_U8},
+                                           {TENON_DTYPE_F32, TENON_DTYPE_BF16},
+                                           {TENON_DTYPE_I8, TENON_DTYPE_I32}};
+    test_random random = test_random_for(512);
+    (void)state;
+    for (uint32_t rank = 0; rank <= TENON_MAX_RANK; rank++)
+        for (int n = 0; n < 16; n++) {
+            copy_data data = {.types = {types[n % 4][0], types[n % 4][1]},
+                              .in_place = n % 4 < 2 && n > 11};
+            int64_t shape[TENON_MAX_RANK], stride[TENON_MAX_RANK];
+            for (uint32_t d = 0; d < rank; d++)
+                shape[d] = test_between(&random, n == 7 ? 0 : 1, rank > 5 ? 3 : 6);
+            for (int i = data.in_place ? 1 : 0; i < COPY_OPERANDS; i++) {
+                test_strides((test_layout)test_between(&random, 0, TEST_LAYOUTS - 1), n % 3 == 0,
+                             rank, shape, stride);
+                if (i == COPY_X && rank > 1 && n % 5 == 0)
+                    stride[test_between(&random, 0, rank - 1)] = 0;
+                test_tensor_create(&data.operands[i], data.types[i], rank, shape, stride, i);
+            }
+            test_fill_integers(&data.operands[data.in_place ? COPY_Y : COPY_X], &random, 100);
+            run(&data);
+        }
+}
+
+static void large_transposes(void **state)
+{
+    static const int64_t shape[] = {1031, 1021};
+    test_random random = test_random_for(513);
+    (void)state;
+    for (int n = 0; n < 2; n++) {
+        copy_data data = {.types = {TENON_DTYPE_F32, n == 0 ? TENON_DTYPE_F32 : TENON_DTYPE_I32}};
+        for (int i = 0; i < COPY_OPERANDS; i++) {
+            int64_t stride[2];
+            test_strides(i == n ? TEST_COL : TEST_PITCH, false, 2, shape, stride);
+            test_tensor_create(&data.operands[i], data.types[i], 2, shape, stride, 0);
+        }
+        test_fill_integers(&data.operands[COPY_X], &random, 1000000);
+        run(&data);
+    }
+}
+
+static void bad_input(void **state)
+{
+    static const char op[] = "tenon_copy";
+    const tenon_status invalid = TENON_ERROR_INVALID_ARGUMENT;
+    const int64_t shape[] = {4, 6}, strides[] = {6, 1};
+    tenon_copy_params params = TENON_COPY_PARAMS_INIT, bad;
+    test_tensor tx, ty;
+    (void)state;
+    test_tensor_create(&tx, TENON_DTYPE_F32, 2, shape, strides, 0);
+    test_tensor_create(&ty, TENON_DTYPE_F32, 2, shape, strides, 0);
+    test_upload(&ty);
+    const tenon_tensor x = tx.view, y = ty.view;
+    tenon_tensor v;
+#define REFUSED(p, a, b, status, word)                                                             \
+    assert_refused(tenon_copy(test_stream, p, a, b, NULL), status, op, word)
+    assert_refused(tenon_copy(NULL, &params, &x, &y, NULL), invalid, op, "stream");
+    assert_refused(tenon_copy_plan(test_context, &params, &x, &y, NULL), invalid, "tenon_copy_plan",
+                   "plan");
+    REFUSED(&params, NULL, &y, invalid, "x ");
+    REFUSED(&params, &x, NULL, invalid, "y ");
+    bad = params, bad.struct_size = 8;
+    REFUSED(&bad, &x, &y, invalid, "struct_size");
+    bad = params, bad.flags = 1;
+    REFUSED(&bad, &x, &y, invalid, "flags");
+    bad = params, bad.solver = "elementwise/rows";
+    REFUSED(&bad, &x, &y, invalid, "elementwise/rows");
+    v = tenon_tensor_slice(x, 1, 0, 5);
+    REFUSED(&params, &v, &y, invalid, "y: shape is 4x6");
+    v = x, v.dtype = TENON_DTYPE_F8_E4M3;
+    REFUSED(&params, &v, &y, TENON_ERROR_UNSUPPORTED, "x: type f8_e4m3");
+    v = y, v.dtype = TENON_DTYPE_F8_E4M3;
+    REFUSED(&params, &x, &v, TENON_ERROR_UNSUPPORTED, "y: type f8_e4m3");
+    v = y, v.stride[0] = 0;
+    REFUSED(&params, &x, &v, invalid, "y");
+    REFUSED(&params, &v, &y, invalid, "x");
+    v = y, v.dtype = TENON_DTYPE_I32; /* of the same memory, but not the same elements */
+    REFUSED(&params, &v, &y, invalid, "x");
+    assert_untouched(&ty);
+    test_tensor_destroy(&tx);
+    test_tensor_destroy(&ty);
+#undef REFUSED
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_pair_of_types), cmocka_unit_test(every_half),
+        cmocka_unit_test(any_strides),         cmocka_unit_test(large_transposes),
+        cmocka_unit_test(bad_input),
+    };
+    return TEST_MAIN(tests);
+}
