@@ -15,5 +15,6 @@
 #include <tenon/gemm.h>
 #include <tenon/blas.h>
 #include <tenon/conv.h>
+#include <tenon/softmax.h>
 
 #endif

@@ -22,7 +22,7 @@ typedef struct operation {
 } operation;
 
 /* The operations' numbers. */
-enum { GEMM, CONV, IM2COL, ACTIVATION, OPERATIONS };
+enum { GEMM, CONV, IM2COL, ACTIVATION, SOFTMAX, SOFTMAX_BACKWARD, OPERATIONS };
 extern const operation operations[OPERATIONS];
 
 typedef union operation_params {
@@ -31,6 +31,7 @@ typedef union operation_params {
     tenon_conv_params conv;
     tenon_im2col_params im2col;
     tenon_activation_params activation;
+    tenon_softmax_params softmax;
 } operation_params;
 
 /* A sound call, which each test spoils in one place. */

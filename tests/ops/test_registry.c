@@ -12,7 +12,11 @@
 /* An operation that has no folder of its own lives in another family's. */
 static const char *home_of(const tn_family *family)
 {
-    return strcmp(family->name, "im2col") == 0 ? "conv" : family->name;
+    static const char *const homes[][2] = {{"im2col", "conv"}, {"softmax_backward", "softmax"}};
+    for (size_t i = 0; i < sizeof homes / sizeof *homes; i++)
+        if (strcmp(family->name, homes[i][0]) == 0)
+            return homes[i][1];
+    return family->name;
 }
 
 /* The whole of a file of the tree; the caller frees it. NULL where there is none. */
