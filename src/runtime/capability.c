@@ -5,6 +5,7 @@
 #include "runtime/context.h"
 #include "runtime/launch.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -276,6 +277,17 @@ static tn_capability_result get(tenon_context *context, tenon_capability capabil
 bool tn_context_has(tenon_context *context, tenon_capability capability)
 {
     return get(context, capability).available;
+}
+
+char *tn_build_options(tenon_context *context, char options[512], const char *format, ...)
+{
+    int used = snprintf(options, 512, "-cl-std=CL1.2 -DTENON_HW_FMA=%d ",
+                        tn_context_has(context, TENON_CAPABILITY_HARDWARE_FMA));
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(options + used, (size_t)(512 - used), format, arguments);
+    va_end(arguments);
+    return options;
 }
 
 TENON_API tenon_status tenon_context_capability(tenon_context *context, tenon_capability capability,

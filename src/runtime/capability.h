@@ -22,4 +22,9 @@ typedef struct tn_capabilities {
  * Keeps the thread's last error. */
 bool tn_context_has(tenon_context *context, tenon_capability capability);
 
+/* The compiler's options that every kernel gets, then those of `format`: "-cl-std=CL1.2
+ * -DTENON_HW_FMA=1 …". Returns `options`. */
+char *tn_build_options(tenon_context *context, char options[512], const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
 #endif

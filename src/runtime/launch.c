@@ -19,17 +19,6 @@ struct tn_step {
     unsigned char *args; /* of the step's own */
 };
 
-char *tn_build_options(tenon_context *context, char options[512], const char *format, ...)
-{
-    int used = snprintf(options, 512, "-cl-std=CL1.2 -DTENON_HW_FMA=%d ",
-                        tn_context_has(context, TENON_CAPABILITY_HARDWARE_FMA));
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(options + used, (size_t)(512 - used), format, arguments);
-    va_end(arguments);
-    return options;
-}
-
 static tenon_status check_limits(const char *operation, tenon_context *context,
                                  const tn_launch *launch, const tn_kernel *kernel)
 {
@@ -120,6 +109,20 @@ void tn_recording_destroy(tn_recording *recording)
     memset(recording, 0, sizeof *recording);
 }
 
+/* snprintf at `used` of a text that may be too short, or absent; returns the length wanted. */
+static size_t append_text(char *text, size_t size, size_t used, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+static size_t append_text(char *text, size_t size, size_t used, const char *format, ...)
+{
+    bool room = used < size;
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vsnprintf(room ? text + used : NULL, room ? size - used : 0, format, arguments);
+    va_end(arguments);
+    return (size_t)length;
+}
+
 size_t tn_recording_describe(const tn_recording *recording, char *text, size_t size)
 {
     size_t used = 0;
@@ -127,17 +130,10 @@ size_t tn_recording_describe(const tn_recording *recording, char *text, size_t s
         const tn_step *step = &recording->steps[i];
         tn_kernel kernel;
         tn_program_kernel_info(recording->context, step->kernel, &kernel);
-        int length = snprintf(used < size ? text + used : NULL, used < size ? size - used : 0,
-                              "%s%s(%zu", i > 0 ? " " : "", kernel.name, step->global[0]);
-        used += (size_t)length;
-        for (uint32_t d = 1; d <= step->dimensions; d++) {
-            bool last = d == step->dimensions;
-            length = last ? snprintf(used < size ? text + used : NULL,
-                                     used < size ? size - used : 0, ")")
-                          : snprintf(used < size ? text + used : NULL,
-                                     used < size ? size - used : 0, "x%zu", step->global[d]);
-            used += (size_t)length;
-        }
+        used += append_text(text, size, used, "%s%s", i > 0 ? " " : "", kernel.name);
+        for (uint32_t d = 0; d < step->dimensions; d++)
+            used += append_text(text, size, used, "%c%zu", d == 0 ? '(' : 'x', step->global[d]);
+        used += append_text(text, size, used, ")");
     }
     return used;
 }

@@ -76,9 +76,4 @@ tenon_status tn_recording_run(const char *operation, const char *label, tenon_st
                               const tn_recording *recording, const tn_operand *operands,
                               const double *scalars, const tenon_sync *sync);
 
-/* The compiler's options that every kernel gets, then those of `format`: "-cl-std=CL1.2
- * -DTENON_HW_FMA=1 …". Returns `options`. */
-char *tn_build_options(tenon_context *context, char options[512], const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
 #endif
