@@ -16,5 +16,6 @@
 #include <tenon/blas.h>
 #include <tenon/conv.h>
 #include <tenon/softmax.h>
+#include <tenon/loss.h>
 
 #endif

@@ -3,9 +3,12 @@
 #include "ops/activation/internal.h"
 #include "ops/conv/internal.h"
 #include "ops/gemm/internal.h"
+#include "ops/loss/internal.h"
 #include "ops/softmax/internal.h"
 
-const tn_family *const tn_families[] = {&tn_gemm_family,    &tn_conv_family,
-                                        &tn_im2col_family,  &tn_activation_family,
-                                        &tn_softmax_family, &tn_softmax_backward_family};
+const tn_family *const tn_families[] = {
+    &tn_gemm_family,          &tn_conv_family,
+    &tn_im2col_family,        &tn_activation_family,
+    &tn_softmax_family,       &tn_softmax_backward_family,
+    &tn_cross_entropy_family, &tn_cross_entropy_backward_family};
 const uint32_t tn_family_count = sizeof tn_families / sizeof *tn_families;

@@ -59,7 +59,7 @@ static tenon_status call(const void *user, const char *solver)
 {
     softmax_data *data = (softmax_data *)(uintptr_t)user;
     tenon_softmax_params params = params_of(&data->problem);
-    const tenon_tensor *v[MOST];
+    const tenon_tensor *v[MOST] = {0};
     params.solver = solver;
     for (uint32_t i = 0; i < data->count; i++)
         v[i] = &operand(data, i)->view;
@@ -80,7 +80,7 @@ static void make(softmax_data *data, const softmax_case *p, tenon_dtype dtype)
 static void run(softmax_data *data)
 {
     tenon_softmax_params params = params_of(&data->problem);
-    const tenon_tensor *v[MOST];
+    const tenon_tensor *v[MOST] = {0};
     for (uint32_t i = 0; i < data->count; i++)
         v[i] = &operand(data, i)->host;
     data->expected =

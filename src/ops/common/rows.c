@@ -152,7 +152,7 @@ void tn_rows_options(tenon_context *context, const tn_problem *problem, const in
 }
 
 static tenon_status record(const char *operation, tn_recording *recording, const tn_rows_problem *p,
-                           int64_t chunk, tn_launch *launch)
+                           int64_t chunk, tn_launch launch)
 {
     char text[TN_OPTIONS_SIZE];
     tn_patch patches[TENON_ROWS_VIEWS + 1];
@@ -167,22 +167,22 @@ static tenon_status record(const char *operation, tn_recording *recording, const
     memcpy(args.shape, p->shape, sizeof args.shape);
     patches[0] = (tn_patch){(uint8_t)tn_scalar_patch((tenon_dtype)p->dtype), TN_SCALAR_ROWS,
                             offsetof(rows_args, scale), 1};
-    launch->patch_count = 1;
+    launch.patch_count = 1;
     for (uint32_t v = 0; v < p->views; v++) {
-        launch->operands[v] = (uint8_t)v;
+        launch.operands[v] = (uint8_t)v;
         if (p->element_size[v] != 0)
-            patches[launch->patch_count++] =
+            patches[launch.patch_count++] =
                 (tn_patch){TN_PATCH_OFFSET, (uint8_t)v,
                            (uint16_t)(offsetof(rows_args, offset) + v * sizeof *args.offset),
                            p->element_size[v]};
     }
     tn_rows_options(recording->context, &p->head, NULL, text);
-    launch->options = text;
-    launch->operand_count = p->views;
-    launch->args = &args;
-    launch->args_size = sizeof args;
-    launch->patches = patches;
-    return tn_record(operation, recording, launch);
+    launch.options = text;
+    launch.operand_count = p->views;
+    launch.args = &args;
+    launch.args_size = sizeof args;
+    launch.patches = patches;
+    return tn_record(operation, recording, &launch);
 }
 
 tenon_status tn_rows_record(const char *operation, tn_recording *recording,
@@ -195,7 +195,7 @@ tenon_status tn_rows_record(const char *operation, tn_recording *recording,
     /* Where the driver chooses a work-group by the sizes, PoCL compiles for each that it has not
      * seen. */
     launch.local[0] = is_cpu ? 1 : 0;
-    return record(operation, recording, problem, chunk, &launch);
+    return record(operation, recording, problem, chunk, launch);
 }
 
 tenon_status tn_columns_record(const char *operation, tn_recording *recording,
@@ -210,5 +210,5 @@ tenon_status tn_columns_record(const char *operation, tn_recording *recording,
     launch.global[0] = (size_t)tn_ceil_div(inner, chunk);
     launch.global[1] = (size_t)(count_of(problem) / inner);
     launch.local[0] = launch.local[1] = is_cpu ? 1 : 0;
-    return record(operation, recording, problem, chunk, &launch);
+    return record(operation, recording, problem, chunk, launch);
 }

@@ -1,5 +1,6 @@
 /* The references of softmax, and the self-check of its solvers. docs/numerics.md derives the
  * bounds. */
+#include "ops/common/exp_sum.h"
 #include "ops/common/host.h"
 #include "ops/softmax/internal.h"
 
@@ -13,48 +14,20 @@ typedef struct row {
     int64_t first, step, size;
 } row;
 
-/* The unit roundoff to count with: the reference, in double, rounds as much as f64 itself. */
-static double unit(tenon_dtype dtype)
-{
-    return tn_roundoff(dtype) * (dtype == TENON_DTYPE_F64 ? 2 : 1);
-}
-
 static void forward_row(row r, const double *x, tenon_dtype dtype, bool is_log, tn_bounded *results)
 {
-    const double u = unit(dtype), least = tn_least_normal(dtype);
-    double most = -INFINITY, sum = 0, sum_bound = 0;
+    const tn_exp_sum sum = tn_exp_sum_of(dtype, x + r.first, r.step, r.size);
     for (int64_t i = 0; i < r.size; i++) {
-        double v = x[r.first + i * r.step];
-        most = v > most ? v : most;
-    }
-    for (int64_t i = 0; i < r.size; i++) {
-        double d = x[r.first + i * r.step] - most, e = exp(d);
-        sum += e;
-        /* d is rounded, and exp is 3 ulp off; where exp is 0, so is the device's. */
-        sum_bound += e > 0 ? e * expm1((6 + fabs(d)) * u) + least : least;
-    }
-    sum_bound += tn_gamma((double)r.size, u) * (sum + sum_bound);
-    double b = sum_bound / sum;
-    for (int64_t i = 0; i < r.size; i++) {
-        double d = x[r.first + i * r.step] - most, e = exp(d), y = e / sum;
-        tn_bounded result = {y, 2 * least};
-        if (is_log) {
-            double shift = log(sum);
-            result.value = d - shift;
-            result.bound = b / (1 - b) + 6 * u * (fabs(shift) + b / (1 - b)) +
-                           2 * u * (fabs(d) + fabs(shift)) + least;
-        } else if (e > 0) {
-            double a = expm1((6 + fabs(d)) * u);
-            result.bound += y * ((1 + a) * (1 + 6 * u) / (1 - b) - 1);
-        }
-        results[r.first + i * r.step] = tn_stored(dtype, result);
+        int64_t at = r.first + i * r.step;
+        results[at] =
+            tn_stored(dtype, is_log ? tn_log_softmax_at(&sum, x[at]) : tn_softmax_at(&sum, x[at]));
     }
 }
 
 static void backward_row(row r, const double *y, const double *dy, tenon_dtype dtype, bool is_log,
                          tn_bounded *results)
 {
-    const double u = unit(dtype), least = tn_least_normal(dtype);
+    const double u = tn_unit(dtype), least = tn_least_normal(dtype);
     double sum = 0, magnitude = 0;
     for (int64_t i = 0; i < r.size; i++) {
         int64_t at = r.first + i * r.step;
