@@ -2,11 +2,14 @@
 
 #include "base/checked.h"
 
+/* Blocks of K are equal, so that none is shorter than half of this: the error bound counts on it. */
+#define LEAST_KC 64
+
 const tn_parameter tn_gemm_cpu_parameters[CPU_PARAMETERS] = {
-    [CPU_MR] = {"mr", 1, 14},    /* rows of the register tile */
-    [CPU_NR] = {"nr", 2, 64},    /* columns of it, and of a panel */
-    [CPU_KC] = {"kc", 32, 2048}, /* the longest block of K */
-    [CPU_PANELS] = {"np", 1, 16} /* panels of a work-group */
+    [CPU_MR] = {"mr", 1, 14},          /* rows of the register tile */
+    [CPU_NR] = {"nr", 2, 64},          /* columns of it, and of a panel */
+    [CPU_KC] = {"kc", LEAST_KC, 2048}, /* the longest block of K */
+    [CPU_PANELS] = {"np", 1, 16}       /* panels of a work-group */
 };
 
 /* Work-groups for each compute unit: enough that none waits long for the last. */
@@ -44,9 +47,17 @@ static int64_t choose_vectors(const gemm_problem *p, int64_t lanes, bool wide)
     return wide && wide_work <= narrow_work ? 4 : 2;
 }
 
-void tn_gemm_cpu_tune(tenon_context *context, const gemm_problem *p, int32_t panels,
-                      int32_t *values)
+static bool fits(tenon_context *context, const gemm_problem *p, tn_gemm_cpu_local local,
+                 const int32_t *values)
 {
+    uint64_t bytes = (uint64_t)local(p, values) * tn_acc_size(p->dtype);
+    return bytes <= context->device.info.local_memory;
+}
+
+void tn_gemm_cpu_tune(tenon_context *context, const gemm_problem *p, int32_t panels,
+                      tn_gemm_cpu_local local, int32_t *values)
+{
+    bool free_panels = values[CPU_PANELS] == 0, free_block = values[CPU_KC] == 0;
     int64_t lanes = tn_gemm_lanes(context, p->dtype), size = (int64_t)tn_acc_size(p->dtype);
     bool wide = lanes * size == 64;
     if (values[CPU_MR] == 0)
@@ -57,18 +68,22 @@ void tn_gemm_cpu_tune(tenon_context *context, const gemm_problem *p, int32_t pan
         values[CPU_KC] = 384;
     if (values[CPU_PANELS] == 0)
         values[CPU_PANELS] = panels; /* whatever n is: each number of them is a build of its own */
+    while (free_panels && values[CPU_PANELS] > 1 && !fits(context, p, local, values))
+        values[CPU_PANELS]--;
+    while (free_block && values[CPU_KC] > LEAST_KC && !fits(context, p, local, values))
+        values[CPU_KC] /= 2;
 }
 
 const char *tn_gemm_cpu_constrains(tenon_context *context, const gemm_problem *p,
-                                   const int32_t *values, int64_t local_elements)
+                                   const int32_t *values, tn_gemm_cpu_local local)
 {
-    int64_t lanes = tn_gemm_lanes(context, p->dtype), size = (int64_t)tn_acc_size(p->dtype);
+    int64_t lanes = tn_gemm_lanes(context, p->dtype);
     if (values[CPU_NR] % lanes != 0)
         return "nr must be a multiple of the vector width";
     int64_t vectors = values[CPU_NR] / lanes;
     if (values[CPU_MR] * vectors + vectors + 1 > REGISTERS)
         return "the tile of mr x nr does not fit the vector registers";
-    if ((uint64_t)(local_elements * size) > context->device.info.local_memory)
+    if (!fits(context, p, local, values))
         return "the packed blocks do not fit the local memory";
     return NULL;
 }

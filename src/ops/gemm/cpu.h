@@ -14,13 +14,16 @@ int64_t tn_gemm_lanes(tenon_context *context, uint32_t dtype);
 /* Why a kernel made for a CPU does not serve, or NULL; a forced one runs anywhere. */
 const char *tn_gemm_refuses_cpu(tenon_context *context, const gemm_problem *problem);
 
-/* Fills in the parameters that are 0. `panels` is how many a work-group does. */
-void tn_gemm_cpu_tune(tenon_context *context, const gemm_problem *problem, int32_t panels,
-                      int32_t *values);
+/* How many elements of local memory a kernel with these parameters has. */
+typedef int64_t (*tn_gemm_cpu_local)(const gemm_problem *problem, const int32_t *values);
 
-/* NULL, or why the parameters do not go together; `local_elements` of local memory are needed. */
+/* Fills in the parameters that are 0, so that the local memory suffices. `panels` is how many a work-group does. */
+void tn_gemm_cpu_tune(tenon_context *context, const gemm_problem *problem, int32_t panels,
+                      tn_gemm_cpu_local local, int32_t *values);
+
+/* NULL, or why the parameters do not go together. */
 const char *tn_gemm_cpu_constrains(tenon_context *context, const gemm_problem *problem,
-                                   const int32_t *values, int64_t local_elements);
+                                   const int32_t *values, tn_gemm_cpu_local local);
 
 /* Elements of local memory that the packed rows of a take: none where its K stride is 1. */
 int64_t tn_gemm_cpu_packed_a(const gemm_problem *problem, const int32_t *values);

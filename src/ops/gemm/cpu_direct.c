@@ -16,11 +16,17 @@ static const char *refuses(tenon_context *context, const tn_problem *problem)
     return p->n < 2 * tn_gemm_lanes(context, p->dtype) ? "n is less than a panel" : NULL;
 }
 
+static int64_t local_elements(const gemm_problem *p, const int32_t *values)
+{
+    return tn_gemm_cpu_packed_a(p, values) + tn_gemm_cpu_sums(p, values);
+}
+
 static void tune(tenon_context *context, const tn_problem *problem, int32_t *values)
 {
     const gemm_problem *p = (const gemm_problem *)problem;
+    int32_t panels = tn_gemm_layout(p, GEMM_A) == GEMM_UNIT_COL ? 2 : 8;
     bool free_width = values[CPU_NR] == 0;
-    tn_gemm_cpu_tune(context, p, tn_gemm_layout(p, GEMM_A) == GEMM_UNIT_COL ? 2 : 8, values);
+    tn_gemm_cpu_tune(context, p, panels, local_elements, values);
     while (free_width && values[CPU_NR] > p->n)
         values[CPU_NR] /= 2;
 }
@@ -29,10 +35,8 @@ static const char *constrains(tenon_context *context, const tn_problem *problem,
                               const int32_t *values)
 {
     const gemm_problem *p = (const gemm_problem *)problem;
-    if (values[CPU_NR] > p->n)
-        return "n is less than nr";
-    return tn_gemm_cpu_constrains(context, p, values,
-                                  tn_gemm_cpu_packed_a(p, values) + tn_gemm_cpu_sums(p, values));
+    return values[CPU_NR] > p->n ? "n is less than nr"
+                                 : tn_gemm_cpu_constrains(context, p, values, local_elements);
 }
 
 static double estimate(tenon_context *context, const tn_problem *problem, const int32_t *values)

@@ -16,23 +16,15 @@ static int64_t local_elements(const gemm_problem *p, const int32_t *values)
 static void tune(tenon_context *context, const tn_problem *problem, int32_t *values)
 {
     const gemm_problem *p = (const gemm_problem *)problem;
-    int64_t size = (int64_t)tn_acc_size(p->dtype);
-    bool free_panels = values[CPU_PANELS] == 0, free_block = values[CPU_KC] == 0;
     /* Where a is packed too, wider groups pack it less often. */
-    tn_gemm_cpu_tune(context, p, tn_gemm_layout(p, GEMM_A) == GEMM_UNIT_COL ? 2 : 4, values);
-    while (free_panels && values[CPU_PANELS] > 1 &&
-           (uint64_t)(local_elements(p, values) * size) > context->device.info.local_memory)
-        values[CPU_PANELS]--;
-    while (free_block && values[CPU_KC] > 64 &&
-           (uint64_t)(local_elements(p, values) * size) > context->device.info.local_memory)
-        values[CPU_KC] /= 2;
+    int32_t panels = tn_gemm_layout(p, GEMM_A) == GEMM_UNIT_COL ? 2 : 4;
+    tn_gemm_cpu_tune(context, p, panels, local_elements, values);
 }
 
 static const char *constrains(tenon_context *context, const tn_problem *problem,
                               const int32_t *values)
 {
-    const gemm_problem *p = (const gemm_problem *)problem;
-    return tn_gemm_cpu_constrains(context, p, values, local_elements(p, values));
+    return tn_gemm_cpu_constrains(context, (const gemm_problem *)problem, values, local_elements);
 }
 
 static double estimate(tenon_context *context, const tn_problem *problem, const int32_t *values)
