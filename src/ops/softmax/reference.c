@@ -64,15 +64,14 @@ static void each_row(const tenon_softmax_params *params, const tenon_tensor *lik
     bool is_log = (params->flags & TENON_SOFTMAX_LOG) != 0;
     for (uint32_t d = axis + 1; d < like->rank; d++)
         step *= like->shape[d];
-    for (int64_t i = 0; i < count; i++) {
-        if (i / step % size != 0)
-            continue;
-        const row r = {i, step, size};
-        if (dy == NULL)
-            forward_row(r, x, like->dtype, is_log, results);
-        else
-            backward_row(r, x, dy, like->dtype, is_log, results);
-    }
+    for (int64_t block = 0; block < count; block += step * size)
+        for (int64_t i = 0; i < step; i++) {
+            const row r = {block + i, step, size};
+            if (dy == NULL)
+                forward_row(r, x, like->dtype, is_log, results);
+            else
+                backward_row(r, x, dy, like->dtype, is_log, results);
+        }
 }
 
 bool tn_softmax_forward_reference(const tenon_softmax_params *params, const tenon_tensor *x,
