@@ -216,6 +216,10 @@ static void known_values(void **state)
                    TENON_ERROR_UNSUPPORTED, "tenon_cross_entropy_forward", "labels");
     assert_refused(tenon_cross_entropy_backward(test_stream, NULL, &tx, &tl, &tx, &tdx, NULL),
                    TENON_ERROR_INVALID_ARGUMENT, "tenon_cross_entropy_backward", "dloss");
+    tenon_tensor inside = ty;
+    inside.memory = tx.memory;
+    assert_refused(tenon_cross_entropy_forward(test_stream, NULL, &tx, &tl, &inside, NULL),
+                   TENON_ERROR_INVALID_ARGUMENT, "tenon_cross_entropy_forward", "overlap");
     tx.shape[1] = 0;
     assert_refused(tenon_cross_entropy_forward(test_stream, NULL, &tx, &tl, &ty, NULL),
                    TENON_ERROR_INVALID_ARGUMENT, "tenon_cross_entropy_forward", "class");
@@ -223,6 +227,34 @@ static void known_values(void **state)
     tenon_memory_destroy(&tdx.memory);
     tenon_memory_destroy(&tl.memory);
     tenon_memory_destroy(&ty.memory);
+}
+
+/* A plan without dloss, run in place, gives the bits of the immediate call. */
+static void plans(void **state)
+{
+    static const float x[2][3] = {{1, 2, 3}, {-1, 0, 4}};
+    static const int32_t labels[2] = {1, 2};
+    const int64_t shape[] = {2, 3};
+    tenon_tensor tx, tl, tdx;
+    float dx[2][3], again[2][3];
+    tenon_plan *plan;
+    (void)state;
+    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 2, shape, &tx));
+    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 2, shape, &tdx));
+    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_I32, 1, shape, &tl));
+    assert_ok(tenon_tensor_upload(test_stream, x, sizeof x, &tx, NULL));
+    assert_ok(tenon_tensor_upload(test_stream, labels, sizeof labels, &tl, NULL));
+    assert_ok(tenon_cross_entropy_backward(test_stream, NULL, &tx, &tl, NULL, &tdx, NULL));
+    assert_ok(tenon_tensor_download(test_stream, &tdx, dx, sizeof dx, NULL));
+    assert_ok(tenon_cross_entropy_backward_plan(test_context, NULL, &tx, &tl, NULL, &tdx, &plan));
+    const tenon_memory memories[] = {tx.memory, tl.memory, {0}, tx.memory};
+    assert_ok(tenon_plan_run(test_stream, plan, memories, 4, NULL));
+    assert_ok(tenon_tensor_download(test_stream, &tx, again, sizeof again, NULL));
+    assert_memory_equal(dx, again, sizeof dx);
+    tenon_plan_release(plan);
+    tenon_memory_destroy(&tx.memory);
+    tenon_memory_destroy(&tdx.memory);
+    tenon_memory_destroy(&tl.memory);
 }
 
 static void gradients(void **state)
@@ -261,10 +293,8 @@ static void gradients(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(known_values),
-        cmocka_unit_test(gradients),
-        cmocka_unit_test(shapes),
-        cmocka_unit_test(large),
+        cmocka_unit_test(known_values), cmocka_unit_test(plans), cmocka_unit_test(gradients),
+        cmocka_unit_test(shapes),       cmocka_unit_test(large),
     };
     return TEST_MAIN(tests);
 }
