@@ -17,5 +17,7 @@
 #include <tenon/conv.h>
 #include <tenon/pool.h>
 #include <tenon/elementwise.h>
+#include <tenon/softmax.h>
+#include <tenon/loss.h>
 
 #endif

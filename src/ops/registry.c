@@ -4,7 +4,9 @@
 #include "ops/conv/internal.h"
 #include "ops/elementwise/internal.h"
 #include "ops/gemm/internal.h"
+#include "ops/loss/internal.h"
 #include "ops/pool/internal.h"
+#include "ops/softmax/internal.h"
 
 const tn_family *const tn_families[] = {&tn_gemm_family,
                                         &tn_conv_family,
@@ -14,5 +16,9 @@ const tn_family *const tn_families[] = {&tn_gemm_family,
                                         &tn_pool_family,
                                         &tn_pool_backward_family,
                                         &tn_elementwise_family,
-                                        &tn_copy_family};
+                                        &tn_copy_family,
+                                        &tn_softmax_family,
+                                        &tn_softmax_backward_family,
+                                        &tn_cross_entropy_family,
+                                        &tn_cross_entropy_backward_family};
 const uint32_t tn_family_count = sizeof tn_families / sizeof *tn_families;

@@ -84,6 +84,30 @@ static tenon_status plan_pool_backward(tenon_context *context, const void *param
     return tenon_pool_backward_plan(context, params, v[0], v[1], NULL, v[2], plan);
 }
 
+static tenon_status run_softmax(tenon_stream *stream, const void *params,
+                                const tenon_tensor *const *v, const tenon_sync *sync)
+{
+    return tenon_softmax_forward(stream, params, v[0], v[1], sync);
+}
+
+static tenon_status plan_softmax(tenon_context *context, const void *params,
+                                 const tenon_tensor *const *v, tenon_plan **plan)
+{
+    return tenon_softmax_forward_plan(context, params, v[0], v[1], plan);
+}
+
+static tenon_status run_softmax_backward(tenon_stream *stream, const void *params,
+                                         const tenon_tensor *const *v, const tenon_sync *sync)
+{
+    return tenon_softmax_backward(stream, params, v[0], v[1], v[2], sync);
+}
+
+static tenon_status plan_softmax_backward(tenon_context *context, const void *params,
+                                          const tenon_tensor *const *v, tenon_plan **plan)
+{
+    return tenon_softmax_backward_plan(context, params, v[0], v[1], v[2], plan);
+}
+
 static void default_gemm(void *params)
 {
     *(tenon_gemm_params *)params = tenon_gemm_params_default();
@@ -111,6 +135,11 @@ static void default_pool(void *params)
 {
     *(tenon_pool_params *)params = tenon_pool_params_default();
     ((tenon_pool_params *)params)->window[1] = 2;
+}
+
+static void default_softmax(void *params)
+{
+    *(tenon_softmax_params *)params = tenon_softmax_params_default();
 }
 
 const operation operations[OPERATIONS] = {
@@ -193,6 +222,28 @@ const operation operations[OPERATIONS] = {
                        sizeof(tenon_pool_params),
                        default_pool,
                        1},
+    [SOFTMAX] = {"tenon_softmax_forward",
+                 "tenon_softmax_forward_plan",
+                 {"x", "y"},
+                 {false},
+                 2,
+                 {2, 2},
+                 {{4, 5}, {4, 5}},
+                 run_softmax,
+                 plan_softmax,
+                 sizeof(tenon_softmax_params),
+                 default_softmax},
+    [SOFTMAX_BACKWARD] = {"tenon_softmax_backward",
+                          "tenon_softmax_backward_plan",
+                          {"y", "dy", "dx"},
+                          {false},
+                          3,
+                          {2, 2, 2},
+                          {{4, 5}, {4, 5}, {4, 5}},
+                          run_softmax_backward,
+                          plan_softmax_backward,
+                          sizeof(tenon_softmax_params),
+                          default_softmax},
 };
 
 void prepare(offer *o, const operation *op)

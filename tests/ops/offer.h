@@ -23,7 +23,18 @@ typedef struct operation {
 } operation;
 
 /* The operations' numbers. */
-enum { GEMM, CONV, IM2COL, ACTIVATION, ACTIVATION_BACKWARD, POOL, POOL_BACKWARD, OPERATIONS };
+enum {
+    GEMM,
+    CONV,
+    IM2COL,
+    ACTIVATION,
+    ACTIVATION_BACKWARD,
+    POOL,
+    POOL_BACKWARD,
+    SOFTMAX,
+    SOFTMAX_BACKWARD,
+    OPERATIONS
+};
 extern const operation operations[OPERATIONS];
 
 typedef union operation_params {
@@ -33,6 +44,7 @@ typedef union operation_params {
     tenon_im2col_params im2col;
     tenon_activation_params activation;
     tenon_pool_params pool;
+    tenon_softmax_params softmax;
 } operation_params;
 
 /* A sound call, which each test spoils in one place. */

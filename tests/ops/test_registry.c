@@ -12,16 +12,17 @@
 /* An operation that has no folder of its own lives in another family's. */
 static const char *home_of(const tn_family *family)
 {
-    static const char backward[] = "_backward";
-    static char home[64];
-    const char *host = strcmp(family->name, "im2col") == 0 ? "conv"
-                       : strcmp(family->name, "copy") == 0 ? "elementwise"
-                                                           : family->name;
-    snprintf(home, sizeof home, "%s", host);
-    size_t length = strlen(home), suffix = sizeof backward - 1;
-    if (length > suffix && strcmp(home + length - suffix, backward) == 0)
-        home[length - suffix] = '\0';
-    return home;
+    static const char *const homes[][2] = {{"im2col", "conv"},
+                                           {"copy", "elementwise"},
+                                           {"activation_backward", "activation"},
+                                           {"pool_backward", "pool"},
+                                           {"softmax_backward", "softmax"},
+                                           {"cross_entropy", "loss"},
+                                           {"cross_entropy_backward", "loss"}};
+    for (size_t i = 0; i < sizeof homes / sizeof *homes; i++)
+        if (strcmp(family->name, homes[i][0]) == 0)
+            return homes[i][1];
+    return family->name;
 }
 
 /* The whole of a file of the tree; the caller frees it. NULL where there is none. */

@@ -1,0 +1,25 @@
+/* Arguments of kernels that work on the rows of up to four tensors: the index space of all
+ * dimensions but one, the axis. A tensor without the axis (labels, losses) has one element a row.
+ */
+#ifndef TENON_COMMON_ROWS_ARGS_H
+#define TENON_COMMON_ROWS_ARGS_H
+
+#include "common/args.h"
+
+#define TENON_ROWS_VIEWS 4
+
+typedef struct rows_args {
+    tenon_i64 offset[TENON_ROWS_VIEWS]; /* elements */
+    tenon_i64 axis[TENON_ROWS_VIEWS];   /* the stride along the axis */
+    tenon_i64 stride[TENON_ROWS_VIEWS][8];
+    tenon_i64 shape[8];
+    tenon_i64 size;  /* along the axis */
+    tenon_i64 count; /* rows */
+    tenon_i64 chunk; /* rows of a work-item */
+    tenon_i64 value; /* an integer of the operation's */
+    tenon_i64 scale; /* bits of an acc_t (f32 in the low 32 bits) */
+    tenon_i32 rank;  /* at least 1 */
+    tenon_i32 flag;  /* of the operation's */
+} rows_args;
+
+#endif

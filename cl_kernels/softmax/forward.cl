@@ -1,0 +1,138 @@
+/*
+ * y = softmax(x) along an axis, or with args.flag its logarithm. y may be x: a work-item reads an
+ * element of its rows for the last time before it writes there.
+ *
+ * forward_rows, forward_columns: see common/rows.clh, with its global sizes. Tensors: x, y.
+ *
+ * With m the greatest of a row: exp(x - m) / sum of exp(x - m), and (x - m) - log(that sum). A NaN
+ * is not found by the greatest, but comes through the sum. Where the output stores what is summed
+ * in, the exponentials wait in it for their sum.
+ *
+ * TENON_VW: lanes of a vector.  TENON_DTYPE: see common/types.clh.
+ */
+#ifndef TENON_VW
+#define TENON_VW 4
+#endif
+#include "common/rows.clh"
+
+TENON_INLINE void log_row(__global const data_t *x, __global data_t *y, const rows_args *args,
+                          const long *at, acc_t most)
+{
+    const long xs = args->axis[0], ys = args->axis[1];
+    acc_t shift = log(row_sum_exp(x, at[0], xs, args->size, most));
+    long i = 0;
+    for (; i + TENON_VW <= args->size; i += TENON_VW) {
+        acc_v v = load_lanes(x, at[0] + i * xs, xs, TENON_VW);
+        store_lanes(y, at[1] + i * ys, ys, TENON_VW, v - splat(most) - splat(shift));
+    }
+    for (; i < args->size; i++) {
+        store_data(y, at[1] + i * ys, load_data(x, at[0] + i * xs) - most - shift);
+    }
+}
+
+#if TENON_STORES_ACC
+TENON_INLINE acc_t write_exp(__global const data_t *x, __global data_t *y, const rows_args *args,
+                             const long *at, acc_t most)
+{
+    const long xs = args->axis[0], ys = args->axis[1];
+    acc_v sums = splat(0);
+    long i = 0;
+    for (; i + TENON_VW <= args->size; i += TENON_VW) {
+        acc_v e = exp(load_lanes(x, at[0] + i * xs, xs, TENON_VW) - splat(most));
+        store_lanes(y, at[1] + i * ys, ys, TENON_VW, e);
+        sums += e;
+    }
+    acc_t sum = sum_lanes(sums);
+    for (; i < args->size; i++) {
+        acc_t e = exp(load_data(x, at[0] + i * xs) - most);
+        store_data(y, at[1] + i * ys, e);
+        sum += e;
+    }
+    return sum;
+}
+#endif
+
+TENON_INLINE void softmax_row(__global const data_t *x, __global data_t *y, const rows_args *args,
+                              const long *at, acc_t most)
+{
+    const long xs = args->axis[0], ys = args->axis[1];
+    long i = 0;
+#if TENON_STORES_ACC
+    acc_t sum = write_exp(x, y, args, at, most);
+    for (; i + TENON_VW <= args->size; i += TENON_VW) {
+        acc_v e = load_lanes(y, at[1] + i * ys, ys, TENON_VW);
+        store_lanes(y, at[1] + i * ys, ys, TENON_VW, e / splat(sum));
+    }
+    for (; i < args->size; i++) {
+        store_data(y, at[1] + i * ys, load_data(y, at[1] + i * ys) / sum);
+    }
+#else
+    acc_t sum = row_sum_exp(x, at[0], xs, args->size, most);
+    for (; i + TENON_VW <= args->size; i += TENON_VW) {
+        acc_v e = exp(load_lanes(x, at[0] + i * xs, xs, TENON_VW) - splat(most));
+        store_lanes(y, at[1] + i * ys, ys, TENON_VW, e / splat(sum));
+    }
+    for (; i < args->size; i++) {
+        store_data(y, at[1] + i * ys, exp(load_data(x, at[0] + i * xs) - most) / sum);
+    }
+#endif
+}
+
+__kernel void forward_rows(__global const data_t *x, __global data_t *y, const rows_args args)
+{
+    long first = (long)get_global_id(0) * args.chunk;
+    long last = min(first + args.chunk, args.count);
+    for (long row = first; row < last; row++) {
+        long at[TENON_ROWS_VIEWS];
+        row_begin(&args, args.rank, row, at);
+        acc_t most = row_greatest(x, at[0], args.axis[0], args.size);
+        if (args.flag) {
+            log_row(x, y, &args, at, most);
+        } else {
+            softmax_row(x, y, &args, at, most);
+        }
+    }
+}
+
+/* TENON_VW rows that begin at x[xa] and y[ya]. */
+TENON_INLINE void columns(__global const data_t *x, long xa, __global data_t *y, long ya,
+                          const rows_args *args, int lanes)
+{
+    const long xs = args->stride[0][args->rank - 1], ys = args->stride[1][args->rank - 1];
+    const long xt = args->axis[0], yt = args->axis[1];
+    acc_v most = columns_greatest(x, xa, xt, args->size, xs, lanes);
+#if TENON_STORES_ACC
+    if (!args->flag) {
+        acc_v sum = splat(0);
+        for (long i = 0; i < args->size; i++) {
+            acc_v e = exp(load_lanes(x, xa + i * xt, xs, lanes) - most);
+            store_lanes(y, ya + i * yt, ys, lanes, e);
+            sum += e;
+        }
+        for (long i = 0; i < args->size; i++) {
+            acc_v e = load_lanes(y, ya + i * yt, ys, lanes);
+            store_lanes(y, ya + i * yt, ys, lanes, e / sum);
+        }
+        return;
+    }
+#endif
+    acc_v sum = columns_sum_exp(x, xa, xt, args->size, xs, lanes, most);
+    acc_v shift = args->flag ? log(sum) : splat(0);
+    for (long i = 0; i < args->size; i++) {
+        acc_v v = load_lanes(x, xa + i * xt, xs, lanes) - most;
+        store_lanes(y, ya + i * yt, ys, lanes, args->flag ? v - shift : exp(v) / sum);
+    }
+}
+
+__kernel void forward_columns(__global const data_t *x, __global data_t *y, const rows_args args)
+{
+    const int inner = args.rank - 1;
+    long first = (long)get_global_id(0) * args.chunk;
+    long last = min(first + args.chunk, args.shape[inner]);
+    long at[TENON_ROWS_VIEWS];
+    row_begin(&args, inner, (long)get_global_id(1), at);
+    for (long c = first; c < last; c += TENON_VW) {
+        columns(x, at[0] + c * args.stride[0][inner], y, at[1] + c * args.stride[1][inner], &args,
+                (int)min((long)TENON_VW, last - c));
+    }
+}

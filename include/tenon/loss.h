@@ -1,0 +1,88 @@
+/* Losses: cross-entropy with labels, forward and backward.
+ */
+#ifndef TENON_LOSS_H
+#define TENON_LOSS_H
+
+#include <tenon/plan.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define TENON_CROSS_ENTROPY_IGNORE 1u /**< flag: rows labelled `ignore_label` count nothing */
+
+/** Start from TENON_CROSS_ENTROPY_PARAMS_INIT: classes along the last dimension, no label ignored,
+ * scale 1. */
+typedef struct tenon_cross_entropy_params {
+    uint32_t struct_size; /**< sizeof(tenon_cross_entropy_params) */
+    uint32_t flags;       /**< 0 or TENON_CROSS_ENTROPY_IGNORE */
+    const char *solver;   /**< forces a solver (plan.h has the grammar); NULL chooses */
+    int32_t axis;         /**< of the classes: from 0, or negative, -1 being the last dimension */
+    int32_t ignore_label; /**< any value; without the flag it is ignored itself */
+    double scale; /**< multiplies the gradient (1 / rows for a mean); the forward does not use it */
+} tenon_cross_entropy_params;
+
+#define TENON_CROSS_ENTROPY_PARAMS_INIT                                                            \
+    {                                                                                              \
+        sizeof(tenon_cross_entropy_params), 0, NULL, -1, 0, 1.0                                    \
+    }
+
+/** The same as the initialiser, for languages without macros. */
+TENON_API tenon_cross_entropy_params tenon_cross_entropy_params_default(void);
+
+/** loss = log(sum of exp(x - m)) - (x[label] - m) for each row x of the logits along the axis, m
+ * being its greatest element: the negative logarithm of softmax at the label, in one pass over the
+ * logits (I. Goodfellow, Y. Bengio, A. Courville, "Deep Learning", 2016, section 6.2.2.3).
+ *
+ * A label below 0 or not below the number of classes gives a loss of NaN, and nothing is read or
+ * written out of bounds for it; an ignored label gives 0, whatever its row holds. A row with a NaN
+ * or +inf, or nothing but -inf, gives NaN.
+ *  @param params  NULL means the defaults
+ *  @param logits  f64, f32, f16 or bf16, rank 1 at least, any strides, one class at least;
+ *                 broadcast dimensions (stride 0) are allowed
+ *  @param labels  i32, of the logits' shape without the axis; may broadcast by stride 0
+ *  @param loss    of the logits' type and the labels' shape; must not overlap logits or labels, and
+ *                 its own elements must not overlap
+ *  @param sync    or NULL
+ *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT · TENON_ERROR_UNSUPPORTED ·
+ *          TENON_ERROR_UNSUPPORTED_DEVICE (f64 on a device without it) · TENON_ERROR_BUILD_FAILED ·
+ *          TENON_ERROR_SOLVER_BARRED · TENON_ERROR_OUT_OF_MEMORY · TENON_ERROR_OPENCL ·
+ *          TENON_ERROR_INCOMPLETE */
+TENON_API tenon_status tenon_cross_entropy_forward(
+    tenon_stream *stream, const tenon_cross_entropy_params *params, const tenon_tensor *logits,
+    const tenon_tensor *labels, const tenon_tensor *loss, const tenon_sync *sync);
+
+/** The plan of tenon_cross_entropy_forward; operands logits, labels, loss. The views need no
+ * memory; where they have it, it is checked.
+ *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
+ *  @return as the immediate call, but for TENON_ERROR_INCOMPLETE */
+TENON_API tenon_status tenon_cross_entropy_forward_plan(
+    tenon_context *context, const tenon_cross_entropy_params *params, const tenon_tensor *logits,
+    const tenon_tensor *labels, const tenon_tensor *loss, tenon_plan **plan);
+
+/** The gradient with respect to the logits: dlogits = scale · dloss · (softmax(x) - 1 at the label,
+ * softmax(x) elsewhere). A label that is no class gives a row of NaN, an ignored one a row of 0.
+ *  @param params   NULL means the defaults
+ *  @param logits   as in the forward call, and so `labels`
+ *  @param dloss    of the logits' type and the labels' shape, may broadcast by stride 0; NULL means
+ *                  1 for every row
+ *  @param dlogits  of the logits' type and shape; may be exactly logits, must not overlap them
+ *                  otherwise nor labels nor dloss, and its own elements must not overlap
+ *  @return as tenon_cross_entropy_forward */
+TENON_API tenon_status tenon_cross_entropy_backward(
+    tenon_stream *stream, const tenon_cross_entropy_params *params, const tenon_tensor *logits,
+    const tenon_tensor *labels, const tenon_tensor *dloss, const tenon_tensor *dlogits,
+    const tenon_sync *sync);
+
+/** The plan of tenon_cross_entropy_backward; operands logits, labels, dloss, dlogits.
+ *  @return as the immediate call, but for TENON_ERROR_INCOMPLETE */
+TENON_API tenon_status tenon_cross_entropy_backward_plan(
+    tenon_context *context, const tenon_cross_entropy_params *params, const tenon_tensor *logits,
+    const tenon_tensor *labels, const tenon_tensor *dloss, const tenon_tensor *dlogits,
+    tenon_plan **plan);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,84 @@
+/* Softmax and its logarithm along one axis, forward and backward.
+ */
+#ifndef TENON_SOFTMAX_H
+#define TENON_SOFTMAX_H
+
+#include <tenon/plan.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define TENON_SOFTMAX_LOG 1u /**< flag: the logarithm of softmax */
+
+/** Start from TENON_SOFTMAX_PARAMS_INIT: softmax along the last dimension. */
+typedef struct tenon_softmax_params {
+    uint32_t struct_size; /**< sizeof(tenon_softmax_params) */
+    uint32_t flags;       /**< 0 or TENON_SOFTMAX_LOG */
+    const char *solver;   /**< forces a solver (plan.h has the grammar); NULL chooses */
+    int32_t axis;         /**< from 0, or negative: counted from the end, -1 being the last */
+    uint32_t reserved;    /**< 0 */
+} tenon_softmax_params;
+
+#define TENON_SOFTMAX_PARAMS_INIT                                                                  \
+    {                                                                                              \
+        sizeof(tenon_softmax_params), 0, NULL, -1, 0                                               \
+    }
+
+/** The same as the initialiser, for languages without macros. */
+TENON_API tenon_softmax_params tenon_softmax_params_default(void);
+
+/** y = exp(x - m) / s along the axis, where m is the greatest element of a row and s the sum of
+ * exp(x - m) over it; with TENON_SOFTMAX_LOG, y = (x - m) - log(s) (J. Bridle, "Probabilistic
+ * interpretation of feedforward classification network outputs", 1990; m keeps exp from
+ * overflowing). -inf gives 0, or -inf for the logarithm. A row that has a NaN or +inf, or nothing
+ * but -inf, is all NaN: so the formula says, since inf - inf is NaN.
+ *  @param params  NULL means the defaults
+ *  @param x       f64, f32, f16 or bf16, rank 1 at least, any strides; broadcast dimensions (stride
+ *                 0) are allowed
+ *  @param y       of x's type and shape; may be exactly x (same memory, offset and strides), must
+ *                 not overlap it otherwise, and its own elements must not overlap
+ *  @param sync    or NULL
+ *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT · TENON_ERROR_UNSUPPORTED ·
+ *          TENON_ERROR_UNSUPPORTED_DEVICE (f64 on a device without it) · TENON_ERROR_BUILD_FAILED ·
+ *          TENON_ERROR_SOLVER_BARRED · TENON_ERROR_OUT_OF_MEMORY · TENON_ERROR_OPENCL ·
+ *          TENON_ERROR_INCOMPLETE */
+TENON_API tenon_status tenon_softmax_forward(tenon_stream *stream,
+                                             const tenon_softmax_params *params,
+                                             const tenon_tensor *x, const tenon_tensor *y,
+                                             const tenon_sync *sync);
+
+/** The plan of tenon_softmax_forward; operands x, y. The views need no memory; where they have it,
+ * it is checked.
+ *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
+ *  @return as the immediate call, but for TENON_ERROR_INCOMPLETE */
+TENON_API tenon_status tenon_softmax_forward_plan(tenon_context *context,
+                                                  const tenon_softmax_params *params,
+                                                  const tenon_tensor *x, const tenon_tensor *y,
+                                                  tenon_plan **plan);
+
+/** The gradient with respect to x, from the forward result: dx = y · (dy - sum of y · dy along the
+ * axis); with TENON_SOFTMAX_LOG, y being the logarithm, dx = dy - exp(y) · (sum of dy).
+ *  @param params  those of the forward call, but for `solver`
+ *  @param y       what the forward call gave
+ *  @param dy      the gradient with respect to y: of y's type and shape
+ *  @param dx      of y's type and shape; may be exactly y or exactly dy, must not overlap them
+ *                 otherwise, and its own elements must not overlap
+ *  @return as tenon_softmax_forward */
+TENON_API tenon_status tenon_softmax_backward(tenon_stream *stream,
+                                              const tenon_softmax_params *params,
+                                              const tenon_tensor *y, const tenon_tensor *dy,
+                                              const tenon_tensor *dx, const tenon_sync *sync);
+
+/** The plan of tenon_softmax_backward; operands y, dy, dx.
+ *  @return as the immediate call, but for TENON_ERROR_INCOMPLETE */
+TENON_API tenon_status tenon_softmax_backward_plan(tenon_context *context,
+                                                   const tenon_softmax_params *params,
+                                                   const tenon_tensor *y, const tenon_tensor *dy,
+                                                   const tenon_tensor *dx, tenon_plan **plan);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

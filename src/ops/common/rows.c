@@ -1,0 +1,214 @@
+#include "ops/common/rows.h"
+
+#include "base/checked.h"
+#include "base/shape.h"
+
+#include <stddef.h>
+#include <string.h>
+
+/* A CPU's work-item is worth its launch from about this many elements on; a GPU's takes one row,
+ * or one vector of them. */
+#define CPU_CHUNK 8192
+#define GPU_LANES 4
+
+tenon_status tn_axis_check(const char *operation, int32_t axis, uint32_t rank, const char *argument,
+                           uint32_t *result)
+{
+    int64_t from_start = axis < 0 ? (int64_t)axis + rank : axis;
+    if (from_start < 0 || from_start >= rank)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: axis is %d, %s has rank %u",
+                       operation, axis, argument, rank);
+    *result = (uint32_t)from_start;
+    return TENON_OK;
+}
+
+static void exchange(tn_space *space, uint32_t a, uint32_t b)
+{
+    int64_t shape = space->shape[a];
+    space->shape[a] = space->shape[b];
+    space->shape[b] = shape;
+    for (uint32_t v = 0; v < space->views; v++) {
+        int64_t stride = space->stride[v][a];
+        space->stride[v][a] = space->stride[v][b];
+        space->stride[v][b] = stride;
+    }
+}
+
+/* The order of rows is free: with the strides falling, more dimensions merge, and neighbours along
+ * the last one are neighbours in memory. */
+static void sort(tn_space *space, uint32_t by)
+{
+    for (uint32_t i = 1; i < space->rank; i++)
+        for (uint32_t d = i; d > 0 && space->stride[by][d - 1] < space->stride[by][d]; d--)
+            exchange(space, d - 1, d);
+}
+
+static void add_view(tn_space *space, uint32_t v, const tenon_tensor *view, uint32_t full_rank,
+                     uint32_t axis)
+{
+    for (uint32_t d = 0, from = 0; d < space->rank; d++, from++) {
+        if (from == axis && view->rank == full_rank)
+            from++;
+        space->stride[v][d] = view->stride[from];
+    }
+}
+
+void tn_rows_canonicalise(const tenon_tensor *const *views, uint32_t count, uint32_t by,
+                          uint32_t axis, tn_rows_problem *problem)
+{
+    const tenon_tensor *full = views[by];
+    tn_space space = {.rank = full->rank - 1, .views = count};
+    memset(problem, 0, sizeof *problem);
+    for (uint32_t d = 0; d < space.rank; d++)
+        space.shape[d] = full->shape[d < axis ? d : d + 1];
+    for (uint32_t v = 0; v < count; v++) {
+        if (views[v] == NULL)
+            continue;
+        add_view(&space, v, views[v], full->rank, axis);
+        problem->element_size[v] = (uint32_t)tenon_dtype_size(views[v]->dtype);
+        problem->axis[v] =
+            views[v]->rank == full->rank && full->shape[axis] > 1 ? views[v]->stride[axis] : 0;
+    }
+    sort(&space, by);
+    tn_space_collapse(&space);
+    if (space.rank == 0)
+        space.rank = (uint32_t)(space.shape[0] = 1);
+    problem->head.size = sizeof *problem;
+    problem->head.forced = -1;
+    problem->dtype = full->dtype;
+    problem->views = count;
+    problem->size = full->shape[axis];
+    problem->rank = space.rank;
+    memcpy(problem->shape, space.shape, sizeof problem->shape);
+    memcpy(problem->stride, space.stride, sizeof problem->stride);
+}
+
+static int64_t count_of(const tn_rows_problem *p)
+{
+    int64_t count = 1;
+    for (uint64_t d = 0; d < p->rank; d++)
+        count *= p->shape[d];
+    return count;
+}
+
+const char *tn_rows_refuses(tenon_context *context, const tn_problem *problem)
+{
+    (void)context;
+    (void)problem;
+    return NULL;
+}
+
+static uint32_t lanes(tenon_context *context, uint32_t dtype)
+{
+    if (!context->device.is_cpu)
+        return GPU_LANES;
+    uint32_t native = dtype == TENON_DTYPE_F64 ? context->device.vector_width_f64
+                                               : context->device.info.vector_width_f32;
+    return native < 2 ? 2 : native > 16 ? 16 : native;
+}
+
+/* An element costs about a nanosecond, or as many lanes less as a vector of them is loaded whole:
+ * what is left is how well vectors are filled, and whether the tensors that have the axis are
+ * contiguous along them. */
+static double estimate(tenon_context *context, const tn_rows_problem *p, int64_t length,
+                       bool contiguous)
+{
+    double elements = (double)count_of(p) * (double)p->size;
+    double width = (double)lanes(context, p->dtype);
+    double filled = (double)length / (double)tn_ceil_div(length, (int64_t)width) / width;
+    return 5000 + elements * (contiguous ? 0.5 : 2.0) / filled;
+}
+
+double tn_rows_estimate(tenon_context *context, const tn_problem *problem, const int32_t *values)
+{
+    const tn_rows_problem *p = (const tn_rows_problem *)problem;
+    bool contiguous =
+        context->device.is_cpu; /* a GPU wants neighbours in neighbouring work-items */
+    (void)values;
+    for (uint32_t v = 0; v < p->views; v++)
+        contiguous = contiguous && p->axis[v] <= 1;
+    /* A tail is done one by one. */
+    double tail = (double)(p->size % lanes(context, p->dtype)) * (double)count_of(p);
+    return estimate(context, p, p->size, contiguous) + tail;
+}
+
+double tn_columns_estimate(tenon_context *context, const tn_problem *problem, const int32_t *values)
+{
+    const tn_rows_problem *p = (const tn_rows_problem *)problem;
+    bool contiguous = true;
+    (void)values;
+    for (uint32_t v = 0; v < p->views; v++)
+        contiguous = contiguous && p->stride[v][p->rank - 1] <= 1;
+    return estimate(context, p, p->shape[p->rank - 1], contiguous);
+}
+
+void tn_rows_options(tenon_context *context, const tn_problem *problem, const int32_t *values,
+                     char text[TN_OPTIONS_SIZE])
+{
+    const tn_rows_problem *p = (const tn_rows_problem *)problem;
+    (void)values;
+    tn_build_options(context, text, "-DTENON_DTYPE=%u -DTENON_VW=%u", p->dtype,
+                     lanes(context, p->dtype));
+}
+
+static tenon_status record(const char *operation, tn_recording *recording, const tn_rows_problem *p,
+                           int64_t chunk, tn_launch launch)
+{
+    char text[TN_OPTIONS_SIZE];
+    tn_patch patches[TENON_ROWS_VIEWS + 1];
+    rows_args args = {.size = p->size,
+                      .count = count_of(p),
+                      .chunk = chunk,
+                      .value = p->value,
+                      .rank = (tenon_i32)p->rank,
+                      .flag = (tenon_i32)p->flag};
+    memcpy(args.axis, p->axis, sizeof args.axis);
+    memcpy(args.stride, p->stride, sizeof args.stride);
+    memcpy(args.shape, p->shape, sizeof args.shape);
+    patches[0] = (tn_patch){(uint8_t)tn_scalar_patch((tenon_dtype)p->dtype), TN_SCALAR_ROWS,
+                            offsetof(rows_args, scale), 1};
+    launch.patch_count = 1;
+    for (uint32_t v = 0; v < p->views; v++) {
+        launch.operands[v] = (uint8_t)v;
+        if (p->element_size[v] != 0)
+            patches[launch.patch_count++] =
+                (tn_patch){TN_PATCH_OFFSET, (uint8_t)v,
+                           (uint16_t)(offsetof(rows_args, offset) + v * sizeof *args.offset),
+                           p->element_size[v]};
+    }
+    tn_rows_options(recording->context, &p->head, NULL, text);
+    launch.options = text;
+    launch.operand_count = p->views;
+    launch.args = &args;
+    launch.args_size = sizeof args;
+    launch.patches = patches;
+    return tn_record(operation, recording, &launch);
+}
+
+tenon_status tn_rows_record(const char *operation, tn_recording *recording,
+                            const tn_rows_problem *problem, const char *source, const char *kernel)
+{
+    tn_launch launch = {.source = source, .kernel = kernel, .dimensions = 1};
+    bool is_cpu = recording->context->device.is_cpu;
+    int64_t chunk = is_cpu ? tn_max_i64(CPU_CHUNK / problem->size, 1) : 1;
+    launch.global[0] = (size_t)tn_ceil_div(count_of(problem), chunk);
+    /* Where the driver chooses a work-group by the sizes, PoCL compiles for each that it has not
+     * seen. */
+    launch.local[0] = is_cpu ? 1 : 0;
+    return record(operation, recording, problem, chunk, launch);
+}
+
+tenon_status tn_columns_record(const char *operation, tn_recording *recording,
+                               const tn_rows_problem *problem, const char *source,
+                               const char *kernel)
+{
+    tn_launch launch = {.source = source, .kernel = kernel, .dimensions = 2};
+    bool is_cpu = recording->context->device.is_cpu;
+    int64_t inner = problem->shape[problem->rank - 1];
+    int64_t width = (int64_t)lanes(recording->context, problem->dtype);
+    int64_t chunk = is_cpu ? tn_round_up(tn_max_i64(CPU_CHUNK / problem->size, 1), width) : width;
+    launch.global[0] = (size_t)tn_ceil_div(inner, chunk);
+    launch.global[1] = (size_t)(count_of(problem) / inner);
+    launch.local[0] = launch.local[1] = is_cpu ? 1 : 0;
+    return record(operation, recording, problem, chunk, launch);
+}

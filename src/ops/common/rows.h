@@ -1,0 +1,52 @@
+/* Operations on the rows of tensors: what softmax and the losses share. A row is what lies along
+ * one axis; the other dimensions count the rows. */
+#ifndef TN_OPS_COMMON_ROWS_H
+#define TN_OPS_COMMON_ROWS_H
+
+#include "common/rows_args.h"
+#include "ops/common/epilogue.h"
+
+/* The scalar that a run gives to the kernel's args.scale. */
+#define TN_SCALAR_ROWS 0
+
+typedef struct tn_rows_problem {
+    tn_problem head;
+    uint32_t dtype;                          /* what kernels compute on */
+    uint32_t views;                          /* the operands, in the order of the kernel's */
+    uint32_t element_size[TENON_ROWS_VIEWS]; /* bytes */
+    uint32_t backward;                       /* which of the family's programs; a family's own */
+    uint32_t flag;                           /* args.flag */
+    int64_t value;                           /* args.value */
+    int64_t size;                            /* along the axis */
+    int64_t axis[TENON_ROWS_VIEWS];
+    uint64_t rank; /* at least 1 */
+    int64_t shape[TENON_MAX_RANK];
+    int64_t stride[TENON_ROWS_VIEWS][TENON_MAX_RANK];
+} tn_rows_problem;
+
+/* An axis from 0 to rank - 1, or from -rank to -1 counted from the end, made the first form. */
+tenon_status tn_axis_check(const char *operation, int32_t axis, uint32_t rank, const char *argument,
+                           uint32_t *result);
+
+/* Fills in a problem from checked, non-empty views of one shape, but that some may lack the axis;
+ * `views[by]` has it. Its dimensions are sorted so that the strides of `by` fall. A NULL view is an
+ * absent operand. */
+void tn_rows_canonicalise(const tenon_tensor *const *views, uint32_t count, uint32_t by,
+                          uint32_t axis, tn_rows_problem *problem);
+
+/* Parts of the solvers `rows` and `columns`. */
+const char *tn_rows_refuses(tenon_context *context, const tn_problem *problem);
+double tn_rows_estimate(tenon_context *context, const tn_problem *problem, const int32_t *values);
+double tn_columns_estimate(tenon_context *context, const tn_problem *problem,
+                           const int32_t *values);
+void tn_rows_options(tenon_context *context, const tn_problem *problem, const int32_t *values,
+                     char text[TN_OPTIONS_SIZE]);
+
+/* Records the launch of a kernel of cl_kernels/common/rows.clh's form. */
+tenon_status tn_rows_record(const char *operation, tn_recording *recording,
+                            const tn_rows_problem *problem, const char *source, const char *kernel);
+tenon_status tn_columns_record(const char *operation, tn_recording *recording,
+                               const tn_rows_problem *problem, const char *source,
+                               const char *kernel);
+
+#endif

@@ -1,0 +1,35 @@
+/* softmax/rows and softmax/columns, and the same of softmax_backward: vectors along the axis, and
+ * vectors across it. */
+#include "ops/softmax/internal.h"
+
+static tenon_status record_rows(const char *operation, tn_recording *recording,
+                                const tn_problem *problem, const int32_t *values)
+{
+    const tn_rows_problem *p = (const tn_rows_problem *)problem;
+    (void)values;
+    return p->backward
+               ? tn_rows_record(operation, recording, p, "softmax/backward", "backward_rows")
+               : tn_rows_record(operation, recording, p, "softmax/forward", "forward_rows");
+}
+
+static tenon_status record_columns(const char *operation, tn_recording *recording,
+                                   const tn_problem *problem, const int32_t *values)
+{
+    const tn_rows_problem *p = (const tn_rows_problem *)problem;
+    (void)values;
+    return p->backward
+               ? tn_columns_record(operation, recording, p, "softmax/backward", "backward_columns")
+               : tn_columns_record(operation, recording, p, "softmax/forward", "forward_columns");
+}
+
+const tn_solver tn_softmax_rows = {.name = "rows",
+                                   .refuses = tn_rows_refuses,
+                                   .estimate = tn_rows_estimate,
+                                   .options = tn_rows_options,
+                                   .record = record_rows};
+
+const tn_solver tn_softmax_columns = {.name = "columns",
+                                      .refuses = tn_rows_refuses,
+                                      .estimate = tn_columns_estimate,
+                                      .options = tn_rows_options,
+                                      .record = record_columns};

@@ -1,0 +1,300 @@
+/* tenon_cross_entropy_forward and _backward against their references: any axis and strides, labels
+ * out of range and ignored, in place; gradients against finite differences; refusals. */
+#include "support.h"
+
+#include "ops/loss/internal.h"
+
+#include <math.h>
+
+#define MOST CROSS_ENTROPY_BACKWARD_OPERANDS
+
+typedef struct loss_case {
+    bool backward, ignores, without_dloss, in_place;
+    uint32_t rank;
+    int32_t axis;
+    int64_t shape[TENON_MAX_RANK];
+    test_layout layout;
+    bool gap;
+    double scale;
+} loss_case;
+
+typedef struct loss_data {
+    loss_case problem;
+    tenon_dtype dtype;
+    uint32_t count;
+    test_tensor operands[MOST];
+    tn_bounded *expected;
+} loss_data;
+
+static const char *describe(const void *user)
+{
+    static char text[512];
+    const loss_data *data = user;
+    const loss_case *p = &data->problem;
+    char shape[160];
+    snprintf(text, sizeof text, "%s cross-entropy %s, shape %s axis %d, %s%s%s%s%s",
+             tenon_dtype_string(data->dtype), p->backward ? "backward" : "forward",
+             tn_shape_text(p->rank, p->shape, shape), p->axis, test_layout_string(p->layout),
+             p->gap ? " with gaps" : "", p->ignores ? ", a label ignored" : "",
+             p->without_dloss ? ", without dloss" : "", p->in_place ? ", in place" : "");
+    return text;
+}
+
+static tenon_cross_entropy_params params_of(const loss_case *p)
+{
+    tenon_cross_entropy_params params = TENON_CROSS_ENTROPY_PARAMS_INIT;
+    params.axis = p->axis;
+    params.flags = p->ignores ? TENON_CROSS_ENTROPY_IGNORE : 0;
+    params.ignore_label = -7;
+    params.scale = p->scale;
+    return params;
+}
+
+static const test_tensor *operand(const loss_data *data, uint32_t i)
+{
+    const loss_case *p = &data->problem;
+    return &data->operands[i == 0 && p->backward && p->in_place ? CROSS_ENTROPY_DLOGITS : i];
+}
+
+static tenon_status call(const void *user, const char *solver)
+{
+    const loss_data *data = user;
+    const loss_case *p = &data->problem;
+    tenon_cross_entropy_params params = params_of(p);
+    const tenon_tensor *v[MOST] = {0};
+    params.solver = solver;
+    for (uint32_t i = 0; i < data->count; i++)
+        v[i] = &operand(data, i)->view;
+    return p->backward ? tenon_cross_entropy_backward(test_stream, &params, v[0], v[1],
+                                                      p->without_dloss ? NULL : v[2], v[3], NULL)
+                       : tenon_cross_entropy_forward(test_stream, &params, v[0], v[1], v[2], NULL);
+}
+
+static void make(loss_data *data, const loss_case *p, tenon_dtype dtype)
+{
+    *data = (loss_data){.problem = *p, .dtype = dtype, .count = p->backward ? MOST : MOST - 1};
+    for (uint32_t i = 0; i < data->count; i++) {
+        const bool has_axis = i == CROSS_ENTROPY_LOGITS || i == CROSS_ENTROPY_DLOGITS;
+        uint32_t axis = (uint32_t)(p->axis < 0 ? p->axis + (int32_t)p->rank : p->axis), rank = 0;
+        int64_t shape[TENON_MAX_RANK], stride[TENON_MAX_RANK];
+        if ((i == 0 && p->backward && p->in_place) ||
+            (i == CROSS_ENTROPY_DLOSS && p->backward && p->without_dloss))
+            continue;
+        for (uint32_t d = 0; d < p->rank; d++)
+            if (has_axis || d != axis)
+                shape[rank++] = p->shape[d];
+        test_strides(p->layout, p->gap, rank, shape, stride);
+        test_tensor_create(&data->operands[i], i == CROSS_ENTROPY_LABELS ? TENON_DTYPE_I32 : dtype,
+                           rank, shape, stride, 2);
+    }
+}
+
+static void fill(loss_data *data, test_random *random)
+{
+    const loss_case *p = &data->problem;
+    test_tensor *x = (test_tensor *)(uintptr_t)operand(data, 0);
+    test_tensor *labels = &data->operands[CROSS_ENTROPY_LABELS];
+    static const double wrong[] = {-1, -7, INT32_MAX, INT32_MIN};
+    const int64_t classes = p->shape[p->axis < 0 ? p->axis + (int32_t)p->rank : p->axis];
+    for (int64_t i = 0; i < tenon_tensor_elements(&x->view); i++)
+        test_set(x, i, test_real(random, -10, 10));
+    for (int64_t i = 0; i < tenon_tensor_elements(&labels->view); i++) {
+        double label = (double)test_between(random, 0, classes - 1);
+        if (test_one_in(random, 6))
+            label = test_one_in(random, 5) ? (double)classes : wrong[test_between(random, 0, 3)];
+        test_set(labels, i, label);
+    }
+    if (p->backward && !p->without_dloss)
+        test_fill_reals(&data->operands[CROSS_ENTROPY_DLOSS], random);
+}
+
+static void run(loss_data *data)
+{
+    const loss_case *p = &data->problem;
+    tenon_cross_entropy_params params = params_of(p);
+    const tenon_tensor *v[MOST] = {0};
+    for (uint32_t i = 0; i < data->count; i++)
+        v[i] = &operand(data, i)->host;
+    data->expected =
+        calloc((size_t)tenon_tensor_elements(v[data->count - 1]) + 1, sizeof *data->expected);
+    assert_non_null(data->expected);
+    assert_true(p->backward
+                    ? tn_cross_entropy_backward_reference(
+                          &params, v[0], v[1], p->without_dloss ? NULL : v[2], data->expected)
+                    : tn_cross_entropy_forward_reference(&params, v[0], v[1], data->expected));
+    const test_subject subject = {p->backward ? &tn_cross_entropy_backward_family
+                                              : &tn_cross_entropy_family,
+                                  call,
+                                  describe,
+                                  data,
+                                  data->operands,
+                                  data->count,
+                                  data->expected,
+                                  TEST_BOUND};
+    test_run_all(&subject);
+    for (uint32_t i = 0; i < data->count; i++)
+        if (data->operands[i].image != NULL)
+            test_tensor_destroy(&data->operands[i]);
+    free(data->expected);
+}
+
+static void check(loss_case p, test_random *random)
+{
+    for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++)
+        for (int way = 0; way < 2; way++) {
+            loss_data data;
+            p.backward = way == 1;
+            make(&data, &p, *type);
+            fill(&data, random);
+            run(&data);
+        }
+}
+
+static void shapes(void **state)
+{
+    static const int64_t sizes[] = {1, 2, 3, 7, 8, 9, 16, 17, 33};
+    test_random random = test_random_for(511);
+    (void)state;
+    for (int n = 0; n < 36; n++) {
+        loss_case p = {.rank = (uint32_t)test_between(&random, 1, 4),
+                       .ignores = n % 2 != 0,
+                       .without_dloss = n % 3 == 0,
+                       .in_place = n % 4 == 1,
+                       .layout = (test_layout)(n % TEST_LAYOUTS),
+                       .gap = n % 5 == 2,
+                       .scale = n % 3 == 1 ? 1 : 0.1};
+        p.axis = (int32_t)test_between(&random, -(int64_t)p.rank, (int64_t)p.rank - 1);
+        for (uint32_t d = 0; d < p.rank; d++)
+            p.shape[d] = d < 2 ? sizes[test_between(&random, 0, 8)] : test_between(&random, 1, 4);
+        check(p, &random);
+    }
+}
+
+static void large(void **state)
+{
+    test_random random = test_random_for(512);
+    (void)state;
+    loss_case p = {.rank = 2, .axis = 1, .shape = {131, 1000}, .scale = 1};
+    check(p, &random);
+    p = (loss_case){.rank = 3, .axis = 1, .shape = {2, 21, 4001}, .scale = 1, .ignores = true};
+    check(p, &random);
+}
+
+/* By the header's words: uniform logits give log 3; no class gives NaN, an ignored one 0. */
+static void known_values(void **state)
+{
+    static const float x[4][3] = {{5, 5, 5}, {5, 5, 5}, {NAN, 5, 5}, {0, -INFINITY, 0}};
+    static const int32_t labels[4] = {2, 3, -100, 1};
+    const int64_t shape[] = {4, 3};
+    tenon_cross_entropy_params params = tenon_cross_entropy_params_default();
+    tenon_tensor tx, tl, ty, tdx;
+    float y[4], dx[4][3];
+    (void)state;
+    params.flags = TENON_CROSS_ENTROPY_IGNORE;
+    params.ignore_label = -100;
+    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 2, shape, &tx));
+    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 2, shape, &tdx));
+    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_I32, 1, shape, &tl));
+    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 1, shape, &ty));
+    assert_ok(tenon_tensor_upload(test_stream, x, sizeof x, &tx, NULL));
+    assert_ok(tenon_tensor_upload(test_stream, labels, sizeof labels, &tl, NULL));
+    assert_ok(tenon_cross_entropy_forward(test_stream, &params, &tx, &tl, &ty, NULL));
+    assert_ok(tenon_cross_entropy_backward(test_stream, &params, &tx, &tl, NULL, &tdx, NULL));
+    assert_ok(tenon_tensor_download(test_stream, &ty, y, sizeof y, NULL));
+    assert_ok(tenon_tensor_download(test_stream, &tdx, dx, sizeof dx, NULL));
+    assert_true(fabs(y[0] - log(3)) < 1e-6 && isnan(y[1]) && y[2] == 0 && isinf(y[3]) && y[3] > 0);
+    assert_true(fabs(dx[0][0] - 1. / 3) < 1e-6 && fabs(dx[0][2] + 2. / 3) < 1e-6);
+    for (int i = 0; i < 3; i++)
+        assert_true(isnan(dx[1][i]) && dx[2][i] == 0);
+    params.axis = 2;
+    assert_refused(tenon_cross_entropy_forward(test_stream, &params, &tx, &tl, &ty, NULL),
+                   TENON_ERROR_INVALID_ARGUMENT, "tenon_cross_entropy_forward", "axis");
+    params.axis = 0;
+    assert_refused(tenon_cross_entropy_forward(test_stream, &params, &tx, &tl, &ty, NULL),
+                   TENON_ERROR_INVALID_ARGUMENT, "tenon_cross_entropy_forward", "labels");
+    assert_refused(tenon_cross_entropy_forward(test_stream, NULL, &tx, &ty, &ty, NULL),
+                   TENON_ERROR_UNSUPPORTED, "tenon_cross_entropy_forward", "labels");
+    assert_refused(tenon_cross_entropy_backward(test_stream, NULL, &tx, &tl, &tx, &tdx, NULL),
+                   TENON_ERROR_INVALID_ARGUMENT, "tenon_cross_entropy_backward", "dloss");
+    tenon_tensor inside = ty;
+    inside.memory = tx.memory;
+    assert_refused(tenon_cross_entropy_forward(test_stream, NULL, &tx, &tl, &inside, NULL),
+                   TENON_ERROR_INVALID_ARGUMENT, "tenon_cross_entropy_forward", "overlap");
+    tx.shape[1] = 0;
+    assert_refused(tenon_cross_entropy_forward(test_stream, NULL, &tx, &tl, &ty, NULL),
+                   TENON_ERROR_INVALID_ARGUMENT, "tenon_cross_entropy_forward", "class");
+    tenon_memory_destroy(&tx.memory);
+    tenon_memory_destroy(&tdx.memory);
+    tenon_memory_destroy(&tl.memory);
+    tenon_memory_destroy(&ty.memory);
+}
+
+/* A plan without dloss, run in place, gives the bits of the immediate call. */
+static void plans(void **state)
+{
+    static const float x[2][3] = {{1, 2, 3}, {-1, 0, 4}};
+    static const int32_t labels[2] = {1, 2};
+    const int64_t shape[] = {2, 3};
+    tenon_tensor tx, tl, tdx;
+    float dx[2][3], again[2][3];
+    tenon_plan *plan;
+    (void)state;
+    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 2, shape, &tx));
+    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 2, shape, &tdx));
+    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_I32, 1, shape, &tl));
+    assert_ok(tenon_tensor_upload(test_stream, x, sizeof x, &tx, NULL));
+    assert_ok(tenon_tensor_upload(test_stream, labels, sizeof labels, &tl, NULL));
+    assert_ok(tenon_cross_entropy_backward(test_stream, NULL, &tx, &tl, NULL, &tdx, NULL));
+    assert_ok(tenon_tensor_download(test_stream, &tdx, dx, sizeof dx, NULL));
+    assert_ok(tenon_cross_entropy_backward_plan(test_context, NULL, &tx, &tl, NULL, &tdx, &plan));
+    const tenon_memory memories[] = {tx.memory, tl.memory, {0}, tx.memory};
+    assert_ok(tenon_plan_run(test_stream, plan, memories, 4, NULL));
+    assert_ok(tenon_tensor_download(test_stream, &tx, again, sizeof again, NULL));
+    assert_memory_equal(dx, again, sizeof dx);
+    tenon_plan_release(plan);
+    tenon_memory_destroy(&tx.memory);
+    tenon_memory_destroy(&tdx.memory);
+    tenon_memory_destroy(&tl.memory);
+}
+
+static void gradients(void **state)
+{
+    const int64_t shape[] = {3, 5};
+    const double h = 1e-5;
+    test_random random = test_random_for(513);
+    double x[15], w[3] = {0.5, -2, 1};
+    int32_t labels[3] = {4, 0, 2};
+    tn_bounded dx[15], above[3], below[3];
+    tenon_cross_entropy_params params = TENON_CROSS_ENTROPY_PARAMS_INIT;
+    tenon_tensor vx = tenon_tensor_view(TENON_DTYPE_F64, 2, shape);
+    tenon_tensor vw = tenon_tensor_view(TENON_DTYPE_F64, 1, shape);
+    tenon_tensor vl = tenon_tensor_view(TENON_DTYPE_I32, 1, shape);
+    (void)state;
+    vx.memory = (tenon_memory){.kind = TENON_MEMORY_SVM, .u.svm = x};
+    vw.memory = (tenon_memory){.kind = TENON_MEMORY_SVM, .u.svm = w};
+    vl.memory = (tenon_memory){.kind = TENON_MEMORY_SVM, .u.svm = labels};
+    for (int i = 0; i < 15; i++)
+        x[i] = test_real(&random, -2, 2);
+    assert_true(tn_cross_entropy_backward_reference(&params, &vx, &vl, &vw, dx));
+    for (int i = 0; i < 15; i++) {
+        const double at = x[i];
+        x[i] = at + h;
+        assert_true(tn_cross_entropy_forward_reference(&params, &vx, &vl, above));
+        x[i] = at - h;
+        assert_true(tn_cross_entropy_forward_reference(&params, &vx, &vl, below));
+        x[i] = at;
+        double slope = w[i / 5] * (above[i / 5].value - below[i / 5].value) / (2 * h);
+        if (fabs(slope - dx[i].value) > 1e-8)
+            fail_msg("element %d: the gradient is %g, the difference says %g", i, dx[i].value,
+                     slope);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(known_values), cmocka_unit_test(plans), cmocka_unit_test(gradients),
+        cmocka_unit_test(shapes),       cmocka_unit_test(large),
+    };
+    return TEST_MAIN(tests);
+}

@@ -1,0 +1,282 @@
+/* tenon_softmax_forward and _backward against their references: special values, any axis and
+ * strides, in place, large. */
+#include "support.h"
+
+#include "ops/softmax/internal.h"
+
+#include <math.h>
+
+#define MOST SOFTMAX_BACKWARD_OPERANDS
+
+typedef struct softmax_case {
+    bool backward, log;
+    int32_t axis;
+    uint32_t rank;
+    int64_t shape[TENON_MAX_RANK];
+    int64_t stride[MOST][TENON_MAX_RANK]; /* the output's is the last that is used */
+    int64_t offset;
+    int same; /* 1 + the operand that is the output, or 0 */
+    test_judge judge;
+} softmax_case;
+
+typedef struct softmax_data {
+    softmax_case problem;
+    tenon_dtype dtype;
+    uint32_t count;
+    test_tensor operands[MOST];
+    tn_bounded *expected;
+} softmax_data;
+
+static const char *describe(const void *user)
+{
+    static char text[1024];
+    const softmax_data *data = user;
+    const softmax_case *p = &data->problem;
+    char shape[160], s[MOST][160];
+    for (int i = 0; i < MOST; i++)
+        tn_shape_text(p->rank, p->stride[i], s[i]);
+    snprintf(text, sizeof text, "%s %ssoftmax %s, shape %s axis %d, strides %s %s %s, same %d",
+             tenon_dtype_string(data->dtype), p->log ? "log " : "",
+             p->backward ? "backward" : "forward", tn_shape_text(p->rank, p->shape, shape), p->axis,
+             s[0], s[1], s[2], p->same);
+    return text;
+}
+
+static test_tensor *operand(softmax_data *data, uint32_t i)
+{
+    return &data->operands[(int)i + 1 == data->problem.same ? data->count - 1 : i];
+}
+
+static tenon_softmax_params params_of(const softmax_case *p)
+{
+    tenon_softmax_params params = TENON_SOFTMAX_PARAMS_INIT;
+    params.axis = p->axis;
+    params.flags = p->log ? TENON_SOFTMAX_LOG : 0;
+    return params;
+}
+
+static tenon_status call(const void *user, const char *solver)
+{
+    softmax_data *data = (softmax_data *)(uintptr_t)user;
+    tenon_softmax_params params = params_of(&data->problem);
+    const tenon_tensor *v[MOST] = {0};
+    params.solver = solver;
+    for (uint32_t i = 0; i < data->count; i++)
+        v[i] = &operand(data, i)->view;
+    return data->problem.backward
+               ? tenon_softmax_backward(test_stream, &params, v[0], v[1], v[2], NULL)
+               : tenon_softmax_forward(test_stream, &params, v[0], v[1], NULL);
+}
+
+static void make(softmax_data *data, const softmax_case *p, tenon_dtype dtype)
+{
+    *data = (softmax_data){.problem = *p, .dtype = dtype, .count = p->backward ? MOST : MOST - 1};
+    for (uint32_t i = 0; i < data->count; i++)
+        if ((int)i + 1 != p->same)
+            test_tensor_create(&data->operands[i], dtype, p->rank, p->shape, p->stride[i],
+                               p->offset);
+}
+
+static void run(softmax_data *data)
+{
+    tenon_softmax_params params = params_of(&data->problem);
+    const tenon_tensor *v[MOST] = {0};
+    for (uint32_t i = 0; i < data->count; i++)
+        v[i] = &operand(data, i)->host;
+    data->expected =
+        calloc((size_t)tenon_tensor_elements(v[data->count - 1]) + 1, sizeof *data->expected);
+    assert_non_null(data->expected);
+    assert_true(data->problem.backward
+                    ? tn_softmax_backward_reference(&params, v[0], v[1], v[2], data->expected)
+                    : tn_softmax_forward_reference(&params, v[0], v[1], data->expected));
+    const test_subject subject = {data->problem.backward ? &tn_softmax_backward_family
+                                                         : &tn_softmax_family,
+                                  call,
+                                  describe,
+                                  data,
+                                  data->operands,
+                                  data->count,
+                                  data->expected,
+                                  data->problem.judge};
+    test_run_all(&subject);
+    for (uint32_t i = 0; i < data->count; i++)
+        if (data->operands[i].image != NULL)
+            test_tensor_destroy(&data->operands[i]);
+    free(data->expected);
+}
+
+static void fill(softmax_data *data, test_random *random)
+{
+    const softmax_case *p = &data->problem;
+    for (uint32_t i = 0; i + 1 < data->count; i++) {
+        test_tensor *t = operand(data, i);
+        if (p->judge == TEST_EXACT)
+            test_fill_integers(t, random, 3);
+        else if (!p->backward)
+            for (int64_t e = 0; e < tenon_tensor_elements(&t->view); e++)
+                test_set(t, e, test_real(random, -20, 20));
+        else if (p->log && i == SOFTMAX_BACKWARD_Y)
+            for (int64_t e = 0; e < tenon_tensor_elements(&t->view); e++)
+                test_set(t, e, test_real(random, -8, 0));
+        else
+            test_fill_reals(t, random);
+    }
+}
+
+static void check_type(const softmax_case *p, tenon_dtype dtype, test_random *random)
+{
+    softmax_data data;
+    make(&data, p, dtype);
+    fill(&data, random);
+    run(&data);
+}
+
+/* One case in every type, forward and backward, the plain one and the logarithm; backward on
+ * integers too, whose products and sums are exact. */
+static void check(softmax_case p, test_random *random)
+{
+    for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++)
+        for (int way = 0; way < 5; way++) {
+            p.backward = way >= 2;
+            p.log = way % 2 == 1;
+            p.judge = way == 4 ? TEST_EXACT : TEST_BOUND;
+            softmax_case q = p;
+            if (!p.backward && p.same == 2)
+                q.same = 0;
+            check_type(&q, *type, random);
+        }
+}
+
+static void lay_out(softmax_case *p, test_layout layout, bool gap)
+{
+    for (int i = 0; i < MOST; i++)
+        test_strides(layout, gap, p->rank, p->shape, p->stride[i]);
+}
+
+static void sizes_around_vectors(void **state)
+{
+    static const int64_t sizes[] = {1, 2, 3, 4, 7, 8, 9, 15, 16, 17, 33, 64};
+    static const int64_t others[] = {1, 3, 8, 17};
+    test_random random = test_random_for(501);
+    (void)state;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        for (int axis = -2; axis < 0; axis++) {
+            int64_t other = others[(i + (size_t)(axis + 2)) % 4];
+            softmax_case p = {
+                .axis = axis, .rank = 2, .same = (int)i % 3, .offset = (int64_t)i % 5};
+            p.shape[axis + 2] = sizes[i];
+            p.shape[-1 - axis] = other;
+            lay_out(&p, TEST_ROW, false);
+            check(p, &random);
+        }
+}
+
+static void every_rank_and_axis(void **state)
+{
+    test_random random = test_random_for(502);
+    (void)state;
+    for (uint32_t rank = 1; rank <= TENON_MAX_RANK; rank++)
+        for (int n = 0; n < 4; n++) {
+            softmax_case p = {.rank = rank};
+            p.axis = (int32_t)test_between(&random, -(int64_t)rank, (int64_t)rank - 1);
+            for (uint32_t d = 0; d < rank; d++)
+                p.shape[d] = test_between(&random, 1, rank > 5 ? 3 : 6);
+            for (int i = 0; i < MOST; i++)
+                test_strides((test_layout)test_between(&random, 0, TEST_LAYOUTS - 1), n % 2 == 0,
+                             rank, p.shape, p.stride[i]);
+            check(p, &random);
+            p.same = 1 + n % 2;
+            check(p, &random);
+        }
+}
+
+static void broadcast_inputs(void **state)
+{
+    test_random random = test_random_for(503);
+    (void)state;
+    for (int mask = 1; mask < 8; mask++) {
+        softmax_case p = {.rank = 3, .shape = {3, 9, 10}, .axis = mask % 3};
+        lay_out(&p, mask % 2 == 0 ? TEST_COL : TEST_ROW, false);
+        for (int d = 0; d < 3; d++)
+            if ((mask >> d & 1) != 0)
+                p.stride[0][d] = 0;
+        p.backward = false;
+        check_type(&p, TENON_DTYPE_F32, &random);
+        test_strides(TEST_ROW, false, 3, p.shape, p.stride[1]);
+        test_strides(TEST_ROW, false, 3, p.shape, p.stride[2]);
+        p.backward = true;
+        check_type(&p, TENON_DTYPE_F32, &random);
+    }
+}
+
+static void large(void **state)
+{
+    static const int64_t shapes[][3] = {
+        {2, 3, 30011}, {2, 1000, 61}, {1, 3, 70001}, {1, 40, 1531}, {3001, 2, 7}};
+    test_random random = test_random_for(504);
+    (void)state;
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+        for (int way = 0; way < 4; way++) {
+            softmax_case p = {.rank = 3, .axis = i % 2 == 0 ? 1 : 2, .log = way % 2 != 0};
+            memcpy(p.shape, shapes[i], sizeof shapes[i]);
+            p.backward = way >= 2;
+            lay_out(&p, TEST_ROW, false);
+            check_type(&p, TENON_DTYPE_F32, &random);
+        }
+    softmax_case p = {.rank = 1, .shape = {100003}};
+    lay_out(&p, TEST_ROW, false);
+    check_type(&p, TENON_DTYPE_F32, &random);
+}
+
+/* Rows of special values, each in every place that a row of 11 has. */
+static void special_values(void **state)
+{
+    static const double specials[] = {NAN,  INFINITY, -INFINITY, 6e4,       -6e4, 0,
+                                      -0.0, 1e-30,    -103,      -0x1p-126, 3e38, -3e38};
+    (void)state;
+    const int64_t values = sizeof specials / sizeof *specials, size = 11;
+    for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++)
+        for (int way = 0; way < 4; way++) {
+            softmax_case p = {.rank = 2, .shape = {values * size, size}, .log = way % 2 != 0};
+            p.axis = 1;
+            lay_out(&p, way >= 2 ? TEST_COL : TEST_ROW, false);
+            softmax_data data;
+            make(&data, &p, *type);
+            for (int64_t i = 0; i < values * size * size; i++)
+                test_set(&data.operands[0], i, (double)(i % 7) / 4);
+            for (int64_t v = 0; v < values; v++)
+                for (int64_t i = 0; i < size; i++)
+                    test_set(&data.operands[0], (v * size + i) * size + i, specials[v]);
+            for (int64_t i = 0; i < size; i++) { /* a row of nothing but -inf */
+                test_set(&data.operands[0], (2 * size + 3) * size + i, -INFINITY);
+                test_set(&data.operands[0], (2 * size + 4) * size + i, i == 5 ? 2 : -INFINITY);
+            }
+            run(&data);
+        }
+}
+
+static void nan_in_a_gradient(void **state)
+{
+    test_random random = test_random_for(505);
+    (void)state;
+    for (int way = 0; way < 8; way++) {
+        softmax_case p = {.backward = true, .log = way % 2 != 0, .rank = 2, .shape = {9, 11}};
+        softmax_data data;
+        p.axis = way / 2 % 2;
+        lay_out(&p, TEST_ROW, false);
+        make(&data, &p, TENON_DTYPE_F32);
+        fill(&data, &random);
+        test_set(&data.operands[way / 4], 25, NAN);
+        run(&data);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(special_values),      cmocka_unit_test(sizes_around_vectors),
+        cmocka_unit_test(every_rank_and_axis), cmocka_unit_test(broadcast_inputs),
+        cmocka_unit_test(nan_in_a_gradient),   cmocka_unit_test(large),
+    };
+    return TEST_MAIN(tests);
+}

@@ -1,0 +1,186 @@
+/* tenon_softmax_forward and _backward: values known from the formula, gradients against finite
+ * differences, parameters, empty tensors, plans. */
+#include "support.h"
+
+#include "ops/softmax/internal.h"
+
+#include <math.h>
+
+/* By the header's formula: ln 1, ln 2, ln 5 give 1/8, 2/8, 5/8, also where exp(x) would overflow. */
+static void known_values(void **state)
+{
+    static const double shifts[] = {0, 1000, -1000, 60000};
+    const int64_t shape[] = {3};
+    (void)state;
+    for (size_t s = 0; s < sizeof shifts / sizeof *shifts; s++)
+        for (int log_too = 0; log_too < 2; log_too++) {
+            tenon_softmax_params params = TENON_SOFTMAX_PARAMS_INIT;
+            float x[3] = {(float)shifts[s], (float)(shifts[s] + log(2)),
+                          (float)(shifts[s] + log(5))};
+            float y[3];
+            static const double right[] = {1. / 8, 2. / 8, 5. / 8};
+            tenon_tensor tensor;
+            params.flags = log_too ? TENON_SOFTMAX_LOG : 0;
+            assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 1, shape, &tensor));
+            assert_ok(tenon_tensor_upload(test_stream, x, sizeof x, &tensor, NULL));
+            assert_ok(tenon_softmax_forward(test_stream, &params, &tensor, &tensor, NULL));
+            assert_ok(tenon_tensor_download(test_stream, &tensor, y, sizeof y, NULL));
+            for (int i = 0; i < 3; i++) {
+                double want = log_too ? log(right[i]) : right[i];
+                /* The inputs themselves are rounded. */
+                if (!(fabs(y[i] - want) <= fabs(shifts[s]) * 0x1p-22 + 1e-6))
+                    fail_msg("element %d at shift %g is %g, must be %g", i, shifts[s], (double)y[i],
+                             want);
+            }
+            tenon_memory_destroy(&tensor.memory);
+        }
+}
+
+/* A row that has a NaN or +inf is NaN throughout, by the header and not by the reference. */
+static void poisoned_rows(void **state)
+{
+    static const float x[4][3] = {
+        {1, NAN, 2}, {1, INFINITY, 2}, {-INFINITY, -INFINITY, -INFINITY}, {0, -INFINITY, 0}};
+    const int64_t shape[] = {4, 3};
+    float y[4][3];
+    tenon_tensor tensor;
+    (void)state;
+    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 2, shape, &tensor));
+    assert_ok(tenon_tensor_upload(test_stream, x, sizeof x, &tensor, NULL));
+    assert_ok(tenon_softmax_forward(test_stream, NULL, &tensor, &tensor, NULL));
+    assert_ok(tenon_tensor_download(test_stream, &tensor, y, sizeof y, NULL));
+    for (int i = 0; i < 9; i++)
+        assert_true(isnan(y[i / 3][i % 3]));
+    assert_true(fabs(y[3][0] - 0.5) < 1e-6 && y[3][1] == 0 && fabs(y[3][2] - 0.5) < 1e-6);
+    tenon_memory_destroy(&tensor.memory);
+}
+
+/* The loss L = sum of w · y, whose gradient with respect to y is w. */
+static double loss(const tenon_softmax_params *params, tenon_tensor *x, const double *w,
+                   tn_bounded *y)
+{
+    double sum = 0;
+    assert_true(tn_softmax_forward_reference(params, x, x, y));
+    for (int64_t i = 0; i < tenon_tensor_elements(x); i++)
+        sum += w[i] * y[i].value;
+    return sum;
+}
+
+static void gradients(void **state)
+{
+    enum { ROWS = 3, SIZE = 5, COUNT = ROWS * SIZE };
+    const int64_t shape[] = {ROWS, SIZE};
+    test_random random = test_random_for(506);
+    (void)state;
+    for (int way = 0; way < 4; way++) {
+        double x[COUNT], w[COUNT], y[COUNT];
+        tn_bounded result[COUNT], dx[COUNT];
+        tenon_softmax_params params = TENON_SOFTMAX_PARAMS_INIT;
+        tenon_tensor vx = tenon_tensor_view(TENON_DTYPE_F64, 2, shape), vw = vx, vy = vx;
+        vx.memory = (tenon_memory){.kind = TENON_MEMORY_SVM, .u.svm = x};
+        vw.memory = (tenon_memory){.kind = TENON_MEMORY_SVM, .u.svm = w};
+        vy.memory = (tenon_memory){.kind = TENON_MEMORY_SVM, .u.svm = y};
+        params.axis = way / 2;
+        params.flags = way % 2 == 0 ? 0 : TENON_SOFTMAX_LOG;
+        for (int i = 0; i < COUNT; i++) {
+            x[i] = test_real(&random, -2, 2);
+            w[i] = test_real(&random, -1, 1);
+        }
+        loss(&params, &vx, w, result);
+        for (int i = 0; i < COUNT; i++)
+            y[i] = result[i].value;
+        assert_true(tn_softmax_backward_reference(&params, &vy, &vw, &vx, dx));
+        for (int i = 0; i < COUNT; i++) {
+            const double at = x[i], h = 1e-5;
+            x[i] = at + h;
+            double above = loss(&params, &vx, w, result);
+            x[i] = at - h;
+            double below = loss(&params, &vx, w, result);
+            x[i] = at;
+            if (fabs((above - below) / (2 * h) - dx[i].value) > 1e-8)
+                fail_msg("way %d, element %d: the gradient is %g, the difference says %g", way, i,
+                         dx[i].value, (above - below) / (2 * h));
+        }
+    }
+}
+
+static void empty(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        int64_t shape[] = {2, 3, 4};
+        shape[i] = 0;
+        tenon_tensor x = tenon_tensor_view(TENON_DTYPE_F32, 3, shape), y = x;
+        assert_ok(tenon_memory_create(test_context, 64, &x.memory));
+        assert_ok(tenon_memory_create(test_context, 64, &y.memory));
+        assert_ok(tenon_softmax_forward(test_stream, NULL, &x, &y, NULL));
+        assert_ok(tenon_softmax_backward(test_stream, NULL, &x, &x, &y, NULL));
+        tenon_memory_destroy(&x.memory);
+        tenon_memory_destroy(&y.memory);
+    }
+}
+
+static void wrong_parameters(void **state)
+{
+    static const int32_t axes[] = {2, -3, INT32_MAX, INT32_MIN};
+    const int64_t shape[] = {4, 5}, other[] = {5, 4};
+    tenon_softmax_params params = tenon_softmax_params_default();
+    tenon_tensor x, y;
+    (void)state;
+    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 2, shape, &x));
+    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 2, shape, &y));
+    for (size_t i = 0; i < sizeof axes / sizeof *axes; i++) {
+        params.axis = axes[i];
+        assert_refused(tenon_softmax_forward(test_stream, &params, &x, &y, NULL),
+                       TENON_ERROR_INVALID_ARGUMENT, "tenon_softmax_forward", "axis");
+        assert_refused(tenon_softmax_backward(test_stream, &params, &x, &x, &y, NULL),
+                       TENON_ERROR_INVALID_ARGUMENT, "tenon_softmax_backward", "axis");
+    }
+    params = tenon_softmax_params_default();
+    params.reserved = 3;
+    assert_refused(tenon_softmax_forward(test_stream, &params, &x, &y, NULL),
+                   TENON_ERROR_INVALID_ARGUMENT, "tenon_softmax_forward", "reserved");
+    tenon_tensor turned = tenon_tensor_view(TENON_DTYPE_F32, 2, other), scalar = x;
+    turned.memory = y.memory;
+    assert_refused(tenon_softmax_forward(test_stream, NULL, &x, &turned, NULL),
+                   TENON_ERROR_INVALID_ARGUMENT, "tenon_softmax_forward", "shape is 5x4");
+    scalar.rank = 0;
+    assert_refused(tenon_softmax_forward(test_stream, NULL, &scalar, &scalar, NULL),
+                   TENON_ERROR_INVALID_ARGUMENT, "tenon_softmax_forward", "rank 0");
+    tenon_memory_destroy(&x.memory);
+    tenon_memory_destroy(&y.memory);
+}
+
+static void plans(void **state)
+{
+    const int64_t shape[] = {4, 5};
+    float x[20], y[20], again[20];
+    tenon_tensor tx, ty;
+    tenon_plan *plan;
+    (void)state;
+    for (int i = 0; i < 20; i++)
+        x[i] = (float)(i * 7 % 11);
+    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 2, shape, &tx));
+    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 2, shape, &ty));
+    assert_ok(tenon_tensor_upload(test_stream, x, sizeof x, &tx, NULL));
+    assert_ok(tenon_softmax_forward(test_stream, NULL, &tx, &ty, NULL));
+    assert_ok(tenon_tensor_download(test_stream, &ty, y, sizeof y, NULL));
+    assert_ok(tenon_softmax_forward_plan(test_context, NULL, &tx, &ty, &plan));
+    const tenon_memory memories[] = {tx.memory, tx.memory}; /* in place */
+    assert_ok(tenon_plan_run(test_stream, plan, memories, 2, NULL));
+    assert_ok(tenon_tensor_download(test_stream, &tx, again, sizeof again, NULL));
+    assert_memory_equal(y, again, sizeof y);
+    tenon_plan_release(plan);
+    tenon_memory_destroy(&tx.memory);
+    tenon_memory_destroy(&ty.memory);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(known_values),     cmocka_unit_test(poisoned_rows),
+        cmocka_unit_test(gradients),        cmocka_unit_test(empty),
+        cmocka_unit_test(wrong_parameters), cmocka_unit_test(plans),
+    };
+    return TEST_MAIN(tests);
+}
