@@ -47,7 +47,8 @@ TENON_API tenon_elementwise_params tenon_elementwise_params_default(void);
  *  @param params  NULL means the defaults: a + b
  *  @param a, b    f64, f32, f16 or bf16, both of one type; any strides, 0 among them
  *  @param d       of the same type; may be exactly a or b or both (same memory, offset, shape and
- *                 strides), must not overlap either otherwise, and its own elements must not overlap
+ *                 strides), must not overlap either otherwise, and its own elements must not
+ *                 overlap
  *  @param sync    or NULL
  *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT · TENON_ERROR_UNSUPPORTED ·
  *          TENON_ERROR_UNSUPPORTED_DEVICE (f64 on a device without it) · TENON_ERROR_BUILD_FAILED ·

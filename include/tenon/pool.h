@@ -49,21 +49,21 @@ TENON_API tenon_pool_params tenon_pool_params_default(void);
  * either side is less than the window.
  *  @param params   NULL means the defaults: the maximum of windows of one element
  *  @param x        N C and one to three spatial dimensions; f64, f32, f16 or bf16, any strides (for
- * NHWC give the same shape with NHWC's strides), which may broadcast
+ *                  NHWC give the same shape with NHWC's strides), which may broadcast
  *  @param y        N C P…, with sizes as tenon_conv_output_size says (1 where the pooling is
- * global), of x's type; must not overlap x, nor its own elements
+ *                  global), of x's type; must not overlap x, nor its own elements
  *  @param indices  i32 of y's shape: the place of each maximum in its image plane, (d·H + h)·W + w,
- * the first one where several are equal, and the first NaN where there are any; must overlap
- * neither x nor y. NULL where it is not wanted, and for the averages
+ *                  the first one where several are equal, and the first NaN where there are any;
+ *                  must overlap neither x nor y. NULL where it is not wanted, and for the averages
  *  @param sync     or NULL
  *
  *  An empty y is accepted, and nothing is done. The maximum is exact; bounds of the average are in
  * docs/numerics.md. The bits are the same from call to call.
  *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT · TENON_ERROR_UNSUPPORTED (a type; indices that
- * are not i32, or a plane of more than 2³¹ elements, which i32 cannot number) ·
- * TENON_ERROR_UNSUPPORTED_DEVICE (f64 on a device without it) · TENON_ERROR_BUILD_FAILED ·
- * TENON_ERROR_SOLVER_BARRED · TENON_ERROR_OUT_OF_MEMORY · TENON_ERROR_OPENCL ·
- * TENON_ERROR_INCOMPLETE */
+ *          are not i32, or a plane of more than 2³¹ elements, which i32 cannot number) ·
+ *          TENON_ERROR_UNSUPPORTED_DEVICE (f64 on a device without it) · TENON_ERROR_BUILD_FAILED ·
+ *          TENON_ERROR_SOLVER_BARRED · TENON_ERROR_OUT_OF_MEMORY · TENON_ERROR_OPENCL ·
+ *          TENON_ERROR_INCOMPLETE */
 TENON_API tenon_status tenon_pool_forward(tenon_stream *stream, const tenon_pool_params *params,
                                           const tenon_tensor *x, const tenon_tensor *y,
                                           const tenon_tensor *indices, const tenon_sync *sync);
@@ -82,12 +82,12 @@ TENON_API tenon_status tenon_pool_forward_plan(tenon_context *context,
  * what it gets in the order of the outputs: no atomics, the same bits every time.
  *  @param params   those of the forward call
  *  @param x        of dx's type and shape: the forward call's. Read for the maximum without
- * `indices`, which are then found again; otherwise it may be NULL and is not read
+ *                  `indices`, which are then found again; otherwise it may be NULL and is not read
  *  @param dy       the gradient of y, of dx's type, any strides, which may broadcast
  *  @param indices  the forward call's, i32 of dy's shape, or NULL. One that lies outside its window
- * gives its dy to no element. NULL for the averages
+ *                  gives its dy to no element. NULL for the averages
  *  @param dx       the gradient of x, with the forward call's shape of x; is overwritten, and must
- * overlap no other operand, nor its own elements
+ *                  overlap no other operand, nor its own elements
  *  @param sync     or NULL
  *  @return as tenon_pool_forward */
 TENON_API tenon_status tenon_pool_backward(tenon_stream *stream, const tenon_pool_params *params,
