@@ -9,8 +9,8 @@
 
 #include <stdatomic.h>
 
-#define TN_MAX_OPERANDS 6
-#define TN_MAX_SCALARS  4
+#define TN_MAX_OPERANDS 12
+#define TN_MAX_SCALARS  8
 
 typedef enum tn_role {
     TN_INPUT,          /* must not overlap an output */

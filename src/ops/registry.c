@@ -8,17 +8,19 @@
 #include "ops/pool/internal.h"
 #include "ops/softmax/internal.h"
 
-const tn_family *const tn_families[] = {&tn_gemm_family,
-                                        &tn_conv_family,
-                                        &tn_im2col_family,
-                                        &tn_activation_family,
-                                        &tn_activation_backward_family,
-                                        &tn_pool_family,
-                                        &tn_pool_backward_family,
-                                        &tn_elementwise_family,
-                                        &tn_copy_family,
-                                        &tn_softmax_family,
-                                        &tn_softmax_backward_family,
-                                        &tn_cross_entropy_family,
-                                        &tn_cross_entropy_backward_family};
+const tn_family *const tn_families[] = {
+    &tn_gemm_family,
+    &tn_conv_family,
+    &tn_im2col_family,
+    &tn_activation_family,
+    &tn_activation_backward_family,
+    &tn_pool_family,
+    &tn_pool_backward_family,
+    &tn_elementwise_family,
+    &tn_copy_family,
+    &tn_softmax_family,
+    &tn_softmax_backward_family,
+    &tn_cross_entropy_family,
+    &tn_cross_entropy_backward_family,
+};
 const uint32_t tn_family_count = sizeof tn_families / sizeof *tn_families;

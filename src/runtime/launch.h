@@ -14,9 +14,10 @@
 #include "runtime/stream.h"
 
 /* The operand number that stands for the stream's workspace. */
-#define TN_WORKSPACE     255
-#define TN_MAX_POINTERS  8
-#define TN_MAX_ARGS_SIZE 512
+#define TN_WORKSPACE 255
+/* Together within the 1024 bytes that every device takes. */
+#define TN_MAX_POINTERS  12
+#define TN_MAX_ARGS_SIZE 896
 
 typedef enum tn_patch_kind {
     TN_PATCH_OFFSET, /* adds the operand's offset in units of `unit` bytes to the 64-bit integer */

@@ -4,47 +4,56 @@
 
 #include "support.h"
 
-/* The operations as one shape of call: operands by name, the last one the output. */
-#define MOST 5
+/* The operations as one shape of call: operands by name, the last ones the outputs. */
+#define MOST 12
+typedef struct offered {
+    const char *name;
+    tenon_dtype dtype; /* 0: f32 */
+    bool optional;
+    uint32_t rank;
+    int64_t shape[4];
+} offered;
+
 typedef struct operation {
     const char *name, *plan_name;
-    const char *operands[MOST];
-    bool optional[MOST];
+    offered operands[MOST];
     uint32_t count;
-    uint32_t rank[MOST];
-    int64_t shape[MOST][4];
+    uint32_t outputs;  /* how many of the last operands are written; 0: one */
+    uint32_t left_out; /* optional operands of the plan that are not here */
     tenon_status (*run)(tenon_stream *stream, const void *params, const tenon_tensor *const *views,
                         const tenon_sync *sync);
     tenon_status (*plan)(tenon_context *context, const void *params,
                          const tenon_tensor *const *views, tenon_plan **plan);
     size_t params_size;
     void (*defaults)(void *params);
-    uint32_t left_out; /* optional operands of the plan that are not here */
 } operation;
 
-/* The operations' numbers. */
-enum {
-    GEMM,
-    CONV,
-    IM2COL,
-    ACTIVATION,
-    ACTIVATION_BACKWARD,
-    POOL,
-    POOL_BACKWARD,
-    SOFTMAX,
-    SOFTMAX_BACKWARD,
-    OPERATIONS
-};
-extern const operation operations[OPERATIONS];
+/* Each family's are in a file of offers/; offer.c lists them. */
+extern const operation *const operations[];
+extern const size_t operation_count;
+extern const operation offer_activation;
+extern const operation offer_activation_backward;
+extern const operation offer_conv;
+extern const operation offer_gemm;
+extern const operation offer_im2col;
+extern const operation offer_pool;
+extern const operation offer_pool_backward;
+extern const operation offer_softmax;
+extern const operation offer_softmax_backward;
+
+/* What every parameter struct begins with. */
+typedef struct params_head {
+    uint32_t struct_size, flags;
+    const char *solver;
+} params_head;
 
 typedef union operation_params {
-    uint32_t struct_size;
+    params_head head;
+    unsigned char bytes[1024];
     tenon_gemm_params gemm;
     tenon_conv_params conv;
     tenon_im2col_params im2col;
     tenon_activation_params activation;
-    tenon_pool_params pool;
-    tenon_softmax_params softmax;
 } operation_params;
 
 /* A sound call, which each test spoils in one place. */
@@ -62,7 +71,7 @@ void prepare(offer *o, const operation *op);
 /* Fails where the call has written to an operand. */
 void dismiss(offer *o);
 
-/* The number of the operand that is written. */
+/* The number of the first operand that is written; those after it are, too. */
 uint32_t output_of(const operation *op);
 
 /* The immediate call and the plan both refuse. */

@@ -12,7 +12,6 @@ tenon_stream *test_stream;
 #define POISON      0xff
 
 /* The worst error seen, as a part of its bound: printed at the end, for who derives bounds. */
-static double worst_ratio;
 
 static void close_device(void)
 {
@@ -243,13 +242,44 @@ bool test_agrees(double got, tn_bounded expected, tenon_dtype dtype, test_judge 
     return fabs(got - expected.value) <= bound;
 }
 
-static void track_worst(const double *got, const tn_bounded *expected, int64_t count)
+/* The worst error of each operation and type, as a part of its bound. */
+#define MAX_WORST 64
+static struct worst {
+    const char *operation; /* NULL ends the list */
+    tenon_dtype dtype;
+    double ratio;
+    long results;
+} worst[MAX_WORST + 1];
+static const char *running = "others"; /* the family that a result is of */
+
+static struct worst *worst_of(const char *operation, tenon_dtype dtype)
 {
+    struct worst *w = worst;
+    while (w->operation != NULL && (strcmp(w->operation, operation) != 0 || w->dtype != dtype))
+        w++;
+    assert_true(w < worst + MAX_WORST);
+    w->operation = operation;
+    w->dtype = dtype;
+    return w;
+}
+
+static void track_worst(const double *got, const tn_bounded *expected, int64_t count,
+                        tenon_dtype dtype)
+{
+    struct worst *w = worst_of(running, dtype);
+    w->results++;
     for (int64_t i = 0; i < count; i++) {
         double ratio = fabs(got[i] - expected[i].value) / expected[i].bound;
-        if (isfinite(ratio) && ratio > worst_ratio)
-            worst_ratio = ratio;
+        if (isfinite(ratio) && ratio > w->ratio)
+            w->ratio = ratio;
     }
+}
+
+static void print_worst(void)
+{
+    for (const struct worst *w = worst; w->operation != NULL; w++)
+        printf("%s %s: worst error %.3f of its bound in %ld results\n", w->operation,
+               tenon_dtype_string(w->dtype), w->ratio, w->results);
 }
 
 bool test_compare(const double *got, const tn_bounded *expected, int64_t count, tenon_dtype dtype,
@@ -296,7 +326,7 @@ bool test_result(const test_tensor *tensor, const tn_bounded *expected, test_jud
                               tensor->view.dtype, judge, why) &&
                  guards_hold(tensor, memory, why);
     if (right && judge == TEST_BOUND)
-        track_worst(values, expected, tenon_tensor_elements(&tensor->view));
+        track_worst(values, expected, tenon_tensor_elements(&tensor->view), tensor->view.dtype);
     free(values);
     free(memory);
     return right;
@@ -325,9 +355,9 @@ static void print_tallies(void)
         printf("%s: served %d times, could not %d times\n", t->name, t->served, t->refused);
 }
 
-static const test_tensor *output_of(const test_subject *subject)
+static uint32_t first_output(const test_subject *subject)
 {
-    return &subject->operands[subject->operand_count - 1];
+    return subject->operand_count - (subject->outputs != 0 ? subject->outputs : 1);
 }
 
 static void fail_subject(const test_subject *subject, const char *solver, const char *why)
@@ -347,7 +377,9 @@ static bool cannot_serve(tenon_status status, const char *solver)
 /* False where the solver cannot serve. */
 static bool call_subject(const test_subject *subject, const char *solver)
 {
-    test_upload(output_of(subject));
+    for (uint32_t i = first_output(subject); i < subject->operand_count; i++)
+        if (subject->operands[i].image != NULL)
+            test_upload(&subject->operands[i]);
     tenon_status status = subject->call(subject->data, solver);
     if (cannot_serve(status, solver))
         return false;
@@ -356,30 +388,69 @@ static bool call_subject(const test_subject *subject, const char *solver)
     return true;
 }
 
+/* All outputs against what is expected; false with the first difference in `why`. */
+static bool outputs_agree(const test_subject *subject, char why[256])
+{
+    const tn_bounded *expected = subject->expected;
+    for (uint32_t i = first_output(subject); i < subject->operand_count; i++) {
+        const test_tensor *output = &subject->operands[i];
+        if (output->image == NULL)
+            continue;
+        if (!test_result(output, expected, subject->judge, why)) {
+            size_t length = strlen(why);
+            snprintf(why + length, 256 - length, ", of operand %u", i);
+            return false;
+        }
+        expected += tenon_tensor_elements(&output->view);
+    }
+    return true;
+}
+
+/* The bits of all outputs, one after the other; the caller frees them. */
+static unsigned char *output_bits(const test_subject *subject, size_t *bytes)
+{
+    unsigned char *bits = NULL;
+    *bytes = 0;
+    for (uint32_t i = first_output(subject); i < subject->operand_count; i++) {
+        const test_tensor *output = &subject->operands[i];
+        if (output->image == NULL)
+            continue;
+        size_t size =
+            (size_t)tenon_tensor_elements(&output->view) * tenon_dtype_size(output->view.dtype);
+        unsigned char *own = test_download_bits(output);
+        bits = realloc(bits, *bytes + size + 1);
+        assert_non_null(bits);
+        memcpy(bits + *bytes, own, size);
+        *bytes += size;
+        free(own);
+    }
+    return bits;
+}
+
 bool test_run(const test_subject *subject, const char *solver)
 {
-    const test_tensor *output = output_of(subject);
-    size_t bytes =
-        (size_t)tenon_tensor_elements(&output->view) * tenon_dtype_size(output->view.dtype);
+    size_t bytes;
     char why[256];
+    running = subject->family->name;
     if (!call_subject(subject, solver))
         return false;
-    if (!test_result(output, subject->expected, subject->judge, why))
+    if (!outputs_agree(subject, why))
         fail_subject(subject, solver, why);
-    unsigned char *first = test_download_bits(output);
+    unsigned char *first = output_bits(subject, &bytes);
     call_subject(subject, solver);
-    unsigned char *second = test_download_bits(output);
+    unsigned char *second = output_bits(subject, &bytes);
     if (memcmp(first, second, bytes) != 0)
         fail_subject(subject, solver, "other bits at the second run");
     free(first);
     free(second);
+    running = "others";
     return true;
 }
 
 void test_run_all(const test_subject *subject)
 {
     char name[TN_SOLVER_NAME_SIZE], why[64];
-    for (uint32_t i = 0; i + 1 < subject->operand_count; i++)
+    for (uint32_t i = 0; i < first_output(subject); i++)
         if (subject->operands[i].image != NULL)
             test_upload(&subject->operands[i]);
     test_run(subject, NULL);
@@ -388,11 +459,17 @@ void test_run_all(const test_subject *subject)
                  subject->family->solvers[s]->name);
         count_run(name, test_run(subject, name));
     }
-    for (uint32_t i = 0; i + 1 < subject->operand_count; i++)
+    for (uint32_t i = 0; i < first_output(subject); i++)
         if (subject->operands[i].image != NULL && !test_untouched(&subject->operands[i])) {
             snprintf(why, sizeof why, "operand %u, an input, was written to", i);
             fail_subject(subject, NULL, why);
         }
+}
+
+int test_problems(int usual)
+{
+    const char *asked = getenv("TENON_TEST_PROBLEMS");
+    return asked != NULL ? atoi(asked) : usual;
 }
 
 void test_fill(test_tensor *tensor, test_judge judge, test_random *random)
@@ -411,7 +488,7 @@ int test_main(const char *name, const struct CMUnitTest *tests, size_t count)
         return failed;
     failed = _cmocka_run_group_tests(name, tests, count, NULL, NULL);
     print_tallies();
-    printf("worst error: %.3f of its bound\n", worst_ratio);
+    print_worst();
     close_device();
     return failed;
 }

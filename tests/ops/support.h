@@ -128,11 +128,12 @@ typedef struct test_subject {
     /* The problem in words, for who has to repeat it. */
     const char *(*describe)(const void *data);
     const void *data;
-    /* The last one is the output; those that are absent have no image. */
+    /* The last ones are the outputs; those that are absent have no image. */
     const test_tensor *operands;
     uint32_t operand_count;
-    const tn_bounded *expected;
+    const tn_bounded *expected; /* of the outputs, one after the other */
     test_judge judge;
+    uint32_t outputs; /* 0: one */
 } test_subject;
 
 /* Runs one solver (NULL: the automatic choice) twice, which must give the same bits, and compares
@@ -142,6 +143,9 @@ bool test_run(const test_subject *subject, const char *solver);
 /* Uploads the operands, runs every solver of the family and the automatic choice, and sees to it
  * that the inputs come out as they went in. */
 void test_run_all(const test_subject *subject);
+
+/* How many random problems a test of them tries: `usual`, or what TENON_TEST_PROBLEMS says. */
+int test_problems(int usual);
 
 /* Fills an input for the judge: reals in [-1, 1], or small integers. */
 void test_fill(test_tensor *tensor, test_judge judge, test_random *random);

@@ -61,11 +61,11 @@ static void unsupported_types(void **state)
                                         TENON_DTYPE_F8_E4M3, TENON_DTYPE_F8_E5M2};
     (void)state;
     spoil_views(to_i32, TENON_ERROR_UNSUPPORTED, false);
-    for (size_t i = 0; i < OPERATIONS; i++)
+    for (size_t i = 0; i < operation_count; i++)
         for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
             offer o;
-            prepare(&o, &operations[i]);
-            for (uint32_t a = 0; a < operations[i].count; a++)
+            prepare(&o, operations[i]);
+            for (uint32_t a = 0; a < operations[i]->count; a++)
                 o.views[a].dtype = types[t];
             refuse(&o, TENON_ERROR_UNSUPPORTED, tenon_dtype_string(types[t]));
             dismiss(&o);
@@ -99,14 +99,14 @@ static void views_past_their_buffer(void **state)
 static void missing_memory(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < OPERATIONS; i++)
-        for (uint32_t a = 0; a < operations[i].count; a++) {
+    for (size_t i = 0; i < operation_count; i++)
+        for (uint32_t a = 0; a < operations[i]->count; a++) {
             offer o;
-            prepare(&o, &operations[i]);
+            prepare(&o, operations[i]);
             memset(&o.views[a].memory, 0, sizeof o.views[a].memory);
-            assert_refused(operations[i].run(test_stream, &o.params, o.arguments, NULL),
-                           TENON_ERROR_INVALID_ARGUMENT, operations[i].name,
-                           operations[i].operands[a]);
+            assert_refused(operations[i]->run(test_stream, &o.params, o.arguments, NULL),
+                           TENON_ERROR_INVALID_ARGUMENT, operations[i]->name,
+                           operations[i]->operands[a].name);
             dismiss(&o);
         }
 }
@@ -133,24 +133,26 @@ static void outputs_that_overlap_themselves(void **state)
 static void outputs_that_overlap_inputs(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < OPERATIONS; i++)
-        for (uint32_t a = 0; a + 1 < operations[i].count; a++) {
+    for (size_t i = 0; i < operation_count; i++)
+        for (uint32_t a = 0; a < operations[i]->count; a++) {
             offer o;
-            prepare(&o, &operations[i]);
-            uint32_t output = output_of(&operations[i]);
+            uint32_t output = output_of(operations[i]);
+            if (a == output)
+                continue;
+            prepare(&o, operations[i]);
             /* Room for either, so that only the overlap is wrong. */
             tenon_memory memory;
             assert_ok(tenon_memory_create(test_context, 16384, &memory));
             o.views[output].memory = o.views[a].memory = memory;
             o.views[a].offset = o.views[output].offset + 4;
-            refuse(&o, TENON_ERROR_INVALID_ARGUMENT, operations[i].operands[a]);
+            refuse(&o, TENON_ERROR_INVALID_ARGUMENT, operations[i]->operands[a].name);
             assert_contains(tenon_last_error(), "overlap");
             const cl_buffer_region region = {0, 8192};
             cl_int error;
             o.views[a].memory.u.buffer = clCreateSubBuffer(
                 memory.u.buffer, CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &region, &error);
             assert_int_equal(error, CL_SUCCESS);
-            refuse(&o, TENON_ERROR_INVALID_ARGUMENT, operations[i].operands[a]);
+            refuse(&o, TENON_ERROR_INVALID_ARGUMENT, operations[i]->operands[a].name);
             assert_contains(tenon_last_error(), "overlap");
             clReleaseMemObject(o.views[a].memory.u.buffer);
             tenon_memory_destroy(&memory);
@@ -162,10 +164,10 @@ static void outputs_that_overlap_inputs(void **state)
 static void sizes_that_do_not_match(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < OPERATIONS; i++)
-        for (uint32_t a = 0; a < operations[i].count; a++) {
+    for (size_t i = 0; i < operation_count; i++)
+        for (uint32_t a = 0; a < operations[i]->count; a++) {
             offer o;
-            prepare(&o, &operations[i]);
+            prepare(&o, operations[i]);
             o.views[a].shape[o.views[a].rank - 1] -= 1;
             refuse(&o, TENON_ERROR_INVALID_ARGUMENT, "");
             o.views[a] = o.tensors[a].view;
@@ -174,7 +176,7 @@ static void sizes_that_do_not_match(void **state)
             if (o.views[a].rank == 0) /* a scalar may broadcast */
                 o.views[a].rank = 9;
             tenon_plan *plan;
-            tenon_status status = operations[i].plan(test_context, &o.params, o.arguments, &plan);
+            tenon_status status = operations[i]->plan(test_context, &o.params, o.arguments, &plan);
             assert_true(status == TENON_ERROR_INVALID_ARGUMENT ||
                         status == TENON_ERROR_UNSUPPORTED);
             dismiss(&o);
@@ -188,12 +190,12 @@ static void buffers_of_another_context(void **state)
     (void)state;
     assert_ok(tenon_context_create(NULL, &other));
     assert_ok(tenon_memory_create(other, 16384, &memory));
-    for (size_t i = 0; i < OPERATIONS; i++)
-        for (uint32_t a = 0; a < operations[i].count; a++) {
+    for (size_t i = 0; i < operation_count; i++)
+        for (uint32_t a = 0; a < operations[i]->count; a++) {
             offer o;
-            prepare(&o, &operations[i]);
+            prepare(&o, operations[i]);
             o.views[a].memory = memory;
-            refuse(&o, TENON_ERROR_INVALID_ARGUMENT, operations[i].operands[a]);
+            refuse(&o, TENON_ERROR_INVALID_ARGUMENT, operations[i]->operands[a].name);
             dismiss(&o);
         }
     tenon_memory_destroy(&memory);
@@ -205,7 +207,7 @@ static void batch_invariance_wants_rows(void **state)
 {
     offer o;
     (void)state;
-    prepare(&o, &operations[GEMM]);
+    prepare(&o, &offer_gemm);
     o.params.gemm.flags = TENON_GEMM_BATCH_INVARIANT;
     o.views[4].stride[0] = 1;
     o.views[4].stride[1] = 4;
@@ -217,7 +219,7 @@ static void dimensions_to_come(void **state)
 {
     offer o;
     (void)state;
-    prepare(&o, &operations[CONV]);
+    prepare(&o, &offer_conv);
     for (int a = 0; a < 2; a++)
         o.views[a].rank = 3;
     refuse(&o, TENON_ERROR_UNSUPPORTED, "x");

@@ -12,13 +12,15 @@
 /* An operation that has no folder of its own lives in another family's. */
 static const char *home_of(const tn_family *family)
 {
-    static const char *const homes[][2] = {{"im2col", "conv"},
-                                           {"copy", "elementwise"},
-                                           {"activation_backward", "activation"},
-                                           {"pool_backward", "pool"},
-                                           {"softmax_backward", "softmax"},
-                                           {"cross_entropy", "loss"},
-                                           {"cross_entropy_backward", "loss"}};
+    static const char *const homes[][2] = {
+        {"im2col", "conv"},
+        {"copy", "elementwise"},
+        {"activation_backward", "activation"},
+        {"pool_backward", "pool"},
+        {"softmax_backward", "softmax"},
+        {"cross_entropy", "loss"},
+        {"cross_entropy_backward", "loss"},
+    };
     for (size_t i = 0; i < sizeof homes / sizeof *homes; i++)
         if (strcmp(family->name, homes[i][0]) == 0)
             return homes[i][1];

@@ -7,7 +7,13 @@
 #include <tenon/epilogue.h>
 
 /* The scalars of a run, in the order in which patches number them. */
-enum { TN_SCALAR_ALPHA, TN_SCALAR_BETA, TN_SCALAR_ACT_ALPHA, TN_SCALAR_ACT_BETA };
+enum {
+    TN_SCALAR_ALPHA,
+    TN_SCALAR_BETA,
+    TN_SCALAR_ACT_ALPHA,
+    TN_SCALAR_ACT_BETA,
+    TN_EPILOGUE_SCALARS
+};
 
 /* A value with how far a device's result may be from it. */
 typedef struct tn_bounded {

@@ -70,7 +70,7 @@ static tenon_status run(tenon_stream *stream, const tn_choice *choice, check *c)
     static const char operation[] = "conv self-check";
     const tn_twin *twins = c->twins;
     conv_problem problem;
-    double scalars[TN_MAX_SCALARS];
+    double scalars[TN_MAX_SCALARS] = {0};
     TN_TRY(tn_conv_canonicalise(operation, &c->params, &twins[CONV_X].device, &twins[CONV_W].device,
                                 &twins[CONV_C].device, &twins[CONV_BIAS].device,
                                 &twins[CONV_Y].device, &problem));

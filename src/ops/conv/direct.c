@@ -84,7 +84,7 @@ static tenon_status record(const char *operation, tn_recording *recording,
                                          offsetof(conv_args, act_beta)};
     const conv_problem *p = (const conv_problem *)problem;
     char text[TN_OPTIONS_SIZE];
-    tn_patch patches[CONV_OPERANDS + TN_MAX_SCALARS];
+    tn_patch patches[CONV_OPERANDS + TN_EPILOGUE_SCALARS];
     conv_args args = arguments(p);
     tn_launch launch = {.source = "conv/direct",
                         .options = text,
@@ -103,7 +103,7 @@ static tenon_status record(const char *operation, tn_recording *recording,
                 (tn_patch){TN_PATCH_OFFSET, (uint8_t)i, offset_at[i],
                            (uint32_t)tenon_dtype_size((tenon_dtype)p->dtype)};
     }
-    for (uint8_t i = 0; i < TN_MAX_SCALARS; i++)
+    for (uint8_t i = 0; i < TN_EPILOGUE_SCALARS; i++)
         patches[launch.patch_count++] =
             (tn_patch){(uint8_t)tn_scalar_patch((tenon_dtype)p->dtype), i, scalar_at[i], 1};
     launch.local[0] = 32;

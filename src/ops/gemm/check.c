@@ -67,7 +67,7 @@ static tenon_status run(tenon_stream *stream, const tn_choice *choice, check *c)
     static const char operation[] = "gemm self-check";
     const tn_twin *twins = c->twins;
     bool empty = false;
-    double scalars[TN_MAX_SCALARS];
+    double scalars[TN_MAX_SCALARS] = {0};
     TN_TRY(tn_gemm_canonicalise(operation, &c->params, &twins[GEMM_A].device, &twins[GEMM_B].device,
                                 &twins[GEMM_C].device, &twins[GEMM_BIAS].device,
                                 &twins[GEMM_D].device, &c->problem, &empty));

@@ -86,7 +86,7 @@ double tn_gemm_work(const gemm_problem *problem);
 /* The argument struct, and the patches that it needs at each run. */
 typedef struct gemm_arguments {
     gemm_args args;
-    tn_patch patches[GEMM_OPERANDS + TN_MAX_SCALARS];
+    tn_patch patches[GEMM_OPERANDS + TN_EPILOGUE_SCALARS];
     uint32_t patch_count;
 } gemm_arguments;
 void tn_gemm_arguments(const gemm_problem *problem, gemm_arguments *arguments);

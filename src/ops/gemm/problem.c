@@ -38,7 +38,7 @@ static const size_t offset_at[GEMM_OPERANDS] = {
     offsetof(gemm_args, bias_offset), offsetof(gemm_args, d_offset),
 };
 
-static const size_t scalar_at[TN_MAX_SCALARS] = {
+static const size_t scalar_at[TN_EPILOGUE_SCALARS] = {
     [TN_SCALAR_ALPHA] = offsetof(gemm_args, alpha),
     [TN_SCALAR_BETA] = offsetof(gemm_args, beta),
     [TN_SCALAR_ACT_ALPHA] = offsetof(gemm_args, act_alpha),
@@ -100,7 +100,7 @@ void tn_gemm_arguments(const gemm_problem *p, gemm_arguments *arguments)
         if (is_read(p, x))
             add_patch(arguments, TN_PATCH_OFFSET, p->matrix[x].operand, offset_at[x],
                       tenon_dtype_size((tenon_dtype)p->dtype));
-    for (uint32_t s = 0; s < TN_MAX_SCALARS; s++)
+    for (uint32_t s = 0; s < TN_EPILOGUE_SCALARS; s++)
         add_patch(arguments, tn_scalar_patch((tenon_dtype)p->dtype), s, scalar_at[s], 1);
 }
 
