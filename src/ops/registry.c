@@ -5,6 +5,7 @@
 #include "ops/elementwise/internal.h"
 #include "ops/gemm/internal.h"
 #include "ops/loss/internal.h"
+#include "ops/norm/internal.h"
 #include "ops/pool/internal.h"
 #include "ops/softmax/internal.h"
 
@@ -20,6 +21,8 @@ const tn_family *const tn_families[] = {
     &tn_copy_family,
     &tn_softmax_family,
     &tn_softmax_backward_family,
+    &tn_norm_family,
+    &tn_norm_backward_family,
     &tn_cross_entropy_family,
     &tn_cross_entropy_backward_family,
 };
