@@ -257,6 +257,8 @@ void norm_check_types(const norm_case *p, test_random *random)
 /* What must be there for the call to be sound. */
 static uint32_t optional_operands(const norm_case *p)
 {
+    if (p->backward && p->params.kind == TENON_NORM_RMS)
+        return 1u << NORM_BACKWARD_GAMMA | 1u << NORM_BACKWARD_DGAMMA;
     if (p->backward)
         return 1u << NORM_BACKWARD_GAMMA | 1u << NORM_BACKWARD_DX | 1u << NORM_BACKWARD_DGAMMA;
     if (p->given)

@@ -283,13 +283,14 @@ static tn_bounded gradient_at(const tenon_norm_params *params, const host_norm *
     if (views->given)
         return (tn_bounded){g * r, tn_gamma(2 + RSTD_ROUNDINGS, h->unit) * fabs(g * r) +
                                        h->least * (2 + fabs(r) * (1 + fabs(gamma)))};
-    const double centered = params->kind == TENON_NORM_RMS ? 0 : 1;
-    const double mean = s->dy_magnitude.sum / n, product = s->product_magnitude.sum / n;
-    const double lost = 3 + fabs(gamma) + fabs(hat) * (2 + fabs(r) * mean) + fabs(r) * product;
-    return (tn_bounded){r * (g - (centered * s->dy.sum + hat * s->product.sum) / n),
+    const bool centered = params->kind != TENON_NORM_RMS;
+    const double sum = centered ? s->dy.sum : 0, mean = centered ? s->dy_magnitude.sum / n : 0;
+    const double product = s->product_magnitude.sum / n;
+    const double lost =
+        3 + fabs(gamma) + fabs(hat) * (2 + fabs(r) * s->dy_magnitude.sum / n) + fabs(r) * product;
+    return (tn_bounded){r * (g - (sum + hat * s->product.sum) / n),
                         tn_gamma(5, h->unit) * fabs(r * g) +
-                            tn_gamma(k + 18, h->unit) * fabs(r) *
-                                (centered * mean + fabs(hat) * product) +
+                            tn_gamma(k + 18, h->unit) * fabs(r) * (mean + fabs(hat) * product) +
                             h->least * (2 + fabs(r) * lost)};
 }
 
