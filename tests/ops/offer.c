@@ -10,6 +10,10 @@ const operation *const operations[] = {
     &offer_pool_backward,
     &offer_softmax,
     &offer_softmax_backward,
+    &offer_norm,
+    &offer_norm_backward,
+    &offer_norm_inference,
+    &offer_norm_inference_backward,
 };
 const size_t operation_count = sizeof operations / sizeof *operations;
 

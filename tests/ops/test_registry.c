@@ -16,6 +16,7 @@ static const char *home_of(const tn_family *family)
         {"im2col", "conv"},
         {"copy", "elementwise"},
         {"activation_backward", "activation"},
+        {"norm_backward", "norm"},
         {"pool_backward", "pool"},
         {"softmax_backward", "softmax"},
         {"cross_entropy", "loss"},
