@@ -41,6 +41,7 @@ typedef struct norm_args {
     tenon_i64 shape[8];
     tenon_i64 count; /* elements of a set */
     tenon_i64 sets;
+    tenon_i64 parts;        /* a set's sums lie in the workspace in so many neighbouring parts */
     tenon_i64 chunk;        /* sets of a work-item, one after the other */
     tenon_i64 lines;        /* what is summed over but for its last dimension */
     tenon_i64 lines_each;   /* of a piece */

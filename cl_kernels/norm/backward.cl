@@ -8,8 +8,9 @@
  * norm_reduce                        Adds up the pieces, in their order: to dbeta and dgamma where
  *                                    those are there, and, where the sums are of sets, to the
  *                                    workspace, divided by n.
- * norm_gradient                      dx = r · gamma / w · (g - (s + h · t)), s and t being those
- *                                    quotients; kept is 0, every dimension is walked.
+ * norm_gradient, norm_gradient_columns  dx = r · gamma / w · (g - (s + h · t)), s and t being those
+ *                                    quotients; without columns kept is 0, and every dimension is
+ *                                    walked.
  * norm_whole_rows, norm_whole_columns  Sums and dx of a set in one work-item.
  *
  * With NORM_GIVEN, r = rsqrt(variance + epsilon) and dx = r · gamma · dy. dx may be dy or x.
@@ -103,6 +104,10 @@ TENON_INLINE acc_v load_element(const int columns, const int view, __global cons
                       lane_stride(columns, args, view), lanes);
 }
 
+#define SUM_VIEWS                                                                                  \
+    (NORM_HAS(NORM_X) | NORM_HAS(NORM_DY) | NORM_HAS(NORM_GAMMA) | NORM_HAS(NORM_MEAN) |           \
+     NORM_HAS(NORM_RSTD))
+
 typedef struct sums {
     acc_v first, second;
 } sums;
@@ -135,7 +140,7 @@ TENON_INLINE sums sum_piece(const int columns, const operands *o, const norm_arg
                 added = 0;
             }
         }
-        walk_next_line(&w, args);
+        walk_next_line(SUM_VIEWS, &w, args);
     }
     sums s;
     s.first = fold(columns, first_total + first_block);
@@ -261,7 +266,7 @@ TENON_INLINE void gradient_piece(const int columns, const int loads_sums, const 
                         lane_stride(columns, args, NORM_DX), lanes,
                         g * (weighted ? rstd : rstd * gamma));
         }
-        walk_next_line(&w, args);
+        walk_next_line(NORM_HAS(NORM_VIEWS) - 1, &w, args);
     }
 }
 
@@ -279,6 +284,27 @@ __kernel void norm_gradient(__global const data_t *x, __global const data_t *dy,
         walk_begin(&w, &args);
         no_factors(&f);
         gradient_piece(0, !(args.flags & NORM_GIVEN), &o, sums, dx, &args, w, &piece, TENON_VW, &f);
+    }
+}
+
+__kernel void norm_gradient_columns(__global const data_t *x, __global const data_t *dy,
+                                    __global const param_t *gamma, __global const acc_t *mean,
+                                    __global const acc_t *rstd, __global const acc_t *sums,
+                                    __global data_t *dx, const norm_args args)
+{
+    const operands o = {x, dy, gamma, mean, rstd};
+    const long inner = args.shape[args.kept - 1], chunks = (inner + args.chunk - 1) / args.chunk;
+    long id = (long)get_global_id(0);
+    long first = id % chunks * args.chunk, last = min_long(first + args.chunk, inner);
+    const norm_piece piece = piece_of(1, &args, id / chunks % args.pieces);
+    for (long c = first; c < last && id < args.items; c += TENON_VW) {
+        norm_walk w;
+        factors f;
+        walk_begin(&w, &args);
+        walk_enter(&w, &args, 0, args.kept, id / chunks / args.pieces * inner + c);
+        no_factors(&f);
+        gradient_piece(1, !(args.flags & NORM_GIVEN), &o, sums, dx, &args, w, &piece,
+                       (int)min_long(TENON_VW, last - c), &f);
     }
 }
 

@@ -8,10 +8,13 @@
  * norm_combine                             Statistics of sets from those of their pieces:
  *   squares = sum of (squares of the piece + its elements · (its mean - m)²)
  *   (T. Chan, G. Golub and R. LeVeque, "Algorithms for computing the sample variance", 1983).
- * norm_apply                               y from statistics; kept is 0, every dimension is walked.
+ * norm_apply, norm_apply_columns           y from statistics; without columns kept is 0, and every
+ *                                          dimension is walked.
  *
  * Global size: at least {args.items}. The workspace is acc_t[2][pieces][sets] (sums, squares), then
- * acc_t[2][sets] (m, r). Macros, `columns`, pieces and lines: see norm/norm.clh.
+ * acc_t[2][sets] (m, r). Where the vectors of norm_partial lie across the innermost dimension of a
+ * set, the entries of that dimension count as sets of their own until norm_combine, whose args.parts
+ * of them are one set; each gets the set's m and r. Macros, `columns`, pieces and lines: see norm/norm.clh.
  */
 #include "norm/norm.clh"
 
@@ -45,7 +48,7 @@ TENON_INLINE acc_v sum_piece(const int columns, const int squares, __global cons
                 added = 0;
             }
         }
-        walk_next_line(&w, args);
+        walk_next_line(NORM_HAS(NORM_X), &w, args);
     }
     return fold(columns, sum_total + sum_block);
 }
@@ -99,6 +102,10 @@ TENON_INLINE void save_lanes(const outputs *o, const norm_args *args, const norm
         }
     }
 }
+
+#define APPLY_VIEWS                                                                                \
+    (NORM_HAS(NORM_X) | NORM_HAS(NORM_GAMMA) | NORM_HAS(NORM_BETA) | NORM_HAS(NORM_MEAN) |         \
+     NORM_HAS(NORM_RSTD) | NORM_HAS(NORM_Y))
 
 /* What y is made of. The statistics are a constant of the lanes unless `loaded`. */
 typedef struct operands {
@@ -174,7 +181,7 @@ TENON_INLINE void apply_piece(const int columns, const int loaded, const operand
     walk_enter(&w, args, args->kept, args->rank - 1, piece->line);
     for (long line = piece->line; line < piece->line_end; line++) {
         apply_line(columns, loaded, o, args, &w, piece, column_lanes, mean, rstd);
-        walk_next_line(&w, args);
+        walk_next_line(APPLY_VIEWS, &w, args);
     }
 }
 
@@ -284,25 +291,29 @@ __kernel void norm_combine(__global acc_t *work, __global acc_t *mean, __global 
                            const norm_args args)
 {
     const outputs out = {mean, rstd, running_mean, running_variance};
-    const long set = (long)get_global_id(0) * TENON_VW, all = args.pieces * args.sets;
+    const long set = (long)get_global_id(0) * TENON_VW, parts = args.parts;
+    const long stored = args.sets * parts, all = args.pieces * stored;
     const int lanes = (int)min_long(TENON_VW, args.sets - set);
     const acc_v n = splat((acc_t)args.count);
     acc_v sum = splat(0), squares = splat(0);
     statistics s;
-    work += args.work;
-    for (long p = 0; p < args.pieces && lanes > 0; p++) {
-        sum += load_stat(work, p * args.sets + set, 1, lanes);
+    work += args.work + set * parts;
+    for (long i = 0; i < args.pieces * parts && lanes > 0; i++) {
+        sum += load_stat(work, i / parts * stored + i % parts, parts, lanes);
     }
     s.mean = sum / n;
-    for (long p = 0; p < args.pieces && lanes > 0; p++) {
-        acc_v pn = count_of(&args, p);
-        acc_v d = load_stat(work, p * args.sets + set, 1, lanes) / pn - s.mean;
-        squares += load_stat(work, all + p * args.sets + set, 1, lanes) + pn * (d * d);
+    for (long i = 0; i < args.pieces * parts && lanes > 0; i++) {
+        const long at = i / parts * stored + i % parts;
+        acc_v pn = count_of(&args, i / parts);
+        acc_v d = load_stat(work, at, parts, lanes) / pn - s.mean;
+        squares += load_stat(work, all + at, parts, lanes) + pn * (d * d);
     }
     s.variance = squares / n;
     s.rstd = rstd_of(&args, s.variance);
-    store_stat(work, 2 * all + set, 1, lanes, s.mean);
-    store_stat(work, 2 * all + args.sets + set, 1, lanes, s.rstd);
+    for (long i = 0; i < parts; i++) {
+        store_stat(work, 2 * all + i, parts, lanes, s.mean);
+        store_stat(work, 2 * all + stored + i, parts, lanes, s.rstd);
+    }
     acc_t m[TENON_VW], v[TENON_VW], r[TENON_VW];
     TENON_VSTORE(s.mean, 0, m);
     TENON_VSTORE(s.variance, 0, v);
@@ -310,7 +321,7 @@ __kernel void norm_combine(__global acc_t *work, __global acc_t *mean, __global 
     for (int l = 0; l < lanes; l++) {
         norm_walk w;
         walk_begin(&w, &args);
-        walk_enter(&w, &args, 0, args.kept, set + l);
+        walk_enter(&w, &args, 0, args.kept, (set + l) * parts);
         save(&out, &args, w.at, m[l], v[l], r[l]);
     }
 }
@@ -326,5 +337,24 @@ __kernel void norm_apply(__global const data_t *x, __global const param_t *gamma
         norm_walk w;
         walk_begin(&w, &args);
         apply_piece(0, 1, &o, &args, w, &piece, TENON_VW, splat(0), splat(1));
+    }
+}
+
+__kernel void norm_apply_columns(__global const data_t *x, __global const param_t *gamma,
+                                 __global const param_t *beta, __global const acc_t *mean,
+                                 __global const acc_t *rstd, __global data_t *y,
+                                 const norm_args args)
+{
+    const operands o = {x, gamma, beta, mean, rstd, y};
+    const long inner = args.shape[args.kept - 1], chunks = (inner + args.chunk - 1) / args.chunk;
+    long id = (long)get_global_id(0);
+    long first = id % chunks * args.chunk, last = min_long(first + args.chunk, inner);
+    const norm_piece piece = piece_of(1, &args, id / chunks % args.pieces);
+    for (long c = first; c < last && id < args.items; c += TENON_VW) {
+        norm_walk w;
+        walk_begin(&w, &args);
+        walk_enter(&w, &args, 0, args.kept, id / chunks / args.pieces * inner + c);
+        apply_piece(1, 1, &o, &args, w, &piece, (int)min_long(TENON_VW, last - c), splat(0),
+                    splat(1));
     }
 }

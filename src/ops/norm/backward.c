@@ -44,8 +44,8 @@ static tenon_status record_sums(const char *operation, tn_recording *recording,
 {
     static const int sums[] = {NORM_X,    NORM_DY,     NORM_GAMMA, NORM_MEAN, NORM_RSTD,
                                NORM_WORK, NORM_DGAMMA, NORM_DBETA, -1};
-    tn_norm_space(p, kept, p->stride, args);
-    tn_norm_share(recording->context, p, split, args);
+    tn_norm_space(p, kept, &p->stride, &p->stride, args);
+    tn_norm_share(recording->context, p, split ? NORM_SUMS : NORM_WHOLE, args);
     args->flags &= ~(tenon_i32)drop;
     args->flags |= split ? NORM_TO_WORK : 0;
     return tn_norm_record(operation, recording, p,
@@ -71,16 +71,16 @@ static tenon_status record_gradient(const char *operation, tn_recording *recordi
     static const int views[] = {NORM_X,    NORM_DY,     NORM_GAMMA, NORM_MEAN,
                                 NORM_RSTD, NORM_DGAMMA, NORM_DX,    -1};
     const bool sums = wants_sums(p);
-    int64_t stride[NORM_VIEWS][TENON_MAX_RANK];
+    const uint32_t kept = tn_norm_kept(p);
+    norm_strides stride = p->stride;
     norm_args args;
-    memcpy(stride, p->stride, sizeof stride);
     for (int v = NORM_DGAMMA; v <= NORM_DBETA; v++)
-        tn_norm_work_strides(p, stride[v]);
-    tn_norm_space(p, 0, (const int64_t(*)[TENON_MAX_RANK])stride, &args);
-    tn_norm_share_elements(recording->context, p, &args);
+        tn_norm_work_strides(p, kept, stride.of[v]);
+    tn_norm_elements(recording->context, p, kept, &stride, &args);
     args.offset[NORM_DGAMMA] = work;
-    args.offset[NORM_DBETA] = work + tn_norm_sets_of(p, tn_norm_kept(p));
-    return tn_norm_record(operation, recording, p, "norm_gradient", views,
+    args.offset[NORM_DBETA] = work + tn_norm_sets_of(p, kept);
+    return tn_norm_record(operation, recording, p,
+                          args.columns ? "norm_gradient_columns" : "norm_gradient", views,
                           sums ? (uint32_t)1 << NORM_DGAMMA | (uint32_t)1 << NORM_DBETA : 0, &args);
 }
 
@@ -90,8 +90,8 @@ static tenon_status record_whole(const char *operation, tn_recording *recording,
     static const int views[] = {NORM_X,  NORM_DY,     NORM_GAMMA, NORM_MEAN, NORM_RSTD,
                                 NORM_DX, NORM_DGAMMA, NORM_DBETA, -1};
     norm_args args;
-    tn_norm_space(p, tn_norm_kept(p), p->stride, &args);
-    tn_norm_share(recording->context, p, false, &args);
+    tn_norm_space(p, tn_norm_kept(p), &p->stride, &p->stride, &args);
+    tn_norm_share(recording->context, p, NORM_WHOLE, &args);
     if (!sets_are_parameters(p))
         args.flags &= ~PARAMETERS;
     return tn_norm_record(operation, recording, p,

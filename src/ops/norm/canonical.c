@@ -97,7 +97,7 @@ static void take_dimension(norm_problem *p, const norm_problem *raw, uint32_t fr
     p->reduced |= (raw->reduced >> from & 1) << to;
     p->parameters |= (raw->parameters >> from & 1) << to;
     for (int v = 0; v < NORM_VIEWS; v++)
-        p->stride[v][to] = raw->stride[v][from];
+        p->stride.of[v][to] = raw->stride.of[v][from];
 }
 
 /* Without dimensions of size 1, and in the order of x's memory: then more dimensions merge, and
@@ -110,13 +110,13 @@ static void order_dimensions(norm_problem *p)
         uint32_t at = count;
         if (raw.shape[d] == 1)
             continue;
-        for (; at > 0 && raw.stride[NORM_X][order[at - 1]] < raw.stride[NORM_X][d]; at--)
+        for (; at > 0 && raw.stride.of[NORM_X][order[at - 1]] < raw.stride.of[NORM_X][d]; at--)
             order[at] = order[at - 1];
         order[at] = d;
         count++;
     }
     memset(p->shape, 0, sizeof p->shape);
-    memset(p->stride, 0, sizeof p->stride);
+    memset(&p->stride, 0, sizeof p->stride);
     p->rank = p->reduced = p->parameters = 0;
     for (uint32_t i = 0; i < count; i++)
         take_dimension(p, &raw, order[i]);
@@ -138,7 +138,7 @@ void tn_norm_canonicalise(const tenon_norm_params *params, const norm_views *vie
         if (view == NULL)
             continue;
         const int like = tn_norm_shape_of(views->backward, v);
-        tn_norm_strides(params, x, view, like, p->stride[v]);
+        tn_norm_strides(params, x, view, like, p->stride.of[v]);
         if (like == NORM_GAMMA && tn_acc_size(x->dtype) != tenon_dtype_size(view->dtype))
             p->parameter_acc = 0;
     }
@@ -147,8 +147,7 @@ void tn_norm_canonicalise(const tenon_norm_params *params, const norm_views *vie
 }
 
 /* Those of the problem's dimensions that are in `mask`. */
-static tn_space take_space(const norm_problem *p, uint32_t mask,
-                           const int64_t (*stride)[TENON_MAX_RANK])
+static tn_space take_space(const norm_problem *p, uint32_t mask, const norm_strides *stride)
 {
     tn_space space = {.views = NORM_VIEWS};
     for (uint32_t d = 0; d < p->rank; d++) {
@@ -156,7 +155,7 @@ static tn_space take_space(const norm_problem *p, uint32_t mask,
             continue;
         space.shape[space.rank] = p->shape[d];
         for (int v = 0; v < NORM_VIEWS; v++)
-            space.stride[v][space.rank] = stride[v][d];
+            space.stride[v][space.rank] = stride->of[v][d];
         space.rank++;
     }
     tn_space_collapse(&space);
@@ -176,10 +175,10 @@ static int64_t append_space(norm_args *args, const tn_space *space)
     return count;
 }
 
-void tn_norm_space(const norm_problem *p, uint32_t kept, const int64_t (*stride)[TENON_MAX_RANK],
-                   norm_args *args)
+void tn_norm_space(const norm_problem *p, uint32_t kept, const norm_strides *by_sets,
+                   const norm_strides *by_rest, norm_args *args)
 {
-    const tn_space sets = take_space(p, kept, stride), rest = take_space(p, ~kept, stride);
+    const tn_space sets = take_space(p, kept, by_sets), rest = take_space(p, ~kept, by_rest);
     memset(args, 0, sizeof *args);
     args->sets = append_space(args, &sets);
     args->kept = args->rank;
@@ -188,6 +187,7 @@ void tn_norm_space(const norm_problem *p, uint32_t kept, const int64_t (*stride)
         args->shape[args->rank++] = 1;
     const int inner = args->rank - 1, set = args->kept - 1;
     args->lines = args->count / args->shape[inner];
+    args->parts = 1;
     args->flags = (tenon_i32)p->flags;
     /* Vectors lie along what is contiguous in x. */
     args->columns = set >= 0 && (args->shape[inner] == 1 ||
@@ -197,6 +197,19 @@ void tn_norm_space(const norm_problem *p, uint32_t kept, const int64_t (*stride)
 uint32_t tn_norm_kept(const norm_problem *p)
 {
     return ~p->reduced & ((1u << p->rank) - 1);
+}
+
+#define SHORT 64
+
+uint32_t tn_norm_parts(const norm_problem *p)
+{
+    const uint32_t kept = tn_norm_kept(p), last = (uint32_t)p->rank - 1;
+    const int64_t *x = p->stride.of[NORM_X];
+    if (p->rank < 3 || (kept >> last & 1) != 0 || (kept >> (last - 1) & 1) == 0 ||
+        p->shape[last] >= SHORT || x[last] != 1 || x[last - 1] != p->shape[last] ||
+        tn_norm_count_of(p, kept) == p->shape[last])
+        return kept;
+    return kept | 1u << last;
 }
 
 int64_t tn_norm_sets_of(const norm_problem *p, uint32_t kept)
@@ -212,9 +225,8 @@ int64_t tn_norm_count_of(const norm_problem *p, uint32_t kept)
     return tn_norm_sets_of(p, ~kept);
 }
 
-void tn_norm_work_strides(const norm_problem *p, int64_t *stride)
+void tn_norm_work_strides(const norm_problem *p, uint32_t kept, int64_t *stride)
 {
-    const uint32_t kept = tn_norm_kept(p);
     int64_t step = 1;
     memset(stride, 0, TENON_MAX_RANK * sizeof *stride);
     for (uint32_t d = (uint32_t)p->rank; d-- > 0;)

@@ -46,6 +46,11 @@ typedef struct norm_views {
     bool backward, given;        /* given: statistics that do not depend on x */
 } norm_views;
 
+/* Strides of operands over the problem's dimensions. */
+typedef struct norm_strides {
+    int64_t of[NORM_VIEWS][TENON_MAX_RANK];
+} norm_strides;
+
 /* The canonical problem: every dimension is within a set or not, and gamma steps along it or not.
  * (A group is a dimension of its own.) */
 typedef struct norm_problem {
@@ -60,7 +65,7 @@ typedef struct norm_problem {
     int64_t piece; /* elements of a piece, 0 for as many as pay; a self-check wants few */
     uint64_t rank;
     int64_t shape[TENON_MAX_RANK];
-    int64_t stride[NORM_VIEWS][TENON_MAX_RANK];
+    norm_strides stride;
 } norm_problem;
 
 extern const tn_family tn_norm_family, tn_norm_backward_family;
@@ -88,17 +93,20 @@ void tn_norm_strides(const tenon_norm_params *params, const tenon_tensor *x,
 int tn_norm_shape_of(bool backward, int number);
 
 /* A launch's order of dimensions: those of `kept` first. Fills in shape, stride, kept, rank, lines,
- * sets, count. `stride` has a row for each operand, over the problem's dimensions. */
-void tn_norm_space(const norm_problem *problem, uint32_t kept,
-                   const int64_t (*stride)[TENON_MAX_RANK], norm_args *args);
+ * sets, count. Dimensions merge where the strides of `sets` and of `rest` allow. */
+void tn_norm_space(const norm_problem *problem, uint32_t kept, const norm_strides *sets,
+                   const norm_strides *rest, norm_args *args);
 
-/* Shares the sets of args out: with `split` each in pieces. `columns`: see norm/norm.clh. */
-void tn_norm_share(const tenon_context *context, const norm_problem *problem, bool split,
+/* Shares the sets of args out, each in at most that many pieces. */
+#define NORM_WHOLE      1
+#define NORM_SUMS       NORM_MOST_PIECES
+#define NORM_ANY_PIECES INT32_MAX
+void tn_norm_share(const tenon_context *context, const norm_problem *problem, int64_t pieces,
                    norm_args *args);
 
-/* Shares all elements out, one line or part of one after the other; kept is 0. */
-void tn_norm_share_elements(const tenon_context *context, const norm_problem *problem,
-                            norm_args *args);
+/* Shares all elements out: by columns, or one line or part of one after the other. */
+void tn_norm_elements(const tenon_context *context, const norm_problem *problem, uint32_t kept,
+                      const norm_strides *stride, norm_args *args);
 
 /* Parts of the solvers. */
 void tn_norm_options(tenon_context *context, const tn_problem *problem, const int32_t *values,
@@ -121,10 +129,13 @@ tenon_status tn_norm_record(const char *operation, tn_recording *recording,
 int64_t tn_norm_sets_of(const norm_problem *problem, uint32_t kept);
 int64_t tn_norm_count_of(const norm_problem *problem, uint32_t kept);
 uint32_t tn_norm_kept(const norm_problem *problem);
+/* The same with the innermost dimension where sets are better summed in parts: it is short, and
+ * contiguous with one that is kept. */
+uint32_t tn_norm_parts(const norm_problem *problem);
 uint64_t tn_norm_work_of(const tenon_context *context, const norm_problem *problem, uint32_t kept);
 
-/* Strides of the sets' numbers in the workspace, over the problem's dimensions. */
-void tn_norm_work_strides(const norm_problem *problem, int64_t *stride);
+/* Strides of the numbers of sets in the workspace, over the problem's dimensions. */
+void tn_norm_work_strides(const norm_problem *problem, uint32_t kept, int64_t *stride);
 
 /* Results in double with their error bounds. All views are the caller's, with host memory of kind
  * SVM; outputs are not read but for running statistics. Each result is written in row-major order

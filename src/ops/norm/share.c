@@ -12,8 +12,6 @@
 #define GPU_LANES   4
 #define GPU_GROUP   64
 #define GPU_SUM     64
-/* Half of NORM_MOST_PIECES: pieces of lines and pieces within lines are rounded up apart. */
-#define WANTED_PIECES (NORM_MOST_PIECES / 2)
 
 static int64_t lanes_of(const tenon_context *context, uint32_t dtype)
 {
@@ -44,7 +42,7 @@ static int64_t units_of(const norm_args *args, int64_t lanes)
     return args->columns ? size : tn_ceil_div(size, lanes);
 }
 
-static int64_t wanted_pieces(const tenon_context *context, const norm_problem *p,
+static int64_t wanted_pieces(const tenon_context *context, const norm_problem *p, int64_t most,
                              const norm_args *args)
 {
     int64_t each = context->device.is_cpu ? CPU_CHUNK : GPU_SUM;
@@ -52,7 +50,8 @@ static int64_t wanted_pieces(const tenon_context *context, const norm_problem *p
         each = tn_max_i64(each / tn_min_i64(args->chunk, args->shape[args->kept - 1]), 1);
     if (p->piece > 0)
         each = p->piece;
-    return tn_min_i64(tn_ceil_div(args->count, each), WANTED_PIECES);
+    /* Pieces of lines and pieces within lines are rounded up apart. */
+    return tn_min_i64(tn_ceil_div(args->count, each), (most + 1) / 2);
 }
 
 /* Whole lines first, which lie apart; on a GPU, where vectors lie along a line, neighbours in it go
@@ -74,16 +73,17 @@ static void cut_sets(const tenon_context *context, int64_t wanted, int64_t units
     args->pieces = tn_ceil_div(args->lines, args->lines_each) * args->inner_pieces;
 }
 
-void tn_norm_share(const tenon_context *context, const norm_problem *p, bool split, norm_args *args)
+void tn_norm_share(const tenon_context *context, const norm_problem *p, int64_t pieces,
+                   norm_args *args)
 {
     const int64_t lanes = lanes_of(context, p->dtype);
-    args->chunk = chunk_of(context, args, split, lanes);
-    cut_sets(context, split ? wanted_pieces(context, p, args) : 1, units_of(args, lanes), args);
+    args->chunk = chunk_of(context, args, pieces > 1, lanes);
+    cut_sets(context, wanted_pieces(context, p, pieces, args), units_of(args, lanes), args);
     const int64_t inner = args->columns ? args->shape[args->kept - 1] : args->sets;
     args->items = tn_ceil_div(inner, args->chunk) * (args->sets / inner) * args->pieces;
 }
 
-void tn_norm_share_elements(const tenon_context *context, const norm_problem *p, norm_args *args)
+static void share_lines(const tenon_context *context, const norm_problem *p, norm_args *args)
 {
     const int64_t lanes = lanes_of(context, p->dtype), size = args->shape[args->rank - 1];
     const int64_t chunk = context->device.is_cpu ? CPU_CHUNK : lanes;
@@ -97,11 +97,24 @@ void tn_norm_share_elements(const tenon_context *context, const norm_problem *p,
     args->items = args->pieces;
 }
 
+/* On a CPU, what is constant down a column is loaded once. */
+void tn_norm_elements(const tenon_context *context, const norm_problem *p, uint32_t kept,
+                      const norm_strides *stride, norm_args *args)
+{
+    tn_norm_space(p, kept, stride, stride, args);
+    if (context->device.is_cpu && args->columns) {
+        tn_norm_share(context, p, NORM_ANY_PIECES, args);
+        return;
+    }
+    tn_norm_space(p, 0, stride, stride, args);
+    share_lines(context, p, args);
+}
+
 uint64_t tn_norm_work_of(const tenon_context *context, const norm_problem *p, uint32_t kept)
 {
     norm_args args;
-    tn_norm_space(p, kept, p->stride, &args);
-    tn_norm_share(context, p, true, &args);
+    tn_norm_space(p, kept, &p->stride, &p->stride, &args);
+    tn_norm_share(context, p, NORM_SUMS, &args);
     return (uint64_t)(2 * (args.pieces + 1) * args.sets) * tn_acc_size(p->dtype);
 }
 
@@ -136,8 +149,8 @@ static double element_time(const tenon_context *context, const norm_args *args, 
 double tn_norm_time(const tenon_context *context, const norm_problem *p, uint32_t kept, bool split)
 {
     norm_args args;
-    tn_norm_space(p, kept, p->stride, &args);
-    tn_norm_share(context, p, split, &args);
+    tn_norm_space(p, kept, &p->stride, &p->stride, &args);
+    tn_norm_share(context, p, split ? NORM_SUMS : NORM_WHOLE, &args);
     const double elements = (double)args.sets * (double)args.count;
     const double busy =
         (double)context->device.info.compute_units * (context->device.is_cpu ? 1 : GPU_GROUP * 4);
