@@ -36,6 +36,13 @@ static const char *refuses_nothing(tenon_context *context, const tn_problem *pro
     return NULL;
 }
 
+static void share(const tenon_context *context, const norm_problem *p, uint32_t kept, bool split,
+                  norm_args *args)
+{
+    tn_norm_space(p, kept, &p->stride, &p->stride, args);
+    tn_norm_share(context, p, split ? NORM_SUMS : NORM_WHOLE, args);
+}
+
 /* The sums of dy and dy · h over the sets (or, with dimensions `kept` that are the parameters', over
  * what shares a parameter). */
 static tenon_status record_sums(const char *operation, tn_recording *recording,
@@ -44,8 +51,7 @@ static tenon_status record_sums(const char *operation, tn_recording *recording,
 {
     static const int sums[] = {NORM_X,    NORM_DY,     NORM_GAMMA, NORM_MEAN, NORM_RSTD,
                                NORM_WORK, NORM_DGAMMA, NORM_DBETA, -1};
-    tn_norm_space(p, kept, &p->stride, &p->stride, args);
-    tn_norm_share(recording->context, p, split ? NORM_SUMS : NORM_WHOLE, args);
+    share(recording->context, p, kept, split, args);
     args->flags &= ~(tenon_i32)drop;
     args->flags |= split ? NORM_TO_WORK : 0;
     return tn_norm_record(operation, recording, p,
@@ -90,8 +96,7 @@ static tenon_status record_whole(const char *operation, tn_recording *recording,
     static const int views[] = {NORM_X,  NORM_DY,     NORM_GAMMA, NORM_MEAN, NORM_RSTD,
                                 NORM_DX, NORM_DGAMMA, NORM_DBETA, -1};
     norm_args args;
-    tn_norm_space(p, tn_norm_kept(p), &p->stride, &p->stride, &args);
-    tn_norm_share(recording->context, p, NORM_WHOLE, &args);
+    share(recording->context, p, tn_norm_kept(p), false, &args);
     if (!sets_are_parameters(p))
         args.flags &= ~PARAMETERS;
     return tn_norm_record(operation, recording, p,
@@ -134,23 +139,38 @@ static tenon_status record_split(const char *operation, tn_recording *recording,
                                                : TENON_OK;
 }
 
+static uint64_t work_of(const tenon_context *context, const norm_problem *p, uint32_t kept)
+{
+    norm_args args;
+    share(context, p, kept, true, &args);
+    return (uint64_t)(2 * (args.pieces + 1) * args.sets) * tn_acc_size(p->dtype);
+}
+
 static uint64_t workspace_split(tenon_context *context, const tn_problem *problem,
                                 const int32_t *values)
 {
     const norm_problem *p = (const norm_problem *)problem;
     (void)values;
-    uint64_t own = wants_own_sums(p) ? tn_norm_work_of(context, p, p->parameters) : 0;
-    uint64_t sets = wants_sums(p) ? tn_norm_work_of(context, p, tn_norm_kept(p)) : 0;
+    uint64_t own = wants_own_sums(p) ? work_of(context, p, p->parameters) : 0;
+    uint64_t sets = wants_sums(p) ? work_of(context, p, tn_norm_kept(p)) : 0;
     return own > sets ? own : sets;
 }
 
-static double time_of(tenon_context *context, const norm_problem *p, bool split)
+static double part_time(const tenon_context *context, const norm_problem *p, uint32_t kept,
+                        bool split)
+{
+    norm_args args;
+    share(context, p, kept, split, &args);
+    return tn_norm_time(context, p, &args, split);
+}
+
+static double time_of(const tenon_context *context, const norm_problem *p, bool split)
 {
     double time = 0;
     if (wants_own_sums(p))
-        time += tn_norm_time(context, p, p->parameters, split);
+        time += part_time(context, p, p->parameters, split);
     if ((p->flags & NORM_HAS(NORM_DX)) != 0)
-        time += tn_norm_time(context, p, tn_norm_kept(p), split);
+        time += part_time(context, p, tn_norm_kept(p), split);
     return time;
 }
 

@@ -19,22 +19,6 @@ static const char *refuses_own(tenon_context *context, const tn_problem *problem
                : "the statistics are those of x";
 }
 
-static double estimate_sets(tenon_context *context, const tn_problem *problem,
-                            const int32_t *values)
-{
-    const norm_problem *p = (const norm_problem *)problem;
-    (void)values;
-    return tn_norm_time(context, p, tn_norm_kept(p), false);
-}
-
-static double estimate_split(tenon_context *context, const tn_problem *problem,
-                             const int32_t *values)
-{
-    const norm_problem *p = (const norm_problem *)problem;
-    (void)values;
-    return tn_norm_time(context, p, tn_norm_kept(p), true);
-}
-
 /* The partial sums read x alone. Where x is contiguous along a short dimension of the sets, vectors
  * lie across it and sums are of its entries: they are put together when pieces are. */
 static void share_partial(const tenon_context *context, const norm_problem *p, norm_args *args)
@@ -43,6 +27,32 @@ static void share_partial(const tenon_context *context, const norm_problem *p, n
     memcpy(x.of[NORM_X], p->stride.of[NORM_X], sizeof x.of[NORM_X]);
     tn_norm_space(p, tn_norm_parts(p), &x, &x, args);
     tn_norm_share(context, p, NORM_SUMS, args);
+}
+
+static void share_sets(const tenon_context *context, const norm_problem *p, norm_args *args)
+{
+    tn_norm_space(p, tn_norm_kept(p), &p->stride, &p->stride, args);
+    tn_norm_share(context, p, NORM_WHOLE, args);
+}
+
+static double estimate_sets(tenon_context *context, const tn_problem *problem,
+                            const int32_t *values)
+{
+    const norm_problem *p = (const norm_problem *)problem;
+    norm_args args;
+    (void)values;
+    share_sets(context, p, &args);
+    return tn_norm_time(context, p, &args, false);
+}
+
+static double estimate_split(tenon_context *context, const tn_problem *problem,
+                             const int32_t *values)
+{
+    const norm_problem *p = (const norm_problem *)problem;
+    norm_args args;
+    (void)values;
+    share_partial(context, p, &args);
+    return tn_norm_time(context, p, &args, true);
 }
 
 static uint64_t workspace_split(tenon_context *context, const tn_problem *problem,
@@ -64,8 +74,7 @@ static tenon_status record_sets(const char *operation, tn_recording *recording,
     const norm_problem *p = (const norm_problem *)problem;
     norm_args args;
     (void)values;
-    tn_norm_space(p, tn_norm_kept(p), &p->stride, &p->stride, &args);
-    tn_norm_share(recording->context, p, NORM_WHOLE, &args);
+    share_sets(recording->context, p, &args);
     return tn_norm_record(operation, recording, p,
                           args.columns ? "norm_sets_columns" : "norm_sets_rows", views, 0, &args);
 }

@@ -111,8 +111,8 @@ void tn_norm_elements(const tenon_context *context, const norm_problem *problem,
 /* Parts of the solvers. */
 void tn_norm_options(tenon_context *context, const tn_problem *problem, const int32_t *values,
                      char text[TN_OPTIONS_SIZE]);
-double tn_norm_time(const tenon_context *context, const norm_problem *problem, uint32_t kept,
-                    bool split);
+double tn_norm_time(const tenon_context *context, const norm_problem *problem,
+                    const norm_args *args, bool split);
 /* How many vectors hold `count` elements. */
 int64_t tn_norm_vectors(const tenon_context *context, const norm_problem *problem, int64_t count);
 
@@ -124,15 +124,13 @@ tenon_status tn_norm_record(const char *operation, tn_recording *recording,
                             const norm_problem *problem, const char *kernel, const int *views,
                             uint32_t in_work, const norm_args *args);
 
-/* The sets (or parameters, by the dimensions `kept`) of a problem, the elements of one, and the
- * workspace, in elements, that a split of them takes. */
+/* The sets (or parameters, by the dimensions `kept`) of a problem, and the elements of one. */
 int64_t tn_norm_sets_of(const norm_problem *problem, uint32_t kept);
 int64_t tn_norm_count_of(const norm_problem *problem, uint32_t kept);
 uint32_t tn_norm_kept(const norm_problem *problem);
 /* The same with the innermost dimension where sets are better summed in parts: it is short, and
  * contiguous with one that is kept. */
 uint32_t tn_norm_parts(const norm_problem *problem);
-uint64_t tn_norm_work_of(const tenon_context *context, const norm_problem *problem, uint32_t kept);
 
 /* Strides of the numbers of sets in the workspace, over the problem's dimensions. */
 void tn_norm_work_strides(const norm_problem *problem, uint32_t kept, int64_t *stride);

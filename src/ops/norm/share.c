@@ -2,6 +2,7 @@
 #include "base/checked.h"
 #include "ops/norm/internal.h"
 
+#include <math.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -9,6 +10,7 @@
  * while they are in its cache. A GPU's takes one vector, or adds up some of them. */
 #define CPU_CHUNK   8192
 #define CPU_COLUMNS 1024
+#define CACHE_BYTES 524288
 #define GPU_LANES   4
 #define GPU_GROUP   64
 #define GPU_SUM     64
@@ -110,14 +112,6 @@ void tn_norm_elements(const tenon_context *context, const norm_problem *p, uint3
     share_lines(context, p, args);
 }
 
-uint64_t tn_norm_work_of(const tenon_context *context, const norm_problem *p, uint32_t kept)
-{
-    norm_args args;
-    tn_norm_space(p, kept, &p->stride, &p->stride, &args);
-    tn_norm_share(context, p, NORM_SUMS, &args);
-    return (uint64_t)(2 * (args.pieces + 1) * args.sets) * tn_acc_size(p->dtype);
-}
-
 int64_t tn_norm_vectors(const tenon_context *context, const norm_problem *p, int64_t count)
 {
     return tn_ceil_div(count, lanes_of(context, p->dtype));
@@ -132,36 +126,43 @@ void tn_norm_options(tenon_context *context, const tn_problem *problem, const in
                      (unsigned)lanes_of(context, p->dtype), p->parameter_acc);
 }
 
-/* What a set costs in nanoseconds for each element, by how its vectors are filled and whether they
- * are loaded whole; measured on x86-64. */
-static double element_time(const tenon_context *context, const norm_args *args, int64_t lanes)
+/* What an element costs a CPU in nanoseconds: vectors that are loaded whole, those that are gathered,
+ * and the step to the next line; measured on x86-64. */
+static double element_time(const norm_args *args, int64_t lanes)
 {
     const int across = args->columns ? args->kept - 1 : args->rank - 1;
-    const int64_t length = args->shape[across];
-    const double filled = (double)length / (double)(tn_ceil_div(length, lanes) * lanes);
+    const int64_t length = args->shape[across], full = length / lanes;
     const bool whole = args->stride[NORM_X][across] <= 1;
-    if (!context->device.is_cpu)
-        return args->columns ? 0.1 : 0.5;
-    return (whole ? 0.15 : 0.6) / filled;
+    const double line = args->columns ? 0 : 4;
+    return ((double)full * (whole ? 2.4 : 20) + (length % lanes != 0 ? 20 : 0) + line) /
+           (double)length;
 }
 
-/* Without a split, few sets leave compute units idle. */
-double tn_norm_time(const tenon_context *context, const norm_problem *p, uint32_t kept, bool split)
+/* What columns that lie apart cost where a work-item's are more than its cache holds: sets are read
+ * again from memory, pieces are not. */
+static double distance_factor(const norm_problem *p, const norm_args *args, int64_t lanes,
+                              bool split)
 {
-    norm_args args;
-    tn_norm_space(p, kept, &p->stride, &p->stride, &args);
-    tn_norm_share(context, p, split ? NORM_SUMS : NORM_WHOLE, &args);
-    const double elements = (double)args.sets * (double)args.count;
-    const double busy =
-        (double)context->device.info.compute_units * (context->device.is_cpu ? 1 : GPU_GROUP * 4);
-    const double idle = (double)args.items < busy ? busy / (double)args.items : 1;
-    const double each = element_time(context, &args, lanes_of(context, p->dtype));
-    return 5000 + (split ? 6000 + (double)(args.pieces * args.sets) : 0) +
-           elements * each *
-               (split && context->device.is_cpu ? 1.3
-                : split                         ? 0.02
-                                                : 1) *
-               idle;
+    const int64_t size = (int64_t)tenon_dtype_size((tenon_dtype)p->dtype);
+    const bool far = args->columns && args->stride[NORM_X][args->rank - 1] > lanes &&
+                     args->count * lanes * size > CACHE_BYTES;
+    return !far ? 1 : split ? 1.4 : 2.2;
+}
+
+/* Few work-items leave compute units idle. */
+double tn_norm_time(const tenon_context *context, const norm_problem *p, const norm_args *args,
+                    bool split)
+{
+    const double elements = (double)args->sets * (double)args->count;
+    const double units = (double)context->device.info.compute_units;
+    const double launches = split ? 11000 + (double)(args->pieces * args->sets) : 5000;
+    const int64_t lanes = lanes_of(context, p->dtype);
+    if (!context->device.is_cpu) {
+        const double busy = fmax(units * GPU_GROUP * 4 / (double)args->items, 1);
+        return launches + elements * busy * (split ? 0.01 : args->columns ? 0.02 : 0.1);
+    }
+    return launches + elements * element_time(args, lanes) * fmax(units / (double)args->items, 1) *
+                          distance_factor(p, args, lanes, split) * (split ? 1.1 : 1);
 }
 
 static uint32_t element_size(const norm_problem *p, int view)
