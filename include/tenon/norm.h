@@ -21,8 +21,9 @@
  * one type: x's, or f32 where x is f16 or bf16. Means, variances and r are of the type that sums are
  * kept in: f64 for f64, f32 for all others.
  *
- * A NaN or an infinity in a set makes all of the set NaN (as x - m is, or 0 · infinity). A constant
- * set has y = beta where epsilon is above 0, and NaN where it is 0; so has a set of one element.
+ * A NaN in a set makes all of the set NaN, and so does an infinity (with RMS the others become 0). A
+ * constant set, and so one of a single element, gives beta, but for what rounding leaves of x - m;
+ * with an epsilon of 0 it is 0 / 0, which is NaN or, where rounding left something, any number.
  */
 #ifndef TENON_NORM_H
 #define TENON_NORM_H
