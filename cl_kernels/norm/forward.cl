@@ -23,39 +23,39 @@ typedef struct statistics {
     acc_v mean, variance, rstd;
 } statistics;
 
-/* The sum of x - shift over a piece, or of its square. */
-TENON_INLINE acc_v sum_piece(const int columns, const int squares, __global const data_t *x,
-                             const norm_args *args, norm_walk w, const norm_piece *piece,
-                             int column_lanes, acc_v shift)
+/* The sums of x - shift over a piece, or of its square. */
+TENON_INLINE void sum_piece(const int columns, const int side, const int squares,
+                            __global const data_t *x, const norm_args *args, norm_walk w,
+                            const norm_piece *piece, int column_lanes, const acc_v *shift,
+                            acc_v *result)
 {
-    const long unit = unit_stride(columns, args, NORM_X);
     const long lane = lane_stride(columns, args, NORM_X);
     int added = 0;
-    BLOCK_SUM(sum);
+    block_sum sum;
+    clear_sum(side, &sum);
     walk_enter(&w, args, args->kept, args->rank - 1, piece->line);
     for (long line = piece->line; line < piece->line_end; line++) {
         for (long i = piece->unit; i < piece->unit_end; i += piece->step) {
             int lanes = lanes_of(columns, args, i, column_lanes);
-            acc_v d = load_lanes(x, w.at[NORM_X] + i * unit, lane, lanes);
-            if (squares) {
-                d = columns ? d - shift : keep_lanes(d - shift, lanes);
-                sum_block = TENON_FMA(d, d, sum_block);
-            } else {
-                sum_block += d;
+            for (int b = 0; b < side; b++) {
+                acc_v d = load_lanes(x, place_of(columns, NORM_X, args, &w, i, b), lane, lanes);
+                if (squares) {
+                    d = columns ? d - shift[b] : keep_lanes(d - shift[b], lanes);
+                    sum.block[b] = TENON_FMA(d, d, sum.block[b]);
+                } else {
+                    sum.block[b] += d;
+                }
             }
             if (++added == NORM_BLOCK) {
-                BLOCK_FLUSH(sum);
+                flush_sum(side, &sum);
                 added = 0;
             }
         }
         walk_next_line(NORM_HAS(NORM_X), &w, args);
     }
-    return fold(columns, sum_total + sum_block);
-}
-
-TENON_INLINE acc_v rstd_of(const norm_args *args, acc_v variance)
-{
-    return rsqrt(variance + splat(TENON_FROM_BITS(args->epsilon)));
+    for (int b = 0; b < side; b++) {
+        result[b] = fold_sum(columns, &sum, b);
+    }
 }
 
 /* Where a set's statistics go besides y. */
@@ -84,22 +84,23 @@ TENON_INLINE void save(const outputs *o, const norm_args *args, const long *at, 
     }
 }
 
+/* `skip` sets further than `set` on. */
 TENON_INLINE void save_lanes(const outputs *o, const norm_args *args, const norm_walk *set,
-                             int lanes, const statistics *s)
+                             int skip, int lanes, const statistics *s)
 {
     acc_t mean[TENON_VW], variance[TENON_VW], rstd[TENON_VW];
     long at[NORM_VIEWS];
     TENON_VSTORE(s->mean, 0, mean);
     TENON_VSTORE(s->variance, 0, variance);
     TENON_VSTORE(s->rstd, 0, rstd);
-    for (int v = 0; v < NORM_VIEWS; v++) {
-        at[v] = set->at[v];
-    }
     for (int l = 0; l < lanes; l++) {
-        save(o, args, at, mean[l], variance[l], rstd[l]);
-        for (int v = NORM_MEAN; v < NORM_VIEWS && args->kept > 0; v++) {
-            at[v] += args->stride[v][args->kept - 1];
+        for (int v = 0; v < NORM_VIEWS; v++) {
+            at[v] = set->at[v];
+            if (skip + l > 0) {
+                at[v] += (skip + l) * args->stride[v][args->kept - 1];
+            }
         }
+        save(o, args, at, mean[l], variance[l], rstd[l]);
     }
 }
 
@@ -107,99 +108,67 @@ TENON_INLINE void save_lanes(const outputs *o, const norm_args *args, const norm
     (NORM_HAS(NORM_X) | NORM_HAS(NORM_GAMMA) | NORM_HAS(NORM_BETA) | NORM_HAS(NORM_MEAN) |         \
      NORM_HAS(NORM_RSTD) | NORM_HAS(NORM_Y))
 
-/* What y is made of. The statistics are a constant of the lanes unless `loaded`. */
-typedef struct operands {
-    __global const data_t *x;
-    __global const param_t *gamma, *beta;
-    __global const acc_t *mean, *rstd;
-    __global data_t *y;
-} operands;
-
-TENON_INLINE acc_v load_mean(const int columns, const operands *o, const norm_args *args,
-                             const norm_walk *w, long i, int lanes)
-{
-    return load_stat(o->mean, w->at[NORM_MEAN] + i * unit_stride(columns, args, NORM_MEAN),
-                     lane_stride(columns, args, NORM_MEAN), lanes);
-}
-
-TENON_INLINE acc_v load_rstd(const int columns, const operands *o, const norm_args *args,
-                             const norm_walk *w, long i, int lanes)
-{
-    acc_v v = load_stat(o->rstd, w->at[NORM_RSTD] + i * unit_stride(columns, args, NORM_RSTD),
-                        lane_stride(columns, args, NORM_RSTD), lanes);
-    return args->flags & NORM_GIVEN ? rstd_of(args, v) : v;
-}
-
-TENON_INLINE acc_v load_weight(const int columns, const int view, __global const param_t *p,
-                               const norm_args *args, const norm_walk *w, long i, int lanes)
-{
-    return load_param(p, w->at[view] + i * unit_stride(columns, args, view),
-                      lane_stride(columns, args, view), lanes);
-}
-
-/* What does not step along a line is loaded once for all of it. */
-TENON_INLINE void apply_line(const int columns, const int loaded, const operands *o,
-                             const norm_args *args, const norm_walk *w, const norm_piece *piece,
-                             int column_lanes, acc_v mean, acc_v rstd)
-{
-    const int inner = args->rank - 1;
-    const int has_gamma = args->flags & NORM_HAS(NORM_GAMMA);
-    const int has_beta = args->flags & NORM_HAS(NORM_BETA);
-    const int has_mean = loaded && (args->flags & NORM_CENTERED);
-    const int mean_steps = has_mean && args->stride[NORM_MEAN][inner] != 0;
-    const int rstd_steps = loaded && args->stride[NORM_RSTD][inner] != 0;
-    const int gamma_steps = has_gamma && args->stride[NORM_GAMMA][inner] != 0;
-    const int beta_steps = has_beta && args->stride[NORM_BETA][inner] != 0;
-    const int most = columns ? column_lanes : TENON_VW;
-    acc_v gamma = splat(1), beta = splat(0);
-    mean = has_mean && !mean_steps ? load_mean(columns, o, args, w, 0, most) : mean;
-    rstd = loaded && !rstd_steps ? load_rstd(columns, o, args, w, 0, most) : rstd;
-    if (has_gamma && !gamma_steps) {
-        gamma = load_weight(columns, NORM_GAMMA, o->gamma, args, w, 0, most);
-    }
-    if (has_beta && !beta_steps) {
-        beta = load_weight(columns, NORM_BETA, o->beta, args, w, 0, most);
-    }
-    for (long i = piece->unit; i < piece->unit_end; i += piece->step) {
-        int lanes = lanes_of(columns, args, i, column_lanes);
-        mean = mean_steps ? load_mean(columns, o, args, w, i, lanes) : mean;
-        rstd = rstd_steps ? load_rstd(columns, o, args, w, i, lanes) : rstd;
-        gamma = gamma_steps ? load_weight(columns, NORM_GAMMA, o->gamma, args, w, i, lanes) : gamma;
-        beta = beta_steps ? load_weight(columns, NORM_BETA, o->beta, args, w, i, lanes) : beta;
-        acc_v d = load_lanes(o->x, w->at[NORM_X] + i * unit_stride(columns, args, NORM_X),
-                             lane_stride(columns, args, NORM_X), lanes) -
-                  mean;
-        store_lanes(o->y, w->at[NORM_Y] + i * unit_stride(columns, args, NORM_Y),
-                    lane_stride(columns, args, NORM_Y), lanes, TENON_FMA(d * rstd, gamma, beta));
-    }
-}
-
-TENON_INLINE void apply_piece(const int columns, const int loaded, const operands *o,
-                              const norm_args *args, norm_walk w, const norm_piece *piece,
-                              int column_lanes, acc_v mean, acc_v rstd)
+TENON_INLINE void apply_piece(const int columns, const int side, const norm_sources *from,
+                              __global data_t *y, const norm_args *args, norm_walk w,
+                              const norm_piece *piece, int column_lanes, norm_factors *f)
 {
     walk_enter(&w, args, args->kept, args->rank - 1, piece->line);
     for (long line = piece->line; line < piece->line_end; line++) {
-        apply_line(columns, loaded, o, args, &w, piece, column_lanes, mean, rstd);
+        load_factors(columns, side, 0, f, from, args, &w, 0, columns ? column_lanes : TENON_VW);
+        for (long i = piece->unit; i < piece->unit_end; i += piece->step) {
+            int lanes = lanes_of(columns, args, i, column_lanes);
+            if (f->any_steps) {
+                load_factors(columns, side, 1, f, from, args, &w, i, lanes);
+            }
+            for (int b = 0; b < side; b++) {
+                acc_v x = load_lanes(from->x, place_of(columns, NORM_X, args, &w, i, b),
+                                     lane_stride(columns, args, NORM_X), lanes);
+                acc_v h = (x - f->value[b][FACTOR_MEAN]) * f->value[b][FACTOR_RSTD];
+                store_lanes(y, place_of(columns, NORM_Y, args, &w, i, b),
+                            lane_stride(columns, args, NORM_Y), lanes,
+                            TENON_FMA(h, f->value[b][FACTOR_GAMMA], f->value[b][FACTOR_BETA]));
+            }
+        }
         walk_next_line(APPLY_VIEWS, &w, args);
     }
 }
 
-/* The set or sets that `w` has entered. */
-TENON_INLINE void do_sets(const int columns, const operands *o, const outputs *out,
-                          const norm_args *args, const norm_walk *w, int column_lanes)
+TENON_INLINE int weights_of(const norm_args *args)
+{
+    return (args->flags & NORM_HAS(NORM_GAMMA) ? 1 << FACTOR_GAMMA : 0) |
+           (args->flags & NORM_HAS(NORM_BETA) ? 1 << FACTOR_BETA : 0);
+}
+
+TENON_INLINE void do_sets(const int columns, const int side, const norm_sources *from,
+                          __global data_t *y, const outputs *out, const norm_args *args, long set,
+                          int column_lanes)
 {
     const norm_piece all = piece_of(columns, args, 0);
     const acc_v n = splat((acc_t)args->count);
-    statistics s;
-    s.mean = splat(0);
-    if (args->flags & NORM_CENTERED) {
-        s.mean = sum_piece(columns, 0, o->x, args, *w, &all, column_lanes, splat(0)) / n;
+    acc_v mean[NORM_SIDE], squares[NORM_SIDE];
+    norm_walk w;
+    norm_factors f;
+    walk_begin(&w, args);
+    walk_enter(&w, args, 0, args->kept, set);
+    for (int b = 0; b < side; b++) {
+        mean[b] = splat(0);
     }
-    s.variance = sum_piece(columns, 1, o->x, args, *w, &all, column_lanes, s.mean) / n;
-    s.rstd = rstd_of(args, s.variance);
-    save_lanes(out, args, w, columns ? column_lanes : 1, &s);
-    apply_piece(columns, 0, o, args, *w, &all, column_lanes, s.mean, s.rstd);
+    if (args->flags & NORM_CENTERED) {
+        sum_piece(columns, side, 0, from->x, args, w, &all, column_lanes, mean, mean);
+        for (int b = 0; b < side; b++) {
+            mean[b] /= n;
+        }
+    }
+    sum_piece(columns, side, 1, from->x, args, w, &all, column_lanes, mean, squares);
+    prepare_factors(side, &f, args, weights_of(args));
+    for (int b = 0; b < side; b++) {
+        statistics s;
+        s.mean = f.value[b][FACTOR_MEAN] = mean[b];
+        s.variance = squares[b] / n;
+        s.rstd = f.value[b][FACTOR_RSTD] = rstd_of(args, s.variance);
+        save_lanes(out, args, &w, b * TENON_VW, columns ? column_lanes : 1, &s);
+    }
+    apply_piece(columns, side, from, y, args, w, &all, column_lanes, &f);
 }
 
 __kernel void norm_sets_rows(__global const data_t *x, __global const param_t *gamma,
@@ -207,15 +176,12 @@ __kernel void norm_sets_rows(__global const data_t *x, __global const param_t *g
                              __global acc_t *rstd, __global acc_t *running_mean,
                              __global acc_t *running_variance, const norm_args args)
 {
-    const operands o = {x, gamma, beta, 0, 0, y};
+    const norm_sources from = {x, 0, gamma, beta, 0, 0, 0};
     const outputs out = {mean, rstd, running_mean, running_variance};
     long first = (long)get_global_id(0) * args.chunk;
     long last = min_long(first + args.chunk, args.sets);
     for (long set = first; set < last; set++) {
-        norm_walk w;
-        walk_begin(&w, &args);
-        walk_enter(&w, &args, 0, args.kept, set);
-        do_sets(0, &o, &out, &args, &w, TENON_VW);
+        do_sets(0, 1, &from, y, &out, &args, set, TENON_VW);
     }
 }
 
@@ -225,36 +191,39 @@ __kernel void norm_sets_columns(__global const data_t *x, __global const param_t
                                 __global acc_t *running_mean, __global acc_t *running_variance,
                                 const norm_args args)
 {
-    const operands o = {x, gamma, beta, 0, 0, y};
+    const norm_sources from = {x, 0, gamma, beta, 0, 0, 0};
     const outputs out = {mean, rstd, running_mean, running_variance};
-    const long inner = args.shape[args.kept - 1], chunks = (inner + args.chunk - 1) / args.chunk;
-    long id = (long)get_global_id(0);
-    long first = id % chunks * args.chunk, last = min_long(first + args.chunk, inner);
-    for (long c = first; c < last && id < args.items; c += TENON_VW) {
-        norm_walk w;
-        walk_begin(&w, &args);
-        walk_enter(&w, &args, 0, args.kept, id / chunks * inner + c);
-        do_sets(1, &o, &out, &args, &w, (int)min_long(TENON_VW, last - c));
-    }
+    const norm_columns c = columns_of(&args);
+#define SETS(side, set, lanes) do_sets(1, side, &from, y, &out, &args, set, lanes)
+    FOR_COLUMNS(c, SETS)
 }
 
-TENON_INLINE void do_partial(const int columns, __global const data_t *x, __global acc_t *work,
-                             const norm_args *args, long number, long set, int column_lanes)
+TENON_INLINE void do_partial(const int columns, const int side, __global const data_t *x,
+                             __global acc_t *work, const norm_args *args, long number, long set,
+                             int column_lanes)
 {
     const norm_piece piece = piece_of(columns, args, number);
+    const acc_v n = splat((acc_t)piece_count(columns, args, &piece));
     const int lanes = columns ? column_lanes : 1;
-    acc_v sum = splat(0), mean = splat(0);
+    acc_v sum[NORM_SIDE], mean[NORM_SIDE], squares[NORM_SIDE];
     norm_walk w;
     walk_begin(&w, args);
     walk_enter(&w, args, 0, args->kept, set);
-    if (args->flags & NORM_CENTERED) {
-        sum = sum_piece(columns, 0, x, args, w, &piece, column_lanes, splat(0));
-        mean = sum / splat((acc_t)piece_count(columns, args, &piece));
+    for (int b = 0; b < side; b++) {
+        sum[b] = splat(0);
     }
-    acc_v squares = sum_piece(columns, 1, x, args, w, &piece, column_lanes, mean);
+    if (args->flags & NORM_CENTERED) {
+        sum_piece(columns, side, 0, x, args, w, &piece, column_lanes, sum, sum);
+    }
+    for (int b = 0; b < side; b++) {
+        mean[b] = sum[b] / n;
+    }
+    sum_piece(columns, side, 1, x, args, w, &piece, column_lanes, mean, squares);
     work += args->work + number * args->sets + set;
-    store_stat(work, 0, 1, lanes, sum);
-    store_stat(work, args->pieces * args->sets, 1, lanes, squares);
+    for (int b = 0; b < side; b++) {
+        store_stat(work, b * TENON_VW, 1, lanes, sum[b]);
+        store_stat(work, args->pieces * args->sets + b * TENON_VW, 1, lanes, squares[b]);
+    }
 }
 
 __kernel void norm_partial_rows(__global const data_t *x, __global acc_t *work,
@@ -263,20 +232,16 @@ __kernel void norm_partial_rows(__global const data_t *x, __global acc_t *work,
     long id = (long)get_global_id(0), number = id % args.pieces;
     long first = id / args.pieces * args.chunk, last = min_long(first + args.chunk, args.sets);
     for (long set = first; set < last; set++) {
-        do_partial(0, x, work, &args, number, set, TENON_VW);
+        do_partial(0, 1, x, work, &args, number, set, TENON_VW);
     }
 }
 
 __kernel void norm_partial_columns(__global const data_t *x, __global acc_t *work,
                                    const norm_args args)
 {
-    const long inner = args.shape[args.kept - 1], chunks = (inner + args.chunk - 1) / args.chunk;
-    long id = (long)get_global_id(0);
-    long first = id % chunks * args.chunk, last = min_long(first + args.chunk, inner);
-    long number = id / chunks % args.pieces, row = id / chunks / args.pieces;
-    for (long c = first; c < last && id < args.items; c += TENON_VW) {
-        do_partial(1, x, work, &args, number, row * inner + c, (int)min_long(TENON_VW, last - c));
-    }
+    const norm_columns c = columns_of(&args);
+#define PARTIAL(side, set, lanes) do_partial(1, side, x, work, &args, c.number, set, lanes)
+    FOR_COLUMNS(c, PARTIAL)
 }
 
 /* The elements of a piece that are of one set. */
@@ -326,17 +291,28 @@ __kernel void norm_combine(__global acc_t *work, __global acc_t *mean, __global 
     }
 }
 
+TENON_INLINE void do_apply(const int columns, const int side, const norm_sources *from,
+                           __global data_t *y, const norm_args *args, long number, long set,
+                           int column_lanes)
+{
+    const norm_piece piece = piece_of(columns, args, number);
+    const int mean = args->flags & NORM_CENTERED ? 1 << FACTOR_MEAN : 0;
+    norm_walk w;
+    norm_factors f;
+    walk_begin(&w, args);
+    walk_enter(&w, args, 0, args->kept, set);
+    prepare_factors(side, &f, args, mean | 1 << FACTOR_RSTD | weights_of(args));
+    apply_piece(columns, side, from, y, args, w, &piece, column_lanes, &f);
+}
+
 __kernel void norm_apply(__global const data_t *x, __global const param_t *gamma,
                          __global const param_t *beta, __global const acc_t *mean,
                          __global const acc_t *rstd, __global data_t *y, const norm_args args)
 {
-    const operands o = {x, gamma, beta, mean, rstd, y};
+    const norm_sources from = {x, 0, gamma, beta, mean, rstd, 0};
     const long id = (long)get_global_id(0);
     if (id < args.items) {
-        const norm_piece piece = piece_of(0, &args, id);
-        norm_walk w;
-        walk_begin(&w, &args);
-        apply_piece(0, 1, &o, &args, w, &piece, TENON_VW, splat(0), splat(1));
+        do_apply(0, 1, &from, y, &args, id, 0, TENON_VW);
     }
 }
 
@@ -345,16 +321,8 @@ __kernel void norm_apply_columns(__global const data_t *x, __global const param_
                                  __global const acc_t *rstd, __global data_t *y,
                                  const norm_args args)
 {
-    const operands o = {x, gamma, beta, mean, rstd, y};
-    const long inner = args.shape[args.kept - 1], chunks = (inner + args.chunk - 1) / args.chunk;
-    long id = (long)get_global_id(0);
-    long first = id % chunks * args.chunk, last = min_long(first + args.chunk, inner);
-    const norm_piece piece = piece_of(1, &args, id / chunks % args.pieces);
-    for (long c = first; c < last && id < args.items; c += TENON_VW) {
-        norm_walk w;
-        walk_begin(&w, &args);
-        walk_enter(&w, &args, 0, args.kept, id / chunks / args.pieces * inner + c);
-        apply_piece(1, 1, &o, &args, w, &piece, (int)min_long(TENON_VW, last - c), splat(0),
-                    splat(1));
-    }
+    const norm_sources from = {x, 0, gamma, beta, mean, rstd, 0};
+    const norm_columns c = columns_of(&args);
+#define APPLY(side, set, lanes) do_apply(1, side, &from, y, &args, c.number, set, lanes)
+    FOR_COLUMNS(c, APPLY)
 }
