@@ -290,6 +290,8 @@ __kernel void norm_whole_columns(__global const data_t *x, __global const data_t
 {
     const norm_sources from = {x, dy, gamma, 0, mean, rstd, 0};
     const norm_columns c = columns_of(&args);
-#define WHOLE(side, set, lanes) do_whole(1, side, &from, dx, dgamma, dbeta, &args, set, lanes)
-    FOR_COLUMNS(c, WHOLE)
+    for (long at = c.first; at < c.last; at += TENON_VW) {
+        do_whole(1, 1, &from, dx, dgamma, dbeta, &args, c.row + at,
+                 (int)min_long(TENON_VW, c.last - at));
+    }
 }

@@ -194,8 +194,9 @@ __kernel void norm_sets_columns(__global const data_t *x, __global const param_t
     const norm_sources from = {x, 0, gamma, beta, 0, 0, 0};
     const outputs out = {mean, rstd, running_mean, running_variance};
     const norm_columns c = columns_of(&args);
-#define SETS(side, set, lanes) do_sets(1, side, &from, y, &out, &args, set, lanes)
-    FOR_COLUMNS(c, SETS)
+    for (long at = c.first; at < c.last; at += TENON_VW) {
+        do_sets(1, 1, &from, y, &out, &args, c.row + at, (int)min_long(TENON_VW, c.last - at));
+    }
 }
 
 TENON_INLINE void do_partial(const int columns, const int side, __global const data_t *x,
