@@ -13,7 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WRONG_USE 2
+#define WRONG_USE   2
+#define INTERRUPTED 130 /* as shells have it for SIGINT */
 
 static const char usage[] =
     "usage: tenon-bench run [OPTION …] | list | help\n"
@@ -247,14 +248,12 @@ static void run_entry(bench_session *session, const entry *e, progress *p)
 
 static void run_entries(bench_session *session, const entry *entries, uint32_t count, progress *p)
 {
-    const bench_suite *suite = NULL;
     double start = bench_now();
     for (uint32_t i = 0; i < count && !bench_interrupted; i++) {
+        const bench_suite *suite = entries[i].suite;
         char name[BENCH_NAME_SIZE];
-        if (entries[i].suite != suite) {
-            suite = entries[i].suite;
+        if (i == 0 || suite != entries[i - 1].suite)
             bench_print_heading(suite->name, suite->about);
-        }
         suite->name_of(entries[i].number, name);
         bench_progress(i, count, bench_now() - start, name);
         run_entry(session, &entries[i], p);
@@ -268,39 +267,46 @@ static void interrupt(int signal_number)
     bench_interrupted = 1;
 }
 
+/* Measures and writes the files; the exit status. */
+static int run_all(bench_session *session, const entry *entries, uint32_t count, progress *p,
+                   int argc, char **argv)
+{
+    const bench_options *o = session->options;
+    const struct sigaction action = {.sa_handler = interrupt, .sa_flags = SA_RESTART};
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    run_entries(session, entries, count, p);
+    bench_print_means(p->results, p->count);
+    bool complete = p->well && !bench_interrupted;
+    if (o->json != NULL)
+        p->well &= bench_write_json(o->json, session, argc, argv, complete, p->results, p->count);
+    if (o->csv != NULL)
+        p->well &= bench_write_csv(o->csv, p->results, p->count);
+    return bench_interrupted ? INTERRUPTED : p->well ? 0 : 1;
+}
+
 static int run(int argc, char **argv)
 {
     bench_options o;
     bench_session session = {.options = &o};
     uint32_t count;
+    int status = 1;
     if (!parse(argc - 1, argv + 1, &o))
         return WRONG_USE;
     entry *entries = entries_of(&o, &count);
-    progress p = {.results = calloc(count + 1, sizeof *p.results), .well = true};
-    if (entries == NULL || p.results == NULL)
-        return 1;
+    progress p = {.results = calloc((size_t)count + 1, sizeof *p.results), .well = true};
+    bench_prepare_environment();
     if (count == 0) {
         fprintf(stderr, "tenon-bench: no case is of these suites and types and has \"%s\" in it\n",
                 o.filter != NULL ? o.filter : "");
-        return WRONG_USE;
+        status = WRONG_USE;
+    } else if (entries != NULL && p.results != NULL && open_session(&session)) {
+        status = run_all(&session, entries, count, &p, argc, argv);
     }
-    bench_prepare_environment();
-    if (!open_session(&session))
-        return 1;
-    const struct sigaction action = {.sa_handler = interrupt, .sa_flags = SA_RESTART};
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-    run_entries(&session, entries, count, &p);
-    bench_print_means(p.results, p.count);
-    bool complete = p.well && !bench_interrupted;
-    if (o.json != NULL)
-        p.well &= bench_write_json(o.json, &session, argc, argv, complete, p.results, p.count);
-    if (o.csv != NULL)
-        p.well &= bench_write_csv(o.csv, p.results, p.count);
     close_session(&session);
     free(entries);
     free(p.results);
-    return bench_interrupted ? 130 : p.well ? 0 : 1;
+    return status;
 }
 
 static void list(void)

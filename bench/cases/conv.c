@@ -155,8 +155,8 @@ static bool make(bench_session *session, uint32_t number, tenon_dtype dtype, ben
         return false;
     const bench_conv *c = &v->peer;
     bench_name_solver(v->plan, bench);
-    bench->operations =
-        2.0 * (double)(c->n * c->k * c->p * c->q) * (double)(c->c / c->groups * c->r * c->s);
+    bench->operations = 2.0 * (double)(c->n * c->k * c->p * c->q) * (double)c->c /
+                        (double)c->groups * (double)(c->r * c->s);
     bench->bytes = bench_operands_bytes(&v->operands);
     BENCH_ADD_PEER(session, bench, "onednn", bench_onednn_conv(c, false, bench_way_at));
     BENCH_ADD_PEER(session, bench, "onednn", bench_onednn_conv(c, true, bench_way_at));
