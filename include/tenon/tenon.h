@@ -19,5 +19,6 @@
 #include <tenon/elementwise.h>
 #include <tenon/softmax.h>
 #include <tenon/loss.h>
+#include <tenon/reduce.h>
 
 #endif
