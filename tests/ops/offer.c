@@ -8,6 +8,8 @@ const operation *const operations[] = {
     &offer_activation_backward,
     &offer_pool,
     &offer_pool_backward,
+    &offer_reduce,
+    &offer_moments,
     &offer_softmax,
     &offer_softmax_backward,
 };
