@@ -23,6 +23,8 @@ const tn_family *const tn_families[] = {
     &tn_softmax_backward_family,
     &tn_cross_entropy_family,
     &tn_cross_entropy_backward_family,
+    &tn_mse_family,
+    &tn_mse_backward_family,
     &tn_reduce_family,
 };
 const uint32_t tn_family_count = sizeof tn_families / sizeof *tn_families;
