@@ -47,13 +47,22 @@ TENON_INLINE void meet(champions *best, acc_v x, position_v place)
     best->place = take ? place : best->place;
 }
 
-/* In any order. */
+/* Of two in any order: one lane, and all of a vector. */
 TENON_INLINE champion better(champion a, champion b)
 {
     const int a_nan = a.value != a.value, b_nan = b.value != b.value;
     int take = b.value > a.value || (b_nan && !a_nan);
     int equal = b.value == a.value || (b_nan && a_nan);
     return take || (equal && b.place < a.place) ? b : a;
+}
+
+TENON_INLINE champions better_v(champions a, champions b)
+{
+    const position_v a_nan = a.value != a.value, b_nan = b.value != b.value;
+    position_v equal = (b.value == a.value) | (b_nan & a_nan);
+    position_v take = (b.value > a.value) | (b_nan & ~a_nan) | (equal & (b.place < a.place));
+    champions winners = {take ? b.value : a.value, take ? b.place : a.place};
+    return winners;
 }
 
 TENON_INLINE position_v lane_numbers(void)
@@ -65,7 +74,8 @@ TENON_INLINE position_v lane_numbers(void)
     return TENON_VLOAD(0, number);
 }
 
-/* Lanes beyond the row's end repeat its last element: as a later one, it takes nothing over. */
+/* Lanes beyond the last repeat it: along a row, as a later element it takes nothing over; across
+ * rows, nobody looks at them. */
 TENON_INLINE acc_v load_repeating(__global const data_t *x, long i, long stride, int lanes)
 {
     if (lanes >= TENON_VW) {
@@ -78,33 +88,50 @@ TENON_INLINE acc_v load_repeating(__global const data_t *x, long i, long stride,
     return TENON_VLOAD(0, all);
 }
 
-/* The best in each lane of a piece of a row; lanes lie along the row, or across `lanes` rows which
- * are `across` apart. */
-TENON_INLINE champions piece_best(__global const data_t *x, const reduction_args *args, long at,
-                                  long piece, int along, long across, int lanes)
+/* Meets the elements of a stretch, a step of the vectors at a time. */
+TENON_INLINE void meet_stretch(champions best[REDUCTION_VECTORS], __global const data_t *x,
+                               const reduction_args *args, long at, const stretch *s,
+                               const lane_layout *l)
 {
-    const long step = along ? TENON_VW : 1, stride = args->stride[REDUCTION_X][args->rank - 1];
-    const position_v numbers = along ? lane_numbers() : (position_v)(0);
+    const long step = l->along ? REDUCTION_VECTORS * TENON_VW : 1;
+    const long stride = args->stride[REDUCTION_X][args->rank - 1];
+    const position_v numbers = l->along ? lane_numbers() : (position_v)(0);
     const int least = is_least(args);
-    champions best = {splat(-INFINITY), (position_v)(0)};
-    stretch s;
-    for (first_stretch(&s, args, piece); next_stretch(&s, args, args->size);) {
-        for (long i = 0; i < s.n; i += step) {
-            long from = at + s.at[REDUCTION_X] + i * stride;
-            acc_v v = along ? load_repeating(x, from, stride, (int)min(s.n - i, (long)TENON_VW))
-                            : load_lanes(x, from, across, lanes);
-            meet(&best, least ? -v : v, (position_v)((position_t)(s.index + i)) + numbers);
+    for (long i = 0; i < s->n; i += step) {
+        const long left = l->along ? s->n - i : l->lanes;
+        for (int k = 0; k < REDUCTION_VECTORS; k++) {
+            const int lanes = (int)min(left - k * TENON_VW, (long)TENON_VW);
+            if (lanes > 0) {
+                const long from = at + i * stride + k * TENON_VW * l->stride[REDUCTION_X];
+                const long place = s->index + i + (l->along ? k * TENON_VW : 0);
+                acc_v v = load_repeating(x, from, l->stride[REDUCTION_X], lanes);
+                meet(&best[k], least ? -v : v, (position_v)((position_t)place) + numbers);
+            }
         }
     }
-    return best;
 }
 
-TENON_INLINE champion best_lane(const champions *best)
+/* The best in each lane of a piece of a row. */
+TENON_INLINE void piece_best(champions best[REDUCTION_VECTORS], __global const data_t *x,
+                             const reduction_args *args, long at, long piece, const lane_layout *l)
 {
+    stretch s;
+    for (int k = 0; k < REDUCTION_VECTORS; k++) {
+        best[k].value = splat(-INFINITY);
+        best[k].place = (position_v)(0);
+    }
+    for (first_stretch(&s, args, piece); next_stretch(&s, args, args->size);) {
+        meet_stretch(best, x, args, at + s.at[REDUCTION_X], &s, l);
+    }
+}
+
+TENON_INLINE champion best_lane(const champions best[REDUCTION_VECTORS])
+{
+    const champions all = better_v(better_v(best[0], best[1]), better_v(best[2], best[3]));
     acc_t value[TENON_VW];
     position_t place[TENON_VW];
-    TENON_VSTORE(best->value, 0, value);
-    TENON_VSTORE(best->place, 0, place);
+    TENON_VSTORE(all.value, 0, value);
+    TENON_VSTORE(all.place, 0, place);
     champion winner = {value[0], place[0]};
     for (int l = 1; l < TENON_VW; l++) {
         const champion other = {value[l], place[l]};
@@ -139,11 +166,30 @@ __kernel void reduce_rows(__global const data_t *x, __global const data_t *t, __
     const long piece = (long)get_global_id(0) % args.pieces;
     const long first = (long)get_global_id(0) / args.pieces * args.chunk;
     const long last = min(first + args.chunk, (long)args.count);
+    const lane_layout l = {{args.stride[REDUCTION_X][args.rank - 1], 0}, 1, 0};
     for (long row = first; row < last; row++) {
         long at[REDUCTION_VIEWS];
+        champions best[REDUCTION_VECTORS];
         row_begin(&args, args.kept_rank, row, at);
-        champions best = piece_best(x, &args, at[REDUCTION_X], piece, 1, 0, TENON_VW);
-        store_row(y, at[REDUCTION_Y], workspace, &args, piece * args.count + row, best_lane(&best));
+        piece_best(best, x, &args, at[REDUCTION_X], piece, &l);
+        store_row(y, at[REDUCTION_Y], workspace, &args, piece * args.count + row, best_lane(best));
+    }
+}
+
+/* What became of `lanes` rows, from column c of the work on. */
+TENON_INLINE void store_columns(__global data_t *y, __global acc_t *workspace,
+                                const reduction_args *args, const column_work *w, long c, int lanes,
+                                const champions *best)
+{
+    const long ys = args->kept_stride[REDUCTION_Y][args->kept_rank - 1];
+    acc_t value[TENON_VW];
+    position_t place[TENON_VW];
+    TENON_VSTORE(best->value, 0, value);
+    TENON_VSTORE(best->place, 0, place);
+    for (int i = 0; i < lanes; i++) {
+        const champion winner = {value[i], place[i]};
+        store_row(y, w->at[REDUCTION_Y] + (c + i) * ys, workspace, args,
+                  w->piece * args->count + w->row + c + i, winner);
     }
 }
 
@@ -151,23 +197,19 @@ __kernel void reduce_columns(__global const data_t *x, __global const data_t *t,
                              __global data_t *means, __global acc_t *workspace,
                              const reduction_args args)
 {
-    const int inner = args.kept_rank - 1;
-    const long xs = args.kept_stride[REDUCTION_X][inner], ys = args.kept_stride[REDUCTION_Y][inner];
+    const long xs = args.kept_stride[REDUCTION_X][args.kept_rank - 1];
     column_work w;
     if (!column_work_of(&args, (long)get_global_id(0), &w)) {
         return;
     }
-    for (long c = w.first; c < w.last; c += TENON_VW) {
-        int lanes = (int)min((long)TENON_VW, w.last - c);
-        champions best = piece_best(x, &args, w.at[REDUCTION_X] + c * xs, w.piece, 0, xs, lanes);
-        acc_t value[TENON_VW];
-        position_t place[TENON_VW];
-        TENON_VSTORE(best.value, 0, value);
-        TENON_VSTORE(best.place, 0, place);
-        for (int i = 0; i < lanes; i++) {
-            const champion winner = {value[i], place[i]};
-            store_row(y, w.at[REDUCTION_Y] + (c + i) * ys, workspace, &args,
-                      w.piece * args.count + w.row + c + i, winner);
+    for (long c = w.first; c < w.last; c += REDUCTION_VECTORS * TENON_VW) {
+        const lane_layout l = {
+            {xs, 0}, 0, (int)min((long)REDUCTION_VECTORS * TENON_VW, w.last - c)};
+        champions best[REDUCTION_VECTORS];
+        piece_best(best, x, &args, w.at[REDUCTION_X] + c * xs, w.piece, &l);
+        for (int k = 0; k < REDUCTION_VECTORS; k++) {
+            store_columns(y, workspace, &args, &w, c + k * TENON_VW,
+                          min(l.lanes - k * TENON_VW, TENON_VW), &best[k]);
         }
     }
 }

@@ -13,6 +13,7 @@
 #define LEAST_PIECE    64
 #define CPU_MOST       64
 #define GPU_MOST       8192
+#define VECTORS        4   /* REDUCTION_VECTORS, which a step takes */
 #define GPU_GROUP      64  /* REDUCTION_GROUP */
 #define GPU_WORK_ITEMS 128 /* that a compute unit should have, so that reads wait side by side */
 
@@ -32,11 +33,12 @@ static int64_t count_of(const tn_reduction_problem *p)
 
 static shares whole_shares(tenon_context *context, const tn_reduction_problem *p, bool along)
 {
+    bool is_cpu = context->device.is_cpu;
     int64_t width = (int64_t)tn_rows_lanes(context, p->dtype), count = count_of(p);
     int64_t length = along ? count : p->kept_shape[p->kept_rank - 1];
-    int64_t chunk = context->device.is_cpu ? tn_max_i64(CPU_CHUNK / tn_max_i64(p->size, 1), 1) : 1;
+    int64_t chunk = is_cpu ? tn_max_i64(CPU_CHUNK / tn_max_i64(p->size, 1), 1) : 1;
     if (!along)
-        chunk = tn_round_up(chunk, width);
+        chunk = tn_round_up(chunk, is_cpu ? VECTORS * width : width);
     return (shares){along, chunk, count / length * tn_ceil_div(length, chunk), 1,
                     tn_max_i64(p->size, 1)};
 }
@@ -56,7 +58,7 @@ static shares split_shares(tenon_context *context, const tn_reduction_problem *p
     if (is_cpu || !along)
         s.pieces = tn_max_i64(tn_ceil_div(p->size, s.run), 1);
     else
-        s.run = 4 * width;
+        s.run = VECTORS * width;
     return s;
 }
 
