@@ -111,6 +111,15 @@ static void empty(void **state)
     params.axes[0] = 0;
     tenon_tensor none = tenon_tensor_view(TENON_DTYPE_F32, 2, shape + 1);
     assert_ok(tenon_reduce(test_stream, &params, &x, &none, NULL));
+    /* So many sizes beside a 0 that their product would overflow. */
+    const int64_t vast[] = {0, INT64_C(1) << 40, INT64_C(1) << 40};
+    x = (tenon_tensor){.dtype = TENON_DTYPE_F32, .rank = 3};
+    memcpy(x.shape, vast, sizeof vast);
+    none = tenon_tensor_view(TENON_DTYPE_F32, 1, vast);
+    params.axis_count = 2;
+    params.axes[0] = 1;
+    params.axes[1] = 2;
+    assert_ok(tenon_reduce(test_stream, &params, &x, &none, NULL));
     tenon_memory_destroy(&y.memory);
     tenon_memory_destroy(&places.memory);
 }

@@ -1,5 +1,6 @@
 #include "ops/common/reduction.h"
 
+#include "base/checked.h"
 #include "base/shape.h"
 #include "ops/common/host.h"
 #include "ops/common/rows.h"
@@ -33,9 +34,13 @@ tenon_status tn_axes_check(const char *operation, uint32_t count, const int32_t 
 int64_t tn_axes_size(const tn_axes *axes, const tenon_tensor *x)
 {
     int64_t size = 1;
+    bool fits = true, empty = false;
     for (uint32_t d = 0; d < x->rank; d++)
-        size *= axes->reduced[d] ? x->shape[d] : 1;
-    return size;
+        if (axes->reduced[d]) {
+            empty = empty || x->shape[d] == 0;
+            fits = fits && tn_mul_i64(size, x->shape[d], &size);
+        }
+    return empty ? 0 : fits ? size : INT64_MAX;
 }
 
 tenon_status tn_reduced_shape_check(const char *operation, const char *argument,
@@ -121,13 +126,15 @@ void tn_reduction_canonicalise(uint32_t kind, const tn_axes *axes,
     tn_space kept = {.views = REDUCTION_VIEWS}, along = {.views = REDUCTION_INPUTS};
     int64_t size = tn_axes_size(axes, x);
     memset(problem, 0, sizeof *problem);
+    problem->head.size = sizeof *problem;
+    problem->head.forced = -1;
+    if (tn_tensor_empty(y))
+        return;
     take_dimensions(axes, view, &kept, &along);
     if (size == 0)
         along = (tn_space){.views = REDUCTION_INPUTS};
     tidy(&kept, true);
     tidy(&along, !is_place(kind));
-    problem->head.size = sizeof *problem;
-    problem->head.forced = -1;
     problem->dtype = x->dtype;
     problem->kind = kind;
     problem->flags = (y->dtype != x->dtype && !is_place(kind) ? REDUCTION_WIDE : 0) |

@@ -37,7 +37,7 @@ typedef struct tn_axes {
 tenon_status tn_axes_check(const char *operation, uint32_t count, const int32_t *axes,
                            uint32_t rank, const char *argument, tn_axes *result);
 
-/* The elements along the axes. */
+/* The elements along the axes; INT64_MAX where there are more, as an empty tensor may have. */
 int64_t tn_axes_size(const tn_axes *axes, const tenon_tensor *x);
 
 /* Refuses a view that has not x's shape with the axes left out or of size 1. */
@@ -54,7 +54,7 @@ tenon_status tn_reduced_dtype_check(const char *operation, const char *argument,
                                     const tenon_tensor *view, const tenon_tensor *x);
 
 /* Fills in a problem from checked views, of which some may be NULL; `operand` has their numbers in
- * the call. The divisor is that of a mean. */
+ * the call. The divisor is that of a mean. A problem without a result is left empty. */
 void tn_reduction_canonicalise(uint32_t kind, const tn_axes *axes,
                                const tenon_tensor *const view[REDUCTION_VIEWS],
                                const uint32_t operand[REDUCTION_VIEWS],

@@ -43,6 +43,11 @@ void tn_mse_backward_canonicalise(const tn_axes *axes,
     const tenon_tensor *dx = view[MSE_DX];
     tenon_tensor weights = *dx;
     tn_space space = {.rank = dx->rank, .views = TENON_ROWS_VIEWS};
+    memset(problem, 0, sizeof *problem);
+    problem->head.size = sizeof *problem;
+    problem->head.forced = -1;
+    if (tn_tensor_empty(dx))
+        return;
     memcpy(space.shape, dx->shape, sizeof space.shape);
     memset(weights.stride, 0, sizeof weights.stride);
     for (uint32_t d = 0; view[MSE_DLOSS] != NULL && d < dx->rank; d++)
@@ -54,9 +59,6 @@ void tn_mse_backward_canonicalise(const tn_axes *axes,
     tn_space_collapse(&space);
     if (space.rank == 0)
         space.rank = (uint32_t)(space.shape[0] = 1);
-    memset(problem, 0, sizeof *problem);
-    problem->head.size = sizeof *problem;
-    problem->head.forced = -1;
     problem->dtype = dx->dtype;
     problem->views = TENON_ROWS_VIEWS;
     for (uint32_t v = 0; v < TENON_ROWS_VIEWS; v++)
