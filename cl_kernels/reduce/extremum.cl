@@ -6,7 +6,8 @@
  * reduce_rows, reduce_columns, reduce_finish: see common/reduction.clh, with their global sizes.
  * The second input and the means are not there; kernels take them for the sake of one signature.
  *
- * TENON_VW: lanes of a vector.  TENON_DTYPE: see common/types.clh.
+ * TENON_VW: lanes of a vector.  TENON_DTYPE: see common/types.clh.  TENON_EXTREMUM: set in every
+ * build of this file, which tells them from those of sum.cl.
  */
 #ifndef TENON_VW
 #define TENON_VW 4

@@ -59,7 +59,7 @@ typedef struct tenon_reduce_params {
 TENON_API tenon_reduce_params tenon_reduce_params_default(void);
 
 /** y = the reduction of x over the axes. Where an element of them is NaN, so is the result; sums
- * are done in blocks, in an order that the shapes alone decide on one device. The variance takes
+ * are done in blocks and in a fixed order. The variance takes
  * the mean first and then the squares of what differs from it (T. Chan, G. Golub, R. LeVeque,
  * "Algorithms for computing the sample variance", 1983), so that a large mean cancels nothing.
  *

@@ -172,7 +172,7 @@ static uint64_t workspace_columns(tenon_context *context, const tn_problem *prob
     return workspace_of(p, &s);
 }
 
-/* The programs are told apart, so that each is checked. */
+/* The two programs of tenon_reduce are told apart, so that each is checked. */
 static void options(tenon_context *context, const tn_problem *problem, const int32_t *values,
                     char text[TN_OPTIONS_SIZE])
 {
