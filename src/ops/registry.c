@@ -6,6 +6,7 @@
 #include "ops/gemm/internal.h"
 #include "ops/loss/internal.h"
 #include "ops/pool/internal.h"
+#include "ops/reduce/internal.h"
 #include "ops/softmax/internal.h"
 
 const tn_family *const tn_families[] = {
@@ -22,5 +23,8 @@ const tn_family *const tn_families[] = {
     &tn_softmax_backward_family,
     &tn_cross_entropy_family,
     &tn_cross_entropy_backward_family,
+    &tn_mse_family,
+    &tn_mse_backward_family,
+    &tn_reduce_family,
 };
 const uint32_t tn_family_count = sizeof tn_families / sizeof *tn_families;

@@ -6,8 +6,12 @@ const operation *const operations[] = {
     &offer_im2col,
     &offer_activation,
     &offer_activation_backward,
+    &offer_mse,
+    &offer_mse_backward,
     &offer_pool,
     &offer_pool_backward,
+    &offer_reduce,
+    &offer_moments,
     &offer_softmax,
     &offer_softmax_backward,
 };

@@ -36,8 +36,12 @@ extern const operation offer_activation_backward;
 extern const operation offer_conv;
 extern const operation offer_gemm;
 extern const operation offer_im2col;
+extern const operation offer_moments;
+extern const operation offer_mse;
+extern const operation offer_mse_backward;
 extern const operation offer_pool;
 extern const operation offer_pool_backward;
+extern const operation offer_reduce;
 extern const operation offer_softmax;
 extern const operation offer_softmax_backward;
 
