@@ -19,5 +19,8 @@
 #include <tenon/elementwise.h>
 #include <tenon/softmax.h>
 #include <tenon/loss.h>
+#include <tenon/random.h>
+#include <tenon/dropout.h>
+#include <tenon/optimizer.h>
 
 #endif
