@@ -192,7 +192,7 @@ typedef struct tenon_clip_params {
     uint32_t struct_size; /**< sizeof(tenon_clip_params) */
     uint32_t flags;       /**< 0 or TENON_CLIP_SKIP_NONFINITE */
     const char *solver;   /**< forces a solver (plan.h has the grammar); NULL chooses */
-    double max_norm;      /**< finite, not negative */
+    double max_norm;      /**< finite, more than 0 */
     double epsilon;       /**< finite, not negative */
 } tenon_clip_params;
 
