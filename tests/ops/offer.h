@@ -33,11 +33,15 @@ extern const operation *const operations[];
 extern const size_t operation_count;
 extern const operation offer_activation;
 extern const operation offer_activation_backward;
+extern const operation offer_adam;
 extern const operation offer_conv;
+extern const operation offer_dropout;
 extern const operation offer_gemm;
 extern const operation offer_im2col;
 extern const operation offer_pool;
 extern const operation offer_pool_backward;
+extern const operation offer_random;
+extern const operation offer_sgd;
 extern const operation offer_softmax;
 extern const operation offer_softmax_backward;
 
