@@ -33,7 +33,7 @@ tenon_status tn_lines_shape_check(const char *operation, const char *argument,
                                   const tenon_tensor *tensor, const char *first_argument,
                                   const tenon_tensor *first);
 
-/* Refuses a parameter that is not a finite number in [low, high]. */
+/* Refuses a parameter that is not a finite number in [low, high], which may be infinite. */
 tenon_status tn_lines_number_check(const char *operation, const char *name, double value,
                                    double low, double high);
 

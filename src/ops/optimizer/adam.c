@@ -80,7 +80,7 @@ const tn_family tn_adam_family = {.name = "adam",
 
 static tenon_status check_params(const char *operation, const tenon_adam_params *params)
 {
-    const double most = DBL_MAX, below_one = 1 - DBL_EPSILON / 2;
+    const double most = (double)INFINITY, below_one = 1 - DBL_EPSILON / 2;
     TN_TRY(tn_params_check(operation, params->struct_size, sizeof *params, params->flags,
                            TENON_ADAM_DECOUPLED | TENON_ADAM_MAXIMIZE));
     TN_TRY(tn_lines_number_check(operation, "learning_rate", params->learning_rate, -most, most));

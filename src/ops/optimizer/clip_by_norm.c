@@ -14,7 +14,7 @@ typedef struct part {
 
 static tenon_status make_part(tenon_context *context, const tenon_clip_params *params,
                               const tenon_tensor *gradients, uint32_t count,
-                              const tenon_tensor *sum, uint32_t number, part *made)
+                              const tenon_tensor *sum, uint64_t number, part *made)
 {
     tenon_square_sum_params square = TENON_SQUARE_SUM_PARAMS_INIT;
     made->empty = false;
@@ -42,7 +42,7 @@ static tenon_status check(tenon_stream *stream, const tenon_clip_params *params,
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: gradients is NULL, but count is %u",
                        operation, count);
     TN_TRY(tn_tensor_check(operation, "sum", sum));
-    for (uint32_t i = 0; i < 2 * count; i++) {
+    for (uint64_t i = 0; i < 2 * (uint64_t)count; i++) {
         TN_TRY(make_part(stream->context, params, gradients, count, sum, i, &p));
         TN_TRY(tn_call_check_memory(&p.call, stream->context));
     }
@@ -50,7 +50,7 @@ static tenon_status check(tenon_stream *stream, const tenon_clip_params *params,
 }
 
 /* What cannot be undone once one part has been enqueued. */
-static tenon_status incomplete(tenon_status status, uint32_t number)
+static tenon_status incomplete(tenon_status status, uint64_t number)
 {
     if (number == 0 || status == TENON_OK)
         return status;
@@ -67,11 +67,11 @@ TENON_API tenon_status tenon_clip_by_norm(tenon_stream *stream, const tenon_clip
     TN_TRY(check(stream, p, gradients, count, sum, sync));
     if (count == 0)
         return tenon_tensor_fill(stream, sum, 0, sync);
-    for (uint32_t i = 0; i < 2 * count; i++) {
+    for (uint64_t i = 0; i < 2 * (uint64_t)count; i++) {
         part next;
         tenon_sync own = {.wait_list = i == 0 ? tn_sync_wait_list(sync) : NULL,
                           .wait_count = i == 0 ? tn_sync_wait_count(sync) : 0,
-                          .event = i + 1 == 2 * count ? tn_sync_event(sync) : NULL};
+                          .event = i + 1 == 2 * (uint64_t)count ? tn_sync_event(sync) : NULL};
         TN_TRY(incomplete(make_part(stream->context, p, gradients, count, sum, i, &next), i));
         TN_TRY(incomplete(tn_call_run(stream, next.family, next.empty ? NULL : &next.problem.head,
                                       &next.call, &own),

@@ -3,7 +3,7 @@
 #include "ops/optimizer/internal.h"
 #include "optimizer/flags.h"
 
-#include <float.h>
+#include <math.h>
 
 TENON_API tenon_sgd_params tenon_sgd_params_default(void)
 {
@@ -75,7 +75,7 @@ const tn_family tn_sgd_family = {.name = "sgd",
 static tenon_status check_params(const char *operation, const tenon_sgd_params *params,
                                  const tenon_tensor *velocity)
 {
-    const double most = DBL_MAX;
+    const double most = (double)INFINITY;
     TN_TRY(tn_params_check(operation, params->struct_size, sizeof *params, params->flags,
                            TENON_SGD_NESTEROV | TENON_SGD_FIRST | TENON_SGD_MAXIMIZE));
     TN_TRY(tn_lines_number_check(operation, "learning_rate", params->learning_rate, -most, most));

@@ -87,9 +87,10 @@ void tn_random_canonicalise(const void *params, const tenon_tensor *const *views
 static tenon_status check_interval(const char *operation, const tenon_random_params *params,
                                    tenon_dtype dtype)
 {
+    const double any = (double)INFINITY;
     double least, most;
-    TN_TRY(tn_lines_number_check(operation, "low", params->low, -DBL_MAX, DBL_MAX));
-    TN_TRY(tn_lines_number_check(operation, "high", params->high, -DBL_MAX, DBL_MAX));
+    TN_TRY(tn_lines_number_check(operation, "low", params->low, -any, any));
+    TN_TRY(tn_lines_number_check(operation, "high", params->high, -any, any));
     if (!(params->low < params->high))
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
                        "%s: params: low is %g, must be less than high, which is %g", operation,
