@@ -4,8 +4,8 @@
  * Views: gradient, parameter, first and second moment, master, any strides; args.flags says whether
  * there is a master. A work-item does pieces of lines (common/lines.clh).
  *
- * Scalars: 0 the learning rate / (1 - β₁ᵗ), 1 β₁, 2 1 - β₁, 3 β₂, 4 1 - β₂, 5 1 / sqrt(1 - β₂ᵗ), 6 ε,
- * 7 the weight decay, or 1 - the learning rate · it where it is decoupled.
+ * Scalars: 0 the learning rate / (1 - β₁ᵗ), 1 β₁, 2 1 - β₁, 3 β₂, 4 1 - β₂, 5 1 / sqrt(1 - β₂ᵗ), 6
+ * ε, 7 the weight decay, or 1 - the learning rate · it where it is decoupled.
  *
  * TENON_GRADIENT_ACC, TENON_VW, TENON_DTYPE: see optimizer/operands.clh.
  */

@@ -3,7 +3,7 @@
  *
  * square_sum: views x and the sums. Each work-item adds up pieces of x's lines (common/lines.clh),
  *   any strides, and leaves the sum in the element of its number.
- * square_sum_add: work-item i adds the elements [i · each, min((i + 1) · each, count)) of `sums`, in
+ * square_sum_add: work-item i adds the elements [i · each, min((i + 1) · each, count)) of `sums` in
  *   their order, and leaves the result in element i of `total`. Global size: at least {items}.
  *
  * args.flags: bit 0 to add to what the output holds. Partial sums wait in a workspace.

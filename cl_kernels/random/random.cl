@@ -1,13 +1,13 @@
 /*
  * Fills a tensor of any strides with random numbers; include/tenon/random.h defines each.
  *
- * Views: y, and the elements' numbers, which step by 1 along a line. A work-item does pieces of lines
- * (common/lines.clh), of which args.chunk is a multiple of 64; args.parts work-items share one,
- * each taking every parts-th vector of a group of Philox blocks.
+ * Views: y, and the elements' numbers, which step by 1 along a line. A work-item does pieces of
+ * lines (common/lines.clh), of which args.chunk is a multiple of 64; args.parts work-items share
+ * one, each taking every parts-th vector of a group of Philox blocks.
  *
- * Scalars: 0 the seed, 1 the sequence, then of uniform 2 low, 3 high - low, 4 and 5 the type's least
- * and greatest number in [low, high); of normal 2 the mean, 3 the deviation; of Bernoulli 2 the
- * integer p · 2³².
+ * Scalars: 0 the seed, 1 the sequence, then of uniform 2 low, 3 high - low, 4 and 5 the type's
+ * least and greatest number in [low, high); of normal 2 the mean, 3 the deviation; of Bernoulli 2
+ * the integer p · 2³².
  *
  * TENON_RANDOM_KIND: 0 uniform, 1 normal, 2 Bernoulli.
  * TENON_RANDOM_BYTES: left out, or the bytes of an integer element, for Bernoulli.

@@ -5,8 +5,8 @@
  * then the master is what is read and updated, and the parameter becomes its rounding.
  *
  * NaN and infinity in a gradient go into state and parameter as IEEE 754 has it; to leave them out,
- * clip before (tenon_clip) or look at the norm. The scalars (learning rate, step, ...) are rounded to
- * the type of the arithmetic, after what is derived from them has been computed in double. Calls
+ * clip before (tenon_clip) or look at the norm. The scalars (learning rate, step, ...) are rounded
+ * to the type of the arithmetic, after what is derived from them has been computed in double. Calls
  * that differ in them alone share a plan.
  */
 #ifndef TENON_OPTIMIZER_H
@@ -45,9 +45,9 @@ TENON_API tenon_sgd_params tenon_sgd_params_default(void);
  * importance of initialization and momentum in deep learning", ICML 2013, with the learning rate
  * outside of the velocity):
  *
- *     g = gradient + λ · parameter          (-gradient with TENON_SGD_MAXIMIZE)
+ *     g = gradient + λ · parameter (-gradient with TENON_SGD_MAXIMIZE)
  *     velocity = μ · velocity + (1 - τ) · g (g with TENON_SGD_FIRST)
- *     d = velocity                          (g + μ · velocity with TENON_SGD_NESTEROV; g without one)
+ *     d = velocity (g + μ · velocity with TENON_SGD_NESTEROV; g without a velocity)
  *     parameter = parameter - learning_rate · d
  *
  *  @param params     NULL means the defaults
@@ -102,10 +102,10 @@ typedef struct tenon_adam_params {
 TENON_API tenon_adam_params tenon_adam_params_default(void);
 
 /** A step of Adam (D. Kingma, J. Ba, "Adam: A Method for Stochastic Optimization", ICLR 2015,
- * algorithm 1), or of AdamW (I. Loshchilov, F. Hutter, "Decoupled Weight Decay Regularization", ICLR
- * 2019, algorithm 2):
+ * algorithm 1), or of AdamW (I. Loshchilov, F. Hutter, "Decoupled Weight Decay Regularization",
+ * ICLR 2019, algorithm 2):
  *
- *     g = gradient + λ · parameter                 (-gradient with TENON_ADAM_MAXIMIZE)
+ *     g = gradient + λ · parameter (-gradient with TENON_ADAM_MAXIMIZE)
  *     first = β₁ · first + (1 - β₁) · g
  *     second = β₂ · second + (1 - β₂) · g²
  *     d = first / (sqrt(second) / sqrt(1 - β₂ᵗ) + ε)
@@ -114,9 +114,9 @@ TENON_API tenon_adam_params tenon_adam_params_default(void);
  * With TENON_ADAM_DECOUPLED g has no penalty, and the parameter that d is taken from is first
  * multiplied by 1 - learning_rate · λ.
  *
- * The moments are zeros before the first step (tenon_tensor_fill). An infinite gradient, or one whose
- * square overflows, makes the second moment infinite: then d is 0, or NaN where the first moment is
- * infinite too. ε = 0 gives NaN where both moments are 0.
+ * The moments are zeros before the first step (tenon_tensor_fill). An infinite gradient, or one
+ * whose square overflows, makes the second moment infinite: then d is 0, or NaN where the first
+ * moment is infinite too. ε = 0 gives NaN where both moments are 0.
  *  @param params     NULL means the defaults
  *  @param gradient   of the parameter's type, or f32 for a 16-bit one; any strides, 0 among them
  *  @param parameter  f64, f32, f16 or bf16; read unless there is a master, and written
@@ -161,9 +161,9 @@ typedef struct tenon_square_sum_params {
 /** The same as the initialiser, for languages without macros. */
 TENON_API tenon_square_sum_params tenon_square_sum_params_default(void);
 
-/** sum = Σ x² over all elements, or sum + Σ x²: the square of the norm of any number of tensors, one
- * call for each. The order of the additions is fixed, so the bits are the same each time. NaN in x
- * gives NaN; an empty x gives 0.
+/** sum = Σ x² over all elements, or sum + Σ x²: the square of the norm of any number of tensors,
+ * one call for each. The order of the additions is fixed, so the bits are the same each time. NaN
+ * in x gives NaN; an empty x gives 0.
  *  @param params  NULL means the defaults
  *  @param x       f64, f32, f16 or bf16; any strides, 0 among them
  *  @param sum     one element, f64 for f64 and f32 for the others; must not overlap x

@@ -11,11 +11,11 @@ extern "C" {
 
 /*
  * The numbers are those of Philox4x32-10 (J. Salmon, M. Moraes, R. Dror, D. Shaw, "Parallel Random
- * Numbers: As Easy as 1, 2, 3", SC '11), a function of a 64-bit key and a 128-bit counter that gives
- * four words of 32 bits, x[0] to x[3]. The key is the seed, the low word first; the counter is the
- * block's number b, then the sequence, low words first. So an element depends on the seed, the
- * sequence and its number n in row-major order alone: not on strides, the device, or how the work is
- * shared out.
+ * Numbers: As Easy as 1, 2, 3", SC '11), a function of a 64-bit key and a 128-bit counter that
+ * gives four words of 32 bits, x[0] to x[3]. The key is the seed, the low word first; the counter
+ * is the block's number b, then the sequence, low words first. So an element depends on the seed,
+ * the sequence and its number n in row-major order alone: not on strides, the device, or how the
+ * work is shared out.
  *
  * An element that needs one word, with q = n / 64 and r = n % 64, takes word x[r / 16] of block
  * b = 16 · q + r % 16; one that needs two (f64, but for Bernoulli), with q = n / 32 and r = n % 32,
@@ -64,7 +64,8 @@ TENON_API tenon_random_params tenon_random_params_default(void);
  * arithmetic (f64 for f64, f32 for the others), and the result to y's. Calls that differ in seed,
  * sequence or the parameters of a distribution share a plan.
  *  @param params  NULL means the defaults; only what its kind names is read
- *  @param y       f64, f32, f16 or bf16, for Bernoulli also u8 or i32; its elements must not overlap
+ *  @param y       f64, f32, f16 or bf16, for Bernoulli also u8 or i32; its elements must not
+ *                 overlap
  *  @param sync    or NULL
  *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT · TENON_ERROR_UNSUPPORTED ·
  *          TENON_ERROR_UNSUPPORTED_DEVICE (f64 on a device without it) · TENON_ERROR_BUILD_FAILED ·

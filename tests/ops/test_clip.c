@@ -1,4 +1,4 @@
-/* tenon_square_sum, tenon_clip and tenon_clip_by_norm. */
+/* tenon_square_sum and tenon_clip. */
 #include "lines_case.h"
 
 #include "ops/optimizer/internal.h"
@@ -157,7 +157,7 @@ static void random_problems(void **state)
         }
 }
 
-/* By the header: what each norm does, with and without the flag. */
+/* What each norm does, with and without the flag. */
 static void norms_that_are_no_numbers(void **state)
 {
     static const struct {
@@ -213,82 +213,6 @@ static void nan_in_a_sum(void **state)
         }
 }
 
-/* Tensors of several types and layouts, as one vector of the norm given. */
-enum { TENSORS = 4 };
-
-static void make_tensors(test_tensor *t, bool wide)
-{
-    static const tenon_dtype types[] = {TENON_DTYPE_F32, TENON_DTYPE_BF16, TENON_DTYPE_F16,
-                                        TENON_DTYPE_F32};
-    static const int64_t shapes[][2] = {{37, 41}, {3, 5}, {0, 7}, {100, 101}};
-    test_random random = test_random_for(935);
-    for (int i = 0; i < TENSORS; i++) {
-        int64_t stride[2];
-        test_strides((test_layout)i, false, 2, shapes[i], stride);
-        test_tensor_create(&t[i], wide ? TENON_DTYPE_F64 : types[i], 2, shapes[i], stride, i);
-        test_fill_reals(&t[i], &random);
-        test_upload(&t[i]);
-    }
-}
-
-static double norm_of(const test_tensor *t)
-{
-    double sum = 0;
-    for (int i = 0; i < TENSORS; i++) {
-        double *x = test_download(&t[i]);
-        for (int64_t n = 0; n < tenon_tensor_elements(&t[i].view); n++)
-            sum += x[n] * x[n];
-        free(x);
-    }
-    return sqrt(sum);
-}
-
-static void all_by_one_norm(void **state)
-{
-    (void)state;
-    for (int wide = 0; wide < (test_has(TENON_CAPABILITY_F64) ? 2 : 1); wide++)
-        for (int clips = 0; clips < 2; clips++) {
-            tenon_clip_params params = TENON_CLIP_PARAMS_INIT;
-            const tenon_dtype dtype = wide ? TENON_DTYPE_F64 : TENON_DTYPE_F32;
-            test_tensor t[TENSORS];
-            tenon_tensor gradients[TENSORS], sum;
-            cl_event event = NULL;
-            const tenon_sync sync = {.event = &event};
-            make_tensors(t, wide == 1);
-            for (int i = 0; i < TENSORS; i++)
-                gradients[i] = t[i].view;
-            double before = norm_of(t);
-            params.max_norm = clips ? 2.5 : before * 1.01;
-            assert_ok(tenon_tensor_create(test_context, dtype, 0, NULL, &sum));
-            assert_ok(tenon_tensor_fill(test_stream, &sum, 77, NULL));
-            assert_ok(tenon_clip_by_norm(test_stream, &params, gradients, TENSORS, &sum, &sync));
-            assert_non_null(event);
-            clReleaseEvent(event);
-            /* Some elements are bf16, by 2^-9 off; that of the norm is less. */
-            if (clips)
-                assert_true(fabs(norm_of(t) - 2.5) < 2.5 * 0x1p-9);
-            for (int i = 0; i < TENSORS; i++) {
-                if (!clips)
-                    assert_untouched(&t[i]);
-                test_tensor_destroy(&t[i]);
-            }
-            tenon_memory_destroy(&sum.memory);
-        }
-}
-
-static void no_gradients(void **state)
-{
-    tenon_tensor sum;
-    float got;
-    (void)state;
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 0, NULL, &sum));
-    assert_ok(tenon_tensor_fill(test_stream, &sum, 77, NULL));
-    assert_ok(tenon_clip_by_norm(test_stream, NULL, NULL, 0, &sum, NULL));
-    assert_ok(tenon_tensor_download(test_stream, &sum, &got, sizeof got, NULL));
-    assert_true(got == 0);
-    tenon_memory_destroy(&sum.memory);
-}
-
 static void plans(void **state)
 {
     const int64_t shape[] = {10000};
@@ -340,7 +264,6 @@ static void bad_input(void **state)
     test_tensor_create(&sum, TENON_DTYPE_F32, 1, one, one, 0);
     test_upload(&x);
     test_upload(&sum);
-    const tenon_tensor gradients[] = {x.view, sum.view};
 #define BOTH_REFUSED(a, b, status, word)                                                           \
     do {                                                                                           \
         assert_refused(tenon_square_sum(test_stream, NULL, a, b, NULL), status,                    \
@@ -375,14 +298,6 @@ static void bad_input(void **state)
         assert_refused(tenon_clip(test_stream, &bad, &sum.view, &x.view, NULL), invalid,
                        "tenon_clip", "epsilon");
     }
-    static const char op[] = "tenon_clip_by_norm";
-    assert_refused(tenon_clip_by_norm(test_stream, NULL, NULL, 1, &sum.view, NULL), invalid, op,
-                   "gradients is NULL");
-    assert_refused(tenon_clip_by_norm(test_stream, NULL, gradients, 1, NULL, NULL), invalid, op,
-                   "sum is NULL");
-    /* The second is wrong, and the first must not be touched for it. */
-    assert_refused(tenon_clip_by_norm(test_stream, NULL, gradients, 2, &sum.view, NULL), invalid,
-                   op, "overlap");
     assert_untouched(&x);
     assert_untouched(&sum);
     test_tensor_destroy(&x);
@@ -395,8 +310,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sizes_around_pieces), cmocka_unit_test(layouts),
         cmocka_unit_test(random_problems),     cmocka_unit_test(norms_that_are_no_numbers),
-        cmocka_unit_test(nan_in_a_sum),        cmocka_unit_test(all_by_one_norm),
-        cmocka_unit_test(no_gradients),        cmocka_unit_test(plans),
+        cmocka_unit_test(nan_in_a_sum),        cmocka_unit_test(plans),
         cmocka_unit_test(bad_input),
     };
     return TEST_MAIN(tests);

@@ -1,5 +1,5 @@
-/* tenon_dropout: against its reference for any strides, the mask against tenon_random's numbers, the
- * gradient against finite differences. */
+/* tenon_dropout: against its reference for any strides, the mask against tenon_random's numbers,
+ * the gradient against finite differences. */
 #include "lines_case.h"
 
 #include "ops/dropout/internal.h"

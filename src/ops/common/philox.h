@@ -1,5 +1,5 @@
-/* Random numbers on the host, the same as cl_kernels/common/philox.clh's; include/tenon/random.h has
- * the rule. */
+/* Random numbers on the host, the same as cl_kernels/common/philox.clh's; include/tenon/random.h
+ * has the rule. */
 #ifndef TN_OPS_COMMON_PHILOX_H
 #define TN_OPS_COMMON_PHILOX_H
 

@@ -8,8 +8,8 @@
 
 #include <math.h>
 
-/* Of the radius: 3 for the error of log (3 ulp) under the root, 6 of the root (3 ulp). Of cosine and
- * sine: 8 (4 ulp), 2 for their argument. Their product, and that with the deviation. */
+/* Of the radius: 3 for the error of log (3 ulp) under the root, 6 of the root (3 ulp). Of cosine
+ * and sine: 8 (4 ulp), 2 for their argument. Their product, and that with the deviation. */
 #define NORMAL_ROUNDOFFS (3 + 6 + 8 + 2 + 1 + 1)
 
 #define PI 3.14159265358979323846
