@@ -8,12 +8,15 @@
 #include <tenon/context.h>
 #include <tenon/conv.h>
 #include <tenon/device.h>
+#include <tenon/dropout.h>
 #include <tenon/elementwise.h>
 #include <tenon/epilogue.h>
 #include <tenon/gemm.h>
 #include <tenon/loss.h>
+#include <tenon/optimizer.h>
 #include <tenon/plan.h>
 #include <tenon/pool.h>
+#include <tenon/random.h>
 #include <tenon/reduce.h>
 #include <tenon/softmax.h>
 #include <tenon/status.h>

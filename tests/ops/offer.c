@@ -14,6 +14,10 @@ const operation *const operations[] = {
     &offer_moments,
     &offer_softmax,
     &offer_softmax_backward,
+    &offer_random,
+    &offer_dropout,
+    &offer_sgd,
+    &offer_adam,
 };
 const size_t operation_count = sizeof operations / sizeof *operations;
 
