@@ -30,9 +30,10 @@
 #define NORM_WEIGHTED  (1 << 10) /* gamma varies within a set, and weighs its sums */
 #define NORM_TO_WORK   (1 << 11) /* sums go to the workspace, in pieces */
 
-/* The most pieces of a set, and the additions after which a sum starts afresh. docs/numerics.md
- * counts on both. */
+/* The most pieces and parts of a set, and the additions after which a sum starts afresh.
+ * docs/numerics.md counts on them. */
 #define NORM_MOST_PIECES 256
+#define NORM_MOST_PARTS  64
 #define NORM_BLOCK       256
 
 typedef struct norm_args {

@@ -3,8 +3,8 @@
  * (NORM_WEIGHTED) and 1 elsewhere, and g = dy · w:
  *
  * norm_sums_rows, norm_sums_columns  The sums of g and of g · h over a piece of a set: to the
- *                                    workspace (NORM_TO_WORK), or, with a single piece and w = 1, to
- *                                    dbeta and dgamma. Their sets are then the parameters.
+ *                                    workspace (NORM_TO_WORK) or, with a single piece and w = 1,
+ *                                    to dbeta and dgamma. Their sets are then the parameters.
  * norm_reduce                        Adds up the pieces, in their order: to dbeta and dgamma where
  *                                    those are there, and, where the sums are of sets, to the
  *                                    workspace, divided by n.
@@ -15,8 +15,8 @@
  *
  * With NORM_GIVEN, r = rsqrt(variance + epsilon) and dx = r · gamma · dy. dx may be dy or x.
  *
- * Global size: at least {args.items}. The workspace is acc_t[2][pieces][sets] (sums of g, of g · h),
- * then acc_t[2][sets] (s, t). Macros, `columns`, pieces and lines: see norm/norm.clh.
+ * Global size: at least {args.items}. The workspace is acc_t[2][pieces][sets] (sums of g, of
+ * g · h), then acc_t[2][sets] (s, t). Macros, `columns`, pieces and lines: see norm/norm.clh.
  */
 #include "norm/norm.clh"
 

@@ -1,8 +1,8 @@
 /*
  * y = (x - m) · r · gamma + beta, with m, v and r = rsqrt(v + epsilon) of each set. y may be x.
  *
- * norm_sets_rows, norm_sets_columns        All of a set in one work-item: its mean, then the squares
- *                                          of what differs from it, then y.
+ * norm_sets_rows, norm_sets_columns        All of a set in one work-item: its mean, then the
+ *                                          squares of what differs from it, then y.
  * norm_partial_rows, norm_partial_columns  The same statistics of a piece of a set; the sum and the
  *                                          squares about the piece's own mean go to the workspace.
  * norm_combine                             Statistics of sets from those of their pieces:
@@ -13,8 +13,9 @@
  *
  * Global size: at least {args.items}. The workspace is acc_t[2][pieces][sets] (sums, squares), then
  * acc_t[2][sets] (m, r). Where the vectors of norm_partial lie across the innermost dimension of a
- * set, the entries of that dimension count as sets of their own until norm_combine, whose args.parts
- * of them are one set; each gets the set's m and r. Macros, `columns`, pieces and lines: see norm/norm.clh.
+ * set, the entries of that dimension count as sets of their own until norm_combine, where
+ * args.parts of them are one set; each gets the set's m and r. Macros, `columns`, pieces and lines:
+ * see norm/norm.clh.
  */
 #include "norm/norm.clh"
 
@@ -264,15 +265,23 @@ __kernel void norm_combine(__global acc_t *work, __global acc_t *mean, __global 
     acc_v sum = splat(0), squares = splat(0);
     statistics s;
     work += args.work + set * parts;
-    for (long i = 0; i < args.pieces * parts && lanes > 0; i++) {
-        sum += load_stat(work, i / parts * stored + i % parts, parts, lanes);
+    for (long part = 0; part < parts && lanes > 0; part++) {
+        acc_v part_sum = splat(0);
+        for (long p = 0; p < args.pieces; p++) {
+            part_sum += load_stat(work, p * stored + part, parts, lanes);
+        }
+        sum += part_sum;
     }
     s.mean = sum / n;
-    for (long i = 0; i < args.pieces * parts && lanes > 0; i++) {
-        const long at = i / parts * stored + i % parts;
-        acc_v pn = count_of(&args, i / parts);
-        acc_v d = load_stat(work, at, parts, lanes) / pn - s.mean;
-        squares += load_stat(work, all + at, parts, lanes) + pn * (d * d);
+    for (long part = 0; part < parts && lanes > 0; part++) {
+        acc_v part_squares = splat(0);
+        for (long p = 0; p < args.pieces; p++) {
+            const long at = p * stored + part;
+            acc_v pn = count_of(&args, p);
+            acc_v d = load_stat(work, at, parts, lanes) / pn - s.mean;
+            part_squares += load_stat(work, all + at, parts, lanes) + pn * (d * d);
+        }
+        squares += part_squares;
     }
     s.variance = squares / n;
     s.rstd = rstd_of(&args, s.variance);

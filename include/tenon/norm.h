@@ -2,8 +2,8 @@
  * Normalization: layer, RMS, group, instance and batch, forward and backward.
  *
  * All five are one formula. A set of n elements of x has a mean m, a variance v and
- * r = 1 / sqrt(v + epsilon); then y = (x - m) · r · gamma + beta. The kinds differ in what a set is,
- * and in how gamma and beta lie over it:
+ * r = 1 / sqrt(v + epsilon); then y = (x - m) · r · gamma + beta. The kinds differ in what a set
+ * is, and in how gamma and beta lie over it:
  *
  * kind       x          a set is                        shape of m and r       gamma, beta
  * LAYER      any        the last `dimensions` of x      the dimensions before  those dimensions
@@ -13,17 +13,17 @@
  * BATCH      N C …      a channel of all samples        C                      C
  *
  * Sources: J. L. Ba, J. R. Kiros and G. E. Hinton, "Layer normalization", 2016; B. Zhang and
- * R. Sennrich, "Root mean square layer normalization", 2019; Y. Wu and K. He, "Group normalization",
- * 2018; D. Ulyanov, A. Vedaldi and V. Lempitsky, "Instance normalization", 2016; S. Ioffe and
- * C. Szegedy, "Batch normalization", 2015. v is the variance with divisor n.
+ * R. Sennrich, "Root mean square layer normalization", 2019; Y. Wu and K. He, "Group
+ * normalization", 2018; D. Ulyanov, A. Vedaldi and V. Lempitsky, "Instance normalization", 2016;
+ * S. Ioffe and C. Szegedy, "Batch normalization", 2015. v is the variance with divisor n.
  *
  * Types. x, y and their gradients are f64, f32, f16 or bf16. gamma, beta and their gradients are of
- * one type: x's, or f32 where x is f16 or bf16. Means, variances and r are of the type that sums are
- * kept in: f64 for f64, f32 for all others.
+ * one type: x's, or f32 where x is f16 or bf16. Means, variances and r are of the type that sums
+ * are kept in: f64 for f64, f32 for all others.
  *
- * A NaN in a set makes all of the set NaN, and so does an infinity (with RMS the others become 0). A
- * constant set, and so one of a single element, gives beta, but for what rounding leaves of x - m;
- * with an epsilon of 0 it is 0 / 0, which is NaN or, where rounding left something, any number.
+ * A NaN in a set makes all of the set NaN, and so does an infinity (with RMS the others become 0).
+ * A constant set, and so one of a single element, gives beta, but for what rounding leaves of
+ * x - m; with an epsilon of 0 it is 0 / 0: NaN or, where rounding left something, any number.
  */
 #ifndef TENON_NORM_H
 #define TENON_NORM_H
@@ -67,8 +67,8 @@ TENON_API tenon_norm_params tenon_norm_params_default(void);
  * normalization as training does it.
  *  @param params    NULL means the defaults
  *  @param x         rank 1 at least (LAYER, RMS) or 2 to 5 (GROUP, BATCH; INSTANCE 3 to 5), any
- *                   strides; broadcast dimensions (stride 0) are allowed. BATCH needs two elements a
- *                   channel at least
+ *                   strides; broadcast dimensions (stride 0) are allowed. BATCH needs two elements
+ *                   a channel at least
  *  @param gamma     or NULL: 1
  *  @param beta      or NULL: 0; NULL for RMS
  *  @param y         of x's type and shape; may be exactly x (same memory, offset and strides), must

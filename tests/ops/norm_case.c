@@ -292,7 +292,8 @@ norm_case norm_random_case(test_random *random, bool backward)
         p.layout[i] =
             test_one_in(random, 4) ? (int)test_between(random, 0, NORM_LAYOUTS - 1) : layout;
     p.gap = test_one_in(random, 2);
-    p.absent = (uint32_t)test_next(random) & (uint32_t)test_next(random) & optional_operands(&p);
+    const uint32_t half = (uint32_t)test_next(random);
+    p.absent = half & (uint32_t)test_next(random) & optional_operands(&p);
     p.f32_parameters = test_one_in(random, 2);
     p.offset = test_between(random, 0, 5);
     p.same = test_one_in(random, 3) ? 1 : 0;

@@ -17,10 +17,12 @@ static tenon_tensor make(uint32_t rank, const int64_t *shape, const float *value
     return tensor;
 }
 
-static void expect_values(const tenon_tensor *tensor, const double *values)
+#define expect_values(tensor, values)                                                              \
+    expect_all((tensor), (values), (int64_t)(sizeof(values) / sizeof *(values)))
+static void expect_all(const tenon_tensor *tensor, const double *values, int64_t count)
 {
-    float got[64];
-    const int64_t count = tenon_tensor_elements(tensor);
+    float got[64] = {0};
+    assert_int_equal(tenon_tensor_elements(tensor), count);
     assert_ok(tenon_tensor_download(test_stream, tensor, got, (size_t)count * sizeof *got, NULL));
     for (int64_t i = 0; i < count; i++)
         if (!(fabs(got[i] - values[i]) <= 1e-6 * (1 + fabs(values[i]))))

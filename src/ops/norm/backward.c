@@ -43,8 +43,8 @@ static void share(const tenon_context *context, const norm_problem *p, uint32_t 
     tn_norm_share(context, p, split ? NORM_SUMS : NORM_WHOLE, args);
 }
 
-/* The sums of dy and dy · h over the sets (or, with dimensions `kept` that are the parameters', over
- * what shares a parameter). */
+/* The sums of dy and dy · h over the sets or, with dimensions `kept` that are the parameters', over
+ * what shares a parameter. `drop` are flags that do not hold for them. */
 static tenon_status record_sums(const char *operation, tn_recording *recording,
                                 const norm_problem *p, uint32_t kept, uint32_t drop, bool split,
                                 norm_args *args)

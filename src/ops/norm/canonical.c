@@ -199,14 +199,12 @@ uint32_t tn_norm_kept(const norm_problem *p)
     return ~p->reduced & ((1u << p->rank) - 1);
 }
 
-#define SHORT 64
-
 uint32_t tn_norm_parts(const norm_problem *p)
 {
     const uint32_t kept = tn_norm_kept(p), last = (uint32_t)p->rank - 1;
     const int64_t *x = p->stride.of[NORM_X];
     if (p->rank < 3 || (kept >> last & 1) != 0 || (kept >> (last - 1) & 1) == 0 ||
-        p->shape[last] >= SHORT || x[last] != 1 || x[last - 1] != p->shape[last] ||
+        p->shape[last] > NORM_MOST_PARTS || x[last] != 1 || x[last - 1] != p->shape[last] ||
         tn_norm_count_of(p, kept) == p->shape[last])
         return kept;
     return kept | 1u << last;

@@ -1,4 +1,4 @@
-/* The normalization families within the library. The gradient is a family of its own in dispatch. */
+/* The normalization families within the library. The gradient is a family of its own. */
 #ifndef TN_OPS_NORM_INTERNAL_H
 #define TN_OPS_NORM_INTERNAL_H
 
@@ -117,8 +117,8 @@ double tn_norm_time(const tenon_context *context, const norm_problem *problem,
 int64_t tn_norm_vectors(const tenon_context *context, const norm_problem *problem, int64_t count);
 
 /* Records the launch of a kernel: `views` are the operands that it takes, in its order, by their
- * numbers in norm/args.h, NORM_WORK being the workspace; -1 ends them. Those with a bit of `in_work`
- * lie in the workspace. */
+ * numbers in norm/args.h, NORM_WORK being the workspace; -1 ends them. Those with a bit of
+ * `in_work` lie in the workspace. */
 #define NORM_WORK NORM_VIEWS
 tenon_status tn_norm_record(const char *operation, tn_recording *recording,
                             const norm_problem *problem, const char *kernel, const int *views,

@@ -26,7 +26,7 @@ static void add(total *t, double value)
 typedef struct host_norm {
     double *value[NORM_VIEWS]; /* NULL where absent */
     int64_t *set, *parameter;
-    int64_t elements, sets, parameters;
+    int64_t elements, sets, parameters, count; /* count: elements of a set */
     double unit, least, epsilon;
     tenon_dtype dtype;
 } host_norm;
@@ -43,6 +43,7 @@ static void number_elements(const tenon_norm_params *params, const tenon_tensor 
         h->sets *= step[0][d] != 0 ? shape[d] : 1;
         h->parameters *= step[1][d] != 0 ? shape[d] : 1;
     }
+    h->count = h->sets > 0 ? h->elements / h->sets : 0;
     for (int64_t i = 0; i < h->elements; i++) {
         h->set[i] = h->parameter[i] = 0;
         for (uint32_t d = 0; d < rank; d++) {
@@ -103,10 +104,10 @@ static double value_or(const host_norm *h, int view, int64_t number, double abse
 }
 
 /* The longest chain of roundings of a sum of n elements: within a block, over the blocks, over the
- * lanes of a vector and over the pieces of a set. */
+ * lanes of a vector, over the pieces and the parts of a set. */
 static double chain(int64_t n)
 {
-    const double cut = NORM_BLOCK + NORM_MOST_PIECES + 16 + 2;
+    const double cut = NORM_BLOCK + NORM_MOST_PIECES + NORM_MOST_PARTS + 16 + 2;
     return fmin((double)n, cut + (double)n / NORM_BLOCK);
 }
 
@@ -140,7 +141,7 @@ static tn_bounded rstd_of(const host_norm *h, tn_bounded variance)
 
 static void finish_set(const tenon_norm_params *params, const host_norm *h, set_statistics *s)
 {
-    const double n = (double)(h->elements / h->sets), k = chain(h->elements / h->sets);
+    const double n = (double)h->count, k = chain(h->count);
     const double v = s->about_mean.sum / n;
     s->variance = (tn_bounded){v, tn_gamma(k + 9, h->unit) * v + (k + 9) * h->least};
     if (params->kind != TENON_NORM_RMS) {
@@ -155,7 +156,7 @@ static void finish_set(const tenon_norm_params *params, const host_norm *h, set_
 /* The statistics of all sets, which the caller frees; NULL without memory. */
 static set_statistics *statistics_of(const tenon_norm_params *params, const host_norm *h)
 {
-    const double n = (double)(h->elements / h->sets), *x = h->value[NORM_X];
+    const double n = (double)h->count, *x = h->value[NORM_X];
     set_statistics *sets = calloc((size_t)h->sets, sizeof *sets);
     if (sets == NULL)
         return NULL;
@@ -210,7 +211,7 @@ static void running_statistics(const tenon_norm_params *params, const host_norm 
                                const set_statistics *s, int64_t number,
                                const norm_forward_results *results)
 {
-    const double n = (double)(h->elements / h->sets), u = h->unit;
+    const double n = (double)h->count, u = h->unit;
     const double m =
         h->dtype == TENON_DTYPE_F64 ? params->momentum : (double)(float)params->momentum;
     for (int v = NORM_RUNNING_MEAN; v <= NORM_RUNNING_VARIANCE; v++) {
@@ -276,7 +277,7 @@ static double given_rstd(const host_norm *h, const norm_views *views, int64_t se
 static tn_bounded gradient_at(const tenon_norm_params *params, const host_norm *h,
                               const norm_views *views, const sums *s, int64_t i)
 {
-    const double n = (double)(h->elements / h->sets), k = chain(h->elements / h->sets);
+    const double n = (double)h->count, k = chain(h->count);
     const double gamma = value_or(h, NORM_GAMMA, h->parameter[i], 1);
     const double r = given_rstd(h, views, h->set[i]), g = h->value[NORM_DY][i] * gamma;
     const double hat = (h->value[NORM_X][i] - value_or(h, NORM_MEAN, h->set[i], 0)) * r;

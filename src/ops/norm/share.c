@@ -126,8 +126,8 @@ void tn_norm_options(tenon_context *context, const tn_problem *problem, const in
                      (unsigned)lanes_of(context, p->dtype), p->parameter_acc);
 }
 
-/* What an element costs a CPU in nanoseconds: vectors that are loaded whole, those that are gathered,
- * and the step to the next line; measured on x86-64. */
+/* What an element costs a CPU in nanoseconds: vectors that are loaded whole, those that are
+ * gathered, and the step to the next line; measured on x86-64. */
 static double element_time(const norm_args *args, int64_t lanes)
 {
     const int across = args->columns ? args->kept - 1 : args->rank - 1;
