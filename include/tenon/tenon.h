@@ -17,6 +17,8 @@
 #include <tenon/conv.h>
 #include <tenon/pool.h>
 #include <tenon/elementwise.h>
+#include <tenon/gated.h>
+#include <tenon/prelu.h>
 #include <tenon/softmax.h>
 #include <tenon/loss.h>
 
