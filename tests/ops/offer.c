@@ -10,6 +10,15 @@ const operation *const operations[] = {
     &offer_pool_backward,
     &offer_softmax,
     &offer_softmax_backward,
+    &offer_cross_entropy,
+    &offer_cross_entropy_backward,
+    &offer_elementwise,
+    &offer_elementwise_chain,
+    &offer_copy,
+    &offer_gated,
+    &offer_gated_backward,
+    &offer_prelu,
+    &offer_prelu_backward,
 };
 const size_t operation_count = sizeof operations / sizeof *operations;
 
