@@ -42,14 +42,24 @@ TENON_INLINE source make_source(const chain_args *args, const walk *w, int numbe
     return s;
 }
 
-/* The `count` elements of the block that begins at `first`, and zeros. */
+/* The block that begins at `first`. Of lanes from `count` on nothing is read, and what they hold
+ * counts nothing. */
 TENON_INLINE void load_block(const source *s, long first, long count, acc_v block[CHAIN_VECTORS])
 {
-    for (int g = 0; g < CHAIN_VECTORS; g++) {
-        const long i = first + g * TENON_VW;
-        const int lanes = (int)clamp(count - g * TENON_VW, 0L, (long)TENON_VW);
-        block[g] =
-            s->is_scalar ? splat(s->scalar) : load_lanes(s->x, i * s->stride, s->stride, lanes);
+    if (s->is_scalar || s->stride == 0) {
+        const acc_v same = splat(s->is_scalar ? s->scalar : load_data(s->x, 0));
+        for (int g = 0; g < CHAIN_VECTORS; g++) {
+            block[g] = same;
+        }
+    } else if (s->stride == 1 && count >= CHAIN_VECTORS * TENON_VW) {
+        for (int g = 0; g < CHAIN_VECTORS; g++) {
+            block[g] = load_data_v(s->x, first + g * TENON_VW);
+        }
+    } else {
+        for (int g = 0; g < CHAIN_VECTORS; g++) {
+            const int lanes = (int)clamp(count - g * TENON_VW, 0L, (long)TENON_VW);
+            block[g] = load_lanes(s->x, (first + g * TENON_VW) * s->stride, s->stride, lanes);
+        }
     }
 }
 

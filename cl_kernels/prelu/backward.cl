@@ -12,6 +12,8 @@
  * across: a work-item does args.slopes_each neighbours along the last dimension of slope, its
  *   vectors lie across them, and a unit is one element for each. Global size: {segments,
  *   ceil(shape[kept - 1] / slopes_each), slopes / shape[kept - 1]}.
+ * stream: as across with several segments, but goes through each row whole; the sums wait in
+ *   `partial`, which a CPU's cache holds.
  * finish: a work-item adds for args.slopes_each slopes. Global size: {ceil(slopes / slopes_each)}.
  *
  * TENON_VW: lanes of a vector.
@@ -107,6 +109,33 @@ __kernel void along(__global const data_t *x, __global const data_t *slope,
     }
 }
 
+/* `lanes` of the sums from partial[i] on, which are zeros at first. */
+TENON_INLINE acc_v load_sums(__global const acc_t *partial, long i, int lanes, bool first)
+{
+    acc_t lane[TENON_VW];
+    if (lanes == TENON_VW && !first) {
+        return TENON_VLOAD(0, partial + i);
+    }
+    TENON_VSTORE(splat(0), 0, lane);
+    for (int l = 0; l < lanes && !first; l++) {
+        lane[l] = partial[i + l];
+    }
+    return TENON_VLOAD(0, lane);
+}
+
+TENON_INLINE void store_sums(__global acc_t *partial, long i, int lanes, acc_v sum)
+{
+    acc_t lane[TENON_VW];
+    if (lanes == TENON_VW) {
+        TENON_VSTORE(sum, 0, partial + i);
+        return;
+    }
+    TENON_VSTORE(sum, 0, lane);
+    for (int l = 0; l < lanes; l++) {
+        partial[i + l] = lane[l];
+    }
+}
+
 /* PRELU_GROUP vectors of slopes from number `k` of their last dimension on, as far as `count`. */
 TENON_INLINE void sum_across(const prelu_args *args, long segment, __global const data_t *x,
                              __global const data_t *dy, __global data_t *dx,
@@ -151,16 +180,38 @@ __kernel void across(__global const data_t *x, __global const data_t *slope,
         sum_across(&args, segment, x, dy, dx, at, k, end - k, slopes, sum);
         for (int g = 0; g < PRELU_GROUP; g++) {
             const int lanes = (int)clamp(end - k - g * TENON_VW, 0L, (long)TENON_VW);
-            acc_t lane[TENON_VW];
-            TENON_VSTORE(sum[g], 0, lane);
-            for (int l = 0; args.segments > 1 && l < lanes; l++) {
-                partial[args.partial + segment * args.slopes + row * inner + k + g * TENON_VW + l] =
-                    lane[l];
+            const long i = k + g * TENON_VW;
+            if (args.segments > 1) {
+                store_sums(partial, args.partial + segment * args.slopes + row * inner + i, lanes,
+                           sum[g]);
+            } else {
+                store_lanes(dslope, at[DSLOPE] + i * dslope_step, dslope_step, lanes, sum[g]);
             }
-            if (args.segments == 1) {
-                store_lanes(dslope, at[DSLOPE] + (k + g * TENON_VW) * dslope_step, dslope_step,
-                            lanes, sum[g]);
-            }
+        }
+    }
+}
+
+__kernel void stream(__global const data_t *x, __global const data_t *slope,
+                     __global const data_t *dy, __global data_t *dx, __global data_t *dslope,
+                     __global acc_t *partial, const prelu_args args)
+{
+    const int d = args.kept - 1;
+    const long segment = (long)get_global_id(0), row = (long)get_global_id(2);
+    const long inner = args.shape[d], slope_step = args.stride[SLOPE][d];
+    const long begin = (long)get_global_id(1) * args.slopes_each;
+    const long end = min(begin + args.slopes_each, inner);
+    const long sums = args.partial + segment * args.slopes + row * inner;
+    long unit = segment * args.segment_step;
+    for (long n = 0; n < args.units_each && unit < args.units; n++, unit += args.unit_step) {
+        long at[PRELU_VIEWS];
+        slope_at(&args, row * inner, at);
+        step_to(&args, args.kept, args.rank, unit, at);
+        for (long k = begin; k < end; k += TENON_VW) {
+            const int lanes = (int)min(end - k, (long)TENON_VW);
+            const acc_v s = load_lanes(slope, at[SLOPE] + k * slope_step, slope_step, lanes);
+            acc_v sum = load_sums(partial, sums + k, lanes, n == 0);
+            sum = run_vector(&args, d, x, dy, dx, at, k, lanes, s, sum);
+            store_sums(partial, sums + k, lanes, sum);
         }
     }
 }

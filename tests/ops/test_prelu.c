@@ -196,7 +196,9 @@ static void long_sums(void **state)
         {.rank = 1, .kept = 0, .shape = {3 * 16384 + 5}},
         {.rank = 2, .kept = 1, .shape = {3, 20001}},
         {.rank = 2, .kept = 2, .lead = true, .shape = {2053, 67}},
-        {.rank = 2, .kept = 2, .lead = true, .shape = {20001, 3}},
+        {.rank = 2, .kept = 2, .lead = true, .shape = {24001, 3}},
+        {.rank = 2, .kept = 2, .lead = true, .shape = {35, 4099}},
+        {.rank = 3, .kept = 5, .shape = {2, 1100, 65}},
         {.rank = 3, .kept = 2, .shape = {5, 3, 4097}},
     };
     test_random random = test_random_for(712);

@@ -7,7 +7,7 @@
 
 /* Vectors of a block: enough of them hide what looking up a step costs a CPU; a GPU keeps its one
  * vector in registers. */
-#define CPU_VECTORS 8
+#define CPU_VECTORS 16
 #define GPU_CHUNK   4
 
 TENON_API tenon_elementwise_chain_params tenon_elementwise_chain_params_default(void)

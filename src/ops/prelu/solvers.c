@@ -11,9 +11,10 @@
 #define GPU_LANES 4
 /* A CPU's work-item is worth its launch, and its sum a place in the workspace, from about this many
  * elements on. */
-#define CPU_WORK  16384
-#define CPU_CHUNK 4096
-#define CPU_GROUP 4
+#define CPU_WORK        16384
+#define CPU_CHUNK       4096
+#define CPU_GROUP       8
+#define CPU_LEAST_UNITS 32
 /* Enough work-items for a GPU, and as many sums as one of them should add. */
 #define GPU_ITEMS    16384
 #define MAX_SEGMENTS 1024
@@ -92,12 +93,15 @@ static void cut_across(const prelu_backward_problem *p, int64_t width, bool cpu,
     args->units = product(p, p->kept, p->rank);
     share(args, cpu,
           !split ? 1
-          : cpu  ? tn_ceil_div(args->units * tn_min_i64(width, inner), CPU_WORK)
+          : cpu  ? tn_min_i64(tn_ceil_div(args->units * inner, 4 * CPU_WORK),
+                              tn_ceil_div(args->units, CPU_LEAST_UNITS))
                  : tn_ceil_div(GPU_ITEMS * width, args->slopes));
     args->slopes_each = width;
     if (cpu && args->segments == 1)
         args->slopes_each = tn_round_up(
             tn_max_i64(tn_min_i64(CPU_WORK / tn_max_i64(args->units, 1), inner), 1), width);
+    else if (cpu)
+        args->slopes_each = CPU_CHUNK;
 }
 
 static prelu_args cut(tenon_context *context, const prelu_backward_problem *p, way w, bool split)
@@ -137,22 +141,31 @@ static const char *refuses_split(tenon_context *context, const tn_problem *probl
     return args.segments == 1 ? "there is not enough to sum for each slope" : NULL;
 }
 
-/* Some nanoseconds an element, less where vectors are filled by neighbours; shared by as many
- * work-items as there are, and as run at once. */
+/* Nanoseconds of an element: more where vectors are not filled by neighbours, and where a CPU takes
+ * a little of each of many rows, which lie in as many pages. */
+static double element_cost(tenon_context *context, const prelu_backward_problem *p, way w,
+                           const prelu_args *args)
+{
+    const uint32_t d = vector_dimension(p, w);
+    const int64_t inner = p->shape[d], lanes = tn_pointwise_lanes(context, p->dtype);
+    bool vectors = inner >= lanes && p->stride[PRELU_X][d] <= 1 && p->stride[PRELU_DY][d] <= 1 &&
+                   p->stride[PRELU_DX][d] == 1;
+    bool hops = w == ACROSS && context->device.is_cpu && args->segments == 1 &&
+                args->units > CPU_LEAST_UNITS && inner > width_of(context, p);
+    return !vectors ? 5 : hops ? 2 : 0.5;
+}
+
+/* Shared by as many work-items as there are, and as run at once. */
 static double estimate(tenon_context *context, const tn_problem *problem, way w, bool split)
 {
     const prelu_backward_problem *p = (const prelu_backward_problem *)problem;
     const prelu_args args = cut(context, p, w, split);
-    const uint32_t d = vector_dimension(p, w);
-    double lanes = tn_pointwise_lanes(context, p->dtype), inner = (double)p->shape[d];
-    bool vectors = inner >= lanes && p->stride[PRELU_X][d] <= 1 && p->stride[PRELU_DY][d] <= 1 &&
-                   p->stride[PRELU_DX][d] == 1;
     size_t global[3];
     global_size(p, w, &args, global);
     double items = (double)global[0] * (double)global[1] * (double)global[2];
     double at_once =
         context->device.is_cpu ? (double)context->device.info.compute_units : (double)GPU_ITEMS;
-    double work = (double)product(p, 0, p->rank) * (vectors ? 0.5 : 2.5);
+    double work = (double)product(p, 0, p->rank) * element_cost(context, p, w, &args);
     double finish = args.segments > 1 ? 3000 + (double)(args.segments * args.slopes) : 0;
     return 5000 + finish + work * at_once / (items < at_once ? items : at_once);
 }
@@ -195,7 +208,10 @@ static tenon_status record(const char *operation, tn_recording *recording,
 {
     const prelu_backward_problem *p = (const prelu_backward_problem *)problem;
     prelu_args args = cut(recording->context, p, w, split);
-    tn_launch launch = {.kernel = w == ALONG ? "along" : "across",
+    const bool streams = args.segments > 1 && recording->context->device.is_cpu;
+    tn_launch launch = {.kernel = w == ALONG ? "along"
+                                  : streams  ? "stream"
+                                             : "across",
                         .dimensions = 3,
                         .operands = {PRELU_X, PRELU_SLOPE, PRELU_DY, PRELU_DX, PRELU_DSLOPE},
                         .operand_count = PRELU_VIEWS + 1,
