@@ -119,14 +119,10 @@ static void run(prelu_data *data, test_judge judge, bool all)
                                   .expected = expected,
                                   .judge = judge,
                                   .outputs = outputs};
-    if (all) {
+    if (all)
         test_run_all(&subject);
-    } else {
-        for (uint32_t i = 0; i < data->count - outputs; i++)
-            if (data->operands[i].image != NULL)
-                test_upload(&data->operands[i]);
-        test_run(&subject, NULL);
-    }
+    else
+        test_run_once(&subject);
     for (uint32_t i = 0; i < data->count; i++)
         if (data->operands[i].image != NULL)
             test_tensor_destroy(&data->operands[i]);
