@@ -170,6 +170,7 @@ static void special_values(void **state)
             if (kind >= KINDS) { /* coefficients of 0, whose operand must not count */
                 p.params.alpha = (kind - KINDS) % 2 == 0 ? 0 : 1.5;
                 p.params.beta = (kind - KINDS) / 2 == 0 ? 0 : -0.25;
+                p.offset = 3; /* constants stored where no vector is aligned */
             }
             make(&data, &p, *type);
             for (int64_t i = 0; i < count * count; i++) {
