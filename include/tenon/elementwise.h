@@ -45,16 +45,16 @@ TENON_API tenon_elementwise_params tenon_elementwise_params_default(void);
 
 /** d = a ∘ b, element by element. a and b are broadcast to d's shape as NumPy does: aligned at the
  * last dimension, sizes of 1 and missing dimensions repeat.
+ *
+ * The gradients are the same operation and a sum. With dd that of d, da is dd (added, subtracted),
+ * dd · b (multiplied) or dd / b (divided); db is dd (added), -dd (subtracted: a scale-and-add),
+ * dd · a (multiplied) or -dd · d / b (divided: a chain). For an input that was broadcast, that is
+ * summed (reduce.h) over the dimensions along which it repeats.
  *  @param params  NULL means the defaults: a + b
  *  @param a, b    f64, f32, f16 or bf16, both of one type; any strides, 0 among them
  *  @param d       of the same type; may be exactly a or b or both (same memory, offset, shape and
  *                 strides), must not overlap either otherwise, and its own elements must not
  *                 overlap
- *
- * The gradients are the same operation and a sum: with dd that of d, da is dd (added), dd · b
- * (multiplied) or dd / b (divided); db is dd (added), -dd (subtracted, a scale-and-add),
- * dd · a (multiplied) or -dd · d / b (divided, a chain). An input that was broadcast takes the sum
- * of that over the dimensions along which it repeats.
  *  @param sync    or NULL
  *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT · TENON_ERROR_UNSUPPORTED ·
  *          TENON_ERROR_UNSUPPORTED_DEVICE (f64 on a device without it) · TENON_ERROR_BUILD_FAILED ·
