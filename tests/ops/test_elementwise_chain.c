@@ -302,6 +302,14 @@ static void known_values(void **state)
     for (int i = 0; i < 6; i++)
         if (got[i] != normal[i / 3][i % 3])
             fail_msg("element %d is %g", i, (double)got[i]);
+    params.step_count = 1;
+    for (int factor = 2; factor < 4; factor++) { /* the second call finds the plan of the first */
+        params.steps[0] = (tenon_chain_step){.op = TENON_CHAIN_MULTIPLY, .alpha = factor};
+        assert_ok(tenon_elementwise_chain(test_stream, &params, &tx, NULL, NULL, NULL, &ty, NULL));
+        assert_ok(tenon_tensor_download(test_stream, &ty, got, sizeof got, NULL));
+        for (int i = 0; i < 6; i++)
+            assert_true(got[i] == (float)factor * x[i / 3][i % 3]);
+    }
     assert_ok(tenon_elementwise_chain(test_stream, NULL, &tr, NULL, NULL, NULL, &ty, NULL));
     assert_ok(tenon_tensor_download(test_stream, &ty, got, sizeof got, NULL));
     assert_memory_equal(got, row, sizeof row);

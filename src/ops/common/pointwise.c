@@ -72,23 +72,29 @@ tenon_status tn_pointwise_canonicalise(const char *operation, const tn_argument 
     return TENON_OK;
 }
 
-tenon_status tn_alike_check(const tn_call *call, bool shape)
+tenon_status tn_same_shape_check(const char *operation, const tn_argument *argument,
+                                 const tn_argument *like)
 {
     char text[160], wanted[160];
-    const char *operation = call->operation;
+    const tenon_tensor *view = argument->view, *first = like->view;
+    if (tn_tensor_same_shape(view, first))
+        return TENON_OK;
+    return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s: shape is %s, must be that of %s, %s",
+                   operation, argument->name, tn_shape_text(view->rank, view->shape, text),
+                   like->name, tn_shape_text(first->rank, first->shape, wanted));
+}
+
+tenon_status tn_alike_check(const tn_call *call, bool shape)
+{
     const tn_argument *first = &call->operands[0];
     for (uint32_t i = 1; i < call->operand_count; i++) {
         const tn_argument *argument = &call->operands[i];
-        const tenon_tensor *view = argument->view;
-        if (view == NULL)
+        if (argument->view == NULL)
             continue;
-        TN_TRY(tn_same_dtype_check(operation, argument->name, view, first->name,
+        TN_TRY(tn_same_dtype_check(call->operation, argument->name, argument->view, first->name,
                                    (tenon_dtype)first->view->dtype));
-        if (shape && !tn_tensor_same_shape(first->view, view))
-            return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                           "%s: %s: shape is %s, must be that of %s, %s", operation, argument->name,
-                           tn_shape_text(view->rank, view->shape, text), first->name,
-                           tn_shape_text(first->view->rank, first->view->shape, wanted));
+        if (shape)
+            TN_TRY(tn_same_shape_check(call->operation, argument, first));
     }
     return TENON_OK;
 }

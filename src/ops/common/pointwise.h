@@ -29,6 +29,10 @@ tenon_status tn_pointwise_canonicalise(const char *operation, const tn_argument 
                                        uint32_t count, uint32_t outputs, size_t size,
                                        tn_pointwise_problem *problem);
 
+/* Refuses an operand of another shape than one that it goes with. */
+tenon_status tn_same_shape_check(const char *operation, const tn_argument *argument,
+                                 const tn_argument *like);
+
 /* Refuses operands (from number 1 on) of another type than the first, or (with `shape`) of another
  * shape. Absent ones pass. */
 tenon_status tn_alike_check(const tn_call *call, bool shape);

@@ -30,18 +30,6 @@ typedef union any_problem {
     prelu_backward_problem backward;
 } any_problem;
 
-static tenon_status check_shape(const char *operation, const tn_argument *argument,
-                                const tn_argument *like)
-{
-    char text[160], wanted[160];
-    const tenon_tensor *view = argument->view, *first = like->view;
-    if (tn_tensor_same_shape(view, first))
-        return TENON_OK;
-    return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s: shape is %s, must be that of %s, %s",
-                   operation, argument->name, tn_shape_text(view->rank, view->shape, text),
-                   like->name, tn_shape_text(first->rank, first->shape, wanted));
-}
-
 static tenon_status check_views(tenon_context *context, const tn_call *call)
 {
     const char *operation = call->operation;
@@ -52,8 +40,8 @@ static tenon_status check_views(tenon_context *context, const tn_call *call)
     TN_TRY(tn_float_check(operation, context, (tenon_dtype)operands[PRELU_X].view->dtype));
     TN_TRY(tn_alike_check(call, false));
     for (uint32_t i = PRELU_Y; i < call->operand_count; i++)
-        TN_TRY(check_shape(operation, &operands[i],
-                           &operands[i == PRELU_DSLOPE ? PRELU_SLOPE : PRELU_X]));
+        TN_TRY(tn_same_shape_check(operation, &operands[i],
+                                   &operands[i == PRELU_DSLOPE ? PRELU_SLOPE : PRELU_X]));
     return TENON_OK;
 }
 
