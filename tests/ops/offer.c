@@ -6,8 +6,12 @@ const operation *const operations[] = {
     &offer_im2col,
     &offer_activation,
     &offer_activation_backward,
+    &offer_mse,
+    &offer_mse_backward,
     &offer_pool,
     &offer_pool_backward,
+    &offer_reduce,
+    &offer_moments,
     &offer_softmax,
     &offer_softmax_backward,
     &offer_cross_entropy,
@@ -19,6 +23,10 @@ const operation *const operations[] = {
     &offer_gated_backward,
     &offer_prelu,
     &offer_prelu_backward,
+    &offer_random,
+    &offer_dropout,
+    &offer_sgd,
+    &offer_adam,
 };
 const size_t operation_count = sizeof operations / sizeof *operations;
 

@@ -12,26 +12,6 @@
 #define GPU_LANES 4
 #define GPU_GROUP 64
 
-static void exchange(tn_space *space, uint32_t d, uint32_t e)
-{
-    int64_t size = space->shape[d];
-    space->shape[d] = space->shape[e];
-    space->shape[e] = size;
-    for (uint32_t v = 0; v < space->views; v++) {
-        int64_t stride = space->stride[v][d];
-        space->stride[v][d] = space->stride[v][e];
-        space->stride[v][e] = stride;
-    }
-}
-
-void tn_space_sort(tn_space *space, uint32_t first, uint32_t end, uint32_t view)
-{
-    const int64_t *stride = space->stride[view];
-    for (uint32_t d = first + 1; d < end; d++)
-        for (uint32_t e = d; e > first && stride[e - 1] < stride[e]; e--)
-            exchange(space, e - 1, e);
-}
-
 static tenon_status make_space(const char *operation, const tn_argument *arguments, uint32_t count,
                                tn_space *space)
 {
@@ -42,7 +22,7 @@ static tenon_status make_space(const char *operation, const tn_argument *argumen
         if (arguments[i].view != NULL)
             TN_TRY(tn_broadcast(operation, arguments[i].name, arguments[i].view, output->rank,
                                 output->shape, space->stride[i]));
-    tn_space_sort(space, 0, space->rank, count - 1);
+    tn_space_sort(space, count - 1);
     tn_space_collapse(space);
     if (space->rank == 0) { /* one element */
         space->rank = 1;
@@ -141,22 +121,13 @@ double tn_pointwise_estimate(tenon_context *context, const tn_problem *problem,
     return 5000 + (has_vectors(p) ? 0.2 : 1.0) * (double)elements_of(p);
 }
 
-uint32_t tn_pointwise_lanes(tenon_context *context, uint32_t dtype)
-{
-    if (!context->device.is_cpu)
-        return GPU_LANES;
-    uint32_t native = dtype == TENON_DTYPE_F64 ? context->device.vector_width_f64
-                                               : context->device.info.vector_width_f32;
-    return native < 2 ? 2 : native > 16 ? 16 : native;
-}
-
 void tn_pointwise_options(tenon_context *context, const tn_problem *problem, const int32_t *values,
                           char text[TN_OPTIONS_SIZE])
 {
     const tn_pointwise_problem *p = (const tn_pointwise_problem *)problem;
     (void)values;
     tn_build_options(context, text, "-DTENON_DTYPE=%u -DTENON_VW=%u", p->to,
-                     tn_pointwise_lanes(context, p->to));
+                     tn_rows_lanes(context, p->to));
 }
 
 /* Cuts the index space into the pieces of the work-items. */

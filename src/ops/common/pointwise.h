@@ -5,6 +5,7 @@
 
 #include "common/walk_args.h"
 #include "ops/common/host.h"
+#include "ops/common/rows.h"
 
 /* The collapsed index space, whose last dimension is the one along which the last output lies
  * closest: the order of elements does not matter to what is done with each alone. A family whose
@@ -18,9 +19,6 @@ typedef struct tn_pointwise_problem {
     int64_t shape[TENON_MAX_RANK];
     int64_t stride[TENON_WALK_OPERANDS][TENON_MAX_RANK];
 } tn_pointwise_problem;
-
-/* Sorts dimensions [first, end) so that a view's strides fall. */
-void tn_space_sort(tn_space *space, uint32_t first, uint32_t end, uint32_t view);
 
 /* Fills in a problem of `size` bytes from checked, non-empty views, the outputs last, read as ones
  * of the last output's shape; refuses one that does not broadcast to it. Views that are NULL are
@@ -36,9 +34,6 @@ tenon_status tn_same_shape_check(const char *operation, const tn_argument *argum
 /* Refuses operands (from number 1 on) of another type than the first, or (with `shape`) of another
  * shape. Absent ones pass. */
 tenon_status tn_alike_check(const tn_call *call, bool shape);
-
-/* The lanes of a vector, for elements of a type. */
-uint32_t tn_pointwise_lanes(tenon_context *context, uint32_t dtype);
 
 /* Parts of solvers. */
 const char *tn_pointwise_refuses(tenon_context *context, const tn_problem *problem);

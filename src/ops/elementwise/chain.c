@@ -22,7 +22,7 @@ static void options(tenon_context *context, const tn_problem *problem, const int
     (void)values;
     tn_build_options(context, text,
                      "-DTENON_DTYPE=%u -DTENON_VW=%u -DTENON_ACT_BUILD=%u -DCHAIN_VECTORS=%d",
-                     p->views.to, tn_pointwise_lanes(context, p->views.to), p->views.kind,
+                     p->views.to, tn_rows_lanes(context, p->views.to), p->views.kind,
                      context->device.is_cpu ? CPU_VECTORS : 1);
 }
 

@@ -33,9 +33,8 @@ static void copy_options(tenon_context *context, const tn_problem *problem, cons
     uint32_t size = (uint32_t)tenon_dtype_size((tenon_dtype)p->to);
     (void)values;
     if (p->from == p->to)
-        tn_build_options(
-            context, text, "-DTENON_COPY_SIZE=%u -DTENON_VW=%u", size,
-            tn_pointwise_lanes(context, size == 8 ? TENON_DTYPE_F64 : TENON_DTYPE_F32));
+        tn_build_options(context, text, "-DTENON_COPY_SIZE=%u -DTENON_VW=%u", size,
+                         tn_rows_lanes(context, size == 8 ? TENON_DTYPE_F64 : TENON_DTYPE_F32));
     else
         tn_build_options(context, text, "-DTENON_FROM=%u -DTENON_TO=%u", p->from, p->to);
 }

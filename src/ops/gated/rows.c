@@ -13,8 +13,7 @@ static void options(tenon_context *context, const tn_problem *problem, const int
     const tn_pointwise_problem *p = (const tn_pointwise_problem *)problem;
     (void)values;
     tn_build_options(context, text, "-DTENON_DTYPE=%u -DTENON_VW=%u -DTENON_ACT_BUILD=%u", p->to,
-                     tn_pointwise_lanes(context, p->to),
-                     tn_activation_is_build(p->kind) ? p->kind : 0u);
+                     tn_rows_lanes(context, p->to), tn_activation_is_build(p->kind) ? p->kind : 0u);
 }
 
 static tenon_status record(const char *operation, tn_recording *recording,

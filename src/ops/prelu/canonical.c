@@ -4,18 +4,12 @@
 
 #include <string.h>
 
-/* Whether slope has the dimension of x. */
-static bool is_kept(const tenon_tensor *slope, uint32_t rank, uint32_t d)
-{
-    uint32_t lead = rank - slope->rank;
-    return d >= lead && slope->shape[d - lead] != 1;
-}
-
-/* Appends those dimensions of `all` that slope has, or those that it has not. */
-static void append(const tn_space *all, const tenon_tensor *slope, bool kept, tn_space *space)
+/* Appends those dimensions of `all` that slope has, or those that it has not: those along which
+ * dslope does not step. */
+static void append(const tn_space *all, bool kept, tn_space *space)
 {
     for (uint32_t d = 0; d < all->rank; d++) {
-        if (is_kept(slope, all->rank, d) != kept)
+        if ((all->stride[PRELU_DSLOPE][d] != 0) != kept)
             continue;
         space->shape[space->rank] = all->shape[d];
         for (uint32_t v = 0; v < all->views; v++)
@@ -24,17 +18,14 @@ static void append(const tn_space *all, const tenon_tensor *slope, bool kept, tn
     }
 }
 
-/* A space whose dimensions of slope come first. They do not merge with the others, which dslope
- * alone does not step along. */
-static void make_space(const tn_space *all, const tenon_tensor *slope, bool empty, tn_space *space)
+/* A space whose dimensions of slope come first; they do not merge with the others. */
+static void make_space(tn_space *all, bool empty, tn_space *space)
 {
+    tn_space_sort(all, PRELU_DX);
     *space = (tn_space){.views = all->views};
-    append(all, slope, true, space);
-    uint32_t kept = space->rank;
+    append(all, true, space);
     if (!empty)
-        append(all, slope, false, space);
-    tn_space_sort(space, 0, kept, PRELU_DX);
-    tn_space_sort(space, kept, space->rank, PRELU_DX);
+        append(all, false, space);
     tn_space_collapse(space);
 }
 
@@ -48,7 +39,7 @@ tenon_status tn_prelu_backward_canonicalise(const char *operation, const tn_argu
     for (uint32_t v = 0; v < PRELU_VIEWS; v++)
         TN_TRY(tn_broadcast(operation, arguments[v].name, arguments[v].view, x->rank, x->shape,
                             all.stride[v]));
-    make_space(&all, arguments[PRELU_SLOPE].view, empty, &space);
+    make_space(&all, empty, &space);
     memset(problem, 0, sizeof *problem);
     problem->head.size = sizeof *problem;
     problem->head.forced = -1;

@@ -56,8 +56,7 @@ static uint32_t vector_dimension(const prelu_backward_problem *p, way w)
 /* The slopes that `across` takes at once. */
 static int64_t width_of(tenon_context *context, const prelu_backward_problem *p)
 {
-    return (int64_t)tn_pointwise_lanes(context, p->dtype) *
-           (context->device.is_cpu ? CPU_GROUP : 1);
+    return (int64_t)tn_rows_lanes(context, p->dtype) * (context->device.is_cpu ? CPU_GROUP : 1);
 }
 
 /* Shares the units out to segments: to neighbours in turn on a GPU, whose work-items then read next
@@ -147,7 +146,7 @@ static double element_cost(tenon_context *context, const prelu_backward_problem 
                            const prelu_args *args)
 {
     const uint32_t d = vector_dimension(p, w);
-    const int64_t inner = p->shape[d], lanes = tn_pointwise_lanes(context, p->dtype);
+    const int64_t inner = p->shape[d], lanes = tn_rows_lanes(context, p->dtype);
     bool vectors = inner >= lanes && p->stride[PRELU_X][d] <= 1 && p->stride[PRELU_DY][d] <= 1 &&
                    p->stride[PRELU_DX][d] == 1;
     bool hops = w == ACROSS && context->device.is_cpu && args->segments == 1 &&
@@ -176,7 +175,7 @@ static void options(tenon_context *context, const tn_problem *problem, const int
     const prelu_backward_problem *p = (const prelu_backward_problem *)problem;
     (void)values;
     tn_build_options(context, text, "-DTENON_DTYPE=%u -DTENON_VW=%u -DPRELU_GROUP=%d", p->dtype,
-                     tn_pointwise_lanes(context, p->dtype), context->device.is_cpu ? CPU_GROUP : 1);
+                     tn_rows_lanes(context, p->dtype), context->device.is_cpu ? CPU_GROUP : 1);
 }
 
 static tenon_status record_launch(const char *operation, tn_recording *recording,
