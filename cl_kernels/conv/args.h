@@ -17,8 +17,8 @@ typedef struct conv_window {
 typedef struct im2col_args {
     tenon_i64 x_offset, col_offset;
     tenon_i64 x_stride[5], col_stride[8];
-    tenon_i64 c;   /* channels */
-    tenon_i64 run; /* elements of a work-item */
+    tenon_i64 c;          /* channels */
+    tenon_i64 run, lines; /* elements and lines of a work-item */
     conv_window window;
 } im2col_args;
 

@@ -5,6 +5,9 @@
 #include <stddef.h>
 #include <string.h>
 
+/* What makes a CPU's work-item worth the arithmetic that finds its place. */
+#define CPU_ELEMENTS 1024
+
 static const char *refuses_nothing(tenon_context *context, const tn_problem *problem)
 {
     (void)context;
@@ -98,9 +101,13 @@ static tenon_status record_rows(const char *operation, tn_recording *recording,
     const conv_window *v = &p->window;
     im2col_args args = arguments(p);
     (void)values;
+    int64_t lines = v->out[0] * v->out[1];
     args.run = run_length(recording, v->out[2]);
+    args.lines = recording->context->device.is_cpu
+                     ? tn_min_i64(lines, tn_ceil_div(CPU_ELEMENTS, tn_max_i64(v->out[2], 1)))
+                     : 1;
     return record(operation, recording, p, &args, "im2col_rows",
-                  tn_ceil_div(v->out[2], args.run) * v->out[1] * v->out[0],
+                  tn_ceil_div(v->out[2], args.run) * tn_ceil_div(lines, args.lines),
                   p->c * tn_window_taps(v));
 }
 
