@@ -34,27 +34,14 @@ typedef struct layout {
     conv_block block;  /* the first one, and the largest */
 } layout;
 
-/* Whether the dimensions of the filters are one, and its stride. */
-static bool one_dimension(const int64_t shape[4], const int64_t stride[4], int64_t *step)
-{
-    tn_space space = {.rank = 4, .views = 1};
-    memcpy(space.shape, shape, 4 * sizeof *shape);
-    memcpy(space.stride[0], stride, 4 * sizeof *stride);
-    tn_space_collapse(&space);
-    *step = space.rank == 0 ? 1 : space.stride[0][0];
-    return space.rank <= 1;
-}
-
+/* With groups, taps whose channels lie last would not have one stride from channel to channel. */
 static void choose_order(const conv_problem *p, layout *l)
 {
-    const int64_t *f = p->window.filter, *w = p->w;
-    const int64_t first_shape[] = {p->c, f[0], f[1], f[2]}, first[] = {w[1], w[2], w[3], w[4]};
-    const int64_t last_shape[] = {f[0], f[1], f[2], p->c}, last[] = {w[2], w[3], w[4], w[1]};
-    if (one_dimension(first_shape, first, &l->w_tap))
-        return;
-    /* With groups, taps in this order would not have one stride from channel to channel. */
-    l->channel_last = p->groups == 1 && one_dimension(last_shape, last, &l->w_tap);
-    l->gathers = !l->channel_last;
+    conv_tap_order order;
+    bool found = tn_conv_find_tap_order(p, &order) && (!order.channel_last || p->groups == 1);
+    l->gathers = !found;
+    l->channel_last = found && order.channel_last;
+    l->w_tap = order.stride;
 }
 
 /* As many pixels of an image as `columns` allows, in the order in which they lie: a box that is
