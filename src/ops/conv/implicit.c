@@ -80,13 +80,12 @@ gemm_problem tn_conv_implicit_product(const conv_problem *p)
     return g;
 }
 
-double tn_conv_implicit_contiguous(const conv_problem *p, int64_t lanes)
+bool tn_conv_implicit_by_vectors(const conv_problem *p, int64_t lanes)
 {
     const conv_window *v = &p->window;
-    if (v->step[2] != 1 || p->x[4] != 1)
-        return 0;
-    bool rows_join = v->step[1] == 1 && p->x[3] == v->out[2];
-    return rows_join ? 1 : 1 - (double)tn_min_i64(lanes, v->out[2]) / (double)v->out[2];
+    int64_t pitch = v->step[2] * p->x[4];
+    bool rows_join = v->step[1] * p->x[3] == v->out[2] * pitch;
+    return (pitch == 1 || pitch == 2) && (rows_join || v->out[2] >= lanes);
 }
 
 static conv_product_args product_args(const conv_problem *p, const gemm_args *gemm)

@@ -15,8 +15,8 @@ const char *tn_conv_implicit_refuses(const conv_problem *problem);
  * count. */
 gemm_problem tn_conv_implicit_product(const conv_problem *problem);
 
-/* How much of the gathering is by vectors of contiguous elements: 0 to 1. */
-double tn_conv_implicit_contiguous(const conv_problem *problem, int64_t lanes);
+/* Whether the pixels under most vectors of so many lanes are loaded as vectors. */
+bool tn_conv_implicit_by_vectors(const conv_problem *problem, int64_t lanes);
 
 /* Completes `launch`, which has its kernel and sizes but for the batch, and records it. */
 tenon_status tn_conv_implicit_record(const char *operation, tn_recording *recording,

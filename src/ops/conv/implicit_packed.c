@@ -16,11 +16,11 @@ static const char *refuses(tenon_context *context, const tn_problem *problem)
     return context->device.is_cpu || problem->forced >= 0 ? NULL : "made for CPUs";
 }
 
-/* A pixel has three positions, and the number of its element, of 64 bits. */
+/* A pixel has three positions, the number of its element, of 64 bits, and what its vector has. */
 static int64_t local_elements(const gemm_problem *g, const int32_t *values)
 {
     int64_t columns = (int64_t)values[CPU_PANELS] * values[CPU_NR];
-    return columns * (values[CPU_KC] + 6) + tn_gemm_cpu_packed_a(g, values) +
+    return columns * (values[CPU_KC] + 8) + tn_gemm_cpu_packed_a(g, values) +
            tn_gemm_cpu_sums(g, values);
 }
 
@@ -41,8 +41,8 @@ static double estimate(tenon_context *context, const tn_problem *problem, const 
 {
     const conv_problem *p = (const conv_problem *)problem;
     const gemm_problem g = tn_conv_implicit_product(p);
-    double contiguous = tn_conv_implicit_contiguous(p, tn_gemm_lanes(context, p->dtype));
-    double element = VECTOR_TIME * contiguous + SINGLE_TIME * (1 - contiguous);
+    bool by_vectors = tn_conv_implicit_by_vectors(p, tn_gemm_lanes(context, p->dtype));
+    double element = by_vectors ? VECTOR_TIME : SINGLE_TIME;
     double row_groups = (double)tn_ceil_div(g.m, tn_gemm_cpu_tile_rows(context, &g, values));
     double pack = (double)g.k * (double)tn_round_up(g.n, values[CPU_NR]) *
                   (double)tn_gemm_batch_count(&g) * row_groups * element;
