@@ -18,7 +18,7 @@ typedef struct im2col_args {
     tenon_i64 x_offset, col_offset;
     tenon_i64 x_stride[5], col_stride[8];
     tenon_i64 c;          /* channels */
-    tenon_i64 run, lines; /* elements and lines of a work-item */
+    tenon_i64 run, lines; /* elements of a work-item, and lines or pixels */
     conv_window window;
 } im2col_args;
 

@@ -5,8 +5,9 @@
  * channel, tap and image; the one to use where q is contiguous. Global size:
  * {ceil(q / run) * ceil(o * p / lines), c * t * r * s, images}.
  *
- * im2col_channels: a work-item writes args.run elements along c, for one tap, pixel and image; the
- * one to use where c is contiguous. Global size: {ceil(c / run) * t * r * s, o * p * q, images}.
+ * im2col_channels: a work-item writes args.run elements along c of args.lines pixels (o, p, q), for one
+ * tap and image; the one to use where c is contiguous. Global size:
+ * {ceil(c / run) * t * r * s, ceil(o * p * q / lines), images}.
  *
  * TENON_DTYPE: see common/types.clh.
  */
@@ -73,33 +74,51 @@ __kernel void im2col_rows(__global const data_t *x, __global data_t *col, const 
     }
 }
 
-__kernel void im2col_channels(__global const data_t *x, __global data_t *col,
-                              const im2col_args args)
+/* Channels [c0, c1) of a pixel. */
+TENON_INLINE void unfold_pixel(__global const data_t *x, __global data_t *col, int in_image,
+                               const im2col_args *args, long c0, long c1)
 {
-    const conv_window v = args.window;
-    long tap = (long)get_global_id(0), pixel = (long)get_global_id(1), n = (long)get_global_id(2);
-    long c0 = cut_index(&tap, (args.c + args.run - 1) / args.run) * args.run;
-    long c1 = min(c0 + args.run, args.c);
-    long s = cut_index(&tap, v.filter[2]), r = cut_index(&tap, v.filter[1]), t = tap;
-    long q = cut_index(&pixel, v.out[2]), p = cut_index(&pixel, v.out[1]), o = pixel;
-    long d = under_tap(&v, 0, o, t), h = under_tap(&v, 1, p, r), w = under_tap(&v, 2, q, s);
-    int in_image = inside(&v, 0, d) && inside(&v, 1, h) && inside(&v, 2, w);
-    x += args.x_offset + n * args.x_stride[0] + d * args.x_stride[2] + h * args.x_stride[3] +
-         w * args.x_stride[4];
-    col += args.col_offset + n * args.col_stride[0] + t * args.col_stride[2] +
-           r * args.col_stride[3] + s * args.col_stride[4] + o * args.col_stride[5] +
-           p * args.col_stride[6] + q * args.col_stride[7];
+    const long x_step = args->x_stride[1], col_step = args->col_stride[1];
     if (!in_image) {
         for (long c = c0; c < c1; c++) {
-            store_data(col, c * args.col_stride[1], 0);
+            store_data(col, c * col_step, 0);
         }
-    } else if (args.x_stride[1] == 1 && args.col_stride[1] == 1) {
+    } else if (x_step == 1 && col_step == 1) {
         for (long c = c0; c < c1; c++) {
             store_data(col, c, load_data(x, c));
         }
     } else {
         for (long c = c0; c < c1; c++) {
-            store_data(col, c * args.col_stride[1], load_data(x, c * args.x_stride[1]));
+            store_data(col, c * col_step, load_data(x, c * x_step));
+        }
+    }
+}
+
+__kernel void im2col_channels(__global const data_t *x, __global data_t *col,
+                              const im2col_args args)
+{
+    const conv_window v = args.window;
+    long tap = (long)get_global_id(0), n = (long)get_global_id(2);
+    long pixel = (long)get_global_id(1) * args.lines;
+    long left = min(args.lines, v.out[0] * v.out[1] * v.out[2] - pixel);
+    long c0 = cut_index(&tap, (args.c + args.run - 1) / args.run) * args.run;
+    long c1 = min(c0 + args.run, args.c);
+    long s = cut_index(&tap, v.filter[2]), r = cut_index(&tap, v.filter[1]), t = tap;
+    long q = cut_index(&pixel, v.out[2]), p = cut_index(&pixel, v.out[1]), o = pixel;
+    x += args.x_offset + n * args.x_stride[0];
+    col += args.col_offset + n * args.col_stride[0] + t * args.col_stride[2] +
+           r * args.col_stride[3] + s * args.col_stride[4];
+    for (; left > 0; left--) {
+        long d = under_tap(&v, 0, o, t), h = under_tap(&v, 1, p, r), w = under_tap(&v, 2, q, s);
+        unfold_pixel(x + d * args.x_stride[2] + h * args.x_stride[3] + w * args.x_stride[4],
+                     col + o * args.col_stride[5] + p * args.col_stride[6] + q * args.col_stride[7],
+                     inside(&v, 0, d) && inside(&v, 1, h) && inside(&v, 2, w), &args, c0, c1);
+        if (++q == v.out[2]) {
+            q = 0;
+            if (++p == v.out[1]) {
+                p = 0;
+                o++;
+            }
         }
     }
 }

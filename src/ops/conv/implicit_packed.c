@@ -3,9 +3,11 @@
 #include "ops/conv/implicit.h"
 #include "ops/gemm/cpu.h"
 
-/* Nanoseconds of packing an element, by vectors and one by one; measured on x86-64. */
-#define VECTOR_TIME 0.15
-#define SINGLE_TIME 1.0
+/* Nanoseconds of packing an element, by vectors and one by one, and of bringing one of y up to date
+ * where its pixels are not contiguous; measured on x86-64. */
+#define VECTOR_TIME  0.1
+#define SINGLE_TIME  0.75
+#define SCATTER_TIME 1.0
 
 static const char *refuses(tenon_context *context, const tn_problem *problem)
 {
@@ -46,8 +48,12 @@ static double estimate(tenon_context *context, const tn_problem *problem, const 
     double row_groups = (double)tn_ceil_div(g.m, tn_gemm_cpu_tile_rows(context, &g, values));
     double pack = (double)g.k * (double)tn_round_up(g.n, values[CPU_NR]) *
                   (double)tn_gemm_batch_count(&g) * row_groups * element;
+    double passes = (double)tn_ceil_div(g.k, values[CPU_KC]);
+    double scatter = g.matrix[GEMM_D].col > 1
+                         ? (double)g.m * (double)g.n * (double)tn_gemm_batch_count(&g) * passes
+                         : 0;
     return CPU_LAUNCH_TIME + tn_gemm_cpu_tile_time(context, &g, values) +
-           pack / context->device.info.compute_units;
+           (pack + SCATTER_TIME * scatter) / context->device.info.compute_units;
 }
 
 static void options(tenon_context *context, const tn_problem *problem, const int32_t *values,
