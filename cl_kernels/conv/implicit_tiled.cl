@@ -1,13 +1,13 @@
 /* Convolution for GPUs as the product of gemm/tiled.cl, whose blocks of b are gathered from the
- * image: columns without a workspace. For each image and group, d is filters by pixels, a is filters
- * by taps.
+ * image: columns without a workspace. For each image and group, d is filters by pixels, a is
+ * filters by taps.
  *
  * Local size {NB / NR, MB / MR, 1}; global size {ceil(pixels / NB), ceil(filters / MB),
- * images * groups} work-groups. Macros: those of gemm/tiled.cl. Positions of taps in the padded image
- * fit 30 bits.
+ * images * groups} work-groups. Macros: those of gemm/tiled.cl. Positions of taps in the padded
+ * image fit 30 bits.
  *
- * Which element lies under a tap of a pixel is the sum of what the tap says and what the pixel says:
- * two tables in local memory, so that nothing is divided for an element.
+ * Which element lies under a tap of a pixel is the sum of what the tap says and what the pixel
+ * says: two tables in local memory, so that nothing is divided for an element.
  */
 #include "conv/window.clh"
 #include "gemm/tiled.clh"
@@ -62,8 +62,8 @@ TENON_INLINE void place_taps(__local place *taps, const conv_product_args *args,
     }
 }
 
-/* Brings KB taps of NB pixels into tile[tap][pixel]. Neighbouring work-items read along whichever is
- * contiguous, the channels or the pixels. */
+/* Brings KB taps of NB pixels into tile[tap][pixel]. Neighbouring work-items read along whichever
+ * is contiguous, the channels or the pixels. */
 TENON_INLINE void gather_tile(__local acc_t *tile, __global const data_t *x,
                               const conv_product_args *args, __local const place *pixels,
                               __local const place *taps, int item)

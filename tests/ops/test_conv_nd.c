@@ -71,8 +71,8 @@ static void large_filters(void **state)
     }
 }
 
-/* Pixels, filters and taps one around the vectors, the panels and the blocks of the packed products,
- * with rows that join, that break within a vector, and that are shorter than one. */
+/* Pixels, filters and taps one around the vectors, the panels and the blocks of the packed
+ * products, with rows that join, that break within a vector, and that are shorter than one. */
 static void edges(void **state)
 {
     static const int64_t widths[] = {1, 7, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129};

@@ -250,19 +250,19 @@ tenon_status tn_im2col_canonicalise(const char *operation, const tenon_im2col_pa
     return TENON_OK;
 }
 
-int64_t tn_window_taps(const conv_window *v)
+int64_t tn_window_taps(const conv_window *window)
 {
-    return v->filter[0] * v->filter[1] * v->filter[2];
+    return window->filter[0] * window->filter[1] * window->filter[2];
 }
 
-int64_t tn_window_pixels(const conv_window *v)
+int64_t tn_window_pixels(const conv_window *window)
 {
-    return v->out[0] * v->out[1] * v->out[2];
+    return window->out[0] * window->out[1] * window->out[2];
 }
 
-bool tn_window_empty(const conv_window *v)
+bool tn_window_empty(const conv_window *window)
 {
-    return v->size[0] == 0 || v->size[1] == 0 || v->size[2] == 0;
+    return window->size[0] == 0 || window->size[1] == 0 || window->size[2] == 0;
 }
 
 double tn_conv_work(const conv_problem *p)

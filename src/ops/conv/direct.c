@@ -93,9 +93,9 @@ static tenon_status record(const char *operation, tn_recording *recording,
                 (tn_patch){TN_PATCH_OFFSET, (uint8_t)i, offset_at[i],
                            (uint32_t)tenon_dtype_size((tenon_dtype)p->dtype)};
     }
-    for (uint8_t i = 0; i < TN_EPILOGUE_SCALARS; i++)
-        patches[launch.patch_count++] =
-            (tn_patch){(uint8_t)tn_scalar_patch((tenon_dtype)p->dtype), i, scalar_at[i], 1};
+    for (int i = 0; i < TN_EPILOGUE_SCALARS; i++)
+        patches[launch.patch_count++] = (tn_patch){(uint8_t)tn_scalar_patch((tenon_dtype)p->dtype),
+                                                   (uint8_t)i, scalar_at[i], 1};
     launch.local[0] = 32;
     launch.local[1] = launch.local[2] = 1;
     launch.global[0] = (size_t)tn_round_up(tn_window_pixels(&p->window), 32);

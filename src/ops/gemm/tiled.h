@@ -10,7 +10,8 @@ extern const tn_parameter tn_gemm_tiled_parameters[TILED_PARAMETERS];
 /* Fills in the parameters that are 0. */
 void tn_gemm_tiled_tune(tenon_context *context, const gemm_problem *problem, int32_t *values);
 
-/* NULL, or why the parameters do not go together; `more` is local memory beyond the blocks, bytes. */
+/* NULL, or why the parameters do not go together; `more` is local memory beyond the blocks, in
+ * bytes. */
 const char *tn_gemm_tiled_constrains(tenon_context *context, const gemm_problem *problem,
                                      const int32_t *values, uint64_t more);
 
