@@ -15,6 +15,9 @@ static const char *home_of(const tn_family *family)
     static const char *const homes[][2] = {
         {"im2col", "conv"},
         {"copy", "elementwise"},
+        {"elementwise_chain", "elementwise"},
+        {"gated_backward", "gated"},
+        {"prelu_backward", "prelu"},
         {"activation_backward", "activation"},
         {"norm_backward", "norm"},
         {"pool_backward", "pool"},

@@ -1,7 +1,7 @@
 /* The self-checks of convolution's and im2col's solvers: an awkward problem with the layout of the
  * one at hand. */
 #include "ops/common/host.h"
-#include "ops/conv/internal.h"
+#include "ops/conv/implicit.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,20 +12,50 @@ typedef struct check {
     tn_bounded *expected;
 } check;
 
-/* N C H W with gaps between the rows, the channels and the images; `channels_last` is NHWC. */
-static tenon_tensor image_view(tenon_dtype dtype, bool channels_last, int64_t n, int64_t c,
-                               int64_t h, int64_t w)
+/* Images in three dimensions: an operation of fewer has kernels that are the same. */
+static const int64_t image_size[3] = {4, 6, 35};
+static const int64_t check_filter[3] = {2, 3, 2};
+
+/* N C D H W with gaps between the channels and the images; `channels_last` is N D H W C. Where rows
+ * do not `join`, there are gaps between them, too. */
+static tenon_tensor image_view(tenon_dtype dtype, bool channels_last, bool join, int64_t n,
+                               int64_t c, const int64_t size[3])
 {
-    tenon_tensor view = {
-        .offset = 3 * tenon_dtype_size(dtype), .dtype = dtype, .rank = 4, .shape = {n, c, h, w}};
-    view.stride[3] = channels_last ? c + 2 : 1;
-    view.stride[2] = w * view.stride[3] + 3;
-    view.stride[1] = channels_last ? 1 : h * view.stride[2] + 1;
-    view.stride[0] = (channels_last ? h * view.stride[2] : c * view.stride[1]) + 5;
+    tenon_tensor view = {.offset = 3 * tenon_dtype_size(dtype),
+                         .dtype = dtype,
+                         .rank = CONV_RANK,
+                         .shape = {n, c, size[0], size[1], size[2]}};
+    view.stride[4] = channels_last ? c + 2 : 1;
+    view.stride[3] = size[2] * view.stride[4] + (join ? 0 : 3);
+    view.stride[2] = size[1] * view.stride[3] + (join ? 0 : 1);
+    view.stride[1] = channels_last ? 1 : size[0] * view.stride[2] + 1;
+    view.stride[0] = (channels_last ? size[0] * view.stride[2] : c * view.stride[1]) + 5;
     return view;
 }
 
-static tenon_conv_params check_params(const conv_problem *like, bool pointwise)
+/* Filters whose taps lie in the order of those at hand, at a stride of the same kind. */
+static tenon_tensor filter_view(const conv_problem *like, int64_t k, int64_t c,
+                                const int64_t size[3])
+{
+    tenon_dtype dtype = (tenon_dtype)like->dtype;
+    conv_tap_order order;
+    if (!tn_conv_find_tap_order(like, &order))
+        return image_view(dtype, false, false, k, c, size);
+    tenon_tensor view = image_view(dtype, order.channel_last, true, k, c, size);
+    int64_t taps = size[0] * size[1] * size[2], step = order.stride == 1 ? 1 : 2;
+    bool filters_first = (like->w[0] == 1 || like->k == 1) && step != 1;
+    if (filters_first)
+        step = k;
+    view.stride[4] = order.channel_last ? c * step : step;
+    view.stride[3] = size[2] * view.stride[4];
+    view.stride[2] = size[1] * view.stride[3];
+    view.stride[1] = order.channel_last ? step : taps * step;
+    view.stride[0] = filters_first ? 1 : c * taps * step + 3;
+    return view;
+}
+
+/* `step` is the stride along the rows, which kernels take at 1, at 2 or one by one. */
+static tenon_conv_params check_params(const conv_problem *like, bool pointwise, int64_t step)
 {
     tenon_conv_params params = TENON_CONV_PARAMS_INIT;
     params.groups = 2;
@@ -34,11 +64,12 @@ static tenon_conv_params check_params(const conv_problem *like, bool pointwise)
     params.epilogue.activation.kind = like->activation;
     params.epilogue.activation.alpha = 0.25;
     params.geometry.stride[1] = 2;
+    params.geometry.stride[2] = step;
     if (pointwise)
         return params;
-    params.geometry.dilation[0] = 2;
-    params.geometry.pad_begin[0] = params.geometry.pad_end[1] = 2;
-    params.geometry.pad_begin[1] = 1;
+    params.geometry.dilation[1] = 2;
+    params.geometry.pad_begin[0] = params.geometry.pad_begin[2] = 1;
+    params.geometry.pad_begin[1] = params.geometry.pad_end[2] = 2;
     return params;
 }
 
@@ -46,19 +77,22 @@ static tenon_status make_operands(tenon_stream *stream, const conv_problem *like
                                   check *c)
 {
     tenon_dtype dtype = (tenon_dtype)like->dtype;
-    bool channels_last = like->y[1] == 1 && like->y[3] != 1;
-    int64_t r = pointwise ? 1 : 3, s = pointwise ? 1 : 2, h = 13, w = 35, filters = 14,
-            channels = 10;
-    const tenon_conv_geometry *g = &c->params.geometry;
-    int64_t p = tenon_conv_output_size(g, 0, h, r), q = tenon_conv_output_size(g, 1, w, s);
+    bool channels_last = like->y[1] == 1 && like->y[4] != 1;
+    const int64_t one[3] = {1, 1, 1}, *filter = pointwise ? one : check_filter;
+    /* More taps than a block of K has. */
+    int64_t filters = 14, channels = 70, out[3];
+    for (uint32_t d = 0; d < 3; d++)
+        out[d] = tenon_conv_output_size(&c->params.geometry, d, image_size[d], filter[d]);
+    int64_t y_step, res_step;
+    bool join = tn_conv_pixels_join(like, &y_step, &res_step);
     uint64_t seed = 1;
     tenon_tensor bias = tenon_tensor_view(dtype, 1, &filters);
     const tenon_tensor views[CONV_OPERANDS] = {
-        [CONV_X] = image_view(dtype, channels_last, 3, channels, h, w),
-        [CONV_W] = image_view(dtype, false, filters, channels / 2, r, s),
-        [CONV_C] = image_view(dtype, channels_last, 3, filters, p, q),
+        [CONV_X] = image_view(dtype, channels_last, join, 2, channels, image_size),
+        [CONV_W] = filter_view(like, filters, channels / 2, filter),
+        [CONV_C] = image_view(dtype, channels_last, join, 2, filters, out),
         [CONV_BIAS] = bias,
-        [CONV_Y] = image_view(dtype, channels_last, 3, filters, p, q),
+        [CONV_Y] = image_view(dtype, channels_last, join, 2, filters, out),
     };
     for (int i = 0; i < CONV_OPERANDS; i++)
         TN_TRY(tn_twin_create(stream, &views[i], &seed, &c->twins[i]));
@@ -80,10 +114,11 @@ static tenon_status run(tenon_stream *stream, const tn_choice *choice, check *c)
 }
 
 static tenon_status check_run(tenon_stream *stream, const conv_problem *like,
-                              const tn_choice *choice, check *c, bool *right, char why[256])
+                              const tn_choice *choice, int64_t step, check *c, bool *right,
+                              char why[256])
 {
     bool pointwise = choice->solver == &tn_conv_pointwise;
-    c->params = check_params(like, pointwise);
+    c->params = check_params(like, pointwise, step);
     TN_TRY(make_operands(stream, like, pointwise, c));
     const tenon_tensor *y = &c->twins[CONV_Y].host;
     c->expected = malloc((size_t)tenon_tensor_elements(y) * sizeof *c->expected);
@@ -96,18 +131,26 @@ static tenon_status check_run(tenon_stream *stream, const conv_problem *like,
     return TENON_OK;
 }
 
-tenon_status tn_conv_self_check(tenon_stream *stream, const tn_problem *problem,
-                                const tn_choice *choice, bool *right, char why[256])
+static tenon_status check_step(tenon_stream *stream, const conv_problem *like,
+                               const tn_choice *choice, int64_t step, bool *right, char why[256])
 {
     check *c = calloc(1, sizeof *c);
     if (c == NULL)
         return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "conv self-check: no memory");
-    tenon_status status = check_run(stream, (const conv_problem *)problem, choice, c, right, why);
+    tenon_status status = check_run(stream, like, choice, step, c, right, why);
     for (int i = 0; i < CONV_OPERANDS; i++)
         tn_twin_destroy(&c->twins[i]);
     free(c->expected);
     free(c);
     return status;
+}
+
+tenon_status tn_conv_self_check(tenon_stream *stream, const tn_problem *problem,
+                                const tn_choice *choice, bool *right, char why[256])
+{
+    const conv_problem *like = (const conv_problem *)problem;
+    TN_TRY(check_step(stream, like, choice, 1, right, why));
+    return *right ? check_step(stream, like, choice, 2, right, why) : TENON_OK;
 }
 
 static tenon_status compare_im2col(tenon_stream *stream, const tenon_im2col_params *params,
@@ -137,15 +180,17 @@ tenon_status tn_im2col_self_check(tenon_stream *stream, const tn_problem *proble
     tenon_im2col_params params = TENON_IM2COL_PARAMS_INIT;
     tn_twin twins[IM2COL_OPERANDS] = {0};
     uint64_t seed = 1;
-    params.filter[0] = 3;
-    params.filter[1] = 2;
-    params.geometry.stride[0] = 2;
-    params.geometry.dilation[1] = 2;
-    params.geometry.pad_begin[0] = params.geometry.pad_end[1] = 1;
-    int64_t p = tenon_conv_output_size(&params.geometry, 0, 13, 3);
-    int64_t q = tenon_conv_output_size(&params.geometry, 1, 35, 2);
-    const int64_t shape[] = {2, 5 * 6, p * q};
-    tenon_tensor x_view = image_view(dtype, like->x[1] == 1, 2, 5, 13, 35);
+    memcpy(params.filter, check_filter, sizeof check_filter);
+    params.geometry.stride[1] = 2;
+    params.geometry.dilation[2] = 2;
+    params.geometry.pad_begin[0] = params.geometry.pad_begin[1] = params.geometry.pad_end[2] = 1;
+    int64_t taps = 1, pixels = 1;
+    for (uint32_t d = 0; d < 3; d++) {
+        taps *= check_filter[d];
+        pixels *= tenon_conv_output_size(&params.geometry, d, image_size[d], check_filter[d]);
+    }
+    const int64_t shape[] = {2, 5 * taps, pixels};
+    tenon_tensor x_view = image_view(dtype, like->x[1] == 1, false, 2, 5, image_size);
     tenon_tensor col_view = tenon_tensor_view(dtype, 3, shape);
     if (like->col[1] == 1) /* along the taps */
         col_view.stride[1] = 1, col_view.stride[2] = shape[1];

@@ -3,6 +3,10 @@
 #include "ops/conv/internal.h"
 
 #include <stddef.h>
+#include <string.h>
+
+/* What makes a CPU's work-item worth the arithmetic that finds its place. */
+#define CPU_ELEMENTS 1024
 
 static const char *refuses_nothing(tenon_context *context, const tn_problem *problem)
 {
@@ -25,7 +29,7 @@ static double estimate_rows(tenon_context *context, const tn_problem *problem,
 {
     (void)context;
     (void)values;
-    return ((const im2col_problem *)problem)->col[5] == 1 ? 1 : 2;
+    return ((const im2col_problem *)problem)->col[7] == 1 ? 1 : 2;
 }
 
 static double estimate_channels(tenon_context *context, const tn_problem *problem,
@@ -47,20 +51,11 @@ static void options(tenon_context *context, const tn_problem *problem, const int
 
 static im2col_args arguments(const im2col_problem *p)
 {
-    return (im2col_args){.x_offset = p->x_shift,
-                         .col_offset = p->col_shift,
-                         .x_n = p->x[0],
-                         .x_c = p->x[1],
-                         .x_h = p->x[2],
-                         .x_w = p->x[3],
-                         .col_n = p->col[0],
-                         .col_c = p->col[1],
-                         .col_r = p->col[2],
-                         .col_s = p->col[3],
-                         .col_p = p->col[4],
-                         .col_q = p->col[5],
-                         .c = p->c,
-                         .window = p->window};
+    im2col_args args = {
+        .x_offset = p->x_shift, .col_offset = p->col_shift, .c = p->c, .window = p->window};
+    memcpy(args.x_stride, p->x, sizeof args.x_stride);
+    memcpy(args.col_stride, p->col, sizeof args.col_stride);
+    return args;
 }
 
 static tenon_status record(const char *operation, tn_recording *recording, const im2col_problem *p,
@@ -72,8 +67,9 @@ static tenon_status record(const char *operation, tn_recording *recording, const
     const tn_patch patches[] = {{TN_PATCH_OFFSET, IM2COL_X, offsetof(im2col_args, x_offset), size},
                                 {TN_PATCH_OFFSET, col, offsetof(im2col_args, col_offset), size}};
     /* An empty image has no memory; nothing of it is read. */
-    bool empty = p->window.h == 0 || p->window.w == 0;
-    /* Where the driver chooses a work-group by the sizes, PoCL compiles for each that it has not seen. */
+    bool empty = tn_window_empty(&p->window);
+    /* Where the driver chooses a work-group by the sizes, PoCL compiles for each that it has not
+     * seen. */
     size_t local = recording->context->device.is_cpu ? 1 : 0;
     options(recording->context, &p->head, NULL, text);
     tn_launch launch = {.source = "conv/im2col",
@@ -91,11 +87,14 @@ static tenon_status record(const char *operation, tn_recording *recording, const
     return tn_record(operation, recording, &launch);
 }
 
-/* A CPU's work-item takes all of a row, or all channels of a pixel; a GPU's takes one element,
- * beside its neighbours'. */
-static int64_t run_length(const tn_recording *recording, int64_t length)
+/* A CPU's work-item takes all of a line, or all channels of a pixel, and as many of them as make it
+ * worth its launch; a GPU's takes one element, beside its neighbours'. */
+static void share_out(const tn_recording *recording, int64_t length, int64_t lines,
+                      im2col_args *args)
 {
-    return recording->context->device.is_cpu ? tn_max_i64(length, 1) : 1;
+    bool cpu = recording->context->device.is_cpu;
+    args->run = cpu ? tn_max_i64(length, 1) : 1;
+    args->lines = cpu ? tn_min_i64(lines, tn_ceil_div(CPU_ELEMENTS, args->run)) : 1;
 }
 
 static tenon_status record_rows(const char *operation, tn_recording *recording,
@@ -104,10 +103,12 @@ static tenon_status record_rows(const char *operation, tn_recording *recording,
     const im2col_problem *p = (const im2col_problem *)problem;
     const conv_window *v = &p->window;
     im2col_args args = arguments(p);
+    int64_t lines = v->out[0] * v->out[1];
     (void)values;
-    args.run = run_length(recording, v->q);
-    return record(operation, recording, p, &args, "im2col_rows", tn_ceil_div(v->q, args.run) * v->p,
-                  p->c * v->r * v->s);
+    share_out(recording, v->out[2], lines, &args);
+    return record(operation, recording, p, &args, "im2col_rows",
+                  tn_ceil_div(v->out[2], args.run) * tn_ceil_div(lines, args.lines),
+                  p->c * tn_window_taps(v));
 }
 
 static tenon_status record_channels(const char *operation, tn_recording *recording,
@@ -116,10 +117,11 @@ static tenon_status record_channels(const char *operation, tn_recording *recordi
     const im2col_problem *p = (const im2col_problem *)problem;
     const conv_window *v = &p->window;
     im2col_args args = arguments(p);
+    int64_t pixels = tn_window_pixels(v);
     (void)values;
-    args.run = run_length(recording, p->c);
+    share_out(recording, p->c, pixels, &args);
     return record(operation, recording, p, &args, "im2col_channels",
-                  tn_ceil_div(p->c, args.run) * v->r * v->s, v->p * v->q);
+                  tn_ceil_div(p->c, args.run) * tn_window_taps(v), tn_ceil_div(pixels, args.lines));
 }
 
 const tn_solver tn_im2col_rows = {.name = "rows",

@@ -5,20 +5,30 @@
 #include "ops/conv/internal.h"
 #include "ops/gemm/internal.h"
 
-/* Output rows [row, row + rows) of images [image, image + images). */
+/* A box of the output: pixels [first, first + count) in each dimension, of images
+ * [image, image + images). */
 typedef struct conv_block {
-    int64_t image, images, row, rows;
+    int64_t image, images;
+    int64_t first[3], count[3];
 } conv_block;
 
-/* The factors: a filter's taps at strides of one matrix, and the columns at strides [image, group,
- * row, tap, q]. */
+/* The factors: a filter's taps at strides of one matrix, and the columns' strides. */
 typedef struct conv_factors {
     int64_t w_filter, w_tap;
-    int64_t col[5];
+    int64_t image, group, tap, pixel[3];
     int64_t col_shift;              /* elements */
     uint8_t w_operand, col_operand; /* of the run, or TN_WORKSPACE */
-    int64_t taps;                   /* of a group: c * r * s */
+    int64_t taps;                   /* of a group: c * t * r * s */
 } conv_factors;
+
+/* How the taps of a filter lie: at one stride, in the order c, t, r, s or t, r, s, c. */
+typedef struct conv_tap_order {
+    bool channel_last;
+    int64_t stride;
+} conv_tap_order;
+
+/* False where they lie in neither order. */
+bool tn_conv_find_tap_order(const conv_problem *p, conv_tap_order *order);
 
 /* The problem that GEMM is given; it uses no workspace of its own. */
 tenon_status tn_conv_product(const char *operation, const conv_problem *p, const conv_block *block,

@@ -1,10 +1,8 @@
 /* gemm/tiled: blocks in local memory, sums in registers. For GPUs; serves every layout. */
 #include "base/checked.h"
-#include "ops/gemm/internal.h"
+#include "ops/gemm/tiled.h"
 
-enum { TILED_MB, TILED_NB, TILED_KB, TILED_MR, TILED_NR, TILED_PARAMETERS };
-
-static const tn_parameter parameters[TILED_PARAMETERS] = {
+const tn_parameter tn_gemm_tiled_parameters[TILED_PARAMETERS] = {
     [TILED_MB] = {"mb", 8, 256}, /* rows of a work-group's block */
     [TILED_NB] = {"nb", 8, 256}, /* its columns */
     [TILED_KB] = {"kb", 4, 64},  /* steps of K in local memory */
@@ -16,7 +14,7 @@ static const tn_parameter parameters[TILED_PARAMETERS] = {
 #define MULTIPLY_ADDS_PER_NS 40.0
 #define LAUNCH_TIME          5000.0
 
-static const char *refuses(tenon_context *context, const tn_problem *problem)
+const char *tn_gemm_tiled_refuses(tenon_context *context, const tn_problem *problem)
 {
     return context->device.is_cpu && problem->forced < 0 ? "made for GPUs" : NULL;
 }
@@ -27,7 +25,7 @@ static int64_t groups_of(const gemm_problem *p, int64_t mb, int64_t nb)
 }
 
 /* Large blocks read less; small ones keep every compute unit at work on a small problem. */
-static void tune(tenon_context *context, const tn_problem *problem, int32_t *values)
+void tn_gemm_tiled_tune(tenon_context *context, const tn_problem *problem, int32_t *values)
 {
     const gemm_problem *p = (const gemm_problem *)problem;
     bool large = groups_of(p, 64, 64) >= 2 * (int64_t)context->device.info.compute_units;
@@ -40,8 +38,8 @@ static void tune(tenon_context *context, const tn_problem *problem, int32_t *val
             values[i] = defaults[i];
 }
 
-static const char *constrains(tenon_context *context, const tn_problem *problem,
-                              const int32_t *values)
+const char *tn_gemm_tiled_constrains(tenon_context *context, const tn_problem *problem,
+                                     const int32_t *values)
 {
     const gemm_problem *p = (const gemm_problem *)problem;
     if (values[TILED_MB] % values[TILED_MR] != 0 || values[TILED_NB] % values[TILED_NR] != 0)
@@ -57,7 +55,8 @@ static const char *constrains(tenon_context *context, const tn_problem *problem,
 }
 
 /* Work-groups run in waves of one for each compute unit, whole or not. */
-static double estimate(tenon_context *context, const tn_problem *problem, const int32_t *values)
+double tn_gemm_tiled_estimate(tenon_context *context, const tn_problem *problem,
+                              const int32_t *values)
 {
     const gemm_problem *p = (const gemm_problem *)problem;
     double units = context->device.info.compute_units;
@@ -66,8 +65,8 @@ static double estimate(tenon_context *context, const tn_problem *problem, const 
     return LAUNCH_TIME + (waves > 1 ? waves : 1) * block * (double)p->k;
 }
 
-static void options(tenon_context *context, const tn_problem *problem, const int32_t *values,
-                    char text[TN_OPTIONS_SIZE])
+void tn_gemm_tiled_options(tenon_context *context, const tn_problem *problem, const int32_t *values,
+                           char text[TN_OPTIONS_SIZE])
 {
     const gemm_problem *p = (const gemm_problem *)problem;
     tn_build_options(context, text,
@@ -77,6 +76,14 @@ static void options(tenon_context *context, const tn_problem *problem, const int
                      values[TILED_MR], values[TILED_NR]);
 }
 
+void tn_gemm_tiled_sizes(const gemm_problem *p, const int32_t *values, tn_launch *launch)
+{
+    launch->local[0] = (size_t)(values[TILED_NB] / values[TILED_NR]);
+    launch->local[1] = (size_t)(values[TILED_MB] / values[TILED_MR]);
+    launch->global[0] = (size_t)tn_ceil_div(p->n, values[TILED_NB]) * launch->local[0];
+    launch->global[1] = (size_t)tn_ceil_div(p->m, values[TILED_MB]) * launch->local[1];
+}
+
 static tenon_status record(const char *operation, tn_recording *recording,
                            const tn_problem *problem, const int32_t *values)
 {
@@ -84,21 +91,18 @@ static tenon_status record(const char *operation, tn_recording *recording,
     char text[TN_OPTIONS_SIZE];
     gemm_arguments arguments;
     tn_launch launch = {.source = "gemm/tiled", .options = text, .kernel = "gemm_tiled"};
-    options(recording->context, problem, values, text);
+    tn_gemm_tiled_options(recording->context, problem, values, text);
     tn_gemm_arguments(p, &arguments);
-    launch.local[0] = (size_t)(values[TILED_NB] / values[TILED_NR]);
-    launch.local[1] = (size_t)(values[TILED_MB] / values[TILED_MR]);
-    launch.global[0] = (size_t)tn_ceil_div(p->n, values[TILED_NB]) * launch.local[0];
-    launch.global[1] = (size_t)tn_ceil_div(p->m, values[TILED_MB]) * launch.local[1];
+    tn_gemm_tiled_sizes(p, values, &launch);
     return tn_gemm_record_launch(operation, recording, p, &arguments, &launch);
 }
 
 const tn_solver tn_gemm_tiled = {.name = "tiled",
-                                 .parameters = parameters,
+                                 .parameters = tn_gemm_tiled_parameters,
                                  .parameter_count = TILED_PARAMETERS,
-                                 .refuses = refuses,
-                                 .tune = tune,
-                                 .constrains = constrains,
-                                 .estimate = estimate,
-                                 .options = options,
+                                 .refuses = tn_gemm_tiled_refuses,
+                                 .tune = tn_gemm_tiled_tune,
+                                 .constrains = tn_gemm_tiled_constrains,
+                                 .estimate = tn_gemm_tiled_estimate,
+                                 .options = tn_gemm_tiled_options,
                                  .record = record};
