@@ -7,6 +7,7 @@
 #include "ops/gated/internal.h"
 #include "ops/gemm/internal.h"
 #include "ops/loss/internal.h"
+#include "ops/norm/internal.h"
 #include "ops/optimizer/internal.h"
 #include "ops/pool/internal.h"
 #include "ops/prelu/internal.h"
@@ -31,6 +32,8 @@ const tn_family *const tn_families[] = {
     &tn_prelu_backward_family,
     &tn_softmax_family,
     &tn_softmax_backward_family,
+    &tn_norm_family,
+    &tn_norm_backward_family,
     &tn_cross_entropy_family,
     &tn_cross_entropy_backward_family,
     &tn_mse_family,

@@ -129,7 +129,7 @@ static void repeated(tenon_tensor *view)
 
 static void interleaved(tenon_tensor *view)
 {
-    view->stride[0] = 1;
+    view->stride[0] = view->rank > 1 ? 1 : 0;
     view->stride[1] = 1;
 }
 

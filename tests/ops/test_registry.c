@@ -19,6 +19,7 @@ static const char *home_of(const tn_family *family)
         {"gated_backward", "gated"},
         {"prelu_backward", "prelu"},
         {"activation_backward", "activation"},
+        {"norm_backward", "norm"},
         {"pool_backward", "pool"},
         {"softmax_backward", "softmax"},
         {"cross_entropy", "loss"},
