@@ -5,6 +5,7 @@
 #include "ops/dropout/internal.h"
 #include "ops/elementwise/internal.h"
 #include "ops/gated/internal.h"
+#include "ops/gemm/int8.h"
 #include "ops/gemm/internal.h"
 #include "ops/loss/internal.h"
 #include "ops/optimizer/internal.h"
@@ -16,6 +17,7 @@
 
 const tn_family *const tn_families[] = {
     &tn_gemm_family,
+    &tn_gemm_int8_family,
     &tn_conv_family,
     &tn_im2col_family,
     &tn_activation_family,
