@@ -2,6 +2,7 @@
 
 const operation *const operations[] = {
     &offer_gemm,
+    &offer_gemm_int8,
     &offer_conv,
     &offer_im2col,
     &offer_activation,

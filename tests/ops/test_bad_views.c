@@ -29,9 +29,10 @@ static void overflowing_size(tenon_tensor *view)
     view->shape[0] = INT64_MAX;
 }
 
+/* A byte may lie anywhere but past its memory. */
 static void odd_offset(tenon_tensor *view)
 {
-    view->offset += 2;
+    view->offset += tenon_dtype_size(view->dtype) > 1 ? 2 : 4096;
 }
 
 static void no_such_memory(tenon_tensor *view)

@@ -1,0 +1,2 @@
+#include "int8_case.h"
+int main(void) { return 0; }
