@@ -40,7 +40,8 @@ static void create(gemm_data *data, int operand, int64_t rows, int64_t cols, tes
     shape[lead] = rows;
     shape[lead + 1] = cols;
     test_strides(layout, p->gap, lead + 2, shape, stride);
-    test_tensor_create(&data->operands[operand], data->types[operand], lead + 2, shape, stride, p->offset);
+    test_tensor_create(&data->operands[operand], data->types[operand], lead + 2, shape, stride,
+                       p->offset);
 }
 
 static void create_form(gemm_data *data, int operand, gemm_form covers, test_layout layout)
@@ -51,7 +52,8 @@ static void create_form(gemm_data *data, int operand, gemm_form covers, test_lay
     if (covers == FORM_FULL)
         create(data, operand, p->m, p->n, layout, 0, false);
     else if (covers == FORM_COLUMNS)
-        test_tensor_create(&data->operands[operand], data->types[operand], 1, columns, columns_stride, 1);
+        test_tensor_create(&data->operands[operand], data->types[operand], 1, columns,
+                           columns_stride, 1);
     else if (covers == FORM_ROWS)
         test_tensor_create(&data->operands[operand], data->types[operand], 2, rows, rows_stride, 2);
     else if (covers == FORM_SCALAR)
@@ -86,7 +88,8 @@ void compute_gemm_reference(gemm_data *data)
         realloc(data->expected, ((size_t)tenon_tensor_elements(d) + 1) * sizeof *data->expected);
     assert_non_null(data->expected);
     tn_gemm_reference(&params, gemm_view(data, GEMM_A, true), gemm_view(data, GEMM_B, true),
-                      gemm_view(data, GEMM_C, true), gemm_view(data, GEMM_BIAS, true), d, data->expected);
+                      gemm_view(data, GEMM_C, true), gemm_view(data, GEMM_BIAS, true), d,
+                      data->expected);
 }
 
 void create_gemm(gemm_data *data)
@@ -128,9 +131,9 @@ static tenon_status call(const void *user, const char *solver)
 {
     const gemm_data *data = user;
     tenon_gemm_params params = gemm_params(&data->problem, solver);
-    return tenon_gemm(test_stream, &params, gemm_view(data, GEMM_A, false), gemm_view(data, GEMM_B, false),
-                      gemm_view(data, GEMM_C, false), gemm_view(data, GEMM_BIAS, false),
-                      gemm_view(data, GEMM_D, false), NULL);
+    return tenon_gemm(test_stream, &params, gemm_view(data, GEMM_A, false),
+                      gemm_view(data, GEMM_B, false), gemm_view(data, GEMM_C, false),
+                      gemm_view(data, GEMM_BIAS, false), gemm_view(data, GEMM_D, false), NULL);
 }
 
 test_subject gemm_subject(const gemm_data *data)

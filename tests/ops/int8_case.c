@@ -6,8 +6,8 @@ const int8_case simple_int8 = {.gemm = {.m = 13, .n = 37, .k = 41, .alpha = 1},
                                .d = TENON_DTYPE_F32,
                                .vectors = ALL_VECTORS};
 
-const tenon_dtype int8_results[] = {TENON_DTYPE_I32,  TENON_DTYPE_F32, TENON_DTYPE_F16,
-                                    TENON_DTYPE_BF16, TENON_DTYPE_I8,  TENON_DTYPE_U8,
+const tenon_dtype int8_results[] = {TENON_DTYPE_I32,    TENON_DTYPE_F32, TENON_DTYPE_F16,
+                                    TENON_DTYPE_BF16,   TENON_DTYPE_I8,  TENON_DTYPE_U8,
                                     TENON_DTYPE_INVALID};
 
 static bool is_byte(tenon_dtype dtype)
@@ -109,6 +109,9 @@ void make_int8(int8_data *data, const int8_case *p, test_judge judge, test_rando
         fill_term(&operands[p->gemm.c_form == FORM_SAME ? GEMM_D : GEMM_C], judge, random);
     if (p->gemm.bias_form != FORM_NONE)
         fill_term(&operands[GEMM_BIAS], judge, random);
+    memcpy(data->operands, operands, GEMM_D * sizeof *operands);
+    memcpy(data->operands + GEMM_D, data->vectors, sizeof data->vectors);
+    data->operands[INT8_OPERANDS - 1] = operands[GEMM_D];
 }
 
 void destroy_int8(int8_data *data)
@@ -172,12 +175,16 @@ test_subject int8_subject(const int8_data *data)
                           .judge = data->gemm.judge};
 }
 
+void upload_int8(const int8_data *data)
+{
+    for (int i = 0; i < INT8_OPERANDS; i++)
+        if (data->operands[i].image != NULL)
+            test_upload(&data->operands[i]);
+}
+
 void try_int8(int8_data *data)
 {
     compute_int8_reference(data);
-    memcpy(data->operands, data->gemm.operands, GEMM_D * sizeof *data->operands);
-    memcpy(data->operands + GEMM_D, data->vectors, sizeof data->vectors);
-    data->operands[INT8_OPERANDS - 1] = data->gemm.operands[GEMM_D];
     const test_subject subject = int8_subject(data);
     test_run_all(&subject);
 }

@@ -27,7 +27,7 @@ typedef struct int8_data {
     int8_case problem;
     gemm_data gemm;
     test_tensor vectors[INT8_VECTORS];
-    test_tensor operands[INT8_OPERANDS]; /* all of them, d the last, for the harness */
+    test_tensor operands[INT8_OPERANDS]; /* the same ones, d the last, for the harness */
     tn_bounded *expected;
 } int8_data;
 
@@ -35,6 +35,8 @@ typedef struct int8_data {
  * TEST_BOUND, bytes of all of their range. */
 void make_int8(int8_data *data, const int8_case *p, test_judge judge, test_random *random);
 void destroy_int8(int8_data *data);
+
+void upload_int8(const int8_data *data);
 
 /* What is expected of the operands as they are now. */
 void compute_int8_reference(int8_data *data);

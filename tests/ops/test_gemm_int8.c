@@ -189,11 +189,14 @@ static void vectors(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_type),   cmocka_unit_test(every_vector),
+        cmocka_unit_test(every_type),
+        cmocka_unit_test(every_vector),
         cmocka_unit_test(sizes_around_tile_edges),
-        cmocka_unit_test(every_layout), cmocka_unit_test(batches),
+        cmocka_unit_test(every_layout),
+        cmocka_unit_test(batches),
         cmocka_unit_test(empty_products),
-        cmocka_unit_test(no_depth),     cmocka_unit_test(vectors),
+        cmocka_unit_test(no_depth),
+        cmocka_unit_test(vectors),
     };
     return TEST_MAIN(tests);
 }
