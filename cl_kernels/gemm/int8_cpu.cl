@@ -4,7 +4,7 @@
  * longer than that; its sums are then added to those of i32, which wait in local memory.
  *
  * Global size: {ceil(n / (NTP * NR)), ceil(m / tile_rows), batch}, local size {1, 1, 1}, where NR is
- * VW * NV, and tile_rows at most 16 * MR. Any strides.
+ * VW * NV, and tile_rows at most 32 * MR. Any strides.
  *
  * Macros: those of gemm/cpu_tile.clh and gemm/cpu_pack.clh; TENON_KC at most 256 and a multiple of 4;
  * TENON_NTP, the panels of a work-item. TENON_DTYPE and others: see gemm/int8.clh.
@@ -21,6 +21,8 @@
 #include "gemm/cpu_tile.clh"
 #include "gemm/cpu_pack.clh"
 #include "gemm/int8.clh"
+
+#define ROWS (32 * TENON_MR) /* the most of a work-group */
 
 /* rows x kc of a, from element `at`, the first of which is row m of the matrix: rows of TENON_KC. */
 TENON_INLINE void pack_rows(__local acc_t *out, __global const uchar *a, __global const uchar *zero,
@@ -101,7 +103,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void gemm_int8_cpu(INT8_
 {
     __local acc_v packed_b[TENON_NTP * TENON_KC * TENON_NV];
     __local acc_t packed_a[TENON_MB * TENON_KC];
-    __local uint sums[TENON_SUM_ROWS * TENON_SUM_COLS];
+    __local uint sums[ROWS * TENON_SUM_COLS];
     acc_v tile[TENON_MR * TENON_NV];
 
     long z = get_global_id(2), k_end = GEMM_K(args.gemm);

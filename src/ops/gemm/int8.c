@@ -3,8 +3,8 @@
 
 #include "base/shape.h"
 
-static const tn_solver *const solvers[] = {&tn_gemm_int8_cpu, &tn_gemm_int8_tiled,
-                                           &tn_gemm_int8_plain};
+static const tn_solver *const solvers[] = {&tn_gemm_int8_cpu, &tn_gemm_int8_gemv,
+                                           &tn_gemm_int8_tiled, &tn_gemm_int8_plain};
 
 const tn_family tn_gemm_int8_family = {.name = "gemm_int8",
                                        .solvers = solvers,

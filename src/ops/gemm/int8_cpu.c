@@ -8,7 +8,7 @@
  * a work-group does. */
 #define MOST_KC     256
 #define LEAST_KC    64
-#define SUM_TILES   16
+#define SUM_TILES   32
 #define PACKED_ROWS 8 /* tiles of a packed at once */
 
 static const tn_parameter parameters[CPU_PARAMETERS] = {[CPU_MR] = {"mr", 1, 14},
