@@ -1,19 +1,16 @@
 /* A product of i8 or u8 for CPUs: the blocks and the register tile of gemm/cpu_packed.cl on floats
- * that hold integers. A product of two bytes less their zero points is at most 255 * 255, so that
- * up to 256 of them sum to less than 2^24, which is exact in whatever order. A block of K is no
- * longer than that; its sums are then added to those of i32, which wait in local memory.
+ * that hold integers. A float holds integers up to 2^24 exactly, so that a block's sums are exact in
+ * whatever order as long as it has no more than args.gemm.k_chunk products; they are then added to
+ * those of i32, which wait in local memory.
  *
  * Global size: {ceil(n / (NTP * NR)), ceil(m / tile_rows), batch}, local size {1, 1, 1}, where NR is
  * VW * NV, and tile_rows at most 32 * MR. Any strides.
  *
- * Macros: those of gemm/cpu_tile.clh and gemm/cpu_pack.clh; TENON_KC at most 256 and a multiple of 4;
- * TENON_NTP, the panels of a work-item. TENON_DTYPE and others: see gemm/int8.clh.
+ * Macros: those of gemm/cpu_tile.clh and gemm/cpu_pack.clh; TENON_KC a multiple of 4; TENON_NTP, the
+ * panels of a work-item. TENON_DTYPE and others: see gemm/int8.clh.
  */
 #define TENON_A_LAYOUT 4 /* TENON_LOCAL_K */
 #define TENON_B_LAYOUT 1 /* TENON_UNIT_K, for its transpose() */
-#ifndef TENON_KC
-#define TENON_KC 256
-#endif
 #include "gemm/cpu_defaults.clh"
 
 #define TILE_B            __local const acc_v *
@@ -85,6 +82,13 @@ TENON_INLINE void pack_panels(__local acc_v *out, __global const uchar *b,
     }
 }
 
+/* K is cut into equal blocks, as by block_length(). Multiples of 4 keep all but the last aligned. */
+TENON_INLINE int exact_block(const int8_args *args, long k)
+{
+    long most = min((long)TENON_KC, args->gemm.k_chunk), blocks = (k + most - 1) / most;
+    return blocks ? (int)(((k + blocks - 1) / blocks + 3) / 4 * 4) : TENON_KC;
+}
+
 /* Adds a tile, which is a block's, to the sums, or begins them with it. */
 TENON_INLINE void add_tile(__local uint *sums, const acc_v *tile, int rows, bool first)
 {
@@ -109,7 +113,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void gemm_int8_cpu(INT8_
     long z = get_global_id(2), k_end = GEMM_K(args.gemm);
     long n0 = get_global_id(0) * TENON_SUM_COLS, m0 = get_global_id(1) * args.gemm.tile_rows;
     long m1 = min(args.gemm.m, m0 + args.gemm.tile_rows);
-    int cols = (int)min((long)TENON_SUM_COLS, args.gemm.n - n0), block = block_length(k_end);
+    int cols = (int)min((long)TENON_SUM_COLS, args.gemm.n - n0), block = exact_block(&args, k_end);
 
     int8_epilogue e = MAKE_INT8_EPILOGUE(&args, z);
     a += GEMM_START(args.gemm, a, z);

@@ -56,7 +56,8 @@ static void sizes_around_tile_edges(void **state)
 {
     static const int64_t rows[] = {1, 2, 5, 6, 7, 8, 11, 12, 13, 47, 48, 49, 97};
     static const int64_t columns[] = {1, 2, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129};
-    static const int64_t depths[] = {1, 2, 3, 4, 15, 16, 17, 63, 64, 65, 255, 256, 257, 512, 513};
+    static const int64_t depths[] = {1,   2,   3,   4,   15,  16,  17,  63,  64, 65,
+                                     255, 256, 257, 383, 384, 385, 512, 513, 769};
     test_random random = test_random_for(1203);
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

@@ -48,7 +48,7 @@ static void set_high(int8_data *data)
 /* Up to the depth that cannot wrap, and beyond it. */
 static void extremes(void **state)
 {
-    static const int64_t depths[] = {256, 300, 33025, 140000};
+    static const int64_t depths[] = {256, 384, 515, 1024, 33025, 140000};
     test_random random = test_random_for(1211);
     (void)state;
     for (int types = 0; types < 4; types++)

@@ -4,16 +4,16 @@
 #include "ops/gemm/cpu.h"
 #include "ops/gemm/int8.h"
 
-/* As gemm/int8_cpu.cl: the most products whose sum a float holds exactly, and tiles of rows that
- * a work-group does. */
-#define MOST_KC     256
-#define LEAST_KC    64
+/* A block of K may be shorter: as many products as a float sums exactly, 256 at least. */
+#define USUAL_KC 384
+#define LEAST_KC 64
+/* As gemm/int8_cpu.cl: tiles of rows that a work-group does. */
 #define SUM_TILES   32
 #define PACKED_ROWS 8 /* tiles of a packed at once */
 
 static const tn_parameter parameters[CPU_PARAMETERS] = {[CPU_MR] = {"mr", 1, 14},
                                                         [CPU_NR] = {"nr", 2, 64},
-                                                        [CPU_KC] = {"kc", LEAST_KC, MOST_KC},
+                                                        [CPU_KC] = {"kc", LEAST_KC, 1024},
                                                         [CPU_PANELS] = {"np", 1, 16}};
 
 static const char *refuses(tenon_context *context, const tn_problem *problem)
@@ -34,7 +34,7 @@ static void tune(tenon_context *context, const tn_problem *problem, int32_t *val
     const gemm_problem *p = (const gemm_problem *)problem;
     bool free_block = values[CPU_KC] == 0;
     if (free_block)
-        values[CPU_KC] = MOST_KC;
+        values[CPU_KC] = USUAL_KC;
     tn_gemm_cpu_tune(context, p, 2, local_elements, values);
     while (free_block && values[CPU_KC] > LEAST_KC &&
            (uint64_t)local_elements(p, values) * sizeof(float) > context->device.info.local_memory)

@@ -7,7 +7,7 @@
 #define TOGETHER        4
 #define GROUPS_PER_UNIT 8
 /* As gemm/int8_gemv.cl, for a contiguous along M: a few cache lines for each step of K. */
-#define VECTORS 8
+#define VECTORS 16
 
 static const char *refuses(tenon_context *context, const tn_problem *problem)
 {

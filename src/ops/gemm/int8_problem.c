@@ -117,12 +117,28 @@ static void add_vector(const int8_problem *p, uint32_t number, int8_arguments *a
         };
 }
 
+/* The most that a byte can be in absolute value, less its zero point. */
+static int64_t most_of(const int8_problem *p, uint32_t dtype, uint32_t zero_point)
+{
+    bool shifted = (p->present >> zero_point & 1U) != 0;
+    return dtype == TENON_DTYPE_I8 && !shifted ? 128 : 255;
+}
+
+/* How many products a float sums exactly, whatever they are; a multiple of 4. */
+static int64_t exact_products(const int8_problem *p)
+{
+    int64_t most =
+        most_of(p, p->types[GEMM_A], INT8_ZERO_A) * most_of(p, p->types[GEMM_B], INT8_ZERO_B);
+    return (INT64_C(1) << 24) / most / 4 * 4;
+}
+
 static void make_arguments(const int8_problem *p, int64_t tile_rows, int8_arguments *arguments)
 {
     gemm_arguments common;
     memset(arguments, 0, sizeof *arguments);
     tn_gemm_arguments(&p->gemm, &common);
     common.args.tile_rows = (tenon_i32)tile_rows;
+    common.args.k_chunk = exact_products(p);
     arguments->args = (int8_args){.gemm = common.args,
                                   .present = (tenon_i32)p->present,
                                   .output = output_of(p->types[GEMM_D]),
