@@ -15,6 +15,7 @@
 #include "ops/reduce/internal.h"
 #include "ops/softmax/internal.h"
 
+/* clang-format off: a line an entry */
 const tn_family *const tn_families[] = {
     &tn_gemm_family,
     &tn_gemm_int8_family,
@@ -45,4 +46,5 @@ const tn_family *const tn_families[] = {
     &tn_square_sum_family,
     &tn_clip_family,
 };
+/* clang-format on */
 const uint32_t tn_family_count = sizeof tn_families / sizeof *tn_families;

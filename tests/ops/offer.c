@@ -1,5 +1,6 @@
 #include "offer.h"
 
+/* clang-format off: a line an entry */
 const operation *const operations[] = {
     &offer_gemm,
     &offer_gemm_int8,
@@ -29,6 +30,7 @@ const operation *const operations[] = {
     &offer_sgd,
     &offer_adam,
 };
+/* clang-format on */
 const size_t operation_count = sizeof operations / sizeof *operations;
 
 void prepare(offer *o, const operation *op)

@@ -1,6 +1,7 @@
 /*
  * tenon_gemm for i8 and u8 against its reference: every solver by name and the automatic choice.
- * Here types, sizes, layouts and batches; test_gemm_int8_values.c has the rest.
+ * Here types, sizes, layouts and batches; test_gemm_int8_values.c and test_gemm_int8_calls.c have
+ * the rest.
  */
 #include "int8_case.h"
 
@@ -100,7 +101,7 @@ static void every_layout(void **state)
                 p.gemm.offset = a + b;
                 p.gemm.c_form = FORM_FULL;
                 p.gemm.beta = 1;
-                p.d = result_of((size_t)(a + b + d));
+                p.d = result_of((size_t)a + (size_t)b + (size_t)d);
                 p.many = (uint32_t)(a + 2 * b + 4 * d) * 5;
                 check_int8(&p, &random);
             }
