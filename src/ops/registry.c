@@ -15,7 +15,8 @@
 #include "ops/reduce/internal.h"
 #include "ops/softmax/internal.h"
 
-/* clang-format off: a line an entry */
+/* A line an entry. */
+/* clang-format off */
 const tn_family *const tn_families[] = {
     &tn_gemm_family,
     &tn_gemm_int8_family,

@@ -1,6 +1,7 @@
 #include "offer.h"
 
-/* clang-format off: a line an entry */
+/* A line an entry. */
+/* clang-format off */
 const operation *const operations[] = {
     &offer_gemm,
     &offer_gemm_int8,

@@ -66,6 +66,36 @@ static void extremes(void **state)
         }
 }
 
+/* The suite must catch a kernel that loses the last step of K. */
+static void mutant_without_the_last_step(void **state)
+{
+    static const int64_t depths[] = {1, 41, 385, 5000};
+    test_random random = test_random_for(1222);
+    (void)state;
+    for (size_t i = 0; i < sizeof depths / sizeof *depths; i++) {
+        int8_case p = simple_int8;
+        int8_data data;
+        char why[256];
+        p.d = TENON_DTYPE_I32;
+        p.gemm.k = depths[i];
+        p.vectors = 0;
+        make_int8(&data, &p, TEST_EXACT, &random);
+        test_fill_value(&data.gemm.operands[GEMM_A], 1);
+        test_fill_value(&data.gemm.operands[GEMM_B], 1);
+        compute_int8_reference(&data);
+        int64_t count = tenon_tensor_elements(&data.gemm.operands[GEMM_D].view);
+        double *mutated = malloc((size_t)count * sizeof *mutated);
+        assert_non_null(mutated);
+        for (int64_t j = 0; j < count; j++)
+            mutated[j] = (double)(p.gemm.k - (j == count - 1));
+        assert_false(test_compare(mutated, data.expected, count, p.d, TEST_EXACT, why));
+        mutated[count - 1] += 1;
+        assert_true(test_compare(mutated, data.expected, count, p.d, TEST_EXACT, why));
+        free(mutated);
+        destroy_int8(&data);
+    }
+}
+
 /* The scale of d is 1 and its zero point 3; all else is zero but the bias, the values to store. */
 static const double stored[][3] = {
     /* value, i8, u8 */
@@ -264,6 +294,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(extremes),
+        cmocka_unit_test(mutant_without_the_last_step),
         cmocka_unit_test(bytes_are_rounded_and_saturated),
         cmocka_unit_test(every_activation),
         cmocka_unit_test(zero_scalars_do_not_read),

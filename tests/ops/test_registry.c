@@ -12,6 +12,7 @@
 /* An operation that has no folder of its own lives in another family's. */
 static const char *home_of(const tn_family *family)
 {
+    /* clang-format off */
     static const char *const homes[][2] = {
         {"gemm_int8", "gemm"},
         {"im2col", "conv"},
@@ -31,6 +32,7 @@ static const char *home_of(const tn_family *family)
         {"square_sum", "optimizer"},
         {"clip", "optimizer"},
     };
+    /* clang-format on */
     for (size_t i = 0; i < sizeof homes / sizeof *homes; i++)
         if (strcmp(family->name, homes[i][0]) == 0)
             return homes[i][1];
