@@ -59,6 +59,19 @@ TENON_INLINE uint dot4(uint x, uint y, uint sum)
 #endif
 }
 
+/* Four bytes of K as a word, zeros past its end; one load where they lie together and aligned. */
+TENON_INLINE uint load_word(__global const uchar *x, long stride_k, long left, int whole, uint flip)
+{
+    if (whole && left >= 4) {
+        return *(__global const uint *)x ^ flip * ONES;
+    }
+    uint word = 0;
+    for (int j = 0; j < min(left, 4L); j++) {
+        word |= (x[j * stride_k] ^ flip) << (8 * j);
+    }
+    return word;
+}
+
 /* Brings `width` rows or columns by KB words of a factor into tile[word][width], zeros past its end.
  * `flip` makes u8 signed. Neighbouring work-items read along whichever dimension is contiguous. */
 TENON_INLINE void load_words(__local uint *tile, __global const uchar *x, int item, int width,
@@ -66,15 +79,14 @@ TENON_INLINE void load_words(__local uint *tile, __global const uchar *x, int it
                              long left_k, uint flip)
 {
     const int along_k = stride_k == 1;
+    const int whole = along_k && stride_width % 4 == 0 && (size_t)x % 4 == 0;
     for (int i = item; i < width * TENON_KB; i += ITEMS) {
         int k = along_k ? i % TENON_KB : i / width;
         int w = along_k ? i / TENON_KB : i % width;
         uint word = 0;
-        for (int j = 0; j < 4; j++) {
-            if (w < left_width && 4 * k + j < left_k) {
-                uint byte = x[w * stride_width + (4 * k + j) * stride_k] ^ flip;
-                word |= byte << (8 * j);
-            }
+        if (w < left_width) {
+            long at = w * stride_width + 4 * k * stride_k;
+            word = load_word(x + at, stride_k, left_k - 4 * k, whole, flip);
         }
         tile[k * pitch + w] = word;
     }
