@@ -60,15 +60,21 @@ TENON_INLINE void pack_bytes_along_k(__local acc_v *to, __global const uchar *b,
 }
 
 /* kc x cols of b, from element `at`, the first of which is column n of the matrix: panels of
- * [k][NR]. */
+ * [k][NR]. Vectors past the columns are zero: rubbish might hold denormals, which are slow. */
 TENON_INLINE void pack_panels(__local acc_v *out, __global const uchar *b,
                               __global const uchar *zero, const int8_args *args, long n, long at,
                               int cols, int kc)
 {
     const long row = args->gemm.b_row, col = args->gemm.b_col;
-    for (int s = 0; s < cols; s += TENON_VW) {
+    for (int s = 0; s < (cols + TENON_NR - 1) / TENON_NR * TENON_NR; s += TENON_VW) {
         __local acc_v *to = out + s / TENON_NR * (TENON_KC * TENON_NV) + s % TENON_NR / TENON_VW;
         const long first = at + s * col;
+        if (s >= cols) {
+            for (int k = 0; k < kc; k++) {
+                to[k * TENON_NV] = splat(0);
+            }
+            continue;
+        }
         acc_v zb =
             TENON_TO_ACC_V(zero_points(zero, args, INT8_ZERO_B, 0, n + s, cols - s, args->b_sign));
         if (row == 1 && col != 1) {
