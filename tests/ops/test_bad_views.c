@@ -79,7 +79,8 @@ static void unsupported_types(void **state)
             if (op->converts && is_integer(types[t]))
                 continue;
             for (uint32_t a = output_of(op); a < op->count; a++)
-                refuse_type(op, types[t], a, a + 1, op->operands[a].name);
+                if (op->operands[a].dtype != types[t])
+                    refuse_type(op, types[t], a, a + 1, op->operands[a].name);
             refuse_type(op, types[t], 0, op->count, tenon_dtype_string(types[t]));
         }
 }
