@@ -13,6 +13,10 @@
 #define GEMM_HAS_C    1 /* beta is not 0; without it c is not read */
 #define GEMM_HAS_BIAS 2 /* without it bias is not read */
 #define GEMM_SKIP_AB  4 /* alpha is 0: a and b are not read */
+/* For the host alone: the batch is not folded into M, or N, as each of the rows, or columns, has a
+ * scale or zero point of its own. */
+#define GEMM_KEEP_ROWS    8
+#define GEMM_KEEP_COLUMNS 16
 
 typedef struct gemm_args {
     tenon_i64 a_offset, b_offset, c_offset, bias_offset, d_offset; /* set for each call */

@@ -5,6 +5,7 @@
 #include "ops/dropout/internal.h"
 #include "ops/elementwise/internal.h"
 #include "ops/gated/internal.h"
+#include "ops/gemm/int8.h"
 #include "ops/gemm/internal.h"
 #include "ops/loss/internal.h"
 #include "ops/norm/internal.h"
@@ -15,8 +16,11 @@
 #include "ops/reduce/internal.h"
 #include "ops/softmax/internal.h"
 
+/* A line an entry. */
+/* clang-format off */
 const tn_family *const tn_families[] = {
     &tn_gemm_family,
+    &tn_gemm_int8_family,
     &tn_conv_family,
     &tn_im2col_family,
     &tn_activation_family,
@@ -46,4 +50,5 @@ const tn_family *const tn_families[] = {
     &tn_square_sum_family,
     &tn_clip_family,
 };
+/* clang-format on */
 const uint32_t tn_family_count = sizeof tn_families / sizeof *tn_families;

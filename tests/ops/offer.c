@@ -1,7 +1,10 @@
 #include "offer.h"
 
+/* A line an entry. */
+/* clang-format off */
 const operation *const operations[] = {
     &offer_gemm,
+    &offer_gemm_int8,
     &offer_conv,
     &offer_im2col,
     &offer_activation,
@@ -32,6 +35,7 @@ const operation *const operations[] = {
     &offer_sgd,
     &offer_adam,
 };
+/* clang-format on */
 const size_t operation_count = sizeof operations / sizeof *operations;
 
 void prepare(offer *o, const operation *op)

@@ -45,6 +45,7 @@ extern const operation offer_elementwise_chain;
 extern const operation offer_gated;
 extern const operation offer_gated_backward;
 extern const operation offer_gemm;
+extern const operation offer_gemm_int8;
 extern const operation offer_im2col;
 extern const operation offer_moments;
 extern const operation offer_mse;

@@ -25,8 +25,7 @@ typedef struct check {
     tn_bounded *expected;
 } check;
 
-/* A batch of two matrices that lie as `layout` says. */
-static tenon_tensor make_view(tenon_dtype dtype, gemm_layout layout, int64_t rows, int64_t cols)
+tenon_tensor tn_gemm_check_view(tenon_dtype dtype, gemm_layout layout, int64_t rows, int64_t cols)
 {
     tenon_tensor view = {.offset = OFFSET * tenon_dtype_size(dtype),
                          .dtype = dtype,
@@ -51,11 +50,11 @@ static tenon_status make_operands(tenon_stream *stream, const gemm_problem *like
     int64_t m = vector ? CHECK_VECTOR_ROWS : rows, n = vector ? 1 : CHECK_COLS, k = CHECK_DEPTH;
     uint64_t seed = 1;
     const tenon_tensor views[GEMM_OPERANDS] = {
-        [GEMM_A] = make_view(dtype, tn_gemm_layout(like, GEMM_A), m, k),
-        [GEMM_B] = make_view(dtype, tn_gemm_layout(like, GEMM_B), k, n),
-        [GEMM_C] = make_view(dtype, GEMM_UNIT_COL, m, n),
-        [GEMM_BIAS] = make_view(dtype, GEMM_UNIT_COL, 1, n),
-        [GEMM_D] = make_view(dtype, tn_gemm_layout(like, GEMM_D), m, n),
+        [GEMM_A] = tn_gemm_check_view(dtype, tn_gemm_layout(like, GEMM_A), m, k),
+        [GEMM_B] = tn_gemm_check_view(dtype, tn_gemm_layout(like, GEMM_B), k, n),
+        [GEMM_C] = tn_gemm_check_view(dtype, GEMM_UNIT_COL, m, n),
+        [GEMM_BIAS] = tn_gemm_check_view(dtype, GEMM_UNIT_COL, 1, n),
+        [GEMM_D] = tn_gemm_check_view(dtype, tn_gemm_layout(like, GEMM_D), m, n),
     };
     for (int x = 0; x < GEMM_OPERANDS; x++)
         TN_TRY(tn_twin_create(stream, &views[x], &seed, &c->twins[x]));

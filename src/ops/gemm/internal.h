@@ -75,6 +75,10 @@ gemm_layout tn_gemm_layout(const gemm_problem *problem, int matrix);
 
 int64_t tn_gemm_batch_count(const gemm_problem *problem);
 
+/* Above so many multiply-adds every device has solvers that are many times faster than the plain
+ * ones, which are then never chosen. */
+#define GEMM_PLAIN_LIMIT (1 << 20)
+
 /* Multiply-adds, as a double since they may overflow. */
 double tn_gemm_work(const gemm_problem *problem);
 
@@ -98,8 +102,18 @@ tenon_status tn_gemm_record_launch(const char *operation, tn_recording *recordin
                                    const gemm_problem *problem, gemm_arguments *arguments,
                                    tn_launch *launch);
 
+/* The two halves of it, for launches whose argument struct is another that begins with a gemm_args:
+ * the operands, those that are not read replaced by d; and the batch. */
+void tn_gemm_launch_operands(const gemm_problem *problem, tn_launch *launch);
+tenon_status tn_gemm_record_batches(const char *operation, tn_recording *recording,
+                                    const gemm_problem *problem, gemm_args *args,
+                                    tn_launch *launch);
+
 extern const tn_solver tn_gemm_plain, tn_gemm_tiled, tn_gemm_cpu_packed, tn_gemm_cpu_direct,
     tn_gemm_gemv_dot, tn_gemm_gemv_axpy, tn_gemm_gemv_split;
+
+/* A view for a self-check: a batch of two matrices that lie as `layout` says, with gaps. */
+tenon_tensor tn_gemm_check_view(tenon_dtype dtype, gemm_layout layout, int64_t rows, int64_t cols);
 
 /* Runs a choice on an awkward problem derived from `problem` and compares it with the reference. */
 tenon_status tn_gemm_self_check(tenon_stream *stream, const tn_problem *problem,

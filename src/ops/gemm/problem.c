@@ -116,9 +116,15 @@ static void set_offsets(const gemm_problem *p, const int64_t *index, uint64_t ou
     }
 }
 
-tenon_status tn_gemm_record_launch(const char *operation, tn_recording *recording,
-                                   const gemm_problem *p, gemm_arguments *arguments,
-                                   tn_launch *launch)
+void tn_gemm_launch_operands(const gemm_problem *p, tn_launch *launch)
+{
+    launch->operand_count = GEMM_OPERANDS;
+    for (int x = 0; x < GEMM_OPERANDS; x++)
+        launch->operands[x] = (uint8_t)p->matrix[is_read(p, x) ? x : GEMM_D].operand;
+}
+
+tenon_status tn_gemm_record_batches(const char *operation, tn_recording *recording,
+                                    const gemm_problem *p, gemm_args *args, tn_launch *launch)
 {
     uint64_t rank = p->batch_rank, outer_rank = rank > 2 ? rank - 2 : 0;
     int64_t index[GEMM_MAX_BATCH] = {0}, inner = 1;
@@ -128,16 +134,21 @@ tenon_status tn_gemm_record_launch(const char *operation, tn_recording *recordin
     launch->global[2] = (size_t)inner;
     if (launch->local[0] != 0)
         launch->local[2] = 1;
-    launch->operand_count = GEMM_OPERANDS;
-    for (int x = 0; x < GEMM_OPERANDS; x++)
-        launch->operands[x] = (uint8_t)p->matrix[is_read(p, x) ? x : GEMM_D].operand;
+    do {
+        set_offsets(p, index, outer_rank, args);
+        TN_TRY(tn_record(operation, recording, launch));
+    } while (tn_next_index(index, p->batch, (uint32_t)outer_rank));
+    return TENON_OK;
+}
+
+tenon_status tn_gemm_record_launch(const char *operation, tn_recording *recording,
+                                   const gemm_problem *p, gemm_arguments *arguments,
+                                   tn_launch *launch)
+{
     launch->args = &arguments->args;
     launch->args_size = sizeof arguments->args;
     launch->patches = arguments->patches;
     launch->patch_count = arguments->patch_count;
-    do {
-        set_offsets(p, index, outer_rank, &arguments->args);
-        TN_TRY(tn_record(operation, recording, launch));
-    } while (tn_next_index(index, p->batch, (uint32_t)outer_rank));
-    return TENON_OK;
+    tn_gemm_launch_operands(p, launch);
+    return tn_gemm_record_batches(operation, recording, p, &arguments->args, launch);
 }
