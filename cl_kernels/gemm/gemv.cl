@@ -99,7 +99,7 @@ gemv_dot(__global const data_t *a, __global const data_t *b, __global const data
 {
     __local acc_t x[TENON_KC];
     acc_v sum[TENON_STRIP_ROWS];
-    long z = get_global_id(2), k_end = GEMM_K(args);
+    long z = get_global_id(2), k_end = depth_at(&args, z);
     long m0 = get_global_id(1) * args.tile_rows, m1 = min(args.m, m0 + args.tile_rows);
     gemm_epilogue e = make_epilogue(c, bias, d, &args, z);
     a += GEMM_START(args, a, z);
@@ -168,7 +168,7 @@ gemv_axpy(__global const data_t *a, __global const data_t *b, __global const dat
           __global const data_t *bias, __global data_t *d, gemm_args args)
 {
     __local acc_t sum[TENON_STRIP];
-    long z = get_global_id(2), k_end = GEMM_K(args);
+    long z = get_global_id(2), k_end = depth_at(&args, z);
     long m0 = get_global_id(1) * args.tile_rows, m1 = min(args.m, m0 + args.tile_rows);
     gemm_epilogue e = make_epilogue(c, bias, d, &args, z);
     a += GEMM_START(args, a, z);
@@ -188,7 +188,7 @@ gemv_axpy_partial(__global const data_t *a, __global const data_t *b, __global c
                   __global const data_t *bias, __global acc_t *workspace, gemm_args args)
 {
     __local acc_t sum[TENON_STRIP];
-    long split = get_global_id(0), z = get_global_id(2), k_end = GEMM_K(args);
+    long split = get_global_id(0), z = get_global_id(2), k_end = depth_at(&args, z);
     long k0 = min(k_end, split * args.k_chunk), k1 = min(k_end, k0 + args.k_chunk);
     long m0 = get_global_id(1) * args.tile_rows, m1 = min(args.m, m0 + args.tile_rows);
     a += GEMM_START(args, a, z);

@@ -18,7 +18,7 @@ __kernel void gemm_plain(__global const data_t *a, __global const data_t *b,
     long ai = GEMM_START(args, a, z) + m * args.a_row;
     long bi = GEMM_START(args, b, z) + n * args.b_col;
     acc_t sum = 0;
-    for (long k = GEMM_K(args); k > 0; k--) {
+    for (long k = depth_at(&args, z); k > 0; k--) {
         sum = TENON_FMA(load_data(a, ai), load_data(b, bi), sum);
         ai += args.a_col;
         bi += args.b_row;

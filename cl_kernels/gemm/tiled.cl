@@ -80,13 +80,13 @@ TENON_INLINE void multiply(acc_t sum[TENON_MR][TENON_NR], __local const acc_t *t
 
 __kernel __attribute__((reqd_work_group_size(ITEMS_N, ITEMS_M, 1))) void
 gemm_tiled(__global const data_t *a, __global const data_t *b, __global const data_t *c,
-           __global const data_t *bias, __global data_t *d, gemm_args args)
+           __global const data_t *bias, __global out_t *d, gemm_args args)
 {
     __local acc_t tile_a[TENON_KB * PITCH_A], tile_b[TENON_KB * PITCH_B];
     acc_t sum[TENON_MR][TENON_NR];
     const int col = (int)get_local_id(0), row = (int)get_local_id(1), item = row * ITEMS_N + col;
     const long n0 = (long)get_group_id(0) * TENON_NB, m0 = (long)get_group_id(1) * TENON_MB;
-    const long z = (long)get_global_id(2), k_end = GEMM_K(args);
+    const long z = (long)get_global_id(2), k_end = depth_at(&args, z);
 
     gemm_epilogue e = make_epilogue(c, bias, d, &args, z);
     a += GEMM_START(args, a, z) + m0 * args.a_row;
