@@ -46,19 +46,7 @@
 #endif
 
 #include "gemm/epilogue.clh"
-
-/* Adds the lanes up pairwise, in an order that depends on nothing. */
-TENON_INLINE acc_t sum_lanes(acc_v v)
-{
-    acc_t x[TENON_VW];
-    TENON_VSTORE(v, 0, x);
-    for (int width = TENON_VW / 2; width > 0; width /= 2) {
-        for (int l = 0; l < width; l++) {
-            x[l] += x[l + width];
-        }
-    }
-    return x[0];
-}
+#include "gemm/lanes.clh"
 
 /* sum[r] += a[r, 0 .. kc) * x[0 .. kc) for ROWS rows; x is zero from kc to the next whole vector.
  * Rows past the last read the last one again, into sums that nobody uses. */

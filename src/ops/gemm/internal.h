@@ -54,6 +54,9 @@ tenon_status tn_gemm_canonicalise(const char *operation, const tenon_gemm_params
                                   const tenon_tensor *c, const tenon_tensor *bias,
                                   const tenon_tensor *d, gemm_problem *problem, bool *empty);
 
+/* d^T = b^T · a^T. */
+void tn_gemm_exchange(gemm_problem *problem);
+
 /* Chooses a solver that needs no workspace (the other operation has it) and records its launches
  * into another operation's plan. */
 tenon_status tn_gemm_record(const char *operation, tn_recording *recording,
@@ -105,7 +108,11 @@ tenon_status tn_gemm_record_launch(const char *operation, tn_recording *recordin
                                    tn_launch *launch);
 
 extern const tn_solver tn_gemm_plain, tn_gemm_tiled, tn_gemm_cpu_packed, tn_gemm_cpu_direct,
-    tn_gemm_gemv_dot, tn_gemm_gemv_axpy, tn_gemm_gemv_split, tn_gemm_split_k, tn_gemm_cpu_split_k;
+    tn_gemm_gemv_dot, tn_gemm_gemv_axpy, tn_gemm_gemv_split, tn_gemm_split_k, tn_gemm_cpu_split_k,
+    tn_gemm_skinny, tn_gemm_cpu_skinny;
+
+/* Whether a solver does different things according to which of m and n is less. */
+bool tn_gemm_is_skinny(const tn_solver *solver);
 
 /* Runs a choice on an awkward problem derived from `problem` and compares it with the reference. */
 tenon_status tn_gemm_self_check(tenon_stream *stream, const tn_problem *problem,
