@@ -13,7 +13,9 @@
 #define GEMM_HAS_C    1 /* beta is not 0; without it c is not read */
 #define GEMM_HAS_BIAS 2 /* without it bias is not read */
 #define GEMM_SKIP_AB  4 /* alpha is 0: a and b are not read */
-#define GEMM_PARTIAL  8 /* on the host: d takes the bare sums of a slice of K, as acc_t */
+/* On the host alone: */
+#define GEMM_PARTIAL  8  /* d takes the bare sums of a slice of K, as acc_t */
+#define GEMM_UNSCALED 16 /* alpha is 1, whatever the call says */
 
 typedef struct gemm_args {
     tenon_i64 a_offset, b_offset, c_offset, bias_offset, d_offset; /* set for each call */

@@ -92,6 +92,9 @@ double tn_gemm_work(const gemm_problem *problem);
 /* Whether d is to take bare sums (GEMM_PARTIAL) that are wider than its type. */
 bool tn_gemm_rounds_sums(const gemm_problem *problem);
 
+/* The bits of 1 in the type that sums are of. */
+int64_t tn_gemm_one(uint32_t dtype);
+
 /* The argument struct, and the patches that it needs at each run. */
 typedef struct gemm_arguments {
     gemm_args args;
@@ -109,7 +112,7 @@ tenon_status tn_gemm_record_launch(const char *operation, tn_recording *recordin
 
 extern const tn_solver tn_gemm_plain, tn_gemm_tiled, tn_gemm_cpu_packed, tn_gemm_cpu_direct,
     tn_gemm_gemv_dot, tn_gemm_gemv_axpy, tn_gemm_gemv_split, tn_gemm_split_k, tn_gemm_cpu_split_k,
-    tn_gemm_skinny, tn_gemm_cpu_skinny;
+    tn_gemm_skinny, tn_gemm_cpu_skinny, tn_gemm_clblast;
 
 /* Whether a solver does different things according to which of m and n is less. */
 bool tn_gemm_is_skinny(const tn_solver *solver);

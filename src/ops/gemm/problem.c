@@ -32,8 +32,7 @@ bool tn_gemm_rounds_sums(const gemm_problem *p)
            tn_acc_size(p->dtype) != tenon_dtype_size((tenon_dtype)p->dtype);
 }
 
-/* The bits of 1 in the type that sums are of. */
-static int64_t bits_of_one(uint32_t dtype)
+int64_t tn_gemm_one(uint32_t dtype)
 {
     union {
         double f64;
@@ -99,7 +98,7 @@ void tn_gemm_arguments(const gemm_problem *p, gemm_arguments *arguments)
                       .n = p->n,
                       .k = p->k,
                       .k_last = p->k_last,
-                      .alpha = bits_of_one(p->dtype),
+                      .alpha = tn_gemm_one(p->dtype),
                       .a_row = a->row,
                       .a_col = a->col,
                       .b_row = b->row,
@@ -127,7 +126,8 @@ void tn_gemm_arguments(const gemm_problem *p, gemm_arguments *arguments)
     if ((p->flags & GEMM_PARTIAL) != 0)
         return; /* the scalars are for whoever adds the sums up */
     for (uint32_t s = 0; s < TN_EPILOGUE_SCALARS; s++)
-        add_patch(arguments, tn_scalar_patch((tenon_dtype)p->dtype), s, scalar_at[s], 1);
+        if (s != TN_SCALAR_ALPHA || (p->flags & GEMM_UNSCALED) == 0)
+            add_patch(arguments, tn_scalar_patch((tenon_dtype)p->dtype), s, scalar_at[s], 1);
 }
 
 /* The element where batch entry `index` of the outer dimensions begins, for each matrix. */
