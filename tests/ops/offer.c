@@ -2,6 +2,7 @@
 
 const operation *const operations[] = {
     &offer_gemm,
+    &offer_gemm_ragged,
     &offer_conv,
     &offer_im2col,
     &offer_activation,

@@ -35,6 +35,7 @@ extern const operation offer_activation;
 extern const operation offer_activation_backward;
 extern const operation offer_conv;
 extern const operation offer_gemm;
+extern const operation offer_gemm_ragged;
 extern const operation offer_im2col;
 extern const operation offer_pool;
 extern const operation offer_pool_backward;
