@@ -12,6 +12,7 @@ typedef struct offered {
     bool optional;
     uint32_t rank;
     int64_t shape[4];
+    const double *values; /* NULL: random ones */
 } offered;
 
 typedef struct operation {

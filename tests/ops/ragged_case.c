@@ -53,7 +53,7 @@ static void fill_offsets(ragged_data *data, test_random *random)
                      : p->division == RUBBISH ? any_offset(p, random)
                      : p->division == ALL_EMPTY
                          ? p->rows / 2
-                         : test_between(random, p->division == WITHIN, p->rows - 1);
+                         : test_between(random, p->division == WITHIN && p->rows > 1, p->rows - 1);
     if (p->division == AT_RANDOM) {
         offsets[0] = 0;
         offsets[p->groups] = p->rows;

@@ -106,7 +106,7 @@ static const char *constrains_gpu(tenon_context *context, const tn_problem *prob
 {
     const gemm_problem *p = (const gemm_problem *)problem;
     uint64_t items = GPU_COLS * GPU_SHARES;
-    uint64_t sums = (uint64_t)(values[SKINNY_MR] * values[SKINNY_NR]);
+    uint64_t sums = (uint64_t)values[SKINNY_MR] * (uint64_t)values[SKINNY_NR];
     if (items > context->device.info.max_work_group || sums > items)
         return "the work-group does not fit the device, or the sums do not fit it";
     return sums * (items + 1) * tn_acc_size(p->dtype) > context->device.info.local_memory

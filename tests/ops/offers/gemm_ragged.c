@@ -18,15 +18,18 @@ static void default_ragged(void *params)
     ((tenon_gemm_ragged_params *)params)->epilogue.beta = 1;
 }
 
+static const double offsets[] = {0, 1, 4};
+
 const operation offer_gemm_ragged = {
     .name = "tenon_gemm_ragged",
     .plan_name = "tenon_gemm_ragged_plan",
-    .operands = {{.name = "a", .rank = 2, .shape = {4, 5}},
-                 {.name = "b", .rank = 3, .shape = {2, 5, 6}},
-                 {.name = "offsets", .dtype = TENON_DTYPE_I32, .rank = 1, .shape = {3}},
-                 {.name = "c", .rank = 2, .shape = {4, 6}},
-                 {.name = "bias", .rank = 2, .shape = {2, 6}, .optional = true},
-                 {.name = "d", .rank = 2, .shape = {4, 6}}},
+    .operands =
+        {{.name = "a", .rank = 2, .shape = {4, 5}},
+         {.name = "b", .rank = 3, .shape = {2, 5, 6}},
+         {.name = "offsets", .dtype = TENON_DTYPE_I32, .rank = 1, .shape = {3}, .values = offsets},
+         {.name = "c", .rank = 2, .shape = {4, 6}},
+         {.name = "bias", .rank = 2, .shape = {2, 6}, .optional = true},
+         {.name = "d", .rank = 2, .shape = {4, 6}}},
     .count = 6,
     .run = run_ragged,
     .plan = plan_ragged,
