@@ -48,6 +48,10 @@ TENON_API tenon_gemm_params tenon_gemm_params_default(void);
  * done. K = 0 gives a·b = 0. Products of f32 are summed in f32, f64 in f64, and f16 and bf16 in
  * f32, rounded once when d is stored; all within the bound that docs/numerics.md derives. The same
  * call on the same device, driver and library gives the same bits.
+ *
+ *  The solver gemm/clblast is the CLBlast library, where Tenon was built with it, and serves who
+ * asks for it by name. It compiles its kernels at the first run in a context, allocates memory of
+ * its own, and takes buffers only: shared virtual memory is TENON_ERROR_UNSUPPORTED.
  *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT · TENON_ERROR_UNSUPPORTED ·
  *          TENON_ERROR_UNSUPPORTED_DEVICE (f64 on a device without it) ·
  *          TENON_ERROR_WORKSPACE_TOO_SMALL (a forced solver) · TENON_ERROR_BUILD_FAILED ·

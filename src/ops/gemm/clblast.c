@@ -198,7 +198,10 @@ static void options(tenon_context *context, const tn_problem *problem, const int
 {
     const gemm_problem *p = (const gemm_problem *)problem;
     (void)values;
-    tn_build_options(context, text, GEMM_OPTIONS_FORMAT, GEMM_OPTIONS_VALUES(p));
+    /* Nothing is built with it, but each pair of layouts is checked. */
+    tn_build_options(context, text, GEMM_OPTIONS_FORMAT " -DTENON_LAYOUTS=%d%d",
+                     GEMM_OPTIONS_VALUES(p), (int)tn_gemm_layout(p, GEMM_A),
+                     (int)tn_gemm_layout(p, GEMM_B));
 }
 
 const tn_solver tn_gemm_clblast = {.name = "clblast",

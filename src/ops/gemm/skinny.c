@@ -11,6 +11,8 @@
 #define DOT_COLS  96
 /* What a CPU's inner caches hold. */
 #define SMALL_BYTES (4 << 20)
+/* Rows of the large factor that are worth the sums' way to memory and back. */
+#define LONG_SUM 1024
 /* Columns whose sums a CPU's work-item keeps: the more, the longer the reads. */
 #define MOST_STRIP  2048
 #define LEAST_STRIP 512
@@ -124,7 +126,7 @@ static int64_t tile_cols(tenon_context *context, const gemm_problem *p)
     int64_t units = context->device.info.compute_units;
     if (by_dots(p))
         return tn_round_up(tn_ceil_div(p->n, 4 * units), DOT_COLS);
-    return tn_round_up(tn_ceil_div(p->n, units), AXPY_COLS);
+    return tn_round_up(tn_min_i64(MOST_STRIP, tn_ceil_div(p->n, units)), AXPY_COLS);
 }
 
 /* Measured on an AVX-512 machine beside gemm/cpu_packed and gemm/cpu_direct: a large factor is read
@@ -143,7 +145,8 @@ static double estimate_cpu(tenon_context *context, const tn_problem *problem, co
     double groups =
         (double)tn_ceil_div(p.n, tile_cols(context, &p)) * (double)tn_gemm_batch_count(&p);
     double products = passes * values[SKINNY_MR] * elements(&p);
-    double sum = products / lanes * (dots ? 0.35 : bytes < (double)SMALL_BYTES ? 0.45 : 0.28);
+    bool streams = bytes >= (double)SMALL_BYTES && p.k >= LONG_SUM && passes == 1;
+    double sum = products / lanes * (dots ? 0.35 : streams ? 0.28 : 0.45);
     double pack = dots && p.matrix[GEMM_A].col != 1 ? products / DOT_COLS : 0;
     sum /= groups < units ? groups : units;
     return CPU_LAUNCH_TIME + (sum > read ? sum : read) + pack / units;
