@@ -4,12 +4,14 @@
 #include "ops/conv/internal.h"
 #include "ops/elementwise/internal.h"
 #include "ops/gemm/internal.h"
+#include "ops/gemm/ragged.h"
 #include "ops/loss/internal.h"
 #include "ops/pool/internal.h"
 #include "ops/softmax/internal.h"
 
 const tn_family *const tn_families[] = {
     &tn_gemm_family,
+    &tn_gemm_ragged_family,
     &tn_conv_family,
     &tn_im2col_family,
     &tn_activation_family,

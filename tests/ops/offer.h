@@ -12,6 +12,7 @@ typedef struct offered {
     bool optional;
     uint32_t rank;
     int64_t shape[4];
+    const double *values; /* NULL: random ones */
 } offered;
 
 typedef struct operation {
@@ -35,6 +36,7 @@ extern const operation offer_activation;
 extern const operation offer_activation_backward;
 extern const operation offer_conv;
 extern const operation offer_gemm;
+extern const operation offer_gemm_ragged;
 extern const operation offer_im2col;
 extern const operation offer_pool;
 extern const operation offer_pool_backward;

@@ -14,6 +14,7 @@ static const char *home_of(const tn_family *family)
 {
     static const char *const homes[][2] = {
         {"im2col", "conv"},
+        {"gemm_ragged", "gemm"},
         {"copy", "elementwise"},
         {"activation_backward", "activation"},
         {"pool_backward", "pool"},
