@@ -7,6 +7,7 @@
 #include "ops/gated/internal.h"
 #include "ops/gemm/int8.h"
 #include "ops/gemm/internal.h"
+#include "ops/gemm/ragged.h"
 #include "ops/loss/internal.h"
 #include "ops/norm/internal.h"
 #include "ops/optimizer/internal.h"
@@ -21,6 +22,7 @@
 const tn_family *const tn_families[] = {
     &tn_gemm_family,
     &tn_gemm_int8_family,
+    &tn_gemm_ragged_family,
     &tn_conv_family,
     &tn_im2col_family,
     &tn_activation_family,

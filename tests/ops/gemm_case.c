@@ -44,13 +44,14 @@ static void create(gemm_data *data, int operand, int64_t rows, int64_t cols, tes
                        p->offset);
 }
 
-static void create_form(gemm_data *data, int operand, gemm_form covers, test_layout layout)
+static void create_form(gemm_data *data, int operand, gemm_form covers, test_layout layout,
+                        uint32_t once)
 {
     const gemm_case *p = &data->problem;
     const int64_t columns[] = {p->n}, rows[] = {p->m, 1};
     const int64_t columns_stride[] = {2}, rows_stride[] = {3, 1};
     if (covers == FORM_FULL)
-        create(data, operand, p->m, p->n, layout, 0, false);
+        create(data, operand, p->m, p->n, layout, once, false);
     else if (covers == FORM_COLUMNS)
         test_tensor_create(&data->operands[operand], data->types[operand], 1, columns,
                            columns_stride, 1);
@@ -98,8 +99,8 @@ void create_gemm(gemm_data *data)
     create(data, GEMM_A, p->m, p->k, p->a, p->a_once, p->a_flat);
     create(data, GEMM_B, p->k, p->n, p->b, p->b_once, p->b_flat);
     create(data, GEMM_D, p->m, p->n, p->d, 0, false);
-    create_form(data, GEMM_C, p->c_form, p->c);
-    create_form(data, GEMM_BIAS, p->bias_form, TEST_ROW);
+    create_form(data, GEMM_C, p->c_form, p->c, p->c_once);
+    create_form(data, GEMM_BIAS, p->bias_form, TEST_ROW, p->bias_once);
 }
 
 void make_gemm(gemm_data *data, const gemm_case *p, tenon_dtype dtype, test_judge judge,

@@ -30,6 +30,7 @@ typedef struct gemm_case {
     bool gap; /* between the matrices of a batch */
     int64_t offset;
     gemm_form c_form, bias_form;
+    uint32_t c_once, bias_once; /* as a_once, for FORM_FULL */
     double alpha, beta;
     tenon_activation activation;
     uint32_t flags;

@@ -3,6 +3,9 @@
 /* A line an entry. */
 /* clang-format off */
 const operation *const operations[] = {
+    &offer_gemm,       &offer_gemm_ragged,         &offer_conv, &offer_im2col,
+    &offer_activation, &offer_activation_backward, &offer_pool, &offer_pool_backward,
+    &offer_softmax,    &offer_softmax_backward,
     &offer_gemm,
     &offer_gemm_int8,
     &offer_conv,
@@ -51,6 +54,9 @@ void prepare(offer *o, const operation *op)
         test_tensor_create(&o->tensors[i], x->dtype != 0 ? x->dtype : TENON_DTYPE_F32, x->rank,
                            x->shape, stride, 0);
         test_fill_reals(&o->tensors[i], &random);
+        for (int64_t n = 0; x->values != NULL && n < tenon_tensor_elements(&o->tensors[i].view);
+             n++)
+            test_set(&o->tensors[i], n, x->values[n]);
         test_upload(&o->tensors[i]);
         o->views[i] = o->tensors[i].view;
         o->arguments[i] = &o->views[i];

@@ -16,6 +16,7 @@ static const char *home_of(const tn_family *family)
     static const char *const homes[][2] = {
         {"gemm_int8", "gemm"},
         {"im2col", "conv"},
+        {"gemm_ragged", "gemm"},
         {"copy", "elementwise"},
         {"elementwise_chain", "elementwise"},
         {"gated_backward", "gated"},

@@ -110,8 +110,7 @@ static void transpose(gemm_matrix *matrix)
     matrix->col = row;
 }
 
-/* d^T = b^T · a^T */
-static void exchange(gemm_problem *p)
+void tn_gemm_exchange(gemm_problem *p)
 {
     gemm_matrix a = p->matrix[GEMM_A];
     int64_t m = p->m;
@@ -207,6 +206,6 @@ tenon_status tn_gemm_canonicalise(const char *operation, const tenon_gemm_params
         return TENON_OK;
     fold_batch(problem);
     if (wants_exchange(problem))
-        exchange(problem);
+        tn_gemm_exchange(problem);
     return TENON_OK;
 }

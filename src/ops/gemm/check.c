@@ -48,6 +48,10 @@ static tenon_status make_operands(tenon_stream *stream, const gemm_problem *like
     bool vector = like->n == 1;
     int64_t rows = choice->solver == &tn_gemm_tiled ? CHECK_ROWS_TILED : CHECK_ROWS;
     int64_t m = vector ? CHECK_VECTOR_ROWS : rows, n = vector ? 1 : CHECK_COLS, k = CHECK_DEPTH;
+    if (!vector && like->n < like->m && tn_gemm_is_skinny(choice->solver)) {
+        m = CHECK_COLS; /* the thin side stays the thin side */
+        n = CHECK_ROWS;
+    }
     uint64_t seed = 1;
     const tenon_tensor views[GEMM_OPERANDS] = {
         [GEMM_A] = tn_gemm_check_view(dtype, tn_gemm_layout(like, GEMM_A), m, k),
