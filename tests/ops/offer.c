@@ -4,6 +4,23 @@ const operation *const operations[] = {
     &offer_gemm,       &offer_gemm_ragged,         &offer_conv, &offer_im2col,
     &offer_activation, &offer_activation_backward, &offer_pool, &offer_pool_backward,
     &offer_softmax,    &offer_softmax_backward,
+    &offer_gemm,
+    &offer_conv,
+    &offer_im2col,
+    &offer_activation,
+    &offer_activation_backward,
+    &offer_mse,
+    &offer_mse_backward,
+    &offer_pool,
+    &offer_pool_backward,
+    &offer_reduce,
+    &offer_moments,
+    &offer_softmax,
+    &offer_softmax_backward,
+    &offer_random,
+    &offer_dropout,
+    &offer_sgd,
+    &offer_adam,
 };
 const size_t operation_count = sizeof operations / sizeof *operations;
 
