@@ -62,7 +62,10 @@ static const char *refuses(const tn_problem *problem)
 
 static const char *refuses_cpu(tenon_context *context, const tn_problem *problem)
 {
-    const char *why = tn_gemm_refuses_cpu(context, (const gemm_problem *)problem);
+    const gemm_problem *p = (const gemm_problem *)problem;
+    const char *why = tn_gemm_refuses_cpu(context, p);
+    if (why == NULL && problem->forced < 0 && (p->m == 1 || p->n == 1))
+        why = "a vector is for gemm/gemv_dot, gemv_axpy and gemv_split";
     return why != NULL ? why : refuses(problem);
 }
 
