@@ -33,7 +33,7 @@ typedef struct gemm_args {
     tenon_i64 k_last;     /* where the inner batch is slices of K: the last one's k; otherwise 0 */
     tenon_i32 activation; /* run-time kind, TENON_ACT_* */
     tenon_i32 flags;      /* GEMM_* */
-    tenon_i32 tile_rows, tile_cols; /* rows of d a work-group covers; the second is spare */
+    tenon_i32 tile_rows, tile_cols; /* of d that a work-group covers, where the kernel says so */
 } gemm_args;
 
 #endif

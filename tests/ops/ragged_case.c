@@ -162,17 +162,22 @@ test_subject ragged_subject(const ragged_data *data)
         RAGGED_OPERANDS,        data->expected, data->judge,     0};
 }
 
+void check_ragged_typed(const ragged_case *p, tenon_dtype dtype, test_random *random)
+{
+    for (int judge = TEST_BOUND; judge <= TEST_EXACT; judge++) {
+        ragged_data data;
+        if (judge == TEST_EXACT && tn_activation_is_build(p->activation.kind))
+            continue;
+        make_ragged(&data, p, dtype, (test_judge)judge, random);
+        compute_ragged_reference(&data);
+        const test_subject subject = ragged_subject(&data);
+        test_run_all(&subject);
+        destroy_ragged(&data);
+    }
+}
+
 void check_ragged(const ragged_case *p, test_random *random)
 {
     for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++)
-        for (int judge = TEST_BOUND; judge <= TEST_EXACT; judge++) {
-            ragged_data data;
-            if (judge == TEST_EXACT && tn_activation_is_build(p->activation.kind))
-                continue;
-            make_ragged(&data, p, *type, (test_judge)judge, random);
-            compute_ragged_reference(&data);
-            const test_subject subject = ragged_subject(&data);
-            test_run_all(&subject);
-            destroy_ragged(&data);
-        }
+        check_ragged_typed(p, *type, random);
 }

@@ -58,8 +58,9 @@ tenon_status call_ragged(const void *user, const char *solver);
 /* The problem in words. The text lasts until the next call. */
 const char *describe_ragged(const void *user);
 
-/* Tries every solver in every type on random reals and, where the result can be exact, on
- * integers. */
+/* Tries every solver on random reals and, where the result can be exact, on integers: in one type,
+ * or in every type of test_float_types(). */
+void check_ragged_typed(const ragged_case *p, tenon_dtype dtype, test_random *random);
 void check_ragged(const ragged_case *p, test_random *random);
 
 #endif

@@ -46,7 +46,8 @@ static tenon_status make_operands(tenon_stream *stream, const gemm_problem *like
 {
     tenon_dtype dtype = (tenon_dtype)like->dtype;
     bool vector = like->n == 1;
-    int64_t rows = choice->solver == &tn_gemm_tiled ? CHECK_ROWS_TILED : CHECK_ROWS;
+    bool tiled = choice->solver == &tn_gemm_tiled || choice->solver == &tn_gemm_split_k;
+    int64_t rows = tiled ? CHECK_ROWS_TILED : CHECK_ROWS;
     int64_t m = vector ? CHECK_VECTOR_ROWS : rows, n = vector ? 1 : CHECK_COLS, k = CHECK_DEPTH;
     if (!vector && like->n < like->m && tn_gemm_is_skinny(choice->solver)) {
         m = CHECK_COLS; /* the thin side stays the thin side */

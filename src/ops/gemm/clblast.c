@@ -61,7 +61,8 @@ static tenon_status status_of(const char *operation, const char *routine, CLBlas
 DEFINE_RUN(run_f32, float, CLBlastSgemm)
 DEFINE_RUN(run_f64, double, CLBlastDgemm)
 
-/* A matrix as BLAS knows it: stored by rows or, transposed, by columns, a leading dimension apart. */
+/* A matrix as BLAS knows it: stored by rows or, transposed, by columns, which are a leading
+ * dimension apart. */
 static bool leading(const gemm_matrix *x, int64_t rows, int64_t cols, size_t *ld,
                     CLBlastTranspose *transpose)
 {

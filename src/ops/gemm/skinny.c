@@ -15,7 +15,8 @@
 #define LONG_SUM 1024
 /* Columns whose sums a CPU's work-item keeps: the more, the longer the reads. */
 #define MOST_STRIP  2048
-#define LEAST_STRIP 512
+#define LEAST_STRIP 128
+#define STRIP_GAP   64 /* more than what lies between two rows of sums */
 /* Of a GPU's work-group. */
 #define GPU_COLS   32
 #define GPU_SHARES 4
@@ -62,7 +63,10 @@ static const char *refuses(const tn_problem *problem)
 
 static const char *refuses_cpu(tenon_context *context, const tn_problem *problem)
 {
-    const char *why = tn_gemm_refuses_cpu(context, (const gemm_problem *)problem);
+    const gemm_problem *p = (const gemm_problem *)problem;
+    const char *why = tn_gemm_refuses_cpu(context, p);
+    if (why == NULL && problem->forced < 0 && (p->m == 1 || p->n == 1))
+        why = "a vector is for gemm/gemv_dot, gemv_axpy and gemv_split";
     return why != NULL ? why : refuses(problem);
 }
 
@@ -166,8 +170,12 @@ static double estimate_gpu(tenon_context *context, const tn_problem *problem, co
 
 static int strip_of(tenon_context *context, const gemm_problem *p)
 {
-    uint64_t sums = 8 * (MOST_STRIP + 64) * tn_acc_size(p->dtype);
-    return sums <= context->device.info.local_memory ? MOST_STRIP : LEAST_STRIP;
+    int strip = MOST_STRIP;
+    while (strip > LEAST_STRIP &&
+           parameters[SKINNY_MR].high * (strip + STRIP_GAP) * (int64_t)tn_acc_size(p->dtype) >
+               (int64_t)context->device.info.local_memory)
+        strip /= 2;
+    return strip;
 }
 
 static void options_cpu(tenon_context *context, const tn_problem *problem, const int32_t *values,

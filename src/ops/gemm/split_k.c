@@ -135,7 +135,7 @@ static tenon_status record(const char *operation, tn_recording *recording, const
     return record_add(operation, recording, p, slices, inner != &tn_gemm_tiled);
 }
 
-/* What tells variants apart: what the slices' kernel is built with, and which activation follows. */
+/* What tells variants apart: what the slices' kernel is built with, and what the second is. */
 static void options(tenon_context *context, const gemm_problem *p, const tn_solver *inner,
                     const int32_t *values, int32_t slices, char text[TN_OPTIONS_SIZE])
 {
