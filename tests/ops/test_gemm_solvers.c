@@ -265,6 +265,30 @@ static void clblast_is_never_chosen_nor_used_where_it_cannot_serve(void **state)
     destroy_gemm(&data);
 }
 
+/* Blocks of K are rounded to multiples of four, and must not outgrow their memory by that. */
+static void parameters_that_do_not_go_together(void **state)
+{
+    static const char *const names[][2] = {{"gemm/cpu_packed:kc65", "kc"},
+                                           {"gemm/cpu_direct:kc130", "kc"},
+                                           {"gemm/cpu_packed:nr3", "nr"},
+                                           {"gemm/cpu_packed:mr14,nr64", "registers"},
+                                           {"gemm/cpu_packed:kc2048,np16", "local memory"}};
+    test_random random = test_random_for(828);
+    gemm_case p = simple_gemm;
+    gemm_data data;
+    (void)state;
+    p.k = 130;
+    make_gemm(&data, &p, TENON_DTYPE_F32, TEST_BOUND, &random);
+    test_upload(&data.operands[GEMM_D]);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        tenon_status status = run_forced(&data, test_stream, names[i][0], NULL);
+        if (status != TENON_ERROR_UNSUPPORTED) /* on a GPU these solvers cannot serve at all */
+            assert_refused(status, TENON_ERROR_INVALID_ARGUMENT, "tenon_gemm", names[i][1]);
+    }
+    assert_untouched(&data.operands[GEMM_D]);
+    destroy_gemm(&data);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -274,6 +298,7 @@ int main(void)
         cmocka_unit_test(every_operand_repeats_in_any_dimension),
         cmocka_unit_test(random_problems),
         cmocka_unit_test(slices_need_workspace),
+        cmocka_unit_test(parameters_that_do_not_go_together),
         cmocka_unit_test(clblast_keeps_to_the_sync),
         cmocka_unit_test(clblast_is_never_chosen_nor_used_where_it_cannot_serve),
     };

@@ -4,6 +4,7 @@
 
 /* Blocks of K are equal, so that none is shorter than half of this: the error bound counts on it. */
 #define LEAST_KC 64
+#define KC_STEP  4 /* to which block_length() of the kernels rounds the blocks of K */
 
 const tn_parameter tn_gemm_cpu_parameters[CPU_SPLIT_PARAMETERS] = {
     [CPU_MR] = {"mr", 1, 14},          /* rows of the register tile */
@@ -82,6 +83,8 @@ const char *tn_gemm_cpu_constrains(tenon_context *context, const gemm_problem *p
     int64_t lanes = tn_gemm_lanes(context, p->dtype);
     if (values[CPU_NR] % lanes != 0)
         return "nr must be a multiple of the vector width";
+    if (values[CPU_KC] % KC_STEP != 0)
+        return "kc must be a multiple of 4";
     int64_t vectors = values[CPU_NR] / lanes;
     if (values[CPU_MR] * vectors + vectors + 1 > REGISTERS)
         return "the tile of mr x nr does not fit the vector registers";
