@@ -15,6 +15,8 @@
 #include <tenon/gemm.h>
 #include <tenon/blas.h>
 #include <tenon/conv.h>
+#include <tenon/conv_backward.h>
+#include <tenon/conv_transpose.h>
 #include <tenon/pool.h>
 #include <tenon/elementwise.h>
 #include <tenon/softmax.h>
