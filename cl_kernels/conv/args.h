@@ -4,19 +4,19 @@
 
 #include "common/args.h"
 
-/* Images x[n, c, h, w] laid under a filter of size r × s: tap (r, s) of output (p, q) reads row
- * p * stride_h + h_start + r * dilation_h and column q * stride_w + w_start + s * dilation_w. */
+/* Images x[n, c, d, h, w] laid under filters w[k, c, t, r, s], which gives y[n, k, o, p, q]: in each
+ * of the three dimensions tap t of output o reads o * step + start + t * dilation, or 0 where that is
+ * outside. Those that the caller's images lack come first, with one element. */
 typedef struct conv_window {
-    tenon_i64 h, w, r, s, p, q;
-    tenon_i64 stride_h, stride_w, dilation_h, dilation_w;
-    tenon_i64 h_start, w_start; /* minus the padding, usually */
+    tenon_i64 size[3], filter[3], out[3]; /* of x, w and y */
+    tenon_i64 step[3], dilation[3];
+    tenon_i64 start[3]; /* minus the padding, usually */
 } conv_window;
 
-/* col[n, c, r, s, p, q], each dimension with a stride of its own. */
+/* col[n, c, t, r, s, o, p, q], each dimension with a stride of its own. */
 typedef struct im2col_args {
     tenon_i64 x_offset, col_offset;
-    tenon_i64 x_n, x_c, x_h, x_w;
-    tenon_i64 col_n, col_c, col_r, col_s, col_p, col_q;
+    tenon_i64 x_stride[5], col_stride[8];
     tenon_i64 c;   /* channels */
     tenon_i64 run; /* elements of a work-item */
     conv_window window;
@@ -25,10 +25,7 @@ typedef struct im2col_args {
 typedef struct conv_args {
     tenon_i64 x_offset, w_offset, c_offset, bias_offset, y_offset;
     tenon_i64 alpha, beta, act_alpha, act_beta; /* bits of an acc_t (f32 in the low 32 bits) */
-    tenon_i64 x_n, x_c, x_h, x_w;
-    tenon_i64 w_k, w_c, w_r, w_s;
-    tenon_i64 c_n, c_k, c_p, c_q;
-    tenon_i64 y_n, y_k, y_p, y_q;
+    tenon_i64 x_stride[5], w_stride[5], c_stride[5], y_stride[5];
     tenon_i64 bias_k;
     tenon_i64 group_channels, group_filters; /* channels and filters of a group */
     conv_window window;
@@ -42,8 +39,8 @@ typedef struct conv_args {
 
 typedef struct pack_filter_args {
     tenon_i64 w_offset, packed_offset;
-    tenon_i64 w_k, w_c, w_r, w_s;
-    tenon_i64 c, r, s;
+    tenon_i64 w_stride[5];
+    tenon_i64 c, filter[3];
     tenon_i64 elements; /* of all filters */
 } pack_filter_args;
 

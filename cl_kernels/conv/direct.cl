@@ -1,31 +1,52 @@
 /*
  * Convolution with one work-item for each element of y: any strides, any device, no workspace.
  *
- * Global size: {p * q, filters, images}, the first rounded up as the local size requires.
+ * Global size: {o * p * q, filters, images}, the first rounded up as the local size requires.
  * TENON_DTYPE, TENON_HW_FMA, TENON_ACT_BUILD: see common/types.clh and common/activation.clh.
  */
 #include "common/activation.clh"
-#include "conv/args.h"
+#include "conv/window.clh"
 
-/* The taps of one output over one channel. Those in the padding are multiplied like the others, as
- * the zeros that they are: an infinite filter element gives NaN there whichever solver runs. */
-TENON_INLINE acc_t add_channel(__global const data_t *x, __global const data_t *w,
-                               const conv_args *args, long p, long q, acc_t sum)
+/* The taps of one output along a row of the filter; `x` and `w` are the rows' first elements. Those
+ * in the padding are multiplied like the others, as the zeros that they are: an infinite filter
+ * element gives NaN there whichever solver runs. */
+TENON_INLINE acc_t add_row(__global const data_t *x, __global const data_t *w, int in_image,
+                           const conv_args *args, long q, acc_t sum)
 {
     const conv_window *v = &args->window;
-    long h0 = p * v->stride_h + v->h_start, w0 = q * v->stride_w + v->w_start;
-    for (long r = 0; r < v->r; r++) {
-        long h = h0 + r * v->dilation_h;
-        for (long s = 0; s < v->s; s++) {
-            long at = w0 + s * v->dilation_w;
-            acc_t value = 0;
-            if (h >= 0 && h < v->h && at >= 0 && at < v->w) {
-                value = load_data(x, h * args->x_h + at * args->x_w);
-            }
-            sum = TENON_FMA(value, load_data(w, r * args->w_r + s * args->w_s), sum);
+    for (long s = 0; s < v->filter[2]; s++) {
+        long at = under_tap(v, 2, q, s);
+        acc_t value = 0;
+        if (in_image && inside(v, 2, at)) {
+            value = load_data(x, at * args->x_stride[4]);
+        }
+        sum = TENON_FMA(value, load_data(w, s * args->w_stride[4]), sum);
+    }
+    return sum;
+}
+
+/* The same over one channel; out is {o, p, q}. */
+TENON_INLINE acc_t add_channel(__global const data_t *x, __global const data_t *w,
+                               const conv_args *args, const long *out, acc_t sum)
+{
+    const conv_window *v = &args->window;
+    for (long t = 0; t < v->filter[0]; t++) {
+        long d = under_tap(v, 0, out[0], t);
+        for (long r = 0; r < v->filter[1]; r++) {
+            long h = under_tap(v, 1, out[1], r);
+            sum = add_row(x + d * args->x_stride[2] + h * args->x_stride[3],
+                          w + t * args->w_stride[2] + r * args->w_stride[3],
+                          inside(v, 0, d) && inside(v, 1, h), args, out[2], sum);
         }
     }
     return sum;
+}
+
+/* Where y[n, k, o, p, q], or the residual's, lies. */
+TENON_INLINE long place(const tenon_i64 *stride, long n, long k, const long *out)
+{
+    return n * stride[0] + k * stride[1] + out[0] * stride[2] + out[1] * stride[3] +
+           out[2] * stride[4];
 }
 
 __kernel void conv_direct(__global const data_t *x, __global const data_t *w,
@@ -33,16 +54,21 @@ __kernel void conv_direct(__global const data_t *x, __global const data_t *w,
                           const conv_args args)
 {
     long pixel = (long)get_global_id(0), k = (long)get_global_id(1), n = (long)get_global_id(2);
-    long p = pixel / args.window.q, q = pixel % args.window.q;
-    if (p >= args.window.p) {
+    long out[3];
+    out[2] = cut_index(&pixel, args.window.out[2]);
+    out[1] = cut_index(&pixel, args.window.out[1]);
+    out[0] = pixel;
+    if (out[0] >= args.window.out[0]) {
         return;
     }
-    x += args.x_offset + n * args.x_n + k / args.group_filters * args.group_channels * args.x_c;
-    w += args.w_offset + k * args.w_k;
+    x += args.x_offset + n * args.x_stride[0] +
+         k / args.group_filters * args.group_channels * args.x_stride[1];
+    w += args.w_offset + k * args.w_stride[0];
     acc_t sum = 0;
     if (!(args.flags & CONV_SKIP_XW)) {
         for (long channel = 0; channel < args.group_channels; channel++) {
-            sum = add_channel(x + channel * args.x_c, w + channel * args.w_c, &args, p, q, sum);
+            sum = add_channel(x + channel * args.x_stride[1], w + channel * args.w_stride[1], &args,
+                              out, sum);
         }
     }
     acc_t result = TENON_FROM_BITS(args.alpha) * sum;
@@ -50,9 +76,8 @@ __kernel void conv_direct(__global const data_t *x, __global const data_t *w,
         result = 0; /* not alpha * 0, which would be -0 for a negative zero */
     }
     if (args.flags & CONV_HAS_C) {
-        result +=
-            TENON_FROM_BITS(args.beta) *
-            load_data(c, args.c_offset + n * args.c_n + k * args.c_k + p * args.c_p + q * args.c_q);
+        result += TENON_FROM_BITS(args.beta) *
+                  load_data(c, args.c_offset + place(args.c_stride, n, k, out));
     }
     if (args.flags & CONV_HAS_BIAS) {
         result += load_data(bias, args.bias_offset + k * args.bias_k);
@@ -61,6 +86,5 @@ __kernel void conv_direct(__global const data_t *x, __global const data_t *w,
     activation.kind = args.activation;
     activation.alpha = TENON_FROM_BITS(args.act_alpha);
     activation.beta = TENON_FROM_BITS(args.act_beta);
-    store_data(y, args.y_offset + n * args.y_n + k * args.y_k + p * args.y_p + q * args.y_q,
-               activate(result, &activation));
+    store_data(y, args.y_offset + place(args.y_stride, n, k, out), activate(result, &activation));
 }

@@ -1,9 +1,8 @@
 /*
- * Gathers filters of any strides into a dense k × (c, r, s) matrix. One work-item an element; the
+ * Gathers filters of any strides into a dense k × (c, t, r, s) matrix. One work-item an element; the
  * global size may be larger. TENON_DTYPE: see common/types.clh.
  */
-#include "common/types.clh"
-#include "conv/args.h"
+#include "conv/window.clh"
 
 __kernel void pack_filter(__global const data_t *w, __global data_t *packed,
                           const pack_filter_args args)
@@ -12,9 +11,11 @@ __kernel void pack_filter(__global const data_t *w, __global data_t *packed,
     if (i >= args.elements) {
         return;
     }
-    long s = i % args.s, r = i / args.s % args.r, c = i / (args.s * args.r) % args.c;
-    long k = i / (args.s * args.r * args.c);
-    store_data(
-        packed, args.packed_offset + i,
-        load_data(w, args.w_offset + k * args.w_k + c * args.w_c + r * args.w_r + s * args.w_s));
+    long at = i;
+    long s = cut_index(&at, args.filter[2]), r = cut_index(&at, args.filter[1]);
+    long t = cut_index(&at, args.filter[0]), c = cut_index(&at, args.c), k = at;
+    store_data(packed, args.packed_offset + i,
+               load_data(w, args.w_offset + k * args.w_stride[0] + c * args.w_stride[1] +
+                                t * args.w_stride[2] + r * args.w_stride[3] +
+                                s * args.w_stride[4]));
 }

@@ -10,11 +10,11 @@
 extern "C" {
 #endif
 
-/** The most spatial dimensions an image can have; two are implemented. */
+/** The most spatial dimensions an image can have. */
 #define TENON_MAX_SPATIAL 3
 
-/** Where a filter is laid on an image. Entry 0 is the first spatial dimension (H), entry 1 the
- * second (W). */
+/** Where a filter is laid on an image. Entry 0 is the image's first spatial dimension (W where there
+ * is one, H of H W, D of D H W); those beyond its last are ignored. */
 typedef struct tenon_conv_geometry {
     int64_t stride[TENON_MAX_SPATIAL];    /**< at least 1; 1 in the initialiser */
     int64_t dilation[TENON_MAX_SPATIAL];  /**< at least 1; 1 in the initialiser */
@@ -56,24 +56,30 @@ TENON_API int64_t tenon_conv_output_size(const tenon_conv_geometry *geometry, ui
                                          int64_t size, int64_t filter);
 
 /** y = activation(alpha · conv(x, w) + beta · c + bias): cross-correlation, as neural networks call
- * convolution, y[n,k,p,q] = Σ_{c,r,s} x[n, g·C/G + c, p·stride - pad + r·dilation, q·stride - pad +
- * s·dilation] · w[k,c,r,s], with g = k / (K/G) and x read as 0 in the padding.
+ * convolution, in one, two or three spatial dimensions; in two, y[n,k,p,q] = Σ_{c,r,s} x[n, g·C/G +
+ * c, p·stride - pad_begin + r·dilation, q·stride - pad_begin + s·dilation] · w[k,c,r,s], with
+ * g = k / (K/G) and x read as 0 in the padding (Dumoulin and Visin, "A guide to convolution
+ * arithmetic for deep learning", 2016, chapter 2).
  *  @param params  NULL means the defaults: stride and dilation 1, no padding, one group
- *  @param x       N C H W in the logical sense: for NHWC give the same shape with NHWC's strides
- *  @param w       K C/groups R S, of x's type
+ *  @param x       N C W, N C H W or N C D H W in the logical sense: for channels that lie last give
+ *                 the same shape with other strides
+ *  @param w       K C/groups and the filter's size in each spatial dimension ([T] [R] S), of x's
+ *                 type and rank
  *  @param c       broadcasts to y's shape (a residual, usually); may be NULL when beta is 0; may be
  *                 exactly y
  *  @param bias    shape K, or NULL
- *  @param y       N K P Q, P and Q as tenon_conv_output_size says, of x's type; overlaps no input,
- *                 but for c = y
+ *  @param y       N K and the output's size in each spatial dimension ([O] [P] Q), as
+ *                 tenon_conv_output_size says, of x's type and rank; overlaps no input, but for
+ *                 c = y
  *  @param sync    or NULL
  *
  *  Types f64, f32, f16 and bf16; the 16-bit ones are summed in f32. Any of the sizes of y may be 0:
  * nothing is done. The bits are the same from call to call.
- *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT · TENON_ERROR_UNSUPPORTED (one or three spatial
- *          dimensions) · TENON_ERROR_UNSUPPORTED_DEVICE · TENON_ERROR_WORKSPACE_TOO_SMALL (a forced
- *          solver) · TENON_ERROR_BUILD_FAILED · TENON_ERROR_SOLVER_BARRED ·
- *          TENON_ERROR_OUT_OF_MEMORY · TENON_ERROR_OPENCL · TENON_ERROR_INCOMPLETE */
+ *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT · TENON_ERROR_UNSUPPORTED (a type, or a forced
+ *          solver that cannot serve) · TENON_ERROR_UNSUPPORTED_DEVICE ·
+ *          TENON_ERROR_WORKSPACE_TOO_SMALL (a forced solver) · TENON_ERROR_BUILD_FAILED ·
+ *          TENON_ERROR_SOLVER_BARRED · TENON_ERROR_OUT_OF_MEMORY · TENON_ERROR_OPENCL ·
+ *          TENON_ERROR_INCOMPLETE */
 TENON_API tenon_status tenon_conv_forward(tenon_stream *stream, const tenon_conv_params *params,
                                           const tenon_tensor *x, const tenon_tensor *w,
                                           const tenon_tensor *c, const tenon_tensor *bias,
@@ -95,7 +101,7 @@ typedef struct tenon_im2col_params {
     uint32_t flags;       /**< 0 */
     const char *solver;   /**< forces a solver (plan.h has the grammar); NULL chooses */
     int64_t filter[TENON_MAX_SPATIAL]; /**< the filter's spatial sizes, at least 1; 1 in the
-                                          initialiser */
+                                          initialiser; those beyond the image's are ignored */
     tenon_conv_geometry geometry;
 } tenon_im2col_params;
 
@@ -107,13 +113,15 @@ typedef struct tenon_im2col_params {
 /** The same as the initialiser, for languages without macros. */
 TENON_API tenon_im2col_params tenon_im2col_params_default(void);
 
-/** Unfolds images into columns: col[n, (c·R + r)·S + s, p·Q + q] = x[n, c, p·stride - pad +
- * r·dilation, …], 0 in the padding, so that a convolution is a matrix product with the filters as a
- * K × C·R·S matrix (Chellapilla, Puri and Simard, "High performance convolutional neural networks
- * for document processing", 2006).
- *  @param params  NULL means the defaults: a 1×1 filter
- *  @param x       N C H W; f64, f32, f16 or bf16, any strides
- *  @param col     N C·R·S P·Q, of x's type, any strides that do not overlap; must not overlap x
+/** Unfolds images of one, two or three spatial dimensions into columns; in two, col[n, (c·R + r)·S +
+ * s, p·Q + q] = x[n, c, p·stride - pad_begin + r·dilation, …], 0 in the padding, so that a
+ * convolution is a matrix product with the filters as a K × C·R·S matrix (Chellapilla, Puri and
+ * Simard, "High performance convolutional neural networks for document processing", 2006). In three
+ * dimensions rows are ((c·T + t)·R + r)·S + s and columns (o·P + p)·Q + q.
+ *  @param params  NULL means the defaults: a filter of one element
+ *  @param x       N C [D] [H] W; f64, f32, f16 or bf16, any strides
+ *  @param col     N C·[T·][R·]S [O·][P·]Q, of x's type, any strides that do not overlap; must not
+ *                 overlap x
  *  @param sync    or NULL
  *  @return as tenon_conv_forward */
 TENON_API tenon_status tenon_im2col(tenon_stream *stream, const tenon_im2col_params *params,

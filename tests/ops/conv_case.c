@@ -1,55 +1,66 @@
 #include "conv_case.h"
 
-const conv_case simple_conv = {.n = 2,
+const tenon_conv_geometry no_geometry = TENON_CONV_GEOMETRY_INIT;
+
+const conv_case simple_conv = {.spatial = 2,
+                               .n = 2,
                                .c = 4,
-                               .h = 9,
-                               .w = 11,
+                               .size = {9, 11, 1},
                                .k = 6,
-                               .r = 3,
-                               .s = 3,
+                               .filter = {3, 3, 1},
                                .groups = 1,
                                .geometry = TENON_CONV_GEOMETRY_INIT,
                                .alpha = 1};
 
 const char *describe_conv(const void *user)
 {
-    static char text[512];
+    static char text[1024];
     const conv_data *data = user;
     const conv_case *p = &data->problem;
     const tenon_conv_geometry *g = &p->geometry;
+    char x[160], w[160], s[160], d[160], b[160], e[160];
+    uint32_t n = p->spatial;
     snprintf(text, sizeof text,
-             "%s x %lldx%lldx%lldx%lld w %lldx%lldx%lldx%lld groups %lld stride %lld %lld dilation "
-             "%lld %lld pad %lld %lld %lld %lld, layouts x %d w %d y %d, offset %lld, residual %d, "
-             "bias %d, alpha %g beta %g activation %u",
-             tenon_dtype_string(data->dtype), (long long)p->n, (long long)p->c, (long long)p->h,
-             (long long)p->w, (long long)p->k, (long long)(p->c / p->groups), (long long)p->r,
-             (long long)p->s, (long long)p->groups, (long long)g->stride[0],
-             (long long)g->stride[1], (long long)g->dilation[0], (long long)g->dilation[1],
-             (long long)g->pad_begin[0], (long long)g->pad_end[0], (long long)g->pad_begin[1],
-             (long long)g->pad_end[1], (int)p->x, (int)p->filter, (int)p->y, (long long)p->offset,
-             (int)p->residual, p->bias, p->alpha, p->beta, p->activation.kind);
+             "%s x %s w %s groups %lld stride %s dilation %s padding %s + %s, layouts x %d w %d y "
+             "%d, offset %lld, residual %d, bias %d, alpha %g beta %g activation %u",
+             tenon_dtype_string(data->dtype),
+             tn_shape_text(n + 2, data->operands[CONV_X].view.shape, x),
+             tn_shape_text(n + 2, data->operands[CONV_W].view.shape, w), (long long)p->groups,
+             tn_shape_text(n, g->stride, s), tn_shape_text(n, g->dilation, d),
+             tn_shape_text(n, g->pad_begin, b), tn_shape_text(n, g->pad_end, e), (int)p->x,
+             (int)p->w, (int)p->y, (long long)p->offset, (int)p->residual, p->bias, p->alpha,
+             p->beta, p->activation.kind);
     return text;
 }
 
-/* Strides of a shape N C H W that lies as `layout` says; ODD has W outermost and gaps throughout. */
-static void image_strides(image_layout layout, const int64_t *shape, int64_t *stride)
+/* The order of the dimensions, innermost first. */
+static void image_order(image_layout layout, uint32_t rank, uint32_t *order)
 {
-    static const uint32_t orders[IMAGE_LAYOUTS][4] = {{3, 2, 1, 0}, {1, 3, 2, 0}, {1, 0, 2, 3}};
-    int64_t step = layout == ODD ? 2 : 1;
-    for (int i = 0; i < 4; i++) {
-        uint32_t d = orders[layout][i];
-        stride[d] = step;
-        step = step * (shape[d] > 0 ? shape[d] : 1) + (layout == ODD ? 3 : 0);
-    }
+    for (uint32_t i = 0; i < rank; i++)
+        order[i] = rank - 1 - i;
+    for (uint32_t i = 1; i + 1 < rank && layout == NHWC; i++)
+        order[i] = rank - i;
+    for (uint32_t i = 2; i < rank && layout == ODD; i++)
+        order[i] = i;
+    if (layout != NCHW)
+        order[0] = 1;
+    if (layout == ODD)
+        order[1] = 0;
 }
 
 static void create_image(conv_data *data, int operand, image_layout layout, int64_t n, int64_t c,
-                         int64_t h, int64_t w)
+                         const int64_t *size)
 {
-    const int64_t shape[] = {n, c, h, w};
-    int64_t stride[4];
-    image_strides(layout, shape, stride);
-    test_tensor_create(&data->operands[operand], data->dtype, 4, shape, stride,
+    uint32_t order[CONV_RANK], rank = data->problem.spatial + 2;
+    int64_t shape[CONV_RANK] = {n, c}, stride[CONV_RANK], step = layout == ODD ? 2 : 1;
+    memcpy(shape + 2, size, data->problem.spatial * sizeof *size);
+    image_order(layout, rank, order);
+    for (uint32_t i = 0; i < rank; i++) {
+        int64_t length = shape[order[i]];
+        stride[order[i]] = step;
+        step = step * (length > 0 ? length : 1) + (layout == ODD ? 3 : 0);
+    }
+    test_tensor_create(&data->operands[operand], data->dtype, rank, shape, stride,
                        data->problem.offset);
 }
 
@@ -77,19 +88,21 @@ static const tenon_tensor *view(const conv_data *data, int operand, bool host)
 static void create(conv_data *data)
 {
     const conv_case *p = &data->problem;
-    int64_t rows = tenon_conv_output_size(&p->geometry, 0, p->h, p->r);
-    int64_t columns = tenon_conv_output_size(&p->geometry, 1, p->w, p->s);
-    const int64_t filters[] = {p->k}, channels[] = {p->k, 1, 1};
-    const int64_t filters_stride[] = {2}, channels_stride[] = {1, 1, 1};
-    create_image(data, CONV_X, p->x, p->n, p->c, p->h, p->w);
-    create_image(data, CONV_W, p->filter, p->k, p->c / p->groups, p->r, p->s);
-    create_image(data, CONV_Y, p->y, p->n, p->k, rows, columns);
+    const int64_t filters[] = {p->k}, channels[] = {p->k, 1, 1, 1};
+    const int64_t filters_stride[] = {2}, channels_stride[] = {1, 1, 1, 1};
+    int64_t out[3];
+    for (uint32_t d = 0; d < p->spatial; d++)
+        out[d] = tenon_conv_output_size(&p->geometry, d, p->size[d], p->filter[d]);
+    create_image(data, CONV_X, p->x, p->n, p->c, p->size);
+    create_image(data, CONV_W, p->w, p->k, p->c / p->groups, p->filter);
+    create_image(data, CONV_Y, p->y, p->n, p->k, out);
     if (p->bias)
         test_tensor_create(&data->operands[CONV_BIAS], data->dtype, 1, filters, filters_stride, 1);
     if (p->residual == FULL_RESIDUAL)
-        create_image(data, CONV_C, NHWC, p->n, p->k, rows, columns);
+        create_image(data, CONV_C, NHWC, p->n, p->k, out);
     else if (p->residual == CHANNEL_RESIDUAL)
-        test_tensor_create(&data->operands[CONV_C], data->dtype, 3, channels, channels_stride, 1);
+        test_tensor_create(&data->operands[CONV_C], data->dtype, p->spatial + 1, channels,
+                           channels_stride, 1);
 }
 
 void make_conv(conv_data *data, const conv_case *p, tenon_dtype dtype, test_judge judge,
@@ -157,4 +170,39 @@ void check_conv(const conv_case *p, test_random *random)
 {
     for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++)
         check_conv_typed(p, *type, random);
+}
+
+/* Sizes whose product stays near a hundred, whatever the number of dimensions. */
+static void random_geometry(conv_case *p, test_random *random)
+{
+    static const int64_t most[] = {90, 14, 6}, most_filter[] = {9, 5, 3};
+    for (uint32_t d = 0; d < p->spatial; d++) {
+        p->size[d] = test_between(random, 1, most[p->spatial - 1]);
+        p->filter[d] =
+            test_one_in(random, 3) ? 1 : test_between(random, 1, most_filter[p->spatial - 1]);
+        p->geometry.stride[d] = test_one_in(random, 2) ? 1 : test_between(random, 2, 3);
+        p->geometry.dilation[d] = test_one_in(random, 2) ? 1 : test_between(random, 2, 3);
+        p->geometry.pad_begin[d] = test_between(random, 0, 3);
+        p->geometry.pad_end[d] = test_between(random, 0, 3);
+    }
+}
+
+conv_case random_conv(test_random *random)
+{
+    conv_case p = simple_conv;
+    p.spatial = (uint32_t)test_between(random, 1, 3);
+    p.groups = test_one_in(random, 2) ? 1 : test_between(random, 2, 4);
+    p.n = test_between(random, 1, 3);
+    p.c = p.groups * test_between(random, 1, 5);
+    p.k = p.groups * test_between(random, 1, 9);
+    random_geometry(&p, random);
+    p.x = (image_layout)test_between(random, 0, IMAGE_LAYOUTS - 1);
+    p.y = (image_layout)test_between(random, 0, IMAGE_LAYOUTS - 1);
+    p.w = (image_layout)test_between(random, 0, IMAGE_LAYOUTS - 1);
+    p.offset = test_between(random, 0, 5);
+    p.bias = test_one_in(random, 2);
+    p.residual = (conv_residual)test_between(random, NO_RESIDUAL, IN_PLACE);
+    p.beta = p.residual == NO_RESIDUAL ? 0 : 0.5;
+    p.activation.kind = test_one_in(random, 2) ? TENON_ACTIVATION_RELU : 0;
+    return p;
 }

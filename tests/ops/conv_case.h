@@ -7,15 +7,17 @@
 
 #include "ops/conv/internal.h"
 
+/* Of any rank: channels before or after the spatial dimensions, or W outermost with gaps. */
 typedef enum image_layout { NCHW, NHWC, ODD, IMAGE_LAYOUTS } image_layout;
 typedef enum conv_residual { NO_RESIDUAL, FULL_RESIDUAL, CHANNEL_RESIDUAL, IN_PLACE } conv_residual;
 
 typedef struct conv_case {
-    int64_t n, c, h, w; /* the image */
-    int64_t k, r, s;    /* the filters */
+    uint32_t spatial;      /* dimensions, 1 to 3 */
+    int64_t n, c, size[3]; /* the image */
+    int64_t k, filter[3];  /* the filters */
     int64_t groups;
     tenon_conv_geometry geometry;
-    image_layout x, y, filter;
+    image_layout x, y, w;
     int64_t offset;
     conv_residual residual;
     bool bias;
@@ -23,7 +25,8 @@ typedef struct conv_case {
     tenon_activation activation;
 } conv_case;
 
-extern const conv_case simple_conv;
+extern const conv_case simple_conv;           /* in two dimensions */
+extern const tenon_conv_geometry no_geometry; /* the initialiser's */
 
 typedef struct conv_data {
     conv_case problem;
@@ -42,6 +45,9 @@ void destroy_conv(conv_data *data);
 void compute_conv_reference(conv_data *data);
 
 test_subject conv_subject(const conv_data *data);
+
+/* Random shapes, geometries and layouts in one to three dimensions, with few multiply-adds. */
+conv_case random_conv(test_random *random);
 
 /* The problem in words; user is a conv_data. The text lasts until the next call. */
 const char *describe_conv(const void *user);

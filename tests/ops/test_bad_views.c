@@ -215,17 +215,6 @@ static void batch_invariance_wants_rows(void **state)
     dismiss(&o);
 }
 
-static void dimensions_to_come(void **state)
-{
-    offer o;
-    (void)state;
-    prepare(&o, &offer_conv);
-    for (int a = 0; a < 2; a++)
-        o.views[a].rank = 3;
-    refuse(&o, TENON_ERROR_UNSUPPORTED, "x");
-    dismiss(&o);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -238,7 +227,6 @@ int main(void)
         cmocka_unit_test(sizes_that_do_not_match),
         cmocka_unit_test(buffers_of_another_context),
         cmocka_unit_test(batch_invariance_wants_rows),
-        cmocka_unit_test(dimensions_to_come),
     };
     return TEST_MAIN(tests);
 }

@@ -1,59 +1,45 @@
 /*
  * tenon_conv_forward against its reference, and the reference against the definition: every solver
- * by name and the automatic choice, f32 and f64, reals within the bound and integers exactly.
+ * by name and the automatic choice, reals within the bound and integers exactly.
  */
 #include "conv_case.h"
 
 #include <math.h>
 
-/* The sum of the header's formula, by plain loops over logical indices. */
-static double by_definition(const conv_data *data, int64_t n, int64_t k, int64_t p, int64_t q)
+/* The row-major number of the element of x under a tap, or -1 in the padding; out and tap are
+ * indices of y and of w. */
+static int64_t under(const conv_case *c, const int64_t *out, int64_t channel, const int64_t *tap)
 {
-    const conv_case *c = &data->problem;
     const tenon_conv_geometry *g = &c->geometry;
-    int64_t channels = c->c / c->groups, group = k / (c->k / c->groups);
-    double sum = 0;
-    for (int64_t i = 0; i < channels; i++)
-        for (int64_t r = 0; r < c->r; r++)
-            for (int64_t s = 0; s < c->s; s++) {
-                int64_t h = p * g->stride[0] - g->pad_begin[0] + r * g->dilation[0];
-                int64_t w = q * g->stride[1] - g->pad_begin[1] + s * g->dilation[1];
-                if (h < 0 || h >= c->h || w < 0 || w >= c->w)
-                    continue;
-                int64_t x = ((n * c->c + group * channels + i) * c->h + h) * c->w + w;
-                sum +=
-                    test_get(&data->operands[CONV_X], x) *
-                    test_get(&data->operands[CONV_W], ((k * channels + i) * c->r + r) * c->s + s);
-            }
-    return sum;
+    int64_t number = out[0] * c->c + channel;
+    for (uint32_t d = 0; d < c->spatial; d++) {
+        int64_t at = out[2 + d] * g->stride[d] - g->pad_begin[d] + tap[2 + d] * g->dilation[d];
+        if (at < 0 || at >= c->size[d])
+            return -1;
+        number = number * c->size[d] + at;
+    }
+    return number;
 }
 
-static conv_case random_case(test_random *random)
+/* The sum of the header's formula, by plain loops over logical indices. */
+static double by_definition(const conv_data *data, const int64_t *out)
 {
-    conv_case p = simple_conv;
-    p.groups = test_one_in(random, 2) ? 1 : test_between(random, 2, 4);
-    p.n = test_between(random, 1, 3);
-    p.c = p.groups * test_between(random, 1, 5);
-    p.k = p.groups * test_between(random, 1, 9);
-    p.h = test_between(random, 1, 14);
-    p.w = test_between(random, 1, 14);
-    p.r = test_one_in(random, 3) ? 1 : test_between(random, 1, 5);
-    p.s = test_one_in(random, 3) ? 1 : test_between(random, 1, 5);
-    for (int d = 0; d < 2; d++) {
-        p.geometry.stride[d] = test_one_in(random, 2) ? 1 : test_between(random, 2, 3);
-        p.geometry.dilation[d] = test_one_in(random, 2) ? 1 : test_between(random, 2, 3);
-        p.geometry.pad_begin[d] = test_between(random, 0, 3);
-        p.geometry.pad_end[d] = test_between(random, 0, 3);
-    }
-    p.x = (image_layout)test_between(random, 0, IMAGE_LAYOUTS - 1);
-    p.y = (image_layout)test_between(random, 0, IMAGE_LAYOUTS - 1);
-    p.filter = (image_layout)test_between(random, 0, IMAGE_LAYOUTS - 1);
-    p.offset = test_between(random, 0, 5);
-    p.bias = test_one_in(random, 2);
-    p.residual = (conv_residual)test_between(random, NO_RESIDUAL, IN_PLACE);
-    p.beta = p.residual == NO_RESIDUAL ? 0 : 0.5;
-    p.activation.kind = test_one_in(random, 2) ? TENON_ACTIVATION_RELU : 0;
-    return p;
+    const conv_case *c = &data->problem;
+    const tenon_tensor *w = &data->operands[CONV_W].view;
+    int64_t channels = c->c / c->groups, group = out[1] / (c->k / c->groups);
+    int64_t shape[CONV_RANK], tap[CONV_RANK] = {0}, number = out[1];
+    double sum = 0;
+    memcpy(shape, w->shape, sizeof shape);
+    shape[0] = 1;
+    for (uint32_t d = 1; d < w->rank; d++)
+        number *= shape[d];
+    do {
+        int64_t x = under(c, out, group * channels + tap[1], tap);
+        if (x >= 0)
+            sum += test_get(&data->operands[CONV_X], x) * test_get(&data->operands[CONV_W], number);
+        number++;
+    } while (tn_next_index(tap, shape, w->rank));
+    return sum;
 }
 
 static void the_reference_is_the_definition(void **state)
@@ -61,20 +47,21 @@ static void the_reference_is_the_definition(void **state)
     test_random random = test_random_for(201);
     (void)state;
     for (int n = 0; n < 60; n++) {
-        conv_case p = random_case(&random);
+        conv_case p = random_conv(&random);
         conv_data data;
+        int64_t out[CONV_RANK] = {0};
         p.activation.kind = 0;
         p.residual = NO_RESIDUAL;
         p.beta = 0;
         p.bias = false;
         make_conv(&data, &p, TENON_DTYPE_F32, TEST_EXACT, &random);
         compute_conv_reference(&data);
-        const int64_t *y = data.operands[CONV_Y].view.shape;
-        for (int64_t i = 0; i < y[0] * y[1] * y[2] * y[3]; i++)
-            if (data.expected[i].value != by_definition(&data, i / (y[1] * y[2] * y[3]),
-                                                        i / (y[2] * y[3]) % y[1], i / y[3] % y[2],
-                                                        i % y[3]))
+        const tenon_tensor *y = &data.operands[CONV_Y].view;
+        for (int64_t i = 0; i < tenon_tensor_elements(y); i++) {
+            if (data.expected[i].value != by_definition(&data, out))
                 fail_msg("element %lld of %s", (long long)i, describe_conv(&data));
+            tn_next_index(out, y->shape, y->rank);
+        }
         destroy_conv(&data);
     }
 }
@@ -112,12 +99,12 @@ static void every_layout(void **state)
         conv_case p = simple_conv;
         p.x = (image_layout)(i % 3);
         p.y = (image_layout)(i / 3 % 3);
-        p.filter = (image_layout)(i / 9);
+        p.w = (image_layout)(i / 9);
         p.offset = i % 4;
         p.geometry.pad_begin[0] = p.geometry.pad_end[1] = 1;
         check_conv(&p, &random);
-        p.r = p.s = 1; /* which is a matrix product where there is no padding */
-        p.geometry = (tenon_conv_geometry)TENON_CONV_GEOMETRY_INIT;
+        p.filter[0] = p.filter[1] = 1; /* which is a matrix product where there is no padding */
+        p.geometry = no_geometry;
         check_conv(&p, &random);
     }
 }
@@ -136,7 +123,7 @@ static void strides_dilations_and_padding(void **state)
         p.geometry.pad_end[0] = (i + 1) % 4;
         p.geometry.pad_begin[1] = i / 3 % 3;
         p.geometry.pad_end[1] = i % 2;
-        p.r = 2 + i % 2;
+        p.filter[0] = 2 + i % 2;
         check_conv(&p, &random);
     }
 }
@@ -156,7 +143,7 @@ static void groups(void **state)
             p.geometry.pad_begin[0] = p.geometry.pad_begin[1] = 1;
             p.bias = true;
             check_conv(&p, &random);
-            p.r = p.s = 1;
+            p.filter[0] = p.filter[1] = 1;
             check_conv(&p, &random);
         }
 }
@@ -174,11 +161,11 @@ static void sizes(void **state)
         const int64_t *v = cases[i];
         p.n = v[0];
         p.c = v[1];
-        p.h = v[2];
-        p.w = v[3];
+        p.size[0] = v[2];
+        p.size[1] = v[3];
         p.k = v[4];
-        p.r = v[5];
-        p.s = v[6];
+        p.filter[0] = v[5];
+        p.filter[1] = v[6];
         check_conv(&p, &random);
     }
 }
@@ -190,12 +177,16 @@ static void empty(void **state)
     (void)state;
     for (int i = 0; i < 5; i++) {
         conv_case p = simple_conv;
-        *(i == 0 ? &p.n : i == 1 ? &p.k : i == 2 ? &p.c : i == 3 ? &p.h : &p.r) = i == 4 ? 10 : 0;
+        *(i == 0   ? &p.n
+          : i == 1 ? &p.k
+          : i == 2 ? &p.c
+          : i == 3 ? &p.size[0]
+                   : &p.filter[0]) = i == 4 ? 10 : 0;
         p.bias = i == 2;
         check_conv(&p, &random);
     }
     conv_case padded = simple_conv;
-    padded.h = 0; /* all that the filter sees is padding */
+    padded.size[0] = 0; /* all that the filter sees is padding */
     padded.geometry.pad_begin[0] = 2;
     padded.geometry.pad_end[0] = 2;
     padded.bias = true;
@@ -284,7 +275,7 @@ static void larger_problems(void **state)
     conv_case p = simple_conv;
     (void)state;
     p.c = 16;
-    p.h = p.w = 40;
+    p.size[0] = p.size[1] = 40;
     p.k = 33;
     p.geometry.pad_begin[0] = p.geometry.pad_end[0] = 1;
     p.bias = true;
@@ -294,14 +285,84 @@ static void larger_problems(void **state)
     check_conv_typed(&p, TENON_DTYPE_F32, &random);
 }
 
+static void one_dimension(void **state)
+{
+    static const int64_t cases[][5] = {
+        {1, 1, 1, 1, 1}, {2, 3, 65, 7, 3}, {1, 5, 200, 13, 31}, {3, 8, 17, 8, 1}, {1, 2, 9, 3, 9}};
+    test_random random = test_random_for(212);
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (int layout = NCHW; layout < IMAGE_LAYOUTS; layout++) {
+            conv_case p = simple_conv;
+            const int64_t *v = cases[i];
+            p.spatial = 1;
+            p.n = v[0];
+            p.c = v[1];
+            p.size[0] = v[2];
+            p.k = v[3];
+            p.filter[0] = v[4];
+            p.x = p.y = (image_layout)layout;
+            p.geometry.stride[0] = 1 + layout;
+            p.geometry.pad_end[0] = (int64_t)i % 3;
+            p.bias = i % 2 == 0;
+            p.residual = CHANNEL_RESIDUAL;
+            p.beta = 2;
+            check_conv(&p, &random);
+        }
+}
+
+static void three_dimensions(void **state)
+{
+    test_random random = test_random_for(213);
+    (void)state;
+    for (int i = 0; i < 12; i++) {
+        conv_case p = simple_conv;
+        p.spatial = 3;
+        p.groups = 1 + i % 2;
+        for (int d = 0; d < 3; d++) {
+            p.size[d] = 4 + d + i % 3;
+            p.filter[d] = 1 + (i + d) % 3;
+            p.geometry.stride[d] = 1 + (i >> d) % 2;
+            p.geometry.dilation[d] = 1 + (i + d) % 4 / 3;
+            p.geometry.pad_begin[d] = (i + d) % 3;
+            p.geometry.pad_end[d] = (i / 2 + d) % 2;
+        }
+        p.x = (image_layout)(i % 3);
+        p.y = (image_layout)(i / 2 % 3);
+        p.w = (image_layout)(i / 4);
+        p.residual = FULL_RESIDUAL;
+        p.beta = 1;
+        check_conv(&p, &random);
+    }
+}
+
+/* As large as the image and larger than it without its padding. */
+static void large_filters(void **state)
+{
+    test_random random = test_random_for(214);
+    (void)state;
+    for (int i = 0; i < 6; i++) {
+        conv_case p = simple_conv;
+        p.size[0] = 13;
+        p.size[1] = 17;
+        p.filter[0] = i % 2 == 0 ? 13 : 15;
+        p.filter[1] = i % 3 == 0 ? 17 : 19;
+        p.geometry.pad_begin[0] = 2;
+        p.geometry.pad_end[1] = 3;
+        p.x = p.y = i < 3 ? NCHW : NHWC;
+        check_conv(&p, &random);
+    }
+}
+
 static void random_problems(void **state)
 {
     test_random random = test_random_for(211);
     (void)state;
-    for (int n = 0; n < 80; n++) {
-        conv_case p = random_case(&random);
-        check_conv(&p, &random);
-    }
+    for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++)
+        for (int n = 0; n < test_problems(20); n++) {
+            conv_case p = random_conv(&random);
+            check_conv_typed(&p, *type, &random);
+        }
 }
 
 int main(void)
@@ -318,6 +379,9 @@ int main(void)
         cmocka_unit_test(nan_and_infinity_propagate),
         cmocka_unit_test(small_workspaces),
         cmocka_unit_test(larger_problems),
+        cmocka_unit_test(one_dimension),
+        cmocka_unit_test(three_dimensions),
+        cmocka_unit_test(large_filters),
         cmocka_unit_test(random_problems),
     };
     return TEST_MAIN(tests);

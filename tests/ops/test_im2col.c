@@ -6,16 +6,20 @@
 #include <math.h>
 
 typedef struct im2col_case {
-    int64_t n, c, h, w;
-    int64_t filter[2];
+    uint32_t spatial; /* dimensions */
+    int64_t n, c, size[3], filter[3];
     tenon_conv_geometry geometry;
     test_layout x, col;
     bool gap;
     int64_t offset;
 } im2col_case;
 
-static const im2col_case simple = {
-    .n = 2, .c = 3, .h = 7, .w = 9, .filter = {3, 2}, .geometry = TENON_CONV_GEOMETRY_INIT};
+static const im2col_case simple = {.spatial = 2,
+                                   .n = 2,
+                                   .c = 3,
+                                   .size = {7, 9, 1},
+                                   .filter = {3, 2, 1},
+                                   .geometry = TENON_CONV_GEOMETRY_INIT};
 
 typedef struct im2col_data {
     im2col_case problem;
@@ -26,19 +30,20 @@ typedef struct im2col_data {
 
 static const char *describe(const void *user)
 {
-    static char text[512];
+    static char text[1024];
     const im2col_data *data = user;
     const im2col_case *p = &data->problem;
     const tenon_conv_geometry *g = &p->geometry;
+    char x[160], f[160], s[160], d[160], b[160], e[160];
+    uint32_t n = p->spatial;
     snprintf(text, sizeof text,
-             "%s x %lldx%lldx%lldx%lld filter %lldx%lld stride %lld %lld dilation %lld %lld pad "
-             "%lld %lld %lld %lld, x %s, col %s%s, offset %lld",
-             tenon_dtype_string(data->dtype), (long long)p->n, (long long)p->c, (long long)p->h,
-             (long long)p->w, (long long)p->filter[0], (long long)p->filter[1],
-             (long long)g->stride[0], (long long)g->stride[1], (long long)g->dilation[0],
-             (long long)g->dilation[1], (long long)g->pad_begin[0], (long long)g->pad_end[0],
-             (long long)g->pad_begin[1], (long long)g->pad_end[1], test_layout_string(p->x),
-             test_layout_string(p->col), p->gap ? " with gaps" : "", (long long)p->offset);
+             "%s x %s filter %s stride %s dilation %s padding %s + %s, x %s, col %s%s, offset %lld",
+             tenon_dtype_string(data->dtype),
+             tn_shape_text(n + 2, data->operands[IM2COL_X].view.shape, x),
+             tn_shape_text(n, p->filter, f), tn_shape_text(n, g->stride, s),
+             tn_shape_text(n, g->dilation, d), tn_shape_text(n, g->pad_begin, b),
+             tn_shape_text(n, g->pad_end, e), test_layout_string(p->x), test_layout_string(p->col),
+             p->gap ? " with gaps" : "", (long long)p->offset);
     return text;
 }
 
@@ -63,13 +68,15 @@ static void create(im2col_data *data)
 {
     const im2col_case *p = &data->problem;
     const tenon_conv_geometry *g = &p->geometry;
-    const int64_t x[] = {p->n, p->c, p->h, p->w};
-    const int64_t col[] = {p->n, p->c * p->filter[0] * p->filter[1],
-                           tenon_conv_output_size(g, 0, p->h, p->filter[0]) *
-                               tenon_conv_output_size(g, 1, p->w, p->filter[1])};
-    int64_t stride[4];
-    test_strides(p->x, p->gap, 4, x, stride);
-    test_tensor_create(&data->operands[IM2COL_X], data->dtype, 4, x, stride, p->offset);
+    int64_t x[CONV_RANK] = {p->n, p->c}, col[] = {p->n, p->c, 1}, stride[CONV_RANK];
+    for (uint32_t d = 0; d < p->spatial; d++) {
+        x[2 + d] = p->size[d];
+        col[1] *= p->filter[d];
+        col[2] *= tenon_conv_output_size(g, d, p->size[d], p->filter[d]);
+    }
+    uint32_t rank = p->spatial + 2;
+    test_strides(p->x, p->gap, rank, x, stride);
+    test_tensor_create(&data->operands[IM2COL_X], data->dtype, rank, x, stride, p->offset);
     test_strides(p->col, p->gap, 3, col, stride);
     test_tensor_create(&data->operands[IM2COL_COL], data->dtype, 3, col, stride, p->offset);
 }
@@ -146,7 +153,7 @@ static void empty(void **state)
     (void)state;
     for (int i = 0; i < 4; i++) {
         im2col_case p = simple;
-        *(i == 0 ? &p.n : i == 1 ? &p.c : i == 2 ? &p.h : &p.filter[1]) = i == 3 ? 20 : 0;
+        *(i == 0 ? &p.n : i == 1 ? &p.c : i == 2 ? &p.size[0] : &p.filter[1]) = i == 3 ? 20 : 0;
         check(&p, &random);
         p.geometry.pad_begin[0] = 3;
         p.geometry.pad_end[0] = 1;
@@ -156,26 +163,28 @@ static void empty(void **state)
 
 static void random_problems(void **state)
 {
+    static const int64_t most[] = {200, 30, 9}, most_filter[] = {15, 5, 3};
     test_random random = test_random_for(303);
     (void)state;
-    for (int n = 0; n < 150; n++) {
-        im2col_case p = simple;
-        p.n = test_between(&random, 1, 3);
-        p.c = test_between(&random, 1, 6);
-        p.h = test_between(&random, 1, 20);
-        p.w = test_between(&random, 1, 40);
-        for (int d = 0; d < 2; d++) {
-            p.filter[d] = test_between(&random, 1, 5);
-            p.geometry.stride[d] = test_between(&random, 1, 3);
-            p.geometry.dilation[d] = test_between(&random, 1, 3);
-            p.geometry.pad_begin[d] = test_between(&random, 0, 6);
-            p.geometry.pad_end[d] = test_between(&random, 0, 6);
+    for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++)
+        for (int n = 0; n < test_problems(40); n++) {
+            im2col_case p = simple;
+            p.spatial = (uint32_t)test_between(&random, 1, 3);
+            p.n = test_between(&random, 1, 3);
+            p.c = test_between(&random, 1, 6);
+            for (uint32_t d = 0; d < p.spatial; d++) {
+                p.size[d] = test_between(&random, 1, most[p.spatial - 1]);
+                p.filter[d] = test_between(&random, 1, most_filter[p.spatial - 1]);
+                p.geometry.stride[d] = test_between(&random, 1, 3);
+                p.geometry.dilation[d] = test_between(&random, 1, 3);
+                p.geometry.pad_begin[d] = test_between(&random, 0, 6);
+                p.geometry.pad_end[d] = test_between(&random, 0, 6);
+            }
+            p.x = (test_layout)test_between(&random, 0, TEST_LAYOUTS - 1);
+            p.col = (test_layout)test_between(&random, 0, TEST_LAYOUTS - 1);
+            p.gap = test_one_in(&random, 2);
+            check_typed(&p, *type, &random);
         }
-        p.x = (test_layout)test_between(&random, 0, TEST_LAYOUTS - 1);
-        p.col = (test_layout)test_between(&random, 0, TEST_LAYOUTS - 1);
-        p.gap = test_one_in(&random, 2);
-        check(&p, &random);
-    }
 }
 
 int main(void)

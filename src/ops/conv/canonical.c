@@ -6,8 +6,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-static const char spatial[] = "HWD";
-
 /* Whether the entries of one spatial dimension make sense. */
 static bool geometry_valid(const tenon_conv_geometry *g, uint32_t d)
 {
@@ -51,37 +49,52 @@ static tenon_status check_geometry(const char *operation, const tenon_conv_geome
     return TENON_OK;
 }
 
-/* Fills in one spatial dimension of a window. */
+/* Fills in spatial dimension `at` of a window; `d` is the dimension as the caller counts them. */
 static tenon_status take_dimension(const char *operation, const tenon_conv_geometry *g, uint32_t d,
-                                   int64_t size, int64_t filter, int64_t *output)
+                                   int at, int64_t size, int64_t filter, conv_window *v)
 {
     TN_TRY(check_geometry(operation, g, d));
-    *output = tenon_conv_output_size(g, d, size, filter);
-    if (*output < 0)
+    int64_t out = tenon_conv_output_size(g, d, size, filter);
+    if (out < 0)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
                        "%s: the sizes along %c are invalid or overflow: image %" PRId64
                        ", filter %" PRId64 ", padding %" PRId64 " + %" PRId64 ", dilation %" PRId64,
-                       operation, spatial[d], size, filter, g->pad_begin[d], g->pad_end[d],
-                       g->dilation[d]);
+                       operation, "DHW"[at], size, filter, g -> pad_begin[d], g -> pad_end[d],
+                       g -> dilation[d]);
+    v->size[at] = size;
+    v->filter[at] = filter;
+    v->out[at] = out;
+    v->step[at] = g->stride[d];
+    v->dilation[at] = filter > 1 ? g->dilation[d] : 1;
+    v->start[at] = -g->pad_begin[d];
     return TENON_OK;
 }
 
+/* `filter` has an entry for each spatial dimension of x. */
 static tenon_status take_window(const char *operation, const tenon_conv_geometry *g,
-                                const tenon_tensor *x, int64_t r, int64_t s, conv_window *v)
+                                const tenon_tensor *x, const int64_t *filter, conv_window *v)
 {
-    v->h = x->shape[2];
-    v->w = x->shape[3];
-    v->r = r;
-    v->s = s;
-    TN_TRY(take_dimension(operation, g, 0, v->h, r, &v->p));
-    TN_TRY(take_dimension(operation, g, 1, v->w, s, &v->q));
-    v->stride_h = g->stride[0];
-    v->stride_w = g->stride[1];
-    v->dilation_h = g->dilation[0];
-    v->dilation_w = g->dilation[1];
-    v->h_start = -g->pad_begin[0];
-    v->w_start = -g->pad_begin[1];
+    int64_t taps = 1;
+    int missing = CONV_RANK - (int)x->rank;
+    for (int i = 0; i < 3; i++) {
+        int d = i - missing;
+        v->size[i] = v->filter[i] = v->out[i] = v->step[i] = v->dilation[i] = 1;
+        if (d >= 0)
+            TN_TRY(take_dimension(operation, g, (uint32_t)d, i, x->shape[2 + d], filter[d], v));
+        if (!tn_mul_i64(taps, v->filter[i], &taps))
+            return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                           "%s: the number of the filter's taps overflows", operation);
+    }
     return TENON_OK;
+}
+
+static tenon_status check_image_rank(const char *operation, const tenon_tensor *x)
+{
+    if (x->rank >= 3 && x->rank <= CONV_RANK)
+        return TENON_OK;
+    return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                   "%s: x: rank is %u, must be 3, 4 or 5: N, C and the spatial dimensions",
+                   operation, x->rank);
 }
 
 static tenon_status check_rank(const char *operation, const char *name, const tenon_tensor *view,
@@ -89,13 +102,8 @@ static tenon_status check_rank(const char *operation, const char *name, const te
 {
     if (view->rank == rank)
         return TENON_OK;
-    /* Images with one and three spatial dimensions are to come. */
-    tenon_status status = rank == 4 && (view->rank == 3 || view->rank == 5)
-                              ? TENON_ERROR_UNSUPPORTED
-                              : TENON_ERROR_INVALID_ARGUMENT;
-    return tn_fail(
-        status, "%s: %s: rank is %u, must be %u%s", operation, name, view->rank, rank,
-        status == TENON_ERROR_UNSUPPORTED ? ": only two spatial dimensions are implemented" : "");
+    return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s: rank is %u, must be %u", operation, name,
+                   view->rank, rank);
 }
 
 static tenon_status check_shape(const char *operation, const char *name, const tenon_tensor *view,
@@ -120,10 +128,11 @@ static tenon_status check_filters(const char *operation, int64_t groups, const t
                        "%s: w: %" PRId64 " filters of %" PRId64 " channels do not fit %" PRId64
                        " channels of x in %" PRId64 " groups",
                        operation, w->shape[0], w->shape[1], x->shape[1], groups);
-    if (w->shape[2] < 1 || w->shape[3] < 1)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: w: a filter of %" PRId64 "x%" PRId64 ", must be at least 1x1",
-                       operation, w->shape[2], w->shape[3]);
+    for (uint32_t d = 2; d < w->rank; d++)
+        if (w->shape[d] < 1)
+            return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                           "%s: w: size of dimension %u is %" PRId64 ", must be at least 1",
+                           operation, d, w->shape[d]);
     return TENON_OK;
 }
 
@@ -131,15 +140,39 @@ static tenon_status check_output(const char *operation, const tenon_tensor *w,
                                  const tenon_tensor *bias, const tenon_tensor *y,
                                  const conv_problem *p)
 {
-    const int64_t filters = w->shape[0], shape[] = {p->n, filters, p->window.p, p->window.q};
-    TN_TRY(check_shape(operation, "y", y, 4, shape));
+    const int64_t filters = w->shape[0];
+    int64_t shape[CONV_RANK] = {p->n, filters};
+    memcpy(shape + 2, p->window.out + CONV_RANK - y->rank, (y->rank - 2) * sizeof *shape);
+    TN_TRY(check_shape(operation, "y", y, y->rank, shape));
     return bias != NULL ? check_shape(operation, "bias", bias, 1, &filters) : TENON_OK;
 }
 
-static void copy_strides(int64_t *to, const tenon_tensor *view)
+/* Strides of N, C and the spatial dimensions, which are aligned at the right. */
+static void spread_strides(int64_t to[CONV_RANK], uint32_t rank, const int64_t *stride)
 {
+    for (uint32_t d = 0; d < rank; d++)
+        to[d < 2 ? d : d + CONV_RANK - rank] = stride[d];
+}
+
+/* Strides of sizes of 1 do not count, and must not tell problems apart. */
+static void copy_strides(int64_t to[CONV_RANK], const tenon_tensor *view)
+{
+    int64_t stride[CONV_RANK];
     for (uint32_t d = 0; d < view->rank; d++)
-        to[d] = view->shape[d] == 1 ? 0 : view->stride[d];
+        stride[d] = view->shape[d] == 1 ? 0 : view->stride[d];
+    spread_strides(to, view->rank, stride);
+}
+
+static tenon_status take_residual(const char *operation, const tenon_tensor *c,
+                                  const tenon_tensor *y, conv_problem *p)
+{
+    int64_t stride[CONV_RANK];
+    if (c == NULL)
+        return TENON_OK;
+    TN_TRY(tn_broadcast(operation, "c", c, y->rank, y->shape, stride));
+    if ((p->flags & CONV_HAS_C) != 0) /* otherwise they must not tell problems apart */
+        spread_strides(p->res, y->rank, stride);
+    return TENON_OK;
 }
 
 tenon_status tn_conv_canonicalise(const char *operation, const tenon_conv_params *params,
@@ -151,11 +184,11 @@ tenon_status tn_conv_canonicalise(const char *operation, const tenon_conv_params
     memset(p, 0, sizeof *p);
     p->head.size = sizeof *p;
     p->head.forced = -1;
-    TN_TRY(check_rank(operation, "x", x, 4));
-    TN_TRY(check_rank(operation, "w", w, 4));
-    TN_TRY(check_rank(operation, "y", y, 4));
+    TN_TRY(check_image_rank(operation, x));
+    TN_TRY(check_rank(operation, "w", w, x->rank));
+    TN_TRY(check_rank(operation, "y", y, x->rank));
     TN_TRY(check_filters(operation, params->groups, x, w));
-    TN_TRY(take_window(operation, &params->geometry, x, w->shape[2], w->shape[3], &p->window));
+    TN_TRY(take_window(operation, &params->geometry, x, w->shape + 2, &p->window));
     p->dtype = y->dtype;
     p->activation = epilogue->activation.kind;
     p->flags = (epilogue->beta != 0 ? CONV_HAS_C : 0) | (bias != NULL ? CONV_HAS_BIAS : 0) |
@@ -168,51 +201,72 @@ tenon_status tn_conv_canonicalise(const char *operation, const tenon_conv_params
     copy_strides(p->x, x);
     copy_strides(p->w, w);
     copy_strides(p->y, y);
-    if (c != NULL)
-        TN_TRY(tn_broadcast(operation, "c", c, 4, y->shape, p->res));
-    if (epilogue->beta == 0) /* not read, so that its strides must not tell problems apart */
-        memset(p->res, 0, sizeof p->res);
-    if (bias != NULL)
-        copy_strides(&p->bias, bias);
-    return TENON_OK;
+    if (bias != NULL && bias->shape[0] != 1)
+        p->bias = bias->stride[0];
+    return take_residual(operation, c, y, p);
+}
+
+static tenon_status check_columns(const char *operation, const tenon_tensor *x,
+                                  const tenon_tensor *col, const conv_window *v)
+{
+    int64_t rows, plane, pixels;
+    if (!tn_mul_i64(tn_window_taps(v), x->shape[1], &rows) ||
+        !tn_mul_i64(v->out[1], v->out[2], &plane) || !tn_mul_i64(plane, v->out[0], &pixels))
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                       "%s: params: filter: the size of col overflows", operation);
+    const int64_t shape[] = {x->shape[0], rows, pixels};
+    return check_shape(operation, "col", col, 3, shape);
 }
 
 tenon_status tn_im2col_canonicalise(const char *operation, const tenon_im2col_params *params,
                                     const tenon_tensor *x, const tenon_tensor *col,
                                     im2col_problem *p)
 {
-    int64_t r = params->filter[0], s = params->filter[1], taps, rows, pixels;
+    const conv_window *v = &p->window;
     memset(p, 0, sizeof *p);
     p->head.size = sizeof *p;
     p->head.forced = -1;
-    TN_TRY(check_rank(operation, "x", x, 4));
+    TN_TRY(check_image_rank(operation, x));
     TN_TRY(check_rank(operation, "col", col, 3));
-    for (int d = 0; d < 2; d++)
+    for (uint32_t d = 0; d + 2 < x->rank; d++)
         if (params->filter[d] < 1)
             return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                           "%s: params: filter[%d] is %" PRId64 ", must be at least 1", operation,
+                           "%s: params: filter[%u] is %" PRId64 ", must be at least 1", operation,
                            d, params->filter[d]);
-    TN_TRY(take_window(operation, &params->geometry, x, r, s, &p->window));
-    if (!tn_mul_i64(r, s, &taps) || !tn_mul_i64(taps, x->shape[1], &rows) ||
-        !tn_mul_i64(p->window.p, p->window.q, &pixels))
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: params: filter: the size of col overflows", operation);
-    const int64_t shape[] = {x->shape[0], rows, pixels};
-    TN_TRY(check_shape(operation, "col", col, 3, shape));
+    TN_TRY(take_window(operation, &params->geometry, x, params->filter, &p->window));
+    TN_TRY(check_columns(operation, x, col, v));
     p->dtype = x->dtype;
     p->n = x->shape[0];
     p->c = x->shape[1];
     p->col_operand = IM2COL_COL;
     copy_strides(p->x, x);
-    const int64_t strides[] = {col->stride[0], col->stride[1] * taps,        col->stride[1] * s,
-                               col->stride[1], col->stride[2] * p->window.q, col->stride[2]};
-    memcpy(p->col, strides, sizeof p->col);
+    p->col[0] = col->stride[0];
+    p->col[4] = col->stride[1];
+    p->col[7] = col->stride[2];
+    for (int d = 3; d > 0; d--) /* s, r, t to r, t, c */
+        p->col[d] = p->col[d + 1] * v->filter[d - 1];
+    for (int d = 6; d > 4; d--) /* q, p to p, o */
+        p->col[d] = p->col[d + 1] * v->out[d - 4];
     return TENON_OK;
+}
+
+int64_t tn_window_taps(const conv_window *v)
+{
+    return v->filter[0] * v->filter[1] * v->filter[2];
+}
+
+int64_t tn_window_pixels(const conv_window *v)
+{
+    return v->out[0] * v->out[1] * v->out[2];
+}
+
+bool tn_window_empty(const conv_window *v)
+{
+    return v->size[0] == 0 || v->size[1] == 0 || v->size[2] == 0;
 }
 
 double tn_conv_work(const conv_problem *p)
 {
-    const conv_window *v = &p->window;
-    return (double)p->n * (double)p->groups * (double)p->k * (double)p->c * (double)v->r *
-           (double)v->s * (double)v->p * (double)v->q;
+    return (double)p->n * (double)p->groups * (double)p->k * (double)p->c *
+           (double)tn_window_taps(&p->window) * (double)tn_window_pixels(&p->window);
 }

@@ -12,16 +12,24 @@ typedef struct check {
     tn_bounded *expected;
 } check;
 
-/* N C H W with gaps between the rows, the channels and the images; `channels_last` is NHWC. */
+/* Images in three dimensions: an operation of fewer has kernels that are the same. */
+static const int64_t image_size[3] = {4, 6, 35};
+static const int64_t check_filter[3] = {2, 3, 2};
+
+/* N C D H W with gaps between the rows, the planes, the channels and the images; `channels_last` is
+ * N D H W C. */
 static tenon_tensor image_view(tenon_dtype dtype, bool channels_last, int64_t n, int64_t c,
-                               int64_t h, int64_t w)
+                               const int64_t size[3])
 {
-    tenon_tensor view = {
-        .offset = 3 * tenon_dtype_size(dtype), .dtype = dtype, .rank = 4, .shape = {n, c, h, w}};
-    view.stride[3] = channels_last ? c + 2 : 1;
-    view.stride[2] = w * view.stride[3] + 3;
-    view.stride[1] = channels_last ? 1 : h * view.stride[2] + 1;
-    view.stride[0] = (channels_last ? h * view.stride[2] : c * view.stride[1]) + 5;
+    tenon_tensor view = {.offset = 3 * tenon_dtype_size(dtype),
+                         .dtype = dtype,
+                         .rank = CONV_RANK,
+                         .shape = {n, c, size[0], size[1], size[2]}};
+    view.stride[4] = channels_last ? c + 2 : 1;
+    view.stride[3] = size[2] * view.stride[4] + 3;
+    view.stride[2] = size[1] * view.stride[3] + 1;
+    view.stride[1] = channels_last ? 1 : size[0] * view.stride[2] + 1;
+    view.stride[0] = (channels_last ? size[0] * view.stride[2] : c * view.stride[1]) + 5;
     return view;
 }
 
@@ -33,12 +41,12 @@ static tenon_conv_params check_params(const conv_problem *like, bool pointwise)
     params.epilogue.beta = -0.5;
     params.epilogue.activation.kind = like->activation;
     params.epilogue.activation.alpha = 0.25;
-    params.geometry.stride[1] = 2;
+    params.geometry.stride[2] = 2;
     if (pointwise)
         return params;
-    params.geometry.dilation[0] = 2;
-    params.geometry.pad_begin[0] = params.geometry.pad_end[1] = 2;
-    params.geometry.pad_begin[1] = 1;
+    params.geometry.dilation[1] = 2;
+    params.geometry.pad_begin[0] = params.geometry.pad_begin[2] = 1;
+    params.geometry.pad_begin[1] = params.geometry.pad_end[2] = 2;
     return params;
 }
 
@@ -47,18 +55,18 @@ static tenon_status make_operands(tenon_stream *stream, const conv_problem *like
 {
     tenon_dtype dtype = (tenon_dtype)like->dtype;
     bool channels_last = like->y[1] == 1 && like->y[3] != 1;
-    int64_t r = pointwise ? 1 : 3, s = pointwise ? 1 : 2, h = 13, w = 35, filters = 14,
-            channels = 10;
-    const tenon_conv_geometry *g = &c->params.geometry;
-    int64_t p = tenon_conv_output_size(g, 0, h, r), q = tenon_conv_output_size(g, 1, w, s);
+    const int64_t one[3] = {1, 1, 1}, *filter = pointwise ? one : check_filter;
+    int64_t filters = 14, channels = 10, out[3];
+    for (uint32_t d = 0; d < 3; d++)
+        out[d] = tenon_conv_output_size(&c->params.geometry, d, image_size[d], filter[d]);
     uint64_t seed = 1;
     tenon_tensor bias = tenon_tensor_view(dtype, 1, &filters);
     const tenon_tensor views[CONV_OPERANDS] = {
-        [CONV_X] = image_view(dtype, channels_last, 3, channels, h, w),
-        [CONV_W] = image_view(dtype, false, filters, channels / 2, r, s),
-        [CONV_C] = image_view(dtype, channels_last, 3, filters, p, q),
+        [CONV_X] = image_view(dtype, channels_last, 2, channels, image_size),
+        [CONV_W] = image_view(dtype, false, filters, channels / 2, filter),
+        [CONV_C] = image_view(dtype, channels_last, 2, filters, out),
         [CONV_BIAS] = bias,
-        [CONV_Y] = image_view(dtype, channels_last, 3, filters, p, q),
+        [CONV_Y] = image_view(dtype, channels_last, 2, filters, out),
     };
     for (int i = 0; i < CONV_OPERANDS; i++)
         TN_TRY(tn_twin_create(stream, &views[i], &seed, &c->twins[i]));
@@ -137,15 +145,17 @@ tenon_status tn_im2col_self_check(tenon_stream *stream, const tn_problem *proble
     tenon_im2col_params params = TENON_IM2COL_PARAMS_INIT;
     tn_twin twins[IM2COL_OPERANDS] = {0};
     uint64_t seed = 1;
-    params.filter[0] = 3;
-    params.filter[1] = 2;
-    params.geometry.stride[0] = 2;
-    params.geometry.dilation[1] = 2;
-    params.geometry.pad_begin[0] = params.geometry.pad_end[1] = 1;
-    int64_t p = tenon_conv_output_size(&params.geometry, 0, 13, 3);
-    int64_t q = tenon_conv_output_size(&params.geometry, 1, 35, 2);
-    const int64_t shape[] = {2, 5 * 6, p * q};
-    tenon_tensor x_view = image_view(dtype, like->x[1] == 1, 2, 5, 13, 35);
+    memcpy(params.filter, check_filter, sizeof check_filter);
+    params.geometry.stride[1] = 2;
+    params.geometry.dilation[2] = 2;
+    params.geometry.pad_begin[0] = params.geometry.pad_begin[1] = params.geometry.pad_end[2] = 1;
+    int64_t taps = 1, pixels = 1;
+    for (uint32_t d = 0; d < 3; d++) {
+        taps *= check_filter[d];
+        pixels *= tenon_conv_output_size(&params.geometry, d, image_size[d], check_filter[d]);
+    }
+    const int64_t shape[] = {2, 5 * taps, pixels};
+    tenon_tensor x_view = image_view(dtype, like->x[1] == 1, 2, 5, image_size);
     tenon_tensor col_view = tenon_tensor_view(dtype, 3, shape);
     if (like->col[1] == 1) /* along the taps */
         col_view.stride[1] = 1, col_view.stride[2] = shape[1];

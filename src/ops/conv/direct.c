@@ -4,6 +4,7 @@
 #include "ops/conv/internal.h"
 
 #include <stddef.h>
+#include <string.h>
 
 static const char *refuses(tenon_context *context, const tn_problem *problem)
 {
@@ -31,28 +32,17 @@ static void options(tenon_context *context, const tn_problem *problem, const int
 
 static conv_args arguments(const conv_problem *p)
 {
-    return (conv_args){.x_n = p->x[0],
-                       .x_c = p->x[1],
-                       .x_h = p->x[2],
-                       .x_w = p->x[3],
-                       .w_k = p->w[0],
-                       .w_c = p->w[1],
-                       .w_r = p->w[2],
-                       .w_s = p->w[3],
-                       .c_n = p->res[0],
-                       .c_k = p->res[1],
-                       .c_p = p->res[2],
-                       .c_q = p->res[3],
-                       .y_n = p->y[0],
-                       .y_k = p->y[1],
-                       .y_p = p->y[2],
-                       .y_q = p->y[3],
-                       .bias_k = p->bias,
-                       .group_channels = p->c,
-                       .group_filters = p->k,
-                       .window = p->window,
-                       .activation = (tenon_i32)p->activation,
-                       .flags = (tenon_i32)p->flags};
+    conv_args args = {.bias_k = p->bias,
+                      .group_channels = p->c,
+                      .group_filters = p->k,
+                      .window = p->window,
+                      .activation = (tenon_i32)p->activation,
+                      .flags = (tenon_i32)p->flags};
+    memcpy(args.x_stride, p->x, sizeof args.x_stride);
+    memcpy(args.w_stride, p->w, sizeof args.w_stride);
+    memcpy(args.c_stride, p->res, sizeof args.c_stride);
+    memcpy(args.y_stride, p->y, sizeof args.y_stride);
+    return args;
 }
 
 /* An operand that is not read may be absent; the output stands in, so that every pointer is valid.
@@ -69,7 +59,7 @@ static bool is_read(const conv_problem *p, int operand)
     case CONV_W: /* even where all that it meets is padding */
         return p->c > 0;
     default:
-        return p->c > 0 && p->window.h > 0 && p->window.w > 0;
+        return p->c > 0 && !tn_window_empty(&p->window);
     }
 }
 
@@ -108,7 +98,7 @@ static tenon_status record(const char *operation, tn_recording *recording,
             (tn_patch){(uint8_t)tn_scalar_patch((tenon_dtype)p->dtype), i, scalar_at[i], 1};
     launch.local[0] = 32;
     launch.local[1] = launch.local[2] = 1;
-    launch.global[0] = (size_t)tn_round_up(p->window.p * p->window.q, 32);
+    launch.global[0] = (size_t)tn_round_up(tn_window_pixels(&p->window), 32);
     launch.global[1] = (size_t)(p->groups * p->k);
     launch.global[2] = (size_t)p->n;
     return tn_record(operation, recording, &launch);

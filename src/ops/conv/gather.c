@@ -3,6 +3,7 @@
 #include "ops/conv/internal.h"
 
 #include <stddef.h>
+#include <string.h>
 
 static const char *refuses_nothing(tenon_context *context, const tn_problem *problem)
 {
@@ -25,7 +26,7 @@ static double estimate_rows(tenon_context *context, const tn_problem *problem,
 {
     (void)context;
     (void)values;
-    return ((const im2col_problem *)problem)->col[5] == 1 ? 1 : 2;
+    return ((const im2col_problem *)problem)->col[7] == 1 ? 1 : 2;
 }
 
 static double estimate_channels(tenon_context *context, const tn_problem *problem,
@@ -47,20 +48,11 @@ static void options(tenon_context *context, const tn_problem *problem, const int
 
 static im2col_args arguments(const im2col_problem *p)
 {
-    return (im2col_args){.x_offset = p->x_shift,
-                         .col_offset = p->col_shift,
-                         .x_n = p->x[0],
-                         .x_c = p->x[1],
-                         .x_h = p->x[2],
-                         .x_w = p->x[3],
-                         .col_n = p->col[0],
-                         .col_c = p->col[1],
-                         .col_r = p->col[2],
-                         .col_s = p->col[3],
-                         .col_p = p->col[4],
-                         .col_q = p->col[5],
-                         .c = p->c,
-                         .window = p->window};
+    im2col_args args = {
+        .x_offset = p->x_shift, .col_offset = p->col_shift, .c = p->c, .window = p->window};
+    memcpy(args.x_stride, p->x, sizeof args.x_stride);
+    memcpy(args.col_stride, p->col, sizeof args.col_stride);
+    return args;
 }
 
 static tenon_status record(const char *operation, tn_recording *recording, const im2col_problem *p,
@@ -72,8 +64,9 @@ static tenon_status record(const char *operation, tn_recording *recording, const
     const tn_patch patches[] = {{TN_PATCH_OFFSET, IM2COL_X, offsetof(im2col_args, x_offset), size},
                                 {TN_PATCH_OFFSET, col, offsetof(im2col_args, col_offset), size}};
     /* An empty image has no memory; nothing of it is read. */
-    bool empty = p->window.h == 0 || p->window.w == 0;
-    /* Where the driver chooses a work-group by the sizes, PoCL compiles for each that it has not seen. */
+    bool empty = tn_window_empty(&p->window);
+    /* Where the driver chooses a work-group by the sizes, PoCL compiles for each that it has not
+     * seen. */
     size_t local = recording->context->device.is_cpu ? 1 : 0;
     options(recording->context, &p->head, NULL, text);
     tn_launch launch = {.source = "conv/im2col",
@@ -105,9 +98,10 @@ static tenon_status record_rows(const char *operation, tn_recording *recording,
     const conv_window *v = &p->window;
     im2col_args args = arguments(p);
     (void)values;
-    args.run = run_length(recording, v->q);
-    return record(operation, recording, p, &args, "im2col_rows", tn_ceil_div(v->q, args.run) * v->p,
-                  p->c * v->r * v->s);
+    args.run = run_length(recording, v->out[2]);
+    return record(operation, recording, p, &args, "im2col_rows",
+                  tn_ceil_div(v->out[2], args.run) * v->out[1] * v->out[0],
+                  p->c * tn_window_taps(v));
 }
 
 static tenon_status record_channels(const char *operation, tn_recording *recording,
@@ -119,7 +113,7 @@ static tenon_status record_channels(const char *operation, tn_recording *recordi
     (void)values;
     args.run = run_length(recording, p->c);
     return record(operation, recording, p, &args, "im2col_channels",
-                  tn_ceil_div(p->c, args.run) * v->r * v->s, v->p * v->q);
+                  tn_ceil_div(p->c, args.run) * tn_window_taps(v), tn_window_pixels(v));
 }
 
 const tn_solver tn_im2col_rows = {.name = "rows",

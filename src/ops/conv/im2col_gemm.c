@@ -5,7 +5,7 @@
  * along the taps where y is contiguous along its channels (NHWC). The order of the taps is that in
  * which the filters lie; filters that lie in neither order are gathered first. Where the columns do
  * not fit the workspace, images are done in several blocks, and where not even one image fits, some
- * of its rows at a time.
+ * of its planes, rows or pixels at a time.
  */
 #include "base/checked.h"
 #include "ops/conv/product.h"
@@ -19,24 +19,27 @@
 /* Where the columns begin after gathered filters, in elements: a vector's boundary. */
 #define ALIGNMENT 32
 
+/* Fewer columns than this are not worth a product of their own, unless a row has no more. */
+#define LEAST_COLUMNS 256
+
 /* How the work is laid out. */
 typedef struct layout {
-    bool by_taps;         /* the taps of a column are contiguous */
-    bool channel_last;    /* taps in the order r, s, c instead of c, r, s */
-    bool gathers;         /* the filters are gathered in the workspace first */
-    int64_t w_tap;        /* stride from one tap of a filter to the next */
-    int64_t taps;         /* of a group */
-    int64_t packed;       /* elements of gathered filters */
-    int64_t row;          /* elements of the columns of one output row */
-    int64_t images, rows; /* of a block */
+    bool by_taps;      /* the taps of a column are contiguous */
+    bool channel_last; /* taps in the order t, r, s, c instead of c, t, r, s */
+    bool gathers;      /* the filters are gathered in the workspace first */
+    int64_t w_tap;     /* stride from one tap of a filter to the next */
+    int64_t taps;      /* of a group */
+    int64_t packed;    /* elements of gathered filters */
+    int64_t column;    /* elements of the columns of one pixel: one for each group */
+    conv_block block;  /* the first one, and the largest */
 } layout;
 
-/* Whether three dimensions of the filters are one, and its stride. */
-static bool one_dimension(const int64_t shape[3], const int64_t stride[3], int64_t *step)
+/* Whether the dimensions of the filters are one, and its stride. */
+static bool one_dimension(const int64_t shape[4], const int64_t stride[4], int64_t *step)
 {
-    tn_space space = {.rank = 3, .views = 1};
-    memcpy(space.shape, shape, 3 * sizeof *shape);
-    memcpy(space.stride[0], stride, 3 * sizeof *stride);
+    tn_space space = {.rank = 4, .views = 1};
+    memcpy(space.shape, shape, 4 * sizeof *shape);
+    memcpy(space.stride[0], stride, 4 * sizeof *stride);
     tn_space_collapse(&space);
     *step = space.rank == 0 ? 1 : space.stride[0][0];
     return space.rank <= 1;
@@ -44,60 +47,83 @@ static bool one_dimension(const int64_t shape[3], const int64_t stride[3], int64
 
 static void choose_order(const conv_problem *p, layout *l)
 {
-    const conv_window *v = &p->window;
-    const int64_t crs_shape[] = {p->c, v->r, v->s}, crs[] = {p->w[1], p->w[2], p->w[3]};
-    const int64_t rsc_shape[] = {v->r, v->s, p->c}, rsc[] = {p->w[2], p->w[3], p->w[1]};
-    if (one_dimension(crs_shape, crs, &l->w_tap))
+    const int64_t *f = p->window.filter, *w = p->w;
+    const int64_t first_shape[] = {p->c, f[0], f[1], f[2]}, first[] = {w[1], w[2], w[3], w[4]};
+    const int64_t last_shape[] = {f[0], f[1], f[2], p->c}, last[] = {w[2], w[3], w[4], w[1]};
+    if (one_dimension(first_shape, first, &l->w_tap))
         return;
     /* With groups, taps in this order would not have one stride from channel to channel. */
-    l->channel_last = p->groups == 1 && one_dimension(rsc_shape, rsc, &l->w_tap);
+    l->channel_last = p->groups == 1 && one_dimension(last_shape, last, &l->w_tap);
     l->gathers = !l->channel_last;
 }
 
-/* False where not even one row fits into the workspace; the sizes are then those of one row. */
-static bool choose_blocks(tenon_context *context, const conv_problem *p, uint64_t limit, layout *l)
+/* As many pixels of an image as `columns` allows, in the order in which they lie: a box that is
+ * whole in each dimension after the first that is cut. */
+static void choose_pixels(const conv_window *v, int64_t columns, int64_t count[3])
 {
-    int64_t size = (int64_t)tenon_dtype_size((tenon_dtype)p->dtype);
-    int64_t room = (int64_t)(limit < INT64_MAX ? limit : INT64_MAX) / size - l->packed;
-    int64_t image = l->row * p->window.p;
-    l->images = 1;
-    l->rows = 1;
-    if (room < l->row)
-        return false;
-    if (room < image) {
-        l->rows = room / l->row;
-        return true;
+    for (int d = 2; d >= 0; d--) {
+        count[d] = tn_max_i64(1, tn_min_i64(v->out[d], columns));
+        columns = count[d] == v->out[d] ? columns / count[d] : 1;
     }
-    l->rows = p->window.p;
-    int64_t wanted = context->device.is_cpu ? tn_min_i64(room, CPU_BLOCK_BYTES / size) : room;
-    l->images = tn_max_i64(1, tn_min_i64(p->n, image > 0 ? wanted / image : p->n));
-    return true;
 }
 
-static bool lay_out(tenon_context *context, const conv_problem *p, layout *l)
+/* The sizes of a block. Where not even the least fits into the workspace, they are that one's. */
+static void choose_block(tenon_context *context, const conv_problem *p, uint64_t limit, layout *l)
 {
     const conv_window *v = &p->window;
+    int64_t size = (int64_t)tenon_dtype_size((tenon_dtype)p->dtype);
+    int64_t room = (int64_t)(limit < INT64_MAX ? limit : INT64_MAX) / size - l->packed;
+    int64_t image = l->column * tn_window_pixels(v);
+    int64_t columns = l->column > 0 && room > 0 ? room / l->column : room;
+    choose_pixels(v, tn_max_i64(columns, tn_min_i64(LEAST_COLUMNS, v->out[2])), l->block.count);
+    l->block.images = 1;
+    if (room < image)
+        return;
+    int64_t wanted = context->device.is_cpu ? tn_min_i64(room, CPU_BLOCK_BYTES / size) : room;
+    l->block.images = tn_max_i64(1, tn_min_i64(p->n, image > 0 ? wanted / image : p->n));
+}
+
+static void lay_out(tenon_context *context, const conv_problem *p, layout *l)
+{
     memset(l, 0, sizeof *l);
-    l->by_taps = p->y[1] == 1 && p->y[3] != 1;
-    l->taps = p->c * v->r * v->s;
+    l->by_taps = p->y[1] == 1 && p->y[4] != 1;
+    l->taps = p->c * tn_window_taps(&p->window);
     choose_order(p, l);
     if (l->gathers) {
         l->packed = tn_round_up(p->groups * p->k * l->taps, ALIGNMENT);
         l->w_tap = 1;
     }
-    l->row = p->groups * l->taps * v->q;
-    return choose_blocks(context, p, p->head.workspace_limit, l);
+    l->column = p->groups * l->taps;
+    choose_block(context, p, p->head.workspace_limit, l);
+}
+
+/* The block that begins at a pixel, cut at the end of the output. */
+static conv_block block_at(const conv_problem *p, const layout *l, int64_t image,
+                           const int64_t first[3])
+{
+    conv_block block = {.image = image, .images = tn_min_i64(l->block.images, p->n - image)};
+    for (int d = 0; d < 3; d++) {
+        block.first[d] = first[d];
+        block.count[d] = tn_min_i64(l->block.count[d], p->window.out[d] - first[d]);
+    }
+    return block;
+}
+
+static int64_t block_pixels(const conv_block *block)
+{
+    return block->count[0] * block->count[1] * block->count[2];
 }
 
 static const char *refuses(tenon_context *context, const tn_problem *problem)
 {
     const conv_problem *p = (const conv_problem *)problem;
+    const conv_window *v = &p->window;
     int64_t size;
     (void)context;
-    if (p->window.h == 0 || p->window.w == 0)
+    if (tn_window_empty(v))
         return "the image is empty";
-    if (!tn_mul_i64(p->c * p->groups, p->window.r * p->window.s, &size) ||
-        !tn_mul_i64(size, p->window.q, &size) || !tn_mul_i64(size, p->window.p, &size) ||
+    if (!tn_mul_i64(p->c * p->groups, tn_window_taps(v), &size) ||
+        !tn_mul_i64(size, tn_window_pixels(v), &size) ||
         !tn_mul_i64(size, 8 * tn_max_i64(p->n, 1), &size))
         return "the columns' size overflows";
     return NULL;
@@ -109,21 +135,24 @@ static uint64_t workspace(tenon_context *context, const tn_problem *problem, con
     layout l;
     (void)values;
     lay_out(context, p, &l);
-    return (uint64_t)(l.packed + l.images * l.rows * l.row) *
+    return (uint64_t)(l.packed + l.block.images * block_pixels(&l.block) * l.column) *
            tenon_dtype_size((tenon_dtype)p->dtype);
 }
 
-/* Strides of col[n, c, r, s, p, q] for a block of so many rows. */
-static void column_strides(const conv_problem *p, const layout *l, int64_t rows, int64_t stride[6])
+/* Strides of col[n, c, t, r, s, o, p, q] for a block. */
+static void column_strides(const conv_problem *p, const layout *l, const conv_block *block,
+                           int64_t stride[8])
 {
     const conv_window *v = &p->window;
-    int64_t pixels = rows * v->q, tap = l->by_taps ? 1 : pixels;
-    stride[0] = p->groups * l->taps * pixels;
-    stride[1] = l->channel_last ? tap : v->r * v->s * tap;
-    stride[3] = l->channel_last ? p->c * tap : tap;
-    stride[2] = v->s * stride[3];
-    stride[5] = l->by_taps ? p->groups * l->taps : 1;
-    stride[4] = v->q * stride[5];
+    int64_t pixels = block_pixels(block), tap = l->by_taps ? 1 : pixels;
+    stride[0] = l->column * pixels;
+    stride[1] = l->channel_last ? tap : tn_window_taps(v) * tap;
+    stride[4] = l->channel_last ? p->c * tap : tap;
+    stride[3] = v->filter[2] * stride[4];
+    stride[2] = v->filter[1] * stride[3];
+    stride[7] = l->by_taps ? l->column : 1;
+    stride[6] = block->count[2] * stride[7];
+    stride[5] = block->count[1] * stride[6];
 }
 
 static im2col_problem unfold_problem(const conv_problem *p, const layout *l,
@@ -135,24 +164,28 @@ static im2col_problem unfold_problem(const conv_problem *p, const layout *l,
                         .c = p->groups * p->c,
                         .window = p->window};
     memcpy(u.x, p->x, sizeof u.x);
-    column_strides(p, l, block->rows, u.col);
+    column_strides(p, l, block, u.col);
     u.x_shift = block->image * p->x[0];
     u.col_shift = l->packed;
     u.col_operand = TN_WORKSPACE;
-    u.window.p = block->rows;
-    u.window.h_start += block->row * p->window.stride_h;
+    for (int d = 0; d < 3; d++) {
+        u.window.out[d] = block->count[d];
+        u.window.start[d] += block->first[d] * p->window.step[d];
+    }
     return u;
 }
 
 static tenon_status block_product(const char *operation, const conv_problem *p, const layout *l,
                                   const conv_block *block, gemm_problem *product)
 {
-    int64_t stride[6];
-    column_strides(p, l, block->rows, stride);
-    int64_t tap = l->by_taps ? 1 : block->rows * p->window.q;
+    int64_t stride[8], tap = l->by_taps ? 1 : block_pixels(block);
+    column_strides(p, l, block, stride);
     const conv_factors factors = {.w_filter = l->gathers ? l->taps : p->w[0],
                                   .w_tap = l->w_tap,
-                                  .col = {stride[0], l->taps * tap, stride[4], tap, stride[5]},
+                                  .image = stride[0],
+                                  .group = l->taps * tap,
+                                  .tap = tap,
+                                  .pixel = {stride[5], stride[6], stride[7]},
                                   .col_shift = l->packed,
                                   .w_operand = l->gathers ? TN_WORKSPACE : CONV_W,
                                   .col_operand = TN_WORKSPACE,
@@ -168,11 +201,12 @@ static double estimate(tenon_context *context, const tn_problem *problem, const 
     layout l;
     (void)values;
     lay_out(context, p, &l);
-    const conv_block block = {.images = l.images, .rows = l.rows};
-    if (block_product("estimate", p, &l, &block, &product) != TENON_OK)
+    if (block_product("estimate", p, &l, &l.block, &product) != TENON_OK)
         return 1e300;
-    double blocks = (double)tn_ceil_div(p->n, l.images) * (double)tn_ceil_div(p->window.p, l.rows);
-    double columns = (double)l.row * (double)p->window.p * (double)p->n;
+    double blocks = (double)tn_ceil_div(p->n, l.block.images);
+    for (int d = 0; d < 3; d++)
+        blocks *= (double)tn_ceil_div(p->window.out[d], l.block.count[d]);
+    double columns = (double)l.column * (double)tn_window_pixels(&p->window) * (double)p->n;
     return blocks * (5000 + tn_gemm_estimate(context, &product)) +
            columns * 1.0 / context->device.info.compute_units;
 }
@@ -189,17 +223,13 @@ static tenon_status record_gather(const char *operation, tn_recording *recording
 {
     char text[TN_OPTIONS_SIZE];
     uint32_t size = (uint32_t)tenon_dtype_size((tenon_dtype)p->dtype);
-    pack_filter_args args = {.w_k = p->w[0],
-                             .w_c = p->w[1],
-                             .w_r = p->w[2],
-                             .w_s = p->w[3],
-                             .c = p->c,
-                             .r = p->window.r,
-                             .s = p->window.s,
-                             .elements = p->groups * p->k * p->c * p->window.r * p->window.s};
+    pack_filter_args args = {.c = p->c,
+                             .elements = p->groups * p->k * p->c * tn_window_taps(&p->window)};
     const tn_patch patches[] = {
         {TN_PATCH_OFFSET, CONV_W, offsetof(pack_filter_args, w_offset), size},
         {TN_PATCH_OFFSET, TN_WORKSPACE, offsetof(pack_filter_args, packed_offset), size}};
+    memcpy(args.w_stride, p->w, sizeof args.w_stride);
+    memcpy(args.filter, p->window.filter, sizeof args.filter);
     options(recording->context, &p->head, NULL, text);
     tn_launch launch = {.source = "conv/pack_filter",
                         .options = text,
@@ -230,17 +260,21 @@ static tenon_status record(const char *operation, tn_recording *recording,
                            const tn_problem *problem, const int32_t *values)
 {
     const conv_problem *p = (const conv_problem *)problem;
+    int64_t blocks[3], index[3] = {0};
     layout l;
     (void)values;
     lay_out(recording->context, p, &l);
     if (l.gathers)
         TN_TRY(record_gather(operation, recording, p));
-    for (int64_t n = 0; n < p->n; n += l.images)
-        for (int64_t row = 0; row < p->window.p; row += l.rows) {
-            const conv_block block = {n, tn_min_i64(l.images, p->n - n), row,
-                                      tn_min_i64(l.rows, p->window.p - row)};
+    for (int d = 0; d < 3; d++)
+        blocks[d] = tn_ceil_div(p->window.out[d], l.block.count[d]);
+    for (int64_t n = 0; n < p->n; n += l.block.images)
+        do {
+            const int64_t first[] = {index[0] * l.block.count[0], index[1] * l.block.count[1],
+                                     index[2] * l.block.count[2]};
+            const conv_block block = block_at(p, &l, n, first);
             TN_TRY(record_block(operation, recording, p, &l, &block));
-        }
+        } while (tn_next_index(index, blocks, 3));
     return TENON_OK;
 }
 

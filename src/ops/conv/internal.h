@@ -11,7 +11,12 @@
 enum { CONV_X, CONV_W, CONV_C, CONV_BIAS, CONV_Y, CONV_OPERANDS };
 enum { IM2COL_X, IM2COL_COL, IM2COL_OPERANDS };
 
-/* The canonical problem of a forward convolution: sizes, and the strides of each operand. */
+/* N, C and the spatial dimensions. */
+#define CONV_RANK 5
+
+/* The canonical problem of a forward convolution: sizes, and the strides of each operand. There are
+ * three spatial dimensions, of which those that the caller's images lack come first and have one
+ * element, as their filter has. */
 typedef struct conv_problem {
     tn_problem head;
     uint32_t dtype;
@@ -19,20 +24,21 @@ typedef struct conv_problem {
     uint32_t flags;      /* CONV_HAS_C, CONV_HAS_BIAS, CONV_SKIP_XW of conv/args.h */
     uint32_t reserved;
     int64_t n, groups;
-    int64_t c, k;       /* channels and filters of a group */
-    int64_t x[4], w[4]; /* strides of x[n, c, h, w] and w[k, c, r, s] */
-    int64_t res[4];     /* strides of the residual c[n, k, p, q] */
-    int64_t y[4];
+    int64_t c, k;           /* channels and filters of a group */
+    int64_t x[CONV_RANK];   /* strides of x[n, c, d, h, w] */
+    int64_t w[CONV_RANK];   /* of w[k, c, t, r, s] */
+    int64_t res[CONV_RANK]; /* of the residual c[n, k, o, p, q] */
+    int64_t y[CONV_RANK];
     int64_t bias;
     conv_window window;
 } conv_problem;
 
-/* The canonical problem of im2col; strides of x[n, c, h, w] and col[n, c, r, s, p, q]. */
+/* The canonical problem of im2col; strides of x[n, c, d, h, w] and col[n, c, t, r, s, o, p, q]. */
 typedef struct im2col_problem {
     tn_problem head;
     uint64_t dtype;
     int64_t n, c;
-    int64_t x[4], col[6];
+    int64_t x[CONV_RANK], col[8];
     /* Within a convolution: elements added to the operands' offsets, and where the columns go. */
     int64_t x_shift, col_shift;
     uint64_t col_operand; /* IM2COL_COL or TN_WORKSPACE */
@@ -56,8 +62,8 @@ tenon_status tn_im2col_canonicalise(const char *operation, const tenon_im2col_pa
 tenon_status tn_im2col_record(const char *operation, tn_recording *recording,
                               const im2col_problem *problem);
 
-/* Results in double with their error bounds, in row-major order (false without memory); memory is host memory of kind SVM,
- * the output is not read. */
+/* Results in double with their error bounds, in row-major order (false without memory); memory is
+ * host memory of kind SVM, the output is not read. */
 bool tn_conv_reference(const tenon_conv_params *params, const tenon_tensor *x,
                        const tenon_tensor *w, const tenon_tensor *c, const tenon_tensor *bias,
                        const tenon_tensor *y, tn_bounded *results);
@@ -68,6 +74,13 @@ tenon_status tn_conv_self_check(tenon_stream *stream, const tn_problem *problem,
                                 const tn_choice *choice, bool *right, char why[256]);
 tenon_status tn_im2col_self_check(tenon_stream *stream, const tn_problem *problem,
                                   const tn_choice *choice, bool *right, char why[256]);
+
+/* Taps of a filter in one channel, and pixels of an output image. */
+int64_t tn_window_taps(const conv_window *window);
+int64_t tn_window_pixels(const conv_window *window);
+
+/* Whether the image has no element; it need not have memory then. */
+bool tn_window_empty(const conv_window *window);
 
 /* Multiply-adds, as a double since they may overflow. */
 double tn_conv_work(const conv_problem *problem);

@@ -1,4 +1,4 @@
-/* conv/pointwise: a 1×1 filter that stays within the image is a matrix product over the image as it
+/* conv/pointwise: a filter of one element that stays within the image is a matrix product over the image as it
  * lies. */
 #include "ops/conv/product.h"
 
@@ -9,22 +9,25 @@ static const char *refuses(tenon_context *context, const tn_problem *problem)
     const conv_problem *p = (const conv_problem *)problem;
     const conv_window *v = &p->window;
     (void)context;
-    if (v->r != 1 || v->s != 1)
+    if (tn_window_taps(v) != 1)
         return "the filter is not 1x1";
-    if (v->h_start != 0 || v->w_start != 0 || (v->p - 1) * v->stride_h >= v->h ||
-        (v->q - 1) * v->stride_w >= v->w)
-        return "the filter reaches into the padding";
+    for (int d = 0; d < 3; d++)
+        if (v->start[d] != 0 || (v->out[d] - 1) * v->step[d] >= v->size[d])
+            return "the filter reaches into the padding";
     return NULL;
 }
 
 static tenon_status product(const char *operation, const conv_problem *p, gemm_problem *product)
 {
     const conv_window *v = &p->window;
-    const conv_block all = {.images = p->n, .rows = v->p};
+    const conv_block all = {.images = p->n, .count = {v->out[0], v->out[1], v->out[2]}};
     const conv_factors factors = {
         .w_filter = p->w[0],
         .w_tap = p->w[1],
-        .col = {p->x[0], p->c * p->x[1], v->stride_h * p->x[2], p->x[1], v->stride_w * p->x[3]},
+        .image = p->x[0],
+        .group = p->c * p->x[1],
+        .tap = p->x[1],
+        .pixel = {v->step[0] * p->x[2], v->step[1] * p->x[3], v->step[2] * p->x[4]},
         .w_operand = CONV_W,
         .col_operand = CONV_X,
         .taps = p->c};

@@ -2,22 +2,32 @@
 
 #include <string.h>
 
-/* A view of [image, group, row, M, N]. */
-static tenon_tensor make_view(const conv_problem *p, const int64_t shape[5],
-                              const int64_t stride[5])
+/* Of [image, group, o, p, M, N], where N is q. */
+#define PRODUCT_RANK 6
+
+static tenon_tensor make_view(const conv_problem *p, const int64_t shape[PRODUCT_RANK],
+                              const int64_t stride[PRODUCT_RANK])
 {
-    tenon_tensor view = {.dtype = (tenon_dtype)p->dtype, .rank = 5};
-    memcpy(view.shape, shape, 5 * sizeof *shape);
-    memcpy(view.stride, stride, 5 * sizeof *stride);
+    tenon_tensor view = {.dtype = (tenon_dtype)p->dtype, .rank = PRODUCT_RANK};
+    memcpy(view.shape, shape, PRODUCT_RANK * sizeof *shape);
+    memcpy(view.stride, stride, PRODUCT_RANK * sizeof *stride);
     return view;
 }
 
-/* The strides of y, or of what is shaped like it. */
-static tenon_tensor output_view(const conv_problem *p, const int64_t shape[5],
-                                const int64_t stride[4])
+/* A view of y, or of what is shaped like it. */
+static tenon_tensor output_view(const conv_problem *p, const int64_t shape[PRODUCT_RANK],
+                                const int64_t stride[CONV_RANK])
 {
-    const int64_t strides[5] = {stride[0], p->k * stride[1], stride[2], stride[1], stride[3]};
+    const int64_t strides[] = {stride[0], p->k * stride[1], stride[2],
+                               stride[3], stride[1],        stride[4]};
     return make_view(p, shape, strides);
+}
+
+/* The element of y, or of what is shaped like it, at which a block begins. */
+static int64_t first_of(const conv_block *block, const int64_t stride[CONV_RANK])
+{
+    return block->image * stride[0] + block->first[0] * stride[2] + block->first[1] * stride[3] +
+           block->first[2] * stride[4];
 }
 
 static tenon_gemm_params params_of(const conv_problem *p)
@@ -40,8 +50,8 @@ static void place(gemm_problem *product, const conv_problem *p, const conv_block
                                             [GEMM_D] = CONV_Y};
     const int64_t shift[GEMM_OPERANDS] = {
         [GEMM_B] = factors->col_shift,
-        [GEMM_C] = block->image * p->res[0] + block->row * p->res[2],
-        [GEMM_D] = block->image * p->y[0] + block->row * p->y[2],
+        [GEMM_C] = first_of(block, p->res),
+        [GEMM_D] = first_of(block, p->y),
     };
     /* GEMM may have exchanged its factors: each matrix says which it was. */
     for (int x = 0; x < GEMM_OPERANDS; x++) {
@@ -52,17 +62,19 @@ static void place(gemm_problem *product, const conv_problem *p, const conv_block
 }
 
 tenon_status tn_conv_product(const char *operation, const conv_problem *p, const conv_block *block,
-                             const conv_factors *factors, gemm_problem *product)
+                             const conv_factors *f, gemm_problem *product)
 {
-    const int64_t q = p->window.q, taps = factors->taps;
-    const int64_t w_shape[5] = {1, p->groups, 1, p->k, taps};
-    const int64_t w_stride[5] = {0, p->k * factors->w_filter, 0, factors->w_filter, factors->w_tap};
-    const int64_t col_shape[5] = {block->images, p->groups, block->rows, taps, q};
-    const int64_t bias_shape[5] = {1, p->groups, 1, p->k, 1};
-    const int64_t bias_stride[5] = {0, p->k * p->bias, 0, p->bias, 0};
-    const int64_t y_shape[5] = {block->images, p->groups, block->rows, p->k, q};
-    const tenon_tensor w = make_view(p, w_shape, w_stride),
-                       col = make_view(p, col_shape, factors->col);
+    const int64_t *count = block->count, images = block->images, groups = p->groups;
+    const int64_t w_shape[] = {1, groups, 1, 1, p->k, f->taps};
+    const int64_t w_stride[] = {0, p->k * f->w_filter, 0, 0, f->w_filter, f->w_tap};
+    const int64_t col_shape[] = {images, groups, count[0], count[1], f->taps, count[2]};
+    const int64_t col_stride[] = {f->image,    f->group, f->pixel[0],
+                                  f->pixel[1], f->tap,   f->pixel[2]};
+    const int64_t bias_shape[] = {1, groups, 1, 1, p->k, 1};
+    const int64_t bias_stride[] = {0, p->k * p->bias, 0, 0, p->bias, 0};
+    const int64_t y_shape[] = {images, groups, count[0], count[1], p->k, count[2]};
+    const tenon_tensor w = make_view(p, w_shape, w_stride);
+    const tenon_tensor col = make_view(p, col_shape, col_stride);
     const tenon_tensor bias = make_view(p, bias_shape, bias_stride);
     const tenon_tensor res = output_view(p, y_shape, p->res), y = output_view(p, y_shape, p->y);
     const tenon_gemm_params params = params_of(p);
@@ -70,6 +82,6 @@ tenon_status tn_conv_product(const char *operation, const conv_problem *p, const
     TN_TRY(tn_gemm_canonicalise(
         operation, &params, &w, &col, (p->flags & CONV_HAS_C) != 0 ? &res : NULL,
         (p->flags & CONV_HAS_BIAS) != 0 ? &bias : NULL, &y, product, &empty));
-    place(product, p, block, factors);
+    place(product, p, block, f);
     return TENON_OK;
 }

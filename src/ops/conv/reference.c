@@ -1,4 +1,5 @@
 /* The references of convolution and im2col, in plain C and double precision. */
+#include "base/shape.h"
 #include "ops/common/host.h"
 #include "ops/conv/internal.h"
 
@@ -9,13 +10,27 @@
 #define EPILOGUE_ROUNDINGS 8
 #define LEAST_BLOCK        32
 
-/* x[n, c, h, w] of dense data with the padding, or 0. */
-static double pixel(const double *x, const conv_window *v, int64_t channel, int64_t p, int64_t q,
-                    int64_t r, int64_t s)
+/* What a row of taps reads of an image in dense data: element `at` of `row`, 0 outside. */
+typedef struct image_row {
+    const double *row; /* NULL where all of it is padding */
+    int64_t length;
+} image_row;
+
+/* The row under taps (t, r) of outputs (o, p). */
+static image_row row_under(const double *x, const conv_window *v, int64_t channel,
+                           const int64_t out[3], int64_t t, int64_t r)
 {
-    int64_t h = p * v->stride_h + v->h_start + r * v->dilation_h,
-            w = q * v->stride_w + v->w_start + s * v->dilation_w;
-    return h >= 0 && h < v->h && w >= 0 && w < v->w ? x[(channel * v->h + h) * v->w + w] : 0;
+    int64_t d = out[0] * v->step[0] + v->start[0] + t * v->dilation[0];
+    int64_t h = out[1] * v->step[1] + v->start[1] + r * v->dilation[1];
+    bool within = d >= 0 && d < v->size[0] && h >= 0 && h < v->size[1];
+    int64_t number = (channel * v->size[0] + d) * v->size[1] + h;
+    return (image_row){within ? x + number * v->size[2] : NULL, v->size[2]};
+}
+
+static double pixel(image_row row, const conv_window *v, int64_t q, int64_t s)
+{
+    int64_t w = q * v->step[2] + v->start[2] + s * v->dilation[2];
+    return row.row != NULL && w >= 0 && w < row.length ? row.row[w] : 0;
 }
 
 /* All operands in double. */
@@ -23,27 +38,42 @@ typedef struct dense_operands {
     double *x, *w, *c, *bias;
 } dense_operands;
 
-static tn_bounded element(const conv_problem *p, const tenon_epilogue *e, const dense_operands *o,
-                          int64_t n, int64_t k, int64_t i, int64_t j)
+/* The sum of an output's products, and of their magnitudes as its bound; `x` begins with the first
+ * channel of its group, `w` with its filter. */
+static tn_bounded sum_taps(const conv_problem *p, const double *x, const double *w,
+                           const int64_t out[3])
 {
     const conv_window *v = &p->window;
-    int64_t channels = p->groups * p->c, filters = p->groups * p->k, first = k / p->k * p->c;
-    double u = tn_roundoff((tenon_dtype)p->dtype), taps = (double)(p->c * v->r * v->s), value = 0,
-           magnitude = 0;
-    for (int64_t c = 0; c < p->c && e->alpha != 0; c++)
-        for (int64_t r = 0; r < v->r; r++)
-            for (int64_t s = 0; s < v->s; s++) {
-                double term = pixel(o->x, v, n * channels + first + c, i, j, r, s) *
-                              o->w[((k * p->c + c) * v->r + r) * v->s + s];
-                value += term;
-                magnitude += fabs(term);
+    tn_bounded sum = {0, 0};
+    for (int64_t c = 0; c < p->c; c++)
+        for (int64_t t = 0; t < v->filter[0]; t++)
+            for (int64_t r = 0; r < v->filter[1]; r++) {
+                image_row row = row_under(x, v, c, out, t, r);
+                for (int64_t s = 0; s < v->filter[2]; s++) {
+                    double term = pixel(row, v, out[2], s) * *w++;
+                    sum.value += term;
+                    sum.bound += fabs(term);
+                }
             }
-    value = e->alpha != 0 ? e->alpha * value : 0;
-    magnitude *= fabs(e->alpha);
+    return sum;
+}
+
+/* Element `number` of y, which is that of filter k and pixel `out` of image n. */
+static tn_bounded element(const conv_problem *p, const tenon_epilogue *e, const dense_operands *o,
+                          int64_t number, int64_t n, int64_t k, const int64_t out[3])
+{
+    const conv_window *v = &p->window;
+    int64_t count = p->c * tn_window_taps(v), first = n * p->groups * p->c + k / p->k * p->c;
+    double u = tn_roundoff((tenon_dtype)p->dtype), taps = (double)count, value = 0, magnitude = 0;
+    if (e->alpha != 0) {
+        int64_t image = v->size[0] * v->size[1] * v->size[2];
+        tn_bounded sum = sum_taps(p, o->x + first * image, o->w + k * count, out);
+        value = e->alpha * sum.value;
+        magnitude = fabs(e->alpha) * sum.bound;
+    }
     if (o->c != NULL) {
-        double residual = o->c[((n * filters + k) * v->p + i) * v->q + j];
-        value += e->beta * residual;
-        magnitude += fabs(e->beta * residual);
+        value += e->beta * o->c[number];
+        magnitude += fabs(e->beta * o->c[number]);
     }
     if (o->bias != NULL) {
         value += o->bias[k];
@@ -64,19 +94,22 @@ bool tn_conv_reference(const tenon_conv_params *params, const tenon_tensor *x,
                        const tenon_tensor *y, tn_bounded *results)
 {
     conv_problem p;
+    bool adds = params->epilogue.beta != 0;
     if (tn_conv_canonicalise("reference", params, x, w, c, bias, y, &p) != TENON_OK)
         return false;
-    const dense_operands o = {.x = tn_host_read(x, 4, x->shape),
-                              .w = tn_host_read(w, 4, w->shape),
-                              .c = params->epilogue.beta != 0 ? tn_host_read(c, 4, y->shape) : NULL,
+    const dense_operands o = {.x = tn_host_read(x, x->rank, x->shape),
+                              .w = tn_host_read(w, w->rank, w->shape),
+                              .c = adds ? tn_host_read(c, y->rank, y->shape) : NULL,
                               .bias = bias != NULL ? tn_host_read(bias, 1, bias->shape) : NULL};
-    bool whole = o.x != NULL && o.w != NULL && (params->epilogue.beta == 0 || o.c != NULL) &&
-                 (bias == NULL || o.bias != NULL);
-    for (int64_t n = 0; n < y->shape[0] && whole; n++)
-        for (int64_t k = 0; k < y->shape[1]; k++)
-            for (int64_t i = 0; i < y->shape[2]; i++)
-                for (int64_t j = 0; j < y->shape[3]; j++)
-                    *results++ = element(&p, &params->epilogue, &o, n, k, i, j);
+    bool whole =
+        o.x != NULL && o.w != NULL && (!adds || o.c != NULL) && (bias == NULL || o.bias != NULL);
+    int64_t index[CONV_RANK] = {0}, count = tenon_tensor_elements(y);
+    const int64_t *out = p.window.out, filters = p.groups * p.k;
+    const int64_t shape[CONV_RANK] = {p.n, filters, out[0], out[1], out[2]};
+    for (int64_t i = 0; i < count && whole; i++) {
+        results[i] = element(&p, &params->epilogue, &o, i, index[0], index[1], index + 2);
+        tn_next_index(index, shape, CONV_RANK);
+    }
     free(o.x);
     free(o.w);
     free(o.c);
@@ -91,14 +124,15 @@ bool tn_im2col_reference(const tenon_im2col_params *params, const tenon_tensor *
     const conv_window *v = &p.window;
     if (tn_im2col_canonicalise("reference", params, x, col, &p) != TENON_OK)
         return false;
-    double *dense = tn_host_read(x, 4, x->shape);
-    for (int64_t n = 0; n < p.n && dense != NULL; n++)
-        for (int64_t row = 0; row < col->shape[1]; row++)
-            for (int64_t at = 0; at < col->shape[2]; at++) {
-                int64_t s = row % v->s, r = row / v->s % v->r, c = row / (v->s * v->r);
-                *results++ =
-                    (tn_bounded){pixel(dense, v, n * p.c + c, at / v->q, at % v->q, r, s), 0};
-            }
+    double *dense = tn_host_read(x, x->rank, x->shape);
+    const int64_t shape[] = {p.n,          p.c,       v->filter[0], v->filter[1],
+                             v->filter[2], v->out[0], v->out[1],    v->out[2]};
+    int64_t i[8] = {0}; /* n, c, t, r, s, o, p, q */
+    for (int64_t left = tenon_tensor_elements(col); left > 0 && dense != NULL; left--) {
+        image_row row = row_under(dense, v, i[0] * p.c + i[1], i + 5, i[2], i[3]);
+        *results++ = (tn_bounded){pixel(row, v, i[7], i[4]), 0};
+        tn_next_index(i, shape, 8);
+    }
     bool whole = dense != NULL;
     free(dense);
     return whole;
