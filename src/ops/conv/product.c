@@ -1,9 +1,30 @@
 #include "ops/conv/product.h"
 
+#include "base/checked.h"
+
 #include <string.h>
 
 /* Of [image, group, o, p, M, N], where N is q. */
 #define PRODUCT_RANK 6
+
+void tn_conv_cut_pixels(const conv_window *v, int64_t columns, int64_t count[3])
+{
+    for (int d = 2; d >= 0; d--) {
+        count[d] = tn_max_i64(1, tn_min_i64(v->out[d], columns));
+        columns = count[d] == v->out[d] ? columns / count[d] : 1;
+    }
+}
+
+conv_block tn_conv_block_at(const conv_window *v, int64_t images, const conv_block *largest,
+                            int64_t image, const int64_t index[3])
+{
+    conv_block block = {.image = image, .images = tn_min_i64(largest->images, images - image)};
+    for (int d = 0; d < 3; d++) {
+        block.first[d] = index[d] * largest->count[d];
+        block.count[d] = tn_min_i64(largest->count[d], v->out[d] - block.first[d]);
+    }
+    return block;
+}
 
 static tenon_tensor make_view(const conv_problem *p, const int64_t shape[PRODUCT_RANK],
                               const int64_t stride[PRODUCT_RANK])
@@ -45,9 +66,9 @@ static void place(gemm_problem *product, const conv_problem *p, const conv_block
 {
     const uint8_t operand[GEMM_OPERANDS] = {[GEMM_A] = factors->w_operand,
                                             [GEMM_B] = factors->col_operand,
-                                            [GEMM_C] = CONV_C,
-                                            [GEMM_BIAS] = CONV_BIAS,
-                                            [GEMM_D] = CONV_Y};
+                                            [GEMM_C] = p->operand[CONV_C],
+                                            [GEMM_BIAS] = p->operand[CONV_BIAS],
+                                            [GEMM_D] = p->operand[CONV_Y]};
     const int64_t shift[GEMM_OPERANDS] = {
         [GEMM_B] = factors->col_shift,
         [GEMM_C] = first_of(block, p->res),
@@ -66,7 +87,7 @@ tenon_status tn_conv_product(const char *operation, const conv_problem *p, const
 {
     const int64_t *count = block->count, images = block->images, groups = p->groups;
     const int64_t w_shape[] = {1, groups, 1, 1, p->k, f->taps};
-    const int64_t w_stride[] = {0, p->k * f->w_filter, 0, 0, f->w_filter, f->w_tap};
+    const int64_t w_stride[] = {0, f->w_group, 0, 0, f->w_filter, f->w_tap};
     const int64_t col_shape[] = {images, groups, count[0], count[1], f->taps, count[2]};
     const int64_t col_stride[] = {f->image,    f->group, f->pixel[0],
                                   f->pixel[1], f->tap,   f->pixel[2]};

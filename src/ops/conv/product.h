@@ -12,9 +12,17 @@ typedef struct conv_block {
     int64_t first[3], count[3];
 } conv_block;
 
+/* As many pixels of an output image as `columns` allows, in the order in which they lie: a box that
+ * is whole in each dimension after the first that is cut. */
+void tn_conv_cut_pixels(const conv_window *window, int64_t columns, int64_t count[3]);
+
+/* Block number `index` of image `image`, cut at the end of the images and of the output. */
+conv_block tn_conv_block_at(const conv_window *window, int64_t images, const conv_block *largest,
+                            int64_t image, const int64_t index[3]);
+
 /* The factors: a filter's taps at strides of one matrix, and the columns' strides. */
 typedef struct conv_factors {
-    int64_t w_filter, w_tap;
+    int64_t w_group, w_filter, w_tap;
     int64_t image, group, tap, pixel[3];
     int64_t col_shift;              /* elements */
     uint8_t w_operand, col_operand; /* of the run, or TN_WORKSPACE */

@@ -101,7 +101,8 @@ void tn_gemm_arguments(const gemm_problem *p, gemm_arguments *arguments)
             add_patch(arguments, TN_PATCH_OFFSET, p->matrix[x].operand, offset_at[x],
                       tenon_dtype_size((tenon_dtype)p->dtype));
     for (uint32_t s = 0; s < TN_EPILOGUE_SCALARS; s++)
-        add_patch(arguments, tn_scalar_patch((tenon_dtype)p->dtype), s, scalar_at[s], 1);
+        add_patch(arguments, tn_scalar_patch((tenon_dtype)p->dtype), p->first_scalar + s,
+                  scalar_at[s], 1);
 }
 
 /* The element where batch entry `index` of the outer dimensions begins, for each matrix. */

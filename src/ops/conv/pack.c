@@ -1,0 +1,105 @@
+/* What solvers that work through the workspace share: the meeting of taps, and packing. */
+#include "base/checked.h"
+#include "base/shape.h"
+#include "ops/conv/gradient.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#define GPU_LANES 4
+
+static int64_t common_divisor(int64_t a, int64_t b)
+{
+    while (b != 0) {
+        int64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+conv_meeting tn_conv_meeting(const conv_window *v)
+{
+    conv_meeting meeting;
+    for (int d = 0; d < 3; d++) {
+        int64_t divisor = common_divisor(v->step[d], v->dilation[d]);
+        meeting.tap[d] = v->step[d] / divisor;
+        meeting.out[d] = v->dilation[d] / divisor;
+    }
+    return meeting;
+}
+
+tenon_dtype tn_conv_sum_type(uint32_t dtype)
+{
+    return dtype == TENON_DTYPE_F64 ? TENON_DTYPE_F64 : TENON_DTYPE_F32;
+}
+
+uint32_t tn_conv_lanes(tenon_context *context, uint32_t dtype)
+{
+    if (!context->device.is_cpu)
+        return GPU_LANES;
+    uint32_t native = dtype == TENON_DTYPE_F64 ? context->device.vector_width_f64
+                                               : context->device.info.vector_width_f32;
+    return native < 2 ? 2 : native > 16 ? 16 : native;
+}
+
+bool tn_conv_one_dimension(uint32_t rank, const int64_t *shape, const int64_t *stride,
+                           int64_t *step)
+{
+    tn_space space = {.rank = rank, .views = 1};
+    memcpy(space.shape, shape, rank * sizeof *shape);
+    memcpy(space.stride[0], stride, rank * sizeof *stride);
+    tn_space_collapse(&space);
+    *step = space.rank == 0 ? 1 : space.stride[0][0];
+    return space.rank <= 1;
+}
+
+static tenon_status record(const char *operation, tn_recording *recording, const conv_packing *p,
+                           const char *kernel)
+{
+    char text[TN_OPTIONS_SIZE];
+    bool is_cpu = recording->context->device.is_cpu;
+    conv_pack_args args = {.tensor_offset = p->shift,
+                           .packed_offset = p->packed,
+                           .run = is_cpu ? p->shape[4] : 1,
+                           .parts = tn_max_i64(1, p->parts),
+                           .adds = p->adds};
+    int64_t rows = p->shape[0] * p->shape[1] * p->shape[2] * p->shape[3];
+    args.part = rows * p->shape[4];
+    const tn_patch patches[] = {
+        {(uint8_t)tn_scalar_patch((tenon_dtype)p->dtype), TN_SCALAR_BETA,
+         offsetof(conv_pack_args, beta), 1},
+        {TN_PATCH_OFFSET, p->operand, offsetof(conv_pack_args, tensor_offset),
+         (uint32_t)tenon_dtype_size((tenon_dtype)p->dtype)},
+        {TN_PATCH_OFFSET, TN_WORKSPACE, offsetof(conv_pack_args, packed_offset),
+         (uint32_t)tn_acc_size(p->dtype)}};
+    memcpy(args.shape, p->shape, sizeof args.shape);
+    memcpy(args.stride, p->stride, sizeof args.stride);
+    tn_build_options(recording->context, text, "-DTENON_DTYPE=%u -DTENON_VW=%u", p->dtype,
+                     tn_conv_lanes(recording->context, p->dtype));
+    tn_launch launch = {.source = "conv/pack",
+                        .options = text,
+                        .kernel = kernel,
+                        .dimensions = 2,
+                        .global = {(size_t)tn_ceil_div(p->shape[4], args.run), (size_t)rows},
+                        .local = {is_cpu ? 1 : 0, is_cpu ? 1 : 0},
+                        .operands = {p->operand, TN_WORKSPACE},
+                        .operand_count = 2,
+                        .args = &args,
+                        .args_size = sizeof args,
+                        .patches = patches,
+                        .patch_count = 3};
+    return tn_record(operation, recording, &launch);
+}
+
+tenon_status tn_conv_record_pack(const char *operation, tn_recording *recording,
+                                 const conv_packing *packing)
+{
+    return record(operation, recording, packing, "conv_pack");
+}
+
+tenon_status tn_conv_record_unpack(const char *operation, tn_recording *recording,
+                                   const conv_packing *packing)
+{
+    return record(operation, recording, packing, "conv_unpack");
+}
