@@ -2,7 +2,7 @@
 #ifndef TENON_CONV_ARGS_H
 #define TENON_CONV_ARGS_H
 
-#include "common/args.h"
+#include "gemm/args.h"
 
 /* Images x[n, c, d, h, w] laid under filters w[k, c, t, r, s], which gives y[n, k, o, p, q]: in each
  * of the three dimensions tap t of output o reads o * step + start + t * dilation, or 0 where that is
@@ -17,8 +17,8 @@ typedef struct conv_window {
 typedef struct im2col_args {
     tenon_i64 x_offset, col_offset;
     tenon_i64 x_stride[5], col_stride[8];
-    tenon_i64 c;   /* channels */
-    tenon_i64 run; /* elements of a work-item */
+    tenon_i64 c;          /* channels */
+    tenon_i64 run, lines; /* elements of a work-item, and lines or pixels */
     conv_window window;
 } im2col_args;
 
@@ -32,6 +32,20 @@ typedef struct conv_args {
     tenon_i32 activation; /* run-time kind, TENON_ACT_* */
     tenon_i32 flags;      /* CONV_* */
 } conv_args;
+
+/* Implicit GEMM: filters[k, taps] times columns[taps, pixels], for each image and group, whose
+ * columns are gathered from the image. */
+typedef struct conv_product_args {
+    gemm_args gemm;        /* of b, its batch's strides alone count */
+    tenon_i64 x_stride[3]; /* along d, h and w */
+    tenon_i64 channel,
+        taps; /* stride of x along its channels, and taps of a filter in one of them */
+    /* Tap i of channel c is number c * tap_channel + i * tap_step of a filter. */
+    tenon_i64 tap_channel, tap_step;
+    tenon_i64 channels; /* of a group */
+    tenon_i64 x_span;   /* elements from the first of a group's image to its last */
+    conv_window window;
+} conv_product_args;
 
 #define CONV_HAS_C    1 /* beta is not 0; without it c is not read */
 #define CONV_HAS_BIAS 2 /* without it bias is not read */

@@ -14,6 +14,11 @@ static const char *home_of(const tn_family *family)
 {
     static const char *const homes[][2] = {
         {"im2col", "conv"},
+        {"col2im", "conv"},
+        {"conv_backward_data", "conv"},
+        {"conv_backward_filter", "conv"},
+        {"conv_backward_bias", "conv"},
+        {"conv_transpose", "conv"},
         {"copy", "elementwise"},
         {"activation_backward", "activation"},
         {"pool_backward", "pool"},

@@ -1,7 +1,7 @@
 /* The self-checks of convolution's and im2col's solvers: an awkward problem with the layout of the
  * one at hand. */
 #include "ops/common/host.h"
-#include "ops/conv/internal.h"
+#include "ops/conv/implicit.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,20 +16,41 @@ typedef struct check {
 static const int64_t image_size[3] = {4, 6, 35};
 static const int64_t check_filter[3] = {2, 3, 2};
 
-/* N C D H W with gaps between the rows, the planes, the channels and the images; `channels_last` is
- * N D H W C. */
-static tenon_tensor image_view(tenon_dtype dtype, bool channels_last, int64_t n, int64_t c,
-                               const int64_t size[3])
+/* N C D H W with gaps between the channels and the images; `channels_last` is N D H W C. Where rows
+ * do not `join`, there are gaps between them, too. */
+static tenon_tensor image_view(tenon_dtype dtype, bool channels_last, bool join, int64_t n,
+                               int64_t c, const int64_t size[3])
 {
     tenon_tensor view = {.offset = 3 * tenon_dtype_size(dtype),
                          .dtype = dtype,
                          .rank = CONV_RANK,
                          .shape = {n, c, size[0], size[1], size[2]}};
     view.stride[4] = channels_last ? c + 2 : 1;
-    view.stride[3] = size[2] * view.stride[4] + 3;
-    view.stride[2] = size[1] * view.stride[3] + 1;
+    view.stride[3] = size[2] * view.stride[4] + (join ? 0 : 3);
+    view.stride[2] = size[1] * view.stride[3] + (join ? 0 : 1);
     view.stride[1] = channels_last ? 1 : size[0] * view.stride[2] + 1;
     view.stride[0] = (channels_last ? size[0] * view.stride[2] : c * view.stride[1]) + 5;
+    return view;
+}
+
+/* Filters whose taps lie in the order of those at hand, at a stride of the same kind. */
+static tenon_tensor filter_view(const conv_problem *like, int64_t k, int64_t c,
+                                const int64_t size[3])
+{
+    tenon_dtype dtype = (tenon_dtype)like->dtype;
+    conv_tap_order order;
+    if (!tn_conv_find_tap_order(like, &order))
+        return image_view(dtype, false, false, k, c, size);
+    tenon_tensor view = image_view(dtype, order.channel_last, true, k, c, size);
+    int64_t taps = size[0] * size[1] * size[2], step = order.stride == 1 ? 1 : 2;
+    bool filters_first = like->w[0] == 1 && step != 1;
+    if (filters_first)
+        step = k;
+    view.stride[4] = order.channel_last ? c * step : step;
+    view.stride[3] = size[2] * view.stride[4];
+    view.stride[2] = size[1] * view.stride[3];
+    view.stride[1] = order.channel_last ? step : taps * step;
+    view.stride[0] = filters_first ? 1 : c * taps * step + 3;
     return view;
 }
 
@@ -41,7 +62,7 @@ static tenon_conv_params check_params(const conv_problem *like, bool pointwise)
     params.epilogue.beta = -0.5;
     params.epilogue.activation.kind = like->activation;
     params.epilogue.activation.alpha = 0.25;
-    params.geometry.stride[2] = 2;
+    params.geometry.stride[1] = 2;
     if (pointwise)
         return params;
     params.geometry.dilation[1] = 2;
@@ -54,19 +75,22 @@ static tenon_status make_operands(tenon_stream *stream, const conv_problem *like
                                   check *c)
 {
     tenon_dtype dtype = (tenon_dtype)like->dtype;
-    bool channels_last = like->y[1] == 1 && like->y[3] != 1;
+    bool channels_last = like->y[1] == 1 && like->y[4] != 1;
     const int64_t one[3] = {1, 1, 1}, *filter = pointwise ? one : check_filter;
-    int64_t filters = 14, channels = 10, out[3];
+    /* More taps than a block of K has. */
+    int64_t filters = 14, channels = 70, out[3];
     for (uint32_t d = 0; d < 3; d++)
         out[d] = tenon_conv_output_size(&c->params.geometry, d, image_size[d], filter[d]);
+    int64_t y_step, res_step;
+    bool join = tn_conv_pixels_join(like, &y_step, &res_step);
     uint64_t seed = 1;
     tenon_tensor bias = tenon_tensor_view(dtype, 1, &filters);
     const tenon_tensor views[CONV_OPERANDS] = {
-        [CONV_X] = image_view(dtype, channels_last, 2, channels, image_size),
-        [CONV_W] = image_view(dtype, false, filters, channels / 2, filter),
-        [CONV_C] = image_view(dtype, channels_last, 2, filters, out),
+        [CONV_X] = image_view(dtype, channels_last, join, 2, channels, image_size),
+        [CONV_W] = filter_view(like, filters, channels / 2, filter),
+        [CONV_C] = image_view(dtype, channels_last, join, 2, filters, out),
         [CONV_BIAS] = bias,
-        [CONV_Y] = image_view(dtype, channels_last, 2, filters, out),
+        [CONV_Y] = image_view(dtype, channels_last, join, 2, filters, out),
     };
     for (int i = 0; i < CONV_OPERANDS; i++)
         TN_TRY(tn_twin_create(stream, &views[i], &seed, &c->twins[i]));
@@ -155,7 +179,7 @@ tenon_status tn_im2col_self_check(tenon_stream *stream, const tn_problem *proble
         pixels *= tenon_conv_output_size(&params.geometry, d, image_size[d], check_filter[d]);
     }
     const int64_t shape[] = {2, 5 * taps, pixels};
-    tenon_tensor x_view = image_view(dtype, like->x[1] == 1, 2, 5, image_size);
+    tenon_tensor x_view = image_view(dtype, like->x[1] == 1, false, 2, 5, image_size);
     tenon_tensor col_view = tenon_tensor_view(dtype, 3, shape);
     if (like->col[1] == 1) /* along the taps */
         col_view.stride[1] = 1, col_view.stride[2] = shape[1];

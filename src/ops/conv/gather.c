@@ -5,6 +5,9 @@
 #include <stddef.h>
 #include <string.h>
 
+/* What makes a CPU's work-item worth the arithmetic that finds its place. */
+#define CPU_ELEMENTS 1024
+
 static const char *refuses_nothing(tenon_context *context, const tn_problem *problem)
 {
     (void)context;
@@ -84,11 +87,14 @@ static tenon_status record(const char *operation, tn_recording *recording, const
     return tn_record(operation, recording, &launch);
 }
 
-/* A CPU's work-item takes all of a row, or all channels of a pixel; a GPU's takes one element,
- * beside its neighbours'. */
-static int64_t run_length(const tn_recording *recording, int64_t length)
+/* A CPU's work-item takes all of a line, or all channels of a pixel, and as many of them as make it
+ * worth its launch; a GPU's takes one element, beside its neighbours'. */
+static void share_out(const tn_recording *recording, int64_t length, int64_t lines,
+                      im2col_args *args)
 {
-    return recording->context->device.is_cpu ? tn_max_i64(length, 1) : 1;
+    bool cpu = recording->context->device.is_cpu;
+    args->run = cpu ? tn_max_i64(length, 1) : 1;
+    args->lines = cpu ? tn_min_i64(lines, tn_ceil_div(CPU_ELEMENTS, args->run)) : 1;
 }
 
 static tenon_status record_rows(const char *operation, tn_recording *recording,
@@ -97,10 +103,11 @@ static tenon_status record_rows(const char *operation, tn_recording *recording,
     const im2col_problem *p = (const im2col_problem *)problem;
     const conv_window *v = &p->window;
     im2col_args args = arguments(p);
+    int64_t lines = v->out[0] * v->out[1];
     (void)values;
-    args.run = run_length(recording, v->out[2]);
+    share_out(recording, v->out[2], lines, &args);
     return record(operation, recording, p, &args, "im2col_rows",
-                  tn_ceil_div(v->out[2], args.run) * v->out[1] * v->out[0],
+                  tn_ceil_div(v->out[2], args.run) * tn_ceil_div(lines, args.lines),
                   p->c * tn_window_taps(v));
 }
 
@@ -110,10 +117,11 @@ static tenon_status record_channels(const char *operation, tn_recording *recordi
     const im2col_problem *p = (const im2col_problem *)problem;
     const conv_window *v = &p->window;
     im2col_args args = arguments(p);
+    int64_t pixels = tn_window_pixels(v);
     (void)values;
-    args.run = run_length(recording, p->c);
+    share_out(recording, p->c, pixels, &args);
     return record(operation, recording, p, &args, "im2col_channels",
-                  tn_ceil_div(p->c, args.run) * tn_window_taps(v), tn_window_pixels(v));
+                  tn_ceil_div(p->c, args.run) * tn_window_taps(v), tn_ceil_div(pixels, args.lines));
 }
 
 const tn_solver tn_im2col_rows = {.name = "rows",

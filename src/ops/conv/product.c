@@ -1,8 +1,32 @@
 #include "ops/conv/product.h"
 
 #include "base/checked.h"
+#include "base/shape.h"
 
 #include <string.h>
+
+/* Whether four dimensions are one, and its stride. */
+static bool one_dimension(const int64_t shape[4], const int64_t stride[4], int64_t *step)
+{
+    tn_space space = {.rank = 4, .views = 1};
+    memcpy(space.shape, shape, 4 * sizeof *shape);
+    memcpy(space.stride[0], stride, 4 * sizeof *stride);
+    tn_space_collapse(&space);
+    *step = space.rank == 0 ? 1 : space.stride[0][0];
+    return space.rank <= 1;
+}
+
+bool tn_conv_find_tap_order(const conv_problem *p, conv_tap_order *order)
+{
+    const int64_t *f = p->window.filter, *w = p->w;
+    const int64_t first_shape[] = {p->c, f[0], f[1], f[2]}, first[] = {w[1], w[2], w[3], w[4]};
+    const int64_t last_shape[] = {f[0], f[1], f[2], p->c}, last[] = {w[2], w[3], w[4], w[1]};
+    order->channel_last = false;
+    if (one_dimension(first_shape, first, &order->stride))
+        return true;
+    order->channel_last = true;
+    return one_dimension(last_shape, last, &order->stride);
+}
 
 /* Of [image, group, o, p, M, N], where N is q. */
 #define PRODUCT_RANK 6

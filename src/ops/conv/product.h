@@ -29,6 +29,15 @@ typedef struct conv_factors {
     int64_t taps;                   /* of a group: c * t * r * s */
 } conv_factors;
 
+/* How the taps of a filter lie: at one stride, in the order c, t, r, s or t, r, s, c. */
+typedef struct conv_tap_order {
+    bool channel_last;
+    int64_t stride;
+} conv_tap_order;
+
+/* False where they lie in neither order. */
+bool tn_conv_find_tap_order(const conv_problem *p, conv_tap_order *order);
+
 /* The problem that GEMM is given; it uses no workspace of its own. */
 tenon_status tn_conv_product(const char *operation, const conv_problem *p, const conv_block *block,
                              const conv_factors *factors, gemm_problem *product);

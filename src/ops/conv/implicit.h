@@ -1,0 +1,26 @@
+/* Implicit GEMM: filters times columns that are gathered from the image where they are multiplied,
+ * and so need no workspace. What its solvers share. */
+#ifndef TN_OPS_CONV_IMPLICIT_H
+#define TN_OPS_CONV_IMPLICIT_H
+
+#include "ops/conv/product.h"
+
+/* Whether y's pixels are one dimension, and the residual's, and their strides. */
+bool tn_conv_pixels_join(const conv_problem *problem, int64_t *y_step, int64_t *res_step);
+
+/* NULL where the convolution is such a product, otherwise the reason why it is not. */
+const char *tn_conv_implicit_refuses(const conv_problem *problem);
+
+/* The product for one image and group, with these as its batch; of its b, the batch's strides alone
+ * count. */
+gemm_problem tn_conv_implicit_product(const conv_problem *problem);
+
+/* Whether the pixels under most vectors of so many lanes are loaded as vectors. */
+bool tn_conv_implicit_by_vectors(const conv_problem *problem, int64_t lanes);
+
+/* Completes `launch`, which has its kernel and sizes but for the batch, and records it. */
+tenon_status tn_conv_implicit_record(const char *operation, tn_recording *recording,
+                                     const conv_problem *problem, int64_t tile_rows,
+                                     tn_launch *launch);
+
+#endif
