@@ -4,8 +4,8 @@
  *
  *   x = act(alpha * sum + beta * res + bias)
  *
- * col2im_elements: a work-item does one element. Global size: {pixels or channels, channels or pixels,
- * images}: along the channels first where args.run is not 0.
+ * col2im_elements: a work-item does one element; neighbours lie along the channels where args.run is not
+ * 0, otherwise along w. Global size: {pixels * channels, 1, images}.
  *
  * col2im_rows: a work-item does rows of x, in vectors along w of elements that the same taps meet,
  * which are args.window.step[2] apart, for args.run rows of one plane. Global size: {ceil(h / run),
@@ -130,13 +130,14 @@ __kernel void col2im_elements(__global const col_t *col, __global const data_t *
                               const col2im_args args)
 {
     const conv_window *v = &args.window;
-    long number = (long)get_global_id(args.run != 0 ? 1 : 0);
+    long number = (long)get_global_id(0);
     pixel to;
     to.n = (long)get_global_id(2);
-    to.c = (long)get_global_id(args.run != 0 ? 0 : 1);
+    to.c = args.run != 0 ? cut_index(&number, args.c) : 0;
     to.at[2] = cut_index(&number, v->size[2]);
     to.at[1] = cut_index(&number, v->size[1]);
-    to.at[0] = number;
+    to.at[0] = cut_index(&number, v->size[0]);
+    to.c += number;
     tap_line lines[3];
     for (int d = 0; d < 3; d++) {
         lines[d] = first_tap(v, &args.meeting, d, to.at[d]);

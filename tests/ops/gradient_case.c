@@ -131,9 +131,12 @@ static tenon_conv_transpose_params transpose_params(const conv_case *p, const ch
     params.solver = solver;
     params.groups = p->groups;
     params.geometry = p->geometry;
-    for (uint32_t d = 0; d < p->spatial; d++)
+    for (uint32_t d = 0; d < p->spatial; d++) { /* what the stride leaves of the image */
+        const tenon_conv_geometry *g = &p->geometry;
+        int64_t reach = (p->filter[d] - 1) * g->dilation[d] + 1;
         params.output_padding[d] =
-            p->size[d] - tenon_conv_transpose_output_size(&p->geometry, d, out[d], p->filter[d], 0);
+            p->size[d] + g->pad_begin[d] + g->pad_end[d] - reach - (out[d] - 1) * g->stride[d];
+    }
     params.epilogue.alpha = p->alpha;
     params.epilogue.beta = p->beta;
     params.epilogue.activation = p->activation;

@@ -5,7 +5,6 @@ const operation *const operations[] = {
     &offer_conv,
     &offer_im2col,
     &offer_col2im,
-    &offer_conv_backward_bias,
     &offer_conv_backward_data,
     &offer_conv_backward_filter,
     &offer_conv_transpose,

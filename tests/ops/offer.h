@@ -35,7 +35,6 @@ extern const operation offer_activation;
 extern const operation offer_activation_backward;
 extern const operation offer_conv;
 extern const operation offer_col2im;
-extern const operation offer_conv_backward_bias;
 extern const operation offer_conv_backward_data;
 extern const operation offer_conv_backward_filter;
 extern const operation offer_conv_transpose;

@@ -375,6 +375,50 @@ static void larger_problems(void **state)
     }
 }
 
+/* What the tests of every operation leave out: an output of one dimension. */
+static void refused_biases(void **state)
+{
+    static const char name[] = "tenon_conv_backward_bias";
+    const int64_t y_shape[] = {2, 4, 3, 3}, b_shape[] = {4}, short_shape[] = {3};
+    tenon_conv_backward_params params = TENON_CONV_BACKWARD_PARAMS_INIT;
+    const tenon_status invalid = TENON_ERROR_INVALID_ARGUMENT;
+    tenon_tensor dy, db, view;
+    tenon_plan *plan;
+    (void)state;
+    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 4, y_shape, &dy));
+    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 1, b_shape, &db));
+#define REFUSED(status, y, b, argument)                                                            \
+    assert_refused(tenon_conv_backward_bias(test_stream, &params, y, b, NULL), status, name,       \
+                   argument)
+    REFUSED(invalid, NULL, &db, "dy");
+    REFUSED(invalid, &dy, NULL, "db");
+    REFUSED(invalid, &dy, &dy, "db: shape is 2x4x3x3, must be 4");
+    REFUSED(invalid, &db, &db, "dy: rank is 1");
+    view = tenon_tensor_view(TENON_DTYPE_F32, 1, short_shape);
+    view.memory = db.memory;
+    REFUSED(invalid, &dy, &view, "db: shape is 3, must be 4");
+    view = db;
+    view.stride[0] = 0;
+    REFUSED(invalid, &dy, &view, "db");
+    view = db;
+    view.memory = dy.memory;
+    REFUSED(invalid, &dy, &view, "dy");
+    view = db;
+    view.dtype = TENON_DTYPE_F16;
+    REFUSED(TENON_ERROR_UNSUPPORTED, &dy, &view, "db");
+    params.flags = 1;
+    REFUSED(invalid, &dy, &db, "flags");
+    params.flags = 0;
+    params.struct_size = 1;
+    REFUSED(invalid, &dy, &db, "struct_size");
+#undef REFUSED
+    assert_refused(tenon_conv_backward_bias_plan(test_context, NULL, &dy, NULL, &plan), invalid,
+                   "tenon_conv_backward_bias_plan", "db");
+    assert_null(plan);
+    tenon_memory_destroy(&dy.memory);
+    tenon_memory_destroy(&db.memory);
+}
+
 static void random_problems(void **state)
 {
     test_random random = test_random_for(1211);
@@ -420,6 +464,7 @@ int main(void)
         cmocka_unit_test(small_workspaces),
         cmocka_unit_test(broadcast_inputs),
         cmocka_unit_test(larger_problems),
+        cmocka_unit_test(refused_biases),
         cmocka_unit_test(random_problems),
         cmocka_unit_test(every_solver_on_random_problems),
     };

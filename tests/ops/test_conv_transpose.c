@@ -208,7 +208,8 @@ static void plans(void **state)
 /* Sizes that do not go together are refused by the name of what is wrong. */
 static void refusals(void **state)
 {
-    const int64_t x_shape[] = {2, 4, 3, 3}, w_shape[] = {4, 5, 2, 2}, y_shape[] = {2, 5, 6, 6};
+    const int64_t x_shape[] = {2, 4, 3, 3}, w_shape[] = {4, 5, 2, 2}, y_shape[] = {2, 5, 6, 6},
+                  wide_shape[] = {2, 15, 6, 6};
     tenon_tensor x = tenon_tensor_view(TENON_DTYPE_F32, 4, x_shape),
                  w = tenon_tensor_view(TENON_DTYPE_F32, 4, w_shape),
                  y = tenon_tensor_view(TENON_DTYPE_F32, 4, y_shape);
@@ -228,12 +229,12 @@ static void refusals(void **state)
     REFUSED("output_padding[1] is -1");
     params.output_padding[1] = 0;
     params.groups = 3;
-    y.shape[1] = 15;
+    y = tenon_tensor_view(TENON_DTYPE_F32, 4, wide_shape);
     REFUSED("w: 4 filters of 5 channels do not fit 15 channels of y in 3 groups");
     params.groups = 0;
     REFUSED("groups is 0");
     params.groups = 1;
-    y.shape[1] = 5;
+    y = tenon_tensor_view(TENON_DTYPE_F32, 4, y_shape);
     params.geometry.dilation[0] = 0;
     REFUSED("dilation[0] is 0");
     params.geometry.dilation[0] = 1;

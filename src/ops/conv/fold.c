@@ -144,8 +144,8 @@ static tenon_status record_elements(const char *operation, tn_recording *recordi
     tn_launch launch = {.kernel = "col2im_elements"};
     (void)values;
     args.run = channels_last(p);
-    launch.global[args.run != 0 ? 1 : 0] = (size_t)(size[0] * size[1] * size[2]);
-    launch.global[args.run != 0 ? 0 : 1] = (size_t)p->c;
+    launch.global[0] = (size_t)(size[0] * size[1] * size[2] * p->c);
+    launch.global[1] = 1;
     return record(operation, recording, p, &args, &launch);
 }
 

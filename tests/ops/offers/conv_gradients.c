@@ -18,18 +18,6 @@ DEFINE_CALLS(backward_filter)
 DEFINE_CALLS(transpose_backward_data)
 DEFINE_CALLS(transpose_backward_filter)
 
-static tenon_status run_bias(tenon_stream *stream, const void *params, const tenon_tensor *const *v,
-                             const tenon_sync *sync)
-{
-    return tenon_conv_backward_bias(stream, params, v[0], v[1], sync);
-}
-
-static tenon_status plan_bias(tenon_context *context, const void *params,
-                              const tenon_tensor *const *v, tenon_plan **plan)
-{
-    return tenon_conv_backward_bias_plan(context, params, v[0], v[1], plan);
-}
-
 static tenon_status run_transpose(tenon_stream *stream, const void *params,
                                   const tenon_tensor *const *v, const tenon_sync *sync)
 {
@@ -94,17 +82,6 @@ const operation offer_conv_backward_filter = {
     .count = 3,
     .run = run_backward_filter,
     .plan = plan_backward_filter,
-    BACKWARD,
-};
-
-const operation offer_conv_backward_bias = {
-    .name = "tenon_conv_backward_bias",
-    .plan_name = "tenon_conv_backward_bias_plan",
-    .operands = {{.name = "dy", .rank = 4, .shape = {2, 4, 4, 4}},
-                 {.name = "db", .rank = 1, .shape = {4}}},
-    .count = 2,
-    .run = run_bias,
-    .plan = plan_bias,
     BACKWARD,
 };
 
