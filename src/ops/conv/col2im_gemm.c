@@ -18,7 +18,9 @@
 
 /* On a CPU, columns that stay in the cache until they are read are worth more than longer products.
  */
-#define CPU_BLOCK_BYTES (INT64_C(8) << 20)
+#define CPU_BLOCK_BYTES (INT64_C(2) << 20)
+/* Columns along fewer channels than this fill no vector. */
+#define LEAST_CHANNELS 8
 /* Where a part of the workspace begins, in elements: a vector's boundary. */
 #define ALIGNMENT 32
 
@@ -95,16 +97,19 @@ static void lay_out(tenon_context *context, const conv_problem *p, layout *l)
     uint64_t limit = p->head.workspace_limit;
     int64_t room = (int64_t)(limit < INT64_MAX ? limit : INT64_MAX) / size;
     memset(l, 0, sizeof *l);
-    l->by_taps = p->x[1] == 1 && p->x[4] != 1;
+    /* Few channels make short runs: then pixels are the better ones, wherever they lie. */
+    l->by_taps = p->x[1] == 1 && p->x[4] != 1 && p->groups * p->c >= LEAST_CHANNELS;
     l->taps = tn_window_taps(&p->window);
     l->pixels = tn_window_pixels(&p->window);
     l->packs_y = is_converted(p);
     l->y_size = l->packs_y ? p->groups * p->k * l->pixels : 0;
     choose_order(p, false, l);
-    if (context->device.is_cpu)
-        room = tn_min_i64(room, l->w_size + l->y_size + CPU_BLOCK_BYTES / size);
-    choose_block(p, room, l);
-    if (l->channels < p->c && l->channel_last) {
+    int64_t in_cache = l->w_size + l->y_size + CPU_BLOCK_BYTES / size;
+    choose_block(p, context->device.is_cpu ? tn_min_i64(room, in_cache) : room, l);
+    if (l->channels == p->c || !l->channel_last)
+        return;
+    choose_block(p, room, l); /* rather than some channels in the other order */
+    if (l->channels < p->c) {
         choose_order(p, true, l);
         choose_block(p, room, l);
     }

@@ -21,30 +21,32 @@ static bool channels_last(const col2im_problem *p)
     return p->x[1] == 1 && p->x[4] != 1;
 }
 
-/* What counts is how they compare: vectors on a CPU, along what is contiguous; on a GPU neighbours
- * in neighbouring work-items. */
+/* What counts is how they compare: vectors on a CPU, along what is contiguous, in the columns above
+ * all; on a GPU neighbours in neighbouring work-items. */
 static double estimate_elements(tenon_context *context, const tn_problem *problem,
                                 const int32_t *values)
 {
     (void)problem;
     (void)values;
-    return context->device.is_cpu ? 10 : 1;
+    return context->device.is_cpu ? 20 : 1;
 }
 
 static double estimate_rows(tenon_context *context, const tn_problem *problem,
                             const int32_t *values)
 {
+    const col2im_problem *p = (const col2im_problem *)problem;
     (void)context;
     (void)values;
-    return channels_last((const col2im_problem *)problem) ? 4 : 2;
+    return 2 + (p->col[7] == 1 ? 0 : 4) + (p->x[4] == 1 ? 0 : 1);
 }
 
 static double estimate_channels(tenon_context *context, const tn_problem *problem,
                                 const int32_t *values)
 {
-    (void)context;
+    const col2im_problem *p = (const col2im_problem *)problem;
+    bool fills = p->c >= (int64_t)tn_conv_lanes(context, p->dtype);
     (void)values;
-    return channels_last((const col2im_problem *)problem) ? 2 : 4;
+    return 2.5 + (p->col[1] == 1 ? 0 : 4) + (p->x[1] == 1 ? 0 : 1) + (fills ? 0 : 4);
 }
 
 static void options(tenon_context *context, const tn_problem *problem, const int32_t *values,

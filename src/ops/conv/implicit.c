@@ -66,17 +66,22 @@ gemm_problem tn_conv_implicit_product(const conv_problem *p)
     conv_tap_order order;
     tn_conv_find_tap_order(p, &order);
     tn_conv_pixels_join(p, &y_step, &res_step);
-    matrix[GEMM_A] = (gemm_matrix){
-        .row = p->w[0], .col = order.stride, .batch = {0, p->k * p->w[0]}, .operand = p->operand[CONV_W]};
-    matrix[GEMM_B] = (gemm_matrix){.batch = {p->x[0], p->c * p->x[1]}, .operand = p->operand[CONV_X]};
+    matrix[GEMM_A] = (gemm_matrix){.row = p->w[0],
+                                   .col = order.stride,
+                                   .batch = {0, p->k * p->w[0]},
+                                   .operand = p->operand[CONV_W]};
+    matrix[GEMM_B] =
+        (gemm_matrix){.batch = {p->x[0], p->c * p->x[1]}, .operand = p->operand[CONV_X]};
     matrix[GEMM_C] = (gemm_matrix){.row = p->res[1],
                                    .col = res_step,
                                    .batch = {p->res[0], p->k * p->res[1]},
                                    .operand = p->operand[CONV_C]};
-    matrix[GEMM_BIAS] =
-        (gemm_matrix){.row = p->bias, .batch = {0, p->k * p->bias}, .operand = p->operand[CONV_BIAS]};
-    matrix[GEMM_D] = (gemm_matrix){
-        .row = p->y[1], .col = y_step, .batch = {p->y[0], p->k * p->y[1]}, .operand = p->operand[CONV_Y]};
+    matrix[GEMM_BIAS] = (gemm_matrix){
+        .row = p->bias, .batch = {0, p->k * p->bias}, .operand = p->operand[CONV_BIAS]};
+    matrix[GEMM_D] = (gemm_matrix){.row = p->y[1],
+                                   .col = y_step,
+                                   .batch = {p->y[0], p->k * p->y[1]},
+                                   .operand = p->operand[CONV_Y]};
     return g;
 }
 

@@ -7,6 +7,8 @@
 #include <string.h>
 
 #define GPU_LANES 4
+/* Elements that are packed by one work-item of a CPU, at most. */
+#define CPU_RUN 4096
 
 static int64_t common_divisor(int64_t a, int64_t b)
 {
@@ -54,6 +56,20 @@ bool tn_conv_one_dimension(uint32_t rank, const int64_t *shape, const int64_t *s
     return space.rank <= 1;
 }
 
+/* The fewest dimensions that the tensor has, the last of them last. */
+static void collapse(const conv_packing *p, conv_pack_args *args)
+{
+    tn_space space = {.rank = 5, .views = 1};
+    memcpy(space.shape, p->shape, sizeof p->shape);
+    memcpy(space.stride[0], p->stride, sizeof p->stride);
+    tn_space_collapse(&space);
+    for (uint32_t i = 0; i < 5; i++) {
+        bool is_there = i + space.rank >= 5;
+        args->shape[i] = is_there ? space.shape[i + space.rank - 5] : 1;
+        args->stride[i] = is_there ? space.stride[0][i + space.rank - 5] : 0;
+    }
+}
+
 static tenon_status record(const char *operation, tn_recording *recording, const conv_packing *p,
                            const char *kernel)
 {
@@ -61,11 +77,12 @@ static tenon_status record(const char *operation, tn_recording *recording, const
     bool is_cpu = recording->context->device.is_cpu;
     conv_pack_args args = {.tensor_offset = p->shift,
                            .packed_offset = p->packed,
-                           .run = is_cpu ? p->shape[4] : 1,
                            .parts = tn_max_i64(1, p->parts),
                            .adds = p->adds};
-    int64_t rows = p->shape[0] * p->shape[1] * p->shape[2] * p->shape[3];
-    args.part = rows * p->shape[4];
+    collapse(p, &args);
+    int64_t rows = args.shape[0] * args.shape[1] * args.shape[2] * args.shape[3];
+    args.part = rows * args.shape[4];
+    args.run = is_cpu ? tn_min_i64(args.shape[4], CPU_RUN) : 1;
     const tn_patch patches[] = {
         {(uint8_t)tn_scalar_patch((tenon_dtype)p->dtype), TN_SCALAR_BETA,
          offsetof(conv_pack_args, beta), 1},
@@ -73,15 +90,13 @@ static tenon_status record(const char *operation, tn_recording *recording, const
          (uint32_t)tenon_dtype_size((tenon_dtype)p->dtype)},
         {TN_PATCH_OFFSET, TN_WORKSPACE, offsetof(conv_pack_args, packed_offset),
          (uint32_t)tn_acc_size(p->dtype)}};
-    memcpy(args.shape, p->shape, sizeof args.shape);
-    memcpy(args.stride, p->stride, sizeof args.stride);
     tn_build_options(recording->context, text, "-DTENON_DTYPE=%u -DTENON_VW=%u", p->dtype,
                      tn_conv_lanes(recording->context, p->dtype));
     tn_launch launch = {.source = "conv/pack",
                         .options = text,
                         .kernel = kernel,
                         .dimensions = 2,
-                        .global = {(size_t)tn_ceil_div(p->shape[4], args.run), (size_t)rows},
+                        .global = {(size_t)tn_ceil_div(args.shape[4], args.run), (size_t)rows},
                         .local = {is_cpu ? 1 : 0, is_cpu ? 1 : 0},
                         .operands = {p->operand, TN_WORKSPACE},
                         .operand_count = 2,
