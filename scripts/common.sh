@@ -2,9 +2,11 @@
 # What ./run and its helpers share: set-up, building, timing. Sourced from the root of the tree.
 
 BASE_PACKAGES=(build-essential meson ninja-build pkg-config python3 ocl-icd-opencl-dev opencl-headers
-    pocl-opencl-icd libcmocka-dev libxxhash-dev)
+    pocl-opencl-icd libcmocka-dev libxxhash-dev libjansson-dev
+    python3-jsonschema)
 # What stands for them where there is no apt; "module:" marks what pkg-config must know.
-BASE_NEEDS=(cc meson ninja pkg-config python3 module:OpenCL module:cmocka module:libxxhash)
+BASE_NEEDS=(cc meson ninja pkg-config python3 module:OpenCL module:cmocka module:libxxhash
+    module:jansson)
 
 die() {
     echo "run: $*" >&2

@@ -4,9 +4,9 @@
 
 #include "gemm/args.h"
 
-/* Images x[n, c, d, h, w] laid under filters w[k, c, t, r, s], which gives y[n, k, o, p, q]: in each
- * of the three dimensions tap t of output o reads o * step + start + t * dilation, or 0 where that is
- * outside. Those that the caller's images lack come first, with one element. */
+/* Images x[n, c, d, h, w] laid under filters w[k, c, t, r, s], which gives y[n, k, o, p, q]: in
+ * each of the three dimensions tap t of output o reads o * step + start + t * dilation, or 0 where
+ * that is outside. Those that the caller's images lack come first, with one element. */
 typedef struct conv_window {
     tenon_i64 size[3], filter[3], out[3]; /* of x, w and y */
     tenon_i64 step[3], dilation[3];

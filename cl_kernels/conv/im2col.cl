@@ -5,8 +5,8 @@
  * channel, tap and image; the one to use where q is contiguous. Global size:
  * {ceil(q / run) * ceil(o * p / lines), c * t * r * s, images}.
  *
- * im2col_channels: a work-item writes args.run elements along c of args.lines pixels (o, p, q), for one
- * tap and image; the one to use where c is contiguous. Global size:
+ * im2col_channels: a work-item writes args.run elements along c of args.lines pixels (o, p, q), for
+ * one tap and image; the one to use where c is contiguous. Global size:
  * {ceil(c / run) * t * r * s, ceil(o * p * q / lines), images}.
  *
  * TENON_DTYPE: see common/types.clh.

@@ -3,7 +3,8 @@
  * is filters by taps.
  *
  * Global size: {ceil(pixels / (NTP * NR)), ceil(filters / tile_rows), images * groups}, local size
- * {1, 1, 1}. Macros: those of gemm/cpu_packed.cl. Positions of taps in the padded image fit 30 bits.
+ * {1, 1, 1}. Macros: those of gemm/cpu_packed.cl. Positions of taps in the padded image fit 30
+ * bits.
  */
 #include "gemm/cpu_defaults.clh"
 

@@ -1,6 +1,6 @@
 /*
- * Gathers filters of any strides into a dense k × (c, t, r, s) matrix. One work-item an element; the
- * global size may be larger. TENON_DTYPE: see common/types.clh.
+ * Gathers filters of any strides into a dense k × (c, t, r, s) matrix. One work-item an element;
+ * the global size may be larger. TENON_DTYPE: see common/types.clh.
  */
 #include "conv/window.clh"
 

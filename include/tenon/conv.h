@@ -13,8 +13,8 @@ extern "C" {
 /** The most spatial dimensions an image can have. */
 #define TENON_MAX_SPATIAL 3
 
-/** Where a filter is laid on an image. Entry 0 is the image's first spatial dimension (W where there
- * is one, H of H W, D of D H W); those beyond its last are ignored. */
+/** Where a filter is laid on an image. Entry 0 is the image's first spatial dimension (W where
+ * there is one, H of H W, D of D H W); those beyond its last are ignored. */
 typedef struct tenon_conv_geometry {
     int64_t stride[TENON_MAX_SPATIAL];    /**< at least 1; 1 in the initialiser */
     int64_t dilation[TENON_MAX_SPATIAL];  /**< at least 1; 1 in the initialiser */
@@ -113,8 +113,8 @@ typedef struct tenon_im2col_params {
 /** The same as the initialiser, for languages without macros. */
 TENON_API tenon_im2col_params tenon_im2col_params_default(void);
 
-/** Unfolds images of one, two or three spatial dimensions into columns; in two, col[n, (c·R + r)·S +
- * s, p·Q + q] = x[n, c, p·stride - pad_begin + r·dilation, …], 0 in the padding, so that a
+/** Unfolds images of one, two or three spatial dimensions into columns; in two, col[n, (c·R + r)·S
+ * + s, p·Q + q] = x[n, c, p·stride - pad_begin + r·dilation, …], 0 in the padding, so that a
  * convolution is a matrix product with the filters as a K × C·R·S matrix (Chellapilla, Puri and
  * Simard, "High performance convolutional neural networks for document processing", 2006). In three
  * dimensions rows are ((c·T + t)·R + r)·S + s and columns (o·P + p)·Q + q.

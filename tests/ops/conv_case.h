@@ -7,8 +7,9 @@
 
 #include "ops/conv/internal.h"
 
-/* Of any rank: channels before or after the spatial dimensions, or W outermost with gaps. */
-typedef enum image_layout { NCHW, NHWC, ODD, IMAGE_LAYOUTS } image_layout;
+/* Of any rank: channels before or after the spatial dimensions, N innermost, or W outermost with
+ * gaps. */
+typedef enum image_layout { NCHW, NHWC, HWCN, ODD, IMAGE_LAYOUTS } image_layout;
 typedef enum conv_residual { NO_RESIDUAL, FULL_RESIDUAL, CHANNEL_RESIDUAL, IN_PLACE } conv_residual;
 
 typedef struct conv_case {
@@ -61,5 +62,8 @@ const char *describe_conv(const void *user);
  * or in every type of test_float_types(). */
 void check_conv_typed(const conv_case *p, tenon_dtype dtype, test_random *random);
 void check_conv(const conv_case *p, test_random *random);
+
+/* In a type by chance: for cases that are many. */
+void check_conv_once(const conv_case *p, test_random *random);
 
 #endif

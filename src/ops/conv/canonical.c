@@ -191,8 +191,8 @@ tenon_status tn_conv_take_shapes(const char *operation, int64_t groups,
     memset(p, 0, sizeof *p);
     p->head.size = sizeof *p;
     p->head.forced = -1;
-    for (uint8_t i = 0; i < CONV_OPERANDS; i++)
-        p->operand[i] = i;
+    for (int i = 0; i < CONV_OPERANDS; i++)
+        p->operand[i] = (uint8_t)i;
     TN_TRY(tn_conv_check_image_rank(operation, views->x_name, x));
     TN_TRY(tn_conv_check_rank(operation, views->w_name, w, x->rank));
     TN_TRY(tn_conv_check_rank(operation, views->y_name, y, x->rank));
@@ -264,19 +264,19 @@ tenon_status tn_im2col_canonicalise(const char *operation, const tenon_im2col_pa
     return TENON_OK;
 }
 
-int64_t tn_window_taps(const conv_window *v)
+int64_t tn_window_taps(const conv_window *window)
 {
-    return v->filter[0] * v->filter[1] * v->filter[2];
+    return window->filter[0] * window->filter[1] * window->filter[2];
 }
 
-int64_t tn_window_pixels(const conv_window *v)
+int64_t tn_window_pixels(const conv_window *window)
 {
-    return v->out[0] * v->out[1] * v->out[2];
+    return window->out[0] * window->out[1] * window->out[2];
 }
 
-bool tn_window_empty(const conv_window *v)
+bool tn_window_empty(const conv_window *window)
 {
-    return v->size[0] == 0 || v->size[1] == 0 || v->size[2] == 0;
+    return window->size[0] == 0 || window->size[1] == 0 || window->size[2] == 0;
 }
 
 double tn_conv_work(const conv_problem *p)

@@ -65,9 +65,9 @@ void tn_conv_direct_launch(const conv_problem *p, const bool reads[CONV_OPERANDS
             patches[launch->patch_count++] =
                 (tn_patch){TN_PATCH_OFFSET, p->operand[i], offset_at[i], size};
     }
-    for (uint8_t i = 0; i < TN_EPILOGUE_SCALARS; i++)
-        patches[launch->patch_count++] =
-            (tn_patch){(uint8_t)tn_scalar_patch((tenon_dtype)p->dtype), i, scalar_at[i], 1};
+    for (int i = 0; i < TN_EPILOGUE_SCALARS; i++)
+        patches[launch->patch_count++] = (tn_patch){(uint8_t)tn_scalar_patch((tenon_dtype)p->dtype),
+                                                    (uint8_t)i, scalar_at[i], 1};
 }
 
 static tenon_status record(const char *operation, tn_recording *recording,

@@ -119,7 +119,7 @@ static tenon_status record(const char *operation, tn_recording *recording, const
             (tn_patch){TN_PATCH_OFFSET, operand, offset_at[i],
                        (uint32_t)(sums ? tn_acc_size(p->dtype) : size)};
     }
-    for (uint8_t i = 0; i < TN_EPILOGUE_SCALARS; i++)
+    for (uint32_t i = 0; i < TN_EPILOGUE_SCALARS; i++)
         patches[launch->patch_count++] =
             (tn_patch){(uint8_t)tn_scalar_patch((tenon_dtype)p->dtype),
                        (uint8_t)(p->first_scalar + i), scalar_at[i], 1};

@@ -54,8 +54,8 @@ tenon_status tn_conv_gradient_canonicalise(const char *operation, const conv_gra
                                            conv_problem *problem)
 {
     uint8_t at[CONV_OPERANDS] = {0};
-    for (uint8_t i = 0; i < 3; i++)
-        at[gradient->tensor[i]] = i;
+    for (int i = 0; i < 3; i++)
+        at[gradient->tensor[i]] = (uint8_t)i;
     const conv_views named = {gradient->name[at[CONV_X]], gradient->name[at[CONV_W]],
                               gradient->name[at[CONV_Y]], views[at[CONV_X]],
                               views[at[CONV_W]],          views[at[CONV_Y]]};

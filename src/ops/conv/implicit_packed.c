@@ -8,6 +8,8 @@
 #define VECTOR_TIME  0.1
 #define SINGLE_TIME  0.75
 #define SCATTER_TIME 1.0
+/* And of finding where a pixel lies, once for each work-group. */
+#define PIXEL_TIME 6.0
 
 static const char *refuses(tenon_context *context, const tn_problem *problem)
 {
@@ -46,8 +48,8 @@ static double estimate(tenon_context *context, const tn_problem *problem, const 
     bool by_vectors = tn_conv_implicit_by_vectors(p, tn_gemm_lanes(context, p->dtype));
     double element = by_vectors ? VECTOR_TIME : SINGLE_TIME;
     double row_groups = (double)tn_ceil_div(g.m, tn_gemm_cpu_tile_rows(context, &g, values));
-    double pack = (double)g.k * (double)tn_round_up(g.n, values[CPU_NR]) *
-                  (double)tn_gemm_batch_count(&g) * row_groups * element;
+    double pack = (double)tn_round_up(g.n, values[CPU_NR]) * (double)tn_gemm_batch_count(&g) *
+                  row_groups * ((double)g.k * element + PIXEL_TIME);
     double passes = (double)tn_ceil_div(g.k, values[CPU_KC]);
     double scatter = g.matrix[GEMM_D].col > 1
                          ? (double)g.m * (double)g.n * (double)tn_gemm_batch_count(&g) * passes

@@ -1,5 +1,5 @@
-/* conv/pointwise: a filter of one element that stays within the image is a matrix product over the image as it
- * lies. */
+/* conv/pointwise: a filter of one element that stays within the image is a matrix product over the
+ * image as it lies. */
 #include "ops/conv/product.h"
 
 #include <stdio.h>

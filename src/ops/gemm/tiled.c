@@ -1,10 +1,9 @@
 /* gemm/tiled: blocks in local memory, sums in registers. For GPUs; serves every layout. */
+#include "ops/gemm/tiled.h"
+
 #include "base/checked.h"
-#include "ops/gemm/internal.h"
 
-enum { TILED_MB, TILED_NB, TILED_KB, TILED_MR, TILED_NR, TILED_PARAMETERS };
-
-static const tn_parameter parameters[TILED_PARAMETERS] = {
+const tn_parameter tn_gemm_tiled_parameters[TILED_PARAMETERS] = {
     [TILED_MB] = {"mb", 8, 256}, /* rows of a work-group's block */
     [TILED_NB] = {"nb", 8, 256}, /* its columns */
     [TILED_KB] = {"kb", 4, 64},  /* steps of K in local memory */
@@ -27,9 +26,8 @@ static int64_t groups_of(const gemm_problem *p, int64_t mb, int64_t nb)
 }
 
 /* Large blocks read less; small ones keep every compute unit at work on a small problem. */
-static void tune(tenon_context *context, const tn_problem *problem, int32_t *values)
+void tn_gemm_tiled_tune(tenon_context *context, const gemm_problem *p, int32_t *values)
 {
-    const gemm_problem *p = (const gemm_problem *)problem;
     bool large = groups_of(p, 64, 64) >= 2 * (int64_t)context->device.info.compute_units;
     const int32_t defaults[TILED_PARAMETERS] = {
         [TILED_MB] = large ? 64 : 32, [TILED_NB] = large ? 64 : 32, [TILED_KB] = 16,
@@ -40,10 +38,14 @@ static void tune(tenon_context *context, const tn_problem *problem, int32_t *val
             values[i] = defaults[i];
 }
 
-static const char *constrains(tenon_context *context, const tn_problem *problem,
-                              const int32_t *values)
+static void tune(tenon_context *context, const tn_problem *problem, int32_t *values)
 {
-    const gemm_problem *p = (const gemm_problem *)problem;
+    tn_gemm_tiled_tune(context, (const gemm_problem *)problem, values);
+}
+
+const char *tn_gemm_tiled_constrains(tenon_context *context, const gemm_problem *p,
+                                     const int32_t *values, uint64_t more)
+{
     if (values[TILED_MB] % values[TILED_MR] != 0 || values[TILED_NB] % values[TILED_NR] != 0)
         return "mr must divide mb, and nr must divide nb";
     uint64_t items = (uint64_t)(values[TILED_MB] / values[TILED_MR]) *
@@ -52,22 +54,33 @@ static const char *constrains(tenon_context *context, const tn_problem *problem,
         return "the work-group is larger than the device allows";
     uint64_t local = (uint64_t)(values[TILED_MB] + values[TILED_NB] + 2) *
                      (uint64_t)values[TILED_KB] * tn_acc_size(p->dtype);
-    return local > context->device.info.local_memory ? "the blocks do not fit the local memory"
-                                                     : NULL;
+    return local + more > context->device.info.local_memory
+               ? "the blocks do not fit the local memory"
+               : NULL;
+}
+
+static const char *constrains(tenon_context *context, const tn_problem *problem,
+                              const int32_t *values)
+{
+    return tn_gemm_tiled_constrains(context, (const gemm_problem *)problem, values, 0);
 }
 
 /* Work-groups run in waves of one for each compute unit, whole or not. */
-static double estimate(tenon_context *context, const tn_problem *problem, const int32_t *values)
+double tn_gemm_tiled_time(tenon_context *context, const gemm_problem *p, const int32_t *values)
 {
-    const gemm_problem *p = (const gemm_problem *)problem;
     double units = context->device.info.compute_units;
     double waves = (double)groups_of(p, values[TILED_MB], values[TILED_NB]) / units;
     double block = (double)values[TILED_MB] * (double)values[TILED_NB] / MULTIPLY_ADDS_PER_NS;
     return LAUNCH_TIME + (waves > 1 ? waves : 1) * block * (double)p->k;
 }
 
-static void options(tenon_context *context, const tn_problem *problem, const int32_t *values,
-                    char text[TN_OPTIONS_SIZE])
+static double estimate(tenon_context *context, const tn_problem *problem, const int32_t *values)
+{
+    return tn_gemm_tiled_time(context, (const gemm_problem *)problem, values);
+}
+
+void tn_gemm_tiled_options(tenon_context *context, const tn_problem *problem, const int32_t *values,
+                           char text[TN_OPTIONS_SIZE])
 {
     const gemm_problem *p = (const gemm_problem *)problem;
     tn_build_options(context, text,
@@ -77,6 +90,14 @@ static void options(tenon_context *context, const tn_problem *problem, const int
                      values[TILED_MR], values[TILED_NR]);
 }
 
+void tn_gemm_tiled_sizes(const gemm_problem *p, const int32_t *values, tn_launch *launch)
+{
+    launch->local[0] = (size_t)(values[TILED_NB] / values[TILED_NR]);
+    launch->local[1] = (size_t)(values[TILED_MB] / values[TILED_MR]);
+    launch->global[0] = (size_t)tn_ceil_div(p->n, values[TILED_NB]) * launch->local[0];
+    launch->global[1] = (size_t)tn_ceil_div(p->m, values[TILED_MB]) * launch->local[1];
+}
+
 static tenon_status record(const char *operation, tn_recording *recording,
                            const tn_problem *problem, const int32_t *values)
 {
@@ -84,21 +105,18 @@ static tenon_status record(const char *operation, tn_recording *recording,
     char text[TN_OPTIONS_SIZE];
     gemm_arguments arguments;
     tn_launch launch = {.source = "gemm/tiled", .options = text, .kernel = "gemm_tiled"};
-    options(recording->context, problem, values, text);
+    tn_gemm_tiled_options(recording->context, problem, values, text);
     tn_gemm_arguments(p, &arguments);
-    launch.local[0] = (size_t)(values[TILED_NB] / values[TILED_NR]);
-    launch.local[1] = (size_t)(values[TILED_MB] / values[TILED_MR]);
-    launch.global[0] = (size_t)tn_ceil_div(p->n, values[TILED_NB]) * launch.local[0];
-    launch.global[1] = (size_t)tn_ceil_div(p->m, values[TILED_MB]) * launch.local[1];
+    tn_gemm_tiled_sizes(p, values, &launch);
     return tn_gemm_record_launch(operation, recording, p, &arguments, &launch);
 }
 
 const tn_solver tn_gemm_tiled = {.name = "tiled",
-                                 .parameters = parameters,
+                                 .parameters = tn_gemm_tiled_parameters,
                                  .parameter_count = TILED_PARAMETERS,
                                  .refuses = refuses,
                                  .tune = tune,
                                  .constrains = constrains,
                                  .estimate = estimate,
-                                 .options = options,
+                                 .options = tn_gemm_tiled_options,
                                  .record = record};

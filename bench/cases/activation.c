@@ -1,0 +1,109 @@
+/* Activations on vectors within the caches and beyond them. */
+#include "judge.h"
+#include "peers/peers.h"
+
+#include "ops/activation/internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static const tenon_activation_kind kinds[] = {TENON_ACTIVATION_RELU, TENON_ACTIVATION_SIGMOID,
+                                              TENON_ACTIVATION_TANH, TENON_ACTIVATION_GELU,
+                                              TENON_ACTIVATION_GELU_TANH};
+static const char *const kind_names[] = {"relu", "sigmoid", "tanh", "gelu", "gelu_tanh"};
+static const int64_t sizes[] = {1 << 14, 1 << 20, 1 << 24};
+
+#define KINDS (sizeof kinds / sizeof *kinds)
+#define SIZES (sizeof sizes / sizeof *sizes)
+
+typedef struct map {
+    bench_operands operands;
+    tenon_activation_params params;
+    tenon_plan *plan;
+    bench_map peer;
+} map;
+
+enum { X, Y };
+
+static uint32_t count(void)
+{
+    return KINDS * SIZES;
+}
+
+static void name_of(uint32_t number, char name[BENCH_NAME_SIZE])
+{
+    snprintf(name, BENCH_NAME_SIZE, "%s %lld", kind_names[number / SIZES],
+             (long long)sizes[number % SIZES]);
+}
+
+static bool has_dtype(uint32_t number, tenon_dtype dtype)
+{
+    (void)number;
+    (void)dtype;
+    return true;
+}
+
+static bool call(void *data, tenon_stream *stream, int turn)
+{
+    const map *m = data;
+    return BENCH_WELL(
+        tenon_plan_run(stream, m->plan, m->operands.memory[turn % m->operands.copies], 2, NULL));
+}
+
+static bool verify(void *data, tenon_stream *stream, double *error_over_bound, char why[256])
+{
+    const map *m = data;
+    const bench_operand *o = m->operands.operand;
+    const int64_t part = m->peer.elements < 1 << 16 ? m->peer.elements : 1 << 16,
+                  last = m->peer.elements - part;
+    unsigned char *got = bench_output(stream, &m->operands, Y);
+    tn_bounded *expected = malloc((size_t)part * sizeof *expected);
+    bool well = got != NULL && expected != NULL;
+    for (int64_t first = 0; well && first <= last; first += last > 0 ? last : 1) {
+        const tenon_tensor x = tenon_tensor_slice(o[X].host, 0, first, part),
+                           y = tenon_tensor_slice(o[Y].view, 0, first, part);
+        well = tn_activation_forward_reference(&m->params, &x, &y, expected) &&
+               bench_judge(o[Y].view.dtype, got, first, 1, part, expected, error_over_bound, why);
+    }
+    free(got);
+    free(expected);
+    return well;
+}
+
+static void destroy(bench_case *bench)
+{
+    map *m = bench->tenon.data;
+    tenon_plan_release(m->plan);
+    bench_operands_destroy(&m->operands);
+    free(m);
+}
+
+static bool make(bench_session *session, uint32_t number, tenon_dtype dtype, bench_case *bench)
+{
+    map *m = calloc(1, sizeof *m);
+    if (m == NULL)
+        return false;
+    const int64_t shape[] = {sizes[number % SIZES]};
+    bench->tenon = (bench_way){"tenon", call, false, m, NULL};
+    bench->destroy = destroy;
+    bench->verify = verify;
+    m->params = tenon_activation_params_default();
+    m->params.solver = session->options->solver;
+    m->params.activation.kind = kinds[number / SIZES];
+    bench_operand_add(&m->operands, dtype, 1, shape, false);
+    bench_operand_add(&m->operands, dtype, 1, shape, true);
+    const bench_operand *o = m->operands.operand;
+    if (!bench_operands_create(session, &m->operands, shape[0] > 1 << 20) ||
+        !BENCH_WELL(tenon_activation_forward_plan(session->context, &m->params, &o[X].view,
+                                                  &o[Y].view, &m->plan)))
+        return false;
+    bench_name_solver(m->plan, bench);
+    bench->bytes = bench_operands_bytes(&m->operands);
+    m->peer = (bench_map){kinds[number / SIZES], shape[0], dtype, &m->operands, X, Y};
+    BENCH_ADD_PEER(session, bench, "onednn", bench_onednn_map(&m->peer, bench_way_at));
+    BENCH_ADD_PEER(session, bench, "loop", bench_loop_map(&m->peer, bench_way_at));
+    return true;
+}
+
+const bench_suite bench_suite_activation = {
+    "activation", "activations, forward", count, name_of, has_dtype, make};

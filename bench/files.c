@@ -1,0 +1,164 @@
+#include "report.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+static bool complain(const char *path, const char *what)
+{
+    fprintf(stderr, "tenon-bench: %s: %s: %s\n", path, what, strerror(errno));
+    return false;
+}
+
+static char *name_beside(const char *path)
+{
+    char *name = malloc(strlen(path) + 5);
+    if (name != NULL)
+        sprintf(name, "%s.new", path);
+    return name;
+}
+
+bool bench_can_write(const char *path)
+{
+    char *name = name_beside(path);
+    FILE *file = name != NULL ? fopen(name, "w") : NULL;
+    if (file != NULL) {
+        fclose(file);
+        remove(name);
+    } else {
+        complain(path, "cannot be written");
+    }
+    free(name);
+    return file != NULL;
+}
+
+/* Finishes what was written beside `path`. */
+static bool put_in_place(FILE *file, char *name, const char *path)
+{
+    bool well = fflush(file) == 0 && ferror(file) == 0;
+    well = fclose(file) == 0 && well && rename(name, path) == 0;
+    if (!well) {
+        complain(path, "was not written");
+        remove(name);
+    }
+    free(name);
+    return well;
+}
+
+static json_t *peers_of(const bench_result *r)
+{
+    json_t *peers = json_object();
+    for (uint32_t p = 0; p < r->peer_count; p++)
+        json_object_set_new(peers, r->peers[p].name,
+                            json_pack("{s:f, s:f}", "median_ns", r->peers[p].median, "ratio",
+                                      r->peers[p].median / r->wall.median));
+    return peers;
+}
+
+static json_t *result_of(const bench_result *r)
+{
+    return json_pack("{s:s, s:s, s:s, s:s, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:b, s:f, s:o}",
+                     "suite", r->suite, "case", r->name, "dtype", tenon_dtype_string(r->dtype),
+                     "solver", r->solver, "median_ns", r->wall.median, "low_ns", r->wall.low,
+                     "high_ns", r->wall.high, "event_ns", r->event, "latency_ns", r->latency,
+                     "gflops", r->operations / r->wall.median, "gbps", r->bytes / r->wall.median,
+                     "verified", r->verified, "error_over_bound", r->error_over_bound, "peers",
+                     peers_of(r));
+}
+
+static json_t *device_of(const tenon_device_info *d)
+{
+    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:i, s:i}", "name", d->name, "vendor", d->vendor,
+                     "platform", d->platform_name, "version", d->version, "driver",
+                     d->driver_version, "compute_units", (int)d->compute_units, "vector_width_f32",
+                     (int)d->vector_width_f32);
+}
+
+static json_t *host_of(void)
+{
+    struct utsname name;
+    if (uname(&name) != 0)
+        memset(&name, 0, sizeof name);
+    return json_pack("{s:s, s:s, s:s, s:i}", "system", name.sysname, "release", name.release,
+                     "machine", name.machine, "processors", (int)sysconf(_SC_NPROCESSORS_ONLN));
+}
+
+static json_t *command_of(int argc, char **argv)
+{
+    json_t *command = json_array();
+    for (int i = 0; i < argc; i++)
+        json_array_append_new(command, json_string(argv[i]));
+    return command;
+}
+
+static json_t *document(const bench_session *session, int argc, char **argv, bool complete,
+                        const bench_result *results, uint32_t count)
+{
+    char date[32] = "";
+    time_t now = time(NULL);
+    struct tm utc;
+    json_t *list = json_array();
+    for (uint32_t i = 0; i < count; i++)
+        json_array_append_new(list, result_of(&results[i]));
+    if (gmtime_r(&now, &utc) != NULL)
+        strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    return json_pack("{s:i, s:s, s:s, s:o, s:b, s:o, s:o, s:o}", "version", BENCH_JSON_VERSION,
+                     "tenon", tenon_version_string(), "date", date, "command",
+                     command_of(argc, argv), "complete", complete, "device",
+                     device_of(&session->device), "host", host_of(), "results", list);
+}
+
+bool bench_write_json(const char *path, const bench_session *session, int argc, char **argv,
+                      bool complete, const bench_result *results, uint32_t count)
+{
+    char *name = name_beside(path);
+    FILE *file = name != NULL ? fopen(name, "w") : NULL;
+    json_t *json = document(session, argc, argv, complete, results, count);
+    if (file == NULL || json == NULL ||
+        json_dumpf(json, file, JSON_INDENT(2) | JSON_REAL_PRECISION(8)) != 0)
+        complain(path, "cannot be written");
+    json_decref(json);
+    if (file == NULL) {
+        free(name);
+        return false;
+    }
+    fputc('\n', file);
+    return put_in_place(file, name, path);
+}
+
+static void write_row(FILE *file, const bench_result *r)
+{
+    static const char *const peers[] = {"openblas", "onednn", "onednn-blocked", "clblast", "loop"};
+    fprintf(file, "%s,%s,%s,\"%s\",%.1f,%.1f,%.1f,%.1f,%.1f,%.4f,%.4f,%d,%.4f", r->suite, r->name,
+            tenon_dtype_string(r->dtype), r->solver, r->wall.median, r->wall.low, r->wall.high,
+            r->event, r->latency, r->operations / r->wall.median, r->bytes / r->wall.median,
+            r->verified, r->error_over_bound);
+    for (size_t n = 0; n < sizeof peers / sizeof *peers; n++) {
+        fputc(',', file);
+        for (uint32_t p = 0; p < r->peer_count; p++)
+            if (strcmp(r->peers[p].name, peers[n]) == 0)
+                fprintf(file, "%.1f", r->peers[p].median);
+    }
+    fputc('\n', file);
+}
+
+bool bench_write_csv(const char *path, const bench_result *results, uint32_t count)
+{
+    char *name = name_beside(path);
+    FILE *file = name != NULL ? fopen(name, "w") : NULL;
+    if (file == NULL) {
+        free(name);
+        return complain(path, "cannot be written");
+    }
+    fputs("suite,case,dtype,solver,median_ns,low_ns,high_ns,event_ns,latency_ns,gflops,gbps,"
+          "verified,error_over_bound,openblas_ns,onednn_ns,onednn_blocked_ns,clblast_ns,loop_ns\n",
+          file);
+    for (uint32_t i = 0; i < count; i++)
+        write_row(file, &results[i]);
+    return put_in_place(file, name, path);
+}

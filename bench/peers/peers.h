@@ -1,0 +1,53 @@
+/* The peers. Each function prepares the peer for a case, with weights in the layout it likes best
+ * where that is asked for, and returns false where the peer is not built in or cannot do the case.
+ */
+#ifndef BENCH_PEERS_H
+#define BENCH_PEERS_H
+
+#include "operands.h"
+
+/* d = a·b; a is M×K, or stored K×M where it is transposed; b likewise. Operands a, b, d. */
+typedef struct bench_gemm {
+    int64_t m, n, k;
+    bool a_transposed, b_transposed;
+    tenon_dtype dtype;
+    const bench_operands *operands;
+    uint32_t a, b, d; /* operand numbers */
+} bench_gemm;
+
+/* A two-dimensional convolution forward, N C H W by K C/groups R S. Operands x, w, y. */
+typedef struct bench_conv {
+    int64_t n, c, h, w, k, r, s, stride, pad, groups, p, q;
+    tenon_dtype dtype;
+    const bench_operands *operands;
+    uint32_t x, filter, y;
+} bench_conv;
+
+/* y = f(x) on so many elements. Operands x, y. */
+typedef struct bench_map {
+    tenon_activation_kind kind;
+    int64_t elements;
+    tenon_dtype dtype;
+    const bench_operands *operands;
+    uint32_t x, y;
+} bench_map;
+
+bool bench_openblas_gemm(const bench_gemm *gemm, bench_way *way);
+bool bench_clblast_gemm(const bench_gemm *gemm, bench_way *way);
+/* `blocked`: the library chooses the layouts of weights (and of images, which are reordered outside
+ * the timing, too). */
+bool bench_onednn_gemm(const bench_gemm *gemm, bool blocked, bench_way *way);
+bool bench_onednn_conv(const bench_conv *conv, bool blocked, bench_way *way);
+bool bench_onednn_map(const bench_map *map, bench_way *way);
+/* The plain loop in C, with threads, that the compiler makes of it. */
+bool bench_loop_map(const bench_map *map, bench_way *way);
+
+/* Adds a peer to a case where it is asked for by name and can do it. */
+#define BENCH_ADD_PEER(session, bench, peer, call)                                                 \
+    do {                                                                                           \
+        bench_way *bench_way_at = &(bench)->peers[(bench)->peer_count];                            \
+        if (bench_listed((session)->options->peers, peer) && call)                                 \
+            (bench)->peer_count++;                                                                 \
+    } while (0)
+
+#endif

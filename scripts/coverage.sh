@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# ./run coverage: which lines and branches of src/ the tests reach; fails below the limits.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+# shellcheck source=scripts/common.sh
+. scripts/common.sh
+
+LINES=90
+BRANCHES=75
+
+main() {
+    set_up
+    if has_apt; then
+        need_packages gcovr
+    else
+        need_programs gcovr
+    fi
+    CC=gcc build build-coverage -Db_coverage=true -Dbuildtype=debugoptimized
+    find build-coverage -name '*.gcda' -delete
+    stage "Running the tests" build-coverage/log/test.log meson test -C build-coverage --no-rebuild "$@"
+    gcovr --root . --object-directory build-coverage --filter src/ --print-summary \
+        --html-details build-coverage/coverage/index.html --sort-percentage \
+        --txt build-coverage/coverage.txt --exclude-unreachable-branches --exclude-throw-branches \
+        --fail-under-line "$LINES" --fail-under-branch "$BRANCHES" || {
+        echo "coverage is below $LINES % of lines or $BRANCHES % of branches; build-coverage/coverage.txt has the files"
+        exit 1
+    }
+}
+
+main "$@"

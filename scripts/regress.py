@@ -1,0 +1,75 @@
+#!/usr/bin/env python3
+"""./run regress: this tree against another commit, in one run.
+
+    regress.py NEW_BENCH OLD_BENCH [tenon-bench run options …]
+
+Both programs take turns, several rounds; a case's ratio is the median over the rounds of new time / old time. A case
+that looks slower is measured again, longer, and counts if it still is. Fails where one does, or where a suite's
+geometric mean is beyond the limit.
+"""
+import json
+import math
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+
+LIMIT = 1.10
+ROUNDS = 5
+AGAIN = 11  # rounds of a case that looks slower
+DEFAULTS = ["--suite", "gemm,conv,activation,start", "--peers", "none", "--time", "0.1"]
+
+
+def measure(program, options, folder):
+    """Medians in nanoseconds by (suite, case, type)."""
+    path = os.path.join(folder, "results.json")
+    done = subprocess.run([program, "run", *options, "--json", path], stdout=subprocess.DEVNULL,
+                          check=False)
+    if done.returncode != 0:
+        sys.exit(f"regress: {program} ended with status {done.returncode}")
+    with open(path, encoding="utf-8") as file:
+        results = json.load(file)["results"]
+    return {(r["suite"], r["case"], r["dtype"]): r["median_ns"] for r in results}
+
+
+def ratios(new, old, options, rounds, folder):
+    """New over old by case, of the cases that both programs have."""
+    found = {}
+    for number in range(rounds):
+        pair = [new, old] if number % 2 == 0 else [old, new]
+        times = {program: measure(program, options, folder) for program in pair}
+        for key in times[new].keys() & times[old].keys():
+            found.setdefault(key, []).append(times[new][key] / times[old][key])
+    return {key: statistics.median(values) for key, values in found.items()}
+
+
+def main():
+    new, old, *options = sys.argv[1:]
+    options = DEFAULTS + options
+    bad = []
+    with tempfile.TemporaryDirectory() as folder:
+        result = ratios(new, old, options, ROUNDS, folder)
+        for key in [k for k, ratio in result.items() if ratio > LIMIT]:
+            suite, case, dtype = key
+            again = ["--suite", suite, "--filter", case, "--dtype", dtype, "--peers", "none", "--time", "0.3"]
+            result[key] = ratios(new, old, again, AGAIN, folder).get(key, result[key])
+    if not result:
+        sys.exit("regress: the two have no case in common")
+    for key, ratio in sorted(result.items(), key=lambda item: -item[1]):
+        if ratio > LIMIT:
+            bad.append(" ".join(key))
+        if ratio > LIMIT or ratio < 1 / LIMIT:
+            print(f"{ratio:6.2f}  {' '.join(key)}")
+    for suite in sorted({key[0] for key in result}):
+        mean = math.exp(statistics.mean(math.log(r) for k, r in result.items() if k[0] == suite))
+        print(f"{suite:12} new time / old time, geometric mean {mean:.3f}")
+        if mean > LIMIT:
+            bad.append(suite)
+    if bad:
+        sys.exit("regress: slower by more than 10 %: " + ", ".join(bad))
+    print(f"regress: {len(result)} cases, none slower by more than 10 %")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,117 @@
+/* tenon_conv_forward in one and three dimensions, with filters as large as the image, around the
+ * edges of tiles and blocks, and on random problems: every solver, in every type. */
+#include "conv_case.h"
+
+static void one_dimension(void **state)
+{
+    static const int64_t cases[][5] = {
+        {1, 1, 1, 1, 1}, {2, 3, 65, 7, 3}, {1, 5, 200, 13, 31}, {3, 8, 17, 8, 1}, {1, 2, 9, 3, 9}};
+    test_random random = test_random_for(212);
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (int layout = NCHW; layout < IMAGE_LAYOUTS; layout++) {
+            conv_case p = simple_conv;
+            const int64_t *v = cases[i];
+            p.spatial = 1;
+            p.n = v[0];
+            p.c = v[1];
+            p.size[0] = v[2];
+            p.k = v[3];
+            p.filter[0] = v[4];
+            p.x = p.y = (image_layout)layout;
+            p.geometry.stride[0] = 1 + layout;
+            p.geometry.pad_end[0] = (int64_t)i % 3;
+            p.bias = i % 2 == 0;
+            p.residual = CHANNEL_RESIDUAL;
+            p.beta = 2;
+            check_conv(&p, &random);
+        }
+}
+
+static void three_dimensions(void **state)
+{
+    test_random random = test_random_for(213);
+    (void)state;
+    for (int i = 0; i < 12; i++) {
+        conv_case p = simple_conv;
+        p.spatial = 3;
+        p.groups = 1 + i % 2;
+        for (int d = 0; d < 3; d++) {
+            p.size[d] = 4 + d + i % 3;
+            p.filter[d] = 1 + (i + d) % 3;
+            p.geometry.stride[d] = 1 + (i >> d) % 2;
+            p.geometry.dilation[d] = 1 + (i + d) % 4 / 3;
+            p.geometry.pad_begin[d] = (i + d) % 3;
+            p.geometry.pad_end[d] = (i / 2 + d) % 2;
+        }
+        p.x = (image_layout)(i % 3);
+        p.y = (image_layout)(i / 2 % 3);
+        p.w = (image_layout)(i / 4);
+        p.residual = FULL_RESIDUAL;
+        p.beta = 1;
+        check_conv(&p, &random);
+    }
+}
+
+/* As large as the image and larger than it without its padding. */
+static void large_filters(void **state)
+{
+    test_random random = test_random_for(214);
+    (void)state;
+    for (int i = 0; i < 6; i++) {
+        conv_case p = simple_conv;
+        p.size[0] = 13;
+        p.size[1] = 17;
+        p.filter[0] = i % 2 == 0 ? 13 : 15;
+        p.filter[1] = i % 3 == 0 ? 17 : 19;
+        p.geometry.pad_begin[0] = 2;
+        p.geometry.pad_end[1] = 3;
+        p.x = p.y = i < 3 ? NCHW : NHWC;
+        check_conv(&p, &random);
+    }
+}
+
+/* Pixels, filters and taps one around the vectors, the panels and the blocks of the packed
+ * products, with rows that join, that break within a vector, and that are shorter than one. */
+static void edges(void **state)
+{
+    static const int64_t widths[] = {1, 7, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129};
+    static const int64_t filters[] = {1, 2, 5, 6, 7, 13}, channels[] = {1, 2, 42, 43, 128, 129};
+    test_random random = test_random_for(215);
+    (void)state;
+    for (size_t i = 0; i < sizeof widths / sizeof *widths; i++)
+        for (int joined = 0; joined < 2; joined++) {
+            conv_case p = simple_conv;
+            p.n = 1;
+            p.c = channels[i % 6];
+            p.k = filters[i % 6];
+            p.size[0] = 3;
+            p.size[1] = widths[i];
+            p.geometry.stride[1] = i % 3 == 2 ? 2 : 1;
+            p.geometry.pad_begin[0] = 1;
+            p.geometry.pad_begin[1] = 1 + joined;
+            p.geometry.pad_end[1] = 1;
+            check_conv_typed(&p, TENON_DTYPE_F32, &random);
+        }
+}
+
+static void random_problems(void **state)
+{
+    test_random random = test_random_for(211);
+    (void)state;
+    for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++)
+        for (int n = 0; n < test_problems(20); n++) {
+            conv_case p = random_conv(&random);
+            check_conv_typed(&p, *type, &random);
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_dimension),   cmocka_unit_test(three_dimensions),
+        cmocka_unit_test(large_filters),   cmocka_unit_test(edges),
+        cmocka_unit_test(random_problems),
+    };
+    return TEST_MAIN(tests);
+}
