@@ -40,11 +40,6 @@ typedef struct span {
     int64_t image, images, group, groups, channel, channels;
 } span;
 
-static bool is_converted(const conv_problem *p)
-{
-    return tenon_dtype_size((tenon_dtype)p->dtype) != tn_acc_size(p->dtype);
-}
-
 static void choose_order(const conv_problem *p, bool splits_group, layout *l)
 {
     const int64_t *f = p->window.filter, *w = p->w;
@@ -58,7 +53,7 @@ static void choose_order(const conv_problem *p, bool splits_group, layout *l)
     l->channel_last = may_be_last && (l->by_taps || (is_last && !is_first));
     if (l->channel_last && is_last)
         l->w_tap = step;
-    l->packs_w = is_converted(p) || !(l->channel_last ? is_last : is_first);
+    l->packs_w = tn_conv_is_converted(p->dtype) || !(l->channel_last ? is_last : is_first);
     l->w_filter = p->w[0];
     l->w_size = 0;
     if (l->packs_w) {
@@ -101,7 +96,7 @@ static void lay_out(tenon_context *context, const conv_problem *p, layout *l)
     l->by_taps = p->x[1] == 1 && p->x[4] != 1 && p->groups * p->c >= LEAST_CHANNELS;
     l->taps = tn_window_taps(&p->window);
     l->pixels = tn_window_pixels(&p->window);
-    l->packs_y = is_converted(p);
+    l->packs_y = tn_conv_is_converted(p->dtype);
     l->y_size = l->packs_y ? p->groups * p->k * l->pixels : 0;
     choose_order(p, false, l);
     int64_t in_cache = l->w_size + l->y_size + CPU_BLOCK_BYTES / size;
@@ -210,12 +205,7 @@ static tenon_status block_product(const char *operation, const conv_problem *p, 
         [GEMM_A] = b->group * p->k * l->w_filter + b->channel * l->taps * l->w_tap,
         [GEMM_B] = b->group * p->k * y[1] + (l->packs_y ? l->w_size : b->image * y[0]),
         [GEMM_D] = columns_at(l)};
-    /* GEMM may have exchanged its factors: each matrix says which it was. */
-    for (int x = 0; x < GEMM_OPERANDS; x++) {
-        gemm_matrix *matrix = &product->matrix[x];
-        matrix->shift = shift[matrix->operand];
-        matrix->operand = operand[matrix->operand];
-    }
+    tn_conv_place(product, operand, shift);
     product->first_scalar = CONV_SCALAR_ONES;
     return TENON_OK;
 }
@@ -226,7 +216,7 @@ static col2im_problem fold_problem(const conv_problem *p, const layout *l, const
                         .dtype = p->dtype,
                         .activation = p->activation,
                         .flags = p->flags,
-                        .col_acc = is_converted(p),
+                        .col_acc = tn_conv_is_converted(p->dtype),
                         .operand = {[COL2IM_COL] = TN_WORKSPACE,
                                     [COL2IM_RES] = p->operand[CONV_C],
                                     [COL2IM_BIAS] = p->operand[CONV_BIAS],
@@ -290,12 +280,8 @@ static tenon_status record_pack_w(const char *operation, tn_recording *recording
                             .operand = p->operand[CONV_W],
                             .shape = {p->groups * p->k, p->c, f[0], f[1], f[2]},
                             .stride = {w[0], w[1], w[2], w[3], w[4]}};
-    if (l->channel_last) {
-        const int64_t shape[] = {p->groups * p->k, f[0], f[1], f[2], p->c};
-        const int64_t stride[] = {w[0], w[2], w[3], w[4], w[1]};
-        memcpy(packing.shape, shape, sizeof shape);
-        memcpy(packing.stride, stride, sizeof stride);
-    }
+    if (l->channel_last)
+        tn_conv_move_last(&packing, 1);
     return tn_conv_record_pack(operation, recording, &packing);
 }
 
@@ -310,12 +296,8 @@ static tenon_status record_pack_y(const char *operation, tn_recording *recording
                             .packed = l->w_size,
                             .shape = {images, filters, out[0], out[1], out[2]},
                             .stride = {y[0], y[1], y[2], y[3], y[4]}};
-    if (l->by_taps) {
-        const int64_t shape[] = {images, out[0], out[1], out[2], filters};
-        const int64_t stride[] = {y[0], y[2], y[3], y[4], y[1]};
-        memcpy(packing.shape, shape, sizeof shape);
-        memcpy(packing.stride, stride, sizeof stride);
-    }
+    if (l->by_taps)
+        tn_conv_move_last(&packing, 1);
     return tn_conv_record_pack(operation, recording, &packing);
 }
 

@@ -41,11 +41,6 @@ typedef struct layout {
     int64_t sum_size, x_size, y_size; /* of all sums; a packed image; a packed block of dy */
 } layout;
 
-static bool is_converted(const conv_problem *p)
-{
-    return tenon_dtype_size((tenon_dtype)p->dtype) != tn_acc_size(p->dtype);
-}
-
 static int64_t pixels_of(const conv_block *block)
 {
     return block->count[0] * block->count[1] * block->count[2];
@@ -62,7 +57,7 @@ static void choose_order(const conv_problem *p, layout *l)
     l->channel_last = p->groups == 1 && (l->by_taps || (is_last && !is_first));
     if (l->channel_last && is_last)
         l->w_tap = step;
-    l->sums = is_converted(p) || !(l->channel_last ? is_last : is_first);
+    l->sums = tn_conv_is_converted(p->dtype) || !(l->channel_last ? is_last : is_first);
 }
 
 /* Whether the pixels of so many images of dy can be stepped through as one. */
@@ -81,7 +76,7 @@ static void choose_block(tenon_context *context, const conv_problem *p, layout *
     uint64_t limit = p->head.workspace_limit;
     int64_t room =
         (int64_t)(limit < INT64_MAX ? limit : INT64_MAX) / size - l->sum_size - 3 * ALIGNMENT;
-    bool packs = is_converted(p) || !merges(p, p->n, &l->y_pixel);
+    bool packs = tn_conv_is_converted(p->dtype) || !merges(p, p->n, &l->y_pixel);
     int64_t pixel = p->groups * (l->taps + (packs ? p->k : 0));
     int64_t image = pixel * pixels + l->x_size;
     int64_t columns = room > l->x_size ? (room - l->x_size) / pixel : 0;
@@ -93,7 +88,8 @@ static void choose_block(tenon_context *context, const conv_problem *p, layout *
         l->block.images = tn_max_i64(1, tn_min_i64(p->n, wanted / image));
     }
     /* An image alone may merge where several do not. */
-    l->packs_y = packs && (is_converted(p) || l->block.images > 1 || !merges(p, 1, &l->y_pixel));
+    l->packs_y = packs && (tn_conv_is_converted(p->dtype) || l->block.images > 1 ||
+                           !merges(p, 1, &l->y_pixel));
     l->y_size = l->packs_y ? p->groups * p->k * l->block.images * pixels_of(&l->block) : 0;
 }
 
@@ -111,7 +107,7 @@ static void lay_out(tenon_context *context, const conv_problem *p, layout *l)
     const int64_t *size = p->window.size;
     memset(l, 0, sizeof *l);
     l->by_taps = p->x[1] == 1 && p->x[4] != 1;
-    l->packs_x = is_converted(p);
+    l->packs_x = tn_conv_is_converted(p->dtype);
     l->taps = p->c * tn_window_taps(&p->window);
     choose_order(p, l);
     if (l->packs_x)
@@ -249,12 +245,7 @@ static void place(gemm_problem *product, const conv_problem *p, const layout *l,
                                                          : b->image * y[0] + first[0] * y[2] +
                                                                first[1] * y[3] + first[2] * y[4],
                                           [GEMM_B] = columns_at(l)};
-    /* GEMM may have exchanged its factors: each matrix says which it was. */
-    for (int x = 0; x < GEMM_OPERANDS; x++) {
-        gemm_matrix *matrix = &product->matrix[x];
-        matrix->shift = shift[matrix->operand];
-        matrix->operand = operand[matrix->operand];
-    }
+    tn_conv_place(product, operand, shift);
 }
 
 /* dw [slice, group, filters, taps] = dy · columns transposed, over the pixels; added to what is there
@@ -327,12 +318,8 @@ static tenon_status record_pack_x(const char *operation, tn_recording *recording
                             .packed = x_at(l),
                             .shape = {b->images, channels, size[0], size[1], size[2]},
                             .stride = {x[0], x[1], x[2], x[3], x[4]}};
-    if (l->by_taps) {
-        const int64_t shape[] = {b->images, size[0], size[1], size[2], channels};
-        const int64_t stride[] = {x[0], x[2], x[3], x[4], x[1]};
-        memcpy(packing.shape, shape, sizeof shape);
-        memcpy(packing.stride, stride, sizeof stride);
-    }
+    if (l->by_taps)
+        tn_conv_move_last(&packing, 1);
     return tn_conv_record_pack(operation, recording, &packing);
 }
 
@@ -347,12 +334,8 @@ static tenon_status record_pack_y(const char *operation, tn_recording *recording
                             .packed = y_at(l),
                             .shape = {filters, b->images, count[0], count[1], count[2]},
                             .stride = {y[1], y[0], y[2], y[3], y[4]}};
-    if (l->by_taps) {
-        const int64_t shape[] = {b->images, count[0], count[1], count[2], filters};
-        const int64_t stride[] = {y[0], y[2], y[3], y[4], y[1]};
-        memcpy(packing.shape, shape, sizeof shape);
-        memcpy(packing.stride, stride, sizeof stride);
-    }
+    if (l->by_taps)
+        tn_conv_move_last(&packing, 0);
     return tn_conv_record_pack(operation, recording, &packing);
 }
 
@@ -366,12 +349,8 @@ static tenon_status record_unpack(const char *operation, tn_recording *recording
                             .shape = {p->groups * p->k, p->c, f[0], f[1], f[2]},
                             .stride = {w[0], w[1], w[2], w[3], w[4]},
                             .parts = l->slices ? l->block.images : 1};
-    if (l->channel_last) {
-        const int64_t shape[] = {p->groups * p->k, f[0], f[1], f[2], p->c};
-        const int64_t stride[] = {w[0], w[2], w[3], w[4], w[1]};
-        memcpy(packing.shape, shape, sizeof shape);
-        memcpy(packing.stride, stride, sizeof stride);
-    }
+    if (l->channel_last)
+        tn_conv_move_last(&packing, 1);
     return tn_conv_record_unpack(operation, recording, &packing);
 }
 

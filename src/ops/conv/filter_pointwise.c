@@ -2,6 +2,7 @@
  * once, the image is its own columns. One product for all images where their pixels can be stepped
  * through as one, otherwise one for each, added in order. */
 #include "ops/conv/gradient.h"
+#include "ops/conv/product.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -38,9 +39,7 @@ static const char *refuses(tenon_context *context, const tn_problem *problem)
         return NULL;
     if (!merges_both(p, 1, &x, &y))
         return "the pixels do not have one stride";
-    return tenon_dtype_size((tenon_dtype)p->dtype) != tn_acc_size(p->dtype)
-               ? "dw would round the sum of each image"
-               : NULL;
+    return tn_conv_is_converted(p->dtype) ? "dw would round the sum of each image" : NULL;
 }
 
 /* Images of a product. */
@@ -83,12 +82,7 @@ static tenon_status product(const char *operation, const conv_problem *p, int64_
                                             [GEMM_BIAS] = p->operand[CONV_W],
                                             [GEMM_D] = p->operand[CONV_W]};
     const int64_t shift[GEMM_OPERANDS] = {[GEMM_A] = image * p->y[0], [GEMM_B] = image * p->x[0]};
-    /* GEMM may have exchanged its factors: each matrix says which it was. */
-    for (int i = 0; i < GEMM_OPERANDS; i++) {
-        gemm_matrix *matrix = &product->matrix[i];
-        matrix->shift = shift[matrix->operand];
-        matrix->operand = operand[matrix->operand];
-    }
+    tn_conv_place(product, operand, shift);
     product->first_scalar = image > 0 ? CONV_SCALAR_ONES : 0;
     return TENON_OK;
 }

@@ -99,6 +99,9 @@ conv_meeting tn_conv_meeting(const conv_window *window);
 /* The type in which a tensor's elements are summed, as a type of tensors. */
 tenon_dtype tn_conv_sum_type(uint32_t dtype);
 
+/* Whether that is another: a tensor of 16 bits. */
+bool tn_conv_is_converted(uint32_t dtype);
+
 /* The lanes of a kernel's vectors. */
 uint32_t tn_conv_lanes(tenon_context *context, uint32_t dtype);
 
@@ -117,6 +120,9 @@ typedef struct conv_packing {
     int64_t shape[5], stride[5];
     int64_t parts; /* unpacking adds up so many arrays, one after the other; 0 is 1 */
 } conv_packing;
+/* Makes dimension `d` the last, which is packed most tightly. */
+void tn_conv_move_last(conv_packing *packing, int d);
+
 tenon_status tn_conv_record_pack(const char *operation, tn_recording *recording,
                                  const conv_packing *packing);
 tenon_status tn_conv_record_unpack(const char *operation, tn_recording *recording,

@@ -36,6 +36,11 @@ tenon_dtype tn_conv_sum_type(uint32_t dtype)
     return dtype == TENON_DTYPE_F64 ? TENON_DTYPE_F64 : TENON_DTYPE_F32;
 }
 
+bool tn_conv_is_converted(uint32_t dtype)
+{
+    return tn_conv_sum_type(dtype) != (tenon_dtype)dtype;
+}
+
 uint32_t tn_conv_lanes(tenon_context *context, uint32_t dtype)
 {
     if (!context->device.is_cpu)
@@ -54,6 +59,17 @@ bool tn_conv_one_dimension(uint32_t rank, const int64_t *shape, const int64_t *s
     tn_space_collapse(&space);
     *step = space.rank == 0 ? 1 : space.stride[0][0];
     return space.rank <= 1;
+}
+
+void tn_conv_move_last(conv_packing *p, int d)
+{
+    int64_t size = p->shape[d], stride = p->stride[d];
+    for (; d < 4; d++) {
+        p->shape[d] = p->shape[d + 1];
+        p->stride[d] = p->stride[d + 1];
+    }
+    p->shape[4] = size;
+    p->stride[4] = stride;
 }
 
 /* The fewest dimensions that the tensor has, the last of them last. */

@@ -85,6 +85,17 @@ static tenon_gemm_params params_of(const conv_problem *p)
     return params;
 }
 
+/* GEMM may have exchanged its factors: each matrix says which it was. */
+void tn_conv_place(gemm_problem *product, const uint8_t operand[GEMM_OPERANDS],
+                   const int64_t shift[GEMM_OPERANDS])
+{
+    for (int x = 0; x < GEMM_OPERANDS; x++) {
+        gemm_matrix *matrix = &product->matrix[x];
+        matrix->shift = shift[matrix->operand];
+        matrix->operand = operand[matrix->operand];
+    }
+}
+
 static void place(gemm_problem *product, const conv_problem *p, const conv_block *block,
                   const conv_factors *factors)
 {
@@ -98,12 +109,7 @@ static void place(gemm_problem *product, const conv_problem *p, const conv_block
         [GEMM_C] = first_of(block, p->res),
         [GEMM_D] = first_of(block, p->y),
     };
-    /* GEMM may have exchanged its factors: each matrix says which it was. */
-    for (int x = 0; x < GEMM_OPERANDS; x++) {
-        gemm_matrix *matrix = &product->matrix[x];
-        matrix->shift = shift[matrix->operand];
-        matrix->operand = operand[matrix->operand];
-    }
+    tn_conv_place(product, operand, shift);
 }
 
 tenon_status tn_conv_product(const char *operation, const conv_problem *p, const conv_block *block,

@@ -38,6 +38,10 @@ typedef struct conv_tap_order {
 /* False where they lie in neither order. */
 bool tn_conv_find_tap_order(const conv_problem *p, conv_tap_order *order);
 
+/* Says where the matrices of a product are: by GEMM_A ... GEMM_D, the operand and the element. */
+void tn_conv_place(gemm_problem *product, const uint8_t operand[GEMM_OPERANDS],
+                   const int64_t shift[GEMM_OPERANDS]);
+
 /* The problem that GEMM is given; it uses no workspace of its own. */
 tenon_status tn_conv_product(const char *operation, const conv_problem *p, const conv_block *block,
                              const conv_factors *factors, gemm_problem *product);
