@@ -113,5 +113,5 @@ conv_implicit_tiled(__global const data_t *w, __global const data_t *x, __global
         multiply(sum, tile_a, tile_b, row, col);
         barrier(CLK_LOCAL_MEM_FENCE);
     }
-    store_sums(&e, &args.gemm, m0, n0, row, col, sum);
+    store_block(&e, &args.gemm, m0, n0, row, col, sum);
 }

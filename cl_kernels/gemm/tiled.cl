@@ -34,5 +34,5 @@ gemm_tiled(__global const data_t *a, __global const data_t *b, __global const da
         multiply(sum, tile_a, tile_b, row, col);
         barrier(CLK_LOCAL_MEM_FENCE);
     }
-    store_sums(&e, &args, m0, n0, row, col, sum);
+    store_block(&e, &args, m0, n0, row, col, sum);
 }

@@ -53,14 +53,15 @@ tenon_status tn_conv_check_geometry(const char *operation, const tenon_conv_geom
 static tenon_status take_dimension(const char *operation, const tenon_conv_geometry *g, uint32_t d,
                                    int at, int64_t size, int64_t filter, conv_window *v)
 {
+    static const char names[] = {'D', 'H', 'W'};
     TN_TRY(tn_conv_check_geometry(operation, g, d));
     int64_t out = tenon_conv_output_size(g, d, size, filter);
     if (out < 0)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
                        "%s: the sizes along %c are invalid or overflow: image %" PRId64
                        ", filter %" PRId64 ", padding %" PRId64 " + %" PRId64 ", dilation %" PRId64,
-                       operation, "DHW"[at], size, filter, g -> pad_begin[d], g -> pad_end[d],
-                       g -> dilation[d]);
+                       operation, names[at], size, filter, g->pad_begin[d], g->pad_end[d],
+                       g->dilation[d]);
     v->size[at] = size;
     v->filter[at] = filter;
     v->out[at] = out;

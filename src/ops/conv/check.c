@@ -43,7 +43,7 @@ static tenon_tensor filter_view(const conv_problem *like, int64_t k, int64_t c,
         return image_view(dtype, false, false, k, c, size);
     tenon_tensor view = image_view(dtype, order.channel_last, true, k, c, size);
     int64_t taps = size[0] * size[1] * size[2], step = order.stride == 1 ? 1 : 2;
-    bool filters_first = like->w[0] == 1 && step != 1;
+    bool filters_first = (like->w[0] == 1 || like->k == 1) && step != 1;
     if (filters_first)
         step = k;
     view.stride[4] = order.channel_last ? c * step : step;
@@ -54,7 +54,8 @@ static tenon_tensor filter_view(const conv_problem *like, int64_t k, int64_t c,
     return view;
 }
 
-static tenon_conv_params check_params(const conv_problem *like, bool pointwise)
+/* `step` is the stride along the rows, which kernels take at 1, at 2 or one by one. */
+static tenon_conv_params check_params(const conv_problem *like, bool pointwise, int64_t step)
 {
     tenon_conv_params params = TENON_CONV_PARAMS_INIT;
     params.groups = 2;
@@ -63,6 +64,7 @@ static tenon_conv_params check_params(const conv_problem *like, bool pointwise)
     params.epilogue.activation.kind = like->activation;
     params.epilogue.activation.alpha = 0.25;
     params.geometry.stride[1] = 2;
+    params.geometry.stride[2] = step;
     if (pointwise)
         return params;
     params.geometry.dilation[1] = 2;
@@ -112,10 +114,11 @@ static tenon_status run(tenon_stream *stream, const tn_choice *choice, check *c)
 }
 
 static tenon_status check_run(tenon_stream *stream, const conv_problem *like,
-                              const tn_choice *choice, check *c, bool *right, char why[256])
+                              const tn_choice *choice, int64_t step, check *c, bool *right,
+                              char why[256])
 {
     bool pointwise = choice->solver == &tn_conv_pointwise;
-    c->params = check_params(like, pointwise);
+    c->params = check_params(like, pointwise, step);
     TN_TRY(make_operands(stream, like, pointwise, c));
     const tenon_tensor *y = &c->twins[CONV_Y].host;
     c->expected = malloc((size_t)tenon_tensor_elements(y) * sizeof *c->expected);
@@ -128,18 +131,26 @@ static tenon_status check_run(tenon_stream *stream, const conv_problem *like,
     return TENON_OK;
 }
 
-tenon_status tn_conv_self_check(tenon_stream *stream, const tn_problem *problem,
-                                const tn_choice *choice, bool *right, char why[256])
+static tenon_status check_step(tenon_stream *stream, const conv_problem *like,
+                               const tn_choice *choice, int64_t step, bool *right, char why[256])
 {
     check *c = calloc(1, sizeof *c);
     if (c == NULL)
         return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "conv self-check: no memory");
-    tenon_status status = check_run(stream, (const conv_problem *)problem, choice, c, right, why);
+    tenon_status status = check_run(stream, like, choice, step, c, right, why);
     for (int i = 0; i < CONV_OPERANDS; i++)
         tn_twin_destroy(&c->twins[i]);
     free(c->expected);
     free(c);
     return status;
+}
+
+tenon_status tn_conv_self_check(tenon_stream *stream, const tn_problem *problem,
+                                const tn_choice *choice, bool *right, char why[256])
+{
+    const conv_problem *like = (const conv_problem *)problem;
+    TN_TRY(check_step(stream, like, choice, 1, right, why));
+    return *right ? check_step(stream, like, choice, 2, right, why) : TENON_OK;
 }
 
 static tenon_status compare_im2col(tenon_stream *stream, const tenon_im2col_params *params,

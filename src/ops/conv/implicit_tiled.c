@@ -19,21 +19,25 @@ static const char *refuses(tenon_context *context, const tn_problem *problem)
 static void tune(tenon_context *context, const tn_problem *problem, int32_t *values)
 {
     const gemm_problem g = tn_conv_implicit_product((const conv_problem *)problem);
-    tn_gemm_tiled_tune(context, &g, values);
+    tn_gemm_tiled_tune(context, &g.head, values);
 }
 
 static const char *constrains(tenon_context *context, const tn_problem *problem,
                               const int32_t *values)
 {
     const gemm_problem g = tn_conv_implicit_product((const conv_problem *)problem);
-    uint64_t places = (uint64_t)values[TILED_NB] + 2 * (uint64_t)values[TILED_KB];
-    return tn_gemm_tiled_constrains(context, &g, values, places * PLACE_BYTES);
+    uint64_t mb = (uint64_t)values[TILED_MB], nb = (uint64_t)values[TILED_NB];
+    uint64_t kb = (uint64_t)values[TILED_KB], blocks = (mb + nb + 2) * kb * tn_acc_size(g.dtype);
+    const char *why = tn_gemm_tiled_constrains(context, &g.head, values);
+    if (why == NULL && blocks + (nb + 2 * kb) * PLACE_BYTES > context->device.info.local_memory)
+        why = "the blocks and the tables of places do not fit the local memory";
+    return why;
 }
 
 static double estimate(tenon_context *context, const tn_problem *problem, const int32_t *values)
 {
     const gemm_problem g = tn_conv_implicit_product((const conv_problem *)problem);
-    return GATHER_FACTOR * tn_gemm_tiled_time(context, &g, values);
+    return GATHER_FACTOR * tn_gemm_tiled_estimate(context, &g.head, values);
 }
 
 static void options(tenon_context *context, const tn_problem *problem, const int32_t *values,

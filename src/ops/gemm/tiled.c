@@ -1,7 +1,6 @@
 /* gemm/tiled: blocks in local memory, sums in registers. For GPUs; serves every layout. */
-#include "ops/gemm/tiled.h"
-
 #include "base/checked.h"
+#include "ops/gemm/tiled.h"
 
 const tn_parameter tn_gemm_tiled_parameters[TILED_PARAMETERS] = {
     [TILED_MB] = {"mb", 8, 256}, /* rows of a work-group's block */
@@ -15,7 +14,7 @@ const tn_parameter tn_gemm_tiled_parameters[TILED_PARAMETERS] = {
 #define MULTIPLY_ADDS_PER_NS 40.0
 #define LAUNCH_TIME          5000.0
 
-static const char *refuses(tenon_context *context, const tn_problem *problem)
+const char *tn_gemm_tiled_refuses(tenon_context *context, const tn_problem *problem)
 {
     return context->device.is_cpu && problem->forced < 0 ? "made for GPUs" : NULL;
 }
@@ -26,8 +25,9 @@ static int64_t groups_of(const gemm_problem *p, int64_t mb, int64_t nb)
 }
 
 /* Large blocks read less; small ones keep every compute unit at work on a small problem. */
-void tn_gemm_tiled_tune(tenon_context *context, const gemm_problem *p, int32_t *values)
+void tn_gemm_tiled_tune(tenon_context *context, const tn_problem *problem, int32_t *values)
 {
+    const gemm_problem *p = (const gemm_problem *)problem;
     bool large = groups_of(p, 64, 64) >= 2 * (int64_t)context->device.info.compute_units;
     const int32_t defaults[TILED_PARAMETERS] = {
         [TILED_MB] = large ? 64 : 32, [TILED_NB] = large ? 64 : 32, [TILED_KB] = 16,
@@ -38,14 +38,10 @@ void tn_gemm_tiled_tune(tenon_context *context, const gemm_problem *p, int32_t *
             values[i] = defaults[i];
 }
 
-static void tune(tenon_context *context, const tn_problem *problem, int32_t *values)
+const char *tn_gemm_tiled_constrains(tenon_context *context, const tn_problem *problem,
+                                     const int32_t *values)
 {
-    tn_gemm_tiled_tune(context, (const gemm_problem *)problem, values);
-}
-
-const char *tn_gemm_tiled_constrains(tenon_context *context, const gemm_problem *p,
-                                     const int32_t *values, uint64_t more)
-{
+    const gemm_problem *p = (const gemm_problem *)problem;
     if (values[TILED_MB] % values[TILED_MR] != 0 || values[TILED_NB] % values[TILED_NR] != 0)
         return "mr must divide mb, and nr must divide nb";
     uint64_t items = (uint64_t)(values[TILED_MB] / values[TILED_MR]) *
@@ -54,29 +50,19 @@ const char *tn_gemm_tiled_constrains(tenon_context *context, const gemm_problem 
         return "the work-group is larger than the device allows";
     uint64_t local = (uint64_t)(values[TILED_MB] + values[TILED_NB] + 2) *
                      (uint64_t)values[TILED_KB] * tn_acc_size(p->dtype);
-    return local + more > context->device.info.local_memory
-               ? "the blocks do not fit the local memory"
-               : NULL;
-}
-
-static const char *constrains(tenon_context *context, const tn_problem *problem,
-                              const int32_t *values)
-{
-    return tn_gemm_tiled_constrains(context, (const gemm_problem *)problem, values, 0);
+    return local > context->device.info.local_memory ? "the blocks do not fit the local memory"
+                                                     : NULL;
 }
 
 /* Work-groups run in waves of one for each compute unit, whole or not. */
-double tn_gemm_tiled_time(tenon_context *context, const gemm_problem *p, const int32_t *values)
+double tn_gemm_tiled_estimate(tenon_context *context, const tn_problem *problem,
+                              const int32_t *values)
 {
+    const gemm_problem *p = (const gemm_problem *)problem;
     double units = context->device.info.compute_units;
     double waves = (double)groups_of(p, values[TILED_MB], values[TILED_NB]) / units;
     double block = (double)values[TILED_MB] * (double)values[TILED_NB] / MULTIPLY_ADDS_PER_NS;
     return LAUNCH_TIME + (waves > 1 ? waves : 1) * block * (double)p->k;
-}
-
-static double estimate(tenon_context *context, const tn_problem *problem, const int32_t *values)
-{
-    return tn_gemm_tiled_time(context, (const gemm_problem *)problem, values);
 }
 
 void tn_gemm_tiled_options(tenon_context *context, const tn_problem *problem, const int32_t *values,
@@ -114,9 +100,9 @@ static tenon_status record(const char *operation, tn_recording *recording,
 const tn_solver tn_gemm_tiled = {.name = "tiled",
                                  .parameters = tn_gemm_tiled_parameters,
                                  .parameter_count = TILED_PARAMETERS,
-                                 .refuses = refuses,
-                                 .tune = tune,
-                                 .constrains = constrains,
-                                 .estimate = estimate,
+                                 .refuses = tn_gemm_tiled_refuses,
+                                 .tune = tn_gemm_tiled_tune,
+                                 .constrains = tn_gemm_tiled_constrains,
+                                 .estimate = tn_gemm_tiled_estimate,
                                  .options = tn_gemm_tiled_options,
                                  .record = record};
