@@ -1,4 +1,4 @@
-/* Losses: cross-entropy with labels, forward and backward.
+/* Losses, forward and backward: cross-entropy with labels, squared error.
  */
 #ifndef TENON_LOSS_H
 #define TENON_LOSS_H
@@ -80,6 +80,74 @@ TENON_API tenon_status tenon_cross_entropy_backward_plan(
     tenon_context *context, const tenon_cross_entropy_params *params, const tenon_tensor *logits,
     const tenon_tensor *labels, const tenon_tensor *dloss, const tenon_tensor *dlogits,
     tenon_plan **plan);
+
+#define TENON_MSE_MEAN 1u /**< flag: the mean of the squares; without it their sum */
+
+/** Start from TENON_MSE_PARAMS_INIT: the mean over all axes, scale 1. */
+typedef struct tenon_mse_params {
+    uint32_t struct_size;         /**< sizeof(tenon_mse_params) */
+    uint32_t flags;               /**< 0 or TENON_MSE_MEAN */
+    const char *solver;           /**< forces a solver (plan.h has the grammar); NULL chooses */
+    uint32_t axis_count;          /**< 0: all axes, which gives a single loss */
+    int32_t axes[TENON_MAX_RANK]; /**< those summed over, each once: from 0, or negative */
+    uint32_t reserved;            /**< 0 */
+    double scale;                 /**< multiplies the loss, and so the gradient */
+} tenon_mse_params;
+
+#define TENON_MSE_PARAMS_INIT                                                                      \
+    {                                                                                              \
+        sizeof(tenon_mse_params), TENON_MSE_MEAN, NULL, 0, {0}, 0, 1.0                             \
+    }
+
+/** The same as the initialiser, for languages without macros. */
+TENON_API tenon_mse_params tenon_mse_params_default(void);
+
+/** loss = scale · sum of (x - t)² over the axes, divided with TENON_MSE_MEAN by how many elements
+ * there are along them (C. Bishop, "Pattern Recognition and Machine Learning", 2006, section
+ * 1.1). A NaN gives NaN.
+ *  @param params  NULL means the defaults
+ *  @param x       f64, f32, f16 or bf16, any rank and strides; broadcast dimensions (stride 0) are
+ *                 allowed. Without an element along the axes the sum is 0 and the mean is refused
+ *  @param t       the target: of x's type and shape; may broadcast by stride 0
+ *  @param loss    of x's shape with the axes either left out or of size 1. Of x's type, or f32 where
+ *                 x is f16 or bf16. Must not overlap x or t, and its own elements must not overlap
+ *  @param sync    or NULL
+ *  @return as tenon_cross_entropy_forward, and TENON_ERROR_WORKSPACE_TOO_SMALL (a forced
+ *          solver's) */
+TENON_API tenon_status tenon_mse_forward(tenon_stream *stream, const tenon_mse_params *params,
+                                         const tenon_tensor *x, const tenon_tensor *t,
+                                         const tenon_tensor *loss, const tenon_sync *sync);
+
+/** The plan of tenon_mse_forward; operands x, t, loss. The views need no memory; where they have
+ * it, it is checked.
+ *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
+ *  @return as the immediate call, but for TENON_ERROR_INCOMPLETE */
+TENON_API tenon_status tenon_mse_forward_plan(tenon_context *context,
+                                              const tenon_mse_params *params, const tenon_tensor *x,
+                                              const tenon_tensor *t, const tenon_tensor *loss,
+                                              tenon_plan **plan);
+
+/** The gradient with respect to x: dx = 2 · scale · dloss · (x - t), divided with TENON_MSE_MEAN as
+ * the loss is. That with respect to t is its negative: exchange x and t.
+ *  @param params  those of the forward call, but for `solver`
+ *  @param x       as in the forward call, and so `t`
+ *  @param dloss   of x's type and the loss's shape, may broadcast by stride 0; NULL means 1 for
+ *                 every loss
+ *  @param dx      of x's type and shape; may be exactly x or exactly t, must not overlap them
+ *                 otherwise nor dloss, and its own elements must not overlap
+ *  @return as tenon_cross_entropy_backward */
+TENON_API tenon_status tenon_mse_backward(tenon_stream *stream, const tenon_mse_params *params,
+                                          const tenon_tensor *x, const tenon_tensor *t,
+                                          const tenon_tensor *dloss, const tenon_tensor *dx,
+                                          const tenon_sync *sync);
+
+/** The plan of tenon_mse_backward; operands x, t, dloss, dx.
+ *  @return as the immediate call, but for TENON_ERROR_INCOMPLETE */
+TENON_API tenon_status tenon_mse_backward_plan(tenon_context *context,
+                                               const tenon_mse_params *params,
+                                               const tenon_tensor *x, const tenon_tensor *t,
+                                               const tenon_tensor *dloss, const tenon_tensor *dx,
+                                               tenon_plan **plan);
 
 #ifdef __cplusplus
 }

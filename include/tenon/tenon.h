@@ -3,14 +3,13 @@
 #ifndef TENON_TENON_H
 #define TENON_TENON_H
 
-#include <tenon/version.h>
-#include <tenon/status.h>
-#include <tenon/device.h>
-#include <tenon/context.h>
-#include <tenon/stream.h>
-#include <tenon/tensor.h>
-#include <tenon/plan.h>
 #include <tenon/activation.h>
+#include <tenon/blas.h>
+#include <tenon/context.h>
+#include <tenon/conv.h>
+#include <tenon/device.h>
+#include <tenon/dropout.h>
+#include <tenon/elementwise.h>
 #include <tenon/epilogue.h>
 #include <tenon/gemm.h>
 #include <tenon/blas.h>
@@ -21,5 +20,15 @@
 #include <tenon/elementwise.h>
 #include <tenon/softmax.h>
 #include <tenon/loss.h>
+#include <tenon/optimizer.h>
+#include <tenon/plan.h>
+#include <tenon/pool.h>
+#include <tenon/random.h>
+#include <tenon/reduce.h>
+#include <tenon/softmax.h>
+#include <tenon/status.h>
+#include <tenon/stream.h>
+#include <tenon/tensor.h>
+#include <tenon/version.h>
 
 #endif

@@ -162,9 +162,7 @@ static tenon_status check_apart(const tn_call *call, const tn_argument *output)
     return TENON_OK;
 }
 
-/* Each operand's memory must hold its view, and the outputs must be apart from all else. Operands
- * without a view are passed over. */
-static tenon_status check_memory(const tn_call *call, tenon_context *context)
+tenon_status tn_call_check_memory(const tn_call *call, tenon_context *context)
 {
     for (uint32_t i = 0; i < call->operand_count; i++)
         if (call->operands[i].view != NULL)
@@ -193,7 +191,7 @@ tenon_status tn_call_run(tenon_stream *stream, const tn_family *family, tn_probl
 {
     tenon_plan *plan;
     TN_TRY(tn_sync_check(call->operation, sync));
-    TN_TRY(check_memory(call, stream->context));
+    TN_TRY(tn_call_check_memory(call, stream->context));
     if (problem == NULL) {
         const tn_recording nothing = {.context = stream->context};
         return tn_recording_run(call->operation, "", stream, &nothing, NULL, NULL, sync);
@@ -213,7 +211,7 @@ static tenon_status check_some_memory(const tn_call *call, tenon_context *contex
         if (given.operands[i].view != NULL &&
             given.operands[i].view->memory.kind == TENON_MEMORY_NONE)
             given.operands[i].view = NULL;
-    return check_memory(&given, context);
+    return tn_call_check_memory(&given, context);
 }
 
 tenon_status tn_call_plan(tenon_context *context, const tn_family *family, tn_problem *problem,
@@ -277,6 +275,6 @@ TENON_API tenon_status tenon_plan_run(tenon_stream *stream, const tenon_plan *pl
             (tn_argument){planned->name, planned->present ? &views[i] : NULL, planned->role};
     }
     TN_TRY(tn_sync_check(call.operation, sync));
-    TN_TRY(check_memory(&call, stream->context));
+    TN_TRY(tn_call_check_memory(&call, stream->context));
     return enqueue(stream, plan, &call, sync);
 }

@@ -44,6 +44,10 @@ tenon_status tn_plan_check(const char *operation, const tenon_context *context, 
 /* Refuses malformed views, an output that is absent, and one that overlaps itself. */
 tenon_status tn_call_check_views(const tn_call *call);
 
+/* Each operand's memory must hold its view, and the outputs must be apart from all else. Operands
+ * without a view are passed over. tn_call_run and tn_call_plan do this, too. */
+tenon_status tn_call_check_memory(const tn_call *call, tenon_context *context);
+
 /* The immediate call: checks memory, finds or makes the plan, runs it. A NULL problem is an empty
  * output. The problem's workspace limit is set to the stream's. */
 tenon_status tn_call_run(tenon_stream *stream, const tn_family *family, tn_problem *problem,

@@ -3,10 +3,14 @@
 #include "ops/activation/internal.h"
 #include "ops/conv/gradient.h"
 #include "ops/conv/internal.h"
+#include "ops/dropout/internal.h"
 #include "ops/elementwise/internal.h"
 #include "ops/gemm/internal.h"
 #include "ops/loss/internal.h"
+#include "ops/optimizer/internal.h"
 #include "ops/pool/internal.h"
+#include "ops/random/internal.h"
+#include "ops/reduce/internal.h"
 #include "ops/softmax/internal.h"
 
 const tn_family *const tn_families[] = {
@@ -28,5 +32,14 @@ const tn_family *const tn_families[] = {
     &tn_softmax_backward_family,
     &tn_cross_entropy_family,
     &tn_cross_entropy_backward_family,
+    &tn_mse_family,
+    &tn_mse_backward_family,
+    &tn_reduce_family,
+    &tn_random_family,
+    &tn_dropout_family,
+    &tn_sgd_family,
+    &tn_adam_family,
+    &tn_square_sum_family,
+    &tn_clip_family,
 };
 const uint32_t tn_family_count = sizeof tn_families / sizeof *tn_families;

@@ -156,17 +156,16 @@ static void apply_patch(const run *r, const tn_patch *patch, unsigned char *args
 {
     int64_t value;
     union {
-        double f64;
         float f32;
         int64_t i64;
     } bits = {.i64 = 0};
     memcpy(&value, args + patch->at, sizeof value);
     if (patch->kind == TN_PATCH_OFFSET)
         bits.i64 = value + (int64_t)(operand_of(r, patch->source)->offset / patch->unit);
-    else if (patch->kind == TN_PATCH_SCALAR_F64)
-        bits.f64 = r->scalars[patch->source];
-    else
+    else if (patch->kind == TN_PATCH_SCALAR_F32)
         bits.f32 = (float)r->scalars[patch->source];
+    else
+        memcpy(&bits, &r->scalars[patch->source], sizeof bits);
     memcpy(args + patch->at, &bits.i64, sizeof bits.i64);
 }
 

@@ -22,7 +22,8 @@
 typedef enum tn_patch_kind {
     TN_PATCH_OFFSET, /* adds the operand's offset in units of `unit` bytes to the 64-bit integer */
     TN_PATCH_SCALAR_F32, /* sets the 64-bit integer to the bits of the scalar as a float */
-    TN_PATCH_SCALAR_F64  /* the same as a double */
+    TN_PATCH_SCALAR_F64, /* the same as a double */
+    TN_PATCH_SCALAR_BITS /* sets it to the scalar's own 64 bits, which need not be a number's */
 } tn_patch_kind;
 
 typedef struct tn_patch {

@@ -12,10 +12,18 @@ const operation *const operations[] = {
     &offer_conv_transpose_backward_filter,
     &offer_activation,
     &offer_activation_backward,
+    &offer_mse,
+    &offer_mse_backward,
     &offer_pool,
     &offer_pool_backward,
+    &offer_reduce,
+    &offer_moments,
     &offer_softmax,
     &offer_softmax_backward,
+    &offer_random,
+    &offer_dropout,
+    &offer_sgd,
+    &offer_adam,
 };
 const size_t operation_count = sizeof operations / sizeof *operations;
 

@@ -25,6 +25,12 @@ static const char *home_of(const tn_family *family)
         {"softmax_backward", "softmax"},
         {"cross_entropy", "loss"},
         {"cross_entropy_backward", "loss"},
+        {"mse", "loss"},
+        {"mse_backward", "loss"},
+        {"sgd", "optimizer"},
+        {"adam", "optimizer"},
+        {"square_sum", "optimizer"},
+        {"clip", "optimizer"},
     };
     for (size_t i = 0; i < sizeof homes / sizeof *homes; i++)
         if (strcmp(family->name, homes[i][0]) == 0)

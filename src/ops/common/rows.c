@@ -34,9 +34,7 @@ static void exchange(tn_space *space, uint32_t a, uint32_t b)
     }
 }
 
-/* The order of rows is free: with the strides falling, more dimensions merge, and neighbours along
- * the last one are neighbours in memory. */
-static void sort(tn_space *space, uint32_t by)
+void tn_space_sort(tn_space *space, uint32_t by)
 {
     for (uint32_t i = 1; i < space->rank; i++)
         for (uint32_t d = i; d > 0 && space->stride[by][d - 1] < space->stride[by][d]; d--)
@@ -69,7 +67,7 @@ void tn_rows_canonicalise(const tenon_tensor *const *views, uint32_t count, uint
         problem->axis[v] =
             views[v]->rank == full->rank && full->shape[axis] > 1 ? views[v]->stride[axis] : 0;
     }
-    sort(&space, by);
+    tn_space_sort(&space, by);
     tn_space_collapse(&space);
     if (space.rank == 0)
         space.rank = (uint32_t)(space.shape[0] = 1);
@@ -98,7 +96,7 @@ const char *tn_rows_refuses(tenon_context *context, const tn_problem *problem)
     return NULL;
 }
 
-static uint32_t lanes(tenon_context *context, uint32_t dtype)
+uint32_t tn_rows_lanes(tenon_context *context, uint32_t dtype)
 {
     if (!context->device.is_cpu)
         return GPU_LANES;
@@ -114,7 +112,7 @@ static double estimate(tenon_context *context, const tn_rows_problem *p, int64_t
                        bool contiguous)
 {
     double elements = (double)count_of(p) * (double)p->size;
-    double width = (double)lanes(context, p->dtype);
+    double width = (double)tn_rows_lanes(context, p->dtype);
     double filled = (double)length / (double)tn_ceil_div(length, (int64_t)width) / width;
     return 5000 + elements * (contiguous ? 0.5 : 2.0) / filled;
 }
@@ -128,7 +126,7 @@ double tn_rows_estimate(tenon_context *context, const tn_problem *problem, const
     for (uint32_t v = 0; v < p->views; v++)
         contiguous = contiguous && p->axis[v] <= 1;
     /* A tail is done one by one. */
-    double tail = (double)(p->size % lanes(context, p->dtype)) * (double)count_of(p);
+    double tail = (double)(p->size % tn_rows_lanes(context, p->dtype)) * (double)count_of(p);
     return estimate(context, p, p->size, contiguous) + tail;
 }
 
@@ -148,7 +146,7 @@ void tn_rows_options(tenon_context *context, const tn_problem *problem, const in
     const tn_rows_problem *p = (const tn_rows_problem *)problem;
     (void)values;
     tn_build_options(context, text, "-DTENON_DTYPE=%u -DTENON_VW=%u", p->dtype,
-                     lanes(context, p->dtype));
+                     tn_rows_lanes(context, p->dtype));
 }
 
 static tenon_status record(const char *operation, tn_recording *recording, const tn_rows_problem *p,
@@ -205,7 +203,7 @@ tenon_status tn_columns_record(const char *operation, tn_recording *recording,
     tn_launch launch = {.source = source, .kernel = kernel, .dimensions = 2};
     bool is_cpu = recording->context->device.is_cpu;
     int64_t inner = problem->shape[problem->rank - 1];
-    int64_t width = (int64_t)lanes(recording->context, problem->dtype);
+    int64_t width = (int64_t)tn_rows_lanes(recording->context, problem->dtype);
     int64_t chunk = is_cpu ? tn_round_up(tn_max_i64(CPU_CHUNK / problem->size, 1), width) : width;
     launch.global[0] = (size_t)tn_ceil_div(inner, chunk);
     launch.global[1] = (size_t)(count_of(problem) / inner);

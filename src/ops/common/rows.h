@@ -3,6 +3,7 @@
 #ifndef TN_OPS_COMMON_ROWS_H
 #define TN_OPS_COMMON_ROWS_H
 
+#include "base/shape.h"
 #include "common/rows_args.h"
 #include "ops/common/epilogue.h"
 
@@ -27,6 +28,13 @@ typedef struct tn_rows_problem {
 /* An axis from 0 to rank - 1, or from -rank to -1 counted from the end, made the first form. */
 tenon_status tn_axis_check(const char *operation, int32_t axis, uint32_t rank, const char *argument,
                            uint32_t *result);
+
+/* Where the order of dimensions is free: with the strides of a view falling, more of them merge, and
+ * neighbours along the last one are neighbours in memory. */
+void tn_space_sort(tn_space *space, uint32_t by);
+
+/* The lanes of a kernel's vectors, its TENON_VW. */
+uint32_t tn_rows_lanes(tenon_context *context, uint32_t dtype);
 
 /* Fills in a problem from checked, non-empty views of one shape, but that some may lack the axis;
  * `views[by]` has it. Its dimensions are sorted so that the strides of `by` fall. A NULL view is an

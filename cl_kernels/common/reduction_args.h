@@ -1,0 +1,56 @@
+/* Arguments of reductions: every index of the kept dimensions (a row) gives one result, made of
+ * what lies along the reduced dimensions. */
+#ifndef TENON_COMMON_REDUCTION_ARGS_H
+#define TENON_COMMON_REDUCTION_ARGS_H
+
+#include "common/args.h"
+
+/* The tensors; a second input has the reduced dimensions as well. */
+#define REDUCTION_X      0
+#define REDUCTION_T      1
+#define REDUCTION_Y      2
+#define REDUCTION_MEANS  3
+#define REDUCTION_VIEWS  4
+#define REDUCTION_INPUTS 2
+
+/* What is made of a row: the numbers of tenon_reduce_kind, and one more. */
+#define REDUCTION_SUM           0
+#define REDUCTION_MEAN          1
+#define REDUCTION_MAX           2
+#define REDUCTION_MIN           3
+#define REDUCTION_ARGMAX        4
+#define REDUCTION_ARGMIN        5
+#define REDUCTION_SUM_SQUARES   6
+#define REDUCTION_NORM          7
+#define REDUCTION_VARIANCE      8
+#define REDUCTION_SQUARED_ERROR 9
+
+/* Bits of args.flags. */
+#define REDUCTION_WIDE      1 /* y and the means hold acc_t, not what x holds */
+#define REDUCTION_HAS_MEANS 2 /* the means of a variance are wanted, too */
+
+/* What a launch does of the work. */
+#define REDUCTION_WHOLE   0 /* whole rows */
+#define REDUCTION_PARTIAL 1 /* pieces of rows; of a variance, the sums that its means are made of */
+#define REDUCTION_SQUARES 2 /* pieces of rows: of a variance, the squares about the means */
+
+typedef struct reduction_args {
+    tenon_i64 offset[REDUCTION_VIEWS]; /* elements */
+    tenon_i64 kept_stride[REDUCTION_VIEWS][8];
+    tenon_i64 kept_shape[8];
+    tenon_i64 stride[REDUCTION_INPUTS][8];
+    tenon_i64 shape[8];
+    tenon_i64 size;            /* elements of a row: the product of `shape` */
+    tenon_i64 count;           /* rows: the product of `kept_shape` */
+    tenon_i64 chunk;           /* rows of a work-item */
+    tenon_i64 run;             /* elements of a row that a piece takes at a time */
+    tenon_i64 pieces;          /* of a row */
+    tenon_i64 partials;        /* where the workspace begins, in acc_t */
+    tenon_i64 divisor;         /* of a mean or a variance */
+    tenon_i64 scale;           /* bits of an acc_t (f32 in the low 32 bits) */
+    tenon_i32 kept_rank, rank; /* at least 1 each */
+    tenon_i32 kind, flags, stage;
+    tenon_i32 unused;
+} reduction_args;
+
+#endif

@@ -1,0 +1,73 @@
+/*
+ * dx = args.scale · dloss · (x - t), element by element; without MSE_HAS_DLOSS in args.flag as if
+ * dloss were 1. dx may be x or t.
+ *
+ * mse_rows, mse_columns: see common/rows.clh, with its global sizes. Tensors: x, t, dloss, dx.
+ *
+ * TENON_VW: lanes of a vector.  TENON_DTYPE: see common/types.clh.
+ */
+#ifndef TENON_VW
+#define TENON_VW 4
+#endif
+#include "common/rows.clh"
+#include "loss/flags.h"
+
+/* Where an element lies in each tensor, and how far on its neighbours in a vector are. */
+typedef struct vector_at {
+    long at[TENON_ROWS_VIEWS], stride[TENON_ROWS_VIEWS];
+} vector_at;
+
+TENON_INLINE void gradient(__global const data_t *x, __global const data_t *t,
+                           __global const data_t *dloss, __global data_t *dx, const rows_args *args,
+                           const vector_at *v, int lanes)
+{
+    acc_v factor = splat(TENON_FROM_BITS(args->scale));
+    if (args->flag & MSE_HAS_DLOSS) {
+        factor *= v->stride[2] == 0 ? splat(load_data(dloss, v->at[2]))
+                                    : load_lanes(dloss, v->at[2], v->stride[2], lanes);
+    }
+    acc_v d =
+        load_lanes(x, v->at[0], v->stride[0], lanes) - load_lanes(t, v->at[1], v->stride[1], lanes);
+    store_lanes(dx, v->at[3], v->stride[3], lanes, factor * d);
+}
+
+__kernel void mse_rows(__global const data_t *x, __global const data_t *t,
+                       __global const data_t *dloss, __global data_t *dx, const rows_args args)
+{
+    long first = (long)get_global_id(0) * args.chunk;
+    long last = min(first + args.chunk, (long)args.count);
+    vector_at v;
+    for (int i = 0; i < TENON_ROWS_VIEWS; i++) {
+        v.stride[i] = args.axis[i];
+    }
+    for (long row = first; row < last; row++) {
+        row_begin(&args, args.rank, row, v.at);
+        for (long i = 0; i < args.size; i += TENON_VW) {
+            gradient(x, t, dloss, dx, &args, &v, (int)min((long)TENON_VW, args.size - i));
+            for (int k = 0; k < TENON_ROWS_VIEWS; k++) {
+                v.at[k] += TENON_VW * v.stride[k];
+            }
+        }
+    }
+}
+
+/* The axis has size 1. */
+__kernel void mse_columns(__global const data_t *x, __global const data_t *t,
+                          __global const data_t *dloss, __global data_t *dx, const rows_args args)
+{
+    const int inner = args.rank - 1;
+    long first = (long)get_global_id(0) * args.chunk;
+    long last = min(first + args.chunk, (long)args.shape[inner]);
+    vector_at v;
+    row_begin(&args, inner, (long)get_global_id(1), v.at);
+    for (int i = 0; i < TENON_ROWS_VIEWS; i++) {
+        v.stride[i] = args.stride[i][inner];
+        v.at[i] += first * v.stride[i];
+    }
+    for (long c = first; c < last; c += TENON_VW) {
+        gradient(x, t, dloss, dx, &args, &v, (int)min((long)TENON_VW, last - c));
+        for (int i = 0; i < TENON_ROWS_VIEWS; i++) {
+            v.at[i] += TENON_VW * v.stride[i];
+        }
+    }
+}

@@ -1,0 +1,8 @@
+/* What args.flags of the optimizers' kernels may hold, beyond the flags of the public header. */
+#ifndef TENON_OPTIMIZER_KERNEL_FLAGS_H
+#define TENON_OPTIMIZER_KERNEL_FLAGS_H
+
+#define OPTIMIZER_HAS_VELOCITY 256
+#define OPTIMIZER_HAS_MASTER   512
+
+#endif

@@ -1,0 +1,181 @@
+/*
+ * Fills a tensor of any strides with random numbers; include/tenon/random.h defines each.
+ *
+ * Views: y, and the elements' numbers, which step by 1 along a line. A work-item does pieces of
+ * lines (common/lines.clh), of which args.chunk is a multiple of 64; args.parts work-items share
+ * one, each taking every parts-th vector of a group of Philox blocks.
+ *
+ * Scalars: 0 the seed, 1 the sequence, then of uniform 2 low, 3 high - low, 4 and 5 the type's
+ * least and greatest number in [low, high); of normal 2 the mean, 3 the deviation; of Bernoulli 2
+ * the integer p · 2³².
+ *
+ * TENON_RANDOM_KIND: 0 uniform, 1 normal, 2 Bernoulli.
+ * TENON_RANDOM_BYTES: left out, or the bytes of an integer element, for Bernoulli.
+ * TENON_VW, TENON_DTYPE: see common/types.clh.
+ */
+#ifndef TENON_VW
+#define TENON_VW 4
+#endif
+#ifndef TENON_RANDOM_KIND
+#define TENON_RANDOM_KIND 0
+#endif
+#include "common/philox.clh"
+
+#define KIND_UNIFORM   0
+#define KIND_NORMAL    1
+#define KIND_BERNOULLI 2
+
+#if TENON_DTYPE == TENON_DTYPE_F64 && TENON_RANDOM_KIND != KIND_BERNOULLI
+#define WORDS 2 /* of a block, each of 64 bits */
+typedef TENON_CAT(ulong, TENON_VW) word_v;
+typedef TENON_CAT(long, TENON_VW) signed_v;
+#define WORD_BITS 64
+#define UNIT_BITS 53 /* of a uniform number */
+#else
+#define WORDS     4
+typedef uint_v word_v;
+typedef TENON_CAT(int, TENON_VW) signed_v;
+#define WORD_BITS 32
+#define UNIT_BITS 24
+#endif
+#define TO_ACC TENON_CAT(TENON_CAT(convert_, TENON_ACC), TENON_VW)
+#define AS_ACC TENON_CAT(TENON_CAT(as_, TENON_ACC), TENON_VW)
+
+TENON_INLINE void draw(const philox_stream *stream, ulong block, word_v x[WORDS])
+{
+#if WORDS == 2
+    uint_v half_words[4];
+    philox(stream, block, half_words);
+    for (int h = 0; h < 2; h++) {
+        x[h] = TENON_CAT(convert_ulong, TENON_VW)(half_words[2 * h]) |
+               TENON_CAT(convert_ulong, TENON_VW)(half_words[2 * h + 1]) << 32;
+    }
+#else
+    philox(stream, block, x);
+#endif
+}
+
+#if TENON_RANDOM_KIND == KIND_UNIFORM
+
+#if WORDS == 2
+#define UNIT TENON_REAL(0x1p-53)
+#else
+#define UNIT TENON_REAL(0x1p-24)
+#endif
+
+TENON_INLINE void numbers(const lines_args *args, const word_v x[WORDS], acc_v y[WORDS])
+{
+    const acc_v low = splat(lines_scalar(args, 2)), range = splat(lines_scalar(args, 3));
+    const acc_v least = splat(lines_scalar(args, 4)), most = splat(lines_scalar(args, 5));
+    for (int h = 0; h < WORDS; h++) {
+        acc_v u = TO_ACC(x[h] >> (WORD_BITS - UNIT_BITS)) * splat(UNIT);
+        acc_v v = low + range * u;
+        v = v < least ? least : v;
+        y[h] = v > most ? most : v;
+    }
+}
+
+#elif TENON_RANDOM_KIND == KIND_NORMAL
+
+#if WORDS == 2
+#define EIGHTH_TURN  (1L << 50) /* of 2^53 */
+#define TURN_UNIT    TENON_REAL(6.975736996017264e-16)
+#define TO_SIGNED(x) TENON_CAT(as_long, TENON_VW)(x)
+TENON_INLINE acc_v radius_unit(word_v x)
+{
+    return TO_ACC((x >> 11) + (word_v)(1)) * splat(TENON_REAL(0x1p-53));
+}
+#else
+#define EIGHTH_TURN  (1 << 21) /* of 2^24 */
+#define TURN_UNIT    TENON_REAL(3.7450702829239286e-07)
+#define TO_SIGNED(x) TENON_CAT(as_int, TENON_VW)(x)
+/* Words below 2^24 keep all their bits, which the tail of the distribution is made of. */
+TENON_INLINE acc_v radius_unit(word_v x)
+{
+    word_v bits = x < (word_v)(1 << 24) ? x : x & (word_v)(0xffffff00u);
+    return TO_ACC(max(bits, (word_v)(1))) * splat(TENON_REAL(0x1p-32));
+}
+#endif
+
+/* The sign that is bit 1 of `bits`, applied to v. */
+TENON_INLINE acc_v with_sign(acc_v v, signed_v bits)
+{
+    return AS_ACC(TO_SIGNED(v) ^ ((bits & (signed_v)(2)) << (WORD_BITS - 2)));
+}
+
+/* A turn is reduced to an eighth of one on either side of a quarter, exactly, in integers. */
+TENON_INLINE void pair(const lines_args *args, word_v x0, word_v x1, acc_v *y0, acc_v *y1)
+{
+    const acc_v mean = splat(lines_scalar(args, 2)), deviation = splat(lines_scalar(args, 3));
+    acc_v r = sqrt(splat(-2) * log(radius_unit(x0)));
+    signed_v turn = TO_SIGNED(x1 >> (WORD_BITS - UNIT_BITS));
+    signed_v quarter = (turn + (signed_v)(EIGHTH_TURN)) >> (UNIT_BITS - 2);
+    acc_v angle = TO_ACC(turn - (quarter << (UNIT_BITS - 2))) * splat(TURN_UNIT);
+    acc_v c = cos(angle), s = sin(angle);
+    signed_v odd = -(quarter & (signed_v)(1));
+    *y0 = mean + deviation * (r * with_sign(odd ? s : c, quarter + (signed_v)(1)));
+    *y1 = mean + deviation * (r * with_sign(odd ? c : s, quarter));
+}
+
+TENON_INLINE void numbers(const lines_args *args, const word_v x[WORDS], acc_v y[WORDS])
+{
+    for (int h = 0; h < WORDS; h += 2) {
+        pair(args, x[h], x[h + 1], &y[h], &y[h + 1]);
+    }
+}
+
+#else
+
+TENON_INLINE void numbers(const lines_args *args, const word_v x[WORDS], acc_v y[WORDS])
+{
+    for (int h = 0; h < WORDS; h++) {
+        y[h] = philox_below(x[h], args->scalar[2]) ? splat(1) : splat(0);
+    }
+}
+
+#endif
+
+#ifdef TENON_RANDOM_BYTES
+#if TENON_RANDOM_BYTES == 1
+typedef uchar out_t;
+#else
+typedef int out_t;
+#endif
+TENON_INLINE void store(__global out_t *y, const lines *w, long at, long stride, long i, acc_v v)
+{
+    acc_t x[TENON_VW];
+    TENON_VSTORE(v, 0, x);
+    for (int l = 0; l < TENON_VW; l++) {
+        if (i + l >= w->first && i + l < w->last) {
+            y[at + (i + l) * stride] = (out_t)x[l];
+        }
+    }
+}
+#else
+typedef data_t out_t;
+#define store lines_store
+#endif
+
+__kernel void random_fill(__global out_t *y, const lines_args args)
+{
+    const philox_stream stream = philox_begin(&args);
+    const long stride = args.stride[0][args.rank - 1];
+    lines w;
+    for (lines_begin(&w, &args, 2); w.left > 0; lines_next(&w, &args, 2)) {
+        const long base = w.at[1];
+        long group, last;
+        philox_groups(&w, base, WORDS * PHILOX_BLOCKS, &group, &last);
+        for (; group < last; group++) {
+            for (int j = w.part * TENON_VW; j < PHILOX_BLOCKS; j += args.parts * TENON_VW) {
+                long i = group * WORDS * PHILOX_BLOCKS + j - base;
+                word_v x[WORDS];
+                acc_v v[WORDS];
+                draw(&stream, (ulong)(group * PHILOX_BLOCKS + j), x);
+                numbers(&args, x, v);
+                for (int h = 0; h < WORDS; h++) {
+                    store(y, &w, w.at[0], stride, i + h * PHILOX_BLOCKS, v[h]);
+                }
+            }
+        }
+    }
+}

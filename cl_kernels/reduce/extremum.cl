@@ -1,0 +1,244 @@
+/*
+ * y = the greatest or the least element of each row of x, or where it is: the first of equals. A
+ * NaN is beyond any number, and the first NaN is taken. By args.kind; the least is the greatest of
+ * the negatives, which are exact.
+ *
+ * reduce_rows, reduce_columns, reduce_finish: see common/reduction.clh, with their global sizes.
+ * The second input and the means are not there; kernels take them for the sake of one signature.
+ *
+ * TENON_VW: lanes of a vector.  TENON_DTYPE: see common/types.clh.  TENON_EXTREMUM: set in every
+ * build of this file, which tells them from those of sum.cl.
+ */
+#ifndef TENON_VW
+#define TENON_VW 4
+#endif
+#include "common/reduction.clh"
+
+/* A place in a row; as wide as a value, so that one comparison chooses both. */
+#if TENON_DTYPE == TENON_DTYPE_F64
+typedef long position_t;
+typedef TENON_CAT(long, TENON_VW) position_v;
+#else
+typedef int position_t;
+typedef TENON_CAT(int, TENON_VW) position_v;
+#endif
+
+/* The best of what was seen. It begins as -inf in place 0, which is right for a row that has
+ * nothing else. */
+typedef struct champions {
+    acc_v value;
+    position_v place;
+} champions;
+
+typedef struct champion {
+    acc_t value;
+    position_t place;
+} champion;
+
+TENON_INLINE int is_least(const reduction_args *args)
+{
+    return args->kind == REDUCTION_MIN || args->kind == REDUCTION_ARGMIN;
+}
+
+/* Later elements: only what is greater, or the first NaN, takes over. */
+TENON_INLINE void meet(champions *best, acc_v x, position_v place)
+{
+    position_v take = (x > best->value) | ((x != x) & (best->value == best->value));
+    best->value = take ? x : best->value;
+    best->place = take ? place : best->place;
+}
+
+/* Of two in any order: one lane, and all of a vector. */
+TENON_INLINE champion better(champion a, champion b)
+{
+    const int a_nan = a.value != a.value, b_nan = b.value != b.value;
+    int take = b.value > a.value || (b_nan && !a_nan);
+    int equal = b.value == a.value || (b_nan && a_nan);
+    return take || (equal && b.place < a.place) ? b : a;
+}
+
+TENON_INLINE champions better_v(champions a, champions b)
+{
+    const position_v a_nan = a.value != a.value, b_nan = b.value != b.value;
+    position_v equal = (b.value == a.value) | (b_nan & a_nan);
+    position_v take = (b.value > a.value) | (b_nan & ~a_nan) | (equal & (b.place < a.place));
+    champions winners = {take ? b.value : a.value, take ? b.place : a.place};
+    return winners;
+}
+
+TENON_INLINE position_v lane_numbers(void)
+{
+    position_t number[TENON_VW];
+    for (int i = 0; i < TENON_VW; i++) {
+        number[i] = i;
+    }
+    return TENON_VLOAD(0, number);
+}
+
+/* Lanes beyond the last repeat it: along a row, as a later element it takes nothing over; across
+ * rows, nobody looks at them. */
+TENON_INLINE acc_v load_repeating(__global const data_t *x, long i, long stride, int lanes)
+{
+    if (lanes >= TENON_VW) {
+        return load_lanes(x, i, stride, TENON_VW);
+    }
+    acc_t all[TENON_VW];
+    for (int l = 0; l < TENON_VW; l++) {
+        all[l] = load_data(x, i + min(l, lanes - 1) * stride);
+    }
+    return TENON_VLOAD(0, all);
+}
+
+/* Meets the elements of a stretch, a step of the vectors at a time. */
+TENON_INLINE void meet_stretch(champions best[REDUCTION_VECTORS], __global const data_t *x,
+                               const reduction_args *args, long at, const stretch *s,
+                               const lane_layout *l)
+{
+    const long step = l->along ? REDUCTION_VECTORS * TENON_VW : 1;
+    const long stride = args->stride[REDUCTION_X][args->rank - 1];
+    const position_v numbers = l->along ? lane_numbers() : (position_v)(0);
+    const int least = is_least(args);
+    for (long i = 0; i < s->n; i += step) {
+        const long left = l->along ? s->n - i : l->lanes;
+        for (int k = 0; k < REDUCTION_VECTORS; k++) {
+            const int lanes = (int)min(left - k * TENON_VW, (long)TENON_VW);
+            if (lanes > 0) {
+                const long from = at + i * stride + k * TENON_VW * l->stride[REDUCTION_X];
+                const long place = s->index + i + (l->along ? k * TENON_VW : 0);
+                acc_v v = load_repeating(x, from, l->stride[REDUCTION_X], lanes);
+                meet(&best[k], least ? -v : v, (position_v)((position_t)place) + numbers);
+            }
+        }
+    }
+}
+
+/* The best in each lane of a piece of a row. */
+TENON_INLINE void piece_best(champions best[REDUCTION_VECTORS], __global const data_t *x,
+                             const reduction_args *args, long at, long piece, const lane_layout *l)
+{
+    stretch s;
+    for (int k = 0; k < REDUCTION_VECTORS; k++) {
+        best[k].value = splat(-INFINITY);
+        best[k].place = (position_v)(0);
+    }
+    for (first_stretch(&s, args, piece); next_stretch(&s, args, args->size);) {
+        meet_stretch(best, x, args, at + s.at[REDUCTION_X], &s, l);
+    }
+}
+
+TENON_INLINE champion best_lane(const champions best[REDUCTION_VECTORS])
+{
+    const champions all = better_v(better_v(best[0], best[1]), better_v(best[2], best[3]));
+    acc_t value[TENON_VW];
+    position_t place[TENON_VW];
+    TENON_VSTORE(all.value, 0, value);
+    TENON_VSTORE(all.place, 0, place);
+    champion winner = {value[0], place[0]};
+    for (int l = 1; l < TENON_VW; l++) {
+        const champion other = {value[l], place[l]};
+        winner = better(winner, other);
+    }
+    return winner;
+}
+
+/* The values of the pieces come first in the workspace, then their places. */
+TENON_INLINE long places_begin(const reduction_args *args)
+{
+    return args->partials + args->pieces * args->count;
+}
+
+TENON_INLINE void store_row(__global data_t *y, long y_at, __global acc_t *workspace,
+                            const reduction_args *args, long partial, champion best)
+{
+    if (args->stage == REDUCTION_PARTIAL) {
+        workspace[args->partials + partial] = best.value;
+        ((__global position_t *)workspace)[places_begin(args) + partial] = best.place;
+    } else if (args->kind == REDUCTION_ARGMAX || args->kind == REDUCTION_ARGMIN) {
+        ((__global int *)y)[y_at] = (int)best.place;
+    } else {
+        store_result(y, y_at, is_least(args) ? -best.value : best.value, args);
+    }
+}
+
+__kernel void reduce_rows(__global const data_t *x, __global const data_t *t, __global data_t *y,
+                          __global data_t *means, __global acc_t *workspace,
+                          const reduction_args args)
+{
+    const long piece = (long)get_global_id(0) % args.pieces;
+    const long first = (long)get_global_id(0) / args.pieces * args.chunk;
+    const long last = min(first + args.chunk, (long)args.count);
+    const lane_layout l = {{args.stride[REDUCTION_X][args.rank - 1], 0}, 1, 0};
+    for (long row = first; row < last; row++) {
+        long at[REDUCTION_VIEWS];
+        champions best[REDUCTION_VECTORS];
+        row_begin(&args, args.kept_rank, row, at);
+        piece_best(best, x, &args, at[REDUCTION_X], piece, &l);
+        store_row(y, at[REDUCTION_Y], workspace, &args, piece * args.count + row, best_lane(best));
+    }
+}
+
+/* What became of `lanes` rows, from column c of the work on. */
+TENON_INLINE void store_columns(__global data_t *y, __global acc_t *workspace,
+                                const reduction_args *args, const column_work *w, long c, int lanes,
+                                const champions *best)
+{
+    const long ys = args->kept_stride[REDUCTION_Y][args->kept_rank - 1];
+    acc_t value[TENON_VW];
+    position_t place[TENON_VW];
+    TENON_VSTORE(best->value, 0, value);
+    TENON_VSTORE(best->place, 0, place);
+    for (int i = 0; i < lanes; i++) {
+        const champion winner = {value[i], place[i]};
+        store_row(y, w->at[REDUCTION_Y] + (c + i) * ys, workspace, args,
+                  w->piece * args->count + w->row + c + i, winner);
+    }
+}
+
+__kernel void reduce_columns(__global const data_t *x, __global const data_t *t, __global data_t *y,
+                             __global data_t *means, __global acc_t *workspace,
+                             const reduction_args args)
+{
+    const long xs = args.kept_stride[REDUCTION_X][args.kept_rank - 1];
+    column_work w;
+    if (!column_work_of(&args, (long)get_global_id(0), &w)) {
+        return;
+    }
+    for (long c = w.first; c < w.last; c += REDUCTION_VECTORS * TENON_VW) {
+        const lane_layout l = {
+            {xs, 0}, 0, (int)min((long)REDUCTION_VECTORS * TENON_VW, w.last - c)};
+        champions best[REDUCTION_VECTORS];
+        piece_best(best, x, &args, w.at[REDUCTION_X] + c * xs, w.piece, &l);
+        for (int k = 0; k < REDUCTION_VECTORS; k++) {
+            store_columns(y, workspace, &args, &w, c + k * TENON_VW,
+                          min(l.lanes - k * TENON_VW, TENON_VW), &best[k]);
+        }
+    }
+}
+
+__kernel void reduce_finish(__global data_t *y, __global data_t *means, __global acc_t *workspace,
+                            const reduction_args args)
+{
+    __local champion best[REDUCTION_GROUP];
+    const long row = get_group_id(0);
+    const int me = (int)get_local_id(0), group = (int)get_local_size(0);
+    champion mine = {-INFINITY, 0};
+    for (long piece = me; piece < args.pieces; piece += group) {
+        const long partial = piece * args.count + row;
+        const champion other = {
+            workspace[args.partials + partial],
+            ((__global const position_t *)workspace)[places_begin(&args) + partial]};
+        mine = better(mine, other);
+    }
+    best[me] = mine;
+    for (int half_group = group / 2; half_group > 0; half_group /= 2) {
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (me < half_group) {
+            best[me] = better(best[me], best[me + half_group]);
+        }
+    }
+    if (me == 0) {
+        long at[REDUCTION_VIEWS];
+        row_begin(&args, args.kept_rank, row, at);
+        store_row(y, at[REDUCTION_Y], workspace, &args, 0, best[0]);
+    }
+}

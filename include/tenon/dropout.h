@@ -1,0 +1,63 @@
+/* Dropout, forward and backward, without a mask in memory.
+ */
+#ifndef TENON_DROPOUT_H
+#define TENON_DROPOUT_H
+
+#include <tenon/plan.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Start from TENON_DROPOUT_PARAMS_INIT: probability 0.5, seed and sequence 0. */
+typedef struct tenon_dropout_params {
+    uint32_t struct_size; /**< sizeof(tenon_dropout_params) */
+    uint32_t flags;       /**< 0 */
+    const char *solver;   /**< forces a solver (plan.h has the grammar); NULL chooses */
+    uint64_t seed;
+    uint64_t sequence;  /**< which of a seed's 2⁶⁴ masks: one for each layer and step */
+    double probability; /**< with which an element is dropped: in [0, 1] */
+} tenon_dropout_params;
+
+#define TENON_DROPOUT_PARAMS_INIT                                                                  \
+    {                                                                                              \
+        sizeof(tenon_dropout_params), 0, NULL, 0, 0, 0.5                                           \
+    }
+
+/** The same as the initialiser, for languages without macros. */
+TENON_API tenon_dropout_params tenon_dropout_params_default(void);
+
+/** y = x / (1 - p) where an element is kept, and 0 where it is dropped (N. Srivastava et al.,
+ * "Dropout: A Simple Way to Prevent Neural Networks from Overfitting", JMLR 15, 2014, in the form
+ * that needs nothing at inference). Dropped are the elements where tenon_random's Bernoulli numbers
+ * of the same seed, sequence and probability are 1, which depend on the element's number in
+ * row-major order alone. The gradient is therefore the same call on dy, with the same parameters.
+ *
+ * A dropped element is 0 whatever x holds there, NaN and infinity too; a kept NaN stays one. p = 0
+ * keeps all, p = 1 drops all. Calls that differ in seed, sequence or probability share a plan.
+ *  @param params  NULL means the defaults
+ *  @param x       f64, f32, f16 or bf16; any strides, 0 among them
+ *  @param y       of x's type and shape; may be exactly x (same memory, offset, shape and strides),
+ *                 must not overlap it otherwise, and its own elements must not overlap
+ *  @param sync    or NULL
+ *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT · TENON_ERROR_UNSUPPORTED ·
+ *          TENON_ERROR_UNSUPPORTED_DEVICE (f64 on a device without it) · TENON_ERROR_BUILD_FAILED ·
+ *          TENON_ERROR_SOLVER_BARRED · TENON_ERROR_OUT_OF_MEMORY · TENON_ERROR_OPENCL ·
+ *          TENON_ERROR_INCOMPLETE */
+TENON_API tenon_status tenon_dropout(tenon_stream *stream, const tenon_dropout_params *params,
+                                     const tenon_tensor *x, const tenon_tensor *y,
+                                     const tenon_sync *sync);
+
+/** The plan of tenon_dropout; operands x, y. It keeps the seed and the sequence, so each run drops
+ * the same elements. The views need no memory; where they have it, it is checked.
+ *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
+ *  @return as the immediate call, but for TENON_ERROR_INCOMPLETE */
+TENON_API tenon_status tenon_dropout_plan(tenon_context *context,
+                                          const tenon_dropout_params *params, const tenon_tensor *x,
+                                          const tenon_tensor *y, tenon_plan **plan);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

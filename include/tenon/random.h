@@ -1,0 +1,89 @@
+/* Tensors of random numbers: uniform, normal and Bernoulli.
+ */
+#ifndef TENON_RANDOM_H
+#define TENON_RANDOM_H
+
+#include <tenon/plan.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/*
+ * The numbers are those of Philox4x32-10 (J. Salmon, M. Moraes, R. Dror, D. Shaw, "Parallel Random
+ * Numbers: As Easy as 1, 2, 3", SC '11), a function of a 64-bit key and a 128-bit counter that
+ * gives four words of 32 bits, x[0] to x[3]. The key is the seed, the low word first; the counter
+ * is the block's number b, then the sequence, low words first. So an element depends on the seed,
+ * the sequence and its number n in row-major order alone: not on strides, the device, or how the
+ * work is shared out.
+ *
+ * An element that needs one word, with q = n / 64 and r = n % 64, takes word x[r / 16] of block
+ * b = 16 · q + r % 16; one that needs two (f64, but for Bernoulli), with q = n / 32 and r = n % 32,
+ * takes w = x[2h] + 2³² · x[2h + 1] of that block, h = r / 16.
+ */
+
+/** The distributions. */
+typedef enum tenon_random_kind {
+    TENON_RANDOM_UNIFORM = 0, /**< in [low, high): low + (high - low) · u, with u = floor(x / 2⁸) /
+                                  2²⁴, or floor(w / 2¹¹) / 2⁵³ in f64; what rounding would carry out
+                                  of the interval becomes the type's last number within it. The same
+                                  bits on every device that keeps denormals */
+    TENON_RANDOM_NORMAL = 1,   /**< mean + deviation · z, z by Box and Muller from the words of
+                                  elements n and m = n + 16, where n / 16 is even: r · cos t for n,
+                                  r · sin t for m, with r = sqrt(-2 · log v) and t = 2π · u. u is of
+                                  m's word, as above. v is of n's: x / 2³², with the last eight bits
+                                  cleared where x >= 2²⁴, and 1 instead of 0; or
+                                  (floor(w / 2¹¹) + 1) / 2⁵³ in f64. abs(z) < 6.67, 8.58 in f64 */
+    TENON_RANDOM_BERNOULLI = 2 /**< 1 where x < p · 2³² (rounded to an integer), otherwise 0 */
+} tenon_random_kind;
+
+/** Start from TENON_RANDOM_PARAMS_INIT: uniform in [0, 1), seed and sequence 0. */
+typedef struct tenon_random_params {
+    uint32_t struct_size; /**< sizeof(tenon_random_params) */
+    uint32_t flags;       /**< 0 */
+    const char *solver;   /**< forces a solver (plan.h has the grammar); NULL chooses */
+    uint32_t kind;        /**< tenon_random_kind */
+    uint32_t reserved;    /**< 0 */
+    uint64_t seed;
+    uint64_t sequence;      /**< which of a seed's 2⁶⁴ streams of numbers; use each once */
+    double low, high;       /**< of uniform: finite, low < high, their difference within the type's
+                               range, and at least one number of the type in [low, high) */
+    double mean, deviation; /**< of normal: finite, deviation not negative */
+    double probability;     /**< of Bernoulli: in [0, 1] */
+} tenon_random_params;
+
+#define TENON_RANDOM_PARAMS_INIT                                                                   \
+    {                                                                                              \
+        sizeof(tenon_random_params), 0, NULL, 0, 0, 0, 0, 0.0, 1.0, 0.0, 1.0, 0.5                  \
+    }
+
+/** The same as the initialiser, for languages without macros. */
+TENON_API tenon_random_params tenon_random_params_default(void);
+
+/** Fills y with random numbers. low, high, mean and deviation are rounded to the type of the
+ * arithmetic (f64 for f64, f32 for the others), and the result to y's. Calls that differ in seed,
+ * sequence or the parameters of a distribution share a plan.
+ *  @param params  NULL means the defaults; only what its kind names is read
+ *  @param y       f64, f32, f16 or bf16, for Bernoulli also u8 or i32; its elements must not
+ *                 overlap
+ *  @param sync    or NULL
+ *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT · TENON_ERROR_UNSUPPORTED ·
+ *          TENON_ERROR_UNSUPPORTED_DEVICE (f64 on a device without it) · TENON_ERROR_BUILD_FAILED ·
+ *          TENON_ERROR_SOLVER_BARRED · TENON_ERROR_OUT_OF_MEMORY · TENON_ERROR_OPENCL ·
+ *          TENON_ERROR_INCOMPLETE */
+TENON_API tenon_status tenon_random(tenon_stream *stream, const tenon_random_params *params,
+                                    const tenon_tensor *y, const tenon_sync *sync);
+
+/** The plan of tenon_random; operand y. It keeps the seed and the sequence, so each run gives the
+ * same numbers; for new ones make the immediate call. The view needs no memory; where it has it, it
+ * is checked.
+ *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
+ *  @return as the immediate call, but for TENON_ERROR_INCOMPLETE */
+TENON_API tenon_status tenon_random_plan(tenon_context *context, const tenon_random_params *params,
+                                         const tenon_tensor *y, tenon_plan **plan);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,215 @@
+#include "ops/common/lines.h"
+
+#include "base/checked.h"
+#include "base/shape.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+#define GPU_LANES 4
+#define GPU_GROUP 64
+
+static void exchange(tn_space *space, uint32_t d, uint32_t e)
+{
+    int64_t size = space->shape[d];
+    space->shape[d] = space->shape[e];
+    space->shape[e] = size;
+    for (uint32_t v = 0; v < space->views; v++) {
+        int64_t stride = space->stride[v][d];
+        space->stride[v][d] = space->stride[v][e];
+        space->stride[v][e] = stride;
+    }
+}
+
+static void sort_by(tn_space *space, uint32_t view)
+{
+    const int64_t *stride = space->stride[view];
+    for (uint32_t d = 1; d < space->rank; d++)
+        for (uint32_t e = d; e > 0 && stride[e - 1] < stride[e]; e--)
+            exchange(space, e - 1, e);
+}
+
+static tn_space space_of(const tenon_tensor *const *views, uint32_t operands, uint32_t by)
+{
+    const bool numbered = by == TN_LINES_NUMBERED;
+    const tenon_tensor *like = views[numbered ? 0 : by];
+    tn_space space = {.rank = like->rank, .views = operands + (numbered ? 1 : 0)};
+    memcpy(space.shape, like->shape, sizeof space.shape);
+    for (uint32_t v = 0; v < operands; v++)
+        if (views[v] != NULL && tenon_tensor_elements(views[v]) != 1)
+            memcpy(space.stride[v], views[v]->stride, sizeof space.stride[v]);
+    if (numbered) {
+        tenon_tensor numbers = tenon_tensor_view(TENON_DTYPE_U8, like->rank, like->shape);
+        memcpy(space.stride[operands], numbers.stride, sizeof numbers.stride);
+    } else {
+        sort_by(&space, by);
+    }
+    return space;
+}
+
+void tn_lines_canonicalise(const tenon_tensor *const *views, uint32_t operands, uint32_t by,
+                           tn_lines_problem *problem)
+{
+    const tenon_tensor *like = views[by == TN_LINES_NUMBERED ? 0 : by];
+    tn_space space = space_of(views, operands, by);
+    memset(problem, 0, sizeof *problem);
+    tn_space_collapse(&space);
+    if (tn_tensor_empty(like) || space.rank == 0) { /* no element, or one */
+        memset(space.stride, 0, sizeof space.stride);
+        memset(space.shape, 0, sizeof space.shape);
+        space.rank = 1;
+        space.shape[0] = tn_tensor_empty(like) ? 0 : 1;
+    }
+    problem->head.size = sizeof *problem;
+    problem->head.forced = -1;
+    problem->dtype = like->dtype;
+    problem->operands = operands;
+    for (uint32_t v = 0; v < operands; v++)
+        if (views[v] != NULL)
+            problem->element_size[v] = (uint32_t)tenon_dtype_size(views[v]->dtype);
+    problem->rank = space.rank;
+    memcpy(problem->shape, space.shape, sizeof problem->shape);
+    memcpy(problem->stride, space.stride, sizeof problem->stride);
+}
+
+tenon_status tn_lines_shape_check(const char *operation, const char *argument,
+                                  const tenon_tensor *tensor, const char *first_argument,
+                                  const tenon_tensor *first)
+{
+    char text[160], wanted[160];
+    if (tensor == NULL || tn_tensor_same_shape(tensor, first))
+        return TENON_OK;
+    return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s: shape is %s, must be that of %s, %s",
+                   operation, argument, tn_shape_text(tensor->rank, tensor->shape, text),
+                   first_argument, tn_shape_text(first->rank, first->shape, wanted));
+}
+
+tenon_status tn_lines_number_check(const char *operation, const char *name, double value,
+                                   double low, double high)
+{
+    if (isfinite(value) && value >= low && value <= high)
+        return TENON_OK;
+    if (isfinite(low) || isfinite(high))
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                       "%s: params: %s is %g, must be finite and in [%g, %g]", operation, name,
+                       value, low, high);
+    return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: %s is %g, must be finite", operation,
+                   name, value);
+}
+
+int64_t tn_lines_elements(const tn_lines_problem *problem)
+{
+    int64_t count = 1;
+    for (uint64_t d = 0; d < problem->rank; d++)
+        count *= problem->shape[d];
+    return count;
+}
+
+const char *tn_lines_refuses(tenon_context *context, const tn_problem *problem)
+{
+    (void)context;
+    (void)problem;
+    return NULL;
+}
+
+/* There is nothing to compare it with, but where a family has several solvers. */
+double tn_lines_estimate(tenon_context *context, const tn_problem *problem, const int32_t *values)
+{
+    (void)context;
+    (void)values;
+    return 5000 + 0.5 * (double)tn_lines_elements((const tn_lines_problem *)problem);
+}
+
+uint32_t tn_lines_lanes(tenon_context *context, uint32_t dtype)
+{
+    if (!context->device.is_cpu)
+        return GPU_LANES;
+    uint32_t native = dtype == TENON_DTYPE_F64 ? context->device.vector_width_f64
+                                               : context->device.info.vector_width_f32;
+    return native < 2 ? 2 : native > 16 ? 16 : native;
+}
+
+void tn_lines_options(tenon_context *context, const tn_problem *problem, const int32_t *values,
+                      char text[TN_OPTIONS_SIZE])
+{
+    const tn_lines_problem *p = (const tn_lines_problem *)problem;
+    (void)values;
+    tn_build_options(context, text, "-DTENON_DTYPE=%u -DTENON_VW=%u", p->dtype,
+                     tn_lines_lanes(context, p->dtype));
+}
+
+/* Cuts the lines into pieces and shares them out. A CPU's work-item gets neighbours; those of a
+ * GPU, where their number is bounded, take turns, so that they read neighbours at the same time. */
+static void cut(tenon_context *context, const tn_lines_problem *p, const tn_lines_launch *launch,
+                lines_args *args)
+{
+    const bool cpu = context->device.is_cpu;
+    const int64_t inner = tn_max_i64(p->shape[p->rank - 1], 1);
+    const int64_t most = launch->most_items > 0 ? launch->most_items : INT64_MAX;
+    args->chunk = cpu ? launch->cpu_chunk : launch->gpu_chunk;
+    args->pieces = tn_ceil_div(inner, args->chunk);
+    args->count = tn_lines_elements(p) / inner * args->pieces;
+    args->step = 1;
+    args->parts = cpu || launch->gpu_parts == 0 ? 1 : launch->gpu_parts;
+    args->each = cpu ? tn_max_i64(args->chunk / inner, 1) : 1;
+    if (tn_ceil_div(args->count, args->each) > most) {
+        if (cpu || most == 1)
+            args->each = tn_ceil_div(args->count, most);
+        else
+            args->step = most;
+    }
+    args->items = args->step > 1 ? args->step : tn_max_i64(tn_ceil_div(args->count, args->each), 1);
+    args->rank = (tenon_i32)p->rank;
+    args->flags = (tenon_i32)p->flags;
+    memcpy(args->shape, p->shape, sizeof args->shape);
+    memcpy(args->stride, p->stride, sizeof args->stride);
+}
+
+int64_t tn_lines_items(tenon_context *context, const tn_lines_problem *problem,
+                       const tn_lines_launch *launch)
+{
+    lines_args args = {.rank = 0};
+    cut(context, problem, launch, &args);
+    return args.items;
+}
+
+static uint32_t add_patches(const tn_lines_problem *p, const tn_lines_launch *launch,
+                            tn_patch *patches, uint8_t *operands)
+{
+    uint32_t count = 0;
+    for (uint32_t v = 0; v < p->operands; v++) {
+        operands[v] = (uint8_t)(launch->replaced == v + 1 ? TN_WORKSPACE : v);
+        if (p->element_size[v] != 0)
+            patches[count++] =
+                (tn_patch){TN_PATCH_OFFSET, operands[v],
+                           (uint16_t)(offsetof(lines_args, offset) + v * sizeof(tenon_i64)),
+                           p->element_size[v]};
+    }
+    for (uint32_t s = 0; s < launch->bits + launch->numbers; s++)
+        patches[count++] = (tn_patch){
+            (uint8_t)(s < launch->bits ? TN_PATCH_SCALAR_BITS
+                                       : tn_scalar_patch((tenon_dtype)p->dtype)),
+            (uint8_t)s, (uint16_t)(offsetof(lines_args, scalar) + s * sizeof(tenon_i64)), 1};
+    return count;
+}
+
+tenon_status tn_lines_record(const char *operation, tn_recording *recording,
+                             const tn_lines_problem *problem, const tn_lines_launch *launch)
+{
+    tn_patch patches[TENON_LINES_VIEWS + TENON_LINES_SCALARS];
+    lines_args args = {.rank = 0};
+    tn_launch step = {.source = launch->source,
+                      .options = launch->options,
+                      .kernel = launch->kernel,
+                      .dimensions = 1,
+                      .local = {recording->context->device.is_cpu ? 1 : GPU_GROUP},
+                      .operand_count = problem->operands,
+                      .args = &args,
+                      .args_size = sizeof args,
+                      .patches = patches};
+    cut(recording->context, problem, launch, &args);
+    step.patch_count = add_patches(problem, launch, patches, step.operands);
+    step.global[0] = (size_t)tn_round_up(args.items * args.parts, (int64_t)step.local[0]);
+    return tn_record(operation, recording, &step);
+}

@@ -1,0 +1,87 @@
+/* Operations on up to six tensors of one shape, element by element, whose operands may differ in
+ * type or be absent: random numbers, dropout, optimizers. */
+#ifndef TN_OPS_COMMON_LINES_H
+#define TN_OPS_COMMON_LINES_H
+
+#include "common/lines_args.h"
+#include "ops/common/host.h"
+
+/* All views over one collapsed index space, whose last dimension is where the lines lie. */
+typedef struct tn_lines_problem {
+    tn_problem head;
+    uint32_t dtype;                           /* what kernels compute on */
+    uint32_t kind;                            /* of the family's own */
+    uint32_t flags;                           /* args.flags */
+    uint32_t operands;                        /* the views that are operands: the first ones */
+    uint32_t element_size[TENON_LINES_VIEWS]; /* bytes of an operand; 0 where absent */
+    uint64_t rank;                            /* at least 1 */
+    int64_t shape[TENON_MAX_RANK];
+    int64_t stride[TENON_LINES_VIEWS][TENON_MAX_RANK];
+} tn_lines_problem;
+
+/* Keeps the order of the elements, and adds a view of their numbers behind the operands. */
+#define TN_LINES_NUMBERED UINT32_MAX
+
+/* Fills in a problem from checked views of `views[by]`'s shape; one of a single element repeats,
+ * and a NULL one is absent. Dimensions are sorted so that the strides of `by` fall, unless it is
+ * TN_LINES_NUMBERED: then views[0] has the shape. */
+void tn_lines_canonicalise(const tenon_tensor *const *views, uint32_t operands, uint32_t by,
+                           tn_lines_problem *problem);
+
+/* Refuses an operand that is of another shape than the first named. NULL passes. */
+tenon_status tn_lines_shape_check(const char *operation, const char *argument,
+                                  const tenon_tensor *tensor, const char *first_argument,
+                                  const tenon_tensor *first);
+
+/* Refuses a parameter that is not a finite number in [low, high], which may be infinite. */
+tenon_status tn_lines_number_check(const char *operation, const char *name, double value,
+                                   double low, double high);
+
+int64_t tn_lines_elements(const tn_lines_problem *problem);
+
+/* Parts of solvers. */
+const char *tn_lines_refuses(tenon_context *context, const tn_problem *problem);
+double tn_lines_estimate(tenon_context *context, const tn_problem *problem, const int32_t *values);
+uint32_t tn_lines_lanes(tenon_context *context, uint32_t dtype);
+/* TENON_DTYPE and TENON_VW. */
+void tn_lines_options(tenon_context *context, const tn_problem *problem, const int32_t *values,
+                      char text[TN_OPTIONS_SIZE]);
+
+/* A launch on a problem. */
+typedef struct tn_lines_launch {
+    const char *source, *kernel, *options;
+    int64_t cpu_chunk, gpu_chunk; /* elements of a piece, and of a CPU's work-item where lines are
+                                     shorter */
+    int32_t gpu_parts;            /* work-items of a GPU that share a piece; 0: one */
+    int64_t most_items;           /* 0: as many as there is work for */
+    uint32_t bits, numbers;       /* scalars of the run: 64-bit ones first, then those in acc_t */
+    uint32_t replaced;            /* 1 + the operand whose place the workspace takes; 0: none */
+} tn_lines_launch;
+
+/* How many work-items share the problem; what the launch will have. */
+int64_t tn_lines_items(tenon_context *context, const tn_lines_problem *problem,
+                       const tn_lines_launch *launch);
+
+tenon_status tn_lines_record(const char *operation, tn_recording *recording,
+                             const tn_lines_problem *problem, const tn_lines_launch *launch);
+
+/* What a family gives to the self-check: one call on tensors that it makes. */
+typedef struct tn_lines_trial {
+    const char *operation;
+    uint32_t operands, outputs;           /* the last operands are the outputs */
+    tenon_dtype dtype[TENON_LINES_VIEWS]; /* TENON_DTYPE_INVALID: absent */
+    uint32_t single;                      /* a bit for each operand that has one element */
+    const void *params;
+    double scalars[TN_MAX_SCALARS];
+    void (*canonicalise)(const void *params, const tenon_tensor *const *views,
+                         tn_lines_problem *problem);
+    /* Results of the outputs that there are, one after the other; false without memory. Outputs
+     * hold what they do before the call. */
+    bool (*reference)(const void *params, const tenon_tensor *const *views, tn_bounded *results);
+} tn_lines_trial;
+
+/* Tries a choice on tensors that are dense, past a piece of a work-item, and on strided ones. */
+tenon_status tn_lines_self_check(tenon_stream *stream, const tn_choice *choice,
+                                 const tn_lines_trial *trial, bool *right, char why[256]);
+
+#endif

@@ -1,0 +1,353 @@
+/* rows, columns, split_rows and split_columns of every family of reductions. */
+#include "base/checked.h"
+#include "ops/common/reduction.h"
+#include "ops/common/rows.h"
+
+#include <stddef.h>
+#include <string.h>
+
+/* A CPU's work-item is worth its launch from about this many elements on; a GPU's takes one row,
+ * or one vector of them. */
+#define CPU_CHUNK 8192
+/* A piece is no shorter than this, and there are no more of them. */
+#define LEAST_PIECE    64
+#define CPU_MOST       64
+#define GPU_MOST       8192
+#define VECTORS        4   /* REDUCTION_VECTORS, which a step takes */
+#define GPU_GROUP      64  /* REDUCTION_GROUP */
+#define GPU_WORK_ITEMS 128 /* that a compute unit should have, so that reads wait side by side */
+
+/* How a solver shares out the work. */
+typedef struct shares {
+    bool along; /* vectors lie along the rows */
+    int64_t chunk, groups, pieces, run;
+} shares;
+
+static int64_t count_of(const tn_reduction_problem *p)
+{
+    int64_t count = 1;
+    for (uint32_t d = 0; d < p->kept_rank; d++)
+        count *= p->kept_shape[d];
+    return count;
+}
+
+static shares whole_shares(tenon_context *context, const tn_reduction_problem *p, bool along)
+{
+    bool is_cpu = context->device.is_cpu;
+    int64_t width = (int64_t)tn_rows_lanes(context, p->dtype), count = count_of(p);
+    int64_t length = along ? count : p->kept_shape[p->kept_rank - 1];
+    int64_t chunk = is_cpu ? tn_max_i64(CPU_CHUNK / tn_max_i64(p->size, 1), 1) : 1;
+    if (!along)
+        chunk = tn_round_up(chunk, is_cpu ? VECTORS * width : width);
+    return (shares){along, chunk, count / length * tn_ceil_div(length, chunk), 1,
+                    tn_max_i64(p->size, 1)};
+}
+
+/* As many pieces as keep every compute unit busy. A CPU's are contiguous; those of a GPU's
+ * neighbours interleave, so that they read side by side. */
+static shares split_shares(tenon_context *context, const tn_reduction_problem *p, bool along)
+{
+    shares s = whole_shares(context, p, along);
+    bool is_cpu = context->device.is_cpu;
+    int64_t width = along ? (int64_t)tn_rows_lanes(context, p->dtype) : 1;
+    int64_t units = context->device.info.compute_units;
+    int64_t wanted = tn_ceil_div(units * (is_cpu ? 4 : GPU_WORK_ITEMS), s.groups);
+    int64_t most = tn_min_i64(is_cpu ? CPU_MOST : GPU_MOST, p->size / LEAST_PIECE);
+    s.pieces = tn_max_i64(tn_min_i64(wanted, most), 2);
+    s.run = tn_round_up(tn_ceil_div(p->size, s.pieces), width);
+    if (is_cpu || !along)
+        s.pieces = tn_max_i64(tn_ceil_div(p->size, s.run), 1);
+    else
+        s.run = VECTORS * width;
+    return s;
+}
+
+static const char *refuses_nothing(tenon_context *context, const tn_problem *problem)
+{
+    (void)context;
+    (void)problem;
+    return NULL;
+}
+
+static const char *refuses_split(tenon_context *context, const tn_problem *problem)
+{
+    const tn_reduction_problem *p = (const tn_reduction_problem *)problem;
+    (void)context;
+    return p->size < 2 * LEAST_PIECE ? "the rows are too short to split" : NULL;
+}
+
+static bool is_extremum(const tn_reduction_problem *p)
+{
+    return p->kind >= REDUCTION_MAX && p->kind <= REDUCTION_ARGMIN;
+}
+
+/* In nanoseconds, measured on x86-64: an element costs the less the fuller the vectors are, and the
+ * more if they have to be gathered. On a GPU it is neighbouring work-items that should read
+ * neighbours. */
+static double element_time(tenon_context *context, const tn_reduction_problem *p, const shares *s)
+{
+    double width = (double)tn_rows_lanes(context, p->dtype);
+    int64_t length = s->along ? p->shape[p->rank - 1] : p->kept_shape[p->kept_rank - 1];
+    int64_t stride = s->along ? p->stride[REDUCTION_X][p->rank - 1]
+                              : p->kept_stride[REDUCTION_X][p->kept_rank - 1];
+    double filled = (double)length / (double)tn_ceil_div(length, (int64_t)width) / width;
+    bool side_by_side = stride == 1;
+    if (!context->device.is_cpu)
+        side_by_side = side_by_side && (!s->along || s->pieces > 1);
+    return (side_by_side ? 0.1 : 0.6) / filled;
+}
+
+static double estimate_of(tenon_context *context, const tn_reduction_problem *p, const shares *s)
+{
+    double units =
+        (double)context->device.info.compute_units * (context->device.is_cpu ? 1 : GPU_WORK_ITEMS);
+    double busy = (double)s->groups * (double)s->pieces;
+    double elements = (double)count_of(p) * (double)p->size;
+    double launches = s->pieces == 1 ? 1 : p->kind == REDUCTION_VARIANCE ? 4 : 2;
+    double rows = (double)count_of(p) * (s->along ? 20 : 5);
+    double finish = s->pieces == 1 ? 0 : (double)count_of(p) * (50 + (double)s->pieces);
+    return 3000 * launches +
+           (elements * element_time(context, p, s) + rows + finish) / (busy < units ? busy : units);
+}
+
+static double estimate_rows(tenon_context *context, const tn_problem *problem,
+                            const int32_t *values)
+{
+    const tn_reduction_problem *p = (const tn_reduction_problem *)problem;
+    const shares s = whole_shares(context, p, true);
+    (void)values;
+    return estimate_of(context, p, &s);
+}
+
+static double estimate_columns(tenon_context *context, const tn_problem *problem,
+                               const int32_t *values)
+{
+    const tn_reduction_problem *p = (const tn_reduction_problem *)problem;
+    const shares s = whole_shares(context, p, false);
+    (void)values;
+    return estimate_of(context, p, &s);
+}
+
+static double estimate_split_rows(tenon_context *context, const tn_problem *problem,
+                                  const int32_t *values)
+{
+    const tn_reduction_problem *p = (const tn_reduction_problem *)problem;
+    const shares s = split_shares(context, p, true);
+    (void)values;
+    return estimate_of(context, p, &s);
+}
+
+static double estimate_split_columns(tenon_context *context, const tn_problem *problem,
+                                     const int32_t *values)
+{
+    const tn_reduction_problem *p = (const tn_reduction_problem *)problem;
+    const shares s = split_shares(context, p, false);
+    (void)values;
+    return estimate_of(context, p, &s);
+}
+
+/* What the pieces give; then the means of a variance, or the places of extremes. */
+static uint64_t workspace_of(const tn_reduction_problem *p, const shares *s)
+{
+    int64_t count = count_of(p);
+    int64_t more = is_extremum(p) ? s->pieces * count : p->kind == REDUCTION_VARIANCE ? count : 0;
+    return (uint64_t)(s->pieces * count + more) * tn_acc_size(p->dtype);
+}
+
+static uint64_t workspace_rows(tenon_context *context, const tn_problem *problem,
+                               const int32_t *values)
+{
+    const tn_reduction_problem *p = (const tn_reduction_problem *)problem;
+    const shares s = split_shares(context, p, true);
+    (void)values;
+    return workspace_of(p, &s);
+}
+
+static uint64_t workspace_columns(tenon_context *context, const tn_problem *problem,
+                                  const int32_t *values)
+{
+    const tn_reduction_problem *p = (const tn_reduction_problem *)problem;
+    const shares s = split_shares(context, p, false);
+    (void)values;
+    return workspace_of(p, &s);
+}
+
+/* The two programs of tenon_reduce are told apart, so that each is checked. */
+static void options(tenon_context *context, const tn_problem *problem, const int32_t *values,
+                    char text[TN_OPTIONS_SIZE])
+{
+    const tn_reduction_problem *p = (const tn_reduction_problem *)problem;
+    (void)values;
+    tn_build_options(context, text, "-DTENON_DTYPE=%u -DTENON_VW=%u%s", p->dtype,
+                     tn_rows_lanes(context, p->dtype), is_extremum(p) ? " -DTENON_EXTREMUM" : "");
+}
+
+static const char *source_of(const tn_reduction_problem *p)
+{
+    if (p->kind == REDUCTION_SQUARED_ERROR)
+        return "loss/mse_forward";
+    return is_extremum(p) ? "reduce/extremum" : "reduce/sum";
+}
+
+static void fill_args(const tn_reduction_problem *p, const shares *s, reduction_args *args)
+{
+    memset(args, 0, sizeof *args);
+    memcpy(args->kept_stride, p->kept_stride, sizeof args->kept_stride);
+    memcpy(args->kept_shape, p->kept_shape, sizeof args->kept_shape);
+    memcpy(args->stride, p->stride, sizeof args->stride);
+    memcpy(args->shape, p->shape, sizeof args->shape);
+    args->size = p->size;
+    args->count = count_of(p);
+    args->chunk = s->chunk;
+    args->run = s->run;
+    args->pieces = s->pieces;
+    args->divisor = p->divisor;
+    args->kept_rank = (tenon_i32)p->kept_rank;
+    args->rank = (tenon_i32)p->rank;
+    args->kind = (tenon_i32)p->kind;
+    args->flags = (tenon_i32)p->flags;
+}
+
+/* What is not there is neither read nor written; y stands in for its pointer. */
+static uint8_t operand_of(const tn_reduction_problem *p, int view)
+{
+    return (uint8_t)p->operand[p->element_size[view] != 0 ? view : REDUCTION_Y];
+}
+
+static tenon_status launch(const char *operation, tn_recording *recording,
+                           const tn_reduction_problem *p, tn_launch *it, const reduction_args *args)
+{
+    char text[TN_OPTIONS_SIZE];
+    tn_patch patches[REDUCTION_VIEWS + 2];
+    uint32_t count = 0;
+    for (int v = 0; v < REDUCTION_VIEWS; v++)
+        if (p->element_size[v] != 0)
+            patches[count++] =
+                (tn_patch){TN_PATCH_OFFSET, (uint8_t)p->operand[v],
+                           (uint16_t)(offsetof(reduction_args, offset) + v * sizeof *args->offset),
+                           p->element_size[v]};
+    if (args->pieces > 1)
+        patches[count++] =
+            (tn_patch){TN_PATCH_OFFSET, TN_WORKSPACE, offsetof(reduction_args, partials),
+                       (uint32_t)tn_acc_size(p->dtype)};
+    if (p->kind == REDUCTION_SQUARED_ERROR)
+        patches[count++] = (tn_patch){(uint8_t)tn_scalar_patch((tenon_dtype)p->dtype),
+                                      TN_SCALAR_REDUCTION, offsetof(reduction_args, scale), 1};
+    options(recording->context, &p->head, NULL, text);
+    it->source = source_of(p);
+    it->options = text;
+    it->dimensions = 1;
+    it->args = args;
+    it->args_size = sizeof *args;
+    it->patches = patches;
+    it->patch_count = count;
+    return tn_record(operation, recording, it);
+}
+
+/* reduce_rows or reduce_columns. */
+static tenon_status launch_sums(const char *operation, tn_recording *recording,
+                                const tn_reduction_problem *p, const shares *s, int stage)
+{
+    reduction_args args;
+    size_t local = recording->context->device.is_cpu ? 1 : GPU_GROUP;
+    tn_launch it = {.kernel = s->along ? "reduce_rows" : "reduce_columns", .operand_count = 5};
+    fill_args(p, s, &args);
+    args.stage = stage;
+    for (int v = 0; v < REDUCTION_VIEWS; v++)
+        it.operands[v] = operand_of(p, v);
+    it.operands[REDUCTION_VIEWS] =
+        stage == REDUCTION_WHOLE ? operand_of(p, REDUCTION_Y) : TN_WORKSPACE;
+    it.local[0] = local;
+    it.global[0] = (size_t)tn_round_up(s->groups * s->pieces, (int64_t)local);
+    return launch(operation, recording, p, &it, &args);
+}
+
+static tenon_status launch_finish(const char *operation, tn_recording *recording,
+                                  const tn_reduction_problem *p, const shares *s, int stage)
+{
+    reduction_args args;
+    tn_launch it = {
+        .kernel = "reduce_finish",
+        .operands = {operand_of(p, REDUCTION_Y), operand_of(p, REDUCTION_MEANS), TN_WORKSPACE},
+        .operand_count = 3};
+    fill_args(p, s, &args);
+    args.stage = stage;
+    it.local[0] = recording->context->device.is_cpu ? 1 : GPU_GROUP;
+    it.global[0] = (size_t)args.count * it.local[0];
+    return launch(operation, recording, p, &it, &args);
+}
+
+static tenon_status record_split(const char *operation, tn_recording *recording,
+                                 const tn_problem *problem, bool along)
+{
+    const tn_reduction_problem *p = (const tn_reduction_problem *)problem;
+    const shares s = split_shares(recording->context, p, along);
+    TN_TRY(launch_sums(operation, recording, p, &s, REDUCTION_PARTIAL));
+    if (p->kind != REDUCTION_VARIANCE)
+        return launch_finish(operation, recording, p, &s, REDUCTION_WHOLE);
+    TN_TRY(launch_finish(operation, recording, p, &s, REDUCTION_PARTIAL));
+    TN_TRY(launch_sums(operation, recording, p, &s, REDUCTION_SQUARES));
+    return launch_finish(operation, recording, p, &s, REDUCTION_SQUARES);
+}
+
+static tenon_status record_whole(const char *operation, tn_recording *recording,
+                                 const tn_problem *problem, bool along)
+{
+    const tn_reduction_problem *p = (const tn_reduction_problem *)problem;
+    const shares s = whole_shares(recording->context, p, along);
+    return launch_sums(operation, recording, p, &s, REDUCTION_WHOLE);
+}
+
+static tenon_status record_rows(const char *operation, tn_recording *recording,
+                                const tn_problem *problem, const int32_t *values)
+{
+    (void)values;
+    return record_whole(operation, recording, problem, true);
+}
+
+static tenon_status record_columns(const char *operation, tn_recording *recording,
+                                   const tn_problem *problem, const int32_t *values)
+{
+    (void)values;
+    return record_whole(operation, recording, problem, false);
+}
+
+static tenon_status record_split_rows(const char *operation, tn_recording *recording,
+                                      const tn_problem *problem, const int32_t *values)
+{
+    (void)values;
+    return record_split(operation, recording, problem, true);
+}
+
+static tenon_status record_split_columns(const char *operation, tn_recording *recording,
+                                         const tn_problem *problem, const int32_t *values)
+{
+    (void)values;
+    return record_split(operation, recording, problem, false);
+}
+
+const tn_solver tn_reduction_rows = {.name = "rows",
+                                     .refuses = refuses_nothing,
+                                     .estimate = estimate_rows,
+                                     .options = options,
+                                     .record = record_rows};
+
+const tn_solver tn_reduction_columns = {.name = "columns",
+                                        .refuses = refuses_nothing,
+                                        .estimate = estimate_columns,
+                                        .options = options,
+                                        .record = record_columns};
+
+const tn_solver tn_reduction_split_rows = {.name = "split_rows",
+                                           .refuses = refuses_split,
+                                           .workspace = workspace_rows,
+                                           .estimate = estimate_split_rows,
+                                           .options = options,
+                                           .record = record_split_rows};
+
+const tn_solver tn_reduction_split_columns = {.name = "split_columns",
+                                              .refuses = refuses_split,
+                                              .workspace = workspace_columns,
+                                              .estimate = estimate_split_columns,
+                                              .options = options,
+                                              .record = record_split_columns};

@@ -1,0 +1,228 @@
+/* tenon_mse_forward and tenon_mse_backward: the public entries, and the families. */
+#include "base/shape.h"
+#include "ops/loss/internal.h"
+
+#include <string.h>
+
+TENON_API tenon_mse_params tenon_mse_params_default(void)
+{
+    return (tenon_mse_params)TENON_MSE_PARAMS_INIT;
+}
+
+static const tn_solver *const solvers[] = {&tn_reduction_rows, &tn_reduction_columns,
+                                           &tn_reduction_split_rows, &tn_reduction_split_columns};
+static const tn_solver *const backward_solvers[] = {&tn_mse_backward_rows,
+                                                    &tn_mse_backward_columns};
+
+const tn_family tn_mse_family = {.name = "mse",
+                                 .solvers = solvers,
+                                 .solver_count = sizeof solvers / sizeof *solvers,
+                                 .self_check = tn_mse_self_check};
+
+const tn_family tn_mse_backward_family = {.name = "mse_backward",
+                                          .solvers = backward_solvers,
+                                          .solver_count =
+                                              sizeof backward_solvers / sizeof *backward_solvers,
+                                          .self_check = tn_mse_backward_self_check};
+
+void tn_mse_canonicalise(const tn_axes *axes, const tenon_tensor *x, const tenon_tensor *t,
+                         const tenon_tensor *loss, tn_reduction_problem *problem)
+{
+    const tenon_tensor *const views[REDUCTION_VIEWS] = {
+        [REDUCTION_X] = x, [REDUCTION_T] = t, [REDUCTION_Y] = loss};
+    const uint32_t numbers[REDUCTION_VIEWS] = {
+        [REDUCTION_X] = MSE_X, [REDUCTION_T] = MSE_T, [REDUCTION_Y] = MSE_LOSS};
+    tn_reduction_canonicalise(REDUCTION_SQUARED_ERROR, axes, views, numbers, problem);
+}
+
+/* Every element is a row of its own; a loss's gradient repeats along the axes. */
+void tn_mse_backward_canonicalise(const tn_axes *axes,
+                                  const tenon_tensor *const view[TENON_ROWS_VIEWS],
+                                  tn_rows_problem *problem)
+{
+    const tenon_tensor *dx = view[MSE_DX];
+    tenon_tensor weights = *dx;
+    tn_space space = {.rank = dx->rank, .views = TENON_ROWS_VIEWS};
+    memset(problem, 0, sizeof *problem);
+    problem->head.size = sizeof *problem;
+    problem->head.forced = -1;
+    if (tn_tensor_empty(dx))
+        return;
+    memcpy(space.shape, dx->shape, sizeof space.shape);
+    memset(weights.stride, 0, sizeof weights.stride);
+    for (uint32_t d = 0; view[MSE_DLOSS] != NULL && d < dx->rank; d++)
+        weights.stride[d] = tn_reduced_stride(view[MSE_DLOSS], dx, axes, d);
+    for (uint32_t v = 0; v < TENON_ROWS_VIEWS; v++)
+        memcpy(space.stride[v], v == MSE_DLOSS ? weights.stride : view[v]->stride,
+               sizeof *space.stride);
+    tn_space_sort(&space, MSE_DX);
+    tn_space_collapse(&space);
+    if (space.rank == 0)
+        space.rank = (uint32_t)(space.shape[0] = 1);
+    problem->dtype = dx->dtype;
+    problem->views = TENON_ROWS_VIEWS;
+    for (uint32_t v = 0; v < TENON_ROWS_VIEWS; v++)
+        problem->element_size[v] = view[v] != NULL ? (uint32_t)tenon_dtype_size(dx->dtype) : 0;
+    problem->backward = 1;
+    problem->flag = view[MSE_DLOSS] != NULL ? MSE_HAS_DLOSS : 0;
+    problem->size = 1;
+    problem->rank = space.rank;
+    memcpy(problem->shape, space.shape, sizeof problem->shape);
+    memcpy(problem->stride, space.stride, sizeof problem->stride);
+}
+
+double tn_mse_factor(const tenon_mse_params *params, const tn_axes *axes, const tenon_tensor *x)
+{
+    bool mean = (params->flags & TENON_MSE_MEAN) != 0;
+    return mean ? params->scale / (double)tn_axes_size(axes, x) : params->scale;
+}
+
+static tenon_status check_views(tenon_context *context, const tenon_mse_params *params,
+                                const tn_call *call, bool backward, tn_axes *axes)
+{
+    const char *operation = call->operation;
+    const tn_argument *operands = call->operands;
+    const tenon_tensor *x = operands[MSE_X].view;
+    char text[160], x_text[160];
+    TN_TRY(tn_tensor_check(operation, "x", x));
+    TN_TRY(tn_tensor_check(operation, "t", operands[MSE_T].view));
+    TN_TRY(tn_call_check_views(call));
+    TN_TRY(tn_float_check(operation, context, x->dtype));
+    TN_TRY(tn_axes_check(operation, params->axis_count, params->axes, x->rank, "x", axes));
+    for (uint32_t i = MSE_T; i < call->operand_count; i++) {
+        const tenon_tensor *view = operands[i].view;
+        if (view == NULL)
+            continue;
+        if (i == MSE_LOSS && !backward)
+            TN_TRY(tn_reduced_dtype_check(operation, operands[i].name, view, x));
+        else
+            TN_TRY(tn_same_dtype_check(operation, operands[i].name, view, "x", x->dtype));
+        if (i == MSE_LOSS)
+            TN_TRY(tn_reduced_shape_check(operation, operands[i].name, view, x, axes));
+        else if (!tn_tensor_same_shape(view, x))
+            return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                           "%s: %s: shape is %s, must be that of x, %s", operation,
+                           operands[i].name, tn_shape_text(view->rank, view->shape, text),
+                           tn_shape_text(x->rank, x->shape, x_text));
+    }
+    return TENON_OK;
+}
+
+static tenon_status check_params(const char *operation, const tenon_mse_params *params)
+{
+    TN_TRY(tn_params_check(operation, params->struct_size, sizeof *params, params->flags,
+                           TENON_MSE_MEAN));
+    if (params->reserved != 0)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: reserved is %u, must be 0",
+                       operation, params->reserved);
+    return TENON_OK;
+}
+
+static tenon_status prepare_forward(tenon_context *context, const tenon_mse_params *params,
+                                    tn_call *call, tn_reduction_problem *problem, bool *empty)
+{
+    const tenon_tensor *x = call->operands[MSE_X].view, *loss = call->operands[MSE_LOSS].view;
+    tn_axes axes;
+    TN_TRY(check_params(call->operation, params));
+    TN_TRY(check_views(context, params, call, false, &axes));
+    if ((params->flags & TENON_MSE_MEAN) != 0 && tn_axes_size(&axes, x) == 0)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                       "%s: x: has no element along the axes, which a mean needs", call->operation);
+    tn_mse_canonicalise(&axes, x, call->operands[MSE_T].view, loss, problem);
+    call->scalars[TN_SCALAR_REDUCTION] = tn_mse_factor(params, &axes, x);
+    *empty = tn_tensor_empty(loss);
+    return tn_solver_force(call->operation, &tn_mse_family, params->solver, &problem->head);
+}
+
+static tenon_status prepare_backward(tenon_context *context, const tenon_mse_params *params,
+                                     tn_call *call, tn_rows_problem *problem, bool *empty)
+{
+    const tenon_tensor *views[TENON_ROWS_VIEWS];
+    tn_axes axes;
+    TN_TRY(check_params(call->operation, params));
+    TN_TRY(check_views(context, params, call, true, &axes));
+    for (uint32_t i = 0; i < TENON_ROWS_VIEWS; i++)
+        views[i] = call->operands[i].view;
+    *empty = tn_tensor_empty(views[MSE_DX]);
+    tn_mse_backward_canonicalise(&axes, views, problem);
+    call->scalars[TN_SCALAR_ROWS] = 2 * tn_mse_factor(params, &axes, views[MSE_X]);
+    return tn_solver_force(call->operation, &tn_mse_backward_family, params->solver,
+                           &problem->head);
+}
+
+static const tenon_mse_params defaults = TENON_MSE_PARAMS_INIT;
+
+static tn_call forward_call(const char *operation, const tenon_tensor *x, const tenon_tensor *t,
+                            const tenon_tensor *loss)
+{
+    return (tn_call){
+        .operation = operation,
+        .operands = {{"x", x, TN_INPUT}, {"t", t, TN_INPUT}, {"loss", loss, TN_OUTPUT}},
+        .operand_count = MSE_OPERANDS};
+}
+
+static tn_call backward_call(const char *operation, const tenon_tensor *x, const tenon_tensor *t,
+                             const tenon_tensor *dloss, const tenon_tensor *dx)
+{
+    return (tn_call){.operation = operation,
+                     .operands = {{"x", x, TN_INPUT_OR_SAME},
+                                  {"t", t, TN_INPUT_OR_SAME},
+                                  {"dloss", dloss, TN_INPUT},
+                                  {"dx", dx, TN_OUTPUT}},
+                     .operand_count = MSE_BACKWARD_OPERANDS};
+}
+
+TENON_API tenon_status tenon_mse_forward(tenon_stream *stream, const tenon_mse_params *params,
+                                         const tenon_tensor *x, const tenon_tensor *t,
+                                         const tenon_tensor *loss, const tenon_sync *sync)
+{
+    tn_call call = forward_call("tenon_mse_forward", x, t, loss);
+    tn_reduction_problem problem;
+    bool empty = false;
+    TN_TRY(tn_stream_check(call.operation, stream));
+    TN_TRY(prepare_forward(stream->context, params != NULL ? params : &defaults, &call, &problem,
+                           &empty));
+    return tn_call_run(stream, &tn_mse_family, empty ? NULL : &problem.head, &call, sync);
+}
+
+TENON_API tenon_status tenon_mse_forward_plan(tenon_context *context,
+                                              const tenon_mse_params *params, const tenon_tensor *x,
+                                              const tenon_tensor *t, const tenon_tensor *loss,
+                                              tenon_plan **plan)
+{
+    tn_call call = forward_call("tenon_mse_forward_plan", x, t, loss);
+    tn_reduction_problem problem;
+    bool empty = false;
+    TN_TRY(tn_plan_check(call.operation, context, plan));
+    TN_TRY(prepare_forward(context, params != NULL ? params : &defaults, &call, &problem, &empty));
+    return tn_call_plan(context, &tn_mse_family, empty ? NULL : &problem.head, &call, plan);
+}
+
+TENON_API tenon_status tenon_mse_backward(tenon_stream *stream, const tenon_mse_params *params,
+                                          const tenon_tensor *x, const tenon_tensor *t,
+                                          const tenon_tensor *dloss, const tenon_tensor *dx,
+                                          const tenon_sync *sync)
+{
+    tn_call call = backward_call("tenon_mse_backward", x, t, dloss, dx);
+    tn_rows_problem problem;
+    bool empty = false;
+    TN_TRY(tn_stream_check(call.operation, stream));
+    TN_TRY(prepare_backward(stream->context, params != NULL ? params : &defaults, &call, &problem,
+                            &empty));
+    return tn_call_run(stream, &tn_mse_backward_family, empty ? NULL : &problem.head, &call, sync);
+}
+
+TENON_API tenon_status tenon_mse_backward_plan(tenon_context *context,
+                                               const tenon_mse_params *params,
+                                               const tenon_tensor *x, const tenon_tensor *t,
+                                               const tenon_tensor *dloss, const tenon_tensor *dx,
+                                               tenon_plan **plan)
+{
+    tn_call call = backward_call("tenon_mse_backward_plan", x, t, dloss, dx);
+    tn_rows_problem problem;
+    bool empty = false;
+    TN_TRY(tn_plan_check(call.operation, context, plan));
+    TN_TRY(prepare_backward(context, params != NULL ? params : &defaults, &call, &problem, &empty));
+    return tn_call_plan(context, &tn_mse_backward_family, empty ? NULL : &problem.head, &call,
+                        plan);
+}

@@ -1,0 +1,75 @@
+/* mse_backward/rows and mse_backward/columns: work-items that take several short lines of elements,
+ * or a piece of a long one. (The solvers of the forward direction are those of all reductions.) */
+#include "base/checked.h"
+#include "ops/loss/internal.h"
+
+#include <string.h>
+
+/* The last dimension as the axis. */
+static tn_rows_problem with_axis(const tn_problem *problem)
+{
+    tn_rows_problem p = *(const tn_rows_problem *)problem;
+    const uint64_t last = p.rank - 1;
+    p.size = p.shape[last];
+    for (uint32_t v = 0; v < TENON_ROWS_VIEWS; v++) {
+        p.axis[v] = p.stride[v][last];
+        p.stride[v][last] = 0;
+    }
+    p.shape[last] = 1;
+    return p;
+}
+
+/* In nanoseconds: what an element takes, and a line of them where it is not the work-item's only
+ * one. */
+static double estimate(tenon_context *context, const tn_rows_problem *p, bool rows)
+{
+    double elements = 1, length = (double)p->shape[p->rank - 1], worker = 1;
+    for (uint64_t d = 0; d < p->rank; d++)
+        elements *= (double)p->shape[d];
+    double lines = elements / length;
+    if (rows)
+        worker = context->device.is_cpu && lines < 8 ? 4 : context->device.is_cpu ? 1 : 100;
+    return 5000 + elements * 0.3 * worker + lines * (rows ? 10 : 100);
+}
+
+static double estimate_rows(tenon_context *context, const tn_problem *problem,
+                            const int32_t *values)
+{
+    (void)values;
+    return estimate(context, (const tn_rows_problem *)problem, true);
+}
+
+static double estimate_columns(tenon_context *context, const tn_problem *problem,
+                               const int32_t *values)
+{
+    (void)values;
+    return estimate(context, (const tn_rows_problem *)problem, false);
+}
+
+static tenon_status record_rows(const char *operation, tn_recording *recording,
+                                const tn_problem *problem, const int32_t *values)
+{
+    const tn_rows_problem p = with_axis(problem);
+    (void)values;
+    return tn_rows_record(operation, recording, &p, "loss/mse_backward", "mse_rows");
+}
+
+static tenon_status record_columns(const char *operation, tn_recording *recording,
+                                   const tn_problem *problem, const int32_t *values)
+{
+    (void)values;
+    return tn_columns_record(operation, recording, (const tn_rows_problem *)problem,
+                             "loss/mse_backward", "mse_columns");
+}
+
+const tn_solver tn_mse_backward_rows = {.name = "rows",
+                                        .refuses = tn_rows_refuses,
+                                        .estimate = estimate_rows,
+                                        .options = tn_rows_options,
+                                        .record = record_rows};
+
+const tn_solver tn_mse_backward_columns = {.name = "columns",
+                                           .refuses = tn_rows_refuses,
+                                           .estimate = estimate_columns,
+                                           .options = tn_rows_options,
+                                           .record = record_columns};

@@ -1,0 +1,81 @@
+/* tenon_clip_by_norm: a square_sum for each gradient, then a clip for each. */
+#include "base/shape.h"
+#include "ops/optimizer/internal.h"
+
+static const char operation[] = "tenon_clip_by_norm";
+
+/* One of the 2 · count calls. */
+typedef struct part {
+    const tn_family *family;
+    tn_call call;
+    tn_lines_problem problem;
+    bool empty;
+} part;
+
+static tenon_status make_part(tenon_context *context, const tenon_clip_params *params,
+                              const tenon_tensor *gradients, uint32_t count,
+                              const tenon_tensor *sum, uint64_t number, part *made)
+{
+    tenon_square_sum_params square = TENON_SQUARE_SUM_PARAMS_INIT;
+    made->empty = false;
+    if (number < count) {
+        square.flags = number > 0 ? TENON_SQUARE_SUM_ADD : 0;
+        made->family = &tn_square_sum_family;
+        made->call = tn_square_sum_call(operation, &gradients[number], sum);
+        made->call.operands[SQUARE_SUM_X].name = "gradients";
+        return tn_square_sum_prepare(context, &square, &made->call, &made->problem);
+    }
+    made->family = &tn_clip_family;
+    made->call = tn_clip_call(operation, sum, &gradients[number - count]);
+    made->call.operands[CLIP_X].name = "gradients";
+    return tn_clip_prepare(context, params, &made->call, &made->problem, &made->empty);
+}
+
+static tenon_status check(tenon_stream *stream, const tenon_clip_params *params,
+                          const tenon_tensor *gradients, uint32_t count, const tenon_tensor *sum,
+                          const tenon_sync *sync)
+{
+    part p;
+    TN_TRY(tn_stream_check(operation, stream));
+    TN_TRY(tn_sync_check(operation, sync));
+    if (gradients == NULL && count > 0)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: gradients is NULL, but count is %u",
+                       operation, count);
+    TN_TRY(tn_tensor_check(operation, "sum", sum));
+    for (uint64_t i = 0; i < 2 * (uint64_t)count; i++) {
+        TN_TRY(make_part(stream->context, params, gradients, count, sum, i, &p));
+        TN_TRY(tn_call_check_memory(&p.call, stream->context));
+    }
+    return TENON_OK;
+}
+
+/* What cannot be undone once one part has been enqueued. */
+static tenon_status incomplete(tenon_status status, uint64_t number)
+{
+    if (number == 0 || status == TENON_OK)
+        return status;
+    return tn_fail(TENON_ERROR_INCOMPLETE, "%s: the outputs are undefined: %s", operation,
+                   tenon_last_error());
+}
+
+TENON_API tenon_status tenon_clip_by_norm(tenon_stream *stream, const tenon_clip_params *params,
+                                          const tenon_tensor *gradients, uint32_t count,
+                                          const tenon_tensor *sum, const tenon_sync *sync)
+{
+    static const tenon_clip_params defaults = TENON_CLIP_PARAMS_INIT;
+    const tenon_clip_params *p = params != NULL ? params : &defaults;
+    TN_TRY(check(stream, p, gradients, count, sum, sync));
+    if (count == 0)
+        return tenon_tensor_fill(stream, sum, 0, sync);
+    for (uint64_t i = 0; i < 2 * (uint64_t)count; i++) {
+        part next;
+        tenon_sync own = {.wait_list = i == 0 ? tn_sync_wait_list(sync) : NULL,
+                          .wait_count = i == 0 ? tn_sync_wait_count(sync) : 0,
+                          .event = i + 1 == 2 * (uint64_t)count ? tn_sync_event(sync) : NULL};
+        TN_TRY(incomplete(make_part(stream->context, p, gradients, count, sum, i, &next), i));
+        TN_TRY(incomplete(tn_call_run(stream, next.family, next.empty ? NULL : &next.problem.head,
+                                      &next.call, &own),
+                          i));
+    }
+    return TENON_OK;
+}

@@ -1,0 +1,117 @@
+/* What the optimizers share: checks of their operands, and parts of their solvers. */
+#include "base/shape.h"
+#include "ops/optimizer/internal.h"
+#include "optimizer/flags.h"
+
+#define CPU_CHUNK 4096
+#define GPU_CHUNK 4
+
+tenon_dtype tn_state_dtype(tenon_dtype dtype)
+{
+    return dtype == TENON_DTYPE_F64 ? TENON_DTYPE_F64 : TENON_DTYPE_F32;
+}
+
+static tenon_status check_type(const char *operation, const tn_argument *operand,
+                               tenon_dtype wanted, tenon_dtype parameter)
+{
+    if (operand->view == NULL || operand->view->dtype == wanted)
+        return TENON_OK;
+    return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: %s is %s, must be %s with a parameter of %s",
+                   operation, operand->name, tenon_dtype_string(operand->view->dtype),
+                   tenon_dtype_string(wanted), tenon_dtype_string(parameter));
+}
+
+static tenon_status check_types(tenon_context *context, const tn_call *call)
+{
+    const char *operation = call->operation;
+    const tn_argument *gradient = &call->operands[OPTIMIZER_GRADIENT],
+                      *master = &call->operands[call->operand_count - 1];
+    const tenon_dtype dtype = call->operands[OPTIMIZER_PARAMETER].view->dtype;
+    const tenon_dtype state = tn_state_dtype(dtype);
+    if (dtype > TENON_DTYPE_BF16)
+        return tn_fail(TENON_ERROR_UNSUPPORTED,
+                       "%s: parameter: type %s is not implemented; f64, f32, f16 and bf16 are",
+                       operation, tenon_dtype_string(dtype));
+    TN_TRY(tn_float_check(operation, context, dtype));
+    if (gradient->view->dtype != state)
+        TN_TRY(check_type(operation, gradient, dtype, dtype));
+    for (uint32_t i = OPTIMIZER_PARAMETER + 1; i < call->operand_count; i++)
+        TN_TRY(check_type(operation, &call->operands[i], state, dtype));
+    if (master->view != NULL && dtype == state)
+        return tn_fail(TENON_ERROR_UNSUPPORTED,
+                       "%s: %s is there, but a parameter of %s needs none; it must be NULL",
+                       operation, master->name, tenon_dtype_string(dtype));
+    return TENON_OK;
+}
+
+tenon_status tn_optimizer_check(tenon_context *context, const tn_call *call)
+{
+    const tn_argument *operands = call->operands, *first = &operands[OPTIMIZER_GRADIENT];
+    TN_TRY(tn_tensor_check(call->operation, first->name, first->view));
+    TN_TRY(tn_call_check_views(call));
+    TN_TRY(check_types(context, call));
+    for (uint32_t i = 1; i < call->operand_count; i++)
+        TN_TRY(tn_lines_shape_check(call->operation, operands[i].name, operands[i].view,
+                                    first->name, first->view));
+    return TENON_OK;
+}
+
+void tn_optimizer_canonicalise(const tenon_tensor *const *views, uint32_t operands, uint32_t flags,
+                               tn_lines_problem *problem)
+{
+    const tenon_dtype dtype = views[OPTIMIZER_PARAMETER]->dtype;
+    tn_lines_canonicalise(views, operands, OPTIMIZER_PARAMETER, problem);
+    /* Whether the gradient is of the state's type, and not of the parameter's. */
+    problem->kind = views[OPTIMIZER_GRADIENT]->dtype != dtype;
+    problem->flags = flags | (views[operands - 1] != NULL ? OPTIMIZER_HAS_MASTER : 0);
+}
+
+void tn_optimizer_options(tenon_context *context, const tn_problem *problem, const int32_t *values,
+                          char text[TN_OPTIONS_SIZE])
+{
+    const tn_lines_problem *p = (const tn_lines_problem *)problem;
+    (void)values;
+    tn_build_options(context, text, "-DTENON_DTYPE=%u -DTENON_VW=%u -DTENON_GRADIENT_ACC=%u",
+                     p->dtype, tn_lines_lanes(context, p->dtype), p->kind);
+}
+
+tenon_status tn_optimizer_record(const char *operation, tn_recording *recording,
+                                 const tn_problem *problem, const char *source, const char *kernel,
+                                 uint32_t scalars)
+{
+    char text[TN_OPTIONS_SIZE];
+    const tn_lines_launch launch = {.source = source,
+                                    .kernel = kernel,
+                                    .options = text,
+                                    .cpu_chunk = CPU_CHUNK,
+                                    .gpu_chunk = GPU_CHUNK,
+                                    .numbers = scalars};
+    tn_optimizer_options(recording->context, problem, NULL, text);
+    return tn_lines_record(operation, recording, (const tn_lines_problem *)problem, &launch);
+}
+
+void tn_optimizer_trial(const tn_lines_problem *like, tn_lines_trial *trial)
+{
+    const tenon_dtype dtype = (tenon_dtype)like->dtype, state = tn_state_dtype(dtype);
+    trial->operands = like->operands;
+    trial->outputs = like->operands - 1;
+    for (uint32_t i = OPTIMIZER_PARAMETER; i < like->operands; i++)
+        trial->dtype[i] = i == OPTIMIZER_PARAMETER ? dtype : state;
+    trial->dtype[OPTIMIZER_GRADIENT] = like->kind != 0 ? state : dtype;
+    if (dtype == state)
+        trial->dtype[like->operands - 1] = TENON_DTYPE_INVALID; /* the master */
+}
+
+tenon_status tn_sum_check(const char *operation, const tenon_tensor *sum, tenon_dtype dtype)
+{
+    char text[160];
+    const tenon_dtype wanted = tn_state_dtype(dtype);
+    if (sum->dtype != wanted)
+        return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: sum is %s, must be %s with x of %s", operation,
+                       tenon_dtype_string(sum->dtype), tenon_dtype_string(wanted),
+                       tenon_dtype_string(dtype));
+    if (tenon_tensor_elements(sum) != 1)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: sum: shape is %s, must be of one element",
+                       operation, tn_shape_text(sum->rank, sum->shape, text));
+    return TENON_OK;
+}

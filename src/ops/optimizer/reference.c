@@ -1,0 +1,204 @@
+/* The references of the optimizers and of clipping: the formulas of include/tenon/optimizer.h with
+ * running error bounds, which docs/numerics.md explains. */
+#include "ops/common/running.h"
+#include "ops/optimizer/internal.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* All operands' values. */
+typedef struct operands {
+    uint32_t count;
+    double *values[TENON_LINES_VIEWS]; /* NULL where absent */
+} operands;
+
+static void release(operands *all)
+{
+    for (uint32_t i = 0; i < all->count; i++)
+        free(all->values[i]);
+}
+
+/* In the shape of the parameter. */
+static bool read(const tenon_tensor *const *views, uint32_t count, operands *all)
+{
+    const tenon_tensor *like = views[OPTIMIZER_PARAMETER];
+    bool whole = true;
+    *all = (operands){.count = count};
+    for (uint32_t i = 0; i < count; i++)
+        if (views[i] != NULL) {
+            all->values[i] = tn_host_read(views[i], like->rank, like->shape);
+            whole = whole && all->values[i] != NULL;
+        }
+    if (!whole)
+        release(all);
+    return whole;
+}
+
+/* What both optimizers begin with: the parameter in the arithmetic's type, and the gradient. */
+static void begin(const tn_arithmetic *t, const operands *all, int64_t i, bool maximize,
+                  tn_bounded *parameter, tn_bounded *gradient)
+{
+    const double *master = all->values[all->count - 1];
+    const double *from = master != NULL ? master : all->values[OPTIMIZER_PARAMETER];
+    const double g = all->values[OPTIMIZER_GRADIENT][i];
+    *parameter = tn_operand_value(t, from[i]);
+    *gradient = tn_operand_value(t, maximize ? -g : g);
+}
+
+static tn_bounded penalise(const tn_arithmetic *t, tn_bounded gradient, double decay,
+                           tn_bounded parameter)
+{
+    return decay != 0 ? tn_sum(t, gradient, tn_scaled(t, decay, parameter)) : gradient;
+}
+
+/* Leaves the parameter and, where there is one, its master, which is the last operand. */
+static void finish(const tenon_tensor *const *views, uint32_t count, int64_t elements, int64_t i,
+                   tn_bounded parameter, tn_bounded *results)
+{
+    uint32_t outputs = 0;
+    for (uint32_t v = OPTIMIZER_PARAMETER; v < count; v++)
+        outputs += views[v] != NULL;
+    results[i] = tn_stored(views[OPTIMIZER_PARAMETER]->dtype, parameter);
+    if (views[count - 1] != NULL)
+        results[(outputs - 1) * elements + i] = parameter;
+}
+
+static void round_scalars(const tn_arithmetic *t, double *scalars, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        scalars[i] = tn_as_scalar(t, scalars[i]);
+}
+
+bool tn_sgd_reference(const void *user, const tenon_tensor *const *views, tn_bounded *results)
+{
+    const tenon_sgd_params *params = user;
+    const int64_t count = tenon_tensor_elements(views[SGD_PARAMETER]);
+    const tn_arithmetic t = tn_arithmetic_of(views[SGD_PARAMETER]->dtype);
+    double s[TN_MAX_SCALARS];
+    operands all;
+    if (!read(views, SGD_OPERANDS, &all))
+        return false;
+    tn_sgd_scalars(params, s);
+    round_scalars(&t, s, SGD_SCALARS);
+    for (int64_t i = 0; i < count; i++) {
+        tn_bounded p, g;
+        begin(&t, &all, i, (params->flags & TENON_SGD_MAXIMIZE) != 0, &p, &g);
+        g = penalise(&t, g, s[SGD_DECAY], p);
+        tn_bounded d = g;
+        if (views[SGD_VELOCITY] != NULL) {
+            tn_bounded v = g;
+            if ((params->flags & TENON_SGD_FIRST) == 0)
+                v = tn_sum(&t,
+                           tn_scaled(&t, s[SGD_MOMENTUM],
+                                     tn_operand_value(&t, all.values[SGD_VELOCITY][i])),
+                           tn_scaled(&t, s[SGD_FRESH], g));
+            results[count + i] = v;
+            d = (params->flags & TENON_SGD_NESTEROV) != 0
+                    ? tn_sum(&t, g, tn_scaled(&t, s[SGD_MOMENTUM], v))
+                    : v;
+        }
+        p = tn_sum(&t, p, tn_scaled(&t, -s[SGD_RATE], d));
+        finish(views, SGD_OPERANDS, count, i, p, results);
+    }
+    release(&all);
+    return true;
+}
+
+static tn_bounded moment(const tn_arithmetic *t, double keep, double old, double fresh,
+                         tn_bounded x)
+{
+    return tn_sum(t, tn_scaled(t, keep, tn_operand_value(t, old)), tn_scaled(t, fresh, x));
+}
+
+bool tn_adam_reference(const void *user, const tenon_tensor *const *views, tn_bounded *results)
+{
+    const tenon_adam_params *params = user;
+    const bool decoupled = (params->flags & TENON_ADAM_DECOUPLED) != 0;
+    const int64_t count = tenon_tensor_elements(views[ADAM_PARAMETER]);
+    const tn_arithmetic t = tn_arithmetic_of(views[ADAM_PARAMETER]->dtype);
+    double s[TN_MAX_SCALARS];
+    operands all;
+    if (!read(views, ADAM_OPERANDS, &all))
+        return false;
+    tn_adam_scalars(params, s);
+    round_scalars(&t, s, ADAM_SCALARS);
+    for (int64_t i = 0; i < count; i++) {
+        tn_bounded p, g;
+        begin(&t, &all, i, (params->flags & TENON_ADAM_MAXIMIZE) != 0, &p, &g);
+        if (decoupled)
+            p = tn_scaled(&t, s[ADAM_DECAY], p);
+        else
+            g = penalise(&t, g, s[ADAM_DECAY], p);
+        tn_bounded m =
+            moment(&t, s[ADAM_KEEP_FIRST], all.values[ADAM_FIRST][i], s[ADAM_NEW_FIRST], g);
+        tn_bounded v = moment(&t, s[ADAM_KEEP_SECOND], all.values[ADAM_SECOND][i],
+                              s[ADAM_NEW_SECOND], tn_product(&t, g, g));
+        results[count + i] = m;
+        results[2 * count + i] = v;
+        tn_bounded root = tn_scaled(&t, s[ADAM_ROOT], tn_square_root(&t, v));
+        tn_bounded d = tn_quotient(&t, m, tn_sum(&t, root, tn_operand_value(&t, s[ADAM_EPSILON])));
+        p = tn_sum(&t, p, tn_scaled(&t, -s[ADAM_RATE], d));
+        finish(views, ADAM_OPERANDS, count, i, p, results);
+    }
+    release(&all);
+    return true;
+}
+
+bool tn_square_sum_reference(const void *user, const tenon_tensor *const *views,
+                             tn_bounded *results)
+{
+    const tenon_square_sum_params *params = user;
+    const tenon_tensor *x = views[SQUARE_SUM_X];
+    const int64_t count = tenon_tensor_elements(x);
+    const tn_arithmetic t = tn_arithmetic_of(x->dtype);
+    double *values = tn_host_read(x, x->rank, x->shape), sum = 0, flushed = 0;
+    double *old = tn_host_read(views[SQUARE_SUM_SUM], views[SQUARE_SUM_SUM]->rank,
+                               views[SQUARE_SUM_SUM]->shape);
+    const bool whole = values != NULL && old != NULL;
+    for (int64_t i = 0; whole && i < count; i++) {
+        sum += values[i] * values[i];
+        flushed += values[i] != 0 ? t.least : 0;
+    }
+    if (whole) {
+        /* A product, and as many additions as there are elements, and one to what was there. */
+        const bool adds = (params->flags & TENON_SQUARE_SUM_ADD) != 0;
+        const double before = adds ? old[0] : 0;
+        results[0] = (tn_bounded){before + sum,
+                                  tn_gamma((double)count + 2, t.unit) * (fabs(before) + sum) +
+                                      2 * flushed + (fabs(before) < t.least ? fabs(before) : 0)};
+    }
+    free(values);
+    free(old);
+    return whole;
+}
+
+bool tn_clip_reference(const void *user, const tenon_tensor *const *views, tn_bounded *results)
+{
+    const tenon_clip_params *params = user;
+    const tenon_tensor *x = views[CLIP_X], *sum = views[CLIP_SUM];
+    const int64_t count = tenon_tensor_elements(x);
+    const tn_arithmetic t = tn_arithmetic_of(x->dtype);
+    double *values = tn_host_read(x, x->rank, x->shape);
+    double *old = tn_host_read(sum, sum->rank, sum->shape);
+    const bool whole = values != NULL && old != NULL;
+    if (whole) {
+        tn_bounded norm = tn_square_root(&t, tn_operand_value(&t, old[0]));
+        tn_bounded factor =
+            tn_quotient(&t, tn_operand_value(&t, tn_as_scalar(&t, params->max_norm)),
+                        tn_sum(&t, norm, tn_operand_value(&t, tn_as_scalar(&t, params->epsilon))));
+        const bool skips =
+            (params->flags & TENON_CLIP_SKIP_NONFINITE) != 0 && !isfinite(norm.value);
+        if (skips || factor.value - factor.bound > 1)
+            factor = (tn_bounded){1, 0};
+        else if (factor.value > 1) /* either side of 1 */
+            factor = (tn_bounded){1, factor.bound};
+        for (int64_t i = 0; i < count; i++)
+            results[i] =
+                tn_stored(x->dtype, factor.value == 1 && factor.bound == 0
+                                        ? tn_operand_value(&t, values[i])
+                                        : tn_product(&t, factor, tn_operand_value(&t, values[i])));
+    }
+    free(values);
+    free(old);
+    return whole;
+}

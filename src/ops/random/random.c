@@ -1,0 +1,177 @@
+/* tenon_random: the public entry, and the family. */
+#include "base/dtype.h"
+#include "base/shape.h"
+#include "ops/common/philox.h"
+#include "ops/random/internal.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+TENON_API tenon_random_params tenon_random_params_default(void)
+{
+    return (tenon_random_params)TENON_RANDOM_PARAMS_INIT;
+}
+
+static const tn_solver *const solvers[] = {&tn_random_lines};
+
+const tn_family tn_random_family = {.name = "random",
+                                    .solvers = solvers,
+                                    .solver_count = sizeof solvers / sizeof *solvers,
+                                    .self_check = tn_random_self_check};
+
+static double rounded(tenon_dtype dtype, double value)
+{
+    unsigned char element[8];
+    tn_dtype_store(dtype, element, value);
+    return tn_dtype_load(dtype, element);
+}
+
+/* The type that arithmetic is done in. */
+static tenon_dtype accumulator(tenon_dtype dtype)
+{
+    return dtype == TENON_DTYPE_F64 ? TENON_DTYPE_F64 : TENON_DTYPE_F32;
+}
+
+/* The next number of a type towards an infinity. */
+static double neighbour(tenon_dtype dtype, double x, double towards)
+{
+    if (dtype == TENON_DTYPE_F64)
+        return nextafter(x, towards);
+    if (dtype == TENON_DTYPE_F32)
+        return (double)nextafterf((float)x, (float)towards);
+    uint16_t bits = dtype == TENON_DTYPE_F16 ? tn_f16_from_double(x) : tn_bf16_from_double(x);
+    if (x == 0)
+        bits = towards > 0 ? 0x0001 : 0x8001;
+    else
+        bits = (uint16_t)(bits + ((x > 0) == (towards > 0) ? 1 : -1));
+    return dtype == TENON_DTYPE_F16 ? tn_f16_to_double(bits) : tn_bf16_to_double(bits);
+}
+
+bool tn_random_limits(tenon_dtype dtype, double low, double high, double *least, double *most)
+{
+    *least = rounded(dtype, low);
+    *most = rounded(dtype, high);
+    if (*least < low)
+        *least = neighbour(dtype, *least, (double)INFINITY);
+    if (*most >= high)
+        *most = neighbour(dtype, *most, -(double)INFINITY);
+    return *least <= *most;
+}
+
+void tn_random_scalars(const tenon_random_params *params, tenon_dtype dtype,
+                       double scalars[TN_MAX_SCALARS])
+{
+    memcpy(&scalars[0], &params->seed, sizeof params->seed);
+    memcpy(&scalars[1], &params->sequence, sizeof params->sequence);
+    if (params->kind == TENON_RANDOM_UNIFORM) {
+        scalars[2] = params->low;
+        scalars[3] = params->high - params->low;
+        tn_random_limits(dtype, params->low, params->high, &scalars[4], &scalars[5]);
+    } else if (params->kind == TENON_RANDOM_NORMAL) {
+        scalars[2] = params->mean;
+        scalars[3] = params->deviation;
+    } else {
+        const int64_t threshold = tn_philox_threshold(params->probability);
+        memcpy(&scalars[2], &threshold, sizeof threshold);
+    }
+}
+
+void tn_random_canonicalise(const void *params, const tenon_tensor *const *views,
+                            tn_lines_problem *problem)
+{
+    tn_lines_canonicalise(views, RANDOM_OPERANDS, TN_LINES_NUMBERED, problem);
+    problem->kind = ((const tenon_random_params *)params)->kind;
+}
+
+static tenon_status check_interval(const char *operation, const tenon_random_params *params,
+                                   tenon_dtype dtype)
+{
+    const double any = (double)INFINITY;
+    double least, most;
+    TN_TRY(tn_lines_number_check(operation, "low", params->low, -any, any));
+    TN_TRY(tn_lines_number_check(operation, "high", params->high, -any, any));
+    if (!(params->low < params->high))
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                       "%s: params: low is %g, must be less than high, which is %g", operation,
+                       params->low, params->high);
+    if (!isfinite(rounded(dtype, params->low)) || !isfinite(rounded(dtype, params->high)) ||
+        !isfinite(rounded(accumulator(dtype), params->high - params->low)))
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                       "%s: params: low and high are %g and %g, beyond the range of %s", operation,
+                       params->low, params->high, tenon_dtype_string(dtype));
+    if (!tn_random_limits(dtype, params->low, params->high, &least, &most))
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                       "%s: params: low and high are %.17g and %.17g, between which there is no %s",
+                       operation, params->low, params->high, tenon_dtype_string(dtype));
+    return TENON_OK;
+}
+
+static tenon_status check_params(const char *operation, const tenon_random_params *params,
+                                 tenon_dtype dtype)
+{
+    const double most = accumulator(dtype) == TENON_DTYPE_F64 ? DBL_MAX : (double)FLT_MAX;
+    TN_TRY(tn_params_check(operation, params->struct_size, sizeof *params, params->flags, 0));
+    if (params->kind > TENON_RANDOM_BERNOULLI)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: kind is %u, which is none",
+                       operation, params->kind);
+    if (params->reserved != 0)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: reserved is %u, must be 0",
+                       operation, params->reserved);
+    if (params->kind == TENON_RANDOM_UNIFORM)
+        return check_interval(operation, params, dtype);
+    if (params->kind == TENON_RANDOM_BERNOULLI)
+        return tn_lines_number_check(operation, "probability", params->probability, 0, 1);
+    TN_TRY(tn_lines_number_check(operation, "mean", params->mean, -most, most));
+    return tn_lines_number_check(operation, "deviation", params->deviation, 0, most);
+}
+
+static bool is_integer(uint32_t kind, tenon_dtype dtype)
+{
+    return kind == TENON_RANDOM_BERNOULLI && (dtype == TENON_DTYPE_U8 || dtype == TENON_DTYPE_I32);
+}
+
+static tenon_status prepare(tenon_context *context, const tenon_random_params *params,
+                            tn_call *call, tn_lines_problem *problem, bool *empty)
+{
+    const tenon_tensor *y = call->operands[RANDOM_Y].view;
+    TN_TRY(tn_call_check_views(call));
+    if (!is_integer(params->kind, y->dtype))
+        TN_TRY(tn_float_check(call->operation, context, y->dtype));
+    TN_TRY(check_params(call->operation, params, y->dtype));
+    *empty = tn_tensor_empty(y);
+    tn_random_canonicalise(params, &y, problem);
+    tn_random_scalars(params, y->dtype, call->scalars);
+    return tn_solver_force(call->operation, &tn_random_family, params->solver, &problem->head);
+}
+
+static tn_call make_call(const char *operation, const tenon_tensor *y)
+{
+    return (tn_call){.operation = operation,
+                     .operands = {{"y", y, TN_OUTPUT}},
+                     .operand_count = RANDOM_OPERANDS};
+}
+
+TENON_API tenon_status tenon_random(tenon_stream *stream, const tenon_random_params *params,
+                                    const tenon_tensor *y, const tenon_sync *sync)
+{
+    static const tenon_random_params defaults = TENON_RANDOM_PARAMS_INIT;
+    tn_call call = make_call("tenon_random", y);
+    tn_lines_problem problem;
+    bool empty = false;
+    TN_TRY(tn_stream_check(call.operation, stream));
+    TN_TRY(prepare(stream->context, params != NULL ? params : &defaults, &call, &problem, &empty));
+    return tn_call_run(stream, &tn_random_family, empty ? NULL : &problem.head, &call, sync);
+}
+
+TENON_API tenon_status tenon_random_plan(tenon_context *context, const tenon_random_params *params,
+                                         const tenon_tensor *y, tenon_plan **plan)
+{
+    static const tenon_random_params defaults = TENON_RANDOM_PARAMS_INIT;
+    tn_call call = make_call("tenon_random_plan", y);
+    tn_lines_problem problem;
+    bool empty = false;
+    TN_TRY(tn_plan_check(call.operation, context, plan));
+    TN_TRY(prepare(context, params != NULL ? params : &defaults, &call, &problem, &empty));
+    return tn_call_plan(context, &tn_random_family, empty ? NULL : &problem.head, &call, plan);
+}

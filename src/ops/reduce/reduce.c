@@ -1,0 +1,194 @@
+/* tenon_reduce and tenon_moments: the public entries, and their family. */
+#include "base/shape.h"
+#include "ops/reduce/internal.h"
+
+#include <inttypes.h>
+
+_Static_assert((int)TENON_REDUCE_SUM == REDUCTION_SUM && (int)TENON_REDUCE_MAX == REDUCTION_MAX &&
+                   (int)TENON_REDUCE_ARGMIN == REDUCTION_ARGMIN &&
+                   (int)TENON_REDUCE_SUM_SQUARES == REDUCTION_SUM_SQUARES &&
+                   (int)TENON_REDUCE_VARIANCE == REDUCTION_VARIANCE,
+               "kernels take the numbers of the public kinds");
+
+TENON_API tenon_reduce_params tenon_reduce_params_default(void)
+{
+    return (tenon_reduce_params)TENON_REDUCE_PARAMS_INIT;
+}
+
+static const tn_solver *const solvers[] = {&tn_reduction_rows, &tn_reduction_columns,
+                                           &tn_reduction_split_rows, &tn_reduction_split_columns};
+
+const tn_family tn_reduce_family = {.name = "reduce",
+                                    .solvers = solvers,
+                                    .solver_count = sizeof solvers / sizeof *solvers,
+                                    .self_check = tn_reduce_self_check};
+
+static bool is_place(uint32_t kind)
+{
+    return kind == TENON_REDUCE_ARGMAX || kind == TENON_REDUCE_ARGMIN;
+}
+
+static tenon_status check_params(const char *operation, const tenon_reduce_params *params)
+{
+    TN_TRY(tn_params_check(operation, params->struct_size, sizeof *params, params->flags, 0));
+    if (params->kind > TENON_REDUCE_VARIANCE)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: kind is %u, which is none",
+                       operation, params->kind);
+    if (params->reserved != 0)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: reserved is %u, must be 0",
+                       operation, params->reserved);
+    return TENON_OK;
+}
+
+/* What the number of elements along the axes allows. */
+static tenon_status check_size(const char *operation, const tenon_reduce_params *params,
+                               int64_t size)
+{
+    uint32_t kind = params->kind;
+    bool may_be_empty =
+        kind == TENON_REDUCE_SUM || kind == TENON_REDUCE_SUM_SQUARES || kind == TENON_REDUCE_NORM;
+    if (size == 0 && !may_be_empty)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                       "%s: x: has no element along the axes, which kind %u needs", operation,
+                       kind);
+    if (kind == TENON_REDUCE_VARIANCE && size <= params->correction)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                       "%s: params: correction is %u, must be less than the elements along the "
+                       "axes, %" PRId64,
+                       operation, params->correction, size);
+    if (is_place(kind) && size > INT64_C(1) + INT32_MAX)
+        return tn_fail(TENON_ERROR_UNSUPPORTED,
+                       "%s: y: i32 cannot number the %" PRId64 " elements along the axes",
+                       operation, size);
+    return TENON_OK;
+}
+
+static tenon_status check_result(const tn_call *call, const tenon_reduce_params *params, uint32_t i,
+                                 const tn_axes *axes)
+{
+    const char *operation = call->operation, *name = call->operands[i].name;
+    const tenon_tensor *view = call->operands[i].view, *x = call->operands[REDUCE_X].view;
+    if (!is_place(params->kind))
+        TN_TRY(tn_reduced_dtype_check(operation, name, view, x));
+    else if (view->dtype != TENON_DTYPE_I32)
+        return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: %s: type is %s, must be i32", operation, name,
+                       tenon_dtype_string(view->dtype));
+    return tn_reduced_shape_check(operation, name, view, x, axes);
+}
+
+/* Operands are x, y, or x, mean, variance. */
+static tenon_status prepare(tenon_context *context, const tenon_reduce_params *params,
+                            const tn_call *call, tn_reduction_problem *problem, bool *empty)
+{
+    const char *operation = call->operation;
+    const tn_argument *operands = call->operands;
+    const bool moments = call->operand_count == MOMENTS_OPERANDS;
+    const uint32_t y = call->operand_count - 1;
+    tn_axes axes;
+    TN_TRY(check_params(operation, params));
+    if (moments && params->kind != TENON_REDUCE_VARIANCE)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                       "%s: params: kind is %u, must be that of the variance, %d", operation,
+                       params->kind, TENON_REDUCE_VARIANCE);
+    TN_TRY(tn_tensor_check(operation, "x", operands[REDUCE_X].view));
+    TN_TRY(tn_call_check_views(call));
+    TN_TRY(tn_float_check(operation, context, operands[REDUCE_X].view->dtype));
+    TN_TRY(tn_axes_check(operation, params->axis_count, params->axes, operands[REDUCE_X].view->rank,
+                         "x", &axes));
+    for (uint32_t i = REDUCE_Y; i <= y; i++)
+        TN_TRY(check_result(call, params, i, &axes));
+    if (moments)
+        TN_TRY(tn_same_dtype_check(operation, "variance", operands[MOMENTS_VARIANCE].view, "mean",
+                                   operands[MOMENTS_MEAN].view->dtype));
+    TN_TRY(check_size(operation, params, tn_axes_size(&axes, operands[REDUCE_X].view)));
+    const tenon_tensor *const views[REDUCTION_VIEWS] = {
+        [REDUCTION_X] = operands[REDUCE_X].view,
+        [REDUCTION_Y] = operands[y].view,
+        [REDUCTION_MEANS] = moments ? operands[MOMENTS_MEAN].view : NULL};
+    const uint32_t numbers[REDUCTION_VIEWS] = {
+        [REDUCTION_X] = REDUCE_X, [REDUCTION_Y] = y, [REDUCTION_MEANS] = MOMENTS_MEAN};
+    tn_reduction_canonicalise(params->kind, &axes, views, numbers, problem);
+    if (params->kind == TENON_REDUCE_VARIANCE)
+        problem->divisor -= params->correction;
+    *empty = tn_tensor_empty(operands[y].view);
+    return tn_solver_force(operation, &tn_reduce_family, params->solver, &problem->head);
+}
+
+/* What NULL stands for. */
+static const tenon_reduce_params *defaults_of(const tn_call *call)
+{
+    static const tenon_reduce_params sum = TENON_REDUCE_PARAMS_INIT,
+                                     variance = {.struct_size = sizeof variance,
+                                                 .kind = TENON_REDUCE_VARIANCE};
+    return call->operand_count == MOMENTS_OPERANDS ? &variance : &sum;
+}
+
+static tenon_status run(tenon_stream *stream, const tenon_reduce_params *params,
+                        const tn_call *call, const tenon_sync *sync)
+{
+    tn_reduction_problem problem;
+    bool empty = false;
+    TN_TRY(tn_stream_check(call->operation, stream));
+    TN_TRY(prepare(stream->context, params != NULL ? params : defaults_of(call), call, &problem,
+                   &empty));
+    return tn_call_run(stream, &tn_reduce_family, empty ? NULL : &problem.head, call, sync);
+}
+
+static tenon_status plan_call(tenon_context *context, const tenon_reduce_params *params,
+                              const tn_call *call, tenon_plan **plan)
+{
+    tn_reduction_problem problem;
+    bool empty = false;
+    TN_TRY(tn_plan_check(call->operation, context, plan));
+    TN_TRY(prepare(context, params != NULL ? params : defaults_of(call), call, &problem, &empty));
+    return tn_call_plan(context, &tn_reduce_family, empty ? NULL : &problem.head, call, plan);
+}
+
+static tn_call reduce_call(const char *operation, const tenon_tensor *x, const tenon_tensor *y)
+{
+    return (tn_call){.operation = operation,
+                     .operands = {{"x", x, TN_INPUT}, {"y", y, TN_OUTPUT}},
+                     .operand_count = REDUCE_OPERANDS};
+}
+
+static tn_call moments_call(const char *operation, const tenon_tensor *x, const tenon_tensor *mean,
+                            const tenon_tensor *variance)
+{
+    return (tn_call){.operation = operation,
+                     .operands = {{"x", x, TN_INPUT},
+                                  {"mean", mean, TN_OUTPUT},
+                                  {"variance", variance, TN_OUTPUT}},
+                     .operand_count = MOMENTS_OPERANDS};
+}
+
+TENON_API tenon_status tenon_reduce(tenon_stream *stream, const tenon_reduce_params *params,
+                                    const tenon_tensor *x, const tenon_tensor *y,
+                                    const tenon_sync *sync)
+{
+    const tn_call call = reduce_call("tenon_reduce", x, y);
+    return run(stream, params, &call, sync);
+}
+
+TENON_API tenon_status tenon_reduce_plan(tenon_context *context, const tenon_reduce_params *params,
+                                         const tenon_tensor *x, const tenon_tensor *y,
+                                         tenon_plan **plan)
+{
+    const tn_call call = reduce_call("tenon_reduce_plan", x, y);
+    return plan_call(context, params, &call, plan);
+}
+
+TENON_API tenon_status tenon_moments(tenon_stream *stream, const tenon_reduce_params *params,
+                                     const tenon_tensor *x, const tenon_tensor *mean,
+                                     const tenon_tensor *variance, const tenon_sync *sync)
+{
+    const tn_call call = moments_call("tenon_moments", x, mean, variance);
+    return run(stream, params, &call, sync);
+}
+
+TENON_API tenon_status tenon_moments_plan(tenon_context *context, const tenon_reduce_params *params,
+                                          const tenon_tensor *x, const tenon_tensor *mean,
+                                          const tenon_tensor *variance, tenon_plan **plan)
+{
+    const tn_call call = moments_call("tenon_moments_plan", x, mean, variance);
+    return plan_call(context, params, &call, plan);
+}

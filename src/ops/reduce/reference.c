@@ -1,0 +1,199 @@
+/* The reference of reductions, and the self-check of their solvers. docs/numerics.md derives the
+ * bounds. */
+#include "ops/common/exp_sum.h"
+#include "ops/common/host.h"
+#include "ops/reduce/internal.h"
+
+#include "base/shape.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* A row, and what its bounds count in. */
+typedef struct row {
+    const double *x;
+    int64_t n;
+    double depth, unit, least;
+} row;
+
+/* The sum of `terms`, each of which is `roundings` off, and may have been flushed. */
+static tn_bounded sum_of(const row *r, const double *terms, double roundings)
+{
+    double magnitude = 0;
+    for (int64_t i = 0; i < r->n; i++)
+        magnitude += fabs(terms[i]);
+    return (tn_bounded){tn_exact_sum(terms, r->n),
+                        tn_gamma(r->depth + roundings, r->unit) * magnitude +
+                            (2 * (double)r->n + 1) * r->least};
+}
+
+/* Divided by a number that is itself rounded: 1 and 5 roundoffs, and one to spare. */
+static tn_bounded divided(const row *r, tn_bounded x, double divisor)
+{
+    x.value /= divisor;
+    x.bound /= divisor;
+    x.bound += tn_gamma(7, r->unit) * (fabs(x.value) + x.bound) + r->least;
+    return x;
+}
+
+static tn_bounded norm_of(const row *r, tn_bounded squares)
+{
+    double root = sqrt(squares.value);
+    double off = fmin(squares.bound / root, sqrt(squares.bound));
+    if (root == 0)
+        off = sqrt(squares.bound);
+    return (tn_bounded){root, off + 6 * r->unit * (root + off) + r->least};
+}
+
+static tn_bounded mean_of(const row *r)
+{
+    return divided(r, sum_of(r, r->x, 0), (double)r->n);
+}
+
+/* The squares are about a mean that is off by its bound. */
+static tn_bounded variance_of(const row *r, tn_bounded mean, double divisor, double *terms)
+{
+    double distances = 0, shifted = (double)r->n * mean.bound * mean.bound;
+    for (int64_t i = 0; i < r->n; i++) {
+        double d = r->x[i] - mean.value;
+        distances += fabs(d);
+        terms[i] = d * d;
+    }
+    tn_bounded squares = sum_of(r, terms, 3);
+    squares.bound += shifted + tn_gamma(r->depth + 3, r->unit) * shifted +
+                     2 * r->least * (distances + (double)r->n * mean.bound);
+    return divided(r, squares, divisor);
+}
+
+static tn_bounded extremum_of(const row *r, bool least, bool place)
+{
+    const double sign = least ? -1 : 1;
+    int64_t best = 0;
+    for (int64_t i = 1; i < r->n && !isnan(r->x[best]); i++)
+        if (sign * r->x[i] > sign * r->x[best] || isnan(r->x[i]))
+            best = i;
+    if (place)
+        return (tn_bounded){(double)best, 0};
+    return (tn_bounded){r->x[best], fabs(r->x[best]) < r->least ? r->least : 0};
+}
+
+static tn_bounded reduce_row(const tenon_reduce_params *params, const row *r, double *terms,
+                             tn_bounded *mean)
+{
+    switch (params->kind) {
+    case TENON_REDUCE_SUM:
+        return sum_of(r, r->x, 0);
+    case TENON_REDUCE_MEAN:
+        return mean_of(r);
+    case TENON_REDUCE_SUM_SQUARES:
+    case TENON_REDUCE_NORM:
+        for (int64_t i = 0; i < r->n; i++)
+            terms[i] = r->x[i] * r->x[i];
+        return params->kind == TENON_REDUCE_NORM ? norm_of(r, sum_of(r, terms, 1))
+                                                 : sum_of(r, terms, 1);
+    case TENON_REDUCE_VARIANCE:
+        *mean = mean_of(r);
+        return variance_of(r, *mean, (double)r->n - params->correction, terms);
+    default:
+        return extremum_of(
+            r, params->kind == TENON_REDUCE_MIN || params->kind == TENON_REDUCE_ARGMIN,
+            params->kind == TENON_REDUCE_ARGMAX || params->kind == TENON_REDUCE_ARGMIN);
+    }
+}
+
+bool tn_reduce_reference(const tenon_reduce_params *params, const tenon_tensor *x,
+                         const tenon_tensor *y, tn_bounded *results, tn_bounded *means)
+{
+    tn_axes axes;
+    if (tn_axes_check("reference", params->axis_count, params->axes, x->rank, "x", &axes) !=
+        TENON_OK)
+        return false;
+    int64_t size = tn_axes_size(&axes, x), count = tenon_tensor_elements(y);
+    double *rows = tn_reduction_gather(x, x, &axes);
+    double *terms = malloc((size_t)(size > 0 ? size : 1) * sizeof *terms);
+    bool whole = rows != NULL && terms != NULL;
+    for (int64_t i = 0; whole && i < count; i++) {
+        const row r = {rows + i * size, size, tn_sum_depth(size), tn_unit(x->dtype),
+                       tn_least_normal(x->dtype)};
+        tn_bounded mean = {0, 0};
+        results[i] = tn_stored(y->dtype, reduce_row(params, &r, terms, &mean));
+        if (means != NULL)
+            means[i] = tn_stored(y->dtype, mean);
+    }
+    free(rows);
+    free(terms);
+    return whole;
+}
+
+static tenon_tensor result_view(tenon_dtype dtype)
+{
+    tenon_tensor view = {.offset = 3 * tenon_dtype_size(dtype), .dtype = dtype, .rank = 2};
+    const tenon_tensor x = tn_reduction_check_view(dtype, true, 0);
+    view.shape[0] = x.shape[0];
+    view.shape[1] = x.shape[2];
+    view.stride[0] = 1;
+    view.stride[1] = view.shape[0] + 1;
+    return view;
+}
+
+static tenon_status compare(tenon_stream *stream, uint32_t kind, const tn_choice *choice,
+                            tn_twin twins[REDUCE_OPERANDS], bool *right, char why[256])
+{
+    static const char operation[] = "reduce self-check";
+    const double scalars[TN_MAX_SCALARS] = {0};
+    const tenon_tensor *x = &twins[REDUCE_X].host, *y = &twins[REDUCE_Y].host;
+    const tenon_tensor *const views[REDUCTION_VIEWS] = {[REDUCTION_X] = x, [REDUCTION_Y] = y};
+    const uint32_t numbers[REDUCTION_VIEWS] = {[REDUCTION_X] = REDUCE_X, [REDUCTION_Y] = REDUCE_Y};
+    tenon_reduce_params params = {.kind = kind, .axis_count = 2, .axes = TN_REDUCTION_CHECK_AXES};
+    tn_reduction_problem problem;
+    tn_axes axes;
+    TN_TRY(tn_axes_check(operation, params.axis_count, params.axes, x->rank, "x", &axes));
+    tn_reduction_canonicalise(kind, &axes, views, numbers, &problem);
+    tn_bounded *expected = malloc((size_t)tenon_tensor_elements(y) * sizeof *expected);
+    bool whole = expected != NULL && tn_reduce_reference(&params, x, y, expected, NULL);
+    tenon_status status = whole ? tn_twin_run(stream, operation, choice, &problem.head, scalars,
+                                              twins, REDUCE_OPERANDS)
+                                : tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", operation);
+    if (status == TENON_OK)
+        *right = tn_host_within(y, expected, why);
+    free(expected);
+    return status;
+}
+
+static tenon_status check_kind(tenon_stream *stream, tenon_dtype dtype, uint32_t kind, bool along,
+                               const tn_choice *choice, bool *right, char why[256])
+{
+    tn_twin twins[REDUCE_OPERANDS] = {0};
+    uint64_t seed = 1;
+    /* The norm stands for the results that are wider than x. */
+    tenon_dtype wide = tn_acc_size(dtype) == sizeof(float) ? TENON_DTYPE_F32 : dtype;
+    const tenon_tensor x = tn_reduction_check_view(dtype, along, 1),
+                       y = result_view(kind == TENON_REDUCE_ARGMIN ? TENON_DTYPE_I32
+                                       : kind == TENON_REDUCE_NORM ? wide
+                                                                   : dtype);
+    tenon_status status = tn_twin_create(stream, &x, &seed, &twins[REDUCE_X]);
+    if (status == TENON_OK)
+        status = tn_twin_create(stream, &y, &seed, &twins[REDUCE_Y]);
+    if (status == TENON_OK)
+        status = compare(stream, kind, choice, twins, right, why);
+    tn_twin_destroy(&twins[REDUCE_X]);
+    tn_twin_destroy(&twins[REDUCE_Y]);
+    return status;
+}
+
+/* All that one program does is checked at once; the key of the check does not tell kinds apart. */
+tenon_status tn_reduce_self_check(tenon_stream *stream, const tn_problem *problem,
+                                  const tn_choice *choice, bool *right, char why[256])
+{
+    static const uint32_t sums[] = {TENON_REDUCE_MEAN, TENON_REDUCE_NORM, TENON_REDUCE_VARIANCE},
+                          extremes[] = {TENON_REDUCE_MAX, TENON_REDUCE_ARGMIN};
+    const tn_reduction_problem *like = (const tn_reduction_problem *)problem;
+    const bool is_extremum = like->kind >= REDUCTION_MAX && like->kind <= REDUCTION_ARGMIN;
+    const uint32_t *kinds = is_extremum ? extremes : sums;
+    const int count = is_extremum ? 2 : 3;
+    *right = true;
+    for (int i = 0; i < 2 * count && *right; i++)
+        TN_TRY(check_kind(stream, (tenon_dtype)like->dtype, kinds[i / 2], i % 2 == 0, choice, right,
+                          why));
+    return TENON_OK;
+}

@@ -1,0 +1,317 @@
+/* tenon_square_sum and tenon_clip. */
+#include "lines_case.h"
+
+#include "ops/optimizer/internal.h"
+
+#include <math.h>
+
+static tenon_status call_sum(const void *user, const char *solver, const tenon_tensor *const *v)
+{
+    tenon_square_sum_params params = *(const tenon_square_sum_params *)user;
+    params.solver = solver;
+    return tenon_square_sum(test_stream, &params, v[0], v[1], NULL);
+}
+
+static tenon_status call_clip(const void *user, const char *solver, const tenon_tensor *const *v)
+{
+    tenon_clip_params params = *(const tenon_clip_params *)user;
+    params.solver = solver;
+    return tenon_clip(test_stream, &params, v[0], v[1], NULL);
+}
+
+static void describe_sum(const void *user, char *text, size_t size)
+{
+    snprintf(text, size, "flags %u", ((const tenon_square_sum_params *)user)->flags);
+}
+
+static void describe_clip(const void *user, char *text, size_t size)
+{
+    const tenon_clip_params *p = user;
+    snprintf(text, size, "flags %u, norm %.17g, epsilon %.17g", p->flags, p->max_norm, p->epsilon);
+}
+
+static lines_case sum_case(const tenon_square_sum_params *params, tenon_dtype dtype)
+{
+    return (lines_case){.family = &tn_square_sum_family,
+                        .operands = SQUARE_SUM_OPERANDS,
+                        .outputs = 1,
+                        .dtype = {dtype, tn_state_dtype(dtype)},
+                        .single = 1U << SQUARE_SUM_SUM,
+                        .params = params,
+                        .call = call_sum,
+                        .reference = tn_square_sum_reference,
+                        .describe = describe_sum};
+}
+
+static lines_case clip_case(const tenon_clip_params *params, tenon_dtype dtype)
+{
+    return (lines_case){.family = &tn_clip_family,
+                        .operands = CLIP_OPERANDS,
+                        .outputs = 1,
+                        .dtype = {tn_state_dtype(dtype), dtype},
+                        .single = 1U << CLIP_SUM,
+                        .params = params,
+                        .call = call_clip,
+                        .reference = tn_clip_reference,
+                        .describe = describe_clip};
+}
+
+static void dense(lines_case *p, int64_t size)
+{
+    p->rank = 1;
+    p->shape[0] = size;
+    for (uint32_t i = 0; i < p->operands; i++)
+        p->stride[i][0] = 1;
+}
+
+static void check_sum(const lines_case *p, test_judge judge, test_random *random, bool all)
+{
+    lines_run run;
+    lines_make(&run, p);
+    test_fill(&run.operands[SQUARE_SUM_X], judge, random);
+    if (((const tenon_square_sum_params *)p->params)->flags != 0)
+        test_set(&run.operands[SQUARE_SUM_SUM], 0, (double)test_between(random, 0, 1000));
+    lines_check(&run, judge, all);
+}
+
+static void check_clip(const lines_case *p, double sum, test_random *random, bool all)
+{
+    lines_run run;
+    lines_make(&run, p);
+    test_set(&run.operands[CLIP_SUM], 0, sum);
+    test_fill_reals(&run.operands[CLIP_X], random);
+    lines_check(&run, TEST_BOUND, all);
+}
+
+/* Around vectors, pieces, and the partial sums of GPUs. */
+static const int64_t sizes[] = {0,    1,    2,    3,    7,    15,    16,    17,    33,    127,
+                                2047, 2049, 8191, 8192, 8193, 16385, 65535, 65537, 70001, 600000};
+
+static void sizes_around_pieces(void **state)
+{
+    test_random random = test_random_for(931);
+    (void)state;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        for (const tenon_dtype *type = test_float_types(); *type != 0; type++) {
+            tenon_square_sum_params square = TENON_SQUARE_SUM_PARAMS_INIT;
+            tenon_clip_params clip = TENON_CLIP_PARAMS_INIT;
+            if (sizes[i] > 70000 && *type != TENON_DTYPE_F32)
+                continue;
+            square.flags = i % 2 == 0 ? 0 : TENON_SQUARE_SUM_ADD;
+            lines_case p = sum_case(&square, *type);
+            dense(&p, sizes[i]);
+            p.offset = (int64_t)i % 5;
+            check_sum(&p, TEST_BOUND, &random, true);
+            check_sum(&p, TEST_EXACT, &random, true);
+            p = clip_case(&clip, *type);
+            dense(&p, sizes[i]);
+            check_clip(&p, test_real(&random, 0, 4), &random, true);
+        }
+}
+
+static void layouts(void **state)
+{
+    test_random random = test_random_for(932);
+    (void)state;
+    for (int n = 0; n < 3 * TEST_LAYOUTS; n++)
+        for (const tenon_dtype *type = test_float_types(); *type != 0; type++) {
+            tenon_square_sum_params square = TENON_SQUARE_SUM_PARAMS_INIT;
+            tenon_clip_params clip = TENON_CLIP_PARAMS_INIT;
+            lines_case p = sum_case(&square, *type);
+            p.rank = 3;
+            p.shape[0] = 5;
+            p.shape[1] = n % 3 == 0 ? 300 : 11;
+            p.shape[2] = n % 3 == 1 ? 3 : 67;
+            lines_lay(&p, (test_layout)(n % TEST_LAYOUTS), n % 2 == 0);
+            lines_case q = clip_case(&clip, *type);
+            q.rank = p.rank;
+            memcpy(q.shape, p.shape, sizeof q.shape);
+            lines_lay(&q, (test_layout)(n % TEST_LAYOUTS), n % 2 == 0);
+            if (n % 4 == 3)
+                p.stride[SQUARE_SUM_X][n % 3] = 0;
+            check_sum(&p, TEST_BOUND, &random, true);
+            check_sum(&p, TEST_EXACT, &random, true);
+            check_clip(&q, test_real(&random, 0, 100), &random, true);
+        }
+}
+
+static void random_problems(void **state)
+{
+    test_random random = test_random_for(933);
+    const int count = test_problems(20);
+    (void)state;
+    for (const tenon_dtype *type = test_float_types(); *type != 0; type++)
+        for (int n = 0; n < count; n++) {
+            tenon_square_sum_params square = TENON_SQUARE_SUM_PARAMS_INIT;
+            tenon_clip_params clip = TENON_CLIP_PARAMS_INIT;
+            square.flags = (uint32_t)test_between(&random, 0, 1);
+            clip.flags = (uint32_t)test_between(&random, 0, 1);
+            clip.max_norm = test_real(&random, 0.1, 3);
+            clip.epsilon = test_real(&random, 0, 0.1);
+            lines_case p = sum_case(&square, *type);
+            lines_draw(&p, &random, 30000);
+            check_sum(&p, TEST_BOUND, &random, false);
+            p = clip_case(&clip, *type);
+            lines_draw(&p, &random, 10000);
+            check_clip(&p, test_real(&random, 0, 8), &random, false);
+        }
+}
+
+/* What each norm does, with and without the flag. */
+static void norms_that_are_no_numbers(void **state)
+{
+    static const struct {
+        double sum, x, y, skipped;
+    } cases[] = {{NAN, 2, NAN, 2},
+                 {INFINITY, 2, 0, 2},
+                 {INFINITY, INFINITY, NAN, INFINITY},
+                 {0, 2, 2, 2},
+                 {0.25, 2, 2, 2},
+                 {4, NAN, NAN, NAN},
+                 {1, 2, 2, 2},
+                 {16, INFINITY, INFINITY, INFINITY},
+                 {16, 4, 1, 1}};
+    const int64_t shape[] = {3};
+    tenon_tensor sum, x;
+    (void)state;
+    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 0, NULL, &sum));
+    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 1, shape, &x));
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (uint32_t flags = 0; flags < 2; flags++) {
+            tenon_clip_params params = tenon_clip_params_default();
+            float got[3];
+            const double want = flags == 0 ? cases[i].y : cases[i].skipped;
+            params.flags = flags;
+            params.epsilon = 0;
+            assert_ok(tenon_tensor_fill(test_stream, &sum, cases[i].sum, NULL));
+            assert_ok(tenon_tensor_fill(test_stream, &x, cases[i].x, NULL));
+            assert_ok(tenon_clip(test_stream, &params, &sum, &x, NULL));
+            assert_ok(tenon_tensor_download(test_stream, &x, got, sizeof got, NULL));
+            for (int n = 0; n < 3; n++)
+                if (!(isnan(want) ? isnan(got[n]) : (double)got[n] == want))
+                    fail_msg("case %zu, flags %u: %g, must be %g", i, flags, (double)got[n], want);
+        }
+    tenon_memory_destroy(&sum.memory);
+    tenon_memory_destroy(&x.memory);
+}
+
+static void nan_in_a_sum(void **state)
+{
+    (void)state;
+    for (const tenon_dtype *type = test_float_types(); *type != 0; type++)
+        for (int i = 0; i < 3; i++) {
+            static const double values[] = {NAN, INFINITY, -INFINITY};
+            const tenon_square_sum_params params = TENON_SQUARE_SUM_PARAMS_INIT;
+            test_random random = test_random_for(934);
+            lines_run run;
+            lines_case p = sum_case(&params, *type);
+            dense(&p, 20000);
+            lines_make(&run, &p);
+            test_fill_reals(&run.operands[SQUARE_SUM_X], &random);
+            test_set(&run.operands[SQUARE_SUM_X], 19999 - 7000 * i, values[i]);
+            lines_check(&run, TEST_BOUND, true);
+        }
+}
+
+static void plans(void **state)
+{
+    const int64_t shape[] = {10000};
+    tenon_square_sum_params add = TENON_SQUARE_SUM_PARAMS_INIT;
+    tenon_clip_params params = TENON_CLIP_PARAMS_INIT;
+    tenon_tensor sum, x, no_sum = tenon_tensor_view(TENON_DTYPE_F32, 0, NULL),
+                         none = tenon_tensor_view(TENON_DTYPE_F32, 1, shape);
+    tenon_plan *plan;
+    float got;
+    (void)state;
+    add.flags = TENON_SQUARE_SUM_ADD;
+    params.max_norm = 50;
+    params.epsilon = 0;
+    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 0, NULL, &sum));
+    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 1, shape, &x));
+    assert_ok(tenon_tensor_fill(test_stream, &sum, 0, NULL));
+    assert_ok(tenon_tensor_fill(test_stream, &x, 0.5, NULL));
+    assert_ok(tenon_square_sum_plan(test_context, &add, &none, &no_sum, &plan));
+    const tenon_memory to_sum[] = {x.memory, sum.memory}, to_clip[] = {sum.memory, x.memory};
+    for (int i = 0; i < 4; i++)
+        assert_ok(tenon_plan_run(test_stream, plan, to_sum, 2, NULL));
+    tenon_plan_release(plan);
+    assert_ok(tenon_tensor_download(test_stream, &sum, &got, sizeof got, NULL));
+    assert_true(got == 10000);
+    assert_ok(tenon_clip_plan(test_context, &params, &no_sum, &none, &plan));
+    assert_ok(tenon_plan_run(test_stream, plan, to_clip, 2, NULL));
+    tenon_plan_release(plan);
+    none = tenon_tensor_slice(x, 0, 9999, 1);
+    assert_ok(tenon_tensor_download(test_stream, &none, &got, sizeof got, NULL));
+    assert_true(got == 0.25F);
+    const uint32_t before = lines_plans();
+    for (int i = 0; i < 5; i++) {
+        params.max_norm = params.epsilon = 1 + i;
+        assert_ok(tenon_clip(test_stream, &params, &sum, &x, NULL));
+    }
+    assert_true(lines_plans() <= before + 1);
+    tenon_memory_destroy(&sum.memory);
+    tenon_memory_destroy(&x.memory);
+}
+
+static void bad_input(void **state)
+{
+    const tenon_status invalid = TENON_ERROR_INVALID_ARGUMENT;
+    const int64_t shape[] = {4, 6}, stride[] = {6, 1}, one[] = {1};
+    static const double wrong[] = {0, -1, NAN, INFINITY};
+    test_tensor x, sum;
+    (void)state;
+    test_tensor_create(&x, TENON_DTYPE_F32, 2, shape, stride, 0);
+    test_tensor_create(&sum, TENON_DTYPE_F32, 1, one, one, 0);
+    test_upload(&x);
+    test_upload(&sum);
+#define BOTH_REFUSED(a, b, status, word)                                                           \
+    do {                                                                                           \
+        assert_refused(tenon_square_sum(test_stream, NULL, a, b, NULL), status,                    \
+                       "tenon_square_sum", word);                                                  \
+        assert_refused(tenon_clip(test_stream, NULL, b, a, NULL), status, "tenon_clip", word);     \
+    } while (0)
+    BOTH_REFUSED(NULL, &sum.view, invalid, "x is NULL");
+    BOTH_REFUSED(&x.view, NULL, invalid, "sum is NULL");
+    BOTH_REFUSED(&x.view, &x.view, invalid, "sum: shape is 4x6");
+    tenon_tensor v = x.view;
+    v.dtype = TENON_DTYPE_I32;
+    BOTH_REFUSED(&v, &sum.view, TENON_ERROR_UNSUPPORTED, "i32");
+    v = sum.view;
+    v.dtype = TENON_DTYPE_F16;
+    BOTH_REFUSED(&x.view, &v, TENON_ERROR_UNSUPPORTED, "sum is f16, must be f32");
+    v = tenon_tensor_slice(tenon_tensor_slice(x.view, 0, 2, 1), 1, 3, 1);
+    BOTH_REFUSED(&x.view, &v, invalid, "overlap");
+    v = sum.view;
+    memset(&v.memory, 0, sizeof v.memory);
+    BOTH_REFUSED(&x.view, &v, invalid, "sum");
+    assert_refused(tenon_square_sum(NULL, NULL, &x.view, &sum.view, NULL), invalid,
+                   "tenon_square_sum", "stream");
+    assert_refused(tenon_clip(NULL, NULL, &sum.view, &x.view, NULL), invalid, "tenon_clip",
+                   "stream");
+    for (int i = 0; i < 4; i++) {
+        tenon_clip_params bad = TENON_CLIP_PARAMS_INIT;
+        bad.max_norm = wrong[i];
+        assert_refused(tenon_clip(test_stream, &bad, &sum.view, &x.view, NULL), invalid,
+                       "tenon_clip", "max_norm");
+        bad = tenon_clip_params_default();
+        bad.epsilon = i == 0 ? -1e-9 : wrong[i];
+        assert_refused(tenon_clip(test_stream, &bad, &sum.view, &x.view, NULL), invalid,
+                       "tenon_clip", "epsilon");
+    }
+    assert_untouched(&x);
+    assert_untouched(&sum);
+    test_tensor_destroy(&x);
+    test_tensor_destroy(&sum);
+#undef BOTH_REFUSED
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sizes_around_pieces), cmocka_unit_test(layouts),
+        cmocka_unit_test(random_problems),     cmocka_unit_test(norms_that_are_no_numbers),
+        cmocka_unit_test(nan_in_a_sum),        cmocka_unit_test(plans),
+        cmocka_unit_test(bad_input),
+    };
+    return TEST_MAIN(tests);
+}

@@ -1,0 +1,277 @@
+/* tenon_dropout: against its reference for any strides, the mask against tenon_random's numbers,
+ * the gradient against finite differences. */
+#include "lines_case.h"
+
+#include "ops/dropout/internal.h"
+
+#include <math.h>
+
+static tenon_status call(const void *user, const char *solver, const tenon_tensor *const *views)
+{
+    tenon_dropout_params params = *(const tenon_dropout_params *)user;
+    params.solver = solver;
+    return tenon_dropout(test_stream, &params, views[DROPOUT_X], views[DROPOUT_Y], NULL);
+}
+
+static void describe(const void *user, char *text, size_t size)
+{
+    const tenon_dropout_params *p = user;
+    snprintf(text, size, "seed %llx, sequence %llx, p %g", (unsigned long long)p->seed,
+             (unsigned long long)p->sequence, p->probability);
+}
+
+static lines_case make_case(const tenon_dropout_params *params, tenon_dtype dtype)
+{
+    return (lines_case){.family = &tn_dropout_family,
+                        .operands = DROPOUT_OPERANDS,
+                        .outputs = 1,
+                        .dtype = {dtype, dtype},
+                        .params = params,
+                        .call = call,
+                        .reference = tn_dropout_reference,
+                        .describe = describe};
+}
+
+static lines_case dense(const tenon_dropout_params *params, tenon_dtype dtype, int64_t size)
+{
+    lines_case p = make_case(params, dtype);
+    p.rank = 1;
+    p.shape[0] = size;
+    p.stride[0][0] = p.stride[1][0] = 1;
+    return p;
+}
+
+static tenon_dropout_params draw_params(test_random *random)
+{
+    tenon_dropout_params params = TENON_DROPOUT_PARAMS_INIT;
+    params.seed = test_next(random);
+    params.sequence = test_next(random);
+    params.probability = test_real(random, 0, 1);
+    return params;
+}
+
+static void check(const lines_case *p, test_random *random, test_judge judge, bool all)
+{
+    lines_run run;
+    lines_make(&run, p);
+    test_fill(&run.operands[p->in_place ? DROPOUT_Y : DROPOUT_X], judge, random);
+    lines_check(&run, judge, all);
+}
+
+static void sizes_around_groups(void **state)
+{
+    static const int64_t sizes[] = {0,  1,  2,   15,  16,  17,   31,   32,   33,  63,
+                                    64, 65, 127, 128, 129, 4095, 4096, 4097, 8193};
+    test_random random = test_random_for(911);
+    (void)state;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        for (const tenon_dtype *type = test_float_types(); *type != 0; type++) {
+            tenon_dropout_params params = draw_params(&random);
+            lines_case p = dense(&params, *type, sizes[i]);
+            p.offset = (int64_t)i % 5;
+            p.in_place = i % 2 == 1;
+            check(&p, &random, TEST_BOUND, true);
+            params.probability = 0.5; /* what is kept is doubled, exactly */
+            check(&p, &random, TEST_EXACT, true);
+        }
+}
+
+static void layouts(void **state)
+{
+    test_random random = test_random_for(912);
+    (void)state;
+    for (int n = 0; n < TEST_LAYOUTS * TEST_LAYOUTS; n++)
+        for (const tenon_dtype *type = test_float_types(); *type != 0; type++) {
+            tenon_dropout_params params = draw_params(&random);
+            lines_case p = make_case(&params, *type);
+            p.rank = 3;
+            p.shape[0] = 3;
+            p.shape[1] = n % 2 == 0 ? 11 : 67;
+            p.shape[2] = n % 3 == 0 ? 5 : 71;
+            test_strides((test_layout)(n % TEST_LAYOUTS), true, 3, p.shape, p.stride[0]);
+            test_strides((test_layout)(n / TEST_LAYOUTS), n % 2 == 0, 3, p.shape, p.stride[1]);
+            if (n % 4 == 3)
+                p.stride[DROPOUT_X][n % 3] = 0;
+            check(&p, &random, TEST_BOUND, true);
+        }
+}
+
+static void random_problems(void **state)
+{
+    test_random random = test_random_for(913);
+    const int count = test_problems(20);
+    (void)state;
+    for (const tenon_dtype *type = test_float_types(); *type != 0; type++)
+        for (int n = 0; n < count; n++) {
+            tenon_dropout_params params = draw_params(&random);
+            lines_case p = make_case(&params, *type);
+            lines_draw(&p, &random, 20000);
+            p.in_place = test_one_in(&random, 3);
+            check(&p, &random, TEST_BOUND, false);
+        }
+}
+
+static void large(void **state)
+{
+    test_random random = test_random_for(914);
+    tenon_dropout_params params = draw_params(&random);
+    lines_case p = dense(&params, TENON_DTYPE_F32, (1 << 20) + 7);
+    (void)state;
+    check(&p, &random, TEST_BOUND, false);
+}
+
+/* A dropped NaN or infinity is 0, a kept one is itself; p = 0 gives x, bit for bit, p = 1 zeros. */
+static void special_values(void **state)
+{
+    static const double values[] = {NAN, INFINITY, -INFINITY, 0, -0.0, 1e-40, 65504, 1e38, -1};
+    static const double chances[] = {0, 0.5, 0.9, 1};
+    (void)state;
+    for (const tenon_dtype *type = test_float_types(); *type != 0; type++)
+        for (int c = 0; c < 4; c++) {
+            tenon_dropout_params params = TENON_DROPOUT_PARAMS_INIT;
+            lines_run run;
+            params.probability = chances[c];
+            lines_case p = dense(&params, *type, 300);
+            lines_make(&run, &p);
+            for (int64_t i = 0; i < 300; i++)
+                test_set(&run.operands[DROPOUT_X], i, values[i % 9]);
+            lines_check(&run, TEST_BOUND, true);
+        }
+}
+
+/* What is dropped, and how often. */
+static void mask_is_bernoulli(void **state)
+{
+    enum { SIZE = 20000 };
+    const int64_t shape[] = {SIZE};
+    tenon_dropout_params params = TENON_DROPOUT_PARAMS_INIT;
+    tenon_random_params numbers = TENON_RANDOM_PARAMS_INIT;
+    float *x = malloc(SIZE * sizeof *x), *y = malloc(SIZE * sizeof *y);
+    int dropped = 0;
+    tenon_tensor t;
+    (void)state;
+    numbers.kind = TENON_RANDOM_BERNOULLI;
+    numbers.seed = params.seed = 123;
+    numbers.sequence = params.sequence = 456;
+    numbers.probability = params.probability = 0.2;
+    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 1, shape, &t));
+    assert_ok(tenon_random(test_stream, &numbers, &t, NULL));
+    assert_ok(tenon_tensor_download(test_stream, &t, x, SIZE * sizeof *x, NULL));
+    assert_ok(tenon_tensor_fill(test_stream, &t, 4, NULL));
+    assert_ok(tenon_dropout(test_stream, &params, &t, &t, NULL));
+    assert_ok(tenon_tensor_download(test_stream, &t, y, SIZE * sizeof *y, NULL));
+    for (int i = 0; i < SIZE; i++) {
+        assert_true(y[i] == (x[i] != 0 ? 0 : 5));
+        dropped += y[i] == 0;
+    }
+    assert_true(fabs(dropped / (double)SIZE - 0.2) < 5 * sqrt(0.16 / SIZE));
+    tenon_memory_destroy(&t.memory);
+    free(x);
+    free(y);
+}
+
+static double loss(const tenon_dropout_params *params, const tenon_tensor *x, const double *w)
+{
+    const tenon_tensor *views[] = {x, x};
+    tn_bounded y[100];
+    double sum = 0;
+    assert_true(tn_dropout_reference(params, views, y));
+    for (int i = 0; i < 100; i++)
+        sum += w[i] * y[i].value;
+    return sum;
+}
+
+/* The loss L = sum of w · y, whose gradient is dropout of w. */
+static void gradients(void **state)
+{
+    const int64_t shape[] = {10, 10};
+    test_random random = test_random_for(915);
+    tenon_dropout_params params = draw_params(&random);
+    double x[100], w[100];
+    tn_bounded dx[100];
+    tenon_tensor vx = tenon_tensor_view(TENON_DTYPE_F64, 2, shape), vw = vx;
+    const tenon_tensor *views[] = {&vw, &vw};
+    (void)state;
+    params.probability = 0.4;
+    vx.memory = (tenon_memory){.kind = TENON_MEMORY_SVM, .u.svm = x};
+    vw.memory = (tenon_memory){.kind = TENON_MEMORY_SVM, .u.svm = w};
+    for (int i = 0; i < 100; i++) {
+        x[i] = test_real(&random, -2, 2);
+        w[i] = test_real(&random, -1, 1);
+    }
+    assert_true(tn_dropout_reference(&params, views, dx));
+    for (int i = 0; i < 100; i++) {
+        const double at = x[i], h = 1e-3;
+        x[i] = at + h;
+        double above = loss(&params, &vx, w);
+        x[i] = at - h;
+        double below = loss(&params, &vx, w);
+        x[i] = at;
+        assert_true(fabs((above - below) / (2 * h) - dx[i].value) < 1e-9);
+    }
+}
+
+static void plans(void **state)
+{
+    const int64_t shape[] = {100};
+    tenon_dropout_params params = TENON_DROPOUT_PARAMS_INIT;
+    tenon_tensor x, y, none = tenon_tensor_view(TENON_DTYPE_F32, 1, shape);
+    tenon_plan *plan;
+    float planned[100], direct[100];
+    (void)state;
+    params.seed = UINT64_MAX;
+    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 1, shape, &x));
+    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 1, shape, &y));
+    assert_ok(tenon_tensor_fill(test_stream, &x, 3, NULL));
+    assert_ok(tenon_dropout(test_stream, &params, &x, &y, NULL));
+    assert_ok(tenon_tensor_download(test_stream, &y, direct, sizeof direct, NULL));
+    assert_ok(tenon_dropout_plan(test_context, &params, &none, &none, &plan));
+    const tenon_memory memories[] = {x.memory, x.memory};
+    assert_ok(tenon_plan_run(test_stream, plan, memories, 2, NULL));
+    tenon_plan_release(plan);
+    assert_ok(tenon_tensor_download(test_stream, &x, planned, sizeof planned, NULL));
+    assert_memory_equal(planned, direct, sizeof planned);
+    const uint32_t before = lines_plans();
+    for (params.sequence = 0; params.sequence < 10; params.sequence++) {
+        params.probability = 0.1 * (double)params.sequence;
+        assert_ok(tenon_dropout(test_stream, &params, &x, &y, NULL));
+    }
+    assert_int_equal(lines_plans(), before);
+    tenon_memory_destroy(&x.memory);
+    tenon_memory_destroy(&y.memory);
+}
+
+static void bad_input(void **state)
+{
+    static const double wrong[] = {-0.1, 1.1, NAN, INFINITY};
+    const int64_t shape[] = {4, 6}, stride[] = {6, 1};
+    test_tensor x, y;
+    (void)state;
+    test_tensor_create(&x, TENON_DTYPE_F32, 2, shape, stride, 0);
+    test_tensor_create(&y, TENON_DTYPE_F32, 2, shape, stride, 0);
+    test_upload(&y);
+    for (int i = 0; i < 4; i++) {
+        tenon_dropout_params params = TENON_DROPOUT_PARAMS_INIT;
+        params.probability = wrong[i];
+        assert_refused(tenon_dropout(test_stream, &params, &x.view, &y.view, NULL),
+                       TENON_ERROR_INVALID_ARGUMENT, "tenon_dropout", "probability");
+    }
+    tenon_tensor turned = tenon_tensor_transpose(x.view, 0, 1);
+    assert_refused(tenon_dropout(test_stream, NULL, &turned, &y.view, NULL),
+                   TENON_ERROR_INVALID_ARGUMENT, "tenon_dropout", "y: shape is 4x6");
+    assert_untouched(&y);
+    test_tensor_destroy(&x);
+    test_tensor_destroy(&y);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sizes_around_groups), cmocka_unit_test(layouts),
+        cmocka_unit_test(random_problems),     cmocka_unit_test(large),
+        cmocka_unit_test(special_values),      cmocka_unit_test(mask_is_bernoulli),
+        cmocka_unit_test(gradients),           cmocka_unit_test(plans),
+        cmocka_unit_test(bad_input),
+    };
+    return TEST_MAIN(tests);
+}

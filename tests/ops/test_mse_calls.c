@@ -1,0 +1,144 @@
+/* tenon_mse_forward and _backward: the gradient against finite differences, values known from the
+ * formula, empty tensors, refusals, a plan. */
+#include "support.h"
+
+#include "ops/loss/internal.h"
+
+#include <math.h>
+
+/* The loss of all, weighted: what finite differences are taken of. */
+static double weighted(const tenon_mse_params *params, const tenon_tensor *x, const tenon_tensor *t,
+                       const tenon_tensor *loss, const double *weights)
+{
+    tn_bounded results[8];
+    double sum = 0;
+    assert_true(tn_mse_forward_reference(params, x, t, loss, results));
+    for (int64_t i = 0; i < tenon_tensor_elements(loss); i++)
+        sum += weights[i] * results[i].value;
+    return sum;
+}
+
+static void gradients(void **state)
+{
+    const int64_t shape[] = {3, 5};
+    test_random random = test_random_for(1607);
+    (void)state;
+    for (int way = 0; way < 4; way++) {
+        double x[15], t[15], w[8];
+        tn_bounded dx[15];
+        tenon_mse_params params = TENON_MSE_PARAMS_INIT;
+        tenon_tensor vx = tenon_tensor_view(TENON_DTYPE_F64, 2, shape), vt = vx,
+                     loss = tenon_tensor_view(TENON_DTYPE_F64, way < 2 ? 0 : 1, shape);
+        vx.memory = (tenon_memory){.kind = TENON_MEMORY_SVM, .u.svm = x};
+        vt.memory = (tenon_memory){.kind = TENON_MEMORY_SVM, .u.svm = t};
+        loss.memory = (tenon_memory){.kind = TENON_MEMORY_SVM, .u.svm = w};
+        params.flags = way % 2 == 0 ? 0 : TENON_MSE_MEAN;
+        params.axis_count = way < 2 ? 0 : 1;
+        params.axes[0] = 1;
+        params.scale = 1.25;
+        for (int i = 0; i < 15; i++) {
+            x[i] = test_real(&random, -2, 2);
+            t[i] = test_real(&random, -2, 2);
+            w[i / 2] = test_real(&random, -1, 1);
+        }
+        assert_true(tn_mse_backward_reference(&params, &vx, &vt, &loss, dx));
+        for (int i = 0; i < 15; i++) {
+            const double at = x[i], h = 1e-5;
+            x[i] = at + h;
+            double above = weighted(&params, &vx, &vt, &loss, w);
+            x[i] = at - h;
+            double below = weighted(&params, &vx, &vt, &loss, w);
+            x[i] = at;
+            if (fabs((above - below) / (2 * h) - dx[i].value) > 1e-8)
+                fail_msg("way %d, element %d: the gradient is %g, the difference says %g", way, i,
+                         dx[i].value, (above - below) / (2 * h));
+        }
+    }
+}
+
+static void empty(void **state)
+{
+    const int64_t shape[] = {2, 0};
+    tenon_mse_params params = TENON_MSE_PARAMS_INIT;
+    tenon_tensor x = tenon_tensor_view(TENON_DTYPE_F32, 2, shape), loss;
+    float got[2];
+    (void)state;
+    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 1, shape, &loss));
+    params.axis_count = 1;
+    params.axes[0] = 1;
+    assert_refused(tenon_mse_forward(test_stream, &params, &x, &x, &loss, NULL),
+                   TENON_ERROR_INVALID_ARGUMENT, "tenon_mse_forward", "no element");
+    params.flags = 0;
+    assert_ok(tenon_mse_forward(test_stream, &params, &x, &x, &loss, NULL));
+    assert_ok(tenon_tensor_download(test_stream, &loss, got, sizeof got, NULL));
+    assert_true(got[0] == 0 && got[1] == 0);
+    assert_ok(tenon_mse_backward(test_stream, &params, &x, &x, &loss, &x, NULL));
+    tenon_memory_destroy(&loss.memory);
+}
+
+/* By the header's formula; plans as well. */
+static void known_values(void **state)
+{
+    static const float x[] = {1, 2, 3, 6}, t[] = {1, 0, 6, 5};
+    const int64_t shape[] = {4};
+    float loss, gradient[4];
+    tenon_tensor tx, tt, tl;
+    tenon_plan *plan;
+    (void)state;
+    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 1, shape, &tx));
+    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 1, shape, &tt));
+    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 0, NULL, &tl));
+    assert_ok(tenon_tensor_upload(test_stream, x, sizeof x, &tx, NULL));
+    assert_ok(tenon_tensor_upload(test_stream, t, sizeof t, &tt, NULL));
+    assert_ok(tenon_mse_forward(test_stream, NULL, &tx, &tt, &tl, NULL));
+    assert_ok(tenon_tensor_download(test_stream, &tl, &loss, sizeof loss, NULL));
+    assert_true(fabsf(loss - 3.5F) < 1e-6F);
+    assert_ok(tenon_mse_backward_plan(test_context, NULL, &tx, &tt, NULL, &tx, &plan));
+    const tenon_memory memories[] = {tx.memory, tt.memory, {.kind = TENON_MEMORY_NONE}, tx.memory};
+    assert_ok(tenon_plan_run(test_stream, plan, memories, 4, NULL));
+    assert_ok(tenon_tensor_download(test_stream, &tx, gradient, sizeof gradient, NULL));
+    for (int i = 0; i < 4; i++)
+        assert_true(fabsf(gradient[i] - (x[i] - t[i]) / 2) < 1e-6F);
+    tenon_plan_release(plan);
+    tenon_memory_destroy(&tx.memory);
+    tenon_memory_destroy(&tt.memory);
+    tenon_memory_destroy(&tl.memory);
+}
+
+static void wrong_parameters(void **state)
+{
+    const int64_t shape[] = {4, 5};
+    tenon_mse_params params = tenon_mse_params_default();
+    tenon_tensor x, y, loss;
+    (void)state;
+    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F16, 2, shape, &x));
+    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F16, 2, shape, &y));
+    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 1, shape, &loss));
+    assert_refused(tenon_mse_forward(test_stream, &params, &x, &y, &loss, NULL),
+                   TENON_ERROR_INVALID_ARGUMENT, "tenon_mse_forward", "loss: shape is 4");
+    params.axis_count = 1;
+    params.axes[0] = 2;
+    assert_refused(tenon_mse_forward(test_stream, &params, &x, &y, &loss, NULL),
+                   TENON_ERROR_INVALID_ARGUMENT, "tenon_mse_forward", "axis is 2");
+    params.axes[0] = 1;
+    assert_ok(tenon_mse_forward(test_stream, &params, &x, &y, &loss, NULL));
+    assert_refused(tenon_mse_backward(test_stream, &params, &x, &y, &loss, &y, NULL),
+                   TENON_ERROR_UNSUPPORTED, "tenon_mse_backward", "dloss is f32");
+    params.reserved = 1;
+    assert_refused(tenon_mse_forward(test_stream, &params, &x, &y, &loss, NULL),
+                   TENON_ERROR_INVALID_ARGUMENT, "tenon_mse_forward", "reserved");
+    tenon_memory_destroy(&x.memory);
+    tenon_memory_destroy(&y.memory);
+    tenon_memory_destroy(&loss.memory);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(gradients),
+        cmocka_unit_test(empty),
+        cmocka_unit_test(known_values),
+        cmocka_unit_test(wrong_parameters),
+    };
+    return TEST_MAIN(tests);
+}

@@ -1,0 +1,294 @@
+/* tenon_sgd and tenon_adam: a step against the reference, for any types, layouts and flags; plans;
+ * refusals. */
+#include "optimizer_case.h"
+
+#include <math.h>
+
+static void check(const lines_case *p, test_judge judge, test_random *random, bool all)
+{
+    lines_run run;
+    lines_make(&run, p);
+    optimizer_fill(&run, judge, random);
+    lines_check(&run, judge, all);
+}
+
+/* A problem of either optimizer with drawn parameters and the layout that `lay` gives it. */
+static void check_drawn(tenon_dtype dtype, int way, test_random *random, bool all,
+                        void (*lay)(lines_case *p, test_random *random, int number), int number)
+{
+    tenon_sgd_params sgd = optimizer_draw_sgd(random, way);
+    tenon_adam_params adam = optimizer_draw_adam(random);
+    lines_case p = optimizer_sgd(&sgd, dtype, way);
+    lay(&p, random, number);
+    check(&p, TEST_BOUND, random, all);
+    p = optimizer_adam(&adam, dtype, way);
+    lay(&p, random, number);
+    check(&p, TEST_BOUND, random, all);
+}
+
+static void lay_dense(lines_case *p, test_random *random, int number)
+{
+    static const int64_t sizes[] = {0,  1,  2,  3,  7,   8,    9,    15,   16,  17,
+                                    31, 33, 63, 65, 127, 4095, 4096, 4097, 8195};
+    (void)random;
+    p->rank = 1;
+    p->shape[0] = sizes[number];
+    p->offset = number % 5;
+    for (uint32_t i = 0; i < p->operands; i++)
+        p->stride[i][0] = 1;
+}
+
+static void sizes_around_vectors(void **state)
+{
+    test_random random = test_random_for(921);
+    (void)state;
+    for (int i = 0; i < 19; i++)
+        for (const tenon_dtype *type = test_float_types(); *type != 0; type++)
+            check_drawn(*type, i % WAYS, &random, true, lay_dense, i);
+}
+
+static void layouts(void **state)
+{
+    test_random random = test_random_for(922);
+    (void)state;
+    for (int n = 0; n < 2 * WAYS; n++)
+        for (const tenon_dtype *type = test_float_types(); *type != 0; type++)
+            check_drawn(*type, n % WAYS, &random, true, optimizer_lay, n);
+}
+
+static void lay_drawn(lines_case *p, test_random *random, int number)
+{
+    (void)number;
+    lines_draw(p, random, 10000);
+}
+
+static void random_problems(void **state)
+{
+    test_random random = test_random_for(923);
+    const int count = test_problems(20);
+    (void)state;
+    for (const tenon_dtype *type = test_float_types(); *type != 0; type++)
+        for (int n = 0; n < count; n++)
+            check_drawn(*type, (int)test_between(&random, 0, WAYS - 1), &random, false, lay_drawn,
+                        n);
+}
+
+/* Sums and products of small integers, for which nothing is rounded. */
+static void exact(void **state)
+{
+    test_random random = test_random_for(924);
+    (void)state;
+    for (uint32_t flags = 0; flags < 8; flags++)
+        for (int way = 0; way < WAYS; way++)
+            for (const tenon_dtype *type = test_float_types(); *type != 0; type++) {
+                tenon_sgd_params params = TENON_SGD_PARAMS_INIT;
+                params.flags = flags;
+                params.learning_rate = 0.5;
+                params.momentum = (way & WITH_VELOCITY) != 0 ? 2 : 0;
+                params.dampening = -1;
+                params.weight_decay = flags % 2 == 0 ? 1 : 0;
+                lines_case p = optimizer_sgd(&params, *type, way);
+                optimizer_lay(&p, &random, (int)flags);
+                check(&p, TEST_EXACT, &random, false);
+            }
+}
+
+static void large(void **state)
+{
+    test_random random = test_random_for(925);
+    tenon_adam_params params = TENON_ADAM_PARAMS_INIT;
+    lines_case p = optimizer_adam(&params, TENON_DTYPE_F32, 0);
+    (void)state;
+    lay_dense(&p, &random, 0);
+    p.shape[0] = (1 << 19) + 7;
+    check(&p, TEST_BOUND, &random, false);
+}
+
+/* Each meets each, by the header: NaN goes into state and parameter, and no further. */
+static void special_values(void **state)
+{
+    static const double values[] = {NAN, INFINITY, -INFINITY, 0, 1, -1, 1e-30, 1e-40, 300};
+    const int64_t count = sizeof values / sizeof *values;
+    (void)state;
+    for (const tenon_dtype *type = test_float_types(); *type != 0; type++)
+        for (int n = 0; n < 6; n++) {
+            tenon_sgd_params sgd = TENON_SGD_PARAMS_INIT;
+            tenon_adam_params adam = TENON_ADAM_PARAMS_INIT;
+            sgd.momentum = n % 2 == 0 ? 0.5 : 0;
+            sgd.weight_decay = adam.weight_decay = n < 3 ? 0.25 : 0;
+            adam.flags = n % 3 == 0 ? TENON_ADAM_DECOUPLED : 0;
+            for (int which = 0; which < 2; which++) {
+                lines_run run;
+                lines_case p = which == 0
+                                   ? optimizer_sgd(&sgd, *type, n % 2 == 0 ? WITH_VELOCITY : 0)
+                                   : optimizer_adam(&adam, *type, 0);
+                p.rank = 2;
+                p.shape[0] = p.shape[1] = count;
+                lines_lay(&p, TEST_ROW, false);
+                lines_make(&run, &p);
+                test_random random = test_random_for(926);
+                optimizer_fill(&run, TEST_BOUND, &random);
+                for (int64_t i = 0; i < count * count; i++) {
+                    test_set(&run.operands[OPTIMIZER_GRADIENT], i, values[i / count]);
+                    test_set(&run.operands[OPTIMIZER_PARAMETER], i, values[i % count]);
+                }
+                lines_check(&run, TEST_BOUND, true);
+            }
+        }
+}
+
+static void scalars_share_a_plan(void **state)
+{
+    const int64_t shape[] = {100};
+    tenon_sgd_params sgd = TENON_SGD_PARAMS_INIT;
+    tenon_adam_params adam = TENON_ADAM_PARAMS_INIT;
+    tenon_tensor t[4];
+    uint32_t before = 0;
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 1, shape, &t[i]));
+        assert_ok(tenon_tensor_fill(test_stream, &t[i], 1, NULL));
+    }
+    for (int i = 0; i < 10; i++) {
+        sgd.learning_rate = 0.1 * i;
+        sgd.momentum = sgd.dampening = sgd.weight_decay = 0.01 * i;
+        adam.learning_rate = 0.1 * i;
+        adam.beta1 = adam.beta2 = 0.09 * i;
+        adam.step = (uint64_t)i + 1;
+        assert_ok(tenon_sgd(test_stream, &sgd, &t[0], &t[1], &t[2], NULL, NULL));
+        assert_ok(tenon_adam(test_stream, &adam, &t[0], &t[1], &t[2], &t[3], NULL, NULL));
+        before = i == 0 ? lines_plans() : before;
+    }
+    assert_int_equal(lines_plans(), before);
+    for (int i = 0; i < 4; i++)
+        tenon_memory_destroy(&t[i].memory);
+}
+
+static void plans(void **state)
+{
+    const int64_t shape[] = {5};
+    tenon_sgd_params params = TENON_SGD_PARAMS_INIT;
+    tenon_tensor p, none = tenon_tensor_view(TENON_DTYPE_F32, 1, shape);
+    tenon_memory gradient;
+    tenon_plan *plan;
+    float values[5];
+    (void)state;
+    params.learning_rate = 0.5;
+    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 1, shape, &p));
+    gradient = p.memory;
+    assert_ok(tenon_tensor_fill(test_stream, &p, 2, NULL));
+    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 1, shape, &p));
+    assert_ok(tenon_tensor_fill(test_stream, &p, 8, NULL));
+    assert_ok(tenon_sgd_plan(test_context, &params, &none, &none, NULL, NULL, &plan));
+    const tenon_memory memories[] = {gradient, p.memory, {0}, {0}};
+    for (int i = 0; i < 3; i++)
+        assert_ok(tenon_plan_run(test_stream, plan, memories, 4, NULL));
+    tenon_plan_release(plan);
+    assert_ok(tenon_tensor_download(test_stream, &p, values, sizeof values, NULL));
+    for (int i = 0; i < 5; i++)
+        assert_true(values[i] == 5);
+    tenon_memory_destroy(&gradient);
+    tenon_memory_destroy(&p.memory);
+}
+
+static void bad_parameters(void **state)
+{
+    const tenon_status invalid = TENON_ERROR_INVALID_ARGUMENT;
+    const int64_t shape[] = {7}, stride[] = {1};
+    test_tensor t[5];
+    (void)state;
+    for (int i = 0; i < 5; i++) {
+        test_tensor_create(&t[i], TENON_DTYPE_F32, 1, shape, stride, 0);
+        test_upload(&t[i]);
+    }
+#define SGD_REFUSED(change, word)                                                                  \
+    do {                                                                                           \
+        tenon_sgd_params bad = TENON_SGD_PARAMS_INIT;                                              \
+        change;                                                                                    \
+        assert_refused(tenon_sgd(test_stream, &bad, &t[0].view, &t[1].view, NULL, NULL, NULL),     \
+                       invalid, "tenon_sgd", word);                                                \
+    } while (0)
+#define ADAM_REFUSED(change, word)                                                                 \
+    do {                                                                                           \
+        tenon_adam_params bad = TENON_ADAM_PARAMS_INIT;                                            \
+        change;                                                                                    \
+        assert_refused(tenon_adam(test_stream, &bad, &t[0].view, &t[1].view, &t[2].view,           \
+                                  &t[3].view, NULL, NULL),                                         \
+                       invalid, "tenon_adam", word);                                               \
+    } while (0)
+    SGD_REFUSED(bad.flags = 8, "flags");
+    SGD_REFUSED(bad.learning_rate = (double)NAN, "learning_rate");
+    SGD_REFUSED(bad.dampening = (double)INFINITY, "dampening");
+    SGD_REFUSED(bad.weight_decay = (double)NAN, "weight_decay");
+    SGD_REFUSED(bad.momentum = 0.5, "velocity is NULL, but momentum is 0.5");
+    ADAM_REFUSED(bad.flags = 4, "flags");
+    ADAM_REFUSED(bad.learning_rate = (double)INFINITY, "learning_rate");
+    ADAM_REFUSED(bad.beta1 = 1, "beta1 is 1");
+    ADAM_REFUSED(bad.beta2 = -0.1, "beta2 is -0.1");
+    ADAM_REFUSED(bad.epsilon = -1, "epsilon is -1");
+    ADAM_REFUSED(bad.weight_decay = (double)NAN, "weight_decay");
+    ADAM_REFUSED(bad.step = 0, "step is 0");
+#undef SGD_REFUSED
+#undef ADAM_REFUSED
+    assert_refused(tenon_sgd(test_stream, NULL, &t[0].view, &t[1].view, NULL, &t[2].view, NULL),
+                   TENON_ERROR_UNSUPPORTED, "tenon_sgd", "master");
+    for (int i = 0; i < 5; i++) {
+        assert_untouched(&t[i]);
+        test_tensor_destroy(&t[i]);
+    }
+}
+
+/* Types and shapes of the operands of a 16-bit parameter; both operations have the same checks. */
+static void bad_masters(void **state)
+{
+    const int64_t shape[] = {7}, stride[] = {1};
+    test_tensor gradient, parameter, master;
+    (void)state;
+    test_tensor_create(&gradient, TENON_DTYPE_BF16, 1, shape, stride, 0);
+    test_tensor_create(&parameter, TENON_DTYPE_BF16, 1, shape, stride, 0);
+    test_tensor_create(&master, TENON_DTYPE_F32, 1, shape, stride, 0);
+    test_upload(&parameter);
+    test_upload(&master);
+    const tenon_tensor g = gradient.view, p = parameter.view, m = master.view;
+    tenon_tensor v;
+#define REFUSED(g, p, m, status, word)                                                             \
+    assert_refused(tenon_sgd(test_stream, NULL, g, p, NULL, m, NULL), status, "tenon_sgd", word)
+    REFUSED(&g, &p, &p, TENON_ERROR_UNSUPPORTED, "master is bf16, must be f32");
+    v = g;
+    v.dtype = TENON_DTYPE_F16;
+    REFUSED(&v, &p, &m, TENON_ERROR_UNSUPPORTED, "gradient is f16, must be bf16");
+    v = tenon_tensor_slice(m, 0, 0, 6);
+    REFUSED(&g, &p, &v, TENON_ERROR_INVALID_ARGUMENT, "master: shape is 6, must be that of");
+    v = m;
+    v.stride[0] = 0;
+    REFUSED(&g, &p, &v, TENON_ERROR_INVALID_ARGUMENT, "master");
+    v = m;
+    v.memory = p.memory;
+    v.shape[0] = 3;
+    const tenon_tensor short_g = tenon_tensor_slice(g, 0, 0, 3),
+                       short_p = tenon_tensor_slice(p, 0, 0, 3);
+    REFUSED(&short_g, &short_p, &v, TENON_ERROR_INVALID_ARGUMENT, "overlap");
+    assert_untouched(&parameter);
+    assert_untouched(&master);
+    test_tensor_destroy(&gradient);
+    test_tensor_destroy(&parameter);
+    test_tensor_destroy(&master);
+#undef REFUSED
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sizes_around_vectors),
+        cmocka_unit_test(layouts),
+        cmocka_unit_test(random_problems),
+        cmocka_unit_test(exact),
+        cmocka_unit_test(large),
+        cmocka_unit_test(special_values),
+        cmocka_unit_test(scalars_share_a_plan),
+        cmocka_unit_test(plans),
+        cmocka_unit_test(bad_parameters),
+        cmocka_unit_test(bad_masters),
+    };
+    return TEST_MAIN(tests);
+}

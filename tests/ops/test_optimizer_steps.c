@@ -1,0 +1,214 @@
+/* tenon_sgd and tenon_adam over many steps: from what each has left, by the formulas of the papers,
+ * and with masters. */
+#include "optimizer_case.h"
+
+#include "base/dtype.h"
+
+#include <math.h>
+
+static void set_all(test_tensor *tensor, const double *values)
+{
+    for (int64_t i = 0; i < tenon_tensor_elements(&tensor->view); i++)
+        test_set(tensor, i, values[i]);
+}
+
+/* Six steps, each of which begins with what the device left of the one before. */
+static void walk(lines_run *run, void (*next)(void *params), void *params, test_random *random)
+{
+    const lines_case *p = &run->problem;
+    const tenon_tensor *host[LINES_MOST] = {0}, *device[LINES_MOST] = {0};
+    int64_t count = tenon_tensor_elements(&run->operands[OPTIMIZER_PARAMETER].view);
+    tn_bounded *expected = calloc((size_t)(count * LINES_MOST), sizeof *expected);
+    char why[256];
+    assert_non_null(expected);
+    for (uint32_t i = 0; i < p->operands; i++)
+        if (run->operands[i].image != NULL) {
+            host[i] = &run->operands[i].host;
+            device[i] = &run->operands[i].view;
+        }
+    for (int step = 0; step < 6; step++, next(params)) {
+        test_fill_reals(&run->operands[OPTIMIZER_GRADIENT], random);
+        assert_true(p->reference(params, host, expected));
+        for (uint32_t i = 0; i < p->operands; i++)
+            if (host[i] != NULL)
+                test_upload(&run->operands[i]);
+        assert_ok(p->call(params, NULL, device));
+        const tn_bounded *part = expected;
+        for (uint32_t i = OPTIMIZER_PARAMETER; i < p->operands; i++) {
+            if (host[i] == NULL)
+                continue;
+            if (!test_result(&run->operands[i], part, TEST_BOUND, why))
+                fail_msg("step %d, operand %u: %s", step, i, why);
+            part += count;
+            double *values = test_download(&run->operands[i]);
+            set_all(&run->operands[i], values);
+            free(values);
+        }
+    }
+    free(expected);
+}
+
+static void next_sgd(void *params)
+{
+    ((tenon_sgd_params *)params)->flags &= ~TENON_SGD_FIRST;
+}
+
+static void next_adam(void *params)
+{
+    ((tenon_adam_params *)params)->step++;
+}
+
+static void destroy(lines_run *run)
+{
+    for (uint32_t i = 0; i < run->problem.operands; i++)
+        if (run->operands[i].image != NULL)
+            test_tensor_destroy(&run->operands[i]);
+}
+
+static void many_steps(void **state)
+{
+    test_random random = test_random_for(927);
+    (void)state;
+    for (const tenon_dtype *type = test_float_types(); *type != 0; type++)
+        for (int way = 1; way < WAYS; way += 2) {
+            tenon_sgd_params sgd = optimizer_draw_sgd(&random, way);
+            tenon_adam_params adam = optimizer_draw_adam(&random);
+            lines_run run;
+            sgd.flags |= TENON_SGD_FIRST;
+            adam.step = 1;
+            lines_case p = optimizer_sgd(&sgd, *type, way);
+            optimizer_lay(&p, &random, 1);
+            lines_make(&run, &p);
+            optimizer_fill(&run, TEST_BOUND, &random);
+            test_fill_poison(&run.operands[SGD_VELOCITY]); /* which the first step does not read */
+            walk(&run, next_sgd, &sgd, &random);
+            destroy(&run);
+            p = optimizer_adam(&adam, *type, way);
+            optimizer_lay(&p, &random, 1);
+            lines_make(&run, &p);
+            optimizer_fill(&run, TEST_BOUND, &random);
+            test_fill_value(&run.operands[ADAM_FIRST], 0);
+            test_fill_value(&run.operands[ADAM_SECOND], 0);
+            walk(&run, next_adam, &adam, &random);
+            destroy(&run);
+        }
+}
+
+/* The formulas of the papers, with their bias-corrected moments, on (p - 3)² / 2. */
+static double by_the_paper(bool adam, bool decoupled, double decay, int steps)
+{
+    double p = 1, m = 0, v = 0;
+    for (int t = 1; t <= steps; t++) {
+        double g = p - 3 + (decoupled ? 0 : decay * p);
+        if (!adam) {
+            m = t == 1 ? g : 0.9 * m + g;
+            p -= 0.1 * (g + 0.9 * m);
+            continue;
+        }
+        m = 0.9 * m + 0.1 * g;
+        v = 0.99 * v + 0.01 * g * g;
+        double m_hat = m / (1 - pow(0.9, t)), v_hat = v / (1 - pow(0.99, t));
+        p = p - 0.1 * m_hat / (sqrt(v_hat) + 1e-8) - (decoupled ? 0.1 * decay * p : 0);
+    }
+    return p;
+}
+
+/* The same through the device, one element at a time. */
+static double by_the_device(tenon_dtype dtype, bool adam, bool decoupled, double decay, int steps)
+{
+    tenon_sgd_params sgd = TENON_SGD_PARAMS_INIT;
+    tenon_adam_params moments = TENON_ADAM_PARAMS_INIT;
+    tenon_tensor t[4]; /* gradient, parameter, state */
+    unsigned char element[8];
+    const size_t size = tenon_dtype_size(dtype);
+    double p = 1;
+    sgd.learning_rate = moments.learning_rate = 0.1;
+    sgd.momentum = 0.9;
+    sgd.weight_decay = moments.weight_decay = decay;
+    moments.beta2 = 0.99;
+    moments.flags = decoupled ? TENON_ADAM_DECOUPLED : 0;
+    for (int i = 0; i < 4; i++) {
+        assert_ok(tenon_tensor_create(test_context, dtype, 0, NULL, &t[i]));
+        assert_ok(tenon_tensor_fill(test_stream, &t[i], i == 1 ? 1 : 0, NULL));
+    }
+    for (int n = 1; n <= steps; n++) {
+        assert_ok(tenon_tensor_fill(test_stream, &t[0], p - 3, NULL));
+        sgd.flags = TENON_SGD_NESTEROV | (n == 1 ? TENON_SGD_FIRST : 0);
+        moments.step = (uint64_t)n;
+        assert_ok(adam ? tenon_adam(test_stream, &moments, &t[0], &t[1], &t[2], &t[3], NULL, NULL)
+                       : tenon_sgd(test_stream, &sgd, &t[0], &t[1], &t[2], NULL, NULL));
+        assert_ok(tenon_tensor_download(test_stream, &t[1], element, size, NULL));
+        p = tn_dtype_load(dtype, element);
+    }
+    for (int i = 0; i < 4; i++)
+        tenon_memory_destroy(&t[i].memory);
+    return p;
+}
+
+/* A step rounds some thirty times, and an error made in one decays in those after it. */
+static void trajectories(void **state)
+{
+    (void)state;
+    for (const tenon_dtype *type = test_float_types(); *type != 0; type++) {
+        if (*type != TENON_DTYPE_F32 && *type != TENON_DTYPE_F64)
+            continue;
+        for (int way = 0; way < 6; way++) {
+            const bool adam = way % 3 != 0, decoupled = way % 3 == 2;
+            const double decay = way < 3 ? 0 : 0.01;
+            double want = by_the_paper(adam, decoupled, decay, 20);
+            double got = by_the_device(*type, adam, decoupled, decay, 20);
+            if (!(fabs(got - want) <= 20 * 30 * tn_roundoff(*type) * 4))
+                fail_msg("%s, way %d: %.17g, must be %.17g", tenon_dtype_string(*type), way, got,
+                         want);
+        }
+    }
+}
+
+/* Bit for bit, and a master moves where its rounding is too coarse to. */
+static void parameter_is_the_rounded_master(void **state)
+{
+    test_random random = test_random_for(928);
+    (void)state;
+    for (const tenon_dtype *type = test_float_types(); *type != 0; type++) {
+        tenon_sgd_params params = TENON_SGD_PARAMS_INIT;
+        const tenon_tensor *v[SGD_OPERANDS];
+        lines_run run;
+        if (tn_state_dtype(*type) == *type)
+            continue;
+        params.learning_rate = 1e-6;
+        lines_case p = optimizer_sgd(&params, *type, WITH_MASTER);
+        optimizer_lay(&p, &random, 3);
+        lines_make(&run, &p);
+        optimizer_fill(&run, TEST_BOUND, &random);
+        for (uint32_t i = 0; i < SGD_OPERANDS; i++) {
+            v[i] = run.operands[i].image != NULL ? &run.operands[i].view : NULL;
+            if (v[i] != NULL)
+                test_upload(&run.operands[i]);
+        }
+        for (int step = 0; step < 3; step++)
+            assert_ok(p.call(&params, NULL, v));
+        double *parameter = test_download(&run.operands[SGD_PARAMETER]);
+        double *master = test_download(&run.operands[SGD_MASTER]);
+        int moved = 0;
+        for (int64_t i = 0; i < tenon_tensor_elements(v[SGD_MASTER]); i++) {
+            unsigned char element[8];
+            tn_dtype_store(*type, element, master[i]);
+            assert_true(tn_dtype_load(*type, element) == parameter[i]);
+            moved += master[i] != test_get(&run.operands[SGD_MASTER], i);
+        }
+        assert_true(moved > 0);
+        free(parameter);
+        free(master);
+        destroy(&run);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(many_steps),
+        cmocka_unit_test(trajectories),
+        cmocka_unit_test(parameter_is_the_rounded_master),
+    };
+    return TEST_MAIN(tests);
+}

@@ -1,0 +1,322 @@
+/* tenon_random: numbers against the reference for any strides, intervals, plans, refusals. */
+#include "lines_case.h"
+
+#include "base/dtype.h"
+#include "ops/common/philox.h"
+#include "ops/random/internal.h"
+
+#include <math.h>
+
+static tenon_status call(const void *user, const char *solver, const tenon_tensor *const *views)
+{
+    tenon_random_params params = *(const tenon_random_params *)user;
+    params.solver = solver;
+    return tenon_random(test_stream, &params, views[RANDOM_Y], NULL);
+}
+
+static void describe(const void *user, char *text, size_t size)
+{
+    const tenon_random_params *p = user;
+    snprintf(text, size, "kind %u, seed %llx, sequence %llx, [%g, %g), %g ± %g, p %g", p->kind,
+             (unsigned long long)p->seed, (unsigned long long)p->sequence, p->low, p->high, p->mean,
+             p->deviation, p->probability);
+}
+
+static lines_case make_case(const tenon_random_params *params, tenon_dtype dtype)
+{
+    return (lines_case){.family = &tn_random_family,
+                        .operands = RANDOM_OPERANDS,
+                        .outputs = 1,
+                        .dtype = {dtype},
+                        .params = params,
+                        .call = call,
+                        .reference = tn_random_reference,
+                        .describe = describe};
+}
+
+static lines_case dense(const tenon_random_params *params, tenon_dtype dtype, int64_t size)
+{
+    lines_case p = make_case(params, dtype);
+    p.rank = 1;
+    p.shape[0] = size;
+    p.stride[0][0] = 1;
+    return p;
+}
+
+static tenon_random_params draw_params(test_random *random)
+{
+    tenon_random_params params = TENON_RANDOM_PARAMS_INIT;
+    params.kind = (uint32_t)test_between(random, 0, TENON_RANDOM_BERNOULLI);
+    params.seed = test_next(random);
+    params.sequence = test_next(random);
+    params.low = test_real(random, -3, 0);
+    params.high = test_real(random, 1, 100);
+    params.mean = test_real(random, -2, 2);
+    params.deviation = test_real(random, 0, 3);
+    params.probability = test_real(random, 0, 1);
+    return params;
+}
+
+static void check(const lines_case *p)
+{
+    lines_run run;
+    lines_make(&run, p);
+    lines_check(&run, TEST_BOUND, true);
+}
+
+/* The first block of the first vector, through the device: elements 0, 16, 32 and 48 take its
+ * words. */
+static void words_on_the_device(void **state)
+{
+    static const uint32_t words[] = {0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8};
+    const int64_t shape[] = {64};
+    tenon_tensor y;
+    float got[64];
+    double wide[64];
+    (void)state;
+    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 1, shape, &y));
+    assert_ok(tenon_random(test_stream, NULL, &y, NULL));
+    assert_ok(tenon_tensor_download(test_stream, &y, got, sizeof got, NULL));
+    for (int w = 0; w < 4; w++)
+        assert_true((double)got[16 * w] == (words[w] >> 8) * 0x1p-24);
+    tenon_memory_destroy(&y.memory);
+    if (!test_has(TENON_CAPABILITY_F64))
+        return;
+    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F64, 1, shape, &y));
+    assert_ok(tenon_random(test_stream, NULL, &y, NULL));
+    assert_ok(tenon_tensor_download(test_stream, &y, wide, sizeof wide, NULL));
+    for (int w = 0; w < 2; w++) {
+        uint64_t word = words[2 * w] | (uint64_t)words[2 * w + 1] << 32;
+        assert_true(wide[16 * w] == (double)(word >> 11) * 0x1p-53);
+    }
+    tenon_memory_destroy(&y.memory);
+}
+
+static void sizes_around_groups(void **state)
+{
+    static const int64_t sizes[] = {0,  1,  2,  3,   15,  16,  17,   31,   32,   33,
+                                    63, 64, 65, 127, 128, 129, 4095, 4096, 4097, 8193};
+    test_random random = test_random_for(902);
+    (void)state;
+    for (uint32_t kind = 0; kind <= TENON_RANDOM_BERNOULLI; kind++)
+        for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+            for (const tenon_dtype *type = test_float_types(); *type != 0; type++) {
+                tenon_random_params params = draw_params(&random);
+                params.kind = kind;
+                lines_case p = dense(&params, *type, sizes[i]);
+                p.offset = (int64_t)i % 5;
+                check(&p);
+            }
+}
+
+/* Lines that begin anywhere within a group, of any length. */
+static void layouts(void **state)
+{
+    test_random random = test_random_for(903);
+    (void)state;
+    for (int layout = 0; layout < TEST_LAYOUTS; layout++)
+        for (int n = 0; n < 4; n++)
+            for (const tenon_dtype *type = test_float_types(); *type != 0; type++) {
+                tenon_random_params params = draw_params(&random);
+                lines_case p = make_case(&params, *type);
+                p.rank = 3;
+                p.shape[0] = 3;
+                p.shape[1] = n < 2 ? 11 : 67;
+                p.shape[2] = n % 2 == 0 ? 5 : 201;
+                lines_lay(&p, (test_layout)layout, n % 2 == 0);
+                check(&p);
+            }
+}
+
+static void integers(void **state)
+{
+    static const tenon_dtype types[] = {TENON_DTYPE_U8, TENON_DTYPE_I32};
+    test_random random = test_random_for(904);
+    (void)state;
+    for (int i = 0; i < 2; i++)
+        for (int layout = 0; layout < TEST_LAYOUTS; layout++) {
+            tenon_random_params params = draw_params(&random);
+            params.kind = TENON_RANDOM_BERNOULLI;
+            lines_case p = make_case(&params, types[i]);
+            p.rank = 2;
+            p.shape[0] = 19;
+            p.shape[1] = 133;
+            lines_lay(&p, (test_layout)layout, false);
+            check(&p);
+        }
+}
+
+static void random_problems(void **state)
+{
+    test_random random = test_random_for(905);
+    const int count = test_problems(20);
+    (void)state;
+    for (const tenon_dtype *type = test_float_types(); *type != 0; type++)
+        for (int n = 0; n < count; n++) {
+            lines_run run;
+            tenon_random_params params = draw_params(&random);
+            lines_case p = make_case(&params, *type);
+            lines_draw(&p, &random, 20000);
+            lines_make(&run, &p);
+            lines_check(&run, TEST_BOUND, false);
+        }
+}
+
+static void large(void **state)
+{
+    tenon_random_params params = TENON_RANDOM_PARAMS_INIT;
+    (void)state;
+    for (params.kind = 0; params.kind <= TENON_RANDOM_BERNOULLI; params.kind++) {
+        lines_case p = dense(&params, TENON_DTYPE_F32, (1 << 19) + 7);
+        lines_run run;
+        lines_make(&run, &p);
+        lines_check(&run, TEST_BOUND, false);
+    }
+}
+
+/* Dense numbers of a kind as doubles; the caller frees them. */
+static double *generate(const tenon_random_params *params, tenon_dtype dtype, int64_t size)
+{
+    lines_case p = dense(params, dtype, size);
+    lines_run run;
+    lines_make(&run, &p);
+    assert_ok(tenon_random(test_stream, params, &run.operands[0].view, NULL));
+    double *values = test_download(&run.operands[0]);
+    test_tensor_destroy(&run.operands[0]);
+    return values;
+}
+
+/* Narrow intervals, where rounding would leave them. */
+static void intervals(void **state)
+{
+    static const double limits[][2] = {{1, 2},        {-2, -1},    {0, 0x1p-20}, {1, 1.02},
+                                       {0.999, 1.01}, {-1e-4, 30}, {1000, 1001}, {-5, 0}};
+    (void)state;
+    for (const tenon_dtype *type = test_float_types(); *type != 0; type++)
+        for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+            tenon_random_params params = TENON_RANDOM_PARAMS_INIT;
+            double least, most;
+            params.low = limits[i][0];
+            params.high = limits[i][1];
+            assert_true(tn_random_limits(*type, params.low, params.high, &least, &most));
+            assert_true(least >= params.low && most < params.high && least <= most);
+            double *x = generate(&params, *type, 20000);
+            for (int n = 0; n < 20000; n++)
+                if (!(x[n] >= params.low && x[n] < params.high))
+                    fail_msg("%s: %.17g is not in [%g, %g)", tenon_dtype_string(*type), x[n],
+                             params.low, params.high);
+            free(x);
+        }
+}
+
+static void certain_and_impossible(void **state)
+{
+    tenon_random_params params = TENON_RANDOM_PARAMS_INIT;
+    (void)state;
+    params.kind = TENON_RANDOM_BERNOULLI;
+    for (int p = 0; p < 2; p++) {
+        params.probability = p;
+        double *x = generate(&params, TENON_DTYPE_F32, 5000);
+        for (int i = 0; i < 5000; i++)
+            assert_true(x[i] == p);
+        free(x);
+    }
+}
+
+static void seeds_share_a_plan(void **state)
+{
+    tenon_random_params params = TENON_RANDOM_PARAMS_INIT;
+    const int64_t shape[] = {100};
+    tenon_tensor y;
+    (void)state;
+    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 1, shape, &y));
+    assert_ok(tenon_random(test_stream, &params, &y, NULL));
+    const uint32_t before = lines_plans();
+    for (uint64_t i = 0; i < 10; i++) {
+        params.seed = UINT64_MAX - i;
+        params.sequence = i << 40;
+        params.low = -1;
+        params.high = 2 + (double)i;
+        assert_ok(tenon_random(test_stream, &params, &y, NULL));
+    }
+    assert_int_equal(lines_plans(), before);
+    tenon_memory_destroy(&y.memory);
+}
+
+static void plans(void **state)
+{
+    tenon_random_params params = TENON_RANDOM_PARAMS_INIT;
+    const int64_t shape[] = {100};
+    tenon_tensor y, none = tenon_tensor_view(TENON_DTYPE_F32, 1, shape);
+    tenon_plan *plan;
+    float planned[100], direct[100];
+    (void)state;
+    params.seed = UINT64_C(0xfff8dead0000beef); /* a NaN, were it taken for a number */
+    params.sequence = UINT64_C(0x7ff0000000000001);
+    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 1, shape, &y));
+    assert_ok(tenon_random(test_stream, &params, &y, NULL));
+    assert_ok(tenon_tensor_download(test_stream, &y, direct, sizeof direct, NULL));
+    assert_ok(tenon_tensor_fill(test_stream, &y, 0, NULL));
+    assert_ok(tenon_random_plan(test_context, &params, &none, &plan));
+    assert_ok(tenon_plan_run(test_stream, plan, &y.memory, 1, NULL));
+    tenon_plan_release(plan);
+    assert_ok(tenon_tensor_download(test_stream, &y, planned, sizeof planned, NULL));
+    assert_memory_equal(planned, direct, sizeof planned);
+    assert_true((double)direct[0] ==
+                (tn_philox_word(params.seed, params.sequence, 0) >> 8) * 0x1p-24);
+    tenon_memory_destroy(&y.memory);
+}
+
+static void bad_input(void **state)
+{
+    static const char op[] = "tenon_random";
+    const tenon_status invalid = TENON_ERROR_INVALID_ARGUMENT;
+    const tenon_random_params sound = TENON_RANDOM_PARAMS_INIT;
+    const int64_t shape[] = {7}, stride[] = {1};
+    tenon_random_params bad;
+    test_tensor t;
+    (void)state;
+    test_tensor_create(&t, TENON_DTYPE_F16, 1, shape, stride, 0);
+    test_upload(&t);
+#define REFUSED(change, status, word)                                                              \
+    do {                                                                                           \
+        bad = sound;                                                                               \
+        change;                                                                                    \
+        assert_refused(tenon_random(test_stream, &bad, &t.view, NULL), status, op, word);          \
+    } while (0)
+    REFUSED(bad.kind = 3, invalid, "kind is 3");
+    REFUSED(bad.reserved = 1, invalid, "reserved");
+    REFUSED(bad.low = 1, invalid, "low is 1");
+    REFUSED(bad.low = (double)NAN, invalid, "low");
+    REFUSED(bad.high = (double)INFINITY, invalid, "high");
+    REFUSED((bad.low = -70000, bad.high = 70000), invalid, "range of f16");
+    REFUSED((bad.low = 1.0001, bad.high = 1.0002), invalid, "no f16");
+    REFUSED((bad.kind = 1, bad.deviation = -1), invalid, "deviation is -1");
+    REFUSED((bad.kind = 1, bad.mean = 1e39), invalid, "mean");
+    REFUSED((bad.kind = 2, bad.probability = 1.5), invalid, "probability is 1.5");
+    REFUSED((bad.kind = 2, bad.probability = (double)NAN), invalid, "probability");
+    assert_untouched(&t);
+    tenon_tensor v = t.view;
+    v.dtype = TENON_DTYPE_U8;
+    assert_refused(tenon_random(test_stream, &sound, &v, NULL), TENON_ERROR_UNSUPPORTED, op, "u8");
+    test_tensor_destroy(&t);
+#undef REFUSED
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(words_on_the_device),
+        cmocka_unit_test(sizes_around_groups),
+        cmocka_unit_test(layouts),
+        cmocka_unit_test(integers),
+        cmocka_unit_test(random_problems),
+        cmocka_unit_test(large),
+        cmocka_unit_test(intervals),
+        cmocka_unit_test(certain_and_impossible),
+        cmocka_unit_test(seeds_share_a_plan),
+        cmocka_unit_test(plans),
+        cmocka_unit_test(bad_input),
+    };
+    return TEST_MAIN(tests);
+}

@@ -1,0 +1,245 @@
+/* tenon_reduce and tenon_moments against their reference: every kind, any axes and strides, special
+ * values, large. */
+#include "reduce_case.h"
+
+#include <math.h>
+
+static bool sums_exactly(uint32_t kind)
+{
+    return kind != TENON_REDUCE_MEAN && kind != TENON_REDUCE_NORM && kind != TENON_REDUCE_VARIANCE;
+}
+
+/* Every kind in a type: on reals, and on integers those that are exact then. */
+static void check_kinds(reduce_case p, tenon_dtype dtype, test_random *random)
+{
+    int64_t size = 1;
+    for (uint32_t d = 0; d < p.rank; d++)
+        size *= p.axes == 0 || (p.axes >> d & 1) != 0 ? p.shape[d] : 1;
+    for (p.kind = 0; p.kind < REDUCE_KINDS; p.kind++)
+        for (int exact = 0; exact < 2; exact++) {
+            if (exact != 0 && !sums_exactly(p.kind))
+                continue;
+            p.judge = exact != 0 ? TEST_EXACT : TEST_BOUND;
+            p.correction = p.kind == TENON_REDUCE_VARIANCE && size > 1 ? (uint32_t)(size % 2) : 0;
+            p.moments = p.kind == TENON_REDUCE_VARIANCE && p.shape[0] % 2 == 1;
+            reduce_check(&p, dtype, random);
+        }
+}
+
+static void check(const reduce_case *p, test_random *random)
+{
+    for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++)
+        check_kinds(*p, *type, random);
+}
+
+static void sizes_around_vectors(void **state)
+{
+    static const int64_t sizes[] = {1, 2, 7, 8, 9, 16, 17, 33, 63, 64, 65, 129};
+    static const int64_t others[] = {1, 3, 8, 17};
+    test_random random = test_random_for(1501);
+    (void)state;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        for (uint32_t axis = 0; axis < 2; axis++) {
+            reduce_case p = {.rank = 2, .axes = 1u << axis, .offset = (int64_t)i % 5};
+            p.shape[axis] = sizes[i];
+            p.shape[1 - axis] = others[(i + axis) % 4];
+            p.keeps = i % 2 == 0;
+            p.wide = i % 3 == 0;
+            test_strides(TEST_ROW, false, 2, p.shape, p.stride);
+            check(&p, &random);
+        }
+}
+
+/* One side and the other of the blocks that sums are made in, and of the pieces of rows. */
+static void sizes_around_blocks(void **state)
+{
+    static const int64_t sizes[] = {127, 128, 511, 513, 2047, 2048, 2049, 4097, 16385};
+    test_random random = test_random_for(1502);
+    (void)state;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        for (uint32_t axis = 0; axis < 2; axis++) {
+            reduce_case p = {.rank = 2, .axes = 1u << axis};
+            p.shape[axis] = sizes[i];
+            p.shape[1 - axis] = 1 + (int64_t)i % 3;
+            test_strides(TEST_ROW, false, 2, p.shape, p.stride);
+            check_kinds(p, i % 2 == 0 ? TENON_DTYPE_F32 : TENON_DTYPE_BF16, &random);
+        }
+}
+
+static void every_set_of_axes(void **state)
+{
+    test_random random = test_random_for(1503);
+    (void)state;
+    for (uint32_t axes = 0; axes < 16; axes++) {
+        reduce_case p = {.rank = 4, .axes = axes, .shape = {3, 5, 4, 19}, .keeps = axes % 2 == 1};
+        p.y_layout = (test_layout)(axes % TEST_LAYOUTS);
+        test_strides(TEST_PITCH, axes % 3 != 0, 4, p.shape, p.stride);
+        check_kinds(p, axes % 4 == 1 ? TENON_DTYPE_F16 : TENON_DTYPE_F32, &random);
+    }
+}
+
+/* Up to eight dimensions, every second one of which is reduced: none of them merge. */
+static void every_rank(void **state)
+{
+    test_random random = test_random_for(1504);
+    (void)state;
+    for (uint32_t rank = 0; rank <= TENON_MAX_RANK; rank++)
+        for (int n = 0; n < 2; n++) {
+            reduce_case p = {.rank = rank, .axes = n == 0 ? 0x55 : 0xaa, .wide = true};
+            p.axes &= (1u << rank) - 1;
+            for (uint32_t d = 0; d < rank; d++)
+                p.shape[d] = test_between(&random, 1, rank > 5 ? 3 : 7);
+            p.y_layout = (test_layout)test_between(&random, 0, TEST_LAYOUTS - 1);
+            test_strides((test_layout)test_between(&random, 0, TEST_LAYOUTS - 1), n == 0, rank,
+                         p.shape, p.stride);
+            check_kinds(p, n == 0 ? TENON_DTYPE_F32 : TENON_DTYPE_BF16, &random);
+        }
+}
+
+static void broadcast_inputs(void **state)
+{
+    test_random random = test_random_for(1505);
+    (void)state;
+    for (int mask = 1; mask < 8; mask++)
+        for (uint32_t axes = 1; axes < 8; axes += 2) {
+            reduce_case p = {.rank = 3, .axes = axes, .shape = {3, 9, 20}};
+            test_strides(TEST_ROW, false, 3, p.shape, p.stride);
+            for (int d = 0; d < 3; d++)
+                if ((mask >> d & 1) != 0)
+                    p.stride[d] = 0;
+            check_kinds(p, TENON_DTYPE_F32, &random);
+        }
+}
+
+/* Each of the special values in every place of a row, also beside another of them. */
+static void special_values(void **state)
+{
+    static const double specials[] = {NAN, INFINITY, -INFINITY, 6e4, -0.0, 0x1p-120, 1e-30, -3e4};
+    const int64_t values = sizeof specials / sizeof *specials, size = 19;
+    test_random random = test_random_for(1506);
+    (void)state;
+    for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++)
+        for (uint32_t kind = 0; kind < REDUCE_KINDS; kind++)
+            for (uint32_t axis = 0; axis < 2; axis++) {
+                reduce_case p = {.kind = kind, .rank = 2, .axes = 1u << axis};
+                reduce_data data;
+                p.wide = true;
+                p.shape[axis] = size;
+                p.shape[1 - axis] = values * size;
+                test_strides(TEST_ROW, false, 2, p.shape, p.stride);
+                reduce_make(&data, &p, *type, &random);
+                for (int64_t v = 0; v < values; v++)
+                    for (int64_t i = 0; i < size; i++) {
+                        int64_t row = v * size + i, other = (i + 7) % size;
+                        int64_t row_step = axis == 1 ? size : 1;
+                        int64_t step = axis == 1 ? 1 : values * size;
+                        test_set(&data.operands[0], row * row_step + i * step, specials[v]);
+                        if (i % 3 == 0)
+                            test_set(&data.operands[0], row * row_step + other * step,
+                                     specials[(v + (int64_t)i / 3) % values]);
+                    }
+                reduce_run(&data, false);
+            }
+}
+
+/* Rows of one value, so that the first of equals counts; of -inf and of NaN, too. */
+static void equal_elements(void **state)
+{
+    static const double values[] = {2, -INFINITY, INFINITY, NAN, 0};
+    test_random random = test_random_for(1507);
+    (void)state;
+    for (uint32_t kind = TENON_REDUCE_MAX; kind <= TENON_REDUCE_ARGMIN; kind++)
+        for (uint32_t axis = 0; axis < 2; axis++)
+            for (size_t v = 0; v < sizeof values / sizeof *values; v++) {
+                reduce_case p = {.kind = kind, .rank = 2, .axes = 1u << axis, .shape = {150, 150}};
+                reduce_data data;
+                test_strides(TEST_ROW, false, 2, p.shape, p.stride);
+                reduce_make(&data, &p, TENON_DTYPE_F32, &random);
+                test_fill_value(&data.operands[0], values[v]);
+                test_set(&data.operands[0], 149, 1);
+                reduce_run(&data, false);
+            }
+}
+
+/* A mean that is large beside the deviation, where the mean of the squares would keep nothing. */
+static void large_means(void **state)
+{
+    test_random random = test_random_for(1508);
+    (void)state;
+    for (uint32_t axis = 0; axis < 2; axis++) {
+        reduce_case p = {.kind = TENON_REDUCE_VARIANCE,
+                         .correction = 1,
+                         .rank = 2,
+                         .axes = 1u << axis,
+                         .shape = {300, 300},
+                         .moments = true};
+        reduce_data data;
+        test_strides(TEST_ROW, false, 2, p.shape, p.stride);
+        reduce_make(&data, &p, TENON_DTYPE_F32, &random);
+        for (int64_t i = 0; i < 300 * 300; i++)
+            test_set(&data.operands[0], i, 10000 + test_get(&data.operands[0], i));
+        reduce_run(&data, false);
+    }
+}
+
+static void large(void **state)
+{
+    static const int64_t shapes[][3] = {
+        {1, 1, 1000003}, {3, 7, 30011}, {50021, 3, 5}, {61, 1009, 17}, {2, 100003, 3}};
+    static const uint32_t axes[] = {7, 4, 1, 5, 2};
+    test_random random = test_random_for(1509);
+    (void)state;
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        reduce_case p = {.rank = 3, .axes = axes[i]};
+        memcpy(p.shape, shapes[i], sizeof shapes[i]);
+        test_strides(TEST_ROW, false, 3, p.shape, p.stride);
+        for (p.kind = 0; p.kind < REDUCE_KINDS; p.kind += 2) {
+            p.moments = p.kind == TENON_REDUCE_VARIANCE;
+            p.judge = i % 2 == 0 && sums_exactly(p.kind) ? TEST_EXACT : TEST_BOUND;
+            reduce_check(&p, TENON_DTYPE_F32, &random);
+        }
+    }
+}
+
+static void random_problems(void **state)
+{
+    test_random random = test_random_for(1510);
+    (void)state;
+    for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++)
+        for (int n = 0; n < test_problems(20); n++) {
+            reduce_case p = {.rank = (uint32_t)test_between(&random, 1, 5)};
+            reduce_data data;
+            p.axes = (uint32_t)test_between(&random, 0, (1 << p.rank) - 1);
+            p.kind = (uint32_t)test_between(&random, 0, REDUCE_KINDS - 1);
+            p.moments = p.kind == TENON_REDUCE_VARIANCE && test_one_in(&random, 2);
+            p.wide = test_one_in(&random, 2);
+            p.keeps = test_one_in(&random, 2);
+            p.y_layout = (test_layout)test_between(&random, 0, TEST_LAYOUTS - 1);
+            p.offset = test_between(&random, 0, 9);
+            for (uint32_t d = 0; d < p.rank; d++)
+                p.shape[d] = test_between(&random, 1, test_one_in(&random, 3) ? 70 : 9);
+            test_strides((test_layout)test_between(&random, 0, TEST_LAYOUTS - 1),
+                         test_one_in(&random, 2), p.rank, p.shape, p.stride);
+            if (test_one_in(&random, 5))
+                p.stride[test_between(&random, 0, p.rank - 1)] = 0;
+            reduce_make(&data, &p, *type, &random);
+            reduce_run(&data, true);
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sizes_around_vectors),
+        cmocka_unit_test(sizes_around_blocks),
+        cmocka_unit_test(every_set_of_axes),
+        cmocka_unit_test(every_rank),
+        cmocka_unit_test(broadcast_inputs),
+        cmocka_unit_test(special_values),
+        cmocka_unit_test(equal_elements),
+        cmocka_unit_test(large_means),
+        cmocka_unit_test(large),
+        cmocka_unit_test(random_problems),
+    };
+    return TEST_MAIN(tests);
+}

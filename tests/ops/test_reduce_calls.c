@@ -1,0 +1,295 @@
+/* tenon_reduce and tenon_moments: values known from their definitions, empty tensors, parameters,
+ * result types, plans, a workspace limit of zero. */
+#include "reduce_case.h"
+
+#include <math.h>
+
+static tenon_tensor upload(tenon_dtype dtype, uint32_t rank, const int64_t *shape, const void *data)
+{
+    tenon_tensor tensor;
+    assert_ok(tenon_tensor_create(test_context, dtype, rank, shape, &tensor));
+    if (data != NULL)
+        assert_ok(tenon_tensor_upload(
+            test_stream, data, (size_t)tenon_tensor_elements(&tensor) * tenon_dtype_size(dtype),
+            &tensor, NULL));
+    return tensor;
+}
+
+static void download(const tenon_tensor *tensor, void *data)
+{
+    assert_ok(tenon_tensor_download(
+        test_stream, tensor, data,
+        (size_t)tenon_tensor_elements(tensor) * tenon_dtype_size(tensor->dtype), NULL));
+}
+
+/* By the header's definitions and not by the reference. */
+static void known_values(void **state)
+{
+    static const float x[2][3] = {{3, -4, 0}, {1, 1, 4}};
+    static const double all[REDUCE_KINDS] = {5, 5. / 6, 4, -4, 5, 1, 43, 6.557438524302, 233. / 36},
+                        rows[REDUCE_KINDS][2] = {
+                            {-1, 6},  {-1. / 3, 2},        {3, 4},      {-4, 1}, {0, 2}, {1, 0},
+                            {25, 18}, {5, 4.242640687119}, {74. / 9, 2}};
+    const int64_t shape[] = {2, 3};
+    tenon_tensor tx = upload(TENON_DTYPE_F32, 2, shape, x);
+    (void)state;
+    for (uint32_t kind = 0; kind < REDUCE_KINDS; kind++)
+        for (uint32_t axes = 0; axes < 2; axes++) {
+            bool place = kind == TENON_REDUCE_ARGMAX || kind == TENON_REDUCE_ARGMIN;
+            tenon_reduce_params params = tenon_reduce_params_default();
+            tenon_tensor ty = upload(place ? TENON_DTYPE_I32 : TENON_DTYPE_F32, axes, shape, NULL);
+            float y[2];
+            int32_t places[2];
+            params.kind = kind;
+            params.axis_count = axes;
+            params.axes[0] = -1;
+            assert_ok(tenon_reduce(test_stream, &params, &tx, &ty, NULL));
+            download(&ty, place ? (void *)places : (void *)y);
+            for (uint32_t i = 0; i < 1 + axes; i++) {
+                double want = axes == 0 ? all[kind] : rows[kind][i];
+                double got = place ? places[i] : (double)y[i];
+                if (!(fabs(got - want) <= 1e-6 * fabs(want)))
+                    fail_msg("kind %u of %s, result %u is %g, must be %g", kind,
+                             axes == 0 ? "all" : "rows", i, got, want);
+            }
+            tenon_memory_destroy(&ty.memory);
+        }
+    tenon_memory_destroy(&tx.memory);
+}
+
+/* Guesses and labels, as the header shows it. */
+static void accuracy(void **state)
+{
+    static const float logits[4][3] = {{1, 5, 2}, {9, 1, 9}, {-3, -2, -1}, {0, NAN, 7}};
+    static const int32_t labels[] = {1, 2, 2, 1};
+    const int64_t shape[] = {4, 3};
+    tenon_tensor x = upload(TENON_DTYPE_F32, 2, shape, logits),
+                 guesses = upload(TENON_DTYPE_I32, 1, shape, NULL);
+    tenon_reduce_params params = TENON_REDUCE_PARAMS_INIT;
+    int32_t found[4];
+    int right = 0;
+    (void)state;
+    params.kind = TENON_REDUCE_ARGMAX;
+    params.axis_count = 1;
+    params.axes[0] = -1;
+    assert_ok(tenon_reduce(test_stream, &params, &x, &guesses, NULL));
+    download(&guesses, found);
+    for (int i = 0; i < 4; i++)
+        right += found[i] == labels[i];
+    assert_int_equal(right, 3); /* the second row's first of equals is class 0 */
+    tenon_memory_destroy(&x.memory);
+    tenon_memory_destroy(&guesses.memory);
+}
+
+static void empty(void **state)
+{
+    const int64_t shape[] = {3, 0, 2}, kept[] = {3, 2};
+    tenon_tensor x = tenon_tensor_view(TENON_DTYPE_F32, 3, shape),
+                 y = upload(TENON_DTYPE_F32, 2, kept, NULL),
+                 places = upload(TENON_DTYPE_I32, 2, kept, NULL);
+    tenon_reduce_params params = TENON_REDUCE_PARAMS_INIT;
+    (void)state;
+    params.axis_count = 1;
+    params.axes[0] = 1;
+    for (params.kind = 0; params.kind < REDUCE_KINDS; params.kind++) {
+        bool place = params.kind == TENON_REDUCE_ARGMAX || params.kind == TENON_REDUCE_ARGMIN;
+        assert_ok(tenon_tensor_fill(test_stream, &y, 7, NULL));
+        if (params.kind == TENON_REDUCE_SUM || params.kind == TENON_REDUCE_SUM_SQUARES ||
+            params.kind == TENON_REDUCE_NORM) {
+            float got[6];
+            assert_ok(tenon_reduce(test_stream, &params, &x, &y, NULL));
+            download(&y, got);
+            for (int i = 0; i < 6; i++)
+                assert_true(got[i] == 0);
+        } else {
+            assert_refused(tenon_reduce(test_stream, &params, &x, place ? &places : &y, NULL),
+                           TENON_ERROR_INVALID_ARGUMENT, "tenon_reduce", "no element");
+        }
+    }
+    /* No row: nothing to do. */
+    params.kind = TENON_REDUCE_MAX;
+    params.axes[0] = 0;
+    tenon_tensor none = tenon_tensor_view(TENON_DTYPE_F32, 2, shape + 1);
+    assert_ok(tenon_reduce(test_stream, &params, &x, &none, NULL));
+    /* So many sizes beside a 0 that their product would overflow. */
+    const int64_t vast[] = {0, INT64_C(1) << 40, INT64_C(1) << 40};
+    x = (tenon_tensor){.dtype = TENON_DTYPE_F32, .rank = 3};
+    memcpy(x.shape, vast, sizeof vast);
+    none = tenon_tensor_view(TENON_DTYPE_F32, 1, vast);
+    params.axis_count = 2;
+    params.axes[0] = 1;
+    params.axes[1] = 2;
+    assert_ok(tenon_reduce(test_stream, &params, &x, &none, NULL));
+    tenon_memory_destroy(&y.memory);
+    tenon_memory_destroy(&places.memory);
+}
+
+static void wrong_parameters(void **state)
+{
+    static const char operation[] = "tenon_reduce";
+    const int64_t shape[] = {4, 5};
+    tenon_reduce_params params = tenon_reduce_params_default();
+    tenon_tensor x = upload(TENON_DTYPE_F32, 2, shape, NULL),
+                 y = upload(TENON_DTYPE_F32, 1, shape, NULL);
+    (void)state;
+    params.axis_count = 1;
+    params.axes[0] = 2;
+    assert_refused(tenon_reduce(test_stream, &params, &x, &y, NULL), TENON_ERROR_INVALID_ARGUMENT,
+                   operation, "axis is 2");
+    params.axes[0] = INT32_MIN;
+    assert_refused(tenon_reduce(test_stream, &params, &x, &y, NULL), TENON_ERROR_INVALID_ARGUMENT,
+                   operation, "axis");
+    params.axis_count = 2;
+    params.axes[0] = 1;
+    params.axes[1] = -1;
+    assert_refused(tenon_reduce(test_stream, &params, &x, &y, NULL), TENON_ERROR_INVALID_ARGUMENT,
+                   operation, "axes[1] is -1");
+    params.axis_count = 9;
+    assert_refused(tenon_reduce(test_stream, &params, &x, &y, NULL), TENON_ERROR_INVALID_ARGUMENT,
+                   operation, "axis_count is 9");
+    params.axis_count = 1;
+    params.axes[0] = 0;
+    assert_refused(tenon_reduce(test_stream, &params, &x, &y, NULL), TENON_ERROR_INVALID_ARGUMENT,
+                   operation, "shape is 4, must be 5 or 1x5");
+    params.axes[0] = 1;
+    params.kind = REDUCE_KINDS;
+    assert_refused(tenon_reduce(test_stream, &params, &x, &y, NULL), TENON_ERROR_INVALID_ARGUMENT,
+                   operation, "kind");
+    params.kind = TENON_REDUCE_SUM;
+    params.reserved = 1;
+    assert_refused(tenon_reduce(test_stream, &params, &x, &y, NULL), TENON_ERROR_INVALID_ARGUMENT,
+                   operation, "reserved");
+    params.reserved = 0;
+    params.kind = TENON_REDUCE_VARIANCE;
+    params.correction = 5;
+    assert_refused(tenon_reduce(test_stream, &params, &x, &y, NULL), TENON_ERROR_INVALID_ARGUMENT,
+                   operation, "correction is 5");
+    params.kind = TENON_REDUCE_MEAN;
+    assert_refused(tenon_moments(test_stream, &params, &x, &y, &y, NULL),
+                   TENON_ERROR_INVALID_ARGUMENT, "tenon_moments", "kind");
+    params.kind = TENON_REDUCE_ARGMAX;
+    assert_refused(tenon_reduce(test_stream, &params, &x, &y, NULL), TENON_ERROR_UNSUPPORTED,
+                   operation, "type is f32, must be i32");
+    tenon_memory_destroy(&x.memory);
+    tenon_memory_destroy(&y.memory);
+}
+
+static void result_types(void **state)
+{
+    static const tenon_dtype wrong[][2] = {{TENON_DTYPE_F32, TENON_DTYPE_F16},
+                                           {TENON_DTYPE_F32, TENON_DTYPE_F64},
+                                           {TENON_DTYPE_F16, TENON_DTYPE_BF16},
+                                           {TENON_DTYPE_BF16, TENON_DTYPE_I32}};
+    const int64_t shape[] = {4, 5};
+    (void)state;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        tenon_tensor x = upload(wrong[i][0], 2, shape, NULL),
+                     y = upload(wrong[i][1], 0, shape, NULL);
+        assert_refused(tenon_reduce(test_stream, NULL, &x, &y, NULL), TENON_ERROR_UNSUPPORTED,
+                       "tenon_reduce", "y is");
+        tenon_memory_destroy(&x.memory);
+        tenon_memory_destroy(&y.memory);
+    }
+}
+
+/* Views are enough to plan with; so large a tensor needs no memory to be refused. */
+static void more_than_an_index_holds(void **state)
+{
+    const int64_t shape[] = {1 << 16, 1 << 15}, more[] = {1 << 16, (1 << 15) + 1};
+    tenon_reduce_params params = TENON_REDUCE_PARAMS_INIT;
+    tenon_tensor x = tenon_tensor_view(TENON_DTYPE_F32, 2, shape),
+                 y = tenon_tensor_view(TENON_DTYPE_I32, 0, NULL);
+    tenon_plan *plan;
+    (void)state;
+    params.kind = TENON_REDUCE_ARGMIN;
+    assert_ok(tenon_reduce_plan(test_context, &params, &x, &y, &plan));
+    tenon_plan_release(plan);
+    x = tenon_tensor_view(TENON_DTYPE_F32, 2, more);
+    assert_refused(tenon_reduce_plan(test_context, &params, &x, &y, &plan), TENON_ERROR_UNSUPPORTED,
+                   "tenon_reduce_plan", "i32 cannot number");
+}
+
+static void overlaps(void **state)
+{
+    const int64_t shape[] = {4, 5};
+    tenon_reduce_params params = TENON_REDUCE_PARAMS_INIT;
+    tenon_tensor x = upload(TENON_DTYPE_F32, 2, shape, NULL), y = x;
+    (void)state;
+    y.rank = 0;
+    assert_refused(tenon_reduce(test_stream, NULL, &x, &y, NULL), TENON_ERROR_INVALID_ARGUMENT,
+                   "tenon_reduce", "overlap");
+    tenon_tensor results = upload(TENON_DTYPE_F32, 1, shape, NULL);
+    params.kind = TENON_REDUCE_VARIANCE;
+    params.axis_count = 1;
+    params.axes[0] = 1;
+    assert_refused(tenon_moments(test_stream, &params, &x, &results, &results, NULL),
+                   TENON_ERROR_INVALID_ARGUMENT, "tenon_moments", "overlap");
+    tenon_memory_destroy(&x.memory);
+    tenon_memory_destroy(&results.memory);
+}
+
+static void plans(void **state)
+{
+    const int64_t shape[] = {3000, 3}, kept[] = {1, 3};
+    static float x[9000];
+    float mean[3], variance[3], again[2][3];
+    tenon_reduce_params params = TENON_REDUCE_PARAMS_INIT;
+    tenon_plan *plan;
+    (void)state;
+    for (int i = 0; i < 9000; i++)
+        x[i] = (float)(i * 7 % 11);
+    tenon_tensor tx = upload(TENON_DTYPE_F32, 2, shape, x),
+                 tm = upload(TENON_DTYPE_F32, 2, kept, NULL),
+                 tv = upload(TENON_DTYPE_F32, 2, kept, NULL);
+    params.kind = TENON_REDUCE_VARIANCE;
+    params.axis_count = 1;
+    params.axes[0] = 0;
+    assert_ok(tenon_moments(test_stream, &params, &tx, &tm, &tv, NULL));
+    download(&tm, mean);
+    download(&tv, variance);
+    assert_ok(tenon_moments_plan(test_context, &params, &tx, &tm, &tv, &plan));
+    const tenon_memory memories[] = {tx.memory, tv.memory, tm.memory}; /* exchanged */
+    assert_ok(tenon_plan_run(test_stream, plan, memories, 3, NULL));
+    download(&tv, again[0]);
+    download(&tm, again[1]);
+    assert_memory_equal(mean, again[0], sizeof mean);
+    assert_memory_equal(variance, again[1], sizeof variance);
+    tenon_plan_release(plan);
+    tenon_memory_destroy(&tx.memory);
+    tenon_memory_destroy(&tm.memory);
+    tenon_memory_destroy(&tv.memory);
+}
+
+/* Large or not, a reduction is possible without workspace. */
+static void without_workspace(void **state)
+{
+    const int64_t shape[] = {1 << 20};
+    tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
+    tenon_context *context;
+    tenon_plan *plan;
+    tenon_tensor x = tenon_tensor_view(TENON_DTYPE_F32, 1, shape),
+                 y = tenon_tensor_view(TENON_DTYPE_F32, 0, NULL);
+    (void)state;
+    params.workspace_limit = 0;
+    assert_ok(tenon_context_create(&params, &context));
+    assert_ok(tenon_reduce_plan(context, NULL, &x, &y, &plan));
+    assert_int_equal(tenon_plan_workspace(plan), 0);
+    tenon_plan_release(plan);
+    tenon_context_release(context);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(known_values),
+        cmocka_unit_test(accuracy),
+        cmocka_unit_test(empty),
+        cmocka_unit_test(wrong_parameters),
+        cmocka_unit_test(result_types),
+        cmocka_unit_test(more_than_an_index_holds),
+        cmocka_unit_test(overlaps),
+        cmocka_unit_test(plans),
+        cmocka_unit_test(without_workspace),
+    };
+    return TEST_MAIN(tests);
+}
