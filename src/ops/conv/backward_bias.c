@@ -101,12 +101,12 @@ static void options(tenon_context *context, const tn_problem *problem, const int
 
 static tenon_status record_launch(const char *operation, tn_recording *recording,
                                   const conv_bias_problem *p, const conv_bias_args *args,
-                                  tn_launch *launch)
+                                  tn_launch launch)
 {
     char text[TN_OPTIONS_SIZE];
     uint32_t size = (uint32_t)tenon_dtype_size((tenon_dtype)p->dtype);
-    const uint8_t *operands = launch->operands;
-    bool finishes = launch->operand_count == 2;
+    const uint8_t *operands = launch.operands;
+    bool finishes = launch.operand_count == 2;
     const tn_patch patches[] = {
         {(uint8_t)tn_scalar_patch((tenon_dtype)p->dtype), TN_SCALAR_BETA,
          offsetof(conv_bias_args, beta), 1},
@@ -116,15 +116,15 @@ static tenon_status record_launch(const char *operation, tn_recording *recording
         {TN_PATCH_OFFSET, operands[0], offsetof(conv_bias_args, y_offset), size}};
     size_t local = recording->context->device.is_cpu ? 1 : 0;
     options(recording->context, &p->head, NULL, text);
-    launch->source = "conv/backward_bias";
-    launch->options = text;
-    launch->dimensions = 2;
-    launch->local[0] = launch->local[1] = local;
-    launch->args = args;
-    launch->args_size = sizeof *args;
-    launch->patches = patches;
-    launch->patch_count = finishes ? 3 : 4;
-    return tn_record(operation, recording, launch);
+    launch.source = "conv/backward_bias";
+    launch.options = text;
+    launch.dimensions = 2;
+    launch.local[0] = launch.local[1] = local;
+    launch.args = args;
+    launch.args_size = sizeof *args;
+    launch.patches = patches;
+    launch.patch_count = finishes ? 3 : 4;
+    return tn_record(operation, recording, &launch);
 }
 
 static tenon_status record(const char *operation, tn_recording *recording,
@@ -144,14 +144,14 @@ static tenon_status record(const char *operation, tn_recording *recording,
                      .global = {(size_t)width_of(recording->context, p), (size_t)args.parts},
                      .operands = {any ? OPERAND_DY : OPERAND_DB, sums, OPERAND_DB},
                      .operand_count = 3};
-    TN_TRY(record_launch(operation, recording, p, &args, &sum));
+    TN_TRY(record_launch(operation, recording, p, &args, sum));
     if (args.parts == 1)
         return TENON_OK;
     tn_launch finish = {.kernel = "conv_bias_finish",
                         .global = {(size_t)p->k, 1},
                         .operands = {sums, OPERAND_DB},
                         .operand_count = 2};
-    return record_launch(operation, recording, p, &args, &finish);
+    return record_launch(operation, recording, p, &args, finish);
 }
 
 static tenon_status record_whole(const char *operation, tn_recording *recording,

@@ -74,7 +74,7 @@ static tenon_status record_data(const char *operation, tn_recording *recording,
                                        [CONV_BIAS] = (p->flags & CONV_HAS_BIAS) != 0};
     char text[TN_OPTIONS_SIZE];
     tn_patch patches[CONV_OPERANDS + TN_EPILOGUE_SCALARS];
-    conv_reverse_args args = {.meeting = tn_conv_meeting(v)};
+    conv_reverse_args args = {.meeting = tn_conv_find_meeting(v)};
     tn_launch launch = {.source = "conv/backward_data",
                         .options = text,
                         .kernel = "conv_backward_data",

@@ -90,13 +90,13 @@ static tenon_status take_window(const char *operation, const tenon_conv_geometry
 }
 
 tenon_status tn_conv_check_image_rank(const char *operation, const char *name,
-                                      const tenon_tensor *x)
+                                      const tenon_tensor *view)
 {
-    if (x->rank >= 3 && x->rank <= CONV_RANK)
+    if (view->rank >= 3 && view->rank <= CONV_RANK)
         return TENON_OK;
     return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
                    "%s: %s: rank is %u, must be 3, 4 or 5: N, C and the spatial dimensions",
-                   operation, name, x->rank);
+                   operation, name, view->rank);
 }
 
 tenon_status tn_conv_check_rank(const char *operation, const char *name, const tenon_tensor *view,

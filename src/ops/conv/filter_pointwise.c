@@ -90,7 +90,8 @@ static tenon_status product(const char *operation, const conv_problem *p, int64_
 static double estimate(tenon_context *context, const tn_problem *problem, const int32_t *values)
 {
     const conv_problem *p = (const conv_problem *)problem;
-    double products = (double)(p->n / images_of(p));
+    int64_t count = p->n / images_of(p);
+    double products = (double)count;
     double filters = (double)p->groups * (double)p->k * (double)p->c;
     gemm_problem g;
     (void)values;

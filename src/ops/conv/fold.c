@@ -73,7 +73,7 @@ static col2im_args arguments(const col2im_problem *p)
                         .col_span = 1,
                         .c = p->c,
                         .window = *v,
-                        .meeting = tn_conv_meeting(v),
+                        .meeting = tn_conv_find_meeting(v),
                         .activation = (tenon_i32)p->activation,
                         .flags = (tenon_i32)p->flags};
     memcpy(args.col_stride, p->col, sizeof args.col_stride);
@@ -99,7 +99,7 @@ static bool is_read(const col2im_problem *p, int operand)
 }
 
 static tenon_status record(const char *operation, tn_recording *recording, const col2im_problem *p,
-                           col2im_args *args, tn_launch *launch)
+                           const col2im_args *args, tn_launch launch)
 {
     static const uint16_t offset_at[] = {
         offsetof(col2im_args, col_offset), offsetof(col2im_args, res_offset),
@@ -114,27 +114,24 @@ static tenon_status record(const char *operation, tn_recording *recording, const
     for (int i = 0; i < COL2IM_OPERANDS; i++) {
         uint8_t operand = p->operand[is_read(p, i) ? i : COL2IM_X];
         bool sums = i == COL2IM_COL && p->col_acc;
-        launch->operands[i] = operand;
-        patches[launch->patch_count++] =
-            (tn_patch){TN_PATCH_OFFSET, operand, offset_at[i],
-                       (uint32_t)(sums ? tn_acc_size(p->dtype) : size)};
+        launch.operands[i] = operand;
+        patches[launch.patch_count++] = (tn_patch){TN_PATCH_OFFSET, operand, offset_at[i],
+                                                   (uint32_t)(sums ? tn_acc_size(p->dtype) : size)};
     }
     for (uint32_t i = 0; i < TN_EPILOGUE_SCALARS; i++)
-        patches[launch->patch_count++] =
-            (tn_patch){(uint8_t)tn_scalar_patch((tenon_dtype)p->dtype),
-                       (uint8_t)(p->first_scalar + i), scalar_at[i], 1};
+        patches[launch.patch_count++] = (tn_patch){(uint8_t)tn_scalar_patch((tenon_dtype)p->dtype),
+                                                   (uint8_t)(p->first_scalar + i), scalar_at[i], 1};
     /* Where the driver chooses a work-group by the sizes, PoCL compiles for each that is new. */
-    launch->local[0] = launch->local[1] = launch->local[2] =
-        recording->context->device.is_cpu ? 1 : 0;
-    launch->source = "conv/col2im";
-    launch->options = text;
-    launch->dimensions = 3;
-    launch->global[2] = (size_t)p->n;
-    launch->operand_count = COL2IM_OPERANDS;
-    launch->args = args;
-    launch->args_size = sizeof *args;
-    launch->patches = patches;
-    return tn_record(operation, recording, launch);
+    launch.local[0] = launch.local[1] = launch.local[2] = recording->context->device.is_cpu ? 1 : 0;
+    launch.source = "conv/col2im";
+    launch.options = text;
+    launch.dimensions = 3;
+    launch.global[2] = (size_t)p->n;
+    launch.operand_count = COL2IM_OPERANDS;
+    launch.args = args;
+    launch.args_size = sizeof *args;
+    launch.patches = patches;
+    return tn_record(operation, recording, &launch);
 }
 
 static tenon_status record_elements(const char *operation, tn_recording *recording,
@@ -148,7 +145,7 @@ static tenon_status record_elements(const char *operation, tn_recording *recordi
     args.run = channels_last(p);
     launch.global[0] = (size_t)(size[0] * size[1] * size[2] * p->c);
     launch.global[1] = 1;
-    return record(operation, recording, p, &args, &launch);
+    return record(operation, recording, p, &args, launch);
 }
 
 static tenon_status record_rows(const char *operation, tn_recording *recording,
@@ -162,7 +159,7 @@ static tenon_status record_rows(const char *operation, tn_recording *recording,
     args.run = tn_max_i64(1, tn_min_i64(rows, CPU_WORK / p->window.size[2]));
     launch.global[0] = (size_t)tn_ceil_div(rows, args.run);
     launch.global[1] = (size_t)(p->c * p->window.size[0]);
-    return record(operation, recording, p, &args, &launch);
+    return record(operation, recording, p, &args, launch);
 }
 
 static tenon_status record_channels(const char *operation, tn_recording *recording,
@@ -176,7 +173,7 @@ static tenon_status record_channels(const char *operation, tn_recording *recordi
     args.run = tn_max_i64(1, tn_min_i64(width, CPU_WORK / p->c));
     launch.global[0] = (size_t)tn_ceil_div(width, args.run);
     launch.global[1] = (size_t)(p->window.size[0] * p->window.size[1]);
-    return record(operation, recording, p, &args, &launch);
+    return record(operation, recording, p, &args, launch);
 }
 
 const tn_solver tn_col2im_elements = {.name = "elements",

@@ -17,7 +17,7 @@ static int64_t plane_of(const conv_window *v)
 static int64_t *make_places(const conv_window *v)
 {
     int64_t taps = tn_window_taps(v), pixels = tn_window_pixels(v), tap[3] = {0}, out[3] = {0};
-    int64_t *places = malloc((size_t)(taps * pixels + 1) * sizeof *places), *place = places;
+    int64_t *places = calloc((size_t)(taps * pixels) + 1, sizeof *places), *place = places;
     for (int64_t i = 0; i < taps && places != NULL; i++) {
         for (int64_t j = 0; j < pixels; j++) {
             int64_t at = 0;

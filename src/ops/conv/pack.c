@@ -20,13 +20,13 @@ static int64_t common_divisor(int64_t a, int64_t b)
     return a;
 }
 
-conv_meeting tn_conv_meeting(const conv_window *v)
+conv_meeting tn_conv_find_meeting(const conv_window *window)
 {
     conv_meeting meeting;
     for (int d = 0; d < 3; d++) {
-        int64_t divisor = common_divisor(v->step[d], v->dilation[d]);
-        meeting.tap[d] = v->step[d] / divisor;
-        meeting.out[d] = v->dilation[d] / divisor;
+        int64_t divisor = common_divisor(window->step[d], window->dilation[d]);
+        meeting.tap[d] = window->step[d] / divisor;
+        meeting.out[d] = window->dilation[d] / divisor;
     }
     return meeting;
 }

@@ -31,21 +31,21 @@ bool tn_conv_find_tap_order(const conv_problem *p, conv_tap_order *order)
 /* Of [image, group, o, p, M, N], where N is q. */
 #define PRODUCT_RANK 6
 
-void tn_conv_cut_pixels(const conv_window *v, int64_t columns, int64_t count[3])
+void tn_conv_cut_pixels(const conv_window *window, int64_t columns, int64_t count[3])
 {
     for (int d = 2; d >= 0; d--) {
-        count[d] = tn_max_i64(1, tn_min_i64(v->out[d], columns));
-        columns = count[d] == v->out[d] ? columns / count[d] : 1;
+        count[d] = tn_max_i64(1, tn_min_i64(window->out[d], columns));
+        columns = count[d] == window->out[d] ? columns / count[d] : 1;
     }
 }
 
-conv_block tn_conv_block_at(const conv_window *v, int64_t images, const conv_block *largest,
+conv_block tn_conv_block_at(const conv_window *window, int64_t images, const conv_block *largest,
                             int64_t image, const int64_t index[3])
 {
     conv_block block = {.image = image, .images = tn_min_i64(largest->images, images - image)};
     for (int d = 0; d < 3; d++) {
         block.first[d] = index[d] * largest->count[d];
-        block.count[d] = tn_min_i64(largest->count[d], v->out[d] - block.first[d]);
+        block.count[d] = tn_min_i64(largest->count[d], window->out[d] - block.first[d]);
     }
     return block;
 }
