@@ -42,18 +42,13 @@ typedef struct span {
 
 static void choose_order(const conv_problem *p, bool splits_group, layout *l)
 {
-    const int64_t *f = p->window.filter, *w = p->w;
-    const int64_t first_shape[] = {p->c, f[0], f[1], f[2]}, first[] = {w[1], w[2], w[3], w[4]};
-    const int64_t last_shape[] = {f[0], f[1], f[2], p->c}, last[] = {w[2], w[3], w[4], w[1]};
     /* With groups, or some channels of one, the other order has no one stride for its rows. */
     bool may_be_last = p->groups == 1 && !splits_group;
-    bool is_first = tn_conv_one_dimension(4, first_shape, first, &l->w_tap);
-    int64_t step;
-    bool is_last = may_be_last && tn_conv_one_dimension(4, last_shape, last, &step);
-    l->channel_last = may_be_last && (l->by_taps || (is_last && !is_first));
-    if (l->channel_last && is_last)
-        l->w_tap = step;
-    l->packs_w = tn_conv_is_converted(p->dtype) || !(l->channel_last ? is_last : is_first);
+    conv_tap_order order;
+    bool lies_so = tn_conv_choose_tap_order(p, l->by_taps, may_be_last, &order);
+    l->channel_last = order.channel_last;
+    l->w_tap = order.stride;
+    l->packs_w = tn_conv_is_converted(p->dtype) || !lies_so;
     l->w_filter = p->w[0];
     l->w_size = 0;
     if (l->packs_w) {

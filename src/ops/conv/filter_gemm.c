@@ -48,16 +48,11 @@ static int64_t pixels_of(const conv_block *block)
 
 static void choose_order(const conv_problem *p, layout *l)
 {
-    const int64_t *f = p->window.filter, *w = p->w;
-    const int64_t first_shape[] = {p->c, f[0], f[1], f[2]}, first[] = {w[1], w[2], w[3], w[4]};
-    const int64_t last_shape[] = {f[0], f[1], f[2], p->c}, last[] = {w[2], w[3], w[4], w[1]};
-    int64_t step;
-    bool is_first = tn_conv_one_dimension(4, first_shape, first, &l->w_tap);
-    bool is_last = p->groups == 1 && tn_conv_one_dimension(4, last_shape, last, &step);
-    l->channel_last = p->groups == 1 && (l->by_taps || (is_last && !is_first));
-    if (l->channel_last && is_last)
-        l->w_tap = step;
-    l->sums = tn_conv_is_converted(p->dtype) || !(l->channel_last ? is_last : is_first);
+    conv_tap_order order;
+    bool lies_so = tn_conv_choose_tap_order(p, l->by_taps, p->groups == 1, &order);
+    l->channel_last = order.channel_last;
+    l->w_tap = order.stride;
+    l->sums = tn_conv_is_converted(p->dtype) || !lies_so;
 }
 
 /* Whether the pixels of so many images of dy can be stepped through as one. */
@@ -65,7 +60,7 @@ static bool merges(const conv_problem *p, int64_t images, int64_t *step)
 {
     const int64_t *out = p->window.out, *y = p->y;
     const int64_t shape[] = {images, out[0], out[1], out[2]}, stride[] = {y[0], y[2], y[3], y[4]};
-    return tn_conv_one_dimension(4, shape, stride, step);
+    return tn_conv_one_dimension(shape, stride, step);
 }
 
 /* The sizes of a block. Where not even the least fits into the workspace, they are that one's. */

@@ -14,7 +14,7 @@ static bool merges(const conv_problem *p, int64_t images, const int64_t stride[C
     const int64_t *out = p->window.out;
     const int64_t shape[] = {images, out[0], out[1], out[2]};
     const int64_t strides[] = {stride[0], stride[2], stride[3], stride[4]};
-    return tn_conv_one_dimension(4, shape, strides, step);
+    return tn_conv_one_dimension(shape, strides, step);
 }
 
 static bool merges_both(const conv_problem *p, int64_t images, int64_t *x, int64_t *y)

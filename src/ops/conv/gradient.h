@@ -128,10 +128,6 @@ tenon_status tn_conv_record_pack(const char *operation, tn_recording *recording,
 tenon_status tn_conv_record_unpack(const char *operation, tn_recording *recording,
                                    const conv_packing *packing);
 
-/* Whether dimensions can be stepped through as one, and its stride. */
-bool tn_conv_one_dimension(uint32_t rank, const int64_t *shape, const int64_t *stride,
-                           int64_t *step);
-
 /* Results in double with their error bounds, in row-major order (false without memory); memory is
  * host memory of kind SVM. An output is read where beta is not 0. */
 bool tn_conv_transpose_reference(const tenon_conv_transpose_params *params, const tenon_tensor *x,

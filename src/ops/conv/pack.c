@@ -50,17 +50,6 @@ uint32_t tn_conv_lanes(tenon_context *context, uint32_t dtype)
     return native < 2 ? 2 : native > 16 ? 16 : native;
 }
 
-bool tn_conv_one_dimension(uint32_t rank, const int64_t *shape, const int64_t *stride,
-                           int64_t *step)
-{
-    tn_space space = {.rank = rank, .views = 1};
-    memcpy(space.shape, shape, rank * sizeof *shape);
-    memcpy(space.stride[0], stride, rank * sizeof *stride);
-    tn_space_collapse(&space);
-    *step = space.rank == 0 ? 1 : space.stride[0][0];
-    return space.rank <= 1;
-}
-
 void tn_conv_move_last(conv_packing *p, int d)
 {
     int64_t size = p->shape[d], stride = p->stride[d];

@@ -5,8 +5,7 @@
 
 #include <string.h>
 
-/* Whether four dimensions are one, and its stride. */
-static bool one_dimension(const int64_t shape[4], const int64_t stride[4], int64_t *step)
+bool tn_conv_one_dimension(const int64_t shape[4], const int64_t stride[4], int64_t *step)
 {
     tn_space space = {.rank = 4, .views = 1};
     memcpy(space.shape, shape, 4 * sizeof *shape);
@@ -16,16 +15,23 @@ static bool one_dimension(const int64_t shape[4], const int64_t stride[4], int64
     return space.rank <= 1;
 }
 
-bool tn_conv_find_tap_order(const conv_problem *p, conv_tap_order *order)
+bool tn_conv_choose_tap_order(const conv_problem *p, bool prefers_last, bool may_be_last,
+                              conv_tap_order *order)
 {
     const int64_t *f = p->window.filter, *w = p->w;
     const int64_t first_shape[] = {p->c, f[0], f[1], f[2]}, first[] = {w[1], w[2], w[3], w[4]};
     const int64_t last_shape[] = {f[0], f[1], f[2], p->c}, last[] = {w[2], w[3], w[4], w[1]};
-    order->channel_last = false;
-    if (one_dimension(first_shape, first, &order->stride))
-        return true;
-    order->channel_last = true;
-    return one_dimension(last_shape, last, &order->stride);
+    int64_t first_step, last_step = 0;
+    bool is_first = tn_conv_one_dimension(first_shape, first, &first_step);
+    bool is_last = may_be_last && tn_conv_one_dimension(last_shape, last, &last_step);
+    order->channel_last = may_be_last && (prefers_last || (is_last && !is_first));
+    order->stride = order->channel_last ? last_step : first_step;
+    return order->channel_last ? is_last : is_first;
+}
+
+bool tn_conv_find_tap_order(const conv_problem *p, conv_tap_order *order)
+{
+    return tn_conv_choose_tap_order(p, false, true, order);
 }
 
 /* Of [image, group, o, p, M, N], where N is q. */
