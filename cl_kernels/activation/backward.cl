@@ -9,7 +9,7 @@
 #ifndef TENON_VW
 #define TENON_VW 4
 #endif
-#include "activation/derivative.clh"
+#include "common/derivative.clh"
 #include "activation/elementwise.clh"
 
 __kernel void backward_dense(__global const data_t *x, __global const data_t *dy,

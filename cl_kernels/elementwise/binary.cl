@@ -3,7 +3,7 @@
  *
  * A work-item covers a piece of rows_each rows. Where d's last dimension is contiguous, and those of
  * a and b are contiguous or broadcast, it goes by vectors.
- * Global size: at least {args.items}.
+ * Global size: at least {args.walk.items}.
  *
  * TENON_VW: lanes of a vector.
  * TENON_DTYPE: see common/types.clh.
@@ -12,7 +12,8 @@
 #define TENON_VW 4
 #endif
 #include "common/types.clh"
-#include "elementwise/walk.clh"
+#include "common/walk.clh"
+#include "elementwise/args.h"
 
 #define KIND_ADD       0
 #define KIND_SUBTRACT  1
@@ -132,18 +133,18 @@ TENON_INLINE int kind_of(const elementwise_args *args, acc_t alpha, acc_t beta)
 __kernel void binary(__global const data_t *a, __global const data_t *b, __global data_t *d,
                      const elementwise_args args)
 {
-    const int inner = args.rank - 1;
+    const int inner = args.walk.rank - 1;
     row_args row;
     walk w;
     row.alpha = TENON_FROM_BITS(args.alpha);
     row.beta = TENON_FROM_BITS(args.beta);
     const int kind = kind_of(&args, row.alpha, row.beta);
-    row.a_stride = args.stride[0][inner];
-    row.b_stride = args.stride[1][inner];
-    row.d_stride = args.stride[2][inner];
-    walk_begin(&w, &args, 3);
+    row.a_stride = args.walk.stride[0][inner];
+    row.b_stride = args.walk.stride[1][inner];
+    row.d_stride = args.walk.stride[2][inner];
+    walk_begin(&w, &args.walk, 3);
     row.count = w.last - w.first;
-    for (; w.row < w.end; walk_next(&w, &args, 3)) {
+    for (; w.row < w.end; walk_next(&w, &args.walk, 3)) {
         run_kind(kind, a + w.at[0] + w.first * row.a_stride, b + w.at[1] + w.first * row.b_stride,
                  d + w.at[2] + w.first * row.d_stride, &row);
     }

@@ -8,7 +8,7 @@
  * TENON_FROM, TENON_TO: the types of x and y, numbered as in common/types.clh. A value is rounded once.
  */
 #include "common/types.clh"
-#include "elementwise/walk.clh"
+#include "common/walk.clh"
 
 #ifndef TENON_FROM
 #define TENON_FROM TENON_DTYPE_F32
@@ -171,7 +171,7 @@ TENON_INLINE void copy_element(__global const from_t *x, __global to_t *y)
 
 #endif
 
-__kernel void copy(__global const from_t *x, __global to_t *y, const elementwise_args args)
+__kernel void copy(__global const from_t *x, __global to_t *y, const walk_args args)
 {
     const long x_stride = args.stride[0][args.rank - 1], y_stride = args.stride[1][args.rank - 1];
     walk w;

@@ -1,9 +1,10 @@
-/* Element-wise arithmetic of two tensors with broadcasting, and copies between any views and types.
+/* Element-wise arithmetic of two tensors with broadcasting, chains of it in one pass, and copies
+ * between any views and types.
  */
 #ifndef TENON_ELEMENTWISE_H
 #define TENON_ELEMENTWISE_H
 
-#include <tenon/plan.h>
+#include <tenon/activation.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -44,6 +45,11 @@ TENON_API tenon_elementwise_params tenon_elementwise_params_default(void);
 
 /** d = a ∘ b, element by element. a and b are broadcast to d's shape as NumPy does: aligned at the
  * last dimension, sizes of 1 and missing dimensions repeat.
+ *
+ * The gradients are the same operation and a sum. With dd that of d, da is dd (added, subtracted),
+ * dd · b (multiplied) or dd / b (divided); db is dd (added), -dd (subtracted: a scale-and-add),
+ * dd · a (multiplied) or -dd · d / b (divided: a chain). For an input that was broadcast, that is
+ * summed (reduce.h) over the dimensions along which it repeats.
  *  @param params  NULL means the defaults: a + b
  *  @param a, b    f64, f32, f16 or bf16, both of one type; any strides, 0 among them
  *  @param d       of the same type; may be exactly a or b or both (same memory, offset, shape and
@@ -67,6 +73,102 @@ TENON_API tenon_status tenon_elementwise_plan(tenon_context *context,
                                               const tenon_elementwise_params *params,
                                               const tenon_tensor *a, const tenon_tensor *b,
                                               const tenon_tensor *d, tenon_plan **plan);
+
+/** What a step of a chain does with the value so far, v, and its operand p. Roundings and NaN are
+ * those of tenon_elementwise and of the activations; between steps nothing is rounded to a 16-bit
+ * type. */
+typedef enum tenon_chain_op {
+    TENON_CHAIN_ADD = 0,      /**< v + p */
+    TENON_CHAIN_SUBTRACT = 1, /**< v - p */
+    TENON_CHAIN_MULTIPLY = 2, /**< v · p */
+    TENON_CHAIN_DIVIDE = 3,   /**< v / p */
+    TENON_CHAIN_MAX = 4,      /**< the larger of v and p */
+    TENON_CHAIN_MIN = 5,      /**< the smaller of v and p */
+    TENON_CHAIN_FMA = 6,      /**< v · p + q, q being the step's addend; rounded once where the
+                                 device has an instruction for it, twice elsewhere */
+    TENON_CHAIN_ACTIVATE = 7  /**< activation(v) */
+} tenon_chain_op;
+
+/** Where an operand of a step comes from. */
+typedef enum tenon_chain_source {
+    TENON_CHAIN_SCALAR = 0, /**< the scalar in the step itself */
+    TENON_CHAIN_X0 = 1,     /**< an input */
+    TENON_CHAIN_X1 = 2,
+    TENON_CHAIN_X2 = 3,
+    TENON_CHAIN_X3 = 4
+} tenon_chain_source;
+
+/** One step. Zero-initialised: + 0. An operand, addend or activation that the operation does not use
+ * must be 0. */
+typedef struct tenon_chain_step {
+    uint32_t op;         /**< tenon_chain_op */
+    uint32_t operand;    /**< p: tenon_chain_source; of an activation 0 */
+    uint32_t addend;     /**< q of fma: tenon_chain_source */
+    uint32_t activation; /**< tenon_activation_kind. A chain may have the sigmoid, tanh, elu, selu,
+                            celu, both kinds of gelu, silu, mish, softplus and exp, but only one of
+                            them (as often as it likes) */
+    double alpha;        /**< the scalar p, or the activation's alpha */
+    double beta;         /**< the scalar q, or the activation's beta; both are rounded to the type
+                            of the arithmetic: f64 for f64 tensors, f32 for all others */
+} tenon_chain_step;
+
+#define TENON_CHAIN_MAX_STEPS 8
+
+/** Start from TENON_ELEMENTWISE_CHAIN_PARAMS_INIT, which copies x0, and set the steps. */
+typedef struct tenon_elementwise_chain_params {
+    uint32_t struct_size; /**< sizeof(tenon_elementwise_chain_params) */
+    uint32_t flags;       /**< 0 */
+    const char *solver;   /**< forces a solver (plan.h has the grammar); NULL chooses */
+    uint32_t step_count;  /**< 0 to TENON_CHAIN_MAX_STEPS; the others are not looked at */
+    uint32_t reserved;    /**< 0 */
+    tenon_chain_step steps[TENON_CHAIN_MAX_STEPS];
+} tenon_elementwise_chain_params;
+
+#define TENON_ELEMENTWISE_CHAIN_PARAMS_INIT                                                        \
+    {                                                                                              \
+        sizeof(tenon_elementwise_chain_params), 0, NULL, 0, 0,                                     \
+        {                                                                                          \
+            {                                                                                      \
+                0, 0, 0, 0, 0.0, 0.0                                                               \
+            }                                                                                      \
+        }                                                                                          \
+    }
+
+/** The same as the initialiser, for languages without macros. */
+TENON_API tenon_elementwise_chain_params tenon_elementwise_chain_params_default(void);
+
+/** y = the result of all steps, one after the other, from the value x0 on, element by element and
+ * in one pass over memory. The inputs are broadcast to y's shape as in tenon_elementwise.
+ *
+ * y = x0 · x1 + x2 is one step, {TENON_CHAIN_FMA, TENON_CHAIN_X1, TENON_CHAIN_X2}; a normalisation
+ * with a residual, relu((x0 - mean) · scale + x3), is {TENON_CHAIN_SUBTRACT, TENON_CHAIN_X1},
+ * {TENON_CHAIN_FMA, TENON_CHAIN_X2, TENON_CHAIN_X3} and {TENON_CHAIN_ACTIVATE, 0, 0,
+ * TENON_ACTIVATION_RELU}. Steps are arguments of one kernel: no chain is compiled on its own, but
+ * for its transcendental activation.
+ *  @param params      NULL means the defaults: a copy
+ *  @param x0          f64, f32, f16 or bf16; any strides, 0 among them
+ *  @param x1, x2, x3  of x0's type; NULL where no step names them (it is not read then)
+ *  @param y           of x0's type; may be exactly one or more of the inputs (same memory, offset,
+ *                     shape and strides), must not overlap them otherwise, and its own elements
+ *                     must not overlap
+ *  @param sync        or NULL
+ *  @return as tenon_elementwise; TENON_ERROR_UNSUPPORTED also for two different activations of those
+ *          that tenon_chain_step lists */
+TENON_API tenon_status tenon_elementwise_chain(tenon_stream *stream,
+                                               const tenon_elementwise_chain_params *params,
+                                               const tenon_tensor *x0, const tenon_tensor *x1,
+                                               const tenon_tensor *x2, const tenon_tensor *x3,
+                                               const tenon_tensor *y, const tenon_sync *sync);
+
+/** The plan of tenon_elementwise_chain; operands x0, x1, x2, x3, y. The views need no memory; where
+ * they have it, it is checked.
+ *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
+ *  @return as the immediate call, but for TENON_ERROR_INCOMPLETE */
+TENON_API tenon_status tenon_elementwise_chain_plan(tenon_context *context,
+                                                    const tenon_elementwise_chain_params *params,
+                                                    const tenon_tensor *x0, const tenon_tensor *x1,
+                                                    const tenon_tensor *x2, const tenon_tensor *x3,
+                                                    const tenon_tensor *y, tenon_plan **plan);
 
 /** Start from TENON_COPY_PARAMS_INIT. */
 typedef struct tenon_copy_params {

@@ -13,11 +13,13 @@
 #include <tenon/dropout.h>
 #include <tenon/elementwise.h>
 #include <tenon/epilogue.h>
+#include <tenon/gated.h>
 #include <tenon/gemm.h>
 #include <tenon/loss.h>
 #include <tenon/optimizer.h>
 #include <tenon/plan.h>
 #include <tenon/pool.h>
+#include <tenon/prelu.h>
 #include <tenon/random.h>
 #include <tenon/reduce.h>
 #include <tenon/softmax.h>

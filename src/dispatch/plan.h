@@ -10,7 +10,7 @@
 #include <stdatomic.h>
 
 #define TN_MAX_OPERANDS 12
-#define TN_MAX_SCALARS  8
+#define TN_MAX_SCALARS  16
 
 typedef enum tn_role {
     TN_INPUT,          /* must not overlap an output */

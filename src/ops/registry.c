@@ -5,10 +5,12 @@
 #include "ops/conv/internal.h"
 #include "ops/dropout/internal.h"
 #include "ops/elementwise/internal.h"
+#include "ops/gated/internal.h"
 #include "ops/gemm/internal.h"
 #include "ops/loss/internal.h"
 #include "ops/optimizer/internal.h"
 #include "ops/pool/internal.h"
+#include "ops/prelu/internal.h"
 #include "ops/random/internal.h"
 #include "ops/reduce/internal.h"
 #include "ops/softmax/internal.h"
@@ -27,7 +29,12 @@ const tn_family *const tn_families[] = {
     &tn_pool_family,
     &tn_pool_backward_family,
     &tn_elementwise_family,
+    &tn_elementwise_chain_family,
     &tn_copy_family,
+    &tn_gated_family,
+    &tn_gated_backward_family,
+    &tn_prelu_family,
+    &tn_prelu_backward_family,
     &tn_softmax_family,
     &tn_softmax_backward_family,
     &tn_cross_entropy_family,

@@ -20,6 +20,7 @@ typedef struct operation {
     uint32_t count;
     uint32_t outputs;  /* how many of the last operands are written; 0: one */
     uint32_t left_out; /* optional operands of the plan that are not here */
+    bool converts;     /* each operand may be of a type of its own, i8, u8 and i32 among them */
     tenon_status (*run)(tenon_stream *stream, const void *params, const tenon_tensor *const *views,
                         const tenon_sync *sync);
     tenon_status (*plan)(tenon_context *context, const void *params,
@@ -41,7 +42,14 @@ extern const operation offer_conv_backward_filter;
 extern const operation offer_conv_transpose;
 extern const operation offer_conv_transpose_backward_data;
 extern const operation offer_conv_transpose_backward_filter;
+extern const operation offer_copy;
+extern const operation offer_cross_entropy;
+extern const operation offer_cross_entropy_backward;
 extern const operation offer_dropout;
+extern const operation offer_elementwise;
+extern const operation offer_elementwise_chain;
+extern const operation offer_gated;
+extern const operation offer_gated_backward;
 extern const operation offer_gemm;
 extern const operation offer_im2col;
 extern const operation offer_moments;
@@ -49,6 +57,8 @@ extern const operation offer_mse;
 extern const operation offer_mse_backward;
 extern const operation offer_pool;
 extern const operation offer_pool_backward;
+extern const operation offer_prelu;
+extern const operation offer_prelu_backward;
 extern const operation offer_random;
 extern const operation offer_reduce;
 extern const operation offer_sgd;

@@ -447,12 +447,23 @@ bool test_run(const test_subject *subject, const char *solver)
     return true;
 }
 
-void test_run_all(const test_subject *subject)
+static void upload_inputs(const test_subject *subject)
 {
-    char name[TN_SOLVER_NAME_SIZE], why[64];
     for (uint32_t i = 0; i < first_output(subject); i++)
         if (subject->operands[i].image != NULL)
             test_upload(&subject->operands[i]);
+}
+
+void test_run_once(const test_subject *subject)
+{
+    upload_inputs(subject);
+    test_run(subject, NULL);
+}
+
+void test_run_all(const test_subject *subject)
+{
+    char name[TN_SOLVER_NAME_SIZE], why[64];
+    upload_inputs(subject);
     test_run(subject, NULL);
     for (uint32_t s = 0; s < subject->family->solver_count; s++) {
         snprintf(name, sizeof name, "%s/%s", subject->family->name,

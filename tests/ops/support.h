@@ -144,6 +144,9 @@ bool test_run(const test_subject *subject, const char *solver);
  * that the inputs come out as they went in. */
 void test_run_all(const test_subject *subject);
 
+/* Uploads the operands and runs the automatic choice alone, for random problems. */
+void test_run_once(const test_subject *subject);
+
 /* How many random problems a test of them tries: `usual`, or what TENON_TEST_PROBLEMS says. */
 int test_problems(int usual);
 

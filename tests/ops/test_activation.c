@@ -20,6 +20,7 @@ typedef struct activation_data {
     tenon_dtype dtype;
     test_tensor operands[ACTIVATION_OPERANDS];
     tn_bounded *expected;
+    bool once; /* the automatic choice alone */
 } activation_data;
 
 static const tenon_activation activations[] = {
@@ -104,7 +105,7 @@ static void run(activation_data *data)
     const test_subject subject = {
         &tn_activation_family, call,           describe,  data, data->operands,
         ACTIVATION_OPERANDS,   data->expected, TEST_BOUND};
-    test_run_all(&subject);
+    (data->once ? test_run_once : test_run_all)(&subject);
     for (int i = 0; i < ACTIVATION_OPERANDS; i++)
         if (data->operands[i].image != NULL)
             test_tensor_destroy(&data->operands[i]);
@@ -294,6 +295,37 @@ static void broadcast_inputs(void **state)
     }
 }
 
+static activation_case random_case(test_random *random, tenon_dtype dtype)
+{
+    activation_case p = {.rank = (uint32_t)test_between(random, 0, TENON_MAX_RANK),
+                         .offset = test_between(random, 0, 9),
+                         .in_place = test_one_in(random, 3)};
+    size_t number = (size_t)test_between(random, 0, ACTIVATIONS - 1);
+    p.activation = activations[takes_turn(number, dtype) ? number : number % RUN_TIME_KINDS];
+    for (uint32_t d = 0; d < p.rank; d++)
+        p.shape[d] = test_between(random, 1, p.rank > 4 ? 3 : test_one_in(random, 3) ? 70 : 6);
+    test_strides((test_layout)test_between(random, 0, TEST_LAYOUTS - 1), test_one_in(random, 2),
+                 p.rank, p.shape, p.x);
+    test_strides((test_layout)test_between(random, 0, TEST_LAYOUTS - 1), test_one_in(random, 2),
+                 p.rank, p.shape, p.y);
+    return p;
+}
+
+static void random_problems(void **state)
+{
+    test_random random = test_random_for(405);
+    (void)state;
+    for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++)
+        for (int n = 0; n < test_problems(20); n++) {
+            activation_case p = random_case(&random, *type);
+            activation_data data;
+            make(&data, &p, *type);
+            data.once = true;
+            fill(&data, &random);
+            run(&data);
+        }
+}
+
 static void large(void **state)
 {
     test_random random = test_random_for(404);
@@ -321,7 +353,7 @@ int main(void)
         cmocka_unit_test(known_values),   cmocka_unit_test(known_curves),
         cmocka_unit_test(special_values), cmocka_unit_test(sizes_around_vectors),
         cmocka_unit_test(every_rank),     cmocka_unit_test(broadcast_inputs),
-        cmocka_unit_test(large),
+        cmocka_unit_test(large),          cmocka_unit_test(random_problems),
     };
     return TEST_MAIN(tests);
 }

@@ -22,6 +22,7 @@ typedef struct gradient_data {
     tenon_dtype dtype;
     test_tensor operands[ACTIVATION_VIEWS];
     tn_bounded *expected;
+    bool once; /* the automatic choice alone */
 } gradient_data;
 
 static const tenon_activation activations[] = {
@@ -103,11 +104,20 @@ static void run(gradient_data *data)
                                   ACTIVATION_VIEWS,
                                   data->expected,
                                   TEST_BOUND};
-    test_run_all(&subject);
+    (data->once ? test_run_once : test_run_all)(&subject);
     for (int v = 0; v < ACTIVATION_VIEWS; v++)
         if (data->operands[v].image != NULL)
             test_tensor_destroy(&data->operands[v]);
     free(data->expected);
+}
+
+static void fill(gradient_data *data, test_random *random)
+{
+    test_tensor *x = operand(data, BACKWARD_X), *dy = operand(data, BACKWARD_DY);
+    for (int64_t i = 0; i < tenon_tensor_elements(&x->view); i++) {
+        test_set(x, i, test_real(random, -8, 8));
+        test_set(dy, i, test_real(random, -3, 3));
+    }
 }
 
 static void check(const gradient_case *p, test_random *random)
@@ -115,11 +125,7 @@ static void check(const gradient_case *p, test_random *random)
     for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++) {
         gradient_data data;
         make(&data, p, *type);
-        test_tensor *x = operand(&data, BACKWARD_X), *dy = operand(&data, BACKWARD_DY);
-        for (int64_t i = 0; i < tenon_tensor_elements(&x->view); i++) {
-            test_set(x, i, test_real(random, -8, 8));
-            test_set(dy, i, test_real(random, -3, 3));
-        }
+        fill(&data, random);
         run(&data);
     }
 }
@@ -272,6 +278,36 @@ static void broadcast_inputs(void **state)
     }
 }
 
+static gradient_case random_case(test_random *random, tenon_dtype dtype)
+{
+    gradient_case p = {.rank = (uint32_t)test_between(random, 0, TENON_MAX_RANK),
+                       .offset = test_between(random, 0, 9),
+                       .place = (int)test_between(random, 0, PLACES - 1)};
+    size_t number = (size_t)test_between(random, 0, ACTIVATIONS - 1);
+    p.activation = activations[takes_turn(number, dtype) ? number : number % RUN_TIME_KINDS];
+    for (uint32_t d = 0; d < p.rank; d++)
+        p.shape[d] = test_between(random, 1, p.rank > 4 ? 3 : test_one_in(random, 3) ? 70 : 6);
+    for (int v = 0; v < ACTIVATION_VIEWS; v++)
+        test_strides((test_layout)test_between(random, 0, TEST_LAYOUTS - 1), test_one_in(random, 2),
+                     p.rank, p.shape, p.stride[v]);
+    return p;
+}
+
+static void random_problems(void **state)
+{
+    test_random random = test_random_for(425);
+    (void)state;
+    for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++)
+        for (int n = 0; n < test_problems(20); n++) {
+            gradient_case p = random_case(&random, *type);
+            gradient_data data;
+            make(&data, &p, *type);
+            data.once = true;
+            fill(&data, &random);
+            run(&data);
+        }
+}
+
 /* Past several work-items' share, planned once and run twice. */
 static void planned(void **state)
 {
@@ -320,6 +356,7 @@ int main(void)
         cmocka_unit_test(every_rank),
         cmocka_unit_test(broadcast_inputs),
         cmocka_unit_test(planned),
+        cmocka_unit_test(random_problems),
     };
     return TEST_MAIN(tests);
 }

@@ -10,6 +10,7 @@ typedef struct copy_data {
     tenon_dtype types[COPY_OPERANDS];
     test_tensor operands[COPY_OPERANDS];
     bool in_place;
+    bool once; /* the automatic choice alone */
 } copy_data;
 
 static const char *describe(const void *user)
@@ -43,7 +44,7 @@ static void run(copy_data *data)
         tn_copy_reference(&data->operands[data->in_place ? COPY_Y : COPY_X].host, y, expected));
     const test_subject subject = {&tn_copy_family, call,          describe, data,
                                   data->operands,  COPY_OPERANDS, expected, TEST_EXACT};
-    test_run_all(&subject);
+    (data->once ? test_run_once : test_run_all)(&subject);
     for (int i = 0; i < COPY_OPERANDS; i++)
         if (data->operands[i].image != NULL)
             test_tensor_destroy(&data->operands[i]);
@@ -187,6 +188,40 @@ static void any_strides(void **state)
         }
 }
 
+static void random_copy(test_random *random)
+{
+    copy_data data = {.once = true};
+    int64_t shape[TENON_MAX_RANK], stride[TENON_MAX_RANK];
+    uint32_t rank = (uint32_t)test_between(random, 0, TENON_MAX_RANK);
+    for (int i = 0; i < COPY_OPERANDS; i++)
+        do
+            data.types[i] = (tenon_dtype)test_between(random, TENON_DTYPE_F64, TENON_DTYPE_I32);
+        while (!has(data.types[i]));
+    data.in_place = data.types[0] == data.types[1] && test_one_in(random, 2);
+    for (uint32_t d = 0; d < rank; d++)
+        shape[d] = test_between(random, 1, rank > 4 ? 3 : test_one_in(random, 3) ? 70 : 6);
+    for (int i = data.in_place ? 1 : 0; i < COPY_OPERANDS; i++) {
+        test_strides((test_layout)test_between(random, 0, TEST_LAYOUTS - 1), test_one_in(random, 2),
+                     rank, shape, stride);
+        for (uint32_t d = 0; i == COPY_X && d < rank; d++)
+            stride[d] = test_one_in(random, 5) ? 0 : stride[d];
+        test_tensor_create(&data.operands[i], data.types[i], rank, shape, stride, i);
+    }
+    test_tensor *x = &data.operands[data.in_place ? COPY_Y : COPY_X];
+    for (int64_t i = 0; i < tenon_tensor_elements(&x->view); i++)
+        test_set(x, i, awkward(test_between(random, 0, 100), random));
+    run(&data);
+}
+
+/* As many as other operations try over all types. */
+static void random_problems(void **state)
+{
+    test_random random = test_random_for(514);
+    (void)state;
+    for (int n = 0; n < 4 * test_problems(30); n++)
+        random_copy(&random);
+}
+
 static void large_transposes(void **state)
 {
     static const int64_t shape[] = {1031, 1021};
@@ -252,7 +287,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_pair_of_types), cmocka_unit_test(every_half),
         cmocka_unit_test(any_strides),         cmocka_unit_test(large_transposes),
-        cmocka_unit_test(bad_input),
+        cmocka_unit_test(random_problems),     cmocka_unit_test(bad_input),
     };
     return TEST_MAIN(tests);
 }

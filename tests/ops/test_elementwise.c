@@ -22,6 +22,7 @@ typedef struct elementwise_data {
     elementwise_case problem;
     tenon_dtype dtype;
     test_tensor operands[ELEMENTWISE_OPERANDS];
+    bool once; /* the automatic choice alone */
 } elementwise_data;
 
 static const char *describe(const void *user)
@@ -76,7 +77,7 @@ static void run(elementwise_data *data, test_judge judge)
                                          &operand(data, ELEMENTWISE_B)->host, d, expected));
     const test_subject subject = {&tn_elementwise_family, call,     describe, data, data->operands,
                                   ELEMENTWISE_OPERANDS,   expected, judge};
-    test_run_all(&subject);
+    (data->once ? test_run_once : test_run_all)(&subject);
     for (int i = 0; i < ELEMENTWISE_OPERANDS; i++)
         if (data->operands[i].image != NULL)
             test_tensor_destroy(&data->operands[i]);
@@ -169,6 +170,7 @@ static void special_values(void **state)
             if (kind >= KINDS) { /* coefficients of 0, whose operand must not count */
                 p.params.alpha = (kind - KINDS) % 2 == 0 ? 0 : 1.5;
                 p.params.beta = (kind - KINDS) / 2 == 0 ? 0 : -0.25;
+                p.offset = 3; /* constants stored where no vector is aligned */
             }
             make(&data, &p, *type);
             for (int64_t i = 0; i < count * count; i++) {
@@ -233,6 +235,43 @@ static void every_rank(void **state)
                              rank, p.shape, p.stride[i]);
             p.a_is_d = n % 4 == 0;
             check(&p, &random);
+        }
+}
+
+static elementwise_case random_case(test_random *random)
+{
+    elementwise_case p = dense((uint32_t)test_between(random, 0, KINDS - 1), 0);
+    p.offset = test_between(random, 0, 9);
+    p.params.alpha = test_one_in(random, 4) ? 0 : test_real(random, -2, 2);
+    p.params.beta = test_one_in(random, 4) ? 0 : test_real(random, -2, 2);
+    p.rank = (uint32_t)test_between(random, 0, TENON_MAX_RANK);
+    for (uint32_t d = 0; d < p.rank; d++)
+        p.shape[d] = test_between(random, 1, p.rank > 4 ? 3 : test_one_in(random, 3) ? 70 : 6);
+    for (int i = 0; i < ELEMENTWISE_OPERANDS; i++) {
+        test_strides((test_layout)test_between(random, 0, TEST_LAYOUTS - 1), test_one_in(random, 2),
+                     p.rank, p.shape, p.stride[i]);
+        for (uint32_t d = 0; i != ELEMENTWISE_D && d < p.rank; d++)
+            p.stride[i][d] = test_one_in(random, 4) ? 0 : p.stride[i][d];
+    }
+    p.a_is_d = test_one_in(random, 4);
+    p.b_is_d = test_one_in(random, 4);
+    return p;
+}
+
+static void random_problems(void **state)
+{
+    test_random random = test_random_for(505);
+    (void)state;
+    for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++)
+        for (int n = 0; n < test_problems(40); n++) {
+            elementwise_case p = random_case(&random);
+            elementwise_data data;
+            make(&data, &p, *type);
+            data.once = true;
+            for (int i = 0; i < ELEMENTWISE_OPERANDS; i++)
+                if (data.operands[i].image != NULL)
+                    test_fill_reals(&data.operands[i], &random);
+            run(&data, TEST_BOUND);
         }
 }
 
@@ -344,6 +383,7 @@ int main(void)
         cmocka_unit_test(broadcasts),
         cmocka_unit_test(every_rank),
         cmocka_unit_test(large),
+        cmocka_unit_test(random_problems),
         cmocka_unit_test(plans),
         cmocka_unit_test(bad_input),
     };

@@ -24,6 +24,7 @@ typedef struct loss_data {
     uint32_t count;
     test_tensor operands[MOST];
     tn_bounded *expected;
+    bool once; /* the automatic choice alone */
 } loss_data;
 
 static const char *describe(const void *user)
@@ -131,7 +132,7 @@ static void run(loss_data *data)
                                   data->count,
                                   data->expected,
                                   TEST_BOUND};
-    test_run_all(&subject);
+    (data->once ? test_run_once : test_run_all)(&subject);
     for (uint32_t i = 0; i < data->count; i++)
         if (data->operands[i].image != NULL)
             test_tensor_destroy(&data->operands[i]);
@@ -168,6 +169,37 @@ static void shapes(void **state)
             p.shape[d] = d < 2 ? sizes[test_between(&random, 0, 8)] : test_between(&random, 1, 4);
         check(p, &random);
     }
+}
+
+static loss_case random_case(test_random *random)
+{
+    loss_case p = {.backward = test_one_in(random, 2),
+                   .ignores = test_one_in(random, 2),
+                   .without_dloss = test_one_in(random, 2),
+                   .in_place = test_one_in(random, 2),
+                   .rank = (uint32_t)test_between(random, 1, 6),
+                   .layout = (test_layout)test_between(random, 0, TEST_LAYOUTS - 1),
+                   .gap = test_one_in(random, 2),
+                   .scale = test_real(random, -2, 2)};
+    p.axis = (int32_t)test_between(random, -(int64_t)p.rank, (int64_t)p.rank - 1);
+    for (uint32_t d = 0; d < p.rank; d++)
+        p.shape[d] = test_between(random, 1, p.rank > 4 ? 3 : test_one_in(random, 3) ? 70 : 6);
+    return p;
+}
+
+static void random_problems(void **state)
+{
+    test_random random = test_random_for(514);
+    (void)state;
+    for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++)
+        for (int n = 0; n < test_problems(40); n++) {
+            loss_case p = random_case(&random);
+            loss_data data;
+            make(&data, &p, *type);
+            data.once = true;
+            fill(&data, &random);
+            run(&data);
+        }
 }
 
 static void large(void **state)
@@ -294,7 +326,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(known_values), cmocka_unit_test(plans), cmocka_unit_test(gradients),
-        cmocka_unit_test(shapes),       cmocka_unit_test(large),
+        cmocka_unit_test(shapes),       cmocka_unit_test(large), cmocka_unit_test(random_problems),
     };
     return TEST_MAIN(tests);
 }

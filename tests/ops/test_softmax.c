@@ -25,6 +25,7 @@ typedef struct softmax_data {
     uint32_t count;
     test_tensor operands[MOST];
     tn_bounded *expected;
+    bool once; /* the automatic choice alone */
 } softmax_data;
 
 static const char *describe(const void *user)
@@ -98,7 +99,7 @@ static void run(softmax_data *data)
                                   data->count,
                                   data->expected,
                                   data->problem.judge};
-    test_run_all(&subject);
+    (data->once ? test_run_once : test_run_all)(&subject);
     for (uint32_t i = 0; i < data->count; i++)
         if (data->operands[i].image != NULL)
             test_tensor_destroy(&data->operands[i]);
@@ -209,6 +210,38 @@ static void broadcast_inputs(void **state)
     }
 }
 
+static softmax_case random_case(test_random *random)
+{
+    softmax_case p = {.backward = test_one_in(random, 2),
+                      .log = test_one_in(random, 2),
+                      .rank = (uint32_t)test_between(random, 1, TENON_MAX_RANK),
+                      .offset = test_between(random, 0, 9),
+                      .judge = TEST_BOUND};
+    p.axis = (int32_t)test_between(random, -(int64_t)p.rank, (int64_t)p.rank - 1);
+    for (uint32_t d = 0; d < p.rank; d++)
+        p.shape[d] = test_between(random, 1, p.rank > 4 ? 3 : test_one_in(random, 3) ? 70 : 6);
+    for (int i = 0; i < MOST; i++)
+        test_strides((test_layout)test_between(random, 0, TEST_LAYOUTS - 1), test_one_in(random, 2),
+                     p.rank, p.shape, p.stride[i]);
+    p.same = (int)test_between(random, 0, p.backward ? 2 : 1);
+    return p;
+}
+
+static void random_problems(void **state)
+{
+    test_random random = test_random_for(505);
+    (void)state;
+    for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++)
+        for (int n = 0; n < test_problems(40); n++) {
+            softmax_case p = random_case(&random);
+            softmax_data data;
+            make(&data, &p, *type);
+            data.once = true;
+            fill(&data, &random);
+            run(&data);
+        }
+}
+
 static void large(void **state)
 {
     static const int64_t shapes[][3] = {
@@ -277,6 +310,7 @@ int main(void)
         cmocka_unit_test(special_values),      cmocka_unit_test(sizes_around_vectors),
         cmocka_unit_test(every_rank_and_axis), cmocka_unit_test(broadcast_inputs),
         cmocka_unit_test(nan_in_a_gradient),   cmocka_unit_test(large),
+        cmocka_unit_test(random_problems),
     };
     return TEST_MAIN(tests);
 }

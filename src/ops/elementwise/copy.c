@@ -30,21 +30,18 @@ static tenon_status check_types(const char *operation, tenon_context *context,
 }
 
 static tenon_status prepare(tenon_context *context, const tenon_copy_params *params, tn_call *call,
-                            elementwise_problem *problem, bool *empty)
+                            tn_pointwise_problem *problem, bool *empty)
 {
-    char sx[160], sy[160];
     const char *operation = call->operation;
     const tenon_tensor *x = call->operands[COPY_X].view, *y = call->operands[COPY_Y].view;
     TN_TRY(tn_params_check(operation, params->struct_size, sizeof *params, params->flags, 0));
     TN_TRY(tn_tensor_check(operation, "x", x));
     TN_TRY(tn_call_check_views(call));
     TN_TRY(check_types(operation, context, x, y));
-    if (!tn_tensor_same_shape(x, y))
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: y: shape is %s, must be that of x, %s",
-                       operation, tn_shape_text(y->rank, y->shape, sy),
-                       tn_shape_text(x->rank, x->shape, sx));
+    TN_TRY(tn_same_shape_check(operation, &call->operands[COPY_Y], &call->operands[COPY_X]));
     *empty = tn_tensor_empty(y);
-    TN_TRY(tn_elementwise_canonicalise(operation, 0, call->operands, COPY_OPERANDS, problem));
+    TN_TRY(tn_pointwise_canonicalise(operation, call->operands, COPY_OPERANDS, 1, sizeof *problem,
+                                     problem));
     return tn_solver_force(operation, &tn_copy_family, params->solver, &problem->head);
 }
 
@@ -61,7 +58,7 @@ TENON_API tenon_status tenon_copy(tenon_stream *stream, const tenon_copy_params 
 {
     static const tenon_copy_params defaults = TENON_COPY_PARAMS_INIT;
     tn_call call = make_call("tenon_copy", x, y);
-    elementwise_problem problem;
+    tn_pointwise_problem problem;
     bool empty = false;
     TN_TRY(tn_stream_check(call.operation, stream));
     TN_TRY(prepare(stream->context, params != NULL ? params : &defaults, &call, &problem, &empty));
@@ -74,7 +71,7 @@ TENON_API tenon_status tenon_copy_plan(tenon_context *context, const tenon_copy_
 {
     static const tenon_copy_params defaults = TENON_COPY_PARAMS_INIT;
     tn_call call = make_call("tenon_copy_plan", x, y);
-    elementwise_problem problem;
+    tn_pointwise_problem problem;
     bool empty = false;
     TN_TRY(tn_plan_check(call.operation, context, plan));
     TN_TRY(prepare(context, params != NULL ? params : &defaults, &call, &problem, &empty));

@@ -28,7 +28,7 @@ static tenon_status check_params(const char *operation, const tenon_elementwise_
 }
 
 static tenon_status prepare(tenon_context *context, const tenon_elementwise_params *params,
-                            tn_call *call, elementwise_problem *problem, bool *empty)
+                            tn_call *call, tn_pointwise_problem *problem, bool *empty)
 {
     const char *operation = call->operation;
     const tenon_tensor *a = call->operands[ELEMENTWISE_A].view,
@@ -39,11 +39,11 @@ static tenon_status prepare(tenon_context *context, const tenon_elementwise_para
     TN_TRY(tn_tensor_check(operation, "b", b));
     TN_TRY(tn_call_check_views(call));
     TN_TRY(tn_float_check(operation, context, a->dtype));
-    TN_TRY(tn_same_dtype_check(operation, "b", b, "a", a->dtype));
-    TN_TRY(tn_same_dtype_check(operation, "d", d, "a", a->dtype));
+    TN_TRY(tn_alike_check(call, false));
     *empty = tn_tensor_empty(d);
-    TN_TRY(tn_elementwise_canonicalise(operation, params->kind, call->operands,
-                                       ELEMENTWISE_OPERANDS, problem));
+    TN_TRY(tn_pointwise_canonicalise(operation, call->operands, ELEMENTWISE_OPERANDS, 1,
+                                     sizeof *problem, problem));
+    problem->kind = params->kind;
     TN_TRY(tn_solver_force(operation, &tn_elementwise_family, params->solver, &problem->head));
     call->scalars[TN_SCALAR_ALPHA] = params->alpha;
     call->scalars[TN_SCALAR_BETA] = params->beta;
@@ -66,7 +66,7 @@ TENON_API tenon_status tenon_elementwise(tenon_stream *stream,
 {
     static const tenon_elementwise_params defaults = TENON_ELEMENTWISE_PARAMS_INIT;
     tn_call call = make_call("tenon_elementwise", a, b, d);
-    elementwise_problem problem;
+    tn_pointwise_problem problem;
     bool empty = false;
     TN_TRY(tn_stream_check(call.operation, stream));
     TN_TRY(prepare(stream->context, params != NULL ? params : &defaults, &call, &problem, &empty));
@@ -80,7 +80,7 @@ TENON_API tenon_status tenon_elementwise_plan(tenon_context *context,
 {
     static const tenon_elementwise_params defaults = TENON_ELEMENTWISE_PARAMS_INIT;
     tn_call call = make_call("tenon_elementwise_plan", a, b, d);
-    elementwise_problem problem;
+    tn_pointwise_problem problem;
     bool empty = false;
     TN_TRY(tn_plan_check(call.operation, context, plan));
     TN_TRY(prepare(context, params != NULL ? params : &defaults, &call, &problem, &empty));

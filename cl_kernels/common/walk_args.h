@@ -1,0 +1,23 @@
+/* Arguments of kernels that go over one index space with up to five operands, element by element.
+ */
+#ifndef TENON_COMMON_WALK_ARGS_H
+#define TENON_COMMON_WALK_ARGS_H
+
+#include "common/args.h"
+
+#define TENON_WALK_OPERANDS 5
+
+typedef struct walk_args {
+    tenon_i64 offset[TENON_WALK_OPERANDS]; /* elements */
+    tenon_i64 items;                       /* work-items that have work */
+    tenon_i64 pieces;                      /* into which a row is cut */
+    tenon_i64 chunk;                       /* elements of a piece */
+    tenon_i64 rows;                        /* product of all sizes but the last */
+    tenon_i64 rows_each;                   /* rows of a work-item */
+    tenon_i64 shape[8];
+    tenon_i64 stride[TENON_WALK_OPERANDS][8]; /* elements */
+    tenon_i32 rank;                           /* at least 1 */
+    tenon_i32 reserved;
+} walk_args;
+
+#endif

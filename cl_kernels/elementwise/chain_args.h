@@ -1,0 +1,34 @@
+/* Arguments of the chain of element-wise steps: operands x0 to x3, of which some may be absent, and
+ * y. */
+#ifndef TENON_ELEMENTWISE_CHAIN_ARGS_H
+#define TENON_ELEMENTWISE_CHAIN_ARGS_H
+
+#include "common/walk_args.h"
+
+#define CHAIN_STEPS 8
+
+/* tenon_chain_op */
+#define CHAIN_ADD      0
+#define CHAIN_SUBTRACT 1
+#define CHAIN_MULTIPLY 2
+#define CHAIN_DIVIDE   3
+#define CHAIN_MAX      4
+#define CHAIN_MIN      5
+#define CHAIN_FMA      6
+#define CHAIN_ACTIVATE 7
+
+typedef struct chain_step_args {
+    tenon_i32 op;
+    tenon_i32 operand, addend; /* 0: the scalar, else the number of an input and 1 */
+    tenon_i32 activation;      /* TENON_ACT_* */
+} chain_step_args;
+
+typedef struct chain_args {
+    walk_args walk;
+    tenon_i64 alpha[CHAIN_STEPS], beta[CHAIN_STEPS]; /* bits of an acc_t */
+    chain_step_args step[CHAIN_STEPS];
+    tenon_i32 steps;
+    tenon_i32 reserved;
+} chain_args;
+
+#endif

@@ -1,0 +1,232 @@
+/*
+ * dx = x > 0 ? dy : slope · dy, and dslope, the sum of (x > 0 ? 0 : x · dy) over what each slope
+ * served. dx and dslope may be x, slope or dy.
+ *
+ * What is summed is shared out to args.segments; where these are more than one, their sums go to
+ * `partial`, acc_t[segments][slopes], and finish adds them in order. Otherwise `partial` is not
+ * used.
+ *
+ * along: a work-item does args.slopes_each slopes, one after the other, and its vectors lie along
+ *   the last dimension, of which a unit is a piece. Global size: {segments, ceil(slopes /
+ *   slopes_each)}.
+ * across: a work-item does args.slopes_each neighbours along the last dimension of slope, its
+ *   vectors lie across them, and a unit is one element for each. Global size: {segments,
+ *   ceil(shape[kept - 1] / slopes_each), slopes / shape[kept - 1]}.
+ * stream: as across with several segments, but goes through each row whole; the sums wait in
+ *   `partial`, which a CPU's cache holds.
+ * finish: a work-item adds for args.slopes_each slopes. Global size: {ceil(slopes / slopes_each)}.
+ *
+ * TENON_VW: lanes of a vector.
+ * PRELU_GROUP: vectors of slopes that `across` takes at once.
+ * TENON_DTYPE: see common/types.clh.
+ */
+#ifndef TENON_VW
+#define TENON_VW 4
+#endif
+#ifndef PRELU_GROUP
+#define PRELU_GROUP 1
+#endif
+#include "common/rows.clh"
+#include "prelu/args.h"
+
+enum { X, SLOPE, DY, DX, DSLOPE };
+
+/* Moves on to element `number` of dimensions [first, end). */
+TENON_INLINE void step_to(const prelu_args *args, int first, int end, long number,
+                          long at[PRELU_VIEWS])
+{
+    for (int d = end - 1; d >= first; d--) {
+        long index = number % args->shape[d];
+        number /= args->shape[d];
+        for (int v = 0; v < PRELU_VIEWS; v++) {
+            at[v] += index * args->stride[v][d];
+        }
+    }
+}
+
+TENON_INLINE void slope_at(const prelu_args *args, long number, long at[PRELU_VIEWS])
+{
+    for (int v = 0; v < PRELU_VIEWS; v++) {
+        at[v] = args->offset[v];
+    }
+    step_to(args, 0, args->kept, number, at);
+}
+
+/* One vector along dimension d: writes dx, and adds what belongs to dslope. */
+TENON_INLINE acc_v run_vector(const prelu_args *args, int d, __global const data_t *x,
+                              __global const data_t *dy, __global data_t *dx,
+                              const long at[PRELU_VIEWS], long i, int lanes, acc_v slope, acc_v sum)
+{
+    const long x_step = args->stride[X][d], dy_step = args->stride[DY][d],
+               dx_step = args->stride[DX][d];
+    const acc_v v = load_lanes(x, at[X] + i * x_step, x_step, lanes);
+    const acc_v gradient = load_lanes(dy, at[DY] + i * dy_step, dy_step, lanes);
+    const acc_v factor = v != v ? v : slope;
+    store_lanes(dx, at[DX] + i * dx_step, dx_step, lanes,
+                v > splat(0) ? gradient : factor * gradient);
+    return sum + (v > splat(0) ? splat(0) : v * gradient);
+}
+
+TENON_INLINE acc_t sum_along(const prelu_args *args, long segment, __global const data_t *x,
+                             __global const data_t *dy, __global data_t *dx,
+                             const long start[PRELU_VIEWS], acc_v slope)
+{
+    const int inner = args->rank - 1;
+    acc_v sum = splat(0);
+    long unit = segment * args->segment_step;
+    for (long n = 0; n < args->units_each && unit < args->units; n++, unit += args->unit_step) {
+        const long first = unit % args->pieces * args->chunk;
+        const long last = min(first + args->chunk, (long)args->shape[inner]);
+        long at[PRELU_VIEWS];
+        for (int v = 0; v < PRELU_VIEWS; v++) {
+            at[v] = start[v];
+        }
+        step_to(args, args->kept, inner, unit / args->pieces, at);
+        for (long i = first; i < last; i += TENON_VW) {
+            const int lanes = (int)min(last - i, (long)TENON_VW);
+            sum = run_vector(args, inner, x, dy, dx, at, i, lanes, slope, sum);
+        }
+    }
+    return sum_lanes(sum);
+}
+
+__kernel void along(__global const data_t *x, __global const data_t *slope,
+                    __global const data_t *dy, __global data_t *dx, __global data_t *dslope,
+                    __global acc_t *partial, const prelu_args args)
+{
+    const long segment = (long)get_global_id(0);
+    long k = (long)get_global_id(1) * args.slopes_each;
+    const long end = min(k + args.slopes_each, (long)args.slopes);
+    for (; k < end; k++) {
+        long at[PRELU_VIEWS];
+        slope_at(&args, k, at);
+        acc_t sum = sum_along(&args, segment, x, dy, dx, at, splat(load_data(slope, at[SLOPE])));
+        if (args.segments > 1) {
+            partial[args.partial + segment * args.slopes + k] = sum;
+        } else {
+            store_data(dslope, at[DSLOPE], sum);
+        }
+    }
+}
+
+/* `lanes` of the sums from partial[i] on, which are zeros at first. */
+TENON_INLINE acc_v load_sums(__global const acc_t *partial, long i, int lanes, bool first)
+{
+    acc_t lane[TENON_VW];
+    if (lanes == TENON_VW && !first) {
+        return TENON_VLOAD(0, partial + i);
+    }
+    TENON_VSTORE(splat(0), 0, lane);
+    for (int l = 0; l < lanes && !first; l++) {
+        lane[l] = partial[i + l];
+    }
+    return TENON_VLOAD(0, lane);
+}
+
+TENON_INLINE void store_sums(__global acc_t *partial, long i, int lanes, acc_v sum)
+{
+    acc_t lane[TENON_VW];
+    if (lanes == TENON_VW) {
+        TENON_VSTORE(sum, 0, partial + i);
+        return;
+    }
+    TENON_VSTORE(sum, 0, lane);
+    for (int l = 0; l < lanes; l++) {
+        partial[i + l] = lane[l];
+    }
+}
+
+/* PRELU_GROUP vectors of slopes from number `k` of their last dimension on, as far as `count`. */
+TENON_INLINE void sum_across(const prelu_args *args, long segment, __global const data_t *x,
+                             __global const data_t *dy, __global data_t *dx,
+                             const long start[PRELU_VIEWS], long k, long count,
+                             const acc_v slope[PRELU_GROUP], acc_v sum[PRELU_GROUP])
+{
+    const int last = args->kept - 1;
+    long unit = segment * args->segment_step;
+    for (long n = 0; n < args->units_each && unit < args->units; n++, unit += args->unit_step) {
+        long at[PRELU_VIEWS];
+        for (int v = 0; v < PRELU_VIEWS; v++) {
+            at[v] = start[v];
+        }
+        step_to(args, args->kept, args->rank, unit, at);
+        for (int g = 0; g < PRELU_GROUP; g++) {
+            const int lanes = (int)clamp(count - g * TENON_VW, 0L, (long)TENON_VW);
+            sum[g] =
+                run_vector(args, last, x, dy, dx, at, k + g * TENON_VW, lanes, slope[g], sum[g]);
+        }
+    }
+}
+
+__kernel void across(__global const data_t *x, __global const data_t *slope,
+                     __global const data_t *dy, __global data_t *dx, __global data_t *dslope,
+                     __global acc_t *partial, const prelu_args args)
+{
+    const int d = args.kept - 1;
+    const long segment = (long)get_global_id(0), inner = args.shape[d];
+    long k = (long)get_global_id(1) * args.slopes_each;
+    const long row = (long)get_global_id(2), end = min(k + args.slopes_each, inner);
+    const long slope_step = args.stride[SLOPE][d], dslope_step = args.stride[DSLOPE][d];
+    long at[PRELU_VIEWS];
+    slope_at(&args, row * inner, at);
+    for (; k < end; k += PRELU_GROUP * TENON_VW) {
+        acc_v slopes[PRELU_GROUP], sum[PRELU_GROUP];
+        for (int g = 0; g < PRELU_GROUP; g++) {
+            const int lanes = (int)clamp(end - k - g * TENON_VW, 0L, (long)TENON_VW);
+            slopes[g] =
+                load_lanes(slope, at[SLOPE] + (k + g * TENON_VW) * slope_step, slope_step, lanes);
+            sum[g] = splat(0);
+        }
+        sum_across(&args, segment, x, dy, dx, at, k, end - k, slopes, sum);
+        for (int g = 0; g < PRELU_GROUP; g++) {
+            const int lanes = (int)clamp(end - k - g * TENON_VW, 0L, (long)TENON_VW);
+            const long i = k + g * TENON_VW;
+            if (args.segments > 1) {
+                store_sums(partial, args.partial + segment * args.slopes + row * inner + i, lanes,
+                           sum[g]);
+            } else {
+                store_lanes(dslope, at[DSLOPE] + i * dslope_step, dslope_step, lanes, sum[g]);
+            }
+        }
+    }
+}
+
+__kernel void stream(__global const data_t *x, __global const data_t *slope,
+                     __global const data_t *dy, __global data_t *dx, __global data_t *dslope,
+                     __global acc_t *partial, const prelu_args args)
+{
+    const int d = args.kept - 1;
+    const long segment = (long)get_global_id(0), row = (long)get_global_id(2);
+    const long inner = args.shape[d], slope_step = args.stride[SLOPE][d];
+    const long begin = (long)get_global_id(1) * args.slopes_each;
+    const long end = min(begin + args.slopes_each, inner);
+    const long sums = args.partial + segment * args.slopes + row * inner;
+    long unit = segment * args.segment_step;
+    for (long n = 0; n < args.units_each && unit < args.units; n++, unit += args.unit_step) {
+        long at[PRELU_VIEWS];
+        slope_at(&args, row * inner, at);
+        step_to(&args, args.kept, args.rank, unit, at);
+        for (long k = begin; k < end; k += TENON_VW) {
+            const int lanes = (int)min(end - k, (long)TENON_VW);
+            const acc_v s = load_lanes(slope, at[SLOPE] + k * slope_step, slope_step, lanes);
+            acc_v sum = load_sums(partial, sums + k, lanes, n == 0);
+            sum = run_vector(&args, d, x, dy, dx, at, k, lanes, s, sum);
+            store_sums(partial, sums + k, lanes, sum);
+        }
+    }
+}
+
+__kernel void finish(__global const acc_t *partial, __global data_t *dslope, const prelu_args args)
+{
+    long k = (long)get_global_id(0) * args.slopes_each;
+    const long end = min(k + args.slopes_each, (long)args.slopes);
+    for (; k < end; k++) {
+        long at[PRELU_VIEWS];
+        acc_t sum = 0;
+        for (long segment = 0; segment < args.segments; segment++) {
+            sum += partial[args.partial + segment * args.slopes + k];
+        }
+        slope_at(&args, k, at);
+        store_data(dslope, at[DSLOPE], sum);
+    }
+}

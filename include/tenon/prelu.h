@@ -1,0 +1,90 @@
+/* The parametric ReLU: a leaky ReLU with slopes from a tensor, forward and backward.
+ */
+#ifndef TENON_PRELU_H
+#define TENON_PRELU_H
+
+#include <tenon/plan.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Start from TENON_PRELU_PARAMS_INIT. */
+typedef struct tenon_prelu_params {
+    uint32_t struct_size; /**< sizeof(tenon_prelu_params) */
+    uint32_t flags;       /**< 0 */
+    const char *solver;   /**< forces a solver (plan.h has the grammar); NULL chooses */
+} tenon_prelu_params;
+
+#define TENON_PRELU_PARAMS_INIT                                                                    \
+    {                                                                                              \
+        sizeof(tenon_prelu_params), 0, NULL                                                        \
+    }
+
+/** The same as the initialiser, for languages without macros. */
+TENON_API tenon_prelu_params tenon_prelu_params_default(void);
+
+/** y = x > 0 ? x : slope · x (He et al., "Delving deep into rectifiers", 2015). A NaN of x gives
+ * NaN; one of the slope comes through where x is not above 0.
+ *  @param params  NULL means the defaults
+ *  @param x       f64, f32, f16 or bf16, any rank and strides, 0 among them
+ *  @param slope   of x's type; broadcast to x's shape as NumPy does: aligned at the last dimension,
+ *                 sizes of 1 and missing dimensions repeat. One slope for each channel of N C H W
+ *                 has the shape C 1 1, one for all has rank 0 or the shape 1
+ *  @param y       of x's type and shape; may be exactly x or exactly slope (same memory, offset,
+ *                 shape and strides), must not overlap either otherwise, and its own elements must
+ *                 not overlap
+ *  @param sync    or NULL
+ *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT · TENON_ERROR_UNSUPPORTED ·
+ *          TENON_ERROR_UNSUPPORTED_DEVICE (f64 on a device without it) · TENON_ERROR_BUILD_FAILED ·
+ *          TENON_ERROR_SOLVER_BARRED · TENON_ERROR_OUT_OF_MEMORY · TENON_ERROR_OPENCL ·
+ *          TENON_ERROR_INCOMPLETE */
+TENON_API tenon_status tenon_prelu_forward(tenon_stream *stream, const tenon_prelu_params *params,
+                                           const tenon_tensor *x, const tenon_tensor *slope,
+                                           const tenon_tensor *y, const tenon_sync *sync);
+
+/** The plan of tenon_prelu_forward; operands x, slope, y. The views need no memory; where they have
+ * it, it is checked.
+ *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
+ *  @return as the immediate call, but for TENON_ERROR_INCOMPLETE */
+TENON_API tenon_status tenon_prelu_forward_plan(tenon_context *context,
+                                                const tenon_prelu_params *params,
+                                                const tenon_tensor *x, const tenon_tensor *slope,
+                                                const tenon_tensor *y, tenon_plan **plan);
+
+/** The gradients: dx = x > 0 ? dy : slope · dy, and dslope, each element the sum of
+ * (x > 0 ? 0 : x · dy) over all elements of x that its slope served, in a fixed order. A NaN of x
+ * gives NaN in both. The sum over many elements of one slope is shared out through workspace, where
+ * the limit allows it.
+ *  @param params  NULL means the defaults
+ *  @param x       as for the forward call, which read it
+ *  @param slope   as for the forward call
+ *  @param dy      of x's type and shape, any strides
+ *  @param dx      of x's type and shape
+ *  @param dslope  of slope's type and shape; where x is empty and this is not, zeros. Neither
+ *                 output may overlap the other or an input, but each may be exactly one of x, slope
+ *                 and dy (same memory, offset, shape and strides), and its own elements must not
+ *                 overlap
+ *  @param sync    or NULL
+ *  @return as tenon_prelu_forward, and TENON_ERROR_WORKSPACE_TOO_SMALL where a solver is forced that
+ *          needs more than the limit */
+TENON_API tenon_status tenon_prelu_backward(tenon_stream *stream, const tenon_prelu_params *params,
+                                            const tenon_tensor *x, const tenon_tensor *slope,
+                                            const tenon_tensor *dy, const tenon_tensor *dx,
+                                            const tenon_tensor *dslope, const tenon_sync *sync);
+
+/** The plan of tenon_prelu_backward; operands x, slope, dy, dx, dslope. The views need no memory;
+ * where they have it, it is checked.
+ *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
+ *  @return as the immediate call, but for TENON_ERROR_INCOMPLETE */
+TENON_API tenon_status tenon_prelu_backward_plan(tenon_context *context,
+                                                 const tenon_prelu_params *params,
+                                                 const tenon_tensor *x, const tenon_tensor *slope,
+                                                 const tenon_tensor *dy, const tenon_tensor *dx,
+                                                 const tenon_tensor *dslope, tenon_plan **plan);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

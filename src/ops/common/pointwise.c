@@ -1,0 +1,173 @@
+#include "ops/common/pointwise.h"
+
+#include "base/checked.h"
+#include "base/shape.h"
+
+#include <stddef.h>
+#include <string.h>
+
+/* A CPU's work-item is worth its launch from about this many elements on; a GPU's takes one vector,
+ * or one element where there are none. */
+#define CPU_CHUNK 8192
+#define GPU_LANES 4
+#define GPU_GROUP 64
+
+static tenon_status make_space(const char *operation, const tn_argument *arguments, uint32_t count,
+                               tn_space *space)
+{
+    const tenon_tensor *output = arguments[count - 1].view;
+    *space = (tn_space){.rank = output->rank, .views = count};
+    memcpy(space->shape, output->shape, sizeof space->shape);
+    for (uint32_t i = 0; i < count; i++)
+        if (arguments[i].view != NULL)
+            TN_TRY(tn_broadcast(operation, arguments[i].name, arguments[i].view, output->rank,
+                                output->shape, space->stride[i]));
+    tn_space_sort(space, count - 1);
+    tn_space_collapse(space);
+    if (space->rank == 0) { /* one element */
+        space->rank = 1;
+        space->shape[0] = 1;
+        for (uint32_t i = 0; i < count; i++)
+            space->stride[i][0] = 1;
+    }
+    return TENON_OK;
+}
+
+tenon_status tn_pointwise_canonicalise(const char *operation, const tn_argument *arguments,
+                                       uint32_t count, uint32_t outputs, size_t size,
+                                       tn_pointwise_problem *problem)
+{
+    tn_space space;
+    TN_TRY(make_space(operation, arguments, count, &space));
+    memset(problem, 0, size);
+    problem->head.size = size;
+    problem->head.forced = -1;
+    problem->from = arguments[0].view->dtype;
+    problem->to = arguments[count - 1].view->dtype;
+    problem->operands = count;
+    problem->outputs = outputs;
+    problem->rank = space.rank;
+    memcpy(problem->shape, space.shape, sizeof problem->shape);
+    memcpy(problem->stride, space.stride, sizeof problem->stride);
+    return TENON_OK;
+}
+
+tenon_status tn_same_shape_check(const char *operation, const tn_argument *argument,
+                                 const tn_argument *like)
+{
+    char text[160], wanted[160];
+    const tenon_tensor *view = argument->view, *first = like->view;
+    if (tn_tensor_same_shape(view, first))
+        return TENON_OK;
+    return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s: shape is %s, must be that of %s, %s",
+                   operation, argument->name, tn_shape_text(view->rank, view->shape, text),
+                   like->name, tn_shape_text(first->rank, first->shape, wanted));
+}
+
+tenon_status tn_alike_check(const tn_call *call, bool shape)
+{
+    const tn_argument *first = &call->operands[0];
+    for (uint32_t i = 1; i < call->operand_count; i++) {
+        const tn_argument *argument = &call->operands[i];
+        if (argument->view == NULL)
+            continue;
+        TN_TRY(tn_same_dtype_check(call->operation, argument->name, argument->view, first->name,
+                                   (tenon_dtype)first->view->dtype));
+        if (shape)
+            TN_TRY(tn_same_shape_check(call->operation, argument, first));
+    }
+    return TENON_OK;
+}
+
+static int64_t elements_of(const tn_pointwise_problem *p)
+{
+    int64_t count = 1;
+    for (uint32_t d = 0; d < p->rank; d++)
+        count *= p->shape[d];
+    return count;
+}
+
+/* Whether all go by vectors along the last dimension; inputs may repeat one element there. */
+static bool has_vectors(const tn_pointwise_problem *p)
+{
+    bool vectors = true;
+    for (uint32_t i = 0; i < p->operands; i++) {
+        int64_t stride = p->stride[i][p->rank - 1];
+        vectors = vectors && (stride == 1 || (stride == 0 && i < p->operands - p->outputs));
+    }
+    return vectors;
+}
+
+int64_t tn_pointwise_gpu_chunk(const tn_pointwise_problem *problem)
+{
+    return has_vectors(problem) ? GPU_LANES : 1;
+}
+
+const char *tn_pointwise_refuses(tenon_context *context, const tn_problem *problem)
+{
+    (void)context;
+    (void)problem;
+    return NULL;
+}
+
+/* Reading and writing at some tens of bytes a nanosecond; a strided element costs several times
+ * that. */
+double tn_pointwise_estimate(tenon_context *context, const tn_problem *problem,
+                             const int32_t *values)
+{
+    const tn_pointwise_problem *p = (const tn_pointwise_problem *)problem;
+    (void)context;
+    (void)values;
+    return 5000 + (has_vectors(p) ? 0.2 : 1.0) * (double)elements_of(p);
+}
+
+void tn_pointwise_options(tenon_context *context, const tn_problem *problem, const int32_t *values,
+                          char text[TN_OPTIONS_SIZE])
+{
+    const tn_pointwise_problem *p = (const tn_pointwise_problem *)problem;
+    (void)values;
+    tn_build_options(context, text, "-DTENON_DTYPE=%u -DTENON_VW=%u", p->to,
+                     tn_rows_lanes(context, p->to));
+}
+
+/* Cuts the index space into the pieces of the work-items. */
+static void cut(tenon_context *context, const tn_pointwise_problem *p, int64_t gpu_chunk,
+                walk_args *args, tn_launch *launch)
+{
+    int64_t inner = p->shape[p->rank - 1];
+    bool cpu = context->device.is_cpu;
+    args->rows = elements_of(p) / inner;
+    args->chunk = cpu ? CPU_CHUNK : gpu_chunk;
+    args->pieces = tn_ceil_div(inner, args->chunk);
+    args->rows_each = cpu ? tn_max_i64(CPU_CHUNK / inner, 1) : 1;
+    args->items = args->pieces * tn_ceil_div(args->rows, args->rows_each);
+    args->rank = (tenon_i32)p->rank;
+    memcpy(args->shape, p->shape, sizeof args->shape);
+    memcpy(args->stride, p->stride, sizeof args->stride);
+    launch->dimensions = 1;
+    launch->local[0] = cpu ? 1 : GPU_GROUP;
+    launch->global[0] = (size_t)tn_round_up(args->items, (int64_t)launch->local[0]);
+}
+
+tenon_status tn_pointwise_record(const char *operation, tn_recording *recording,
+                                 const tn_pointwise_problem *problem, tn_launch launch,
+                                 walk_args *args, int64_t gpu_chunk)
+{
+    tn_patch patches[TENON_WALK_OPERANDS + TN_MAX_SCALARS];
+    cut(recording->context, problem, gpu_chunk, args, &launch);
+    for (uint32_t i = 0; i < problem->operands; i++) {
+        bool output = i >= problem->operands - problem->outputs;
+        size_t size = tenon_dtype_size((tenon_dtype)(output ? problem->to : problem->from));
+        patches[i] = (tn_patch){TN_PATCH_OFFSET, (uint8_t)i,
+                                (uint16_t)(offsetof(walk_args, offset) + i * sizeof(tenon_i64)),
+                                (uint32_t)size};
+        launch.operands[i] = (uint8_t)i;
+    }
+    if (launch.patch_count > 0)
+        memcpy(patches + problem->operands, launch.patches, launch.patch_count * sizeof *patches);
+    launch.operand_count = problem->operands;
+    launch.patches = patches;
+    launch.patch_count += problem->operands;
+    launch.args = args;
+    return tn_record(operation, recording, &launch);
+}

@@ -1,0 +1,82 @@
+/* Operations on several tensors element by element: what elementwise, copy, gated and prelu share.
+ * All views run over one index space; kernels go through it as cl_kernels/common/walk.clh does. */
+#ifndef TN_OPS_COMMON_POINTWISE_H
+#define TN_OPS_COMMON_POINTWISE_H
+
+#include "common/walk_args.h"
+#include "ops/common/host.h"
+#include "ops/common/rows.h"
+
+/* The collapsed index space, whose last dimension is the one along which the last output lies
+ * closest: the order of elements does not matter to what is done with each alone. A family whose
+ * launches depend on more begins its own problem with this. */
+typedef struct tn_pointwise_problem {
+    tn_problem head;
+    uint32_t from, to; /* tenon_dtype of the inputs and the outputs */
+    uint32_t kind;     /* a family's own */
+    uint32_t operands, outputs;
+    uint32_t rank; /* at least 1 */
+    int64_t shape[TENON_MAX_RANK];
+    int64_t stride[TENON_WALK_OPERANDS][TENON_MAX_RANK];
+} tn_pointwise_problem;
+
+/* Fills in a problem of `size` bytes from checked, non-empty views, the outputs last, read as ones
+ * of the last output's shape; refuses one that does not broadcast to it. Views that are NULL are
+ * absent. */
+tenon_status tn_pointwise_canonicalise(const char *operation, const tn_argument *arguments,
+                                       uint32_t count, uint32_t outputs, size_t size,
+                                       tn_pointwise_problem *problem);
+
+/* Refuses an operand of another shape than one that it goes with. */
+tenon_status tn_same_shape_check(const char *operation, const tn_argument *argument,
+                                 const tn_argument *like);
+
+/* Refuses operands (from number 1 on) of another type than the first, or (with `shape`) of another
+ * shape. Absent ones pass. */
+tenon_status tn_alike_check(const tn_call *call, bool shape);
+
+/* Parts of solvers. */
+const char *tn_pointwise_refuses(tenon_context *context, const tn_problem *problem);
+double tn_pointwise_estimate(tenon_context *context, const tn_problem *problem,
+                             const int32_t *values);
+/* TENON_DTYPE and TENON_VW. */
+void tn_pointwise_options(tenon_context *context, const tn_problem *problem, const int32_t *values,
+                          char text[TN_OPTIONS_SIZE]);
+
+/* What a work-item of a GPU takes at once: a vector where all last dimensions are contiguous. */
+int64_t tn_pointwise_gpu_chunk(const tn_pointwise_problem *problem);
+
+/* Records a launch that has its source, kernel, options, args_size and the patches of scalars.
+ * `args` begins with a walk_args, which is filled in here; `gpu_chunk` elements are a GPU's
+ * work-item. */
+tenon_status tn_pointwise_record(const char *operation, tn_recording *recording,
+                                 const tn_pointwise_problem *problem, tn_launch launch,
+                                 walk_args *args, int64_t gpu_chunk);
+
+/* Runs a choice on twins, of which the last are the outputs, and compares all of these. */
+tenon_status tn_twins_check(tenon_stream *stream, const char *operation, const tn_choice *choice,
+                            const tn_problem *problem, const double *scalars, tn_twin *twins,
+                            uint32_t count, uint32_t outputs, const tn_bounded *expected,
+                            bool *right, char why[256]);
+
+/* A family's part in the self-check. */
+typedef struct tn_pointwise_check {
+    const char *operation;
+    const void *params;
+    const double *scalars;
+    uint32_t operands, outputs;
+    size_t problem_size;
+    /* What the problem has beyond the views. */
+    void (*fill)(const void *params, tn_pointwise_problem *problem);
+    /* Results of the outputs, one after the other; false without memory. */
+    bool (*reference)(const void *params, const tenon_tensor *const *views, tn_bounded *expected);
+} tn_pointwise_check;
+
+/* Layouts of the self-check: dense; a row and a column to broadcast; rows with gaps. */
+#define TN_POINTWISE_LAYOUTS 3
+
+tenon_status tn_pointwise_self_check(tenon_stream *stream, const tn_problem *like,
+                                     const tn_choice *choice, const tn_pointwise_check *check,
+                                     int layout, uint64_t *seed, bool *right, char why[256]);
+
+#endif

@@ -1,0 +1,216 @@
+/* tenon_elementwise_chain: the public entry, the family, and its solver. */
+#include "elementwise/chain_args.h"
+#include "base/shape.h"
+#include "ops/elementwise/internal.h"
+
+#include <stddef.h>
+
+/* Vectors of a block: enough of them hide what looking up a step costs a CPU; a GPU keeps its one
+ * vector in registers. */
+#define CPU_VECTORS 16
+#define GPU_CHUNK   4
+
+TENON_API tenon_elementwise_chain_params tenon_elementwise_chain_params_default(void)
+{
+    return (tenon_elementwise_chain_params)TENON_ELEMENTWISE_CHAIN_PARAMS_INIT;
+}
+
+static void options(tenon_context *context, const tn_problem *problem, const int32_t *values,
+                    char text[TN_OPTIONS_SIZE])
+{
+    const elementwise_chain_problem *p = (const elementwise_chain_problem *)problem;
+    (void)values;
+    tn_build_options(context, text,
+                     "-DTENON_DTYPE=%u -DTENON_VW=%u -DTENON_ACT_BUILD=%u -DCHAIN_VECTORS=%d",
+                     p->views.to, tn_rows_lanes(context, p->views.to), p->views.kind,
+                     context->device.is_cpu ? CPU_VECTORS : 1);
+}
+
+static tenon_status record(const char *operation, tn_recording *recording,
+                           const tn_problem *problem, const int32_t *values)
+{
+    const elementwise_chain_problem *p = (const elementwise_chain_problem *)problem;
+    const uint8_t scalar = (uint8_t)tn_scalar_patch((tenon_dtype)p->views.to);
+    char text[TN_OPTIONS_SIZE];
+    tn_patch patches[2 * CHAIN_STEPS];
+    chain_args args = {.steps = (tenon_i32)p->step_count};
+    tn_launch launch = {.source = "elementwise/chain",
+                        .options = text,
+                        .kernel = "chain",
+                        .args_size = sizeof args,
+                        .patches = patches};
+    for (uint32_t n = 0; n < p->step_count; n++) {
+        const size_t alpha = offsetof(chain_args, alpha) + n * sizeof(tenon_i64);
+        const size_t beta = offsetof(chain_args, beta) + n * sizeof(tenon_i64);
+        args.step[n] = p->steps[n];
+        patches[launch.patch_count++] = (tn_patch){scalar, (uint8_t)(2 * n), (uint16_t)alpha, 1};
+        patches[launch.patch_count++] = (tn_patch){scalar, (uint8_t)(2 * n + 1), (uint16_t)beta, 1};
+    }
+    options(recording->context, problem, values, text);
+    return tn_pointwise_record(operation, recording, &p->views, launch, &args.walk, GPU_CHUNK);
+}
+
+static const tn_solver rows = {.name = "rows",
+                               .refuses = tn_pointwise_refuses,
+                               .estimate = tn_pointwise_estimate,
+                               .options = options,
+                               .record = record};
+
+static const tn_solver *const solvers[] = {&rows};
+
+const tn_family tn_elementwise_chain_family = {.name = "elementwise_chain",
+                                               .solvers = solvers,
+                                               .solver_count = sizeof solvers / sizeof *solvers,
+                                               .self_check = tn_elementwise_chain_self_check};
+
+void tn_elementwise_chain_fill(const tenon_elementwise_chain_params *params,
+                               elementwise_chain_problem *problem, double *scalars)
+{
+    problem->step_count = params->step_count;
+    for (uint32_t n = 0; n < params->step_count; n++) {
+        const tenon_chain_step *step = &params->steps[n];
+        problem->steps[n] = (chain_step_args){(tenon_i32)step->op, (tenon_i32)step->operand,
+                                              (tenon_i32)step->addend, (tenon_i32)step->activation};
+        if (step->op == TENON_CHAIN_ACTIVATE && tn_activation_is_build(step->activation))
+            problem->views.kind = step->activation;
+        scalars[2 * n] = step->alpha;
+        scalars[2 * n + 1] = step->beta;
+    }
+}
+
+static tenon_status check_source(const tn_call *call, uint32_t n, const char *name, uint32_t source)
+{
+    const char *operation = call->operation;
+    if (source > TENON_CHAIN_X3)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                       "%s: params: %s of step %u is %u, must be from 0 to %d", operation, name, n,
+                       source, TENON_CHAIN_X3);
+    if (source != TENON_CHAIN_SCALAR && call->operands[source - 1].view == NULL)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s is NULL, but is the %s of step %u",
+                       operation, call->operands[source - 1].name, name, n);
+    return TENON_OK;
+}
+
+/* Refuses what the operation of a step does not use. */
+static tenon_status check_unused(const char *operation, uint32_t n, const char *name,
+                                 uint32_t value)
+{
+    return value == 0 ? TENON_OK
+                      : tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                                "%s: params: %s of step %u is %u, must be 0 for this op", operation,
+                                name, n, value);
+}
+
+static tenon_status check_step(const tn_call *call, uint32_t n, const tenon_chain_step *step)
+{
+    const char *operation = call->operation;
+    const tenon_activation activation = {step->activation, 0, step->alpha, step->beta};
+    if (step->op > TENON_CHAIN_ACTIVATE)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                       "%s: params: op of step %u is %u, which is none", operation, n, step->op);
+    TN_TRY(check_source(call, n, "operand", step->operand));
+    TN_TRY(check_source(call, n, "addend", step->addend));
+    if (step->op != TENON_CHAIN_FMA)
+        TN_TRY(check_unused(operation, n, "addend", step->addend));
+    if (step->op != TENON_CHAIN_ACTIVATE)
+        return check_unused(operation, n, "activation", step->activation);
+    TN_TRY(check_unused(operation, n, "operand", step->operand));
+    return tn_activation_check(operation, &activation);
+}
+
+/* One program has the code of one transcendental activation. */
+static tenon_status check_activations(const char *operation,
+                                      const tenon_elementwise_chain_params *params)
+{
+    uint32_t seen = 0;
+    for (uint32_t n = 0; n < params->step_count; n++) {
+        const tenon_chain_step *step = &params->steps[n];
+        if (step->op != TENON_CHAIN_ACTIVATE || !tn_activation_is_build(step->activation))
+            continue;
+        if (seen != 0 && seen != step->activation)
+            return tn_fail(TENON_ERROR_UNSUPPORTED,
+                           "%s: params: steps have the activations %u and %u; a chain can have one "
+                           "of those that are compiled",
+                           operation, seen, step->activation);
+        seen = step->activation;
+    }
+    return TENON_OK;
+}
+
+static tenon_status check_params(const tn_call *call, const tenon_elementwise_chain_params *params)
+{
+    const char *operation = call->operation;
+    TN_TRY(tn_params_check(operation, params->struct_size, sizeof *params, params->flags, 0));
+    if (params->step_count > TENON_CHAIN_MAX_STEPS)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                       "%s: params: step_count is %u, must be at most %d", operation,
+                       params->step_count, TENON_CHAIN_MAX_STEPS);
+    if (params->reserved != 0)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: reserved is %u, must be 0",
+                       operation, params->reserved);
+    for (uint32_t n = 0; n < params->step_count; n++)
+        TN_TRY(check_step(call, n, &params->steps[n]));
+    return check_activations(operation, params);
+}
+
+static tenon_status prepare(tenon_context *context, const tenon_elementwise_chain_params *params,
+                            tn_call *call, elementwise_chain_problem *problem, bool *empty)
+{
+    const char *operation = call->operation;
+    const tn_argument *x0 = &call->operands[CHAIN_X0], *y = &call->operands[CHAIN_Y];
+    TN_TRY(check_params(call, params));
+    TN_TRY(tn_tensor_check(operation, x0->name, x0->view));
+    TN_TRY(tn_call_check_views(call));
+    TN_TRY(tn_float_check(operation, context, (tenon_dtype)x0->view->dtype));
+    TN_TRY(tn_alike_check(call, false));
+    *empty = tn_tensor_empty(y->view);
+    TN_TRY(tn_pointwise_canonicalise(operation, call->operands, CHAIN_OPERANDS, 1, sizeof *problem,
+                                     &problem->views));
+    tn_elementwise_chain_fill(params, problem, call->scalars);
+    return tn_solver_force(operation, &tn_elementwise_chain_family, params->solver,
+                           &problem->views.head);
+}
+
+static tn_call make_call(const char *operation, const tenon_tensor *x0, const tenon_tensor *x1,
+                         const tenon_tensor *x2, const tenon_tensor *x3, const tenon_tensor *y)
+{
+    return (tn_call){.operation = operation,
+                     .operands = {{"x0", x0, TN_INPUT_OR_SAME},
+                                  {"x1", x1, TN_INPUT_OR_SAME},
+                                  {"x2", x2, TN_INPUT_OR_SAME},
+                                  {"x3", x3, TN_INPUT_OR_SAME},
+                                  {"y", y, TN_OUTPUT}},
+                     .operand_count = CHAIN_OPERANDS};
+}
+
+TENON_API tenon_status tenon_elementwise_chain(tenon_stream *stream,
+                                               const tenon_elementwise_chain_params *params,
+                                               const tenon_tensor *x0, const tenon_tensor *x1,
+                                               const tenon_tensor *x2, const tenon_tensor *x3,
+                                               const tenon_tensor *y, const tenon_sync *sync)
+{
+    static const tenon_elementwise_chain_params defaults = TENON_ELEMENTWISE_CHAIN_PARAMS_INIT;
+    tn_call call = make_call("tenon_elementwise_chain", x0, x1, x2, x3, y);
+    elementwise_chain_problem problem;
+    bool empty = false;
+    TN_TRY(tn_stream_check(call.operation, stream));
+    TN_TRY(prepare(stream->context, params != NULL ? params : &defaults, &call, &problem, &empty));
+    return tn_call_run(stream, &tn_elementwise_chain_family, empty ? NULL : &problem.views.head,
+                       &call, sync);
+}
+
+TENON_API tenon_status tenon_elementwise_chain_plan(tenon_context *context,
+                                                    const tenon_elementwise_chain_params *params,
+                                                    const tenon_tensor *x0, const tenon_tensor *x1,
+                                                    const tenon_tensor *x2, const tenon_tensor *x3,
+                                                    const tenon_tensor *y, tenon_plan **plan)
+{
+    static const tenon_elementwise_chain_params defaults = TENON_ELEMENTWISE_CHAIN_PARAMS_INIT;
+    tn_call call = make_call("tenon_elementwise_chain_plan", x0, x1, x2, x3, y);
+    elementwise_chain_problem problem;
+    bool empty = false;
+    TN_TRY(tn_plan_check(call.operation, context, plan));
+    TN_TRY(prepare(context, params != NULL ? params : &defaults, &call, &problem, &empty));
+    return tn_call_plan(context, &tn_elementwise_chain_family, empty ? NULL : &problem.views.head,
+                        &call, plan);
+}

@@ -1,0 +1,63 @@
+/* The canonical problem of the gradient. */
+#include "base/shape.h"
+#include "ops/prelu/internal.h"
+
+#include <string.h>
+
+/* Appends those dimensions of `all` that slope has, or those that it has not: those along which
+ * dslope does not step. */
+static void append(const tn_space *all, bool kept, tn_space *space)
+{
+    for (uint32_t d = 0; d < all->rank; d++) {
+        if ((all->stride[PRELU_DSLOPE][d] != 0) != kept)
+            continue;
+        space->shape[space->rank] = all->shape[d];
+        for (uint32_t v = 0; v < all->views; v++)
+            space->stride[v][space->rank] = all->stride[v][d];
+        space->rank++;
+    }
+}
+
+/* A space whose dimensions of slope come first; they do not merge with the others. */
+static void make_space(tn_space *all, bool empty, tn_space *space)
+{
+    tn_space_sort(all, PRELU_DX);
+    *space = (tn_space){.views = all->views};
+    append(all, true, space);
+    if (!empty)
+        append(all, false, space);
+    tn_space_collapse(space);
+}
+
+tenon_status tn_prelu_backward_canonicalise(const char *operation, const tn_argument *arguments,
+                                            prelu_backward_problem *problem)
+{
+    const tenon_tensor *x = arguments[PRELU_X].view;
+    const bool empty = tn_tensor_empty(x);
+    tn_space all = {.rank = x->rank, .views = PRELU_VIEWS}, space;
+    memcpy(all.shape, x->shape, sizeof all.shape);
+    for (uint32_t v = 0; v < PRELU_VIEWS; v++)
+        TN_TRY(tn_broadcast(operation, arguments[v].name, arguments[v].view, x->rank, x->shape,
+                            all.stride[v]));
+    make_space(&all, empty, &space);
+    memset(problem, 0, sizeof *problem);
+    problem->head.size = sizeof *problem;
+    problem->head.forced = -1;
+    problem->dtype = x->dtype;
+    while (problem->kept < space.rank && space.stride[PRELU_DSLOPE][problem->kept] != 0)
+        problem->kept++;
+    const uint32_t shift = problem->kept == 0;
+    for (uint32_t d = 0; d < space.rank; d++) {
+        problem->shape[shift + d] = space.shape[d];
+        for (uint32_t v = 0; v < PRELU_VIEWS; v++)
+            problem->stride[v][shift + d] = space.stride[v][d];
+    }
+    if (shift != 0) {
+        problem->shape[0] = 1;
+        problem->kept = 1;
+    }
+    problem->rank = shift + space.rank;
+    if (problem->rank == problem->kept)
+        problem->shape[problem->rank++] = empty ? 0 : 1;
+    return TENON_OK;
+}

@@ -1,0 +1,282 @@
+/*
+ * prelu/rows, and the solvers of prelu_backward: vectors along what is summed (along) or across it
+ * (across), a sum in one piece or (…_split) in segments, whose sums go through workspace.
+ */
+#include "base/checked.h"
+#include "ops/prelu/internal.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#define GPU_LANES 4
+/* A CPU's work-item is worth its launch, and its sum a place in the workspace, from about this many
+ * elements on. */
+#define CPU_WORK        16384
+#define CPU_CHUNK       4096
+#define CPU_GROUP       8
+#define CPU_LEAST_UNITS 32
+/* Enough work-items for a GPU, and as many sums as one of them should add. */
+#define GPU_ITEMS    16384
+#define MAX_SEGMENTS 1024
+
+typedef enum way { ALONG, ACROSS } way;
+
+static tenon_status record_forward(const char *operation, tn_recording *recording,
+                                   const tn_problem *problem, const int32_t *values)
+{
+    char text[TN_OPTIONS_SIZE];
+    walk_args args = {.rank = 0};
+    const tn_launch launch = {
+        .source = "prelu/forward", .options = text, .kernel = "forward", .args_size = sizeof args};
+    tn_pointwise_options(recording->context, problem, values, text);
+    return tn_pointwise_record(operation, recording, (const tn_pointwise_problem *)problem, launch,
+                               &args, GPU_LANES);
+}
+
+const tn_solver tn_prelu_rows = {.name = "rows",
+                                 .refuses = tn_pointwise_refuses,
+                                 .estimate = tn_pointwise_estimate,
+                                 .options = tn_pointwise_options,
+                                 .record = record_forward};
+
+static int64_t product(const prelu_backward_problem *p, uint32_t first, uint32_t end)
+{
+    int64_t count = 1;
+    for (uint32_t d = first; d < end; d++)
+        count *= p->shape[d];
+    return count;
+}
+
+/* The dimension along which a vector lies. */
+static uint32_t vector_dimension(const prelu_backward_problem *p, way w)
+{
+    return (w == ALONG ? p->rank : p->kept) - 1;
+}
+
+/* The slopes that `across` takes at once. */
+static int64_t width_of(tenon_context *context, const prelu_backward_problem *p)
+{
+    return (int64_t)tn_rows_lanes(context, p->dtype) * (context->device.is_cpu ? CPU_GROUP : 1);
+}
+
+/* Shares the units out to segments: to neighbours in turn on a GPU, whose work-items then read next
+ * to each other; in one run on a CPU. */
+static void share(prelu_args *args, bool cpu, int64_t wanted)
+{
+    wanted = tn_max_i64(tn_min_i64(wanted, MAX_SEGMENTS), 1);
+    args->units_each = tn_max_i64(tn_ceil_div(args->units, wanted), 1);
+    args->segments = tn_max_i64(tn_ceil_div(args->units, args->units_each), 1);
+    args->unit_step = cpu ? 1 : args->segments;
+    args->segment_step = cpu ? args->units_each : 1;
+}
+
+static void cut_along(const prelu_backward_problem *p, bool cpu, bool split, prelu_args *args)
+{
+    const int64_t inner = p->shape[p->rank - 1], rows = product(p, p->kept, p->rank - 1);
+    args->chunk = cpu ? CPU_CHUNK : GPU_LANES;
+    args->pieces = tn_ceil_div(inner, args->chunk);
+    args->units = rows * args->pieces;
+    share(args, cpu,
+          !split ? 1
+          : cpu  ? tn_ceil_div(rows * inner, CPU_WORK)
+                 : tn_ceil_div(GPU_ITEMS, args->slopes));
+    args->slopes_each =
+        cpu && args->segments == 1 ? tn_max_i64(CPU_WORK / tn_max_i64(rows * inner, 1), 1) : 1;
+}
+
+static void cut_across(const prelu_backward_problem *p, int64_t width, bool cpu, bool split,
+                       prelu_args *args)
+{
+    const int64_t inner = p->shape[p->kept - 1];
+    args->chunk = args->pieces = 1;
+    args->units = product(p, p->kept, p->rank);
+    share(args, cpu,
+          !split ? 1
+          : cpu  ? tn_min_i64(tn_ceil_div(args->units * inner, 4 * CPU_WORK),
+                              tn_ceil_div(args->units, CPU_LEAST_UNITS))
+                 : tn_ceil_div(GPU_ITEMS * width, args->slopes));
+    args->slopes_each = width;
+    if (cpu && args->segments == 1)
+        args->slopes_each = tn_round_up(
+            tn_max_i64(tn_min_i64(CPU_WORK / tn_max_i64(args->units, 1), inner), 1), width);
+    else if (cpu)
+        args->slopes_each = CPU_CHUNK;
+}
+
+static prelu_args cut(tenon_context *context, const prelu_backward_problem *p, way w, bool split)
+{
+    prelu_args args = {
+        .slopes = product(p, 0, p->kept), .kept = (tenon_i32)p->kept, .rank = (tenon_i32)p->rank};
+    memcpy(args.shape, p->shape, sizeof args.shape);
+    memcpy(args.stride, p->stride, sizeof args.stride);
+    if (w == ALONG)
+        cut_along(p, context->device.is_cpu, split, &args);
+    else
+        cut_across(p, width_of(context, p), context->device.is_cpu, split, &args);
+    return args;
+}
+
+static void global_size(const prelu_backward_problem *p, way w, const prelu_args *args,
+                        size_t global[3])
+{
+    const int64_t inner = w == ALONG ? args->slopes : p->shape[p->kept - 1];
+    global[0] = (size_t)args->segments;
+    global[1] = (size_t)tn_ceil_div(inner, args->slopes_each);
+    global[2] = (size_t)(args->slopes / inner);
+}
+
+static uint64_t workspace(tenon_context *context, const tn_problem *problem, way w)
+{
+    const prelu_backward_problem *p = (const prelu_backward_problem *)problem;
+    const prelu_args args = cut(context, p, w, true);
+    return args.segments == 1
+               ? 0
+               : (uint64_t)args.segments * (uint64_t)args.slopes * tn_acc_size(p->dtype);
+}
+
+static const char *refuses_split(tenon_context *context, const tn_problem *problem, way w)
+{
+    const prelu_args args = cut(context, (const prelu_backward_problem *)problem, w, true);
+    return args.segments == 1 ? "there is not enough to sum for each slope" : NULL;
+}
+
+/* Nanoseconds of an element: more where vectors are not filled by neighbours, and where a CPU takes
+ * a little of each of many rows, which lie in as many pages. */
+static double element_cost(tenon_context *context, const prelu_backward_problem *p, way w,
+                           const prelu_args *args)
+{
+    const uint32_t d = vector_dimension(p, w);
+    const int64_t inner = p->shape[d], lanes = tn_rows_lanes(context, p->dtype);
+    bool vectors = inner >= lanes && p->stride[PRELU_X][d] <= 1 && p->stride[PRELU_DY][d] <= 1 &&
+                   p->stride[PRELU_DX][d] == 1;
+    bool hops = w == ACROSS && context->device.is_cpu && args->segments == 1 &&
+                args->units > CPU_LEAST_UNITS && inner > width_of(context, p);
+    return !vectors ? 5 : hops ? 2 : 0.5;
+}
+
+/* Shared by as many work-items as there are, and as run at once. */
+static double estimate(tenon_context *context, const tn_problem *problem, way w, bool split)
+{
+    const prelu_backward_problem *p = (const prelu_backward_problem *)problem;
+    const prelu_args args = cut(context, p, w, split);
+    size_t global[3];
+    global_size(p, w, &args, global);
+    double items = (double)global[0] * (double)global[1] * (double)global[2];
+    double at_once =
+        context->device.is_cpu ? (double)context->device.info.compute_units : (double)GPU_ITEMS;
+    double work = (double)product(p, 0, p->rank) * element_cost(context, p, w, &args);
+    double finish = args.segments > 1 ? 3000 + (double)(args.segments * args.slopes) : 0;
+    return 5000 + finish + work * at_once / (items < at_once ? items : at_once);
+}
+
+static void options(tenon_context *context, const tn_problem *problem, const int32_t *values,
+                    char text[TN_OPTIONS_SIZE])
+{
+    const prelu_backward_problem *p = (const prelu_backward_problem *)problem;
+    (void)values;
+    tn_build_options(context, text, "-DTENON_DTYPE=%u -DTENON_VW=%u -DPRELU_GROUP=%d", p->dtype,
+                     tn_rows_lanes(context, p->dtype), context->device.is_cpu ? CPU_GROUP : 1);
+}
+
+static tenon_status record_launch(const char *operation, tn_recording *recording,
+                                  const prelu_backward_problem *p, tn_launch launch)
+{
+    char text[TN_OPTIONS_SIZE];
+    const uint32_t size = (uint32_t)tenon_dtype_size((tenon_dtype)p->dtype);
+    tn_patch patches[PRELU_VIEWS + 1];
+    for (uint32_t v = 0; v < PRELU_VIEWS; v++)
+        patches[v] =
+            (tn_patch){TN_PATCH_OFFSET, (uint8_t)v,
+                       (uint16_t)(offsetof(prelu_args, offset) + v * sizeof(tenon_i64)), size};
+    patches[PRELU_VIEWS] = (tn_patch){TN_PATCH_OFFSET, TN_WORKSPACE, offsetof(prelu_args, partial),
+                                      (uint32_t)tn_acc_size(p->dtype)};
+    options(recording->context, &p->head, NULL, text);
+    launch.source = "prelu/backward";
+    launch.options = text;
+    launch.args_size = sizeof(prelu_args);
+    launch.patches = patches;
+    launch.patch_count = PRELU_VIEWS + 1;
+    /* Where the driver chooses a work-group by the sizes, PoCL compiles for each that is new. */
+    for (int d = 0; d < 3 && recording->context->device.is_cpu; d++)
+        launch.local[d] = 1;
+    return tn_record(operation, recording, &launch);
+}
+
+static tenon_status record(const char *operation, tn_recording *recording,
+                           const tn_problem *problem, way w, bool split)
+{
+    const prelu_backward_problem *p = (const prelu_backward_problem *)problem;
+    prelu_args args = cut(recording->context, p, w, split);
+    const bool streams = args.segments > 1 && recording->context->device.is_cpu;
+    tn_launch launch = {.kernel = w == ALONG ? "along"
+                                  : streams  ? "stream"
+                                             : "across",
+                        .dimensions = 3,
+                        .operands = {PRELU_X, PRELU_SLOPE, PRELU_DY, PRELU_DX, PRELU_DSLOPE},
+                        .operand_count = PRELU_VIEWS + 1,
+                        .args = &args};
+    launch.operands[PRELU_VIEWS] = args.segments > 1 ? TN_WORKSPACE : PRELU_DSLOPE;
+    global_size(p, w, &args, launch.global);
+    TN_TRY(record_launch(operation, recording, p, launch));
+    if (args.segments == 1)
+        return TENON_OK;
+    args.slopes_each =
+        recording->context->device.is_cpu ? tn_max_i64(CPU_WORK / args.segments, 1) : 1;
+    const tn_launch finish = {.kernel = "finish",
+                              .dimensions = 1,
+                              .global = {(size_t)tn_ceil_div(args.slopes, args.slopes_each)},
+                              .operands = {TN_WORKSPACE, PRELU_DSLOPE},
+                              .operand_count = 2,
+                              .args = &args};
+    return record_launch(operation, recording, p, finish);
+}
+
+#define DEFINE_SOLVER(symbol, text, w)                                                             \
+    static double estimate_##symbol(tenon_context *context, const tn_problem *problem,             \
+                                    const int32_t *values)                                         \
+    {                                                                                              \
+        (void)values;                                                                              \
+        return estimate(context, problem, w, false);                                               \
+    }                                                                                              \
+    static tenon_status record_##symbol(const char *operation, tn_recording *recording,            \
+                                        const tn_problem *problem, const int32_t *values)          \
+    {                                                                                              \
+        (void)values;                                                                              \
+        return record(operation, recording, problem, w, false);                                    \
+    }                                                                                              \
+    static double estimate_##symbol##_split(tenon_context *context, const tn_problem *problem,     \
+                                            const int32_t *values)                                 \
+    {                                                                                              \
+        (void)values;                                                                              \
+        return estimate(context, problem, w, true);                                                \
+    }                                                                                              \
+    static tenon_status record_##symbol##_split(const char *operation, tn_recording *recording,    \
+                                                const tn_problem *problem, const int32_t *values)  \
+    {                                                                                              \
+        (void)values;                                                                              \
+        return record(operation, recording, problem, w, true);                                     \
+    }                                                                                              \
+    static const char *refuses_##symbol##_split(tenon_context *context, const tn_problem *problem) \
+    {                                                                                              \
+        return refuses_split(context, problem, w);                                                 \
+    }                                                                                              \
+    static uint64_t workspace_##symbol(tenon_context *context, const tn_problem *problem,          \
+                                       const int32_t *values)                                      \
+    {                                                                                              \
+        (void)values;                                                                              \
+        return workspace(context, problem, w);                                                     \
+    }                                                                                              \
+    const tn_solver tn_prelu_##symbol = {.name = text,                                             \
+                                         .refuses = tn_pointwise_refuses,                          \
+                                         .estimate = estimate_##symbol,                            \
+                                         .options = options,                                       \
+                                         .record = record_##symbol};                               \
+    const tn_solver tn_prelu_##symbol##_split = {.name = text "_split",                            \
+                                                 .refuses = refuses_##symbol##_split,              \
+                                                 .workspace = workspace_##symbol,                  \
+                                                 .estimate = estimate_##symbol##_split,            \
+                                                 .options = options,                               \
+                                                 .record = record_##symbol##_split};
+
+DEFINE_SOLVER(along, "along", ALONG)
+DEFINE_SOLVER(across, "across", ACROSS)

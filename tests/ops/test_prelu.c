@@ -1,0 +1,399 @@
+/* tenon_prelu_forward and _backward against their references: slopes of every shape that
+ * broadcasts, strides, long sums, in place, without workspace; gradients against finite
+ * differences; refusals. */
+#include "support.h"
+
+#include "ops/prelu/internal.h"
+
+#include <math.h>
+
+/* Bit d of `kept`: slope has dimension d of x; `lead` drops the dimensions before the first. The
+ * number of the input that is dx (or y), or -1. */
+typedef struct prelu_case {
+    bool backward, gap, lead;
+    int same;
+    uint32_t rank, kept;
+    int64_t shape[TENON_MAX_RANK];
+    test_layout layout[PRELU_BACKWARD_OPERANDS];
+} prelu_case;
+
+typedef struct prelu_data {
+    prelu_case problem;
+    tenon_dtype dtype;
+    uint32_t count;
+    test_tensor operands[PRELU_BACKWARD_OPERANDS];
+} prelu_data;
+
+static const char *describe(const void *user)
+{
+    static char text[512];
+    const prelu_data *data = user;
+    const prelu_case *p = &data->problem;
+    char shape[160];
+    snprintf(text, sizeof text,
+             "%s %s, shape %s, slope has dimensions %#x%s, layouts %d %d %d %d %d%s, same %d",
+             tenon_dtype_string(data->dtype), p->backward ? "backward" : "forward",
+             tn_shape_text(p->rank, p->shape, shape), p->kept, p->lead ? " alone" : "",
+             (int)p->layout[0], (int)p->layout[1], (int)p->layout[2], (int)p->layout[3],
+             (int)p->layout[4], p->gap ? " with gaps" : "", p->same);
+    return text;
+}
+
+static const test_tensor *operand(const prelu_data *data, uint32_t i)
+{
+    return &data->operands[(int)i != data->problem.same ? i
+                           : data->problem.backward     ? PRELU_DX
+                                                        : PRELU_Y];
+}
+
+static tenon_status call(const void *user, const char *solver)
+{
+    const prelu_data *data = user;
+    tenon_prelu_params params = TENON_PRELU_PARAMS_INIT;
+    const tenon_tensor *v[PRELU_BACKWARD_OPERANDS] = {0};
+    params.solver = solver;
+    for (uint32_t i = 0; i < data->count; i++)
+        v[i] = &operand(data, i)->view;
+    return data->problem.backward
+               ? tenon_prelu_backward(test_stream, &params, v[0], v[1], v[2], v[3], v[4], NULL)
+               : tenon_prelu_forward(test_stream, &params, v[0], v[1], v[2], NULL);
+}
+
+/* The shape of slope; returns its rank. */
+static uint32_t slope_shape(const prelu_case *p, int64_t *shape)
+{
+    uint32_t rank = 0;
+    for (uint32_t d = 0; d < p->rank; d++)
+        if ((p->kept >> d & 1) != 0)
+            shape[rank++] = p->shape[d];
+        else if (!p->lead || rank > 0)
+            shape[rank++] = 1;
+    return rank;
+}
+
+static void make(prelu_data *data, const prelu_case *p, tenon_dtype dtype)
+{
+    *data = (prelu_data){.problem = *p,
+                         .dtype = dtype,
+                         .count = p->backward ? PRELU_BACKWARD_OPERANDS : PRELU_OPERANDS};
+    for (uint32_t i = 0; i < data->count; i++) {
+        const bool is_slope = i == PRELU_SLOPE || i == PRELU_DSLOPE;
+        int64_t shape[TENON_MAX_RANK], stride[TENON_MAX_RANK];
+        uint32_t rank = p->rank;
+        if ((int)i == p->same)
+            continue;
+        if (is_slope)
+            rank = slope_shape(p, shape);
+        else
+            memcpy(shape, p->shape, sizeof shape);
+        test_strides(p->layout[i], p->gap, rank, shape, stride);
+        test_tensor_create(&data->operands[i], dtype, rank, shape, stride, i + 1);
+    }
+}
+
+static tn_bounded *reference(const prelu_data *data)
+{
+    const bool backward = data->problem.backward;
+    const tenon_tensor *x = &operand(data, PRELU_X)->host,
+                       *slope = &operand(data, PRELU_SLOPE)->host;
+    size_t count = (size_t)tenon_tensor_elements(x) + (size_t)tenon_tensor_elements(slope);
+    tn_bounded *expected = malloc((count + 1) * sizeof *expected);
+    assert_non_null(expected);
+    assert_true(
+        backward ? tn_prelu_backward_reference(x, slope, &operand(data, PRELU_DY)->host, expected)
+                 : tn_prelu_forward_reference(x, slope, expected));
+    return expected;
+}
+
+static void run(prelu_data *data, test_judge judge, bool all)
+{
+    const bool backward = data->problem.backward;
+    const uint32_t outputs = backward ? 2 : 1;
+    tn_bounded *expected = reference(data);
+    const test_subject subject = {.family = backward ? &tn_prelu_backward_family : &tn_prelu_family,
+                                  .call = call,
+                                  .describe = describe,
+                                  .data = data,
+                                  .operands = data->operands,
+                                  .operand_count = data->count,
+                                  .expected = expected,
+                                  .judge = judge,
+                                  .outputs = outputs};
+    if (all)
+        test_run_all(&subject);
+    else
+        test_run_once(&subject);
+    for (uint32_t i = 0; i < data->count; i++)
+        if (data->operands[i].image != NULL)
+            test_tensor_destroy(&data->operands[i]);
+    free(expected);
+}
+
+static void fill(prelu_data *data, test_judge judge, test_random *random)
+{
+    for (uint32_t i = 0; i < (data->problem.backward ? 3 : 2); i++)
+        test_fill((test_tensor *)(uintptr_t)operand(data, i), judge, random);
+}
+
+static void check(prelu_case p, test_random *random)
+{
+    for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++)
+        for (int n = 0; n < 4; n++) {
+            prelu_data data;
+            p.backward = n % 2 != 0;
+            p.same = p.backward || p.same < PRELU_DY ? p.same : -1;
+            make(&data, &p, *type);
+            fill(&data, n / 2 == 0 ? TEST_BOUND : TEST_EXACT, random);
+            run(&data, n / 2 == 0 ? TEST_BOUND : TEST_EXACT, true);
+        }
+}
+
+/* Which dimensions slope has of N C H W, as networks have it and otherwise; sizes about those of
+ * vectors, of a group of them, and of a segment. */
+static void slopes_of_every_shape(void **state)
+{
+    static const prelu_case cases[] = {
+        {.rank = 4, .kept = 2, .shape = {2, 5, 7, 9}},
+        {.rank = 4, .kept = 2, .lead = true, .shape = {3, 17, 4, 4}},
+        {.rank = 2, .kept = 2, .lead = true, .shape = {33, 65}},
+        {.rank = 2, .kept = 2, .lead = true, .shape = {7, 15}},
+        {.rank = 2, .kept = 1, .shape = {16, 31}},
+        {.rank = 2, .kept = 3, .shape = {5, 129}},
+        {.rank = 2, .kept = 0, .shape = {9, 63}},
+        {.rank = 3, .kept = 0, .lead = true, .shape = {3, 8, 33}},
+        {.rank = 3, .kept = 5, .shape = {4, 9, 64}},
+        {.rank = 3, .kept = 2, .shape = {1, 3, 1}},
+        {.rank = 0, .kept = 0, .shape = {0}},
+        {.rank = 1, .kept = 1, .shape = {1}},
+        {.rank = 1, .kept = 0, .shape = {17}},
+        {.rank = 8, .kept = 0xff, .shape = {2, 2, 2, 2, 2, 2, 2, 2}, .gap = true},
+        {.rank = 8, .kept = 0, .shape = {2, 2, 2, 2, 2, 2, 2, 2}, .gap = true},
+        {.rank = 8, .kept = 0xaa, .shape = {2, 3, 2, 1, 2, 3, 2, 2}, .gap = true},
+    };
+    test_random random = test_random_for(711);
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        prelu_case p = cases[i];
+        p.same = (int)(i % 4) - 1;
+        p.same = p.same == PRELU_SLOPE ? -1 : p.same;
+        check(p, &random);
+        for (int v = 0; v < PRELU_BACKWARD_OPERANDS; v++)
+            p.layout[v] = (test_layout)((i + (size_t)v) % TEST_LAYOUTS);
+        p.same = -1;
+        check(p, &random);
+    }
+}
+
+/* More than one segment along and across, their edges, and tails. */
+static void long_sums(void **state)
+{
+    static const prelu_case cases[] = {
+        {.rank = 1, .kept = 0, .shape = {16385}},
+        {.rank = 1, .kept = 0, .shape = {3 * 16384 + 5}},
+        {.rank = 2, .kept = 1, .shape = {3, 20001}},
+        {.rank = 2, .kept = 2, .lead = true, .shape = {2053, 67}},
+        {.rank = 2, .kept = 2, .lead = true, .shape = {24001, 3}},
+        {.rank = 2, .kept = 2, .lead = true, .shape = {35, 4099}},
+        {.rank = 3, .kept = 5, .shape = {2, 1100, 65}},
+        {.rank = 3, .kept = 2, .shape = {5, 3, 4097}},
+    };
+    test_random random = test_random_for(712);
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        prelu_case p = cases[i];
+        p.same = (int)(i % 2) - 1;
+        check(p, &random);
+    }
+}
+
+/* slope itself may be an output where it is as large as x, and dslope an input. */
+static void slope_in_place(void **state)
+{
+    test_random random = test_random_for(713);
+    prelu_case p = {.rank = 2, .kept = 3, .shape = {11, 21}, .same = PRELU_SLOPE};
+    (void)state;
+    check(p, &random);
+}
+
+static prelu_case random_case(test_random *random)
+{
+    prelu_case p = {.gap = test_one_in(random, 2), .lead = test_one_in(random, 2), .same = -1};
+    p.rank = (uint32_t)test_between(random, 0, TENON_MAX_RANK);
+    p.kept = (uint32_t)test_between(random, 0, 255) & ((1U << p.rank) - 1);
+    for (uint32_t d = 0; d < p.rank; d++)
+        p.shape[d] = test_between(random, 1, p.rank > 4 ? 3 : test_one_in(random, 3) ? 70 : 6);
+    for (int i = 0; i < PRELU_BACKWARD_OPERANDS; i++)
+        p.layout[i] = (test_layout)test_between(random, 0, TEST_LAYOUTS - 1);
+    if (test_one_in(random, 3))
+        p.same = test_one_in(random, 2) ? PRELU_X : PRELU_DY;
+    return p;
+}
+
+static void random_problems(void **state)
+{
+    test_random random = test_random_for(714);
+    (void)state;
+    for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++)
+        for (int n = 0; n < test_problems(40); n++) {
+            prelu_case p = random_case(&random);
+            prelu_data data;
+            p.backward = n % 2 != 0;
+            p.same = p.backward || p.same < PRELU_DY ? p.same : -1;
+            make(&data, &p, *type);
+            fill(&data, TEST_BOUND, &random);
+            run(&data, TEST_BOUND, false);
+        }
+}
+
+/* Every pair of x and slope; sums of a column see each x with every dy. */
+static void special_values(void **state)
+{
+    static const double values[] = {0,       -0.0,  1,       -1,       NAN,   INFINITY, -INFINITY,
+                                    0x1p-14, -1e30, 0x1p-24, 0x1p-126, 1e-40, -1e-40,   -7};
+    const int64_t count = sizeof values / sizeof *values;
+    (void)state;
+    for (int n = 0; n < 4; n++)
+        for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++) {
+            prelu_case p = {.rank = 2, .same = -1, .shape = {count, count}};
+            prelu_data data;
+            p.kept = n / 2 == 0 ? 1 : 3;
+            p.backward = n % 2 != 0;
+            make(&data, &p, *type);
+            for (int64_t i = 0; i < count * count; i++) {
+                test_set(&data.operands[PRELU_X], i, values[i % count]);
+                if (p.backward)
+                    test_set(&data.operands[PRELU_DY], i, i % 5 == 0 ? -0.5 : 2);
+            }
+            for (int64_t i = 0; i < (p.kept == 1 ? count : count * count); i++)
+                test_set(&data.operands[PRELU_SLOPE], i, values[p.kept == 1 ? i : i / count]);
+            run(&data, TEST_BOUND, true);
+        }
+}
+
+/* A stream that may use no workspace still gives the sum. */
+static void without_workspace(void **state)
+{
+    test_random random = test_random_for(715);
+    prelu_case p = {.rank = 1, .shape = {100003}, .same = -1, .backward = true};
+    tenon_stream *usual = test_stream;
+    tenon_memory little;
+    prelu_data data;
+    (void)state;
+    assert_ok(tenon_memory_create(test_context, 16, &little));
+    assert_ok(tenon_stream_create(test_context, NULL, &test_stream));
+    assert_ok(tenon_stream_set_workspace(test_stream, &little, 0, 16));
+    make(&data, &p, TENON_DTYPE_F32);
+    fill(&data, TEST_BOUND, &random);
+    run(&data, TEST_BOUND, false);
+    tenon_stream_destroy(test_stream);
+    test_stream = usual;
+    tenon_memory_destroy(&little);
+}
+
+/* By the header's formulas; an empty x leaves sums of nothing. */
+static void known_values(void **state)
+{
+    static const float x[2][3] = {{1, -2, 0}, {-3, 4, -5}}, slope[3] = {0.5F, 2, -1};
+    static const float y[2][3] = {{1, -4, 0}, {-1.5F, 4, 5}}, dslope[3] = {-3, -2, -5};
+    static const float dx[2][3] = {{1, 2, -1}, {0.5F, 1, -1}};
+    const float ones[6] = {1, 1, 1, 1, 1, 1};
+    const int64_t shape[] = {2, 3};
+    tenon_tensor tx, ts, tg, ty, td;
+    float got[6], sums[3];
+    tenon_plan *plan;
+    (void)state;
+    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 2, shape, &tx));
+    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 2, shape, &ty));
+    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 2, shape, &tg));
+    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 1, shape + 1, &ts));
+    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 1, shape + 1, &td));
+    assert_ok(tenon_tensor_upload(test_stream, x, sizeof x, &tx, NULL));
+    assert_ok(tenon_tensor_upload(test_stream, slope, sizeof slope, &ts, NULL));
+    assert_ok(tenon_tensor_upload(test_stream, ones, sizeof ones, &tg, NULL));
+    assert_ok(tenon_prelu_forward(test_stream, NULL, &tx, &ts, &ty, NULL));
+    assert_ok(tenon_tensor_download(test_stream, &ty, got, sizeof got, NULL));
+    for (int i = 0; i < 6; i++)
+        assert_true(got[i] == y[i / 3][i % 3]);
+    assert_ok(tenon_prelu_backward_plan(test_context, NULL, &tx, &ts, &tg, &ty, &td, &plan));
+    const tenon_memory memories[] = {tx.memory, ts.memory, tg.memory, ty.memory, td.memory};
+    assert_ok(tenon_plan_run(test_stream, plan, memories, 5, NULL));
+    tenon_plan_release(plan);
+    assert_ok(tenon_tensor_download(test_stream, &ty, got, sizeof got, NULL));
+    assert_ok(tenon_tensor_download(test_stream, &td, sums, sizeof sums, NULL));
+    for (int i = 0; i < 6; i++)
+        assert_true(got[i] == dx[i / 3][i % 3]);
+    for (int i = 0; i < 3; i++)
+        assert_true(sums[i] == dslope[i]);
+    tx.shape[0] = ty.shape[0] = tg.shape[0] = 0;
+    assert_ok(tenon_prelu_backward(test_stream, NULL, &tx, &ts, &tg, &ty, &td, NULL));
+    assert_ok(tenon_tensor_download(test_stream, &td, sums, sizeof sums, NULL));
+    for (int i = 0; i < 3; i++)
+        assert_true(sums[i] == 0);
+    tx.shape[0] = ty.shape[0] = 2;
+    assert_refused(tenon_prelu_forward(test_stream, NULL, &tx, &tg, &ty, NULL),
+                   TENON_ERROR_INVALID_ARGUMENT, "tenon_prelu_forward", "slope");
+    tg.shape[0] = 2;
+    assert_refused(tenon_prelu_backward(test_stream, NULL, &tx, &ts, &tg, &ty, &ty, NULL),
+                   TENON_ERROR_INVALID_ARGUMENT, "tenon_prelu_backward", "dslope");
+    tenon_memory_destroy(&tx.memory);
+    tenon_memory_destroy(&ts.memory);
+    tenon_memory_destroy(&tg.memory);
+    tenon_memory_destroy(&ty.memory);
+    tenon_memory_destroy(&td.memory);
+}
+
+static double weighted(const tn_bounded *y, const double *w, int count)
+{
+    double sum = 0;
+    for (int i = 0; i < count; i++)
+        sum += w[i] * y[i].value;
+    return sum;
+}
+
+/* Of the sum of y·w, with respect to x and to the slopes, away from the kink. */
+static void gradients(void **state)
+{
+    enum { ROWS = 5, SLOPES = 3, COUNT = ROWS * SLOPES };
+    const int64_t shape[] = {ROWS, SLOPES};
+    const double h = 1e-5;
+    test_random random = test_random_for(716);
+    double x[COUNT], s[SLOPES], w[COUNT];
+    tn_bounded slopes[COUNT + SLOPES], above[COUNT], below[COUNT];
+    tenon_tensor vx = tenon_tensor_view(TENON_DTYPE_F64, 2, shape), vw = vx;
+    tenon_tensor vs = tenon_tensor_view(TENON_DTYPE_F64, 1, shape + 1);
+    (void)state;
+    vx.memory = (tenon_memory){.kind = TENON_MEMORY_SVM, .u.svm = x};
+    vw.memory = (tenon_memory){.kind = TENON_MEMORY_SVM, .u.svm = w};
+    vs.memory = (tenon_memory){.kind = TENON_MEMORY_SVM, .u.svm = s};
+    for (int i = 0; i < COUNT; i++) {
+        x[i] = test_real(&random, 0.1, 2) * (i % 2 == 0 ? 1 : -1);
+        w[i] = test_real(&random, -2, 2);
+    }
+    for (int i = 0; i < SLOPES; i++)
+        s[i] = test_real(&random, -1, 1);
+    assert_true(tn_prelu_backward_reference(&vx, &vs, &vw, slopes));
+    for (int i = 0; i < COUNT + SLOPES; i++) {
+        double *value = i < COUNT ? &x[i] : &s[i - COUNT];
+        const double at = *value;
+        *value = at + h;
+        assert_true(tn_prelu_forward_reference(&vx, &vs, above));
+        *value = at - h;
+        assert_true(tn_prelu_forward_reference(&vx, &vs, below));
+        *value = at;
+        double slope = (weighted(above, w, COUNT) - weighted(below, w, COUNT)) / (2 * h);
+        if (fabs(slope - slopes[i].value) > 1e-8)
+            fail_msg("element %d: the gradient is %g, the difference says %g", i, slopes[i].value,
+                     slope);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(known_values),      cmocka_unit_test(gradients),
+        cmocka_unit_test(special_values),    cmocka_unit_test(slopes_of_every_shape),
+        cmocka_unit_test(long_sums),         cmocka_unit_test(slope_in_place),
+        cmocka_unit_test(without_workspace), cmocka_unit_test(random_problems),
+    };
+    return TEST_MAIN(tests);
+}
