@@ -1,6 +1,6 @@
 /*
- * The sum of dy over images and pixels, for each channel: args.parts partial sums, each of args.chunk
- * lines (a line is the last dimension of dy), and then their sum in order.
+ * The sum of dy over images and pixels, for each channel: args.parts partial sums, each of
+ * args.chunk lines (a line is the last dimension of dy), and then their sum in order.
  *
  * conv_bias_rows: a work-item does one channel of one part, in vectors along q.
  *   Global size: {channels, parts}.

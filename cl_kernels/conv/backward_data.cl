@@ -1,6 +1,6 @@
 /*
- * A convolution run backwards, with one work-item for each element of x: any strides, any device, no
- * workspace.
+ * A convolution run backwards, with one work-item for each element of x: any strides, any device,
+ * no workspace.
  *
  *   x[n, c, at] = act(alpha * (sum of y[n, k, o] * w[k, c, t]) + beta * c + bias)
  *

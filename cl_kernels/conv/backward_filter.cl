@@ -1,11 +1,12 @@
 /*
- * The gradient of a convolution's filters, with one work-item for each element of dw: any strides, any
- * device, no workspace.
+ * The gradient of a convolution's filters, with one work-item for each element of dw: any strides,
+ * any device, no workspace.
  *
- * Vectors lie along the outputs' last dimension; each lane is summed on its own over all rows, and the
- * lanes are added at the end, so that the order follows from TENON_VW and the sizes alone.
+ * Vectors lie along the outputs' last dimension; each lane is summed on its own over all rows, and
+ * the lanes are added at the end, so that the order follows from TENON_VW and the sizes alone.
  *
- * Global size: {channels of a group * taps, filters}, the first rounded up as the local size requires.
+ * Global size: {channels of a group * taps, filters}, the first rounded up as the local size
+ * requires.
  * TENON_VW, TENON_DTYPE, TENON_HW_FMA: see common/types.clh.
  */
 #ifndef TENON_VW

@@ -4,8 +4,8 @@
  *
  *   x = act(alpha * sum + beta * res + bias)
  *
- * col2im_elements: a work-item does one element; neighbours lie along the channels where args.run is not
- * 0, otherwise along w. Global size: {pixels * channels, 1, images}.
+ * col2im_elements: a work-item does one element; neighbours lie along the channels where args.run
+ * is not 0, otherwise along w. Global size: {pixels * channels, 1, images}.
  *
  * col2im_rows: a work-item does rows of x, in vectors along w of elements that the same taps meet,
  * which are args.window.step[2] apart, for args.run rows of one plane. Global size: {ceil(h / run),
@@ -180,8 +180,8 @@ TENON_INLINE acc_v load_outputs(__global const col_t *col, const col2im_args *ar
     return TENON_VLOAD(0, x);
 }
 
-/* The sums of a vector of elements whose first taps `lines` has, the first of them element `from` of
- * those along w; `begin` is the image's and channel's first element of col. */
+/* The sums of a vector of elements whose first taps `lines` has, the first of them element `from`
+ * of those along w; `begin` is the image's and channel's first element of col. */
 TENON_INLINE acc_v sum_row(__global const col_t *col, const col2im_args *args, long begin,
                            const tap_line *lines, long from)
 {

@@ -1,4 +1,5 @@
-/* Arguments of the kernels that run a convolution backwards. Strides and offsets are in elements. */
+/* Arguments of the kernels that run a convolution backwards. Strides and offsets are in elements.
+ */
 #ifndef TENON_CONV_GRADIENT_ARGS_H
 #define TENON_CONV_GRADIENT_ARGS_H
 

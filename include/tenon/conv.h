@@ -1,6 +1,7 @@
-/* Convolution, and the im2col transform that it is built on. Its gradients (tenon_conv_backward_data,
- * tenon_conv_backward_filter, tenon_conv_backward_bias) are in conv_backward.h, the transposed
- * convolution (tenon_conv_transpose_forward) in conv_transpose.h. */
+/* Convolution, and the im2col transform that it is built on. Its gradients
+ * (tenon_conv_backward_data, tenon_conv_backward_filter, tenon_conv_backward_bias) are in
+ * conv_backward.h, the transposed convolution (tenon_conv_transpose_forward) in conv_transpose.h.
+ */
 #ifndef TENON_CONV_H
 #define TENON_CONV_H
 
@@ -135,10 +136,10 @@ TENON_API tenon_status tenon_im2col_plan(tenon_context *context, const tenon_im2
                                          const tenon_tensor *x, const tenon_tensor *col,
                                          tenon_plan **plan);
 
-/** Folds columns back into images, the adjoint of tenon_im2col: x[n, c, h, w] = Σ col[n, (c·R + r)·S +
- * s, p·Q + q] over all taps and outputs with p·stride - pad + r·dilation = h, and likewise along w.
- * What lies in the padding is dropped; an element that no tap meets is 0. Taps are added in a fixed
- * order; the 16-bit types are summed in f32.
+/** Folds columns back into images, the adjoint of tenon_im2col: x[n, c, h, w] = Σ col[n, (c·R +
+ * r)·S + s, p·Q + q] over all taps and outputs with p·stride - pad + r·dilation = h, and likewise
+ * along w. What lies in the padding is dropped; an element that no tap meets is 0. Taps are added
+ * in a fixed order; the 16-bit types are summed in f32.
  *  @param params  as for tenon_im2col
  *  @param col     as there; any strides
  *  @param x       as there, of col's type, any strides that do not overlap; must not overlap col

@@ -27,20 +27,20 @@ typedef struct tenon_conv_backward_params {
 /** The same as the initialiser, for languages without macros. */
 TENON_API tenon_conv_backward_params tenon_conv_backward_params_default(void);
 
-/** The gradient of a convolution's image (Dumoulin and Visin, "A guide to convolution arithmetic for
- * deep learning", 2016, section 4): dx[n,c,h,w] = Σ dy[n,k,p,q] · w[k,c,r,s] over the filters k of c's
- * group and all taps and outputs with p·stride - pad + r·dilation = h, and likewise along w; plus
- * beta · dx. An element that no tap meets is 0. Only what is there is summed: dy has no padding that an
- * infinite w could meet.
+/** The gradient of a convolution's image (Dumoulin and Visin, "A guide to convolution arithmetic
+ * for deep learning", 2016, section 4): dx[n,c,h,w] = Σ dy[n,k,p,q] · w[k,c,r,s] over the filters k
+ * of c's group and all taps and outputs with p·stride - pad + r·dilation = h, and likewise along w;
+ * plus beta · dx. An element that no tap meets is 0. Only what is there is summed: dy has no
+ * padding that an infinite w could meet.
  *  @param params  NULL means the defaults: stride and dilation 1, no padding, one group
- *  @param dy      the gradient of the convolution's output: N K and one to three spatial dimensions,
- *                 whose sizes tenon_conv_output_size gives for dx's; any strides
+ *  @param dy      the gradient of the convolution's output: N K and one to three spatial
+ *                 dimensions, whose sizes tenon_conv_output_size gives for dx's; any strides
  *  @param w       the filters: K C/groups and as many spatial dimensions, of dy's type
  *  @param dx      N C and the image's spatial dimensions, of dy's type; overlaps no input
  *  @param sync    or NULL
  *
- *  Thread safety is the stream's. Types f64, f32, f16 and bf16; the 16-bit ones are summed in f32. An
- * empty dx is nothing to do; an empty dy gives zeros. The bits are the same from call to call.
+ *  Thread safety is the stream's. Types f64, f32, f16 and bf16; the 16-bit ones are summed in f32.
+ * An empty dx is nothing to do; an empty dy gives zeros. The bits are the same from call to call.
  *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT · TENON_ERROR_UNSUPPORTED ·
  *          TENON_ERROR_UNSUPPORTED_DEVICE · TENON_ERROR_WORKSPACE_TOO_SMALL (a forced solver) ·
  *          TENON_ERROR_BUILD_FAILED · TENON_ERROR_SOLVER_BARRED · TENON_ERROR_OUT_OF_MEMORY ·
@@ -50,8 +50,8 @@ TENON_API tenon_status tenon_conv_backward_data(tenon_stream *stream,
                                                 const tenon_tensor *dy, const tenon_tensor *w,
                                                 const tenon_tensor *dx, const tenon_sync *sync);
 
-/** The plan of tenon_conv_backward_data; operands dy, w, dx. The views need no memory; where they have
- * it, it is checked.
+/** The plan of tenon_conv_backward_data; operands dy, w, dx. The views need no memory; where they
+ * have it, it is checked.
  *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
  *  @return as tenon_conv_backward_data, but for TENON_ERROR_INCOMPLETE */
 TENON_API tenon_status tenon_conv_backward_data_plan(tenon_context *context,

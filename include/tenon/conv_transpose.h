@@ -32,18 +32,18 @@ typedef struct tenon_conv_transpose_params {
 TENON_API tenon_conv_transpose_params tenon_conv_transpose_params_default(void);
 
 /** The size of a transposed convolution's output along spatial dimension `dim`:
- *  (size - 1) · stride - pad_begin - pad_end + dilation · (filter - 1) + output_padding + 1 (Dumoulin
- * and Visin, "A guide to convolution arithmetic for deep learning", 2016, with dilation), for which
- * tenon_conv_output_size gives `size` again; 0 where that is negative or size is 0, and -1 where an
- * argument is invalid. */
+ *  (size - 1) · stride - pad_begin - pad_end + dilation · (filter - 1) + output_padding + 1
+ * (Dumoulin and Visin, "A guide to convolution arithmetic for deep learning", 2016, with dilation),
+ * for which tenon_conv_output_size gives `size` again; 0 where that is negative or size is 0, and
+ * -1 where an argument is invalid. */
 TENON_API int64_t tenon_conv_transpose_output_size(const tenon_conv_geometry *geometry,
                                                    uint32_t dim, int64_t size, int64_t filter,
                                                    int64_t output_padding);
 
-/** y = activation(alpha · convᵀ(x, w) + beta · c + bias): each element of x lays the filters on y, and
- * what they lay there is added up. y[n,k,h,w] = Σ x[n,i,p,q] · w[i,k,r,s] over the channels i of k's
- * group and all taps and elements with p·stride - pad + r·dilation = h, and likewise along w: the
- * gradient of a convolution's image (tenon_conv_backward_data), with x for dy.
+/** y = activation(alpha · convᵀ(x, w) + beta · c + bias): each element of x lays the filters on y,
+ * and what they lay there is added up. y[n,k,h,w] = Σ x[n,i,p,q] · w[i,k,r,s] over the channels i
+ * of k's group and all taps and elements with p·stride - pad + r·dilation = h, and likewise along
+ * w: the gradient of a convolution's image (tenon_conv_backward_data), with x for dy.
  *  @param params  NULL means the defaults: stride and dilation 1, no padding, one group
  *  @param x       N C and one to three spatial dimensions; any strides
  *  @param w       C K/groups and as many spatial dimensions, of x's type
@@ -53,8 +53,8 @@ TENON_API int64_t tenon_conv_transpose_output_size(const tenon_conv_geometry *ge
  *                 overlaps no input, but for c = y
  *  @param sync    or NULL
  *
- *  Thread safety is the stream's. Types f64, f32, f16 and bf16; the 16-bit ones are summed in f32. An
- * empty y is nothing to do. The bits are the same from call to call.
+ *  Thread safety is the stream's. Types f64, f32, f16 and bf16; the 16-bit ones are summed in f32.
+ * An empty y is nothing to do. The bits are the same from call to call.
  *  @return as tenon_conv_backward_data */
 TENON_API tenon_status tenon_conv_transpose_forward(tenon_stream *stream,
                                                     const tenon_conv_transpose_params *params,
@@ -72,8 +72,8 @@ TENON_API tenon_status tenon_conv_transpose_forward_plan(
     tenon_plan **plan);
 
 /** The gradient of a transposed convolution's x, which is a convolution: dx[n,i,p,q] = Σ_{k,r,s}
- * dy[n,k, p·stride - pad + r·dilation, …] · w[i,k,r,s] + beta · dx, with dy read as 0 where y was cut
- * off. Its solvers are those of tenon_conv_forward.
+ * dy[n,k, p·stride - pad + r·dilation, …] · w[i,k,r,s] + beta · dx, with dy read as 0 where y was
+ * cut off. Its solvers are those of tenon_conv_forward.
  *  @param params  groups and geometry of the transposed convolution; its output padding is in the
  *                 shapes
  *  @param dy      N K and one to three spatial dimensions; any strides
@@ -94,8 +94,8 @@ TENON_API tenon_status tenon_conv_transpose_backward_data_plan(
     const tenon_tensor *w, const tenon_tensor *dx, tenon_plan **plan);
 
 /** The gradient of a transposed convolution's filters: dw[i,k,r,s] = Σ_{n,p,q} x[n,i,p,q] ·
- * dy[n,k, p·stride - pad + r·dilation, …] + beta · dw, with dy read as 0 where y was cut off: that of a
- * convolution whose image is dy. Its solvers are those of tenon_conv_backward_filter.
+ * dy[n,k, p·stride - pad + r·dilation, …] + beta · dw, with dy read as 0 where y was cut off: that
+ * of a convolution whose image is dy. Its solvers are those of tenon_conv_backward_filter.
  *  @param params  groups and geometry of the transposed convolution
  *  @param x       N C and one to three spatial dimensions, of which tenon_conv_output_size says the
  *                 sizes for dy's; any strides

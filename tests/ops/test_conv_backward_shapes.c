@@ -1,5 +1,5 @@
-/* The gradients of convolutions and of transposed convolutions over shapes and layouts: every solver
- * against the references. */
+/* The gradients of convolutions and of transposed convolutions over shapes and layouts: every
+ * solver against the references. */
 #include "gradient_case.h"
 
 static const gradient_direction gradients[] = {OF_IMAGE, OF_FILTER, OF_BIAS, TRANSPOSED_OF_IMAGE,

@@ -1,5 +1,6 @@
-/* tenon_conv_backward_bias: the public entry, the family, and its solvers: whole, which sums a channel in
- * one go, and parts, which shares it out over the workspace where there are few channels. */
+/* tenon_conv_backward_bias: the public entry, the family, and its solvers: whole, which sums a
+ * channel in one go, and parts, which shares it out over the workspace where there are few
+ * channels. */
 #include "base/checked.h"
 #include "base/shape.h"
 #include "ops/conv/gradient.h"

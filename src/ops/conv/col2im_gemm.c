@@ -3,11 +3,12 @@
  * workspace, then folded into the image.
  *
  * The columns are laid so that both steps go along what is contiguous in x: along q, or along the
- * channels (NHWC). The order of the taps is that in which the filters lie; filters that lie in neither
- * order are packed first. 16-bit tensors are packed, too, as what they are summed in: the columns must
- * not be rounded before they are added up. Where the columns do not fit the workspace, images are done
- * in several blocks, and where not even one image fits, some of its groups or channels at a time. Each
- * element of x is finished within one block, so that the blocks do not change its bits.
+ * channels (NHWC). The order of the taps is that in which the filters lie; filters that lie in
+ * neither order are packed first. 16-bit tensors are packed, too, as what they are summed in: the
+ * columns must not be rounded before they are added up. Where the columns do not fit the workspace,
+ * images are done in several blocks, and where not even one image fits, some of its groups or
+ * channels at a time. Each element of x is finished within one block, so that the blocks do not
+ * change its bits.
  */
 #include "base/checked.h"
 #include "base/shape.h"

@@ -1,13 +1,13 @@
 /*
- * conv_backward_filter/im2col_gemm: the images unfolded into columns in the workspace, then the product
- * of dy and the transposed columns, summed over blocks of pixels.
+ * conv_backward_filter/im2col_gemm: the images unfolded into columns in the workspace, then the
+ * product of dy and the transposed columns, summed over blocks of pixels.
  *
- * The columns are laid as the images are (along q, or along the channels for NHWC), and the order of
- * the taps follows from that and from how the filters lie. Blocks of several images are one product: dy
- * is packed where its images and pixels cannot be stepped through as one. Blocks are added in order, in
- * dw itself, or in the workspace where dw would round their sum or lies otherwise than the columns. On a
- * GPU whose work-groups outnumber the tiles of dw, each image of a block has a sum of its own, and the
- * sums are added in order at the end.
+ * The columns are laid as the images are (along q, or along the channels for NHWC), and the order
+ * of the taps follows from that and from how the filters lie. Blocks of several images are one
+ * product: dy is packed where its images and pixels cannot be stepped through as one. Blocks are
+ * added in order, in dw itself, or in the workspace where dw would round their sum or lies
+ * otherwise than the columns. On a GPU whose work-groups outnumber the tiles of dw, each image of a
+ * block has a sum of its own, and the sums are added in order at the end.
  */
 #include "base/checked.h"
 #include "base/shape.h"
@@ -157,7 +157,8 @@ static uint64_t workspace(tenon_context *context, const tn_problem *problem, con
     return (uint64_t)(columns_at(&l) + columns) * tn_acc_size(p->dtype);
 }
 
-/* Strides of col[n, c, t, r, s, o, p, q] for a block: pixels of all its images together, or taps. */
+/* Strides of col[n, c, t, r, s, o, p, q] for a block: pixels of all its images together, or taps.
+ */
 static void column_strides(const conv_problem *p, const layout *l, const conv_block *b,
                            int64_t stride[8])
 {
@@ -243,8 +244,9 @@ static void place(gemm_problem *product, const conv_problem *p, const layout *l,
     tn_conv_place(product, operand, shift);
 }
 
-/* dw [slice, group, filters, taps] = dy · columns transposed, over the pixels; added to what is there
- * in all blocks but the first, which adds the caller's beta times dw where it is summed in place. */
+/* dw [slice, group, filters, taps] = dy · columns transposed, over the pixels; added to what is
+ * there in all blocks but the first, which adds the caller's beta times dw where it is summed in
+ * place. */
 static tenon_status block_product(const char *operation, const conv_problem *p, const layout *l,
                                   const conv_block *b, bool is_first, gemm_problem *product)
 {

@@ -1,5 +1,5 @@
-/* The gradients of convolutions: the public entries of tenon_conv_backward_data and _filter, and what
- * those of the transposed convolution share with them. */
+/* The gradients of convolutions: the public entries of tenon_conv_backward_data and _filter, and
+ * what those of the transposed convolution share with them. */
 #include "ops/conv/gradient.h"
 
 #include "base/shape.h"

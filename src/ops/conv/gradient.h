@@ -1,6 +1,7 @@
 /*
- * Convolution run backwards: the gradients of its image (which is also what a transposed convolution
- * computes), of its filters and of its bias; and col2im. Each is a family of its own in dispatch.
+ * Convolution run backwards: the gradients of its image (which is also what a transposed
+ * convolution computes), of its filters and of its bias; and col2im. Each is a family of its own in
+ * dispatch.
  *
  * The gradients and the transposed convolution are given a conv_problem, that of the convolution
  * whose direction is reversed, with the same names: x is the image, y what the convolution makes of
@@ -22,8 +23,8 @@ enum { COL2IM_COL, COL2IM_RES, COL2IM_BIAS, COL2IM_X, COL2IM_OPERANDS };
  * products that are summed further. */
 #define CONV_SCALAR_ONES TN_EPILOGUE_SCALARS
 
-/* The canonical problem of col2im; strides of col[n, c, t, r, s, o, p, q] and x[n, c, d, h, w]. Within
- * a convolution there is an epilogue, and col is in the workspace. */
+/* The canonical problem of col2im; strides of col[n, c, t, r, s, o, p, q] and x[n, c, d, h, w].
+ * Within a convolution there is an epilogue, and col is in the workspace. */
 typedef struct col2im_problem {
     tn_problem head;
     uint32_t dtype;

@@ -51,7 +51,7 @@ static bool channels_last(const int64_t stride[CONV_RANK])
     return stride[1] == 1 && stride[4] != 1;
 }
 
-/* Makes the tensors of a check; what it computes and compares is `run`'s. The last is the output. */
+/* The tensors of a check, the output last, and what is expected of it. */
 typedef struct check {
     tn_twin twins[CONV_OPERANDS];
     uint32_t count;
@@ -163,7 +163,7 @@ static tenon_status check_filter(tenon_stream *stream, const conv_problem *like,
         image_view(dtype, false, FILTERS, CHANNELS / 2, pointwise ? one : filter_size);
     tenon_tensor made[3] = {image_view(dtype, last, 2, CHANNELS, image_size),
                             image_view(dtype, last, 2, FILTERS, out), w};
-    if (pointwise) { /* whose pixels must have one stride, and images another only where not rounded */
+    if (pointwise) { /* whose pixels must have one stride, and for 16 bits its images the same */
         const int64_t x_shape[] = {1, CHANNELS, image_size[0], image_size[1]},
                       y_shape[] = {1, FILTERS, out[0], out[1]};
         made[0] = tenon_tensor_view(dtype, 4, x_shape);

@@ -1,5 +1,5 @@
-/* The references of convolution's gradients, of the transposed convolution and of col2im, in plain C
- * and double precision. They go through the convolution's products one by one. */
+/* The references of convolution's gradients, of the transposed convolution and of col2im, in plain
+ * C and double precision. They go through the convolution's products one by one. */
 #include "base/checked.h"
 #include "ops/common/host.h"
 #include "ops/conv/gradient.h"

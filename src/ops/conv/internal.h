@@ -77,8 +77,8 @@ tenon_status tn_conv_check_shape(const char *operation, const char *name, const 
 /* Strides of N, C and three spatial dimensions; those of sizes of 1 are 0. */
 void tn_conv_copy_strides(int64_t to[CONV_RANK], const tenon_tensor *view);
 
-/* The epilogue and its operands, for an output of y's or (in reverse) of x's shape; c and bias may be
- * NULL. */
+/* The epilogue and its operands, for an output of y's or (in reverse) of x's shape; c and bias may
+ * be NULL. */
 tenon_status tn_conv_take_epilogue(const char *operation, const tenon_epilogue *epilogue,
                                    const tenon_tensor *c, const tenon_tensor *bias,
                                    const tenon_tensor *output, conv_problem *problem);
@@ -104,8 +104,9 @@ bool tn_conv_reference(const tenon_conv_params *params, const tenon_tensor *x,
 bool tn_im2col_reference(const tenon_im2col_params *params, const tenon_tensor *x,
                          const tenon_tensor *col, tn_bounded *results);
 
-/* An element that was summed from `count` products: `sum` has their sum, and that of their magnitudes
- * as its bound; `added` is beta · c, and `bias` the bias. docs/numerics.md derives the bound. */
+/* An element that was summed from `count` products: `sum` has their sum, and that of their
+ * magnitudes as its bound; `added` is beta · c, and `bias` the bias. docs/numerics.md derives the
+ * bound. */
 tn_bounded tn_conv_element(uint32_t dtype, const tenon_epilogue *epilogue, tn_bounded sum,
                            double count, double added, double bias);
 
