@@ -12,7 +12,7 @@
 
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
 conv_implicit_packed(__global const data_t *w, __global const data_t *x, __global const data_t *c,
-                     __global const data_t *bias, __global data_t *y, conv_product_args args)
+                     __global const data_t *bias, __global out_t *y, conv_product_args args)
 {
     __local acc_v packed_b[TENON_NTP * TENON_KC * TENON_NV];
     __local acc_t packed_a[TENON_PACKED_A_SIZE];
@@ -20,7 +20,7 @@ conv_implicit_packed(__global const data_t *w, __global const data_t *x, __globa
     __local pixel_table pixels;
     acc_v tile[TENON_MR * TENON_NV];
 
-    const long z = get_global_id(2), k_end = GEMM_K(args.gemm);
+    const long z = get_global_id(2), k_end = depth_at(&args.gemm, z);
     const int length = block_length(k_end);
     gemm_epilogue e = make_epilogue(c, bias, y, &args.gemm, z);
     cpu_block block = make_block(&args.gemm);

@@ -86,14 +86,14 @@ TENON_INLINE void gather_tile(__local acc_t *tile, __global const data_t *x,
 
 __kernel __attribute__((reqd_work_group_size(ITEMS_N, ITEMS_M, 1))) void
 conv_implicit_tiled(__global const data_t *w, __global const data_t *x, __global const data_t *c,
-                    __global const data_t *bias, __global data_t *y, conv_product_args args)
+                    __global const data_t *bias, __global out_t *y, conv_product_args args)
 {
     __local acc_t tile_a[TENON_KB * PITCH_A], tile_b[TENON_KB * PITCH_B];
     __local place pixels[TENON_NB], taps[2][TENON_KB];
     acc_t sum[TENON_MR][TENON_NR];
     const int col = (int)get_local_id(0), row = (int)get_local_id(1), item = row * ITEMS_N + col;
     const long n0 = (long)get_group_id(0) * TENON_NB, m0 = (long)get_group_id(1) * TENON_MB;
-    const long z = (long)get_global_id(2), k_end = GEMM_K(args.gemm);
+    const long z = (long)get_global_id(2), k_end = depth_at(&args.gemm, z);
 
     gemm_epilogue e = make_epilogue(c, bias, y, &args.gemm, z);
     w += GEMM_START(args.gemm, a, z) + m0 * args.gemm.a_row;
@@ -113,5 +113,5 @@ conv_implicit_tiled(__global const data_t *w, __global const data_t *x, __global
         multiply(sum, tile_a, tile_b, row, col);
         barrier(CLK_LOCAL_MEM_FENCE);
     }
-    store_block(&e, &args.gemm, m0, n0, row, col, sum);
+    store_block(&e, &args.gemm, m0, args.gemm.m, n0, row, col, sum);
 }

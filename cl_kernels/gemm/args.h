@@ -13,6 +13,13 @@
 #define GEMM_HAS_C    1 /* beta is not 0; without it c is not read */
 #define GEMM_HAS_BIAS 2 /* without it bias is not read */
 #define GEMM_SKIP_AB  4 /* alpha is 0: a and b are not read */
+/* For the host alone: the batch is not folded into M, or N, as each of the rows, or columns, has a
+ * scale or zero point of its own. */
+#define GEMM_KEEP_ROWS    8
+#define GEMM_KEEP_COLUMNS 16
+/* For the host alone, too: */
+#define GEMM_PARTIAL  32 /* d takes the bare sums of a slice of K, as acc_t */
+#define GEMM_UNSCALED 64 /* alpha is 1, whatever the call says */
 
 typedef struct gemm_args {
     tenon_i64 a_offset, b_offset, c_offset, bias_offset, d_offset; /* set for each call */
@@ -23,9 +30,10 @@ typedef struct gemm_args {
     tenon_i64 a_batch[2], b_batch[2], c_batch[2], bias_batch[2], d_batch[2]; /* {outer, inner} */
     tenon_i64 k_splits,
         k_chunk;          /* split-K kernels: k range s is [s * k_chunk, (s + 1) * k_chunk) */
+    tenon_i64 k_last;     /* where the inner batch is slices of K: the last one's k; otherwise 0 */
     tenon_i32 activation; /* run-time kind, TENON_ACT_* */
     tenon_i32 flags;      /* GEMM_* */
-    tenon_i32 tile_rows, tile_cols; /* rows of d a work-group covers; the second is spare */
+    tenon_i32 tile_rows, tile_cols; /* of d that a work-group covers, where the kernel says so */
 } gemm_args;
 
 #endif

@@ -15,16 +15,16 @@
 
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
 gemm_cpu_direct(__global const data_t *a, __global const data_t *b, __global const data_t *c,
-                __global const data_t *bias, __global data_t *d, gemm_args args)
+                __global const data_t *bias, __global out_t *d, gemm_args args)
 {
 #if TENON_A_LAYOUT != TENON_UNIT_K
     __local acc_t packed_a[TENON_PACKED_A_SIZE];
-    long a_end = GEMM_SPAN(args.m, args.a_row, args.k, args.a_col);
+    long a_end = GEMM_SPAN(args.m, args.a_row, depth_at(&args, get_global_id(2)), args.a_col);
 #endif
     __local acc_t sums[TENON_SUMS_SIZE];
     acc_v tile[TENON_MR * TENON_NV + 1]; /* a ragged panel's last vector reaches past its row */
 
-    long z = get_global_id(2), k_end = GEMM_K(args);
+    long z = get_global_id(2), k_end = depth_at(&args, z);
     long n0 = get_global_id(0) * (TENON_NTP * TENON_NR), m0 = get_global_id(1) * args.tile_rows;
     long m1 = min(args.m, m0 + args.tile_rows);
     long n1 = min(args.n, n0 + TENON_NTP * TENON_NR);

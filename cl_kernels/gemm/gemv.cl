@@ -46,19 +46,7 @@
 #endif
 
 #include "gemm/epilogue.clh"
-
-/* Adds the lanes up pairwise, in an order that depends on nothing. */
-TENON_INLINE acc_t sum_lanes(acc_v v)
-{
-    acc_t x[TENON_VW];
-    TENON_VSTORE(v, 0, x);
-    for (int width = TENON_VW / 2; width > 0; width /= 2) {
-        for (int l = 0; l < width; l++) {
-            x[l] += x[l + width];
-        }
-    }
-    return x[0];
-}
+#include "gemm/lanes.clh"
 
 /* sum[r] += a[r, 0 .. kc) * x[0 .. kc) for ROWS rows; x is zero from kc to the next whole vector.
  * Rows past the last read the last one again, into sums that nobody uses. */
@@ -99,7 +87,7 @@ gemv_dot(__global const data_t *a, __global const data_t *b, __global const data
 {
     __local acc_t x[TENON_KC];
     acc_v sum[TENON_STRIP_ROWS];
-    long z = get_global_id(2), k_end = GEMM_K(args);
+    long z = get_global_id(2), k_end = depth_at(&args, z);
     long m0 = get_global_id(1) * args.tile_rows, m1 = min(args.m, m0 + args.tile_rows);
     gemm_epilogue e = make_epilogue(c, bias, d, &args, z);
     a += GEMM_START(args, a, z);
@@ -168,7 +156,7 @@ gemv_axpy(__global const data_t *a, __global const data_t *b, __global const dat
           __global const data_t *bias, __global data_t *d, gemm_args args)
 {
     __local acc_t sum[TENON_STRIP];
-    long z = get_global_id(2), k_end = GEMM_K(args);
+    long z = get_global_id(2), k_end = depth_at(&args, z);
     long m0 = get_global_id(1) * args.tile_rows, m1 = min(args.m, m0 + args.tile_rows);
     gemm_epilogue e = make_epilogue(c, bias, d, &args, z);
     a += GEMM_START(args, a, z);
@@ -188,7 +176,7 @@ gemv_axpy_partial(__global const data_t *a, __global const data_t *b, __global c
                   __global const data_t *bias, __global acc_t *workspace, gemm_args args)
 {
     __local acc_t sum[TENON_STRIP];
-    long split = get_global_id(0), z = get_global_id(2), k_end = GEMM_K(args);
+    long split = get_global_id(0), z = get_global_id(2), k_end = depth_at(&args, z);
     long k0 = min(k_end, split * args.k_chunk), k1 = min(k_end, k0 + args.k_chunk);
     long m0 = get_global_id(1) * args.tile_rows, m1 = min(args.m, m0 + args.tile_rows);
     a += GEMM_START(args, a, z);

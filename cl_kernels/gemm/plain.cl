@@ -4,7 +4,7 @@
  * Global size: {n, m, batch}, the first two rounded up as the local size requires.
  * TENON_DTYPE, TENON_HW_FMA, TENON_ACT_BUILD: see common/types.clh and common/activation.clh.
  */
-#include "gemm/epilogue.clh"
+#include "gemm/plain.clh"
 
 __kernel void gemm_plain(__global const data_t *a, __global const data_t *b,
                          __global const data_t *c, __global const data_t *bias, __global data_t *d,
@@ -15,13 +15,7 @@ __kernel void gemm_plain(__global const data_t *a, __global const data_t *b,
         return;
     }
     gemm_epilogue e = make_epilogue(c, bias, d, &args, z);
-    long ai = GEMM_START(args, a, z) + m * args.a_row;
-    long bi = GEMM_START(args, b, z) + n * args.b_col;
-    acc_t sum = 0;
-    for (long k = GEMM_K(args); k > 0; k--) {
-        sum = TENON_FMA(load_data(a, ai), load_data(b, bi), sum);
-        ai += args.a_col;
-        bi += args.b_row;
-    }
-    epilogue_store(&e, m, n, sum);
+    epilogue_store(&e, m, n,
+                   dot_product(&args, a + GEMM_START(args, a, z), b + GEMM_START(args, b, z), m, n,
+                               depth_at(&args, z)));
 }

@@ -15,8 +15,10 @@ typedef struct tenon_epilogue {
     double alpha; /**< 1 in the initialiser */
     double beta;  /**< 0 in the initialiser: set it to 1 to add a residual c */
     tenon_activation activation;
-    const tenon_tensor *scale[3];      /**< reserved for quantised types (a, b, d): NULL */
-    const tenon_tensor *zero_point[3]; /**< reserved for quantised types (a, b, d): NULL */
+    /** Of a, b and d where a and b are i8 or u8 (tenon_gemm says what they mean), NULL for 1 and 0.
+     * The views are read by the call alone. NULL for every other type, and in convolution. */
+    const tenon_tensor *scale[3];
+    const tenon_tensor *zero_point[3]; /**< as scale */
 } tenon_epilogue;
 
 #define TENON_EPILOGUE_INIT                                                                        \

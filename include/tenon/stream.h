@@ -75,9 +75,9 @@ TENON_API tenon_status tenon_stream_set_workspace(tenon_stream *stream,
 
 /** One kernel launch, as the trace callback sees it. Pointers are valid during the call only. */
 typedef struct tenon_trace_record {
-    const char *solver; /**< by the grammar of solver names, with the operation before the slash */
-    const char *kernel; /**< the kernel function */
-    uint32_t dimensions;
+    const char *solver;  /**< by the grammar of solver names, with the operation before the slash */
+    const char *kernel;  /**< the kernel function */
+    uint32_t dimensions; /**< 0 for a routine of another library, which launches what it will */
     uint32_t reserved;
     size_t global[3];
     size_t local[3]; /**< zeros where the driver chooses */

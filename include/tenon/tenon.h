@@ -16,6 +16,7 @@
 #include <tenon/gated.h>
 #include <tenon/gemm.h>
 #include <tenon/loss.h>
+#include <tenon/norm.h>
 #include <tenon/optimizer.h>
 #include <tenon/plan.h>
 #include <tenon/pool.h>

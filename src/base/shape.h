@@ -58,7 +58,7 @@ char *tn_shape_text(uint32_t rank, const int64_t *shape, char text[160]);
 bool tn_next_index(int64_t *index, const int64_t *shape, uint32_t rank);
 
 /* Several operands that run over one index space. */
-#define TN_MAX_VIEWS 6
+#define TN_MAX_VIEWS 8
 typedef struct tn_space {
     uint32_t rank, views;
     int64_t shape[TENON_MAX_RANK];

@@ -134,7 +134,8 @@ tenon_status tn_plan_check(const char *operation, const tenon_context *context, 
 
 static bool is_output(const tn_argument *operand)
 {
-    return operand->role == TN_OUTPUT || operand->role == TN_OPTIONAL_OUTPUT;
+    return operand->role == TN_OUTPUT || operand->role == TN_OPTIONAL_OUTPUT ||
+           operand->role == TN_OWN_OUTPUT;
 }
 
 tenon_status tn_call_check_views(const tn_call *call)
@@ -156,8 +157,9 @@ static tenon_status check_apart(const tn_call *call, const tn_argument *output)
          other++) {
         if (other->view == NULL || other == output || (is_output(other) && other > output))
             continue; /* two outputs are compared once */
-        TN_TRY(tn_memory_check_apart(call->operation, other->name, other->view, output->name,
-                                     output->view, other->role == TN_INPUT_OR_SAME));
+        TN_TRY(tn_memory_check_apart(
+            call->operation, other->name, other->view, output->name, output->view,
+            other->role == TN_INPUT_OR_SAME && output->role != TN_OWN_OUTPUT));
     }
     return TENON_OK;
 }

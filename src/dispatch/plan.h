@@ -13,10 +13,11 @@
 #define TN_MAX_SCALARS  16
 
 typedef enum tn_role {
-    TN_INPUT,          /* must not overlap an output */
-    TN_INPUT_OR_SAME,  /* may be an output, element by element */
-    TN_OUTPUT,         /* there may be several, which must not overlap one another */
-    TN_OPTIONAL_OUTPUT /* the same, but may be absent */
+    TN_INPUT,           /* must not overlap an output */
+    TN_INPUT_OR_SAME,   /* may be an output, element by element */
+    TN_OUTPUT,          /* there may be several, which must not overlap one another */
+    TN_OPTIONAL_OUTPUT, /* the same, but may be absent */
+    TN_OWN_OUTPUT       /* the same, but not even a TN_INPUT_OR_SAME may be it */
 } tn_role;
 
 /* An operand by its name in the public header. */

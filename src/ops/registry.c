@@ -6,8 +6,11 @@
 #include "ops/dropout/internal.h"
 #include "ops/elementwise/internal.h"
 #include "ops/gated/internal.h"
+#include "ops/gemm/int8.h"
 #include "ops/gemm/internal.h"
+#include "ops/gemm/ragged.h"
 #include "ops/loss/internal.h"
+#include "ops/norm/internal.h"
 #include "ops/optimizer/internal.h"
 #include "ops/pool/internal.h"
 #include "ops/prelu/internal.h"
@@ -15,8 +18,12 @@
 #include "ops/reduce/internal.h"
 #include "ops/softmax/internal.h"
 
+/* A line an entry. */
+/* clang-format off */
 const tn_family *const tn_families[] = {
     &tn_gemm_family,
+    &tn_gemm_int8_family,
+    &tn_gemm_ragged_family,
     &tn_conv_family,
     &tn_im2col_family,
     &tn_conv_backward_data_family,
@@ -37,6 +44,8 @@ const tn_family *const tn_families[] = {
     &tn_prelu_backward_family,
     &tn_softmax_family,
     &tn_softmax_backward_family,
+    &tn_norm_family,
+    &tn_norm_backward_family,
     &tn_cross_entropy_family,
     &tn_cross_entropy_backward_family,
     &tn_mse_family,
@@ -49,4 +58,5 @@ const tn_family *const tn_families[] = {
     &tn_square_sum_family,
     &tn_clip_family,
 };
+/* clang-format on */
 const uint32_t tn_family_count = sizeof tn_families / sizeof *tn_families;

@@ -14,6 +14,8 @@
 #define TRIAL_ITEMS      32
 #define TIMED_ITERATIONS 20000
 #define TIMED_RUNS       3
+/* The language that kernels are written in, unless they use what came later. */
+#define LEAST_VERSION "-cl-std=CL1.2"
 
 typedef struct trial {
     const char *name;
@@ -212,6 +214,7 @@ static void try_options(tenon_stream *stream, const trial *t, const char *option
         return;
     }
     result->available = right;
+    result->options = right ? options : NULL;
     snprintf(result->reason, sizeof result->reason, "%s",
              right ? t->found : "compiles and runs, but the result is wrong");
 }
@@ -279,13 +282,31 @@ bool tn_context_has(tenon_context *context, tenon_capability capability)
     return get(context, capability).available;
 }
 
+static char *build_options(tenon_context *context, const char *first, char options[512],
+                           const char *format, va_list arguments)
+{
+    int used = snprintf(options, 512, "%s -DTENON_HW_FMA=%d ", first,
+                        tn_context_has(context, TENON_CAPABILITY_HARDWARE_FMA));
+    vsnprintf(options + used, (size_t)(512 - used), format, arguments);
+    return options;
+}
+
 char *tn_build_options(tenon_context *context, char options[512], const char *format, ...)
 {
-    int used = snprintf(options, 512, "-cl-std=CL1.2 -DTENON_HW_FMA=%d ",
-                        tn_context_has(context, TENON_CAPABILITY_HARDWARE_FMA));
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(options + used, (size_t)(512 - used), format, arguments);
+    build_options(context, LEAST_VERSION, options, format, arguments);
+    va_end(arguments);
+    return options;
+}
+
+char *tn_build_options_with(tenon_context *context, tenon_capability capability, char options[512],
+                            const char *format, ...)
+{
+    const char *first = get(context, capability).options;
+    va_list arguments;
+    va_start(arguments, format);
+    build_options(context, first != NULL ? first : LEAST_VERSION, options, format, arguments);
     va_end(arguments);
     return options;
 }

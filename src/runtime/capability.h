@@ -9,6 +9,7 @@
 
 typedef struct tn_capability_result {
     bool known, available;
+    const char *options; /* what the trial was compiled with where it passed; static */
     char reason[256];
 } tn_capability_result;
 
@@ -26,5 +27,10 @@ bool tn_context_has(tenon_context *context, tenon_capability capability);
  * -DTENON_HW_FMA=1 …". Returns `options`. */
 char *tn_build_options(tenon_context *context, char options[512], const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* The same with the options of a capability's trial in place of -cl-std=CL1.2, where the device has
+ * the capability. */
+char *tn_build_options_with(tenon_context *context, tenon_capability capability, char options[512],
+                            const char *format, ...) __attribute__((format(printf, 4, 5)));
 
 #endif

@@ -8,7 +8,9 @@
 #include <string.h>
 
 struct tn_step {
-    uint32_t kernel; /* the number in the program cache */
+    tn_foreign foreign;       /* NULL for a kernel */
+    const char *foreign_name; /* what it is called */
+    uint32_t kernel;          /* the number in the program cache */
     uint32_t dimensions;
     size_t global[3];
     size_t local[3];
@@ -66,7 +68,9 @@ static tenon_status append_step(const char *operation, tn_recording *recording,
         recording->step_capacity = capacity;
     }
     tn_step *step = &recording->steps[recording->step_count];
-    *step = (tn_step){.kernel = kernel,
+    *step = (tn_step){.foreign = launch->foreign,
+                      .foreign_name = launch->foreign != NULL ? launch->kernel : NULL,
+                      .kernel = kernel,
                       .dimensions = launch->dimensions,
                       .operand_count = launch->operand_count,
                       .patch_count = launch->patch_count,
@@ -89,6 +93,8 @@ tenon_status tn_record(const char *operation, tn_recording *recording, const tn_
 {
     uint32_t number;
     tn_kernel kernel;
+    if (launch->foreign != NULL)
+        return append_step(operation, recording, launch, 0);
     for (uint32_t d = 0; d < launch->dimensions; d++)
         if (launch->global[d] == 0)
             return TENON_OK;
@@ -123,17 +129,25 @@ static size_t append_text(char *text, size_t size, size_t used, const char *form
     return (size_t)length;
 }
 
+static void name_of(tenon_context *context, const tn_step *step, tn_kernel *kernel)
+{
+    if (step->foreign == NULL)
+        tn_program_kernel_info(context, step->kernel, kernel);
+    else
+        snprintf(kernel->name, sizeof kernel->name, "%s", step->foreign_name);
+}
+
 size_t tn_recording_describe(const tn_recording *recording, char *text, size_t size)
 {
     size_t used = 0;
     for (uint32_t i = 0; i < recording->step_count; i++) {
         const tn_step *step = &recording->steps[i];
         tn_kernel kernel;
-        tn_program_kernel_info(recording->context, step->kernel, &kernel);
+        name_of(recording->context, step, &kernel);
         used += append_text(text, size, used, "%s%s", i > 0 ? " " : "", kernel.name);
         for (uint32_t d = 0; d < step->dimensions; d++)
             used += append_text(text, size, used, "%c%zu", d == 0 ? '(' : 'x', step->global[d]);
-        used += append_text(text, size, used, ")");
+        used += append_text(text, size, used, step->dimensions > 0 ? ")" : "");
     }
     return used;
 }
@@ -176,6 +190,13 @@ static cl_int set_pointer(cl_kernel kernel, cl_uint index, const tenon_memory *m
     return clSetKernelArg(kernel, index, sizeof memory->u.buffer, &memory->u.buffer);
 }
 
+static void fill_arguments(const run *r, const tn_step *step, unsigned char *args)
+{
+    memcpy(args, step->args, step->args_size);
+    for (uint32_t i = 0; i < step->patch_count; i++)
+        apply_patch(r, &step->patches[i], args);
+}
+
 static tenon_status set_arguments(const run *r, const tn_step *step, cl_kernel kernel)
 {
     unsigned char args[TN_MAX_ARGS_SIZE];
@@ -184,9 +205,7 @@ static tenon_status set_arguments(const run *r, const tn_step *step, cl_kernel k
                   set_pointer(kernel, i, &operand_of(r, step->operands[i])->memory));
     if (step->args_size == 0)
         return TENON_OK;
-    memcpy(args, step->args, step->args_size);
-    for (uint32_t i = 0; i < step->patch_count; i++)
-        apply_patch(r, &step->patches[i], args);
+    fill_arguments(r, step, args);
     TN_CL_TRY(r->operation, "clSetKernelArg",
               clSetKernelArg(kernel, step->operand_count, step->args_size, args));
     return TENON_OK;
@@ -195,7 +214,7 @@ static tenon_status set_arguments(const run *r, const tn_step *step, cl_kernel k
 static void call_trace(const run *r, const tn_step *step, cl_event event)
 {
     tn_kernel kernel;
-    tn_program_kernel_info(r->stream->context, step->kernel, &kernel);
+    name_of(r->stream->context, step, &kernel);
     tenon_trace_record record = {
         .solver = r->label, .kernel = kernel.name, .dimensions = step->dimensions, .event = event};
     memcpy(record.global, step->global, sizeof record.global);
@@ -203,20 +222,49 @@ static void call_trace(const run *r, const tn_step *step, cl_event event)
     r->stream->trace(r->stream->trace_user, &record);
 }
 
+static tenon_status enqueue_kernel(const run *r, const tn_step *step, const tenon_sync *wait,
+                                   cl_event *event)
+{
+    cl_kernel kernel;
+    TN_TRY(tn_stream_kernel(r->operation, r->stream, step->kernel, &kernel));
+    TN_TRY(set_arguments(r, step, kernel));
+    TN_CL_TRY(r->operation, "clEnqueueNDRangeKernel",
+              clEnqueueNDRangeKernel(r->stream->queue, kernel, step->dimensions, NULL, step->global,
+                                     step->local[0] != 0 ? step->local : NULL,
+                                     tn_sync_wait_count(wait), tn_sync_wait_list(wait), event));
+    return TENON_OK;
+}
+
+static tenon_status enqueue_foreign(const run *r, const tn_step *step, const tenon_sync *wait,
+                                    cl_event *event)
+{
+    unsigned char args[TN_MAX_ARGS_SIZE];
+    cl_mem buffers[TN_MAX_POINTERS];
+    for (uint32_t i = 0; i < step->operand_count; i++)
+        buffers[i] = operand_of(r, step->operands[i])->memory.u.buffer;
+    fill_arguments(r, step, args);
+    if (tn_sync_wait_count(wait) > 0)
+        TN_CL_TRY(r->operation, "clEnqueueBarrierWithWaitList",
+                  clEnqueueBarrierWithWaitList(r->stream->queue, tn_sync_wait_count(wait),
+                                               tn_sync_wait_list(wait), NULL));
+    TN_TRY(step->foreign(r->operation, r->stream->queue, buffers, args));
+    if (event == NULL)
+        return TENON_OK;
+    cl_int error = clEnqueueMarkerWithWaitList(r->stream->queue, 0, NULL, event);
+    if (error == CL_SUCCESS)
+        return TENON_OK;
+    return tn_fail_cl(TENON_ERROR_INCOMPLETE, error, "%s: no event for what %s has enqueued",
+                      r->operation, step->foreign_name);
+}
+
 /* `event` is where the call's event goes, for its last launch; NULL otherwise. */
 static tenon_status enqueue(const run *r, const tn_step *step, const tenon_sync *wait,
                             cl_event *event)
 {
-    cl_kernel kernel;
     cl_event own = NULL;
     bool traced = r->stream->trace != NULL;
-    TN_TRY(tn_stream_kernel(r->operation, r->stream, step->kernel, &kernel));
-    TN_TRY(set_arguments(r, step, kernel));
-    TN_CL_TRY(r->operation, "clEnqueueNDRangeKernel",
-              clEnqueueNDRangeKernel(
-                  r->stream->queue, kernel, step->dimensions, NULL, step->global,
-                  step->local[0] != 0 ? step->local : NULL, wait != NULL ? wait->wait_count : 0,
-                  wait != NULL ? wait->wait_list : NULL, traced || event != NULL ? &own : NULL));
+    TN_TRY((step->foreign != NULL ? enqueue_foreign : enqueue_kernel)(
+        r, step, wait, traced || event != NULL ? &own : NULL));
     if (traced)
         call_trace(r, step, own);
     if (event != NULL)
@@ -244,6 +292,20 @@ static tenon_status enqueue_all(const run *r, const tn_recording *recording, con
     return TENON_OK;
 }
 
+/* Other libraries know buffers alone. */
+static tenon_status check_foreign(const run *r, const tn_recording *recording)
+{
+    for (uint32_t s = 0; s < recording->step_count; s++) {
+        const tn_step *step = &recording->steps[s];
+        for (uint32_t i = 0; step->foreign != NULL && i < step->operand_count; i++)
+            if (operand_of(r, step->operands[i])->memory.kind != TENON_MEMORY_BUFFER)
+                return tn_fail(TENON_ERROR_UNSUPPORTED,
+                               "%s: %s takes buffers, not shared virtual memory", r->operation,
+                               step->foreign_name);
+    }
+    return TENON_OK;
+}
+
 tenon_status tn_recording_run(const char *operation, const char *label, tenon_stream *stream,
                               const tn_recording *recording, const tn_operand *operands,
                               const double *scalars, const tenon_sync *sync)
@@ -260,6 +322,7 @@ tenon_status tn_recording_run(const char *operation, const char *label, tenon_st
     if (recording->workspace > 0)
         TN_TRY(tn_arena_require(operation, stream, recording->workspace));
     r.workspace = (tn_operand){stream->arena.memory, stream->arena.offset};
+    TN_TRY(check_foreign(&r, recording));
     TN_TRY(enqueue_all(&r, recording, sync, wanted != NULL ? &event : NULL));
     tn_sync_flush(stream, sync);
     if (wanted != NULL)

@@ -40,22 +40,25 @@ static void create(gemm_data *data, int operand, int64_t rows, int64_t cols, tes
     shape[lead] = rows;
     shape[lead + 1] = cols;
     test_strides(layout, p->gap, lead + 2, shape, stride);
-    test_tensor_create(&data->operands[operand], data->dtype, lead + 2, shape, stride, p->offset);
+    test_tensor_create(&data->operands[operand], data->types[operand], lead + 2, shape, stride,
+                       p->offset);
 }
 
-static void create_form(gemm_data *data, int operand, gemm_form covers, test_layout layout)
+static void create_form(gemm_data *data, int operand, gemm_form covers, test_layout layout,
+                        uint32_t once)
 {
     const gemm_case *p = &data->problem;
     const int64_t columns[] = {p->n}, rows[] = {p->m, 1};
     const int64_t columns_stride[] = {2}, rows_stride[] = {3, 1};
     if (covers == FORM_FULL)
-        create(data, operand, p->m, p->n, layout, 0, false);
+        create(data, operand, p->m, p->n, layout, once, false);
     else if (covers == FORM_COLUMNS)
-        test_tensor_create(&data->operands[operand], data->dtype, 1, columns, columns_stride, 1);
+        test_tensor_create(&data->operands[operand], data->types[operand], 1, columns,
+                           columns_stride, 1);
     else if (covers == FORM_ROWS)
-        test_tensor_create(&data->operands[operand], data->dtype, 2, rows, rows_stride, 2);
+        test_tensor_create(&data->operands[operand], data->types[operand], 2, rows, rows_stride, 2);
     else if (covers == FORM_SCALAR)
-        test_tensor_create(&data->operands[operand], data->dtype, 0, NULL, NULL, 3);
+        test_tensor_create(&data->operands[operand], data->types[operand], 0, NULL, NULL, 3);
 }
 
 tenon_gemm_params gemm_params(const gemm_case *p, const char *solver)
@@ -69,7 +72,7 @@ tenon_gemm_params gemm_params(const gemm_case *p, const char *solver)
     return params;
 }
 
-static const tenon_tensor *view(const gemm_data *data, int operand, bool host)
+const tenon_tensor *gemm_view(const gemm_data *data, int operand, bool host)
 {
     if (operand == GEMM_C && data->problem.c_form == FORM_SAME)
         operand = GEMM_D;
@@ -81,23 +84,32 @@ static const tenon_tensor *view(const gemm_data *data, int operand, bool host)
 void compute_gemm_reference(gemm_data *data)
 {
     tenon_gemm_params params = gemm_params(&data->problem, NULL);
-    const tenon_tensor *d = view(data, GEMM_D, true);
+    const tenon_tensor *d = gemm_view(data, GEMM_D, true);
     data->expected =
         realloc(data->expected, ((size_t)tenon_tensor_elements(d) + 1) * sizeof *data->expected);
     assert_non_null(data->expected);
-    tn_gemm_reference(&params, view(data, GEMM_A, true), view(data, GEMM_B, true),
-                      view(data, GEMM_C, true), view(data, GEMM_BIAS, true), d, data->expected);
+    tn_gemm_reference(&params, gemm_view(data, GEMM_A, true), gemm_view(data, GEMM_B, true),
+                      gemm_view(data, GEMM_C, true), gemm_view(data, GEMM_BIAS, true), d,
+                      data->expected);
+}
+
+void create_gemm(gemm_data *data)
+{
+    const gemm_case *p = &data->problem;
+    create(data, GEMM_A, p->m, p->k, p->a, p->a_once, p->a_flat);
+    create(data, GEMM_B, p->k, p->n, p->b, p->b_once, p->b_flat);
+    create(data, GEMM_D, p->m, p->n, p->d, 0, false);
+    create_form(data, GEMM_C, p->c_form, p->c, p->c_once);
+    create_form(data, GEMM_BIAS, p->bias_form, TEST_ROW, p->bias_once);
 }
 
 void make_gemm(gemm_data *data, const gemm_case *p, tenon_dtype dtype, test_judge judge,
                test_random *random)
 {
     *data = (gemm_data){.problem = *p, .dtype = dtype, .judge = judge};
-    create(data, GEMM_A, p->m, p->k, p->a, p->a_once, p->a_flat);
-    create(data, GEMM_B, p->k, p->n, p->b, p->b_once, p->b_flat);
-    create(data, GEMM_D, p->m, p->n, p->d, 0, false);
-    create_form(data, GEMM_C, p->c_form, p->c);
-    create_form(data, GEMM_BIAS, p->bias_form, TEST_ROW);
+    for (int i = 0; i < GEMM_OPERANDS; i++)
+        data->types[i] = dtype;
+    create_gemm(data);
     if (p->alpha != 0) {
         test_fill(&data->operands[GEMM_A], judge, random);
         test_fill(&data->operands[GEMM_B], judge, random);
@@ -120,9 +132,9 @@ static tenon_status call(const void *user, const char *solver)
 {
     const gemm_data *data = user;
     tenon_gemm_params params = gemm_params(&data->problem, solver);
-    return tenon_gemm(test_stream, &params, view(data, GEMM_A, false), view(data, GEMM_B, false),
-                      view(data, GEMM_C, false), view(data, GEMM_BIAS, false),
-                      view(data, GEMM_D, false), NULL);
+    return tenon_gemm(test_stream, &params, gemm_view(data, GEMM_A, false),
+                      gemm_view(data, GEMM_B, false), gemm_view(data, GEMM_C, false),
+                      gemm_view(data, GEMM_BIAS, false), gemm_view(data, GEMM_D, false), NULL);
 }
 
 test_subject gemm_subject(const gemm_data *data)

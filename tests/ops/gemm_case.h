@@ -30,6 +30,7 @@ typedef struct gemm_case {
     bool gap; /* between the matrices of a batch */
     int64_t offset;
     gemm_form c_form, bias_form;
+    uint32_t c_once, bias_once; /* as a_once, for FORM_FULL */
     double alpha, beta;
     tenon_activation activation;
     uint32_t flags;
@@ -44,10 +45,14 @@ extern const tenon_activation gemm_activations[GEMM_ACTIVATIONS];
 typedef struct gemm_data {
     gemm_case problem;
     tenon_dtype dtype;
+    tenon_dtype types[GEMM_OPERANDS]; /* dtype, but in products of i8 and u8 */
     test_judge judge;
     test_tensor operands[GEMM_OPERANDS];
     tn_bounded *expected;
 } gemm_data;
+
+/* Makes the operands of data->types, all poisoned. */
+void create_gemm(gemm_data *data);
 
 /* Makes the operands, filled for the judge. What must not be read is left poisoned. */
 void make_gemm(gemm_data *data, const gemm_case *p, tenon_dtype dtype, test_judge judge,
@@ -56,6 +61,9 @@ void destroy_gemm(gemm_data *data);
 
 /* What is expected of the operands as they are now; what was expected before is dropped. */
 void compute_gemm_reference(gemm_data *data);
+
+/* The view of an operand on the device or the host, NULL where it is absent. */
+const tenon_tensor *gemm_view(const gemm_data *data, int operand, bool host);
 
 tenon_gemm_params gemm_params(const gemm_case *p, const char *solver);
 test_subject gemm_subject(const gemm_data *data);

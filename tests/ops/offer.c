@@ -1,7 +1,12 @@
 #include "offer.h"
 
+/* A line an entry. */
+/* One a line, so that branches merge. */
+/* clang-format off */
 const operation *const operations[] = {
     &offer_gemm,
+    &offer_gemm_int8,
+    &offer_gemm_ragged,
     &offer_conv,
     &offer_im2col,
     &offer_col2im,
@@ -20,6 +25,10 @@ const operation *const operations[] = {
     &offer_moments,
     &offer_softmax,
     &offer_softmax_backward,
+    &offer_norm,
+    &offer_norm_backward,
+    &offer_norm_inference,
+    &offer_norm_inference_backward,
     &offer_cross_entropy,
     &offer_cross_entropy_backward,
     &offer_elementwise,
@@ -34,6 +43,7 @@ const operation *const operations[] = {
     &offer_sgd,
     &offer_adam,
 };
+/* clang-format on */
 const size_t operation_count = sizeof operations / sizeof *operations;
 
 void prepare(offer *o, const operation *op)
@@ -49,6 +59,9 @@ void prepare(offer *o, const operation *op)
         test_tensor_create(&o->tensors[i], x->dtype != 0 ? x->dtype : TENON_DTYPE_F32, x->rank,
                            x->shape, stride, 0);
         test_fill_reals(&o->tensors[i], &random);
+        for (int64_t n = 0; x->values != NULL && n < tenon_tensor_elements(&o->tensors[i].view);
+             n++)
+            test_set(&o->tensors[i], n, x->values[n]);
         test_upload(&o->tensors[i]);
         o->views[i] = o->tensors[i].view;
         o->arguments[i] = &o->views[i];

@@ -12,6 +12,7 @@ typedef struct offered {
     bool optional;
     uint32_t rank;
     int64_t shape[4];
+    const double *values; /* NULL: random ones */
 } offered;
 
 typedef struct operation {
@@ -51,10 +52,16 @@ extern const operation offer_elementwise_chain;
 extern const operation offer_gated;
 extern const operation offer_gated_backward;
 extern const operation offer_gemm;
+extern const operation offer_gemm_int8;
+extern const operation offer_gemm_ragged;
 extern const operation offer_im2col;
 extern const operation offer_moments;
 extern const operation offer_mse;
 extern const operation offer_mse_backward;
+extern const operation offer_norm;
+extern const operation offer_norm_backward;
+extern const operation offer_norm_inference;
+extern const operation offer_norm_inference_backward;
 extern const operation offer_pool;
 extern const operation offer_pool_backward;
 extern const operation offer_prelu;

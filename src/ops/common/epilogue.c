@@ -34,20 +34,28 @@ tn_bounded tn_stored(tenon_dtype dtype, tn_bounded x)
     return x;
 }
 
-tenon_status tn_epilogue_check(const char *operation, const tenon_epilogue *epilogue,
-                               const tenon_tensor *c)
+tenon_status tn_epilogue_terms_check(const char *operation, const tenon_epilogue *epilogue,
+                                     const tenon_tensor *c)
 {
-    static const char *const names[3] = {"a", "b", "d"};
     TN_TRY(tn_activation_check(operation, &epilogue->activation));
-    for (int i = 0; i < 3; i++)
-        if (epilogue->scale[i] != NULL || epilogue->zero_point[i] != NULL)
-            return tn_fail(TENON_ERROR_UNSUPPORTED,
-                           "%s: params: epilogue: %s of %s is reserved, must be NULL", operation,
-                           epilogue->scale[i] != NULL ? "the scale" : "the zero point", names[i]);
     if (epilogue->beta != 0 && c == NULL)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: c is NULL, but beta is %g", operation,
                        epilogue->beta);
     return TENON_OK;
+}
+
+tenon_status tn_epilogue_check(const char *operation, const tenon_epilogue *epilogue,
+                               const tenon_tensor *c)
+{
+    static const char *const names[3] = {"a", "b", "d"};
+    for (int i = 0; i < 3; i++)
+        if (epilogue->scale[i] != NULL || epilogue->zero_point[i] != NULL)
+            return tn_fail(TENON_ERROR_UNSUPPORTED,
+                           "%s: params: epilogue: %s of %s is given, but is only for products of "
+                           "i8 and u8: it must be NULL",
+                           operation, epilogue->scale[i] != NULL ? "the scale" : "the zero point",
+                           names[i]);
+    return tn_epilogue_terms_check(operation, epilogue, c);
 }
 
 void tn_epilogue_scalars(const tenon_epilogue *epilogue, double scalars[TN_MAX_SCALARS])

@@ -53,8 +53,11 @@ tn_bounded tn_activation_reference(const tenon_activation *activation, tenon_dty
 tn_bounded tn_activation_gradient_reference(const tenon_activation *activation, tenon_dtype dtype,
                                             double x, double dy);
 
-/* Refuses an epilogue that is malformed, asks for what is reserved, or reads a c that is not there.
- */
+/* Refuses an epilogue that is malformed, or reads a c that is not there. */
+tenon_status tn_epilogue_terms_check(const char *operation, const tenon_epilogue *epilogue,
+                                     const tenon_tensor *c);
+
+/* Refuses scales and zero points, too. */
 tenon_status tn_epilogue_check(const char *operation, const tenon_epilogue *epilogue,
                                const tenon_tensor *c);
 

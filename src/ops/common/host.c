@@ -49,6 +49,15 @@ static tenon_tensor whole(const tenon_tensor *view, tenon_memory memory)
     return all;
 }
 
+/* In [-1, 1], but for the bytes, which come from all of their range. */
+static double random_element(tenon_dtype dtype, uint64_t *seed)
+{
+    double x = tn_random(seed);
+    return dtype == TENON_DTYPE_I8   ? 127.5 * x - 0.5
+           : dtype == TENON_DTYPE_U8 ? 127.5 * x + 127.5
+                                     : x;
+}
+
 static void fill_host(tenon_tensor *host, uint64_t *seed)
 {
     tenon_tensor all = whole(host, host->memory);
@@ -56,7 +65,7 @@ static void fill_host(tenon_tensor *host, uint64_t *seed)
     for (int64_t i = 0; i < all.shape[0]; i++)
         tn_dtype_store(all.dtype, element(&all, &i), (double)NAN);
     for (int64_t count = tenon_tensor_elements(host); count > 0; count--) {
-        tn_dtype_store(host->dtype, element(host, index), tn_random(seed));
+        tn_dtype_store(host->dtype, element(host, index), random_element(host->dtype, seed));
         tn_next_index(index, host->shape, host->rank);
     }
 }
@@ -84,9 +93,9 @@ tenon_status tn_twin_fetch(tenon_stream *stream, tn_twin *twin)
                                  (size_t)all.shape[0] * tenon_dtype_size(all.dtype), NULL);
 }
 
-tenon_status tn_twin_run(tenon_stream *stream, const char *operation, const tn_choice *choice,
-                         const tn_problem *problem, const double *scalars, tn_twin *twins,
-                         uint32_t count)
+tenon_status tn_twin_launch(tenon_stream *stream, const char *operation, const tn_choice *choice,
+                            const tn_problem *problem, const double *scalars, const tn_twin *twins,
+                            uint32_t count)
 {
     tn_recording recording = {.context = stream->context};
     tn_operand operands[TN_MAX_OPERANDS];
@@ -98,10 +107,16 @@ tenon_status tn_twin_run(tenon_stream *stream, const char *operation, const tn_c
     if (status == TENON_OK)
         status = tn_recording_run(operation, choice->solver->name, stream, &recording, operands,
                                   scalars, NULL);
-    if (status == TENON_OK)
-        status = tn_twin_fetch(stream, &twins[count - 1]);
     tn_recording_destroy(&recording);
     return status;
+}
+
+tenon_status tn_twin_run(tenon_stream *stream, const char *operation, const tn_choice *choice,
+                         const tn_problem *problem, const double *scalars, tn_twin *twins,
+                         uint32_t count)
+{
+    TN_TRY(tn_twin_launch(stream, operation, choice, problem, scalars, twins, count));
+    return tn_twin_fetch(stream, &twins[count - 1]);
 }
 
 void tn_twin_destroy(tn_twin *twin)

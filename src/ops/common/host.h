@@ -16,15 +16,21 @@ typedef struct tn_twin {
     tenon_tensor device; /* the same view of a buffer, which the twin owns */
 } tn_twin;
 
-/* Makes both from a view without memory, filled with random values in [-1, 1] (from *seed, which
- * moves on); the bytes between elements hold NaN, so that a kernel that reads them shows it. */
+/* Makes both from a view without memory, filled with random values in [-1, 1], or for i8 and u8 from
+ * all of their range (from *seed, which moves on); the bytes between elements hold NaN, so that a
+ * kernel that reads them shows it. */
 tenon_status tn_twin_create(tenon_stream *stream, const tenon_tensor *view, uint64_t *seed,
                             tn_twin *twin);
 
 /* Brings the device's bytes to the host. */
 tenon_status tn_twin_fetch(tenon_stream *stream, tn_twin *twin);
 
-/* Runs a choice on a problem, and fetches the output, which is the last of the twins. */
+/* Runs a choice on a problem whose operands are the twins. */
+tenon_status tn_twin_launch(tenon_stream *stream, const char *operation, const tn_choice *choice,
+                            const tn_problem *problem, const double *scalars, const tn_twin *twins,
+                            uint32_t count);
+
+/* The same, and fetches the output, which is the last of the twins. */
 tenon_status tn_twin_run(tenon_stream *stream, const char *operation, const tn_choice *choice,
                          const tn_problem *problem, const double *scalars, tn_twin *twins,
                          uint32_t count);

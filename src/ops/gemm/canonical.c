@@ -59,7 +59,8 @@ static bool folds(const gemm_problem *p, uint64_t i, bool columns)
 {
     int other = columns ? GEMM_A : GEMM_B;
     int64_t size = columns ? p->n : p->m;
-    if (p->matrix[other].batch[i] != 0)
+    uint32_t keep = columns ? GEMM_KEEP_COLUMNS : GEMM_KEEP_ROWS;
+    if (p->matrix[other].batch[i] != 0 || (p->flags & keep) != 0)
         return false;
     for (int x = 0; x < GEMM_OPERANDS; x++) {
         const gemm_matrix *matrix = &p->matrix[x];
@@ -109,8 +110,7 @@ static void transpose(gemm_matrix *matrix)
     matrix->col = row;
 }
 
-/* d^T = b^T · a^T */
-static void exchange(gemm_problem *p)
+void tn_gemm_exchange(gemm_problem *p)
 {
     gemm_matrix a = p->matrix[GEMM_A];
     int64_t m = p->m;
@@ -143,6 +143,14 @@ static void collapse_batch(gemm_problem *p, const tenon_tensor *d, const tn_spac
         memcpy(p->matrix[x].batch, space.stride[x], sizeof p->matrix[x].batch);
 }
 
+/* Whether scale or zero point of a (0), b (1) or d (2) are vectors. */
+static bool has_vector(const tenon_epilogue *epilogue, int of)
+{
+    const tenon_tensor *scale = epilogue->scale[of], *zero_point = epilogue->zero_point[of];
+    return (scale != NULL && tenon_tensor_elements(scale) > 1) ||
+           (zero_point != NULL && tenon_tensor_elements(zero_point) > 1);
+}
+
 static tenon_status fill(const char *operation, const tenon_gemm_params *params,
                          const tenon_tensor *const *views, gemm_problem *p)
 {
@@ -159,9 +167,10 @@ static tenon_status fill(const char *operation, const tenon_gemm_params *params,
     p->dtype = d->dtype;
     p->activation = epilogue->activation.kind;
     p->batch_invariant = (params->flags & TENON_GEMM_BATCH_INVARIANT) != 0;
-    p->flags = (epilogue->beta != 0 ? GEMM_HAS_C : 0) |
-               (views[GEMM_BIAS] != NULL ? GEMM_HAS_BIAS : 0) |
-               (epilogue->alpha == 0 ? GEMM_SKIP_AB : 0);
+    p->flags =
+        (epilogue->beta != 0 ? GEMM_HAS_C : 0) | (views[GEMM_BIAS] != NULL ? GEMM_HAS_BIAS : 0) |
+        (epilogue->alpha == 0 ? GEMM_SKIP_AB : 0) | (has_vector(epilogue, 0) ? GEMM_KEEP_ROWS : 0) |
+        (has_vector(epilogue, 1) || has_vector(epilogue, 2) ? GEMM_KEEP_COLUMNS : 0);
     p->m = d->shape[d->rank - 2];
     p->n = d->shape[d->rank - 1];
     p->k = views[GEMM_A]->shape[views[GEMM_A]->rank - 1];
@@ -197,6 +206,6 @@ tenon_status tn_gemm_canonicalise(const char *operation, const tenon_gemm_params
         return TENON_OK;
     fold_batch(problem);
     if (wants_exchange(problem))
-        exchange(problem);
+        tn_gemm_exchange(problem);
     return TENON_OK;
 }

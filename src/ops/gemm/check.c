@@ -25,8 +25,7 @@ typedef struct check {
     tn_bounded *expected;
 } check;
 
-/* A batch of two matrices that lie as `layout` says. */
-static tenon_tensor make_view(tenon_dtype dtype, gemm_layout layout, int64_t rows, int64_t cols)
+tenon_tensor tn_gemm_check_view(tenon_dtype dtype, gemm_layout layout, int64_t rows, int64_t cols)
 {
     tenon_tensor view = {.offset = OFFSET * tenon_dtype_size(dtype),
                          .dtype = dtype,
@@ -47,15 +46,20 @@ static tenon_status make_operands(tenon_stream *stream, const gemm_problem *like
 {
     tenon_dtype dtype = (tenon_dtype)like->dtype;
     bool vector = like->n == 1;
-    int64_t rows = choice->solver == &tn_gemm_tiled ? CHECK_ROWS_TILED : CHECK_ROWS;
+    bool tiled = choice->solver == &tn_gemm_tiled || choice->solver == &tn_gemm_split_k;
+    int64_t rows = tiled ? CHECK_ROWS_TILED : CHECK_ROWS;
     int64_t m = vector ? CHECK_VECTOR_ROWS : rows, n = vector ? 1 : CHECK_COLS, k = CHECK_DEPTH;
+    if (!vector && like->n < like->m && tn_gemm_is_skinny(choice->solver)) {
+        m = CHECK_COLS; /* the thin side stays the thin side */
+        n = CHECK_ROWS;
+    }
     uint64_t seed = 1;
     const tenon_tensor views[GEMM_OPERANDS] = {
-        [GEMM_A] = make_view(dtype, tn_gemm_layout(like, GEMM_A), m, k),
-        [GEMM_B] = make_view(dtype, tn_gemm_layout(like, GEMM_B), k, n),
-        [GEMM_C] = make_view(dtype, GEMM_UNIT_COL, m, n),
-        [GEMM_BIAS] = make_view(dtype, GEMM_UNIT_COL, 1, n),
-        [GEMM_D] = make_view(dtype, tn_gemm_layout(like, GEMM_D), m, n),
+        [GEMM_A] = tn_gemm_check_view(dtype, tn_gemm_layout(like, GEMM_A), m, k),
+        [GEMM_B] = tn_gemm_check_view(dtype, tn_gemm_layout(like, GEMM_B), k, n),
+        [GEMM_C] = tn_gemm_check_view(dtype, GEMM_UNIT_COL, m, n),
+        [GEMM_BIAS] = tn_gemm_check_view(dtype, GEMM_UNIT_COL, 1, n),
+        [GEMM_D] = tn_gemm_check_view(dtype, tn_gemm_layout(like, GEMM_D), m, n),
     };
     for (int x = 0; x < GEMM_OPERANDS; x++)
         TN_TRY(tn_twin_create(stream, &views[x], &seed, &c->twins[x]));

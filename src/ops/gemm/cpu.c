@@ -5,11 +5,13 @@
 /* Blocks of K are equal, so that none is shorter than half of this: the error bound counts on it. */
 #define LEAST_KC 64
 
-const tn_parameter tn_gemm_cpu_parameters[CPU_PARAMETERS] = {
+const tn_parameter tn_gemm_cpu_parameters[CPU_SPLIT_PARAMETERS] = {
     [CPU_MR] = {"mr", 1, 14},          /* rows of the register tile */
     [CPU_NR] = {"nr", 2, 64},          /* columns of it, and of a panel */
     [CPU_KC] = {"kc", LEAST_KC, 2048}, /* the longest block of K */
-    [CPU_PANELS] = {"np", 1, 16}       /* panels of a work-group */
+    [CPU_PANELS] = {"np", 1, 16},      /* panels of a work-group */
+    [CPU_SLICES] = {"ks", 2, 64},      /* slices of K, at most */
+    [CPU_PACKS] = {"pb", 1, 2}         /* 1: b is read where it lies; 2: it is packed */
 };
 
 /* Work-groups for each compute unit: enough that none waits long for the last. */
@@ -138,7 +140,7 @@ void tn_gemm_cpu_options(tenon_context *context, const tn_problem *problem, cons
                      layout_number(p, GEMM_B));
 }
 
-static int64_t column_groups(const gemm_problem *p, const int32_t *values)
+int64_t tn_gemm_cpu_column_groups(const gemm_problem *p, const int32_t *values)
 {
     return tn_ceil_div(p->n, (int64_t)values[CPU_PANELS] * values[CPU_NR]);
 }
@@ -147,8 +149,8 @@ int64_t tn_gemm_cpu_tile_rows(tenon_context *context, const gemm_problem *p, con
 {
     int64_t wanted =
         tn_max_i64(LEAST_GROUPS, GROUPS_PER_UNIT * (int64_t)context->device.info.compute_units);
-    int64_t groups =
-        tn_ceil_div(wanted, tn_max_i64(1, column_groups(p, values) * tn_gemm_batch_count(p)));
+    int64_t groups = tn_ceil_div(
+        wanted, tn_max_i64(1, tn_gemm_cpu_column_groups(p, values) * tn_gemm_batch_count(p)));
     int64_t rows = tn_round_up(tn_ceil_div(p->m, groups), values[CPU_MR]);
     return stores_acc(p) ? rows : tn_min_i64(rows, SUM_TILES * values[CPU_MR]);
 }
@@ -173,9 +175,16 @@ double tn_gemm_cpu_tile_time(tenon_context *context, const gemm_problem *p, cons
     double blocks = (double)tn_ceil_div(p->k + 1, values[CPU_KC]);
     double time = m * vectors * (k * per_fma + blocks);
     gemm_layout a = tn_gemm_layout(p, GEMM_A);
-    if (a != GEMM_UNIT_COL)
-        time += m * k * (double)column_groups(p, values) * (a == GEMM_UNIT_ROW ? 0.3 : 1.0);
-    time *= batch / context->device.info.compute_units;
+    double column_groups = (double)tn_gemm_cpu_column_groups(p, values);
+    double rows = (double)tn_gemm_cpu_tile_rows(context, p, values);
+    if (a == GEMM_UNIT_ROW) /* the fewer rows a work-group packs, the shorter its reads are */
+        time += m * k * column_groups * 0.3 * (1 + 16 / rows);
+    else if (a == GEMM_STRIDED)
+        time += m * k * column_groups;
+    /* Work-groups that are fewer than the compute units leave some idle. */
+    double units = context->device.info.compute_units;
+    double groups = column_groups * batch * (double)tn_ceil_div(p->m, (int64_t)rows);
+    time *= batch / (groups < units ? groups : units);
     double memory = memory_time(context, p);
     return time > memory ? time : memory;
 }
@@ -194,7 +203,7 @@ tenon_status tn_gemm_cpu_record(const char *operation, tn_recording *recording,
         .source = source,
         .options = text,
         .kernel = kernel,
-        .global = {(size_t)column_groups(p, values), (size_t)tn_ceil_div(p->m, rows)},
+        .global = {(size_t)tn_gemm_cpu_column_groups(p, values), (size_t)tn_ceil_div(p->m, rows)},
         .local = {1, 1, 1},
     };
     return tn_gemm_record_launch(operation, recording, p, &arguments, &launch);

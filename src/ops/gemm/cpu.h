@@ -4,9 +4,11 @@
 
 #include "ops/gemm/internal.h"
 
-/* Tuning parameters of the tiled kernels, in this order. */
+/* Tuning parameters of the tiled kernels, in this order; those from CPU_PARAMETERS on are
+ * gemm/cpu_split_k's alone. */
 enum { CPU_MR, CPU_NR, CPU_KC, CPU_PANELS, CPU_PARAMETERS };
-extern const tn_parameter tn_gemm_cpu_parameters[CPU_PARAMETERS];
+enum { CPU_SLICES = CPU_PARAMETERS, CPU_PACKS, CPU_SPLIT_PARAMETERS };
+extern const tn_parameter tn_gemm_cpu_parameters[CPU_SPLIT_PARAMETERS];
 
 /* Lanes of a vector of the accumulator's type: 4, 8 or 16 floats' worth. */
 int64_t tn_gemm_lanes(tenon_context *context, uint32_t dtype);
@@ -34,6 +36,9 @@ int64_t tn_gemm_cpu_sums(const gemm_problem *problem, const int32_t *values);
 /* As tn_solver.options. */
 void tn_gemm_cpu_options(tenon_context *context, const tn_problem *problem, const int32_t *values,
                          char text[TN_OPTIONS_SIZE]);
+
+/* Work-groups side by side, each with its panels of columns. */
+int64_t tn_gemm_cpu_column_groups(const gemm_problem *problem, const int32_t *values);
 
 /* Rows of d that a work-group covers. */
 int64_t tn_gemm_cpu_tile_rows(tenon_context *context, const gemm_problem *problem,

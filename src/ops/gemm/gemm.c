@@ -2,6 +2,7 @@
 #include "ops/gemm/internal.h"
 
 #include "base/shape.h"
+#include "ops/gemm/int8.h"
 
 TENON_API tenon_gemm_params tenon_gemm_params_default(void)
 {
@@ -10,7 +11,8 @@ TENON_API tenon_gemm_params tenon_gemm_params_default(void)
 
 static const tn_solver *const solvers[] = {
     &tn_gemm_cpu_packed, &tn_gemm_cpu_direct, &tn_gemm_gemv_dot, &tn_gemm_gemv_axpy,
-    &tn_gemm_gemv_split, &tn_gemm_tiled,      &tn_gemm_plain};
+    &tn_gemm_gemv_split, &tn_gemm_tiled,      &tn_gemm_plain,    &tn_gemm_cpu_split_k,
+    &tn_gemm_split_k,    &tn_gemm_cpu_skinny, &tn_gemm_skinny,   &tn_gemm_clblast};
 
 const tn_family tn_gemm_family = {.name = "gemm",
                                   .solvers = solvers,
@@ -31,8 +33,8 @@ static tenon_status prepare(tenon_context *context, const tenon_gemm_params *par
     TN_TRY(tn_tensor_check(operation, "a", a));
     TN_TRY(tn_tensor_check(operation, "b", b));
     TN_TRY(tn_call_check_views(call));
-    TN_TRY(tn_epilogue_check(operation, &params->epilogue, c));
     TN_TRY(tn_float_check(operation, context, a->dtype));
+    TN_TRY(tn_epilogue_check(operation, &params->epilogue, c));
     for (int x = GEMM_B; x < GEMM_OPERANDS; x++)
         TN_TRY(tn_same_dtype_check(operation, operands[x].name, operands[x].view, "a", a->dtype));
     TN_TRY(tn_gemm_canonicalise(operation, params, a, b, c, bias, d, problem, empty));
@@ -64,8 +66,11 @@ tenon_status tn_gemm_call(const char *operation, tenon_stream *stream,
     tn_call call = make_call(operation, a, b, c, bias, d);
     gemm_problem problem;
     bool empty = false;
+    params = params != NULL ? params : &defaults;
     TN_TRY(tn_stream_check(call.operation, stream));
-    TN_TRY(prepare(stream->context, params != NULL ? params : &defaults, &call, &problem, &empty));
+    if (tn_gemm_is_int8(a))
+        return tn_gemm_int8_call(operation, stream, params, a, b, c, bias, d, sync);
+    TN_TRY(prepare(stream->context, params, &call, &problem, &empty));
     return tn_call_run(stream, &tn_gemm_family, empty ? NULL : &problem.head, &call, sync);
 }
 
@@ -86,8 +91,11 @@ TENON_API tenon_status tenon_gemm_plan(tenon_context *context, const tenon_gemm_
     tn_call call = make_call("tenon_gemm_plan", a, b, c, bias, d);
     gemm_problem problem;
     bool empty = false;
+    params = params != NULL ? params : &defaults;
     TN_TRY(tn_plan_check(call.operation, context, plan));
-    TN_TRY(prepare(context, params != NULL ? params : &defaults, &call, &problem, &empty));
+    if (tn_gemm_is_int8(a))
+        return tn_gemm_int8_plan(call.operation, context, params, a, b, c, bias, d, plan);
+    TN_TRY(prepare(context, params, &call, &problem, &empty));
     return tn_call_plan(context, &tn_gemm_family, empty ? NULL : &problem.head, &call, plan);
 }
 

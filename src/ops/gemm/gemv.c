@@ -123,9 +123,6 @@ static tenon_status record_kernel(const char *operation, tn_recording *recording
     gemm_arguments arguments;
     options(recording->context, &p->head, NULL, text);
     tn_gemm_arguments(p, &arguments);
-    for (uint32_t i = 0; i < arguments.patch_count; i++)
-        if (arguments.patches[i].source == TN_WORKSPACE) /* holds sums, not what is stored */
-            arguments.patches[i].unit = (uint32_t)tn_acc_size(p->dtype);
     arguments.args.tile_rows = (tenon_i32)tn_min_i64(rows, INT32_MAX);
     arguments.args.k_splits = SPLITS;
     arguments.args.k_chunk = tn_round_up(tn_ceil_div(p->k, SPLITS), SPLIT_CHUNK);
@@ -168,6 +165,8 @@ static tenon_status record_split(const char *operation, tn_recording *recording,
      * second. */
     partial.matrix[GEMM_D].operand = reduce.matrix[GEMM_A].operand = TN_WORKSPACE;
     partial.matrix[GEMM_D].shift = reduce.matrix[GEMM_A].shift = 0;
+    partial.sums = 1U << GEMM_D;
+    reduce.sums = 1U << GEMM_A;
     TN_TRY(record_kernel(operation, recording, &partial, "gemv_axpy_partial", SPLITS, partial.m));
     return record_kernel(operation, recording, &reduce, "gemv_reduce", 1,
                          axpy_rows(recording->context, &reduce));

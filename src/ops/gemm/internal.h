@@ -29,10 +29,12 @@ typedef struct gemm_problem {
     tn_problem head;
     uint32_t dtype;
     uint32_t activation;      /* tenon_activation_kind */
-    uint32_t flags;           /* GEMM_HAS_C, GEMM_HAS_BIAS, GEMM_SKIP_AB of gemm/args.h */
+    uint32_t flags;           /* GEMM_HAS_C, GEMM_HAS_BIAS, GEMM_SKIP_AB … of gemm/args.h */
     uint32_t batch_invariant; /* 0 or 1 */
     uint64_t first_scalar;    /* the number of alpha among the run's scalars; the others follow */
     int64_t m, n, k;
+    int64_t k_last; /* where the innermost batch is slices of K: the last one's; otherwise 0 */
+    uint64_t sums;  /* bit x: matrix x is sums in a workspace, of the accumulator's type */
     uint64_t batch_rank;
     int64_t batch[GEMM_MAX_BATCH];
     gemm_matrix matrix[GEMM_OPERANDS];
@@ -52,6 +54,9 @@ tenon_status tn_gemm_canonicalise(const char *operation, const tenon_gemm_params
                                   const tenon_tensor *a, const tenon_tensor *b,
                                   const tenon_tensor *c, const tenon_tensor *bias,
                                   const tenon_tensor *d, gemm_problem *problem, bool *empty);
+
+/* d^T = b^T · a^T. */
+void tn_gemm_exchange(gemm_problem *problem);
 
 /* Chooses a solver that needs no workspace (the other operation has it) and records its launches
  * into another operation's plan. */
@@ -76,13 +81,24 @@ gemm_layout tn_gemm_layout(const gemm_problem *problem, int matrix);
 
 int64_t tn_gemm_batch_count(const gemm_problem *problem);
 
+/* Above so many multiply-adds every device has solvers that are many times faster than the plain
+ * ones, which are then never chosen. */
+#define GEMM_PLAIN_LIMIT (1 << 20)
+
 /* Multiply-adds, as a double since they may overflow. */
 double tn_gemm_work(const gemm_problem *problem);
 
-/* "-DTENON_DTYPE=… -DTENON_ACT_BUILD=…" */
-#define GEMM_OPTIONS_FORMAT "-DTENON_DTYPE=%u -DTENON_ACT_BUILD=%u"
+/* "-DTENON_DTYPE=… -DTENON_ACT_BUILD=…", and for sums that d's type would round -DTENON_PARTIAL. */
+#define GEMM_OPTIONS_FORMAT "-DTENON_DTYPE=%u -DTENON_ACT_BUILD=%u%s"
 #define GEMM_OPTIONS_VALUES(p)                                                                     \
-    (p)->dtype, tn_activation_is_build((p)->activation) ? (p)->activation : 0u
+    (p)->dtype, tn_activation_is_build((p)->activation) ? (p)->activation : 0u,                    \
+        tn_gemm_rounds_sums(p) ? " -DTENON_PARTIAL=1" : ""
+
+/* Whether d is to take bare sums (GEMM_PARTIAL) that are wider than its type. */
+bool tn_gemm_rounds_sums(const gemm_problem *problem);
+
+/* The bits of 1 in the type that sums are of. */
+int64_t tn_gemm_one(uint32_t dtype);
 
 /* The argument struct, and the patches that it needs at each run. */
 typedef struct gemm_arguments {
@@ -99,8 +115,22 @@ tenon_status tn_gemm_record_launch(const char *operation, tn_recording *recordin
                                    const gemm_problem *problem, gemm_arguments *arguments,
                                    tn_launch *launch);
 
+/* The two halves of it, for launches whose argument struct is another that begins with a gemm_args:
+ * the operands, those that are not read replaced by d; and the batch. */
+void tn_gemm_launch_operands(const gemm_problem *problem, tn_launch *launch);
+tenon_status tn_gemm_record_batches(const char *operation, tn_recording *recording,
+                                    const gemm_problem *problem, gemm_args *args,
+                                    tn_launch *launch);
+
 extern const tn_solver tn_gemm_plain, tn_gemm_tiled, tn_gemm_cpu_packed, tn_gemm_cpu_direct,
-    tn_gemm_gemv_dot, tn_gemm_gemv_axpy, tn_gemm_gemv_split;
+    tn_gemm_gemv_dot, tn_gemm_gemv_axpy, tn_gemm_gemv_split, tn_gemm_split_k, tn_gemm_cpu_split_k,
+    tn_gemm_skinny, tn_gemm_cpu_skinny, tn_gemm_clblast;
+
+/* Whether a solver does different things according to which of m and n is less. */
+bool tn_gemm_is_skinny(const tn_solver *solver);
+
+/* A view for a self-check: a batch of two matrices that lie as `layout` says, with gaps. */
+tenon_tensor tn_gemm_check_view(tenon_dtype dtype, gemm_layout layout, int64_t rows, int64_t cols);
 
 /* Runs a choice on an awkward problem derived from `problem` and compares it with the reference. */
 tenon_status tn_gemm_self_check(tenon_stream *stream, const tn_problem *problem,

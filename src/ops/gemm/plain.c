@@ -2,10 +2,6 @@
 #include "base/checked.h"
 #include "ops/gemm/internal.h"
 
-/* Above so many multiply-adds every device has solvers that are many times faster, and it is never
- * chosen. */
-#define PLAIN_LIMIT (1 << 20)
-
 static const char *refuses(tenon_context *context, const tn_problem *problem)
 {
     const gemm_problem *p = (const gemm_problem *)problem;
@@ -14,7 +10,7 @@ static const char *refuses(tenon_context *context, const tn_problem *problem)
     if (p->batch_invariant && context->device.is_cpu)
         return "on a CPU gemm/cpu_packed serves every M, so that it is the one whose bits do not "
                "depend on M";
-    return tn_gemm_work(p) > PLAIN_LIMIT ? "more than 2^20 multiply-adds" : NULL;
+    return tn_gemm_work(p) > GEMM_PLAIN_LIMIT ? "more than 2^20 multiply-adds" : NULL;
 }
 
 /* A work-item that walks along K takes about a nanosecond a step on a core. A GPU's compute unit has

@@ -26,6 +26,26 @@ double tn_gemm_work(const gemm_problem *p)
     return (double)p->m * (double)p->n * (double)p->k * (double)tn_gemm_batch_count(p);
 }
 
+bool tn_gemm_rounds_sums(const gemm_problem *p)
+{
+    return (p->flags & GEMM_PARTIAL) != 0 &&
+           tn_acc_size(p->dtype) != tenon_dtype_size((tenon_dtype)p->dtype);
+}
+
+int64_t tn_gemm_one(uint32_t dtype)
+{
+    union {
+        double f64;
+        float f32;
+        int64_t i64;
+    } bits = {.i64 = 0};
+    if (dtype == TENON_DTYPE_F64)
+        bits.f64 = 1;
+    else
+        bits.f32 = 1;
+    return bits.i64;
+}
+
 static void add_patch(gemm_arguments *arguments, tn_patch_kind kind, uint64_t source, size_t at,
                       size_t unit)
 {
@@ -77,6 +97,8 @@ void tn_gemm_arguments(const gemm_problem *p, gemm_arguments *arguments)
     gemm_args args = {.m = p->m,
                       .n = p->n,
                       .k = p->k,
+                      .k_last = p->k_last,
+                      .alpha = tn_gemm_one(p->dtype),
                       .a_row = a->row,
                       .a_col = a->col,
                       .b_row = b->row,
@@ -99,10 +121,14 @@ void tn_gemm_arguments(const gemm_problem *p, gemm_arguments *arguments)
     for (int x = 0; x < GEMM_OPERANDS; x++)
         if (is_read(p, x))
             add_patch(arguments, TN_PATCH_OFFSET, p->matrix[x].operand, offset_at[x],
-                      tenon_dtype_size((tenon_dtype)p->dtype));
+                      (p->sums >> x & 1) != 0 ? tn_acc_size(p->dtype)
+                                              : tenon_dtype_size((tenon_dtype)p->dtype));
+    if ((p->flags & GEMM_PARTIAL) != 0)
+        return; /* the scalars are for whoever adds the sums up */
     for (uint32_t s = 0; s < TN_EPILOGUE_SCALARS; s++)
-        add_patch(arguments, tn_scalar_patch((tenon_dtype)p->dtype), p->first_scalar + s,
-                  scalar_at[s], 1);
+        if (s != TN_SCALAR_ALPHA || (p->flags & GEMM_UNSCALED) == 0)
+            add_patch(arguments, tn_scalar_patch((tenon_dtype)p->dtype), p->first_scalar + s,
+                      scalar_at[s], 1);
 }
 
 /* The element where batch entry `index` of the outer dimensions begins, for each matrix. */
@@ -117,9 +143,15 @@ static void set_offsets(const gemm_problem *p, const int64_t *index, uint64_t ou
     }
 }
 
-tenon_status tn_gemm_record_launch(const char *operation, tn_recording *recording,
-                                   const gemm_problem *p, gemm_arguments *arguments,
-                                   tn_launch *launch)
+void tn_gemm_launch_operands(const gemm_problem *p, tn_launch *launch)
+{
+    launch->operand_count = GEMM_OPERANDS;
+    for (int x = 0; x < GEMM_OPERANDS; x++)
+        launch->operands[x] = (uint8_t)p->matrix[is_read(p, x) ? x : GEMM_D].operand;
+}
+
+tenon_status tn_gemm_record_batches(const char *operation, tn_recording *recording,
+                                    const gemm_problem *p, gemm_args *args, tn_launch *launch)
 {
     uint64_t rank = p->batch_rank, outer_rank = rank > 2 ? rank - 2 : 0;
     int64_t index[GEMM_MAX_BATCH] = {0}, inner = 1;
@@ -129,16 +161,21 @@ tenon_status tn_gemm_record_launch(const char *operation, tn_recording *recordin
     launch->global[2] = (size_t)inner;
     if (launch->local[0] != 0)
         launch->local[2] = 1;
-    launch->operand_count = GEMM_OPERANDS;
-    for (int x = 0; x < GEMM_OPERANDS; x++)
-        launch->operands[x] = (uint8_t)p->matrix[is_read(p, x) ? x : GEMM_D].operand;
+    do {
+        set_offsets(p, index, outer_rank, args);
+        TN_TRY(tn_record(operation, recording, launch));
+    } while (tn_next_index(index, p->batch, (uint32_t)outer_rank));
+    return TENON_OK;
+}
+
+tenon_status tn_gemm_record_launch(const char *operation, tn_recording *recording,
+                                   const gemm_problem *p, gemm_arguments *arguments,
+                                   tn_launch *launch)
+{
     launch->args = &arguments->args;
     launch->args_size = sizeof arguments->args;
     launch->patches = arguments->patches;
     launch->patch_count = arguments->patch_count;
-    do {
-        set_offsets(p, index, outer_rank, &arguments->args);
-        TN_TRY(tn_record(operation, recording, launch));
-    } while (tn_next_index(index, p->batch, (uint32_t)outer_rank));
-    return TENON_OK;
+    tn_gemm_launch_operands(p, launch);
+    return tn_gemm_record_batches(operation, recording, p, &arguments->args, launch);
 }

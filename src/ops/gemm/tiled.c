@@ -2,12 +2,13 @@
 #include "base/checked.h"
 #include "ops/gemm/tiled.h"
 
-const tn_parameter tn_gemm_tiled_parameters[TILED_PARAMETERS] = {
-    [TILED_MB] = {"mb", 8, 256}, /* rows of a work-group's block */
-    [TILED_NB] = {"nb", 8, 256}, /* its columns */
-    [TILED_KB] = {"kb", 4, 64},  /* steps of K in local memory */
-    [TILED_MR] = {"mr", 1, 16},  /* rows of a work-item */
-    [TILED_NR] = {"nr", 1, 16}   /* its columns */
+const tn_parameter tn_gemm_tiled_parameters[TILED_SPLIT_PARAMETERS] = {
+    [TILED_MB] = {"mb", 8, 256},   /* rows of a work-group's block */
+    [TILED_NB] = {"nb", 8, 256},   /* its columns */
+    [TILED_KB] = {"kb", 4, 64},    /* steps of K in local memory */
+    [TILED_MR] = {"mr", 1, 16},    /* rows of a work-item */
+    [TILED_NR] = {"nr", 1, 16},    /* its columns */
+    [TILED_SLICES] = {"ks", 2, 64} /* slices of K, at most */
 };
 
 /* What a compute unit does in a nanosecond; a guess until it is measured on each kind of device. */
@@ -19,7 +20,7 @@ const char *tn_gemm_tiled_refuses(tenon_context *context, const tn_problem *prob
     return context->device.is_cpu && problem->forced < 0 ? "made for GPUs" : NULL;
 }
 
-static int64_t groups_of(const gemm_problem *p, int64_t mb, int64_t nb)
+int64_t tn_gemm_tiled_groups(const gemm_problem *p, int64_t mb, int64_t nb)
 {
     return tn_ceil_div(p->m, mb) * tn_ceil_div(p->n, nb) * tn_gemm_batch_count(p);
 }
@@ -28,7 +29,7 @@ static int64_t groups_of(const gemm_problem *p, int64_t mb, int64_t nb)
 void tn_gemm_tiled_tune(tenon_context *context, const tn_problem *problem, int32_t *values)
 {
     const gemm_problem *p = (const gemm_problem *)problem;
-    bool large = groups_of(p, 64, 64) >= 2 * (int64_t)context->device.info.compute_units;
+    bool large = tn_gemm_tiled_groups(p, 64, 64) >= 2 * (int64_t)context->device.info.compute_units;
     const int32_t defaults[TILED_PARAMETERS] = {
         [TILED_MB] = large ? 64 : 32, [TILED_NB] = large ? 64 : 32, [TILED_KB] = 16,
         [TILED_MR] = large ? 4 : 2,   [TILED_NR] = large ? 4 : 2,
@@ -60,7 +61,7 @@ double tn_gemm_tiled_estimate(tenon_context *context, const tn_problem *problem,
 {
     const gemm_problem *p = (const gemm_problem *)problem;
     double units = context->device.info.compute_units;
-    double waves = (double)groups_of(p, values[TILED_MB], values[TILED_NB]) / units;
+    double waves = (double)tn_gemm_tiled_groups(p, values[TILED_MB], values[TILED_NB]) / units;
     double block = (double)values[TILED_MB] * (double)values[TILED_NB] / MULTIPLY_ADDS_PER_NS;
     return LAUNCH_TIME + (waves > 1 ? waves : 1) * block * (double)p->k;
 }

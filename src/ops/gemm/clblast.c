@@ -1,0 +1,212 @@
+/*
+ * gemm/clblast: the CLBlast library, for who forces it; by estimate it is the last. It compiles its
+ * kernels in the caller's context at the first run there, and takes memory of its own.
+ */
+#include "ops/gemm/internal.h"
+
+#include "runtime/cl_error.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#ifdef TENON_CLBLAST
+#include <clblast_c.h>
+
+/* One product, or a batch of them that are equally far apart; sizes and strides in elements. */
+typedef struct clblast_args {
+    int64_t a_offset, b_offset, d_offset; /* set for each call */
+    int64_t alpha, beta;                  /* bits of the type */
+    size_t m, n, k, batch;
+    size_t a_ld, b_ld, d_ld, a_batch, b_batch, d_batch;
+    CLBlastTranspose a_transpose, b_transpose;
+} clblast_args;
+
+/* The operands that it gets. */
+enum { CLBLAST_A, CLBLAST_B, CLBLAST_D, CLBLAST_OPERANDS };
+
+static tenon_status status_of(const char *operation, const char *routine, CLBlastStatusCode code)
+{
+    if (code == CLBlastSuccess)
+        return TENON_OK;
+    if (code > -512) /* these are OpenCL's own */
+        return tn_fail_opencl(operation, routine, (cl_int)code);
+    return tn_fail(TENON_ERROR_INCOMPLETE, "%s: %s: CLBlast's status is %d", operation, routine,
+                   (int)code);
+}
+
+/* The two precisions differ in names alone. */
+#define DEFINE_RUN(run, type, gemm)                                                                \
+    static tenon_status run(const char *operation, cl_command_queue queue, const cl_mem *buffers,  \
+                            const void *data)                                                      \
+    {                                                                                              \
+        const clblast_args *x = data;                                                              \
+        const cl_mem a = buffers[CLBLAST_A], b = buffers[CLBLAST_B], d = buffers[CLBLAST_D];       \
+        size_t a_at = (size_t)x->a_offset, b_at = (size_t)x->b_offset, d_at = (size_t)x->d_offset; \
+        type alpha, beta;                                                                          \
+        memcpy(&alpha, &x->alpha, sizeof alpha);                                                   \
+        memcpy(&beta, &x->beta, sizeof beta);                                                      \
+        if (x->batch == 1)                                                                         \
+            return status_of(operation, #gemm,                                                     \
+                             gemm(CLBlastLayoutRowMajor, x->a_transpose, x->b_transpose, x->m,     \
+                                  x->n, x->k, alpha, a, a_at, x->a_ld, b, b_at, x->b_ld, beta, d,  \
+                                  d_at, x->d_ld, &queue, NULL));                                   \
+        return status_of(operation, #gemm "StridedBatched",                                        \
+                         gemm##StridedBatched(CLBlastLayoutRowMajor, x->a_transpose,               \
+                                              x->b_transpose, x->m, x->n, x->k, alpha, a, a_at,    \
+                                              x->a_ld, x->a_batch, b, b_at, x->b_ld, x->b_batch,   \
+                                              beta, d, d_at, x->d_ld, x->d_batch, x->batch,        \
+                                              &queue, NULL));                                      \
+    }
+
+DEFINE_RUN(run_f32, float, CLBlastSgemm)
+DEFINE_RUN(run_f64, double, CLBlastDgemm)
+
+/* A matrix as BLAS knows it: stored by rows or, transposed, by columns, which are a leading
+ * dimension apart. */
+static bool leading(const gemm_matrix *x, int64_t rows, int64_t cols, size_t *ld,
+                    CLBlastTranspose *transpose)
+{
+    if ((cols == 1 || x->col == 1) && (rows == 1 || x->row >= cols)) {
+        *transpose = CLBlastTransposeNo;
+        *ld = (size_t)(rows == 1 ? cols : x->row);
+        return true;
+    }
+    *transpose = CLBlastTransposeYes;
+    *ld = (size_t)(cols == 1 ? rows : x->col);
+    return (rows == 1 || x->row == 1) && (cols == 1 || x->col >= rows);
+}
+
+/* All but the offsets; false where BLAS has no word for it. */
+static bool fill(const gemm_problem *p, clblast_args *args)
+{
+    const gemm_matrix *a = &p->matrix[GEMM_A], *b = &p->matrix[GEMM_B], *d = &p->matrix[GEMM_D];
+    uint64_t inner = p->batch_rank - 1; /* used where there is a batch */
+    bool batched = p->batch_rank > 0;
+    CLBlastTranspose d_transpose;
+    *args = (clblast_args){.m = (size_t)p->m,
+                           .n = (size_t)p->n,
+                           .k = (size_t)p->k,
+                           .batch = batched ? (size_t)p->batch[inner] : 1,
+                           .a_batch = batched ? (size_t)a->batch[inner] : 0,
+                           .b_batch = batched ? (size_t)b->batch[inner] : 0,
+                           .d_batch = batched ? (size_t)d->batch[inner] : 0};
+    return leading(a, p->m, p->k, &args->a_ld, &args->a_transpose) &&
+           leading(b, p->k, p->n, &args->b_ld, &args->b_transpose) &&
+           leading(d, p->m, p->n, &args->d_ld, &d_transpose) && d_transpose == CLBlastTransposeNo;
+}
+
+static const char *refuses(tenon_context *context, const tn_problem *problem)
+{
+    const gemm_problem *p = (const gemm_problem *)problem;
+    clblast_args args;
+    (void)context;
+    if (p->dtype != TENON_DTYPE_F32 && p->dtype != TENON_DTYPE_F64)
+        return "CLBlast sums 16-bit types in 16 bits or not at all";
+    if (p->batch_invariant)
+        return "which of its kernels CLBlast takes follows M";
+    if (p->activation != TENON_ACTIVATION_IDENTITY)
+        return "CLBlast applies no activation";
+    if ((p->flags & GEMM_SKIP_AB) != 0 || p->k == 0)
+        return "there is no product";
+    return fill(p, &args) ? NULL : "a matrix is not one with a leading dimension";
+}
+
+/* One call for each index of the batch's dimensions but the last, which is CLBlast's. */
+static tenon_status record_calls(const char *operation, tn_recording *recording,
+                                 const gemm_problem *p, clblast_args *args)
+{
+    uint32_t size = (uint32_t)tenon_dtype_size((tenon_dtype)p->dtype);
+    static const int matrices[CLBLAST_OPERANDS] = {GEMM_A, GEMM_B, GEMM_D};
+    int64_t *offsets[CLBLAST_OPERANDS] = {&args->a_offset, &args->b_offset, &args->d_offset};
+    int64_t index[GEMM_MAX_BATCH] = {0};
+    uint32_t outer = p->batch_rank > 0 ? (uint32_t)p->batch_rank - 1 : 0;
+    tn_patch patches[CLBLAST_OPERANDS + 1] = {
+        {TN_PATCH_OFFSET, 0, offsetof(clblast_args, a_offset), size},
+        {TN_PATCH_OFFSET, 0, offsetof(clblast_args, b_offset), size},
+        {TN_PATCH_OFFSET, 0, offsetof(clblast_args, d_offset), size},
+        {(uint8_t)tn_scalar_patch((tenon_dtype)p->dtype),
+         (uint8_t)(p->first_scalar + TN_SCALAR_ALPHA), offsetof(clblast_args, alpha), 1}};
+    bool single = p->dtype == TENON_DTYPE_F32;
+    tn_launch launch = {.foreign = single ? run_f32 : run_f64,
+                        .kernel = single ? "CLBlastSgemm" : "CLBlastDgemm",
+                        .operand_count = CLBLAST_OPERANDS,
+                        .args = args,
+                        .args_size = sizeof *args,
+                        .patches = patches,
+                        .patch_count = CLBLAST_OPERANDS + 1};
+    for (int x = 0; x < CLBLAST_OPERANDS; x++)
+        launch.operands[x] = patches[x].source = (uint8_t)p->matrix[matrices[x]].operand;
+    do {
+        for (int x = 0; x < CLBLAST_OPERANDS; x++) {
+            const gemm_matrix *matrix = &p->matrix[matrices[x]];
+            *offsets[x] = matrix->shift;
+            for (uint32_t i = 0; i < outer; i++)
+                *offsets[x] += index[i] * matrix->batch[i];
+        }
+        TN_TRY(tn_record(operation, recording, &launch));
+    } while (tn_next_index(index, p->batch, outer));
+    return TENON_OK;
+}
+
+/* c and the bias, which need not be d, are brought there first: d = beta * c + bias. */
+static tenon_status record(const char *operation, tn_recording *recording,
+                           const tn_problem *problem, const int32_t *values)
+{
+    const gemm_problem *p = (const gemm_problem *)problem;
+    clblast_args args;
+    if (!fill(p, &args))
+        return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: CLBlast has no such matrices", operation);
+    if ((p->flags & (GEMM_HAS_C | GEMM_HAS_BIAS)) != 0) {
+        gemm_problem start = *p;
+        start.flags |= GEMM_SKIP_AB | GEMM_UNSCALED;
+        TN_TRY(tn_gemm_plain.record(operation, recording, &start.head, values));
+        args.beta = tn_gemm_one(p->dtype);
+    }
+    return record_calls(operation, recording, p, &args);
+}
+
+#else
+
+static const char *refuses(tenon_context *context, const tn_problem *problem)
+{
+    (void)context;
+    (void)problem;
+    return "Tenon was built without CLBlast";
+}
+
+static tenon_status record(const char *operation, tn_recording *recording,
+                           const tn_problem *problem, const int32_t *values)
+{
+    (void)recording;
+    (void)problem;
+    (void)values;
+    return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: Tenon was built without CLBlast", operation);
+}
+
+#endif
+
+/* Never the choice of an estimate: how fast it is depends on what it was tuned for. */
+static double estimate(tenon_context *context, const tn_problem *problem, const int32_t *values)
+{
+    (void)context;
+    (void)problem;
+    (void)values;
+    return 1e30;
+}
+
+static void options(tenon_context *context, const tn_problem *problem, const int32_t *values,
+                    char text[TN_OPTIONS_SIZE])
+{
+    const gemm_problem *p = (const gemm_problem *)problem;
+    (void)values;
+    /* Nothing is built with it, but each pair of layouts is checked. */
+    tn_build_options(context, text, GEMM_OPTIONS_FORMAT " -DTENON_LAYOUTS=%d%d",
+                     GEMM_OPTIONS_VALUES(p), (int)tn_gemm_layout(p, GEMM_A),
+                     (int)tn_gemm_layout(p, GEMM_B));
+}
+
+const tn_solver tn_gemm_clblast = {.name = "clblast",
+                                   .refuses = refuses,
+                                   .estimate = estimate,
+                                   .options = options,
+                                   .record = record};

@@ -1,0 +1,73 @@
+/* Products of i8 and u8: a family of its own behind tenon_gemm. Its problem is that of GEMM with
+ * the types, the scales and the zero points beside it. */
+#ifndef TN_OPS_GEMM_INT8_H
+#define TN_OPS_GEMM_INT8_H
+
+#include "gemm/int8_args.h"
+#include "ops/gemm/internal.h"
+
+/* The operands of a call: those of GEMM, then the scales and zero points by their numbers in
+ * gemm/int8_args.h. */
+#define INT8_OPERANDS (GEMM_OPERANDS + INT8_VECTORS)
+
+/* A scale or a zero point; all zero where it is absent. */
+typedef struct int8_vector {
+    int64_t row, col; /* strides along M and N, one of them 0; both where there is one element */
+    uint64_t operand;
+} int8_vector;
+
+/* `gemm` is canonical and has the type of reals: d's, or f32 where d holds integers. Where its
+ * factors were exchanged, so were all that belongs to them. */
+typedef struct int8_problem {
+    gemm_problem gemm;
+    uint32_t types[GEMM_OPERANDS]; /* 0 where absent or not read */
+    uint32_t present;              /* bit i: vector i is there */
+    int8_vector vectors[INT8_VECTORS];
+} int8_problem;
+
+/* The views of a call as an array; those that are absent are NULL. */
+typedef const tenon_tensor *int8_views[INT8_OPERANDS];
+
+/* Whether a product with this first factor is the family's. */
+bool tn_gemm_is_int8(const tenon_tensor *a);
+
+/* As tenon_gemm and tenon_gemm_plan, under the name of `operation`. */
+tenon_status tn_gemm_int8_call(const char *operation, tenon_stream *stream,
+                               const tenon_gemm_params *params, const tenon_tensor *a,
+                               const tenon_tensor *b, const tenon_tensor *c,
+                               const tenon_tensor *bias, const tenon_tensor *d,
+                               const tenon_sync *sync);
+tenon_status tn_gemm_int8_plan(const char *operation, tenon_context *context,
+                               const tenon_gemm_params *params, const tenon_tensor *a,
+                               const tenon_tensor *b, const tenon_tensor *c,
+                               const tenon_tensor *bias, const tenon_tensor *d, tenon_plan **plan);
+
+/* Refuses types that do not go together, vectors that do not fit, and what an i32 result cannot do
+ * exactly. The views are sound. */
+tenon_status tn_gemm_int8_check(const char *operation, const tenon_epilogue *epilogue,
+                                int8_views views);
+
+/* Fills in a problem from views that have been checked. As tn_gemm_canonicalise. */
+tenon_status tn_gemm_int8_canonicalise(const char *operation, const tenon_gemm_params *params,
+                                       int8_views views, int8_problem *problem, bool *empty);
+
+/* As tn_gemm_reference; the scales and zero points are host memory too. */
+bool tn_gemm_int8_reference(const tenon_gemm_params *params, int8_views views, tn_bounded *results);
+
+/* For solvers: */
+
+/* Completes `launch`, which has its kernel and sizes but for the batch, and records it once for each
+ * index of the batch's dimensions beyond the innermost two. `tile_rows` is what the kernel's
+ * argument of that name is. */
+tenon_status tn_gemm_int8_record_launch(const char *operation, tn_recording *recording,
+                                        const int8_problem *problem, int64_t tile_rows,
+                                        tn_launch *launch);
+
+extern const tn_family tn_gemm_int8_family;
+extern const tn_solver tn_gemm_int8_plain, tn_gemm_int8_tiled, tn_gemm_int8_cpu, tn_gemm_int8_gemv;
+
+/* Runs a choice on an awkward problem derived from `problem` and compares it with the reference. */
+tenon_status tn_gemm_int8_self_check(tenon_stream *stream, const tn_problem *problem,
+                                     const tn_choice *choice, bool *right, char why[256]);
+
+#endif

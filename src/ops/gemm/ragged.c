@@ -1,0 +1,191 @@
+/* tenon_gemm_ragged: the public entry, the canonical problem, and the family. */
+#include "ops/gemm/ragged.h"
+
+#include "base/shape.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+TENON_API tenon_gemm_ragged_params tenon_gemm_ragged_params_default(void)
+{
+    return (tenon_gemm_ragged_params)TENON_GEMM_RAGGED_PARAMS_INIT;
+}
+
+static const tn_solver *const solvers[] = {&tn_ragged_cpu, &tn_ragged_tiled, &tn_ragged_plain};
+
+const tn_family tn_gemm_ragged_family = {.name = "gemm_ragged",
+                                         .solvers = solvers,
+                                         .solver_count = sizeof solvers / sizeof *solvers,
+                                         .self_check = tn_ragged_self_check};
+
+static tenon_status check_rank(const char *operation, const char *name, const tenon_tensor *view,
+                               uint32_t rank, const char *shape)
+{
+    if (view->rank == rank)
+        return TENON_OK;
+    return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s: rank is %u, must be %u: %s", operation,
+                   name, view->rank, rank, shape);
+}
+
+static tenon_status check_shapes(const char *operation, const tenon_tensor *const *views)
+{
+    char sa[160], sb[160], sd[160];
+    const tenon_tensor *a = views[RAGGED_A], *b = views[RAGGED_B], *d = views[RAGGED_D],
+                       *offsets = views[RAGGED_OFFSETS];
+    TN_TRY(check_rank(operation, "a", a, 2, "rows K"));
+    TN_TRY(check_rank(operation, "b", b, 3, "G K N"));
+    TN_TRY(check_rank(operation, "offsets", offsets, 1, "G + 1"));
+    TN_TRY(check_rank(operation, "d", d, 2, "rows N"));
+    if (a->shape[1] != b->shape[1] || d->shape[0] != a->shape[0] || d->shape[1] != b->shape[2])
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                       "%s: sizes do not match: a is %s, b is %s, d is %s; they must be rows K, G "
+                       "K N and rows N",
+                       operation, tn_shape_text(2, a->shape, sa), tn_shape_text(3, b->shape, sb),
+                       tn_shape_text(2, d->shape, sd));
+    if (offsets->shape[0] - 1 != b->shape[0])
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                       "%s: offsets: size is %" PRId64 ", must be one more than the %" PRId64
+                       " groups of b",
+                       operation, offsets->shape[0], b->shape[0]);
+    return TENON_OK;
+}
+
+/* The strides of a matrix whose last two dimensions are rows and columns. */
+static void take_matrix(const tenon_tensor *view, gemm_matrix *matrix)
+{
+    const int64_t *shape = &view->shape[view->rank - 2], *stride = &view->stride[view->rank - 2];
+    matrix->row = shape[0] == 1 ? 0 : stride[0];
+    matrix->col = shape[1] == 1 ? 0 : stride[1];
+}
+
+/* c over d's shape, and the bias over groups and columns. */
+static tenon_status take_broadcasts(const char *operation, const tenon_tensor *const *views,
+                                    gemm_problem *p)
+{
+    const tenon_tensor *c = views[RAGGED_C], *bias = views[RAGGED_BIAS];
+    const int64_t bias_shape[] = {views[RAGGED_B]->shape[0], views[RAGGED_B]->shape[2]};
+    int64_t stride[TENON_MAX_RANK];
+    if (c != NULL) { /* checked even where it is not read */
+        TN_TRY(tn_broadcast(operation, "c", c, 2, views[RAGGED_D]->shape, stride));
+        if ((p->flags & GEMM_HAS_C) != 0)
+            p->matrix[GEMM_C] = (gemm_matrix){.row = stride[0], .col = stride[1]};
+    }
+    if (bias != NULL) {
+        TN_TRY(tn_broadcast(operation, "bias", bias, 2, bias_shape, stride));
+        p->matrix[GEMM_BIAS] = (gemm_matrix){.col = stride[1], .batch = {stride[0]}};
+    }
+    return TENON_OK;
+}
+
+tenon_status tn_ragged_canonicalise(const char *operation, const tenon_gemm_ragged_params *params,
+                                    const tenon_tensor *const *views, ragged_problem *problem,
+                                    bool *empty)
+{
+    static const uint8_t operands[GEMM_OPERANDS] = {RAGGED_A, RAGGED_B, RAGGED_C, RAGGED_BIAS,
+                                                    RAGGED_D};
+    const tenon_tensor *b = views[RAGGED_B], *d = views[RAGGED_D];
+    gemm_problem *p = &problem->gemm;
+    memset(problem, 0, sizeof *problem);
+    p->head.size = sizeof *problem;
+    p->head.forced = -1;
+    TN_TRY(check_shapes(operation, views));
+    p->dtype = d->dtype;
+    p->activation = params->epilogue.activation.kind;
+    p->flags = (params->epilogue.beta != 0 ? GEMM_HAS_C : 0) |
+               (views[RAGGED_BIAS] != NULL ? GEMM_HAS_BIAS : 0) |
+               (params->epilogue.alpha == 0 ? GEMM_SKIP_AB : 0);
+    p->m = d->shape[0];
+    p->n = d->shape[1];
+    p->k = b->shape[1];
+    p->batch_rank = 1;
+    p->batch[0] = b->shape[0];
+    take_matrix(views[RAGGED_A], &p->matrix[GEMM_A]);
+    take_matrix(b, &p->matrix[GEMM_B]);
+    take_matrix(d, &p->matrix[GEMM_D]);
+    p->matrix[GEMM_B].batch[0] = b->shape[0] == 1 ? 0 : b->stride[0];
+    TN_TRY(take_broadcasts(operation, views, p));
+    for (int x = 0; x < GEMM_OPERANDS; x++)
+        p->matrix[x].operand = operands[x];
+    problem->offsets_step = views[RAGGED_OFFSETS]->stride[0];
+    *empty = tn_tensor_empty(d) || p->batch[0] == 0;
+    return TENON_OK;
+}
+
+/* Checks all that needs no memory, and makes the problem of the call. */
+static tenon_status prepare(tenon_context *context, const tenon_gemm_ragged_params *params,
+                            tn_call *call, ragged_problem *problem, bool *empty)
+{
+    const char *operation = call->operation;
+    const tn_argument *operands = call->operands;
+    const tenon_tensor *views[RAGGED_OPERANDS];
+    tenon_dtype dtype;
+    TN_TRY(tn_params_check(operation, params->struct_size, sizeof *params, params->flags, 0));
+    for (int i = RAGGED_A; i <= RAGGED_OFFSETS; i++)
+        TN_TRY(tn_tensor_check(operation, operands[i].name, operands[i].view));
+    TN_TRY(tn_call_check_views(call));
+    TN_TRY(tn_epilogue_check(operation, &params->epilogue, operands[RAGGED_C].view));
+    dtype = operands[RAGGED_A].view->dtype;
+    TN_TRY(tn_float_check(operation, context, dtype));
+    for (int i = 0; i < RAGGED_OPERANDS; i++) {
+        views[i] = operands[i].view;
+        if (i != RAGGED_OFFSETS)
+            TN_TRY(tn_same_dtype_check(operation, operands[i].name, views[i], "a", dtype));
+    }
+    if (views[RAGGED_OFFSETS]->dtype != TENON_DTYPE_I32)
+        return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: offsets: type is %s, must be i32", operation,
+                       tenon_dtype_string(views[RAGGED_OFFSETS]->dtype));
+    TN_TRY(tn_ragged_canonicalise(operation, params, views, problem, empty));
+    TN_TRY(tn_solver_force(operation, &tn_gemm_ragged_family, params->solver, &problem->gemm.head));
+    if (params->epilogue.beta == 0)
+        call->operands[RAGGED_C].view = NULL; /* not read: it need not have memory */
+    tn_epilogue_scalars(&params->epilogue, call->scalars);
+    return TENON_OK;
+}
+
+static tn_call make_call(const char *operation, const tenon_tensor *a, const tenon_tensor *b,
+                         const tenon_tensor *offsets, const tenon_tensor *c,
+                         const tenon_tensor *bias, const tenon_tensor *d)
+{
+    return (tn_call){.operation = operation,
+                     .operands = {{"a", a, TN_INPUT},
+                                  {"b", b, TN_INPUT},
+                                  {"offsets", offsets, TN_INPUT},
+                                  {"c", c, TN_INPUT_OR_SAME},
+                                  {"bias", bias, TN_INPUT},
+                                  {"d", d, TN_OUTPUT}},
+                     .operand_count = RAGGED_OPERANDS};
+}
+
+TENON_API tenon_status tenon_gemm_ragged(tenon_stream *stream,
+                                         const tenon_gemm_ragged_params *params,
+                                         const tenon_tensor *a, const tenon_tensor *b,
+                                         const tenon_tensor *offsets, const tenon_tensor *c,
+                                         const tenon_tensor *bias, const tenon_tensor *d,
+                                         const tenon_sync *sync)
+{
+    static const tenon_gemm_ragged_params defaults = TENON_GEMM_RAGGED_PARAMS_INIT;
+    tn_call call = make_call("tenon_gemm_ragged", a, b, offsets, c, bias, d);
+    ragged_problem problem;
+    bool empty = false;
+    TN_TRY(tn_stream_check(call.operation, stream));
+    TN_TRY(prepare(stream->context, params != NULL ? params : &defaults, &call, &problem, &empty));
+    return tn_call_run(stream, &tn_gemm_ragged_family, empty ? NULL : &problem.gemm.head, &call,
+                       sync);
+}
+
+TENON_API tenon_status tenon_gemm_ragged_plan(tenon_context *context,
+                                              const tenon_gemm_ragged_params *params,
+                                              const tenon_tensor *a, const tenon_tensor *b,
+                                              const tenon_tensor *offsets, const tenon_tensor *c,
+                                              const tenon_tensor *bias, const tenon_tensor *d,
+                                              tenon_plan **plan)
+{
+    static const tenon_gemm_ragged_params defaults = TENON_GEMM_RAGGED_PARAMS_INIT;
+    tn_call call = make_call("tenon_gemm_ragged_plan", a, b, offsets, c, bias, d);
+    ragged_problem problem;
+    bool empty = false;
+    TN_TRY(tn_plan_check(call.operation, context, plan));
+    TN_TRY(prepare(context, params != NULL ? params : &defaults, &call, &problem, &empty));
+    return tn_call_plan(context, &tn_gemm_ragged_family, empty ? NULL : &problem.gemm.head, &call,
+                        plan);
+}

@@ -1,0 +1,341 @@
+/* The references of normalization. docs/numerics.md derives the bounds. */
+#include "ops/common/exp_sum.h"
+#include "ops/common/host.h"
+#include "ops/norm/internal.h"
+
+#include "base/shape.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A sum that loses nothing that counts (W. Kahan, "Further remarks on reducing truncation errors",
+ * 1965): in f64 the reference must not round more than the device. */
+typedef struct total {
+    double sum, lost;
+} total;
+
+static void add(total *t, double value)
+{
+    double y = value - t->lost, sum = t->sum + y;
+    t->lost = isfinite(sum) ? (sum - t->sum) - y : 0;
+    t->sum = sum;
+}
+
+/* The operands as doubles, and for each element of x the numbers of its set and its parameter. */
+typedef struct host_norm {
+    double *value[NORM_VIEWS]; /* NULL where absent */
+    int64_t *set, *parameter;
+    int64_t elements, sets, parameters, count; /* count: elements of a set */
+    double unit, least, epsilon;
+    tenon_dtype dtype;
+} host_norm;
+
+static void number_elements(const tenon_norm_params *params, const tenon_tensor *x, host_norm *h)
+{
+    int64_t shape[TENON_MAX_RANK] = {0}, index[TENON_MAX_RANK] = {0}, step[2][TENON_MAX_RANK];
+    uint32_t reduced, parameters,
+        rank = tn_norm_dimensions(params, x, shape, &reduced, &parameters);
+    h->sets = h->parameters = 1;
+    for (uint32_t d = rank; d-- > 0;) {
+        step[0][d] = (reduced >> d & 1) != 0 ? 0 : h->sets;
+        step[1][d] = (parameters >> d & 1) != 0 ? h->parameters : 0;
+        h->sets *= step[0][d] != 0 ? shape[d] : 1;
+        h->parameters *= step[1][d] != 0 ? shape[d] : 1;
+    }
+    h->count = h->sets > 0 ? h->elements / h->sets : 0;
+    for (int64_t i = 0; i < h->elements; i++) {
+        h->set[i] = h->parameter[i] = 0;
+        for (uint32_t d = 0; d < rank; d++) {
+            h->set[i] += index[d] * step[0][d];
+            h->parameter[i] += index[d] * step[1][d];
+        }
+        tn_next_index(index, shape, rank);
+    }
+}
+
+static void close_host(host_norm *h)
+{
+    for (int v = 0; v < NORM_VIEWS; v++)
+        free(h->value[v]);
+    free(h->set);
+    free(h->parameter);
+}
+
+/* Outputs are not, but for running statistics. */
+static bool is_read(const norm_views *views, int number)
+{
+    if (number == NORM_Y)
+        return false;
+    if (number == NORM_MEAN || number == NORM_RSTD)
+        return views->backward || views->given;
+    return number < NORM_RUNNING_MEAN || !views->backward;
+}
+
+static bool open_host(const tenon_norm_params *params, const norm_views *views, host_norm *h)
+{
+    const tenon_tensor *x = views->view[NORM_X];
+    memset(h, 0, sizeof *h);
+    h->dtype = x->dtype;
+    h->unit = tn_unit(x->dtype);
+    h->least = tn_least_normal(x->dtype);
+    h->epsilon = x->dtype == TENON_DTYPE_F64 ? params->epsilon : (double)(float)params->epsilon;
+    h->elements = tenon_tensor_elements(x);
+    h->set = malloc(((size_t)h->elements + 1) * sizeof *h->set);
+    h->parameter = malloc(((size_t)h->elements + 1) * sizeof *h->parameter);
+    bool whole = h->set != NULL && h->parameter != NULL;
+    for (int v = 0; v < NORM_VIEWS && whole; v++) {
+        const tenon_tensor *view = views->view[v];
+        if (view == NULL || !is_read(views, v))
+            continue;
+        h->value[v] = tn_host_read(view, view->rank, view->shape);
+        whole = h->value[v] != NULL;
+    }
+    if (whole)
+        number_elements(params, x, h);
+    else
+        close_host(h);
+    return whole;
+}
+
+static double value_or(const host_norm *h, int view, int64_t number, double absent)
+{
+    return h->value[view] != NULL ? h->value[view][number] : absent;
+}
+
+/* The longest chain of roundings of a sum of n elements: within a block, over the blocks, over the
+ * lanes of a vector, over the pieces and the parts of a set. */
+static double chain(int64_t n)
+{
+    const double cut = NORM_BLOCK + NORM_MOST_PIECES + NORM_MOST_PARTS + 16 + 2;
+    return fmin((double)n, cut + (double)n / NORM_BLOCK);
+}
+
+/* What is known of a set, and how far a device may be off. */
+typedef struct set_statistics {
+    total sum, magnitude, squares, about_mean;
+    tn_bounded mean, variance, rstd;
+    double shift; /* how far off the mean of any piece may be, in the root mean square */
+} set_statistics;
+
+/* rsqrt(variance + epsilon), by what the variance may be at least and at most. */
+static tn_bounded rstd_of(const host_norm *h, tn_bounded variance)
+{
+    const double q = variance.value + h->epsilon;
+    tn_bounded r = {1 / sqrt(q), 0};
+    if (!isfinite(q))
+        return r;
+    const double e = variance.bound + h->unit * (fabs(q) + variance.bound) + h->least;
+    const double most = q + e, at_least = h->epsilon * (1 - h->unit) - h->least;
+    const double low = fmax(q - e, variance.bound > 0 ? at_least : q - e);
+    if (!(low > 0)) {
+        r.value = variance.bound > 0 ? 0 : r.value;
+        r.bound = INFINITY;
+        return r;
+    }
+    const double below = e / (sqrt(most) * sqrt(q) * (sqrt(q) + sqrt(most)));
+    const double above = fmin(e, q - low) / (sqrt(low) * sqrt(q) * (sqrt(q) + sqrt(low)));
+    r.bound = fmax(below, above) + 4 * h->unit / sqrt(low) + h->least;
+    return r;
+}
+
+static void finish_set(const tenon_norm_params *params, const host_norm *h, set_statistics *s)
+{
+    const double n = (double)h->count, k = chain(h->count);
+    const double v = s->about_mean.sum / n;
+    s->variance = (tn_bounded){v, tn_gamma(k + 9, h->unit) * v + (k + 9) * h->least};
+    if (params->kind != TENON_NORM_RMS) {
+        s->mean.bound = tn_gamma(k + 6, h->unit) * (s->magnitude.sum / n) + 2 * h->least;
+        s->shift = tn_gamma(k + 6, h->unit) * sqrt(s->squares.sum / n) + 2 * h->least;
+        const double moved = 3 * s->shift * s->shift + 2 * s->shift * sqrt(v + s->shift * s->shift);
+        s->variance.bound = moved + tn_gamma(k + 16, h->unit) * (v + moved) + (k + 16) * h->least;
+    }
+    s->rstd = rstd_of(h, s->variance);
+}
+
+/* The statistics of all sets, which the caller frees; NULL without memory. */
+static set_statistics *statistics_of(const tenon_norm_params *params, const host_norm *h)
+{
+    const double n = (double)h->count, *x = h->value[NORM_X];
+    set_statistics *sets = calloc((size_t)h->sets, sizeof *sets);
+    if (sets == NULL)
+        return NULL;
+    for (int64_t i = 0; i < h->elements; i++) {
+        add(&sets[h->set[i]].sum, x[i]);
+        add(&sets[h->set[i]].magnitude, fabs(x[i]));
+        add(&sets[h->set[i]].squares, x[i] * x[i]);
+    }
+    for (int64_t s = 0; s < h->sets; s++)
+        sets[s].mean.value = params->kind == TENON_NORM_RMS ? 0 : sets[s].sum.sum / n;
+    for (int64_t i = 0; i < h->elements; i++) {
+        double d = x[i] - sets[h->set[i]].mean.value;
+        add(&sets[h->set[i]].about_mean, d * d);
+    }
+    for (int64_t s = 0; s < h->sets; s++)
+        finish_set(params, h, &sets[s]);
+    return sets;
+}
+
+/* The statistics that are given, and exact. */
+static set_statistics *statistics_given(const host_norm *h)
+{
+    set_statistics *sets = calloc((size_t)h->sets, sizeof *sets);
+    for (int64_t s = 0; s < h->sets && sets != NULL; s++) {
+        sets[s].mean.value = h->value[NORM_MEAN][s];
+        sets[s].variance.value = h->value[NORM_RSTD][s];
+        sets[s].rstd = rstd_of(h, sets[s].variance);
+    }
+    return sets;
+}
+
+static tn_bounded result_at(const host_norm *h, const set_statistics *s, int64_t i)
+{
+    const double gamma = value_or(h, NORM_GAMMA, h->parameter[i], 1);
+    const double beta = value_or(h, NORM_BETA, h->parameter[i], 0);
+    const double d = h->value[NORM_X][i] - s->mean.value, r = s->rstd.value, u = h->unit;
+    tn_bounded y = {d * r * gamma + beta, INFINITY};
+    if (isinf(s->rstd.bound))
+        return y;
+    const double off = s->shift + u * (fabs(d) + s->shift);
+    const double t = (fabs(d) + off) * (r + s->rstd.bound) * (1 + u);
+    const double e =
+        (off * (r + s->rstd.bound) + fabs(d) * s->rstd.bound) * (1 + u) + u * fabs(d) * r;
+    y.bound = fabs(gamma) * e + tn_gamma(2, u) * (fabs(gamma) * t + fabs(beta)) +
+              h->least * (2 * r * fabs(gamma) + fabs(gamma) + t + 3);
+    if (isnan(y.bound)) /* an infinite r, or a set that has an infinity */
+        y.bound = 0;
+    return y;
+}
+
+static void running_statistics(const tenon_norm_params *params, const host_norm *h,
+                               const set_statistics *s, int64_t number,
+                               const norm_forward_results *results)
+{
+    const double n = (double)h->count, u = h->unit;
+    const double m =
+        h->dtype == TENON_DTYPE_F64 ? params->momentum : (double)(float)params->momentum;
+    for (int v = NORM_RUNNING_MEAN; v <= NORM_RUNNING_VARIANCE; v++) {
+        tn_bounded *result =
+            v == NORM_RUNNING_MEAN ? results->running_mean : results->running_variance;
+        if (h->value[v] == NULL || result == NULL)
+            continue;
+        const double old = h->value[v][number];
+        tn_bounded fresh = s->mean;
+        if (v == NORM_RUNNING_VARIANCE)
+            fresh = (tn_bounded){s->variance.value * n / (n - 1), s->variance.bound * n / (n - 1)};
+        result[number].value = (1 - m) * old + m * fresh.value;
+        result[number].bound =
+            m * fresh.bound + 4 * h->least +
+            tn_gamma(12, u) * ((1 - m) * fabs(old) + m * (fabs(fresh.value) + fresh.bound));
+    }
+}
+
+bool tn_norm_forward_reference(const tenon_norm_params *params, const norm_views *views,
+                               const norm_forward_results *results)
+{
+    host_norm h;
+    if (!open_host(params, views, &h))
+        return false;
+    set_statistics *sets = views->given ? statistics_given(&h) : statistics_of(params, &h);
+    for (int64_t s = 0; s < h.sets && sets != NULL; s++) {
+        if (results->mean != NULL)
+            results->mean[s] = sets[s].mean;
+        if (results->rstd != NULL)
+            results->rstd[s] = sets[s].rstd;
+        running_statistics(params, &h, &sets[s], s, results);
+    }
+    for (int64_t i = 0; i < h.elements && sets != NULL && results->y != NULL; i++)
+        results->y[i] = tn_stored(h.dtype, result_at(&h, &sets[h.set[i]], i));
+    const bool whole = sets != NULL;
+    free(sets);
+    close_host(&h);
+    return whole;
+}
+
+/* Sums of terms, of their magnitudes, and of what flushing may lose of them. */
+typedef struct sums {
+    total dy, dy_magnitude, product, product_magnitude, lost;
+} sums;
+
+static void add_element(sums *s, double dy, double h, double r, double weight)
+{
+    add(&s->dy, dy * weight);
+    add(&s->dy_magnitude, fabs(dy * weight));
+    add(&s->product, dy * weight * h);
+    add(&s->product_magnitude, fabs(dy * weight * h));
+    add(&s->lost, 1 + fabs(dy * r) + fabs(h));
+}
+
+/* r of a set, as it is given or from its variance, and how many roundings that takes. */
+static double given_rstd(const host_norm *h, const norm_views *views, int64_t set)
+{
+    const double value = h->value[NORM_RSTD][set];
+    return views->given ? 1 / sqrt(value + h->epsilon) : value;
+}
+#define RSTD_ROUNDINGS 6
+
+static tn_bounded gradient_at(const tenon_norm_params *params, const host_norm *h,
+                              const norm_views *views, const sums *s, int64_t i)
+{
+    const double n = (double)h->count, k = chain(h->count);
+    const double gamma = value_or(h, NORM_GAMMA, h->parameter[i], 1);
+    const double r = given_rstd(h, views, h->set[i]), g = h->value[NORM_DY][i] * gamma;
+    const double hat = (h->value[NORM_X][i] - value_or(h, NORM_MEAN, h->set[i], 0)) * r;
+    if (views->given)
+        return (tn_bounded){g * r, tn_gamma(2 + RSTD_ROUNDINGS, h->unit) * fabs(g * r) +
+                                       h->least * (2 + fabs(r) * (1 + fabs(gamma)))};
+    const bool centered = params->kind != TENON_NORM_RMS;
+    const double sum = centered ? s->dy.sum : 0, mean = centered ? s->dy_magnitude.sum / n : 0;
+    const double product = s->product_magnitude.sum / n;
+    const double lost =
+        3 + fabs(gamma) + fabs(hat) * (2 + fabs(r) * s->dy_magnitude.sum / n) + fabs(r) * product;
+    return (tn_bounded){r * (g - (sum + hat * s->product.sum) / n),
+                        tn_gamma(5, h->unit) * fabs(r * g) +
+                            tn_gamma(k + 18, h->unit) * fabs(r) * (mean + fabs(hat) * product) +
+                            h->least * (2 + fabs(r) * lost)};
+}
+
+static void parameter_results(const host_norm *h, const norm_views *views, const sums *parameters,
+                              const norm_backward_results *results)
+{
+    const int64_t count = h->elements / h->parameters;
+    const double k = chain(count) + (views->given ? RSTD_ROUNDINGS : 0);
+    for (int64_t p = 0; p < h->parameters; p++) {
+        const sums *s = &parameters[p];
+        if (results->dgamma != NULL)
+            results->dgamma[p] = tn_stored(
+                views->view[NORM_DGAMMA]->dtype,
+                (tn_bounded){s->product.sum, tn_gamma(k + 4, h->unit) * s->product_magnitude.sum +
+                                                 h->least * s->lost.sum});
+        if (results->dbeta != NULL)
+            results->dbeta[p] =
+                tn_stored(views->view[NORM_DBETA]->dtype,
+                          (tn_bounded){s->dy.sum, tn_gamma(k, h->unit) * s->dy_magnitude.sum +
+                                                      h->least * (double)count});
+    }
+}
+
+bool tn_norm_backward_reference(const tenon_norm_params *params, const norm_views *views,
+                                const norm_backward_results *results)
+{
+    host_norm h;
+    if (!open_host(params, views, &h))
+        return false;
+    sums *sets = calloc((size_t)h.sets, sizeof *sets);
+    sums *parameters = calloc((size_t)h.parameters, sizeof *parameters);
+    const bool whole = sets != NULL && parameters != NULL;
+    for (int64_t i = 0; i < h.elements && whole; i++) {
+        const double dy = h.value[NORM_DY][i], r = given_rstd(&h, views, h.set[i]);
+        const double hat = (h.value[NORM_X][i] - value_or(&h, NORM_MEAN, h.set[i], 0)) * r;
+        add_element(&sets[h.set[i]], dy, hat, r, value_or(&h, NORM_GAMMA, h.parameter[i], 1));
+        add_element(&parameters[h.parameter[i]], dy, hat, r, 1);
+    }
+    for (int64_t i = 0; i < h.elements && whole && results->dx != NULL; i++)
+        results->dx[i] = tn_stored(h.dtype, gradient_at(params, &h, views, &sets[h.set[i]], i));
+    if (whole)
+        parameter_results(&h, views, parameters, results);
+    free(sets);
+    free(parameters);
+    close_host(&h);
+    return whole;
+}

@@ -1,0 +1,223 @@
+/* How the kernels of normalization share their work out, and their launches. */
+#include "base/checked.h"
+#include "ops/norm/internal.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+/* A CPU's work-item is worth its launch from about this many elements on, and goes through them
+ * while they are in its cache. A GPU's takes one vector, or adds up some of them. */
+#define CPU_CHUNK   8192
+#define CPU_COLUMNS 1024
+#define CACHE_BYTES 524288
+#define GPU_LANES   4
+#define GPU_GROUP   64
+#define GPU_SUM     64
+
+static int64_t lanes_of(const tenon_context *context, uint32_t dtype)
+{
+    if (!context->device.is_cpu)
+        return GPU_LANES;
+    int64_t native = dtype == TENON_DTYPE_F64 ? context->device.vector_width_f64
+                                              : context->device.info.vector_width_f32;
+    return tn_min_i64(tn_max_i64(native, 2), 16);
+}
+
+/* The sets of a work-item; with columns, they are neighbours along the last dimension of sets. */
+static int64_t chunk_of(const tenon_context *context, const norm_args *args, bool split,
+                        int64_t lanes)
+{
+    const int64_t fair =
+        tn_ceil_div(args->sets, 4 * tn_max_i64((int64_t)context->device.info.compute_units, 1));
+    const int64_t worth = tn_max_i64(CPU_CHUNK / args->count, 1);
+    if (!context->device.is_cpu)
+        return args->columns ? lanes : 1;
+    if (args->columns && split)
+        return tn_min_i64(tn_round_up(args->shape[args->kept - 1], lanes), CPU_COLUMNS);
+    return args->columns ? tn_round_up(tn_min_i64(worth, fair), lanes) : tn_min_i64(worth, fair);
+}
+
+static int64_t units_of(const norm_args *args, int64_t lanes)
+{
+    const int64_t size = args->shape[args->rank - 1];
+    return args->columns ? size : tn_ceil_div(size, lanes);
+}
+
+static int64_t wanted_pieces(const tenon_context *context, const norm_problem *p, int64_t most,
+                             const norm_args *args)
+{
+    int64_t each = context->device.is_cpu ? CPU_CHUNK : GPU_SUM;
+    if (args->columns && context->device.is_cpu)
+        each = tn_max_i64(each / tn_min_i64(args->chunk, args->shape[args->kept - 1]), 1);
+    if (p->piece > 0)
+        each = p->piece;
+    /* Pieces of lines and pieces within lines are rounded up apart. */
+    return tn_min_i64(tn_ceil_div(args->count, each), (most + 1) / 2);
+}
+
+/* Whole lines first, which lie apart; on a GPU, where vectors lie along a line, neighbours in it go
+ * to neighbouring work-items. */
+static void cut_sets(const tenon_context *context, int64_t wanted, int64_t units, norm_args *args)
+{
+    args->lines_each = tn_ceil_div(args->lines, wanted);
+    args->inner_pieces = 1;
+    args->first = args->span = units;
+    args->step = 1;
+    if (wanted > 1 && !context->device.is_cpu && !args->columns) {
+        args->inner_pieces = args->step = tn_min_i64(units, wanted);
+        args->first = 1;
+        args->lines_each = tn_ceil_div(args->lines, tn_ceil_div(wanted, args->inner_pieces));
+    } else if (wanted > args->lines) {
+        args->first = args->span = tn_ceil_div(units, tn_ceil_div(wanted, args->lines));
+        args->inner_pieces = tn_ceil_div(units, args->first);
+    }
+    args->pieces = tn_ceil_div(args->lines, args->lines_each) * args->inner_pieces;
+}
+
+void tn_norm_share(const tenon_context *context, const norm_problem *p, int64_t pieces,
+                   norm_args *args)
+{
+    const int64_t lanes = lanes_of(context, p->dtype);
+    args->chunk = chunk_of(context, args, pieces > 1, lanes);
+    cut_sets(context, wanted_pieces(context, p, pieces, args), units_of(args, lanes), args);
+    const int64_t inner = args->columns ? args->shape[args->kept - 1] : args->sets;
+    args->items = tn_ceil_div(inner, args->chunk) * (args->sets / inner) * args->pieces;
+}
+
+static void share_lines(const tenon_context *context, const norm_problem *p, norm_args *args)
+{
+    const int64_t lanes = lanes_of(context, p->dtype), size = args->shape[args->rank - 1];
+    const int64_t chunk = context->device.is_cpu ? CPU_CHUNK : lanes;
+    args->columns = 0;
+    args->first = args->span = tn_min_i64(chunk / lanes, units_of(args, lanes));
+    args->step = 1;
+    args->lines_each =
+        context->device.is_cpu ? tn_max_i64(tn_min_i64(chunk / size, args->lines), 1) : 1;
+    args->inner_pieces = tn_ceil_div(units_of(args, lanes), args->first);
+    args->pieces = tn_ceil_div(args->lines, args->lines_each) * args->inner_pieces;
+    args->items = args->pieces;
+}
+
+/* On a CPU, what is constant down a column is loaded once. */
+void tn_norm_elements(const tenon_context *context, const norm_problem *p, uint32_t kept,
+                      const norm_strides *stride, norm_args *args)
+{
+    tn_norm_space(p, kept, stride, stride, args);
+    if (context->device.is_cpu && args->columns) {
+        tn_norm_share(context, p, NORM_ANY_PIECES, args);
+        return;
+    }
+    tn_norm_space(p, 0, stride, stride, args);
+    share_lines(context, p, args);
+}
+
+int64_t tn_norm_vectors(const tenon_context *context, const norm_problem *p, int64_t count)
+{
+    return tn_ceil_div(count, lanes_of(context, p->dtype));
+}
+
+void tn_norm_options(tenon_context *context, const tn_problem *problem, const int32_t *values,
+                     char text[TN_OPTIONS_SIZE])
+{
+    const norm_problem *p = (const norm_problem *)problem;
+    (void)values;
+    tn_build_options(context, text, "-DTENON_DTYPE=%u -DTENON_VW=%u -DTENON_PARAM_ACC=%u", p->dtype,
+                     (unsigned)lanes_of(context, p->dtype), p->parameter_acc);
+}
+
+/* What an element costs a CPU in nanoseconds: vectors that are loaded whole, those that are
+ * gathered, and the step to the next line; measured on x86-64. */
+static double element_time(const norm_args *args, int64_t lanes)
+{
+    const int across = args->columns ? args->kept - 1 : args->rank - 1;
+    const int64_t length = args->shape[across], full = length / lanes;
+    const bool whole = args->stride[NORM_X][across] <= 1;
+    const double line = args->columns ? 0 : 4;
+    return ((double)full * (whole ? 2.4 : 20) + (length % lanes != 0 ? 20 : 0) + line) /
+           (double)length;
+}
+
+/* What columns that lie apart cost where a work-item's are more than its cache holds: sets are read
+ * again from memory, pieces are not. */
+static double distance_factor(const norm_problem *p, const norm_args *args, int64_t lanes,
+                              bool split)
+{
+    const int64_t size = (int64_t)tenon_dtype_size((tenon_dtype)p->dtype);
+    const bool far = args->columns && args->stride[NORM_X][args->rank - 1] > lanes &&
+                     args->count * lanes * size > CACHE_BYTES;
+    return !far ? 1 : split ? 1.4 : 2.2;
+}
+
+/* Few work-items leave compute units idle. */
+double tn_norm_time(const tenon_context *context, const norm_problem *p, const norm_args *args,
+                    bool split)
+{
+    const double elements = (double)args->sets * (double)args->count;
+    const double units = (double)context->device.info.compute_units;
+    const double launches = split ? 11000 + (double)(args->pieces * args->sets) : 5000;
+    const int64_t lanes = lanes_of(context, p->dtype);
+    if (!context->device.is_cpu) {
+        const double busy = fmax(units * GPU_GROUP * 4 / (double)args->items, 1);
+        return launches + elements * busy * (split ? 0.01 : args->columns ? 0.02 : 0.1);
+    }
+    return launches + elements * element_time(args, lanes) * fmax(units / (double)args->items, 1) *
+                          distance_factor(p, args, lanes, split) * (split ? 1.1 : 1);
+}
+
+static uint32_t element_size(const norm_problem *p, int view)
+{
+    const uint32_t data = (uint32_t)tenon_dtype_size((tenon_dtype)p->dtype);
+    const uint32_t acc = (uint32_t)tn_acc_size(p->dtype);
+    const bool parameter =
+        view == NORM_GAMMA || (p->backward ? view >= NORM_DGAMMA : view == NORM_BETA);
+    if (parameter)
+        return p->parameter_acc ? acc : data;
+    return view == NORM_X || view == NORM_Y || (p->backward && view == NORM_DY) ? data : acc;
+}
+
+static tn_patch offset_patch(const norm_problem *p, int view, bool in_work)
+{
+    return (tn_patch){TN_PATCH_OFFSET, in_work ? TN_WORKSPACE : p->operand[view],
+                      (uint16_t)(offsetof(norm_args, offset) + (size_t)view * sizeof(tenon_i64)),
+                      in_work ? (uint32_t)tn_acc_size(p->dtype) : element_size(p, view)};
+}
+
+tenon_status tn_norm_record(const char *operation, tn_recording *recording, const norm_problem *p,
+                            const char *kernel, const int *views, uint32_t in_work,
+                            const norm_args *args)
+{
+    const uint8_t scalar = (uint8_t)tn_scalar_patch((tenon_dtype)p->dtype);
+    const bool cpu = recording->context->device.is_cpu;
+    char text[TN_OPTIONS_SIZE];
+    tn_patch patches[NORM_VIEWS + 3] = {
+        {scalar, NORM_SCALAR_EPSILON, offsetof(norm_args, epsilon), 1},
+        {scalar, NORM_SCALAR_MOMENTUM, offsetof(norm_args, momentum), 1},
+        {TN_PATCH_OFFSET, TN_WORKSPACE, offsetof(norm_args, work),
+         (uint32_t)tn_acc_size(p->dtype)}};
+    tn_launch launch = {.source = p->backward ? "norm/backward" : "norm/forward",
+                        .options = text,
+                        .kernel = kernel,
+                        .dimensions = 1,
+                        .args = args,
+                        .args_size = sizeof *args,
+                        .patches = patches,
+                        .patch_count = 3};
+    /* Where the driver chooses a work-group by the sizes, PoCL compiles for each that is new. */
+    launch.local[0] = cpu ? 1 : GPU_GROUP;
+    launch.global[0] = (size_t)tn_round_up(args->items, (int64_t)launch.local[0]);
+    tn_norm_options(recording->context, &p->head, NULL, text);
+    for (int v = 0; v < NORM_VIEWS; v++) {
+        const bool work = (in_work >> v & 1) != 0;
+        if (work || p->operand[v] != NORM_ABSENT)
+            patches[launch.patch_count++] = offset_patch(p, v, work);
+    }
+    for (; *views >= 0; views++) {
+        const bool work = *views == NORM_WORK || (in_work >> *views & 1) != 0;
+        const uint8_t operand = work ? TN_WORKSPACE : p->operand[*views];
+        /* What is not there is neither read nor written; x stands in for its pointer. */
+        launch.operands[launch.operand_count++] =
+            operand == NORM_ABSENT ? p->operand[NORM_X] : operand;
+    }
+    return tn_record(operation, recording, &launch);
+}

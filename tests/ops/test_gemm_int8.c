@@ -1,0 +1,204 @@
+/*
+ * tenon_gemm for i8 and u8 against its reference: every solver by name and the automatic choice.
+ * Here types, sizes, layouts and batches; test_gemm_int8_values.c and test_gemm_int8_calls.c have
+ * the rest.
+ */
+#include "int8_case.h"
+
+static const tenon_dtype bytes[] = {TENON_DTYPE_I8, TENON_DTYPE_U8};
+
+/* Each pair of factors, each result, without scales and zero points, with one, with many. */
+static void every_type(void **state)
+{
+    test_random random = test_random_for(1201);
+    (void)state;
+    for (int pair = 0; pair < 4; pair++)
+        for (const tenon_dtype *d = int8_results; *d != TENON_DTYPE_INVALID; d++)
+            for (int form = 0; form < 3; form++) {
+                int8_case p = simple_int8;
+                p.a = bytes[pair % 2];
+                p.b = bytes[pair / 2];
+                p.d = *d;
+                p.vectors = form == 0 ? 0 : ALL_VECTORS;
+                p.many = form == 2 ? ALL_VECTORS : 0;
+                p.bias_i32 = form == 1;
+                p.gemm.bias_form = FORM_COLUMNS;
+                p.gemm.c_form = pair % 2 == 0 ? FORM_FULL : FORM_NONE;
+                p.gemm.beta = pair % 2;
+                if (pair % 2 == 1)
+                    p.gemm.c_form = FORM_FULL;
+                check_int8(&p, &random);
+            }
+}
+
+/* Every scale and zero point by itself, of one and of many. */
+static void every_vector(void **state)
+{
+    test_random random = test_random_for(1202);
+    (void)state;
+    for (int i = 0; i < INT8_VECTORS; i++)
+        for (int many = 0; many < 2; many++)
+            for (int layout = 0; layout < 2; layout++) {
+                int8_case p = simple_int8;
+                p.d = TENON_DTYPE_I8;
+                p.vectors = 1U << i;
+                p.many = many != 0 ? ALL_VECTORS : 0;
+                p.gemm.d = layout == 0 ? TEST_ROW : TEST_COL;
+                check_int8(&p, &random);
+            }
+}
+
+static tenon_dtype result_of(size_t i)
+{
+    return int8_results[i % 6];
+}
+
+static void sizes_around_tile_edges(void **state)
+{
+    static const int64_t rows[] = {1, 2, 5, 6, 7, 8, 11, 12, 13, 47, 48, 49, 97};
+    static const int64_t columns[] = {1, 2, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129};
+    static const int64_t depths[] = {1,   2,   3,   4,   15,  16,  17,  63,  64, 65,
+                                     255, 256, 257, 383, 384, 385, 512, 513, 769};
+    test_random random = test_random_for(1203);
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        int8_case p = simple_int8;
+        p.gemm.m = rows[i];
+        p.d = result_of(i);
+        p.many = ALL_VECTORS;
+        check_int8(&p, &random);
+    }
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
+        int8_case p = simple_int8;
+        p.gemm.n = columns[i];
+        p.d = result_of(i);
+        p.many = ALL_VECTORS;
+        p.gemm.bias_form = FORM_FULL;
+        p.gemm.b = i % 2 == 0 ? TEST_ROW : TEST_COL;
+        check_int8(&p, &random);
+    }
+    for (size_t i = 0; i < sizeof depths / sizeof *depths; i++) {
+        int8_case p = simple_int8;
+        p.gemm.k = depths[i];
+        p.d = result_of(i);
+        p.gemm.b = i % 2 == 0 ? TEST_COL : TEST_ROW;
+        check_int8(&p, &random);
+    }
+}
+
+static void every_layout(void **state)
+{
+    test_random random = test_random_for(1204);
+    (void)state;
+    for (int a = 0; a < TEST_LAYOUTS; a++)
+        for (int b = 0; b < TEST_LAYOUTS; b++)
+            for (int d = 0; d < TEST_LAYOUTS; d++) {
+                int8_case p = simple_int8;
+                p.gemm.a = (test_layout)a;
+                p.gemm.b = (test_layout)b;
+                p.gemm.c = (test_layout)((a + d) % TEST_LAYOUTS);
+                p.gemm.d = (test_layout)d;
+                p.gemm.offset = a + b;
+                p.gemm.c_form = FORM_FULL;
+                p.gemm.beta = 1;
+                p.d = result_of((size_t)a + (size_t)b + (size_t)d);
+                p.many = (uint32_t)(a + 2 * b + 4 * d) * 5;
+                check_int8(&p, &random);
+            }
+}
+
+/* What is repeated along the batch keeps it from folding into rows or columns. */
+static void batches(void **state)
+{
+    test_random random = test_random_for(1205);
+    (void)state;
+    for (uint32_t rank = 1; rank <= MAX_BATCH_RANK; rank++)
+        for (uint32_t once = 0; once < (1U << rank); once++)
+            for (uint32_t form = 0; form < 4; form++) {
+                int8_case p = simple_int8;
+                p.gemm.m = form == 3 ? 1 : 7;
+                p.gemm.n = form == 2 ? 1 : 19;
+                p.gemm.k = 9;
+                p.gemm.batch_rank = rank;
+                p.gemm.batch[0] = 2;
+                p.gemm.batch[1] = 3;
+                p.gemm.batch[2] = 2;
+                p.gemm.a_once = once;
+                p.gemm.b_once = ~once & ((1U << rank) - 1);
+                p.gemm.gap = form == 1;
+                p.gemm.bias_form = (once & 1) != 0 ? FORM_ROWS : FORM_FULL;
+                p.gemm.a_flat = form == 0 && once == 0;
+                p.d = result_of(form + rank);
+                p.many = form == 0 ? 0 : ALL_VECTORS >> (once + form);
+                check_int8(&p, &random);
+            }
+}
+
+static void empty_products(void **state)
+{
+    test_random random = test_random_for(1206);
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        int8_case p = simple_int8;
+        *(i == 0 ? &p.gemm.m : i == 1 ? &p.gemm.n : &p.gemm.batch[0]) = 0;
+        p.gemm.batch_rank = i == 2 ? 1 : 0;
+        check_int8(&p, &random);
+        p.gemm.k = 0;
+        check_int8(&p, &random);
+    }
+}
+
+/* K = 0 leaves the epilogue, whatever the zero points are. */
+static void no_depth(void **state)
+{
+    test_random random = test_random_for(1207);
+    (void)state;
+    for (const tenon_dtype *d = int8_results; *d != TENON_DTYPE_INVALID; d++) {
+        int8_case p = simple_int8;
+        p.gemm.k = 0;
+        p.d = *d;
+        check_int8(&p, &random);
+        p.gemm.bias_form = FORM_COLUMNS;
+        p.gemm.c_form = FORM_FULL;
+        p.gemm.beta = 1;
+        p.many = ALL_VECTORS;
+        check_int8(&p, &random);
+    }
+}
+
+/* A product with a vector, from either side. */
+static void vectors(void **state)
+{
+    static const int64_t lengths[][2] = {{1, 300}, {7, 5}, {64, 257}, {701, 3}, {130, 129}};
+    test_random random = test_random_for(1208);
+    (void)state;
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
+        for (int layout = 0; layout < TEST_LAYOUTS; layout++)
+            for (int side = 0; side < 2; side++) {
+                int8_case p = simple_int8;
+                *(side == 0 ? &p.gemm.m : &p.gemm.n) = lengths[i][0];
+                *(side == 0 ? &p.gemm.n : &p.gemm.m) = 1;
+                *(side == 0 ? &p.gemm.a : &p.gemm.b) = (test_layout)layout;
+                p.gemm.k = lengths[i][1];
+                p.gemm.d = i % 2 == 0 ? TEST_ROW : TEST_STRIDED;
+                p.gemm.bias_form = (gemm_form)(i % FORM_SAME);
+                p.d = result_of(i + (size_t)layout);
+                p.many = ALL_VECTORS;
+                check_int8(&p, &random);
+            }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_type),
+        cmocka_unit_test(every_vector),
+        cmocka_unit_test(sizes_around_tile_edges),
+        cmocka_unit_test(every_layout),
+        cmocka_unit_test(batches),
+        cmocka_unit_test(empty_products),
+        cmocka_unit_test(no_depth),
+        cmocka_unit_test(vectors),
+    };
+    return TEST_MAIN(tests);
+}

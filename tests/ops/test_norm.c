@@ -1,0 +1,240 @@
+/* tenon_norm_forward and tenon_norm_inference against their reference: every kind, any strides, in
+ * place, special values, sums in pieces, random problems. */
+#include "norm_case.h"
+
+#include <math.h>
+
+static void sizes_around_vectors(void **state)
+{
+    static const int64_t sizes[] = {1, 2, 3, 7, 8, 9, 15, 16, 17, 33, 64};
+    test_random random = test_random_for(701);
+    (void)state;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        for (int way = 0; way < 2; way++) {
+            const int64_t rows[] = {sizes[(i * 5 + 3) % 11], sizes[i], 0};
+            norm_case p = norm_case_of(way == 0 ? TENON_NORM_LAYER : TENON_NORM_RMS, rows);
+            p.layout[0] = p.layout[3] = i % 2 == 0 ? TEST_ROW : TEST_COL;
+            p.offset = (int64_t)i % 5;
+            norm_check_types(&p, &random);
+            const int64_t images[] = {2, sizes[(i * 3 + 1) % 11], sizes[i] + 1, 0};
+            p = norm_case_of(way == 0 ? TENON_NORM_BATCH : TENON_NORM_INSTANCE, images);
+            p.layout[0] = p.layout[3] = i % 2 == 0 ? TEST_ROW : NORM_CHANNELS_LAST;
+            norm_check_types(&p, &random);
+        }
+}
+
+static void every_layout(void **state)
+{
+    static const int64_t shape[] = {3, 12, 5, 6, 0};
+    test_random random = test_random_for(702);
+    (void)state;
+    for (int kind = TENON_NORM_LAYER; kind <= TENON_NORM_BATCH; kind++)
+        for (int layout = 0; layout < NORM_LAYOUTS; layout++) {
+            norm_case p = norm_case_of((tenon_norm_kind)kind, shape);
+            p.params.groups = 4;
+            p.params.dimensions = 1 + (uint32_t)layout % 4;
+            p.gap = layout % 2 != 0;
+            p.f32_parameters = layout % 2 == 0;
+            for (int i = 0; i < NORM_CASE_OPERANDS; i++)
+                p.layout[i] = layout;
+            norm_check_types(&p, &random);
+        }
+}
+
+static void ranks(void **state)
+{
+    test_random random = test_random_for(703);
+    (void)state;
+    for (uint32_t rank = 1; rank <= TENON_MAX_RANK; rank++)
+        for (uint32_t dimensions = 1; dimensions <= rank; dimensions += 2) {
+            int64_t shape[TENON_MAX_RANK] = {0};
+            for (uint32_t d = 0; d < rank; d++)
+                shape[d] = test_between(&random, 2, 4);
+            norm_case p =
+                norm_case_of(dimensions % 2 == 0 ? TENON_NORM_RMS : TENON_NORM_LAYER, shape);
+            p.params.dimensions = dimensions;
+            p.gap = true;
+            p.layout[0] = TEST_STRIDED;
+            norm_check(&p, TENON_DTYPE_F32, &random);
+        }
+    const int64_t flat[] = {6, 8, 0};
+    for (int kind = TENON_NORM_GROUP; kind <= TENON_NORM_BATCH; kind += 2) {
+        norm_case p = norm_case_of((tenon_norm_kind)kind, flat);
+        p.params.groups = 2;
+        norm_check(&p, TENON_DTYPE_F32, &random);
+    }
+}
+
+static void optional_operands(void **state)
+{
+    static const int64_t shape[] = {4, 6, 7, 0};
+    test_random random = test_random_for(704);
+    (void)state;
+    for (uint32_t mask = 0; mask < 32; mask++) {
+        norm_case p = norm_case_of(TENON_NORM_BATCH, shape);
+        p.absent =
+            (mask & 1 ? 2u : 0) | (mask & 2 ? 4u : 0) | (mask & 28) << 2 | (mask & 4 ? 128u : 0);
+        norm_check(&p, TENON_DTYPE_F32, &random);
+        p.params.kind = TENON_NORM_BATCH;
+        p.given = true;
+        p.absent &= 6;
+        norm_check(&p, mask % 2 != 0 ? TENON_DTYPE_BF16 : TENON_DTYPE_F32, &random);
+    }
+}
+
+static void in_place_and_repeated(void **state)
+{
+    static const int64_t shape[] = {3, 8, 9, 0};
+    test_random random = test_random_for(705);
+    (void)state;
+    for (int kind = TENON_NORM_LAYER; kind <= TENON_NORM_BATCH; kind++)
+        for (int layout = 0; layout < 2; layout++) {
+            norm_case p = norm_case_of((tenon_norm_kind)kind, shape);
+            p.params.groups = 2;
+            p.params.dimensions = 2;
+            p.layout[3] = layout == 0 ? TEST_PITCH : NORM_CHANNELS_LAST;
+            p.same = 1;
+            norm_check(&p, TENON_DTYPE_F32, &random);
+            p.given = kind == TENON_NORM_BATCH;
+            norm_check(&p, TENON_DTYPE_F16, &random);
+            p.same = 0;
+            p.given = false;
+            p.repeats = layout == 0 ? 1 : 6;
+            norm_check(&p, TENON_DTYPE_F32, &random);
+        }
+}
+
+/* Each special value in some sets; the others must not notice. */
+static void special_values(void **state)
+{
+    static const double specials[] = {NAN, INFINITY, -INFINITY, 0, -0.0, 1e-30, 3e4, -3e4};
+    static const int64_t shape[] = {8, 9, 11, 0};
+    test_random random = test_random_for(706);
+    (void)state;
+    for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++)
+        for (int kind = TENON_NORM_LAYER; kind <= TENON_NORM_BATCH; kind++) {
+            norm_case p = norm_case_of((tenon_norm_kind)kind, shape);
+            norm_data data;
+            p.params.groups = 3;
+            p.layout[0] = kind % 2 == 0 ? TEST_ROW : NORM_CHANNELS_LAST;
+            norm_make(&data, &p, *type, &random);
+            for (int64_t n = 0; n < 8; n++)
+                test_set(norm_operand(&data, NORM_X), n * 99 + n * 12 % 99, specials[n]);
+            norm_expect(&data);
+            norm_run(&data, false);
+        }
+}
+
+/* x - m is all that rounding left of it. */
+static void constant_sets(void **state)
+{
+    static const double values[] = {0, 1, 0.1, -1000.7};
+    static const int64_t shape[] = {4, 5, 67, 0};
+    test_random random = test_random_for(707);
+    (void)state;
+    for (int kind = TENON_NORM_LAYER; kind <= TENON_NORM_BATCH; kind++)
+        for (int v = 0; v < 4; v++) {
+            norm_case p = norm_case_of((tenon_norm_kind)kind, shape);
+            norm_data data;
+            norm_make(&data, &p, v % 2 == 0 ? TENON_DTYPE_F32 : TENON_DTYPE_F16, &random);
+            test_fill_value(norm_operand(&data, NORM_X), values[v]);
+            norm_expect(&data);
+            norm_run(&data, false);
+        }
+}
+
+/* A mean far above the deviation, where E[x²] - E[x]² would leave nothing. */
+static void far_from_zero(void **state)
+{
+    static const int64_t shape[] = {3, 4, 1000, 0};
+    test_random random = test_random_for(708);
+    (void)state;
+    for (int kind = TENON_NORM_LAYER; kind <= TENON_NORM_BATCH; kind++) {
+        norm_case p = norm_case_of((tenon_norm_kind)kind, shape);
+        p.low = 999;
+        p.high = 1001;
+        p.params.groups = 2;
+        norm_check(&p, TENON_DTYPE_F32, &random);
+        norm_check(&p, TENON_DTYPE_F64, &random);
+    }
+}
+
+/* Few sets of many elements, which are summed in pieces. */
+static void large(void **state)
+{
+    static const struct {
+        tenon_norm_kind kind;
+        int64_t shape[6];
+    } sizes[] = {{TENON_NORM_BATCH, {4, 3, 101, 103, 0}},  {TENON_NORM_BATCH, {3, 70, 1501, 0}},
+                 {TENON_NORM_LAYER, {3, 30011, 0}},        {TENON_NORM_RMS, {2000, 37, 0}},
+                 {TENON_NORM_GROUP, {2, 6, 70, 61, 0}},    {TENON_NORM_INSTANCE, {1, 2, 50021, 0}},
+                 {TENON_NORM_BATCH, {300, 5, 3, 7, 5, 0}}, {TENON_NORM_LAYER, {100003, 0}}};
+    test_random random = test_random_for(709);
+    (void)state;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        for (int layout = 0; layout < 2; layout++) {
+            norm_case p = norm_case_of(sizes[i].kind, sizes[i].shape);
+            p.params.groups = 3;
+            p.layout[0] = p.layout[3] = layout == 0 ? TEST_ROW : NORM_CHANNELS_LAST;
+            norm_check(&p, i % 3 == 2 ? TENON_DTYPE_BF16 : TENON_DTYPE_F32, &random);
+        }
+}
+
+/* The sum of small integers is exact, and so the mean rounds once: a bound that grows with the
+ * count would not see a lost element. The variance likewise, where the mean is an integer. */
+static void integer_means(void **state)
+{
+    static const int64_t shape[] = {2, 3, 16411, 0};
+    test_random random = test_random_for(710);
+    (void)state;
+    for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++)
+        for (int kind = TENON_NORM_LAYER; kind <= TENON_NORM_BATCH; kind++) {
+            norm_case p = norm_case_of((tenon_norm_kind)kind, shape);
+            norm_data data;
+            p.judge = TEST_EXACT;
+            p.params.groups = 3;
+            p.layout[0] = kind % 2 == 0 ? TEST_ROW : NORM_CHANNELS_LAST;
+            norm_make(&data, &p, *type, &random);
+            norm_expect(&data);
+            for (int64_t s = 0; data.of[NORM_MEAN] != NULL &&
+                                s < tenon_tensor_elements(data.views.view[NORM_MEAN]);
+                 s++) {
+                tn_bounded *mean = &data.of[NORM_MEAN][s];
+                mean->bound = 12 * tn_roundoff(*type) * fabs(mean->value);
+            }
+            norm_run(&data, false);
+        }
+}
+
+static void random_problems(void **state)
+{
+    test_random random = test_random_for(711);
+    const int count = test_problems(20);
+    (void)state;
+    for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++)
+        for (int i = 0; i < count; i++) {
+            const norm_case p = norm_random_case(&random, false);
+            norm_data data;
+            norm_make(&data, &p, *type, &random);
+            norm_expect(&data);
+            norm_run(&data, true);
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sizes_around_vectors),
+        cmocka_unit_test(every_layout),
+        cmocka_unit_test(ranks),
+        cmocka_unit_test(optional_operands),
+        cmocka_unit_test(in_place_and_repeated),
+        cmocka_unit_test(special_values),
+        cmocka_unit_test(constant_sets),
+        cmocka_unit_test(far_from_zero),
+        cmocka_unit_test(large),
+        cmocka_unit_test(integer_means),
+        cmocka_unit_test(random_problems),
+    };
+    return TEST_MAIN(tests);
+}

@@ -1,0 +1,318 @@
+/* Normalization: values known from the formula, running statistics, parameters, empty tensors,
+ * operands that must be apart, plans, a stream without workspace. */
+#include "support.h"
+
+#include "ops/norm/internal.h"
+
+#include <math.h>
+
+/* A dense f32 tensor with values. */
+static tenon_tensor make(uint32_t rank, const int64_t *shape, const float *values)
+{
+    tenon_tensor tensor;
+    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, rank, shape, &tensor));
+    assert_ok(tenon_tensor_upload(test_stream, values,
+                                  (size_t)tenon_tensor_elements(&tensor) * sizeof *values, &tensor,
+                                  NULL));
+    return tensor;
+}
+
+#define expect_values(tensor, values)                                                              \
+    expect_all((tensor), (values), (int64_t)(sizeof(values) / sizeof *(values)))
+static void expect_all(const tenon_tensor *tensor, const double *values, int64_t count)
+{
+    float got[64] = {0};
+    assert_int_equal(tenon_tensor_elements(tensor), count);
+    assert_ok(tenon_tensor_download(test_stream, tensor, got, (size_t)count * sizeof *got, NULL));
+    for (int64_t i = 0; i < count; i++)
+        if (!(fabs(got[i] - values[i]) <= 1e-6 * (1 + fabs(values[i]))))
+            fail_msg("element %lld is %g, must be %g", (long long)i, (double)got[i], values[i]);
+}
+
+static tenon_norm_params params_of(tenon_norm_kind kind, double epsilon)
+{
+    tenon_norm_params params = tenon_norm_params_default();
+    params.kind = (int32_t)kind;
+    params.epsilon = epsilon;
+    return params;
+}
+
+/* 1, 3, 5, 7 have mean 4 and variance 5; with epsilon 4, r is 1/3. 3, 4 have mean square 12.5. */
+static void known_values(void **state)
+{
+    static const int64_t row[] = {1, 4}, four[] = {4}, one[] = {1}, pair[] = {2};
+    static const float x[] = {1, 3, 5, 7}, gamma[] = {1, 2, 3, -3}, beta[] = {0, 0, 1, 2};
+    static const double y[] = {-1, -2. / 3, 2, -1}, mean[] = {4}, rstd[] = {1. / 3};
+    const double rms[] = {3 / sqrt(12.5), 4 / sqrt(12.5)};
+    tenon_norm_params params = params_of(TENON_NORM_LAYER, 4);
+    tenon_tensor tx = make(2, row, x), tg = make(1, four, gamma), tb = make(1, four, beta);
+    tenon_tensor tm = make(1, one, x), tr = make(1, one, x), pairs = make(1, pair, x + 1);
+    (void)state;
+    assert_ok(
+        tenon_norm_forward(test_stream, &params, &tx, &tg, &tb, &tx, &tm, &tr, NULL, NULL, NULL));
+    expect_values(&tx, y);
+    expect_values(&tm, mean);
+    expect_values(&tr, rstd);
+    params = params_of(TENON_NORM_RMS, 0);
+    const float three_four[] = {3, 4};
+    assert_ok(tenon_tensor_upload(test_stream, three_four, sizeof three_four, &pairs, NULL));
+    assert_ok(tenon_norm_forward(test_stream, &params, &pairs, NULL, NULL, &pairs, NULL, NULL, NULL,
+                                 NULL, NULL));
+    expect_values(&pairs, rms);
+    tenon_tensor *all[] = {&tx, &tg, &tb, &tm, &tr, &pairs};
+    for (int i = 0; i < 6; i++)
+        tenon_memory_destroy(&all[i]->memory);
+}
+
+/* Two calls; the variance is that with divisor n - 1. Inference uses what is there, and the
+ * gradients by its formula. */
+static void running_statistics(void **state)
+{
+    static const int64_t image[] = {2, 2, 2}, channels[] = {2};
+    static const float x[] = {1, 3, 10, 10, 5, 7, 10, 14}, zeros[] = {0, 0}, ones[] = {1, 1};
+    /* Channels 1 3 5 7 and 10 10 10 14: means 4, 11, unbiased variances 20/3, 4. */
+    static const double mean[] = {0.75 * 4, 0.75 * 11};
+    static const double variance[] = {0.25 + 0.75 * 20 / 3, 0.25 + 0.75 * 4};
+    static const double inferred[] = {0, 2, 8, 8, 4, 6, 8, 12};
+    tenon_norm_params params = params_of(TENON_NORM_BATCH, 0.25);
+    params.momentum = 0.5;
+    tenon_tensor tx = make(3, image, x), ty = make(3, image, x), rm = make(1, channels, zeros),
+                 rv = make(1, channels, ones), m = make(1, channels, ones);
+    (void)state;
+    for (int i = 0; i < 2; i++)
+        assert_ok(tenon_norm_forward(test_stream, &params, &tx, NULL, NULL, &ty, NULL, NULL, &rm,
+                                     &rv, NULL));
+    expect_values(&rm, mean);
+    expect_values(&rv, variance);
+    const float means[] = {1, 2}, quarters[] = {0, 0};
+    params.epsilon = 1;
+    assert_ok(tenon_tensor_upload(test_stream, means, sizeof means, &m, NULL));
+    assert_ok(tenon_tensor_upload(test_stream, quarters, sizeof quarters, &rv, NULL));
+    assert_ok(tenon_norm_inference(test_stream, &params, &tx, NULL, NULL, &m, &rv, &ty, NULL));
+    expect_values(&ty, inferred);
+    assert_ok(tenon_norm_inference_backward(test_stream, &params, &tx, &tx, NULL, &m, &rv, &ty, &rm,
+                                            NULL, NULL));
+    const double dx[] = {1, 3, 10, 10, 5, 7, 10, 14};
+    const double dgamma[] = {0 + 6 + 20 + 42, 80 + 80 + 80 + 168};
+    expect_values(&ty, dx);
+    expect_values(&rm, dgamma);
+    tenon_tensor *all[] = {&tx, &ty, &rm, &rv, &m};
+    for (int i = 0; i < 5; i++)
+        tenon_memory_destroy(&all[i]->memory);
+}
+
+#define refuse_forward(params, x, gamma, beta, mean, running, status, word)                        \
+    assert_refused(tenon_norm_forward(test_stream, &(params), x, gamma, beta, &y, mean, NULL,      \
+                                      running, NULL, NULL),                                        \
+                   status, "tenon_norm_forward", word)
+
+static void wrong_parameters(void **state)
+{
+    static const int64_t shape[] = {1, 6, 1}, six[] = {6}, one[] = {1};
+    static const float values[6] = {0};
+    tenon_tensor x = make(3, shape, values), y = make(3, shape, values), c = make(1, six, values),
+                 short_one = make(1, one, values);
+    tenon_norm_params params = params_of(TENON_NORM_LAYER, 1e-5);
+    const tenon_status invalid = TENON_ERROR_INVALID_ARGUMENT;
+    (void)state;
+    params.dimensions = 0;
+    refuse_forward(params, &x, NULL, NULL, NULL, NULL, invalid, "dimensions is 0");
+    params.dimensions = 4;
+    refuse_forward(params, &x, NULL, NULL, NULL, NULL, invalid, "dimensions is 4");
+    params.dimensions = 1;
+    refuse_forward(params, &x, &c, NULL, NULL, NULL, invalid, "gamma: shape is 6, must be 1");
+    refuse_forward(params, &x, NULL, NULL, &c, NULL, invalid, "mean: shape is 6, must be 1x6");
+    refuse_forward(params, &x, NULL, NULL, NULL, &c, invalid, "running_mean");
+    static const double epsilons[] = {-1e-9, INFINITY, NAN};
+    for (int i = 0; i < 3; i++) {
+        params.epsilon = epsilons[i];
+        refuse_forward(params, &x, NULL, NULL, NULL, NULL, invalid, "epsilon");
+    }
+    static const int32_t kinds[] = {-1, 5};
+    for (int i = 0; i < 2; i++) {
+        params = params_of((tenon_norm_kind)kinds[i], 0);
+        refuse_forward(params, &x, NULL, NULL, NULL, NULL, invalid, "kind is");
+    }
+    params = params_of(TENON_NORM_RMS, 1e-5);
+    refuse_forward(params, &x, NULL, &short_one, NULL, NULL, invalid, "beta");
+    refuse_forward(params, &x, NULL, NULL, &c, NULL, invalid, "mean");
+    params = params_of(TENON_NORM_GROUP, 1e-5);
+    static const int64_t groups[] = {0, -1, 4, 12};
+    for (int i = 0; i < 4; i++) {
+        params.groups = groups[i];
+        refuse_forward(params, &x, NULL, NULL, NULL, NULL, invalid, "groups is");
+    }
+    params = params_of(TENON_NORM_BATCH, 1e-5);
+    refuse_forward(params, &x, NULL, NULL, NULL, NULL, invalid, "one element");
+    static const double momenta[] = {-0.1, 1.1, NAN};
+    for (int i = 0; i < 3; i++) {
+        params.momentum = momenta[i];
+        refuse_forward(params, &x, NULL, NULL, NULL, NULL, invalid, "momentum");
+    }
+    params = params_of(TENON_NORM_INSTANCE, 1e-5);
+    tenon_tensor flat = x;
+    flat.rank = 2;
+    refuse_forward(params, &flat, NULL, NULL, NULL, NULL, invalid, "rank is 2");
+    assert_refused(tenon_norm_inference(test_stream, &params, &x, NULL, NULL, &c, &c, &y, NULL),
+                   invalid, "tenon_norm_inference", "kind is 3");
+    params = params_of(TENON_NORM_BATCH, 1e-5);
+    assert_refused(
+        tenon_norm_backward(test_stream, &params, &x, &x, NULL, &c, &c, NULL, NULL, NULL, NULL),
+        invalid, "tenon_norm_backward", "all NULL");
+    tenon_tensor *all[] = {&x, &y, &c, &short_one};
+    for (int i = 0; i < 4; i++)
+        tenon_memory_destroy(&all[i]->memory);
+}
+
+/* 16-bit data goes with parameters of its own type or f32, and with f32 statistics. */
+static void wrong_types(void **state)
+{
+    static const int64_t shape[] = {2, 6, 3}, six[] = {6};
+    tenon_norm_params params = params_of(TENON_NORM_BATCH, 1e-5);
+    tenon_tensor x, y, half, other, single;
+    (void)state;
+    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F16, 3, shape, &x));
+    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F16, 3, shape, &y));
+    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F16, 1, six, &half));
+    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_BF16, 1, six, &other));
+    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 1, six, &single));
+    const tenon_status unsupported = TENON_ERROR_UNSUPPORTED;
+    refuse_forward(params, &x, &other, NULL, NULL, NULL, unsupported, "gamma is bf16");
+    refuse_forward(params, &x, &half, &single, NULL, NULL, unsupported, "beta is f32");
+    refuse_forward(params, &x, NULL, NULL, &half, NULL, unsupported, "mean is f16");
+    refuse_forward(params, &x, NULL, NULL, NULL, &half, unsupported, "running_mean is f16");
+    tenon_tensor *all[] = {&x, &y, &half, &other, &single};
+    for (int i = 0; i < 5; i++)
+        tenon_memory_destroy(&all[i]->memory);
+}
+
+static void empty(void **state)
+{
+    static const int64_t shape[] = {0, 3, 4}, three[] = {3};
+    static const float values[] = {1, 2, 3};
+    static const double same[] = {1, 2, 3};
+    tenon_norm_params params = params_of(TENON_NORM_BATCH, 1e-5);
+    tenon_tensor x = tenon_tensor_view(TENON_DTYPE_F32, 3, shape), c = make(1, three, values),
+                 d = make(1, three, values);
+    tenon_plan *plan;
+    cl_event event = NULL;
+    const tenon_sync sync = {.event = &event};
+    (void)state;
+    assert_ok(
+        tenon_norm_forward(test_stream, &params, &x, NULL, NULL, &x, &c, NULL, &d, NULL, &sync));
+    assert_int_equal(clWaitForEvents(1, &event), CL_SUCCESS);
+    clReleaseEvent(event);
+    assert_ok(tenon_norm_backward(test_stream, &params, &x, &x, NULL, &c, &c, &x, &d, NULL, NULL));
+    expect_values(&c, same);
+    expect_values(&d, same);
+    params.solver = "norm/sets";
+    assert_ok(tenon_norm_forward_plan(test_context, &params, &x, NULL, NULL, &x, NULL, NULL, NULL,
+                                      NULL, &plan));
+    tenon_plan_release(plan);
+    tenon_memory_destroy(&c.memory);
+    tenon_memory_destroy(&d.memory);
+}
+
+/* y may be x, and dx may be x or dy; no other output may be an input, however like it. */
+static void operands_apart(void **state)
+{
+    static const int64_t shape[] = {6}, image[] = {2, 6};
+    static const float values[12] = {1, 2};
+    tenon_norm_params layer = params_of(TENON_NORM_LAYER, 1e-5),
+                      group = params_of(TENON_NORM_GROUP, 1e-5);
+    tenon_tensor x = make(1, shape, values), dy = make(1, shape, values),
+                 one = make(0, NULL, values), flat = make(2, image, values),
+                 y = make(2, image, values);
+    (void)state;
+    assert_refused(
+        tenon_norm_backward(test_stream, &layer, &x, &dy, NULL, &one, &one, NULL, &x, NULL, NULL),
+        TENON_ERROR_INVALID_ARGUMENT, "tenon_norm_backward", "overlap");
+    assert_refused(
+        tenon_norm_backward(test_stream, &layer, &x, &dy, NULL, &one, &one, &dy, NULL, &dy, NULL),
+        TENON_ERROR_INVALID_ARGUMENT, "tenon_norm_backward", "overlap");
+    group.groups = 6;
+    assert_refused(tenon_norm_forward(test_stream, &group, &flat, NULL, NULL, &y, &flat, NULL, NULL,
+                                      NULL, NULL),
+                   TENON_ERROR_INVALID_ARGUMENT, "tenon_norm_forward", "overlap");
+    tenon_tensor *all[] = {&x, &dy, &one, &flat, &y};
+    for (int i = 0; i < 5; i++)
+        tenon_memory_destroy(&all[i]->memory);
+}
+
+/* Plans with and without operands, and scalars that are their own. */
+static void plans(void **state)
+{
+    static const int64_t image[] = {2, 2, 2}, channels[] = {2};
+    static const float x[] = {1, 3, 10, 10, 5, 7, 10, 14};
+    static const double mean[] = {4, 11};
+    tenon_norm_params params = params_of(TENON_NORM_BATCH, 4);
+    tenon_tensor tx = make(3, image, x), ty = make(3, image, x), tm = make(1, channels, x),
+                 again = make(3, image, x);
+    tenon_plan *plan;
+    float y[8], planned[8];
+    (void)state;
+    assert_ok(tenon_norm_forward_plan(test_context, &params, &tx, NULL, NULL, &ty, &tm, NULL, NULL,
+                                      NULL, &plan));
+    assert_int_equal(tenon_plan_operands(plan), NORM_FORWARD_OPERANDS);
+    const tenon_memory none = {.kind = TENON_MEMORY_NONE};
+    const tenon_memory memories[] = {tx.memory, none, none, again.memory,
+                                     tm.memory, none, none, none};
+    assert_ok(tenon_plan_run(test_stream, plan, memories, NORM_FORWARD_OPERANDS, NULL));
+    expect_values(&tm, mean);
+    assert_ok(tenon_tensor_download(test_stream, &again, planned, sizeof planned, NULL));
+    assert_ok(tenon_norm_forward(test_stream, &params, &tx, NULL, NULL, &ty, NULL, NULL, NULL, NULL,
+                                 NULL));
+    assert_ok(tenon_tensor_download(test_stream, &ty, y, sizeof y, NULL));
+    assert_memory_equal(y, planned, sizeof y);
+    tenon_plan_release(plan);
+    /* Another epsilon alone: the immediate calls share a plan, and must not share the value. */
+    params.epsilon = 11;
+    assert_ok(tenon_norm_forward(test_stream, &params, &tx, NULL, NULL, &ty, NULL, NULL, NULL, NULL,
+                                 NULL));
+    const double other[] = {-0.75, -0.25, -1 / sqrt(14), -1 / sqrt(14),
+                            0.25,  0.75,  -1 / sqrt(14), 3 / sqrt(14)};
+    expect_values(&ty, other);
+    tenon_tensor *all[] = {&tx, &ty, &tm, &again};
+    for (int i = 0; i < 4; i++)
+        tenon_memory_destroy(&all[i]->memory);
+}
+
+/* What would be summed in pieces is done without them. */
+static void without_workspace(void **state)
+{
+    static const int64_t image[] = {4, 1, 30011};
+    tenon_norm_params params = params_of(TENON_NORM_BATCH, 1e-5);
+    tenon_stream *stream;
+    tenon_tensor x;
+    (void)state;
+    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 3, image, &x));
+    assert_ok(tenon_stream_create(test_context, NULL, &stream));
+    tenon_memory small;
+    assert_ok(tenon_memory_create(test_context, 16, &small));
+    assert_ok(tenon_stream_set_workspace(stream, &small, 0, 16));
+    assert_ok(
+        tenon_norm_forward(stream, &params, &x, NULL, NULL, &x, NULL, NULL, NULL, NULL, NULL));
+    params.solver = "norm/split";
+    assert_refused(
+        tenon_norm_forward(stream, &params, &x, NULL, NULL, &x, NULL, NULL, NULL, NULL, NULL),
+        TENON_ERROR_WORKSPACE_TOO_SMALL, "tenon_norm_forward", "workspace");
+    assert_ok(tenon_stream_finish(stream));
+    tenon_stream_destroy(stream);
+    tenon_memory_destroy(&small);
+    tenon_memory_destroy(&x.memory);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(known_values),
+        cmocka_unit_test(running_statistics),
+        cmocka_unit_test(wrong_parameters),
+        cmocka_unit_test(wrong_types),
+        cmocka_unit_test(empty),
+        cmocka_unit_test(operands_apart),
+        cmocka_unit_test(plans),
+        cmocka_unit_test(without_workspace),
+    };
+    return TEST_MAIN(tests);
+}
