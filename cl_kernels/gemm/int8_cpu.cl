@@ -116,7 +116,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void gemm_int8_cpu(INT8_
     __local uint sums[ROWS * TENON_SUM_COLS];
     acc_v tile[TENON_MR * TENON_NV];
 
-    long z = get_global_id(2), k_end = GEMM_K(args.gemm);
+    long z = get_global_id(2), k_end = depth_at(&args.gemm, z);
     long n0 = get_global_id(0) * TENON_SUM_COLS, m0 = get_global_id(1) * args.gemm.tile_rows;
     long m1 = min(args.gemm.m, m0 + args.gemm.tile_rows);
     int cols = (int)min((long)TENON_SUM_COLS, args.gemm.n - n0), block = exact_block(&args, k_end);

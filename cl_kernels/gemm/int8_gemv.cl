@@ -89,7 +89,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void gemm_int8_gemv(INT8
     long m1 = min(args.gemm.m, m0 + args.gemm.tile_rows);
     int zb = zero_point(zero_b, &args, INT8_ZERO_B, 0, 0, args.b_sign);
     int8_epilogue e = MAKE_INT8_EPILOGUE(&args, z);
-    args.gemm.k = GEMM_K(args.gemm);
+    args.gemm.k = depth_at(&args.gemm, z);
     a += GEMM_START(args.gemm, a, z);
     b += GEMM_START(args.gemm, b, z);
     for (long m = m0; m < m1; m += TOGETHER) {
@@ -123,7 +123,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void gemm_int8_gemv(INT8
     }
     a += GEMM_START(args.gemm, a, z) + m0;
     b += GEMM_START(args.gemm, b, z);
-    for (long k = GEMM_K(args.gemm); k > 0; k--) {
+    for (long k = depth_at(&args.gemm, z); k > 0; k--) {
         int y = (short)(byte_value(*b, args.b_sign) - zb);
         total += (uint)y;
 #pragma unroll

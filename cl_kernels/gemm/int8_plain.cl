@@ -16,7 +16,7 @@ __kernel void gemm_int8_plain(INT8_POINTERS, int8_args args)
     long ai = GEMM_START(args.gemm, a, z) + m * args.gemm.a_row;
     long bi = GEMM_START(args.gemm, b, z) + n * args.gemm.b_col;
     uint sum = 0;
-    if (GEMM_K(args.gemm) > 0) {
+    if (depth_at(&args.gemm, z) > 0) {
         int za = zero_point(zero_a, &args, INT8_ZERO_A, m, n, args.a_sign);
         int zb = zero_point(zero_b, &args, INT8_ZERO_B, m, n, args.b_sign);
         for (long k = 0; k < args.gemm.k; k++) {

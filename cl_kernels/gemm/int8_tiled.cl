@@ -131,7 +131,7 @@ gemm_int8_tiled(INT8_POINTERS, int8_args args)
     uint sum[TENON_MR][TENON_NR] = {{0}}, rows[TENON_MR] = {0}, cols[TENON_NR] = {0};
     const int col = (int)get_local_id(0), row = (int)get_local_id(1), item = row * ITEMS_N + col;
     const long n0 = (long)get_group_id(0) * TENON_NB, m0 = (long)get_group_id(1) * TENON_MB;
-    const long z = (long)get_global_id(2), k_end = GEMM_K(args.gemm);
+    const long z = (long)get_global_id(2), k_end = depth_at(&args.gemm, z);
     /* 128 for u8, whose bytes are made signed. */
     const int a_shift = 128 - args.a_sign, b_shift = 128 - args.b_sign;
     const int sums_of_a = b_shift != 0 || INT8_HAS(&args, INT8_ZERO_B);
