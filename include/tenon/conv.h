@@ -1,4 +1,7 @@
-/* Convolution, and the im2col transform that it is built on. */
+/* Convolution, and the im2col transform that it is built on. Its gradients
+ * (tenon_conv_backward_data, tenon_conv_backward_filter, tenon_conv_backward_bias) are in
+ * conv_backward.h, the transposed convolution (tenon_conv_transpose_forward) in conv_transpose.h.
+ */
 #ifndef TENON_CONV_H
 #define TENON_CONV_H
 
@@ -131,6 +134,26 @@ TENON_API tenon_status tenon_im2col(tenon_stream *stream, const tenon_im2col_par
  *  @return as tenon_im2col, but for TENON_ERROR_INCOMPLETE */
 TENON_API tenon_status tenon_im2col_plan(tenon_context *context, const tenon_im2col_params *params,
                                          const tenon_tensor *x, const tenon_tensor *col,
+                                         tenon_plan **plan);
+
+/** Folds columns back into images, the adjoint of tenon_im2col: x[n, c, h, w] = Σ col[n, (c·R +
+ * r)·S + s, p·Q + q] over all taps and outputs with p·stride - pad + r·dilation = h, and likewise
+ * along w. What lies in the padding is dropped; an element that no tap meets is 0. Taps are added
+ * in a fixed order; the 16-bit types are summed in f32.
+ *  @param params  as for tenon_im2col
+ *  @param col     as there; any strides
+ *  @param x       as there, of col's type, any strides that do not overlap; must not overlap col
+ *  @param sync    or NULL
+ *  @return as tenon_conv_forward */
+TENON_API tenon_status tenon_col2im(tenon_stream *stream, const tenon_im2col_params *params,
+                                    const tenon_tensor *col, const tenon_tensor *x,
+                                    const tenon_sync *sync);
+
+/** The plan of tenon_col2im; operands col, x.
+ *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
+ *  @return as tenon_col2im, but for TENON_ERROR_INCOMPLETE */
+TENON_API tenon_status tenon_col2im_plan(tenon_context *context, const tenon_im2col_params *params,
+                                         const tenon_tensor *col, const tenon_tensor *x,
                                          tenon_plan **plan);
 
 #ifdef __cplusplus

@@ -7,6 +7,8 @@
 #include <tenon/blas.h>
 #include <tenon/context.h>
 #include <tenon/conv.h>
+#include <tenon/conv_backward.h>
+#include <tenon/conv_transpose.h>
 #include <tenon/device.h>
 #include <tenon/dropout.h>
 #include <tenon/elementwise.h>

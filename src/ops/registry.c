@@ -1,6 +1,7 @@
 #include "ops/registry.h"
 
 #include "ops/activation/internal.h"
+#include "ops/conv/gradient.h"
 #include "ops/conv/internal.h"
 #include "ops/dropout/internal.h"
 #include "ops/elementwise/internal.h"
@@ -25,6 +26,11 @@ const tn_family *const tn_families[] = {
     &tn_gemm_ragged_family,
     &tn_conv_family,
     &tn_im2col_family,
+    &tn_conv_backward_data_family,
+    &tn_conv_backward_filter_family,
+    &tn_conv_backward_bias_family,
+    &tn_conv_transpose_family,
+    &tn_col2im_family,
     &tn_activation_family,
     &tn_activation_backward_family,
     &tn_pool_family,

@@ -48,20 +48,26 @@ static void image_order(image_layout layout, uint32_t rank, uint32_t *order)
         order[layout == HWCN] = 1;
 }
 
-static void create_image(conv_data *data, int operand, image_layout layout, int64_t n, int64_t c,
-                         const int64_t *size)
+void create_conv_tensor(test_tensor *tensor, tenon_dtype dtype, image_layout layout,
+                        uint32_t spatial, int64_t n, int64_t c, const int64_t *size, int64_t offset)
 {
-    uint32_t order[CONV_RANK], rank = data->problem.spatial + 2;
+    uint32_t order[CONV_RANK], rank = spatial + 2;
     int64_t shape[CONV_RANK] = {n, c}, stride[CONV_RANK], step = layout == ODD ? 2 : 1;
-    memcpy(shape + 2, size, data->problem.spatial * sizeof *size);
+    memcpy(shape + 2, size, spatial * sizeof *size);
     image_order(layout, rank, order);
     for (uint32_t i = 0; i < rank; i++) {
         int64_t length = shape[order[i]];
         stride[order[i]] = step;
         step = step * (length > 0 ? length : 1) + (layout == ODD ? 3 : 0);
     }
-    test_tensor_create(&data->operands[operand], data->dtype, rank, shape, stride,
-                       data->problem.offset);
+    test_tensor_create(tensor, dtype, rank, shape, stride, offset);
+}
+
+static void create_image(conv_data *data, int operand, image_layout layout, int64_t n, int64_t c,
+                         const int64_t *size)
+{
+    create_conv_tensor(&data->operands[operand], data->dtype, layout, data->problem.spatial, n, c,
+                       size, data->problem.offset);
 }
 
 static tenon_conv_params conv_params(const conv_case *p, const char *solver)

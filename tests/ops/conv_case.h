@@ -37,6 +37,11 @@ typedef struct conv_data {
     tn_bounded *expected;
 } conv_data;
 
+/* A tensor N C and so many spatial dimensions of `size`. */
+void create_conv_tensor(test_tensor *tensor, tenon_dtype dtype, image_layout layout,
+                        uint32_t spatial, int64_t n, int64_t c, const int64_t *size,
+                        int64_t offset);
+
 /* Makes the operands, filled for the judge. What must not be read is left poisoned. */
 void make_conv(conv_data *data, const conv_case *p, tenon_dtype dtype, test_judge judge,
                test_random *random);

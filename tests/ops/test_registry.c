@@ -16,6 +16,11 @@ static const char *home_of(const tn_family *family)
     static const char *const homes[][2] = {
         {"gemm_int8", "gemm"},
         {"im2col", "conv"},
+        {"col2im", "conv"},
+        {"conv_backward_data", "conv"},
+        {"conv_backward_filter", "conv"},
+        {"conv_backward_bias", "conv"},
+        {"conv_transpose", "conv"},
         {"gemm_ragged", "gemm"},
         {"copy", "elementwise"},
         {"elementwise_chain", "elementwise"},

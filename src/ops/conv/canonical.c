@@ -32,7 +32,7 @@ TENON_API int64_t tenon_conv_output_size(const tenon_conv_geometry *geometry, ui
     return length < 0 ? 0 : length / geometry->stride[dim] + 1;
 }
 
-static tenon_status check_geometry(const char *operation, const tenon_conv_geometry *g, uint32_t d)
+tenon_status tn_conv_check_geometry(const char *operation, const tenon_conv_geometry *g, uint32_t d)
 {
     const struct {
         const char *name;
@@ -54,7 +54,7 @@ static tenon_status take_dimension(const char *operation, const tenon_conv_geome
                                    int at, int64_t size, int64_t filter, conv_window *v)
 {
     static const char names[] = {'D', 'H', 'W'};
-    TN_TRY(check_geometry(operation, g, d));
+    TN_TRY(tn_conv_check_geometry(operation, g, d));
     int64_t out = tenon_conv_output_size(g, d, size, filter);
     if (out < 0)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
@@ -89,17 +89,18 @@ static tenon_status take_window(const char *operation, const tenon_conv_geometry
     return TENON_OK;
 }
 
-static tenon_status check_image_rank(const char *operation, const tenon_tensor *x)
+tenon_status tn_conv_check_image_rank(const char *operation, const char *name,
+                                      const tenon_tensor *view)
 {
-    if (x->rank >= 3 && x->rank <= CONV_RANK)
+    if (view->rank >= 3 && view->rank <= CONV_RANK)
         return TENON_OK;
     return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                   "%s: x: rank is %u, must be 3, 4 or 5: N, C and the spatial dimensions",
-                   operation, x->rank);
+                   "%s: %s: rank is %u, must be 3, 4 or 5: N, C and the spatial dimensions",
+                   operation, name, view->rank);
 }
 
-static tenon_status check_rank(const char *operation, const char *name, const tenon_tensor *view,
-                               uint32_t rank)
+tenon_status tn_conv_check_rank(const char *operation, const char *name, const tenon_tensor *view,
+                                uint32_t rank)
 {
     if (view->rank == rank)
         return TENON_OK;
@@ -107,8 +108,8 @@ static tenon_status check_rank(const char *operation, const char *name, const te
                    view->rank, rank);
 }
 
-static tenon_status check_shape(const char *operation, const char *name, const tenon_tensor *view,
-                                uint32_t rank, const int64_t *shape)
+tenon_status tn_conv_check_shape(const char *operation, const char *name, const tenon_tensor *view,
+                                 uint32_t rank, const int64_t *shape)
 {
     char got[160], wanted[160];
     if (view->rank == rank && memcmp(view->shape, shape, rank * sizeof *shape) == 0)
@@ -117,35 +118,34 @@ static tenon_status check_shape(const char *operation, const char *name, const t
                    tn_shape_text(view->rank, view->shape, got), tn_shape_text(rank, shape, wanted));
 }
 
-static tenon_status check_filters(const char *operation, int64_t groups, const tenon_tensor *x,
-                                  const tenon_tensor *w)
+static tenon_status check_filters(const char *operation, int64_t groups, const conv_views *views)
 {
+    const tenon_tensor *x = views->x, *w = views->w;
     if (groups < 1)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
                        "%s: params: groups is %" PRId64 ", must be at least 1", operation, groups);
     if (w->shape[0] % groups != 0 || x->shape[1] % groups != 0 ||
         x->shape[1] / groups != w->shape[1])
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: w: %" PRId64 " filters of %" PRId64 " channels do not fit %" PRId64
-                       " channels of x in %" PRId64 " groups",
-                       operation, w->shape[0], w->shape[1], x->shape[1], groups);
+                       "%s: %s: %" PRId64 " filters of %" PRId64 " channels do not fit %" PRId64
+                       " channels of %s in %" PRId64 " groups",
+                       operation, views->w_name, w->shape[0], w->shape[1], x->shape[1],
+                       views->x_name, groups);
     for (uint32_t d = 2; d < w->rank; d++)
         if (w->shape[d] < 1)
             return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                           "%s: w: size of dimension %u is %" PRId64 ", must be at least 1",
-                           operation, d, w->shape[d]);
+                           "%s: %s: size of dimension %u is %" PRId64 ", must be at least 1",
+                           operation, views->w_name, d, w->shape[d]);
     return TENON_OK;
 }
 
-static tenon_status check_output(const char *operation, const tenon_tensor *w,
-                                 const tenon_tensor *bias, const tenon_tensor *y,
+static tenon_status check_output(const char *operation, const conv_views *views,
                                  const conv_problem *p)
 {
-    const int64_t filters = w->shape[0];
-    int64_t shape[CONV_RANK] = {p->n, filters};
+    const tenon_tensor *y = views->y;
+    int64_t shape[CONV_RANK] = {p->n, views->w->shape[0]};
     memcpy(shape + 2, p->window.out + CONV_RANK - y->rank, (y->rank - 2) * sizeof *shape);
-    TN_TRY(check_shape(operation, "y", y, y->rank, shape));
-    return bias != NULL ? check_shape(operation, "bias", bias, 1, &filters) : TENON_OK;
+    return tn_conv_check_shape(operation, views->y_name, y, y->rank, shape);
 }
 
 /* Strides of N, C and the spatial dimensions, which are aligned at the right. */
@@ -156,7 +156,7 @@ static void spread_strides(int64_t to[CONV_RANK], uint32_t rank, const int64_t *
 }
 
 /* Strides of sizes of 1 do not count, and must not tell problems apart. */
-static void copy_strides(int64_t to[CONV_RANK], const tenon_tensor *view)
+void tn_conv_copy_strides(int64_t to[CONV_RANK], const tenon_tensor *view)
 {
     int64_t stride[CONV_RANK];
     for (uint32_t d = 0; d < view->rank; d++)
@@ -164,15 +164,50 @@ static void copy_strides(int64_t to[CONV_RANK], const tenon_tensor *view)
     spread_strides(to, view->rank, stride);
 }
 
-static tenon_status take_residual(const char *operation, const tenon_tensor *c,
-                                  const tenon_tensor *y, conv_problem *p)
+tenon_status tn_conv_take_epilogue(const char *operation, const tenon_epilogue *epilogue,
+                                   const tenon_tensor *c, const tenon_tensor *bias,
+                                   const tenon_tensor *output, conv_problem *p)
 {
     int64_t stride[CONV_RANK];
+    p->activation = epilogue->activation.kind;
+    p->flags = (epilogue->beta != 0 ? CONV_HAS_C : 0) | (bias != NULL ? CONV_HAS_BIAS : 0) |
+               (epilogue->alpha == 0 ? CONV_SKIP_XW : 0);
+    if (bias != NULL)
+        TN_TRY(tn_conv_check_shape(operation, "bias", bias, 1, &output->shape[1]));
+    if (bias != NULL && bias->shape[0] != 1)
+        p->bias = bias->stride[0];
     if (c == NULL)
         return TENON_OK;
-    TN_TRY(tn_broadcast(operation, "c", c, y->rank, y->shape, stride));
+    TN_TRY(tn_broadcast(operation, "c", c, output->rank, output->shape, stride));
     if ((p->flags & CONV_HAS_C) != 0) /* otherwise they must not tell problems apart */
-        spread_strides(p->res, y->rank, stride);
+        spread_strides(p->res, output->rank, stride);
+    return TENON_OK;
+}
+
+tenon_status tn_conv_take_shapes(const char *operation, int64_t groups,
+                                 const tenon_conv_geometry *geometry, const conv_views *views,
+                                 conv_problem *p)
+{
+    const tenon_tensor *x = views->x, *w = views->w, *y = views->y;
+    memset(p, 0, sizeof *p);
+    p->head.size = sizeof *p;
+    p->head.forced = -1;
+    for (int i = 0; i < CONV_OPERANDS; i++)
+        p->operand[i] = (uint8_t)i;
+    TN_TRY(tn_conv_check_image_rank(operation, views->x_name, x));
+    TN_TRY(tn_conv_check_rank(operation, views->w_name, w, x->rank));
+    TN_TRY(tn_conv_check_rank(operation, views->y_name, y, x->rank));
+    TN_TRY(check_filters(operation, groups, views));
+    TN_TRY(take_window(operation, geometry, x, w->shape + 2, &p->window));
+    p->dtype = y->dtype;
+    p->n = x->shape[0];
+    p->groups = groups;
+    p->c = w->shape[1];
+    p->k = w->shape[0] / groups;
+    TN_TRY(check_output(operation, views, p));
+    tn_conv_copy_strides(p->x, x);
+    tn_conv_copy_strides(p->w, w);
+    tn_conv_copy_strides(p->y, y);
     return TENON_OK;
 }
 
@@ -181,30 +216,9 @@ tenon_status tn_conv_canonicalise(const char *operation, const tenon_conv_params
                                   const tenon_tensor *c, const tenon_tensor *bias,
                                   const tenon_tensor *y, conv_problem *p)
 {
-    const tenon_epilogue *epilogue = &params->epilogue;
-    memset(p, 0, sizeof *p);
-    p->head.size = sizeof *p;
-    p->head.forced = -1;
-    TN_TRY(check_image_rank(operation, x));
-    TN_TRY(check_rank(operation, "w", w, x->rank));
-    TN_TRY(check_rank(operation, "y", y, x->rank));
-    TN_TRY(check_filters(operation, params->groups, x, w));
-    TN_TRY(take_window(operation, &params->geometry, x, w->shape + 2, &p->window));
-    p->dtype = y->dtype;
-    p->activation = epilogue->activation.kind;
-    p->flags = (epilogue->beta != 0 ? CONV_HAS_C : 0) | (bias != NULL ? CONV_HAS_BIAS : 0) |
-               (epilogue->alpha == 0 ? CONV_SKIP_XW : 0);
-    p->n = x->shape[0];
-    p->groups = params->groups;
-    p->c = w->shape[1];
-    p->k = w->shape[0] / params->groups;
-    TN_TRY(check_output(operation, w, bias, y, p));
-    copy_strides(p->x, x);
-    copy_strides(p->w, w);
-    copy_strides(p->y, y);
-    if (bias != NULL && bias->shape[0] != 1)
-        p->bias = bias->stride[0];
-    return take_residual(operation, c, y, p);
+    const conv_views views = {"x", "w", "y", x, w, y};
+    TN_TRY(tn_conv_take_shapes(operation, params->groups, &params->geometry, &views, p));
+    return tn_conv_take_epilogue(operation, &params->epilogue, c, bias, y, p);
 }
 
 static tenon_status check_columns(const char *operation, const tenon_tensor *x,
@@ -216,7 +230,7 @@ static tenon_status check_columns(const char *operation, const tenon_tensor *x,
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
                        "%s: params: filter: the size of col overflows", operation);
     const int64_t shape[] = {x->shape[0], rows, pixels};
-    return check_shape(operation, "col", col, 3, shape);
+    return tn_conv_check_shape(operation, "col", col, 3, shape);
 }
 
 tenon_status tn_im2col_canonicalise(const char *operation, const tenon_im2col_params *params,
@@ -227,8 +241,8 @@ tenon_status tn_im2col_canonicalise(const char *operation, const tenon_im2col_pa
     memset(p, 0, sizeof *p);
     p->head.size = sizeof *p;
     p->head.forced = -1;
-    TN_TRY(check_image_rank(operation, x));
-    TN_TRY(check_rank(operation, "col", col, 3));
+    TN_TRY(tn_conv_check_image_rank(operation, "x", x));
+    TN_TRY(tn_conv_check_rank(operation, "col", col, 3));
     for (uint32_t d = 0; d + 2 < x->rank; d++)
         if (params->filter[d] < 1)
             return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
@@ -240,7 +254,7 @@ tenon_status tn_im2col_canonicalise(const char *operation, const tenon_im2col_pa
     p->n = x->shape[0];
     p->c = x->shape[1];
     p->col_operand = IM2COL_COL;
-    copy_strides(p->x, x);
+    tn_conv_copy_strides(p->x, x);
     p->col[0] = col->stride[0];
     p->col[4] = col->stride[1];
     p->col[7] = col->stride[2];

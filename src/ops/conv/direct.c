@@ -30,41 +30,22 @@ static void options(tenon_context *context, const tn_problem *problem, const int
                      tn_activation_is_build(p->activation) ? p->activation : 0u);
 }
 
-static conv_args arguments(const conv_problem *p)
+static void fill_arguments(const conv_problem *p, conv_args *args)
 {
-    conv_args args = {.bias_k = p->bias,
-                      .group_channels = p->c,
-                      .group_filters = p->k,
-                      .window = p->window,
-                      .activation = (tenon_i32)p->activation,
-                      .flags = (tenon_i32)p->flags};
-    memcpy(args.x_stride, p->x, sizeof args.x_stride);
-    memcpy(args.w_stride, p->w, sizeof args.w_stride);
-    memcpy(args.c_stride, p->res, sizeof args.c_stride);
-    memcpy(args.y_stride, p->y, sizeof args.y_stride);
-    return args;
+    args->bias_k = p->bias;
+    args->group_channels = p->c;
+    args->group_filters = p->k;
+    args->window = p->window;
+    args->activation = (tenon_i32)p->activation;
+    args->flags = (tenon_i32)p->flags;
+    memcpy(args->x_stride, p->x, sizeof args->x_stride);
+    memcpy(args->w_stride, p->w, sizeof args->w_stride);
+    memcpy(args->c_stride, p->res, sizeof args->c_stride);
+    memcpy(args->y_stride, p->y, sizeof args->y_stride);
 }
 
-/* An operand that is not read may be absent; the output stands in, so that every pointer is valid.
- */
-static bool is_read(const conv_problem *p, int operand)
-{
-    switch (operand) {
-    case CONV_C:
-        return (p->flags & CONV_HAS_C) != 0;
-    case CONV_BIAS:
-        return (p->flags & CONV_HAS_BIAS) != 0;
-    case CONV_Y:
-        return true;
-    case CONV_W: /* even where all that it meets is padding */
-        return p->c > 0;
-    default:
-        return p->c > 0 && !tn_window_empty(&p->window);
-    }
-}
-
-static tenon_status record(const char *operation, tn_recording *recording,
-                           const tn_problem *problem, const int32_t *values)
+void tn_conv_direct_launch(const conv_problem *p, const bool reads[CONV_OPERANDS], int result,
+                           tn_launch *launch, conv_args *args, tn_patch *patches)
 {
     static const uint16_t offset_at[] = {
         offsetof(conv_args, x_offset), offsetof(conv_args, w_offset), offsetof(conv_args, c_offset),
@@ -72,32 +53,44 @@ static tenon_status record(const char *operation, tn_recording *recording,
     static const uint16_t scalar_at[] = {offsetof(conv_args, alpha), offsetof(conv_args, beta),
                                          offsetof(conv_args, act_alpha),
                                          offsetof(conv_args, act_beta)};
+    uint32_t size = (uint32_t)tenon_dtype_size((tenon_dtype)p->dtype);
+    fill_arguments(p, args);
+    launch->operand_count = CONV_OPERANDS;
+    launch->args = args;
+    launch->patches = patches;
+    for (int i = 0; i < CONV_OPERANDS; i++) {
+        bool takes = reads[i] || i == result;
+        launch->operands[i] = p->operand[takes ? i : result];
+        if (takes)
+            patches[launch->patch_count++] =
+                (tn_patch){TN_PATCH_OFFSET, p->operand[i], offset_at[i], size};
+    }
+    for (int i = 0; i < TN_EPILOGUE_SCALARS; i++)
+        patches[launch->patch_count++] = (tn_patch){(uint8_t)tn_scalar_patch((tenon_dtype)p->dtype),
+                                                    (uint8_t)i, scalar_at[i], 1};
+}
+
+static tenon_status record(const char *operation, tn_recording *recording,
+                           const tn_problem *problem, const int32_t *values)
+{
     const conv_problem *p = (const conv_problem *)problem;
+    const bool reads[CONV_OPERANDS] = {[CONV_X] = p->c > 0 && !tn_window_empty(&p->window),
+                                       [CONV_W] =
+                                           p->c > 0, /* even where all that it meets is padding */
+                                       [CONV_C] = (p->flags & CONV_HAS_C) != 0,
+                                       [CONV_BIAS] = (p->flags & CONV_HAS_BIAS) != 0};
     char text[TN_OPTIONS_SIZE];
     tn_patch patches[CONV_OPERANDS + TN_EPILOGUE_SCALARS];
-    conv_args args = arguments(p);
+    conv_args args = {0};
     tn_launch launch = {.source = "conv/direct",
                         .options = text,
                         .kernel = "conv_direct",
                         .dimensions = 3,
-                        .operand_count = CONV_OPERANDS,
-                        .args = &args,
-                        .args_size = sizeof args,
-                        .patches = patches};
+                        .local = {32, 1, 1},
+                        .args_size = sizeof args};
     (void)values;
     options(recording->context, problem, NULL, text);
-    for (int i = 0; i < CONV_OPERANDS; i++) {
-        launch.operands[i] = (uint8_t)(is_read(p, i) ? i : CONV_Y);
-        if (is_read(p, i))
-            patches[launch.patch_count++] =
-                (tn_patch){TN_PATCH_OFFSET, (uint8_t)i, offset_at[i],
-                           (uint32_t)tenon_dtype_size((tenon_dtype)p->dtype)};
-    }
-    for (int i = 0; i < TN_EPILOGUE_SCALARS; i++)
-        patches[launch.patch_count++] = (tn_patch){(uint8_t)tn_scalar_patch((tenon_dtype)p->dtype),
-                                                   (uint8_t)i, scalar_at[i], 1};
-    launch.local[0] = 32;
-    launch.local[1] = launch.local[2] = 1;
+    tn_conv_direct_launch(p, reads, CONV_Y, &launch, &args, patches);
     launch.global[0] = (size_t)tn_round_up(tn_window_pixels(&p->window), 32);
     launch.global[1] = (size_t)(p->groups * p->k);
     launch.global[2] = (size_t)p->n;

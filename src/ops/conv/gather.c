@@ -63,8 +63,8 @@ static tenon_status record(const char *operation, tn_recording *recording, const
 {
     char text[TN_OPTIONS_SIZE];
     uint32_t size = (uint32_t)tenon_dtype_size((tenon_dtype)p->dtype);
-    uint8_t col = (uint8_t)p->col_operand;
-    const tn_patch patches[] = {{TN_PATCH_OFFSET, IM2COL_X, offsetof(im2col_args, x_offset), size},
+    uint8_t x = (uint8_t)p->x_operand, col = (uint8_t)p->col_operand;
+    const tn_patch patches[] = {{TN_PATCH_OFFSET, x, offsetof(im2col_args, x_offset), size},
                                 {TN_PATCH_OFFSET, col, offsetof(im2col_args, col_offset), size}};
     /* An empty image has no memory; nothing of it is read. */
     bool empty = tn_window_empty(&p->window);
@@ -78,7 +78,7 @@ static tenon_status record(const char *operation, tn_recording *recording, const
                         .dimensions = 3,
                         .global = {(size_t)width, (size_t)height, (size_t)p->n},
                         .local = {local, local, local},
-                        .operands = {empty ? col : IM2COL_X, col},
+                        .operands = {empty ? col : x, col},
                         .operand_count = IM2COL_OPERANDS,
                         .args = args,
                         .args_size = sizeof *args,

@@ -44,16 +44,6 @@ static void choose_order(const conv_problem *p, layout *l)
     l->w_tap = order.stride;
 }
 
-/* As many pixels of an image as `columns` allows, in the order in which they lie: a box that is
- * whole in each dimension after the first that is cut. */
-static void choose_pixels(const conv_window *v, int64_t columns, int64_t count[3])
-{
-    for (int d = 2; d >= 0; d--) {
-        count[d] = tn_max_i64(1, tn_min_i64(v->out[d], columns));
-        columns = count[d] == v->out[d] ? columns / count[d] : 1;
-    }
-}
-
 /* The sizes of a block. Where not even the least fits into the workspace, they are that one's. */
 static void choose_block(tenon_context *context, const conv_problem *p, uint64_t limit, layout *l)
 {
@@ -62,7 +52,8 @@ static void choose_block(tenon_context *context, const conv_problem *p, uint64_t
     int64_t room = (int64_t)(limit < INT64_MAX ? limit : INT64_MAX) / size - l->packed;
     int64_t image = l->column * tn_window_pixels(v);
     int64_t columns = l->column > 0 && room > 0 ? room / l->column : room;
-    choose_pixels(v, tn_max_i64(columns, tn_min_i64(LEAST_COLUMNS, v->out[2])), l->block.count);
+    tn_conv_cut_pixels(v, tn_max_i64(columns, tn_min_i64(LEAST_COLUMNS, v->out[2])),
+                       l->block.count);
     l->block.images = 1;
     if (room < image)
         return;
@@ -82,18 +73,6 @@ static void lay_out(tenon_context *context, const conv_problem *p, layout *l)
     }
     l->column = p->groups * l->taps;
     choose_block(context, p, p->head.workspace_limit, l);
-}
-
-/* The block that begins at a pixel, cut at the end of the output. */
-static conv_block block_at(const conv_problem *p, const layout *l, int64_t image,
-                           const int64_t first[3])
-{
-    conv_block block = {.image = image, .images = tn_min_i64(l->block.images, p->n - image)};
-    for (int d = 0; d < 3; d++) {
-        block.first[d] = first[d];
-        block.count[d] = tn_min_i64(l->block.count[d], p->window.out[d] - first[d]);
-    }
-    return block;
 }
 
 static int64_t block_pixels(const conv_block *block)
@@ -154,6 +133,7 @@ static im2col_problem unfold_problem(const conv_problem *p, const layout *l,
     column_strides(p, l, block, u.col);
     u.x_shift = block->image * p->x[0];
     u.col_shift = l->packed;
+    u.x_operand = p->operand[CONV_X];
     u.col_operand = TN_WORKSPACE;
     for (int d = 0; d < 3; d++) {
         u.window.out[d] = block->count[d];
@@ -167,14 +147,16 @@ static tenon_status block_product(const char *operation, const conv_problem *p, 
 {
     int64_t stride[8], tap = l->by_taps ? 1 : block_pixels(block);
     column_strides(p, l, block, stride);
-    const conv_factors factors = {.w_filter = l->gathers ? l->taps : p->w[0],
+    int64_t w_filter = l->gathers ? l->taps : p->w[0];
+    const conv_factors factors = {.w_group = p->k * w_filter,
+                                  .w_filter = w_filter,
                                   .w_tap = l->w_tap,
                                   .image = stride[0],
                                   .group = l->taps * tap,
                                   .tap = tap,
                                   .pixel = {stride[5], stride[6], stride[7]},
                                   .col_shift = l->packed,
-                                  .w_operand = l->gathers ? TN_WORKSPACE : CONV_W,
+                                  .w_operand = l->gathers ? TN_WORKSPACE : p->operand[CONV_W],
                                   .col_operand = TN_WORKSPACE,
                                   .taps = l->taps};
     return tn_conv_product(operation, p, block, &factors, product);
@@ -230,7 +212,7 @@ static tenon_status record_gather(const char *operation, tn_recording *recording
     pack_filter_args args = {.c = p->c,
                              .elements = p->groups * p->k * p->c * tn_window_taps(&p->window)};
     const tn_patch patches[] = {
-        {TN_PATCH_OFFSET, CONV_W, offsetof(pack_filter_args, w_offset), size},
+        {TN_PATCH_OFFSET, p->operand[CONV_W], offsetof(pack_filter_args, w_offset), size},
         {TN_PATCH_OFFSET, TN_WORKSPACE, offsetof(pack_filter_args, packed_offset), size}};
     memcpy(args.w_stride, p->w, sizeof args.w_stride);
     memcpy(args.filter, p->window.filter, sizeof args.filter);
@@ -241,7 +223,7 @@ static tenon_status record_gather(const char *operation, tn_recording *recording
                         .dimensions = 1,
                         .global = {(size_t)tn_round_up(args.elements, 64)},
                         .local = {64},
-                        .operands = {CONV_W, TN_WORKSPACE},
+                        .operands = {p->operand[CONV_W], TN_WORKSPACE},
                         .operand_count = 2,
                         .args = &args,
                         .args_size = sizeof args,
@@ -274,9 +256,7 @@ static tenon_status record(const char *operation, tn_recording *recording,
         blocks[d] = tn_ceil_div(p->window.out[d], l.block.count[d]);
     for (int64_t n = 0; n < p->n; n += l.block.images)
         do {
-            const int64_t first[] = {index[0] * l.block.count[0], index[1] * l.block.count[1],
-                                     index[2] * l.block.count[2]};
-            const conv_block block = block_at(p, &l, n, first);
+            const conv_block block = tn_conv_block_at(&p->window, p->n, &l.block, n, index);
             TN_TRY(record_block(operation, recording, p, &l, &block));
         } while (tn_next_index(index, blocks, 3));
     return TENON_OK;

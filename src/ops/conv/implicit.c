@@ -66,17 +66,22 @@ gemm_problem tn_conv_implicit_product(const conv_problem *p)
     conv_tap_order order;
     tn_conv_find_tap_order(p, &order);
     tn_conv_pixels_join(p, &y_step, &res_step);
-    matrix[GEMM_A] = (gemm_matrix){
-        .row = p->w[0], .col = order.stride, .batch = {0, p->k * p->w[0]}, .operand = CONV_W};
-    matrix[GEMM_B] = (gemm_matrix){.batch = {p->x[0], p->c * p->x[1]}, .operand = CONV_X};
+    matrix[GEMM_A] = (gemm_matrix){.row = p->w[0],
+                                   .col = order.stride,
+                                   .batch = {0, p->k * p->w[0]},
+                                   .operand = p->operand[CONV_W]};
+    matrix[GEMM_B] =
+        (gemm_matrix){.batch = {p->x[0], p->c * p->x[1]}, .operand = p->operand[CONV_X]};
     matrix[GEMM_C] = (gemm_matrix){.row = p->res[1],
                                    .col = res_step,
                                    .batch = {p->res[0], p->k * p->res[1]},
-                                   .operand = CONV_C};
-    matrix[GEMM_BIAS] =
-        (gemm_matrix){.row = p->bias, .batch = {0, p->k * p->bias}, .operand = CONV_BIAS};
-    matrix[GEMM_D] = (gemm_matrix){
-        .row = p->y[1], .col = y_step, .batch = {p->y[0], p->k * p->y[1]}, .operand = CONV_Y};
+                                   .operand = p->operand[CONV_C]};
+    matrix[GEMM_BIAS] = (gemm_matrix){
+        .row = p->bias, .batch = {0, p->k * p->bias}, .operand = p->operand[CONV_BIAS]};
+    matrix[GEMM_D] = (gemm_matrix){.row = p->y[1],
+                                   .col = y_step,
+                                   .batch = {p->y[0], p->k * p->y[1]},
+                                   .operand = p->operand[CONV_Y]};
     return g;
 }
 
@@ -110,7 +115,11 @@ static conv_product_args product_args(const conv_problem *p, const gemm_args *ge
 tenon_status tn_conv_implicit_record(const char *operation, tn_recording *recording,
                                      const conv_problem *p, int64_t tile_rows, tn_launch *launch)
 {
-    static const uint8_t operands[] = {CONV_W, CONV_X, CONV_C, CONV_BIAS, CONV_Y};
+    const uint8_t *at = p->operand, result = at[CONV_Y];
+    /* What is not read may be absent: the output stands in, so that every pointer is valid. */
+    const uint8_t operands[] = {at[CONV_W], at[CONV_X],
+                                (p->flags & CONV_HAS_C) != 0 ? at[CONV_C] : result,
+                                (p->flags & CONV_HAS_BIAS) != 0 ? at[CONV_BIAS] : result, result};
     const gemm_problem g = tn_conv_implicit_product(p);
     gemm_arguments arguments;
     tn_gemm_arguments(&g, &arguments);
@@ -118,11 +127,6 @@ tenon_status tn_conv_implicit_record(const char *operation, tn_recording *record
     const conv_product_args args = product_args(p, &arguments.args);
     memcpy(launch->operands, operands, sizeof operands);
     launch->operand_count = sizeof operands;
-    /* What is not read may be absent: the output stands in, so that every pointer is valid. */
-    if ((p->flags & CONV_HAS_C) == 0)
-        launch->operands[2] = CONV_Y;
-    if ((p->flags & CONV_HAS_BIAS) == 0)
-        launch->operands[3] = CONV_Y;
     launch->dimensions = 3;
     launch->global[2] = (size_t)tn_gemm_batch_count(&g);
     launch->local[2] = 1;

@@ -23,6 +23,7 @@ typedef struct conv_problem {
     uint32_t activation; /* tenon_activation_kind */
     uint32_t flags;      /* CONV_HAS_C, CONV_HAS_BIAS, CONV_SKIP_XW of conv/args.h */
     uint32_t reserved;
+    uint8_t operand[8]; /* by CONV_X ... CONV_Y: which operand of the run */
     int64_t n, groups;
     int64_t c, k;           /* channels and filters of a group */
     int64_t x[CONV_RANK];   /* strides of x[n, c, d, h, w] */
@@ -41,7 +42,7 @@ typedef struct im2col_problem {
     int64_t x[CONV_RANK], col[8];
     /* Within a convolution: elements added to the operands' offsets, and where the columns go. */
     int64_t x_shift, col_shift;
-    uint64_t col_operand; /* IM2COL_COL or TN_WORKSPACE */
+    uint32_t x_operand, col_operand; /* of the run, or TN_WORKSPACE */
     conv_window window;
 } im2col_problem;
 
@@ -49,6 +50,38 @@ extern const tn_family tn_conv_family, tn_im2col_family;
 extern const tn_solver tn_conv_direct, tn_conv_im2col_gemm, tn_conv_pointwise,
     tn_conv_implicit_packed, tn_conv_implicit_tiled;
 extern const tn_solver tn_im2col_rows, tn_im2col_channels;
+
+/* The tensors of a convolution, whichever of them it writes, under the names that the caller knows
+ * them by. */
+typedef struct conv_views {
+    const char *x_name, *w_name, *y_name;
+    const tenon_tensor *x, *w, *y;
+} conv_views;
+
+/* Checks that the shapes go together, and fills in all of a problem but the epilogue and what it
+ * reads. */
+tenon_status tn_conv_take_shapes(const char *operation, int64_t groups,
+                                 const tenon_conv_geometry *geometry, const conv_views *views,
+                                 conv_problem *problem);
+
+/* Parts of that. `dim` counts the caller's spatial dimensions. */
+tenon_status tn_conv_check_geometry(const char *operation, const tenon_conv_geometry *geometry,
+                                    uint32_t dim);
+tenon_status tn_conv_check_image_rank(const char *operation, const char *name,
+                                      const tenon_tensor *view);
+tenon_status tn_conv_check_rank(const char *operation, const char *name, const tenon_tensor *view,
+                                uint32_t rank);
+tenon_status tn_conv_check_shape(const char *operation, const char *name, const tenon_tensor *view,
+                                 uint32_t rank, const int64_t *shape);
+
+/* Strides of N, C and three spatial dimensions; those of sizes of 1 are 0. */
+void tn_conv_copy_strides(int64_t to[CONV_RANK], const tenon_tensor *view);
+
+/* The epilogue and its operands, for an output of y's or (in reverse) of x's shape; c and bias may
+ * be NULL. */
+tenon_status tn_conv_take_epilogue(const char *operation, const tenon_epilogue *epilogue,
+                                   const tenon_tensor *c, const tenon_tensor *bias,
+                                   const tenon_tensor *output, conv_problem *problem);
 
 /* Fill in a problem from views that have been checked one by one; c and bias may be NULL. */
 tenon_status tn_conv_canonicalise(const char *operation, const tenon_conv_params *params,
@@ -71,10 +104,22 @@ bool tn_conv_reference(const tenon_conv_params *params, const tenon_tensor *x,
 bool tn_im2col_reference(const tenon_im2col_params *params, const tenon_tensor *x,
                          const tenon_tensor *col, tn_bounded *results);
 
+/* An element that was summed from `count` products: `sum` has their sum, and that of their
+ * magnitudes as its bound; `added` is beta · c, and `bias` the bias. docs/numerics.md derives the
+ * bound. */
+tn_bounded tn_conv_element(uint32_t dtype, const tenon_epilogue *epilogue, tn_bounded sum,
+                           double count, double added, double bias);
+
 tenon_status tn_conv_self_check(tenon_stream *stream, const tn_problem *problem,
                                 const tn_choice *choice, bool *right, char why[256]);
 tenon_status tn_im2col_self_check(tenon_stream *stream, const tn_problem *problem,
                                   const tn_choice *choice, bool *right, char why[256]);
+
+/* Completes the launch of a kernel that takes x, w, c, bias and y: operands, their offsets and the
+ * epilogue's scalars. `args` begins with a conv_args; what is not read may be absent, and `result`
+ * (CONV_X or CONV_Y) stands in. */
+void tn_conv_direct_launch(const conv_problem *problem, const bool reads[CONV_OPERANDS], int result,
+                           tn_launch *launch, conv_args *args, tn_patch *patches);
 
 /* Taps of a filter in one channel, and pixels of an output image. */
 int64_t tn_window_taps(const conv_window *window);

@@ -22,14 +22,15 @@ static tenon_status product(const char *operation, const conv_problem *p, gemm_p
     const conv_window *v = &p->window;
     const conv_block all = {.images = p->n, .count = {v->out[0], v->out[1], v->out[2]}};
     const conv_factors factors = {
+        .w_group = p->k * p->w[0],
         .w_filter = p->w[0],
         .w_tap = p->w[1],
         .image = p->x[0],
         .group = p->c * p->x[1],
         .tap = p->x[1],
         .pixel = {v->step[0] * p->x[2], v->step[1] * p->x[3], v->step[2] * p->x[4]},
-        .w_operand = CONV_W,
-        .col_operand = CONV_X,
+        .w_operand = p->operand[CONV_W],
+        .col_operand = p->operand[CONV_X],
         .taps = p->c};
     return tn_conv_product(operation, p, &all, &factors, product);
 }

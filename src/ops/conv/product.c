@@ -1,11 +1,11 @@
 #include "ops/conv/product.h"
 
+#include "base/checked.h"
 #include "base/shape.h"
 
 #include <string.h>
 
-/* Whether four dimensions are one, and its stride. */
-static bool one_dimension(const int64_t shape[4], const int64_t stride[4], int64_t *step)
+bool tn_conv_one_dimension(const int64_t shape[4], const int64_t stride[4], int64_t *step)
 {
     tn_space space = {.rank = 4, .views = 1};
     memcpy(space.shape, shape, 4 * sizeof *shape);
@@ -15,20 +15,46 @@ static bool one_dimension(const int64_t shape[4], const int64_t stride[4], int64
     return space.rank <= 1;
 }
 
-bool tn_conv_find_tap_order(const conv_problem *p, conv_tap_order *order)
+bool tn_conv_choose_tap_order(const conv_problem *p, bool prefers_last, bool may_be_last,
+                              conv_tap_order *order)
 {
     const int64_t *f = p->window.filter, *w = p->w;
     const int64_t first_shape[] = {p->c, f[0], f[1], f[2]}, first[] = {w[1], w[2], w[3], w[4]};
     const int64_t last_shape[] = {f[0], f[1], f[2], p->c}, last[] = {w[2], w[3], w[4], w[1]};
-    order->channel_last = false;
-    if (one_dimension(first_shape, first, &order->stride))
-        return true;
-    order->channel_last = true;
-    return one_dimension(last_shape, last, &order->stride);
+    int64_t first_step, last_step = 0;
+    bool is_first = tn_conv_one_dimension(first_shape, first, &first_step);
+    bool is_last = may_be_last && tn_conv_one_dimension(last_shape, last, &last_step);
+    order->channel_last = may_be_last && (prefers_last || (is_last && !is_first));
+    order->stride = order->channel_last ? last_step : first_step;
+    return order->channel_last ? is_last : is_first;
+}
+
+bool tn_conv_find_tap_order(const conv_problem *p, conv_tap_order *order)
+{
+    return tn_conv_choose_tap_order(p, false, true, order);
 }
 
 /* Of [image, group, o, p, M, N], where N is q. */
 #define PRODUCT_RANK 6
+
+void tn_conv_cut_pixels(const conv_window *window, int64_t columns, int64_t count[3])
+{
+    for (int d = 2; d >= 0; d--) {
+        count[d] = tn_max_i64(1, tn_min_i64(window->out[d], columns));
+        columns = count[d] == window->out[d] ? columns / count[d] : 1;
+    }
+}
+
+conv_block tn_conv_block_at(const conv_window *window, int64_t images, const conv_block *largest,
+                            int64_t image, const int64_t index[3])
+{
+    conv_block block = {.image = image, .images = tn_min_i64(largest->images, images - image)};
+    for (int d = 0; d < 3; d++) {
+        block.first[d] = index[d] * largest->count[d];
+        block.count[d] = tn_min_i64(largest->count[d], window->out[d] - block.first[d]);
+    }
+    return block;
+}
 
 static tenon_tensor make_view(const conv_problem *p, const int64_t shape[PRODUCT_RANK],
                               const int64_t stride[PRODUCT_RANK])
@@ -65,20 +91,10 @@ static tenon_gemm_params params_of(const conv_problem *p)
     return params;
 }
 
-static void place(gemm_problem *product, const conv_problem *p, const conv_block *block,
-                  const conv_factors *factors)
+/* GEMM may have exchanged its factors: each matrix says which it was. */
+void tn_conv_place(gemm_problem *product, const uint8_t operand[GEMM_OPERANDS],
+                   const int64_t shift[GEMM_OPERANDS])
 {
-    const uint8_t operand[GEMM_OPERANDS] = {[GEMM_A] = factors->w_operand,
-                                            [GEMM_B] = factors->col_operand,
-                                            [GEMM_C] = CONV_C,
-                                            [GEMM_BIAS] = CONV_BIAS,
-                                            [GEMM_D] = CONV_Y};
-    const int64_t shift[GEMM_OPERANDS] = {
-        [GEMM_B] = factors->col_shift,
-        [GEMM_C] = first_of(block, p->res),
-        [GEMM_D] = first_of(block, p->y),
-    };
-    /* GEMM may have exchanged its factors: each matrix says which it was. */
     for (int x = 0; x < GEMM_OPERANDS; x++) {
         gemm_matrix *matrix = &product->matrix[x];
         matrix->shift = shift[matrix->operand];
@@ -86,12 +102,28 @@ static void place(gemm_problem *product, const conv_problem *p, const conv_block
     }
 }
 
+static void place(gemm_problem *product, const conv_problem *p, const conv_block *block,
+                  const conv_factors *factors)
+{
+    const uint8_t operand[GEMM_OPERANDS] = {[GEMM_A] = factors->w_operand,
+                                            [GEMM_B] = factors->col_operand,
+                                            [GEMM_C] = p->operand[CONV_C],
+                                            [GEMM_BIAS] = p->operand[CONV_BIAS],
+                                            [GEMM_D] = p->operand[CONV_Y]};
+    const int64_t shift[GEMM_OPERANDS] = {
+        [GEMM_B] = factors->col_shift,
+        [GEMM_C] = first_of(block, p->res),
+        [GEMM_D] = first_of(block, p->y),
+    };
+    tn_conv_place(product, operand, shift);
+}
+
 tenon_status tn_conv_product(const char *operation, const conv_problem *p, const conv_block *block,
                              const conv_factors *f, gemm_problem *product)
 {
     const int64_t *count = block->count, images = block->images, groups = p->groups;
     const int64_t w_shape[] = {1, groups, 1, 1, p->k, f->taps};
-    const int64_t w_stride[] = {0, p->k * f->w_filter, 0, 0, f->w_filter, f->w_tap};
+    const int64_t w_stride[] = {0, f->w_group, 0, 0, f->w_filter, f->w_tap};
     const int64_t col_shape[] = {images, groups, count[0], count[1], f->taps, count[2]};
     const int64_t col_stride[] = {f->image,    f->group, f->pixel[0],
                                   f->pixel[1], f->tap,   f->pixel[2]};

@@ -12,9 +12,17 @@ typedef struct conv_block {
     int64_t first[3], count[3];
 } conv_block;
 
+/* As many pixels of an output image as `columns` allows, in the order in which they lie: a box that
+ * is whole in each dimension after the first that is cut. */
+void tn_conv_cut_pixels(const conv_window *window, int64_t columns, int64_t count[3]);
+
+/* Block number `index` of image `image`, cut at the end of the images and of the output. */
+conv_block tn_conv_block_at(const conv_window *window, int64_t images, const conv_block *largest,
+                            int64_t image, const int64_t index[3]);
+
 /* The factors: a filter's taps at strides of one matrix, and the columns' strides. */
 typedef struct conv_factors {
-    int64_t w_filter, w_tap;
+    int64_t w_group, w_filter, w_tap;
     int64_t image, group, tap, pixel[3];
     int64_t col_shift;              /* elements */
     uint8_t w_operand, col_operand; /* of the run, or TN_WORKSPACE */
@@ -27,8 +35,20 @@ typedef struct conv_tap_order {
     int64_t stride;
 } conv_tap_order;
 
+/* Whether four dimensions can be stepped through as one, and its stride. */
+bool tn_conv_one_dimension(const int64_t shape[4], const int64_t stride[4], int64_t *step);
+
+/* Chooses the order in which columns are laid: that of the filters, or the preferred one. False
+ * where the filters do not lie so. */
+bool tn_conv_choose_tap_order(const conv_problem *p, bool prefers_last, bool may_be_last,
+                              conv_tap_order *order);
+
 /* False where they lie in neither order. */
 bool tn_conv_find_tap_order(const conv_problem *p, conv_tap_order *order);
+
+/* Says where the matrices of a product are: by GEMM_A ... GEMM_D, the operand and the element. */
+void tn_conv_place(gemm_problem *product, const uint8_t operand[GEMM_OPERANDS],
+                   const int64_t shift[GEMM_OPERANDS]);
 
 /* The problem that GEMM is given; it uses no workspace of its own. */
 tenon_status tn_conv_product(const char *operation, const conv_problem *p, const conv_block *block,

@@ -58,35 +58,37 @@ static tn_bounded sum_taps(const conv_problem *p, const double *x, const double 
     return sum;
 }
 
+tn_bounded tn_conv_element(uint32_t dtype, const tenon_epilogue *e, tn_bounded sum, double count,
+                           double added, double bias)
+{
+    double value = e->alpha != 0 ? e->alpha * sum.value : 0;
+    double magnitude = e->alpha != 0 ? fabs(e->alpha) * sum.bound : 0;
+    double roundings = count + count / LEAST_BLOCK + EPILOGUE_ROUNDINGS;
+    value += added;
+    magnitude += fabs(added);
+    value += bias;
+    magnitude += fabs(bias);
+    if (dtype == TENON_DTYPE_F64)
+        roundings *= 2; /* this reference rounds as much as the device does */
+    double lost = (count + EPILOGUE_ROUNDINGS) * tn_least_normal((tenon_dtype)dtype);
+    double bound = tn_gamma(roundings, tn_roundoff((tenon_dtype)dtype)) * magnitude + lost;
+    return tn_stored((tenon_dtype)dtype, tn_activation_reference(&e->activation, (tenon_dtype)dtype,
+                                                                 (tn_bounded){value, bound}));
+}
+
 /* Element `number` of y, which is that of filter k and pixel `out` of image n. */
 static tn_bounded element(const conv_problem *p, const tenon_epilogue *e, const dense_operands *o,
                           int64_t number, int64_t n, int64_t k, const int64_t out[3])
 {
     const conv_window *v = &p->window;
     int64_t count = p->c * tn_window_taps(v), first = n * p->groups * p->c + k / p->k * p->c;
-    double u = tn_roundoff((tenon_dtype)p->dtype), taps = (double)count, value = 0, magnitude = 0;
-    if (e->alpha != 0) {
-        int64_t image = v->size[0] * v->size[1] * v->size[2];
-        tn_bounded sum = sum_taps(p, o->x + first * image, o->w + k * count, out);
-        value = e->alpha * sum.value;
-        magnitude = fabs(e->alpha) * sum.bound;
-    }
-    if (o->c != NULL) {
-        value += e->beta * o->c[number];
-        magnitude += fabs(e->beta * o->c[number]);
-    }
-    if (o->bias != NULL) {
-        value += o->bias[k];
-        magnitude += fabs(o->bias[k]);
-    }
-    double roundings = taps + taps / LEAST_BLOCK + EPILOGUE_ROUNDINGS;
-    if (p->dtype == TENON_DTYPE_F64)
-        roundings *= 2; /* this reference rounds as much as the device does */
-    double lost = (taps + EPILOGUE_ROUNDINGS) * tn_least_normal((tenon_dtype)p->dtype);
-    return tn_stored(
-        (tenon_dtype)p->dtype,
-        tn_activation_reference(&e->activation, (tenon_dtype)p->dtype,
-                                (tn_bounded){value, tn_gamma(roundings, u) * magnitude + lost}));
+    int64_t image = v->size[0] * v->size[1] * v->size[2];
+    tn_bounded sum = {0, 0};
+    if (e->alpha != 0)
+        sum = sum_taps(p, o->x + first * image, o->w + k * count, out);
+    return tn_conv_element(p->dtype, e, sum, (double)count,
+                           o->c != NULL ? e->beta * o->c[number] : 0,
+                           o->bias != NULL ? o->bias[k] : 0);
 }
 
 bool tn_conv_reference(const tenon_conv_params *params, const tenon_tensor *x,

@@ -124,8 +124,8 @@ static tenon_status record_calls(const char *operation, tn_recording *recording,
         {TN_PATCH_OFFSET, 0, offsetof(clblast_args, a_offset), size},
         {TN_PATCH_OFFSET, 0, offsetof(clblast_args, b_offset), size},
         {TN_PATCH_OFFSET, 0, offsetof(clblast_args, d_offset), size},
-        {(uint8_t)tn_scalar_patch((tenon_dtype)p->dtype), TN_SCALAR_ALPHA,
-         offsetof(clblast_args, alpha), 1}};
+        {(uint8_t)tn_scalar_patch((tenon_dtype)p->dtype),
+         (uint8_t)(p->first_scalar + TN_SCALAR_ALPHA), offsetof(clblast_args, alpha), 1}};
     bool single = p->dtype == TENON_DTYPE_F32;
     tn_launch launch = {.foreign = single ? run_f32 : run_f64,
                         .kernel = single ? "CLBlastSgemm" : "CLBlastDgemm",

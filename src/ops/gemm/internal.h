@@ -31,6 +31,7 @@ typedef struct gemm_problem {
     uint32_t activation;      /* tenon_activation_kind */
     uint32_t flags;           /* GEMM_HAS_C, GEMM_HAS_BIAS, GEMM_SKIP_AB … of gemm/args.h */
     uint32_t batch_invariant; /* 0 or 1 */
+    uint64_t first_scalar;    /* the number of alpha among the run's scalars; the others follow */
     int64_t m, n, k;
     int64_t k_last; /* where the innermost batch is slices of K: the last one's; otherwise 0 */
     uint64_t sums;  /* bit x: matrix x is sums in a workspace, of the accumulator's type */

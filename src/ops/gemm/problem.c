@@ -127,7 +127,8 @@ void tn_gemm_arguments(const gemm_problem *p, gemm_arguments *arguments)
         return; /* the scalars are for whoever adds the sums up */
     for (uint32_t s = 0; s < TN_EPILOGUE_SCALARS; s++)
         if (s != TN_SCALAR_ALPHA || (p->flags & GEMM_UNSCALED) == 0)
-            add_patch(arguments, tn_scalar_patch((tenon_dtype)p->dtype), s, scalar_at[s], 1);
+            add_patch(arguments, tn_scalar_patch((tenon_dtype)p->dtype), p->first_scalar + s,
+                      scalar_at[s], 1);
 }
 
 /* The element where batch entry `index` of the outer dimensions begins, for each matrix. */

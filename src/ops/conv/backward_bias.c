@@ -1,0 +1,270 @@
+/* tenon_conv_backward_bias: the public entry, the family, and its solvers: whole, which sums a
+ * channel in one go, and parts, which shares it out over the workspace where there are few
+ * channels. */
+#include "base/checked.h"
+#include "base/shape.h"
+#include "ops/conv/gradient.h"
+
+#include <stddef.h>
+#include <string.h>
+
+enum { OPERAND_DY, OPERAND_DB, OPERANDS };
+
+/* Work-items for each compute unit that keep it busy. */
+#define CPU_ITEMS 4
+#define GPU_ITEMS 256
+/* Elements that are worth a part. */
+#define LEAST_PART 512
+
+static bool channels_last(const conv_bias_problem *p)
+{
+    return p->y[1] == 1 && p->y[4] != 1;
+}
+
+/* Lines along q. */
+static int64_t lines_of(const conv_bias_problem *p)
+{
+    return p->n * p->out[0] * p->out[1];
+}
+
+static double elements_of(const conv_bias_problem *p)
+{
+    return (double)lines_of(p) * (double)p->out[2] * (double)p->k;
+}
+
+/* Work-items that one part takes. */
+static int64_t width_of(tenon_context *context, const conv_bias_problem *p)
+{
+    return channels_last(p) ? tn_ceil_div(p->k, tn_conv_lanes(context, p->dtype)) : p->k;
+}
+
+static int64_t busy_items(tenon_context *context)
+{
+    return (int64_t)context->device.info.compute_units *
+           (context->device.is_cpu ? CPU_ITEMS : GPU_ITEMS);
+}
+
+/* Parts of so many lines each. */
+static int64_t chunk_of(tenon_context *context, const conv_bias_problem *p)
+{
+    int64_t parts = tn_ceil_div(busy_items(context), width_of(context, p));
+    int64_t worth = tn_ceil_div(LEAST_PART, tn_max_i64(1, p->out[2]));
+    return tn_max_i64(worth, tn_ceil_div(lines_of(p), parts));
+}
+
+static const char *refuses_nothing(tenon_context *context, const tn_problem *problem)
+{
+    (void)context;
+    (void)problem;
+    return NULL;
+}
+
+static const char *refuses_parts(tenon_context *context, const tn_problem *problem)
+{
+    const conv_bias_problem *p = (const conv_bias_problem *)problem;
+    return chunk_of(context, p) >= lines_of(p) ? "there is no more than one part" : NULL;
+}
+
+static uint64_t workspace_parts(tenon_context *context, const tn_problem *problem,
+                                const int32_t *values)
+{
+    const conv_bias_problem *p = (const conv_bias_problem *)problem;
+    (void)values;
+    return (uint64_t)(tn_ceil_div(lines_of(p), chunk_of(context, p)) * p->k) *
+           tn_acc_size(p->dtype);
+}
+
+static double estimate_whole(tenon_context *context, const tn_problem *problem,
+                             const int32_t *values)
+{
+    const conv_bias_problem *p = (const conv_bias_problem *)problem;
+    double items = (double)width_of(context, p), busy = (double)busy_items(context);
+    (void)values;
+    return 5000 + elements_of(p) * 0.2 * (items < busy ? busy / items : 1);
+}
+
+static double estimate_parts(tenon_context *context, const tn_problem *problem,
+                             const int32_t *values)
+{
+    (void)context;
+    (void)values;
+    return 10000 + elements_of((const conv_bias_problem *)problem) * 0.2;
+}
+
+static void options(tenon_context *context, const tn_problem *problem, const int32_t *values,
+                    char text[TN_OPTIONS_SIZE])
+{
+    const conv_bias_problem *p = (const conv_bias_problem *)problem;
+    (void)values;
+    tn_build_options(context, text, "-DTENON_DTYPE=%u -DTENON_VW=%u", p->dtype,
+                     tn_conv_lanes(context, p->dtype));
+}
+
+static tenon_status record_launch(const char *operation, tn_recording *recording,
+                                  const conv_bias_problem *p, const conv_bias_args *args,
+                                  tn_launch launch)
+{
+    char text[TN_OPTIONS_SIZE];
+    uint32_t size = (uint32_t)tenon_dtype_size((tenon_dtype)p->dtype);
+    const uint8_t *operands = launch.operands;
+    bool finishes = launch.operand_count == 2;
+    const tn_patch patches[] = {
+        {(uint8_t)tn_scalar_patch((tenon_dtype)p->dtype), TN_SCALAR_BETA,
+         offsetof(conv_bias_args, beta), 1},
+        {TN_PATCH_OFFSET, OPERAND_DB, offsetof(conv_bias_args, b_offset), size},
+        {TN_PATCH_OFFSET, args->parts > 1 ? TN_WORKSPACE : OPERAND_DB,
+         offsetof(conv_bias_args, sum_offset), (uint32_t)tn_acc_size(p->dtype)},
+        {TN_PATCH_OFFSET, operands[0], offsetof(conv_bias_args, y_offset), size}};
+    size_t local = recording->context->device.is_cpu ? 1 : 0;
+    options(recording->context, &p->head, NULL, text);
+    launch.source = "conv/backward_bias";
+    launch.options = text;
+    launch.dimensions = 2;
+    launch.local[0] = launch.local[1] = local;
+    launch.args = args;
+    launch.args_size = sizeof *args;
+    launch.patches = patches;
+    launch.patch_count = finishes ? 3 : 4;
+    return tn_record(operation, recording, &launch);
+}
+
+static tenon_status record(const char *operation, tn_recording *recording,
+                           const conv_bias_problem *p, int64_t chunk)
+{
+    conv_bias_args args = {.b_stride = p->b,
+                           .k = p->k,
+                           .lines = lines_of(p),
+                           .chunk = chunk,
+                           .adds = (tenon_i32)p->adds};
+    memcpy(args.y_stride, p->y, sizeof args.y_stride);
+    memcpy(args.out, p->out, sizeof args.out);
+    args.parts = args.lines > chunk ? tn_ceil_div(args.lines, chunk) : 1;
+    bool any = args.lines > 0 && p->out[2] > 0;
+    uint8_t sums = args.parts > 1 ? TN_WORKSPACE : OPERAND_DB;
+    tn_launch sum = {.kernel = channels_last(p) ? "conv_bias_channels" : "conv_bias_rows",
+                     .global = {(size_t)width_of(recording->context, p), (size_t)args.parts},
+                     .operands = {any ? OPERAND_DY : OPERAND_DB, sums, OPERAND_DB},
+                     .operand_count = 3};
+    TN_TRY(record_launch(operation, recording, p, &args, sum));
+    if (args.parts == 1)
+        return TENON_OK;
+    tn_launch finish = {.kernel = "conv_bias_finish",
+                        .global = {(size_t)p->k, 1},
+                        .operands = {sums, OPERAND_DB},
+                        .operand_count = 2};
+    return record_launch(operation, recording, p, &args, finish);
+}
+
+static tenon_status record_whole(const char *operation, tn_recording *recording,
+                                 const tn_problem *problem, const int32_t *values)
+{
+    const conv_bias_problem *p = (const conv_bias_problem *)problem;
+    (void)values;
+    return record(operation, recording, p, tn_max_i64(1, lines_of(p)));
+}
+
+static tenon_status record_parts(const char *operation, tn_recording *recording,
+                                 const tn_problem *problem, const int32_t *values)
+{
+    const conv_bias_problem *p = (const conv_bias_problem *)problem;
+    (void)values;
+    return record(operation, recording, p, chunk_of(recording->context, p));
+}
+
+const tn_solver tn_conv_backward_bias_whole = {.name = "whole",
+                                               .refuses = refuses_nothing,
+                                               .estimate = estimate_whole,
+                                               .options = options,
+                                               .record = record_whole};
+
+const tn_solver tn_conv_backward_bias_parts = {.name = "parts",
+                                               .refuses = refuses_parts,
+                                               .workspace = workspace_parts,
+                                               .estimate = estimate_parts,
+                                               .options = options,
+                                               .record = record_parts};
+
+static const tn_solver *const solvers[] = {&tn_conv_backward_bias_parts,
+                                           &tn_conv_backward_bias_whole};
+
+const tn_family tn_conv_backward_bias_family = {.name = "conv_backward_bias",
+                                                .solvers = solvers,
+                                                .solver_count = sizeof solvers / sizeof *solvers,
+                                                .self_check = tn_conv_backward_bias_self_check};
+
+tenon_status tn_conv_bias_canonicalise(const char *operation,
+                                       const tenon_conv_backward_params *params,
+                                       const tenon_tensor *dy, const tenon_tensor *db,
+                                       conv_bias_problem *p)
+{
+    memset(p, 0, sizeof *p);
+    p->head.size = sizeof *p;
+    p->head.forced = -1;
+    TN_TRY(tn_conv_check_image_rank(operation, "dy", dy));
+    TN_TRY(tn_conv_check_shape(operation, "db", db, 1, &dy->shape[1]));
+    p->dtype = dy->dtype;
+    p->adds = params->beta != 0;
+    p->n = dy->shape[0];
+    p->k = dy->shape[1];
+    p->b = p->k == 1 ? 0 : db->stride[0];
+    tn_conv_copy_strides(p->y, dy);
+    for (uint32_t i = 0; i < 3; i++)
+        p->out[i] = i + dy->rank >= CONV_RANK ? dy->shape[i + dy->rank - 3] : 1;
+    return TENON_OK;
+}
+
+static tenon_status prepare(tenon_context *context, const tenon_conv_backward_params *params,
+                            tn_call *call, conv_bias_problem *problem, bool *empty)
+{
+    const char *operation = call->operation;
+    const tenon_tensor *dy = call->operands[OPERAND_DY].view, *db = call->operands[OPERAND_DB].view;
+    tenon_epilogue epilogue = TENON_EPILOGUE_INIT;
+    TN_TRY(tn_params_check(operation, params->struct_size, sizeof *params, params->flags, 0));
+    TN_TRY(tn_tensor_check(operation, "dy", dy));
+    TN_TRY(tn_call_check_views(call));
+    TN_TRY(tn_float_check(operation, context, dy->dtype));
+    TN_TRY(tn_same_dtype_check(operation, "db", db, "dy", dy->dtype));
+    TN_TRY(tn_conv_bias_canonicalise(operation, params, dy, db, problem));
+    *empty = tn_tensor_empty(db);
+    epilogue.beta = params->beta;
+    tn_conv_scalars(&epilogue, call->scalars);
+    return tn_solver_force(operation, &tn_conv_backward_bias_family, params->solver,
+                           &problem->head);
+}
+
+static tn_call make_call(const char *operation, const tenon_tensor *dy, const tenon_tensor *db)
+{
+    return (tn_call){.operation = operation,
+                     .operands = {{"dy", dy, TN_INPUT}, {"db", db, TN_OUTPUT}},
+                     .operand_count = OPERANDS};
+}
+
+static const tenon_conv_backward_params defaults = TENON_CONV_BACKWARD_PARAMS_INIT;
+
+TENON_API tenon_status tenon_conv_backward_bias(tenon_stream *stream,
+                                                const tenon_conv_backward_params *params,
+                                                const tenon_tensor *dy, const tenon_tensor *db,
+                                                const tenon_sync *sync)
+{
+    tn_call call = make_call("tenon_conv_backward_bias", dy, db);
+    conv_bias_problem problem;
+    bool empty = false;
+    TN_TRY(tn_stream_check(call.operation, stream));
+    TN_TRY(prepare(stream->context, params != NULL ? params : &defaults, &call, &problem, &empty));
+    return tn_call_run(stream, &tn_conv_backward_bias_family, empty ? NULL : &problem.head, &call,
+                       sync);
+}
+
+TENON_API tenon_status tenon_conv_backward_bias_plan(tenon_context *context,
+                                                     const tenon_conv_backward_params *params,
+                                                     const tenon_tensor *dy, const tenon_tensor *db,
+                                                     tenon_plan **plan)
+{
+    tn_call call = make_call("tenon_conv_backward_bias_plan", dy, db);
+    conv_bias_problem problem;
+    bool empty = false;
+    TN_TRY(tn_plan_check(call.operation, context, plan));
+    TN_TRY(prepare(context, params != NULL ? params : &defaults, &call, &problem, &empty));
+    return tn_call_plan(context, &tn_conv_backward_bias_family, empty ? NULL : &problem.head, &call,
+                        plan);
+}

@@ -1,0 +1,152 @@
+/* conv_backward_data/direct and conv_backward_filter/direct: one work-item for each element of the
+ * output. They serve everything, on any device, without workspace. */
+#include "base/checked.h"
+#include "ops/conv/gradient.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#define LOCAL_SIZE 32
+
+static const char *refuses(tenon_context *context, const tn_problem *problem)
+{
+    (void)context;
+    (void)problem;
+    return NULL;
+}
+
+static double units_of(tenon_context *context)
+{
+    return context->device.info.compute_units * (context->device.is_cpu ? 1.0 : 64.0);
+}
+
+/* As conv/direct. */
+static double estimate_data(tenon_context *context, const tn_problem *problem,
+                            const int32_t *values)
+{
+    (void)values;
+    return 5000 + tn_conv_work((const conv_problem *)problem) * 2.0 / units_of(context);
+}
+
+/* Vectors serve where rows are long; few filters leave a GPU idle. */
+static double estimate_filter(tenon_context *context, const tn_problem *problem,
+                              const int32_t *values)
+{
+    const conv_problem *p = (const conv_problem *)problem;
+    double lanes = tn_conv_lanes(context, p->dtype), width = (double)p->window.out[2];
+    double dense = p->window.step[2] == 1 && p->x[4] == 1 && p->y[4] == 1;
+    double each = width >= lanes && dense != 0 ? 0.3 : 1.5;
+    (void)values;
+    if (context->device.is_cpu)
+        return 5000 + tn_conv_work(p) * each / units_of(context);
+    double elements = (double)(p->groups * p->k * p->c * tn_window_taps(&p->window));
+    double busy = elements < units_of(context) * 32 ? elements / 32 : units_of(context);
+    return 5000 + tn_conv_work(p) * 2.0 / (busy < 1 ? 1 : busy);
+}
+
+static void options_data(tenon_context *context, const tn_problem *problem, const int32_t *values,
+                         char text[TN_OPTIONS_SIZE])
+{
+    const conv_problem *p = (const conv_problem *)problem;
+    (void)values;
+    tn_build_options(context, text, "-DTENON_DTYPE=%u -DTENON_ACT_BUILD=%u", p->dtype,
+                     tn_activation_is_build(p->activation) ? p->activation : 0u);
+}
+
+static void options_filter(tenon_context *context, const tn_problem *problem, const int32_t *values,
+                           char text[TN_OPTIONS_SIZE])
+{
+    const conv_problem *p = (const conv_problem *)problem;
+    (void)values;
+    tn_build_options(context, text, "-DTENON_DTYPE=%u -DTENON_VW=%u", p->dtype,
+                     tn_conv_lanes(context, p->dtype));
+}
+
+static tenon_status record_data(const char *operation, tn_recording *recording,
+                                const tn_problem *problem, const int32_t *values)
+{
+    const conv_problem *p = (const conv_problem *)problem;
+    const conv_window *v = &p->window;
+    bool any = p->k > 0 && tn_window_pixels(v) > 0 && (p->flags & CONV_SKIP_XW) == 0;
+    const bool reads[CONV_OPERANDS] = {[CONV_Y] = any,
+                                       [CONV_W] = any,
+                                       [CONV_C] = (p->flags & CONV_HAS_C) != 0,
+                                       [CONV_BIAS] = (p->flags & CONV_HAS_BIAS) != 0};
+    char text[TN_OPTIONS_SIZE];
+    tn_patch patches[CONV_OPERANDS + TN_EPILOGUE_SCALARS];
+    conv_reverse_args args = {.meeting = tn_conv_find_meeting(v)};
+    tn_launch launch = {.source = "conv/backward_data",
+                        .options = text,
+                        .kernel = "conv_backward_data",
+                        .dimensions = 3,
+                        .local = {LOCAL_SIZE, 1, 1},
+                        .args_size = sizeof args};
+    (void)values;
+    options_data(recording->context, problem, NULL, text);
+    tn_conv_direct_launch(p, reads, CONV_X, &launch, &args.conv, patches);
+    launch.global[0] = (size_t)tn_round_up(v->size[0] * v->size[1] * v->size[2], LOCAL_SIZE);
+    launch.global[1] = (size_t)(p->groups * p->c);
+    launch.global[2] = (size_t)p->n;
+    return tn_record(operation, recording, &launch);
+}
+
+static conv_filter_args filter_arguments(const conv_problem *p)
+{
+    conv_filter_args args = {.n = p->n,
+                             .group_channels = p->c,
+                             .group_filters = p->k,
+                             .window = p->window,
+                             .adds = (p->flags & CONV_HAS_C) != 0};
+    memcpy(args.x_stride, p->x, sizeof args.x_stride);
+    memcpy(args.y_stride, p->y, sizeof args.y_stride);
+    memcpy(args.w_stride, p->w, sizeof args.w_stride);
+    return args;
+}
+
+static tenon_status record_filter(const char *operation, tn_recording *recording,
+                                  const tn_problem *problem, const int32_t *values)
+{
+    const conv_problem *p = (const conv_problem *)problem;
+    char text[TN_OPTIONS_SIZE];
+    conv_filter_args args = filter_arguments(p);
+    uint32_t size = (uint32_t)tenon_dtype_size((tenon_dtype)p->dtype);
+    /* What is empty has no memory. */
+    bool has_y = p->n > 0 && tn_window_pixels(&p->window) > 0;
+    bool has_x = has_y && !tn_window_empty(&p->window);
+    uint8_t w = p->operand[CONV_W], x = has_x ? p->operand[CONV_X] : w,
+            y = has_y ? p->operand[CONV_Y] : w;
+    const tn_patch patches[] = {{(uint8_t)tn_scalar_patch((tenon_dtype)p->dtype), TN_SCALAR_BETA,
+                                 offsetof(conv_filter_args, beta), 1},
+                                {TN_PATCH_OFFSET, w, offsetof(conv_filter_args, w_offset), size},
+                                {TN_PATCH_OFFSET, y, offsetof(conv_filter_args, y_offset), size},
+                                {TN_PATCH_OFFSET, x, offsetof(conv_filter_args, x_offset), size}};
+    (void)values;
+    options_filter(recording->context, problem, NULL, text);
+    tn_launch launch = {
+        .source = "conv/backward_filter",
+        .options = text,
+        .kernel = "conv_backward_filter",
+        .dimensions = 2,
+        .global = {(size_t)tn_round_up(p->c * tn_window_taps(&p->window), LOCAL_SIZE),
+                   (size_t)(p->groups * p->k)},
+        .local = {LOCAL_SIZE, 1},
+        .operands = {x, y, w},
+        .operand_count = 3,
+        .args = &args,
+        .args_size = sizeof args,
+        .patches = patches,
+        .patch_count = 4};
+    return tn_record(operation, recording, &launch);
+}
+
+const tn_solver tn_conv_backward_data_direct = {.name = "direct",
+                                                .refuses = refuses,
+                                                .estimate = estimate_data,
+                                                .options = options_data,
+                                                .record = record_data};
+
+const tn_solver tn_conv_backward_filter_direct = {.name = "direct",
+                                                  .refuses = refuses,
+                                                  .estimate = estimate_filter,
+                                                  .options = options_filter,
+                                                  .record = record_filter};

@@ -1,0 +1,195 @@
+/* col2im/elements, rows and channels: one element of the image at a time, or vectors along w, or
+ * along the channels. Each serves any strides, on any device, without workspace. */
+#include "base/checked.h"
+#include "ops/conv/gradient.h"
+
+#include <stddef.h>
+#include <string.h>
+
+/* A CPU's work-item is worth its launch from about this many elements on. */
+#define CPU_WORK 1024
+
+static const char *refuses(tenon_context *context, const tn_problem *problem)
+{
+    (void)context;
+    (void)problem;
+    return NULL;
+}
+
+static bool channels_last(const col2im_problem *p)
+{
+    return p->x[1] == 1 && p->x[4] != 1;
+}
+
+/* What counts is how they compare: vectors on a CPU, along what is contiguous, in the columns above
+ * all; on a GPU neighbours in neighbouring work-items. */
+static double estimate_elements(tenon_context *context, const tn_problem *problem,
+                                const int32_t *values)
+{
+    (void)problem;
+    (void)values;
+    return context->device.is_cpu ? 20 : 1;
+}
+
+static double estimate_rows(tenon_context *context, const tn_problem *problem,
+                            const int32_t *values)
+{
+    const col2im_problem *p = (const col2im_problem *)problem;
+    (void)context;
+    (void)values;
+    return 2 + (p->col[7] == 1 ? 0 : 4) + (p->x[4] == 1 ? 0 : 1);
+}
+
+static double estimate_channels(tenon_context *context, const tn_problem *problem,
+                                const int32_t *values)
+{
+    const col2im_problem *p = (const col2im_problem *)problem;
+    bool fills = p->c >= (int64_t)tn_conv_lanes(context, p->dtype);
+    (void)values;
+    return 2.5 + (p->col[1] == 1 ? 0 : 4) + (p->x[1] == 1 ? 0 : 1) + (fills ? 0 : 4);
+}
+
+static void options(tenon_context *context, const tn_problem *problem, const int32_t *values,
+                    char text[TN_OPTIONS_SIZE])
+{
+    const col2im_problem *p = (const col2im_problem *)problem;
+    (void)values;
+    tn_build_options(context, text,
+                     "-DTENON_DTYPE=%u -DTENON_ACT_BUILD=%u -DTENON_VW=%u -DTENON_COL_ACC=%u",
+                     p->dtype, tn_activation_is_build(p->activation) ? p->activation : 0u,
+                     tn_conv_lanes(context, p->dtype), p->col_acc);
+}
+
+static col2im_args arguments(const col2im_problem *p)
+{
+    const conv_window *v = &p->window;
+    const int64_t shape[8] = {p->n,         p->c,      v->filter[0], v->filter[1],
+                              v->filter[2], v->out[0], v->out[1],    v->out[2]};
+    col2im_args args = {.col_offset = p->shift[COL2IM_COL],
+                        .res_offset = p->shift[COL2IM_RES],
+                        .bias_offset = p->shift[COL2IM_BIAS],
+                        .x_offset = p->shift[COL2IM_X],
+                        .bias_c = p->bias,
+                        .col_span = 1,
+                        .c = p->c,
+                        .window = *v,
+                        .meeting = tn_conv_find_meeting(v),
+                        .activation = (tenon_i32)p->activation,
+                        .flags = (tenon_i32)p->flags};
+    memcpy(args.col_stride, p->col, sizeof args.col_stride);
+    memcpy(args.res_stride, p->res, sizeof args.res_stride);
+    memcpy(args.x_stride, p->x, sizeof args.x_stride);
+    for (int d = 0; d < 8; d++)
+        args.col_span += (shape[d] - 1) * p->col[d];
+    return args;
+}
+
+static bool is_read(const col2im_problem *p, int operand)
+{
+    switch (operand) {
+    case COL2IM_COL:
+        return tn_window_pixels(&p->window) > 0;
+    case COL2IM_RES:
+        return (p->flags & CONV_HAS_C) != 0;
+    case COL2IM_BIAS:
+        return (p->flags & CONV_HAS_BIAS) != 0;
+    default:
+        return true;
+    }
+}
+
+static tenon_status record(const char *operation, tn_recording *recording, const col2im_problem *p,
+                           const col2im_args *args, tn_launch launch)
+{
+    static const uint16_t offset_at[] = {
+        offsetof(col2im_args, col_offset), offsetof(col2im_args, res_offset),
+        offsetof(col2im_args, bias_offset), offsetof(col2im_args, x_offset)};
+    static const uint16_t scalar_at[] = {offsetof(col2im_args, alpha), offsetof(col2im_args, beta),
+                                         offsetof(col2im_args, act_alpha),
+                                         offsetof(col2im_args, act_beta)};
+    char text[TN_OPTIONS_SIZE];
+    tn_patch patches[COL2IM_OPERANDS + TN_EPILOGUE_SCALARS];
+    size_t size = tenon_dtype_size((tenon_dtype)p->dtype);
+    options(recording->context, &p->head, NULL, text);
+    for (int i = 0; i < COL2IM_OPERANDS; i++) {
+        uint8_t operand = p->operand[is_read(p, i) ? i : COL2IM_X];
+        bool sums = i == COL2IM_COL && p->col_acc;
+        launch.operands[i] = operand;
+        patches[launch.patch_count++] = (tn_patch){TN_PATCH_OFFSET, operand, offset_at[i],
+                                                   (uint32_t)(sums ? tn_acc_size(p->dtype) : size)};
+    }
+    for (uint32_t i = 0; i < TN_EPILOGUE_SCALARS; i++)
+        patches[launch.patch_count++] = (tn_patch){(uint8_t)tn_scalar_patch((tenon_dtype)p->dtype),
+                                                   (uint8_t)(p->first_scalar + i), scalar_at[i], 1};
+    /* Where the driver chooses a work-group by the sizes, PoCL compiles for each that is new. */
+    launch.local[0] = launch.local[1] = launch.local[2] = recording->context->device.is_cpu ? 1 : 0;
+    launch.source = "conv/col2im";
+    launch.options = text;
+    launch.dimensions = 3;
+    launch.global[2] = (size_t)p->n;
+    launch.operand_count = COL2IM_OPERANDS;
+    launch.args = args;
+    launch.args_size = sizeof *args;
+    launch.patches = patches;
+    return tn_record(operation, recording, &launch);
+}
+
+static tenon_status record_elements(const char *operation, tn_recording *recording,
+                                    const tn_problem *problem, const int32_t *values)
+{
+    const col2im_problem *p = (const col2im_problem *)problem;
+    const int64_t *size = p->window.size;
+    col2im_args args = arguments(p);
+    tn_launch launch = {.kernel = "col2im_elements"};
+    (void)values;
+    args.run = channels_last(p);
+    launch.global[0] = (size_t)(size[0] * size[1] * size[2] * p->c);
+    launch.global[1] = 1;
+    return record(operation, recording, p, &args, launch);
+}
+
+static tenon_status record_rows(const char *operation, tn_recording *recording,
+                                const tn_problem *problem, const int32_t *values)
+{
+    const col2im_problem *p = (const col2im_problem *)problem;
+    col2im_args args = arguments(p);
+    tn_launch launch = {.kernel = "col2im_rows"};
+    int64_t rows = p->window.size[1];
+    (void)values;
+    args.run = tn_max_i64(1, tn_min_i64(rows, CPU_WORK / p->window.size[2]));
+    launch.global[0] = (size_t)tn_ceil_div(rows, args.run);
+    launch.global[1] = (size_t)(p->c * p->window.size[0]);
+    return record(operation, recording, p, &args, launch);
+}
+
+static tenon_status record_channels(const char *operation, tn_recording *recording,
+                                    const tn_problem *problem, const int32_t *values)
+{
+    const col2im_problem *p = (const col2im_problem *)problem;
+    col2im_args args = arguments(p);
+    tn_launch launch = {.kernel = "col2im_channels"};
+    int64_t width = p->window.size[2];
+    (void)values;
+    args.run = tn_max_i64(1, tn_min_i64(width, CPU_WORK / p->c));
+    launch.global[0] = (size_t)tn_ceil_div(width, args.run);
+    launch.global[1] = (size_t)(p->window.size[0] * p->window.size[1]);
+    return record(operation, recording, p, &args, launch);
+}
+
+const tn_solver tn_col2im_elements = {.name = "elements",
+                                      .refuses = refuses,
+                                      .estimate = estimate_elements,
+                                      .options = options,
+                                      .record = record_elements};
+
+const tn_solver tn_col2im_rows = {.name = "rows",
+                                  .refuses = refuses,
+                                  .estimate = estimate_rows,
+                                  .options = options,
+                                  .record = record_rows};
+
+const tn_solver tn_col2im_channels = {.name = "channels",
+                                      .refuses = refuses,
+                                      .estimate = estimate_channels,
+                                      .options = options,
+                                      .record = record_channels};

@@ -1,0 +1,174 @@
+/* The gradients of convolutions: the public entries of tenon_conv_backward_data and _filter, and
+ * what those of the transposed convolution share with them. */
+#include "ops/conv/gradient.h"
+
+#include "base/shape.h"
+
+#include <string.h>
+
+TENON_API tenon_conv_backward_params tenon_conv_backward_params_default(void)
+{
+    return (tenon_conv_backward_params)TENON_CONV_BACKWARD_PARAMS_INIT;
+}
+
+static const tn_solver *const data_solvers[] = {&tn_conv_backward_data_pointwise,
+                                                &tn_conv_backward_data_col2im_gemm,
+                                                &tn_conv_backward_data_direct};
+static const tn_solver *const filter_solvers[] = {&tn_conv_backward_filter_pointwise,
+                                                  &tn_conv_backward_filter_im2col_gemm,
+                                                  &tn_conv_backward_filter_direct};
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+const tn_family tn_conv_backward_data_family = {.name = "conv_backward_data",
+                                                .solvers = data_solvers,
+                                                .solver_count = COUNT(data_solvers),
+                                                .self_check = tn_conv_reverse_self_check};
+
+const tn_family tn_conv_transpose_family = {.name = "conv_transpose",
+                                            .solvers = data_solvers,
+                                            .solver_count = COUNT(data_solvers),
+                                            .self_check = tn_conv_reverse_self_check};
+
+const tn_family tn_conv_backward_filter_family = {.name = "conv_backward_filter",
+                                                  .solvers = filter_solvers,
+                                                  .solver_count = COUNT(filter_solvers),
+                                                  .self_check = tn_conv_backward_filter_self_check};
+
+const conv_gradient tn_conv_gradient_of_image = {
+    &tn_conv_backward_data_family, {"dy", "w", "dx"}, {CONV_Y, CONV_W, CONV_X}};
+const conv_gradient tn_conv_gradient_of_filter = {
+    &tn_conv_backward_filter_family, {"x", "dy", "dw"}, {CONV_X, CONV_Y, CONV_W}};
+
+void tn_conv_scalars(const tenon_epilogue *epilogue, double scalars[TN_MAX_SCALARS])
+{
+    tn_epilogue_scalars(epilogue, scalars);
+    scalars[CONV_SCALAR_ONES + TN_SCALAR_ALPHA] = 1;
+    scalars[CONV_SCALAR_ONES + TN_SCALAR_BETA] = 1;
+    scalars[CONV_SCALAR_ONES + TN_SCALAR_ACT_ALPHA] = 0;
+    scalars[CONV_SCALAR_ONES + TN_SCALAR_ACT_BETA] = 0;
+}
+
+tenon_status tn_conv_gradient_canonicalise(const char *operation, const conv_gradient *gradient,
+                                           const tenon_conv_backward_params *params,
+                                           const tenon_tensor *const views[3],
+                                           conv_problem *problem)
+{
+    uint8_t at[CONV_OPERANDS] = {0};
+    for (int i = 0; i < 3; i++)
+        at[gradient->tensor[i]] = (uint8_t)i;
+    const conv_views named = {gradient->name[at[CONV_X]], gradient->name[at[CONV_W]],
+                              gradient->name[at[CONV_Y]], views[at[CONV_X]],
+                              views[at[CONV_W]],          views[at[CONV_Y]]};
+    TN_TRY(tn_conv_take_shapes(operation, params->groups, &params->geometry, &named, problem));
+    at[CONV_C] = at[CONV_BIAS] = 2; /* a beta adds what the output holds */
+    memcpy(problem->operand, at, sizeof at);
+    if (params->beta == 0)
+        return TENON_OK;
+    problem->flags = CONV_HAS_C;
+    memcpy(problem->res, gradient->tensor[2] == CONV_Y ? problem->y : problem->x,
+           sizeof problem->res);
+    return TENON_OK;
+}
+
+static tenon_status prepare(const conv_gradient *gradient, tenon_context *context,
+                            const tenon_conv_backward_params *params, tn_call *call,
+                            conv_problem *problem, bool *empty)
+{
+    const char *operation = call->operation;
+    const tn_argument *operands = call->operands;
+    const tenon_tensor *const views[3] = {operands[0].view, operands[1].view, operands[2].view};
+    tenon_epilogue epilogue = TENON_EPILOGUE_INIT;
+    TN_TRY(tn_params_check(operation, params->struct_size, sizeof *params, params->flags, 0));
+    for (int i = 0; i < 2; i++)
+        TN_TRY(tn_tensor_check(operation, operands[i].name, views[i]));
+    TN_TRY(tn_call_check_views(call));
+    TN_TRY(tn_float_check(operation, context, views[0]->dtype));
+    for (int i = 1; i < 3; i++)
+        TN_TRY(tn_same_dtype_check(operation, operands[i].name, views[i], operands[0].name,
+                                   views[0]->dtype));
+    TN_TRY(tn_conv_gradient_canonicalise(operation, gradient, params, views, problem));
+    TN_TRY(tn_solver_force(operation, gradient->family, params->solver, &problem->head));
+    *empty = tn_tensor_empty(views[2]);
+    epilogue.beta = params->beta;
+    tn_conv_scalars(&epilogue, call->scalars);
+    return TENON_OK;
+}
+
+static tn_call make_call(const char *operation, const conv_gradient *gradient,
+                         const tenon_tensor *const views[3])
+{
+    tn_call call = {.operation = operation, .operand_count = 3};
+    for (int i = 0; i < 3; i++)
+        call.operands[i] =
+            (tn_argument){gradient->name[i], views[i], i == 2 ? TN_OUTPUT : TN_INPUT};
+    return call;
+}
+
+static const tenon_conv_backward_params defaults = TENON_CONV_BACKWARD_PARAMS_INIT;
+
+tenon_status tn_conv_gradient_run(const char *operation, const conv_gradient *gradient,
+                                  tenon_stream *stream, const tenon_conv_backward_params *params,
+                                  const tenon_tensor *const views[3], const tenon_sync *sync)
+{
+    tn_call call = make_call(operation, gradient, views);
+    conv_problem problem;
+    bool empty = false;
+    TN_TRY(tn_stream_check(operation, stream));
+    TN_TRY(prepare(gradient, stream->context, params != NULL ? params : &defaults, &call, &problem,
+                   &empty));
+    return tn_call_run(stream, gradient->family, empty ? NULL : &problem.head, &call, sync);
+}
+
+tenon_status tn_conv_gradient_plan(const char *operation, const conv_gradient *gradient,
+                                   tenon_context *context, const tenon_conv_backward_params *params,
+                                   const tenon_tensor *const views[3], tenon_plan **plan)
+{
+    tn_call call = make_call(operation, gradient, views);
+    conv_problem problem;
+    bool empty = false;
+    TN_TRY(tn_plan_check(operation, context, plan));
+    TN_TRY(
+        prepare(gradient, context, params != NULL ? params : &defaults, &call, &problem, &empty));
+    return tn_call_plan(context, gradient->family, empty ? NULL : &problem.head, &call, plan);
+}
+
+TENON_API tenon_status tenon_conv_backward_data(tenon_stream *stream,
+                                                const tenon_conv_backward_params *params,
+                                                const tenon_tensor *dy, const tenon_tensor *w,
+                                                const tenon_tensor *dx, const tenon_sync *sync)
+{
+    const tenon_tensor *const views[] = {dy, w, dx};
+    return tn_conv_gradient_run("tenon_conv_backward_data", &tn_conv_gradient_of_image, stream,
+                                params, views, sync);
+}
+
+TENON_API tenon_status tenon_conv_backward_data_plan(tenon_context *context,
+                                                     const tenon_conv_backward_params *params,
+                                                     const tenon_tensor *dy, const tenon_tensor *w,
+                                                     const tenon_tensor *dx, tenon_plan **plan)
+{
+    const tenon_tensor *const views[] = {dy, w, dx};
+    return tn_conv_gradient_plan("tenon_conv_backward_data_plan", &tn_conv_gradient_of_image,
+                                 context, params, views, plan);
+}
+
+TENON_API tenon_status tenon_conv_backward_filter(tenon_stream *stream,
+                                                  const tenon_conv_backward_params *params,
+                                                  const tenon_tensor *x, const tenon_tensor *dy,
+                                                  const tenon_tensor *dw, const tenon_sync *sync)
+{
+    const tenon_tensor *const views[] = {x, dy, dw};
+    return tn_conv_gradient_run("tenon_conv_backward_filter", &tn_conv_gradient_of_filter, stream,
+                                params, views, sync);
+}
+
+TENON_API tenon_status tenon_conv_backward_filter_plan(tenon_context *context,
+                                                       const tenon_conv_backward_params *params,
+                                                       const tenon_tensor *x,
+                                                       const tenon_tensor *dy,
+                                                       const tenon_tensor *dw, tenon_plan **plan)
+{
+    const tenon_tensor *const views[] = {x, dy, dw};
+    return tn_conv_gradient_plan("tenon_conv_backward_filter_plan", &tn_conv_gradient_of_filter,
+                                 context, params, views, plan);
+}

@@ -1,0 +1,160 @@
+/*
+ * Convolution run backwards: the gradients of its image (which is also what a transposed
+ * convolution computes), of its filters and of its bias; and col2im. Each is a family of its own in
+ * dispatch.
+ *
+ * The gradients and the transposed convolution are given a conv_problem, that of the convolution
+ * whose direction is reversed, with the same names: x is the image, y what the convolution makes of
+ * it. Which of x, y and w is written is the family's; the residual and the bias are shaped like it.
+ */
+#ifndef TN_OPS_CONV_GRADIENT_H
+#define TN_OPS_CONV_GRADIENT_H
+
+#include "conv/gradient_args.h"
+#include "ops/conv/internal.h"
+#include "ops/gemm/internal.h"
+
+#include <tenon/conv_backward.h>
+#include <tenon/conv_transpose.h>
+
+enum { COL2IM_COL, COL2IM_RES, COL2IM_BIAS, COL2IM_X, COL2IM_OPERANDS };
+
+/* The number of the first of GEMM's scalars where they are 1, 1, 0 and 0 whatever the caller's are:
+ * products that are summed further. */
+#define CONV_SCALAR_ONES TN_EPILOGUE_SCALARS
+
+/* The canonical problem of col2im; strides of col[n, c, t, r, s, o, p, q] and x[n, c, d, h, w].
+ * Within a convolution there is an epilogue, and col is in the workspace. */
+typedef struct col2im_problem {
+    tn_problem head;
+    uint32_t dtype;
+    uint32_t activation; /* tenon_activation_kind */
+    uint32_t flags;      /* CONV_* of conv/args.h */
+    uint32_t col_acc;    /* col holds what sums are kept in, not dtype */
+    uint8_t operand[8];  /* by COL2IM_COL ... COL2IM_X: of the run, or TN_WORKSPACE */
+    uint64_t first_scalar;
+    int64_t n, c;
+    int64_t col[8], res[CONV_RANK], x[CONV_RANK], bias;
+    int64_t shift[COL2IM_OPERANDS]; /* elements added to the operands' offsets */
+    conv_window window;
+} col2im_problem;
+
+/* The canonical problem of the bias's gradient; strides of dy[n, k, o, p, q] and db[k]. */
+typedef struct conv_bias_problem {
+    tn_problem head;
+    uint32_t dtype;
+    uint32_t adds; /* beta is not 0 */
+    int64_t n, k, out[3];
+    int64_t y[CONV_RANK], b;
+} conv_bias_problem;
+
+extern const tn_family tn_conv_backward_data_family, tn_conv_transpose_family,
+    tn_conv_backward_filter_family, tn_conv_backward_bias_family, tn_col2im_family;
+extern const tn_solver tn_conv_backward_data_direct, tn_conv_backward_data_pointwise,
+    tn_conv_backward_data_col2im_gemm;
+extern const tn_solver tn_conv_backward_filter_direct, tn_conv_backward_filter_im2col_gemm,
+    tn_conv_backward_filter_pointwise;
+extern const tn_solver tn_conv_backward_bias_whole, tn_conv_backward_bias_parts;
+extern const tn_solver tn_col2im_elements, tn_col2im_rows, tn_col2im_channels;
+
+/* Fill in a problem from views that have been checked one by one. */
+tenon_status tn_conv_transpose_canonicalise(const char *operation,
+                                            const tenon_conv_transpose_params *params,
+                                            const tenon_tensor *x, const tenon_tensor *w,
+                                            const tenon_tensor *c, const tenon_tensor *bias,
+                                            const tenon_tensor *y, conv_problem *problem);
+tenon_status tn_conv_bias_canonicalise(const char *operation,
+                                       const tenon_conv_backward_params *params,
+                                       const tenon_tensor *dy, const tenon_tensor *db,
+                                       conv_bias_problem *problem);
+tenon_status tn_col2im_canonicalise(const char *operation, const tenon_im2col_params *params,
+                                    const tenon_tensor *col, const tenon_tensor *x,
+                                    col2im_problem *problem);
+
+/* A gradient with three operands, the last of them the output. */
+typedef struct conv_gradient {
+    const tn_family *family;
+    const char *name[3];
+    uint8_t tensor[3]; /* CONV_X, CONV_W or CONV_Y of the convolution */
+} conv_gradient;
+extern const conv_gradient tn_conv_gradient_of_image, tn_conv_gradient_of_filter;
+
+tenon_status tn_conv_gradient_canonicalise(const char *operation, const conv_gradient *gradient,
+                                           const tenon_conv_backward_params *params,
+                                           const tenon_tensor *const views[3],
+                                           conv_problem *problem);
+tenon_status tn_conv_gradient_run(const char *operation, const conv_gradient *gradient,
+                                  tenon_stream *stream, const tenon_conv_backward_params *params,
+                                  const tenon_tensor *const views[3], const tenon_sync *sync);
+tenon_status tn_conv_gradient_plan(const char *operation, const conv_gradient *gradient,
+                                   tenon_context *context, const tenon_conv_backward_params *params,
+                                   const tenon_tensor *const views[3], tenon_plan **plan);
+
+/* The scalars of a run: an epilogue's, and the ones at CONV_SCALAR_ONES. */
+void tn_conv_scalars(const tenon_epilogue *epilogue, double scalars[TN_MAX_SCALARS]);
+
+/* For solvers: */
+
+conv_meeting tn_conv_find_meeting(const conv_window *window);
+
+/* The type in which a tensor's elements are summed, as a type of tensors. */
+tenon_dtype tn_conv_sum_type(uint32_t dtype);
+
+/* Whether that is another: a tensor of 16 bits. */
+bool tn_conv_is_converted(uint32_t dtype);
+
+/* The lanes of a kernel's vectors. */
+uint32_t tn_conv_lanes(tenon_context *context, uint32_t dtype);
+
+/* Chooses a solver and records its launch into a convolution's plan. */
+tenon_status tn_col2im_record(const char *operation, tn_recording *recording,
+                              const col2im_problem *problem);
+
+/* A tensor's box of five dimensions, and a dense array of it in the workspace, in what its elements
+ * are summed in. */
+typedef struct conv_packing {
+    uint32_t dtype;  /* the tensor's */
+    uint8_t operand; /* of the run */
+    bool adds;       /* unpacking adds beta times what the tensor holds */
+    int64_t shift;   /* of the tensor's first element, in its elements */
+    int64_t packed;  /* where the array begins in the workspace, in its elements */
+    int64_t shape[5], stride[5];
+    int64_t parts; /* unpacking adds up so many arrays, one after the other; 0 is 1 */
+} conv_packing;
+/* Makes dimension `d` the last, which is packed most tightly. */
+void tn_conv_move_last(conv_packing *packing, int d);
+
+tenon_status tn_conv_record_pack(const char *operation, tn_recording *recording,
+                                 const conv_packing *packing);
+tenon_status tn_conv_record_unpack(const char *operation, tn_recording *recording,
+                                   const conv_packing *packing);
+
+/* Results in double with their error bounds, in row-major order (false without memory); memory is
+ * host memory of kind SVM. An output is read where beta is not 0. */
+bool tn_conv_transpose_reference(const tenon_conv_transpose_params *params, const tenon_tensor *x,
+                                 const tenon_tensor *w, const tenon_tensor *c,
+                                 const tenon_tensor *bias, const tenon_tensor *y,
+                                 tn_bounded *results);
+bool tn_conv_backward_data_reference(const tenon_conv_backward_params *params,
+                                     const tenon_tensor *dy, const tenon_tensor *w,
+                                     const tenon_tensor *dx, tn_bounded *results);
+bool tn_conv_backward_filter_reference(const tenon_conv_backward_params *params,
+                                       const tenon_tensor *x, const tenon_tensor *dy,
+                                       const tenon_tensor *dw, tn_bounded *results);
+bool tn_conv_backward_bias_reference(const tenon_conv_backward_params *params,
+                                     const tenon_tensor *dy, const tenon_tensor *db,
+                                     tn_bounded *results);
+bool tn_col2im_reference(const tenon_im2col_params *params, const tenon_tensor *col,
+                         const tenon_tensor *x, tn_bounded *results);
+
+tenon_status tn_conv_reverse_self_check(tenon_stream *stream, const tn_problem *problem,
+                                        const tn_choice *choice, bool *right, char why[256]);
+tenon_status tn_conv_backward_filter_self_check(tenon_stream *stream, const tn_problem *problem,
+                                                const tn_choice *choice, bool *right,
+                                                char why[256]);
+tenon_status tn_conv_backward_bias_self_check(tenon_stream *stream, const tn_problem *problem,
+                                              const tn_choice *choice, bool *right, char why[256]);
+tenon_status tn_col2im_self_check(tenon_stream *stream, const tn_problem *problem,
+                                  const tn_choice *choice, bool *right, char why[256]);
+
+#endif

@@ -1,0 +1,268 @@
+/* The self-checks of convolution's gradients, of the transposed convolution and of col2im: awkward
+ * problems with the layout of the one at hand. */
+#include "ops/common/host.h"
+#include "ops/conv/gradient.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define CHANNELS 10
+#define FILTERS  14
+
+/* An image of two dimensions, wide enough for vectors and a tail. */
+static const int64_t image_size[2] = {11, 37}, filter_size[2] = {3, 2}, one[2] = {1, 1};
+
+/* N C H W with gaps between the rows, the channels and the images; `channels_last` is NHWC. */
+static tenon_tensor image_view(tenon_dtype dtype, bool channels_last, int64_t n, int64_t c,
+                               const int64_t size[2])
+{
+    tenon_tensor view = {.offset = 3 * tenon_dtype_size(dtype),
+                         .dtype = dtype,
+                         .rank = 4,
+                         .shape = {n, c, size[0], size[1]}};
+    view.stride[3] = channels_last ? c + 2 : 1;
+    view.stride[2] = size[1] * view.stride[3] + 3;
+    view.stride[1] = channels_last ? 1 : size[0] * view.stride[2] + 1;
+    view.stride[0] = (channels_last ? size[0] * view.stride[2] : c * view.stride[1]) + 5;
+    return view;
+}
+
+static tenon_conv_geometry check_geometry(bool pointwise)
+{
+    tenon_conv_geometry g = TENON_CONV_GEOMETRY_INIT;
+    if (pointwise)
+        return g;
+    g.stride[1] = 2;
+    g.dilation[0] = 2;
+    g.pad_begin[0] = g.pad_end[1] = 2;
+    g.pad_begin[1] = 1;
+    return g;
+}
+
+/* What y is, for the images above. */
+static void output_size(const tenon_conv_geometry *g, bool pointwise, int64_t out[2])
+{
+    for (uint32_t d = 0; d < 2; d++)
+        out[d] = tenon_conv_output_size(g, d, image_size[d], (pointwise ? one : filter_size)[d]);
+}
+
+static bool channels_last(const int64_t stride[CONV_RANK])
+{
+    return stride[1] == 1 && stride[4] != 1;
+}
+
+/* The tensors of a check, the output last, and what is expected of it. */
+typedef struct check {
+    tn_twin twins[CONV_OPERANDS];
+    uint32_t count;
+    tn_bounded *expected;
+} check;
+
+static tenon_status create(tenon_stream *stream, const tenon_tensor *views, uint32_t count,
+                           check *c)
+{
+    uint64_t seed = 1;
+    memset(c, 0, sizeof *c);
+    c->count = count;
+    for (uint32_t i = 0; i < count; i++)
+        TN_TRY(tn_twin_create(stream, &views[i], &seed, &c->twins[i]));
+    c->expected = malloc((size_t)tenon_tensor_elements(&views[count - 1]) * sizeof *c->expected);
+    return c->expected != NULL ? TENON_OK
+                               : tn_fail(TENON_ERROR_OUT_OF_MEMORY, "self-check: no memory");
+}
+
+static void destroy(check *c)
+{
+    for (uint32_t i = 0; i < c->count; i++)
+        tn_twin_destroy(&c->twins[i]);
+    free(c->expected);
+}
+
+/* Runs the choice and compares. */
+static tenon_status compare(tenon_stream *stream, const char *operation, const tn_choice *choice,
+                            tn_problem *problem, const tenon_epilogue *epilogue, check *c,
+                            bool *right, char why[256])
+{
+    double scalars[TN_MAX_SCALARS] = {0};
+    problem->workspace_limit = stream->context->workspace_limit;
+    tn_conv_scalars(epilogue, scalars);
+    TN_TRY(tn_twin_run(stream, operation, choice, problem, scalars, c->twins, c->count));
+    *right = tn_host_within(&c->twins[c->count - 1].host, c->expected, why);
+    return TENON_OK;
+}
+
+static tenon_status no_reference(const char *operation)
+{
+    return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", operation);
+}
+
+/* As the transposed convolution has it: with all of the epilogue. */
+static tenon_status check_reverse(tenon_stream *stream, const conv_problem *like,
+                                  const tn_choice *choice, check *c, bool *right, char why[256])
+{
+    static const char operation[] = "conv_transpose self-check";
+    bool pointwise = choice->solver == &tn_conv_backward_data_pointwise,
+         last = channels_last(like->x);
+    tenon_dtype dtype = (tenon_dtype)like->dtype;
+    tenon_conv_transpose_params params = TENON_CONV_TRANSPOSE_PARAMS_INIT;
+    conv_problem problem;
+    int64_t out[2], channels = CHANNELS;
+    params.groups = 2;
+    params.geometry = check_geometry(pointwise);
+    params.epilogue.alpha = 0.75;
+    params.epilogue.beta = -0.5;
+    params.epilogue.activation.kind = like->activation;
+    params.epilogue.activation.alpha = 0.25;
+    output_size(&params.geometry, pointwise, out);
+    params.output_padding[1] =
+        pointwise ? 0
+                  : image_size[1] - tenon_conv_transpose_output_size(&params.geometry, 1, out[1],
+                                                                     filter_size[1], 0);
+    const tenon_tensor views[CONV_OPERANDS] = {
+        [CONV_X] = image_view(dtype, last, 2, FILTERS, out),
+        [CONV_W] = image_view(dtype, false, FILTERS, CHANNELS / 2, pointwise ? one : filter_size),
+        [CONV_C] = image_view(dtype, last, 2, CHANNELS, image_size),
+        [CONV_BIAS] = tenon_tensor_view(dtype, 1, &channels),
+        [CONV_Y] = image_view(dtype, last, 2, CHANNELS, image_size)};
+    TN_TRY(create(stream, views, CONV_OPERANDS, c));
+    const tenon_tensor *x = &c->twins[CONV_X].host, *w = &c->twins[CONV_W].host,
+                       *res = &c->twins[CONV_C].host, *bias = &c->twins[CONV_BIAS].host,
+                       *y = &c->twins[CONV_Y].host;
+    TN_TRY(tn_conv_transpose_canonicalise(operation, &params, x, w, res, bias, y, &problem));
+    if (!tn_conv_transpose_reference(&params, x, w, res, bias, y, c->expected))
+        return no_reference(operation);
+    return compare(stream, operation, choice, &problem.head, &params.epilogue, c, right, why);
+}
+
+tenon_status tn_conv_reverse_self_check(tenon_stream *stream, const tn_problem *problem,
+                                        const tn_choice *choice, bool *right, char why[256])
+{
+    check c = {.count = 0};
+    tenon_status status =
+        check_reverse(stream, (const conv_problem *)problem, choice, &c, right, why);
+    destroy(&c);
+    return status;
+}
+
+static tenon_status check_filter(tenon_stream *stream, const conv_problem *like,
+                                 const tn_choice *choice, check *c, bool *right, char why[256])
+{
+    static const char operation[] = "conv_backward_filter self-check";
+    bool pointwise = choice->solver == &tn_conv_backward_filter_pointwise,
+         last = channels_last(like->x);
+    tenon_dtype dtype = (tenon_dtype)like->dtype;
+    tenon_conv_backward_params params = TENON_CONV_BACKWARD_PARAMS_INIT;
+    tenon_epilogue epilogue = TENON_EPILOGUE_INIT;
+    conv_problem problem;
+    int64_t out[2];
+    params.groups = 2;
+    params.geometry = check_geometry(pointwise);
+    params.beta = epilogue.beta = -0.5;
+    output_size(&params.geometry, pointwise, out);
+    const tenon_tensor w =
+        image_view(dtype, false, FILTERS, CHANNELS / 2, pointwise ? one : filter_size);
+    tenon_tensor made[3] = {image_view(dtype, last, 2, CHANNELS, image_size),
+                            image_view(dtype, last, 2, FILTERS, out), w};
+    if (pointwise) { /* whose pixels must have one stride, and for 16 bits its images the same */
+        const int64_t x_shape[] = {1, CHANNELS, image_size[0], image_size[1]},
+                      y_shape[] = {1, FILTERS, out[0], out[1]};
+        made[0] = tenon_tensor_view(dtype, 4, x_shape);
+        made[1] = tenon_tensor_view(dtype, 4, y_shape);
+    }
+    TN_TRY(create(stream, made, 3, c));
+    const tenon_tensor *const views[] = {&c->twins[0].host, &c->twins[1].host, &c->twins[2].host};
+    TN_TRY(tn_conv_gradient_canonicalise(operation, &tn_conv_gradient_of_filter, &params, views,
+                                         &problem));
+    if (!tn_conv_backward_filter_reference(&params, views[0], views[1], views[2], c->expected))
+        return no_reference(operation);
+    return compare(stream, operation, choice, &problem.head, &epilogue, c, right, why);
+}
+
+tenon_status tn_conv_backward_filter_self_check(tenon_stream *stream, const tn_problem *problem,
+                                                const tn_choice *choice, bool *right, char why[256])
+{
+    check c = {.count = 0};
+    tenon_status status =
+        check_filter(stream, (const conv_problem *)problem, choice, &c, right, why);
+    destroy(&c);
+    return status;
+}
+
+/* Enough lines for several parts. */
+static tenon_status check_bias(tenon_stream *stream, const conv_bias_problem *like, bool last,
+                               const tn_choice *choice, check *c, bool *right, char why[256])
+{
+    static const char operation[] = "conv_backward_bias self-check";
+    static const int64_t size[2] = {61, 37}, filters = 3;
+    tenon_dtype dtype = (tenon_dtype)like->dtype;
+    tenon_conv_backward_params params = TENON_CONV_BACKWARD_PARAMS_INIT;
+    tenon_epilogue epilogue = TENON_EPILOGUE_INIT;
+    conv_bias_problem problem;
+    params.beta = epilogue.beta = -0.5;
+    const tenon_tensor views[] = {image_view(dtype, last, 2, filters, size),
+                                  tenon_tensor_view(dtype, 1, &filters)};
+    TN_TRY(create(stream, views, 2, c));
+    const tenon_tensor *dy = &c->twins[0].host, *db = &c->twins[1].host;
+    TN_TRY(tn_conv_bias_canonicalise(operation, &params, dy, db, &problem));
+    if (!tn_conv_backward_bias_reference(&params, dy, db, c->expected))
+        return no_reference(operation);
+    return compare(stream, operation, choice, &problem.head, &epilogue, c, right, why);
+}
+
+tenon_status tn_conv_backward_bias_self_check(tenon_stream *stream, const tn_problem *problem,
+                                              const tn_choice *choice, bool *right, char why[256])
+{
+    tenon_status status = TENON_OK;
+    *right = true;
+    /* One variant has both kernels. */
+    for (int last = 0; last < 2 && status == TENON_OK && *right; last++) {
+        check c = {.count = 0};
+        status = check_bias(stream, (const conv_bias_problem *)problem, last != 0, choice, &c,
+                            right, why);
+        destroy(&c);
+    }
+    return status;
+}
+
+static tenon_status check_col2im(tenon_stream *stream, const col2im_problem *like,
+                                 const tn_choice *choice, check *c, bool *right, char why[256])
+{
+    static const char operation[] = "col2im self-check";
+    tenon_dtype dtype = (tenon_dtype)like->dtype;
+    tenon_im2col_params params = TENON_IM2COL_PARAMS_INIT;
+    tenon_epilogue epilogue = TENON_EPILOGUE_INIT;
+    col2im_problem problem;
+    int64_t out[2];
+    memcpy(params.filter, filter_size, sizeof filter_size);
+    params.geometry = check_geometry(false);
+    output_size(&params.geometry, false, out);
+    const int64_t shape[] = {2, CHANNELS * filter_size[0] * filter_size[1], out[0] * out[1]};
+    tenon_dtype col_dtype = like->col_acc ? tn_conv_sum_type(like->dtype) : dtype;
+    tenon_tensor views[] = {tenon_tensor_view(col_dtype, 3, shape),
+                            image_view(dtype, channels_last(like->x), 2, CHANNELS, image_size)};
+    if (like->col[1] == 1) /* along the taps */
+        views[0].stride[1] = 1, views[0].stride[2] = shape[1];
+    TN_TRY(create(stream, views, 2, c));
+    const tenon_tensor *col = &c->twins[0].host, *x = &c->twins[1].host;
+    TN_TRY(tn_col2im_canonicalise(operation, &params, col, x, &problem));
+    if (!tn_col2im_reference(&params, col, x, c->expected))
+        return no_reference(operation);
+    epilogue.activation.kind = problem.activation = like->activation;
+    epilogue.activation.alpha = 0.25;
+    problem.first_scalar = 0;
+    for (int64_t i = 0; i < tenon_tensor_elements(x); i++) /* rounded once more than need be */
+        c->expected[i] =
+            tn_stored(dtype, tn_activation_reference(&epilogue.activation, dtype, c->expected[i]));
+    problem.col_acc = like->col_acc;
+    return compare(stream, operation, choice, &problem.head, &epilogue, c, right, why);
+}
+
+tenon_status tn_col2im_self_check(tenon_stream *stream, const tn_problem *problem,
+                                  const tn_choice *choice, bool *right, char why[256])
+{
+    check c = {.count = 0};
+    tenon_status status =
+        check_col2im(stream, (const col2im_problem *)problem, choice, &c, right, why);
+    destroy(&c);
+    return status;
+}

@@ -1,0 +1,234 @@
+/* The references of convolution's gradients, of the transposed convolution and of col2im, in plain
+ * C and double precision. They go through the convolution's products one by one. */
+#include "base/checked.h"
+#include "ops/common/host.h"
+#include "ops/conv/gradient.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static int64_t plane_of(const conv_window *v)
+{
+    return v->size[0] * v->size[1] * v->size[2];
+}
+
+/* The element of an image plane that tap number i reads for output number j, at [i · pixels + j];
+ * -1 in the padding. NULL without memory; the caller frees it. */
+static int64_t *make_places(const conv_window *v)
+{
+    int64_t taps = tn_window_taps(v), pixels = tn_window_pixels(v), tap[3] = {0}, out[3] = {0};
+    int64_t *places = calloc((size_t)(taps * pixels) + 1, sizeof *places), *place = places;
+    for (int64_t i = 0; i < taps && places != NULL; i++) {
+        for (int64_t j = 0; j < pixels; j++) {
+            int64_t at = 0;
+            for (int d = 0; d < 3; d++) {
+                int64_t x = out[d] * v->step[d] + v->start[d] + tap[d] * v->dilation[d];
+                at = at < 0 || x < 0 || x >= v->size[d] ? -1 : at * v->size[d] + x;
+            }
+            *place++ = at;
+            tn_next_index(out, v->out, 3);
+        }
+        tn_next_index(tap, v->filter, 3);
+    }
+    return places;
+}
+
+/* A product of an element of dy and one of w or x is added to where it belongs. */
+static void add_term(tn_bounded *sum, double term)
+{
+    sum->value += term;
+    sum->bound += fabs(term);
+}
+
+/* The operands in double: what is read by the gradient of x or of w. */
+typedef struct dense_operands {
+    double *x, *y, *w, *c, *bias;
+    int64_t *places;
+    double *counts; /* products of each element of x */
+} dense_operands;
+
+/* The products of filter number k with image n's y, in channel c of its group. */
+static void scatter(const conv_problem *p, const dense_operands *o, int64_t n, int64_t k, int64_t c,
+                    tn_bounded *sums)
+{
+    int64_t pixels = tn_window_pixels(&p->window), taps = tn_window_taps(&p->window);
+    const double *y = o->y + (n * p->groups * p->k + k) * pixels;
+    const double *w = o->w + (k * p->c + c) * taps;
+    int64_t first = (n * p->groups * p->c + k / p->k * p->c + c) * plane_of(&p->window);
+    for (int64_t i = 0; i < taps; i++)
+        for (int64_t j = 0; j < pixels; j++) {
+            int64_t at = o->places[i * pixels + j];
+            if (at >= 0) {
+                add_term(&sums[first + at], y[j] * w[i]);
+                o->counts[first + at]++;
+            }
+        }
+}
+
+static void sum_image(const conv_problem *p, const tenon_epilogue *e, const dense_operands *o,
+                      tn_bounded *results)
+{
+    int64_t plane = plane_of(&p->window), channels = p->groups * p->c;
+    for (int64_t i = 0; i < p->n * channels * plane; i++)
+        results[i] = (tn_bounded){0, 0};
+    for (int64_t n = 0; n < p->n && e->alpha != 0; n++)
+        for (int64_t k = 0; k < p->groups * p->k; k++)
+            for (int64_t c = 0; c < p->c; c++)
+                scatter(p, o, n, k, c, results);
+    for (int64_t i = 0; i < p->n * channels * plane; i++)
+        results[i] = tn_conv_element(p->dtype, e, results[i], o->counts[i],
+                                     o->c != NULL ? e->beta * o->c[i] : 0,
+                                     o->bias != NULL ? o->bias[i / plane % channels] : 0);
+}
+
+static void free_operands(const dense_operands *o)
+{
+    free(o->x);
+    free(o->y);
+    free(o->w);
+    free(o->c);
+    free(o->bias);
+    free(o->places);
+    free(o->counts);
+}
+
+/* `image` is what is written. */
+static bool image_reference(const conv_problem *p, const tenon_epilogue *e, const tenon_tensor *y,
+                            const tenon_tensor *w, const tenon_tensor *c, const tenon_tensor *bias,
+                            const tenon_tensor *image, tn_bounded *results)
+{
+    bool adds = e->beta != 0;
+    const dense_operands o = {.y = tn_host_read(y, y->rank, y->shape),
+                              .w = tn_host_read(w, w->rank, w->shape),
+                              .c = adds ? tn_host_read(c, image->rank, image->shape) : NULL,
+                              .bias = bias != NULL ? tn_host_read(bias, 1, bias->shape) : NULL,
+                              .places = make_places(&p->window),
+                              .counts =
+                                  calloc((size_t)tenon_tensor_elements(image) + 1, sizeof(double))};
+    bool whole = o.y != NULL && o.w != NULL && (!adds || o.c != NULL) &&
+                 (bias == NULL || o.bias != NULL) && o.places != NULL && o.counts != NULL;
+    if (whole)
+        sum_image(p, e, &o, results);
+    free_operands(&o);
+    return whole;
+}
+
+bool tn_conv_transpose_reference(const tenon_conv_transpose_params *params, const tenon_tensor *x,
+                                 const tenon_tensor *w, const tenon_tensor *c,
+                                 const tenon_tensor *bias, const tenon_tensor *y,
+                                 tn_bounded *results)
+{
+    conv_problem p;
+    if (tn_conv_transpose_canonicalise("reference", params, x, w, c, bias, y, &p) != TENON_OK)
+        return false;
+    return tn_tensor_empty(y) || image_reference(&p, &params->epilogue, x, w, c, bias, y, results);
+}
+
+bool tn_conv_backward_data_reference(const tenon_conv_backward_params *params,
+                                     const tenon_tensor *dy, const tenon_tensor *w,
+                                     const tenon_tensor *dx, tn_bounded *results)
+{
+    const tenon_tensor *const views[] = {dy, w, dx};
+    tenon_epilogue epilogue = TENON_EPILOGUE_INIT;
+    conv_problem p;
+    if (tn_conv_gradient_canonicalise("reference", &tn_conv_gradient_of_image, params, views, &p) !=
+        TENON_OK)
+        return false;
+    epilogue.beta = params->beta;
+    return image_reference(&p, &epilogue, dy, w, dx, NULL, dx, results);
+}
+
+/* The products of tap number i of filter k and channel c of its group. */
+static tn_bounded sum_tap(const conv_problem *p, const dense_operands *o, int64_t k, int64_t c,
+                          int64_t i)
+{
+    int64_t pixels = tn_window_pixels(&p->window), plane = plane_of(&p->window);
+    tn_bounded sum = {0, 0};
+    for (int64_t n = 0; n < p->n; n++) {
+        const double *y = o->y + (n * p->groups * p->k + k) * pixels;
+        const double *x = o->x + (n * p->groups * p->c + k / p->k * p->c + c) * plane;
+        for (int64_t j = 0; j < pixels; j++) {
+            int64_t at = o->places[i * pixels + j];
+            add_term(&sum, y[j] * (at >= 0 ? x[at] : 0));
+        }
+    }
+    return sum;
+}
+
+bool tn_conv_backward_filter_reference(const tenon_conv_backward_params *params,
+                                       const tenon_tensor *x, const tenon_tensor *dy,
+                                       const tenon_tensor *dw, tn_bounded *results)
+{
+    const tenon_tensor *const views[] = {x, dy, dw};
+    tenon_epilogue epilogue = TENON_EPILOGUE_INIT;
+    conv_problem p;
+    if (tn_conv_gradient_canonicalise("reference", &tn_conv_gradient_of_filter, params, views,
+                                      &p) != TENON_OK)
+        return false;
+    bool adds = params->beta != 0;
+    const dense_operands o = {.x = tn_host_read(x, x->rank, x->shape),
+                              .y = tn_host_read(dy, dy->rank, dy->shape),
+                              .c = adds ? tn_host_read(dw, dw->rank, dw->shape) : NULL,
+                              .places = make_places(&p.window)};
+    bool whole = o.x != NULL && o.y != NULL && (!adds || o.c != NULL) && o.places != NULL;
+    int64_t taps = tn_window_taps(&p.window);
+    double count = (double)p.n * (double)tn_window_pixels(&p.window);
+    for (int64_t i = 0; i < tenon_tensor_elements(dw) && whole; i++)
+        results[i] = tn_conv_element(p.dtype, &epilogue,
+                                     sum_tap(&p, &o, i / taps / p.c, i / taps % p.c, i % taps),
+                                     count, adds ? params->beta * o.c[i] : 0, 0);
+    free_operands(&o);
+    return whole;
+}
+
+bool tn_conv_backward_bias_reference(const tenon_conv_backward_params *params,
+                                     const tenon_tensor *dy, const tenon_tensor *db,
+                                     tn_bounded *results)
+{
+    const tenon_epilogue epilogue = TENON_EPILOGUE_INIT;
+    bool adds = params->beta != 0;
+    double *y = tn_host_read(dy, dy->rank, dy->shape);
+    double *b = adds ? tn_host_read(db, 1, db->shape) : NULL;
+    bool whole = y != NULL && (!adds || b != NULL);
+    int64_t n = dy->shape[0], k = dy->shape[1], pixels = 1;
+    for (uint32_t d = 2; d < dy->rank; d++)
+        pixels *= dy->shape[d];
+    for (int64_t i = 0; i < k && whole; i++) {
+        tn_bounded sum = {0, 0};
+        for (int64_t j = 0; j < n * pixels; j++)
+            add_term(&sum, y[(j / pixels * k + i) * pixels + j % pixels]);
+        results[i] = tn_conv_element(db->dtype, &epilogue, sum, (double)(n * pixels),
+                                     adds ? params->beta * b[i] : 0, 0);
+    }
+    free(y);
+    free(b);
+    return whole;
+}
+
+bool tn_col2im_reference(const tenon_im2col_params *params, const tenon_tensor *col,
+                         const tenon_tensor *x, tn_bounded *results)
+{
+    const tenon_epilogue epilogue = TENON_EPILOGUE_INIT;
+    col2im_problem p;
+    if (tn_col2im_canonicalise("reference", params, col, x, &p) != TENON_OK)
+        return false;
+    double *dense = tn_host_read(col, 3, col->shape);
+    double *counts = calloc((size_t)tenon_tensor_elements(x) + 1, sizeof *counts);
+    int64_t *places = make_places(&p.window), plane = plane_of(&p.window);
+    bool whole = dense != NULL && counts != NULL && places != NULL;
+    int64_t columns = tn_window_taps(&p.window) * tn_window_pixels(&p.window);
+    for (int64_t i = 0; i < p.n * p.c * plane && whole; i++)
+        results[i] = (tn_bounded){0, 0};
+    for (int64_t i = 0; i < p.n * p.c * columns && whole; i++)
+        if (places[i % columns] >= 0) {
+            int64_t at = i / columns * plane + places[i % columns];
+            add_term(&results[at], dense[i]);
+            counts[at]++;
+        }
+    for (int64_t i = 0; i < p.n * p.c * plane && whole; i++)
+        results[i] = tn_conv_element(p.dtype, &epilogue, results[i], counts[i], 0, 0);
+    free(dense);
+    free(counts);
+    free(places);
+    return whole;
+}

@@ -1,0 +1,125 @@
+/* What solvers that work through the workspace share: the meeting of taps, and packing. */
+#include "base/checked.h"
+#include "base/shape.h"
+#include "ops/conv/gradient.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#define GPU_LANES 4
+/* Elements that are packed by one work-item of a CPU, at most. */
+#define CPU_RUN 4096
+
+static int64_t common_divisor(int64_t a, int64_t b)
+{
+    while (b != 0) {
+        int64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+conv_meeting tn_conv_find_meeting(const conv_window *window)
+{
+    conv_meeting meeting;
+    for (int d = 0; d < 3; d++) {
+        int64_t divisor = common_divisor(window->step[d], window->dilation[d]);
+        meeting.tap[d] = window->step[d] / divisor;
+        meeting.out[d] = window->dilation[d] / divisor;
+    }
+    return meeting;
+}
+
+tenon_dtype tn_conv_sum_type(uint32_t dtype)
+{
+    return dtype == TENON_DTYPE_F64 ? TENON_DTYPE_F64 : TENON_DTYPE_F32;
+}
+
+bool tn_conv_is_converted(uint32_t dtype)
+{
+    return tn_conv_sum_type(dtype) != (tenon_dtype)dtype;
+}
+
+uint32_t tn_conv_lanes(tenon_context *context, uint32_t dtype)
+{
+    if (!context->device.is_cpu)
+        return GPU_LANES;
+    uint32_t native = dtype == TENON_DTYPE_F64 ? context->device.vector_width_f64
+                                               : context->device.info.vector_width_f32;
+    return native < 2 ? 2 : native > 16 ? 16 : native;
+}
+
+void tn_conv_move_last(conv_packing *p, int d)
+{
+    int64_t size = p->shape[d], stride = p->stride[d];
+    for (; d < 4; d++) {
+        p->shape[d] = p->shape[d + 1];
+        p->stride[d] = p->stride[d + 1];
+    }
+    p->shape[4] = size;
+    p->stride[4] = stride;
+}
+
+/* The fewest dimensions that the tensor has, the last of them last. */
+static void collapse(const conv_packing *p, conv_pack_args *args)
+{
+    tn_space space = {.rank = 5, .views = 1};
+    memcpy(space.shape, p->shape, sizeof p->shape);
+    memcpy(space.stride[0], p->stride, sizeof p->stride);
+    tn_space_collapse(&space);
+    for (uint32_t i = 0; i < 5; i++) {
+        bool is_there = i + space.rank >= 5;
+        args->shape[i] = is_there ? space.shape[i + space.rank - 5] : 1;
+        args->stride[i] = is_there ? space.stride[0][i + space.rank - 5] : 0;
+    }
+}
+
+static tenon_status record(const char *operation, tn_recording *recording, const conv_packing *p,
+                           const char *kernel)
+{
+    char text[TN_OPTIONS_SIZE];
+    bool is_cpu = recording->context->device.is_cpu;
+    conv_pack_args args = {.tensor_offset = p->shift,
+                           .packed_offset = p->packed,
+                           .parts = tn_max_i64(1, p->parts),
+                           .adds = p->adds};
+    collapse(p, &args);
+    int64_t rows = args.shape[0] * args.shape[1] * args.shape[2] * args.shape[3];
+    args.part = rows * args.shape[4];
+    args.run = is_cpu ? tn_min_i64(args.shape[4], CPU_RUN) : 1;
+    const tn_patch patches[] = {
+        {(uint8_t)tn_scalar_patch((tenon_dtype)p->dtype), TN_SCALAR_BETA,
+         offsetof(conv_pack_args, beta), 1},
+        {TN_PATCH_OFFSET, p->operand, offsetof(conv_pack_args, tensor_offset),
+         (uint32_t)tenon_dtype_size((tenon_dtype)p->dtype)},
+        {TN_PATCH_OFFSET, TN_WORKSPACE, offsetof(conv_pack_args, packed_offset),
+         (uint32_t)tn_acc_size(p->dtype)}};
+    tn_build_options(recording->context, text, "-DTENON_DTYPE=%u -DTENON_VW=%u", p->dtype,
+                     tn_conv_lanes(recording->context, p->dtype));
+    tn_launch launch = {.source = "conv/pack",
+                        .options = text,
+                        .kernel = kernel,
+                        .dimensions = 2,
+                        .global = {(size_t)tn_ceil_div(args.shape[4], args.run), (size_t)rows},
+                        .local = {is_cpu ? 1 : 0, is_cpu ? 1 : 0},
+                        .operands = {p->operand, TN_WORKSPACE},
+                        .operand_count = 2,
+                        .args = &args,
+                        .args_size = sizeof args,
+                        .patches = patches,
+                        .patch_count = 3};
+    return tn_record(operation, recording, &launch);
+}
+
+tenon_status tn_conv_record_pack(const char *operation, tn_recording *recording,
+                                 const conv_packing *packing)
+{
+    return record(operation, recording, packing, "conv_pack");
+}
+
+tenon_status tn_conv_record_unpack(const char *operation, tn_recording *recording,
+                                   const conv_packing *packing)
+{
+    return record(operation, recording, packing, "conv_unpack");
+}

@@ -1,0 +1,195 @@
+/* Transposed convolution and its gradients: the public entries. */
+#include "base/checked.h"
+#include "base/shape.h"
+#include "ops/conv/gradient.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+TENON_API tenon_conv_transpose_params tenon_conv_transpose_params_default(void)
+{
+    return (tenon_conv_transpose_params)TENON_CONV_TRANSPOSE_PARAMS_INIT;
+}
+
+TENON_API int64_t tenon_conv_transpose_output_size(const tenon_conv_geometry *geometry,
+                                                   uint32_t dim, int64_t size, int64_t filter,
+                                                   int64_t output_padding)
+{
+    int64_t length, reach;
+    /* What makes no sense for a convolution makes none here. */
+    if (tenon_conv_output_size(geometry, dim, size, filter) < 0 || output_padding < 0 ||
+        output_padding >= geometry->stride[dim])
+        return -1;
+    if (size == 0)
+        return 0;
+    if (!tn_mul_i64(size - 1, geometry->stride[dim], &length) ||
+        !tn_mul_i64(filter - 1, geometry->dilation[dim], &reach) ||
+        !tn_add_i64(length, reach, &length) || !tn_add_i64(length, output_padding + 1, &length))
+        return -1;
+    length -= geometry->pad_begin[dim];
+    return length < geometry->pad_end[dim] ? 0 : length - geometry->pad_end[dim];
+}
+
+static tenon_status output_shape(const char *operation, const tenon_conv_transpose_params *params,
+                                 const tenon_tensor *x, const tenon_tensor *w, int64_t *shape)
+{
+    shape[0] = x->shape[0];
+    if (params->groups < 1 || !tn_mul_i64(w->shape[1], params->groups, &shape[1]))
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                       "%s: params: groups is %" PRId64 ", must be at least 1 and not overflow",
+                       operation, params->groups);
+    for (uint32_t d = 0; d + 2 < x->rank; d++) {
+        int64_t padding = params->output_padding[d], stride = params->geometry.stride[d];
+        TN_TRY(tn_conv_check_geometry(operation, &params->geometry, d));
+        if (padding < 0 || padding >= stride)
+            return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                           "%s: params: output_padding[%u] is %" PRId64
+                           ", must be from 0 to stride - 1, %" PRId64,
+                           operation, d, padding, stride - 1);
+        shape[2 + d] = tenon_conv_transpose_output_size(&params->geometry, d, x->shape[2 + d],
+                                                        w->shape[2 + d], padding);
+        if (shape[2 + d] < 0)
+            return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                           "%s: w: size of dimension %u is %" PRId64
+                           ", with which the sizes are invalid or overflow: x %" PRId64
+                           ", stride %" PRId64 ", dilation %" PRId64,
+                           operation, d + 2, w->shape[2 + d], x->shape[2 + d], stride,
+                           params->geometry.dilation[d]);
+    }
+    return TENON_OK;
+}
+
+tenon_status tn_conv_transpose_canonicalise(const char *operation,
+                                            const tenon_conv_transpose_params *params,
+                                            const tenon_tensor *x, const tenon_tensor *w,
+                                            const tenon_tensor *c, const tenon_tensor *bias,
+                                            const tenon_tensor *y, conv_problem *p)
+{
+    static const uint8_t operand[CONV_OPERANDS] = {[CONV_Y] = CONV_X,
+                                                   [CONV_W] = CONV_W,
+                                                   [CONV_C] = CONV_C,
+                                                   [CONV_BIAS] = CONV_BIAS,
+                                                   [CONV_X] = CONV_Y};
+    const conv_views views = {"y", "w", "x", y, w, x};
+    int64_t shape[CONV_RANK];
+    TN_TRY(tn_conv_check_image_rank(operation, "x", x));
+    TN_TRY(tn_conv_check_rank(operation, "w", w, x->rank));
+    TN_TRY(output_shape(operation, params, x, w, shape));
+    TN_TRY(tn_conv_check_shape(operation, "y", y, x->rank, shape));
+    if (tn_tensor_empty(y)) { /* then the convolution of y may have another size than x */
+        memset(p, 0, sizeof *p);
+        return TENON_OK;
+    }
+    TN_TRY(tn_conv_take_shapes(operation, params->groups, &params->geometry, &views, p));
+    memcpy(p->operand, operand, sizeof operand);
+    return tn_conv_take_epilogue(operation, &params->epilogue, c, bias, y, p);
+}
+
+static tenon_status prepare(tenon_context *context, const tenon_conv_transpose_params *params,
+                            tn_call *call, conv_problem *problem, bool *empty)
+{
+    const char *operation = call->operation;
+    const tn_argument *operands = call->operands;
+    const tenon_tensor *x = operands[CONV_X].view, *w = operands[CONV_W].view,
+                       *c = operands[CONV_C].view;
+    const tenon_tensor *bias = operands[CONV_BIAS].view, *y = operands[CONV_Y].view;
+    TN_TRY(tn_params_check(operation, params->struct_size, sizeof *params, params->flags, 0));
+    TN_TRY(tn_tensor_check(operation, "x", x));
+    TN_TRY(tn_tensor_check(operation, "w", w));
+    TN_TRY(tn_call_check_views(call));
+    TN_TRY(tn_epilogue_check(operation, &params->epilogue, c));
+    TN_TRY(tn_float_check(operation, context, x->dtype));
+    for (int i = CONV_W; i < CONV_OPERANDS; i++)
+        TN_TRY(tn_same_dtype_check(operation, operands[i].name, operands[i].view, "x", x->dtype));
+    TN_TRY(tn_conv_transpose_canonicalise(operation, params, x, w, c, bias, y, problem));
+    TN_TRY(tn_solver_force(operation, &tn_conv_transpose_family, params->solver, &problem->head));
+    *empty = tn_tensor_empty(y);
+    if (params->epilogue.beta == 0)
+        call->operands[CONV_C].view = NULL; /* not read: it need not have memory */
+    tn_conv_scalars(&params->epilogue, call->scalars);
+    return TENON_OK;
+}
+
+static tn_call make_call(const char *operation, const tenon_tensor *x, const tenon_tensor *w,
+                         const tenon_tensor *c, const tenon_tensor *bias, const tenon_tensor *y)
+{
+    return (tn_call){.operation = operation,
+                     .operands = {{"x", x, TN_INPUT},
+                                  {"w", w, TN_INPUT},
+                                  {"c", c, TN_INPUT_OR_SAME},
+                                  {"bias", bias, TN_INPUT},
+                                  {"y", y, TN_OUTPUT}},
+                     .operand_count = CONV_OPERANDS};
+}
+
+static const tenon_conv_transpose_params defaults = TENON_CONV_TRANSPOSE_PARAMS_INIT;
+
+TENON_API tenon_status tenon_conv_transpose_forward(tenon_stream *stream,
+                                                    const tenon_conv_transpose_params *params,
+                                                    const tenon_tensor *x, const tenon_tensor *w,
+                                                    const tenon_tensor *c, const tenon_tensor *bias,
+                                                    const tenon_tensor *y, const tenon_sync *sync)
+{
+    tn_call call = make_call("tenon_conv_transpose_forward", x, w, c, bias, y);
+    conv_problem problem;
+    bool empty = false;
+    TN_TRY(tn_stream_check(call.operation, stream));
+    TN_TRY(prepare(stream->context, params != NULL ? params : &defaults, &call, &problem, &empty));
+    return tn_call_run(stream, &tn_conv_transpose_family, empty ? NULL : &problem.head, &call,
+                       sync);
+}
+
+TENON_API tenon_status tenon_conv_transpose_forward_plan(
+    tenon_context *context, const tenon_conv_transpose_params *params, const tenon_tensor *x,
+    const tenon_tensor *w, const tenon_tensor *c, const tenon_tensor *bias, const tenon_tensor *y,
+    tenon_plan **plan)
+{
+    tn_call call = make_call("tenon_conv_transpose_forward_plan", x, w, c, bias, y);
+    conv_problem problem;
+    bool empty = false;
+    TN_TRY(tn_plan_check(call.operation, context, plan));
+    TN_TRY(prepare(context, params != NULL ? params : &defaults, &call, &problem, &empty));
+    return tn_call_plan(context, &tn_conv_transpose_family, empty ? NULL : &problem.head, &call,
+                        plan);
+}
+
+/* Its gradients are those of the convolution with the roles of x and y exchanged. */
+static const conv_gradient of_x = {&tn_conv_family, {"dy", "w", "dx"}, {CONV_X, CONV_W, CONV_Y}};
+static const conv_gradient of_filter = {
+    &tn_conv_backward_filter_family, {"x", "dy", "dw"}, {CONV_Y, CONV_X, CONV_W}};
+
+TENON_API tenon_status tenon_conv_transpose_backward_data(
+    tenon_stream *stream, const tenon_conv_backward_params *params, const tenon_tensor *dy,
+    const tenon_tensor *w, const tenon_tensor *dx, const tenon_sync *sync)
+{
+    const tenon_tensor *const views[] = {dy, w, dx};
+    return tn_conv_gradient_run("tenon_conv_transpose_backward_data", &of_x, stream, params, views,
+                                sync);
+}
+
+TENON_API tenon_status tenon_conv_transpose_backward_data_plan(
+    tenon_context *context, const tenon_conv_backward_params *params, const tenon_tensor *dy,
+    const tenon_tensor *w, const tenon_tensor *dx, tenon_plan **plan)
+{
+    const tenon_tensor *const views[] = {dy, w, dx};
+    return tn_conv_gradient_plan("tenon_conv_transpose_backward_data_plan", &of_x, context, params,
+                                 views, plan);
+}
+
+TENON_API tenon_status tenon_conv_transpose_backward_filter(
+    tenon_stream *stream, const tenon_conv_backward_params *params, const tenon_tensor *x,
+    const tenon_tensor *dy, const tenon_tensor *dw, const tenon_sync *sync)
+{
+    const tenon_tensor *const views[] = {x, dy, dw};
+    return tn_conv_gradient_run("tenon_conv_transpose_backward_filter", &of_filter, stream, params,
+                                views, sync);
+}
+
+TENON_API tenon_status tenon_conv_transpose_backward_filter_plan(
+    tenon_context *context, const tenon_conv_backward_params *params, const tenon_tensor *x,
+    const tenon_tensor *dy, const tenon_tensor *dw, tenon_plan **plan)
+{
+    const tenon_tensor *const views[] = {x, dy, dw};
+    return tn_conv_gradient_plan("tenon_conv_transpose_backward_filter_plan", &of_filter, context,
+                                 params, views, plan);
+}

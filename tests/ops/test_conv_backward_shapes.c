@@ -1,0 +1,148 @@
+/* The gradients of convolutions and of transposed convolutions over shapes and layouts: every
+ * solver against the references. */
+#include "gradient_case.h"
+
+static const gradient_direction gradients[] = {OF_IMAGE, OF_FILTER, OF_BIAS, TRANSPOSED_OF_IMAGE,
+                                               TRANSPOSED_OF_FILTER};
+#define GRADIENTS (sizeof gradients / sizeof *gradients)
+
+static void check_all(const conv_case *p, test_random *random)
+{
+    for (size_t i = 0; i < GRADIENTS; i++)
+        gradient_check(gradients[i], p, random);
+}
+
+static void check_all_typed(const conv_case *p, tenon_dtype dtype, test_random *random)
+{
+    for (size_t i = 0; i < GRADIENTS; i++)
+        gradient_check_typed(gradients[i], p, dtype, random);
+}
+
+static void every_layout(void **state)
+{
+    test_random random = test_random_for(1203);
+    (void)state;
+    for (int i = 0; i < 27; i++) {
+        conv_case p = simple_conv;
+        p.spatial = 1 + (uint32_t)i % 3;
+        p.x = (image_layout)(i % 3);
+        p.y = (image_layout)(i / 3 % 3);
+        p.w = (image_layout)(i / 9);
+        p.size[2] = 3;
+        p.filter[2] = 2;
+        p.offset = i % 4;
+        p.beta = i % 2;
+        p.geometry.pad_begin[0] = p.geometry.pad_end[p.spatial - 1] = 1;
+        check_all_typed(&p, test_float_types()[i % 2], &random);
+        for (int d = 0; d < 3; d++) /* which is a matrix product where there is no padding */
+            p.filter[d] = 1;
+        p.geometry = no_geometry;
+        check_all_typed(&p, test_float_types()[i % 2], &random);
+    }
+}
+
+static void groups(void **state)
+{
+    static const int64_t cases[][3] = {{2, 6, 4}, {3, 3, 3}, {4, 8, 4}, {5, 5, 10}, {1, 1, 1}};
+    test_random random = test_random_for(1204);
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (int layout = NCHW; layout <= NHWC; layout++) {
+            conv_case p = simple_conv;
+            p.groups = cases[i][0];
+            p.c = cases[i][1];
+            p.k = cases[i][2];
+            p.x = p.y = (image_layout)layout;
+            p.geometry.pad_begin[0] = p.geometry.pad_begin[1] = 1;
+            check_all_typed(&p, test_float_types()[i % 3], &random);
+            p.filter[0] = p.filter[1] = 1;
+            p.geometry = no_geometry;
+            check_all_typed(&p, TENON_DTYPE_F32, &random);
+        }
+}
+
+/* Around vectors and tiles. */
+static void sizes(void **state)
+{
+    static const int64_t cases[][7] = {
+        {1, 1, 1, 1, 1, 1, 1},   {1, 1, 5, 1, 1, 5, 1},     {1, 3, 1, 7, 2, 1, 7},
+        {3, 1, 8, 8, 65, 3, 3},  {1, 33, 8, 8, 13, 3, 3},   {1, 2, 33, 31, 3, 5, 5},
+        {1, 65, 3, 3, 7, 3, 3},  {1, 16, 17, 19, 64, 1, 1}, {2, 7, 3, 15, 5, 2, 2},
+        {2, 17, 2, 16, 3, 1, 3}, {1, 15, 2, 17, 3, 2, 2},   {5, 2, 3, 32, 2, 1, 4}};
+    test_random random = test_random_for(1205);
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (int layout = NCHW; layout <= NHWC; layout++) {
+            conv_case p = simple_conv;
+            const int64_t *v = cases[i];
+            p.n = v[0];
+            p.c = v[1];
+            p.size[0] = v[2];
+            p.size[1] = v[3];
+            p.k = v[4];
+            p.filter[0] = v[5];
+            p.filter[1] = v[6];
+            p.x = p.y = (image_layout)layout;
+            p.geometry.pad_begin[1] = p.filter[1] > 1;
+            check_all_typed(&p, i % 2 == 0 ? TENON_DTYPE_F32 : TENON_DTYPE_BF16, &random);
+        }
+}
+
+/* No images, no filters, no channels, no pixels, and a filter that does not fit. */
+static void empty(void **state)
+{
+    test_random random = test_random_for(1206);
+    (void)state;
+    for (int i = 0; i < 5; i++)
+        for (int beta = 0; beta < 2; beta++) {
+            conv_case p = simple_conv;
+            int64_t *const sizes[] = {&p.n, &p.k, &p.c, &p.size[0], &p.filter[0]};
+            *sizes[i] = i == 4 ? 10 : 0;
+            p.beta = beta;
+            check_all_typed(&p, test_float_types()[i % 3], &random);
+        }
+    conv_case padded = simple_conv;
+    padded.size[0] = 0; /* all that the filter sees is padding */
+    padded.geometry.pad_begin[0] = padded.geometry.pad_end[0] = 2;
+    check_all(&padded, &random);
+}
+
+/* Several tiles, several images of a block, and parts of a bias. */
+static void larger_problems(void **state)
+{
+    test_random random = test_random_for(1210);
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        conv_case p = simple_conv;
+        p.n = 3;
+        p.c = 17;
+        p.k = 33;
+        p.size[0] = p.size[1] = 30;
+        p.x = p.y = i / 2 == 0 ? NCHW : NHWC;
+        p.geometry.pad_begin[0] = p.geometry.pad_end[0] = 1;
+        p.geometry.stride[0] = p.geometry.stride[1] = 1 + i % 2;
+        check_all_typed(&p, TENON_DTYPE_F32, &random);
+    }
+}
+
+static void every_solver_on_random_problems(void **state)
+{
+    test_random random = test_random_for(1212);
+    (void)state;
+    for (int n = 0; n < 24; n++) {
+        conv_case p = random_conv(&random);
+        p.beta = n % 2 == 0 ? 0.5 : 0;
+        check_all_typed(&p, test_float_types()[n % (test_has(TENON_CAPABILITY_F64) ? 4 : 3)],
+                        &random);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_layout),    cmocka_unit_test(groups),
+        cmocka_unit_test(sizes),           cmocka_unit_test(empty),
+        cmocka_unit_test(larger_problems), cmocka_unit_test(every_solver_on_random_problems),
+    };
+    return TEST_MAIN(tests);
+}
