@@ -1,369 +1,298 @@
 /*
- * Learns to read handwritten digits on an OpenCL device: a convolution with a bank of fixed
- * filters, an activation, and ten logistic classifiers ("is it a 7?") trained by gradient descent.
+ * Learns to read handwritten digits on an OpenCL device, with a convolutional network that is
+ * trained forward and backward:
  *
- *     features = tanh(relu(conv(images, filters) + bias)), and a constant 1
- *     P        = sigmoid(features · W)
- *     W       -= rate/n · featuresᵀ · (P - Y)      where Y is 1 for the right digit and 0 elsewhere
+ *     image 1×8×8 → block of 16 channels → block of 32 → maximum of 2×2 → dropout → dense → 10
  *
- * It shows both ways of calling the library: immediate calls, and plans for what runs often.
+ * where a block is a 3×3 convolution, batch normalization and relu. The loss is the cross-entropy of
+ * softmax, and Adam makes the steps. It is done in f32, and with f16 and bf16 storage.
  */
-#include "digits_host.h"
+#include "digits_device.h"
 
-#include <tenon/tenon.h>
-
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define FILTERS  32
-#define SIDE_OUT 4                     /* of 8: the convolution steps two pixels at a time */
-#define MAP      (SIDE_OUT * SIDE_OUT) /* what one filter gives for an image */
-#define FEATURES (FILTERS * MAP + 1)   /* and a constant, whose weight is the bias */
-#define STEPS    1000                  /* of gradient descent, over all training digits */
-#define RATE     4.0
-#define ENOUGH   0.94 /* accuracy below which something must be broken */
+#define BATCH         64
+#define EPOCHS        15
+#define CHANNELS      32 /* of the second block; the first has half */
+#define FEATURES      (CHANNELS * PIXELS / 4)
+#define RATE          0.004 /* of Adam, at first; it falls to 0 */
+#define DROPPED       0.25  /* of the features, in training */
+#define ENOUGH(dtype) ((dtype) == TENON_DTYPE_F32 ? 0.97 : 0.965) /* or something is wrong */
 
-/* The device's memory and the plans: made once, used with every seed. */
+/* What Adam works on. A 16-bit value has a master copy in f32, from which it is rounded. */
+typedef struct parameter {
+    tenon_tensor value, master, gradient, first, second;
+} parameter;
+
+enum { FILTERS, GAMMA, BETA, OF_BLOCK, WEIGHTS = 2 * OF_BLOCK, BIAS, PARAMETERS };
+
+enum { MEAN, RSTD, RUNNING_MEAN, RUNNING_VARIANCE, STATISTICS };
+
+typedef struct block {
+    parameter *parameters;                    /* FILTERS, GAMMA, BETA */
+    tenon_tensor convolved, output, gradient; /* BATCH channels 8 8 */
+    tenon_tensor statistics[STATISTICS];      /* channels */
+} block;
+
 typedef struct network {
-    tenon_context *context;
-    tenon_stream *stream;
-    int count, train;     /* digits, and how many of them are for training */
-    tenon_tensor images;  /* count 1 8 8 */
-    tenon_tensor filters; /* FILTERS 1 3 3 */
-    tenon_tensor bias;    /* FILTERS */
-    tenon_tensor features, train_features, held_features; /* count FEATURES, and its two parts */
-    tenon_tensor maps, constant; /* the features again, as the convolution's output and its 1 */
-    tenon_tensor weights;        /* FEATURES CLASSES */
-    tenon_tensor targets;        /* train CLASSES: Y */
-    tenon_tensor chances;        /* train CLASSES: P */
-    tenon_tensor pull;           /* FEATURES CLASSES: rate/n · featuresᵀ · Y */
-    tenon_tensor held_chances;   /* the rest of P */
-    tenon_plan *convolve, *predict, *descend;
+    device *device;
+    tenon_stream *stream;             /* the device's */
+    tenon_dtype dtype;                /* of data and filters */
+    parameter parameters[PARAMETERS]; /* of the blocks, and of the dense layer */
+    block blocks[2];
+    tenon_tensor pooled, d_pooled, places;  /* BATCH CHANNELS 4 4: maxima; where they were */
+    tenon_tensor rows, d_rows;              /* BATCH FEATURES: the same memory as rows */
+    tenon_tensor logits, d_logits, guesses; /* BATCH CLASSES; BATCH */
+    uint64_t seed, step;
 } network;
 
-typedef struct tally {
-    double operations;        /* floating-point operations of matrix products and convolutions */
-    double seconds, training; /* spent on the device, and the part of it spent on training */
-    double samples;           /* digits gone through in training, each step counted */
-    int steps_done, steps_all;
-    double started;
-} tally;
+/* An operation on the network's stream, without events to wait for or to give. */
+#define RUN(operation, ...) check(operation(net->stream, __VA_ARGS__, NULL), #operation)
 
-/* An example can afford to stop at the first failure; a library would hand the status on. */
-static void check(tenon_status status, const char *what)
+/* What is the same in every call. */
+static const tenon_conv_params conv =
+    {/* stride and dilation 1, a pixel of padding */
+     sizeof conv, 0, NULL, 1, {{1, 1, 1}, {1, 1, 1}, {1, 1, 0}, {1, 1, 0}}, TENON_EPILOGUE_INIT};
+static const tenon_conv_backward_params conv_backward = {
+    sizeof conv_backward, 0, NULL, 1, {{1, 1, 1}, {1, 1, 1}, {1, 1, 0}, {1, 1, 0}}, 0};
+static const tenon_norm_params norm = {sizeof norm, 0, NULL, TENON_NORM_BATCH, 1, 1, 1e-5, 0.1};
+static const tenon_activation_params relu = {
+    sizeof relu, 0, NULL, {TENON_ACTIVATION_RELU, 0, 0, 0}};
+static const tenon_reduce_params sum_of_rows = {
+    sizeof sum_of_rows, 0, NULL, TENON_REDUCE_SUM, 1, {0}, 0, 0};
+static const tenon_reduce_params greatest = {
+    sizeof greatest, 0, NULL, TENON_REDUCE_ARGMAX, 1, {1}, 0, 0};
+static const tenon_pool_params maximum = {
+    sizeof maximum, 0, NULL, TENON_POOL_MAX, 0, {2, 2, 1}, {{2, 2, 1}, {1, 1, 1}, {0}, {0}}};
+
+static parameter new_parameter(network *net, tenon_dtype dtype, uint32_t rank, const int64_t *shape)
 {
-    if (status == TENON_OK)
-        return;
-    fprintf(stderr, "digits: %s failed: %s: %s\n", what, tenon_status_string(status),
-            tenon_last_error());
-    exit(1);
+    parameter p = {.value = device_tensor(net->device, dtype, rank, shape),
+                   .gradient = device_tensor(net->device, dtype, rank, shape),
+                   .first = device_tensor(net->device, TENON_DTYPE_F32, rank, shape),
+                   .second = device_tensor(net->device, TENON_DTYPE_F32, rank, shape)};
+    p.master = dtype == TENON_DTYPE_F32 ? p.value
+                                        : device_tensor(net->device, TENON_DTYPE_F32, rank, shape);
+    return p;
 }
 
-static void *allocate(size_t count, size_t size)
+static void make_block(network *net, block *b, parameter *parameters, int64_t from, int64_t to)
 {
-    void *memory = calloc(count, size);
-    if (memory == NULL) {
-        fprintf(stderr, "digits: no memory for %zu × %zu bytes\n", count, size);
-        exit(1);
+    const int64_t filters[] = {to, from, 3, 3}, maps[] = {BATCH, to, SIDE, SIDE};
+    b->parameters = parameters;
+    parameters[FILTERS] = new_parameter(net, net->dtype, 4, filters);
+    /* What normalization computes with is f32 whatever the data is. */
+    parameters[GAMMA] = new_parameter(net, TENON_DTYPE_F32, 1, &to);
+    parameters[BETA] = new_parameter(net, TENON_DTYPE_F32, 1, &to);
+    b->convolved = device_tensor(net->device, net->dtype, 4, maps);
+    b->output = device_tensor(net->device, net->dtype, 4, maps);
+    b->gradient = device_tensor(net->device, net->dtype, 4, maps);
+    for (int i = 0; i < STATISTICS; i++)
+        b->statistics[i] = device_tensor(net->device, TENON_DTYPE_F32, 1, &to);
+}
+
+static void make_network(network *net)
+{
+    const int64_t pooled[] = {BATCH, CHANNELS, SIDE / 2, SIDE / 2}, rows[] = {BATCH, FEATURES},
+                  weights[] = {FEATURES, CLASSES}, logits[] = {BATCH, CLASSES};
+    make_block(net, &net->blocks[0], net->parameters, 1, CHANNELS / 2);
+    make_block(net, &net->blocks[1], net->parameters + OF_BLOCK, CHANNELS / 2, CHANNELS);
+    net->parameters[WEIGHTS] = new_parameter(net, net->dtype, 2, weights);
+    net->parameters[BIAS] = new_parameter(net, net->dtype, 1, &logits[1]);
+    net->pooled = device_tensor(net->device, net->dtype, 4, pooled);
+    net->d_pooled = device_tensor(net->device, net->dtype, 4, pooled);
+    net->places = device_tensor(net->device, TENON_DTYPE_I32, 4, pooled);
+    net->logits = device_tensor(net->device, net->dtype, 2, logits);
+    net->d_logits = device_tensor(net->device, net->dtype, 2, logits);
+    net->guesses = device_tensor(net->device, TENON_DTYPE_I32, 1, &logits[0]);
+    /* A tensor is a plain value: flattening is another view of the same memory. */
+    net->rows = net->d_rows = tenon_tensor_view(net->dtype, 2, rows);
+    net->rows.memory = net->pooled.memory;
+    net->d_rows.memory = net->d_pooled.memory;
+}
+
+static void forward_block(network *net, block *b, const tenon_tensor *x, bool training)
+{
+    const parameter *p = b->parameters;
+    const tenon_tensor *s = b->statistics;
+    RUN(tenon_conv_forward, &conv, x, &p[FILTERS].value, NULL, NULL, &b->convolved);
+    if (training)
+        RUN(tenon_norm_forward, &norm, &b->convolved, &p[GAMMA].value, &p[BETA].value, &b->output,
+            &s[MEAN], &s[RSTD], &s[RUNNING_MEAN], &s[RUNNING_VARIANCE]);
+    else
+        RUN(tenon_norm_inference, &norm, &b->convolved, &p[GAMMA].value, &p[BETA].value,
+            &s[RUNNING_MEAN], &s[RUNNING_VARIANCE], &b->output);
+    RUN(tenon_activation_forward, &relu, &b->output, &b->output);
+}
+
+/* Drops the same elements forward and backward, and others in every step. */
+static void drop(network *net, const tenon_tensor *x)
+{
+    const tenon_dropout_params params = {sizeof params, 0, NULL, net->seed, net->step, DROPPED};
+    RUN(tenon_dropout, &params, x, x);
+}
+
+static void forward(network *net, const tenon_tensor *images, bool training)
+{
+    forward_block(net, &net->blocks[0], images, training);
+    forward_block(net, &net->blocks[1], &net->blocks[0].output, training);
+    RUN(tenon_pool_forward, &maximum, &net->blocks[1].output, &net->pooled, &net->places);
+    if (training)
+        drop(net, &net->pooled);
+    RUN(tenon_gemm, NULL, &net->rows, &net->parameters[WEIGHTS].value, NULL,
+        &net->parameters[BIAS].value, &net->logits);
+}
+
+/* From the gradient of a block's output to those of its parameters and, where it is asked for, of
+ * its input x. */
+static void backward_block(network *net, block *b, const tenon_tensor *x, const tenon_tensor *dx)
+{
+    const parameter *p = b->parameters;
+    const tenon_tensor *s = b->statistics;
+    const tenon_tensor *dy = &b->gradient; /* each step replaces it by the gradient before it */
+    /* relu's output is positive where its input was, and serves in its place. */
+    RUN(tenon_activation_backward, &relu, &b->output, dy, dy);
+    RUN(tenon_norm_backward, &norm, &b->convolved, dy, &p[GAMMA].value, &s[MEAN], &s[RSTD], dy,
+        &p[GAMMA].gradient, &p[BETA].gradient);
+    RUN(tenon_conv_backward_filter, &conv_backward, x, dy, &p[FILTERS].gradient);
+    if (dx != NULL)
+        RUN(tenon_conv_backward_data, &conv_backward, dy, &p[FILTERS].value, dx);
+}
+
+static void backward(network *net, const tenon_tensor *images, const tenon_tensor *labels)
+{
+    const tenon_tensor columns = tenon_tensor_transpose(net->rows, 0, 1),
+                       transposed = tenon_tensor_transpose(net->parameters[WEIGHTS].value, 0, 1);
+    tenon_cross_entropy_params loss = TENON_CROSS_ENTROPY_PARAMS_INIT;
+    loss.scale = 1.0 / BATCH; /* the mean over the batch */
+    RUN(tenon_cross_entropy_backward, &loss, &net->logits, labels, NULL, &net->d_logits);
+    RUN(tenon_gemm, NULL, &columns, &net->d_logits, NULL, NULL, &net->parameters[WEIGHTS].gradient);
+    RUN(tenon_reduce, &sum_of_rows, &net->d_logits, &net->parameters[BIAS].gradient);
+    RUN(tenon_gemm, NULL, &net->d_logits, &transposed, NULL, NULL, &net->d_rows);
+    drop(net, &net->d_pooled);
+    RUN(tenon_pool_backward, &maximum, NULL, &net->d_pooled, &net->places,
+        &net->blocks[1].gradient);
+    backward_block(net, &net->blocks[1], &net->blocks[0].output, &net->blocks[0].gradient);
+    backward_block(net, &net->blocks[0], images, NULL);
+}
+
+static void update(network *net, double rate)
+{
+    tenon_adam_params adam = TENON_ADAM_PARAMS_INIT;
+    adam.learning_rate = rate;
+    adam.step = net->step;
+    for (int i = 0; i < PARAMETERS; i++) {
+        const parameter *p = &net->parameters[i];
+        RUN(tenon_adam, &adam, &p->gradient, &p->value, &p->first, &p->second,
+            p->value.dtype != TENON_DTYPE_F32 ? &p->master : NULL);
     }
-    return memory;
 }
 
-static void print_log(void *user, tenon_log_level level, const char *message)
+/* Filters and weights get random values, of the size that keeps the signals' (He et al., "Delving
+ * deep into rectifiers", 2015); gamma and the running variances are 1, the rest is 0. */
+static void reset(network *net)
 {
-    (void)user;
-    (void)level;
-    fprintf(stderr, "tenon: %s\n", message);
-}
-
-static void open_device(network *net, const char *selector)
-{
-    tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
-    tenon_device_info info;
-    params.device = selector;
-    params.log = print_log; /* warnings and errors: the default level */
-    check(tenon_context_create(&params, &net->context), "opening a device");
-    check(tenon_stream_create(net->context, NULL, &net->stream), "making a stream");
-    check(tenon_context_device(net->context, &info), "asking for the device");
-    printf("device    %s (%s)\n", info.name, info.platform_name);
-}
-
-static tenon_tensor new_tensor(network *net, uint32_t rank, const int64_t *shape)
-{
-    tenon_tensor tensor;
-    check(tenon_tensor_create(net->context, TENON_DTYPE_F32, rank, shape, &tensor),
-          "allocating a tensor");
-    return tensor;
-}
-
-static tenon_tensor new_matrix(network *net, int64_t rows, int64_t columns)
-{
-    return new_tensor(net, 2, (const int64_t[]){rows, columns});
-}
-
-static void make_tensors(network *net)
-{
-    const int64_t n = net->count, train = net->train, held = n - train;
-    net->images = new_tensor(net, 4, (const int64_t[]){n, 1, SIDE, SIDE});
-    net->filters = new_tensor(net, 4, (const int64_t[]){FILTERS, 1, 3, 3});
-    net->bias = new_tensor(net, 1, (const int64_t[]){FILTERS});
-    net->features = new_matrix(net, n, FEATURES);
-    net->weights = new_matrix(net, FEATURES, CLASSES);
-    net->targets = new_matrix(net, train, CLASSES);
-    net->chances = new_matrix(net, train, CLASSES);
-    net->pull = new_matrix(net, FEATURES, CLASSES);
-    net->held_chances = new_matrix(net, held, CLASSES);
-
-    /* Views of the same memory: a tensor is a plain value, and flattening is another shape. The
-     * convolution writes its maps straight into the rows of the features, one short of the end. */
-    net->train_features = tenon_tensor_slice(net->features, 0, 0, train);
-    net->held_features = tenon_tensor_slice(net->features, 0, train, held);
-    net->constant = tenon_tensor_slice(net->features, 1, FEATURES - 1, 1);
-    net->maps =
-        tenon_tensor_view(TENON_DTYPE_F32, 4, (const int64_t[]){n, FILTERS, SIDE_OUT, SIDE_OUT});
-    net->maps.stride[0] = FEATURES;
-    net->maps.memory = net->features.memory;
-}
-
-/* A plan chooses the kernels, compiles and checks them; running it later does none of that. */
-static void make_plans(network *net)
-{
-    tenon_conv_params conv = TENON_CONV_PARAMS_INIT;
-    for (int i = 0; i < 2; i++) {
-        conv.geometry.stride[i] = 2;
-        conv.geometry.pad_begin[i] = conv.geometry.pad_end[i] = 1;
+    tenon_random_params normal = TENON_RANDOM_PARAMS_INIT;
+    normal.kind = TENON_RANDOM_NORMAL;
+    normal.seed = net->seed;
+    for (int i = 0; i < PARAMETERS; i++) {
+        const parameter *p = &net->parameters[i];
+        const double fan_in = i == WEIGHTS ? FEATURES : p->value.stride[0];
+        normal.sequence = (uint64_t)i;
+        normal.deviation = sqrt(2 / fan_in);
+        if (p->value.rank > 1)
+            RUN(tenon_random, &normal, &p->master);
+        else
+            RUN(tenon_tensor_fill, &p->master, i % OF_BLOCK == GAMMA && i < WEIGHTS);
+        RUN(tenon_copy, NULL, &p->master, &p->value);
+        RUN(tenon_tensor_fill, &p->first, 0);
+        RUN(tenon_tensor_fill, &p->second, 0);
     }
-    conv.epilogue.activation.kind = TENON_ACTIVATION_RELU;
-    check(tenon_conv_forward_plan(net->context, &conv, &net->images, &net->filters, NULL,
-                                  &net->bias, &net->maps, &net->convolve),
-          "planning the convolution");
-
-    tenon_gemm_params predict = TENON_GEMM_PARAMS_INIT;
-    predict.epilogue.activation.kind = TENON_ACTIVATION_SIGMOID;
-    check(tenon_gemm_plan(net->context, &predict, &net->train_features, &net->weights, NULL, NULL,
-                          &net->chances, &net->predict),
-          "planning the prediction");
-
-    /* W = W - rate/n · featuresᵀ·P + pull, in place. What pulls towards the right digits is the
-     * same in every step; as a "bias" of full size it is added on the way. */
-    tenon_gemm_params descend = TENON_GEMM_PARAMS_INIT;
-    descend.epilogue.alpha = -RATE / net->train;
-    descend.epilogue.beta = 1.0;
-    const tenon_tensor transposed = tenon_tensor_transpose(net->train_features, 0, 1);
-    check(tenon_gemm_plan(net->context, &descend, &transposed, &net->chances, &net->weights,
-                          &net->pull, &net->weights, &net->descend),
-          "planning the descent");
-}
-
-static void upload(network *net, const float *data, const tenon_tensor *tensor)
-{
-    size_t bytes = (size_t)tenon_tensor_elements(tensor) * sizeof *data;
-    check(tenon_tensor_upload(net->stream, data, bytes, tensor, NULL), "an upload");
-}
-
-static void upload_filters(network *net, uint64_t *seed)
-{
-    float filters[FILTERS * TAPS], bias[FILTERS];
-    filters_make(filters, FILTERS, seed);
-    for (int i = 0; i < FILTERS; i++)
-        bias[i] = (float)(0.4 * random_uniform(seed) - 0.2);
-    upload(net, filters, &net->filters);
-    upload(net, bias, &net->bias);
-}
-
-static void upload_digits(network *net, const digit *digits)
-{
-    float *images = allocate((size_t)net->count * PIXELS, sizeof *images);
-    float *targets = allocate((size_t)net->train * CLASSES, sizeof *targets);
-    for (int i = 0; i < net->count; i++)
-        memcpy(&images[i * PIXELS], digits[i].pixels, sizeof digits[i].pixels);
-    for (int i = 0; i < net->train; i++)
-        targets[i * CLASSES + digits[i].label] = 1;
-    upload(net, images, &net->images);
-    upload(net, targets, &net->targets);
-    free(images);
-    free(targets);
-}
-
-static void run_plan(network *net, const tenon_plan *plan, const tenon_memory *memories,
-                     const char *what)
-{
-    check(tenon_plan_run(net->stream, plan, memories, tenon_plan_operands(plan), NULL), what);
-}
-
-static void extract_features(network *net, tally *t)
-{
-    const tenon_memory none = {0};
-    const tenon_memory operands[] = {net->images.memory, net->filters.memory, none,
-                                     net->bias.memory, net->maps.memory};
-    run_plan(net, net->convolve, operands, "the convolution");
-    t->operations += 2.0 * net->count * FILTERS * MAP * TAPS;
-
-    tenon_activation_params squash = TENON_ACTIVATION_PARAMS_INIT;
-    squash.activation.kind = TENON_ACTIVATION_TANH;
-    check(tenon_activation_forward(net->stream, &squash, &net->maps, &net->maps, NULL),
-          "the activation");
-    check(tenon_tensor_fill(net->stream, &net->constant, 1.0, NULL), "filling the constant");
-}
-
-/* Runs `steps` steps of gradient descent from W = 0. */
-static void train(network *net, int steps, tally *t)
-{
-    const tenon_memory none = {0};
-    const tenon_memory predict[] = {net->train_features.memory, net->weights.memory, none, none,
-                                    net->chances.memory};
-    const tenon_memory descend[] = {net->train_features.memory, net->chances.memory,
-                                    net->weights.memory, net->pull.memory, net->weights.memory};
-    const double product = 2.0 * net->train * FEATURES * CLASSES;
-
-    tenon_gemm_params scaled = TENON_GEMM_PARAMS_INIT;
-    scaled.epilogue.alpha = RATE / net->train;
-    const tenon_tensor transposed = tenon_tensor_transpose(net->train_features, 0, 1);
-    check(
-        tenon_gemm(net->stream, &scaled, &transposed, &net->targets, NULL, NULL, &net->pull, NULL),
-        "a matrix product");
-    check(tenon_tensor_fill(net->stream, &net->weights, 0.0, NULL), "filling the weights");
-    t->operations += product * (1 + 2 * steps);
-    t->samples += (double)net->train * steps;
-
-    for (int i = 1; i <= steps; i++) {
-        run_plan(net, net->predict, predict, "a prediction");
-        run_plan(net, net->descend, descend, "a step of the descent");
-        if (i % 20 == 0) { /* the queue is filled ahead of the device: wait, to show what is done */
-            check(tenon_stream_finish(net->stream), "waiting for the device");
-            t->steps_done += 20;
-            progress_show(t->steps_done, t->steps_all, seconds_now() - t->started);
-        }
+    for (int b = 0; b < 2; b++) {
+        RUN(tenon_tensor_fill, &net->blocks[b].statistics[RUNNING_MEAN], 0);
+        RUN(tenon_tensor_fill, &net->blocks[b].statistics[RUNNING_VARIANCE], 1);
     }
-    check(tenon_stream_finish(net->stream), "waiting for the device");
+    net->step = 0;
 }
 
-/* Fills `taken_for` with the most likely class of each held-out digit. */
-static void read_held_out(network *net, int *taken_for, tally *t)
+/* Goes through the digits for training, a batch at a time; their order is another each time. */
+static void train(network *net, digits_data *d, uint64_t *seed)
 {
-    const int held = net->count - net->train;
-    const size_t bytes = (size_t)held * CLASSES * sizeof(float);
-    float *chances = allocate((size_t)held * CLASSES, sizeof *chances);
-    tenon_gemm_params params = TENON_GEMM_PARAMS_INIT;
-    params.epilogue.activation.kind = TENON_ACTIVATION_SIGMOID;
-    check(tenon_gemm(net->stream, &params, &net->held_features, &net->weights, NULL, NULL,
-                     &net->held_chances, NULL),
-          "a prediction");
-    check(tenon_tensor_download(net->stream, &net->held_chances, chances, bytes, NULL),
-          "a download");
-    t->operations += 2.0 * held * FEATURES * CLASSES;
-    for (int i = 0; i < held; i++) {
-        taken_for[i] = 0;
-        for (int k = 1; k < CLASSES; k++)
-            if (chances[i * CLASSES + k] > chances[i * CLASSES + taken_for[i]])
-                taken_for[i] = k;
+    const int batches = d->train / BATCH;
+    digits_shuffle(d->digits, d->train, seed);
+    digits_upload(d, net->device);
+    for (int i = 0; i < batches; i++) {
+        const tenon_tensor images = tenon_tensor_slice(d->images, 0, i * BATCH, BATCH),
+                           labels = tenon_tensor_slice(d->labels, 0, i * BATCH, BATCH);
+        net->step++;
+        forward(net, &images, true);
+        backward(net, &images, &labels);
+        update(net, RATE * (1 - (double)net->step / (EPOCHS * batches + 1)));
     }
-    free(chances);
+    TRY(tenon_stream_finish(net->stream));
 }
 
-/* Learns from the first digits and reads the rest; returns how much of it was right. */
-static double run_once(network *net, const digit *digits, uint64_t *seed, int steps, int *taken_for,
-                       tally *t)
+/* What the network takes the held-out digits for. The last batch overlaps the one before it. */
+static void read_held_out(network *net, digits_data *d)
 {
-    const int held = net->count - net->train;
-    int right = 0;
-    upload_filters(net, seed);
-    upload_digits(net, digits);
-    double start = seconds_now();
-    extract_features(net, t);
-    check(tenon_stream_finish(net->stream), "waiting for the device");
-    double start_training = seconds_now();
-    train(net, steps, t);
-    t->training += seconds_now() - start_training;
-    read_held_out(net, taken_for, t);
-    t->seconds += seconds_now() - start;
-    for (int i = 0; i < held; i++)
-        right += taken_for[i] == digits[net->train + i].label;
-    return (double)right / held;
+    for (int first = d->train; first < d->count; first += BATCH) {
+        const int at = first + BATCH <= d->count ? first : d->count - BATCH;
+        const tenon_tensor images = tenon_tensor_slice(d->images, 0, at, BATCH);
+        forward(net, &images, false);
+        RUN(tenon_reduce, &greatest, &net->logits, &net->guesses);
+        RUN(tenon_tensor_download, &net->guesses, d->taken_for + (at - d->train),
+            BATCH * sizeof *d->taken_for);
+    }
 }
 
-static void network_destroy(network *net)
+/* Learns with each seed; false where too few of the held-out digits were read right with one. */
+static bool run_type(const options *o, device *here, tenon_dtype dtype, const digit *digits,
+                     int count)
 {
-    tenon_tensor *const owners[] = {&net->images,   &net->filters, &net->bias,
-                                    &net->features, &net->weights, &net->targets,
-                                    &net->chances,  &net->pull,    &net->held_chances};
-    for (size_t i = 0; i < sizeof owners / sizeof owners[0]; i++)
-        tenon_memory_destroy(&owners[i]->memory);
-    tenon_plan_release(net->convolve);
-    tenon_plan_release(net->predict);
-    tenon_plan_release(net->descend);
-    tenon_stream_destroy(net->stream);
-    tenon_context_release(net->context);
-}
-
-static void report(const options *o, const double *accuracies, double worst, const tally *t)
-{
-    for (int i = 0; i < o->seeds; i++)
-        printf("seed %-4llu %.2f %% of the held-out digits read right\n",
-               (unsigned long long)o->seed + (unsigned)i, 100 * accuracies[i]);
-    printf("worst     %.2f %%\n", 100 * worst);
-    printf("speed     %.0f training samples/s, %.2f GFLOP/s\n", t->samples / t->training,
-           1e-9 * t->operations / t->seconds);
-}
-
-/* Learns once with each seed; returns the worst accuracy. */
-static double run_seeds(network *net, const digit *digits, const options *o)
-{
-    const int held = net->count - net->train;
-    int *taken_for = allocate((size_t)held, sizeof *taken_for);
-    double *accuracies = allocate((size_t)o->seeds, sizeof *accuracies), worst = 1;
-    digit *shuffled = allocate((size_t)net->count, sizeof *shuffled);
-    tally t = {.steps_all = o->seeds * STEPS, .started = seconds_now()};
+    network net = {.device = here, .stream = here->stream, .dtype = dtype};
+    digits_data d = digits_data_create(here, dtype, count);
+    double worst = 1, start = seconds_now();
+    make_network(&net);
     for (int i = 0; i < o->seeds; i++) {
-        uint64_t seed = o->seed + (uint64_t)i;
-        memcpy(shuffled, digits, (size_t)net->count * sizeof *digits);
-        digits_shuffle(shuffled, net->count, &seed);
-        accuracies[i] = run_once(net, shuffled, &seed, STEPS, taken_for, &t);
-        worst = accuracies[i] < worst ? accuracies[i] : worst;
+        uint64_t seed = net.seed = o->seed + (uint64_t)i;
+        digits_start(&d, digits, &seed);
+        reset(&net);
+        for (int epoch = 0; epoch < EPOCHS; epoch++) {
+            train(&net, &d, &seed);
+            progress_show(i * EPOCHS + epoch + 1, o->seeds * EPOCHS, seconds_now() - start);
+        }
+        read_held_out(&net, &d);
+        worst = fmin(worst, digits_report(&d, net.seed));
     }
-    digits_draw(shuffled + net->train, taken_for, held);
-    report(o, accuracies, worst, &t);
-    free(accuracies);
-    free(shuffled);
-    free(taken_for);
-    return worst;
-}
-
-/* Makes the plans. Immediate calls compile at their first use: one step ahead of the clock gets
- * that over with, so that what is measured later is the work. */
-static void prepare(network *net, const digit *digits)
-{
-    int *taken_for = allocate((size_t)(net->count - net->train), sizeof *taken_for);
-    double start = seconds_now();
-    uint64_t seed = 0;
-    make_plans(net);
-    run_once(net, digits, &seed, 1, taken_for, &(tally){0});
-    printf("prepared  %.1f s: kernels compiled and checked\n", seconds_now() - start);
-    free(taken_for);
+    double seconds = seconds_now() - start;
+    printf("%-5s worst     %.2f %%, %.1f s, %.0f training samples/s\n", tenon_dtype_string(dtype),
+           100 * worst, seconds, (double)o->seeds * EPOCHS * d.train / seconds);
+    if (dtype == TENON_DTYPE_F32)
+        digits_draw(d.digits + d.train, d.taken_for, d.count - d.train);
+    digits_data_destroy(&d);
+    return worst >= ENOUGH(dtype);
 }
 
 int main(int argc, char **argv)
 {
+    static const tenon_dtype types[] = {TENON_DTYPE_F32, TENON_DTYPE_F16, TENON_DTYPE_BF16};
     const options o = options_parse(argc, argv, DIGITS_DATA);
-    network net = {0};
+    int count;
+    bool well = true;
     /* PoCL starts a thread for each core, which otherwise often share one. A library must not
      * change the environment; a program may, before its first OpenCL call. */
     setenv("POCL_AFFINITY", "1", 0);
-    digit *digits = digits_read(o.data, &net.count);
+    digit *digits = digits_read(o.data, &count);
     if (digits == NULL)
         return 1;
-    net.train = net.count - net.count / 3;
-    open_device(&net, o.device);
-    printf("digits    %d to learn from, %d held out\n", net.train, net.count - net.train);
-    make_tensors(&net);
-    prepare(&net, digits);
-    double worst = run_seeds(&net, digits, &o);
-    network_destroy(&net);
+    device here = device_open(o.device);
+    for (int i = 0; i < 3; i++)
+        if (o.type == NULL || strcmp(o.type, tenon_dtype_string(types[i])) == 0)
+            well &= run_type(&o, &here, types[i], digits, count);
+    device_close(&here);
     free(digits);
-    if (worst >= ENOUGH)
-        return 0;
-    fprintf(stderr, "digits: %.2f %% is less than the %.0f %% expected: something is wrong\n",
-            100 * worst, 100 * ENOUGH);
-    return 1;
+    return well ? 0 : 1;
 }

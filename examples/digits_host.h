@@ -8,10 +8,10 @@
 #define SIDE    8             /* an image is SIDE × SIDE pixels */
 #define PIXELS  (SIDE * SIDE) /* in an image */
 #define CLASSES 10            /* the digits 0 to 9 */
-#define TAPS    9             /* weights of a 3×3 filter */
 
 typedef struct options {
     const char *data, *device;
+    const char *type; /* NULL: all */
     uint64_t seed;
     int seeds;
 } options;
@@ -31,16 +31,9 @@ digit *digits_read(const char *path, int *count);
 /* Puts the digits in an order that depends on the seed alone. */
 void digits_shuffle(digit *digits, int count, uint64_t *seed);
 
-/* A number in [0, 1) that follows from the seed, which moves on. */
-double random_uniform(uint64_t *seed);
-
-/* Fills 3×3 filters, each of length 1: edges in eight directions, ink and paper lines in four,
- * spots, and random ones for the rest. */
-void filters_make(float *filters, int count, uint64_t *seed);
-
 /* Draws the first five digits side by side with what each was taken for; the last place is for the
  * first that was misread, where there is one. */
-void digits_draw(const digit *digits, const int *taken_for, int count);
+void digits_draw(const digit *digits, const int32_t *taken_for, int count);
 
 /* Shows how much of the work is done and how long the rest will take: on a terminal as a bar that
  * stays on one line, else as a line for each fifth. */

@@ -494,7 +494,10 @@ void test_fill(test_tensor *tensor, test_judge judge, test_random *random)
 int test_main(const char *name, const struct CMUnitTest *tests, size_t count)
 {
     int failed = open_device();
+    const char *filter = getenv("TENON_TEST_FILTER"); /* a pattern of tests' names */
     test_seed();
+    if (filter != NULL)
+        cmocka_set_test_filter(filter);
     if (failed != 0)
         return failed;
     failed = _cmocka_run_group_tests(name, tests, count, NULL, NULL);
