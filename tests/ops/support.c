@@ -1,5 +1,7 @@
 #include "support.h"
 
+#include "tally.h"
+
 #include "base/dtype.h"
 
 #include <float.h>
@@ -10,8 +12,6 @@ tenon_stream *test_stream;
 
 #define GUARD_BYTES 256
 #define POISON      0xff
-
-/* The worst error seen, as a part of its bound: printed at the end, for who derives bounds. */
 
 static void close_device(void)
 {
@@ -242,46 +242,6 @@ bool test_agrees(double got, tn_bounded expected, tenon_dtype dtype, test_judge 
     return fabs(got - expected.value) <= bound;
 }
 
-/* The worst error of each operation and type, as a part of its bound. */
-#define MAX_WORST 64
-static struct worst {
-    const char *operation; /* NULL ends the list */
-    tenon_dtype dtype;
-    double ratio;
-    long results;
-} worst[MAX_WORST + 1];
-static const char *running = "others"; /* the family that a result is of */
-
-static struct worst *worst_of(const char *operation, tenon_dtype dtype)
-{
-    struct worst *w = worst;
-    while (w->operation != NULL && (strcmp(w->operation, operation) != 0 || w->dtype != dtype))
-        w++;
-    assert_true(w < worst + MAX_WORST);
-    w->operation = operation;
-    w->dtype = dtype;
-    return w;
-}
-
-static void track_worst(const double *got, const tn_bounded *expected, int64_t count,
-                        tenon_dtype dtype)
-{
-    struct worst *w = worst_of(running, dtype);
-    w->results++;
-    for (int64_t i = 0; i < count; i++) {
-        double ratio = fabs(got[i] - expected[i].value) / expected[i].bound;
-        if (isfinite(ratio) && ratio > w->ratio)
-            w->ratio = ratio;
-    }
-}
-
-static void print_worst(void)
-{
-    for (const struct worst *w = worst; w->operation != NULL; w++)
-        printf("%s %s: worst error %.3f of its bound in %ld results\n", w->operation,
-               tenon_dtype_string(w->dtype), w->ratio, w->results);
-}
-
 bool test_compare(const double *got, const tn_bounded *expected, int64_t count, tenon_dtype dtype,
                   test_judge judge, char why[256])
 {
@@ -326,155 +286,10 @@ bool test_result(const test_tensor *tensor, const tn_bounded *expected, test_jud
                               tensor->view.dtype, judge, why) &&
                  guards_hold(tensor, memory, why);
     if (right && judge == TEST_BOUND)
-        track_worst(values, expected, tenon_tensor_elements(&tensor->view), tensor->view.dtype);
+        tally_errors(values, expected, tenon_tensor_elements(&tensor->view), tensor->view.dtype);
     free(values);
     free(memory);
     return right;
-}
-
-/* How often each solver could serve: who reads the output of a run sees what was tested at all. */
-#define MAX_TALLIES 32
-static struct tally {
-    char name[TN_SOLVER_NAME_SIZE];
-    int served, refused;
-} tallies[MAX_TALLIES];
-
-static void count_run(const char *solver, bool served)
-{
-    struct tally *t = tallies;
-    while (t < tallies + MAX_TALLIES - 1 && t->name[0] != '\0' && strcmp(t->name, solver) != 0)
-        t++;
-    snprintf(t->name, sizeof t->name, "%s", solver);
-    t->served += served;
-    t->refused += !served;
-}
-
-static void print_tallies(void)
-{
-    for (const struct tally *t = tallies; t->name[0] != '\0'; t++)
-        printf("%s: served %d times, could not %d times\n", t->name, t->served, t->refused);
-}
-
-static uint32_t first_output(const test_subject *subject)
-{
-    return subject->operand_count - (subject->outputs != 0 ? subject->outputs : 1);
-}
-
-static void fail_subject(const test_subject *subject, const char *solver, const char *why)
-{
-    fail_msg("%s\n  TENON_TEST_SEED=%llu, %s, %s, %s", why, (unsigned long long)test_seed(),
-             solver != NULL ? solver : "automatic choice",
-             subject->judge == TEST_EXACT ? "integers" : "reals", subject->describe(subject->data));
-}
-
-/* A solver that cannot serve says so; without a forced solver that is a failure like any other. */
-static bool cannot_serve(tenon_status status, const char *solver)
-{
-    return status == TENON_ERROR_UNSUPPORTED && solver != NULL &&
-           strstr(tenon_last_error(), "cannot serve") != NULL;
-}
-
-/* False where the solver cannot serve. */
-static bool call_subject(const test_subject *subject, const char *solver)
-{
-    for (uint32_t i = first_output(subject); i < subject->operand_count; i++)
-        if (subject->operands[i].image != NULL)
-            test_upload(&subject->operands[i]);
-    tenon_status status = subject->call(subject->data, solver);
-    if (cannot_serve(status, solver))
-        return false;
-    if (status != TENON_OK)
-        fail_subject(subject, solver, tenon_last_error());
-    return true;
-}
-
-/* All outputs against what is expected; false with the first difference in `why`. */
-static bool outputs_agree(const test_subject *subject, char why[256])
-{
-    const tn_bounded *expected = subject->expected;
-    for (uint32_t i = first_output(subject); i < subject->operand_count; i++) {
-        const test_tensor *output = &subject->operands[i];
-        if (output->image == NULL)
-            continue;
-        if (!test_result(output, expected, subject->judge, why)) {
-            size_t length = strlen(why);
-            snprintf(why + length, 256 - length, ", of operand %u", i);
-            return false;
-        }
-        expected += tenon_tensor_elements(&output->view);
-    }
-    return true;
-}
-
-/* The bits of all outputs, one after the other; the caller frees them. */
-static unsigned char *output_bits(const test_subject *subject, size_t *bytes)
-{
-    unsigned char *bits = NULL;
-    *bytes = 0;
-    for (uint32_t i = first_output(subject); i < subject->operand_count; i++) {
-        const test_tensor *output = &subject->operands[i];
-        if (output->image == NULL)
-            continue;
-        size_t size =
-            (size_t)tenon_tensor_elements(&output->view) * tenon_dtype_size(output->view.dtype);
-        unsigned char *own = test_download_bits(output);
-        bits = realloc(bits, *bytes + size + 1);
-        assert_non_null(bits);
-        memcpy(bits + *bytes, own, size);
-        *bytes += size;
-        free(own);
-    }
-    return bits;
-}
-
-bool test_run(const test_subject *subject, const char *solver)
-{
-    size_t bytes;
-    char why[256];
-    running = subject->family->name;
-    if (!call_subject(subject, solver))
-        return false;
-    if (!outputs_agree(subject, why))
-        fail_subject(subject, solver, why);
-    unsigned char *first = output_bits(subject, &bytes);
-    call_subject(subject, solver);
-    unsigned char *second = output_bits(subject, &bytes);
-    if (memcmp(first, second, bytes) != 0)
-        fail_subject(subject, solver, "other bits at the second run");
-    free(first);
-    free(second);
-    running = "others";
-    return true;
-}
-
-static void upload_inputs(const test_subject *subject)
-{
-    for (uint32_t i = 0; i < first_output(subject); i++)
-        if (subject->operands[i].image != NULL)
-            test_upload(&subject->operands[i]);
-}
-
-void test_run_once(const test_subject *subject)
-{
-    upload_inputs(subject);
-    test_run(subject, NULL);
-}
-
-void test_run_all(const test_subject *subject)
-{
-    char name[TN_SOLVER_NAME_SIZE], why[64];
-    upload_inputs(subject);
-    test_run(subject, NULL);
-    for (uint32_t s = 0; s < subject->family->solver_count; s++) {
-        snprintf(name, sizeof name, "%s/%s", subject->family->name,
-                 subject->family->solvers[s]->name);
-        count_run(name, test_run(subject, name));
-    }
-    for (uint32_t i = 0; i < first_output(subject); i++)
-        if (subject->operands[i].image != NULL && !test_untouched(&subject->operands[i])) {
-            snprintf(why, sizeof why, "operand %u, an input, was written to", i);
-            fail_subject(subject, NULL, why);
-        }
 }
 
 int test_problems(int usual)
@@ -501,8 +316,7 @@ int test_main(const char *name, const struct CMUnitTest *tests, size_t count)
     if (failed != 0)
         return failed;
     failed = _cmocka_run_group_tests(name, tests, count, NULL, NULL);
-    print_tallies();
-    print_worst();
+    tally_print();
     close_device();
     return failed;
 }

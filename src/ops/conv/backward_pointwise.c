@@ -3,7 +3,6 @@
 #include "ops/conv/product.h"
 #include "ops/conv/gradient.h"
 
-#include <stdio.h>
 #include <string.h>
 
 static const char *refuses(tenon_context *context, const tn_problem *problem)
@@ -52,33 +51,19 @@ static tenon_status product(const char *operation, const conv_problem *p, gemm_p
 
 static double estimate(tenon_context *context, const tn_problem *problem, const int32_t *values)
 {
-    gemm_problem g;
     (void)values;
-    if (product("estimate", (const conv_problem *)problem, &g) != TENON_OK)
-        return 1e300;
-    return tn_gemm_estimate(context, &g);
-}
-
-/* It has no kernel of its own; GEMM checks its variants by itself. */
-static void options(tenon_context *context, const tn_problem *problem, const int32_t *values,
-                    char text[TN_OPTIONS_SIZE])
-{
-    (void)context;
-    (void)values;
-    snprintf(text, TN_OPTIONS_SIZE, "dtype %u", ((const conv_problem *)problem)->dtype);
+    return tn_conv_product_estimate(context, problem, product);
 }
 
 static tenon_status record(const char *operation, tn_recording *recording,
                            const tn_problem *problem, const int32_t *values)
 {
-    gemm_problem g;
     (void)values;
-    TN_TRY(product(operation, (const conv_problem *)problem, &g));
-    return tn_gemm_record(operation, recording, &g);
+    return tn_conv_product_record(operation, recording, problem, product);
 }
 
 const tn_solver tn_conv_backward_data_pointwise = {.name = "pointwise",
                                                    .refuses = refuses,
                                                    .estimate = estimate,
-                                                   .options = options,
+                                                   .options = tn_conv_product_options,
                                                    .record = record};

@@ -203,3 +203,30 @@ tenon_status tn_im2col_self_check(tenon_stream *stream, const tn_problem *proble
         tn_twin_destroy(&twins[i]);
     return status;
 }
+
+tn_call tn_conv_call(const char *operation, const tenon_tensor *x, const tenon_tensor *w,
+                     const tenon_tensor *c, const tenon_tensor *bias, const tenon_tensor *y)
+{
+    return (tn_call){.operation = operation,
+                     .operands = {{"x", x, TN_INPUT},
+                                  {"w", w, TN_INPUT},
+                                  {"c", c, TN_INPUT_OR_SAME},
+                                  {"bias", bias, TN_INPUT},
+                                  {"y", y, TN_OUTPUT}},
+                     .operand_count = CONV_OPERANDS};
+}
+
+tenon_status tn_conv_check_call(tenon_context *context, const tn_call *call,
+                                const tenon_epilogue *epilogue)
+{
+    const tn_argument *o = call->operands;
+    const tenon_dtype dtype = o[CONV_X].view != NULL ? o[CONV_X].view->dtype : TENON_DTYPE_INVALID;
+    TN_TRY(tn_tensor_check(call->operation, "x", o[CONV_X].view));
+    TN_TRY(tn_tensor_check(call->operation, "w", o[CONV_W].view));
+    TN_TRY(tn_call_check_views(call));
+    TN_TRY(tn_epilogue_check(call->operation, epilogue, o[CONV_C].view));
+    TN_TRY(tn_float_check(call->operation, context, dtype));
+    for (int i = CONV_W; i < CONV_OPERANDS; i++)
+        TN_TRY(tn_same_dtype_check(call->operation, o[i].name, o[i].view, "x", dtype));
+    return TENON_OK;
+}

@@ -4,7 +4,6 @@
 #include "ops/conv/gradient.h"
 #include "ops/conv/product.h"
 
-#include <stdio.h>
 #include <string.h>
 
 /* Whether the pixels of so many images can be stepped through as one. */
@@ -101,15 +100,6 @@ static double estimate(tenon_context *context, const tn_problem *problem, const 
            (products - 1) * filters / context->device.info.compute_units;
 }
 
-/* It has no kernel of its own; GEMM checks its variants by itself. */
-static void options(tenon_context *context, const tn_problem *problem, const int32_t *values,
-                    char text[TN_OPTIONS_SIZE])
-{
-    (void)context;
-    (void)values;
-    snprintf(text, TN_OPTIONS_SIZE, "dtype %u", ((const conv_problem *)problem)->dtype);
-}
-
 static tenon_status record(const char *operation, tn_recording *recording,
                            const tn_problem *problem, const int32_t *values)
 {
@@ -126,5 +116,5 @@ static tenon_status record(const char *operation, tn_recording *recording,
 const tn_solver tn_conv_backward_filter_pointwise = {.name = "pointwise",
                                                      .refuses = refuses,
                                                      .estimate = estimate,
-                                                     .options = options,
+                                                     .options = tn_conv_product_options,
                                                      .record = record};

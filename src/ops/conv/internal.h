@@ -92,6 +92,13 @@ tenon_status tn_im2col_canonicalise(const char *operation, const tenon_im2col_pa
                                     const tenon_tensor *x, const tenon_tensor *col,
                                     im2col_problem *problem);
 
+/* A call with x, w, c, bias and y, of a convolution or a transposed one; and the checks of what it
+ * is given that do not depend on shapes. */
+tn_call tn_conv_call(const char *operation, const tenon_tensor *x, const tenon_tensor *w,
+                     const tenon_tensor *c, const tenon_tensor *bias, const tenon_tensor *y);
+tenon_status tn_conv_check_call(tenon_context *context, const tn_call *call,
+                                const tenon_epilogue *epilogue);
+
 /* Chooses a solver and records its launch into a convolution's plan. */
 tenon_status tn_im2col_record(const char *operation, tn_recording *recording,
                               const im2col_problem *problem);

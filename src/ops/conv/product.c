@@ -3,6 +3,7 @@
 #include "base/checked.h"
 #include "base/shape.h"
 
+#include <stdio.h>
 #include <string.h>
 
 bool tn_conv_one_dimension(const int64_t shape[4], const int64_t stride[4], int64_t *step)
@@ -141,4 +142,29 @@ tenon_status tn_conv_product(const char *operation, const conv_problem *p, const
         (p->flags & CONV_HAS_BIAS) != 0 ? &bias : NULL, &y, product, &empty));
     place(product, p, block, f);
     return TENON_OK;
+}
+
+double tn_conv_product_estimate(tenon_context *context, const tn_problem *problem,
+                                conv_product_of of)
+{
+    gemm_problem g;
+    if (of("estimate", (const conv_problem *)problem, &g) != TENON_OK)
+        return 1e300;
+    return tn_gemm_estimate(context, &g);
+}
+
+void tn_conv_product_options(tenon_context *context, const tn_problem *problem,
+                             const int32_t *values, char text[TN_OPTIONS_SIZE])
+{
+    (void)context;
+    (void)values;
+    snprintf(text, TN_OPTIONS_SIZE, "dtype %u", ((const conv_problem *)problem)->dtype);
+}
+
+tenon_status tn_conv_product_record(const char *operation, tn_recording *recording,
+                                    const tn_problem *problem, conv_product_of of)
+{
+    gemm_problem g;
+    TN_TRY(of(operation, (const conv_problem *)problem, &g));
+    return tn_gemm_record(operation, recording, &g);
 }

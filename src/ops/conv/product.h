@@ -54,4 +54,15 @@ void tn_conv_place(gemm_problem *product, const uint8_t operand[GEMM_OPERANDS],
 tenon_status tn_conv_product(const char *operation, const conv_problem *p, const conv_block *block,
                              const conv_factors *factors, gemm_problem *product);
 
+/* Parts of solvers that are a single product, which `of` makes. They have no kernel of their own;
+ * GEMM checks its variants by itself. */
+typedef tenon_status (*conv_product_of)(const char *operation, const conv_problem *problem,
+                                        gemm_problem *product);
+double tn_conv_product_estimate(tenon_context *context, const tn_problem *problem,
+                                conv_product_of of);
+void tn_conv_product_options(tenon_context *context, const tn_problem *problem,
+                             const int32_t *values, char text[TN_OPTIONS_SIZE]);
+tenon_status tn_conv_product_record(const char *operation, tn_recording *recording,
+                                    const tn_problem *problem, conv_product_of of);
+
 #endif

@@ -89,37 +89,18 @@ static tenon_status prepare(tenon_context *context, const tenon_conv_transpose_p
                             tn_call *call, conv_problem *problem, bool *empty)
 {
     const char *operation = call->operation;
-    const tn_argument *operands = call->operands;
-    const tenon_tensor *x = operands[CONV_X].view, *w = operands[CONV_W].view,
-                       *c = operands[CONV_C].view;
-    const tenon_tensor *bias = operands[CONV_BIAS].view, *y = operands[CONV_Y].view;
+    const tn_argument *o = call->operands;
+    const tenon_tensor *y = o[CONV_Y].view;
     TN_TRY(tn_params_check(operation, params->struct_size, sizeof *params, params->flags, 0));
-    TN_TRY(tn_tensor_check(operation, "x", x));
-    TN_TRY(tn_tensor_check(operation, "w", w));
-    TN_TRY(tn_call_check_views(call));
-    TN_TRY(tn_epilogue_check(operation, &params->epilogue, c));
-    TN_TRY(tn_float_check(operation, context, x->dtype));
-    for (int i = CONV_W; i < CONV_OPERANDS; i++)
-        TN_TRY(tn_same_dtype_check(operation, operands[i].name, operands[i].view, "x", x->dtype));
-    TN_TRY(tn_conv_transpose_canonicalise(operation, params, x, w, c, bias, y, problem));
+    TN_TRY(tn_conv_check_call(context, call, &params->epilogue));
+    TN_TRY(tn_conv_transpose_canonicalise(operation, params, o[CONV_X].view, o[CONV_W].view,
+                                          o[CONV_C].view, o[CONV_BIAS].view, y, problem));
     TN_TRY(tn_solver_force(operation, &tn_conv_transpose_family, params->solver, &problem->head));
     *empty = tn_tensor_empty(y);
     if (params->epilogue.beta == 0)
         call->operands[CONV_C].view = NULL; /* not read: it need not have memory */
     tn_conv_scalars(&params->epilogue, call->scalars);
     return TENON_OK;
-}
-
-static tn_call make_call(const char *operation, const tenon_tensor *x, const tenon_tensor *w,
-                         const tenon_tensor *c, const tenon_tensor *bias, const tenon_tensor *y)
-{
-    return (tn_call){.operation = operation,
-                     .operands = {{"x", x, TN_INPUT},
-                                  {"w", w, TN_INPUT},
-                                  {"c", c, TN_INPUT_OR_SAME},
-                                  {"bias", bias, TN_INPUT},
-                                  {"y", y, TN_OUTPUT}},
-                     .operand_count = CONV_OPERANDS};
 }
 
 static const tenon_conv_transpose_params defaults = TENON_CONV_TRANSPOSE_PARAMS_INIT;
@@ -130,7 +111,7 @@ TENON_API tenon_status tenon_conv_transpose_forward(tenon_stream *stream,
                                                     const tenon_tensor *c, const tenon_tensor *bias,
                                                     const tenon_tensor *y, const tenon_sync *sync)
 {
-    tn_call call = make_call("tenon_conv_transpose_forward", x, w, c, bias, y);
+    tn_call call = tn_conv_call("tenon_conv_transpose_forward", x, w, c, bias, y);
     conv_problem problem;
     bool empty = false;
     TN_TRY(tn_stream_check(call.operation, stream));
@@ -144,7 +125,7 @@ TENON_API tenon_status tenon_conv_transpose_forward_plan(
     const tenon_tensor *w, const tenon_tensor *c, const tenon_tensor *bias, const tenon_tensor *y,
     tenon_plan **plan)
 {
-    tn_call call = make_call("tenon_conv_transpose_forward_plan", x, w, c, bias, y);
+    tn_call call = tn_conv_call("tenon_conv_transpose_forward_plan", x, w, c, bias, y);
     conv_problem problem;
     bool empty = false;
     TN_TRY(tn_plan_check(call.operation, context, plan));

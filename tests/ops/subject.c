@@ -1,0 +1,125 @@
+/* Running a test_subject: every solver, twice, compared with what is expected. */
+#include "support.h"
+#include "tally.h"
+
+static uint32_t first_output(const test_subject *subject)
+{
+    return subject->operand_count - (subject->outputs != 0 ? subject->outputs : 1);
+}
+
+static void fail_subject(const test_subject *subject, const char *solver, const char *why)
+{
+    fail_msg("%s\n  TENON_TEST_SEED=%llu, %s, %s, %s", why, (unsigned long long)test_seed(),
+             solver != NULL ? solver : "automatic choice",
+             subject->judge == TEST_EXACT ? "integers" : "reals", subject->describe(subject->data));
+}
+
+/* A solver that cannot serve says so; without a forced solver that is a failure like any other. */
+static bool cannot_serve(tenon_status status, const char *solver)
+{
+    return status == TENON_ERROR_UNSUPPORTED && solver != NULL &&
+           strstr(tenon_last_error(), "cannot serve") != NULL;
+}
+
+/* False where the solver cannot serve. */
+static bool call_subject(const test_subject *subject, const char *solver)
+{
+    for (uint32_t i = first_output(subject); i < subject->operand_count; i++)
+        if (subject->operands[i].image != NULL)
+            test_upload(&subject->operands[i]);
+    tenon_status status = subject->call(subject->data, solver);
+    if (cannot_serve(status, solver))
+        return false;
+    if (status != TENON_OK)
+        fail_subject(subject, solver, tenon_last_error());
+    return true;
+}
+
+/* All outputs against what is expected; false with the first difference in `why`. */
+static bool outputs_agree(const test_subject *subject, char why[256])
+{
+    const tn_bounded *expected = subject->expected;
+    for (uint32_t i = first_output(subject); i < subject->operand_count; i++) {
+        const test_tensor *output = &subject->operands[i];
+        if (output->image == NULL)
+            continue;
+        if (!test_result(output, expected, subject->judge, why)) {
+            size_t length = strlen(why);
+            snprintf(why + length, 256 - length, ", of operand %u", i);
+            return false;
+        }
+        expected += tenon_tensor_elements(&output->view);
+    }
+    return true;
+}
+
+/* The bits of all outputs, one after the other; the caller frees them. */
+static unsigned char *output_bits(const test_subject *subject, size_t *bytes)
+{
+    unsigned char *bits = NULL;
+    *bytes = 0;
+    for (uint32_t i = first_output(subject); i < subject->operand_count; i++) {
+        const test_tensor *output = &subject->operands[i];
+        if (output->image == NULL)
+            continue;
+        size_t size =
+            (size_t)tenon_tensor_elements(&output->view) * tenon_dtype_size(output->view.dtype);
+        unsigned char *own = test_download_bits(output);
+        bits = realloc(bits, *bytes + size + 1);
+        assert_non_null(bits);
+        memcpy(bits + *bytes, own, size);
+        *bytes += size;
+        free(own);
+    }
+    return bits;
+}
+
+bool test_run(const test_subject *subject, const char *solver)
+{
+    size_t bytes;
+    char why[256];
+    tally_begin(subject->family->name);
+    if (!call_subject(subject, solver))
+        return false;
+    if (!outputs_agree(subject, why))
+        fail_subject(subject, solver, why);
+    unsigned char *first = output_bits(subject, &bytes);
+    call_subject(subject, solver);
+    unsigned char *second = output_bits(subject, &bytes);
+    if (memcmp(first, second, bytes) != 0)
+        fail_subject(subject, solver, "other bits at the second run");
+    free(first);
+    free(second);
+    tally_begin("others");
+    return true;
+}
+
+static void upload_inputs(const test_subject *subject)
+{
+    for (uint32_t i = 0; i < first_output(subject); i++)
+        if (subject->operands[i].image != NULL)
+            test_upload(&subject->operands[i]);
+}
+
+void test_run_once(const test_subject *subject)
+{
+    upload_inputs(subject);
+    test_run(subject, NULL);
+}
+
+void test_run_all(const test_subject *subject)
+{
+    char name[TN_SOLVER_NAME_SIZE], why[64];
+    upload_inputs(subject);
+    test_run(subject, NULL);
+    for (uint32_t s = 0; s < subject->family->solver_count; s++) {
+        snprintf(name, sizeof name, "%s/%s", subject->family->name,
+                 subject->family->solvers[s]->name);
+        tally_run(name, test_run(subject, name));
+    }
+    for (uint32_t i = 0; i < first_output(subject); i++)
+        if (subject->operands[i].image != NULL && !test_untouched(&subject->operands[i])) {
+            snprintf(why, sizeof why, "operand %u, an input, was written to", i);
+            fail_subject(subject, NULL, why);
+        }
+}
