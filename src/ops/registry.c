@@ -7,6 +7,7 @@
 #include "ops/elementwise/internal.h"
 #include "ops/gated/internal.h"
 #include "ops/gemm/int8.h"
+#include "ops/gather/internal.h"
 #include "ops/gemm/internal.h"
 #include "ops/gemm/ragged.h"
 #include "ops/loss/internal.h"
@@ -57,6 +58,8 @@ const tn_family *const tn_families[] = {
     &tn_adam_family,
     &tn_square_sum_family,
     &tn_clip_family,
+    &tn_gather_family,
+    &tn_gather_backward_family,
 };
 /* clang-format on */
 const uint32_t tn_family_count = sizeof tn_families / sizeof *tn_families;
