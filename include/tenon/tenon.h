@@ -22,6 +22,7 @@
 #include <tenon/gather.h>
 #include <tenon/gemm.h>
 #include <tenon/loss.h>
+#include <tenon/optimizer.h>
 #include <tenon/pad.h>
 #include <tenon/plan.h>
 #include <tenon/pool.h>

@@ -13,6 +13,7 @@
 #include "ops/loss/internal.h"
 #include "ops/norm/internal.h"
 #include "ops/optimizer/internal.h"
+#include "ops/pad/internal.h"
 #include "ops/pool/internal.h"
 #include "ops/prelu/internal.h"
 #include "ops/random/internal.h"
@@ -60,6 +61,7 @@ const tn_family *const tn_families[] = {
     &tn_clip_family,
     &tn_gather_family,
     &tn_gather_backward_family,
+    &tn_pad_family,
 };
 /* clang-format on */
 const uint32_t tn_family_count = sizeof tn_families / sizeof *tn_families;
