@@ -34,7 +34,7 @@ TENON_API tenon_gather_params tenon_gather_params_default(void);
  * has no NaN.
  *  @param params   NULL means the defaults: axis 0
  *  @param x        the table: f64, f32, f16, bf16, i8, u8 or i32, rank 1 at least, any strides, 0
- *                  among them
+ *                  among them; its axis must not be empty, unless y is
  *  @param indices  i32, any rank and strides; a scalar takes the axis away
  *  @param y        of x's type; its shape is x's with the axis replaced by the shape of indices,
  *                  of rank TENON_MAX_RANK at most. Must not overlap x or indices, and its own
@@ -61,7 +61,7 @@ TENON_API tenon_status tenon_gather_forward_plan(tenon_context *context,
  * is none. An index that is negative or not below the size of the axis adds nothing. All of dx is
  * written. Sums are f64 for f64 and f32 for the other types.
  *
- * With a workspace of some 32 bytes an index the indices are sorted first, and the time is that of
+ * With a workspace of some 20 bytes an index the indices are sorted first, and the time is that of
  * reading dy and writing dx. Without one, every row of dx goes through all indices: the number of
  * rows times that of indices.
  *  @param params   those of the forward call, but for `solver`

@@ -36,6 +36,11 @@ bool tn_elementwise_chain_reference(const tenon_elementwise_chain_params *params
                                     const tenon_tensor *const *inputs, const tenon_tensor *y,
                                     tn_bounded *results);
 
+/* tenon_copy in the name of another operation. */
+tenon_status tn_copy_run(const char *operation, tenon_stream *stream,
+                         const tenon_copy_params *params, const tenon_tensor *x,
+                         const tenon_tensor *y, const tenon_sync *sync);
+
 /* The same of a copy; every result is exact. */
 bool tn_copy_reference(const tenon_tensor *x, const tenon_tensor *y, tn_bounded *results);
 
