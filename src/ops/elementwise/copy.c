@@ -7,7 +7,8 @@ TENON_API tenon_copy_params tenon_copy_params_default(void)
     return (tenon_copy_params)TENON_COPY_PARAMS_INIT;
 }
 
-static const tn_solver *const solvers[] = {&tn_copy_rows};
+static const tn_solver *const solvers[] = {&tn_copy_rows, &tn_copy_transpose,
+                                           &tn_copy_transpose_local};
 
 const tn_family tn_copy_family = {.name = "copy",
                                   .solvers = solvers,
