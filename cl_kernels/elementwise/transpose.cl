@@ -88,10 +88,10 @@ __kernel void transpose(__global const element_t *x, __global element_t *y,
     const plane p = plane_of(&args, (long)get_global_id(0));
     const long columns = min(p.column + args.block, (long)args.columns);
     const long rows = min(p.row + args.block, (long)args.rows);
-    for (long r = p.row; r < rows; r += TENON_VW) {
-        const long high = min((long)TENON_VW, rows - r);
-        for (long c = p.column; c < columns; c += TENON_VW) {
-            const long wide = min((long)TENON_VW, columns - c);
+    for (long c = p.column; c < columns; c += TENON_VW) {
+        const long wide = min((long)TENON_VW, columns - c);
+        for (long r = p.row; r < rows; r += TENON_VW) {
+            const long high = min((long)TENON_VW, rows - r);
             __global const element_t *from = x + p.x + c * args.x_step + r;
             __global element_t *to = y + p.y + r * args.y_step + c;
             if (high == TENON_VW && wide == TENON_VW) {

@@ -8,8 +8,9 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-/* Rows and columns of a CPU's work-item: both sides of it stay in the first cache. */
-#define CPU_BLOCK 64
+/* Rows and columns of a CPU's work-item: the larger, the fewer pages it goes through at once. */
+#define CPU_BLOCK       256
+#define CPU_SMALL_BLOCK 64
 
 /* The dimension along which x is contiguous; that of y is the last. Past the end: none. */
 static uint32_t down(const tn_pointwise_problem *p)
@@ -97,6 +98,13 @@ static int64_t cut(const tn_pointwise_problem *p, int64_t block, transpose_args 
     return count * args->blocks[0] * args->blocks[1];
 }
 
+static int64_t cpu_block(tenon_context *context, const tn_pointwise_problem *p)
+{
+    transpose_args args;
+    bool enough = cut(p, CPU_BLOCK, &args) >= 8 * (int64_t)context->device.info.compute_units;
+    return enough ? CPU_BLOCK : CPU_SMALL_BLOCK;
+}
+
 static tenon_status record_launch(const char *operation, tn_recording *recording,
                                   const tn_pointwise_problem *p, tn_launch launch, int64_t block)
 {
@@ -126,7 +134,7 @@ static tenon_status record(const char *operation, tn_recording *recording,
     const tn_launch launch = {.kernel = "transpose", .dimensions = 1, .local = {1}};
     (void)values;
     return record_launch(operation, recording, (const tn_pointwise_problem *)problem, launch,
-                         CPU_BLOCK);
+                         cpu_block(recording->context, (const tn_pointwise_problem *)problem));
 }
 
 static tenon_status record_local(const char *operation, tn_recording *recording,
