@@ -91,13 +91,27 @@ TENON_INLINE void add_row(__global const data_t *dy, __global data_t *dx, const 
     }
 }
 
+/* Sets the first and the last that name the row, so that the rest is gone through once, and not for
+ * every vector. */
+TENON_INLINE void find_members(members *m, const gather_backward_args *args)
+{
+    m->first = m->last = 0;
+    for (long i = 0; i < args->list.count; i++) {
+        if (is_member(m, args, i)) {
+            m->first = m->last == 0 ? i : m->first;
+            m->last = i + 1;
+        }
+    }
+}
+
 __kernel void backward_scan(__global const data_t *dy, __global const int *indices,
                             __global data_t *dx, const gather_backward_args args)
 {
     place at = place_of(&args);
-    members m = {.indices = indices + args.index_offset, .last = args.list.count};
+    members m = {.indices = indices + args.index_offset};
     for (long row = at.row; row < at.end; row++) {
         m.row = (int)row;
+        find_members(&m, &args);
         add_row(dy, dx, &m, &args, &at);
     }
 }
