@@ -22,22 +22,9 @@
 
 #ifdef TENON_COPY_SIZE
 
-#if TENON_COPY_SIZE == 1
-#define ELEMENT uchar
-#elif TENON_COPY_SIZE == 2
-#define ELEMENT ushort
-#elif TENON_COPY_SIZE == 4
-#define ELEMENT uint
-#else
-#define ELEMENT ulong
-#endif
-#ifndef TENON_VW
-#define TENON_VW     4
-#define TENON_VLOAD  vload4
-#define TENON_VSTORE vstore4
-#endif
-typedef ELEMENT from_t;
-typedef ELEMENT to_t;
+#include "common/element.clh"
+typedef element_t from_t;
+typedef element_t to_t;
 TENON_INLINE void copy_element(__global const from_t *x, __global to_t *y)
 {
     *y = *x;

@@ -5,6 +5,7 @@
 
 #include <tenon/activation.h>
 #include <tenon/blas.h>
+#include <tenon/concat.h>
 #include <tenon/context.h>
 #include <tenon/conv.h>
 #include <tenon/conv_backward.h>
@@ -14,10 +15,12 @@
 #include <tenon/elementwise.h>
 #include <tenon/epilogue.h>
 #include <tenon/gated.h>
+#include <tenon/gather.h>
 #include <tenon/gemm.h>
 #include <tenon/loss.h>
 #include <tenon/norm.h>
 #include <tenon/optimizer.h>
+#include <tenon/pad.h>
 #include <tenon/plan.h>
 #include <tenon/pool.h>
 #include <tenon/prelu.h>

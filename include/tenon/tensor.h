@@ -82,6 +82,41 @@ TENON_API tenon_tensor tenon_tensor_transpose(tenon_tensor tensor, uint32_t d0, 
 TENON_API tenon_tensor tenon_tensor_slice(tenon_tensor tensor, uint32_t dim, int64_t start,
                                           int64_t size);
 
+/** The same elements every `step` entries of dimension `dim` from `start`: `size` of them.
+ *  @return the view; TENON_DTYPE_INVALID when they are not all there, or step is below 1 */
+TENON_API tenon_tensor tenon_tensor_slice_step(tenon_tensor tensor, uint32_t dim, int64_t start,
+                                               int64_t size, int64_t step);
+
+/** The view whose dimension d is dimension order[d] of `tensor`; a transpose of all dimensions at
+ * once.
+ *  @param order  tensor.rank numbers, each dimension once
+ *  @return the view; TENON_DTYPE_INVALID when order is NULL or leaves a dimension out */
+TENON_API tenon_tensor tenon_tensor_permute(tenon_tensor tensor, const uint32_t *order);
+
+/** The same elements, in the same row-major order, as a tensor of another shape; no copy.
+ *  @param shape  `rank` sizes, whose product is the number of elements; one of them may be -1:
+ *                what is left of the elements
+ *  @param view   receives the view; untouched on failure
+ *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT (NULL, a bad view or shape, another number of
+ *          elements) · TENON_ERROR_UNSUPPORTED where the strides do not allow it: tenon_copy to a
+ *          row-major tensor first */
+TENON_API tenon_status tenon_tensor_reshape(const tenon_tensor *tensor, uint32_t rank,
+                                            const int64_t *shape, tenon_tensor *view);
+
+/** The view without dimension `dim`.
+ *  @return the view; TENON_DTYPE_INVALID when the dimension is not there or its size is not 1 */
+TENON_API tenon_tensor tenon_tensor_squeeze(tenon_tensor tensor, uint32_t dim);
+
+/** The view with one more dimension, of size 1, before dimension `dim`; rank puts it last.
+ *  @return the view; TENON_DTYPE_INVALID when dim is above the rank or the rank is TENON_MAX_RANK */
+TENON_API tenon_tensor tenon_tensor_unsqueeze(tenon_tensor tensor, uint32_t dim);
+
+/** The view read as one of another shape, as NumPy broadcasts: aligned at the last dimension, sizes
+ * of 1 and missing dimensions repeat, by a stride of 0. An input only, unless nothing repeats.
+ *  @return the view; TENON_DTYPE_INVALID when it does not broadcast */
+TENON_API tenon_tensor tenon_tensor_broadcast(tenon_tensor tensor, uint32_t rank,
+                                              const int64_t *shape);
+
 /** How many elements the view has; 0 for an invalid one and for one whose count overflows. */
 TENON_API int64_t tenon_tensor_elements(const tenon_tensor *tensor);
 

@@ -6,12 +6,14 @@
 #include "ops/dropout/internal.h"
 #include "ops/elementwise/internal.h"
 #include "ops/gated/internal.h"
+#include "ops/gather/internal.h"
 #include "ops/gemm/int8.h"
 #include "ops/gemm/internal.h"
 #include "ops/gemm/ragged.h"
 #include "ops/loss/internal.h"
 #include "ops/norm/internal.h"
 #include "ops/optimizer/internal.h"
+#include "ops/pad/internal.h"
 #include "ops/pool/internal.h"
 #include "ops/prelu/internal.h"
 #include "ops/random/internal.h"
@@ -57,6 +59,9 @@ const tn_family *const tn_families[] = {
     &tn_adam_family,
     &tn_square_sum_family,
     &tn_clip_family,
+    &tn_gather_family,
+    &tn_gather_backward_family,
+    &tn_pad_family,
 };
 /* clang-format on */
 const uint32_t tn_family_count = sizeof tn_families / sizeof *tn_families;

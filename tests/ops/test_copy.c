@@ -239,6 +239,36 @@ static void large_transposes(void **state)
     }
 }
 
+/* Sizes around the squares and blocks that turn at once, in planes, elements of every size. */
+static void transposes(void **state)
+{
+    static const int64_t sizes[] = {2, 3, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 257};
+    static const tenon_dtype types[] = {TENON_DTYPE_F32, TENON_DTYPE_U8, TENON_DTYPE_F16,
+                                        TENON_DTYPE_F64};
+    const int count = sizeof sizes / sizeof *sizes;
+    test_random random = test_random_for(515);
+    (void)state;
+    for (int n = 0; n < 4 * count; n++) {
+        const int64_t shape[] = {2, sizes[n % count], sizes[n * 4 % count]};
+        copy_data data = {.types = {types[n % 4], types[n % 4]}};
+        for (int i = 0; i < COPY_OPERANDS; i++) {
+            int64_t stride[3];
+            test_layout layout = n % 3 == 0 ? TEST_PITCH : TEST_ROW;
+            if (i == COPY_X)
+                layout = n % 2 == 0 ? TEST_COL : TEST_COL_PITCH;
+            test_strides(layout, n % 5 == 0, 3, shape, stride);
+            if (layout == TEST_PITCH || layout == TEST_COL_PITCH)
+                for (int d = 0; d < 3; d++) /* a gap between lines, none between elements */
+                    stride[d] = d == (i == COPY_X ? 1 : 2) ? 1
+                                : d == 0                   ? 300 * 300
+                                                           : shape[i == COPY_X ? 1 : 2] + 3;
+            test_tensor_create(&data.operands[i], data.types[i], 3, shape, stride, n % 7);
+        }
+        test_fill_integers(&data.operands[COPY_X], &random, 100);
+        run(&data);
+    }
+}
+
 static void bad_input(void **state)
 {
     static const char op[] = "tenon_copy";
@@ -287,7 +317,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_pair_of_types), cmocka_unit_test(every_half),
         cmocka_unit_test(any_strides),         cmocka_unit_test(large_transposes),
-        cmocka_unit_test(random_problems),     cmocka_unit_test(bad_input),
+        cmocka_unit_test(transposes),          cmocka_unit_test(random_problems),
+        cmocka_unit_test(bad_input),
     };
     return TEST_MAIN(tests);
 }

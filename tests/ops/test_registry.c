@@ -28,6 +28,7 @@ static const char *home_of(const tn_family *family)
         {"prelu_backward", "prelu"},
         {"activation_backward", "activation"},
         {"norm_backward", "norm"},
+        {"gather_backward", "gather"},
         {"pool_backward", "pool"},
         {"softmax_backward", "softmax"},
         {"cross_entropy", "loss"},

@@ -1,16 +1,12 @@
 #include "ops/common/pointwise.h"
 
-#include "base/checked.h"
 #include "base/shape.h"
+#include "ops/common/walk.h"
 
 #include <stddef.h>
 #include <string.h>
 
-/* A CPU's work-item is worth its launch from about this many elements on; a GPU's takes one vector,
- * or one element where there are none. */
-#define CPU_CHUNK 8192
 #define GPU_LANES 4
-#define GPU_GROUP 64
 
 static tenon_status make_space(const char *operation, const tn_argument *arguments, uint32_t count,
                                tn_space *space)
@@ -130,31 +126,15 @@ void tn_pointwise_options(tenon_context *context, const tn_problem *problem, con
                      tn_rows_lanes(context, p->to));
 }
 
-/* Cuts the index space into the pieces of the work-items. */
-static void cut(tenon_context *context, const tn_pointwise_problem *p, int64_t gpu_chunk,
-                walk_args *args, tn_launch *launch)
-{
-    int64_t inner = p->shape[p->rank - 1];
-    bool cpu = context->device.is_cpu;
-    args->rows = elements_of(p) / inner;
-    args->chunk = cpu ? CPU_CHUNK : gpu_chunk;
-    args->pieces = tn_ceil_div(inner, args->chunk);
-    args->rows_each = cpu ? tn_max_i64(CPU_CHUNK / inner, 1) : 1;
-    args->items = args->pieces * tn_ceil_div(args->rows, args->rows_each);
-    args->rank = (tenon_i32)p->rank;
-    memcpy(args->shape, p->shape, sizeof args->shape);
-    memcpy(args->stride, p->stride, sizeof args->stride);
-    launch->dimensions = 1;
-    launch->local[0] = cpu ? 1 : GPU_GROUP;
-    launch->global[0] = (size_t)tn_round_up(args->items, (int64_t)launch->local[0]);
-}
-
 tenon_status tn_pointwise_record(const char *operation, tn_recording *recording,
                                  const tn_pointwise_problem *problem, tn_launch launch,
                                  walk_args *args, int64_t gpu_chunk)
 {
     tn_patch patches[TENON_WALK_OPERANDS + TN_MAX_SCALARS];
-    cut(recording->context, problem, gpu_chunk, args, &launch);
+    args->rank = (tenon_i32)problem->rank;
+    memcpy(args->shape, problem->shape, sizeof args->shape);
+    memcpy(args->stride, problem->stride, sizeof args->stride);
+    tn_walk_cut(recording->context, gpu_chunk, args, &launch);
     for (uint32_t i = 0; i < problem->operands; i++) {
         bool output = i >= problem->operands - problem->outputs;
         size_t size = tenon_dtype_size((tenon_dtype)(output ? problem->to : problem->from));

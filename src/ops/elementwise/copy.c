@@ -7,7 +7,8 @@ TENON_API tenon_copy_params tenon_copy_params_default(void)
     return (tenon_copy_params)TENON_COPY_PARAMS_INIT;
 }
 
-static const tn_solver *const solvers[] = {&tn_copy_rows};
+static const tn_solver *const solvers[] = {&tn_copy_rows, &tn_copy_transpose,
+                                           &tn_copy_transpose_local};
 
 const tn_family tn_copy_family = {.name = "copy",
                                   .solvers = solvers,
@@ -52,17 +53,24 @@ static tn_call make_call(const char *operation, const tenon_tensor *x, const ten
                      .operand_count = COPY_OPERANDS};
 }
 
+tenon_status tn_copy_run(const char *operation, tenon_stream *stream,
+                         const tenon_copy_params *params, const tenon_tensor *x,
+                         const tenon_tensor *y, const tenon_sync *sync)
+{
+    tn_call call = make_call(operation, x, y);
+    tn_pointwise_problem problem;
+    bool empty = false;
+    TN_TRY(tn_stream_check(operation, stream));
+    TN_TRY(prepare(stream->context, params, &call, &problem, &empty));
+    return tn_call_run(stream, &tn_copy_family, empty ? NULL : &problem.head, &call, sync);
+}
+
 TENON_API tenon_status tenon_copy(tenon_stream *stream, const tenon_copy_params *params,
                                   const tenon_tensor *x, const tenon_tensor *y,
                                   const tenon_sync *sync)
 {
     static const tenon_copy_params defaults = TENON_COPY_PARAMS_INIT;
-    tn_call call = make_call("tenon_copy", x, y);
-    tn_pointwise_problem problem;
-    bool empty = false;
-    TN_TRY(tn_stream_check(call.operation, stream));
-    TN_TRY(prepare(stream->context, params != NULL ? params : &defaults, &call, &problem, &empty));
-    return tn_call_run(stream, &tn_copy_family, empty ? NULL : &problem.head, &call, sync);
+    return tn_copy_run("tenon_copy", stream, params != NULL ? params : &defaults, x, y, sync);
 }
 
 TENON_API tenon_status tenon_copy_plan(tenon_context *context, const tenon_copy_params *params,

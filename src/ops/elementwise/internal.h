@@ -20,7 +20,8 @@ typedef struct elementwise_chain_problem {
 } elementwise_chain_problem;
 
 extern const tn_family tn_elementwise_family, tn_elementwise_chain_family, tn_copy_family;
-extern const tn_solver tn_elementwise_rows, tn_copy_rows;
+extern const tn_solver tn_elementwise_rows, tn_copy_rows, tn_copy_transpose,
+    tn_copy_transpose_local;
 
 /* Results in double with their error bounds, in row-major order (false without memory); a and b are
  * host memory of kind SVM, d is not read. */
@@ -36,6 +37,11 @@ bool tn_elementwise_chain_reference(const tenon_elementwise_chain_params *params
                                     const tenon_tensor *const *inputs, const tenon_tensor *y,
                                     tn_bounded *results);
 
+/* tenon_copy in the name of another operation. */
+tenon_status tn_copy_run(const char *operation, tenon_stream *stream,
+                         const tenon_copy_params *params, const tenon_tensor *x,
+                         const tenon_tensor *y, const tenon_sync *sync);
+
 /* The same of a copy; every result is exact. */
 bool tn_copy_reference(const tenon_tensor *x, const tenon_tensor *y, tn_bounded *results);
 
@@ -45,5 +51,8 @@ tenon_status tn_elementwise_chain_self_check(tenon_stream *stream, const tn_prob
                                              const tn_choice *choice, bool *right, char why[256]);
 tenon_status tn_copy_self_check(tenon_stream *stream, const tn_problem *problem,
                                 const tn_choice *choice, bool *right, char why[256]);
+/* The part of the solvers that serve transposes alone. */
+tenon_status tn_copy_transpose_check(tenon_stream *stream, const tn_problem *problem,
+                                     const tn_choice *choice, bool *right, char why[256]);
 
 #endif

@@ -1,4 +1,5 @@
 /* elementwise/rows and copy/rows: each work-item goes through a piece of some rows. */
+#include "ops/common/walk.h"
 #include "ops/elementwise/internal.h"
 
 #include <stddef.h>
@@ -30,11 +31,9 @@ static void copy_options(tenon_context *context, const tn_problem *problem, cons
                          char text[TN_OPTIONS_SIZE])
 {
     const tn_pointwise_problem *p = (const tn_pointwise_problem *)problem;
-    uint32_t size = (uint32_t)tenon_dtype_size((tenon_dtype)p->to);
     (void)values;
     if (p->from == p->to)
-        tn_build_options(context, text, "-DTENON_COPY_SIZE=%u -DTENON_VW=%u", size,
-                         tn_rows_lanes(context, size == 8 ? TENON_DTYPE_F64 : TENON_DTYPE_F32));
+        tn_element_options(context, (tenon_dtype)p->to, text);
     else
         tn_build_options(context, text, "-DTENON_FROM=%u -DTENON_TO=%u", p->from, p->to);
 }

@@ -62,6 +62,8 @@ tenon_status tn_copy_self_check(tenon_stream *stream, const tn_problem *problem,
                                       .fill = fill_copy,
                                       .reference = copy};
     uint64_t seed = 1;
+    if (choice->solver != &tn_copy_rows)
+        return tn_copy_transpose_check(stream, problem, choice, right, why);
     for (int layout = 0; layout < TN_POINTWISE_LAYOUTS && *right; layout++)
         TN_TRY(tn_pointwise_self_check(stream, problem, choice, &check, layout, &seed, right, why));
     return TENON_OK;

@@ -1,0 +1,126 @@
+/*
+ * y = x, where x is contiguous along one dimension (down) and y along another (across): a
+ * transpose. The other dimensions count planes.
+ *
+ * transpose: a work-item does a block of args.block rows and columns, by squares of TENON_VW that
+ *   turn in registers. Global size: {blocks[0] * blocks[1] * planes}.
+ * transpose_local: a work-group does a square of TRANSPOSE_TILE, which turns in local memory, so
+ *   that neighbouring work-items read and write neighbours. Local size: {TRANSPOSE_TILE,
+ *   TRANSPOSE_ITEMS}; as many groups.
+ *
+ * TENON_COPY_SIZE, TENON_VW: see common/element.clh.
+ */
+#include "common/element.clh"
+
+#include "elementwise/transpose_args.h"
+
+typedef struct plane {
+    long x, y;        /* where it begins */
+    long column, row; /* of the block */
+} plane;
+
+TENON_INLINE plane plane_of(const transpose_args *args, long block)
+{
+    plane p = {args->offset[0], args->offset[1], block % args->blocks[0] * args->block, 0};
+    block /= args->blocks[0];
+    p.row = block % args->blocks[1] * args->block;
+    block /= args->blocks[1];
+    for (int d = (int)args->rank - 1; d >= 0; d--) {
+        p.x += block % args->shape[d] * args->stride[0][d];
+        p.y += block % args->shape[d] * args->stride[1][d];
+        block /= args->shape[d];
+    }
+    return p;
+}
+
+/* Interleaves each vector of the first half with its fellow of the second. As many times as it
+ * takes to get from 1 to TENON_VW by doubling, this transposes (H. Stone, "Parallel processing with
+ * the perfect shuffle", IEEE Transactions on Computers 20, 1971). */
+TENON_INLINE void shuffle_halves(const element_v *from, element_v *to)
+{
+    for (int i = 0; i < TENON_VW / 2; i++) {
+        to[2 * i].even = from[i].lo;
+        to[2 * i].odd = from[i + TENON_VW / 2].lo;
+        to[2 * i + 1].even = from[i].hi;
+        to[2 * i + 1].odd = from[i + TENON_VW / 2].hi;
+    }
+}
+
+TENON_INLINE void turn_square(__global const element_t *x, long x_step, __global element_t *y,
+                              long y_step)
+{
+    element_v a[TENON_VW], b[TENON_VW];
+    for (int i = 0; i < TENON_VW; i++) {
+        a[i] = TENON_VLOAD(0, x + i * x_step);
+    }
+    shuffle_halves(a, b);
+#if TENON_VW >= 4
+    shuffle_halves(b, a);
+#endif
+#if TENON_VW >= 8
+    shuffle_halves(a, b);
+#endif
+#if TENON_VW >= 16
+    shuffle_halves(b, a);
+#endif
+    for (int i = 0; i < TENON_VW; i++) {
+#if TENON_VW == 4 || TENON_VW == 16
+        TENON_VSTORE(a[i], 0, y + i * y_step);
+#else
+        TENON_VSTORE(b[i], 0, y + i * y_step);
+#endif
+    }
+}
+
+TENON_INLINE void turn_rest(__global const element_t *x, long x_step, __global element_t *y,
+                            long y_step, long rows, long columns)
+{
+    for (long r = 0; r < rows; r++) {
+        for (long c = 0; c < columns; c++) {
+            y[r * y_step + c] = x[c * x_step + r];
+        }
+    }
+}
+
+__kernel void transpose(__global const element_t *x, __global element_t *y,
+                        const transpose_args args)
+{
+    const plane p = plane_of(&args, (long)get_global_id(0));
+    const long columns = min(p.column + args.block, (long)args.columns);
+    const long rows = min(p.row + args.block, (long)args.rows);
+    for (long c = p.column; c < columns; c += TENON_VW) {
+        const long wide = min((long)TENON_VW, columns - c);
+        for (long r = p.row; r < rows; r += TENON_VW) {
+            const long high = min((long)TENON_VW, rows - r);
+            __global const element_t *from = x + p.x + c * args.x_step + r;
+            __global element_t *to = y + p.y + r * args.y_step + c;
+            if (high == TENON_VW && wide == TENON_VW) {
+                turn_square(from, args.x_step, to, args.y_step);
+            } else {
+                turn_rest(from, args.x_step, to, args.y_step, high, wide);
+            }
+        }
+    }
+}
+
+__kernel __attribute__((reqd_work_group_size(TRANSPOSE_TILE, TRANSPOSE_ITEMS, 1))) void
+transpose_local(__global const element_t *x, __global element_t *y, const transpose_args args)
+{
+    /* A column more than is used, so that those of a row fall into different banks. */
+    __local element_t tile[TRANSPOSE_TILE * (TRANSPOSE_TILE + 1)];
+    const plane p = plane_of(&args, (long)get_group_id(0));
+    const int inner = (int)get_local_id(0), outer = (int)get_local_id(1);
+    for (int i = outer; i < TRANSPOSE_TILE; i += TRANSPOSE_ITEMS) {
+        if (p.row + inner < args.rows && p.column + i < args.columns) {
+            tile[i * (TRANSPOSE_TILE + 1) + inner] =
+                x[p.x + (p.column + i) * args.x_step + p.row + inner];
+        }
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (int i = outer; i < TRANSPOSE_TILE; i += TRANSPOSE_ITEMS) {
+        if (p.column + inner < args.columns && p.row + i < args.rows) {
+            y[p.y + (p.row + i) * args.y_step + p.column + inner] =
+                tile[inner * (TRANSPOSE_TILE + 1) + i];
+        }
+    }
+}

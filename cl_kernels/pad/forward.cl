@@ -1,0 +1,78 @@
+/*
+ * y = x within padding. A work-item covers a piece of some lines along the last dimension of y
+ * (common/walk.clh, with its global size): a line in the padding of the constant mode is filled,
+ * any other is copied between its two ends.
+ *
+ * TENON_COPY_SIZE, TENON_VW: see common/element.clh.
+ */
+#include "common/element.clh"
+
+#include "common/walk.clh"
+
+#include "pad/args.h"
+
+/* Which entry of x stands at entry i of y's dimension d; -1: none. */
+TENON_INLINE long source_of(const pad_args *args, int d, long i)
+{
+    const long at = i - args->begin[d], last = args->size[d] - 1;
+    if (at >= 0 && at <= last) {
+        return at;
+    }
+    if (args->mode == PAD_CONSTANT) {
+        return -1;
+    }
+    if (args->mode == PAD_EDGE) {
+        return at < 0 ? 0 : last;
+    }
+    return at < 0 ? -at : 2 * last - at;
+}
+
+/* Where the line begins in x; -1 where all of it is padding. */
+TENON_INLINE long source_line(const pad_args *args, const walk *w)
+{
+    long line = args->walk.offset[1];
+    for (int d = 0; d < args->walk.rank - 1; d++) {
+        long i = source_of(args, d, w->index[d]);
+        if (i < 0) {
+            return -1;
+        }
+        line += i * args->walk.stride[1][d];
+    }
+    return line;
+}
+
+/* Elements [first, last) of a line, all of them padding. */
+TENON_INLINE void pad_end(__global const element_t *x, __global element_t *y, const pad_args *args,
+                          long first, long last)
+{
+    const int d = args->walk.rank - 1;
+    const long ys = args->walk.stride[0][d], xs = args->walk.stride[1][d];
+    if (args->mode == PAD_CONSTANT) {
+        fill_line(y, ys, first, last, (element_t)args->value);
+        return;
+    }
+    for (long i = first; i < last; i++) {
+        y[i * ys] = x[source_of(args, d, i) * xs];
+    }
+}
+
+__kernel void forward(__global const element_t *x, __global element_t *y, const pad_args args)
+{
+    const int d = args.walk.rank - 1;
+    const long ys = args.walk.stride[0][d], xs = args.walk.stride[1][d];
+    walk w;
+    walk_begin(&w, &args.walk, 1);
+    const long from = clamp((long)args.begin[d], w.first, w.last);
+    const long to = clamp((long)(args.begin[d] + args.size[d]), from, w.last);
+    for (; w.row < w.end; walk_next(&w, &args.walk, 1)) {
+        __global element_t *line = y + w.at[0];
+        long source = source_line(&args, &w);
+        if (source < 0) {
+            fill_line(line, ys, w.first, w.last, (element_t)args.value);
+            continue;
+        }
+        pad_end(x + source, line, &args, w.first, from);
+        copy_line(x + source + (from - args.begin[d]) * xs, xs, line + from * ys, ys, 0, to - from);
+        pad_end(x + source, line, &args, to, w.last);
+    }
+}

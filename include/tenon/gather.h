@@ -1,0 +1,92 @@
+/* Rows of a table by their numbers (an embedding look-up), and the gradient: rows added up in the
+ * table by their numbers.
+ */
+#ifndef TENON_GATHER_H
+#define TENON_GATHER_H
+
+#include <tenon/plan.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Start from TENON_GATHER_PARAMS_INIT: rows along the first dimension. */
+typedef struct tenon_gather_params {
+    uint32_t struct_size; /**< sizeof(tenon_gather_params) */
+    uint32_t flags;       /**< 0 */
+    const char *solver;   /**< forces a solver (plan.h has the grammar); NULL chooses */
+    int32_t axis;         /**< of the table: from 0, or negative: counted from the end, -1 being the
+                             last */
+    uint32_t reserved;    /**< 0 */
+} tenon_gather_params;
+
+#define TENON_GATHER_PARAMS_INIT                                                                   \
+    {                                                                                              \
+        sizeof(tenon_gather_params), 0, NULL, 0, 0                                                 \
+    }
+
+/** The same as the initialiser, for languages without macros. */
+TENON_API tenon_gather_params tenon_gather_params_default(void);
+
+/** y[a…, i…, b…] = x[a…, indices[i…], b…], the index standing at the axis (ONNX, operator Gather,
+ * but that negative indices do not count from the end). The bits are copied. An index that is
+ * negative or not below the size of the axis reads nothing: its elements of y are NaN, or 0 where y
+ * has no NaN.
+ *  @param params   NULL means the defaults: axis 0
+ *  @param x        the table: f64, f32, f16, bf16, i8, u8 or i32, rank 1 at least, any strides, 0
+ *                  among them; its axis must not be empty, unless y is
+ *  @param indices  i32, any rank and strides; a scalar takes the axis away
+ *  @param y        of x's type; its shape is x's with the axis replaced by the shape of indices,
+ *                  of rank TENON_MAX_RANK at most. Must not overlap x or indices, and its own
+ *                  elements must not overlap
+ *  @param sync     or NULL
+ *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT · TENON_ERROR_UNSUPPORTED ·
+ *          TENON_ERROR_UNSUPPORTED_DEVICE · TENON_ERROR_BUILD_FAILED · TENON_ERROR_SOLVER_BARRED ·
+ *          TENON_ERROR_OUT_OF_MEMORY · TENON_ERROR_OPENCL · TENON_ERROR_INCOMPLETE */
+TENON_API tenon_status tenon_gather_forward(tenon_stream *stream, const tenon_gather_params *params,
+                                            const tenon_tensor *x, const tenon_tensor *indices,
+                                            const tenon_tensor *y, const tenon_sync *sync);
+
+/** The plan of tenon_gather_forward; operands x, indices, y. The views need no memory; where they
+ * have it, it is checked.
+ *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
+ *  @return as the immediate call, but for TENON_ERROR_INCOMPLETE */
+TENON_API tenon_status tenon_gather_forward_plan(tenon_context *context,
+                                                 const tenon_gather_params *params,
+                                                 const tenon_tensor *x, const tenon_tensor *indices,
+                                                 const tenon_tensor *y, tenon_plan **plan);
+
+/** The gradient with respect to the table: dx[a…, r, b…] is the sum of dy[a…, i…, b…] over all i…
+ * whose index is r, in the row-major order of the indices, the same bits each time; 0 where there
+ * is none. An index that is negative or not below the size of the axis adds nothing. All of dx is
+ * written. Sums are f64 for f64 and f32 for the other types.
+ *
+ * With a workspace of some 20 bytes an index the indices are sorted first, and the time is that of
+ * reading dy and writing dx. Without one, every row of dx goes through all indices: the number of
+ * rows times that of indices.
+ *  @param params   those of the forward call, but for `solver`
+ *  @param dy       the gradient with respect to y: f64, f32, f16 or bf16, of y's shape, any
+ *                  strides, 0 among them
+ *  @param indices  those of the forward call; at most 2^31 - 1
+ *  @param dx       of dy's type and of x's shape, whose axis has at most 2^31 - 1 entries; must not
+ *                  overlap dy or indices, and its own elements must not overlap
+ *  @return as tenon_gather_forward, TENON_ERROR_UNSUPPORTED_DEVICE for f64 on a device without it,
+ *          and TENON_ERROR_WORKSPACE_TOO_SMALL */
+TENON_API tenon_status tenon_gather_backward(tenon_stream *stream,
+                                             const tenon_gather_params *params,
+                                             const tenon_tensor *dy, const tenon_tensor *indices,
+                                             const tenon_tensor *dx, const tenon_sync *sync);
+
+/** The plan of tenon_gather_backward; operands dy, indices, dx.
+ *  @return as the immediate call, but for TENON_ERROR_INCOMPLETE */
+TENON_API tenon_status tenon_gather_backward_plan(tenon_context *context,
+                                                  const tenon_gather_params *params,
+                                                  const tenon_tensor *dy,
+                                                  const tenon_tensor *indices,
+                                                  const tenon_tensor *dx, tenon_plan **plan);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,76 @@
+/* Padding of tensors: with a constant, with the edge, with a reflection.
+ */
+#ifndef TENON_PAD_H
+#define TENON_PAD_H
+
+#include <tenon/plan.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** What stands in the padding. */
+typedef enum tenon_pad_mode {
+    TENON_PAD_CONSTANT = 0, /**< `value` */
+    TENON_PAD_EDGE = 1,     /**< the nearest element of x; the padded dimensions of x must not be
+                               empty */
+    TENON_PAD_REFLECT = 2   /**< x mirrored at its first and last elements, which are not repeated;
+                               the padding must be smaller than x's dimension */
+} tenon_pad_mode;
+
+/** Start from TENON_PAD_PARAMS_INIT and set begin and end. */
+typedef struct tenon_pad_params {
+    uint32_t struct_size; /**< sizeof(tenon_pad_params) */
+    uint32_t flags;       /**< 0 */
+    const char *solver;   /**< forces a solver (plan.h has the grammar); NULL chooses */
+    uint32_t mode;        /**< tenon_pad_mode */
+    uint32_t reserved;    /**< 0 */
+    double value;         /**< of the constant mode, rounded to y's type as tenon_tensor_fill
+                                      does */
+    int64_t
+        begin[TENON_MAX_RANK]; /**< elements before those of x, for each dimension; not negative */
+    int64_t end[TENON_MAX_RANK]; /**< elements behind them */
+} tenon_pad_params;
+
+#define TENON_PAD_PARAMS_INIT                                                                      \
+    {                                                                                              \
+        sizeof(tenon_pad_params), 0, NULL, TENON_PAD_CONSTANT, 0, 0.0, {0},                        \
+        {                                                                                          \
+            0                                                                                      \
+        }                                                                                          \
+    }
+
+/** The same as the initialiser, for languages without macros. */
+TENON_API tenon_pad_params tenon_pad_params_default(void);
+
+/** y = x with begin[d] elements before it and end[d] behind it in every dimension d (ONNX, operator
+ * Pad, its modes constant, edge and reflect; no negative padding: that is a slice). The bits of x
+ * are copied. In several dimensions each is padded in turn, in whatever order.
+ *
+ * The gradient of the constant mode with respect to x is a view of dy: tenon_tensor_slice for every
+ * dimension, from begin[d], x's size long.
+ *  @param params  NULL means the defaults: no padding
+ *  @param x       f64, f32, f16, bf16, i8, u8 or i32, any rank and strides, 0 among them
+ *  @param y       of x's type and rank; shape[d] is x's + begin[d] + end[d]. Must not overlap x,
+ *                 and its own elements must not overlap
+ *  @param sync    or NULL
+ *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT · TENON_ERROR_UNSUPPORTED ·
+ *          TENON_ERROR_UNSUPPORTED_DEVICE · TENON_ERROR_BUILD_FAILED · TENON_ERROR_SOLVER_BARRED ·
+ *          TENON_ERROR_OUT_OF_MEMORY · TENON_ERROR_OPENCL · TENON_ERROR_INCOMPLETE */
+TENON_API tenon_status tenon_pad_forward(tenon_stream *stream, const tenon_pad_params *params,
+                                         const tenon_tensor *x, const tenon_tensor *y,
+                                         const tenon_sync *sync);
+
+/** The plan of tenon_pad_forward; operands x, y. The views need no memory; where they have it, it
+ * is checked.
+ *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
+ *  @return as the immediate call, but for TENON_ERROR_INCOMPLETE */
+TENON_API tenon_status tenon_pad_forward_plan(tenon_context *context,
+                                              const tenon_pad_params *params, const tenon_tensor *x,
+                                              const tenon_tensor *y, tenon_plan **plan);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,15 @@
+/* How the index space of walk_args is cut into work-items. */
+#ifndef TN_OPS_COMMON_WALK_H
+#define TN_OPS_COMMON_WALK_H
+
+#include "common/walk_args.h"
+#include "runtime/launch.h"
+
+/* Cuts the space of args->rank and args->shape; a GPU's work-item takes `gpu_chunk` elements of a
+ * line. Sets the launch's global and local sizes. */
+void tn_walk_cut(tenon_context *context, int64_t gpu_chunk, walk_args *args, tn_launch *launch);
+
+/* TENON_COPY_SIZE and TENON_VW, as common/element.clh takes them. */
+void tn_element_options(tenon_context *context, tenon_dtype dtype, char *text);
+
+#endif

@@ -1,0 +1,153 @@
+/* tenon_concat: a copy for each input, into its slice of the output. */
+#include "base/checked.h"
+#include "base/shape.h"
+#include "ops/common/rows.h"
+#include "ops/elementwise/internal.h"
+
+#include <tenon/concat.h>
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+TENON_API tenon_concat_params tenon_concat_params_default(void)
+{
+    return (tenon_concat_params)TENON_CONCAT_PARAMS_INIT;
+}
+
+static const char operation[] = "tenon_concat";
+
+typedef struct concat {
+    tenon_stream *stream;
+    const tenon_tensor *const *inputs;
+    uint32_t count, axis;
+    const tenon_tensor *y;
+} concat;
+
+/* Goes from input to input: the slice of y that is the input's own, and where the next begins.
+ * False where y is too short. */
+static bool next_slice(const concat *c, uint32_t i, int64_t *start, tenon_tensor *slice)
+{
+    int64_t size = c->inputs[i]->shape[c->axis];
+    *slice = tenon_tensor_slice(*c->y, c->axis, *start, size);
+    *start += size;
+    return slice->dtype != TENON_DTYPE_INVALID;
+}
+
+static bool same_elements(const tenon_tensor *a, const tenon_tensor *b)
+{
+    return a->memory.kind == b->memory.kind && a->memory.u.svm == b->memory.u.svm &&
+           tn_tensor_same_view(a, b);
+}
+
+static tenon_status check_params(const tenon_concat_params *params)
+{
+    TN_TRY(tn_params_check(operation, params->struct_size, sizeof *params, params->flags, 0));
+    if (params->reserved != 0)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: reserved is %u, must be 0",
+                       operation, params->reserved);
+    return TENON_OK;
+}
+
+static tenon_status check_output(const concat *c)
+{
+    TN_TRY(tn_tensor_check(operation, "y", c->y));
+    if (c->y->dtype > TENON_DTYPE_I32)
+        return tn_fail(TENON_ERROR_UNSUPPORTED,
+                       "%s: y: type %s is not implemented; f64, f32, f16, bf16, i8, u8 and i32 are",
+                       operation, tenon_dtype_string(c->y->dtype));
+    TN_TRY(tn_output_check(operation, "y", c->y));
+    TN_TRY(tn_memory_check(operation, "y", c->stream->context, c->y));
+    if (c->inputs == NULL || c->count == 0)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s", operation,
+                       c->inputs == NULL ? "inputs is NULL" : "count is 0, must be 1 at least");
+    return TENON_OK;
+}
+
+static tenon_status check_view(const concat *c, const char *name, const tenon_tensor *input)
+{
+    char s[160], wanted_text[160];
+    TN_TRY(tn_tensor_check(operation, name, input));
+    TN_TRY(tn_same_dtype_check(operation, name, input, "y", c->y->dtype));
+    tenon_tensor wanted = *c->y;
+    wanted.shape[c->axis] = input->rank == wanted.rank ? input->shape[c->axis] : 0;
+    if (!tn_tensor_same_shape(input, &wanted))
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                       "%s: %s: shape is %s, must be that of y, %s, but for axis %u", operation,
+                       name, tn_shape_text(input->rank, input->shape, s),
+                       tn_shape_text(c->y->rank, c->y->shape, wanted_text), c->axis);
+    return tn_memory_check(operation, name, c->stream->context, input);
+}
+
+static tenon_status check_inputs(const concat *c)
+{
+    int64_t start = 0;
+    for (uint32_t i = 0; i < c->count; i++) {
+        char name[24];
+        tenon_tensor slice;
+        snprintf(name, sizeof name, "inputs[%u]", i);
+        TN_TRY(check_view(c, name, c->inputs[i]));
+        if (!next_slice(c, i, &start, &slice))
+            return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                           "%s: y: axis %u has size %" PRId64 ", too short for %s", operation,
+                           c->axis, c->y->shape[c->axis], name);
+        if (!same_elements(c->inputs[i], &slice))
+            TN_TRY(tn_memory_check_apart(operation, name, c->inputs[i], "y", c->y, false));
+    }
+    if (start != c->y->shape[c->axis])
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                       "%s: y: axis %u has size %" PRId64 ", the inputs come to %" PRId64,
+                       operation, c->axis, c->y->shape[c->axis], start);
+    return TENON_OK;
+}
+
+static tenon_status copy_all(const concat *c, const tenon_concat_params *params,
+                             const tenon_sync *sync)
+{
+    tenon_copy_params copy = TENON_COPY_PARAMS_INIT;
+    uint32_t last = c->count - 1, done = 0;
+    int64_t start = 0;
+    copy.solver = params->solver;
+    while (tn_tensor_empty(c->inputs[last]))
+        last--;
+    for (uint32_t i = 0; i <= last; i++) {
+        tenon_tensor slice;
+        tenon_sync own = {0};
+        next_slice(c, i, &start, &slice);
+        if (tn_tensor_empty(&slice))
+            continue;
+        if (sync != NULL && done == 0)
+            own = (tenon_sync){.wait_list = sync->wait_list, .wait_count = sync->wait_count};
+        if (sync != NULL && i == last)
+            own.event = sync->event;
+        tenon_status status = tn_copy_run(operation, c->stream, &copy, c->inputs[i], &slice, &own);
+        if (status != TENON_OK && done > 0)
+            return tn_fail(TENON_ERROR_INCOMPLETE,
+                           "%s: inputs[%u] could not be copied, the output is undefined: %s",
+                           operation, i, tenon_last_error());
+        TN_TRY(status);
+        done++;
+    }
+    return TENON_OK;
+}
+
+TENON_API tenon_status tenon_concat(tenon_stream *stream, const tenon_concat_params *params,
+                                    const tenon_tensor *const *inputs, uint32_t count,
+                                    const tenon_tensor *y, const tenon_sync *sync)
+{
+    static const tenon_concat_params defaults = TENON_CONCAT_PARAMS_INIT;
+    concat c = {stream, inputs, count, 0, y};
+    tn_problem head = {.forced = -1};
+    params = params != NULL ? params : &defaults;
+    TN_TRY(tn_stream_check(operation, stream));
+    TN_TRY(check_params(params));
+    TN_TRY(tn_solver_force(operation, &tn_copy_family, params->solver, &head));
+    TN_TRY(check_output(&c));
+    TN_TRY(tn_axis_check(operation, params->axis, y->rank, "y", &c.axis));
+    TN_TRY(check_inputs(&c));
+    TN_TRY(tn_sync_check(operation, sync));
+    if (!tn_tensor_empty(y))
+        return copy_all(&c, params, sync);
+    const tn_call nothing = {.operation = operation};
+    return tn_call_run(stream, &tn_copy_family, NULL, &nothing, sync);
+}

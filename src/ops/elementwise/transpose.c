@@ -1,0 +1,204 @@
+/* copy/transpose and copy/transpose_local: x and y are contiguous along different dimensions.
+ * Squares turn in registers, on CPUs, or in local memory, on GPUs. */
+#include "base/checked.h"
+#include "elementwise/transpose_args.h"
+#include "ops/common/walk.h"
+#include "ops/elementwise/internal.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+
+/* Rows and columns of a CPU's work-item: the larger, the fewer pages it goes through at once. */
+#define CPU_BLOCK       256
+#define CPU_SMALL_BLOCK 64
+
+/* The dimension along which x is contiguous; that of y is the last. Past the end: none. */
+static uint32_t down(const tn_pointwise_problem *p)
+{
+    uint32_t d = 0;
+    while (d + 1 < p->rank && p->stride[COPY_X][d] != 1)
+        d++;
+    return d + 1 < p->rank ? d : p->rank;
+}
+
+static const char *refuses(tenon_context *context, const tn_problem *problem)
+{
+    const tn_pointwise_problem *p = (const tn_pointwise_problem *)problem;
+    uint32_t last = p->rank - 1;
+    (void)context;
+    if (p->from != p->to)
+        return "it moves elements as they are, without a conversion";
+    if (p->stride[COPY_Y][last] != 1 || p->stride[COPY_X][last] == 1 || down(p) == p->rank)
+        return "x and y are not contiguous along two different dimensions";
+    return NULL;
+}
+
+static const char *refuses_local(tenon_context *context, const tn_problem *problem)
+{
+    const char *why = refuses(context, problem);
+    if (why == NULL && context->device.info.max_work_group < TRANSPOSE_TILE * TRANSPOSE_ITEMS)
+        why = "the device's work-groups are too small";
+    return why;
+}
+
+/* Beside tn_pointwise_estimate: elements of whole squares cost half to three quarters of single
+ * ones, the rest somewhat more than these; measured on x86-64. */
+static double time_of(tenon_context *context, const tn_pointwise_problem *p, bool good)
+{
+    const int64_t width = (int64_t)tn_rows_lanes(context, TENON_DTYPE_F32);
+    int64_t rows = p->shape[down(p)], columns = p->shape[p->rank - 1];
+    double planes = 1;
+    for (uint32_t d = 0; d + 1 < p->rank; d++)
+        planes *= d == down(p) ? 1 : (double)p->shape[d];
+    double whole = (double)(rows / width * width) * (double)(columns / width * width);
+    double all = (double)rows * (double)columns;
+    return 5000 + planes * (good ? 0.6 * whole + 1.2 * (all - whole) : 2.0 * all);
+}
+
+static double estimate(tenon_context *context, const tn_problem *problem, const int32_t *values)
+{
+    (void)values;
+    return time_of(context, (const tn_pointwise_problem *)problem, context->device.is_cpu);
+}
+
+static double estimate_local(tenon_context *context, const tn_problem *problem,
+                             const int32_t *values)
+{
+    (void)values;
+    return time_of(context, (const tn_pointwise_problem *)problem, !context->device.is_cpu);
+}
+
+static void options(tenon_context *context, const tn_problem *problem, const int32_t *values,
+                    char text[TN_OPTIONS_SIZE])
+{
+    (void)values;
+    tn_element_options(context, (tenon_dtype)((const tn_pointwise_problem *)problem)->to, text);
+}
+
+/* Fills in all but the offsets; returns how many blocks there are. */
+static int64_t cut(const tn_pointwise_problem *p, int64_t block, transpose_args *args)
+{
+    const uint32_t last = p->rank - 1, rows = down(p);
+    int64_t count = 1;
+    *args = (transpose_args){.columns = p->shape[last],
+                             .rows = p->shape[rows],
+                             .x_step = p->stride[COPY_X][last],
+                             .y_step = p->stride[COPY_Y][rows],
+                             .block = block};
+    args->blocks[0] = tn_ceil_div(args->columns, block);
+    args->blocks[1] = tn_ceil_div(args->rows, block);
+    for (uint32_t d = 0; d < last; d++) {
+        if (d == rows)
+            continue;
+        args->shape[args->rank] = p->shape[d];
+        args->stride[0][args->rank] = p->stride[COPY_X][d];
+        args->stride[1][args->rank++] = p->stride[COPY_Y][d];
+        count *= p->shape[d];
+    }
+    return count * args->blocks[0] * args->blocks[1];
+}
+
+static int64_t cpu_block(tenon_context *context, const tn_pointwise_problem *p)
+{
+    transpose_args args;
+    bool enough = cut(p, CPU_BLOCK, &args) >= 8 * (int64_t)context->device.info.compute_units;
+    return enough ? CPU_BLOCK : CPU_SMALL_BLOCK;
+}
+
+static tenon_status record_launch(const char *operation, tn_recording *recording,
+                                  const tn_pointwise_problem *p, tn_launch launch, int64_t block)
+{
+    const uint32_t size = (uint32_t)tenon_dtype_size((tenon_dtype)p->to);
+    const tn_patch patches[] = {
+        {TN_PATCH_OFFSET, COPY_X, offsetof(transpose_args, offset[0]), size},
+        {TN_PATCH_OFFSET, COPY_Y, offsetof(transpose_args, offset[1]), size}};
+    char text[TN_OPTIONS_SIZE];
+    transpose_args args;
+    options(recording->context, &p->head, NULL, text);
+    launch.source = "elementwise/transpose";
+    launch.options = text;
+    launch.global[0] = (size_t)cut(p, block, &args) * launch.local[0];
+    launch.operands[0] = COPY_X;
+    launch.operands[1] = COPY_Y;
+    launch.operand_count = COPY_OPERANDS;
+    launch.args = &args;
+    launch.args_size = sizeof args;
+    launch.patches = patches;
+    launch.patch_count = COPY_OPERANDS;
+    return tn_record(operation, recording, &launch);
+}
+
+static tenon_status record(const char *operation, tn_recording *recording,
+                           const tn_problem *problem, const int32_t *values)
+{
+    const tn_launch launch = {.kernel = "transpose", .dimensions = 1, .local = {1}};
+    (void)values;
+    return record_launch(operation, recording, (const tn_pointwise_problem *)problem, launch,
+                         cpu_block(recording->context, (const tn_pointwise_problem *)problem));
+}
+
+static tenon_status record_local(const char *operation, tn_recording *recording,
+                                 const tn_problem *problem, const int32_t *values)
+{
+    const tn_launch launch = {.kernel = "transpose_local",
+                              .dimensions = 2,
+                              .global = {0, TRANSPOSE_ITEMS},
+                              .local = {TRANSPOSE_TILE, TRANSPOSE_ITEMS}};
+    (void)values;
+    return record_launch(operation, recording, (const tn_pointwise_problem *)problem, launch,
+                         TRANSPOSE_TILE);
+}
+
+const tn_solver tn_copy_transpose = {.name = "transpose",
+                                     .refuses = refuses,
+                                     .estimate = estimate,
+                                     .options = options,
+                                     .record = record};
+
+const tn_solver tn_copy_transpose_local = {.name = "transpose_local",
+                                           .refuses = refuses_local,
+                                           .estimate = estimate_local,
+                                           .options = options,
+                                           .record = record_local};
+
+/* Two blocks and a tail each way, in two planes, with gaps. */
+static tenon_tensor make_view(uint32_t type, bool turned)
+{
+    tenon_dtype dtype = (tenon_dtype)type;
+    tenon_tensor view = {
+        .offset = 3 * tenon_dtype_size(dtype), .dtype = dtype, .rank = 3, .shape = {2, 131, 150}};
+    view.stride[turned ? 1 : 2] = 1;
+    view.stride[turned ? 2 : 1] = turned ? 133 : 151;
+    view.stride[0] = 20011;
+    return view;
+}
+
+tenon_status tn_copy_transpose_check(tenon_stream *stream, const tn_problem *problem,
+                                     const tn_choice *choice, bool *right, char why[256])
+{
+    static const char operation[] = "copy self-check";
+    const double scalars[TN_MAX_SCALARS] = {0};
+    const uint32_t type = ((const tn_pointwise_problem *)problem)->to;
+    const tenon_tensor x = make_view(type, true), y = make_view(type, false);
+    const tn_argument arguments[] = {{"x", &x, TN_INPUT}, {"y", &y, TN_OUTPUT}};
+    tn_twin twins[COPY_OPERANDS] = {0};
+    tn_pointwise_problem turned;
+    uint64_t seed = 1;
+    tn_bounded *expected = malloc((size_t)tenon_tensor_elements(&y) * sizeof *expected);
+    tenon_status status = tn_twin_create(stream, &x, &seed, &twins[COPY_X]);
+    if (status == TENON_OK)
+        status = tn_twin_create(stream, &y, &seed, &twins[COPY_Y]);
+    if (status == TENON_OK)
+        status = tn_pointwise_canonicalise(operation, arguments, COPY_OPERANDS, 1, sizeof turned,
+                                           &turned);
+    if (status == TENON_OK &&
+        (expected == NULL || !tn_copy_reference(&twins[COPY_X].host, &y, expected)))
+        status = tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", operation);
+    if (status == TENON_OK)
+        status = tn_twins_check(stream, operation, choice, &turned.head, scalars, twins,
+                                COPY_OPERANDS, 1, expected, right, why);
+    tn_twin_destroy(&twins[COPY_X]);
+    tn_twin_destroy(&twins[COPY_Y]);
+    free(expected);
+    return status;
+}

@@ -1,0 +1,239 @@
+/* gather_backward/scan and gather_backward/sorted: each row of the gradient goes through all
+ * indices, or through its own after they were sorted. */
+#include "base/checked.h"
+#include "ops/common/rows.h"
+#include "ops/gather/internal.h"
+
+#include <stddef.h>
+#include <string.h>
+
+/* A CPU's work-item is worth its launch from about this many elements on; a GPU's takes a vector of
+ * a row. */
+#define CPU_CHUNK 8192
+#define GPU_GROUP 64
+/* Pairs that a work-item sorts, at least; and work-items, at most. */
+#define CPU_BLOCK  4096
+#define CPU_BLOCKS 64
+#define GPU_BLOCK  256
+#define GPU_BLOCKS 4096
+
+static const char *refuses_nothing(tenon_context *context, const tn_problem *problem)
+{
+    (void)context;
+    (void)problem;
+    return NULL;
+}
+
+/* Where the parts of the workspace lie, in 32-bit integers. */
+typedef struct sort_layout {
+    int64_t block, blocks;
+    int64_t pairs[2]; /* rows, then numbers; passes go from one to the other */
+    int64_t counts, totals, end;
+    int32_t passes;
+} sort_layout;
+
+static sort_layout layout_of(tenon_context *context, const gather_backward_problem *p)
+{
+    bool is_cpu = context->device.is_cpu;
+    int64_t count = p->list.count, even = tn_round_up(count, 32);
+    sort_layout l = {.block = tn_max_i64(is_cpu ? CPU_BLOCK : GPU_BLOCK,
+                                         tn_ceil_div(count, is_cpu ? CPU_BLOCKS : GPU_BLOCKS))};
+    l.blocks = tn_ceil_div(count, l.block);
+    l.pairs[1] = 2 * even;
+    l.counts = 4 * even;
+    l.totals = l.counts + l.blocks * GATHER_DIGITS;
+    l.end = l.totals + GATHER_DIGITS;
+    /* A row past the table stands for what is out of range. */
+    for (int64_t most = p->size; most > 0; most /= GATHER_DIGITS)
+        l.passes++;
+    return l;
+}
+
+static uint64_t workspace(tenon_context *context, const tn_problem *problem, const int32_t *values)
+{
+    (void)values;
+    return (uint64_t)layout_of(context, (const gather_backward_problem *)problem).end *
+           sizeof(int32_t);
+}
+
+static void options(tenon_context *context, const tn_problem *problem, const int32_t *values,
+                    char text[TN_OPTIONS_SIZE])
+{
+    const gather_backward_problem *p = (const gather_backward_problem *)problem;
+    (void)values;
+    tn_build_options(context, text, "-DTENON_DTYPE=%u -DTENON_VW=%u", p->dtype,
+                     tn_rows_lanes(context, p->dtype));
+}
+
+static int64_t elements_of(const gather_backward_problem *p)
+{
+    int64_t count = 1;
+    for (uint32_t d = 0; d < p->rank; d++)
+        count *= p->shape[d];
+    return count;
+}
+
+/* In nanoseconds: what both solvers read and write, and the launches. */
+static double time_of(const gather_backward_problem *p)
+{
+    return 5000 + 0.1 * (double)elements_of(p) * (double)(p->size + p->list.count);
+}
+
+static double units(tenon_context *context)
+{
+    return (double)context->device.info.compute_units * (context->device.is_cpu ? 1 : 64);
+}
+
+static double estimate_scan(tenon_context *context, const tn_problem *problem,
+                            const int32_t *values)
+{
+    const gather_backward_problem *p = (const gather_backward_problem *)problem;
+    int64_t vectors = tn_ceil_div(elements_of(p), (context->device.is_cpu ? 4 : 1) *
+                                                      (int64_t)tn_rows_lanes(context, p->dtype));
+    (void)values;
+    return time_of(p) +
+           1.0 * (double)p->size * (double)p->list.count * (double)vectors / units(context);
+}
+
+static double estimate_sorted(tenon_context *context, const tn_problem *problem,
+                              const int32_t *values)
+{
+    const gather_backward_problem *p = (const gather_backward_problem *)problem;
+    const sort_layout l = layout_of(context, p);
+    (void)values;
+    return time_of(p) + l.passes * (10000 + 5.0 * (double)l.block +
+                                    2.0 * (double)l.blocks * 256 / units(context));
+}
+
+/* Records one pass's three launches, which differ in their kernels and sizes alone. */
+static tenon_status record_pass(const char *operation, tn_recording *recording,
+                                const gather_sort_args *args)
+{
+    static const char *const kernels[] = {"digit_counts", "digit_places", "place_pairs"};
+    const bool is_cpu = recording->context->device.is_cpu;
+    const tn_patch patches[] = {
+        {TN_PATCH_OFFSET, TN_WORKSPACE, offsetof(gather_sort_args, workspace), sizeof(int32_t)},
+        {TN_PATCH_OFFSET, GATHER_INDICES, offsetof(gather_sort_args, offset), sizeof(int32_t)}};
+    char text[TN_OPTIONS_SIZE];
+    tn_build_options(recording->context, text, "%s", "");
+    for (int k = 0; k < 3; k++) {
+        bool has_indices = k != 1;
+        int64_t items = has_indices ? args->blocks : GATHER_DIGITS;
+        tn_launch launch = {.source = "gather/sort",
+                            .options = text,
+                            .kernel = kernels[k],
+                            .dimensions = 1,
+                            .local = {is_cpu ? 1 : GPU_GROUP},
+                            .operands = {GATHER_INDICES, TN_WORKSPACE},
+                            .operand_count = 2,
+                            .args = args,
+                            .args_size = sizeof *args,
+                            .patches = patches,
+                            .patch_count = 2};
+        if (!has_indices) {
+            launch.operands[0] = TN_WORKSPACE;
+            launch.operand_count = 1;
+        }
+        launch.global[0] = (size_t)tn_round_up(items, (int64_t)launch.local[0]);
+        TN_TRY(tn_record(operation, recording, &launch));
+    }
+    return TENON_OK;
+}
+
+/* Records the sort; the pairs are then at `sorted_at`. */
+static tenon_status record_sort(const char *operation, tn_recording *recording,
+                                const gather_backward_problem *p, int64_t *sorted_at)
+{
+    const sort_layout l = layout_of(recording->context, p);
+    for (int32_t pass = 0; pass < l.passes; pass++) {
+        const gather_sort_args args = {.list = p->list,
+                                       .rows = p->size,
+                                       .block = l.block,
+                                       .blocks = l.blocks,
+                                       .from_at = l.pairs[(pass + 1) % 2],
+                                       .to_at = l.pairs[pass % 2],
+                                       .counts_at = l.counts,
+                                       .totals_at = l.totals,
+                                       .shift = 8 * pass};
+        if (l.blocks > 0)
+            TN_TRY(record_pass(operation, recording, &args));
+        *sorted_at = args.to_at;
+    }
+    return TENON_OK;
+}
+
+static void cut(tenon_context *context, const gather_backward_problem *p,
+                gather_backward_args *args, tn_launch *launch)
+{
+    bool is_cpu = context->device.is_cpu;
+    int64_t inner = p->shape[p->rank - 1];
+    args->lines = elements_of(p) / inner;
+    args->chunk = is_cpu ? CPU_CHUNK : (int64_t)tn_rows_lanes(context, p->dtype);
+    args->pieces = tn_ceil_div(inner, args->chunk);
+    args->rows_each = is_cpu ? tn_max_i64(CPU_CHUNK / inner, 1) : 1;
+    args->items = args->pieces * args->lines * tn_ceil_div(p->size, args->rows_each);
+    launch->dimensions = 1;
+    launch->local[0] = is_cpu ? 1 : GPU_GROUP;
+    launch->global[0] = (size_t)tn_round_up(args->items, (int64_t)launch->local[0]);
+}
+
+static tenon_status record_sums(const char *operation, tn_recording *recording,
+                                const gather_backward_problem *p, bool sorted, int64_t sorted_at)
+{
+    const uint32_t size = (uint32_t)tenon_dtype_size((tenon_dtype)p->dtype);
+    const tn_patch patches[] = {
+        {TN_PATCH_OFFSET, GATHER_FROM, offsetof(gather_backward_args, dy_offset), size},
+        {TN_PATCH_OFFSET, GATHER_TO, offsetof(gather_backward_args, dx_offset), size},
+        sorted ? (tn_patch){TN_PATCH_OFFSET, TN_WORKSPACE,
+                            offsetof(gather_backward_args, workspace), sizeof(int32_t)}
+               : (tn_patch){TN_PATCH_OFFSET, GATHER_INDICES,
+                            offsetof(gather_backward_args, index_offset), sizeof(int32_t)}};
+    char text[TN_OPTIONS_SIZE];
+    gather_backward_args args = {
+        .list = p->list, .sorted_at = sorted_at, .rows = p->size, .step = p->step, .rank = p->rank};
+    tn_launch launch = {
+        .source = "gather/backward",
+        .options = text,
+        .kernel = sorted ? "backward_sorted" : "backward_scan",
+        .operands = {GATHER_FROM, sorted ? TN_WORKSPACE : GATHER_INDICES, GATHER_TO},
+        .operand_count = GATHER_OPERANDS,
+        .args = &args,
+        .args_size = sizeof args,
+        .patches = patches,
+        .patch_count = 3};
+    memcpy(args.shape, p->shape, sizeof p->shape);
+    memcpy(args.stride, p->stride, sizeof p->stride);
+    options(recording->context, &p->head, NULL, text);
+    cut(recording->context, p, &args, &launch);
+    return tn_record(operation, recording, &launch);
+}
+
+static tenon_status record_scan(const char *operation, tn_recording *recording,
+                                const tn_problem *problem, const int32_t *values)
+{
+    (void)values;
+    return record_sums(operation, recording, (const gather_backward_problem *)problem, false, 0);
+}
+
+static tenon_status record_sorted(const char *operation, tn_recording *recording,
+                                  const tn_problem *problem, const int32_t *values)
+{
+    const gather_backward_problem *p = (const gather_backward_problem *)problem;
+    int64_t sorted_at = 0;
+    (void)values;
+    TN_TRY(record_sort(operation, recording, p, &sorted_at));
+    return record_sums(operation, recording, p, true, sorted_at);
+}
+
+const tn_solver tn_gather_backward_scan = {.name = "scan",
+                                           .refuses = refuses_nothing,
+                                           .estimate = estimate_scan,
+                                           .options = options,
+                                           .record = record_scan};
+
+const tn_solver tn_gather_backward_sorted = {.name = "sorted",
+                                             .refuses = refuses_nothing,
+                                             .workspace = workspace,
+                                             .estimate = estimate_sorted,
+                                             .options = options,
+                                             .record = record_sorted};

@@ -1,0 +1,60 @@
+/* The gather families within the library. */
+#ifndef TN_OPS_GATHER_INTERNAL_H
+#define TN_OPS_GATHER_INTERNAL_H
+
+#include "base/shape.h"
+#include "gather/args.h"
+#include "ops/common/epilogue.h"
+
+#include <tenon/gather.h>
+
+/* Of both directions: what is read (x, dy), the indices, what is written (y, dx). */
+enum { GATHER_FROM, GATHER_INDICES, GATHER_TO, GATHER_OPERANDS };
+
+/* y's index space, its dimensions sorted so that y's strides fall; what lacks a dimension has
+ * stride 0 there. */
+typedef struct gather_problem {
+    tn_problem head;
+    uint32_t dtype;
+    uint32_t rank; /* at least 1 */
+    int64_t shape[TENON_MAX_RANK];
+    int64_t stride[GATHER_OPERANDS][TENON_MAX_RANK];
+    int64_t size, step; /* of x along the axis */
+} gather_problem;
+
+/* dx without the axis, sorted by its strides; and the indices, in row-major order. */
+typedef struct gather_backward_problem {
+    tn_problem head;
+    uint32_t dtype;
+    uint32_t rank; /* at least 1 */
+    int64_t shape[TENON_MAX_RANK];
+    int64_t stride[2][TENON_MAX_RANK]; /* of dy and dx */
+    int64_t size, step;                /* of dx along the axis */
+    gather_list_args list;
+} gather_backward_problem;
+
+extern const tn_family tn_gather_family, tn_gather_backward_family;
+extern const tn_solver tn_gather_rows, tn_gather_backward_scan, tn_gather_backward_sorted;
+
+/* Fills in a problem from checked views; `axis` is that of the table, and no view is empty but, in
+ * the gradient, dy and the indices. */
+void tn_gather_canonicalise(const tenon_tensor *x, const tenon_tensor *indices,
+                            const tenon_tensor *y, uint32_t axis, gather_problem *problem);
+void tn_gather_backward_canonicalise(const tenon_tensor *dy, const tenon_tensor *indices,
+                                     const tenon_tensor *dx, uint32_t axis,
+                                     gather_backward_problem *problem);
+
+/* Results in double with their error bounds, in row-major order; all views are host memory of kind
+ * SVM, the outputs are not read. False without memory. */
+bool tn_gather_reference(uint32_t axis, const tenon_tensor *x, const tenon_tensor *indices,
+                         const tenon_tensor *y, tn_bounded *results);
+bool tn_gather_backward_reference(uint32_t axis, const tenon_tensor *dy,
+                                  const tenon_tensor *indices, const tenon_tensor *dx,
+                                  tn_bounded *results);
+
+tenon_status tn_gather_self_check(tenon_stream *stream, const tn_problem *problem,
+                                  const tn_choice *choice, bool *right, char why[256]);
+tenon_status tn_gather_backward_self_check(tenon_stream *stream, const tn_problem *problem,
+                                           const tn_choice *choice, bool *right, char why[256]);
+
+#endif

@@ -1,0 +1,84 @@
+/* gather/rows: lines of the table are copied, or elements where each has its own index. */
+#include "base/dtype.h"
+#include "ops/common/walk.h"
+#include "ops/gather/internal.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+#define GPU_LANES 4
+
+static const char *refuses_nothing(tenon_context *context, const tn_problem *problem)
+{
+    (void)context;
+    (void)problem;
+    return NULL;
+}
+
+/* The one solver is compared with none. */
+static double estimate(tenon_context *context, const tn_problem *problem, const int32_t *values)
+{
+    (void)context;
+    (void)problem;
+    (void)values;
+    return 5000;
+}
+
+static void options(tenon_context *context, const tn_problem *problem, const int32_t *values,
+                    char text[TN_OPTIONS_SIZE])
+{
+    (void)values;
+    tn_element_options(context, (tenon_dtype)((const gather_problem *)problem)->dtype, text);
+}
+
+static int64_t missing_bits(tenon_dtype dtype)
+{
+    int64_t bits = 0;
+    tn_dtype_store(dtype, &bits, (double)NAN);
+    return bits;
+}
+
+static bool copies_lines(const gather_problem *p)
+{
+    uint32_t last = p->rank - 1;
+    return p->stride[GATHER_INDICES][last] == 0 && p->stride[GATHER_FROM][last] == 1 &&
+           p->stride[GATHER_TO][last] == 1;
+}
+
+static tenon_status record(const char *operation, tn_recording *recording,
+                           const tn_problem *problem, const int32_t *values)
+{
+    const gather_problem *p = (const gather_problem *)problem;
+    const uint32_t size = (uint32_t)tenon_dtype_size((tenon_dtype)p->dtype);
+    const tn_patch patches[] = {
+        {TN_PATCH_OFFSET, GATHER_FROM, offsetof(gather_args, walk.offset[GATHER_FROM]), size},
+        {TN_PATCH_OFFSET, GATHER_INDICES, offsetof(gather_args, walk.offset[GATHER_INDICES]),
+         sizeof(int32_t)},
+        {TN_PATCH_OFFSET, GATHER_TO, offsetof(gather_args, walk.offset[GATHER_TO]), size}};
+    char text[TN_OPTIONS_SIZE];
+    gather_args args = {.walk.rank = (tenon_i32)p->rank,
+                        .size = p->size,
+                        .step = p->step,
+                        .missing = missing_bits((tenon_dtype)p->dtype)};
+    tn_launch launch = {.source = "gather/forward",
+                        .options = text,
+                        .kernel = "forward",
+                        .operands = {GATHER_FROM, GATHER_INDICES, GATHER_TO},
+                        .operand_count = GATHER_OPERANDS,
+                        .args = &args,
+                        .args_size = sizeof args,
+                        .patches = patches,
+                        .patch_count = GATHER_OPERANDS};
+    memcpy(args.walk.shape, p->shape, sizeof p->shape);
+    memcpy(args.walk.stride, p->stride, sizeof p->stride);
+    options(recording->context, problem, values, text);
+    tn_walk_cut(recording->context, copies_lines(p) ? GPU_LANES : 1, &args.walk, &launch);
+    return tn_record(operation, recording, &launch);
+}
+
+const tn_solver tn_gather_rows = {.name = "rows",
+                                  .refuses = refuses_nothing,
+                                  .estimate = estimate,
+                                  .options = options,
+                                  .record = record};

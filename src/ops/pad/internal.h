@@ -1,0 +1,46 @@
+/* The padding family within the library. */
+#ifndef TN_OPS_PAD_INTERNAL_H
+#define TN_OPS_PAD_INTERNAL_H
+
+#include "ops/common/epilogue.h"
+#include "pad/args.h"
+
+#include <tenon/pad.h>
+
+enum { PAD_X, PAD_Y, PAD_OPERANDS };
+
+/* A dimension of both tensors. */
+typedef struct pad_dimension {
+    int64_t y_size, x_size, begin;
+    int64_t y_stride, x_stride;
+} pad_dimension;
+
+/* Dimensions sorted so that y's strides fall, and merged where both tensors step evenly across
+ * them and the padding stays one block. */
+typedef struct pad_problem {
+    tn_problem head;
+    uint32_t dtype;
+    uint32_t mode;
+    uint64_t rank; /* at least 1 */
+    pad_dimension dimension[TENON_MAX_RANK];
+} pad_problem;
+
+extern const tn_family tn_pad_family;
+extern const tn_solver tn_pad_rows;
+
+/* Fills in a problem from checked views, of which y is not empty. */
+void tn_pad_canonicalise(const tenon_pad_params *params, const tenon_tensor *x,
+                         const tenon_tensor *y, pad_problem *problem);
+
+/* The bits of `value` in a type, in the place of a double: how the scalar of a run is given. */
+double tn_pad_scalar(tenon_dtype dtype, double value);
+
+/* Exact results in double, in row-major order; both views are host memory of kind SVM, y is not
+ * read. False without memory. */
+bool tn_pad_reference(const tenon_pad_params *params, const tenon_tensor *x, const tenon_tensor *y,
+                      tn_bounded *results);
+
+tenon_status tn_pad_self_check(tenon_stream *stream, const tn_problem *problem,
+                               const tn_choice *choice, bool *right, char why[256]);
+
+#endif

@@ -1,0 +1,139 @@
+/* tenon_pad_forward: the public entry, and the family. */
+#include "base/checked.h"
+#include "base/shape.h"
+#include "ops/pad/internal.h"
+
+#include <inttypes.h>
+
+TENON_API tenon_pad_params tenon_pad_params_default(void)
+{
+    return (tenon_pad_params)TENON_PAD_PARAMS_INIT;
+}
+
+static const tn_solver *const solvers[] = {&tn_pad_rows};
+
+const tn_family tn_pad_family = {
+    .name = "pad", .solvers = solvers, .solver_count = 1, .self_check = tn_pad_self_check};
+
+static tenon_status check_params(const char *operation, const tenon_pad_params *params,
+                                 uint32_t rank)
+{
+    TN_TRY(tn_params_check(operation, params->struct_size, sizeof *params, params->flags, 0));
+    if (params->reserved != 0)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: reserved is %u, must be 0",
+                       operation, params->reserved);
+    if (params->mode > TENON_PAD_REFLECT)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: mode is %u, which is none",
+                       operation, params->mode);
+    for (uint32_t d = 0; d < TENON_MAX_RANK; d++) {
+        int64_t begin = params->begin[d], end = params->end[d];
+        if (begin < 0 || end < 0 || (d >= rank && (begin != 0 || end != 0)))
+            return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                           "%s: params: begin[%u] is %" PRId64 ", end[%u] is %" PRId64 ", must %s",
+                           operation, d, begin, d, end,
+                           d >= rank ? "be 0 past the rank of x" : "not be negative");
+    }
+    return TENON_OK;
+}
+
+static tenon_status check_types(const tn_call *call)
+{
+    const tenon_tensor *x = call->operands[PAD_X].view, *y = call->operands[PAD_Y].view;
+    if (x->dtype > TENON_DTYPE_I32)
+        return tn_fail(TENON_ERROR_UNSUPPORTED,
+                       "%s: x: type %s is not implemented; f64, f32, f16, bf16, i8, u8 and i32 are",
+                       call->operation, tenon_dtype_string(x->dtype));
+    return tn_same_dtype_check(call->operation, "y", y, "x", x->dtype);
+}
+
+/* What the mode asks of a padded dimension of x. */
+static tenon_status check_dimension(const char *operation, const tenon_pad_params *params,
+                                    const tenon_tensor *x, uint32_t d)
+{
+    int64_t most = params->begin[d] > params->end[d] ? params->begin[d] : params->end[d];
+    if (most == 0 || params->mode == TENON_PAD_CONSTANT)
+        return TENON_OK;
+    if (x->shape[d] == 0)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                       "%s: x: dimension %u is empty, there must be an element to repeat",
+                       operation, d);
+    if (params->mode == TENON_PAD_REFLECT && most >= x->shape[d])
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                       "%s: params: begin[%u] is %" PRId64 ", end[%u] is %" PRId64
+                       ", must be less than x's %" PRId64 " to reflect",
+                       operation, d, params->begin[d], d, params->end[d], x->shape[d]);
+    return TENON_OK;
+}
+
+static tenon_status check_shapes(const char *operation, const tenon_pad_params *params,
+                                 const tenon_tensor *x, const tenon_tensor *y)
+{
+    char s[160], wanted_text[160];
+    tenon_tensor wanted = *x;
+    bool fits = true;
+    for (uint32_t d = 0; d < x->rank; d++) {
+        TN_TRY(check_dimension(operation, params, x, d));
+        fits = fits && tn_add_i64(x->shape[d], params->begin[d], &wanted.shape[d]) &&
+               tn_add_i64(wanted.shape[d], params->end[d], &wanted.shape[d]);
+    }
+    if (!fits)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                       "%s: y: the shape of x with begin and end "
+                       "overflows",
+                       operation);
+    if (tn_tensor_same_shape(y, &wanted))
+        return TENON_OK;
+    return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                   "%s: y: shape is %s, must be that of x with begin and end, %s", operation,
+                   tn_shape_text(y->rank, y->shape, s),
+                   tn_shape_text(wanted.rank, wanted.shape, wanted_text));
+}
+
+static tenon_status prepare(const tenon_pad_params *params, tn_call *call, pad_problem *problem,
+                            bool *empty)
+{
+    const char *operation = call->operation;
+    const tenon_tensor *x = call->operands[PAD_X].view, *y = call->operands[PAD_Y].view;
+    TN_TRY(tn_tensor_check(operation, "x", x));
+    TN_TRY(tn_call_check_views(call));
+    TN_TRY(check_params(operation, params, x->rank));
+    TN_TRY(check_types(call));
+    TN_TRY(check_shapes(operation, params, x, y));
+    *empty = tn_tensor_empty(y);
+    tn_pad_canonicalise(params, x, y, problem);
+    call->scalars[0] = tn_pad_scalar(y->dtype, params->value);
+    return tn_solver_force(operation, &tn_pad_family, params->solver, &problem->head);
+}
+
+static tn_call make_call(const char *operation, const tenon_tensor *x, const tenon_tensor *y)
+{
+    return (tn_call){.operation = operation,
+                     .operands = {{"x", x, TN_INPUT}, {"y", y, TN_OUTPUT}},
+                     .operand_count = PAD_OPERANDS};
+}
+
+TENON_API tenon_status tenon_pad_forward(tenon_stream *stream, const tenon_pad_params *params,
+                                         const tenon_tensor *x, const tenon_tensor *y,
+                                         const tenon_sync *sync)
+{
+    static const tenon_pad_params defaults = TENON_PAD_PARAMS_INIT;
+    tn_call call = make_call("tenon_pad_forward", x, y);
+    pad_problem problem;
+    bool empty = false;
+    TN_TRY(tn_stream_check(call.operation, stream));
+    TN_TRY(prepare(params != NULL ? params : &defaults, &call, &problem, &empty));
+    return tn_call_run(stream, &tn_pad_family, empty ? NULL : &problem.head, &call, sync);
+}
+
+TENON_API tenon_status tenon_pad_forward_plan(tenon_context *context,
+                                              const tenon_pad_params *params, const tenon_tensor *x,
+                                              const tenon_tensor *y, tenon_plan **plan)
+{
+    static const tenon_pad_params defaults = TENON_PAD_PARAMS_INIT;
+    tn_call call = make_call("tenon_pad_forward_plan", x, y);
+    pad_problem problem;
+    bool empty = false;
+    TN_TRY(tn_plan_check(call.operation, context, plan));
+    TN_TRY(prepare(params != NULL ? params : &defaults, &call, &problem, &empty));
+    return tn_call_plan(context, &tn_pad_family, empty ? NULL : &problem.head, &call, plan);
+}

@@ -1,0 +1,223 @@
+/* tenon_gather_forward and _backward: known values, indices out of range, the gradient against
+ * finite differences, empty tensors, shapes and types that do not match, plans. */
+#include "support.h"
+
+#include "ops/gather/internal.h"
+
+#include <math.h>
+
+static tenon_tensor make_tensor(tenon_dtype dtype, uint32_t rank, const int64_t *shape,
+                                const void *data)
+{
+    tenon_tensor tensor;
+    assert_ok(tenon_tensor_create(test_context, dtype, rank, shape, &tensor));
+    size_t bytes = (size_t)tenon_tensor_elements(&tensor) * tenon_dtype_size(dtype);
+    if (data != NULL)
+        assert_ok(tenon_tensor_upload(test_stream, data, bytes, &tensor, NULL));
+    return tensor;
+}
+
+static void known_values(void **state)
+{
+    static const float x[] = {1, 2, 3, 4, 5, 6}, dy[] = {1, 2, 3, 4, 5, 6, 7, 8};
+    static const int32_t indices[] = {2, 0, 2, 3};
+    static const float forward[] = {5, 6, 1, 2, 5, 6}, backward[] = {3, 4, 0, 0, 6, 8};
+    const int64_t table[] = {3, 2}, list[] = {4}, picked[] = {4, 2};
+    float y[8], dx[6];
+    (void)state;
+    tenon_tensor tx = make_tensor(TENON_DTYPE_F32, 2, table, x),
+                 ti = make_tensor(TENON_DTYPE_I32, 1, list, indices),
+                 ty = make_tensor(TENON_DTYPE_F32, 2, picked, NULL);
+    assert_ok(tenon_gather_forward(test_stream, NULL, &tx, &ti, &ty, NULL));
+    assert_ok(tenon_tensor_download(test_stream, &ty, y, sizeof y, NULL));
+    assert_memory_equal(y, forward, sizeof forward);
+    assert_true(isnan(y[6]) && isnan(y[7]));
+    assert_ok(tenon_tensor_upload(test_stream, dy, sizeof dy, &ty, NULL));
+    assert_ok(tenon_gather_backward(test_stream, NULL, &ty, &ti, &tx, NULL));
+    assert_ok(tenon_tensor_download(test_stream, &tx, dx, sizeof dx, NULL));
+    assert_memory_equal(dx, backward, sizeof backward);
+    tenon_memory_destroy(&tx.memory);
+    tenon_memory_destroy(&ti.memory);
+    tenon_memory_destroy(&ty.memory);
+}
+
+/* NaN where the type has one, else 0; nothing outside the table is read or written. */
+static void out_of_range(void **state)
+{
+    static const int32_t indices[] = {-1, INT32_MIN, 2, INT32_MAX, 1 << 30, -3, 1};
+    const int64_t table[] = {2, 3}, list[] = {7};
+    (void)state;
+    for (int type = TENON_DTYPE_F64; type <= TENON_DTYPE_I32; type++) {
+        const int64_t picked[] = {7, 3};
+        static const unsigned char ones[48] = {1, 1, 1};
+        tenon_tensor x = make_tensor((tenon_dtype)type, 2, table, ones),
+                     i = make_tensor(TENON_DTYPE_I32, 1, list, indices),
+                     y = make_tensor((tenon_dtype)type, 2, picked, NULL), wide = y;
+        double values[21];
+        if (!test_has(TENON_CAPABILITY_F64))
+            continue;
+        wide = make_tensor(TENON_DTYPE_F64, 2, picked, NULL);
+        assert_ok(tenon_gather_forward(test_stream, NULL, &x, &i, &y, NULL));
+        assert_ok(tenon_copy(test_stream, NULL, &y, &wide, NULL));
+        assert_ok(tenon_tensor_download(test_stream, &wide, values, sizeof values, NULL));
+        for (int e = 0; e < 18; e++)
+            assert_true(type >= TENON_DTYPE_I8 ? values[e] == 0 : isnan(values[e]));
+        assert_false(isnan(values[18]));
+        tenon_memory_destroy(&x.memory);
+        tenon_memory_destroy(&i.memory);
+        tenon_memory_destroy(&y.memory);
+        tenon_memory_destroy(&wide.memory);
+    }
+}
+
+/* L = sum of w · gather(x), whose gradient with respect to y is w. */
+static void gradients(void **state)
+{
+    enum { OUTER = 2, ROWS = 5, COUNT = 9, INNER = 3, TABLE = OUTER * ROWS * INNER };
+    const int64_t table[] = {OUTER, ROWS, INNER}, list[] = {COUNT},
+                  picked[] = {OUTER, COUNT, INNER};
+    double x[TABLE], w[OUTER * COUNT * INNER];
+    int32_t indices[COUNT];
+    tn_bounded y[OUTER * COUNT * INNER], dx[TABLE];
+    test_random random = test_random_for(541);
+    tenon_tensor vx = tenon_tensor_view(TENON_DTYPE_F64, 3, table),
+                 vi = tenon_tensor_view(TENON_DTYPE_I32, 1, list),
+                 vy = tenon_tensor_view(TENON_DTYPE_F64, 3, picked);
+    (void)state;
+    vx.memory = (tenon_memory){.kind = TENON_MEMORY_SVM, .u.svm = x};
+    vi.memory = (tenon_memory){.kind = TENON_MEMORY_SVM, .u.svm = indices};
+    vy.memory = (tenon_memory){.kind = TENON_MEMORY_SVM, .u.svm = w};
+    for (int i = 0; i < TABLE; i++)
+        x[i] = test_real(&random, -1, 1);
+    for (int i = 0; i < OUTER * COUNT * INNER; i++)
+        w[i] = test_real(&random, -1, 1);
+    for (int i = 0; i < COUNT; i++)
+        indices[i] = (int32_t)test_between(&random, 0, ROWS - 1);
+    assert_true(tn_gather_backward_reference(1, &vy, &vi, &vx, dx));
+    for (int i = 0; i < TABLE; i++) {
+        double loss[2] = {0, 0}, at = x[i];
+        for (int side = 0; side < 2; side++) {
+            x[i] = at + (side == 0 ? 1e-3 : -1e-3);
+            assert_true(tn_gather_reference(1, &vx, &vi, &vy, y));
+            for (int e = 0; e < OUTER * COUNT * INNER; e++)
+                loss[side] += w[e] * y[e].value;
+        }
+        x[i] = at;
+        if (fabs((loss[0] - loss[1]) / 2e-3 - dx[i].value) > 1e-9)
+            fail_msg("element %d: differences give %g, the gradient is %g", i,
+                     (loss[0] - loss[1]) / 2e-3, dx[i].value);
+    }
+}
+
+/* Without indices y is empty, and dx is all zeros; without rows there is nothing to write. */
+static void empty_tensors(void **state)
+{
+    static const float x[6] = {1, 2, 3, 4, 5, 6};
+    const int64_t table[] = {3, 2}, none[] = {0}, nothing[] = {0, 2}, list[] = {4};
+    static const char *const solvers[] = {NULL, "gather_backward/scan", "gather_backward/sorted"};
+    float dx[6];
+    cl_event event = NULL;
+    const tenon_sync sync = {.event = &event};
+    (void)state;
+    tenon_tensor tx = make_tensor(TENON_DTYPE_F32, 2, table, x),
+                 no_indices = tenon_tensor_view(TENON_DTYPE_I32, 1, none),
+                 no_rows = tenon_tensor_view(TENON_DTYPE_F32, 2, nothing),
+                 indices = make_tensor(TENON_DTYPE_I32, 1, list, NULL);
+    assert_ok(tenon_gather_forward(test_stream, NULL, &tx, &no_indices, &no_rows, &sync));
+    assert_non_null(event);
+    clReleaseEvent(event);
+    for (int s = 0; s < 3; s++) {
+        tenon_gather_params params = TENON_GATHER_PARAMS_INIT;
+        params.solver = solvers[s];
+        assert_ok(tenon_tensor_upload(test_stream, x, sizeof x, &tx, NULL));
+        assert_ok(tenon_gather_backward(test_stream, &params, &no_rows, &no_indices, &tx, NULL));
+        assert_ok(tenon_tensor_download(test_stream, &tx, dx, sizeof dx, NULL));
+        for (int i = 0; i < 6; i++)
+            assert_true(dx[i] == 0);
+    }
+    const int64_t picked[] = {4, 2};
+    tenon_tensor y = make_tensor(TENON_DTYPE_F32, 2, picked, NULL);
+    assert_refused(tenon_gather_forward(test_stream, NULL, &no_rows, &indices, &y, NULL),
+                   TENON_ERROR_INVALID_ARGUMENT, "tenon_gather_forward", "x: axis 0 has size 0");
+    assert_ok(tenon_gather_backward(test_stream, NULL, &y, &indices, &no_rows, NULL));
+    tenon_memory_destroy(&tx.memory);
+    tenon_memory_destroy(&y.memory);
+    tenon_memory_destroy(&indices.memory);
+}
+
+static void bad_input(void **state)
+{
+    static const char op[] = "tenon_gather_forward";
+    const tenon_status invalid = TENON_ERROR_INVALID_ARGUMENT;
+    const int64_t table[] = {3, 2}, list[] = {4}, picked[] = {4, 2}, other[] = {2, 4};
+    const tenon_tensor x = tenon_tensor_view(TENON_DTYPE_F32, 2, table),
+                       i = tenon_tensor_view(TENON_DTYPE_I32, 1, list),
+                       y = tenon_tensor_view(TENON_DTYPE_F32, 2, picked),
+                       turned = tenon_tensor_view(TENON_DTYPE_F32, 2, other),
+                       half = tenon_tensor_view(TENON_DTYPE_F16, 2, picked),
+                       wide = tenon_tensor_view(TENON_DTYPE_F32, 1, list);
+    tenon_gather_params params = TENON_GATHER_PARAMS_INIT;
+    (void)state;
+    assert_refused(tenon_gather_forward(test_stream, NULL, &x, &i, &turned, NULL), invalid, op,
+                   "y: shape is 2x4, must be that of x with the shape of indices for axis 0, 4x2");
+    assert_refused(tenon_gather_forward(test_stream, NULL, &x, &i, &half, NULL),
+                   TENON_ERROR_UNSUPPORTED, op, "y");
+    assert_refused(tenon_gather_forward(test_stream, NULL, &x, &wide, &y, NULL),
+                   TENON_ERROR_UNSUPPORTED, op, "indices: type is f32");
+    params.axis = 2;
+    assert_refused(tenon_gather_forward(test_stream, &params, &x, &i, &y, NULL), invalid, op,
+                   "axis is 2");
+    params.axis = -3;
+    assert_refused(tenon_gather_forward(test_stream, &params, &x, &i, &y, NULL), invalid, op,
+                   "axis is -3");
+    params.axis = 0;
+    params.reserved = 1;
+    assert_refused(tenon_gather_forward(test_stream, &params, &x, &i, &y, NULL), invalid, op,
+                   "reserved");
+    tenon_tensor many = x;
+    many.shape[0] = INT64_C(1) << 31;
+    assert_refused(tenon_gather_backward(test_stream, NULL, &y, &i, &many, NULL),
+                   TENON_ERROR_UNSUPPORTED, "tenon_gather_backward", "2147483648");
+}
+
+/* A plan runs on other memory, and without a workspace the gradient goes through all indices. */
+static void plans(void **state)
+{
+    static const int32_t indices[] = {1, 1, 0};
+    static const float dy[] = {1, 2, 4}, right[] = {4, 3};
+    const int64_t table[] = {2}, list[] = {3};
+    tenon_plan *plan;
+    float dx[2];
+    (void)state;
+    tenon_tensor ti = make_tensor(TENON_DTYPE_I32, 1, list, indices),
+                 ty = make_tensor(TENON_DTYPE_F32, 1, list, dy),
+                 tx = make_tensor(TENON_DTYPE_F32, 1, table, NULL);
+    const tenon_tensor vi = tenon_tensor_view(TENON_DTYPE_I32, 1, list),
+                       vy = tenon_tensor_view(TENON_DTYPE_F32, 1, list),
+                       vx = tenon_tensor_view(TENON_DTYPE_F32, 1, table);
+    const tenon_memory memories[] = {ty.memory, ti.memory, tx.memory};
+    tenon_gather_params params = TENON_GATHER_PARAMS_INIT;
+    params.solver = "gather_backward/sorted";
+    for (int way = 0; way < 2; way++) {
+        assert_ok(tenon_gather_backward_plan(test_context, &params, &vy, &vi, &vx, &plan));
+        assert_true((tenon_plan_workspace(plan) > 0) == (way == 0));
+        assert_ok(tenon_plan_run(test_stream, plan, memories, 3, NULL));
+        assert_ok(tenon_tensor_download(test_stream, &tx, dx, sizeof dx, NULL));
+        assert_memory_equal(dx, right, sizeof right);
+        tenon_plan_release(plan);
+        params.solver = "gather_backward/scan";
+    }
+    tenon_memory_destroy(&ti.memory);
+    tenon_memory_destroy(&ty.memory);
+    tenon_memory_destroy(&tx.memory);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(known_values), cmocka_unit_test(out_of_range),
+        cmocka_unit_test(gradients),    cmocka_unit_test(empty_tensors),
+        cmocka_unit_test(bad_input),    cmocka_unit_test(plans),
+    };
+    return TEST_MAIN(tests);
+}

@@ -1,0 +1,249 @@
+/* tenon_pad_forward against its reference bit for bit: every mode and type, any strides; known
+ * values, the gradient as a view, empty tensors, bad input. */
+#include "support.h"
+
+#include "ops/pad/internal.h"
+
+#include <math.h>
+
+typedef struct pad_data {
+    tenon_dtype dtype;
+    tenon_pad_params params;
+    test_tensor operands[PAD_OPERANDS];
+} pad_data;
+
+static const char *describe(const void *user)
+{
+    static char text[1024];
+    const pad_data *data = user;
+    const tenon_tensor *x = &data->operands[PAD_X].view, *y = &data->operands[PAD_Y].view;
+    char s[4][160], begin[160];
+    snprintf(text, sizeof text, "%s pad mode %u, shapes %s to %s, begin %s, strides %s to %s",
+             tenon_dtype_string(data->dtype), data->params.mode,
+             tn_shape_text(x->rank, x->shape, s[0]), tn_shape_text(y->rank, y->shape, s[1]),
+             tn_shape_text(x->rank, data->params.begin, begin),
+             tn_shape_text(x->rank, x->stride, s[2]), tn_shape_text(y->rank, y->stride, s[3]));
+    return text;
+}
+
+static tenon_status call(const void *user, const char *solver)
+{
+    const pad_data *data = user;
+    tenon_pad_params params = data->params;
+    params.solver = solver;
+    return tenon_pad_forward(test_stream, &params, &data->operands[PAD_X].view,
+                             &data->operands[PAD_Y].view, NULL);
+}
+
+static void run(pad_data *data)
+{
+    const tenon_tensor *x = &data->operands[PAD_X].host, *y = &data->operands[PAD_Y].host;
+    tn_bounded *expected = malloc(((size_t)tenon_tensor_elements(y) + 1) * sizeof *expected);
+    assert_non_null(expected);
+    assert_true(tn_pad_reference(&data->params, x, y, expected));
+    const test_subject subject = {&tn_pad_family, call,         describe, data,
+                                  data->operands, PAD_OPERANDS, expected, TEST_EXACT};
+    test_run_all(&subject);
+    for (int i = 0; i < PAD_OPERANDS; i++)
+        test_tensor_destroy(&data->operands[i]);
+    free(expected);
+}
+
+static void check(tenon_dtype dtype, const tenon_pad_params *params, uint32_t rank,
+                  const int64_t *shape, const int64_t *x_stride, const int64_t *y_stride,
+                  test_random *random)
+{
+    int64_t padded[TENON_MAX_RANK];
+    pad_data data = {.dtype = dtype, .params = *params};
+    for (uint32_t d = 0; d < rank; d++)
+        padded[d] = shape[d] + params->begin[d] + params->end[d];
+    test_tensor_create(&data.operands[PAD_X], dtype, rank, shape, x_stride, 1);
+    test_tensor_create(&data.operands[PAD_Y], dtype, rank, padded, y_stride, 2);
+    test_fill_integers(&data.operands[PAD_X], random, 100);
+    run(&data);
+}
+
+/* Padding that the mode allows. */
+static void draw_padding(tenon_pad_params *params, uint32_t d, int64_t size, test_random *random)
+{
+    int64_t most = test_one_in(random, 3) ? 0 : test_one_in(random, 3) ? 20 : 3;
+    if (params->mode == TENON_PAD_REFLECT && most > size - 1)
+        most = size - 1;
+    params->begin[d] = test_between(random, 0, most);
+    params->end[d] = test_between(random, 0, most);
+}
+
+static void random_problem(test_random *random, tenon_dtype dtype)
+{
+    int64_t shape[TENON_MAX_RANK], padded[TENON_MAX_RANK], stride[2][TENON_MAX_RANK];
+    tenon_pad_params params = TENON_PAD_PARAMS_INIT;
+    uint32_t rank = (uint32_t)test_between(random, 0, TENON_MAX_RANK - 3);
+    params.mode = (uint32_t)test_between(random, 0, TENON_PAD_REFLECT);
+    params.value = (double)test_between(random, 0, 9);
+    for (uint32_t d = 0; d < rank; d++) {
+        shape[d] = test_between(random, 1, test_one_in(random, 3) ? 40 : 4);
+        draw_padding(&params, d, shape[d], random);
+        padded[d] = shape[d] + params.begin[d] + params.end[d];
+    }
+    for (int i = 0; i < 2; i++)
+        test_strides((test_layout)test_between(random, 0, TEST_LAYOUTS - 1), test_one_in(random, 2),
+                     rank, i == 0 ? shape : padded, stride[i]);
+    if (rank > 0 && test_one_in(random, 5))
+        stride[0][test_between(random, 0, rank - 1)] = 0;
+    check(dtype, &params, rank, shape, stride[0], stride[1], random);
+}
+
+static void random_problems(void **state)
+{
+    test_random random = test_random_for(551);
+    (void)state;
+    for (int n = test_problems(20); n > 0; n--)
+        for (int type = TENON_DTYPE_F64; type <= TENON_DTYPE_I32; type++)
+            random_problem(&random, (tenon_dtype)type);
+}
+
+/* Images in rows and with the channels last, as networks pad them; and lines around vectors. */
+static void images(void **state)
+{
+    static const int64_t shape[] = {3, 17, 61, 63};
+    test_random random = test_random_for(552);
+    (void)state;
+    for (uint32_t mode = 0; mode <= TENON_PAD_REFLECT; mode++)
+        for (int64_t width = 0; width < 19; width++) {
+            int64_t padded[4], stride[2][4];
+            tenon_pad_params params = TENON_PAD_PARAMS_INIT;
+            params.mode = mode;
+            params.value = 7;
+            params.begin[2] = params.end[2] = 1;
+            params.begin[3] = width;
+            params.end[3] = width % 5;
+            for (int d = 0; d < 4; d++)
+                padded[d] = shape[d] + params.begin[d] + params.end[d];
+            test_strides(TEST_ROW, false, 4, shape, stride[0]);
+            test_strides(TEST_ROW, false, 4, padded, stride[1]);
+            for (int i = 0; i < 2 && width % 2 != 0; i++) { /* the channels last */
+                const int64_t *size = i == 0 ? shape : padded;
+                stride[i][1] = 1;
+                stride[i][3] = size[1];
+                stride[i][2] = size[1] * size[3];
+            }
+            check(width % 3 == 0 ? TENON_DTYPE_F16 : TENON_DTYPE_F32, &params, 4, shape, stride[0],
+                  stride[1], &random);
+        }
+}
+
+static void pad_line(uint32_t mode, double value, const float *x, int64_t size, float *y,
+                     int64_t padded)
+{
+    tenon_pad_params params = TENON_PAD_PARAMS_INIT;
+    tenon_tensor tx, ty;
+    params.mode = mode;
+    params.value = value;
+    params.begin[0] = 2;
+    params.end[0] = padded - size - 2;
+    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 1, &size, &tx));
+    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 1, &padded, &ty));
+    if (size > 0)
+        assert_ok(tenon_tensor_upload(test_stream, x, (size_t)size * sizeof *x, &tx, NULL));
+    assert_ok(tenon_pad_forward(test_stream, &params, &tx, &ty, NULL));
+    assert_ok(tenon_tensor_download(test_stream, &ty, y, (size_t)padded * sizeof *y, NULL));
+    tenon_memory_destroy(&tx.memory);
+    tenon_memory_destroy(&ty.memory);
+}
+
+static void known_values(void **state)
+{
+    static const float x[] = {1, 2, 3, 4};
+    static const float constant[] = {0.1F, 0.1F, 1, 2, 3, 4, 0.1F, 0.1F, 0.1F};
+    static const float edge[] = {1, 1, 1, 2, 3, 4, 4, 4, 4};
+    static const float reflect[] = {3, 2, 1, 2, 3, 4, 3, 2, 1};
+    float y[9];
+    (void)state;
+    pad_line(TENON_PAD_CONSTANT, 0.1, x, 4, y, 9);
+    assert_memory_equal(y, constant, sizeof y);
+    pad_line(TENON_PAD_EDGE, 0, x, 4, y, 9);
+    assert_memory_equal(y, edge, sizeof y);
+    pad_line(TENON_PAD_REFLECT, 0, x, 4, y, 9);
+    assert_memory_equal(y, reflect, sizeof y);
+    pad_line(TENON_PAD_CONSTANT, (double)NAN, x, 0, y, 9); /* nothing but padding */
+    for (int i = 0; i < 9; i++)
+        assert_true(isnan(y[i]));
+    pad_line(TENON_PAD_CONSTANT, -1e300, x, 0, y, 9);
+    assert_true(isinf(y[8]) && y[8] < 0);
+}
+
+/* As the header says, the gradient of the constant mode is a slice of dy: the sum of w · pad(x)
+ * changes by that much. Padding copies, so single steps are as good as small ones. */
+static void gradient(void **state)
+{
+    const int64_t shape[] = {3, 4}, padded[] = {5, 7};
+    double x[12] = {0}, w[35];
+    tn_bounded y[35];
+    tenon_pad_params params = TENON_PAD_PARAMS_INIT;
+    test_random random = test_random_for(553);
+    tenon_tensor vx = tenon_tensor_view(TENON_DTYPE_F64, 2, shape),
+                 vy = tenon_tensor_view(TENON_DTYPE_F64, 2, padded), dx = vy;
+    (void)state;
+    vx.memory = (tenon_memory){.kind = TENON_MEMORY_SVM, .u.svm = x};
+    params.begin[0] = params.end[0] = params.end[1] = 1;
+    params.begin[1] = 2;
+    for (uint32_t d = 0; d < 2; d++)
+        dx = tenon_tensor_slice(dx, d, params.begin[d], shape[d]);
+    for (int i = 0; i < 35; i++)
+        w[i] = test_real(&random, -1, 1);
+    for (int i = 0; i < 12; i++) {
+        double loss = 0;
+        x[i] = 1;
+        assert_true(tn_pad_reference(&params, &vx, &vy, y));
+        x[i] = 0;
+        for (int e = 0; e < 35; e++)
+            loss += w[e] * y[e].value;
+        int64_t at = (int64_t)(dx.offset / sizeof *w) + i / 4 * dx.stride[0] + i % 4 * dx.stride[1];
+        assert_true(loss == w[at]);
+    }
+}
+
+static void bad_input(void **state)
+{
+    static const char op[] = "tenon_pad_forward";
+    const tenon_status invalid = TENON_ERROR_INVALID_ARGUMENT;
+    const int64_t shape[] = {4, 6}, padded[] = {6, 6}, empty[] = {0, 6}, two[] = {2, 6};
+    const tenon_tensor x = tenon_tensor_view(TENON_DTYPE_F32, 2, shape),
+                       y = tenon_tensor_view(TENON_DTYPE_F32, 2, padded),
+                       none = tenon_tensor_view(TENON_DTYPE_F32, 2, empty),
+                       half = tenon_tensor_view(TENON_DTYPE_F16, 2, padded),
+                       small = tenon_tensor_view(TENON_DTYPE_F32, 2, two);
+    tenon_pad_params params = TENON_PAD_PARAMS_INIT, bad;
+    (void)state;
+    params.begin[0] = 2;
+#define REFUSED(p, a, b, status, word)                                                             \
+    assert_refused(tenon_pad_forward(test_stream, p, a, b, NULL), status, op, word)
+    bad = params, bad.begin[0] = -1, bad.end[0] = 3;
+    REFUSED(&bad, &x, &y, invalid, "begin[0] is -1");
+    bad = params, bad.end[2] = 1;
+    REFUSED(&bad, &x, &y, invalid, "end[2] is 1");
+    bad = params, bad.end[1] = INT64_MAX;
+    REFUSED(&bad, &x, &y, invalid, "overflows");
+    bad = params, bad.end[1] = 1;
+    REFUSED(&bad, &x, &y, invalid, "y: shape is 6x6, must be that of x with begin and end, 6x7");
+    bad = params, bad.mode = 3;
+    REFUSED(&bad, &x, &y, invalid, "mode is 3");
+    bad = params, bad.reserved = 1;
+    REFUSED(&bad, &x, &y, invalid, "reserved");
+    bad = params, bad.mode = TENON_PAD_REFLECT, bad.begin[0] = 4;
+    REFUSED(&bad, &x, &y, invalid, "begin[0] is 4");
+    bad = params, bad.mode = TENON_PAD_EDGE;
+    REFUSED(&bad, &none, &small, invalid, "x: dimension 0 is empty");
+    REFUSED(&params, &x, &half, TENON_ERROR_UNSUPPORTED, "y");
+#undef REFUSED
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(known_values),    cmocka_unit_test(images),
+        cmocka_unit_test(random_problems), cmocka_unit_test(gradient),
+        cmocka_unit_test(bad_input),
+    };
+    return TEST_MAIN(tests);
+}

@@ -1,0 +1,215 @@
+/* Views of views: each against the addresses that it must have. */
+#include "views.h"
+
+static int64_t whole[MAX_ELEMENTS], part[MAX_ELEMENTS];
+
+static void assert_invalid(tenon_tensor view)
+{
+    assert_int_equal(view.dtype, TENON_DTYPE_INVALID);
+}
+
+/* The address of an element by its index. */
+static int64_t address(const tenon_tensor *view, const int64_t *index)
+{
+    int64_t at = 0;
+    for (uint32_t d = 0; d < view->rank; d++)
+        at += index[d] * view->stride[d];
+    return (int64_t)view->offset + at * (int64_t)tenon_dtype_size(view->dtype);
+}
+
+static void slices_with_steps(void **state)
+{
+    test_random random = test_random_for(21);
+    (void)state;
+    for (int n = 0; n < 3000; n++) {
+        tenon_tensor view = random_view(&random, 3, 9);
+        if (view.rank == 0)
+            continue;
+        uint32_t dim = (uint32_t)test_between(&random, 0, view.rank - 1);
+        int64_t start = test_between(&random, 0, 5), size = test_between(&random, 0, 4),
+                step = test_between(&random, 1, 4);
+        tenon_tensor slice = tenon_tensor_slice_step(view, dim, start, size, step);
+        bool there =
+            size > 0 ? start + (size - 1) * step < view.shape[dim] : start <= view.shape[dim];
+        assert_int_equal(slice.dtype, there ? view.dtype : TENON_DTYPE_INVALID);
+        size_t count = there ? addresses(&slice, part) : 0;
+        int64_t index[TENON_MAX_RANK] = {0};
+        for (size_t i = 0; i < count; i++) {
+            int64_t from[TENON_MAX_RANK];
+            memcpy(from, index, sizeof from);
+            from[dim] = start + index[dim] * step;
+            assert_true(part[i] == address(&view, from));
+            tn_next_index(index, slice.shape, slice.rank);
+        }
+    }
+}
+
+static void permutations(void **state)
+{
+    test_random random = test_random_for(22);
+    (void)state;
+    for (int n = 0; n < 1000; n++) {
+        tenon_tensor view = random_view(&random, 4, 9);
+        uint32_t order[] = {0, 1, 2, 3};
+        int64_t index[TENON_MAX_RANK] = {0}, from[TENON_MAX_RANK] = {0};
+        for (uint32_t d = 0; d + 1 < view.rank; d++) {
+            uint32_t other = (uint32_t)test_between(&random, d, view.rank - 1), kept = order[d];
+            order[d] = order[other];
+            order[other] = kept;
+        }
+        tenon_tensor turned = tenon_tensor_permute(view, order);
+        size_t count = addresses(&turned, part);
+        for (size_t i = 0; i < count; i++) {
+            for (uint32_t d = 0; d < view.rank; d++)
+                from[order[d]] = index[d];
+            assert_true(part[i] == address(&view, from));
+            tn_next_index(index, turned.shape, turned.rank);
+        }
+    }
+}
+
+static void reshapes_keep_the_elements(void **state)
+{
+    test_random random = test_random_for(23);
+    int allowed = 0, refused = 0;
+    (void)state;
+    for (int n = 0; n < 20000; n++) {
+        static const int64_t factors[] = {1, 2, 3, 4, 6, 12, -1, 0};
+        tenon_tensor view = random_view(&random, 4, 12), shaped = {.rank = 77};
+        if (n % 2 == 0) { /* dense, or nearly */
+            view = tenon_tensor_view(TENON_DTYPE_F16, view.rank, view.shape);
+            if (view.rank > 1 && n % 3 == 0)
+                view = tenon_tensor_transpose(view, 0, view.rank - 1);
+        }
+        int64_t shape[4];
+        uint32_t rank = (uint32_t)test_between(&random, 0, 4);
+        for (uint32_t d = 0; d < rank; d++)
+            shape[d] = factors[test_between(&random, 0, 7)];
+        tenon_status status = tenon_tensor_reshape(&view, rank, shape, &shaped);
+        if (status != TENON_OK) {
+            assert_int_equal(shaped.rank, 77);
+            refused += status == TENON_ERROR_UNSUPPORTED;
+            continue;
+        }
+        allowed++;
+        size_t count = addresses(&view, whole);
+        assert_int_equal(addresses(&shaped, part), count);
+        assert_memory_equal(whole, part, count * sizeof *whole);
+    }
+    assert_true(allowed > 100 && refused > 20);
+}
+
+/* Whatever is dense can be reshaped to any shape of as many elements. */
+static void dense_tensors_reshape(void **state)
+{
+    const int64_t from[] = {4, 1, 6, 5}, to[] = {2, 10, -1, 2, 1}, flat[] = {-1}, one[] = {1, 1};
+    const tenon_tensor view = tenon_tensor_view(TENON_DTYPE_F32, 4, from),
+                       scalar = tenon_tensor_view(TENON_DTYPE_F32, 0, NULL);
+    tenon_tensor shaped;
+    (void)state;
+    assert_int_equal(tenon_tensor_reshape(&view, 5, to, &shaped), TENON_OK);
+    assert_int_equal(shaped.shape[2], 3);
+    assert_true(tn_tensor_dense(&shaped));
+    assert_int_equal(tenon_tensor_reshape(&shaped, 1, flat, &shaped), TENON_OK);
+    assert_true(shaped.shape[0] == 120 && shaped.stride[0] == 1);
+    assert_int_equal(tenon_tensor_reshape(&scalar, 2, one, &shaped), TENON_OK);
+    assert_int_equal(tenon_tensor_reshape(&shaped, 0, NULL, &shaped), TENON_OK);
+    assert_int_equal(shaped.rank, 0);
+}
+
+static void refuse_reshape(const tenon_tensor *view, uint32_t rank, const int64_t *shape,
+                           tenon_status status, const char *word)
+{
+    tenon_tensor shaped;
+    assert_int_equal(tenon_tensor_reshape(view, rank, shape, &shaped), status);
+    assert_contains(tenon_last_error(), "tenon_tensor_reshape: ");
+    assert_contains(tenon_last_error(), word);
+}
+
+static void reshapes_that_are_refused(void **state)
+{
+    const tenon_status invalid = TENON_ERROR_INVALID_ARGUMENT;
+    const int64_t shape[] = {4, 6}, flat[] = {24}, fewer[] = {23}, two[] = {-1, -1},
+                  odd[] = {5, -1}, large[] = {INT64_MAX, 3}, negative[] = {-2, -12};
+    const tenon_tensor view = tenon_tensor_view(TENON_DTYPE_F32, 2, shape),
+                       turned = tenon_tensor_transpose(view, 0, 1);
+    (void)state;
+    refuse_reshape(NULL, 1, flat, invalid, "tensor");
+    refuse_reshape(&view, 1, NULL, invalid, "shape");
+    refuse_reshape(&view, 9, flat, invalid, "rank is 9");
+    refuse_reshape(&view, 1, fewer, invalid, "23");
+    refuse_reshape(&view, 2, two, invalid, "-1x-1");
+    refuse_reshape(&view, 2, odd, invalid, "5x-1");
+    refuse_reshape(&view, 2, large, invalid, "24 elements");
+    refuse_reshape(&view, 2, negative, invalid, "-2x-12");
+    refuse_reshape(&turned, 1, flat, TENON_ERROR_UNSUPPORTED, "copy it first");
+    assert_int_equal(tenon_tensor_reshape(&view, 1, flat, NULL), invalid);
+}
+
+static void dimensions_come_and_go(void **state)
+{
+    const int64_t shape[] = {4, 6};
+    const tenon_tensor view = tenon_tensor_view(TENON_DTYPE_F32, 2, shape);
+    (void)state;
+    for (uint32_t dim = 0; dim <= 2; dim++) {
+        tenon_tensor more = tenon_tensor_unsqueeze(view, dim);
+        assert_true(more.rank == 3 && more.shape[dim] == 1);
+        tenon_tensor back = tenon_tensor_squeeze(more, dim);
+        assert_memory_equal(&back, &view, sizeof view);
+    }
+    assert_invalid(tenon_tensor_unsqueeze(view, 3));
+    assert_invalid(tenon_tensor_squeeze(view, 0));
+    assert_invalid(tenon_tensor_squeeze(view, 2));
+    tenon_tensor full = view;
+    while (full.rank < TENON_MAX_RANK)
+        full = tenon_tensor_unsqueeze(full, 0);
+    assert_invalid(tenon_tensor_unsqueeze(full, 0));
+}
+
+static void broadcasts(void **state)
+{
+    const int64_t shape[] = {4, 1}, wide[] = {3, 4, 5}, other[] = {3, 2, 5}, negative[] = {4, -1};
+    const tenon_tensor view = tenon_tensor_view(TENON_DTYPE_F32, 2, shape);
+    tenon_tensor read = tenon_tensor_broadcast(view, 3, wide);
+    (void)state;
+    assert_int_equal(read.rank, 3);
+    assert_memory_equal(read.shape, wide, sizeof wide);
+    assert_true(read.stride[0] == 0 && read.stride[1] == 1 && read.stride[2] == 0);
+    assert_invalid(tenon_tensor_broadcast(view, 3, other));
+    assert_invalid(tenon_tensor_broadcast(view, 1, wide));
+    assert_invalid(tenon_tensor_broadcast(view, 2, negative));
+    assert_invalid(tenon_tensor_broadcast(view, 9, wide));
+    assert_invalid(tenon_tensor_broadcast(view, 3, NULL));
+}
+
+static void orders_and_steps_that_are_none(void **state)
+{
+    const int64_t shape[] = {4, 6};
+    const tenon_tensor view = tenon_tensor_view(TENON_DTYPE_F32, 2, shape);
+    const uint32_t twice[] = {1, 1}, far[] = {0, 2};
+    (void)state;
+    assert_invalid(tenon_tensor_permute(view, twice));
+    assert_invalid(tenon_tensor_permute(view, far));
+    assert_invalid(tenon_tensor_permute(view, NULL));
+    assert_invalid(tenon_tensor_slice_step(view, 0, 0, 2, 0));
+    assert_invalid(tenon_tensor_slice_step(view, 0, 0, 2, -1));
+    assert_invalid(tenon_tensor_slice_step(view, 2, 0, 1, 1));
+    assert_invalid(tenon_tensor_slice_step(view, 0, 0, INT64_MAX, INT64_MAX));
+    assert_invalid(tenon_tensor_slice_step(view, 0, 0, 2, INT64_MAX));
+    assert_int_equal(tenon_tensor_slice_step(view, 0, 3, 1, INT64_MAX).offset, 3 * 6 * 4);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(slices_with_steps),
+        cmocka_unit_test(permutations),
+        cmocka_unit_test(reshapes_keep_the_elements),
+        cmocka_unit_test(dense_tensors_reshape),
+        cmocka_unit_test(reshapes_that_are_refused),
+        cmocka_unit_test(dimensions_come_and_go),
+        cmocka_unit_test(broadcasts),
+        cmocka_unit_test(orders_and_steps_that_are_none),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
