@@ -21,10 +21,10 @@ typedef struct device {
 } device;
 
 device device_open(const char *selector);
-void device_close(device *device);
+void device_close(device *here);
 
 /* A tensor that goes with the device. */
-tenon_tensor device_tensor(device *device, tenon_dtype dtype, uint32_t rank, const int64_t *shape);
+tenon_tensor device_tensor(device *here, tenon_dtype dtype, uint32_t rank, const int64_t *shape);
 
 /* The digits, in an order of their own: the first `train` are for training, the rest is held out. */
 typedef struct digits_data {
@@ -37,14 +37,14 @@ typedef struct digits_data {
     int32_t *taken_for; /* what the network reads in the held-out digits */
 } digits_data;
 
-digits_data digits_data_create(device *device, tenon_dtype dtype, int count);
+digits_data digits_data_create(device *here, tenon_dtype dtype, int count);
 void digits_data_destroy(digits_data *data);
 
 /* Copies the digits, in an order that follows from the seed. */
 void digits_start(digits_data *data, const digit *digits, uint64_t *seed);
 
 /* Brings them to the device in their present order. */
-void digits_upload(const digits_data *data, device *device);
+void digits_upload(const digits_data *data, device *here);
 
 /* Prints and returns the share of the held-out digits that was read right. */
 double digits_report(const digits_data *data, uint64_t seed);

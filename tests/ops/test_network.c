@@ -271,7 +271,8 @@ static void compare(network *net, int number, test_random *random)
     const int64_t count = tenon_tensor_elements(&v->value);
     const size_t bytes = (size_t)count * sizeof(double);
     double *values = malloc(bytes), *gradient = malloc(bytes);
-    assert_true(values != NULL && gradient != NULL);
+    assert_non_null(values);
+    assert_non_null(gradient);
     assert_ok(tenon_tensor_download(test_stream, &v->value, values, bytes, NULL));
     assert_ok(tenon_tensor_download(test_stream, &v->gradient, gradient, bytes, NULL));
     for (int n = 0; n < 10; n++) {
