@@ -145,7 +145,7 @@ static void random_problems(void **state)
     test_random random = test_random_for(113);
     bool f64 = test_has(TENON_CAPABILITY_F64);
     (void)state;
-    for (int n = 0; n < 200; n++) {
+    for (int n = 0; n < test_problems(200); n++) {
         gemm_case p = random_case(&random);
         check_gemm_typed(&p, n % 3 != 0 || !f64 ? TENON_DTYPE_F32 : TENON_DTYPE_F64, &random);
     }

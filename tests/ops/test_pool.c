@@ -64,7 +64,7 @@ static void random_problems(void **state)
 {
     test_random random = test_random_for(701);
     (void)state;
-    for (int i = 0; i < 120; i++) {
+    for (int i = 0; i < 3 * test_problems(40); i++) {
         pool_case p = {.rank = (uint32_t)test_between(&random, 3, 5),
                        .params = TENON_POOL_PARAMS_INIT};
         p.x[0] = test_between(&random, 1, 3);
