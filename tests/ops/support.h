@@ -140,8 +140,9 @@ typedef struct test_subject {
  * with what is expected. False where the solver cannot serve. */
 bool test_run(const test_subject *subject, const char *solver);
 
-/* Uploads the operands, runs every solver of the family and the automatic choice, and sees to it
- * that the inputs come out as they went in. */
+/* Uploads the operands, runs the automatic choice and every solver of the family (where
+ * TENON_TEST_PROBLEMS asks for many problems, one of them in turn), and sees to it that the inputs
+ * come out as they went in. */
 void test_run_all(const test_subject *subject);
 
 /* Uploads the operands and runs the automatic choice alone, for random problems. */
