@@ -50,7 +50,8 @@ static double time_of(tenon_context *context, const tn_pointwise_problem *p, boo
     double planes = 1;
     for (uint32_t d = 0; d + 1 < p->rank; d++)
         planes *= d == down(p) ? 1 : (double)p->shape[d];
-    double whole = (double)(rows / width * width) * (double)(columns / width * width);
+    const int64_t whole_rows = rows / width * width, whole_columns = columns / width * width;
+    double whole = (double)whole_rows * (double)whole_columns;
     double all = (double)rows * (double)columns;
     return 5000 + planes * (good ? 0.6 * whole + 1.2 * (all - whole) : 2.0 * all);
 }

@@ -74,8 +74,9 @@ static void sum_line(const sizes *s, const double *index, const double *dy, doub
             dx[row * s->inner + c].bound += fabs(dy[i * s->inner + c]);
         }
     }
-    for (int64_t i = 0; i < s->rows * s->inner; i++)
-        dx[i] = summed(dtype, dx[i].value, dx[i].bound, counts[i / s->inner]);
+    for (int64_t row = 0; row < s->rows; row++)
+        for (int64_t i = row * s->inner; i < (row + 1) * s->inner; i++)
+            dx[i] = summed(dtype, dx[i].value, dx[i].bound, counts[row]);
 }
 
 bool tn_gather_backward_reference(uint32_t axis, const tenon_tensor *dy,
@@ -85,7 +86,7 @@ bool tn_gather_backward_reference(uint32_t axis, const tenon_tensor *dy,
     const sizes s = sizes_of(dx, indices, axis);
     double *terms = tn_host_read(dy, dy->rank, dy->shape);
     double *index = tn_host_read(indices, indices->rank, indices->shape);
-    double *counts = malloc(((size_t)s.rows + 1) * sizeof *counts);
+    double *counts = calloc((size_t)s.rows + 1, sizeof *counts);
     bool whole = terms != NULL && index != NULL && counts != NULL;
     for (int64_t o = 0; whole && o < s.outer; o++)
         sum_line(&s, index, terms + o * s.count * s.inner, counts, dx->dtype,
