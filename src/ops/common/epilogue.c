@@ -70,11 +70,20 @@ tenon_status tn_float_check(const char *operation, tenon_context *context, tenon
 {
     if (dtype < TENON_DTYPE_F64 || dtype > TENON_DTYPE_BF16)
         return tn_fail(TENON_ERROR_UNSUPPORTED,
-                       "%s: type %s is not implemented; f64, f32, f16 and bf16 are", operation,
+                       "%s: type %s is not supported; f64, f32, f16 and bf16 are", operation,
                        tenon_dtype_string(dtype));
     if (dtype == TENON_DTYPE_F64 && !tn_context_has(context, TENON_CAPABILITY_F64))
         return tn_fail(TENON_ERROR_UNSUPPORTED_DEVICE, "%s: device %s has no f64 arithmetic",
                        operation, context->device.info.name);
+    return TENON_OK;
+}
+
+tenon_status tn_moved_check(const char *operation, const char *argument, tenon_dtype dtype)
+{
+    if (dtype > TENON_DTYPE_I32)
+        return tn_fail(TENON_ERROR_UNSUPPORTED,
+                       "%s: %s: type %s is not supported; f64, f32, f16, bf16, i8, u8 and i32 are",
+                       operation, argument, tenon_dtype_string(dtype));
     return TENON_OK;
 }
 

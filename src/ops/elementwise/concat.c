@@ -52,10 +52,7 @@ static tenon_status check_params(const tenon_concat_params *params)
 static tenon_status check_output(const concat *c)
 {
     TN_TRY(tn_tensor_check(operation, "y", c->y));
-    if (c->y->dtype > TENON_DTYPE_I32)
-        return tn_fail(TENON_ERROR_UNSUPPORTED,
-                       "%s: y: type %s is not implemented; f64, f32, f16, bf16, i8, u8 and i32 are",
-                       operation, tenon_dtype_string(c->y->dtype));
+    TN_TRY(tn_moved_check(operation, "y", c->y->dtype));
     TN_TRY(tn_output_check(operation, "y", c->y));
     TN_TRY(tn_memory_check(operation, "y", c->stream->context, c->y));
     if (c->inputs == NULL || c->count == 0)

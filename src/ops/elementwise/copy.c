@@ -20,11 +20,7 @@ static tenon_status check_types(const char *operation, tenon_context *context,
 {
     const tenon_dtype types[] = {x->dtype, y->dtype};
     for (int i = 0; i < 2; i++)
-        if (types[i] > TENON_DTYPE_I32)
-            return tn_fail(TENON_ERROR_UNSUPPORTED,
-                           "%s: %s: type %s is not implemented; f64, f32, f16, bf16, i8, u8 and "
-                           "i32 are",
-                           operation, i == 0 ? "x" : "y", tenon_dtype_string(types[i]));
+        TN_TRY(tn_moved_check(operation, i == 0 ? "x" : "y", types[i]));
     if (types[0] == types[1] || (types[0] != TENON_DTYPE_F64 && types[1] != TENON_DTYPE_F64))
         return TENON_OK;
     return tn_float_check(operation, context, TENON_DTYPE_F64);

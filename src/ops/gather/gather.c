@@ -41,11 +41,8 @@ static tenon_status check_types(const tn_call *call, tenon_context *context, boo
                        tenon_dtype_string(indices->dtype));
     if (backward)
         TN_TRY(tn_float_check(operation, context, from->view->dtype));
-    else if (from->view->dtype > TENON_DTYPE_I32)
-        return tn_fail(TENON_ERROR_UNSUPPORTED,
-                       "%s: %s: type %s is not implemented; f64, f32, f16, bf16, i8, u8 and i32 "
-                       "are",
-                       operation, from->name, tenon_dtype_string(from->view->dtype));
+    else
+        TN_TRY(tn_moved_check(operation, from->name, from->view->dtype));
     return tn_same_dtype_check(operation, to->name, to->view, from->name, from->view->dtype);
 }
 

@@ -30,7 +30,7 @@ static tenon_status check_types(tenon_context *context, const tn_call *call)
     const tenon_dtype state = tn_state_dtype(dtype);
     if (dtype > TENON_DTYPE_BF16)
         return tn_fail(TENON_ERROR_UNSUPPORTED,
-                       "%s: parameter: type %s is not implemented; f64, f32, f16 and bf16 are",
+                       "%s: parameter: type %s is not supported; f64, f32, f16 and bf16 are",
                        operation, tenon_dtype_string(dtype));
     TN_TRY(tn_float_check(operation, context, dtype));
     if (gradient->view->dtype != state)

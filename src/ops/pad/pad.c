@@ -39,10 +39,7 @@ static tenon_status check_params(const char *operation, const tenon_pad_params *
 static tenon_status check_types(const tn_call *call)
 {
     const tenon_tensor *x = call->operands[PAD_X].view, *y = call->operands[PAD_Y].view;
-    if (x->dtype > TENON_DTYPE_I32)
-        return tn_fail(TENON_ERROR_UNSUPPORTED,
-                       "%s: x: type %s is not implemented; f64, f32, f16, bf16, i8, u8 and i32 are",
-                       call->operation, tenon_dtype_string(x->dtype));
+    TN_TRY(tn_moved_check(call->operation, "x", x->dtype));
     return tn_same_dtype_check(call->operation, "y", y, "x", x->dtype);
 }
 
