@@ -152,6 +152,8 @@ static void bad_input(void **state)
     REFUSED(&params, NULL, 2, &y, invalid, "inputs is NULL");
     REFUSED(&params, inputs, 0, &y, invalid, "count is 0");
     REFUSED(&params, inputs, 2, NULL, invalid, "y is NULL");
+    v = y, v.dtype = TENON_DTYPE_F8_E4M3;
+    REFUSED(&params, inputs, 2, &v, TENON_ERROR_UNSUPPORTED, "y: type f8_e4m3");
     REFUSED(&params, missing, 2, &y, invalid, "inputs[1] is NULL");
     REFUSED(&params, inputs, 1, &y, invalid, "the inputs come to 2");
     v = tenon_tensor_slice(y, 0, 0, 3);

@@ -155,7 +155,9 @@ static void bad_input(void **state)
                        y = tenon_tensor_view(TENON_DTYPE_F32, 2, picked),
                        turned = tenon_tensor_view(TENON_DTYPE_F32, 2, other),
                        half = tenon_tensor_view(TENON_DTYPE_F16, 2, picked),
-                       wide = tenon_tensor_view(TENON_DTYPE_F32, 1, list);
+                       wide = tenon_tensor_view(TENON_DTYPE_F32, 1, list),
+                       f8 = tenon_tensor_view(TENON_DTYPE_F8_E4M3, 2, table),
+                       f8_picked = tenon_tensor_view(TENON_DTYPE_F8_E4M3, 2, picked);
     tenon_gather_params params = TENON_GATHER_PARAMS_INIT;
     (void)state;
     assert_refused(tenon_gather_forward(test_stream, NULL, &x, &i, &turned, NULL), invalid, op,
@@ -164,6 +166,8 @@ static void bad_input(void **state)
                    TENON_ERROR_UNSUPPORTED, op, "y");
     assert_refused(tenon_gather_forward(test_stream, NULL, &x, &wide, &y, NULL),
                    TENON_ERROR_UNSUPPORTED, op, "indices: type is f32");
+    assert_refused(tenon_gather_forward(test_stream, NULL, &f8, &i, &f8_picked, NULL),
+                   TENON_ERROR_UNSUPPORTED, op, "x: type f8_e4m3");
     params.axis = 2;
     assert_refused(tenon_gather_forward(test_stream, &params, &x, &i, &y, NULL), invalid, op,
                    "axis is 2");

@@ -212,12 +212,15 @@ static void bad_input(void **state)
                        y = tenon_tensor_view(TENON_DTYPE_F32, 2, padded),
                        none = tenon_tensor_view(TENON_DTYPE_F32, 2, empty),
                        half = tenon_tensor_view(TENON_DTYPE_F16, 2, padded),
-                       small = tenon_tensor_view(TENON_DTYPE_F32, 2, two);
+                       small = tenon_tensor_view(TENON_DTYPE_F32, 2, two),
+                       f8 = tenon_tensor_view(TENON_DTYPE_F8_E4M3, 2, shape),
+                       f8_padded = tenon_tensor_view(TENON_DTYPE_F8_E4M3, 2, padded);
     tenon_pad_params params = TENON_PAD_PARAMS_INIT, bad;
     (void)state;
     params.begin[0] = 2;
 #define REFUSED(p, a, b, status, word)                                                             \
     assert_refused(tenon_pad_forward(test_stream, p, a, b, NULL), status, op, word)
+    REFUSED(&params, &f8, &f8_padded, TENON_ERROR_UNSUPPORTED, "x: type f8_e4m3");
     bad = params, bad.begin[0] = -1, bad.end[0] = 3;
     REFUSED(&bad, &x, &y, invalid, "begin[0] is -1");
     bad = params, bad.end[2] = 1;
