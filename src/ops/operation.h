@@ -64,7 +64,7 @@ typedef struct tn_field {
 extern const char *const tn_activation_words[];
 
 typedef struct tn_operand_info {
-    const char *name; /* as in the header; no blanks */
+    const char *name; /* as messages have it */
     bool optional;
     bool read; /* an output that is read, too */
 } tn_operand_info;
@@ -104,6 +104,7 @@ typedef struct tn_operation {
      * those that exclude others, and is small.
      */
     const char *const *examples;
+    bool converts; /* each operand may be of a type of its own */
 } tn_operation;
 
 /* Bytes of an element of a field; the word for a value, NULL where it has none. */
@@ -116,6 +117,25 @@ const tn_operation *tn_operation_of_family(const tn_family *family);
 #define X(name) extern const tn_operation tn_operation_##name;
 #include "ops/operation_list.h"
 #undef X
+
+/* Define the members `run`, `plan` and `defaults` of an operation: run_NAME, plan_NAME, default_NAME.
+ * The arguments are the call's views, of `v`. */
+#define TN_OPERATION_CALLS(name, function, ...)                                                    \
+    static tenon_status run_##name(tenon_stream *stream, const void *params,                       \
+                                   const tenon_tensor *const *v, const tenon_sync *sync)           \
+    {                                                                                              \
+        return function(stream, params, __VA_ARGS__, sync);                                        \
+    }                                                                                              \
+    static tenon_status plan_##name(tenon_context *context, const void *params,                    \
+                                    const tenon_tensor *const *v, tenon_plan **plan)               \
+    {                                                                                              \
+        return function##_plan(context, params, __VA_ARGS__, plan);                                \
+    }
+#define TN_OPERATION_DEFAULTS(name, type)                                                          \
+    static void default_##name(void *params)                                                       \
+    {                                                                                              \
+        *(type *)params = type##_default();                                                        \
+    }
 
 extern const tn_operation *const tn_operations[];
 extern const uint32_t tn_operation_count;

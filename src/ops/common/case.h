@@ -6,8 +6,9 @@
  * SOLVER is a solver's name (plan.h has the grammar), or a family's name alone for the automatic
  * choice. OPERATION is needed where the family serves several: without it, it is the first. A VIEW is
  * TYPE:SHAPE[/STRIDES][+OFFSET], as f32:3x5/8,1+2 (offset in elements; row-major without strides;
- * nothing after the colon is a scalar), or @NAME for the very view of another operand. FIELDs are
- * those of the parameter struct that are not as its initialiser has them.
+ * nothing after the colon is a scalar), or @NAME for the very view of another operand; blanks in an
+ * operand's name are underscores. FIELDs are those of the parameter struct that are not as its
+ * initialiser has them.
  */
 #ifndef TN_OPS_COMMON_CASE_H
 #define TN_OPS_COMMON_CASE_H

@@ -116,13 +116,20 @@ static tenon_status read_view(const char *name, const char *text, tenon_dtype ty
     return tn_tensor_check(ASKED, name, view);
 }
 
+/* Whether `length` characters are an operand's name, whose blanks are written as underscores. */
+static bool is_name(const char *name, const char *text, size_t length)
+{
+    for (size_t i = 0; i < length; i++)
+        if (name[i] == '\0' || (name[i] == ' ' ? '_' : name[i]) != text[i])
+            return false;
+    return name[length] == '\0';
+}
+
 static uint32_t find_operand(const tn_operation *operation, const char *name, size_t length)
 {
     uint32_t i = 0;
-    for (; i < operation->operand_count; i++)
-        if (strlen(operation->operands[i].name) == length &&
-            strncmp(operation->operands[i].name, name, length) == 0)
-            break;
+    while (i < operation->operand_count && !is_name(operation->operands[i].name, name, length))
+        i++;
     return i;
 }
 

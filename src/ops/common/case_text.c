@@ -33,6 +33,13 @@ static void put_sizes(writer *w, uint32_t rank, const int64_t *sizes, char betwe
     }
 }
 
+/* Blanks of an operand's name are written as underscores. */
+static void put_name(writer *w, const char *name)
+{
+    for (; *name != '\0'; name++)
+        put(w, "%c", *name == ' ' ? '_' : *name);
+}
+
 static void put_view(writer *w, const tenon_tensor *view)
 {
     const tenon_tensor plain = tenon_tensor_view(view->dtype, view->rank, view->shape);
@@ -139,9 +146,11 @@ char *tn_case_text(const tn_case *c, char text[TN_CASE_TEXT_SIZE])
     for (uint32_t i = 0; i < operation->operand_count; i++) {
         if (c->views[i].dtype == TENON_DTYPE_INVALID)
             continue;
-        put(&w, " %s=", operation->operands[i].name);
+        put(&w, " ");
+        put_name(&w, operation->operands[i].name);
+        put(&w, c->same[i] != 0 ? "=@" : "=");
         if (c->same[i] != 0)
-            put(&w, "@%s", operation->operands[c->same[i] - 1].name);
+            put_name(&w, operation->operands[c->same[i] - 1].name);
         else
             put_view(&w, &c->views[i]);
     }
