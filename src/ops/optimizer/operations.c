@@ -69,7 +69,7 @@ static const char *const square_sum_examples[] = {
 };
 
 static const char *const clip_examples[] = {
-    "clip sum=S: x=T:4x5",
+    "clip sum=S: x=T:4x5 max_norm=0.01",
     "clip sum=S: x=T:33003+1",
     "clip sum=S: x=T:37x229/1,40 max_norm=0.5",
     NULL,
