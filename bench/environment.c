@@ -19,8 +19,10 @@ static const struct {
      * enough not to take a processor from who comes next. */
     {"OPENBLAS_THREAD_TIMEOUT", "22", true},
     {"GOMP_SPINCOUNT", "100000", true},
-    {"OMP_PROC_BIND", "true", true},
-    {"OMP_PLACES", "threads", true},
+    /* Binding by libgomp would begin when it is loaded, and leave one processor to the others. */
+    {"OMP_PROC_BIND", NULL},
+    {"OMP_PLACES", NULL},
+    {"GOMP_CPU_AFFINITY", NULL},
     {"OMP_WAIT_POLICY", NULL},
     {"OMP_NUM_THREADS", NULL},
     {"OMP_THREAD_LIMIT", NULL},

@@ -6,6 +6,9 @@ extern "C" {
 }
 
 #include <cstdio>
+#ifdef _OPENMP
+#include <omp.h>
+#endif
 
 namespace onednn
 {
@@ -96,12 +99,22 @@ static std::unique_ptr<work> make(const candidate &c)
     }
 }
 
+/* The library's threads are those of OpenMP's that the caller has. */
+static void pin_threads()
+{
+#ifdef _OPENMP
+#pragma omp parallel
+    bench_pin(omp_get_thread_num());
+#endif
+    bench_pin(0);
+}
+
 bool build(const char *name, bench_way *way, const std::vector<candidate> &candidates)
 {
     std::unique_ptr<work> best;
     double least = 0;
     *way = bench_way{name, call, true, nullptr, destroy, nullptr};
-    bench_pin(0);
+    pin_threads();
     for (const candidate &c : candidates) {
         std::unique_ptr<work> w = make(c);
         if (!w)
