@@ -11,6 +11,8 @@
 
 #include "runtime/launch.h"
 
+#include <string.h>
+
 #define TN_MAX_PARAMETERS   6
 #define TN_SOLVER_NAME_SIZE 128
 #define TN_OPTIONS_SIZE     512
@@ -64,6 +66,12 @@ typedef struct tn_choice {
     const tn_solver *solver;
     int32_t values[TN_MAX_PARAMETERS];
 } tn_choice;
+
+/* Whether it is that solver, or a copy of it, as tests make. */
+static inline bool tn_is_solver(const tn_solver *solver, const tn_solver *which)
+{
+    return strcmp(solver->name, which->name) == 0;
+}
 
 typedef struct tn_family {
     const char *name;

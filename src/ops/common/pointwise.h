@@ -5,6 +5,7 @@
 
 #include "common/walk_args.h"
 #include "ops/common/host.h"
+#include "ops/operation.h"
 #include "ops/common/rows.h"
 
 /* The collapsed index space, whose last dimension is the one along which the last output lies
@@ -61,15 +62,12 @@ tenon_status tn_twins_check(tenon_stream *stream, const char *operation, const t
 
 /* A family's part in the self-check. */
 typedef struct tn_pointwise_check {
-    const char *operation;
+    const tn_operation *of;
     const void *params;
     const double *scalars;
-    uint32_t operands, outputs;
     size_t problem_size;
     /* What the problem has beyond the views. */
     void (*fill)(const void *params, tn_pointwise_problem *problem);
-    /* Results of the outputs, one after the other; false without memory. */
-    bool (*reference)(const void *params, const tenon_tensor *const *views, tn_bounded *expected);
 } tn_pointwise_check;
 
 /* Layouts of the self-check: dense; a row and a column to broadcast; rows with gaps. */

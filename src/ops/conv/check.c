@@ -1,5 +1,6 @@
 /* The self-checks of convolution's and im2col's solvers: an awkward problem with the layout of the
  * one at hand. */
+#include "ops/common/case.h"
 #include "ops/common/host.h"
 #include "ops/conv/implicit.h"
 
@@ -117,7 +118,7 @@ static tenon_status check_run(tenon_stream *stream, const conv_problem *like,
                               const tn_choice *choice, int64_t step, check *c, bool *right,
                               char why[256])
 {
-    bool pointwise = choice->solver == &tn_conv_pointwise;
+    bool pointwise = tn_is_solver(choice->solver, &tn_conv_pointwise);
     c->params = check_params(like, pointwise, step);
     TN_TRY(make_operands(stream, like, pointwise, c));
     const tenon_tensor *y = &c->twins[CONV_Y].host;
@@ -128,6 +129,8 @@ static tenon_status check_run(tenon_stream *stream, const conv_problem *like,
         return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "conv self-check: no memory");
     TN_TRY(run(stream, choice, c));
     *right = tn_host_within(y, c->expected, why);
+    if (!*right)
+        tn_twins_blame(stream, &tn_operation_conv, &c->params, c->twins, CONV_OPERANDS, choice);
     return TENON_OK;
 }
 
@@ -168,6 +171,8 @@ static tenon_status compare_im2col(tenon_stream *stream, const tenon_im2col_para
             : tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", operation);
     if (status == TENON_OK)
         *right = tn_host_within(col, expected, why);
+    if (status == TENON_OK && !*right)
+        tn_twins_blame(stream, &tn_operation_im2col, params, twins, IM2COL_OPERANDS, choice);
     free(expected);
     return status;
 }

@@ -2,6 +2,7 @@
  * Squares turn in registers, on CPUs, or in local memory, on GPUs. */
 #include "base/checked.h"
 #include "elementwise/transpose_args.h"
+#include "ops/common/case.h"
 #include "ops/common/walk.h"
 #include "ops/elementwise/internal.h"
 
@@ -198,6 +199,8 @@ tenon_status tn_copy_transpose_check(tenon_stream *stream, const tn_problem *pro
     if (status == TENON_OK)
         status = tn_twins_check(stream, operation, choice, &turned.head, scalars, twins,
                                 COPY_OPERANDS, 1, expected, right, why);
+    if (status == TENON_OK && !*right)
+        tn_twins_blame(stream, &tn_operation_copy, NULL, twins, COPY_OPERANDS, choice);
     tn_twin_destroy(&twins[COPY_X]);
     tn_twin_destroy(&twins[COPY_Y]);
     free(expected);

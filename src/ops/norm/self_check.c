@@ -1,6 +1,7 @@
 /* The self-check of normalization's solvers: three kinds, whose vectors lie along the sets and
  * across them, with tails and several pieces. */
 #include "base/shape.h"
+#include "ops/common/case.h"
 #include "ops/common/host.h"
 #include "ops/norm/internal.h"
 
@@ -158,6 +159,12 @@ static tenon_status compare(tenon_stream *stream, trial *t, const tn_choice *cho
             status = tn_twin_fetch(stream, &t->twins[views.operand[v]]);
             *right = status != TENON_OK || tn_host_within(views.view[v], e.of[v], why);
         }
+    if (status == TENON_OK && !*right)
+        tn_twins_blame(stream,
+                       t->backward ? &tn_operation_norm_backward
+                       : t->given  ? &tn_operation_norm_inference
+                                   : &tn_operation_norm,
+                       &t->params, t->twins, t->count, choice);
     for (int v = 0; v < NORM_VIEWS; v++)
         free(e.of[v]);
     return status;
