@@ -55,6 +55,7 @@ typedef struct bench_case {
     tenon_dtype dtype;
     double seconds;    /* that it may take, about */
     char solver[128];  /* as the plan describes it */
+    char repeat[2048]; /* the "tenon check" line; "" where nothing is computed */
     double operations; /* of floating point, in a call; 0: not what the case is about */
     double bytes;      /* that a call must at least read and write */
     bench_way tenon;
