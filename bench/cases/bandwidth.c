@@ -265,8 +265,8 @@ static bool make_plan(bench_session *session, pass *p, bench_case *bench)
         [SOFTMAX] = {&tn_operation_softmax, &softmax, pair},
         [NORM] = {&tn_operation_norm, &norm, normed},
     };
-    const int kind = p->kind->operation;
-    return bench_plan(session, of[kind].operation, of[kind].params, of[kind].views, bench,
+    const int which = p->kind->operation;
+    return bench_plan(session, of[which].operation, of[which].params, of[which].views, bench,
                       &p->plan);
 }
 

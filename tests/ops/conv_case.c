@@ -148,9 +148,9 @@ static tenon_status call(const void *user, const char *solver)
 {
     const conv_data *data = user;
     tenon_conv_params params = conv_params(&data->problem, solver);
-    return tenon_conv_forward(test_stream, &params, view(data, CONV_X, false),
-                              view(data, CONV_W, false), view(data, CONV_C, false),
-                              view(data, CONV_BIAS, false), view(data, CONV_Y, false), NULL);
+    return test_call(&tn_operation_conv, &params, view(data, CONV_X, false),
+                     view(data, CONV_W, false), view(data, CONV_C, false),
+                     view(data, CONV_BIAS, false), view(data, CONV_Y, false));
 }
 
 test_subject conv_subject(const conv_data *data)

@@ -194,20 +194,19 @@ static tenon_status call(const void *user, const char *solver)
         v[i] = view(data, i, false);
     switch (data->direction) {
     case OF_IMAGE:
-        return tenon_conv_backward_data(test_stream, &params, v[0], v[1], v[2], NULL);
+        return test_call(&tn_operation_conv_backward_data, &params, v[0], v[1], v[2]);
     case OF_FILTER:
-        return tenon_conv_backward_filter(test_stream, &params, v[0], v[1], v[2], NULL);
+        return test_call(&tn_operation_conv_backward_filter, &params, v[0], v[1], v[2]);
     case OF_BIAS:
-        return tenon_conv_backward_bias(test_stream, &params, v[0], v[1], NULL);
+        return test_call(&tn_operation_conv_backward_bias, &params, v[0], v[1]);
     case TRANSPOSED: {
         const tenon_conv_transpose_params transposed = transpose_params(&data->problem, solver);
-        return tenon_conv_transpose_forward(test_stream, &transposed, v[0], v[1], v[2], v[3], v[4],
-                                            NULL);
+        return test_call(&tn_operation_conv_transpose, &transposed, v[0], v[1], v[2], v[3], v[4]);
     }
     case TRANSPOSED_OF_IMAGE:
-        return tenon_conv_transpose_backward_data(test_stream, &params, v[0], v[1], v[2], NULL);
+        return test_call(&tn_operation_conv_transpose_backward_data, &params, v[0], v[1], v[2]);
     default:
-        return tenon_conv_transpose_backward_filter(test_stream, &params, v[0], v[1], v[2], NULL);
+        return test_call(&tn_operation_conv_transpose_backward_filter, &params, v[0], v[1], v[2]);
     }
 }
 

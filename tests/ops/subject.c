@@ -2,6 +2,23 @@
 #include "support.h"
 #include "tally.h"
 
+static tn_case last_call;
+
+tenon_status test_call_views(const tn_operation *operation, const void *params,
+                             const tenon_tensor *const *views)
+{
+    tn_case_make(operation, params, views, ((const tn_params_head *)params)->solver, test_seed(),
+                 &last_call);
+    return operation->run(test_stream, params, views, NULL);
+}
+
+const char *test_repeat(bool integers)
+{
+    static char text[TN_CASE_TEXT_SIZE];
+    last_call.integers = integers;
+    return last_call.operation != NULL ? tn_case_text(&last_call, text) : "";
+}
+
 static uint32_t first_output(const test_subject *subject)
 {
     return subject->operand_count - (subject->outputs != 0 ? subject->outputs : 1);
@@ -9,9 +26,10 @@ static uint32_t first_output(const test_subject *subject)
 
 static void fail_subject(const test_subject *subject, const char *solver, const char *why)
 {
-    fail_msg("%s\n  TENON_TEST_SEED=%llu, %s, %s, %s", why, (unsigned long long)test_seed(),
-             solver != NULL ? solver : "automatic choice",
-             subject->judge == TEST_EXACT ? "integers" : "reals", subject->describe(subject->data));
+    const bool integers = subject->judge == TEST_EXACT;
+    fail_msg("%s\n  TENON_TEST_SEED=%llu, %s, %s, %s\n  %s", why, (unsigned long long)test_seed(),
+             solver != NULL ? solver : "automatic choice", integers ? "integers" : "reals",
+             subject->describe(subject->data), test_repeat(integers));
 }
 
 /* A solver that cannot serve says so; without a forced solver that is a failure like any other. */

@@ -75,9 +75,8 @@ static tenon_status call(const void *user, const char *solver)
     const tenon_tensor *y = &data->operands[ACTIVATION_Y].view;
     params.activation = data->problem.activation;
     params.solver = solver;
-    return tenon_activation_forward(test_stream, &params,
-                                    data->problem.in_place ? y : &data->operands[ACTIVATION_X].view,
-                                    y, NULL);
+    return test_call(&tn_operation_activation, &params,
+                     data->problem.in_place ? y : &data->operands[ACTIVATION_X].view, y);
 }
 
 static void make(activation_data *data, const activation_case *p, tenon_dtype dtype)

@@ -2,7 +2,7 @@
  * Cases: calls in words. Their text reads back as the same case, malformed ones say what is wrong,
  * and a result that is wrong is found.
  */
-#include "support.h"
+#include "gemm_case.h"
 
 #include "ops/common/case.h"
 #include "ops/registry.h"
@@ -164,6 +164,35 @@ static void wrong_results(void **state)
     assert_contains(result.why, "a: an input");
 }
 
+/* The line that a failed test prints. */
+static void tests_can_be_repeated(void **state)
+{
+    gemm_case p = simple_gemm;
+    gemm_data data;
+    tn_case c;
+    tn_case_result result;
+    test_random random = test_random_for(811);
+    (void)state;
+    p.c_form = FORM_SAME;
+    p.beta = 0.5;
+    p.b = TEST_COL_PITCH;
+    make_gemm(&data, &p, TENON_DTYPE_F32, TEST_BOUND, &random);
+    compute_gemm_reference(&data);
+    const test_subject subject = gemm_subject(&data);
+    for (int i = 0; i < GEMM_OPERANDS; i++)
+        if (data.operands[i].image != NULL)
+            test_upload(&data.operands[i]);
+    assert_true(test_run(&subject, "gemm/plain"));
+    destroy_gemm(&data);
+    assert_contains(test_repeat(true), "tenon check gemm/plain a=f32:13x41");
+    assert_contains(test_repeat(true), "c=@d d=f32:13x37");
+    assert_contains(test_repeat(true), "--integers");
+    assert_ok(tn_case_parse_line(test_repeat(false) + 12, TENON_DTYPE_INVALID, &c));
+    assert_int_equal(c.seed, test_seed());
+    assert_ok(tn_case_run(test_stream, &c, &result));
+    assert_true(result.served && result.right);
+}
+
 static tenon_status record_nothing(const char *operation, tn_recording *recording,
                                    const tn_problem *problem, const int32_t *values)
 {
@@ -247,6 +276,7 @@ int main(void)
         cmocka_unit_test(malformed_lines),
         cmocka_unit_test(right_results),
         cmocka_unit_test(wrong_results),
+        cmocka_unit_test(tests_can_be_repeated),
         cmocka_unit_test(failed_self_checks_say_how_to_repeat_them),
     };
     return TEST_MAIN(tests);

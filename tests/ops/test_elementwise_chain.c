@@ -57,8 +57,8 @@ static tenon_status call(const void *user, const char *solver)
     params.solver = solver;
     for (int i = 0; i < data->problem.inputs; i++)
         v[i] = &operand(data, i)->view;
-    return tenon_elementwise_chain(test_stream, &params, v[0], v[1], v[2], v[3],
-                                   &data->operands[CHAIN_Y].view, NULL);
+    return test_call(&tn_operation_elementwise_chain, &params, v[0], v[1], v[2], v[3],
+                     &data->operands[CHAIN_Y].view);
 }
 
 static void make(chain_data *data, const chain_case *p, tenon_dtype dtype)
