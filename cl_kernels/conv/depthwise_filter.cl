@@ -4,7 +4,7 @@
  * the sizes, the macros and the parts alone.
  *
  * conv_depthwise_filter_rows: for CPUs, vectors along w; the image is brought into local memory as
- *   in conv/depthwise.clh. A work-item does one filter of one part. Global size: {filters, parts};
+ *   in conv/depthwise_tile.clh. A work-item does one filter of one part. Global size: {filters, parts};
  *   units are tiles.
  * conv_depthwise_filter_channels: for CPUs, vectors along channels, which are contiguous, with share
  *   1. A work-item does TENON_VW filters of one part. Global size: {ceil(filters / TENON_VW),
@@ -49,12 +49,12 @@
 #undef TENON_VW
 #endif
 #include "common/types.clh"
-#ifdef TENON_VW
-#include "conv/depthwise.clh"
-#include "gemm/lanes.clh"
-#endif
 #include "conv/depthwise_args.h"
 #include "conv/window.clh"
+#ifdef TENON_VW
+#include "conv/depthwise_tile.clh"
+#include "gemm/lanes.clh"
+#endif
 
 #if TENON_TAPS
 #define TAPS_H(args) TENON_TAPS
@@ -120,9 +120,9 @@ TENON_INLINE acc_t sum_items(__local acc_t *sums, acc_t own)
     const int item = (int)get_local_id(0);
     sums[item] = own;
     barrier(CLK_LOCAL_MEM_FENCE);
-    for (int half = TENON_ITEMS / 2; half > 0; half /= 2) {
-        if (item < half) {
-            sums[item] += sums[item + half];
+    for (int rest = TENON_ITEMS / 2; rest > 0; rest /= 2) {
+        if (item < rest) {
+            sums[item] += sums[item + rest];
         }
         barrier(CLK_LOCAL_MEM_FENCE);
     }
@@ -187,6 +187,7 @@ conv_depthwise_filter_points(__global const data_t *x, __global const data_t *y,
 
 TENON_INLINE void clear_sums(TAP_SUMS sum, const depthwise_filter_args *args)
 {
+#pragma unroll
     for (long i = 0; i < TAPS(args); i++) {
         sum[i] = splat(0);
     }
@@ -253,162 +254,6 @@ conv_depthwise_filter_channels(__global const data_t *x, __global const data_t *
     }
 }
 #else
-
-/* Rows of dy: `lanes` elements from `at` on, from the tensor's first element. */
-TENON_INLINE acc_v load_gradient(__global const data_t *y, const depthwise_filter_args *args,
-                                 long at, long lanes)
-{
-    return load_between(y, at, args->y_stride[4], args->y_span, 0, lanes);
-}
-
-#if TENON_TAPS
-/* `rows` rows of dy at `at`, which lie `down` rows apart in the tile; both must be constants. Lanes
- * that dy does not have must not meet what the tile holds there, which may be infinite. */
-TENON_INLINE void add_square(__local const acc_t *tile, __global const data_t *y,
-                             const depthwise_filter_args *args, const long *column, int down,
-                             int rows, long at, long lanes, acc_v *sum)
-{
-    acc_v gradient[TENON_ROWS];
-#pragma unroll
-    for (int i = 0; i < rows; i++) {
-        gradient[i] = load_gradient(y, args, at + i * args->y_stride[3], lanes);
-    }
-#pragma unroll
-    for (int i = 0; i < (rows - 1) * down + TENON_TAPS; i++) {
-#pragma unroll
-        for (int s = 0; s < TENON_TAPS; s++) {
-            acc_v x = keep_lanes(TENON_VLOAD(0, tile + i * args->tile.pitch + column[s]), 0, lanes);
-#pragma unroll
-            for (int r = 0; r < TENON_TAPS; r++) {
-                int row = i - r;
-                if (row >= 0 && row % down == 0 && row / down < rows) {
-                    sum[r * TENON_TAPS + s] =
-                        TENON_FMA(x, gradient[row / down], sum[r * TENON_TAPS + s]);
-                }
-            }
-        }
-    }
-}
-
-/* A tile of dy whose first element is at `at`; `down` must be a constant. */
-TENON_INLINE void add_squares(__local const acc_t *tile, __global const data_t *y,
-                              const depthwise_filter_args *args, int down, long at, long rows,
-                              long columns, acc_v *sum)
-{
-    long column[TENON_TAPS];
-    const long step = args->tile.pitch * down;
-    find_columns(&args->tile, args->window.step[2], TENON_TAPS, column);
-    for (long j = 0; j < columns; j += TENON_VW) {
-        const long lanes = columns - j;
-        long i = 0, from = at + j * args->y_stride[4];
-        for (; i + TENON_ROWS <= rows; i += TENON_ROWS, from += TENON_ROWS * args->y_stride[3]) {
-            add_square(tile + i * step + j, y, args, column, down, TENON_ROWS, from, lanes, sum);
-        }
-        for (; i < rows; i++, from += args->y_stride[3]) {
-            add_square(tile + i * step + j, y, args, column, down, 1, from, lanes, sum);
-        }
-    }
-}
-#endif
-
-/* The same for any window, step and dilation, one tap after the other. */
-TENON_INLINE void add_window(__local const acc_t *tile, __global const data_t *y,
-                             const depthwise_filter_args *args, long at, long rows, long columns,
-                             TAP_SUMS sum)
-{
-    const conv_window *v = &args->window;
-    for (long r = 0; r < TAPS_H(args); r++) {
-        tap_column column = first_column();
-        for (long s = 0; s < TAPS_W(args); s++) {
-            acc_v total = sum[r * TAPS_W(args) + s];
-            for (long i = 0; i < rows; i++) {
-                long row = (i * v->step[1] + r * v->dilation[1]) * args->tile.pitch + column.at;
-                for (long j = 0; j < columns; j += TENON_VW) {
-                    acc_v x = keep_lanes(TENON_VLOAD(0, tile + row + j), 0, columns - j);
-                    acc_v gradient = load_gradient(
-                        y, args, at + i * args->y_stride[3] + j * args->y_stride[4], columns - j);
-                    total = TENON_FMA(x, gradient, total);
-                }
-            }
-            sum[r * TAPS_W(args) + s] = total;
-            next_column(&column, &args->tile, v->step[2]);
-        }
-    }
-}
-
-/* Where tile number `unit` begins: tiles go along rows first. */
-TENON_INLINE span find_span(const depthwise_filter_args *args, long unit)
-{
-    const conv_window *v = &args->window;
-    const depthwise_tile *t = &args->tile;
-    span at;
-    at.at[2] = cut_index(&unit, (v->out[2] + t->columns - 1) / t->columns) * t->columns;
-    at.at[1] = cut_index(&unit, (v->out[1] + t->rows - 1) / t->rows) * t->rows;
-    at.at[0] = cut_index(&unit, v->out[0]);
-    at.n = unit;
-    return at;
-}
-
-TENON_INLINE void fill(__local acc_t *tile, __global const data_t *x,
-                       const depthwise_filter_args *args, long k, const span *at, long rows)
-{
-    const conv_window *v = &args->window;
-    const long d = under_tap(v, 0, at->at[0], 0);
-    depthwise_image image;
-    image.x = x;
-    image.at =
-        at->n * args->x_stride[0] + k / args->share * args->x_stride[1] + d * args->x_stride[2];
-    image.height = v->size[1];
-    image.width = v->size[2];
-    image.row = args->x_stride[3];
-    image.column = args->x_stride[4];
-    image.height_spread = image.width_spread = 1;
-    image.span = args->x_span;
-    fill_tile(tile, &image, inside(v, 0, d), &args->tile, v->step[2],
-              (rows - 1) * v->step[1] + (TAPS_H(args) - 1) * v->dilation[1] + 1,
-              under_tap(v, 1, at->at[1], 0), under_tap(v, 2, at->at[2], 0));
-}
-
-/* All of a tile. */
-TENON_INLINE void add_tile(__local acc_t *tile, __global const data_t *x, __global const data_t *y,
-                           const depthwise_filter_args *args, long k, const span *at, TAP_SUMS sum)
-{
-    const conv_window *v = &args->window;
-    const long rows = min((long)args->tile.rows, v->out[1] - at->at[1]);
-    const long columns = min((long)args->tile.columns, v->out[2] - at->at[2]);
-    const long from = at->n * args->y_stride[0] + k * args->y_stride[1] +
-                      at->at[0] * args->y_stride[2] + at->at[1] * args->y_stride[3] +
-                      at->at[2] * args->y_stride[4];
-    fill(tile, x, args, k, at, rows);
-#if TENON_TAPS
-    if (v->dilation[1] == 1 && v->step[1] == 1) {
-        add_squares(tile, y, args, 1, from, rows, columns, sum);
-        return;
-    }
-    if (v->dilation[1] == 1 && v->step[1] == 2) {
-        add_squares(tile, y, args, 2, from, rows, columns, sum);
-        return;
-    }
-#endif
-    add_window(tile, y, args, from, rows, columns, sum);
-}
-
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
-conv_depthwise_filter_rows(__global const data_t *x, __global const data_t *y, __global acc_t *sums,
-                           __global data_t *dw, const depthwise_filter_args args)
-{
-    __local acc_t tile[TENON_TILE];
-    DECLARE_SUMS(sum);
-    const long k = (long)get_global_id(0), part = (long)get_global_id(1);
-    const long last = min((part + 1) * args.chunk, (long)args.units);
-    clear_sums(sum, &args);
-    for (long unit = part * args.chunk; unit < last; unit++) {
-        const span at = find_span(&args, unit);
-        add_tile(tile, x + args.x_offset, y + args.y_offset, &args, k, &at, sum);
-    }
-    for (long i = 0; i < TAPS(&args); i++) {
-        write_sum(sums, dw, &args, part, k, i, sum_lanes(sum[i]));
-    }
-}
+#include "conv/depthwise_filter_rows.clh"
 #endif
 #endif

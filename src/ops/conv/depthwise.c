@@ -74,7 +74,7 @@ static void tune(tenon_context *context, const tn_problem *problem, int32_t *val
         values[ROWS] = 4;
 }
 
-static const char *refuses_forward(tenon_context *context, const tn_problem *problem)
+static const char *refuses(tenon_context *context, const tn_problem *problem)
 {
     (void)context;
     return tn_depthwise_refuses((const conv_problem *)problem);
@@ -107,14 +107,46 @@ static const char *constrains_backwards(tenon_context *context, const tn_problem
     return constrains(context, &w, values);
 }
 
-/* Multiply-adds of an output run along the window, with what brings the image there beside them. */
-static double estimate(tenon_context *context, const tn_problem *problem, const int32_t *values)
+/* A CPU's time for a vector of results, in nanoseconds: bringing the image there and storing what
+ * comes of it, and each tap. Measured on x86-64 with vectors of 16 lanes. */
+static double time_of_vector(const depthwise *w, const int32_t *values)
 {
-    const conv_problem *p = (const conv_problem *)problem;
+    const conv_problem *p = &w->problem;
+    double taps = (double)(tn_window_taps(&p->window) * w->members);
+    double tap = tn_depthwise_taps(&p->window) != 0 && w->members == 1 ? 0.6 : 1.2;
+    if (tn_depthwise_along_channels(p, values[VW]))
+        return 5 + tap * taps;
+    return (p->x[4] == 1 && p->y[4] == 1 ? 6 : 6 + 2.0 * values[VW]) + tap * taps;
+}
+
+static double estimate(const tenon_context *context, const depthwise *w, const int32_t *values)
+{
+    const conv_problem *p = &w->problem;
+    const int64_t *out = p->window.out, channels = p->groups * w->share;
     double units = context->device.info.compute_units;
+    double rows = (double)p->n * (double)out[0] * (double)out[1];
     if (!context->device.is_cpu)
         return 5000 + tn_conv_work(p) / (units * 64.0);
-    return 3000 + tn_conv_work(p) * (values[VW] == 1 ? 2.0 : 0.5 / values[VW]) / units;
+    if (values[VW] == 1)
+        return 5000 + tn_conv_work(p) * 2.0 / units;
+    double vectors = tn_depthwise_along_channels(p, values[VW])
+                         ? (double)out[2] * (double)tn_ceil_div(channels, values[VW])
+                         : (double)channels * (double)tn_ceil_div(out[2], values[VW]);
+    return 3000 + rows * vectors * time_of_vector(w, values) / units;
+}
+
+static double estimate_forward(tenon_context *context, const tn_problem *problem,
+                               const int32_t *values)
+{
+    const depthwise w = as_forward((const conv_problem *)problem);
+    return estimate(context, &w, values);
+}
+
+static double estimate_backwards(tenon_context *context, const tn_problem *problem,
+                                 const int32_t *values)
+{
+    const depthwise w = as_backwards((const conv_problem *)problem);
+    return estimate(context, &w, values);
 }
 
 static void options(tenon_context *context, const depthwise *w, const int32_t *values,
@@ -256,19 +288,19 @@ static tenon_status record_backwards(const char *operation, tn_recording *record
 const tn_solver tn_conv_depthwise = {.name = "depthwise",
                                      .parameters = parameters,
                                      .parameter_count = PARAMETERS,
-                                     .refuses = refuses_forward,
+                                     .refuses = refuses,
                                      .tune = tune,
                                      .constrains = constrains_forward,
-                                     .estimate = estimate,
+                                     .estimate = estimate_forward,
                                      .options = options_forward,
                                      .record = record_forward};
 
 const tn_solver tn_conv_backward_data_depthwise = {.name = "depthwise",
                                                    .parameters = parameters,
                                                    .parameter_count = PARAMETERS,
-                                                   .refuses = refuses_forward,
+                                                   .refuses = refuses,
                                                    .tune = tune,
                                                    .constrains = constrains_backwards,
-                                                   .estimate = estimate,
+                                                   .estimate = estimate_backwards,
                                                    .options = options_backwards,
                                                    .record = record_backwards};

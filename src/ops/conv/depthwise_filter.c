@@ -110,15 +110,30 @@ static const char *constrains(tenon_context *context, const tn_problem *problem,
     return lay_out(p, values, &tile) ? NULL : "a tile has no room for the window";
 }
 
+/* A CPU's time for a vector of dy: as conv/depthwise, without results to store. */
+static double time_of_vector(const conv_problem *p, const int32_t *values)
+{
+    double taps = (double)tn_window_taps(&p->window);
+    double tap = tn_depthwise_taps(&p->window) != 0 ? 0.6 : 1.2;
+    if (way_of(p, values) == CHANNELS)
+        return 3 + tap * taps;
+    return (p->x[4] == 1 && p->y[4] == 1 ? 6 : 6 + 2.0 * values[VW]) + tap * taps;
+}
+
 static double estimate(tenon_context *context, const tn_problem *problem, const int32_t *values)
 {
     const conv_problem *p = (const conv_problem *)problem;
+    const int64_t *out = p->window.out, groups = groups_of(p, values);
     double units = context->device.info.compute_units;
-    double items = (double)(groups_of(p, values) * values[PARTS]);
+    double items = (double)groups * (double)values[PARTS];
     double busy = items < units ? items : units, last = values[PARTS] > 1 ? 3000 : 0;
+    double rows = (double)p->n * (double)out[0] * (double)out[1];
     if (!context->device.is_cpu)
         return 5000 + last + tn_conv_work(p) / (busy * 64.0);
-    return 3000 + last + tn_conv_work(p) * (values[VW] == 1 ? 2.0 : 0.5 / values[VW]) / busy;
+    if (values[VW] == 1)
+        return 5000 + last + tn_conv_work(p) * 2.0 / busy;
+    int64_t vectors = way_of(p, values) == CHANNELS ? out[2] : tn_ceil_div(out[2], values[VW]);
+    return 3000 + last + rows * (double)(vectors * groups) * time_of_vector(p, values) / busy;
 }
 
 static void options(tenon_context *context, const tn_problem *problem, const int32_t *values,
