@@ -65,46 +65,73 @@ static bool lay_out(const depthwise *w, const int32_t *values, depthwise_tile *t
                                 values[ROWS], values[VW], tile);
 }
 
-static void tune(tenon_context *context, const tn_problem *problem, int32_t *values)
-{
-    const conv_problem *p = (const conv_problem *)problem;
-    if (values[VW] == 0)
-        values[VW] = tn_depthwise_lanes(context, p->dtype);
-    if (values[ROWS] == 0)
-        values[ROWS] = 4;
-}
-
-static const char *refuses(tenon_context *context, const tn_problem *problem)
-{
-    (void)context;
-    return tn_depthwise_refuses((const conv_problem *)problem);
-}
-
-static const char *constrains(const tenon_context *context, const depthwise *w,
-                              const int32_t *values)
+/* Whether a tile of such blocks is used, and has no room. */
+static bool lacks_room(const depthwise *w, const int32_t *values)
 {
     depthwise_tile tile;
+    return values[VW] > 1 && !tn_depthwise_along_channels(&w->problem, values[VW]) &&
+           !lay_out(w, values, &tile);
+}
+
+static void tune(tenon_context *context, const depthwise *w, int32_t *values)
+{
+    bool chooses = values[ROWS] == 0;
+    if (values[VW] == 0)
+        values[VW] = tn_depthwise_lanes(context, w->problem.dtype);
+    if (chooses)
+        values[ROWS] = 4;
+    while (chooses && values[ROWS] > 1 && lacks_room(w, values))
+        values[ROWS] /= 2;
+}
+
+static void tune_forward(tenon_context *context, const tn_problem *problem, int32_t *values)
+{
+    const depthwise w = as_forward((const conv_problem *)problem);
+    tune(context, &w, values);
+}
+
+static void tune_backwards(tenon_context *context, const tn_problem *problem, int32_t *values)
+{
+    const depthwise w = as_backwards((const conv_problem *)problem);
+    tune(context, &w, values);
+}
+
+/* With the parameters that were asked for, or else the usual ones. */
+static const char *refuses(tenon_context *context, const depthwise *w)
+{
+    int32_t values[TN_MAX_PARAMETERS];
+    memcpy(values, w->problem.head.forced_values, sizeof values);
+    tune(context, w, values);
+    return lacks_room(w, values) ? "a tile has no room for the window" : NULL;
+}
+
+static const char *refuses_forward(tenon_context *context, const tn_problem *problem)
+{
+    const char *why = tn_depthwise_refuses((const conv_problem *)problem);
+    if (why != NULL)
+        return why;
+    const depthwise w = as_forward((const conv_problem *)problem);
+    return refuses(context, &w);
+}
+
+static const char *refuses_backwards(tenon_context *context, const tn_problem *problem)
+{
+    const char *why = tn_depthwise_refuses((const conv_problem *)problem);
+    if (why != NULL)
+        return why;
+    const depthwise w = as_backwards((const conv_problem *)problem);
+    return refuses(context, &w);
+}
+
+static const char *constrains(tenon_context *context, const tn_problem *problem,
+                              const int32_t *values)
+{
+    (void)problem;
     if ((values[VW] & (values[VW] - 1)) != 0)
         return "vw must be a power of two";
-    if (values[VW] == 1 || tn_depthwise_along_channels(&w->problem, values[VW]))
-        return NULL;
-    if (TN_DEPTHWISE_TILE_BYTES > context->device.info.local_memory)
+    if (values[VW] > 1 && TN_DEPTHWISE_TILE_BYTES > context->device.info.local_memory)
         return "tiles do not fit the local memory";
-    return lay_out(w, values, &tile) ? NULL : "a tile has no room for the window";
-}
-
-static const char *constrains_forward(tenon_context *context, const tn_problem *problem,
-                                      const int32_t *values)
-{
-    depthwise w = as_forward((const conv_problem *)problem);
-    return constrains(context, &w, values);
-}
-
-static const char *constrains_backwards(tenon_context *context, const tn_problem *problem,
-                                        const int32_t *values)
-{
-    depthwise w = as_backwards((const conv_problem *)problem);
-    return constrains(context, &w, values);
+    return NULL;
 }
 
 /* A CPU's time for a vector of results, in nanoseconds: bringing the image there and storing what
@@ -288,9 +315,9 @@ static tenon_status record_backwards(const char *operation, tn_recording *record
 const tn_solver tn_conv_depthwise = {.name = "depthwise",
                                      .parameters = parameters,
                                      .parameter_count = PARAMETERS,
-                                     .refuses = refuses,
-                                     .tune = tune,
-                                     .constrains = constrains_forward,
+                                     .refuses = refuses_forward,
+                                     .tune = tune_forward,
+                                     .constrains = constrains,
                                      .estimate = estimate_forward,
                                      .options = options_forward,
                                      .record = record_forward};
@@ -298,9 +325,9 @@ const tn_solver tn_conv_depthwise = {.name = "depthwise",
 const tn_solver tn_conv_backward_data_depthwise = {.name = "depthwise",
                                                    .parameters = parameters,
                                                    .parameter_count = PARAMETERS,
-                                                   .refuses = refuses,
-                                                   .tune = tune,
-                                                   .constrains = constrains_backwards,
+                                                   .refuses = refuses_backwards,
+                                                   .tune = tune_backwards,
+                                                   .constrains = constrains,
                                                    .estimate = estimate_backwards,
                                                    .options = options_backwards,
                                                    .record = record_backwards};

@@ -40,8 +40,7 @@ static int64_t units_of(const conv_problem *p, const int32_t *values)
     case CHANNELS:
         return p->n * out[0] * out[1];
     default:
-        if (!lay_out(p, values, &t))
-            return 1;
+        lay_out(p, values, &t);
         return p->n * out[0] * tn_ceil_div(out[1], t.rows) * tn_ceil_div(out[2], t.columns);
     }
 }
@@ -53,14 +52,23 @@ static int64_t groups_of(const conv_problem *p, const int32_t *values)
     return way_of(p, values) == CHANNELS ? tn_ceil_div(filters, values[VW]) : filters;
 }
 
+/* With the lanes that were asked for, or else the device's. */
 static const char *refuses(tenon_context *context, const tn_problem *problem)
 {
     const conv_problem *p = (const conv_problem *)problem;
     const char *why = tn_depthwise_refuses(p);
-    if (why == NULL && context->device.is_cpu &&
-        tn_window_taps(&p->window) > TN_DEPTHWISE_MOST_TAPS)
-        why = "the window has too many taps";
-    return why;
+    int32_t values[TN_MAX_PARAMETERS];
+    depthwise_tile tile;
+    memcpy(values, problem->forced_values, sizeof values);
+    if (values[VW] == 0)
+        values[VW] = tn_depthwise_lanes(context, p->dtype);
+    if (why != NULL || values[VW] == 1)
+        return why;
+    if (tn_window_taps(&p->window) > TN_DEPTHWISE_MOST_TAPS)
+        return "the window has too many taps for vectors";
+    return way_of(p, values) == TILES && !lay_out(p, values, &tile)
+               ? "a tile has no room for the window"
+               : NULL;
 }
 
 static uint64_t workspace(tenon_context *context, const tn_problem *problem, const int32_t *values)
@@ -97,17 +105,14 @@ static void tune(tenon_context *context, const tn_problem *problem, int32_t *val
 static const char *constrains(tenon_context *context, const tn_problem *problem,
                               const int32_t *values)
 {
-    const conv_problem *p = (const conv_problem *)problem;
-    depthwise_tile tile;
+    (void)problem;
     if ((values[VW] & (values[VW] - 1)) != 0)
         return "vw must be a power of two";
-    if (values[VW] > 1 && tn_window_taps(&p->window) > TN_DEPTHWISE_MOST_TAPS)
-        return "the window has too many taps for vectors";
-    if (way_of(p, values) != TILES)
-        return NULL;
-    if (TN_DEPTHWISE_TILE_BYTES + TN_DEPTHWISE_MOST_TAPS * 64 > context->device.info.local_memory)
+    /* The sums' vectors have 64 bytes at most. */
+    if (values[VW] > 1 &&
+        TN_DEPTHWISE_TILE_BYTES + TN_DEPTHWISE_MOST_TAPS * 64 > context->device.info.local_memory)
         return "tiles do not fit the local memory";
-    return lay_out(p, values, &tile) ? NULL : "a tile has no room for the window";
+    return NULL;
 }
 
 /* A CPU's time for a vector of dy: as conv/depthwise, without results to store. */
