@@ -105,12 +105,12 @@ static void tune(tenon_context *context, const tn_problem *problem, int32_t *val
 static const char *constrains(tenon_context *context, const tn_problem *problem,
                               const int32_t *values)
 {
-    (void)problem;
+    const uint64_t vector =
+        (uint64_t)values[VW] * tn_acc_size(((const conv_problem *)problem)->dtype);
     if ((values[VW] & (values[VW] - 1)) != 0)
         return "vw must be a power of two";
-    /* The sums' vectors have 64 bytes at most. */
-    if (values[VW] > 1 &&
-        TN_DEPTHWISE_TILE_BYTES + TN_DEPTHWISE_MOST_TAPS * 64 > context->device.info.local_memory)
+    if (values[VW] > 1 && TN_DEPTHWISE_TILE_BYTES + TN_DEPTHWISE_MOST_TAPS * vector >
+                              context->device.info.local_memory)
         return "tiles do not fit the local memory";
     return NULL;
 }

@@ -2,8 +2,9 @@
 #include "base/checked.h"
 #include "ops/conv/depthwise.h"
 
-/* Windows beyond this have tiles of their own size, and overflow nothing. */
-#define MOST_REACH 100000
+/* Windows within these overflow nothing here; no tile has room for others. */
+#define MOST_STEP  4096
+#define MOST_REACH (1 << 20)
 
 int64_t tn_depthwise_span(const int64_t *shape, const int64_t *stride)
 {
@@ -45,7 +46,7 @@ static int64_t rows_under(const conv_window *v, int64_t rows)
 bool tn_depthwise_lay_out(const conv_window *v, int64_t spread, int64_t members, int64_t room,
                           int64_t rows, int64_t lanes, depthwise_tile *t)
 {
-    int64_t each = room / members, columns = v->out[2];
+    int64_t each = room / members, columns = tn_min_i64(v->out[2], tn_round_up(room, lanes));
     t->tap_step = v->dilation[2] / v->step[2];
     t->tap_turn = v->dilation[2] % v->step[2];
     lay_row(v, spread, columns, lanes, t);
@@ -73,8 +74,8 @@ const char *tn_depthwise_refuses(const conv_problem *p)
         tn_window_empty(v) || (p->flags & CONV_SKIP_XW) != 0)
         return "there is no product";
     for (int d = 0; d < 3; d++)
-        if (v->step[d] > MOST_REACH || v->dilation[d] > MOST_REACH || v->filter[d] > MOST_REACH ||
-            v->size[d] > INT32_MAX || v->out[d] > INT32_MAX)
+        if (v->step[d] > MOST_STEP || v->dilation[d] > MOST_REACH || v->filter[d] > MOST_REACH ||
+            (v->filter[d] - 1) * v->dilation[d] > MOST_REACH)
             return "the window is too large";
     return NULL;
 }
