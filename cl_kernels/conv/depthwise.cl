@@ -16,8 +16,8 @@
  *   below the other. Global size: {w of y, ceil(h of y / TENON_ROWS), images * channels * d of y},
  *   the first rounded up as the local size requires.
  *
- * TENON_TAPS:     3 or 5: the window is a square of that size, and its loops are unrolled; 0: any, of
- *                 TENON_MOST_TAPS taps at most for vectors along channels.
+ * TENON_TAPS:     3 or 5: the window is a square of that size, and its loops are unrolled; 0: any,
+ *                 of TENON_MOST_TAPS taps at most for vectors along channels.
  * TENON_CHANNELS: 1 builds the kernel along channels instead of that along rows.
  * TENON_SPREAD:   1 where the image's rows lie apart, so that some of the tile hold nothing.
  * TENON_ROWS:     see above.

@@ -4,11 +4,11 @@
  * the sizes, the macros and the parts alone.
  *
  * conv_depthwise_filter_rows: for CPUs, vectors along w; the image is brought into local memory as
- *   in conv/depthwise_tile.clh. A work-item does one filter of one part. Global size: {filters, parts};
- *   units are tiles.
- * conv_depthwise_filter_channels: for CPUs, vectors along channels, which are contiguous, with share
- *   1. A work-item does TENON_VW filters of one part. Global size: {ceil(filters / TENON_VW),
- *   parts}; units are rows of dy.
+ *   in conv/depthwise_tile.clh. A work-item does one filter of one part.
+ *   Global size: {filters, parts}; units are tiles.
+ * conv_depthwise_filter_channels: for CPUs, vectors along channels, which are contiguous, with
+ *   share 1. A work-item does TENON_VW filters of one part.
+ *   Global size: {ceil(filters / TENON_VW), parts}; units are rows of dy.
  * conv_depthwise_filter_points: for any device: a work-group of TENON_ITEMS does one filter of one
  *   part. Global size: {TENON_ITEMS, filters, parts}, local size: {TENON_ITEMS, 1, 1}; units are
  *   pixels of dy.
