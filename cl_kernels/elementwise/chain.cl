@@ -109,6 +109,7 @@ __kernel void chain(__global const data_t *x0, __global const data_t *x1, __glob
                     __global const data_t *x3, __global data_t *y, const chain_args args)
 {
     const long y_step = args.walk.stride[4][args.walk.rank - 1];
+    const int fresh = y != x0 && y != x1 && y != x2 && y != x3;
     walk w;
     walk_begin(&w, &args.walk, 5);
     for (; w.row < w.end; walk_next(&w, &args.walk, 5)) {
@@ -133,7 +134,8 @@ __kernel void chain(__global const data_t *x0, __global const data_t *x1, __glob
             }
             for (int g = 0; g < CHAIN_VECTORS; g++) {
                 const int lanes = (int)clamp(count - g * TENON_VW, 0L, (long)TENON_VW);
-                store_lanes(y, w.at[4] + (first + g * TENON_VW) * y_step, y_step, lanes, v[g]);
+                stream_lanes(y, w.at[4] + (first + g * TENON_VW) * y_step, y_step, lanes, v[g],
+                             fresh);
             }
         }
     }

@@ -65,9 +65,9 @@ TENON_INLINE void turn_square(__global const element_t *x, long x_step, __global
 #endif
     for (int i = 0; i < TENON_VW; i++) {
 #if TENON_VW == 4 || TENON_VW == 16
-        TENON_VSTORE(a[i], 0, y + i * y_step);
+        stream_elements(y + i * y_step, a[i], 1);
 #else
-        TENON_VSTORE(b[i], 0, y + i * y_step);
+        stream_elements(y + i * y_step, b[i], 1);
 #endif
     }
 }

@@ -72,8 +72,21 @@ static double estimate_local(tenon_context *context, const tn_problem *problem,
 static void options(tenon_context *context, const tn_problem *problem, const int32_t *values,
                     char text[TN_OPTIONS_SIZE])
 {
+    tn_element_options(context, (tenon_dtype)((const tn_pointwise_problem *)problem)->to, values,
+                       text);
+}
+
+static void options_local(tenon_context *context, const tn_problem *problem, const int32_t *values,
+                          char text[TN_OPTIONS_SIZE])
+{
     (void)values;
-    tn_element_options(context, (tenon_dtype)((const tn_pointwise_problem *)problem)->to, text);
+    options(context, problem, NULL, text);
+}
+
+static void tune(tenon_context *context, const tn_problem *problem, int32_t *values)
+{
+    const tn_pointwise_problem *p = (const tn_pointwise_problem *)problem;
+    tn_stores_tune(context, tn_pointwise_copy_bytes(p), &values[0]);
 }
 
 /* Fills in all but the offsets; returns how many blocks there are. */
@@ -113,11 +126,8 @@ static tenon_status record_launch(const char *operation, tn_recording *recording
     const tn_patch patches[] = {
         {TN_PATCH_OFFSET, COPY_X, offsetof(transpose_args, offset[0]), size},
         {TN_PATCH_OFFSET, COPY_Y, offsetof(transpose_args, offset[1]), size}};
-    char text[TN_OPTIONS_SIZE];
     transpose_args args;
-    options(recording->context, &p->head, NULL, text);
     launch.source = "elementwise/transpose";
-    launch.options = text;
     launch.global[0] = (size_t)cut(p, block, &args) * launch.local[0];
     launch.operands[0] = COPY_X;
     launch.operands[1] = COPY_Y;
@@ -132,8 +142,10 @@ static tenon_status record_launch(const char *operation, tn_recording *recording
 static tenon_status record(const char *operation, tn_recording *recording,
                            const tn_problem *problem, const int32_t *values)
 {
-    const tn_launch launch = {.kernel = "transpose", .dimensions = 1, .local = {1}};
-    (void)values;
+    char text[TN_OPTIONS_SIZE];
+    const tn_launch launch = {
+        .kernel = "transpose", .options = text, .dimensions = 1, .local = {1}};
+    options(recording->context, problem, values, text);
     return record_launch(operation, recording, (const tn_pointwise_problem *)problem, launch,
                          cpu_block(recording->context, (const tn_pointwise_problem *)problem));
 }
@@ -141,17 +153,23 @@ static tenon_status record(const char *operation, tn_recording *recording,
 static tenon_status record_local(const char *operation, tn_recording *recording,
                                  const tn_problem *problem, const int32_t *values)
 {
+    char text[TN_OPTIONS_SIZE];
     const tn_launch launch = {.kernel = "transpose_local",
+                              .options = text,
                               .dimensions = 2,
                               .global = {0, TRANSPOSE_ITEMS},
                               .local = {TRANSPOSE_TILE, TRANSPOSE_ITEMS}};
-    (void)values;
+    options_local(recording->context, problem, values, text);
     return record_launch(operation, recording, (const tn_pointwise_problem *)problem, launch,
                          TRANSPOSE_TILE);
 }
 
 const tn_solver tn_copy_transpose = {.name = "transpose",
+                                     .parameters = tn_stores_parameter,
+                                     .parameter_count = 1,
                                      .refuses = refuses,
+                                     .tune = tune,
+                                     .constrains = tn_stores_constrains,
                                      .estimate = estimate,
                                      .options = options,
                                      .record = record};
@@ -159,7 +177,7 @@ const tn_solver tn_copy_transpose = {.name = "transpose",
 const tn_solver tn_copy_transpose_local = {.name = "transpose_local",
                                            .refuses = refuses_local,
                                            .estimate = estimate_local,
-                                           .options = options,
+                                           .options = options_local,
                                            .record = record_local};
 
 /* Two blocks and a tail each way, in two planes, with gaps. */
