@@ -9,7 +9,7 @@
  * CHAIN_VECTORS: vectors of a block.
  * TENON_VW: lanes of a vector.
  * TENON_ACT_BUILD: the one transcendental activation that a chain may have, or 0.
- * TENON_DTYPE: see common/types.clh.
+ * TENON_DTYPE, TENON_STREAM: see common/types.clh.
  */
 #ifndef TENON_VW
 #define TENON_VW 4
@@ -60,6 +60,21 @@ TENON_INLINE void load_block(const source *s, long first, long count, acc_v bloc
             const int lanes = (int)clamp(count - g * TENON_VW, 0L, (long)TENON_VW);
             block[g] = load_lanes(s->x, (first + g * TENON_VW) * s->stride, s->stride, lanes);
         }
+    }
+}
+
+TENON_INLINE void store_block(__global data_t *y, long stride, long first, long count,
+                              const acc_v block[CHAIN_VECTORS], int fresh)
+{
+    if (stride == 1 && count >= CHAIN_VECTORS * TENON_VW) {
+        for (int g = 0; g < CHAIN_VECTORS; g++) {
+            stream_data_v(y, first + g * TENON_VW, block[g], fresh);
+        }
+        return;
+    }
+    for (int g = 0; g < CHAIN_VECTORS; g++) {
+        const int lanes = (int)clamp(count - g * TENON_VW, 0L, (long)TENON_VW);
+        store_lanes(y, (first + g * TENON_VW) * stride, stride, lanes, block[g]);
     }
 }
 
@@ -132,11 +147,7 @@ __kernel void chain(__global const data_t *x0, __global const data_t *x1, __glob
                 }
                 run_step(step.op, &activation, v, p, q);
             }
-            for (int g = 0; g < CHAIN_VECTORS; g++) {
-                const int lanes = (int)clamp(count - g * TENON_VW, 0L, (long)TENON_VW);
-                stream_lanes(y, w.at[4] + (first + g * TENON_VW) * y_step, y_step, lanes, v[g],
-                             fresh);
-            }
+            store_block(y + w.at[4], y_step, first, count, v, fresh);
         }
     }
 }

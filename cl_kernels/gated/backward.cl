@@ -41,8 +41,7 @@ __kernel void backward(__global const data_t *a, __global const data_t *b,
             stream_lanes(da, w.at[3] + i * da_step, da_step, lanes, gradient * activate_v(gate, &f),
                          da != a && da != b && da != dy);
             stream_lanes(db, w.at[4] + i * db_step, db_step, lanes,
-                         gradient * value * derivative_v(gate, &f),
-                         db != a && db != b && db != dy);
+                         gradient * value * derivative_v(gate, &f), db != a && db != b && db != dy);
         }
     }
 }

@@ -33,7 +33,8 @@ TENON_INLINE acc_t gradient_at_label(__global const data_t *x, long at, const ro
                                      long label, acc_t most, acc_t sum, acc_t factor)
 {
     return is_class(args, label)
-               ? (math_exp_falling(load_data(x, at + label * args->axis[0]) - most) / sum - 1) * factor
+               ? (math_exp_falling(load_data(x, at + label * args->axis[0]) - most) / sum - 1) *
+                     factor
                : 0;
 }
 
@@ -43,7 +44,8 @@ TENON_INLINE void write_row(__global const data_t *x, long xa, __global data_t *
     const long xs = args->axis[0], ds = args->axis[3];
     long i = 0;
     for (; i + TENON_VW <= args->size; i += TENON_VW) {
-        acc_v p = math_exp_falling_v(load_lanes(x, xa + i * xs, xs, TENON_VW) - splat(most)) / splat(sum);
+        acc_v p =
+            math_exp_falling_v(load_lanes(x, xa + i * xs, xs, TENON_VW) - splat(most)) / splat(sum);
         store_lanes(dx, da + i * ds, ds, TENON_VW, p * splat(factor));
     }
     for (; i < args->size; i++) {

@@ -120,7 +120,8 @@ TENON_INLINE void columns(__global const data_t *x, long xa, __global data_t *y,
     acc_v shift = args->flag ? log(sum) : splat(0);
     for (long i = 0; i < args->size; i++) {
         acc_v v = load_lanes(x, xa + i * xt, xs, lanes) - most;
-        store_lanes(y, ya + i * yt, ys, lanes, args->flag ? v - shift : math_exp_falling_v(v) / sum);
+        store_lanes(y, ya + i * yt, ys, lanes,
+                    args->flag ? v - shift : math_exp_falling_v(v) / sum);
     }
 }
 

@@ -20,7 +20,8 @@ int64_t tn_stores_bytes(uint32_t dtype, int64_t elements)
 void tn_stores_tune(tenon_context *context, int64_t bytes, int32_t *value)
 {
     const uint64_t cache = context->device.cache_size;
-    const bool beyond = context->device.is_cpu && cache > 0 && (uint64_t)bytes > cache;
+    /* What is read takes as much of the cache, at least. */
+    const bool beyond = context->device.is_cpu && cache > 0 && 2 * (uint64_t)bytes >= cache;
     if (*value == 0)
         *value = beyond && tn_context_has(context, TENON_CAPABILITY_NONTEMPORAL_STORE)
                      ? TN_STORES_PAST

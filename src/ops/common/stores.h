@@ -1,6 +1,6 @@
 /* The parameter `st` of solvers that write a tensor once: whether its elements pass through the
- * caches. A CPU that stores into a line first reads it; where so much is written that the caches
- * keep none of it, the read can be saved. */
+ * caches. A CPU that stores into a line first reads it; where the caches would keep little of what is
+ * written, the read can be saved. */
 #ifndef TN_OPS_COMMON_STORES_H
 #define TN_OPS_COMMON_STORES_H
 
