@@ -1,7 +1,7 @@
 /* The references of the activations, and the self-check of their solvers. */
 #include "ops/activation/internal.h"
-#include "ops/common/stores.h"
 #include "ops/common/host.h"
+#include "ops/common/stores.h"
 
 #include <stdlib.h>
 
