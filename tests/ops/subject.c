@@ -2,6 +2,8 @@
 #include "support.h"
 #include "tally.h"
 
+#include "ops/common/stores.h"
+
 static tn_case last_call;
 
 tenon_status test_call_views(const tn_operation *operation, const void *params,
@@ -136,6 +138,21 @@ static bool has_its_turn(uint32_t s, uint32_t count)
     return turn % count == s;
 }
 
+/* Stores past the caches, which the solver itself takes only where a tensor exceeds them. */
+static void run_past_caches(const test_subject *subject, const tn_solver *solver)
+{
+    char name[TN_SOLVER_NAME_SIZE];
+    uint32_t available = 0;
+    if (solver->parameters != tn_stores_parameter)
+        return;
+    assert_int_equal(tenon_context_capability(test_context, TENON_CAPABILITY_NONTEMPORAL_STORE,
+                                              &available, NULL, 0),
+                     TENON_OK);
+    snprintf(name, sizeof name, "%s/%s:st%d", subject->family->name, solver->name, TN_STORES_PAST);
+    if (available)
+        tally_run(name, test_run(subject, name));
+}
+
 void test_run_all(const test_subject *subject)
 {
     char name[TN_SOLVER_NAME_SIZE], why[64];
@@ -147,6 +164,7 @@ void test_run_all(const test_subject *subject)
         snprintf(name, sizeof name, "%s/%s", subject->family->name,
                  subject->family->solvers[s]->name);
         tally_run(name, test_run(subject, name));
+        run_past_caches(subject, subject->family->solvers[s]);
     }
     for (uint32_t i = 0; i < first_output(subject); i++)
         if (subject->operands[i].image != NULL && !test_untouched(&subject->operands[i])) {

@@ -2,6 +2,7 @@
 #include "ops/common/case.h"
 #include "ops/activation/internal.h"
 #include "ops/common/host.h"
+#include "ops/common/stores.h"
 
 #include <stdlib.h>
 
@@ -43,8 +44,11 @@ static tenon_tensor make_view(const activation_problem *like, const tn_choice *c
                          .rank = 1,
                          .shape = {16387},
                          .stride = {1}};
-    if (tn_is_solver(choice->solver, &tn_activation_dense))
+    if (tn_is_solver(choice->solver, &tn_activation_dense)) {
+        if (choice->values[0] == TN_STORES_PAST) /* takes place where vectors are aligned */
+            view.offset = 64 * tenon_dtype_size(dtype);
         return view;
+    }
     view.rank = 3;
     for (int d = 2; d >= 0; d--) {
         view.shape[d] = 11 + 4 * d;

@@ -19,11 +19,10 @@ static void options(tenon_context *context, const tn_problem *problem, const int
                     char text[TN_OPTIONS_SIZE])
 {
     const elementwise_chain_problem *p = (const elementwise_chain_problem *)problem;
-    (void)values;
     tn_build_options(context, text,
-                     "-DTENON_DTYPE=%u -DTENON_VW=%u -DTENON_ACT_BUILD=%u -DCHAIN_VECTORS=%d",
+                     "-DTENON_DTYPE=%u -DTENON_VW=%u -DTENON_ACT_BUILD=%u -DCHAIN_VECTORS=%d%s",
                      p->views.to, tn_rows_lanes(context, p->views.to), p->views.kind,
-                     context->device.is_cpu ? CPU_VECTORS : 1);
+                     context->device.is_cpu ? CPU_VECTORS : 1, tn_stores_option(values));
 }
 
 static tenon_status record(const char *operation, tn_recording *recording,
@@ -51,7 +50,11 @@ static tenon_status record(const char *operation, tn_recording *recording,
 }
 
 static const tn_solver rows = {.name = "rows",
+                               .parameters = tn_stores_parameter,
+                               .parameter_count = 1,
                                .refuses = tn_pointwise_refuses,
+                               .tune = tn_pointwise_tune,
+                               .constrains = tn_stores_constrains,
                                .estimate = tn_pointwise_estimate,
                                .options = options,
                                .record = record};
