@@ -8,7 +8,7 @@
 
 #define MOST_SECONDS 120
 
-static void try_here(char *const *variables, driver_outcome (*run)(const driver *))
+static void try_here(const char *devices, driver_outcome (*run)(const driver *))
 {
     const struct rlimit no_core = {0, 0};
     tenon_context *context;
@@ -16,8 +16,8 @@ static void try_here(char *const *variables, driver_outcome (*run)(const driver 
     tenon_device_info info;
     setrlimit(RLIMIT_CORE, &no_core);
     alarm(MOST_SECONDS);
-    for (; variables != NULL && *variables != NULL; variables++)
-        putenv(*variables);
+    if (devices != NULL)
+        setenv("POCL_DEVICES", devices, 1);
     if (tenon_context_create(NULL, &context) != TENON_OK ||
         tenon_stream_create(context, NULL, &stream) != TENON_OK ||
         tenon_context_device(context, &info) != TENON_OK)
@@ -26,13 +26,13 @@ static void try_here(char *const *variables, driver_outcome (*run)(const driver 
     _exit(run(&d));
 }
 
-void driver_try(const char *what, char *const *variables, driver_outcome (*run)(const driver *))
+void driver_try(const char *what, const char *devices, driver_outcome (*run)(const driver *))
 {
     int status = 0;
     fflush(stdout);
     pid_t child = fork();
     if (child == 0)
-        try_here(variables, run);
+        try_here(devices, run);
     if (child < 0 || waitpid(child, &status, 0) != child)
         printf("not tried: %s\n", what);
     else if (WIFSIGNALED(status))

@@ -22,8 +22,8 @@ typedef struct driver {
 } driver;
 
 /* Tries a case and prints what comes of it. To be called before anything in this process has called
- * OpenCL. `variables` are set for it, "NAME=value" each, up to a NULL; or NULL for none. */
-void driver_try(const char *what, char *const *variables, driver_outcome (*run)(const driver *));
+ * OpenCL. `devices` is what PoCL is told to offer (POCL_DEVICES); NULL leaves that alone. */
+void driver_try(const char *what, const char *devices, driver_outcome (*run)(const driver *));
 
 /* For cases. The kernel of a program, which ends the case as untried where it does not build; and a
  * buffer, with these contents where they are not NULL. */

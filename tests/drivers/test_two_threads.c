@@ -132,12 +132,10 @@ static void two_streams_do_not_disturb_each_other(void **state)
 
 int main(void)
 {
-    static char basic[] = "POCL_DEVICES=basic";
-    static char *const variables[] = {basic, NULL};
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(two_streams_do_not_disturb_each_other),
     };
-    driver_try("two threads run one program on PoCL's device basic", variables, reduced_on_basic);
+    driver_try("two threads run one program on PoCL's device basic", "basic", reduced_on_basic);
     driver_try("two threads run one program on this device", NULL, reduced);
     return TEST_MAIN(tests);
 }
