@@ -162,7 +162,7 @@ static bool verify(void *data, tenon_stream *stream, double *error_over_bound, c
     tn_bounded *expected = malloc((size_t)(rows * width) * sizeof *expected);
     bool well = got != NULL && expected != NULL;
     for (int64_t first = 0; well && first <= last; first += last > 0 ? last : 1) {
-        tenon_tensor views[CASE_OPERANDS];
+        tenon_tensor views[CASE_OPERANDS] = {{{0}}};
         views_of(p, first, rows, views);
         well = reference(p, views, expected) &&
                bench_judge(y->dtype, got, first * width, 1, rows * width, expected,

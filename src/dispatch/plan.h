@@ -49,6 +49,8 @@ tenon_status tn_call_check_views(const tn_call *call);
  * without a view are passed over. tn_call_run and tn_call_plan do this, too. */
 tenon_status tn_call_check_memory(const tn_call *call, tenon_context *context);
 
+bool tn_is_output(tn_role role);
+
 /* The immediate call: checks memory, finds or makes the plan, runs it. A NULL problem is an empty
  * output. The problem's workspace limit is set to the stream's. */
 tenon_status tn_call_run(tenon_stream *stream, const tn_family *family, tn_problem *problem,
@@ -61,9 +63,10 @@ tenon_status tn_call_plan(tenon_context *context, const tn_family *family, tn_pr
 /* A planned operand: its view without memory; rank and shape of nothing where absent. */
 typedef struct tn_planned {
     const char *name;
-    bool present;
+    bool present, output;
     tn_role role;
     tenon_tensor view;
+    uint64_t end; /* the byte of its memory that the view ends at */
 } tn_planned;
 
 struct tenon_plan {
