@@ -4,6 +4,8 @@
  */
 #include "gemm_case.h"
 
+#include "runtime/context.h"
+
 /* K around the edges of slices, small and batched d, through the automatic choice and all solvers. */
 static void long_sums(void **state)
 {
