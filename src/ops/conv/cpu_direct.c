@@ -54,7 +54,7 @@ static int64_t runs_of_tile(const layout *l, uint32_t dtype)
 /* Bytes of local memory that a work-group may use, the tables left out. */
 static int64_t scratch_bytes(tenon_context *context)
 {
-    const int64_t tables = CONV_DIRECT_TAPS * 12 + CONV_DIRECT_RUNS * 4 + 4096;
+    const int64_t tables = CONV_DIRECT_TAPS * 24 + CONV_DIRECT_RUNS * 4 + 4096;
     const int64_t local = (int64_t)context->device.info.local_memory - tables;
     return tn_max_i64(0, tn_min_i64(local, MOST_BYTES)) / 64 * 64;
 }
@@ -172,14 +172,16 @@ static bool lay_out(tenon_context *context, const conv_problem *p, const int32_t
 }
 
 /* Nanoseconds: of a multiply-add of a vector, of an element that is copied (and of a line), laid
- * out, and stored; measured on x86-64. */
-#define FMA_TIME    0.285
-#define COPY_TIME   0.06
+ * out, and stored; measured on x86-64, with operands that come from the last cache. */
+#define FMA_TIME    0.30
+#define COPY_TIME   0.25
 #define SINGLE_TIME 0.75
-#define LINE_TIME   3.0
-#define LAY_TIME    0.1
-#define STORE_TIME  0.15
+#define LINE_TIME   5.0
+#define LAY_TIME    0.3
+#define STORE_TIME  0.25
 #define TAP_TIME    1.0
+/* The share of a work-group's time for which others have already run out of work. */
+#define IDLE_SHARE 0.25
 
 static double copy_time(const layout *l)
 {
@@ -213,7 +215,7 @@ static double layout_time(tenon_context *context, const layout *l)
     double units = context->device.info.compute_units;
     double rounds = groups < 16 * units ? (double)tn_ceil_div((int64_t)groups, (int64_t)units)
                                         : groups / units;
-    return CPU_LAUNCH_TIME + rounds * group_time(l);
+    return CPU_LAUNCH_TIME + (rounds + IDLE_SHARE) * group_time(l);
 }
 
 /* The longest run of a tile that wastes the fewest pixels at the ends of rows. */
