@@ -172,9 +172,8 @@ conv_cpu_direct(__global const data_t *x, __global const data_t *w, __global con
         }
         for (long i = 0; i < some * box.count[0]; i++) {
             const long n = i % box.count[0], channel = i / box.count[0];
-            copy_channel(copy + channel * args.channel + n * s.image,
-                         x + n * args.conv.x_stride[0], (c0 + channel) * args.conv.x_stride[1],
-                         &args, &box, spans);
+            copy_channel(copy + channel * args.channel + n * s.image, x + n * args.conv.x_stride[0],
+                         (c0 + channel) * args.conv.x_stride[1], &args, &box, spans);
         }
         for (long f = 0; f < box.filters; f += PANEL) {
             __global const data_t *from =

@@ -1,6 +1,7 @@
 /* The self-checks of convolution's and im2col's solvers: an awkward problem with the layout of the
  * one at hand. */
 #include "ops/common/host.h"
+#include "ops/conv/cpu_direct.h"
 #include "ops/conv/implicit.h"
 
 #include <stdlib.h>
@@ -74,13 +75,13 @@ static tenon_conv_params check_params(const conv_problem *like, bool pointwise, 
 }
 
 static tenon_status make_operands(tenon_stream *stream, const conv_problem *like, bool pointwise,
-                                  check *c)
+                                  int64_t filters, check *c)
 {
     tenon_dtype dtype = (tenon_dtype)like->dtype;
     bool channels_last = like->y[1] == 1 && like->y[4] != 1;
     const int64_t one[3] = {1, 1, 1}, *filter = pointwise ? one : check_filter;
     /* More taps than a block of K has. */
-    int64_t filters = 14, channels = 70, out[3];
+    int64_t channels = 70, out[3];
     for (uint32_t d = 0; d < 3; d++)
         out[d] = tenon_conv_output_size(&c->params.geometry, d, image_size[d], filter[d]);
     int64_t y_step, res_step;
@@ -118,15 +119,19 @@ static tenon_status check_run(tenon_stream *stream, const conv_problem *like,
                               char why[256])
 {
     bool pointwise = choice->solver == &tn_conv_pointwise;
+    tn_choice tried = *choice;
+    int64_t filters = 14;
+    if (choice->solver == &tn_conv_cpu_direct)
+        filters = 2 * tn_conv_cpu_direct_cut(stream->context, like, &tried);
     c->params = check_params(like, pointwise, step);
-    TN_TRY(make_operands(stream, like, pointwise, c));
+    TN_TRY(make_operands(stream, like, pointwise, filters, c));
     const tenon_tensor *y = &c->twins[CONV_Y].host;
     c->expected = malloc((size_t)tenon_tensor_elements(y) * sizeof *c->expected);
     if (c->expected == NULL ||
         !tn_conv_reference(&c->params, &c->twins[CONV_X].host, &c->twins[CONV_W].host,
                            &c->twins[CONV_C].host, &c->twins[CONV_BIAS].host, y, c->expected))
         return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "conv self-check: no memory");
-    TN_TRY(run(stream, choice, c));
+    TN_TRY(run(stream, &tried, c));
     *right = tn_host_within(y, c->expected, why);
     return TENON_OK;
 }

@@ -7,6 +7,7 @@
 #include "base/checked.h"
 #include "base/shape.h"
 #include "conv/cpu_direct_args.h"
+#include "ops/conv/cpu_direct.h"
 #include "ops/conv/gradient.h"
 #include "ops/conv/implicit.h"
 #include "ops/gemm/cpu.h"
@@ -33,9 +34,9 @@ typedef struct layout {
     int64_t box[4], filters, channels;
     conv_meeting meeting;
     int64_t phases[3], extent[3];
-    int64_t channel;                 /* elements of the copy */
-    int64_t copy, sums, laid;        /* vectors of local memory */
-    int64_t runs, boxes, panels;     /* of the largest box; boxes; panels of a work-group */
+    int64_t channel;             /* elements of the copy */
+    int64_t copy, sums, laid;    /* vectors of local memory */
+    int64_t runs, boxes, panels; /* of the largest box; boxes; panels of a work-group */
     bool channel_last, taps_join;
 } layout;
 
@@ -173,8 +174,8 @@ static bool lay_out(tenon_context *context, const conv_problem *p, const int32_t
 
 /* Nanoseconds: of a multiply-add of a vector, of an element that is copied (and of a line), laid
  * out, and stored; measured on x86-64, with operands that come from the last cache. */
-#define FMA_TIME    0.30
-#define COPY_TIME   0.25
+#define FMA_TIME    0.29
+#define COPY_TIME   0.15
 #define SINGLE_TIME 0.75
 #define LINE_TIME   5.0
 #define LAY_TIME    0.3
@@ -204,8 +205,7 @@ static double group_time(const layout *l)
     double lay = l->taps_join || p->w[0] == 1 ? LAY_TIME : SINGLE_TIME;
     double store = p->y[1] == 1 || p->y[4] == 1 ? STORE_TIME : SINGLE_TIME;
     return pixels * filters / (double)l->lanes * taps * fma_time + copy_time(l) +
-           taps * filters * lay * size / 4 + pixels * filters * store * size / 4 +
-           taps * TAP_TIME;
+           taps * filters * lay * size / 4 + pixels * filters * store * size / 4 + taps * TAP_TIME;
 }
 
 static double layout_time(tenon_context *context, const layout *l)
@@ -213,8 +213,8 @@ static double layout_time(tenon_context *context, const layout *l)
     double groups = (double)l->boxes * (double)tn_ceil_div(l->problem.k, l->filters) *
                     (double)l->problem.groups;
     double units = context->device.info.compute_units;
-    double rounds = groups < 16 * units ? (double)tn_ceil_div((int64_t)groups, (int64_t)units)
-                                        : groups / units;
+    double rounds =
+        groups < 16 * units ? (double)tn_ceil_div((int64_t)groups, (int64_t)units) : groups / units;
     return CPU_LAUNCH_TIME + (rounds + IDLE_SHARE) * group_time(l);
 }
 
@@ -257,6 +257,15 @@ static void tune(tenon_context *context, const tn_problem *problem, int32_t *val
     for (int i = PIXELS; i < PARAMETERS; i++)
         if (values[i] == 0)
             values[i] = best[i];
+}
+
+int64_t tn_conv_cpu_direct_cut(tenon_context *context, const conv_problem *problem,
+                               tn_choice *choice)
+{
+    int32_t panel = PANEL_VECTORS * (int32_t)tn_gemm_lanes(context, problem->dtype);
+    choice->values[PIXELS] = 4 * choice->values[RUN];
+    choice->values[FILTERS] = 2 * panel;
+    return 2 * panel + 1;
 }
 
 static const char *refuses(tenon_context *context, const tn_problem *problem)
@@ -359,14 +368,14 @@ static tenon_status record(const char *operation, tn_recording *recording,
         return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: does not fit the local memory", operation);
     conv_direct_args args = make_args(&l);
     options(recording->context, problem, values, text);
-    tn_launch launch = {.source = "conv/cpu_direct",
-                        .options = text,
-                        .kernel = "conv_cpu_direct",
-                        .dimensions = 3,
-                        .global = {(size_t)l.boxes, (size_t)tn_ceil_div(p->k, l.filters),
-                                   (size_t)p->groups},
-                        .local = {1, 1, 1},
-                        .args_size = sizeof args};
+    tn_launch launch = {
+        .source = "conv/cpu_direct",
+        .options = text,
+        .kernel = "conv_cpu_direct",
+        .dimensions = 3,
+        .global = {(size_t)l.boxes, (size_t)tn_ceil_div(p->k, l.filters), (size_t)p->groups},
+        .local = {1, 1, 1},
+        .args_size = sizeof args};
     tn_conv_direct_launch(&l.problem, reads, CONV_Y, &launch, &args.conv, patches);
     return tn_record(operation, recording, &launch);
 }
