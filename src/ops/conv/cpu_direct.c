@@ -179,7 +179,7 @@ static bool lay_out(tenon_context *context, const conv_problem *p, const int32_t
 #define SINGLE_TIME 0.75
 #define LINE_TIME   5.0
 #define LAY_TIME    0.3
-#define STORE_TIME  0.25
+#define STORE_TIME  0.15
 #define TAP_TIME    1.0
 /* The share of a work-group's time for which others have already run out of work. */
 #define IDLE_SHARE 0.25
