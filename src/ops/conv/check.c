@@ -2,6 +2,7 @@
  * one at hand. */
 #include "ops/common/case.h"
 #include "ops/common/host.h"
+#include "ops/conv/cpu_direct.h"
 #include "ops/conv/depthwise.h"
 #include "ops/conv/implicit.h"
 
@@ -137,7 +138,8 @@ static tenon_status check_run(tenon_stream *stream, const conv_problem *like,
                               const tn_choice *choice, int64_t step, check *c, bool *right,
                               char why[256])
 {
-    const check_sizes sizes = sizes_of(like, choice->solver);
+    check_sizes sizes = sizes_of(like, choice->solver);
+    tn_choice tried = *choice;
     c->params = check_params(like, tn_is_solver(choice->solver, &tn_conv_pointwise), step);
     c->params.groups = sizes.groups;
     if (tn_is_solver(choice->solver, &tn_conv_depthwise) &&
@@ -145,6 +147,8 @@ static tenon_status check_run(tenon_stream *stream, const conv_problem *like,
         c->params.geometry.stride[1] = step;
         c->params.geometry.dilation[1] = 1;
     }
+    if (tn_is_solver(choice->solver, &tn_conv_cpu_direct))
+        sizes.filters = sizes.groups * tn_conv_cpu_direct_cut(stream->context, like, &tried);
     TN_TRY(make_operands(stream, like, &sizes, c));
     const tenon_tensor *y = &c->twins[CONV_Y].host;
     c->expected = malloc((size_t)tenon_tensor_elements(y) * sizeof *c->expected);
@@ -152,10 +156,10 @@ static tenon_status check_run(tenon_stream *stream, const conv_problem *like,
         !tn_conv_reference(&c->params, &c->twins[CONV_X].host, &c->twins[CONV_W].host,
                            &c->twins[CONV_C].host, &c->twins[CONV_BIAS].host, y, c->expected))
         return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "conv self-check: no memory");
-    TN_TRY(run(stream, choice, c));
+    TN_TRY(run(stream, &tried, c));
     *right = tn_host_within(y, c->expected, why);
     if (!*right)
-        tn_twins_blame(stream, &tn_operation_conv, &c->params, c->twins, CONV_OPERANDS, choice);
+        tn_twins_blame(stream, &tn_operation_conv, &c->params, c->twins, CONV_OPERANDS, &tried);
     return TENON_OK;
 }
 

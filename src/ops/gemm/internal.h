@@ -58,12 +58,13 @@ tenon_status tn_gemm_canonicalise(const char *operation, const tenon_gemm_params
 /* d^T = b^T · a^T. */
 void tn_gemm_exchange(gemm_problem *problem);
 
-/* Chooses a solver that needs no workspace (the other operation has it) and records its launches
- * into another operation's plan. */
+/* Chooses a solver and records its launches into another operation's plan. The problem's limit is
+ * how much of the workspace, from its beginning, the other operation leaves to the product; the
+ * plan is given as much as the solver takes. */
 tenon_status tn_gemm_record(const char *operation, tn_recording *recording,
                             const gemm_problem *problem);
 
-/* Nanoseconds, by the estimate of the fastest solver that needs no workspace. */
+/* Nanoseconds, by the estimate of the fastest solver within the problem's limit. */
 double tn_gemm_estimate(tenon_context *context, const gemm_problem *problem);
 
 /* Results in double with their error bounds, in row-major order (false without memory) of d's shape. The views' memory is
