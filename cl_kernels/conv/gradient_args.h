@@ -44,6 +44,29 @@ typedef struct conv_filter_args {
     tenon_i32 reserved;
 } conv_filter_args;
 
+/* The same by blocks that are packed in local memory. Along h and w, where the filter has but one
+ * element only what it meets is packed: a packed position is `skip` of the image's, and `step` and
+ * `dilation` count packed ones. */
+typedef struct conv_filter_packed_args {
+    tenon_i64 x_offset, y_offset, w_offset, sum_offset;
+    tenon_i64 beta; /* bits of an acc_t */
+    tenon_i64 x_stride[5], y_stride[5];
+    tenon_i64 to_stride[5]; /* of dw, or of a slice's sums */
+    tenon_i64 x_span;       /* elements from the first of x to its last, both included */
+    tenon_i64 n, group_channels, group_filters;
+    tenon_i64 channels, filters;    /* of a work-group */
+    tenon_i64 images, lines, width; /* of a band: images, lines of each, and pixels of a line */
+    tenon_i64 blocks[4];            /* bands there are, along n, o, p and q */
+    tenon_i64 bands;                /* of a slice */
+    tenon_i64 slice;                /* elements of a slice's sums; 0: the only one, which goes to dw */
+    tenon_i64 run;                  /* taps along w whose channels are neighbours: all, or 1 */
+    tenon_i64 skip[3], step[3], dilation[3];
+    tenon_i64 rows, pitch; /* packed: rows of a plane, positions of a row */
+    tenon_i64 size[3], filter[3], out[3], start[3]; /* as conv_window */
+    tenon_i32 adds;
+    tenon_i32 taps_join; /* 1: the taps of all channels lie at stride 1 in what is written */
+} conv_filter_packed_args;
+
 /* A dense array of acc_t, and what a strided tensor holds. */
 typedef struct conv_pack_args {
     tenon_i64 tensor_offset, packed_offset;
