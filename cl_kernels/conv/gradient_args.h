@@ -33,6 +33,18 @@ typedef struct col2im_args {
     tenon_i32 flags;      /* CONV_* */
 } col2im_args;
 
+/* The same by products whose columns are folded at once. */
+typedef struct conv_data_packed_args {
+    conv_args conv;
+    conv_meeting meeting;
+    tenon_i64 y_span, w_span;        /* elements from the first to the last, both included */
+    tenon_i64 n, channels;           /* images; channels of a work-group */
+    tenon_i64 images, band;          /* images of a work-group, and lines of x along h */
+    tenon_i64 phases[3];             /* taps along a dimension until they meet the same elements */
+    tenon_i64 rows, pitch;           /* of a plane of sums */
+    tenon_i64 rows_join;             /* 1: the taps of all channels lie at stride 1 in w */
+} conv_data_packed_args;
+
 /* dw = sum of dy times x, plus beta * dw. */
 typedef struct conv_filter_args {
     tenon_i64 x_offset, y_offset, w_offset;

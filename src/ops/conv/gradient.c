@@ -12,6 +12,7 @@ TENON_API tenon_conv_backward_params tenon_conv_backward_params_default(void)
 }
 
 static const tn_solver *const data_solvers[] = {&tn_conv_backward_data_pointwise,
+                                                &tn_conv_backward_data_implicit_packed,
                                                 &tn_conv_backward_data_col2im_gemm,
                                                 &tn_conv_backward_data_direct};
 static const tn_solver *const filter_solvers[] = {&tn_conv_backward_filter_pointwise,
