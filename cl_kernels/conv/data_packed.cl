@@ -265,26 +265,18 @@ TENON_INLINE void multiply_tile(__local const acc_t *w, __local const acc_v *y, 
 }
 
 /* Adds a row of a tile, a tap, to the sums under its pixels. What a vector has beyond its segment
- * is left as it was. */
+ * is left as it was; whole vectors go the same way, since PoCL makes pieces of a plain sum here. */
 TENON_INLINE void fold_row(__local acc_t *sums, const acc_t *row,
-                           __local const segment_table *table)
+                           __local const segment_table *table, acc_v numbers)
 {
-    acc_v numbers;
-    for (int l = 0; l < TENON_VW; l++) {
-        ((acc_t *)&numbers)[l] = l;
-    }
     for (int i = 0; i < table->count; i++) {
         __local acc_t *to = sums + table->sums[i];
         const acc_t *from = row + table->column[i];
-        int left = table->length[i];
-        for (; left >= TENON_VW; left -= TENON_VW) {
-            TENON_VSTORE(TENON_VLOAD(0, to) + TENON_VLOAD(0, from), 0, to);
-            to += TENON_VW;
-            from += TENON_VW;
-        }
-        if (left > 0) {
+        for (int left = table->length[i]; left > 0; left -= TENON_VW) {
             const acc_v old = TENON_VLOAD(0, to);
             TENON_VSTORE(numbers < splat(left) ? old + TENON_VLOAD(0, from) : old, 0, to);
+            to += TENON_VW;
+            from += TENON_VW;
         }
     }
 }
@@ -296,10 +288,15 @@ TENON_INLINE void multiply_panel(__local acc_t *sums, __local const acc_t *w,
 {
     acc_v tile[TENON_MR * TENON_NV + 1]; /* the last vector may reach beyond */
     tile[TENON_MR * TENON_NV] = splat(0);
+    acc_v numbers;
+    for (int l = 0; l < TENON_VW; l++) {
+        ((acc_t *)&numbers)[l] = l;
+    }
     for (int m = 0; m < rows; m += TENON_MR) {
         multiply_tile(w + m / TENON_MR * W_TILE, y, kc, tile);
         for (int i = 0; i < min(TENON_MR, rows - m); i++) {
-            fold_row(sums + row_sums[m + i], (const acc_t *)(tile + i * TENON_NV), table);
+            fold_row(sums + row_sums[m + i], (const acc_t *)(tile + i * TENON_NV), table,
+                     numbers);
         }
     }
 }
