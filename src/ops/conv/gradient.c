@@ -11,14 +11,14 @@ TENON_API tenon_conv_backward_params tenon_conv_backward_params_default(void)
     return (tenon_conv_backward_params)TENON_CONV_BACKWARD_PARAMS_INIT;
 }
 
-static const tn_solver *const data_solvers[] = {&tn_conv_backward_data_pointwise,
-                                                &tn_conv_backward_data_implicit_packed,
-                                                &tn_conv_backward_data_col2im_gemm,
-                                                &tn_conv_backward_data_direct};
-static const tn_solver *const filter_solvers[] = {&tn_conv_backward_filter_pointwise,
-                                                  &tn_conv_backward_filter_implicit_packed,
-                                                  &tn_conv_backward_filter_im2col_gemm,
-                                                  &tn_conv_backward_filter_direct};
+static const tn_solver *const data_solvers[] = {
+    &tn_conv_backward_data_pointwise, &tn_conv_backward_data_depthwise,
+    &tn_conv_backward_data_implicit_packed, &tn_conv_backward_data_col2im_gemm,
+    &tn_conv_backward_data_direct};
+static const tn_solver *const filter_solvers[] = {
+    &tn_conv_backward_filter_pointwise, &tn_conv_backward_filter_depthwise,
+    &tn_conv_backward_filter_implicit_packed, &tn_conv_backward_filter_im2col_gemm,
+    &tn_conv_backward_filter_direct};
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
 const tn_family tn_conv_backward_data_family = {.name = "conv_backward_data",
@@ -84,7 +84,7 @@ static tenon_status prepare(const conv_gradient *gradient, tenon_context *contex
     for (int i = 0; i < 2; i++)
         TN_TRY(tn_tensor_check(operation, operands[i].name, views[i]));
     TN_TRY(tn_call_check_views(call));
-    TN_TRY(tn_float_check(operation, context, views[0]->dtype));
+    TN_TRY(tn_float_check(operation, operands[0].name, context, views[0]->dtype));
     for (int i = 1; i < 3; i++)
         TN_TRY(tn_same_dtype_check(operation, operands[i].name, views[i], operands[0].name,
                                    views[0]->dtype));
