@@ -36,9 +36,8 @@
 #ifndef TENON_SUMS
 #define TENON_SUMS 32768
 #endif
-#include "common/activation.clh"
 #include "common/turn.clh"
-#include "conv/reverse.clh"
+#include "conv/data_sums.clh"
 
 #define TENON_NR (TENON_VW * TENON_NV)
 #if TENON_MR <= 4
@@ -50,49 +49,12 @@
 #endif
 #define W_TILE (W_PITCH * TENON_KC)
 
-/* What a work-group does. */
-typedef struct data_block {
-    long group, channel; /* the first one, in its group */
-    long image, d;       /* the first image, and the plane of x */
-    long h0, h1;         /* lines of x */
-    long p0;             /* the first line of y that meets them */
-    int channels, images, lines;
-    int plane;           /* elements of a plane of sums */
-    int channel_size;    /* and of all phases of a channel */
-} data_block;
-
 /* Pixels of a panel that are neighbours in a line of y, and where the first tap puts them. */
 typedef struct segment_table {
     int count;
     int column[TENON_NR], length[TENON_NR], sums[TENON_NR];
     long y[TENON_NR]; /* of each pixel; the last one's beyond them */
 } segment_table;
-
-TENON_INLINE data_block find_block(const conv_data_packed_args *args)
-{
-    const conv_args *a = &args->conv;
-    const conv_window *v = &a->window;
-    const long blocks = (a->group_channels + args->channels - 1) / args->channels;
-    const long number = (long)get_global_id(0), line = (long)get_global_id(1);
-    const long bands = (v->size[1] + args->band - 1) / args->band;
-    data_block b;
-    b.group = number / blocks;
-    b.channel = (number - b.group * blocks) * args->channels;
-    b.channels = (int)min(args->channels, a->group_channels - b.channel);
-    b.image = (long)get_global_id(2) * args->images;
-    b.images = (int)min(args->images, args->n - b.image);
-    b.d = line / bands;
-    b.h0 = (line - b.d * bands) * args->band;
-    b.h1 = min(v->size[1], b.h0 + args->band);
-    /* h = p * step + start + r * dilation. */
-    const long low = b.h0 - v->start[1] - (v->filter[1] - 1) * v->dilation[1];
-    const long high = b.h1 - 1 - v->start[1];
-    b.p0 = low > 0 ? (low + v->step[1] - 1) / v->step[1] : 0;
-    b.lines = high < 0 ? 0 : (int)max(0L, min(high / v->step[1] + 1, v->out[1]) - b.p0);
-    b.plane = (int)(args->rows * args->pitch);
-    b.channel_size = (int)(args->phases[1] * args->phases[2]) * b.plane;
-    return b;
-}
 
 /* How much further in a channel's sums a tap lies than the first. */
 TENON_INLINE int tap_offset(const conv_data_packed_args *args, const data_block *b, int r, int s)
@@ -127,8 +89,7 @@ TENON_INLINE void find_segments(__local segment_table *table, const conv_data_pa
             segment++;
             table->column[segment] = i;
             table->length[segment] = 0;
-            table->sums[segment] =
-                n * b->channels * b->channel_size + p * (int)args->pitch + q;
+            table->sums[segment] = n * b->channels * b->channel_size + p * (int)args->pitch + q;
         }
         table->length[segment]++;
         table->y[i] = (b->image + n) * a->y_stride[0] + o * a->y_stride[2] +
@@ -216,8 +177,8 @@ TENON_INLINE void pack_filters(__local acc_t *to, __global const data_t *w,
     for (; i < rows; i++) {
         __local acc_t *out = to + i / TENON_MR * W_TILE + i % TENON_MR;
         const int c = (row + i) / taps, tap = (row + i) - c * taps;
-        const long at = from + c * a->w_stride[1] + tap / width * a->w_stride[3] +
-                        tap % width * a->w_stride[4];
+        const long at =
+            from + c * a->w_stride[1] + tap / width * a->w_stride[3] + tap % width * a->w_stride[4];
         for (int k = 0; k < kc; k++) {
             out[k * W_PITCH] = load_data(w, at + k * a->w_stride[0]);
         }
@@ -295,8 +256,7 @@ TENON_INLINE void multiply_panel(__local acc_t *sums, __local const acc_t *w,
     for (int m = 0; m < rows; m += TENON_MR) {
         multiply_tile(w + m / TENON_MR * W_TILE, y, kc, tile);
         for (int i = 0; i < min(TENON_MR, rows - m); i++) {
-            fold_row(sums + row_sums[m + i], (const acc_t *)(tile + i * TENON_NV), table,
-                     numbers);
+            fold_row(sums + row_sums[m + i], (const acc_t *)(tile + i * TENON_NV), table, numbers);
         }
     }
 }
@@ -304,9 +264,8 @@ TENON_INLINE void multiply_panel(__local acc_t *sums, __local const acc_t *w,
 /* Adds all that tap t along the first dimension gives; o is the plane of y that it meets. */
 TENON_INLINE void add_plane(__local acc_t *sums, __local acc_t *packed_w, __local acc_v *packed_y,
                             __local segment_table *table, __local int *row_sums,
-                            __global const data_t *w,
-                            __global const data_t *y, const conv_data_packed_args *args,
-                            const data_block *b, long t, long o)
+                            __global const data_t *w, __global const data_t *y,
+                            const conv_data_packed_args *args, const data_block *b, long t, long o)
 {
     const conv_args *a = &args->conv;
     const int all = b->channels * (int)(a->window.filter[1] * a->window.filter[2]);
@@ -328,109 +287,6 @@ TENON_INLINE void add_plane(__local acc_t *sums, __local acc_t *packed_w, __loca
                 }
                 multiply_panel(sums, packed_w, packed_y, table, row_sums, rows, kc);
             }
-        }
-    }
-}
-
-/* Where a line or column of x finds its phase: the first tap that meets it, or the number of
- * phases. */
-TENON_INLINE int find_phase(const conv_data_packed_args *args, int d, long reach)
-{
-    const conv_window *v = &args->conv.window;
-    int phase = 0;
-    while (phase < args->phases[d] && (reach - phase * v->dilation[d]) % v->step[d] != 0) {
-        phase++;
-    }
-    return phase;
-}
-
-/* The epilogue for `lanes` elements of x from w on. */
-TENON_INLINE void store_sums(__global data_t *x, __global const data_t *c, acc_t bias,
-                             const conv_args *a, const activation_args *activation, long w,
-                             int lanes, acc_v sum)
-{
-    acc_v result = splat(TENON_FROM_BITS(a->alpha)) * sum;
-    if (a->flags & CONV_HAS_C) {
-        result += splat(TENON_FROM_BITS(a->beta)) *
-                  load_lanes(c, w * a->c_stride[4], a->c_stride[4], lanes);
-    }
-    if (a->flags & CONV_HAS_BIAS) {
-        result += splat(bias);
-    }
-    store_lanes(x, w * a->x_stride[4], a->x_stride[4], lanes, activate_v(result, activation));
-}
-
-/* VW neighbours of a line, the first of them `first` after where the first tap meets the first
- * output: every second one is of the same phase. */
-TENON_INLINE acc_v interleave(const conv_data_packed_args *args, const data_block *b,
-                              __local const acc_t *sums, int first)
-{
-    const int phase = find_phase(args, 2, first), other = find_phase(args, 2, first + 1);
-    acc_v result = splat(0);
-    if (phase < args->phases[2]) {
-        result.even = TENON_VLOAD(0, sums + phase * b->plane + first / 2).lo;
-    }
-    if (other < args->phases[2]) {
-        result.odd = TENON_VLOAD(0, sums + other * b->plane + (first + 1) / 2).lo;
-    }
-    return result;
-}
-
-/* A line of x, whose phases along w begin at `sums`, b->plane apart: 0 where there is none. */
-TENON_INLINE void write_line(__global data_t *x, __global const data_t *c, acc_t bias,
-                             const conv_data_packed_args *args, const activation_args *activation,
-                             const data_block *b, __local const acc_t *sums, int is_met)
-{
-    const conv_args *a = &args->conv;
-    const conv_window *v = &a->window;
-    const int width = (int)v->size[2], step = (int)v->step[2], start = (int)v->start[2];
-    for (int w = 0; w < width; w += TENON_VW) {
-        const int lanes = min(TENON_VW, width - w), first = w - start;
-        acc_v sum = splat(0);
-        if (is_met && step == 1 && first >= 0) {
-            sum = TENON_VLOAD(0, sums + first);
-        } else if (is_met && step == 2 && first >= 0) {
-            sum = interleave(args, b, sums, first);
-        } else if (is_met) {
-            acc_t lane[TENON_VW];
-            for (int l = 0; l < TENON_VW; l++) {
-                const int at = first + l;
-                const int phase =
-                    at < 0 || l >= lanes ? (int)args->phases[2] : find_phase(args, 2, at);
-                lane[l] = phase < args->phases[2] ? sums[phase * b->plane + at / step] : 0;
-            }
-            sum = TENON_VLOAD(0, lane);
-        }
-        store_sums(x, c, bias, a, activation, w, lanes, sum);
-    }
-}
-
-TENON_INLINE void write_lines(__global data_t *x, __global const data_t *c,
-                              __global const data_t *bias, const conv_data_packed_args *args,
-                              const data_block *b, __local const acc_t *sums)
-{
-    const conv_args *a = &args->conv;
-    const conv_window *v = &a->window;
-    activation_args activation;
-    activation.kind = a->activation;
-    activation.alpha = TENON_FROM_BITS(a->act_alpha);
-    activation.beta = TENON_FROM_BITS(a->act_beta);
-    const long channel = b->group * a->group_channels + b->channel;
-    for (int i = 0; i < b->images * b->channels; i++) {
-        const long n = b->image + i / b->channels, ch = channel + i % b->channels;
-        const acc_t added =
-            a->flags & CONV_HAS_BIAS ? load_data(bias, a->bias_offset + ch * a->bias_k) : 0;
-        for (long h = b->h0; h < b->h1; h++) {
-            const long reach = h - v->start[1], row = reach / v->step[1] - b->p0;
-            const int phase = reach < 0 ? (int)args->phases[1] : find_phase(args, 1, reach);
-            const int is_met = phase < args->phases[1] && row >= 0 && row < args->rows;
-            const long from =
-                is_met ? phase * args->phases[2] * b->plane + row * args->pitch : 0;
-            write_line(x + a->x_offset + n * a->x_stride[0] + ch * a->x_stride[1] +
-                           b->d * a->x_stride[2] + h * a->x_stride[3],
-                       c + a->c_offset + n * a->c_stride[0] + ch * a->c_stride[1] +
-                           b->d * a->c_stride[2] + h * a->c_stride[3],
-                       added, args, &activation, b, sums + i * b->channel_size + from, is_met);
         }
     }
 }

@@ -36,9 +36,7 @@
 #ifndef TENON_PIXELS
 #define TENON_PIXELS 512
 #endif
-#include "common/turn.clh"
-#include "conv/gradient_args.h"
-#include "conv/window.clh"
+#include "conv/filter_write.clh"
 
 #if TENON_Y_IN_PLACE
 typedef __global const data_t *tile_y;
@@ -50,190 +48,11 @@ typedef __local const acc_t *tile_y;
 #define PACKED_Y_SIZE           (TENON_PIXELS * TENON_MR)
 #endif
 
-/* What a work-group does, and where it is. */
-typedef struct filter_block {
-    long channel, filter; /* the first ones, counted over all groups for x and dy */
-    int channels, filters;
-    int run;     /* elements of a run */
-    int vectors; /* of a run */
-    int runs;
-} filter_block;
-
 /* Where each pixel of a band lies, in the packed image and in what dy is read from. */
 typedef struct pixel_table {
     long y[TENON_PIXELS];
     int x[TENON_PIXELS];
 } pixel_table;
-
-typedef struct band {
-    long image, o, p, q; /* the first ones */
-    int images, lines, width;
-} band;
-
-TENON_INLINE filter_block find_block(const conv_filter_packed_args *args)
-{
-    const long blocks = (args->group_channels + args->channels - 1) / args->channels;
-    const long number = (long)get_global_id(0), group = number / blocks;
-    const long channel = (number - group * blocks) * args->channels;
-    const long filter = (long)get_global_id(1) * args->filters;
-    filter_block b;
-    b.channels = (int)min(args->channels, args->group_channels - channel);
-    b.filters = (int)min(args->filters, args->group_filters - filter);
-    b.channel = group * args->group_channels + channel;
-    b.filter = group * args->group_filters + filter;
-    b.run = b.channels * (int)args->run;
-    b.vectors = (b.run + TENON_VW - 1) / TENON_VW;
-    b.runs = (int)(args->filter[0] * args->filter[1] * (args->filter[2] / args->run));
-    return b;
-}
-
-TENON_INLINE band find_band(const conv_filter_packed_args *args, long number)
-{
-    band b;
-    b.q = cut_index(&number, args->blocks[3]) * args->width;
-    b.p = cut_index(&number, args->blocks[2]) * args->lines;
-    b.o = cut_index(&number, args->blocks[1]);
-    b.image = number * args->images;
-    b.images = (int)min(args->images, args->n - b.image);
-    b.lines = (int)min(args->lines, args->out[1] - b.p);
-    b.width = (int)min(args->width, args->out[2] - b.q);
-    return b;
-}
-
-TENON_INLINE void clear(__local acc_t *to, int count)
-{
-    for (int i = 0; i < count; i++) {
-        to[i] = 0;
-    }
-}
-
-/* VW neighbours, or every second of twice as many. */
-TENON_INLINE acc_v load_stepping(__global const data_t *x, long at, int step)
-{
-    const acc_v low = load_data_v(x, at);
-    if (step == 1) {
-        return low;
-    }
-    const acc_v high = load_data_v(x, at + TENON_VW);
-    acc_v even = low;
-    even.lo = low.even;
-    even.hi = high.even;
-    return even;
-}
-
-/* VW channels of `lanes` positions, which are `step` elements of x apart: 1 or 2. */
-TENON_INLINE void pack_square(__local acc_t *to, int channels, __global const data_t *x, long at,
-                              int step, long channel, int lanes, long span)
-{
-    acc_v v[TENON_VW];
-    if (at + (TENON_VW - 1) * channel + step * TENON_VW <= span) {
-#pragma unroll
-        for (int l = 0; l < TENON_VW; l++) {
-            v[l] = load_stepping(x, at + l * channel, step);
-        }
-    } else {
-        for (int l = 0; l < TENON_VW; l++) {
-            v[l] = load_lanes(x, at + l * channel, step, min(lanes, TENON_VW));
-        }
-    }
-    turn_square(v);
-    if (lanes >= TENON_VW) {
-#pragma unroll
-        for (int l = 0; l < TENON_VW; l++) {
-            TENON_VSTORE(v[l], 0, to + l * channels);
-        }
-    } else {
-        for (int l = 0; l < lanes; l++) {
-            TENON_VSTORE(v[l], 0, to + l * channels);
-        }
-    }
-}
-
-/* `count` positions from element `at` on, `step` elements apart. */
-TENON_INLINE void pack_positions(__local acc_t *to, int channels, __global const data_t *x, long at,
-                                 long step, long channel, int count, long span)
-{
-    int c = 0;
-    if (step == 1 || step == 2) {
-        for (; c + TENON_VW <= channels; c += TENON_VW) {
-            for (int j = 0; j < count; j += TENON_VW) {
-                pack_square(to + j * channels + c, channels, x, at + c * channel + j * step,
-                            (int)step, channel, count - j, span);
-            }
-        }
-    } else if (channel == 1) {
-        for (int j = 0; j < count; j++) {
-            for (c = 0; c + TENON_VW <= channels; c += TENON_VW) {
-                TENON_VSTORE(load_data_v(x, at + j * step + c), 0, to + j * channels + c);
-            }
-        }
-    }
-    for (; c < channels; c++) {
-        for (int j = 0; j < count; j++) {
-            to[j * channels + c] = load_data(x, at + c * channel + j * step);
-        }
-    }
-}
-
-/* A row: what of it lies in the image, between zeros. */
-TENON_INLINE void pack_row(__local acc_t *to, int channels, __global const data_t *x, long at,
-                           const conv_filter_packed_args *args, long first, int count)
-{
-    const long skip = args->skip[2], room = args->size[2] - first;
-    const int low = (int)min((long)count, first < 0 ? (skip - 1 - first) / skip : 0);
-    const int end = (int)clamp(room > 0 ? (room + skip - 1) / skip : 0, (long)low, (long)count);
-    clear(to, low * channels);
-    pack_positions(to + low * channels, channels, x, at + (first + low * skip) * args->x_stride[4],
-                   skip * args->x_stride[4], args->x_stride[1], end - low, args->x_span);
-    clear(to + end * channels, (count - end) * channels);
-}
-
-/* The positions that the filter meets along a dimension from so many outputs. */
-TENON_INLINE int reach(const conv_filter_packed_args *args, int d, int outputs)
-{
-    return (int)((outputs - 1) * args->step[d] + (args->filter[d] - 1) * args->dilation[d]) + 1;
-}
-
-TENON_INLINE void pack_band(__local acc_t *to, __global const data_t *x,
-                            const conv_filter_packed_args *args, const filter_block *b,
-                            const band *of)
-{
-    const int rows = reach(args, 1, of->lines), count = reach(args, 2, of->width);
-    const long row_size = args->pitch * b->channels;
-    const long h0 = of->p * args->step[1] * args->skip[1] + args->start[1];
-    const long w0 = of->q * args->step[2] * args->skip[2] + args->start[2];
-    for (int n = 0; n < of->images; n++) {
-        const long image = (of->image + n) * args->x_stride[0] + b->channel * args->x_stride[1];
-        for (int t = 0; t < args->filter[0]; t++) {
-            const long d = of->o * args->step[0] + args->start[0] + t * args->dilation[0];
-            for (int row = 0; row < rows; row++) {
-                const long h = h0 + row * args->skip[1];
-                __local acc_t *out = to + row * row_size;
-                if (d < 0 || d >= args->size[0] || h < 0 || h >= args->size[1]) {
-                    clear(out, count * b->channels);
-                } else {
-                    pack_row(out, b->channels, x,
-                             image + d * args->x_stride[2] + h * args->x_stride[3], args, w0,
-                             count);
-                }
-            }
-            to += args->rows * row_size;
-        }
-    }
-}
-
-/* Where vector `vector` of the columns lies in the packed image, under the band's first output. */
-TENON_INLINE long vector_offset(const conv_filter_packed_args *args, const filter_block *b,
-                                int vector)
-{
-    const int run = vector / b->vectors;
-    const long across = args->filter[2] / args->run;
-    const long s = run % across, tr = run / across;
-    const long r = tr % args->filter[1], t = tr / args->filter[1];
-    return ((t * args->rows + r * args->dilation[1]) * args->pitch + s * args->dilation[2]) *
-               b->channels +
-           (vector - run * b->vectors) * TENON_VW;
-}
 
 TENON_INLINE int find_pixels(__local pixel_table *table, const conv_filter_packed_args *args,
                              const filter_block *b, const band *of)
@@ -295,9 +114,9 @@ TENON_INLINE void sum_pixel(const int rows, acc_v sum[TENON_MR][TENON_NV], tile_
 /* to[i * pitch + v] (+)= the band's sum for filter i and vector v. `rows` is a constant wherever
  * this is inlined. A single loop, whose pixels are looked up: with one for each dimension the
  * compiler keeps the sums in memory. */
-TENON_INLINE void sum_band(const int rows, int stored, tile_y y, long y_row,
-                           __local const acc_t *x, __local const pixel_table *table, int pixels,
-                           const long *at, __local acc_v *to, int pitch, int adds)
+TENON_INLINE void sum_band(const int rows, int stored, tile_y y, long y_row, __local const acc_t *x,
+                           __local const pixel_table *table, int pixels, const long *at,
+                           __local acc_v *to, int pitch, int adds)
 {
     acc_v sum[TENON_MR][TENON_NV];
 #pragma unroll
@@ -326,8 +145,8 @@ TENON_INLINE void sum_band(const int rows, int stored, tile_y y, long y_row,
 TENON_INLINE void multiply_band(__global const data_t *y, __local acc_t *packed_y,
                                 __local const acc_t *x, const conv_filter_packed_args *args,
                                 const filter_block *b, const band *of,
-                                __local const pixel_table *table, int pixels,
-                                __local acc_v *sums, int adds)
+                                __local const pixel_table *table, int pixels, __local acc_v *sums,
+                                int adds)
 {
     const int count = b->runs * b->vectors;
     const int pitch = (count + TENON_NV - 1) / TENON_NV * TENON_NV;
@@ -355,116 +174,6 @@ TENON_INLINE void multiply_band(__global const data_t *y, __local acc_t *packed_
             }
         }
         m += rows;
-    }
-}
-
-/* Where the sums of a filter go. */
-typedef struct filter_target {
-    __global data_t *w;
-    __global acc_t *sums; /* of a slice; */
-    int is_slice;         /* otherwise w */
-    int adds;
-    acc_t beta;
-} filter_target;
-
-TENON_INLINE void put(const filter_target *to, long at, acc_t sum)
-{
-    if (to->is_slice) {
-        to->sums[at] = sum;
-    } else {
-        store_data(to->w, at, to->adds ? sum + to->beta * load_data(to->w, at) : sum);
-    }
-}
-
-/* VW neighbours. */
-TENON_INLINE void put_v(const filter_target *to, long at, acc_v sum)
-{
-    if (to->is_slice) {
-        TENON_VSTORE(sum, 0, to->sums + at);
-    } else {
-        if (to->adds) {
-            sum += splat(to->beta) * load_data_v(to->w, at);
-        }
-        store_data_v(to->w, at, sum);
-    }
-}
-
-/* Where a tap's sums are: those of a channel block are neighbours. */
-TENON_INLINE int tap_offset(const conv_filter_packed_args *args, const filter_block *b, int tap)
-{
-    const int run = tap / (int)args->run, s = tap - run * (int)args->run;
-    return run * b->vectors * TENON_VW + s * b->channels;
-}
-
-/* Channels are neighbours in what is written. */
-TENON_INLINE void write_channels(const filter_target *to, long at, __local const acc_t *sums,
-                                 int channels)
-{
-    int c = 0;
-    for (; c + TENON_VW <= channels; c += TENON_VW) {
-        put_v(to, at + c, TENON_VLOAD(0, sums + c));
-    }
-    for (; c < channels; c++) {
-        put(to, at + c, sums[c]);
-    }
-}
-
-/* Taps are, and after a channel's the next one's: VW taps of VW channels are turned at once. A vector
- * of fewer taps overwrites the beginning of the next channel, so such vectors are written before all
- * others, in the order of the channels. What is there before must not be needed. */
-TENON_INLINE void write_taps(const filter_target *to, long at, __local const acc_t *sums,
-                             const conv_filter_packed_args *args, const filter_block *b, int taps,
-                             int first, int count)
-{
-    for (int c = 0; c < b->channels; c += TENON_VW) {
-        acc_v x[TENON_VW];
-        const int lanes = min(TENON_VW, b->channels - c);
-        for (int i = 0; i < TENON_VW; i++) {
-            const int tap = first + min(i, count - 1);
-            x[i] = TENON_VLOAD(0, sums + tap_offset(args, b, tap) + c);
-        }
-        turn_square(x);
-        for (int l = 0; l < lanes; l++) {
-            const long line = at + (long)(c + l) * taps + first;
-            if (count == TENON_VW || c + l + 1 < b->channels) {
-                put_v(to, line, x[l]);
-            } else {
-                const acc_t *lane = (const acc_t *)&x[l];
-                for (int i = 0; i < count; i++) {
-                    put(to, line + i, lane[i]);
-                }
-            }
-        }
-    }
-}
-
-TENON_INLINE void write_filter(const filter_target *to, long at, __local const acc_t *sums,
-                               const conv_filter_packed_args *args, const filter_block *b)
-{
-    const int taps = (int)(args->filter[0] * args->filter[1] * args->filter[2]);
-    if (args->taps_join && taps >= TENON_VW / 2 && (to->is_slice || !to->adds)) {
-        const int whole = taps / TENON_VW * TENON_VW;
-        if (whole < taps) {
-            write_taps(to, at, sums, args, b, taps, whole, taps - whole);
-        }
-        for (int first = 0; first < whole; first += TENON_VW) {
-            write_taps(to, at, sums, args, b, taps, first, TENON_VW);
-        }
-        return;
-    }
-    for (int tap = 0; tap < taps; tap++) {
-        __local const acc_t *from = sums + tap_offset(args, b, tap);
-        long number = tap;
-        long to_tap = at + cut_index(&number, args->filter[2]) * args->to_stride[4];
-        to_tap += cut_index(&number, args->filter[1]) * args->to_stride[3];
-        to_tap += number * args->to_stride[2];
-        if (args->to_stride[1] == 1) {
-            write_channels(to, to_tap, from, b->channels);
-        } else {
-            for (int c = 0; c < b->channels; c++) {
-                put(to, to_tap + c * args->to_stride[1], from[c]);
-            }
-        }
     }
 }
 

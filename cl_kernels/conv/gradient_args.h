@@ -37,12 +37,12 @@ typedef struct col2im_args {
 typedef struct conv_data_packed_args {
     conv_args conv;
     conv_meeting meeting;
-    tenon_i64 y_span, w_span;        /* elements from the first to the last, both included */
-    tenon_i64 n, channels;           /* images; channels of a work-group */
-    tenon_i64 images, band;          /* images of a work-group, and lines of x along h */
-    tenon_i64 phases[3];             /* taps along a dimension until they meet the same elements */
-    tenon_i64 rows, pitch;           /* of a plane of sums */
-    tenon_i64 rows_join;             /* 1: the taps of all channels lie at stride 1 in w */
+    tenon_i64 y_span, w_span; /* elements from the first to the last, both included */
+    tenon_i64 n, channels;    /* images; channels of a work-group */
+    tenon_i64 images, band;   /* images of a work-group, and lines of x along h */
+    tenon_i64 phases[3];      /* taps along a dimension until they meet the same elements */
+    tenon_i64 rows, pitch;    /* of a plane of sums */
+    tenon_i64 rows_join;      /* 1: the taps of all channels lie at stride 1 in w */
 } conv_data_packed_args;
 
 /* dw = sum of dy times x, plus beta * dw. */
@@ -70,8 +70,8 @@ typedef struct conv_filter_packed_args {
     tenon_i64 images, lines, width; /* of a band: images, lines of each, and pixels of a line */
     tenon_i64 blocks[4];            /* bands there are, along n, o, p and q */
     tenon_i64 bands;                /* of a slice */
-    tenon_i64 slice;                /* elements of a slice's sums; 0: the only one, which goes to dw */
-    tenon_i64 run;                  /* taps along w whose channels are neighbours: all, or 1 */
+    tenon_i64 slice; /* elements of a slice's sums; 0: the only one, which goes to dw */
+    tenon_i64 run;   /* taps along w whose channels are neighbours: all, or 1 */
     tenon_i64 skip[3], step[3], dilation[3];
     tenon_i64 rows, pitch; /* packed: rows of a plane, positions of a row */
     tenon_i64 size[3], filter[3], out[3], start[3]; /* as conv_window */

@@ -201,9 +201,13 @@ static void every_solver_on_random_problems(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_layout),    cmocka_unit_test(groups),
-        cmocka_unit_test(sizes),           cmocka_unit_test(empty),
-        cmocka_unit_test(larger_problems), cmocka_unit_test(packed_blocks), cmocka_unit_test(every_solver_on_random_problems),
+        cmocka_unit_test(every_layout),
+        cmocka_unit_test(groups),
+        cmocka_unit_test(sizes),
+        cmocka_unit_test(empty),
+        cmocka_unit_test(larger_problems),
+        cmocka_unit_test(packed_blocks),
+        cmocka_unit_test(every_solver_on_random_problems),
     };
     return TEST_MAIN(tests);
 }

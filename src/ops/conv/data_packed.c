@@ -32,7 +32,7 @@ static const tn_parameter parameters[PARAMETERS] = {[TILE_ROWS] = {"mr", 2, 14},
 #define VECTOR_TIME 0.08
 #define SINGLE_TIME 0.8
 #define FOLD_TIME   2.0
-#define WRITE_TIME  0.5
+#define WRITE_TIME  1.5
 
 /* How the work is laid out. */
 typedef struct layout {
@@ -55,8 +55,8 @@ static int64_t tile_pitch(const int32_t *values)
 static uint64_t local_bytes(tenon_context *context, const conv_problem *p, const int32_t *values)
 {
     int64_t lanes = tn_gemm_lanes(context, p->dtype), columns = lanes * values[TILE_VECTORS];
-    int64_t packed = values[DEPTH] *
-                     (padded_rows(values) / values[TILE_ROWS] * tile_pitch(values) + columns);
+    int64_t packed =
+        values[DEPTH] * (padded_rows(values) / values[TILE_ROWS] * tile_pitch(values) + columns);
     return (uint64_t)(packed + (int64_t)values[SUMS] * SUMS_UNIT + 2 * lanes) *
                tn_acc_size(p->dtype) +
            (uint64_t)columns * 20 + (uint64_t)padded_rows(values) * 4 + 8;
@@ -236,8 +236,8 @@ static double estimate(tenon_context *context, const tn_problem *problem, const 
                            (double)rows * w_time);
     double fold = (double)rows * (double)columns * runs * FOLD_TIME * blocks;
     double write = (double)(l.images * l.channels * l.band * v->size[2]) * WRITE_TIME;
-    return CPU_LAUNCH_TIME + groups * ((multiply + pack + fold) * planes + write) /
-                                 (groups < units ? groups : units);
+    return CPU_LAUNCH_TIME +
+           groups * ((multiply + pack + fold) * planes + write) / (groups < units ? groups : units);
 }
 
 static void options(tenon_context *context, const tn_problem *problem, const int32_t *values,

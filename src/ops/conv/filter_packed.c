@@ -118,9 +118,8 @@ static bool choose_band(const conv_problem *p, int64_t room, layout *l)
     l->rows = reach(l, 1, l->lines);
     l->pitch = reach(l, 2, l->width);
     if (l->lines == out[1] && l->width == out[2])
-        l->images =
-            tn_max_i64(1, tn_min_i64(tn_min_i64(p->n, BAND_PIXELS / (l->lines * l->width)),
-                                     most / (l->rows * l->pitch)));
+        l->images = tn_max_i64(1, tn_min_i64(tn_min_i64(p->n, BAND_PIXELS / (l->lines * l->width)),
+                                             most / (l->rows * l->pitch)));
     l->blocks[0] = tn_ceil_div(p->n, l->images);
     l->blocks[1] = out[0];
     l->blocks[2] = tn_ceil_div(out[1], l->lines);
@@ -163,8 +162,8 @@ static void share_out(tenon_context *context, const conv_problem *p, const int32
         l->slices = tn_ceil_div(bands_of(l), tn_ceil_div(bands_of(l), slices));
         return;
     }
-    int64_t blocks = tn_min_i64(tn_ceil_div(p->k, l->filters) * more,
-                                tn_ceil_div(p->k, values[TILE_ROWS]));
+    int64_t blocks =
+        tn_min_i64(tn_ceil_div(p->k, l->filters) * more, tn_ceil_div(p->k, values[TILE_ROWS]));
     l->filters = tn_round_up(tn_ceil_div(p->k, blocks), values[TILE_ROWS]);
 }
 
@@ -241,9 +240,8 @@ static void tune(tenon_context *context, const tn_problem *problem, int32_t *val
     if (values[TILE_ROWS] == 0)
         values[TILE_ROWS] = (wide ? wide_rows : rows)[values[TILE_VECTORS]];
     if (values[BLOCK] == 0)
-        for (values[BLOCK] = 32;
-             values[BLOCK] > 1 &&
-             local_bytes(context, p, values) > context->device.info.local_memory;
+        for (values[BLOCK] = 32; values[BLOCK] > 1 && local_bytes(context, p, values) >
+                                                          context->device.info.local_memory;
              values[BLOCK] /= 2)
             continue;
 }
@@ -283,8 +281,8 @@ static double estimate(tenon_context *context, const tn_problem *problem, const 
            vectors = (double)tn_round_up(l.vectors, values[TILE_VECTORS]) *
                      (double)(p->groups * tn_ceil_div(p->c, l.channels)),
            pixels = (double)p->n * (double)tn_window_pixels(&p->window), dw = (double)slice_size(p);
-    bool by_vectors = (l.x[1] == 1 || l.skip[2] * l.x[4] <= 2) &&
-                      l.channels >= tn_gemm_lanes(context, p->dtype);
+    bool by_vectors =
+        (l.x[1] == 1 || l.skip[2] * l.x[4] <= 2) && l.channels >= tn_gemm_lanes(context, p->dtype);
     double multiply = pixels * vectors * (double)p->k * FMA_TIME;
     if (!in_place(p))
         multiply += pixels * (double)(p->groups * p->k * tn_ceil_div(p->c, l.channels));
@@ -309,8 +307,8 @@ static conv_filter_packed_args arguments(const conv_problem *p, const layout *l)
 {
     const conv_window *v = &l->window;
     const int64_t *f = v->filter;
-    conv_filter_packed_args args = {.x_span = (p->n - 1) * l->x[0] +
-                                              (p->groups * p->c - 1) * l->x[1] + 1,
+    conv_filter_packed_args args = {.x_span =
+                                        (p->n - 1) * l->x[0] + (p->groups * p->c - 1) * l->x[1] + 1,
                                     .n = p->n,
                                     .group_channels = p->c,
                                     .group_filters = p->k,
@@ -383,20 +381,19 @@ static tenon_status record(const char *operation, tn_recording *recording,
         {TN_PATCH_OFFSET, TN_WORKSPACE, offsetof(conv_filter_packed_args, sum_offset),
          (uint32_t)tn_acc_size(p->dtype)}};
     options(recording->context, problem, values, text);
-    const tn_launch launch = {
-        .source = "conv/filter_packed",
-        .options = text,
-        .kernel = "conv_filter_packed",
-        .dimensions = 3,
-        .global = {(size_t)(p->groups * tn_ceil_div(p->c, l.channels)),
-                   (size_t)tn_ceil_div(p->k, l.filters), (size_t)l.slices},
-        .local = {1, 1, 1},
-        .operands = {x, y, w, sums},
-        .operand_count = 4,
-        .args = &args,
-        .args_size = sizeof args,
-        .patches = patches,
-        .patch_count = l.slices > 1 ? 5 : 4};
+    const tn_launch launch = {.source = "conv/filter_packed",
+                              .options = text,
+                              .kernel = "conv_filter_packed",
+                              .dimensions = 3,
+                              .global = {(size_t)(p->groups * tn_ceil_div(p->c, l.channels)),
+                                         (size_t)tn_ceil_div(p->k, l.filters), (size_t)l.slices},
+                              .local = {1, 1, 1},
+                              .operands = {x, y, w, sums},
+                              .operand_count = 4,
+                              .args = &args,
+                              .args_size = sizeof args,
+                              .patches = patches,
+                              .patch_count = l.slices > 1 ? 5 : 4};
     TN_TRY(tn_record(operation, recording, &launch));
     return l.slices > 1 ? record_sum(operation, recording, p, &l) : TENON_OK;
 }
