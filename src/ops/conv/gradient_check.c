@@ -53,6 +53,7 @@ typedef struct check_shape {
     int64_t groups, channels, filters, out[2];
     const int64_t *image, *filter;
     tenon_conv_geometry geometry;
+    bool dense; /* the filters lie without gaps, and nothing is added to what the output holds */
 } check_shape;
 
 static check_shape usual_shape(bool pointwise)
@@ -63,7 +64,8 @@ static check_shape usual_shape(bool pointwise)
                      {0, 0},
                      image_size,
                      pointwise ? one : filter_size,
-                     check_geometry(pointwise)};
+                     check_geometry(pointwise),
+                     false};
     output_size(&s.geometry, pointwise, s.out);
     return s;
 }
@@ -81,7 +83,8 @@ static check_shape depthwise_shape(const conv_problem *like, int64_t step)
                      {0, 0},
                      along_channels ? image_size : tall,
                      squares[tn_depthwise_taps(&like->window) / 2],
-                     TENON_CONV_GEOMETRY_INIT};
+                     TENON_CONV_GEOMETRY_INIT,
+                     false};
     s.geometry.stride[0] = step == 3 ? 2 : step;
     s.geometry.stride[1] = step;
     s.geometry.dilation[0] = s.geometry.dilation[1] = step == 3 ? 2 : 1;
@@ -90,6 +93,25 @@ static check_shape depthwise_shape(const conv_problem *like, int64_t step)
     for (uint32_t d = 0; d < 2; d++)
         s.out[d] = tenon_conv_output_size(&s.geometry, d, s.image[d], s.filter[d]);
     return s;
+}
+
+/* For kernels that pack: two blocks of what they sum over, blocks of channels, tiles and their rest,
+ * with filters that lie apart and filters that are copied whole. */
+static check_shape packed_shape(bool sums_filters, bool dense)
+{
+    check_shape s = usual_shape(false);
+    s.channels = s.groups * (sums_filters ? 5 : 35);
+    s.filters = s.groups * (sums_filters ? 265 : 29);
+    s.dense = dense;
+    return s;
+}
+
+/* The filters of a check. */
+static tenon_tensor filter_view(tenon_dtype dtype, const check_shape *s)
+{
+    const int64_t shape[] = {s->filters, s->channels / s->groups, s->filter[0], s->filter[1]};
+    return s->dense ? tenon_tensor_view(dtype, 4, shape)
+                    : image_view(dtype, false, shape[0], shape[1], s->filter);
 }
 
 static bool channels_last(const int64_t stride[CONV_RANK])
@@ -157,7 +179,7 @@ static tenon_status check_reverse(tenon_stream *stream, const conv_problem *like
     params.groups = s->groups;
     params.geometry = s->geometry;
     params.epilogue.alpha = 0.75;
-    params.epilogue.beta = -0.5;
+    params.epilogue.beta = s->dense ? 0 : -0.5;
     params.epilogue.activation.kind = like->activation;
     params.epilogue.activation.alpha = 0.25;
     for (uint32_t d = 0; d < 2; d++)
@@ -165,7 +187,7 @@ static tenon_status check_reverse(tenon_stream *stream, const conv_problem *like
                                                      &s->geometry, d, s->out[d], s->filter[d], 0);
     const tenon_tensor views[CONV_OPERANDS] = {
         [CONV_X] = image_view(dtype, last, 2, s->filters, s->out),
-        [CONV_W] = image_view(dtype, false, s->filters, s->channels / s->groups, s->filter),
+        [CONV_W] = filter_view(dtype, s),
         [CONV_C] = image_view(dtype, last, 2, s->channels, s->image),
         [CONV_BIAS] = tenon_tensor_view(dtype, 1, &s->channels),
         [CONV_Y] = image_view(dtype, last, 2, s->channels, s->image)};
@@ -193,8 +215,8 @@ static tenon_status check_filter(tenon_stream *stream, const conv_problem *like,
     conv_problem problem;
     params.groups = s->groups;
     params.geometry = s->geometry;
-    params.beta = epilogue.beta = -0.5;
-    const tenon_tensor w = image_view(dtype, false, s->filters, s->channels / s->groups, s->filter);
+    params.beta = epilogue.beta = s->dense ? 0 : -0.5;
+    const tenon_tensor w = filter_view(dtype, s);
     tenon_tensor made[3] = {image_view(dtype, last, 2, s->channels, s->image),
                             image_view(dtype, last, 2, s->filters, s->out), w};
     if (pointwise) { /* whose pixels must have one stride, and for 16 bits its images the same */
@@ -217,16 +239,39 @@ typedef tenon_status (*check_one)(tenon_stream *stream, const conv_problem *like
                                   const tn_choice *choice, const check_shape *s, check *c,
                                   bool *right, char why[256]);
 
-/* One problem, or for depthwise solvers several. */
-static tenon_status check_shapes(check_one check_it, bool depthwise, bool pointwise,
-                                 tenon_stream *stream, const tn_problem *problem,
-                                 const tn_choice *choice, bool *right, char why[256])
+static check_shape shape_of(const tn_solver *solver, const conv_problem *like, int64_t number)
+{
+    if (tn_is_solver(solver, &tn_conv_backward_data_depthwise) ||
+        tn_is_solver(solver, &tn_conv_backward_filter_depthwise))
+        return depthwise_shape(like, 1 + number);
+    if (tn_is_solver(solver, &tn_conv_backward_data_implicit_packed) ||
+        tn_is_solver(solver, &tn_conv_backward_filter_implicit_packed))
+        return packed_shape(tn_is_solver(solver, &tn_conv_backward_data_implicit_packed),
+                            number > 0);
+    return usual_shape(tn_is_solver(solver, &tn_conv_backward_data_pointwise) ||
+                       tn_is_solver(solver, &tn_conv_backward_filter_pointwise));
+}
+
+static int64_t shapes_of(const tn_solver *solver)
+{
+    if (tn_is_solver(solver, &tn_conv_backward_data_depthwise) ||
+        tn_is_solver(solver, &tn_conv_backward_filter_depthwise))
+        return 3;
+    return tn_is_solver(solver, &tn_conv_backward_data_implicit_packed) ||
+                   tn_is_solver(solver, &tn_conv_backward_filter_implicit_packed)
+               ? 2
+               : 1;
+}
+
+static tenon_status check_shapes(check_one check_it, tenon_stream *stream,
+                                 const tn_problem *problem, const tn_choice *choice, bool *right,
+                                 char why[256])
 {
     const conv_problem *like = (const conv_problem *)problem;
     tenon_status status = TENON_OK;
     *right = true;
-    for (int64_t step = 1; step <= (depthwise ? 3 : 1) && status == TENON_OK && *right; step++) {
-        const check_shape shape = depthwise ? depthwise_shape(like, step) : usual_shape(pointwise);
+    for (int64_t i = 0; i < shapes_of(choice->solver) && status == TENON_OK && *right; i++) {
+        const check_shape shape = shape_of(choice->solver, like, i);
         check c = {.count = 0};
         status = check_it(stream, like, choice, &shape, &c, right, why);
         destroy(&c);
@@ -237,19 +282,13 @@ static tenon_status check_shapes(check_one check_it, bool depthwise, bool pointw
 tenon_status tn_conv_reverse_self_check(tenon_stream *stream, const tn_problem *problem,
                                         const tn_choice *choice, bool *right, char why[256])
 {
-    return check_shapes(check_reverse,
-                        tn_is_solver(choice->solver, &tn_conv_backward_data_depthwise),
-                        tn_is_solver(choice->solver, &tn_conv_backward_data_pointwise), stream,
-                        problem, choice, right, why);
+    return check_shapes(check_reverse, stream, problem, choice, right, why);
 }
 
 tenon_status tn_conv_backward_filter_self_check(tenon_stream *stream, const tn_problem *problem,
                                                 const tn_choice *choice, bool *right, char why[256])
 {
-    return check_shapes(check_filter,
-                        tn_is_solver(choice->solver, &tn_conv_backward_filter_depthwise),
-                        tn_is_solver(choice->solver, &tn_conv_backward_filter_pointwise), stream,
-                        problem, choice, right, why);
+    return check_shapes(check_filter, stream, problem, choice, right, why);
 }
 
 /* Enough lines for several parts. */
