@@ -2,6 +2,7 @@
  * one at hand. */
 #include "ops/common/host.h"
 #include "ops/conv/implicit.h"
+#include "ops/conv/winograd.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -149,6 +150,8 @@ tenon_status tn_conv_self_check(tenon_stream *stream, const tn_problem *problem,
                                 const tn_choice *choice, bool *right, char why[256])
 {
     const conv_problem *like = (const conv_problem *)problem;
+    if (tn_winograd_tile(choice->solver) != 0)
+        return tn_winograd_self_check(stream, problem, choice, right, why);
     TN_TRY(check_step(stream, like, choice, 1, right, why));
     return *right ? check_step(stream, like, choice, 2, right, why) : TENON_OK;
 }

@@ -22,7 +22,7 @@ typedef struct conv_problem {
     uint32_t dtype;
     uint32_t activation; /* tenon_activation_kind */
     uint32_t flags;      /* CONV_HAS_C, CONV_HAS_BIAS, CONV_SKIP_XW of conv/args.h */
-    uint32_t reserved;
+    uint32_t exact;      /* sums may not be rearranged by transforms: TENON_CONV_EXACT */
     uint8_t operand[8]; /* by CONV_X ... CONV_Y: which operand of the run */
     int64_t n, groups;
     int64_t c, k;           /* channels and filters of a group */
@@ -48,7 +48,7 @@ typedef struct im2col_problem {
 
 extern const tn_family tn_conv_family, tn_im2col_family;
 extern const tn_solver tn_conv_direct, tn_conv_im2col_gemm, tn_conv_pointwise,
-    tn_conv_implicit_packed, tn_conv_implicit_tiled;
+    tn_conv_implicit_packed, tn_conv_implicit_tiled, tn_conv_winograd2, tn_conv_winograd4;
 extern const tn_solver tn_im2col_rows, tn_im2col_channels;
 
 /* The tensors of a convolution, whichever of them it writes, under the names that the caller knows
@@ -108,6 +108,10 @@ tenon_status tn_im2col_record(const char *operation, tn_recording *recording,
 bool tn_conv_reference(const tenon_conv_params *params, const tenon_tensor *x,
                        const tenon_tensor *w, const tenon_tensor *c, const tenon_tensor *bias,
                        const tenon_tensor *y, tn_bounded *results);
+/* The same for what a solver computes, whose sums may be others (conv/winograd2); NULL is any other. */
+bool tn_conv_reference_of(const tn_solver *solver, const tenon_conv_params *params,
+                          const tenon_tensor *x, const tenon_tensor *w, const tenon_tensor *c,
+                          const tenon_tensor *bias, const tenon_tensor *y, tn_bounded *results);
 bool tn_im2col_reference(const tenon_im2col_params *params, const tenon_tensor *x,
                          const tenon_tensor *col, tn_bounded *results);
 
