@@ -5,7 +5,8 @@
  * channels, then multiplies each point's matrix, tiles by channels, with that point's channels by
  * filters, panel by panel, and transforms the products of a panel back. The transformed image and
  * the products lie in a slice of the workspace that the work-group uses for every set, so that they
- * stay in its cache. conv/winograd_filter.cl has transformed the filters before.
+ * stay in its cache. The filters are transformed before, by conv/winograd_filter.cl, or on the way,
+ * some channels at a time, where no other work-group needs the same ones.
  *
  * Vectors lie along channels, and along filters. Images that are contiguous along w are turned on
  * their way, square by square: there and back through `patch`, what a run of tiles of one row reads
@@ -18,7 +19,7 @@
 #ifndef TENON_MR
 #define TENON_MR 6
 #endif
-#include "conv/winograd.clh"
+#include "conv/winograd_filter.clh"
 
 #include "common/activation.clh"
 
@@ -198,10 +199,11 @@ TENON_INLINE void multiply_step(const int rows, acc_v sum[TENON_MR][TENON_NV],
     }
 }
 
-/* m[tile][lane] = the sum over the channels of v[tile][c] * u[c][lane]. `rows` is a constant
- * wherever this is inlined. */
+/* m[tile][lane] = the sum over the channels of v[tile][c] * u[c][lane], and of what m holds where it
+ * `adds`. `rows` is a constant wherever this is inlined. */
 TENON_INLINE void multiply_rows(const int rows, __global const acc_t *v, long v_row,
-                                __global const acc_t *u, long channels, __global acc_t *m)
+                                __global const acc_t *u, long channels, int adds,
+                                __global acc_t *m)
 {
     acc_v sum[TENON_MR][TENON_NV];
 #pragma unroll
@@ -209,6 +211,9 @@ TENON_INLINE void multiply_rows(const int rows, __global const acc_t *v, long v_
 #pragma unroll
         for (int j = 0; j < TENON_NV; j++) {
             sum[i][j] = splat(0);
+            if (adds) {
+                sum[i][j] = TENON_VLOAD(j, m + i * PANEL);
+            }
         }
     }
     long c = 0;
@@ -231,15 +236,15 @@ TENON_INLINE void multiply_rows(const int rows, __global const acc_t *v, long v_
 /* The products of one point: whole tiles of registers, then pairs; a single row is a pair of the
  * same row twice, and m has room for the second. */
 TENON_INLINE void multiply_point(__global const acc_t *v, long v_row, __global const acc_t *u,
-                                 long channels, int tiles, __global acc_t *m)
+                                 long channels, int tiles, int adds, __global acc_t *m)
 {
     int t = 0;
     for (; t + TENON_MR <= tiles; t += TENON_MR) {
-        multiply_rows(TENON_MR, v + t * v_row, v_row, u, channels, m + t * PANEL);
+        multiply_rows(TENON_MR, v + t * v_row, v_row, u, channels, adds, m + t * PANEL);
     }
     for (; t < tiles; t += PAIR) {
         multiply_rows(PAIR, v + t * v_row, t + 1 < tiles ? v_row : 0, u, channels,
-                      m + t * PANEL);
+                      adds, m + t * PANEL);
     }
 }
 
@@ -407,31 +412,47 @@ TENON_INLINE void finish_set(__global const acc_t *m, __global const data_t *c,
     }
 }
 
+/* The products of a set with one panel. */
+TENON_INLINE void multiply_set(__global const data_t *w, __global const acc_t *u,
+                               const winograd_args *args, __global acc_t *slice, int tiles,
+                               long group, long panel)
+{
+    const long channels = args->conv.group_channels;
+    __global acc_t *own_u = slice + args->own_u, *m = slice + args->m;
+    u += group * args->u_group + panel * args->u_panel;
+    for (long c = 0; c < channels; c += args->block) {
+        const long count = min((long)args->block, channels - c);
+        if (args->own_u) {
+            transform_filters(w, &args->filters, group, panel, c, c + count, own_u, args->u_point);
+            u = own_u;
+        }
+        for (int e = 0; e < POINTS; e++) {
+            multiply_point(slice + e * args->v_point + c, args->v_row, u + e * args->u_point, count,
+                           tiles, c > 0, m + e * args->m_point);
+        }
+    }
+}
+
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
 conv_winograd(__global const data_t *x, __global const data_t *w, __global const data_t *c,
               __global const data_t *bias, __global data_t *y, __global acc_t *work,
               const winograd_args args)
 {
     __local acc_v patch[SIDE][PATCH_COLS];
-    const long slice = (long)get_global_id(0), slices = (long)get_global_size(0);
+    const long number = (long)get_global_id(0), slices = (long)get_global_size(0);
     const long part = (long)get_global_id(1), group = (long)get_global_id(2);
     const long p1 = min((part + 1) * args.part, (long)args.panels);
     work += args.work_offset;
-    __global const acc_t *u = work + group * args.u_group;
-    __global acc_t *v = work + args.slices +
-                        ((group * (long)get_global_size(1) + part) * slices + slice) * args.slice;
-    __global acc_t *m = v + args.m;
-    x += args.conv.x_offset;
-    for (long first = slice * args.set_tiles; first < args.all_tiles;
+    __global acc_t *slice =
+        work + args.slices +
+        ((group * (long)get_global_size(1) + part) * slices + number) * args.slice;
+    for (long first = number * args.set_tiles; first < args.all_tiles;
          first += slices * args.set_tiles) {
         const int tiles = (int)min((long)args.set_tiles, args.all_tiles - first);
-        transform_set(x, &args, first, tiles, group, patch, v);
+        transform_set(x + args.conv.x_offset, &args, first, tiles, group, patch, slice);
         for (long p = part * args.part; p < p1; p++) {
-            for (int e = 0; e < POINTS; e++) {
-                multiply_point(v + e * args.v_point, args.v_row, u + p * args.u_panel + e * args.u_point,
-                               args.conv.group_channels, tiles, m + e * args.m_point);
-            }
-            finish_set(m, c, bias, y, &args, first, tiles, group, p, patch);
+            multiply_set(w + args.conv.w_offset, work, &args, slice, tiles, group, p);
+            finish_set(slice + args.m, c, bias, y, &args, first, tiles, group, p, patch);
         }
     }
 }

@@ -4,6 +4,7 @@
 #include "conv/winograd_args.h"
 #include "ops/gemm/cpu.h"
 
+#include <math.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -17,19 +18,24 @@ const tn_parameter tn_winograd_parameters[WINOGRAD_PARAMETERS] = {
 #define REGISTERS  32
 /* Tiles of a set: enough that the transformed filters are not read too often, few enough that what
  * becomes of the tiles stays in the cache. */
-#define MOST_TILES 30
-/* Channels whose filters a work-item transforms. */
-#define FILTER_CHANNELS 64
+#define MOST_TILES 64
+/* Channels whose filters a work-item transforms, and those that are transformed on the way. */
+#define FILTER_CHANNELS 32
+#define FUSED_CHANNELS  32
+/* Bytes of transformed filters, for each compute unit, that stay in the caches. */
+#define U_CACHED (1 << 20)
 /* Slices for each compute unit. */
 #define SLICES_PER_UNIT 4
 
 /* How the work is shared out, and how the workspace is laid out, in elements. */
 typedef struct layout {
+    bool fuses, fits; /* filters are transformed on the way; the workspace suffices */
     int64_t lanes, panels;
     int64_t tiles[2], all_tiles, set_tiles, slices;
     int64_t part, parts; /* panels of a work-group, and how many these make */
+    int64_t block;       /* channels */
     int64_t u_point, u_panel, u_group, u;
-    int64_t v_row, v_point, m, m_point, slice;
+    int64_t v_row, v_point, m, m_point, own_u, slice;
 } layout;
 
 static int64_t side(const winograd *w)
@@ -95,7 +101,7 @@ static double multiply_rows(int64_t tiles, int64_t mr)
 /* Nanoseconds of the steps, for a vector of one tile or of one channel's filters; measured on
  * x86-64, on the scale of tn_gemm_cpu_tile_time. */
 typedef struct times {
-    double fma, in, out, filter;
+    double fma, in, out, filter, byte;
 } times;
 
 static times times_of(const winograd *w, int64_t lanes)
@@ -104,104 +110,125 @@ static times times_of(const winograd *w, int64_t lanes)
     bool large = w->tile == 4;
     double scale = bytes >= 64 ? 1 : 0.65;
     return (times){.fma = bytes >= 64 ? 0.31 : bytes >= 32 ? 0.20 : 0.18,
-                   .in = scale * (large ? 90 : 40),
-                   .out = scale * (large ? 70 : 30),
-                   .filter = scale * (large ? 70 : 40)};
+                   .in = scale * (large ? 110 : 50),
+                   .out = scale * (large ? 100 : 45),
+                   .filter = scale * (large ? 100 : 50),
+                   .byte = 0.1};
 }
 
-/* Nanoseconds until the last work-group is done with sets of so many tiles. */
-static double sets_time(tenon_context *context, const winograd *w, const int32_t *values,
-                        const layout *l, int64_t tiles, int64_t parts)
+/* Nanoseconds until the last work-group is done. */
+static double time_of(tenon_context *context, const winograd *w, const int32_t *values,
+                      const layout *l)
 {
     const conv_problem *p = w->conv;
     const times t = times_of(w, l->lanes);
-    double vectors = (double)values[WINOGRAD_NR] / (double)l->lanes;
-    double panel = (double)points(w) * (double)p->c * vectors *
-                       multiply_rows(tiles, values[WINOGRAD_MR]) * t.fma +
-                   (double)tiles * vectors * t.out;
-    double set = (double)tiles * (double)tn_ceil_div(p->c, l->lanes) * t.in +
-                 (double)tn_ceil_div(l->panels, parts) * panel;
-    int64_t sets = tn_ceil_div(l->all_tiles, tiles) * parts * p->groups;
-    return set * (double)tn_ceil_div(sets, (int64_t)context->device.info.compute_units);
+    double units = context->device.info.compute_units;
+    double vectors = (double)values[WINOGRAD_NR] / (double)l->lanes, c = (double)p->c;
+    double tiles = (double)l->set_tiles, adding = 1 + 2 * (c / (double)l->block - 1) / c;
+    double filters = c * vectors * t.filter;
+    double panel = (double)points(w) * c * vectors * t.fma * adding *
+                       multiply_rows(l->set_tiles, values[WINOGRAD_MR]) +
+                   tiles * vectors * t.out + (l->fuses ? filters : 0);
+    double set = tiles * (double)tn_ceil_div(p->c, l->lanes) * t.in +
+                 (double)tn_ceil_div(l->panels, l->parts) * panel;
+    double sets = (double)tn_ceil_div(l->all_tiles, l->set_tiles), others = (double)l->parts * (double)p->groups;
+    double time = CPU_LAUNCH_TIME + set * ceil(sets * others / units);
+    if (l->fuses)
+        return time;
+    double u = (double)(p->groups * l->panels) * (double)points(w) * c * values[WINOGRAD_NR] *
+               (double)tn_acc_size(p->dtype);
+    return time + CPU_LAUNCH_TIME + (double)(p->groups * l->panels) * filters / units +
+           (u > U_CACHED * units ? t.byte * u * (2 + sets) / units : 0);
 }
 
-/* The number of tiles in a set, and of parts of the panels, with which all are done soonest. */
-static void share_out(tenon_context *context, const winograd *w, const int32_t *values, layout *l)
-{
-    double best = 0;
-    int64_t most = tn_min_i64(l->panels, 2 * (int64_t)context->device.info.compute_units);
-    for (int64_t parts = 1; parts <= most; parts++)
-        for (int64_t tiles = 1; tiles <= tn_min_i64(MOST_TILES, l->all_tiles); tiles++) {
-            double time = sets_time(context, w, values, l, tiles, parts);
-            if (l->set_tiles != 0 && time >= best)
-                continue;
-            best = time;
-            l->set_tiles = tiles;
-            l->parts = parts;
-        }
-    l->part = tn_ceil_div(l->panels, l->parts);
-    l->parts = tn_ceil_div(l->panels, l->part);
-}
-
-/* The sizes of a slice, for sets of l->set_tiles. */
+/* The sizes of a slice. */
 static void lay_out_slice(const winograd *w, const int32_t *values, layout *l)
 {
+    int64_t own = l->block * values[WINOGRAD_NR] + l->lanes;
     l->v_row = tn_round_up(w->conv->c, l->lanes);
     l->v_point = l->set_tiles * l->v_row + l->lanes;
     l->m = points(w) * l->v_point;
     l->m_point = tn_round_up(l->set_tiles, 2) * values[WINOGRAD_NR] + l->lanes;
     l->slice = l->m + points(w) * l->m_point;
-}
-
-/* Fewer slices and smaller sets, until they fit `room` elements, or nothing more can be done. */
-static void shrink(const winograd *w, const int32_t *values, int64_t room, layout *l)
-{
-    const int64_t others = l->parts * w->conv->groups;
-    lay_out_slice(w, values, l);
-    while (l->slices * others * l->slice > room && (l->slices > 1 || l->set_tiles > 1)) {
-        if (l->slices > 1)
-            l->slices--;
-        else
-            l->set_tiles = (l->set_tiles + 1) / 2;
-        lay_out_slice(w, values, l);
+    l->own_u = 0;
+    if (l->fuses) {
+        l->own_u = l->slice;
+        l->u_point = own;
+        l->slice += points(w) * own;
     }
 }
 
-static layout lay_out(tenon_context *context, const winograd *w, const int32_t *values)
+static int64_t elements(const winograd *w, const layout *l)
+{
+    return l->u + l->slices * l->parts * w->conv->groups * l->slice;
+}
+
+/* Completes a layout of which set_tiles, parts and fuses are given: with fewer slices where the
+ * workspace has less room. */
+static layout complete(tenon_context *context, const winograd *w, const int32_t *values, layout l)
 {
     const conv_problem *p = w->conv;
-    layout l = {.lanes = tn_gemm_lanes(context, p->dtype),
-                .panels = tn_ceil_div(p->k, values[WINOGRAD_NR])};
-    int64_t size = (int64_t)tn_acc_size(p->dtype), units = context->device.info.compute_units;
-    uint64_t limit = p->head.workspace_limit / (uint64_t)size;
-    for (int d = 0; d < 2; d++)
-        l.tiles[d] = tn_ceil_div(p->window.out[1 + d], w->tile);
-    l.all_tiles = p->n * l.tiles[0] * l.tiles[1];
+    int64_t units = context->device.info.compute_units;
+    uint64_t limit = p->head.workspace_limit / tn_acc_size(p->dtype);
+    int64_t room = (int64_t)(limit < INT64_MAX ? limit : INT64_MAX);
+    l.part = tn_ceil_div(l.panels, l.parts);
+    l.parts = tn_ceil_div(l.panels, l.part);
+    l.block = l.fuses ? tn_min_i64(p->c, FUSED_CHANNELS) : p->c;
     l.u_point = p->c * values[WINOGRAD_NR] + l.lanes;
     l.u_panel = points(w) * l.u_point;
     l.u_group = l.panels * l.u_panel;
-    l.u = p->groups * l.u_group;
-    share_out(context, w, values, &l);
+    l.u = l.fuses ? 0 : p->groups * l.u_group;
+    lay_out_slice(w, values, &l);
     l.slices = tn_min_i64(tn_ceil_div(l.all_tiles, l.set_tiles), SLICES_PER_UNIT * units);
-    shrink(w, values, (int64_t)(limit < INT64_MAX ? limit : INT64_MAX) - l.u, &l);
+    while (l.slices > 1 && elements(w, &l) > room)
+        l.slices--;
+    l.fits = elements(w, &l) <= room;
     return l;
+}
+
+/* The layout that is done soonest among those that fit; without one, the smallest. */
+static layout lay_out(tenon_context *context, const winograd *w, const int32_t *values)
+{
+    const conv_problem *p = w->conv;
+    const layout start = {.lanes = tn_gemm_lanes(context, p->dtype),
+                          .panels = tn_ceil_div(p->k, values[WINOGRAD_NR]),
+                          .tiles = {tn_ceil_div(p->window.out[1], w->tile),
+                                    tn_ceil_div(p->window.out[2], w->tile)},
+                          .all_tiles = p->n * tn_ceil_div(p->window.out[1], w->tile) *
+                                       tn_ceil_div(p->window.out[2], w->tile),
+                          .set_tiles = 1,
+                          .parts = 1,
+                          .fuses = true};
+    int64_t most = tn_min_i64(start.panels, 2 * (int64_t)context->device.info.compute_units);
+    layout best = complete(context, w, values, start);
+    double least = time_of(context, w, values, &best);
+    for (int fuses = 0; fuses < 2; fuses++)
+        for (int64_t parts = 1; parts <= most; parts++)
+            for (int64_t tiles = 1; tiles <= tn_min_i64(MOST_TILES, start.all_tiles); tiles++) {
+                layout l = start;
+                l.fuses = fuses != 0;
+                l.parts = parts;
+                l.set_tiles = tiles;
+                l = complete(context, w, values, l);
+                double time = time_of(context, w, values, &l);
+                if (!l.fits || (best.fits && time >= least))
+                    continue;
+                best = l;
+                least = time;
+            }
+    return best;
 }
 
 uint64_t tn_winograd_workspace(tenon_context *context, const winograd *w, const int32_t *values)
 {
     const layout l = lay_out(context, w, values);
-    return (uint64_t)(l.u + l.slices * l.parts * w->conv->groups * l.slice) *
-           tn_acc_size(w->conv->dtype);
+    return (uint64_t)elements(w, &l) * tn_acc_size(w->conv->dtype);
 }
 
 double tn_winograd_estimate(tenon_context *context, const winograd *w, const int32_t *values)
 {
     const layout l = lay_out(context, w, values);
-    const times t = times_of(w, l.lanes);
-    double vectors = (double)tn_ceil_div(w->conv->k, l.lanes);
-    double filters = (double)w->conv->groups * vectors * (double)w->conv->c * t.filter;
-    return 2 * CPU_LAUNCH_TIME + filters / context->device.info.compute_units +
-           sets_time(context, w, values, &l, l.set_tiles, l.parts);
+    return time_of(context, w, values, &l);
 }
 
 void tn_winograd_options(tenon_context *context, const winograd *w, const int32_t *values,
@@ -232,24 +259,32 @@ static int32_t filter_layout(const int64_t stride[CONV_RANK])
     return stride[1] == 1 ? WINOGRAD_CHANNELS : WINOGRAD_STRIDED;
 }
 
+static winograd_filters filters_of(const winograd *w)
+{
+    const conv_problem *p = w->conv;
+    const int64_t shape[CONV_RANK] = {p->groups * p->k, p->c, 1, 3, 3};
+    winograd_filters f = {.filter = p->w[0],
+                          .channel = p->w[1],
+                          .span = span(p->w, shape),
+                          .c = p->c,
+                          .k = p->k,
+                          .layout = filter_layout(p->w),
+                          .flips = w->flips};
+    for (int t = 0; t < 9; t++)
+        f.tap[t] = t / 3 * p->w[3] + t % 3 * p->w[4];
+    return f;
+}
+
 static tenon_status record_filters(const char *operation, tn_recording *recording,
                                    const winograd *w, const int32_t *values, const layout *l)
 {
     const conv_problem *p = w->conv;
-    const int64_t shape[CONV_RANK] = {p->groups * p->k, p->c, 1, 3, 3};
     char text[TN_OPTIONS_SIZE];
-    winograd_filter_args args = {.w_span = span(p->w, shape),
-                                 .c = p->c,
-                                 .k = p->k,
-                                 .part = tn_min_i64(p->c, FILTER_CHANNELS),
-                                 .point = l->u_point,
-                                 .panel = l->u_panel,
-                                 .group = l->u_group,
-                                 .layout = filter_layout(p->w),
-                                 .flips = w->flips};
-    memcpy(args.w_stride, p->w, sizeof args.w_stride);
-    for (int t = 0; t < 9; t++)
-        args.tap[t] = t / 3 * p->w[3] + t % 3 * p->w[4];
+    const winograd_filter_args args = {.filters = filters_of(w),
+                                       .point = l->u_point,
+                                       .panel = l->u_panel,
+                                       .group = l->u_group,
+                                       .part = tn_min_i64(p->c, FILTER_CHANNELS)};
     const tn_patch patches[] = {
         {TN_PATCH_OFFSET, p->operand[CONV_W], offsetof(winograd_filter_args, w_offset),
          (uint32_t)tenon_dtype_size((tenon_dtype)p->dtype)},
@@ -260,8 +295,8 @@ static tenon_status record_filters(const char *operation, tn_recording *recordin
                         .options = text,
                         .kernel = "conv_winograd_filter",
                         .dimensions = 3,
-                        .global = {(size_t)(l->panels * values[WINOGRAD_NR] / l->lanes),
-                                   (size_t)tn_ceil_div(p->c, args.part), (size_t)p->groups},
+                        .global = {(size_t)l->panels, (size_t)tn_ceil_div(p->c, args.part),
+                                   (size_t)p->groups},
                         .local = {1, 1, 1},
                         .operands = {p->operand[CONV_W], TN_WORKSPACE},
                         .operand_count = 2,
@@ -277,7 +312,10 @@ static winograd_args arguments(const winograd *w, const layout *l)
     const conv_problem *p = w->conv;
     const conv_window *v = &p->window;
     const int64_t shape[CONV_RANK] = {p->n, p->groups * p->c, v->size[0], v->size[1], v->size[2]};
-    return (winograd_args){.u_point = l->u_point,
+    return (winograd_args){.filters = filters_of(w),
+                           .own_u = l->own_u,
+                           .block = l->block,
+                           .u_point = l->u_point,
                            .u_panel = l->u_panel,
                            .u_group = l->u_group,
                            .slices = l->u,
@@ -300,12 +338,14 @@ tenon_status tn_winograd_record(const char *operation, tn_recording *recording, 
     const conv_problem *p = w->conv;
     const layout l = lay_out(recording->context, w, values);
     const bool reads[CONV_OPERANDS] = {[CONV_X] = true,
+                                       [CONV_W] = true,
                                        [CONV_C] = (p->flags & CONV_HAS_C) != 0,
                                        [CONV_BIAS] = (p->flags & CONV_HAS_BIAS) != 0};
     char text[TN_OPTIONS_SIZE];
     tn_patch patches[CONV_OPERANDS + TN_EPILOGUE_SCALARS + 1];
     winograd_args args = arguments(w, &l);
-    TN_TRY(record_filters(operation, recording, w, values, &l));
+    if (!l.fuses)
+        TN_TRY(record_filters(operation, recording, w, values, &l));
     tn_winograd_options(recording->context, w, values, text);
     tn_launch launch = {.source = "conv/winograd",
                         .options = text,
