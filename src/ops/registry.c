@@ -12,6 +12,7 @@
 #include "ops/gemm/ragged.h"
 #include "ops/loss/internal.h"
 #include "ops/norm/internal.h"
+#include "ops/operation.h"
 #include "ops/optimizer/internal.h"
 #include "ops/pad/internal.h"
 #include "ops/pool/internal.h"
@@ -65,3 +66,10 @@ const tn_family *const tn_families[] = {
 };
 /* clang-format on */
 const uint32_t tn_family_count = sizeof tn_families / sizeof *tn_families;
+
+#define X(name) &tn_operation_##name,
+const tn_operation *const tn_operations[] = {
+#include "ops/operation_list.h"
+};
+#undef X
+const uint32_t tn_operation_count = sizeof tn_operations / sizeof *tn_operations;
