@@ -53,31 +53,25 @@ TENON_INLINE tile_run next_run(const winograd_args *args, long tile, int first, 
     return run;
 }
 
-/* Lane numbers, from `first` on. */
-TENON_INLINE lane_v count_lanes(long first)
+/* The lanes [low, high) of a vector. */
+TENON_INLINE lane_v lanes_between(long low, long high)
 {
     lane_t number[TENON_VW];
     for (int l = 0; l < TENON_VW; l++) {
         number[l] = (lane_t)l;
     }
-    return TENON_VLOAD(0, number) + (lane_v)((lane_t)first);
+    const lane_v lane = TENON_VLOAD(0, number);
+    return lane >= (lane_v)((lane_t)max(low, 0L)) &
+           lane < (lane_v)((lane_t)min(high, (long)TENON_VW));
 }
 
-/* The vector from x[at] on, whose lanes but [low, high) are zero: they may lie outside of the image,
- * and outside of the `span` elements that x has. */
-TENON_INLINE acc_v load_within(__global const data_t *x, long at, long low, long high, long span)
+/* The same lanes of the vector from x[at] on; the others are zero, and not read where they would lie
+ * outside of the `span` elements that x has. */
+TENON_INLINE acc_v load_between(__global const data_t *x, long at, long low, long high,
+                                lane_v between, long span)
 {
-    if (low <= 0 && high >= TENON_VW) {
-        return load_data_v(x, at);
-    }
-    if (low >= high) {
-        return splat(0);
-    }
     if (at >= 0 && at + TENON_VW <= span) {
-        const lane_v lane = count_lanes(0);
-        const lane_v takes = lane >= (lane_v)((lane_t)max(low, 0L)) &
-                             lane < (lane_v)((lane_t)min(high, (long)TENON_VW));
-        return takes ? load_data_v(x, at) : splat(0);
+        return between ? load_data_v(x, at) : splat(0);
     }
     acc_t lane[TENON_VW];
     for (int l = 0; l < TENON_VW; l++) {
@@ -95,13 +89,16 @@ TENON_INLINE void turn_in(__global const data_t *x, long at, long w, int columns
     for (int b = 0; b < columns; b += TENON_VW) {
         acc_v square[TENON_VW];
         const long first = w + b;
+        const lane_v between = lanes_between(-first, width - first);
         for (int l = 0; l < TENON_VW; l++) {
-            square[l] = l < channels
-                            ? load_within(x, at + first + l * args->conv.x_stride[1], -first,
-                                          width - first, args->x_span)
-                            : splat(0);
+            square[l] = splat(0);
+            if (l < channels) {
+                square[l] = load_between(x, at + first + l * args->conv.x_stride[1], -first,
+                                         width - first, between, args->x_span);
+            }
         }
         turn_vectors(square);
+#pragma unroll
         for (int j = 0; j < TENON_VW; j++) {
             row[b + j] = square[j];
         }
@@ -147,14 +144,18 @@ TENON_INLINE void load_patch(__global const data_t *x, const winograd_args *args
 TENON_INLINE void transform_tile(__local const acc_v *patch, __global acc_t *v, long point)
 {
     acc_v half_way[POINTS], column[SIDE], row[SIDE];
+#pragma unroll
     for (int j = 0; j < SIDE; j++) {
+#pragma unroll
         for (int i = 0; i < SIDE; i++) {
             column[i] = patch[i * PATCH_COLS + j];
         }
         transform_input(column, 1, half_way + j, SIDE);
     }
+#pragma unroll
     for (int i = 0; i < SIDE; i++) {
         transform_input(half_way + i * SIDE, 1, row, 1);
+#pragma unroll
         for (int j = 0; j < SIDE; j++) {
             TENON_VSTORE(row[j], 0, v + (i * SIDE + j) * point);
         }
@@ -252,14 +253,18 @@ TENON_INLINE void multiply_point(__global const acc_t *v, long v_row, __global c
 TENON_INLINE void transform_back(__global const acc_t *m, long point, __local acc_v *patch)
 {
     acc_v half_way[TENON_TILE * SIDE], column[SIDE], row[TENON_TILE];
+#pragma unroll
     for (int j = 0; j < SIDE; j++) {
+#pragma unroll
         for (int i = 0; i < SIDE; i++) {
             column[i] = TENON_VLOAD(0, m + (i * SIDE + j) * point);
         }
         transform_output(column, 1, half_way + j, SIDE);
     }
+#pragma unroll
     for (int i = 0; i < TENON_TILE; i++) {
         transform_output(half_way + i * SIDE, 1, row, 1);
+#pragma unroll
         for (int j = 0; j < TENON_TILE; j++) {
             patch[i * PATCH_COLS + j] = row[j];
         }
@@ -330,6 +335,7 @@ TENON_INLINE void turn_out(__local const acc_v *row, __global const data_t *c,
 {
     for (int b = 0; b < columns; b += TENON_VW) {
         acc_v square[TENON_VW];
+#pragma unroll
         for (int j = 0; j < TENON_VW; j++) {
             square[j] = row[b + j];
         }

@@ -104,14 +104,11 @@ tenon_status tn_im2col_record(const char *operation, tn_recording *recording,
                               const im2col_problem *problem);
 
 /* Results in double with their error bounds, in row-major order (false without memory); memory is
- * host memory of kind SVM, the output is not read. */
+ * host memory of kind SVM, the output is not read. The bounds are those of every solver but for
+ * conv/winograd2 and conv/winograd4, whose own they are where params->solver names them. */
 bool tn_conv_reference(const tenon_conv_params *params, const tenon_tensor *x,
                        const tenon_tensor *w, const tenon_tensor *c, const tenon_tensor *bias,
                        const tenon_tensor *y, tn_bounded *results);
-/* The same for what a solver computes, whose sums may be others (conv/winograd2); NULL is any other. */
-bool tn_conv_reference_of(const tn_solver *solver, const tenon_conv_params *params,
-                          const tenon_tensor *x, const tenon_tensor *w, const tenon_tensor *c,
-                          const tenon_tensor *bias, const tenon_tensor *y, tn_bounded *results);
 bool tn_im2col_reference(const tenon_im2col_params *params, const tenon_tensor *x,
                          const tenon_tensor *col, tn_bounded *results);
 

@@ -99,12 +99,11 @@ static tn_bounded element(const conv_problem *p, const tenon_epilogue *e, const 
                            o->bias != NULL ? o->bias[k] : 0);
 }
 
-/* The sums as a solver has them, where that makes a difference; false without memory. */
-static bool take_sums(const conv_problem *p, const tn_solver *solver, int64_t count,
-                      dense_operands *o)
+/* The sums as a forced solver has them, where that makes a difference; false without memory. */
+static bool take_sums(const conv_problem *p, const char *solver, int64_t count, dense_operands *o)
 {
-    int64_t tile = solver != NULL ? tn_winograd_tile(solver) : 0;
-    if (tile == 0)
+    int64_t tile = tn_winograd_tile(tn_solver_named(&tn_conv_family, solver));
+    if (tile == 0 || tn_winograd_lacks(p) != NULL)
         return true;
     o->sums = malloc((size_t)(count + 1) * sizeof *o->sums);
     o->roundings = tn_winograd_roundings(tile);
@@ -114,13 +113,6 @@ static bool take_sums(const conv_problem *p, const tn_solver *solver, int64_t co
 bool tn_conv_reference(const tenon_conv_params *params, const tenon_tensor *x,
                        const tenon_tensor *w, const tenon_tensor *c, const tenon_tensor *bias,
                        const tenon_tensor *y, tn_bounded *results)
-{
-    return tn_conv_reference_of(NULL, params, x, w, c, bias, y, results);
-}
-
-bool tn_conv_reference_of(const tn_solver *solver, const tenon_conv_params *params,
-                          const tenon_tensor *x, const tenon_tensor *w, const tenon_tensor *c,
-                          const tenon_tensor *bias, const tenon_tensor *y, tn_bounded *results)
 {
     conv_problem p;
     bool adds = params->epilogue.beta != 0;
@@ -133,7 +125,7 @@ bool tn_conv_reference_of(const tn_solver *solver, const tenon_conv_params *para
     bool whole =
         o.x != NULL && o.w != NULL && (!adds || o.c != NULL) && (bias == NULL || o.bias != NULL);
     int64_t index[CONV_RANK] = {0}, count = tenon_tensor_elements(y);
-    whole = whole && take_sums(&p, solver, count, &o);
+    whole = whole && take_sums(&p, params->solver, count, &o);
     const int64_t *out = p.window.out, filters = p.groups * p.k;
     const int64_t shape[CONV_RANK] = {p.n, filters, out[0], out[1], out[2]};
     for (int64_t i = 0; i < count && whole; i++) {

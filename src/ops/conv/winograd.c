@@ -48,24 +48,27 @@ static int64_t points(const winograd *w)
     return side(w) * side(w);
 }
 
-const char *tn_winograd_refuses(tenon_context *context, const winograd *w)
+const char *tn_winograd_lacks(const conv_problem *p)
 {
-    const conv_problem *p = w->conv;
     const conv_window *v = &p->window;
-    if (!context->device.is_cpu && p->head.forced < 0)
-        return "made for CPUs";
-    if (p->exact)
-        return "it rearranges sums, which the call rules out";
     if (v->filter[0] != 1 || v->filter[1] != 3 || v->filter[2] != 3)
         return "the filter is not 3x3";
-    if (v->size[0] != 1 || v->out[0] != 1 || v->start[0] != 0)
+    if (v->size[0] != 1 || v->out[0] != 1)
         return "the image has more than two dimensions";
     for (int d = 1; d < 3; d++)
         if (v->step[d] != 1 || v->dilation[d] != 1)
             return "the stride or the dilation is not 1";
-    if (p->c == 0 || tn_window_empty(v) || (p->flags & CONV_SKIP_XW) != 0)
-        return "there is no product";
-    return NULL;
+    return p->c == 0 || tn_window_empty(v) || (p->flags & CONV_SKIP_XW) != 0 ? "there is no product"
+                                                                            : NULL;
+}
+
+const char *tn_winograd_refuses(tenon_context *context, const winograd *w)
+{
+    if (!context->device.is_cpu && w->conv->head.forced < 0)
+        return "made for CPUs";
+    if (w->conv->exact)
+        return "it rearranges sums, which the call rules out";
+    return tn_winograd_lacks(w->conv);
 }
 
 void tn_winograd_tune(tenon_context *context, const winograd *w, int32_t *values)

@@ -15,6 +15,9 @@ typedef struct winograd {
     bool flips;   /* the filters' taps are taken in reverse: a gradient is computed */
 } winograd;
 
+/* What such a convolution has and this one lacks, or NULL. */
+const char *tn_winograd_lacks(const conv_problem *problem);
+
 /* As in tn_solver. */
 const char *tn_winograd_refuses(tenon_context *context, const winograd *w);
 void tn_winograd_tune(tenon_context *context, const winograd *w, int32_t *values);
@@ -27,7 +30,7 @@ void tn_winograd_options(tenon_context *context, const winograd *w, const int32_
 tenon_status tn_winograd_record(const char *operation, tn_recording *recording, const winograd *w,
                                 const int32_t *values);
 
-/* The tile of a solver: 0 where it is none of these. */
+/* The tile of a solver: 0 where it is none of these, or NULL. */
 int64_t tn_winograd_tile(const tn_solver *solver);
 
 /* The sums of products that stand in for those of a convolution of dense x and w, in row-major

@@ -55,6 +55,7 @@ static tenon_status run(tenon_stream *stream, const conv_problem *like, const tn
     static const char operation[] = "conv self-check";
     const int64_t size[2] = {11, 33}, filters = 2 * FILTERS;
     const tenon_dtype dtype = (tenon_dtype)like->dtype;
+    char name[TN_SOLVER_NAME_SIZE];
     double scalars[TN_MAX_SCALARS] = {0};
     uint64_t seed = 1;
     conv_problem problem;
@@ -80,12 +81,13 @@ static tenon_status run(tenon_stream *stream, const conv_problem *like, const tn
     const tenon_tensor *x = &c->twins[CONV_X].host, *w = &c->twins[CONV_W].host,
                        *res = &c->twins[CONV_C].host, *bias = &c->twins[CONV_BIAS].host,
                        *y = &c->twins[CONV_Y].host;
+    params.solver = tn_solver_name(&tn_conv_family, choice, name);
     TN_TRY(tn_conv_canonicalise(operation, &params, x, w, res, bias, y, &problem));
     problem.head.workspace_limit = stream->context->workspace_limit;
     tn_epilogue_scalars(&params.epilogue, scalars);
     c->expected = malloc((size_t)tenon_tensor_elements(y) * sizeof *c->expected);
     if (c->expected == NULL ||
-        !tn_conv_reference_of(choice->solver, &params, x, w, res, bias, y, c->expected))
+        !tn_conv_reference(&params, x, w, res, bias, y, c->expected))
         return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", operation);
     TN_TRY(tn_twin_run(stream, operation, choice, &problem.head, scalars, c->twins,
                        CONV_OPERANDS));

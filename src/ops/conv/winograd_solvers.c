@@ -63,6 +63,7 @@ static winograd forward(const conv_problem *p, conv_problem *own, int64_t tile)
         return tn_winograd_record(operation, recording, &w, values);                               \
     }                                                                                              \
     const tn_solver tn_conv_##symbol = {.name = solver_name,                                       \
+                                        .inexact = (size) == 4,                                    \
                                         .parameters = tn_winograd_parameters,                      \
                                         .parameter_count = WINOGRAD_PARAMETERS,                    \
                                         .refuses = refuses_##symbol,                               \
