@@ -11,8 +11,7 @@ typedef struct winograd_filters {
     tenon_i64 span;            /* from the first element to the last */
     tenon_i64 tap[9];          /* what is added for tap r * 3 + s */
     tenon_i64 c, k;            /* channels and filters of a group */
-    tenon_i32 layout;          /* WINOGRAD_TAPS ... */
-    tenon_i32 flips;           /* the taps are taken in reverse */
+    tenon_i64 layout;          /* WINOGRAD_TAPS ... */
 } winograd_filters;
 
 /* What is contiguous in the filters. */

@@ -255,7 +255,7 @@ static int64_t span(const int64_t *stride, const int64_t shape[CONV_RANK])
     return elements;
 }
 
-static int32_t filter_layout(const int64_t stride[CONV_RANK])
+static int64_t filter_layout(const int64_t stride[CONV_RANK])
 {
     if (stride[4] == 1 && stride[3] == 3)
         return stride[1] == 9 ? WINOGRAD_ALL_TAPS : WINOGRAD_TAPS;
@@ -271,8 +271,7 @@ static winograd_filters filters_of(const winograd *w)
                           .span = span(p->w, shape),
                           .c = p->c,
                           .k = p->k,
-                          .layout = filter_layout(p->w),
-                          .flips = w->flips};
+                          .layout = filter_layout(p->w)};
     for (int t = 0; t < 9; t++)
         f.tap[t] = t / 3 * p->w[3] + t % 3 * p->w[4];
     return f;

@@ -1,5 +1,5 @@
 /* Winograd's convolution of 3 x 3 filters, for CPUs: what its solvers share, which differ in the
- * size of their tiles and in the direction of the convolution. */
+ * size of their tiles. */
 #ifndef TN_OPS_CONV_WINOGRAD_H
 #define TN_OPS_CONV_WINOGRAD_H
 
@@ -12,7 +12,6 @@ extern const tn_parameter tn_winograd_parameters[WINOGRAD_PARAMETERS];
 typedef struct winograd {
     const conv_problem *conv;
     int64_t tile; /* outputs in each dimension: 2 or 4 */
-    bool flips;   /* the filters' taps are taken in reverse: a gradient is computed */
 } winograd;
 
 /* What such a convolution has and this one lacks, or NULL. */

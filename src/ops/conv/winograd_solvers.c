@@ -1,65 +1,47 @@
 /* conv/winograd2 and conv/winograd4: Winograd's convolution with tiles of 2 x 2 and of 4 x 4
- * outputs; and the gradients of images by the same, as convolutions of dy with the filters turned
- * round. */
-#include "ops/conv/gradient.h"
+ * outputs. */
 #include "ops/conv/winograd.h"
 
-#include <string.h>
-
-/* The convolution that a solver does for a problem. */
-static winograd forward(const conv_problem *p, conv_problem *own, int64_t tile)
-{
-    (void)own;
-    return (winograd){p, tile, false};
-}
-
-/* The functions of a solver, which know their tile and how their problem is read. */
-#define DEFINE_WINOGRAD(symbol, solver_name, size, read)                                           \
+/* The functions of a solver, which know its tile. */
+#define DEFINE_WINOGRAD(symbol, solver_name, size)                                           \
     static const char *refuses_##symbol(tenon_context *context, const tn_problem *problem)         \
     {                                                                                              \
-        conv_problem own;                                                                          \
-        const winograd w = read((const conv_problem *)problem, &own, size);                        \
+        const winograd w = {(const conv_problem *)problem, size};                                  \
         return tn_winograd_refuses(context, &w);                                                   \
     }                                                                                              \
     static void tune_##symbol(tenon_context *context, const tn_problem *problem, int32_t *values)  \
     {                                                                                              \
-        conv_problem own;                                                                          \
-        const winograd w = read((const conv_problem *)problem, &own, size);                        \
+        const winograd w = {(const conv_problem *)problem, size};                                  \
         tn_winograd_tune(context, &w, values);                                                     \
     }                                                                                              \
     static const char *constrains_##symbol(tenon_context *context, const tn_problem *problem,      \
                                            const int32_t *values)                                  \
     {                                                                                              \
-        conv_problem own;                                                                          \
-        const winograd w = read((const conv_problem *)problem, &own, size);                        \
+        const winograd w = {(const conv_problem *)problem, size};                                  \
         return tn_winograd_constrains(context, &w, values);                                        \
     }                                                                                              \
     static uint64_t workspace_##symbol(tenon_context *context, const tn_problem *problem,          \
                                        const int32_t *values)                                      \
     {                                                                                              \
-        conv_problem own;                                                                          \
-        const winograd w = read((const conv_problem *)problem, &own, size);                        \
+        const winograd w = {(const conv_problem *)problem, size};                                  \
         return tn_winograd_workspace(context, &w, values);                                         \
     }                                                                                              \
     static double estimate_##symbol(tenon_context *context, const tn_problem *problem,             \
                                     const int32_t *values)                                         \
     {                                                                                              \
-        conv_problem own;                                                                          \
-        const winograd w = read((const conv_problem *)problem, &own, size);                        \
+        const winograd w = {(const conv_problem *)problem, size};                                  \
         return tn_winograd_estimate(context, &w, values);                                          \
     }                                                                                              \
     static void options_##symbol(tenon_context *context, const tn_problem *problem,                \
                                  const int32_t *values, char text[TN_OPTIONS_SIZE])                \
     {                                                                                              \
-        conv_problem own;                                                                          \
-        const winograd w = read((const conv_problem *)problem, &own, size);                        \
+        const winograd w = {(const conv_problem *)problem, size};                                  \
         tn_winograd_options(context, &w, values, text);                                            \
     }                                                                                              \
     static tenon_status record_##symbol(const char *operation, tn_recording *recording,            \
                                         const tn_problem *problem, const int32_t *values)          \
     {                                                                                              \
-        conv_problem own;                                                                          \
-        const winograd w = read((const conv_problem *)problem, &own, size);                        \
+        const winograd w = {(const conv_problem *)problem, size};                                  \
         return tn_winograd_record(operation, recording, &w, values);                               \
     }                                                                                              \
     const tn_solver tn_conv_##symbol = {.name = solver_name,                                       \
@@ -74,8 +56,8 @@ static winograd forward(const conv_problem *p, conv_problem *own, int64_t tile)
                                         .options = options_##symbol,                               \
                                         .record = record_##symbol}
 
-DEFINE_WINOGRAD(winograd2, "winograd2", 2, forward);
-DEFINE_WINOGRAD(winograd4, "winograd4", 4, forward);
+DEFINE_WINOGRAD(winograd2, "winograd2", 2);
+DEFINE_WINOGRAD(winograd4, "winograd4", 4);
 
 int64_t tn_winograd_tile(const tn_solver *solver)
 {
