@@ -22,164 +22,9 @@
 #include "conv/winograd_filter.clh"
 
 #include "common/activation.clh"
+#include "conv/winograd_tiles.clh"
 
-#define PAIR       2 /* rows of the tiles that are left */
-#define PATCH_COLS 64
-#define RUN        ((PATCH_COLS - 2) / TENON_TILE) /* tiles */
-
-#if TENON_DTYPE == TENON_DTYPE_F64
-typedef long lane_t;
-typedef TENON_CAT(long, TENON_VW) lane_v;
-#else
-typedef int lane_t;
-typedef TENON_CAT(int, TENON_VW) lane_v;
-#endif
-
-/* Tiles of one row of an image, the first of them at x, and their places in the set. */
-typedef struct tile_run {
-    long n, y, x;
-    int first, count;
-} tile_run;
-
-TENON_INLINE tile_run next_run(const winograd_args *args, long tile, int first, int left)
-{
-    tile_run run;
-    const long row = tile / args->tiles[1];
-    run.x = tile - row * args->tiles[1];
-    run.n = row / args->tiles[0];
-    run.y = row - run.n * args->tiles[0];
-    run.first = first;
-    run.count = (int)min(min((long)left, (long)RUN), args->tiles[1] - run.x);
-    return run;
-}
-
-/* The lanes [low, high) of a vector. */
-TENON_INLINE lane_v lanes_between(long low, long high)
-{
-    lane_t number[TENON_VW];
-    for (int l = 0; l < TENON_VW; l++) {
-        number[l] = (lane_t)l;
-    }
-    const lane_v lane = TENON_VLOAD(0, number);
-    return lane >= (lane_v)((lane_t)max(low, 0L)) &
-           lane < (lane_v)((lane_t)min(high, (long)TENON_VW));
-}
-
-/* The same lanes of the vector from x[at] on; the others are zero, and not read where they would lie
- * outside of the `span` elements that x has. */
-TENON_INLINE acc_v load_between(__global const data_t *x, long at, long low, long high,
-                                lane_v between, long span)
-{
-    if (at >= 0 && at + TENON_VW <= span) {
-        return between ? load_data_v(x, at) : splat(0);
-    }
-    acc_t lane[TENON_VW];
-    for (int l = 0; l < TENON_VW; l++) {
-        lane[l] = l >= low && l < high ? load_data(x, at + l) : 0;
-    }
-    return TENON_VLOAD(0, lane);
-}
-
-/* A row of the patch, from an image that is contiguous along w: columns from w on, channels from
- * x[at] on. */
-TENON_INLINE void turn_in(__global const data_t *x, long at, long w, int columns, int channels,
-                          const winograd_args *args, __local acc_v *row)
-{
-    const long width = args->conv.window.size[2];
-    for (int b = 0; b < columns; b += TENON_VW) {
-        acc_v square[TENON_VW];
-        const long first = w + b;
-        const lane_v between = lanes_between(-first, width - first);
-        for (int l = 0; l < TENON_VW; l++) {
-            square[l] = splat(0);
-            if (l < channels) {
-                square[l] = load_between(x, at + first + l * args->conv.x_stride[1], -first,
-                                         width - first, between, args->x_span);
-            }
-        }
-        turn_vectors(square);
-#pragma unroll
-        for (int j = 0; j < TENON_VW; j++) {
-            row[b + j] = square[j];
-        }
-    }
-}
-
-/* The same of any image. */
-TENON_INLINE void gather_in(__global const data_t *x, long at, long w, int columns, int channels,
-                            const winograd_args *args, __local acc_v *row)
-{
-    const long width = args->conv.window.size[2], step = args->conv.x_stride[4];
-    for (int j = 0; j < columns; j++) {
-        row[j] = w + j >= 0 && w + j < width
-                     ? load_lanes(x, at + (w + j) * step, args->conv.x_stride[1], channels)
-                     : splat(0);
-    }
-}
-
-/* What a run of tiles reads in the channels from `c` of the image on. */
-TENON_INLINE void load_patch(__global const data_t *x, const winograd_args *args,
-                             const tile_run *run, long c, int channels,
-                             __local acc_v patch[SIDE][PATCH_COLS])
-{
-    const conv_window *v = &args->conv.window;
-    const int columns = run->count * TENON_TILE + 2;
-    const long w = run->x * TENON_TILE + v->start[2];
-    const long at = run->n * args->conv.x_stride[0] + c * args->conv.x_stride[1];
-    for (int i = 0; i < SIDE; i++) {
-        const long h = run->y * TENON_TILE + v->start[1] + i, row = at + h * args->conv.x_stride[3];
-        if (h < 0 || h >= v->size[1]) {
-            for (int j = 0; j < columns; j++) {
-                patch[i][j] = splat(0);
-            }
-        } else if (args->conv.x_stride[4] == 1) {
-            turn_in(x, row, w, columns, channels, args, patch[i]);
-        } else {
-            gather_in(x, row, w, columns, channels, args, patch[i]);
-        }
-    }
-}
-
-/* v[point] of one tile, whose patch begins at `patch`. */
-TENON_INLINE void transform_tile(__local const acc_v *patch, __global acc_t *v, long point)
-{
-    acc_v half_way[POINTS], column[SIDE], row[SIDE];
-#pragma unroll
-    for (int j = 0; j < SIDE; j++) {
-#pragma unroll
-        for (int i = 0; i < SIDE; i++) {
-            column[i] = patch[i * PATCH_COLS + j];
-        }
-        transform_input(column, 1, half_way + j, SIDE);
-    }
-#pragma unroll
-    for (int i = 0; i < SIDE; i++) {
-        transform_input(half_way + i * SIDE, 1, row, 1);
-#pragma unroll
-        for (int j = 0; j < SIDE; j++) {
-            TENON_VSTORE(row[j], 0, v + (i * SIDE + j) * point);
-        }
-    }
-}
-
-TENON_INLINE void transform_set(__global const data_t *x, const winograd_args *args, long first,
-                                int tiles, long group, __local acc_v patch[SIDE][PATCH_COLS],
-                                __global acc_t *v)
-{
-    const long channels = args->conv.group_channels;
-    for (int t = 0; t < tiles;) {
-        const tile_run run = next_run(args, first + t, t, tiles - t);
-        for (long c = 0; c < channels; c += TENON_VW) {
-            load_patch(x, args, &run, group * channels + c,
-                       (int)min(channels - c, (long)TENON_VW), patch);
-            for (int i = 0; i < run.count; i++) {
-                transform_tile(&patch[0][i * TENON_TILE], v + (run.first + i) * args->v_row + c,
-                               args->v_point);
-            }
-        }
-        t += run.count;
-    }
-}
+#define PAIR 2 /* rows of the tiles that are left */
 
 /* One channel's contribution to `rows` tiles by a panel of filters. */
 TENON_INLINE void multiply_step(const int rows, acc_v sum[TENON_MR][TENON_NV],
@@ -203,8 +48,7 @@ TENON_INLINE void multiply_step(const int rows, acc_v sum[TENON_MR][TENON_NV],
 /* m[tile][lane] = the sum over the channels of v[tile][c] * u[c][lane], and of what m holds where it
  * `adds`. `rows` is a constant wherever this is inlined. */
 TENON_INLINE void multiply_rows(const int rows, __global const acc_t *v, long v_row,
-                                __global const acc_t *u, long channels, int adds,
-                                __global acc_t *m)
+                                __global const acc_t *u, long channels, int adds, __global acc_t *m)
 {
     acc_v sum[TENON_MR][TENON_NV];
 #pragma unroll
@@ -244,8 +88,8 @@ TENON_INLINE void multiply_point(__global const acc_t *v, long v_row, __global c
         multiply_rows(TENON_MR, v + t * v_row, v_row, u, channels, adds, m + t * PANEL);
     }
     for (; t < tiles; t += PAIR) {
-        multiply_rows(PAIR, v + t * v_row, t + 1 < tiles ? v_row : 0, u, channels,
-                      adds, m + t * PANEL);
+        multiply_rows(PAIR, v + t * v_row, t + 1 < tiles ? v_row : 0, u, channels, adds,
+                      m + t * PANEL);
     }
 }
 
@@ -305,8 +149,8 @@ TENON_INLINE void store_first(__global data_t *y, long at, int lanes, acc_v x)
 
 /* y = act(alpha * product + beta * c + bias) */
 TENON_INLINE void store_output(__global const data_t *c, __global const data_t *bias,
-                               __global data_t *y, const conv_args *args,
-                               const output_place *place, int lanes, acc_v product)
+                               __global data_t *y, const conv_args *args, const output_place *place,
+                               int lanes, acc_v product)
 {
     activation_args activation;
     acc_v result = splat(TENON_FROM_BITS(args->alpha)) * product;
@@ -354,8 +198,8 @@ TENON_INLINE void turn_out(__local const acc_v *row, __global const data_t *c,
 
 /* The same pixel by pixel, to any output. */
 TENON_INLINE void gather_out(__local const acc_v *row, __global const data_t *c,
-                             __global const data_t *bias, __global data_t *y,
-                             const conv_args *args, output_place place, int columns, int filters)
+                             __global const data_t *bias, __global data_t *y, const conv_args *args,
+                             output_place place, int columns, int filters)
 {
     place.y_step = args->y_stride[1];
     place.c_step = args->c_stride[1];
@@ -376,16 +220,15 @@ TENON_INLINE void store_patch(__local acc_v patch[SIDE][PATCH_COLS], __global co
     const int rows = (int)min((long)TENON_TILE, args->window.out[1] - p);
     const int columns = (int)min((long)run->count * TENON_TILE, args->window.out[2] - q);
     for (int i = 0; i < rows; i++) {
-        const output_place place = {args->y_offset + run->n * args->y_stride[0] +
-                                        k * args->y_stride[1] + (p + i) * args->y_stride[3] +
-                                        q * args->y_stride[4],
-                                    args->c_offset + run->n * args->c_stride[0] +
-                                        k * args->c_stride[1] + (p + i) * args->c_stride[3] +
-                                        q * args->c_stride[4],
-                                    args->bias_offset + k * args->bias_k,
-                                    0,
-                                    0,
-                                    0};
+        const output_place place = {
+            args->y_offset + run->n * args->y_stride[0] + k * args->y_stride[1] +
+                (p + i) * args->y_stride[3] + q * args->y_stride[4],
+            args->c_offset + run->n * args->c_stride[0] + k * args->c_stride[1] +
+                (p + i) * args->c_stride[3] + q * args->c_stride[4],
+            args->bias_offset + k * args->bias_k,
+            0,
+            0,
+            0};
         if (args->y_stride[4] == 1) {
             turn_out(patch[i], c, bias, y, args, place, columns, filters);
         } else {

@@ -39,10 +39,10 @@ typedef struct winograd_args {
     tenon_i64 u_point, u_panel, u_group; /* as above */
     tenon_i64 slices, slice;             /* where the slices begin, and the size of one */
     tenon_i64 v_row, v_point;            /* transformed image v[point][tile][channel] */
-    tenon_i64 m, m_point;     /* products m[point][tile][lane]: where in a slice */
-    tenon_i64 own_u;          /* where in a slice the filters are transformed, or 0: they are already */
-    tenon_i64 block;          /* channels that are multiplied before the next are looked at */
-    tenon_i64 tiles[2];       /* of an image, along h and w */
+    tenon_i64 m, m_point;                /* products m[point][tile][lane]: where in a slice */
+    tenon_i64 own_u;    /* where in a slice the filters are transformed, or 0: they are already */
+    tenon_i64 block;    /* channels that are multiplied before the next are looked at */
+    tenon_i64 tiles[2]; /* of an image, along h and w */
     tenon_i64 all_tiles, set_tiles; /* of all images, and of a set */
     tenon_i64 panels, part;         /* of a group, and of a work-group */
     tenon_i64 x_span;               /* elements from the first of x to its last */

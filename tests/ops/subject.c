@@ -39,9 +39,8 @@ static bool call_subject(const test_subject *subject, const char *solver)
 static bool outputs_agree(const test_subject *subject, const char *solver, char why[256])
 {
     test_judge judge = subject->judge;
-    const tn_bounded *expected = subject->expected_of != NULL
-                                     ? subject->expected_of(subject->data, solver, &judge)
-                                     : NULL;
+    const tn_bounded *expected =
+        subject->expected_of != NULL ? subject->expected_of(subject->data, solver, &judge) : NULL;
     if (expected == NULL)
         expected = subject->expected;
     for (uint32_t i = first_output(subject); i < subject->operand_count; i++) {

@@ -217,10 +217,13 @@ static void bounds_are_sharp(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tile_edges),    cmocka_unit_test(wide_padding),
+        cmocka_unit_test(tile_edges),
+        cmocka_unit_test(wide_padding),
         cmocka_unit_test(channels_and_filters),
-        cmocka_unit_test(runs_and_sets), cmocka_unit_test(every_type),
-        cmocka_unit_test(workspaces),    cmocka_unit_test(exact),
+        cmocka_unit_test(runs_and_sets),
+        cmocka_unit_test(every_type),
+        cmocka_unit_test(workspaces),
+        cmocka_unit_test(exact),
         cmocka_unit_test(bounds_are_sharp),
     };
     return TEST_MAIN(tests);

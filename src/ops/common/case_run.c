@@ -172,8 +172,7 @@ static bool agrees(bool exact, double got, tn_bounded expected, double *error_ov
     const double ratio = fabs(got - expected.value) / expected.bound;
     if (expected.bound > 0 && isfinite(expected.bound) && ratio > *error_over_bound)
         *error_over_bound = ratio;
-    return exact && isfinite(expected.value) ? got == expected.value
-                                                   : tn_within(got, expected);
+    return exact && isfinite(expected.value) ? got == expected.value : tn_within(got, expected);
 }
 
 static bool elements_agree(const trial *t, uint32_t number, const tn_bounded *expected,

@@ -23,7 +23,7 @@ typedef struct conv_problem {
     uint32_t activation; /* tenon_activation_kind */
     uint32_t flags;      /* CONV_HAS_C, CONV_HAS_BIAS, CONV_SKIP_XW of conv/args.h */
     uint32_t exact;      /* sums may not be rearranged by transforms: TENON_CONV_EXACT */
-    uint8_t operand[8]; /* by CONV_X ... CONV_Y: which operand of the run */
+    uint8_t operand[8];  /* by CONV_X ... CONV_Y: which operand of the run */
     int64_t n, groups;
     int64_t c, k;           /* channels and filters of a group */
     int64_t x[CONV_RANK];   /* strides of x[n, c, d, h, w] */

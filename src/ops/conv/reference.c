@@ -94,8 +94,7 @@ static tn_bounded element(const conv_problem *p, const tenon_epilogue *e, const 
         sum = (tn_bounded){isfinite(other->value) ? sum.value : other->value, other->bound};
         roundings = (double)p->c + o->roundings;
     }
-    return tn_conv_element(p->dtype, e, sum, roundings,
-                           o->c != NULL ? e->beta * o->c[number] : 0,
+    return tn_conv_element(p->dtype, e, sum, roundings, o->c != NULL ? e->beta * o->c[number] : 0,
                            o->bias != NULL ? o->bias[k] : 0);
 }
 
@@ -119,9 +118,9 @@ bool tn_conv_reference(const tenon_conv_params *params, const tenon_tensor *x,
     if (tn_conv_canonicalise("reference", params, x, w, c, bias, y, &p) != TENON_OK)
         return false;
     dense_operands o = {.x = tn_host_read(x, x->rank, x->shape),
-                              .w = tn_host_read(w, w->rank, w->shape),
-                              .c = adds ? tn_host_read(c, y->rank, y->shape) : NULL,
-                              .bias = bias != NULL ? tn_host_read(bias, 1, bias->shape) : NULL};
+                        .w = tn_host_read(w, w->rank, w->shape),
+                        .c = adds ? tn_host_read(c, y->rank, y->shape) : NULL,
+                        .bias = bias != NULL ? tn_host_read(bias, 1, bias->shape) : NULL};
     bool whole =
         o.x != NULL && o.w != NULL && (!adds || o.c != NULL) && (bias == NULL || o.bias != NULL);
     int64_t index[CONV_RANK] = {0}, count = tenon_tensor_elements(y);

@@ -16,6 +16,8 @@ const tn_parameter tn_winograd_parameters[WINOGRAD_PARAMETERS] = {
 /* Columns of the kernel's patch of an image. */
 #define PATCH_COLS 64
 #define REGISTERS  32
+/* Of one filter of one channel, when a panel has no other. */
+#define MOST_BYTES (36 * 64 * 8)
 /* Tiles of a set: enough that the transformed filters are not read too often, few enough that what
  * becomes of the tiles stays in the cache. */
 #define MOST_TILES 64
@@ -51,6 +53,7 @@ static int64_t points(const winograd *w)
 const char *tn_winograd_lacks(const conv_problem *p)
 {
     const conv_window *v = &p->window;
+    int64_t size;
     if (v->filter[0] != 1 || v->filter[1] != 3 || v->filter[2] != 3)
         return "the filter is not 3x3";
     if (v->size[0] != 1 || v->out[0] != 1)
@@ -58,8 +61,10 @@ const char *tn_winograd_lacks(const conv_problem *p)
     for (int d = 1; d < 3; d++)
         if (v->step[d] != 1 || v->dilation[d] != 1)
             return "the stride or the dilation is not 1";
+    if (!tn_mul_i64(p->c, p->groups * p->k, &size) || !tn_mul_i64(size, MOST_BYTES, &size))
+        return "the size of the transformed filters overflows";
     return p->c == 0 || tn_window_empty(v) || (p->flags & CONV_SKIP_XW) != 0 ? "there is no product"
-                                                                            : NULL;
+                                                                             : NULL;
 }
 
 const char *tn_winograd_refuses(tenon_context *context, const winograd *w)
@@ -84,7 +89,8 @@ void tn_winograd_tune(tenon_context *context, const winograd *w, int32_t *values
 
 const char *tn_winograd_constrains(tenon_context *context, const winograd *w, const int32_t *values)
 {
-    int64_t lanes = tn_gemm_lanes(context, w->conv->dtype), size = (int64_t)tn_acc_size(w->conv->dtype);
+    int64_t lanes = tn_gemm_lanes(context, w->conv->dtype),
+            size = (int64_t)tn_acc_size(w->conv->dtype);
     if (values[WINOGRAD_NR] % lanes != 0)
         return "nr must be a multiple of the vector width";
     int64_t vectors = values[WINOGRAD_NR] / lanes;
@@ -112,7 +118,9 @@ static times times_of(const winograd *w, int64_t lanes)
     int64_t bytes = lanes * (int64_t)tn_acc_size(w->conv->dtype);
     bool large = w->tile == 4;
     double scale = bytes >= 64 ? 1 : 0.65;
-    return (times){.fma = bytes >= 64 ? 0.31 : bytes >= 32 ? 0.20 : 0.18,
+    return (times){.fma = bytes >= 64   ? 0.31
+                          : bytes >= 32 ? 0.20
+                                        : 0.18,
                    .in = scale * (large ? 110 : 50),
                    .out = scale * (large ? 100 : 45),
                    .filter = scale * (large ? 100 : 50),
@@ -134,7 +142,8 @@ static double time_of(tenon_context *context, const winograd *w, const int32_t *
                    tiles * vectors * t.out + (l->fuses ? filters : 0);
     double set = tiles * (double)tn_ceil_div(p->c, l->lanes) * t.in +
                  (double)tn_ceil_div(l->panels, l->parts) * panel;
-    double sets = (double)tn_ceil_div(l->all_tiles, l->set_tiles), others = (double)l->parts * (double)p->groups;
+    double sets = (double)tn_ceil_div(l->all_tiles, l->set_tiles),
+           others = (double)l->parts * (double)p->groups;
     double time = CPU_LAUNCH_TIME + set * ceil(sets * others / units);
     if (l->fuses)
         return time;
@@ -193,15 +202,15 @@ static layout complete(tenon_context *context, const winograd *w, const int32_t 
 static layout lay_out(tenon_context *context, const winograd *w, const int32_t *values)
 {
     const conv_problem *p = w->conv;
-    const layout start = {.lanes = tn_gemm_lanes(context, p->dtype),
-                          .panels = tn_ceil_div(p->k, values[WINOGRAD_NR]),
-                          .tiles = {tn_ceil_div(p->window.out[1], w->tile),
-                                    tn_ceil_div(p->window.out[2], w->tile)},
-                          .all_tiles = p->n * tn_ceil_div(p->window.out[1], w->tile) *
-                                       tn_ceil_div(p->window.out[2], w->tile),
-                          .set_tiles = 1,
-                          .parts = 1,
-                          .fuses = true};
+    const layout start = {
+        .lanes = tn_gemm_lanes(context, p->dtype),
+        .panels = tn_ceil_div(p->k, values[WINOGRAD_NR]),
+        .tiles = {tn_ceil_div(p->window.out[1], w->tile), tn_ceil_div(p->window.out[2], w->tile)},
+        .all_tiles =
+            p->n * tn_ceil_div(p->window.out[1], w->tile) * tn_ceil_div(p->window.out[2], w->tile),
+        .set_tiles = 1,
+        .parts = 1,
+        .fuses = true};
     int64_t most = tn_min_i64(start.panels, 2 * (int64_t)context->device.info.compute_units);
     layout best = complete(context, w, values, start);
     double least = time_of(context, w, values, &best);
@@ -293,19 +302,19 @@ static tenon_status record_filters(const char *operation, tn_recording *recordin
         {TN_PATCH_OFFSET, TN_WORKSPACE, offsetof(winograd_filter_args, u_offset),
          (uint32_t)tn_acc_size(p->dtype)}};
     tn_winograd_options(recording->context, w, values, text);
-    tn_launch launch = {.source = "conv/winograd_filter",
-                        .options = text,
-                        .kernel = "conv_winograd_filter",
-                        .dimensions = 3,
-                        .global = {(size_t)l->panels, (size_t)tn_ceil_div(p->c, args.part),
-                                   (size_t)p->groups},
-                        .local = {1, 1, 1},
-                        .operands = {p->operand[CONV_W], TN_WORKSPACE},
-                        .operand_count = 2,
-                        .args = &args,
-                        .args_size = sizeof args,
-                        .patches = patches,
-                        .patch_count = 2};
+    tn_launch launch = {
+        .source = "conv/winograd_filter",
+        .options = text,
+        .kernel = "conv_winograd_filter",
+        .dimensions = 3,
+        .global = {(size_t)l->panels, (size_t)tn_ceil_div(p->c, args.part), (size_t)p->groups},
+        .local = {1, 1, 1},
+        .operands = {p->operand[CONV_W], TN_WORKSPACE},
+        .operand_count = 2,
+        .args = &args,
+        .args_size = sizeof args,
+        .patches = patches,
+        .patch_count = 2};
     return tn_record(operation, recording, &launch);
 }
 

@@ -34,8 +34,7 @@ static tenon_tensor image_view(tenon_dtype dtype, bool channels_last, int64_t n,
 /* Filters with the same thing contiguous. */
 static tenon_tensor filter_view(const conv_problem *like, tenon_dtype dtype)
 {
-    tenon_tensor view =
-        image_view(dtype, like->w[1] == 1, 2 * FILTERS, CHANNELS, filter_size);
+    tenon_tensor view = image_view(dtype, like->w[1] == 1, 2 * FILTERS, CHANNELS, filter_size);
     if (like->w[4] != 1 || like->w[3] != 3)
         return view;
     view.stride[2] = 3;
@@ -86,11 +85,9 @@ static tenon_status run(tenon_stream *stream, const conv_problem *like, const tn
     problem.head.workspace_limit = stream->context->workspace_limit;
     tn_epilogue_scalars(&params.epilogue, scalars);
     c->expected = malloc((size_t)tenon_tensor_elements(y) * sizeof *c->expected);
-    if (c->expected == NULL ||
-        !tn_conv_reference(&params, x, w, res, bias, y, c->expected))
+    if (c->expected == NULL || !tn_conv_reference(&params, x, w, res, bias, y, c->expected))
         return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", operation);
-    TN_TRY(tn_twin_run(stream, operation, choice, &problem.head, scalars, c->twins,
-                       CONV_OPERANDS));
+    TN_TRY(tn_twin_run(stream, operation, choice, &problem.head, scalars, c->twins, CONV_OPERANDS));
     *right = tn_host_within(y, c->expected, why);
     return TENON_OK;
 }

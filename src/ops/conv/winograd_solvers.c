@@ -3,7 +3,7 @@
 #include "ops/conv/winograd.h"
 
 /* The functions of a solver, which know its tile. */
-#define DEFINE_WINOGRAD(symbol, solver_name, size)                                           \
+#define DEFINE_WINOGRAD(symbol, solver_name, size)                                                 \
     static const char *refuses_##symbol(tenon_context *context, const tn_problem *problem)         \
     {                                                                                              \
         const winograd w = {(const conv_problem *)problem, size};                                  \
