@@ -58,6 +58,7 @@ static bool verify_plane(const convolution *v, const unsigned char *got, int64_t
     const int64_t plane[] = {1, 1, c->p, c->q};
     tenon_conv_params params = v->params;
     params.groups = 1;
+    params.solver = v->plan->name; /* the bound is the solver's */
     const tenon_tensor x = tenon_tensor_slice(tenon_tensor_slice(o[X].host, 0, image, 1), 1,
                                               group * inner, inner),
                        w = tenon_tensor_slice(o[W].host, 0, k, 1),

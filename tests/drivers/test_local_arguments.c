@@ -31,12 +31,12 @@ static const char source[] =
 
 static driver_outcome reduced(const driver *d)
 {
-    static float a[ROWS][DEPTH], b[GROUPS][DEPTH][LANES], got[GROUPS][ROWS][LANES];
+    static float a[ROWS * DEPTH], b[GROUPS * DEPTH * LANES], got[GROUPS][ROWS][LANES];
     const cl_int depth = DEPTH;
     for (int i = 0; i < ROWS * DEPTH; i++)
-        a[0][i] = (float)(i % 7);
+        a[i] = (float)(i % 7);
     for (int i = 0; i < GROUPS * DEPTH * LANES; i++)
-        b[0][0][i] = (float)(i % 17);
+        b[i] = (float)(i % 17);
     cl_kernel kernel = driver_kernel(d, source, "product");
     cl_mem result = driver_buffer(d, sizeof got, NULL);
     driver_set_buffer(kernel, 0, driver_buffer(d, sizeof a, a));
@@ -49,7 +49,7 @@ static driver_outcome reduced(const driver *d)
             for (int l = 0; l < LANES; l++) {
                 float sum = 0;
                 for (int i = 0; i < DEPTH; i++)
-                    sum += a[r][i] * b[g][i][l];
+                    sum += a[r * DEPTH + i] * b[(g * DEPTH + i) * LANES + l];
                 if (sum != got[g][r][l])
                     return DRIVER_WRONG;
             }

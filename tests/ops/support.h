@@ -143,6 +143,9 @@ typedef struct test_subject {
     const tn_bounded *expected; /* of the outputs, one after the other */
     test_judge judge;
     uint32_t outputs; /* 0: one */
+    /* What is expected of a solver (NULL: the automatic choice), where that is not the same for all:
+     * NULL leaves it at `expected`; *judge may be made milder. It lasts until the next call. */
+    const tn_bounded *(*expected_of)(const void *data, const char *solver, test_judge *judge);
 } test_subject;
 
 /* Runs one solver (NULL: the automatic choice) twice, which must give the same bits, and compares

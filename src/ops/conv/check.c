@@ -5,6 +5,7 @@
 #include "ops/conv/cpu_direct.h"
 #include "ops/conv/depthwise.h"
 #include "ops/conv/implicit.h"
+#include "ops/conv/winograd.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -181,6 +182,8 @@ tenon_status tn_conv_self_check(tenon_stream *stream, const tn_problem *problem,
                                 const tn_choice *choice, bool *right, char why[256])
 {
     const conv_problem *like = (const conv_problem *)problem;
+    if (tn_winograd_tile(choice->solver) != 0)
+        return tn_winograd_self_check(stream, problem, choice, right, why);
     int64_t steps = tn_is_solver(choice->solver, &tn_conv_depthwise) ? 3 : 2;
     *right = true;
     for (int64_t step = 1; step <= steps && *right; step++)

@@ -8,8 +8,9 @@ TENON_API tenon_conv_params tenon_conv_params_default(void)
 }
 
 static const tn_solver *const solvers[] = {
-    &tn_conv_pointwise,   &tn_conv_depthwise,  &tn_conv_implicit_packed, &tn_conv_implicit_tiled,
-    &tn_conv_im2col_gemm, &tn_conv_cpu_direct, &tn_conv_direct};
+    &tn_conv_pointwise,      &tn_conv_depthwise,  &tn_conv_implicit_packed,
+    &tn_conv_implicit_tiled, &tn_conv_winograd2,  &tn_conv_winograd4,
+    &tn_conv_im2col_gemm,    &tn_conv_cpu_direct, &tn_conv_direct};
 
 const tn_family tn_conv_family = {.name = "conv",
                                   .solvers = solvers,
@@ -22,11 +23,13 @@ static tenon_status prepare(tenon_context *context, const tenon_conv_params *par
     const char *operation = call->operation;
     const tn_argument *o = call->operands;
     const tenon_tensor *y = o[CONV_Y].view;
-    TN_TRY(tn_params_check(operation, params->struct_size, sizeof *params, params->flags, 0));
+    TN_TRY(tn_params_check(operation, params->struct_size, sizeof *params, params->flags,
+                           TENON_CONV_EXACT));
     TN_TRY(tn_conv_check_call(context, call, &params->epilogue));
     TN_TRY(tn_conv_canonicalise(operation, params, o[CONV_X].view, o[CONV_W].view, o[CONV_C].view,
                                 o[CONV_BIAS].view, y, problem));
     TN_TRY(tn_solver_force(operation, &tn_conv_family, params->solver, &problem->head));
+    problem->exact = (params->flags & TENON_CONV_EXACT) != 0;
     *empty = tn_tensor_empty(y);
     if (params->epilogue.beta == 0)
         call->operands[CONV_C].view = NULL; /* not read: it need not have memory */
