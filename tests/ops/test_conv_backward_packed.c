@@ -1,0 +1,71 @@
+/* The gradients of convolutions by packed blocks, around the edges of every kind of block. */
+#include "gradient_case.h"
+
+/* What forced solvers give, on reals and on integers. */
+static void check_forced(gradient_direction direction, const conv_case *p, tenon_dtype dtype,
+                         const char *const *solvers, test_random *random)
+{
+    for (int exact = 0; exact < 2; exact++) {
+        gradient_data data;
+        gradient_make(&data, direction, p, dtype, exact ? TEST_EXACT : TEST_BOUND, random);
+        gradient_expect(&data);
+        const test_subject subject = gradient_subject(&data);
+        for (uint32_t i = 0; i + 1 < data.count; i++)
+            test_upload(&data.operands[i]);
+        for (const char *const *solver = solvers; *solver != NULL; solver++)
+            assert_true(test_run(&subject, *solver));
+        gradient_destroy(&data);
+    }
+}
+
+/* Blocks of every kind in the packed solvers: bands of lines and parts of lines, several images of a
+ * band, blocks of filters and channels, slices, runs of taps beyond a vector, and every tile. */
+static void packed_blocks(void **state)
+{
+    static const char *const of_image[] = {
+        "conv_backward_data/implicit_packed", "conv_backward_data/implicit_packed:kc64,rb24,kb1",
+        "conv_backward_data/implicit_packed:mr14,nv1,kc64", NULL};
+    static const char *const transposed[] = {"conv_transpose/implicit_packed",
+                                             "conv_transpose/implicit_packed:kc64,rb24,kb1", NULL};
+    static const char *const of_filter[] = {"conv_backward_filter/implicit_packed",
+                                            "conv_backward_filter/implicit_packed:mr2,nv2,kb4",
+                                            "conv_backward_filter/implicit_packed:mr14,nv1", NULL};
+    /* n, c, size, k, filter, stride, dilation, padding, groups */
+    static const int64_t cases[][10] = {
+        {3, 32, 7, 7, 130, 3, 1, 1, 1, 1},  {1, 16, 20, 33, 17, 3, 2, 1, 1, 1},
+        {2, 48, 14, 14, 65, 1, 2, 1, 0, 1}, {5, 130, 6, 7, 9, 1, 1, 1, 0, 1},
+        {1, 3, 30, 31, 16, 7, 2, 1, 3, 1},  {2, 40, 9, 21, 24, 3, 3, 1, 2, 2},
+        {1, 17, 25, 26, 13, 3, 1, 3, 3, 1}, {1, 16, 9, 9, 20, 5, 1, 1, 2, 1},
+        {1, 2, 3, 700, 3, 3, 1, 1, 1, 1},   {2, 20, 12, 13, 12, 2, 4, 1, 1, 1}};
+    test_random random = test_random_for(1213);
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const int64_t *v = cases[i];
+        conv_case p = simple_conv;
+        p.n = v[0];
+        p.c = v[1];
+        p.size[0] = v[2];
+        p.size[1] = v[3];
+        p.k = v[4];
+        p.groups = v[9];
+        p.beta = i % 3 == 1;
+        p.x = i % 4 == 3 ? NHWC : NCHW;
+        p.y = i % 4 == 2 ? NHWC : NCHW;
+        p.w = i % 5 == 4 ? NHWC : NCHW;
+        for (int d = 0; d < 2; d++) {
+            p.filter[d] = v[5];
+            p.geometry.stride[d] = v[6];
+            p.geometry.dilation[d] = v[7];
+            p.geometry.pad_begin[d] = p.geometry.pad_end[d] = v[8];
+        }
+        check_forced(OF_IMAGE, &p, TENON_DTYPE_F32, of_image, &random);
+        check_forced(TRANSPOSED, &p, TENON_DTYPE_F16, transposed, &random);
+        check_forced(OF_FILTER, &p, i % 2 ? TENON_DTYPE_F32 : TENON_DTYPE_BF16, of_filter, &random);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(packed_blocks)};
+    return TEST_MAIN(tests);
+}
