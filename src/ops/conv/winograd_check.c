@@ -1,5 +1,6 @@
 /* The self-check of Winograd's convolution: more tiles than a set of registers, cut at both edges,
  * two groups, and filters past a panel, with the layouts of the problem at hand. */
+#include "ops/common/case.h"
 #include "ops/common/host.h"
 #include "ops/conv/winograd.h"
 
@@ -89,6 +90,8 @@ static tenon_status run(tenon_stream *stream, const conv_problem *like, const tn
         return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", operation);
     TN_TRY(tn_twin_run(stream, operation, choice, &problem.head, scalars, c->twins, CONV_OPERANDS));
     *right = tn_host_within(y, c->expected, why);
+    if (!*right)
+        tn_twins_blame(stream, &tn_operation_conv, &params, c->twins, CONV_OPERANDS, choice);
     return TENON_OK;
 }
 

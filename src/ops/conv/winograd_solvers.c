@@ -61,7 +61,8 @@ DEFINE_WINOGRAD(winograd4, "winograd4", 4);
 
 int64_t tn_winograd_tile(const tn_solver *solver)
 {
-    return tn_is_solver(solver, &tn_conv_winograd2)   ? 2
+    return solver == NULL                             ? 0
+           : tn_is_solver(solver, &tn_conv_winograd2) ? 2
            : tn_is_solver(solver, &tn_conv_winograd4) ? 4
                                                       : 0;
 }
