@@ -22,7 +22,7 @@ static const char usage[] =
     "  --suite S[,S]       which suites; all unless given\n"
     "  --dtype T[,T]       f32, f64, f16, bf16; f32 unless given\n"
     "  --device SELECTOR   as tenon devices shows it; the default device unless given\n"
-    "  --peers P[,P]       openblas, onednn, clblast, loop, or none; all there are unless given\n"
+    "  --peers P[,P]       openblas, onednn, clblast, loop, unpacked, or none; all there are unless given\n"
     "  --filter TEXT       only cases whose names contain it\n"
     "  --solver NAME       forces a solver; cases that it cannot serve are left out\n"
     "  --time SECONDS      about how long each case takes; 1 unless given\n"
@@ -81,7 +81,8 @@ static bool all_known(const char *what, const char *list, const char *const *kno
 
 static bool options_make_sense(const bench_options *o)
 {
-    static const char *const peers[] = {"openblas", "onednn", "clblast", "loop", "none"};
+    static const char *const peers[] = {"openblas", "onednn",   "clblast",
+                                        "loop",     "unpacked", "none"};
     const char *suites[16], *types[DTYPES];
     for (uint32_t i = 0; i < bench_suite_count; i++)
         suites[i] = bench_suites[i]->name;
@@ -92,7 +93,8 @@ static bool options_make_sense(const bench_options *o)
         return false;
     }
     return all_known("suite", o->suites, suites, bench_suite_count) &&
-           all_known("type", o->dtypes, types, DTYPES) && all_known("peer", o->peers, peers, 5) &&
+           all_known("type", o->dtypes, types, DTYPES) &&
+           all_known("peer", o->peers, peers, sizeof peers / sizeof *peers) &&
            (o->json == NULL || bench_can_write(o->json)) &&
            (o->csv == NULL || bench_can_write(o->csv));
 }

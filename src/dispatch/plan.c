@@ -35,6 +35,8 @@ static void free_plan(tenon_plan *plan)
 {
     tenon_context *context = plan->keeps_context ? plan->recording.context : NULL;
     tn_recording_destroy(&plan->recording);
+    if (plan->kept != NULL)
+        plan->release_kept(plan->kept);
     free(plan->problem);
     free(plan);
     tenon_context_release(context);
@@ -94,7 +96,7 @@ TENON_API uint64_t tenon_plan_workspace(const tenon_plan *plan)
 
 TENON_API uint32_t tenon_plan_operands(const tenon_plan *plan)
 {
-    return plan != NULL ? plan->operand_count : 0;
+    return plan != NULL ? plan->operand_count - plan->kept_count : 0;
 }
 
 TENON_API size_t tenon_plan_describe(const tenon_plan *plan, char *text, size_t size)
@@ -239,6 +241,16 @@ tenon_status tn_call_plan(tenon_context *context, const tn_family *family, tn_pr
     return TENON_OK;
 }
 
+void tn_plan_keep(tenon_plan *plan, uint32_t operand, tenon_memory memory, void *object,
+                  void (*release)(void *object))
+{
+    plan->operands[operand].kept = true;
+    plan->operands[operand].view.memory = memory;
+    plan->kept_count++;
+    plan->kept = object;
+    plan->release_kept = release;
+}
+
 static tenon_status check_run(const char *operation, tenon_stream *stream, const tenon_plan *plan,
                               const tenon_memory *memories, uint32_t count)
 {
@@ -246,9 +258,9 @@ static tenon_status check_run(const char *operation, tenon_stream *stream, const
     if (plan == NULL || memories == NULL)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", operation,
                        plan == NULL ? "plan" : "memories");
-    if (count != plan->operand_count)
+    if (count != tenon_plan_operands(plan))
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: count is %u, %s has %u operands",
-                       operation, count, plan->operation, plan->operand_count);
+                       operation, count, plan->operation, tenon_plan_operands(plan));
     if (stream->context != plan->recording.context)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
                        "%s: stream %p is of another context than the plan", operation,
@@ -267,12 +279,13 @@ TENON_API tenon_status tenon_plan_run(tenon_stream *stream, const tenon_plan *pl
 {
     tenon_tensor views[TN_MAX_OPERANDS];
     TN_TRY(check_run("tenon_plan_run", stream, plan, memories, count));
-    tn_call call = {.operation = plan->operation, .operand_count = count};
+    tn_call call = {.operation = plan->operation, .operand_count = plan->operand_count};
     memcpy(call.scalars, plan->scalars, sizeof call.scalars);
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < call.operand_count; i++) {
         const tn_planned *planned = &plan->operands[i];
         views[i] = planned->view;
-        views[i].memory = memories[i];
+        if (!planned->kept)
+            views[i].memory = *memories++;
         call.operands[i] =
             (tn_argument){planned->name, planned->present ? &views[i] : NULL, planned->role};
     }

@@ -35,7 +35,7 @@ class Usage(unittest.TestCase):
     def test_help_and_list(self):
         self.assertIn("--suite", bench("help").stdout)
         listed = bench("list").stdout
-        for suite in ("gemm", "conv", "activation", "start"):
+        for suite in ("gemm", "conv", "activation", "packed-cpu", "start"):
             self.assertRegex(listed, rf"(?m)^{suite} ")
 
     def test_wrong_usage_is_2_and_names_what_is_wrong(self):

@@ -70,7 +70,7 @@ static void create_image(conv_data *data, int operand, image_layout layout, int6
                        size, data->problem.offset);
 }
 
-static tenon_conv_params conv_params(const conv_case *p, const char *solver)
+tenon_conv_params conv_params(const conv_case *p, const char *solver)
 {
     tenon_conv_params params = TENON_CONV_PARAMS_INIT;
     params.solver = solver;
@@ -82,7 +82,7 @@ static tenon_conv_params conv_params(const conv_case *p, const char *solver)
     return params;
 }
 
-static const tenon_tensor *view(const conv_data *data, int operand, bool host)
+const tenon_tensor *conv_view(const conv_data *data, int operand, bool host)
 {
     if (operand == CONV_C && data->problem.residual == IN_PLACE)
         operand = CONV_Y;
@@ -129,11 +129,12 @@ void make_conv(conv_data *data, const conv_case *p, tenon_dtype dtype, test_judg
 void compute_conv_reference(conv_data *data)
 {
     tenon_conv_params params = conv_params(&data->problem, NULL);
-    const tenon_tensor *y = view(data, CONV_Y, true);
+    const tenon_tensor *y = conv_view(data, CONV_Y, true);
     data->expected = malloc(((size_t)tenon_tensor_elements(y) + 1) * sizeof *data->expected);
     assert_non_null(data->expected);
-    tn_conv_reference(&params, view(data, CONV_X, true), view(data, CONV_W, true),
-                      view(data, CONV_C, true), view(data, CONV_BIAS, true), y, data->expected);
+    tn_conv_reference(&params, conv_view(data, CONV_X, true), conv_view(data, CONV_W, true),
+                      conv_view(data, CONV_C, true), conv_view(data, CONV_BIAS, true), y,
+                      data->expected);
 }
 
 void destroy_conv(conv_data *data)
@@ -148,9 +149,10 @@ static tenon_status call(const void *user, const char *solver)
 {
     const conv_data *data = user;
     tenon_conv_params params = conv_params(&data->problem, solver);
-    return tenon_conv_forward(test_stream, &params, view(data, CONV_X, false),
-                              view(data, CONV_W, false), view(data, CONV_C, false),
-                              view(data, CONV_BIAS, false), view(data, CONV_Y, false), NULL);
+    return tenon_conv_forward(test_stream, &params, conv_view(data, CONV_X, false),
+                              conv_view(data, CONV_W, false), conv_view(data, CONV_C, false),
+                              conv_view(data, CONV_BIAS, false), conv_view(data, CONV_Y, false),
+                              NULL);
 }
 
 test_subject conv_subject(const conv_data *data)
