@@ -18,7 +18,9 @@ typedef struct bench_options {
     const char *device;
     const char *filter; /* part of a case's name */
     const char *solver;
-    double seconds; /* of each case, about */
+    double seconds;          /* of each case, about; 0: as its suite has it */
+    uint64_t workspace;      /* the most bytes that a stream may use for it */
+    double least_operations; /* of a case that counts among the best and the slowest */
     const char *json, *csv;
 } bench_options;
 
@@ -35,15 +37,23 @@ typedef struct bench_session {
 typedef struct bench_way {
     const char *name;
     bool (*call)(void *data, tenon_stream *stream, int turn);
-    bool waits; /* calls return when the work is done; otherwise the stream is finished */
+    bool waits; /* calls return when the work is done, on threads of the host's; otherwise the
+                   stream is finished */
     void *data;
     void (*destroy)(void *data);
+    const char
+        *algorithm; /* which of several a peer was found fastest with; NULL for the only one */
 } bench_way;
+
+/* The names that --peers knows. */
+#define BENCH_PEER_NAMES 7
+extern const char *const bench_peer_names[BENCH_PEER_NAMES];
 
 typedef struct bench_case {
     const char *suite;
     char name[BENCH_NAME_SIZE];
     tenon_dtype dtype;
+    double seconds;    /* that it may take, about */
     char solver[128];  /* as the plan describes it */
     double operations; /* of floating point, in a call; 0: not what the case is about */
     double bytes;      /* that a call must at least read and write */
@@ -55,18 +65,26 @@ typedef struct bench_case {
     void (*destroy)(struct bench_case *bench);
 } bench_case;
 
-typedef struct bench_suite {
+/* Several suites may share functions: `selection` says which cases of theirs. */
+typedef struct bench_suite bench_suite;
+struct bench_suite {
     const char *name, *about;
-    uint32_t (*count)(void);
+    uint32_t (*count)(const bench_suite *suite);
     /* The name of a case, and whether it comes in the type. */
-    void (*name_of)(uint32_t number, char name[BENCH_NAME_SIZE]);
-    bool (*has_dtype)(uint32_t number, tenon_dtype dtype);
+    void (*name_of)(const bench_suite *suite, uint32_t number, char name[BENCH_NAME_SIZE]);
+    bool (*has_dtype)(const bench_suite *suite, uint32_t number, tenon_dtype dtype);
     /* Makes the operands and plans of a case, and asks the peers; false with why on stderr. */
-    bool (*make)(bench_session *session, uint32_t number, tenon_dtype dtype, bench_case *bench);
-} bench_suite;
+    bool (*make)(bench_session *session, const bench_suite *suite, uint32_t number,
+                 tenon_dtype dtype, bench_case *bench);
+    double seconds; /* that a case takes, about, unless the command line says otherwise */
+    int selection;
+};
 
 extern const bench_suite *const bench_suites[];
 extern const uint32_t bench_suite_count;
+
+/* For has_dtype: f64, f32, f16 and bf16. */
+bool bench_floating(const bench_suite *suite, uint32_t number, tenon_dtype dtype);
 
 /* Whether a list between commas (NULL: all) has the name. */
 bool bench_listed(const char *list, const char *name);

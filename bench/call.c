@@ -3,6 +3,7 @@
  * running a plan, and by the immediate call. Times are those of the enqueueing calls alone, in turn,
  * medians; the queue is emptied between measures.
  */
+#include "environment.h"
 #include "ops/gemm/internal.h"
 #include "timing.h"
 
@@ -65,14 +66,15 @@ static void prepare_by_hand(call *c)
     BENCH_CHECK(tn_program_create_kernel(context, "bench", number, &c->kernel));
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     static double times[3][ROUNDS];
     static void (*const ways[3])(call *) = {by_hand, planned, immediate};
     static const char *const names[3] = {"by hand", "plan", "immediate"};
     float *host;
     call c = {.params = TENON_GEMM_PARAMS_INIT};
-    bench_prepare_environment();
+    (void)argc;
+    bench_prepare_environment(argv);
     c.stream = bench_open();
     c.params.solver = "gemm/plain";
     c.a = bench_tensor(c.stream, SIZE, SIZE, &host);

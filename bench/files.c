@@ -53,10 +53,13 @@ static bool put_in_place(FILE *file, char *name, const char *path)
 static json_t *peers_of(const bench_result *r)
 {
     json_t *peers = json_object();
-    for (uint32_t p = 0; p < r->peer_count; p++)
-        json_object_set_new(peers, r->peers[p].name,
-                            json_pack("{s:f, s:f}", "median_ns", r->peers[p].median, "ratio",
-                                      r->peers[p].median / r->wall.median));
+    for (uint32_t p = 0; p < r->peer_count; p++) {
+        json_t *peer = json_pack("{s:f, s:f}", "median_ns", r->peers[p].median, "ratio",
+                                 r->peers[p].median / r->wall.median);
+        if (r->peers[p].algorithm != NULL)
+            json_object_set_new(peer, "algorithm", json_string(r->peers[p].algorithm));
+        json_object_set_new(peers, r->peers[p].name, peer);
+    }
     return peers;
 }
 
@@ -69,6 +72,26 @@ static json_t *result_of(const bench_result *r)
                      "gflops", r->operations / r->wall.median, "gbps", r->bytes / r->wall.median,
                      "verified", r->verified, "error_over_bound", r->error_over_bound, "peers",
                      peers_of(r));
+}
+
+static json_t *summary_of(const bench_summary *summary)
+{
+    json_t *ratios = json_array(), *slowest = json_array();
+    for (uint32_t i = 0; i < summary->ratio_count; i++) {
+        const bench_ratio *r = &summary->ratios[i];
+        json_array_append_new(
+            ratios, json_pack("{s:s, s:s, s:s, s:i, s:f, s:f, s:s}", "suite", r->suite, "dtype",
+                              tenon_dtype_string(r->dtype), "peer", r->peer, "cases", (int)r->cases,
+                              "mean", r->mean, "least", r->least, "least_case", r->least_at->name));
+    }
+    for (uint32_t i = 0; i < summary->slow_count; i++) {
+        const bench_ratio *r = &summary->slowest[i];
+        json_array_append_new(slowest,
+                              json_pack("{s:s, s:s, s:s, s:s, s:f}", "suite", r->suite, "dtype",
+                                        tenon_dtype_string(r->dtype), "case", r->least_at->name,
+                                        "solver", r->least_at->solver, "ratio", r->least));
+    }
+    return json_pack("{s:o, s:o}", "ratios", ratios, "slowest", slowest);
 }
 
 static json_t *device_of(const tenon_device_info *d)
@@ -97,7 +120,7 @@ static json_t *command_of(int argc, char **argv)
 }
 
 static json_t *document(const bench_session *session, int argc, char **argv, bool complete,
-                        const bench_result *results, uint32_t count)
+                        const bench_result *results, uint32_t count, const bench_summary *summary)
 {
     char date[32] = "";
     time_t now = time(NULL);
@@ -107,18 +130,20 @@ static json_t *document(const bench_session *session, int argc, char **argv, boo
         json_array_append_new(list, result_of(&results[i]));
     if (gmtime_r(&now, &utc) != NULL)
         strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &utc);
-    return json_pack("{s:i, s:s, s:s, s:o, s:b, s:o, s:o, s:o}", "version", BENCH_JSON_VERSION,
+    return json_pack("{s:i, s:s, s:s, s:o, s:b, s:o, s:o, s:o, s:o}", "version", BENCH_JSON_VERSION,
                      "tenon", tenon_version_string(), "date", date, "command",
                      command_of(argc, argv), "complete", complete, "device",
-                     device_of(&session->device), "host", host_of(), "results", list);
+                     device_of(&session->device), "host", host_of(), "results", list, "summary",
+                     summary_of(summary));
 }
 
 bool bench_write_json(const char *path, const bench_session *session, int argc, char **argv,
-                      bool complete, const bench_result *results, uint32_t count)
+                      bool complete, const bench_result *results, uint32_t count,
+                      const bench_summary *summary)
 {
     char *name = name_beside(path);
     FILE *file = name != NULL ? fopen(name, "w") : NULL;
-    json_t *json = document(session, argc, argv, complete, results, count);
+    json_t *json = document(session, argc, argv, complete, results, count, summary);
     if (file == NULL || json == NULL ||
         json_dumpf(json, file, JSON_INDENT(2) | JSON_REAL_PRECISION(8)) != 0)
         complain(path, "cannot be written");
@@ -133,15 +158,14 @@ bool bench_write_json(const char *path, const bench_session *session, int argc, 
 
 static void write_row(FILE *file, const bench_result *r)
 {
-    static const char *const peers[] = {"openblas", "onednn", "onednn-blocked", "clblast", "loop"};
     fprintf(file, "%s,%s,%s,\"%s\",%.1f,%.1f,%.1f,%.1f,%.1f,%.4f,%.4f,%d,%.4f", r->suite, r->name,
             tenon_dtype_string(r->dtype), r->solver, r->wall.median, r->wall.low, r->wall.high,
             r->event, r->latency, r->operations / r->wall.median, r->bytes / r->wall.median,
             r->verified, r->error_over_bound);
-    for (size_t n = 0; n < sizeof peers / sizeof *peers; n++) {
+    for (size_t n = 0; n < BENCH_PEER_NAMES; n++) {
         fputc(',', file);
         for (uint32_t p = 0; p < r->peer_count; p++)
-            if (strcmp(r->peers[p].name, peers[n]) == 0)
+            if (strcmp(r->peers[p].name, bench_peer_names[n]) == 0)
                 fprintf(file, "%.1f", r->peers[p].median);
     }
     fputc('\n', file);
@@ -155,9 +179,10 @@ bool bench_write_csv(const char *path, const bench_result *results, uint32_t cou
         free(name);
         return complain(path, "cannot be written");
     }
-    fputs("suite,case,dtype,solver,median_ns,low_ns,high_ns,event_ns,latency_ns,gflops,gbps,"
-          "verified,error_over_bound,openblas_ns,onednn_ns,onednn_blocked_ns,clblast_ns,loop_ns\n",
-          file);
+    fputs(
+        "suite,case,dtype,solver,median_ns,low_ns,high_ns,event_ns,latency_ns,gflops,gbps,"
+        "verified,error_over_bound,openblas_ns,onednn_ns,onednn_blocked_ns,clblast_ns,loop_ns,tenon_f32_ns\n",
+        file);
     for (uint32_t i = 0; i < count; i++)
         write_row(file, &results[i]);
     return put_in_place(file, name, path);

@@ -1,6 +1,5 @@
 #include "report.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -50,39 +49,24 @@ void bench_print_result(const bench_result *r)
     fflush(stdout);
 }
 
-static bool has_peer(const bench_result *r, const char *peer, double *ratio)
+void bench_print_summary(const bench_summary *summary)
 {
-    for (uint32_t p = 0; p < r->peer_count; p++)
-        if (strcmp(r->peers[p].name, peer) == 0) {
-            *ratio = r->peers[p].median / r->wall.median;
-            return true;
-        }
-    return false;
-}
-
-static void print_mean(const bench_result *results, uint32_t count, const char *suite,
-                       const char *peer)
-{
-    double sum = 0, least = INFINITY, ratio;
-    uint32_t cases = 0;
-    for (uint32_t i = 0; i < count; i++)
-        if (strcmp(results[i].suite, suite) == 0 && has_peer(&results[i], peer, &ratio)) {
-            sum += log(ratio);
-            least = fmin(least, ratio);
-            cases++;
-        }
-    if (cases > 0)
-        printf("%-12s %-16s geometric mean %6.2f, least %6.2f, of %u cases\n", suite, peer,
-               exp(sum / cases), least, cases);
-}
-
-void bench_print_means(const bench_result *results, uint32_t count)
-{
-    static const char *const peers[] = {"openblas", "onednn", "onednn-blocked", "clblast", "loop"};
-    printf("\npeer time / Tenon time\n");
-    for (uint32_t s = 0; s < bench_suite_count; s++)
-        for (size_t p = 0; p < sizeof peers / sizeof *peers; p++)
-            print_mean(results, count, bench_suites[s]->name, peers[p]);
+    if (summary->ratio_count == 0)
+        return;
+    printf("\npeer time / Tenon time\n%-18s %-5s %-15s %5s %7s %7s  %s\n", "suite", "type", "peer",
+           "cases", "mean", "least", "at");
+    for (uint32_t i = 0; i < summary->ratio_count; i++) {
+        const bench_ratio *r = &summary->ratios[i];
+        printf("%-18s %-5s %-15s %5u %7.2f %7.2f  %.36s\n", r->suite, tenon_dtype_string(r->dtype),
+               r->peer, r->cases, r->mean, r->least, r->least_at->name);
+    }
+    if (summary->slow_count > 0)
+        printf("\nslowest beside the best peer\n");
+    for (uint32_t i = 0; i < summary->slow_count; i++) {
+        const bench_ratio *r = &summary->slowest[i];
+        printf("%-18s %-5s %7.2f  %-34.34s %.30s\n", r->suite, tenon_dtype_string(r->dtype),
+               r->least, r->least_at->name, r->least_at->solver);
+    }
 }
 
 void bench_progress(uint32_t done, uint32_t all, double seconds, const char *name)

@@ -3,15 +3,15 @@
 #define BENCH_REPORT_H
 
 #include "runner.h"
+#include "summary.h"
 
 /* The version of the form of the JSON file; results.schema.json describes it. */
-#define BENCH_JSON_VERSION 1
+#define BENCH_JSON_VERSION 2
 
 /* The table, at most 100 columns wide. */
 void bench_print_heading(const char *suite, const char *about);
 void bench_print_result(const bench_result *result);
-/* Geometric means of the ratios by suite and peer. */
-void bench_print_means(const bench_result *results, uint32_t count);
+void bench_print_summary(const bench_summary *summary);
 
 /* How much is done and how long the rest will take: on a terminal as one line that is replaced, and
  * nothing elsewhere. */
@@ -21,7 +21,8 @@ void bench_progress_clear(void);
 /* Each writes to a new file beside `path` and then renames it, so that `path` is whole at any time;
  * false, with why on stderr, where that fails. */
 bool bench_write_json(const char *path, const bench_session *session, int argc, char **argv,
-                      bool complete, const bench_result *results, uint32_t count);
+                      bool complete, const bench_result *results, uint32_t count,
+                      const bench_summary *summary);
 bool bench_write_csv(const char *path, const bench_result *results, uint32_t count);
 
 /* Opens the file that will become `path`; NULL, with why on stderr, where it cannot be written. */

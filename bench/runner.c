@@ -1,20 +1,24 @@
 #include "runner.h"
 
+#include "environment.h"
 #include "timing.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define LEAST_SECONDS  0.02 /* of a round */
 #define LEAST_ROUNDS   5
+#define SLOW           5 /* so many times slower than Tenon: no more than the least rounds */
+#define SLOW_ROUNDS    3
 #define MOST_ROUNDS    200
 #define LATENCY_ROUNDS 15
 
 volatile int bench_interrupted;
 
-bench_times bench_summary(double *values, int count)
+bench_times bench_times_of(double *values, int count)
 {
     double median = bench_median(values, count);
     /* The ranks between which the median lies: a binomial, by its normal approximation. */
@@ -37,44 +41,65 @@ static double round_of(bench_session *session, const bench_way *way, int calls, 
     return bench_now() - start;
 }
 
-/* How many calls make a round: enough for the fastest. 0 on failure. */
-static int calls_of(bench_session *session, bench_way *const *ways, uint32_t count)
+/* Before a way's calls: the caller takes part in the work of libraries that work on the host, and is
+ * pinned like their threads; what spun for the next call of another has stopped after a while. */
+static void take_turns(const bench_way *last, const bench_way *next)
 {
-    double fastest = INFINITY;
-    for (uint32_t w = 0; w < count; w++) {
-        int turn = 0, calls = 1;
-        double seconds = round_of(session, ways[w], 1, &turn); /* compiles, fills the caches */
+    const struct timespec while_threads_spin = {0, 3000000};
+    bench_pin(next->waits ? 0 : -1);
+    if (last->waits && last != next)
+        nanosleep(&while_threads_spin, NULL);
+}
+
+/* How many calls of a way make a round; 0 on failure. */
+static int calls_of(bench_session *session, const bench_way *way, double *seconds_of_call)
+{
+    int turn = 0, calls = 1;
+    double seconds = round_of(session, way, 1, &turn); /* compiles, fills the caches */
+    if (seconds > LEAST_SECONDS)
+        seconds = round_of(session, way, 1, &turn);
+    else
         while (seconds >= 0) {
-            seconds = round_of(session, ways[w], calls, &turn);
+            seconds = round_of(session, way, calls, &turn);
             if (seconds > LEAST_SECONDS / 4)
                 break;
             calls *= 2;
         }
-        if (seconds < 0)
-            return 0;
-        fastest = fmin(fastest, seconds / calls);
-    }
-    return (int)(LEAST_SECONDS / fastest) + 1;
+    *seconds_of_call = seconds / calls;
+    return seconds < 0 ? 0 : (int)(LEAST_SECONDS * calls / seconds) + 1;
 }
 
-static bool rounds_of(bench_session *session, bench_way *const *ways, uint32_t count, int calls,
+/* Rounds of all ways in turn. Those that are much slower than Tenon, the first, leave early. */
+static bool rounds_of(bench_session *session, bench_way *const *ways, uint32_t count, double limit,
                       bench_times *times)
 {
     static double values[BENCH_MAX_PEERS + 1][MOST_ROUNDS];
-    double end = bench_now() + session->options->seconds;
-    int rounds = 0, turn[BENCH_MAX_PEERS + 1] = {0};
-    while (rounds < MOST_ROUNDS && (rounds < LEAST_ROUNDS || bench_now() < end) &&
-           (!bench_interrupted || rounds == 0)) {
+    int rounds[BENCH_MAX_PEERS + 1] = {0}, turn[BENCH_MAX_PEERS + 1] = {0};
+    int calls[BENCH_MAX_PEERS + 1];
+    double each[BENCH_MAX_PEERS + 1];
+    for (uint32_t w = 0; w < count; w++) {
+        take_turns(ways[w > 0 ? w - 1 : 0], ways[w]);
+        calls[w] = calls_of(session, ways[w], &each[w]);
+        if (calls[w] == 0)
+            return false;
+    }
+    double end = bench_now() + limit;
+    for (uint32_t last = count - 1; rounds[0] < MOST_ROUNDS &&
+                                    (rounds[0] < LEAST_ROUNDS || bench_now() < end) &&
+                                    (!bench_interrupted || rounds[0] == 0);)
         for (uint32_t w = 0; w < count; w++) {
-            double seconds = round_of(session, ways[w], calls, &turn[w]);
+            if (each[w] > SLOW * each[0] && rounds[w] == SLOW_ROUNDS)
+                continue;
+            take_turns(ways[last], ways[w]);
+            double seconds = round_of(session, ways[w], calls[w], &turn[w]);
             if (seconds < 0)
                 return false;
-            values[w][rounds] = 1e9 * seconds / calls;
+            values[w][rounds[w]++] = 1e9 * seconds / calls[w];
+            last = w;
         }
-        rounds++;
-    }
+    bench_pin(-1);
     for (uint32_t w = 0; w < count; w++)
-        times[w] = bench_summary(values[w], rounds);
+        times[w] = bench_times_of(values[w], rounds[w]);
     return true;
 }
 
@@ -173,8 +198,7 @@ bool bench_run(bench_session *session, bench_case *bench, bench_result *result)
         return false;
     for (uint32_t p = 0; p < bench->peer_count; p++)
         ways[p + 1] = &bench->peers[p];
-    int calls = calls_of(session, ways, count);
-    if (calls == 0 || !rounds_of(session, ways, count, calls, times) ||
+    if (!rounds_of(session, ways, count, bench->seconds, times) ||
         !measure_latency(session, &bench->tenon, &result->latency) ||
         !measure_events(session, &bench->tenon, &result->event))
         return false;
@@ -182,6 +206,7 @@ bool bench_run(bench_session *session, bench_case *bench, bench_result *result)
     result->peer_count = bench->peer_count;
     for (uint32_t p = 0; p < bench->peer_count; p++) {
         result->peers[p].name = bench->peers[p].name;
+        result->peers[p].algorithm = bench->peers[p].algorithm;
         result->peers[p].median = times[p + 1].median;
     }
     return true;

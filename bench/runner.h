@@ -22,7 +22,7 @@ typedef struct bench_result {
     double error_over_bound;
     uint32_t peer_count;
     struct {
-        const char *name;
+        const char *name, *algorithm;
         double median;
     } peers[BENCH_MAX_PEERS];
 } bench_result;
@@ -34,6 +34,6 @@ bool bench_run(bench_session *session, bench_case *bench, bench_result *result);
 extern volatile int bench_interrupted;
 
 /* Sorts the values. */
-bench_times bench_summary(double *values, int count);
+bench_times bench_times_of(double *values, int count);
 
 #endif

@@ -31,13 +31,6 @@ void bench_check(tenon_status status, const char *call)
     exit(1);
 }
 
-void bench_prepare_environment(void)
-{
-    setenv("POCL_AFFINITY", "1", 0);
-    unsetenv("OPENBLAS_CORETYPE");
-    setenv("OMP_WAIT_POLICY", "PASSIVE", 0);
-}
-
 tenon_stream *bench_open(void)
 {
     tenon_context *context;

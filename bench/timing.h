@@ -14,10 +14,6 @@ double bench_median(double *values, int count);
 void bench_check(tenon_status status, const char *call);
 #define BENCH_CHECK(call) bench_check(call, #call)
 
-/* What must be set before the first OpenCL and BLAS call, in a program (a library must not): PoCL
- * pins its threads, and nothing that cripples a peer is left in the environment. */
-void bench_prepare_environment(void);
-
 /* A context and a stream on the default device, which is printed. */
 tenon_stream *bench_open(void);
 

@@ -9,6 +9,8 @@
 
 static const command *const commands[] = {
     &devices_command,
+    &selftest_command,
+    &check_command,
 };
 
 #define COMMAND_COUNT (sizeof commands / sizeof commands[0])

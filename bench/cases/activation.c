@@ -1,5 +1,6 @@
 /* Activations on vectors within the caches and beyond them. */
 #include "judge.h"
+#include "peers/loop.h"
 #include "peers/peers.h"
 
 #include "ops/activation/internal.h"
@@ -13,6 +14,10 @@ static const tenon_activation_kind kinds[] = {TENON_ACTIVATION_RELU, TENON_ACTIV
 static const char *const kind_names[] = {"relu", "sigmoid", "tanh", "gelu", "gelu_tanh"};
 static const int64_t sizes[] = {1 << 14, 1 << 20, 1 << 24};
 
+/* Of the first kinds. */
+static const bench_loop_kind loops[] = {BENCH_LOOP_RELU, BENCH_LOOP_SIGMOID, BENCH_LOOP_TANH};
+
+#define LOOPS (sizeof loops / sizeof *loops)
 #define KINDS (sizeof kinds / sizeof *kinds)
 #define SIZES (sizeof sizes / sizeof *sizes)
 
@@ -21,26 +26,22 @@ typedef struct map {
     tenon_activation_params params;
     tenon_plan *plan;
     bench_map peer;
+    bench_loop loop;
 } map;
 
 enum { X, Y };
 
-static uint32_t count(void)
+static uint32_t count(const bench_suite *suite)
 {
+    (void)suite;
     return KINDS * SIZES;
 }
 
-static void name_of(uint32_t number, char name[BENCH_NAME_SIZE])
+static void name_of(const bench_suite *suite, uint32_t number, char name[BENCH_NAME_SIZE])
 {
+    (void)suite;
     snprintf(name, BENCH_NAME_SIZE, "%s %lld", kind_names[number / SIZES],
              (long long)sizes[number % SIZES]);
-}
-
-static bool has_dtype(uint32_t number, tenon_dtype dtype)
-{
-    (void)number;
-    (void)dtype;
-    return true;
 }
 
 static bool call(void *data, tenon_stream *stream, int turn)
@@ -78,13 +79,15 @@ static void destroy(bench_case *bench)
     free(m);
 }
 
-static bool make(bench_session *session, uint32_t number, tenon_dtype dtype, bench_case *bench)
+static bool make(bench_session *session, const bench_suite *suite, uint32_t number,
+                 tenon_dtype dtype, bench_case *bench)
 {
+    (void)suite;
     map *m = calloc(1, sizeof *m);
     if (m == NULL)
         return false;
     const int64_t shape[] = {sizes[number % SIZES]};
-    bench->tenon = (bench_way){"tenon", call, false, m, NULL};
+    bench->tenon = (bench_way){"tenon", call, false, m, NULL, NULL};
     bench->destroy = destroy;
     bench->verify = verify;
     m->params = tenon_activation_params_default();
@@ -101,9 +104,16 @@ static bool make(bench_session *session, uint32_t number, tenon_dtype dtype, ben
     bench->bytes = bench_operands_bytes(&m->operands);
     m->peer = (bench_map){kinds[number / SIZES], shape[0], dtype, &m->operands, X, Y};
     BENCH_ADD_PEER(session, bench, "onednn", bench_onednn_map(&m->peer, bench_way_at));
-    BENCH_ADD_PEER(session, bench, "loop", bench_loop_map(&m->peer, bench_way_at));
+    m->loop = (bench_loop){loops[number / SIZES % LOOPS],
+                           shape[0] / BENCH_LOOP_COLS,
+                           dtype,
+                           &m->operands,
+                           {X, X, X},
+                           Y};
+    if (number / SIZES < LOOPS)
+        BENCH_ADD_PEER(session, bench, "loop", bench_loop_way(&m->loop, bench_way_at));
     return true;
 }
 
 const bench_suite bench_suite_activation = {
-    "activation", "activations, forward", count, name_of, has_dtype, make};
+    "activation", "activations, forward", count, name_of, bench_floating, make, 1, 0};

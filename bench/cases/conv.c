@@ -1,39 +1,12 @@
 /* Convolutions forward, as networks have them. */
 #include "judge.h"
 #include "peers/peers.h"
+#include "shapes/shapes.h"
 
 #include "ops/conv/internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-
-/* Square images and filters. */
-typedef struct shape {
-    const char *network;
-    int64_t n, c, size, k, filter, stride, pad, groups;
-} shape;
-
-static const shape shapes[] = {
-    {"resnet50 conv1", 1, 3, 224, 64, 7, 2, 3, 1},
-    {"resnet50 conv2", 1, 64, 56, 64, 3, 1, 1, 1},
-    {"resnet50 conv3", 1, 128, 28, 128, 3, 1, 1, 1},
-    {"resnet50 conv4", 1, 256, 14, 256, 3, 1, 1, 1},
-    {"resnet50 conv5", 1, 512, 7, 512, 3, 1, 1, 1},
-    {"resnet50 conv2", 8, 64, 56, 64, 3, 1, 1, 1},
-    {"resnet50 conv4", 8, 256, 14, 256, 3, 1, 1, 1},
-    {"resnet50 conv3 down", 1, 128, 56, 128, 3, 2, 1, 1},
-    {"resnet50 conv2 1x1", 1, 64, 56, 256, 1, 1, 0, 1},
-    {"resnet50 conv5 1x1", 1, 512, 7, 2048, 1, 1, 0, 1},
-    {"resnet50 conv4 1x1 down", 1, 512, 28, 1024, 1, 2, 0, 1},
-    {"vgg16 conv1_2", 1, 64, 224, 64, 3, 1, 1, 1},
-    {"vgg16 conv3_2", 1, 256, 56, 256, 3, 1, 1, 1},
-    {"vgg16 conv5_2", 1, 512, 14, 512, 3, 1, 1, 1},
-    {"alexnet conv2", 1, 64, 27, 192, 5, 1, 2, 1},
-    {"mobilenetv2 conv1", 1, 3, 224, 32, 3, 2, 1, 1},
-    {"mobilenetv2 depthwise", 1, 96, 112, 96, 3, 2, 1, 96},
-    {"mobilenetv2 depthwise", 1, 144, 56, 144, 3, 1, 1, 144},
-    {"mobilenetv2 expand", 1, 24, 56, 144, 1, 1, 0, 1},
-};
 
 typedef struct convolution {
     bench_operands operands;
@@ -44,23 +17,26 @@ typedef struct convolution {
 
 enum { X, W, Y };
 
-static uint32_t count(void)
+static uint32_t count(const bench_suite *suite)
 {
-    return sizeof shapes / sizeof *shapes;
+    bench_conv_shape shape;
+    uint32_t n = 0;
+    while (bench_conv_shape_at((bench_conv_selection)suite->selection, n, &shape))
+        n++;
+    return n;
 }
 
-static void name_of(uint32_t number, char name[BENCH_NAME_SIZE])
+static bench_conv_shape shape_of(const bench_suite *suite, uint32_t number)
 {
-    const shape *s = &shapes[number];
-    snprintf(name, BENCH_NAME_SIZE, "%s n%lld %lldx%lldx%lld", s->network, (long long)s->n,
-             (long long)s->c, (long long)s->size, (long long)s->size);
+    bench_conv_shape shape = {0};
+    (void)bench_conv_shape_at((bench_conv_selection)suite->selection, number, &shape);
+    return shape;
 }
 
-static bool has_dtype(uint32_t number, tenon_dtype dtype)
+static void name_of(const bench_suite *suite, uint32_t number, char name[BENCH_NAME_SIZE])
 {
-    (void)number;
-    (void)dtype;
-    return true;
+    const bench_conv_shape shape = shape_of(suite, number);
+    bench_conv_name(&shape, name);
 }
 
 static bool call(void *data, tenon_stream *stream, int turn)
@@ -76,8 +52,9 @@ static bool verify_plane(const convolution *v, const unsigned char *got, int64_t
                          tn_bounded *expected, double *error_over_bound, char why[256])
 {
     const bench_conv *c = &v->peer;
+    const bench_conv_shape *s = &c->shape;
     const bench_operand *o = v->operands.operand;
-    const int64_t inner = c->c / c->groups, group = k / (c->k / c->groups);
+    const int64_t inner = s->c / s->groups, group = k / (s->k / s->groups);
     const int64_t plane[] = {1, 1, c->p, c->q};
     tenon_conv_params params = v->params;
     params.groups = 1;
@@ -86,7 +63,7 @@ static bool verify_plane(const convolution *v, const unsigned char *got, int64_t
                        w = tenon_tensor_slice(o[W].host, 0, k, 1),
                        y = tenon_tensor_view(o[Y].view.dtype, 4, plane);
     return tn_conv_reference(&params, &x, &w, NULL, NULL, &y, expected) &&
-           bench_judge(o[Y].view.dtype, got, (image * c->k + k) * c->p * c->q, 1, c->p * c->q,
+           bench_judge(o[Y].view.dtype, got, (image * s->k + k) * c->p * c->q, 1, c->p * c->q,
                        expected, error_over_bound, why);
 }
 
@@ -94,8 +71,9 @@ static bool verify(void *data, tenon_stream *stream, double *error_over_bound, c
 {
     const convolution *v = data;
     const bench_conv *c = &v->peer;
-    const int64_t plane = c->p * c->q, work = plane * (c->c / c->groups) * c->r * c->s;
-    const int64_t all = c->n * c->k;
+    const bench_conv_shape *s = &c->shape;
+    const int64_t plane = c->p * c->q, work = plane * (s->c / s->groups) * s->r * s->s;
+    const int64_t all = s->n * s->k;
     int64_t planes = BENCH_JUDGE_WORK / work + 2;
     unsigned char *got = bench_output(stream, &v->operands, Y);
     tn_bounded *expected = malloc((size_t)plane * sizeof *expected);
@@ -103,7 +81,7 @@ static bool verify(void *data, tenon_stream *stream, double *error_over_bound, c
     planes = planes < all ? planes : all;
     for (int64_t i = 0; well && i < planes; i++) {
         const int64_t at = planes > 1 ? i * (all - 1) / (planes - 1) : 0;
-        well = verify_plane(v, got, at / c->k, at % c->k, expected, error_over_bound, why);
+        well = verify_plane(v, got, at / s->k, at % s->k, expected, error_over_bound, why);
     }
     free(got);
     free(expected);
@@ -118,50 +96,60 @@ static void destroy(bench_case *bench)
     free(v);
 }
 
-static bool prepare(bench_session *session, convolution *v, const shape *s, tenon_dtype dtype)
+static bool prepare(bench_session *session, convolution *v, const bench_conv_shape *s,
+                    tenon_dtype dtype)
 {
-    const int64_t x[] = {s->n, s->c, s->size, s->size},
-                  w[] = {s->k, s->c / s->groups, s->filter, s->filter};
+    const int64_t p = bench_conv_output(s, false), q = bench_conv_output(s, true),
+                  x[] = {s->n, s->c, s->h, s->w}, w[] = {s->k, s->c / s->groups, s->r, s->s},
+                  y[] = {s->n, s->k, p, q};
     v->params = tenon_conv_params_default();
     v->params.solver = session->options->solver;
     v->params.groups = s->groups;
-    for (int d = 0; d < 2; d++) {
-        v->params.geometry.stride[d] = s->stride;
-        v->params.geometry.pad_begin[d] = v->params.geometry.pad_end[d] = s->pad;
-    }
-    const int64_t p = tenon_conv_output_size(&v->params.geometry, 0, s->size, s->filter),
-                  y[] = {s->n, s->k, p, p};
+    v->params.geometry = bench_conv_geometry(s);
     bench_operand_add(&v->operands, dtype, 4, x, false);
     bench_operand_add(&v->operands, dtype, 4, w, false);
     bench_operand_add(&v->operands, dtype, 4, y, true);
     const bench_operand *o = v->operands.operand;
-    v->peer = (bench_conv){s->n,      s->c,         s->size, s->size,   s->k, s->filter,
-                           s->filter, s->stride,    s->pad,  s->groups, p,    p,
-                           dtype,     &v->operands, X,       W,         Y};
+    v->peer = (bench_conv){BENCH_CONV_FORWARD, *s, p, q, dtype, &v->operands, X, W, Y};
     return bench_operands_create(session, &v->operands, false) &&
            BENCH_WELL(tenon_conv_forward_plan(session->context, &v->params, &o[X].view, &o[W].view,
                                               NULL, NULL, &o[Y].view, &v->plan));
 }
 
-static bool make(bench_session *session, uint32_t number, tenon_dtype dtype, bench_case *bench)
+static bool make(bench_session *session, const bench_suite *suite, uint32_t number,
+                 tenon_dtype dtype, bench_case *bench)
 {
     convolution *v = calloc(1, sizeof *v);
+    const bench_conv_shape shape = shape_of(suite, number);
     if (v == NULL)
         return false;
-    bench->tenon = (bench_way){"tenon", call, false, v, NULL};
+    bench->tenon = (bench_way){"tenon", call, false, v, NULL, NULL};
     bench->destroy = destroy;
     bench->verify = verify;
-    if (!prepare(session, v, &shapes[number], dtype))
+    if (!prepare(session, v, &shape, dtype))
         return false;
-    const bench_conv *c = &v->peer;
     bench_name_solver(v->plan, bench);
-    bench->operations = 2.0 * (double)(c->n * c->k * c->p * c->q) * (double)c->c /
-                        (double)c->groups * (double)(c->r * c->s);
+    bench->operations = bench_conv_operations(&shape);
     bench->bytes = bench_operands_bytes(&v->operands);
-    BENCH_ADD_PEER(session, bench, "onednn", bench_onednn_conv(c, false, bench_way_at));
-    BENCH_ADD_PEER(session, bench, "onednn", bench_onednn_conv(c, true, bench_way_at));
+    BENCH_ADD_PEER(session, bench, "onednn", bench_onednn_conv(&v->peer, false, bench_way_at));
+    BENCH_ADD_PEER(session, bench, "onednn-blocked",
+                   bench_onednn_conv(&v->peer, true, bench_way_at));
     return true;
 }
 
-const bench_suite bench_suite_conv = {
-    "conv", "two-dimensional convolution, forward", count, name_of, has_dtype, make};
+const bench_suite bench_suite_conv = {"conv",
+                                      "two-dimensional convolution, forward",
+                                      count,
+                                      name_of,
+                                      bench_floating,
+                                      make,
+                                      1,
+                                      BENCH_CONV_SHORT};
+const bench_suite bench_suite_conv_cpu = {"conv-cpu",
+                                          "two-dimensional convolution, forward",
+                                          count,
+                                          name_of,
+                                          bench_floating,
+                                          make,
+                                          0.6,
+                                          BENCH_CONV_NETWORKS};

@@ -29,8 +29,9 @@ typedef struct product {
     bench_gemm peer;
 } product;
 
-static uint32_t count(void)
+static uint32_t count(const bench_suite *suite)
 {
+    (void)suite;
     return WEIGHTS * ROWS;
 }
 
@@ -41,19 +42,13 @@ static void shape_of(uint32_t number, int64_t *m, int64_t *n, int64_t *k)
     *n = weights[number / ROWS][1];
 }
 
-static void name_of(uint32_t number, char name[BENCH_NAME_SIZE])
+static void name_of(const bench_suite *suite, uint32_t number, char name[BENCH_NAME_SIZE])
 {
     int64_t m, n, k;
+    (void)suite;
     shape_of(number, &m, &n, &k);
     snprintf(name, BENCH_NAME_SIZE, "packed %lldx%lldx%lld", (long long)m, (long long)n,
              (long long)k);
-}
-
-static bool has_dtype(uint32_t number, tenon_dtype dtype)
-{
-    (void)number;
-    (void)dtype;
-    return true;
 }
 
 static bool call(void *data, tenon_stream *stream, int turn)
@@ -144,8 +139,10 @@ static bool prepare(bench_session *session, product *p, tenon_dtype dtype)
     return true;
 }
 
-static bool make(bench_session *session, uint32_t number, tenon_dtype dtype, bench_case *bench)
+static bool make(bench_session *session, const bench_suite *suite, uint32_t number,
+                 tenon_dtype dtype, bench_case *bench)
 {
+    (void)suite;
     product *p = calloc(1, sizeof *p);
     if (p == NULL)
         return false;
@@ -158,11 +155,23 @@ static bool make(bench_session *session, uint32_t number, tenon_dtype dtype, ben
     bench_name_solver(p->plans[0], bench);
     bench->operations = 2.0 * (double)p->m * (double)p->n * (double)p->k;
     bench->bytes = bench_operands_bytes(&p->operands);
-    p->peer = (bench_gemm){p->m, p->n, p->k, false, false, dtype, &p->operands, A, B, D};
+    p->peer = (bench_gemm){{.what = "packed", .batch = 1, .m = p->m, .n = p->n, .k = p->k},
+                           dtype,
+                           &p->operands,
+                           A,
+                           B,
+                           D};
     BENCH_ADD_PEER(session, bench, "unpacked", add_unpacked(session, p, bench_way_at));
-    BENCH_ADD_PEER(session, bench, "onednn", bench_onednn_gemm(&p->peer, true, bench_way_at));
+    BENCH_ADD_PEER(session, bench, "onednn-blocked",
+                   bench_onednn_gemm(&p->peer, true, bench_way_at));
     return true;
 }
 
-const bench_suite bench_suite_packed = {
-    "packed-cpu", "products with packed weights, M x N x K", count, name_of, has_dtype, make};
+const bench_suite bench_suite_packed = {"packed-cpu",
+                                        "products with packed weights, M x N x K",
+                                        count,
+                                        name_of,
+                                        bench_floating,
+                                        make,
+                                        0.3,
+                                        0};

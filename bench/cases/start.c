@@ -91,18 +91,21 @@ static const struct {
     {"32x32x32 by a plan", run_plan, false},
 };
 
-static uint32_t count(void)
+static uint32_t count(const bench_suite *suite)
 {
+    (void)suite;
     return sizeof cases / sizeof *cases;
 }
 
-static void name_of(uint32_t number, char name[BENCH_NAME_SIZE])
+static void name_of(const bench_suite *suite, uint32_t number, char name[BENCH_NAME_SIZE])
 {
+    (void)suite;
     snprintf(name, BENCH_NAME_SIZE, "%s", cases[number].name);
 }
 
-static bool has_dtype(uint32_t number, tenon_dtype dtype)
+static bool has_dtype(const bench_suite *suite, uint32_t number, tenon_dtype dtype)
 {
+    (void)suite;
     (void)number;
     return dtype == TENON_DTYPE_F32;
 }
@@ -116,13 +119,15 @@ static void destroy(bench_case *bench)
     free(s);
 }
 
-static bool make(bench_session *session, uint32_t number, tenon_dtype dtype, bench_case *bench)
+static bool make(bench_session *session, const bench_suite *suite, uint32_t number,
+                 tenon_dtype dtype, bench_case *bench)
 {
+    (void)suite;
     const int64_t shape[] = {SIZE, SIZE};
     setting *s = calloc(1, sizeof *s);
     if (s == NULL)
         return false;
-    bench->tenon = (bench_way){"tenon", cases[number].call, cases[number].waits, s, NULL};
+    bench->tenon = (bench_way){"tenon", cases[number].call, cases[number].waits, s, NULL, NULL};
     bench->destroy = destroy;
     s->context = session->context;
     s->device = session->device.selector;
@@ -137,4 +142,4 @@ static bool make(bench_session *session, uint32_t number, tenon_dtype dtype, ben
 }
 
 const bench_suite bench_suite_start = {
-    "start", "what it takes to begin, and a small call", count, name_of, has_dtype, make};
+    "start", "what it takes to begin, and a small call", count, name_of, has_dtype, make, 1, 0};

@@ -1,34 +1,17 @@
-/* oneDNN in its C++ interface, which frees what it makes. Images and weights are brought into the
- * layouts that a primitive wants before anything is timed. */
+#include "onednn.hpp"
+
 extern "C" {
-#include "peers.h"
+#include "../environment.h"
+#include "../timing.h"
 }
 
 #include <cstdio>
-#include <memory>
-#include <oneapi/dnnl/dnnl.hpp>
-#include <vector>
+#ifdef _OPENMP
+#include <omp.h>
+#endif
 
-namespace
+namespace onednn
 {
-
-using dnnl::memory;
-using dims = memory::dims;
-
-/* A primitive with its arguments, for each copy of the operands. */
-struct work {
-    dnnl::engine engine{dnnl::engine::kind::cpu, 0};
-    dnnl::stream stream{engine};
-    dnnl::primitive primitive;
-    std::vector<std::unordered_map<int, memory>> arguments;
-};
-
-/* An argument: an operand of the case as it lies in memory, and the layout that is wanted. */
-struct argument {
-    int name;
-    uint32_t operand;
-    memory::desc plain, wanted;
-};
 
 bool type_of(tenon_dtype dtype, memory::data_type *type)
 {
@@ -36,13 +19,12 @@ bool type_of(tenon_dtype dtype, memory::data_type *type)
     return dtype == TENON_DTYPE_F32 || dtype == TENON_DTYPE_BF16;
 }
 
-/* The operands' values are kept as f32; a 16-bit primitive gets them rounded. */
 memory::desc as_values(const dims &shape, const dims &strides)
 {
     return memory::desc(shape, memory::data_type::f32, strides);
 }
 
-memory fill(work &w, const argument &a, float *values, bool is_output)
+static memory fill(work &w, const argument &a, float *values, bool is_output)
 {
     memory target(a.wanted, w.engine);
     if (!is_output) {
@@ -65,36 +47,96 @@ void give(work &w, const bench_operands *operands, const std::vector<argument> &
     }
 }
 
-bool call(void *data, tenon_stream *, int turn)
+static void run(work &w, int turn)
 {
-    work &w = *static_cast<work *>(data);
+    if (w.instead) {
+        w.instead(turn);
+        return;
+    }
     w.primitive.execute(w.stream, w.arguments[(size_t)turn % w.arguments.size()]);
     w.stream.wait();
+}
+
+extern "C" {
+static bool call(void *data, tenon_stream *, int turn)
+{
+    run(*static_cast<work *>(data), turn);
     return true;
 }
 
-void destroy(void *data)
+static void destroy(void *data)
 {
     delete static_cast<work *>(data);
 }
+}
 
-/* Builds a way of what `make` puts into the work; false where oneDNN has no such primitive. */
-template <typename F> bool build(const char *name, bench_way *way, F make)
+/* Seconds of a call: the least of some, after one that does not count. */
+static double seconds_of(work &w)
+{
+    double least = 1e9, end = 0;
+    run(w, 0);
+    end = bench_now() + 0.01;
+    for (int turn = 1; turn < 4 || bench_now() < end; turn++) {
+        double start = bench_now();
+        run(w, turn);
+        double seconds = bench_now() - start;
+        least = seconds < least ? seconds : least;
+    }
+    return least;
+}
+
+/* The work of a candidate; none where oneDNN has no such primitive. */
+static std::unique_ptr<work> make(const candidate &c)
 {
     try {
         auto w = std::make_unique<work>();
-        make(*w);
-        *way = bench_way{name, call, true, w.release(), destroy};
-        return true;
+        c.make(*w);
+        return w;
     } catch (const dnnl::error &error) {
         if (error.status != dnnl_unimplemented)
             std::fprintf(stderr, "tenon-bench: oneDNN: %s\n", error.what());
-        return false;
+        return nullptr;
     }
 }
 
-dnnl::matmul::primitive_desc describe_product(work &w, const memory::desc &a, const memory::desc &b,
-                                              const memory::desc &d)
+/* The library's threads are those of OpenMP's that the caller has. */
+static void pin_threads()
+{
+#ifdef _OPENMP
+#pragma omp parallel
+    bench_pin(omp_get_thread_num());
+#endif
+    bench_pin(0);
+}
+
+bool build(const char *name, bench_way *way, const std::vector<candidate> &candidates)
+{
+    std::unique_ptr<work> best;
+    double least = 0;
+    *way = bench_way{name, call, true, nullptr, destroy, nullptr};
+    pin_threads();
+    for (const candidate &c : candidates) {
+        std::unique_ptr<work> w = make(c);
+        if (!w)
+            continue;
+        double seconds = candidates.size() > 1 ? seconds_of(*w) : 0;
+        if (!best || seconds < least) {
+            best = std::move(w);
+            least = seconds;
+            way->algorithm = c.algorithm;
+        }
+    }
+    bench_pin(-1);
+    way->data = best.release();
+    return way->data != nullptr;
+}
+
+} // namespace onednn
+
+using namespace onednn;
+
+static dnnl::matmul::primitive_desc describe_product(work &w, const memory::desc &a,
+                                                     const memory::desc &b, const memory::desc &d)
 {
 #if DNNL_VERSION_MAJOR < 3
     return {dnnl::matmul::desc(a, b, d), w.engine};
@@ -103,23 +145,60 @@ dnnl::matmul::primitive_desc describe_product(work &w, const memory::desc &a, co
 #endif
 }
 
-dnnl::convolution_forward::primitive_desc describe_conv(work &w, const bench_conv *c,
-                                                        const memory::desc &x,
-                                                        const memory::desc &f,
-                                                        const memory::desc &y)
+/* The batch is a dimension where there is one. */
+static dims batched(const bench_gemm_shape &s, int64_t of_batch, int64_t first, int64_t second)
 {
-    const auto kind = dnnl::prop_kind::forward_inference;
-    const auto algorithm = dnnl::algorithm::convolution_auto;
-    const dims stride = {c->stride, c->stride}, pad = {c->pad, c->pad};
-#if DNNL_VERSION_MAJOR < 3
-    return {{kind, algorithm, x, f, y, stride, pad, pad}, w.engine};
-#else
-    return {w.engine, kind, algorithm, x, f, y, stride, pad, pad};
-#endif
+    return s.batch > 1 ? dims{of_batch, first, second} : dims{first, second};
 }
 
-dnnl::eltwise_forward::primitive_desc describe_map(work &w, dnnl::algorithm algorithm,
-                                                   const memory::desc &x)
+static void make_product(work &w, const bench_gemm *g, bool blocked, memory::data_type type)
+{
+    const bench_gemm_shape &s = g->shape;
+    const dims a_shape = batched(s, s.batch, s.m, s.k), b_shape = batched(s, s.batch, s.k, s.n),
+               d_shape = batched(s, s.batch, s.m, s.n);
+    const dims a = s.a_transposed ? batched(s, s.m * s.k, 1, s.m) : batched(s, s.m * s.k, s.k, 1);
+    const dims b = s.b_transposed ? batched(s, s.k * s.n, 1, s.k) : batched(s, s.k * s.n, s.n, 1);
+    const dims d = batched(s, s.m * s.n, s.n, 1);
+    const memory::desc weights = blocked ? memory::desc(b_shape, type, memory::format_tag::any)
+                                         : memory::desc(b_shape, type, b);
+    const auto p = describe_product(w, memory::desc(a_shape, type, a), weights,
+                                    memory::desc(d_shape, type, d));
+    w.primitive = dnnl::matmul(p);
+    give(w, g->operands,
+         {{DNNL_ARG_SRC, g->a, as_values(a_shape, a), p.src_desc()},
+          {DNNL_ARG_WEIGHTS, g->b, as_values(b_shape, b), p.weights_desc()},
+          {DNNL_ARG_DST, g->d, as_values(d_shape, d), p.dst_desc()}});
+}
+
+/* The routine of BLAS that the library has beside its primitives. */
+static void make_sgemm(work &w, const bench_gemm *g)
+{
+    w.instead = [g](int turn) {
+        const bench_gemm_shape &s = g->shape;
+        const int copy = turn % g->operands->copies;
+        const bench_operand *o = g->operands->operand;
+        for (int64_t z = 0; z < s.batch; z++)
+            dnnl::sgemm(s.a_transposed ? 'T' : 'N', s.b_transposed ? 'T' : 'N', s.m, s.n, s.k, 1,
+                        o[g->a].values[copy] + z * s.m * s.k, s.a_transposed ? s.m : s.k,
+                        o[g->b].values[copy] + z * s.k * s.n, s.b_transposed ? s.k : s.n, 0,
+                        o[g->d].values[copy] + z * s.m * s.n, s.n);
+    };
+}
+
+extern "C" bool bench_onednn_gemm(const bench_gemm *g, bool blocked, bench_way *way)
+{
+    memory::data_type type;
+    if (!type_of(g->dtype, &type))
+        return false;
+    std::vector<candidate> candidates = {
+        {"matmul", [=](work &w) { make_product(w, g, blocked, type); }}};
+    if (!blocked && g->dtype == TENON_DTYPE_F32)
+        candidates.push_back({"sgemm", [=](work &w) { make_sgemm(w, g); }});
+    return build(blocked ? "onednn-blocked" : "onednn", way, candidates);
+}
+
+static dnnl::eltwise_forward::primitive_desc describe_map(work &w, dnnl::algorithm algorithm,
+                                                          const memory::desc &x)
 {
     const auto kind = dnnl::prop_kind::forward_inference;
 #if DNNL_VERSION_MAJOR < 3
@@ -129,7 +208,7 @@ dnnl::eltwise_forward::primitive_desc describe_map(work &w, dnnl::algorithm algo
 #endif
 }
 
-bool algorithm_of(tenon_activation_kind kind, dnnl::algorithm *algorithm)
+static bool algorithm_of(tenon_activation_kind kind, dnnl::algorithm *algorithm)
 {
     switch (kind) {
     case TENON_ACTIVATION_RELU:
@@ -152,58 +231,14 @@ bool algorithm_of(tenon_activation_kind kind, dnnl::algorithm *algorithm)
     }
 }
 
-} // namespace
-
-extern "C" bool bench_onednn_gemm(const bench_gemm *g, bool blocked, bench_way *way)
+static void make_map(work &w, const bench_map *m, dnnl::algorithm algorithm, memory::data_type type)
 {
-    memory::data_type type;
-    if (!type_of(g->dtype, &type))
-        return false;
-    return build(blocked ? "onednn-blocked" : "onednn", way, [&](work &w) {
-        const dims a_shape = {g->m, g->k}, b_shape = {g->k, g->n}, d_shape = {g->m, g->n};
-        const dims a = g->a_transposed ? dims{1, g->m} : dims{g->k, 1};
-        const dims b = g->b_transposed ? dims{1, g->k} : dims{g->n, 1};
-        const dims d = {g->n, 1};
-        const memory::desc weights = blocked ? memory::desc(b_shape, type, memory::format_tag::any)
-                                             : memory::desc(b_shape, type, b);
-        const auto p = describe_product(w, memory::desc(a_shape, type, a), weights,
-                                        memory::desc(d_shape, type, d));
-        w.primitive = dnnl::matmul(p);
-        give(w, g->operands,
-             {{DNNL_ARG_SRC, g->a, as_values(a_shape, a), p.src_desc()},
-              {DNNL_ARG_WEIGHTS, g->b, as_values(b_shape, b), p.weights_desc()},
-              {DNNL_ARG_DST, g->d, as_values(d_shape, d), p.dst_desc()}});
-    });
-}
-
-extern "C" bool bench_onednn_conv(const bench_conv *c, bool blocked, bench_way *way)
-{
-    memory::data_type type;
-    if (!type_of(c->dtype, &type))
-        return false;
-    return build(blocked ? "onednn-blocked" : "onednn", way, [&](work &w) {
-        const int64_t inner = c->c / c->groups, outer = c->k / c->groups, taps = c->r * c->s;
-        const dims x_shape = {c->n, c->c, c->h, c->w}, y_shape = {c->n, c->k, c->p, c->q};
-        const dims x = {c->c * c->h * c->w, c->h * c->w, c->w, 1};
-        const dims y = {c->k * c->p * c->q, c->p * c->q, c->q, 1};
-        const dims f_shape = c->groups > 1 ? dims{c->groups, outer, inner, c->r, c->s}
-                                           : dims{c->k, inner, c->r, c->s};
-        const dims f = c->groups > 1 ? dims{outer * inner * taps, inner * taps, taps, c->s, 1}
-                                     : dims{inner * taps, taps, c->s, 1};
-        const auto layout = [&](const dims &shape, const dims &plain) {
-            return blocked ? memory::desc(shape, type, memory::format_tag::any)
-                           : memory::desc(shape, type, plain);
-        };
-        /* Weights may be laid out in advance in either case: they are the same in every call. */
-        const auto p =
-            describe_conv(w, c, layout(x_shape, x),
-                          memory::desc(f_shape, type, memory::format_tag::any), layout(y_shape, y));
-        w.primitive = dnnl::convolution_forward(p);
-        give(w, c->operands,
-             {{DNNL_ARG_SRC, c->x, as_values(x_shape, x), p.src_desc()},
-              {DNNL_ARG_WEIGHTS, c->filter, as_values(f_shape, f), p.weights_desc()},
-              {DNNL_ARG_DST, c->y, as_values(y_shape, y), p.dst_desc()}});
-    });
+    const dims shape = {m->elements}, stride = {1};
+    const memory::desc x(shape, type, stride);
+    w.primitive = dnnl::eltwise_forward(describe_map(w, algorithm, x));
+    give(w, m->operands,
+         {{DNNL_ARG_SRC, m->x, as_values(shape, stride), x},
+          {DNNL_ARG_DST, m->y, as_values(shape, stride), x}});
 }
 
 extern "C" bool bench_onednn_map(const bench_map *m, bench_way *way)
@@ -212,12 +247,5 @@ extern "C" bool bench_onednn_map(const bench_map *m, bench_way *way)
     dnnl::algorithm algorithm;
     if (!type_of(m->dtype, &type) || !algorithm_of(m->kind, &algorithm))
         return false;
-    return build("onednn", way, [&](work &w) {
-        const dims shape = {m->elements}, stride = {1};
-        const memory::desc x(shape, type, stride);
-        w.primitive = dnnl::eltwise_forward(describe_map(w, algorithm, x));
-        give(w, m->operands,
-             {{DNNL_ARG_SRC, m->x, as_values(shape, stride), x},
-              {DNNL_ARG_DST, m->y, as_values(shape, stride), x}});
-    });
+    return build("onednn", way, {{nullptr, [=](work &w) { make_map(w, m, algorithm, type); }}});
 }

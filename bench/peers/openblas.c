@@ -18,22 +18,59 @@ static double *widen(const float *values, int64_t count)
     return wide;
 }
 
+/* A matrix of one type or the other: one of the pointers is NULL. */
+typedef struct matrix {
+    const float *f32;
+    const double *f64;
+} matrix;
+
+static matrix matrix_of(const float *f32, const double *f64, int64_t offset)
+{
+    return f64 != NULL ? (matrix){NULL, f64 + offset} : (matrix){f32 + offset, NULL};
+}
+
+/* y = A·x or A'·x of a row-major matrix. */
+static void times_vector(bool transposed, int rows, int cols, matrix a, matrix x, float *y32,
+                         double *y64)
+{
+    const CBLAS_TRANSPOSE t = transposed ? CblasTrans : CblasNoTrans;
+    if (a.f64 != NULL)
+        cblas_dgemv(CblasRowMajor, t, rows, cols, 1, a.f64, cols, x.f64, 1, 0, y64, 1);
+    else
+        cblas_sgemv(CblasRowMajor, t, rows, cols, 1, a.f32, cols, x.f32, 1, 0, y32, 1);
+}
+
+/* One product of the batch. Its GEMM knows nothing of vectors, for which BLAS has a routine. */
+static void multiply(const bench_gemm_shape *s, matrix a, matrix b, float *d32, double *d64)
+{
+    const CBLAS_TRANSPOSE ta = s->a_transposed ? CblasTrans : CblasNoTrans,
+                          tb = s->b_transposed ? CblasTrans : CblasNoTrans;
+    const int m = (int)s->m, n = (int)s->n, k = (int)s->k;
+    const int lda = s->a_transposed ? m : k, ldb = s->b_transposed ? k : n;
+    if (n == 1)
+        times_vector(s->a_transposed, s->a_transposed ? k : m, lda, a, b, d32, d64);
+    else if (m == 1)
+        times_vector(!s->b_transposed, s->b_transposed ? n : k, ldb, b, a, d32, d64);
+    else if (a.f64 != NULL)
+        cblas_dgemm(CblasRowMajor, ta, tb, m, n, k, 1, a.f64, lda, b.f64, ldb, 0, d64, n);
+    else
+        cblas_sgemm(CblasRowMajor, ta, tb, m, n, k, 1, a.f32, lda, b.f32, ldb, 0, d32, n);
+}
+
 static bool call(void *data, tenon_stream *stream, int turn)
 {
     const product *p = data;
     const bench_gemm *g = &p->gemm;
+    const bench_gemm_shape *s = &g->shape;
     const bench_operand *o = g->operands->operand;
-    const int copy = turn % g->operands->copies, m = (int)g->m, n = (int)g->n, k = (int)g->k;
-    const CBLAS_TRANSPOSE ta = g->a_transposed ? CblasTrans : CblasNoTrans,
-                          tb = g->b_transposed ? CblasTrans : CblasNoTrans;
-    const int lda = g->a_transposed ? m : k, ldb = g->b_transposed ? k : n;
+    const int copy = turn % g->operands->copies;
     (void)stream;
-    if (g->dtype == TENON_DTYPE_F64)
-        cblas_dgemm(CblasRowMajor, ta, tb, m, n, k, 1, p->a[copy], lda, p->b[copy], ldb, 0, p->d,
-                    n);
-    else
-        cblas_sgemm(CblasRowMajor, ta, tb, m, n, k, 1, o[g->a].values[copy], lda,
-                    o[g->b].values[copy], ldb, 0, o[g->d].values[copy], n);
+    for (int64_t z = 0; z < s->batch; z++) {
+        const int64_t d = z * s->m * s->n;
+        multiply(s, matrix_of(o[g->a].values[copy], p->a[copy], z * s->m * s->k),
+                 matrix_of(o[g->b].values[copy], p->b[copy], z * s->k * s->n),
+                 o[g->d].values[copy] + d, p->d + d);
+    }
     return true;
 }
 
@@ -51,6 +88,7 @@ static void destroy(void *data)
 bool bench_openblas_gemm(const bench_gemm *gemm, bench_way *way)
 {
     const bench_operand *o = gemm->operands->operand;
+    const bench_gemm_shape *s = &gemm->shape;
     if (gemm->dtype != TENON_DTYPE_F32 && gemm->dtype != TENON_DTYPE_F64)
         return false;
     product *p = calloc(1, sizeof *p);
@@ -58,11 +96,11 @@ bool bench_openblas_gemm(const bench_gemm *gemm, bench_way *way)
         return false;
     p->gemm = *gemm;
     for (int c = 0; gemm->dtype == TENON_DTYPE_F64 && c < gemm->operands->copies; c++) {
-        p->a[c] = widen(o[gemm->a].values[c], gemm->m * gemm->k);
-        p->b[c] = widen(o[gemm->b].values[c], gemm->k * gemm->n);
+        p->a[c] = widen(o[gemm->a].values[c], s->batch * s->m * s->k);
+        p->b[c] = widen(o[gemm->b].values[c], s->batch * s->k * s->n);
     }
-    p->d = malloc((size_t)(gemm->m * gemm->n) * sizeof *p->d + 1);
-    *way = (bench_way){"openblas", call, true, p, destroy};
+    p->d = malloc((size_t)(s->batch * s->m * s->n) * sizeof *p->d + 1);
+    *way = (bench_way){"openblas", call, true, p, destroy, NULL};
     return true;
 }
 #else

@@ -5,19 +5,27 @@
 #define BENCH_PEERS_H
 
 #include "operands.h"
+#include "shapes/shapes.h"
 
-/* d = a·b; a is M×K, or stored K×M where it is transposed; b likewise. Operands a, b, d. */
+/* Operands a, b and d of the products. */
 typedef struct bench_gemm {
-    int64_t m, n, k;
-    bool a_transposed, b_transposed;
+    bench_gemm_shape shape;
     tenon_dtype dtype;
     const bench_operands *operands;
     uint32_t a, b, d; /* operand numbers */
 } bench_gemm;
 
-/* A two-dimensional convolution forward, N C H W by K C/groups R S. Operands x, w, y. */
+typedef enum bench_conv_direction {
+    BENCH_CONV_FORWARD,
+    BENCH_CONV_BACKWARD_DATA,  /* from y and the filters to x */
+    BENCH_CONV_BACKWARD_FILTER /* from x and y to the filters */
+} bench_conv_direction;
+
+/* A two-dimensional convolution or a gradient of it, N C H W by K C/groups R S; the result P Q. */
 typedef struct bench_conv {
-    int64_t n, c, h, w, k, r, s, stride, pad, groups, p, q;
+    bench_conv_direction direction;
+    bench_conv_shape shape;
+    int64_t p, q;
     tenon_dtype dtype;
     const bench_operands *operands;
     uint32_t x, filter, y;
@@ -35,12 +43,10 @@ typedef struct bench_map {
 bool bench_openblas_gemm(const bench_gemm *gemm, bench_way *way);
 bool bench_clblast_gemm(const bench_gemm *gemm, bench_way *way);
 /* `blocked`: the library chooses the layouts of weights (and of images, which are reordered outside
- * the timing, too). */
+ * the timing, too). Of its algorithms the fastest is taken, by trying. */
 bool bench_onednn_gemm(const bench_gemm *gemm, bool blocked, bench_way *way);
 bool bench_onednn_conv(const bench_conv *conv, bool blocked, bench_way *way);
 bool bench_onednn_map(const bench_map *map, bench_way *way);
-/* The plain loop in C, with threads, that the compiler makes of it. */
-bool bench_loop_map(const bench_map *map, bench_way *way);
 
 /* Adds a peer to a case where it is asked for by name and can do it. */
 #define BENCH_ADD_PEER(session, bench, peer, call)                                                 \

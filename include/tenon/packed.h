@@ -46,9 +46,9 @@ TENON_API tenon_pack_params tenon_pack_params_default(void);
  *
  * The solvers that multiply panels are called gemm_packed/….
  *  @param params  NULL means the defaults
- *  @param b       … K N: f64, f32, f16 or bf16, any strides, with memory. Dimensions before the
- *                 last two are a batch, packed whole. May be empty. It is read when the call is
- *                 executed, and not needed after that
+ *  @param b       … K N: f64, f32, f16 or bf16, rank 2 to 7, any strides, with memory. Dimensions
+ *                 before the last two are a batch, packed whole. May be empty. It is read when the
+ *                 call is executed, and not needed after that
  *  @param packed  receives the packed matrix, with one reference that the caller owns; NULL on
  *                 failure
  *  @param sync    or NULL

@@ -114,6 +114,9 @@ tenon_status tn_plan_table_get(const char *operation, tenon_context *context,
                                const tn_family *family, const tn_problem *problem,
                                tenon_plan **out);
 
+/* Of the line that repeats a failure. */
+#define TN_REPEAT_SIZE 2048
+
 /* What dispatch keeps in a context. */
 typedef struct tn_checked_variant {
     char *key;
@@ -126,6 +129,8 @@ typedef struct tn_dispatch {
     pthread_mutex_t checked_lock;
     tn_checked_variant *checked;
     uint32_t checked_count, checked_capacity;
+    /* Of a lab: how to repeat the self-check that failed last; "" where its family does not say. */
+    char repeat[TN_REPEAT_SIZE];
 } tn_dispatch;
 
 /* NULL without memory. */

@@ -51,39 +51,82 @@ static void remember(tn_dispatch *dispatch, const char *key, bool right, const c
     pthread_mutex_unlock(&dispatch->checked_lock);
 }
 
+/* A variant that is to be checked. */
+typedef struct variant {
+    const tn_family *family;
+    const tn_problem *problem;
+    const tn_choice *choice;
+    char name[TN_SOLVER_NAME_SIZE], options[TN_OPTIONS_SIZE],
+        key[TN_SOLVER_NAME_SIZE + TN_OPTIONS_SIZE + 2];
+    char repeat[TN_REPEAT_SIZE];
+} variant;
+
+static tenon_status check_in_lab(tenon_context *context, variant *v, bool *right, char why[256])
+{
+    tn_dispatch *dispatch = tn_dispatch_of(context), *lab_dispatch;
+    tenon_status status = TENON_OK;
+    tenon_stream *lab;
+    TN_TRY(tn_lab_enter(context, &lab));
+    /* Another thread may have checked it while this one waited. */
+    if (!recall(dispatch, v->key, right, why)) {
+        if ((lab_dispatch = tn_dispatch_of(lab->context)) != NULL)
+            lab_dispatch->repeat[0] = '\0';
+        status = v->family->self_check(lab, v->problem, v->choice, right, why);
+        if (status == TENON_OK)
+            remember(dispatch, v->key, *right, why);
+        if (lab_dispatch != NULL)
+            memcpy(v->repeat, lab_dispatch->repeat, sizeof v->repeat);
+    }
+    tn_lab_leave(context);
+    return status;
+}
+
+static void report(const tenon_context *context, const variant *v, tenon_status status,
+                   const char *why)
+{
+    const char *device = context->device.info.name;
+    if (status != TENON_OK)
+        tn_log_send(&context->log, TENON_LOG_ERROR, "solver %s cannot be checked on %s: %s",
+                    v->name, device, tenon_last_error());
+    else
+        tn_log_send(&context->log, TENON_LOG_WARNING, "solver %s is barred on %s: %s (options %s)",
+                    v->name, device, why, v->options);
+    if (v->repeat[0] != '\0')
+        tn_log_send(&context->log, TENON_LOG_WARNING, "to repeat that: %s", v->repeat);
+}
+
+static tenon_status check_variant(const char *operation, tenon_context *context, variant *v,
+                                  bool *right, char why[256])
+{
+    tn_dispatch *dispatch = tn_dispatch_of(context);
+    if (dispatch == NULL)
+        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory for the self-check", operation);
+    tn_solver_name(v->family, v->choice, v->name);
+    v->choice->solver->options(context, v->problem, v->choice->values, v->options);
+    snprintf(v->key, sizeof v->key, "%s %s", v->name, v->options);
+    if (recall(dispatch, v->key, right, why))
+        return TENON_OK;
+    tenon_status status = check_in_lab(context, v, right, why);
+    if (status != TENON_OK || !*right)
+        report(context, v, status, why);
+    return status;
+}
+
 tenon_status tn_self_check(const char *operation, tenon_context *context, const tn_family *family,
                            const tn_problem *problem, const tn_choice *choice, bool *right,
                            char why[256])
 {
-    char name[TN_SOLVER_NAME_SIZE], options[TN_OPTIONS_SIZE],
-        key[TN_SOLVER_NAME_SIZE + TN_OPTIONS_SIZE + 2];
-    tn_dispatch *dispatch;
-    tenon_stream *lab;
     *right = true;
     why[0] = '\0';
     if (context->owner != NULL)
         return TENON_OK;
-    if ((dispatch = tn_dispatch_of(context)) == NULL)
+    variant *v = calloc(1, sizeof *v);
+    if (v == NULL)
         return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory for the self-check", operation);
-    tn_solver_name(family, choice, name);
-    choice->solver->options(context, problem, choice->values, options);
-    snprintf(key, sizeof key, "%s %s", name, options);
-    if (recall(dispatch, key, right, why))
-        return TENON_OK;
-    TN_TRY(tn_lab_enter(context, &lab));
-    tenon_status status = TENON_OK;
-    /* Another thread may have checked it while this one waited. */
-    if (!recall(dispatch, key, right, why)) {
-        status = family->self_check(lab, problem, choice, right, why);
-        if (status == TENON_OK)
-            remember(dispatch, key, *right, why);
-    }
-    tn_lab_leave(context);
-    if (status != TENON_OK)
-        tn_log_send(&context->log, TENON_LOG_ERROR, "solver %s cannot be checked on %s: %s", name,
-                    context->device.info.name, tenon_last_error());
-    if (status == TENON_OK && !*right)
-        tn_log_send(&context->log, TENON_LOG_WARNING, "solver %s is barred on %s: %s (options %s)",
-                    name, context->device.info.name, why, options);
+    v->family = family;
+    v->problem = problem;
+    v->choice = choice;
+    tenon_status status = check_variant(operation, context, v, right, why);
+    free(v);
     return status;
 }

@@ -12,6 +12,7 @@
 #include "ops/gemm/ragged.h"
 #include "ops/loss/internal.h"
 #include "ops/norm/internal.h"
+#include "ops/operation.h"
 #include "ops/optimizer/internal.h"
 #include "ops/packed/internal.h"
 #include "ops/pad/internal.h"
@@ -63,8 +64,14 @@ const tn_family *const tn_families[] = {
     &tn_gather_family,
     &tn_gather_backward_family,
     &tn_pad_family,
-    &tn_pack_family,
     &tn_gemm_packed_family,
 };
 /* clang-format on */
 const uint32_t tn_family_count = sizeof tn_families / sizeof *tn_families;
+
+#define X(name) &tn_operation_##name,
+const tn_operation *const tn_operations[] = {
+#include "ops/operation_list.h"
+};
+#undef X
+const uint32_t tn_operation_count = sizeof tn_operations / sizeof *tn_operations;

@@ -108,5 +108,59 @@ class Devices(unittest.TestCase):
             self.assertIn("no OpenCL device", done.stderr)
 
 
+class Check(unittest.TestCase):
+    CASE = ("gemm/plain", "a=f32:3x5/9,1+2", "b=f32:5x4", "c=@d", "d=f32:3x4", "beta=0.5")
+
+    def test_a_right_case(self):
+        done = tenon("check", *self.CASE, "--seed", "7")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout, r"^right: gemm/plain, largest error 0\.\d+ of its bound\n$")
+        self.assertEqual(done.stdout, tenon("check", *self.CASE, "--seed", "7").stdout)
+
+    def test_the_device_can_be_named_anywhere(self):
+        done = tenon("check", "--device", "0:0", *self.CASE)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_malformed_cases_are_wrong_usage(self):
+        for args, why in (((), "SOLVER"), (("gemm/none", "a=f32:3x5"), "gemm/none"),
+                          (("gemm", "a=f32:3x"), "shape"), (("gemm", "a=f32:3x5"), "missing"),
+                          (("--device",), "--device")):
+            done = tenon("check", *args)
+            self.assertEqual(done.returncode, 2, args)
+            self.assertEqual(done.stdout, "", args)
+            self.assertIn(why, done.stderr)
+
+    def test_what_cannot_run_is_a_failure(self):
+        for args, why in ((("gemm/gemv_dot", "a=f32:3x5", "b=f32:5x4", "d=f32:3x4"), "vector"),
+                          (("gemm", "a=f32:3x5", "b=f32:4x4", "d=f32:3x4"), "sizes do not match"),
+                          ((*self.CASE, "--device", "none"), "none")):
+            done = tenon("check", *args)
+            self.assertEqual(done.returncode, 1, args)
+            self.assertIn(why, done.stderr)
+
+
+class Selftest(unittest.TestCase):
+    def test_a_line_for_each_solver(self):
+        done = tenon("selftest", "--filter", "dropout", "--seed", "3")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        *lines, last = done.stdout.splitlines()
+        self.assertGreaterEqual(len(lines), 2)
+        for line in lines:
+            self.assertRegex(line, r"^right +dropout")
+        self.assertRegex(last, rf": {len(lines)} right, 0 wrong, 0 cannot serve here, in ")
+
+    def test_wrong_usage(self):
+        for args in (("--filter",), ("--seed", "x"), ("extra",)):
+            done = tenon("selftest", *args)
+            self.assertEqual(done.returncode, 2, args)
+            self.assertIn("usage", done.stderr.lower())
+
+    def test_nothing_to_test_is_a_failure(self):
+        for args, why in ((("--filter", "no-such"), "no-such"), (("--device", "none"), "none")):
+            done = tenon("selftest", *args)
+            self.assertEqual(done.returncode, 1, args)
+            self.assertIn(why, done.stderr)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -5,6 +5,7 @@
 """
 import csv
 import json
+import math
 import os
 import signal
 import subprocess
@@ -35,7 +36,8 @@ class Usage(unittest.TestCase):
     def test_help_and_list(self):
         self.assertIn("--suite", bench("help").stdout)
         listed = bench("list").stdout
-        for suite in ("gemm", "conv", "activation", "packed-cpu", "start"):
+        for suite in ("gemm", "gemm-cpu", "conv", "conv-cpu", "conv-cpu-backward", "activation",
+                      "bandwidth-cpu", "packed-cpu", "start"):
             self.assertRegex(listed, rf"(?m)^{suite} ")
 
     def test_wrong_usage_is_2_and_names_what_is_wrong(self):
@@ -44,6 +46,9 @@ class Usage(unittest.TestCase):
                             (["run", "--suite", ""], "suite"), (["run", "--dtype", "f33"], "f33"),
                             (["run", "--peers", "mkl"], "mkl"), (["run", "--time", "0"], "--time"),
                             (["run", "--time", "1s"], "--time"),
+                            (["run", "--workspace", "-1"], "--workspace"),
+                            (["run", "--workspace", "much"], "--workspace"),
+                            (["run", "--min-flops", ""], "--min-flops"),
                             (["run", "--filter", "no such case"], "no such case")):
             done = bench(*args)
             self.assertEqual(done.returncode, 2, (args, done.stdout))
@@ -66,6 +71,110 @@ class Usage(unittest.TestCase):
         done = bench(*QUICK, "--suite", "gemm", "--filter", "64x64x64", "--solver", "gemm/none")
         self.assertNotEqual(done.returncode, 0)
         self.assertIn("gemm/none", done.stderr)
+
+
+class Suites(unittest.TestCase):
+    def setUp(self):
+        self.cases = {}
+        for line in bench("list").stdout.splitlines():
+            suite, name = line.split(maxsplit=1)
+            self.cases.setdefault(suite, []).append(name)
+
+    def test_no_case_comes_twice_and_names_fit_the_table(self):
+        for suite, names in self.cases.items():
+            self.assertEqual(len(names), len(set(names)), suite)
+            self.assertLessEqual(max(map(len, names)), 34, suite)
+
+    def test_networks_are_whole(self):
+        """How many distinct convolutions each network has, counted from its definition."""
+        for network, count in (("resnet50", 23), ("vgg16", 9), ("alexnet", 5), ("mobilenet2", 30)):
+            for images in (1, 8):
+                names = [n for n in self.cases["conv-cpu"]
+                         if n.startswith(network) and n.endswith(f" n{images}")]
+                self.assertEqual(len(names), count, names)
+        for gradient in ("dx", "dw"):
+            names = [n for n in self.cases["conv-cpu-backward"] if n.startswith(gradient)]
+            self.assertEqual(len(names), 2 * 23, names)
+
+    def test_gemm_has_all_transposes_and_sizes(self):
+        names = self.cases["gemm-cpu"]
+        for end in ("512x512x512", "512x512x512 a'", "512x512x512 b'", "512x512x512 a'b'"):
+            self.assertEqual(len([n for n in names if n == f"square {end}"]), 1, end)
+        # ResNet-50's 20 distinct products, and those with eight images.
+        resnet = [n for n in names if n.startswith("resnet50 ") and " fc " not in n]
+        self.assertEqual(len(resnet), 40, resnet)
+        self.assertIn("resnet50 512x49x4608", resnet)
+        self.assertIn("resnet50 392x512x4608 b'", resnet)
+
+    def test_every_type_of_gemm_is_right(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "r.json")
+            types = ["f64", "f32", "f16", "bf16", "i8"]
+            for case in ("8x 128x128x64", "prime 127x127x127", "gemv 1024x1x1024 a'"):
+                done = bench(*QUICK, "--suite", "gemm-cpu", "--dtype", ",".join(types), "--filter", case,
+                             "--json", path)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                results = read_results(path)["results"]
+                self.assertEqual(sorted(r["dtype"] for r in results), sorted(types))
+                self.assertTrue(all(r["verified"] for r in results), results)
+
+    def test_what_memory_limits_is_right(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "r.json")
+            done = bench(*QUICK, "--suite", "bandwidth-cpu", "--filter", "64 Ki", "--json", path)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            results = read_results(path)["results"]
+            self.assertEqual(len(results), 12)
+            self.assertTrue(all(r["verified"] and r["gbps"] > 0 for r in results), results)
+
+
+class Summary(unittest.TestCase):
+    def run_json(self, *args):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "r.json")
+            done = bench("run", "--time", "0.01", *args, "--json", path)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertLessEqual(max(map(len, done.stdout.splitlines()[1:])), 100)
+            return read_results(path), done.stdout
+
+    def test_it_follows_from_the_results(self):
+        found, printed = self.run_json("--suite", "bandwidth-cpu", "--filter", "64 Ki", "--peers", "loop")
+        ratios = [r["peers"]["loop"]["ratio"] for r in found["results"]]
+        mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
+        rows = {r["peer"]: r for r in found["summary"]["ratios"]}
+        self.assertEqual(sorted(rows), ["best", "loop"])
+        for row in rows.values():
+            self.assertEqual((row["suite"], row["dtype"], row["cases"]), ("bandwidth-cpu", "f32", 12))
+            self.assertAlmostEqual(row["mean"], mean, places=5)
+            self.assertAlmostEqual(row["least"], min(ratios), places=5)
+            least = found["results"][ratios.index(min(ratios))]["case"]
+            self.assertEqual(row["least_case"], least)
+        slowest = found["summary"]["slowest"]
+        self.assertEqual([round(s["ratio"], 5) for s in slowest],
+                         [round(r, 5) for r in sorted(ratios)[:10]])
+        self.assertIn("slowest beside the best peer", printed)
+        for result in found["results"]:
+            self.assertIn(result["peers"]["loop"]["algorithm"].split(",")[0], ("one thread", "threads"))
+
+    def test_small_cases_and_tenons_own_f32_are_not_among_the_best(self):
+        args = ["--suite", "gemm-cpu", "--dtype", "f16", "--filter", "square 64x64x64"]
+        for limit, filtered in ((["--min-flops", "0"], args), ([], args)):
+            found, _ = self.run_json(*filtered, *limit)
+            self.assertEqual([r["peer"] for r in found["summary"]["ratios"]], ["tenon-f32"])
+            self.assertEqual(found["summary"]["slowest"], [])
+        found, _ = self.run_json("--suite", "gemm-cpu", "--filter", "square 64x64x64", "--peers", "clblast")
+        rows = [r["peer"] for r in found["summary"]["ratios"]]
+        self.assertNotIn("best", rows)
+        if rows:
+            found, _ = self.run_json("--suite", "gemm-cpu", "--filter", "square 64x64x64", "--peers",
+                                     "clblast", "--min-flops", "0")
+            self.assertEqual([r["peer"] for r in found["summary"]["ratios"]], ["clblast", "best"])
+
+    def test_without_peers_there_is_none(self):
+        found, printed = self.run_json("--suite", "gemm-cpu", "--filter", "square 64x64x64", "--peers",
+                                       "none")
+        self.assertEqual(found["summary"], {"ratios": [], "slowest": []})
+        self.assertNotIn("peer time / Tenon time\n\n", printed)
 
 
 class Files(unittest.TestCase):
@@ -99,6 +208,16 @@ class Files(unittest.TestCase):
                          "gemm/plain", "--json", path)
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertEqual({r["solver"] for r in read_results(path)["results"]}, {"gemm/plain"})
+
+    def test_a_workspace_of_nothing_is_enough(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "r.json")
+            done = bench(*QUICK, "--suite", "conv-cpu,conv-cpu-backward", "--filter",
+                         "512@7 k512 3x3 n1", "--workspace", "0", "--json", path)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            solvers = [r["solver"] for r in read_results(path)["results"]]
+            self.assertEqual(len(solvers), 3)
+            self.assertFalse([s for s in solvers if "col2im_gemm" in s], solvers)
 
     def test_an_interruption_leaves_what_was_measured(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -160,7 +160,7 @@ static void larger_problems(void **state)
 static void tiles_by_name(void **state)
 {
     static const char *const names[] = {"gemm_packed/cpu:mr1,kc64", "gemm_packed/cpu:mr2,np3",
-                                        "gemm_packed/cpu:mr4,kc16,np1", "gemm_packed/cpu:mr6,np4",
+                                        "gemm_packed/cpu:mr4,kc80,np1", "gemm_packed/cpu:mr6,np4",
                                         "gemm_packed/cpu:mr13"};
     test_random random = test_random_for(839);
     gemm_data data;

@@ -23,7 +23,6 @@ static const char *home_of(const tn_family *family)
         {"conv_transpose", "conv"},
         {"gemm_ragged", "gemm"},
         {"gemm_packed", "packed"},
-        {"pack", "packed"},
         {"copy", "elementwise"},
         {"elementwise_chain", "elementwise"},
         {"gated_backward", "gated"},

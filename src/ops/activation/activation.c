@@ -67,7 +67,7 @@ tenon_status tn_activation_prepare(tenon_context *context, const tn_family *fami
     }
     TN_TRY(tn_call_check_views(call));
     TN_TRY(tn_activation_check(operation, &params->activation));
-    TN_TRY(tn_float_check(operation, context, views[0]->dtype));
+    TN_TRY(tn_float_check(operation, call->operands[0].name, context, views[0]->dtype));
     for (uint32_t i = 1; i < call->operand_count; i++)
         TN_TRY(check_operand(operation, &call->operands[i], &call->operands[0]));
     *empty = tn_tensor_empty(views[0]);

@@ -1,7 +1,13 @@
 /* The activations' constants and their reference. docs/numerics.md derives the bounds. */
-#include "ops/common/epilogue.h"
+#include "ops/operation.h"
 
 #include <math.h>
+
+const char *const tn_activation_words[] = {
+    "identity",   "relu",      "leaky_relu", "clipped_relu", "sigmoid", "tanh", "elu",
+    "selu",       "celu",      "gelu",       "gelu_tanh",    "silu",    "mish", "hard_sigmoid",
+    "hard_swish", "hard_tanh", "softplus",   "softsign",     "exp",     "abs",  "square",
+    NULL};
 
 #define SELU_SCALE 1.0507009873554805 /* Klambauer et al. */
 #define SELU_SLOPE 1.7580993408473766 /* SELU_SCALE · 1.6732632423543772 */

@@ -66,15 +66,17 @@ void tn_epilogue_scalars(const tenon_epilogue *epilogue, double scalars[TN_MAX_S
     scalars[TN_SCALAR_ACT_BETA] = epilogue->activation.beta;
 }
 
-tenon_status tn_float_check(const char *operation, tenon_context *context, tenon_dtype dtype)
+tenon_status tn_float_check(const char *operation, const char *argument, tenon_context *context,
+                            tenon_dtype dtype)
 {
     if (dtype < TENON_DTYPE_F64 || dtype > TENON_DTYPE_BF16)
         return tn_fail(TENON_ERROR_UNSUPPORTED,
-                       "%s: type %s is not supported; f64, f32, f16 and bf16 are", operation,
-                       tenon_dtype_string(dtype));
+                       "%s: %s: type %s is not supported; f64, f32, f16 and bf16 are", operation,
+                       argument, tenon_dtype_string(dtype));
     if (dtype == TENON_DTYPE_F64 && !tn_context_has(context, TENON_CAPABILITY_F64))
-        return tn_fail(TENON_ERROR_UNSUPPORTED_DEVICE, "%s: device %s has no f64 arithmetic",
-                       operation, context->device.info.name);
+        return tn_fail(TENON_ERROR_UNSUPPORTED_DEVICE,
+                       "%s: %s: type f64 is not supported: device %s has no such arithmetic",
+                       operation, argument, context->device.info.name);
     return TENON_OK;
 }
 

@@ -64,7 +64,8 @@ tenon_status tn_epilogue_check(const char *operation, const tenon_epilogue *epil
 void tn_epilogue_scalars(const tenon_epilogue *epilogue, double scalars[TN_MAX_SCALARS]);
 
 /* Refuses a type other than f64, f32, f16 and bf16, and f64 where the device has none. */
-tenon_status tn_float_check(const char *operation, tenon_context *context, tenon_dtype dtype);
+tenon_status tn_float_check(const char *operation, const char *argument, tenon_context *context,
+                            tenon_dtype dtype);
 
 /* Refuses a type that no kernel moves: what is no element type, and fp8. */
 tenon_status tn_moved_check(const char *operation, const char *argument, tenon_dtype dtype);

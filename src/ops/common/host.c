@@ -8,6 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Elements behind the last of a view, for what is written beyond it. */
+#define GUARD 64
+
+uint64_t tn_twin_bytes(const tenon_tensor *view)
+{
+    return tn_tensor_extent(view).end + GUARD * tenon_dtype_size(view->dtype);
+}
+
 static char *element(const tenon_tensor *view, const int64_t *index)
 {
     int64_t at = 0;
@@ -42,8 +50,7 @@ double tn_random(uint64_t *seed)
 /* The whole of the twin's memory as a dense tensor of the view's type. */
 static tenon_tensor whole(const tenon_tensor *view, tenon_memory memory)
 {
-    const int64_t elements[] = {
-        (int64_t)(tn_tensor_extent(view).end / tenon_dtype_size(view->dtype))};
+    const int64_t elements[] = {(int64_t)(tn_twin_bytes(view) / tenon_dtype_size(view->dtype))};
     tenon_tensor all = tenon_tensor_view(view->dtype, 1, elements);
     all.memory = memory;
     return all;
@@ -58,12 +65,26 @@ static double random_element(tenon_dtype dtype, uint64_t *seed)
                                      : x;
 }
 
+/* A NaN whose lowest bits are the operand's own, so that it is seen where one operand's gap is
+ * written to with what was in another's. */
+static void put_nothing(tenon_dtype dtype, char *element, uint64_t seed)
+{
+    const uint64_t own = (seed >> 32 & 63) | 1;
+    const size_t size = tenon_dtype_size(dtype);
+    const uint64_t bits = (size == 8   ? UINT64_C(0x7ff8000000000000)
+                           : size == 4 ? UINT64_C(0x7fc00000)
+                                       : UINT64_C(0x7fc0)) |
+                          own;
+    for (size_t i = 0; i < size; i++) /* of i8 and u8 the lowest byte */
+        element[i] = (char)(bits >> 8 * i & 255);
+}
+
 static void fill_host(tenon_tensor *host, uint64_t *seed)
 {
     tenon_tensor all = whole(host, host->memory);
     int64_t index[TENON_MAX_RANK] = {0};
     for (int64_t i = 0; i < all.shape[0]; i++)
-        tn_dtype_store(all.dtype, element(&all, &i), (double)NAN);
+        put_nothing(all.dtype, element(&all, &i), *seed);
     for (int64_t count = tenon_tensor_elements(host); count > 0; count--) {
         tn_dtype_store(host->dtype, element(host, index), random_element(host->dtype, seed));
         tn_next_index(index, host->shape, host->rank);
@@ -73,10 +94,10 @@ static void fill_host(tenon_tensor *host, uint64_t *seed)
 tenon_status tn_twin_create(tenon_stream *stream, const tenon_tensor *view, uint64_t *seed,
                             tn_twin *twin)
 {
-    uint64_t bytes = tn_tensor_extent(view).end;
+    uint64_t bytes = tn_twin_bytes(view);
     memset(twin, 0, sizeof *twin);
     twin->host = twin->device = *view;
-    void *memory = malloc((size_t)bytes + 1);
+    void *memory = malloc((size_t)bytes);
     if (memory == NULL)
         return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "self-check: no memory");
     twin->host.memory = (tenon_memory){.kind = TENON_MEMORY_SVM, .u.svm = memory};

@@ -17,10 +17,13 @@ typedef struct tn_twin {
 } tn_twin;
 
 /* Makes both from a view without memory, filled with random values in [-1, 1], or for i8 and u8 from
- * all of their range (from *seed, which moves on); the bytes between elements hold NaN, so that a
+ * all of their range (from *seed, which moves on); the bytes between and behind elements hold NaN, so that a
  * kernel that reads them shows it. */
 tenon_status tn_twin_create(tenon_stream *stream, const tenon_tensor *view, uint64_t *seed,
                             tn_twin *twin);
+
+/* The bytes of a view's twin: up to its last element, and a guard. */
+uint64_t tn_twin_bytes(const tenon_tensor *view);
 
 /* Brings the device's bytes to the host. */
 tenon_status tn_twin_fetch(tenon_stream *stream, tn_twin *twin);

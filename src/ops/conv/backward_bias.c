@@ -222,7 +222,7 @@ static tenon_status prepare(tenon_context *context, const tenon_conv_backward_pa
     TN_TRY(tn_params_check(operation, params->struct_size, sizeof *params, params->flags, 0));
     TN_TRY(tn_tensor_check(operation, "dy", dy));
     TN_TRY(tn_call_check_views(call));
-    TN_TRY(tn_float_check(operation, context, dy->dtype));
+    TN_TRY(tn_float_check(operation, "dy", context, dy->dtype));
     TN_TRY(tn_same_dtype_check(operation, "db", db, "dy", dy->dtype));
     TN_TRY(tn_conv_bias_canonicalise(operation, params, dy, db, problem));
     *empty = tn_tensor_empty(db);

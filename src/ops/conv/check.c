@@ -225,7 +225,7 @@ tenon_status tn_conv_check_call(tenon_context *context, const tn_call *call,
     TN_TRY(tn_tensor_check(call->operation, "w", o[CONV_W].view));
     TN_TRY(tn_call_check_views(call));
     TN_TRY(tn_epilogue_check(call->operation, epilogue, o[CONV_C].view));
-    TN_TRY(tn_float_check(call->operation, context, dtype));
+    TN_TRY(tn_float_check(call->operation, "x", context, dtype));
     for (int i = CONV_W; i < CONV_OPERANDS; i++)
         TN_TRY(tn_same_dtype_check(call->operation, o[i].name, o[i].view, "x", dtype));
     return TENON_OK;

@@ -52,7 +52,7 @@ static tenon_status prepare(tenon_context *context, const tenon_im2col_params *p
     TN_TRY(tn_params_check(operation, params->struct_size, sizeof *params, params->flags, 0));
     TN_TRY(tn_tensor_check(operation, "col", col));
     TN_TRY(tn_call_check_views(call));
-    TN_TRY(tn_float_check(operation, context, col->dtype));
+    TN_TRY(tn_float_check(operation, "col", context, col->dtype));
     TN_TRY(tn_same_dtype_check(operation, "x", x, "col", col->dtype));
     TN_TRY(tn_col2im_canonicalise(operation, params, col, x, problem));
     *empty = tn_tensor_empty(x);

@@ -82,7 +82,7 @@ static tenon_status prepare(const conv_gradient *gradient, tenon_context *contex
     for (int i = 0; i < 2; i++)
         TN_TRY(tn_tensor_check(operation, operands[i].name, views[i]));
     TN_TRY(tn_call_check_views(call));
-    TN_TRY(tn_float_check(operation, context, views[0]->dtype));
+    TN_TRY(tn_float_check(operation, operands[0].name, context, views[0]->dtype));
     for (int i = 1; i < 3; i++)
         TN_TRY(tn_same_dtype_check(operation, operands[i].name, views[i], operands[0].name,
                                    views[0]->dtype));

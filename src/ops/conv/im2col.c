@@ -30,7 +30,7 @@ static tenon_status prepare(tenon_context *context, const tenon_im2col_params *p
     TN_TRY(tn_params_check(operation, params->struct_size, sizeof *params, params->flags, 0));
     TN_TRY(tn_tensor_check(operation, "x", x));
     TN_TRY(tn_call_check_views(call));
-    TN_TRY(tn_float_check(operation, context, x->dtype));
+    TN_TRY(tn_float_check(operation, "x", context, x->dtype));
     TN_TRY(tn_same_dtype_check(operation, "col", col, "x", x->dtype));
     TN_TRY(tn_im2col_canonicalise(operation, params, x, col, problem));
     *empty = tn_tensor_empty(col);

@@ -42,7 +42,7 @@ static tenon_status prepare(tenon_context *context, const tenon_dropout_params *
     TN_TRY(tn_params_check(operation, params->struct_size, sizeof *params, params->flags, 0));
     TN_TRY(tn_tensor_check(operation, "x", x));
     TN_TRY(tn_call_check_views(call));
-    TN_TRY(tn_float_check(operation, context, x->dtype));
+    TN_TRY(tn_float_check(operation, "x", context, x->dtype));
     TN_TRY(tn_same_dtype_check(operation, "y", y, "x", x->dtype));
     TN_TRY(tn_lines_shape_check(operation, "y", y, "x", x));
     TN_TRY(tn_lines_number_check(operation, "probability", params->probability, 0, 1));

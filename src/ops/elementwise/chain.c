@@ -161,7 +161,7 @@ static tenon_status prepare(tenon_context *context, const tenon_elementwise_chai
     TN_TRY(check_params(call, params));
     TN_TRY(tn_tensor_check(operation, x0->name, x0->view));
     TN_TRY(tn_call_check_views(call));
-    TN_TRY(tn_float_check(operation, context, (tenon_dtype)x0->view->dtype));
+    TN_TRY(tn_float_check(operation, "x0", context, (tenon_dtype)x0->view->dtype));
     TN_TRY(tn_alike_check(call, false));
     *empty = tn_tensor_empty(y->view);
     TN_TRY(tn_pointwise_canonicalise(operation, call->operands, CHAIN_OPERANDS, 1, sizeof *problem,

@@ -23,7 +23,8 @@ static tenon_status check_types(const char *operation, tenon_context *context,
         TN_TRY(tn_moved_check(operation, i == 0 ? "x" : "y", types[i]));
     if (types[0] == types[1] || (types[0] != TENON_DTYPE_F64 && types[1] != TENON_DTYPE_F64))
         return TENON_OK;
-    return tn_float_check(operation, context, TENON_DTYPE_F64);
+    return tn_float_check(operation, types[0] == TENON_DTYPE_F64 ? "x" : "y", context,
+                          TENON_DTYPE_F64);
 }
 
 static tenon_status prepare(tenon_context *context, const tenon_copy_params *params, tn_call *call,

@@ -38,7 +38,7 @@ static tenon_status prepare(tenon_context *context, const tenon_elementwise_para
     TN_TRY(tn_tensor_check(operation, "a", a));
     TN_TRY(tn_tensor_check(operation, "b", b));
     TN_TRY(tn_call_check_views(call));
-    TN_TRY(tn_float_check(operation, context, a->dtype));
+    TN_TRY(tn_float_check(operation, "a", context, a->dtype));
     TN_TRY(tn_alike_check(call, false));
     *empty = tn_tensor_empty(d);
     TN_TRY(tn_pointwise_canonicalise(operation, call->operands, ELEMENTWISE_OPERANDS, 1,

@@ -31,7 +31,7 @@ static tenon_status prepare(tenon_context *context, const tn_family *family,
         TN_TRY(tn_tensor_check(operation, call->operands[i].name, call->operands[i].view));
     TN_TRY(tn_call_check_views(call));
     TN_TRY(tn_activation_check(operation, &params->activation));
-    TN_TRY(tn_float_check(operation, context, (tenon_dtype)a->dtype));
+    TN_TRY(tn_float_check(operation, "a", context, (tenon_dtype)a->dtype));
     TN_TRY(tn_alike_check(call, true));
     *empty = tn_tensor_empty(a);
     TN_TRY(tn_pointwise_canonicalise(operation, call->operands, call->operand_count, outputs,

@@ -40,7 +40,7 @@ static tenon_status check_types(const tn_call *call, tenon_context *context, boo
         return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: indices: type is %s, must be i32", operation,
                        tenon_dtype_string(indices->dtype));
     if (backward)
-        TN_TRY(tn_float_check(operation, context, from->view->dtype));
+        TN_TRY(tn_float_check(operation, from->name, context, from->view->dtype));
     else
         TN_TRY(tn_moved_check(operation, from->name, from->view->dtype));
     return tn_same_dtype_check(operation, to->name, to->view, from->name, from->view->dtype);

@@ -33,7 +33,7 @@ static tenon_status prepare(tenon_context *context, const tenon_gemm_params *par
     TN_TRY(tn_tensor_check(operation, "a", a));
     TN_TRY(tn_tensor_check(operation, "b", b));
     TN_TRY(tn_call_check_views(call));
-    TN_TRY(tn_float_check(operation, context, a->dtype));
+    TN_TRY(tn_float_check(operation, "a", context, a->dtype));
     TN_TRY(tn_epilogue_check(operation, &params->epilogue, c));
     for (int x = GEMM_B; x < GEMM_OPERANDS; x++)
         TN_TRY(tn_same_dtype_check(operation, operands[x].name, operands[x].view, "a", a->dtype));

@@ -125,7 +125,7 @@ static tenon_status prepare(tenon_context *context, const tenon_gemm_ragged_para
     TN_TRY(tn_call_check_views(call));
     TN_TRY(tn_epilogue_check(operation, &params->epilogue, operands[RAGGED_C].view));
     dtype = operands[RAGGED_A].view->dtype;
-    TN_TRY(tn_float_check(operation, context, dtype));
+    TN_TRY(tn_float_check(operation, "a", context, dtype));
     for (int i = 0; i < RAGGED_OPERANDS; i++) {
         views[i] = operands[i].view;
         if (i != RAGGED_OFFSETS)

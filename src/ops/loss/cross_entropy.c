@@ -61,7 +61,7 @@ static tenon_status check_views(tenon_context *context, const tn_call *call, int
     TN_TRY(tn_tensor_check(operation, "logits", logits));
     TN_TRY(tn_tensor_check(operation, "labels", labels));
     TN_TRY(tn_call_check_views(call));
-    TN_TRY(tn_float_check(operation, context, logits->dtype));
+    TN_TRY(tn_float_check(operation, "logits", context, logits->dtype));
     if (labels->dtype != TENON_DTYPE_I32)
         return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: labels: type is %s, must be i32", operation,
                        tenon_dtype_string(labels->dtype));

@@ -87,7 +87,7 @@ static tenon_status check_views(tenon_context *context, const tenon_mse_params *
     TN_TRY(tn_tensor_check(operation, "x", x));
     TN_TRY(tn_tensor_check(operation, "t", operands[MSE_T].view));
     TN_TRY(tn_call_check_views(call));
-    TN_TRY(tn_float_check(operation, context, x->dtype));
+    TN_TRY(tn_float_check(operation, "x", context, x->dtype));
     TN_TRY(tn_axes_check(operation, params->axis_count, params->axes, x->rank, "x", axes));
     for (uint32_t i = MSE_T; i < call->operand_count; i++) {
         const tenon_tensor *view = operands[i].view;

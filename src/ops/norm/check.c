@@ -171,7 +171,7 @@ tenon_status tn_norm_check(const char *operation, tenon_context *context,
     int parameter = -1;
     TN_TRY(tn_params_check(operation, params->struct_size, sizeof *params, params->flags, 0));
     TN_TRY(check_numbers(operation, params));
-    TN_TRY(tn_float_check(operation, context, x->dtype));
+    TN_TRY(tn_float_check(operation, "x", context, x->dtype));
     TN_TRY(check_use(operation, params, views));
     TN_TRY(check_dimensions(operation, params, x));
     for (int number = 0; number < NORM_VIEWS; number++)

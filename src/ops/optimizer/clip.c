@@ -96,7 +96,7 @@ tenon_status tn_clip_prepare(tenon_context *context, const tenon_clip_params *pa
     TN_TRY(check_params(operation, params));
     TN_TRY(tn_tensor_check(operation, "sum", views[CLIP_SUM]));
     TN_TRY(tn_call_check_views(call));
-    TN_TRY(tn_float_check(operation, context, views[CLIP_X]->dtype));
+    TN_TRY(tn_float_check(operation, "x", context, views[CLIP_X]->dtype));
     TN_TRY(tn_sum_check(operation, views[CLIP_SUM], views[CLIP_X]->dtype));
     *empty = tn_tensor_empty(views[CLIP_X]);
     tn_clip_canonicalise(params, views, problem);

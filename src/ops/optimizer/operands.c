@@ -28,11 +28,7 @@ static tenon_status check_types(tenon_context *context, const tn_call *call)
                       *master = &call->operands[call->operand_count - 1];
     const tenon_dtype dtype = call->operands[OPTIMIZER_PARAMETER].view->dtype;
     const tenon_dtype state = tn_state_dtype(dtype);
-    if (dtype > TENON_DTYPE_BF16)
-        return tn_fail(TENON_ERROR_UNSUPPORTED,
-                       "%s: parameter: type %s is not supported; f64, f32, f16 and bf16 are",
-                       operation, tenon_dtype_string(dtype));
-    TN_TRY(tn_float_check(operation, context, dtype));
+    TN_TRY(tn_float_check(operation, "parameter", context, dtype));
     if (gradient->view->dtype != state)
         TN_TRY(check_type(operation, gradient, dtype, dtype));
     for (uint32_t i = OPTIMIZER_PARAMETER + 1; i < call->operand_count; i++)

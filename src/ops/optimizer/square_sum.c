@@ -59,7 +59,7 @@ tenon_status tn_square_sum_prepare(tenon_context *context, const tenon_square_su
                            TENON_SQUARE_SUM_ADD));
     TN_TRY(tn_tensor_check(operation, "x", views[SQUARE_SUM_X]));
     TN_TRY(tn_call_check_views(call));
-    TN_TRY(tn_float_check(operation, context, views[SQUARE_SUM_X]->dtype));
+    TN_TRY(tn_float_check(operation, "x", context, views[SQUARE_SUM_X]->dtype));
     TN_TRY(tn_sum_check(operation, views[SQUARE_SUM_SUM], views[SQUARE_SUM_X]->dtype));
     tn_square_sum_canonicalise(params, views, problem);
     return tn_solver_force(operation, &tn_square_sum_family, params->solver, &problem->head);

@@ -73,7 +73,7 @@ static tenon_status prepare(tenon_context *context, const tenon_gemm_params *par
                            TENON_GEMM_BATCH_INVARIANT));
     TN_TRY(tn_tensor_check(operation, "a", operands[GEMM_A].view));
     TN_TRY(tn_call_check_views(call));
-    TN_TRY(tn_float_check(operation, context, operands[GEMM_A].view->dtype));
+    TN_TRY(tn_float_check(operation, "a", context, operands[GEMM_A].view->dtype));
     TN_TRY(tn_epilogue_check(operation, &params->epilogue, operands[GEMM_C].view));
     for (int x = 0; x < GEMM_OPERANDS; x++)
         TN_TRY(tn_same_dtype_check(operation, operands[x].name, operands[x].view, "packed",

@@ -1,4 +1,4 @@
-/* Packed weights: the object, the family that packs and unpacks, and the products that take it. */
+/* Packed weights: the object, packing and unpacking, and the products that take it. */
 #ifndef TN_OPS_PACKED_INTERNAL_H
 #define TN_OPS_PACKED_INTERNAL_H
 
@@ -45,34 +45,12 @@ int64_t tn_packed_panel(tenon_context *context, tenon_dtype dtype);
 /* Columns with those that fill the last panel up. */
 int64_t tn_packed_padded(int64_t columns, int64_t panel);
 
-/* The problem of packing a tensor, or (`reverse`) of unpacking it. */
-typedef struct pack_problem {
-    tn_problem head;
-    uint64_t dtype; /* elements are moved as they are, so that only its size matters */
-    uint64_t reverse;
-    int64_t rows, cols, row, col, panel;
-    int64_t batch[PACK_MAX_BATCH], stride[PACK_MAX_BATCH]; /* 1 and 0 before those there are */
-} pack_problem;
-
-enum { PACK_FROM, PACK_TO, PACK_OPERANDS };
-
-extern const tn_family tn_pack_family;
-extern const tn_solver tn_pack_runs;
-
-/* Fills in a problem for a view that has been checked, of rank 2 at least. `panel` 0: the tensor as
- * a dense one. */
-void tn_pack_canonicalise(const tenon_tensor *view, int64_t panel, bool reverse,
-                          pack_problem *problem);
-
 /* Where the panels have element number `number` (row-major) of a tensor with matrices of rows by
  * cols. */
 int64_t tn_packed_position(int64_t rows, int64_t cols, int64_t panel, int64_t number);
 
 /* Packs a host tensor (memory of kind SVM) into host memory, zeros included. */
 void tn_pack_reference(const tenon_tensor *view, int64_t panel, void *packed);
-
-tenon_status tn_pack_self_check(tenon_stream *stream, const tn_problem *problem,
-                                const tn_choice *choice, bool *right, char why[256]);
 
 /* A product by panels: GEMM's problem, whose b has the strides of a dense matrix of whole panels. */
 typedef struct packed_problem {

@@ -1,79 +1,124 @@
-/* Packing and unpacking: the public entries, and the family. */
+/* Packing and unpacking: copies between the tensor and its panels, which are a view of both. */
+#include "base/shape.h"
 #include "ops/packed/internal.h"
 
-#include "base/shape.h"
+#include <tenon/elementwise.h>
 
-static const tn_solver *const solvers[] = {&tn_pack_runs};
+/* A batch of panels has a dimension more than the batch of matrices. */
+#define MAX_RANK (TENON_MAX_RANK - 1)
 
-const tn_family tn_pack_family = {
-    .name = "pack", .solvers = solvers, .solver_count = 1, .self_check = tn_pack_self_check};
+/* Matching parts of a tensor and of what is packed. */
+typedef struct part {
+    tenon_tensor tensor, packed;
+} part;
 
-/* The batch's dimensions, fewest and innermost last. */
-static void take_batch(const tn_space *space, pack_problem *p)
+#define MOST_PARTS 3
+
+/* What there is to do, in order: `fill` parts have no tensor, and become zero. */
+typedef struct moves {
+    part parts[MOST_PARTS];
+    bool fill[MOST_PARTS];
+    int count;
+} moves;
+
+/* `size` more columns from column `start` on, by rows, of each matrix. */
+static part columns_of(const tenon_packed *packed, const tenon_tensor *tensor, int64_t start,
+                       int64_t size)
 {
-    for (uint32_t i = 0; i < PACK_MAX_BATCH; i++) {
-        bool is_there = i + space->rank >= PACK_MAX_BATCH;
-        p->batch[i] = is_there ? space->shape[i + space->rank - PACK_MAX_BATCH] : 1;
-        p->stride[i] = is_there ? space->stride[0][i + space->rank - PACK_MAX_BATCH] : 0;
+    const uint32_t lead = tensor->rank - 2;
+    const int64_t rows = tensor->shape[lead], panel = packed->panel;
+    const uint64_t element = tenon_dtype_size(tensor->dtype);
+    part p = {.tensor = *tensor, .packed = *tensor};
+    p.tensor.shape[lead + 1] = size;
+    p.tensor.offset += (uint64_t)(start * tensor->stride[lead + 1]) * element;
+    p.packed = p.tensor;
+    p.packed.memory = packed->memory.memory;
+    p.packed.offset = (uint64_t)(start / panel * rows * panel + start % panel) * element;
+    p.packed.stride[lead + 1] = 1;
+    p.packed.stride[lead] = panel;
+    int64_t matrix = rows * tn_packed_padded(tensor->shape[lead + 1], panel);
+    for (uint32_t d = lead; d-- > 0;) {
+        p.packed.stride[d] = matrix;
+        matrix *= tensor->shape[d];
     }
+    return p;
 }
 
-/* A dense tensor is the fewest lines that the view has, as rows of one panel. */
-static void take_lines(const tenon_tensor *view, pack_problem *p)
+/* All whole panels: of the columns' dimension two are made, panels and columns of each. */
+static part whole_panels(const tenon_packed *packed, const tenon_tensor *tensor, int64_t count)
 {
-    tn_space space = {.rank = view->rank, .views = 1};
-    for (uint32_t d = 0; d < view->rank; d++) {
-        space.shape[d] = view->shape[d];
-        space.stride[0][d] = view->stride[d];
+    const uint32_t lead = tensor->rank - 2;
+    const int64_t panel = packed->panel, rows = tensor->shape[lead];
+    part p = columns_of(packed, tensor, 0, panel);
+    tenon_tensor *const views[] = {&p.tensor, &p.packed};
+    for (int v = 0; v < 2; v++) {
+        tenon_tensor *view = views[v];
+        view->rank++;
+        view->shape[lead + 2] = panel;
+        view->stride[lead + 2] = view->stride[lead + 1];
+        view->shape[lead + 1] = rows;
+        view->stride[lead + 1] = view->stride[lead];
+        view->shape[lead] = count;
+        view->stride[lead] = v == 0 ? panel * view->stride[lead + 2] : rows * panel;
     }
-    tn_space_collapse(&space);
-    p->rows = p->cols = 1;
-    if (space.rank > 0) {
-        p->cols = space.shape[--space.rank];
-        p->col = space.stride[0][space.rank];
-    }
-    if (space.rank > 0) {
-        p->rows = space.shape[--space.rank];
-        p->row = space.stride[0][space.rank];
-    }
-    p->panel = p->cols;
-    take_batch(&space, p);
+    return p;
 }
 
-void tn_pack_canonicalise(const tenon_tensor *view, int64_t panel, bool reverse, pack_problem *p)
+static void add(moves *m, bool fill, part p)
 {
-    const uint32_t lead = view->rank - 2;
-    tn_space batch = {.rank = lead, .views = 1};
-    *p = (pack_problem){.head = {.size = sizeof *p, .forced = -1}, .reverse = reverse};
-    p->dtype = view->dtype;
-    if (panel == 0) {
-        take_lines(view, p);
-        return;
-    }
-    p->panel = panel;
-    p->rows = view->shape[lead];
-    p->cols = view->shape[lead + 1];
-    p->row = p->rows == 1 ? 0 : view->stride[lead];
-    p->col = p->cols == 1 ? 0 : view->stride[lead + 1];
-    for (uint32_t d = 0; d < lead; d++) {
-        batch.shape[d] = view->shape[d];
-        batch.stride[0][d] = view->stride[d];
-    }
-    tn_space_collapse(&batch);
-    take_batch(&batch, p);
+    m->fill[m->count] = fill;
+    m->parts[m->count++] = p;
 }
 
-/* Moves all elements one way or the other. */
-static tenon_status move(tenon_stream *stream, const tenon_packed *packed,
-                         const tenon_tensor *tensor, tn_call *call, bool reverse,
-                         const tenon_sync *sync)
+static moves plan_moves(const tenon_packed *packed, const tenon_tensor *tensor, bool reverse)
 {
-    pack_problem problem;
-    call->operands[reverse ? PACK_FROM : PACK_TO].view = &packed->memory;
-    if (tn_tensor_empty(&packed->memory))
-        return tn_call_run(stream, &tn_pack_family, NULL, call, sync);
-    tn_pack_canonicalise(tensor, packed->panel, reverse, &problem);
-    return tn_call_run(stream, &tn_pack_family, &problem.head, call, sync);
+    moves m = {.count = 0};
+    if (packed->panel == 0) {
+        add(&m, false, (part){*tensor, tn_packed_dense(packed)});
+        return m;
+    }
+    const int64_t columns = tensor->shape[tensor->rank - 1], panel = packed->panel;
+    const int64_t whole = columns / panel, rest = columns % panel;
+    if (whole > 0)
+        add(&m, false, whole_panels(packed, tensor, whole));
+    if (rest > 0)
+        add(&m, false, columns_of(packed, tensor, whole * panel, rest));
+    if (rest > 0 && !reverse) {
+        part padding = columns_of(packed, tensor, columns, panel - rest);
+        padding.tensor = padding.packed;
+        add(&m, true, padding);
+    }
+    if (m.count == 0) /* an empty matrix gives its event all the same */
+        add(&m, false, columns_of(packed, tensor, 0, 0));
+    return m;
+}
+
+/* Copies all elements one way or the other: the first copy waits, the last one signals. */
+static tenon_status move(const char *operation, tenon_stream *stream, const tenon_packed *packed,
+                         const tenon_tensor *tensor, bool reverse, const tenon_sync *sync)
+{
+    const moves m = plan_moves(packed, tensor, reverse);
+    const bool is_empty = tn_tensor_empty(tensor);
+    for (int i = 0; i < m.count; i++) {
+        const part *p = &m.parts[i];
+        tenon_sync own = {0};
+        if (sync != NULL && i == 0) {
+            own.wait_list = sync->wait_list;
+            own.wait_count = sync->wait_count;
+        }
+        if (i == m.count - 1)
+            own.event = tn_sync_event(sync);
+        tenon_status status = m.fill[i]
+                                  ? tenon_tensor_fill(stream, &p->packed, 0, &own)
+                                  : tenon_copy(stream, NULL, reverse ? &p->packed : &p->tensor,
+                                               reverse ? &p->tensor : &p->packed, &own);
+        if (status != TENON_OK)
+            return i == 0 || is_empty
+                       ? status
+                       : tn_fail(TENON_ERROR_INCOMPLETE, "%s: the output is undefined: %s",
+                                 operation, tenon_last_error());
+    }
+    return TENON_OK;
 }
 
 static tenon_status check_source(const char *operation, tenon_context *context,
@@ -81,10 +126,10 @@ static tenon_status check_source(const char *operation, tenon_context *context,
                                  uint32_t least_rank, const char *dimensions)
 {
     TN_TRY(tn_tensor_check(operation, argument, tensor));
-    if (tensor->rank < least_rank)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s: rank is %u, must be at least %u: %s",
-                       operation, argument, tensor->rank, least_rank, dimensions);
-    TN_TRY(tn_float_check(operation, context, tensor->dtype));
+    if (tensor->rank < least_rank || tensor->rank > MAX_RANK)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s: rank is %u, must be %u to %d: %s",
+                       operation, argument, tensor->rank, least_rank, MAX_RANK, dimensions);
+    TN_TRY(tn_float_check(operation, argument, context, tensor->dtype));
     return tn_memory_check(operation, argument, context, tensor);
 }
 
@@ -93,9 +138,6 @@ static tenon_status pack(const char *operation, tenon_stream *stream,
                          const tenon_tensor *tensor, tenon_packed **out, const tenon_sync *sync)
 {
     static const tenon_pack_params defaults = TENON_PACK_PARAMS_INIT;
-    tn_call call = {.operation = operation,
-                    .operands = {{argument, tensor, TN_INPUT}, {"packed", NULL, TN_OUTPUT}},
-                    .operand_count = PACK_OPERANDS};
     tenon_packed *packed;
     params = params != NULL ? params : &defaults;
     if (out == NULL)
@@ -107,7 +149,7 @@ static tenon_status pack(const char *operation, tenon_stream *stream,
     TN_TRY(check_source(operation, stream->context, argument, tensor, kind == PACKED_FILTER ? 3 : 2,
                         kind == PACKED_FILTER ? "K C/groups and the filter's size" : "… K N"));
     TN_TRY(tn_packed_create(operation, stream->context, kind, params->layout, tensor, &packed));
-    tenon_status status = move(stream, packed, tensor, &call, false, sync);
+    tenon_status status = move(operation, stream, packed, tensor, false, sync);
     if (status != TENON_OK) {
         tenon_packed_release(packed);
         return status;
@@ -135,17 +177,17 @@ TENON_API tenon_status tenon_packed_unpack(tenon_stream *stream, const tenon_pac
 {
     static const char operation[] = "tenon_packed_unpack";
     char wanted[160], got[160];
-    tn_call call = {.operation = operation,
-                    .operands = {{"packed", NULL, TN_INPUT}, {"tensor", tensor, TN_OUTPUT}},
-                    .operand_count = PACK_OPERANDS};
     TN_TRY(tn_stream_check(operation, stream));
     TN_TRY(tn_packed_check(operation, stream->context, packed,
                            packed != NULL ? packed->kind : PACKED_GEMM));
-    TN_TRY(tn_call_check_views(&call));
+    TN_TRY(tn_tensor_check(operation, "tensor", tensor));
+    TN_TRY(tn_output_check(operation, "tensor", tensor));
     TN_TRY(tn_same_dtype_check(operation, "tensor", tensor, "packed", packed->view.dtype));
     if (!tn_tensor_same_shape(tensor, &packed->view))
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: tensor: its shape is %s, packed was %s",
                        operation, tn_shape_text(tensor->rank, tensor->shape, got),
                        tn_shape_text(packed->view.rank, packed->view.shape, wanted));
-    return move(stream, packed, tensor, &call, true, sync);
+    TN_TRY(tn_sync_check(operation, sync));
+    TN_TRY(tn_memory_check(operation, "tensor", stream->context, tensor));
+    return move(operation, stream, packed, tensor, true, sync);
 }

@@ -1,13 +1,10 @@
-/* The self-checks: packing and unpacking, and the products by panels. */
-#include "base/dtype.h"
+/* The self-check of the products by panels. */
 #include "ops/common/host.h"
 #include "ops/packed/internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Runs of rows and panels: two, and one. */
-#define PACK_ROWS 261
 /* Rows after whose tiles every height of the last ones is left over: with tiles of fourteen rows 8,
  * 4 and 1; 1; and 2; with tiles of four 3, 1 and 2. K is past two of the longest blocks, and a tail.
  */
@@ -15,92 +12,8 @@
 static const int64_t check_rows[CHECK_SIZES] = {27, 29, 30};
 #define CHECK_COLS  131
 #define CHECK_DEPTH 1091
-#define GAP         3
-#define OFFSET      3
 
 static const char no_memory[] = "packed self-check: no memory";
-
-/* Two matrices with gaps, contiguous along the dimension that the problem's are. */
-static tenon_tensor pack_view(const pack_problem *like, tenon_dtype dtype, int64_t cols)
-{
-    gemm_layout layout = like->col == 1   ? GEMM_UNIT_COL
-                         : like->row == 1 ? GEMM_UNIT_ROW
-                                          : GEMM_STRIDED;
-    return tn_gemm_check_view(dtype, layout, PACK_ROWS, cols);
-}
-
-static tenon_status make_twins(tenon_stream *stream, const tenon_tensor *view, int64_t panel,
-                               bool reverse, tn_twin *twins)
-{
-    const int64_t elements =
-        view->shape[0] * view->shape[1] * tn_packed_padded(view->shape[2], panel);
-    const tenon_tensor flat = tenon_tensor_view(view->dtype, 1, &elements);
-    uint64_t seed = 1;
-    TN_TRY(tn_twin_create(stream, view, &seed, &twins[reverse ? PACK_TO : PACK_FROM]));
-    return tn_twin_create(stream, &flat, &seed, &twins[reverse ? PACK_FROM : PACK_TO]);
-}
-
-/* What the output must hold: its elements moved one by one. */
-static tn_bounded *expected_of(const tn_twin *twins, int64_t panel, bool reverse)
-{
-    const tenon_tensor *tensor = &twins[reverse ? PACK_TO : PACK_FROM].host,
-                       *packed = &twins[reverse ? PACK_FROM : PACK_TO].host;
-    const size_t size = tenon_dtype_size(tensor->dtype);
-    const int64_t count = reverse ? tenon_tensor_elements(tensor) : packed->shape[0];
-    tn_bounded *expected = calloc((size_t)count, sizeof *expected);
-    unsigned char *elements = malloc((size_t)packed->shape[0] * size);
-    if (expected != NULL && elements != NULL) {
-        if (reverse)
-            memcpy(elements, packed->memory.u.svm, (size_t)packed->shape[0] * size);
-        else
-            tn_pack_reference(tensor, panel, elements);
-        for (int64_t i = 0; i < count; i++) {
-            int64_t at =
-                reverse ? tn_packed_position(tensor->shape[1], tensor->shape[2], panel, i) : i;
-            expected[i].value = tn_dtype_load(tensor->dtype, elements + (size_t)at * size);
-        }
-    }
-    if (elements == NULL) {
-        free(expected);
-        expected = NULL;
-    }
-    free(elements);
-    return expected;
-}
-
-static tenon_status check_pack(tenon_stream *stream, const pack_problem *like,
-                               const tn_choice *choice, tn_twin *twins, bool *right, char why[256])
-{
-    static const double no_scalars[TN_MAX_SCALARS] = {0};
-    /* Types of one size share a kernel; a device without f64 moves its elements all the same. */
-    const tenon_dtype dtype = (tenon_dtype)like->dtype;
-    const bool dense = like->panel == like->cols, reverse = like->reverse != 0;
-    const int64_t cols = dense ? 131 : 2 * like->panel + 1, panel = dense ? cols : like->panel;
-    const tenon_tensor view = pack_view(like, dtype, cols);
-    pack_problem problem;
-    TN_TRY(make_twins(stream, &view, panel, reverse, twins));
-    tn_bounded *expected = expected_of(twins, panel, reverse);
-    if (expected == NULL)
-        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s", no_memory);
-    tn_pack_canonicalise(&view, dense ? 0 : panel, reverse, &problem);
-    tenon_status status = tn_twin_run(stream, "pack self-check", choice, &problem.head, no_scalars,
-                                      twins, PACK_OPERANDS);
-    if (status == TENON_OK)
-        *right = tn_host_within(&twins[PACK_TO].host, expected, why);
-    free(expected);
-    return status;
-}
-
-tenon_status tn_pack_self_check(tenon_stream *stream, const tn_problem *problem,
-                                const tn_choice *choice, bool *right, char why[256])
-{
-    tn_twin twins[PACK_OPERANDS] = {0};
-    tenon_status status =
-        check_pack(stream, (const pack_problem *)problem, choice, twins, right, why);
-    for (int i = 0; i < PACK_OPERANDS; i++)
-        tn_twin_destroy(&twins[i]);
-    return status;
-}
 
 typedef struct check {
     tenon_gemm_params params;

@@ -39,7 +39,7 @@ static tenon_status prepare_forward(tenon_context *context, const tenon_pool_par
     TN_TRY(check_params(operation, params));
     TN_TRY(tn_tensor_check(operation, "x", x));
     TN_TRY(tn_call_check_views(call));
-    TN_TRY(tn_float_check(operation, context, x->dtype));
+    TN_TRY(tn_float_check(operation, "x", context, x->dtype));
     TN_TRY(tn_same_dtype_check(operation, "y", y, "x", x->dtype));
     TN_TRY(tn_pool_canonicalise(operation, params, &views, problem));
     *empty = tn_tensor_empty(y);
@@ -103,7 +103,7 @@ static tenon_status prepare_backward(tenon_context *context, const tenon_pool_pa
     TN_TRY(check_params(operation, params));
     TN_TRY(tn_tensor_check(operation, "dy", dy));
     TN_TRY(tn_call_check_views(call));
-    TN_TRY(tn_float_check(operation, context, dy->dtype));
+    TN_TRY(tn_float_check(operation, "dy", context, dy->dtype));
     TN_TRY(tn_same_dtype_check(operation, "dx", dx, "dy", dy->dtype));
     TN_TRY(tn_same_dtype_check(operation, "x", x, "dy", dy->dtype));
     TN_TRY(check_sources(operation, params, x, indices));

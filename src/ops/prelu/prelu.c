@@ -37,7 +37,7 @@ static tenon_status check_views(tenon_context *context, const tn_call *call)
     for (uint32_t i = 0; i < call->operand_count; i++)
         TN_TRY(tn_tensor_check(operation, operands[i].name, operands[i].view));
     TN_TRY(tn_call_check_views(call));
-    TN_TRY(tn_float_check(operation, context, (tenon_dtype)operands[PRELU_X].view->dtype));
+    TN_TRY(tn_float_check(operation, "x", context, (tenon_dtype)operands[PRELU_X].view->dtype));
     TN_TRY(tn_alike_check(call, false));
     for (uint32_t i = PRELU_Y; i < call->operand_count; i++)
         TN_TRY(tn_same_shape_check(operation, &operands[i],

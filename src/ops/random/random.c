@@ -137,7 +137,7 @@ static tenon_status prepare(tenon_context *context, const tenon_random_params *p
     const tenon_tensor *y = call->operands[RANDOM_Y].view;
     TN_TRY(tn_call_check_views(call));
     if (!is_integer(params->kind, y->dtype))
-        TN_TRY(tn_float_check(call->operation, context, y->dtype));
+        TN_TRY(tn_float_check(call->operation, "y", context, y->dtype));
     TN_TRY(check_params(call->operation, params, y->dtype));
     *empty = tn_tensor_empty(y);
     tn_random_canonicalise(params, &y, problem);

@@ -92,7 +92,7 @@ static tenon_status prepare(tenon_context *context, const tenon_reduce_params *p
                        params->kind, TENON_REDUCE_VARIANCE);
     TN_TRY(tn_tensor_check(operation, "x", operands[REDUCE_X].view));
     TN_TRY(tn_call_check_views(call));
-    TN_TRY(tn_float_check(operation, context, operands[REDUCE_X].view->dtype));
+    TN_TRY(tn_float_check(operation, "x", context, operands[REDUCE_X].view->dtype));
     TN_TRY(tn_axes_check(operation, params->axis_count, params->axes, operands[REDUCE_X].view->rank,
                          "x", &axes));
     for (uint32_t i = REDUCE_Y; i <= y; i++)

@@ -28,7 +28,7 @@ static tenon_status check_views(tenon_context *context, const tn_call *call)
     for (uint32_t i = 0; i < call->operand_count; i++)
         TN_TRY(tn_tensor_check(operation, call->operands[i].name, call->operands[i].view));
     TN_TRY(tn_call_check_views(call));
-    TN_TRY(tn_float_check(operation, context, first->dtype));
+    TN_TRY(tn_float_check(operation, name0, context, first->dtype));
     for (uint32_t i = 1; i < call->operand_count; i++) {
         const tenon_tensor *view = call->operands[i].view;
         TN_TRY(tn_same_dtype_check(operation, call->operands[i].name, view, name0, first->dtype));

@@ -1,0 +1,123 @@
+#define _GNU_SOURCE /* sched_setaffinity */
+#include "environment.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#ifdef __linux__
+#include <sched.h>
+#endif
+
+/* A value of NULL: not to be set. */
+static const struct {
+    const char *name, *value;
+    bool overridable; /* a value of the user's stays */
+} wanted[] = {
+    {"POCL_AFFINITY", "1", true},
+    /* Idle threads spin for a millisecond or so: long enough for calls back to back, and short
+     * enough not to take a processor from who comes next. */
+    {"OPENBLAS_THREAD_TIMEOUT", "22", true},
+    {"GOMP_SPINCOUNT", "100000", true},
+    /* Binding by libgomp would begin when it is loaded, and leave one processor to the others. */
+    {"OMP_PROC_BIND", NULL},
+    {"OMP_PLACES", NULL},
+    {"GOMP_CPU_AFFINITY", NULL},
+    {"OMP_WAIT_POLICY", NULL},
+    {"OMP_NUM_THREADS", NULL},
+    {"OMP_THREAD_LIMIT", NULL},
+    {"OMP_DYNAMIC", NULL},
+    {"OPENBLAS_CORETYPE", NULL},
+    {"OPENBLAS_NUM_THREADS", NULL},
+    {"OPENBLAS_MAIN_FREE", NULL},
+    {"GOTO_NUM_THREADS", NULL},
+    {"GOTOBLAS_MAIN_FREE", NULL},
+    {"DNNL_MAX_CPU_ISA", NULL},
+    {"ONEDNN_MAX_CPU_ISA", NULL},
+    {"DNNL_CPU_ISA_HINTS", NULL},
+    {"ONEDNN_CPU_ISA_HINTS", NULL},
+};
+
+static bool set(const char *name, const char *value, bool overridable)
+{
+    const char *now = getenv(name);
+    if (value == NULL)
+        return now != NULL && unsetenv(name) == 0;
+    if (now != NULL && (overridable || strcmp(now, value) == 0))
+        return false;
+    return setenv(name, value, 1) == 0;
+}
+
+void bench_prepare_environment(char **argv)
+{
+    bool changed = false;
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
+        changed |= set(wanted[i].name, wanted[i].value, wanted[i].overridable);
+    /* Where it cannot start again, what is set before a library's first call has to do. */
+    if (changed)
+        (void)execv("/proc/self/exe", argv);
+}
+
+#ifdef __linux__
+static cpu_set_t allowed;
+
+static int first_look(void)
+{
+    if (CPU_COUNT(&allowed) == 0 && sched_getaffinity(0, sizeof allowed, &allowed) != 0)
+        CPU_SET(0, &allowed);
+    return CPU_COUNT(&allowed);
+}
+
+int bench_processors(void)
+{
+    return first_look();
+}
+
+/* The set that has one processor of those allowed. */
+static cpu_set_t only(int number)
+{
+    cpu_set_t set_of_one;
+    int at = 0;
+    CPU_ZERO(&set_of_one);
+    for (number %= first_look(); number > 0 || !CPU_ISSET(at, &allowed); at++)
+        number -= CPU_ISSET(at, &allowed) ? 1 : 0;
+    CPU_SET(at, &set_of_one);
+    return set_of_one;
+}
+
+void bench_pin(int processor)
+{
+    first_look();
+    const cpu_set_t where = processor < 0 ? allowed : only(processor);
+    (void)sched_setaffinity(0, sizeof where, &where);
+}
+
+/* Of the library where it is there, and has it. */
+__attribute__((weak)) int openblas_setaffinity(int thread, size_t size, cpu_set_t *set);
+__attribute__((weak)) int openblas_get_num_threads(void);
+
+void bench_pin_openblas(void)
+{
+    if (openblas_setaffinity == NULL || openblas_get_num_threads == NULL)
+        return;
+    for (int t = 1; t < openblas_get_num_threads(); t++) {
+        cpu_set_t where = only(t);
+        (void)openblas_setaffinity(t - 1, sizeof where, &where);
+    }
+}
+#else
+int bench_processors(void)
+{
+    long count = sysconf(_SC_NPROCESSORS_ONLN);
+    return count < 1 ? 1 : (int)count;
+}
+
+void bench_pin(int processor)
+{
+    (void)processor;
+}
+
+void bench_pin_openblas(void)
+{
+}
+#endif

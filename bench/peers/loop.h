@@ -1,0 +1,38 @@
+/* The plain loops: what a programmer gets without a library. */
+#ifndef BENCH_PEERS_LOOP_H
+#define BENCH_PEERS_LOOP_H
+
+#include "operands.h"
+
+typedef enum bench_loop_kind {
+    BENCH_LOOP_COPY,       /* y = x */
+    BENCH_LOOP_SCALE,      /* y = 1.5·x */
+    BENCH_LOOP_RELU,       /* y = max(x, 0) */
+    BENCH_LOOP_SIGMOID,    /* y = 1 / (1 + exp(-x)) */
+    BENCH_LOOP_TANH,       /* y = tanh(x) */
+    BENCH_LOOP_ADD,        /* y = x0 + x1 */
+    BENCH_LOOP_SAXPY,      /* y = 2.5·x0 + x1 */
+    BENCH_LOOP_BIAS_GELU,  /* y = gelu(x0 + x1) by its approximation with tanh; x1 is a row */
+    BENCH_LOOP_SOFTMAX,    /* of rows */
+    BENCH_LOOP_LAYER_NORM, /* of rows; x1 is gamma and x2 beta */
+    BENCH_LOOP_TRANSPOSE,  /* y of cols × rows */
+    BENCH_LOOP_ROW_SUM,    /* y of rows */
+    BENCH_LOOP_SUM,        /* y is one number */
+    BENCH_LOOP_MAX
+} bench_loop_kind;
+
+/* On an array of rows × BENCH_LOOP_COLS, in f32. Operands x (as many as the kind has) and y. */
+#define BENCH_LOOP_COLS 1024
+typedef struct bench_loop {
+    bench_loop_kind kind;
+    int64_t rows;
+    tenon_dtype dtype;
+    const bench_operands *operands;
+    uint32_t x[3], y;
+} bench_loop;
+
+/* By one thread or as many as there are processors, with ordinary stores or such as go past the
+ * caches: whatever is fastest, by trying. */
+bool bench_loop_way(const bench_loop *loop, bench_way *way);
+
+#endif

@@ -1,0 +1,92 @@
+#include "summary.h"
+
+#include <math.h>
+#include <string.h>
+
+/* The time of a peer over Tenon's, or that of the best of the others'; false where it is not
+ * there. */
+static bool ratio_of(const bench_result *r, const char *peer, double *ratio)
+{
+    const bool best = strcmp(peer, "best") == 0;
+    *ratio = INFINITY;
+    for (uint32_t p = 0; p < r->peer_count; p++) {
+        const bool counts =
+            best ? strcmp(r->peers[p].name, "tenon-f32") != 0 : strcmp(r->peers[p].name, peer) == 0;
+        if (counts)
+            *ratio = fmin(*ratio, r->peers[p].median / r->wall.median);
+    }
+    return isfinite(*ratio);
+}
+
+static bool counts(const bench_result *r, double least_operations)
+{
+    return r->operations == 0 || r->operations >= least_operations;
+}
+
+static void add(bench_ratio *to, const bench_result *r, double ratio)
+{
+    if (to->cases == 0 || ratio < to->least) {
+        to->least = ratio;
+        to->least_at = r;
+    }
+    to->mean += log(ratio);
+    to->cases++;
+}
+
+/* The ratios to one peer of the cases that are of the suite and type of `first`. */
+static void summarise(const bench_result *results, uint32_t count, const bench_result *first,
+                      const char *peer, double least_operations, bench_summary *summary)
+{
+    const bool best = strcmp(peer, "best") == 0;
+    bench_ratio all = {first->suite, first->dtype, peer, 0, 0, 0, NULL};
+    double ratio;
+    for (uint32_t i = 0; i < count; i++)
+        if (strcmp(results[i].suite, first->suite) == 0 && results[i].dtype == first->dtype &&
+            (!best || counts(&results[i], least_operations)) && ratio_of(&results[i], peer, &ratio))
+            add(&all, &results[i], ratio);
+    if (all.cases == 0 || summary->ratio_count == BENCH_MOST_RATIOS)
+        return;
+    all.mean = exp(all.mean / all.cases);
+    summary->ratios[summary->ratio_count++] = all;
+}
+
+static bool is_first(const bench_result *results, uint32_t number)
+{
+    for (uint32_t i = 0; i < number; i++)
+        if (strcmp(results[i].suite, results[number].suite) == 0 &&
+            results[i].dtype == results[number].dtype)
+            return false;
+    return true;
+}
+
+/* Puts a case where its ratio belongs. */
+static void place(const bench_result *r, double ratio, bench_summary *summary)
+{
+    uint32_t at = summary->slow_count;
+    while (at > 0 && summary->slowest[at - 1].least > ratio)
+        at--;
+    if (at == BENCH_SLOWEST)
+        return;
+    if (summary->slow_count < BENCH_SLOWEST)
+        summary->slow_count++;
+    for (uint32_t i = summary->slow_count - 1; i > at; i--)
+        summary->slowest[i] = summary->slowest[i - 1];
+    summary->slowest[at] = (bench_ratio){r->suite, r->dtype, "best", 1, ratio, ratio, r};
+}
+
+void bench_summarise(const bench_result *results, uint32_t count, double least_operations,
+                     bench_summary *summary)
+{
+    double ratio;
+    memset(summary, 0, sizeof *summary);
+    for (uint32_t i = 0; i < count; i++)
+        if (is_first(results, i)) {
+            for (size_t p = 0; p < BENCH_PEER_NAMES; p++)
+                summarise(results, count, &results[i], bench_peer_names[p], least_operations,
+                          summary);
+            summarise(results, count, &results[i], "best", least_operations, summary);
+        }
+    for (uint32_t i = 0; i < count; i++)
+        if (counts(&results[i], least_operations) && ratio_of(&results[i], "best", &ratio))
+            place(&results[i], ratio, summary);
+}

@@ -1,0 +1,73 @@
+/*
+ * Cases: one call of an operation in words, so that a failure can be repeated by a line.
+ *
+ *   tenon check SOLVER [OPERATION] OPERAND=VIEW … [FIELD=VALUE[,VALUE…] …] --seed N [--integers]
+ *
+ * SOLVER is a solver's name (plan.h has the grammar), or a family's name alone for the automatic
+ * choice. OPERATION is needed where the family serves several: without it, it is the first. A VIEW is
+ * TYPE:SHAPE[/STRIDES][+OFFSET], as f32:3x5/8,1+2 (offset in elements; row-major without strides;
+ * nothing after the colon is a scalar), or @NAME for the very view of another operand; blanks in an
+ * operand's name are underscores. FIELDs are those of the parameter struct that are not as its
+ * initialiser has them.
+ */
+#ifndef TN_OPS_COMMON_CASE_H
+#define TN_OPS_COMMON_CASE_H
+
+#include "ops/operation.h"
+
+#define TN_PARAMS_SIZE    1024
+#define TN_CASE_TEXT_SIZE TN_REPEAT_SIZE
+
+typedef struct tn_case {
+    const tn_operation *operation;
+    char solver[TN_SOLVER_NAME_SIZE]; /* "gemm/tiled:…", or "gemm" for the automatic choice */
+    uint64_t seed;
+    bool integers; /* small ones as inputs, so that the result must be exact */
+    union {
+        tn_params_head head;
+        double align;
+        unsigned char bytes[TN_PARAMS_SIZE];
+    } params;
+    /* Without memory. The type of one that is absent is 0. */
+    tenon_tensor views[TN_MAX_OPERANDS];
+    uint32_t same[TN_MAX_OPERANDS]; /* 1 + the number of the operand that it is; 0: itself */
+} tn_case;
+
+/* Reads the words after "tenon check". `type` is what T stands for; 0 where there is none. Says what
+ * is wrong as a failure of "tenon check". */
+tenon_status tn_case_parse(const char *const *words, uint32_t count, tenon_dtype type,
+                           tn_case *out);
+
+/* The same from one line whose words blanks separate. */
+tenon_status tn_case_parse_line(const char *line, tenon_dtype type, tn_case *out);
+
+/* The line that repeats the case. Returns `text`. */
+char *tn_case_text(const tn_case *c, char text[TN_CASE_TEXT_SIZE]);
+
+/* A case from a call at hand: views in the operation's order, NULL where absent. Views of the same
+ * memory and the same elements become one. A NULL solver is the automatic choice. */
+void tn_case_make(const tn_operation *operation, const void *params,
+                  const tenon_tensor *const *views, const char *solver, uint64_t seed,
+                  tn_case *out);
+
+/* Sends the line that repeats a failed self-check to the log of the context that the lab is of. */
+void tn_case_blame(tenon_stream *lab, const tn_operation *operation, const void *params,
+                   const tenon_tensor *const *views, const tn_choice *choice, uint64_t seed);
+
+typedef struct tn_case_result {
+    bool served; /* false: the solver says in `why` that it cannot */
+    bool right;  /* false: `why` says what differed */
+    char why[256];
+    char solver[TN_SOLVER_NAME_SIZE]; /* what ran; "" for an empty output */
+    double error_over_bound;          /* the largest, of the elements whose bound is not 0 */
+} tn_case_result;
+
+/* Runs a case on random values and compares outputs with the reference, and all other bytes with
+ * what they were. Fails where the call does, otherwise than by a solver that cannot serve. */
+tenon_status tn_case_run(tenon_stream *stream, const tn_case *c, tn_case_result *result);
+
+/* For tn_operation.settle: random integers from low to high, or reals in [low, high]. */
+void tn_case_integers(const tenon_tensor *view, int64_t low, int64_t high, uint64_t *seed);
+void tn_case_reals(const tenon_tensor *view, double low, double high, uint64_t *seed);
+
+#endif

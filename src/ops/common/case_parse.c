@@ -1,0 +1,282 @@
+/* Words into cases. */
+#include "base/dtype.h"
+#include "base/shape.h"
+#include "ops/common/case.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ASKED   "tenon check"
+#define REFUSED TENON_ERROR_INVALID_ARGUMENT
+
+static bool has_family(const tn_operation *operation, const char *name, size_t length)
+{
+    const char *family = operation->family->name;
+    return strlen(family) == length && strncmp(family, name, length) == 0;
+}
+
+/* The operation that the solver's family and, where it is one, the word after it name. */
+static tenon_status find_operation(const char *solver, const char *word, tn_case *out, bool *named)
+{
+    const size_t length = strcspn(solver, "/");
+    const bool has_word = word != NULL && strchr(word, '=') == NULL && word[0] != '-';
+    bool known = false;
+    *named = has_word;
+    for (uint32_t i = 0; i < tn_operation_count && out->operation == NULL; i++)
+        if (has_family(tn_operations[i], solver, length)) {
+            known = true;
+            if (!has_word || strcmp(tn_operations[i]->name, word) == 0)
+                out->operation = tn_operations[i];
+        }
+    if (!known)
+        return tn_fail(REFUSED, ASKED ": solver: there is no operation \"%.*s\"", (int)length,
+                       solver);
+    if (out->operation == NULL)
+        return tn_fail(REFUSED, ASKED ": %.*s has no operation \"%s\"", (int)length, solver, word);
+    if (strlen(solver) >= sizeof out->solver)
+        return tn_fail(REFUSED, ASKED ": solver: the name is longer than any can be");
+    tn_problem problem;
+    snprintf(out->solver, sizeof out->solver, "%s", solver);
+    memset(&problem, 0, sizeof problem);
+    return solver[length] == '\0'
+               ? TENON_OK
+               : tn_solver_force(ASKED, out->operation->family, solver, &problem);
+}
+
+static tenon_status malformed(const char *name, const char *text, const char *why)
+{
+    return tn_fail(REFUSED, ASKED ": %s: \"%s\" %s", name, text, why);
+}
+
+/* Reads numbers between `between`; *count of them, TENON_MAX_RANK at most. */
+static bool read_sizes(const char **text, char between, int64_t *sizes, uint32_t *count)
+{
+    *count = 0;
+    while (**text >= '0' && **text <= '9') {
+        char *end;
+        if (*count == TENON_MAX_RANK)
+            return false;
+        errno = 0;
+        sizes[(*count)++] = strtoll(*text, &end, 10);
+        *text = end;
+        if (errno != 0)
+            return false;
+        if (**text != between)
+            return true;
+        (*text)++;
+    }
+    return *count == 0; /* otherwise it ends in `between` */
+}
+
+static tenon_dtype read_type(const char *text, size_t length, tenon_dtype type)
+{
+    if (length == 1 && *text == 'T')
+        return type;
+    if (length == 1 && *text == 'S' && type != TENON_DTYPE_INVALID)
+        return type == TENON_DTYPE_F64 ? type : TENON_DTYPE_F32;
+    for (int i = TENON_DTYPE_F64; i <= TENON_DTYPE_I32; i++) {
+        const char *name = tenon_dtype_string((tenon_dtype)i);
+        if (strlen(name) == length && strncmp(name, text, length) == 0)
+            return (tenon_dtype)i;
+    }
+    return TENON_DTYPE_INVALID;
+}
+
+static tenon_status read_view(const char *name, const char *text, tenon_dtype type,
+                              tenon_tensor *view)
+{
+    const char *at = strchr(text, ':');
+    int64_t shape[TENON_MAX_RANK], stride[TENON_MAX_RANK];
+    uint32_t rank, strides;
+    if (at == NULL)
+        return malformed(name, text, "is no view: TYPE:SHAPE[/STRIDES][+OFFSET]");
+    const tenon_dtype dtype = read_type(text, (size_t)(at - text), type);
+    if (dtype == TENON_DTYPE_INVALID)
+        return malformed(name, text, "begins with no type");
+    at++;
+    if (!read_sizes(&at, 'x', shape, &rank))
+        return malformed(name, text, "has a malformed shape");
+    *view = tenon_tensor_view(dtype, rank, shape);
+    if (*at == '/') {
+        at++;
+        if (!read_sizes(&at, ',', stride, &strides) || strides != rank)
+            return malformed(name, text, "needs a stride for each size of its shape");
+        memcpy(view->stride, stride, rank * sizeof *stride);
+    }
+    if (*at == '+' && at[1] >= '0' && at[1] <= '9') {
+        char *end;
+        view->offset = strtoull(at + 1, &end, 10) * tenon_dtype_size(dtype);
+        at = end;
+    }
+    if (*at != '\0')
+        return malformed(name, text, "does not end where it should");
+    return tn_tensor_check(ASKED, name, view);
+}
+
+/* Whether `length` characters are an operand's name, whose blanks are written as underscores. */
+static bool is_name(const char *name, const char *text, size_t length)
+{
+    for (size_t i = 0; i < length; i++)
+        if (name[i] == '\0' || (name[i] == ' ' ? '_' : name[i]) != text[i])
+            return false;
+    return name[length] == '\0';
+}
+
+static uint32_t find_operand(const tn_operation *operation, const char *name, size_t length)
+{
+    uint32_t i = 0;
+    while (i < operation->operand_count && !is_name(operation->operands[i].name, name, length))
+        i++;
+    return i;
+}
+
+static tenon_status read_operand(tn_case *out, uint32_t number, const char *text, tenon_dtype type)
+{
+    const tn_operation *operation = out->operation;
+    const char *name = operation->operands[number].name;
+    if (out->views[number].dtype != TENON_DTYPE_INVALID || out->same[number] != 0)
+        return malformed(name, text, "is its second view");
+    if (*text != '@')
+        return read_view(name, text, type, &out->views[number]);
+    const uint32_t other = find_operand(operation, text + 1, strlen(text + 1));
+    if (other == operation->operand_count || other == number)
+        return malformed(name, text, "names no other operand");
+    out->same[number] = other + 1;
+    return TENON_OK;
+}
+
+/* Reads one element; false for what is none. */
+static bool read_element(const tn_field *field, const char **text, unsigned char *at)
+{
+    char *end = NULL;
+    errno = 0;
+    for (uint32_t i = 0; field->words != NULL && field->words[i] != NULL; i++) {
+        const size_t length = strlen(field->words[i]);
+        if (strcspn(*text, ",") == length && strncmp(*text, field->words[i], length) == 0) {
+            memcpy(at, &i, sizeof i);
+            *text += length;
+            return true;
+        }
+    }
+    if (field->type == TN_FIELD_F64) {
+        const double value = strtod(*text, &end);
+        memcpy(at, &value, sizeof value);
+        errno = 0; /* denormals set it */
+    } else if (field->type == TN_FIELD_U64) {
+        const uint64_t value = strtoull(*text, &end, 10);
+        memcpy(at, &value, sizeof value);
+    } else if (field->type == TN_FIELD_I64) {
+        const int64_t value = strtoll(*text, &end, 10);
+        memcpy(at, &value, sizeof value);
+    } else {
+        const int64_t value = strtoll(*text, &end, 10);
+        const uint32_t bits = (uint32_t)value;
+        const bool fits = field->type == TN_FIELD_I32 ? value == (int32_t)value : value == bits;
+        memcpy(at, &bits, sizeof bits);
+        errno = fits ? errno : ERANGE;
+    }
+    const bool read = end != *text && errno == 0;
+    *text = end;
+    return read;
+}
+
+static tenon_status read_field(tn_case *out, const tn_field *field, const char *text)
+{
+    const char *at = text;
+    for (uint32_t i = 0;; i++) {
+        if (i == field->count)
+            return malformed(field->name, text, "has too many values");
+        if (!read_element(field, &at, out->params.bytes + field->offset + i * field->step))
+            return malformed(field->name, text, "is no value of it");
+        if (*at == '\0')
+            return TENON_OK;
+        if (*at++ != ',')
+            return malformed(field->name, text, "does not end where it should");
+    }
+}
+
+static tenon_status read_word(tn_case *out, const char *word, tenon_dtype type)
+{
+    const tn_operation *operation = out->operation;
+    const char *equals = strchr(word, '=');
+    if (equals == NULL)
+        return tn_fail(REFUSED, ASKED ": \"%s\" is neither OPERAND=VIEW nor FIELD=VALUE", word);
+    const size_t length = (size_t)(equals - word);
+    const uint32_t operand = find_operand(operation, word, length);
+    if (operand < operation->operand_count)
+        return read_operand(out, operand, equals + 1, type);
+    for (uint32_t i = 0; i < operation->field_count; i++)
+        if (strlen(operation->fields[i].name) == length &&
+            strncmp(operation->fields[i].name, word, length) == 0)
+            return read_field(out, &operation->fields[i], equals + 1);
+    return tn_fail(REFUSED, ASKED ": %s has no operand or field \"%.*s\"", operation->name,
+                   (int)length, word);
+}
+
+static tenon_status read_seed(tn_case *out, const char *text)
+{
+    char *end;
+    errno = 0;
+    out->seed = strtoull(text, &end, 10);
+    if (*text < '0' || *text > '9' || *end != '\0' || errno != 0)
+        return malformed("--seed", text, "is no number");
+    return TENON_OK;
+}
+
+/* Those that are the view of another get it; the others but optional ones must be there. */
+static tenon_status complete(tn_case *out)
+{
+    const tn_operation *operation = out->operation;
+    for (uint32_t i = 0; i < operation->operand_count; i++) {
+        if (out->same[i] != 0 && out->same[out->same[i] - 1] != 0)
+            return tn_fail(REFUSED, ASKED ": %s: \"@%s\" is the view of another operand itself",
+                           operation->operands[i].name, operation->operands[out->same[i] - 1].name);
+        if (out->same[i] != 0)
+            out->views[i] = out->views[out->same[i] - 1];
+        if (out->views[i].dtype == TENON_DTYPE_INVALID && !operation->operands[i].optional)
+            return tn_fail(REFUSED, ASKED ": %s: is missing", operation->operands[i].name);
+    }
+    return TENON_OK;
+}
+
+tenon_status tn_case_parse(const char *const *words, uint32_t count, tenon_dtype type, tn_case *out)
+{
+    bool named;
+    memset(out, 0, sizeof *out);
+    out->seed = 1;
+    if (count == 0)
+        return tn_fail(REFUSED, ASKED ": lacks its SOLVER");
+    TN_TRY(find_operation(words[0], count > 1 ? words[1] : NULL, out, &named));
+    out->operation->defaults(out->params.bytes);
+    for (uint32_t i = named ? 2 : 1; i < count; i++) {
+        if (strcmp(words[i], "--integers") == 0)
+            out->integers = true;
+        else if (strcmp(words[i], "--seed") != 0)
+            TN_TRY(read_word(out, words[i], type));
+        else if (++i < count)
+            TN_TRY(read_seed(out, words[i]));
+        else
+            return tn_fail(REFUSED, ASKED ": --seed lacks its number");
+    }
+    return complete(out);
+}
+
+#define MOST_WORDS 64
+
+tenon_status tn_case_parse_line(const char *line, tenon_dtype type, tn_case *out)
+{
+    const char *words[MOST_WORDS];
+    uint32_t count = 0;
+    char *rest = NULL, *copy = strdup(line);
+    if (copy == NULL)
+        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, ASKED ": no memory");
+    for (char *word = strtok_r(copy, " ", &rest); word != NULL && count < MOST_WORDS;
+         word = strtok_r(NULL, " ", &rest))
+        words[count++] = word;
+    tenon_status status = tn_case_parse(words, count, type, out);
+    free(copy);
+    return status;
+}

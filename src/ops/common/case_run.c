@@ -1,0 +1,287 @@
+/* Running cases. */
+#include "base/dtype.h"
+#include "base/shape.h"
+#include "ops/common/case.h"
+#include "ops/common/host.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A case with its memory. */
+typedef struct trial {
+    const tn_case *c;
+    tn_twin twins[TN_MAX_OPERANDS];
+    unsigned char *before[TN_MAX_OPERANDS]; /* the bytes of each as they were */
+    const tenon_tensor *host[TN_MAX_OPERANDS], *device[TN_MAX_OPERANDS];
+    tn_bounded *expected;
+} trial;
+
+static void *element(const tenon_tensor *view, const int64_t *index)
+{
+    int64_t at = 0;
+    for (uint32_t d = 0; d < view->rank; d++)
+        at += index[d] * view->stride[d];
+    return (char *)view->memory.u.svm + view->offset + at * (int64_t)tenon_dtype_size(view->dtype);
+}
+
+static void fill(const tenon_tensor *view, double (*draw)(const double *range, uint64_t *seed),
+                 const double range[2], uint64_t *seed)
+{
+    int64_t index[TENON_MAX_RANK] = {0};
+    for (int64_t count = tenon_tensor_elements(view); count > 0; count--) {
+        tn_dtype_store(view->dtype, element(view, index), draw(range, seed));
+        tn_next_index(index, view->shape, view->rank);
+    }
+}
+
+static double draw_real(const double *range, uint64_t *seed)
+{
+    return range[0] + (range[1] - range[0]) * (tn_random(seed) + 1) / 2;
+}
+
+static double draw_integer(const double *range, uint64_t *seed)
+{
+    return fmin(range[1], floor(range[0] + (range[1] - range[0] + 1) * (tn_random(seed) + 1) / 2));
+}
+
+static double draw_nothing(const double *range, uint64_t *seed)
+{
+    (void)range;
+    (void)seed;
+    return (double)NAN;
+}
+
+void tn_case_reals(const tenon_tensor *view, double low, double high, uint64_t *seed)
+{
+    const double range[] = {low, high};
+    fill(view, draw_real, range, seed);
+}
+
+void tn_case_integers(const tenon_tensor *view, int64_t low, int64_t high, uint64_t *seed)
+{
+    const double range[] = {(double)low, (double)high};
+    fill(view, draw_integer, range, seed);
+}
+
+static uint32_t first_output(const tn_operation *operation)
+{
+    return operation->operand_count - operation->output_count;
+}
+
+/* Whether an operand of [first, end) is the same as operand `number`. */
+static bool is_shared(const tn_case *c, uint32_t number, uint32_t first, uint32_t end)
+{
+    for (uint32_t i = first; i < end; i++)
+        if (c->same[i] == number + 1 || c->same[number] == i + 1)
+            return true;
+    return false;
+}
+
+static bool is_read(const tn_case *c, uint32_t number)
+{
+    return c->operation->operands[number].read ||
+           is_shared(c, number, 0, first_output(c->operation));
+}
+
+static bool is_written(const tn_case *c, uint32_t number)
+{
+    const uint32_t first = first_output(c->operation);
+    return number >= first || is_shared(c, number, first, c->operation->operand_count);
+}
+
+/* Memory and random values for each operand; those that are the view of another come after it. */
+static tenon_status create(tenon_stream *stream, trial *t)
+{
+    const tn_case *c = t->c;
+    uint64_t seed = c->seed;
+    for (uint32_t i = 0; i < c->operation->operand_count; i++)
+        if (c->views[i].dtype != TENON_DTYPE_INVALID && c->same[i] == 0) {
+            TN_TRY(tn_twin_create(stream, &c->views[i], &seed, &t->twins[i]));
+            t->host[i] = &t->twins[i].host;
+            t->device[i] = &t->twins[i].device;
+        }
+    for (uint32_t i = 0; i < c->operation->operand_count; i++)
+        if (c->same[i] != 0) {
+            t->host[i] = t->host[c->same[i] - 1];
+            t->device[i] = t->device[c->same[i] - 1];
+        }
+    return TENON_OK;
+}
+
+static tenon_status upload(tenon_stream *stream, const tn_twin *twin)
+{
+    const int64_t bytes = (int64_t)tn_twin_bytes(&twin->device);
+    tenon_tensor all = tenon_tensor_view(TENON_DTYPE_U8, 1, &bytes);
+    all.memory = twin->device.memory;
+    return tenon_tensor_upload(stream, twin->host.memory.u.svm, (size_t)bytes, &all, NULL);
+}
+
+#define MOST_INTEGER 3
+
+/* What the operation asks of its values; outputs that are not read hold NaN. */
+static tenon_status settle(tenon_stream *stream, trial *t)
+{
+    const tn_operation *operation = t->c->operation;
+    uint64_t seed = t->c->seed;
+    for (uint32_t i = 0; i < operation->operand_count; i++) {
+        if (t->twins[i].host.memory.kind == TENON_MEMORY_NONE)
+            continue;
+        if (i >= first_output(operation) && !is_read(t->c, i))
+            fill(&t->twins[i].host, draw_nothing, NULL, NULL);
+        else if (t->c->integers)
+            tn_case_integers(&t->twins[i].host,
+                             t->twins[i].host.dtype == TENON_DTYPE_U8 ? 0 : -MOST_INTEGER,
+                             MOST_INTEGER, &seed);
+    }
+    if (operation->settle != NULL)
+        operation->settle(t->c->params.bytes, t->host, &seed);
+    for (uint32_t i = 0; i < operation->operand_count; i++) {
+        const tn_twin *twin = &t->twins[i];
+        if (twin->host.memory.kind == TENON_MEMORY_NONE)
+            continue;
+        t->before[i] = malloc((size_t)tn_twin_bytes(&twin->host));
+        if (t->before[i] == NULL)
+            return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", operation->name);
+        memcpy(t->before[i], twin->host.memory.u.svm, (size_t)tn_twin_bytes(&twin->host));
+        TN_TRY(upload(stream, twin));
+    }
+    return TENON_OK;
+}
+
+static tenon_status expect(trial *t)
+{
+    const tn_operation *operation = t->c->operation;
+    int64_t count = 0;
+    for (uint32_t i = first_output(operation); i < operation->operand_count; i++)
+        count += t->host[i] != NULL ? tenon_tensor_elements(t->host[i]) : 0;
+    t->expected = calloc((size_t)count + 1, sizeof *t->expected);
+    if (t->expected == NULL || !operation->reference(t->c->params.bytes, t->host, t->expected))
+        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory for the reference",
+                       operation->name);
+    return TENON_OK;
+}
+
+/* One element; keeps the largest error over bound. */
+static bool agrees(const tn_case *c, double got, tn_bounded expected, double *error_over_bound)
+{
+    const double ratio = fabs(got - expected.value) / expected.bound;
+    if (expected.bound > 0 && isfinite(expected.bound) && ratio > *error_over_bound)
+        *error_over_bound = ratio;
+    return c->integers && isfinite(expected.value) ? got == expected.value
+                                                   : tn_within(got, expected);
+}
+
+static bool elements_agree(const trial *t, uint32_t number, const tn_bounded *expected,
+                           tn_case_result *result)
+{
+    const tenon_tensor *view = &t->twins[number].host;
+    int64_t index[TENON_MAX_RANK] = {0}, count = tenon_tensor_elements(view);
+    for (int64_t i = 0; i < count; i++) {
+        const double got = tn_dtype_load(view->dtype, element(view, index));
+        if (!agrees(t->c, got, expected[i], &result->error_over_bound)) {
+            snprintf(result->why, sizeof result->why,
+                     "%s: element %" PRId64 " of %" PRId64
+                     " is %.9g, the reference says %.9g, at most %.3g off",
+                     t->c->operation->operands[number].name, i, count, got, expected[i].value,
+                     t->c->integers ? 0 : expected[i].bound);
+            return false;
+        }
+        tn_next_index(index, view->shape, view->rank);
+    }
+    return true;
+}
+
+/* All that is not an element of an output must be as it was: puts those elements back and compares
+ * the rest. */
+static bool rest_untouched(const trial *t, uint32_t number, bool output, tn_case_result *result)
+{
+    const tenon_tensor *view = &t->twins[number].host;
+    const char *memory = view->memory.u.svm;
+    int64_t index[TENON_MAX_RANK] = {0};
+    for (int64_t i = tenon_tensor_elements(view); output && i > 0; i--) {
+        char *at = element(view, index);
+        memcpy(at, t->before[number] + (at - memory), tenon_dtype_size(view->dtype));
+        tn_next_index(index, view->shape, view->rank);
+    }
+    if (memcmp(memory, t->before[number], (size_t)tn_twin_bytes(view)) == 0)
+        return true;
+    snprintf(result->why, sizeof result->why, "%s: %s was written to",
+             t->c->operation->operands[number].name,
+             output ? "memory that is not its own" : "an input");
+    return false;
+}
+
+/* An output, which may be the view of an input, and memory that no output is. */
+static tenon_status compare(tenon_stream *stream, trial *t, tn_case_result *result)
+{
+    const tn_operation *operation = t->c->operation;
+    const tn_bounded *expected = t->expected;
+    for (uint32_t i = 0; i < operation->operand_count && result->right; i++) {
+        const uint32_t own = t->c->same[i] != 0 ? t->c->same[i] - 1 : i;
+        const bool output = i >= first_output(operation);
+        if (t->host[i] == NULL || (!output && (own != i || is_written(t->c, i))))
+            continue;
+        TN_TRY(tn_twin_fetch(stream, &t->twins[own]));
+        result->right = (!output || elements_agree(t, own, expected, result)) &&
+                        rest_untouched(t, own, output, result);
+        if (output)
+            expected += tenon_tensor_elements(t->host[i]);
+    }
+    return TENON_OK;
+}
+
+/* Plans the call, which refuses what is malformed before the reference sees it. */
+static tenon_status plan(tenon_stream *stream, const trial *t, const void *params,
+                         tn_case_result *result)
+{
+    static const char refusal[] = "cannot serve: ";
+    tenon_plan *made = NULL;
+    tenon_status status = t->c->operation->plan(stream->context, params, t->device, &made);
+    const char *reason = strstr(tenon_last_error(), refusal);
+    if (status == TENON_ERROR_UNSUPPORTED && strchr(t->c->solver, '/') != NULL && reason != NULL) {
+        result->served = false;
+        snprintf(result->why, sizeof result->why, "%s", reason + strlen(refusal));
+        return TENON_OK;
+    }
+    TN_TRY(status);
+    snprintf(result->solver, sizeof result->solver, "%s", made->name);
+    tenon_plan_release(made);
+    return TENON_OK;
+}
+
+static tenon_status run(tenon_stream *stream, trial *t, tn_case_result *result)
+{
+    unsigned char params[TN_PARAMS_SIZE];
+    tn_params_head *head = (tn_params_head *)(void *)params;
+    memcpy(params, t->c->params.bytes, sizeof params);
+    head->solver = strchr(t->c->solver, '/') != NULL ? t->c->solver : NULL;
+    TN_TRY(create(stream, t));
+    TN_TRY(plan(stream, t, params, result));
+    if (!result->served)
+        return TENON_OK;
+    TN_TRY(settle(stream, t));
+    TN_TRY(expect(t));
+    TN_TRY(t->c->operation->run(stream, params, t->device, NULL));
+    TN_TRY(tenon_stream_finish(stream));
+    return compare(stream, t, result);
+}
+
+tenon_status tn_case_run(tenon_stream *stream, const tn_case *c, tn_case_result *result)
+{
+    *result = (tn_case_result){.served = true, .right = true};
+    trial *t = calloc(1, sizeof *t);
+    if (t == NULL)
+        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", c->operation->name);
+    t->c = c;
+    tenon_status status = run(stream, t, result);
+    for (uint32_t i = 0; i < TN_MAX_OPERANDS; i++) {
+        tn_twin_destroy(&t->twins[i]);
+        free(t->before[i]);
+    }
+    free(t->expected);
+    free(t);
+    return status;
+}

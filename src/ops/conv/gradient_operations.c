@@ -1,0 +1,214 @@
+/* What tests and tools know of the operations of this family: see ops/operation.h. */
+#include "ops/conv/gradient.h"
+#include "ops/operation.h"
+
+static const tn_field fields[] = {
+    TN_FLAGS_FIELD(tenon_conv_backward_params),
+    TN_FIELD("groups", TN_FIELD_I64, tenon_conv_backward_params, groups),
+    TN_GEOMETRY_FIELDS(tenon_conv_backward_params, geometry),
+    TN_FIELD("beta", TN_FIELD_F64, tenon_conv_backward_params, beta)};
+static const tn_field transpose_fields[] = {
+    TN_FLAGS_FIELD(tenon_conv_transpose_params),
+    TN_FIELD("groups", TN_FIELD_I64, tenon_conv_transpose_params, groups),
+    TN_GEOMETRY_FIELDS(tenon_conv_transpose_params, geometry),
+    TN_FIELD_ARRAY("output_padding", TN_FIELD_I64, tenon_conv_transpose_params, output_padding),
+    TN_EPILOGUE_FIELDS(tenon_conv_transpose_params, epilogue)};
+
+TN_OPERATION_DEFAULTS(gradient, tenon_conv_backward_params)
+TN_OPERATION_DEFAULTS(transpose, tenon_conv_transpose_params)
+TN_OPERATION_CALLS(data, tenon_conv_backward_data, v[0], v[1], v[2])
+TN_OPERATION_CALLS(filter, tenon_conv_backward_filter, v[0], v[1], v[2])
+TN_OPERATION_CALLS(bias, tenon_conv_backward_bias, v[0], v[1])
+TN_OPERATION_CALLS(transpose, tenon_conv_transpose_forward, v[0], v[1], v[2], v[3], v[4])
+TN_OPERATION_CALLS(transpose_data, tenon_conv_transpose_backward_data, v[0], v[1], v[2])
+TN_OPERATION_CALLS(transpose_filter, tenon_conv_transpose_backward_filter, v[0], v[1], v[2])
+
+static bool data_reference(const void *params, const tenon_tensor *const *v, tn_bounded *expected)
+{
+    return tn_conv_backward_data_reference(params, v[0], v[1], v[2], expected);
+}
+
+static bool filter_reference(const void *params, const tenon_tensor *const *v, tn_bounded *expected)
+{
+    return tn_conv_backward_filter_reference(params, v[0], v[1], v[2], expected);
+}
+
+static bool bias_reference(const void *params, const tenon_tensor *const *v, tn_bounded *expected)
+{
+    return tn_conv_backward_bias_reference(params, v[0], v[1], expected);
+}
+
+static bool transpose_reference(const void *params, const tenon_tensor *const *v,
+                                tn_bounded *expected)
+{
+    return tn_conv_transpose_reference(params, v[0], v[1], v[2], v[3], v[4], expected);
+}
+
+/* The gradients of the transposed convolution are those of the convolution, x and y exchanged. */
+static bool transpose_data_reference(const void *params, const tenon_tensor *const *v,
+                                     tn_bounded *expected)
+{
+    const tenon_conv_backward_params *gradient = params;
+    tenon_conv_params forward = TENON_CONV_PARAMS_INIT;
+    forward.groups = gradient->groups;
+    forward.geometry = gradient->geometry;
+    forward.epilogue.beta = gradient->beta;
+    return tn_conv_reference(&forward, v[0], v[1], v[2], NULL, v[2], expected);
+}
+
+static bool transpose_filter_reference(const void *params, const tenon_tensor *const *v,
+                                       tn_bounded *expected)
+{
+    return tn_conv_backward_filter_reference(params, v[1], v[0], v[2], expected);
+}
+
+static const char *const data_examples[] = {
+    "conv_backward_data dy=T:2x4x4x4 w=T:4x3x2x3 dx=T:2x3x5x6",
+    "conv_backward_data dy=T:2x37x23x21+3 w=T:37x19x3x3 dx=T:2x19x23x21 pad_begin=1,1 pad_end=1,1 beta=0.5",
+    "conv_backward_data dy=T:1x33x17x15/8415,1,495,33 w=T:33x64x1x1 dx=T:1x64x17x15/16320,1,960,64",
+    "conv_backward_data dy=T:2x17x20x21 w=T:17x3x7x7 dx=T:2x3x41x43 stride=2,2 pad_begin=2,2 pad_end=3,3",
+    "conv_backward_data dy=T:2x12x19x17 w=T:12x1x3x3 dx=T:2x12x19x17 groups=12 pad_begin=1,1 pad_end=1,1",
+    "conv_backward_data dy=T:2x24x17x15 w=T:24x6x3x2 dx=T:2x18x19x17 groups=3 dilation=1,2",
+    "conv_backward_data dy=T:2x9x34 w=T:9x5x4 dx=T:2x5x70 stride=2 pad_end=1",
+    NULL,
+};
+
+static const char *const filter_examples[] = {
+    "conv_backward_filter x=T:2x3x5x6 dy=T:2x4x4x4 dw=T:4x3x2x3",
+    "conv_backward_filter x=T:2x19x23x21+3 dy=T:2x37x23x21 dw=T:37x19x3x3 pad_begin=1,1 pad_end=1,1 beta=0.5",
+    "conv_backward_filter x=T:1x64x17x15/16320,1,960,64 dy=T:1x33x17x15/8415,1,495,33 dw=T:33x64x1x1",
+    "conv_backward_filter x=T:2x3x41x43 dy=T:2x17x20x21 dw=T:17x3x7x7 stride=2,2 pad_begin=2,2 pad_end=3,3",
+    "conv_backward_filter x=T:2x12x19x17 dy=T:2x12x19x17 dw=T:12x1x3x3 groups=12 pad_begin=1,1 pad_end=1,1",
+    "conv_backward_filter x=T:2x18x19x17 dy=T:2x24x17x15 dw=T:24x6x3x2 groups=3 dilation=1,2",
+    "conv_backward_filter x=T:2x5x70 dy=T:2x9x34 dw=T:9x5x4 stride=2 pad_end=1",
+    NULL,
+};
+
+static const char *const bias_examples[] = {
+    "conv_backward_bias dy=T:2x4x4x4 db=T:4",
+    "conv_backward_bias dy=T:3x37x23x21+3 db=T:37 beta=0.5",
+    "conv_backward_bias dy=T:2x33x57x55/103455,1,1815,33 db=T:33",
+    NULL,
+};
+
+static const char *const transpose_examples[] = {
+    "conv_transpose x=T:2x4x4x4 w=T:4x3x2x3 c=T:2x3x5x6 bias=T:3 y=T:2x3x5x6 beta=1",
+    "conv_transpose x=T:2x37x23x21+3 w=T:37x19x3x3 bias=T:19 y=T:2x19x23x21 pad_begin=1,1 pad_end=1,1 activation=relu",
+    "conv_transpose x=T:1x33x17x15/8415,1,495,33 w=T:33x64x1x1 y=T:1x64x17x15/16320,1,960,64",
+    "conv_transpose x=T:2x17x20x21 w=T:17x5x4x4 bias=T:5 y=T:2x5x41x42 stride=2,2 pad_begin=1,1 pad_end=1,1 output_padding=1 activation=tanh",
+    "conv_transpose x=T:2x12x19x17 w=T:12x1x3x3 c=@y y=T:2x12x19x17 groups=12 pad_begin=1,1 pad_end=1,1 beta=2",
+    "conv_transpose x=T:2x9x34 w=T:9x5x4 y=T:2x5x70 stride=2",
+    NULL,
+};
+
+static const char *const transpose_data_examples[] = {
+    "conv tenon_conv_transpose_backward_data dy=T:2x3x5x6 w=T:4x3x2x3 dx=T:2x4x4x4",
+    "conv tenon_conv_transpose_backward_data dy=T:2x5x40x42 w=T:17x5x4x4 dx=T:2x17x20x21 stride=2,2 pad_begin=1,1 pad_end=1,1 beta=0.5",
+    NULL,
+};
+
+static const char *const transpose_filter_examples[] = {
+    "conv_backward_filter tenon_conv_transpose_backward_filter x=T:2x4x4x4 dy=T:2x3x5x6 dw=T:4x3x2x3",
+    "conv_backward_filter tenon_conv_transpose_backward_filter x=T:2x17x20x21 dy=T:2x5x40x42 dw=T:17x5x4x4 stride=2,2 pad_begin=1,1 pad_end=1,1",
+    NULL,
+};
+
+const tn_operation tn_operation_conv_backward_data = {
+    .name = "tenon_conv_backward_data",
+    .family = &tn_conv_backward_data_family,
+    .operands = {{.name = "dy"}, {.name = "w"}, {.name = "dx", .read = true}},
+    .operand_count = 3,
+    .output_count = 1,
+    .fields = fields,
+    .field_count = TN_FIELD_COUNT(fields),
+    .params_size = sizeof(tenon_conv_backward_params),
+    .defaults = default_gradient,
+    .run = run_data,
+    .plan = plan_data,
+    .reference = data_reference,
+    .examples = data_examples,
+};
+
+const tn_operation tn_operation_conv_backward_filter = {
+    .name = "tenon_conv_backward_filter",
+    .family = &tn_conv_backward_filter_family,
+    .operands = {{.name = "x"}, {.name = "dy"}, {.name = "dw", .read = true}},
+    .operand_count = 3,
+    .output_count = 1,
+    .fields = fields,
+    .field_count = TN_FIELD_COUNT(fields),
+    .params_size = sizeof(tenon_conv_backward_params),
+    .defaults = default_gradient,
+    .run = run_filter,
+    .plan = plan_filter,
+    .reference = filter_reference,
+    .examples = filter_examples,
+};
+
+const tn_operation tn_operation_conv_backward_bias = {
+    .name = "tenon_conv_backward_bias",
+    .family = &tn_conv_backward_bias_family,
+    .operands = {{.name = "dy"}, {.name = "db", .read = true}},
+    .operand_count = 2,
+    .output_count = 1,
+    .fields = fields,
+    .field_count = TN_FIELD_COUNT(fields),
+    .params_size = sizeof(tenon_conv_backward_params),
+    .defaults = default_gradient,
+    .run = run_bias,
+    .plan = plan_bias,
+    .reference = bias_reference,
+    .examples = bias_examples,
+};
+
+const tn_operation tn_operation_conv_transpose = {
+    .name = "tenon_conv_transpose_forward",
+    .family = &tn_conv_transpose_family,
+    .operands = {{.name = "x"},
+                 {.name = "w"},
+                 {.name = "c", .optional = true},
+                 {.name = "bias", .optional = true},
+                 {.name = "y"}},
+    .operand_count = 5,
+    .output_count = 1,
+    .fields = transpose_fields,
+    .field_count = TN_FIELD_COUNT(transpose_fields),
+    .params_size = sizeof(tenon_conv_transpose_params),
+    .defaults = default_transpose,
+    .run = run_transpose,
+    .plan = plan_transpose,
+    .reference = transpose_reference,
+    .examples = transpose_examples,
+};
+
+const tn_operation tn_operation_conv_transpose_backward_data = {
+    .name = "tenon_conv_transpose_backward_data",
+    .family = &tn_conv_family,
+    .operands = {{.name = "dy"}, {.name = "w"}, {.name = "dx", .read = true}},
+    .operand_count = 3,
+    .output_count = 1,
+    .fields = fields,
+    .field_count = TN_FIELD_COUNT(fields),
+    .params_size = sizeof(tenon_conv_backward_params),
+    .defaults = default_gradient,
+    .run = run_transpose_data,
+    .plan = plan_transpose_data,
+    .reference = transpose_data_reference,
+    .examples = transpose_data_examples,
+};
+
+const tn_operation tn_operation_conv_transpose_backward_filter = {
+    .name = "tenon_conv_transpose_backward_filter",
+    .family = &tn_conv_backward_filter_family,
+    .operands = {{.name = "x"}, {.name = "dy"}, {.name = "dw", .read = true}},
+    .operand_count = 3,
+    .output_count = 1,
+    .fields = fields,
+    .field_count = TN_FIELD_COUNT(fields),
+    .params_size = sizeof(tenon_conv_backward_params),
+    .defaults = default_gradient,
+    .run = run_transpose_filter,
+    .plan = plan_transpose_filter,
+    .reference = transpose_filter_reference,
+    .examples = transpose_filter_examples,
+};

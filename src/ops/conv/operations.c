@@ -1,0 +1,115 @@
+/* What tests and tools know of the operations of this family: see ops/operation.h. */
+#include "ops/conv/gradient.h"
+#include "ops/operation.h"
+
+static const tn_field fields[] = {TN_FLAGS_FIELD(tenon_conv_params),
+                                  TN_FIELD("groups", TN_FIELD_I64, tenon_conv_params, groups),
+                                  TN_GEOMETRY_FIELDS(tenon_conv_params, geometry),
+                                  TN_EPILOGUE_FIELDS(tenon_conv_params, epilogue)};
+static const tn_field columns_fields[] = {
+    TN_FLAGS_FIELD(tenon_im2col_params),
+    TN_FIELD_ARRAY("filter", TN_FIELD_I64, tenon_im2col_params, filter),
+    TN_GEOMETRY_FIELDS(tenon_im2col_params, geometry)};
+
+TN_OPERATION_DEFAULTS(conv, tenon_conv_params)
+TN_OPERATION_DEFAULTS(columns, tenon_im2col_params)
+TN_OPERATION_CALLS(conv, tenon_conv_forward, v[0], v[1], v[2], v[3], v[4])
+TN_OPERATION_CALLS(im2col, tenon_im2col, v[0], v[1])
+TN_OPERATION_CALLS(col2im, tenon_col2im, v[0], v[1])
+
+static bool conv_reference(const void *params, const tenon_tensor *const *v, tn_bounded *expected)
+{
+    return tn_conv_reference(params, v[CONV_X], v[CONV_W], v[CONV_C], v[CONV_BIAS], v[CONV_Y],
+                             expected);
+}
+
+static bool im2col_reference(const void *params, const tenon_tensor *const *v, tn_bounded *expected)
+{
+    return tn_im2col_reference(params, v[IM2COL_X], v[IM2COL_COL], expected);
+}
+
+static bool col2im_reference(const void *params, const tenon_tensor *const *v, tn_bounded *expected)
+{
+    return tn_col2im_reference(params, v[0], v[1], expected);
+}
+
+static const char *const conv_examples[] = {
+    "conv x=T:2x3x5x6 w=T:4x3x2x3 c=T:2x4x4x4 bias=T:4 y=T:2x4x4x4 beta=1",
+    "conv x=T:2x19x23x21+3 w=T:37x19x3x3 bias=T:37 y=T:2x37x23x21 pad_begin=1,1 pad_end=1,1 activation=relu",
+    "conv x=T:1x64x17x15/16320,1,960,64 w=T:33x64x1x1 y=T:1x33x17x15/8415,1,495,33 alpha=0.5",
+    "conv x=T:2x3x41x43 w=T:17x3x7x7 y=T:2x17x20x21 stride=2,2 pad_begin=2,2 pad_end=3,3 activation=gelu",
+    "conv x=T:2x12x19x17 w=T:12x1x3x3 bias=T:12 y=T:2x12x19x17 groups=12 pad_begin=1,1 pad_end=1,1 activation=clipped_relu activation.alpha=6",
+    "conv x=T:2x18x19x17 w=T:24x6x3x2 c=@y y=T:2x24x17x15 groups=3 dilation=1,2 beta=0.5",
+    "conv x=T:2x5x70 w=T:9x5x4 y=T:2x9x34 stride=2 pad_end=1",
+    "conv x=T:1x3x9x8x7 w=T:5x3x3x2x3 y=T:1x5x9x8x5 pad_begin=1,1 pad_end=1 dilation=1,1",
+    "conv x=T:0x3x5x6 w=T:4x3x2x3 y=T:0x4x4x4",
+    NULL,
+};
+
+static const char *const im2col_examples[] = {
+    "im2col x=T:2x3x5x6 col=T:2x6x24 filter=2",
+    "im2col x=T:2x19x23x21+3 col=T:2x171x483 filter=3,3 pad_begin=1,1 pad_end=1,1",
+    "im2col x=T:2x19x23x21/9177,1,399,19 col=T:2x171x132 filter=3,3 stride=2,2 pad_begin=1,1 pad_end=1,1",
+    "im2col x=T:2x5x70 col=T:2x20x67 filter=4",
+    NULL,
+};
+
+static const char *const col2im_examples[] = {
+    "col2im col=T:2x6x24 x=T:2x3x5x6 filter=2",
+    "col2im col=T:2x171x483 x=T:2x19x23x21+3 filter=3,3 pad_begin=1,1 pad_end=1,1",
+    "col2im col=T:2x171x132 x=T:2x19x23x21/9177,1,399,19 filter=3,3 stride=2,2 pad_begin=1,1 pad_end=1,1",
+    "col2im col=T:2x20x67 x=T:2x5x70 filter=4",
+    NULL,
+};
+
+const tn_operation tn_operation_conv = {
+    .name = "tenon_conv_forward",
+    .family = &tn_conv_family,
+    .operands = {{.name = "x"},
+                 {.name = "w"},
+                 {.name = "c", .optional = true},
+                 {.name = "bias", .optional = true},
+                 {.name = "y"}},
+    .operand_count = 5,
+    .output_count = 1,
+    .fields = fields,
+    .field_count = TN_FIELD_COUNT(fields),
+    .params_size = sizeof(tenon_conv_params),
+    .defaults = default_conv,
+    .run = run_conv,
+    .plan = plan_conv,
+    .reference = conv_reference,
+    .examples = conv_examples,
+};
+
+const tn_operation tn_operation_im2col = {
+    .name = "tenon_im2col",
+    .family = &tn_im2col_family,
+    .operands = {{.name = "x"}, {.name = "col"}},
+    .operand_count = 2,
+    .output_count = 1,
+    .fields = columns_fields,
+    .field_count = TN_FIELD_COUNT(columns_fields),
+    .params_size = sizeof(tenon_im2col_params),
+    .defaults = default_columns,
+    .run = run_im2col,
+    .plan = plan_im2col,
+    .reference = im2col_reference,
+    .examples = im2col_examples,
+};
+
+const tn_operation tn_operation_col2im = {
+    .name = "tenon_col2im",
+    .family = &tn_col2im_family,
+    .operands = {{.name = "col"}, {.name = "x"}},
+    .operand_count = 2,
+    .output_count = 1,
+    .fields = columns_fields,
+    .field_count = TN_FIELD_COUNT(columns_fields),
+    .params_size = sizeof(tenon_im2col_params),
+    .defaults = default_columns,
+    .run = run_col2im,
+    .plan = plan_col2im,
+    .reference = col2im_reference,
+    .examples = col2im_examples,
+};

@@ -1,0 +1,43 @@
+/* What tests and tools know of the operations of this family: see ops/operation.h. */
+#include "ops/operation.h"
+#include "ops/random/internal.h"
+
+static const char *const kinds[] = {"uniform", "normal", "bernoulli", NULL};
+
+static const tn_field fields[] = {
+    TN_FLAGS_FIELD(tenon_random_params),
+    TN_FIELD_WORDS("kind", TN_FIELD_U32, tenon_random_params, kind, kinds),
+    TN_FIELD("seed", TN_FIELD_U64, tenon_random_params, seed),
+    TN_FIELD("sequence", TN_FIELD_U64, tenon_random_params, sequence),
+    TN_FIELD("low", TN_FIELD_F64, tenon_random_params, low),
+    TN_FIELD("high", TN_FIELD_F64, tenon_random_params, high),
+    TN_FIELD("mean", TN_FIELD_F64, tenon_random_params, mean),
+    TN_FIELD("deviation", TN_FIELD_F64, tenon_random_params, deviation),
+    TN_FIELD("probability", TN_FIELD_F64, tenon_random_params, probability)};
+
+TN_OPERATION_DEFAULTS(random, tenon_random_params)
+TN_OPERATION_CALLS(random, tenon_random, v[0])
+
+static const char *const examples[] = {
+    "random y=T:4x5",
+    "random y=T:33003+1 low=-2 high=3 seed=81985529216486895 sequence=5",
+    "random y=T:37x229/1,40 kind=normal mean=0.5 deviation=2 seed=7",
+    "random y=T:3x5x70/400,75,1 kind=bernoulli probability=0.3",
+    NULL,
+};
+
+const tn_operation tn_operation_random = {
+    .name = "tenon_random",
+    .family = &tn_random_family,
+    .operands = {{.name = "y"}},
+    .operand_count = 1,
+    .output_count = 1,
+    .fields = fields,
+    .field_count = TN_FIELD_COUNT(fields),
+    .params_size = sizeof(tenon_random_params),
+    .defaults = default_random,
+    .run = run_random,
+    .plan = plan_random,
+    .reference = tn_random_reference,
+    .examples = examples,
+};

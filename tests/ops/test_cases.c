@@ -1,0 +1,175 @@
+/*
+ * Cases: calls in words. Their text reads back as the same case, malformed ones say what is wrong,
+ * and a result that is wrong is found.
+ */
+#include "support.h"
+
+#include "ops/common/case.h"
+#include "ops/registry.h"
+
+/* Of each type that an example may have. */
+static void examples_read_back(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < tn_operation_count; i++)
+        for (const char *const *e = tn_operations[i]->examples; *e != NULL; e++)
+            for (int type = TENON_DTYPE_F64; type <= TENON_DTYPE_BF16; type++) {
+                tn_case first, second;
+                char text[TN_CASE_TEXT_SIZE], again[TN_CASE_TEXT_SIZE];
+                memset(&first, 0, sizeof first);
+                assert_ok(tn_case_parse_line(*e, (tenon_dtype)type, &first));
+                assert_ptr_equal(first.operation, tn_operations[i]);
+                tn_case_text(&first, text);
+                assert_true(strncmp(text, "tenon check ", 12) == 0);
+                assert_ok(tn_case_parse_line(text + 12, TENON_DTYPE_INVALID, &second));
+                assert_string_equal(text, tn_case_text(&second, again));
+                assert_memory_equal(first.params.bytes, second.params.bytes,
+                                    first.operation->params_size);
+                assert_memory_equal(first.views, second.views, sizeof first.views);
+            }
+}
+
+/* What every user of an operation counts on. */
+static void every_family_has_an_operation(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < tn_family_count; i++) {
+        const tn_operation *op = tn_operation_of_family(tn_families[i]);
+        if (op == NULL)
+            fail_msg("family %s has no operation in ops/operation_list.h", tn_families[i]->name);
+    }
+    for (uint32_t i = 0; i < tn_operation_count; i++) {
+        const tn_operation *op = tn_operations[i];
+        assert_true(op->run != NULL && op->plan != NULL && op->reference != NULL &&
+                    op->defaults != NULL && op->examples != NULL && op->examples[0] != NULL);
+        assert_true(op->params_size <= TN_PARAMS_SIZE && op->output_count > 0 &&
+                    op->output_count <= op->operand_count);
+    }
+}
+
+static void malformed_lines(void **state)
+{
+    static const char *const lines[][2] = {
+        {"", "SOLVER"},
+        {"nothing a=f32:2x2", "nothing"},
+        {"gemm/nothing a=f32:2x2", "gemm/nothing"},
+        {"gemm tenon_conv_forward a=f32:2x2", "tenon_conv_forward"},
+        {"gemm a=f32:2x2 b=f32:2x2", "d: is missing"},
+        {"gemm a=f32", "f32"},
+        {"gemm a=f31:2x2", "type"},
+        {"gemm a=T:2x2", "type"},
+        {"gemm a=f32:2x", "shape"},
+        {"gemm a=f32:2x2x2x2x2x2x2x2x2", "shape"},
+        {"gemm a=f32:99999999999999999999", "shape"},
+        {"gemm a=f32:2x2/1", "stride"},
+        {"gemm a=f32:2x2+", "end"},
+        {"gemm a=f32:2x2 a=f32:2x2", "second"},
+        {"gemm a=@a", "no other"},
+        {"gemm a=@b b=@a d=f32:2x2", "another operand itself"},
+        {"gemm e=f32:2x2", "\"e\""},
+        {"gemm alpha=", "alpha"},
+        {"gemm alpha=1,2", "too many"},
+        {"gemm alpha=1x", "end"},
+        {"gemm activation=fast", "fast"},
+        {"gemm flags=-1", "flags"},
+        {"gemm flags=4294967296", "flags"},
+        {"gemm alpha=1 alpha", "neither"},
+        {"gemm alpha", "no operation"},
+        {"gemm --seed", "--seed"},
+        {"gemm --seed x", "--seed"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        tn_case c;
+        assert_refused(tn_case_parse_line(lines[i][0], TENON_DTYPE_INVALID, &c),
+                       TENON_ERROR_INVALID_ARGUMENT, "tenon check", lines[i][1]);
+    }
+}
+
+static tn_case_result run(const char *line)
+{
+    tn_case c;
+    tn_case_result result;
+    assert_ok(tn_case_parse_line(line, TENON_DTYPE_F32, &c));
+    assert_ok(tn_case_run(test_stream, &c, &result));
+    return result;
+}
+
+static void right_results(void **state)
+{
+    tn_case_result result = run("gemm/plain a=T:3x5 b=T:5x4 c=@d d=T:3x4/5,1+2 beta=2 --seed 7");
+    (void)state;
+    assert_true(result.served && result.right && result.error_over_bound > 0);
+    assert_string_equal(result.solver, "gemm/plain");
+    result = run("gemm/plain a=T:3x5 b=T:5x4 d=T:3x4 --integers");
+    assert_true(result.right && result.error_over_bound == 0);
+    result = run("gemm a=T:0x5 b=T:5x4 d=T:0x4");
+    assert_true(result.served && result.right);
+    result = run("gemm/gemv_dot a=T:3x5 b=T:5x4 d=T:3x4");
+    assert_false(result.served);
+    assert_contains(result.why, "vector");
+}
+
+/* The sum of an operation with another's reference is wrong; so is a solver that writes beyond its
+ * output, which is what the difference of the two outputs' shapes comes to. */
+static bool other_reference(const void *params, const tenon_tensor *const *v, tn_bounded *expected)
+{
+    const bool made = tn_operation_elementwise.reference(params, v, expected);
+    expected[tenon_tensor_elements(v[2]) - 1].value += 0.5;
+    return made;
+}
+
+static tenon_status write_beyond(tenon_stream *stream, const void *params,
+                                 const tenon_tensor *const *v, const tenon_sync *sync)
+{
+    tenon_tensor wide[3];
+    const tenon_tensor *views[3];
+    for (int i = 0; i < 3; i++) {
+        wide[i] = *v[i];
+        wide[i].shape[1] += 1;
+        views[i] = &wide[i];
+    }
+    return tn_operation_elementwise.run(stream, params, views, sync);
+}
+
+static tenon_status write_input(tenon_stream *stream, const void *params,
+                                const tenon_tensor *const *v, const tenon_sync *sync)
+{
+    const tenon_tensor *views[] = {v[1], v[1], v[0]};
+    const tenon_status status = tn_operation_elementwise.run(stream, params, v, sync);
+    return status == TENON_OK ? tn_operation_elementwise.run(stream, params, views, sync) : status;
+}
+
+static void wrong_results(void **state)
+{
+    static const char line[] = "elementwise a=f32:4x5/7,1 b=f32:4x5/8,1 d=f32:4x5/9,1";
+    tn_operation wrong = tn_operation_elementwise;
+    tn_case c;
+    tn_case_result result;
+    (void)state;
+    assert_ok(tn_case_parse_line(line, TENON_DTYPE_INVALID, &c));
+    c.operation = &wrong;
+    wrong.reference = other_reference;
+    assert_ok(tn_case_run(test_stream, &c, &result));
+    assert_false(result.right);
+    assert_contains(result.why, "d: element 19 of 20");
+    wrong.reference = tn_operation_elementwise.reference;
+    wrong.run = write_beyond;
+    assert_ok(tn_case_run(test_stream, &c, &result));
+    assert_false(result.right);
+    assert_contains(result.why, "d: memory that is not its own");
+    wrong.run = write_input;
+    assert_ok(tn_case_run(test_stream, &c, &result));
+    assert_false(result.right);
+    assert_contains(result.why, "a: an input");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(examples_read_back), cmocka_unit_test(every_family_has_an_operation),
+        cmocka_unit_test(malformed_lines),    cmocka_unit_test(right_results),
+        cmocka_unit_test(wrong_results),
+    };
+    return TEST_MAIN(tests);
+}

@@ -1,0 +1,99 @@
+/* tenon check: one call of an operation again, from the line that a failure printed. */
+#include "command.h"
+
+#include "ops/common/case.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int report(const tn_case *c, const tn_case_result *result)
+{
+    char text[TN_CASE_TEXT_SIZE];
+    const char *solver = result->solver[0] != '\0' ? result->solver : c->solver;
+    if (!result->served) {
+        fprintf(stderr, "tenon check: %s cannot serve: %s\n", c->solver, result->why);
+        return EXIT_FAILED;
+    }
+    if (result->right) {
+        printf("right: %s, largest error %.3f of its bound\n", solver, result->error_over_bound);
+        return EXIT_OK;
+    }
+    printf("WRONG: %s: %s\n  %s\n", solver, result->why, tn_case_text(c, text));
+    return EXIT_FAILED;
+}
+
+static int check(const char *device, const tn_case *c)
+{
+    tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
+    tenon_context *context = NULL;
+    tenon_stream *stream = NULL;
+    tn_case_result result;
+    params.device = device;
+    tenon_status status = tenon_context_create(&params, &context);
+    if (status == TENON_OK)
+        status = tenon_stream_create(context, NULL, &stream);
+    if (status == TENON_OK)
+        status = tn_case_run(stream, c, &result);
+    const int code = status == TENON_OK ? report(c, &result) : report_failure("check");
+    tenon_stream_destroy(stream);
+    tenon_context_release(context);
+    return code;
+}
+
+/* Takes --device SELECTOR out of the words; false where the selector is missing. */
+static bool take_device(int *argc, char **argv, const char **device)
+{
+    int kept = 1;
+    *device = NULL;
+    for (int i = 1; i < *argc; i++) {
+        if (strcmp(argv[i], "--device") != 0)
+            argv[kept++] = argv[i];
+        else if (++i == *argc || argv[i][0] == '\0')
+            return false;
+        else
+            *device = argv[i];
+    }
+    *argc = kept;
+    return true;
+}
+
+static int run(int argc, char **argv)
+{
+    const char *device;
+    if (!take_device(&argc, argv, &device))
+        return usage_error(&check_command, "--device lacks its SELECTOR");
+    tn_case *c = malloc(sizeof *c);
+    if (c == NULL) {
+        fprintf(stderr, "tenon check: no memory\n");
+        return EXIT_FAILED;
+    }
+    int code;
+    if (tn_case_parse((const char *const *)argv + 1, (uint32_t)argc - 1, TENON_DTYPE_INVALID, c) ==
+        TENON_OK) {
+        code = check(device, c);
+    } else {
+        fprintf(stderr, "%s\n", tenon_last_error());
+        code = EXIT_USAGE;
+    }
+    free(c);
+    return code;
+}
+
+const command check_command = {
+    .name = "check",
+    .arguments = "SOLVER [OPERATION] OPERAND=VIEW … [FIELD=VALUE …] [--seed N]",
+    .summary = "run one call on random values and compare it with the reference",
+    .details =
+        "Failed tests, self-checks and benchmarks print the line that repeats them.\n\n"
+        "  SOLVER             a solver's name, as gemm/tiled or gemm/cpu_packed:mr6,nr64, or an\n"
+        "                     operation's alone, as gemm: then Tenon chooses\n"
+        "  OPERATION          where the solver serves several, as tenon_norm_inference\n"
+        "  OPERAND=VIEW       TYPE:SHAPE[/STRIDES][+OFFSET], all in elements: a=f32:3x5/8,1+2;\n"
+        "                     c=@d is the view of d; optional operands may be left out\n"
+        "  FIELD=VALUE        of the parameter struct, where it is not the default: stride=2,2\n"
+        "  --seed N           of the random values; 1 without it\n"
+        "  --integers         small integers as inputs: the result must be exact\n"
+        "  --device SELECTOR  as for \"tenon devices\"\n",
+    .run = run,
+};
