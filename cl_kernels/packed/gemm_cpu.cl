@@ -47,7 +47,7 @@
 /* Accumulators up to which the registers hold what two steps of k need at once. */
 #define TENON_PAIRED 24
 
-/* rows x kc of a, whose first is a[0]. */
+/* rows x kc of a, whose first is a[0]; `out` is aligned to a vector. */
 TENON_INLINE void copy_rows(__local acc_t *out, __global const data_t *a, long a_row, long a_col,
                             int rows, int kc)
 {
@@ -210,7 +210,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
 packed_gemm_cpu(__global const data_t *a, __global const data_t *b, __global const data_t *c,
                 __global const data_t *bias, __global out_t *d, const packed_gemm_args args)
 {
-    __local acc_t rows_of_a[TENON_MR * TENON_A_PITCH];
+    __local acc_v rows_of_a[TENON_MR * TENON_A_PITCH / TENON_VW]; /* as vectors: aligned to them */
     __local acc_t sums[TENON_SUMS_SIZE];
     acc_v tile[TENON_MR * TENON_NV];
     const long z = get_global_id(2);
@@ -227,7 +227,7 @@ packed_gemm_cpu(__global const data_t *a, __global const data_t *b, __global con
     b += GEMM_START(args.gemm, b, z);
     do {
         block.kc = (int)min((long)length, block.k_end - block.k0);
-        panel_multiply(&args.gemm, &e, a, b, &block, rows_of_a, sums, tile);
+        panel_multiply(&args.gemm, &e, a, b, &block, (__local acc_t *)rows_of_a, sums, tile);
         block.k0 += block.kc;
     } while (block.k0 < block.k_end);
 }
