@@ -30,7 +30,7 @@
 #define TENON_PV 2
 #endif
 #ifndef TENON_KC
-#define TENON_KC 512
+#define TENON_KC 1024
 #endif
 #ifndef TENON_NTP
 #define TENON_NTP 4

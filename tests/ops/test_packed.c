@@ -7,12 +7,12 @@
 #include <math.h>
 
 /* One below, at and one above each edge: rows 4, 8, 12 and their sums; panels of 32 columns and
- * pairs of them, which leave one; blocks of 512 steps, in equal parts. */
+ * pairs of them, which leave one; blocks of 1024 steps, in equal parts. */
 static void sizes_around_tile_edges(void **state)
 {
     static const int64_t rows[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 15, 16, 23, 24, 25, 37};
     static const int64_t columns[] = {1, 2, 15, 16, 17, 31, 32, 33, 63, 64, 65, 95, 96, 97, 129};
-    static const int64_t depths[] = {1, 2, 15, 16, 17, 511, 512, 513, 1023, 1024, 1025, 1030};
+    static const int64_t depths[] = {1, 2, 15, 16, 17, 1023, 1024, 1025, 1030, 2048, 2049, 2055};
     test_random random = test_random_for(831);
     gemm_case p;
     (void)state;

@@ -12,7 +12,7 @@
 #define TALL_ROWS_WIDE 12
 #define TALL_ROWS      6
 /* One block length for every M, on which an element's bits depend. */
-#define BLOCK       512
+#define BLOCK       1024
 #define LEAST_BLOCK 64
 /* Vector registers of the widest instruction sets; fewer on some, where the compiler spills. */
 #define REGISTERS 32

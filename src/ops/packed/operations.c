@@ -115,7 +115,7 @@ static bool packed_reference(const void *params, const tenon_tensor *const *v, t
 static const char *const examples[] = {
     "gemm_packed a=T:4x5 c=T:4x6 bias=T:6 d=T:4x6 beta=1 k=5 n=6",
     /* Past two tiles, two panels and two blocks of K. */
-    "gemm_packed a=T:2x29x1091 bias=T:131 d=T:2x29x131 k=1091 n=131 activation=relu",
+    "gemm_packed a=T:2x29x2091 bias=T:131 d=T:2x29x131 k=2091 n=131 activation=relu",
     "gemm_packed a=T:27x300/1,29 c=@d d=T:27x70/90,1+5 k=300 n=70 alpha=0.5 beta=-0.5",
     "gemm_packed a=T:1x700 d=T:1x300 k=700 n=300",
     "gemm_packed a=T:3x500/1100,2 bias=T:3x1 d=T:3x97/1,5 k=500 n=97 activation=sigmoid",

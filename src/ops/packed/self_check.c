@@ -11,7 +11,7 @@
 #define CHECK_SIZES 3
 static const int64_t check_rows[CHECK_SIZES] = {27, 29, 30};
 #define CHECK_COLS  131
-#define CHECK_DEPTH 1091
+#define CHECK_DEPTH 2091
 
 static const char no_memory[] = "packed self-check: no memory";
 
