@@ -1,4 +1,5 @@
-/* The gradients of ResNet-50's convolutions: of the images (dx) and of the filters (dw). */
+/* The gradients of convolutions, ResNet-50's and depthwise ones: of the images (dx) and of the
+ * filters (dw). */
 #include "judge.h"
 #include "peers/peers.h"
 #include "shapes/shapes.h"
@@ -55,7 +56,7 @@ static bool call(void *data, tenon_stream *stream, int turn)
 }
 
 /* Element (k, c) of the filters' gradient, or plane (image, c) of the images': `outer` and `inner`
- * are the two. ResNet-50 has one group. */
+ * are the two. What is read of the others are those of its group. */
 static bool verify_part(const gradient *g, const unsigned char *got, int64_t outer, int64_t inner,
                         tn_bounded *expected, double *error_over_bound, char why[256])
 {
@@ -64,15 +65,24 @@ static bool verify_part(const gradient *g, const unsigned char *got, int64_t out
         tenon_tensor_slice(tenon_tensor_slice(o[RESULT].view, 0, outer, 1), 1, inner, 1);
     const int64_t size = result.shape[2] * result.shape[3];
     const tenon_tensor dense = tenon_tensor_view(result.dtype, 4, result.shape);
+    const bench_conv_shape *s = &g->peer.shape;
+    const int64_t channels = s->c / s->groups, filters = s->k / s->groups;
+    tenon_conv_backward_params params = g->params;
     bool well;
+    params.groups = 1;
     if (g->peer.direction == BENCH_CONV_BACKWARD_FILTER) {
-        const tenon_tensor x = tenon_tensor_slice(o[FIRST].host, 1, inner, 1),
+        const tenon_tensor x = tenon_tensor_slice(o[FIRST].host, 1,
+                                                  outer / filters * channels + inner, 1),
                            dy = tenon_tensor_slice(o[SECOND].host, 1, outer, 1);
-        well = tn_conv_backward_filter_reference(&g->params, &x, &dy, &dense, expected);
+        well = tn_conv_backward_filter_reference(&params, &x, &dy, &dense, expected);
     } else {
-        const tenon_tensor dy = tenon_tensor_slice(o[FIRST].host, 0, outer, 1),
-                           w = tenon_tensor_slice(o[SECOND].host, 1, inner, 1);
-        well = tn_conv_backward_data_reference(&g->params, &dy, &w, &dense, expected);
+        const int64_t first = inner / channels * filters;
+        const tenon_tensor dy = tenon_tensor_slice(tenon_tensor_slice(o[FIRST].host, 0, outer, 1),
+                                                   1, first, filters),
+                           w = tenon_tensor_slice(
+                               tenon_tensor_slice(o[SECOND].host, 0, first, filters), 1,
+                               inner % channels, 1);
+        well = tn_conv_backward_data_reference(&params, &dy, &w, &dense, expected);
     }
     return well && bench_judge(result.dtype, got, (outer * o[RESULT].view.shape[1] + inner) * size,
                                1, size, expected, error_over_bound, why);
@@ -172,3 +182,12 @@ const bench_suite bench_suite_conv_cpu_backward = {
     make,
     0.6,
     BENCH_CONV_RESNET50};
+
+const bench_suite bench_suite_conv_cpu_depthwise = {"conv-cpu-depthwise",
+                                                    "the same of depthwise convolutions",
+                                                    count,
+                                                    name_of,
+                                                    bench_floating,
+                                                    make,
+                                                    0.6,
+                                                    BENCH_CONV_DEPTHWISE};

@@ -18,7 +18,8 @@ typedef struct bench_conv_shape {
 typedef enum bench_conv_selection {
     BENCH_CONV_SHORT,    /* some of each kind */
     BENCH_CONV_NETWORKS, /* each distinct one of the networks, with 1 and 8 images */
-    BENCH_CONV_RESNET50  /* the same of ResNet-50 alone */
+    BENCH_CONV_RESNET50, /* the same of ResNet-50 alone */
+    BENCH_CONV_DEPTHWISE /* the same of those whose groups have one channel */
 } bench_conv_selection;
 
 /* A convolution by its number; false where there are not so many. */

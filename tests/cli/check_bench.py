@@ -36,8 +36,8 @@ class Usage(unittest.TestCase):
     def test_help_and_list(self):
         self.assertIn("--suite", bench("help").stdout)
         listed = bench("list").stdout
-        for suite in ("gemm", "gemm-cpu", "conv", "conv-cpu", "conv-cpu-backward", "activation",
-                      "bandwidth-cpu", "packed-cpu", "start"):
+        for suite in ("gemm", "gemm-cpu", "conv", "conv-cpu", "conv-cpu-backward",
+                      "conv-cpu-depthwise", "activation", "bandwidth-cpu", "packed-cpu", "start"):
             self.assertRegex(listed, rf"(?m)^{suite} ")
 
     def test_wrong_usage_is_2_and_names_what_is_wrong(self):
@@ -92,9 +92,10 @@ class Suites(unittest.TestCase):
                 names = [n for n in self.cases["conv-cpu"]
                          if n.startswith(network) and n.endswith(f" n{images}")]
                 self.assertEqual(len(names), count, names)
-        for gradient in ("dx", "dw"):
-            names = [n for n in self.cases["conv-cpu-backward"] if n.startswith(gradient)]
-            self.assertEqual(len(names), 2 * 23, names)
+        for suite, count in (("conv-cpu-backward", 23), ("conv-cpu-depthwise", 10)):
+            for gradient in ("dx", "dw"):
+                names = [n for n in self.cases[suite] if n.startswith(gradient)]
+                self.assertEqual(len(names), 2 * count, names)
 
     def test_gemm_has_all_transposes_and_sizes(self):
         names = self.cases["gemm-cpu"]

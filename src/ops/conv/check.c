@@ -1,6 +1,7 @@
 /* The self-checks of convolution's and im2col's solvers: an awkward problem with the layout of the
  * one at hand. */
 #include "ops/common/host.h"
+#include "ops/conv/depthwise.h"
 #include "ops/conv/implicit.h"
 
 #include <stdlib.h>
@@ -58,7 +59,6 @@ static tenon_tensor filter_view(const conv_problem *like, int64_t k, int64_t c,
 static tenon_conv_params check_params(const conv_problem *like, bool pointwise, int64_t step)
 {
     tenon_conv_params params = TENON_CONV_PARAMS_INIT;
-    params.groups = 2;
     params.epilogue.alpha = 0.75;
     params.epilogue.beta = -0.5;
     params.epilogue.activation.kind = like->activation;
@@ -73,23 +73,41 @@ static tenon_conv_params check_params(const conv_problem *like, bool pointwise, 
     return params;
 }
 
-static tenon_status make_operands(tenon_stream *stream, const conv_problem *like, bool pointwise,
-                                  check *c)
+/* Sizes with more taps than a block of K has; filters of one element; or groups of one channel, with
+ * several tiles of its image and blocks of channels. */
+typedef struct check_sizes {
+    int64_t groups, channels, filters;
+    const int64_t *image, *filter;
+} check_sizes;
+
+static check_sizes sizes_of(const conv_problem *like, const tn_solver *solver)
+{
+    static const int64_t one[3] = {1, 1, 1}, tall[3] = {2, 71, 35},
+                         squares[][3] = {{1, 2, 4}, {1, 3, 3}, {1, 5, 5}};
+    const int64_t *square = squares[tn_depthwise_taps(&like->window) / 2];
+    if (solver == &tn_conv_depthwise && tn_depthwise_along_channels(like, 2))
+        return (check_sizes){71, 71, 71, image_size, square};
+    if (solver == &tn_conv_depthwise)
+        return (check_sizes){3, 3, 6, tall, square};
+    return (check_sizes){2, 70, 14, image_size, solver == &tn_conv_pointwise ? one : check_filter};
+}
+
+static tenon_status make_operands(tenon_stream *stream, const conv_problem *like,
+                                  const check_sizes *sizes, check *c)
 {
     tenon_dtype dtype = (tenon_dtype)like->dtype;
     bool channels_last = like->y[1] == 1 && like->y[4] != 1;
-    const int64_t one[3] = {1, 1, 1}, *filter = pointwise ? one : check_filter;
-    /* More taps than a block of K has. */
-    int64_t filters = 14, channels = 70, out[3];
+    const int64_t *filter = sizes->filter;
+    int64_t filters = sizes->filters, channels = sizes->channels, out[3];
     for (uint32_t d = 0; d < 3; d++)
-        out[d] = tenon_conv_output_size(&c->params.geometry, d, image_size[d], filter[d]);
+        out[d] = tenon_conv_output_size(&c->params.geometry, d, sizes->image[d], filter[d]);
     int64_t y_step, res_step;
     bool join = tn_conv_pixels_join(like, &y_step, &res_step);
     uint64_t seed = 1;
     tenon_tensor bias = tenon_tensor_view(dtype, 1, &filters);
     const tenon_tensor views[CONV_OPERANDS] = {
-        [CONV_X] = image_view(dtype, channels_last, join, 2, channels, image_size),
-        [CONV_W] = filter_view(like, filters, channels / 2, filter),
+        [CONV_X] = image_view(dtype, channels_last, join, 2, channels, sizes->image),
+        [CONV_W] = filter_view(like, filters, channels / sizes->groups, filter),
         [CONV_C] = image_view(dtype, channels_last, join, 2, filters, out),
         [CONV_BIAS] = bias,
         [CONV_Y] = image_view(dtype, channels_last, join, 2, filters, out),
@@ -117,9 +135,14 @@ static tenon_status check_run(tenon_stream *stream, const conv_problem *like,
                               const tn_choice *choice, int64_t step, check *c, bool *right,
                               char why[256])
 {
-    bool pointwise = choice->solver == &tn_conv_pointwise;
-    c->params = check_params(like, pointwise, step);
-    TN_TRY(make_operands(stream, like, pointwise, c));
+    const check_sizes sizes = sizes_of(like, choice->solver);
+    c->params = check_params(like, choice->solver == &tn_conv_pointwise, step);
+    c->params.groups = sizes.groups;
+    if (choice->solver == &tn_conv_depthwise && step <= 2) { /* as unrolled loops have it */
+        c->params.geometry.stride[1] = step;
+        c->params.geometry.dilation[1] = 1;
+    }
+    TN_TRY(make_operands(stream, like, &sizes, c));
     const tenon_tensor *y = &c->twins[CONV_Y].host;
     c->expected = malloc((size_t)tenon_tensor_elements(y) * sizeof *c->expected);
     if (c->expected == NULL ||
@@ -149,8 +172,11 @@ tenon_status tn_conv_self_check(tenon_stream *stream, const tn_problem *problem,
                                 const tn_choice *choice, bool *right, char why[256])
 {
     const conv_problem *like = (const conv_problem *)problem;
-    TN_TRY(check_step(stream, like, choice, 1, right, why));
-    return *right ? check_step(stream, like, choice, 2, right, why) : TENON_OK;
+    int64_t steps = choice->solver == &tn_conv_depthwise ? 3 : 2;
+    *right = true;
+    for (int64_t step = 1; step <= steps && *right; step++)
+        TN_TRY(check_step(stream, like, choice, step, right, why));
+    return TENON_OK;
 }
 
 static tenon_status compare_im2col(tenon_stream *stream, const tenon_im2col_params *params,

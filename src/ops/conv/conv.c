@@ -7,9 +7,9 @@ TENON_API tenon_conv_params tenon_conv_params_default(void)
     return (tenon_conv_params)TENON_CONV_PARAMS_INIT;
 }
 
-static const tn_solver *const solvers[] = {&tn_conv_pointwise, &tn_conv_implicit_packed,
-                                           &tn_conv_implicit_tiled, &tn_conv_im2col_gemm,
-                                           &tn_conv_direct};
+static const tn_solver *const solvers[] = {&tn_conv_pointwise,       &tn_conv_depthwise,
+                                           &tn_conv_implicit_packed, &tn_conv_implicit_tiled,
+                                           &tn_conv_im2col_gemm,     &tn_conv_direct};
 
 const tn_family tn_conv_family = {.name = "conv",
                                   .solvers = solvers,

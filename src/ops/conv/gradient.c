@@ -11,12 +11,12 @@ TENON_API tenon_conv_backward_params tenon_conv_backward_params_default(void)
     return (tenon_conv_backward_params)TENON_CONV_BACKWARD_PARAMS_INIT;
 }
 
-static const tn_solver *const data_solvers[] = {&tn_conv_backward_data_pointwise,
-                                                &tn_conv_backward_data_col2im_gemm,
-                                                &tn_conv_backward_data_direct};
-static const tn_solver *const filter_solvers[] = {&tn_conv_backward_filter_pointwise,
-                                                  &tn_conv_backward_filter_im2col_gemm,
-                                                  &tn_conv_backward_filter_direct};
+static const tn_solver *const data_solvers[] = {
+    &tn_conv_backward_data_pointwise, &tn_conv_backward_data_depthwise,
+    &tn_conv_backward_data_col2im_gemm, &tn_conv_backward_data_direct};
+static const tn_solver *const filter_solvers[] = {
+    &tn_conv_backward_filter_pointwise, &tn_conv_backward_filter_depthwise,
+    &tn_conv_backward_filter_im2col_gemm, &tn_conv_backward_filter_direct};
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
 const tn_family tn_conv_backward_data_family = {.name = "conv_backward_data",

@@ -1,6 +1,7 @@
 /* The self-checks of convolution's gradients, of the transposed convolution and of col2im: awkward
  * problems with the layout of the one at hand. */
 #include "ops/common/host.h"
+#include "ops/conv/depthwise.h"
 #include "ops/conv/gradient.h"
 
 #include <stdlib.h>
@@ -44,6 +45,50 @@ static void output_size(const tenon_conv_geometry *g, bool pointwise, int64_t ou
 {
     for (uint32_t d = 0; d < 2; d++)
         out[d] = tenon_conv_output_size(g, d, image_size[d], (pointwise ? one : filter_size)[d]);
+}
+
+/* The convolution whose gradient is checked. */
+typedef struct check_shape {
+    int64_t groups, channels, filters, out[2];
+    const int64_t *image, *filter;
+    tenon_conv_geometry geometry;
+} check_shape;
+
+static check_shape usual_shape(bool pointwise)
+{
+    check_shape s = {2,
+                     CHANNELS,
+                     FILTERS,
+                     {0, 0},
+                     image_size,
+                     pointwise ? one : filter_size,
+                     check_geometry(pointwise)};
+    output_size(&s.geometry, pointwise, s.out);
+    return s;
+}
+
+/* Groups of one channel, and several tiles of the image or blocks of channels: at step 1 and 2 as
+ * unrolled loops have it, and at others. */
+static check_shape depthwise_shape(const conv_problem *like, int64_t step)
+{
+    static const int64_t squares[][2] = {{2, 4}, {3, 3}, {5, 5}}, tall[2] = {133, 37};
+    bool along_channels = tn_depthwise_along_channels(like, 2);
+    int64_t channels = along_channels ? 35 : 3;
+    check_shape s = {channels,
+                     channels,
+                     along_channels ? channels : 2 * channels,
+                     {0, 0},
+                     along_channels ? image_size : tall,
+                     squares[tn_depthwise_taps(&like->window) / 2],
+                     TENON_CONV_GEOMETRY_INIT};
+    s.geometry.stride[0] = step == 3 ? 2 : step;
+    s.geometry.stride[1] = step;
+    s.geometry.dilation[0] = s.geometry.dilation[1] = step == 3 ? 2 : 1;
+    s.geometry.pad_begin[0] = s.geometry.pad_end[1] = 2;
+    s.geometry.pad_begin[1] = 1;
+    for (uint32_t d = 0; d < 2; d++)
+        s.out[d] = tenon_conv_output_size(&s.geometry, d, s.image[d], s.filter[d]);
+    return s;
 }
 
 static bool channels_last(const int64_t stride[CONV_RANK])
@@ -98,32 +143,29 @@ static tenon_status no_reference(const char *operation)
 
 /* As the transposed convolution has it: with all of the epilogue. */
 static tenon_status check_reverse(tenon_stream *stream, const conv_problem *like,
-                                  const tn_choice *choice, check *c, bool *right, char why[256])
+                                  const tn_choice *choice, const check_shape *s, check *c,
+                                  bool *right, char why[256])
 {
     static const char operation[] = "conv_transpose self-check";
-    bool pointwise = choice->solver == &tn_conv_backward_data_pointwise,
-         last = channels_last(like->x);
+    const bool last = channels_last(like->x);
     tenon_dtype dtype = (tenon_dtype)like->dtype;
     tenon_conv_transpose_params params = TENON_CONV_TRANSPOSE_PARAMS_INIT;
     conv_problem problem;
-    int64_t out[2], channels = CHANNELS;
-    params.groups = 2;
-    params.geometry = check_geometry(pointwise);
+    params.groups = s->groups;
+    params.geometry = s->geometry;
     params.epilogue.alpha = 0.75;
     params.epilogue.beta = -0.5;
     params.epilogue.activation.kind = like->activation;
     params.epilogue.activation.alpha = 0.25;
-    output_size(&params.geometry, pointwise, out);
-    params.output_padding[1] =
-        pointwise ? 0
-                  : image_size[1] - tenon_conv_transpose_output_size(&params.geometry, 1, out[1],
-                                                                     filter_size[1], 0);
+    for (uint32_t d = 0; d < 2; d++)
+        params.output_padding[d] = s->image[d] - tenon_conv_transpose_output_size(
+                                                     &s->geometry, d, s->out[d], s->filter[d], 0);
     const tenon_tensor views[CONV_OPERANDS] = {
-        [CONV_X] = image_view(dtype, last, 2, FILTERS, out),
-        [CONV_W] = image_view(dtype, false, FILTERS, CHANNELS / 2, pointwise ? one : filter_size),
-        [CONV_C] = image_view(dtype, last, 2, CHANNELS, image_size),
-        [CONV_BIAS] = tenon_tensor_view(dtype, 1, &channels),
-        [CONV_Y] = image_view(dtype, last, 2, CHANNELS, image_size)};
+        [CONV_X] = image_view(dtype, last, 2, s->filters, s->out),
+        [CONV_W] = image_view(dtype, false, s->filters, s->channels / s->groups, s->filter),
+        [CONV_C] = image_view(dtype, last, 2, s->channels, s->image),
+        [CONV_BIAS] = tenon_tensor_view(dtype, 1, &s->channels),
+        [CONV_Y] = image_view(dtype, last, 2, s->channels, s->image)};
     TN_TRY(create(stream, views, CONV_OPERANDS, c));
     const tenon_tensor *x = &c->twins[CONV_X].host, *w = &c->twins[CONV_W].host,
                        *res = &c->twins[CONV_C].host, *bias = &c->twins[CONV_BIAS].host,
@@ -134,18 +176,9 @@ static tenon_status check_reverse(tenon_stream *stream, const conv_problem *like
     return compare(stream, operation, choice, &problem.head, &params.epilogue, c, right, why);
 }
 
-tenon_status tn_conv_reverse_self_check(tenon_stream *stream, const tn_problem *problem,
-                                        const tn_choice *choice, bool *right, char why[256])
-{
-    check c = {.count = 0};
-    tenon_status status =
-        check_reverse(stream, (const conv_problem *)problem, choice, &c, right, why);
-    destroy(&c);
-    return status;
-}
-
 static tenon_status check_filter(tenon_stream *stream, const conv_problem *like,
-                                 const tn_choice *choice, check *c, bool *right, char why[256])
+                                 const tn_choice *choice, const check_shape *s, check *c,
+                                 bool *right, char why[256])
 {
     static const char operation[] = "conv_backward_filter self-check";
     bool pointwise = choice->solver == &tn_conv_backward_filter_pointwise,
@@ -154,18 +187,15 @@ static tenon_status check_filter(tenon_stream *stream, const conv_problem *like,
     tenon_conv_backward_params params = TENON_CONV_BACKWARD_PARAMS_INIT;
     tenon_epilogue epilogue = TENON_EPILOGUE_INIT;
     conv_problem problem;
-    int64_t out[2];
-    params.groups = 2;
-    params.geometry = check_geometry(pointwise);
+    params.groups = s->groups;
+    params.geometry = s->geometry;
     params.beta = epilogue.beta = -0.5;
-    output_size(&params.geometry, pointwise, out);
-    const tenon_tensor w =
-        image_view(dtype, false, FILTERS, CHANNELS / 2, pointwise ? one : filter_size);
-    tenon_tensor made[3] = {image_view(dtype, last, 2, CHANNELS, image_size),
-                            image_view(dtype, last, 2, FILTERS, out), w};
+    const tenon_tensor w = image_view(dtype, false, s->filters, s->channels / s->groups, s->filter);
+    tenon_tensor made[3] = {image_view(dtype, last, 2, s->channels, s->image),
+                            image_view(dtype, last, 2, s->filters, s->out), w};
     if (pointwise) { /* whose pixels must have one stride, and for 16 bits its images the same */
         const int64_t x_shape[] = {1, CHANNELS, image_size[0], image_size[1]},
-                      y_shape[] = {1, FILTERS, out[0], out[1]};
+                      y_shape[] = {1, FILTERS, s->out[0], s->out[1]};
         made[0] = tenon_tensor_view(dtype, 4, x_shape);
         made[1] = tenon_tensor_view(dtype, 4, y_shape);
     }
@@ -178,14 +208,41 @@ static tenon_status check_filter(tenon_stream *stream, const conv_problem *like,
     return compare(stream, operation, choice, &problem.head, &epilogue, c, right, why);
 }
 
+typedef tenon_status (*check_one)(tenon_stream *stream, const conv_problem *like,
+                                  const tn_choice *choice, const check_shape *s, check *c,
+                                  bool *right, char why[256]);
+
+/* One problem, or for depthwise solvers several. */
+static tenon_status check_shapes(check_one check_it, bool depthwise, bool pointwise,
+                                 tenon_stream *stream, const tn_problem *problem,
+                                 const tn_choice *choice, bool *right, char why[256])
+{
+    const conv_problem *like = (const conv_problem *)problem;
+    tenon_status status = TENON_OK;
+    *right = true;
+    for (int64_t step = 1; step <= (depthwise ? 3 : 1) && status == TENON_OK && *right; step++) {
+        const check_shape shape = depthwise ? depthwise_shape(like, step) : usual_shape(pointwise);
+        check c = {.count = 0};
+        status = check_it(stream, like, choice, &shape, &c, right, why);
+        destroy(&c);
+    }
+    return status;
+}
+
+tenon_status tn_conv_reverse_self_check(tenon_stream *stream, const tn_problem *problem,
+                                        const tn_choice *choice, bool *right, char why[256])
+{
+    return check_shapes(check_reverse, choice->solver == &tn_conv_backward_data_depthwise,
+                        choice->solver == &tn_conv_backward_data_pointwise, stream, problem, choice,
+                        right, why);
+}
+
 tenon_status tn_conv_backward_filter_self_check(tenon_stream *stream, const tn_problem *problem,
                                                 const tn_choice *choice, bool *right, char why[256])
 {
-    check c = {.count = 0};
-    tenon_status status =
-        check_filter(stream, (const conv_problem *)problem, choice, &c, right, why);
-    destroy(&c);
-    return status;
+    return check_shapes(check_filter, choice->solver == &tn_conv_backward_filter_depthwise,
+                        choice->solver == &tn_conv_backward_filter_pointwise, stream, problem,
+                        choice, right, why);
 }
 
 /* Enough lines for several parts. */

@@ -1,0 +1,78 @@
+/*
+ * Depthwise convolution: each result channel comes from an image channel of its own,
+ *
+ *   y[n, k] = act(alpha * (x[n, k / share] convolved with w[k]) + beta * c + bias),
+ *
+ * or run backwards from `members` of them, of images that are spread by the convolution's step,
+ * with filters that are reversed (their strides are negative).
+ *
+ * conv_depthwise_rows: for CPUs, vectors along w. A work-item does args.run tiles of a channel's
+ *   results, one after the other; TENON_ROWS rows of a tile are computed at once.
+ *   Global size: {ceil(units / run)}, a unit being a tile.
+ * conv_depthwise_channels: for CPUs, vectors along channels, which are contiguous in x and y, with
+ *   share and members 1. A work-item does args.run rows of results of TENON_VW channels.
+ *   Global size: {ceil(units / run), ceil(channels / TENON_VW)}, a unit being a row.
+ * conv_depthwise_points: for any device, without vectors: a work-item does TENON_ROWS results, one
+ *   below the other. Global size: {w of y, ceil(h of y / TENON_ROWS), images * channels * d of y},
+ *   the first rounded up as the local size requires.
+ *
+ * TENON_TAPS:     3 or 5: the window is a square of that size, and its loops are unrolled; 0: any,
+ *                 of TENON_MOST_TAPS taps at most for vectors along channels.
+ * TENON_CHANNELS: 1 builds the kernel along channels instead of that along rows.
+ * TENON_SPREAD:   1 where the image's rows lie apart, so that some of the tile hold nothing.
+ * TENON_ROWS:     see above.
+ * TENON_TILE:     elements of a tile in local memory.
+ * TENON_VW:       lanes of a vector; 1 builds the kernel without vectors.
+ * TENON_DTYPE, TENON_HW_FMA, TENON_ACT_BUILD: see common/types.clh and common/activation.clh.
+ */
+#ifndef TENON_TAPS
+#define TENON_TAPS 3
+#endif
+#ifndef TENON_CHANNELS
+#define TENON_CHANNELS 0
+#endif
+#ifndef TENON_SPREAD
+#define TENON_SPREAD 1
+#endif
+#ifndef TENON_MOST_TAPS
+#define TENON_MOST_TAPS 128
+#endif
+#ifndef TENON_ROWS
+#define TENON_ROWS 4
+#endif
+#ifndef TENON_TILE
+#define TENON_TILE 2048
+#endif
+#ifndef TENON_VW
+#define TENON_VW 4
+#endif
+#if TENON_VW == 1
+#undef TENON_VW
+#endif
+#include "conv/depthwise_points.clh"
+
+#ifndef TENON_VW
+__kernel void conv_depthwise_points(__global const data_t *x, __global const data_t *w,
+                                    __global const data_t *c, __global const data_t *bias,
+                                    __global data_t *y, const depthwise_args args)
+{
+    const conv_args *a = &args.conv;
+    const operands o = take_operands(x, w, c, bias, y, a);
+    long plane = (long)get_global_id(2), first = (long)get_global_id(1) * TENON_ROWS;
+    place p;
+    p.at[2] = (long)get_global_id(0);
+    p.at[0] = cut_index(&plane, a->window.out[0]);
+    p.k = cut_index(&plane, args.channels);
+    p.n = plane;
+    if (p.at[2] >= a->window.out[2]) {
+        return;
+    }
+    for (p.at[1] = first; p.at[1] < min(first + TENON_ROWS, (long)a->window.out[1]); p.at[1]++) {
+        store_point(&o, a, &p, sum_point(o.x, o.w, &args, &p));
+    }
+}
+#elif TENON_CHANNELS
+#include "conv/depthwise_channels.clh"
+#else
+#include "conv/depthwise_rows.clh"
+#endif

@@ -1,0 +1,333 @@
+/*
+ * conv/depthwise and conv_backward_data/depthwise: convolutions whose groups have one channel.
+ *
+ * Run backwards, one is a convolution forward: of dy, whose elements lie apart by the step, with the
+ * filters reversed, at step 1 and without what does not exist. One kernel serves both.
+ */
+#include "base/checked.h"
+#include "ops/conv/depthwise.h"
+
+#include <stddef.h>
+#include <string.h>
+
+enum { VW, ROWS, PARAMETERS };
+
+static const tn_parameter parameters[PARAMETERS] = {{"vw", 1, 16}, {"rows", 1, 8}};
+
+/* What makes a CPU's work-item worth its launch, in multiply-adds. */
+#define CPU_WORK  65536
+#define GPU_LOCAL 32
+
+/* A problem as the kernel sees it: x is what is read, y what is written. */
+typedef struct depthwise {
+    conv_problem problem;
+    int64_t spread[3];
+    int64_t share, members;
+    int64_t w_shift;
+    bool backwards;
+} depthwise;
+
+static depthwise as_forward(const conv_problem *p)
+{
+    return (depthwise){.problem = *p, .spread = {1, 1, 1}, .share = p->k, .members = 1};
+}
+
+static void swap_operands(const conv_problem *from, conv_problem *to)
+{
+    memcpy(to->x, from->y, sizeof to->x);
+    memcpy(to->y, from->x, sizeof to->y);
+    to->operand[CONV_X] = from->operand[CONV_Y];
+    to->operand[CONV_Y] = from->operand[CONV_X];
+}
+
+static depthwise as_backwards(const conv_problem *p)
+{
+    depthwise w = {.problem = *p, .share = 1, .members = p->k, .backwards = true};
+    conv_window *v = &w.problem.window;
+    swap_operands(p, &w.problem);
+    for (int d = 0; d < 3; d++) {
+        int64_t reach = (v->filter[d] - 1) * v->dilation[d];
+        w.spread[d] = v->step[d];
+        v->size[d] = p->window.out[d];
+        v->out[d] = p->window.size[d];
+        v->step[d] = 1;
+        v->start[d] = -v->start[d] - reach;
+        w.w_shift += (v->filter[d] - 1) * p->w[2 + d];
+        w.problem.w[2 + d] = -p->w[2 + d];
+    }
+    return w;
+}
+
+static bool lay_out(const depthwise *w, const int32_t *values, depthwise_tile *tile)
+{
+    const conv_problem *p = &w->problem;
+    return tn_depthwise_lay_out(&p->window, w->spread[2], w->members, tn_depthwise_room(p->dtype),
+                                values[ROWS], values[VW], tile);
+}
+
+/* Whether a tile of such blocks is used, and has no room. */
+static bool lacks_room(const depthwise *w, const int32_t *values)
+{
+    depthwise_tile tile;
+    return values[VW] > 1 && !tn_depthwise_along_channels(&w->problem, values[VW]) &&
+           !lay_out(w, values, &tile);
+}
+
+static void tune(tenon_context *context, const depthwise *w, int32_t *values)
+{
+    bool chooses = values[ROWS] == 0;
+    if (values[VW] == 0)
+        values[VW] = tn_depthwise_lanes(context, w->problem.dtype);
+    if (chooses)
+        values[ROWS] = 4;
+    while (chooses && values[ROWS] > 1 && lacks_room(w, values))
+        values[ROWS] /= 2;
+}
+
+static void tune_forward(tenon_context *context, const tn_problem *problem, int32_t *values)
+{
+    const depthwise w = as_forward((const conv_problem *)problem);
+    tune(context, &w, values);
+}
+
+static void tune_backwards(tenon_context *context, const tn_problem *problem, int32_t *values)
+{
+    const depthwise w = as_backwards((const conv_problem *)problem);
+    tune(context, &w, values);
+}
+
+/* With the parameters that were asked for, or else the usual ones. */
+static const char *refuses(tenon_context *context, const depthwise *w)
+{
+    int32_t values[TN_MAX_PARAMETERS];
+    memcpy(values, w->problem.head.forced_values, sizeof values);
+    tune(context, w, values);
+    return lacks_room(w, values) ? "a tile has no room for the window" : NULL;
+}
+
+static const char *refuses_forward(tenon_context *context, const tn_problem *problem)
+{
+    const char *why = tn_depthwise_refuses((const conv_problem *)problem);
+    if (why != NULL)
+        return why;
+    const depthwise w = as_forward((const conv_problem *)problem);
+    return refuses(context, &w);
+}
+
+static const char *refuses_backwards(tenon_context *context, const tn_problem *problem)
+{
+    const char *why = tn_depthwise_refuses((const conv_problem *)problem);
+    if (why != NULL)
+        return why;
+    const depthwise w = as_backwards((const conv_problem *)problem);
+    return refuses(context, &w);
+}
+
+static const char *constrains(tenon_context *context, const tn_problem *problem,
+                              const int32_t *values)
+{
+    (void)problem;
+    if ((values[VW] & (values[VW] - 1)) != 0)
+        return "vw must be a power of two";
+    if (values[VW] > 1 && TN_DEPTHWISE_TILE_BYTES > context->device.info.local_memory)
+        return "tiles do not fit the local memory";
+    return NULL;
+}
+
+/* A CPU's time for a vector of results, in nanoseconds: bringing the image there and storing what
+ * comes of it, and each tap. Measured on x86-64 with vectors of 16 lanes. */
+static double time_of_vector(const depthwise *w, const int32_t *values)
+{
+    const conv_problem *p = &w->problem;
+    double taps = (double)(tn_window_taps(&p->window) * w->members);
+    double tap = tn_depthwise_taps(&p->window) != 0 && w->members == 1 ? 0.6 : 1.2;
+    if (tn_depthwise_along_channels(p, values[VW]))
+        return 5 + tap * taps;
+    return (p->x[4] == 1 && p->y[4] == 1 ? 6 : 6 + 2.0 * values[VW]) + tap * taps;
+}
+
+static double estimate(const tenon_context *context, const depthwise *w, const int32_t *values)
+{
+    const conv_problem *p = &w->problem;
+    const int64_t *out = p->window.out, channels = p->groups * w->share;
+    double units = context->device.info.compute_units;
+    double rows = (double)p->n * (double)out[0] * (double)out[1];
+    if (!context->device.is_cpu)
+        return 5000 + tn_conv_work(p) / (units * 64.0);
+    if (values[VW] == 1)
+        return 5000 + tn_conv_work(p) * 2.0 / units;
+    double vectors = tn_depthwise_along_channels(p, values[VW])
+                         ? (double)out[2] * (double)tn_ceil_div(channels, values[VW])
+                         : (double)channels * (double)tn_ceil_div(out[2], values[VW]);
+    return 3000 + rows * vectors * time_of_vector(w, values) / units;
+}
+
+static double estimate_forward(tenon_context *context, const tn_problem *problem,
+                               const int32_t *values)
+{
+    const depthwise w = as_forward((const conv_problem *)problem);
+    return estimate(context, &w, values);
+}
+
+static double estimate_backwards(tenon_context *context, const tn_problem *problem,
+                                 const int32_t *values)
+{
+    const depthwise w = as_backwards((const conv_problem *)problem);
+    return estimate(context, &w, values);
+}
+
+static void options(tenon_context *context, const depthwise *w, const int32_t *values,
+                    char text[TN_OPTIONS_SIZE])
+{
+    const conv_problem *p = &w->problem;
+    tn_build_options(context, text,
+                     "-DTENON_DTYPE=%u -DTENON_ACT_BUILD=%u -DTENON_VW=%d -DTENON_ROWS=%d "
+                     "-DTENON_TAPS=%d -DTENON_CHANNELS=%d -DTENON_SPREAD=%d -DTENON_TILE=%d "
+                     "-DTENON_MOST_TAPS=%d",
+                     p->dtype, tn_activation_is_build(p->activation) ? p->activation : 0u,
+                     values[VW], values[ROWS], tn_depthwise_taps(&p->window),
+                     tn_depthwise_along_channels(p, values[VW]), w->spread[1] > 1,
+                     (int)tn_depthwise_room(p->dtype), TN_DEPTHWISE_MOST_TAPS);
+}
+
+static void options_forward(tenon_context *context, const tn_problem *problem,
+                            const int32_t *values, char text[TN_OPTIONS_SIZE])
+{
+    const depthwise w = as_forward((const conv_problem *)problem);
+    options(context, &w, values, text);
+}
+
+static void options_backwards(tenon_context *context, const tn_problem *problem,
+                              const int32_t *values, char text[TN_OPTIONS_SIZE])
+{
+    const depthwise w = as_backwards((const conv_problem *)problem);
+    options(context, &w, values, text);
+}
+
+static int64_t span_of_image(const conv_problem *p, int64_t channels)
+{
+    const int64_t shape[] = {p->n, channels, p->window.size[0], p->window.size[1],
+                             p->window.size[2]};
+    return tn_depthwise_span(shape, p->x);
+}
+
+static int64_t channels_of(const depthwise *w)
+{
+    return w->problem.groups * w->share;
+}
+
+/* How many of `units` pieces of work of so many multiply-adds each a work-item of a CPU does. */
+static int64_t run_of(const tenon_context *context, int64_t units, double work)
+{
+    int64_t fair = tn_ceil_div(units, 8 * (int64_t)context->device.info.compute_units);
+    double worth = CPU_WORK / work;
+    return tn_max_i64(1, tn_min_i64(fair, worth < 1 ? 1 : (int64_t)worth));
+}
+
+static void share_out_tiles(const tenon_context *context, const depthwise *w, depthwise_args *args,
+                            tn_launch *launch)
+{
+    const conv_window *v = &w->problem.window;
+    const depthwise_tile *t = &args->tile;
+    args->units = w->problem.n * args->channels * v->out[0] * tn_ceil_div(v->out[1], t->rows) *
+                  tn_ceil_div(v->out[2], t->columns);
+    args->run = run_of(context, args->units,
+                       (double)(tn_window_taps(v) * w->members) *
+                           (double)tn_min_i64(t->rows, v->out[1]) * (double)t->columns);
+    launch->kernel = "conv_depthwise_rows";
+    launch->global[0] = (size_t)tn_ceil_div(args->units, args->run);
+    launch->global[1] = launch->global[2] = 1;
+}
+
+static void share_out_rows(const tenon_context *context, const depthwise *w, const int32_t *values,
+                           depthwise_args *args, tn_launch *launch)
+{
+    const conv_window *v = &w->problem.window;
+    int64_t blocks = tn_ceil_div(args->channels, values[VW]);
+    args->units = w->problem.n * v->out[0] * v->out[1];
+    args->run =
+        run_of(context, args->units * blocks, (double)(tn_window_taps(v) * v->out[2] * values[VW]));
+    launch->kernel = "conv_depthwise_channels";
+    launch->global[0] = (size_t)tn_ceil_div(args->units, args->run);
+    launch->global[1] = (size_t)blocks;
+    launch->global[2] = 1;
+}
+
+static void share_out_points(const depthwise *w, const int32_t *values, tn_launch *launch)
+{
+    const conv_window *v = &w->problem.window;
+    launch->kernel = "conv_depthwise_points";
+    launch->local[0] = GPU_LOCAL;
+    launch->global[0] = (size_t)tn_round_up(v->out[2], GPU_LOCAL);
+    launch->global[1] = (size_t)tn_ceil_div(v->out[1], values[ROWS]);
+    launch->global[2] = (size_t)(w->problem.n * channels_of(w) * v->out[0]);
+}
+
+static tenon_status record(const char *operation, tn_recording *recording, const depthwise *w,
+                           const int32_t *values)
+{
+    const conv_problem *p = &w->problem;
+    const bool reads[CONV_OPERANDS] = {[CONV_X] = true,
+                                       [CONV_W] = true,
+                                       [CONV_C] = (p->flags & CONV_HAS_C) != 0,
+                                       [CONV_BIAS] = (p->flags & CONV_HAS_BIAS) != 0};
+    char text[TN_OPTIONS_SIZE];
+    tn_patch patches[CONV_OPERANDS + TN_EPILOGUE_SCALARS];
+    depthwise_args args = {.conv.w_offset = w->w_shift,
+                           .channels = channels_of(w),
+                           .share = w->share,
+                           .members = w->members,
+                           .x_span = span_of_image(p, p->groups * w->members),
+                           .backwards = w->backwards};
+    tn_launch launch = {.source = "conv/depthwise",
+                        .options = text,
+                        .dimensions = 3,
+                        .local = {1, 1, 1},
+                        .args_size = sizeof args};
+    memcpy(args.spread, w->spread, sizeof args.spread);
+    options(recording->context, w, values, text);
+    tn_conv_direct_launch(p, reads, CONV_Y, &launch, &args.conv, patches);
+    if (values[VW] == 1) {
+        share_out_points(w, values, &launch);
+    } else if (tn_depthwise_along_channels(p, values[VW])) {
+        share_out_rows(recording->context, w, values, &args, &launch);
+    } else {
+        lay_out(w, values, &args.tile);
+        share_out_tiles(recording->context, w, &args, &launch);
+    }
+    return tn_record(operation, recording, &launch);
+}
+
+static tenon_status record_forward(const char *operation, tn_recording *recording,
+                                   const tn_problem *problem, const int32_t *values)
+{
+    depthwise w = as_forward((const conv_problem *)problem);
+    return record(operation, recording, &w, values);
+}
+
+static tenon_status record_backwards(const char *operation, tn_recording *recording,
+                                     const tn_problem *problem, const int32_t *values)
+{
+    depthwise w = as_backwards((const conv_problem *)problem);
+    return record(operation, recording, &w, values);
+}
+
+const tn_solver tn_conv_depthwise = {.name = "depthwise",
+                                     .parameters = parameters,
+                                     .parameter_count = PARAMETERS,
+                                     .refuses = refuses_forward,
+                                     .tune = tune_forward,
+                                     .constrains = constrains,
+                                     .estimate = estimate_forward,
+                                     .options = options_forward,
+                                     .record = record_forward};
+
+const tn_solver tn_conv_backward_data_depthwise = {.name = "depthwise",
+                                                   .parameters = parameters,
+                                                   .parameter_count = PARAMETERS,
+                                                   .refuses = refuses_backwards,
+                                                   .tune = tune_backwards,
+                                                   .constrains = constrains,
+                                                   .estimate = estimate_backwards,
+                                                   .options = options_backwards,
+                                                   .record = record_backwards};

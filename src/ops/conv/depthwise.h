@@ -1,0 +1,38 @@
+/* What the depthwise solvers share: how a filter's tiles lie in local memory. */
+#ifndef TN_OPS_CONV_DEPTHWISE_H
+#define TN_OPS_CONV_DEPTHWISE_H
+
+#include "conv/depthwise_args.h"
+#include "ops/conv/gradient.h"
+
+/* Local memory for tiles: with the results that are written, half of a small first-level cache. */
+#define TN_DEPTHWISE_TILE_BYTES 16384
+
+/* Taps that kernels along channels have sums or vectors for; those of the gradient along rows, too. */
+#define TN_DEPTHWISE_MOST_TAPS 128
+
+/* Elements from a tensor's first to its last, both included. */
+int64_t tn_depthwise_span(const int64_t *shape, const int64_t *stride);
+
+/* The side of a window whose loops are unrolled, or 0. */
+int tn_depthwise_taps(const conv_window *window);
+
+/* Elements of acc_t that a kernel has for its tiles. */
+int64_t tn_depthwise_room(uint32_t dtype);
+
+/* Lays out tiles of `members` image channels under the window, whose outputs are computed in blocks
+ * of `rows` by `lanes`; false where the smallest one has no room. `spread` is of the image's rows.
+ */
+bool tn_depthwise_lay_out(const conv_window *window, int64_t spread, int64_t members, int64_t room,
+                          int64_t rows, int64_t lanes, depthwise_tile *tile);
+
+/* Why no depthwise solver serves a problem, or NULL. */
+const char *tn_depthwise_refuses(const conv_problem *problem);
+
+/* Lanes that a kernel is built with: 1 on GPUs, whose work-items do without vectors. */
+int32_t tn_depthwise_lanes(tenon_context *context, uint32_t dtype);
+
+/* Whether vectors should lie along the channels. */
+bool tn_depthwise_along_channels(const conv_problem *problem, int32_t lanes);
+
+#endif

@@ -1,0 +1,251 @@
+/* conv_backward_filter/depthwise: the gradient of filters whose groups have one channel. Where there
+ * are too few of them for the device, the outputs are cut into parts, whose sums are added at the
+ * end. */
+#include "base/checked.h"
+#include "ops/conv/depthwise.h"
+
+#include <stddef.h>
+#include <string.h>
+
+enum { VW, PARTS, PARAMETERS };
+
+static const tn_parameter parameters[PARAMETERS] = {{"vw", 1, 16}, {"parts", 1, 256}};
+
+#define ROWS        4  /* of dy that are taken at once */
+#define GPU_ITEMS   64 /* of a work-group, which shares a filter's sums */
+#define LEAST_ITEMS 4  /* work-groups that each compute unit should have */
+
+typedef enum way { POINTS, CHANNELS, TILES } way;
+
+static way way_of(const conv_problem *p, const int32_t *values)
+{
+    if (values[VW] == 1)
+        return POINTS;
+    return tn_depthwise_along_channels(p, values[VW]) ? CHANNELS : TILES;
+}
+
+static bool lay_out(const conv_problem *p, const int32_t *values, depthwise_tile *tile)
+{
+    return tn_depthwise_lay_out(&p->window, 1, 1, tn_depthwise_room(p->dtype), 1, values[VW], tile);
+}
+
+/* What parts are made of. */
+static int64_t units_of(const conv_problem *p, const int32_t *values)
+{
+    const int64_t *out = p->window.out;
+    depthwise_tile t;
+    switch (way_of(p, values)) {
+    case POINTS:
+        return p->n * tn_window_pixels(&p->window);
+    case CHANNELS:
+        return p->n * out[0] * out[1];
+    default:
+        lay_out(p, values, &t);
+        return p->n * out[0] * tn_ceil_div(out[1], t.rows) * tn_ceil_div(out[2], t.columns);
+    }
+}
+
+/* Work-groups of a part. */
+static int64_t groups_of(const conv_problem *p, const int32_t *values)
+{
+    int64_t filters = p->groups * p->k;
+    return way_of(p, values) == CHANNELS ? tn_ceil_div(filters, values[VW]) : filters;
+}
+
+/* With the lanes that were asked for, or else the device's. */
+static const char *refuses(tenon_context *context, const tn_problem *problem)
+{
+    const conv_problem *p = (const conv_problem *)problem;
+    const char *why = tn_depthwise_refuses(p);
+    int32_t values[TN_MAX_PARAMETERS];
+    depthwise_tile tile;
+    memcpy(values, problem->forced_values, sizeof values);
+    if (values[VW] == 0)
+        values[VW] = tn_depthwise_lanes(context, p->dtype);
+    if (why != NULL || values[VW] == 1)
+        return why;
+    if (tn_window_taps(&p->window) > TN_DEPTHWISE_MOST_TAPS)
+        return "the window has too many taps for vectors";
+    return way_of(p, values) == TILES && !lay_out(p, values, &tile)
+               ? "a tile has no room for the window"
+               : NULL;
+}
+
+static uint64_t workspace(tenon_context *context, const tn_problem *problem, const int32_t *values)
+{
+    const conv_problem *p = (const conv_problem *)problem;
+    (void)context;
+    if (values[PARTS] == 1)
+        return 0;
+    return (uint64_t)(values[PARTS] * p->groups * p->k * tn_window_taps(&p->window)) *
+           tn_acc_size(p->dtype);
+}
+
+/* As many parts as keep the device busy, a power of two since each number is checked on its own. */
+static void tune(tenon_context *context, const tn_problem *problem, int32_t *values)
+{
+    const conv_problem *p = (const conv_problem *)problem;
+    if (values[VW] == 0)
+        values[VW] = tn_depthwise_lanes(context, p->dtype);
+    if (values[PARTS] != 0)
+        return;
+    int64_t groups = groups_of(p, values), units = units_of(p, values);
+    int64_t least = LEAST_ITEMS * (int64_t)context->device.info.compute_units;
+    if (way_of(p, values) == POINTS)
+        units /= GPU_ITEMS;
+    for (values[PARTS] = 1; values[PARTS] < parameters[PARTS].high;) {
+        int32_t more[PARAMETERS] = {values[VW], values[PARTS] * 2};
+        if (groups * values[PARTS] >= least || more[PARTS] > units ||
+            workspace(context, problem, more) > problem->workspace_limit)
+            return;
+        values[PARTS] = more[PARTS];
+    }
+}
+
+static const char *constrains(tenon_context *context, const tn_problem *problem,
+                              const int32_t *values)
+{
+    const uint64_t vector =
+        (uint64_t)values[VW] * tn_acc_size(((const conv_problem *)problem)->dtype);
+    if ((values[VW] & (values[VW] - 1)) != 0)
+        return "vw must be a power of two";
+    if (values[VW] > 1 && TN_DEPTHWISE_TILE_BYTES + TN_DEPTHWISE_MOST_TAPS * vector >
+                              context->device.info.local_memory)
+        return "tiles do not fit the local memory";
+    return NULL;
+}
+
+/* A CPU's time for a vector of dy: as conv/depthwise, without results to store. */
+static double time_of_vector(const conv_problem *p, const int32_t *values)
+{
+    double taps = (double)tn_window_taps(&p->window);
+    double tap = tn_depthwise_taps(&p->window) != 0 ? 0.6 : 1.2;
+    if (way_of(p, values) == CHANNELS)
+        return 3 + tap * taps;
+    return (p->x[4] == 1 && p->y[4] == 1 ? 6 : 6 + 2.0 * values[VW]) + tap * taps;
+}
+
+static double estimate(tenon_context *context, const tn_problem *problem, const int32_t *values)
+{
+    const conv_problem *p = (const conv_problem *)problem;
+    const int64_t *out = p->window.out, groups = groups_of(p, values);
+    double units = context->device.info.compute_units;
+    double items = (double)groups * (double)values[PARTS];
+    double busy = items < units ? items : units, last = values[PARTS] > 1 ? 3000 : 0;
+    double rows = (double)p->n * (double)out[0] * (double)out[1];
+    if (!context->device.is_cpu)
+        return 5000 + last + tn_conv_work(p) / (busy * 64.0);
+    if (values[VW] == 1)
+        return 5000 + last + tn_conv_work(p) * 2.0 / busy;
+    int64_t vectors = way_of(p, values) == CHANNELS ? out[2] : tn_ceil_div(out[2], values[VW]);
+    return 3000 + last + rows * (double)(vectors * groups) * time_of_vector(p, values) / busy;
+}
+
+static void options(tenon_context *context, const tn_problem *problem, const int32_t *values,
+                    char text[TN_OPTIONS_SIZE])
+{
+    const conv_problem *p = (const conv_problem *)problem;
+    tn_build_options(context, text,
+                     "-DTENON_DTYPE=%u -DTENON_VW=%d -DTENON_ROWS=%d -DTENON_TAPS=%d "
+                     "-DTENON_CHANNELS=%d -DTENON_TILE=%d -DTENON_MOST_TAPS=%d -DTENON_ITEMS=%d",
+                     p->dtype, values[VW], ROWS, tn_depthwise_taps(&p->window),
+                     tn_depthwise_along_channels(p, values[VW]), (int)tn_depthwise_room(p->dtype),
+                     TN_DEPTHWISE_MOST_TAPS, GPU_ITEMS);
+}
+
+static depthwise_filter_args arguments(const conv_problem *p, const int32_t *values)
+{
+    const int64_t *size = p->window.size, *out = p->window.out;
+    const int64_t x_shape[] = {p->n, p->groups, size[0], size[1], size[2]},
+                  y_shape[] = {p->n, p->groups * p->k, out[0], out[1], out[2]};
+    depthwise_filter_args args = {.window = p->window,
+                                  .filters = p->groups * p->k,
+                                  .share = p->k,
+                                  .x_span = tn_depthwise_span(x_shape, p->x),
+                                  .y_span = tn_depthwise_span(y_shape, p->y),
+                                  .units = units_of(p, values),
+                                  .parts = values[PARTS],
+                                  .adds = (p->flags & CONV_HAS_C) != 0};
+    args.chunk = tn_ceil_div(args.units, args.parts);
+    memcpy(args.x_stride, p->x, sizeof args.x_stride);
+    memcpy(args.y_stride, p->y, sizeof args.y_stride);
+    memcpy(args.w_stride, p->w, sizeof args.w_stride);
+    if (way_of(p, values) == TILES)
+        lay_out(p, values, &args.tile);
+    return args;
+}
+
+static void set_sizes(const conv_problem *p, const int32_t *values, tn_launch *launch)
+{
+    static const char *const kernels[] = {[POINTS] = "conv_depthwise_filter_points",
+                                          [CHANNELS] = "conv_depthwise_filter_channels",
+                                          [TILES] = "conv_depthwise_filter_rows"};
+    const size_t groups = (size_t)groups_of(p, values), parts = (size_t)values[PARTS];
+    const way how = way_of(p, values);
+    const size_t global[][3] = {[POINTS] = {GPU_ITEMS, groups, parts},
+                                [CHANNELS] = {groups, parts, 1},
+                                [TILES] = {groups, parts, 1}};
+    launch->kernel = kernels[how];
+    launch->dimensions = 3;
+    memcpy(launch->global, global[how], sizeof launch->global);
+    launch->local[0] = how == POINTS ? GPU_ITEMS : 1;
+    launch->local[1] = launch->local[2] = 1;
+}
+
+static tenon_status record_finish(const char *operation, tn_recording *recording,
+                                  const conv_problem *p, const tn_launch *like)
+{
+    tn_launch launch = *like;
+    bool is_cpu = recording->context->device.is_cpu;
+    launch.kernel = "conv_depthwise_filter_finish";
+    launch.dimensions = 1;
+    launch.global[0] = (size_t)(p->groups * p->k * tn_window_taps(&p->window));
+    launch.local[0] = is_cpu ? 1 : 0;
+    launch.operand_count = 2;
+    launch.operands[0] = TN_WORKSPACE;
+    launch.operands[1] = p->operand[CONV_W];
+    launch.patch_count -= 2; /* the images' */
+    return tn_record(operation, recording, &launch);
+}
+
+static tenon_status record(const char *operation, tn_recording *recording,
+                           const tn_problem *problem, const int32_t *values)
+{
+    const conv_problem *p = (const conv_problem *)problem;
+    const uint32_t size = (uint32_t)tenon_dtype_size((tenon_dtype)p->dtype);
+    const uint8_t w = p->operand[CONV_W], x = p->operand[CONV_X], y = p->operand[CONV_Y];
+    const bool parts = values[PARTS] > 1;
+    const depthwise_filter_args args = arguments(p, values);
+    const tn_patch patches[] = {
+        {(uint8_t)tn_scalar_patch((tenon_dtype)p->dtype), TN_SCALAR_BETA,
+         offsetof(depthwise_filter_args, beta), 1},
+        {TN_PATCH_OFFSET, w, offsetof(depthwise_filter_args, w_offset), size},
+        {TN_PATCH_OFFSET, parts ? TN_WORKSPACE : w, offsetof(depthwise_filter_args, sum_offset),
+         (uint32_t)tn_acc_size(p->dtype)},
+        {TN_PATCH_OFFSET, x, offsetof(depthwise_filter_args, x_offset), size},
+        {TN_PATCH_OFFSET, y, offsetof(depthwise_filter_args, y_offset), size}};
+    char text[TN_OPTIONS_SIZE];
+    tn_launch launch = {.source = "conv/depthwise_filter",
+                        .options = text,
+                        .operands = {x, y, parts ? TN_WORKSPACE : w, w},
+                        .operand_count = 4,
+                        .args = &args,
+                        .args_size = sizeof args,
+                        .patches = patches,
+                        .patch_count = 5};
+    options(recording->context, problem, values, text);
+    set_sizes(p, values, &launch);
+    TN_TRY(tn_record(operation, recording, &launch));
+    return parts ? record_finish(operation, recording, p, &launch) : TENON_OK;
+}
+
+const tn_solver tn_conv_backward_filter_depthwise = {.name = "depthwise",
+                                                     .parameters = parameters,
+                                                     .parameter_count = PARAMETERS,
+                                                     .refuses = refuses,
+                                                     .tune = tune,
+                                                     .constrains = constrains,
+                                                     .workspace = workspace,
+                                                     .estimate = estimate,
+                                                     .options = options,
+                                                     .record = record};
