@@ -174,6 +174,47 @@ TENON_INLINE void panel_tile(int rows, tile_a a, __global const data_t *b, long 
     }
 }
 
+#if TENON_STORES_ACC
+/* Whether a pass does nothing to a tile's sums but to scale them and to add what waits in d. */
+TENON_INLINE bool is_bare(const gemm_epilogue *e, int pass)
+{
+    return e->d_col == 1 &&
+           !((pass & TENON_PASS_FIRST) && (e->flags & (GEMM_HAS_C | GEMM_HAS_BIAS))) &&
+           !((pass & TENON_PASS_LAST) && e->activation.kind != TENON_ACT_IDENTITY);
+}
+
+/* store_tile for such a pass and a tile whose columns are all there: the same arithmetic. */
+TENON_INLINE void store_bare(const gemm_epilogue *e, long m, long n, int rows, int pass,
+                             const acc_v *tile)
+{
+    const acc_v alpha = splat(e->alpha);
+    for (int i = 0; i < rows; i++) {
+        __global data_t *to = e->d + (m + i) * e->d_row + n;
+#pragma unroll
+        for (int v = 0; v < TENON_NV; v++) {
+            acc_v x = alpha * tile[i * TENON_NV + v];
+            if (!(pass & TENON_PASS_FIRST)) {
+                x += TENON_VLOAD(v, to);
+            }
+            TENON_VSTORE(x, v, to);
+        }
+    }
+}
+#endif
+
+/* What follows the sums of a tile, whose first element is d[m, n]; `cols` of its columns are there. */
+TENON_INLINE void finish_tile(const gemm_epilogue *e, long m, long n, int rows, int cols, int pass,
+                              __local acc_t *sums, const acc_v *tile)
+{
+#if TENON_STORES_ACC
+    if (cols == TENON_NR && is_bare(e, pass)) {
+        store_bare(e, m, n, rows, pass, tile);
+        return;
+    }
+#endif
+    store_tile(e, m, n, rows, 0, cols, pass, sums, tile);
+}
+
 /* Rows and columns of d that a work-item covers, and its block of K. */
 typedef struct panel_block {
     long m0, m1, n0, n1, k0, k_end;
@@ -199,8 +240,8 @@ TENON_INLINE void panel_multiply(const gemm_args *args, const gemm_epilogue *e,
             /* Of a tile beyond the last panel, that one is read again. */
             panel_tile(rows, rows_of_a, b + number * panel + k0 * TENON_PANEL,
                        number < last ? panel : 0, kc, tile);
-            store_tile(e, m, n, rows, 0, (int)min((long)TENON_NR, block->n1 - n), pass,
-                       TENON_SUMS_AT(sums, m - block->m0, n - block->n0), tile);
+            finish_tile(e, m, n, rows, (int)min((long)TENON_NR, block->n1 - n), pass,
+                        TENON_SUMS_AT(sums, m - block->m0, n - block->n0), tile);
         }
         m += rows;
     }

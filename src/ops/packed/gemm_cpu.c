@@ -20,6 +20,8 @@
  * room for fewer. */
 #define MOST_TILES 8
 #define SUM_TILES  4
+/* Rows that are worth a work-group of their own, though it reads the panels once more. */
+#define MANY_ROWS 96
 /* Work-groups for each compute unit, where the columns suffice. */
 #define GROUPS_PER_UNIT 4
 
@@ -77,11 +79,12 @@ static int32_t block_length(tenon_context *context, const packed_problem *p)
     return tall[CPU_KC];
 }
 
-/* The most tiles that leave work-groups enough. */
+/* The most tiles that leave work-groups enough; many rows make up for columns. */
 static int32_t choose_tiles(tenon_context *context, const packed_problem *p, int32_t width)
 {
     int64_t wanted = GROUPS_PER_UNIT * (int64_t)context->device.info.compute_units;
-    int64_t tiles = tn_ceil_div(p->gemm.n, width) * tn_gemm_batch_count(&p->gemm);
+    int64_t tiles = tn_ceil_div(p->gemm.n, width) * tn_gemm_batch_count(&p->gemm) *
+                    tn_max_i64(1, p->gemm.m / MANY_ROWS);
     int64_t most = sums_wait(&p->gemm) ? sum_tiles(context, p) : MOST_TILES;
     return (int32_t)tn_max_i64(1, tn_min_i64(most, tiles / wanted));
 }
