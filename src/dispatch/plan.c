@@ -35,6 +35,8 @@ static void free_plan(tenon_plan *plan)
 {
     tenon_context *context = plan->keeps_context ? plan->recording.context : NULL;
     tn_recording_destroy(&plan->recording);
+    if (plan->kept != NULL)
+        plan->release_kept(plan->kept);
     free(plan->problem);
     free(plan);
     tenon_context_release(context);
@@ -94,7 +96,7 @@ TENON_API uint64_t tenon_plan_workspace(const tenon_plan *plan)
 
 TENON_API uint32_t tenon_plan_operands(const tenon_plan *plan)
 {
-    return plan != NULL ? plan->operand_count : 0;
+    return plan != NULL ? plan->operand_count - plan->kept_count : 0;
 }
 
 TENON_API size_t tenon_plan_describe(const tenon_plan *plan, char *text, size_t size)
@@ -263,4 +265,14 @@ tenon_status tn_call_plan(tenon_context *context, const tn_family *family, tn_pr
         memset(&plan->operands[i].view.memory, 0, sizeof plan->operands[i].view.memory);
     }
     return TENON_OK;
+}
+
+void tn_plan_keep(tenon_plan *plan, uint32_t operand, tenon_memory memory, void *object,
+                  void (*release)(void *object))
+{
+    plan->operands[operand].kept = true;
+    plan->operands[operand].view.memory = memory;
+    plan->kept_count++;
+    plan->kept = object;
+    plan->release_kept = release;
 }

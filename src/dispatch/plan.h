@@ -60,10 +60,16 @@ tenon_status tn_call_run(tenon_stream *stream, const tn_family *family, tn_probl
 tenon_status tn_call_plan(tenon_context *context, const tn_family *family, tn_problem *problem,
                           const tn_call *call, tenon_plan **out);
 
+/* Gives a plan of the caller's own the memory of one of its operands, which runs are then not given,
+ * and with it a reference to the object that it belongs to. Once for a plan. */
+void tn_plan_keep(tenon_plan *plan, uint32_t operand, tenon_memory memory, void *object,
+                  void (*release)(void *object));
+
 /* A planned operand: its view without memory; rank and shape of nothing where absent. */
 typedef struct tn_planned {
     const char *name;
     bool present, output;
+    bool kept; /* its memory stays with the plan, and runs are not given it */
     tn_role role;
     tenon_tensor view;
     uint64_t end; /* the byte of its memory that the view ends at */
@@ -77,8 +83,10 @@ struct tenon_plan {
     tn_recording recording;
     /* Of a plan of the caller's own: */
     tn_planned operands[TN_MAX_OPERANDS];
-    uint32_t operand_count;
+    uint32_t operand_count, kept_count;
     double scalars[TN_MAX_SCALARS];
+    void *kept; /* what the memory of kept operands belongs to */
+    void (*release_kept)(void *object);
     /* Of a plan in the table: */
     const tn_family *family;
     tn_problem *problem;

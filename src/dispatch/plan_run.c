@@ -10,9 +10,9 @@ static tenon_status check_run(const char *operation, tenon_stream *stream, const
     if (plan == NULL || memories == NULL)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", operation,
                        plan == NULL ? "plan" : "memories");
-    if (count != plan->operand_count)
+    if (count != tenon_plan_operands(plan))
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: count is %u, %s has %u operands",
-                       operation, count, plan->operation, plan->operand_count);
+                       operation, count, plan->operation, tenon_plan_operands(plan));
     if (stream->context != plan->recording.context)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
                        "%s: stream %p is of another context than the plan", operation,
@@ -60,16 +60,29 @@ static tenon_status check_memories(const tenon_plan *plan, tenon_context *contex
     return tn_call_check_memory(&call, context);
 }
 
+/* The memories of all operands: the caller's, and those that stay with the plan. */
+static const tenon_memory *all_memories(const tenon_plan *plan, const tenon_memory *memories,
+                                        tenon_memory all[TN_MAX_OPERANDS])
+{
+    if (plan->kept_count == 0)
+        return memories;
+    for (uint32_t i = 0; i < plan->operand_count; i++)
+        all[i] = plan->operands[i].kept ? plan->operands[i].view.memory : *memories++;
+    return all;
+}
+
 TENON_API tenon_status tenon_plan_run(tenon_stream *stream, const tenon_plan *plan,
                                       const tenon_memory *memories, uint32_t count,
                                       const tenon_sync *sync)
 {
     tn_operand operands[TN_MAX_OPERANDS];
+    tenon_memory all[TN_MAX_OPERANDS];
     TN_TRY(check_run("tenon_plan_run", stream, plan, memories, count));
+    memories = all_memories(plan, memories, all);
     TN_TRY(tn_sync_check(plan->operation, sync));
     if (!is_plain(plan, stream->context, memories))
         TN_TRY(check_memories(plan, stream->context, memories));
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < plan->operand_count; i++)
         operands[i] = plan->operands[i].present
                           ? (tn_operand){memories[i], plan->operands[i].view.offset}
                           : (tn_operand){0};

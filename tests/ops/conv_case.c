@@ -73,7 +73,7 @@ static void create_image(conv_data *data, int operand, image_layout layout, int6
                        size, data->problem.offset);
 }
 
-static tenon_conv_params conv_params(const conv_case *p, const char *solver)
+tenon_conv_params conv_params(const conv_case *p, const char *solver)
 {
     tenon_conv_params params = TENON_CONV_PARAMS_INIT;
     params.solver = solver;
@@ -85,7 +85,7 @@ static tenon_conv_params conv_params(const conv_case *p, const char *solver)
     return params;
 }
 
-static const tenon_tensor *view(const conv_data *data, int operand, bool host)
+const tenon_tensor *conv_view(const conv_data *data, int operand, bool host)
 {
     if (operand == CONV_C && data->problem.residual == IN_PLACE)
         operand = CONV_Y;
@@ -146,12 +146,12 @@ void make_conv(conv_data *data, const conv_case *p, tenon_dtype dtype, test_judg
 static tn_bounded *expect(const conv_data *data, const char *solver)
 {
     tenon_conv_params params = conv_params(&data->problem, solver);
-    const tenon_tensor *y = view(data, CONV_Y, true);
+    const tenon_tensor *y = conv_view(data, CONV_Y, true);
     tn_bounded *expected = malloc(((size_t)tenon_tensor_elements(y) + 1) * sizeof *expected);
     assert_non_null(expected);
-    assert_true(tn_conv_reference(&params, view(data, CONV_X, true), view(data, CONV_W, true),
-                                  view(data, CONV_C, true), view(data, CONV_BIAS, true), y,
-                                  expected));
+    assert_true(tn_conv_reference(&params, conv_view(data, CONV_X, true),
+                                  conv_view(data, CONV_W, true), conv_view(data, CONV_C, true),
+                                  conv_view(data, CONV_BIAS, true), y, expected));
     return expected;
 }
 
@@ -165,15 +165,15 @@ void compute_conv_reference(conv_data *data)
 static bool sums_are_exact(const conv_data *data, int64_t tile)
 {
     tenon_conv_params params = conv_params(&data->problem, NULL);
-    const tenon_tensor *x = view(data, CONV_X, true), *w = view(data, CONV_W, true),
-                       *y = view(data, CONV_Y, true);
+    const tenon_tensor *x = conv_view(data, CONV_X, true), *w = conv_view(data, CONV_W, true),
+                       *y = conv_view(data, CONV_Y, true);
     const int64_t count = tenon_tensor_elements(y);
     double largest = 0, *dense_x = tn_host_read(x, x->rank, x->shape),
            *dense_w = tn_host_read(w, w->rank, w->shape);
     tn_bounded *sums = malloc(((size_t)count + 1) * sizeof *sums);
     conv_problem problem;
-    assert_ok(tn_conv_canonicalise("test", &params, x, w, view(data, CONV_C, true),
-                                   view(data, CONV_BIAS, true), y, &problem));
+    assert_ok(tn_conv_canonicalise("test", &params, x, w, conv_view(data, CONV_C, true),
+                                   conv_view(data, CONV_BIAS, true), y, &problem));
     assert_true(sums != NULL && tn_winograd_sums(&problem, tile, dense_x, dense_w, sums));
     for (int64_t i = 0; i < count; i++)
         largest = sums[i].bound > largest ? sums[i].bound : largest;
@@ -188,8 +188,9 @@ static void choose(const conv_data *data, char name[TN_SOLVER_NAME_SIZE])
     tenon_conv_params params = conv_params(&data->problem, NULL);
     tenon_plan *plan;
     assert_ok(tenon_conv_forward_plan(
-        test_stream->context, &params, view(data, CONV_X, false), view(data, CONV_W, false),
-        view(data, CONV_C, false), view(data, CONV_BIAS, false), view(data, CONV_Y, false), &plan));
+        test_stream->context, &params, conv_view(data, CONV_X, false),
+        conv_view(data, CONV_W, false), conv_view(data, CONV_C, false),
+        conv_view(data, CONV_BIAS, false), conv_view(data, CONV_Y, false), &plan));
     snprintf(name, TN_SOLVER_NAME_SIZE, "%s", plan->name);
     tenon_plan_release(plan);
 }
@@ -230,9 +231,9 @@ static tenon_status call(const void *user, const char *solver)
 {
     const conv_data *data = user;
     tenon_conv_params params = conv_params(&data->problem, solver);
-    return test_call(&tn_operation_conv, &params, view(data, CONV_X, false),
-                     view(data, CONV_W, false), view(data, CONV_C, false),
-                     view(data, CONV_BIAS, false), view(data, CONV_Y, false));
+    return test_call(&tn_operation_conv, &params, conv_view(data, CONV_X, false),
+                     conv_view(data, CONV_W, false), conv_view(data, CONV_C, false),
+                     conv_view(data, CONV_BIAS, false), conv_view(data, CONV_Y, false));
 }
 
 test_subject conv_subject(const conv_data *data)

@@ -57,6 +57,10 @@ void destroy_conv(conv_data *data);
 /* What is expected of the operands as they are now; computed once. */
 void compute_conv_reference(conv_data *data);
 
+/* The view of an operand on the device or the host, NULL where it is absent. */
+const tenon_tensor *conv_view(const conv_data *data, int operand, bool host);
+
+tenon_conv_params conv_params(const conv_case *p, const char *solver);
 test_subject conv_subject(const conv_data *data);
 
 /* Random shapes, geometries and layouts in one to three dimensions, with few multiply-adds. */

@@ -37,18 +37,42 @@ static tenon_status prepare(tenon_context *context, const tenon_conv_params *par
     return TENON_OK;
 }
 
-TENON_API tenon_status tenon_conv_forward(tenon_stream *stream, const tenon_conv_params *params,
-                                          const tenon_tensor *x, const tenon_tensor *w,
-                                          const tenon_tensor *c, const tenon_tensor *bias,
-                                          const tenon_tensor *y, const tenon_sync *sync)
+tenon_status tn_conv_forward_call(const char *operation, tenon_stream *stream,
+                                  const tenon_conv_params *params, const tenon_tensor *x,
+                                  const tenon_tensor *w, const tenon_tensor *c,
+                                  const tenon_tensor *bias, const tenon_tensor *y,
+                                  const tenon_sync *sync)
 {
     static const tenon_conv_params defaults = TENON_CONV_PARAMS_INIT;
-    tn_call call = tn_conv_call("tenon_conv_forward", x, w, c, bias, y);
+    tn_call call = tn_conv_call(operation, x, w, c, bias, y);
     conv_problem problem;
     bool empty = false;
     TN_TRY(tn_stream_check(call.operation, stream));
     TN_TRY(prepare(stream->context, params != NULL ? params : &defaults, &call, &problem, &empty));
     return tn_call_run(stream, &tn_conv_family, empty ? NULL : &problem.head, &call, sync);
+}
+
+tenon_status tn_conv_forward_call_plan(const char *operation, tenon_context *context,
+                                       const tenon_conv_params *params, const tenon_tensor *x,
+                                       const tenon_tensor *w, const tenon_tensor *c,
+                                       const tenon_tensor *bias, const tenon_tensor *y,
+                                       tenon_plan **plan)
+{
+    static const tenon_conv_params defaults = TENON_CONV_PARAMS_INIT;
+    tn_call call = tn_conv_call(operation, x, w, c, bias, y);
+    conv_problem problem;
+    bool empty = false;
+    TN_TRY(tn_plan_check(call.operation, context, plan));
+    TN_TRY(prepare(context, params != NULL ? params : &defaults, &call, &problem, &empty));
+    return tn_call_plan(context, &tn_conv_family, empty ? NULL : &problem.head, &call, plan);
+}
+
+TENON_API tenon_status tenon_conv_forward(tenon_stream *stream, const tenon_conv_params *params,
+                                          const tenon_tensor *x, const tenon_tensor *w,
+                                          const tenon_tensor *c, const tenon_tensor *bias,
+                                          const tenon_tensor *y, const tenon_sync *sync)
+{
+    return tn_conv_forward_call("tenon_conv_forward", stream, params, x, w, c, bias, y, sync);
 }
 
 TENON_API tenon_status tenon_conv_forward_plan(tenon_context *context,
@@ -57,11 +81,6 @@ TENON_API tenon_status tenon_conv_forward_plan(tenon_context *context,
                                                const tenon_tensor *c, const tenon_tensor *bias,
                                                const tenon_tensor *y, tenon_plan **plan)
 {
-    static const tenon_conv_params defaults = TENON_CONV_PARAMS_INIT;
-    tn_call call = tn_conv_call("tenon_conv_forward_plan", x, w, c, bias, y);
-    conv_problem problem;
-    bool empty = false;
-    TN_TRY(tn_plan_check(call.operation, context, plan));
-    TN_TRY(prepare(context, params != NULL ? params : &defaults, &call, &problem, &empty));
-    return tn_call_plan(context, &tn_conv_family, empty ? NULL : &problem.head, &call, plan);
+    return tn_conv_forward_call_plan("tenon_conv_forward_plan", context, params, x, w, c, bias, y,
+                                     plan);
 }

@@ -100,6 +100,18 @@ tn_call tn_conv_call(const char *operation, const tenon_tensor *x, const tenon_t
 tenon_status tn_conv_check_call(tenon_context *context, const tn_call *call,
                                 const tenon_epilogue *epilogue);
 
+/* tenon_conv_forward and its plan under another name, which their messages give. */
+tenon_status tn_conv_forward_call(const char *operation, tenon_stream *stream,
+                                  const tenon_conv_params *params, const tenon_tensor *x,
+                                  const tenon_tensor *w, const tenon_tensor *c,
+                                  const tenon_tensor *bias, const tenon_tensor *y,
+                                  const tenon_sync *sync);
+tenon_status tn_conv_forward_call_plan(const char *operation, tenon_context *context,
+                                       const tenon_conv_params *params, const tenon_tensor *x,
+                                       const tenon_tensor *w, const tenon_tensor *c,
+                                       const tenon_tensor *bias, const tenon_tensor *y,
+                                       tenon_plan **plan);
+
 /* Chooses a solver and records its launch into a convolution's plan. */
 tenon_status tn_im2col_record(const char *operation, tn_recording *recording,
                               const im2col_problem *problem);

@@ -82,13 +82,13 @@ TENON_API tenon_status tenon_gemm(tenon_stream *stream, const tenon_gemm_params 
     return tn_gemm_call("tenon_gemm", stream, params, a, b, c, bias, d, sync);
 }
 
-TENON_API tenon_status tenon_gemm_plan(tenon_context *context, const tenon_gemm_params *params,
-                                       const tenon_tensor *a, const tenon_tensor *b,
-                                       const tenon_tensor *c, const tenon_tensor *bias,
-                                       const tenon_tensor *d, tenon_plan **plan)
+tenon_status tn_gemm_call_plan(const char *operation, tenon_context *context,
+                               const tenon_gemm_params *params, const tenon_tensor *a,
+                               const tenon_tensor *b, const tenon_tensor *c,
+                               const tenon_tensor *bias, const tenon_tensor *d, tenon_plan **plan)
 {
     static const tenon_gemm_params defaults = TENON_GEMM_PARAMS_INIT;
-    tn_call call = make_call("tenon_gemm_plan", a, b, c, bias, d);
+    tn_call call = make_call(operation, a, b, c, bias, d);
     gemm_problem problem;
     bool empty = false;
     params = params != NULL ? params : &defaults;
@@ -97,6 +97,14 @@ TENON_API tenon_status tenon_gemm_plan(tenon_context *context, const tenon_gemm_
         return tn_gemm_int8_plan(call.operation, context, params, a, b, c, bias, d, plan);
     TN_TRY(prepare(context, params, &call, &problem, &empty));
     return tn_call_plan(context, &tn_gemm_family, empty ? NULL : &problem.head, &call, plan);
+}
+
+TENON_API tenon_status tenon_gemm_plan(tenon_context *context, const tenon_gemm_params *params,
+                                       const tenon_tensor *a, const tenon_tensor *b,
+                                       const tenon_tensor *c, const tenon_tensor *bias,
+                                       const tenon_tensor *d, tenon_plan **plan)
+{
+    return tn_gemm_call_plan("tenon_gemm_plan", context, params, a, b, c, bias, d, plan);
 }
 
 tenon_status tn_gemm_record(const char *operation, tn_recording *recording,

@@ -48,12 +48,24 @@ tenon_status tn_gemm_call(const char *operation, tenon_stream *stream,
                           const tenon_tensor *b, const tenon_tensor *c, const tenon_tensor *bias,
                           const tenon_tensor *d, const tenon_sync *sync);
 
+/* tenon_gemm_plan likewise. */
+tenon_status tn_gemm_call_plan(const char *operation, tenon_context *context,
+                               const tenon_gemm_params *params, const tenon_tensor *a,
+                               const tenon_tensor *b, const tenon_tensor *c,
+                               const tenon_tensor *bias, const tenon_tensor *d, tenon_plan **plan);
+
 /* Fills in a problem from views that have been checked; c and bias may be NULL. Sets *empty where
  * there is nothing to do. Refuses shapes that do not fit. */
 tenon_status tn_gemm_canonicalise(const char *operation, const tenon_gemm_params *params,
                                   const tenon_tensor *a, const tenon_tensor *b,
                                   const tenon_tensor *c, const tenon_tensor *bias,
                                   const tenon_tensor *d, gemm_problem *problem, bool *empty);
+
+/* The same for a b whose layout is not one of strides: it stays b, and no batch is folded into N. */
+tenon_status tn_gemm_canonicalise_packed(const char *operation, const tenon_gemm_params *params,
+                                         const tenon_tensor *a, const tenon_tensor *b,
+                                         const tenon_tensor *c, const tenon_tensor *bias,
+                                         const tenon_tensor *d, gemm_problem *problem, bool *empty);
 
 /* d^T = b^T · a^T. */
 void tn_gemm_exchange(gemm_problem *problem);
