@@ -54,7 +54,8 @@ TENON_API tenon_pack_params tenon_pack_params_default(void);
  *  @param sync    or NULL
  *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT · TENON_ERROR_UNSUPPORTED (a type) ·
  *          TENON_ERROR_UNSUPPORTED_DEVICE (f64 on a device without it) · TENON_ERROR_BUILD_FAILED ·
- *          TENON_ERROR_SOLVER_BARRED · TENON_ERROR_OUT_OF_MEMORY · TENON_ERROR_OPENCL */
+ *          TENON_ERROR_SOLVER_BARRED · TENON_ERROR_OUT_OF_MEMORY · TENON_ERROR_OPENCL ·
+ *          TENON_ERROR_INCOMPLETE (nothing is packed) */
 TENON_API tenon_status tenon_gemm_pack(tenon_stream *stream, const tenon_pack_params *params,
                                        const tenon_tensor *b, tenon_packed **packed,
                                        const tenon_sync *sync);
@@ -91,7 +92,7 @@ TENON_API size_t tenon_packed_describe(const tenon_packed *packed, char *text, s
  *  @param tensor  of the type and shape of tenon_packed_view, any strides that do not overlap, with
  *                 memory
  *  @param sync    or NULL
- *  @return as tenon_gemm_pack, and TENON_ERROR_INCOMPLETE; TENON_ERROR_INVALID_ARGUMENT too for a
+ *  @return as tenon_gemm_pack; TENON_ERROR_INVALID_ARGUMENT too for a
  *          stream of another context, or a tensor of another type or shape */
 TENON_API tenon_status tenon_packed_unpack(tenon_stream *stream, const tenon_packed *packed,
                                            const tenon_tensor *tensor, const tenon_sync *sync);

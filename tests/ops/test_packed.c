@@ -1,6 +1,7 @@
 /*
  * tenon_gemm_packed against the reference of tenon_gemm: sizes around every tile, layouts, batches,
- * epilogues, special values; the same bits for any number of rows.
+ * epilogues, special values; the same bits for any number of
+ * rows; and the layout that GEMM's own solvers multiply.
  */
 #include "packed_case.h"
 
@@ -247,6 +248,40 @@ static void any_number_of_rows_gives_the_same_bits(void **state)
         }
 }
 
+static tenon_status call_rows(const void *user, const char *solver)
+{
+    const gemm_data *data = user;
+    tenon_gemm_params params = gemm_params(&data->problem, solver);
+    tenon_packed *packed = pack_matrix(gemm_view(data, GEMM_B, false), "rows");
+    tenon_status status =
+        tenon_gemm_packed(test_stream, &params, gemm_view(data, GEMM_A, false), packed,
+                          gemm_view(data, GEMM_C, false), gemm_view(data, GEMM_BIAS, false),
+                          gemm_view(data, GEMM_D, false), NULL);
+    tenon_packed_release(packed);
+    return status;
+}
+
+static void rows_are_multiplied_by_every_solver(void **state)
+{
+    test_random random = test_random_for(853);
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        gemm_data data;
+        gemm_case p = simple_gemm;
+        p.m = i == 0 ? 1 : p.m;
+        p.n = i == 1 ? 1 : p.n;
+        p.b = (test_layout)(i + 1);
+        p.batch_rank = i == 2 ? 1 : 0;
+        p.batch[0] = 2;
+        make_gemm(&data, &p, TENON_DTYPE_F32, TEST_EXACT, &random);
+        compute_gemm_reference(&data);
+        test_subject subject = gemm_subject(&data);
+        subject.call = call_rows;
+        test_run_all(&subject);
+        destroy_gemm(&data);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -261,6 +296,7 @@ int main(void)
         cmocka_unit_test(tiles_by_name),
         cmocka_unit_test(random_problems),
         cmocka_unit_test(any_number_of_rows_gives_the_same_bits),
+        cmocka_unit_test(rows_are_multiplied_by_every_solver),
     };
     return TEST_MAIN(tests);
 }

@@ -1,5 +1,5 @@
 /*
- * Packed weights as objects: packing and unpacking bit for bit, rows and filters, plans that keep
+ * Packed weights as objects: packing and unpacking bit for bit, filters, plans that keep
  * them, lifetimes, and calls that are refused.
  */
 #include "conv_case.h"
@@ -76,40 +76,6 @@ static void filters_unpack_too(void **state)
             tenon_packed_release(packed);
             test_tensor_destroy(&source);
         }
-}
-
-static tenon_status call_rows(const void *user, const char *solver)
-{
-    const gemm_data *data = user;
-    tenon_gemm_params params = gemm_params(&data->problem, solver);
-    tenon_packed *packed = pack_matrix(gemm_view(data, GEMM_B, false), "rows");
-    tenon_status status =
-        tenon_gemm_packed(test_stream, &params, gemm_view(data, GEMM_A, false), packed,
-                          gemm_view(data, GEMM_C, false), gemm_view(data, GEMM_BIAS, false),
-                          gemm_view(data, GEMM_D, false), NULL);
-    tenon_packed_release(packed);
-    return status;
-}
-
-static void rows_are_multiplied_by_every_solver(void **state)
-{
-    test_random random = test_random_for(853);
-    (void)state;
-    for (int i = 0; i < 3; i++) {
-        gemm_data data;
-        gemm_case p = simple_gemm;
-        p.m = i == 0 ? 1 : p.m;
-        p.n = i == 1 ? 1 : p.n;
-        p.b = (test_layout)(i + 1);
-        p.batch_rank = i == 2 ? 1 : 0;
-        p.batch[0] = 2;
-        make_gemm(&data, &p, TENON_DTYPE_F32, TEST_EXACT, &random);
-        compute_gemm_reference(&data);
-        test_subject subject = gemm_subject(&data);
-        subject.call = call_rows;
-        test_run_all(&subject);
-        destroy_gemm(&data);
-    }
 }
 
 static tenon_status call_conv(const void *user, const char *solver)
@@ -407,7 +373,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(unpacking_gives_the_bits_that_were_packed),
         cmocka_unit_test(filters_unpack_too),
-        cmocka_unit_test(rows_are_multiplied_by_every_solver),
         cmocka_unit_test(convolutions_take_packed_filters),
         cmocka_unit_test(plans_keep_the_packed_matrix),
         cmocka_unit_test(objects_keep_their_context),
