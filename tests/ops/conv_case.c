@@ -118,8 +118,9 @@ static void create(conv_data *data)
 static void make_divisible(conv_data *data)
 {
     test_tensor *w = &data->operands[CONV_W];
+    const uint32_t last = data->problem.spatial - 1;
     const int64_t *filter = data->problem.filter;
-    if (data->judge != TEST_EXACT || data->problem.spatial != 2 || filter[0] != 3 || filter[1] != 3)
+    if (data->judge != TEST_EXACT || last < 1 || filter[last] != 3 || filter[last - 1] != 3)
         return;
     for (int64_t i = tenon_tensor_elements(&w->view) - 1; i >= 0; i--)
         test_set(w, i, 9 * test_get(w, i));
@@ -199,6 +200,8 @@ static const tn_bounded *expected_of(const void *user, const char *solver, test_
 {
     const conv_data *data = user;
     char name[TN_SOLVER_NAME_SIZE];
+    if (tn_tensor_empty(view(data, CONV_Y, true))) /* whatever the sizes, no solver ran */
+        return NULL;
     if (solver == NULL) {
         choose(data, name);
         solver = name;

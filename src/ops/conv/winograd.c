@@ -56,7 +56,7 @@ const char *tn_winograd_lacks(const conv_problem *p)
     int64_t size;
     if (v->filter[0] != 1 || v->filter[1] != 3 || v->filter[2] != 3)
         return "the filter is not 3x3";
-    if (v->size[0] != 1 || v->out[0] != 1)
+    if (v->size[0] != 1 || v->out[0] != 1 || v->start[0] != 0)
         return "the image has more than two dimensions";
     for (int d = 1; d < 3; d++)
         if (v->step[d] != 1 || v->dilation[d] != 1)
