@@ -266,7 +266,8 @@ static void lists_of_steps(void **state)
          {{.op = TENON_CHAIN_MIN, .operand = TENON_CHAIN_X1},
           {.op = TENON_CHAIN_FMA, .operand = TENON_CHAIN_X2, .addend = TENON_CHAIN_X2},
           {.op = TENON_CHAIN_ACTIVATE, .activation = TENON_ACTIVATION_CLIPPED_RELU, .alpha = 1}}}};
-    static const double specials[] = {NAN, INFINITY, -INFINITY, -0.0};
+    /* After an infinity a reference has no bound: those come where there is one step. */
+    static const double specials[] = {NAN, -0.0, INFINITY, -INFINITY};
     test_random random = test_random_for(725);
     (void)state;
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
@@ -283,7 +284,7 @@ static void lists_of_steps(void **state)
             fill(&data, TEST_BOUND, &random);
             for (int64_t n = 0; n < 64; n++)
                 test_set((test_tensor *)(uintptr_t)operand(&data, n % 3 == 0 ? 0 : 2), n * 130,
-                         specials[n % 4]);
+                         specials[n % (lists[i].count > 1 ? 2 : 4)]);
             run(&data, TEST_BOUND);
         }
 }
