@@ -42,7 +42,7 @@ TENON_INLINE acc_t write_exp(__global const data_t *x, __global data_t *y, const
         store_lanes(y, at[1] + i * ys, ys, TENON_VW, e);
         sums += e;
     }
-    acc_t sum = sum_lanes(sums);
+    acc_t sum = sum_of_lanes(sums);
     for (; i < args->size; i++) {
         acc_t e = math_exp_falling(load_data(x, at[0] + i * xs) - most);
         store_data(y, at[1] + i * ys, e);

@@ -137,6 +137,8 @@ tenon_status tn_elementwise_chain_self_check(tenon_stream *stream, const tn_prob
                                              const tn_choice *choice, bool *right, char why[256])
 {
     const tn_pointwise_problem *like = (const tn_pointwise_problem *)problem;
+    if (choice->solver == &tn_chain_fixed)
+        return tn_chain_fixed_check(stream, problem, choice, right, why);
     tenon_elementwise_chain_params params = {
         .step_count = TENON_CHAIN_MAX_STEPS,
         .steps = {{.op = TENON_CHAIN_FMA, .operand = TENON_CHAIN_X1, .addend = TENON_CHAIN_X2},

@@ -1,4 +1,4 @@
-/* The self-check of normalization's solvers: three kinds, whose vectors lie along the sets and
+/* The self-check of normalization's solvers: all kinds, whose vectors lie along the sets and
  * across them, with tails and several pieces. */
 #include "base/shape.h"
 #include "ops/common/case.h"
@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* Elements of a piece: so that these small sets have several. */
-#define PIECE 40
+#define PIECE 72
 /* Also what keeps a random variance above 0. */
 #define EPSILON 1.5
 #define GROUPS  3
@@ -22,9 +22,13 @@ static const struct kind {
               {.rank = 1, .shape = {19}},
               {.rank = 1, .shape = {19}}},
              {TENON_NORM_GROUP,
-              {.rank = 3, .shape = {2, 12, 37}},
+              {.rank = 3, .shape = {2, 12, 83}},
               {.rank = 1, .shape = {12}},
               {.rank = 2, .shape = {2, GROUPS}}},
+             {TENON_NORM_LAYER,
+              {.rank = 2, .shape = {5, 227}},
+              {.rank = 1, .shape = {227}},
+              {.rank = 1, .shape = {5}}},
              {TENON_NORM_RMS,
               {.rank = 2, .shape = {21, 67}},
               {.rank = 1, .shape = {67}},
@@ -77,7 +81,7 @@ static tenon_tensor view_of(const trial *t, const norm_problem *like, const stru
                                               : kind->statistic;
     view.dtype = shape == NORM_X || (shape == NORM_GAMMA && !like->parameter_acc) ? dtype : acc;
     view.offset = 3 * tenon_dtype_size(view.dtype);
-    lay_out(&view, across && shape == NORM_X, kind->kind == TENON_NORM_RMS ? 0 : 1, number % 3);
+    lay_out(&view, across && shape == NORM_X, kind->x.rank == 2 ? 0 : 1, number % 3);
     return view;
 }
 
