@@ -21,6 +21,10 @@
  * TENON_CHANNELS: 1 builds the kernel along channels instead of that along rows.
  * TENON_SPREAD:   1 where the image's rows lie apart, so that some of the tile hold nothing.
  * TENON_ROWS:     see above.
+ * TENON_STEP:     1 or 2, with TENON_TAPS: the kernel along rows reads the image itself where it can;
+ *                 the window's step, without dilation, and rows of x and y are contiguous. 0: never.
+ * TENON_PLANES:   with TENON_STEP, channels that a vector has a row of, 1 or 2.
+ * TENON_BLOCKS:   vectors along a tile's row, at most, with TENON_STEP.
  * TENON_TILE:     elements of a tile in local memory.
  * TENON_VW:       lanes of a vector; 1 builds the kernel without vectors.
  * TENON_DTYPE, TENON_HW_FMA, TENON_ACT_BUILD: see common/types.clh and common/activation.clh.
@@ -39,6 +43,15 @@
 #endif
 #ifndef TENON_ROWS
 #define TENON_ROWS 4
+#endif
+#ifndef TENON_STEP
+#define TENON_STEP 1
+#endif
+#ifndef TENON_PLANES
+#define TENON_PLANES 1
+#endif
+#ifndef TENON_BLOCKS
+#define TENON_BLOCKS 8
 #endif
 #ifndef TENON_TILE
 #define TENON_TILE 2048
