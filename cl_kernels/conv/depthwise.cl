@@ -7,7 +7,9 @@
  * with filters that are reversed (their strides are negative).
  *
  * conv_depthwise_rows: for CPUs, vectors along w. A work-item does args.run tiles of a channel's
- *   results, one after the other; TENON_ROWS rows of a tile are computed at once.
+ *   results, one after the other; TENON_ROWS rows of a tile are computed at once. With TENON_STEP
+ *   they come straight from the image, except at its tensor's ends, beyond which nothing is read;
+ *   otherwise from a copy of it in local memory.
  *   Global size: {ceil(units / run)}, a unit being a tile.
  * conv_depthwise_channels: for CPUs, vectors along channels, which are contiguous in x and y, with
  *   share and members 1. A work-item does args.run rows of results of TENON_VW channels.

@@ -222,9 +222,9 @@ static void options(tenon_context *context, const depthwise *w, const int32_t *v
                      "-DTENON_PLANES=%d -DTENON_BLOCKS=%d -DTENON_TILE=%d -DTENON_MOST_TAPS=%d",
                      p->dtype, tn_activation_is_build(p->activation) ? p->activation : 0u,
                      values[VW], values[ROWS], tn_depthwise_taps(&p->window),
-                     tn_depthwise_along_channels(p, values[VW]), w->spread[1] > 1,
-                     straight_step(w), planes_of(w, values), TN_DEPTHWISE_BLOCKS,
-                     (int)tn_depthwise_room(p->dtype), TN_DEPTHWISE_MOST_TAPS);
+                     tn_depthwise_along_channels(p, values[VW]), w->spread[1] > 1, straight_step(w),
+                     planes_of(w, values), TN_DEPTHWISE_BLOCKS, (int)tn_depthwise_room(p->dtype),
+                     TN_DEPTHWISE_MOST_TAPS);
 }
 
 static void options_forward(tenon_context *context, const tn_problem *problem,
@@ -269,8 +269,8 @@ static void share_out_tiles(const tenon_context *context, const depthwise *w, co
     int64_t planes = planes_of(w, values);
     args->across = tn_ceil_div(v->out[2], t->columns);
     args->down = tn_ceil_div(v->out[1], t->rows);
-    args->units = w->problem.n * tn_ceil_div(args->channels, planes) * v->out[0] * args->down *
-                  args->across;
+    args->units =
+        w->problem.n * tn_ceil_div(args->channels, planes) * v->out[0] * args->down * args->across;
     args->run = run_of(context, args->units,
                        (double)(tn_window_taps(v) * w->members * planes) *
                            (double)tn_min_i64(t->rows, v->out[1]) * (double)t->columns);
