@@ -200,7 +200,7 @@ static const tn_bounded *expected_of(const void *user, const char *solver, test_
 {
     const conv_data *data = user;
     char name[TN_SOLVER_NAME_SIZE];
-    if (tn_tensor_empty(view(data, CONV_Y, true))) /* whatever the sizes, no solver ran */
+    if (tn_tensor_empty(conv_view(data, CONV_Y, true))) /* whatever the sizes, no solver ran */
         return NULL;
     if (solver == NULL) {
         choose(data, name);

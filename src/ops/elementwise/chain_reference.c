@@ -137,7 +137,7 @@ tenon_status tn_elementwise_chain_self_check(tenon_stream *stream, const tn_prob
                                              const tn_choice *choice, bool *right, char why[256])
 {
     const tn_pointwise_problem *like = (const tn_pointwise_problem *)problem;
-    if (choice->solver == &tn_chain_fixed)
+    if (tn_is_solver(choice->solver, &tn_chain_fixed))
         return tn_chain_fixed_check(stream, problem, choice, right, why);
     tenon_elementwise_chain_params params = {
         .step_count = TENON_CHAIN_MAX_STEPS,
