@@ -81,7 +81,8 @@ int64_t bench_conv_output(const bench_conv_shape *s, bool columns)
 double bench_conv_operations(const bench_conv_shape *s)
 {
     const int64_t results = s->n * s->k * bench_conv_output(s, false) * bench_conv_output(s, true);
-    return 2.0 * (double)results * (double)(s->c / s->groups * s->r * s->s);
+    const int64_t taps = s->c / s->groups * s->r * s->s;
+    return 2.0 * (double)results * (double)taps;
 }
 
 void bench_conv_name(const bench_conv_shape *s, char name[BENCH_CONV_NAME_SIZE])

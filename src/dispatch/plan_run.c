@@ -6,10 +6,6 @@
 static tenon_status check_run(const char *operation, tenon_stream *stream, const tenon_plan *plan,
                               const tenon_memory *memories, uint32_t count)
 {
-    TN_TRY(tn_stream_check(operation, stream));
-    if (plan == NULL || memories == NULL)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", operation,
-                       plan == NULL ? "plan" : "memories");
     if (count != tenon_plan_operands(plan))
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: count is %u, %s has %u operands",
                        operation, count, plan->operation, tenon_plan_operands(plan));
@@ -77,7 +73,12 @@ TENON_API tenon_status tenon_plan_run(tenon_stream *stream, const tenon_plan *pl
 {
     tn_operand operands[TN_MAX_OPERANDS];
     tenon_memory all[TN_MAX_OPERANDS];
-    TN_TRY(check_run("tenon_plan_run", stream, plan, memories, count));
+    static const char operation[] = "tenon_plan_run";
+    TN_TRY(tn_stream_check(operation, stream));
+    if (plan == NULL || memories == NULL)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", operation,
+                       plan == NULL ? "plan" : "memories");
+    TN_TRY(check_run(operation, stream, plan, memories, count));
     memories = all_memories(plan, memories, all);
     TN_TRY(tn_sync_check(plan->operation, sync));
     if (!is_plain(plan, stream->context, memories))

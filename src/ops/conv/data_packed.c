@@ -285,7 +285,10 @@ static tenon_status record(const char *operation, tn_recording *recording,
     tn_patch patches[CONV_OPERANDS + TN_EPILOGUE_SCALARS];
     conv_data_packed_args args = {.meeting = {.tap = {0}}};
     layout l;
-    lay_out(recording->context, p, values, &l);
+    const char *why = lay_out(recording->context, p, values, &l);
+    if (why != NULL) /* which constrains() has seen */
+        return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: conv_backward_data/%s: %s", operation,
+                       tn_conv_backward_data_implicit_packed.name, why);
     fill_arguments(p, &l, &args);
     options(recording->context, problem, values, text);
     tn_launch launch = {.source = "conv/data_packed",

@@ -18,7 +18,7 @@
 int64_t tn_depthwise_span(const int64_t *shape, const int64_t *stride);
 
 /* The side of a window whose loops are unrolled, or 0. */
-int tn_depthwise_taps(const conv_window *window);
+int tn_depthwise_taps(const conv_window *v);
 
 /* Elements of acc_t that a kernel has for its tiles. */
 int64_t tn_depthwise_room(uint32_t dtype);

@@ -104,7 +104,8 @@ const char *tn_winograd_constrains(tenon_context *context, const winograd *w, co
 /* What a set takes, in vectors of products: whole tiles of registers, and the rest by twos. */
 static double multiply_rows(int64_t tiles, int64_t mr)
 {
-    return (double)(tiles / mr * mr) + 1.3 * (double)tn_round_up(tiles % mr, 2);
+    const int64_t whole = tiles / mr * mr;
+    return (double)whole + 1.3 * (double)tn_round_up(tiles - whole, 2);
 }
 
 /* Nanoseconds of the steps, for a vector of one tile or of one channel's filters; measured on

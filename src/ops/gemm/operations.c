@@ -20,8 +20,8 @@ static const char *const gemm_examples[] = {
     "gemm a=T:4x5 b=T:5x6 c=T:4x6 bias=T:6 d=T:4x6 beta=1",
     /* Past two tiles and two blocks of K, in layouts of each kind. */
     "gemm a=T:2x37x1091 b=T:2x1091x131/150000,137,1+3 d=T:2x37x131 activation=relu",
-    "gemm a=T:131x300/1,140 b=T:300x133/1,301 c=T:133 bias=T:131x1 d=T:131x133/140,1+5 alpha=0.5 "
-    "beta=-0.5 activation=sigmoid",
+    ("gemm a=T:131x300/1,140 b=T:300x133/1,301 c=T:133 bias=T:131x1 d=T:131x133/140,1+5 alpha=0.5 "
+     "beta=-0.5 activation=sigmoid"),
     "gemm a=T:33x70/151,2 b=T:70x35/80,2 c=@d d=T:33x35/1,40 beta=2",
     /* Long and thin, both ways, and vectors. */
     "gemm a=T:3x700 b=T:700x1000 d=T:3x1000",
@@ -100,9 +100,9 @@ static void settle_int8(const void *params, const tenon_tensor *const *v, uint64
 }
 
 static const char *const int8_examples[] = {
-    "gemm_int8 a=u8:4x5 b=i8:5x6 c=f32:4x6 bias=f32:6 scale_of_a=f32:4 scale_of_b=f32:6 "
-    "scale_of_d=f32:6 zero_point_of_a=u8:4 zero_point_of_b=i8:6 zero_point_of_d=u8:6 d=u8:4x6 "
-    "beta=1",
+    ("gemm_int8 a=u8:4x5 b=i8:5x6 c=f32:4x6 bias=f32:6 scale_of_a=f32:4 scale_of_b=f32:6 "
+     "scale_of_d=f32:6 zero_point_of_a=u8:4 zero_point_of_b=i8:6 zero_point_of_d=u8:6 d=u8:4x6 "
+     "beta=1"),
     "gemm_int8 a=i8:2x33x300 b=i8:2x300x69/1,310,1+3 bias=i32:69 d=i32:2x33x69 activation=relu",
     "gemm_int8 a=u8:70x150/1,71 b=i8:150x67 scale_of_b=f32:67 zero_point_of_a=u8: d=f16:70x67",
     "gemm_int8 a=i8:3x500 b=u8:500x130/1,501 zero_point_of_b=u8: d=bf16:3x130 alpha=0.01",
@@ -166,8 +166,8 @@ static void settle_ragged(const void *params, const tenon_tensor *const *v, uint
 
 static const char *const ragged_examples[] = {
     "gemm_ragged a=T:4x5 b=T:2x5x6 offsets=i32:3 c=T:4x6 bias=T:2x6 d=T:4x6 beta=1",
-    "gemm_ragged a=T:70x410/450,1+5 b=T:3x410x131/60000,1,420 offsets=i32:4 d=T:70x131 "
-    "activation=gelu alpha=0.5",
+    ("gemm_ragged a=T:70x410/450,1+5 b=T:3x410x131/60000,1,420 offsets=i32:4 d=T:70x131 "
+     "activation=gelu alpha=0.5"),
     "gemm_ragged a=T:150x90 b=T:5x90x67 offsets=i32:6 c=@d d=T:150x67/1,160 beta=-0.5",
     NULL,
 };

@@ -5,6 +5,8 @@
 
 #include <stddef.h>
 
+#include <string.h>
+
 static const tn_solver *const solvers[] = {&tn_gemm_packed_cpu, &tn_gemm_packed_plain};
 
 const tn_family tn_gemm_packed_family = {.name = "gemm_packed",
@@ -19,8 +21,7 @@ tenon_status tn_gemm_packed_canonicalise(const char *operation, const tenon_gemm
                                          packed_problem *problem, bool *empty)
 {
     int64_t shape[TENON_MAX_RANK];
-    for (uint32_t i = 0; i < b->rank; i++)
-        shape[i] = b->shape[i];
+    memcpy(shape, b->shape, sizeof shape);
     shape[b->rank - 1] = tn_packed_padded(shape[b->rank - 1], panel);
     tenon_tensor padded = tenon_tensor_view(b->dtype, b->rank, shape);
     padded.shape[b->rank - 1] = b->shape[b->rank - 1];

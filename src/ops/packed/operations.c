@@ -32,18 +32,19 @@ static tenon_gemm_params inner_params(const pattern_params *p)
     return params;
 }
 
-/* A host tensor of small integers, which every type holds; its memory is the caller's to free. */
-static tenon_tensor make_weights(const pattern_params *p, tenon_dtype dtype)
+/* A host tensor of small integers, which every type holds. Returns its memory, which is the caller's
+ * to free; NULL without. */
+static void *make_weights(const pattern_params *p, tenon_dtype dtype, tenon_tensor *weights)
 {
     const int64_t shape[] = {p->k, p->n};
-    tenon_tensor weights = tenon_tensor_view(dtype, 2, shape);
+    *weights = tenon_tensor_view(dtype, 2, shape);
     const size_t size = tenon_dtype_size(dtype);
-    const int64_t count = tenon_tensor_elements(&weights);
+    const int64_t count = tenon_tensor_elements(weights);
     unsigned char *data = malloc((size_t)count * size + 1);
     for (int64_t i = 0; data != NULL && i < count; i++)
         tn_dtype_store(dtype, data + (size_t)i * size, (double)(i * 7 % 11 % 7) - 3);
-    weights.memory = (tenon_memory){.kind = TENON_MEMORY_SVM, .u.svm = data};
-    return weights;
+    weights->memory = (tenon_memory){.kind = TENON_MEMORY_SVM, .u.svm = data};
+    return data;
 }
 
 /* The type of a, where it is one that weights can have. */
@@ -60,8 +61,8 @@ static tenon_packed *pack_weights(tenon_stream *stream, const pattern_params *p,
 {
     tenon_pack_params params = TENON_PACK_PARAMS_INIT;
     tenon_packed *packed = NULL;
-    tenon_tensor weights = make_weights(p, weights_type(a)), device;
-    void *data = weights.memory.u.svm;
+    tenon_tensor weights, device;
+    void *data = make_weights(p, weights_type(a), &weights);
     const size_t bytes = (size_t)tenon_tensor_elements(&weights) * tenon_dtype_size(weights.dtype);
     params.layout = "panels";
     if (data != NULL && tenon_tensor_create(stream->context, weights.dtype, 2, weights.shape,
@@ -105,10 +106,11 @@ static tenon_status plan_packed(tenon_context *context, const void *params,
 static bool packed_reference(const void *params, const tenon_tensor *const *v, tn_bounded *expected)
 {
     const tenon_gemm_params inner = inner_params(params);
-    const tenon_tensor b = make_weights(params, v[X_A]->dtype);
-    bool made = b.memory.u.svm != NULL &&
-                tn_gemm_reference(&inner, v[X_A], &b, v[X_C], v[X_BIAS], v[X_D], expected);
-    free(b.memory.u.svm);
+    tenon_tensor b;
+    void *data = make_weights(params, v[X_A]->dtype, &b);
+    bool made =
+        data != NULL && tn_gemm_reference(&inner, v[X_A], &b, v[X_C], v[X_BIAS], v[X_D], expected);
+    free(data);
     return made;
 }
 
