@@ -46,7 +46,7 @@ typedef struct layout {
     int64_t blocks[4], slices;
 } layout;
 
-/* Where the filter has but one element, which meets each pixel once, a line may be several. */
+/* A line may be several where the filter has one element, which meets each pixel once. */
 static void join_lines(const conv_problem *p, layout *l)
 {
     conv_window *v = &l->window;
@@ -191,18 +191,23 @@ static const char *lay_out(tenon_context *context, const conv_problem *p, const 
     return NULL;
 }
 
+static uint64_t slice_size(const conv_problem *p)
+{
+    return (uint64_t)(p->groups * p->k * p->c * tn_window_taps(&p->window));
+}
+
 static bool in_place(const conv_problem *p)
 {
     return !tn_conv_is_converted(p->dtype);
 }
 
-static uint64_t local_bytes(tenon_context *context, const conv_problem *p, const int32_t *values)
+static bool fits(tenon_context *context, const conv_problem *p, const int32_t *values)
 {
     int64_t lanes = tn_gemm_lanes(context, p->dtype),
-            packed_y = in_place(p) ? 1 : (int64_t)BAND_PIXELS * values[TILE_ROWS];
-    return (uint64_t)(2 * (int64_t)values[BLOCK] * BLOCK_UNIT + 2 * lanes + packed_y) *
-               tn_acc_size(p->dtype) +
-           (uint64_t)BAND_PIXELS * 12;
+            packed_y = in_place(p) ? 1 : (int64_t)BAND_PIXELS * values[TILE_ROWS],
+            elements = 2 * (int64_t)values[BLOCK] * BLOCK_UNIT + 2 * lanes + packed_y;
+    return (uint64_t)elements * tn_acc_size(p->dtype) + (uint64_t)BAND_PIXELS * 12 <=
+           context->device.info.local_memory;
 }
 
 static const char *refuses(tenon_context *context, const tn_problem *problem)
@@ -251,16 +256,11 @@ static const char *constrains(tenon_context *context, const tn_problem *problem,
 {
     const conv_problem *p = (const conv_problem *)problem;
     layout l;
-    if (local_bytes(context, p, values) > context->device.info.local_memory)
+    if (!fits(context, p, values))
         return "the packed blocks do not fit the local memory";
     if (values[TILE_ROWS] * values[TILE_VECTORS] + values[TILE_VECTORS] + 1 > 32)
         return "the tile of mr x nv does not fit the vector registers";
     return lay_out(context, p, values, &l);
-}
-
-static uint64_t slice_size(const conv_problem *p)
-{
-    return (uint64_t)(p->groups * p->k * p->c * tn_window_taps(&p->window));
 }
 
 static uint64_t workspace(tenon_context *context, const tn_problem *problem, const int32_t *values)
@@ -335,16 +335,15 @@ static conv_filter_packed_args arguments(const conv_problem *p, const layout *l)
         next *= f[d];
     }
     args.taps_join &= p->c == 1 || args.to_stride[1] == next;
-    for (int d = 0; d < 3; d++) {
+    memcpy(args.skip, l->skip, sizeof args.skip);
+    memcpy(args.step, l->step, sizeof args.step);
+    memcpy(args.dilation, l->dilation, sizeof args.dilation);
+    memcpy(args.size, v->size, sizeof args.size);
+    memcpy(args.filter, f, sizeof args.filter);
+    memcpy(args.out, v->out, sizeof args.out);
+    memcpy(args.start, v->start, sizeof args.start);
+    for (int d = 0; d < 3; d++)
         args.x_span += (v->size[d] - 1) * l->x[2 + d];
-        args.skip[d] = l->skip[d];
-        args.step[d] = l->step[d];
-        args.dilation[d] = l->dilation[d];
-        args.size[d] = v->size[d];
-        args.filter[d] = f[d];
-        args.out[d] = v->out[d];
-        args.start[d] = v->start[d];
-    }
     return args;
 }
 
