@@ -82,19 +82,13 @@ static int64_t reach(const layout *l, int d, int64_t outputs)
     return (outputs - 1) * l->step[d] + (l->window.filter[d] - 1) * l->dilation[d] + 1;
 }
 
-/* Vectors in the columns of so many channels. */
-static int64_t vectors_of(const layout *l, int64_t channels, int64_t lanes)
-{
-    const int64_t *f = l->window.filter;
-    return f[0] * f[1] * (f[2] / l->run) * tn_ceil_div(channels * l->run, lanes);
-}
-
 static void choose_columns(const conv_problem *p, int64_t lanes, layout *l)
 {
+    const int64_t *f = l->window.filter;
     bool is_single = tn_window_taps(&l->window) == 1;
-    l->run = l->window.filter[2] == 1 || l->dilation[2] == 1 ? l->window.filter[2] : 1;
+    l->run = f[2] == 1 || l->dilation[2] == 1 ? f[2] : 1;
     l->channels = tn_min_i64(p->c, is_single ? 8 * lanes : lanes);
-    l->vectors = vectors_of(l, l->channels, lanes);
+    l->vectors = f[0] * f[1] * (f[2] / l->run) * tn_ceil_div(l->channels * l->run, lanes);
 }
 
 /* The largest band whose packed image fits `room` elements; false where not even one pixel's does.
@@ -244,11 +238,11 @@ static void tune(tenon_context *context, const tn_problem *problem, int32_t *val
     }
     if (values[TILE_ROWS] == 0)
         values[TILE_ROWS] = (wide ? wide_rows : rows)[values[TILE_VECTORS]];
-    if (values[BLOCK] == 0)
-        for (values[BLOCK] = 32; values[BLOCK] > 1 && local_bytes(context, p, values) >
-                                                          context->device.info.local_memory;
-             values[BLOCK] /= 2)
-            continue;
+    bool is_free = values[BLOCK] == 0;
+    if (is_free)
+        values[BLOCK] = 32;
+    while (is_free && values[BLOCK] > 1 && !fits(context, p, values))
+        values[BLOCK] /= 2;
 }
 
 static const char *constrains(tenon_context *context, const tn_problem *problem,
