@@ -46,7 +46,7 @@ typedef struct bench_way {
 } bench_way;
 
 /* The names that --peers knows. */
-#define BENCH_PEER_NAMES 6
+#define BENCH_PEER_NAMES 7
 extern const char *const bench_peer_names[BENCH_PEER_NAMES];
 
 typedef struct bench_case {
@@ -55,6 +55,7 @@ typedef struct bench_case {
     tenon_dtype dtype;
     double seconds;    /* that it may take, about */
     char solver[128];  /* as the plan describes it */
+    char repeat[2048]; /* the "tenon check" line; "" where nothing is computed */
     double operations; /* of floating point, in a call; 0: not what the case is about */
     double bytes;      /* that a call must at least read and write */
     bench_way tenon;

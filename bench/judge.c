@@ -2,6 +2,7 @@
 
 #include "base/dtype.h"
 #include "dispatch/plan.h"
+#include "ops/common/case.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -25,7 +26,16 @@ bool bench_judge(tenon_dtype dtype, const void *got, int64_t first, int64_t step
     return true;
 }
 
-void bench_name_solver(const tenon_plan *plan, bench_case *bench)
+bool bench_plan(bench_session *session, const tn_operation *operation, const void *params,
+                const tenon_tensor *const *views, bench_case *bench, tenon_plan **plan)
 {
-    snprintf(bench->solver, sizeof bench->solver, "%s", plan->name);
+    tn_case c;
+    if (!bench_went_well(operation->plan(session->context, params, views, plan), operation->name))
+        return false;
+    if (bench == NULL)
+        return true;
+    snprintf(bench->solver, sizeof bench->solver, "%s", (*plan)->name);
+    tn_case_make(operation, params, views, (*plan)->name, 1, &c);
+    tn_case_text(&c, bench->repeat);
+    return true;
 }

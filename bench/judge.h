@@ -1,8 +1,10 @@
-/* What the cases share: comparing with a reference, and a plan's name. */
+/* What the cases share: comparing with a reference, and making a plan. */
 #ifndef BENCH_JUDGE_H
 #define BENCH_JUDGE_H
 
 #include "bench.h"
+
+#include "ops/operation.h"
 
 #include "ops/common/epilogue.h"
 
@@ -15,7 +17,9 @@
 bool bench_judge(tenon_dtype dtype, const void *got, int64_t first, int64_t step, int64_t count,
                  const tn_bounded *expected, double *error_over_bound, char why[256]);
 
-/* The solver that a plan has chosen, as a name that can be forced. */
-void bench_name_solver(const tenon_plan *plan, bench_case *bench);
+/* The plan of a call, and in `bench`, unless that is NULL, its solver's name and the line that
+ * repeats it. */
+bool bench_plan(bench_session *session, const tn_operation *operation, const void *params,
+                const tenon_tensor *const *views, bench_case *bench, tenon_plan **plan);
 
 #endif

@@ -177,8 +177,8 @@ static bool verify(bench_session *session, bench_case *bench, bench_result *resu
     result->verified =
         bench->verify(bench->tenon.data, session->stream, &result->error_over_bound, why);
     if (!result->verified)
-        fprintf(stderr, "tenon-bench: %s %s %s by %s is wrong: %s\n", bench->suite, bench->name,
-                tenon_dtype_string(bench->dtype), bench->solver, why);
+        fprintf(stderr, "tenon-bench: %s %s %s by %s is wrong: %s\n  %s\n", bench->suite,
+                bench->name, tenon_dtype_string(bench->dtype), bench->solver, why, bench->repeat);
     return result->verified;
 }
 

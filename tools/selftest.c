@@ -181,24 +181,33 @@ static int test_all(selftest *test)
     return code;
 }
 
+/* Reads an option with its value; EXIT_OK, or wrong usage. */
+static int read_option(selftest *test, const char *option, const char *value)
+{
+    char *end = NULL;
+    if (strcmp(option, "--device") != 0 && strcmp(option, "--filter") != 0 &&
+        strcmp(option, "--seed") != 0)
+        return usage_error(&selftest_command, "does not know \"%s\"", option);
+    if (value == NULL || value[0] == '\0')
+        return usage_error(&selftest_command, "%s lacks its value", option);
+    if (strcmp(option, "--device") == 0)
+        test->device = value;
+    else if (strcmp(option, "--filter") == 0)
+        test->filter = value;
+    else
+        test->seed = strtoull(value, &end, 10);
+    if (end != NULL && (*end != '\0' || *value < '0' || *value > '9'))
+        return usage_error(&selftest_command, "--seed: \"%s\" is no number", value);
+    return EXIT_OK;
+}
+
 static int run(int argc, char **argv)
 {
     selftest test = {.seed = 1};
-    for (int i = 1; i < argc; i++) {
-        const char *value = i + 1 < argc && argv[i + 1][0] != '\0' ? argv[i + 1] : NULL;
-        char *end = NULL;
-        if (strcmp(argv[i], "--device") != 0 && strcmp(argv[i], "--filter") != 0 &&
-            strcmp(argv[i], "--seed") != 0)
-            return usage_error(&selftest_command, "does not know \"%s\"", argv[i]);
-        if (value == NULL)
-            return usage_error(&selftest_command, "%s lacks its value", argv[i]);
-        if (argv[i][2] == 'd')
-            test.device = value;
-        else if (argv[i][2] == 'f')
-            test.filter = value;
-        else if ((test.seed = strtoull(value, &end, 10), *value < '0' || *value > '9' || *end))
-            return usage_error(&selftest_command, "--seed: \"%s\" is no number", value);
-        i++;
+    for (int i = 1; i < argc; i += 2) {
+        const int code = read_option(&test, argv[i], i + 1 < argc ? argv[i + 1] : NULL);
+        if (code != EXIT_OK)
+            return code;
     }
     return test_all(&test);
 }

@@ -96,11 +96,10 @@ static bool make(bench_session *session, const bench_suite *suite, uint32_t numb
     bench_operand_add(&m->operands, dtype, 1, shape, false);
     bench_operand_add(&m->operands, dtype, 1, shape, true);
     const bench_operand *o = m->operands.operand;
+    const tenon_tensor *const views[] = {&o[X].view, &o[Y].view};
     if (!bench_operands_create(session, &m->operands, shape[0] > 1 << 20) ||
-        !BENCH_WELL(tenon_activation_forward_plan(session->context, &m->params, &o[X].view,
-                                                  &o[Y].view, &m->plan)))
+        !bench_plan(session, &tn_operation_activation, &m->params, views, bench, &m->plan))
         return false;
-    bench_name_solver(m->plan, bench);
     bench->bytes = bench_operands_bytes(&m->operands);
     m->peer = (bench_map){kinds[number / SIZES], shape[0], dtype, &m->operands, X, Y};
     BENCH_ADD_PEER(session, bench, "onednn", bench_onednn_map(&m->peer, bench_way_at));

@@ -162,7 +162,7 @@ static bool verify(void *data, tenon_stream *stream, double *error_over_bound, c
     tn_bounded *expected = malloc((size_t)(rows * width) * sizeof *expected);
     bool well = got != NULL && expected != NULL;
     for (int64_t first = 0; well && first <= last; first += last > 0 ? last : 1) {
-        tenon_tensor views[CASE_OPERANDS];
+        tenon_tensor views[CASE_OPERANDS] = {{{0}}};
         views_of(p, first, rows, views);
         well = reference(p, views, expected) &&
                bench_judge(y->dtype, got, first * width, 1, rows * width, expected,
@@ -235,36 +235,39 @@ static void set_parameters(pass *p, const char *solver)
     }
 }
 
-static tenon_status make_plan(tenon_context *context, pass *p, const char *solver)
+static bool make_plan(bench_session *session, pass *p, bench_case *bench)
 {
     const bench_operand *o = p->operands.operand;
     const tenon_tensor *x0 = &o[X0].view, *x1 = p->kind->inputs > 1 ? &o[X1].view : NULL,
                        *y = &o[Y].view;
     const tenon_tensor turned = tenon_tensor_transpose(*x0, 0, 1);
+    const tenon_tensor *const pair[] = {x0, y}, *const two[] = {x0, x1, y},
+                              *const copied[] = {p->kind->loop == BENCH_LOOP_TRANSPOSE ? &turned
+                                                                                       : x0,
+                                                 y},
+                              *const chained[] = {x0, x1, NULL, NULL, y},
+                              *const normed[] = {x0, x1, &o[X2].view, y, NULL, NULL, NULL, NULL};
     tenon_elementwise_params add = tenon_elementwise_params_default();
     tenon_copy_params copy = tenon_copy_params_default();
     tenon_softmax_params softmax = tenon_softmax_params_default();
     tenon_norm_params norm = tenon_norm_params_default();
-    add.solver = copy.solver = softmax.solver = norm.solver = solver;
-    switch (p->kind->operation) {
-    case ACTIVATION:
-        return tenon_activation_forward_plan(context, &p->activation, x0, y, &p->plan);
-    case ADD:
-        return tenon_elementwise_plan(context, &add, x0, x1, y, &p->plan);
-    case CHAIN:
-        return tenon_elementwise_chain_plan(context, &p->chain, x0, x1, NULL, NULL, y, &p->plan);
-    case COPY:
-        return tenon_copy_plan(context, &copy, p->kind->loop == BENCH_LOOP_TRANSPOSE ? &turned : x0,
-                               y, &p->plan);
-    case REDUCE:
-        return tenon_reduce_plan(context, &p->reduce, x0, y, &p->plan);
-    case SOFTMAX:
-        return tenon_softmax_forward_plan(context, &softmax, x0, y, &p->plan);
-    case NORM:
-        break;
-    }
-    return tenon_norm_forward_plan(context, &norm, x0, x1, &o[X2].view, y, NULL, NULL, NULL, NULL,
-                                   &p->plan);
+    add.solver = copy.solver = softmax.solver = norm.solver = session->options->solver;
+    const struct {
+        const tn_operation *operation;
+        const void *params;
+        const tenon_tensor *const *views;
+    } of[] = {
+        [ACTIVATION] = {&tn_operation_activation, &p->activation, pair},
+        [ADD] = {&tn_operation_elementwise, &add, two},
+        [CHAIN] = {&tn_operation_elementwise_chain, &p->chain, chained},
+        [COPY] = {&tn_operation_copy, &copy, copied},
+        [REDUCE] = {&tn_operation_reduce, &p->reduce, pair},
+        [SOFTMAX] = {&tn_operation_softmax, &softmax, pair},
+        [NORM] = {&tn_operation_norm, &norm, normed},
+    };
+    const int which = p->kind->operation;
+    return bench_plan(session, of[which].operation, of[which].params, of[which].views, bench,
+                      &p->plan);
 }
 
 /* Which of the case's operands each of the plan's is. */
@@ -302,9 +305,8 @@ static bool make(bench_session *session, const bench_suite *suite, uint32_t numb
     set_parameters(p, session->options->solver);
     set_order(p);
     if (!bench_operands_create(session, &p->operands, size > 1 << 20) ||
-        !BENCH_WELL(make_plan(session->context, p, session->options->solver)))
+        !make_plan(session, p, bench))
         return false;
-    bench_name_solver(p->plan, bench);
     bench->bytes = bench_operands_bytes(&p->operands);
     p->loop = (bench_loop){p->kind->loop, p->rows, dtype, &p->operands, {X0, X1, X2}, Y};
     BENCH_ADD_PEER(session, bench, "loop", bench_loop_way(&p->loop, bench_way_at));

@@ -58,6 +58,7 @@ static bool verify_plane(const convolution *v, const unsigned char *got, int64_t
     const int64_t plane[] = {1, 1, c->p, c->q};
     tenon_conv_params params = v->params;
     params.groups = 1;
+    params.solver = v->plan->name; /* the bound is the solver's */
     const tenon_tensor x = tenon_tensor_slice(tenon_tensor_slice(o[X].host, 0, image, 1), 1,
                                               group * inner, inner),
                        w = tenon_tensor_slice(o[W].host, 0, k, 1),
@@ -97,7 +98,7 @@ static void destroy(bench_case *bench)
 }
 
 static bool prepare(bench_session *session, convolution *v, const bench_conv_shape *s,
-                    tenon_dtype dtype)
+                    tenon_dtype dtype, bench_case *bench)
 {
     const int64_t p = bench_conv_output(s, false), q = bench_conv_output(s, true),
                   x[] = {s->n, s->c, s->h, s->w}, w[] = {s->k, s->c / s->groups, s->r, s->s},
@@ -111,9 +112,9 @@ static bool prepare(bench_session *session, convolution *v, const bench_conv_sha
     bench_operand_add(&v->operands, dtype, 4, y, true);
     const bench_operand *o = v->operands.operand;
     v->peer = (bench_conv){BENCH_CONV_FORWARD, *s, p, q, dtype, &v->operands, X, W, Y};
+    const tenon_tensor *const views[] = {&o[X].view, &o[W].view, NULL, NULL, &o[Y].view};
     return bench_operands_create(session, &v->operands, false) &&
-           BENCH_WELL(tenon_conv_forward_plan(session->context, &v->params, &o[X].view, &o[W].view,
-                                              NULL, NULL, &o[Y].view, &v->plan));
+           bench_plan(session, &tn_operation_conv, &v->params, views, bench, &v->plan);
 }
 
 static bool make(bench_session *session, const bench_suite *suite, uint32_t number,
@@ -126,9 +127,8 @@ static bool make(bench_session *session, const bench_suite *suite, uint32_t numb
     bench->tenon = (bench_way){"tenon", call, false, v, NULL, NULL};
     bench->destroy = destroy;
     bench->verify = verify;
-    if (!prepare(session, v, &shape, dtype))
+    if (!prepare(session, v, &shape, dtype, bench))
         return false;
-    bench_name_solver(v->plan, bench);
     bench->operations = bench_conv_operations(&shape);
     bench->bytes = bench_operands_bytes(&v->operands);
     BENCH_ADD_PEER(session, bench, "onednn", bench_onednn_conv(&v->peer, false, bench_way_at));

@@ -116,19 +116,19 @@ static void destroy(bench_case *bench)
     free(g);
 }
 
-static bool plan(bench_session *session, gradient *g)
+static bool plan(bench_session *session, gradient *g, bench_case *bench)
 {
     const bench_operand *o = g->operands.operand;
-    if (g->peer.direction == BENCH_CONV_BACKWARD_FILTER)
-        return BENCH_WELL(tenon_conv_backward_filter_plan(session->context, &g->params,
-                                                          &o[FIRST].view, &o[SECOND].view,
-                                                          &o[RESULT].view, &g->plan));
-    return BENCH_WELL(tenon_conv_backward_data_plan(session->context, &g->params, &o[FIRST].view,
-                                                    &o[SECOND].view, &o[RESULT].view, &g->plan));
+    const tenon_tensor *const views[] = {&o[FIRST].view, &o[SECOND].view, &o[RESULT].view};
+    return bench_plan(session,
+                      g->peer.direction == BENCH_CONV_BACKWARD_FILTER
+                          ? &tn_operation_conv_backward_filter
+                          : &tn_operation_conv_backward_data,
+                      &g->params, views, bench, &g->plan);
 }
 
 static bool prepare(bench_session *session, gradient *g, const bench_conv_shape *s, bool filter,
-                    tenon_dtype dtype)
+                    tenon_dtype dtype, bench_case *bench)
 {
     const int64_t p = bench_conv_output(s, false), q = bench_conv_output(s, true),
                   x[] = {s->n, s->c, s->h, s->w}, w[] = {s->k, s->c / s->groups, s->r, s->s},
@@ -149,7 +149,7 @@ static bool prepare(bench_session *session, gradient *g, const bench_conv_shape 
                            filter ? FIRST : RESULT,
                            filter ? RESULT : SECOND,
                            filter ? SECOND : FIRST};
-    return bench_operands_create(session, &g->operands, false) && plan(session, g);
+    return bench_operands_create(session, &g->operands, false) && plan(session, g, bench);
 }
 
 static bool make(bench_session *session, const bench_suite *suite, uint32_t number,
@@ -162,9 +162,8 @@ static bool make(bench_session *session, const bench_suite *suite, uint32_t numb
     bench->tenon = (bench_way){"tenon", call, false, g, NULL, NULL};
     bench->destroy = destroy;
     bench->verify = verify;
-    if (!prepare(session, g, &shape, of_filter(number), dtype))
+    if (!prepare(session, g, &shape, of_filter(number), dtype, bench))
         return false;
-    bench_name_solver(g->plan, bench);
     bench->operations = bench_conv_operations(&shape);
     bench->bytes = bench_operands_bytes(&g->operands);
     BENCH_ADD_PEER(session, bench, "onednn", bench_onednn_conv(&g->peer, false, bench_way_at));

@@ -129,7 +129,7 @@ static void destroy(bench_case *bench)
 }
 
 static bool prepare(bench_session *session, const product *p, tenon_dtype dtype,
-                    bench_operands *operands, tenon_plan **plan)
+                    bench_operands *operands, bench_case *bench, tenon_plan **plan)
 {
     const bench_gemm_shape *s = &p->shape;
     const int64_t a[] = {s->batch, s->a_transposed ? s->k : s->m, s->a_transposed ? s->m : s->k},
@@ -142,16 +142,19 @@ static bool prepare(bench_session *session, const product *p, tenon_dtype dtype,
     const tenon_tensor view_a = view_of(&o[A].view, s->a_transposed),
                        view_b = view_of(&o[B].view, s->b_transposed);
     /* A vector and a matrix: memory is what limits it. */
+    const bool bytes = dtype == TENON_DTYPE_I8;
+    const tenon_tensor *views[TN_MAX_OPERANDS] = {&view_a, &view_b};
+    const tn_operation *operation = bytes ? &tn_operation_gemm_int8 : &tn_operation_gemm;
+    views[operation->operand_count - 1] = &o[D].view;
     return bench_operands_create(session, operands, s->m == 1 || s->n == 1) &&
-           BENCH_WELL(tenon_gemm_plan(session->context, &p->params, &view_a, &view_b, NULL, NULL,
-                                      &o[D].view, plan));
+           bench_plan(session, operation, &p->params, views, bench, plan);
 }
 
 /* Tenon's own product of f32, beside one of 16 bits. */
 static bool add_f32(bench_session *session, product *p, tenon_dtype dtype, bench_way *way)
 {
     if ((dtype != TENON_DTYPE_F16 && dtype != TENON_DTYPE_BF16) ||
-        !prepare(session, p, TENON_DTYPE_F32, &p->as_f32, &p->plan_f32))
+        !prepare(session, p, TENON_DTYPE_F32, &p->as_f32, NULL, &p->plan_f32))
         return false;
     *way = (bench_way){"tenon-f32", call_f32, false, p, NULL, NULL};
     return true;
@@ -169,10 +172,9 @@ static bool make(bench_session *session, const bench_suite *suite, uint32_t numb
     bench->tenon = (bench_way){"tenon", call, false, p, NULL, NULL};
     bench->destroy = destroy;
     bench->verify = verify;
-    if (!prepare(session, p, dtype, &p->operands, &p->plan))
+    if (!prepare(session, p, dtype, &p->operands, bench, &p->plan))
         return false;
     const bench_gemm_shape *s = &p->shape;
-    bench_name_solver(p->plan, bench);
     bench->operations = 2.0 * (double)s->batch * (double)s->m * (double)s->n * (double)s->k;
     bench->bytes = bench_operands_bytes(&p->operands);
     p->peer = (bench_gemm){*s, dtype, &p->operands, A, B, D};

@@ -133,12 +133,11 @@ static bool make(bench_session *session, const bench_suite *suite, uint32_t numb
     s->device = session->device.selector;
     if (!BENCH_WELL(tenon_tensor_create(session->context, dtype, 2, shape, &s->x)) ||
         !BENCH_WELL(tenon_tensor_create(session->context, dtype, 2, shape, &s->y)) ||
-        !BENCH_WELL(tenon_tensor_fill(session->stream, &s->x, 1, NULL)) ||
-        !BENCH_WELL(
-            tenon_gemm_plan(session->context, NULL, &s->x, &s->x, NULL, NULL, &s->y, &s->plan)))
+        !BENCH_WELL(tenon_tensor_fill(session->stream, &s->x, 1, NULL)))
         return false;
-    bench_name_solver(s->plan, bench);
-    return true;
+    const tenon_gemm_params params = tenon_gemm_params_default();
+    const tenon_tensor *const views[] = {&s->x, &s->x, NULL, NULL, &s->y};
+    return bench_plan(session, &tn_operation_gemm, &params, views, bench, &s->plan);
 }
 
 const bench_suite bench_suite_start = {

@@ -4,7 +4,7 @@
  * backward_dense, backward_strided: as in forward.cl, with views x, dy and dx.
  *
  * TENON_VW: lanes of a vector.
- * TENON_DTYPE, TENON_ACT_BUILD: see common/types.clh and common/activation.clh.
+ * TENON_DTYPE, TENON_STREAM, TENON_ACT_BUILD: see common/types.clh and common/activation.clh.
  */
 #ifndef TENON_VW
 #define TENON_VW 4
@@ -23,7 +23,7 @@ __kernel void backward_dense(__global const data_t *x, __global const data_t *dy
     dx += args.offset[2];
     for (; first + TENON_VW <= last; first += TENON_VW) {
         acc_v slope = derivative_v(load_data_v(x, first), &activation);
-        store_data_v(dx, first, load_data_v(dy, first) * slope);
+        stream_data_v(dx, first, load_data_v(dy, first) * slope, dx != x && dx != dy);
     }
     for (; first < last; first++) {
         acc_t slope = derivative(load_data(x, first), &activation);

@@ -8,7 +8,7 @@
  *   Global size: {ceil(shape[rank - 1] / chunk), product of the other sizes}.
  *
  * TENON_VW: lanes of a vector.
- * TENON_DTYPE, TENON_ACT_BUILD: see common/types.clh and common/activation.clh.
+ * TENON_DTYPE, TENON_STREAM, TENON_ACT_BUILD: see common/types.clh and common/activation.clh.
  */
 #ifndef TENON_VW
 #define TENON_VW 4
@@ -24,7 +24,7 @@ __kernel void forward_dense(__global const data_t *x, __global data_t *y,
     x += args.offset[0];
     y += args.offset[1];
     for (; first + TENON_VW <= last; first += TENON_VW) {
-        store_data_v(y, first, activate_v(load_data_v(x, first), &activation));
+        stream_data_v(y, first, activate_v(load_data_v(x, first), &activation), y != x);
     }
     for (; first < last; first++) {
         store_data(y, first, activate(load_data(x, first), &activation));

@@ -50,7 +50,7 @@ __kernel void conv_bias_rows(__global const data_t *y, __global acc_t *sums, __g
             sum += load_data(y, at + q * step);
         }
     }
-    sum += sum_lanes(lanes);
+    sum += sum_of_lanes(lanes);
     if (args.parts > 1) {
         sums[args.sum_offset + part * args.k + k] = sum;
     } else {

@@ -98,7 +98,7 @@ __kernel void conv_backward_filter(__global const data_t *x, __global const data
     for (long n = 0; n < args.n; n++) {
         add_image(x + n * args.x_stride[0], y + n * args.y_stride[0], &args, tap, &sum);
     }
-    acc_t result = sum.rest + sum_lanes(sum.lanes);
+    acc_t result = sum.rest + sum_of_lanes(sum.lanes);
     dw += args.w_offset + k * args.w_stride[0] + c * args.w_stride[1] + tap[0] * args.w_stride[2] +
           tap[1] * args.w_stride[3] + tap[2] * args.w_stride[4];
     if (args.adds) {

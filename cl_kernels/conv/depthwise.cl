@@ -7,7 +7,9 @@
  * with filters that are reversed (their strides are negative).
  *
  * conv_depthwise_rows: for CPUs, vectors along w. A work-item does args.run tiles of a channel's
- *   results, one after the other; TENON_ROWS rows of a tile are computed at once.
+ *   results, one after the other; TENON_ROWS rows of a tile are computed at once. With TENON_STEP
+ *   they come straight from the image, except at its tensor's ends, beyond which nothing is read;
+ *   otherwise from a copy of it in local memory.
  *   Global size: {ceil(units / run)}, a unit being a tile.
  * conv_depthwise_channels: for CPUs, vectors along channels, which are contiguous in x and y, with
  *   share and members 1. A work-item does args.run rows of results of TENON_VW channels.
@@ -21,6 +23,10 @@
  * TENON_CHANNELS: 1 builds the kernel along channels instead of that along rows.
  * TENON_SPREAD:   1 where the image's rows lie apart, so that some of the tile hold nothing.
  * TENON_ROWS:     see above.
+ * TENON_STEP:     1 or 2, with TENON_TAPS: the kernel along rows reads the image itself where it can;
+ *                 the window's step, without dilation, and rows of x and y are contiguous. 0: never.
+ * TENON_PLANES:   with TENON_STEP, channels that a vector has a row of, 1 or 2.
+ * TENON_BLOCKS:   vectors along a tile's row, at most, with TENON_STEP.
  * TENON_TILE:     elements of a tile in local memory.
  * TENON_VW:       lanes of a vector; 1 builds the kernel without vectors.
  * TENON_DTYPE, TENON_HW_FMA, TENON_ACT_BUILD: see common/types.clh and common/activation.clh.
@@ -39,6 +45,15 @@
 #endif
 #ifndef TENON_ROWS
 #define TENON_ROWS 4
+#endif
+#ifndef TENON_STEP
+#define TENON_STEP 1
+#endif
+#ifndef TENON_PLANES
+#define TENON_PLANES 1
+#endif
+#ifndef TENON_BLOCKS
+#define TENON_BLOCKS 8
 #endif
 #ifndef TENON_TILE
 #define TENON_TILE 2048

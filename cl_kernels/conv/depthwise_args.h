@@ -24,6 +24,7 @@ typedef struct depthwise_args {
     tenon_i64 members;    /* image channels that are summed for a channel of y */
     tenon_i64 x_span;     /* elements from the first of x to the last: a vector may go no further */
     tenon_i64 units, run; /* pieces of work, and those of a work-item */
+    tenon_i64 across, down; /* tiles along w and h */
     depthwise_tile tile;
     tenon_i32 backwards; /* only elements that exist are multiplied: padding is no zero */
     tenon_i32 reserved;

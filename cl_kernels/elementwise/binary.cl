@@ -6,7 +6,7 @@
  * Global size: at least {args.walk.items}.
  *
  * TENON_VW: lanes of a vector.
- * TENON_DTYPE: see common/types.clh.
+ * TENON_DTYPE, TENON_STREAM: see common/types.clh.
  */
 #ifndef TENON_VW
 #define TENON_VW 4
@@ -80,7 +80,8 @@ TENON_INLINE long run_vectors(const int kind, __global const data_t *a, __global
         if (READS_B(kind) && b_steps) {
             b_value = load_data_v(b, i);
         }
-        store_data_v(d, i, combine_v(kind, a_value, b_value, row->alpha, row->beta));
+        acc_v value = combine_v(kind, a_value, b_value, row->alpha, row->beta);
+        stream_data_v(d, i, value, d != a && d != b);
     }
     return i;
 }

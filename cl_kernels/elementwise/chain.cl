@@ -9,7 +9,7 @@
  * CHAIN_VECTORS: vectors of a block.
  * TENON_VW: lanes of a vector.
  * TENON_ACT_BUILD: the one transcendental activation that a chain may have, or 0.
- * TENON_DTYPE: see common/types.clh.
+ * TENON_DTYPE, TENON_STREAM: see common/types.clh.
  */
 #ifndef TENON_VW
 #define TENON_VW 4
@@ -63,6 +63,21 @@ TENON_INLINE void load_block(const source *s, long first, long count, acc_v bloc
     }
 }
 
+TENON_INLINE void store_block(__global data_t *y, long stride, long first, long count,
+                              const acc_v block[CHAIN_VECTORS], int fresh)
+{
+    if (stride == 1 && count >= CHAIN_VECTORS * TENON_VW) {
+        for (int g = 0; g < CHAIN_VECTORS; g++) {
+            stream_data_v(y, first + g * TENON_VW, block[g], fresh);
+        }
+        return;
+    }
+    for (int g = 0; g < CHAIN_VECTORS; g++) {
+        const int lanes = (int)clamp(count - g * TENON_VW, 0L, (long)TENON_VW);
+        store_lanes(y, (first + g * TENON_VW) * stride, stride, lanes, block[g]);
+    }
+}
+
 TENON_DEFINE_RUN_TIME_ACTIVATE(activate_run_time_v, acc_v)
 
 TENON_INLINE acc_v activate_any(acc_v v, const activation_args *activation)
@@ -109,6 +124,7 @@ __kernel void chain(__global const data_t *x0, __global const data_t *x1, __glob
                     __global const data_t *x3, __global data_t *y, const chain_args args)
 {
     const long y_step = args.walk.stride[4][args.walk.rank - 1];
+    const int fresh = y != x0 && y != x1 && y != x2 && y != x3;
     walk w;
     walk_begin(&w, &args.walk, 5);
     for (; w.row < w.end; walk_next(&w, &args.walk, 5)) {
@@ -131,10 +147,7 @@ __kernel void chain(__global const data_t *x0, __global const data_t *x1, __glob
                 }
                 run_step(step.op, &activation, v, p, q);
             }
-            for (int g = 0; g < CHAIN_VECTORS; g++) {
-                const int lanes = (int)clamp(count - g * TENON_VW, 0L, (long)TENON_VW);
-                store_lanes(y, w.at[4] + (first + g * TENON_VW) * y_step, y_step, lanes, v[g]);
-            }
+            store_block(y + w.at[4], y_step, first, count, v, fresh);
         }
     }
 }

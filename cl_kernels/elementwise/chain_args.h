@@ -17,6 +17,16 @@
 #define CHAIN_FMA      6
 #define CHAIN_ACTIVATE 7
 
+/* A step as a number that builds are made for: its operation, whether its two operands are read
+ * along the row (1) or are the same all along it (0), and its activation. */
+#define CHAIN_CODE(op, operand, addend, activation)                                                \
+    ((op) | (operand) << 3 | (addend) << 4 | (activation) << 5)
+#define CHAIN_OP(code)            ((code)&7)
+#define CHAIN_OPERAND_ALONG(code) ((code) >> 3 & 1)
+#define CHAIN_ADDEND_ALONG(code)  ((code) >> 4 & 1)
+#define CHAIN_ACTIVATION(code)    ((code) >> 5)
+#define CHAIN_FIXED_STEPS         3 /* at most, where a build is for a list of steps */
+
 typedef struct chain_step_args {
     tenon_i32 op;
     tenon_i32 operand, addend; /* 0: the scalar, else the number of an input and 1 */

@@ -2,8 +2,8 @@
  * y = x, where x is contiguous along one dimension (down) and y along another (across): a
  * transpose. The other dimensions count planes.
  *
- * transpose: a work-item does a block of args.block rows and columns, by squares of TENON_VW that
- *   turn in registers. Global size: {blocks[0] * blocks[1] * planes}.
+ * transpose: a work-item does a block of args.block_columns columns and args.block_rows rows, by squares of
+ *   TENON_VW that turn in registers, and reads on along x. Global size: {blocks[0] * blocks[1] * planes}.
  * transpose_local: a work-group does a square of TRANSPOSE_TILE, which turns in local memory, so
  *   that neighbouring work-items read and write neighbours. Local size: {TRANSPOSE_TILE,
  *   TRANSPOSE_ITEMS}; as many groups.
@@ -21,9 +21,9 @@ typedef struct plane {
 
 TENON_INLINE plane plane_of(const transpose_args *args, long block)
 {
-    plane p = {args->offset[0], args->offset[1], block % args->blocks[0] * args->block, 0};
+    plane p = {args->offset[0], args->offset[1], block % args->blocks[0] * args->block_columns, 0};
     block /= args->blocks[0];
-    p.row = block % args->blocks[1] * args->block;
+    p.row = block % args->blocks[1] * args->block_rows;
     block /= args->blocks[1];
     for (int d = (int)args->rank - 1; d >= 0; d--) {
         p.x += block % args->shape[d] * args->stride[0][d];
@@ -65,9 +65,9 @@ TENON_INLINE void turn_square(__global const element_t *x, long x_step, __global
 #endif
     for (int i = 0; i < TENON_VW; i++) {
 #if TENON_VW == 4 || TENON_VW == 16
-        TENON_VSTORE(a[i], 0, y + i * y_step);
+        stream_elements(y + i * y_step, a[i], 1);
 #else
-        TENON_VSTORE(b[i], 0, y + i * y_step);
+        stream_elements(y + i * y_step, b[i], 1);
 #endif
     }
 }
@@ -86,8 +86,8 @@ __kernel void transpose(__global const element_t *x, __global element_t *y,
                         const transpose_args args)
 {
     const plane p = plane_of(&args, (long)get_global_id(0));
-    const long columns = min(p.column + args.block, (long)args.columns);
-    const long rows = min(p.row + args.block, (long)args.rows);
+    const long columns = min(p.column + args.block_columns, (long)args.columns);
+    const long rows = min(p.row + args.block_rows, (long)args.rows);
     for (long c = p.column; c < columns; c += TENON_VW) {
         const long wide = min((long)TENON_VW, columns - c);
         for (long r = p.row; r < rows; r += TENON_VW) {

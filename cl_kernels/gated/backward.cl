@@ -38,9 +38,10 @@ __kernel void backward(__global const data_t *a, __global const data_t *b,
             const acc_v value = load_operand(a, &args, &w, 0, i, lanes);
             const acc_v gate = load_operand(b, &args, &w, 1, i, lanes);
             const acc_v gradient = load_operand(dy, &args, &w, 2, i, lanes);
-            store_lanes(da, w.at[3] + i * da_step, da_step, lanes, gradient * activate_v(gate, &f));
-            store_lanes(db, w.at[4] + i * db_step, db_step, lanes,
-                        gradient * value * derivative_v(gate, &f));
+            stream_lanes(da, w.at[3] + i * da_step, da_step, lanes, gradient * activate_v(gate, &f),
+                         da != a && da != b && da != dy);
+            stream_lanes(db, w.at[4] + i * db_step, db_step, lanes,
+                         gradient * value * derivative_v(gate, &f), db != a && db != b && db != dy);
         }
     }
 }

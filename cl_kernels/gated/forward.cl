@@ -29,7 +29,7 @@ __kernel void forward(__global const data_t *a, __global const data_t *b, __glob
             const int lanes = (int)min(w.last - i, (long)TENON_VW);
             acc_v gate = activate_v(load_lanes(b, w.at[1] + i * b_step, b_step, lanes), &f);
             acc_v value = load_lanes(a, w.at[0] + i * a_step, a_step, lanes);
-            store_lanes(y, w.at[2] + i * y_step, y_step, lanes, value * gate);
+            stream_lanes(y, w.at[2] + i * y_step, y_step, lanes, value * gate, y != a && y != b);
         }
     }
 }

@@ -17,10 +17,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
 gemm_cpu_direct(__global const data_t *a, __global const data_t *b, __global const data_t *c,
                 __global const data_t *bias, __global out_t *d, gemm_args args)
 {
-#if TENON_A_LAYOUT != TENON_UNIT_K
     __local acc_t packed_a[TENON_PACKED_A_SIZE];
-    long a_end = GEMM_SPAN(args.m, args.a_row, depth_at(&args, get_global_id(2)), args.a_col);
-#endif
     __local acc_t sums[TENON_SUMS_SIZE];
     acc_v tile[TENON_MR * TENON_NV + 1]; /* a ragged panel's last vector reaches past its row */
 
@@ -28,6 +25,7 @@ gemm_cpu_direct(__global const data_t *a, __global const data_t *b, __global con
     long n0 = get_global_id(0) * (TENON_NTP * TENON_NR), m0 = get_global_id(1) * args.tile_rows;
     long m1 = min(args.m, m0 + args.tile_rows);
     long n1 = min(args.n, n0 + TENON_NTP * TENON_NR);
+    const long a_row = row_of_a(&args);
     int block = block_length(k_end);
 
     gemm_epilogue e = make_epilogue(c, bias, d, &args, z);
@@ -40,13 +38,7 @@ gemm_cpu_direct(__global const data_t *a, __global const data_t *b, __global con
         int pass = (k0 == 0 ? TENON_PASS_FIRST : 0) | (k0 + kc == k_end ? TENON_PASS_LAST : 0);
         for (long mb = m0; mb < m1; mb += TENON_MB) {
             long mb1 = min(m1, mb + TENON_MB);
-#if TENON_A_LAYOUT == TENON_UNIT_K
-            tile_a first = a + mb * args.a_row + k0;
-#else
-            tile_a first = packed_a;
-            pack_a(packed_a, a, mb * args.a_row + k0 * args.a_col, args.a_row, args.a_col,
-                   (int)(mb1 - mb), kc, a_end);
-#endif
+            tile_a first = block_of_a(&args, a, packed_a, mb, (int)(mb1 - mb), k0, kc, k_end);
             for (long n = n0; n < n1; n += TENON_NR) {
                 /* The last panel of a matrix is moved left until it is whole: nothing is read past
                  * b, and the columns that the panel before has done are skipped in the store. */
@@ -55,12 +47,12 @@ gemm_cpu_direct(__global const data_t *a, __global const data_t *b, __global con
                 tile_a at = first;
                 for (long m = mb; m < mb1;) {
                     int rows = tile_height(mb1 - m);
-                    multiply_tile(rows, at, args.a_row, panel, args.b_row, kc, tile);
+                    multiply_tile(rows, at, a_row, panel, args.b_row, kc, tile);
                     tile[rows * TENON_NV] = splat(0);
                     store_tile(&e, m, n, rows, skip, TENON_NR - skip, pass,
                                TENON_SUMS_AT(sums, m - m0, n - n0), tile);
                     m += rows;
-                    at = next_tile(at, rows, args.a_row);
+                    at = next_tile(at, rows, a_row);
                 }
             }
         }

@@ -33,7 +33,8 @@ TENON_INLINE acc_t gradient_at_label(__global const data_t *x, long at, const ro
                                      long label, acc_t most, acc_t sum, acc_t factor)
 {
     return is_class(args, label)
-               ? (exp(load_data(x, at + label * args->axis[0]) - most) / sum - 1) * factor
+               ? (math_exp_falling(load_data(x, at + label * args->axis[0]) - most) / sum - 1) *
+                     factor
                : 0;
 }
 
@@ -43,11 +44,12 @@ TENON_INLINE void write_row(__global const data_t *x, long xa, __global data_t *
     const long xs = args->axis[0], ds = args->axis[3];
     long i = 0;
     for (; i + TENON_VW <= args->size; i += TENON_VW) {
-        acc_v p = exp(load_lanes(x, xa + i * xs, xs, TENON_VW) - splat(most)) / splat(sum);
+        acc_v p =
+            math_exp_falling_v(load_lanes(x, xa + i * xs, xs, TENON_VW) - splat(most)) / splat(sum);
         store_lanes(dx, da + i * ds, ds, TENON_VW, p * splat(factor));
     }
     for (; i < args->size; i++) {
-        acc_t p = exp(load_data(x, xa + i * xs) - most) / sum;
+        acc_t p = math_exp_falling(load_data(x, xa + i * xs) - most) / sum;
         store_data(dx, da + i * ds, p * factor);
     }
 }
@@ -86,7 +88,7 @@ TENON_INLINE void write_columns(__global const data_t *x, long xa, __global data
 {
     const long xs = args->stride[0][args->rank - 1], ds = args->stride[3][args->rank - 1];
     for (long i = 0; i < args->size; i++) {
-        acc_v p = exp(load_lanes(x, xa + i * args->axis[0], xs, lanes) - most) / sum;
+        acc_v p = math_exp_falling_v(load_lanes(x, xa + i * args->axis[0], xs, lanes) - most) / sum;
         store_lanes(dx, da + i * args->axis[3], ds, lanes,
                     live != splat(0) ? p * factor : splat(0));
     }

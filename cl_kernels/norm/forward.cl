@@ -17,7 +17,7 @@
  * args.parts of them are one set; each gets the set's m and r. Macros, `columns`, pieces and lines:
  * see norm/norm.clh.
  */
-#include "norm/norm.clh"
+#include "norm/dense.clh"
 
 /* Statistics of the sets in the lanes. */
 typedef struct statistics {
@@ -31,12 +31,14 @@ TENON_INLINE void sum_piece(const int columns, const int side, const int squares
                             acc_v *result)
 {
     const long lane = lane_stride(columns, args, NORM_X);
+    const long dense = dense_end(columns, args, piece);
     int added = 0;
     block_sum sum;
     clear_sum(side, &sum);
     walk_enter(&w, args, args->kept, args->rank - 1, piece->line);
     for (long line = piece->line; line < piece->line_end; line++) {
-        for (long i = piece->unit; i < piece->unit_end; i += piece->step) {
+        long i = sum_dense(squares, x + w.at[NORM_X], piece->unit, dense, shift[0], &sum, &added);
+        for (; i < piece->unit_end; i += piece->step) {
             int lanes = lanes_of(columns, args, i, column_lanes);
             for (int b = 0; b < side; b++) {
                 acc_v d = load_lanes(x, place_of(columns, NORM_X, args, &w, i, b), lane, lanes);
@@ -47,7 +49,7 @@ TENON_INLINE void sum_piece(const int columns, const int side, const int squares
                     sum.block[b] += d;
                 }
             }
-            if (++added == NORM_BLOCK) {
+            if (++added >= NORM_BLOCK) {
                 flush_sum(side, &sum);
                 added = 0;
             }
@@ -113,10 +115,14 @@ TENON_INLINE void apply_piece(const int columns, const int side, const norm_sour
                               __global data_t *y, const norm_args *args, norm_walk w,
                               const norm_piece *piece, int column_lanes, norm_factors *f)
 {
+    const long dense = dense_end(columns, args, piece);
     walk_enter(&w, args, args->kept, args->rank - 1, piece->line);
     for (long line = piece->line; line < piece->line_end; line++) {
         load_factors(columns, side, 0, f, from, args, &w, 0, columns ? column_lanes : TENON_VW);
-        for (long i = piece->unit; i < piece->unit_end; i += piece->step) {
+        const norm_lines lines = {from->x + w.at[NORM_X], from->gamma + w.at[NORM_GAMMA],
+                                  from->beta + w.at[NORM_BETA], y + w.at[NORM_Y]};
+        long i = apply_dense(&lines, args, piece->unit, dense, f);
+        for (; i < piece->unit_end; i += piece->step) {
             int lanes = lanes_of(columns, args, i, column_lanes);
             if (f->any_steps) {
                 load_factors(columns, side, 1, f, from, args, &w, i, lanes);

@@ -38,7 +38,7 @@ __kernel void square_sum(__global const data_t *x, __global acc_t *sums, const l
             total = TENON_FMA(v, v, total);
         }
     }
-    leave(sums, &args, (long)get_global_id(0), sum_lanes(total));
+    leave(sums, &args, (long)get_global_id(0), sum_of_lanes(total));
 }
 
 __kernel void square_sum_add(__global const acc_t *sums, __global acc_t *total,

@@ -87,7 +87,7 @@ TENON_INLINE acc_t sum_along(const prelu_args *args, long segment, __global cons
             sum = run_vector(args, inner, x, dy, dx, at, i, lanes, slope, sum);
         }
     }
-    return sum_lanes(sum);
+    return sum_of_lanes(sum);
 }
 
 __kernel void along(__global const data_t *x, __global const data_t *slope,

@@ -27,7 +27,7 @@ __kernel void forward(__global const data_t *x, __global const data_t *slope, __
             const int lanes = (int)min(w.last - i, (long)TENON_VW);
             acc_v s = load_lanes(slope, w.at[1] + i * slope_step, slope_step, lanes);
             acc_v v = load_lanes(x, w.at[0] + i * x_step, x_step, lanes);
-            store_lanes(y, w.at[2] + i * y_step, y_step, lanes, v > splat(0) ? v : s * v);
+            stream_lanes(y, w.at[2] + i * y_step, y_step, lanes, v > splat(0) ? v : s * v, y != x);
         }
     }
 }

@@ -89,6 +89,78 @@ TENON_INLINE acc_v load_repeating(__global const data_t *x, long i, long stride,
     return TENON_VLOAD(0, all);
 }
 
+/* meet without the place, where nobody asks for it. */
+TENON_INLINE void meet_value(champions *best, acc_v x)
+{
+    best->value = ((x > best->value) | (x != x)) ? x : best->value;
+}
+
+/* Vector k of a step, whole and of neighbours; the constants say what is looked for. */
+TENON_INLINE void meet_dense(const int least, const int placed, champions *best,
+                             __global const data_t *x, position_v place)
+{
+    const acc_v v = load_data_v(x, 0);
+    if (placed) {
+        meet(best, least ? -v : v, place);
+    } else {
+        meet_value(best, least ? -v : v);
+    }
+}
+
+/* Meets `steps` of such vectors, with as many places from one step to the next. The four are
+ * variables, not an array, for compilers to keep them in registers. */
+TENON_INLINE void meet_steps(const int least, const int placed, champions best[REDUCTION_VECTORS],
+                             __global const data_t *x, long x_step, long steps, position_v place,
+                             const int along)
+{
+    const position_v vector = (position_v)(along ? TENON_VW : 0);
+    const position_v step = (position_v)(along ? REDUCTION_VECTORS * TENON_VW : 1);
+    champions a = best[0], b = best[1], c = best[2], d = best[3];
+    for (long i = 0; i < steps; i++) {
+        meet_dense(least, placed, &a, x, place);
+        meet_dense(least, placed, &b, x + TENON_VW, place + vector);
+        meet_dense(least, placed, &c, x + 2 * TENON_VW, place + vector + vector);
+        meet_dense(least, placed, &d, x + 3 * TENON_VW, place + vector + vector + vector);
+        x += x_step;
+        place += step;
+    }
+    best[0] = a;
+    best[1] = b;
+    best[2] = c;
+    best[3] = d;
+}
+
+/* Meets the elements of a stretch by whole steps of neighbours, as far as there are any; the first
+ * element that is left. */
+TENON_INLINE long meet_neighbours(champions best[REDUCTION_VECTORS], __global const data_t *x,
+                                  const reduction_args *args, long at, const stretch *s,
+                                  const lane_layout *l)
+{
+    const long all = REDUCTION_VECTORS * TENON_VW, step = l->along ? all : 1;
+    const long x_step = step * args->stride[REDUCTION_X][args->rank - 1];
+    const position_v place =
+        (position_v)((position_t)s->index) + (l->along ? lane_numbers() : (position_v)(0));
+    if (l->stride[REDUCTION_X] != 1 || !(l->along || l->lanes >= all)) {
+        return 0;
+    }
+    const long steps = s->n / step;
+    switch (args->kind) {
+    case REDUCTION_MAX:
+        meet_steps(0, 0, best, x + at, x_step, steps, place, l->along);
+        break;
+    case REDUCTION_MIN:
+        meet_steps(1, 0, best, x + at, x_step, steps, place, l->along);
+        break;
+    case REDUCTION_ARGMAX:
+        meet_steps(0, 1, best, x + at, x_step, steps, place, l->along);
+        break;
+    default:
+        meet_steps(1, 1, best, x + at, x_step, steps, place, l->along);
+        break;
+    }
+    return steps * step;
+}
+
 /* Meets the elements of a stretch, a step of the vectors at a time. */
 TENON_INLINE void meet_stretch(champions best[REDUCTION_VECTORS], __global const data_t *x,
                                const reduction_args *args, long at, const stretch *s,
@@ -98,7 +170,7 @@ TENON_INLINE void meet_stretch(champions best[REDUCTION_VECTORS], __global const
     const long stride = args->stride[REDUCTION_X][args->rank - 1];
     const position_v numbers = l->along ? lane_numbers() : (position_v)(0);
     const int least = is_least(args);
-    for (long i = 0; i < s->n; i += step) {
+    for (long i = meet_neighbours(best, x, args, at, s, l); i < s->n; i += step) {
         const long left = l->along ? s->n - i : l->lanes;
         for (int k = 0; k < REDUCTION_VECTORS; k++) {
             const int lanes = (int)min(left - k * TENON_VW, (long)TENON_VW);

@@ -34,7 +34,7 @@ TENON_INLINE acc_t row_sum(__global const data_t *y, __global const data_t *dy,
         sums = add_product_v(load_lanes(y, at[0] + i * ys, ys, TENON_VW),
                              load_lanes(dy, at[1] + i * ds, ds, TENON_VW), sums, args->flag);
     }
-    acc_t sum = sum_lanes(sums);
+    acc_t sum = sum_of_lanes(sums);
     for (; i < args->size; i++) {
         sum = add_product(load_data(y, at[0] + i * ys), load_data(dy, at[1] + i * ds), sum,
                           args->flag);

@@ -38,13 +38,13 @@ TENON_INLINE acc_t write_exp(__global const data_t *x, __global data_t *y, const
     acc_v sums = splat(0);
     long i = 0;
     for (; i + TENON_VW <= args->size; i += TENON_VW) {
-        acc_v e = exp(load_lanes(x, at[0] + i * xs, xs, TENON_VW) - splat(most));
+        acc_v e = math_exp_falling_v(load_lanes(x, at[0] + i * xs, xs, TENON_VW) - splat(most));
         store_lanes(y, at[1] + i * ys, ys, TENON_VW, e);
         sums += e;
     }
-    acc_t sum = sum_lanes(sums);
+    acc_t sum = sum_of_lanes(sums);
     for (; i < args->size; i++) {
-        acc_t e = exp(load_data(x, at[0] + i * xs) - most);
+        acc_t e = math_exp_falling(load_data(x, at[0] + i * xs) - most);
         store_data(y, at[1] + i * ys, e);
         sum += e;
     }
@@ -69,11 +69,11 @@ TENON_INLINE void softmax_row(__global const data_t *x, __global data_t *y, cons
 #else
     acc_t sum = row_sum_exp(x, at[0], xs, args->size, most);
     for (; i + TENON_VW <= args->size; i += TENON_VW) {
-        acc_v e = exp(load_lanes(x, at[0] + i * xs, xs, TENON_VW) - splat(most));
+        acc_v e = math_exp_falling_v(load_lanes(x, at[0] + i * xs, xs, TENON_VW) - splat(most));
         store_lanes(y, at[1] + i * ys, ys, TENON_VW, e / splat(sum));
     }
     for (; i < args->size; i++) {
-        store_data(y, at[1] + i * ys, exp(load_data(x, at[0] + i * xs) - most) / sum);
+        store_data(y, at[1] + i * ys, math_exp_falling(load_data(x, at[0] + i * xs) - most) / sum);
     }
 #endif
 }
@@ -105,7 +105,7 @@ TENON_INLINE void columns(__global const data_t *x, long xa, __global data_t *y,
     if (!args->flag) {
         acc_v sum = splat(0);
         for (long i = 0; i < args->size; i++) {
-            acc_v e = exp(load_lanes(x, xa + i * xt, xs, lanes) - most);
+            acc_v e = math_exp_falling_v(load_lanes(x, xa + i * xt, xs, lanes) - most);
             store_lanes(y, ya + i * yt, ys, lanes, e);
             sum += e;
         }
@@ -120,7 +120,8 @@ TENON_INLINE void columns(__global const data_t *x, long xa, __global data_t *y,
     acc_v shift = args->flag ? log(sum) : splat(0);
     for (long i = 0; i < args->size; i++) {
         acc_v v = load_lanes(x, xa + i * xt, xs, lanes) - most;
-        store_lanes(y, ya + i * yt, ys, lanes, args->flag ? v - shift : exp(v) / sum);
+        store_lanes(y, ya + i * yt, ys, lanes,
+                    args->flag ? v - shift : math_exp_falling_v(v) / sum);
     }
 }
 

@@ -31,10 +31,17 @@ typedef struct tenon_conv_geometry {
         }                                                                                          \
     }
 
+/** Rules out the solvers that rearrange sums by transforms (conv/winograd2, conv/winograd4). Those
+ * compute an output from all that its tile of 2 x 2 or 4 x 4 outputs reads: their rounding errors
+ * are relative to the largest of that, and a NaN or an infinity in it makes NaN of the tile's other
+ * outputs, too. Without the flag they serve 3 x 3 filters with stride and dilation 1 where they are
+ * faster. */
+#define TENON_CONV_EXACT 1u
+
 /** Start from TENON_CONV_PARAMS_INIT. */
 typedef struct tenon_conv_params {
     uint32_t struct_size; /**< sizeof(tenon_conv_params) */
-    uint32_t flags;       /**< 0 */
+    uint32_t flags;       /**< 0, or TENON_CONV_EXACT */
     const char *solver;   /**< forces a solver (plan.h has the grammar); NULL chooses */
     int64_t groups;       /**< at least 1 */
     tenon_conv_geometry geometry;

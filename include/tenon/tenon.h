@@ -20,6 +20,7 @@
 #include <tenon/loss.h>
 #include <tenon/norm.h>
 #include <tenon/optimizer.h>
+#include <tenon/packed.h>
 #include <tenon/pad.h>
 #include <tenon/plan.h>
 #include <tenon/pool.h>

@@ -35,6 +35,8 @@ static void free_plan(tenon_plan *plan)
 {
     tenon_context *context = plan->keeps_context ? plan->recording.context : NULL;
     tn_recording_destroy(&plan->recording);
+    if (plan->kept != NULL)
+        plan->release_kept(plan->kept);
     free(plan->problem);
     free(plan);
     tenon_context_release(context);
@@ -94,7 +96,7 @@ TENON_API uint64_t tenon_plan_workspace(const tenon_plan *plan)
 
 TENON_API uint32_t tenon_plan_operands(const tenon_plan *plan)
 {
-    return plan != NULL ? plan->operand_count : 0;
+    return plan != NULL ? plan->operand_count - plan->kept_count : 0;
 }
 
 TENON_API size_t tenon_plan_describe(const tenon_plan *plan, char *text, size_t size)
@@ -132,10 +134,14 @@ tenon_status tn_plan_check(const char *operation, const tenon_context *context, 
     return TENON_OK;
 }
 
+bool tn_is_output(tn_role role)
+{
+    return role == TN_OUTPUT || role == TN_OPTIONAL_OUTPUT || role == TN_OWN_OUTPUT;
+}
+
 static bool is_output(const tn_argument *operand)
 {
-    return operand->role == TN_OUTPUT || operand->role == TN_OPTIONAL_OUTPUT ||
-           operand->role == TN_OWN_OUTPUT;
+    return tn_is_output(operand->role);
 }
 
 tenon_status tn_call_check_views(const tn_call *call)
@@ -164,8 +170,26 @@ static tenon_status check_apart(const tn_call *call, const tn_argument *output)
     return TENON_OK;
 }
 
+/* Whether buffers are such that nothing can be wrong: what nearly every call has. */
+static bool is_plain(const tn_call *call, const tenon_context *context)
+{
+    for (const tn_argument *x = call->operands; x < call->operands + call->operand_count; x++) {
+        if (x->view == NULL)
+            continue;
+        if (!tn_memory_is_plain(context, &x->view->memory, tn_tensor_extent(x->view).end))
+            return false;
+        for (const tn_argument *y = call->operands; y < x; y++)
+            if (y->view != NULL && y->view->memory.u.buffer == x->view->memory.u.buffer &&
+                (is_output(x) || is_output(y)))
+                return false;
+    }
+    return true;
+}
+
 tenon_status tn_call_check_memory(const tn_call *call, tenon_context *context)
 {
+    if (is_plain(call, context))
+        return TENON_OK;
     for (uint32_t i = 0; i < call->operand_count; i++)
         if (call->operands[i].view != NULL)
             TN_TRY(tn_memory_check(call->operation, call->operands[i].name, context,
@@ -230,53 +254,25 @@ tenon_status tn_call_plan(tenon_context *context, const tn_family *family, tn_pr
     memcpy(plan->scalars, call->scalars, sizeof plan->scalars);
     for (uint32_t i = 0; i < call->operand_count; i++) {
         const tn_argument *operand = &call->operands[i];
-        plan->operands[i] = (tn_planned){
-            .name = operand->name, .present = operand->view != NULL, .role = operand->role};
-        if (operand->view != NULL)
+        plan->operands[i] = (tn_planned){.name = operand->name,
+                                         .present = operand->view != NULL,
+                                         .output = is_output(operand),
+                                         .role = operand->role};
+        if (operand->view != NULL) {
             plan->operands[i].view = *operand->view;
+            plan->operands[i].end = tn_tensor_extent(operand->view).end;
+        }
         memset(&plan->operands[i].view.memory, 0, sizeof plan->operands[i].view.memory);
     }
     return TENON_OK;
 }
 
-static tenon_status check_run(const char *operation, tenon_stream *stream, const tenon_plan *plan,
-                              const tenon_memory *memories, uint32_t count)
+void tn_plan_keep(tenon_plan *plan, uint32_t operand, tenon_memory memory, void *object,
+                  void (*release)(void *object))
 {
-    TN_TRY(tn_stream_check(operation, stream));
-    if (plan == NULL || memories == NULL)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", operation,
-                       plan == NULL ? "plan" : "memories");
-    if (count != plan->operand_count)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: count is %u, %s has %u operands",
-                       operation, count, plan->operation, plan->operand_count);
-    if (stream->context != plan->recording.context)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: stream %p is of another context than the plan", operation,
-                       (void *)stream);
-    for (uint32_t i = 0; i < count; i++)
-        if (memories[i].kind > TENON_MEMORY_SVM)
-            return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                           "%s: memories[%u]: kind is %u, which is none", operation, i,
-                           memories[i].kind);
-    return TENON_OK;
-}
-
-TENON_API tenon_status tenon_plan_run(tenon_stream *stream, const tenon_plan *plan,
-                                      const tenon_memory *memories, uint32_t count,
-                                      const tenon_sync *sync)
-{
-    tenon_tensor views[TN_MAX_OPERANDS];
-    TN_TRY(check_run("tenon_plan_run", stream, plan, memories, count));
-    tn_call call = {.operation = plan->operation, .operand_count = count};
-    memcpy(call.scalars, plan->scalars, sizeof call.scalars);
-    for (uint32_t i = 0; i < count; i++) {
-        const tn_planned *planned = &plan->operands[i];
-        views[i] = planned->view;
-        views[i].memory = memories[i];
-        call.operands[i] =
-            (tn_argument){planned->name, planned->present ? &views[i] : NULL, planned->role};
-    }
-    TN_TRY(tn_sync_check(call.operation, sync));
-    TN_TRY(tn_call_check_memory(&call, stream->context));
-    return enqueue(stream, plan, &call, sync);
+    plan->operands[operand].kept = true;
+    plan->operands[operand].view.memory = memory;
+    plan->kept_count++;
+    plan->kept = object;
+    plan->release_kept = release;
 }

@@ -49,6 +49,8 @@ tenon_status tn_call_check_views(const tn_call *call);
  * without a view are passed over. tn_call_run and tn_call_plan do this, too. */
 tenon_status tn_call_check_memory(const tn_call *call, tenon_context *context);
 
+bool tn_is_output(tn_role role);
+
 /* The immediate call: checks memory, finds or makes the plan, runs it. A NULL problem is an empty
  * output. The problem's workspace limit is set to the stream's. */
 tenon_status tn_call_run(tenon_stream *stream, const tn_family *family, tn_problem *problem,
@@ -58,12 +60,19 @@ tenon_status tn_call_run(tenon_stream *stream, const tn_family *family, tn_probl
 tenon_status tn_call_plan(tenon_context *context, const tn_family *family, tn_problem *problem,
                           const tn_call *call, tenon_plan **out);
 
+/* Gives a plan of the caller's own the memory of one of its operands, which runs are then not given,
+ * and with it a reference to the object that it belongs to. Once for a plan. */
+void tn_plan_keep(tenon_plan *plan, uint32_t operand, tenon_memory memory, void *object,
+                  void (*release)(void *object));
+
 /* A planned operand: its view without memory; rank and shape of nothing where absent. */
 typedef struct tn_planned {
     const char *name;
-    bool present;
+    bool present, output;
+    bool kept; /* its memory stays with the plan, and runs are not given it */
     tn_role role;
     tenon_tensor view;
+    uint64_t end; /* the byte of its memory that the view ends at */
 } tn_planned;
 
 struct tenon_plan {
@@ -74,8 +83,10 @@ struct tenon_plan {
     tn_recording recording;
     /* Of a plan of the caller's own: */
     tn_planned operands[TN_MAX_OPERANDS];
-    uint32_t operand_count;
+    uint32_t operand_count, kept_count;
     double scalars[TN_MAX_SCALARS];
+    void *kept; /* what the memory of kept operands belongs to */
+    void (*release_kept)(void *object);
     /* Of a plan in the table: */
     const tn_family *family;
     tn_problem *problem;

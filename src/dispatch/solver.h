@@ -11,6 +11,8 @@
 
 #include "runtime/launch.h"
 
+#include <string.h>
+
 #define TN_MAX_PARAMETERS   6
 #define TN_SOLVER_NAME_SIZE 128
 #define TN_OPTIONS_SIZE     512
@@ -33,6 +35,8 @@ typedef struct tn_problem {
 typedef struct tn_solver tn_solver;
 struct tn_solver {
     const char *name;
+    /* Sums of small integers are not exact, as every other solver's are: it divides on the way. */
+    bool inexact;
     const tn_parameter *parameters;
     uint32_t parameter_count;
     /* NULL where the solver can serve the problem on this device, otherwise the reason why it
@@ -65,6 +69,12 @@ typedef struct tn_choice {
     int32_t values[TN_MAX_PARAMETERS];
 } tn_choice;
 
+/* Whether it is that solver, or a copy of it, as tests make. */
+static inline bool tn_is_solver(const tn_solver *solver, const tn_solver *which)
+{
+    return strcmp(solver->name, which->name) == 0;
+}
+
 typedef struct tn_family {
     const char *name;
     const tn_solver *const *solvers;
@@ -83,6 +93,9 @@ char *tn_solver_name(const tn_family *family, const tn_choice *choice,
 /* Reads such a name into the problem's head; NULL leaves the choice open. */
 tenon_status tn_solver_force(const char *operation, const tn_family *family, const char *name,
                              tn_problem *problem);
+
+/* The solver of such a name, with parameters or without; NULL where it is none of the family's. */
+const tn_solver *tn_solver_named(const tn_family *family, const char *name);
 
 /* Chooses among the family's solvers: the forced one, else the one with the least estimate; checks
  * it once for this device, and takes the next where it is found wrong. */

@@ -30,6 +30,16 @@ static int32_t find_solver(const tn_family *family, const char *name, size_t len
     return -1;
 }
 
+const tn_solver *tn_solver_named(const tn_family *family, const char *name)
+{
+    const size_t length = strlen(family->name);
+    if (name == NULL || strncmp(name, family->name, length) != 0 || name[length] != '/')
+        return NULL;
+    const char *solver = name + length + 1;
+    int32_t i = find_solver(family, solver, strcspn(solver, ":"));
+    return i < 0 ? NULL : family->solvers[i];
+}
+
 /* Reads "name12" at `*text` and steps past it; the parameter's index, or -1. Names end in a letter.
  */
 static int32_t read_parameter(const tn_solver *solver, const char **text, long *value)

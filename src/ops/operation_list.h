@@ -45,4 +45,5 @@ X(clip)
 X(gather)
 X(gather_backward)
 X(pad)
+X(gemm_packed)
 /* clang-format on */

@@ -14,6 +14,7 @@
 #include "ops/norm/internal.h"
 #include "ops/operation.h"
 #include "ops/optimizer/internal.h"
+#include "ops/packed/internal.h"
 #include "ops/pad/internal.h"
 #include "ops/pool/internal.h"
 #include "ops/prelu/internal.h"
@@ -63,6 +64,7 @@ const tn_family *const tn_families[] = {
     &tn_gather_family,
     &tn_gather_backward_family,
     &tn_pad_family,
+    &tn_gemm_packed_family,
 };
 /* clang-format on */
 const uint32_t tn_family_count = sizeof tn_families / sizeof *tn_families;

@@ -285,8 +285,10 @@ bool tn_context_has(tenon_context *context, tenon_capability capability)
 static char *build_options(tenon_context *context, const char *first, char options[512],
                            const char *format, va_list arguments)
 {
-    int used = snprintf(options, 512, "%s -DTENON_HW_FMA=%d ", first,
-                        tn_context_has(context, TENON_CAPABILITY_HARDWARE_FMA));
+    const bool fma = tn_context_has(context, TENON_CAPABILITY_HARDWARE_FMA);
+    /* CPUs' drivers compute some functions lane by lane, which no trial would tell reliably. */
+    const char *math = fma && context->device.is_cpu ? "-DTENON_VECTOR_MATH=1 " : "";
+    int used = snprintf(options, 512, "%s -DTENON_HW_FMA=%d %s", first, fma, math);
     vsnprintf(options + used, (size_t)(512 - used), format, arguments);
     return options;
 }

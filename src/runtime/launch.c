@@ -86,6 +86,7 @@ static tenon_status append_step(const char *operation, tn_recording *recording,
         return no_memory(operation);
     }
     recording->step_count++;
+    recording->has_foreign |= launch->foreign != NULL;
     return TENON_OK;
 }
 
@@ -322,7 +323,8 @@ tenon_status tn_recording_run(const char *operation, const char *label, tenon_st
     if (recording->workspace > 0)
         TN_TRY(tn_arena_require(operation, stream, recording->workspace));
     r.workspace = (tn_operand){stream->arena.memory, stream->arena.offset};
-    TN_TRY(check_foreign(&r, recording));
+    if (recording->has_foreign)
+        TN_TRY(check_foreign(&r, recording));
     TN_TRY(enqueue_all(&r, recording, sync, wanted != NULL ? &event : NULL));
     tn_sync_flush(stream, sync);
     if (wanted != NULL)

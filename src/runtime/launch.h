@@ -62,6 +62,7 @@ typedef struct tn_recording {
     tenon_context *context;
     tn_step *steps;
     uint32_t step_count, step_capacity;
+    bool has_foreign;   /* some step is a routine of another library */
     uint64_t workspace; /* bytes that a run needs */
 } tn_recording;
 

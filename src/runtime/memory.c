@@ -114,6 +114,22 @@ static tenon_status check_buffer(const char *operation, const char *argument,
     return TENON_OK;
 }
 
+bool tn_memory_is_plain(const tenon_context *context, const tenon_memory *memory, uint64_t end)
+{
+    size_t size;
+    cl_context cl;
+    cl_mem parent;
+    cl_mem buffer = memory->u.buffer;
+    return memory->kind == TENON_MEMORY_BUFFER && buffer != NULL &&
+           clGetMemObjectInfo(buffer, CL_MEM_SIZE, sizeof size, &size, NULL) == CL_SUCCESS &&
+           size >= end &&
+           clGetMemObjectInfo(buffer, CL_MEM_CONTEXT, sizeof cl, &cl, NULL) == CL_SUCCESS &&
+           cl == context->cl &&
+           clGetMemObjectInfo(buffer, CL_MEM_ASSOCIATED_MEMOBJECT, sizeof parent, &parent, NULL) ==
+               CL_SUCCESS &&
+           parent == NULL;
+}
+
 tenon_status tn_memory_check(const char *operation, const char *argument, tenon_context *context,
                              const tenon_tensor *tensor)
 {

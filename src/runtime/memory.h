@@ -6,6 +6,11 @@
 
 #include <tenon/tensor.h>
 
+/* Whether the memory is plainly what a view that ends at byte `end` needs: a buffer of the context,
+ * long enough, and cut from no other, so that it overlaps none. Where it is not, there may be
+ * nothing wrong: the functions below say. */
+bool tn_memory_is_plain(const tenon_context *context, const tenon_memory *memory, uint64_t end);
+
 /* Refuses memory that is absent (unless the view is empty), of another OpenCL context, or too small
  * for the view. The size of shared virtual memory is not known. */
 tenon_status tn_memory_check(const char *operation, const char *argument, tenon_context *context,

@@ -37,7 +37,7 @@ class Usage(unittest.TestCase):
         self.assertIn("--suite", bench("help").stdout)
         listed = bench("list").stdout
         for suite in ("gemm", "gemm-cpu", "conv", "conv-cpu", "conv-cpu-backward",
-                      "conv-cpu-depthwise", "activation", "bandwidth-cpu", "start"):
+                      "conv-cpu-depthwise", "activation", "bandwidth-cpu", "packed-cpu", "start"):
             self.assertRegex(listed, rf"(?m)^{suite} ")
 
     def test_wrong_usage_is_2_and_names_what_is_wrong(self):

@@ -1,5 +1,8 @@
 #include "conv_case.h"
 
+#include "ops/common/host.h"
+#include "ops/conv/winograd.h"
+
 const tenon_conv_geometry no_geometry = TENON_CONV_GEOMETRY_INIT;
 
 const conv_case simple_conv = {.spatial = 2,
@@ -70,7 +73,7 @@ static void create_image(conv_data *data, int operand, image_layout layout, int6
                        size, data->problem.offset);
 }
 
-static tenon_conv_params conv_params(const conv_case *p, const char *solver)
+tenon_conv_params conv_params(const conv_case *p, const char *solver)
 {
     tenon_conv_params params = TENON_CONV_PARAMS_INIT;
     params.solver = solver;
@@ -82,7 +85,7 @@ static tenon_conv_params conv_params(const conv_case *p, const char *solver)
     return params;
 }
 
-static const tenon_tensor *view(const conv_data *data, int operand, bool host)
+const tenon_tensor *conv_view(const conv_data *data, int operand, bool host)
 {
     if (operand == CONV_C && data->problem.residual == IN_PLACE)
         operand = CONV_Y;
@@ -111,14 +114,29 @@ static void create(conv_data *data)
                            channels_stride, 1);
 }
 
+/* conv/winograd4 divides filters by 3 in each dimension: multiples of 9 keep its sums exact. */
+static void make_divisible(conv_data *data)
+{
+    test_tensor *w = &data->operands[CONV_W];
+    const uint32_t last = data->problem.spatial - 1;
+    const int64_t *filter = data->problem.filter;
+    if (data->judge != TEST_EXACT || last < 1 || filter[last] != 3 || filter[last - 1] != 3)
+        return;
+    for (int64_t i = tenon_tensor_elements(&w->view) - 1; i >= 0; i--)
+        test_set(w, i, 9 * test_get(w, i));
+}
+
 void make_conv(conv_data *data, const conv_case *p, tenon_dtype dtype, test_judge judge,
                test_random *random)
 {
     *data = (conv_data){.problem = *p, .dtype = dtype, .judge = judge};
+    data->transformed = calloc(1, sizeof *data->transformed);
+    assert_non_null(data->transformed);
     create(data);
     if (p->alpha != 0) {
         test_fill(&data->operands[CONV_X], judge, random);
         test_fill(&data->operands[CONV_W], judge, random);
+        make_divisible(data);
     }
     if (p->bias)
         test_fill(&data->operands[CONV_BIAS], judge, random);
@@ -126,14 +144,79 @@ void make_conv(conv_data *data, const conv_case *p, tenon_dtype dtype, test_judg
         test_fill(&data->operands[p->residual == IN_PLACE ? CONV_Y : CONV_C], judge, random);
 }
 
+static tn_bounded *expect(const conv_data *data, const char *solver)
+{
+    tenon_conv_params params = conv_params(&data->problem, solver);
+    const tenon_tensor *y = conv_view(data, CONV_Y, true);
+    tn_bounded *expected = malloc(((size_t)tenon_tensor_elements(y) + 1) * sizeof *expected);
+    assert_non_null(expected);
+    assert_true(tn_conv_reference(&params, conv_view(data, CONV_X, true),
+                                  conv_view(data, CONV_W, true), conv_view(data, CONV_C, true),
+                                  conv_view(data, CONV_BIAS, true), y, expected));
+    return expected;
+}
+
 void compute_conv_reference(conv_data *data)
 {
+    data->expected = expect(data, NULL);
+}
+
+/* Whether all that Winograd's convolution sums fits the accumulator: multiples of 1/4 for tiles of 2
+ * (a half in each dimension), and of 1/64 for tiles of 4 and filters that are multiples of 9. */
+static bool sums_are_exact(const conv_data *data, int64_t tile)
+{
     tenon_conv_params params = conv_params(&data->problem, NULL);
-    const tenon_tensor *y = view(data, CONV_Y, true);
-    data->expected = malloc(((size_t)tenon_tensor_elements(y) + 1) * sizeof *data->expected);
-    assert_non_null(data->expected);
-    tn_conv_reference(&params, view(data, CONV_X, true), view(data, CONV_W, true),
-                      view(data, CONV_C, true), view(data, CONV_BIAS, true), y, data->expected);
+    const tenon_tensor *x = conv_view(data, CONV_X, true), *w = conv_view(data, CONV_W, true),
+                       *y = conv_view(data, CONV_Y, true);
+    const int64_t count = tenon_tensor_elements(y);
+    double largest = 0, *dense_x = tn_host_read(x, x->rank, x->shape),
+           *dense_w = tn_host_read(w, w->rank, w->shape);
+    tn_bounded *sums = malloc(((size_t)count + 1) * sizeof *sums);
+    conv_problem problem;
+    assert_ok(tn_conv_canonicalise("test", &params, x, w, conv_view(data, CONV_C, true),
+                                   conv_view(data, CONV_BIAS, true), y, &problem));
+    assert_true(sums != NULL && tn_winograd_sums(&problem, tile, dense_x, dense_w, sums));
+    for (int64_t i = 0; i < count; i++)
+        largest = sums[i].bound > largest ? sums[i].bound : largest;
+    free(sums);
+    free(dense_x);
+    free(dense_w);
+    return largest * (tile == 2 ? 4 : 64) * tn_roundoff(data->dtype) < 1;
+}
+
+static void choose(const conv_data *data, char name[TN_SOLVER_NAME_SIZE])
+{
+    tenon_conv_params params = conv_params(&data->problem, NULL);
+    tenon_plan *plan;
+    assert_ok(tenon_conv_forward_plan(
+        test_stream->context, &params, conv_view(data, CONV_X, false),
+        conv_view(data, CONV_W, false), conv_view(data, CONV_C, false),
+        conv_view(data, CONV_BIAS, false), conv_view(data, CONV_Y, false), &plan));
+    snprintf(name, TN_SOLVER_NAME_SIZE, "%s", plan->name);
+    tenon_plan_release(plan);
+}
+
+static const tn_bounded *expected_of(const void *user, const char *solver, test_judge *judge)
+{
+    const conv_data *data = user;
+    char name[TN_SOLVER_NAME_SIZE];
+    if (tn_tensor_empty(conv_view(data, CONV_Y, true))) /* whatever the sizes, no solver ran */
+        return NULL;
+    if (solver == NULL) {
+        choose(data, name);
+        solver = name;
+    }
+    const int64_t tile = tn_winograd_tile(tn_solver_named(&tn_conv_family, solver));
+    if (tile == 0)
+        return NULL;
+    const int i = tile == 4;
+    transformed_sums *t = data->transformed;
+    if (t->expected[i] == NULL) {
+        t->expected[i] = expect(data, solver);
+        t->judge[i] = *judge == TEST_EXACT && sums_are_exact(data, tile) ? TEST_EXACT : TEST_BOUND;
+    }
+    *judge = t->judge[i];
+    return t->expected[i];
 }
 
 void destroy_conv(conv_data *data)
@@ -142,21 +225,31 @@ void destroy_conv(conv_data *data)
         if (data->operands[i].image != NULL)
             test_tensor_destroy(&data->operands[i]);
     free(data->expected);
+    for (int i = 0; i < 2; i++)
+        free(data->transformed->expected[i]);
+    free(data->transformed);
 }
 
 static tenon_status call(const void *user, const char *solver)
 {
     const conv_data *data = user;
     tenon_conv_params params = conv_params(&data->problem, solver);
-    return tenon_conv_forward(test_stream, &params, view(data, CONV_X, false),
-                              view(data, CONV_W, false), view(data, CONV_C, false),
-                              view(data, CONV_BIAS, false), view(data, CONV_Y, false), NULL);
+    return test_call(&tn_operation_conv, &params, conv_view(data, CONV_X, false),
+                     conv_view(data, CONV_W, false), conv_view(data, CONV_C, false),
+                     conv_view(data, CONV_BIAS, false), conv_view(data, CONV_Y, false));
 }
 
 test_subject conv_subject(const conv_data *data)
 {
-    return (test_subject){&tn_conv_family, call,          describe_conv,  data,
-                          data->operands,  CONV_OPERANDS, data->expected, data->judge};
+    return (test_subject){.family = &tn_conv_family,
+                          .call = call,
+                          .describe = describe_conv,
+                          .data = data,
+                          .operands = data->operands,
+                          .operand_count = CONV_OPERANDS,
+                          .expected = data->expected,
+                          .judge = data->judge,
+                          .expected_of = expected_of};
 }
 
 void check_conv_typed(const conv_case *p, tenon_dtype dtype, test_random *random)

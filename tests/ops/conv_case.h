@@ -29,12 +29,19 @@ typedef struct conv_case {
 extern const conv_case simple_conv;           /* in two dimensions */
 extern const tenon_conv_geometry no_geometry; /* the initialiser's */
 
+/* What is expected of conv/winograd2 and conv/winograd4, whose sums are not those of the others. */
+typedef struct transformed_sums {
+    tn_bounded *expected[2];
+    test_judge judge[2];
+} transformed_sums;
+
 typedef struct conv_data {
     conv_case problem;
     tenon_dtype dtype;
     test_judge judge;
     test_tensor operands[CONV_OPERANDS];
     tn_bounded *expected;
+    transformed_sums *transformed; /* filled as it is asked for */
 } conv_data;
 
 /* A tensor N C and so many spatial dimensions of `size`. */
@@ -50,6 +57,10 @@ void destroy_conv(conv_data *data);
 /* What is expected of the operands as they are now; computed once. */
 void compute_conv_reference(conv_data *data);
 
+/* The view of an operand on the device or the host, NULL where it is absent. */
+const tenon_tensor *conv_view(const conv_data *data, int operand, bool host);
+
+tenon_conv_params conv_params(const conv_case *p, const char *solver);
 test_subject conv_subject(const conv_data *data);
 
 /* Random shapes, geometries and layouts in one to three dimensions, with few multiply-adds. */

@@ -132,9 +132,9 @@ static tenon_status call(const void *user, const char *solver)
 {
     const gemm_data *data = user;
     tenon_gemm_params params = gemm_params(&data->problem, solver);
-    return tenon_gemm(test_stream, &params, gemm_view(data, GEMM_A, false),
-                      gemm_view(data, GEMM_B, false), gemm_view(data, GEMM_C, false),
-                      gemm_view(data, GEMM_BIAS, false), gemm_view(data, GEMM_D, false), NULL);
+    return test_call(&tn_operation_gemm, &params, gemm_view(data, GEMM_A, false),
+                     gemm_view(data, GEMM_B, false), gemm_view(data, GEMM_C, false),
+                     gemm_view(data, GEMM_BIAS, false), gemm_view(data, GEMM_D, false));
 }
 
 test_subject gemm_subject(const gemm_data *data)

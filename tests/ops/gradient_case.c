@@ -1,5 +1,7 @@
 #include "gradient_case.h"
 
+#include "ops/conv/winograd.h"
+
 /* The operands of a call, in order: CONV_X … of the convolution, the output last. */
 static const struct operands {
     uint32_t count;
@@ -82,6 +84,8 @@ void gradient_make(gradient_data *data, gradient_direction direction, const conv
     const struct operands *o = &operands_of[direction];
     *data = (gradient_data){
         .problem = *p, .direction = direction, .dtype = dtype, .judge = judge, .count = o->count};
+    data->by_solver = calloc(1, sizeof *data->by_solver);
+    assert_non_null(data->by_solver);
     for (uint32_t i = 0; i < o->count; i++)
         create(data, o->tensor[i]);
     for (uint32_t i = 0; i < o->count; i++) {
@@ -101,6 +105,8 @@ void gradient_destroy(gradient_data *data)
         if (data->operands[i].image != NULL)
             test_tensor_destroy(&data->operands[i]);
     free(data->expected);
+    free(*data->by_solver);
+    free(data->by_solver);
 }
 
 static const tenon_tensor *view(const gradient_data *data, uint32_t operand, bool host)
@@ -194,21 +200,61 @@ static tenon_status call(const void *user, const char *solver)
         v[i] = view(data, i, false);
     switch (data->direction) {
     case OF_IMAGE:
-        return tenon_conv_backward_data(test_stream, &params, v[0], v[1], v[2], NULL);
+        return test_call(&tn_operation_conv_backward_data, &params, v[0], v[1], v[2]);
     case OF_FILTER:
-        return tenon_conv_backward_filter(test_stream, &params, v[0], v[1], v[2], NULL);
+        return test_call(&tn_operation_conv_backward_filter, &params, v[0], v[1], v[2]);
     case OF_BIAS:
-        return tenon_conv_backward_bias(test_stream, &params, v[0], v[1], NULL);
+        return test_call(&tn_operation_conv_backward_bias, &params, v[0], v[1]);
     case TRANSPOSED: {
         const tenon_conv_transpose_params transposed = transpose_params(&data->problem, solver);
-        return tenon_conv_transpose_forward(test_stream, &transposed, v[0], v[1], v[2], v[3], v[4],
-                                            NULL);
+        return test_call(&tn_operation_conv_transpose, &transposed, v[0], v[1], v[2], v[3], v[4]);
     }
     case TRANSPOSED_OF_IMAGE:
-        return tenon_conv_transpose_backward_data(test_stream, &params, v[0], v[1], v[2], NULL);
+        return test_call(&tn_operation_conv_transpose_backward_data, &params, v[0], v[1], v[2]);
     default:
-        return tenon_conv_transpose_backward_filter(test_stream, &params, v[0], v[1], v[2], NULL);
+        return test_call(&tn_operation_conv_transpose_backward_filter, &params, v[0], v[1], v[2]);
     }
+}
+
+/* The gradient of a transposed convolution's image is a convolution, which Winograd's solvers may
+ * serve. */
+static const tn_bounded *expected_of(const void *user, const char *solver, test_judge *judge)
+{
+    const gradient_data *data = user;
+    const tenon_tensor *v[3], *host[3];
+    tenon_conv_params forward = TENON_CONV_PARAMS_INIT;
+    char name[TN_SOLVER_NAME_SIZE];
+    if (data->direction != TRANSPOSED_OF_IMAGE)
+        return NULL;
+    for (uint32_t i = 0; i < 3; i++) {
+        v[i] = view(data, i, false);
+        host[i] = view(data, i, true);
+    }
+    if (solver == NULL) {
+        const tenon_conv_backward_params params = backward_params(&data->problem, NULL);
+        tenon_plan *plan;
+        assert_ok(tenon_conv_transpose_backward_data_plan(test_stream->context, &params, v[0], v[1],
+                                                          v[2], &plan));
+        snprintf(name, sizeof name, "%s", plan->name);
+        tenon_plan_release(plan);
+        solver = name;
+    }
+    const tn_solver *known = tn_solver_named(&tn_conv_family, solver);
+    if (tn_winograd_tile(known) == 0)
+        return NULL;
+    if (known->inexact)
+        *judge = TEST_BOUND;
+    forward.solver = solver;
+    forward.groups = data->problem.groups;
+    forward.geometry = data->problem.geometry;
+    forward.epilogue.beta = data->problem.beta;
+    free(*data->by_solver);
+    *data->by_solver =
+        malloc(((size_t)tenon_tensor_elements(host[2]) + 1) * sizeof **data->by_solver);
+    assert_non_null(*data->by_solver);
+    assert_true(
+        tn_conv_reference(&forward, host[0], host[1], host[2], NULL, host[2], *data->by_solver));
+    return *data->by_solver;
 }
 
 static const char *describe(const void *user)
@@ -247,7 +293,8 @@ test_subject gradient_subject(const gradient_data *data)
                           .operands = data->operands,
                           .operand_count = data->count,
                           .expected = data->expected,
-                          .judge = data->judge};
+                          .judge = data->judge,
+                          .expected_of = expected_of};
 }
 
 void gradient_run(gradient_data *data)

@@ -26,6 +26,7 @@ typedef struct gradient_data {
     test_tensor operands[CONV_OPERANDS]; /* of the call */
     uint32_t count;
     tn_bounded *expected;
+    tn_bounded **by_solver; /* what is expected of a solver with sums of its own */
 } gradient_data;
 
 /* Where tensor `tensor` (CONV_X, CONV_W, CONV_Y of the convolution) is among the operands. */

@@ -153,14 +153,18 @@ tenon_gemm_params int8_params(const int8_data *data, const char *solver)
     return params;
 }
 
+/* The operation has d behind the scales and zero points. */
 static tenon_status call(const void *user, const char *solver)
 {
     const int8_data *data = user;
-    const gemm_data *gemm = &data->gemm;
-    tenon_gemm_params params = int8_params(data, solver);
-    return tenon_gemm(test_stream, &params, gemm_view(gemm, GEMM_A, false),
-                      gemm_view(gemm, GEMM_B, false), gemm_view(gemm, GEMM_C, false),
-                      gemm_view(gemm, GEMM_BIAS, false), gemm_view(gemm, GEMM_D, false), NULL);
+    const tenon_tensor *views[INT8_OPERANDS];
+    tenon_gemm_params params = gemm_params(&data->problem.gemm, solver);
+    for (int i = GEMM_A; i < GEMM_D; i++)
+        views[i] = gemm_view(&data->gemm, i, false);
+    for (int i = 0; i < INT8_VECTORS; i++)
+        views[GEMM_D + i] = vector_view(data, i, false);
+    views[INT8_OPERANDS - 1] = gemm_view(&data->gemm, GEMM_D, false);
+    return test_call_views(&tn_operation_gemm_int8, &params, views);
 }
 
 test_subject int8_subject(const int8_data *data)

@@ -203,15 +203,14 @@ static tenon_status call(const void *user, const char *solver)
         v[i] = t->image != NULL ? &t->view : NULL;
     }
     if (p->backward && p->given)
-        return tenon_norm_inference_backward(test_stream, &params, v[0], v[1], v[2], v[3], v[4],
-                                             v[5], v[6], v[7], NULL);
+        return test_call(&tn_operation_norm_inference_backward, &params, v[0], v[1], v[2], v[3],
+                         v[4], v[5], v[6], v[7]);
     if (p->backward)
-        return tenon_norm_backward(test_stream, &params, v[0], v[1], v[2], v[3], v[4], v[5], v[6],
-                                   v[7], NULL);
+        return test_call(&tn_operation_norm_backward, &params, v[0], v[1], v[2], v[3], v[4], v[5],
+                         v[6], v[7]);
     if (p->given)
-        return tenon_norm_inference(test_stream, &params, v[0], v[1], v[2], v[3], v[4], v[5], NULL);
-    return tenon_norm_forward(test_stream, &params, v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7],
-                              NULL);
+        return test_call(&tn_operation_norm_inference, &params, v[0], v[1], v[2], v[3], v[4], v[5]);
+    return test_call(&tn_operation_norm, &params, v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7]);
 }
 
 void norm_run(norm_data *data, bool automatic)

@@ -6,14 +6,14 @@ static tenon_status call_sgd(const void *user, const char *solver, const tenon_t
 {
     tenon_sgd_params params = *(const tenon_sgd_params *)user;
     params.solver = solver;
-    return tenon_sgd(test_stream, &params, v[0], v[1], v[2], v[3], NULL);
+    return test_call(&tn_operation_sgd, &params, v[0], v[1], v[2], v[3]);
 }
 
 static tenon_status call_adam(const void *user, const char *solver, const tenon_tensor *const *v)
 {
     tenon_adam_params params = *(const tenon_adam_params *)user;
     params.solver = solver;
-    return tenon_adam(test_stream, &params, v[0], v[1], v[2], v[3], v[4], NULL);
+    return test_call(&tn_operation_adam, &params, v[0], v[1], v[2], v[3], v[4]);
 }
 
 static void describe_sgd(const void *user, char *text, size_t size)

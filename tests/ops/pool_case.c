@@ -28,8 +28,8 @@ static tenon_status call_forward(const void *user, const char *solver)
     params.solver = solver;
     if (data->indexed)
         test_upload(&data->indices);
-    tenon_status status = tenon_pool_forward(test_stream, &params, &data->x.view, &data->y.view,
-                                             data->indexed ? &data->indices.view : NULL, NULL);
+    tenon_status status = test_call(&tn_operation_pool, &params, &data->x.view, &data->y.view,
+                                    data->indexed ? &data->indices.view : NULL);
     if (status != TENON_OK || !data->indexed)
         return status;
     int64_t count = tenon_tensor_elements(&data->indices.view);
@@ -51,9 +51,8 @@ static tenon_status call_backward(const void *user, const char *solver)
     const pool_data *data = user;
     tenon_pool_params params = data->problem.params;
     params.solver = solver;
-    return tenon_pool_backward(test_stream, &params, data->indexed ? NULL : &data->x.view,
-                               &data->y.view, data->indexed ? &data->indices.view : NULL,
-                               &data->dx.view, NULL);
+    return test_call(&tn_operation_pool_backward, &params, data->indexed ? NULL : &data->x.view,
+                     &data->y.view, data->indexed ? &data->indices.view : NULL, &data->dx.view);
 }
 
 static void strides(pool_layout layout, uint32_t rank, const int64_t *shape, int64_t *stride)

@@ -132,11 +132,10 @@ tenon_status call_ragged(const void *user, const char *solver)
 {
     const ragged_data *data = user;
     const tenon_gemm_ragged_params params = ragged_params(&data->problem, solver);
-    return tenon_gemm_ragged(
-        test_stream, &params, ragged_view(data, RAGGED_A, false),
-        ragged_view(data, RAGGED_B, false), ragged_view(data, RAGGED_OFFSETS, false),
-        ragged_view(data, RAGGED_C, false), ragged_view(data, RAGGED_BIAS, false),
-        ragged_view(data, RAGGED_D, false), NULL);
+    return test_call(&tn_operation_gemm_ragged, &params, ragged_view(data, RAGGED_A, false),
+                     ragged_view(data, RAGGED_B, false), ragged_view(data, RAGGED_OFFSETS, false),
+                     ragged_view(data, RAGGED_C, false), ragged_view(data, RAGGED_BIAS, false),
+                     ragged_view(data, RAGGED_D, false));
 }
 
 const char *describe_ragged(const void *user)

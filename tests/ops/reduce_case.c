@@ -33,8 +33,8 @@ static tenon_status call(const void *user, const char *solver)
     const test_tensor *v = data->operands;
     params.solver = solver;
     return data->problem.moments
-               ? tenon_moments(test_stream, &params, &v[0].view, &v[1].view, &v[2].view, NULL)
-               : tenon_reduce(test_stream, &params, &v[0].view, &v[1].view, NULL);
+               ? test_call(&tn_operation_moments, &params, &v[0].view, &v[1].view, &v[2].view)
+               : test_call(&tn_operation_reduce, &params, &v[0].view, &v[1].view);
 }
 
 static tenon_dtype result_type(const reduce_case *p, tenon_dtype dtype)

@@ -16,8 +16,7 @@
 #include <tenon/tenon.h>
 
 #include "base/shape.h"
-#include "dispatch/plan.h"
-#include "ops/common/epilogue.h"
+#include "ops/common/case.h"
 
 /* The device that the tests of this program run on. */
 extern tenon_context *test_context;
@@ -103,6 +102,16 @@ double *test_download(const test_tensor *tensor);
 /* The raw bits of the elements, densely, for comparing two runs; the caller frees them. */
 unsigned char *test_download_bits(const test_tensor *tensor);
 
+/* Calls an operation on the tests' stream, and keeps the call for the line that repeats a failure.
+ * Views follow in the operation's order, NULL where absent. */
+#define test_call(operation, params, ...)                                                          \
+    test_call_views(operation, params, (const tenon_tensor *const[TN_MAX_OPERANDS]){__VA_ARGS__})
+tenon_status test_call_views(const tn_operation *operation, const void *params,
+                             const tenon_tensor *const *views);
+
+/* "tenon check …" for the last such call; the text lasts until the next one. */
+const char *test_repeat(bool integers);
+
 /* How a result is judged. */
 typedef enum test_judge {
     TEST_BOUND, /* within the reference's bound */
@@ -134,6 +143,9 @@ typedef struct test_subject {
     const tn_bounded *expected; /* of the outputs, one after the other */
     test_judge judge;
     uint32_t outputs; /* 0: one */
+    /* What is expected of a solver (NULL: the automatic choice), where that is not the same for all:
+     * NULL leaves it at `expected`; *judge may be made milder. It lasts until the next call. */
+    const tn_bounded *(*expected_of)(const void *data, const char *solver, test_judge *judge);
 } test_subject;
 
 /* Runs one solver (NULL: the automatic choice) twice, which must give the same bits, and compares

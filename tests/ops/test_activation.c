@@ -75,9 +75,8 @@ static tenon_status call(const void *user, const char *solver)
     const tenon_tensor *y = &data->operands[ACTIVATION_Y].view;
     params.activation = data->problem.activation;
     params.solver = solver;
-    return tenon_activation_forward(test_stream, &params,
-                                    data->problem.in_place ? y : &data->operands[ACTIVATION_X].view,
-                                    y, NULL);
+    return test_call(&tn_operation_activation, &params,
+                     data->problem.in_place ? y : &data->operands[ACTIVATION_X].view, y);
 }
 
 static void make(activation_data *data, const activation_case *p, tenon_dtype dtype)
@@ -326,6 +325,27 @@ static void random_problems(void **state)
         }
 }
 
+/* Every 8191st float from one end to the other, NaNs, infinities and what is below the normal numbers
+ * among them: the functions' ranges join somewhere in between. */
+static void number_line(void **state)
+{
+    const activation_case p = dense(((int64_t)1 << 32) / 8191);
+    (void)state;
+    for (size_t a = RUN_TIME_KINDS; a < ACTIVATIONS; a++) {
+        activation_data data = {.problem = p, .dtype = TENON_DTYPE_F32};
+        data.problem.activation = activations[a];
+        make(&data, &data.problem, data.dtype);
+        test_tensor *x = input_of(&data);
+        for (int64_t i = 0; i < p.shape[0]; i++) {
+            const uint32_t bits = (uint32_t)(i * 8191);
+            float value;
+            memcpy(&value, &bits, sizeof value);
+            test_set(x, i, value);
+        }
+        run(&data);
+    }
+}
+
 static void large(void **state)
 {
     test_random random = test_random_for(404);
@@ -354,6 +374,7 @@ int main(void)
         cmocka_unit_test(special_values), cmocka_unit_test(sizes_around_vectors),
         cmocka_unit_test(every_rank),     cmocka_unit_test(broadcast_inputs),
         cmocka_unit_test(large),          cmocka_unit_test(random_problems),
+        cmocka_unit_test(number_line),
     };
     return TEST_MAIN(tests);
 }

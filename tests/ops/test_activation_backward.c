@@ -72,9 +72,8 @@ static tenon_status call(const void *user, const char *solver)
     tenon_activation_params params = TENON_ACTIVATION_PARAMS_INIT;
     params.activation = data.problem.activation;
     params.solver = solver;
-    return tenon_activation_backward(test_stream, &params, &operand(&data, BACKWARD_X)->view,
-                                     &operand(&data, BACKWARD_DY)->view,
-                                     &data.operands[BACKWARD_DX].view, NULL);
+    return test_call(&tn_operation_activation_backward, &params, &operand(&data, BACKWARD_X)->view,
+                     &operand(&data, BACKWARD_DY)->view, &data.operands[BACKWARD_DX].view);
 }
 
 static void make(gradient_data *data, const gradient_case *p, tenon_dtype dtype)

@@ -2,7 +2,7 @@
  * Cases: calls in words. Their text reads back as the same case, malformed ones say what is wrong,
  * and a result that is wrong is found.
  */
-#include "support.h"
+#include "gemm_case.h"
 
 #include "ops/common/case.h"
 #include "ops/registry.h"
@@ -164,12 +164,120 @@ static void wrong_results(void **state)
     assert_contains(result.why, "a: an input");
 }
 
+/* The line that a failed test prints. */
+static void tests_can_be_repeated(void **state)
+{
+    gemm_case p = simple_gemm;
+    gemm_data data;
+    tn_case c;
+    tn_case_result result;
+    test_random random = test_random_for(811);
+    (void)state;
+    p.c_form = FORM_SAME;
+    p.beta = 0.5;
+    p.b = TEST_COL_PITCH;
+    make_gemm(&data, &p, TENON_DTYPE_F32, TEST_BOUND, &random);
+    compute_gemm_reference(&data);
+    const test_subject subject = gemm_subject(&data);
+    for (int i = 0; i < GEMM_OPERANDS; i++)
+        if (data.operands[i].image != NULL)
+            test_upload(&data.operands[i]);
+    assert_true(test_run(&subject, "gemm/plain"));
+    destroy_gemm(&data);
+    assert_contains(test_repeat(true), "tenon check gemm/plain a=f32:13x41");
+    assert_contains(test_repeat(true), "c=@d d=f32:13x37");
+    assert_contains(test_repeat(true), "--integers");
+    assert_ok(tn_case_parse_line(test_repeat(false) + 12, TENON_DTYPE_INVALID, &c));
+    assert_int_equal(c.seed, test_seed());
+    assert_ok(tn_case_run(test_stream, &c, &result));
+    assert_true(result.served && result.right);
+}
+
+static tenon_status record_nothing(const char *operation, tn_recording *recording,
+                                   const tn_problem *problem, const int32_t *values)
+{
+    (void)operation;
+    (void)recording;
+    (void)problem;
+    (void)values;
+    return TENON_OK;
+}
+
+/* Runs the first example that the solver serves; false where it serves none. The plan of it is then
+ * the newest in the context's table. */
+static bool run_example(const tn_family *family, const tn_solver *solver, tn_case *c)
+{
+    for (uint32_t i = 0; i < tn_operation_count; i++)
+        for (const char *const *e = tn_operations[i]->examples;
+             tn_operations[i]->family == family && *e != NULL; e++) {
+            tn_case_result result;
+            assert_ok(tn_case_parse_line(*e, TENON_DTYPE_F32, c));
+            snprintf(c->solver, sizeof c->solver, "%s/%s", family->name, solver->name);
+            assert_ok(tn_case_run(test_stream, c, &result));
+            if (result.served && strstr(result.solver, "nothing") == NULL)
+                return true;
+        }
+    return false;
+}
+
+/* A solver that does nothing is found out by its family's self-check, which says how to repeat what
+ * it tried; and that is no malformed call. */
+static void check_mutant(const tn_family *family, const tn_solver *solver)
+{
+    tn_case c;
+    tn_choice choice = {.solver = solver};
+    char why[256] = "", expected[128];
+    bool right = true;
+    if (!run_example(family, solver, &c))
+        return; /* made for another device */
+    const tn_problem *problem = tn_dispatch_of(test_context)->plans.newest->problem;
+    tn_solver mutant = *solver;
+    mutant.record = record_nothing;
+    if (solver->tune != NULL)
+        solver->tune(test_context, problem, choice.values);
+    choice.solver = &mutant;
+    tenon_stream *lab;
+    assert_ok(tn_lab_enter(test_context, &lab));
+    char *repeat = tn_dispatch_of(lab->context)->repeat;
+    repeat[0] = '\0';
+    assert_ok(family->self_check(lab, problem, &choice, &right, why));
+    if (right)
+        fail_msg("%s/%s: the self-check takes a solver for right that does nothing", family->name,
+                 solver->name);
+    snprintf(expected, sizeof expected, "/%s", solver->name);
+    assert_contains(repeat, expected);
+    if (strncmp(repeat, "tenon check ", 12) != 0)
+        fail_msg("%s/%s: how to repeat: %s", family->name, solver->name, repeat);
+    assert_ok(tn_case_parse_line(repeat + 12, TENON_DTYPE_INVALID, &c));
+    tn_lab_leave(test_context);
+    tenon_plan *plan = NULL;
+    const tenon_tensor *views[TN_MAX_OPERANDS] = {0};
+    for (uint32_t i = 0; i < c.operation->operand_count; i++)
+        views[i] = c.views[i].dtype != TENON_DTYPE_INVALID ? &c.views[i] : NULL;
+    c.params.head.solver = c.solver;
+    if (c.operation->plan(test_context, &c.params, views, &plan) != TENON_OK)
+        fail_msg("%s: %s", repeat, tenon_last_error());
+    tenon_plan_release(plan);
+}
+
+static void failed_self_checks_say_how_to_repeat_them(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < tn_family_count; i++)
+        for (uint32_t s = 0; s < tn_families[i]->solver_count; s++)
+            check_mutant(tn_families[i], tn_families[i]->solvers[s]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(examples_read_back), cmocka_unit_test(every_family_has_an_operation),
-        cmocka_unit_test(malformed_lines),    cmocka_unit_test(right_results),
+        cmocka_unit_test(examples_read_back),
+        cmocka_unit_test(every_family_has_an_operation),
+        cmocka_unit_test(malformed_lines),
+        cmocka_unit_test(right_results),
         cmocka_unit_test(wrong_results),
+        cmocka_unit_test(tests_can_be_repeated),
+        cmocka_unit_test(failed_self_checks_say_how_to_repeat_them),
     };
     return TEST_MAIN(tests);
 }

@@ -9,14 +9,14 @@ static tenon_status call_sum(const void *user, const char *solver, const tenon_t
 {
     tenon_square_sum_params params = *(const tenon_square_sum_params *)user;
     params.solver = solver;
-    return tenon_square_sum(test_stream, &params, v[0], v[1], NULL);
+    return test_call(&tn_operation_square_sum, &params, v[0], v[1]);
 }
 
 static tenon_status call_clip(const void *user, const char *solver, const tenon_tensor *const *v)
 {
     tenon_clip_params params = *(const tenon_clip_params *)user;
     params.solver = solver;
-    return tenon_clip(test_stream, &params, v[0], v[1], NULL);
+    return test_call(&tn_operation_clip, &params, v[0], v[1]);
 }
 
 static void describe_sum(const void *user, char *text, size_t size)

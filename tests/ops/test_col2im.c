@@ -60,8 +60,8 @@ static tenon_status call(const void *user, const char *solver)
 {
     const col2im_data *data = user;
     tenon_im2col_params params = params_of(&data->problem, solver);
-    return tenon_col2im(test_stream, &params, &data->operands[0].view, &data->operands[1].view,
-                        NULL);
+    return test_call(&tn_operation_col2im, &params, &data->operands[0].view,
+                     &data->operands[1].view);
 }
 
 static void create(col2im_data *data, tenon_dtype dtype)

@@ -162,6 +162,29 @@ static void borders(void **state)
         }
 }
 
+/* Rows of half a vector and around it, of which two channels share one: an odd number of channels,
+ * filters that share an image channel, and each number of rows left over. In the middle of images,
+ * whose neighbours are read and must not be seen, and at the ends, beyond which nothing is. */
+static void rows_beside_each_other(void **state)
+{
+    static const int64_t widths[] = {1, 2, 3, 4, 5, 7, 8, 9, 14, 15, 16, 17, 18};
+    test_random random = test_random_for(1313);
+    (void)state;
+    for (size_t i = 0; i < sizeof widths / sizeof *widths; i++)
+        for (int64_t step = 1; step <= 2; step++) {
+            conv_case p =
+                depthwise(3 + (int64_t)i % 4, 1 + (int64_t)i % 2, 4 + (int64_t)i, widths[i]);
+            p.filter[0] = p.filter[1] = i % 5 == 4 ? 5 : 3;
+            pad(&p, 2 - (int64_t)i % 2, (int64_t)i % 3, 2, 2);
+            p.n = 3;
+            p.geometry.stride[0] = p.geometry.stride[1] = step;
+            p.bias = i % 2 == 0;
+            p.residual = FULL_RESIDUAL;
+            p.beta = 0.5;
+            try_all(&p, i % 4 == 3 ? TENON_DTYPE_F64 : TENON_DTYPE_F32, usual, &random);
+        }
+}
+
 /* More rows than a tile in local memory has, and more columns. */
 static void tiles(void **state)
 {
@@ -350,6 +373,7 @@ int main(void)
         cmocka_unit_test(channels),
         cmocka_unit_test(multipliers),
         cmocka_unit_test(borders),
+        cmocka_unit_test(rows_beside_each_other),
         cmocka_unit_test(tiles),
         cmocka_unit_test(types),
         cmocka_unit_test(dimensions),

@@ -31,8 +31,9 @@ static tenon_status call(const void *user, const char *solver)
     const copy_data *data = user;
     tenon_copy_params params = TENON_COPY_PARAMS_INIT;
     params.solver = solver;
-    return tenon_copy(test_stream, &params, &data->operands[data->in_place ? COPY_Y : COPY_X].view,
-                      &data->operands[COPY_Y].view, NULL);
+    return test_call(&tn_operation_copy, &params,
+                     &data->operands[data->in_place ? COPY_Y : COPY_X].view,
+                     &data->operands[COPY_Y].view);
 }
 
 static void run(copy_data *data)

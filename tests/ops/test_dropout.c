@@ -10,7 +10,7 @@ static tenon_status call(const void *user, const char *solver, const tenon_tenso
 {
     tenon_dropout_params params = *(const tenon_dropout_params *)user;
     params.solver = solver;
-    return tenon_dropout(test_stream, &params, views[DROPOUT_X], views[DROPOUT_Y], NULL);
+    return test_call(&tn_operation_dropout, &params, views[DROPOUT_X], views[DROPOUT_Y]);
 }
 
 static void describe(const void *user, char *text, size_t size)

@@ -53,9 +53,8 @@ static tenon_status call(const void *user, const char *solver)
     const elementwise_data *data = user;
     tenon_elementwise_params params = data->problem.params;
     params.solver = solver;
-    return tenon_elementwise(test_stream, &params, &operand(data, ELEMENTWISE_A)->view,
-                             &operand(data, ELEMENTWISE_B)->view,
-                             &data->operands[ELEMENTWISE_D].view, NULL);
+    return test_call(&tn_operation_elementwise, &params, &operand(data, ELEMENTWISE_A)->view,
+                     &operand(data, ELEMENTWISE_B)->view, &data->operands[ELEMENTWISE_D].view);
 }
 
 static void make(elementwise_data *data, const elementwise_case *p, tenon_dtype dtype)

@@ -57,8 +57,8 @@ static tenon_status call(const void *user, const char *solver)
     params.solver = solver;
     for (int i = 0; i < data->problem.inputs; i++)
         v[i] = &operand(data, i)->view;
-    return tenon_elementwise_chain(test_stream, &params, v[0], v[1], v[2], v[3],
-                                   &data->operands[CHAIN_Y].view, NULL);
+    return test_call(&tn_operation_elementwise_chain, &params, v[0], v[1], v[2], v[3],
+                     &data->operands[CHAIN_Y].view);
 }
 
 static void make(chain_data *data, const chain_case *p, tenon_dtype dtype)
@@ -91,7 +91,7 @@ static void run(chain_data *data, test_judge judge)
                                   .operand_count = CHAIN_OPERANDS,
                                   .expected = expected,
                                   .judge = judge};
-    test_run_once(&subject); /* there is one solver */
+    test_run_all(&subject);
     for (int i = 0; i < CHAIN_Y; i++)
         if (data->operands[i].image != NULL && !test_untouched(&data->operands[i]))
             fail_msg("input %d was written to: %s", i, describe(data));
@@ -234,6 +234,61 @@ static void large(void **state)
     run(&data, TEST_BOUND);
 }
 
+/* Enough elements for a build of the steps: every operation, its operands read along the rows,
+ * repeated and scalars, with tails; a NaN or infinity here and there. */
+static void lists_of_steps(void **state)
+{
+    static const struct {
+        uint32_t count, broadcast[CHAIN_Y];
+        int same;
+        bool gap;
+        tenon_chain_step steps[3];
+    } lists[] = {
+        {1, {0}, -1, false, {{.op = TENON_CHAIN_MULTIPLY, .alpha = 1.5}}},
+        {1, {0}, 1, true, {{.op = TENON_CHAIN_FMA, .addend = TENON_CHAIN_X1, .alpha = 2.5}}},
+        {2,
+         {0, 1},
+         -1,
+         false,
+         {{.op = TENON_CHAIN_ADD, .operand = TENON_CHAIN_X1},
+          {.op = TENON_CHAIN_ACTIVATE, .activation = TENON_ACTIVATION_GELU_TANH}}},
+        {3,
+         {0, 2, 0, 1},
+         0,
+         true,
+         {{.op = TENON_CHAIN_SUBTRACT, .operand = TENON_CHAIN_X1},
+          {.op = TENON_CHAIN_MAX, .operand = TENON_CHAIN_X2},
+          {.op = TENON_CHAIN_DIVIDE, .operand = TENON_CHAIN_X3}}},
+        {3,
+         {2},
+         -1,
+         true,
+         {{.op = TENON_CHAIN_MIN, .operand = TENON_CHAIN_X1},
+          {.op = TENON_CHAIN_FMA, .operand = TENON_CHAIN_X2, .addend = TENON_CHAIN_X2},
+          {.op = TENON_CHAIN_ACTIVATE, .activation = TENON_ACTIVATION_CLIPPED_RELU, .alpha = 1}}}};
+    /* After an infinity a reference has no bound: those come where there is one step. */
+    static const double specials[] = {NAN, -0.0, INFINITY, -INFINITY};
+    test_random random = test_random_for(725);
+    (void)state;
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+        for (int half = 0; half < 2; half++) {
+            chain_case p = {.rank = 2, .shape = {259, 131}, .inputs = 4};
+            chain_data data;
+            p.same = lists[i].same;
+            p.gap = lists[i].gap;
+            memcpy(p.broadcast, lists[i].broadcast, sizeof p.broadcast);
+            p.params = tenon_elementwise_chain_params_default();
+            p.params.step_count = lists[i].count;
+            memcpy(p.params.steps, lists[i].steps, sizeof lists[i].steps);
+            make(&data, &p, half ? TENON_DTYPE_BF16 : TENON_DTYPE_F32);
+            fill(&data, TEST_BOUND, &random);
+            for (int64_t n = 0; n < 64; n++)
+                test_set((test_tensor *)(uintptr_t)operand(&data, n % 3 == 0 ? 0 : 2), n * 130,
+                         specials[n % (lists[i].count > 1 ? 2 : 4)]);
+            run(&data, TEST_BOUND);
+        }
+}
+
 /* Every operation alone, on every pair of them. */
 static void special_values(void **state)
 {
@@ -367,10 +422,10 @@ static void bad_input(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(known_values),   cmocka_unit_test(bad_input),
-        cmocka_unit_test(special_values), cmocka_unit_test(sizes_around_blocks),
-        cmocka_unit_test(broadcasts),     cmocka_unit_test(random_problems),
-        cmocka_unit_test(large),
+        cmocka_unit_test(known_values),        cmocka_unit_test(bad_input),
+        cmocka_unit_test(lists_of_steps),      cmocka_unit_test(special_values),
+        cmocka_unit_test(sizes_around_blocks), cmocka_unit_test(broadcasts),
+        cmocka_unit_test(random_problems),     cmocka_unit_test(large),
     };
     return TEST_MAIN(tests);
 }

@@ -62,8 +62,8 @@ static tenon_status call(const void *user, const char *solver)
     for (uint32_t i = 0; i < data->count; i++)
         v[i] = &operand(data, i)->view;
     return data->problem.backward
-               ? tenon_gated_backward(test_stream, &params, v[0], v[1], v[2], v[3], v[4], NULL)
-               : tenon_gated_forward(test_stream, &params, v[0], v[1], v[2], NULL);
+               ? test_call(&tn_operation_gated_backward, &params, v[0], v[1], v[2], v[3], v[4])
+               : test_call(&tn_operation_gated, &params, v[0], v[1], v[2]);
 }
 
 static void make(gated_data *data, const gated_case *p, tenon_dtype dtype)

@@ -48,8 +48,8 @@ static tenon_status call(const void *user, const char *solver)
     tenon_gather_params params = TENON_GATHER_PARAMS_INIT;
     params.axis = (int32_t)data->problem.axis;
     params.solver = solver;
-    return (data->problem.backward ? tenon_gather_backward : tenon_gather_forward)(
-        test_stream, &params, &o[0].view, &o[1].view, &o[2].view, NULL);
+    return test_call(data->problem.backward ? &tn_operation_gather_backward : &tn_operation_gather,
+                     &params, &o[0].view, &o[1].view, &o[2].view);
 }
 
 /* The shape of y. Returns its rank. */

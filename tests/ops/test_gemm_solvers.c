@@ -4,6 +4,8 @@
  */
 #include "gemm_case.h"
 
+#include "runtime/context.h"
+
 /* K around the edges of slices, small and batched d, through the automatic choice and all solvers. */
 static void long_sums(void **state)
 {
@@ -86,6 +88,58 @@ static void thin_factors(void **state)
             else
                 check_gemm_typed(&p, TENON_DTYPE_F32, &random);
         }
+}
+
+/* Widths for which tiles of three vectors are chosen with 16 lanes, and heights around theirs. */
+static void tiles_of_three_vectors(void **state)
+{
+    static const int64_t cols[] = {33, 47, 48, 129, 144}, rows[] = {7, 8, 9, 17, 1};
+    test_random random = test_random_for(827);
+    (void)state;
+    for (size_t i = 0; i < sizeof cols / sizeof *cols; i++) {
+        gemm_case p = simple_gemm;
+        p.m = rows[i];
+        p.n = cols[i];
+        p.k = 385 + (int64_t)i;
+        p.offset = (int64_t)i;
+        p.bias_form = i % 2 == 0 ? FORM_NONE : FORM_COLUMNS;
+        if (i == 0)
+            check_gemm(&p, &random);
+        else
+            check_gemm_typed(&p, TENON_DTYPE_F32, &random);
+    }
+}
+
+/* Every solver in a context that takes the device's vectors for narrower ones. */
+static void check_width(uint32_t lanes, test_random *random)
+{
+    static const tenon_dtype types[] = {TENON_DTYPE_F32, TENON_DTYPE_F64, TENON_DTYPE_BF16};
+    tenon_stream *usual = test_stream;
+    tenon_context *context;
+    tenon_device_info info;
+    assert_ok(tenon_context_device(test_context, &info));
+    assert_ok(tenon_context_import(tenon_context_cl(test_context), info.device, NULL, &context));
+    context->device.info.vector_width_f32 = lanes;
+    assert_ok(tenon_stream_create(context, NULL, &test_stream));
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        gemm_case p = simple_gemm;
+        p.m = 13;
+        p.n = 4 * (int64_t)lanes + 3;
+        p.k = 391;
+        p.a = p.b = i == 1 ? TEST_COL : TEST_ROW;
+        check_gemm_typed(&p, types[i], random);
+    }
+    tenon_stream_destroy(test_stream);
+    tenon_context_release(context);
+    test_stream = usual;
+}
+
+static void narrow_vectors(void **state)
+{
+    test_random random = test_random_for(828);
+    (void)state;
+    for (uint32_t lanes = 8; lanes >= 4; lanes /= 2)
+        check_width(lanes, &random);
 }
 
 static void every_operand_repeats_in_any_dimension(void **state)
@@ -295,6 +349,8 @@ int main(void)
         cmocka_unit_test(long_sums),
         cmocka_unit_test(slices_by_name),
         cmocka_unit_test(thin_factors),
+        cmocka_unit_test(tiles_of_three_vectors),
+        cmocka_unit_test(narrow_vectors),
         cmocka_unit_test(every_operand_repeats_in_any_dimension),
         cmocka_unit_test(random_problems),
         cmocka_unit_test(slices_need_workspace),

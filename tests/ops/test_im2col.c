@@ -60,8 +60,8 @@ static tenon_status call(const void *user, const char *solver)
 {
     const im2col_data *data = user;
     tenon_im2col_params params = params_of(&data->problem, solver);
-    return tenon_im2col(test_stream, &params, &data->operands[IM2COL_X].view,
-                        &data->operands[IM2COL_COL].view, NULL);
+    return test_call(&tn_operation_im2col, &params, &data->operands[IM2COL_X].view,
+                     &data->operands[IM2COL_COL].view);
 }
 
 static void create(im2col_data *data)

@@ -66,9 +66,9 @@ static tenon_status call(const void *user, const char *solver)
     params.solver = solver;
     for (uint32_t i = 0; i < data->count; i++)
         v[i] = &operand(data, i)->view;
-    return p->backward ? tenon_cross_entropy_backward(test_stream, &params, v[0], v[1],
-                                                      p->without_dloss ? NULL : v[2], v[3], NULL)
-                       : tenon_cross_entropy_forward(test_stream, &params, v[0], v[1], v[2], NULL);
+    return p->backward ? test_call(&tn_operation_cross_entropy_backward, &params, v[0], v[1],
+                                   p->without_dloss ? NULL : v[2], v[3])
+                       : test_call(&tn_operation_cross_entropy, &params, v[0], v[1], v[2]);
 }
 
 static void make(loss_data *data, const loss_case *p, tenon_dtype dtype)

@@ -71,10 +71,9 @@ static tenon_status call(const void *user, const char *solver)
     const tenon_tensor *x = &operand(data, MSE_X)->view, *t = &operand(data, MSE_T)->view;
     params.solver = solver;
     return data->problem.backward
-               ? tenon_mse_backward(test_stream, &params, x, t, dloss_of(data, false),
-                                    &data->operands[MSE_DX].view, NULL)
-               : tenon_mse_forward(test_stream, &params, x, t, &data->operands[MSE_LOSS].view,
-                                   NULL);
+               ? test_call(&tn_operation_mse_backward, &params, x, t, dloss_of(data, false),
+                           &data->operands[MSE_DX].view)
+               : test_call(&tn_operation_mse, &params, x, t, &data->operands[MSE_LOSS].view);
 }
 
 static void make_loss(mse_data *data)

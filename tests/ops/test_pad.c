@@ -31,8 +31,8 @@ static tenon_status call(const void *user, const char *solver)
     const pad_data *data = user;
     tenon_pad_params params = data->params;
     params.solver = solver;
-    return tenon_pad_forward(test_stream, &params, &data->operands[PAD_X].view,
-                             &data->operands[PAD_Y].view, NULL);
+    return test_call(&tn_operation_pad, &params, &data->operands[PAD_X].view,
+                     &data->operands[PAD_Y].view);
 }
 
 static void run(pad_data *data)

@@ -55,8 +55,8 @@ static tenon_status call(const void *user, const char *solver)
     for (uint32_t i = 0; i < data->count; i++)
         v[i] = &operand(data, i)->view;
     return data->problem.backward
-               ? tenon_prelu_backward(test_stream, &params, v[0], v[1], v[2], v[3], v[4], NULL)
-               : tenon_prelu_forward(test_stream, &params, v[0], v[1], v[2], NULL);
+               ? test_call(&tn_operation_prelu_backward, &params, v[0], v[1], v[2], v[3], v[4])
+               : test_call(&tn_operation_prelu, &params, v[0], v[1], v[2]);
 }
 
 /* The shape of slope; returns its rank. */

@@ -11,7 +11,7 @@ static tenon_status call(const void *user, const char *solver, const tenon_tenso
 {
     tenon_random_params params = *(const tenon_random_params *)user;
     params.solver = solver;
-    return tenon_random(test_stream, &params, views[RANDOM_Y], NULL);
+    return test_call(&tn_operation_random, &params, views[RANDOM_Y]);
 }
 
 static void describe(const void *user, char *text, size_t size)

@@ -22,6 +22,7 @@ static const char *home_of(const tn_family *family)
         {"conv_backward_bias", "conv"},
         {"conv_transpose", "conv"},
         {"gemm_ragged", "gemm"},
+        {"gemm_packed", "packed"},
         {"copy", "elementwise"},
         {"elementwise_chain", "elementwise"},
         {"gated_backward", "gated"},

@@ -65,8 +65,8 @@ static tenon_status call(const void *user, const char *solver)
     for (uint32_t i = 0; i < data->count; i++)
         v[i] = &operand(data, i)->view;
     return data->problem.backward
-               ? tenon_softmax_backward(test_stream, &params, v[0], v[1], v[2], NULL)
-               : tenon_softmax_forward(test_stream, &params, v[0], v[1], NULL);
+               ? test_call(&tn_operation_softmax_backward, &params, v[0], v[1], v[2])
+               : test_call(&tn_operation_softmax, &params, v[0], v[1]);
 }
 
 static void make(softmax_data *data, const softmax_case *p, tenon_dtype dtype)

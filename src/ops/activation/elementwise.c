@@ -2,6 +2,7 @@
 #include "activation/args.h"
 #include "base/checked.h"
 #include "ops/activation/internal.h"
+#include "ops/common/stores.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -63,28 +64,39 @@ static uint32_t lanes(tenon_context *context, uint32_t dtype)
     return native < 2 ? 2 : native > 16 ? 16 : native;
 }
 
-static void options(tenon_context *context, const tn_problem *problem, const int32_t *values,
-                    char text[TN_OPTIONS_SIZE])
+static void tune_dense(tenon_context *context, const tn_problem *problem, int32_t *values)
 {
     const activation_problem *p = (const activation_problem *)problem;
+    tn_stores_tune(context, tn_stores_bytes(p->dtype, elements_of(p)), &values[0]);
+}
+
+static void options_dense(tenon_context *context, const tn_problem *problem, const int32_t *values,
+                          char text[TN_OPTIONS_SIZE])
+{
+    const activation_problem *p = (const activation_problem *)problem;
+    tn_build_options(context, text, "-DTENON_DTYPE=%u -DTENON_ACT_BUILD=%u -DTENON_VW=%u%s",
+                     p->dtype, tn_activation_is_build(p->activation) ? p->activation : 0u,
+                     lanes(context, p->dtype), tn_stores_option(values));
+}
+
+/* Single elements have no choice of stores. */
+static void options_strided(tenon_context *context, const tn_problem *problem,
+                            const int32_t *values, char text[TN_OPTIONS_SIZE])
+{
     (void)values;
-    tn_build_options(context, text, "-DTENON_DTYPE=%u -DTENON_ACT_BUILD=%u -DTENON_VW=%u", p->dtype,
-                     tn_activation_is_build(p->activation) ? p->activation : 0u,
-                     lanes(context, p->dtype));
+    options_dense(context, problem, NULL, text);
 }
 
 /* The kernel of a form, forward with two views or backward with three. */
 static tenon_status record(const char *operation, tn_recording *recording,
                            const activation_problem *p, elementwise_args *args, tn_launch launch)
 {
-    char text[TN_OPTIONS_SIZE];
     uint32_t size = (uint32_t)tenon_dtype_size((tenon_dtype)p->dtype);
     const uint8_t scalar = (uint8_t)tn_scalar_patch((tenon_dtype)p->dtype);
     tn_patch patches[ACTIVATION_VIEWS + 2] = {
         {scalar, TN_SCALAR_ACT_ALPHA, offsetof(elementwise_args, alpha), 1},
         {scalar, TN_SCALAR_ACT_BETA, offsetof(elementwise_args, beta), 1},
     };
-    options(recording->context, &p->head, NULL, text);
     args->elements = elements_of(p);
     args->rank = (tenon_i32)p->rank;
     args->activation = (tenon_i32)p->activation;
@@ -97,7 +109,6 @@ static tenon_status record(const char *operation, tn_recording *recording,
         launch.operands[v] = (uint8_t)v;
     }
     launch.source = p->views == ACTIVATION_VIEWS ? "activation/backward" : "activation/forward";
-    launch.options = text;
     launch.operand_count = p->views;
     launch.args = args;
     launch.args_size = sizeof *args;
@@ -111,9 +122,11 @@ static tenon_status record_dense(const char *operation, tn_recording *recording,
 {
     const activation_problem *p = (const activation_problem *)problem;
     elementwise_args args = {0};
+    char text[TN_OPTIONS_SIZE];
     tn_launch launch = {.kernel = p->views == ACTIVATION_VIEWS ? "backward_dense" : "forward_dense",
+                        .options = text,
                         .dimensions = 1};
-    (void)values;
+    options_dense(recording->context, problem, values, text);
     args.chunk = recording->context->device.is_cpu ? CPU_CHUNK : GPU_LANES;
     launch.global[0] = (size_t)tn_ceil_div(elements_of(p), args.chunk);
     launch.local[0] = recording->context->device.is_cpu ? 1 : 0;
@@ -126,10 +139,12 @@ static tenon_status record_strided(const char *operation, tn_recording *recordin
     const activation_problem *p = (const activation_problem *)problem;
     int64_t inner = p->shape[p->rank - 1];
     elementwise_args args = {0};
+    char text[TN_OPTIONS_SIZE];
     tn_launch launch = {.kernel =
                             p->views == ACTIVATION_VIEWS ? "backward_strided" : "forward_strided",
+                        .options = text,
                         .dimensions = 2};
-    (void)values;
+    options_strided(recording->context, problem, values, text);
     args.chunk = recording->context->device.is_cpu ? tn_min_i64(CPU_CHUNK, inner) : 1;
     launch.global[0] = (size_t)tn_ceil_div(inner, args.chunk);
     launch.global[1] = (size_t)(elements_of(p) / inner);
@@ -139,15 +154,19 @@ static tenon_status record_strided(const char *operation, tn_recording *recordin
 }
 
 const tn_solver tn_activation_dense = {.name = "dense",
+                                       .parameters = tn_stores_parameter,
+                                       .parameter_count = 1,
                                        .refuses = refuses_dense,
+                                       .tune = tune_dense,
+                                       .constrains = tn_stores_constrains,
                                        .estimate = estimate_dense,
-                                       .options = options,
+                                       .options = options_dense,
                                        .record = record_dense};
 
 static const tn_solver strided = {.name = "strided",
                                   .refuses = refuses_nothing,
                                   .estimate = estimate_strided,
-                                  .options = options,
+                                  .options = options_strided,
                                   .record = record_strided};
 
 const tn_solver *const tn_activation_solvers[2] = {&tn_activation_dense, &strided};

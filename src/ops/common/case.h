@@ -13,6 +13,7 @@
 #ifndef TN_OPS_COMMON_CASE_H
 #define TN_OPS_COMMON_CASE_H
 
+#include "ops/common/host.h"
 #include "ops/operation.h"
 
 #define TN_PARAMS_SIZE    1024
@@ -44,7 +45,7 @@ tenon_status tn_case_parse_line(const char *line, tenon_dtype type, tn_case *out
 /* The line that repeats the case. Returns `text`. */
 char *tn_case_text(const tn_case *c, char text[TN_CASE_TEXT_SIZE]);
 
-/* A case from a call at hand: views in the operation's order, NULL where absent. Views of the same
+/* A case from a call at hand: parameters, NULL for the defaults; views in the operation's order, NULL where absent. Views of the same
  * memory and the same elements become one. A NULL solver is the automatic choice. */
 void tn_case_make(const tn_operation *operation, const void *params,
                   const tenon_tensor *const *views, const char *solver, uint64_t seed,
@@ -53,6 +54,10 @@ void tn_case_make(const tn_operation *operation, const void *params,
 /* Sends the line that repeats a failed self-check to the log of the context that the lab is of. */
 void tn_case_blame(tenon_stream *lab, const tn_operation *operation, const void *params,
                    const tenon_tensor *const *views, const tn_choice *choice, uint64_t seed);
+
+/* The same where the operands are twins in the operation's order, made one after the other. */
+void tn_twins_blame(tenon_stream *lab, const tn_operation *operation, const void *params,
+                    const tn_twin *twins, uint32_t count, const tn_choice *choice);
 
 typedef struct tn_case_result {
     bool served; /* false: the solver says in `why` that it cannot */

@@ -172,7 +172,9 @@ void tn_case_make(const tn_operation *operation, const void *params,
     memset(out, 0, sizeof *out);
     out->operation = operation;
     out->seed = seed;
-    memcpy(out->params.bytes, params, operation->params_size);
+    operation->defaults(out->params.bytes);
+    if (params != NULL)
+        memcpy(out->params.bytes, params, operation->params_size);
     out->params.head.solver = NULL;
     snprintf(out->solver, sizeof out->solver, "%s",
              solver != NULL ? solver : operation->family->name);
@@ -200,4 +202,17 @@ void tn_case_blame(tenon_stream *lab, const tn_operation *operation, const void 
         tn_case_text(c, dispatch->repeat);
     }
     free(c);
+}
+
+void tn_twins_blame(tenon_stream *lab, const tn_operation *operation, const void *params,
+                    const tn_twin *twins, uint32_t count, const tn_choice *choice)
+{
+    const tenon_tensor *views[TN_MAX_OPERANDS] = {0};
+    uint64_t seed = 0;
+    for (uint32_t i = count; i-- > 0;)
+        if (twins[i].host.memory.kind != TENON_MEMORY_NONE) {
+            views[i] = &twins[i].host;
+            seed = twins[i].seed;
+        }
+    tn_case_blame(lab, operation, params, views, choice, seed);
 }

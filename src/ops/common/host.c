@@ -97,6 +97,7 @@ tenon_status tn_twin_create(tenon_stream *stream, const tenon_tensor *view, uint
     uint64_t bytes = tn_twin_bytes(view);
     memset(twin, 0, sizeof *twin);
     twin->host = twin->device = *view;
+    twin->seed = *seed;
     void *memory = malloc((size_t)bytes);
     if (memory == NULL)
         return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "self-check: no memory");

@@ -14,6 +14,7 @@ double *tn_host_read(const tenon_tensor *view, uint32_t rank, const int64_t *sha
 typedef struct tn_twin {
     tenon_tensor host;   /* memory of kind SVM, which the twin owns */
     tenon_tensor device; /* the same view of a buffer, which the twin owns */
+    uint64_t seed;       /* that its values came from */
 } tn_twin;
 
 /* Makes both from a view without memory, filled with random values in [-1, 1], or for i8 and u8 from

@@ -5,6 +5,7 @@
 
 #include "common/lines_args.h"
 #include "ops/common/host.h"
+#include "ops/operation.h"
 
 /* All views over one collapsed index space, whose last dimension is where the lines lie. */
 typedef struct tn_lines_problem {
@@ -67,17 +68,13 @@ tenon_status tn_lines_record(const char *operation, tn_recording *recording,
 
 /* What a family gives to the self-check: one call on tensors that it makes. */
 typedef struct tn_lines_trial {
-    const char *operation;
-    uint32_t operands, outputs;           /* the last operands are the outputs */
+    const tn_operation *of;
     tenon_dtype dtype[TENON_LINES_VIEWS]; /* TENON_DTYPE_INVALID: absent */
     uint32_t single;                      /* a bit for each operand that has one element */
     const void *params;
     double scalars[TN_MAX_SCALARS];
     void (*canonicalise)(const void *params, const tenon_tensor *const *views,
                          tn_lines_problem *problem);
-    /* Results of the outputs that there are, one after the other; false without memory. Outputs
-     * hold what they do before the call. */
-    bool (*reference)(const void *params, const tenon_tensor *const *views, tn_bounded *results);
 } tn_lines_trial;
 
 /* Tries a choice on tensors that are dense, past a piece of a work-item, and on strided ones. */

@@ -1,4 +1,5 @@
 /* The self-check of families on lines. */
+#include "ops/common/case.h"
 #include "ops/common/lines.h"
 
 #include <stdlib.h>
@@ -35,7 +36,7 @@ static bool present(const check *c, uint32_t i)
 
 static tenon_status make_twins(check *c, int layout, uint64_t *seed)
 {
-    for (uint32_t i = 0; i < c->trial->operands; i++) {
+    for (uint32_t i = 0; i < c->trial->of->operand_count; i++) {
         if (!present(c, i))
             continue;
         tenon_tensor view =
@@ -53,17 +54,16 @@ static tenon_status run(check *c)
     t->canonicalise(t->params, c->views, &problem);
     tn_recording recording = {.context = c->stream->context};
     tn_operand operands[TENON_LINES_VIEWS] = {0};
-    for (uint32_t i = 0; i < t->operands; i++)
+    for (uint32_t i = 0; i < t->of->operand_count; i++)
         if (present(c, i))
             operands[i] = (tn_operand){c->twins[i].device.memory, c->twins[i].device.offset};
     const tn_solver *solver = c->choice->solver;
     if (solver->workspace != NULL)
         recording.workspace =
             solver->workspace(c->stream->context, &problem.head, c->choice->values);
-    tenon_status status =
-        solver->record(t->operation, &recording, &problem.head, c->choice->values);
+    tenon_status status = solver->record(t->of->name, &recording, &problem.head, c->choice->values);
     if (status == TENON_OK)
-        status = tn_recording_run(t->operation, solver->name, c->stream, &recording, operands,
+        status = tn_recording_run(t->of->name, solver->name, c->stream, &recording, operands,
                                   t->scalars, NULL);
     tn_recording_destroy(&recording);
     return status;
@@ -72,7 +72,8 @@ static tenon_status run(check *c)
 static int64_t result_count(const check *c)
 {
     int64_t count = 0;
-    for (uint32_t i = c->trial->operands - c->trial->outputs; i < c->trial->operands; i++)
+    for (uint32_t i = c->trial->of->operand_count - c->trial->of->output_count;
+         i < c->trial->of->operand_count; i++)
         if (present(c, i))
             count += tenon_tensor_elements(c->views[i]);
     return count;
@@ -80,8 +81,8 @@ static int64_t result_count(const check *c)
 
 static tenon_status compare(check *c, const tn_bounded *expected, bool *right, char why[256])
 {
-    for (uint32_t i = c->trial->operands - c->trial->outputs; i < c->trial->operands && *right;
-         i++) {
+    for (uint32_t i = c->trial->of->operand_count - c->trial->of->output_count;
+         i < c->trial->of->operand_count && *right; i++) {
         if (!present(c, i))
             continue;
         TN_TRY(tn_twin_fetch(c->stream, &c->twins[i]));
@@ -95,11 +96,14 @@ static tenon_status run_and_compare(check *c, bool *right, char why[256])
 {
     tn_bounded *expected = malloc((size_t)result_count(c) * sizeof *expected);
     tenon_status status =
-        expected != NULL && c->trial->reference(c->trial->params, c->views, expected)
+        expected != NULL && c->trial->of->reference(c->trial->params, c->views, expected)
             ? run(c)
-            : tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", c->trial->operation);
+            : tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", c->trial->of->name);
     if (status == TENON_OK)
         status = compare(c, expected, right, why);
+    if (status == TENON_OK && !*right)
+        tn_twins_blame(c->stream, c->trial->of, c->trial->params, c->twins,
+                       c->trial->of->operand_count, c->choice);
     free(expected);
     return status;
 }
@@ -113,7 +117,7 @@ tenon_status tn_lines_self_check(tenon_stream *stream, const tn_choice *choice,
         tenon_status status = make_twins(&c, layout, &seed);
         if (status == TENON_OK)
             status = run_and_compare(&c, right, why);
-        for (uint32_t i = 0; i < trial->operands; i++)
+        for (uint32_t i = 0; i < trial->of->operand_count; i++)
             tn_twin_destroy(&c.twins[i]);
         TN_TRY(status);
     }

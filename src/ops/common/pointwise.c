@@ -117,13 +117,25 @@ double tn_pointwise_estimate(tenon_context *context, const tn_problem *problem,
     return 5000 + (has_vectors(p) ? 0.2 : 1.0) * (double)elements_of(p);
 }
 
+void tn_pointwise_tune(tenon_context *context, const tn_problem *problem, int32_t *values)
+{
+    const tn_pointwise_problem *p = (const tn_pointwise_problem *)problem;
+    int64_t bytes = tn_stores_bytes(p->to, elements_of(p) * (int64_t)p->outputs);
+    tn_stores_tune(context, has_vectors(p) ? bytes : 0, &values[0]);
+}
+
+int64_t tn_pointwise_copy_bytes(const tn_pointwise_problem *problem)
+{
+    const int64_t size = (int64_t)tenon_dtype_size((tenon_dtype)problem->to);
+    return problem->from == problem->to ? elements_of(problem) * size : 0;
+}
+
 void tn_pointwise_options(tenon_context *context, const tn_problem *problem, const int32_t *values,
                           char text[TN_OPTIONS_SIZE])
 {
     const tn_pointwise_problem *p = (const tn_pointwise_problem *)problem;
-    (void)values;
-    tn_build_options(context, text, "-DTENON_DTYPE=%u -DTENON_VW=%u", p->to,
-                     tn_rows_lanes(context, p->to));
+    tn_build_options(context, text, "-DTENON_DTYPE=%u -DTENON_VW=%u%s", p->to,
+                     tn_rows_lanes(context, p->to), tn_stores_option(values));
 }
 
 tenon_status tn_pointwise_record(const char *operation, tn_recording *recording,

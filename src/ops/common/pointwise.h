@@ -5,7 +5,9 @@
 
 #include "common/walk_args.h"
 #include "ops/common/host.h"
+#include "ops/operation.h"
 #include "ops/common/rows.h"
+#include "ops/common/stores.h"
 
 /* The collapsed index space, whose last dimension is the one along which the last output lies
  * closest: the order of elements does not matter to what is done with each alone. A family whose
@@ -39,7 +41,11 @@ tenon_status tn_alike_check(const tn_call *call, bool shape);
 const char *tn_pointwise_refuses(tenon_context *context, const tn_problem *problem);
 double tn_pointwise_estimate(tenon_context *context, const tn_problem *problem,
                              const int32_t *values);
-/* TENON_DTYPE and TENON_VW. */
+/* Of solvers with tn_stores_parameter. */
+void tn_pointwise_tune(tenon_context *context, const tn_problem *problem, int32_t *values);
+/* What tn_stores_tune is told of a copy: elements of one type move as bits, others one by one. */
+int64_t tn_pointwise_copy_bytes(const tn_pointwise_problem *problem);
+/* TENON_DTYPE, TENON_VW and TENON_STREAM. */
 void tn_pointwise_options(tenon_context *context, const tn_problem *problem, const int32_t *values,
                           char text[TN_OPTIONS_SIZE]);
 
@@ -61,15 +67,12 @@ tenon_status tn_twins_check(tenon_stream *stream, const char *operation, const t
 
 /* A family's part in the self-check. */
 typedef struct tn_pointwise_check {
-    const char *operation;
+    const tn_operation *of;
     const void *params;
     const double *scalars;
-    uint32_t operands, outputs;
     size_t problem_size;
     /* What the problem has beyond the views. */
     void (*fill)(const void *params, tn_pointwise_problem *problem);
-    /* Results of the outputs, one after the other; false without memory. */
-    bool (*reference)(const void *params, const tenon_tensor *const *views, tn_bounded *expected);
 } tn_pointwise_check;
 
 /* Layouts of the self-check: dense; a row and a column to broadcast; rows with gaps. */

@@ -1,5 +1,6 @@
 /* The self-check of operations on elements: each kind of layout, past a piece of a work-item. */
 #include "base/shape.h"
+#include "ops/common/case.h"
 #include "ops/common/pointwise.h"
 
 #include <stdlib.h>
@@ -50,23 +51,27 @@ static tenon_status compare(tenon_stream *stream, const tn_choice *choice,
     const tenon_tensor *views[TENON_WALK_OPERANDS];
     tn_argument arguments[TENON_WALK_OPERANDS];
     int64_t results = 0;
-    for (uint32_t i = 0; i < check->operands; i++) {
+    for (uint32_t i = 0; i < check->of->operand_count; i++) {
         views[i] = &twins[i].host;
         arguments[i] = (tn_argument){"view", views[i], TN_INPUT};
-        if (i >= check->operands - check->outputs)
+        if (i >= check->of->operand_count - check->of->output_count)
             results += tenon_tensor_elements(views[i]);
     }
     tn_pointwise_problem *problem = malloc(check->problem_size);
     tn_bounded *expected = malloc((size_t)results * sizeof *expected);
     tenon_status status =
-        problem != NULL && expected != NULL && check->reference(check->params, views, expected)
-            ? tn_pointwise_canonicalise(check->operation, arguments, check->operands,
-                                        check->outputs, check->problem_size, problem)
-            : tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", check->operation);
+        problem != NULL && expected != NULL && check->of->reference(check->params, views, expected)
+            ? tn_pointwise_canonicalise(check->of->name, arguments, check->of->operand_count,
+                                        check->of->output_count, check->problem_size, problem)
+            : tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", check->of->name);
     if (status == TENON_OK) {
         check->fill(check->params, problem);
-        status = tn_twins_check(stream, check->operation, choice, &problem->head, check->scalars,
-                                twins, check->operands, check->outputs, expected, right, why);
+        status =
+            tn_twins_check(stream, check->of->name, choice, &problem->head, check->scalars, twins,
+                           check->of->operand_count, check->of->output_count, expected, right, why);
+        if (status == TENON_OK && !*right)
+            tn_twins_blame(stream, check->of, check->params, twins, check->of->operand_count,
+                           choice);
     }
     free(problem);
     free(expected);
@@ -80,14 +85,14 @@ tenon_status tn_pointwise_self_check(tenon_stream *stream, const tn_problem *lik
     const tn_pointwise_problem *p = (const tn_pointwise_problem *)like;
     tn_twin twins[TENON_WALK_OPERANDS] = {0};
     tenon_status status = TENON_OK;
-    for (uint32_t i = 0; i < check->operands && status == TENON_OK; i++) {
-        bool output = i >= check->operands - check->outputs;
+    for (uint32_t i = 0; i < check->of->operand_count && status == TENON_OK; i++) {
+        bool output = i >= check->of->operand_count - check->of->output_count;
         tenon_tensor view = make_view(output ? p->to : p->from, layout, i, output);
         status = tn_twin_create(stream, &view, seed, &twins[i]);
     }
     if (status == TENON_OK)
         status = compare(stream, choice, check, twins, right, why);
-    for (uint32_t i = 0; i < check->operands; i++)
+    for (uint32_t i = 0; i < check->of->operand_count; i++)
         tn_twin_destroy(&twins[i]);
     return status;
 }

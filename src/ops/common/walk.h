@@ -9,7 +9,9 @@
  * line. Sets the launch's global and local sizes. */
 void tn_walk_cut(tenon_context *context, int64_t gpu_chunk, walk_args *args, tn_launch *launch);
 
-/* TENON_COPY_SIZE and TENON_VW, as common/element.clh takes them. */
-void tn_element_options(tenon_context *context, tenon_dtype dtype, char *text);
+/* TENON_COPY_SIZE, TENON_VW and, by tn_stores_option(stores), TENON_STREAM, as common/element.clh
+ * takes them. */
+void tn_element_options(tenon_context *context, tenon_dtype dtype, const int32_t *stores,
+                        char *text);
 
 #endif

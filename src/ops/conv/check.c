@@ -1,8 +1,11 @@
 /* The self-checks of convolution's and im2col's solvers: an awkward problem with the layout of the
  * one at hand. */
+#include "ops/common/case.h"
 #include "ops/common/host.h"
+#include "ops/conv/cpu_direct.h"
 #include "ops/conv/depthwise.h"
 #include "ops/conv/implicit.h"
+#include "ops/conv/winograd.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -85,11 +88,12 @@ static check_sizes sizes_of(const conv_problem *like, const tn_solver *solver)
     static const int64_t one[3] = {1, 1, 1}, tall[3] = {2, 71, 35},
                          squares[][3] = {{1, 2, 4}, {1, 3, 3}, {1, 5, 5}};
     const int64_t *square = squares[tn_depthwise_taps(&like->window) / 2];
-    if (solver == &tn_conv_depthwise && tn_depthwise_along_channels(like, 2))
+    if (tn_is_solver(solver, &tn_conv_depthwise) && tn_depthwise_along_channels(like, 2))
         return (check_sizes){71, 71, 71, image_size, square};
-    if (solver == &tn_conv_depthwise)
+    if (tn_is_solver(solver, &tn_conv_depthwise))
         return (check_sizes){3, 3, 6, tall, square};
-    return (check_sizes){2, 70, 14, image_size, solver == &tn_conv_pointwise ? one : check_filter};
+    return (check_sizes){2, 70, 14, image_size,
+                         tn_is_solver(solver, &tn_conv_pointwise) ? one : check_filter};
 }
 
 static tenon_status make_operands(tenon_stream *stream, const conv_problem *like,
@@ -135,13 +139,17 @@ static tenon_status check_run(tenon_stream *stream, const conv_problem *like,
                               const tn_choice *choice, int64_t step, check *c, bool *right,
                               char why[256])
 {
-    const check_sizes sizes = sizes_of(like, choice->solver);
-    c->params = check_params(like, choice->solver == &tn_conv_pointwise, step);
+    check_sizes sizes = sizes_of(like, choice->solver);
+    tn_choice tried = *choice;
+    c->params = check_params(like, tn_is_solver(choice->solver, &tn_conv_pointwise), step);
     c->params.groups = sizes.groups;
-    if (choice->solver == &tn_conv_depthwise && step <= 2) { /* as unrolled loops have it */
+    if (tn_is_solver(choice->solver, &tn_conv_depthwise) &&
+        step <= 2) { /* as unrolled loops have it */
         c->params.geometry.stride[1] = step;
         c->params.geometry.dilation[1] = 1;
     }
+    if (tn_is_solver(choice->solver, &tn_conv_cpu_direct))
+        sizes.filters = sizes.groups * tn_conv_cpu_direct_cut(stream->context, like, &tried);
     TN_TRY(make_operands(stream, like, &sizes, c));
     const tenon_tensor *y = &c->twins[CONV_Y].host;
     c->expected = malloc((size_t)tenon_tensor_elements(y) * sizeof *c->expected);
@@ -149,8 +157,10 @@ static tenon_status check_run(tenon_stream *stream, const conv_problem *like,
         !tn_conv_reference(&c->params, &c->twins[CONV_X].host, &c->twins[CONV_W].host,
                            &c->twins[CONV_C].host, &c->twins[CONV_BIAS].host, y, c->expected))
         return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "conv self-check: no memory");
-    TN_TRY(run(stream, choice, c));
+    TN_TRY(run(stream, &tried, c));
     *right = tn_host_within(y, c->expected, why);
+    if (!*right)
+        tn_twins_blame(stream, &tn_operation_conv, &c->params, c->twins, CONV_OPERANDS, &tried);
     return TENON_OK;
 }
 
@@ -172,7 +182,9 @@ tenon_status tn_conv_self_check(tenon_stream *stream, const tn_problem *problem,
                                 const tn_choice *choice, bool *right, char why[256])
 {
     const conv_problem *like = (const conv_problem *)problem;
-    int64_t steps = choice->solver == &tn_conv_depthwise ? 3 : 2;
+    if (tn_winograd_tile(choice->solver) != 0)
+        return tn_winograd_self_check(stream, problem, choice, right, why);
+    int64_t steps = tn_is_solver(choice->solver, &tn_conv_depthwise) ? 3 : 2;
     *right = true;
     for (int64_t step = 1; step <= steps && *right; step++)
         TN_TRY(check_step(stream, like, choice, step, right, why));
@@ -194,6 +206,8 @@ static tenon_status compare_im2col(tenon_stream *stream, const tenon_im2col_para
             : tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", operation);
     if (status == TENON_OK)
         *right = tn_host_within(col, expected, why);
+    if (status == TENON_OK && !*right)
+        tn_twins_blame(stream, &tn_operation_im2col, params, twins, IM2COL_OPERANDS, choice);
     free(expected);
     return status;
 }

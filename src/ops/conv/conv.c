@@ -7,9 +7,10 @@ TENON_API tenon_conv_params tenon_conv_params_default(void)
     return (tenon_conv_params)TENON_CONV_PARAMS_INIT;
 }
 
-static const tn_solver *const solvers[] = {&tn_conv_pointwise,       &tn_conv_depthwise,
-                                           &tn_conv_implicit_packed, &tn_conv_implicit_tiled,
-                                           &tn_conv_im2col_gemm,     &tn_conv_direct};
+static const tn_solver *const solvers[] = {
+    &tn_conv_pointwise,      &tn_conv_depthwise,  &tn_conv_implicit_packed,
+    &tn_conv_implicit_tiled, &tn_conv_winograd2,  &tn_conv_winograd4,
+    &tn_conv_im2col_gemm,    &tn_conv_cpu_direct, &tn_conv_direct};
 
 const tn_family tn_conv_family = {.name = "conv",
                                   .solvers = solvers,
@@ -22,11 +23,13 @@ static tenon_status prepare(tenon_context *context, const tenon_conv_params *par
     const char *operation = call->operation;
     const tn_argument *o = call->operands;
     const tenon_tensor *y = o[CONV_Y].view;
-    TN_TRY(tn_params_check(operation, params->struct_size, sizeof *params, params->flags, 0));
+    TN_TRY(tn_params_check(operation, params->struct_size, sizeof *params, params->flags,
+                           TENON_CONV_EXACT));
     TN_TRY(tn_conv_check_call(context, call, &params->epilogue));
     TN_TRY(tn_conv_canonicalise(operation, params, o[CONV_X].view, o[CONV_W].view, o[CONV_C].view,
                                 o[CONV_BIAS].view, y, problem));
     TN_TRY(tn_solver_force(operation, &tn_conv_family, params->solver, &problem->head));
+    problem->exact = (params->flags & TENON_CONV_EXACT) != 0;
     *empty = tn_tensor_empty(y);
     if (params->epilogue.beta == 0)
         call->operands[CONV_C].view = NULL; /* not read: it need not have memory */
@@ -34,18 +37,42 @@ static tenon_status prepare(tenon_context *context, const tenon_conv_params *par
     return TENON_OK;
 }
 
-TENON_API tenon_status tenon_conv_forward(tenon_stream *stream, const tenon_conv_params *params,
-                                          const tenon_tensor *x, const tenon_tensor *w,
-                                          const tenon_tensor *c, const tenon_tensor *bias,
-                                          const tenon_tensor *y, const tenon_sync *sync)
+tenon_status tn_conv_forward_call(const char *operation, tenon_stream *stream,
+                                  const tenon_conv_params *params, const tenon_tensor *x,
+                                  const tenon_tensor *w, const tenon_tensor *c,
+                                  const tenon_tensor *bias, const tenon_tensor *y,
+                                  const tenon_sync *sync)
 {
     static const tenon_conv_params defaults = TENON_CONV_PARAMS_INIT;
-    tn_call call = tn_conv_call("tenon_conv_forward", x, w, c, bias, y);
+    tn_call call = tn_conv_call(operation, x, w, c, bias, y);
     conv_problem problem;
     bool empty = false;
     TN_TRY(tn_stream_check(call.operation, stream));
     TN_TRY(prepare(stream->context, params != NULL ? params : &defaults, &call, &problem, &empty));
     return tn_call_run(stream, &tn_conv_family, empty ? NULL : &problem.head, &call, sync);
+}
+
+tenon_status tn_conv_forward_call_plan(const char *operation, tenon_context *context,
+                                       const tenon_conv_params *params, const tenon_tensor *x,
+                                       const tenon_tensor *w, const tenon_tensor *c,
+                                       const tenon_tensor *bias, const tenon_tensor *y,
+                                       tenon_plan **plan)
+{
+    static const tenon_conv_params defaults = TENON_CONV_PARAMS_INIT;
+    tn_call call = tn_conv_call(operation, x, w, c, bias, y);
+    conv_problem problem;
+    bool empty = false;
+    TN_TRY(tn_plan_check(call.operation, context, plan));
+    TN_TRY(prepare(context, params != NULL ? params : &defaults, &call, &problem, &empty));
+    return tn_call_plan(context, &tn_conv_family, empty ? NULL : &problem.head, &call, plan);
+}
+
+TENON_API tenon_status tenon_conv_forward(tenon_stream *stream, const tenon_conv_params *params,
+                                          const tenon_tensor *x, const tenon_tensor *w,
+                                          const tenon_tensor *c, const tenon_tensor *bias,
+                                          const tenon_tensor *y, const tenon_sync *sync)
+{
+    return tn_conv_forward_call("tenon_conv_forward", stream, params, x, w, c, bias, y, sync);
 }
 
 TENON_API tenon_status tenon_conv_forward_plan(tenon_context *context,
@@ -54,11 +81,6 @@ TENON_API tenon_status tenon_conv_forward_plan(tenon_context *context,
                                                const tenon_tensor *c, const tenon_tensor *bias,
                                                const tenon_tensor *y, tenon_plan **plan)
 {
-    static const tenon_conv_params defaults = TENON_CONV_PARAMS_INIT;
-    tn_call call = tn_conv_call("tenon_conv_forward_plan", x, w, c, bias, y);
-    conv_problem problem;
-    bool empty = false;
-    TN_TRY(tn_plan_check(call.operation, context, plan));
-    TN_TRY(prepare(context, params != NULL ? params : &defaults, &call, &problem, &empty));
-    return tn_call_plan(context, &tn_conv_family, empty ? NULL : &problem.head, &call, plan);
+    return tn_conv_forward_call_plan("tenon_conv_forward_plan", context, params, x, w, c, bias, y,
+                                     plan);
 }

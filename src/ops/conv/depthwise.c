@@ -18,6 +18,9 @@ static const tn_parameter parameters[PARAMETERS] = {{"vw", 1, 16}, {"rows", 1, 8
 #define CPU_WORK  65536
 #define GPU_LOCAL 32
 
+/* Columns that lanes number without overflow, whatever pads them. */
+#define MOST_WIDTH (1 << 28)
+
 /* A problem as the kernel sees it: x is what is read, y what is written. */
 typedef struct depthwise {
     conv_problem problem;
@@ -58,6 +61,39 @@ static depthwise as_backwards(const conv_problem *p)
     return w;
 }
 
+/* The step at which rows of results are computed straight from the image, or 0 where it must be
+ * brought into local memory. */
+static int straight_step(const depthwise *w)
+{
+    const conv_problem *p = &w->problem;
+    const conv_window *v = &p->window;
+    bool serves = tn_depthwise_taps(v) != 0 && w->members == 1 && v->step[1] == v->step[2] &&
+                  v->step[1] <= 2 && v->dilation[1] == 1 && v->dilation[2] == 1 &&
+                  w->spread[1] == 1 && w->spread[2] == 1 && v->size[2] <= MOST_WIDTH &&
+                  p->x[4] == 1 && p->y[4] == 1;
+    return serves ? (int)v->step[1] : 0;
+}
+
+/* Channels whose rows share a vector: two where one fills no more than half of it. */
+static int planes_of(const depthwise *w, const int32_t *values)
+{
+    const conv_problem *p = &w->problem;
+    int64_t lanes = p->window.out[2];
+    if (straight_step(w) == 2) /* of one load each, in which the last taps' lie too */
+        lanes += (p->window.filter[2] - 1) / 2;
+    bool whole = tn_acc_size(p->dtype) == tenon_dtype_size((tenon_dtype)p->dtype);
+    return straight_step(w) != 0 && whole && values[VW] >= 4 && lanes <= values[VW] / 2 ? 2 : 1;
+}
+
+/* Rows that are computed at once: as many as use most of what is read, but few in vain. */
+static int32_t rows_of(const depthwise *w)
+{
+    int64_t out = w->problem.window.out[1];
+    bool seven = straight_step(w) != 0 && w->problem.window.filter[1] == 3 &&
+                 tn_round_up(out, 7) <= tn_round_up(out, 4);
+    return seven ? 7 : 4;
+}
+
 static bool lay_out(const depthwise *w, const int32_t *values, depthwise_tile *tile)
 {
     const conv_problem *p = &w->problem;
@@ -79,7 +115,7 @@ static void tune(tenon_context *context, const depthwise *w, int32_t *values)
     if (values[VW] == 0)
         values[VW] = tn_depthwise_lanes(context, w->problem.dtype);
     if (chooses)
-        values[ROWS] = 4;
+        values[ROWS] = rows_of(w);
     while (chooses && values[ROWS] > 1 && lacks_room(w, values))
         values[ROWS] /= 2;
 }
@@ -182,12 +218,13 @@ static void options(tenon_context *context, const depthwise *w, const int32_t *v
     const conv_problem *p = &w->problem;
     tn_build_options(context, text,
                      "-DTENON_DTYPE=%u -DTENON_ACT_BUILD=%u -DTENON_VW=%d -DTENON_ROWS=%d "
-                     "-DTENON_TAPS=%d -DTENON_CHANNELS=%d -DTENON_SPREAD=%d -DTENON_TILE=%d "
-                     "-DTENON_MOST_TAPS=%d",
+                     "-DTENON_TAPS=%d -DTENON_CHANNELS=%d -DTENON_SPREAD=%d -DTENON_STEP=%d "
+                     "-DTENON_PLANES=%d -DTENON_BLOCKS=%d -DTENON_TILE=%d -DTENON_MOST_TAPS=%d",
                      p->dtype, tn_activation_is_build(p->activation) ? p->activation : 0u,
                      values[VW], values[ROWS], tn_depthwise_taps(&p->window),
-                     tn_depthwise_along_channels(p, values[VW]), w->spread[1] > 1,
-                     (int)tn_depthwise_room(p->dtype), TN_DEPTHWISE_MOST_TAPS);
+                     tn_depthwise_along_channels(p, values[VW]), w->spread[1] > 1, straight_step(w),
+                     planes_of(w, values), TN_DEPTHWISE_BLOCKS, (int)tn_depthwise_room(p->dtype),
+                     TN_DEPTHWISE_MOST_TAPS);
 }
 
 static void options_forward(tenon_context *context, const tn_problem *problem,
@@ -224,15 +261,18 @@ static int64_t run_of(const tenon_context *context, int64_t units, double work)
     return tn_max_i64(1, tn_min_i64(fair, worth < 1 ? 1 : (int64_t)worth));
 }
 
-static void share_out_tiles(const tenon_context *context, const depthwise *w, depthwise_args *args,
-                            tn_launch *launch)
+static void share_out_tiles(const tenon_context *context, const depthwise *w, const int32_t *values,
+                            depthwise_args *args, tn_launch *launch)
 {
     const conv_window *v = &w->problem.window;
     const depthwise_tile *t = &args->tile;
-    args->units = w->problem.n * args->channels * v->out[0] * tn_ceil_div(v->out[1], t->rows) *
-                  tn_ceil_div(v->out[2], t->columns);
+    int64_t planes = planes_of(w, values);
+    args->across = tn_ceil_div(v->out[2], t->columns);
+    args->down = tn_ceil_div(v->out[1], t->rows);
+    args->units =
+        w->problem.n * tn_ceil_div(args->channels, planes) * v->out[0] * args->down * args->across;
     args->run = run_of(context, args->units,
-                       (double)(tn_window_taps(v) * w->members) *
+                       (double)(tn_window_taps(v) * w->members * planes) *
                            (double)tn_min_i64(t->rows, v->out[1]) * (double)t->columns);
     launch->kernel = "conv_depthwise_rows";
     launch->global[0] = (size_t)tn_ceil_div(args->units, args->run);
@@ -293,7 +333,7 @@ static tenon_status record(const char *operation, tn_recording *recording, const
         share_out_rows(recording->context, w, values, &args, &launch);
     } else {
         lay_out(w, values, &args.tile);
-        share_out_tiles(recording->context, w, &args, &launch);
+        share_out_tiles(recording->context, w, values, &args, &launch);
     }
     return tn_record(operation, recording, &launch);
 }

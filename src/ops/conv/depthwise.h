@@ -11,6 +11,9 @@
 /* Taps that kernels along channels have sums or vectors for; those of the gradient along rows, too. */
 #define TN_DEPTHWISE_MOST_TAPS 128
 
+/* Vectors along a tile's row, at most. */
+#define TN_DEPTHWISE_BLOCKS 16
+
 /* Elements from a tensor's first to its last, both included. */
 int64_t tn_depthwise_span(const int64_t *shape, const int64_t *stride);
 

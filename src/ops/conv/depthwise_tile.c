@@ -46,7 +46,7 @@ static int64_t rows_under(const conv_window *v, int64_t rows)
 bool tn_depthwise_lay_out(const conv_window *v, int64_t spread, int64_t members, int64_t room,
                           int64_t rows, int64_t lanes, depthwise_tile *t)
 {
-    int64_t each = room / members, columns = tn_min_i64(v->out[2], tn_round_up(room, lanes));
+    int64_t each = room / members, columns = tn_min_i64(v->out[2], TN_DEPTHWISE_BLOCKS * lanes);
     t->tap_step = v->dilation[2] / v->step[2];
     t->tap_turn = v->dilation[2] % v->step[2];
     lay_row(v, spread, columns, lanes, t);

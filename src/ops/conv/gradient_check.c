@@ -1,5 +1,6 @@
 /* The self-checks of convolution's gradients, of the transposed convolution and of col2im: awkward
  * problems with the layout of the one at hand. */
+#include "ops/common/case.h"
 #include "ops/common/host.h"
 #include "ops/conv/depthwise.h"
 #include "ops/conv/gradient.h"
@@ -146,15 +147,17 @@ static void destroy(check *c)
 }
 
 /* Runs the choice and compares. */
-static tenon_status compare(tenon_stream *stream, const char *operation, const tn_choice *choice,
-                            tn_problem *problem, const tenon_epilogue *epilogue, check *c,
-                            bool *right, char why[256])
+static tenon_status compare(tenon_stream *stream, const tn_operation *operation, const void *params,
+                            const tn_choice *choice, tn_problem *problem,
+                            const tenon_epilogue *epilogue, check *c, bool *right, char why[256])
 {
     double scalars[TN_MAX_SCALARS] = {0};
     problem->workspace_limit = stream->context->workspace_limit;
     tn_conv_scalars(epilogue, scalars);
-    TN_TRY(tn_twin_run(stream, operation, choice, problem, scalars, c->twins, c->count));
+    TN_TRY(tn_twin_run(stream, operation->name, choice, problem, scalars, c->twins, c->count));
     *right = tn_host_within(&c->twins[c->count - 1].host, c->expected, why);
+    if (!*right)
+        tn_twins_blame(stream, operation, params, c->twins, c->count, choice);
     return TENON_OK;
 }
 
@@ -195,7 +198,8 @@ static tenon_status check_reverse(tenon_stream *stream, const conv_problem *like
     TN_TRY(tn_conv_transpose_canonicalise(operation, &params, x, w, res, bias, y, &problem));
     if (!tn_conv_transpose_reference(&params, x, w, res, bias, y, c->expected))
         return no_reference(operation);
-    return compare(stream, operation, choice, &problem.head, &params.epilogue, c, right, why);
+    return compare(stream, &tn_operation_conv_transpose, &params, choice, &problem.head,
+                   &params.epilogue, c, right, why);
 }
 
 static tenon_status check_filter(tenon_stream *stream, const conv_problem *like,
@@ -203,7 +207,7 @@ static tenon_status check_filter(tenon_stream *stream, const conv_problem *like,
                                  bool *right, char why[256])
 {
     static const char operation[] = "conv_backward_filter self-check";
-    bool pointwise = choice->solver == &tn_conv_backward_filter_pointwise,
+    bool pointwise = tn_is_solver(choice->solver, &tn_conv_backward_filter_pointwise),
          last = channels_last(like->x);
     tenon_dtype dtype = (tenon_dtype)like->dtype;
     tenon_conv_backward_params params = TENON_CONV_BACKWARD_PARAMS_INIT;
@@ -227,7 +231,8 @@ static tenon_status check_filter(tenon_stream *stream, const conv_problem *like,
                                          &problem));
     if (!tn_conv_backward_filter_reference(&params, views[0], views[1], views[2], c->expected))
         return no_reference(operation);
-    return compare(stream, operation, choice, &problem.head, &epilogue, c, right, why);
+    return compare(stream, &tn_operation_conv_backward_filter, &params, choice, &problem.head,
+                   &epilogue, c, right, why);
 }
 
 typedef tenon_status (*check_one)(tenon_stream *stream, const conv_problem *like,
@@ -236,21 +241,24 @@ typedef tenon_status (*check_one)(tenon_stream *stream, const conv_problem *like
 
 static check_shape shape_of(const tn_solver *solver, const conv_problem *like, int64_t number)
 {
-    if (solver == &tn_conv_backward_data_depthwise || solver == &tn_conv_backward_filter_depthwise)
+    if (tn_is_solver(solver, &tn_conv_backward_data_depthwise) ||
+        tn_is_solver(solver, &tn_conv_backward_filter_depthwise))
         return depthwise_shape(like, 1 + number);
-    if (solver == &tn_conv_backward_data_implicit_packed ||
-        solver == &tn_conv_backward_filter_implicit_packed)
-        return packed_shape(solver == &tn_conv_backward_data_implicit_packed, number > 0);
-    return usual_shape(solver == &tn_conv_backward_data_pointwise ||
-                       solver == &tn_conv_backward_filter_pointwise);
+    if (tn_is_solver(solver, &tn_conv_backward_data_implicit_packed) ||
+        tn_is_solver(solver, &tn_conv_backward_filter_implicit_packed))
+        return packed_shape(tn_is_solver(solver, &tn_conv_backward_data_implicit_packed),
+                            number > 0);
+    return usual_shape(tn_is_solver(solver, &tn_conv_backward_data_pointwise) ||
+                       tn_is_solver(solver, &tn_conv_backward_filter_pointwise));
 }
 
 static int64_t shapes_of(const tn_solver *solver)
 {
-    if (solver == &tn_conv_backward_data_depthwise || solver == &tn_conv_backward_filter_depthwise)
+    if (tn_is_solver(solver, &tn_conv_backward_data_depthwise) ||
+        tn_is_solver(solver, &tn_conv_backward_filter_depthwise))
         return 3;
-    return solver == &tn_conv_backward_data_implicit_packed ||
-                   solver == &tn_conv_backward_filter_implicit_packed
+    return tn_is_solver(solver, &tn_conv_backward_data_implicit_packed) ||
+                   tn_is_solver(solver, &tn_conv_backward_filter_implicit_packed)
                ? 2
                : 1;
 }
@@ -301,7 +309,8 @@ static tenon_status check_bias(tenon_stream *stream, const conv_bias_problem *li
     TN_TRY(tn_conv_bias_canonicalise(operation, &params, dy, db, &problem));
     if (!tn_conv_backward_bias_reference(&params, dy, db, c->expected))
         return no_reference(operation);
-    return compare(stream, operation, choice, &problem.head, &epilogue, c, right, why);
+    return compare(stream, &tn_operation_conv_backward_bias, &params, choice, &problem.head,
+                   &epilogue, c, right, why);
 }
 
 tenon_status tn_conv_backward_bias_self_check(tenon_stream *stream, const tn_problem *problem,
@@ -349,7 +358,8 @@ static tenon_status check_col2im(tenon_stream *stream, const col2im_problem *lik
         c->expected[i] =
             tn_stored(dtype, tn_activation_reference(&epilogue.activation, dtype, c->expected[i]));
     problem.col_acc = like->col_acc;
-    return compare(stream, operation, choice, &problem.head, &epilogue, c, right, why);
+    return compare(stream, &tn_operation_col2im, &params, choice, &problem.head, &epilogue, c,
+                   right, why);
 }
 
 tenon_status tn_col2im_self_check(tenon_stream *stream, const tn_problem *problem,

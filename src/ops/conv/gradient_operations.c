@@ -50,6 +50,8 @@ static bool transpose_data_reference(const void *params, const tenon_tensor *con
 {
     const tenon_conv_backward_params *gradient = params;
     tenon_conv_params forward = TENON_CONV_PARAMS_INIT;
+    forward.solver = gradient->solver;
+    forward.solver = gradient->solver;
     forward.groups = gradient->groups;
     forward.geometry = gradient->geometry;
     forward.epilogue.beta = gradient->beta;

@@ -20,8 +20,7 @@ bool tn_conv_pixels_join(const conv_problem *p, int64_t *y_step, int64_t *res_st
     return space.rank <= 1;
 }
 
-/* Whether all that a tap can read lies within what the kernels count. */
-static bool positions_fit(const conv_window *v)
+bool tn_conv_positions_fit(const conv_window *v)
 {
     for (int d = 0; d < 3; d++) {
         int64_t reach = (v->filter[d] - 1) * v->dilation[d];
@@ -45,7 +44,7 @@ const char *tn_conv_implicit_refuses(const conv_problem *p)
         return "the taps of a filter do not lie at one stride";
     if (!tn_conv_pixels_join(p, &y_step, &res_step))
         return "the pixels of y, or of c, do not lie at one stride";
-    return positions_fit(&p->window) ? NULL : "the image is too large";
+    return tn_conv_positions_fit(&p->window) ? NULL : "the image is too large";
 }
 
 gemm_problem tn_conv_implicit_product(const conv_problem *p)

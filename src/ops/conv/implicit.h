@@ -8,6 +8,9 @@
 /* Whether y's pixels are one dimension, and the residual's, and their strides. */
 bool tn_conv_pixels_join(const conv_problem *problem, int64_t *y_step, int64_t *res_step);
 
+/* Whether all that a tap can read lies within what kernels for CPUs count in 31 bits. */
+bool tn_conv_positions_fit(const conv_window *window);
+
 /* NULL where the convolution is such a product, otherwise the reason why it is not. */
 const char *tn_conv_implicit_refuses(const conv_problem *problem);
 

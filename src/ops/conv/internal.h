@@ -22,8 +22,8 @@ typedef struct conv_problem {
     uint32_t dtype;
     uint32_t activation; /* tenon_activation_kind */
     uint32_t flags;      /* CONV_HAS_C, CONV_HAS_BIAS, CONV_SKIP_XW of conv/args.h */
-    uint32_t reserved;
-    uint8_t operand[8]; /* by CONV_X ... CONV_Y: which operand of the run */
+    uint32_t exact;      /* sums may not be rearranged by transforms: TENON_CONV_EXACT */
+    uint8_t operand[8];  /* by CONV_X ... CONV_Y: which operand of the run */
     int64_t n, groups;
     int64_t c, k;           /* channels and filters of a group */
     int64_t x[CONV_RANK];   /* strides of x[n, c, d, h, w] */
@@ -48,7 +48,8 @@ typedef struct im2col_problem {
 
 extern const tn_family tn_conv_family, tn_im2col_family;
 extern const tn_solver tn_conv_direct, tn_conv_im2col_gemm, tn_conv_pointwise,
-    tn_conv_implicit_packed, tn_conv_implicit_tiled, tn_conv_depthwise;
+    tn_conv_implicit_packed, tn_conv_implicit_tiled, tn_conv_cpu_direct, tn_conv_depthwise,
+    tn_conv_winograd2, tn_conv_winograd4;
 extern const tn_solver tn_im2col_rows, tn_im2col_channels;
 
 /* The tensors of a convolution, whichever of them it writes, under the names that the caller knows
@@ -99,12 +100,25 @@ tn_call tn_conv_call(const char *operation, const tenon_tensor *x, const tenon_t
 tenon_status tn_conv_check_call(tenon_context *context, const tn_call *call,
                                 const tenon_epilogue *epilogue);
 
+/* tenon_conv_forward and its plan under another name, which their messages give. */
+tenon_status tn_conv_forward_call(const char *operation, tenon_stream *stream,
+                                  const tenon_conv_params *params, const tenon_tensor *x,
+                                  const tenon_tensor *w, const tenon_tensor *c,
+                                  const tenon_tensor *bias, const tenon_tensor *y,
+                                  const tenon_sync *sync);
+tenon_status tn_conv_forward_call_plan(const char *operation, tenon_context *context,
+                                       const tenon_conv_params *params, const tenon_tensor *x,
+                                       const tenon_tensor *w, const tenon_tensor *c,
+                                       const tenon_tensor *bias, const tenon_tensor *y,
+                                       tenon_plan **plan);
+
 /* Chooses a solver and records its launch into a convolution's plan. */
 tenon_status tn_im2col_record(const char *operation, tn_recording *recording,
                               const im2col_problem *problem);
 
 /* Results in double with their error bounds, in row-major order (false without memory); memory is
- * host memory of kind SVM, the output is not read. */
+ * host memory of kind SVM, the output is not read. The bounds are those of every solver but for
+ * conv/winograd2 and conv/winograd4, whose own they are where params->solver names them. */
 bool tn_conv_reference(const tenon_conv_params *params, const tenon_tensor *x,
                        const tenon_tensor *w, const tenon_tensor *c, const tenon_tensor *bias,
                        const tenon_tensor *y, tn_bounded *results);

@@ -30,7 +30,9 @@ static tenon_status product(const char *operation, const conv_problem *p, gemm_p
         .w_operand = p->operand[CONV_W],
         .col_operand = p->operand[CONV_X],
         .taps = p->c};
-    return tn_conv_product(operation, p, &all, &factors, product);
+    TN_TRY(tn_conv_product(operation, p, &all, &factors, product));
+    product->head.workspace_limit = p->head.workspace_limit; /* all of it: nothing else needs any */
+    return TENON_OK;
 }
 
 static double estimate(tenon_context *context, const tn_problem *problem, const int32_t *values)

@@ -50,7 +50,7 @@ bool tn_conv_find_tap_order(const conv_problem *p, conv_tap_order *order);
 void tn_conv_place(gemm_problem *product, const uint8_t operand[GEMM_OPERANDS],
                    const int64_t shift[GEMM_OPERANDS]);
 
-/* The problem that GEMM is given; it uses no workspace of its own. */
+/* The problem that GEMM is given, with no workspace of its own. */
 tenon_status tn_conv_product(const char *operation, const conv_problem *p, const conv_block *block,
                              const conv_factors *factors, gemm_problem *product);
 

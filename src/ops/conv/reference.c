@@ -1,7 +1,7 @@
 /* The references of convolution and im2col, in plain C and double precision. */
 #include "base/shape.h"
 #include "ops/common/host.h"
-#include "ops/conv/internal.h"
+#include "ops/conv/winograd.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -36,6 +36,8 @@ static double pixel(image_row row, const conv_window *v, int64_t q, int64_t s)
 /* All operands in double. */
 typedef struct dense_operands {
     double *x, *w, *c, *bias;
+    tn_bounded *sums; /* by transforms, or NULL */
+    double roundings; /* of those */
 } dense_operands;
 
 /* The sum of an output's products, and of their magnitudes as its bound; `x` begins with the first
@@ -84,11 +86,27 @@ static tn_bounded element(const conv_problem *p, const tenon_epilogue *e, const 
     int64_t count = p->c * tn_window_taps(v), first = n * p->groups * p->c + k / p->k * p->c;
     int64_t image = v->size[0] * v->size[1] * v->size[2];
     tn_bounded sum = {0, 0};
+    double roundings = (double)count;
     if (e->alpha != 0)
         sum = sum_taps(p, o->x + first * image, o->w + k * count, out);
-    return tn_conv_element(p->dtype, e, sum, (double)count,
-                           o->c != NULL ? e->beta * o->c[number] : 0,
+    if (o->sums != NULL) {
+        const tn_bounded *other = &o->sums[number];
+        sum = (tn_bounded){isfinite(other->value) ? sum.value : other->value, other->bound};
+        roundings = (double)p->c + o->roundings;
+    }
+    return tn_conv_element(p->dtype, e, sum, roundings, o->c != NULL ? e->beta * o->c[number] : 0,
                            o->bias != NULL ? o->bias[k] : 0);
+}
+
+/* The sums as a forced solver has them, where that makes a difference; false without memory. */
+static bool take_sums(const conv_problem *p, const char *solver, int64_t count, dense_operands *o)
+{
+    int64_t tile = tn_winograd_tile(tn_solver_named(&tn_conv_family, solver));
+    if (tile == 0 || tn_winograd_lacks(p) != NULL)
+        return true;
+    o->sums = malloc((size_t)(count + 1) * sizeof *o->sums);
+    o->roundings = tn_winograd_roundings(tile);
+    return o->sums != NULL && tn_winograd_sums(p, tile, o->x, o->w, o->sums);
 }
 
 bool tn_conv_reference(const tenon_conv_params *params, const tenon_tensor *x,
@@ -99,13 +117,14 @@ bool tn_conv_reference(const tenon_conv_params *params, const tenon_tensor *x,
     bool adds = params->epilogue.beta != 0;
     if (tn_conv_canonicalise("reference", params, x, w, c, bias, y, &p) != TENON_OK)
         return false;
-    const dense_operands o = {.x = tn_host_read(x, x->rank, x->shape),
-                              .w = tn_host_read(w, w->rank, w->shape),
-                              .c = adds ? tn_host_read(c, y->rank, y->shape) : NULL,
-                              .bias = bias != NULL ? tn_host_read(bias, 1, bias->shape) : NULL};
+    dense_operands o = {.x = tn_host_read(x, x->rank, x->shape),
+                        .w = tn_host_read(w, w->rank, w->shape),
+                        .c = adds ? tn_host_read(c, y->rank, y->shape) : NULL,
+                        .bias = bias != NULL ? tn_host_read(bias, 1, bias->shape) : NULL};
     bool whole =
         o.x != NULL && o.w != NULL && (!adds || o.c != NULL) && (bias == NULL || o.bias != NULL);
     int64_t index[CONV_RANK] = {0}, count = tenon_tensor_elements(y);
+    whole = whole && take_sums(&p, params->solver, count, &o);
     const int64_t *out = p.window.out, filters = p.groups * p.k;
     const int64_t shape[CONV_RANK] = {p.n, filters, out[0], out[1], out[2]};
     for (int64_t i = 0; i < count && whole; i++) {
@@ -116,6 +135,7 @@ bool tn_conv_reference(const tenon_conv_params *params, const tenon_tensor *x,
     free(o.w);
     free(o.c);
     free(o.bias);
+    free(o.sums);
     return whole;
 }
 

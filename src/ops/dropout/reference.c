@@ -40,13 +40,10 @@ tenon_status tn_dropout_self_check(tenon_stream *stream, const tn_problem *probl
     params.seed = UINT64_C(0x0123456789abcdef);
     params.sequence = UINT64_C(0xfedcba9876543210);
     params.probability = 0.3;
-    tn_lines_trial trial = {.operation = "dropout self-check",
-                            .operands = DROPOUT_OPERANDS,
-                            .outputs = 1,
+    tn_lines_trial trial = {.of = &tn_operation_dropout,
                             .dtype = {dtype, dtype},
                             .params = &params,
-                            .canonicalise = tn_dropout_canonicalise,
-                            .reference = tn_dropout_reference};
+                            .canonicalise = tn_dropout_canonicalise};
     tn_dropout_scalars(&params, trial.scalars);
     return tn_lines_self_check(stream, choice, &trial, right, why);
 }

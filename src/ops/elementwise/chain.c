@@ -19,24 +19,22 @@ static void options(tenon_context *context, const tn_problem *problem, const int
                     char text[TN_OPTIONS_SIZE])
 {
     const elementwise_chain_problem *p = (const elementwise_chain_problem *)problem;
-    (void)values;
     tn_build_options(context, text,
-                     "-DTENON_DTYPE=%u -DTENON_VW=%u -DTENON_ACT_BUILD=%u -DCHAIN_VECTORS=%d",
+                     "-DTENON_DTYPE=%u -DTENON_VW=%u -DTENON_ACT_BUILD=%u -DCHAIN_VECTORS=%d%s",
                      p->views.to, tn_rows_lanes(context, p->views.to), p->views.kind,
-                     context->device.is_cpu ? CPU_VECTORS : 1);
+                     context->device.is_cpu ? CPU_VECTORS : 1, tn_stores_option(values));
 }
 
-static tenon_status record(const char *operation, tn_recording *recording,
-                           const tn_problem *problem, const int32_t *values)
+tenon_status tn_chain_record(const char *operation, tn_recording *recording,
+                             const elementwise_chain_problem *p, const char *source,
+                             const char *kernel, const char *options)
 {
-    const elementwise_chain_problem *p = (const elementwise_chain_problem *)problem;
     const uint8_t scalar = (uint8_t)tn_scalar_patch((tenon_dtype)p->views.to);
-    char text[TN_OPTIONS_SIZE];
     tn_patch patches[2 * CHAIN_STEPS];
     chain_args args = {.steps = (tenon_i32)p->step_count};
-    tn_launch launch = {.source = "elementwise/chain",
-                        .options = text,
-                        .kernel = "chain",
+    tn_launch launch = {.source = source,
+                        .options = options,
+                        .kernel = kernel,
                         .args_size = sizeof args,
                         .patches = patches};
     for (uint32_t n = 0; n < p->step_count; n++) {
@@ -46,17 +44,29 @@ static tenon_status record(const char *operation, tn_recording *recording,
         patches[launch.patch_count++] = (tn_patch){scalar, (uint8_t)(2 * n), (uint16_t)alpha, 1};
         patches[launch.patch_count++] = (tn_patch){scalar, (uint8_t)(2 * n + 1), (uint16_t)beta, 1};
     }
-    options(recording->context, problem, values, text);
     return tn_pointwise_record(operation, recording, &p->views, launch, &args.walk, GPU_CHUNK);
 }
 
+static tenon_status record(const char *operation, tn_recording *recording,
+                           const tn_problem *problem, const int32_t *values)
+{
+    char text[TN_OPTIONS_SIZE];
+    options(recording->context, problem, values, text);
+    return tn_chain_record(operation, recording, (const elementwise_chain_problem *)problem,
+                           "elementwise/chain", "chain", text);
+}
+
 static const tn_solver rows = {.name = "rows",
+                               .parameters = tn_stores_parameter,
+                               .parameter_count = 1,
                                .refuses = tn_pointwise_refuses,
+                               .tune = tn_pointwise_tune,
+                               .constrains = tn_stores_constrains,
                                .estimate = tn_pointwise_estimate,
                                .options = options,
                                .record = record};
 
-static const tn_solver *const solvers[] = {&rows};
+static const tn_solver *const solvers[] = {&tn_chain_fixed, &rows};
 
 const tn_family tn_elementwise_chain_family = {.name = "elementwise_chain",
                                                .solvers = solvers,

@@ -132,16 +132,13 @@ static void fill(const void *params, tn_pointwise_problem *problem)
     tn_elementwise_chain_fill(params, (elementwise_chain_problem *)problem, scalars);
 }
 
-static bool reference(const void *params, const tenon_tensor *const *views, tn_bounded *expected)
-{
-    return tn_elementwise_chain_reference(params, views, views[CHAIN_Y], expected);
-}
-
 /* Every operation, with operands of either sort. */
 tenon_status tn_elementwise_chain_self_check(tenon_stream *stream, const tn_problem *problem,
                                              const tn_choice *choice, bool *right, char why[256])
 {
     const tn_pointwise_problem *like = (const tn_pointwise_problem *)problem;
+    if (tn_is_solver(choice->solver, &tn_chain_fixed))
+        return tn_chain_fixed_check(stream, problem, choice, right, why);
     tenon_elementwise_chain_params params = {
         .step_count = TENON_CHAIN_MAX_STEPS,
         .steps = {{.op = TENON_CHAIN_FMA, .operand = TENON_CHAIN_X1, .addend = TENON_CHAIN_X2},
@@ -155,14 +152,11 @@ tenon_status tn_elementwise_chain_self_check(tenon_stream *stream, const tn_prob
     elementwise_chain_problem filled;
     double scalars[TN_MAX_SCALARS] = {0};
     tn_elementwise_chain_fill(&params, &filled, scalars);
-    const tn_pointwise_check check = {.operation = "elementwise_chain self-check",
+    const tn_pointwise_check check = {.of = &tn_operation_elementwise_chain,
                                       .params = &params,
                                       .scalars = scalars,
-                                      .operands = CHAIN_OPERANDS,
-                                      .outputs = 1,
                                       .problem_size = sizeof(elementwise_chain_problem),
-                                      .fill = fill,
-                                      .reference = reference};
+                                      .fill = fill};
     uint64_t seed = 1;
     for (int layout = 0; layout < TN_POINTWISE_LAYOUTS && *right; layout++)
         TN_TRY(tn_pointwise_self_check(stream, problem, choice, &check, layout, &seed, right, why));

@@ -20,7 +20,7 @@ typedef struct elementwise_chain_problem {
 } elementwise_chain_problem;
 
 extern const tn_family tn_elementwise_family, tn_elementwise_chain_family, tn_copy_family;
-extern const tn_solver tn_elementwise_rows, tn_copy_rows, tn_copy_transpose,
+extern const tn_solver tn_elementwise_rows, tn_chain_fixed, tn_copy_rows, tn_copy_transpose,
     tn_copy_transpose_local;
 
 /* Results in double with their error bounds, in row-major order (false without memory); a and b are
@@ -31,6 +31,15 @@ bool tn_elementwise_reference(const tenon_elementwise_params *params, const teno
 /* Fills in what a problem has beyond the views, and two scalars for each step. */
 void tn_elementwise_chain_fill(const tenon_elementwise_chain_params *params,
                                elementwise_chain_problem *problem, double *scalars);
+
+/* Records the launch of a chain's kernel. */
+tenon_status tn_chain_record(const char *operation, tn_recording *recording,
+                             const elementwise_chain_problem *problem, const char *source,
+                             const char *kernel, const char *options);
+
+/* Compares a choice of tn_chain_fixed, for the steps and the repeated inputs of the problem. */
+tenon_status tn_chain_fixed_check(tenon_stream *stream, const tn_problem *problem,
+                                  const tn_choice *choice, bool *right, char why[256]);
 
 /* The same of a chain. Inputs that are NULL are absent. */
 bool tn_elementwise_chain_reference(const tenon_elementwise_chain_params *params,

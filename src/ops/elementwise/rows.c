@@ -26,14 +26,20 @@ static tenon_status record_binary(const char *operation, tn_recording *recording
                                tn_pointwise_gpu_chunk(p));
 }
 
+/* Conversions store single elements. */
+static void tune_copy(tenon_context *context, const tn_problem *problem, int32_t *values)
+{
+    const tn_pointwise_problem *p = (const tn_pointwise_problem *)problem;
+    tn_stores_tune(context, tn_pointwise_copy_bytes(p), &values[0]);
+}
+
 /* Between elements of one type only their size matters. */
 static void copy_options(tenon_context *context, const tn_problem *problem, const int32_t *values,
                          char text[TN_OPTIONS_SIZE])
 {
     const tn_pointwise_problem *p = (const tn_pointwise_problem *)problem;
-    (void)values;
     if (p->from == p->to)
-        tn_element_options(context, (tenon_dtype)p->to, text);
+        tn_element_options(context, (tenon_dtype)p->to, values, text);
     else
         tn_build_options(context, text, "-DTENON_FROM=%u -DTENON_TO=%u", p->from, p->to);
 }
@@ -51,13 +57,21 @@ static tenon_status record_copy(const char *operation, tn_recording *recording,
 }
 
 const tn_solver tn_elementwise_rows = {.name = "rows",
+                                       .parameters = tn_stores_parameter,
+                                       .parameter_count = 1,
                                        .refuses = tn_pointwise_refuses,
+                                       .tune = tn_pointwise_tune,
+                                       .constrains = tn_stores_constrains,
                                        .estimate = tn_pointwise_estimate,
                                        .options = tn_pointwise_options,
                                        .record = record_binary};
 
 const tn_solver tn_copy_rows = {.name = "rows",
+                                .parameters = tn_stores_parameter,
+                                .parameter_count = 1,
                                 .refuses = tn_pointwise_refuses,
+                                .tune = tune_copy,
+                                .constrains = tn_stores_constrains,
                                 .estimate = tn_pointwise_estimate,
                                 .options = copy_options,
                                 .record = record_copy};

@@ -2,15 +2,22 @@
  * Squares turn in registers, on CPUs, or in local memory, on GPUs. */
 #include "base/checked.h"
 #include "elementwise/transpose_args.h"
+#include "ops/common/case.h"
 #include "ops/common/walk.h"
 #include "ops/elementwise/internal.h"
 
 #include <stddef.h>
 #include <stdlib.h>
 
-/* Rows and columns of a CPU's work-item: the larger, the fewer pages it goes through at once. */
-#define CPU_BLOCK       256
-#define CPU_SMALL_BLOCK 64
+/* What a CPU's work-item does: few columns, and rows (along which x is contiguous) as many as leave
+ * enough work-items. What is read is then neighbouring long enough for the prefetchers. */
+#define CPU_COLUMNS    32
+#define CPU_MOST_ROWS  1024
+#define CPU_LEAST_ROWS 64
+/* Stores past the caches pay where y is this part of the last one and its rows begin at lines: lines
+ * a power of two apart displace each other long before it is full. */
+#define CACHE_PARTS 8
+#define LINE_BYTES  64
 
 /* The dimension along which x is contiguous; that of y is the last. Past the end: none. */
 static uint32_t down(const tn_pointwise_problem *p)
@@ -72,12 +79,28 @@ static double estimate_local(tenon_context *context, const tn_problem *problem,
 static void options(tenon_context *context, const tn_problem *problem, const int32_t *values,
                     char text[TN_OPTIONS_SIZE])
 {
+    tn_element_options(context, (tenon_dtype)((const tn_pointwise_problem *)problem)->to, values,
+                       text);
+}
+
+static void options_local(tenon_context *context, const tn_problem *problem, const int32_t *values,
+                          char text[TN_OPTIONS_SIZE])
+{
     (void)values;
-    tn_element_options(context, (tenon_dtype)((const tn_pointwise_problem *)problem)->to, text);
+    options(context, problem, NULL, text);
+}
+
+static void tune(tenon_context *context, const tn_problem *problem, int32_t *values)
+{
+    const tn_pointwise_problem *p = (const tn_pointwise_problem *)problem;
+    const int64_t step = p->stride[COPY_Y][down(p)] * (int64_t)tenon_dtype_size((tenon_dtype)p->to);
+    const int64_t bytes = tn_pointwise_copy_bytes(p) * CACHE_PARTS;
+    tn_stores_tune(context, step % LINE_BYTES == 0 ? bytes : 0, &values[0]);
 }
 
 /* Fills in all but the offsets; returns how many blocks there are. */
-static int64_t cut(const tn_pointwise_problem *p, int64_t block, transpose_args *args)
+static int64_t cut(const tn_pointwise_problem *p, int64_t block_rows, int64_t block_columns,
+                   transpose_args *args)
 {
     const uint32_t last = p->rank - 1, rows = down(p);
     int64_t count = 1;
@@ -85,9 +108,10 @@ static int64_t cut(const tn_pointwise_problem *p, int64_t block, transpose_args 
                              .rows = p->shape[rows],
                              .x_step = p->stride[COPY_X][last],
                              .y_step = p->stride[COPY_Y][rows],
-                             .block = block};
-    args->blocks[0] = tn_ceil_div(args->columns, block);
-    args->blocks[1] = tn_ceil_div(args->rows, block);
+                             .block_columns = block_columns,
+                             .block_rows = block_rows};
+    args->blocks[0] = tn_ceil_div(args->columns, block_columns);
+    args->blocks[1] = tn_ceil_div(args->rows, block_rows);
     for (uint32_t d = 0; d < last; d++) {
         if (d == rows)
             continue;
@@ -99,26 +123,27 @@ static int64_t cut(const tn_pointwise_problem *p, int64_t block, transpose_args 
     return count * args->blocks[0] * args->blocks[1];
 }
 
-static int64_t cpu_block(tenon_context *context, const tn_pointwise_problem *p)
+static int64_t cpu_rows(tenon_context *context, const tn_pointwise_problem *p)
 {
+    const int64_t enough = 8 * (int64_t)context->device.info.compute_units;
     transpose_args args;
-    bool enough = cut(p, CPU_BLOCK, &args) >= 8 * (int64_t)context->device.info.compute_units;
-    return enough ? CPU_BLOCK : CPU_SMALL_BLOCK;
+    int64_t rows = CPU_MOST_ROWS;
+    while (rows > CPU_LEAST_ROWS && cut(p, rows, CPU_COLUMNS, &args) < enough)
+        rows /= 2;
+    return rows;
 }
 
 static tenon_status record_launch(const char *operation, tn_recording *recording,
-                                  const tn_pointwise_problem *p, tn_launch launch, int64_t block)
+                                  const tn_pointwise_problem *p, tn_launch launch,
+                                  int64_t block_rows, int64_t block_columns)
 {
     const uint32_t size = (uint32_t)tenon_dtype_size((tenon_dtype)p->to);
     const tn_patch patches[] = {
         {TN_PATCH_OFFSET, COPY_X, offsetof(transpose_args, offset[0]), size},
         {TN_PATCH_OFFSET, COPY_Y, offsetof(transpose_args, offset[1]), size}};
-    char text[TN_OPTIONS_SIZE];
     transpose_args args;
-    options(recording->context, &p->head, NULL, text);
     launch.source = "elementwise/transpose";
-    launch.options = text;
-    launch.global[0] = (size_t)cut(p, block, &args) * launch.local[0];
+    launch.global[0] = (size_t)cut(p, block_rows, block_columns, &args) * launch.local[0];
     launch.operands[0] = COPY_X;
     launch.operands[1] = COPY_Y;
     launch.operand_count = COPY_OPERANDS;
@@ -132,26 +157,35 @@ static tenon_status record_launch(const char *operation, tn_recording *recording
 static tenon_status record(const char *operation, tn_recording *recording,
                            const tn_problem *problem, const int32_t *values)
 {
-    const tn_launch launch = {.kernel = "transpose", .dimensions = 1, .local = {1}};
-    (void)values;
+    char text[TN_OPTIONS_SIZE];
+    const tn_launch launch = {
+        .kernel = "transpose", .options = text, .dimensions = 1, .local = {1}};
+    options(recording->context, problem, values, text);
     return record_launch(operation, recording, (const tn_pointwise_problem *)problem, launch,
-                         cpu_block(recording->context, (const tn_pointwise_problem *)problem));
+                         cpu_rows(recording->context, (const tn_pointwise_problem *)problem),
+                         CPU_COLUMNS);
 }
 
 static tenon_status record_local(const char *operation, tn_recording *recording,
                                  const tn_problem *problem, const int32_t *values)
 {
+    char text[TN_OPTIONS_SIZE];
     const tn_launch launch = {.kernel = "transpose_local",
+                              .options = text,
                               .dimensions = 2,
                               .global = {0, TRANSPOSE_ITEMS},
                               .local = {TRANSPOSE_TILE, TRANSPOSE_ITEMS}};
-    (void)values;
+    options_local(recording->context, problem, values, text);
     return record_launch(operation, recording, (const tn_pointwise_problem *)problem, launch,
-                         TRANSPOSE_TILE);
+                         TRANSPOSE_TILE, TRANSPOSE_TILE);
 }
 
 const tn_solver tn_copy_transpose = {.name = "transpose",
+                                     .parameters = tn_stores_parameter,
+                                     .parameter_count = 1,
                                      .refuses = refuses,
+                                     .tune = tune,
+                                     .constrains = tn_stores_constrains,
                                      .estimate = estimate,
                                      .options = options,
                                      .record = record};
@@ -159,7 +193,7 @@ const tn_solver tn_copy_transpose = {.name = "transpose",
 const tn_solver tn_copy_transpose_local = {.name = "transpose_local",
                                            .refuses = refuses_local,
                                            .estimate = estimate_local,
-                                           .options = options,
+                                           .options = options_local,
                                            .record = record_local};
 
 /* Two blocks and a tail each way, in two planes, with gaps. */
@@ -198,6 +232,8 @@ tenon_status tn_copy_transpose_check(tenon_stream *stream, const tn_problem *pro
     if (status == TENON_OK)
         status = tn_twins_check(stream, operation, choice, &turned.head, scalars, twins,
                                 COPY_OPERANDS, 1, expected, right, why);
+    if (status == TENON_OK && !*right)
+        tn_twins_blame(stream, &tn_operation_copy, NULL, twins, COPY_OPERANDS, choice);
     tn_twin_destroy(&twins[COPY_X]);
     tn_twin_destroy(&twins[COPY_Y]);
     free(expected);

@@ -76,17 +76,6 @@ static void fill(const void *params, tn_pointwise_problem *problem)
     problem->kind = ((const tenon_gated_params *)params)->activation.kind;
 }
 
-static bool forward(const void *params, const tenon_tensor *const *views, tn_bounded *expected)
-{
-    return tn_gated_forward_reference(params, views[GATED_A], views[GATED_B], expected);
-}
-
-static bool backward(const void *params, const tenon_tensor *const *views, tn_bounded *expected)
-{
-    return tn_gated_backward_reference(params, views[GATED_A], views[GATED_B], views[GATED_DY],
-                                       expected);
-}
-
 tenon_status tn_gated_self_check(tenon_stream *stream, const tn_problem *problem,
                                  const tn_choice *choice, bool *right, char why[256])
 {
@@ -96,14 +85,12 @@ tenon_status tn_gated_self_check(tenon_stream *stream, const tn_problem *problem
     params.activation = (tenon_activation){.kind = like->kind, .alpha = 0.25, .beta = 0.75};
     const double scalars[TN_MAX_SCALARS] = {[TN_SCALAR_ACT_ALPHA] = params.activation.alpha,
                                             [TN_SCALAR_ACT_BETA] = params.activation.beta};
-    const tn_pointwise_check check = {.operation = "gated self-check",
+    const tn_pointwise_check check = {.of = is_forward ? &tn_operation_gated
+                                                       : &tn_operation_gated_backward,
                                       .params = &params,
                                       .scalars = scalars,
-                                      .operands = like->operands,
-                                      .outputs = like->outputs,
                                       .problem_size = sizeof(tn_pointwise_problem),
-                                      .fill = fill,
-                                      .reference = is_forward ? forward : backward};
+                                      .fill = fill};
     uint64_t seed = 1;
     for (int layout = 0; layout < TN_POINTWISE_LAYOUTS && *right; layout++)
         TN_TRY(tn_pointwise_self_check(stream, problem, choice, &check, layout, &seed, right, why));

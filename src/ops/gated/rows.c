@@ -11,9 +11,9 @@ static void options(tenon_context *context, const tn_problem *problem, const int
                     char text[TN_OPTIONS_SIZE])
 {
     const tn_pointwise_problem *p = (const tn_pointwise_problem *)problem;
-    (void)values;
-    tn_build_options(context, text, "-DTENON_DTYPE=%u -DTENON_VW=%u -DTENON_ACT_BUILD=%u", p->to,
-                     tn_rows_lanes(context, p->to), tn_activation_is_build(p->kind) ? p->kind : 0u);
+    tn_build_options(context, text, "-DTENON_DTYPE=%u -DTENON_VW=%u -DTENON_ACT_BUILD=%u%s", p->to,
+                     tn_rows_lanes(context, p->to), tn_activation_is_build(p->kind) ? p->kind : 0u,
+                     tn_stores_option(values));
 }
 
 static tenon_status record(const char *operation, tn_recording *recording,
@@ -39,7 +39,11 @@ static tenon_status record(const char *operation, tn_recording *recording,
 }
 
 const tn_solver tn_gated_rows = {.name = "rows",
+                                 .parameters = tn_stores_parameter,
+                                 .parameter_count = 1,
                                  .refuses = tn_pointwise_refuses,
+                                 .tune = tn_pointwise_tune,
+                                 .constrains = tn_stores_constrains,
                                  .estimate = tn_pointwise_estimate,
                                  .options = options,
                                  .record = record};

@@ -1,5 +1,6 @@
 /* The self-checks of gather and its gradient: indices that repeat and that are out of range, on
  * more of them than one work-item sorts, and more rows than one digit counts. */
+#include "ops/common/case.h"
 #include "base/dtype.h"
 #include "ops/common/host.h"
 #include "ops/gather/internal.h"
@@ -68,6 +69,7 @@ static tenon_status compare(tenon_stream *stream, const tn_choice *choice, bool 
 {
     static const char operation[] = "gather self-check";
     const double scalars[TN_MAX_SCALARS] = {0};
+    tenon_gather_params params = TENON_GATHER_PARAMS_INIT;
     const tenon_tensor *from = &twins[GATHER_FROM].host, *to = &twins[GATHER_TO].host,
                        *indices = &twins[GATHER_INDICES].host;
     union {
@@ -75,6 +77,7 @@ static tenon_status compare(tenon_stream *stream, const tn_choice *choice, bool 
         gather_problem forward;
         gather_backward_problem backward;
     } problem;
+    params.axis = AXIS;
     if (backward)
         tn_gather_backward_canonicalise(from, indices, to, AXIS, &problem.backward);
     else
@@ -88,6 +91,9 @@ static tenon_status compare(tenon_stream *stream, const tn_choice *choice, bool 
                                 : tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", operation);
     if (status == TENON_OK)
         *right = tn_host_within(to, expected, why);
+    if (status == TENON_OK && !*right)
+        tn_twins_blame(stream, backward ? &tn_operation_gather_backward : &tn_operation_gather,
+                       &params, twins, GATHER_OPERANDS, choice);
     free(expected);
     return status;
 }

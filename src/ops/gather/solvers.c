@@ -29,7 +29,7 @@ static void options(tenon_context *context, const tn_problem *problem, const int
                     char text[TN_OPTIONS_SIZE])
 {
     (void)values;
-    tn_element_options(context, (tenon_dtype)((const gather_problem *)problem)->dtype, text);
+    tn_element_options(context, (tenon_dtype)((const gather_problem *)problem)->dtype, NULL, text);
 }
 
 static int64_t missing_bits(tenon_dtype dtype)

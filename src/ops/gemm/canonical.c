@@ -183,19 +183,27 @@ static tenon_status fill(const char *operation, const tenon_gemm_params *params,
     return TENON_OK;
 }
 
+/* All but what depends on which factor is which. */
+static tenon_status begin(const char *operation, const tenon_gemm_params *params,
+                          const tenon_tensor *const *views, gemm_problem *problem)
+{
+    memset(problem, 0, sizeof *problem);
+    problem->head.size = sizeof *problem;
+    problem->head.forced = -1;
+    TN_TRY(check_shapes(operation, views[GEMM_A], views[GEMM_B], views[GEMM_D]));
+    TN_TRY(fill(operation, params, views, problem));
+    for (uint64_t x = 0; x < GEMM_OPERANDS; x++)
+        problem->matrix[x].operand = x;
+    return TENON_OK;
+}
+
 tenon_status tn_gemm_canonicalise(const char *operation, const tenon_gemm_params *params,
                                   const tenon_tensor *a, const tenon_tensor *b,
                                   const tenon_tensor *c, const tenon_tensor *bias,
                                   const tenon_tensor *d, gemm_problem *problem, bool *empty)
 {
     const tenon_tensor *views[GEMM_OPERANDS] = {a, b, c, bias, d};
-    memset(problem, 0, sizeof *problem);
-    problem->head.size = sizeof *problem;
-    problem->head.forced = -1;
-    TN_TRY(check_shapes(operation, a, b, d));
-    TN_TRY(fill(operation, params, views, problem));
-    for (uint64_t x = 0; x < GEMM_OPERANDS; x++)
-        problem->matrix[x].operand = x;
+    TN_TRY(begin(operation, params, views, problem));
     *empty = tn_tensor_empty(d);
     if (problem->batch_invariant && problem->n != 1 && problem->matrix[GEMM_D].col != 1)
         return tn_fail(TENON_ERROR_UNSUPPORTED,
@@ -207,5 +215,19 @@ tenon_status tn_gemm_canonicalise(const char *operation, const tenon_gemm_params
     fold_batch(problem);
     if (wants_exchange(problem))
         tn_gemm_exchange(problem);
+    return TENON_OK;
+}
+
+tenon_status tn_gemm_canonicalise_packed(const char *operation, const tenon_gemm_params *params,
+                                         const tenon_tensor *a, const tenon_tensor *b,
+                                         const tenon_tensor *c, const tenon_tensor *bias,
+                                         const tenon_tensor *d, gemm_problem *problem, bool *empty)
+{
+    const tenon_tensor *views[GEMM_OPERANDS] = {a, b, c, bias, d};
+    TN_TRY(begin(operation, params, views, problem));
+    *empty = tn_tensor_empty(d);
+    problem->flags |= GEMM_KEEP_COLUMNS;
+    if (!*empty)
+        fold_batch(problem);
     return TENON_OK;
 }

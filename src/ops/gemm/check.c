@@ -1,4 +1,5 @@
 /* The self-check of GEMM's solvers: an awkward problem with the layouts of the one at hand. */
+#include "ops/common/case.h"
 #include "ops/common/host.h"
 #include "ops/gemm/internal.h"
 
@@ -9,6 +10,7 @@
  * Short of the lab's 16 MiB by far. */
 #define CHECK_ROWS       29
 #define CHECK_ROWS_TILED 129
+#define CHECK_ROWS_THIN  13
 #define CHECK_COLS       131
 #define CHECK_DEPTH      1091
 /* A vector's problem has its other dimension long. */
@@ -46,12 +48,14 @@ static tenon_status make_operands(tenon_stream *stream, const gemm_problem *like
 {
     tenon_dtype dtype = (tenon_dtype)like->dtype;
     bool vector = like->n == 1;
-    bool tiled = choice->solver == &tn_gemm_tiled || choice->solver == &tn_gemm_split_k;
-    int64_t rows = tiled ? CHECK_ROWS_TILED : CHECK_ROWS;
+    bool tiled = tn_is_solver(choice->solver, &tn_gemm_tiled) ||
+                 tn_is_solver(choice->solver, &tn_gemm_split_k);
+    bool thin = tn_gemm_is_skinny(choice->solver);
+    int64_t rows = tiled ? CHECK_ROWS_TILED : thin ? CHECK_ROWS_THIN : CHECK_ROWS;
     int64_t m = vector ? CHECK_VECTOR_ROWS : rows, n = vector ? 1 : CHECK_COLS, k = CHECK_DEPTH;
-    if (!vector && like->n < like->m && tn_gemm_is_skinny(choice->solver)) {
+    if (!vector && like->n < like->m && thin) {
         m = CHECK_COLS; /* the thin side stays the thin side */
-        n = CHECK_ROWS;
+        n = rows;
     }
     uint64_t seed = 1;
     const tenon_tensor views[GEMM_OPERANDS] = {
@@ -92,6 +96,8 @@ static tenon_status check_run(tenon_stream *stream, const gemm_problem *like,
         return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "gemm self-check: no memory");
     TN_TRY(run(stream, choice, c));
     *right = tn_host_within(d, c->expected, why);
+    if (!*right)
+        tn_twins_blame(stream, &tn_operation_gemm, &c->params, c->twins, GEMM_OPERANDS, choice);
     return TENON_OK;
 }
 

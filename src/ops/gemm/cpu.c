@@ -21,13 +21,15 @@ const tn_parameter tn_gemm_cpu_parameters[CPU_SPLIT_PARAMETERS] = {
 /* Vector registers of the widest instruction sets; fewer on some, where the compiler spills. */
 #define REGISTERS 32
 
+#define MOST_LANES 16
+
 /* As gemm/cpu_tile.clh: tiles of rows whose sums a work-group keeps, for d of 16 bits. */
 #define SUM_TILES 16
 
 int64_t tn_gemm_lanes(tenon_context *context, uint32_t dtype)
 {
     int64_t f32 = context->device.info.vector_width_f32;
-    f32 = f32 >= 16 ? 16 : f32 >= 8 ? 8 : 4;
+    f32 = f32 >= MOST_LANES ? MOST_LANES : f32 >= 8 ? 8 : 4;
     return dtype == TENON_DTYPE_F64 ? f32 / 2 : f32;
 }
 
@@ -36,18 +38,27 @@ const char *tn_gemm_refuses_cpu(tenon_context *context, const gemm_problem *p)
     return context->device.is_cpu || p->head.forced >= 0 ? NULL : "made for CPUs";
 }
 
-/* Vectors in a row of the tile: four keep the fewest loads for each multiply-add, two leave less of
- * a ragged last panel unused. Without 512-bit registers there are only 16, and two is the most. A
- * matrix no wider than a vector, as a classifier's, takes one: 1.5 to 1.7 times as fast, measured.
+/* Vectors in a row of the tile: four keep the fewest loads for each multiply-add; three or two leave
+ * less of a ragged last panel unused. Without 512-bit registers there are only 16, and two is the
+ * most. A matrix no wider than a vector, as a classifier's, takes one: 1.5 to 1.7 times as fast,
+ * measured.
  */
 static int64_t choose_vectors(const gemm_problem *p, int64_t lanes, bool wide)
 {
-    const double narrow_cost = 1.08; /* time of a multiply-add in tiles of two vectors, measured */
+    /* The time of a multiply-add in tiles of so many vectors, measured. */
+    static const double cost[] = {[2] = 1.08, [3] = 1.1, [4] = 1};
+    int64_t best = 2;
+    double least = 1e300;
     if (p->n <= lanes)
         return 1;
-    double wide_work = 4 * (double)tn_ceil_div(p->n, 4 * lanes);
-    double narrow_work = narrow_cost * 2 * (double)tn_ceil_div(p->n, 2 * lanes);
-    return wide && wide_work <= narrow_work ? 4 : 2;
+    for (int64_t vectors = wide ? 4 : 2; vectors >= 2; vectors--) {
+        double work = cost[vectors] * (double)(vectors * tn_ceil_div(p->n, vectors * lanes));
+        if (work < least) {
+            least = work;
+            best = vectors;
+        }
+    }
+    return best;
 }
 
 static bool fits(tenon_context *context, const gemm_problem *p, tn_gemm_cpu_local local,
@@ -63,10 +74,10 @@ void tn_gemm_cpu_tune(tenon_context *context, const gemm_problem *p, int32_t pan
     bool free_panels = values[CPU_PANELS] == 0, free_block = values[CPU_KC] == 0;
     int64_t lanes = tn_gemm_lanes(context, p->dtype), size = (int64_t)tn_acc_size(p->dtype);
     bool wide = lanes * size == 64;
-    if (values[CPU_MR] == 0)
-        values[CPU_MR] = 6;
     if (values[CPU_NR] == 0)
         values[CPU_NR] = (int32_t)(lanes * choose_vectors(p, lanes, wide));
+    if (values[CPU_MR] == 0)
+        values[CPU_MR] = values[CPU_NR] == 3 * lanes ? 8 : 6;
     if (values[CPU_KC] == 0)
         values[CPU_KC] = 384;
     if (values[CPU_PANELS] == 0)
@@ -105,12 +116,13 @@ int64_t tn_gemm_cpu_sums(const gemm_problem *p, const int32_t *values)
                : (int64_t)SUM_TILES * values[CPU_MR] * values[CPU_PANELS] * values[CPU_NR];
 }
 
-/* As gemm/cpu_pack.clh: eight tiles of rows, each k padded to a power of two. */
+/* As gemm/cpu_pack.clh: eight tiles of rows, each k padded to a power of two; or rows as they lie, a
+ * vector apart. */
 int64_t tn_gemm_cpu_packed_a(const gemm_problem *p, const int32_t *values)
 {
     int64_t pitch = 1;
     if (tn_gemm_layout(p, GEMM_A) == GEMM_UNIT_COL)
-        return 0;
+        return stores_acc(p) ? 0 : 8 * (int64_t)values[CPU_MR] * (values[CPU_KC] + MOST_LANES);
     while (pitch < values[CPU_MR])
         pitch *= 2;
     return 8 * pitch * values[CPU_KC];
@@ -121,7 +133,9 @@ static int layout_number(const gemm_problem *p, int matrix)
 {
     switch (tn_gemm_layout(p, matrix)) {
     case GEMM_UNIT_COL:
-        return matrix == GEMM_A ? 1 : 3; /* a: along K; b: along N */
+        return matrix == GEMM_B ? 3
+               : stores_acc(p)  ? 1
+                                : 4; /* along N; along K, copied if narrow */
     case GEMM_UNIT_ROW:
         return matrix == GEMM_A ? 2 : 1; /* a: along M; b: along K */
     default:

@@ -2,6 +2,8 @@
 #include "base/checked.h"
 #include "ops/gemm/cpu.h"
 
+#include <string.h>
+
 static const char *refuses(tenon_context *context, const tn_problem *problem)
 {
     const gemm_problem *p = (const gemm_problem *)problem;
@@ -25,10 +27,14 @@ static void tune(tenon_context *context, const tn_problem *problem, int32_t *val
 {
     const gemm_problem *p = (const gemm_problem *)problem;
     int32_t panels = tn_gemm_layout(p, GEMM_A) == GEMM_UNIT_COL ? 2 : 8;
-    bool free_width = values[CPU_NR] == 0;
+    int32_t narrow = (int32_t)(2 * tn_gemm_lanes(context, p->dtype)), given[CPU_PARAMETERS];
+    memcpy(given, values, sizeof given);
     tn_gemm_cpu_tune(context, p, panels, local_elements, values);
-    while (free_width && values[CPU_NR] > p->n)
-        values[CPU_NR] /= 2;
+    if (given[CPU_NR] != 0 || values[CPU_NR] <= p->n)
+        return;
+    given[CPU_NR] = narrow; /* no wider than the matrix */
+    memcpy(values, given, sizeof given);
+    tn_gemm_cpu_tune(context, p, panels, local_elements, values);
 }
 
 static const char *constrains(tenon_context *context, const tn_problem *problem,

@@ -82,13 +82,13 @@ TENON_API tenon_status tenon_gemm(tenon_stream *stream, const tenon_gemm_params 
     return tn_gemm_call("tenon_gemm", stream, params, a, b, c, bias, d, sync);
 }
 
-TENON_API tenon_status tenon_gemm_plan(tenon_context *context, const tenon_gemm_params *params,
-                                       const tenon_tensor *a, const tenon_tensor *b,
-                                       const tenon_tensor *c, const tenon_tensor *bias,
-                                       const tenon_tensor *d, tenon_plan **plan)
+tenon_status tn_gemm_call_plan(const char *operation, tenon_context *context,
+                               const tenon_gemm_params *params, const tenon_tensor *a,
+                               const tenon_tensor *b, const tenon_tensor *c,
+                               const tenon_tensor *bias, const tenon_tensor *d, tenon_plan **plan)
 {
     static const tenon_gemm_params defaults = TENON_GEMM_PARAMS_INIT;
-    tn_call call = make_call("tenon_gemm_plan", a, b, c, bias, d);
+    tn_call call = make_call(operation, a, b, c, bias, d);
     gemm_problem problem;
     bool empty = false;
     params = params != NULL ? params : &defaults;
@@ -99,18 +99,29 @@ TENON_API tenon_status tenon_gemm_plan(tenon_context *context, const tenon_gemm_
     return tn_call_plan(context, &tn_gemm_family, empty ? NULL : &problem.head, &call, plan);
 }
 
+TENON_API tenon_status tenon_gemm_plan(tenon_context *context, const tenon_gemm_params *params,
+                                       const tenon_tensor *a, const tenon_tensor *b,
+                                       const tenon_tensor *c, const tenon_tensor *bias,
+                                       const tenon_tensor *d, tenon_plan **plan)
+{
+    return tn_gemm_call_plan("tenon_gemm_plan", context, params, a, b, c, bias, d, plan);
+}
+
 tenon_status tn_gemm_record(const char *operation, tn_recording *recording,
                             const gemm_problem *problem)
 {
-    gemm_problem bare = *problem;
+    gemm_problem own = *problem;
     tn_choice choice;
-    bare.head.workspace_limit = 0;
     /* In the lab another operation is being checked, and the product is none of it: the kernel that
      * builds fastest serves. Its own variants are checked when they are first used. */
     if (recording->context->owner != NULL)
-        TN_TRY(tn_solver_force(operation, &tn_gemm_family, "gemm/plain", &bare.head));
-    TN_TRY(tn_select(operation, recording->context, &tn_gemm_family, &bare.head, &choice));
-    return choice.solver->record(operation, recording, &bare.head, choice.values);
+        TN_TRY(tn_solver_force(operation, &tn_gemm_family, "gemm/plain", &own.head));
+    TN_TRY(tn_select(operation, recording->context, &tn_gemm_family, &own.head, &choice));
+    if (choice.solver->workspace != NULL) {
+        uint64_t bytes = choice.solver->workspace(recording->context, &own.head, choice.values);
+        recording->workspace = bytes > recording->workspace ? bytes : recording->workspace;
+    }
+    return choice.solver->record(operation, recording, &own.head, choice.values);
 }
 
 double tn_gemm_estimate(tenon_context *context, const gemm_problem *problem)
@@ -119,10 +130,13 @@ double tn_gemm_estimate(tenon_context *context, const gemm_problem *problem)
     for (uint32_t i = 0; i < tn_gemm_family.solver_count; i++) {
         const tn_solver *solver = tn_gemm_family.solvers[i];
         int32_t values[TN_MAX_PARAMETERS] = {0};
-        if (solver->workspace != NULL || solver->refuses(context, &problem->head) != NULL)
+        if (solver->refuses(context, &problem->head) != NULL)
             continue;
         if (solver->tune != NULL)
             solver->tune(context, &problem->head, values);
+        if (solver->workspace != NULL &&
+            solver->workspace(context, &problem->head, values) > problem->head.workspace_limit)
+            continue;
         double time = solver->estimate(context, &problem->head, values);
         if (time < least)
             least = time;

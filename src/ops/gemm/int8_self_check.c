@@ -1,5 +1,6 @@
 /* The self-check of the solvers for i8 and u8: an awkward problem with the types and layouts of the
  * one at hand, and every scale and zero point that its result may have. */
+#include "ops/common/case.h"
 #include "ops/common/host.h"
 #include "ops/gemm/int8.h"
 
@@ -35,7 +36,8 @@ static tenon_status make_matrices(tenon_stream *stream, const int8_problem *like
     const gemm_problem *p = &like->gemm;
     const uint32_t *types = like->types;
     bool vector = p->n == 1;
-    int64_t rows = choice->solver == &tn_gemm_int8_tiled ? CHECK_ROWS_TILED : CHECK_ROWS;
+    int64_t rows =
+        tn_is_solver(choice->solver, &tn_gemm_int8_tiled) ? CHECK_ROWS_TILED : CHECK_ROWS;
     int64_t m = vector ? CHECK_VECTOR_ROWS : rows, n = vector ? 1 : CHECK_COLS, k = CHECK_DEPTH;
     tenon_dtype real = types[GEMM_D] == TENON_DTYPE_I32 ? TENON_DTYPE_I32 : (tenon_dtype)p->dtype;
     tenon_dtype bias = types[GEMM_BIAS] != 0 ? (tenon_dtype)types[GEMM_BIAS] : real;
@@ -101,6 +103,18 @@ static tenon_status run(tenon_stream *stream, const tn_choice *choice, check *c)
     return tn_twin_fetch(stream, &c->twins[GEMM_D]);
 }
 
+/* The operation has d behind the vectors. */
+static void blame(tenon_stream *stream, const tn_choice *choice, const check *c)
+{
+    int8_views views;
+    const tenon_tensor *ordered[INT8_OPERANDS];
+    get_views(c, true, views);
+    memcpy(ordered, views, GEMM_D * sizeof *views);
+    memcpy(ordered + GEMM_D, views + GEMM_OPERANDS, INT8_VECTORS * sizeof *views);
+    ordered[INT8_OPERANDS - 1] = views[GEMM_D];
+    tn_case_blame(stream, &tn_operation_gemm_int8, &c->params, ordered, choice, 1);
+}
+
 static tenon_status check_run(tenon_stream *stream, const int8_problem *like,
                               const tn_choice *choice, check *c, bool *right, char why[256])
 {
@@ -113,6 +127,8 @@ static tenon_status check_run(tenon_stream *stream, const int8_problem *like,
         return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "gemm_int8 self-check: no memory");
     TN_TRY(run(stream, choice, c));
     *right = tn_host_within(views[GEMM_D], c->expected, why);
+    if (!*right)
+        blame(stream, choice, c);
     return TENON_OK;
 }
 

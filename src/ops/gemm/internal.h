@@ -48,6 +48,12 @@ tenon_status tn_gemm_call(const char *operation, tenon_stream *stream,
                           const tenon_tensor *b, const tenon_tensor *c, const tenon_tensor *bias,
                           const tenon_tensor *d, const tenon_sync *sync);
 
+/* tenon_gemm_plan likewise. */
+tenon_status tn_gemm_call_plan(const char *operation, tenon_context *context,
+                               const tenon_gemm_params *params, const tenon_tensor *a,
+                               const tenon_tensor *b, const tenon_tensor *c,
+                               const tenon_tensor *bias, const tenon_tensor *d, tenon_plan **plan);
+
 /* Fills in a problem from views that have been checked; c and bias may be NULL. Sets *empty where
  * there is nothing to do. Refuses shapes that do not fit. */
 tenon_status tn_gemm_canonicalise(const char *operation, const tenon_gemm_params *params,
@@ -55,15 +61,22 @@ tenon_status tn_gemm_canonicalise(const char *operation, const tenon_gemm_params
                                   const tenon_tensor *c, const tenon_tensor *bias,
                                   const tenon_tensor *d, gemm_problem *problem, bool *empty);
 
+/* The same for a b whose layout is not one of strides: it stays b, and no batch is folded into N. */
+tenon_status tn_gemm_canonicalise_packed(const char *operation, const tenon_gemm_params *params,
+                                         const tenon_tensor *a, const tenon_tensor *b,
+                                         const tenon_tensor *c, const tenon_tensor *bias,
+                                         const tenon_tensor *d, gemm_problem *problem, bool *empty);
+
 /* d^T = b^T · a^T. */
 void tn_gemm_exchange(gemm_problem *problem);
 
-/* Chooses a solver that needs no workspace (the other operation has it) and records its launches
- * into another operation's plan. */
+/* Chooses a solver and records its launches into another operation's plan. The problem's limit is
+ * how much of the workspace, from its beginning, the other operation leaves to the product; the
+ * plan is given as much as the solver takes. */
 tenon_status tn_gemm_record(const char *operation, tn_recording *recording,
                             const gemm_problem *problem);
 
-/* Nanoseconds, by the estimate of the fastest solver that needs no workspace. */
+/* Nanoseconds, by the estimate of the fastest solver within the problem's limit. */
 double tn_gemm_estimate(tenon_context *context, const gemm_problem *problem);
 
 /* Results in double with their error bounds, in row-major order (false without memory) of d's shape. The views' memory is

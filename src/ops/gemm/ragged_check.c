@@ -1,4 +1,5 @@
 /* The self-check of the ragged product's solvers. */
+#include "ops/common/case.h"
 #include "ops/common/host.h"
 #include "ops/gemm/ragged.h"
 
@@ -59,7 +60,7 @@ static tenon_status make_operands(tenon_stream *stream, const gemm_problem *like
                                   const tn_choice *choice, check *c)
 {
     tenon_dtype dtype = (tenon_dtype)like->dtype;
-    int64_t rows = choice->solver == &tn_ragged_tiled ? CHECK_ROWS_TILED : CHECK_ROWS;
+    int64_t rows = tn_is_solver(choice->solver, &tn_ragged_tiled) ? CHECK_ROWS_TILED : CHECK_ROWS;
     const int64_t offsets[] = {CHECK_GROUPS + 1};
     uint64_t seed = 1;
     const tenon_tensor views[RAGGED_OPERANDS] = {
@@ -97,6 +98,9 @@ static tenon_status check_run(tenon_stream *stream, const gemm_problem *like,
     TN_TRY(tn_twin_run(stream, operation, choice, &c->problem.gemm.head, scalars, c->twins,
                        RAGGED_OPERANDS));
     *right = tn_host_within(d, c->expected, why);
+    if (!*right)
+        tn_twins_blame(stream, &tn_operation_gemm_ragged, &c->params, c->twins, RAGGED_OPERANDS,
+                       choice);
     return TENON_OK;
 }
 

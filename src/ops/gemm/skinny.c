@@ -32,7 +32,7 @@ static const tn_parameter parameters[SKINNY_PARAMETERS] = {
 
 bool tn_gemm_is_skinny(const tn_solver *solver)
 {
-    return solver == &tn_gemm_skinny || solver == &tn_gemm_cpu_skinny;
+    return tn_is_solver(solver, &tn_gemm_skinny) || tn_is_solver(solver, &tn_gemm_cpu_skinny);
 }
 
 /* The problem with its thin factor as a. */

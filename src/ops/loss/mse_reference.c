@@ -1,5 +1,6 @@
 /* The references of squared error, and the self-checks of its solvers. docs/numerics.md derives the
  * bounds. */
+#include "ops/common/case.h"
 #include "ops/common/exp_sum.h"
 #include "ops/common/host.h"
 #include "ops/loss/internal.h"
@@ -119,6 +120,9 @@ static tenon_status compare(tenon_stream *stream, const tn_choice *choice, bool 
               : tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", operation);
     if (status == TENON_OK)
         *right = tn_host_within(output, expected, why);
+    if (status == TENON_OK && !*right)
+        tn_twins_blame(stream, backward ? &tn_operation_mse_backward : &tn_operation_mse,
+                       &check_params, twins, count, choice);
     free(expected);
     return status;
 }

@@ -1,5 +1,6 @@
 /* The references of cross-entropy, and the self-check of its solvers. docs/numerics.md derives the
  * bounds. */
+#include "ops/common/case.h"
 #include "ops/common/exp_sum.h"
 #include "ops/common/host.h"
 #include "ops/loss/internal.h"
@@ -153,6 +154,11 @@ static tenon_status compare(tenon_stream *stream, const tn_rows_problem *like,
               : tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", operation);
     if (status == TENON_OK)
         *right = tn_host_within(output, expected, why);
+    if (status == TENON_OK && !*right)
+        tn_twins_blame(stream,
+                       like->backward ? &tn_operation_cross_entropy_backward
+                                      : &tn_operation_cross_entropy,
+                       &params, twins, like->views, choice);
     free(expected);
     return status;
 }

@@ -35,6 +35,19 @@ static void share_sets(const tenon_context *context, const norm_problem *p, norm
     tn_norm_share(context, p, NORM_WHOLE, args);
 }
 
+/* Where vectors lie along lines of x and y they may be stored past the caches. */
+static void tune(tenon_context *context, const tn_problem *problem, int32_t *values)
+{
+    const norm_problem *p = (const norm_problem *)problem;
+    norm_args args;
+    share_sets(context, p, &args);
+    const int inner = args.rank - 1;
+    const bool along =
+        !args.columns && args.stride[NORM_X][inner] == 1 && args.stride[NORM_Y][inner] == 1;
+    tn_stores_tune(context, along ? tn_stores_bytes(p->dtype, args.sets * args.count) : 0,
+                   &values[0]);
+}
+
 static double estimate_sets(tenon_context *context, const tn_problem *problem,
                             const int32_t *values)
 {
@@ -73,15 +86,16 @@ static tenon_status record_sets(const char *operation, tn_recording *recording,
                                 -1};
     const norm_problem *p = (const norm_problem *)problem;
     norm_args args;
-    (void)values;
     share_sets(recording->context, p, &args);
     return tn_norm_record(operation, recording, p,
-                          args.columns ? "norm_sets_columns" : "norm_sets_rows", views, 0, &args);
+                          args.columns ? "norm_sets_columns" : "norm_sets_rows", views, 0, &args,
+                          values);
 }
 
 /* y from statistics: given ones, or what norm_combine left in the workspace at `work`. */
 static tenon_status record_apply(const char *operation, tn_recording *recording,
-                                 const norm_problem *p, bool in_work, int64_t work)
+                                 const norm_problem *p, bool in_work, int64_t work,
+                                 const int32_t *values)
 {
     static const int views[] = {NORM_X, NORM_GAMMA, NORM_BETA, NORM_MEAN, NORM_RSTD, NORM_Y, -1};
     const uint32_t kept = in_work ? tn_norm_parts(p) : tn_norm_kept(p);
@@ -98,12 +112,13 @@ static tenon_status record_apply(const char *operation, tn_recording *recording,
     }
     return tn_norm_record(operation, recording, p,
                           args.columns ? "norm_apply_columns" : "norm_apply", views,
-                          in_work ? 1u << NORM_MEAN | 1u << NORM_RSTD : 0, &args);
+                          in_work ? 1u << NORM_MEAN | 1u << NORM_RSTD : 0, &args, values);
 }
 
 /* Takes the pieces of `partial`. */
 static tenon_status record_combine(const char *operation, tn_recording *recording,
-                                   const norm_problem *p, const norm_args *partial)
+                                   const norm_problem *p, const norm_args *partial,
+                                   const int32_t *values)
 {
     static const int views[] = {
         NORM_WORK, NORM_MEAN, NORM_RSTD, NORM_RUNNING_MEAN, NORM_RUNNING_VARIANCE, -1};
@@ -120,7 +135,7 @@ static tenon_status record_combine(const char *operation, tn_recording *recordin
     args.count = tn_norm_count_of(p, tn_norm_kept(p));
     args.parts = partial->sets / args.sets;
     args.items = tn_norm_vectors(recording->context, p, args.sets);
-    return tn_norm_record(operation, recording, p, "norm_combine", views, 0, &args);
+    return tn_norm_record(operation, recording, p, "norm_combine", views, 0, &args, values);
 }
 
 static tenon_status record_split(const char *operation, tn_recording *recording,
@@ -129,30 +144,36 @@ static tenon_status record_split(const char *operation, tn_recording *recording,
     static const int views[] = {NORM_X, NORM_WORK, -1};
     const norm_problem *p = (const norm_problem *)problem;
     norm_args args;
-    (void)values;
     share_partial(recording->context, p, &args);
     TN_TRY(tn_norm_record(operation, recording, p,
                           args.columns ? "norm_partial_columns" : "norm_partial_rows", views, 0,
-                          &args));
-    TN_TRY(record_combine(operation, recording, p, &args));
-    return record_apply(operation, recording, p, true, 2 * args.pieces * args.sets);
+                          &args, values));
+    TN_TRY(record_combine(operation, recording, p, &args, values));
+    return record_apply(operation, recording, p, true, 2 * args.pieces * args.sets, values);
 }
 
 static tenon_status record_given(const char *operation, tn_recording *recording,
                                  const tn_problem *problem, const int32_t *values)
 {
-    (void)values;
-    return record_apply(operation, recording, (const norm_problem *)problem, false, 0);
+    return record_apply(operation, recording, (const norm_problem *)problem, false, 0, values);
 }
 
 const tn_solver tn_norm_sets = {.name = "sets",
                                 .refuses = refuses_given,
+                                .parameters = tn_stores_parameter,
+                                .parameter_count = 1,
+                                .tune = tune,
+                                .constrains = tn_stores_constrains,
                                 .estimate = estimate_sets,
                                 .options = tn_norm_options,
                                 .record = record_sets};
 
 const tn_solver tn_norm_split = {.name = "split",
                                  .refuses = refuses_given,
+                                 .parameters = tn_stores_parameter,
+                                 .parameter_count = 1,
+                                 .tune = tune,
+                                 .constrains = tn_stores_constrains,
                                  .workspace = workspace_split,
                                  .estimate = estimate_split,
                                  .options = tn_norm_options,
@@ -160,6 +181,10 @@ const tn_solver tn_norm_split = {.name = "split",
 
 const tn_solver tn_norm_given = {.name = "given",
                                  .refuses = refuses_own,
+                                 .parameters = tn_stores_parameter,
+                                 .parameter_count = 1,
+                                 .tune = tune,
+                                 .constrains = tn_stores_constrains,
                                  .estimate = estimate_sets,
                                  .options = tn_norm_options,
                                  .record = record_given};

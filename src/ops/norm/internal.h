@@ -4,6 +4,7 @@
 
 #include "norm/args.h"
 #include "ops/common/epilogue.h"
+#include "ops/common/stores.h"
 
 #include <tenon/norm.h>
 
@@ -118,11 +119,11 @@ int64_t tn_norm_vectors(const tenon_context *context, const norm_problem *proble
 
 /* Records the launch of a kernel: `views` are the operands that it takes, in its order, by their
  * numbers in norm/args.h, NORM_WORK being the workspace; -1 ends them. Those with a bit of
- * `in_work` lie in the workspace. */
+ * `in_work` lie in the workspace. `values` are those of the solver's parameters, or NULL. */
 #define NORM_WORK NORM_VIEWS
 tenon_status tn_norm_record(const char *operation, tn_recording *recording,
                             const norm_problem *problem, const char *kernel, const int *views,
-                            uint32_t in_work, const norm_args *args);
+                            uint32_t in_work, const norm_args *args, const int32_t *values);
 
 /* The sets (or parameters, by the dimensions `kept`) of a problem, and the elements of one. */
 int64_t tn_norm_sets_of(const norm_problem *problem, uint32_t kept);

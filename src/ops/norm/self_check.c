@@ -1,6 +1,7 @@
-/* The self-check of normalization's solvers: three kinds, whose vectors lie along the sets and
+/* The self-check of normalization's solvers: all kinds, whose vectors lie along the sets and
  * across them, with tails and several pieces. */
 #include "base/shape.h"
+#include "ops/common/case.h"
 #include "ops/common/host.h"
 #include "ops/norm/internal.h"
 
@@ -8,7 +9,7 @@
 #include <string.h>
 
 /* Elements of a piece: so that these small sets have several. */
-#define PIECE 40
+#define PIECE 72
 /* Also what keeps a random variance above 0. */
 #define EPSILON 1.5
 #define GROUPS  3
@@ -21,9 +22,13 @@ static const struct kind {
               {.rank = 1, .shape = {19}},
               {.rank = 1, .shape = {19}}},
              {TENON_NORM_GROUP,
-              {.rank = 3, .shape = {2, 12, 37}},
+              {.rank = 3, .shape = {2, 12, 83}},
               {.rank = 1, .shape = {12}},
               {.rank = 2, .shape = {2, GROUPS}}},
+             {TENON_NORM_LAYER,
+              {.rank = 2, .shape = {5, 227}},
+              {.rank = 1, .shape = {227}},
+              {.rank = 1, .shape = {5}}},
              {TENON_NORM_RMS,
               {.rank = 2, .shape = {21, 67}},
               {.rank = 1, .shape = {67}},
@@ -76,7 +81,7 @@ static tenon_tensor view_of(const trial *t, const norm_problem *like, const stru
                                               : kind->statistic;
     view.dtype = shape == NORM_X || (shape == NORM_GAMMA && !like->parameter_acc) ? dtype : acc;
     view.offset = 3 * tenon_dtype_size(view.dtype);
-    lay_out(&view, across && shape == NORM_X, kind->kind == TENON_NORM_RMS ? 0 : 1, number % 3);
+    lay_out(&view, across && shape == NORM_X, kind->x.rank == 2 ? 0 : 1, number % 3);
     return view;
 }
 
@@ -158,6 +163,12 @@ static tenon_status compare(tenon_stream *stream, trial *t, const tn_choice *cho
             status = tn_twin_fetch(stream, &t->twins[views.operand[v]]);
             *right = status != TENON_OK || tn_host_within(views.view[v], e.of[v], why);
         }
+    if (status == TENON_OK && !*right)
+        tn_twins_blame(stream,
+                       t->backward ? &tn_operation_norm_backward
+                       : t->given  ? &tn_operation_norm_inference
+                                   : &tn_operation_norm,
+                       &t->params, t->twins, t->count, choice);
     for (int v = 0; v < NORM_VIEWS; v++)
         free(e.of[v]);
     return status;

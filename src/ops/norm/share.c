@@ -121,9 +121,9 @@ void tn_norm_options(tenon_context *context, const tn_problem *problem, const in
                      char text[TN_OPTIONS_SIZE])
 {
     const norm_problem *p = (const norm_problem *)problem;
-    (void)values;
-    tn_build_options(context, text, "-DTENON_DTYPE=%u -DTENON_VW=%u -DTENON_PARAM_ACC=%u", p->dtype,
-                     (unsigned)lanes_of(context, p->dtype), p->parameter_acc);
+    tn_build_options(context, text, "-DTENON_DTYPE=%u -DTENON_VW=%u -DTENON_PARAM_ACC=%u%s",
+                     p->dtype, (unsigned)lanes_of(context, p->dtype), p->parameter_acc,
+                     tn_stores_option(p->backward ? NULL : values));
 }
 
 /* What an element costs a CPU in nanoseconds: vectors that are loaded whole, those that are
@@ -185,7 +185,7 @@ static tn_patch offset_patch(const norm_problem *p, int view, bool in_work)
 
 tenon_status tn_norm_record(const char *operation, tn_recording *recording, const norm_problem *p,
                             const char *kernel, const int *views, uint32_t in_work,
-                            const norm_args *args)
+                            const norm_args *args, const int32_t *values)
 {
     const uint8_t scalar = (uint8_t)tn_scalar_patch((tenon_dtype)p->dtype);
     const bool cpu = recording->context->device.is_cpu;
@@ -206,7 +206,7 @@ tenon_status tn_norm_record(const char *operation, tn_recording *recording, cons
     /* Where the driver chooses a work-group by the sizes, PoCL compiles for each that is new. */
     launch.local[0] = cpu ? 1 : GPU_GROUP;
     launch.global[0] = (size_t)tn_round_up(args->items, (int64_t)launch.local[0]);
-    tn_norm_options(recording->context, &p->head, NULL, text);
+    tn_norm_options(recording->context, &p->head, values, text);
     for (int v = 0; v < NORM_VIEWS; v++) {
         const bool work = (in_work >> v & 1) != 0;
         if (work || p->operand[v] != NORM_ABSENT)

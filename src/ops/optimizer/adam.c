@@ -58,10 +58,8 @@ static tenon_status self_check(tenon_stream *stream, const tn_problem *problem,
         params.step = 3;
         params.beta2 = 0.25;
         params.weight_decay = i < 2 ? 0.125 : 0;
-        tn_lines_trial trial = {.operation = "adam self-check",
-                                .params = &params,
-                                .canonicalise = tn_adam_canonicalise,
-                                .reference = tn_adam_reference};
+        tn_lines_trial trial = {
+            .of = &tn_operation_adam, .params = &params, .canonicalise = tn_adam_canonicalise};
         tn_optimizer_trial((const tn_lines_problem *)problem, &trial);
         if (i == 1)
             trial.dtype[ADAM_MASTER] = TENON_DTYPE_INVALID;

@@ -50,14 +50,11 @@ static tenon_status self_check(tenon_stream *stream, const tn_problem *problem,
         tenon_clip_params params = TENON_CLIP_PARAMS_INIT;
         params.flags = i == 2 ? TENON_CLIP_SKIP_NONFINITE : 0;
         params.max_norm = i == 1 ? 2 : 0x1p-7;
-        tn_lines_trial trial = {.operation = "clip self-check",
-                                .operands = CLIP_OPERANDS,
-                                .outputs = 1,
+        tn_lines_trial trial = {.of = &tn_operation_clip,
                                 .dtype = {tn_state_dtype(dtype), dtype},
                                 .single = 1U << CLIP_SUM,
                                 .params = &params,
-                                .canonicalise = tn_clip_canonicalise,
-                                .reference = tn_clip_reference};
+                                .canonicalise = tn_clip_canonicalise};
         trial.scalars[CLIP_MOST] = params.max_norm;
         trial.scalars[CLIP_EPSILON] = params.epsilon;
         TN_TRY(tn_lines_self_check(stream, choice, &trial, right, why));

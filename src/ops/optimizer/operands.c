@@ -89,8 +89,6 @@ tenon_status tn_optimizer_record(const char *operation, tn_recording *recording,
 void tn_optimizer_trial(const tn_lines_problem *like, tn_lines_trial *trial)
 {
     const tenon_dtype dtype = (tenon_dtype)like->dtype, state = tn_state_dtype(dtype);
-    trial->operands = like->operands;
-    trial->outputs = like->operands - 1;
     for (uint32_t i = OPTIMIZER_PARAMETER; i < like->operands; i++)
         trial->dtype[i] = i == OPTIMIZER_PARAMETER ? dtype : state;
     trial->dtype[OPTIMIZER_GRADIENT] = like->kind != 0 ? state : dtype;

@@ -52,10 +52,8 @@ static tenon_status self_check(tenon_stream *stream, const tn_problem *problem,
         params.momentum = 0.9;
         params.dampening = 0.25;
         params.weight_decay = i % 2 == 0 ? 0.125 : 0;
-        tn_lines_trial trial = {.operation = "sgd self-check",
-                                .params = &params,
-                                .canonicalise = tn_sgd_canonicalise,
-                                .reference = tn_sgd_reference};
+        tn_lines_trial trial = {
+            .of = &tn_operation_sgd, .params = &params, .canonicalise = tn_sgd_canonicalise};
         tn_optimizer_trial((const tn_lines_problem *)problem, &trial);
         if (i == 3)
             trial.dtype[SGD_VELOCITY] = trial.dtype[SGD_MASTER] = TENON_DTYPE_INVALID;

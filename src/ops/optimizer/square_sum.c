@@ -22,14 +22,11 @@ static tenon_status self_check(tenon_stream *stream, const tn_problem *problem,
     for (uint32_t flags = 0; flags <= TENON_SQUARE_SUM_ADD && *right; flags++) {
         tenon_square_sum_params params = TENON_SQUARE_SUM_PARAMS_INIT;
         params.flags = flags;
-        const tn_lines_trial trial = {.operation = "square_sum self-check",
-                                      .operands = SQUARE_SUM_OPERANDS,
-                                      .outputs = 1,
+        const tn_lines_trial trial = {.of = &tn_operation_square_sum,
                                       .dtype = {dtype, tn_state_dtype(dtype)},
                                       .single = 1U << SQUARE_SUM_SUM,
                                       .params = &params,
-                                      .canonicalise = tn_square_sum_canonicalise,
-                                      .reference = tn_square_sum_reference};
+                                      .canonicalise = tn_square_sum_canonicalise};
         TN_TRY(tn_lines_self_check(stream, choice, &trial, right, why));
     }
     return TENON_OK;

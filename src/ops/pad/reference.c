@@ -1,4 +1,5 @@
 /* The reference of padding, and the self-check of its solver. */
+#include "ops/common/case.h"
 #include "base/dtype.h"
 #include "base/shape.h"
 #include "ops/common/host.h"
@@ -79,6 +80,8 @@ static tenon_status compare(tenon_stream *stream, const tn_choice *choice,
             : tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", operation);
     if (status == TENON_OK)
         *right = tn_host_within(y, expected, why);
+    if (status == TENON_OK && !*right)
+        tn_twins_blame(stream, &tn_operation_pad, params, twins, PAD_OPERANDS, choice);
     free(expected);
     return status;
 }

@@ -86,7 +86,7 @@ static void options(tenon_context *context, const tn_problem *problem, const int
                     char text[TN_OPTIONS_SIZE])
 {
     (void)values;
-    tn_element_options(context, (tenon_dtype)((const pad_problem *)problem)->dtype, text);
+    tn_element_options(context, (tenon_dtype)((const pad_problem *)problem)->dtype, NULL, text);
 }
 
 static tenon_status record(const char *operation, tn_recording *recording,

@@ -1,4 +1,5 @@
 /* The self-checks of pooling's solvers: an awkward problem with the layout of the one at hand. */
+#include "ops/common/case.h"
 #include "base/dtype.h"
 #include "ops/common/host.h"
 #include "ops/pool/internal.h"
@@ -97,6 +98,9 @@ static tenon_status forward(tenon_stream *stream, const tn_choice *choice, check
     TN_TRY(tn_twin_run(stream, operation, choice, &problem.head, NULL, twins, POOL_OPERANDS));
     TN_TRY(tn_twin_fetch(stream, &c->y));
     *right = tn_host_within(&c->y.host, c->expected, why) && (!maximum || same_places(c, why));
+    if (!*right)
+        tn_twins_blame(stream, &tn_operation_pool, &c->params, twins,
+                       maximum ? POOL_OPERANDS : POOL_INDICES, choice);
     return TENON_OK;
 }
 
@@ -123,6 +127,9 @@ static tenon_status backward(tenon_stream *stream, const tn_choice *choice, bool
     TN_TRY(
         tn_twin_run(stream, operation, choice, &problem.head, NULL, twins, POOL_BACKWARD_OPERANDS));
     *right = tn_host_within(&c->dx.host, c->expected, why);
+    if (!*right)
+        tn_twins_blame(stream, &tn_operation_pool_backward, &c->params, twins,
+                       POOL_BACKWARD_OPERANDS, choice);
     return TENON_OK;
 }
 

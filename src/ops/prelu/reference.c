@@ -1,6 +1,7 @@
 /* The references of the parametric ReLU, and its self-checks. docs/numerics.md derives the bounds.
  */
 #include "base/shape.h"
+#include "ops/common/case.h"
 #include "ops/prelu/internal.h"
 
 #include <math.h>
@@ -119,23 +120,14 @@ static void fill(const void *params, tn_pointwise_problem *problem)
     (void)problem;
 }
 
-static bool forward(const void *params, const tenon_tensor *const *views, tn_bounded *expected)
-{
-    (void)params;
-    return tn_prelu_forward_reference(views[PRELU_X], views[PRELU_SLOPE], expected);
-}
-
 tenon_status tn_prelu_self_check(tenon_stream *stream, const tn_problem *problem,
                                  const tn_choice *choice, bool *right, char why[256])
 {
     const double scalars[TN_MAX_SCALARS] = {0};
-    const tn_pointwise_check check = {.operation = "prelu self-check",
+    const tn_pointwise_check check = {.of = &tn_operation_prelu,
                                       .scalars = scalars,
-                                      .operands = PRELU_OPERANDS,
-                                      .outputs = 1,
                                       .problem_size = sizeof(tn_pointwise_problem),
-                                      .fill = fill,
-                                      .reference = forward};
+                                      .fill = fill};
     uint64_t seed = 1;
     for (int layout = 0; layout < TN_POINTWISE_LAYOUTS && *right; layout++)
         TN_TRY(tn_pointwise_self_check(stream, problem, choice, &check, layout, &seed, right, why));
@@ -182,6 +174,8 @@ static tenon_status compare(tenon_stream *stream, const tn_choice *choice, tn_tw
             ? tn_twins_check(stream, operation, choice, &problem.head, scalars, twins, PRELU_VIEWS,
                              2, expected, right, why)
             : tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", operation);
+    if (status == TENON_OK && !*right)
+        tn_twins_blame(stream, &tn_operation_prelu_backward, NULL, twins, PRELU_VIEWS, choice);
     free(expected);
     return status;
 }

@@ -34,7 +34,11 @@ static tenon_status record_forward(const char *operation, tn_recording *recordin
 }
 
 const tn_solver tn_prelu_rows = {.name = "rows",
+                                 .parameters = tn_stores_parameter,
+                                 .parameter_count = 1,
                                  .refuses = tn_pointwise_refuses,
+                                 .tune = tn_pointwise_tune,
+                                 .constrains = tn_stores_constrains,
                                  .estimate = tn_pointwise_estimate,
                                  .options = tn_pointwise_options,
                                  .record = record_forward};

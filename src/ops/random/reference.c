@@ -119,13 +119,10 @@ tenon_status tn_random_self_check(tenon_stream *stream, const tn_problem *proble
     params.mean = 0.25;
     params.deviation = 3;
     params.probability = 0.3;
-    tn_lines_trial trial = {.operation = "random self-check",
-                            .operands = RANDOM_OPERANDS,
-                            .outputs = 1,
+    tn_lines_trial trial = {.of = &tn_operation_random,
                             .dtype = {(tenon_dtype)like->dtype},
                             .params = &params,
-                            .canonicalise = tn_random_canonicalise,
-                            .reference = tn_random_reference};
+                            .canonicalise = tn_random_canonicalise};
     tn_random_scalars(&params, (tenon_dtype)like->dtype, trial.scalars);
     return tn_lines_self_check(stream, choice, &trial, right, why);
 }

@@ -1,5 +1,6 @@
 /* The reference of reductions, and the self-check of their solvers. docs/numerics.md derives the
  * bounds. */
+#include "ops/common/case.h"
 #include "ops/common/exp_sum.h"
 #include "ops/common/host.h"
 #include "ops/reduce/internal.h"
@@ -156,6 +157,8 @@ static tenon_status compare(tenon_stream *stream, uint32_t kind, const tn_choice
                                 : tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", operation);
     if (status == TENON_OK)
         *right = tn_host_within(y, expected, why);
+    if (status == TENON_OK && !*right)
+        tn_twins_blame(stream, &tn_operation_reduce, &params, twins, REDUCE_OPERANDS, choice);
     free(expected);
     return status;
 }

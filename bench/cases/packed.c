@@ -1,0 +1,188 @@
+/* Products with packed weights, for as many rows as a service meets: from one to a batch. */
+#include "judge.h"
+#include "peers/peers.h"
+
+#include "ops/gemm/internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Weights, K by N: squares, and the two projections of a transformer's feed-forward layer. */
+static const int64_t weights[][2] = {{512, 512},   {768, 768},   {1024, 1024}, {2048, 2048},
+                                     {3072, 3072}, {4096, 4096}, {768, 3072},  {3072, 768},
+                                     {1024, 4096}, {4096, 1024}};
+static const int64_t rows[] = {1, 4, 8, 16, 32, 64, 128, 512};
+
+#define WEIGHTS (sizeof weights / sizeof *weights)
+#define ROWS    (sizeof rows / sizeof *rows)
+
+/* Up to so many rows memory is what limits a product. */
+#define FEW_ROWS 8
+
+enum { A, B, D };
+
+typedef struct product {
+    int64_t m, n, k;
+    bench_operands operands;
+    tenon_packed *packed[BENCH_MAX_COPIES];
+    tenon_plan *plans[BENCH_MAX_COPIES], *unpacked;
+    bench_gemm peer;
+} product;
+
+static uint32_t count(const bench_suite *suite)
+{
+    (void)suite;
+    return WEIGHTS * ROWS;
+}
+
+static void shape_of(uint32_t number, int64_t *m, int64_t *n, int64_t *k)
+{
+    *m = rows[number % ROWS];
+    *k = weights[number / ROWS][0];
+    *n = weights[number / ROWS][1];
+}
+
+static void name_of(const bench_suite *suite, uint32_t number, char name[BENCH_NAME_SIZE])
+{
+    int64_t m, n, k;
+    (void)suite;
+    shape_of(number, &m, &n, &k);
+    snprintf(name, BENCH_NAME_SIZE, "packed %lldx%lldx%lld", (long long)m, (long long)n,
+             (long long)k);
+}
+
+static bool call(void *data, tenon_stream *stream, int turn)
+{
+    const product *p = data;
+    const int copy = turn % p->operands.copies;
+    const tenon_memory *m = p->operands.memory[copy];
+    const tenon_memory memories[] = {m[A], {0}, {0}, m[D]};
+    return BENCH_WELL(tenon_plan_run(stream, p->plans[copy], memories, 4, NULL));
+}
+
+/* tenon_gemm with the weights as they are, for what packing gains. */
+static bool call_unpacked(void *data, tenon_stream *stream, int turn)
+{
+    const product *p = data;
+    const tenon_memory *m = p->operands.memory[turn % p->operands.copies];
+    const tenon_memory memories[] = {m[A], m[B], {0}, {0}, m[D]};
+    return BENCH_WELL(tenon_plan_run(stream, p->unpacked, memories, 5, NULL));
+}
+
+static bool add_unpacked(bench_session *session, product *p, bench_way *way)
+{
+    const bench_operand *o = p->operands.operand;
+    *way = (bench_way){"unpacked", call_unpacked, false, p, NULL};
+    return BENCH_WELL(tenon_gemm_plan(session->context, NULL, &o[A].view, &o[B].view, NULL, NULL,
+                                      &o[D].view, &p->unpacked));
+}
+
+/* Rows of the result, as many as can be computed in a moment. */
+static bool verify(void *data, tenon_stream *stream, double *error_over_bound, char why[256])
+{
+    const product *p = data;
+    const bench_operand *o = p->operands.operand;
+    const tenon_gemm_params params = TENON_GEMM_PARAMS_INIT;
+    const int64_t least = BENCH_JUDGE_WORK / (p->n * p->k) + 2,
+                  judged = least < p->m ? least : p->m;
+    unsigned char *got = bench_output(stream, &p->operands, D);
+    tn_bounded *expected = malloc((size_t)p->n * sizeof *expected);
+    bool well = got != NULL && expected != NULL;
+    for (int64_t i = 0; well && i < judged; i++) {
+        const int64_t row = judged > 1 ? i * (p->m - 1) / (judged - 1) : 0, width[] = {1, p->n};
+        const tenon_tensor line = tenon_tensor_slice(o[A].host, 0, row, 1),
+                           d = tenon_tensor_view(o[D].view.dtype, 2, width);
+        well =
+            tn_gemm_reference(&params, &line, &o[B].host, NULL, NULL, &d, expected) &&
+            bench_judge(o[D].view.dtype, got, row * p->n, 1, p->n, expected, error_over_bound, why);
+    }
+    free(got);
+    free(expected);
+    return well;
+}
+
+static void destroy(bench_case *bench)
+{
+    product *p = bench->tenon.data;
+    for (int c = 0; c < p->operands.copies; c++) {
+        tenon_plan_release(p->plans[c]);
+        tenon_packed_release(p->packed[c]);
+    }
+    tenon_plan_release(p->unpacked);
+    bench_operands_destroy(&p->operands);
+    free(p);
+}
+
+static bool plan_copy(bench_session *session, product *p, int copy)
+{
+    const bench_operand *o = p->operands.operand;
+    tenon_gemm_params params = TENON_GEMM_PARAMS_INIT;
+    tenon_tensor b = o[B].view;
+    b.memory = p->operands.memory[copy][B];
+    params.solver = session->options->solver;
+    return BENCH_WELL(tenon_gemm_pack(session->stream, NULL, &b, &p->packed[copy], NULL)) &&
+           BENCH_WELL(tenon_gemm_packed_plan(session->context, &params, &o[A].view, p->packed[copy],
+                                             NULL, NULL, &o[D].view, &p->plans[copy]));
+}
+
+static bool prepare(bench_session *session, product *p, tenon_dtype dtype)
+{
+    const int64_t a[] = {p->m, p->k}, b[] = {p->k, p->n}, d[] = {p->m, p->n};
+    bench_operand_add(&p->operands, dtype, 2, a, false);
+    bench_operand_add(&p->operands, dtype, 2, b, false);
+    bench_operand_add(&p->operands, dtype, 2, d, true);
+    if (!bench_operands_create(session, &p->operands, p->m <= FEW_ROWS))
+        return false;
+    for (int c = 0; c < p->operands.copies; c++)
+        if (!plan_copy(session, p, c))
+            return false;
+    return true;
+}
+
+/* The operation's weights are no operand of the line: tenon check has its own of that size. */
+static void name_solver(const product *p, tenon_dtype dtype, bench_case *bench)
+{
+    const char *type = tenon_dtype_string(dtype);
+    const long long m = p->m, n = p->n, k = p->k;
+    snprintf(bench->solver, sizeof bench->solver, "%s", p->plans[0]->name);
+    snprintf(bench->repeat, sizeof bench->repeat,
+             "tenon check %s a=%s:%lldx%lld d=%s:%lldx%lld k=%lld n=%lld --seed 1", bench->solver,
+             type, m, k, type, m, n, k, n);
+}
+
+static bool make(bench_session *session, const bench_suite *suite, uint32_t number,
+                 tenon_dtype dtype, bench_case *bench)
+{
+    (void)suite;
+    product *p = calloc(1, sizeof *p);
+    if (p == NULL)
+        return false;
+    shape_of(number, &p->m, &p->n, &p->k);
+    bench->tenon = (bench_way){"tenon", call, false, p, NULL};
+    bench->destroy = destroy;
+    bench->verify = verify;
+    if (!prepare(session, p, dtype))
+        return false;
+    name_solver(p, dtype, bench);
+    bench->operations = 2.0 * (double)p->m * (double)p->n * (double)p->k;
+    bench->bytes = bench_operands_bytes(&p->operands);
+    p->peer = (bench_gemm){{.what = "packed", .batch = 1, .m = p->m, .n = p->n, .k = p->k},
+                           dtype,
+                           &p->operands,
+                           A,
+                           B,
+                           D};
+    BENCH_ADD_PEER(session, bench, "unpacked", add_unpacked(session, p, bench_way_at));
+    BENCH_ADD_PEER(session, bench, "onednn-blocked",
+                   bench_onednn_gemm(&p->peer, true, bench_way_at));
+    return true;
+}
+
+const bench_suite bench_suite_packed = {"packed-cpu",
+                                        "products with packed weights, M x N x K",
+                                        count,
+                                        name_of,
+                                        bench_floating,
+                                        make,
+                                        0.3,
+                                        0};

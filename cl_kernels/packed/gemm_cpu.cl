@@ -1,0 +1,274 @@
+/* A product whose b was packed in panels before (packed/args.h), for CPUs: a work-item owns
+ * args.tile_cols columns, which are whole tiles, by args.tile_rows rows of d. It reads the panels
+ * where they lie, and copies the rows of a for a tile into __local, as acc_t: rows a power of two
+ * apart would share a few sets of the cache.
+ *
+ * Global size: {ceil(n / tile_cols), ceil(m / tile_rows), batch}, local size {1, 1, 1}. a, c, bias
+ * and d may have any strides; b_batch counts elements of the panels.
+ *
+ *   TENON_MR, TENON_NV  rows of a tile, and vectors in a row of it
+ *   TENON_PV            vectors in a row of a panel; TENON_NV is this or twice as many
+ *   TENON_KC            the longest block of K; a multiple of VW
+ *   TENON_NTP           for d of 16 bits: tiles side by side whose sums wait in __local, at most
+ *   TENON_VW            lanes of a vector
+ *
+ * TENON_DTYPE, TENON_HW_FMA, TENON_ACT_BUILD: see common/types.clh and common/activation.clh.
+ *
+ * An element of d sees the same chain of fused multiply-adds, in the order of k, in every tile: its
+ * bits depend on K and TENON_KC alone.
+ */
+#ifndef TENON_VW
+#define TENON_VW 16
+#endif
+#ifndef TENON_MR
+#define TENON_MR 12
+#endif
+#ifndef TENON_NV
+#define TENON_NV 2
+#endif
+#ifndef TENON_PV
+#define TENON_PV 2
+#endif
+#ifndef TENON_KC
+#define TENON_KC 1024
+#endif
+#ifndef TENON_NTP
+#define TENON_NTP 4
+#endif
+
+#define TENON_A_LAYOUT    4 /* TENON_LOCAL_K */
+#define TILE_B            __global const data_t *
+#define TILE_LOAD_B(b, i) load_data_v(b, i)
+#include "gemm/cpu_tile.clh"
+#include "packed/args.h"
+
+#define TENON_PANEL   (TENON_PV * TENON_VW) /* columns of a panel */
+#define TENON_A_PITCH (TENON_KC + TENON_VW) /* between the copied rows of a */
+/* Accumulators up to which the registers hold what two steps of k need at once. */
+#define TENON_PAIRED 24
+
+/* rows x kc of a, whose first is a[0]; `out` is aligned to a vector. */
+TENON_INLINE void copy_rows(__local acc_t *out, __global const data_t *a, long a_row, long a_col,
+                            int rows, int kc)
+{
+    if (a_col == 1) {
+        for (int i = 0; i < rows; i++) {
+            __global const data_t *from = a + i * a_row;
+            __local acc_t *to = out + i * TENON_A_PITCH;
+            int k = 0;
+            for (; k + TENON_VW <= kc; k += TENON_VW) {
+                *(__local acc_v *)(to + k) = load_data_v(from, k);
+            }
+            for (; k < kc; k++) {
+                to[k] = load_data(from, k);
+            }
+        }
+        return;
+    }
+    for (int k = 0; k < kc; k++) {
+        for (int i = 0; i < rows; i++) {
+            out[i * TENON_A_PITCH + k] = load_data(a, i * a_row + k * a_col);
+        }
+    }
+}
+
+/* sum[i][v] += a[i, k] * b[k, vector v], for one panel, or two that are `panel` elements apart. */
+TENON_INLINE void panel_step(const int rows, acc_v sum[TENON_MR][TENON_NV], tile_a a,
+                             __global const data_t *b, long panel, long k)
+{
+    acc_v bk[TENON_NV];
+#pragma unroll
+    for (int v = 0; v < TENON_NV; v++) {
+        bk[v] = load_data_v(b, v / TENON_PV * panel + k * TENON_PANEL + v % TENON_PV * TENON_VW);
+    }
+#pragma unroll
+    for (int i = 0; i < rows; i++) {
+        acc_v aik = splat(TILE_LOAD_A(a, TENON_A_PITCH, i, k));
+#pragma unroll
+        for (int v = 0; v < TENON_NV; v++) {
+            sum[i][v] = TENON_FMA(aik, bk[v], sum[i][v]);
+        }
+    }
+}
+
+/* tile[i * NV + v] = the sum over kc of a[i, k] * b[k, vector v]; `rows` is a constant wherever this
+ * is inlined. */
+TENON_INLINE void panel_rows(const int rows, tile_a a, __global const data_t *b, long panel, int kc,
+                             acc_v *tile)
+{
+    acc_v sum[TENON_MR][TENON_NV];
+#pragma unroll
+    for (int i = 0; i < rows; i++) {
+#pragma unroll
+        for (int v = 0; v < TENON_NV; v++) {
+            sum[i][v] = splat(0);
+        }
+    }
+    long k = 0;
+    if (rows * TENON_NV <= TENON_PAIRED) {
+        for (; k + 2 <= kc; k += 2) {
+            panel_step(rows, sum, a, b, panel, k);
+            panel_step(rows, sum, a, b, panel, k + 1);
+        }
+    }
+    for (; k < kc; k++) {
+        panel_step(rows, sum, a, b, panel, k);
+    }
+#pragma unroll
+    for (int i = 0; i < rows; i++) {
+#pragma unroll
+        for (int v = 0; v < TENON_NV; v++) {
+            tile[i * TENON_NV + v] = sum[i][v];
+        }
+    }
+}
+
+/* Rows of the next tile where `left` are left. Each height is code of its own; few of them waste
+ * little, since the panels are in the cache by the second. */
+TENON_INLINE int panel_height(long left)
+{
+    if (left >= TENON_MR) {
+        return TENON_MR;
+    }
+#if TENON_MR > 8
+    if (left >= 8) {
+        return 8;
+    }
+#endif
+#if TENON_MR > 4
+    if (left >= 4) {
+        return 4;
+    }
+#endif
+#if TENON_MR == 4
+    if (left == 3) {
+        return 3;
+    }
+#endif
+    return left >= 2 ? 2 : 1;
+}
+
+TENON_INLINE void panel_tile(int rows, tile_a a, __global const data_t *b, long panel, int kc,
+                             acc_v *tile)
+{
+    if (rows == TENON_MR) {
+        panel_rows(TENON_MR, a, b, panel, kc, tile);
+#if TENON_MR > 8
+    } else if (rows == 8) {
+        panel_rows(8, a, b, panel, kc, tile);
+#endif
+#if TENON_MR > 4
+    } else if (rows == 4) {
+        panel_rows(4, a, b, panel, kc, tile);
+#endif
+#if TENON_MR == 4
+    } else if (rows == 3) {
+        panel_rows(3, a, b, panel, kc, tile);
+#endif
+#if TENON_MR > 2
+    } else if (rows == 2) {
+        panel_rows(2, a, b, panel, kc, tile);
+#endif
+    } else {
+        panel_rows(1, a, b, panel, kc, tile);
+    }
+}
+
+#if TENON_STORES_ACC
+/* Whether a pass does nothing to a tile's sums but to scale them and to add what waits in d. */
+TENON_INLINE bool is_bare(const gemm_epilogue *e, int pass)
+{
+    return e->d_col == 1 &&
+           !((pass & TENON_PASS_FIRST) && (e->flags & (GEMM_HAS_C | GEMM_HAS_BIAS))) &&
+           !((pass & TENON_PASS_LAST) && e->activation.kind != TENON_ACT_IDENTITY);
+}
+
+/* store_tile for such a pass and a tile whose columns are all there: the same arithmetic. */
+TENON_INLINE void store_bare(const gemm_epilogue *e, long m, long n, int rows, int pass,
+                             const acc_v *tile)
+{
+    const acc_v alpha = splat(e->alpha);
+    for (int i = 0; i < rows; i++) {
+        __global data_t *to = e->d + (m + i) * e->d_row + n;
+#pragma unroll
+        for (int v = 0; v < TENON_NV; v++) {
+            acc_v x = alpha * tile[i * TENON_NV + v];
+            if (!(pass & TENON_PASS_FIRST)) {
+                x += TENON_VLOAD(v, to);
+            }
+            TENON_VSTORE(x, v, to);
+        }
+    }
+}
+#endif
+
+/* What follows the sums of a tile, whose first element is d[m, n]; `cols` of its columns are there. */
+TENON_INLINE void finish_tile(const gemm_epilogue *e, long m, long n, int rows, int cols, int pass,
+                              __local acc_t *sums, const acc_v *tile)
+{
+#if TENON_STORES_ACC
+    if (cols == TENON_NR && is_bare(e, pass)) {
+        store_bare(e, m, n, rows, pass, tile);
+        return;
+    }
+#endif
+    store_tile(e, m, n, rows, 0, cols, pass, sums, tile);
+}
+
+/* Rows and columns of d that a work-item covers, and its block of K. */
+typedef struct panel_block {
+    long m0, m1, n0, n1, k0, k_end;
+    int kc;
+} panel_block;
+
+/* One block of K: a and b are the first elements of the matrices. */
+TENON_INLINE void panel_multiply(const gemm_args *args, const gemm_epilogue *e,
+                                 __global const data_t *a, __global const data_t *b,
+                                 const panel_block *block, __local acc_t *rows_of_a,
+                                 __local acc_t *sums, acc_v *tile)
+{
+    const long k0 = block->k0, m1 = block->m1, panel = args->k * TENON_PANEL;
+    const long last = (args->n - 1) / TENON_PANEL;
+    const int kc = block->kc, pass = (k0 == 0 ? TENON_PASS_FIRST : 0) |
+                                     (k0 + kc == block->k_end ? TENON_PASS_LAST : 0);
+    for (long m = block->m0; m < m1;) {
+        const int rows = panel_height(m1 - m);
+        copy_rows(rows_of_a, a + m * args->a_row + k0 * args->a_col, args->a_row, args->a_col, rows,
+                  kc);
+        for (long n = block->n0; n < block->n1; n += TENON_NR) {
+            const long number = n / TENON_PANEL;
+            /* Of a tile beyond the last panel, that one is read again. */
+            panel_tile(rows, rows_of_a, b + number * panel + k0 * TENON_PANEL,
+                       number < last ? panel : 0, kc, tile);
+            finish_tile(e, m, n, rows, (int)min((long)TENON_NR, block->n1 - n), pass,
+                        TENON_SUMS_AT(sums, m - block->m0, n - block->n0), tile);
+        }
+        m += rows;
+    }
+}
+
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
+packed_gemm_cpu(__global const data_t *a, __global const data_t *b, __global const data_t *c,
+                __global const data_t *bias, __global out_t *d, const packed_gemm_args args)
+{
+    __local acc_v rows_of_a[TENON_MR * TENON_A_PITCH / TENON_VW]; /* as vectors: aligned to them */
+    __local acc_t sums[TENON_SUMS_SIZE];
+    acc_v tile[TENON_MR * TENON_NV];
+    const long z = get_global_id(2);
+    const gemm_epilogue e = make_epilogue(c, bias, d, &args.gemm, z);
+    panel_block block;
+    block.m0 = (long)get_global_id(1) * args.gemm.tile_rows;
+    block.m1 = min(args.gemm.m, block.m0 + args.gemm.tile_rows);
+    block.n0 = (long)get_global_id(0) * args.gemm.tile_cols;
+    block.n1 = min(args.gemm.n, block.n0 + args.gemm.tile_cols);
+    block.k0 = 0;
+    block.k_end = depth_at(&args.gemm, z);
+    const int length = block_length(block.k_end);
+    a += GEMM_START(args.gemm, a, z);
+    b += GEMM_START(args.gemm, b, z);
+    do {
+        block.kc = (int)min((long)length, block.k_end - block.k0);
+        panel_multiply(&args.gemm, &e, a, b, &block, (__local acc_t *)rows_of_a, sums, tile);
+        block.k0 += block.kc;
+    } while (block.k0 < block.k_end);
+}

@@ -1,0 +1,91 @@
+/* Running a plan of the caller's own: what happens most often, and so without a detour. */
+#include "dispatch/plan.h"
+
+#include <string.h>
+
+static tenon_status check_run(const char *operation, tenon_stream *stream, const tenon_plan *plan,
+                              const tenon_memory *memories, uint32_t count)
+{
+    TN_TRY(tn_stream_check(operation, stream));
+    if (plan == NULL || memories == NULL)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", operation,
+                       plan == NULL ? "plan" : "memories");
+    if (count != tenon_plan_operands(plan))
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: count is %u, %s has %u operands",
+                       operation, count, plan->operation, tenon_plan_operands(plan));
+    if (stream->context != plan->recording.context)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                       "%s: stream %p is of another context than the plan", operation,
+                       (void *)stream);
+    for (uint32_t i = 0; i < count; i++)
+        if (memories[i].kind > TENON_MEMORY_SVM)
+            return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                           "%s: memories[%u]: kind is %u, which is none", operation, i,
+                           memories[i].kind);
+    return TENON_OK;
+}
+
+/* Whether the memories are such that nothing can be wrong: buffers, each long enough and cut from no
+ * other, the outputs' unlike all others. */
+static bool is_plain(const tenon_plan *plan, const tenon_context *context,
+                     const tenon_memory *memories)
+{
+    for (uint32_t i = 0; i < plan->operand_count; i++) {
+        const tn_planned *x = &plan->operands[i];
+        if (!x->present)
+            continue;
+        if (!tn_memory_is_plain(context, &memories[i], x->end))
+            return false;
+        for (uint32_t j = 0; j < i; j++)
+            if (plan->operands[j].present && memories[j].u.buffer == memories[i].u.buffer &&
+                (x->output || plan->operands[j].output))
+                return false;
+    }
+    return true;
+}
+
+/* The same with all that can be told about it. */
+static tenon_status check_memories(const tenon_plan *plan, tenon_context *context,
+                                   const tenon_memory *memories)
+{
+    tenon_tensor views[TN_MAX_OPERANDS];
+    tn_call call = {.operation = plan->operation, .operand_count = plan->operand_count};
+    for (uint32_t i = 0; i < plan->operand_count; i++) {
+        const tn_planned *planned = &plan->operands[i];
+        views[i] = planned->view;
+        views[i].memory = memories[i];
+        call.operands[i] =
+            (tn_argument){planned->name, planned->present ? &views[i] : NULL, planned->role};
+    }
+    return tn_call_check_memory(&call, context);
+}
+
+/* The memories of all operands: the caller's, and those that stay with the plan. */
+static const tenon_memory *all_memories(const tenon_plan *plan, const tenon_memory *memories,
+                                        tenon_memory all[TN_MAX_OPERANDS])
+{
+    if (plan->kept_count == 0)
+        return memories;
+    for (uint32_t i = 0; i < plan->operand_count; i++)
+        all[i] = plan->operands[i].kept ? plan->operands[i].view.memory : *memories++;
+    return all;
+}
+
+TENON_API tenon_status tenon_plan_run(tenon_stream *stream, const tenon_plan *plan,
+                                      const tenon_memory *memories, uint32_t count,
+                                      const tenon_sync *sync)
+{
+    tn_operand operands[TN_MAX_OPERANDS];
+    tenon_memory all[TN_MAX_OPERANDS];
+    TN_TRY(check_run("tenon_plan_run", stream, plan, memories, count));
+    memories = all_memories(plan, memories, all);
+    TN_TRY(tn_sync_check(plan->operation, sync));
+    if (!is_plain(plan, stream->context, memories))
+        TN_TRY(check_memories(plan, stream->context, memories));
+    for (uint32_t i = 0; i < plan->operand_count; i++)
+        operands[i] = plan->operands[i].present
+                          ? (tn_operand){memories[i], plan->operands[i].view.offset}
+                          : (tn_operand){0};
+    return tn_recording_run(plan->operation, plan->name, stream, &plan->recording, operands,
+                            plan->scalars, sync);
+}

@@ -1,0 +1,30 @@
+/* tenon_conv_forward_packed: the convolution of filters that are packed. */
+#include "ops/conv/internal.h"
+#include "ops/packed/internal.h"
+
+TENON_API tenon_status tenon_conv_forward_packed(tenon_stream *stream,
+                                                 const tenon_conv_params *params,
+                                                 const tenon_tensor *x, const tenon_packed *packed,
+                                                 const tenon_tensor *c, const tenon_tensor *bias,
+                                                 const tenon_tensor *y, const tenon_sync *sync)
+{
+    static const char operation[] = "tenon_conv_forward_packed";
+    TN_TRY(tn_stream_check(operation, stream));
+    TN_TRY(tn_packed_check(operation, stream->context, packed, PACKED_FILTER));
+    const tenon_tensor w = tn_packed_dense(packed);
+    return tn_conv_forward_call(operation, stream, params, x, &w, c, bias, y, sync);
+}
+
+TENON_API tenon_status tenon_conv_forward_packed_plan(
+    tenon_context *context, const tenon_conv_params *params, const tenon_tensor *x,
+    const tenon_packed *packed, const tenon_tensor *c, const tenon_tensor *bias,
+    const tenon_tensor *y, tenon_plan **plan)
+{
+    static const char operation[] = "tenon_conv_forward_packed_plan";
+    TN_TRY(tn_plan_check(operation, context, plan));
+    TN_TRY(tn_packed_check(operation, context, packed, PACKED_FILTER));
+    const tenon_tensor w = tn_packed_dense(packed);
+    TN_TRY(tn_conv_forward_call_plan(operation, context, params, x, &w, c, bias, y, plan));
+    tn_packed_keep(*plan, CONV_W, packed);
+    return TENON_OK;
+}

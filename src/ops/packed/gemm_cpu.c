@@ -1,0 +1,167 @@
+/* gemm_packed/cpu: explicit vectors, the panels read where they lie. Serves every layout of a, c and
+ * d. */
+#include "base/checked.h"
+#include "ops/gemm/cpu.h"
+#include "ops/packed/internal.h"
+
+/* Rows up to which a tile is thin: two panels side by side, so that there are enough chains of
+ * multiply-adds for their latency. */
+#define THIN_ROWS 4
+/* Rows of a tile, two vectors wide, that fill 32 and 16 vector registers. Twelve are as fast as
+ * fourteen, which compilers do not always keep in registers, and divide more often. */
+#define TALL_ROWS_WIDE 12
+#define TALL_ROWS      6
+/* One block length for every M, on which an element's bits depend. */
+#define BLOCK       1024
+#define LEAST_BLOCK 64
+/* Vector registers of the widest instruction sets; fewer on some, where the compiler spills. */
+#define REGISTERS 32
+/* Tiles side by side that share a copy of a's rows, at most. Where sums wait in local memory, it has
+ * room for fewer. */
+#define MOST_TILES 8
+#define SUM_TILES  4
+/* Rows that are worth a work-group of their own, though it reads the panels once more. */
+#define MANY_ROWS 96
+/* Work-groups for each compute unit, where the columns suffice. */
+#define GROUPS_PER_UNIT 4
+
+static const char *refuses(tenon_context *context, const tn_problem *problem)
+{
+    const packed_problem *p = (const packed_problem *)problem;
+    if (p->panel != tn_packed_panel(context, (tenon_dtype)p->gemm.dtype))
+        return "its panels have another width";
+    return tn_gemm_refuses_cpu(context, &p->gemm);
+}
+
+static bool sums_wait(const gemm_problem *p)
+{
+    return tenon_dtype_size((tenon_dtype)p->dtype) != tn_acc_size(p->dtype);
+}
+
+static int32_t tall_rows(tenon_context *context, uint32_t dtype)
+{
+    bool wide = tn_gemm_lanes(context, dtype) * (int64_t)tn_acc_size(dtype) >= 64;
+    return wide ? TALL_ROWS_WIDE : TALL_ROWS;
+}
+
+/* As packed/gemm_cpu.cl: the copied rows of a, each with a vector's gap behind it, and the sums of
+ * `tiles` tiles side by side. */
+static bool fits(tenon_context *context, const gemm_problem *p, const int32_t *values,
+                 int32_t tiles)
+{
+    const int32_t sums[CPU_PARAMETERS] = {
+        [CPU_MR] = values[CPU_MR], [CPU_NR] = values[CPU_NR], [CPU_PANELS] = tiles};
+    int64_t rows = values[CPU_MR] * (values[CPU_KC] + tn_gemm_lanes(context, p->dtype));
+    uint64_t bytes = (uint64_t)(rows + tn_gemm_cpu_sums(p, sums)) * tn_acc_size(p->dtype);
+    return bytes <= context->device.info.local_memory;
+}
+
+/* How many tiles' sums the local memory is declared for. That and the length of a block follow from
+ * the larger tile, so that they are the same for every M. */
+static int32_t sum_tiles(tenon_context *context, const packed_problem *p)
+{
+    const int32_t tall[CPU_PARAMETERS] = {[CPU_MR] = tall_rows(context, p->gemm.dtype),
+                                          [CPU_NR] = (int32_t)p->panel,
+                                          [CPU_KC] = BLOCK};
+    int32_t tiles = SUM_TILES;
+    while (tiles > 1 && !fits(context, &p->gemm, tall, tiles))
+        tiles /= 2;
+    return tiles;
+}
+
+static int32_t block_length(tenon_context *context, const packed_problem *p)
+{
+    int32_t tall[CPU_PARAMETERS] = {[CPU_MR] = tall_rows(context, p->gemm.dtype),
+                                    [CPU_NR] = (int32_t)p->panel,
+                                    [CPU_KC] = BLOCK};
+    while (tall[CPU_KC] > LEAST_BLOCK && !fits(context, &p->gemm, tall, sum_tiles(context, p)))
+        tall[CPU_KC] /= 2;
+    return tall[CPU_KC];
+}
+
+/* The most tiles that leave work-groups enough; many rows make up for columns. */
+static int32_t choose_tiles(tenon_context *context, const packed_problem *p, int32_t width)
+{
+    int64_t wanted = GROUPS_PER_UNIT * (int64_t)context->device.info.compute_units;
+    int64_t tiles = tn_ceil_div(p->gemm.n, width) * tn_gemm_batch_count(&p->gemm) *
+                    tn_max_i64(1, p->gemm.m / MANY_ROWS);
+    int64_t most = sums_wait(&p->gemm) ? sum_tiles(context, p) : MOST_TILES;
+    return (int32_t)tn_max_i64(1, tn_min_i64(most, tiles / wanted));
+}
+
+static void tune(tenon_context *context, const tn_problem *problem, int32_t *values)
+{
+    const packed_problem *p = (const packed_problem *)problem;
+    if (values[CPU_MR] == 0)
+        values[CPU_MR] = p->gemm.m <= THIN_ROWS ? THIN_ROWS : tall_rows(context, p->gemm.dtype);
+    if (values[CPU_NR] == 0)
+        values[CPU_NR] = (int32_t)p->panel * (values[CPU_MR] <= THIN_ROWS ? 2 : 1);
+    if (values[CPU_KC] == 0)
+        values[CPU_KC] = block_length(context, p);
+    if (values[CPU_PANELS] == 0)
+        values[CPU_PANELS] = choose_tiles(context, p, values[CPU_NR]);
+}
+
+static const char *constrains(tenon_context *context, const tn_problem *problem,
+                              const int32_t *values)
+{
+    const packed_problem *p = (const packed_problem *)problem;
+    const int64_t vectors = values[CPU_NR] / tn_gemm_lanes(context, p->gemm.dtype);
+    if (values[CPU_NR] != p->panel && values[CPU_NR] != 2 * p->panel)
+        return "nr must be one panel or two";
+    if (values[CPU_KC] % 16 != 0)
+        return "kc must be a multiple of 16";
+    if (values[CPU_MR] * vectors + vectors + 1 > REGISTERS)
+        return "the tile of mr x nr does not fit the vector registers";
+    if (sums_wait(&p->gemm) && values[CPU_PANELS] > sum_tiles(context, p))
+        return "np is more than sums in local memory allow";
+    return fits(context, &p->gemm, values, sum_tiles(context, p))
+               ? NULL
+               : "the rows of a and the sums do not fit the local memory";
+}
+
+static double estimate(tenon_context *context, const tn_problem *problem, const int32_t *values)
+{
+    return CPU_LAUNCH_TIME +
+           tn_gemm_cpu_tile_time(context, &((const packed_problem *)problem)->gemm, values);
+}
+
+static void options(tenon_context *context, const tn_problem *problem, const int32_t *values,
+                    char text[TN_OPTIONS_SIZE])
+{
+    const packed_problem *p = (const packed_problem *)problem;
+    int lanes = (int)tn_gemm_lanes(context, p->gemm.dtype);
+    tn_build_options(context, text,
+                     GEMM_OPTIONS_FORMAT " -DTENON_VW=%d -DTENON_MR=%d -DTENON_NV=%d -DTENON_PV=%d"
+                                         " -DTENON_KC=%d -DTENON_NTP=%d",
+                     GEMM_OPTIONS_VALUES(&p->gemm), lanes, values[CPU_MR], values[CPU_NR] / lanes,
+                     (int)p->panel / lanes, values[CPU_KC], sum_tiles(context, p));
+}
+
+static tenon_status record(const char *operation, tn_recording *recording,
+                           const tn_problem *problem, const int32_t *values)
+{
+    const packed_problem *p = (const packed_problem *)problem;
+    char text[TN_OPTIONS_SIZE];
+    int64_t rows = tn_gemm_cpu_tile_rows(recording->context, &p->gemm, values);
+    int64_t cols = (int64_t)values[CPU_PANELS] * values[CPU_NR];
+    options(recording->context, problem, values, text);
+    tn_launch launch = {
+        .source = "packed/gemm_cpu",
+        .options = text,
+        .kernel = "packed_gemm_cpu",
+        .global = {(size_t)tn_ceil_div(p->gemm.n, cols), (size_t)tn_ceil_div(p->gemm.m, rows)},
+        .local = {1, 1, 1},
+    };
+    return tn_gemm_packed_record(operation, recording, p, rows, cols, &launch);
+}
+
+const tn_solver tn_gemm_packed_cpu = {.name = "cpu",
+                                      .parameters = tn_gemm_cpu_parameters,
+                                      .parameter_count = CPU_PARAMETERS,
+                                      .refuses = refuses,
+                                      .tune = tune,
+                                      .constrains = constrains,
+                                      .estimate = estimate,
+                                      .options = options,
+                                      .record = record};

@@ -1,0 +1,84 @@
+/* Packed weights: the object, packing and unpacking, and the products that take it. */
+#ifndef TN_OPS_PACKED_INTERNAL_H
+#define TN_OPS_PACKED_INTERNAL_H
+
+#include "ops/gemm/internal.h"
+#include "packed/args.h"
+
+#include <tenon/packed.h>
+
+/* Who can multiply it. */
+typedef enum packed_kind { PACKED_GEMM, PACKED_FILTER } packed_kind;
+
+/* How it lies. A layout is added here, in packed.c's table, and where its products choose. */
+typedef enum packed_layout { PACKED_ROWS, PACKED_PANELS, PACKED_FILTERS } packed_layout;
+
+struct tenon_packed {
+    atomic_uint references;
+    tenon_context *context;
+    packed_kind kind;
+    packed_layout layout;
+    int64_t panel;       /* columns of a panel; those of the matrix, where that is all of it */
+    tenon_tensor view;   /* what was packed, row-major, without memory */
+    tenon_tensor memory; /* the elements as they lie, of rank 1; owns its memory */
+};
+
+/* Refuses NULL, one of another context, and one that was packed for something else. */
+tenon_status tn_packed_check(const char *operation, const tenon_context *context,
+                             const tenon_packed *packed, packed_kind kind);
+
+/* Makes the object of a view that has been checked, with memory but nothing in it yet. `name` forces
+ * a layout. */
+tenon_status tn_packed_create(const char *operation, tenon_context *context, packed_kind kind,
+                              const char *name, const tenon_tensor *view, tenon_packed **out);
+
+/* The view with the object's memory, for layouts that are dense and row-major. */
+tenon_tensor tn_packed_dense(const tenon_packed *packed);
+
+/* Hands the plan of a call, whose operand number `operand` is the packed one, its memory, and a
+ * reference to it. */
+void tn_packed_keep(tenon_plan *plan, uint32_t operand, const tenon_packed *packed);
+
+/* The width of a panel where there is one. */
+int64_t tn_packed_panel(tenon_context *context, tenon_dtype dtype);
+
+/* Columns with those that fill the last panel up. */
+int64_t tn_packed_padded(int64_t columns, int64_t panel);
+
+/* Where the panels have element number `number` (row-major) of a tensor with matrices of rows by
+ * cols. */
+int64_t tn_packed_position(int64_t rows, int64_t cols, int64_t panel, int64_t number);
+
+/* Packs a host tensor (memory of kind SVM) into host memory, zeros included. */
+void tn_pack_reference(const tenon_tensor *view, int64_t panel, void *packed);
+
+/* A product by panels: GEMM's problem, whose b has the strides of a dense matrix of whole panels. */
+typedef struct packed_problem {
+    gemm_problem gemm;
+    int64_t panel;
+} packed_problem;
+
+extern const tn_family tn_gemm_packed_family;
+extern const tn_solver tn_gemm_packed_cpu, tn_gemm_packed_plain;
+
+/* Fills in a problem from views that have been checked; c and bias may be NULL. b is the packed
+ * matrix's view. */
+tenon_status tn_gemm_packed_canonicalise(const char *operation, const tenon_gemm_params *params,
+                                         const tenon_tensor *a, const tenon_tensor *b,
+                                         int64_t panel, const tenon_tensor *c,
+                                         const tenon_tensor *bias, const tenon_tensor *d,
+                                         packed_problem *problem, bool *empty);
+
+/* Completes a launch, as tn_gemm_record_launch does. */
+tenon_status tn_gemm_packed_record(const char *operation, tn_recording *recording,
+                                   const packed_problem *problem, int64_t tile_rows,
+                                   int64_t tile_cols, tn_launch *launch);
+
+tenon_status tn_gemm_packed_self_check(tenon_stream *stream, const tn_problem *problem,
+                                       const tn_choice *choice, bool *right, char why[256]);
+
+/* As tn_case_blame; weights of that size are the line's own. Views are in GEMM's order. */
+void tn_packed_blame(tenon_stream *lab, const tenon_gemm_params *params, int64_t k, int64_t n,
+                     const tenon_tensor *const *views, const tn_choice *choice);
+
+#endif

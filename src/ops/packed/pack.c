@@ -1,0 +1,193 @@
+/* Packing and unpacking: copies between the tensor and its panels, which are a view of both. */
+#include "base/shape.h"
+#include "ops/packed/internal.h"
+
+#include <tenon/elementwise.h>
+
+/* A batch of panels has a dimension more than the batch of matrices. */
+#define MAX_RANK (TENON_MAX_RANK - 1)
+
+/* Matching parts of a tensor and of what is packed. */
+typedef struct part {
+    tenon_tensor tensor, packed;
+} part;
+
+#define MOST_PARTS 3
+
+/* What there is to do, in order: `fill` parts have no tensor, and become zero. */
+typedef struct moves {
+    part parts[MOST_PARTS];
+    bool fill[MOST_PARTS];
+    int count;
+} moves;
+
+/* `size` more columns from column `start` on, by rows, of each matrix. */
+static part columns_of(const tenon_packed *packed, const tenon_tensor *tensor, int64_t start,
+                       int64_t size)
+{
+    const uint32_t lead = tensor->rank - 2;
+    const int64_t rows = tensor->shape[lead], panel = packed->panel;
+    const uint64_t element = tenon_dtype_size(tensor->dtype);
+    part p = {.tensor = *tensor, .packed = *tensor};
+    p.tensor.shape[lead + 1] = size;
+    p.tensor.offset += (uint64_t)(start * tensor->stride[lead + 1]) * element;
+    p.packed = p.tensor;
+    p.packed.memory = packed->memory.memory;
+    p.packed.offset = (uint64_t)(start / panel * rows * panel + start % panel) * element;
+    p.packed.stride[lead + 1] = 1;
+    p.packed.stride[lead] = panel;
+    int64_t matrix = rows * tn_packed_padded(tensor->shape[lead + 1], panel);
+    for (uint32_t d = lead; d-- > 0;) {
+        p.packed.stride[d] = matrix;
+        matrix *= tensor->shape[d];
+    }
+    return p;
+}
+
+/* All whole panels: of the columns' dimension two are made, panels and columns of each. */
+static part whole_panels(const tenon_packed *packed, const tenon_tensor *tensor, int64_t count)
+{
+    const uint32_t lead = tensor->rank - 2;
+    const int64_t panel = packed->panel, rows = tensor->shape[lead];
+    part p = columns_of(packed, tensor, 0, panel);
+    tenon_tensor *const views[] = {&p.tensor, &p.packed};
+    for (int v = 0; v < 2; v++) {
+        tenon_tensor *view = views[v];
+        view->rank++;
+        view->shape[lead + 2] = panel;
+        view->stride[lead + 2] = view->stride[lead + 1];
+        view->shape[lead + 1] = rows;
+        view->stride[lead + 1] = view->stride[lead];
+        view->shape[lead] = count;
+        view->stride[lead] = v == 0 ? panel * view->stride[lead + 2] : rows * panel;
+    }
+    return p;
+}
+
+static void add(moves *m, bool fill, part p)
+{
+    m->fill[m->count] = fill;
+    m->parts[m->count++] = p;
+}
+
+static moves plan_moves(const tenon_packed *packed, const tenon_tensor *tensor, bool reverse)
+{
+    moves m = {.count = 0};
+    if (packed->panel == 0) {
+        add(&m, false, (part){*tensor, tn_packed_dense(packed)});
+        return m;
+    }
+    const int64_t columns = tensor->shape[tensor->rank - 1], panel = packed->panel;
+    const int64_t whole = columns / panel, rest = columns % panel;
+    if (whole > 0)
+        add(&m, false, whole_panels(packed, tensor, whole));
+    if (rest > 0)
+        add(&m, false, columns_of(packed, tensor, whole * panel, rest));
+    if (rest > 0 && !reverse) {
+        part padding = columns_of(packed, tensor, columns, panel - rest);
+        padding.tensor = padding.packed;
+        add(&m, true, padding);
+    }
+    if (m.count == 0) /* an empty matrix gives its event all the same */
+        add(&m, false, columns_of(packed, tensor, 0, 0));
+    return m;
+}
+
+/* Copies all elements one way or the other: the first copy waits, the last one signals. */
+static tenon_status move(const char *operation, tenon_stream *stream, const tenon_packed *packed,
+                         const tenon_tensor *tensor, bool reverse, const tenon_sync *sync)
+{
+    const moves m = plan_moves(packed, tensor, reverse);
+    const bool is_empty = tn_tensor_empty(tensor);
+    for (int i = 0; i < m.count; i++) {
+        const part *p = &m.parts[i];
+        tenon_sync own = {0};
+        if (sync != NULL && i == 0) {
+            own.wait_list = sync->wait_list;
+            own.wait_count = sync->wait_count;
+        }
+        if (i == m.count - 1)
+            own.event = tn_sync_event(sync);
+        tenon_status status = m.fill[i]
+                                  ? tenon_tensor_fill(stream, &p->packed, 0, &own)
+                                  : tenon_copy(stream, NULL, reverse ? &p->packed : &p->tensor,
+                                               reverse ? &p->tensor : &p->packed, &own);
+        if (status != TENON_OK)
+            return i == 0 || is_empty
+                       ? status
+                       : tn_fail(TENON_ERROR_INCOMPLETE, "%s: the output is undefined: %s",
+                                 operation, tenon_last_error());
+    }
+    return TENON_OK;
+}
+
+static tenon_status check_source(const char *operation, tenon_context *context,
+                                 const char *argument, const tenon_tensor *tensor,
+                                 uint32_t least_rank, const char *dimensions)
+{
+    TN_TRY(tn_tensor_check(operation, argument, tensor));
+    if (tensor->rank < least_rank || tensor->rank > MAX_RANK)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s: rank is %u, must be %u to %d: %s",
+                       operation, argument, tensor->rank, least_rank, MAX_RANK, dimensions);
+    TN_TRY(tn_float_check(operation, argument, context, tensor->dtype));
+    return tn_memory_check(operation, argument, context, tensor);
+}
+
+static tenon_status pack(const char *operation, tenon_stream *stream,
+                         const tenon_pack_params *params, packed_kind kind, const char *argument,
+                         const tenon_tensor *tensor, tenon_packed **out, const tenon_sync *sync)
+{
+    static const tenon_pack_params defaults = TENON_PACK_PARAMS_INIT;
+    tenon_packed *packed;
+    params = params != NULL ? params : &defaults;
+    if (out == NULL)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: packed is NULL", operation);
+    *out = NULL;
+    TN_TRY(tn_stream_check(operation, stream));
+    TN_TRY(tn_params_check(operation, params->struct_size, sizeof *params, params->flags, 0));
+    TN_TRY(tn_sync_check(operation, sync));
+    TN_TRY(check_source(operation, stream->context, argument, tensor, kind == PACKED_FILTER ? 3 : 2,
+                        kind == PACKED_FILTER ? "K C/groups and the filter's size" : "… K N"));
+    TN_TRY(tn_packed_create(operation, stream->context, kind, params->layout, tensor, &packed));
+    tenon_status status = move(operation, stream, packed, tensor, false, sync);
+    if (status != TENON_OK) {
+        tenon_packed_release(packed);
+        return status;
+    }
+    *out = packed;
+    return TENON_OK;
+}
+
+TENON_API tenon_status tenon_gemm_pack(tenon_stream *stream, const tenon_pack_params *params,
+                                       const tenon_tensor *b, tenon_packed **packed,
+                                       const tenon_sync *sync)
+{
+    return pack("tenon_gemm_pack", stream, params, PACKED_GEMM, "b", b, packed, sync);
+}
+
+TENON_API tenon_status tenon_conv_pack_filter(tenon_stream *stream, const tenon_pack_params *params,
+                                              const tenon_tensor *w, tenon_packed **packed,
+                                              const tenon_sync *sync)
+{
+    return pack("tenon_conv_pack_filter", stream, params, PACKED_FILTER, "w", w, packed, sync);
+}
+
+TENON_API tenon_status tenon_packed_unpack(tenon_stream *stream, const tenon_packed *packed,
+                                           const tenon_tensor *tensor, const tenon_sync *sync)
+{
+    static const char operation[] = "tenon_packed_unpack";
+    char wanted[160], got[160];
+    TN_TRY(tn_stream_check(operation, stream));
+    TN_TRY(tn_packed_check(operation, stream->context, packed,
+                           packed != NULL ? packed->kind : PACKED_GEMM));
+    TN_TRY(tn_tensor_check(operation, "tensor", tensor));
+    TN_TRY(tn_output_check(operation, "tensor", tensor));
+    TN_TRY(tn_same_dtype_check(operation, "tensor", tensor, "packed", packed->view.dtype));
+    if (!tn_tensor_same_shape(tensor, &packed->view))
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: tensor: its shape is %s, packed was %s",
+                       operation, tn_shape_text(tensor->rank, tensor->shape, got),
+                       tn_shape_text(packed->view.rank, packed->view.shape, wanted));
+    TN_TRY(tn_sync_check(operation, sync));
+    TN_TRY(tn_memory_check(operation, "tensor", stream->context, tensor));
+    return move(operation, stream, packed, tensor, true, sync);
+}

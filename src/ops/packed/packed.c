@@ -1,0 +1,189 @@
+/* The object: what a packed matrix or filter is, and who keeps it. */
+#include "ops/packed/internal.h"
+
+#include "base/checked.h"
+#include "base/shape.h"
+#include "ops/gemm/cpu.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Vectors in a row of a panel. Two, with fourteen rows of d, fill 32 vector registers. */
+#define PANEL_VECTORS 2
+/* A matrix of no more columns is left to the solvers of few columns, which need no padding. */
+#define NARROW_COLUMNS 8
+
+TENON_API tenon_pack_params tenon_pack_params_default(void)
+{
+    return (tenon_pack_params)TENON_PACK_PARAMS_INIT;
+}
+
+static const char *const kind_names[] = {[PACKED_GEMM] = "gemm", [PACKED_FILTER] = "conv"};
+
+static const struct {
+    const char *name;
+    packed_kind kind;
+} layouts[] = {[PACKED_ROWS] = {"rows", PACKED_GEMM},
+               [PACKED_PANELS] = {"panels", PACKED_GEMM},
+               [PACKED_FILTERS] = {"filters", PACKED_FILTER}};
+
+tenon_status tn_packed_check(const char *operation, const tenon_context *context,
+                             const tenon_packed *packed, packed_kind kind)
+{
+    if (packed == NULL)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: packed is NULL", operation);
+    if (packed->context != context)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: packed: is of another context",
+                       operation);
+    if (packed->kind != kind)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: packed: was packed for %s, not for %s",
+                       operation, kind_names[packed->kind], kind_names[kind]);
+    return TENON_OK;
+}
+
+int64_t tn_packed_panel(tenon_context *context, tenon_dtype dtype)
+{
+    return PANEL_VECTORS * tn_gemm_lanes(context, dtype);
+}
+
+int64_t tn_packed_padded(int64_t columns, int64_t panel)
+{
+    return panel > 0 ? tn_round_up(columns, panel) : columns;
+}
+
+static packed_layout suitable(const tenon_context *context, packed_kind kind,
+                              const tenon_tensor *view)
+{
+    if (kind == PACKED_FILTER)
+        return PACKED_FILTERS;
+    bool narrow = view->shape[view->rank - 1] <= NARROW_COLUMNS;
+    return context->device.is_cpu && !narrow ? PACKED_PANELS : PACKED_ROWS;
+}
+
+static tenon_status choose_layout(const char *operation, const char *name, tenon_packed *packed)
+{
+    if (name == NULL) {
+        packed->layout = suitable(packed->context, packed->kind, &packed->view);
+        return TENON_OK;
+    }
+    for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++)
+        if (layouts[i].kind == packed->kind && strcmp(layouts[i].name, name) == 0) {
+            packed->layout = (packed_layout)i;
+            return TENON_OK;
+        }
+    return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                   "%s: params: layout is \"%s\", which %s does not have", operation, name,
+                   kind_names[packed->kind]);
+}
+
+/* Memory for all matrices, each filled up to whole panels. */
+static tenon_status allocate(const char *operation, tenon_packed *packed)
+{
+    const tenon_tensor *view = &packed->view;
+    int64_t elements = 1;
+    bool fits = true;
+    for (uint32_t d = 0; d < view->rank; d++) {
+        int64_t size = view->shape[d];
+        if (d == view->rank - 1 && packed->layout == PACKED_PANELS)
+            fits = fits && size <= INT64_MAX - packed->panel;
+        if (d == view->rank - 1 && fits && size > 0)
+            size = tn_packed_padded(size, packed->panel);
+        fits = fits && tn_mul_i64(elements, size, &elements);
+    }
+    packed->memory = tenon_tensor_view(view->dtype, 1, &elements);
+    if (!fits || packed->memory.dtype == TENON_DTYPE_INVALID)
+        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: the packed size overflows", operation);
+    if (tenon_memory_create(packed->context, (uint64_t)elements * tenon_dtype_size(view->dtype),
+                            &packed->memory.memory) != TENON_OK)
+        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory for the packed elements: %s",
+                       operation, tenon_last_error());
+    return TENON_OK;
+}
+
+tenon_status tn_packed_create(const char *operation, tenon_context *context, packed_kind kind,
+                              const char *name, const tenon_tensor *view, tenon_packed **out)
+{
+    tenon_packed *packed = calloc(1, sizeof *packed);
+    if (packed == NULL)
+        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", operation);
+    atomic_init(&packed->references, 1);
+    tenon_context_retain(context);
+    packed->context = context;
+    packed->kind = kind;
+    packed->view = tenon_tensor_view(view->dtype, view->rank, view->shape);
+    tenon_status status = choose_layout(operation, name, packed);
+    packed->panel = packed->layout == PACKED_PANELS ? tn_packed_panel(context, view->dtype) : 0;
+    if (status == TENON_OK)
+        status = allocate(operation, packed);
+    if (status != TENON_OK) {
+        tenon_packed_release(packed);
+        return status;
+    }
+    *out = packed;
+    return TENON_OK;
+}
+
+tenon_tensor tn_packed_dense(const tenon_packed *packed)
+{
+    tenon_tensor dense = packed->view;
+    dense.memory = packed->memory.memory;
+    return dense;
+}
+
+TENON_API void tenon_packed_retain(tenon_packed *packed)
+{
+    if (packed != NULL)
+        atomic_fetch_add(&packed->references, 1);
+}
+
+TENON_API void tenon_packed_release(tenon_packed *packed)
+{
+    if (packed == NULL || atomic_fetch_sub(&packed->references, 1) != 1)
+        return;
+    tenon_memory_destroy(&packed->memory.memory);
+    tenon_context_release(packed->context);
+    free(packed);
+}
+
+static void release(void *object)
+{
+    tenon_packed_release(object);
+}
+
+void tn_packed_keep(tenon_plan *plan, uint32_t operand, const tenon_packed *packed)
+{
+    /* The count is the one thing of the object that changes. */
+    tenon_packed *kept = (tenon_packed *)(uintptr_t)packed;
+    tenon_packed_retain(kept);
+    tn_plan_keep(plan, operand, packed->memory.memory, kept, release);
+}
+
+TENON_API tenon_tensor tenon_packed_view(const tenon_packed *packed)
+{
+    return packed != NULL ? packed->view : (tenon_tensor){.dtype = TENON_DTYPE_INVALID};
+}
+
+TENON_API uint64_t tenon_packed_bytes(const tenon_packed *packed)
+{
+    return packed != NULL
+               ? (uint64_t)packed->memory.shape[0] * tenon_dtype_size(packed->memory.dtype)
+               : 0;
+}
+
+TENON_API size_t tenon_packed_describe(const tenon_packed *packed, char *text, size_t size)
+{
+    char shape[160], width[32] = "";
+    if (packed == NULL) {
+        if (text != NULL && size > 0)
+            text[0] = '\0';
+        return 0;
+    }
+    if (packed->panel > 0)
+        snprintf(width, sizeof width, " of %" PRId64, packed->panel);
+    return (size_t)snprintf(text, size, "%s %s %s %s%s, %" PRIu64 " bytes",
+                            kind_names[packed->kind], tenon_dtype_string(packed->view.dtype),
+                            tn_shape_text(packed->view.rank, packed->view.shape, shape),
+                            layouts[packed->layout].name, width, tenon_packed_bytes(packed));
+}

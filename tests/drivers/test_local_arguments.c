@@ -1,0 +1,141 @@
+/*
+ * A function that is not inlined and takes a pointer to a __local array of its kernel. PoCL makes an
+ * argument of such an array; where every call gives the same array, LLVM has by then replaced the
+ * parameter by the array itself, and the function reads one that nobody fills.
+ */
+#include "driver.h"
+
+enum { DEPTH = 50, GROUPS = 8, LANES = 16, ROWS = 2 };
+
+static const char source[] =
+    "static __attribute__((noinline)) void multiply(__local const float16 *tile,\n"
+    "                                               __global const float *a, __global float *d,\n"
+    "                                               int depth)\n"
+    "{\n"
+    "    float16 first = 0, second = 0;\n"
+    "    for (int i = 0; i < depth; i++) {\n"
+    "        first += a[i] * tile[i];\n"
+    "        second += a[depth + i] * tile[i];\n"
+    "    }\n"
+    "    vstore16(first, 0, d);\n"
+    "    vstore16(second, 1, d);\n"
+    "}\n"
+    "__kernel void product(__global const float *a, __global const float *b, __global float *d,\n"
+    "                      int depth)\n"
+    "{\n"
+    "    __local float16 tile[64];\n"
+    "    for (int i = 0; i < depth; i++)\n"
+    "        tile[i] = vload16(i, b + get_group_id(0) * 16 * depth);\n"
+    "    multiply(tile, a, d + get_group_id(0) * 32, depth);\n"
+    "}\n";
+
+static driver_outcome reduced(const driver *d)
+{
+    static float a[ROWS * DEPTH], b[GROUPS * DEPTH * LANES], got[GROUPS][ROWS][LANES];
+    const cl_int depth = DEPTH;
+    for (int i = 0; i < ROWS * DEPTH; i++)
+        a[i] = (float)(i % 7);
+    for (int i = 0; i < GROUPS * DEPTH * LANES; i++)
+        b[i] = (float)(i % 17);
+    cl_kernel kernel = driver_kernel(d, source, "product");
+    cl_mem result = driver_buffer(d, sizeof got, NULL);
+    driver_set_buffer(kernel, 0, driver_buffer(d, sizeof a, a));
+    driver_set_buffer(kernel, 1, driver_buffer(d, sizeof b, b));
+    driver_set_buffer(kernel, 2, result);
+    clSetKernelArg(kernel, 3, sizeof depth, &depth);
+    driver_run(d, kernel, GROUPS, 1, result, sizeof got, got);
+    for (int g = 0; g < GROUPS; g++)
+        for (int r = 0; r < ROWS; r++)
+            for (int l = 0; l < LANES; l++) {
+                float sum = 0;
+                for (int i = 0; i < DEPTH; i++)
+                    sum += a[r * DEPTH + i] * b[(g * DEPTH + i) * LANES + l];
+                if (sum != got[g][r][l])
+                    return DRIVER_WRONG;
+            }
+    return DRIVER_RIGHT;
+}
+
+/* The first function's head in a source that takes __local memory and is neither a kernel nor always
+ * inlined; NULL where there is none. A head ends with a brace, and begins after what ends before. */
+static const char *not_inlined(const char *text)
+{
+    for (const char *at = text; (at = strstr(at, "__local")) != NULL; at++) {
+        const char *end = at + strcspn(at, ";{}"), *begin = at;
+        while (begin > text && strchr(";{}", begin[-1]) == NULL)
+            begin--;
+        const char *brackets = memchr(begin, '(', (size_t)(at - begin));
+        if (*end != '{' || brackets == NULL)
+            continue; /* an array, or a cast */
+        char head[4096] = "";
+        snprintf(head, sizeof head, "%.*s", (int)(end - begin), begin);
+        if (strstr(head, "TENON_INLINE") == NULL && strstr(head, "__kernel") == NULL)
+            return begin;
+    }
+    return NULL;
+}
+
+static void look(const char *path, const char *text)
+{
+    const char *found = not_inlined(text);
+    if (strstr(text, "noinline") != NULL)
+        fail_msg("%s has a function that is not inlined", path);
+    if (found != NULL)
+        fail_msg("%s: not TENON_INLINE, but takes __local memory: %.200s", path, found);
+}
+
+static void no_source_has_such_a_function(void **state)
+{
+    (void)state;
+    assert_non_null(not_inlined("static void f(__local float *t, int n)\n{\n}\n"));
+    assert_non_null(not_inlined("int x;\nfloat f(int n,\n    __local const float16 *t) {"));
+    assert_non_null(not_inlined(source));
+    assert_null(not_inlined("TENON_INLINE void f(__local float *t)\n{\n}\n"));
+    assert_null(not_inlined("__kernel void k(__local float *t)\n{\n    __local float u[3];\n}\n"));
+    assert_true(driver_each_source(look) > 40);
+}
+
+/* Its panels of b lie in __local memory: integers, so that every bit must be right. */
+static void a_product_through_local_memory_is_exact(void **state)
+{
+    enum { M = 37, N = 131, K = 401 };
+    static float a[M * K], b[K * N], d[M * N];
+    const int64_t sa[] = {M, K}, sb[] = {K, N}, sd[] = {M, N};
+    tenon_tensor ta, tb, td;
+    (void)state;
+    for (int i = 0; i < M * K; i++)
+        a[i] = (float)(i % 7 - 3);
+    for (int i = 0; i < K * N; i++)
+        b[i] = (float)(i % 11 - 5);
+    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 2, sa, &ta));
+    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 2, sb, &tb));
+    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 2, sd, &td));
+    assert_ok(tenon_tensor_upload(test_stream, a, sizeof a, &ta, NULL));
+    assert_ok(tenon_tensor_upload(test_stream, b, sizeof b, &tb, NULL));
+    tenon_gemm_params params = TENON_GEMM_PARAMS_INIT;
+    tenon_device_info info;
+    assert_ok(tenon_context_device(test_context, &info));
+    params.solver = info.type == CL_DEVICE_TYPE_CPU ? "gemm/cpu_packed" : "gemm/tiled";
+    assert_ok(tenon_gemm(test_stream, &params, &ta, &tb, NULL, NULL, &td, NULL));
+    assert_ok(tenon_tensor_download(test_stream, &td, d, sizeof d, NULL));
+    for (int i = 0; i < M; i++)
+        for (int j = 0; j < N; j++) {
+            float sum = 0;
+            for (int k = 0; k < K; k++)
+                sum += a[i * K + k] * b[k * N + j];
+            assert_true(d[i * N + j] == sum);
+        }
+    tenon_memory_destroy(&ta.memory);
+    tenon_memory_destroy(&tb.memory);
+    tenon_memory_destroy(&td.memory);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_source_has_such_a_function),
+        cmocka_unit_test(a_product_through_local_memory_is_exact),
+    };
+    driver_try("a function that is not inlined reads its kernel's __local array", NULL, reduced);
+    return TEST_MAIN(tests);
+}

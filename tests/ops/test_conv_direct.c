@@ -1,0 +1,186 @@
+/*
+ * conv/cpu_direct at its edges: runs and tiles of pixels, vectors and panels of filters, channels
+ * done at a time, boxes along every dimension, phases of the image, and every way to read and write.
+ */
+#include "conv_case.h"
+
+/* Every solver, and this one with each name, in one type. */
+static void check_named(const conv_case *p, tenon_dtype dtype, const char *const *names,
+                        size_t count, test_random *random)
+{
+    for (int judge = TEST_BOUND; judge <= TEST_EXACT; judge++) {
+        conv_data data;
+        make_conv(&data, p, dtype, (test_judge)judge, random);
+        compute_conv_reference(&data);
+        const test_subject subject = conv_subject(&data);
+        for (int operand = 0; operand < CONV_Y; operand++)
+            if (data.operands[operand].image != NULL)
+                test_upload(&data.operands[operand]);
+        for (size_t i = 0; i < count; i++)
+            if (!test_run(&subject, names[i]))
+                fail_msg("%s cannot serve %s", names[i], describe_conv(&data));
+        destroy_conv(&data);
+    }
+}
+
+static void check_default(const conv_case *p, tenon_dtype dtype, test_random *random)
+{
+    static const char *const name = "conv/cpu_direct";
+    check_named(p, dtype, &name, 1, random);
+}
+
+/* One around the ends of runs of 4 and 7 and of tiles of two and three of them. */
+static void widths(void **state)
+{
+    static const int64_t width[] = {1, 3, 4, 5, 6, 7, 8, 12, 13, 14, 15, 28, 29, 56, 57};
+    test_random random = test_random_for(221);
+    (void)state;
+    for (size_t i = 0; i < sizeof width / sizeof *width; i++) {
+        conv_case p = simple_conv;
+        p.size[0] = 3;
+        p.size[1] = width[i];
+        p.geometry.pad_begin[1] = p.geometry.pad_end[1] = 1;
+        p.bias = i % 2 == 0;
+        check_default(&p, TENON_DTYPE_F32, &random);
+    }
+}
+
+/* One around vectors of 4 to 16 filters, panels of two, and work-groups of several. */
+static void filter_counts(void **state)
+{
+    static const int64_t filters[] = {1, 4, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 129};
+    test_random random = test_random_for(222);
+    (void)state;
+    for (size_t i = 0; i < sizeof filters / sizeof *filters; i++) {
+        conv_case p = simple_conv;
+        p.k = filters[i];
+        p.w = i % 3 == 0 ? NHWC : i % 3 == 1 ? NCHW : HWCN;
+        p.y = i % 2 == 0 ? NCHW : NHWC;
+        check_default(&p, i % 4 == 0 ? TENON_DTYPE_F64 : TENON_DTYPE_F32, &random);
+    }
+}
+
+/* Channels that fill one pass, or leave some for another, with taps in either order. */
+static void passes(void **state)
+{
+    static const int64_t channels[] = {27, 28, 29, 56, 57, 85};
+    test_random random = test_random_for(223);
+    (void)state;
+    for (size_t i = 0; i < sizeof channels / sizeof *channels; i++) {
+        conv_case p = simple_conv;
+        p.c = channels[i];
+        p.w = i % 2 == 0 ? NCHW : NHWC;
+        p.x = i % 3 == 0 ? NHWC : NCHW;
+        p.geometry.pad_begin[0] = p.geometry.pad_end[1] = 1;
+        check_default(&p, TENON_DTYPE_F32, &random);
+        p.filter[0] = p.filter[1] = 1;
+        p.c = 9 * channels[i];
+        p.geometry = no_geometry;
+        check_default(&p, TENON_DTYPE_F32, &random);
+    }
+}
+
+/* Steps and dilations that meet in one phase, in several, and in as many as there are taps. */
+static void phases(void **state)
+{
+    test_random random = test_random_for(224);
+    (void)state;
+    for (int i = 0; i < 24; i++) {
+        conv_case p = simple_conv;
+        p.size[0] = 17;
+        p.size[1] = 33;
+        p.filter[1] = 1 + i % 5;
+        p.geometry.stride[0] = 1 + i / 2 % 3;
+        p.geometry.stride[1] = 1 + i % 4;
+        p.geometry.dilation[0] = 1 + i % 2;
+        p.geometry.dilation[1] = 1 + i / 3 % 4;
+        p.geometry.pad_begin[0] = i % 3;
+        p.geometry.pad_begin[1] = i % 5;
+        p.geometry.pad_end[1] = i / 4;
+        check_default(&p, TENON_DTYPE_F32, &random);
+    }
+}
+
+/* Work-groups that have little, so that boxes are cut along every dimension and across images. */
+static void boxes(void **state)
+{
+    static const char *const names[] = {
+        "conv/cpu_direct:run7,px7,nf32",   "conv/cpu_direct:run7,px60,nf32",
+        "conv/cpu_direct:run7,px200,nf64", "conv/cpu_direct:run7,px1000,nf32",
+        "conv/cpu_direct:run4,px5,nf64",   "conv/cpu_direct:run4,px150,nf32",
+    };
+    test_random random = test_random_for(225);
+    (void)state;
+    for (int i = 0; i < 6; i++) {
+        conv_case p = simple_conv;
+        p.spatial = 2 + i % 2;
+        p.n = 5;
+        p.size[2] = p.spatial == 3 ? 8 : 1;
+        p.filter[2] = p.spatial == 3 ? 2 : 1;
+        p.k = 70;
+        p.groups = i % 3 == 2 ? 2 : 1;
+        p.y = i % 4 == 3 ? NHWC : i % 4 == 2 ? ODD : NCHW;
+        p.residual = (conv_residual)(i % 4);
+        p.beta = p.residual != NO_RESIDUAL ? -2 : 0;
+        p.geometry.pad_begin[0] = 1;
+        check_named(&p, TENON_DTYPE_F32, names, sizeof names / sizeof *names, &random);
+        p.filter[0] = p.filter[1] = p.filter[2] = 1;
+        p.geometry = no_geometry;
+        check_named(&p, TENON_DTYPE_F32, names, sizeof names / sizeof *names, &random);
+    }
+}
+
+/* First layers of networks, smaller; and the same in every type. */
+static void few_channels(void **state)
+{
+    static const int64_t cases[][3] = {{7, 2, 3}, {11, 4, 2}, {3, 2, 1}, {5, 1, 2}};
+    test_random random = test_random_for(226);
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        conv_case p = simple_conv;
+        p.n = 1;
+        p.c = 3;
+        p.k = 33;
+        p.size[0] = p.size[1] = 37;
+        for (int d = 0; d < 2; d++) {
+            p.filter[d] = cases[i][0];
+            p.geometry.stride[d] = cases[i][1];
+            p.geometry.pad_begin[d] = p.geometry.pad_end[d] = cases[i][2];
+        }
+        p.bias = true;
+        check_default(&p, TENON_DTYPE_F32, &random);
+        check_default(&p, TENON_DTYPE_F16, &random);
+        check_default(&p, TENON_DTYPE_BF16, &random);
+        check_default(&p, TENON_DTYPE_F64, &random);
+    }
+}
+
+/* A product that is cut along K, with the workspace and without. */
+static void pointwise_products(void **state)
+{
+    test_random random = test_random_for(227);
+    conv_case p = simple_conv;
+    (void)state;
+    p.n = 1;
+    p.c = 2048;
+    p.k = 24;
+    p.size[0] = p.size[1] = 5;
+    p.filter[0] = p.filter[1] = 1;
+    p.bias = true;
+    check_conv_typed(&p, TENON_DTYPE_F32, &random);
+    check_conv_typed(&p, TENON_DTYPE_BF16, &random);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(widths),
+        cmocka_unit_test(filter_counts),
+        cmocka_unit_test(passes),
+        cmocka_unit_test(phases),
+        cmocka_unit_test(boxes),
+        cmocka_unit_test(few_channels),
+        cmocka_unit_test(pointwise_products),
+    };
+    return TEST_MAIN(tests);
+}

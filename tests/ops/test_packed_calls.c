@@ -1,0 +1,385 @@
+/*
+ * Packed weights as objects: packing and unpacking bit for bit, filters, plans that keep
+ * them, lifetimes, and calls that are refused.
+ */
+#include "conv_case.h"
+#include "packed_case.h"
+
+static const char *const layouts[] = {NULL, "panels", "rows"};
+
+/* A tensor whose every byte is random: NaNs of any payload, denormals, infinities. */
+static void make_bits(test_tensor *tensor, tenon_dtype dtype, uint32_t rank, const int64_t *shape,
+                      test_layout layout, test_random *random)
+{
+    int64_t stride[TENON_MAX_RANK];
+    test_strides(layout, layout == TEST_STRIDED, rank, shape, stride);
+    test_tensor_create(tensor, dtype, rank, shape, stride, (int64_t)layout);
+    for (uint64_t i = 0; random != NULL && i < tensor->bytes; i++)
+        tensor->image[i] = (unsigned char)test_next(random);
+    test_upload(tensor);
+}
+
+static void round_trip(const tenon_packed *packed, const test_tensor *source, test_layout layout)
+{
+    const tenon_tensor *view = &source->view;
+    test_tensor back;
+    make_bits(&back, view->dtype, view->rank, view->shape, layout, NULL);
+    assert_ok(tenon_packed_unpack(test_stream, packed, &back.view, NULL));
+    unsigned char *wanted = test_download_bits(source), *got = test_download_bits(&back);
+    char shape[160];
+    if (memcmp(wanted, got, (size_t)tenon_tensor_elements(view) * tenon_dtype_size(view->dtype)) !=
+        0)
+        fail_msg("%s %s unpacked has other bits", tenon_dtype_string(view->dtype),
+                 tn_shape_text(view->rank, view->shape, shape));
+    free(wanted);
+    free(got);
+    test_tensor_destroy(&back);
+}
+
+static void unpacking_gives_the_bits_that_were_packed(void **state)
+{
+    static const int64_t shapes[][4] = {{1, 1, 1, 1},  {1, 1, 5, 33},   {1, 1, 300, 31},
+                                        {1, 1, 1, 97}, {2, 3, 17, 70},  {1, 2, 4, 5000},
+                                        {1, 1, 40, 1}, {3, 1, 129, 64}, {2, 2, 0, 8}};
+    test_random random = test_random_for(851);
+    (void)state;
+    for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++)
+        for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+            for (int l = 0; l < 3; l++) {
+                test_tensor source;
+                const uint32_t rank = shapes[i][0] * shapes[i][1] == 1 ? 2 : 4;
+                make_bits(&source, *type, rank, &shapes[i][4 - rank],
+                          (test_layout)((i + (size_t)l) % TEST_LAYOUTS), &random);
+                tenon_packed *packed = pack_matrix(&source.view, layouts[l]);
+                for (int to = 0; to < TEST_LAYOUTS; to += 2)
+                    round_trip(packed, &source, (test_layout)to);
+                assert_untouched(&source);
+                tenon_packed_release(packed);
+                test_tensor_destroy(&source);
+            }
+}
+
+static void filters_unpack_too(void **state)
+{
+    static const int64_t shapes[][5] = {{7, 3, 5}, {6, 5, 3, 3}, {4, 2, 3, 1, 2}, {9, 4, 1, 1}};
+    test_random random = test_random_for(852);
+    (void)state;
+    for (uint32_t i = 0; i < 4; i++)
+        for (int l = 0; l < TEST_LAYOUTS; l++) {
+            const uint32_t rank = i == 3 ? 4 : i + 3;
+            test_tensor source;
+            tenon_packed *packed;
+            make_bits(&source, TENON_DTYPE_F16, rank, shapes[i], (test_layout)l, &random);
+            assert_ok(tenon_conv_pack_filter(test_stream, NULL, &source.view, &packed, NULL));
+            round_trip(packed, &source, TEST_ROW);
+            round_trip(packed, &source, TEST_STRIDED);
+            tenon_packed_release(packed);
+            test_tensor_destroy(&source);
+        }
+}
+
+static tenon_status call_conv(const void *user, const char *solver)
+{
+    const conv_data *data = user;
+    const tenon_conv_params params = conv_params(&data->problem, solver);
+    tenon_packed *packed;
+    assert_ok(
+        tenon_conv_pack_filter(test_stream, NULL, conv_view(data, CONV_W, false), &packed, NULL));
+    tenon_status status =
+        tenon_conv_forward_packed(test_stream, &params, conv_view(data, CONV_X, false), packed,
+                                  conv_view(data, CONV_C, false), conv_view(data, CONV_BIAS, false),
+                                  conv_view(data, CONV_Y, false), NULL);
+    tenon_packed_release(packed);
+    return status;
+}
+
+static void convolutions_take_packed_filters(void **state)
+{
+    test_random random = test_random_for(854);
+    (void)state;
+    for (int i = 0; i < 12; i++) {
+        conv_data data;
+        const conv_case p = random_conv(&random);
+        make_conv(&data, &p, i % 3 == 0 ? TENON_DTYPE_BF16 : TENON_DTYPE_F32,
+                  i % 2 == 0 ? TEST_EXACT : TEST_BOUND, &random);
+        compute_conv_reference(&data);
+        test_subject subject = conv_subject(&data);
+        subject.call = call_conv;
+        test_run_all(&subject);
+        destroy_conv(&data);
+    }
+}
+
+/* A plan keeps what it was made from, and takes the other operands alone. */
+static void plans_keep_the_packed_matrix(void **state)
+{
+    test_random random = test_random_for(855);
+    (void)state;
+    for (int l = 0; l < 3; l++) {
+        gemm_data data;
+        gemm_case p = {.m = 9, .n = 40, .k = 50, .alpha = 1};
+        char why[256];
+        tenon_plan *plan;
+        make_gemm(&data, &p, TENON_DTYPE_F32, TEST_EXACT, &random);
+        compute_gemm_reference(&data);
+        for (int i = GEMM_A; i <= GEMM_B; i++)
+            test_upload(&data.operands[i]);
+        test_upload(&data.operands[GEMM_D]);
+        tenon_tensor a = data.operands[GEMM_A].view, d = data.operands[GEMM_D].view;
+        const tenon_memory memories[] = {a.memory, {0}, {0}, d.memory};
+        a.memory = d.memory = (tenon_memory){0};
+        tenon_packed *packed = pack_matrix(&data.operands[GEMM_B].view, layouts[l]);
+        assert_ok(tenon_gemm_packed_plan(test_context, NULL, &a, packed, NULL, NULL, &d, &plan));
+        tenon_packed_retain(packed);
+        tenon_packed_release(packed);
+        tenon_packed_release(packed); /* the plan's is left */
+        assert_int_equal(tenon_plan_operands(plan), 4);
+        assert_refused(tenon_plan_run(test_stream, plan, memories, 5, NULL),
+                       TENON_ERROR_INVALID_ARGUMENT, "tenon_plan_run", "count");
+        for (int run = 0; run < 2; run++) {
+            assert_ok(tenon_plan_run(test_stream, plan, memories, 4, NULL));
+            if (!test_result(&data.operands[GEMM_D], data.expected, TEST_EXACT, why))
+                fail_msg("run %d of a plan: %s", run, why);
+        }
+        tenon_plan_release(plan);
+        destroy_gemm(&data);
+    }
+}
+
+/* The object keeps its context, whichever of the two, the stream and a plan goes first. */
+static void objects_keep_their_context(void **state)
+{
+    const int64_t shape[] = {20, 40}, a_shape[] = {3, 20}, d_shape[] = {3, 40};
+    const tenon_tensor a = tenon_tensor_view(TENON_DTYPE_F32, 2, a_shape),
+                       d = tenon_tensor_view(TENON_DTYPE_F32, 2, d_shape);
+    (void)state;
+    for (int order = 0; order < 2; order++) {
+        tenon_context *context;
+        tenon_stream *stream;
+        tenon_tensor b;
+        tenon_packed *packed;
+        tenon_plan *plan;
+        assert_ok(tenon_context_create(NULL, &context));
+        assert_ok(tenon_stream_create(context, NULL, &stream));
+        assert_ok(tenon_tensor_create(context, TENON_DTYPE_F32, 2, shape, &b));
+        assert_ok(tenon_tensor_fill(stream, &b, 2, NULL));
+        assert_ok(tenon_gemm_pack(stream, NULL, &b, &packed, NULL));
+        assert_ok(tenon_gemm_packed_plan(context, NULL, &a, packed, NULL, NULL, &d, &plan));
+        tenon_memory_destroy(&b.memory);
+        tenon_context_release(context);
+        if (order == 0)
+            tenon_plan_release(plan);
+        assert_ok(tenon_stream_finish(stream));
+        tenon_stream_destroy(stream);
+        assert_true(tenon_packed_bytes(packed) >= sizeof(float) * 20 * 40);
+        tenon_packed_release(packed);
+        if (order == 1)
+            tenon_plan_release(plan);
+    }
+}
+
+static void objects_describe_themselves(void **state)
+{
+    const int64_t shape[] = {2, 20, 40};
+    tenon_tensor b;
+    char text[200], cut[8];
+    (void)state;
+    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 3, shape, &b));
+    assert_ok(tenon_tensor_fill(test_stream, &b, 2, NULL));
+    tenon_packed *packed = pack_matrix(&b, "rows");
+    size_t length = tenon_packed_describe(packed, text, sizeof text);
+    assert_string_equal(text, "gemm f32 2x20x40 rows, 6400 bytes");
+    assert_int_equal(length, strlen(text));
+    assert_int_equal(tenon_packed_describe(packed, cut, sizeof cut), length);
+    assert_string_equal(cut, "gemm f3");
+    assert_int_equal(tenon_packed_describe(packed, NULL, 0), length);
+    assert_int_equal(tenon_packed_bytes(packed), 6400);
+    const tenon_tensor view = tenon_packed_view(packed);
+    assert_int_equal(view.rank, 3);
+    assert_memory_equal(view.shape, shape, sizeof shape);
+    assert_int_equal(view.memory.kind, TENON_MEMORY_NONE);
+    tenon_packed_release(packed);
+    packed = pack_matrix(&b, "panels");
+    tenon_packed_describe(packed, text, sizeof text);
+    assert_contains(text, "panels of ");
+    tenon_packed_release(packed);
+    tenon_memory_destroy(&b.memory);
+    assert_int_equal(tenon_packed_describe(NULL, text, sizeof text), 0);
+    assert_int_equal(tenon_packed_bytes(NULL), 0);
+    assert_int_equal(tenon_packed_view(NULL).dtype, TENON_DTYPE_INVALID);
+    tenon_packed_retain(NULL);
+    tenon_packed_release(NULL);
+}
+
+static void refuse_pack(tenon_stream *stream, const tenon_pack_params *params,
+                        const tenon_tensor *b, tenon_status status, const char *argument)
+{
+    tenon_packed *packed = (tenon_packed *)(uintptr_t)1;
+    cl_event event = NULL;
+    const tenon_sync sync = {.event = &event};
+    assert_refused(tenon_gemm_pack(stream, params, b, &packed, &sync), status, "tenon_gemm_pack",
+                   argument);
+    assert_null(packed);
+    assert_null(event);
+}
+
+static void bad_packing_is_refused(void **state)
+{
+    const int64_t shape[] = {20, 40};
+    tenon_pack_params params = TENON_PACK_PARAMS_INIT;
+    tenon_tensor b, bad;
+    (void)state;
+    assert_int_equal(tenon_pack_params_default().struct_size, sizeof params);
+    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 2, shape, &b));
+    assert_refused(tenon_gemm_pack(test_stream, NULL, &b, NULL, NULL), TENON_ERROR_INVALID_ARGUMENT,
+                   "tenon_gemm_pack", "packed");
+    refuse_pack(NULL, NULL, &b, TENON_ERROR_INVALID_ARGUMENT, "stream");
+    refuse_pack(test_stream, NULL, NULL, TENON_ERROR_INVALID_ARGUMENT, "b");
+    params.struct_size = 3;
+    refuse_pack(test_stream, &params, &b, TENON_ERROR_INVALID_ARGUMENT, "struct_size");
+    params = tenon_pack_params_default();
+    params.flags = 1;
+    refuse_pack(test_stream, &params, &b, TENON_ERROR_INVALID_ARGUMENT, "flags");
+    params = tenon_pack_params_default();
+    params.layout = "filters";
+    refuse_pack(test_stream, &params, &b, TENON_ERROR_INVALID_ARGUMENT, "layout");
+    bad = b;
+    bad.memory = (tenon_memory){0};
+    refuse_pack(test_stream, NULL, &bad, TENON_ERROR_INVALID_ARGUMENT, "b");
+    bad = b;
+    bad.shape[0]++;
+    refuse_pack(test_stream, NULL, &bad, TENON_ERROR_INVALID_ARGUMENT, "b");
+    bad = b;
+    bad.rank = 1;
+    refuse_pack(test_stream, NULL, &bad, TENON_ERROR_INVALID_ARGUMENT, "b");
+    bad = b;
+    bad.dtype = TENON_DTYPE_I32;
+    refuse_pack(test_stream, NULL, &bad, TENON_ERROR_UNSUPPORTED, "");
+    bad = b; /* one element, repeated beyond what any device holds */
+    bad.stride[0] = bad.stride[1] = 0;
+    bad.shape[0] = bad.shape[1] = INT64_C(1) << 30;
+    refuse_pack(test_stream, NULL, &bad, TENON_ERROR_OUT_OF_MEMORY, "");
+    tenon_packed *packed;
+    assert_refused(tenon_conv_pack_filter(test_stream, NULL, &b, &packed, NULL),
+                   TENON_ERROR_INVALID_ARGUMENT, "tenon_conv_pack_filter", "w");
+    tenon_memory_destroy(&b.memory);
+}
+
+typedef struct strangers {
+    tenon_context *context;
+    tenon_stream *stream;
+    tenon_packed *packed;
+} strangers;
+
+static void make_strangers(strangers *s, const int64_t *shape)
+{
+    tenon_tensor b;
+    assert_ok(tenon_context_create(NULL, &s->context));
+    assert_ok(tenon_stream_create(s->context, NULL, &s->stream));
+    assert_ok(tenon_tensor_create(s->context, TENON_DTYPE_F32, 2, shape, &b));
+    assert_ok(tenon_tensor_fill(s->stream, &b, 0, NULL));
+    assert_ok(tenon_gemm_pack(s->stream, NULL, &b, &s->packed, NULL));
+    tenon_memory_destroy(&b.memory);
+}
+
+static void bad_unpacking_is_refused(void **state)
+{
+    static const char operation[] = "tenon_packed_unpack";
+    const int64_t shape[] = {20, 40};
+    test_random random = test_random_for(856);
+    test_tensor b;
+    tenon_tensor bad;
+    strangers s;
+    (void)state;
+    make_bits(&b, TENON_DTYPE_F32, 2, shape, TEST_ROW, &random);
+    make_strangers(&s, shape);
+    tenon_packed *packed = pack_matrix(&b.view, NULL);
+    for (int i = 0; i < 8; i++) {
+        static const char *const arguments[] = {"stream", "packed", "packed", "tensor",
+                                                "tensor", "tensor", "tensor", "tensor"};
+        bad = b.view;
+        bad.shape[0] -= i == 4;
+        bad.rank -= i == 5;
+        bad.dtype = i == 6 ? TENON_DTYPE_I32 : bad.dtype;
+        bad.stride[1] = i == 7 ? 0 : bad.stride[1];
+        tenon_status status = tenon_packed_unpack(i == 0 ? NULL : test_stream,
+                                                  i == 1   ? NULL
+                                                  : i == 2 ? s.packed
+                                                           : packed,
+                                                  i == 3 ? NULL : &bad, NULL);
+        assert_refused(status, i == 6 ? TENON_ERROR_UNSUPPORTED : TENON_ERROR_INVALID_ARGUMENT,
+                       operation, arguments[i]);
+    }
+    bad = b.view;
+    bad.memory = (tenon_memory){0};
+    assert_refused(tenon_packed_unpack(test_stream, packed, &bad, NULL),
+                   TENON_ERROR_INVALID_ARGUMENT, operation, "tensor");
+    assert_untouched(&b);
+    tenon_packed_release(packed);
+    tenon_packed_release(s.packed);
+    tenon_stream_destroy(s.stream);
+    tenon_context_release(s.context);
+    test_tensor_destroy(&b);
+}
+
+/* What the object itself can have wrong; the rest is test_bad_input's and test_bad_views'. */
+static void bad_objects_are_refused(void **state)
+{
+    const int64_t shape[] = {5, 6}, a_shape[] = {4, 5}, d_shape[] = {4, 6}, w_shape[] = {5, 6, 1};
+    const tenon_tensor a = tenon_tensor_view(TENON_DTYPE_F32, 2, a_shape),
+                       d = tenon_tensor_view(TENON_DTYPE_F32, 2, d_shape);
+    tenon_tensor w, b;
+    tenon_packed *filter, *doubles;
+    tenon_plan *plan;
+    strangers s;
+    (void)state;
+    make_strangers(&s, shape);
+    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 3, w_shape, &w));
+    assert_ok(tenon_tensor_fill(test_stream, &w, 0, NULL));
+    assert_ok(tenon_conv_pack_filter(test_stream, NULL, &w, &filter, NULL));
+    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F16, 2, shape, &b));
+    assert_ok(tenon_tensor_fill(test_stream, &b, 0, NULL));
+    assert_ok(tenon_gemm_pack(test_stream, NULL, &b, &doubles, NULL));
+    const tenon_packed *const objects[] = {NULL, s.packed, filter, doubles};
+    for (int i = 0; i < 4; i++) {
+        tenon_status status = i == 3 ? TENON_ERROR_UNSUPPORTED : TENON_ERROR_INVALID_ARGUMENT;
+        assert_refused(tenon_gemm_packed(test_stream, NULL, &a, objects[i], NULL, NULL, &d, NULL),
+                       status, "tenon_gemm_packed", i == 3 ? "" : "packed");
+        plan = (tenon_plan *)(uintptr_t)1;
+        assert_refused(
+            tenon_gemm_packed_plan(test_context, NULL, &a, objects[i], NULL, NULL, &d, &plan),
+            status, "tenon_gemm_packed_plan", i == 3 ? "" : "packed");
+        assert_null(plan);
+        if (i == 2) /* a filter is what a convolution takes */
+            continue;
+        assert_refused(
+            tenon_conv_forward_packed(test_stream, NULL, &w, objects[i], NULL, NULL, &w, NULL),
+            TENON_ERROR_INVALID_ARGUMENT, "tenon_conv_forward_packed", "packed");
+        assert_refused(tenon_conv_forward_packed_plan(test_context, NULL, &w, objects[i], NULL,
+                                                      NULL, &w, &plan),
+                       TENON_ERROR_INVALID_ARGUMENT, "tenon_conv_forward_packed_plan", "packed");
+    }
+    tenon_packed_release(filter);
+    tenon_packed_release(doubles);
+    tenon_memory_destroy(&w.memory);
+    tenon_memory_destroy(&b.memory);
+    tenon_packed_release(s.packed);
+    tenon_stream_destroy(s.stream);
+    tenon_context_release(s.context);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(unpacking_gives_the_bits_that_were_packed),
+        cmocka_unit_test(filters_unpack_too),
+        cmocka_unit_test(convolutions_take_packed_filters),
+        cmocka_unit_test(plans_keep_the_packed_matrix),
+        cmocka_unit_test(objects_keep_their_context),
+        cmocka_unit_test(objects_describe_themselves),
+        cmocka_unit_test(bad_packing_is_refused),
+        cmocka_unit_test(bad_unpacking_is_refused),
+        cmocka_unit_test(bad_objects_are_refused),
+    };
+    return TEST_MAIN(tests);
+}
