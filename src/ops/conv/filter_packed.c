@@ -11,8 +11,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Tuning parameters: the register tile, and the blocks of local memory in units of 1024 elements.
- */
+/* Tuning parameters: the register tile, and the blocks of local memory, in 1024 elements. */
 enum { TILE_ROWS, TILE_VECTORS, BLOCK, PARAMETERS };
 static const tn_parameter parameters[PARAMETERS] = {
     [TILE_ROWS] = {"mr", 2, 14}, [TILE_VECTORS] = {"nv", 1, 4}, [BLOCK] = {"kb", 1, 64}};
@@ -91,8 +90,7 @@ static void choose_columns(const conv_problem *p, int64_t lanes, layout *l)
     l->vectors = f[0] * f[1] * (f[2] / l->run) * tn_ceil_div(l->channels * l->run, lanes);
 }
 
-/* The largest band whose packed image fits `room` elements; false where not even one pixel's does.
- */
+/* The largest band whose packed image fits `room` elements; false where no pixel's does. */
 static bool choose_band(const conv_problem *p, int64_t room, layout *l)
 {
     const int64_t *out = l->window.out, depth = l->window.filter[0] * l->channels;
@@ -322,8 +320,7 @@ static conv_filter_packed_args arguments(const conv_problem *p, const layout *l)
     memcpy(args.y_stride, l->y, sizeof args.y_stride);
     memcpy(args.to_stride, l->slices > 1 ? dense : p->w, sizeof args.to_stride);
     memcpy(args.blocks, l->blocks, sizeof args.blocks);
-    int64_t next = 1;
-    args.taps_join = 1;
+    int64_t next = args.taps_join = 1;
     for (int d = 2; d >= 0; d--) {
         args.taps_join &= f[d] == 1 || args.to_stride[2 + d] == next;
         next *= f[d];
