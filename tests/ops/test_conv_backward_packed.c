@@ -23,10 +23,10 @@ static void check_forced(gradient_direction direction, const conv_case *p, tenon
 static void packed_blocks(void **state)
 {
     static const char *const of_image[] = {
-        "conv_backward_data/implicit_packed", "conv_backward_data/implicit_packed:kc64,rb24,kb3",
+        "conv_backward_data/implicit_packed", "conv_backward_data/implicit_packed:kc64,rb24,kb4",
         "conv_backward_data/implicit_packed:mr14,nv1,kc64", NULL};
     static const char *const transposed[] = {"conv_transpose/implicit_packed",
-                                             "conv_transpose/implicit_packed:kc64,rb24,kb3", NULL};
+                                             "conv_transpose/implicit_packed:kc64,rb24,kb4", NULL};
     static const char *const of_filter[] = {"conv_backward_filter/implicit_packed",
                                             "conv_backward_filter/implicit_packed:mr2,nv2,kb4",
                                             "conv_backward_filter/implicit_packed:mr14,nv1", NULL};

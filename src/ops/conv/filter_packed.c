@@ -11,8 +11,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Tuning parameters: the register tile, and the blocks of local memory in units of 1024 elements.
- */
+/* Tuning parameters: the register tile, and the blocks of local memory, in 1024 elements. */
 enum { TILE_ROWS, TILE_VECTORS, BLOCK, PARAMETERS };
 static const tn_parameter parameters[PARAMETERS] = {
     [TILE_ROWS] = {"mr", 2, 14}, [TILE_VECTORS] = {"nv", 1, 4}, [BLOCK] = {"kb", 1, 64}};
@@ -46,7 +45,7 @@ typedef struct layout {
     int64_t blocks[4], slices;
 } layout;
 
-/* Where the filter has but one element, which meets each pixel once, a line may be several. */
+/* A line may be several where the filter has one element, which meets each pixel once. */
 static void join_lines(const conv_problem *p, layout *l)
 {
     conv_window *v = &l->window;
@@ -82,23 +81,16 @@ static int64_t reach(const layout *l, int d, int64_t outputs)
     return (outputs - 1) * l->step[d] + (l->window.filter[d] - 1) * l->dilation[d] + 1;
 }
 
-/* Vectors in the columns of so many channels. */
-static int64_t vectors_of(const layout *l, int64_t channels, int64_t lanes)
-{
-    const int64_t *f = l->window.filter;
-    return f[0] * f[1] * (f[2] / l->run) * tn_ceil_div(channels * l->run, lanes);
-}
-
 static void choose_columns(const conv_problem *p, int64_t lanes, layout *l)
 {
+    const int64_t *f = l->window.filter;
     bool is_single = tn_window_taps(&l->window) == 1;
-    l->run = l->window.filter[2] == 1 || l->dilation[2] == 1 ? l->window.filter[2] : 1;
+    l->run = f[2] == 1 || l->dilation[2] == 1 ? f[2] : 1;
     l->channels = tn_min_i64(p->c, is_single ? 8 * lanes : lanes);
-    l->vectors = vectors_of(l, l->channels, lanes);
+    l->vectors = f[0] * f[1] * (f[2] / l->run) * tn_ceil_div(l->channels * l->run, lanes);
 }
 
-/* The largest band whose packed image fits `room` elements; false where not even one pixel's does.
- */
+/* The largest band whose packed image fits `room` elements; false where no pixel's does. */
 static bool choose_band(const conv_problem *p, int64_t room, layout *l)
 {
     const int64_t *out = l->window.out, depth = l->window.filter[0] * l->channels;
@@ -191,18 +183,23 @@ static const char *lay_out(tenon_context *context, const conv_problem *p, const 
     return NULL;
 }
 
+static uint64_t slice_size(const conv_problem *p)
+{
+    return (uint64_t)(p->groups * p->k * p->c * tn_window_taps(&p->window));
+}
+
 static bool in_place(const conv_problem *p)
 {
     return !tn_conv_is_converted(p->dtype);
 }
 
-static uint64_t local_bytes(tenon_context *context, const conv_problem *p, const int32_t *values)
+static bool fits(tenon_context *context, const conv_problem *p, const int32_t *values)
 {
     int64_t lanes = tn_gemm_lanes(context, p->dtype),
-            packed_y = in_place(p) ? 1 : (int64_t)BAND_PIXELS * values[TILE_ROWS];
-    return (uint64_t)(2 * (int64_t)values[BLOCK] * BLOCK_UNIT + 2 * lanes + packed_y) *
-               tn_acc_size(p->dtype) +
-           (uint64_t)BAND_PIXELS * 12;
+            packed_y = in_place(p) ? 1 : (int64_t)BAND_PIXELS * values[TILE_ROWS],
+            elements = 2 * (int64_t)values[BLOCK] * BLOCK_UNIT + 2 * lanes + packed_y;
+    return (uint64_t)elements * tn_acc_size(p->dtype) + (uint64_t)BAND_PIXELS * 12 <=
+           context->device.info.local_memory;
 }
 
 static const char *refuses(tenon_context *context, const tn_problem *problem)
@@ -239,11 +236,11 @@ static void tune(tenon_context *context, const tn_problem *problem, int32_t *val
     }
     if (values[TILE_ROWS] == 0)
         values[TILE_ROWS] = (wide ? wide_rows : rows)[values[TILE_VECTORS]];
-    if (values[BLOCK] == 0)
-        for (values[BLOCK] = 32; values[BLOCK] > 1 && local_bytes(context, p, values) >
-                                                          context->device.info.local_memory;
-             values[BLOCK] /= 2)
-            continue;
+    bool is_free = values[BLOCK] == 0;
+    if (is_free)
+        values[BLOCK] = 32;
+    while (is_free && values[BLOCK] > 1 && !fits(context, p, values))
+        values[BLOCK] /= 2;
 }
 
 static const char *constrains(tenon_context *context, const tn_problem *problem,
@@ -251,16 +248,11 @@ static const char *constrains(tenon_context *context, const tn_problem *problem,
 {
     const conv_problem *p = (const conv_problem *)problem;
     layout l;
-    if (local_bytes(context, p, values) > context->device.info.local_memory)
+    if (!fits(context, p, values))
         return "the packed blocks do not fit the local memory";
     if (values[TILE_ROWS] * values[TILE_VECTORS] + values[TILE_VECTORS] + 1 > 32)
         return "the tile of mr x nv does not fit the vector registers";
     return lay_out(context, p, values, &l);
-}
-
-static uint64_t slice_size(const conv_problem *p)
-{
-    return (uint64_t)(p->groups * p->k * p->c * tn_window_taps(&p->window));
 }
 
 static uint64_t workspace(tenon_context *context, const tn_problem *problem, const int32_t *values)
@@ -328,23 +320,21 @@ static conv_filter_packed_args arguments(const conv_problem *p, const layout *l)
     memcpy(args.y_stride, l->y, sizeof args.y_stride);
     memcpy(args.to_stride, l->slices > 1 ? dense : p->w, sizeof args.to_stride);
     memcpy(args.blocks, l->blocks, sizeof args.blocks);
-    int64_t next = 1;
-    args.taps_join = 1;
+    int64_t next = args.taps_join = 1;
     for (int d = 2; d >= 0; d--) {
         args.taps_join &= f[d] == 1 || args.to_stride[2 + d] == next;
         next *= f[d];
     }
     args.taps_join &= p->c == 1 || args.to_stride[1] == next;
-    for (int d = 0; d < 3; d++) {
+    memcpy(args.skip, l->skip, sizeof args.skip);
+    memcpy(args.step, l->step, sizeof args.step);
+    memcpy(args.dilation, l->dilation, sizeof args.dilation);
+    memcpy(args.size, v->size, sizeof args.size);
+    memcpy(args.filter, f, sizeof args.filter);
+    memcpy(args.out, v->out, sizeof args.out);
+    memcpy(args.start, v->start, sizeof args.start);
+    for (int d = 0; d < 3; d++)
         args.x_span += (v->size[d] - 1) * l->x[2 + d];
-        args.skip[d] = l->skip[d];
-        args.step[d] = l->step[d];
-        args.dilation[d] = l->dilation[d];
-        args.size[d] = v->size[d];
-        args.filter[d] = f[d];
-        args.out[d] = v->out[d];
-        args.start[d] = v->start[d];
-    }
     return args;
 }
 
