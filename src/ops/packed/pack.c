@@ -178,8 +178,9 @@ TENON_API tenon_status tenon_packed_unpack(tenon_stream *stream, const tenon_pac
     static const char operation[] = "tenon_packed_unpack";
     char wanted[160], got[160];
     TN_TRY(tn_stream_check(operation, stream));
-    TN_TRY(tn_packed_check(operation, stream->context, packed,
-                           packed != NULL ? packed->kind : PACKED_GEMM));
+    if (packed == NULL)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: packed is NULL", operation);
+    TN_TRY(tn_packed_check(operation, stream->context, packed, packed->kind));
     TN_TRY(tn_tensor_check(operation, "tensor", tensor));
     TN_TRY(tn_output_check(operation, "tensor", tensor));
     TN_TRY(tn_same_dtype_check(operation, "tensor", tensor, "packed", packed->view.dtype));
