@@ -15,7 +15,7 @@ main() {
     else
         need_programs gcovr
     fi
-    CC=gcc build build-coverage -Db_coverage=true -Dbuildtype=debugoptimized
+    CC=gcc build build-coverage -Db_coverage=true
     find build-coverage -name '*.gcda' -delete
     stage "Running the tests" build-coverage/log/test.log meson test -C build-coverage --no-rebuild "$@"
     gcovr --root . --object-directory build-coverage --filter src/ --print-summary \
