@@ -17,7 +17,7 @@ main() {
     fi
     CC=gcc build build-coverage -Db_coverage=true
     find build-coverage -name '*.gcda' -delete
-    stage "Running the tests" build-coverage/log/test.log meson test -C build-coverage --no-rebuild "$@"
+    stage "Running the tests" build-coverage/log/test.log meson test -C build-coverage --no-rebuild --no-suite embed "$@"
     gcovr --root . --object-directory build-coverage --filter src/ --print-summary \
         --html-details build-coverage/coverage/index.html --sort-percentage \
         --txt build-coverage/coverage.txt --exclude-unreachable-branches --exclude-throw-branches \

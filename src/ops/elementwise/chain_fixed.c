@@ -1,5 +1,6 @@
 /* elementwise_chain/fixed: a build for each list of steps, whose values stay in registers from the
  * first to the last. */
+#include "ops/common/case.h"
 #include "ops/elementwise/internal.h"
 
 #include <stdio.h>
@@ -28,7 +29,7 @@ static const char *refuses(tenon_context *context, const tn_problem *problem)
         return "a GPU's chains wait for memory, not for their steps";
     if (p->step_count == 0 || p->step_count > CHAIN_FIXED_STEPS)
         return "only chains of 1 to 3 steps are built";
-    if (elements_of(&p->views) < LEAST_ELEMENTS)
+    if (problem->forced < 0 && elements_of(&p->views) < LEAST_ELEMENTS)
         return "few elements are not worth a build";
     for (int i = 0; i < CHAIN_Y; i++)
         if (inner_stride(p, i) != 0 && inner_stride(p, i) != 1)
@@ -135,6 +136,9 @@ static tenon_status compare(tenon_stream *stream, const elementwise_chain_proble
             ? tn_twins_check(stream, operation, choice, &problem.views.head, scalars, twins,
                              CHAIN_OPERANDS, 1, expected, right, why)
             : tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", operation);
+    if (status == TENON_OK && !*right)
+        tn_twins_blame(stream, &tn_operation_elementwise_chain, &params, twins, CHAIN_OPERANDS,
+                       choice);
     free(expected);
     return status;
 }
