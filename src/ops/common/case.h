@@ -19,16 +19,19 @@
 #define TN_PARAMS_SIZE    1024
 #define TN_CASE_TEXT_SIZE TN_REPEAT_SIZE
 
+/* Room for the parameters of any operation. */
+typedef union tn_case_params {
+    tn_params_head head;
+    double align;
+    unsigned char bytes[TN_PARAMS_SIZE];
+} tn_case_params;
+
 typedef struct tn_case {
     const tn_operation *operation;
     char solver[TN_SOLVER_NAME_SIZE]; /* "gemm/tiled:…", or "gemm" for the automatic choice */
     uint64_t seed;
     bool integers; /* small ones as inputs, so that the result must be exact */
-    union {
-        tn_params_head head;
-        double align;
-        unsigned char bytes[TN_PARAMS_SIZE];
-    } params;
+    tn_case_params params;
     /* Without memory. The type of one that is absent is 0. */
     tenon_tensor views[TN_MAX_OPERANDS];
     uint32_t same[TN_MAX_OPERANDS]; /* 1 + the number of the operand that it is; 0: itself */

@@ -20,20 +20,12 @@ typedef struct trial {
     bool exact; /* the result must match it bit for bit */
 } trial;
 
-static void *element(const tenon_tensor *view, const int64_t *index)
-{
-    int64_t at = 0;
-    for (uint32_t d = 0; d < view->rank; d++)
-        at += index[d] * view->stride[d];
-    return (char *)view->memory.u.svm + view->offset + at * (int64_t)tenon_dtype_size(view->dtype);
-}
-
 static void fill(const tenon_tensor *view, double (*draw)(const double *range, uint64_t *seed),
                  const double range[2], uint64_t *seed)
 {
     int64_t index[TENON_MAX_RANK] = {0};
     for (int64_t count = tenon_tensor_elements(view); count > 0; count--) {
-        tn_dtype_store(view->dtype, element(view, index), draw(range, seed));
+        tn_dtype_store(view->dtype, tn_host_element(view, index), draw(range, seed));
         tn_next_index(index, view->shape, view->rank);
     }
 }
@@ -181,7 +173,7 @@ static bool elements_agree(const trial *t, uint32_t number, const tn_bounded *ex
     const tenon_tensor *view = &t->twins[number].host;
     int64_t index[TENON_MAX_RANK] = {0}, count = tenon_tensor_elements(view);
     for (int64_t i = 0; i < count; i++) {
-        const double got = tn_dtype_load(view->dtype, element(view, index));
+        const double got = tn_dtype_load(view->dtype, tn_host_element(view, index));
         if (!agrees(t->exact, got, expected[i], &result->error_over_bound)) {
             snprintf(result->why, sizeof result->why,
                      "%s: element %" PRId64 " of %" PRId64
@@ -203,7 +195,7 @@ static bool rest_untouched(const trial *t, uint32_t number, bool output, tn_case
     const char *memory = view->memory.u.svm;
     int64_t index[TENON_MAX_RANK] = {0};
     for (int64_t i = tenon_tensor_elements(view); output && i > 0; i--) {
-        char *at = element(view, index);
+        char *at = tn_host_element(view, index);
         memcpy(at, t->before[number] + (at - memory), tenon_dtype_size(view->dtype));
         tn_next_index(index, view->shape, view->rank);
     }
@@ -255,22 +247,20 @@ static tenon_status plan(tenon_stream *stream, const trial *t, const void *param
 
 static tenon_status run(tenon_stream *stream, trial *t, tn_case_result *result)
 {
-    unsigned char params[TN_PARAMS_SIZE];
-    tn_params_head *head = (tn_params_head *)(void *)params;
-    memcpy(params, t->c->params.bytes, sizeof params);
-    head->solver = strchr(t->c->solver, '/') != NULL ? t->c->solver : NULL;
+    const char *forced = strchr(t->c->solver, '/') != NULL ? t->c->solver : NULL;
+    tn_case_params params = t->c->params;
+    params.head.solver = forced;
     TN_TRY(create(stream, t));
-    TN_TRY(plan(stream, t, params, result));
+    TN_TRY(plan(stream, t, &params, result));
     if (!result->served)
         return TENON_OK;
     TN_TRY(settle(stream, t));
     const tn_solver *solver = tn_solver_named(t->c->operation->family, result->solver);
     t->exact = t->c->integers && (solver == NULL || !solver->inexact);
-    const char *forced = head->solver;
-    head->solver = result->solver;
-    TN_TRY(expect(t, params));
-    head->solver = forced;
-    TN_TRY(t->c->operation->run(stream, params, t->device, NULL));
+    params.head.solver = result->solver;
+    TN_TRY(expect(t, &params));
+    params.head.solver = forced;
+    TN_TRY(t->c->operation->run(stream, &params, t->device, NULL));
     TN_TRY(tenon_stream_finish(stream));
     return compare(stream, t, result);
 }

@@ -137,9 +137,9 @@ const tn_operation *tn_operation_of_family(const tn_family *family)
 char *tn_case_text(const tn_case *c, char text[TN_CASE_TEXT_SIZE])
 {
     const tn_operation *operation = c->operation;
-    unsigned char defaults[TN_PARAMS_SIZE] = {0};
+    tn_case_params defaults = {.bytes = {0}};
     writer w = {text, TN_CASE_TEXT_SIZE, 0};
-    operation->defaults(defaults);
+    operation->defaults(defaults.bytes);
     put(&w, "tenon check %s", c->solver[0] != '\0' ? c->solver : operation->family->name);
     if (tn_operation_of_family(operation->family) != operation)
         put(&w, " %s", operation->name);
@@ -155,7 +155,7 @@ char *tn_case_text(const tn_case *c, char text[TN_CASE_TEXT_SIZE])
             put_view(&w, &c->views[i]);
     }
     for (uint32_t i = 0; i < operation->field_count; i++)
-        put_field(&w, &operation->fields[i], c->params.bytes, defaults);
+        put_field(&w, &operation->fields[i], c->params.bytes, defaults.bytes);
     put(&w, " --seed %" PRIu64 "%s", c->seed, c->integers ? " --integers" : "");
     return text;
 }

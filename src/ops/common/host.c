@@ -16,7 +16,7 @@ uint64_t tn_twin_bytes(const tenon_tensor *view)
     return tn_tensor_extent(view).end + GUARD * tenon_dtype_size(view->dtype);
 }
 
-static char *element(const tenon_tensor *view, const int64_t *index)
+void *tn_host_element(const tenon_tensor *view, const int64_t *index)
 {
     int64_t at = 0;
     for (uint32_t d = 0; d < view->rank; d++)
@@ -35,7 +35,7 @@ double *tn_host_read(const tenon_tensor *view, uint32_t rank, const int64_t *sha
     int64_t count = tenon_tensor_elements(&wide);
     double *values = malloc((size_t)(count > 0 ? count : 1) * sizeof *values);
     for (int64_t i = 0; values != NULL && i < count; i++) {
-        values[i] = tn_dtype_load(wide.dtype, element(&wide, index));
+        values[i] = tn_dtype_load(wide.dtype, tn_host_element(&wide, index));
         tn_next_index(index, wide.shape, rank);
     }
     return values;
@@ -84,9 +84,10 @@ static void fill_host(tenon_tensor *host, uint64_t *seed)
     tenon_tensor all = whole(host, host->memory);
     int64_t index[TENON_MAX_RANK] = {0};
     for (int64_t i = 0; i < all.shape[0]; i++)
-        put_nothing(all.dtype, element(&all, &i), *seed);
+        put_nothing(all.dtype, tn_host_element(&all, &i), *seed);
     for (int64_t count = tenon_tensor_elements(host); count > 0; count--) {
-        tn_dtype_store(host->dtype, element(host, index), random_element(host->dtype, seed));
+        tn_dtype_store(host->dtype, tn_host_element(host, index),
+                       random_element(host->dtype, seed));
         tn_next_index(index, host->shape, host->rank);
     }
 }
@@ -162,7 +163,7 @@ bool tn_host_within(const tenon_tensor *view, const tn_bounded *expected, char w
 {
     int64_t index[TENON_MAX_RANK] = {0}, count = tenon_tensor_elements(view);
     for (int64_t i = 0; i < count; i++) {
-        double got = tn_dtype_load(view->dtype, element(view, index));
+        double got = tn_dtype_load(view->dtype, tn_host_element(view, index));
         if (!tn_within(got, expected[i])) {
             snprintf(why, 256,
                      "element %" PRId64 " of %" PRId64
@@ -173,4 +174,18 @@ bool tn_host_within(const tenon_tensor *view, const tn_bounded *expected, char w
         tn_next_index(index, view->shape, view->rank);
     }
     return true;
+}
+
+tenon_tensor tn_image_view(tenon_dtype dtype, bool channels_last, int64_t n, int64_t c,
+                           const int64_t size[2])
+{
+    tenon_tensor view = {.offset = 3 * tenon_dtype_size(dtype),
+                         .dtype = dtype,
+                         .rank = 4,
+                         .shape = {n, c, size[0], size[1]}};
+    view.stride[3] = channels_last ? c + 2 : 1;
+    view.stride[2] = size[1] * view.stride[3] + 3;
+    view.stride[1] = channels_last ? 1 : size[0] * view.stride[2] + 1;
+    view.stride[0] = (channels_last ? size[0] * view.stride[2] : c * view.stride[1]) + 5;
+    return view;
 }

@@ -10,6 +10,14 @@
  * must broadcast. */
 double *tn_host_read(const tenon_tensor *view, uint32_t rank, const int64_t *shape);
 
+/* Where an element of a view of host memory lies. */
+void *tn_host_element(const tenon_tensor *view, const int64_t *index);
+
+/* A view for self-checks: N C H W, or N H W C, with an offset and gaps between rows, channels or
+ * pixels, and images. */
+tenon_tensor tn_image_view(tenon_dtype dtype, bool channels_last, int64_t n, int64_t c,
+                           const int64_t size[2]);
+
 /* A tensor with its twins on host and device, for a self-check. */
 typedef struct tn_twin {
     tenon_tensor host;   /* memory of kind SVM, which the twin owns */

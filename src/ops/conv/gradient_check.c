@@ -14,21 +14,6 @@
 /* An image of two dimensions, wide enough for vectors and a tail. */
 static const int64_t image_size[2] = {11, 37}, filter_size[2] = {3, 2}, one[2] = {1, 1};
 
-/* N C H W with gaps between the rows, the channels and the images; `channels_last` is NHWC. */
-static tenon_tensor image_view(tenon_dtype dtype, bool channels_last, int64_t n, int64_t c,
-                               const int64_t size[2])
-{
-    tenon_tensor view = {.offset = 3 * tenon_dtype_size(dtype),
-                         .dtype = dtype,
-                         .rank = 4,
-                         .shape = {n, c, size[0], size[1]}};
-    view.stride[3] = channels_last ? c + 2 : 1;
-    view.stride[2] = size[1] * view.stride[3] + 3;
-    view.stride[1] = channels_last ? 1 : size[0] * view.stride[2] + 1;
-    view.stride[0] = (channels_last ? size[0] * view.stride[2] : c * view.stride[1]) + 5;
-    return view;
-}
-
 static tenon_conv_geometry check_geometry(bool pointwise)
 {
     tenon_conv_geometry g = TENON_CONV_GEOMETRY_INIT;
@@ -111,7 +96,7 @@ static tenon_tensor filter_view(tenon_dtype dtype, const check_shape *s)
 {
     const int64_t shape[] = {s->filters, s->channels / s->groups, s->filter[0], s->filter[1]};
     return s->dense ? tenon_tensor_view(dtype, 4, shape)
-                    : image_view(dtype, false, shape[0], shape[1], s->filter);
+                    : tn_image_view(dtype, false, shape[0], shape[1], s->filter);
 }
 
 static bool channels_last(const int64_t stride[CONV_RANK])
@@ -186,11 +171,11 @@ static tenon_status check_reverse(tenon_stream *stream, const conv_problem *like
         params.output_padding[d] = s->image[d] - tenon_conv_transpose_output_size(
                                                      &s->geometry, d, s->out[d], s->filter[d], 0);
     const tenon_tensor views[CONV_OPERANDS] = {
-        [CONV_X] = image_view(dtype, last, 2, s->filters, s->out),
+        [CONV_X] = tn_image_view(dtype, last, 2, s->filters, s->out),
         [CONV_W] = filter_view(dtype, s),
-        [CONV_C] = image_view(dtype, last, 2, s->channels, s->image),
+        [CONV_C] = tn_image_view(dtype, last, 2, s->channels, s->image),
         [CONV_BIAS] = tenon_tensor_view(dtype, 1, &s->channels),
-        [CONV_Y] = image_view(dtype, last, 2, s->channels, s->image)};
+        [CONV_Y] = tn_image_view(dtype, last, 2, s->channels, s->image)};
     TN_TRY(create(stream, views, CONV_OPERANDS, c));
     const tenon_tensor *x = &c->twins[CONV_X].host, *w = &c->twins[CONV_W].host,
                        *res = &c->twins[CONV_C].host, *bias = &c->twins[CONV_BIAS].host,
@@ -217,8 +202,8 @@ static tenon_status check_filter(tenon_stream *stream, const conv_problem *like,
     params.geometry = s->geometry;
     params.beta = epilogue.beta = s->dense ? 0 : -0.5;
     const tenon_tensor w = filter_view(dtype, s);
-    tenon_tensor made[3] = {image_view(dtype, last, 2, s->channels, s->image),
-                            image_view(dtype, last, 2, s->filters, s->out), w};
+    tenon_tensor made[3] = {tn_image_view(dtype, last, 2, s->channels, s->image),
+                            tn_image_view(dtype, last, 2, s->filters, s->out), w};
     if (pointwise) { /* whose pixels must have one stride, and for 16 bits its images the same */
         const int64_t x_shape[] = {1, CHANNELS, image_size[0], image_size[1]},
                       y_shape[] = {1, FILTERS, s->out[0], s->out[1]};
@@ -302,7 +287,7 @@ static tenon_status check_bias(tenon_stream *stream, const conv_bias_problem *li
     tenon_epilogue epilogue = TENON_EPILOGUE_INIT;
     conv_bias_problem problem;
     params.beta = epilogue.beta = -0.5;
-    const tenon_tensor views[] = {image_view(dtype, last, 2, filters, size),
+    const tenon_tensor views[] = {tn_image_view(dtype, last, 2, filters, size),
                                   tenon_tensor_view(dtype, 1, &filters)};
     TN_TRY(create(stream, views, 2, c));
     const tenon_tensor *dy = &c->twins[0].host, *db = &c->twins[1].host;
@@ -343,7 +328,7 @@ static tenon_status check_col2im(tenon_stream *stream, const col2im_problem *lik
     const int64_t shape[] = {2, CHANNELS * filter_size[0] * filter_size[1], out[0] * out[1]};
     tenon_dtype col_dtype = like->col_acc ? tn_conv_sum_type(like->dtype) : dtype;
     tenon_tensor views[] = {tenon_tensor_view(col_dtype, 3, shape),
-                            image_view(dtype, channels_last(like->x), 2, CHANNELS, image_size)};
+                            tn_image_view(dtype, channels_last(like->x), 2, CHANNELS, image_size)};
     if (like->col[1] == 1) /* along the taps */
         views[0].stride[1] = 1, views[0].stride[2] = shape[1];
     TN_TRY(create(stream, views, 2, c));

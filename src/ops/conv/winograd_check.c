@@ -17,25 +17,10 @@ typedef struct check {
 
 static const int64_t filter_size[2] = {3, 3};
 
-/* N C H W, or N H W C, with gaps between rows, channels or pixels, and images. */
-static tenon_tensor image_view(tenon_dtype dtype, bool channels_last, int64_t n, int64_t c,
-                               const int64_t size[2])
-{
-    tenon_tensor view = {.offset = 3 * tenon_dtype_size(dtype),
-                         .dtype = dtype,
-                         .rank = 4,
-                         .shape = {n, c, size[0], size[1]}};
-    view.stride[3] = channels_last ? c + 2 : 1;
-    view.stride[2] = size[1] * view.stride[3] + 3;
-    view.stride[1] = channels_last ? 1 : size[0] * view.stride[2] + 1;
-    view.stride[0] = (channels_last ? size[0] * view.stride[2] : c * view.stride[1]) + 5;
-    return view;
-}
-
 /* Filters with the same thing contiguous. */
 static tenon_tensor filter_view(const conv_problem *like, tenon_dtype dtype)
 {
-    tenon_tensor view = image_view(dtype, like->w[1] == 1, 2 * FILTERS, CHANNELS, filter_size);
+    tenon_tensor view = tn_image_view(dtype, like->w[1] == 1, 2 * FILTERS, CHANNELS, filter_size);
     if (like->w[4] != 1 || like->w[3] != 3)
         return view;
     view.stride[2] = 3;
@@ -71,11 +56,11 @@ static tenon_status run(tenon_stream *stream, const conv_problem *like, const tn
     for (uint32_t d = 0; d < 2; d++)
         out[d] = tenon_conv_output_size(&params.geometry, d, size[d], 3);
     const tenon_tensor views[CONV_OPERANDS] = {
-        [CONV_X] = image_view(dtype, channels_last(like->x), 2, 2 * CHANNELS, size),
+        [CONV_X] = tn_image_view(dtype, channels_last(like->x), 2, 2 * CHANNELS, size),
         [CONV_W] = filter_view(like, dtype),
-        [CONV_C] = image_view(dtype, channels_last(like->y), 2, filters, out),
+        [CONV_C] = tn_image_view(dtype, channels_last(like->y), 2, filters, out),
         [CONV_BIAS] = tenon_tensor_view(dtype, 1, &filters),
-        [CONV_Y] = image_view(dtype, channels_last(like->y), 2, filters, out)};
+        [CONV_Y] = tn_image_view(dtype, channels_last(like->y), 2, filters, out)};
     for (int i = 0; i < CONV_OPERANDS; i++)
         TN_TRY(tn_twin_create(stream, &views[i], &seed, &c->twins[i]));
     const tenon_tensor *x = &c->twins[CONV_X].host, *w = &c->twins[CONV_W].host,

@@ -1,4 +1,5 @@
 /* How packed matrices lie, in plain C. */
+#include "ops/common/host.h"
 #include "ops/packed/internal.h"
 
 #include <string.h>
@@ -10,15 +11,6 @@ int64_t tn_packed_position(int64_t rows, int64_t cols, int64_t panel, int64_t nu
     return matrix * rows * padded + col / panel * rows * panel + row * panel + col % panel;
 }
 
-static const unsigned char *element(const tenon_tensor *view, const int64_t *index)
-{
-    int64_t at = 0;
-    for (uint32_t d = 0; d < view->rank; d++)
-        at += index[d] * view->stride[d];
-    return (const unsigned char *)view->memory.u.svm + view->offset +
-           at * (int64_t)tenon_dtype_size(view->dtype);
-}
-
 void tn_pack_reference(const tenon_tensor *view, int64_t panel, void *packed)
 {
     const int64_t rows = view->shape[view->rank - 2], cols = view->shape[view->rank - 1];
@@ -28,7 +20,7 @@ void tn_pack_reference(const tenon_tensor *view, int64_t panel, void *packed)
     memset(packed, 0, (size_t)(count / cols * tn_packed_padded(cols, panel)) * size);
     for (int64_t i = 0; i < count; i++) {
         memcpy((unsigned char *)packed + (size_t)tn_packed_position(rows, cols, panel, i) * size,
-               element(view, index), size);
+               tn_host_element(view, index), size);
         tn_next_index(index, view->shape, view->rank);
     }
 }

@@ -19,20 +19,6 @@ typedef struct check {
     int64_t *places;
 } check;
 
-/* N C H W with gaps between the rows, the channels and the images; `channels_last` is NHWC. */
-static tenon_tensor image_view(tenon_dtype dtype, bool channels_last, int64_t h, int64_t w)
-{
-    tenon_tensor view = {.offset = 3 * tenon_dtype_size(dtype),
-                         .dtype = dtype,
-                         .rank = 4,
-                         .shape = {CHECK_N, CHECK_C, h, w}};
-    view.stride[3] = channels_last ? CHECK_C + 2 : 1;
-    view.stride[2] = w * view.stride[3] + 3;
-    view.stride[1] = channels_last ? 1 : h * view.stride[2] + 1;
-    view.stride[0] = (channels_last ? h * view.stride[2] : CHECK_C * view.stride[1]) + 5;
-    return view;
-}
-
 static tenon_status create(tenon_stream *stream, const pool_problem *like, check *c)
 {
     tenon_dtype dtype = (tenon_dtype)like->dtype;
@@ -48,8 +34,9 @@ static tenon_status create(tenon_stream *stream, const pool_problem *like, check
     g->pad_begin[1] = 2;
     const int64_t shape[] = {CHECK_N, CHECK_C, tenon_conv_output_size(g, 0, 7, 3),
                              tenon_conv_output_size(g, 1, 37, 2)};
-    const tenon_tensor x = image_view(dtype, channels_last, 7, 37),
-                       y = image_view(dtype, channels_last, shape[2], shape[3]),
+    static const int64_t size[] = {7, 37};
+    const tenon_tensor x = tn_image_view(dtype, channels_last, CHECK_N, CHECK_C, size),
+                       y = tn_image_view(dtype, channels_last, CHECK_N, CHECK_C, &shape[2]),
                        indices = tenon_tensor_view(TENON_DTYPE_I32, 4, shape);
     TN_TRY(tn_twin_create(stream, &x, &seed, &c->x));
     TN_TRY(tn_twin_create(stream, &y, &seed, &c->y));
