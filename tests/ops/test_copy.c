@@ -313,13 +313,39 @@ static void bad_input(void **state)
 #undef REFUSED
 }
 
+/* Which stores the automatic choice takes for a copy of so many bytes. Planning needs no memory. */
+static bool streams(uint64_t bytes)
+{
+    const int64_t elements[] = {(int64_t)(bytes / sizeof(float))};
+    const tenon_tensor view = tenon_tensor_view(TENON_DTYPE_F32, 1, elements);
+    tenon_plan *plan;
+    assert_ok(tenon_copy_plan(test_context, NULL, &view, &view, &plan));
+    const bool past = strstr(plan->name, ":st2") != NULL;
+    assert_true(past || strstr(plan->name, ":st1") != NULL);
+    tenon_plan_release(plan);
+    return past;
+}
+
+/* Past the caches where they would keep little of what is written, and not where they keep it. */
+static void stores_pass_the_caches(void **state)
+{
+    const uint64_t cache = test_context->device.cache_size;
+    const bool can =
+        test_context->device.is_cpu && cache > 0 && test_has(TENON_CAPABILITY_NONTEMPORAL_STORE);
+    (void)state;
+    assert_false(streams(4096));
+    if (cache > 0)
+        assert_false(streams(cache / 4));
+    assert_int_equal(streams(cache + 4096), can);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_pair_of_types), cmocka_unit_test(every_half),
         cmocka_unit_test(any_strides),         cmocka_unit_test(large_transposes),
         cmocka_unit_test(transposes),          cmocka_unit_test(random_problems),
-        cmocka_unit_test(bad_input),
+        cmocka_unit_test(bad_input),           cmocka_unit_test(stores_pass_the_caches),
     };
     return TEST_MAIN(tests);
 }
