@@ -62,7 +62,7 @@ static void prepare_by_hand(call *c)
     c->args = arguments.args;
     c->args.alpha = 0x3f800000; /* 1.0f */
     tn_gemm_plain.options(context, &problem.head, NULL, options);
-    BENCH_CHECK(tn_program_kernel(context, "gemm/plain", options, "gemm_plain", &number));
+    BENCH_CHECK(tn_program_kernel(context, "gemm/plain", options, "gemm_plain", 0, &number));
     BENCH_CHECK(tn_program_create_kernel(context, "bench", number, &c->kernel));
 }
 

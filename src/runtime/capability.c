@@ -282,6 +282,15 @@ bool tn_context_has(tenon_context *context, tenon_capability capability)
     return get(context, capability).available;
 }
 
+void tn_capability_set(tenon_context *context, tenon_capability capability, int form)
+{
+    context->capabilities.results[capability] =
+        (tn_capability_result){.known = true,
+                               .available = form >= 0,
+                               .options = form >= 0 ? trials[capability].options[form] : NULL,
+                               .reason = "set without a trial"};
+}
+
 static char *build_options(tenon_context *context, const char *first, char options[512],
                            const char *format, va_list arguments)
 {

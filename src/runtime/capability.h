@@ -23,6 +23,10 @@ typedef struct tn_capabilities {
  * Keeps the thread's last error. */
 bool tn_context_has(tenon_context *context, tenon_capability capability);
 
+/* In place of a trial: the device has it, by the options that are tried first (0) or next (1); or has
+ * it not (-1). */
+void tn_capability_set(tenon_context *context, tenon_capability capability, int form);
+
 /* The compiler's options that every kernel gets, then those of `format`: "-cl-std=CL1.2
  * -DTENON_HW_FMA=1 …". Returns `options`. */
 char *tn_build_options(tenon_context *context, char options[512], const char *format, ...)

@@ -52,6 +52,12 @@ static tenon_status init_locks(const char *operation, tenon_context *context)
     return tn_program_cache_init(operation, &context->programs);
 }
 
+static void release_cl_context(cl_context cl)
+{
+    if (cl != NULL)
+        clReleaseContext(cl);
+}
+
 /* Takes over the reference to `cl`, on failure too. */
 static tenon_status make_context(const char *operation, cl_context cl, const tn_device *device,
                                  const tenon_context_params *params, tenon_context *owner,
@@ -61,7 +67,7 @@ static tenon_status make_context(const char *operation, cl_context cl, const tn_
     tenon_status status = tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", operation);
     if (context == NULL || (status = init_locks(operation, context)) != TENON_OK) {
         free(context);
-        clReleaseContext(cl);
+        release_cl_context(cl);
         return status;
     }
     atomic_init(&context->references, 1);
@@ -105,6 +111,13 @@ TENON_API tenon_status tenon_context_create(const tenon_context_params *params, 
     memcpy(device.info.selector, info.selector, sizeof info.selector);
     TN_TRY(create_cl_context(operation, &device, &cl));
     return make_context(operation, cl, &device, params, NULL, out);
+}
+
+tenon_status tn_context_without_device(const char *operation, const tn_device *device,
+                                       tenon_context **out)
+{
+    const tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
+    return make_context(operation, NULL, device, &params, NULL, out);
 }
 
 TENON_API tenon_status tenon_context_import(cl_context cl, cl_device_id id,
@@ -157,7 +170,7 @@ TENON_API void tenon_context_release(tenon_context *context)
     tn_program_cache_destroy(&context->programs);
     pthread_mutex_destroy(&context->slot_lock);
     pthread_mutex_destroy(&context->capabilities.lock);
-    clReleaseContext(context->cl);
+    release_cl_context(context->cl);
     free(context);
 }
 

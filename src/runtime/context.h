@@ -32,7 +32,7 @@ typedef struct tn_slot {
 
 struct tenon_context {
     atomic_uint references;
-    cl_context cl;
+    cl_context cl; /* NULL where there is no device */
     tn_device device;
     tn_log log;
     uint64_t workspace_limit;
@@ -45,6 +45,11 @@ struct tenon_context {
     pthread_mutex_t slot_lock;
     tn_slot slots[TN_SLOT_COUNT];
 };
+
+/* A context without an OpenCL context: its capabilities are set (tn_capability_set), its kernels are
+ * told to its programs' listener. */
+tenon_status tn_context_without_device(const char *operation, const tn_device *device,
+                                       tenon_context **out);
 
 /* What is kept in a slot, made by `create` at the first call (NULL when that fails). */
 void *tn_context_slot(tenon_context *context, tn_slot_id id, void *(*create)(void),

@@ -2,9 +2,16 @@
 
 #include "runtime/cl_error.h"
 
+#include <CL/cl_ext.h>
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Newer than some headers. */
+#ifndef CL_DEVICE_IP_VERSION_INTEL
+#define CL_DEVICE_IP_VERSION_INTEL 0x4250
+#endif
 
 /* Information that a driver does not give stays zero: that must not keep a device from being used.
  */
@@ -81,6 +88,22 @@ static void read_extensions(tn_device *device)
     free(words);
 }
 
+/* The extension says that the device can be asked, and of whom it is. */
+static tn_arch read_arch(cl_device_id id, const char *name)
+{
+    char *words = get_long_text(id, CL_DEVICE_EXTENSIONS);
+    tn_arch arch = tn_arch_of_amd(name);
+    if (words == NULL)
+        return arch;
+    if (has_word(words, "cl_nv_device_attribute_query"))
+        arch = tn_arch_of_nvidia(get_u32(id, CL_DEVICE_COMPUTE_CAPABILITY_MAJOR_NV),
+                                 get_u32(id, CL_DEVICE_COMPUTE_CAPABILITY_MINOR_NV));
+    else if (has_word(words, "cl_intel_device_attribute_query"))
+        arch = tn_arch_of_intel(get_u32(id, CL_DEVICE_IP_VERSION_INTEL));
+    free(words);
+    return arch;
+}
+
 static uint32_t parse_version(const char *text)
 {
     unsigned major = 0, minor = 0;
@@ -143,6 +166,7 @@ tenon_status tn_device_read(const char *operation, cl_device_id id, tn_device *d
     device->has_compiler = compiler == CL_TRUE;
     device->keeps_builds = strcmp(device->info.platform_name, "Portable Computing Language") == 0;
     device->svm = (svm & CL_DEVICE_SVM_COARSE_GRAIN_BUFFER) != 0;
+    device->arch = device->is_cpu ? TN_ARCH_OTHER : read_arch(id, device->info.name);
     read_extensions(device);
     return TENON_OK;
 }

@@ -4,6 +4,7 @@
 #define TN_RUNTIME_DEVICE_H
 
 #include "base/status.h"
+#include "runtime/arch.h"
 
 #include <tenon/device.h>
 
@@ -16,6 +17,7 @@ typedef struct tn_device {
     uint64_t cache_size;       /* bytes of the last-level cache, 0 where unknown */
     size_t max_work_item[3];
     uint32_t address_align; /* bytes: the alignment of sub-buffers */
+    tn_arch arch;
     bool is_cpu;
     bool has_compiler;
     /* PoCL finds what it has compiled by the source, on disk; asked for a binary, it compiles every kernel once more,

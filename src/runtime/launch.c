@@ -21,20 +21,26 @@ struct tn_step {
     unsigned char *args; /* of the step's own */
 };
 
+static size_t items_of(const tn_launch *launch)
+{
+    size_t items = 1;
+    for (uint32_t d = 0; d < launch->dimensions; d++)
+        items *= launch->local[d];
+    return items;
+}
+
 static tenon_status check_limits(const char *operation, tenon_context *context,
                                  const tn_launch *launch, const tn_kernel *kernel)
 {
-    size_t items = 1;
     if (launch->local[0] == 0)
         return TENON_OK;
-    for (uint32_t d = 0; d < launch->dimensions; d++) {
-        items *= launch->local[d];
+    const size_t items = items_of(launch);
+    for (uint32_t d = 0; d < launch->dimensions; d++)
         if (launch->local[d] > context->device.max_work_item[d])
             return tn_fail(TENON_ERROR_UNSUPPORTED_DEVICE,
                            "%s: kernel %s wants a work-group of %zu in dimension %u, %s allows %zu",
                            operation, launch->kernel, launch->local[d], d,
                            context->device.info.name, context->device.max_work_item[d]);
-    }
     if (items > kernel->max_work_group)
         return tn_fail(TENON_ERROR_UNSUPPORTED_DEVICE,
                        "%s: kernel %s wants a work-group of %zu work-items, %s allows %zu for it",
@@ -100,7 +106,7 @@ tenon_status tn_record(const char *operation, tn_recording *recording, const tn_
         if (launch->global[d] == 0)
             return TENON_OK;
     TN_TRY(tn_program_kernel(recording->context, launch->source, launch->options, launch->kernel,
-                             &number));
+                             launch->local[0] == 0 ? 0 : items_of(launch), &number));
     tn_program_kernel_info(recording->context, number, &kernel);
     TN_TRY(check_limits(operation, recording->context, launch, &kernel));
     return append_step(operation, recording, launch, number);

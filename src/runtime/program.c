@@ -287,8 +287,22 @@ static tenon_status read_kernel(tenon_context *context, const tn_program *progra
     return TENON_OK;
 }
 
+/* With no device there is nothing to build, only to tell. */
+static tenon_status list_kernel(tenon_context *context, const char *source, const char *options,
+                                const char *name, size_t work_group, uint32_t *kernel)
+{
+    tn_program_cache *cache = &context->programs;
+    tn_kernel entry = {.max_work_group = context->device.info.max_work_group};
+    snprintf(entry.name, sizeof entry.name, "%s", name);
+    cache->listener(cache->listener_user, source, options, name, work_group);
+    pthread_mutex_lock(&cache->lock);
+    bool kept = find_kernel(cache, NULL, name, kernel) || append_kernel(cache, &entry, kernel);
+    pthread_mutex_unlock(&cache->lock);
+    return kept ? TENON_OK : no_memory(source);
+}
+
 tenon_status tn_program_kernel(tenon_context *context, const char *source, const char *options,
-                               const char *name, uint32_t *kernel)
+                               const char *name, size_t work_group, uint32_t *kernel)
 {
     tn_program_cache *cache = &context->programs;
     const struct tenon_kernel_source *text = find_source(source);
@@ -296,6 +310,8 @@ tenon_status tn_program_kernel(tenon_context *context, const char *source, const
     tn_kernel entry;
     if (text == NULL)
         return tn_fail(TENON_ERROR_UNSUPPORTED, "kernel %s is not in this library", source);
+    if (cache->listener != NULL)
+        return list_kernel(context, source, options, name, work_group, kernel);
     TN_TRY(get_program(context, text, options, &program));
     pthread_mutex_lock(&cache->lock);
     bool found = find_kernel(cache, program, name, kernel);

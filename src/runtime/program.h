@@ -4,6 +4,7 @@
 #define TN_RUNTIME_PROGRAM_H
 
 #include "base/status.h"
+#include "runtime/target.h"
 
 #include <tenon/context.h>
 
@@ -15,7 +16,7 @@ typedef struct tn_program tn_program;
 /* A kernel function of a built program. Its number is an index that streams keep their cl_kernel
  * objects under. */
 typedef struct tn_kernel {
-    const tn_program *program;
+    const tn_program *program; /* NULL where there is no device */
     char name[32];
     size_t max_work_group; /* CL_KERNEL_WORK_GROUP_SIZE */
 } tn_kernel;
@@ -27,15 +28,18 @@ typedef struct tn_program_cache {
     uint32_t program_count, program_capacity;
     tn_kernel *kernels;
     uint32_t kernel_count, kernel_capacity;
+    tn_kernel_listener
+        listener; /* where there is no device: told of kernels in place of building */
+    void *listener_user;
 } tn_program_cache;
 
 tenon_status tn_program_cache_init(const char *operation, tn_program_cache *cache);
 void tn_program_cache_destroy(tn_program_cache *cache);
 
-/* Finds or builds the kernel `name` of the embedded source `source` with `options`; several threads
- * may ask at once, one builds. Gives TENON_ERROR_BUILD_FAILED with the whole log in the message. */
+/* Finds or builds the kernel `name` of the embedded source `source` with `options`, for work-groups
+ * of so many work-items (0: any); several threads may ask at once, one builds. Gives TENON_ERROR_BUILD_FAILED with the whole log in the message. */
 tenon_status tn_program_kernel(tenon_context *context, const char *source, const char *options,
-                               const char *name, uint32_t *kernel);
+                               const char *name, size_t work_group, uint32_t *kernel);
 
 /* What is known of a kernel; the result stays valid as long as the context. */
 void tn_program_kernel_info(tenon_context *context, uint32_t kernel, tn_kernel *info);

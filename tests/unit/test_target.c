@@ -1,0 +1,98 @@
+/* Kinds of GPU, and plans for those that are not there. */
+#include "common/testing.h"
+
+#include "runtime/context.h"
+#include "runtime/target.h"
+
+#include <tenon/gemm.h>
+
+#include <string.h>
+
+static void nvidia_by_its_compute_capability(void **state)
+{
+    (void)state;
+    assert_int_equal(tn_arch_of_nvidia(7, 0), TN_ARCH_OTHER);
+    assert_int_equal(tn_arch_of_nvidia(7, 5), TN_ARCH_SM_75);
+    assert_int_equal(tn_arch_of_nvidia(8, 7), TN_ARCH_SM_86);
+    assert_int_equal(tn_arch_of_nvidia(9, 0), TN_ARCH_SM_90);
+    assert_int_equal(tn_arch_of_nvidia(12, 0), TN_ARCH_SM_100);
+}
+
+static void amd_by_its_name(void **state)
+{
+    (void)state;
+    assert_int_equal(tn_arch_of_amd("gfx90a:sramecc+:xnack-"), TN_ARCH_GFX90A);
+    assert_int_equal(tn_arch_of_amd("gfx942"), TN_ARCH_GFX942);
+    assert_int_equal(tn_arch_of_amd("gfx1032"), TN_ARCH_GFX1030);
+    assert_int_equal(tn_arch_of_amd("gfx803"), TN_ARCH_OTHER);
+    assert_int_equal(tn_arch_of_amd("some other device"), TN_ARCH_OTHER);
+}
+
+static uint32_t ip_version(uint32_t architecture, uint32_t release)
+{
+    return architecture << 22 | release << 14 | 3;
+}
+
+static void intel_by_its_ip_version(void **state)
+{
+    (void)state;
+    assert_int_equal(tn_arch_of_intel(ip_version(9, 0)), TN_ARCH_OTHER);
+    assert_int_equal(tn_arch_of_intel(ip_version(12, 0)), TN_ARCH_XE_LP);
+    assert_int_equal(tn_arch_of_intel(ip_version(12, 56)), TN_ARCH_XE_HPG);
+    assert_int_equal(tn_arch_of_intel(ip_version(12, 60)), TN_ARCH_XE_HPC);
+    assert_int_equal(tn_arch_of_intel(ip_version(12, 71)), TN_ARCH_XE_LP);
+    assert_int_equal(tn_arch_of_intel(ip_version(20, 4)), TN_ARCH_XE_HPG);
+}
+
+typedef struct heard {
+    int kernels;
+    char source[64], options[512], kernel[64];
+    size_t work_group;
+} heard;
+
+static void listen(void *user, const char *source, const char *options, const char *kernel,
+                   size_t work_group)
+{
+    heard *h = user;
+    h->kernels++;
+    snprintf(h->source, sizeof h->source, "%s", source);
+    snprintf(h->options, sizeof h->options, "%s", options);
+    snprintf(h->kernel, sizeof h->kernel, "%s", kernel);
+    h->work_group = work_group;
+}
+
+static void plans_for_what_is_not_there(void **state)
+{
+    const int64_t shape[] = {512, 512};
+    const tenon_tensor matrix = tenon_tensor_view(TENON_DTYPE_F32, 2, shape);
+    tenon_gemm_params params = TENON_GEMM_PARAMS_INIT;
+    (void)state;
+    for (int arch = 0; arch < TN_ARCH_COUNT; arch++) {
+        heard h = {0};
+        tenon_context *context;
+        tenon_plan *plan;
+        assert_int_equal(tn_target_context((tn_arch)arch, listen, &h, &context), TENON_OK);
+        params.solver = "gemm/tiled";
+        assert_int_equal(
+            tenon_gemm_plan(context, &params, &matrix, &matrix, NULL, NULL, &matrix, &plan),
+            TENON_OK);
+        assert_int_equal(h.kernels, 1);
+        assert_string_equal(h.source, "gemm/tiled");
+        assert_string_equal(h.kernel, "gemm_tiled");
+        assert_non_null(strstr(h.options, "-DTENON_MB="));
+        assert_true(h.work_group > 0 && h.work_group <= context->device.info.max_work_group);
+        tenon_plan_release(plan);
+        tenon_context_release(context);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nvidia_by_its_compute_capability),
+        cmocka_unit_test(amd_by_its_name),
+        cmocka_unit_test(intel_by_its_ip_version),
+        cmocka_unit_test(plans_for_what_is_not_there),
+    };
+    return cmocka_run_group_tests_name("target", tests, NULL, NULL);
+}
