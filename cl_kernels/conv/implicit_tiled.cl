@@ -86,9 +86,9 @@ TENON_INLINE void gather_tile(__local acc_t *tile, __global const data_t *x,
 
 #define IMPLICIT_AREA (TILE_A + TILE_B > STAGED ? TILE_A + TILE_B : STAGED)
 
-__kernel __attribute__((reqd_work_group_size(ITEMS_N, ITEMS_M, 1))) void
-conv_implicit_tiled(__global const data_t *w, __global const data_t *x, __global const data_t *c,
-                    __global const data_t *bias, __global out_t *y, conv_product_args args)
+__kernel TILED_GROUP void conv_implicit_tiled(__global const data_t *w, __global const data_t *x,
+                                              __global const data_t *c, __global const data_t *bias,
+                                              __global out_t *y, conv_product_args args)
 {
     __local TILE_MEMORY(area, IMPLICIT_AREA);
     __local acc_t *tile_a = area, *tile_b = area + TILE_A;
@@ -96,12 +96,11 @@ conv_implicit_tiled(__global const data_t *w, __global const data_t *x, __global
     acc_t sum[TENON_MR][TENON_NR];
     raw_t next_a[ITEM_READS(TENON_MB) * TENON_VL];
     long offset_a[ITEM_READS(TENON_MB)];
-    const int item = (int)(get_local_id(1) * ITEMS_N + get_local_id(0));
+    const int item = local_item();
     const int row = item_row(item), col = item_col(item);
     const long n0 = (long)get_group_id(0) * TENON_NB, m0 = (long)get_group_id(1) * TENON_MB;
     const long z = (long)get_global_id(2), k_end = depth_at(&args.gemm, z);
 
-    gemm_epilogue e = make_epilogue(c, bias, y, &args.gemm, z);
     w += GEMM_START(args.gemm, a, z) + m0 * args.gemm.a_row;
     x += GEMM_START(args.gemm, b, z);
     clear_sums(sum);
@@ -121,5 +120,6 @@ conv_implicit_tiled(__global const data_t *w, __global const data_t *x, __global
         multiply(sum, tile_a, tile_b, row, col);
         barrier(CLK_LOCAL_MEM_FENCE);
     }
+    const gemm_epilogue e = make_epilogue(c, bias, y, &args.gemm, z);
     store_block(&e, &args.gemm, m0, args.gemm.m, n0, item, sum, area);
 }

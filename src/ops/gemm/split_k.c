@@ -7,6 +7,7 @@
 #include "ops/gemm/cpu.h"
 #include "ops/gemm/tiled.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -87,9 +88,12 @@ static int64_t wanted_groups(tenon_context *context)
     return tn_max_i64(LEAST_GROUPS, GROUPS_PER_UNIT * (int64_t)context->device.info.compute_units);
 }
 
-/* Nanoseconds of the second kernel. */
+/* Nanoseconds of the second kernel. On a GPU the sums go to memory and back. */
 static double add_time(tenon_context *context, const gemm_problem *p, int32_t slices)
 {
+    if (!context->device.is_cpu)
+        return 2 * (double)sum_count(p, slices) * (double)tn_acc_size(p->dtype) /
+               tn_gpu_bytes(context);
     return (double)sum_count(p, slices) / ADDED_PER_NS / context->device.info.compute_units;
 }
 
@@ -161,14 +165,36 @@ static const char *refuses_tiled(tenon_context *context, const tn_problem *probl
     return why != NULL ? why : refuses((const gemm_problem *)problem);
 }
 
+/* One number of slices, with the tiles that suit it; its time. */
+static double try_slices(tenon_context *context, const gemm_problem *p, int32_t *values)
+{
+    gemm_problem partial = partial_problem(p, values[TILED_SLICES]);
+    tn_gemm_tiled.tune(context, &partial.head, values);
+    return estimate(context, p, &tn_gemm_tiled, values, values[TILED_SLICES]);
+}
+
 static void tune_tiled(tenon_context *context, const tn_problem *problem, int32_t *values)
 {
     const gemm_problem *p = (const gemm_problem *)problem;
-    if (values[TILED_SLICES] == 0)
-        values[TILED_SLICES] =
-            tune_slices(p, tn_gemm_tiled_groups(p, 32, 32), wanted_groups(context));
-    gemm_problem partial = partial_problem(p, values[TILED_SLICES]);
-    tn_gemm_tiled.tune(context, &partial.head, values);
+    int32_t best[TILED_SPLIT_PARAMETERS];
+    double least = INFINITY;
+    if (values[TILED_SLICES] != 0) {
+        try_slices(context, p, values);
+        return;
+    }
+    for (int32_t slices = 2; slices <= MOST_SLICES; slices *= 2) {
+        int32_t tried[TILED_SPLIT_PARAMETERS];
+        if (slices > 2 && p->k < slices * TUNED_SLICE)
+            break;
+        memcpy(tried, values, sizeof tried);
+        tried[TILED_SLICES] = slices;
+        double time = try_slices(context, p, tried);
+        if (time < least) {
+            least = time;
+            memcpy(best, tried, sizeof best);
+        }
+    }
+    memcpy(values, best, sizeof best);
 }
 
 static const char *constrains_tiled(tenon_context *context, const tn_problem *problem,
