@@ -57,13 +57,18 @@ TENON_INLINE void add_up(__local acc_t *sums, int rows, int pitch, int many, int
     barrier(CLK_LOCAL_MEM_FENCE);
 }
 
-/* thin[k][r] = a[r, k]; rows past the last repeat it, into sums that nobody uses. */
+/* thin[k][r] = a[r, k] for KC steps, zeros past the kc that there are; rows past the last repeat it,
+ * into sums that nobody uses. */
 TENON_INLINE void load_thin(__local acc_t *thin, __global const data_t *a, long a_row, long a_col,
                             int rows, int kc, int item)
 {
-    for (int i = item; i < kc * TENON_MR; i += ITEMS) {
-        int r = a_col == 1 ? i / kc : i % TENON_MR, k = a_col == 1 ? i - r * kc : i / TENON_MR;
-        thin[k * TENON_MR + r] = load_data(a, min(r, rows - 1) * a_row + k * a_col);
+    for (int i = item; i < KC * TENON_MR; i += ITEMS) {
+        const int r = a_col == 1 ? i / KC : i % TENON_MR, k = a_col == 1 ? i % KC : i / TENON_MR;
+        acc_t value = 0;
+        if (k < kc) {
+            value = load_data(a, min(r, rows - 1) * a_row + k * a_col);
+        }
+        thin[k * TENON_MR + r] = value;
     }
 }
 
@@ -117,9 +122,10 @@ __kernel TENON_FIXED_SUB_GROUP
                       item);
             barrier(CLK_LOCAL_MEM_FENCE);
 #pragma unroll 4
-            for (int k = share; k < kc; k += TENON_SHARES) {
+            for (int i = 0; i < KC / TENON_SHARES; i++) {
+                const int k = i * TENON_SHARES + share;
                 acc_t x[TENON_VL];
-                read_b(x, b, (k0 + k) * args.b_row + col * TENON_VL, left, vectors);
+                read_b(x, b, (k0 + k) * args.b_row + col * TENON_VL, k < kc ? left : 0, vectors);
 #pragma unroll
                 for (int r = 0; r < TENON_MR; r++) {
 #pragma unroll
