@@ -6,6 +6,10 @@
  * lowest bits. Element i of a lane's part of A is A[matrix_a_row, matrix_a_k], of B
  * B[matrix_b_k, matrix_b_col], of D D[matrix_d_row, matrix_d_col].
  *
+ * A unit pairs steps of K of A with those of B, whatever their numbers: where another order than the
+ * vendor's suits loads better, both have that one. So does gfx12 with types of 16 bits, of which a lane
+ * holds steps 0 to 7, or 8 to 15, where the vendor counts 0 to 3 and 8 to 11, or 4 to 7 and 12 to 15.
+ *
  * The formulas are those of
  *   NVIDIA   PTX ISA, "Matrix Fragments for mma.m16n8k8", "... mma.m16n8k16", "... mma.m16n8k32" and
  *            "Warp-level matrix load instruction: ldmatrix"
