@@ -3,14 +3,14 @@
  * filters by taps.
  *
  * Local size {NB / NR, MB / MR, 1}; global size {ceil(pixels / NB), ceil(filters / MB),
- * images * groups} work-groups. Macros: those of gemm/tiled.cl. Positions of taps in the padded
+ * images * groups} work-groups. Macros: those of gemm/tiled_load.clh. Positions of taps in the padded
  * image fit 30 bits.
  *
  * Which element lies under a tap of a pixel is the sum of what the tap says and what the pixel
  * says: two tables in local memory, so that nothing is divided for an element.
  */
 #include "conv/window.clh"
-#include "gemm/tiled.clh"
+#include "gemm/tiled_load.clh"
 
 /* The position of a pixel's first tap, or of a tap from the first, in each dimension, and its
  * element. */
@@ -84,28 +84,35 @@ TENON_INLINE void gather_tile(__local acc_t *tile, __global const data_t *x,
     }
 }
 
-__kernel __attribute__((reqd_work_group_size(ITEMS_N, ITEMS_M, 1))) void
-conv_implicit_tiled(__global const data_t *w, __global const data_t *x, __global const data_t *c,
-                    __global const data_t *bias, __global out_t *y, conv_product_args args)
+#define IMPLICIT_AREA (TILE_A + TILE_B > STAGED ? TILE_A + TILE_B : STAGED)
+
+__kernel TILED_GROUP void conv_implicit_tiled(__global const data_t *w, __global const data_t *x,
+                                              __global const data_t *c, __global const data_t *bias,
+                                              __global out_t *y, conv_product_args args)
 {
-    __local acc_t tile_a[TENON_KB * PITCH_A], tile_b[TENON_KB * PITCH_B];
+    __local TILE_MEMORY(area, IMPLICIT_AREA);
+    __local acc_t *tile_a = area, *tile_b = area + TILE_A;
     __local place pixels[TENON_NB], taps[2][TENON_KB];
     acc_t sum[TENON_MR][TENON_NR];
-    const int col = (int)get_local_id(0), row = (int)get_local_id(1), item = row * ITEMS_N + col;
+    raw_t next_a[ITEM_READS(TENON_MB) * TENON_VL];
+    long offset_a[ITEM_READS(TENON_MB)];
+    const int item = local_item();
+    const int row = item_row(item), col = item_col(item);
     const long n0 = (long)get_group_id(0) * TENON_NB, m0 = (long)get_group_id(1) * TENON_MB;
     const long z = (long)get_global_id(2), k_end = depth_at(&args.gemm, z);
 
-    gemm_epilogue e = make_epilogue(c, bias, y, &args.gemm, z);
     w += GEMM_START(args.gemm, a, z) + m0 * args.gemm.a_row;
     x += GEMM_START(args.gemm, b, z);
     clear_sums(sum);
     place_pixels(pixels, &args, n0, item);
     place_taps(taps[0], &args, 0, item);
     barrier(CLK_LOCAL_MEM_FENCE);
+    tile_reader read_a = open_tiles(w, item, TENON_MB, PITCH_A, TENON_A_ALONG_K, args.gemm.a_row,
+                                    args.gemm.a_col, args.gemm.m - m0, offset_a);
     int turn = 0;
     for (long k = 0; k < k_end; k += TENON_KB) {
-        load_tile(tile_a, w + k * args.gemm.a_col, item, TENON_MB, PITCH_A, args.gemm.a_row,
-                  args.gemm.a_col, args.gemm.m - m0, k_end - k);
+        read_tile(next_a, &read_a, offset_a, k_end - k);
+        put_tile(tile_a, &read_a, next_a);
         gather_tile(tile_b, x, &args, pixels, taps[turn], item);
         turn = 1 - turn;
         place_taps(taps[turn], &args, k + TENON_KB, item);
@@ -113,5 +120,6 @@ conv_implicit_tiled(__global const data_t *w, __global const data_t *x, __global
         multiply(sum, tile_a, tile_b, row, col);
         barrier(CLK_LOCAL_MEM_FENCE);
     }
-    store_block(&e, &args.gemm, m0, args.gemm.m, n0, row, col, sum);
+    const gemm_epilogue e = make_epilogue(c, bias, y, &args.gemm, z);
+    store_block(&e, &args.gemm, m0, args.gemm.m, n0, item, sum, area);
 }

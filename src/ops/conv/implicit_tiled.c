@@ -26,8 +26,8 @@ static const char *constrains(tenon_context *context, const tn_problem *problem,
                               const int32_t *values)
 {
     const gemm_problem g = tn_conv_implicit_product((const conv_problem *)problem);
-    uint64_t mb = (uint64_t)values[TILED_MB], nb = (uint64_t)values[TILED_NB];
-    uint64_t kb = (uint64_t)values[TILED_KB], blocks = (mb + nb + 2) * kb * tn_acc_size(g.dtype);
+    uint64_t nb = (uint64_t)values[TILED_NB], kb = (uint64_t)values[TILED_KB];
+    uint64_t blocks = tn_gemm_tiled_local(&g, values);
     const char *why = tn_gemm_tiled_constrains(context, &g.head, values);
     if (why == NULL && blocks + (nb + 2 * kb) * PLACE_BYTES > context->device.info.local_memory)
         why = "the blocks and the tables of places do not fit the local memory";
