@@ -291,6 +291,15 @@ void tn_capability_set(tenon_context *context, tenon_capability capability, int 
                                .reason = "set without a trial"};
 }
 
+bool tn_capability_trial(tenon_context *context, tenon_capability capability, const char **source,
+                         const char **options)
+{
+    const tn_capability_result result = get(context, capability);
+    *source = trials[capability].source;
+    *options = result.options;
+    return result.available && *source != NULL && *options != NULL;
+}
+
 static char *build_options(tenon_context *context, const char *first, char options[512],
                            const char *format, va_list arguments)
 {

@@ -27,6 +27,10 @@ bool tn_context_has(tenon_context *context, tenon_capability capability);
  * it not (-1). */
 void tn_capability_set(tenon_context *context, tenon_capability capability, int form);
 
+/* What the capability was tried with: false where the device lacks it, or there is no trial. */
+bool tn_capability_trial(tenon_context *context, tenon_capability capability, const char **source,
+                         const char **options);
+
 /* The compiler's options that every kernel gets, then those of `format`: "-cl-std=CL1.2
  * -DTENON_HW_FMA=1 …". Returns `options`. */
 char *tn_build_options(tenon_context *context, char options[512], const char *format, ...)
