@@ -18,8 +18,8 @@ from offline import report
 from offline.compilers import MACHINES, Compilers, Failure
 from offline.occupancy import occupancy
 
-# The kernels of which each machine compiles its own; of any other, one machine of each vendor does,
-# as the machines of a vendor differ little in them.
+# One machine of each vendor compiles everything. The others compile what that one lacks, and those of
+# these kernels that are chosen for the shapes of usual networks: the rest differ little from it.
 HEAVY = ("gemm/", "conv/", "matrix/", "packed/", "capability/")
 REPRESENTATIVES = {"nvidia": "sm_80", "amd": "gfx942", "intel": "dg2", "spirv": "spirv64"}
 KNOWN_SPILLS = Path(__file__).parent / "offline" / "known_spills.txt"
@@ -71,8 +71,8 @@ def is_wanted(machine, row, seen, every):
     its vendor."""
     if every or REPRESENTATIVES[machine.vendor] == machine.name:
         return True
-    if row["source"].startswith(HEAVY):
-        return row["chosen"] or (row["source"], row["options"]) not in seen
+    if row["source"].startswith(HEAVY) and row["usual"]:
+        return True
     return machine.target != "other" and (row["source"], row["options"]) not in seen
 
 
@@ -153,18 +153,22 @@ def compile_one(compilers, cache, texts, key):
     except Failure as error:
         result = {"error": str(error)}
     result["seconds"] = round(time.monotonic() - start, 3)
-    cache.put(path, result)
+    if "error" not in result:
+        cache.put(path, result)
     return dict(result, cached=False)
 
 
 def compile_all(compilers, options, texts, jobs):
     cache, progress, results = Cache(options.cache), Progress(len(jobs)), {}
-    # The longest take first turn: sources of one name take about as long as one another.
     with concurrent.futures.ThreadPoolExecutor(max_workers=options.jobs) as pool:
         futures = {pool.submit(compile_one, compilers, cache, texts, key): key for key in jobs}
-        for future in concurrent.futures.as_completed(futures):
-            results[futures[future]] = future.result()
-            progress.step()
+        try:
+            for future in concurrent.futures.as_completed(futures):
+                results[futures[future]] = future.result()
+                progress.step()
+        except KeyboardInterrupt:
+            pool.shutdown(wait=True, cancel_futures=True)
+            fail("interrupted; what was compiled is kept for the next run")
     return results
 
 
@@ -256,8 +260,8 @@ def main():
     print(f"{len(jobs)} programs, {compiled} compiled and the others known already, in "
           f"{time.monotonic() - start:.0f} s; {options.json} has every kernel")
     if not options.every:
-        print("Of what is neither GEMM nor convolution, one target of each vendor stands for the others "
-              "(--every: all)")
+        print(f'{" ".join(REPRESENTATIVES.values())} stand for the other targets of their vendors, which '
+              "compiled only what those lack, and products and convolutions of usual shapes (--every: all)")
     for problem in problems:
         print(f"FAILED {problem}")
     print(f"check-kernels: {len(kernels)} kernels, {len(problems)} wrong")

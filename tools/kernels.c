@@ -30,6 +30,8 @@ typedef struct listing {
     tenon_context *context;
     heard heard[MOST_HEARD]; /* of the plan at hand */
     uint32_t heard_count;
+    bool chosen_only;  /* list the automatic choice alone */
+    bool usual;        /* the call at hand is of a usual network */
     uint64_t *printed; /* hashes of the target's lines */
     size_t printed_count, printed_capacity;
     uint32_t failures;
@@ -86,8 +88,9 @@ static void print_heard(listing *l, const char *operation, const char *solver, b
         const heard *h = &l->heard[i];
         snprintf(line, sizeof line,
                  "{\"target\": \"%s\", \"operation\": \"%s\", \"solver\": \"%s\", \"chosen\": %s, "
-                 "\"source\": \"%s\", \"options\": \"%s\", \"kernel\": \"%s\", \"work_group\": %zu}",
-                 l->target, operation, solver, chosen ? "true" : "false", h->source, h->options,
+                 "\"usual\": %s, \"source\": \"%s\", \"options\": \"%s\", \"kernel\": \"%s\", \"work_group\": %zu}",
+                 l->target, operation, solver, chosen ? "true" : "false",
+                 chosen && l->usual ? "true" : "false", h->source, h->options,
                  h->kernel, h->work_group);
         if (is_new(l, line))
             puts(line);
@@ -130,6 +133,8 @@ static void plan_all(listing *l, tn_case *c)
     const tn_family *family = c->operation->family;
     char solver[TN_SOLVER_NAME_SIZE];
     plan_case(l, c, NULL);
+    if (l->chosen_only)
+        return;
     for (uint32_t s = 0; s < family->solver_count; s++) {
         snprintf(solver, sizeof solver, "%s/%s", family->name, family->solvers[s]->name);
         plan_case(l, c, solver);
@@ -174,7 +179,21 @@ static bool needs_no_weights(const tn_operation *operation)
     return operation != &tn_operation_gemm_packed;
 }
 
-static int list_target(tn_arch arch)
+/* Every call there is in the tables. */
+static void list_all(listing *l)
+{
+    list_trials(l);
+    for (uint32_t i = 0; i < tn_operation_count; i++)
+        for (const char *const *example = tn_operations[i]->examples;
+             needs_no_weights(tn_operations[i]) && *example != NULL; example++)
+            list_example(l, *example);
+    l->usual = true;
+    for (const char *const *shape = kernel_shapes; *shape != NULL; shape++)
+        list_example(l, *shape);
+}
+
+/* A NULL call is all of them. */
+static int list_target(tn_arch arch, const char *call)
 {
     listing *l = calloc(1, sizeof *l);
     if (l == NULL || tn_target_context(arch, listen, l, &l->context) != TENON_OK) {
@@ -182,13 +201,11 @@ static int list_target(tn_arch arch)
         return report_failure("kernels");
     }
     l->target = tn_arch_facts_of(arch)->name;
-    list_trials(l);
-    for (uint32_t i = 0; i < tn_operation_count; i++)
-        for (const char *const *example = tn_operations[i]->examples;
-             needs_no_weights(tn_operations[i]) && *example != NULL; example++)
-            list_example(l, *example);
-    for (const char *const *shape = kernel_shapes; *shape != NULL; shape++)
-        list_example(l, *shape);
+    l->chosen_only = call != NULL;
+    if (call != NULL)
+        list_example(l, call);
+    else
+        list_all(l);
     const int code = l->failures > 0 ? EXIT_FAILED : EXIT_OK;
     tenon_context_release(l->context);
     free(l->printed);
@@ -244,13 +261,17 @@ static int unknown_target(const char *name)
     return usage_error(&kernels_command, "there is no target \"%s\"; there are%s", name, names);
 }
 
-static int run(int argc, char **argv)
+typedef struct wishes {
+    const char *target, *sources, *call;
+} wishes;
+
+/* Reads the options; EXIT_OK, or wrong usage. */
+static int read_wishes(int argc, char **argv, wishes *w)
 {
-    const char *target = NULL, *sources = NULL;
-    int code = EXIT_OK;
     for (int i = 1; i < argc; i += 2) {
-        const char **value = strcmp(argv[i], "--target") == 0    ? &target
-                             : strcmp(argv[i], "--sources") == 0 ? &sources
+        const char **value = strcmp(argv[i], "--target") == 0    ? &w->target
+                             : strcmp(argv[i], "--sources") == 0 ? &w->sources
+                             : strcmp(argv[i], "--call") == 0    ? &w->call
                                                                  : NULL;
         if (value == NULL)
             return usage_error(&kernels_command, "does not know \"%s\"", argv[i]);
@@ -258,27 +279,38 @@ static int run(int argc, char **argv)
             return usage_error(&kernels_command, "%s lacks its value", argv[i]);
         *value = argv[i + 1];
     }
-    const int only = target != NULL ? find_target(target) : TN_ARCH_COUNT;
-    if (target != NULL && only == TN_ARCH_COUNT)
-        return unknown_target(target);
-    if (sources != NULL && (code = write_sources(sources)) != EXIT_OK)
+    return EXIT_OK;
+}
+
+static int run(int argc, char **argv)
+{
+    wishes w = {NULL};
+    int code = read_wishes(argc, argv, &w);
+    if (code != EXIT_OK)
+        return code;
+    const int only = w.target != NULL ? find_target(w.target) : TN_ARCH_COUNT;
+    if (w.target != NULL && only == TN_ARCH_COUNT)
+        return unknown_target(w.target);
+    if (w.sources != NULL && (code = write_sources(w.sources)) != EXIT_OK)
         return code;
     for (int arch = 0; arch < TN_ARCH_COUNT; arch++)
-        if ((target == NULL || arch == only) && list_target((tn_arch)arch) != EXIT_OK)
+        if ((w.target == NULL || arch == only) && list_target((tn_arch)arch, w.call) != EXIT_OK)
             code = EXIT_FAILED;
     return code;
 }
 
 const command kernels_command = {
     .name = "kernels",
-    .arguments = "[--target NAME] [--sources FOLDER]",
+    .arguments = "[--target NAME] [--sources FOLDER] [--call CALL]",
     .summary = "list the kernels that Tenon would build for kinds of GPU, without any",
     .details =
         "Plans each operation's examples and the shapes of usual networks, in each type, by the\n"
         "automatic choice and by every solver that may be chosen there. A line of JSON for each\n"
         "distinct target, operation, solver, source, options, kernel and work-group (0: the driver\n"
-        "chooses its size); chosen: whether the automatic choice came to it.\n\n"
+        "chooses its size); chosen: whether the automatic choice came to it; usual: whether it did\n"
+        "for a shape of a usual network.\n\n"
         "  --target NAME      sm_90, gfx942, xe_hpc …, or other: the defaults for any other GPU\n"
-        "  --sources FOLDER   also write the kernels' whole sources there\n",
+        "  --sources FOLDER   also write the kernels' whole sources there\n"
+        "  --call CALL        only what is chosen for this call, in the words of \"tenon check\"\n",
     .run = run,
 };

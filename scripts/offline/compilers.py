@@ -102,6 +102,9 @@ class Compilers:
             self.absent.setdefault("spirv", "no spirv-val")
         self.folder = tempfile.TemporaryDirectory(prefix="check-kernels-")
 
+    def close(self):
+        self.folder.cleanup()
+
     def version(self, vendor):
         """What a cached result holds for."""
         tools = {"nvidia": [self.clang, self.ptxas], "amd": [self.clang], "intel": [self.ocloc],
@@ -191,7 +194,10 @@ class Compilers:
         text = ""
         if self.readelf is not None:
             text = run([self.readelf, "--string-dump=.ze_info", str(binary)]).stdout
-        return output.intel(binary.read_bytes(), text, done.stderr + done.stdout)
+        made = binary.read_bytes()
+        if unresolved := output.intel_unresolved(made):
+            raise Failure("unresolved: " + ", ".join(unresolved))
+        return output.intel(made, text, done.stderr + done.stdout)
 
     def spirv(self, machine, path, options):
         made = path.with_suffix(".spv")

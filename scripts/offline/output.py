@@ -140,6 +140,36 @@ def tokens(data):
     return values
 
 
+SPIRV_MAGIC, OP_DECORATE, LINKAGE, IMPORT = 0x07230203, 71, 41, 1
+
+
+def spirv_imports(words):
+    """The names that a SPIR-V module takes from elsewhere."""
+    names, at = [], 5
+    while at < len(words):
+        length, operation = words[at] >> 16, words[at] & 0xFFFF
+        if length == 0:
+            break
+        if operation == OP_DECORATE and length > 4 and words[at + 2] == LINKAGE \
+                and words[at + length - 1] == IMPORT:
+            text = struct.pack(f"<{length - 4}I", *words[at + 3:at + length - 1])
+            names.append(text.partition(b"\0")[0].decode())
+        at += length
+    return names
+
+
+def intel_unresolved(binary):
+    """Intel's compiler leaves functions that are not there to a linker, and says nothing. Those it
+    knows are imports of the SPIR-V within the binary as well, but not named in the code."""
+    spirv, code = (binary.find(struct.pack("<I", magic)) for magic in (SPIRV_MAGIC, PROGRAM_MAGIC))
+    if spirv < 0:
+        return []
+    end = code if code > spirv else len(binary)
+    words = struct.unpack_from(f"<{(end - spirv) // 4}I", binary, spirv)
+    rest = binary[:spirv] + binary[end:]
+    return sorted({name for name in spirv_imports(words) if name.encode() + b"\0" in rest})
+
+
 def intel(binary, readelf_text, log):
     kernels = ze_info(readelf_text) if "kernels:" in readelf_text else patch_tokens(binary)
     for name, (simd, registers, spilled) in igc_spills(log).items():
