@@ -86,12 +86,12 @@ static void print_heard(listing *l, const char *operation, const char *solver, b
     char line[2048];
     for (uint32_t i = 0; i < l->heard_count; i++) {
         const heard *h = &l->heard[i];
-        snprintf(line, sizeof line,
-                 "{\"target\": \"%s\", \"operation\": \"%s\", \"solver\": \"%s\", \"chosen\": %s, "
-                 "\"usual\": %s, \"source\": \"%s\", \"options\": \"%s\", \"kernel\": \"%s\", \"work_group\": %zu}",
-                 l->target, operation, solver, chosen ? "true" : "false",
-                 chosen && l->usual ? "true" : "false", h->source, h->options,
-                 h->kernel, h->work_group);
+        snprintf(
+            line, sizeof line,
+            "{\"target\": \"%s\", \"operation\": \"%s\", \"solver\": \"%s\", \"chosen\": %s, "
+            "\"usual\": %s, \"source\": \"%s\", \"options\": \"%s\", \"kernel\": \"%s\", \"work_group\": %zu}",
+            l->target, operation, solver, chosen ? "true" : "false",
+            chosen && l->usual ? "true" : "false", h->source, h->options, h->kernel, h->work_group);
         if (is_new(l, line))
             puts(line);
     }
@@ -115,8 +115,7 @@ static void plan_case(listing *l, tn_case *c, const char *solver)
             views[i] = &c->views[c->same[i] != 0 ? c->same[i] - 1 : i];
     c->params.head.solver = solver;
     l->heard_count = 0;
-    const tenon_status status =
-        c->operation->plan(l->context, c->params.bytes, views, &made);
+    const tenon_status status = c->operation->plan(l->context, c->params.bytes, views, &made);
     if (status == TENON_OK) {
         print_heard(l, c->operation->name, made->name, solver == NULL);
         tenon_plan_release(made);
