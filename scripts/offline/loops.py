@@ -32,7 +32,7 @@ def amd_rules(lanes):
         (re.compile(r"^v_dot2|^v_pk_fma|^v_dual_fmac\w*.*:: *v_dual_fmac"), "macs", lambda m: 2),
         (re.compile(r"^v_(?:dual_)?(?:fma|fmac|mad|mac)(?:ak|mk)?_(?:mix(?:lo|hi)?_|legacy_)?f\d"), "macs",
          lambda m: 1),
-        (re.compile(r"^ds_(?:read|load)2(?:st64)?_b(\d+)"), "local", lambda m: int(m[1]) // 4),
+        (re.compile(r"^ds_(?:read2(?:st64)?|load_2addr(?:_stride64)?)_b(\d+)"), "local", lambda m: int(m[1]) // 4),
         (re.compile(r"^ds_(?:read|load)_[ub](\d+)"), "local", lambda m: int(m[1]) // 8),
         (re.compile(r"^(?:global|flat|buffer)_load_dwordx?(\d*)"), "global", lambda m: 4 * words(m[1])),
         (re.compile(r"^(?:global|flat|buffer)_load_(?:d16_)?(?:hi_)?[uib](\d+)"), "global",

@@ -184,8 +184,11 @@ class Loops(unittest.TestCase):
 
     def test_amd(self):
         # 1 + 2 + 32 · 32 · 8 / 64 multiply-adds; 16 + 8 bytes local; 16 + 4 global.
-        self.assertEqual(loops.main_loops(AMD_LOOP, self.machine("gfx90a")),
-                         {"gemm": {"macs": 131, "matrix": 1, "local": 24, "global": 20}})
+        expected = {"gemm": {"macs": 131, "matrix": 1, "local": 24, "global": 20}}
+        self.assertEqual(loops.main_loops(AMD_LOOP, self.machine("gfx90a")), expected)
+        newer = AMD_LOOP.replace("ds_read_b", "ds_load_b").replace("ds_read2_b", "ds_load_2addr_b") \
+                        .replace("load_dwordx4", "load_b128").replace("load_dword ", "load_b32 ")
+        self.assertEqual(loops.main_loops(newer, self.machine("gfx90a")), expected)
 
     def test_nvidia(self):
         # 16 · 8 · 16 / 32 + 1 multiply-adds.
