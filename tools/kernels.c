@@ -162,11 +162,10 @@ static void list_example(listing *l, const char *example)
 static void list_trials(listing *l)
 {
     for (int i = 0; i < TENON_CAPABILITY_COUNT; i++) {
-        const char *source, *options;
-        if (!tn_capability_trial(l->context, (tenon_capability)i, &source, &options))
-            continue;
+        tn_trial_build build;
         l->heard_count = 0;
-        listen(l, source, options, "trial", 32);
+        for (uint32_t n = 0; tn_capability_trial(l->context, (tenon_capability)i, n, &build); n++)
+            listen(l, build.source, build.options, "trial", build.items);
         print_heard(l, "capability", tenon_capability_string((tenon_capability)i), true);
     }
 }

@@ -109,13 +109,18 @@ static void trials_by_what_a_target_has(void **state)
 {
     heard h = {0};
     tenon_context *context;
-    const char *source, *options;
+    tn_trial_build build;
+    uint32_t types = 0;
     (void)state;
-    assert_int_equal(tn_target_context(TN_ARCH_SM_90, listen, &h, &context), TENON_OK);
-    assert_true(tn_capability_trial(context, TENON_CAPABILITY_NVIDIA_MMA, &source, &options));
-    assert_string_equal(source, "capability/nvidia_mma");
-    assert_string_equal(options, "-cl-std=CL1.2");
-    assert_false(tn_capability_trial(context, TENON_CAPABILITY_INTEL_MATRIX, &source, &options));
+    assert_int_equal(tn_target_context(TN_ARCH_GFX1201, listen, &h, &context), TENON_OK);
+    assert_true(tn_capability_trial(context, TENON_CAPABILITY_F64, 0, &build));
+    assert_string_equal(build.source, "capability/f64");
+    assert_string_equal(build.options, "-cl-std=CL1.2");
+    assert_false(tn_capability_trial(context, TENON_CAPABILITY_F64, 1, &build));
+    for (; tn_capability_trial(context, TENON_CAPABILITY_AMD_WMMA, types, &build); types++)
+        assert_non_null(strstr(build.options, "-DTENON_UNIT=4 "));
+    assert_true(types > 1);
+    assert_false(tn_capability_trial(context, TENON_CAPABILITY_NVIDIA_MMA, 0, &build));
     tenon_context_release(context);
 }
 
