@@ -180,7 +180,9 @@ static bool needs_no_weights(const tn_operation *operation)
 /* Every call there is in the tables. */
 static void list_all(listing *l)
 {
+    l->usual = true;
     list_trials(l);
+    l->usual = false;
     for (uint32_t i = 0; i < tn_operation_count; i++)
         for (const char *const *example = tn_operations[i]->examples;
              needs_no_weights(tn_operations[i]) && *example != NULL; example++)
