@@ -21,7 +21,7 @@
 #define FLIPS 0x80808080u
 
 /* The sums of rows and columns, where every work-item finds them. */
-TENON_INLINE void share_lines(const place *p, __local uint *lines, const block_sums *sums)
+TENON_INLINE void share_lines(const place *p, __local uint *lines, __private const block_sums *sums)
 {
 #pragma unroll
     for (int i = 0; i < LINES; i++) {
@@ -36,7 +36,7 @@ TENON_INLINE void share_lines(const place *p, __local uint *lines, const block_s
 TENON_INLINE void store_block(const place *p, const int8_epilogue *e, const int8_args *args,
                               __global const uchar *zero_a, __global const uchar *zero_b, long m0,
                               long n0, uint k_end, __local int *memory, __local const uint *lines,
-                              const block_sums *sums)
+                              __private const block_sums *sums)
 {
     __local int *own = memory + p->warp * UNIT_M * SUM_PITCH;
     const int a_shift = 128 - args->a_sign, b_shift = 128 - args->b_sign;

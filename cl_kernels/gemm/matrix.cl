@@ -9,7 +9,7 @@
 /* The epilogue. Sums pass through local memory, a row of tiles at a time, so that neighbouring
  * work-items write neighbouring elements of d, and what is done to an element stands here once. */
 TENON_INLINE void store_block(const place *p, const gemm_epilogue *e, const gemm_args *args, long m,
-                              long n, __local acc_t *memory, block_sums *sums)
+                              long n, __local acc_t *memory, __private block_sums *sums)
 {
     __local acc_t *own = memory + p->warp * UNIT_M * SUM_PITCH;
     m += p->row;

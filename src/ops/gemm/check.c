@@ -138,6 +138,7 @@ tenon_status tn_gemm_self_check(tenon_stream *stream, const tn_problem *problem,
     if (c == NULL)
         return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "gemm self-check: no memory");
     c->params = tenon_gemm_params_default();
+    c->params.flags = (like->flags & GEMM_TF32) != 0 ? TENON_GEMM_ALLOW_TF32 : 0;
     if (tn_gemm_is_matrix(choice->solver)) /* whose bound is another */
         c->params.solver = tn_solver_name(&tn_gemm_family, choice, name);
     c->params.epilogue.alpha = 0.75;
