@@ -21,13 +21,13 @@
 #define FLIPS 0x80808080u
 
 /* The sums of rows and columns, where every work-item finds them. */
-TENON_INLINE void share_lines(const place *p, __local uint *lines, __private const block_sums *sums)
+TENON_INLINE void share_lines(const place *p, __local uint *shared, const line_sums *lines)
 {
 #pragma unroll
     for (int i = 0; i < LINES; i++) {
         const int line = p->item + i * ITEMS;
         if (line < TENON_MB + TENON_NB) {
-            lines[line] = sums->lines[i];
+            shared[line] = lines->sum[i];
         }
     }
 }
@@ -36,7 +36,7 @@ TENON_INLINE void share_lines(const place *p, __local uint *lines, __private con
 TENON_INLINE void store_block(const place *p, const int8_epilogue *e, const int8_args *args,
                               __global const uchar *zero_a, __global const uchar *zero_b, long m0,
                               long n0, uint k_end, __local int *memory, __local const uint *lines,
-                              __private const block_sums *sums)
+                              unit_d sums[UNIT_TILES_M][UNIT_TILES_N])
 {
     __local int *own = memory + p->warp * UNIT_M * SUM_PITCH;
     const int a_shift = 128 - args->a_sign, b_shift = 128 - args->b_sign;
@@ -46,7 +46,7 @@ TENON_INLINE void store_block(const place *p, const int8_epilogue *e, const int8
 #pragma unroll
         for (int t = 0; t < UNIT_TILES_M; t++) {
             if (t == i) { /* registers are not indexed */
-                put_sums(own, p->lane, sums->tile[t]);
+                put_sums(own, p->lane, sums[t]);
             }
         }
         barrier(CLK_LOCAL_MEM_FENCE);
@@ -73,9 +73,10 @@ UNIT_KERNEL __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void
 gemm_int8_matrix(INT8_POINTERS, int8_args args)
 {
     __local uint4 memory[LOCAL_BYTES / 16];
-    __local uint lines[TENON_MB + TENON_NB];
+    __local uint shared[TENON_MB + TENON_NB];
     UNIT_SCRATCH(scratch, WARPS);
-    block_sums sums;
+    unit_d sums[UNIT_TILES_M][UNIT_TILES_N];
+    line_sums lines;
     long m, n;
     const long z = (long)get_global_id(2), k_end = depth_at(&args.gemm, z);
     const place p = make_place(memory, scratch);
@@ -86,11 +87,15 @@ gemm_int8_matrix(INT8_POINTERS, int8_args args)
                                  n, args.gemm.n, TENON_NB, TENON_B_ALONG_K);
     rows.flip = args.a_sign == 0 ? FLIPS : 0;
     columns.flip = args.b_sign == 0 ? FLIPS : 0;
-    sums.counts = args.a_sign == 0 || args.b_sign == 0 || INT8_HAS(&args, INT8_ZERO_A) ||
-                  INT8_HAS(&args, INT8_ZERO_B);
-    sum_block(&p, &rows, &columns, k_end, &sums);
-    share_lines(&p, lines, &sums);
+    lines.wanted = args.a_sign == 0 || args.b_sign == 0 || INT8_HAS(&args, INT8_ZERO_A) ||
+                   INT8_HAS(&args, INT8_ZERO_B);
+#pragma unroll
+    for (int i = 0; i < LINES; i++) {
+        lines.sum[i] = 0;
+    }
+    sum_block(&p, &rows, &columns, k_end, sums, &lines);
+    share_lines(&p, shared, &lines);
     const int8_epilogue e = MAKE_INT8_EPILOGUE(&args, z);
     store_block(&p, &e, &args, zero_a, zero_b, m, n, (uint)max(k_end, 0L), (__local int *)memory,
-                lines, &sums);
+                shared, sums);
 }

@@ -9,7 +9,8 @@
 /* The epilogue. Sums pass through local memory, a row of tiles at a time, so that neighbouring
  * work-items write neighbouring elements of d, and what is done to an element stands here once. */
 TENON_INLINE void store_block(const place *p, const gemm_epilogue *e, const gemm_args *args, long m,
-                              long n, __local acc_t *memory, __private block_sums *sums)
+                              long n, __local acc_t *memory,
+                              unit_d sums[UNIT_TILES_M][UNIT_TILES_N])
 {
     __local acc_t *own = memory + p->warp * UNIT_M * SUM_PITCH;
     m += p->row;
@@ -20,7 +21,7 @@ TENON_INLINE void store_block(const place *p, const gemm_epilogue *e, const gemm
 #pragma unroll
         for (int t = 0; t < UNIT_TILES_M; t++) {
             if (t == i) { /* registers are not indexed */
-                put_sums(own, p->lane, sums->tile[t]);
+                put_sums(own, p->lane, sums[t]);
             }
         }
         barrier(CLK_LOCAL_MEM_FENCE);
@@ -41,7 +42,8 @@ gemm_matrix(__global const data_t *a, __global const data_t *b, __global const d
 {
     __local uint4 memory[LOCAL_BYTES / 16];
     UNIT_SCRATCH(scratch, WARPS);
-    block_sums sums;
+    unit_d sums[UNIT_TILES_M][UNIT_TILES_N];
+    line_sums none; /* not bytes */
     long m, n;
     const long z = (long)get_global_id(2);
     const place p = make_place(memory, scratch);
@@ -51,7 +53,7 @@ gemm_matrix(__global const data_t *a, __global const data_t *b, __global const d
     const factor columns =
         make_factor((__global const bits_t *)b + GEMM_START(args, b, z), args.b_col, args.b_row, n,
                     args.n, TENON_NB, TENON_B_ALONG_K);
-    sum_block(&p, &rows, &columns, depth_at(&args, z), &sums);
+    sum_block(&p, &rows, &columns, depth_at(&args, z), sums, &none);
     const gemm_epilogue e = make_epilogue(c, bias, d, &args, z);
-    store_block(&p, &e, &args, m, n, (__local acc_t *)memory, &sums);
+    store_block(&p, &e, &args, m, n, (__local acc_t *)memory, sums);
 }

@@ -134,7 +134,7 @@ static int64_t work_items(const matrix_unit *unit, const int32_t *values)
 
 /* As gemm/matrix.clh has it: blocks, or a row of tiles of each warp's sums; for bytes the sums of lines;
  * and what an emulated unit takes. */
-static int64_t local_bytes(const matrix_unit *unit, const int32_t *values)
+int64_t tn_matrix_local(const matrix_unit *unit, const int32_t *values)
 {
     const int64_t bytes = MATRIX_BITS(unit->type) / 8,
                   warps = (int64_t)values[MATRIX_WM] * values[MATRIX_WN];
@@ -168,7 +168,7 @@ const char *tn_matrix_constrains(tenon_context *context, const matrix_unit *unit
         return "st above 1 needs cp.async";
     if ((uint64_t)work_items(unit, values) > context->device.info.max_work_group)
         return "the work-group is larger than the device allows";
-    return (uint64_t)local_bytes(unit, values) > context->device.info.local_memory
+    return (uint64_t)tn_matrix_local(unit, values) > context->device.info.local_memory
                ? "the blocks do not fit the local memory"
                : NULL;
 }
