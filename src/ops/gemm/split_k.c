@@ -5,6 +5,7 @@
  */
 #include "base/checked.h"
 #include "ops/gemm/cpu.h"
+#include "ops/gemm/split_k.h"
 #include "ops/gemm/tiled.h"
 
 #include <stdio.h>
@@ -34,8 +35,7 @@ static int64_t slice_count(const gemm_problem *p, int32_t slices)
     return tn_ceil_div(p->k, slice_length(p, slices));
 }
 
-/* Why K cannot be cut, on any device. */
-static const char *refuses(const gemm_problem *p)
+const char *tn_gemm_split_refuses(const gemm_problem *p)
 {
     if (p->batch_invariant)
         return "where K is cut follows M and the batch";
@@ -45,8 +45,7 @@ static const char *refuses(const gemm_problem *p)
                                            : NULL;
 }
 
-/* The sums of all slices: a batch with the slices as its innermost dimension. */
-static gemm_problem partial_problem(const gemm_problem *p, int32_t slices)
+gemm_problem tn_gemm_slices(const gemm_problem *p, int32_t slices)
 {
     gemm_problem partial = *p;
     int64_t length = slice_length(p, slices), count = slice_count(p, slices);
@@ -73,8 +72,7 @@ static int64_t sum_count(const gemm_problem *p, int32_t slices)
     return p->m * p->n * slice_count(p, slices) * tn_gemm_batch_count(p);
 }
 
-/* As many slices as it takes to have `wanted` work-groups where there are `groups` for one. */
-static int32_t tune_slices(const gemm_problem *p, int64_t groups, int64_t wanted)
+int32_t tn_gemm_tune_slices(const gemm_problem *p, int64_t groups, int64_t wanted)
 {
     int32_t slices = 2;
     while (slices < MOST_SLICES && groups * slices < wanted && p->k >= 2 * slices * TUNED_SLICE)
@@ -87,10 +85,15 @@ static int64_t wanted_groups(tenon_context *context)
     return tn_max_i64(LEAST_GROUPS, GROUPS_PER_UNIT * (int64_t)context->device.info.compute_units);
 }
 
-/* Nanoseconds of the second kernel. */
-static double add_time(tenon_context *context, const gemm_problem *p, int32_t slices)
+uint64_t tn_gemm_slices_bytes(const gemm_problem *p, int32_t slices)
 {
-    return (double)sum_count(p, slices) / ADDED_PER_NS / context->device.info.compute_units;
+    return (uint64_t)sum_count(p, slices) * tn_acc_size(p->dtype);
+}
+
+double tn_gemm_slices_sum_time(tenon_context *context, const gemm_problem *p, int32_t slices)
+{
+    return ADD_LAUNCH +
+           (double)sum_count(p, slices) / ADDED_PER_NS / context->device.info.compute_units;
 }
 
 static int64_t add_rows(const gemm_problem *p, int64_t slices)
@@ -99,7 +102,7 @@ static int64_t add_rows(const gemm_problem *p, int64_t slices)
     return rows < 1 ? 1 : (int64_t)rows;
 }
 
-static tenon_status record_add(const char *operation, tn_recording *recording,
+tenon_status tn_gemm_record_slices_sum(const char *operation, tn_recording *recording,
                                const gemm_problem *p, int32_t slices, bool rows)
 {
     char text[TN_OPTIONS_SIZE];
@@ -130,16 +133,16 @@ static tenon_status record_add(const char *operation, tn_recording *recording,
 static tenon_status record(const char *operation, tn_recording *recording, const gemm_problem *p,
                            const tn_solver *inner, const int32_t *values, int32_t slices)
 {
-    gemm_problem partial = partial_problem(p, slices);
+    gemm_problem partial = tn_gemm_slices(p, slices);
     TN_TRY(inner->record(operation, recording, &partial.head, values));
-    return record_add(operation, recording, p, slices, inner != &tn_gemm_tiled);
+    return tn_gemm_record_slices_sum(operation, recording, p, slices, inner != &tn_gemm_tiled);
 }
 
 /* What tells variants apart: what the slices' kernel is built with, and what the second is. */
 static void options(tenon_context *context, const gemm_problem *p, const tn_solver *inner,
                     const int32_t *values, int32_t slices, char text[TN_OPTIONS_SIZE])
 {
-    gemm_problem partial = partial_problem(p, slices);
+    gemm_problem partial = tn_gemm_slices(p, slices);
     inner->options(context, &partial.head, values, text);
     size_t used = strlen(text);
     snprintf(text + used, TN_OPTIONS_SIZE - used, " " GEMM_OPTIONS_FORMAT, GEMM_OPTIONS_VALUES(p));
@@ -148,9 +151,9 @@ static void options(tenon_context *context, const gemm_problem *p, const tn_solv
 static double estimate(tenon_context *context, const gemm_problem *p, const tn_solver *inner,
                        const int32_t *values, int32_t slices)
 {
-    gemm_problem partial = partial_problem(p, slices);
-    return inner->estimate(context, &partial.head, values) + ADD_LAUNCH +
-           add_time(context, p, slices);
+    gemm_problem partial = tn_gemm_slices(p, slices);
+    return inner->estimate(context, &partial.head, values) +
+           tn_gemm_slices_sum_time(context, p, slices);
 }
 
 /* gemm/split_k: the slices are gemm/tiled's. */
@@ -158,7 +161,7 @@ static double estimate(tenon_context *context, const gemm_problem *p, const tn_s
 static const char *refuses_tiled(tenon_context *context, const tn_problem *problem)
 {
     const char *why = tn_gemm_tiled.refuses(context, problem);
-    return why != NULL ? why : refuses((const gemm_problem *)problem);
+    return why != NULL ? why : tn_gemm_split_refuses((const gemm_problem *)problem);
 }
 
 static void tune_tiled(tenon_context *context, const tn_problem *problem, int32_t *values)
@@ -166,8 +169,8 @@ static void tune_tiled(tenon_context *context, const tn_problem *problem, int32_
     const gemm_problem *p = (const gemm_problem *)problem;
     if (values[TILED_SLICES] == 0)
         values[TILED_SLICES] =
-            tune_slices(p, tn_gemm_tiled_groups(p, 32, 32), wanted_groups(context));
-    gemm_problem partial = partial_problem(p, values[TILED_SLICES]);
+            tn_gemm_tune_slices(p, tn_gemm_tiled_groups(p, 32, 32), wanted_groups(context));
+    gemm_problem partial = tn_gemm_slices(p, values[TILED_SLICES]);
     tn_gemm_tiled.tune(context, &partial.head, values);
 }
 
@@ -182,7 +185,7 @@ static uint64_t workspace_tiled(tenon_context *context, const tn_problem *proble
 {
     const gemm_problem *p = (const gemm_problem *)problem;
     (void)context;
-    return (uint64_t)sum_count(p, values[TILED_SLICES]) * tn_acc_size(p->dtype);
+    return tn_gemm_slices_bytes(p, values[TILED_SLICES]);
 }
 
 static double estimate_tiled(tenon_context *context, const tn_problem *problem,
@@ -230,14 +233,14 @@ static const char *refuses_cpu(tenon_context *context, const tn_problem *problem
 {
     const gemm_problem *p = (const gemm_problem *)problem;
     const char *why = tn_gemm_refuses_cpu(context, p);
-    return why != NULL ? why : refuses(p);
+    return why != NULL ? why : tn_gemm_split_refuses(p);
 }
 
 static const char *constrains_cpu(tenon_context *context, const tn_problem *problem,
                                   const int32_t *values)
 {
     const tn_solver *inner = cpu_solver(values);
-    gemm_problem partial = partial_problem((const gemm_problem *)problem, values[CPU_SLICES]);
+    gemm_problem partial = tn_gemm_slices((const gemm_problem *)problem, values[CPU_SLICES]);
     const char *why = inner->refuses(context, &partial.head);
     return why != NULL ? why : inner->constrains(context, &partial.head, values);
 }
@@ -255,11 +258,11 @@ static void tune_way(tenon_context *context, const gemm_problem *p, int32_t way,
     values[CPU_PACKS] = way;
     if (free_slices)
         values[CPU_SLICES] = 2;
-    gemm_problem partial = partial_problem(p, values[CPU_SLICES]);
+    gemm_problem partial = tn_gemm_slices(p, values[CPU_SLICES]);
     cpu_solver(values)->tune(context, &partial.head, values);
     if (free_slices)
         values[CPU_SLICES] =
-            tune_slices(p, tn_gemm_cpu_column_groups(p, values) * tn_gemm_batch_count(p),
+            tn_gemm_tune_slices(p, tn_gemm_cpu_column_groups(p, values) * tn_gemm_batch_count(p),
                         wanted_groups(context));
 }
 
@@ -283,7 +286,7 @@ static uint64_t workspace_cpu(tenon_context *context, const tn_problem *problem,
 {
     const gemm_problem *p = (const gemm_problem *)problem;
     (void)context;
-    return (uint64_t)sum_count(p, values[CPU_SLICES]) * tn_acc_size(p->dtype);
+    return tn_gemm_slices_bytes(p, values[CPU_SLICES]);
 }
 
 static void options_cpu(tenon_context *context, const tn_problem *problem, const int32_t *values,

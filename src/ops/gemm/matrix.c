@@ -1,0 +1,193 @@
+/* What the solvers on matrix units share: which unit, how large its blocks are, and what they cost. */
+#include "ops/gemm/matrix.h"
+
+#include "base/checked.h"
+#include "runtime/context.h"
+
+#include <math.h>
+
+const tn_parameter tn_gemm_matrix_parameters[MATRIX_SPLIT_PARAMETERS] = {
+    [MATRIX_MB] = {"mb", 8, 256},                              /* rows of a work-group's block */
+    [MATRIX_NB] = {"nb", 8, 256},                              /* its columns */
+    [MATRIX_KB] = {"kb", 8, 128},                              /* steps of K in local memory */
+    [MATRIX_WM] = {"wm", 1, 16},                               /* warps along M */
+    [MATRIX_WN] = {"wn", 1, 16},                               /* and along N */
+    [MATRIX_STAGES] = {"st", 1, 4},                            /* blocks on the way; 1: one, through
+                                                                  registers */
+    [MATRIX_FORM] = {"em", MATRIX_EMULATED, MATRIX_OF_DEVICE}, /* MATRIX_* */
+    [MATRIX_SLICES] = {"ks", 1, 64}                            /* slices of K, at most */
+};
+
+#define LAUNCH_TIME 5000.0
+/* Of the units' rate, what a kernel that feeds them reaches; a guess until it is measured. */
+#define EFFICIENCY 0.5
+/* Cycles that a step takes where a work-group is alone on its compute unit: its reads go to memory. */
+#define STEP_CYCLES 800.0
+/* Bytes of a row of a block, along K. */
+#define KB_BYTES 64
+
+static int unit_number(matrix_kind kind, bool other)
+{
+    static const int numbers[][2] = {[MATRIX_MMA] = {MATRIX_NVIDIA, MATRIX_NVIDIA},
+                                     [MATRIX_AMD_MFMA] = {MATRIX_MFMA, MATRIX_MFMA},
+                                     [MATRIX_WMMA] = {MATRIX_WMMA_11, MATRIX_WMMA_12},
+                                     [MATRIX_XMX] = {MATRIX_XMX_16, MATRIX_XMX_8}};
+    return numbers[kind][other];
+}
+
+bool tn_matrix_unit(tenon_context *context, const tn_problem *problem, matrix_kind kind, int type,
+                    matrix_unit *unit)
+{
+    const int32_t form = problem->forced >= 0 ? problem->forced_values[MATRIX_FORM] : 0;
+    const bool emulated = form == MATRIX_EMULATED || form == MATRIX_EMULATED_OTHER;
+    *unit = (matrix_unit){.type = type, .emulated = emulated};
+    unit->number = unit_number(kind, form == MATRIX_EMULATED_OTHER);
+    unit->capability = TENON_CAPABILITY_NVIDIA_MMA;
+    unit->ldmatrix = kind == MATRIX_MMA;
+    if (!emulated && (kind != MATRIX_MMA || !tn_context_has(context, TENON_CAPABILITY_NVIDIA_MMA)))
+        return false;
+    return MATRIX_HAS(unit->number, type);
+}
+
+/* A block and its grid of warps. */
+typedef struct shape {
+    int32_t mb, nb, wm, wn;
+} shape;
+
+/* Each warp has the sums of up to 64 x 64 elements in registers: 64 words for each lane. */
+static shape usual_shape(const matrix_unit *unit, bool large)
+{
+    if (unit->emulated)
+        return (shape){2 * MATRIX_M(unit->number), 2 * MATRIX_N(unit->number), 1, 2};
+    switch (unit->number) {
+    case MATRIX_MFMA:
+        return large ? (shape){128, 128, 2, 2} : (shape){64, 64, 2, 2};
+    case MATRIX_XMX_16:
+        return large ? (shape){128, 128, 4, 4} : (shape){64, 64, 4, 2};
+    case MATRIX_XMX_8:
+        return large ? (shape){128, 64, 8, 2} : (shape){64, 32, 4, 1};
+    default:
+        return large ? (shape){128, 128, 2, 4} : (shape){64, 64, 2, 2};
+    }
+}
+
+static int64_t block_count(const gemm_problem *p, int32_t mb, int32_t nb)
+{
+    return tn_ceil_div(p->m, mb) * tn_ceil_div(p->n, nb);
+}
+
+static int64_t group_count(const gemm_problem *p, int32_t mb, int32_t nb)
+{
+    return block_count(p, mb, nb) * tn_gemm_batch_count(p);
+}
+
+/* The larger block where there is one for each compute unit. */
+void tn_matrix_tune(tenon_context *context, const tn_problem *problem, const matrix_unit *unit,
+                    int32_t *values)
+{
+    const gemm_problem *p = (const gemm_problem *)problem;
+    const shape most = usual_shape(unit, true);
+    const bool large =
+        group_count(p, most.mb, most.nb) >= (int64_t)context->device.info.compute_units;
+    const shape usual = usual_shape(unit, large);
+    const int32_t defaults[MATRIX_PARAMETERS] = {
+        [MATRIX_MB] = usual.mb,
+        [MATRIX_NB] = usual.nb,
+        [MATRIX_KB] = KB_BYTES * 8 / MATRIX_BITS(unit->type),
+        [MATRIX_WM] = usual.wm,
+        [MATRIX_WN] = usual.wn,
+        [MATRIX_STAGES] = unit->ldmatrix && !unit->emulated && !unit->split ? 2 : 1,
+        [MATRIX_FORM] = MATRIX_OF_DEVICE,
+    };
+    for (int i = 0; i < MATRIX_PARAMETERS; i++)
+        if (values[i] == 0)
+            values[i] = defaults[i];
+}
+
+static int64_t work_items(const matrix_unit *unit, const int32_t *values)
+{
+    return (int64_t)values[MATRIX_WM] * values[MATRIX_WN] * MATRIX_LANES(unit->number);
+}
+
+/* As gemm/matrix.clh has it: blocks, or a row of tiles of each warp's sums; and what an emulated unit
+ * takes. */
+static int64_t local_bytes(const matrix_unit *unit, const int32_t *values)
+{
+    const int64_t bytes = MATRIX_BITS(unit->type) / 8, warps = (int64_t)values[MATRIX_WM] * values[MATRIX_WN];
+    const int64_t warp_m = values[MATRIX_MB] / values[MATRIX_WM], warp_n = values[MATRIX_NB] / values[MATRIX_WN];
+    const int64_t pitch = values[MATRIX_KB] * bytes + 16;
+    const int64_t buffers = tn_max_i64(values[MATRIX_STAGES], 2);
+    const int64_t blocks = buffers * (values[MATRIX_MB] + values[MATRIX_NB]) * pitch;
+    const int64_t sums = warps * MATRIX_M(unit->number) * (warp_n + 4) * 4;
+    const int64_t emulated = warps * (warp_m + warp_n) * MATRIX_K(unit->number, unit->type) * bytes;
+    return tn_max_i64(blocks, sums) + (unit->emulated ? emulated : 0);
+}
+
+const char *tn_matrix_constrains(tenon_context *context, const matrix_unit *unit,
+                                 const int32_t *values)
+{
+    const int32_t warp_m = values[MATRIX_MB] / values[MATRIX_WM];
+    const int32_t warp_n = values[MATRIX_NB] / values[MATRIX_WN];
+    if (values[MATRIX_MB] % values[MATRIX_WM] != 0 || values[MATRIX_NB] % values[MATRIX_WN] != 0 ||
+        warp_m % MATRIX_M(unit->number) != 0 || warp_n % MATRIX_N(unit->number) != 0)
+        return "mb / wm and nb / wn must be multiples of the unit's rows and columns";
+    if (values[MATRIX_KB] % MATRIX_K(unit->number, unit->type) != 0 ||
+        values[MATRIX_KB] * MATRIX_BITS(unit->type) % 128 != 0)
+        return "kb must be a multiple of the unit's depth, and of 16 bytes";
+    /* Vectors of 16 bytes lie along either dimension. */
+    if (values[MATRIX_MB] * MATRIX_BITS(unit->type) % 128 != 0 ||
+        values[MATRIX_NB] * MATRIX_BITS(unit->type) % 128 != 0)
+        return "mb and nb must be multiples of 16 bytes";
+    if (values[MATRIX_STAGES] > 1 && !unit->ldmatrix)
+        return "st above 1 is for gemm/mma";
+    if ((uint64_t)work_items(unit, values) > context->device.info.max_work_group)
+        return "the work-group is larger than the device allows";
+    return (uint64_t)local_bytes(unit, values) > context->device.info.local_memory
+               ? "the blocks do not fit the local memory"
+               : NULL;
+}
+
+/* Work-groups run in waves, two for each compute unit; a step of one that is alone waits for memory,
+ * and the units are shared by those that are not. */
+double tn_matrix_estimate(tenon_context *context, const gemm_problem *p, const matrix_unit *unit,
+                          const int32_t *values)
+{
+    const tn_arch_facts *facts = tn_arch_facts_of(context->device.arch);
+    const double units = context->device.info.compute_units;
+    const double groups = (double)group_count(p, values[MATRIX_MB], values[MATRIX_NB]);
+    const double steps = (double)tn_ceil_div(tn_max_i64(p->k, 1), values[MATRIX_KB]);
+    const double rate = (double)facts->matrix_fma_per_cycle * EFFICIENCY * 16 / MATRIX_BITS(unit->type);
+    const double step = (double)values[MATRIX_MB] * (double)values[MATRIX_NB] *
+                        (double)values[MATRIX_KB] / (rate > 0 ? rate : 1);
+    const double shared = groups / units;
+    const double cycles = steps * (shared <= 1   ? fmax(step, STEP_CYCLES)
+                                   : shared <= 2 ? fmax(2 * step, STEP_CYCLES)
+                                                 : fmax(step, STEP_CYCLES / 2) * shared);
+    return LAUNCH_TIME + cycles / facts->clock;
+}
+
+void tn_matrix_options(tenon_context *context, const gemm_problem *p, const matrix_unit *unit,
+                       const int32_t *values, char text[TN_OPTIONS_SIZE])
+{
+    tn_build_options_with(
+        context, unit->capability, text,
+        GEMM_OPTIONS_FORMAT " -DTENON_UNIT=%d -DTENON_UNIT_TYPE=%d -DTENON_EMULATE=%d"
+                            " -DTENON_LDMATRIX=%d -DTENON_MB=%d -DTENON_NB=%d -DTENON_KB=%d"
+                            " -DTENON_WM=%d -DTENON_WN=%d -DTENON_STAGES=%d -DTENON_A_ALONG_K=%d"
+                            " -DTENON_B_ALONG_K=%d%s%s",
+        GEMM_OPTIONS_VALUES(p), unit->number, unit->type, unit->emulated, unit->ldmatrix,
+        values[MATRIX_MB], values[MATRIX_NB], values[MATRIX_KB], values[MATRIX_WM],
+        values[MATRIX_WN], values[MATRIX_STAGES], tn_gemm_layout(p, GEMM_A) != GEMM_UNIT_ROW,
+        tn_gemm_layout(p, GEMM_B) != GEMM_UNIT_COL, unit->split ? " -DTENON_UNIT_SPLIT=1" : "",
+        unit->type == MATRIX_TF32 ? " -DTENON_UNIT_ROUND=1" : "");
+}
+
+void tn_matrix_sizes(const gemm_problem *p, const matrix_unit *unit, const int32_t *values,
+                     tn_launch *launch)
+{
+    launch->local[0] = (size_t)work_items(unit, values);
+    launch->local[1] = 1;
+    launch->global[0] =
+        (size_t)block_count(p, values[MATRIX_MB], values[MATRIX_NB]) * launch->local[0];
+    launch->global[1] = 1;
+}
