@@ -36,8 +36,8 @@ static tenon_status record(const char *operation, tn_recording *recording,
 }
 
 const tn_solver tn_conv_implicit_tiled = {.name = "implicit_tiled",
-                                          .parameters = tn_gemm_tiled_parameters,
-                                          .parameter_count = TILED_PARAMETERS,
+                                          .parameters = tn_conv_tiled_parameters,
+                                          .parameter_count = CONV_TILED_PARAMETERS,
                                           .refuses = refuses,
                                           .tune = tune,
                                           .constrains = constrains,

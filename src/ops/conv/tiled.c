@@ -4,10 +4,19 @@
 #include "ops/conv/gradient.h"
 #include "ops/conv/implicit.h"
 
+#include <math.h>
 #include <string.h>
 
-/* What finding an element adds to the time of the product. */
-#define GATHER_FACTOR 1.15
+const tn_parameter tn_conv_tiled_parameters[CONV_TILED_SPLIT_PARAMETERS] = {
+    [TILED_MB] = {"mb", 8, 256},        /* rows of a work-group's block */
+    [TILED_NB] = {"nb", 8, 256},        /* its columns */
+    [TILED_KB] = {"kb", 4, 64},         /* steps of K in local memory */
+    [TILED_MR] = {"mr", 1, 16},         /* rows of a work-item */
+    [TILED_NR] = {"nr", 1, 16},         /* its columns */
+    [CONV_TILED_SLICES] = {"ks", 1, 64} /* slices of the pixels, at most */
+};
+
+#define LAUNCH_TIME 5000.0
 /* Elements, and what is counted, must fit the kernel's 32 bits. */
 #define MOST_ELEMENTS INT64_C(0x7fffffff)
 #define MOST_COUNTED  (INT64_C(1) << 30)
@@ -57,8 +66,7 @@ static bool counts_fit(const conv_problem *p)
            tn_conv_positions_fit(v);
 }
 
-/* Positions along a dimension that are met by taps of their own. */
-static int64_t phases(const conv_window *v, int d)
+int64_t tn_conv_phases(const conv_window *v, int d)
 {
     return tn_max_i64(1, tn_min_i64(v->step[d], v->size[d]));
 }
@@ -67,7 +75,7 @@ static int64_t residues(const conv_window *v)
 {
     int64_t count = 1;
     for (int d = 0; d < 3; d++)
-        if (!tn_mul_i64(count, phases(v, d), &count))
+        if (!tn_mul_i64(count, tn_conv_phases(v, d), &count))
             return INT64_MAX;
     return count;
 }
@@ -100,7 +108,7 @@ static int64_t residue_pixels(const conv_problem *p)
     const conv_window *v = &p->window;
     int64_t pixels = p->n;
     for (int d = 0; d < 3; d++)
-        pixels *= tn_ceil_div(v->size[d], phases(v, d));
+        pixels *= tn_ceil_div(v->size[d], tn_conv_phases(v, d));
     return pixels;
 }
 
@@ -151,7 +159,7 @@ static gemm_problem filter_product(const conv_problem *p, int64_t slices)
     gemm_problem g = {
         .m = p->k,
         .n = taps,
-        .k = tn_ceil_div(pixels_of(p), slices),
+        .k = tn_conv_slice(p, slices),
         .batch = {p->groups, slices},
         .matrix = {
             [GEMM_A] = {.row = p->y[1], .batch = {p->k * p->y[1]}, .operand = p->operand[CONV_Y]},
@@ -185,63 +193,96 @@ gemm_problem tn_conv_tiled_product(const conv_problem *p, conv_direction directi
     return g;
 }
 
-/* Strides of the gathered image. */
-static const int64_t *gathered(const conv_problem *p, conv_direction direction)
+/* The parameters of gemm/tiled; those that the kernel does not have are 1. */
+static void as_gemm_values(const int32_t *values, int32_t gemm_values[TN_MAX_PARAMETERS])
 {
-    return direction == CONV_GRADIENT_OF_IMAGE ? p->y : p->x;
+    for (int i = 0; i < TN_MAX_PARAMETERS; i++)
+        gemm_values[i] = i < CONV_TILED_PARAMETERS ? values[i] : 1;
 }
 
-/* Whether neighbouring work-items gather along k: channels that are neighbours, or pixels. */
-static bool along_k(const conv_problem *p, conv_direction direction)
-{
-    const int64_t *image = gathered(p, direction);
-    bool channels_last = image[1] == 1 && image[4] != 1;
-    return channels_last != (direction == CONV_GRADIENT_OF_FILTER);
-}
-
-/* Steps of k that lie one after the other in the image and are in it together. */
-static int32_t run_of(const conv_problem *p, conv_direction direction, const int32_t *values)
-{
-    int64_t channels = direction == CONV_RESULT ? p->c : p->k;
-    bool runs = along_k(p, direction) && direction != CONV_GRADIENT_OF_FILTER &&
-                channels % 4 == 0 && values[TILED_KB] % 4 == 0;
-    return runs ? 4 : 1;
-}
-
+/* Of the device's tiles the one that is fastest here. */
 void tn_conv_tiled_tune(tenon_context *context, const conv_problem *p, conv_direction direction,
                         int32_t *values)
 {
-    const gemm_problem g = tn_conv_tiled_product(p, direction, 1);
-    tn_gemm_tiled_tune(context, &g.head, values);
+    const tn_gemm_tile *tiles = tn_gemm_tiles(context, p->dtype);
+    int32_t best[TN_MAX_PARAMETERS] = {0};
+    double least = INFINITY;
+    for (int i = TN_GEMM_TILES - 1; i >= 0; i--) {
+        int32_t tried[TN_MAX_PARAMETERS] = {[TILED_MB] = tiles[i].mb,
+                                            [TILED_NB] = tiles[i].nb,
+                                            [TILED_KB] = tiles[i].kb,
+                                            [TILED_MR] = tiles[i].mr,
+                                            [TILED_NR] = tiles[i].nr};
+        for (int v = 0; v < CONV_TILED_PARAMETERS; v++)
+            tried[v] = values[v] != 0 ? values[v] : tried[v];
+        bool fits = tn_conv_tiled_constrains(context, p, direction, tried) == NULL;
+        double time = fits ? tn_conv_tiled_estimate(context, p, direction, 1, tried) : INFINITY;
+        if (time < least || i == TN_GEMM_TILES - 1) {
+            least = time;
+            memcpy(best, tried, sizeof best);
+        }
+    }
+    memcpy(values, best, CONV_TILED_PARAMETERS * sizeof *values);
 }
 
 const char *tn_conv_tiled_constrains(tenon_context *context, const conv_problem *p,
                                      conv_direction direction, const int32_t *values)
 {
     const gemm_problem g = tn_conv_tiled_product(p, direction, 1);
-    const char *why = tn_gemm_tiled_constrains(context, &g.head, values);
+    int32_t gemm_values[TN_MAX_PARAMETERS];
+    as_gemm_values(values, gemm_values);
+    const char *why = tn_gemm_tiled_constrains(context, &g.head, gemm_values);
     if (why != NULL)
         return why;
-    uint64_t mb = (uint64_t)values[TILED_MB], nb = (uint64_t)values[TILED_NB],
-             kb = (uint64_t)values[TILED_KB], items_m = mb / (uint64_t)values[TILED_MR],
-             items_n = nb / (uint64_t)values[TILED_NR], area = (mb + nb + 8) * kb;
+    const int32_t mb = values[TILED_MB], nb = values[TILED_NB], kb = values[TILED_KB];
+    const int32_t items_m = mb / values[TILED_MR], items_n = nb / values[TILED_NR];
     if (kb > items_m * items_n)
         return "kb is more than the work-group";
-    if (area < items_m * nb)
-        area = items_m * nb;
-    if (area < items_n * mb)
-        area = items_n * mb;
-    return area * tn_acc_size(p->dtype) + nb * COLUMN_BYTES + kb * STEP_BYTES >
-                   context->device.info.local_memory
+    uint64_t area = tn_gemm_tiled_local(&g, gemm_values),
+             columns = (uint64_t)items_n * (uint64_t)mb * tn_acc_size(p->dtype);
+    uint64_t tables = (uint64_t)nb * COLUMN_BYTES + (uint64_t)kb * STEP_BYTES;
+    return (area > columns ? area : columns) + tables > context->device.info.local_memory
                ? "the blocks and the tables do not fit the local memory"
                : NULL;
 }
 
+/* What part of its multiply-adds a compute unit does with such a tile: as in gemm/tiled, but an
+ * element of b takes longer to find. */
+static double efficiency(const int32_t *values)
+{
+    const double mr = values[TILED_MR], nr = values[TILED_NR];
+    const double mb = values[TILED_MB], nb = values[TILED_NB];
+    return 1 / (1.05 + 0.4 * (1 / mr + 1 / nr) + 4 / nb + 10 / mb);
+}
+
+double tn_conv_read_time(tenon_context *context, const conv_problem *p)
+{
+    const conv_window *v = &p->window;
+    const double x = (double)(p->n * p->groups * p->c) * (double)v->size[0] * (double)v->size[1] *
+                     (double)v->size[2];
+    const double y = (double)(p->n * p->groups * p->k) * (double)tn_window_pixels(v);
+    const double w = (double)(p->groups * p->k * p->c) * (double)tn_window_taps(v);
+    return (x + y + w) * (double)tenon_dtype_size((tenon_dtype)p->dtype) / tn_gpu_bytes(context);
+}
+
+double tn_conv_depth(const conv_problem *p, conv_direction direction, const gemm_problem *g)
+{
+    if (direction != CONV_GRADIENT_OF_IMAGE)
+        return (double)g->k;
+    return (double)p->k * (double)tn_window_taps(&p->window) / (double)residues(&p->window);
+}
+
+/* Work-groups run in waves of one for each compute unit. */
 double tn_conv_tiled_estimate(tenon_context *context, const conv_problem *p,
                               conv_direction direction, int64_t slices, const int32_t *values)
 {
     const gemm_problem g = tn_conv_tiled_product(p, direction, slices);
-    return GATHER_FACTOR * tn_gemm_tiled_estimate(context, &g.head, values);
+    const double units = context->device.info.compute_units;
+    const double groups = (double)tn_gemm_tiled_groups(&g, values[TILED_MB], values[TILED_NB]);
+    const double block = (double)values[TILED_MB] * (double)values[TILED_NB] *
+                         tn_conv_depth(p, direction, &g) /
+                         (tn_gpu_multiply_adds(context) * efficiency(values));
+    return LAUNCH_TIME + fmax(ceil(groups / units) * block, tn_conv_read_time(context, p));
 }
 
 void tn_conv_tiled_options(tenon_context *context, const conv_problem *p, conv_direction direction,
@@ -252,148 +293,48 @@ void tn_conv_tiled_options(tenon_context *context, const conv_problem *p, conv_d
                      GEMM_OPTIONS_FORMAT " -DTENON_MB=%d -DTENON_NB=%d -DTENON_KB=%d -DTENON_MR=%d"
                                          " -DTENON_NR=%d -DTENON_ALONG_K=%d -DTENON_RUN=%d",
                      GEMM_OPTIONS_VALUES(&g), values[TILED_MB], values[TILED_NB], values[TILED_KB],
-                     values[TILED_MR], values[TILED_NR], along_k(p, direction),
-                     run_of(p, direction, values));
-}
-
-static tenon_i32 narrow(int64_t x)
-{
-    return (tenon_i32)(uint32_t)(uint64_t)x;
-}
-
-/* A side that counts channels (or images) and places along three dimensions. */
-static void fill_side(conv_side *side, int64_t count, int64_t image, int64_t other,
-                      const int64_t counts[3], const int64_t scale[3],
-                      const int64_t image_stride[3], const int64_t other_stride[3])
-{
-    side->count[0] = narrow(count);
-    side->image[0] = narrow(image);
-    side->other[0] = narrow(other);
-    for (int d = 0; d < 3; d++) {
-        side->count[1 + d] = narrow(counts[d]);
-        side->image[1 + d] = (tenon_i32)((uint32_t)scale[d] * (uint32_t)image_stride[d]);
-        side->other[1 + d] = narrow(other_stride[d]);
-        side->position[d] = narrow(scale[d]);
-    }
-}
-
-/* The columns', or the steps', places begin at the window's. */
-static void start_side(conv_side *side, const conv_window *v, const int64_t stride[3])
-{
-    uint32_t shift = 0;
-    for (int d = 0; d < 3; d++) {
-        side->start[d] = narrow(v->start[d]);
-        shift += (uint32_t)v->start[d] * (uint32_t)stride[d];
-    }
-    side->image_shift = (tenon_i32)shift;
-}
-
-static void fill_result(const conv_problem *p, conv_tiled_args *args)
-{
-    const conv_window *v = &p->window;
-    fill_side(&args->depth, p->c, p->x[1], p->w[1], v->filter, v->dilation, p->x + 2, p->w + 2);
-    fill_side(&args->columns, p->n, p->x[0], p->y[0], v->out, v->step, p->x + 2, p->y + 2);
-    start_side(&args->columns, v, p->x + 2);
-}
-
-static void fill_filter(const conv_problem *p, int64_t slices, conv_tiled_args *args)
-{
-    const conv_window *v = &p->window;
-    const int64_t *f = v->filter, plane = f[0] * f[1] * f[2];
-    const int64_t dense[] = {plane, f[1] * f[2], f[2], 1}, *to = slices > 1 ? dense : p->w + 1;
-    fill_side(&args->depth, p->n, p->x[0], p->y[0], v->out, v->step, p->x + 2, p->y + 2);
-    fill_side(&args->columns, p->c, p->x[1], to[0], f, v->dilation, p->x + 2, to + 1);
-    start_side(&args->columns, v, p->x + 2);
-    for (int d = 0; d < 4; d++)
-        args->res[d] = narrow(p->w[1 + d]);
-}
-
-/* The kernel narrows the sides to what a residue meets. */
-static void fill_image(const conv_problem *p, conv_tiled_args *args)
-{
-    static const int64_t ones[3] = {1, 1, 1};
-    const conv_window *v = &p->window;
-    const conv_meeting meeting = tn_conv_find_meeting(v);
-    fill_side(&args->depth, p->k, p->y[1], p->w[0], v->filter, ones, p->y + 2, p->w + 2);
-    fill_side(&args->columns, p->n, p->y[0], p->x[0], v->size, ones, p->y + 2, p->x + 2);
-    for (int d = 0; d < 3; d++) {
-        args->step[d] = narrow(v->step[d]);
-        args->dilation[d] = narrow(v->dilation[d]);
-        args->first[d] = narrow(v->start[d]);
-        args->filter[d] = narrow(v->filter[d]);
-        args->phases[d] = narrow(phases(v, d));
-        args->tap[d] = narrow(meeting.tap[d]);
-        args->out[d] = narrow(meeting.out[d]);
-        args->whole[d] = narrow(v->size[d]);
-    }
-}
-
-/* Whether the fastest index of k is contiguous in a, by which neighbouring work-items then read it. */
-static bool reads_a_along_k(const conv_tiled_args *args, bool channels_first)
-{
-    const conv_side *depth = &args->depth;
-    static const int slowest_last[2][4] = {{3, 2, 1, 0}, {0, 3, 2, 1}};
-    for (int i = 0; i < 4; i++) {
-        int d = slowest_last[channels_first][i];
-        if (depth->count[d] > 1)
-            return depth->other[d] == 1 || args->gemm.a_row != 1;
-    }
-    return args->gemm.a_row != 1;
-}
-
-static void fill_arguments(const conv_problem *p, conv_direction direction, int64_t slices,
-                           const gemm_problem *g, const int32_t *values, conv_tiled_args *args)
-{
-    const conv_window *v = &p->window;
-    const int64_t *image = gathered(p, direction),
-                  *size = direction == CONV_GRADIENT_OF_IMAGE ? v->out : v->size;
-    for (int d = 0; d < 4; d++)
-        args->res[d] = narrow(p->res[d == 0 ? 0 : 1 + d]);
-    if (direction == CONV_RESULT)
-        fill_result(p, args);
-    else if (direction == CONV_GRADIENT_OF_IMAGE)
-        fill_image(p, args);
-    else
-        fill_filter(p, slices, args);
-    for (int d = 0; d < 3; d++)
-        args->size[d] = narrow(size[d]);
-    args->row_blocks = narrow(tn_ceil_div(g->m, values[TILED_MB]));
-    args->slice = narrow(g->k);
-    args->a_along_k =
-        reads_a_along_k(args, along_k(p, direction) && direction != CONV_GRADIENT_OF_FILTER);
-    args->d_along_m = args->gemm.d_row == 1 && args->columns.other[3] != 1;
-    args->aligned = 1;
-    for (int d = 0; d < CONV_RANK; d++)
-        args->aligned &= d == 1 || image[d] % 4 == 0;
+                     values[TILED_MR], values[TILED_NR], tn_conv_gathers_along_k(p, direction),
+                     tn_conv_run(p, direction, values[TILED_KB], 4));
 }
 
 /* A group's part of the image begins where its channels do. */
-tenon_status tn_conv_tiled_record(const char *operation, tn_recording *recording,
+tenon_status tn_conv_tiled_launch(const char *operation, tn_recording *recording,
                                   const conv_problem *p, conv_direction direction, int64_t slices,
-                                  const int32_t *values)
+                                  const int32_t block[2], tn_launch *launch)
 {
     const gemm_problem g = tn_conv_tiled_product(p, direction, slices);
     gemm_arguments arguments;
-    char text[TN_OPTIONS_SIZE];
     conv_tiled_args args;
     tn_gemm_arguments(&g, &arguments);
     memset(&args, 0, sizeof args);
     args.gemm = arguments.args;
-    fill_arguments(p, direction, slices, &g, values, &args);
+    tn_conv_tiled_arguments(p, direction, slices, &g, block[0], &args);
+    const int64_t blocks = args.row_blocks * tn_ceil_div(g.n, block[1]);
+    launch->dimensions = 3;
+    launch->global[0] = (size_t)blocks * launch->local[0];
+    launch->global[1] = 1;
+    launch->global[2] = (size_t)tn_gemm_batch_count(&g);
+    launch->local[1] = launch->local[2] = 1;
+    launch->args = &args;
+    launch->args_size = sizeof args;
+    launch->patches = arguments.patches;
+    launch->patch_count = arguments.patch_count;
+    tn_gemm_launch_operands(&g, launch);
+    return tn_record(operation, recording, launch);
+}
+
+tenon_status tn_conv_tiled_record(const char *operation, tn_recording *recording,
+                                  const conv_problem *p, conv_direction direction, int64_t slices,
+                                  const int32_t *values)
+{
+    const int32_t block[] = {values[TILED_MB], values[TILED_NB]};
+    char text[TN_OPTIONS_SIZE];
     tn_conv_tiled_options(recording->context, p, direction, slices, values, text);
-    size_t items = (size_t)(values[TILED_MB] / values[TILED_MR]) *
-                   (size_t)(values[TILED_NB] / values[TILED_NR]);
-    size_t blocks = (size_t)args.row_blocks * (size_t)tn_ceil_div(g.n, values[TILED_NB]);
-    tn_launch launch = {.source = source_names[direction],
-                        .options = text,
-                        .kernel = "conv_tiled",
-                        .dimensions = 3,
-                        .global = {blocks * items, 1, (size_t)tn_gemm_batch_count(&g)},
-                        .local = {items, 1, 1},
-                        .args = &args,
-                        .args_size = sizeof args,
-                        .patches = arguments.patches,
-                        .patch_count = arguments.patch_count};
-    tn_gemm_launch_operands(&g, &launch);
-    return tn_record(operation, recording, &launch);
+    tn_launch launch = {
+        .source = source_names[direction],
+        .options = text,
+        .kernel = "conv_tiled",
+        .local = {(size_t)(block[0] / values[TILED_MR] * (block[1] / values[TILED_NR]))}};
+    TN_TRY(tn_conv_tiled_launch(operation, recording, p, direction, slices, block, &launch));
+    return tn_conv_record_slices(operation, recording, p, slices);
 }
