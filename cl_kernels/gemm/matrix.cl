@@ -72,7 +72,6 @@ gemm_matrix(__global const data_t *a, __global const data_t *b, __global const d
     long m, n;
     const long z = (long)get_global_id(2);
     const place p = make_place(memory, scratch);
-    const gemm_epilogue e = make_epilogue(c, bias, d, &args, z);
     find_block(&args, &m, &n);
     const factor rows = make_factor((__global const bits_t *)a + GEMM_START(args, a, z),
                                     args.a_row, args.a_col, m, args.m, TENON_MB, TENON_A_ALONG_K);
@@ -80,5 +79,6 @@ gemm_matrix(__global const data_t *a, __global const data_t *b, __global const d
         make_factor((__global const bits_t *)b + GEMM_START(args, b, z), args.b_col,
                     args.b_row, n, args.n, TENON_NB, TENON_B_ALONG_K);
     sum_block(&p, &rows, &columns, depth_at(&args, z), sums);
+    const gemm_epilogue e = make_epilogue(c, bias, d, &args, z);
     store_block(&p, &e, &args, m, n, (__local acc_t *)memory, sums);
 }

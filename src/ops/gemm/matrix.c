@@ -26,27 +26,48 @@ const tn_parameter tn_gemm_matrix_parameters[MATRIX_SPLIT_PARAMETERS] = {
 /* Bytes of a row of a block, along K. */
 #define KB_BYTES 64
 
-static int unit_number(matrix_kind kind, bool other)
+/* Both forms of each kind: where it has one alone, that twice. */
+static const struct {
+    tenon_capability capability;
+    int numbers[2];
+} kinds[] = {
+    [MATRIX_MMA] = {TENON_CAPABILITY_NVIDIA_MMA, {MATRIX_NVIDIA, MATRIX_NVIDIA}},
+    [MATRIX_AMD_MFMA] = {TENON_CAPABILITY_AMD_MFMA, {MATRIX_MFMA, MATRIX_MFMA}},
+    [MATRIX_WMMA] = {TENON_CAPABILITY_AMD_WMMA, {MATRIX_WMMA_11, MATRIX_WMMA_12}},
+    [MATRIX_XMX] = {TENON_CAPABILITY_INTEL_MATRIX, {MATRIX_XMX_16, MATRIX_XMX_8}},
+};
+
+/* What the device has of the kind. */
+static bool find_unit(tenon_context *context, matrix_kind kind, matrix_unit *unit)
 {
-    static const int numbers[][2] = {[MATRIX_MMA] = {MATRIX_NVIDIA, MATRIX_NVIDIA},
-                                     [MATRIX_AMD_MFMA] = {MATRIX_MFMA, MATRIX_MFMA},
-                                     [MATRIX_WMMA] = {MATRIX_WMMA_11, MATRIX_WMMA_12},
-                                     [MATRIX_XMX] = {MATRIX_XMX_16, MATRIX_XMX_8}};
-    return numbers[kind][other];
+    bool there = tn_context_has(context, unit->capability);
+    if (!there && kind == MATRIX_MMA) {
+        unit->capability = TENON_CAPABILITY_NVIDIA_MMA_TURING;
+        unit->split = there = tn_context_has(context, unit->capability);
+    }
+    if (there)
+        unit->number = kinds[kind].numbers[tn_capability_form(context, unit->capability)];
+    if (there && kind == MATRIX_MMA) {
+        unit->ldmatrix = tn_context_has(context, TENON_CAPABILITY_NVIDIA_LDMATRIX);
+        unit->async = tn_context_has(context, TENON_CAPABILITY_NVIDIA_CP_ASYNC);
+    }
+    return there;
 }
 
-bool tn_matrix_unit(tenon_context *context, const tn_problem *problem, matrix_kind kind, int type,
+bool tn_matrix_unit(tenon_context *context, matrix_kind kind, int32_t form, int type,
                     matrix_unit *unit)
 {
-    const int32_t form = problem->forced >= 0 ? problem->forced_values[MATRIX_FORM] : 0;
-    const bool emulated = form == MATRIX_EMULATED || form == MATRIX_EMULATED_OTHER;
-    *unit = (matrix_unit){.type = type, .emulated = emulated};
-    unit->number = unit_number(kind, form == MATRIX_EMULATED_OTHER);
-    unit->capability = TENON_CAPABILITY_NVIDIA_MMA;
-    unit->ldmatrix = kind == MATRIX_MMA;
-    if (!emulated && (kind != MATRIX_MMA || !tn_context_has(context, TENON_CAPABILITY_NVIDIA_MMA)))
+    *unit = (matrix_unit){.type = type, .capability = kinds[kind].capability};
+    unit->emulated = form == MATRIX_EMULATED || form == MATRIX_EMULATED_OTHER;
+    if (unit->emulated) {
+        unit->number = kinds[kind].numbers[form == MATRIX_EMULATED_OTHER];
+        unit->async = kind == MATRIX_MMA;
+    } else if (!find_unit(context, kind, unit)) {
         return false;
-    return MATRIX_HAS(unit->number, type);
+    }
+    /* Turing's instructions have two types. */
+    return MATRIX_HAS(unit->number, type) &&
+           (!unit->split || type == MATRIX_F16 || type == MATRIX_I8);
 }
 
 /* A block and its grid of warps. */
@@ -96,7 +117,7 @@ void tn_matrix_tune(tenon_context *context, const tn_problem *problem, const mat
         [MATRIX_KB] = KB_BYTES * 8 / MATRIX_BITS(unit->type),
         [MATRIX_WM] = usual.wm,
         [MATRIX_WN] = usual.wn,
-        [MATRIX_STAGES] = unit->ldmatrix && !unit->emulated && !unit->split ? 2 : 1,
+        [MATRIX_STAGES] = unit->async && !unit->emulated ? 2 : 1,
         [MATRIX_FORM] = MATRIX_OF_DEVICE,
     };
     for (int i = 0; i < MATRIX_PARAMETERS; i++)
@@ -138,8 +159,8 @@ const char *tn_matrix_constrains(tenon_context *context, const matrix_unit *unit
     if (values[MATRIX_MB] * MATRIX_BITS(unit->type) % 128 != 0 ||
         values[MATRIX_NB] * MATRIX_BITS(unit->type) % 128 != 0)
         return "mb and nb must be multiples of 16 bytes";
-    if (values[MATRIX_STAGES] > 1 && !unit->ldmatrix)
-        return "st above 1 is for gemm/mma";
+    if (values[MATRIX_STAGES] > 1 && !unit->async)
+        return "st above 1 needs cp.async";
     if ((uint64_t)work_items(unit, values) > context->device.info.max_work_group)
         return "the work-group is larger than the device allows";
     return (uint64_t)local_bytes(unit, values) > context->device.info.local_memory

@@ -32,13 +32,14 @@ typedef struct matrix_unit {
     int number, type;
     bool emulated;
     bool split;    /* an older unit of the kind, whose instructions are smaller */
-    bool ldmatrix; /* its tiles are loaded by ldmatrix, and filled by cp.async */
+    bool ldmatrix; /* loads its tiles by ldmatrix */
+    bool async;    /* cp.async can fill them */
     tenon_capability capability;
 } matrix_unit;
 
-/* The unit that a problem of elements of `type` (MATRIX_F16 ...) runs on. False where there is none:
- * the device lacks it, or no unit of the kind multiplies the type. */
-bool tn_matrix_unit(tenon_context *context, const tn_problem *problem, matrix_kind kind, int type,
+/* The unit for elements of `type` (MATRIX_F16 ...), `form` being the value of MATRIX_FORM, or 0. False
+ * where there is none: the device lacks it, or no unit of the kind multiplies the type. */
+bool tn_matrix_unit(tenon_context *context, matrix_kind kind, int32_t form, int type,
                     matrix_unit *unit);
 
 /* As in tn_solver. The problem begins with a gemm_problem. */

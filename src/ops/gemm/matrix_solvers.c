@@ -29,7 +29,7 @@ static const char *refuses(tenon_context *context, const tn_problem *problem, ma
     matrix_unit unit;
     if (type == 0)
         return "made for f16 and bf16";
-    if (!tn_matrix_unit(context, problem, kind, type, &unit))
+    if (!tn_matrix_unit(context, kind, problem->forced_values[MATRIX_FORM], type, &unit))
         return "the device has no such matrix units";
     if (p->batch_invariant)
         return "other solvers sum in another order, and which is chosen follows M";
@@ -37,10 +37,12 @@ static const char *refuses(tenon_context *context, const tn_problem *problem, ma
 }
 
 /* The unit of a problem that is not refused. */
-static matrix_unit unit_of(tenon_context *context, const tn_problem *problem, matrix_kind kind)
+static matrix_unit unit_of(tenon_context *context, const tn_problem *problem, matrix_kind kind,
+                           const int32_t *values)
 {
     matrix_unit unit;
-    tn_matrix_unit(context, problem, kind, type_of((const gemm_problem *)problem), &unit);
+    tn_matrix_unit(context, kind, values[MATRIX_FORM], type_of((const gemm_problem *)problem),
+                   &unit);
     return unit;
 }
 
@@ -61,7 +63,7 @@ static int32_t tune_slices(tenon_context *context, const gemm_problem *p, const 
 static void tune(tenon_context *context, const tn_problem *problem, matrix_kind kind,
                  int32_t *values)
 {
-    const matrix_unit unit = unit_of(context, problem, kind);
+    const matrix_unit unit = unit_of(context, problem, kind, values);
     tn_matrix_tune(context, problem, &unit, values);
     if (values[MATRIX_SLICES] == 0)
         values[MATRIX_SLICES] = tune_slices(context, (const gemm_problem *)problem, values);
@@ -70,7 +72,7 @@ static void tune(tenon_context *context, const tn_problem *problem, matrix_kind 
 static const char *constrains(tenon_context *context, const tn_problem *problem, matrix_kind kind,
                               const int32_t *values)
 {
-    const matrix_unit unit = unit_of(context, problem, kind);
+    const matrix_unit unit = unit_of(context, problem, kind, values);
     const char *why =
         values[MATRIX_SLICES] > 1 ? tn_gemm_split_refuses((const gemm_problem *)problem) : NULL;
     return why != NULL ? why : tn_matrix_constrains(context, &unit, values);
@@ -94,7 +96,7 @@ static gemm_problem product_of(const tn_problem *problem, const int32_t *values)
 static double estimate(tenon_context *context, const tn_problem *problem, matrix_kind kind,
                        const int32_t *values)
 {
-    const matrix_unit unit = unit_of(context, problem, kind);
+    const matrix_unit unit = unit_of(context, problem, kind, values);
     const gemm_problem product = product_of(problem, values);
     const double time = tn_matrix_estimate(context, &product, &unit, values);
     return values[MATRIX_SLICES] > 1
@@ -106,7 +108,7 @@ static double estimate(tenon_context *context, const tn_problem *problem, matrix
 static void options(tenon_context *context, const tn_problem *problem, matrix_kind kind,
                     const int32_t *values, char text[TN_OPTIONS_SIZE])
 {
-    const matrix_unit unit = unit_of(context, problem, kind);
+    const matrix_unit unit = unit_of(context, problem, kind, values);
     const gemm_problem product = product_of(problem, values);
     tn_matrix_options(context, &product, &unit, values, text);
     if (values[MATRIX_SLICES] > 1) { /* the second kernel's */
@@ -119,7 +121,7 @@ static void options(tenon_context *context, const tn_problem *problem, matrix_ki
 static tenon_status record(const char *operation, tn_recording *recording,
                            const tn_problem *problem, matrix_kind kind, const int32_t *values)
 {
-    const matrix_unit unit = unit_of(recording->context, problem, kind);
+    const matrix_unit unit = unit_of(recording->context, problem, kind, values);
     const gemm_problem product = product_of(problem, values);
     char text[TN_OPTIONS_SIZE];
     gemm_arguments arguments;
