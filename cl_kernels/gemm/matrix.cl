@@ -20,19 +20,6 @@ TENON_INLINE void find_block(const gemm_args *args, long *m, long *n)
     *n = (long)(within / high) * TENON_NB;
 }
 
-/* A row of tiles of a warp's sums, into local memory. */
-TENON_INLINE void put_sums(__local acc_t *own, int lane, const unit_d sums[UNIT_TILES_N])
-{
-#pragma unroll
-    for (int j = 0; j < UNIT_TILES_N; j++) {
-#pragma unroll
-        for (int x = 0; x < UNIT_D_COUNT; x++) {
-            own[UNIT_D_ROW(lane, x) * SUM_PITCH + j * UNIT_N + UNIT_D_COL(lane, x)] =
-                sums[j].acc[x];
-        }
-    }
-}
-
 /* The epilogue. Sums pass through local memory, a row of tiles at a time, so that neighbouring
  * work-items write neighbouring elements of d, and what is done to an element stands here once. */
 TENON_INLINE void store_block(const place *p, const gemm_epilogue *e, const gemm_args *args, long m,

@@ -9,6 +9,7 @@
 #include "runtime/context.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 static const char *const source_names[] = {"conv/implicit_matrix", "conv/data_matrix",
@@ -33,12 +34,13 @@ static int unit_type(const conv_problem *p)
 static bool find_unit(tenon_context *context, const conv_problem *p, matrix_unit *unit)
 {
     const int32_t form = p->head.forced >= 0 ? p->head.forced_values[MATRIX_FORM] : 0;
-    if (form == MATRIX_EMULATED || form == MATRIX_EMULATED_OTHER)
-        return tn_matrix_unit(context, &p->head,
-                              form == MATRIX_EMULATED ? MATRIX_MMA : MATRIX_AMD_MFMA, unit_type(p),
-                              unit);
+    const int type = unit_type(p);
+    if (form == MATRIX_EMULATED || form == MATRIX_EMULATED_OTHER) {
+        matrix_kind kind = form == MATRIX_EMULATED ? MATRIX_MMA : MATRIX_AMD_MFMA;
+        return tn_matrix_unit(context, kind, form, type, unit);
+    }
     for (int kind = MATRIX_MMA; kind <= MATRIX_XMX; kind++)
-        if (tn_matrix_unit(context, &p->head, (matrix_kind)kind, unit_type(p), unit))
+        if (tn_matrix_unit(context, (matrix_kind)kind, form, type, unit))
             return true;
     return false;
 }

@@ -132,10 +132,12 @@ static int64_t work_items(const matrix_unit *unit, const int32_t *values)
 
 /* As gemm/matrix.clh has it: blocks, or a row of tiles of each warp's sums; and what an emulated unit
  * takes. */
-static int64_t local_bytes(const matrix_unit *unit, const int32_t *values)
+int64_t tn_matrix_local(const matrix_unit *unit, const int32_t *values)
 {
-    const int64_t bytes = MATRIX_BITS(unit->type) / 8, warps = (int64_t)values[MATRIX_WM] * values[MATRIX_WN];
-    const int64_t warp_m = values[MATRIX_MB] / values[MATRIX_WM], warp_n = values[MATRIX_NB] / values[MATRIX_WN];
+    const int64_t bytes = MATRIX_BITS(unit->type) / 8,
+                  warps = (int64_t)values[MATRIX_WM] * values[MATRIX_WN];
+    const int64_t warp_m = values[MATRIX_MB] / values[MATRIX_WM],
+                  warp_n = values[MATRIX_NB] / values[MATRIX_WN];
     const int64_t pitch = values[MATRIX_KB] * bytes + 16;
     const int64_t buffers = tn_max_i64(values[MATRIX_STAGES], 2);
     const int64_t blocks = buffers * (values[MATRIX_MB] + values[MATRIX_NB]) * pitch;
@@ -163,7 +165,7 @@ const char *tn_matrix_constrains(tenon_context *context, const matrix_unit *unit
         return "st above 1 needs cp.async";
     if ((uint64_t)work_items(unit, values) > context->device.info.max_work_group)
         return "the work-group is larger than the device allows";
-    return (uint64_t)local_bytes(unit, values) > context->device.info.local_memory
+    return (uint64_t)tn_matrix_local(unit, values) > context->device.info.local_memory
                ? "the blocks do not fit the local memory"
                : NULL;
 }
@@ -177,7 +179,8 @@ double tn_matrix_estimate(tenon_context *context, const gemm_problem *p, const m
     const double units = context->device.info.compute_units;
     const double groups = (double)group_count(p, values[MATRIX_MB], values[MATRIX_NB]);
     const double steps = (double)tn_ceil_div(tn_max_i64(p->k, 1), values[MATRIX_KB]);
-    const double rate = (double)facts->matrix_fma_per_cycle * EFFICIENCY * 16 / MATRIX_BITS(unit->type);
+    const double rate =
+        (double)facts->matrix_fma_per_cycle * EFFICIENCY * 16 / MATRIX_BITS(unit->type);
     const double step = (double)values[MATRIX_MB] * (double)values[MATRIX_NB] *
                         (double)values[MATRIX_KB] / (rate > 0 ? rate : 1);
     const double shared = groups / units;

@@ -47,6 +47,7 @@ void tn_matrix_tune(tenon_context *context, const tn_problem *problem, const mat
                     int32_t *values);
 const char *tn_matrix_constrains(tenon_context *context, const matrix_unit *unit,
                                  const int32_t *values);
+int64_t tn_matrix_local(const matrix_unit *unit, const int32_t *values); /* bytes of local memory */
 double tn_matrix_estimate(tenon_context *context, const gemm_problem *problem,
                           const matrix_unit *unit, const int32_t *values);
 
