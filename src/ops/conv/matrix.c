@@ -31,9 +31,9 @@ static int unit_type(const conv_problem *p)
 }
 
 /* The first kind of unit that the device has; emulated, the two that differ most. */
-static bool find_unit(tenon_context *context, const conv_problem *p, matrix_unit *unit)
+static bool find_unit(tenon_context *context, const conv_problem *p, int32_t form,
+                      matrix_unit *unit)
 {
-    const int32_t form = p->head.forced >= 0 ? p->head.forced_values[MATRIX_FORM] : 0;
     const int type = unit_type(p);
     if (form == MATRIX_EMULATED || form == MATRIX_EMULATED_OTHER) {
         matrix_kind kind = form == MATRIX_EMULATED ? MATRIX_MMA : MATRIX_AMD_MFMA;
@@ -45,10 +45,10 @@ static bool find_unit(tenon_context *context, const conv_problem *p, matrix_unit
     return false;
 }
 
-static matrix_unit unit_of(tenon_context *context, const conv_problem *p)
+static matrix_unit unit_of(tenon_context *context, const conv_problem *p, const int32_t *values)
 {
     matrix_unit unit;
-    find_unit(context, p, &unit);
+    find_unit(context, p, values[MATRIX_FORM], &unit);
     return unit;
 }
 
@@ -57,7 +57,7 @@ static const char *refuses(tenon_context *context, const conv_problem *p, conv_d
     matrix_unit unit;
     if (!tn_conv_is_converted(p->dtype))
         return "made for f16 and bf16";
-    if (!find_unit(context, p, &unit))
+    if (!find_unit(context, p, p->head.forced >= 0 ? p->head.forced_values[MATRIX_FORM] : 0, &unit))
         return "the device has no such matrix units";
     return tn_conv_tiled_refuses(context, &p->head, direction);
 }
@@ -71,7 +71,7 @@ static void tune(tenon_context *context, const conv_problem *p, conv_direction d
                  int32_t *values)
 {
     const gemm_problem g = tn_conv_tiled_product(p, direction, 1);
-    const matrix_unit unit = unit_of(context, p);
+    const matrix_unit unit = unit_of(context, p, values);
     if (values[MATRIX_STAGES] == 0)
         values[MATRIX_STAGES] = 1;
     tn_matrix_tune(context, &g.head, &unit, values);
@@ -83,7 +83,7 @@ static void tune(tenon_context *context, const conv_problem *p, conv_direction d
 
 static const char *constrains(tenon_context *context, const conv_problem *p, const int32_t *values)
 {
-    const matrix_unit unit = unit_of(context, p);
+    const matrix_unit unit = unit_of(context, p, values);
     const char *why = tn_matrix_constrains(context, &unit, values);
     if (why != NULL)
         return why;
@@ -116,7 +116,7 @@ static double gather_time(tenon_context *context, const conv_problem *p, conv_di
 static double estimate(tenon_context *context, const conv_problem *p, conv_direction direction,
                        const int32_t *values)
 {
-    const matrix_unit unit = unit_of(context, p);
+    const matrix_unit unit = unit_of(context, p, values);
     const int64_t slices = slices_of(p, direction, values);
     gemm_problem g = tn_conv_tiled_product(p, direction, slices);
     const double depth = tn_conv_depth(p, direction, &g);
@@ -133,7 +133,7 @@ static double estimate(tenon_context *context, const conv_problem *p, conv_direc
 static void options(tenon_context *context, const conv_problem *p, conv_direction direction,
                     const int32_t *values, char text[TN_OPTIONS_SIZE])
 {
-    const matrix_unit unit = unit_of(context, p);
+    const matrix_unit unit = unit_of(context, p, values);
     gemm_problem g = tn_conv_tiled_product(p, direction, slices_of(p, direction, values));
     g.matrix[GEMM_A].row = g.matrix[GEMM_A].col = 0;
     g.m = g.n = g.k = 0;
@@ -147,7 +147,7 @@ static void options(tenon_context *context, const conv_problem *p, conv_directio
 static tenon_status record(const char *operation, tn_recording *recording, const conv_problem *p,
                            conv_direction direction, const int32_t *values)
 {
-    const matrix_unit unit = unit_of(recording->context, p);
+    const matrix_unit unit = unit_of(recording->context, p, values);
     const int64_t slices = slices_of(p, direction, values);
     const int32_t block[] = {values[MATRIX_MB], values[MATRIX_NB]};
     char text[TN_OPTIONS_SIZE];

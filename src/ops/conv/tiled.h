@@ -90,4 +90,9 @@ double tn_conv_read_time(tenon_context *context, const conv_problem *problem);
 /* Steps of the product's k, on the average of the residues. */
 double tn_conv_depth(const conv_problem *problem, conv_direction direction, const gemm_problem *g);
 
+/* For self-checks: whether the solver is one of these, whose block is the first two of its values; and
+ * how many channels or filters are loaded as so many are. */
+bool tn_conv_is_tiled(const tn_solver *solver);
+int64_t tn_conv_check_depth(int64_t depth);
+
 #endif
