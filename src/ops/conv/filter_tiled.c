@@ -2,9 +2,6 @@
  * images; with a workspace in slices, whose sums are added in order. */
 #include "ops/conv/tiled.h"
 
-/* Pixels that a slice has at least: enough to be worth writing its sums. */
-#define LEAST_SLICE 256
-
 static int64_t slices_of(const conv_problem *p, const int32_t *values)
 {
     return tn_conv_slices(p, values[CONV_TILED_SLICES]);
@@ -17,12 +14,7 @@ static const char *refuses(tenon_context *context, const tn_problem *problem)
 
 static void tune(tenon_context *context, const tn_problem *problem, int32_t *values)
 {
-    const conv_problem *p = (const conv_problem *)problem;
-    tn_conv_tiled_tune(context, p, CONV_GRADIENT_OF_FILTER, values);
-    const gemm_problem g = tn_conv_tiled_product(p, CONV_GRADIENT_OF_FILTER, 1);
-    const int64_t groups = tn_gemm_tiled_groups(&g, values[TILED_MB], values[TILED_NB]);
-    if (values[CONV_TILED_SLICES] == 0)
-        values[CONV_TILED_SLICES] = tn_conv_tune_slices(context, p, groups, LEAST_SLICE);
+    tn_conv_tiled_tune(context, (const conv_problem *)problem, CONV_GRADIENT_OF_FILTER, values);
 }
 
 static const char *constrains(tenon_context *context, const tn_problem *problem,
@@ -42,9 +34,8 @@ static uint64_t workspace(tenon_context *context, const tn_problem *problem, con
 static double estimate(tenon_context *context, const tn_problem *problem, const int32_t *values)
 {
     const conv_problem *p = (const conv_problem *)problem;
-    const int64_t slices = slices_of(p, values);
-    return tn_conv_tiled_estimate(context, p, CONV_GRADIENT_OF_FILTER, slices, values) +
-           tn_conv_slices_time(context, p, slices);
+    return tn_conv_tiled_estimate(context, p, CONV_GRADIENT_OF_FILTER, slices_of(p, values),
+                                  values);
 }
 
 static void options(tenon_context *context, const tn_problem *problem, const int32_t *values,

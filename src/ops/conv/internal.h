@@ -142,6 +142,9 @@ tenon_status tn_im2col_self_check(tenon_stream *stream, const tn_problem *proble
 void tn_conv_direct_launch(const conv_problem *problem, const bool reads[CONV_OPERANDS], int result,
                            tn_launch *launch, conv_args *args, tn_patch *patches);
 
+/* Nanoseconds of all multiply-adds where one work-item does each element. */
+double tn_conv_direct_time(tenon_context *context, const conv_problem *problem);
+
 /* Taps of a filter in one channel, and pixels of an output image. */
 int64_t tn_window_taps(const conv_window *window);
 int64_t tn_window_pixels(const conv_window *window);

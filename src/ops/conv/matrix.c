@@ -67,17 +67,33 @@ static int64_t slices_of(const conv_problem *p, conv_direction direction, const 
     return direction == CONV_GRADIENT_OF_FILTER ? tn_conv_slices(p, values[MATRIX_SLICES]) : 1;
 }
 
+/* Half the usual rows, by half the warps, where there are no more. */
+static void halve_rows(const gemm_problem *g, int32_t *values)
+{
+    while (g->m <= values[MATRIX_MB] / 2 && values[MATRIX_WM] % 2 == 0) {
+        values[MATRIX_MB] /= 2;
+        values[MATRIX_WM] /= 2;
+    }
+}
+
+/* Where K will be cut, the block is chosen for as many work-groups as there may be. */
 static void tune(tenon_context *context, const conv_problem *p, conv_direction direction,
                  int32_t *values)
 {
-    const gemm_problem g = tn_conv_tiled_product(p, direction, 1);
+    const bool filter = direction == CONV_GRADIENT_OF_FILTER,
+               is_free = values[MATRIX_MB] == 0 && values[MATRIX_WM] == 0;
+    const int32_t most = filter ? tn_conv_tune_slices(context, p, 1, LEAST_SLICE) : 1;
+    const gemm_problem g = tn_conv_tiled_product(p, direction, tn_conv_slices(p, most));
     const matrix_unit unit = unit_of(context, p, values);
     if (values[MATRIX_STAGES] == 0)
         values[MATRIX_STAGES] = 1;
     tn_matrix_tune(context, &g.head, &unit, values);
-    if (direction != CONV_GRADIENT_OF_FILTER || values[MATRIX_SLICES] != 0)
+    if (is_free && !unit.emulated)
+        halve_rows(&g, values);
+    if (!filter || values[MATRIX_SLICES] != 0)
         return;
-    const int64_t groups = tn_gemm_tiled_groups(&g, values[MATRIX_MB], values[MATRIX_NB]);
+    const gemm_problem whole = tn_conv_tiled_product(p, direction, 1);
+    const int64_t groups = tn_gemm_tiled_groups(&whole, values[MATRIX_MB], values[MATRIX_NB]);
     values[MATRIX_SLICES] = tn_conv_tune_slices(context, p, groups, LEAST_SLICE);
 }
 

@@ -22,6 +22,8 @@ const tn_parameter tn_conv_tiled_parameters[CONV_TILED_SPLIT_PARAMETERS] = {
 #define MOST_COUNTED  (INT64_C(1) << 30)
 /* More products than this, for as many residues, are not worth their launch. */
 #define MOST_RESIDUES 64
+/* Pixels that a slice has at least: enough to be worth writing its sums. */
+#define LEAST_SLICE 256
 /* Local memory of a column and of a step of k, in the kernel's tables. */
 #define COLUMN_BYTES 24
 #define STEP_BYTES   20
@@ -200,29 +202,50 @@ static void as_gemm_values(const int32_t *values, int32_t gemm_values[TN_MAX_PAR
         gemm_values[i] = i < CONV_TILED_PARAMETERS ? values[i] : 1;
 }
 
+/* The block and, of the filters' gradient, the slices that are wanted with it where they are not
+ * given. */
+static void take_tile(tenon_context *context, const conv_problem *p, conv_direction direction,
+                      const tn_gemm_tile *tile, int32_t *values)
+{
+    const int32_t defaults[CONV_TILED_PARAMETERS] = {[TILED_MB] = tile->mb,
+                                                     [TILED_NB] = tile->nb,
+                                                     [TILED_KB] = tile->kb,
+                                                     [TILED_MR] = tile->mr,
+                                                     [TILED_NR] = tile->nr};
+    for (int i = 0; i < CONV_TILED_PARAMETERS; i++)
+        if (values[i] == 0)
+            values[i] = defaults[i];
+    if (direction != CONV_GRADIENT_OF_FILTER || values[CONV_TILED_SLICES] != 0)
+        return;
+    const gemm_problem g = tn_conv_tiled_product(p, direction, 1);
+    const int64_t groups = tn_gemm_tiled_groups(&g, values[TILED_MB], values[TILED_NB]);
+    values[CONV_TILED_SLICES] = tn_conv_tune_slices(context, p, groups, LEAST_SLICE);
+}
+
 /* Of the device's tiles the one that is fastest here. */
 void tn_conv_tiled_tune(tenon_context *context, const conv_problem *p, conv_direction direction,
                         int32_t *values)
 {
+    const bool slices = direction == CONV_GRADIENT_OF_FILTER;
+    const size_t size =
+        (slices ? CONV_TILED_SPLIT_PARAMETERS : CONV_TILED_PARAMETERS) * sizeof *values;
     const tn_gemm_tile *tiles = tn_gemm_tiles(context, p->dtype);
     int32_t best[TN_MAX_PARAMETERS] = {0};
     double least = INFINITY;
     for (int i = TN_GEMM_TILES - 1; i >= 0; i--) {
-        int32_t tried[TN_MAX_PARAMETERS] = {[TILED_MB] = tiles[i].mb,
-                                            [TILED_NB] = tiles[i].nb,
-                                            [TILED_KB] = tiles[i].kb,
-                                            [TILED_MR] = tiles[i].mr,
-                                            [TILED_NR] = tiles[i].nr};
-        for (int v = 0; v < CONV_TILED_PARAMETERS; v++)
-            tried[v] = values[v] != 0 ? values[v] : tried[v];
-        bool fits = tn_conv_tiled_constrains(context, p, direction, tried) == NULL;
-        double time = fits ? tn_conv_tiled_estimate(context, p, direction, 1, tried) : INFINITY;
+        int32_t tried[TN_MAX_PARAMETERS] = {0};
+        memcpy(tried, values, size);
+        take_tile(context, p, direction, &tiles[i], tried);
+        const int64_t count = slices ? tn_conv_slices(p, tried[CONV_TILED_SLICES]) : 1;
+        const bool fits = tn_conv_tiled_constrains(context, p, direction, tried) == NULL;
+        const double time =
+            fits ? tn_conv_tiled_estimate(context, p, direction, count, tried) : INFINITY;
         if (time < least || i == TN_GEMM_TILES - 1) {
             least = time;
             memcpy(best, tried, sizeof best);
         }
     }
-    memcpy(values, best, CONV_TILED_PARAMETERS * sizeof *values);
+    memcpy(values, best, size);
 }
 
 const char *tn_conv_tiled_constrains(tenon_context *context, const conv_problem *p,
@@ -252,7 +275,7 @@ static double efficiency(const int32_t *values)
 {
     const double mr = values[TILED_MR], nr = values[TILED_NR];
     const double mb = values[TILED_MB], nb = values[TILED_NB];
-    return 1 / (1.05 + 0.4 * (1 / mr + 1 / nr) + 4 / nb + 10 / mb);
+    return 1 / (1.05 + 0.4 * (1 / mr + 1 / nr) + 4 / nb + 8 / mb);
 }
 
 double tn_conv_read_time(tenon_context *context, const conv_problem *p)
@@ -272,7 +295,13 @@ double tn_conv_depth(const conv_problem *p, conv_direction direction, const gemm
     return (double)p->k * (double)tn_window_taps(&p->window) / (double)residues(&p->window);
 }
 
-/* Work-groups run in waves of one for each compute unit. */
+/* Work-groups run in waves of one for each compute unit; of many, the last is not waited for by all. */
+static double waves_of(double groups, double units)
+{
+    const double waves = groups / units;
+    return waves < 2 ? ceil(waves) : waves + 0.25;
+}
+
 double tn_conv_tiled_estimate(tenon_context *context, const conv_problem *p,
                               conv_direction direction, int64_t slices, const int32_t *values)
 {
@@ -282,7 +311,8 @@ double tn_conv_tiled_estimate(tenon_context *context, const conv_problem *p,
     const double block = (double)values[TILED_MB] * (double)values[TILED_NB] *
                          tn_conv_depth(p, direction, &g) /
                          (tn_gpu_multiply_adds(context) * efficiency(values));
-    return LAUNCH_TIME + fmax(ceil(groups / units) * block, tn_conv_read_time(context, p));
+    return LAUNCH_TIME + fmax(waves_of(groups, units) * block, tn_conv_read_time(context, p)) +
+           tn_conv_slices_time(context, p, slices);
 }
 
 void tn_conv_tiled_options(tenon_context *context, const conv_problem *p, conv_direction direction,
