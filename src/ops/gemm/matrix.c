@@ -23,6 +23,8 @@ const tn_parameter tn_gemm_matrix_parameters[MATRIX_SPLIT_PARAMETERS] = {
 #define EFFICIENCY 0.5
 /* Cycles that a step takes where a work-group is alone on its compute unit: its reads go to memory. */
 #define STEP_CYCLES 800.0
+/* How much longer a step takes whose blocks are copied element by element. */
+#define UNALIGNED 3.0
 /* Multiply-adds of f32 in a cycle, of AMD's CDNA 2 and 3 (their white papers). */
 #define F32_RATE 128.0
 /* Bytes of a row of a block, along K. */
@@ -173,6 +175,19 @@ const char *tn_matrix_constrains(tenon_context *context, const matrix_unit *unit
                : NULL;
 }
 
+/* Whether vectors of 16 bytes lie in every row and every matrix of a factor, wherever it begins. */
+static bool is_aligned(const gemm_problem *p, int matrix, const matrix_unit *unit)
+{
+    const gemm_matrix *x = &p->matrix[matrix];
+    const int64_t vector = 128 / MATRIX_BITS(unit->type);
+    const gemm_layout layout = tn_gemm_layout(p, matrix);
+    bool aligned =
+        layout != GEMM_STRIDED && (layout == GEMM_UNIT_COL ? x->row : x->col) % vector == 0;
+    for (uint64_t i = 0; i < p->batch_rank; i++)
+        aligned &= x->batch[i] % vector == 0;
+    return aligned;
+}
+
 /* Work-groups run in waves, two for each compute unit; a step of one that is alone waits for memory,
  * and the units are shared by those that are not. */
 double tn_matrix_estimate(tenon_context *context, const gemm_problem *p, const matrix_unit *unit,
@@ -189,10 +204,12 @@ double tn_matrix_estimate(tenon_context *context, const gemm_problem *p, const m
     const double step =
         (double)values[MATRIX_MB] * (double)values[MATRIX_NB] * (double)values[MATRIX_KB] / rate;
     const double shared = groups / units;
+    const double slower =
+        is_aligned(p, GEMM_A, unit) && is_aligned(p, GEMM_B, unit) ? 1 : UNALIGNED;
     const double cycles = steps * (shared <= 1   ? fmax(step, STEP_CYCLES)
                                    : shared <= 2 ? fmax(2 * step, STEP_CYCLES)
                                                  : fmax(step, STEP_CYCLES / 2) * shared);
-    return LAUNCH_TIME + cycles / facts->clock;
+    return LAUNCH_TIME + slower * cycles / facts->clock;
 }
 
 void tn_matrix_options(tenon_context *context, const gemm_problem *p, const matrix_unit *unit,
