@@ -22,7 +22,7 @@ const tn_parameter tn_gemm_matrix_parameters[MATRIX_SPLIT_PARAMETERS] = {
 /* Of the units' rate, what a kernel that feeds them reaches; a guess until it is measured. */
 #define EFFICIENCY 0.5
 /* Cycles that a step takes where a work-group is alone on its compute unit: its reads go to memory. */
-#define STEP_CYCLES 800.0
+#define STEP_CYCLES 400.0
 /* How much longer a step takes whose blocks are copied element by element. */
 #define UNALIGNED 3.0
 /* Multiply-adds of f32 in a cycle, of AMD's CDNA 2 and 3 (their white papers). */
