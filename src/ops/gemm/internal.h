@@ -146,15 +146,17 @@ bool tn_gemm_is_skinny(const tn_solver *solver);
 /* A view for a self-check: a batch of two matrices that lie as `layout` says, with gaps. */
 tenon_tensor tn_gemm_check_view(tenon_dtype dtype, gemm_layout layout, int64_t rows, int64_t cols);
 
-/* The same aligned for vectors of 16 bytes, as matrix units read them; but in the second matrix it is
- * not. */
-tenon_tensor tn_gemm_check_aligned(tenon_tensor view);
+/* The same of a factor, whose first matrix is aligned for vectors of `width` elements, and whose second
+ * is not. */
+tenon_tensor tn_gemm_check_factor(tenon_dtype dtype, gemm_layout layout, int64_t rows, int64_t cols,
+                                  int64_t width);
 
-/* Of a solver on matrix units, whose blocks are large and follow the problem: two and one of them. */
-typedef struct tn_check_size {
-    int64_t m, n, k;
-} tn_check_size;
-tn_check_size tn_gemm_check_matrix_size(const int32_t *values);
+/* The sizes of a self-check, and the width of the vectors that a solver reads where it can. On matrix
+ * units: two blocks and one, K past all stages and a tail. */
+typedef struct tn_check_sizes {
+    int64_t m, n, k, width;
+} tn_check_sizes;
+tn_check_sizes tn_gemm_check_matrix_sizes(const int32_t *values);
 
 /* Runs a choice on an awkward problem derived from `problem` and compares it with the reference. */
 tenon_status tn_gemm_self_check(tenon_stream *stream, const tn_problem *problem,

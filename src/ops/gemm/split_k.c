@@ -8,6 +8,7 @@
 #include "ops/gemm/split_k.h"
 #include "ops/gemm/tiled.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -90,10 +91,13 @@ uint64_t tn_gemm_slices_bytes(const gemm_problem *p, int32_t slices)
     return (uint64_t)sum_count(p, slices) * tn_acc_size(p->dtype);
 }
 
+/* On a GPU the sums go to memory and back. */
 double tn_gemm_slices_sum_time(tenon_context *context, const gemm_problem *p, int32_t slices)
 {
-    return ADD_LAUNCH +
-           (double)sum_count(p, slices) / ADDED_PER_NS / context->device.info.compute_units;
+    const double sums = (double)sum_count(p, slices);
+    if (!context->device.is_cpu)
+        return ADD_LAUNCH + 2 * sums * (double)tn_acc_size(p->dtype) / tn_gpu_bytes(context);
+    return ADD_LAUNCH + sums / ADDED_PER_NS / context->device.info.compute_units;
 }
 
 static int64_t add_rows(const gemm_problem *p, int64_t slices)
@@ -164,14 +168,36 @@ static const char *refuses_tiled(tenon_context *context, const tn_problem *probl
     return why != NULL ? why : tn_gemm_split_refuses((const gemm_problem *)problem);
 }
 
+/* One number of slices, with the tiles that suit it; its time. */
+static double try_slices(tenon_context *context, const gemm_problem *p, int32_t *values)
+{
+    gemm_problem partial = tn_gemm_slices(p, values[TILED_SLICES]);
+    tn_gemm_tiled.tune(context, &partial.head, values);
+    return estimate(context, p, &tn_gemm_tiled, values, values[TILED_SLICES]);
+}
+
 static void tune_tiled(tenon_context *context, const tn_problem *problem, int32_t *values)
 {
     const gemm_problem *p = (const gemm_problem *)problem;
-    if (values[TILED_SLICES] == 0)
-        values[TILED_SLICES] =
-            tn_gemm_tune_slices(p, tn_gemm_tiled_groups(p, 32, 32), wanted_groups(context));
-    gemm_problem partial = tn_gemm_slices(p, values[TILED_SLICES]);
-    tn_gemm_tiled.tune(context, &partial.head, values);
+    int32_t best[TILED_SPLIT_PARAMETERS];
+    double least = INFINITY;
+    if (values[TILED_SLICES] != 0) {
+        try_slices(context, p, values);
+        return;
+    }
+    for (int32_t slices = 2; slices <= MOST_SLICES; slices *= 2) {
+        int32_t tried[TILED_SPLIT_PARAMETERS];
+        if (slices > 2 && p->k < slices * TUNED_SLICE)
+            break;
+        memcpy(tried, values, sizeof tried);
+        tried[TILED_SLICES] = slices;
+        double time = try_slices(context, p, tried);
+        if (time < least) {
+            least = time;
+            memcpy(best, tried, sizeof best);
+        }
+    }
+    memcpy(values, best, sizeof best);
 }
 
 static const char *constrains_tiled(tenon_context *context, const tn_problem *problem,
