@@ -2,6 +2,7 @@
 #include "ops/gemm/matrix.h"
 
 #include "base/checked.h"
+#include "ops/gemm/tiled.h"
 #include "runtime/context.h"
 
 #include <math.h>
@@ -209,7 +210,11 @@ double tn_matrix_estimate(tenon_context *context, const gemm_problem *p, const m
     const double cycles = steps * (shared <= 1   ? fmax(step, STEP_CYCLES)
                                    : shared <= 2 ? fmax(2 * step, STEP_CYCLES)
                                                  : fmax(step, STEP_CYCLES / 2) * shared);
-    return LAUNCH_TIME + slower * cycles / facts->clock;
+    const double elements =
+        (double)p->m * (double)p->k + (double)p->k * (double)p->n + (double)p->m * (double)p->n;
+    const double read = elements * (double)tn_gemm_batch_count(p) * MATRIX_BITS(unit->type) / 8 /
+                        tn_gpu_bytes(context);
+    return LAUNCH_TIME + fmax(slower * cycles / facts->clock, read);
 }
 
 void tn_matrix_options(tenon_context *context, const gemm_problem *p, const matrix_unit *unit,

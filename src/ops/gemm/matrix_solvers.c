@@ -35,6 +35,8 @@ static const char *refuses(tenon_context *context, const tn_problem *problem, ma
         return "the units do not multiply this type, or would round it";
     if (!tn_matrix_unit(context, kind, problem->forced_values[MATRIX_FORM], type, &unit))
         return "the device has no such matrix units";
+    if (problem->forced < 0 && (p->m == 1 || p->n == 1))
+        return "a vector is read once, which other solvers do with fewer work-items idle";
     if (p->batch_invariant)
         return "other solvers sum in another order, and which is chosen follows M";
     return (p->sums & ~(UINT64_C(1) << GEMM_D)) != 0 ? "a factor is sums" : NULL;
