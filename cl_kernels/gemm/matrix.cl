@@ -6,24 +6,11 @@
 
 #include "gemm/epilogue.clh"
 
-/* Neighbouring work-groups share rows and columns while these are in the caches: they go down
- * BAND blocks of rows, then on to the next column of blocks. */
-#define BAND 8
-
-TENON_INLINE void find_block(const gemm_args *args, long *m, long *n)
-{
-    const uint rows = (uint)((args->m + TENON_MB - 1) / TENON_MB);
-    const uint cols = (uint)((args->n + TENON_NB - 1) / TENON_NB);
-    const uint id = (uint)get_group_id(0), band = id / (BAND * cols), within = id % (BAND * cols);
-    const uint high = min((uint)BAND, rows - band * BAND);
-    *m = (long)(band * BAND + within % high) * TENON_MB;
-    *n = (long)(within / high) * TENON_NB;
-}
-
 /* The epilogue. Sums pass through local memory, a row of tiles at a time, so that neighbouring
  * work-items write neighbouring elements of d, and what is done to an element stands here once. */
 TENON_INLINE void store_block(const place *p, const gemm_epilogue *e, const gemm_args *args, long m,
-                              long n, __local acc_t *memory, unit_d sums[UNIT_TILES_M][UNIT_TILES_N])
+                              long n, __local acc_t *memory,
+                              unit_d sums[UNIT_TILES_M][UNIT_TILES_N])
 {
     __local acc_t *own = memory + p->warp * UNIT_M * SUM_PITCH;
     m += p->row;
@@ -56,16 +43,17 @@ gemm_matrix(__global const data_t *a, __global const data_t *b, __global const d
     __local uint4 memory[LOCAL_BYTES / 16];
     UNIT_SCRATCH(scratch, WARPS);
     unit_d sums[UNIT_TILES_M][UNIT_TILES_N];
+    line_sums none; /* not bytes */
     long m, n;
     const long z = (long)get_global_id(2);
     const place p = make_place(memory, scratch);
     find_block(&args, &m, &n);
-    const factor rows = make_factor((__global const bits_t *)a + GEMM_START(args, a, z),
-                                    args.a_row, args.a_col, m, args.m, TENON_MB, TENON_A_ALONG_K);
+    const factor rows = make_factor((__global const bits_t *)a + GEMM_START(args, a, z), args.a_row,
+                                    args.a_col, m, args.m, TENON_MB, TENON_A_ALONG_K);
     const factor columns =
-        make_factor((__global const bits_t *)b + GEMM_START(args, b, z), args.b_col,
-                    args.b_row, n, args.n, TENON_NB, TENON_B_ALONG_K);
-    sum_block(&p, &rows, &columns, depth_at(&args, z), sums);
+        make_factor((__global const bits_t *)b + GEMM_START(args, b, z), args.b_col, args.b_row, n,
+                    args.n, TENON_NB, TENON_B_ALONG_K);
+    sum_block(&p, &rows, &columns, depth_at(&args, z), sums, &none);
     const gemm_epilogue e = make_epilogue(c, bias, d, &args, z);
     store_block(&p, &e, &args, m, n, (__local acc_t *)memory, sums);
 }

@@ -3,7 +3,7 @@
  * memory, around the edges of blocks and of K, with alignment and without, K cut into slices, and
  * what follows the sum. A device's own units run the same kernel in every other test of GEMM.
  */
-#include "gemm_case.h"
+#include "int8_case.h"
 
 #include "runtime/context.h"
 
@@ -15,6 +15,7 @@ static const struct {
     {40, 48, 136, 0}, {72, 56, 100, 4}, {63, 15, 31, 1}, {7, 9, 1, 0},
 };
 
+/* Against the bound of that solver. */
 static void run_solver(const gemm_case *p, tenon_dtype dtype, const char *solver,
                        test_random *random)
 {
@@ -23,7 +24,7 @@ static void run_solver(const gemm_case *p, tenon_dtype dtype, const char *solver
         if (judge == TEST_EXACT && tn_activation_is_build(p->activation.kind))
             continue;
         make_gemm(&data, p, dtype, (test_judge)judge, random);
-        compute_gemm_reference(&data);
+        compute_gemm_reference_of(&data, solver);
         const test_subject subject = gemm_subject(&data);
         for (int i = 0; i < GEMM_OPERANDS; i++)
             if (data.operands[i].image != NULL)
@@ -88,6 +89,67 @@ static void every_way_into_local_memory(void **state)
         run_sizes("gemm/mma:em1,st3", TENON_DTYPE_F16, layouts[i][0], layouts[i][1], &random);
     }
     run_sizes("gemm/mma:em1,st2", TENON_DTYPE_BF16, TEST_ROW, TEST_ROW, &random);
+}
+
+/* Products of f32: in full on AMD's units, rounded to TF32 on NVIDIA's where the caller allows it. */
+static void products_of_f32(void **state)
+{
+    test_random random = test_random_for(847);
+    (void)state;
+    for (size_t i = 0; i < 4; i++) {
+        gemm_case p = {.m = sizes[i].m, .n = sizes[i].n, .k = sizes[i].k, .alpha = 1};
+        p.b = i % 2 == 0 ? TEST_ROW : TEST_COL;
+        run_solver(&p, TENON_DTYPE_F32, "gemm/mfma:em1", &random);
+        p.flags = TENON_GEMM_ALLOW_TF32;
+        run_solver(&p, TENON_DTYPE_F32, "gemm/mma:em1", &random);
+        run_solver(&p, TENON_DTYPE_F32, "gemm/mma:em1,st2", &random);
+        run_solver(&p, TENON_DTYPE_F32, NULL, &random);
+    }
+}
+
+static void run_bytes(const int8_case *p, const char *solver, test_random *random)
+{
+    for (int judge = TEST_BOUND; judge <= TEST_EXACT; judge++) {
+        int8_data data;
+        make_int8(&data, p, (test_judge)judge, random);
+        compute_int8_reference(&data);
+        upload_int8(&data);
+        const test_subject subject = int8_subject(&data);
+        if (!test_run(&subject, solver))
+            fail_msg("%s cannot serve: %s", solver, tenon_last_error());
+        destroy_int8(&data);
+    }
+}
+
+/* Each pair of signs, with zero points and without; one build serves them all. */
+static void products_of_bytes(void **state)
+{
+    static const struct {
+        const char *solver;
+        test_layout a, b;
+    } units[] = {
+        {"gemm_int8/mma:em1", TEST_ROW, TEST_COL},  {"gemm_int8/mma:em1", TEST_COL, TEST_ROW},
+        {"gemm_int8/mfma:em1", TEST_ROW, TEST_ROW}, {"gemm_int8/wmma:em1", TEST_ROW, TEST_ROW},
+        {"gemm_int8/wmma:em2", TEST_COL, TEST_COL}, {"gemm_int8/xmx:em1", TEST_ROW, TEST_ROW},
+        {"gemm_int8/xmx:em2", TEST_ROW, TEST_COL}};
+    static const tenon_dtype results[] = {TENON_DTYPE_I32, TENON_DTYPE_U8, TENON_DTYPE_F32};
+    test_random random = test_random_for(848);
+    (void)state;
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+            int8_case p = simple_int8;
+            p.gemm.m = sizes[s].m;
+            p.gemm.n = sizes[s].n;
+            p.gemm.k = sizes[s].k;
+            p.gemm.a = units[i].a;
+            p.gemm.b = units[i].b;
+            p.gemm.offset = 2 * sizes[s].offset;
+            p.a = s % 2 == 0 ? TENON_DTYPE_I8 : TENON_DTYPE_U8;
+            p.b = s / 2 % 2 == 0 ? TENON_DTYPE_I8 : TENON_DTYPE_U8;
+            p.d = results[(s + i) % 3];
+            p.vectors = s < 2 ? 0 : ALL_VECTORS;
+            run_bytes(&p, units[i].solver, &random);
+        }
 }
 
 /* Grids of warps, with vectors that are not a multiple of the work-items, and other depths. */
@@ -156,7 +218,7 @@ static void refuse(const char *solver, tenon_dtype dtype, uint32_t flags, tenon_
 static void what_cannot_be_served(void **state)
 {
     (void)state;
-    refuse("gemm/mma:em1", TENON_DTYPE_F32, 0, TENON_ERROR_UNSUPPORTED, "f16 and bf16");
+    refuse("gemm/mma:em1", TENON_DTYPE_F32, 0, TENON_ERROR_UNSUPPORTED, "would round it");
     refuse("gemm/mma:em1", TENON_DTYPE_F16, TENON_GEMM_BATCH_INVARIANT, TENON_ERROR_UNSUPPORTED,
            "another order");
     refuse("gemm/mma:em1,mb24", TENON_DTYPE_F16, 0, TENON_ERROR_INVALID_ARGUMENT, "unit's rows");
@@ -169,9 +231,10 @@ static void what_cannot_be_served(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_unit),           cmocka_unit_test(every_way_into_local_memory),
-        cmocka_unit_test(other_blocks),         cmocka_unit_test(slices_and_epilogues),
-        cmocka_unit_test(many_blocks),          cmocka_unit_test(what_cannot_be_served),
+        cmocka_unit_test(every_unit),      cmocka_unit_test(every_way_into_local_memory),
+        cmocka_unit_test(products_of_f32), cmocka_unit_test(products_of_bytes),
+        cmocka_unit_test(other_blocks),    cmocka_unit_test(slices_and_epilogues),
+        cmocka_unit_test(many_blocks),     cmocka_unit_test(what_cannot_be_served),
     };
     return TEST_MAIN(tests);
 }

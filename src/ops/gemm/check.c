@@ -1,7 +1,8 @@
 /* The self-check of GEMM's solvers: an awkward problem with the layouts of the one at hand. */
 #include "ops/common/case.h"
 #include "ops/common/host.h"
-#include "ops/gemm/internal.h"
+#include "base/checked.h"
+#include "ops/gemm/matrix.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,10 @@
 #define CHECK_DEPTH      1091
 /* A vector's problem has its other dimension long. */
 #define CHECK_VECTOR_ROWS 701
+
+/* On matrix units: K past all stages, and a tail. */
+#define CHECK_STAGES 5
+#define CHECK_TAIL   3
 
 /* Gaps: a pitch longer than the rows, a batch longer than its matrices, an offset. */
 #define PITCH_GAP 5
@@ -43,28 +48,51 @@ tenon_tensor tn_gemm_check_view(tenon_dtype dtype, gemm_layout layout, int64_t r
     return view;
 }
 
-static tenon_status make_operands(tenon_stream *stream, const gemm_problem *like,
-                                  const tn_choice *choice, check *c)
+tenon_tensor tn_gemm_check_aligned(tenon_tensor view)
 {
-    tenon_dtype dtype = (tenon_dtype)like->dtype;
+    const int pitch = view.stride[1] > view.stride[2] ? 1 : 2;
+    view.offset = 16 * tenon_dtype_size(view.dtype);
+    view.stride[pitch] = tn_round_up(view.stride[pitch], 16);
+    view.stride[0] = view.stride[pitch] * view.shape[pitch] + PITCH_GAP;
+    return view;
+}
+
+tn_check_size tn_gemm_check_matrix_size(const int32_t *values)
+{
+    return (tn_check_size){2 * values[MATRIX_MB] + 1, 2 * values[MATRIX_NB] + 1,
+                           (int64_t)CHECK_STAGES * values[MATRIX_KB] + CHECK_TAIL};
+}
+
+static tn_check_size size_of(const gemm_problem *like, const tn_choice *choice)
+{
     bool vector = like->n == 1;
     bool tiled = tn_is_solver(choice->solver, &tn_gemm_tiled) ||
                  tn_is_solver(choice->solver, &tn_gemm_split_k);
     bool thin = tn_gemm_is_skinny(choice->solver);
     int64_t rows = tiled ? CHECK_ROWS_TILED : thin ? CHECK_ROWS_THIN : CHECK_ROWS;
-    int64_t m = vector ? CHECK_VECTOR_ROWS : rows, n = vector ? 1 : CHECK_COLS, k = CHECK_DEPTH;
-    if (!vector && like->n < like->m && thin) {
-        m = CHECK_COLS; /* the thin side stays the thin side */
-        n = rows;
-    }
+    if (tn_gemm_is_matrix(choice->solver))
+        return tn_gemm_check_matrix_size(choice->values);
+    if (!vector && like->n < like->m && thin) /* the thin side stays the thin side */
+        return (tn_check_size){CHECK_COLS, rows, CHECK_DEPTH};
+    return (tn_check_size){vector ? CHECK_VECTOR_ROWS : rows, vector ? 1 : CHECK_COLS, CHECK_DEPTH};
+}
+
+static tenon_status make_operands(tenon_stream *stream, const gemm_problem *like,
+                                  const tn_choice *choice, check *c)
+{
+    tenon_dtype dtype = (tenon_dtype)like->dtype;
+    const tn_check_size size = size_of(like, choice);
+    const int64_t m = size.m, n = size.n, k = size.k;
     uint64_t seed = 1;
-    const tenon_tensor views[GEMM_OPERANDS] = {
+    tenon_tensor views[GEMM_OPERANDS] = {
         [GEMM_A] = tn_gemm_check_view(dtype, tn_gemm_layout(like, GEMM_A), m, k),
         [GEMM_B] = tn_gemm_check_view(dtype, tn_gemm_layout(like, GEMM_B), k, n),
         [GEMM_C] = tn_gemm_check_view(dtype, GEMM_UNIT_COL, m, n),
         [GEMM_BIAS] = tn_gemm_check_view(dtype, GEMM_UNIT_COL, 1, n),
         [GEMM_D] = tn_gemm_check_view(dtype, tn_gemm_layout(like, GEMM_D), m, n),
     };
+    for (int x = GEMM_A; x <= GEMM_B && tn_gemm_is_matrix(choice->solver); x++)
+        views[x] = tn_gemm_check_aligned(views[x]);
     for (int x = 0; x < GEMM_OPERANDS; x++)
         TN_TRY(tn_twin_create(stream, &views[x], &seed, &c->twins[x]));
     return TENON_OK;
@@ -105,10 +133,14 @@ tenon_status tn_gemm_self_check(tenon_stream *stream, const tn_problem *problem,
                                 const tn_choice *choice, bool *right, char why[256])
 {
     const gemm_problem *like = (const gemm_problem *)problem;
+    char name[TN_SOLVER_NAME_SIZE];
     check *c = calloc(1, sizeof *c);
     if (c == NULL)
         return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "gemm self-check: no memory");
     c->params = tenon_gemm_params_default();
+    c->params.flags = (like->flags & GEMM_TF32) != 0 ? TENON_GEMM_ALLOW_TF32 : 0;
+    if (tn_gemm_is_matrix(choice->solver)) /* whose bound is another */
+        c->params.solver = tn_solver_name(&tn_gemm_family, choice, name);
     c->params.epilogue.alpha = 0.75;
     c->params.epilogue.beta = -0.5;
     c->params.epilogue.activation.kind = like->activation;

@@ -30,7 +30,7 @@ static tenon_status prepare(tenon_context *context, const tenon_gemm_params *par
                        *c = operands[GEMM_C].view;
     const tenon_tensor *bias = operands[GEMM_BIAS].view, *d = operands[GEMM_D].view;
     TN_TRY(tn_params_check(operation, params->struct_size, sizeof *params, params->flags,
-                           TENON_GEMM_BATCH_INVARIANT));
+                           TENON_GEMM_BATCH_INVARIANT | TENON_GEMM_ALLOW_TF32));
     TN_TRY(tn_tensor_check(operation, "a", a));
     TN_TRY(tn_tensor_check(operation, "b", b));
     TN_TRY(tn_call_check_views(call));

@@ -146,6 +146,16 @@ bool tn_gemm_is_skinny(const tn_solver *solver);
 /* A view for a self-check: a batch of two matrices that lie as `layout` says, with gaps. */
 tenon_tensor tn_gemm_check_view(tenon_dtype dtype, gemm_layout layout, int64_t rows, int64_t cols);
 
+/* The same aligned for vectors of 16 bytes, as matrix units read them; but in the second matrix it is
+ * not. */
+tenon_tensor tn_gemm_check_aligned(tenon_tensor view);
+
+/* Of a solver on matrix units, whose blocks are large and follow the problem: two and one of them. */
+typedef struct tn_check_size {
+    int64_t m, n, k;
+} tn_check_size;
+tn_check_size tn_gemm_check_matrix_size(const int32_t *values);
+
 /* Runs a choice on an awkward problem derived from `problem` and compares it with the reference. */
 tenon_status tn_gemm_self_check(tenon_stream *stream, const tn_problem *problem,
                                 const tn_choice *choice, bool *right, char why[256]);

@@ -23,6 +23,10 @@ const tn_parameter tn_gemm_matrix_parameters[MATRIX_SPLIT_PARAMETERS] = {
 #define EFFICIENCY 0.5
 /* Cycles that a step takes where a work-group is alone on its compute unit: its reads go to memory. */
 #define STEP_CYCLES 800.0
+/* How much longer a step takes whose blocks are copied element by element. */
+#define UNALIGNED 3.0
+/* Multiply-adds of f32 in a cycle, of AMD's CDNA 2 and 3 (their white papers). */
+#define F32_RATE 128.0
 /* Bytes of a row of a block, along K. */
 #define KB_BYTES 64
 
@@ -130,8 +134,8 @@ static int64_t work_items(const matrix_unit *unit, const int32_t *values)
     return (int64_t)values[MATRIX_WM] * values[MATRIX_WN] * MATRIX_LANES(unit->number);
 }
 
-/* As gemm/matrix.clh has it: blocks, or a row of tiles of each warp's sums; and what an emulated unit
- * takes. */
+/* As gemm/matrix.clh has it: blocks, or a row of tiles of each warp's sums; for bytes the sums of lines;
+ * and what an emulated unit takes. */
 int64_t tn_matrix_local(const matrix_unit *unit, const int32_t *values)
 {
     const int64_t bytes = MATRIX_BITS(unit->type) / 8,
@@ -142,8 +146,9 @@ int64_t tn_matrix_local(const matrix_unit *unit, const int32_t *values)
     const int64_t buffers = tn_max_i64(values[MATRIX_STAGES], 2);
     const int64_t blocks = buffers * (values[MATRIX_MB] + values[MATRIX_NB]) * pitch;
     const int64_t sums = warps * MATRIX_M(unit->number) * (warp_n + 4) * 4;
+    const int64_t lines = unit->type == MATRIX_I8 ? 4 * (values[MATRIX_MB] + values[MATRIX_NB]) : 0;
     const int64_t emulated = warps * (warp_m + warp_n) * MATRIX_K(unit->number, unit->type) * bytes;
-    return tn_max_i64(blocks, sums) + (unit->emulated ? emulated : 0);
+    return tn_max_i64(blocks, sums) + lines + (unit->emulated ? emulated : 0);
 }
 
 const char *tn_matrix_constrains(tenon_context *context, const matrix_unit *unit,
@@ -170,6 +175,19 @@ const char *tn_matrix_constrains(tenon_context *context, const matrix_unit *unit
                : NULL;
 }
 
+/* Whether vectors of 16 bytes lie in every row and every matrix of a factor, wherever it begins. */
+static bool is_aligned(const gemm_problem *p, int matrix, const matrix_unit *unit)
+{
+    const gemm_matrix *x = &p->matrix[matrix];
+    const int64_t vector = 128 / MATRIX_BITS(unit->type);
+    const gemm_layout layout = tn_gemm_layout(p, matrix);
+    bool aligned =
+        layout != GEMM_STRIDED && (layout == GEMM_UNIT_COL ? x->row : x->col) % vector == 0;
+    for (uint64_t i = 0; i < p->batch_rank; i++)
+        aligned &= x->batch[i] % vector == 0;
+    return aligned;
+}
+
 /* Work-groups run in waves, two for each compute unit; a step of one that is alone waits for memory,
  * and the units are shared by those that are not. */
 double tn_matrix_estimate(tenon_context *context, const gemm_problem *p, const matrix_unit *unit,
@@ -179,15 +197,19 @@ double tn_matrix_estimate(tenon_context *context, const gemm_problem *p, const m
     const double units = context->device.info.compute_units;
     const double groups = (double)group_count(p, values[MATRIX_MB], values[MATRIX_NB]);
     const double steps = (double)tn_ceil_div(tn_max_i64(p->k, 1), values[MATRIX_KB]);
-    const double rate =
-        (double)facts->matrix_fma_per_cycle * EFFICIENCY * 16 / MATRIX_BITS(unit->type);
-    const double step = (double)values[MATRIX_MB] * (double)values[MATRIX_NB] *
-                        (double)values[MATRIX_KB] / (rate > 0 ? rate : 1);
+    const double peak = unit->type == MATRIX_F32
+                            ? F32_RATE
+                            : facts->matrix_fma_per_cycle * 16.0 / MATRIX_BITS(unit->type);
+    const double rate = peak > 0 ? peak * EFFICIENCY : 1;
+    const double step =
+        (double)values[MATRIX_MB] * (double)values[MATRIX_NB] * (double)values[MATRIX_KB] / rate;
     const double shared = groups / units;
+    const double slower =
+        is_aligned(p, GEMM_A, unit) && is_aligned(p, GEMM_B, unit) ? 1 : UNALIGNED;
     const double cycles = steps * (shared <= 1   ? fmax(step, STEP_CYCLES)
                                    : shared <= 2 ? fmax(2 * step, STEP_CYCLES)
                                                  : fmax(step, STEP_CYCLES / 2) * shared);
-    return LAUNCH_TIME + cycles / facts->clock;
+    return LAUNCH_TIME + slower * cycles / facts->clock;
 }
 
 void tn_matrix_options(tenon_context *context, const gemm_problem *p, const matrix_unit *unit,

@@ -37,6 +37,9 @@ typedef struct matrix_unit {
     tenon_capability capability;
 } matrix_unit;
 
+/* Whether a solver of gemm is one of these. */
+bool tn_gemm_is_matrix(const tn_solver *solver);
+
 /* The unit for elements of `type` (MATRIX_F16 ...), `form` being the value of MATRIX_FORM, or 0. False
  * where there is none: the device lacks it, or no unit of the kind multiplies the type. */
 bool tn_matrix_unit(tenon_context *context, matrix_kind kind, int32_t form, int type,

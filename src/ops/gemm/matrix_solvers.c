@@ -8,15 +8,19 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The type that factors are multiplied in, or 0 where that would lose what the caller has not given
- * up. */
-static int type_of(const gemm_problem *p)
+/* The type that factors are multiplied in, or 0 where the kind has none that keeps what the caller has
+ * not given up. */
+static int type_of(const gemm_problem *p, matrix_kind kind)
 {
     switch (p->dtype) {
     case TENON_DTYPE_F16:
         return MATRIX_F16;
     case TENON_DTYPE_BF16:
         return MATRIX_BF16;
+    case TENON_DTYPE_F32:
+        if (kind == MATRIX_AMD_MFMA)
+            return MATRIX_F32;
+        return kind == MATRIX_MMA && (p->flags & GEMM_TF32) != 0 ? MATRIX_TF32 : 0;
     default:
         return 0;
     }
@@ -25,10 +29,10 @@ static int type_of(const gemm_problem *p)
 static const char *refuses(tenon_context *context, const tn_problem *problem, matrix_kind kind)
 {
     const gemm_problem *p = (const gemm_problem *)problem;
-    const int type = type_of(p);
+    const int type = type_of(p, kind);
     matrix_unit unit;
     if (type == 0)
-        return "made for f16 and bf16";
+        return "the units do not multiply this type, or would round it";
     if (!tn_matrix_unit(context, kind, problem->forced_values[MATRIX_FORM], type, &unit))
         return "the device has no such matrix units";
     if (p->batch_invariant)
@@ -41,7 +45,7 @@ static matrix_unit unit_of(tenon_context *context, const tn_problem *problem, ma
                            const int32_t *values)
 {
     matrix_unit unit;
-    tn_matrix_unit(context, kind, values[MATRIX_FORM], type_of((const gemm_problem *)problem),
+    tn_matrix_unit(context, kind, values[MATRIX_FORM], type_of((const gemm_problem *)problem, kind),
                    &unit);
     return unit;
 }
@@ -134,6 +138,11 @@ static tenon_status record(const char *operation, tn_recording *recording,
         return TENON_OK;
     return tn_gemm_record_slices_sum(operation, recording, (const gemm_problem *)problem,
                                      values[MATRIX_SLICES], false);
+}
+
+bool tn_gemm_is_matrix(const tn_solver *solver)
+{
+    return solver->parameters == tn_gemm_matrix_parameters;
 }
 
 /* A solver's functions are not told which it is. */

@@ -103,7 +103,7 @@ static int64_t add_rows(const gemm_problem *p, int64_t slices)
 }
 
 tenon_status tn_gemm_record_slices_sum(const char *operation, tn_recording *recording,
-                               const gemm_problem *p, int32_t slices, bool rows)
+                                       const gemm_problem *p, int32_t slices, bool rows)
 {
     char text[TN_OPTIONS_SIZE];
     gemm_arguments arguments;
@@ -263,7 +263,7 @@ static void tune_way(tenon_context *context, const gemm_problem *p, int32_t way,
     if (free_slices)
         values[CPU_SLICES] =
             tn_gemm_tune_slices(p, tn_gemm_cpu_column_groups(p, values) * tn_gemm_batch_count(p),
-                        wanted_groups(context));
+                                wanted_groups(context));
 }
 
 static void tune_cpu(tenon_context *context, const tn_problem *problem, int32_t *values)
