@@ -16,9 +16,8 @@ static const tn_parameter parameters[PARAMETERS] = {{"vw", 1, 16}, {"rows", 1, 8
 
 /* What makes a CPU's work-item worth its launch, in multiply-adds. */
 #define CPU_WORK 65536
-/* Of a GPU's work-group, and those that keep a compute unit busy. */
-#define GPU_ITEMS  128
-#define BUSY_ITEMS 1024
+/* Work-items of a GPU's work-group. */
+#define GPU_ITEMS 128
 /* A GPU's work-items are counted in 31 bits. */
 #define MOST_ITEMS 2147483647
 
@@ -101,6 +100,14 @@ static int64_t channels_of(const depthwise *w)
     return w->problem.groups * w->share;
 }
 
+/* Work-items that keep a GPU busy: for each of the lanes that run in step, as many as hide the time
+ * that memory takes. */
+static double busy_items(const tenon_context *context)
+{
+    uint32_t lanes = tn_arch_facts_of(context->device.arch)->lanes;
+    return (double)context->device.info.compute_units * 16.0 * (lanes != 0 ? lanes : 32);
+}
+
 /* A GPU's work-items, each with so many rows. */
 static double items_of(const depthwise *w, int32_t rows)
 {
@@ -118,9 +125,7 @@ static int32_t rows_of(tenon_context *context, const depthwise *w, int32_t lanes
     bool seven =
         straight && w->problem.window.filter[1] == 3 && tn_round_up(out, 7) <= tn_round_up(out, 4);
     int32_t rows = seven ? 7 : 4;
-    bool idle = !context->device.is_cpu &&
-                items_of(w, rows) < (double)context->device.info.compute_units * BUSY_ITEMS;
-    return idle ? 2 : rows;
+    return !context->device.is_cpu && items_of(w, rows) < busy_items(context) ? 2 : rows;
 }
 
 static bool lay_out(const depthwise *w, const int32_t *values, depthwise_tile *tile)
