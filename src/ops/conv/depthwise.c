@@ -68,11 +68,8 @@ static depthwise as_backwards(const conv_problem *p)
  * tap, or 0. */
 static int plain_step(const depthwise *w)
 {
-    const conv_window *v = &w->problem.window;
-    bool serves = tn_depthwise_taps(v) != 0 && w->members == 1 && v->step[1] == v->step[2] &&
-                  v->step[1] <= 2 && v->dilation[1] == 1 && v->dilation[2] == 1 &&
-                  w->spread[1] == 1 && w->spread[2] == 1;
-    return serves ? (int)v->step[1] : 0;
+    bool whole = w->members == 1 && w->spread[1] == 1 && w->spread[2] == 1;
+    return whole ? tn_depthwise_step(&w->problem.window) : 0;
 }
 
 /* The same of kernels with vectors along rows: otherwise the image must be brought into local
@@ -100,14 +97,6 @@ static int64_t channels_of(const depthwise *w)
     return w->problem.groups * w->share;
 }
 
-/* Work-items that keep a GPU busy: for each of the lanes that run in step, as many as hide the time
- * that memory takes. */
-static double busy_items(const tenon_context *context)
-{
-    uint32_t lanes = tn_arch_facts_of(context->device.arch)->lanes;
-    return (double)context->device.info.compute_units * 16.0 * (lanes != 0 ? lanes : 32);
-}
-
 /* A GPU's work-items, each with so many rows. */
 static double items_of(const depthwise *w, int32_t rows)
 {
@@ -125,7 +114,8 @@ static int32_t rows_of(tenon_context *context, const depthwise *w, int32_t lanes
     bool seven =
         straight && w->problem.window.filter[1] == 3 && tn_round_up(out, 7) <= tn_round_up(out, 4);
     int32_t rows = seven ? 7 : 4;
-    return !context->device.is_cpu && items_of(w, rows) < busy_items(context) ? 2 : rows;
+    return !context->device.is_cpu && items_of(w, rows) < tn_depthwise_busy_items(context) ? 2
+                                                                                           : rows;
 }
 
 static bool lay_out(const depthwise *w, const int32_t *values, depthwise_tile *tile)

@@ -26,15 +26,6 @@ static way way_of(const conv_problem *p, const int32_t *values)
     return tn_depthwise_along_channels(p, values[VW]) ? CHANNELS : TILES;
 }
 
-/* The step of a window whose taps are looked for together, without vectors, or 0. */
-static int plain_step(const conv_problem *p)
-{
-    const conv_window *v = &p->window;
-    bool serves = tn_depthwise_taps(v) != 0 && v->step[1] == v->step[2] && v->step[1] <= 2 &&
-                  v->dilation[1] == 1 && v->dilation[2] == 1;
-    return serves ? (int)v->step[1] : 0;
-}
-
 /* Rows of dy that are taken at once; the sums of many taps leave room for few. */
 static int rows_of(const conv_problem *p, const int32_t *values)
 {
@@ -59,7 +50,8 @@ static int64_t units_of(const conv_problem *p, const int32_t *values)
     depthwise_tile t;
     switch (way_of(p, values)) {
     case ITEMS:
-        return p->n * out[0] * tn_ceil_div(out[1], plain_step(p) != 0 ? rows_of(p, values) : 1) *
+        return p->n * out[0] *
+               tn_ceil_div(out[1], tn_depthwise_step(&p->window) != 0 ? rows_of(p, values) : 1) *
                out[2];
     case CHANNELS:
         return p->n * out[0] * out[1];
@@ -138,8 +130,13 @@ static void tune(tenon_context *context, const tn_problem *problem, int32_t *val
 static const char *constrains(tenon_context *context, const tn_problem *problem,
                               const int32_t *values)
 {
-    const uint64_t vector =
-        (uint64_t)values[VW] * tn_acc_size(((const conv_problem *)problem)->dtype);
+    const conv_problem *p = (const conv_problem *)problem;
+    const uint64_t vector = (uint64_t)values[VW] * tn_acc_size(p->dtype);
+    const int taps = tn_depthwise_taps(&p->window);
+    const uint64_t sums =
+        (uint64_t)(taps != 0 ? taps * taps : 1) * GPU_ITEMS * tn_acc_size(p->dtype);
+    if (values[VW] == 1 && sums > context->device.info.local_memory)
+        return "the sums of the taps do not fit the local memory";
     if ((values[VW] & (values[VW] - 1)) != 0)
         return "vw must be a power of two";
     if (values[VW] > 1 && TN_DEPTHWISE_TILE_BYTES + TN_DEPTHWISE_MOST_TAPS * vector >
@@ -184,7 +181,8 @@ static void options(tenon_context *context, const tn_problem *problem, const int
                      "-DTENON_STEP=%d",
                      p->dtype, values[VW], rows_of(p, values), tn_depthwise_taps(&p->window),
                      tn_depthwise_along_channels(p, values[VW]), (int)tn_depthwise_room(p->dtype),
-                     TN_DEPTHWISE_MOST_TAPS, GPU_ITEMS, values[VW] == 1 ? plain_step(p) : 0);
+                     TN_DEPTHWISE_MOST_TAPS, GPU_ITEMS,
+                     values[VW] == 1 ? tn_depthwise_step(&p->window) : 0);
 }
 
 static depthwise_filter_args arguments(const conv_problem *p, const int32_t *values)

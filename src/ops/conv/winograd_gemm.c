@@ -168,35 +168,35 @@ void tn_winograd_gemm_options(tenon_context *context, const winograd *w, char te
 }
 
 /* A kernel, what it takes of the convolution's tensors, and its work-items. */
-typedef struct stage {
+typedef struct transform {
     const char *kernel;
     bool takes[CONV_OPERANDS];
     int64_t items;
-} stage;
+} transform;
 
-static tenon_status record_stage(const char *operation, tn_recording *recording, const winograd *w,
-                                 const stage *stage, winograd_gemm_args args)
+static tenon_status record_transform(const char *operation, tn_recording *recording,
+                                     const winograd *w, const transform *t, winograd_gemm_args args)
 {
     const conv_problem *p = w->conv;
-    const bool reads[CONV_OPERANDS] = {
-        [CONV_X] = stage->takes[CONV_X],
-        [CONV_W] = stage->takes[CONV_W],
-        [CONV_C] = stage->takes[CONV_C] && (p->flags & CONV_HAS_C) != 0,
-        [CONV_BIAS] = stage->takes[CONV_BIAS] && (p->flags & CONV_HAS_BIAS) != 0};
+    const bool reads[CONV_OPERANDS] = {[CONV_X] = t->takes[CONV_X],
+                                       [CONV_W] = t->takes[CONV_W],
+                                       [CONV_C] = t->takes[CONV_C] && (p->flags & CONV_HAS_C) != 0,
+                                       [CONV_BIAS] =
+                                           t->takes[CONV_BIAS] && (p->flags & CONV_HAS_BIAS) != 0};
     char text[TN_OPTIONS_SIZE];
     tn_patch patches[CONV_OPERANDS + TN_EPILOGUE_SCALARS + 1];
     tn_launch launch = {.source = "conv/winograd_gemm",
                         .options = text,
-                        .kernel = stage->kernel,
+                        .kernel = t->kernel,
                         .dimensions = 1,
-                        .global = {(size_t)tn_round_up(stage->items, GROUP)},
+                        .global = {(size_t)tn_round_up(t->items, GROUP)},
                         .local = {GROUP},
                         .args_size = sizeof args};
     tn_winograd_gemm_options(recording->context, w, text);
     tn_conv_direct_launch(p, reads, CONV_Y, &launch, &args.conv, patches);
     uint32_t count = 0;
     for (int i = 0; i < CONV_OPERANDS; i++)
-        if (stage->takes[i])
+        if (t->takes[i])
             launch.operands[count++] = launch.operands[i];
     launch.operands[count++] = TN_WORKSPACE;
     launch.operand_count = count;
@@ -209,17 +209,17 @@ static tenon_status record_stage(const char *operation, tn_recording *recording,
 static tenon_status record_set(const char *operation, tn_recording *recording, const winograd *w,
                                const layout *l, winograd_gemm_args *args)
 {
-    const stage tiles = {"conv_winograd_tile_points",
-                         {[CONV_X] = true},
-                         args->count * channels_of(w->conv)},
-                outputs = {"conv_winograd_outputs",
-                           {[CONV_C] = true, [CONV_BIAS] = true, [CONV_Y] = true},
-                           args->count * filters_of(w->conv)};
+    const transform tiles = {"conv_winograd_tile_points",
+                             {[CONV_X] = true},
+                             args->count * channels_of(w->conv)},
+                    outputs = {"conv_winograd_outputs",
+                               {[CONV_C] = true, [CONV_BIAS] = true, [CONV_Y] = true},
+                               args->count * filters_of(w->conv)};
     gemm_problem product;
     TN_TRY(make_product(operation, w, l, args->count, &product));
-    TN_TRY(record_stage(operation, recording, w, &tiles, *args));
+    TN_TRY(record_transform(operation, recording, w, &tiles, *args));
     TN_TRY(tn_gemm_record(operation, recording, &product));
-    return record_stage(operation, recording, w, &outputs, *args);
+    return record_transform(operation, recording, w, &outputs, *args);
 }
 
 tenon_status tn_winograd_gemm_record(const char *operation, tn_recording *recording,
@@ -227,14 +227,15 @@ tenon_status tn_winograd_gemm_record(const char *operation, tn_recording *record
 {
     const conv_problem *p = w->conv;
     const layout l = lay_out(w);
-    const stage filters = {"conv_winograd_filter_points", {[CONV_W] = true}, filters_of(p) * p->c};
+    const transform filters = {
+        "conv_winograd_filter_points", {[CONV_W] = true}, filters_of(p) * p->c};
     winograd_gemm_args args = {.u_point = l.u_point,
                                .v = l.v,
                                .m = l.m,
                                .channels = channels_of(p),
                                .filters = filters_of(p),
                                .tiles = {(tenon_i32)l.tiles[0], (tenon_i32)l.tiles[1]}};
-    TN_TRY(record_stage(operation, recording, w, &filters, args));
+    TN_TRY(record_transform(operation, recording, w, &filters, args));
     for (int64_t first = 0; first < l.all_tiles; first += l.set_tiles) {
         args.first = (tenon_i32)first;
         args.count = (tenon_i32)tn_min_i64(l.set_tiles, l.all_tiles - first);
