@@ -15,6 +15,23 @@
 /* Of architectures whose compiler takes the size of a sub-group from the kernel. */
 #define NARROW_LANES 16
 
+/* Work-items of a group that do not work together. */
+#define LOOSE_GROUP 64
+
+void tn_gpu_local(tn_launch *launch)
+{
+    size_t left = LOOSE_GROUP, first = 1;
+    while (first < left && first < launch->global[0])
+        first *= 2;
+    left /= first;
+    launch->local[0] = first;
+    launch->global[0] = (launch->global[0] + first - 1) / first * first;
+    for (uint32_t d = 1; d < launch->dimensions; d++)
+        for (launch->local[d] = 1; left > 1 && launch->global[d] % (2 * launch->local[d]) == 0;
+             left /= 2)
+            launch->local[d] *= 2;
+}
+
 const tn_parameter tn_team_parameter[1] = {{"tm", 1, MOST_GROUP}};
 
 double tn_gpu_items(const tenon_context *context)
@@ -36,6 +53,11 @@ double tn_gpu_own_row(double bytes)
     return bytes <= TN_GPU_LANES * sizeof(float) ? TN_GPU_SIDE_BY_SIDE
            : bytes <= TN_GPU_SHORT_BYTES         ? TN_GPU_SHORT_ROWS
                                                  : TN_GPU_LONG_ROWS;
+}
+
+const char *tn_gpu_option(const tenon_context *context)
+{
+    return context->device.is_cpu ? "" : " -DTENON_GPU=1";
 }
 
 int32_t tn_team_group(const tenon_context *context)

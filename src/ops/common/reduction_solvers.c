@@ -200,8 +200,8 @@ static void options(tenon_context *context, const tn_problem *problem, const int
 {
     const tn_reduction_problem *p = (const tn_reduction_problem *)problem;
     (void)values;
-    tn_build_options(context, text, "-DTENON_DTYPE=%u -DTENON_VW=%u%s", p->dtype,
-                     tn_rows_lanes(context, p->dtype), tn_reduction_is_extremum(p) ? " -DTENON_EXTREMUM" : "");
+    tn_build_options(context, text, "-DTENON_DTYPE=%u -DTENON_VW=%u%s%s", p->dtype,
+                     tn_rows_lanes(context, p->dtype), tn_gpu_option(context), tn_reduction_is_extremum(p) ? " -DTENON_EXTREMUM" : "");
 }
 
 static const char *source_of(const tn_reduction_problem *p)

@@ -168,8 +168,8 @@ void tn_rows_options(tenon_context *context, const tn_problem *problem, const in
 {
     const tn_rows_problem *p = (const tn_rows_problem *)problem;
     (void)values;
-    tn_build_options(context, text, "-DTENON_DTYPE=%u -DTENON_VW=%u", p->dtype,
-                     tn_rows_lanes(context, p->dtype));
+    tn_build_options(context, text, "-DTENON_DTYPE=%u -DTENON_VW=%u%s", p->dtype,
+                     tn_rows_lanes(context, p->dtype), tn_gpu_option(context));
 }
 
 tenon_status tn_rows_launch(const char *operation, tn_recording *recording,
@@ -221,7 +221,9 @@ tenon_status tn_rows_record(const char *operation, tn_recording *recording,
     launch.global[0] = (size_t)tn_ceil_div(tn_rows_count(problem), chunk);
     /* Where the driver chooses a work-group by the sizes, PoCL compiles for each that it has not
      * seen. */
-    launch.local[0] = is_cpu ? 1 : 0;
+    launch.local[0] = 1;
+    if (!is_cpu)
+        tn_gpu_local(&launch);
     return record(operation, recording, problem, chunk, launch);
 }
 
@@ -236,6 +238,8 @@ tenon_status tn_columns_record(const char *operation, tn_recording *recording,
     int64_t chunk = is_cpu ? tn_round_up(tn_max_i64(CPU_CHUNK / problem->size, 1), width) : width;
     launch.global[0] = (size_t)tn_ceil_div(inner, chunk);
     launch.global[1] = (size_t)(tn_rows_count(problem) / inner);
-    launch.local[0] = launch.local[1] = is_cpu ? 1 : 0;
+    launch.local[0] = launch.local[1] = 1;
+    if (!is_cpu)
+        tn_gpu_local(&launch);
     return record(operation, recording, problem, chunk, launch);
 }

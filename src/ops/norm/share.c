@@ -122,8 +122,8 @@ void tn_norm_options(tenon_context *context, const tn_problem *problem, const in
                      char text[TN_OPTIONS_SIZE])
 {
     const norm_problem *p = (const norm_problem *)problem;
-    tn_build_options(context, text, "-DTENON_DTYPE=%u -DTENON_VW=%u -DTENON_PARAM_ACC=%u%s",
-                     p->dtype, (unsigned)lanes_of(context, p->dtype), p->parameter_acc,
+    tn_build_options(context, text, "-DTENON_DTYPE=%u -DTENON_VW=%u%s -DTENON_PARAM_ACC=%u%s",
+                     p->dtype, (unsigned)lanes_of(context, p->dtype), tn_gpu_option(context), p->parameter_acc,
                      tn_stores_option(p->backward ? NULL : values));
 }
 
