@@ -12,6 +12,8 @@
 #define TN_GPU_SIDE_BY_SIDE 0.9
 #define TN_GPU_SHORT_ROWS   0.4
 #define TN_GPU_LONG_ROWS    0.1
+/* Rows side by side, fewer than which are not read as neighbours. */
+#define TN_GPU_LEAST_COLUMNS 16
 /* Bytes of a row that is short. */
 #define TN_GPU_SHORT_BYTES 128
 

@@ -106,7 +106,7 @@ static double gpu_time(tenon_context *context, const tn_reduction_problem *p, co
     const int64_t stride = s->along ? p->stride[REDUCTION_X][p->rank - 1]
                                     : p->kept_stride[REDUCTION_X][p->kept_rank - 1];
     double part = TN_GPU_SIDE_BY_SIDE;
-    if (stride > 1)
+    if (stride > 1 || (!s->along && p->kept_shape[p->kept_rank - 1] < TN_GPU_LEAST_COLUMNS))
         part = TN_GPU_LONG_ROWS;
     else if (s->along)
         part = s->pieces > 1 ? TN_GPU_SHORT_ROWS : tn_gpu_own_row((double)p->size * size);
