@@ -5,6 +5,7 @@
  *     tenon-bench list
  */
 #include "environment.h"
+#include "peers/peers.h"
 #include "report.h"
 #include "timing.h"
 
@@ -31,6 +32,7 @@ static const char usage[] =
     "  --time SECONDS      about how long each case takes; unless given 0.3 to 1, as its suite has it\n"
     "  --min-flops N       cases of fewer operations are not compared with the best of their peers;\n"
     "                      4e6 unless given\n"
+    "  --clblast-tuning FOLDER  gives CLBlast what its own tuners wrote there\n"
     "  --json FILE         writes results as JSON\n"
     "  --csv FILE          writes results as comma-separated values\n";
 
@@ -143,6 +145,9 @@ static bool take(int option, bench_options *o)
         return true;
     case 'o':
         return number_of("--min-flops", optarg, 0, 1e15, &o->least_operations);
+    case 'b':
+        o->clblast_tuning = optarg;
+        return true;
     case 'j':
         o->json = optarg;
         return true;
@@ -156,13 +161,19 @@ static bool take(int option, bench_options *o)
 
 static bool parse(int argc, char **argv, bench_options *o)
 {
-    static const struct option known[] = {
-        {"suite", required_argument, NULL, 's'},     {"dtype", required_argument, NULL, 't'},
-        {"device", required_argument, NULL, 'd'},    {"peers", required_argument, NULL, 'p'},
-        {"filter", required_argument, NULL, 'f'},    {"solver", required_argument, NULL, 'v'},
-        {"time", required_argument, NULL, 'm'},      {"workspace", required_argument, NULL, 'w'},
-        {"min-flops", required_argument, NULL, 'o'}, {"json", required_argument, NULL, 'j'},
-        {"csv", required_argument, NULL, 'c'},       {NULL, 0, NULL, 0}};
+    static const struct option known[] = {{"suite", required_argument, NULL, 's'},
+                                          {"dtype", required_argument, NULL, 't'},
+                                          {"device", required_argument, NULL, 'd'},
+                                          {"peers", required_argument, NULL, 'p'},
+                                          {"filter", required_argument, NULL, 'f'},
+                                          {"solver", required_argument, NULL, 'v'},
+                                          {"time", required_argument, NULL, 'm'},
+                                          {"workspace", required_argument, NULL, 'w'},
+                                          {"min-flops", required_argument, NULL, 'o'},
+                                          {"json", required_argument, NULL, 'j'},
+                                          {"csv", required_argument, NULL, 'c'},
+                                          {"clblast-tuning", required_argument, NULL, 'b'},
+                                          {NULL, 0, NULL, 0}};
     int option;
     *o = (bench_options){
         .dtypes = "f32", .workspace = TENON_WORKSPACE_DEFAULT, .least_operations = 4e6};
@@ -193,6 +204,9 @@ static bool open_session(bench_session *session)
         !BENCH_WELL(tenon_stream_create(session->context, queue, &session->profiled)))
         return false;
     clReleaseCommandQueue(queue);
+    if (session->options->clblast_tuning != NULL &&
+        !bench_clblast_tune(session->device.device, session->options->clblast_tuning))
+        return false;
     const tenon_device_info *d = &session->device;
     printf("%s, %s, driver %s, %u compute units\n", d->name, d->platform_name, d->driver_version,
            d->compute_units);

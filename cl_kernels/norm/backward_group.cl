@@ -45,8 +45,7 @@ TENON_INLINE void save_sums(__global param_t *dgamma, __global param_t *dbeta,
 TEAM_KERNEL void norm_group(__global const data_t *x, __global const data_t *dy,
                             __global const param_t *gamma, __global const acc_t *mean,
                             __global const acc_t *rstd, __global data_t *dx,
-                            __global param_t *dgamma, __global param_t *dbeta,
-                            const norm_args args)
+                            __global param_t *dgamma, __global param_t *dbeta, const norm_args args)
 {
     __local acc_t scratch[TENON_GROUP];
     const team t = team_of(args.way.team, args.columns, args.sets);
@@ -57,9 +56,14 @@ TEAM_KERNEL void norm_group(__global const data_t *x, __global const data_t *dy,
     kept_set kept;
     long at[NORM_VIEWS];
     set_begin(&args, t.row, at);
-    const operands o = {x, dy, gamma, view_of_set(&args, at, NORM_X),
-                        view_of_set(&args, at, NORM_DY), view_of_set(&args, at, NORM_GAMMA),
-                        centered ? mean[at[NORM_MEAN]] : 0, rstd[at[NORM_RSTD]],
+    const operands o = {x,
+                        dy,
+                        gamma,
+                        view_of_set(&args, at, NORM_X),
+                        view_of_set(&args, at, NORM_DY),
+                        view_of_set(&args, at, NORM_GAMMA),
+                        centered ? mean[at[NORM_MEAN]] : 0,
+                        rstd[at[NORM_RSTD]],
                         args.flags & NORM_WEIGHTED};
     const set_view to = view_of_set(&args, at, NORM_DX);
     EACH_SPOT(&args.way, t.lane, args.lines, {

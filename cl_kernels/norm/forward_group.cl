@@ -70,8 +70,8 @@ TEAM_KERNEL void norm_group(__global const data_t *x, __global const param_t *ga
         const int lanes = lanes_of_spot(&args, s);
         const acc_v value = is_kept ? kept.x[k] : load_spot(x, &from, s, lanes);
         const acc_v h = (value - splat(m)) * splat(r);
-        const acc_v g = load_param_spot(gamma, &g_view, s, lanes,
-                                        (args.flags & NORM_HAS(NORM_GAMMA)) != 0, 1);
+        const acc_v g =
+            load_param_spot(gamma, &g_view, s, lanes, (args.flags & NORM_HAS(NORM_GAMMA)) != 0, 1);
         const acc_v b =
             load_param_spot(beta, &b_view, s, lanes, (args.flags & NORM_HAS(NORM_BETA)) != 0, 0);
         store_spot(y, &to, s, lanes, TENON_FMA(h, g, b));

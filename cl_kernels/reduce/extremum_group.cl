@@ -21,16 +21,14 @@ TENON_INLINE void meet_spot(champions *best, __global const data_t *x, const red
 {
     const int inner = args->rank - 1, least = is_least(args);
     const long i = at + place_of_spot(args, REDUCTION_X, s);
-    const position_t place =
-        (position_t)(s.line * args->shape[inner] + (long)s.unit * TENON_VW);
+    const position_t place = (position_t)(s.line * args->shape[inner] + (long)s.unit * TENON_VW);
     const acc_v v = load_spot(x, i, args->stride[REDUCTION_X][inner], lanes_of_spot(args, s),
                               least ? INFINITY : -INFINITY);
     meet(best, least ? -v : v, (position_v)(place) + lane_numbers());
 }
 
 TEAM_KERNEL void reduce_group(__global const data_t *x, __global const data_t *t,
-                              __global data_t *y, __global data_t *means,
-                              const reduction_args args)
+                              __global data_t *y, __global data_t *means, const reduction_args args)
 {
     __local champion scratch[TENON_GROUP];
     const team mine = team_of(args.way.team, args.across, args.count);

@@ -71,7 +71,8 @@ int32_t tn_team_group(const tenon_context *context)
 char *tn_team_options(tenon_context *context, char options[64])
 {
     const uint32_t lanes = tn_arch_facts_of(context->device.arch)->lanes;
-    const bool narrow = lanes == NARROW_LANES && tn_context_has(context, TENON_CAPABILITY_SUB_GROUPS);
+    const bool narrow =
+        lanes == NARROW_LANES && tn_context_has(context, TENON_CAPABILITY_SUB_GROUPS);
     snprintf(options, 64, "-DTENON_VW=%d -DTENON_GROUP=%d%s", TN_GPU_LANES, tn_team_group(context),
              narrow ? " -DTENON_SUB_GROUP=16" : "");
     return options;
@@ -97,8 +98,8 @@ void tn_team_tune(const tenon_context *context, int64_t rows, int64_t size, int3
         return;
     while (most < group && most < vectors)
         most *= 2;
-    while (value < most && (value * TN_TEAM_VECTORS < vectors ||
-                            (double)rows * value < 2 * tn_gpu_items(context)))
+    while (value < most &&
+           (value * TN_TEAM_VECTORS < vectors || (double)rows * value < 2 * tn_gpu_items(context)))
         value *= 2;
     *team = value;
 }

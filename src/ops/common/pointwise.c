@@ -138,7 +138,8 @@ void tn_pointwise_options(tenon_context *context, const tn_problem *problem, con
 {
     const tn_pointwise_problem *p = (const tn_pointwise_problem *)problem;
     tn_build_options(context, text, "-DTENON_DTYPE=%u -DTENON_VW=%u%s%s", p->to,
-                     tn_rows_lanes(context, p->to), tn_gpu_option(context), tn_stores_option(values));
+                     tn_rows_lanes(context, p->to), tn_gpu_option(context),
+                     tn_stores_option(values));
 }
 
 tenon_status tn_pointwise_record(const char *operation, tn_recording *recording,

@@ -66,10 +66,9 @@ static double estimate(tenon_context *context, const tn_problem *problem, const 
         part = TN_GPU_LONG_ROWS;
     else if (values[0] == 1 && !is_across(p))
         part = tn_gpu_own_row((double)p->size * size);
-    return tn_gpu_time(context,
-                       rows * (double)p->size * size * inputs *
-                           (p->kind == REDUCTION_VARIANCE ? 1.5 : 1),
-                       rows * values[0], part);
+    return tn_gpu_time(
+        context, rows * (double)p->size * size * inputs * (p->kind == REDUCTION_VARIANCE ? 1.5 : 1),
+        rows * values[0], part);
 }
 
 static void options(tenon_context *context, const tn_problem *problem, const int32_t *values,

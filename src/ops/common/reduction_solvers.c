@@ -100,7 +100,8 @@ static double gpu_time(tenon_context *context, const tn_reduction_problem *p, co
 {
     const double size = (double)tenon_dtype_size((tenon_dtype)p->dtype);
     const double passes = p->kind == REDUCTION_VARIANCE ? 2 : 1;
-    const double rows = (double)tn_reduction_count(p), items = (double)s->groups * (double)s->pieces;
+    const double rows = (double)tn_reduction_count(p),
+                 items = (double)s->groups * (double)s->pieces;
     const double inputs = p->element_size[REDUCTION_T] != 0 ? 2 : 1;
     const double bytes = rows * (double)p->size * size * inputs * passes;
     const int64_t stride = s->along ? p->stride[REDUCTION_X][p->rank - 1]
@@ -172,7 +173,9 @@ static double estimate_split_columns(tenon_context *context, const tn_problem *p
 static uint64_t workspace_of(const tn_reduction_problem *p, const shares *s)
 {
     int64_t count = tn_reduction_count(p);
-    int64_t more = tn_reduction_is_extremum(p) ? s->pieces * count : p->kind == REDUCTION_VARIANCE ? count : 0;
+    int64_t more = tn_reduction_is_extremum(p)     ? s->pieces * count
+                   : p->kind == REDUCTION_VARIANCE ? count
+                                                   : 0;
     return (uint64_t)(s->pieces * count + more) * tn_acc_size(p->dtype);
 }
 
@@ -201,7 +204,8 @@ static void options(tenon_context *context, const tn_problem *problem, const int
     const tn_reduction_problem *p = (const tn_reduction_problem *)problem;
     (void)values;
     tn_build_options(context, text, "-DTENON_DTYPE=%u -DTENON_VW=%u%s%s", p->dtype,
-                     tn_rows_lanes(context, p->dtype), tn_gpu_option(context), tn_reduction_is_extremum(p) ? " -DTENON_EXTREMUM" : "");
+                     tn_rows_lanes(context, p->dtype), tn_gpu_option(context),
+                     tn_reduction_is_extremum(p) ? " -DTENON_EXTREMUM" : "");
 }
 
 static const char *source_of(const tn_reduction_problem *p)
@@ -300,10 +304,10 @@ static tenon_status launch_finish(const char *operation, tn_recording *recording
                                   const tn_reduction_problem *p, const shares *s, int stage)
 {
     reduction_args args;
-    tn_launch it = {
-        .kernel = "reduce_finish",
-        .operands = {tn_reduction_operand(p, REDUCTION_Y), tn_reduction_operand(p, REDUCTION_MEANS), TN_WORKSPACE},
-        .operand_count = 3};
+    tn_launch it = {.kernel = "reduce_finish",
+                    .operands = {tn_reduction_operand(p, REDUCTION_Y),
+                                 tn_reduction_operand(p, REDUCTION_MEANS), TN_WORKSPACE},
+                    .operand_count = 3};
     fill_args(p, s, &args);
     args.stage = stage;
     it.local[0] = recording->context->device.is_cpu ? 1 : GPU_GROUP;

@@ -154,14 +154,13 @@ double tn_columns_estimate(tenon_context *context, const tn_problem *problem, co
     (void)values;
     for (uint32_t v = 0; v < p->views; v++)
         contiguous = contiguous && p->stride[v][p->rank - 1] <= 1;
-    contiguous = contiguous && (context->device.is_cpu ||
-                                p->shape[p->rank - 1] >= TN_GPU_LEAST_COLUMNS);
+    contiguous =
+        contiguous && (context->device.is_cpu || p->shape[p->rank - 1] >= TN_GPU_LEAST_COLUMNS);
     if (!context->device.is_cpu)
-        return tn_rows_gpu_time(
-            context, p,
-            (double)tn_rows_count(p) / (double)p->shape[p->rank - 1] *
-                (double)tn_ceil_div(p->shape[p->rank - 1], TN_GPU_LANES),
-            GPU_TIMES, contiguous ? TN_GPU_SIDE_BY_SIDE : TN_GPU_LONG_ROWS);
+        return tn_rows_gpu_time(context, p,
+                                (double)tn_rows_count(p) / (double)p->shape[p->rank - 1] *
+                                    (double)tn_ceil_div(p->shape[p->rank - 1], TN_GPU_LANES),
+                                GPU_TIMES, contiguous ? TN_GPU_SIDE_BY_SIDE : TN_GPU_LONG_ROWS);
     return estimate(context, p, p->shape[p->rank - 1], contiguous);
 }
 

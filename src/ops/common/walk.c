@@ -40,5 +40,6 @@ void tn_element_options(tenon_context *context, tenon_dtype dtype, const int32_t
 {
     uint32_t size = (uint32_t)tenon_dtype_size(dtype);
     tn_build_options(context, text, "-DTENON_COPY_SIZE=%u -DTENON_VW=%u%s%s", size,
-                     tn_element_lanes(context, dtype), tn_gpu_option(context), tn_stores_option(stores));
+                     tn_element_lanes(context, dtype), tn_gpu_option(context),
+                     tn_stores_option(stores));
 }

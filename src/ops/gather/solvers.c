@@ -7,7 +7,6 @@
 #include <stddef.h>
 #include <string.h>
 
-
 static const char *refuses_nothing(tenon_context *context, const tn_problem *problem)
 {
     (void)context;

@@ -181,8 +181,7 @@ static tenon_status compare(tenon_stream *stream, trial *t, const tn_choice *cho
 }
 
 static tenon_status check_choice(tenon_stream *stream, const tn_problem *problem,
-                                 const tn_choice *choice, bool backward, bool *right,
-                                 char why[256])
+                                 const tn_choice *choice, bool backward, bool *right, char why[256])
 {
     const norm_problem *like = (const norm_problem *)problem;
     const bool given = !backward && (like->flags & NORM_GIVEN) != 0;

@@ -123,8 +123,8 @@ void tn_norm_options(tenon_context *context, const tn_problem *problem, const in
 {
     const norm_problem *p = (const norm_problem *)problem;
     tn_build_options(context, text, "-DTENON_DTYPE=%u -DTENON_VW=%u%s -DTENON_PARAM_ACC=%u%s",
-                     p->dtype, (unsigned)lanes_of(context, p->dtype), tn_gpu_option(context), p->parameter_acc,
-                     tn_stores_option(p->backward ? NULL : values));
+                     p->dtype, (unsigned)lanes_of(context, p->dtype), tn_gpu_option(context),
+                     p->parameter_acc, tn_stores_option(p->backward ? NULL : values));
 }
 
 void tn_norm_team_options(tenon_context *context, const tn_problem *problem, const int32_t *values,
@@ -169,15 +169,15 @@ static double gpu_time(const tenon_context *context, const norm_problem *p, cons
     const double size = (double)tenon_dtype_size((tenon_dtype)p->dtype);
     const double inputs = p->backward ? 2 : 1;
     const double bytes = (double)args->sets * (double)args->count * size;
-    double part = args->columns || split ? TN_GPU_SIDE_BY_SIDE
-                                         : tn_gpu_own_row((double)args->count * size);
+    double part =
+        args->columns || split ? TN_GPU_SIDE_BY_SIDE : tn_gpu_own_row((double)args->count * size);
     if (args->stride[NORM_X][across] > 1)
         part = TN_GPU_LONG_ROWS;
     if (!split)
         return tn_gpu_time(context, bytes * (2 * inputs + 1), (double)args->items, part);
     return tn_gpu_time(context, bytes * (1.5 * inputs), (double)args->items, part) +
-           tn_gpu_time(context, bytes * (inputs + 1), tn_gpu_items(context), part) +
-           TN_GPU_LAUNCH + 20.0 * (double)args->pieces;
+           tn_gpu_time(context, bytes * (inputs + 1), tn_gpu_items(context), part) + TN_GPU_LAUNCH +
+           20.0 * (double)args->pieces;
 }
 
 /* Few work-items leave compute units idle. */

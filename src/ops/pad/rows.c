@@ -6,7 +6,6 @@
 #include <stddef.h>
 #include <string.h>
 
-
 static bool is_padded(const pad_dimension *d)
 {
     return d->y_size != d->x_size;
