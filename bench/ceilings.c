@@ -3,10 +3,14 @@
 #include "ceilings.h"
 
 #include "device.h"
+#include "matrix/layout.h"
+#include "runtime/capability_trials.h"
+#include "runtime/context.h"
 #include "timing.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #define GROUP         256
@@ -15,6 +19,7 @@
 #define LAUNCHES      200
 #define CHAINS        16 /* as in the kernel */
 #define STEPS         8
+#define UNIT_PRODUCTS 8                   /* of a warp at once, in matrix_peak.cl */
 #define FAR           (UINT64_C(1) << 30) /* bytes beyond any cache */
 
 typedef struct ceilings {
@@ -164,30 +169,117 @@ static void measure_read(ceilings *c, uint64_t window, const char *name)
     clReleaseKernel(kernel);
 }
 
-static void measure_arithmetic(ceilings *c, const char *name, const char *options, int width)
+/* A kernel of arithmetic alone: its results and then `loops` are its first arguments. */
+typedef struct arithmetic {
+    const char *name, *source, *kernel, *options;
+    double operations, once; /* of a work-item: in a loop, and beside them */
+    float result;            /* of each work-item */
+} arithmetic;
+
+/* Loops until a launch takes a while; then its time. */
+static void measure_loops(ceilings *c, const arithmetic *a, cl_kernel kernel)
 {
-    cl_program program = bench_build_ceilings(c->session, options, NULL);
-    cl_kernel kernel = program != NULL ? kernel_of(program, "multiply_add") : NULL;
-    const float p = 0.5F, q = 1;
     cl_uint loops = 16;
-    double time = 0, seconds;
-    if (kernel == NULL) {
-        fprintf(stderr, "tenon-bench: %s is left out: its kernel does not build\n", name);
+    double seconds;
+    do {
+        loops *= 2;
+        seconds = clSetKernelArg(kernel, 1, sizeof loops, &loops) == CL_SUCCESS
+                      ? seconds_of(c, kernel, c->items, 1)
+                      : -1;
+    } while (seconds >= 0 && seconds < ROUND_SECONDS / 4 && loops < 1U << 24);
+    const double time = seconds >= 0 ? time_of(c, kernel, c->items) : 0;
+    const double all = (a->operations * loops + a->once) * (double)c->items;
+    note(c, a->name, all / (time > 0 ? time : 1), "GFLOP/s", time,
+         time > 0 && all_are(c, c->y, c->items, a->result));
+}
+
+/* The arguments after `loops` are two words, as bits. */
+static void measure_arithmetic(ceilings *c, const arithmetic *a, cl_uint first, cl_uint second)
+{
+    const cl_uint loops = 1;
+    char *log;
+    cl_program program = bench_build_own(c->session, a->source, a->options, &log);
+    cl_kernel kernel = program != NULL ? kernel_of(program, a->kernel) : NULL;
+    if (kernel != NULL &&
+        bench_arguments(kernel, sizeof c->y, &c->y, sizeof loops, &loops, sizeof first, &first,
+                        sizeof second, &second, (size_t)0)) {
+        measure_loops(c, a, kernel);
     } else {
-        do {
-            loops *= 2;
-            (void)bench_arguments(kernel, sizeof c->y, &c->y, sizeof loops, &loops, sizeof p, &p,
-                                  sizeof q, &q, (size_t)0);
-            seconds = seconds_of(c, kernel, c->items, 1);
-        } while (seconds >= 0 && seconds < ROUND_SECONDS / 4 && loops < 1U << 24);
-        time = seconds >= 0 ? time_of(c, kernel, c->items) : 0;
-        note(c, name,
-             2.0 * CHAINS * STEPS * loops * width * (double)c->items / (time > 0 ? time : 1),
-             "GFLOP/s", time, time > 0 && all_are(c, c->y, c->items, 2.0F * CHAINS * (float)width));
-        clReleaseKernel(kernel);
+        fprintf(stderr, "tenon-bench: %s does not build: %s\n", a->name, log != NULL ? log : "");
+        c->well = false;
     }
+    free(log);
+    if (kernel != NULL)
+        clReleaseKernel(kernel);
     if (program != NULL)
         clReleaseProgram(program);
+}
+
+static void measure_multiply_add(ceilings *c, const char *name, const char *options, int width)
+{
+    const float half = 0.5F, one = 1;
+    cl_uint first, second;
+    memcpy(&first, &half, sizeof first);
+    memcpy(&second, &one, sizeof second);
+    const arithmetic a = {.name = name,
+                          .source = "ceilings",
+                          .kernel = "multiply_add",
+                          .options = options,
+                          .operations = 2.0 * CHAINS * STEPS * width,
+                          .result = 2.0F * CHAINS * (float)width};
+    measure_arithmetic(c, &a, first, second);
+}
+
+static const struct {
+    const char *name;
+    uint32_t plus, minus; /* a word of elements 1 and -1 */
+} unit_types[] = {
+    [MATRIX_F16] = {"f16", 0x3c003c00, 0xbc00bc00},
+    [MATRIX_BF16] = {"bf16", 0x3f803f80, 0xbf80bf80},
+    [MATRIX_TF32] = {"tf32", 0x3f800000, 0xbf800000},
+    [MATRIX_I8] = {"i8", 0x01010101, 0xffffffff},
+    [MATRIX_F32] = {"f32", 0x3f800000, 0xbf800000},
+};
+
+static void measure_unit(ceilings *c, int unit, int type, const char *options)
+{
+    const int k = MATRIX_K(unit, type), lanes = MATRIX_LANES(unit);
+    const double products = 2.0 * UNIT_PRODUCTS * MATRIX_M(unit) * MATRIX_N(unit) * k / lanes;
+    char name[64], all[640];
+    snprintf(name, sizeof name, "matrix unit %s", unit_types[type].name);
+    snprintf(all, sizeof all, "%s -DTENON_UNIT_TYPE=%d -DTENON_EMULATE=0", options, type);
+    const arithmetic a = {.name = name,
+                          .source = "matrix_peak",
+                          .kernel = "matrix_peak",
+                          .options = all,
+                          .operations = 2 * products,
+                          .once = products,
+                          .result = (float)(UNIT_PRODUCTS * MATRIX_D_COUNT(unit) * (3 + k))};
+    measure_arithmetic(c, &a, unit_types[type].plus, unit_types[type].minus);
+}
+
+/* The unit that the device has, in each type that it multiplies. */
+static void measure_units(ceilings *c)
+{
+    static const struct {
+        tenon_capability capability;
+        int units[2]; /* of its forms */
+    } known[] = {{TENON_CAPABILITY_NVIDIA_MMA, {MATRIX_NVIDIA}},
+                 {TENON_CAPABILITY_AMD_MFMA, {MATRIX_MFMA}},
+                 {TENON_CAPABILITY_AMD_WMMA, {MATRIX_WMMA_11, MATRIX_WMMA_12}},
+                 {TENON_CAPABILITY_INTEL_MATRIX, {MATRIX_XMX_16, MATRIX_XMX_8}}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        const int form = tn_capability_form(c->session->context, known[i].capability);
+        const int unit = form >= 0 ? known[i].units[form] : 0;
+        char options[512];
+        if (form < 0)
+            continue;
+        tn_build_options_with(c->session->context, known[i].capability, options, "-DTENON_UNIT=%d",
+                              unit);
+        for (int type = MATRIX_F16; type <= MATRIX_F32; type++)
+            if (MATRIX_HAS(unit, type))
+                measure_unit(c, unit, type, options);
+    }
 }
 
 /* What a launch costs: in a row, alone with its wait, and alone after a while without work. */
@@ -229,7 +321,7 @@ static bool prepare(ceilings *c)
     while (c->items < (size_t)d->compute_units * (is_cpu ? GROUP : 2048))
         c->items *= 2;
     c->queue = tenon_stream_cl(c->session->stream);
-    c->program = bench_build_ceilings(c->session, "-cl-std=CL1.2", &log);
+    c->program = bench_build_own(c->session, "ceilings", TN_LEAST_VERSION, &log);
     if (c->program == NULL)
         fprintf(stderr, "tenon-bench: bench/kernels/ceilings.cl does not build:\n%s\n",
                 log != NULL ? log : "");
@@ -258,11 +350,12 @@ static void measure_all(ceilings *c)
     measure_read(c, UINT64_C(32) << 20, "read 32 MiB again");
     measure_read(c, UINT64_C(8) << 20, "read 8 MiB again");
     measure_read(c, UINT64_C(1) << 20, "read 1 MiB again");
-    measure_arithmetic(c, "multiply-add f32", "-cl-std=CL1.2", 1);
+    measure_multiply_add(c, "multiply-add f32", TN_LEAST_VERSION, 1);
     if (has(c, TENON_CAPABILITY_F64))
-        measure_arithmetic(c, "multiply-add f64", "-cl-std=CL1.2 -DT=double -DNEEDS=64", 1);
+        measure_multiply_add(c, "multiply-add f64", TN_LEAST_VERSION " -DT=double -DNEEDS=64", 1);
     if (has(c, TENON_CAPABILITY_F16))
-        measure_arithmetic(c, "multiply-add f16", "-cl-std=CL1.2 -DT=half2 -DNEEDS=16", 2);
+        measure_multiply_add(c, "multiply-add f16", TN_LEAST_VERSION " -DT=half2 -DNEEDS=16", 2);
+    measure_units(c);
     measure_launches(c);
 }
 

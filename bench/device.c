@@ -44,10 +44,13 @@ cl_program bench_build(const bench_session *session, const char *source, size_t 
     return NULL;
 }
 
-cl_program bench_build_ceilings(const bench_session *session, const char *options, char **log)
+cl_program bench_build_own(const bench_session *session, const char *name, const char *options,
+                           char **log)
 {
-    return bench_build(session, (const char *)bench_kernel_sources[0].data,
-                       bench_kernel_sources[0].length, options, log);
+    const struct tenon_kernel_source *source = bench_kernel_sources;
+    while (strcmp(source->name, name) != 0)
+        source++;
+    return bench_build(session, (const char *)source->data, source->length, options, log);
 }
 
 bool bench_arguments(cl_kernel kernel, ...)

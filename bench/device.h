@@ -11,8 +11,9 @@
 cl_program bench_build(const bench_session *session, const char *source, size_t length,
                        const char *options, char **log);
 
-/* The same of bench/kernels/ceilings.cl. */
-cl_program bench_build_ceilings(const bench_session *session, const char *options, char **log);
+/* The same of a file of bench/kernels, "ceilings" or "matrix_peak". */
+cl_program bench_build_own(const bench_session *session, const char *name, const char *options,
+                           char **log);
 
 /* Sets arguments 0, 1, … from a list of sizes and values that ends with a size of 0, as in
  * bench_arguments(kernel, sizeof x, &x, sizeof count, &count, (size_t)0). */

@@ -148,7 +148,7 @@ static json_t *local_memory(const bench_session *session)
         /* Beyond the driver's own figure PoCL's compiler ends the process. */
         const bool asked = (uint64_t)kilobytes[i] * 1024 <= session->device.local_memory ||
                            session->context->device.speaks_nvidia;
-        cl_program program = asked ? bench_build_ceilings(session, options, NULL) : NULL;
+        cl_program program = asked ? bench_build_own(session, "ceilings", options, NULL) : NULL;
         json_array_append_new(all,
                               json_pack("{s:i, s:b, s:b, s:b}", "kilobytes", kilobytes[i], "tried",
                                         asked, "builds", program != NULL, "works",

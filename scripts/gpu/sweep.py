@@ -22,7 +22,7 @@ SEARCHES = [
     ("gemm-gpu", "square 4096x4096x4096", "i8", "gemm_int8/tiled"),
     ("gemm-gpu", "square 1024x1024x1024", "f32", "gemm/tiled"),
 ]
-QUICK = [("gemm-cpu", "square 64x64x64", "f32", "gemm/tiled")]
+QUICK = [("bandwidth-cpu", "copy 64 Ki", "f32", "copy/rows")]
 # Programs take some seconds to start and a kernel one to compile: so many at once.
 BATCH = 6
 
@@ -102,13 +102,14 @@ def one(run, number, bench, search, parameters, end):
     results = measure(run, f"sweep/{number}-0", bench, search, [solver])
     default = results[0] if results else None
     finding.best = parse(default["solver"]) if default else None
-    batch = 0
-    while end() > 8 and parameters and results:
-        batch += 1
+    batch, longest = 0, 6
+    while end() > longest * 1.3 and parameters and results:
+        batch, began = batch + 1, end()
         names = finding.batch(BATCH)
         if not names:
             break
         results += measure(run, f"sweep/{number}-{batch}", bench, search, names)
+        longest = max(longest, began - end())
         results.sort(key=lambda r: r["median_ns"])
         finding.best = parse(results[0]["solver"])
     return {"suite": search[0], "case": search[1], "dtype": search[2], "solver": solver, "tried": len(finding.tried),
