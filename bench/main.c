@@ -7,6 +7,7 @@
 #include "ceilings.h"
 #include "environment.h"
 #include "options.h"
+#include "peers/peers.h"
 #include "report.h"
 #include "timing.h"
 
@@ -44,6 +45,9 @@ static bool open_session(bench_session *session)
         !BENCH_WELL(tenon_stream_create(session->context, queue, &session->profiled)))
         return false;
     clReleaseCommandQueue(queue);
+    if (session->options->clblast_tuning != NULL &&
+        !bench_clblast_tune(session->device.device, session->options->clblast_tuning))
+        return false;
     return true;
 }
 

@@ -30,6 +30,7 @@ const char bench_usage[] =
     "  --time SECONDS      about how long each case takes; unless given 0.3 to 1, as its suite has it\n"
     "  --min-flops N       cases of fewer operations are not compared with the best of their peers;\n"
     "                      4e6 unless given\n"
+    "  --clblast-tuning FOLDER  gives CLBlast what its own tuners wrote there\n"
     "  --json FILE         writes results as JSON\n"
     "  --csv FILE          writes results as comma-separated values\n";
 
@@ -132,6 +133,9 @@ static bool take(int option, bench_options *o)
         return true;
     case 'o':
         return number_of("--min-flops", optarg, 0, 1e15, &o->least_operations);
+    case 'b':
+        o->clblast_tuning = optarg;
+        return true;
     case 'j':
         o->json = optarg;
         return true;
@@ -145,13 +149,19 @@ static bool take(int option, bench_options *o)
 
 bool bench_parse(int argc, char **argv, bench_options *o)
 {
-    static const struct option known[] = {
-        {"suite", required_argument, NULL, 's'},     {"dtype", required_argument, NULL, 't'},
-        {"device", required_argument, NULL, 'd'},    {"peers", required_argument, NULL, 'p'},
-        {"filter", required_argument, NULL, 'f'},    {"solver", required_argument, NULL, 'v'},
-        {"time", required_argument, NULL, 'm'},      {"workspace", required_argument, NULL, 'w'},
-        {"min-flops", required_argument, NULL, 'o'}, {"json", required_argument, NULL, 'j'},
-        {"csv", required_argument, NULL, 'c'},       {NULL, 0, NULL, 0}};
+    static const struct option known[] = {{"suite", required_argument, NULL, 's'},
+                                          {"dtype", required_argument, NULL, 't'},
+                                          {"device", required_argument, NULL, 'd'},
+                                          {"peers", required_argument, NULL, 'p'},
+                                          {"filter", required_argument, NULL, 'f'},
+                                          {"solver", required_argument, NULL, 'v'},
+                                          {"time", required_argument, NULL, 'm'},
+                                          {"workspace", required_argument, NULL, 'w'},
+                                          {"min-flops", required_argument, NULL, 'o'},
+                                          {"json", required_argument, NULL, 'j'},
+                                          {"csv", required_argument, NULL, 'c'},
+                                          {"clblast-tuning", required_argument, NULL, 'b'},
+                                          {NULL, 0, NULL, 0}};
     int option;
     *o = (bench_options){
         .dtypes = "f32", .workspace = TENON_WORKSPACE_DEFAULT, .least_operations = 4e6};

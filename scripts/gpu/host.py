@@ -13,6 +13,7 @@ LIBRARIES = {
     "libnvidia-opencl.so.1": ("NVIDIA", ["libcuda.so.1", "libnvidia-nvvm.so.4", "libnvidia-ptxjitcompiler.so.1"]),
     "libamdocl64.so": ("AMD", ["libhsa-runtime64.so.1", "libamd_comgr.so.2", "libamd_comgr.so.3"]),
     "libigdrcl.so": ("Intel", ["libigdfcl.so.1", "libigdfcl.so.2", "libigc.so.1", "libigc.so.2"]),
+    "libpocl.so.2": ("PoCL, a CPU", []),
 }
 FOLDERS = ["/usr/lib/*-linux-gnu", "/usr/lib64", "/usr/lib", "/lib64", "/usr/local/lib", "/usr/local/lib64",
            "/usr/lib/*-linux-gnu/nvidia/current", "/usr/local/nvidia/lib64", "/usr/local/nvidia/lib",
@@ -122,7 +123,7 @@ def look(out, carried=None):
     found, missing = [], []
     for name, (vendor, companions) in LIBRARIES.items():
         path = find(name, known, where)
-        signs = [s for s in SIGNS[vendor] if os.path.exists(s)]
+        signs = [s for s in SIGNS.get(vendor, []) if os.path.exists(s)]
         if path:
             found.append({"vendor": vendor, "library": path,
                           "beside": {c: find(c, known, where) for c in companions}})
