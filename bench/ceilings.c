@@ -8,6 +8,7 @@
 #include "runtime/context.h"
 #include "timing.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,6 +38,7 @@ typedef struct ceilings {
 static void note(ceilings *c, const char *name, double value, const char *unit, double nanoseconds,
                  bool right)
 {
+    value = isfinite(value) ? value : 0;
     printf("%-28s %12.4g %-8s %12.1f us%s\n", name, value, unit, nanoseconds * 1e-3,
            right ? "" : "  WRONG");
     fflush(stdout);

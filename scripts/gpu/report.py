@@ -115,7 +115,8 @@ def bench_lines(out, ceilings):
             if s != suite:
                 continue
             rate = f"{number(r['gflops'])} GF" if r["gflops"] else f"{number(r['gbps'])} GB/s" if r["gbps"] else ""
-            peak = ceilings.get("multiply-add " + dtype, {}).get("value")
+            peak = (ceilings.get("matrix unit " + dtype, {}) if dtype != "f32" else {}).get("value") or ceilings.get(
+                "multiply-add f64" if dtype == "f64" else "multiply-add f32", {}).get("value")
             part = f"{100 * r['gflops'] / peak:.0f} %" if r["gflops"] and peak else (
                 f"{100 * r['gbps'] / copy:.0f} %" if r["gbps"] and copy and not r["gflops"] else "")
             rows.append([case, dtype, number(r["median_ns"] / 1e3), rate, part, r["solver"],

@@ -5,17 +5,15 @@ and MIOpen, oneDNN): f32 without TF32, f16, bf16. Times are the devices' own eve
     torch_peer.py CASES.json OUT.json    CASES: [{"suite", "case", "dtypes": […]}, …]
 """
 import json
-import re
 import statistics
 import sys
 import time
 
 import torch
 
+import shapes
+
 TYPES = {"f64": torch.float64, "f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16}
-GEMM = re.compile(r"^(?P<what>.*?) (?:(?P<z>\d+)x )?(?P<m>\d+)x(?P<n>\d+)x(?P<k>\d+)(?: (?P<t>[ab']+))?$")
-CONV = re.compile(r"^\S+ (?P<c>\d+)@(?P<h>\d+) k(?P<k>\d+) (?P<r>\d+)x\d+(?:/(?P<s>\d+))? n(?P<n>\d+)$")
-PADDING = {7: 3, 3: 1, 1: 0}
 SECONDS = 0.15
 
 
@@ -28,41 +26,43 @@ def accelerator():
     return None, "cpu"
 
 
-def gemm(match, dtype, device):
-    """A product as the bench has it; its operations."""
-    z, m, n, k = (int(match[x] or 1) for x in "zmnk")
-    turned = match["t"] or ""
+def random(shape, dtype, device):
+    """Values in [-1, 1]."""
+    return torch.rand(shape, device=device, dtype=torch.float32).mul_(2).sub_(1).to(dtype)
 
-    def matrix(rows, cols, flipped):
-        shape = (z, cols, rows) if flipped else (z, rows, cols)
-        stored = torch.rand(shape, device=device, dtype=torch.float32).mul_(2).sub_(1).to(dtype)
-        return stored.transpose(1, 2) if flipped else stored
 
-    a, b = matrix(m, k, "a" in turned), matrix(k, n, "b" in turned)
+def gemm(product, dtype, device):
+    """A product as the bench has it: the one way to call it, and its operations."""
+    z, m, n, k, a_turned, b_turned = product
+
+    def matrix(rows, cols, turned):
+        stored = random((z, cols, rows) if turned else (z, rows, cols), dtype, device)
+        return stored.transpose(1, 2) if turned else stored
+
+    a, b = matrix(m, k, a_turned), matrix(k, n, b_turned)
     out = torch.empty((z, m, n), device=device, dtype=dtype)
-    if z == 1:
-        return lambda: torch.mm(a[0], b[0], out=out[0]), 2.0 * m * n * k
-    return lambda: torch.bmm(a, b, out=out), 2.0 * z * m * n * k
+    call = (lambda: torch.mm(a[0], b[0], out=out[0])) if z == 1 else (lambda: torch.bmm(a, b, out=out))
+    return {"": call}, 2.0 * z * m * n * k
 
 
-def conv(match, dtype, device):
-    """A convolution as the bench has it, N C H W; its operations."""
-    n, c, h, k, r = (int(match[x]) for x in "nchkr")
-    stride, pad = int(match["s"] or 1), PADDING[r]
-    x = torch.rand((n, c, h, h), device=device).mul_(2).sub_(1).to(dtype)
-    w = torch.rand((k, c, r, r), device=device).mul_(2).sub_(1).to(dtype)
+def conv(convolution, dtype, device):
+    """A convolution as the bench has it, and with channels last, which some kernels of the vendors' want."""
+    n, c, h, k, r, stride, pad = convolution
+    calls = {}
+    for layout, form in (("NCHW", torch.contiguous_format), ("NHWC", torch.channels_last)):
+        x = random((n, c, h, h), dtype, device).contiguous(memory_format=form)
+        w = random((k, c, r, r), dtype, device).contiguous(memory_format=form)
+        calls[layout] = lambda x=x, w=w: torch.nn.functional.conv2d(x, w, stride=stride, padding=pad)
     p = (h + 2 * pad - r) // stride + 1
-    return lambda: torch.nn.functional.conv2d(x, w, stride=stride, padding=pad), 2.0 * n * k * p * p * c * r * r
+    return calls, 2.0 * n * k * p * p * c * r * r
 
 
 def work_of(case, dtype, device):
-    """The call and its operations; None for a case that PyTorch is not asked for."""
-    match = GEMM.match(case["case"])
-    if case["suite"].startswith("gemm") and match:
-        return gemm(match, dtype, device)
-    match = CONV.match(case["case"])
-    if case["suite"].startswith("conv") and match:
-        return conv(match, dtype, device)
+    """The calls and their operations; None for a case that PyTorch is not asked for."""
+    if case["suite"].startswith("gemm") and shapes.product(case["case"]):
+        return gemm(shapes.product(case["case"]), dtype, device)
+    if case["suite"].startswith("conv") and shapes.convolution(case["case"]):
+        return conv(shapes.convolution(case["case"]), dtype, device)
     return None
 
 
@@ -110,12 +110,14 @@ def main():
                 work = work_of(case, TYPES[dtype], device)
                 if work is None:
                     continue
-                time_of_call = median_ns(work[0], module)
+                times = {layout: median_ns(call, module) for layout, call in work[0].items()}
+                layout = min(times, key=times.get)
+                time_of_call = times[layout]
             except RuntimeError as error:
                 print(f"{case['case']} {dtype}: {str(error).splitlines()[0]}", file=sys.stderr)
                 continue
             results["results"].append({"suite": case["suite"], "case": case["case"], "dtype": dtype,
-                                       "median_ns": time_of_call, "gflops": work[1] / time_of_call})
+                                       "median_ns": time_of_call, "gflops": work[1] / time_of_call, "layout": layout})
             print(f"{case['case']:36} {dtype:5} {time_of_call / 1e3:10.1f} us {work[1] / time_of_call:10.1f} GF", flush=True)
             with open(sys.argv[2], "w", encoding="utf-8") as file:
                 json.dump(results, file, indent=1)

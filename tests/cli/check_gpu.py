@@ -21,6 +21,7 @@ import host  # noqa: E402
 import jobs  # noqa: E402
 import pack  # noqa: E402
 import report  # noqa: E402
+import shapes  # noqa: E402
 import sweep  # noqa: E402
 
 
@@ -117,6 +118,16 @@ class Pieces(unittest.TestCase):
         self.assertEqual(set(first), near)
         self.assertFalse(set(first) & set(second))
 
+    def test_the_names_of_all_cases_are_read_back(self):
+        listed = subprocess.run([os.path.join(BUILD, "bench", "tenon-bench"), "list"], capture_output=True, text=True, check=True)
+        cases = [line.split(None, 1) for line in listed.stdout.splitlines()]
+        for suite, read in (("gemm-gpu", shapes.product), ("conv-gpu", shapes.convolution)):
+            names = [name for of, name in cases if of == suite]
+            self.assertGreater(len(names), 10)
+            self.assertEqual([n for n in names if read(n) is None], [])
+        self.assertEqual(shapes.product("former scores 128x 512x512x64 b'"), (128, 512, 512, 64, False, True))
+        self.assertEqual(shapes.convolution("resnet50 256@28 k256 3x3/2 n32"), (32, 256, 28, 256, 3, 2, 1))
+
     def test_registers_and_spills_are_read_from_the_compiler_s_log(self):
         log = "ptxas info : 16 bytes stack frame, 24 bytes spill stores, 8 bytes spill loads\nptxas info : Used 96 registers"
         self.assertEqual(report.registers_of({"log": log}), (96, 24))
@@ -142,6 +153,34 @@ class Pieces(unittest.TestCase):
                               "return clGetPlatformIDs(0, NULL, &n) == CL_INVALID_VALUE; }\n", encoding="utf-8")
             done = subprocess.run(["cc", str(source), "-o", str(folder / "a"), *flags], capture_output=True, text=True, check=False)
             self.assertEqual(done.returncode, 0, done.stderr)
+
+
+class Peers(unittest.TestCase):
+    """cuBLAS and cuDNN, by a library that stands for them on the host (fake_cuda.c)."""
+
+    def peers_of(self, *args):
+        fake = os.path.join(BUILD, "tests", "cli", "libfake_cuda.so")
+        with tempfile.TemporaryDirectory() as folder:
+            for name in ("libcuda.so.1", "libcublas.so", "libcudnn.so"):
+                os.symlink(fake, os.path.join(folder, name))
+            path = os.path.join(folder, "r.json")
+            done = subprocess.run([os.path.join(BUILD, "bench", "tenon-bench"), "run", "--time", "0.01", "--json", path, *args],
+                                  capture_output=True, text=True, check=False,
+                                  env={**os.environ, "LD_PRELOAD": fake, "LD_LIBRARY_PATH": folder})
+            self.assertEqual(done.returncode, 0, done.stderr)
+            with open(path, encoding="utf-8") as file:
+                return json.load(file)["results"], done.stderr
+
+    def test_products_are_asked_for_as_cublas_has_them(self):
+        for case, dtypes in (("64x64x64", "f32,f64,bf16"), ("head 128x128x64 b'", "f32"), ("gemv 4096x1x4096 a'", "f32")):
+            results, errors = self.peers_of("--suite", "gemm", "--filter", case, "--dtype", dtypes, "--peers", "cublas")
+            self.assertEqual(len(results), len(dtypes.split(",")))
+            for result in results:
+                self.assertEqual(list(result["peers"]), ["cublas"], errors)
+
+    def test_convolutions_are_asked_for_as_cudnn_has_them(self):
+        results, errors = self.peers_of("--suite", "conv", "--filter", "512@7 k512 3x3 n1", "--dtype", "f32", "--peers", "cudnn")
+        self.assertEqual([r["peers"]["cudnn"]["algorithm"] for r in results], ["implicit precomputed gemm"], errors)
 
 
 class Whole(unittest.TestCase):
