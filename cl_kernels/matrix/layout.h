@@ -65,8 +65,10 @@
     (MATRIX_N(unit) * MATRIX_K(unit, type) * MATRIX_COPIES(unit) / MATRIX_LANES(unit))
 #define MATRIX_D_COUNT(unit) (MATRIX_M(unit) * MATRIX_N(unit) / MATRIX_LANES(unit))
 
-/* Elements of A of one row that a lane of Intel's holds: sub-groups share K among them. */
-#define MATRIX_XMX_RUN(unit, type) (MATRIX_K(unit, type) / MATRIX_LANES(unit))
+/* Elements of A of one row that a lane of Intel's holds: a word in sub-groups of 8, half of one in those
+ * of 16. */
+#define MATRIX_XMX_RUN(unit, type)                                                                 \
+    ((unit) == MATRIX_XMX_8 ? MATRIX_PACK(type) : (MATRIX_PACK(type) + 1) / 2)
 
 static inline int matrix_a_row(int unit, int type, int lane, int i)
 {

@@ -118,10 +118,10 @@ static void run_kernel(const char *source, const char *kernel, const char *optio
                               .operand_count = count,
                               .args = args,
                               .args_size = args_size};
-    tn_operand operands[3] = {{{0}}};
+    tn_operand operands[3];
     tn_recording recording = {.context = test_context};
     for (uint32_t i = 0; i < count; i++)
-        operands[i].memory = tensors[i].memory;
+        operands[i] = (tn_operand){tensors[i].memory, 0};
     assert_ok(tn_record("tenon_test", &recording, &launch));
     assert_ok(
         tn_recording_run("tenon_test", source, test_stream, &recording, operands, NULL, NULL));
