@@ -245,7 +245,8 @@ static const struct {
 
 static void measure_unit(ceilings *c, int unit, int type, const char *options)
 {
-    const int k = MATRIX_K(unit, type), lanes = MATRIX_LANES(unit);
+    const int k = MATRIX_K(unit, type), lanes = MATRIX_LANES(unit),
+              result = UNIT_PRODUCTS * MATRIX_D_COUNT(unit) * (3 + k);
     const double products = 2.0 * UNIT_PRODUCTS * MATRIX_M(unit) * MATRIX_N(unit) * k / lanes;
     char name[64], all[640];
     snprintf(name, sizeof name, "matrix unit %s", unit_types[type].name);
@@ -256,7 +257,7 @@ static void measure_unit(ceilings *c, int unit, int type, const char *options)
                           .options = all,
                           .operations = 2 * products,
                           .once = products,
-                          .result = (float)(UNIT_PRODUCTS * MATRIX_D_COUNT(unit) * (3 + k))};
+                          .result = (float)result};
     measure_arithmetic(c, &a, unit_types[type].plus, unit_types[type].minus);
 }
 

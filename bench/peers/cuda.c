@@ -93,17 +93,23 @@ const bench_cuda *bench_cuda_open(const bench_session *session)
     return cuda.ready ? &cuda : NULL;
 }
 
-/* The values as they were uploaded for Tenon. */
-static bool upload(const bench_cuda *cuda, const bench_operand *o, const float *values,
-                   bench_cuda_address *at)
+/* A copy of an operand, as it was uploaded for Tenon. An output's values do not matter, nor a first
+ * copy's take a conversion. */
+static bool upload(const bench_cuda *cuda, const bench_operand *o, int copy, bench_cuda_address *at)
 {
     const size_t size = tenon_dtype_size(o->view.dtype);
     const int64_t count = tenon_tensor_elements(&o->view);
-    unsigned char *data = malloc((size_t)count * size + 1);
-    bool well = data != NULL && cuda->allocate(at, (size_t)count * size + 1) == 0;
-    for (int64_t i = 0; well && i < count; i++)
-        tn_dtype_store(o->view.dtype, data + (size_t)i * size, (double)values[i]);
-    well = well && cuda->to_device(*at, data, (size_t)count * size) == 0;
+    const size_t bytes = (size_t)count * size;
+    if (cuda->allocate(at, bytes + 1) != 0)
+        return false;
+    if (o->is_output)
+        return true;
+    if (copy == 0)
+        return cuda->to_device(*at, o->host.memory.u.svm, bytes) == 0;
+    unsigned char *data = malloc(bytes + 1);
+    for (int64_t i = 0; data != NULL && i < count; i++)
+        tn_dtype_store(o->view.dtype, data + (size_t)i * size, (double)o->values[copy][i]);
+    const bool well = data != NULL && cuda->to_device(*at, data, bytes) == 0;
     free(data);
     return well;
 }
@@ -115,8 +121,7 @@ bool bench_cuda_copy(const bench_cuda *cuda, const bench_operands *operands,
     for (int c = 0; c < operands->copies; c++)
         for (uint32_t i = 0; i < operands->count; i++)
             if (operands->operand[i].view.dtype != TENON_DTYPE_INVALID &&
-                !upload(cuda, &operands->operand[i], operands->operand[i].values[c],
-                        &copied->at[c][i])) {
+                !upload(cuda, &operands->operand[i], c, &copied->at[c][i])) {
                 fprintf(stderr, "tenon-bench: CUDA has no memory for the operands\n");
                 return false;
             }

@@ -10,21 +10,25 @@ from jobs import read_json, write_json
 SEARCHES = [
     ("gemm-gpu", "square 4096x4096x4096", "f32", "gemm/tiled"),
     ("gemm-gpu", "square 4096x4096x4096", "f16", "gemm/mma"),
-    ("gemm-gpu", "square 4096x4096x4096", "f16", "gemm/wgmma"),
     ("gemm-gpu", "square 4096x4096x4096", "f16", "gemm/mfma"),
     ("gemm-gpu", "square 4096x4096x4096", "f16", "gemm/wmma"),
     ("gemm-gpu", "square 4096x4096x4096", "f16", "gemm/xmx"),
     ("gemm-gpu", "square 4096x4096x4096", "f16", "gemm/tiled"),
     ("conv-gpu", "resnet50 256@14 k256 3x3 n32", "f32", "conv/implicit_tiled"),
-    ("conv-gpu", "resnet50 256@14 k256 3x3 n32", "f16", "conv/implicit_mma"),
+    ("conv-gpu", "resnet50 256@14 k256 3x3 n32", "f16", "conv/implicit_matrix"),
     ("gemm-gpu", "long sum 128x128x65536", "f32", "gemm/split_k"),
     ("gemm-gpu", "rows 16x4096x4096", "f32", "gemm/skinny"),
+    ("gemm-gpu", "square 4096x4096x4096", "i8", "gemm_int8/mma"),
     ("gemm-gpu", "square 4096x4096x4096", "i8", "gemm_int8/tiled"),
     ("gemm-gpu", "square 1024x1024x1024", "f32", "gemm/tiled"),
 ]
 QUICK = [("bandwidth-cpu", "copy 64 Ki", "f32", "copy/rows")]
 # Programs take some seconds to start and a kernel one to compile: so many at once.
 BATCH = 6
+# Seconds of a search: rather a few of them whole than each begun.
+LEAST = 25
+# Parameters that say how a solver is served, not how fast: they stay as the default has them.
+KEPT = {"em"}
 
 
 def values_of(low, high):
@@ -58,7 +62,7 @@ class Search:
     def neighbours(self, values):
         """One step up or down in each parameter."""
         for key, allowed in self.ranges.items():
-            if values.get(key) not in allowed:
+            if values.get(key) not in allowed or key in KEPT:
                 continue
             at = allowed.index(values[key])
             for other in (at - 1, at + 1):
@@ -67,12 +71,17 @@ class Search:
 
     def at_random(self):
         """Any values; what the solver's constraints rule out costs nothing but the asking."""
-        return {k: self.random.choice(v) for k, v in self.ranges.items()}
+        kept = {k: v for k, v in (self.best or {}).items() if k in KEPT}
+        return {**{k: self.random.choice(v) for k, v in self.ranges.items()}, **kept}
 
     def batch(self, count):
         """The next names to try."""
         wanted = list(self.neighbours(self.best)) if self.best else []
         self.random.shuffle(wanted)
+        # Two parameters at once, since a block and its part for a work-item often go together.
+        pairs = [other for one in wanted for other in self.neighbours(one)]
+        self.random.shuffle(pairs)
+        wanted += pairs[:count]
         wanted += [self.at_random() for _ in range(4 * count)]
         names = []
         for values in wanted:
@@ -123,8 +132,8 @@ def sweep(run, bench, solvers, searches):
     done = {(f["suite"], f["case"], f["dtype"], f["solver"]) for f in findings if f.get("complete")}
     todo = [s for s in searches if s[3] in solvers and s not in done]
     for number, search in enumerate(todo):
-        until = run.left() / (len(todo) - number)
-        if until < 4:
+        until = min(run.left(), max(run.left() / (len(todo) - number), LEAST))
+        if until < 6:
             run.note("sweep/rest", "no time", why=f"{len(todo) - number} of {len(todo)} searches are left")
             break
         stop = run.left() - until

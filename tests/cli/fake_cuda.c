@@ -21,18 +21,18 @@ enum { R_32F = 0, R_64F = 1, R_8I = 3, R_32I = 10, R_16BF = 14 };
 
 typedef cl_int (*device_info)(cl_device_id, cl_device_info, size_t, void *, size_t *);
 
-FAKE cl_int clGetDeviceInfo(cl_device_id device, cl_device_info query, size_t size, void *value,
-                            size_t *wanted)
+FAKE cl_int clGetDeviceInfo(cl_device_id device, cl_device_info param_name, size_t param_value_size,
+                            void *param_value, size_t *param_value_size_ret)
 {
     static const cl_uint place[] = {59, 0, 1};
     device_info real;
-    if (query >= 0x4008 && query <= 0x400A && size >= sizeof *place) {
-        memcpy(value, &place[query - 0x4008], sizeof *place);
+    if (param_name >= 0x4008 && param_name <= 0x400A && param_value_size >= sizeof *place) {
+        memcpy(param_value, &place[param_name - 0x4008], sizeof *place);
         return CL_SUCCESS;
     }
     void *found = dlsym(RTLD_NEXT, "clGetDeviceInfo");
     memcpy(&real, &found, sizeof real);
-    return real(device, query, size, value, wanted);
+    return real(device, param_name, param_value_size, param_value, param_value_size_ret);
 }
 
 /* ---- the driver ---- */
