@@ -188,7 +188,7 @@ class Whole(unittest.TestCase):
 
     def test_report_and_files_are_there_and_a_second_run_skips(self):
         with tempfile.TemporaryDirectory() as folder:
-            args = ["--build", BUILD, "--out", folder, "--device", "cpu", "--quick", "--budget", "150", "--stages",
+            args = ["--build", BUILD, "--out", folder, "--device", "cpu", "--quick", "--budget", "400", "--stages",
                     "host,build,facts,ceilings,selftest,bench,sweep"]
             done = gpu(*args)
             text = Path(folder, "REPORT.md").read_text(encoding="utf-8")
