@@ -103,7 +103,7 @@ def environment_for(paths, out, base):
         env["LD_LIBRARY_PATH"] = ":".join(dict.fromkeys(joined))
     already = registered()
     names = {os.path.basename(text) for text in already.values()}
-    unregistered = [p for p in paths if os.path.basename(p) not in names]
+    unregistered = [p for p in paths if not {os.path.basename(p), os.path.basename(os.path.realpath(p))} & names]
     if unregistered and "OCL_ICD_VENDORS" not in env and "OCL_ICD_FILENAMES" not in env:
         folder = Path(out, "vendors")
         folder.mkdir(parents=True, exist_ok=True)
