@@ -9,6 +9,7 @@
 
 typedef struct tn_capability_result {
     bool known, available;
+    int form;            /* which of the trial's options passed: 0 or 1 */
     const char *options; /* what the trial was compiled with where it passed; static */
     char reason[256];
 } tn_capability_result;
@@ -23,9 +24,24 @@ typedef struct tn_capabilities {
  * Keeps the thread's last error. */
 bool tn_context_has(tenon_context *context, tenon_capability capability);
 
+/* In which form the device has the capability: 0, or 1 for the second of AMD_WMMA (that of gfx12) and
+ * of INTEL_MATRIX (of sub-groups of 8), say; -1 where it has it not. */
+int tn_capability_form(tenon_context *context, tenon_capability capability);
+
 /* In place of a trial: the device has it, by the options that are tried first (0) or next (1); or has
  * it not (-1). */
 void tn_capability_set(tenon_context *context, tenon_capability capability, int form);
+
+/* A kernel `trial` that a capability is tried with. */
+typedef struct tn_trial_build {
+    const char *source;
+    char options[160];
+    uint32_t items; /* of its one work-group */
+} tn_trial_build;
+
+/* Those of a capability by their number; false past the last one, and where the device lacks it. */
+bool tn_capability_trial(tenon_context *context, tenon_capability capability, uint32_t number,
+                         tn_trial_build *out);
 
 /* The compiler's options that every kernel gets, then those of `format`: "-cl-std=CL1.2
  * -DTENON_HW_FMA=1 …". Returns `options`. */

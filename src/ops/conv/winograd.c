@@ -145,7 +145,12 @@ static double time_of(tenon_context *context, const winograd *w, const int32_t *
                  (double)tn_ceil_div(l->panels, l->parts) * panel;
     double sets = (double)tn_ceil_div(l->all_tiles, l->set_tiles),
            others = (double)l->parts * (double)p->groups;
+    double y = (double)p->n * (double)(p->groups * p->k) * (double)tn_window_pixels(&p->window) *
+               (double)tenon_dtype_size((tenon_dtype)p->dtype);
     double time = CPU_LAUNCH_TIME + set * ceil(sets * others / units);
+    /* Rows of tiles are stored to lines that do not wait in the cache. */
+    if (y > U_CACHED * units)
+        time += 2 * t.byte * y / units;
     if (l->fuses)
         return time;
     double u = (double)(p->groups * l->panels) * (double)points(w) * c * values[WINOGRAD_NR] *

@@ -19,7 +19,10 @@ const tn_parameter tn_gemm_cpu_parameters[CPU_SPLIT_PARAMETERS] = {
 #define GROUPS_PER_UNIT 4
 #define LEAST_GROUPS    8
 /* Vector registers of the widest instruction sets; fewer on some, where the compiler spills. */
-#define REGISTERS 32
+#define SHORT_SUMS   48
+#define LARGE_RESULT (4 << 20) /* bytes */
+#define WIDE_PANELS  8
+#define REGISTERS    32
 
 #define MOST_LANES 16
 
@@ -61,6 +64,15 @@ static int64_t choose_vectors(const gemm_problem *p, int64_t lanes, bool wide)
     return best;
 }
 
+/* Sums as short as these take no longer than their stores: panels that lie side by side make those
+ * long runs of each row, which memory takes faster than a panel's 256 bytes. */
+static bool stores_most(const gemm_problem *p)
+{
+    double bytes = (double)p->m * (double)p->n * (double)tn_gemm_batch_count(p) *
+                   (double)tenon_dtype_size((tenon_dtype)p->dtype);
+    return p->k <= SHORT_SUMS && bytes >= LARGE_RESULT && p->n >= WIDE_PANELS * MOST_LANES;
+}
+
 static bool fits(tenon_context *context, const gemm_problem *p, tn_gemm_cpu_local local,
                  const int32_t *values)
 {
@@ -81,7 +93,8 @@ void tn_gemm_cpu_tune(tenon_context *context, const gemm_problem *p, int32_t pan
     if (values[CPU_KC] == 0)
         values[CPU_KC] = 384;
     if (values[CPU_PANELS] == 0)
-        values[CPU_PANELS] = panels; /* whatever n is: each number of them is a build of its own */
+        /* Whatever else n is: each number of them is a build of its own. */
+        values[CPU_PANELS] = stores_most(p) ? (int32_t)tn_max_i64(panels, WIDE_PANELS) : panels;
     while (free_panels && values[CPU_PANELS] > 1 && !fits(context, p, local, values))
         values[CPU_PANELS]--;
     while (free_block && values[CPU_KC] > LEAST_KC && !fits(context, p, local, values))
@@ -172,13 +185,13 @@ int64_t tn_gemm_cpu_tile_rows(tenon_context *context, const gemm_problem *p, con
     return stores_acc(p) ? rows : tn_min_i64(rows, SUM_TILES * values[CPU_MR]);
 }
 
-/* The factors read once from memory, where they are larger than the cache: for few rows or columns
- * that is what takes the time. */
+/* The factors read once, from memory or from the cache where they may still be: for few rows or
+ * columns that is what takes the time. */
 static double memory_time(tenon_context *context, const gemm_problem *p)
 {
     double elements = (double)p->k * ((double)p->m + (double)p->n) * (double)tn_gemm_batch_count(p);
     double bytes = elements * (double)tenon_dtype_size((tenon_dtype)p->dtype);
-    return bytes > (double)context->device.cache_size ? 0.05 * bytes : 0;
+    return bytes * (bytes > (double)context->device.cache_size ? 0.05 : 0.02);
 }
 
 /* Measured on an AVX-512 machine at 2.6 GHz; what counts is how the solvers compare. */

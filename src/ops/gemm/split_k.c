@@ -33,7 +33,6 @@ static int64_t slice_count(const gemm_problem *p, int32_t slices)
     return tn_ceil_div(p->k, slice_length(p, slices));
 }
 
-/* Why K cannot be cut, on any device. */
 const char *tn_gemm_split_refuses(const gemm_problem *p)
 {
     if (p->batch_invariant)
@@ -44,7 +43,6 @@ const char *tn_gemm_split_refuses(const gemm_problem *p)
                                            : NULL;
 }
 
-/* The sums of all slices: a batch with the slices as its innermost dimension. */
 gemm_problem tn_gemm_split_partial(const gemm_problem *p, int32_t slices)
 {
     gemm_problem partial = *p;
@@ -72,8 +70,7 @@ int64_t tn_gemm_split_sums(const gemm_problem *p, int32_t slices)
     return p->m * p->n * slice_count(p, slices) * tn_gemm_batch_count(p);
 }
 
-/* As many slices as it takes to have `wanted` work-groups where there are `groups` for one. */
-static int32_t tune_slices(const gemm_problem *p, int64_t groups, int64_t wanted)
+int32_t tn_gemm_split_tune(const gemm_problem *p, int64_t groups, int64_t wanted)
 {
     int32_t slices = 2;
     while (slices < TN_GEMM_MOST_SLICES && groups * slices < wanted &&
@@ -87,14 +84,18 @@ static int64_t wanted_groups(tenon_context *context)
     return tn_max_i64(LEAST_GROUPS, GROUPS_PER_UNIT * (int64_t)context->device.info.compute_units);
 }
 
-/* Nanoseconds of the second kernel. On a GPU the sums go to memory and back. */
-static double add_time(tenon_context *context, const gemm_problem *p, int32_t slices)
+uint64_t tn_gemm_split_bytes(const gemm_problem *p, int32_t slices)
 {
+    return (uint64_t)tn_gemm_split_sums(p, slices) * tn_acc_size(p->dtype);
+}
+
+/* On a GPU the sums go to memory and back. */
+double tn_gemm_split_sum_time(tenon_context *context, const gemm_problem *p, int32_t slices)
+{
+    const double sums = (double)tn_gemm_split_sums(p, slices);
     if (!context->device.is_cpu)
-        return 2 * (double)tn_gemm_split_sums(p, slices) * (double)tn_acc_size(p->dtype) /
-               tn_gpu_bytes(context);
-    return (double)tn_gemm_split_sums(p, slices) / ADDED_PER_NS /
-           context->device.info.compute_units;
+        return ADD_LAUNCH + 2 * sums * (double)tn_acc_size(p->dtype) / tn_gpu_bytes(context);
+    return ADD_LAUNCH + sums / ADDED_PER_NS / context->device.info.compute_units;
 }
 
 static int64_t add_rows(const gemm_problem *p, int64_t slices)
@@ -103,8 +104,8 @@ static int64_t add_rows(const gemm_problem *p, int64_t slices)
     return rows < 1 ? 1 : (int64_t)rows;
 }
 
-static tenon_status record_add(const char *operation, tn_recording *recording,
-                               const gemm_problem *p, int32_t slices, bool rows)
+tenon_status tn_gemm_split_record_sum(const char *operation, tn_recording *recording,
+                                      const gemm_problem *p, int32_t slices, bool rows)
 {
     char text[TN_OPTIONS_SIZE];
     gemm_arguments arguments;
@@ -137,8 +138,8 @@ tenon_status tn_gemm_split_record(const char *operation, tn_recording *recording
 {
     gemm_problem partial = tn_gemm_split_partial(p, slices);
     TN_TRY(inner->record(operation, recording, &partial.head, values));
-    return record_add(operation, recording, p, slices,
-                      inner != &tn_gemm_tiled && inner != &tn_gemm_skinny);
+    return tn_gemm_split_record_sum(operation, recording, p, slices,
+                                    inner != &tn_gemm_tiled && inner != &tn_gemm_skinny);
 }
 
 /* What tells variants apart: what the slices' kernel is built with, and what the second is. */
@@ -155,8 +156,8 @@ double tn_gemm_split_estimate(tenon_context *context, const gemm_problem *p, con
                               const int32_t *values, int32_t slices)
 {
     gemm_problem partial = tn_gemm_split_partial(p, slices);
-    return inner->estimate(context, &partial.head, values) + ADD_LAUNCH +
-           add_time(context, p, slices);
+    return inner->estimate(context, &partial.head, values) +
+           tn_gemm_split_sum_time(context, p, slices);
 }
 
 /* gemm/cpu_split_k: the slices are gemm/cpu_packed's or gemm/cpu_direct's. */
@@ -201,8 +202,8 @@ static void tune_way(tenon_context *context, const gemm_problem *p, int32_t way,
     cpu_solver(values)->tune(context, &partial.head, values);
     if (free_slices)
         values[CPU_SLICES] =
-            tune_slices(p, tn_gemm_cpu_column_groups(p, values) * tn_gemm_batch_count(p),
-                        wanted_groups(context));
+            tn_gemm_split_tune(p, tn_gemm_cpu_column_groups(p, values) * tn_gemm_batch_count(p),
+                               wanted_groups(context));
 }
 
 static void tune_cpu(tenon_context *context, const tn_problem *problem, int32_t *values)
@@ -225,7 +226,7 @@ static uint64_t workspace_cpu(tenon_context *context, const tn_problem *problem,
 {
     const gemm_problem *p = (const gemm_problem *)problem;
     (void)context;
-    return (uint64_t)tn_gemm_split_sums(p, values[CPU_SLICES]) * tn_acc_size(p->dtype);
+    return tn_gemm_split_bytes(p, values[CPU_SLICES]);
 }
 
 static void options_cpu(tenon_context *context, const tn_problem *problem, const int32_t *values,
