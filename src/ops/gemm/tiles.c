@@ -15,7 +15,9 @@ static const tile_set nvidia = {
 static const tile_set wide = {{128, 128, 8, 8, 8, 2}, {64, 64, 16, 8, 4, 2}, {32, 32, 32, 2, 4, 2}};
 /* Of f64, whose sums take twice the registers. */
 static const tile_set large_f64 = {
-    {64, 64, 8, 8, 4, 2}, {64, 32, 16, 4, 4, 2}, {32, 32, 16, 2, 4, 2}};
+    {64, 64, 8, 8, 4, 2}, {64, 32, 8, 4, 4, 2}, {32, 32, 16, 2, 4, 2}};
+static const tile_set narrow_f64 = {
+    {64, 64, 8, 4, 4, 2}, {64, 32, 8, 4, 4, 2}, {32, 32, 16, 2, 4, 2}};
 static const tile_set safe_f64 = {
     {32, 64, 16, 4, 4, 1}, {32, 32, 16, 2, 4, 1}, {16, 32, 16, 2, 2, 1}};
 
@@ -29,6 +31,8 @@ const tn_gemm_tile *tn_gemm_tiles(tenon_context *context, uint32_t dtype)
     case TN_ARCH_SM_90:
     case TN_ARCH_SM_100:
         return dtype == TENON_DTYPE_F64 ? large_f64 : nvidia;
+    case TN_ARCH_XE_HPC:
+        return dtype == TENON_DTYPE_F64 ? narrow_f64 : wide;
     case TN_ARCH_OTHER:
         return dtype == TENON_DTYPE_F64 ? safe_f64 : safe;
     default:
