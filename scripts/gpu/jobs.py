@@ -28,6 +28,21 @@ def read_json(path, default=None):
         return default
 
 
+def read_lines(path):
+    """The JSON values of a file that has one a line; a line that a kill cut is none."""
+    values = []
+    try:
+        lines = Path(path).read_text(encoding="utf-8").splitlines()
+    except OSError:
+        lines = []
+    for line in lines:
+        try:
+            values.append(json.loads(line))
+        except ValueError:
+            continue
+    return values
+
+
 def end(process):
     """Ends a program and all that it started: asked first, then without asking. A process that a driver
     holds on to is left behind."""

@@ -2,7 +2,7 @@
 import re
 from pathlib import Path
 
-from jobs import CUT, FAILED, NO_TIME, read_json, write_json
+from jobs import CUT, FAILED, NO_TIME, read_json, read_lines, write_json
 
 REGISTERS = re.compile(r"Used (\d+) registers")
 SPILLS = re.compile(r"(\d+) bytes spill stores")
@@ -65,34 +65,20 @@ def failures_of(run):
         wrong = WRONG.findall(log)
         if job["status"] == FAILED or wrong:
             failures.append({"job": key, "why": job.get("why", ""), "wrong": wrong, "repeat": repeats[:20], "log": job["log"]})
-    path = run.out / "tests.jsonl"
-    for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else []:
-        test = parse_line(line)
-        if test and test.get("result") not in ("OK", "SKIP", "EXPECTEDFAIL"):
+    for test in read_lines(run.out / "tests.jsonl"):
+        if test["result"] not in ("OK", "SKIP", "EXPECTEDFAIL"):
             text = str(test.get("stdout", "")) + str(test.get("stderr", ""))
-            failures.append({"job": "tests/all", "why": f"{test.get('name')}: {test.get('result')}", "wrong": [],
+            failures.append({"job": "tests/all", "why": f"{test['name']}: {test['result']}", "wrong": [],
                              "repeat": list(dict.fromkeys(m.strip() for m in REPEAT.findall(text)))[:20],
                              "log": "tests.jsonl"})
     return failures
 
 
-def parse_line(line):
-    """A line of Meson's log; None where a kill cut it."""
-    import json
-    try:
-        return json.loads(line)
-    except ValueError:
-        return None
-
-
 def tests_of(out):
     """How many tests passed, failed, were skipped."""
     counts = {}
-    path = out / "tests.jsonl"
-    for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else []:
-        test = parse_line(line)
-        if test:
-            counts[test.get("result", "?")] = counts.get(test.get("result", "?"), 0) + 1
+    for test in read_lines(out / "tests.jsonl"):
+        counts[test["result"]] = counts.get(test["result"], 0) + 1
     return counts
 
 

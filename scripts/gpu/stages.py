@@ -1,5 +1,6 @@
 """What is asked of a device, in the order of what is worth most when time runs out."""
 import glob
+import json
 import os
 import re
 import shutil
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import building
 import sweep as sweeping
-from jobs import FAILED, NO_TIME, read_json, write_json
+from jobs import FAILED, NO_TIME, read_json, read_lines, write_json
 
 HERE = Path(__file__).parent
 # Parts of the budget; what a stage leaves goes to those after it.
@@ -141,6 +142,13 @@ def torch(run):
             env={"LD_LIBRARY_PATH": os.environ.get("LD_LIBRARY_PATH", "")})
 
 
+def keep_tests(path, log):
+    """Adds a log of Meson's to what earlier runs found; of a test the latest counts, unless it was cut."""
+    found = {test["name"]: test for test in read_lines(path)}
+    found.update({test["name"]: test for test in read_lines(log) if test["result"] != "INTERRUPT"})
+    path.write_text("".join(json.dumps(test) + "\n" for test in found.values()), encoding="utf-8")
+
+
 def tests(run):
     """All tests on the device; those that failed, with the lines that repeat them."""
     if run.quick:
@@ -148,13 +156,18 @@ def tests(run):
         return
     if not run.given_build and run.job("tests/build", [*run.toolchain.ninja, "-C", run.build]) not in ("ok", "skipped"):
         return
-    log = Path(run.build, "meson-logs", "gpu.json")
+    path, log, meson = run.out / "tests.jsonl", Path(run.build, "meson-logs", "gpu.json"), run.toolchain.meson or ["meson"]
+    if run.state.get("tests_of") != run.state["identity"] or run.status("tests/all") is None:
+        path.unlink(missing_ok=True)
+    run.state["tests_of"] = run.state["identity"]
+    right = {test["name"].split(" / ")[-1] for test in read_lines(path) if test["result"] in ("OK", "SKIP")}
+    listed = subprocess.run([*meson, "introspect", "--tests", run.build], capture_output=True, text=True, check=False, env=run.env)
+    known = json.loads(listed.stdout) if listed.returncode == 0 else []
+    names = [t["name"] for t in known if {"tenon:ops", "tenon:unit", "ops", "unit"} & set(t["suite"]) and t["name"] not in right]
     log.unlink(missing_ok=True)
-    meson = run.toolchain.meson or ["meson"]
-    run.job("tests/all", [*meson, "test", "-C", run.build, "--no-rebuild", "--logbase", "gpu", "--num-processes", "4", "--suite", "ops",
-                          "--suite", "unit"], env={"TENON_DEVICE": run.device})
-    if log.exists():
-        shutil.copy(log, run.out / "tests.jsonl")
+    run.job("tests/all", [*meson, "test", "-C", run.build, "--no-rebuild", "--logbase", "gpu", "--num-processes", "4", *names],
+            env={"TENON_DEVICE": run.device})
+    keep_tests(path, log)
 
 
 ORDER = [host, build, facts, ceilings, selftest, bench, sweep, torch, tests]

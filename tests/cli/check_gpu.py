@@ -22,6 +22,7 @@ import jobs  # noqa: E402
 import pack  # noqa: E402
 import report  # noqa: E402
 import shapes  # noqa: E402
+import stages  # noqa: E402
 import sweep  # noqa: E402
 
 
@@ -153,6 +154,17 @@ class Pieces(unittest.TestCase):
                               "return clGetPlatformIDs(0, NULL, &n) == CL_INVALID_VALUE; }\n", encoding="utf-8")
             done = subprocess.run(["cc", str(source), "-o", str(folder / "a"), *flags], capture_output=True, text=True, check=False)
             self.assertEqual(done.returncode, 0, done.stderr)
+
+
+class Tests(unittest.TestCase):
+    def test_of_two_runs_the_latest_counts_unless_it_was_cut(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path, log = Path(folder, "tests.jsonl"), Path(folder, "log")
+            log.write_text('{"name": "a", "result": "OK"}\n{"name": "b", "result": "FAIL"}\n{"name": "c", "resu', encoding="utf-8")
+            stages.keep_tests(path, log)
+            log.write_text('{"name": "a", "result": "INTERRUPT"}\n{"name": "b", "result": "OK"}\n', encoding="utf-8")
+            stages.keep_tests(path, log)
+            self.assertEqual(report.tests_of(Path(folder)), {"OK": 2})
 
 
 class Peers(unittest.TestCase):
