@@ -209,5 +209,4 @@ class Compilers:
             done = run([self.spirv_val, "--target-env", "spv1.4", str(made)])
         if done.returncode != 0:
             raise Failure(said(done))
-        return {name: {} for name in re.findall(r"__kernel\s+(?:__attribute__\s*\(\(.*?\)\)\s*)*void\s+(\w+)",
-                                                path.read_text(encoding="utf-8"))}
+        return {name: {} for name in output.spirv_kernels(made.read_bytes())}

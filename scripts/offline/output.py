@@ -140,7 +140,19 @@ def tokens(data):
     return values
 
 
-SPIRV_MAGIC, OP_DECORATE, LINKAGE, IMPORT = 0x07230203, 71, 41, 1
+SPIRV_MAGIC, OP_ENTRY_POINT, OP_DECORATE, LINKAGE, IMPORT = 0x07230203, 15, 71, 41, 1
+
+
+def spirv_kernels(module):
+    """The names of a SPIR-V module's entry points."""
+    words, names, at = struct.unpack(f"<{len(module) // 4}I", module), [], 5
+    while at < len(words) and words[at] >> 16 > 0:
+        length = words[at] >> 16
+        if words[at] & 0xFFFF == OP_ENTRY_POINT:
+            text = struct.pack(f"<{length - 3}I", *words[at + 3:at + length])
+            names.append(text.partition(b"\0")[0].decode())
+        at += length
+    return names
 
 
 def spirv_imports(words):
