@@ -12,7 +12,7 @@ typedef struct candidate {
     double estimate;
 } candidate;
 
-#define MAX_CANDIDATES 16
+#define MAX_CANDIDATES 24
 
 static uint64_t workspace_of(tenon_context *context, const tn_problem *problem,
                              const tn_choice *choice)

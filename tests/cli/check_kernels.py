@@ -262,6 +262,20 @@ class Plan(unittest.TestCase):
         self.assertEqual(self.jobs(rows, "--filter", "norm"), {("sm_80", "norm/forward")})
 
 
+class Judgement(unittest.TestCase):
+    def kernel(self, **fields):
+        return {"machine": "sm_80", "source": "a/b", "kernel": "k", "options": "", "chosen": True,
+                "solvers": ["a/b"], "registers": 255, "spills": 8, **fields}
+
+    def test_only_what_is_chosen_and_not_known_is_wrong(self):
+        for kernel, known, wrong, remarked in (
+                (self.kernel(), set(), 1, 0), (self.kernel(), {("sm_80", "a/b:k")}, 0, 1),
+                (self.kernel(), {("sm_90", "a/b:k")}, 1, 0), (self.kernel(chosen=False), set(), 0, 1),
+                (self.kernel(spills=0), set(), 0, 0), (self.kernel(error="no", chosen=False), set(), 1, 0)):
+            problems, remarks = check_kernels.judge([kernel], known)
+            self.assertEqual((len(problems), len(remarks)), (wrong, remarked), kernel)
+
+
 class Whole(unittest.TestCase):
     """The script on kernels of the test's own, which a program in the place of `tenon` lists."""
 

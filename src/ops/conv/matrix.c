@@ -170,7 +170,8 @@ static tenon_status record(const char *operation, tn_recording *recording, const
     tn_launch launch = {
         .source = source_names[direction], .options = text, .kernel = "conv_matrix"};
     options(recording->context, p, direction, values, text);
-    launch.local[0] = (size_t)(values[MATRIX_WM] * values[MATRIX_WN] * MATRIX_LANES(unit.number));
+    launch.local[0] =
+        (size_t)values[MATRIX_WM] * (size_t)values[MATRIX_WN] * (size_t)MATRIX_LANES(unit.number);
     TN_TRY(tn_conv_tiled_launch(operation, recording, p, direction, slices, block, &launch));
     return tn_conv_record_slices(operation, recording, p, slices);
 }

@@ -68,9 +68,9 @@ static bool counts_fit(const conv_problem *p)
            tn_conv_positions_fit(v);
 }
 
-int64_t tn_conv_phases(const conv_window *v, int d)
+int64_t tn_conv_phases(const conv_window *window, int d)
 {
-    return tn_max_i64(1, tn_min_i64(v->step[d], v->size[d]));
+    return tn_max_i64(1, tn_min_i64(window->step[d], window->size[d]));
 }
 
 static int64_t residues(const conv_window *v)
@@ -364,7 +364,7 @@ tenon_status tn_conv_tiled_record(const char *operation, tn_recording *recording
         .source = source_names[direction],
         .options = text,
         .kernel = "conv_tiled",
-        .local = {(size_t)(block[0] / values[TILED_MR] * (block[1] / values[TILED_NR]))}};
+        .local = {(size_t)(block[0] / values[TILED_MR]) * (size_t)(block[1] / values[TILED_NR])}};
     TN_TRY(tn_conv_tiled_launch(operation, recording, p, direction, slices, block, &launch));
     return tn_conv_record_slices(operation, recording, p, slices);
 }
