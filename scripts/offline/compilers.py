@@ -153,8 +153,6 @@ class Compilers:
             name = "sm_90a"
         target = ["-nogpulib", "-target", "nvptx64-unknown-nvidiacl", "-Xclang", "-target-cpu", "-Xclang",
                   name, "-Xclang", "-target-feature", "-Xclang", "+" + PTX[name]]
-        limits = [word.replace("-cl-nv-", "-") for word in options if word.startswith("-cl-nv-")]
-        options = [word for word in options if not word.startswith("-cl-nv-")]
         language = [*options, "-fgnu-keywords", "-Xclang", "-cl-ext=+cl_khr_fp16,+cl_khr_fp64"]
         assembly = self.back_end(path, target, language, [self.libraries["nvidia"], self.libdevice()])
         ptx = assembly.read_text(encoding="utf-8")
@@ -162,7 +160,7 @@ class Compilers:
             raise Failure("unresolved: " + ", ".join(unresolved))
         if self.ptxas is None:
             return self.with_loops({kernel: {} for kernel in re.findall(r"\.entry (\w+)", ptx)}, ptx, machine)
-        done = run([self.ptxas, f"-arch={name}", *limits, "-v", str(assembly), "-o", str(path.with_suffix(".cubin"))])
+        done = run([self.ptxas, f"-arch={name}", "-v", str(assembly), "-o", str(path.with_suffix(".cubin"))])
         if done.returncode != 0:
             raise Failure(said(done))
         return self.with_loops(output.ptxas(done.stderr + done.stdout), ptx, machine)

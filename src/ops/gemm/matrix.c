@@ -217,16 +217,6 @@ double tn_matrix_estimate(tenon_context *context, const gemm_problem *p, const m
     return LAUNCH_TIME + fmax(slower * cycles / facts->clock, read);
 }
 
-/* Two work-groups of 256 to a multiprocessor, which reads hide behind: within these registers nothing
- * spills where blocks pass them by. */
-static const char *register_limit(const matrix_unit *unit, const int32_t *values)
-{
-    const bool limited = unit->number == MATRIX_NVIDIA && !unit->emulated &&
-                         values[MATRIX_STAGES] > 1 && work_items(unit, values) == 256 &&
-                         values[MATRIX_MB] * values[MATRIX_NB] <= 128 * 128;
-    return limited ? " -cl-nv-maxrregcount=128" : "";
-}
-
 void tn_matrix_options(tenon_context *context, const gemm_problem *p, const matrix_unit *unit,
                        const int32_t *values, char text[TN_OPTIONS_SIZE])
 {
@@ -235,12 +225,12 @@ void tn_matrix_options(tenon_context *context, const gemm_problem *p, const matr
         GEMM_OPTIONS_FORMAT " -DTENON_UNIT=%d -DTENON_UNIT_TYPE=%d -DTENON_EMULATE=%d"
                             " -DTENON_LDMATRIX=%d -DTENON_MB=%d -DTENON_NB=%d -DTENON_KB=%d"
                             " -DTENON_WM=%d -DTENON_WN=%d -DTENON_STAGES=%d -DTENON_A_ALONG_K=%d"
-                            " -DTENON_B_ALONG_K=%d%s%s%s",
+                            " -DTENON_B_ALONG_K=%d%s%s",
         GEMM_OPTIONS_VALUES(p), unit->number, unit->type, unit->emulated, unit->ldmatrix,
         values[MATRIX_MB], values[MATRIX_NB], values[MATRIX_KB], values[MATRIX_WM],
         values[MATRIX_WN], values[MATRIX_STAGES], tn_gemm_layout(p, GEMM_A) != GEMM_UNIT_ROW,
         tn_gemm_layout(p, GEMM_B) != GEMM_UNIT_COL, unit->split ? " -DTENON_UNIT_SPLIT=1" : "",
-        unit->type == MATRIX_TF32 ? " -DTENON_UNIT_ROUND=1" : "", register_limit(unit, values));
+        unit->type == MATRIX_TF32 ? " -DTENON_UNIT_ROUND=1" : "");
 }
 
 void tn_matrix_sizes(const gemm_problem *p, const matrix_unit *unit, const int32_t *values,
