@@ -160,6 +160,44 @@ static void tf32_is_asked_for(void **state)
     assert_string_not_equal(name, "gemm/mma");
 }
 
+/* A solver that would never be chosen there is no answer to what would be built. */
+static void a_solver_made_for_others_is_refused(void **state)
+{
+    const int64_t shape[] = {512, 512};
+    const tenon_tensor matrix = tenon_tensor_view(TENON_DTYPE_F32, 2, shape);
+    tenon_gemm_params params = TENON_GEMM_PARAMS_INIT;
+    heard h = {0};
+    tenon_context *context;
+    tenon_plan *plan;
+    (void)state;
+    assert_int_equal(tn_target_context(TN_ARCH_SM_90, listen, &h, &context), TENON_OK);
+    params.solver = "gemm/cpu_packed";
+    assert_int_equal(
+        tenon_gemm_plan(context, &params, &matrix, &matrix, NULL, NULL, &matrix, &plan),
+        TENON_ERROR_UNSUPPORTED);
+    assert_int_equal(h.kernels, 0);
+    tenon_context_release(context);
+}
+
+static void trials_by_what_a_target_has(void **state)
+{
+    heard h = {0};
+    tenon_context *context;
+    tn_trial_build build;
+    uint32_t types = 0;
+    (void)state;
+    assert_int_equal(tn_target_context(TN_ARCH_GFX1201, listen, &h, &context), TENON_OK);
+    assert_true(tn_capability_trial(context, TENON_CAPABILITY_F64, 0, &build));
+    assert_string_equal(build.source, "capability/f64");
+    assert_string_equal(build.options, "-cl-std=CL1.2");
+    assert_false(tn_capability_trial(context, TENON_CAPABILITY_F64, 1, &build));
+    for (; tn_capability_trial(context, TENON_CAPABILITY_AMD_WMMA, types, &build); types++)
+        assert_non_null(strstr(build.options, "-DTENON_UNIT=4 "));
+    assert_true(types > 1);
+    assert_false(tn_capability_trial(context, TENON_CAPABILITY_NVIDIA_MMA, 0, &build));
+    tenon_context_release(context);
+}
+
 /* Which matrix units a kind has, and in which form. */
 static void units_of_each_kind(void **state)
 {
@@ -206,6 +244,8 @@ int main(void)
         cmocka_unit_test(large_products_run_on_matrix_units),
         cmocka_unit_test(others_do_not),
         cmocka_unit_test(tf32_is_asked_for),
+        cmocka_unit_test(a_solver_made_for_others_is_refused),
+        cmocka_unit_test(trials_by_what_a_target_has),
         cmocka_unit_test(units_of_each_kind),
     };
     return cmocka_run_group_tests_name("target", tests, NULL, NULL);

@@ -12,8 +12,9 @@ TENON_API tenon_gemm_params tenon_gemm_params_default(void)
 static const tn_solver *const solvers[] = {
     &tn_gemm_cpu_packed, &tn_gemm_cpu_direct, &tn_gemm_gemv_dot, &tn_gemm_gemv_axpy,
     &tn_gemm_gemv_split, &tn_gemm_tiled,      &tn_gemm_plain,    &tn_gemm_cpu_split_k,
-    &tn_gemm_split_k,    &tn_gemm_cpu_skinny, &tn_gemm_skinny,   &tn_gemm_clblast,
-    &tn_gemm_mma,        &tn_gemm_mfma,       &tn_gemm_wmma,     &tn_gemm_xmx};
+    &tn_gemm_split_k,    &tn_gemm_cpu_skinny, &tn_gemm_skinny,   &tn_gemm_skinny_split,
+    &tn_gemm_clblast,    &tn_gemm_mma,        &tn_gemm_mfma,     &tn_gemm_wmma,
+    &tn_gemm_xmx};
 
 const tn_family tn_gemm_family = {.name = "gemm",
                                   .solvers = solvers,

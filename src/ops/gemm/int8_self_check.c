@@ -39,22 +39,22 @@ static tenon_status make_matrices(tenon_stream *stream, const int8_problem *like
     bool vector = p->n == 1;
     int64_t rows =
         tn_is_solver(choice->solver, &tn_gemm_int8_tiled) ? CHECK_ROWS_TILED : CHECK_ROWS;
-    const bool units = tn_gemm_is_matrix(choice->solver);
-    const tn_check_size size = units ? tn_gemm_check_matrix_size(choice->values)
-                                     : (tn_check_size){vector ? CHECK_VECTOR_ROWS : rows,
-                                                       vector ? 1 : CHECK_COLS, CHECK_DEPTH};
+    const tn_check_sizes size = tn_gemm_is_matrix(choice->solver)
+                                    ? tn_gemm_check_matrix_sizes(choice->values)
+                                    : (tn_check_sizes){vector ? CHECK_VECTOR_ROWS : rows,
+                                                       vector ? 1 : CHECK_COLS, CHECK_DEPTH, 1};
     const int64_t m = size.m, n = size.n, k = size.k;
     tenon_dtype real = types[GEMM_D] == TENON_DTYPE_I32 ? TENON_DTYPE_I32 : (tenon_dtype)p->dtype;
     tenon_dtype bias = types[GEMM_BIAS] != 0 ? (tenon_dtype)types[GEMM_BIAS] : real;
-    tenon_tensor views[GEMM_OPERANDS] = {
-        [GEMM_A] = tn_gemm_check_view((tenon_dtype)types[GEMM_A], tn_gemm_layout(p, GEMM_A), m, k),
-        [GEMM_B] = tn_gemm_check_view((tenon_dtype)types[GEMM_B], tn_gemm_layout(p, GEMM_B), k, n),
+    const tenon_tensor views[GEMM_OPERANDS] = {
+        [GEMM_A] = tn_gemm_check_factor((tenon_dtype)types[GEMM_A], tn_gemm_layout(p, GEMM_A), m, k,
+                                        size.width),
+        [GEMM_B] = tn_gemm_check_factor((tenon_dtype)types[GEMM_B], tn_gemm_layout(p, GEMM_B), k, n,
+                                        size.width),
         [GEMM_C] = tn_gemm_check_view(real, GEMM_UNIT_COL, m, n),
         [GEMM_BIAS] = tn_gemm_check_view(bias, GEMM_UNIT_COL, 1, n),
         [GEMM_D] = tn_gemm_check_view((tenon_dtype)types[GEMM_D], tn_gemm_layout(p, GEMM_D), m, n),
     };
-    for (int x = GEMM_A; x <= GEMM_B && units; x++)
-        views[x] = tn_gemm_check_aligned(views[x]);
     for (int x = 0; x < GEMM_OPERANDS; x++)
         TN_TRY(tn_twin_create(stream, &views[x], &c->seed, &c->twins[x]));
     return TENON_OK;

@@ -2,6 +2,7 @@
 #include "ops/gemm/matrix.h"
 
 #include "base/checked.h"
+#include "ops/gemm/tiled.h"
 #include "runtime/context.h"
 
 #include <math.h>
@@ -22,7 +23,7 @@ const tn_parameter tn_gemm_matrix_parameters[MATRIX_SPLIT_PARAMETERS] = {
 /* Of the units' rate, what a kernel that feeds them reaches; a guess until it is measured. */
 #define EFFICIENCY 0.5
 /* Cycles that a step takes where a work-group is alone on its compute unit: its reads go to memory. */
-#define STEP_CYCLES 800.0
+#define STEP_CYCLES 400.0
 /* How much longer a step takes whose blocks are copied element by element. */
 #define UNALIGNED 3.0
 /* Multiply-adds of f32 in a cycle, of AMD's CDNA 2 and 3 (their white papers). */
@@ -209,7 +210,21 @@ double tn_matrix_estimate(tenon_context *context, const gemm_problem *p, const m
     const double cycles = steps * (shared <= 1   ? fmax(step, STEP_CYCLES)
                                    : shared <= 2 ? fmax(2 * step, STEP_CYCLES)
                                                  : fmax(step, STEP_CYCLES / 2) * shared);
-    return LAUNCH_TIME + slower * cycles / facts->clock;
+    const double elements =
+        (double)p->m * (double)p->k + (double)p->k * (double)p->n + (double)p->m * (double)p->n;
+    const double read = elements * (double)tn_gemm_batch_count(p) * MATRIX_BITS(unit->type) / 8 /
+                        tn_gpu_bytes(context);
+    return LAUNCH_TIME + fmax(slower * cycles / facts->clock, read);
+}
+
+/* Two work-groups of 256 to a multiprocessor, which reads hide behind: within these registers nothing
+ * spills where blocks pass them by. */
+static const char *register_limit(const matrix_unit *unit, const int32_t *values)
+{
+    const bool limited = unit->number == MATRIX_NVIDIA && !unit->emulated &&
+                         values[MATRIX_STAGES] > 1 && work_items(unit, values) == 256 &&
+                         values[MATRIX_MB] * values[MATRIX_NB] <= 128 * 128;
+    return limited ? " -cl-nv-maxrregcount=128" : "";
 }
 
 void tn_matrix_options(tenon_context *context, const gemm_problem *p, const matrix_unit *unit,
@@ -220,12 +235,12 @@ void tn_matrix_options(tenon_context *context, const gemm_problem *p, const matr
         GEMM_OPTIONS_FORMAT " -DTENON_UNIT=%d -DTENON_UNIT_TYPE=%d -DTENON_EMULATE=%d"
                             " -DTENON_LDMATRIX=%d -DTENON_MB=%d -DTENON_NB=%d -DTENON_KB=%d"
                             " -DTENON_WM=%d -DTENON_WN=%d -DTENON_STAGES=%d -DTENON_A_ALONG_K=%d"
-                            " -DTENON_B_ALONG_K=%d%s%s",
+                            " -DTENON_B_ALONG_K=%d%s%s%s",
         GEMM_OPTIONS_VALUES(p), unit->number, unit->type, unit->emulated, unit->ldmatrix,
         values[MATRIX_MB], values[MATRIX_NB], values[MATRIX_KB], values[MATRIX_WM],
         values[MATRIX_WN], values[MATRIX_STAGES], tn_gemm_layout(p, GEMM_A) != GEMM_UNIT_ROW,
         tn_gemm_layout(p, GEMM_B) != GEMM_UNIT_COL, unit->split ? " -DTENON_UNIT_SPLIT=1" : "",
-        unit->type == MATRIX_TF32 ? " -DTENON_UNIT_ROUND=1" : "");
+        unit->type == MATRIX_TF32 ? " -DTENON_UNIT_ROUND=1" : "", register_limit(unit, values));
 }
 
 void tn_matrix_sizes(const gemm_problem *p, const matrix_unit *unit, const int32_t *values,

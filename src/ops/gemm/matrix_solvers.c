@@ -35,6 +35,8 @@ static const char *refuses(tenon_context *context, const tn_problem *problem, ma
         return "the units do not multiply this type, or would round it";
     if (!tn_matrix_unit(context, kind, problem->forced_values[MATRIX_FORM], type, &unit))
         return "the device has no such matrix units";
+    if (problem->forced < 0 && (p->m == 1 || p->n == 1))
+        return "a vector is read once, which other solvers do with fewer work-items idle";
     if (p->batch_invariant)
         return "other solvers sum in another order, and which is chosen follows M";
     return (p->sums & ~(UINT64_C(1) << GEMM_D)) != 0 ? "a factor is sums" : NULL;
@@ -58,8 +60,8 @@ static int32_t tune_slices(tenon_context *context, const gemm_problem *p, const 
     const int64_t units = context->device.info.compute_units;
     if (context->device.is_cpu || 2 * groups > units || tn_gemm_split_refuses(p) != NULL)
         return 1;
-    int32_t slices = tn_gemm_tune_slices(p, groups, units);
-    while (slices > 1 && tn_gemm_slices_bytes(p, slices) > p->head.workspace_limit)
+    int32_t slices = tn_gemm_split_tune(p, groups, units);
+    while (slices > 1 && tn_gemm_split_bytes(p, slices) > p->head.workspace_limit)
         slices /= 2;
     return slices;
 }
@@ -86,7 +88,7 @@ static uint64_t workspace(tenon_context *context, const tn_problem *problem, con
 {
     (void)context;
     return values[MATRIX_SLICES] > 1
-               ? tn_gemm_slices_bytes((const gemm_problem *)problem, values[MATRIX_SLICES])
+               ? tn_gemm_split_bytes((const gemm_problem *)problem, values[MATRIX_SLICES])
                : 0;
 }
 
@@ -94,7 +96,7 @@ static uint64_t workspace(tenon_context *context, const tn_problem *problem, con
 static gemm_problem product_of(const tn_problem *problem, const int32_t *values)
 {
     const gemm_problem *p = (const gemm_problem *)problem;
-    return values[MATRIX_SLICES] > 1 ? tn_gemm_slices(p, values[MATRIX_SLICES]) : *p;
+    return values[MATRIX_SLICES] > 1 ? tn_gemm_split_partial(p, values[MATRIX_SLICES]) : *p;
 }
 
 static double estimate(tenon_context *context, const tn_problem *problem, matrix_kind kind,
@@ -104,8 +106,8 @@ static double estimate(tenon_context *context, const tn_problem *problem, matrix
     const gemm_problem product = product_of(problem, values);
     const double time = tn_matrix_estimate(context, &product, &unit, values);
     return values[MATRIX_SLICES] > 1
-               ? time + tn_gemm_slices_sum_time(context, (const gemm_problem *)problem,
-                                                values[MATRIX_SLICES])
+               ? time + tn_gemm_split_sum_time(context, (const gemm_problem *)problem,
+                                               values[MATRIX_SLICES])
                : time;
 }
 
@@ -136,8 +138,8 @@ static tenon_status record(const char *operation, tn_recording *recording,
     TN_TRY(tn_gemm_record_launch(operation, recording, &product, &arguments, &launch));
     if (values[MATRIX_SLICES] <= 1)
         return TENON_OK;
-    return tn_gemm_record_slices_sum(operation, recording, (const gemm_problem *)problem,
-                                     values[MATRIX_SLICES], false);
+    return tn_gemm_split_record_sum(operation, recording, (const gemm_problem *)problem,
+                                    values[MATRIX_SLICES], false);
 }
 
 bool tn_gemm_is_matrix(const tn_solver *solver)

@@ -17,6 +17,8 @@ const tn_parameter tn_gemm_tiled_parameters[TILED_SPLIT_PARAMETERS] = {
 };
 
 #define LAUNCH_TIME 5000.0
+/* Nanoseconds until a GPU's memory answers. */
+#define MEMORY_LATENCY 400.0
 /* Elements of a factor that wait in a work-item's registers, at most. */
 #define MOST_WAITING 64
 /* Padding of a row of a tile, in elements. */
@@ -72,7 +74,8 @@ void tn_gemm_tiled_tune(tenon_context *context, const tn_problem *problem, int32
     int32_t best[TILED_PARAMETERS];
     memcpy(best, values, sizeof best);
     take_defaults(&tiles[0], vector_width(p), best);
-    for (int i = 0; i < TN_GEMM_TILES; i++) {
+    /* A CPU, which only runs this where it is asked to, has the smallest: its drivers compile long. */
+    for (int i = context->device.is_cpu ? TN_GEMM_TILES - 1 : 0; i < TN_GEMM_TILES; i++) {
         int32_t tried[TILED_PARAMETERS];
         memcpy(tried, values, sizeof tried);
         take_defaults(&tiles[i], vector_width(p), tried);
@@ -140,31 +143,34 @@ double tn_gpu_bytes(tenon_context *context)
     return tn_arch_facts_of(context->device.arch)->bytes_per_ns;
 }
 
-/* What part of its multiply-adds a compute unit does with such a tile. Each step of K costs a
- * work-item the mr · nr of them, and reading mr + nr elements from local memory; each block of K, two
- * barriers and bringing the tiles in. */
+/* What part of its multiply-adds a compute unit does with such a tile: each step of K costs a
+ * work-item the mr · nr of them, and reading mr + nr elements from local memory; each block, bringing
+ * it there. */
 static double efficiency(const int32_t *values)
 {
     double mr = values[TILED_MR], nr = values[TILED_NR];
     double mb = values[TILED_MB], nb = values[TILED_NB];
-    return 1 / (1.05 + 0.4 * (1 / mr + 1 / nr) + 4 * (1 / mb + 1 / nb));
+    return 1 / (0.98 + 0.6 * (1 / mr + 1 / nr) + 4 * (1 / mb + 1 / nb));
 }
 
-/* Work-groups run in waves of one for each compute unit; and all that is read and written comes from
- * memory once. */
+/* Work-groups run in waves of one for each compute unit. A block of K takes its multiply-adds, or as
+ * long as the next one takes to come, which is then not hidden. All that is read and written comes
+ * from memory once. */
 double tn_gemm_tiled_estimate(tenon_context *context, const tn_problem *problem,
                               const int32_t *values)
 {
     const gemm_problem *p = (const gemm_problem *)problem;
-    double units = context->device.info.compute_units, k = (double)p->k;
     double groups = (double)tn_gemm_tiled_groups(p, values[TILED_MB], values[TILED_NB]);
-    double block = (double)values[TILED_MB] * (double)values[TILED_NB] /
+    double waves = ceil(groups / context->device.info.compute_units);
+    double block = (double)values[TILED_MB] * values[TILED_NB] * values[TILED_KB] /
                    (tn_gpu_multiply_adds(context) * efficiency(values));
-    double m = (double)p->m, n = (double)p->n;
+    double step = waves * block > MEMORY_LATENCY ? waves * block : MEMORY_LATENCY;
+    double compute = step * (double)tn_ceil_div(p->k, values[TILED_KB]);
+    double m = (double)p->m, n = (double)p->n, k = (double)p->k;
     double bytes = (m * k + k * n + m * n) * (double)tn_gemm_batch_count(p) *
                    (double)tenon_dtype_size((tenon_dtype)p->dtype);
-    double compute = ceil(groups / units) * block * k, read = bytes / tn_gpu_bytes(context);
-    return LAUNCH_TIME + (compute > read ? compute : read);
+    double read = bytes / tn_gpu_bytes(context);
+    return LAUNCH_TIME + MEMORY_LATENCY + (compute > read ? compute : read);
 }
 
 void tn_gemm_tiled_options(tenon_context *context, const tn_problem *problem, const int32_t *values,
@@ -175,11 +181,12 @@ void tn_gemm_tiled_options(tenon_context *context, const tn_problem *problem, co
     tn_build_options(context, text,
                      GEMM_OPTIONS_FORMAT
                      " -DTENON_MB=%d -DTENON_NB=%d -DTENON_KB=%d -DTENON_MR=%d -DTENON_NR=%d"
-                     " -DTENON_VL=%d -DTENON_LB=%d -DTENON_A_ALONG_K=%d -DTENON_B_ALONG_K=%d",
+                     " -DTENON_VL=%d -DTENON_LB=%d -DTENON_A_ALONG_K=%d -DTENON_B_ALONG_K=%d%s",
                      GEMM_OPTIONS_VALUES(p), values[TILED_MB], values[TILED_NB], values[TILED_KB],
                      values[TILED_MR], values[TILED_NR], values[TILED_VW], values[TILED_LB],
                      vectors && tn_gemm_layout(p, GEMM_A) == GEMM_UNIT_COL,
-                     vectors && tn_gemm_layout(p, GEMM_B) == GEMM_UNIT_ROW);
+                     vectors && tn_gemm_layout(p, GEMM_B) == GEMM_UNIT_ROW,
+                     tn_gemm_tiled_compiler_options(context));
 }
 
 void tn_gemm_tiled_sizes(const gemm_problem *p, const int32_t *values, tn_launch *launch)
