@@ -327,12 +327,6 @@ double tn_conv_tiled_estimate(tenon_context *context, const conv_problem *p,
            tn_conv_slices_time(context, p, slices);
 }
 
-/* In a sub-group of 32 each work-item would have half the registers. */
-static const char *sub_group(const tenon_context *context)
-{
-    return context->device.arch == TN_ARCH_XE_HPC ? " -DTENON_SUB_GROUP=16" : "";
-}
-
 void tn_conv_tiled_options(tenon_context *context, const conv_problem *p, conv_direction direction,
                            int64_t slices, const int32_t *values, char text[TN_OPTIONS_SIZE])
 {
@@ -342,7 +336,8 @@ void tn_conv_tiled_options(tenon_context *context, const conv_problem *p, conv_d
                                          " -DTENON_NR=%d -DTENON_ALONG_K=%d -DTENON_RUN=%d%s",
                      GEMM_OPTIONS_VALUES(&g), values[TILED_MB], values[TILED_NB], values[TILED_KB],
                      values[TILED_MR], values[TILED_NR], tn_conv_gathers_along_k(p, direction),
-                     tn_conv_run(p, direction, values[TILED_KB], 4), sub_group(context));
+                     tn_conv_run(p, direction, values[TILED_KB], 4),
+                     tn_gemm_tiled_compiler_options(context));
 }
 
 /* A group's part of the image begins where its channels do. */
