@@ -23,7 +23,8 @@ static const char *const source_names[] = {"conv/implicit_matrix", "conv/data_ma
 #define LEAST_SLICE 512
 /* As in conv/tiled.c: local memory of a column and of a step of k, of which there are two tables. */
 #define COLUMN_BYTES 24
-#define STEP_BYTES   20
+#define STEP_BYTES   56
+#define PART_BYTES   256
 
 static int unit_type(const conv_problem *p)
 {
@@ -109,7 +110,7 @@ static const char *constrains(tenon_context *context, const conv_problem *p, con
                   columns = values[MATRIX_NB], steps = values[MATRIX_KB];
     if (steps > warps * MATRIX_LANES(unit.number))
         return "kb is more than the work-group";
-    const int64_t tables = columns * COLUMN_BYTES + 2 * steps * STEP_BYTES;
+    const int64_t tables = columns * COLUMN_BYTES + steps * STEP_BYTES + PART_BYTES;
     return (uint64_t)(tn_matrix_local(&unit, values) + tables) > context->device.info.local_memory
                ? "the blocks and the tables do not fit the local memory"
                : NULL;

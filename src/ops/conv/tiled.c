@@ -24,9 +24,11 @@ const tn_parameter tn_conv_tiled_parameters[CONV_TILED_SPLIT_PARAMETERS] = {
 #define MOST_RESIDUES 64
 /* Pixels that a slice has at least: enough to be worth writing its sums. */
 #define LEAST_SLICE 256
-/* Local memory of a column and of a step of k, in the kernel's tables. */
+/* Local memory of a column and of a step of k, in the kernel's tables, of which there are
+ * two of steps. */
 #define COLUMN_BYTES 24
-#define STEP_BYTES   20
+#define STEP_BYTES   56
+#define PART_BYTES   256
 
 static const char *const source_names[] = {"conv/implicit_tiled", "conv/data_tiled",
                                            "conv/filter_tiled"};
@@ -195,11 +197,12 @@ gemm_problem tn_conv_tiled_product(const conv_problem *p, conv_direction directi
     return g;
 }
 
-/* The parameters of gemm/tiled; those that the kernel does not have are 1. */
+/* The parameters of gemm/tiled, as if the kernel had them all. */
 static void as_gemm_values(const int32_t *values, int32_t gemm_values[TN_MAX_PARAMETERS])
 {
     for (int i = 0; i < TN_MAX_PARAMETERS; i++)
         gemm_values[i] = i < CONV_TILED_PARAMETERS ? values[i] : 1;
+    gemm_values[TILED_LB] = 2;
 }
 
 /* The block and, of the filters' gradient, the slices that are wanted with it where they are not
@@ -222,17 +225,26 @@ static void take_tile(tenon_context *context, const conv_problem *p, conv_direct
     values[CONV_TILED_SLICES] = tn_conv_tune_slices(context, p, groups, LEAST_SLICE);
 }
 
-/* Of the device's tiles the one that is fastest here. */
+/* Those of gemm/tiled; Intel's GPUs have no registers for so many sums beside what finds an element. */
+static const tn_gemm_tile *tiles_of(tenon_context *context, uint32_t dtype)
+{
+    static const tn_gemm_tile intel[TN_GEMM_TILES] = {
+        {64, 64, 16, 4, 4, 1}, {32, 64, 16, 4, 4, 1}, {32, 32, 16, 2, 4, 1}};
+    const bool is_intel = context->device.arch >= TN_ARCH_XE_LP && dtype != TENON_DTYPE_F64;
+    return is_intel ? intel : tn_gemm_tiles(context, dtype);
+}
+
+/* Of the device's tiles the one that is fastest here; on CPUs, where tests alone force it, the smallest. */
 void tn_conv_tiled_tune(tenon_context *context, const conv_problem *p, conv_direction direction,
                         int32_t *values)
 {
     const bool slices = direction == CONV_GRADIENT_OF_FILTER;
     const size_t size =
         (slices ? CONV_TILED_SPLIT_PARAMETERS : CONV_TILED_PARAMETERS) * sizeof *values;
-    const tn_gemm_tile *tiles = tn_gemm_tiles(context, p->dtype);
+    const tn_gemm_tile *tiles = tiles_of(context, p->dtype);
     int32_t best[TN_MAX_PARAMETERS] = {0};
     double least = INFINITY;
-    for (int i = TN_GEMM_TILES - 1; i >= 0; i--) {
+    for (int i = TN_GEMM_TILES - 1; i >= (context->device.is_cpu ? TN_GEMM_TILES - 1 : 0); i--) {
         int32_t tried[TN_MAX_PARAMETERS] = {0};
         memcpy(tried, values, size);
         take_tile(context, p, direction, &tiles[i], tried);
@@ -263,7 +275,7 @@ const char *tn_conv_tiled_constrains(tenon_context *context, const conv_problem 
         return "kb is more than the work-group";
     uint64_t area = tn_gemm_tiled_local(&g, gemm_values),
              columns = (uint64_t)items_n * (uint64_t)mb * tn_acc_size(p->dtype);
-    uint64_t tables = (uint64_t)nb * COLUMN_BYTES + (uint64_t)kb * STEP_BYTES;
+    uint64_t tables = (uint64_t)nb * COLUMN_BYTES + (uint64_t)kb * STEP_BYTES + PART_BYTES;
     return (area > columns ? area : columns) + tables > context->device.info.local_memory
                ? "the blocks and the tables do not fit the local memory"
                : NULL;
@@ -321,10 +333,11 @@ void tn_conv_tiled_options(tenon_context *context, const conv_problem *p, conv_d
     const gemm_problem g = tn_conv_tiled_product(p, direction, slices);
     tn_build_options(context, text,
                      GEMM_OPTIONS_FORMAT " -DTENON_MB=%d -DTENON_NB=%d -DTENON_KB=%d -DTENON_MR=%d"
-                                         " -DTENON_NR=%d -DTENON_ALONG_K=%d -DTENON_RUN=%d",
+                                         " -DTENON_NR=%d -DTENON_ALONG_K=%d -DTENON_RUN=%d%s",
                      GEMM_OPTIONS_VALUES(&g), values[TILED_MB], values[TILED_NB], values[TILED_KB],
                      values[TILED_MR], values[TILED_NR], tn_conv_gathers_along_k(p, direction),
-                     tn_conv_run(p, direction, values[TILED_KB], 4));
+                     tn_conv_run(p, direction, values[TILED_KB], 4),
+                     tn_gemm_tiled_compiler_options(context));
 }
 
 /* A group's part of the image begins where its channels do. */
