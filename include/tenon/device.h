@@ -66,9 +66,18 @@ typedef enum tenon_capability {
         4,                             /**< the compiler has a store that bypasses the caches */
     TENON_CAPABILITY_INT8_DOT = 5,     /**< a four-way int8 dot product as one built-in */
     TENON_CAPABILITY_NVIDIA_PTX = 6,   /**< inline PTX */
-    TENON_CAPABILITY_NVIDIA_MMA = 7,   /**< mma.sync.m16n8k16 with f16 inputs by inline PTX */
-    TENON_CAPABILITY_INTEL_MATRIX = 8, /**< intel_sub_group_f16_f16_matrix_mad_k16 */
-    TENON_CAPABILITY_COUNT = 9
+    TENON_CAPABILITY_NVIDIA_MMA = 7,   /**< matrix units: mma.sync of f16, bf16, tf32 and i8 by
+                                            inline PTX, as of compute capability 8.0 */
+    TENON_CAPABILITY_INTEL_MATRIX = 8, /**< matrix units: intel_sub_group_…_matrix_mad of f16, bf16
+                                            and i8 */
+    TENON_CAPABILITY_NVIDIA_MMA_TURING =
+        9, /**< mma.sync of f16 and i8 as of compute capability 7.5 */
+    TENON_CAPABILITY_NVIDIA_LDMATRIX = 10, /**< ldmatrix by inline PTX */
+    TENON_CAPABILITY_NVIDIA_CP_ASYNC = 11, /**< cp.async by inline PTX */
+    TENON_CAPABILITY_NVIDIA_WGMMA = 12,    /**< wgmma by inline PTX */
+    TENON_CAPABILITY_AMD_MFMA = 13, /**< matrix units: MFMA of f16, bf16, i8 and f32, of 32 x 32 */
+    TENON_CAPABILITY_AMD_WMMA = 14, /**< matrix units: WMMA of f16, bf16 and i8, of 16 x 16 */
+    TENON_CAPABILITY_COUNT = 15
 } tenon_capability;
 
 /** The short name of a capability, "f64" for example; NULL for a value that is none. Static. */

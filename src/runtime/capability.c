@@ -2,6 +2,7 @@
 
 #include "base/status.h"
 #include "capability/args.h"
+#include "runtime/capability_trials.h"
 #include "runtime/context.h"
 #include "runtime/launch.h"
 
@@ -10,115 +11,21 @@
 #include <string.h>
 #include <time.h>
 
-/* One warp, and a multiple of every sub-group size there is. */
-#define TRIAL_ITEMS      32
 #define TIMED_ITERATIONS 20000
 #define TIMED_RUNS       3
-/* The language that kernels are written in, unless they use what came later. */
-#define LEAST_VERSION "-cl-std=CL1.2"
-
-typedef struct trial {
-    const char *name;
-    const char *source;
-    const char *options[2];                            /* tried in turn until one works */
-    const char *(*ruled_out)(const tn_device *device); /* why it need not be tried, or NULL */
-    const char *found;
-} trial;
-
-static const char *never_ruled_out(const tn_device *device)
-{
-    (void)device;
-    return NULL;
-}
-
-/* NVIDIA's compiler takes half arithmetic without saying so. Others are not made to fail: PoCL's
- * writes to stderr. */
-static const char *without_f16(const tn_device *device)
-{
-    return device->speaks_f16 || device->speaks_nvidia ? NULL
-                                                       : "the driver does not know cl_khr_fp16";
-}
-
-static const char *without_f64(const tn_device *device)
-{
-    return device->speaks_f64 || device->opencl_version >= 120
-               ? NULL
-               : "the driver does not know cl_khr_fp64";
-}
-
-static const char *without_sub_groups(const tn_device *device)
-{
-    return device->speaks_khr_subgroups || device->speaks_intel_subgroups
-               ? NULL
-               : "the driver knows neither cl_khr_subgroups nor cl_intel_subgroups";
-}
-
-static const char *without_dot(const tn_device *device)
-{
-    return device->speaks_int_dot || device->speaks_nvidia
-               ? NULL
-               : "the driver does not know cl_khr_integer_dot_product";
-}
-
-static const char *without_nvidia(const tn_device *device)
-{
-    return device->speaks_nvidia ? NULL : "not NVIDIA's compiler";
-}
-
-static const char *without_intel_matrix(const tn_device *device)
-{
-    return device->speaks_intel_matrix
-               ? NULL
-               : "the driver does not know cl_intel_subgroup_matrix_multiply_accumulate";
-}
-
-static const trial trials[TENON_CAPABILITY_COUNT] = {
-    [TENON_CAPABILITY_F64] =
-        {"f64", "capability/f64", {"-cl-std=CL1.2"}, without_f64, "arithmetic is right"},
-    [TENON_CAPABILITY_F16] =
-        {"f16", "capability/f16", {"-cl-std=CL1.2"}, without_f16, "arithmetic is right"},
-    [TENON_CAPABILITY_HARDWARE_FMA] =
-        {"hardware_fma", "capability/fma", {"-cl-std=CL1.2"}, never_ruled_out, ""},
-    [TENON_CAPABILITY_SUB_GROUPS] = {"sub_groups",
-                                     "capability/sub_groups",
-                                     {"-cl-std=CL3.0", "-cl-std=CL2.0"},
-                                     without_sub_groups,
-                                     "broadcast and sum are right"},
-    [TENON_CAPABILITY_NONTEMPORAL_STORE] = {"nontemporal_store",
-                                            "capability/nontemporal_store",
-                                            {"-cl-std=CL1.2"},
-                                            never_ruled_out,
-                                            "the compiler has the store"},
-    [TENON_CAPABILITY_INT8_DOT] = {"int8_dot",
-                                   "capability/int8_dot",
-                                   {"-cl-std=CL3.0 -DDIALECT=0", "-cl-std=CL1.2 -DDIALECT=1"},
-                                   without_dot,
-                                   "the product is right"},
-    [TENON_CAPABILITY_NVIDIA_PTX] = {"nvidia_ptx",
-                                     "capability/nvidia_ptx",
-                                     {"-cl-std=CL1.2"},
-                                     without_nvidia,
-                                     "the lane's number is right"},
-    [TENON_CAPABILITY_NVIDIA_MMA] = {"nvidia_mma",
-                                     "capability/nvidia_mma",
-                                     {"-cl-std=CL1.2"},
-                                     without_nvidia,
-                                     "the product is right"},
-    [TENON_CAPABILITY_INTEL_MATRIX] = {"intel_matrix",
-                                       "capability/intel_matrix",
-                                       {"-cl-std=CL2.0 -DSUB_GROUP=16",
-                                        "-cl-std=CL2.0 -DSUB_GROUP=8"},
-                                       without_intel_matrix,
-                                       "the product is right"},
-};
 
 TENON_API const char *tenon_capability_string(tenon_capability capability)
 {
-    return (unsigned)capability < TENON_CAPABILITY_COUNT ? trials[capability].name : NULL;
+    return (unsigned)capability < TENON_CAPABILITY_COUNT ? tn_trials[capability].name : NULL;
+}
+
+static uint32_t items_of(const tn_trial *t)
+{
+    return t->items != 0 ? t->items : TN_TRIAL_ITEMS;
 }
 
 /* Launches one of the trial's kernels on a tensor of results, and waits. */
-static tenon_status launch(tenon_stream *stream, const trial *t, const char *options,
+static tenon_status launch(tenon_stream *stream, const tn_trial *t, const char *options,
                            const char *kernel, const tenon_tensor *results)
 {
     trial_args args = {1, TIMED_ITERATIONS};
@@ -126,8 +33,8 @@ static tenon_status launch(tenon_stream *stream, const trial *t, const char *opt
                      .options = options,
                      .kernel = kernel,
                      .dimensions = 1,
-                     .global = {TRIAL_ITEMS},
-                     .local = {TRIAL_ITEMS},
+                     .global = {items_of(t)},
+                     .local = {items_of(t)},
                      .operand_count = 1,
                      .args = &args,
                      .args_size = sizeof args};
@@ -144,21 +51,23 @@ static tenon_status launch(tenon_stream *stream, const trial *t, const char *opt
 }
 
 /* Whether every work-item found what it tried to be right. */
-static tenon_status run_kernel(tenon_stream *stream, const trial *t, const char *options,
+static tenon_status run_kernel(tenon_stream *stream, const tn_trial *t, const char *options,
                                const char *kernel, bool *right)
 {
-    int32_t values[TRIAL_ITEMS] = {0};
-    const int64_t shape[] = {TRIAL_ITEMS};
+    int32_t values[TN_MOST_TRIAL_ITEMS] = {0};
+    const uint32_t items = items_of(t);
+    const int64_t shape[] = {items};
     tenon_tensor results;
     TN_TRY(tenon_tensor_create(stream->context, TENON_DTYPE_I32, 1, shape, &results));
-    tenon_status status = tenon_tensor_upload(stream, values, sizeof values, &results, NULL);
+    tenon_status status =
+        tenon_tensor_upload(stream, values, items * sizeof *values, &results, NULL);
     if (status == TENON_OK)
         status = launch(stream, t, options, kernel, &results);
     if (status == TENON_OK)
-        status = tenon_tensor_download(stream, &results, values, sizeof values, NULL);
+        status = tenon_tensor_download(stream, &results, values, items * sizeof *values, NULL);
     tenon_memory_destroy(&results.memory);
     *right = true;
-    for (int i = 0; i < TRIAL_ITEMS; i++)
+    for (uint32_t i = 0; i < items; i++)
         *right &= values[i] == 1;
     return status;
 }
@@ -171,7 +80,7 @@ static double now(void)
 }
 
 /* The least time of a few runs: a machine under load makes some of them long. */
-static tenon_status time_kernel(tenon_stream *stream, const trial *t, const char *kernel,
+static tenon_status time_kernel(tenon_stream *stream, const tn_trial *t, const char *kernel,
                                 double *seconds)
 {
     bool right;
@@ -186,7 +95,7 @@ static tenon_status time_kernel(tenon_stream *stream, const trial *t, const char
     return TENON_OK;
 }
 
-static tenon_status time_fma(tenon_stream *stream, const trial *t, tn_capability_result *result)
+static tenon_status time_fma(tenon_stream *stream, const tn_trial *t, tn_capability_result *result)
 {
     double fma_time, mul_add_time;
     TN_TRY(time_kernel(stream, t, "time_fma", &fma_time));
@@ -205,26 +114,49 @@ static void keep_failure(tn_capability_result *result)
     result->available = false;
 }
 
-static void try_options(tenon_stream *stream, const trial *t, const char *options,
-                        tn_capability_result *result)
+/* One build of a trial: whether it comes out right, and else why not. */
+static bool try_build(tenon_stream *stream, const tn_trial *t, const char *options,
+                      tn_capability_result *result)
 {
     bool right;
     if (run_kernel(stream, t, options, "trial", &right) != TENON_OK) {
         keep_failure(result);
-        return;
+        return false;
     }
-    result->available = right;
-    result->options = right ? options : NULL;
     snprintf(result->reason, sizeof result->reason, "%s",
              right ? t->found : "compiles and runs, but the result is wrong");
+    return right;
+}
+
+/* All types of a matrix unit. */
+static bool try_types(tenon_stream *stream, const tn_trial *t, int form,
+                      tn_capability_result *result)
+{
+    bool right = true;
+    for (const char *type = t->types; right && *type != '\0'; type++) {
+        char options[160];
+        snprintf(options, sizeof options, "%s %s -DTENON_EMULATE=0 -DTENON_UNIT_TYPE=%c",
+                 t->options[form], t->further[form], *type);
+        right = try_build(stream, t, options, result);
+    }
+    return right;
+}
+
+static void try_form(tenon_stream *stream, const tn_trial *t, int form,
+                     tn_capability_result *result)
+{
+    result->available = t->types != NULL ? try_types(stream, t, form, result)
+                                         : try_build(stream, t, t->options[form], result);
+    result->options = result->available ? t->options[form] : NULL;
+    result->form = result->available ? form : -1;
 }
 
 static void try_in_lab(tenon_stream *stream, tenon_capability capability,
                        tn_capability_result *result)
 {
-    const trial *t = &trials[capability];
+    const tn_trial *t = &tn_trials[capability];
     for (int i = 0; i < 2 && t->options[i] != NULL && !result->available; i++)
-        try_options(stream, t, t->options[i], result);
+        try_form(stream, t, i, result);
     if (capability == TENON_CAPABILITY_HARDWARE_FMA && result->available &&
         time_fma(stream, t, result) != TENON_OK)
         keep_failure(result);
@@ -243,7 +175,7 @@ static tn_capability_result find_out(tenon_context *context, tenon_capability ca
 {
     tn_capability_result result = {.known = true};
     tenon_stream *stream;
-    const char *ruled_out = trials[capability].ruled_out(&context->device);
+    const char *ruled_out = tn_trials[capability].ruled_out(&context->device);
     if (ruled_out != NULL) {
         snprintf(result.reason, sizeof result.reason, "%s", ruled_out);
         return result;
@@ -282,12 +214,19 @@ bool tn_context_has(tenon_context *context, tenon_capability capability)
     return get(context, capability).available;
 }
 
+int tn_capability_form(tenon_context *context, tenon_capability capability)
+{
+    const tn_capability_result result = get(context, capability);
+    return result.available ? result.form : -1;
+}
+
 void tn_capability_set(tenon_context *context, tenon_capability capability, int form)
 {
     context->capabilities.results[capability] =
         (tn_capability_result){.known = true,
                                .available = form >= 0,
-                               .options = form >= 0 ? trials[capability].options[form] : NULL,
+                               .form = form,
+                               .options = form >= 0 ? tn_trials[capability].options[form] : NULL,
                                .reason = "set without a trial"};
 }
 
@@ -306,7 +245,7 @@ char *tn_build_options(tenon_context *context, char options[512], const char *fo
 {
     va_list arguments;
     va_start(arguments, format);
-    build_options(context, LEAST_VERSION, options, format, arguments);
+    build_options(context, TN_LEAST_VERSION, options, format, arguments);
     va_end(arguments);
     return options;
 }
@@ -317,7 +256,7 @@ char *tn_build_options_with(tenon_context *context, tenon_capability capability,
     const char *first = get(context, capability).options;
     va_list arguments;
     va_start(arguments, format);
-    build_options(context, first != NULL ? first : LEAST_VERSION, options, format, arguments);
+    build_options(context, first != NULL ? first : TN_LEAST_VERSION, options, format, arguments);
     va_end(arguments);
     return options;
 }

@@ -9,6 +9,7 @@
 
 typedef struct tn_capability_result {
     bool known, available;
+    int form;            /* which of the trial's options passed: 0 or 1 */
     const char *options; /* what the trial was compiled with where it passed; static */
     char reason[256];
 } tn_capability_result;
@@ -22,6 +23,10 @@ typedef struct tn_capabilities {
  * cannot even be made (no memory, say) counts as absent this time, and is tried again the next.
  * Keeps the thread's last error. */
 bool tn_context_has(tenon_context *context, tenon_capability capability);
+
+/* In which form the device has the capability: 0, or 1 for the second of AMD_WMMA (that of gfx12) and
+ * of INTEL_MATRIX (of sub-groups of 8), say; -1 where it has it not. */
+int tn_capability_form(tenon_context *context, tenon_capability capability);
 
 /* In place of a trial: the device has it, by the options that are tried first (0) or next (1); or has
  * it not (-1). */

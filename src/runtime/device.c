@@ -79,6 +79,7 @@ static void read_extensions(tn_device *device)
     if (words == NULL)
         return;
     device->speaks_nvidia = has_word(words, "cl_nv_compiler_options");
+    device->speaks_amd = has_word(words, "cl_amd_device_attribute_query");
     device->speaks_intel_subgroups = has_word(words, "cl_intel_subgroups");
     device->speaks_khr_subgroups = has_word(words, "cl_khr_subgroups");
     device->speaks_intel_matrix = has_word(words, "cl_intel_subgroup_matrix_multiply_accumulate");

@@ -25,7 +25,8 @@ typedef struct tn_device {
     bool keeps_builds;
     bool svm; /* coarse-grained shared virtual memory */
     /* Extensions that say which dialect a compiler speaks: they rule a trial out, never in. */
-    bool speaks_nvidia, speaks_intel_subgroups, speaks_khr_subgroups, speaks_intel_matrix;
+    bool speaks_nvidia, speaks_amd, speaks_intel_subgroups, speaks_khr_subgroups,
+        speaks_intel_matrix;
     bool speaks_f16, speaks_f64, speaks_int_dot;
 } tn_device;
 

@@ -6,6 +6,8 @@
 
 #define CAN(capability) (1u << TENON_CAPABILITY_##capability)
 #define NVIDIA          (CAN(HARDWARE_FMA) | CAN(F64) | CAN(INT8_DOT) | CAN(NVIDIA_PTX))
+#define TURING          (NVIDIA | CAN(NVIDIA_MMA_TURING) | CAN(NVIDIA_LDMATRIX))
+#define AMPERE          (TURING | CAN(NVIDIA_MMA) | CAN(NVIDIA_CP_ASYNC))
 #define AMD             (CAN(HARDWARE_FMA) | CAN(F64) | CAN(F16))
 #define INTEL           (CAN(HARDWARE_FMA) | CAN(F16) | CAN(SUB_GROUPS))
 
@@ -17,18 +19,18 @@ static const struct {
     uint32_t capabilities;
 } targets[TN_ARCH_COUNT] = {
     [TN_ARCH_OTHER] = {16, 2, 32, 256, 0},
-    [TN_ARCH_SM_75] = {40, 16, 48, 1024, NVIDIA},
-    [TN_ARCH_SM_80] = {108, 40, 48, 1024, NVIDIA | CAN(NVIDIA_MMA)},
-    [TN_ARCH_SM_86] = {68, 10, 48, 1024, NVIDIA | CAN(NVIDIA_MMA)},
-    [TN_ARCH_SM_89] = {128, 24, 48, 1024, NVIDIA | CAN(NVIDIA_MMA)},
-    [TN_ARCH_SM_90] = {132, 80, 48, 1024, NVIDIA | CAN(NVIDIA_MMA)},
-    [TN_ARCH_SM_100] = {148, 180, 48, 1024, NVIDIA | CAN(NVIDIA_MMA)},
+    [TN_ARCH_SM_75] = {40, 16, 48, 1024, TURING},
+    [TN_ARCH_SM_80] = {108, 40, 48, 1024, AMPERE},
+    [TN_ARCH_SM_86] = {68, 10, 48, 1024, AMPERE},
+    [TN_ARCH_SM_89] = {128, 24, 48, 1024, AMPERE},
+    [TN_ARCH_SM_90] = {132, 80, 48, 1024, AMPERE},
+    [TN_ARCH_SM_100] = {148, 180, 48, 1024, AMPERE},
     [TN_ARCH_GFX906] = {60, 16, 64, 256, AMD},
-    [TN_ARCH_GFX90A] = {104, 64, 64, 256, AMD},
-    [TN_ARCH_GFX942] = {304, 192, 64, 256, AMD},
+    [TN_ARCH_GFX90A] = {104, 64, 64, 256, AMD | CAN(AMD_MFMA)},
+    [TN_ARCH_GFX942] = {304, 192, 64, 256, AMD | CAN(AMD_MFMA)},
     [TN_ARCH_GFX1030] = {40, 16, 64, 256, AMD},
-    [TN_ARCH_GFX1100] = {48, 24, 64, 256, AMD},
-    [TN_ARCH_GFX1201] = {32, 16, 64, 256, AMD},
+    [TN_ARCH_GFX1100] = {48, 24, 64, 256, AMD | CAN(AMD_WMMA)},
+    [TN_ARCH_GFX1201] = {32, 16, 64, 256, AMD | CAN(AMD_WMMA)},
     [TN_ARCH_XE_LP] = {96, 8, 64, 512, INTEL},
     [TN_ARCH_XE_HPG] = {512, 16, 64, 1024, INTEL | CAN(INTEL_MATRIX)},
     [TN_ARCH_XE_HPC] = {512, 64, 128, 1024, INTEL | CAN(F64) | CAN(INTEL_MATRIX)},
@@ -57,14 +59,16 @@ static tn_device describe(tn_arch arch)
     return device;
 }
 
-/* NVIDIA's compiler has the products of bytes by inline PTX. Arc's sub-groups have 8 work-items. */
+/* NVIDIA's compiler has the products of bytes by inline PTX. Arc's sub-groups have 8 work-items. No
+ * driver is known to compile OpenCL C for the instructions of sm_90a alone. */
 static int form_of(tn_arch arch, tenon_capability capability)
 {
     if ((targets[arch].capabilities >> capability & 1) == 0)
         return -1;
     return (capability == TENON_CAPABILITY_INT8_DOT &&
             (targets[arch].capabilities & NVIDIA) == NVIDIA) ||
-           (capability == TENON_CAPABILITY_INTEL_MATRIX && arch == TN_ARCH_XE_HPG);
+           (capability == TENON_CAPABILITY_INTEL_MATRIX && arch == TN_ARCH_XE_HPG) ||
+           (capability == TENON_CAPABILITY_AMD_WMMA && arch == TN_ARCH_GFX1201);
 }
 
 tenon_status tn_target_context(tn_arch arch, tn_kernel_listener listener, void *user,

@@ -86,6 +86,42 @@ static void plans_for_what_is_not_there(void **state)
     }
 }
 
+/* Which matrix units a kind has, and in which form. */
+static void units_of_each_kind(void **state)
+{
+    static const struct {
+        tn_arch arch;
+        tenon_capability capability;
+        int form;
+    } expected[] = {
+        {TN_ARCH_OTHER, TENON_CAPABILITY_NVIDIA_MMA, -1},
+        {TN_ARCH_SM_75, TENON_CAPABILITY_NVIDIA_MMA, -1},
+        {TN_ARCH_SM_75, TENON_CAPABILITY_NVIDIA_MMA_TURING, 0},
+        {TN_ARCH_SM_75, TENON_CAPABILITY_NVIDIA_LDMATRIX, 0},
+        {TN_ARCH_SM_75, TENON_CAPABILITY_NVIDIA_CP_ASYNC, -1},
+        {TN_ARCH_SM_80, TENON_CAPABILITY_NVIDIA_MMA, 0},
+        {TN_ARCH_SM_80, TENON_CAPABILITY_NVIDIA_CP_ASYNC, 0},
+        {TN_ARCH_SM_90, TENON_CAPABILITY_NVIDIA_WGMMA, -1},
+        {TN_ARCH_GFX906, TENON_CAPABILITY_AMD_MFMA, -1},
+        {TN_ARCH_GFX90A, TENON_CAPABILITY_AMD_MFMA, 0},
+        {TN_ARCH_GFX942, TENON_CAPABILITY_AMD_MFMA, 0},
+        {TN_ARCH_GFX1030, TENON_CAPABILITY_AMD_WMMA, -1},
+        {TN_ARCH_GFX1100, TENON_CAPABILITY_AMD_WMMA, 0},
+        {TN_ARCH_GFX1201, TENON_CAPABILITY_AMD_WMMA, 1},
+        {TN_ARCH_XE_LP, TENON_CAPABILITY_INTEL_MATRIX, -1},
+        {TN_ARCH_XE_HPG, TENON_CAPABILITY_INTEL_MATRIX, 1},
+        {TN_ARCH_XE_HPC, TENON_CAPABILITY_INTEL_MATRIX, 0},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+        tenon_context *context;
+        assert_int_equal(tn_target_context(expected[i].arch, NULL, NULL, &context), TENON_OK);
+        assert_int_equal(tn_capability_form(context, expected[i].capability), expected[i].form);
+        assert_int_equal(tn_context_has(context, expected[i].capability), expected[i].form >= 0);
+        tenon_context_release(context);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -93,6 +129,7 @@ int main(void)
         cmocka_unit_test(amd_by_its_name),
         cmocka_unit_test(intel_by_its_ip_version),
         cmocka_unit_test(plans_for_what_is_not_there),
+        cmocka_unit_test(units_of_each_kind),
     };
     return cmocka_run_group_tests_name("target", tests, NULL, NULL);
 }

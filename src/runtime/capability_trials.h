@@ -1,0 +1,29 @@
+/* How each capability is tried. */
+#ifndef TN_RUNTIME_CAPABILITY_TRIALS_H
+#define TN_RUNTIME_CAPABILITY_TRIALS_H
+
+#include "runtime/device.h"
+
+/* The language that kernels are written in, unless they use what came later. */
+#define TN_LEAST_VERSION "-cl-std=CL1.2"
+
+/* Work-items of a trial that says nothing else: one warp, and a multiple of every sub-group size there
+ * is. */
+#define TN_TRIAL_ITEMS 32
+/* AMD's matrix units have 64 work-items, and wgmma takes 128 for one product. */
+#define TN_MOST_TRIAL_ITEMS 128
+
+typedef struct tn_trial {
+    const char *name;
+    const char *source;
+    const char *options[2]; /* tried in turn until one works, which kernels are then built with */
+    const char *(*ruled_out)(const tn_device *device); /* why it need not be tried, or NULL */
+    const char *found;
+    uint32_t items;         /* of the work-group; 0: TN_TRIAL_ITEMS */
+    const char *further[2]; /* options of the trial alone, with each of `options` */
+    const char *types; /* of matrix/layout.h, each a digit: all are tried; NULL: there are none */
+} tn_trial;
+
+extern const tn_trial tn_trials[TENON_CAPABILITY_COUNT];
+
+#endif

@@ -1,0 +1,249 @@
+#include "matrix_texts.h"
+
+#include "matrix/layout.h"
+
+/* --- PTX ISA, "Matrix Fragments for mma.m16n8k16 with floating point type" ---
+ * A: groupID = %laneid >> 2; threadID_in_group = %laneid % 4;
+ *   row = groupID for ai where 0 <= i < 2 || 4 <= i < 6, groupID + 8 otherwise;
+ *   col = (threadID_in_group * 2) + (i & 0x1) for i < 4, + 8 for i >= 4 */
+static place ptx_a_16(int laneid, int i)
+{
+    const int groupID = laneid >> 2, threadID_in_group = laneid % 4;
+    const int row = (0 <= i && i < 2) || (4 <= i && i < 6) ? groupID : groupID + 8;
+    const int col = threadID_in_group * 2 + (i & 0x1) + (i >= 4 ? 8 : 0);
+    return (place){row, col};
+}
+
+/* B: row = (threadID_in_group * 2) + (i & 0x1) for i < 2, + 8 for i >= 2; col = groupID */
+static place ptx_b_16(int laneid, int i)
+{
+    const int groupID = laneid >> 2, threadID_in_group = laneid % 4;
+    return (place){threadID_in_group * 2 + (i & 0x1) + (i >= 2 ? 8 : 0), groupID};
+}
+
+/* C, D (of all shapes m16n8): row = groupID for ci where i < 2, groupID + 8 for i >= 2;
+ *   col = (threadID_in_group * 2) + (i & 0x1) */
+static place ptx_d(int laneid, int i)
+{
+    const int groupID = laneid >> 2, threadID_in_group = laneid % 4;
+    return (place){i < 2 ? groupID : groupID + 8, threadID_in_group * 2 + (i & 0x1)};
+}
+
+/* "mma.m16n8k8" with .tf32. A: row = groupID for a0 and a2, groupID + 8 for a1 and a3;
+ *   col = threadID_in_group for a0 and a1, threadID_in_group + 4 for a2 and a3 */
+static place ptx_a_tf32(int laneid, int i)
+{
+    const int groupID = laneid >> 2, threadID_in_group = laneid % 4;
+    return (place){i == 0 || i == 2 ? groupID : groupID + 8,
+                   i == 0 || i == 1 ? threadID_in_group : threadID_in_group + 4};
+}
+
+/* B: row = threadID_in_group for b0, threadID_in_group + 4 for b1; col = groupID */
+static place ptx_b_tf32(int laneid, int i)
+{
+    const int groupID = laneid >> 2, threadID_in_group = laneid % 4;
+    return (place){i == 0 ? threadID_in_group : threadID_in_group + 4, groupID};
+}
+
+/* "mma.m16n8k32" with .s8. A: row = groupID for ai where 0 <= i < 4 || 8 <= i < 12, groupID + 8
+ *   otherwise; col = (threadID_in_group * 4) + (i & 0x3) for i < 8, + 16 for i >= 8 */
+static place ptx_a_8(int laneid, int i)
+{
+    const int groupID = laneid >> 2, threadID_in_group = laneid % 4;
+    const int row = (0 <= i && i < 4) || (8 <= i && i < 12) ? groupID : groupID + 8;
+    return (place){row, threadID_in_group * 4 + (i & 0x3) + (i >= 8 ? 16 : 0)};
+}
+
+/* B: row = (threadID_in_group * 4) + (i & 0x3) for i < 4, + 16 for i >= 4; col = groupID */
+static place ptx_b_8(int laneid, int i)
+{
+    const int groupID = laneid >> 2, threadID_in_group = laneid % 4;
+    return (place){threadID_in_group * 4 + (i & 0x3) + (i >= 4 ? 16 : 0), groupID};
+}
+
+/* --- AMD, CDNA 3 ISA, "Dense Matrix Arithmetic": of a matrix instruction M x N x K of one block, the
+ * K values of a row of A are spread over 64 / M groups of lanes, K / (64 / M) consecutive ones in the
+ * registers of each; lane = i + M * (k / that many). B likewise by columns. --- */
+static place cdna_a(int lane, int item, int k_per_group)
+{
+    return (place){lane % 32, k_per_group * (lane / 32) + item};
+}
+
+static place cdna_b(int lane, int item, int k_per_group)
+{
+    return (place){k_per_group * (lane / 32) + item, lane % 32};
+}
+
+static place cdna_a_4(int lane, int item)
+{
+    return cdna_a(lane, item, 4);
+}
+
+static place cdna_b_4(int lane, int item)
+{
+    return cdna_b(lane, item, 4);
+}
+
+static place cdna_a_8(int lane, int item)
+{
+    return cdna_a(lane, item, 8);
+}
+
+static place cdna_b_8(int lane, int item)
+{
+    return cdna_b(lane, item, 8);
+}
+
+static place cdna_a_1(int lane, int item)
+{
+    return cdna_a(lane, item, 1);
+}
+
+static place cdna_b_1(int lane, int item)
+{
+    return cdna_b(lane, item, 1);
+}
+
+/* D of 32 x 32: j = lane % 32, i = 8 * (item / 4) + 4 * (lane / 32) + item % 4 */
+static place cdna_d(int lane, int item)
+{
+    return (place){8 * (item / 4) + 4 * (lane / 32) + item % 4, lane % 32};
+}
+
+/* --- AMD, RDNA 3 ISA, "Wave Matrix Multiply Accumulate", wave32: lane n of 0 to 15 has row n of A, all
+ * of K in its registers in order, and column n of B; lanes 16 to 31 have them again. Register i of D
+ * has row 2 i in lanes 0 to 15, row 2 i + 1 in lanes 16 to 31. --- */
+static place rdna3_a(int lane, int item)
+{
+    return (place){lane < 16 ? lane : lane - 16, item};
+}
+
+static place rdna3_b(int lane, int item)
+{
+    return (place){item, lane < 16 ? lane : lane - 16};
+}
+
+static place rdna3_d(int lane, int item)
+{
+    return lane < 16 ? (place){2 * item, lane} : (place){2 * item + 1, lane - 16};
+}
+
+/* --- AMD, RDNA 4 ISA, the same chapter. 16 bits: registers 0 and 1 have K 0 to 3 in lanes 0 to 15, and
+ * 4 to 7 in lanes 16 to 31; registers 2 and 3 have 8 to 11, and 12 to 15. 8 bits: both registers have
+ * K 0 to 7 in lanes 0 to 15, and 8 to 15 in lanes 16 to 31. Register i of D has row i in lanes 0 to 15,
+ * row i + 8 in lanes 16 to 31. --- */
+static int rdna4_k_16(int lane, int item)
+{
+    const int vgpr = item / 2, first_of_pair = vgpr < 2 ? 0 : 8;
+    return first_of_pair + (lane < 16 ? 0 : 4) + item % 4;
+}
+
+static place rdna4_a_16(int lane, int item)
+{
+    return (place){lane % 16, rdna4_k_16(lane, item)};
+}
+
+static place rdna4_b_16(int lane, int item)
+{
+    return (place){rdna4_k_16(lane, item), lane % 16};
+}
+
+static place rdna4_a_8(int lane, int item)
+{
+    return (place){lane % 16, lane < 16 ? item : 8 + item};
+}
+
+static place rdna4_b_8(int lane, int item)
+{
+    return (place){lane < 16 ? item : 8 + item, lane % 16};
+}
+
+static place rdna4_d(int lane, int item)
+{
+    return (place){lane < 16 ? item : item + 8, lane % 16};
+}
+
+/* --- Intel, cl_intel_subgroup_matrix_multiply_accumulate: component r of a is row r of A, of which a
+ * work-item has K / sub-group size neighbours, in the order of the work-items. A work-item has one
+ * column of B; component k of b has rows 2 k and 2 k + 1 of it of 16 bits, 4 k to 4 k + 3 of 8, the
+ * first in the low bits. It has the same column of the result, one row a component. --- */
+static place intel_a(int lane, int item, int of_row)
+{
+    return (place){item / of_row, lane * of_row + item % of_row};
+}
+
+static place intel_a_1(int lane, int item)
+{
+    return intel_a(lane, item, 1);
+}
+
+static place intel_a_2(int lane, int item)
+{
+    return intel_a(lane, item, 2);
+}
+
+static place intel_a_4(int lane, int item)
+{
+    return intel_a(lane, item, 4);
+}
+
+static place intel_b_16(int lane, int item)
+{
+    const int component = item / 2;
+    return (place){2 * component + item % 2, lane};
+}
+
+static place intel_b_8(int lane, int item)
+{
+    const int component = item / 4;
+    return (place){4 * component + item % 4, lane};
+}
+
+static place intel_d(int lane, int item)
+{
+    return (place){item, lane};
+}
+
+const matrix_text matrix_texts[] = {
+    {"mma.m16n8k16 f16", MATRIX_NVIDIA, MATRIX_F16, 16, 8, 16, 32, 8, 4, 4, 1, ptx_a_16, ptx_b_16,
+     ptx_d, false},
+    {"mma.m16n8k16 bf16", MATRIX_NVIDIA, MATRIX_BF16, 16, 8, 16, 32, 8, 4, 4, 1, ptx_a_16, ptx_b_16,
+     ptx_d, false},
+    {"mma.m16n8k8 tf32", MATRIX_NVIDIA, MATRIX_TF32, 16, 8, 8, 32, 4, 2, 4, 1, ptx_a_tf32,
+     ptx_b_tf32, ptx_d, false},
+    {"mma.m16n8k32 s8", MATRIX_NVIDIA, MATRIX_I8, 16, 8, 32, 32, 16, 8, 4, 1, ptx_a_8, ptx_b_8,
+     ptx_d, false},
+    {"mfma_f32_32x32x8_f16", MATRIX_MFMA, MATRIX_F16, 32, 32, 8, 64, 4, 4, 16, 1, cdna_a_4,
+     cdna_b_4, cdna_d, false},
+    {"mfma_f32_32x32x8_bf16", MATRIX_MFMA, MATRIX_BF16, 32, 32, 8, 64, 4, 4, 16, 1, cdna_a_4,
+     cdna_b_4, cdna_d, false},
+    {"mfma_i32_32x32x16_i8", MATRIX_MFMA, MATRIX_I8, 32, 32, 16, 64, 8, 8, 16, 1, cdna_a_8,
+     cdna_b_8, cdna_d, false},
+    {"mfma_f32_32x32x2_f32", MATRIX_MFMA, MATRIX_F32, 32, 32, 2, 64, 1, 1, 16, 1, cdna_a_1,
+     cdna_b_1, cdna_d, false},
+    {"wmma_f32_16x16x16_f16, gfx11", MATRIX_WMMA_11, MATRIX_F16, 16, 16, 16, 32, 16, 16, 8, 2,
+     rdna3_a, rdna3_b, rdna3_d, false},
+    {"wmma_f32_16x16x16_bf16, gfx11", MATRIX_WMMA_11, MATRIX_BF16, 16, 16, 16, 32, 16, 16, 8, 2,
+     rdna3_a, rdna3_b, rdna3_d, false},
+    {"wmma_i32_16x16x16_iu8, gfx11", MATRIX_WMMA_11, MATRIX_I8, 16, 16, 16, 32, 16, 16, 8, 2,
+     rdna3_a, rdna3_b, rdna3_d, false},
+    {"wmma_f32_16x16x16_f16, gfx12", MATRIX_WMMA_12, MATRIX_F16, 16, 16, 16, 32, 8, 8, 8, 1,
+     rdna4_a_16, rdna4_b_16, rdna4_d, true},
+    {"wmma_f32_16x16x16_bf16, gfx12", MATRIX_WMMA_12, MATRIX_BF16, 16, 16, 16, 32, 8, 8, 8, 1,
+     rdna4_a_16, rdna4_b_16, rdna4_d, true},
+    {"wmma_i32_16x16x16_iu8, gfx12", MATRIX_WMMA_12, MATRIX_I8, 16, 16, 16, 32, 8, 8, 8, 1,
+     rdna4_a_8, rdna4_b_8, rdna4_d, false},
+    {"f16_f16_matrix_mad_k16, 16", MATRIX_XMX_16, MATRIX_F16, 8, 16, 16, 16, 8, 16, 8, 1, intel_a_1,
+     intel_b_16, intel_d, false},
+    {"bf16_bf16_matrix_mad_k16, 16", MATRIX_XMX_16, MATRIX_BF16, 8, 16, 16, 16, 8, 16, 8, 1,
+     intel_a_1, intel_b_16, intel_d, false},
+    {"i8_i8_matrix_mad_k32, 16", MATRIX_XMX_16, MATRIX_I8, 8, 16, 32, 16, 16, 32, 8, 1, intel_a_2,
+     intel_b_8, intel_d, false},
+    {"f16_f16_matrix_mad_k16, 8", MATRIX_XMX_8, MATRIX_F16, 8, 8, 16, 8, 16, 16, 8, 1, intel_a_2,
+     intel_b_16, intel_d, false},
+    {"bf16_bf16_matrix_mad_k16, 8", MATRIX_XMX_8, MATRIX_BF16, 8, 8, 16, 8, 16, 16, 8, 1, intel_a_2,
+     intel_b_16, intel_d, false},
+    {"i8_i8_matrix_mad_k32, 8", MATRIX_XMX_8, MATRIX_I8, 8, 8, 32, 8, 32, 32, 8, 1, intel_a_4,
+     intel_b_8, intel_d, false},
+};
+const int matrix_text_count = sizeof matrix_texts / sizeof *matrix_texts;

@@ -1,0 +1,27 @@
+/* What the vendors' texts say of where elements lie in the lanes of matrix units, in their own words and
+ * names: a transcription that shares nothing with cl_kernels/matrix/layout.h. */
+#ifndef TESTS_UNIT_MATRIX_TEXTS_H
+#define TESTS_UNIT_MATRIX_TEXTS_H
+
+#include <stdbool.h>
+
+typedef struct place {
+    int row, col;
+} place;
+
+/* Where element i of a lane lies. */
+typedef place (*formula)(int laneid, int i);
+
+/* What the texts say of an instruction. */
+typedef struct matrix_text {
+    const char *instruction;
+    int unit, type; /* of matrix/layout.h */
+    int m, n, k, lanes, a_items, b_items, d_items, copies;
+    formula a, b, d;
+    bool reorders_k; /* Tenon has another order of K */
+} matrix_text;
+
+extern const matrix_text matrix_texts[];
+extern const int matrix_text_count;
+
+#endif

@@ -1,0 +1,227 @@
+/* Where elements lie in the lanes of matrix units: cl_kernels/matrix/layout.h against what the vendors'
+ * texts say (matrix_texts.c). */
+#include "common/testing.h"
+#include "matrix_texts.h"
+
+#include "matrix/layout.h"
+
+/* Sides are 32 at most, and lanes 128 (wgmma). */
+enum { MOST = 64 };
+
+static void shapes(void **state)
+{
+    (void)state;
+    for (int t = 0; t < matrix_text_count; t++) {
+        const matrix_text *x = &matrix_texts[t];
+        assert_true(MATRIX_HAS(x->unit, x->type));
+        assert_int_equal(MATRIX_M(x->unit), x->m);
+        assert_int_equal(MATRIX_N(x->unit), x->n);
+        assert_int_equal(MATRIX_K(x->unit, x->type), x->k);
+        assert_int_equal(MATRIX_LANES(x->unit), x->lanes);
+        assert_int_equal(MATRIX_A_COUNT(x->unit, x->type), x->a_items);
+        assert_int_equal(MATRIX_B_COUNT(x->unit, x->type), x->b_items);
+        assert_int_equal(MATRIX_D_COUNT(x->unit), x->d_items);
+        assert_int_equal(MATRIX_COPIES(x->unit), x->copies);
+    }
+}
+
+/* Every unit and type that there is has a text. */
+static void none_is_left_out(void **state)
+{
+    int there = 0;
+    (void)state;
+    for (int unit = MATRIX_NVIDIA; unit <= MATRIX_XMX_8; unit++)
+        for (int type = MATRIX_F16; type <= MATRIX_F32; type++)
+            there += MATRIX_HAS(unit, type);
+    assert_int_equal(there, matrix_text_count);
+}
+
+static void differs(const matrix_text *x, char matrix, int lane, int item, place ours, place theirs)
+{
+    fail_msg("%s: element %d of lane %d is %c[%d, %d], and not %c[%d, %d]", x->instruction, item,
+             lane, matrix, theirs.row, theirs.col, matrix, ours.row, ours.col);
+}
+
+/* `order` is where Tenon has the vendor's steps of K: the same in all lanes, and of A and B alike. */
+static void same_step(const matrix_text *x, int order[MOST], int ours, int theirs)
+{
+    if (order[theirs] < 0)
+        order[theirs] = ours;
+    if (order[theirs] != ours || (ours != theirs && !x->reorders_k))
+        fail_msg("%s: step %d of K is %d here, and %d there", x->instruction, theirs, ours,
+                 order[theirs]);
+}
+
+static void every_lane_of_a_and_b(void **state)
+{
+    (void)state;
+    for (int t = 0; t < matrix_text_count; t++) {
+        const matrix_text *x = &matrix_texts[t];
+        int order[MOST];
+        memset(order, -1, sizeof order);
+        for (int lane = 0; lane < x->lanes; lane++) {
+            for (int i = 0; i < x->a_items; i++) {
+                const place theirs = x->a(lane, i);
+                const place ours = {matrix_a_row(x->unit, x->type, lane, i),
+                                    matrix_a_k(x->unit, x->type, lane, i)};
+                if (ours.row != theirs.row)
+                    differs(x, 'A', lane, i, ours, theirs);
+                same_step(x, order, ours.col, theirs.col);
+            }
+            for (int i = 0; i < x->b_items; i++) {
+                const place theirs = x->b(lane, i);
+                const place ours = {matrix_b_k(x->unit, x->type, lane, i),
+                                    matrix_b_col(x->unit, lane)};
+                if (ours.col != theirs.col)
+                    differs(x, 'B', lane, i, ours, theirs);
+                same_step(x, order, ours.row, theirs.row);
+            }
+        }
+    }
+}
+
+static void every_lane_of_d(void **state)
+{
+    (void)state;
+    for (int t = 0; t < matrix_text_count; t++)
+        for (int lane = 0; lane < matrix_texts[t].lanes; lane++)
+            for (int i = 0; i < matrix_texts[t].d_items; i++) {
+                const matrix_text *x = &matrix_texts[t];
+                const place theirs = x->d(lane, i);
+                const place ours = {matrix_d_row(x->unit, lane, i), matrix_d_col(x->unit, lane, i)};
+                if (ours.row != theirs.row || ours.col != theirs.col)
+                    differs(x, 'D', lane, i, ours, theirs);
+            }
+}
+
+/* How often each element of a matrix is held. */
+typedef struct tally {
+    int count[MOST][MOST];
+} tally;
+
+static void hold(tally *held, int row, int col)
+{
+    assert_in_range(row, 0, MOST - 1);
+    assert_in_range(col, 0, MOST - 1);
+    held->count[row][col]++;
+}
+
+static bool covers(const tally *held, int rows, int columns, int copies)
+{
+    for (int row = 0; row < MOST; row++)
+        for (int col = 0; col < MOST; col++)
+            if (held->count[row][col] != (row < rows && col < columns ? copies : 0))
+                return false;
+    return true;
+}
+
+static void lanes_share_a_matrix(void **state)
+{
+    (void)state;
+    for (int t = 0; t < matrix_text_count; t++) {
+        const matrix_text *x = &matrix_texts[t];
+        tally a = {{{0}}}, b = {{{0}}}, d = {{{0}}};
+        for (int lane = 0; lane < x->lanes; lane++) {
+            for (int i = 0; i < x->a_items; i++)
+                hold(&a, matrix_a_row(x->unit, x->type, lane, i),
+                     matrix_a_k(x->unit, x->type, lane, i));
+            for (int i = 0; i < x->b_items; i++)
+                hold(&b, matrix_b_k(x->unit, x->type, lane, i), matrix_b_col(x->unit, lane));
+            for (int i = 0; i < x->d_items; i++)
+                hold(&d, matrix_d_row(x->unit, lane, i), matrix_d_col(x->unit, lane, i));
+        }
+        assert_true(covers(&a, x->m, x->k, x->copies));
+        assert_true(covers(&b, x->k, x->n, x->copies));
+        assert_true(covers(&d, x->m, x->n, 1));
+    }
+}
+
+/* PTX ISA, "ldmatrix": thread 8 j + r gives the address of row r of matrix j. Each thread receives a
+ * fragment of a row: of matrix j, thread T has in its register j elements 2 (T % 4) and
+ * 2 (T % 4) + 1 of 16 bits of row T / 4; with .trans, of column T / 4. */
+static int giver_of(int matrix, int row)
+{
+    return 8 * matrix + row;
+}
+
+/* All types: what 32 bits of a row hold goes as two elements of 16 bits. */
+static void ldmatrix_gives_a(void **state)
+{
+    static const int types[] = {MATRIX_F16, MATRIX_BF16, MATRIX_TF32, MATRIX_I8};
+    (void)state;
+    for (int t = 0; t < 4; t++)
+        for (int lane = 0; lane < 32; lane++)
+            for (int w = 0; w < 4; w++) {
+                const int giver = giver_of(w, lane / 4), pack = MATRIX_PACK(types[t]);
+                const int word = matrix_ldmatrix_a_word(giver) + lane % 4;
+                assert_int_equal(matrix_ldmatrix_a_row(giver),
+                                 matrix_a_row(MATRIX_NVIDIA, types[t], lane, w * pack));
+                assert_int_equal(word * pack, matrix_a_k(MATRIX_NVIDIA, types[t], lane, w * pack));
+            }
+}
+
+static void ldmatrix_gives_b(void **state)
+{
+    static const int types[] = {MATRIX_F16, MATRIX_BF16, MATRIX_TF32, MATRIX_I8};
+    (void)state;
+    for (int t = 0; t < 4; t++)
+        for (int lane = 0; lane < 32; lane++)
+            for (int w = 0; w < 4; w++) { /* two words of one B, and two of its neighbour */
+                const int giver = giver_of(w, lane / 4), pack = MATRIX_PACK(types[t]);
+                const int word = matrix_ldmatrix_b_word(giver) + lane % 4;
+                assert_int_equal(matrix_ldmatrix_b_col(giver),
+                                 matrix_b_col(MATRIX_NVIDIA, lane) + 8 * (w / 2));
+                assert_int_equal(word * pack,
+                                 matrix_b_k(MATRIX_NVIDIA, types[t], lane, w % 2 * pack));
+            }
+}
+
+static void ldmatrix_turns(void **state)
+{
+    (void)state;
+    for (int lane = 0; lane < 32; lane++)
+        for (int i = 0; i < 8; i++) {
+            const int matrix = i / 2, row = 2 * (lane % 4) + i % 2, column = lane / 4;
+            const int giver = giver_of(matrix, row);
+            assert_int_equal(matrix_ldmatrix_trans_a_k(giver),
+                             matrix_a_k(MATRIX_NVIDIA, MATRIX_F16, lane, i));
+            assert_int_equal(matrix_ldmatrix_trans_a_row(giver) + column,
+                             matrix_a_row(MATRIX_NVIDIA, MATRIX_F16, lane, i));
+            assert_int_equal(matrix_ldmatrix_trans_b_k(giver),
+                             matrix_b_k(MATRIX_NVIDIA, MATRIX_F16, lane, i % 4));
+            assert_int_equal(matrix_ldmatrix_trans_b_col(giver) + column,
+                             matrix_b_col(MATRIX_NVIDIA, lane) + 8 * (i / 4));
+        }
+}
+
+/* PTX ISA, "Register Fragments and Shared Memory Matrix Layouts" of wgmma.m64nNk16, D: row = 16 w +
+ * lane / 4 + 8 ((i % 4) / 2) of warp w, col = 8 (i / 4) + 2 (lane % 4) + i % 2. */
+static void wgmma_shares_d(void **state)
+{
+    tally d = {{{0}}};
+    (void)state;
+    for (int thread = 0; thread < 128; thread++)
+        for (int i = 0; i < 32; i++) { /* N = 64 */
+            const int warp = thread / 32, lane = thread % 32;
+            assert_int_equal(matrix_wgmma_d_row(thread, i), 16 * warp + lane / 4 + 8 * (i % 4 / 2));
+            assert_int_equal(matrix_wgmma_d_col(thread, i), 8 * (i / 4) + 2 * (lane % 4) + i % 2);
+            hold(&d, matrix_wgmma_d_row(thread, i), matrix_wgmma_d_col(thread, i));
+        }
+    assert_true(covers(&d, 64, 64, 1));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(shapes),
+        cmocka_unit_test(none_is_left_out),
+        cmocka_unit_test(every_lane_of_a_and_b),
+        cmocka_unit_test(every_lane_of_d),
+        cmocka_unit_test(lanes_share_a_matrix),
+        cmocka_unit_test(ldmatrix_gives_a),
+        cmocka_unit_test(ldmatrix_gives_b),
+        cmocka_unit_test(ldmatrix_turns),
+        cmocka_unit_test(wgmma_shares_d),
+    };
+    return cmocka_run_group_tests_name("matrix layouts", tests, NULL, NULL);
+}
