@@ -3,7 +3,7 @@
 #ifndef TENON_COMMON_REDUCTION_ARGS_H
 #define TENON_COMMON_REDUCTION_ARGS_H
 
-#include "common/args.h"
+#include "common/team_args.h"
 
 /* The tensors; a second input has the reduced dimensions as well. */
 #define REDUCTION_X      0
@@ -50,7 +50,8 @@ typedef struct reduction_args {
     tenon_i64 scale;           /* bits of an acc_t (f32 in the low 32 bits) */
     tenon_i32 kept_rank, rank; /* at least 1 each */
     tenon_i32 kind, flags, stage;
-    tenon_i32 unused;
+    tenon_i32 across; /* teams: rows, not a row's elements, are neighbours in memory */
+    team_way way;     /* of a team that does a row */
 } reduction_args;
 
 #endif

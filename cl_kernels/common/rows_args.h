@@ -20,6 +20,8 @@ typedef struct rows_args {
     tenon_i64 scale; /* bits of an acc_t (f32 in the low 32 bits) */
     tenon_i32 rank;  /* at least 1 */
     tenon_i32 flag;  /* of the operation's */
+    tenon_i32 team;  /* work-items that do a row together: see common/team.clh */
+    tenon_i32 across;
 } rows_args;
 
 #endif

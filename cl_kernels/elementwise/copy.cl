@@ -170,7 +170,7 @@ __kernel void copy(__global const from_t *x, __global to_t *y, const walk_args a
 #ifdef TENON_COPY_SIZE
         if (x_stride == 1 && y_stride == 1) {
             for (; i + TENON_VW <= w.last; i += TENON_VW) {
-                stream_elements(y_row + i, TENON_VLOAD(0, x_row + i), 1);
+                stream_elements(y_row + i, load_elements(x_row + i), 1);
             }
         }
 #endif

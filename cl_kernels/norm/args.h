@@ -6,7 +6,7 @@
 #ifndef TENON_NORM_ARGS_H
 #define TENON_NORM_ARGS_H
 
-#include "common/args.h"
+#include "common/team_args.h"
 
 /* The operands by their number in norm_args; the last four differ between the directions. */
 #define NORM_X                0
@@ -59,6 +59,7 @@ typedef struct norm_args {
     tenon_i32 rank; /* above kept, at most 8 */
     tenon_i32 flags;
     tenon_i32 columns; /* vectors lie across the sets; a host's note of which kernel it is for */
+    team_way way;      /* of a team that does a set */
 } norm_args;
 
 #endif

@@ -18,6 +18,7 @@
  * see norm/norm.clh.
  */
 #include "norm/dense.clh"
+#include "norm/save.clh"
 
 /* Statistics of the sets in the lanes. */
 typedef struct statistics {
@@ -58,32 +59,6 @@ TENON_INLINE void sum_piece(const int columns, const int side, const int squares
     }
     for (int b = 0; b < side; b++) {
         result[b] = fold_sum(columns, &sum, b);
-    }
-}
-
-/* Where a set's statistics go besides y. */
-typedef struct outputs {
-    __global acc_t *mean, *rstd, *running_mean, *running_variance;
-} outputs;
-
-TENON_INLINE void save(const outputs *o, const norm_args *args, const long *at, acc_t mean,
-                       acc_t variance, acc_t rstd)
-{
-    const acc_t momentum = TENON_FROM_BITS(args->momentum), n = (acc_t)args->count;
-    if (args->flags & NORM_HAS(NORM_MEAN)) {
-        o->mean[at[NORM_MEAN]] = mean;
-    }
-    if (args->flags & NORM_HAS(NORM_RSTD)) {
-        o->rstd[at[NORM_RSTD]] = rstd;
-    }
-    if (args->flags & NORM_HAS(NORM_RUNNING_MEAN)) {
-        __global acc_t *p = o->running_mean + at[NORM_RUNNING_MEAN];
-        *p = (1 - momentum) * *p + momentum * mean;
-    }
-    if (args->flags & NORM_HAS(NORM_RUNNING_VARIANCE)) {
-        __global acc_t *p = o->running_variance + at[NORM_RUNNING_VARIANCE];
-        acc_t unbiased = variance * (n / (acc_t)(args->count - 1));
-        *p = (1 - momentum) * *p + momentum * unbiased;
     }
 }
 

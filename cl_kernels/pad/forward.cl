@@ -31,7 +31,8 @@ TENON_INLINE long source_of(const pad_args *args, int d, long i)
 TENON_INLINE long source_line(const pad_args *args, const walk *w)
 {
     long line = args->walk.offset[1];
-    for (int d = 0; d < args->walk.rank - 1; d++) {
+    WALK_UP(d, args->walk.rank)
+    {
         long i = source_of(args, d, w->index[d]);
         if (i < 0) {
             return -1;

@@ -12,68 +12,7 @@
 #ifndef TENON_VW
 #define TENON_VW 4
 #endif
-#include "common/reduction.clh"
-
-/* A place in a row; as wide as a value, so that one comparison chooses both. */
-#if TENON_DTYPE == TENON_DTYPE_F64
-typedef long position_t;
-typedef TENON_CAT(long, TENON_VW) position_v;
-#else
-typedef int position_t;
-typedef TENON_CAT(int, TENON_VW) position_v;
-#endif
-
-/* The best of what was seen. It begins as -inf in place 0, which is right for a row that has
- * nothing else. */
-typedef struct champions {
-    acc_v value;
-    position_v place;
-} champions;
-
-typedef struct champion {
-    acc_t value;
-    position_t place;
-} champion;
-
-TENON_INLINE int is_least(const reduction_args *args)
-{
-    return args->kind == REDUCTION_MIN || args->kind == REDUCTION_ARGMIN;
-}
-
-/* Later elements: only what is greater, or the first NaN, takes over. */
-TENON_INLINE void meet(champions *best, acc_v x, position_v place)
-{
-    position_v take = (x > best->value) | ((x != x) & (best->value == best->value));
-    best->value = take ? x : best->value;
-    best->place = take ? place : best->place;
-}
-
-/* Of two in any order: one lane, and all of a vector. */
-TENON_INLINE champion better(champion a, champion b)
-{
-    const int a_nan = a.value != a.value, b_nan = b.value != b.value;
-    int take = b.value > a.value || (b_nan && !a_nan);
-    int equal = b.value == a.value || (b_nan && a_nan);
-    return take || (equal && b.place < a.place) ? b : a;
-}
-
-TENON_INLINE champions better_v(champions a, champions b)
-{
-    const position_v a_nan = a.value != a.value, b_nan = b.value != b.value;
-    position_v equal = (b.value == a.value) | (b_nan & a_nan);
-    position_v take = (b.value > a.value) | (b_nan & ~a_nan) | (equal & (b.place < a.place));
-    champions winners = {take ? b.value : a.value, take ? b.place : a.place};
-    return winners;
-}
-
-TENON_INLINE position_v lane_numbers(void)
-{
-    position_t number[TENON_VW];
-    for (int i = 0; i < TENON_VW; i++) {
-        number[i] = i;
-    }
-    return TENON_VLOAD(0, number);
-}
+#include "reduce/champions.clh"
 
 /* Lanes beyond the last repeat it: along a row, as a later element it takes nothing over; across
  * rows, nobody looks at them. */
@@ -196,21 +135,6 @@ TENON_INLINE void piece_best(champions best[REDUCTION_VECTORS], __global const d
     for (first_stretch(&s, args, piece); next_stretch(&s, args, args->size);) {
         meet_stretch(best, x, args, at + s.at[REDUCTION_X], &s, l);
     }
-}
-
-TENON_INLINE champion best_lane(const champions best[REDUCTION_VECTORS])
-{
-    const champions all = better_v(better_v(best[0], best[1]), better_v(best[2], best[3]));
-    acc_t value[TENON_VW];
-    position_t place[TENON_VW];
-    TENON_VSTORE(all.value, 0, value);
-    TENON_VSTORE(all.place, 0, place);
-    champion winner = {value[0], place[0]};
-    for (int l = 1; l < TENON_VW; l++) {
-        const champion other = {value[l], place[l]};
-        winner = better(winner, other);
-    }
-    return winner;
 }
 
 /* The values of the pieces come first in the workspace, then their places. */

@@ -1,6 +1,7 @@
 /* The solvers dense and strided of activation and activation_backward: the element-wise kernels. */
 #include "activation/args.h"
 #include "base/checked.h"
+#include "ops/common/gpu.h"
 #include "ops/activation/internal.h"
 #include "ops/common/stores.h"
 
@@ -74,9 +75,9 @@ static void options_dense(tenon_context *context, const tn_problem *problem, con
                           char text[TN_OPTIONS_SIZE])
 {
     const activation_problem *p = (const activation_problem *)problem;
-    tn_build_options(context, text, "-DTENON_DTYPE=%u -DTENON_ACT_BUILD=%u -DTENON_VW=%u%s",
+    tn_build_options(context, text, "-DTENON_DTYPE=%u -DTENON_ACT_BUILD=%u -DTENON_VW=%u%s%s",
                      p->dtype, tn_activation_is_build(p->activation) ? p->activation : 0u,
-                     lanes(context, p->dtype), tn_stores_option(values));
+                     lanes(context, p->dtype), tn_gpu_option(context), tn_stores_option(values));
 }
 
 /* Single elements have no choice of stores. */
@@ -129,7 +130,9 @@ static tenon_status record_dense(const char *operation, tn_recording *recording,
     options_dense(recording->context, problem, values, text);
     args.chunk = recording->context->device.is_cpu ? CPU_CHUNK : GPU_LANES;
     launch.global[0] = (size_t)tn_ceil_div(elements_of(p), args.chunk);
-    launch.local[0] = recording->context->device.is_cpu ? 1 : 0;
+    launch.local[0] = 1;
+    if (!recording->context->device.is_cpu)
+        tn_gpu_local(&launch);
     return record(operation, recording, p, &args, launch);
 }
 
@@ -149,7 +152,9 @@ static tenon_status record_strided(const char *operation, tn_recording *recordin
     launch.global[0] = (size_t)tn_ceil_div(inner, args.chunk);
     launch.global[1] = (size_t)(elements_of(p) / inner);
     /* Where the driver chooses a work-group by the sizes, PoCL compiles for each that is new. */
-    launch.local[0] = launch.local[1] = recording->context->device.is_cpu ? 1 : 0;
+    launch.local[0] = launch.local[1] = 1;
+    if (!recording->context->device.is_cpu)
+        tn_gpu_local(&launch);
     return record(operation, recording, p, &args, launch);
 }
 

@@ -2,6 +2,7 @@
 
 #include "base/checked.h"
 #include "base/shape.h"
+#include "ops/common/gpu.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -135,8 +136,8 @@ void tn_lines_options(tenon_context *context, const tn_problem *problem, const i
 {
     const tn_lines_problem *p = (const tn_lines_problem *)problem;
     (void)values;
-    tn_build_options(context, text, "-DTENON_DTYPE=%u -DTENON_VW=%u", p->dtype,
-                     tn_lines_lanes(context, p->dtype));
+    tn_build_options(context, text, "-DTENON_DTYPE=%u -DTENON_VW=%u%s", p->dtype,
+                     tn_lines_lanes(context, p->dtype), tn_gpu_option(context));
 }
 
 /* Cuts the lines into pieces and shares them out. A CPU's work-item gets neighbours; those of a

@@ -2,6 +2,7 @@
 
 #include "base/shape.h"
 #include "ops/common/walk.h"
+#include "ops/common/gpu.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -96,7 +97,9 @@ static bool has_vectors(const tn_pointwise_problem *p)
 
 int64_t tn_pointwise_gpu_chunk(const tn_pointwise_problem *problem)
 {
-    return has_vectors(problem) ? GPU_LANES : 1;
+    /* Two vectors of 16-bit elements: as many bytes as one of floats. */
+    const bool narrow = tenon_dtype_size((tenon_dtype)problem->to) == 2;
+    return has_vectors(problem) ? (narrow ? 2 : 1) * GPU_LANES : 1;
 }
 
 const char *tn_pointwise_refuses(tenon_context *context, const tn_problem *problem)
@@ -134,8 +137,9 @@ void tn_pointwise_options(tenon_context *context, const tn_problem *problem, con
                           char text[TN_OPTIONS_SIZE])
 {
     const tn_pointwise_problem *p = (const tn_pointwise_problem *)problem;
-    tn_build_options(context, text, "-DTENON_DTYPE=%u -DTENON_VW=%u%s", p->to,
-                     tn_rows_lanes(context, p->to), tn_stores_option(values));
+    tn_build_options(context, text, "-DTENON_DTYPE=%u -DTENON_VW=%u%s%s", p->to,
+                     tn_rows_lanes(context, p->to), tn_gpu_option(context),
+                     tn_stores_option(values));
 }
 
 tenon_status tn_pointwise_record(const char *operation, tn_recording *recording,

@@ -60,9 +60,21 @@ void tn_reduction_canonicalise(uint32_t kind, const tn_axes *axes,
                                const uint32_t operand[REDUCTION_VIEWS],
                                tn_reduction_problem *problem);
 
-/* Vectors along the rows, vectors across them, and both with the rows cut into pieces. */
+/* Vectors along the rows, vectors across them, both with the rows cut into pieces, and rows done by
+ * teams of work-items. */
 extern const tn_solver tn_reduction_rows, tn_reduction_columns, tn_reduction_split_rows,
-    tn_reduction_split_columns;
+    tn_reduction_split_columns, tn_reduction_group;
+
+/* Parts of these: how many rows there are; whether places or elements are sought rather than sums;
+ * what all launches have in args; the operand that stands for a view; a launch that has its source,
+ * kernel, options, sizes and operands. */
+int64_t tn_reduction_count(const tn_reduction_problem *problem);
+bool tn_reduction_is_extremum(const tn_reduction_problem *problem);
+void tn_reduction_fill(const tn_reduction_problem *problem, reduction_args *args);
+uint8_t tn_reduction_operand(const tn_reduction_problem *problem, int view);
+tenon_status tn_reduction_launch(const char *operation, tn_recording *recording,
+                                 const tn_reduction_problem *problem, tn_launch *launch,
+                                 const reduction_args *args);
 
 /* A view for self-checks: rows in two dimensions (1 and 3), kept ones in two, all with tails and
  * gaps, contiguous along the rows or across them. */

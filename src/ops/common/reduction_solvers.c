@@ -1,5 +1,6 @@
 /* rows, columns, split_rows and split_columns of every family of reductions. */
 #include "base/checked.h"
+#include "ops/common/gpu.h"
 #include "ops/common/reduction.h"
 #include "ops/common/rows.h"
 
@@ -23,7 +24,7 @@ typedef struct shares {
     int64_t chunk, groups, pieces, run;
 } shares;
 
-static int64_t count_of(const tn_reduction_problem *p)
+int64_t tn_reduction_count(const tn_reduction_problem *p)
 {
     int64_t count = 1;
     for (uint32_t d = 0; d < p->kept_rank; d++)
@@ -34,7 +35,7 @@ static int64_t count_of(const tn_reduction_problem *p)
 static shares whole_shares(tenon_context *context, const tn_reduction_problem *p, bool along)
 {
     bool is_cpu = context->device.is_cpu;
-    int64_t width = (int64_t)tn_rows_lanes(context, p->dtype), count = count_of(p);
+    int64_t width = (int64_t)tn_rows_lanes(context, p->dtype), count = tn_reduction_count(p);
     int64_t length = along ? count : p->kept_shape[p->kept_rank - 1];
     int64_t chunk = is_cpu ? tn_max_i64(CPU_CHUNK / tn_max_i64(p->size, 1), 1) : 1;
     if (!along)
@@ -76,14 +77,13 @@ static const char *refuses_split(tenon_context *context, const tn_problem *probl
     return p->size < 2 * LEAST_PIECE ? "the rows are too short to split" : NULL;
 }
 
-static bool is_extremum(const tn_reduction_problem *p)
+bool tn_reduction_is_extremum(const tn_reduction_problem *p)
 {
     return p->kind >= REDUCTION_MAX && p->kind <= REDUCTION_ARGMIN;
 }
 
-/* In nanoseconds, measured on x86-64: an element costs the less the fuller the vectors are, and the
- * more if they have to be gathered. On a GPU it is neighbouring work-items that should read
- * neighbours. */
+/* Of a CPU in nanoseconds, measured on x86-64: an element costs the less the fuller the vectors are,
+ * and the more if they have to be gathered. */
 static double element_time(tenon_context *context, const tn_reduction_problem *p, const shares *s)
 {
     double width = (double)tn_rows_lanes(context, p->dtype);
@@ -91,21 +91,44 @@ static double element_time(tenon_context *context, const tn_reduction_problem *p
     int64_t stride = s->along ? p->stride[REDUCTION_X][p->rank - 1]
                               : p->kept_stride[REDUCTION_X][p->kept_rank - 1];
     double filled = (double)length / (double)tn_ceil_div(length, (int64_t)width) / width;
-    bool side_by_side = stride == 1;
-    if (!context->device.is_cpu)
-        side_by_side = side_by_side && (!s->along || s->pieces > 1);
-    return (side_by_side ? 0.1 : 0.6) / filled;
+    return (stride == 1 ? 0.1 : 0.6) / filled;
+}
+
+/* On a GPU it is neighbouring work-items that should read neighbours: those of pieces do, and those
+ * of columns. */
+static double gpu_time(tenon_context *context, const tn_reduction_problem *p, const shares *s)
+{
+    const double size = (double)tenon_dtype_size((tenon_dtype)p->dtype);
+    const double passes = p->kind == REDUCTION_VARIANCE ? 2 : 1;
+    const double rows = (double)tn_reduction_count(p),
+                 items = (double)s->groups * (double)s->pieces;
+    const double inputs = p->element_size[REDUCTION_T] != 0 ? 2 : 1;
+    const double bytes = rows * (double)p->size * size * inputs * passes;
+    const int64_t stride = s->along ? p->stride[REDUCTION_X][p->rank - 1]
+                                    : p->kept_stride[REDUCTION_X][p->kept_rank - 1];
+    double part = TN_GPU_SIDE_BY_SIDE;
+    if (stride > 1 || (!s->along && p->kept_shape[p->kept_rank - 1] < TN_GPU_LEAST_COLUMNS))
+        part = TN_GPU_LONG_ROWS;
+    else if (s->along)
+        part = s->pieces > 1 ? TN_GPU_SHORT_ROWS : tn_gpu_own_row((double)p->size * size);
+    if (s->pieces == 1)
+        return tn_gpu_time(context, bytes, items, part);
+    /* What pieces give lies apart for those who bring it together. */
+    return tn_gpu_time(context, bytes, items, part) +
+           tn_gpu_time(context, rows * (double)s->pieces * 32, rows * GPU_GROUP, 1) +
+           (passes - 1) * 2 * TN_GPU_LAUNCH;
 }
 
 static double estimate_of(tenon_context *context, const tn_reduction_problem *p, const shares *s)
 {
-    double units =
-        (double)context->device.info.compute_units * (context->device.is_cpu ? 1 : GPU_WORK_ITEMS);
+    if (!context->device.is_cpu)
+        return gpu_time(context, p, s);
+    double units = (double)context->device.info.compute_units;
     double busy = (double)s->groups * (double)s->pieces;
-    double elements = (double)count_of(p) * (double)p->size;
+    double elements = (double)tn_reduction_count(p) * (double)p->size;
     double launches = s->pieces == 1 ? 1 : p->kind == REDUCTION_VARIANCE ? 4 : 2;
-    double rows = (double)count_of(p) * (s->along ? 20 : 5);
-    double finish = s->pieces == 1 ? 0 : (double)count_of(p) * (50 + (double)s->pieces);
+    double rows = (double)tn_reduction_count(p) * (s->along ? 20 : 5);
+    double finish = s->pieces == 1 ? 0 : (double)tn_reduction_count(p) * (50 + (double)s->pieces);
     return 3000 * launches +
            (elements * element_time(context, p, s) + rows + finish) / (busy < units ? busy : units);
 }
@@ -149,8 +172,10 @@ static double estimate_split_columns(tenon_context *context, const tn_problem *p
 /* What the pieces give; then the means of a variance, or the places of extremes. */
 static uint64_t workspace_of(const tn_reduction_problem *p, const shares *s)
 {
-    int64_t count = count_of(p);
-    int64_t more = is_extremum(p) ? s->pieces * count : p->kind == REDUCTION_VARIANCE ? count : 0;
+    int64_t count = tn_reduction_count(p);
+    int64_t more = tn_reduction_is_extremum(p)     ? s->pieces * count
+                   : p->kind == REDUCTION_VARIANCE ? count
+                                                   : 0;
     return (uint64_t)(s->pieces * count + more) * tn_acc_size(p->dtype);
 }
 
@@ -178,18 +203,19 @@ static void options(tenon_context *context, const tn_problem *problem, const int
 {
     const tn_reduction_problem *p = (const tn_reduction_problem *)problem;
     (void)values;
-    tn_build_options(context, text, "-DTENON_DTYPE=%u -DTENON_VW=%u%s", p->dtype,
-                     tn_rows_lanes(context, p->dtype), is_extremum(p) ? " -DTENON_EXTREMUM" : "");
+    tn_build_options(context, text, "-DTENON_DTYPE=%u -DTENON_VW=%u%s%s", p->dtype,
+                     tn_rows_lanes(context, p->dtype), tn_gpu_option(context),
+                     tn_reduction_is_extremum(p) ? " -DTENON_EXTREMUM" : "");
 }
 
 static const char *source_of(const tn_reduction_problem *p)
 {
     if (p->kind == REDUCTION_SQUARED_ERROR)
         return "loss/mse_forward";
-    return is_extremum(p) ? "reduce/extremum" : "reduce/sum";
+    return tn_reduction_is_extremum(p) ? "reduce/extremum" : "reduce/sum";
 }
 
-static void fill_args(const tn_reduction_problem *p, const shares *s, reduction_args *args)
+void tn_reduction_fill(const tn_reduction_problem *p, reduction_args *args)
 {
     memset(args, 0, sizeof *args);
     memcpy(args->kept_stride, p->kept_stride, sizeof args->kept_stride);
@@ -197,10 +223,7 @@ static void fill_args(const tn_reduction_problem *p, const shares *s, reduction_
     memcpy(args->stride, p->stride, sizeof args->stride);
     memcpy(args->shape, p->shape, sizeof args->shape);
     args->size = p->size;
-    args->count = count_of(p);
-    args->chunk = s->chunk;
-    args->run = s->run;
-    args->pieces = s->pieces;
+    args->count = tn_reduction_count(p);
     args->divisor = p->divisor;
     args->kept_rank = (tenon_i32)p->kept_rank;
     args->rank = (tenon_i32)p->rank;
@@ -208,16 +231,24 @@ static void fill_args(const tn_reduction_problem *p, const shares *s, reduction_
     args->flags = (tenon_i32)p->flags;
 }
 
+static void fill_args(const tn_reduction_problem *p, const shares *s, reduction_args *args)
+{
+    tn_reduction_fill(p, args);
+    args->chunk = s->chunk;
+    args->run = s->run;
+    args->pieces = s->pieces;
+}
+
 /* What is not there is neither read nor written; y stands in for its pointer. */
-static uint8_t operand_of(const tn_reduction_problem *p, int view)
+uint8_t tn_reduction_operand(const tn_reduction_problem *p, int view)
 {
     return (uint8_t)p->operand[p->element_size[view] != 0 ? view : REDUCTION_Y];
 }
 
-static tenon_status launch(const char *operation, tn_recording *recording,
-                           const tn_reduction_problem *p, tn_launch *it, const reduction_args *args)
+tenon_status tn_reduction_launch(const char *operation, tn_recording *recording,
+                                 const tn_reduction_problem *p, tn_launch *it,
+                                 const reduction_args *args)
 {
-    char text[TN_OPTIONS_SIZE];
     tn_patch patches[REDUCTION_VIEWS + 2];
     uint32_t count = 0;
     for (int v = 0; v < REDUCTION_VIEWS; v++)
@@ -233,15 +264,22 @@ static tenon_status launch(const char *operation, tn_recording *recording,
     if (p->kind == REDUCTION_SQUARED_ERROR)
         patches[count++] = (tn_patch){(uint8_t)tn_scalar_patch((tenon_dtype)p->dtype),
                                       TN_SCALAR_REDUCTION, offsetof(reduction_args, scale), 1};
-    options(recording->context, &p->head, NULL, text);
-    it->source = source_of(p);
-    it->options = text;
     it->dimensions = 1;
     it->args = args;
     it->args_size = sizeof *args;
     it->patches = patches;
     it->patch_count = count;
     return tn_record(operation, recording, it);
+}
+
+static tenon_status launch(const char *operation, tn_recording *recording,
+                           const tn_reduction_problem *p, tn_launch *it, const reduction_args *args)
+{
+    char text[TN_OPTIONS_SIZE];
+    options(recording->context, &p->head, NULL, text);
+    it->source = source_of(p);
+    it->options = text;
+    return tn_reduction_launch(operation, recording, p, it, args);
 }
 
 /* reduce_rows or reduce_columns. */
@@ -254,9 +292,9 @@ static tenon_status launch_sums(const char *operation, tn_recording *recording,
     fill_args(p, s, &args);
     args.stage = stage;
     for (int v = 0; v < REDUCTION_VIEWS; v++)
-        it.operands[v] = operand_of(p, v);
+        it.operands[v] = tn_reduction_operand(p, v);
     it.operands[REDUCTION_VIEWS] =
-        stage == REDUCTION_WHOLE ? operand_of(p, REDUCTION_Y) : TN_WORKSPACE;
+        stage == REDUCTION_WHOLE ? tn_reduction_operand(p, REDUCTION_Y) : TN_WORKSPACE;
     it.local[0] = local;
     it.global[0] = (size_t)tn_round_up(s->groups * s->pieces, (int64_t)local);
     return launch(operation, recording, p, &it, &args);
@@ -266,10 +304,10 @@ static tenon_status launch_finish(const char *operation, tn_recording *recording
                                   const tn_reduction_problem *p, const shares *s, int stage)
 {
     reduction_args args;
-    tn_launch it = {
-        .kernel = "reduce_finish",
-        .operands = {operand_of(p, REDUCTION_Y), operand_of(p, REDUCTION_MEANS), TN_WORKSPACE},
-        .operand_count = 3};
+    tn_launch it = {.kernel = "reduce_finish",
+                    .operands = {tn_reduction_operand(p, REDUCTION_Y),
+                                 tn_reduction_operand(p, REDUCTION_MEANS), TN_WORKSPACE},
+                    .operand_count = 3};
     fill_args(p, s, &args);
     args.stage = stage;
     it.local[0] = recording->context->device.is_cpu ? 1 : GPU_GROUP;

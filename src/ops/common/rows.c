@@ -2,6 +2,7 @@
 
 #include "base/checked.h"
 #include "base/shape.h"
+#include "ops/common/gpu.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -9,7 +10,6 @@
 /* A CPU's work-item is worth its launch from about this many elements on; a GPU's takes one row,
  * or one vector of them. */
 #define CPU_CHUNK 8192
-#define GPU_LANES 4
 
 tenon_status tn_axis_check(const char *operation, int32_t axis, uint32_t rank, const char *argument,
                            uint32_t *result)
@@ -81,7 +81,7 @@ void tn_rows_canonicalise(const tenon_tensor *const *views, uint32_t count, uint
     memcpy(problem->stride, space.stride, sizeof problem->stride);
 }
 
-static int64_t count_of(const tn_rows_problem *p)
+int64_t tn_rows_count(const tn_rows_problem *p)
 {
     int64_t count = 1;
     for (uint64_t d = 0; d < p->rank; d++)
@@ -99,7 +99,7 @@ const char *tn_rows_refuses(tenon_context *context, const tn_problem *problem)
 uint32_t tn_rows_lanes(tenon_context *context, uint32_t dtype)
 {
     if (!context->device.is_cpu)
-        return GPU_LANES;
+        return TN_GPU_LANES;
     uint32_t native = dtype == TENON_DTYPE_F64 ? context->device.vector_width_f64
                                                : context->device.info.vector_width_f32;
     return native < 2 ? 2 : native > 16 ? 16 : native;
@@ -111,22 +111,39 @@ uint32_t tn_rows_lanes(tenon_context *context, uint32_t dtype)
 static double estimate(tenon_context *context, const tn_rows_problem *p, int64_t length,
                        bool contiguous)
 {
-    double elements = (double)count_of(p) * (double)p->size;
+    double elements = (double)tn_rows_count(p) * (double)p->size;
     double width = (double)tn_rows_lanes(context, p->dtype);
     double filled = (double)length / (double)tn_ceil_div(length, (int64_t)width) / width;
     return 5000 + elements * (contiguous ? 0.5 : 2.0) / filled;
 }
 
+/* The tensors without the axis count nothing. */
+double tn_rows_gpu_time(tenon_context *context, const tn_rows_problem *p, double items,
+                        double times, double part)
+{
+    const double elements = (double)tn_rows_count(p) * (double)p->size;
+    double bytes = 0;
+    for (uint32_t v = 0; v < p->views; v++)
+        if (p->axis[v] != 0 || p->size == 1)
+            bytes += p->element_size[v] * (v + 1 < p->views ? times : 1);
+    return tn_gpu_time(context, elements * bytes, items, part);
+}
+
+/* What rows and columns read their inputs in. */
+#define GPU_TIMES 2.5
+
 double tn_rows_estimate(tenon_context *context, const tn_problem *problem, const int32_t *values)
 {
     const tn_rows_problem *p = (const tn_rows_problem *)problem;
-    bool contiguous =
-        context->device.is_cpu; /* a GPU wants neighbours in neighbouring work-items */
+    bool contiguous = true;
     (void)values;
+    if (!context->device.is_cpu)
+        return tn_rows_gpu_time(context, p, (double)tn_rows_count(p), GPU_TIMES,
+                                tn_gpu_own_row((double)p->size * p->element_size[0]));
     for (uint32_t v = 0; v < p->views; v++)
         contiguous = contiguous && p->axis[v] <= 1;
     /* A tail is done one by one. */
-    double tail = (double)(p->size % tn_rows_lanes(context, p->dtype)) * (double)count_of(p);
+    double tail = (double)(p->size % tn_rows_lanes(context, p->dtype)) * (double)tn_rows_count(p);
     return estimate(context, p, p->size, contiguous) + tail;
 }
 
@@ -137,6 +154,13 @@ double tn_columns_estimate(tenon_context *context, const tn_problem *problem, co
     (void)values;
     for (uint32_t v = 0; v < p->views; v++)
         contiguous = contiguous && p->stride[v][p->rank - 1] <= 1;
+    contiguous =
+        contiguous && (context->device.is_cpu || p->shape[p->rank - 1] >= TN_GPU_LEAST_COLUMNS);
+    if (!context->device.is_cpu)
+        return tn_rows_gpu_time(context, p,
+                                (double)tn_rows_count(p) / (double)p->shape[p->rank - 1] *
+                                    (double)tn_ceil_div(p->shape[p->rank - 1], TN_GPU_LANES),
+                                GPU_TIMES, contiguous ? TN_GPU_SIDE_BY_SIDE : TN_GPU_LONG_ROWS);
     return estimate(context, p, p->shape[p->rank - 1], contiguous);
 }
 
@@ -145,42 +169,48 @@ void tn_rows_options(tenon_context *context, const tn_problem *problem, const in
 {
     const tn_rows_problem *p = (const tn_rows_problem *)problem;
     (void)values;
-    tn_build_options(context, text, "-DTENON_DTYPE=%u -DTENON_VW=%u", p->dtype,
-                     tn_rows_lanes(context, p->dtype));
+    tn_build_options(context, text, "-DTENON_DTYPE=%u -DTENON_VW=%u%s", p->dtype,
+                     tn_rows_lanes(context, p->dtype), tn_gpu_option(context));
+}
+
+tenon_status tn_rows_launch(const char *operation, tn_recording *recording,
+                            const tn_rows_problem *p, rows_args *args, tn_launch *launch)
+{
+    tn_patch patches[TENON_ROWS_VIEWS + 1];
+    args->size = p->size;
+    args->count = tn_rows_count(p);
+    args->value = p->value;
+    args->rank = (tenon_i32)p->rank;
+    args->flag = (tenon_i32)p->flag;
+    memcpy(args->axis, p->axis, sizeof args->axis);
+    memcpy(args->stride, p->stride, sizeof args->stride);
+    memcpy(args->shape, p->shape, sizeof args->shape);
+    patches[0] = (tn_patch){(uint8_t)tn_scalar_patch((tenon_dtype)p->dtype), TN_SCALAR_ROWS,
+                            offsetof(rows_args, scale), 1};
+    launch->patch_count = 1;
+    for (uint32_t v = 0; v < p->views; v++) {
+        launch->operands[v] = (uint8_t)v;
+        if (p->element_size[v] != 0)
+            patches[launch->patch_count++] =
+                (tn_patch){TN_PATCH_OFFSET, (uint8_t)v,
+                           (uint16_t)(offsetof(rows_args, offset) + v * sizeof *args->offset),
+                           p->element_size[v]};
+    }
+    launch->operand_count = p->views;
+    launch->args = args;
+    launch->args_size = sizeof *args;
+    launch->patches = patches;
+    return tn_record(operation, recording, launch);
 }
 
 static tenon_status record(const char *operation, tn_recording *recording, const tn_rows_problem *p,
                            int64_t chunk, tn_launch launch)
 {
     char text[TN_OPTIONS_SIZE];
-    tn_patch patches[TENON_ROWS_VIEWS + 1];
-    rows_args args = {.size = p->size,
-                      .count = count_of(p),
-                      .chunk = chunk,
-                      .value = p->value,
-                      .rank = (tenon_i32)p->rank,
-                      .flag = (tenon_i32)p->flag};
-    memcpy(args.axis, p->axis, sizeof args.axis);
-    memcpy(args.stride, p->stride, sizeof args.stride);
-    memcpy(args.shape, p->shape, sizeof args.shape);
-    patches[0] = (tn_patch){(uint8_t)tn_scalar_patch((tenon_dtype)p->dtype), TN_SCALAR_ROWS,
-                            offsetof(rows_args, scale), 1};
-    launch.patch_count = 1;
-    for (uint32_t v = 0; v < p->views; v++) {
-        launch.operands[v] = (uint8_t)v;
-        if (p->element_size[v] != 0)
-            patches[launch.patch_count++] =
-                (tn_patch){TN_PATCH_OFFSET, (uint8_t)v,
-                           (uint16_t)(offsetof(rows_args, offset) + v * sizeof *args.offset),
-                           p->element_size[v]};
-    }
+    rows_args args = {.chunk = chunk};
     tn_rows_options(recording->context, &p->head, NULL, text);
     launch.options = text;
-    launch.operand_count = p->views;
-    launch.args = &args;
-    launch.args_size = sizeof args;
-    launch.patches = patches;
-    return tn_record(operation, recording, &launch);
+    return tn_rows_launch(operation, recording, p, &args, &launch);
 }
 
 tenon_status tn_rows_record(const char *operation, tn_recording *recording,
@@ -189,10 +219,12 @@ tenon_status tn_rows_record(const char *operation, tn_recording *recording,
     tn_launch launch = {.source = source, .kernel = kernel, .dimensions = 1};
     bool is_cpu = recording->context->device.is_cpu;
     int64_t chunk = is_cpu ? tn_max_i64(CPU_CHUNK / problem->size, 1) : 1;
-    launch.global[0] = (size_t)tn_ceil_div(count_of(problem), chunk);
+    launch.global[0] = (size_t)tn_ceil_div(tn_rows_count(problem), chunk);
     /* Where the driver chooses a work-group by the sizes, PoCL compiles for each that it has not
      * seen. */
-    launch.local[0] = is_cpu ? 1 : 0;
+    launch.local[0] = 1;
+    if (!is_cpu)
+        tn_gpu_local(&launch);
     return record(operation, recording, problem, chunk, launch);
 }
 
@@ -206,7 +238,9 @@ tenon_status tn_columns_record(const char *operation, tn_recording *recording,
     int64_t width = (int64_t)tn_rows_lanes(recording->context, problem->dtype);
     int64_t chunk = is_cpu ? tn_round_up(tn_max_i64(CPU_CHUNK / problem->size, 1), width) : width;
     launch.global[0] = (size_t)tn_ceil_div(inner, chunk);
-    launch.global[1] = (size_t)(count_of(problem) / inner);
-    launch.local[0] = launch.local[1] = is_cpu ? 1 : 0;
+    launch.global[1] = (size_t)(tn_rows_count(problem) / inner);
+    launch.local[0] = launch.local[1] = 1;
+    if (!is_cpu)
+        tn_gpu_local(&launch);
     return record(operation, recording, problem, chunk, launch);
 }

@@ -50,6 +50,28 @@ double tn_columns_estimate(tenon_context *context, const tn_problem *problem,
 void tn_rows_options(tenon_context *context, const tn_problem *problem, const int32_t *values,
                      char text[TN_OPTIONS_SIZE]);
 
+/* Parts of solvers whose rows are done by teams (ops/common/gpu.h). */
+const char *tn_rows_group_refuses(tenon_context *context, const tn_problem *problem);
+void tn_rows_group_tune(tenon_context *context, const tn_problem *problem, int32_t *values);
+double tn_rows_group_estimate(tenon_context *context, const tn_problem *problem,
+                              const int32_t *values);
+void tn_rows_group_options(tenon_context *context, const tn_problem *problem, const int32_t *values,
+                           char text[TN_OPTIONS_SIZE]);
+tenon_status tn_rows_group_record(const char *operation, tn_recording *recording,
+                                  const tn_rows_problem *problem, const char *source,
+                                  const char *kernel, int32_t team);
+
+/* For these: the rows of a problem, and a launch that has all but its arguments' values, operands
+ * and patches. */
+int64_t tn_rows_count(const tn_rows_problem *problem);
+tenon_status tn_rows_launch(const char *operation, tn_recording *recording,
+                            const tn_rows_problem *problem, rows_args *args, tn_launch *launch);
+
+/* Nanoseconds of a GPU's kernel whose work-items go through all tensors so, reading inputs `times`
+ * times. */
+double tn_rows_gpu_time(tenon_context *context, const tn_rows_problem *problem, double items,
+                        double times, double part);
+
 /* Records the launch of a kernel of cl_kernels/common/rows.clh's form. */
 tenon_status tn_rows_record(const char *operation, tn_recording *recording,
                             const tn_rows_problem *problem, const char *source, const char *kernel);

@@ -3,10 +3,12 @@
 #include "base/checked.h"
 #include "ops/common/rows.h"
 #include "ops/common/stores.h"
+#include "ops/common/gpu.h"
 
 /* A CPU's work-item is worth its launch from about this many elements on. */
 #define CPU_CHUNK 8192
 #define GPU_GROUP 64
+#define GPU_BYTES 16
 
 void tn_walk_cut(tenon_context *context, int64_t gpu_chunk, walk_args *args, tn_launch *launch)
 {
@@ -24,11 +26,20 @@ void tn_walk_cut(tenon_context *context, int64_t gpu_chunk, walk_args *args, tn_
     launch->global[0] = (size_t)tn_round_up(args->items, (int64_t)launch->local[0]);
 }
 
+/* Of a GPU as many as make 16 bytes. */
+uint32_t tn_element_lanes(tenon_context *context, tenon_dtype dtype)
+{
+    const uint32_t size = (uint32_t)tenon_dtype_size(dtype);
+    return context->device.is_cpu
+               ? tn_rows_lanes(context, size == 8 ? TENON_DTYPE_F64 : TENON_DTYPE_F32)
+               : GPU_BYTES / size;
+}
+
 void tn_element_options(tenon_context *context, tenon_dtype dtype, const int32_t *stores,
                         char *text)
 {
     uint32_t size = (uint32_t)tenon_dtype_size(dtype);
-    tn_build_options(context, text, "-DTENON_COPY_SIZE=%u -DTENON_VW=%u%s", size,
-                     tn_rows_lanes(context, size == 8 ? TENON_DTYPE_F64 : TENON_DTYPE_F32),
+    tn_build_options(context, text, "-DTENON_COPY_SIZE=%u -DTENON_VW=%u%s%s", size,
+                     tn_element_lanes(context, dtype), tn_gpu_option(context),
                      tn_stores_option(stores));
 }

@@ -8,9 +8,10 @@ TENON_API tenon_conv_params tenon_conv_params_default(void)
 }
 
 static const tn_solver *const solvers[] = {
-    &tn_conv_pointwise,   &tn_conv_depthwise,  &tn_conv_implicit_packed, &tn_conv_implicit_tiled,
-    &tn_conv_winograd2,   &tn_conv_winograd4,  &tn_conv_winograd2_gemm,  &tn_conv_winograd4_gemm,
-    &tn_conv_im2col_gemm, &tn_conv_cpu_direct, &tn_conv_direct};
+    &tn_conv_pointwise,      &tn_conv_depthwise,       &tn_conv_implicit_packed,
+    &tn_conv_implicit_tiled, &tn_conv_implicit_matrix, &tn_conv_winograd2,
+    &tn_conv_winograd4,      &tn_conv_winograd2_gemm,  &tn_conv_winograd4_gemm,
+    &tn_conv_im2col_gemm,    &tn_conv_cpu_direct,      &tn_conv_direct};
 
 const tn_family tn_conv_family = {.name = "conv",
                                   .solvers = solvers,

@@ -1,6 +1,7 @@
 /* tenon_elementwise_chain: the public entry, the family, and its solver. */
 #include "elementwise/chain_args.h"
 #include "base/shape.h"
+#include "ops/common/gpu.h"
 #include "ops/elementwise/internal.h"
 
 #include <stddef.h>
@@ -19,10 +20,10 @@ static void options(tenon_context *context, const tn_problem *problem, const int
                     char text[TN_OPTIONS_SIZE])
 {
     const elementwise_chain_problem *p = (const elementwise_chain_problem *)problem;
-    tn_build_options(context, text,
-                     "-DTENON_DTYPE=%u -DTENON_VW=%u -DTENON_ACT_BUILD=%u -DCHAIN_VECTORS=%d%s",
-                     p->views.to, tn_rows_lanes(context, p->views.to), p->views.kind,
-                     context->device.is_cpu ? CPU_VECTORS : 1, tn_stores_option(values));
+    tn_build_options(
+        context, text, "-DTENON_DTYPE=%u -DTENON_VW=%u%s -DTENON_ACT_BUILD=%u -DCHAIN_VECTORS=%d%s",
+        p->views.to, tn_rows_lanes(context, p->views.to), tn_gpu_option(context), p->views.kind,
+        context->device.is_cpu ? CPU_VECTORS : 1, tn_stores_option(values));
 }
 
 tenon_status tn_chain_record(const char *operation, tn_recording *recording,

@@ -53,7 +53,10 @@ static tenon_status record_copy(const char *operation, tn_recording *recording,
     const tn_launch launch = {
         .source = "elementwise/copy", .options = text, .kernel = "copy", .args_size = sizeof args};
     copy_options(recording->context, problem, values, text);
-    return tn_pointwise_record(operation, recording, p, launch, &args, tn_pointwise_gpu_chunk(p));
+    const int64_t lanes =
+        p->from == p->to ? tn_element_lanes(recording->context, (tenon_dtype)p->to) : 1;
+    return tn_pointwise_record(operation, recording, p, launch, &args,
+                               tn_pointwise_gpu_chunk(p) > 1 ? lanes : 1);
 }
 
 const tn_solver tn_elementwise_rows = {.name = "rows",

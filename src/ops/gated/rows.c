@@ -1,5 +1,6 @@
 /* gated/rows and gated_backward/rows: each work-item goes through a piece of some rows. */
 #include "gated/args.h"
+#include "ops/common/gpu.h"
 #include "ops/gated/internal.h"
 
 #include <stddef.h>
@@ -11,9 +12,9 @@ static void options(tenon_context *context, const tn_problem *problem, const int
                     char text[TN_OPTIONS_SIZE])
 {
     const tn_pointwise_problem *p = (const tn_pointwise_problem *)problem;
-    tn_build_options(context, text, "-DTENON_DTYPE=%u -DTENON_VW=%u -DTENON_ACT_BUILD=%u%s", p->to,
-                     tn_rows_lanes(context, p->to), tn_activation_is_build(p->kind) ? p->kind : 0u,
-                     tn_stores_option(values));
+    tn_build_options(context, text, "-DTENON_DTYPE=%u -DTENON_VW=%u%s -DTENON_ACT_BUILD=%u%s",
+                     p->to, tn_rows_lanes(context, p->to), tn_gpu_option(context),
+                     tn_activation_is_build(p->kind) ? p->kind : 0u, tn_stores_option(values));
 }
 
 static tenon_status record(const char *operation, tn_recording *recording,

@@ -1,6 +1,7 @@
 /* gather_backward/scan and gather_backward/sorted: each row of the gradient goes through all
  * indices, or through its own after they were sorted. */
 #include "base/checked.h"
+#include "ops/common/gpu.h"
 #include "ops/common/rows.h"
 #include "ops/gather/internal.h"
 
@@ -61,8 +62,8 @@ static void options(tenon_context *context, const tn_problem *problem, const int
 {
     const gather_backward_problem *p = (const gather_backward_problem *)problem;
     (void)values;
-    tn_build_options(context, text, "-DTENON_DTYPE=%u -DTENON_VW=%u", p->dtype,
-                     tn_rows_lanes(context, p->dtype));
+    tn_build_options(context, text, "-DTENON_DTYPE=%u -DTENON_VW=%u%s", p->dtype,
+                     tn_rows_lanes(context, p->dtype), tn_gpu_option(context));
 }
 
 static int64_t elements_of(const gather_backward_problem *p)

@@ -7,8 +7,6 @@
 #include <stddef.h>
 #include <string.h>
 
-#define GPU_LANES 4
-
 static const char *refuses_nothing(tenon_context *context, const tn_problem *problem)
 {
     (void)context;
@@ -73,7 +71,8 @@ static tenon_status record(const char *operation, tn_recording *recording,
     memcpy(args.walk.shape, p->shape, sizeof p->shape);
     memcpy(args.walk.stride, p->stride, sizeof p->stride);
     options(recording->context, problem, values, text);
-    tn_walk_cut(recording->context, copies_lines(p) ? GPU_LANES : 1, &args.walk, &launch);
+    const int64_t lanes = tn_element_lanes(recording->context, (tenon_dtype)p->dtype);
+    tn_walk_cut(recording->context, copies_lines(p) ? lanes : 1, &args.walk, &launch);
     return tn_record(operation, recording, &launch);
 }
 

@@ -8,7 +8,8 @@ TENON_API tenon_cross_entropy_params tenon_cross_entropy_params_default(void)
     return (tenon_cross_entropy_params)TENON_CROSS_ENTROPY_PARAMS_INIT;
 }
 
-static const tn_solver *const solvers[] = {&tn_cross_entropy_rows, &tn_cross_entropy_columns};
+static const tn_solver *const solvers[] = {&tn_cross_entropy_rows, &tn_cross_entropy_columns,
+                                           &tn_cross_entropy_group};
 
 const tn_family tn_cross_entropy_family = {.name = "cross_entropy",
                                            .solvers = solvers,

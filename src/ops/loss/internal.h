@@ -12,7 +12,7 @@ enum { CROSS_ENTROPY_LOGITS, CROSS_ENTROPY_LABELS, CROSS_ENTROPY_LOSS, CROSS_ENT
 enum { CROSS_ENTROPY_DLOSS = 2, CROSS_ENTROPY_DLOGITS, CROSS_ENTROPY_BACKWARD_OPERANDS };
 
 extern const tn_family tn_cross_entropy_family, tn_cross_entropy_backward_family;
-extern const tn_solver tn_cross_entropy_rows, tn_cross_entropy_columns;
+extern const tn_solver tn_cross_entropy_rows, tn_cross_entropy_columns, tn_cross_entropy_group;
 
 /* What a problem gets from parameters: args.flag and args.value. */
 void tn_cross_entropy_fill(const tenon_cross_entropy_params *params, bool backward, bool has_dloss,

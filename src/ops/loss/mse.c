@@ -10,7 +10,8 @@ TENON_API tenon_mse_params tenon_mse_params_default(void)
 }
 
 static const tn_solver *const solvers[] = {&tn_reduction_rows, &tn_reduction_columns,
-                                           &tn_reduction_split_rows, &tn_reduction_split_columns};
+                                           &tn_reduction_split_rows, &tn_reduction_split_columns,
+                                           &tn_reduction_group};
 static const tn_solver *const backward_solvers[] = {&tn_mse_backward_rows,
                                                     &tn_mse_backward_columns};
 

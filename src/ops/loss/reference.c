@@ -187,5 +187,10 @@ tenon_status tn_cross_entropy_self_check(tenon_stream *stream, const tn_problem 
     *right = true;
     for (int along = 0; along < 2 && *right; along++)
         TN_TRY(check_layout(stream, like, choice, along != 0, right, why));
+    if (*right && tn_is_solver(choice->solver, &tn_cross_entropy_group)) {
+        tn_choice small = *choice; /* a team that these rows are too long to be kept by */
+        small.values[0] = 1;
+        TN_TRY(check_layout(stream, like, &small, true, right, why));
+    }
     return TENON_OK;
 }

@@ -4,29 +4,27 @@
 
 #include <string.h>
 
-#define PARAMETERS (NORM_HAS(NORM_DGAMMA) | NORM_HAS(NORM_DBETA))
-
 static bool wants_parameters(const norm_problem *p)
 {
-    return (p->flags & PARAMETERS) != 0;
+    return (p->flags & NORM_PARAMETERS) != 0;
 }
 
 /* Batch normalization: the sums of a set are the gradients of its parameters. */
-static bool sets_are_parameters(const norm_problem *p)
+bool tn_norm_sets_are_parameters(const norm_problem *p)
 {
     return tn_norm_kept(p) == p->parameters && (p->flags & NORM_WEIGHTED) == 0;
 }
 
 /* Whether dx needs sums over the sets. */
-static bool wants_sums(const norm_problem *p)
+bool tn_norm_wants_sums(const norm_problem *p)
 {
     return (p->flags & NORM_HAS(NORM_DX)) != 0 && (p->flags & NORM_GIVEN) == 0;
 }
 
 /* Whether the gradients of the parameters need sums of their own. */
-static bool wants_own_sums(const norm_problem *p)
+bool tn_norm_wants_own_sums(const norm_problem *p)
 {
-    return wants_parameters(p) && !(wants_sums(p) && sets_are_parameters(p));
+    return wants_parameters(p) && !(tn_norm_wants_sums(p) && tn_norm_sets_are_parameters(p));
 }
 
 static const char *refuses_nothing(tenon_context *context, const tn_problem *problem)
@@ -77,7 +75,7 @@ static tenon_status record_gradient(const char *operation, tn_recording *recordi
 {
     static const int views[] = {NORM_X,    NORM_DY,     NORM_GAMMA, NORM_MEAN,
                                 NORM_RSTD, NORM_DGAMMA, NORM_DX,    -1};
-    const bool sums = wants_sums(p);
+    const bool sums = tn_norm_wants_sums(p);
     const uint32_t kept = tn_norm_kept(p);
     norm_strides stride = p->stride;
     norm_args args;
@@ -98,8 +96,8 @@ static tenon_status record_whole(const char *operation, tn_recording *recording,
                                 NORM_DX, NORM_DGAMMA, NORM_DBETA, -1};
     norm_args args;
     share(recording->context, p, tn_norm_kept(p), false, &args);
-    if (!sets_are_parameters(p))
-        args.flags &= ~PARAMETERS;
+    if (!tn_norm_sets_are_parameters(p))
+        args.flags &= ~NORM_PARAMETERS;
     return tn_norm_record(operation, recording, p,
                           args.columns ? "norm_whole_columns" : "norm_whole_rows", views, 0, &args,
                           NULL);
@@ -112,12 +110,23 @@ static tenon_status record_sets(const char *operation, tn_recording *recording,
     const norm_problem *p = (const norm_problem *)problem;
     norm_args args;
     (void)values;
-    if (wants_own_sums(p))
+    if (tn_norm_wants_own_sums(p))
         TN_TRY(record_sums(operation, recording, p, p->parameters, NORM_WEIGHTED, false, &args));
-    if (wants_sums(p))
+    if (tn_norm_wants_sums(p))
         return record_whole(operation, recording, p);
     return (p->flags & NORM_HAS(NORM_DX)) != 0 ? record_gradient(operation, recording, p, 0)
                                                : TENON_OK;
+}
+
+/* In pieces, where they are not those of the sets. */
+tenon_status tn_norm_record_parameters(const char *operation, tn_recording *recording,
+                                       const norm_problem *p)
+{
+    norm_args args;
+    if (!tn_norm_wants_own_sums(p))
+        return TENON_OK;
+    TN_TRY(record_sums(operation, recording, p, p->parameters, NORM_WEIGHTED, true, &args));
+    return record_reduce(operation, recording, p, false, &args);
 }
 
 static tenon_status record_split(const char *operation, tn_recording *recording,
@@ -127,12 +136,9 @@ static tenon_status record_split(const char *operation, tn_recording *recording,
     int64_t work = 0;
     norm_args args;
     (void)values;
-    if (wants_own_sums(p)) {
-        TN_TRY(record_sums(operation, recording, p, p->parameters, NORM_WEIGHTED, true, &args));
-        TN_TRY(record_reduce(operation, recording, p, false, &args));
-    }
-    if (wants_sums(p)) {
-        const uint32_t drop = sets_are_parameters(p) ? 0 : PARAMETERS;
+    TN_TRY(tn_norm_record_parameters(operation, recording, p));
+    if (tn_norm_wants_sums(p)) {
+        const uint32_t drop = tn_norm_sets_are_parameters(p) ? 0 : NORM_PARAMETERS;
         TN_TRY(record_sums(operation, recording, p, tn_norm_kept(p), drop, true, &args));
         TN_TRY(record_reduce(operation, recording, p, true, &args));
         work = 2 * args.pieces * args.sets;
@@ -148,13 +154,18 @@ static uint64_t work_of(const tenon_context *context, const norm_problem *p, uin
     return (uint64_t)(2 * (args.pieces + 1) * args.sets) * tn_acc_size(p->dtype);
 }
 
+uint64_t tn_norm_parameters_work(const tenon_context *context, const norm_problem *p)
+{
+    return tn_norm_wants_own_sums(p) ? work_of(context, p, p->parameters) : 0;
+}
+
 static uint64_t workspace_split(tenon_context *context, const tn_problem *problem,
                                 const int32_t *values)
 {
     const norm_problem *p = (const norm_problem *)problem;
     (void)values;
-    uint64_t own = wants_own_sums(p) ? work_of(context, p, p->parameters) : 0;
-    uint64_t sets = wants_sums(p) ? work_of(context, p, tn_norm_kept(p)) : 0;
+    uint64_t own = tn_norm_parameters_work(context, p);
+    uint64_t sets = tn_norm_wants_sums(p) ? work_of(context, p, tn_norm_kept(p)) : 0;
     return own > sets ? own : sets;
 }
 
@@ -166,10 +177,15 @@ static double part_time(const tenon_context *context, const norm_problem *p, uin
     return tn_norm_time(context, p, &args, split);
 }
 
+double tn_norm_parameters_time(const tenon_context *context, const norm_problem *p)
+{
+    return tn_norm_wants_own_sums(p) ? part_time(context, p, p->parameters, true) : 0;
+}
+
 static double time_of(const tenon_context *context, const norm_problem *p, bool split)
 {
     double time = 0;
-    if (wants_own_sums(p))
+    if (tn_norm_wants_own_sums(p))
         time += part_time(context, p, p->parameters, split);
     if ((p->flags & NORM_HAS(NORM_DX)) != 0)
         time += part_time(context, p, tn_norm_kept(p), split);

@@ -70,8 +70,8 @@ typedef struct norm_problem {
 } norm_problem;
 
 extern const tn_family tn_norm_family, tn_norm_backward_family;
-extern const tn_solver tn_norm_sets, tn_norm_split, tn_norm_given;
-extern const tn_solver tn_norm_backward_sets, tn_norm_backward_split;
+extern const tn_solver tn_norm_sets, tn_norm_split, tn_norm_given, tn_norm_group;
+extern const tn_solver tn_norm_backward_sets, tn_norm_backward_split, tn_norm_backward_group;
 
 /* Checks parameters and views of a call, which has x. */
 tenon_status tn_norm_check(const char *operation, tenon_context *context,
@@ -124,6 +124,26 @@ int64_t tn_norm_vectors(const tenon_context *context, const norm_problem *proble
 tenon_status tn_norm_record(const char *operation, tn_recording *recording,
                             const norm_problem *problem, const char *kernel, const int *views,
                             uint32_t in_work, const norm_args *args, const int32_t *values);
+
+/* The same of a kernel that works by teams (ops/common/gpu.h): all of args is filled in but team and
+ * how it steps; `team` is its size. */
+tenon_status tn_norm_record_team(const char *operation, tn_recording *recording,
+                                 const norm_problem *problem, const char *source, const int *views,
+                                 norm_args *args, int32_t team);
+
+void tn_norm_team_options(tenon_context *context, const tn_problem *problem, const int32_t *values,
+                          char text[TN_OPTIONS_SIZE]);
+
+/* norm_backward: whether dx needs sums over the sets, whether these are the parameters' gradients,
+ * and whether those need sums of their own; the launches, the workspace and the time of these. */
+bool tn_norm_wants_sums(const norm_problem *problem);
+bool tn_norm_sets_are_parameters(const norm_problem *problem);
+bool tn_norm_wants_own_sums(const norm_problem *problem);
+tenon_status tn_norm_record_parameters(const char *operation, tn_recording *recording,
+                                       const norm_problem *problem);
+uint64_t tn_norm_parameters_work(const tenon_context *context, const norm_problem *problem);
+double tn_norm_parameters_time(const tenon_context *context, const norm_problem *problem);
+#define NORM_PARAMETERS (NORM_HAS(NORM_DGAMMA) | NORM_HAS(NORM_DBETA))
 
 /* The sets (or parameters, by the dimensions `kept`) of a problem, and the elements of one. */
 int64_t tn_norm_sets_of(const norm_problem *problem, uint32_t kept);

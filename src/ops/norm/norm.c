@@ -9,9 +9,10 @@ TENON_API tenon_norm_params tenon_norm_params_default(void)
     return defaults;
 }
 
-static const tn_solver *const solvers[] = {&tn_norm_sets, &tn_norm_split, &tn_norm_given};
-static const tn_solver *const backward_solvers[] = {&tn_norm_backward_sets,
-                                                    &tn_norm_backward_split};
+static const tn_solver *const solvers[] = {&tn_norm_sets, &tn_norm_split, &tn_norm_given,
+                                           &tn_norm_group};
+static const tn_solver *const backward_solvers[] = {&tn_norm_backward_sets, &tn_norm_backward_split,
+                                                    &tn_norm_backward_group};
 
 const tn_family tn_norm_family = {.name = "norm",
                                   .solvers = solvers,

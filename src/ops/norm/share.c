@@ -1,5 +1,6 @@
 /* How the kernels of normalization share their work out, and their launches. */
 #include "base/checked.h"
+#include "ops/common/gpu.h"
 #include "ops/norm/internal.h"
 
 #include <math.h>
@@ -121,9 +122,19 @@ void tn_norm_options(tenon_context *context, const tn_problem *problem, const in
                      char text[TN_OPTIONS_SIZE])
 {
     const norm_problem *p = (const norm_problem *)problem;
-    tn_build_options(context, text, "-DTENON_DTYPE=%u -DTENON_VW=%u -DTENON_PARAM_ACC=%u%s",
-                     p->dtype, (unsigned)lanes_of(context, p->dtype), p->parameter_acc,
-                     tn_stores_option(p->backward ? NULL : values));
+    tn_build_options(context, text, "-DTENON_DTYPE=%u -DTENON_VW=%u%s -DTENON_PARAM_ACC=%u%s",
+                     p->dtype, (unsigned)lanes_of(context, p->dtype), tn_gpu_option(context),
+                     p->parameter_acc, tn_stores_option(p->backward ? NULL : values));
+}
+
+void tn_norm_team_options(tenon_context *context, const tn_problem *problem, const int32_t *values,
+                          char text[TN_OPTIONS_SIZE])
+{
+    const norm_problem *p = (const norm_problem *)problem;
+    char team[64];
+    (void)values;
+    tn_build_options(context, text, "-DTENON_DTYPE=%u -DTENON_PARAM_ACC=%u %s", p->dtype,
+                     p->parameter_acc, tn_team_options(context, team));
 }
 
 /* What an element costs a CPU in nanoseconds: vectors that are loaded whole, those that are
@@ -149,6 +160,26 @@ static double distance_factor(const norm_problem *p, const norm_args *args, int6
     return !far ? 1 : split ? 1.4 : 2.2;
 }
 
+/* Whole sets are read once for the mean, once for the squares and once for what is made of them, of
+ * which a cache gives some; so are pieces, by three launches. */
+static double gpu_time(const tenon_context *context, const norm_problem *p, const norm_args *args,
+                       bool split)
+{
+    const int across = args->columns ? args->kept - 1 : args->rank - 1;
+    const double size = (double)tenon_dtype_size((tenon_dtype)p->dtype);
+    const double inputs = p->backward ? 2 : 1;
+    const double bytes = (double)args->sets * (double)args->count * size;
+    double part =
+        args->columns || split ? TN_GPU_SIDE_BY_SIDE : tn_gpu_own_row((double)args->count * size);
+    if (args->stride[NORM_X][across] > 1)
+        part = TN_GPU_LONG_ROWS;
+    if (!split)
+        return tn_gpu_time(context, bytes * (2 * inputs + 1), (double)args->items, part);
+    return tn_gpu_time(context, bytes * (1.5 * inputs), (double)args->items, part) +
+           tn_gpu_time(context, bytes * (inputs + 1), tn_gpu_items(context), part) + TN_GPU_LAUNCH +
+           20.0 * (double)args->pieces;
+}
+
 /* Few work-items leave compute units idle. */
 double tn_norm_time(const tenon_context *context, const norm_problem *p, const norm_args *args,
                     bool split)
@@ -157,10 +188,8 @@ double tn_norm_time(const tenon_context *context, const norm_problem *p, const n
     const double units = (double)context->device.info.compute_units;
     const double launches = split ? 11000 + (double)(args->pieces * args->sets) : 5000;
     const int64_t lanes = lanes_of(context, p->dtype);
-    if (!context->device.is_cpu) {
-        const double busy = fmax(units * GPU_GROUP * 4 / (double)args->items, 1);
-        return launches + elements * busy * (split ? 0.01 : args->columns ? 0.02 : 0.1);
-    }
+    if (!context->device.is_cpu)
+        return gpu_time(context, p, args, split);
     return launches + elements * element_time(args, lanes) * fmax(units / (double)args->items, 1) *
                           distance_factor(p, args, lanes, split) * (split ? 1.1 : 1);
 }
@@ -183,41 +212,62 @@ static tn_patch offset_patch(const norm_problem *p, int view, bool in_work)
                       in_work ? (uint32_t)tn_acc_size(p->dtype) : element_size(p, view)};
 }
 
-tenon_status tn_norm_record(const char *operation, tn_recording *recording, const norm_problem *p,
-                            const char *kernel, const int *views, uint32_t in_work,
-                            const norm_args *args, const int32_t *values)
+/* Adds the operands and the patches. */
+static tenon_status record(const char *operation, tn_recording *recording, const norm_problem *p,
+                           const int *views, uint32_t in_work, const norm_args *args,
+                           tn_launch *launch)
 {
     const uint8_t scalar = (uint8_t)tn_scalar_patch((tenon_dtype)p->dtype);
-    const bool cpu = recording->context->device.is_cpu;
-    char text[TN_OPTIONS_SIZE];
     tn_patch patches[NORM_VIEWS + 3] = {
         {scalar, NORM_SCALAR_EPSILON, offsetof(norm_args, epsilon), 1},
         {scalar, NORM_SCALAR_MOMENTUM, offsetof(norm_args, momentum), 1},
         {TN_PATCH_OFFSET, TN_WORKSPACE, offsetof(norm_args, work),
          (uint32_t)tn_acc_size(p->dtype)}};
-    tn_launch launch = {.source = p->backward ? "norm/backward" : "norm/forward",
-                        .options = text,
-                        .kernel = kernel,
-                        .dimensions = 1,
-                        .args = args,
-                        .args_size = sizeof *args,
-                        .patches = patches,
-                        .patch_count = 3};
-    /* Where the driver chooses a work-group by the sizes, PoCL compiles for each that is new. */
-    launch.local[0] = cpu ? 1 : GPU_GROUP;
-    launch.global[0] = (size_t)tn_round_up(args->items, (int64_t)launch.local[0]);
-    tn_norm_options(recording->context, &p->head, values, text);
+    launch->dimensions = 1;
+    launch->args = args;
+    launch->args_size = sizeof *args;
+    launch->patches = patches;
+    launch->patch_count = 3;
     for (int v = 0; v < NORM_VIEWS; v++) {
         const bool work = (in_work >> v & 1) != 0;
         if (work || p->operand[v] != NORM_ABSENT)
-            patches[launch.patch_count++] = offset_patch(p, v, work);
+            patches[launch->patch_count++] = offset_patch(p, v, work);
     }
     for (; *views >= 0; views++) {
         const bool work = *views == NORM_WORK || (in_work >> *views & 1) != 0;
         const uint8_t operand = work ? TN_WORKSPACE : p->operand[*views];
         /* What is not there is neither read nor written; x stands in for its pointer. */
-        launch.operands[launch.operand_count++] =
+        launch->operands[launch->operand_count++] =
             operand == NORM_ABSENT ? p->operand[NORM_X] : operand;
     }
-    return tn_record(operation, recording, &launch);
+    return tn_record(operation, recording, launch);
+}
+
+tenon_status tn_norm_record(const char *operation, tn_recording *recording, const norm_problem *p,
+                            const char *kernel, const int *views, uint32_t in_work,
+                            const norm_args *args, const int32_t *values)
+{
+    char text[TN_OPTIONS_SIZE];
+    tn_launch launch = {.source = p->backward ? "norm/backward" : "norm/forward",
+                        .options = text,
+                        .kernel = kernel};
+    /* Where the driver chooses a work-group by the sizes, PoCL compiles for each that is new. */
+    launch.local[0] = recording->context->device.is_cpu ? 1 : GPU_GROUP;
+    launch.global[0] = (size_t)tn_round_up(args->items, (int64_t)launch.local[0]);
+    tn_norm_options(recording->context, &p->head, values, text);
+    return record(operation, recording, p, views, in_work, args, &launch);
+}
+
+tenon_status tn_norm_record_team(const char *operation, tn_recording *recording,
+                                 const norm_problem *p, const char *source, const int *views,
+                                 norm_args *args, int32_t team)
+{
+    char text[TN_OPTIONS_SIZE];
+    const int64_t group = tn_team_group(recording->context);
+    tn_launch launch = {
+        .source = source, .options = text, .kernel = "norm_group", .local = {(size_t)group}};
+    args->way = tn_team_way(team, args->shape[args->rank - 1]);
+    launch.global[0] = (size_t)tn_round_up(args->sets * team, group);
+    tn_norm_team_options(recording->context, &p->head, NULL, text);
+    return record(operation, recording, p, views, 0, args, &launch);
 }

@@ -1,5 +1,6 @@
 /* What the optimizers share: checks of their operands, and parts of their solvers. */
 #include "base/shape.h"
+#include "ops/common/gpu.h"
 #include "ops/optimizer/internal.h"
 #include "optimizer/flags.h"
 
@@ -67,8 +68,8 @@ void tn_optimizer_options(tenon_context *context, const tn_problem *problem, con
 {
     const tn_lines_problem *p = (const tn_lines_problem *)problem;
     (void)values;
-    tn_build_options(context, text, "-DTENON_DTYPE=%u -DTENON_VW=%u -DTENON_GRADIENT_ACC=%u",
-                     p->dtype, tn_lines_lanes(context, p->dtype), p->kind);
+    tn_build_options(context, text, "-DTENON_DTYPE=%u -DTENON_VW=%u%s -DTENON_GRADIENT_ACC=%u",
+                     p->dtype, tn_lines_lanes(context, p->dtype), tn_gpu_option(context), p->kind);
 }
 
 tenon_status tn_optimizer_record(const char *operation, tn_recording *recording,

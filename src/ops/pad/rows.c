@@ -6,8 +6,6 @@
 #include <stddef.h>
 #include <string.h>
 
-#define GPU_LANES 4
-
 static bool is_padded(const pad_dimension *d)
 {
     return d->y_size != d->x_size;
@@ -117,7 +115,8 @@ static tenon_status record(const char *operation, tn_recording *recording,
         args.begin[d] = p->dimension[d].begin;
     }
     options(recording->context, problem, values, text);
-    tn_walk_cut(recording->context, last->y_stride == 1 && last->x_stride == 1 ? GPU_LANES : 1,
+    const int64_t lanes = tn_element_lanes(recording->context, (tenon_dtype)p->dtype);
+    tn_walk_cut(recording->context, last->y_stride == 1 && last->x_stride == 1 ? lanes : 1,
                 &args.walk, &launch);
     return tn_record(operation, recording, &launch);
 }

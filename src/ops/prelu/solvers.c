@@ -3,6 +3,7 @@
  * (across), a sum in one piece or (…_split) in segments, whose sums go through workspace.
  */
 #include "base/checked.h"
+#include "ops/common/gpu.h"
 #include "ops/prelu/internal.h"
 
 #include <stddef.h>
@@ -178,8 +179,9 @@ static void options(tenon_context *context, const tn_problem *problem, const int
 {
     const prelu_backward_problem *p = (const prelu_backward_problem *)problem;
     (void)values;
-    tn_build_options(context, text, "-DTENON_DTYPE=%u -DTENON_VW=%u -DPRELU_GROUP=%d", p->dtype,
-                     tn_rows_lanes(context, p->dtype), context->device.is_cpu ? CPU_GROUP : 1);
+    tn_build_options(context, text, "-DTENON_DTYPE=%u -DTENON_VW=%u%s -DPRELU_GROUP=%d", p->dtype,
+                     tn_rows_lanes(context, p->dtype), tn_gpu_option(context),
+                     context->device.is_cpu ? CPU_GROUP : 1);
 }
 
 static tenon_status record_launch(const char *operation, tn_recording *recording,

@@ -1,4 +1,5 @@
 /* random/lines: each work-item fills pieces of lines. */
+#include "ops/common/gpu.h"
 #include "ops/random/internal.h"
 
 #include <stdio.h>
@@ -18,8 +19,8 @@ static void options(tenon_context *context, const tn_problem *problem, const int
     (void)values;
     if (integer)
         snprintf(bytes, sizeof bytes, " -DTENON_RANDOM_BYTES=%u", p->element_size[RANDOM_Y]);
-    tn_build_options(context, text, "-DTENON_DTYPE=%u -DTENON_VW=%u -DTENON_RANDOM_KIND=%u%s",
-                     dtype, tn_lines_lanes(context, dtype), p->kind, bytes);
+    tn_build_options(context, text, "-DTENON_DTYPE=%u -DTENON_VW=%u%s -DTENON_RANDOM_KIND=%u%s",
+                     dtype, tn_lines_lanes(context, dtype), tn_gpu_option(context), p->kind, bytes);
 }
 
 static tenon_status record(const char *operation, tn_recording *recording,

@@ -16,7 +16,8 @@ TENON_API tenon_reduce_params tenon_reduce_params_default(void)
 }
 
 static const tn_solver *const solvers[] = {&tn_reduction_rows, &tn_reduction_columns,
-                                           &tn_reduction_split_rows, &tn_reduction_split_columns};
+                                           &tn_reduction_split_rows, &tn_reduction_split_columns,
+                                           &tn_reduction_group};
 
 const tn_family tn_reduce_family = {.name = "reduce",
                                     .solvers = solvers,

@@ -10,7 +10,7 @@ enum { SOFTMAX_X, SOFTMAX_Y, SOFTMAX_OPERANDS };
 enum { SOFTMAX_BACKWARD_Y, SOFTMAX_BACKWARD_DY, SOFTMAX_BACKWARD_DX, SOFTMAX_BACKWARD_OPERANDS };
 
 extern const tn_family tn_softmax_family, tn_softmax_backward_family;
-extern const tn_solver tn_softmax_rows, tn_softmax_columns;
+extern const tn_solver tn_softmax_rows, tn_softmax_columns, tn_softmax_group;
 
 /* Results in double with their error bounds, in row-major order; all views are of one shape, with
  * host memory of kind SVM; the outputs are not read. False without memory. */

@@ -164,6 +164,14 @@ static tenon_status check_layout(tenon_stream *stream, const tn_rows_problem *li
     return status;
 }
 
+/* A team's: at the size of these rows, more vectors than it keeps. */
+static tn_choice smallest_team(const tn_choice *choice)
+{
+    tn_choice small = *choice;
+    small.values[0] = 1;
+    return small;
+}
+
 /* Softmax and its logarithm are one program, so both are checked; the key of the check does not
  * tell them apart. */
 tenon_status tn_softmax_self_check(tenon_stream *stream, const tn_problem *problem,
@@ -174,6 +182,10 @@ tenon_status tn_softmax_self_check(tenon_stream *stream, const tn_problem *probl
     for (int i = 0; i < 4 && *right; i++) {
         like.flag = i % 2 == 0 ? 0 : TENON_SOFTMAX_LOG;
         TN_TRY(check_layout(stream, &like, choice, i / 2 == 0, right, why));
+        if (*right && tn_is_solver(choice->solver, &tn_softmax_group)) {
+            const tn_choice small = smallest_team(choice);
+            TN_TRY(check_layout(stream, &like, &small, i / 2 == 0, right, why));
+        }
     }
     return TENON_OK;
 }

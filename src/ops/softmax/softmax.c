@@ -7,7 +7,8 @@ TENON_API tenon_softmax_params tenon_softmax_params_default(void)
     return (tenon_softmax_params)TENON_SOFTMAX_PARAMS_INIT;
 }
 
-static const tn_solver *const solvers[] = {&tn_softmax_rows, &tn_softmax_columns};
+static const tn_solver *const solvers[] = {&tn_softmax_rows, &tn_softmax_columns,
+                                           &tn_softmax_group};
 
 const tn_family tn_softmax_family = {.name = "softmax",
                                      .solvers = solvers,

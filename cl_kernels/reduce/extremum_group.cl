@@ -1,0 +1,61 @@
+/*
+ * y = the greatest or the least element of each row of x, or where it is, as in reduce/extremum.cl, a
+ * row to a team of work-items.
+ *
+ * reduce_group: see common/reduction_team.clh, with its global size. The second input and the means
+ * are not there; the kernel takes them for the sake of one signature.
+ *
+ * TENON_VW: lanes of a vector.  TENON_GROUP: see common/team.clh.  TENON_DTYPE: see
+ * common/types.clh.  TENON_EXTREMUM: set in every build of this file.
+ */
+#ifndef TENON_VW
+#define TENON_VW 4
+#endif
+#include "reduce/champions.clh"
+
+#include "common/reduction_team.clh"
+
+/* Meets the vector at a spot. Lanes past the row's end hold -inf, which takes nothing over. */
+TENON_INLINE void meet_spot(champions *best, __global const data_t *x, const reduction_args *args,
+                            long at, spot s)
+{
+    const int inner = args->rank - 1, least = is_least(args);
+    const long i = at + place_of_spot(args, REDUCTION_X, s);
+    const position_t place = (position_t)(s.line * args->shape[inner] + (long)s.unit * TENON_VW);
+    const acc_v v = load_spot(x, i, args->stride[REDUCTION_X][inner], lanes_of_spot(args, s),
+                              least ? INFINITY : -INFINITY);
+    meet(best, least ? -v : v, (position_v)(place) + lane_numbers());
+}
+
+TEAM_KERNEL void reduce_group(__global const data_t *x, __global const data_t *t,
+                              __global data_t *y, __global data_t *means, const reduction_args args)
+{
+    __local champion scratch[TENON_GROUP];
+    const team mine = team_of(args.way.team, args.across, args.count);
+    const int me = (int)get_local_id(0);
+    champions best[REDUCTION_VECTORS];
+    long at[REDUCTION_VIEWS];
+    row_begin(&args, args.kept_rank, mine.row, at);
+#pragma unroll
+    for (int k = 0; k < REDUCTION_VECTORS; k++) {
+        best[k].value = splat(-INFINITY);
+        best[k].place = (position_v)(0);
+    }
+    EACH_SPOT(&args.way, mine.lane, lines_of_row(&args),
+              meet_spot(&best[k], x, &args, at[REDUCTION_X], s))
+    scratch[me] = best_lane(best);
+    for (int part = mine.size / 2; part > 0; part /= 2) {
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (mine.lane < part) {
+            scratch[me] = better(scratch[me], scratch[me + part * mine.step]);
+        }
+    }
+    if (mine.works && mine.lane == 0) {
+        const champion winner = scratch[me];
+        if (args.kind == REDUCTION_ARGMAX || args.kind == REDUCTION_ARGMIN) {
+            ((__global int *)y)[at[REDUCTION_Y]] = (int)winner.place;
+        } else {
+            store_result(y, at[REDUCTION_Y], is_least(&args) ? -winner.value : winner.value, &args);
+        }
+    }
+}

@@ -1,0 +1,13 @@
+/*
+ * y = the sum, mean, sum of squares, Euclidean norm or variance of each row of x, by args.kind, a row
+ * to a team of work-items. A variance takes two passes, so that nothing cancels.
+ *
+ * reduce_group: see common/reduction_team.clh, with its global size.
+ *
+ * TENON_VW: lanes of a vector.  TENON_GROUP: see common/team.clh.  TENON_DTYPE: see
+ * common/types.clh.
+ */
+#ifndef TENON_VW
+#define TENON_VW 4
+#endif
+#include "common/sums_team.clh"

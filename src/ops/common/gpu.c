@@ -1,0 +1,111 @@
+#include "ops/common/gpu.h"
+
+#include "base/checked.h"
+#include "runtime/context.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#define MOST_GROUP 256
+/* Work-items of a compute unit: with 16 bytes each on the way, memory's latency is covered. */
+#define UNIT_ITEMS 512
+/* A compute unit of few lanes has as many fewer. */
+#define FULL_LANES 32
+#define FEW_ITEMS  64
+/* Of architectures whose compiler takes the size of a sub-group from the kernel. */
+#define NARROW_LANES 16
+
+/* Work-items of a group that do not work together. */
+#define LOOSE_GROUP 64
+
+void tn_gpu_local(tn_launch *launch)
+{
+    size_t left = LOOSE_GROUP, first = 1;
+    while (first < left && first < launch->global[0])
+        first *= 2;
+    left /= first;
+    launch->local[0] = first;
+    launch->global[0] = (launch->global[0] + first - 1) / first * first;
+    for (uint32_t d = 1; d < launch->dimensions; d++)
+        for (launch->local[d] = 1; left > 1 && launch->global[d] % (2 * launch->local[d]) == 0;
+             left /= 2)
+            launch->local[d] *= 2;
+}
+
+const tn_parameter tn_team_parameter[1] = {{"tm", 1, MOST_GROUP}};
+
+double tn_gpu_items(const tenon_context *context)
+{
+    const uint32_t lanes = tn_arch_facts_of(context->device.arch)->lanes;
+    const double units = (double)context->device.info.compute_units;
+    return units * (lanes > 0 && lanes < FULL_LANES ? FEW_ITEMS : UNIT_ITEMS);
+}
+
+double tn_gpu_time(const tenon_context *context, double bytes, double items, double part)
+{
+    const double busy = fmin(items / tn_gpu_items(context), 1);
+    return TN_GPU_LAUNCH +
+           bytes / (tn_arch_facts_of(context->device.arch)->bytes_per_ns * part * busy);
+}
+
+double tn_gpu_own_row(double bytes)
+{
+    return bytes <= TN_GPU_LANES * sizeof(float) ? TN_GPU_SIDE_BY_SIDE
+           : bytes <= TN_GPU_SHORT_BYTES         ? TN_GPU_SHORT_ROWS
+                                                 : TN_GPU_LONG_ROWS;
+}
+
+const char *tn_gpu_option(const tenon_context *context)
+{
+    return context->device.is_cpu ? "" : " -DTENON_GPU=1";
+}
+
+int32_t tn_team_group(const tenon_context *context)
+{
+    int32_t group = MOST_GROUP;
+    while (group > 1 && (size_t)group > context->device.info.max_work_group)
+        group /= 2;
+    return group;
+}
+
+char *tn_team_options(tenon_context *context, char options[64])
+{
+    const uint32_t lanes = tn_arch_facts_of(context->device.arch)->lanes;
+    const bool narrow =
+        lanes == NARROW_LANES && tn_context_has(context, TENON_CAPABILITY_SUB_GROUPS);
+    snprintf(options, 64, "-DTENON_VW=%d -DTENON_GROUP=%d%s", TN_GPU_LANES, tn_team_group(context),
+             narrow ? " -DTENON_SUB_GROUP=16" : "");
+    return options;
+}
+
+const char *tn_team_constrains(tenon_context *context, const tn_problem *problem,
+                               const int32_t *values)
+{
+    (void)problem;
+    if ((values[0] & (values[0] - 1)) != 0)
+        return "a team is a power of two";
+    return values[0] > tn_team_group(context) ? "a team is larger than a work-group" : NULL;
+}
+
+/* As small as keeps a row in registers, so that trees are short; larger, down to a vector each, where
+ * there are too few rows for the device. */
+void tn_team_tune(const tenon_context *context, int64_t rows, int64_t size, int32_t *team)
+{
+    const int64_t vectors = tn_ceil_div(size, TN_GPU_LANES);
+    const int32_t group = tn_team_group(context);
+    int32_t most = 1, value = 1;
+    if (*team != 0)
+        return;
+    while (most < group && most < vectors)
+        most *= 2;
+    while (value < most &&
+           (value * TN_TEAM_VECTORS < vectors || (double)rows * value < 2 * tn_gpu_items(context)))
+        value *= 2;
+    *team = value;
+}
+
+team_way tn_team_way(int32_t team, int64_t size)
+{
+    const int32_t units = (int32_t)tn_ceil_div(size, TN_GPU_LANES);
+    return (team_way){team, units, team / units, team % units};
+}

@@ -1,0 +1,67 @@
+/* What kernels that are bound by memory take on a GPU, for estimates; and the teams of work-items
+ * that do a row together (cl_kernels/common/team.clh). */
+#ifndef TN_OPS_COMMON_GPU_H
+#define TN_OPS_COMMON_GPU_H
+
+#include "common/team_args.h"
+#include "dispatch/solver.h"
+
+/* How much of the memory's speed a kernel reaches by how its work-items read: neighbours read
+ * neighbours; each goes through a short row of its own, whose lines the cache keeps; through a long
+ * one, of which nothing is left when the next vector is wanted. */
+#define TN_GPU_SIDE_BY_SIDE 0.9
+#define TN_GPU_SHORT_ROWS   0.4
+#define TN_GPU_LONG_ROWS    0.1
+/* Rows side by side, fewer than which are not read as neighbours. */
+#define TN_GPU_LEAST_COLUMNS 16
+/* Bytes of a row that is short. */
+#define TN_GPU_SHORT_BYTES 128
+
+/* What a launch costs by itself, in nanoseconds. */
+#define TN_GPU_LAUNCH 4000.0
+
+/* Nanoseconds of a launch that moves so many bytes, at `part` of the memory's speed where there are
+ * work-items enough, and less where there are too few for reads to wait side by side. */
+double tn_gpu_time(const tenon_context *context, double bytes, double items, double part);
+
+/* Which of the above a work-item's own row of so many bytes is. */
+double tn_gpu_own_row(double bytes);
+
+/* The work-items that keep the device's memory busy. */
+double tn_gpu_items(const tenon_context *context);
+
+/* TENON_GPU, which common/types.clh describes, with a space before it; "" on a CPU. */
+const char *tn_gpu_option(const tenon_context *context);
+
+/* Gives a GPU's launch a work-group: its first dimension is rounded up, whose work-items past the end
+ * must find nothing to do, the others are cut where they divide. Drivers that choose by themselves
+ * take groups of one where a size is prime. */
+void tn_gpu_local(tn_launch *launch);
+
+/* Lanes of a vector, as kernels for GPUs have them on any device. */
+#define TN_GPU_LANES 4
+
+/* Vectors of a row that a work-item of a team keeps: TEAM_VECTORS. */
+#define TN_TEAM_VECTORS 4
+
+/* Work-items of a group of teams, a power of two: TENON_GROUP. */
+int32_t tn_team_group(const tenon_context *context);
+
+/* What the compiler is told of teams: TENON_VW, TENON_GROUP and TENON_SUB_GROUP. */
+char *tn_team_options(tenon_context *context, char options[64]);
+
+/* The parameter `tm` of solvers with teams: work-items of a team, a power of two. */
+extern const tn_parameter tn_team_parameter[1];
+const char *tn_team_constrains(tenon_context *context, const tn_problem *problem,
+                               const int32_t *values);
+
+/* Gives it its value, where it is 0, for so many rows of so many elements. */
+void tn_team_tune(const tenon_context *context, int64_t rows, int64_t size, int32_t *team);
+
+/* Through lines of `size` elements. */
+team_way tn_team_way(int32_t team, int64_t size);
+
+/* Longer rows, whose places an int does not hold, are not served. */
+#define TN_TEAM_MOST (INT64_C(1) << 30)
+
+#endif
