@@ -12,14 +12,16 @@
 #define BENCH_MAX_PEERS 6
 #define BENCH_NAME_SIZE 96
 
-/* What the command line asks for. Lists are of names between commas; NULL means all. */
+/* What the command line asks for. Lists are of names between commas; NULL means all. Of suites "gpu"
+ * and "cpu" stand for all whose names end so. */
 typedef struct bench_options {
     const char *suites, *dtypes, *peers;
     const char *device;
-    const char *filter; /* part of a case's name */
-    const char *solver;
-    double seconds;             /* of each case, about; 0: as its suite has it */
-    uint64_t workspace;         /* the most bytes that a stream may use for it */
+    const char *filter;  /* part of a case's name */
+    const char *solvers; /* names between blanks, each forced in turn; NULL: the automatic choice */
+    const char *solver;  /* the one of them whose turn it is */
+    double seconds;      /* of each case, about; 0: as its suite has it */
+    uint64_t workspace;  /* the most bytes that a stream may use for it */
     double least_operations;    /* of a case that counts among the best and the slowest */
     const char *clblast_tuning; /* a folder of the files of CLBlast's tuners */
     const char *json, *csv;
@@ -44,10 +46,11 @@ typedef struct bench_way {
     void (*destroy)(void *data);
     const char
         *algorithm; /* which of several a peer was found fastest with; NULL for the only one */
+    bool (*finish)(void *data); /* waits for calls that are not the stream's; NULL: they are */
 } bench_way;
 
 /* The names that --peers knows. */
-#define BENCH_PEER_NAMES 7
+#define BENCH_PEER_NAMES 9
 extern const char *const bench_peer_names[BENCH_PEER_NAMES];
 
 typedef struct bench_case {

@@ -36,6 +36,7 @@ static const struct {
     {"ONEDNN_MAX_CPU_ISA", NULL},
     {"DNNL_CPU_ISA_HINTS", NULL},
     {"ONEDNN_CPU_ISA_HINTS", NULL},
+    {"NVIDIA_TF32_OVERRIDE", NULL},
 };
 
 static bool set(const char *name, const char *value, bool overridable)

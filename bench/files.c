@@ -1,13 +1,10 @@
+#include "device.h"
 #include "report.h"
 
 #include <errno.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/utsname.h>
-#include <time.h>
-#include <unistd.h>
 
 static bool complain(const char *path, const char *what)
 {
@@ -94,23 +91,6 @@ static json_t *summary_of(const bench_summary *summary)
     return json_pack("{s:o, s:o}", "ratios", ratios, "slowest", slowest);
 }
 
-static json_t *device_of(const tenon_device_info *d)
-{
-    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:i, s:i}", "name", d->name, "vendor", d->vendor,
-                     "platform", d->platform_name, "version", d->version, "driver",
-                     d->driver_version, "compute_units", (int)d->compute_units, "vector_width_f32",
-                     (int)d->vector_width_f32);
-}
-
-static json_t *host_of(void)
-{
-    struct utsname name;
-    if (uname(&name) != 0)
-        memset(&name, 0, sizeof name);
-    return json_pack("{s:s, s:s, s:s, s:i}", "system", name.sysname, "release", name.release,
-                     "machine", name.machine, "processors", (int)sysconf(_SC_NPROCESSORS_ONLN));
-}
-
 static json_t *command_of(int argc, char **argv)
 {
     json_t *command = json_array();
@@ -122,38 +102,33 @@ static json_t *command_of(int argc, char **argv)
 static json_t *document(const bench_session *session, int argc, char **argv, bool complete,
                         const bench_result *results, uint32_t count, const bench_summary *summary)
 {
-    char date[32] = "";
-    time_t now = time(NULL);
-    struct tm utc;
     json_t *list = json_array();
     for (uint32_t i = 0; i < count; i++)
         json_array_append_new(list, result_of(&results[i]));
-    if (gmtime_r(&now, &utc) != NULL)
-        strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &utc);
-    return json_pack("{s:i, s:s, s:s, s:o, s:b, s:o, s:o, s:o, s:o}", "version", BENCH_JSON_VERSION,
-                     "tenon", tenon_version_string(), "date", date, "command",
+    return json_pack("{s:i, s:s, s:o, s:o, s:b, s:o, s:o, s:o, s:o}", "version", BENCH_JSON_VERSION,
+                     "tenon", tenon_version_string(), "date", bench_json_date(), "command",
                      command_of(argc, argv), "complete", complete, "device",
-                     device_of(&session->device), "host", host_of(), "results", list, "summary",
-                     summary_of(summary));
+                     bench_json_device(&session->device), "host", bench_json_host(), "results",
+                     list, "summary", summary_of(summary));
+}
+
+bool bench_write_text(const char *path, const char *text)
+{
+    char *name = name_beside(path);
+    FILE *file = name != NULL ? fopen(name, "w") : NULL;
+    if (file == NULL) {
+        free(name);
+        return complain(path, "cannot be written");
+    }
+    fprintf(file, "%s\n", text);
+    return put_in_place(file, name, path);
 }
 
 bool bench_write_json(const char *path, const bench_session *session, int argc, char **argv,
                       bool complete, const bench_result *results, uint32_t count,
                       const bench_summary *summary)
 {
-    char *name = name_beside(path);
-    FILE *file = name != NULL ? fopen(name, "w") : NULL;
-    json_t *json = document(session, argc, argv, complete, results, count, summary);
-    if (file == NULL || json == NULL ||
-        json_dumpf(json, file, JSON_INDENT(2) | JSON_REAL_PRECISION(8)) != 0)
-        complain(path, "cannot be written");
-    json_decref(json);
-    if (file == NULL) {
-        free(name);
-        return false;
-    }
-    fputc('\n', file);
-    return put_in_place(file, name, path);
+    return bench_json_write(path, document(session, argc, argv, complete, results, count, summary));
 }
 
 static void write_row(FILE *file, const bench_result *r)
@@ -171,6 +146,15 @@ static void write_row(FILE *file, const bench_result *r)
     fputc('\n', file);
 }
 
+/* "tenon-f32" is the column tenon_f32_ns. */
+static void write_column(FILE *file, const char *peer)
+{
+    fputc(',', file);
+    for (; *peer != '\0'; peer++)
+        fputc(*peer == '-' ? '_' : *peer, file);
+    fputs("_ns", file);
+}
+
 bool bench_write_csv(const char *path, const bench_result *results, uint32_t count)
 {
     char *name = name_beside(path);
@@ -179,10 +163,12 @@ bool bench_write_csv(const char *path, const bench_result *results, uint32_t cou
         free(name);
         return complain(path, "cannot be written");
     }
-    fputs(
-        "suite,case,dtype,solver,median_ns,low_ns,high_ns,event_ns,latency_ns,gflops,gbps,"
-        "verified,error_over_bound,openblas_ns,onednn_ns,onednn_blocked_ns,clblast_ns,loop_ns,tenon_f32_ns\n",
-        file);
+    fputs("suite,case,dtype,solver,median_ns,low_ns,high_ns,event_ns,latency_ns,gflops,gbps,"
+          "verified,error_over_bound",
+          file);
+    for (size_t n = 0; n < BENCH_PEER_NAMES; n++)
+        write_column(file, bench_peer_names[n]);
+    fputc('\n', file);
     for (uint32_t i = 0; i < count; i++)
         write_row(file, &results[i]);
     return put_in_place(file, name, path);

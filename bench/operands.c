@@ -48,14 +48,23 @@ static float put(tenon_dtype dtype, unsigned char *element, double value)
     return (float)tn_dtype_load(dtype, element);
 }
 
+/* After so many numbers they come again: a prime, so that no two lines of a matrix are alike. */
+#define PERIOD ((int64_t)1048573)
+
 static void fill(bench_operand *o, void *data, float *values)
 {
+    const int64_t count = tenon_tensor_elements(&o->view);
     static uint64_t seed = 1; /* Knuth's MMIX generator: the same numbers in every run */
     size_t size = tenon_dtype_size(o->view.dtype);
-    for (int64_t i = 0; i < tenon_tensor_elements(&o->view); i++) {
+    for (int64_t i = 0; i < count && i < PERIOD; i++) {
         seed = seed * 6364136223846793005U + 1442695040888963407U;
         values[i] = put(o->view.dtype, (unsigned char *)data + (size_t)i * size,
                         (double)(int64_t)seed / 9223372036854775808.0);
+    }
+    for (int64_t i = PERIOD; i < count; i += PERIOD) {
+        const size_t more = (size_t)(count - i < PERIOD ? count - i : PERIOD);
+        memcpy((unsigned char *)data + (size_t)i * size, data, more * size);
+        memcpy(values + i, values, more * sizeof *values);
     }
 }
 

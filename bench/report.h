@@ -25,6 +25,9 @@ bool bench_write_json(const char *path, const bench_session *session, int argc, 
                       const bench_summary *summary);
 bool bench_write_csv(const char *path, const bench_result *results, uint32_t count);
 
+/* The same of a text and a line's end. */
+bool bench_write_text(const char *path, const char *text);
+
 /* Opens the file that will become `path`; NULL, with why on stderr, where it cannot be written. */
 bool bench_can_write(const char *path);
 

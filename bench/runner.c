@@ -36,7 +36,8 @@ static double round_of(bench_session *session, const bench_way *way, int calls, 
     for (int i = 0; i < calls; i++)
         if (!way->call(way->data, session->stream, (*turn)++))
             return -1;
-    if (!way->waits && !BENCH_WELL(tenon_stream_finish(session->stream)))
+    if (way->finish != NULL ? !way->finish(way->data)
+                            : !way->waits && !BENCH_WELL(tenon_stream_finish(session->stream)))
         return -1;
     return bench_now() - start;
 }

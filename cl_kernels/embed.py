@@ -3,6 +3,8 @@
 
     embed.py --output kernels.c --depfile kernels.d --root cl_kernels gemm/plain.cl ...
 
+`--symbol` names the table, `--search` adds a folder in which included files are looked up last.
+
 Each kernel file becomes one self-contained text: `#include "x.clh"` is replaced by the file's text,
 once a kernel (a second include of the same file expands to nothing, so shared files need no
 guards and must not rely on being included twice). `#include <x.h>` stays as it is, for headers that the
@@ -39,8 +41,9 @@ def fnv1a64(data):
 class Expander:
     """Expands one kernel file; remembers which files it has taken in."""
 
-    def __init__(self, root, reads):
+    def __init__(self, root, reads, search=()):
         self.root = root
+        self.search = search
         self.reads = reads
         self.seen = set()
         self.lines = []
@@ -50,7 +53,7 @@ class Expander:
         return Path(self.root.name, os.path.relpath(path, self.root)).as_posix()
 
     def find(self, name, including):
-        for folder in (self.root, including.parent):
+        for folder in (self.root, including.parent, *self.search):
             candidate = Path(os.path.normpath(folder / name))
             if candidate.is_file():
                 return candidate
@@ -96,16 +99,16 @@ def c_array(symbol, data):
     return f"static const unsigned char {symbol}[] = {{\n" + "\n".join(rows) + "\n};\n"
 
 
-def c_file(kernels):
+def c_file(kernels, symbol="tenon_kernel_source"):
     """kernels: sorted list of (name, bytes)."""
     parts = ['/* Made by cl_kernels/embed.py. */\n#include "runtime/kernel_sources.h"\n']
     rows = []
     for index, (name, data) in enumerate(kernels):
         parts.append(f"/* {name} */\n" + c_array(f"source_{index}", data))
         rows.append(f'    {{"{name}", source_{index}, {len(data)}u, 0x{fnv1a64(data):016x}ULL}},')
-    parts.append("const struct tenon_kernel_source tenon_kernel_sources[] = {\n"
+    parts.append(f"const struct tenon_kernel_source {symbol}s[] = {{\n"
                  + "\n".join(rows) + "\n};\n")
-    parts.append(f"const size_t tenon_kernel_source_count = {len(kernels)};\n")
+    parts.append(f"const size_t {symbol}_count = {len(kernels)};\n")
     return "\n".join(parts)
 
 
@@ -115,13 +118,13 @@ def depfile(output, reads):
     return escape(output) + ": " + " \\\n  ".join(escape(p) for p in sorted(reads)) + "\n"
 
 
-def embed(root, files, reads):
+def embed(root, files, reads, search=()):
     kernels = {}
     for path in files:
         name = Path(os.path.relpath(path, root)).with_suffix("").as_posix()
         if name in kernels:
             raise EmbedError(f"{name}: given twice")
-        expander = Expander(root, reads)
+        expander = Expander(root, reads, search)
         expander.expand(path)
         kernels[name] = ("\n".join(expander.lines) + "\n").encode("utf-8")
     return sorted(kernels.items())
@@ -132,16 +135,19 @@ def main():
     parser.add_argument("--output", required=True)
     parser.add_argument("--depfile", required=True)
     parser.add_argument("--root", required=True, help="the folder that kernel names are relative to")
+    parser.add_argument("--search", action="append", default=[], help="a folder of included files")
+    parser.add_argument("--symbol", default="tenon_kernel_source", help="what the table is called, but for its s")
     parser.add_argument("files", nargs="+", help="kernel files")
     args = parser.parse_args()
     root = Path(os.path.abspath(args.root))
     reads = set()
     try:
-        kernels = embed(root, [Path(os.path.abspath(f)) for f in args.files], reads)
+        kernels = embed(root, [Path(os.path.abspath(f)) for f in args.files], reads,
+                        [Path(os.path.abspath(f)) for f in args.search])
     except (EmbedError, OSError, UnicodeDecodeError) as error:
         print(f"embed.py: {error}", file=sys.stderr)
         return 1
-    Path(args.output).write_text(c_file(kernels), encoding="utf-8")
+    Path(args.output).write_text(c_file(kernels, args.symbol), encoding="utf-8")
     Path(args.depfile).write_text(depfile(args.output, reads), encoding="utf-8")
     return 0
 

@@ -11,6 +11,7 @@ static const command *const commands[] = {
     &devices_command,
     &selftest_command,
     &check_command,
+    &kernels_command,
 };
 
 #define COMMAND_COUNT (sizeof commands / sizeof commands[0])

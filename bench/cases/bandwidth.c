@@ -20,6 +20,8 @@
 /* The operands of a case: up to three inputs and the result. */
 enum { X0, X1, X2, Y, CASE_OPERANDS };
 
+enum { ON_CPU, ON_GPU }; /* the suites' selections */
+
 typedef enum operation { ACTIVATION, ADD, CHAIN, COPY, REDUCE, SOFTMAX, NORM } operation;
 
 typedef struct kind {
@@ -62,12 +64,19 @@ typedef struct pass {
     bench_loop loop;
 } pass;
 
-/* The number of a kind and size: the largest size has fewer kinds. */
-static const kind *kind_of(uint32_t number, int64_t *size)
+/* Which sizes of a kind there are: of CPUs the largest has fewer kinds, of GPUs all are beyond the
+ * nearer caches. */
+static bool comes(const bench_suite *suite, size_t k, size_t s)
+{
+    return suite->selection == ON_GPU ? sizes[s] >= 1 << 20 : s + 1 < SIZES || kinds[k].enormous;
+}
+
+/* The number of a kind and size. */
+static const kind *kind_of(const bench_suite *suite, uint32_t number, int64_t *size)
 {
     for (size_t k = 0; k < KINDS; k++)
         for (size_t s = 0; s < SIZES; s++)
-            if ((s + 1 < SIZES || kinds[k].enormous) && number-- == 0) {
+            if (comes(suite, k, s) && number-- == 0) {
                 *size = sizes[s];
                 return &kinds[k];
             }
@@ -78,8 +87,7 @@ static uint32_t count(const bench_suite *suite)
 {
     uint32_t n = 0;
     int64_t size;
-    (void)suite;
-    while (kind_of(n, &size) != NULL)
+    while (kind_of(suite, n, &size) != NULL)
         n++;
     return n;
 }
@@ -87,8 +95,7 @@ static uint32_t count(const bench_suite *suite)
 static void name_of(const bench_suite *suite, uint32_t number, char name[BENCH_NAME_SIZE])
 {
     int64_t size = 0;
-    const kind *k = kind_of(number, &size);
-    (void)suite;
+    const kind *k = kind_of(suite, number, &size);
     if (size >= 1 << 20)
         snprintf(name, BENCH_NAME_SIZE, "%s %d Mi", k->name, (int)(size >> 20));
     else
@@ -293,10 +300,9 @@ static bool make(bench_session *session, const bench_suite *suite, uint32_t numb
 {
     pass *p = calloc(1, sizeof *p);
     int64_t size = 0;
-    (void)suite;
     if (p == NULL)
         return false;
-    p->kind = kind_of(number, &size);
+    p->kind = kind_of(suite, number, &size);
     p->rows = size / COLS;
     bench->tenon = (bench_way){"tenon", call, false, p, NULL, NULL};
     bench->destroy = destroy;
@@ -309,7 +315,8 @@ static bool make(bench_session *session, const bench_suite *suite, uint32_t numb
         return false;
     bench->bytes = bench_operands_bytes(&p->operands);
     p->loop = (bench_loop){p->kind->loop, p->rows, dtype, &p->operands, {X0, X1, X2}, Y};
-    BENCH_ADD_PEER(session, bench, "loop", bench_loop_way(&p->loop, bench_way_at));
+    if (suite->selection != ON_GPU)
+        BENCH_ADD_PEER(session, bench, "loop", bench_loop_way(&p->loop, bench_way_at));
     return true;
 }
 
@@ -320,4 +327,12 @@ const bench_suite bench_suite_bandwidth_cpu = {"bandwidth-cpu",
                                                bench_floating,
                                                make,
                                                0.5,
-                                               0};
+                                               ON_CPU};
+const bench_suite bench_suite_bandwidth_gpu = {"bandwidth-gpu",
+                                               "what memory limits, on rows of 1024",
+                                               count,
+                                               name_of,
+                                               bench_floating,
+                                               make,
+                                               0.3,
+                                               ON_GPU};

@@ -131,6 +131,9 @@ static bool make(bench_session *session, const bench_suite *suite, uint32_t numb
         return false;
     bench->operations = bench_conv_operations(&shape);
     bench->bytes = bench_operands_bytes(&v->operands);
+    BENCH_ADD_PEER(session, bench, "cudnn", bench_cudnn_conv(session, &v->peer, bench_way_at));
+    if (suite->selection == BENCH_CONV_GPU)
+        return true;
     BENCH_ADD_PEER(session, bench, "onednn", bench_onednn_conv(&v->peer, false, bench_way_at));
     BENCH_ADD_PEER(session, bench, "onednn-blocked",
                    bench_onednn_conv(&v->peer, true, bench_way_at));
@@ -153,3 +156,11 @@ const bench_suite bench_suite_conv_cpu = {"conv-cpu",
                                           make,
                                           0.6,
                                           BENCH_CONV_NETWORKS};
+const bench_suite bench_suite_conv_gpu = {"conv-gpu",
+                                          "two-dimensional convolution, forward",
+                                          count,
+                                          name_of,
+                                          bench_floating,
+                                          make,
+                                          0.4,
+                                          BENCH_CONV_GPU};

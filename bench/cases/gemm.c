@@ -50,7 +50,7 @@ static void name_of(const bench_suite *suite, uint32_t number, char name[BENCH_N
 static bool has_dtype(const bench_suite *suite, uint32_t number, tenon_dtype dtype)
 {
     return bench_floating(suite, number, dtype) ||
-           (dtype == TENON_DTYPE_I8 && suite->selection == BENCH_GEMM_CPU);
+           (dtype == TENON_DTYPE_I8 && suite->selection != BENCH_GEMM_SHORT);
 }
 
 /* An operand's view as the call takes it: transposed where it is stored so. */
@@ -160,6 +160,26 @@ static bool add_f32(bench_session *session, product *p, tenon_dtype dtype, bench
     return true;
 }
 
+/* Those that work on the host, and on GPUs those that work there. */
+static void add_peers(bench_session *session, const bench_suite *suite, product *p,
+                      tenon_dtype dtype, bench_case *bench)
+{
+    const bool on_host = suite->selection != BENCH_GEMM_GPU;
+    BENCH_ADD_PEER(session, bench, "openblas",
+                   on_host && bench_openblas_gemm(&p->peer, bench_way_at));
+    BENCH_ADD_PEER(session, bench, "onednn",
+                   on_host && bench_onednn_gemm(&p->peer, false, bench_way_at));
+    BENCH_ADD_PEER(session, bench, "onednn-blocked",
+                   on_host && bench_onednn_gemm(&p->peer, true, bench_way_at));
+    BENCH_ADD_PEER(session, bench, "clblast", bench_clblast_gemm(&p->peer, bench_way_at));
+    BENCH_ADD_PEER(session, bench, "tenon-f32",
+                   suite->selection != BENCH_GEMM_SHORT &&
+                       add_f32(session, p, dtype, bench_way_at));
+    BENCH_ADD_PEER(session, bench, "cublas",
+                   suite->selection != BENCH_GEMM_CPU &&
+                       bench_cublas_gemm(session, &p->peer, bench_way_at));
+}
+
 static bool make(bench_session *session, const bench_suite *suite, uint32_t number,
                  tenon_dtype dtype, bench_case *bench)
 {
@@ -178,13 +198,7 @@ static bool make(bench_session *session, const bench_suite *suite, uint32_t numb
     bench->operations = 2.0 * (double)s->batch * (double)s->m * (double)s->n * (double)s->k;
     bench->bytes = bench_operands_bytes(&p->operands);
     p->peer = (bench_gemm){*s, dtype, &p->operands, A, B, D};
-    BENCH_ADD_PEER(session, bench, "openblas", bench_openblas_gemm(&p->peer, bench_way_at));
-    BENCH_ADD_PEER(session, bench, "onednn", bench_onednn_gemm(&p->peer, false, bench_way_at));
-    BENCH_ADD_PEER(session, bench, "onednn-blocked",
-                   bench_onednn_gemm(&p->peer, true, bench_way_at));
-    BENCH_ADD_PEER(session, bench, "clblast", bench_clblast_gemm(&p->peer, bench_way_at));
-    if (suite->selection == BENCH_GEMM_CPU)
-        BENCH_ADD_PEER(session, bench, "tenon-f32", add_f32(session, p, dtype, bench_way_at));
+    add_peers(session, suite, p, dtype, bench);
     return true;
 }
 
@@ -192,3 +206,5 @@ const bench_suite bench_suite_gemm = {
     "gemm", "matrix products, M x N x K", count, name_of, has_dtype, make, 1, BENCH_GEMM_SHORT};
 const bench_suite bench_suite_gemm_cpu = {
     "gemm-cpu", "matrix products, M x N x K", count, name_of, has_dtype, make, 0.5, BENCH_GEMM_CPU};
+const bench_suite bench_suite_gemm_gpu = {
+    "gemm-gpu", "matrix products, M x N x K", count, name_of, has_dtype, make, 0.5, BENCH_GEMM_GPU};

@@ -113,7 +113,7 @@ bool build(const char *name, bench_way *way, const std::vector<candidate> &candi
 {
     std::unique_ptr<work> best;
     double least = 0;
-    *way = bench_way{name, call, true, nullptr, destroy, nullptr};
+    *way = bench_way{name, call, true, nullptr, destroy, nullptr, nullptr};
     pin_threads();
     for (const candidate &c : candidates) {
         std::unique_ptr<work> w = make(c);

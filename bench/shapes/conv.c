@@ -50,8 +50,11 @@ static const struct {
 
 #define ROWS (sizeof table / sizeof *table)
 
+/* Which of the two numbers of images a row comes with. */
 static bool selected(bench_conv_selection selection, size_t row, int eight)
 {
+    if (selection == BENCH_CONV_GPU)
+        return eight == 0 && strcmp(table[row].network, "resnet50") == 0;
     if (selection == BENCH_CONV_SHORT)
         return (table[row].in_short >> eight & 1) != 0;
     if (selection == BENCH_CONV_DEPTHWISE)
@@ -61,12 +64,13 @@ static bool selected(bench_conv_selection selection, size_t row, int eight)
 
 bool bench_conv_shape_at(bench_conv_selection selection, uint32_t number, bench_conv_shape *shape)
 {
+    const int64_t images = selection == BENCH_CONV_GPU ? 32 : 1;
     for (int eight = 0; eight < 2; eight++)
         for (size_t i = 0; i < ROWS; i++)
             if (selected(selection, i, eight) && number-- == 0) {
-                *shape = (bench_conv_shape){table[i].network, eight ? 8 : 1,   table[i].c,
-                                            table[i].size,    table[i].size,   table[i].k,
-                                            table[i].filter,  table[i].filter, table[i].stride,
+                *shape = (bench_conv_shape){table[i].network, eight ? 8 : images, table[i].c,
+                                            table[i].size,    table[i].size,      table[i].k,
+                                            table[i].filter,  table[i].filter,    table[i].stride,
                                             table[i].pad,     table[i].groups};
                 return true;
             }

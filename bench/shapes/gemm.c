@@ -94,6 +94,23 @@ static const bench_gemm_shape many[] = {
     {"former ffn2 dw", 1, 512, 2048, 1024, true, false},
 };
 
+/* Those of a GPU: squares, as its memory has them and with b the other way round; a transformer's of
+ * width 1024 and 4096 tokens; and three where there is little to do for each element. */
+static const bench_gemm_shape of_gpu[] = {
+    {"square", 1, 1024, 1024, 1024},
+    {"square", 1, 2048, 2048, 2048},
+    {"square", 1, 4096, 4096, 4096},
+    {"square", 1, 4096, 4096, 4096, false, true},
+    {"square", 1, 4096, 4096, 4096, true, false},
+    {"former ffn1", 1, 4096, 4096, 1024, false, true},
+    {"former scores", 128, 512, 512, 64, false, true},
+    {"prime", 1, 2039, 2053, 2063},
+    {"rows", 1, 16, 4096, 4096, false, true},
+    {"long sum", 1, 128, 128, 65536},
+    {"gemv", 1, 4096, 1, 4096},
+    {"square", 1, 8192, 8192, 8192},
+};
+
 static bool is_resnet(const bench_conv_shape *s)
 {
     return strcmp(s->network, "resnet50") == 0;
@@ -140,9 +157,15 @@ static bool of_convolution(uint32_t number, bench_gemm_shape *shape)
 
 bool bench_gemm_shape_at(bench_gemm_selection selection, uint32_t number, bench_gemm_shape *shape)
 {
-    const size_t listed = selection == BENCH_GEMM_SHORT ? COUNT(few) : COUNT(many);
+    static const struct {
+        const bench_gemm_shape *shapes;
+        size_t count;
+    } lists[] = {[BENCH_GEMM_SHORT] = {few, COUNT(few)},
+                 [BENCH_GEMM_CPU] = {many, COUNT(many)},
+                 [BENCH_GEMM_GPU] = {of_gpu, COUNT(of_gpu)}};
+    const size_t listed = lists[selection].count;
     if (number < listed) {
-        *shape = selection == BENCH_GEMM_SHORT ? few[number] : many[number];
+        *shape = lists[selection].shapes[number];
         return true;
     }
     return selection == BENCH_GEMM_CPU && of_convolution(number - (uint32_t)listed, shape);

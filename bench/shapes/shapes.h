@@ -16,10 +16,11 @@ typedef struct bench_conv_shape {
 } bench_conv_shape;
 
 typedef enum bench_conv_selection {
-    BENCH_CONV_SHORT,    /* some of each kind */
-    BENCH_CONV_NETWORKS, /* each distinct one of the networks, with 1 and 8 images */
-    BENCH_CONV_RESNET50, /* the same of ResNet-50 alone */
-    BENCH_CONV_DEPTHWISE /* the same of those whose groups have one channel */
+    BENCH_CONV_SHORT,     /* some of each kind */
+    BENCH_CONV_NETWORKS,  /* each distinct one of the networks, with 1 and 8 images */
+    BENCH_CONV_RESNET50,  /* the same of ResNet-50 alone */
+    BENCH_CONV_DEPTHWISE, /* the same of those whose groups have one channel */
+    BENCH_CONV_GPU        /* ResNet-50's with 32 images */
 } bench_conv_selection;
 
 /* A convolution by its number; false where there are not so many. */
@@ -46,7 +47,8 @@ typedef struct bench_gemm_shape {
 
 typedef enum bench_gemm_selection {
     BENCH_GEMM_SHORT, /* some of each kind */
-    BENCH_GEMM_CPU    /* all that a processor's GEMM has to be good at */
+    BENCH_GEMM_CPU,   /* all that a processor's GEMM has to be good at */
+    BENCH_GEMM_GPU    /* what tells how near a GPU's limits it comes */
 } bench_gemm_selection;
 
 /* A product by its number; false where there are not so many. */

@@ -14,17 +14,20 @@
  * conv_depthwise_channels: for CPUs, vectors along channels, which are contiguous in x and y, with
  *   share and members 1. A work-item does args.run rows of results of TENON_VW channels.
  *   Global size: {ceil(units / run), ceil(channels / TENON_VW)}, a unit being a row.
- * conv_depthwise_points: for any device, without vectors: a work-item does TENON_ROWS results, one
- *   below the other. Global size: {w of y, ceil(h of y / TENON_ROWS), images * channels * d of y},
- *   the first rounded up as the local size requires.
+ * conv_depthwise_columns: for GPUs, without vectors: a work-item does TENON_ROWS results, one below
+ *   the other. With TENON_STEP it reads what is under them once. Work-items are numbered along w,
+ *   blocks of rows, d, channels and images, or with args.side_by_side along the channels first.
+ *   Global size: {units} or more, in one dimension.
  *
  * TENON_TAPS:     3 or 5: the window is a square of that size, and its loops are unrolled; 0: any,
  *                 of TENON_MOST_TAPS taps at most for vectors along channels.
  * TENON_CHANNELS: 1 builds the kernel along channels instead of that along rows.
  * TENON_SPREAD:   1 where the image's rows lie apart, so that some of the tile hold nothing.
  * TENON_ROWS:     see above.
- * TENON_STEP:     1 or 2, with TENON_TAPS: the kernel along rows reads the image itself where it can;
- *                 the window's step, without dilation, and rows of x and y are contiguous. 0: never.
+ * TENON_STEP:     1 or 2, with TENON_TAPS: the window's step, without dilation, of an image that is
+ *                 not spread. The kernel along rows then reads the image itself where it can, and
+ *                 rows of x and y are contiguous. 0: any window.
+ * TENON_BACKWARDS: 1: only elements that exist are multiplied, as args.backwards says.
  * TENON_PLANES:   with TENON_STEP, channels that a vector has a row of, 1 or 2.
  * TENON_BLOCKS:   vectors along a tile's row, at most, with TENON_STEP.
  * TENON_TILE:     elements of a tile in local memory.
@@ -52,6 +55,9 @@
 #ifndef TENON_PLANES
 #define TENON_PLANES 1
 #endif
+#ifndef TENON_BACKWARDS
+#define TENON_BACKWARDS 0
+#endif
 #ifndef TENON_BLOCKS
 #define TENON_BLOCKS 8
 #endif
@@ -67,25 +73,7 @@
 #include "conv/depthwise_points.clh"
 
 #ifndef TENON_VW
-__kernel void conv_depthwise_points(__global const data_t *x, __global const data_t *w,
-                                    __global const data_t *c, __global const data_t *bias,
-                                    __global data_t *y, const depthwise_args args)
-{
-    const conv_args *a = &args.conv;
-    const operands o = take_operands(x, w, c, bias, y, a);
-    long plane = (long)get_global_id(2), first = (long)get_global_id(1) * TENON_ROWS;
-    place p;
-    p.at[2] = (long)get_global_id(0);
-    p.at[0] = cut_index(&plane, a->window.out[0]);
-    p.k = cut_index(&plane, args.channels);
-    p.n = plane;
-    if (p.at[2] >= a->window.out[2]) {
-        return;
-    }
-    for (p.at[1] = first; p.at[1] < min(first + TENON_ROWS, (long)a->window.out[1]); p.at[1]++) {
-        store_point(&o, a, &p, sum_point(o.x, o.w, &args, &p));
-    }
-}
+#include "conv/depthwise_columns.clh"
 #elif TENON_CHANNELS
 #include "conv/depthwise_channels.clh"
 #else

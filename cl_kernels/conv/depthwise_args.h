@@ -26,8 +26,8 @@ typedef struct depthwise_args {
     tenon_i64 units, run; /* pieces of work, and those of a work-item */
     tenon_i64 across, down; /* tiles along w and h */
     depthwise_tile tile;
-    tenon_i32 backwards; /* only elements that exist are multiplied: padding is no zero */
-    tenon_i32 reserved;
+    tenon_i32 backwards;    /* only elements that exist are multiplied: padding is no zero */
+    tenon_i32 side_by_side; /* neighbouring work-items have neighbouring channels */
 } depthwise_args;
 
 /* dw = sum of dy times x, plus beta * dw. */
@@ -42,8 +42,8 @@ typedef struct depthwise_filter_args {
     tenon_i64 units;          /* pieces of a filter's sums: tiles, or rows of all images */
     tenon_i64 chunk, parts;   /* pieces of a part, and parts */
     depthwise_tile tile;
-    tenon_i32 adds; /* 1: beta is not 0; otherwise dw is not read */
-    tenon_i32 reserved;
+    tenon_i32 adds;  /* 1: beta is not 0; otherwise dw is not read */
+    tenon_i32 lanes; /* filters whose sums lie side by side in a work-group */
 } depthwise_filter_args;
 
 #endif

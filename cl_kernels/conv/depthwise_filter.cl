@@ -9,9 +9,9 @@
  * conv_depthwise_filter_channels: for CPUs, vectors along channels, which are contiguous, with
  *   share 1. A work-item does TENON_VW filters of one part.
  *   Global size: {ceil(filters / TENON_VW), parts}; units are rows of dy.
- * conv_depthwise_filter_points: for any device: a work-group of TENON_ITEMS does one filter of one
- *   part. Global size: {TENON_ITEMS, filters, parts}, local size: {TENON_ITEMS, 1, 1}; units are
- *   pixels of dy.
+ * conv_depthwise_filter_items: for GPUs: a work-group of TENON_ITEMS does args.lanes filters of one
+ *   part. Global size: {ceil(filters / lanes) * TENON_ITEMS, parts}, local size: {TENON_ITEMS, 1};
+ *   units are columns of TENON_ROWS elements of dy, or elements without TENON_STEP.
  * conv_depthwise_filter_finish: adds up the parts of an element. Global size: {elements of dw}.
  *
  * Where there is one part, the first three write dw and there is no second launch.
@@ -20,6 +20,9 @@
  *                 for the kernels with vectors.
  * TENON_CHANNELS: 1 builds the kernel along channels instead of that along rows.
  * TENON_ROWS:     rows of dy that are taken at once.
+ * TENON_STEP:     1 or 2, with TENON_TAPS and without vectors: the window's step, without dilation;
+ *                 0: any window.
+ * TENON_ITEMS:    work-items of a work-group without vectors, a power of two.
  * TENON_TILE:     elements of a tile in local memory.
  * TENON_VW:       lanes of a vector; 1 builds the kernel without vectors.
  * TENON_DTYPE, TENON_HW_FMA: see common/types.clh.
@@ -38,6 +41,9 @@
 #endif
 #ifndef TENON_MOST_TAPS
 #define TENON_MOST_TAPS 128
+#endif
+#ifndef TENON_STEP
+#define TENON_STEP 1
 #endif
 #ifndef TENON_ITEMS
 #define TENON_ITEMS 64
@@ -101,79 +107,7 @@ __kernel void conv_depthwise_filter_finish(__global const acc_t *sums, __global 
 }
 
 #if !defined(TENON_VW)
-/* What tap (r, s) of output `out` meets in a channel of x. */
-TENON_INLINE acc_t under(__global const data_t *x, const depthwise_filter_args *args,
-                         const long *out, long r, long s)
-{
-    const conv_window *v = &args->window;
-    long d = under_tap(v, 0, out[0], 0), h = under_tap(v, 1, out[1], r),
-         w = under_tap(v, 2, out[2], s);
-    if (!inside(v, 0, d) || !inside(v, 1, h) || !inside(v, 2, w)) {
-        return 0;
-    }
-    return load_data(x, d * args->x_stride[2] + h * args->x_stride[3] + w * args->x_stride[4]);
-}
-
-/* Adds up what the work-items have, halves to halves; the first has the sum. */
-TENON_INLINE acc_t sum_items(__local acc_t *sums, acc_t own)
-{
-    const int item = (int)get_local_id(0);
-    sums[item] = own;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    for (int rest = TENON_ITEMS / 2; rest > 0; rest /= 2) {
-        if (item < rest) {
-            sums[item] += sums[item + rest];
-        }
-        barrier(CLK_LOCAL_MEM_FENCE);
-    }
-    acc_t sum = sums[0];
-    barrier(CLK_LOCAL_MEM_FENCE);
-    return sum;
-}
-
-/* Taps in one go through the pixels: all, or one. */
-#define TAPS_AT_ONCE (TENON_TAPS ? TENON_TAPS * TENON_TAPS : 1)
-
-__kernel __attribute__((reqd_work_group_size(TENON_ITEMS, 1, 1))) void
-conv_depthwise_filter_points(__global const data_t *x, __global const data_t *y,
-                             __global acc_t *sums, __global data_t *dw,
-                             const depthwise_filter_args args)
-{
-    __local acc_t shared[TENON_ITEMS];
-    const conv_window *v = &args.window;
-    const long k = (long)get_global_id(1), part = (long)get_global_id(2);
-    const long last = min((part + 1) * args.chunk, (long)args.units);
-    x += args.x_offset + k / args.share * args.x_stride[1];
-    y += args.y_offset + k * args.y_stride[1];
-    for (long first_tap = 0; first_tap < TAPS(&args); first_tap += TAPS_AT_ONCE) {
-        acc_t sum[TAPS_AT_ONCE];
-        for (int i = 0; i < TAPS_AT_ONCE; i++) {
-            sum[i] = 0;
-        }
-        for (long unit = part * args.chunk + (long)get_local_id(0); unit < last;
-             unit += TENON_ITEMS) {
-            long n = unit, out[3];
-            for (int d = 2; d >= 0; d--) {
-                out[d] = cut_index(&n, v->out[d]);
-            }
-            acc_t gradient =
-                load_data(y, n * args.y_stride[0] + out[0] * args.y_stride[2] +
-                                 out[1] * args.y_stride[3] + out[2] * args.y_stride[4]);
-            for (int i = 0; i < TAPS_AT_ONCE; i++) {
-                long tap = first_tap + i;
-                acc_t value = under(x + n * args.x_stride[0], &args, out, tap / TAPS_W(&args),
-                                    tap % TAPS_W(&args));
-                sum[i] = TENON_FMA(value, gradient, sum[i]);
-            }
-        }
-        for (int i = 0; i < TAPS_AT_ONCE; i++) {
-            acc_t total = sum_items(shared, sum[i]);
-            if (get_local_id(0) == 0) {
-                write_sum(sums, dw, &args, part, k, first_tap + i, total);
-            }
-        }
-    }
-}
+#include "conv/depthwise_filter_items.clh"
 #else
 
 /* Sums of a tap in the lanes of a vector; private where the window's size is a constant. */

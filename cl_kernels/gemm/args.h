@@ -18,8 +18,9 @@
 #define GEMM_KEEP_ROWS    8
 #define GEMM_KEEP_COLUMNS 16
 /* For the host alone, too: */
-#define GEMM_PARTIAL  32 /* d takes the bare sums of a slice of K, as acc_t */
-#define GEMM_UNSCALED 64 /* alpha is 1, whatever the call says */
+#define GEMM_PARTIAL  32  /* d takes the bare sums of a slice of K, as acc_t */
+#define GEMM_UNSCALED 64  /* alpha is 1, whatever the call says */
+#define GEMM_TF32     128 /* products of f32 may be of tf32 */
 
 typedef struct gemm_args {
     tenon_i64 a_offset, b_offset, c_offset, bias_offset, d_offset; /* set for each call */

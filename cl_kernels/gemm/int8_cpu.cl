@@ -10,11 +10,11 @@
  * panels of a work-item. TENON_DTYPE and others: see gemm/int8.clh.
  */
 #define TENON_A_LAYOUT 4 /* TENON_LOCAL_K */
-#define TENON_B_LAYOUT 1 /* TENON_UNIT_K, for its transpose() */
 #include "gemm/cpu_defaults.clh"
 
 #define TILE_B            __local const acc_v *
 #define TILE_LOAD_B(b, i) ((b)[(i) / TENON_VW])
+#include "common/turn.clh"
 #include "gemm/cpu_tile.clh"
 #include "gemm/cpu_pack.clh"
 #include "gemm/int8.clh"
@@ -52,7 +52,7 @@ TENON_INLINE void pack_bytes_along_k(__local acc_v *to, __global const uchar *b,
                                   byte_values(load_bytes(b, at + l * b_col + k, 1, kc - k), sign))
                             : splat(0);
         }
-        transpose(x);
+        turn_square(x);
         for (int l = 0; l < min(TENON_VW, kc - k); l++) {
             to[(k + l) * TENON_NV] = x[l] - zb;
         }

@@ -3,17 +3,19 @@
  * m / MB + groups of them; work-groups past the last have nothing to do.
  *
  * Local size {NB / NR, MB / MR}; global size {ceil(n / NB), m / MB + min(groups, m)} work-groups.
- * Macros: see gemm/tiled.clh.
+ * Macros: see gemm/tiled_block.clh.
  */
 #include "gemm/ragged.clh"
-#include "gemm/tiled.clh"
+#include "gemm/tiled_block.clh"
 
-__kernel __attribute__((reqd_work_group_size(ITEMS_N, ITEMS_M, 1))) void
-gemm_ragged_tiled(__global const data_t *a, __global const data_t *b, __global const data_t *c,
-                  __global const data_t *bias, __global data_t *d, __global const int *offsets,
-                  ragged_args args)
+__kernel TILED_GROUP void gemm_ragged_tiled(__global const data_t *a, __global const data_t *b,
+                                            __global const data_t *c, __global const data_t *bias,
+                                            __global data_t *d, __global const int *offsets,
+                                            ragged_args args)
 {
-    __local acc_t tile_a[TENON_KB * PITCH_A], tile_b[TENON_KB * PITCH_B];
+    __local TILE_MEMORY(area, BLOCK_AREA);
+    acc_t sum[TENON_MR][TENON_NR];
+    const int item = local_item();
     long block = (long)get_group_id(1);
     segment s = next_segment(offsets, &args, -1, 0, args.gemm.m);
     while (s.row < s.end) {
@@ -26,8 +28,9 @@ gemm_ragged_tiled(__global const data_t *a, __global const data_t *b, __global c
     }
     /* A work-group without a block goes through no K, and stores no row. */
     long group = max(s.group, 0L), k_end = s.row < s.end ? depth_at(&args.gemm, group) : 0;
-    gemm_epilogue e = make_epilogue(c, bias, d, &args.gemm, group);
-    multiply_block(&args.gemm, &e, a + args.gemm.a_offset, b + GEMM_START(args.gemm, b, group),
-                   s.row + block * TENON_MB, s.end, (long)get_group_id(0) * TENON_NB, k_end, tile_a,
-                   tile_b);
+    const long m0 = s.row + block * TENON_MB, n0 = (long)get_group_id(0) * TENON_NB;
+    multiply_block(&args.gemm, a + args.gemm.a_offset, b + GEMM_START(args.gemm, b, group), m0,
+                   s.end, n0, k_end, item, area, sum);
+    const gemm_epilogue e = make_epilogue(c, bias, d, &args.gemm, group);
+    store_block(&e, &args.gemm, m0, s.end, n0, item, sum, area);
 }

@@ -1,20 +1,22 @@
-/* GEMM for GPUs with few rows: a is thin and b, which is read once, takes the time.
+/* GEMM for GPUs with few rows, or one: a is thin and b, which is read once, takes the time.
  *
- *   gemm_skinny_axpy  b's N stride is one: a work-item has a column of d; the TENON_SHARES
- *                     work-items of a column share K out among them, and their sums are added in
- *                     the order of the shares. Local size {TENON_COLS, TENON_SHARES, 1}, a work-group
- *                     for COLS columns.
- *   gemm_skinny_dot   b's K stride is one: neighbouring work-items read along K, and a work-group of
- *                     {TENON_COLS * TENON_SHARES, 1, 1} has TENON_NR columns of d.
+ *   gemm_skinny_axpy  b's N stride is one: a work-item has TENON_VL neighbouring columns of d; the
+ *                     TENON_SHARES work-items of a column share K out among them. Local size
+ *                     {TENON_COLS, TENON_SHARES, 1}, a work-group for COLS * VL columns.
+ *   gemm_skinny_dot   b's K stride is one: neighbouring work-items read along K, VL steps each, and a
+ *                     work-group of {TENON_COLS * TENON_SHARES, 1, 1} has TENON_NR columns of d.
  *
- * A work-group does all rows of its columns, TENON_MR at a time. Any strides but b's.
+ * A work-group does all rows of its columns, TENON_MR at a time. Any strides but b's. Vectors of b are
+ * read where they are aligned and within the matrix, elsewhere their elements.
  *
  *   TENON_MR      rows at a time
  *   TENON_NR      columns of a work-group of the dot products
- *   TENON_COLS    columns of a work-group otherwise
- *   TENON_SHARES  work-items for each of them; COLS * SHARES must not be less than MR * NR
+ *   TENON_COLS    columns of work-items of a work-group otherwise
+ *   TENON_SHARES  work-items for each of them; COLS * SHARES is a power of two
+ *   TENON_SUB_GROUP  see gemm/sub_group.clh
+ *   TENON_VL      elements of b that a work-item reads at once: 2, 4 or 8
  *
- * An element's bits depend on K alone.
+ * An element's bits depend on K and VL alone: the sums of its work-items are added two by two.
  * TENON_DTYPE, TENON_HW_FMA, TENON_ACT_BUILD: see common/types.clh and common/activation.clh.
  */
 #ifndef TENON_MR
@@ -24,47 +26,89 @@
 #define TENON_NR 4
 #endif
 #ifndef TENON_COLS
-#define TENON_COLS 32
+#define TENON_COLS 8
 #endif
 #ifndef TENON_SHARES
-#define TENON_SHARES 4
+#define TENON_SHARES 16
+#endif
+#ifndef TENON_VL
+#define TENON_VL 4
 #endif
 
 #include "gemm/epilogue.clh"
+#include "gemm/raw.clh"
+#include "gemm/sub_group.clh"
 
 #define ITEMS (TENON_COLS * TENON_SHARES)
-#define KC    64 /* steps of K whose part of a is in local memory */
+#define WIDTH (TENON_COLS * TENON_VL) /* columns of a work-group, not of dot products */
+#define KC    128                     /* steps of K whose part of a is in local memory */
+
+/* Adds up the `many` neighbours in each of `rows` rows, [row][pitch], a power of two of them; the sums
+ * take the place of the first. */
+TENON_INLINE void add_up(__local acc_t *sums, int rows, int pitch, int many, int step, int item)
+{
+    for (int lower = many / 2; lower > 0; lower /= 2) {
+        barrier(CLK_LOCAL_MEM_FENCE);
+        for (int i = item; i < rows * lower * step; i += ITEMS) {
+            const int row = i / (lower * step), at = row * pitch + i - row * (lower * step);
+            sums[at] += sums[at + lower * step];
+        }
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+}
 
 /* thin[k][r] = a[r, k]; rows past the last repeat it, into sums that nobody uses. */
 TENON_INLINE void load_thin(__local acc_t *thin, __global const data_t *a, long a_row, long a_col,
                             int rows, int kc, int item)
 {
     for (int i = item; i < kc * TENON_MR; i += ITEMS) {
-        int k = i / TENON_MR, r = i % TENON_MR;
-        thin[i] = load_data(a, min(r, rows - 1) * a_row + k * a_col);
+        int r = a_col == 1 ? i / kc : i % TENON_MR, k = a_col == 1 ? i - r * kc : i / TENON_MR;
+        thin[k * TENON_MR + r] = load_data(a, min(r, rows - 1) * a_row + k * a_col);
     }
 }
 
-__kernel __attribute__((reqd_work_group_size(TENON_COLS, TENON_SHARES, 1))) void
-gemm_skinny_axpy(__global const data_t *a, __global const data_t *b, __global const data_t *c,
-                 __global const data_t *bias, __global out_t *d, gemm_args args)
+/* VL neighbours of b from b[at] on, `left` of which there are; zeros past them. */
+TENON_INLINE void read_b(acc_t *x, __global const data_t *b, long at, long left, int vectors)
 {
-    __local acc_t thin[KC * TENON_MR], sums[TENON_SHARES * TENON_MR * TENON_COLS];
+    raw_t raw[TENON_VL];
+    if (vectors && left >= TENON_VL) {
+        RAW_READ(b + at, raw);
+    } else {
+#pragma unroll
+        for (int j = 0; j < TENON_VL; j++) {
+            raw[j] = j < left ? ((__global const raw_t *)b)[at + j] : 0;
+        }
+    }
+#pragma unroll
+    for (int j = 0; j < TENON_VL; j++) {
+        x[j] = raw_value(raw[j]);
+    }
+}
+
+__kernel TENON_FIXED_SUB_GROUP
+    __attribute__((reqd_work_group_size(TENON_COLS, TENON_SHARES, 1))) void
+    gemm_skinny_axpy(__global const data_t *a, __global const data_t *b, __global const data_t *c,
+                     __global const data_t *bias, __global out_t *d, gemm_args args)
+{
+    __local acc_t thin[KC * TENON_MR], sums[TENON_SHARES * WIDTH];
     const int col = (int)get_local_id(0), share = (int)get_local_id(1);
     const int item = share * TENON_COLS + col;
     const long z = (long)get_global_id(2), k_end = depth_at(&args, z);
-    const long n = (long)get_group_id(0) * TENON_COLS + col;
-    const long b_at = min(n, (long)args.n - 1); /* columns past the last read it, too */
+    const long n0 = (long)get_group_id(0) * WIDTH, left = args.n - n0 - col * TENON_VL;
     gemm_epilogue e = make_epilogue(c, bias, d, &args, z);
     a += GEMM_START(args, a, z);
-    b += GEMM_START(args, b, z) + b_at;
+    b += GEMM_START(args, b, z) + n0;
+    const int vectors = RAW_ALIGNED(b) && args.b_row % TENON_VL == 0;
 
     for (long m = 0; m < args.m; m += TENON_MR) {
         int rows = (int)min((long)TENON_MR, args.m - m);
-        acc_t sum[TENON_MR];
+        acc_t sum[TENON_MR][TENON_VL];
 #pragma unroll
         for (int r = 0; r < TENON_MR; r++) {
-            sum[r] = 0;
+#pragma unroll
+            for (int j = 0; j < TENON_VL; j++) {
+                sum[r][j] = 0;
+            }
         }
         for (long k0 = 0; k0 < k_end; k0 += KC) {
             int kc = (int)min((long)KC, k_end - k0);
@@ -72,43 +116,49 @@ gemm_skinny_axpy(__global const data_t *a, __global const data_t *b, __global co
             load_thin(thin, a + m * args.a_row + k0 * args.a_col, args.a_row, args.a_col, rows, kc,
                       item);
             barrier(CLK_LOCAL_MEM_FENCE);
+#pragma unroll 4
             for (int k = share; k < kc; k += TENON_SHARES) {
-                acc_t bk = load_data(b, (k0 + k) * args.b_row);
+                acc_t x[TENON_VL];
+                read_b(x, b, (k0 + k) * args.b_row + col * TENON_VL, left, vectors);
 #pragma unroll
                 for (int r = 0; r < TENON_MR; r++) {
-                    sum[r] = TENON_FMA(thin[k * TENON_MR + r], bk, sum[r]);
+#pragma unroll
+                    for (int j = 0; j < TENON_VL; j++) {
+                        sum[r][j] = TENON_FMA(thin[k * TENON_MR + r], x[j], sum[r][j]);
+                    }
                 }
             }
         }
 #pragma unroll
         for (int r = 0; r < TENON_MR; r++) {
-            sums[(share * TENON_MR + r) * TENON_COLS + col] = sum[r];
-        }
-        barrier(CLK_LOCAL_MEM_FENCE);
-        for (int r = share; r < rows; r += TENON_SHARES) {
-            acc_t total = sums[r * TENON_COLS + col];
-            for (int s = 1; s < TENON_SHARES; s++) {
-                total += sums[(s * TENON_MR + r) * TENON_COLS + col];
+            barrier(CLK_LOCAL_MEM_FENCE);
+#pragma unroll
+            for (int j = 0; j < TENON_VL; j++) {
+                sums[share * WIDTH + col * TENON_VL + j] = sum[r][j];
             }
-            if (n < args.n) {
-                epilogue_store(&e, m + r, n, total);
+            add_up(sums, 1, 0, TENON_SHARES, WIDTH, item);
+            for (int i = item; i < WIDTH && r < rows; i += ITEMS) {
+                if (n0 + i < args.n) {
+                    epilogue_store(&e, m + r, n0 + i, sums[i]);
+                }
             }
         }
     }
 }
 
-__kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void
+__kernel TENON_FIXED_SUB_GROUP __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void
 gemm_skinny_dot(__global const data_t *a, __global const data_t *b, __global const data_t *c,
                 __global const data_t *bias, __global out_t *d, gemm_args args)
 {
-    /* One element of padding keeps the work-items that add up apart in the banks. */
+    /* One element of padding keeps the rows of sums apart in the banks. */
     __local acc_t sums[TENON_MR * TENON_NR * (ITEMS + 1)];
-    const int item = (int)get_local_id(0), r_own = item / TENON_NR, j_own = item % TENON_NR;
+    const int item = (int)get_local_id(0);
     const long z = (long)get_global_id(2), k_end = depth_at(&args, z);
-    const long n = (long)get_group_id(0) * TENON_NR;
+    const long n0 = (long)get_group_id(0) * TENON_NR;
     gemm_epilogue e = make_epilogue(c, bias, d, &args, z);
     a += GEMM_START(args, a, z);
     b += GEMM_START(args, b, z);
+    const int vectors = RAW_ALIGNED(b) && (args.b_col % TENON_VL == 0 || args.n == 1);
 
     for (long m = 0; m < args.m; m += TENON_MR) {
         acc_t sum[TENON_MR][TENON_NR];
@@ -119,18 +169,22 @@ gemm_skinny_dot(__global const data_t *a, __global const data_t *b, __global con
                 sum[r][j] = 0;
             }
         }
-        for (long k = item; k < k_end; k += ITEMS) {
-            acc_t bk[TENON_NR];
+        for (long k = (long)item * TENON_VL; k < k_end; k += ITEMS * TENON_VL) {
+            acc_t x[TENON_NR][TENON_VL];
 #pragma unroll
-            for (int j = 0; j < TENON_NR; j++) {
-                bk[j] = load_data(b, min(n + j, (long)args.n - 1) * args.b_col + k);
+            for (int j = 0; j < TENON_NR; j++) { /* columns past the last repeat it */
+                read_b(x[j], b, min(n0 + j, (long)args.n - 1) * args.b_col + k, k_end - k, vectors);
             }
 #pragma unroll
             for (int r = 0; r < TENON_MR; r++) {
-                acc_t ak = load_data(a, min(m + r, (long)args.m - 1) * args.a_row + k * args.a_col);
+                const long row = min(m + r, (long)args.m - 1) * args.a_row;
 #pragma unroll
-                for (int j = 0; j < TENON_NR; j++) {
-                    sum[r][j] = TENON_FMA(ak, bk[j], sum[r][j]);
+                for (int l = 0; l < TENON_VL; l++) {
+                    const acc_t y = k + l < k_end ? load_data(a, row + (k + l) * args.a_col) : 0;
+#pragma unroll
+                    for (int j = 0; j < TENON_NR; j++) {
+                        sum[r][j] = TENON_FMA(y, x[j][l], sum[r][j]);
+                    }
                 }
             }
         }
@@ -142,13 +196,12 @@ gemm_skinny_dot(__global const data_t *a, __global const data_t *b, __global con
                 sums[(r * TENON_NR + j) * (ITEMS + 1) + item] = sum[r][j];
             }
         }
-        barrier(CLK_LOCAL_MEM_FENCE);
-        if (item < TENON_MR * TENON_NR && m + r_own < args.m && n + j_own < args.n) {
-            acc_t total = 0;
-            for (int i = 0; i < ITEMS; i++) {
-                total += sums[item * (ITEMS + 1) + i];
+        add_up(sums, TENON_MR * TENON_NR, ITEMS + 1, ITEMS, 1, item);
+        for (int i = item; i < TENON_MR * TENON_NR; i += ITEMS) {
+            const long row = m + i / TENON_NR, n = n0 + i % TENON_NR;
+            if (row < args.m && n < args.n) {
+                epilogue_store(&e, row, n, sums[i * (ITEMS + 1)]);
             }
-            epilogue_store(&e, m + r_own, n + j_own, total);
         }
     }
 }

@@ -11,8 +11,7 @@
  * TENON_POOL_MAX: 1 for the maximum, 0 for the average.
  * TENON_VW:       lanes of a vector, over channels.
  * TENON_DTYPE:    see common/types.clh.
- * The maximum reads indices with POOL_HAS_INDICES, and x without; the average reads neither. An
- * index that lies in no window is met by no element, and never followed.
+ * The maximum reads indices with POOL_HAS_INDICES, and x without; the average reads neither.
  */
 #ifndef TENON_VW
 #define TENON_VW 4
@@ -20,108 +19,7 @@
 #ifndef TENON_POOL_MAX
 #define TENON_POOL_MAX 1
 #endif
-#include "pool/window.clh"
-
-/* The outputs first..last along one dimension whose windows may cover an element. */
-typedef struct pool_cover {
-    long first, last;
-} pool_cover;
-
-TENON_INLINE pool_cover cover_of(const pool_args *args, int d, long at)
-{
-    const long reach = (args->window[d] - 1) * args->dilation[d];
-    long most = at - args->start[d], least = most - reach;
-    pool_cover cover;
-    cover.first = least > 0 ? quotient(least + args->step[d] - 1, args->step[d]) : 0;
-    cover.last = min(quotient(most, args->step[d]), args->out[d] - 1);
-    return cover;
-}
-
-/* Whether a tap of the output lies on the element, not between two taps of a dilated window. */
-TENON_INLINE bool meets(const pool_args *args, int d, long at, long output)
-{
-    return args->dilation[d] == 1 ||
-           (at - args->start[d] - output * args->step[d]) % args->dilation[d] == 0;
-}
-
-typedef struct pool_sources {
-    __global const data_t *image, *y;
-    __global const int *indices;
-} pool_sources;
-
-#define LOAD_POSITION(p, i, stride) ((position_t)(p)[i])
-
-/* What the window of output o gives to the element at position `here`. Its taps are looked at where
- * nothing else says enough. */
-#define POOL_DEFINE_SHARE(name, value_t, where_t, LOAD, LOAD_WHERE, MAXIMUM)                       \
-    TENON_INLINE value_t name(const pool_sources *from, const pool_args *args, const long *o,      \
-                              position_t here)                                                     \
-    {                                                                                              \
-        pool_taps taps[3];                                                                         \
-        where_t where;                                                                             \
-        value_t dy =                                                                               \
-            LOAD(from->y,                                                                          \
-                 o[0] * args->y_stride[2] + o[1] * args->y_stride[3] + o[2] * args->y_stride[4],   \
-                 args->y_stride[1]);                                                               \
-        if (TENON_POOL_MAX && (args->flags & POOL_HAS_INDICES)) {                                  \
-            where = LOAD_WHERE(from->indices,                                                      \
-                               o[0] * args->index_stride[2] + o[1] * args->index_stride[3] +       \
-                                   o[2] * args->index_stride[4],                                   \
-                               args->index_stride[1]);                                             \
-            return where == (where_t)(here) ? dy : (value_t)((acc_t)0);                            \
-        }                                                                                          \
-        if (TENON_POOL_MAX || (args->flags & POOL_COUNT_INSIDE)) {                                 \
-            for (int d = 0; d < 3; d++) {                                                          \
-                taps[d] = taps_of(args, d, o[d]);                                                  \
-            }                                                                                      \
-        }                                                                                          \
-        if (!TENON_POOL_MAX) {                                                                     \
-            return dy / (value_t)(divisor_of(args, taps));                                         \
-        }                                                                                          \
-        MAXIMUM(from->image, args, args->image_stride, taps, args->image_stride[1], &where);       \
-        return where == (where_t)(here) ? dy : (value_t)((acc_t)0);                                \
-    }
-
-/* All windows that cover the element at `at`. */
-#define POOL_DEFINE_GATHER(name, value_t, SHARE)                                                   \
-    TENON_INLINE value_t name(const pool_sources *from, const pool_args *args, const long *at,     \
-                              const pool_cover *cover)                                             \
-    {                                                                                              \
-        const position_t here =                                                                    \
-            (position_t)((at[0] * args->size[1] + at[1]) * args->size[2] + at[2]);                 \
-        value_t total = (value_t)((acc_t)0);                                                       \
-        long o[3];                                                                                 \
-        for (o[0] = cover[0].first; o[0] <= cover[0].last; o[0]++) {                               \
-            for (o[1] = cover[1].first; o[1] <= cover[1].last && meets(args, 0, at[0], o[0]);      \
-                 o[1]++) {                                                                         \
-                for (o[2] = cover[2].first; o[2] <= cover[2].last && meets(args, 1, at[1], o[1]);  \
-                     o[2]++) {                                                                     \
-                    if (meets(args, 2, at[2], o[2])) {                                             \
-                        total += SHARE(from, args, o, here);                                       \
-                    }                                                                              \
-                }                                                                                  \
-            }                                                                                      \
-        }                                                                                          \
-        return total;                                                                              \
-    }
-
-POOL_DEFINE_SHARE(share, acc_t, position_t, LOAD_ONE, LOAD_POSITION, maximum)
-POOL_DEFINE_SHARE(share_v, acc_v, position_v, LOAD_ALL, load_positions, maximum_v)
-POOL_DEFINE_GATHER(gather, acc_t, share)
-POOL_DEFINE_GATHER(gather_v, acc_v, share_v)
-
-/* The sources of image n, channel c. */
-TENON_INLINE pool_sources sources_of(__global const data_t *image, __global const data_t *dy,
-                                     __global const int *indices, const pool_args *args, long n,
-                                     long c)
-{
-    pool_sources from;
-    from.image = image + args->image_offset + n * args->image_stride[0] + c * args->image_stride[1];
-    from.y = dy + args->y_offset + n * args->y_stride[0] + c * args->y_stride[1];
-    from.indices =
-        indices + args->index_offset + n * args->index_stride[0] + c * args->index_stride[1];
-    return from;
-}
+#include "pool/gradient.clh"
 
 __kernel void pool_backward_rows(__global const data_t *image, __global const data_t *dy,
                                  __global const int *indices, __global data_t *dx,

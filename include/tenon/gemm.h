@@ -12,10 +12,16 @@ extern "C" {
  * Costs speed for small M. d must then be contiguous along N, or have N = 1. */
 #define TENON_GEMM_BATCH_INVARIANT 1u
 
+/** Flag: factors of f32 may be rounded to TF32, which has 10 bits of the fraction in place of 23, on
+ * devices whose matrix units multiply it; sums are f32 all the same. An element is then within
+ * docs/numerics.md's bound for TF32: about 2^-10 of the sum of the products' magnitudes. Without
+ * effect on other types, and beside TENON_GEMM_BATCH_INVARIANT. */
+#define TENON_GEMM_ALLOW_TF32 2u
+
 /** Start from TENON_GEMM_PARAMS_INIT. */
 typedef struct tenon_gemm_params {
     uint32_t struct_size; /**< sizeof(tenon_gemm_params) */
-    uint32_t flags;       /**< 0 or TENON_GEMM_BATCH_INVARIANT */
+    uint32_t flags;       /**< TENON_GEMM_BATCH_INVARIANT, TENON_GEMM_ALLOW_TF32 or 0 */
     const char *solver;   /**< forces a solver (plan.h has the grammar); NULL chooses */
     tenon_epilogue epilogue;
 } tenon_gemm_params;

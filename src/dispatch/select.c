@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* A solver that could serve. */
@@ -11,7 +12,7 @@ typedef struct candidate {
     double estimate;
 } candidate;
 
-#define MAX_CANDIDATES 16
+#define MAX_CANDIDATES 24
 
 static uint64_t workspace_of(tenon_context *context, const tn_problem *problem,
                              const tn_choice *choice)
@@ -35,6 +36,23 @@ static const char *constrains(tenon_context *context, const tn_problem *problem,
                : NULL;
 }
 
+/* A forced solver may serve where it would never be chosen; but with no device it is asked for to
+ * know what would be built for one, and then only what may be chosen counts. */
+static const char *refuses_forced(tenon_context *context, const tn_problem *problem,
+                                  const tn_solver *solver)
+{
+    if (context->cl != NULL)
+        return solver->refuses(context, problem);
+    tn_problem *unforced = malloc(problem->size);
+    if (unforced == NULL)
+        return "no memory";
+    memcpy(unforced, problem, problem->size);
+    unforced->forced = -1;
+    const char *why = solver->refuses(context, unforced);
+    free(unforced);
+    return why;
+}
+
 static tenon_status select_forced(const char *operation, tenon_context *context,
                                   const tn_family *family, const tn_problem *problem,
                                   tn_choice *choice)
@@ -42,7 +60,7 @@ static tenon_status select_forced(const char *operation, tenon_context *context,
     char name[TN_SOLVER_NAME_SIZE], wrong[256];
     bool right;
     *choice = (tn_choice){.solver = family->solvers[problem->forced]};
-    const char *why = choice->solver->refuses(context, problem);
+    const char *why = refuses_forced(context, problem, choice->solver);
     if (why != NULL)
         return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: solver %s/%s cannot serve: %s", operation,
                        family->name, choice->solver->name, why);

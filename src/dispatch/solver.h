@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-#define TN_MAX_PARAMETERS   6
+#define TN_MAX_PARAMETERS   8
 #define TN_SOLVER_NAME_SIZE 128
 #define TN_OPTIONS_SIZE     512
 

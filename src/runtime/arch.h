@@ -30,11 +30,12 @@ typedef enum tn_arch {
 /* What estimates and defaults go by. All per compute unit as OpenCL counts them. */
 typedef struct tn_arch_facts {
     const char *name;
-    uint32_t lanes;         /* work-items that run in step; 0 where that is not known */
-    uint32_t fma_per_cycle; /* of f32, by the ordinary units */
-    double clock;           /* cycles in a nanosecond, of a usual card */
-    double bytes_per_ns;    /* of its memory, the whole card's */
-    uint64_t local_memory;  /* bytes, shared by the work-groups that run at once */
+    uint32_t lanes;                /* work-items that run in step; 0 where that is not known */
+    uint32_t fma_per_cycle;        /* of f32, by the ordinary units */
+    uint32_t matrix_fma_per_cycle; /* of f16 or bf16, by matrix units; 0 where there are none */
+    double clock;                  /* cycles in a nanosecond, of a usual card */
+    double bytes_per_ns;           /* of its memory, the whole card's */
+    uint64_t local_memory;         /* bytes, shared by the work-groups that run at once */
 } tn_arch_facts;
 
 const tn_arch_facts *tn_arch_facts_of(tn_arch arch);

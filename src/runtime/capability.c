@@ -128,6 +128,12 @@ static bool try_build(tenon_stream *stream, const tn_trial *t, const char *optio
     return right;
 }
 
+static void write_type_options(const tn_trial *t, int form, char type, char options[160])
+{
+    snprintf(options, 160, "%s %s -DTENON_EMULATE=0 -DTENON_UNIT_TYPE=%c", t->options[form],
+             t->further[form], type);
+}
+
 /* All types of a matrix unit. */
 static bool try_types(tenon_stream *stream, const tn_trial *t, int form,
                       tn_capability_result *result)
@@ -135,8 +141,7 @@ static bool try_types(tenon_stream *stream, const tn_trial *t, int form,
     bool right = true;
     for (const char *type = t->types; right && *type != '\0'; type++) {
         char options[160];
-        snprintf(options, sizeof options, "%s %s -DTENON_EMULATE=0 -DTENON_UNIT_TYPE=%c",
-                 t->options[form], t->further[form], *type);
+        write_type_options(t, form, *type, options);
         right = try_build(stream, t, options, result);
     }
     return right;
@@ -228,6 +233,21 @@ void tn_capability_set(tenon_context *context, tenon_capability capability, int 
                                .form = form,
                                .options = form >= 0 ? tn_trials[capability].options[form] : NULL,
                                .reason = "set without a trial"};
+}
+
+bool tn_capability_trial(tenon_context *context, tenon_capability capability, uint32_t number,
+                         tn_trial_build *out)
+{
+    const tn_trial *t = &tn_trials[capability];
+    const tn_capability_result result = get(context, capability);
+    if (!result.available || number >= (t->types != NULL ? strlen(t->types) : 1))
+        return false;
+    *out = (tn_trial_build){.source = t->source, .items = t->items > 0 ? t->items : TN_TRIAL_ITEMS};
+    if (t->types != NULL)
+        write_type_options(t, result.form, t->types[number], out->options);
+    else
+        snprintf(out->options, sizeof out->options, "%s", result.options);
+    return true;
 }
 
 static char *build_options(tenon_context *context, const char *first, char options[512],

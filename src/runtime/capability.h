@@ -32,6 +32,17 @@ int tn_capability_form(tenon_context *context, tenon_capability capability);
  * it not (-1). */
 void tn_capability_set(tenon_context *context, tenon_capability capability, int form);
 
+/* A kernel `trial` that a capability is tried with. */
+typedef struct tn_trial_build {
+    const char *source;
+    char options[160];
+    uint32_t items; /* of its one work-group */
+} tn_trial_build;
+
+/* Those of a capability by their number; false past the last one, and where the device lacks it. */
+bool tn_capability_trial(tenon_context *context, tenon_capability capability, uint32_t number,
+                         tn_trial_build *out);
+
 /* The compiler's options that every kernel gets, then those of `format`: "-cl-std=CL1.2
  * -DTENON_HW_FMA=1 …". Returns `options`. */
 char *tn_build_options(tenon_context *context, char options[512], const char *format, ...)

@@ -3,10 +3,12 @@
 
     check.py path/to/tenon
 """
+import json
 import os
 import re
 import subprocess
 import sys
+import tempfile
 import unittest
 
 TENON = sys.argv.pop(1) if len(sys.argv) > 1 else "build/tools/tenon"
@@ -161,6 +163,48 @@ class Selftest(unittest.TestCase):
             done = tenon("selftest", *args)
             self.assertEqual(done.returncode, 1, args)
             self.assertIn(why, done.stderr)
+
+
+class Kernels(unittest.TestCase):
+    def rows(self, *args):
+        done = tenon("kernels", *args)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+    def test_what_a_target_would_build(self):
+        rows = self.rows("--target", "gfx942")
+        self.assertEqual({row["target"] for row in rows}, {"gfx942"})
+        self.assertEqual(len({tuple(row.items()) for row in rows}), len(rows), "a line twice")
+        sources = {row["source"] for row in rows}
+        for source in ("gemm/tiled", "softmax/forward", "capability/f64"):
+            self.assertIn(source, sources)
+        # Those made for CPUs may be forced on a device, but would not be chosen there.
+        self.assertFalse([source for source in sources if "cpu" in source])
+        self.assertTrue(any(row["chosen"] and row["usual"] for row in rows))
+
+    def test_a_call(self):
+        call = "gemm a=f32:512x512 b=f32:512x512 d=f32:512x512"
+        rows = self.rows("--target", "sm_90", "--call", call)
+        self.assertTrue(rows)
+        self.assertTrue(all(row["chosen"] and row["operation"] == "tenon_gemm" for row in rows), rows)
+        self.assertGreater(max(row["work_group"] for row in rows), 0)
+
+    def test_the_sources_are_whole(self):
+        with tempfile.TemporaryDirectory() as folder:
+            rows = self.rows("--target", "other", "--sources", folder)
+            for source in {row["source"] for row in rows}:
+                with open(os.path.join(folder, source + ".cl"), encoding="utf-8") as file:
+                    self.assertNotIn("\n#include \"", file.read())
+
+    def test_wrong_usage(self):
+        for args in (("--target", "sm_20"), ("--target",), ("--nothing", "x")):
+            done = tenon("kernels", *args)
+            self.assertEqual(done.returncode, 2, args)
+            self.assertIn("usage", done.stderr.lower())
+        for args in (("--call", "gemm a=f32:3x5"), ("--sources", "/proc/nothing/here")):
+            done = tenon("kernels", "--target", "sm_90", *args)
+            self.assertEqual(done.returncode, 1, args)
+            self.assertNotEqual(done.stderr, "")
 
 
 if __name__ == "__main__":

@@ -37,7 +37,8 @@ class Usage(unittest.TestCase):
         self.assertIn("--suite", bench("help").stdout)
         listed = bench("list").stdout
         for suite in ("gemm", "gemm-cpu", "conv", "conv-cpu", "conv-cpu-backward",
-                      "conv-cpu-depthwise", "activation", "bandwidth-cpu", "packed-cpu", "start"):
+                      "conv-cpu-depthwise", "activation", "bandwidth-cpu", "packed-cpu", "start", "gemm-gpu", "conv-gpu",
+                      "bandwidth-gpu"):
             self.assertRegex(listed, rf"(?m)^{suite} ")
 
     def test_wrong_usage_is_2_and_names_what_is_wrong(self):
@@ -209,6 +210,23 @@ class Files(unittest.TestCase):
                          "gemm/plain", "--json", path)
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertEqual({r["solver"] for r in read_results(path)["results"]}, {"gemm/plain"})
+
+    def test_several_solvers_are_forced_in_turn_and_who_cannot_serve_is_left_out(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "r.json")
+            done = bench(*QUICK, "--suite", "gemm", "--filter", "64x64x64", "--solver",
+                         "gemm/plain gemm/gemv_dot gemm/cpu_direct", "--json", path)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual([r["solver"].partition(":")[0] for r in read_results(path)["results"]],
+                             ["gemm/plain", "gemm/cpu_direct"])
+            self.assertIn("left out", done.stderr)
+
+    def test_solvers_name_their_parameters(self):
+        solvers = json.loads(bench("solvers").stdout)
+        self.assertEqual(set(solvers["gemm/tiled"]) & {"mb", "nb", "kb"}, {"mb", "nb", "kb"})
+        for name, parameters in solvers.items():
+            for low, high in parameters.values():
+                self.assertLessEqual(low, high, name)
 
     def test_a_workspace_of_nothing_is_enough(self):
         with tempfile.TemporaryDirectory() as folder:

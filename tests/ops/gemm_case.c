@@ -83,7 +83,12 @@ const tenon_tensor *gemm_view(const gemm_data *data, int operand, bool host)
 
 void compute_gemm_reference(gemm_data *data)
 {
-    tenon_gemm_params params = gemm_params(&data->problem, NULL);
+    compute_gemm_reference_of(data, NULL);
+}
+
+void compute_gemm_reference_of(gemm_data *data, const char *solver)
+{
+    tenon_gemm_params params = gemm_params(&data->problem, solver);
     const tenon_tensor *d = gemm_view(data, GEMM_D, true);
     data->expected =
         realloc(data->expected, ((size_t)tenon_tensor_elements(d) + 1) * sizeof *data->expected);

@@ -62,6 +62,9 @@ void destroy_gemm(gemm_data *data);
 /* What is expected of the operands as they are now; what was expected before is dropped. */
 void compute_gemm_reference(gemm_data *data);
 
+/* The same with the bound of a solver. */
+void compute_gemm_reference_of(gemm_data *data, const char *solver);
+
 /* The view of an operand on the device or the host, NULL where it is absent. */
 const tenon_tensor *gemm_view(const gemm_data *data, int operand, bool host);
 

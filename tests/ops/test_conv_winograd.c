@@ -1,13 +1,17 @@
-/* conv/winograd2 and conv/winograd4 at the edges of what they cut a convolution into: tiles, runs of
+/* conv/winograd2 and conv/winograd4, and the same by matrix products, at the edges of what they cut a convolution into: tiles, runs of
  * tiles, sets, vectors of channels, panels of filters, and the workspace. test_conv tries them on
  * everything else. */
 #include "conv_case.h"
 
 #include <math.h>
 
-static const char *const solvers[] = {"conv/winograd2", "conv/winograd4"};
+static const char *const solvers[] = {"conv/winograd2", "conv/winograd4", "conv/winograd2_gemm",
+                                      "conv/winograd4_gemm"};
+#define SOLVERS 4
 
-static void check(const conv_case *p, tenon_dtype dtype, test_random *random)
+/* By solvers [first, last). */
+static void check_some(const conv_case *p, tenon_dtype dtype, int first, int last,
+                       test_random *random)
 {
     for (int judge = TEST_BOUND; judge <= TEST_EXACT; judge++) {
         conv_data data;
@@ -17,11 +21,16 @@ static void check(const conv_case *p, tenon_dtype dtype, test_random *random)
         for (int operand = 0; operand < CONV_Y; operand++)
             if (data.operands[operand].image != NULL)
                 test_upload(&data.operands[operand]);
-        for (int i = 0; i < 2; i++)
+        for (int i = first; i < last; i++)
             if (!test_run(&subject, solvers[i]))
                 fail_msg("%s does not serve %s", solvers[i], describe_conv(&data));
         destroy_conv(&data);
     }
+}
+
+static void check(const conv_case *p, tenon_dtype dtype, test_random *random)
+{
+    check_some(p, dtype, 0, SOLVERS, random);
 }
 
 /* Outputs from one to two tiles and one in each dimension, padded on either side or not. */
@@ -83,7 +92,8 @@ static void channels_and_filters(void **state)
             p.geometry.pad_begin[0] = p.geometry.pad_begin[1] = 1;
             p.residual = FULL_RESIDUAL;
             p.beta = 0.5;
-            check(&p, TENON_DTYPE_F32, &random);
+            /* Of the product's tiles GEMM's own tests see the edges. */
+            check_some(&p, TENON_DTYPE_F32, 0, i % 4 == 0 || p.groups > 1 ? SOLVERS : 2, &random);
         }
 }
 
@@ -119,10 +129,11 @@ static void every_type(void **state)
         check(&p, *type, &random);
 }
 
-/* With less and less workspace: fewer slices, smaller sets, filters transformed on the way. */
+/* With less and less workspace: fewer slices, smaller sets, filters transformed on the way; and
+ * several sets, the last of them cut, by those that multiply matrices. */
 static void workspaces(void **state)
 {
-    static const uint64_t limits[] = {4 << 20, 1 << 20, 600000, 400000, 300000, 250000};
+    static const uint64_t limits[] = {4 << 20, 1 << 20, 650000, 400000, 300000, 250000};
     test_random random = test_random_for(1206);
     tenon_stream *usual = test_stream;
     tenon_device_info info;
@@ -139,7 +150,7 @@ static void workspaces(void **state)
         p.c = 20;
         p.k = 70;
         p.size[0] = p.size[1] = 40;
-        check(&p, TENON_DTYPE_F32, &random);
+        check_some(&p, TENON_DTYPE_F32, 0, i < 3 ? SOLVERS : 2, &random);
         tenon_stream_destroy(test_stream);
         tenon_context_release(context);
         test_stream = usual;
@@ -173,7 +184,7 @@ static void exact(void **state)
     (void)state;
     plan_name(TENON_CONV_EXACT, NULL, TENON_OK, name);
     assert_null(strstr(name, "winograd"));
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < SOLVERS; i++)
         plan_name(TENON_CONV_EXACT, solvers[i], TENON_ERROR_UNSUPPORTED, name);
     plan_name(0, NULL, TENON_OK, name);
     if (test_context->device.is_cpu)
@@ -188,7 +199,7 @@ static void bounds_are_sharp(void **state)
     conv_case p = simple_conv;
     (void)state;
     p.c = 40;
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < SOLVERS; i++) {
         conv_data data;
         char why[256];
         test_judge judge = TEST_BOUND;

@@ -90,6 +90,38 @@ static void thin_factors(void **state)
         }
 }
 
+/* Tiles as GPUs have them, by vectors: blocks of K and edges of d around them, factors that are
+ * aligned or end within a vector, in each pair of layouts. */
+static void tiles_by_name(void **state)
+{
+    static const char *const names[] = {"gemm/tiled:mb32,nb64,kb8,mr8,nr8,vw4,lb2",
+                                        "gemm/tiled:mb32,nb32,kb16,mr4,nr2,vw2,lb1"};
+    static const test_layout layouts[][2] = {
+        {TEST_ROW, TEST_ROW}, {TEST_ROW, TEST_COL}, {TEST_COL, TEST_ROW}, {TEST_COL, TEST_COL}};
+    static const int64_t sizes[][3] = {{32, 64, 16}, {36, 68, 20}, {33, 65, 17}, {64, 128, 8}};
+    test_random random = test_random_for(829);
+    (void)state;
+    for (size_t i = 0; i < 16; i++) {
+        gemm_data data;
+        const int64_t *size = sizes[i / 4];
+        gemm_case p = {.m = size[0], .n = size[1], .k = size[2], .alpha = 1};
+        p.a = layouts[i % 4][0];
+        p.b = layouts[i % 4][1];
+        p.offset = i % 4 == 1 ? 1 : 0;
+        p.batch_rank = i % 3 == 0;
+        p.batch[0] = 2;
+        make_gemm(&data, &p, TENON_DTYPE_F32, i % 2 == 0 ? TEST_EXACT : TEST_BOUND, &random);
+        compute_gemm_reference(&data);
+        const test_subject subject = gemm_subject(&data);
+        for (int x = 0; x < GEMM_OPERANDS; x++)
+            if (data.operands[x].image != NULL)
+                test_upload(&data.operands[x]);
+        for (size_t s = 0; s < sizeof names / sizeof *names; s++)
+            assert_true(test_run(&subject, names[s]));
+        destroy_gemm(&data);
+    }
+}
+
 /* Widths for which tiles of three vectors are chosen with 16 lanes, and heights around theirs. */
 static void tiles_of_three_vectors(void **state)
 {
@@ -190,8 +222,9 @@ static gemm_case random_case(test_random *random)
 
 static void random_problems(void **state)
 {
-    static const char *const names[] = {NULL,           "gemm/cpu_split_k", "gemm/split_k",
-                                        "gemm/clblast", "gemm/cpu_skinny",  "gemm/skinny"};
+    static const char *const names[] = {
+        NULL,          "gemm/cpu_split_k", "gemm/split_k", "gemm/clblast", "gemm/cpu_skinny",
+        "gemm/skinny", "gemm/skinny_split"};
     test_random random = test_random_for(825);
     (void)state;
     for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++)
@@ -349,6 +382,7 @@ int main(void)
         cmocka_unit_test(long_sums),
         cmocka_unit_test(slices_by_name),
         cmocka_unit_test(thin_factors),
+        cmocka_unit_test(tiles_by_name),
         cmocka_unit_test(tiles_of_three_vectors),
         cmocka_unit_test(narrow_vectors),
         cmocka_unit_test(every_operand_repeats_in_any_dimension),

@@ -86,6 +86,118 @@ static void plans_for_what_is_not_there(void **state)
     }
 }
 
+/* The solver of a large product, by its name up to the parameters, and its kernel's source. */
+static void chosen(tn_arch arch, tenon_dtype dtype, uint32_t flags, char name[64], heard *h)
+{
+    const int64_t shape[] = {2048, 2048};
+    const tenon_tensor matrix = tenon_tensor_view(dtype, 2, shape);
+    tenon_gemm_params params = TENON_GEMM_PARAMS_INIT;
+    tenon_context *context;
+    tenon_plan *plan;
+    char line[256];
+    params.flags = flags;
+    assert_int_equal(tn_target_context(arch, listen, h, &context), TENON_OK);
+    assert_int_equal(
+        tenon_gemm_plan(context, &params, &matrix, &matrix, NULL, NULL, &matrix, &plan), TENON_OK);
+    tenon_plan_describe(plan, line, sizeof line);
+    const char *start = strstr(line, "gemm/");
+    assert_non_null(start);
+    snprintf(name, 64, "%.*s", (int)strcspn(start, ":, "), start);
+    tenon_plan_release(plan);
+    tenon_context_release(context);
+}
+
+static void large_products_run_on_matrix_units(void **state)
+{
+    static const struct {
+        tn_arch arch;
+        const char *solver;
+    } units[] = {
+        {TN_ARCH_SM_80, "gemm/mma"},    {TN_ARCH_SM_86, "gemm/mma"},
+        {TN_ARCH_SM_89, "gemm/mma"},    {TN_ARCH_SM_90, "gemm/mma"},
+        {TN_ARCH_SM_100, "gemm/mma"},   {TN_ARCH_GFX90A, "gemm/mfma"},
+        {TN_ARCH_GFX942, "gemm/mfma"},  {TN_ARCH_GFX1100, "gemm/wmma"},
+        {TN_ARCH_GFX1201, "gemm/wmma"}, {TN_ARCH_XE_HPG, "gemm/xmx"},
+        {TN_ARCH_XE_HPC, "gemm/xmx"},
+    };
+    char name[64];
+    (void)state;
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        for (int dtype = TENON_DTYPE_F16; dtype <= TENON_DTYPE_BF16; dtype++) {
+            heard h = {0};
+            chosen(units[i].arch, (tenon_dtype)dtype, 0, name, &h);
+            assert_string_equal(name, units[i].solver);
+            assert_string_equal(h.source, "gemm/matrix");
+            assert_null(strstr(h.options, "-DTENON_EMULATE=1"));
+        }
+}
+
+static void others_do_not(void **state)
+{
+    static const tn_arch without[] = {TN_ARCH_OTHER, TN_ARCH_GFX906, TN_ARCH_GFX1030,
+                                      TN_ARCH_XE_LP};
+    char name[64];
+    (void)state;
+    for (size_t i = 0; i < sizeof without / sizeof *without; i++) {
+        heard h = {0};
+        chosen(without[i], TENON_DTYPE_F16, 0, name, &h);
+        assert_string_not_equal(h.source, "gemm/matrix");
+    }
+}
+
+/* f32 loses nothing unless the caller lets it. */
+static void tf32_is_asked_for(void **state)
+{
+    char name[64];
+    heard h = {0};
+    (void)state;
+    chosen(TN_ARCH_SM_80, TENON_DTYPE_F32, 0, name, &h);
+    assert_string_not_equal(h.source, "gemm/matrix");
+    chosen(TN_ARCH_SM_80, TENON_DTYPE_F32, TENON_GEMM_ALLOW_TF32, name, &h);
+    assert_string_equal(name, "gemm/mma");
+    chosen(TN_ARCH_SM_80, TENON_DTYPE_F32, TENON_GEMM_ALLOW_TF32 | TENON_GEMM_BATCH_INVARIANT, name,
+           &h);
+    assert_string_not_equal(name, "gemm/mma");
+}
+
+/* A solver that would never be chosen there is no answer to what would be built. */
+static void a_solver_made_for_others_is_refused(void **state)
+{
+    const int64_t shape[] = {512, 512};
+    const tenon_tensor matrix = tenon_tensor_view(TENON_DTYPE_F32, 2, shape);
+    tenon_gemm_params params = TENON_GEMM_PARAMS_INIT;
+    heard h = {0};
+    tenon_context *context;
+    tenon_plan *plan;
+    (void)state;
+    assert_int_equal(tn_target_context(TN_ARCH_SM_90, listen, &h, &context), TENON_OK);
+    params.solver = "gemm/cpu_packed";
+    assert_int_equal(
+        tenon_gemm_plan(context, &params, &matrix, &matrix, NULL, NULL, &matrix, &plan),
+        TENON_ERROR_UNSUPPORTED);
+    assert_int_equal(h.kernels, 0);
+    tenon_context_release(context);
+}
+
+static void trials_by_what_a_target_has(void **state)
+{
+    heard h = {0};
+    tenon_context *context;
+    tn_trial_build build;
+    uint32_t types = 0;
+    (void)state;
+    assert_int_equal(tn_target_context(TN_ARCH_GFX1201, listen, &h, &context), TENON_OK);
+    assert_true(tn_capability_trial(context, TENON_CAPABILITY_F64, 0, &build));
+    assert_string_equal(build.source, "capability/f64");
+    assert_string_equal(build.options, "-cl-std=CL1.2");
+    assert_false(tn_capability_trial(context, TENON_CAPABILITY_F64, 1, &build));
+    for (; tn_capability_trial(context, TENON_CAPABILITY_AMD_WMMA, types, &build); types++)
+        assert_non_null(strstr(build.options, "-DTENON_UNIT=4 "));
+    assert_true(types > 1);
+    assert_false(tn_capability_trial(context, TENON_CAPABILITY_NVIDIA_MMA, 0, &build));
+    tenon_context_release(context);
+}
+
 /* Which matrix units a kind has, and in which form. */
 static void units_of_each_kind(void **state)
 {
@@ -129,6 +241,11 @@ int main(void)
         cmocka_unit_test(amd_by_its_name),
         cmocka_unit_test(intel_by_its_ip_version),
         cmocka_unit_test(plans_for_what_is_not_there),
+        cmocka_unit_test(large_products_run_on_matrix_units),
+        cmocka_unit_test(others_do_not),
+        cmocka_unit_test(tf32_is_asked_for),
+        cmocka_unit_test(a_solver_made_for_others_is_refused),
+        cmocka_unit_test(trials_by_what_a_target_has),
         cmocka_unit_test(units_of_each_kind),
     };
     return cmocka_run_group_tests_name("target", tests, NULL, NULL);

@@ -7,6 +7,8 @@
 #include <string.h>
 
 #define LOCAL_SIZE 32
+/* Work-items that keep a compute unit of a GPU busy. */
+#define BUSY_ITEMS 2048.0
 
 static const char *refuses(tenon_context *context, const tn_problem *problem)
 {
@@ -15,17 +17,12 @@ static const char *refuses(tenon_context *context, const tn_problem *problem)
     return NULL;
 }
 
-static double units_of(tenon_context *context)
-{
-    return context->device.info.compute_units * (context->device.is_cpu ? 1.0 : 64.0);
-}
-
 /* As conv/direct. */
 static double estimate_data(tenon_context *context, const tn_problem *problem,
                             const int32_t *values)
 {
     (void)values;
-    return 5000 + tn_conv_work((const conv_problem *)problem) * 2.0 / units_of(context);
+    return 5000 + tn_conv_direct_time(context, (const conv_problem *)problem);
 }
 
 /* Vectors serve where rows are long; few filters leave a GPU idle. */
@@ -38,10 +35,10 @@ static double estimate_filter(tenon_context *context, const tn_problem *problem,
     double each = width >= lanes && dense != 0 ? 0.3 : 1.5;
     (void)values;
     if (context->device.is_cpu)
-        return 5000 + tn_conv_work(p) * each / units_of(context);
+        return 5000 + tn_conv_work(p) * each / context->device.info.compute_units;
     double elements = (double)(p->groups * p->k * p->c * tn_window_taps(&p->window));
-    double busy = elements < units_of(context) * 32 ? elements / 32 : units_of(context);
-    return 5000 + tn_conv_work(p) * 2.0 / (busy < 1 ? 1 : busy);
+    double busy = elements / (context->device.info.compute_units * BUSY_ITEMS);
+    return 5000 + tn_conv_direct_time(context, p) / (busy < 1 ? busy : 1);
 }
 
 static void options_data(tenon_context *context, const tn_problem *problem, const int32_t *values,

@@ -5,6 +5,7 @@
 #include "ops/conv/cpu_direct.h"
 #include "ops/conv/depthwise.h"
 #include "ops/conv/implicit.h"
+#include "ops/conv/tiled.h"
 #include "ops/conv/winograd.h"
 
 #include <stdlib.h>
@@ -83,24 +84,30 @@ typedef struct check_sizes {
     const int64_t *image, *filter;
 } check_sizes;
 
-static check_sizes sizes_of(const conv_problem *like, const tn_solver *solver)
+static check_sizes sizes_of(const conv_problem *like, const tn_choice *choice)
 {
     static const int64_t one[3] = {1, 1, 1}, tall[3] = {2, 71, 35},
                          squares[][3] = {{1, 2, 4}, {1, 3, 3}, {1, 5, 5}};
+    const tn_solver *solver = choice->solver;
     const int64_t *square = squares[tn_depthwise_taps(&like->window) / 2];
     if (tn_is_solver(solver, &tn_conv_depthwise) && tn_depthwise_along_channels(like, 2))
         return (check_sizes){71, 71, 71, image_size, square};
     if (tn_is_solver(solver, &tn_conv_depthwise))
         return (check_sizes){3, 3, 6, tall, square};
+    if (tn_conv_is_tiled(solver))
+        return (check_sizes){2, 2 * tn_conv_check_depth(like->c),
+                             2 * ((int64_t)choice->values[TILED_MB] + 1), image_size, check_filter};
     return (check_sizes){2, 70, 14, image_size,
                          tn_is_solver(solver, &tn_conv_pointwise) ? one : check_filter};
 }
 
 static tenon_status make_operands(tenon_stream *stream, const conv_problem *like,
-                                  const check_sizes *sizes, check *c)
+                                  const tn_solver *solver, const check_sizes *sizes, check *c)
 {
     tenon_dtype dtype = (tenon_dtype)like->dtype;
     bool channels_last = like->y[1] == 1 && like->y[4] != 1;
+    bool x_last =
+        tn_conv_is_tiled(solver) ? tn_conv_gathers_along_k(like, CONV_RESULT) : channels_last;
     const int64_t *filter = sizes->filter;
     int64_t filters = sizes->filters, channels = sizes->channels, out[3];
     for (uint32_t d = 0; d < 3; d++)
@@ -110,7 +117,7 @@ static tenon_status make_operands(tenon_stream *stream, const conv_problem *like
     uint64_t seed = 1;
     tenon_tensor bias = tenon_tensor_view(dtype, 1, &filters);
     const tenon_tensor views[CONV_OPERANDS] = {
-        [CONV_X] = image_view(dtype, channels_last, join, 2, channels, sizes->image),
+        [CONV_X] = image_view(dtype, x_last, join, 2, channels, sizes->image),
         [CONV_W] = filter_view(like, filters, channels / sizes->groups, filter),
         [CONV_C] = image_view(dtype, channels_last, join, 2, filters, out),
         [CONV_BIAS] = bias,
@@ -139,7 +146,7 @@ static tenon_status check_run(tenon_stream *stream, const conv_problem *like,
                               const tn_choice *choice, int64_t step, check *c, bool *right,
                               char why[256])
 {
-    check_sizes sizes = sizes_of(like, choice->solver);
+    check_sizes sizes = sizes_of(like, choice);
     tn_choice tried = *choice;
     c->params = check_params(like, tn_is_solver(choice->solver, &tn_conv_pointwise), step);
     c->params.groups = sizes.groups;
@@ -150,7 +157,7 @@ static tenon_status check_run(tenon_stream *stream, const conv_problem *like,
     }
     if (tn_is_solver(choice->solver, &tn_conv_cpu_direct))
         sizes.filters = sizes.groups * tn_conv_cpu_direct_cut(stream->context, like, &tried);
-    TN_TRY(make_operands(stream, like, &sizes, c));
+    TN_TRY(make_operands(stream, like, choice->solver, &sizes, c));
     const tenon_tensor *y = &c->twins[CONV_Y].host;
     c->expected = malloc((size_t)tenon_tensor_elements(y) * sizeof *c->expected);
     if (c->expected == NULL ||

@@ -255,9 +255,12 @@ static double estimate(tenon_context *context, const tn_problem *problem, const 
     double columns =
         (double)p->n * (double)p->groups * (double)p->c * (double)l.taps * (double)l.pixels;
     double packed = (double)l.w_size + (double)p->n * (double)l.y_size;
-    return blocks * (5000 + tn_gemm_estimate(context, &product)) +
-           (columns * (context->device.is_cpu ? CPU_COLUMN_TIME : 0.5) + packed * 0.5) /
-               context->device.info.compute_units;
+    const double units = context->device.info.compute_units;
+    const double column = context->device.is_cpu
+                              ? CPU_COLUMN_TIME / units
+                              : tn_conv_gpu_column_time(context, tn_conv_sum_type(p->dtype));
+    return blocks * (5000 + tn_gemm_estimate(context, &product)) + columns * column +
+           packed * 0.5 / units;
 }
 
 /* What is its own are the layouts; GEMM and col2im check their variants by themselves. */

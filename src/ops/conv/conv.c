@@ -1,6 +1,6 @@
 /* tenon_conv_forward: the public entry, and the family. */
 #include "base/shape.h"
-#include "ops/conv/internal.h"
+#include "ops/conv/gradient.h"
 
 TENON_API tenon_conv_params tenon_conv_params_default(void)
 {
@@ -8,9 +8,10 @@ TENON_API tenon_conv_params tenon_conv_params_default(void)
 }
 
 static const tn_solver *const solvers[] = {
-    &tn_conv_pointwise,      &tn_conv_depthwise,  &tn_conv_implicit_packed,
-    &tn_conv_implicit_tiled, &tn_conv_winograd2,  &tn_conv_winograd4,
-    &tn_conv_im2col_gemm,    &tn_conv_cpu_direct, &tn_conv_direct};
+    &tn_conv_pointwise,      &tn_conv_depthwise,       &tn_conv_implicit_packed,
+    &tn_conv_implicit_tiled, &tn_conv_implicit_matrix, &tn_conv_winograd2,
+    &tn_conv_winograd4,      &tn_conv_winograd2_gemm,  &tn_conv_winograd4_gemm,
+    &tn_conv_im2col_gemm,    &tn_conv_cpu_direct,      &tn_conv_direct};
 
 const tn_family tn_conv_family = {.name = "conv",
                                   .solvers = solvers,
@@ -33,7 +34,7 @@ static tenon_status prepare(tenon_context *context, const tenon_conv_params *par
     *empty = tn_tensor_empty(y);
     if (params->epilogue.beta == 0)
         call->operands[CONV_C].view = NULL; /* not read: it need not have memory */
-    tn_epilogue_scalars(&params->epilogue, call->scalars);
+    tn_conv_scalars(&params->epilogue, call->scalars);
     return TENON_OK;
 }
 

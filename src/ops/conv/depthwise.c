@@ -15,13 +15,16 @@ enum { VW, ROWS, PARAMETERS };
 static const tn_parameter parameters[PARAMETERS] = {{"vw", 1, 16}, {"rows", 1, 8}};
 
 /* What makes a CPU's work-item worth its launch, in multiply-adds. */
-#define CPU_WORK  65536
-#define GPU_LOCAL 32
+#define CPU_WORK 65536
+/* Work-items of a GPU's work-group. */
+#define GPU_ITEMS 128
+/* A GPU's work-items are counted in 31 bits. */
+#define MOST_ITEMS 2147483647
 
 /* Columns that lanes number without overflow, whatever pads them. */
 #define MOST_WIDTH (1 << 28)
 
-/* A problem as the kernel sees it: x is what is read, y what is written. */
+/* A problem as the kernel sees it: x is read, y is written. */
 typedef struct depthwise {
     conv_problem problem;
     int64_t spread[3];
@@ -61,17 +64,21 @@ static depthwise as_backwards(const conv_problem *p)
     return w;
 }
 
-/* The step at which rows of results are computed straight from the image, or 0 where it must be
- * brought into local memory. */
+/* The step at which rows of results are computed straight from the image without looking for each
+ * tap, or 0. */
+static int plain_step(const depthwise *w)
+{
+    bool whole = w->members == 1 && w->spread[1] == 1 && w->spread[2] == 1;
+    return whole ? tn_depthwise_step(&w->problem.window) : 0;
+}
+
+/* The same of kernels with vectors along rows: otherwise the image must be brought into local
+ * memory. */
 static int straight_step(const depthwise *w)
 {
     const conv_problem *p = &w->problem;
-    const conv_window *v = &p->window;
-    bool serves = tn_depthwise_taps(v) != 0 && w->members == 1 && v->step[1] == v->step[2] &&
-                  v->step[1] <= 2 && v->dilation[1] == 1 && v->dilation[2] == 1 &&
-                  w->spread[1] == 1 && w->spread[2] == 1 && v->size[2] <= MOST_WIDTH &&
-                  p->x[4] == 1 && p->y[4] == 1;
-    return serves ? (int)v->step[1] : 0;
+    bool serves = p->window.size[2] <= MOST_WIDTH && p->x[4] == 1 && p->y[4] == 1;
+    return serves ? plain_step(w) : 0;
 }
 
 /* Channels whose rows share a vector: two where one fills no more than half of it. */
@@ -85,13 +92,30 @@ static int planes_of(const depthwise *w, const int32_t *values)
     return straight_step(w) != 0 && whole && values[VW] >= 4 && lanes <= values[VW] / 2 ? 2 : 1;
 }
 
-/* Rows that are computed at once: as many as use most of what is read, but few in vain. */
-static int32_t rows_of(const depthwise *w)
+static int64_t channels_of(const depthwise *w)
+{
+    return w->problem.groups * w->share;
+}
+
+/* A GPU's work-items, each with so many rows. */
+static double items_of(const depthwise *w, int32_t rows)
+{
+    const int64_t *out = w->problem.window.out;
+    return (double)(w->problem.n * channels_of(w)) * (double)(out[0] * out[2]) *
+           (double)tn_ceil_div(out[1], rows);
+}
+
+/* Rows that are computed at once: as many as use most of what is read, but few in vain; fewer where
+ * a GPU would be left idle. */
+static int32_t rows_of(tenon_context *context, const depthwise *w, int32_t lanes)
 {
     int64_t out = w->problem.window.out[1];
-    bool seven = straight_step(w) != 0 && w->problem.window.filter[1] == 3 &&
-                 tn_round_up(out, 7) <= tn_round_up(out, 4);
-    return seven ? 7 : 4;
+    bool straight = lanes == 1 ? plain_step(w) != 0 : straight_step(w) != 0;
+    bool seven =
+        straight && w->problem.window.filter[1] == 3 && tn_round_up(out, 7) <= tn_round_up(out, 4);
+    int32_t rows = seven ? 7 : 4;
+    return !context->device.is_cpu && items_of(w, rows) < tn_depthwise_busy_items(context) ? 2
+                                                                                           : rows;
 }
 
 static bool lay_out(const depthwise *w, const int32_t *values, depthwise_tile *tile)
@@ -115,7 +139,7 @@ static void tune(tenon_context *context, const depthwise *w, int32_t *values)
     if (values[VW] == 0)
         values[VW] = tn_depthwise_lanes(context, w->problem.dtype);
     if (chooses)
-        values[ROWS] = rows_of(w);
+        values[ROWS] = rows_of(context, w, values[VW]);
     while (chooses && values[ROWS] > 1 && lacks_room(w, values))
         values[ROWS] /= 2;
 }
@@ -138,6 +162,8 @@ static const char *refuses(tenon_context *context, const depthwise *w)
     int32_t values[TN_MAX_PARAMETERS];
     memcpy(values, w->problem.head.forced_values, sizeof values);
     tune(context, w, values);
+    if (values[VW] == 1 && items_of(w, values[ROWS]) > MOST_ITEMS - GPU_ITEMS)
+        return "the results are too many";
     return lacks_room(w, values) ? "a tile has no room for the window" : NULL;
 }
 
@@ -219,12 +245,14 @@ static void options(tenon_context *context, const depthwise *w, const int32_t *v
     tn_build_options(context, text,
                      "-DTENON_DTYPE=%u -DTENON_ACT_BUILD=%u -DTENON_VW=%d -DTENON_ROWS=%d "
                      "-DTENON_TAPS=%d -DTENON_CHANNELS=%d -DTENON_SPREAD=%d -DTENON_STEP=%d "
-                     "-DTENON_PLANES=%d -DTENON_BLOCKS=%d -DTENON_TILE=%d -DTENON_MOST_TAPS=%d",
+                     "-DTENON_PLANES=%d -DTENON_BLOCKS=%d -DTENON_TILE=%d -DTENON_MOST_TAPS=%d "
+                     "-DTENON_BACKWARDS=%d",
                      p->dtype, tn_activation_is_build(p->activation) ? p->activation : 0u,
                      values[VW], values[ROWS], tn_depthwise_taps(&p->window),
-                     tn_depthwise_along_channels(p, values[VW]), w->spread[1] > 1, straight_step(w),
-                     planes_of(w, values), TN_DEPTHWISE_BLOCKS, (int)tn_depthwise_room(p->dtype),
-                     TN_DEPTHWISE_MOST_TAPS);
+                     tn_depthwise_along_channels(p, values[VW]), w->spread[1] > 1,
+                     values[VW] == 1 ? plain_step(w) : straight_step(w), planes_of(w, values),
+                     TN_DEPTHWISE_BLOCKS, (int)tn_depthwise_room(p->dtype), TN_DEPTHWISE_MOST_TAPS,
+                     w->backwards);
 }
 
 static void options_forward(tenon_context *context, const tn_problem *problem,
@@ -246,11 +274,6 @@ static int64_t span_of_image(const conv_problem *p, int64_t channels)
     const int64_t shape[] = {p->n, channels, p->window.size[0], p->window.size[1],
                              p->window.size[2]};
     return tn_depthwise_span(shape, p->x);
-}
-
-static int64_t channels_of(const depthwise *w)
-{
-    return w->problem.groups * w->share;
 }
 
 /* How many of `units` pieces of work of so many multiply-adds each a work-item of a CPU does. */
@@ -293,14 +316,17 @@ static void share_out_rows(const tenon_context *context, const depthwise *w, con
     launch->global[2] = 1;
 }
 
-static void share_out_points(const depthwise *w, const int32_t *values, tn_launch *launch)
+static void share_out_columns(const depthwise *w, const int32_t *values, depthwise_args *args,
+                              tn_launch *launch)
 {
-    const conv_window *v = &w->problem.window;
-    launch->kernel = "conv_depthwise_points";
-    launch->local[0] = GPU_LOCAL;
-    launch->global[0] = (size_t)tn_round_up(v->out[2], GPU_LOCAL);
-    launch->global[1] = (size_t)tn_ceil_div(v->out[1], values[ROWS]);
-    launch->global[2] = (size_t)(w->problem.n * channels_of(w) * v->out[0]);
+    const conv_problem *p = &w->problem;
+    args->down = tn_ceil_div(p->window.out[1], values[ROWS]);
+    args->units = (int64_t)items_of(w, values[ROWS]);
+    args->side_by_side = p->y[1] == 1 && p->y[4] != 1;
+    launch->kernel = "conv_depthwise_columns";
+    launch->dimensions = 1;
+    launch->local[0] = GPU_ITEMS;
+    launch->global[0] = (size_t)tn_round_up(args->units, GPU_ITEMS);
 }
 
 static tenon_status record(const char *operation, tn_recording *recording, const depthwise *w,
@@ -328,7 +354,7 @@ static tenon_status record(const char *operation, tn_recording *recording, const
     options(recording->context, w, values, text);
     tn_conv_direct_launch(p, reads, CONV_Y, &launch, &args.conv, patches);
     if (values[VW] == 1) {
-        share_out_points(w, values, &launch);
+        share_out_columns(w, values, &args, &launch);
     } else if (tn_depthwise_along_channels(p, values[VW])) {
         share_out_rows(recording->context, w, values, &args, &launch);
     } else {

@@ -11,17 +11,31 @@ enum { VW, PARTS, PARAMETERS };
 
 static const tn_parameter parameters[PARAMETERS] = {{"vw", 1, 16}, {"parts", 1, 256}};
 
-#define ROWS        4  /* of dy that are taken at once */
-#define GPU_ITEMS   64 /* of a work-group, which shares a filter's sums */
-#define LEAST_ITEMS 4  /* work-groups that each compute unit should have */
+#define GPU_ITEMS   128 /* of a work-group, which shares its filters' sums */
+#define GPU_LANES   32  /* filters of one, where they lie side by side */
+#define LEAST_ITEMS 4   /* work-groups that each compute unit should have */
+/* A GPU's units are counted in 31 bits. */
+#define MOST_UNITS (2147483647 - GPU_ITEMS)
 
-typedef enum way { POINTS, CHANNELS, TILES } way;
+typedef enum way { ITEMS, CHANNELS, TILES } way;
 
 static way way_of(const conv_problem *p, const int32_t *values)
 {
     if (values[VW] == 1)
-        return POINTS;
+        return ITEMS;
     return tn_depthwise_along_channels(p, values[VW]) ? CHANNELS : TILES;
+}
+
+/* Rows of dy that are taken at once; the sums of many taps leave room for few. */
+static int rows_of(const conv_problem *p, const int32_t *values)
+{
+    return values[VW] == 1 && tn_depthwise_taps(&p->window) == 5 ? 2 : 4;
+}
+
+/* Filters that lie side by side in a work-group without vectors. */
+static int64_t filters_of_group(const conv_problem *p)
+{
+    return p->y[1] == 1 && p->y[4] != 1 && p->groups * p->k >= GPU_LANES ? GPU_LANES : 1;
 }
 
 static bool lay_out(const conv_problem *p, const int32_t *values, depthwise_tile *tile)
@@ -35,8 +49,10 @@ static int64_t units_of(const conv_problem *p, const int32_t *values)
     const int64_t *out = p->window.out;
     depthwise_tile t;
     switch (way_of(p, values)) {
-    case POINTS:
-        return p->n * tn_window_pixels(&p->window);
+    case ITEMS:
+        return p->n * out[0] *
+               tn_ceil_div(out[1], tn_depthwise_step(&p->window) != 0 ? rows_of(p, values) : 1) *
+               out[2];
     case CHANNELS:
         return p->n * out[0] * out[1];
     default:
@@ -49,7 +65,14 @@ static int64_t units_of(const conv_problem *p, const int32_t *values)
 static int64_t groups_of(const conv_problem *p, const int32_t *values)
 {
     int64_t filters = p->groups * p->k;
-    return way_of(p, values) == CHANNELS ? tn_ceil_div(filters, values[VW]) : filters;
+    switch (way_of(p, values)) {
+    case ITEMS:
+        return tn_ceil_div(filters, filters_of_group(p));
+    case CHANNELS:
+        return tn_ceil_div(filters, values[VW]);
+    default:
+        return filters;
+    }
 }
 
 /* With the lanes that were asked for, or else the device's. */
@@ -62,8 +85,10 @@ static const char *refuses(tenon_context *context, const tn_problem *problem)
     memcpy(values, problem->forced_values, sizeof values);
     if (values[VW] == 0)
         values[VW] = tn_depthwise_lanes(context, p->dtype);
-    if (why != NULL || values[VW] == 1)
+    if (why != NULL)
         return why;
+    if (values[VW] == 1)
+        return units_of(p, values) > MOST_UNITS ? "the outputs are too many" : NULL;
     if (tn_window_taps(&p->window) > TN_DEPTHWISE_MOST_TAPS)
         return "the window has too many taps for vectors";
     return way_of(p, values) == TILES && !lay_out(p, values, &tile)
@@ -91,8 +116,8 @@ static void tune(tenon_context *context, const tn_problem *problem, int32_t *val
         return;
     int64_t groups = groups_of(p, values), units = units_of(p, values);
     int64_t least = LEAST_ITEMS * (int64_t)context->device.info.compute_units;
-    if (way_of(p, values) == POINTS)
-        units /= GPU_ITEMS;
+    if (way_of(p, values) == ITEMS)
+        units = units * filters_of_group(p) / GPU_ITEMS;
     for (values[PARTS] = 1; values[PARTS] < parameters[PARTS].high;) {
         int32_t more[PARAMETERS] = {values[VW], values[PARTS] * 2};
         if (groups * values[PARTS] >= least || more[PARTS] > units ||
@@ -105,8 +130,13 @@ static void tune(tenon_context *context, const tn_problem *problem, int32_t *val
 static const char *constrains(tenon_context *context, const tn_problem *problem,
                               const int32_t *values)
 {
-    const uint64_t vector =
-        (uint64_t)values[VW] * tn_acc_size(((const conv_problem *)problem)->dtype);
+    const conv_problem *p = (const conv_problem *)problem;
+    const uint64_t vector = (uint64_t)values[VW] * tn_acc_size(p->dtype);
+    const int taps = tn_depthwise_taps(&p->window);
+    const uint64_t sums =
+        (uint64_t)(taps != 0 ? taps * taps : 1) * GPU_ITEMS * tn_acc_size(p->dtype);
+    if (values[VW] == 1 && sums > context->device.info.local_memory)
+        return "the sums of the taps do not fit the local memory";
     if ((values[VW] & (values[VW] - 1)) != 0)
         return "vw must be a power of two";
     if (values[VW] > 1 && TN_DEPTHWISE_TILE_BYTES + TN_DEPTHWISE_MOST_TAPS * vector >
@@ -147,10 +177,12 @@ static void options(tenon_context *context, const tn_problem *problem, const int
     const conv_problem *p = (const conv_problem *)problem;
     tn_build_options(context, text,
                      "-DTENON_DTYPE=%u -DTENON_VW=%d -DTENON_ROWS=%d -DTENON_TAPS=%d "
-                     "-DTENON_CHANNELS=%d -DTENON_TILE=%d -DTENON_MOST_TAPS=%d -DTENON_ITEMS=%d",
-                     p->dtype, values[VW], ROWS, tn_depthwise_taps(&p->window),
+                     "-DTENON_CHANNELS=%d -DTENON_TILE=%d -DTENON_MOST_TAPS=%d -DTENON_ITEMS=%d "
+                     "-DTENON_STEP=%d",
+                     p->dtype, values[VW], rows_of(p, values), tn_depthwise_taps(&p->window),
                      tn_depthwise_along_channels(p, values[VW]), (int)tn_depthwise_room(p->dtype),
-                     TN_DEPTHWISE_MOST_TAPS, GPU_ITEMS);
+                     TN_DEPTHWISE_MOST_TAPS, GPU_ITEMS,
+                     values[VW] == 1 ? tn_depthwise_step(&p->window) : 0);
 }
 
 static depthwise_filter_args arguments(const conv_problem *p, const int32_t *values)
@@ -165,6 +197,7 @@ static depthwise_filter_args arguments(const conv_problem *p, const int32_t *val
                                   .y_span = tn_depthwise_span(y_shape, p->y),
                                   .units = units_of(p, values),
                                   .parts = values[PARTS],
+                                  .lanes = (tenon_i32)filters_of_group(p),
                                   .adds = (p->flags & CONV_HAS_C) != 0};
     args.chunk = tn_ceil_div(args.units, args.parts);
     memcpy(args.x_stride, p->x, sizeof args.x_stride);
@@ -177,18 +210,18 @@ static depthwise_filter_args arguments(const conv_problem *p, const int32_t *val
 
 static void set_sizes(const conv_problem *p, const int32_t *values, tn_launch *launch)
 {
-    static const char *const kernels[] = {[POINTS] = "conv_depthwise_filter_points",
+    static const char *const kernels[] = {[ITEMS] = "conv_depthwise_filter_items",
                                           [CHANNELS] = "conv_depthwise_filter_channels",
                                           [TILES] = "conv_depthwise_filter_rows"};
     const size_t groups = (size_t)groups_of(p, values), parts = (size_t)values[PARTS];
     const way how = way_of(p, values);
-    const size_t global[][3] = {[POINTS] = {GPU_ITEMS, groups, parts},
+    const size_t global[][3] = {[ITEMS] = {groups * GPU_ITEMS, parts, 1},
                                 [CHANNELS] = {groups, parts, 1},
                                 [TILES] = {groups, parts, 1}};
     launch->kernel = kernels[how];
     launch->dimensions = 3;
     memcpy(launch->global, global[how], sizeof launch->global);
-    launch->local[0] = how == POINTS ? GPU_ITEMS : 1;
+    launch->local[0] = how == ITEMS ? GPU_ITEMS : 1;
     launch->local[1] = launch->local[2] = 1;
 }
 

@@ -20,6 +20,20 @@ int tn_depthwise_taps(const conv_window *v)
     return square && (v->filter[1] == 3 || v->filter[1] == 5) ? (int)v->filter[1] : 0;
 }
 
+int tn_depthwise_step(const conv_window *v)
+{
+    bool serves = tn_depthwise_taps(v) != 0 && v->step[1] == v->step[2] && v->step[1] <= 2 &&
+                  v->dilation[1] == 1 && v->dilation[2] == 1;
+    return serves ? (int)v->step[1] : 0;
+}
+
+/* For each of the lanes that run in step, as many as hide the time that memory takes. */
+double tn_depthwise_busy_items(const tenon_context *context)
+{
+    uint32_t lanes = tn_arch_facts_of(context->device.arch)->lanes;
+    return (double)context->device.info.compute_units * 16.0 * (lanes != 0 ? lanes : 32);
+}
+
 int64_t tn_depthwise_room(uint32_t dtype)
 {
     return TN_DEPTHWISE_TILE_BYTES / (int64_t)tn_acc_size(dtype);

@@ -2,6 +2,7 @@
  * without workspace. */
 #include "base/checked.h"
 #include "ops/conv/internal.h"
+#include "ops/gemm/tiled.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -13,12 +14,21 @@ static const char *refuses(tenon_context *context, const tn_problem *problem)
     return NULL;
 }
 
+/* What part of its multiply-adds a GPU does where each of them loads its factors. */
+#define GPU_PART 0.06
+
 /* As gemm/plain, with the tests of the padding beside each step. */
+double tn_conv_direct_time(tenon_context *context, const conv_problem *p)
+{
+    const double each =
+        context->device.is_cpu ? 2.0 : 1 / (GPU_PART * tn_gpu_multiply_adds(context));
+    return tn_conv_work(p) * each / context->device.info.compute_units;
+}
+
 static double estimate(tenon_context *context, const tn_problem *problem, const int32_t *values)
 {
-    double units = context->device.info.compute_units * (context->device.is_cpu ? 1.0 : 64.0);
     (void)values;
-    return 5000 + tn_conv_work((const conv_problem *)problem) * 2.0 / units;
+    return 5000 + tn_conv_direct_time(context, (const conv_problem *)problem);
 }
 
 static void options(tenon_context *context, const tn_problem *problem, const int32_t *values,

@@ -292,8 +292,11 @@ static double estimate(tenon_context *context, const tn_problem *problem, const 
         pixels * (double)(l.packs_y ? p->groups * p->k : 0) + (double)p->n * (double)l.x_size;
     double sums =
         (double)p->groups * (double)p->k * (double)l.taps * (l.sums ? blocks : blocks - 1);
-    return blocks * (5000 + tn_gemm_estimate(context, &product)) +
-           (columns + packed * 0.5 + sums) / units;
+    double column = context->device.is_cpu
+                        ? 1 / units
+                        : tn_conv_gpu_column_time(context, tn_conv_sum_type(p->dtype));
+    return blocks * (5000 + tn_gemm_estimate(context, &product)) + columns * column +
+           (packed * 0.5 + sums) / units;
 }
 
 static void options(tenon_context *context, const tn_problem *problem, const int32_t *values,

@@ -4,6 +4,7 @@
 #include "ops/common/host.h"
 #include "ops/conv/depthwise.h"
 #include "ops/conv/gradient.h"
+#include "ops/conv/tiled.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -91,6 +92,16 @@ static check_shape packed_shape(bool sums_filters, bool dense)
     return s;
 }
 
+/* A block of rows and one, columns past a block, and a depth that is loaded as the one at hand is. */
+static check_shape tiled_shape(const conv_problem *like, const tn_choice *choice, bool of_filter)
+{
+    const int64_t rows = choice->values[TILED_MB] + 1, taps = filter_size[0] * filter_size[1];
+    check_shape s = usual_shape(false);
+    s.filters = s.groups * (of_filter ? rows : tn_conv_check_depth(like->k));
+    s.channels = s.groups * (of_filter ? choice->values[TILED_NB] / taps + 2 : rows);
+    return s;
+}
+
 /* The filters of a check. */
 static tenon_tensor filter_view(tenon_dtype dtype, const check_shape *s)
 {
@@ -157,7 +168,8 @@ static tenon_status check_reverse(tenon_stream *stream, const conv_problem *like
                                   bool *right, char why[256])
 {
     static const char operation[] = "conv_transpose self-check";
-    const bool last = channels_last(like->x);
+    const bool last = channels_last(like->x),
+               x_last = tn_conv_is_tiled(choice->solver) ? channels_last(like->y) : last;
     tenon_dtype dtype = (tenon_dtype)like->dtype;
     tenon_conv_transpose_params params = TENON_CONV_TRANSPOSE_PARAMS_INIT;
     conv_problem problem;
@@ -171,7 +183,7 @@ static tenon_status check_reverse(tenon_stream *stream, const conv_problem *like
         params.output_padding[d] = s->image[d] - tenon_conv_transpose_output_size(
                                                      &s->geometry, d, s->out[d], s->filter[d], 0);
     const tenon_tensor views[CONV_OPERANDS] = {
-        [CONV_X] = tn_image_view(dtype, last, 2, s->filters, s->out),
+        [CONV_X] = tn_image_view(dtype, x_last, 2, s->filters, s->out),
         [CONV_W] = filter_view(dtype, s),
         [CONV_C] = tn_image_view(dtype, last, 2, s->channels, s->image),
         [CONV_BIAS] = tenon_tensor_view(dtype, 1, &s->channels),
@@ -224,8 +236,12 @@ typedef tenon_status (*check_one)(tenon_stream *stream, const conv_problem *like
                                   const tn_choice *choice, const check_shape *s, check *c,
                                   bool *right, char why[256]);
 
-static check_shape shape_of(const tn_solver *solver, const conv_problem *like, int64_t number)
+static check_shape shape_of(const tn_choice *choice, const conv_problem *like, bool of_filter,
+                            int64_t number)
 {
+    const tn_solver *solver = choice->solver;
+    if (tn_conv_is_tiled(solver))
+        return tiled_shape(like, choice, of_filter);
     if (tn_is_solver(solver, &tn_conv_backward_data_depthwise) ||
         tn_is_solver(solver, &tn_conv_backward_filter_depthwise))
         return depthwise_shape(like, 1 + number);
@@ -256,7 +272,7 @@ static tenon_status check_shapes(check_one check_it, tenon_stream *stream,
     tenon_status status = TENON_OK;
     *right = true;
     for (int64_t i = 0; i < shapes_of(choice->solver) && status == TENON_OK && *right; i++) {
-        const check_shape shape = shape_of(choice->solver, like, i);
+        const check_shape shape = shape_of(choice, like, check_it == check_filter, i);
         check c = {.count = 0};
         status = check_it(stream, like, choice, &shape, &c, right, why);
         destroy(&c);

@@ -162,15 +162,16 @@ static tenon_status block_product(const char *operation, const conv_problem *p, 
     return tn_conv_product(operation, p, block, &factors, product);
 }
 
-/* Nanoseconds of a compute unit to write an element of the columns; on CPUs measured on x86-64. */
-static double column_time(const tenon_context *context, const conv_problem *p, const layout *l)
+/* Nanoseconds of the device to write an element of the columns; on CPUs measured on x86-64. */
+static double column_time(tenon_context *context, const conv_problem *p, const layout *l)
 {
+    const double units = context->device.info.compute_units;
     if (!context->device.is_cpu)
-        return 1;
+        return tn_conv_gpu_column_time(context, (tenon_dtype)p->dtype);
     if (l->by_taps && !l->channel_last)
-        return 6; /* no two are neighbours */
+        return 6 / units; /* no two are neighbours */
     int64_t run = l->by_taps ? p->c : p->window.out[2];
-    return 0.4 + 4.0 / (double)tn_max_i64(run, 1);
+    return (0.4 + 4.0 / (double)tn_max_i64(run, 1)) / units;
 }
 
 /* A launch that waits for the one before. */
@@ -194,7 +195,7 @@ static double estimate(tenon_context *context, const tn_problem *problem, const 
         blocks *= (double)tn_ceil_div(p->window.out[d], l.block.count[d]);
     double columns = (double)l.column * (double)tn_window_pixels(&p->window) * (double)p->n;
     return blocks * (launch_time(context) + tn_gemm_estimate(context, &product)) +
-           columns * column_time(context, p, &l) / context->device.info.compute_units;
+           columns * column_time(context, p, &l);
 }
 
 static void options(tenon_context *context, const tn_problem *problem, const int32_t *values,

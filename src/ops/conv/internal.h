@@ -48,8 +48,9 @@ typedef struct im2col_problem {
 
 extern const tn_family tn_conv_family, tn_im2col_family;
 extern const tn_solver tn_conv_direct, tn_conv_im2col_gemm, tn_conv_pointwise,
-    tn_conv_implicit_packed, tn_conv_implicit_tiled, tn_conv_cpu_direct, tn_conv_depthwise,
-    tn_conv_winograd2, tn_conv_winograd4;
+    tn_conv_implicit_packed, tn_conv_implicit_tiled, tn_conv_implicit_matrix, tn_conv_cpu_direct,
+    tn_conv_depthwise, tn_conv_winograd2, tn_conv_winograd4, tn_conv_winograd2_gemm,
+    tn_conv_winograd4_gemm;
 extern const tn_solver tn_im2col_rows, tn_im2col_channels;
 
 /* The tensors of a convolution, whichever of them it writes, under the names that the caller knows
@@ -118,7 +119,7 @@ tenon_status tn_im2col_record(const char *operation, tn_recording *recording,
 
 /* Results in double with their error bounds, in row-major order (false without memory); memory is
  * host memory of kind SVM, the output is not read. The bounds are those of every solver but for
- * conv/winograd2 and conv/winograd4, whose own they are where params->solver names them. */
+ * Winograd's solvers, whose own they are where params->solver names one of them. */
 bool tn_conv_reference(const tenon_conv_params *params, const tenon_tensor *x,
                        const tenon_tensor *w, const tenon_tensor *c, const tenon_tensor *bias,
                        const tenon_tensor *y, tn_bounded *results);
@@ -141,6 +142,9 @@ tenon_status tn_im2col_self_check(tenon_stream *stream, const tn_problem *proble
  * (CONV_X or CONV_Y) stands in. */
 void tn_conv_direct_launch(const conv_problem *problem, const bool reads[CONV_OPERANDS], int result,
                            tn_launch *launch, conv_args *args, tn_patch *patches);
+
+/* Nanoseconds of all multiply-adds where one work-item does each element. */
+double tn_conv_direct_time(tenon_context *context, const conv_problem *problem);
 
 /* Taps of a filter in one channel, and pixels of an output image. */
 int64_t tn_window_taps(const conv_window *window);

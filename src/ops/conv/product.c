@@ -2,6 +2,7 @@
 
 #include "base/checked.h"
 #include "base/shape.h"
+#include "ops/gemm/tiled.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -33,6 +34,16 @@ bool tn_conv_choose_tap_order(const conv_problem *p, bool prefers_last, bool may
 bool tn_conv_find_tap_order(const conv_problem *p, conv_tap_order *order)
 {
     return tn_conv_choose_tap_order(p, false, true, order);
+}
+
+/* Instructions of a work-item for an element of columns, whose place takes divisions of 64 bits. */
+#define COLUMN_INSTRUCTIONS 40.0
+
+double tn_conv_gpu_column_time(tenon_context *context, tenon_dtype dtype)
+{
+    const double units = context->device.info.compute_units;
+    return (double)tenon_dtype_size(dtype) / tn_gpu_bytes(context) +
+           COLUMN_INSTRUCTIONS / (units * tn_gpu_multiply_adds(context));
 }
 
 /* Of [image, group, o, p, M, N], where N is q. */

@@ -54,6 +54,9 @@ void tn_conv_place(gemm_problem *product, const uint8_t operand[GEMM_OPERANDS],
 tenon_status tn_conv_product(const char *operation, const conv_problem *p, const conv_block *block,
                              const conv_factors *factors, gemm_problem *product);
 
+/* Nanoseconds in which all of a GPU writes an element of columns, or reads it, and finds its place. */
+double tn_conv_gpu_column_time(tenon_context *context, tenon_dtype dtype);
+
 /* Parts of solvers that are a single product, which `of` makes. They have no kernel of their own;
  * GEMM checks its variants by itself. */
 typedef tenon_status (*conv_product_of)(const char *operation, const conv_problem *problem,

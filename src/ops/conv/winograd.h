@@ -1,5 +1,5 @@
-/* Winograd's convolution of 3 x 3 filters, for CPUs: what its solvers share, which differ in the
- * size of their tiles. */
+/* Winograd's convolution of 3 x 3 filters: what its solvers share, which differ in the size of their
+ * tiles, and in how they go about it: for CPUs, or for GPUs (winograd_gemm). */
 #ifndef TN_OPS_CONV_WINOGRAD_H
 #define TN_OPS_CONV_WINOGRAD_H
 
@@ -28,6 +28,15 @@ void tn_winograd_options(tenon_context *context, const winograd *w, const int32_
                          char text[TN_OPTIONS_SIZE]);
 tenon_status tn_winograd_record(const char *operation, tn_recording *recording, const winograd *w,
                                 const int32_t *values);
+
+/* The same of the solvers for GPUs, which have no parameters. */
+const char *tn_winograd_gemm_refuses(tenon_context *context, const winograd *w);
+uint64_t tn_winograd_gemm_workspace(tenon_context *context, const winograd *w);
+double tn_winograd_gemm_estimate(tenon_context *context, const winograd *w);
+void tn_winograd_gemm_options(tenon_context *context, const winograd *w,
+                              char text[TN_OPTIONS_SIZE]);
+tenon_status tn_winograd_gemm_record(const char *operation, tn_recording *recording,
+                                     const winograd *w);
 
 /* The tile of a solver: 0 where it is none of these, or NULL. */
 int64_t tn_winograd_tile(const tn_solver *solver);

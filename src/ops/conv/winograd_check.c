@@ -2,6 +2,7 @@
  * two groups, and filters past a panel, with the layouts of the problem at hand. */
 #include "ops/common/case.h"
 #include "ops/common/host.h"
+#include "ops/conv/gradient.h"
 #include "ops/conv/winograd.h"
 
 #include <stdlib.h>
@@ -69,7 +70,7 @@ static tenon_status run(tenon_stream *stream, const conv_problem *like, const tn
     params.solver = tn_solver_name(&tn_conv_family, choice, name);
     TN_TRY(tn_conv_canonicalise(operation, &params, x, w, res, bias, y, &problem));
     problem.head.workspace_limit = stream->context->workspace_limit;
-    tn_epilogue_scalars(&params.epilogue, scalars);
+    tn_conv_scalars(&params.epilogue, scalars);
     c->expected = malloc((size_t)tenon_tensor_elements(y) * sizeof *c->expected);
     if (c->expected == NULL || !tn_conv_reference(&params, x, w, res, bias, y, c->expected))
         return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", operation);

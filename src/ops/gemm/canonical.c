@@ -170,7 +170,9 @@ static tenon_status fill(const char *operation, const tenon_gemm_params *params,
     p->flags =
         (epilogue->beta != 0 ? GEMM_HAS_C : 0) | (views[GEMM_BIAS] != NULL ? GEMM_HAS_BIAS : 0) |
         (epilogue->alpha == 0 ? GEMM_SKIP_AB : 0) | (has_vector(epilogue, 0) ? GEMM_KEEP_ROWS : 0) |
-        (has_vector(epilogue, 1) || has_vector(epilogue, 2) ? GEMM_KEEP_COLUMNS : 0);
+        (has_vector(epilogue, 1) || has_vector(epilogue, 2) ? GEMM_KEEP_COLUMNS : 0) |
+        (p->dtype == TENON_DTYPE_F32 && (params->flags & TENON_GEMM_ALLOW_TF32) != 0 ? GEMM_TF32
+                                                                                     : 0);
     p->m = d->shape[d->rank - 2];
     p->n = d->shape[d->rank - 1];
     p->k = views[GEMM_A]->shape[views[GEMM_A]->rank - 1];

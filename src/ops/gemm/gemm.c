@@ -12,7 +12,9 @@ TENON_API tenon_gemm_params tenon_gemm_params_default(void)
 static const tn_solver *const solvers[] = {
     &tn_gemm_cpu_packed, &tn_gemm_cpu_direct, &tn_gemm_gemv_dot, &tn_gemm_gemv_axpy,
     &tn_gemm_gemv_split, &tn_gemm_tiled,      &tn_gemm_plain,    &tn_gemm_cpu_split_k,
-    &tn_gemm_split_k,    &tn_gemm_cpu_skinny, &tn_gemm_skinny,   &tn_gemm_clblast};
+    &tn_gemm_split_k,    &tn_gemm_cpu_skinny, &tn_gemm_skinny,   &tn_gemm_skinny_split,
+    &tn_gemm_clblast,    &tn_gemm_mma,        &tn_gemm_mfma,     &tn_gemm_wmma,
+    &tn_gemm_xmx};
 
 const tn_family tn_gemm_family = {.name = "gemm",
                                   .solvers = solvers,
@@ -29,7 +31,7 @@ static tenon_status prepare(tenon_context *context, const tenon_gemm_params *par
                        *c = operands[GEMM_C].view;
     const tenon_tensor *bias = operands[GEMM_BIAS].view, *d = operands[GEMM_D].view;
     TN_TRY(tn_params_check(operation, params->struct_size, sizeof *params, params->flags,
-                           TENON_GEMM_BATCH_INVARIANT));
+                           TENON_GEMM_BATCH_INVARIANT | TENON_GEMM_ALLOW_TF32));
     TN_TRY(tn_tensor_check(operation, "a", a));
     TN_TRY(tn_tensor_check(operation, "b", b));
     TN_TRY(tn_call_check_views(call));

@@ -3,8 +3,9 @@
 
 #include "base/shape.h"
 
-static const tn_solver *const solvers[] = {&tn_gemm_int8_cpu, &tn_gemm_int8_gemv,
-                                           &tn_gemm_int8_tiled, &tn_gemm_int8_plain};
+static const tn_solver *const solvers[] = {
+    &tn_gemm_int8_cpu, &tn_gemm_int8_gemv, &tn_gemm_int8_tiled, &tn_gemm_int8_plain,
+    &tn_gemm_int8_mma, &tn_gemm_int8_mfma, &tn_gemm_int8_wmma,  &tn_gemm_int8_xmx};
 
 const tn_family tn_gemm_int8_family = {.name = "gemm_int8",
                                        .solvers = solvers,
@@ -52,7 +53,7 @@ static tenon_status prepare(const tenon_gemm_params *params, tn_call *call, int8
     for (uint32_t i = 0; i < INT8_OPERANDS; i++)
         views[i] = call->operands[i].view;
     TN_TRY(tn_params_check(operation, params->struct_size, sizeof *params, params->flags,
-                           TENON_GEMM_BATCH_INVARIANT));
+                           TENON_GEMM_BATCH_INVARIANT | TENON_GEMM_ALLOW_TF32));
     TN_TRY(tn_tensor_check(operation, "a", views[GEMM_A]));
     TN_TRY(tn_tensor_check(operation, "b", views[GEMM_B]));
     TN_TRY(tn_call_check_views(call));

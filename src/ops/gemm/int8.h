@@ -64,7 +64,8 @@ tenon_status tn_gemm_int8_record_launch(const char *operation, tn_recording *rec
                                         tn_launch *launch);
 
 extern const tn_family tn_gemm_int8_family;
-extern const tn_solver tn_gemm_int8_plain, tn_gemm_int8_tiled, tn_gemm_int8_cpu, tn_gemm_int8_gemv;
+extern const tn_solver tn_gemm_int8_plain, tn_gemm_int8_tiled, tn_gemm_int8_cpu, tn_gemm_int8_gemv,
+    tn_gemm_int8_mma, tn_gemm_int8_mfma, tn_gemm_int8_wmma, tn_gemm_int8_xmx;
 
 /* Runs a choice on an awkward problem derived from `problem` and compares it with the reference. */
 tenon_status tn_gemm_int8_self_check(tenon_stream *stream, const tn_problem *problem,

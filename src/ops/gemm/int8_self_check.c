@@ -3,6 +3,7 @@
 #include "ops/common/case.h"
 #include "ops/common/host.h"
 #include "ops/gemm/int8.h"
+#include "ops/gemm/matrix.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -38,12 +39,18 @@ static tenon_status make_matrices(tenon_stream *stream, const int8_problem *like
     bool vector = p->n == 1;
     int64_t rows =
         tn_is_solver(choice->solver, &tn_gemm_int8_tiled) ? CHECK_ROWS_TILED : CHECK_ROWS;
-    int64_t m = vector ? CHECK_VECTOR_ROWS : rows, n = vector ? 1 : CHECK_COLS, k = CHECK_DEPTH;
+    const tn_check_sizes size = tn_gemm_is_matrix(choice->solver)
+                                    ? tn_gemm_check_matrix_sizes(choice->values)
+                                    : (tn_check_sizes){vector ? CHECK_VECTOR_ROWS : rows,
+                                                       vector ? 1 : CHECK_COLS, CHECK_DEPTH, 1};
+    const int64_t m = size.m, n = size.n, k = size.k;
     tenon_dtype real = types[GEMM_D] == TENON_DTYPE_I32 ? TENON_DTYPE_I32 : (tenon_dtype)p->dtype;
     tenon_dtype bias = types[GEMM_BIAS] != 0 ? (tenon_dtype)types[GEMM_BIAS] : real;
     const tenon_tensor views[GEMM_OPERANDS] = {
-        [GEMM_A] = tn_gemm_check_view((tenon_dtype)types[GEMM_A], tn_gemm_layout(p, GEMM_A), m, k),
-        [GEMM_B] = tn_gemm_check_view((tenon_dtype)types[GEMM_B], tn_gemm_layout(p, GEMM_B), k, n),
+        [GEMM_A] = tn_gemm_check_factor((tenon_dtype)types[GEMM_A], tn_gemm_layout(p, GEMM_A), m, k,
+                                        size.width),
+        [GEMM_B] = tn_gemm_check_factor((tenon_dtype)types[GEMM_B], tn_gemm_layout(p, GEMM_B), k, n,
+                                        size.width),
         [GEMM_C] = tn_gemm_check_view(real, GEMM_UNIT_COL, m, n),
         [GEMM_BIAS] = tn_gemm_check_view(bias, GEMM_UNIT_COL, 1, n),
         [GEMM_D] = tn_gemm_check_view((tenon_dtype)types[GEMM_D], tn_gemm_layout(p, GEMM_D), m, n),

@@ -137,13 +137,26 @@ tenon_status tn_gemm_record_batches(const char *operation, tn_recording *recordi
 
 extern const tn_solver tn_gemm_plain, tn_gemm_tiled, tn_gemm_cpu_packed, tn_gemm_cpu_direct,
     tn_gemm_gemv_dot, tn_gemm_gemv_axpy, tn_gemm_gemv_split, tn_gemm_split_k, tn_gemm_cpu_split_k,
-    tn_gemm_skinny, tn_gemm_cpu_skinny, tn_gemm_clblast;
+    tn_gemm_skinny, tn_gemm_skinny_split, tn_gemm_cpu_skinny, tn_gemm_clblast, tn_gemm_mma,
+    tn_gemm_mfma, tn_gemm_wmma, tn_gemm_xmx;
 
 /* Whether a solver does different things according to which of m and n is less. */
 bool tn_gemm_is_skinny(const tn_solver *solver);
 
 /* A view for a self-check: a batch of two matrices that lie as `layout` says, with gaps. */
 tenon_tensor tn_gemm_check_view(tenon_dtype dtype, gemm_layout layout, int64_t rows, int64_t cols);
+
+/* The same of a factor, whose first matrix is aligned for vectors of `width` elements, and whose second
+ * is not. */
+tenon_tensor tn_gemm_check_factor(tenon_dtype dtype, gemm_layout layout, int64_t rows, int64_t cols,
+                                  int64_t width);
+
+/* The sizes of a self-check, and the width of the vectors that a solver reads where it can. On matrix
+ * units: two blocks and one, K past all stages and a tail. */
+typedef struct tn_check_sizes {
+    int64_t m, n, k, width;
+} tn_check_sizes;
+tn_check_sizes tn_gemm_check_matrix_sizes(const int32_t *values);
 
 /* Runs a choice on an awkward problem derived from `problem` and compares it with the reference. */
 tenon_status tn_gemm_self_check(tenon_stream *stream, const tn_problem *problem,

@@ -1,6 +1,6 @@
 /* The reference of GEMM, in plain C and double precision. */
 #include "ops/common/host.h"
-#include "ops/gemm/internal.h"
+#include "ops/gemm/matrix.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -12,12 +12,33 @@
 /* A kernel that goes through K in blocks scales and adds each block's sum by itself. No block is
  * shorter than this. */
 #define LEAST_BLOCK 32
+/* Matrix units may cut off where others round: so many roundings for each product. */
+#define CUT_OFF 2.5
+/* (1 + 2^-11)^2 - 1: both factors keep 11 bits. */
+#define TF32_ERROR (0x1p-10 + 0x1p-22)
 
 /* All operands in double, broadcast to d's batch. */
 typedef struct dense_operands {
     double *a, *b, *c, *bias;
     int64_t m, n, k;
+    double per_product; /* roundings of the sums, for each product */
+    double input_error; /* of a product, relative, where factors are rounded */
+    double
+        flushed; /* what a factor may be below to count as zero, beyond what flushes everywhere */
 } dense_operands;
+
+/* The bound depends on the solver where one is named, and where any that rounds to TF32 may serve. */
+static void choose_bound(const tenon_gemm_params *params, tenon_dtype dtype, dense_operands *x)
+{
+    const tn_solver *solver = tn_solver_named(&tn_gemm_family, params->solver);
+    const bool units = solver != NULL && tn_gemm_is_matrix(solver);
+    const bool rounds = dtype == TENON_DTYPE_F32 && (params->flags & TENON_GEMM_ALLOW_TF32) != 0 &&
+                        (units || params->solver == NULL);
+    x->per_product = units || rounds ? CUT_OFF : 1;
+    x->input_error = rounds ? TF32_ERROR : 0;
+    x->flushed =
+        units && dtype == TENON_DTYPE_F16 && tn_is_solver(solver, &tn_gemm_mfma) ? 0x1p-14 : 0;
+}
 
 static double *read_matrix(const tenon_tensor *view, const tenon_tensor *d, int64_t rows,
                            int64_t cols)
@@ -34,14 +55,17 @@ static tn_bounded element(const dense_operands *x, const tenon_gemm_params *para
 {
     const tenon_epilogue *e = &params->epilogue;
     int64_t at = (batch * x->m + i) * x->n + j;
-    double u = tn_roundoff(dtype), k = (double)x->k, value = 0, magnitude = 0;
+    double u = tn_roundoff(dtype), k = (double)x->k, value = 0, magnitude = 0, factors = 0;
     const double *a = x->a + (batch * x->m + i) * x->k, *b = x->b + batch * x->k * x->n + j;
     for (int64_t l = 0; l < x->k && e->alpha != 0; l++) {
         value += a[l] * b[l * x->n];
         magnitude += fabs(a[l] * b[l * x->n]);
+        factors += fabs(a[l]) + fabs(b[l * x->n]);
     }
     value = e->alpha != 0 ? e->alpha * value : 0;
     magnitude *= fabs(e->alpha);
+    const double rounded = x->input_error * magnitude + x->flushed * factors * fabs(e->alpha);
+    magnitude += rounded;
     if (x->c != NULL) {
         value += e->beta * x->c[at];
         magnitude += fabs(e->beta * x->c[at]);
@@ -50,10 +74,10 @@ static tn_bounded element(const dense_operands *x, const tenon_gemm_params *para
         value += x->bias[at];
         magnitude += fabs(x->bias[at]);
     }
-    double roundings = k + k / LEAST_BLOCK + EPILOGUE_ROUNDINGS;
+    double roundings = k * x->per_product + k / LEAST_BLOCK + EPILOGUE_ROUNDINGS;
     if (dtype == TENON_DTYPE_F64)
         roundings *= 2; /* this reference rounds as much as the device does */
-    tn_bounded sum = {value, tn_gamma(roundings, u) * magnitude +
+    tn_bounded sum = {value, rounded + tn_gamma(roundings, u) * magnitude +
                                  (k + EPILOGUE_ROUNDINGS) * tn_least_normal(dtype)};
     return tn_stored(dtype, tn_activation_reference(&e->activation, dtype, sum));
 }
@@ -71,6 +95,7 @@ bool tn_gemm_reference(const tenon_gemm_params *params, const tenon_tensor *a,
                         .m = m,
                         .n = n,
                         .k = k};
+    choose_bound(params, d->dtype, &x);
     for (uint32_t i = 0; i + 2 < d->rank; i++)
         batches *= d->shape[i];
     bool whole = x.a != NULL && x.b != NULL && (params->epilogue.beta == 0 || x.c != NULL) &&

@@ -2,6 +2,7 @@
  * once, where it lies. For GPUs and for CPUs. */
 #include "base/checked.h"
 #include "ops/gemm/cpu.h"
+#include "ops/gemm/tiled.h"
 
 /* Rows or columns of the thin factor up to which this is worth choosing. */
 #define MOST_THIN 16
@@ -18,8 +19,11 @@
 #define LEAST_STRIP 128
 #define STRIP_GAP   64 /* more than what lies between two rows of sums */
 /* Of a GPU's work-group. */
-#define GPU_COLS   32
-#define GPU_SHARES 4
+#define GPU_COLS   8
+#define GPU_SHARES 16
+/* Bytes that a work-group of a GPU brings in a nanosecond: what its loads in flight are, in the time
+ * that memory takes to answer. */
+#define GPU_GROUP_BYTES 12.0
 /* Register tile of a CPU's dot products, in vectors: with 32 registers, and with 16. */
 #define WIDE_TILE   24
 #define NARROW_TILE 8
@@ -32,7 +36,8 @@ static const tn_parameter parameters[SKINNY_PARAMETERS] = {
 
 bool tn_gemm_is_skinny(const tn_solver *solver)
 {
-    return tn_is_solver(solver, &tn_gemm_skinny) || tn_is_solver(solver, &tn_gemm_cpu_skinny);
+    return tn_is_solver(solver, &tn_gemm_skinny) || tn_is_solver(solver, &tn_gemm_skinny_split) ||
+           tn_is_solver(solver, &tn_gemm_cpu_skinny);
 }
 
 /* The problem with its thin factor as a. */
@@ -92,9 +97,9 @@ static void tune_gpu(tenon_context *context, const tn_problem *problem, int32_t 
     const gemm_problem p = thin_a(problem);
     (void)context;
     if (values[SKINNY_MR] == 0) /* of f64 eight would not leave 32 KiB of local memory enough */
-        values[SKINNY_MR] = p.m <= 4 || p.dtype == TENON_DTYPE_F64 ? 4 : 8;
+        values[SKINNY_MR] = p.m == 1 ? 1 : p.m <= 4 || p.dtype == TENON_DTYPE_F64 ? 4 : 8;
     if (values[SKINNY_NR] == 0)
-        values[SKINNY_NR] = 4;
+        values[SKINNY_NR] = values[SKINNY_MR] > 4 ? 2 : 4;
 }
 
 static const char *constrains_cpu(tenon_context *context, const tn_problem *problem,
@@ -156,16 +161,32 @@ static double estimate_cpu(tenon_context *context, const tn_problem *problem, co
     return CPU_LAUNCH_TIME + (sum > read ? sum : read) + pack / units;
 }
 
-/* Memory that is read once, in the time that gemm/tiled takes for its own reckoning of it. */
+/* Elements that a work-item of a GPU reads at once: 16 bytes, or with several rows four at most, for
+ * which there are registers. */
+static int32_t gpu_vector(const gemm_problem *p, const int32_t *values)
+{
+    int32_t most = (int32_t)(16 / tenon_dtype_size((tenon_dtype)p->dtype));
+    return values[SKINNY_MR] > 1 && most > 4 ? 4 : most;
+}
+
+static int64_t gpu_columns(const gemm_problem *p, const int32_t *values)
+{
+    return by_dots(p) ? values[SKINNY_NR] : (int64_t)GPU_COLS * gpu_vector(p, values);
+}
+
+/* Memory that is read once for each pass, by as many work-groups as there are. */
 static double estimate_gpu(tenon_context *context, const tn_problem *problem, const int32_t *values)
 {
     const gemm_problem p = thin_a(problem);
-    double units = context->device.info.compute_units;
-    double groups = (double)tn_ceil_div(p.n, by_dots(&p) ? values[SKINNY_NR] : GPU_COLS) *
-                    (double)tn_gemm_batch_count(&p);
+    double groups =
+        (double)tn_ceil_div(p.n, gpu_columns(&p, values)) * (double)tn_gemm_batch_count(&p);
     double passes = (double)tn_ceil_div(p.m, values[SKINNY_MR]);
-    double sum = passes * values[SKINNY_MR] * elements(&p) / 20;
-    return 5000 + sum / (groups < units ? groups : units);
+    double bytes = passes * elements(&p) * (double)tenon_dtype_size((tenon_dtype)p.dtype);
+    double units = context->device.info.compute_units, most = tn_gpu_bytes(context);
+    double speed = groups * GPU_GROUP_BYTES < most ? groups * GPU_GROUP_BYTES : most;
+    double sum = 4 * passes * values[SKINNY_MR] * elements(&p) / tn_gpu_multiply_adds(context) /
+                 (groups < units ? groups : units);
+    return 5000 + (sum > bytes / speed ? sum : bytes / speed);
 }
 
 static int strip_of(tenon_context *context, const gemm_problem *p)
@@ -196,8 +217,10 @@ static void options_gpu(tenon_context *context, const tn_problem *problem, const
     const gemm_problem p = thin_a(problem);
     tn_build_options(
         context, text,
-        GEMM_OPTIONS_FORMAT " -DTENON_MR=%d -DTENON_NR=%d -DTENON_COLS=%d -DTENON_SHARES=%d",
-        GEMM_OPTIONS_VALUES(&p), values[SKINNY_MR], values[SKINNY_NR], GPU_COLS, GPU_SHARES);
+        GEMM_OPTIONS_FORMAT
+        " -DTENON_MR=%d -DTENON_NR=%d -DTENON_COLS=%d -DTENON_SHARES=%d -DTENON_VL=%d%s",
+        GEMM_OPTIONS_VALUES(&p), values[SKINNY_MR], values[SKINNY_NR], GPU_COLS, GPU_SHARES,
+        gpu_vector(&p, values), tn_gemm_tiled_compiler_options(context));
 }
 
 static tenon_status record_cpu(const char *operation, tn_recording *recording,
@@ -231,8 +254,7 @@ static tenon_status record_gpu(const char *operation, tn_recording *recording,
                         .options = text,
                         .kernel = dots ? "gemm_skinny_dot" : "gemm_skinny_axpy",
                         .local = {dots ? GPU_COLS * GPU_SHARES : GPU_COLS, dots ? 1 : GPU_SHARES}};
-    launch.global[0] =
-        (size_t)tn_ceil_div(p.n, dots ? values[SKINNY_NR] : GPU_COLS) * launch.local[0];
+    launch.global[0] = (size_t)tn_ceil_div(p.n, gpu_columns(&p, values)) * launch.local[0];
     launch.global[1] = launch.local[1];
     return tn_gemm_record_launch(operation, recording, &p, &arguments, &launch);
 }

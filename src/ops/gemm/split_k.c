@@ -1,10 +1,11 @@
 /*
- * gemm/split_k and gemm/cpu_split_k: where d is too small to keep the device at work, K is cut into
+ * gemm/split_k, gemm/skinny_split and gemm/cpu_split_k: where d is too small to keep the device at work, K is cut into
  * slices. Each is a product of its own, an entry of one more dimension of the batch, which the
  * kernel of another solver leaves in the workspace; a second kernel adds them up in the order of K.
  */
 #include "base/checked.h"
 #include "ops/gemm/cpu.h"
+#include "ops/gemm/split_k.h"
 #include "ops/gemm/tiled.h"
 
 #include <stdio.h>
@@ -15,10 +16,8 @@
 #define LEAST_GROUPS    8
 /* A slice that tuning makes is worth its launch and its sums; one that is asked for must be no
  * shorter than the error bound counts on. */
-#define TUNED_SLICE   256
 #define LEAST_SLICE   32
 #define SLICE_UNIT    16
-#define MOST_SLICES   64
 #define ADDED_PER_NS  2.0     /* sums that a compute unit adds up */
 #define ADD_ROWS_WORK 16384.0 /* sums for each work-item of the second kernel, on a CPU */
 #define ADD_LAUNCH    3000.0  /* nanoseconds that a second launch takes */
@@ -34,8 +33,7 @@ static int64_t slice_count(const gemm_problem *p, int32_t slices)
     return tn_ceil_div(p->k, slice_length(p, slices));
 }
 
-/* Why K cannot be cut, on any device. */
-static const char *refuses(const gemm_problem *p)
+const char *tn_gemm_split_refuses(const gemm_problem *p)
 {
     if (p->batch_invariant)
         return "where K is cut follows M and the batch";
@@ -45,8 +43,7 @@ static const char *refuses(const gemm_problem *p)
                                            : NULL;
 }
 
-/* The sums of all slices: a batch with the slices as its innermost dimension. */
-static gemm_problem partial_problem(const gemm_problem *p, int32_t slices)
+gemm_problem tn_gemm_split_partial(const gemm_problem *p, int32_t slices)
 {
     gemm_problem partial = *p;
     int64_t length = slice_length(p, slices), count = slice_count(p, slices);
@@ -68,16 +65,16 @@ static gemm_problem partial_problem(const gemm_problem *p, int32_t slices)
     return partial;
 }
 
-static int64_t sum_count(const gemm_problem *p, int32_t slices)
+int64_t tn_gemm_split_sums(const gemm_problem *p, int32_t slices)
 {
     return p->m * p->n * slice_count(p, slices) * tn_gemm_batch_count(p);
 }
 
-/* As many slices as it takes to have `wanted` work-groups where there are `groups` for one. */
-static int32_t tune_slices(const gemm_problem *p, int64_t groups, int64_t wanted)
+int32_t tn_gemm_split_tune(const gemm_problem *p, int64_t groups, int64_t wanted)
 {
     int32_t slices = 2;
-    while (slices < MOST_SLICES && groups * slices < wanted && p->k >= 2 * slices * TUNED_SLICE)
+    while (slices < TN_GEMM_MOST_SLICES && groups * slices < wanted &&
+           p->k >= 2 * slices * TN_GEMM_TUNED_SLICE)
         slices *= 2; /* powers of two alone: each number is one more variant to check */
     return slices;
 }
@@ -87,10 +84,18 @@ static int64_t wanted_groups(tenon_context *context)
     return tn_max_i64(LEAST_GROUPS, GROUPS_PER_UNIT * (int64_t)context->device.info.compute_units);
 }
 
-/* Nanoseconds of the second kernel. */
-static double add_time(tenon_context *context, const gemm_problem *p, int32_t slices)
+uint64_t tn_gemm_split_bytes(const gemm_problem *p, int32_t slices)
 {
-    return (double)sum_count(p, slices) / ADDED_PER_NS / context->device.info.compute_units;
+    return (uint64_t)tn_gemm_split_sums(p, slices) * tn_acc_size(p->dtype);
+}
+
+/* On a GPU the sums go to memory and back. */
+double tn_gemm_split_sum_time(tenon_context *context, const gemm_problem *p, int32_t slices)
+{
+    const double sums = (double)tn_gemm_split_sums(p, slices);
+    if (!context->device.is_cpu)
+        return ADD_LAUNCH + 2 * sums * (double)tn_acc_size(p->dtype) / tn_gpu_bytes(context);
+    return ADD_LAUNCH + sums / ADDED_PER_NS / context->device.info.compute_units;
 }
 
 static int64_t add_rows(const gemm_problem *p, int64_t slices)
@@ -99,8 +104,8 @@ static int64_t add_rows(const gemm_problem *p, int64_t slices)
     return rows < 1 ? 1 : (int64_t)rows;
 }
 
-static tenon_status record_add(const char *operation, tn_recording *recording,
-                               const gemm_problem *p, int32_t slices, bool rows)
+tenon_status tn_gemm_split_record_sum(const char *operation, tn_recording *recording,
+                                      const gemm_problem *p, int32_t slices, bool rows)
 {
     char text[TN_OPTIONS_SIZE];
     gemm_arguments arguments;
@@ -127,95 +132,33 @@ static tenon_status record_add(const char *operation, tn_recording *recording,
     return tn_gemm_record_launch(operation, recording, &add, &arguments, &launch);
 }
 
-static tenon_status record(const char *operation, tn_recording *recording, const gemm_problem *p,
-                           const tn_solver *inner, const int32_t *values, int32_t slices)
+tenon_status tn_gemm_split_record(const char *operation, tn_recording *recording,
+                                  const gemm_problem *p, const tn_solver *inner,
+                                  const int32_t *values, int32_t slices)
 {
-    gemm_problem partial = partial_problem(p, slices);
+    gemm_problem partial = tn_gemm_split_partial(p, slices);
     TN_TRY(inner->record(operation, recording, &partial.head, values));
-    return record_add(operation, recording, p, slices, inner != &tn_gemm_tiled);
+    return tn_gemm_split_record_sum(operation, recording, p, slices,
+                                    inner != &tn_gemm_tiled && inner != &tn_gemm_skinny);
 }
 
 /* What tells variants apart: what the slices' kernel is built with, and what the second is. */
-static void options(tenon_context *context, const gemm_problem *p, const tn_solver *inner,
-                    const int32_t *values, int32_t slices, char text[TN_OPTIONS_SIZE])
+void tn_gemm_split_options(tenon_context *context, const gemm_problem *p, const tn_solver *inner,
+                           const int32_t *values, int32_t slices, char text[TN_OPTIONS_SIZE])
 {
-    gemm_problem partial = partial_problem(p, slices);
+    gemm_problem partial = tn_gemm_split_partial(p, slices);
     inner->options(context, &partial.head, values, text);
     size_t used = strlen(text);
     snprintf(text + used, TN_OPTIONS_SIZE - used, " " GEMM_OPTIONS_FORMAT, GEMM_OPTIONS_VALUES(p));
 }
 
-static double estimate(tenon_context *context, const gemm_problem *p, const tn_solver *inner,
-                       const int32_t *values, int32_t slices)
+double tn_gemm_split_estimate(tenon_context *context, const gemm_problem *p, const tn_solver *inner,
+                              const int32_t *values, int32_t slices)
 {
-    gemm_problem partial = partial_problem(p, slices);
-    return inner->estimate(context, &partial.head, values) + ADD_LAUNCH +
-           add_time(context, p, slices);
+    gemm_problem partial = tn_gemm_split_partial(p, slices);
+    return inner->estimate(context, &partial.head, values) +
+           tn_gemm_split_sum_time(context, p, slices);
 }
-
-/* gemm/split_k: the slices are gemm/tiled's. */
-
-static const char *refuses_tiled(tenon_context *context, const tn_problem *problem)
-{
-    const char *why = tn_gemm_tiled.refuses(context, problem);
-    return why != NULL ? why : refuses((const gemm_problem *)problem);
-}
-
-static void tune_tiled(tenon_context *context, const tn_problem *problem, int32_t *values)
-{
-    const gemm_problem *p = (const gemm_problem *)problem;
-    if (values[TILED_SLICES] == 0)
-        values[TILED_SLICES] =
-            tune_slices(p, tn_gemm_tiled_groups(p, 32, 32), wanted_groups(context));
-    gemm_problem partial = partial_problem(p, values[TILED_SLICES]);
-    tn_gemm_tiled.tune(context, &partial.head, values);
-}
-
-static const char *constrains_tiled(tenon_context *context, const tn_problem *problem,
-                                    const int32_t *values)
-{
-    return tn_gemm_tiled.constrains(context, problem, values);
-}
-
-static uint64_t workspace_tiled(tenon_context *context, const tn_problem *problem,
-                                const int32_t *values)
-{
-    const gemm_problem *p = (const gemm_problem *)problem;
-    (void)context;
-    return (uint64_t)sum_count(p, values[TILED_SLICES]) * tn_acc_size(p->dtype);
-}
-
-static double estimate_tiled(tenon_context *context, const tn_problem *problem,
-                             const int32_t *values)
-{
-    return estimate(context, (const gemm_problem *)problem, &tn_gemm_tiled, values,
-                    values[TILED_SLICES]);
-}
-
-static void options_tiled(tenon_context *context, const tn_problem *problem, const int32_t *values,
-                          char text[TN_OPTIONS_SIZE])
-{
-    options(context, (const gemm_problem *)problem, &tn_gemm_tiled, values, values[TILED_SLICES],
-            text);
-}
-
-static tenon_status record_tiled(const char *operation, tn_recording *recording,
-                                 const tn_problem *problem, const int32_t *values)
-{
-    return record(operation, recording, (const gemm_problem *)problem, &tn_gemm_tiled, values,
-                  values[TILED_SLICES]);
-}
-
-const tn_solver tn_gemm_split_k = {.name = "split_k",
-                                   .parameters = tn_gemm_tiled_parameters,
-                                   .parameter_count = TILED_SPLIT_PARAMETERS,
-                                   .refuses = refuses_tiled,
-                                   .tune = tune_tiled,
-                                   .constrains = constrains_tiled,
-                                   .workspace = workspace_tiled,
-                                   .estimate = estimate_tiled,
-                                   .options = options_tiled,
-                                   .record = record_tiled};
 
 /* gemm/cpu_split_k: the slices are gemm/cpu_packed's or gemm/cpu_direct's. */
 
@@ -230,22 +173,22 @@ static const char *refuses_cpu(tenon_context *context, const tn_problem *problem
 {
     const gemm_problem *p = (const gemm_problem *)problem;
     const char *why = tn_gemm_refuses_cpu(context, p);
-    return why != NULL ? why : refuses(p);
+    return why != NULL ? why : tn_gemm_split_refuses(p);
 }
 
 static const char *constrains_cpu(tenon_context *context, const tn_problem *problem,
                                   const int32_t *values)
 {
     const tn_solver *inner = cpu_solver(values);
-    gemm_problem partial = partial_problem((const gemm_problem *)problem, values[CPU_SLICES]);
+    gemm_problem partial = tn_gemm_split_partial((const gemm_problem *)problem, values[CPU_SLICES]);
     const char *why = inner->refuses(context, &partial.head);
     return why != NULL ? why : inner->constrains(context, &partial.head, values);
 }
 
 static double estimate_cpu(tenon_context *context, const tn_problem *problem, const int32_t *values)
 {
-    return estimate(context, (const gemm_problem *)problem, cpu_solver(values), values,
-                    values[CPU_SLICES]);
+    return tn_gemm_split_estimate(context, (const gemm_problem *)problem, cpu_solver(values),
+                                  values, values[CPU_SLICES]);
 }
 
 /* One of the two ways to read b, with the parameters that suit it. */
@@ -255,12 +198,12 @@ static void tune_way(tenon_context *context, const gemm_problem *p, int32_t way,
     values[CPU_PACKS] = way;
     if (free_slices)
         values[CPU_SLICES] = 2;
-    gemm_problem partial = partial_problem(p, values[CPU_SLICES]);
+    gemm_problem partial = tn_gemm_split_partial(p, values[CPU_SLICES]);
     cpu_solver(values)->tune(context, &partial.head, values);
     if (free_slices)
         values[CPU_SLICES] =
-            tune_slices(p, tn_gemm_cpu_column_groups(p, values) * tn_gemm_batch_count(p),
-                        wanted_groups(context));
+            tn_gemm_split_tune(p, tn_gemm_cpu_column_groups(p, values) * tn_gemm_batch_count(p),
+                               wanted_groups(context));
 }
 
 static void tune_cpu(tenon_context *context, const tn_problem *problem, int32_t *values)
@@ -283,21 +226,21 @@ static uint64_t workspace_cpu(tenon_context *context, const tn_problem *problem,
 {
     const gemm_problem *p = (const gemm_problem *)problem;
     (void)context;
-    return (uint64_t)sum_count(p, values[CPU_SLICES]) * tn_acc_size(p->dtype);
+    return tn_gemm_split_bytes(p, values[CPU_SLICES]);
 }
 
 static void options_cpu(tenon_context *context, const tn_problem *problem, const int32_t *values,
                         char text[TN_OPTIONS_SIZE])
 {
-    options(context, (const gemm_problem *)problem, cpu_solver(values), values, values[CPU_SLICES],
-            text);
+    tn_gemm_split_options(context, (const gemm_problem *)problem, cpu_solver(values), values,
+                          values[CPU_SLICES], text);
 }
 
 static tenon_status record_cpu(const char *operation, tn_recording *recording,
                                const tn_problem *problem, const int32_t *values)
 {
-    return record(operation, recording, (const gemm_problem *)problem, cpu_solver(values), values,
-                  values[CPU_SLICES]);
+    return tn_gemm_split_record(operation, recording, (const gemm_problem *)problem,
+                                cpu_solver(values), values, values[CPU_SLICES]);
 }
 
 const tn_solver tn_gemm_cpu_split_k = {.name = "cpu_split_k",

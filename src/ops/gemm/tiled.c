@@ -2,18 +2,27 @@
 #include "base/checked.h"
 #include "ops/gemm/tiled.h"
 
+#include <math.h>
+#include <string.h>
+
 const tn_parameter tn_gemm_tiled_parameters[TILED_SPLIT_PARAMETERS] = {
     [TILED_MB] = {"mb", 8, 256},   /* rows of a work-group's block */
     [TILED_NB] = {"nb", 8, 256},   /* its columns */
     [TILED_KB] = {"kb", 4, 64},    /* steps of K in local memory */
     [TILED_MR] = {"mr", 1, 16},    /* rows of a work-item */
     [TILED_NR] = {"nr", 1, 16},    /* its columns */
+    [TILED_VW] = {"vw", 1, 8},     /* elements that a work-item reads at once */
+    [TILED_LB] = {"lb", 1, 2},     /* tiles of each factor in local memory */
     [TILED_SLICES] = {"ks", 2, 64} /* slices of K, at most */
 };
 
-/* What a compute unit does in a nanosecond; a guess until it is measured on each kind of device. */
-#define MULTIPLY_ADDS_PER_NS 40.0
-#define LAUNCH_TIME          5000.0
+#define LAUNCH_TIME 5000.0
+/* Nanoseconds until a GPU's memory answers. */
+#define MEMORY_LATENCY 400.0
+/* Elements of a factor that wait in a work-item's registers, at most. */
+#define MOST_WAITING 64
+/* Padding of a row of a tile, in elements. */
+#define TILE_PADDING 4
 
 const char *tn_gemm_tiled_refuses(tenon_context *context, const tn_problem *problem)
 {
@@ -25,56 +34,159 @@ int64_t tn_gemm_tiled_groups(const gemm_problem *p, int64_t mb, int64_t nb)
     return tn_ceil_div(p->m, mb) * tn_ceil_div(p->n, nb) * tn_gemm_batch_count(p);
 }
 
-/* Large blocks read less; small ones keep every compute unit at work on a small problem. */
-void tn_gemm_tiled_tune(tenon_context *context, const tn_problem *problem, int32_t *values)
+/* Whether rows, or columns, of a factor can be read by vectors of so many elements from the first to
+ * the last, if its first is aligned. */
+static bool lies_in_vectors(const gemm_problem *p, int matrix, int64_t width)
 {
-    const gemm_problem *p = (const gemm_problem *)problem;
-    bool large = tn_gemm_tiled_groups(p, 64, 64) >= 2 * (int64_t)context->device.info.compute_units;
+    const gemm_matrix *x = &p->matrix[matrix];
+    gemm_layout layout = tn_gemm_layout(p, matrix);
+    bool aligned = (layout == GEMM_UNIT_ROW ? x->col : x->row) % width == 0;
+    for (uint64_t i = 0; i < p->batch_rank; i++)
+        aligned = aligned && x->batch[i] % width == 0;
+    return layout != GEMM_STRIDED && aligned;
+}
+
+/* Vectors of 16 bytes, or elements one by one: each width is more kernels to build. */
+static int32_t vector_width(const gemm_problem *p)
+{
+    int32_t width = p->dtype == TENON_DTYPE_F64 ? 2 : 4;
+    return lies_in_vectors(p, GEMM_A, width) && lies_in_vectors(p, GEMM_B, width) ? width : 1;
+}
+
+static void take_defaults(const tn_gemm_tile *tile, int32_t width, int32_t *values)
+{
     const int32_t defaults[TILED_PARAMETERS] = {
-        [TILED_MB] = large ? 64 : 32, [TILED_NB] = large ? 64 : 32, [TILED_KB] = 16,
-        [TILED_MR] = large ? 4 : 2,   [TILED_NR] = large ? 4 : 2,
+        [TILED_MB] = tile->mb, [TILED_NB] = tile->nb, [TILED_KB] = tile->kb, [TILED_MR] = tile->mr,
+        [TILED_NR] = tile->nr, [TILED_VW] = width,    [TILED_LB] = tile->lb,
     };
     for (int i = 0; i < TILED_PARAMETERS; i++)
         if (values[i] == 0)
             values[i] = defaults[i];
 }
 
+/* Of the device's tiles the one that is fastest here: large ones read less, small ones keep every
+ * compute unit at work on a small problem. */
+void tn_gemm_tiled_tune(tenon_context *context, const tn_problem *problem, int32_t *values)
+{
+    const gemm_problem *p = (const gemm_problem *)problem;
+    const tn_gemm_tile *tiles = tn_gemm_tiles(context, p->dtype);
+    double least = INFINITY;
+    int32_t best[TILED_PARAMETERS];
+    memcpy(best, values, sizeof best);
+    take_defaults(&tiles[0], vector_width(p), best);
+    /* A CPU, which only runs this where it is asked to, has the smallest: its drivers compile long. */
+    for (int i = context->device.is_cpu ? TN_GEMM_TILES - 1 : 0; i < TN_GEMM_TILES; i++) {
+        int32_t tried[TILED_PARAMETERS];
+        memcpy(tried, values, sizeof tried);
+        take_defaults(&tiles[i], vector_width(p), tried);
+        if (tn_gemm_tiled_constrains(context, problem, tried) != NULL)
+            continue;
+        double time = tn_gemm_tiled_estimate(context, problem, tried);
+        if (time < least) {
+            least = time;
+            memcpy(best, tried, sizeof best);
+        }
+    }
+    memcpy(values, best, sizeof best);
+}
+
+uint64_t tn_gemm_tiled_local(const gemm_problem *p, const int32_t *values)
+{
+    int64_t mb = values[TILED_MB], nb = values[TILED_NB];
+    int64_t tiles = values[TILED_LB] * values[TILED_KB] * (mb + nb + 2 * TILE_PADDING);
+    int64_t staged = mb / values[TILED_MR] * nb;
+    return (uint64_t)tn_max_i64(tiles, staged) * tn_acc_size(p->dtype);
+}
+
+static const char *constrains_vectors(const gemm_problem *p, const int32_t *values)
+{
+    int32_t width = values[TILED_VW];
+    if ((width & (width - 1)) != 0 || width * tenon_dtype_size((tenon_dtype)p->dtype) > 16)
+        return "vw must be a power of two, and a vector no longer than 16 bytes";
+    if (values[TILED_MB] % width != 0 || values[TILED_NB] % width != 0 ||
+        values[TILED_KB] % width != 0)
+        return "vw must divide mb, nb and kb";
+    if (width > 1 &&
+        (tn_gemm_layout(p, GEMM_A) == GEMM_STRIDED || tn_gemm_layout(p, GEMM_B) == GEMM_STRIDED))
+        return "vw above 1 needs factors that are contiguous along a dimension";
+    return NULL;
+}
+
 const char *tn_gemm_tiled_constrains(tenon_context *context, const tn_problem *problem,
                                      const int32_t *values)
 {
     const gemm_problem *p = (const gemm_problem *)problem;
-    if (values[TILED_MB] % values[TILED_MR] != 0 || values[TILED_NB] % values[TILED_NR] != 0)
+    int32_t mb = values[TILED_MB], nb = values[TILED_NB];
+    if (mb % values[TILED_MR] != 0 || nb % values[TILED_NR] != 0)
         return "mr must divide mb, and nr must divide nb";
-    uint64_t items = (uint64_t)(values[TILED_MB] / values[TILED_MR]) *
-                     (uint64_t)(values[TILED_NB] / values[TILED_NR]);
-    if (items > context->device.info.max_work_group)
+    int32_t items = mb / values[TILED_MR] * (nb / values[TILED_NR]);
+    if ((size_t)items > context->device.info.max_work_group)
         return "the work-group is larger than the device allows";
-    uint64_t local = (uint64_t)(values[TILED_MB] + values[TILED_NB] + 2) *
-                     (uint64_t)values[TILED_KB] * tn_acc_size(p->dtype);
-    return local > context->device.info.local_memory ? "the blocks do not fit the local memory"
-                                                     : NULL;
+    if ((mb > nb ? mb : nb) * values[TILED_KB] > MOST_WAITING * items)
+        return "the work-group is too small for its block";
+    const char *why = constrains_vectors(p, values);
+    if (why != NULL)
+        return why;
+    return tn_gemm_tiled_local(p, values) > context->device.info.local_memory
+               ? "the blocks do not fit the local memory"
+               : NULL;
 }
 
-/* Work-groups run in waves of one for each compute unit, whole or not. */
+double tn_gpu_multiply_adds(tenon_context *context)
+{
+    const tn_arch_facts *facts = tn_arch_facts_of(context->device.arch);
+    return facts->fma_per_cycle * facts->clock;
+}
+
+double tn_gpu_bytes(tenon_context *context)
+{
+    return tn_arch_facts_of(context->device.arch)->bytes_per_ns;
+}
+
+/* What part of its multiply-adds a compute unit does with such a tile: each step of K costs a
+ * work-item the mr · nr of them, and reading mr + nr elements from local memory; each block, bringing
+ * it there. */
+static double efficiency(const int32_t *values)
+{
+    double mr = values[TILED_MR], nr = values[TILED_NR];
+    double mb = values[TILED_MB], nb = values[TILED_NB];
+    return 1 / (0.98 + 0.6 * (1 / mr + 1 / nr) + 4 * (1 / mb + 1 / nb));
+}
+
+/* Work-groups run in waves of one for each compute unit. A block of K takes its multiply-adds, or as
+ * long as the next one takes to come, which is then not hidden. All that is read and written comes
+ * from memory once. */
 double tn_gemm_tiled_estimate(tenon_context *context, const tn_problem *problem,
                               const int32_t *values)
 {
     const gemm_problem *p = (const gemm_problem *)problem;
-    double units = context->device.info.compute_units;
-    double waves = (double)tn_gemm_tiled_groups(p, values[TILED_MB], values[TILED_NB]) / units;
-    double block = (double)values[TILED_MB] * (double)values[TILED_NB] / MULTIPLY_ADDS_PER_NS;
-    return LAUNCH_TIME + (waves > 1 ? waves : 1) * block * (double)p->k;
+    double groups = (double)tn_gemm_tiled_groups(p, values[TILED_MB], values[TILED_NB]);
+    double waves = ceil(groups / context->device.info.compute_units);
+    double block = (double)values[TILED_MB] * values[TILED_NB] * values[TILED_KB] /
+                   (tn_gpu_multiply_adds(context) * efficiency(values));
+    double step = waves * block > MEMORY_LATENCY ? waves * block : MEMORY_LATENCY;
+    double compute = step * (double)tn_ceil_div(p->k, values[TILED_KB]);
+    double m = (double)p->m, n = (double)p->n, k = (double)p->k;
+    double bytes = (m * k + k * n + m * n) * (double)tn_gemm_batch_count(p) *
+                   (double)tenon_dtype_size((tenon_dtype)p->dtype);
+    double read = bytes / tn_gpu_bytes(context);
+    return LAUNCH_TIME + MEMORY_LATENCY + (compute > read ? compute : read);
 }
 
 void tn_gemm_tiled_options(tenon_context *context, const tn_problem *problem, const int32_t *values,
                            char text[TN_OPTIONS_SIZE])
 {
     const gemm_problem *p = (const gemm_problem *)problem;
+    bool vectors = values[TILED_VW] > 1;
     tn_build_options(context, text,
-                     GEMM_OPTIONS_FORMAT " -DTENON_MB=%d -DTENON_NB=%d -DTENON_KB=%d -DTENON_MR=%d"
-                                         " -DTENON_NR=%d",
+                     GEMM_OPTIONS_FORMAT
+                     " -DTENON_MB=%d -DTENON_NB=%d -DTENON_KB=%d -DTENON_MR=%d -DTENON_NR=%d"
+                     " -DTENON_VL=%d -DTENON_LB=%d -DTENON_A_ALONG_K=%d -DTENON_B_ALONG_K=%d%s",
                      GEMM_OPTIONS_VALUES(p), values[TILED_MB], values[TILED_NB], values[TILED_KB],
-                     values[TILED_MR], values[TILED_NR]);
+                     values[TILED_MR], values[TILED_NR], values[TILED_VW], values[TILED_LB],
+                     vectors && tn_gemm_layout(p, GEMM_A) == GEMM_UNIT_COL,
+                     vectors && tn_gemm_layout(p, GEMM_B) == GEMM_UNIT_ROW,
+                     tn_gemm_tiled_compiler_options(context));
 }
 
 void tn_gemm_tiled_sizes(const gemm_problem *p, const int32_t *values, tn_launch *launch)

@@ -6,9 +6,19 @@
 #include "ops/gemm/internal.h"
 
 /* Tuning parameters, in this order; those from TILED_PARAMETERS on are gemm/split_k's alone. */
-enum { TILED_MB, TILED_NB, TILED_KB, TILED_MR, TILED_NR, TILED_PARAMETERS };
+enum { TILED_MB, TILED_NB, TILED_KB, TILED_MR, TILED_NR, TILED_VW, TILED_LB, TILED_PARAMETERS };
 enum { TILED_SLICES = TILED_PARAMETERS, TILED_SPLIT_PARAMETERS };
 extern const tn_parameter tn_gemm_tiled_parameters[TILED_SPLIT_PARAMETERS];
+
+/* A device's tiles for a type, the largest first. */
+enum { TN_GEMM_TILES = 3 };
+typedef struct tn_gemm_tile {
+    int16_t mb, nb, kb, mr, nr, lb;
+} tn_gemm_tile;
+const tn_gemm_tile *tn_gemm_tiles(tenon_context *context, uint32_t dtype);
+
+/* What the compiler is told beside the kernel's macros. */
+const char *tn_gemm_tiled_compiler_options(tenon_context *context);
 
 /* Work-groups, each with a block of mb by nb elements of d. */
 int64_t tn_gemm_tiled_groups(const gemm_problem *problem, int64_t mb, int64_t nb);
@@ -22,11 +32,19 @@ const char *tn_gemm_tiled_constrains(tenon_context *context, const tn_problem *p
 double tn_gemm_tiled_estimate(tenon_context *context, const tn_problem *problem,
                               const int32_t *values);
 
+/* Bytes of local memory that the tiles take. */
+uint64_t tn_gemm_tiled_local(const gemm_problem *problem, const int32_t *values);
+
 /* As tn_solver.options. */
 void tn_gemm_tiled_options(tenon_context *context, const tn_problem *problem, const int32_t *values,
                            char text[TN_OPTIONS_SIZE]);
 
 /* Fills in the local and the global size, but for the batch. */
 void tn_gemm_tiled_sizes(const gemm_problem *problem, const int32_t *values, tn_launch *launch);
+
+/* What a compute unit and all of them do in a nanosecond: multiply-adds of f32, at best; and bytes of
+ * memory. */
+double tn_gpu_multiply_adds(tenon_context *context);
+double tn_gpu_bytes(tenon_context *context);
 
 #endif

@@ -3,6 +3,7 @@
 #define TN_OPS_POOL_INTERNAL_H
 
 #include "ops/common/epilogue.h"
+#include "pool/args.h"
 
 #include <tenon/pool.h>
 
@@ -35,8 +36,18 @@ typedef struct pool_problem {
 } pool_problem;
 
 extern const tn_family tn_pool_family, tn_pool_backward_family;
-extern const tn_solver tn_pool_rows, tn_pool_channels;
-extern const tn_solver tn_pool_backward_rows, tn_pool_backward_channels;
+extern const tn_solver tn_pool_rows, tn_pool_channels, tn_pool_items, tn_pool_groups;
+extern const tn_solver tn_pool_backward_rows, tn_pool_backward_channels, tn_pool_backward_items;
+
+/* For solvers: the arguments that say what is wanted; and launches completed with operands, arguments
+ * and patches, and recorded. */
+pool_args tn_pool_arguments(const pool_problem *problem);
+tenon_status tn_pool_record_forward(const char *operation, tn_recording *recording,
+                                    const pool_problem *problem, const pool_args *args,
+                                    tn_launch *launch);
+tenon_status tn_pool_record_backward(const char *operation, tn_recording *recording,
+                                     const pool_problem *problem, const pool_args *args,
+                                     tn_launch *launch);
 
 /* Views under the names that the caller knows them by: x and y, or dx and dy. `image` is x where
  * the gradient is given it; it and `indices` may be NULL. */

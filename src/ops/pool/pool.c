@@ -9,9 +9,10 @@ TENON_API tenon_pool_params tenon_pool_params_default(void)
 
 static const tenon_pool_params defaults = TENON_POOL_PARAMS_INIT;
 
-static const tn_solver *const solvers[] = {&tn_pool_rows, &tn_pool_channels};
-static const tn_solver *const backward_solvers[] = {&tn_pool_backward_rows,
-                                                    &tn_pool_backward_channels};
+static const tn_solver *const solvers[] = {&tn_pool_rows, &tn_pool_channels, &tn_pool_items,
+                                           &tn_pool_groups};
+static const tn_solver *const backward_solvers[] = {
+    &tn_pool_backward_rows, &tn_pool_backward_channels, &tn_pool_backward_items};
 
 const tn_family tn_pool_family = {.name = "pool",
                                   .solvers = solvers,

@@ -2,7 +2,6 @@
  * the channels. Each serves any strides, on any device, without workspace. */
 #include "base/checked.h"
 #include "ops/pool/internal.h"
-#include "pool/args.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -88,7 +87,7 @@ static void options(tenon_context *context, const tn_problem *problem, const int
                      p->kind == TENON_POOL_MAX, lanes_of(context, p->dtype));
 }
 
-static pool_args arguments(const pool_problem *p)
+pool_args tn_pool_arguments(const pool_problem *p)
 {
     pool_args args = {.channels = p->c, .flags = (tenon_i32)p->flags};
     memcpy(args.x_stride, p->x, sizeof args.x_stride);
@@ -132,45 +131,65 @@ static void share_out(const tenon_context *context, int64_t length, int64_t line
     launch->local[0] = launch->local[1] = device->is_cpu ? 1 : 0;
 }
 
+/* `operands` are as the kernels take them, image, y, indices and x; TN_WORKSPACE is none. */
 static tenon_status record(const char *operation, tn_recording *recording, const pool_problem *p,
                            const pool_args *args, tn_launch *launch, const uint8_t *operands)
 {
-    /* As the kernels take them: image, y, indices, x. */
     static const uint16_t offset_at[] = {
         offsetof(pool_args, image_offset), offsetof(pool_args, y_offset),
         offsetof(pool_args, index_offset), offsetof(pool_args, x_offset)};
-    char text[TN_OPTIONS_SIZE];
     tn_patch patches[4];
     uint32_t size = (uint32_t)tenon_dtype_size((tenon_dtype)p->dtype);
-    options(recording->context, &p->head, NULL, text);
     for (int i = 0; i < 4; i++)
         if (operands[i] != TN_WORKSPACE)
             patches[launch->patch_count++] = (tn_patch){TN_PATCH_OFFSET, operands[i], offset_at[i],
                                                         i == 2 ? (uint32_t)sizeof(int32_t) : size};
-    launch->options = text;
     launch->args = args;
     launch->args_size = sizeof *args;
     launch->patches = patches;
     return tn_record(operation, recording, launch);
 }
 
-static tenon_status record_forward(const char *operation, tn_recording *recording,
-                                   const pool_problem *p, const char *kernel, int64_t length,
-                                   int64_t lines)
+tenon_status tn_pool_record_forward(const char *operation, tn_recording *recording,
+                                    const pool_problem *p, const pool_args *args, tn_launch *launch)
 {
-    pool_args args = arguments(p);
-    tn_launch launch = {.source = "pool/forward", .kernel = kernel, .operand_count = 3};
     bool indices = (p->flags & POOL_HAS_INDICES) != 0;
     bool empty = p->size[0] == 0 || p->size[1] == 0 || p->size[2] == 0;
     /* What is not there is neither read nor written; y stands in for its pointer. */
     const uint8_t operands[] = {TN_WORKSPACE, POOL_Y, indices ? POOL_INDICES : TN_WORKSPACE,
                                 empty ? TN_WORKSPACE : POOL_X};
-    launch.operands[0] = empty ? POOL_Y : POOL_X;
-    launch.operands[1] = POOL_Y;
-    launch.operands[2] = indices ? POOL_INDICES : POOL_Y;
+    launch->operands[0] = empty ? POOL_Y : POOL_X;
+    launch->operands[1] = POOL_Y;
+    launch->operands[2] = indices ? POOL_INDICES : POOL_Y;
+    launch->operand_count = 3;
+    return record(operation, recording, p, args, launch, operands);
+}
+
+tenon_status tn_pool_record_backward(const char *operation, tn_recording *recording,
+                                     const pool_problem *p, const pool_args *args,
+                                     tn_launch *launch)
+{
+    bool indices = (p->flags & POOL_HAS_INDICES) != 0,
+         image = p->kind == TENON_POOL_MAX && !indices;
+    const uint8_t operands[] = {image ? POOL_BACKWARD_X : TN_WORKSPACE, POOL_BACKWARD_DY,
+                                indices ? POOL_BACKWARD_INDICES : TN_WORKSPACE, POOL_BACKWARD_DX};
+    for (int i = 0; i < 4; i++) /* dx stands in for what is not read */
+        launch->operands[i] = operands[i] != TN_WORKSPACE ? operands[i] : POOL_BACKWARD_DX;
+    launch->operand_count = 4;
+    return record(operation, recording, p, args, launch, operands);
+}
+
+static tenon_status record_forward(const char *operation, tn_recording *recording,
+                                   const pool_problem *p, const char *kernel, int64_t length,
+                                   int64_t lines)
+{
+    char text[TN_OPTIONS_SIZE];
+    pool_args args = tn_pool_arguments(p);
+    tn_launch launch = {.source = "pool/forward", .kernel = kernel, .options = text};
+    options(recording->context, &p->head, NULL, text);
     set_inner(p, &args);
     share_out(recording->context, length, lines, taps_of(p), &args, &launch);
-    return record(operation, recording, p, &args, &launch, operands);
+    return tn_pool_record_forward(operation, recording, p, &args, &launch);
 }
 
 static tenon_status record_rows(const char *operation, tn_recording *recording,
@@ -195,20 +214,17 @@ static tenon_status record_backward(const char *operation, tn_recording *recordi
                                     const pool_problem *p, const char *kernel, int64_t length,
                                     int64_t lines)
 {
-    pool_args args = arguments(p);
-    tn_launch launch = {.source = "pool/backward", .kernel = kernel, .operand_count = 4};
-    bool indices = (p->flags & POOL_HAS_INDICES) != 0,
-         image = p->kind == TENON_POOL_MAX && !indices;
-    const uint8_t operands[] = {image ? POOL_BACKWARD_X : TN_WORKSPACE, POOL_BACKWARD_DY,
-                                indices ? POOL_BACKWARD_INDICES : TN_WORKSPACE, POOL_BACKWARD_DX};
-    for (int i = 0; i < 4; i++) /* dx stands in for what is not read */
-        launch.operands[i] = operands[i] != TN_WORKSPACE ? operands[i] : POOL_BACKWARD_DX;
+    char text[TN_OPTIONS_SIZE];
+    pool_args args = tn_pool_arguments(p);
+    tn_launch launch = {.source = "pool/backward", .kernel = kernel, .options = text};
+    bool looks = p->kind == TENON_POOL_MAX && (p->flags & POOL_HAS_INDICES) == 0;
     double elements = (double)p->size[0] * (double)p->size[1] * (double)p->size[2];
     double covers =
         taps_of(p) * (double)p->out[0] * (double)p->out[1] * (double)p->out[2] / elements;
-    share_out(recording->context, length, lines, 4 + covers * (image ? taps_of(p) : 1), &args,
+    options(recording->context, &p->head, NULL, text);
+    share_out(recording->context, length, lines, 4 + covers * (looks ? taps_of(p) : 1), &args,
               &launch);
-    return record(operation, recording, p, &args, &launch, operands);
+    return tn_pool_record_backward(operation, recording, p, &args, &launch);
 }
 
 static tenon_status record_backward_rows(const char *operation, tn_recording *recording,

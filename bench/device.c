@@ -1,0 +1,116 @@
+#include "device.h"
+
+#include "report.h"
+#include "runtime/kernel_sources.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+extern const struct tenon_kernel_source bench_kernel_sources[]; /* of bench/kernels */
+
+static char *log_of(cl_program program, cl_device_id device)
+{
+    size_t size = 0;
+    if (clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, 0, NULL, &size) != CL_SUCCESS)
+        size = 0;
+    char *log = calloc(size + 1, 1);
+    if (log != NULL && size > 0)
+        (void)clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, size, log, NULL);
+    return log;
+}
+
+cl_program bench_build(const bench_session *session, const char *source, size_t length,
+                       const char *options, char **log)
+{
+    cl_device_id device = session->device.device;
+    cl_int error;
+    cl_program program =
+        clCreateProgramWithSource(tenon_context_cl(session->context), 1, &source, &length, &error);
+    if (log != NULL)
+        *log = NULL;
+    if (error != CL_SUCCESS)
+        return NULL;
+    error = clBuildProgram(program, 1, &device, options, NULL, NULL);
+    if (log != NULL)
+        *log = log_of(program, device);
+    if (error == CL_SUCCESS)
+        return program;
+    clReleaseProgram(program);
+    return NULL;
+}
+
+cl_program bench_build_own(const bench_session *session, const char *name, const char *options,
+                           char **log)
+{
+    const struct tenon_kernel_source *source = bench_kernel_sources;
+    while (strcmp(source->name, name) != 0)
+        source++;
+    return bench_build(session, (const char *)source->data, source->length, options, log);
+}
+
+bool bench_arguments(cl_kernel kernel, ...)
+{
+    va_list list;
+    bool well = true;
+    va_start(list, kernel);
+    for (cl_uint i = 0;; i++) {
+        const size_t size = va_arg(list, size_t);
+        if (size == 0)
+            break;
+        well &= clSetKernelArg(kernel, i, size, va_arg(list, const void *)) == CL_SUCCESS;
+    }
+    va_end(list);
+    return well;
+}
+
+bool bench_launch(const bench_session *session, cl_kernel kernel, size_t global, size_t local)
+{
+    return clEnqueueNDRangeKernel(tenon_stream_cl(session->stream), kernel, 1, NULL, &global,
+                                  &local, 0, NULL, NULL) == CL_SUCCESS;
+}
+
+json_t *bench_json_device(const tenon_device_info *d)
+{
+    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:i, s:i}", "name", d->name, "vendor", d->vendor,
+                     "platform", d->platform_name, "version", d->version, "driver",
+                     d->driver_version, "compute_units", (int)d->compute_units, "vector_width_f32",
+                     (int)d->vector_width_f32);
+}
+
+json_t *bench_json_host(void)
+{
+    struct utsname name;
+    if (uname(&name) != 0)
+        memset(&name, 0, sizeof name);
+    return json_pack("{s:s, s:s, s:s, s:i}", "system", name.sysname, "release", name.release,
+                     "machine", name.machine, "processors", (int)sysconf(_SC_NPROCESSORS_ONLN));
+}
+
+json_t *bench_json_date(void)
+{
+    char date[32] = "";
+    time_t now = time(NULL);
+    struct tm utc;
+    if (gmtime_r(&now, &utc) != NULL)
+        strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    return json_string(date);
+}
+
+bool bench_json_write(const char *path, json_t *document)
+{
+    const size_t flags = JSON_INDENT(2) | JSON_REAL_PRECISION(8);
+    char *text = document != NULL ? json_dumps(document, flags) : NULL;
+    bool well = text != NULL;
+    json_decref(document);
+    if (well && path != NULL)
+        well = bench_write_text(path, text);
+    else if (well)
+        puts(text);
+    free(text);
+    return well;
+}

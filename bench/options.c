@@ -1,0 +1,176 @@
+#include "options.h"
+
+#include "report.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char bench_usage[] =
+    "usage: tenon-bench run [OPTION …] | ceilings [OPTION …] | facts [OPTION …] |\n"
+    "                   list | solvers | help\n"
+    "\n"
+    "  run                 measures the cases of the suites\n"
+    "  ceilings            what the device can do at most: --device, --json\n"
+    "  facts               what it is and what its compiler takes, as JSON: --device, --json;\n"
+    "                      --filter: only kernels of calls that contain it\n"
+    "  list                all cases\n"
+    "  solvers             every solver with its parameters and their ranges, as JSON\n"
+    "\n"
+    "  --suite S[,S]       which suites; all unless given; gpu or cpu: those whose names end so\n"
+    "  --dtype T[,T]       f32, f64, f16, bf16, i8; f32 unless given\n"
+    "  --device SELECTOR   as tenon devices shows it; the default device unless given\n"
+    "  --peers P[,P]       openblas, onednn, onednn-blocked, clblast, cublas, cudnn, loop, tenon-f32,\n"
+    "                      unpacked, or none; all there are unless given\n"
+    "  --filter TEXT       only cases whose names contain it\n"
+    "  --solver NAME       forces a solver, or several between blanks in turn; cases that one cannot\n"
+    "                      serve are left out\n"
+    "  --workspace BYTES   the most memory that a call may take for its own use; 0 is allowed\n"
+    "  --time SECONDS      about how long each case takes; unless given 0.3 to 1, as its suite has it\n"
+    "  --min-flops N       cases of fewer operations are not compared with the best of their peers;\n"
+    "                      4e6 unless given\n"
+    "  --clblast-tuning FOLDER  gives CLBlast what its own tuners wrote there\n"
+    "  --json FILE         writes results as JSON\n"
+    "  --csv FILE          writes results as comma-separated values\n";
+
+const tenon_dtype bench_dtypes[BENCH_DTYPES] = {TENON_DTYPE_F32, TENON_DTYPE_F64, TENON_DTYPE_F16,
+                                                TENON_DTYPE_BF16, TENON_DTYPE_I8};
+bool bench_listed(const char *list, const char *name)
+{
+    size_t length = strlen(name);
+    if (list == NULL)
+        return true;
+    for (const char *at = list; at != NULL; at = strchr(at, ',')) {
+        at += *at == ',';
+        if (strncmp(at, name, length) == 0 && (at[length] == '\0' || at[length] == ','))
+            return true;
+        if (*at == '\0')
+            break;
+    }
+    return false;
+}
+
+/* Whether each name of a list is among those known; the first that is not goes to stderr. */
+static bool all_known(const char *what, const char *list, const char *const *known, size_t count)
+{
+    for (const char *at = list; at != NULL && *at != '\0';) {
+        size_t length = strcspn(at, ","), i = 0;
+        while (i < count && (strncmp(at, known[i], length) != 0 || known[i][length] != '\0'))
+            i++;
+        if (i == count) {
+            fprintf(stderr, "tenon-bench: there is no %s \"%.*s\"; there is", what, (int)length,
+                    at);
+            for (i = 0; i < count; i++)
+                fprintf(stderr, " %s", known[i]);
+            fprintf(stderr, "\n");
+            return false;
+        }
+        at += length + (at[length] == ',');
+    }
+    if (list != NULL && *list == '\0')
+        fprintf(stderr, "tenon-bench: the list of each %s is empty\n", what);
+    return list == NULL || *list != '\0';
+}
+
+static bool options_make_sense(const bench_options *o)
+{
+    const char *suites[24] = {"gpu", "cpu"}, *types[BENCH_DTYPES],
+               *peers[BENCH_PEER_NAMES + 1] = {"none"};
+    memcpy(peers + 1, bench_peer_names, sizeof bench_peer_names);
+    for (uint32_t i = 0; i < bench_suite_count; i++)
+        suites[2 + i] = bench_suites[i]->name;
+    for (size_t i = 0; i < BENCH_DTYPES; i++)
+        types[i] = tenon_dtype_string(bench_dtypes[i]);
+    return all_known("suite", o->suites, suites, 2 + bench_suite_count) &&
+           all_known("type", o->dtypes, types, BENCH_DTYPES) &&
+           all_known("peer", o->peers, peers, BENCH_PEER_NAMES + 1) &&
+           (o->json == NULL || bench_can_write(o->json)) &&
+           (o->csv == NULL || bench_can_write(o->csv));
+}
+
+/* A number of the command line within its bounds; otherwise says what the option wants. */
+static bool number_of(const char *option, const char *text, double least, double most,
+                      double *value)
+{
+    char *end;
+    *value = strtod(text, &end);
+    if (end != text && *end == '\0' && *value >= least && *value <= most)
+        return true;
+    fprintf(stderr, "tenon-bench: %s wants a number from %g to %g, not \"%s\"\n", option, least,
+            most, text);
+    return false;
+}
+
+static bool take(int option, bench_options *o)
+{
+    double bytes;
+    switch (option) {
+    case 's':
+        o->suites = optarg;
+        return true;
+    case 't':
+        o->dtypes = optarg;
+        return true;
+    case 'd':
+        o->device = optarg;
+        return true;
+    case 'p':
+        o->peers = optarg;
+        return true;
+    case 'f':
+        o->filter = optarg;
+        return true;
+    case 'v':
+        o->solvers = optarg;
+        return true;
+    case 'm':
+        return number_of("--time", optarg, 1e-3, 3600, &o->seconds);
+    case 'w':
+        if (!number_of("--workspace", optarg, 0, 1e15, &bytes))
+            return false;
+        o->workspace = (uint64_t)bytes;
+        return true;
+    case 'o':
+        return number_of("--min-flops", optarg, 0, 1e15, &o->least_operations);
+    case 'b':
+        o->clblast_tuning = optarg;
+        return true;
+    case 'j':
+        o->json = optarg;
+        return true;
+    case 'c':
+        o->csv = optarg;
+        return true;
+    default:
+        return false;
+    }
+}
+
+bool bench_parse(int argc, char **argv, bench_options *o)
+{
+    static const struct option known[] = {{"suite", required_argument, NULL, 's'},
+                                          {"dtype", required_argument, NULL, 't'},
+                                          {"device", required_argument, NULL, 'd'},
+                                          {"peers", required_argument, NULL, 'p'},
+                                          {"filter", required_argument, NULL, 'f'},
+                                          {"solver", required_argument, NULL, 'v'},
+                                          {"time", required_argument, NULL, 'm'},
+                                          {"workspace", required_argument, NULL, 'w'},
+                                          {"min-flops", required_argument, NULL, 'o'},
+                                          {"json", required_argument, NULL, 'j'},
+                                          {"csv", required_argument, NULL, 'c'},
+                                          {"clblast-tuning", required_argument, NULL, 'b'},
+                                          {NULL, 0, NULL, 0}};
+    int option;
+    *o = (bench_options){
+        .dtypes = "f32", .workspace = TENON_WORKSPACE_DEFAULT, .least_operations = 4e6};
+    while ((option = getopt_long(argc, argv, "", known, NULL)) != -1)
+        if (!take(option, o))
+            return false;
+    if (optind < argc) {
+        fprintf(stderr, "tenon-bench: %s is not understood\n", argv[optind]);
+        return false;
+    }
+    return options_make_sense(o);
+}

@@ -1,0 +1,15 @@
+/* The command line of tenon-bench. */
+#ifndef BENCH_OPTIONS_H
+#define BENCH_OPTIONS_H
+
+#include "bench.h"
+
+#define BENCH_DTYPES 5
+
+extern const char bench_usage[];
+extern const tenon_dtype bench_dtypes[BENCH_DTYPES];
+
+/* The words after the program's name; false, with why on stderr, where they make no sense. */
+bool bench_parse(int argc, char **argv, bench_options *options);
+
+#endif

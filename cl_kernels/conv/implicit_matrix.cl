@@ -1,0 +1,2 @@
+/* Convolution on matrix units, forward: see conv/matrix.clh. */
+#include "conv/matrix.clh"

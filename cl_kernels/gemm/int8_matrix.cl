@@ -1,0 +1,101 @@
+/* A product of i8 or u8 on matrix units: a work-group computes a block of MB x NB elements of d. Any
+ * strides.
+ *
+ * Global size {blocks of d, 1, batch} work-groups. Macros and local size: see gemm/matrix.clh, whose
+ * TENON_UNIT_TYPE is 4 and TENON_STAGES 1 here; TENON_DTYPE: see gemm/int8.clh.
+ *
+ * The units multiply signed bytes. Those of u8 are made 128 less than they should be, and so is then
+ * their zero point: Σ (a - za)(b - zb) = Σ ab - zb Σ a - za Σ b + K za zb, all modulo 2^32.
+ */
+#ifndef TENON_UNIT_TYPE
+#define TENON_UNIT_TYPE 4
+#endif
+#ifndef TENON_KB
+#define TENON_KB 64
+#endif
+
+#include "gemm/matrix.clh"
+
+#include "gemm/int8.clh"
+
+#define FLIPS 0x80808080u
+
+/* The sums of rows and columns, where every work-item finds them. */
+TENON_INLINE void share_lines(const place *p, __local uint *shared, const line_sums *lines)
+{
+#pragma unroll
+    for (int i = 0; i < LINES; i++) {
+        const int line = p->item + i * ITEMS;
+        if (line < TENON_MB + TENON_NB) {
+            shared[line] = lines->sum[i];
+        }
+    }
+}
+
+/* As gemm/matrix.cl; `lines` are the sums of rows, and then of columns. */
+TENON_INLINE void store_block(const place *p, const int8_epilogue *e, const int8_args *args,
+                              __global const uchar *zero_a, __global const uchar *zero_b, long m0,
+                              long n0, uint k_end, __local int *memory, __local const uint *lines,
+                              unit_d sums[UNIT_TILES_M][UNIT_TILES_N])
+{
+    __local int *own = memory + p->warp * UNIT_M * SUM_PITCH;
+    const int a_shift = 128 - args->a_sign, b_shift = 128 - args->b_sign;
+#pragma unroll 1
+    for (int i = 0; i < UNIT_TILES_M; i++) {
+        barrier(CLK_LOCAL_MEM_FENCE);
+#pragma unroll
+        for (int t = 0; t < UNIT_TILES_M; t++) {
+            if (t == i) { /* registers are not indexed */
+                put_sums(own, p->lane, sums[t]);
+            }
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+#pragma unroll 1
+        for (int x = p->lane; x < UNIT_M * WARP_N; x += UNIT_LANES) {
+            const int row = p->row + i * UNIT_M + x / WARP_N, col = p->col + x % WARP_N;
+            const long m = m0 + row, n = n0 + col;
+            if (m < args->gemm.m && n < args->gemm.n) {
+                uint sum = as_uint(own[x / WARP_N * SUM_PITCH + x % WARP_N]);
+                if (k_end > 0) { /* otherwise zero points are not read */
+                    const uint za =
+                        (uint)(zero_point(zero_a, args, INT8_ZERO_A, m, n, args->a_sign) - a_shift);
+                    const uint zb =
+                        (uint)(zero_point(zero_b, args, INT8_ZERO_B, m, n, args->b_sign) - b_shift);
+                    sum += k_end * za * zb - zb * lines[row] - za * lines[TENON_MB + col];
+                }
+                int8_store(e, args, m, n, sum);
+            }
+        }
+    }
+}
+
+UNIT_KERNEL __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void
+gemm_int8_matrix(INT8_POINTERS, int8_args args)
+{
+    __local uint4 memory[LOCAL_BYTES / 16];
+    __local uint shared[TENON_MB + TENON_NB];
+    UNIT_SCRATCH(scratch, WARPS);
+    unit_d sums[UNIT_TILES_M][UNIT_TILES_N];
+    line_sums lines;
+    long m, n;
+    const long z = (long)get_global_id(2), k_end = depth_at(&args.gemm, z);
+    const place p = make_place(memory, scratch);
+    find_block(&args.gemm, &m, &n);
+    factor rows = make_factor(a + GEMM_START(args.gemm, a, z), args.gemm.a_row, args.gemm.a_col, m,
+                              args.gemm.m, TENON_MB, TENON_A_ALONG_K);
+    factor columns = make_factor(b + GEMM_START(args.gemm, b, z), args.gemm.b_col, args.gemm.b_row,
+                                 n, args.gemm.n, TENON_NB, TENON_B_ALONG_K);
+    rows.flip = args.a_sign == 0 ? FLIPS : 0;
+    columns.flip = args.b_sign == 0 ? FLIPS : 0;
+    lines.wanted = args.a_sign == 0 || args.b_sign == 0 || INT8_HAS(&args, INT8_ZERO_A) ||
+                   INT8_HAS(&args, INT8_ZERO_B);
+#pragma unroll
+    for (int i = 0; i < LINES; i++) {
+        lines.sum[i] = 0;
+    }
+    sum_block(&p, &rows, &columns, k_end, sums, &lines);
+    share_lines(&p, shared, &lines);
+    const int8_epilogue e = MAKE_INT8_EPILOGUE(&args, z);
+    store_block(&p, &e, &args, zero_a, zero_b, m, n, (uint)max(k_end, 0L), (__local int *)memory,
+                shared, sums);
+}

@@ -1,0 +1,295 @@
+#!/usr/bin/env python3
+"""./run check-kernels: compiles the kernels that Tenon would build for GPUs that are not there.
+
+`tenon kernels` says which those are. Fails where a compiler refuses one, where a function is left
+unresolved, and where registers are spilled in a kernel that offline/known_spills.txt has not.
+"""
+import argparse
+import concurrent.futures
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from offline import report
+from offline.compilers import MACHINES, Compilers, Failure
+from offline.occupancy import occupancy
+
+# One machine of each vendor compiles everything. The others compile what that one lacks, and those of
+# these kernels that are chosen for the shapes of usual networks: the rest differ little from it.
+HEAVY = ("gemm/", "conv/", "matrix/", "packed/", "capability/")
+REPRESENTATIVES = {"nvidia": "sm_80", "amd": "gfx942", "intel": "dg2", "spirv": "spirv64"}
+KNOWN_SPILLS = Path(__file__).parent / "offline" / "known_spills.txt"
+
+
+def fail(message):
+    sys.exit(f"check-kernels: {message}")
+
+
+def read_arguments(arguments):
+    parser = argparse.ArgumentParser(prog="./run check-kernels", description=__doc__.split("\n\n", 1)[0])
+    parser.add_argument("--target", action="append", default=[], metavar="NAME",
+                        help="sm_90, gfx942, dg2, spirv64 …; may be given again")
+    parser.add_argument("--filter", metavar="TEXT", help="only sources whose name has the text in it")
+    parser.add_argument("--json", default="build/check-kernels.json", metavar="FILE",
+                        help="where the report goes (build/check-kernels.json)")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="N",
+                        help="compilers at a time (as many as there are processors)")
+    parser.add_argument("--every", action="store_true",
+                        help="every kernel for every target, also where one stands for its vendor's others")
+    parser.add_argument("--docs", action="store_true", help="rewrite the tables of docs/gpu-kernels.md")
+    parser.add_argument("--tenon", default="build/tools/tenon", help=argparse.SUPPRESS)
+    parser.add_argument("--cache", default="build/kernel-cache", help=argparse.SUPPRESS)
+    parser.add_argument("--known", default=str(KNOWN_SPILLS), help=argparse.SUPPRESS)
+    options = parser.parse_args(arguments)
+    names = [machine.name for machine in MACHINES]
+    for name in options.target:
+        if name not in names:
+            fail(f'there is no target "{name}"; there are {" ".join(names)}')
+    if options.jobs < 1:
+        fail("--jobs must be at least 1")
+    return options
+
+
+def listing(tenon, sources, arguments=()):
+    """The rows of `tenon kernels`."""
+    command = [tenon, "kernels", "--sources", str(sources), *arguments]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    except OSError as error:
+        fail(f"cannot run {tenon}: {error.strerror}")
+    if done.returncode != 0:
+        fail(f"tenon kernels failed:\n{done.stderr.strip()}")
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def is_wanted(machine, row, seen, every):
+    """Whether this machine compiles the row's program, where `seen` are those compiled already for
+    its vendor."""
+    if every or REPRESENTATIVES[machine.vendor] == machine.name:
+        return True
+    if row["source"].startswith(HEAVY) and row["usual"]:
+        return True
+    return machine.target != "other" and (row["source"], row["options"]) not in seen
+
+
+def plan(rows, machines, options):
+    """{(machine, source, options): {kernel: rows}}: the compilations, and what is wanted of each."""
+    jobs, seen = {}, {}
+    by_target = {}
+    for row in rows:
+        if options.filter is None or options.filter in row["source"]:
+            by_target.setdefault(row["target"], []).append(row)
+    # Representatives first, so that others take only what those lack.
+    for machine in sorted(machines, key=lambda m: m.name != REPRESENTATIVES[m.vendor]):
+        before = frozenset(seen.get(machine.vendor, ()))
+        for row in by_target.get(machine.target, ()):
+            key = machine, row["source"], row["options"]
+            if key in jobs or is_wanted(machine, row, before, options.every):
+                jobs.setdefault(key, {}).setdefault(row["kernel"], []).append(row)
+                seen.setdefault(machine.vendor, set()).add(key[1:])
+    return jobs
+
+
+class Cache:
+    """Measures by a hash of all that they depend on, a file each."""
+
+    def __init__(self, folder):
+        self.folder = Path(folder)
+        self.folder.mkdir(parents=True, exist_ok=True)
+
+    def path(self, *parts):
+        text = "\0".join(parts).encode()
+        return self.folder / (hashlib.sha256(text).hexdigest()[:32] + ".json")
+
+    @staticmethod
+    def get(path):
+        try:
+            return json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return None
+
+    @staticmethod
+    def put(path, result):
+        mine = path.with_suffix(f".{os.getpid()}.{time.monotonic_ns()}")
+        mine.write_text(json.dumps(result), encoding="utf-8")
+        mine.rename(path)
+
+
+class Progress:
+    """A line that tells how far it is, on a terminal; now and then a line, elsewhere."""
+
+    def __init__(self, total):
+        self.total, self.done, self.start, self.told = total, 0, time.monotonic(), 0.0
+        self.live = sys.stderr.isatty()
+
+    def step(self):
+        self.done += 1
+        now = time.monotonic()
+        if self.done < self.total and now - self.told < (0.2 if self.live else 60):
+            return
+        self.told = now
+        left = (now - self.start) / self.done * (self.total - self.done)
+        text = f"{self.done} of {self.total} programs compiled, about {left:.0f} s left"
+        if self.live:
+            print(f"\r{text:<72}", end="\n" if self.done == self.total else "", file=sys.stderr, flush=True)
+        elif self.done < self.total:
+            print(text, file=sys.stderr, flush=True)
+
+
+def compile_one(compilers, cache, texts, key):
+    """{"seconds", "cached", and "kernels" or "error"}."""
+    machine, source, options = key
+    path = cache.path(machine.name, options, texts[source].decode(), compilers.version(machine.vendor))
+    result = cache.get(path)
+    if result is not None:
+        return dict(result, cached=True)
+    start = time.monotonic()
+    try:
+        result = {"kernels": compilers.compile(machine, texts[source], options)}
+    except Failure as error:
+        result = {"error": str(error)}
+    result["seconds"] = round(time.monotonic() - start, 3)
+    if "error" not in result:
+        cache.put(path, result)
+    return dict(result, cached=False)
+
+
+def compile_all(compilers, options, texts, jobs):
+    cache, progress, results = Cache(options.cache), Progress(len(jobs)), {}
+    with concurrent.futures.ThreadPoolExecutor(max_workers=options.jobs) as pool:
+        futures = {pool.submit(compile_one, compilers, cache, texts, key): key for key in jobs}
+        try:
+            for future in concurrent.futures.as_completed(futures):
+                results[futures[future]] = future.result()
+                progress.step()
+        except KeyboardInterrupt:
+            pool.shutdown(wait=True, cancel_futures=True)
+            fail("interrupted; what was compiled is kept for the next run")
+    return results
+
+
+def measure(jobs, results):
+    """A dictionary for each kernel that was wanted: where it was compiled, for what, its measures."""
+    kernels = []
+    for (machine, source, options), wanted in jobs.items():
+        result = results[machine, source, options]
+        for name, rows in wanted.items():
+            kernel = {"machine": machine.name, "vendor": machine.vendor, "target": machine.target,
+                      "source": source, "options": options, "kernel": name,
+                      "work_group": max(row["work_group"] for row in rows),
+                      "solvers": sorted({row["solver"] for row in rows}),
+                      "operations": sorted({row["operation"] for row in rows}),
+                      "chosen": any(row["chosen"] for row in rows),
+                      "seconds": result["seconds"], "cached": result["cached"]}
+            if "error" in result:
+                kernel["error"] = result["error"]
+            elif name not in result["kernels"]:
+                kernel["error"] = "the compiled program has no such kernel"
+            else:
+                kernel.update(result["kernels"][name])
+                if "registers" in kernel:
+                    kernel["occupancy"] = round(occupancy(machine.name, kernel["registers"], kernel["local"],
+                                                          kernel["work_group"], kernel.get("simd", 16)), 3)
+            kernels.append(kernel)
+    return sorted(kernels, key=lambda k: (k["machine"], k["source"], k["options"], k["kernel"]))
+
+
+def read_known(path):
+    """{(machine, kernel)}: the spills that are known."""
+    known = set()
+    for line in Path(path).read_text(encoding="utf-8").splitlines():
+        words = line.partition("#")[0].split()
+        if len(words) == 2:
+            known.add(tuple(words))
+        elif words:
+            fail(f"{path}: expected MACHINE SOURCE:KERNEL, found {line!r}")
+    return known
+
+
+def judge(kernels, known):
+    """What is wrong, and what spills without that being wrong, a text each."""
+    problems, remarks = [], []
+    for kernel in kernels:
+        place = f'{kernel["machine"]} {kernel["source"]}:{kernel["kernel"]}'
+        if "error" in kernel:
+            first = "\n    ".join(kernel["error"].splitlines()[:8])
+            problems.append(f'{place} ({kernel["options"]})\n    {first}')
+        elif kernel.get("spills", 0) > 0:
+            is_wrong = kernel["chosen"] and tuple(place.split()) not in known
+            (problems if is_wrong else remarks).append(
+                f'{place} ({kernel["options"]}): spills {kernel["spills"]}, with '
+                f'{kernel["registers"]} registers; {", ".join(kernel["solvers"][:3])}')
+    return problems, remarks
+
+
+def write_docs(options, compilers, machines, sources):
+    """The kernels that the main calls come to, whatever --filter says, in docs/gpu-kernels.md."""
+    tables = []
+    options.filter, options.every = None, True
+    for call in report.CALLS:
+        rows = listing(options.tenon, sources, ["--call", call.words])
+        jobs = plan(rows, machines, options)
+        texts = {source: (sources / f"{source}.cl").read_bytes() for _, source, _ in jobs}
+        kernels = measure(jobs, compile_all(compilers, options, texts, jobs))
+        mine = [report.main_kernel([k for k in kernels if k["machine"] == m.name]) for m in machines
+                if m.vendor != "spirv"]
+        tables.append(report.table(call, [kernel for kernel in mine if kernel]))
+    report.write_document(tables)
+    print(f"wrote {report.DOCUMENT}")
+
+
+def choose_machines(options, compilers):
+    wanted = [m for m in MACHINES if not options.target or m.name in options.target]
+    for vendor, why in sorted(compilers.absent.items()):
+        names = [m.name for m in wanted if m.vendor == vendor]
+        if names and options.target:
+            fail(f'cannot compile for {" ".join(names)}: {why}')
+        if names:
+            print(f'SKIPPED {" ".join(names)}: {why}')
+    if compilers.ptxas is None and any(m.vendor == "nvidia" for m in wanted):
+        print("SKIPPED the registers of NVIDIA's kernels: no ptxas (CUDA toolkit); compiled to PTX alone")
+    return [m for m in wanted if m.vendor not in compilers.absent]
+
+
+def main():
+    options = read_arguments(sys.argv[1:])
+    compilers = Compilers()
+    machines = choose_machines(options, compilers)
+    if not machines:
+        fail("there is no compiler for any target")
+    sources = Path(options.cache, "sources")
+    sources.mkdir(parents=True, exist_ok=True)
+    rows = listing(options.tenon, sources)
+    jobs = plan(rows, machines, options)
+    if not jobs:
+        fail(f'no kernel of these targets has "{options.filter}" in its source\'s name')
+    texts = {name: (sources / f"{name}.cl").read_bytes() for name in {source for _, source, _ in jobs}}
+    start = time.monotonic()
+    results = compile_all(compilers, options, texts, jobs)
+    kernels = measure(jobs, results)
+    problems, remarks = judge(kernels, read_known(options.known))
+    report.print_tables(kernels, machines)
+    Path(options.json).write_text(json.dumps({"kernels": kernels, "problems": problems}, indent=1) + "\n",
+                                  encoding="utf-8")
+    compiled = sum(not result["cached"] for result in results.values())
+    print(f"{len(jobs)} programs, {compiled} compiled and the others known already, in "
+          f"{time.monotonic() - start:.0f} s; {options.json} has every kernel")
+    if not options.every:
+        print(f'{" ".join(REPRESENTATIVES.values())} stand for the other targets of their vendors, which '
+              "compiled only what those lack, and products and convolutions of usual shapes (--every: all)")
+    for remark in remarks:
+        print(f"KNOWN, OR NEVER CHOSEN {remark}")
+    for problem in problems:
+        print(f"FAILED {problem}")
+    print(f"check-kernels: {len(kernels)} kernels, {len(problems)} wrong")
+    if options.docs:
+        write_docs(options, compilers, machines, sources)
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

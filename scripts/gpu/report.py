@@ -1,0 +1,182 @@
+"""REPORT.md: what was found, in short; report.json: the same for programs."""
+import re
+from pathlib import Path
+
+from jobs import CUT, FAILED, NO_TIME, read_json, read_lines, write_json
+
+REGISTERS = re.compile(r"Used (\d+) registers")
+SPILLS = re.compile(r"(\d+) bytes spill stores")
+REPEAT = re.compile(r"tenon check [^\n]*")
+WRONG = re.compile(r"^WRONG\s+(\S+)", re.M)
+
+
+def table(heads, rows):
+    """Lines of Markdown."""
+    yield "| " + " | ".join(heads) + " |"
+    yield "|" + "---|" * len(heads)
+    for row in rows:
+        yield "| " + " | ".join(str(c).replace("|", "\\|") for c in row) + " |"
+
+
+def number(value, digits=3):
+    """A figure with so many digits that mean something."""
+    if value is None:
+        return ""
+    return f"{value:.0f}" if abs(value) >= 10 ** (digits - 1) else f"{value:.{digits}g}"
+
+
+def device_of(out):
+    """The device, by whichever file has it."""
+    for name in ("facts.json", "ceilings.json", *sorted(p.name for p in (out / "bench").glob("*.json"))):
+        document = read_json(out / name) or read_json(out / "bench" / name)
+        if document and document.get("device", {}).get("name"):
+            return document["device"]
+    return {}
+
+
+def registers_of(kernel):
+    """Registers, and bytes spilled, by the compiler's log."""
+    log = kernel.get("log", "")
+    used, spilled = REGISTERS.findall(log), SPILLS.findall(log)
+    return (max(map(int, used)) if used else None, max(map(int, spilled)) if spilled else kernel.get("intel_spilled_bytes"))
+
+
+def results_of(out):
+    """All results of the benches, by suite, case and type."""
+    results = {}
+    for path in sorted((out / "bench").glob("*.json")):
+        for result in (read_json(path) or {}).get("results", []):
+            results[(result["suite"], result["case"], result["dtype"])] = result
+    return results
+
+
+def by_torch(out):
+    """Nanoseconds by suite, case and type."""
+    document = read_json(out / "torch.json") or {}
+    return {(r["suite"], r["case"], r["dtype"]): r["median_ns"] for r in document.get("results", [])}
+
+
+def failures_of(run):
+    """What failed, with the lines that repeat it."""
+    failures = []
+    for key, job in run.state["jobs"].items():
+        log = run.log(key)
+        repeats = list(dict.fromkeys(m.strip() for m in REPEAT.findall(log)))
+        wrong = WRONG.findall(log)
+        if job["status"] == FAILED or wrong:
+            failures.append({"job": key, "why": job.get("why", ""), "wrong": wrong, "repeat": repeats[:20], "log": job["log"]})
+    for test in read_lines(run.out / "tests.jsonl"):
+        if test["result"] not in ("OK", "SKIP", "EXPECTEDFAIL"):
+            text = str(test.get("stdout", "")) + str(test.get("stderr", ""))
+            failures.append({"job": "tests/all", "why": f"{test['name']}: {test['result']}", "wrong": [],
+                             "repeat": list(dict.fromkeys(m.strip() for m in REPEAT.findall(text)))[:20],
+                             "log": "tests.jsonl"})
+    return failures
+
+
+def tests_of(out):
+    """How many tests passed, failed, were skipped."""
+    counts = {}
+    for test in read_lines(out / "tests.jsonl"):
+        counts[test["result"]] = counts.get(test["result"], 0) + 1
+    return counts
+
+
+def peer_text(result, torch_ns):
+    """The peers' times over Tenon's."""
+    parts = [f"{name} {number(peer['ratio'])}" + (f" ({peer['algorithm']})" if "algorithm" in peer else "")
+             for name, peer in result["peers"].items()]
+    if torch_ns:
+        parts.append(f"torch {number(torch_ns / result['median_ns'])}")
+    return ", ".join(parts)
+
+
+def bench_lines(out, ceilings):
+    """A table a suite."""
+    results, torch = results_of(out), by_torch(out)
+    copy = ceilings.get("copy by a kernel", {}).get("value")
+    for suite in dict.fromkeys(s for s, _, _ in results):
+        rows = []
+        for (s, case, dtype), r in results.items():
+            if s != suite:
+                continue
+            rate = f"{number(r['gflops'])} GF" if r["gflops"] else f"{number(r['gbps'])} GB/s" if r["gbps"] else ""
+            peak = (ceilings.get("matrix unit " + dtype, {}) if dtype != "f32" else {}).get("value") or ceilings.get(
+                "multiply-add f64" if dtype == "f64" else "multiply-add f32", {}).get("value")
+            part = f"{100 * r['gflops'] / peak:.0f} %" if r["gflops"] and peak else (
+                f"{100 * r['gbps'] / copy:.0f} %" if r["gbps"] and copy and not r["gflops"] else "")
+            rows.append([case, dtype, number(r["median_ns"] / 1e3), rate, part, r["solver"],
+                         peer_text(r, torch.get((s, case, dtype)))])
+        yield f"\n## {suite}\n"
+        yield from table(["case", "type", "us", "rate", "of the ceiling", "solver", "peer time / Tenon time"], rows)
+
+
+def sweep_lines(out):
+    """The best of each search beside the default."""
+    rows = []
+    for f in read_json(out / "sweep.json", []) or []:
+        if f.get("best") and f.get("default"):
+            rows.append([f["case"], f["dtype"], f["tried"], f["default"]["solver"], number(f["default"]["gflops"]),
+                         f["best"]["solver"], number(f["best"]["gflops"]),
+                         f"{f['default']['median_ns'] / f['best']['median_ns']:.2f}"])
+    if rows:
+        yield "\n## Parameters\n"
+        yield from table(["case", "type", "tried", "default", "GF", "best", "GF", "gain"], rows)
+
+
+def facts_lines(out):
+    """Capabilities, local memory, what assembles, registers."""
+    facts = read_json(out / "facts.json")
+    if not facts:
+        return
+    yield "\n## What it can do\n"
+    yield from table(["", "", "by trial"], [[name, "yes" if c["available"] else "no", c["reason"].splitlines()[0][:100] if c["reason"] else ""]
+                                            for name, c in facts["capabilities"].items()])
+    works = [str(m["kilobytes"]) for m in facts["local_memory"] if m["works"]]
+    yield f"\nLocal memory that a work-group gets, by trial: {', '.join(works) or 'none'} KiB.\n"
+    if facts["assembler"]:
+        yield "Assembles: " + ", ".join(n for n, a in facts["assembler"].items() if a["builds"]) + ". Does not: " + (
+            ", ".join(n for n, a in facts["assembler"].items() if not a["builds"]) or "nothing") + ".\n"
+    rows = []
+    for kernel in facts["kernels"]:
+        used, spilled = registers_of(kernel)
+        rows.append([kernel["call"].split(" a=")[0][:40] if " a=" in kernel["call"] else kernel["call"][:40],
+                     f"{kernel['source']}: {kernel['kernel']}", kernel["work_group"], used if used is not None else "",
+                     spilled if spilled is not None else "", kernel.get("local_bytes", ""), (kernel.get("binary") or "").replace("\n", " ")])
+    yield from table(["call", "kernel", "work-group", "registers", "spilled", "local", "target"], rows)
+
+
+def write(run, wanted):
+    """Writes both files; returns the exit status: 0 done, 1 something failed, 3 time ran out."""
+    out, jobs = run.out, run.state["jobs"]
+    ceilings = {c["name"]: c for c in (read_json(out / "ceilings.json") or {}).get("ceilings", [])}
+    failures, device, tests = failures_of(run), device_of(out), tests_of(out)
+    short = [k for k, j in jobs.items() if j["status"] in (CUT, NO_TIME)]
+    lines = [f"# Tenon on {device.get('name', 'no device')}", "",
+             f"Driver {device.get('driver', 'unknown')}, {device.get('version', '')}; selector `{run.device}`.", ""]
+    lines += ["- " + line for line in run.describe_host]
+    lines += ["", f"{sum(j['status'] == 'ok' for j in jobs.values())} jobs done, {len(failures)} failures, "
+              f"{len(short)} cut by the budget" + (f" ({', '.join(short)})" if short else "") + "."]
+    if tests:
+        lines.append("Tests: " + ", ".join(f"{n} {r}" for r, n in sorted(tests.items())) + ".")
+    if failures:
+        lines.append("\n## Failures\n")
+        for failure in failures:
+            lines.append(f"- {failure['job']}: {failure['why']} {' '.join(failure['wrong'])} ([log]({failure['log']}))")
+            lines += [f"  - `{repeat}`" for repeat in failure["repeat"]]
+    if ceilings:
+        lines.append("\n## Ceilings\n")
+        lines += table(["", "", "unit"], [[c["name"], number(c["value"]), c["unit"]] for c in ceilings.values()])
+    lines += facts_lines(out)
+    lines += bench_lines(out, ceilings)
+    lines += sweep_lines(out)
+    lines.append("\n## Jobs\n")
+    lines += table(["job", "", "seconds", "log"], [[k, j["status"] + (": " + j["why"] if j["why"] else ""), j["seconds"],
+                                                   f"[log]({j['log']})" if Path(out, j["log"]).exists() else ""]
+                                                  for k, j in jobs.items()])
+    Path(out, "REPORT.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    status = 1 if failures else 3 if short else 0
+    write_json(out / "report.json", {"version": 1, "device": device, "selector": run.device, "stages": wanted, "status": status,
+                                     "host": run.host, "failures": failures, "short": short, "tests": tests, "jobs": jobs,
+                                     "ceilings": ceilings})
+    return status

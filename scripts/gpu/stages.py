@@ -1,0 +1,196 @@
+"""What is asked of a device, in the order of what is worth most when time runs out."""
+import glob
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import building
+import sweep as sweeping
+from jobs import FAILED, NO_TIME, read_json, read_lines, write_json
+
+HERE = Path(__file__).parent
+# Parts of the budget; what a stage leaves goes to those after it.
+SHARES = {"host": 1, "build": 90, "facts": 35, "ceilings": 20, "selftest": 60, "bench": 150, "sweep": 70, "torch": 40,
+          "tests": 80}
+# Suite, type, weight, seconds a case.
+BENCHES = [("gemm-gpu", "f32", 16, 0.3), ("gemm-gpu", "f16", 16, 0.3), ("conv-gpu", "f32", 22, 0.2),
+           ("conv-gpu", "f16", 22, 0.2), ("bandwidth-gpu", "f32", 14, 0.15), ("gemm-gpu", "bf16", 12, 0.2),
+           ("gemm-gpu", "i8", 10, 0.2), ("gemm", "f32", 14, 0.15), ("conv", "f32", 14, 0.15),
+           ("activation", "f32", 8, 0.1), ("start", "f32", 6, 0.2), ("bandwidth-gpu", "f16", 8, 0.1)]
+QUICK_BENCHES = [("gemm", "f32", 4, 0.02, "64x64x64"), ("bandwidth-cpu", "f32", 4, 0.02, "copy 64 Ki"), ("start", "f32", 2, 0.02, "a plan")]
+
+
+def host(run):
+    """What was found before anything is built."""
+    write_json(run.out / "host.json", run.host)
+    lines = list(run.describe_host)
+    for line in lines:
+        print("  " + line)
+    usable = [f for f in run.host["found"] if not f["fails"]] or run.host["registered"]
+    broken = [f for f in run.host["found"] if f["fails"]]
+    run.note("host/drivers", "ok" if usable else FAILED, why="" if usable else "no OpenCL driver that can be loaded")
+    if broken and not usable:
+        print("  a driver's library is there and cannot be loaded: see the reasons above")
+    for program, arguments in (("nvidia-smi", ["-q"]), ("rocm-smi", ["--showallinfo"]), ("clinfo", [])):
+        if shutil.which(program):
+            run.job("host/" + program, [program, *arguments], limit=20)
+
+
+def build(run):
+    """The programs that measure; test programs are built when their turn comes."""
+    run.stage_end = run.end
+    if run.given_build:
+        run.note("build/programs", "ok", why="given")
+        return
+    print("  " + run.toolchain.describe())
+    if run.toolchain.missing:
+        run.note("build/programs", FAILED, why="missing: " + ", ".join(run.toolchain.missing)
+                 + "; ./run gpu --pack FOLDER on a machine that has them carries them")
+        return
+    building.build(run, run.toolchain, run.build)
+
+
+def facts(run):
+    """First the layouts of matrix units, then what the device is and can do."""
+    there = [] if run.quick else sorted(glob.glob(f"{run.build}/tests/*/test_matrix*"))
+    tests = [t for t in there if os.access(t, os.X_OK) and os.path.isfile(t)]
+    jobs = [("facts/devices", 10, [run.tenon, "devices", "-v", "--device", run.device], [])]
+    jobs += [("facts/device", 20, [run.bench, "facts", "--device", run.device, "--json", run.out / "facts.json",
+                                    *(["--filter", "softmax"] if run.quick else [])],
+              [run.out / "facts.json"])]
+    # Built with everything else in the stage of tests, and at once where they are what matters first.
+    if not run.given_build and not run.quick:
+        names = sorted(p.stem for p in Path("tests").glob("*/test_matrix*.c"))
+        targets = [f"{p.parent}/{p.stem}" for p in sorted(Path("tests").glob("*/test_matrix*.c"))]
+        if names and run.job("facts/build", [*run.toolchain.ninja, "-C", run.build, *targets]) in ("ok", "skipped"):
+            tests = [f"{run.build}/{t}" for t in targets]
+    env = {"TENON_DEVICE": run.device, "TENON_SOURCE_ROOT": os.getcwd()}
+    for test in tests:
+        run.job("facts/" + Path(test).name, [test], limit=run.left() / 2, env=env)
+    # NVIDIA's compiler says nothing of registers where its cache has the kernel.
+    run.env["CUDA_CACHE_DISABLE"] = "1"
+    run.jobs(jobs)
+    del run.env["CUDA_CACHE_DISABLE"]
+
+
+def ceilings(run):
+    """What the card gives at most."""
+    path = run.out / "ceilings.json"
+    run.job("ceilings/all", [run.bench, "ceilings", "--device", run.device, "--json", path], needs=[path])
+
+
+def selftest(run):
+    """Every solver of every operation; the families that the benches use first."""
+    filters = ["gemm/", "conv/", "gemm_int8/", "softmax", "reduce", "norm/", "elementwise", "activation/"]
+    if run.quick:
+        filters = ["copy"]
+    run.jobs([(f"selftest/{f.strip('/').replace('/', '-')}", 6 if f in ("gemm/", "conv/") else 2,
+               [run.tenon, "selftest", "--device", run.device, "--filter", f], []) for f in filters])
+
+
+def bench(run):
+    """The suites, beside CLBlast, and beside cuBLAS and cuDNN on NVIDIA's cards."""
+    jobs = []
+    for suite, dtype, weight, seconds, *text in QUICK_BENCHES if run.quick else BENCHES:
+        path = run.out / "bench" / f"{suite}-{dtype}.json"
+        path.parent.mkdir(exist_ok=True)
+        command = [run.bench, "run", "--device", run.device, "--suite", suite, "--dtype", dtype, "--time", str(seconds),
+                   "--peers", "none" if run.quick else "clblast,cublas,cudnn,tenon-f32", "--json", path]
+        jobs.append((f"bench/{suite}-{dtype}", weight, command + (["--filter", text[0]] if text else []), [path]))
+    run.jobs(jobs)
+
+
+def sweep(run):
+    """The parameters of the main kernels."""
+    listed = subprocess.run([run.bench, "solvers"], capture_output=True, text=True, check=False, env=run.env)
+    path = run.out / "solvers.json"
+    path.write_text(listed.stdout, encoding="utf-8")
+    solvers = read_json(path)
+    if solvers is None:
+        run.note("sweep/solvers", FAILED, why="tenon-bench solvers gives no JSON")
+        return
+    sweeping.sweep(run, run.bench, solvers, sweeping.QUICK if run.quick else sweeping.SEARCHES)
+
+
+def python_with_torch():
+    """An interpreter that has PyTorch, without importing it."""
+    probe = "import importlib.util, sys; sys.exit(importlib.util.find_spec('torch') is None)"
+    for program in (os.environ.get("TENON_TORCH_PYTHON"), sys.executable, "python3", "/usr/bin/python3",
+                    *glob.glob("/opt/*/bin/python3"), *glob.glob("/opt/*/*/bin/python3"), *glob.glob("/opt/*/.venv/bin/python3")):
+        path = shutil.which(program) if program else None
+        if path and subprocess.run([path, "-c", probe], capture_output=True, check=False).returncode == 0:
+            return path
+    return None
+
+
+def torch(run):
+    """The same shapes by PyTorch, where that is installed."""
+    python = python_with_torch()
+    if python is None or run.quick:
+        run.note("torch/peer", "skipped", why="no Python here has PyTorch" if python is None else "quick")
+        return
+    listed = subprocess.run([run.bench, "list"], capture_output=True, text=True, check=False, env=run.env).stdout
+    cases = [line.split(None, 1) for line in listed.splitlines() if re.match(r"(gemm|conv)-gpu ", line)]
+    write_json(run.out / "torch-cases.json", [{"suite": s, "case": c, "dtypes": ["f32", "f16", "bf16"]} for s, c in cases])
+    path = run.out / "torch.json"
+    # PyTorch brings its own libraries: nothing of the search path for peers must come before them.
+    run.job("torch/peer", [python, HERE / "torch_peer.py", run.out / "torch-cases.json", path], needs=[path],
+            env={"LD_LIBRARY_PATH": os.environ.get("LD_LIBRARY_PATH", "")})
+
+
+def keep_tests(path, log):
+    """Adds a log of Meson's to what earlier runs found; of a test the latest counts, unless it was cut."""
+    found = {test["name"]: test for test in read_lines(path)}
+    found.update({test["name"]: test for test in read_lines(log) if test["result"] != "INTERRUPT"})
+    path.write_text("".join(json.dumps(test) + "\n" for test in found.values()), encoding="utf-8")
+
+
+def tests(run):
+    """All tests on the device; those that failed, with the lines that repeat them."""
+    if run.quick:
+        run.note("tests/all", "skipped", why="quick")
+        return
+    if not run.given_build and run.job("tests/build", [*run.toolchain.ninja, "-C", run.build]) not in ("ok", "skipped"):
+        return
+    path, log, meson = run.out / "tests.jsonl", Path(run.build, "meson-logs", "gpu.json"), run.toolchain.meson or ["meson"]
+    if run.state.get("tests_of") != run.state["identity"] or run.status("tests/all") is None:
+        path.unlink(missing_ok=True)
+    run.state["tests_of"] = run.state["identity"]
+    right = {test["name"].split(" / ")[-1] for test in read_lines(path) if test["result"] in ("OK", "SKIP")}
+    listed = subprocess.run([*meson, "introspect", "--tests", run.build], capture_output=True, text=True, check=False, env=run.env)
+    known = json.loads(listed.stdout) if listed.returncode == 0 else []
+    names = [t["name"] for t in known if {"tenon:ops", "tenon:unit", "ops", "unit"} & set(t["suite"]) and t["name"] not in right]
+    log.unlink(missing_ok=True)
+    run.job("tests/all", [*meson, "test", "-C", run.build, "--no-rebuild", "--logbase", "gpu", "--num-processes", "4", *names],
+            env={"TENON_DEVICE": run.device})
+    keep_tests(path, log)
+
+
+ORDER = [host, build, facts, ceilings, selftest, bench, sweep, torch, tests]
+
+
+def run_all(run, wanted):
+    """The stages that are asked for, each within its part of what is left."""
+    names = [s.__name__ for s in ORDER]
+    for stage in ORDER:
+        name = stage.__name__
+        if name not in wanted:
+            continue
+        later = sum(SHARES[n] for n in names[names.index(name):] if n in wanted)
+        left = run.end - run.now()
+        run.stage_end = run.now() + max(0.0, left) * SHARES[name] / later
+        print(f"{name}: {max(0, run.left()):.0f} s", flush=True)
+        if run.left() < 1 and name not in ("host", "build"):
+            run.note(f"{name}/all", NO_TIME)
+            continue
+        stage(run)
+        if name == "build":
+            if run.status("build/programs") != "ok" or run.status("host/drivers") == FAILED:
+                print("without " + ("a driver" if run.status("build/programs") == "ok" else "the programs")
+                      + " there is nothing to measure")
+                break
+            run.adopt(building.identity(run.build, run.device))

@@ -1,0 +1,120 @@
+"""Tables of what check_kernels.py measured: on the terminal, and in docs/gpu-kernels.md."""
+from dataclasses import dataclass
+from pathlib import Path
+
+DOCUMENT = Path("docs/gpu-kernels.md")
+BEGIN, END = "<!-- tables: written by ./run check-kernels --docs -->\n", "<!-- end of the tables -->\n"
+
+
+def print_tables(kernels, machines):
+    """A line for each target."""
+    print(f'\n{"target":8} {"kernels":>7} {"failed":>6} {"spills":>6} {"scratch":>7}  '
+          f'{"most registers":42} {"least occupancy":44} slowest')
+    for machine in machines:
+        mine = [k for k in kernels if k["machine"] == machine.name]
+        if not mine:
+            continue
+        measured = [k for k in mine if k.get("registers")]
+        print(f'{machine.name:8} {len(mine):7} {sum("error" in k for k in mine):6} '
+              f'{sum(k.get("spills", 0) > 0 for k in mine):6} '
+              f'{sum(k.get("scratch", 0) > 0 for k in mine):7}  '
+              f'{extreme(measured, "registers", max, "{:.0f}"):42} '
+              f'{extreme(measured, "occupancy", min, "{:.0%}"):44} '
+              f'{extreme(mine, "seconds", max, "{:.1f} s")}')
+    print()
+
+
+def extreme(kernels, field, choose, form):
+    if not kernels:
+        return "-"
+    kernel = choose(kernels, key=lambda k: k[field])
+    return f'{form.format(kernel[field])} {kernel["source"]}:{kernel["kernel"]}'
+
+
+@dataclass(frozen=True)
+class Call:
+    title: str
+    words: str  # of `tenon check`
+    kind: str = ""  # of the multiply-adds: f32, f16, i8; "" where it is not about them
+
+
+CONV = "conv x={0}:32x64x56x56 w={0}:64x64x3x3 y={0}:32x64x56x56 pad_begin=1,1 pad_end=1,1"
+CALLS = [
+    Call("Product of f32, 4096³", "gemm a=f32:4096x4096 b=f32:4096x4096 d=f32:4096x4096", "f32"),
+    Call("Product of f16, 4096³", "gemm a=f16:4096x4096 b=f16:4096x4096 d=f16:4096x4096", "f16"),
+    Call("Product of bf16, 4096³", "gemm a=bf16:4096x4096 b=bf16:4096x4096 d=bf16:4096x4096", "f16"),
+    Call("Product of i8, 4096³", "gemm_int8 a=i8:4096x4096 b=i8:4096x4096/1,4096 d=i32:4096x4096", "i8"),
+    Call("Convolution of f32, 3 × 3, 32 images of 64 × 56 × 56", CONV.format("f32"), "f32"),
+    Call("Convolution of f16, the same", CONV.format("f16"), "f16"),
+    Call("Depthwise convolution of f32, 3 × 3, 32 images of 144 × 56 × 56",
+         "conv x=f32:32x144x56x56 w=f32:144x1x3x3 y=f32:32x144x56x56 groups=144 pad_begin=1,1 pad_end=1,1"),
+    Call("Layer norm of f32, 8192 × 768",
+         "norm x=f32:8192x768 gamma=f32:768 beta=f32:768 y=f32:8192x768 mean=f32:8192 rstd=f32:8192"),
+    Call("Softmax of f32, 4096 × 4096", "softmax x=f32:4096x4096 y=f32:4096x4096"),
+    Call("Transposition of f32, 4096 × 4096", "copy x=f32:4096x4096/1,4096 y=f32:4096x4096"),
+]
+
+# Multiply-adds in a cycle of a compute unit: of f32 by the ordinary units, of f16 and of i8 by the
+# matrix units (where there are none, by packed and dot-product instructions).
+PEAKS = {
+    "sm_75": (64, 512, 1024), "sm_80": (64, 1024, 2048), "sm_86": (128, 512, 1024),
+    "sm_89": (128, 512, 1024), "sm_90": (128, 2048, 4096), "sm_100": (128, 4096, 8192),
+    "gfx900": (64, 128, 64), "gfx906": (64, 128, 256), "gfx90a": (64, 512, 512),
+    "gfx942": (128, 1024, 2048), "gfx1030": (64, 128, 256), "gfx1100": (64, 256, 256),
+    "gfx1201": (64, 512, 1024),
+}
+LOCAL_BYTES = 128  # in a cycle of a compute unit
+AIM = 0.8
+
+
+def needed(machine, kind, loop):
+    """Multiply-adds for each byte from local memory that AIM of the peak takes."""
+    f32, f16, i8 = PEAKS[machine]
+    peak = {"f16": f16, "i8": i8}[kind] if loop["matrix"] and kind in ("f16", "i8") else f32
+    return AIM * peak / LOCAL_BYTES
+
+
+def figures(kernel, kind):
+    """The cells of a kernel's row after its name."""
+    if "error" in kernel:
+        return ["does not compile", "", "", "", "", ""]
+    if "registers" not in kernel:
+        return ["", "", "", "", "", ""]
+    spills = kernel.get("spills", 0)
+    cells = [str(kernel["registers"]) + (f" × SIMD{kernel['simd']}" if "simd" in kernel else ""),
+             f"{spills} spilled" if spills else str(kernel.get("scratch", 0) or "—"),
+             f'{kernel["local"] / 1024:.1f}' if kernel["local"] else "—", f'{kernel["occupancy"]:.0%}']
+    loop = kernel.get("loop")
+    if not loop or not kind:
+        return cells + ["—", "—"]
+    unit = f', {loop["matrix"]} matrix' if loop["matrix"] else ""
+    cells.append(f'{loop["macs"]:g}{unit}')
+    if loop["local"] == 0:
+        return cells + ["—"]
+    return cells + [f'{loop["macs"] / loop["local"]:.2f} of {needed(kernel["machine"], kind, loop):.2f}']
+
+
+HEADER = ("| Target | Solver | Kernel | Registers | Scratch, bytes | Local, KiB | Occupancy | Multiply-adds a turn "
+          "| a local byte |\n|---|---|---|---:|---:|---:|---:|---:|---:|\n")
+
+
+def table(call, kernels):
+    rows = []
+    for kernel in kernels:
+        solver = kernel["solvers"][0].partition("/")[2].replace(":", " ")
+        rows.append(f'| {kernel["machine"]} | {solver} | `{kernel["kernel"]}` | '
+                    + " | ".join(figures(kernel, call.kind)) + " |\n")
+    return f"### {call.title}\n\n`{call.words}`\n\n{HEADER}{''.join(rows)}\n"
+
+
+def main_kernel(kernels):
+    """Of the kernels of a call, the one with the most multiply-adds; else the last, which has the
+    result."""
+    return max(kernels, key=lambda k: k.get("loop", {}).get("macs", 0), default=None)
+
+
+def write_document(tables):
+    text = DOCUMENT.read_text(encoding="utf-8")
+    before, _, rest = text.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    DOCUMENT.write_text(before + BEGIN + "\n" + "".join(tables) + END + after, encoding="utf-8")

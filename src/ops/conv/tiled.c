@@ -1,0 +1,381 @@
+#include "ops/conv/tiled.h"
+
+#include "base/checked.h"
+#include "ops/conv/gradient.h"
+#include "ops/conv/implicit.h"
+
+#include <math.h>
+#include <string.h>
+
+const tn_parameter tn_conv_tiled_parameters[CONV_TILED_SPLIT_PARAMETERS] = {
+    [TILED_MB] = {"mb", 8, 256},        /* rows of a work-group's block */
+    [TILED_NB] = {"nb", 8, 256},        /* its columns */
+    [TILED_KB] = {"kb", 4, 64},         /* steps of K in local memory */
+    [TILED_MR] = {"mr", 1, 16},         /* rows of a work-item */
+    [TILED_NR] = {"nr", 1, 16},         /* its columns */
+    [CONV_TILED_SLICES] = {"ks", 1, 64} /* slices of the pixels, at most */
+};
+
+#define LAUNCH_TIME 5000.0
+/* Elements, and what is counted, must fit the kernel's 32 bits. */
+#define MOST_ELEMENTS INT64_C(0x7fffffff)
+#define MOST_COUNTED  (INT64_C(1) << 30)
+/* More products than this, for as many residues, are not worth their launch. */
+#define MOST_RESIDUES 64
+/* Pixels that a slice has at least: enough to be worth writing its sums. */
+#define LEAST_SLICE 256
+/* Local memory of a column and of a step of k, in the kernel's tables. */
+#define COLUMN_BYTES 24
+#define STEP_BYTES   20
+
+static const char *const source_names[] = {"conv/implicit_tiled", "conv/data_tiled",
+                                           "conv/filter_tiled"};
+
+/* Elements from the first to the last of a tensor of five dimensions; none where they overflow. */
+static bool spans_fit(const int64_t shape[CONV_RANK], const int64_t stride[CONV_RANK])
+{
+    int64_t span = 1;
+    for (int d = 0; d < CONV_RANK; d++) {
+        int64_t reach;
+        if (!tn_mul_i64(tn_max_i64(shape[d], 1) - 1, stride[d], &reach) ||
+            !tn_add_i64(span, reach, &span))
+            return false;
+    }
+    return span <= MOST_ELEMENTS;
+}
+
+static bool elements_fit(const conv_problem *p, conv_direction direction)
+{
+    const conv_window *v = &p->window;
+    const int64_t x[] = {p->n, p->groups * p->c, v->size[0], v->size[1], v->size[2]};
+    const int64_t y[] = {p->n, p->groups * p->k, v->out[0], v->out[1], v->out[2]};
+    const int64_t w[] = {p->groups * p->k, p->c, v->filter[0], v->filter[1], v->filter[2]};
+    const int64_t *res = direction == CONV_RESULT ? y : direction == CONV_GRADIENT_OF_IMAGE ? x : w;
+    return spans_fit(x, p->x) && spans_fit(y, p->y) && spans_fit(w, p->w) &&
+           ((p->flags & CONV_HAS_C) == 0 || direction == CONV_GRADIENT_OF_FILTER ||
+            spans_fit(res, p->res));
+}
+
+static bool counts_fit(const conv_problem *p)
+{
+    const conv_window *v = &p->window;
+    int64_t size = 0, pixels = 0, taps = 0;
+    bool fits = tn_mul_i64(p->n, v->size[0], &size) && tn_mul_i64(size, v->size[1], &size) &&
+                tn_mul_i64(size, v->size[2], &size) &&
+                tn_mul_i64(p->n, tn_window_pixels(v), &pixels) &&
+                tn_mul_i64(tn_max_i64(p->c, p->k), tn_window_taps(v), &taps);
+    return fits && size < MOST_COUNTED && pixels < MOST_COUNTED && taps < MOST_COUNTED &&
+           tn_conv_positions_fit(v);
+}
+
+int64_t tn_conv_phases(const conv_window *window, int d)
+{
+    return tn_max_i64(1, tn_min_i64(window->step[d], window->size[d]));
+}
+
+static int64_t residues(const conv_window *v)
+{
+    int64_t count = 1;
+    for (int d = 0; d < 3; d++)
+        if (!tn_mul_i64(count, tn_conv_phases(v, d), &count))
+            return INT64_MAX;
+    return count;
+}
+
+const char *tn_conv_tiled_refuses(tenon_context *context, const tn_problem *problem,
+                                  conv_direction direction)
+{
+    const conv_problem *p = (const conv_problem *)problem;
+    const conv_window *v = &p->window;
+    if (context->device.is_cpu && problem->forced < 0)
+        return "made for GPUs";
+    if (p->n == 0 || p->c == 0 || p->k == 0 || tn_window_pixels(v) == 0 || tn_window_empty(v))
+        return "there is no product";
+    if (!counts_fit(p) || !elements_fit(p, direction))
+        return "the image is too large";
+    if (direction == CONV_GRADIENT_OF_IMAGE && residues(v) > MOST_RESIDUES)
+        return "the strides are too long";
+    return NULL;
+}
+
+/* The images' pixels that n, or k, counts. */
+static int64_t pixels_of(const conv_problem *p)
+{
+    return p->n * tn_window_pixels(&p->window);
+}
+
+/* The columns of the largest residue. */
+static int64_t residue_pixels(const conv_problem *p)
+{
+    const conv_window *v = &p->window;
+    int64_t pixels = p->n;
+    for (int d = 0; d < 3; d++)
+        pixels *= tn_ceil_div(v->size[d], tn_conv_phases(v, d));
+    return pixels;
+}
+
+/* The most taps that meet one element of the image. */
+static int64_t meeting_taps(const conv_window *v)
+{
+    const conv_meeting meeting = tn_conv_find_meeting(v);
+    int64_t taps = 1;
+    for (int d = 0; d < 3; d++)
+        taps *= tn_ceil_div(v->filter[d], meeting.tap[d]);
+    return taps;
+}
+
+static gemm_problem result_product(const conv_problem *p)
+{
+    return (gemm_problem){
+        .m = p->k,
+        .n = pixels_of(p),
+        .k = p->c * tn_window_taps(&p->window),
+        .batch = {p->groups, 1},
+        .matrix = {
+            [GEMM_A] = {.row = p->w[0], .batch = {p->k * p->w[0]}, .operand = p->operand[CONV_W]},
+            [GEMM_B] = {.batch = {p->c * p->x[1]}, .operand = p->operand[CONV_X]},
+            [GEMM_C] = {.row = p->res[1], .batch = {p->k * p->res[1]}},
+            [GEMM_BIAS] = {.row = p->bias, .batch = {p->k * p->bias}},
+            [GEMM_D] = {.row = p->y[1], .batch = {p->k * p->y[1]}, .operand = p->operand[CONV_Y]}}};
+}
+
+static gemm_problem image_product(const conv_problem *p)
+{
+    return (gemm_problem){
+        .m = p->c,
+        .n = residue_pixels(p),
+        .k = p->k * meeting_taps(&p->window),
+        .batch = {p->groups, residues(&p->window)},
+        .matrix = {
+            [GEMM_A] = {.row = p->w[1], .batch = {p->k * p->w[0]}, .operand = p->operand[CONV_W]},
+            [GEMM_B] = {.batch = {p->k * p->y[1]}, .operand = p->operand[CONV_Y]},
+            [GEMM_C] = {.row = p->res[1], .batch = {p->c * p->res[1]}},
+            [GEMM_BIAS] = {.row = p->bias, .batch = {p->c * p->bias}},
+            [GEMM_D] = {.row = p->x[1], .batch = {p->c * p->x[1]}, .operand = p->operand[CONV_X]}}};
+}
+
+/* One slice goes to dw, several to the workspace, as dense sums. */
+static gemm_problem filter_product(const conv_problem *p, int64_t slices)
+{
+    const int64_t taps = p->c * tn_window_taps(&p->window);
+    gemm_problem g = {
+        .m = p->k,
+        .n = taps,
+        .k = tn_conv_slice(p, slices),
+        .batch = {p->groups, slices},
+        .matrix = {
+            [GEMM_A] = {.row = p->y[1], .batch = {p->k * p->y[1]}, .operand = p->operand[CONV_Y]},
+            [GEMM_B] = {.batch = {p->c * p->x[1]}, .operand = p->operand[CONV_X]},
+            [GEMM_C] = {.row = p->w[0], .batch = {p->k * p->w[0]}},
+            [GEMM_D] = {.row = p->w[0], .batch = {p->k * p->w[0]}, .operand = p->operand[CONV_W]}}};
+    if (slices > 1) {
+        g.flags = GEMM_PARTIAL;
+        g.sums = 1u << GEMM_D;
+        g.matrix[GEMM_D] = (gemm_matrix){
+            .row = taps, .batch = {p->k * taps, p->groups * p->k * taps}, .operand = TN_WORKSPACE};
+    }
+    return g;
+}
+
+gemm_problem tn_conv_tiled_product(const conv_problem *p, conv_direction direction, int64_t slices)
+{
+    gemm_problem g = direction == CONV_RESULT              ? result_product(p)
+                     : direction == CONV_GRADIENT_OF_IMAGE ? image_product(p)
+                                                           : filter_product(p, slices);
+    g.head = p->head;
+    g.dtype = p->dtype;
+    g.activation = p->activation;
+    g.batch_rank = 2;
+    g.matrix[GEMM_C].operand = p->operand[CONV_C];
+    g.matrix[GEMM_BIAS].operand = p->operand[CONV_BIAS];
+    if ((g.flags & GEMM_PARTIAL) == 0)
+        g.flags = ((p->flags & CONV_HAS_C) != 0 ? GEMM_HAS_C : 0) |
+                  ((p->flags & CONV_HAS_BIAS) != 0 ? GEMM_HAS_BIAS : 0) |
+                  ((p->flags & CONV_SKIP_XW) != 0 ? GEMM_SKIP_AB : 0);
+    return g;
+}
+
+/* The parameters of gemm/tiled; those that the kernel does not have are 1. */
+static void as_gemm_values(const int32_t *values, int32_t gemm_values[TN_MAX_PARAMETERS])
+{
+    for (int i = 0; i < TN_MAX_PARAMETERS; i++)
+        gemm_values[i] = i < CONV_TILED_PARAMETERS ? values[i] : 1;
+}
+
+/* The block and, of the filters' gradient, the slices that are wanted with it where they are not
+ * given. */
+static void take_tile(tenon_context *context, const conv_problem *p, conv_direction direction,
+                      const tn_gemm_tile *tile, int32_t *values)
+{
+    const int32_t defaults[CONV_TILED_PARAMETERS] = {[TILED_MB] = tile->mb,
+                                                     [TILED_NB] = tile->nb,
+                                                     [TILED_KB] = tile->kb,
+                                                     [TILED_MR] = tile->mr,
+                                                     [TILED_NR] = tile->nr};
+    for (int i = 0; i < CONV_TILED_PARAMETERS; i++)
+        if (values[i] == 0)
+            values[i] = defaults[i];
+    if (direction != CONV_GRADIENT_OF_FILTER || values[CONV_TILED_SLICES] != 0)
+        return;
+    const gemm_problem g = tn_conv_tiled_product(p, direction, 1);
+    const int64_t groups = tn_gemm_tiled_groups(&g, values[TILED_MB], values[TILED_NB]);
+    values[CONV_TILED_SLICES] = tn_conv_tune_slices(context, p, groups, LEAST_SLICE);
+}
+
+/* Of the device's tiles the one that is fastest here. */
+void tn_conv_tiled_tune(tenon_context *context, const conv_problem *p, conv_direction direction,
+                        int32_t *values)
+{
+    const bool slices = direction == CONV_GRADIENT_OF_FILTER;
+    const size_t size =
+        (slices ? CONV_TILED_SPLIT_PARAMETERS : CONV_TILED_PARAMETERS) * sizeof *values;
+    const tn_gemm_tile *tiles = tn_gemm_tiles(context, p->dtype);
+    int32_t best[TN_MAX_PARAMETERS] = {0};
+    double least = INFINITY;
+    for (int i = TN_GEMM_TILES - 1; i >= 0; i--) {
+        int32_t tried[TN_MAX_PARAMETERS] = {0};
+        memcpy(tried, values, size);
+        take_tile(context, p, direction, &tiles[i], tried);
+        const int64_t count = slices ? tn_conv_slices(p, tried[CONV_TILED_SLICES]) : 1;
+        const bool fits = tn_conv_tiled_constrains(context, p, direction, tried) == NULL;
+        const double time =
+            fits ? tn_conv_tiled_estimate(context, p, direction, count, tried) : INFINITY;
+        if (time < least || i == TN_GEMM_TILES - 1) {
+            least = time;
+            memcpy(best, tried, sizeof best);
+        }
+    }
+    memcpy(values, best, size);
+}
+
+const char *tn_conv_tiled_constrains(tenon_context *context, const conv_problem *p,
+                                     conv_direction direction, const int32_t *values)
+{
+    const gemm_problem g = tn_conv_tiled_product(p, direction, 1);
+    int32_t gemm_values[TN_MAX_PARAMETERS];
+    as_gemm_values(values, gemm_values);
+    const char *why = tn_gemm_tiled_constrains(context, &g.head, gemm_values);
+    if (why != NULL)
+        return why;
+    const int32_t mb = values[TILED_MB], nb = values[TILED_NB], kb = values[TILED_KB];
+    const int32_t items_m = mb / values[TILED_MR], items_n = nb / values[TILED_NR];
+    if (kb > items_m * items_n)
+        return "kb is more than the work-group";
+    uint64_t area = tn_gemm_tiled_local(&g, gemm_values),
+             columns = (uint64_t)items_n * (uint64_t)mb * tn_acc_size(p->dtype);
+    uint64_t tables = (uint64_t)nb * COLUMN_BYTES + (uint64_t)kb * STEP_BYTES;
+    return (area > columns ? area : columns) + tables > context->device.info.local_memory
+               ? "the blocks and the tables do not fit the local memory"
+               : NULL;
+}
+
+/* What part of its multiply-adds a compute unit does with such a tile: as in gemm/tiled, but an
+ * element of b takes longer to find. */
+static double efficiency(const int32_t *values)
+{
+    const double mr = values[TILED_MR], nr = values[TILED_NR];
+    const double mb = values[TILED_MB], nb = values[TILED_NB];
+    return 1 / (1.05 + 0.4 * (1 / mr + 1 / nr) + 4 / nb + 8 / mb);
+}
+
+double tn_conv_read_time(tenon_context *context, const conv_problem *p)
+{
+    const conv_window *v = &p->window;
+    const double x = (double)(p->n * p->groups * p->c) * (double)v->size[0] * (double)v->size[1] *
+                     (double)v->size[2];
+    const double y = (double)(p->n * p->groups * p->k) * (double)tn_window_pixels(v);
+    const double w = (double)(p->groups * p->k * p->c) * (double)tn_window_taps(v);
+    return (x + y + w) * (double)tenon_dtype_size((tenon_dtype)p->dtype) / tn_gpu_bytes(context);
+}
+
+double tn_conv_depth(const conv_problem *p, conv_direction direction, const gemm_problem *g)
+{
+    if (direction != CONV_GRADIENT_OF_IMAGE)
+        return (double)g->k;
+    return (double)p->k * (double)tn_window_taps(&p->window) / (double)residues(&p->window);
+}
+
+/* Work-groups run in waves of one for each compute unit; of many, the last is not waited for by all. */
+static double waves_of(double groups, double units)
+{
+    const double waves = groups / units;
+    return waves < 2 ? ceil(waves) : waves + 0.25;
+}
+
+double tn_conv_tiled_estimate(tenon_context *context, const conv_problem *p,
+                              conv_direction direction, int64_t slices, const int32_t *values)
+{
+    const gemm_problem g = tn_conv_tiled_product(p, direction, slices);
+    const double units = context->device.info.compute_units;
+    const double groups = (double)tn_gemm_tiled_groups(&g, values[TILED_MB], values[TILED_NB]);
+    const double block = (double)values[TILED_MB] * (double)values[TILED_NB] *
+                         tn_conv_depth(p, direction, &g) /
+                         (tn_gpu_multiply_adds(context) * efficiency(values));
+    return LAUNCH_TIME + fmax(waves_of(groups, units) * block, tn_conv_read_time(context, p)) +
+           tn_conv_slices_time(context, p, slices);
+}
+
+void tn_conv_tiled_options(tenon_context *context, const conv_problem *p, conv_direction direction,
+                           int64_t slices, const int32_t *values, char text[TN_OPTIONS_SIZE])
+{
+    const gemm_problem g = tn_conv_tiled_product(p, direction, slices);
+    tn_build_options(context, text,
+                     GEMM_OPTIONS_FORMAT " -DTENON_MB=%d -DTENON_NB=%d -DTENON_KB=%d -DTENON_MR=%d"
+                                         " -DTENON_NR=%d -DTENON_ALONG_K=%d -DTENON_RUN=%d",
+                     GEMM_OPTIONS_VALUES(&g), values[TILED_MB], values[TILED_NB], values[TILED_KB],
+                     values[TILED_MR], values[TILED_NR], tn_conv_gathers_along_k(p, direction),
+                     tn_conv_run(p, direction, values[TILED_KB], 4));
+}
+
+/* A group's part of the image begins where its channels do. */
+tenon_status tn_conv_tiled_launch(const char *operation, tn_recording *recording,
+                                  const conv_problem *p, conv_direction direction, int64_t slices,
+                                  const int32_t block[2], tn_launch *launch)
+{
+    const gemm_problem g = tn_conv_tiled_product(p, direction, slices);
+    gemm_arguments arguments;
+    conv_tiled_args args;
+    tn_gemm_arguments(&g, &arguments);
+    memset(&args, 0, sizeof args);
+    args.gemm = arguments.args;
+    tn_conv_tiled_arguments(p, direction, slices, &g, block[0], &args);
+    const int64_t blocks = args.row_blocks * tn_ceil_div(g.n, block[1]);
+    launch->dimensions = 3;
+    launch->global[0] = (size_t)blocks * launch->local[0];
+    launch->global[1] = 1;
+    launch->global[2] = (size_t)tn_gemm_batch_count(&g);
+    launch->local[1] = launch->local[2] = 1;
+    launch->args = &args;
+    launch->args_size = sizeof args;
+    launch->patches = arguments.patches;
+    launch->patch_count = arguments.patch_count;
+    tn_gemm_launch_operands(&g, launch);
+    return tn_record(operation, recording, launch);
+}
+
+tenon_status tn_conv_tiled_record(const char *operation, tn_recording *recording,
+                                  const conv_problem *p, conv_direction direction, int64_t slices,
+                                  const int32_t *values)
+{
+    const int32_t block[] = {values[TILED_MB], values[TILED_NB]};
+    char text[TN_OPTIONS_SIZE];
+    tn_conv_tiled_options(recording->context, p, direction, slices, values, text);
+    tn_launch launch = {
+        .source = source_names[direction],
+        .options = text,
+        .kernel = "conv_tiled",
+        .local = {(size_t)(block[0] / values[TILED_MR]) * (size_t)(block[1] / values[TILED_NR])}};
+    TN_TRY(tn_conv_tiled_launch(operation, recording, p, direction, slices, block, &launch));
+    return tn_conv_record_slices(operation, recording, p, slices);
+}
+
+bool tn_conv_is_tiled(const tn_solver *solver)
+{
+    return tn_is_solver(solver, &tn_conv_implicit_tiled) ||
+           tn_is_solver(solver, &tn_conv_implicit_matrix);
+}
+
+int64_t tn_conv_check_depth(int64_t depth)
+{
+    return depth % 8 == 0 ? 24 : depth % 4 == 0 ? 20 : 19;
+}

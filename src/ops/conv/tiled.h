@@ -1,0 +1,98 @@
+/* Convolution and its gradients on GPUs as products of which one factor is gathered from an image
+ * (cl_kernels/conv/tiled.clh). What their solvers share. */
+#ifndef TN_OPS_CONV_TILED_H
+#define TN_OPS_CONV_TILED_H
+
+#include "conv/tiled_args.h"
+#include "ops/conv/internal.h"
+#include "ops/gemm/tiled.h"
+
+/* Tuning parameters: the first of gemm/tiled's, and of the filters' gradient the slices. */
+enum {
+    CONV_TILED_PARAMETERS = TILED_NR + 1,
+    CONV_TILED_SLICES = CONV_TILED_PARAMETERS,
+    CONV_TILED_SPLIT_PARAMETERS
+};
+extern const tn_parameter tn_conv_tiled_parameters[CONV_TILED_SPLIT_PARAMETERS];
+
+/* What the product is. */
+typedef enum conv_direction {
+    CONV_RESULT,            /* filters by pixels, over what the pixels see */
+    CONV_GRADIENT_OF_IMAGE, /* channels by pixels, over what meets them */
+    CONV_GRADIENT_OF_FILTER /* filters by taps, over pixels */
+} conv_direction;
+
+/* NULL where the kernels serve the problem, otherwise the reason why they do not. */
+const char *tn_conv_tiled_refuses(tenon_context *context, const tn_problem *problem,
+                                  conv_direction direction);
+
+/* The product for one group, with the groups as the outer dimension of its batch; the inner one is
+ * the residues of the image's gradient, or `slices` of the sums. Of b and of the strides along n
+ * nothing is said. */
+gemm_problem tn_conv_tiled_product(const conv_problem *problem, conv_direction direction,
+                                   int64_t slices);
+
+/* As in tn_solver. */
+void tn_conv_tiled_tune(tenon_context *context, const conv_problem *problem,
+                        conv_direction direction, int32_t *values);
+const char *tn_conv_tiled_constrains(tenon_context *context, const conv_problem *problem,
+                                     conv_direction direction, const int32_t *values);
+double tn_conv_tiled_estimate(tenon_context *context, const conv_problem *problem,
+                              conv_direction direction, int64_t slices, const int32_t *values);
+void tn_conv_tiled_options(tenon_context *context, const conv_problem *problem,
+                           conv_direction direction, int64_t slices, const int32_t *values,
+                           char text[TN_OPTIONS_SIZE]);
+/* With several slices, the launch that adds them up, too. */
+tenon_status tn_conv_tiled_record(const char *operation, tn_recording *recording,
+                                  const conv_problem *problem, conv_direction direction,
+                                  int64_t slices, const int32_t *values);
+
+/* Parts of these that the solvers on matrix units share. */
+
+/* Whether neighbouring work-items gather along k: channels that are neighbours, or pixels. */
+bool tn_conv_gathers_along_k(const conv_problem *problem, conv_direction direction);
+
+/* `width`, where so many steps of k lie one after the other in the image and are in it together;
+ * otherwise 1. */
+int32_t tn_conv_run(const conv_problem *problem, conv_direction direction, int32_t kb,
+                    int32_t width);
+
+/* Positions along dimension d of the image that are met by taps of their own. */
+int64_t tn_conv_phases(const conv_window *window, int d);
+
+/* Completes a launch, which has its kernel and its local size along the first dimension, and records
+ * it; `block` is rows and columns of a work-group. */
+tenon_status tn_conv_tiled_launch(const char *operation, tn_recording *recording,
+                                  const conv_problem *problem, conv_direction direction,
+                                  int64_t slices, const int32_t block[2], tn_launch *launch);
+
+/* The filters' gradient in slices of the pixels, whose sums are added in order: pixels of each of so
+ * many; how many there are where `most` are asked for, as the pixels and the workspace allow; how many
+ * to ask for where there are so many work-groups without, and a slice is worth `least` pixels. */
+int64_t tn_conv_slice(const conv_problem *problem, int64_t slices);
+int64_t tn_conv_slices(const conv_problem *problem, int64_t most);
+int32_t tn_conv_tune_slices(tenon_context *context, const conv_problem *problem, int64_t groups,
+                            int64_t least);
+
+/* Bytes of the slices' sums, nanoseconds that they take, and adding them up: nothing for one slice. */
+uint64_t tn_conv_slices_size(const conv_problem *problem, int64_t slices);
+double tn_conv_slices_time(tenon_context *context, const conv_problem *problem, int64_t slices);
+tenon_status tn_conv_record_slices(const char *operation, tn_recording *recording,
+                                   const conv_problem *problem, int64_t slices);
+
+/* The kernel's arguments but for gemm, which are filled in: `g` is the product, mb its block's rows. */
+void tn_conv_tiled_arguments(const conv_problem *problem, conv_direction direction, int64_t slices,
+                             const gemm_problem *g, int32_t mb, conv_tiled_args *args);
+
+/* Nanoseconds in which the three tensors come from memory, or go there, each once. */
+double tn_conv_read_time(tenon_context *context, const conv_problem *problem);
+
+/* Steps of the product's k, on the average of the residues. */
+double tn_conv_depth(const conv_problem *problem, conv_direction direction, const gemm_problem *g);
+
+/* For self-checks: whether the solver is one of these, whose block is the first two of its values; and
+ * how many channels or filters are loaded as so many are. */
+bool tn_conv_is_tiled(const tn_solver *solver);
+int64_t tn_conv_check_depth(int64_t depth);
+
+#endif

@@ -1,0 +1,107 @@
+/* gemm_int8/mma, gemm_int8/mfma, gemm_int8/wmma and gemm_int8/xmx: products of bytes on matrix units.
+ * Sums are exact in any order, so that these serve whatever gemm_int8/tiled does. */
+#include "ops/gemm/int8.h"
+#include "ops/gemm/matrix.h"
+
+static const char *refuses(tenon_context *context, const tn_problem *problem, matrix_kind kind)
+{
+    matrix_unit unit;
+    return tn_matrix_unit(context, kind, problem->forced_values[MATRIX_FORM], MATRIX_I8, &unit)
+               ? NULL
+               : "the device has no such matrix units";
+}
+
+/* Bytes are made signed on their way through registers: none pass them by. */
+static matrix_unit unit_of(tenon_context *context, matrix_kind kind, const int32_t *values)
+{
+    matrix_unit unit;
+    tn_matrix_unit(context, kind, values[MATRIX_FORM], MATRIX_I8, &unit);
+    unit.async = false;
+    return unit;
+}
+
+static void tune(tenon_context *context, const tn_problem *problem, matrix_kind kind,
+                 int32_t *values)
+{
+    const matrix_unit unit = unit_of(context, kind, values);
+    tn_matrix_tune(context, problem, &unit, values);
+}
+
+static const char *constrains(tenon_context *context, matrix_kind kind, const int32_t *values)
+{
+    const matrix_unit unit = unit_of(context, kind, values);
+    return tn_matrix_constrains(context, &unit, values);
+}
+
+static double estimate(tenon_context *context, const tn_problem *problem, matrix_kind kind,
+                       const int32_t *values)
+{
+    const matrix_unit unit = unit_of(context, kind, values);
+    return tn_matrix_estimate(context, (const gemm_problem *)problem, &unit, values);
+}
+
+static void options(tenon_context *context, const tn_problem *problem, matrix_kind kind,
+                    const int32_t *values, char text[TN_OPTIONS_SIZE])
+{
+    const matrix_unit unit = unit_of(context, kind, values);
+    tn_matrix_options(context, (const gemm_problem *)problem, &unit, values, text);
+}
+
+static tenon_status record(const char *operation, tn_recording *recording,
+                           const tn_problem *problem, matrix_kind kind, const int32_t *values)
+{
+    const int8_problem *p = (const int8_problem *)problem;
+    const matrix_unit unit = unit_of(recording->context, kind, values);
+    char text[TN_OPTIONS_SIZE];
+    tn_launch launch = {
+        .source = "gemm/int8_matrix", .options = text, .kernel = "gemm_int8_matrix"};
+    tn_matrix_options(recording->context, &p->gemm, &unit, values, text);
+    tn_matrix_sizes(&p->gemm, &unit, values, &launch);
+    return tn_gemm_int8_record_launch(operation, recording, p, 0, &launch);
+}
+
+/* A solver's functions are not told which it is. */
+#define MATRIX_SOLVER(solver, kind)                                                                \
+    static const char *refuses_##solver(tenon_context *context, const tn_problem *problem)         \
+    {                                                                                              \
+        return refuses(context, problem, kind);                                                    \
+    }                                                                                              \
+    static void tune_##solver(tenon_context *context, const tn_problem *problem, int32_t *values)  \
+    {                                                                                              \
+        tune(context, problem, kind, values);                                                      \
+    }                                                                                              \
+    static const char *constrains_##solver(tenon_context *context, const tn_problem *problem,      \
+                                           const int32_t *values)                                  \
+    {                                                                                              \
+        (void)problem;                                                                             \
+        return constrains(context, kind, values);                                                  \
+    }                                                                                              \
+    static double estimate_##solver(tenon_context *context, const tn_problem *problem,             \
+                                    const int32_t *values)                                         \
+    {                                                                                              \
+        return estimate(context, problem, kind, values);                                           \
+    }                                                                                              \
+    static void options_##solver(tenon_context *context, const tn_problem *problem,                \
+                                 const int32_t *values, char text[TN_OPTIONS_SIZE])                \
+    {                                                                                              \
+        options(context, problem, kind, values, text);                                             \
+    }                                                                                              \
+    static tenon_status record_##solver(const char *operation, tn_recording *recording,            \
+                                        const tn_problem *problem, const int32_t *values)          \
+    {                                                                                              \
+        return record(operation, recording, problem, kind, values);                                \
+    }                                                                                              \
+    const tn_solver tn_gemm_int8_##solver = {.name = #solver,                                      \
+                                             .parameters = tn_gemm_matrix_parameters,              \
+                                             .parameter_count = MATRIX_PARAMETERS,                 \
+                                             .refuses = refuses_##solver,                          \
+                                             .tune = tune_##solver,                                \
+                                             .constrains = constrains_##solver,                    \
+                                             .estimate = estimate_##solver,                        \
+                                             .options = options_##solver,                          \
+                                             .record = record_##solver}
+
+MATRIX_SOLVER(mma, MATRIX_MMA);
+MATRIX_SOLVER(mfma, MATRIX_AMD_MFMA);
+MATRIX_SOLVER(wmma, MATRIX_WMMA);
+MATRIX_SOLVER(xmx, MATRIX_XMX);

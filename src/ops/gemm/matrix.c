@@ -1,0 +1,254 @@
+/* What the solvers on matrix units share: which unit, how large its blocks are, and what they cost. */
+#include "ops/gemm/matrix.h"
+
+#include "base/checked.h"
+#include "ops/gemm/tiled.h"
+#include "runtime/context.h"
+
+#include <math.h>
+
+const tn_parameter tn_gemm_matrix_parameters[MATRIX_SPLIT_PARAMETERS] = {
+    [MATRIX_MB] = {"mb", 8, 256},                              /* rows of a work-group's block */
+    [MATRIX_NB] = {"nb", 8, 256},                              /* its columns */
+    [MATRIX_KB] = {"kb", 8, 128},                              /* steps of K in local memory */
+    [MATRIX_WM] = {"wm", 1, 16},                               /* warps along M */
+    [MATRIX_WN] = {"wn", 1, 16},                               /* and along N */
+    [MATRIX_STAGES] = {"st", 1, 4},                            /* blocks on the way; 1: one, through
+                                                                  registers */
+    [MATRIX_FORM] = {"em", MATRIX_EMULATED, MATRIX_OF_DEVICE}, /* MATRIX_* */
+    [MATRIX_SLICES] = {"ks", 1, 64}                            /* slices of K, at most */
+};
+
+#define LAUNCH_TIME 5000.0
+/* Of the units' rate, what a kernel that feeds them reaches; a guess until it is measured. */
+#define EFFICIENCY 0.5
+/* Cycles that a step takes where a work-group is alone on its compute unit: its reads go to memory. */
+#define STEP_CYCLES 400.0
+/* How much longer a step takes whose blocks are copied element by element. */
+#define UNALIGNED 3.0
+/* Multiply-adds of f32 in a cycle, of AMD's CDNA 2 and 3 (their white papers). */
+#define F32_RATE 128.0
+/* Bytes of a row of a block, along K. */
+#define KB_BYTES 64
+
+/* Both forms of each kind: where it has one alone, that twice. */
+static const struct {
+    tenon_capability capability;
+    int numbers[2];
+} kinds[] = {
+    [MATRIX_MMA] = {TENON_CAPABILITY_NVIDIA_MMA, {MATRIX_NVIDIA, MATRIX_NVIDIA}},
+    [MATRIX_AMD_MFMA] = {TENON_CAPABILITY_AMD_MFMA, {MATRIX_MFMA, MATRIX_MFMA}},
+    [MATRIX_WMMA] = {TENON_CAPABILITY_AMD_WMMA, {MATRIX_WMMA_11, MATRIX_WMMA_12}},
+    [MATRIX_XMX] = {TENON_CAPABILITY_INTEL_MATRIX, {MATRIX_XMX_16, MATRIX_XMX_8}},
+};
+
+/* What the device has of the kind. */
+static bool find_unit(tenon_context *context, matrix_kind kind, matrix_unit *unit)
+{
+    bool there = tn_context_has(context, unit->capability);
+    if (!there && kind == MATRIX_MMA) {
+        unit->capability = TENON_CAPABILITY_NVIDIA_MMA_TURING;
+        unit->split = there = tn_context_has(context, unit->capability);
+    }
+    if (there)
+        unit->number = kinds[kind].numbers[tn_capability_form(context, unit->capability)];
+    if (there && kind == MATRIX_MMA) {
+        unit->ldmatrix = tn_context_has(context, TENON_CAPABILITY_NVIDIA_LDMATRIX);
+        unit->async = tn_context_has(context, TENON_CAPABILITY_NVIDIA_CP_ASYNC);
+    }
+    return there;
+}
+
+bool tn_matrix_unit(tenon_context *context, matrix_kind kind, int32_t form, int type,
+                    matrix_unit *unit)
+{
+    *unit = (matrix_unit){.type = type, .capability = kinds[kind].capability};
+    unit->emulated = form == MATRIX_EMULATED || form == MATRIX_EMULATED_OTHER;
+    if (unit->emulated) {
+        unit->number = kinds[kind].numbers[form == MATRIX_EMULATED_OTHER];
+        unit->async = kind == MATRIX_MMA;
+    } else if (!find_unit(context, kind, unit)) {
+        return false;
+    }
+    /* Turing's instructions have two types. */
+    return MATRIX_HAS(unit->number, type) &&
+           (!unit->split || type == MATRIX_F16 || type == MATRIX_I8);
+}
+
+/* A block and its grid of warps. */
+typedef struct shape {
+    int32_t mb, nb, wm, wn;
+} shape;
+
+/* Each warp has the sums of up to 64 x 64 elements in registers: 64 words for each lane. */
+static shape usual_shape(const matrix_unit *unit, bool large)
+{
+    if (unit->emulated)
+        return (shape){2 * MATRIX_M(unit->number), 2 * MATRIX_N(unit->number), 1, 2};
+    switch (unit->number) {
+    case MATRIX_MFMA:
+        return large ? (shape){128, 128, 2, 2} : (shape){64, 64, 2, 2};
+    case MATRIX_XMX_16:
+        return large ? (shape){128, 128, 4, 4} : (shape){64, 64, 4, 2};
+    case MATRIX_XMX_8:
+        return large ? (shape){128, 64, 8, 2} : (shape){64, 32, 4, 1};
+    default:
+        return large ? (shape){128, 128, 2, 4} : (shape){64, 64, 2, 2};
+    }
+}
+
+static int64_t block_count(const gemm_problem *p, int32_t mb, int32_t nb)
+{
+    return tn_ceil_div(p->m, mb) * tn_ceil_div(p->n, nb);
+}
+
+static int64_t group_count(const gemm_problem *p, int32_t mb, int32_t nb)
+{
+    return block_count(p, mb, nb) * tn_gemm_batch_count(p);
+}
+
+/* The larger block where there is one for each compute unit. */
+void tn_matrix_tune(tenon_context *context, const tn_problem *problem, const matrix_unit *unit,
+                    int32_t *values)
+{
+    const gemm_problem *p = (const gemm_problem *)problem;
+    const shape most = usual_shape(unit, true);
+    const bool large =
+        group_count(p, most.mb, most.nb) >= (int64_t)context->device.info.compute_units;
+    const shape usual = usual_shape(unit, large);
+    const int32_t defaults[MATRIX_PARAMETERS] = {
+        [MATRIX_MB] = usual.mb,
+        [MATRIX_NB] = usual.nb,
+        [MATRIX_KB] = KB_BYTES * 8 / MATRIX_BITS(unit->type),
+        [MATRIX_WM] = usual.wm,
+        [MATRIX_WN] = usual.wn,
+        [MATRIX_STAGES] = unit->async && !unit->emulated ? 2 : 1,
+        [MATRIX_FORM] = MATRIX_OF_DEVICE,
+    };
+    for (int i = 0; i < MATRIX_PARAMETERS; i++)
+        if (values[i] == 0)
+            values[i] = defaults[i];
+}
+
+static int64_t work_items(const matrix_unit *unit, const int32_t *values)
+{
+    return (int64_t)values[MATRIX_WM] * values[MATRIX_WN] * MATRIX_LANES(unit->number);
+}
+
+/* As gemm/matrix.clh has it: blocks, or a row of tiles of each warp's sums; for bytes the sums of lines;
+ * and what an emulated unit takes. */
+int64_t tn_matrix_local(const matrix_unit *unit, const int32_t *values)
+{
+    const int64_t bytes = MATRIX_BITS(unit->type) / 8,
+                  warps = (int64_t)values[MATRIX_WM] * values[MATRIX_WN];
+    const int64_t warp_m = values[MATRIX_MB] / values[MATRIX_WM],
+                  warp_n = values[MATRIX_NB] / values[MATRIX_WN];
+    const int64_t pitch = values[MATRIX_KB] * bytes + 16;
+    const int64_t buffers = tn_max_i64(values[MATRIX_STAGES], 2);
+    const int64_t blocks = buffers * (values[MATRIX_MB] + values[MATRIX_NB]) * pitch;
+    const int64_t sums = warps * MATRIX_M(unit->number) * (warp_n + 4) * 4;
+    const int64_t lines = unit->type == MATRIX_I8 ? 4 * (values[MATRIX_MB] + values[MATRIX_NB]) : 0;
+    const int64_t emulated = warps * (warp_m + warp_n) * MATRIX_K(unit->number, unit->type) * bytes;
+    return tn_max_i64(blocks, sums) + lines + (unit->emulated ? emulated : 0);
+}
+
+const char *tn_matrix_constrains(tenon_context *context, const matrix_unit *unit,
+                                 const int32_t *values)
+{
+    const int32_t warp_m = values[MATRIX_MB] / values[MATRIX_WM];
+    const int32_t warp_n = values[MATRIX_NB] / values[MATRIX_WN];
+    if (values[MATRIX_MB] % values[MATRIX_WM] != 0 || values[MATRIX_NB] % values[MATRIX_WN] != 0 ||
+        warp_m % MATRIX_M(unit->number) != 0 || warp_n % MATRIX_N(unit->number) != 0)
+        return "mb / wm and nb / wn must be multiples of the unit's rows and columns";
+    if (values[MATRIX_KB] % MATRIX_K(unit->number, unit->type) != 0 ||
+        values[MATRIX_KB] * MATRIX_BITS(unit->type) % 128 != 0)
+        return "kb must be a multiple of the unit's depth, and of 16 bytes";
+    /* Vectors of 16 bytes lie along either dimension. */
+    if (values[MATRIX_MB] * MATRIX_BITS(unit->type) % 128 != 0 ||
+        values[MATRIX_NB] * MATRIX_BITS(unit->type) % 128 != 0)
+        return "mb and nb must be multiples of 16 bytes";
+    if (values[MATRIX_STAGES] > 1 && !unit->async)
+        return "st above 1 needs cp.async";
+    if ((uint64_t)work_items(unit, values) > context->device.info.max_work_group)
+        return "the work-group is larger than the device allows";
+    return (uint64_t)tn_matrix_local(unit, values) > context->device.info.local_memory
+               ? "the blocks do not fit the local memory"
+               : NULL;
+}
+
+/* Whether vectors of 16 bytes lie in every row and every matrix of a factor, wherever it begins. */
+static bool is_aligned(const gemm_problem *p, int matrix, const matrix_unit *unit)
+{
+    const gemm_matrix *x = &p->matrix[matrix];
+    const int64_t vector = 128 / MATRIX_BITS(unit->type);
+    const gemm_layout layout = tn_gemm_layout(p, matrix);
+    bool aligned =
+        layout != GEMM_STRIDED && (layout == GEMM_UNIT_COL ? x->row : x->col) % vector == 0;
+    for (uint64_t i = 0; i < p->batch_rank; i++)
+        aligned &= x->batch[i] % vector == 0;
+    return aligned;
+}
+
+/* Work-groups run in waves, two for each compute unit; a step of one that is alone waits for memory,
+ * and the units are shared by those that are not. */
+double tn_matrix_estimate(tenon_context *context, const gemm_problem *p, const matrix_unit *unit,
+                          const int32_t *values)
+{
+    const tn_arch_facts *facts = tn_arch_facts_of(context->device.arch);
+    const double units = context->device.info.compute_units;
+    const double groups = (double)group_count(p, values[MATRIX_MB], values[MATRIX_NB]);
+    const double steps = (double)tn_ceil_div(tn_max_i64(p->k, 1), values[MATRIX_KB]);
+    const double peak = unit->type == MATRIX_F32
+                            ? F32_RATE
+                            : facts->matrix_fma_per_cycle * 16.0 / MATRIX_BITS(unit->type);
+    const double rate = peak > 0 ? peak * EFFICIENCY : 1;
+    const double step =
+        (double)values[MATRIX_MB] * (double)values[MATRIX_NB] * (double)values[MATRIX_KB] / rate;
+    const double shared = groups / units;
+    const double slower =
+        is_aligned(p, GEMM_A, unit) && is_aligned(p, GEMM_B, unit) ? 1 : UNALIGNED;
+    const double cycles = steps * (shared <= 1   ? fmax(step, STEP_CYCLES)
+                                   : shared <= 2 ? fmax(2 * step, STEP_CYCLES)
+                                                 : fmax(step, STEP_CYCLES / 2) * shared);
+    const double elements =
+        (double)p->m * (double)p->k + (double)p->k * (double)p->n + (double)p->m * (double)p->n;
+    const double read = elements * (double)tn_gemm_batch_count(p) * MATRIX_BITS(unit->type) / 8 /
+                        tn_gpu_bytes(context);
+    return LAUNCH_TIME + fmax(slower * cycles / facts->clock, read);
+}
+
+/* Two work-groups of 256 to a multiprocessor, which reads hide behind: within these registers nothing
+ * spills where blocks pass them by. */
+static const char *register_limit(const matrix_unit *unit, const int32_t *values)
+{
+    const bool limited = unit->number == MATRIX_NVIDIA && !unit->emulated &&
+                         values[MATRIX_STAGES] > 1 && work_items(unit, values) == 256 &&
+                         values[MATRIX_MB] * values[MATRIX_NB] <= 128 * 128;
+    return limited ? " -cl-nv-maxrregcount=128" : "";
+}
+
+void tn_matrix_options(tenon_context *context, const gemm_problem *p, const matrix_unit *unit,
+                       const int32_t *values, char text[TN_OPTIONS_SIZE])
+{
+    tn_build_options_with(
+        context, unit->capability, text,
+        GEMM_OPTIONS_FORMAT " -DTENON_UNIT=%d -DTENON_UNIT_TYPE=%d -DTENON_EMULATE=%d"
+                            " -DTENON_LDMATRIX=%d -DTENON_MB=%d -DTENON_NB=%d -DTENON_KB=%d"
+                            " -DTENON_WM=%d -DTENON_WN=%d -DTENON_STAGES=%d -DTENON_A_ALONG_K=%d"
+                            " -DTENON_B_ALONG_K=%d%s%s%s",
+        GEMM_OPTIONS_VALUES(p), unit->number, unit->type, unit->emulated, unit->ldmatrix,
+        values[MATRIX_MB], values[MATRIX_NB], values[MATRIX_KB], values[MATRIX_WM],
+        values[MATRIX_WN], values[MATRIX_STAGES], tn_gemm_layout(p, GEMM_A) != GEMM_UNIT_ROW,
+        tn_gemm_layout(p, GEMM_B) != GEMM_UNIT_COL, unit->split ? " -DTENON_UNIT_SPLIT=1" : "",
+        unit->type == MATRIX_TF32 ? " -DTENON_UNIT_ROUND=1" : "", register_limit(unit, values));
+}
+
+void tn_matrix_sizes(const gemm_problem *p, const matrix_unit *unit, const int32_t *values,
+                     tn_launch *launch)
+{
+    launch->local[0] = (size_t)work_items(unit, values);
+    launch->local[1] = 1;
+    launch->global[0] =
+        (size_t)block_count(p, values[MATRIX_MB], values[MATRIX_NB]) * launch->local[0];
+    launch->global[1] = 1;
+}

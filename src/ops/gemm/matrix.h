@@ -1,0 +1,65 @@
+/* GEMM on matrix units: what the solvers of floats (gemm/mma, mfma, wmma, xmx) and those of bytes
+ * (gemm_int8/...) share. */
+#ifndef TN_OPS_GEMM_MATRIX_H
+#define TN_OPS_GEMM_MATRIX_H
+
+#include "matrix/layout.h"
+#include "ops/gemm/internal.h"
+
+/* Tuning parameters, in this order; the last is not for bytes. */
+enum {
+    MATRIX_MB,
+    MATRIX_NB,
+    MATRIX_KB,
+    MATRIX_WM,
+    MATRIX_WN,
+    MATRIX_STAGES,
+    MATRIX_FORM,
+    MATRIX_PARAMETERS,
+    MATRIX_SLICES = MATRIX_PARAMETERS,
+    MATRIX_SPLIT_PARAMETERS
+};
+extern const tn_parameter tn_gemm_matrix_parameters[MATRIX_SPLIT_PARAMETERS];
+
+/* Values of MATRIX_FORM. Emulated units are for tests: every device has them, and they are slow. */
+enum { MATRIX_EMULATED = 1, MATRIX_EMULATED_OTHER = 2, MATRIX_OF_DEVICE = 3 };
+
+/* Kinds of units, each with a solver of its own in both families. */
+typedef enum matrix_kind { MATRIX_MMA, MATRIX_AMD_MFMA, MATRIX_WMMA, MATRIX_XMX } matrix_kind;
+
+/* A unit as kernels are built for it: its number and type of matrix/layout.h. */
+typedef struct matrix_unit {
+    int number, type;
+    bool emulated;
+    bool split;    /* an older unit of the kind, whose instructions are smaller */
+    bool ldmatrix; /* loads its tiles by ldmatrix */
+    bool async;    /* cp.async can fill them */
+    tenon_capability capability;
+} matrix_unit;
+
+/* Whether a solver of gemm is one of these. */
+bool tn_gemm_is_matrix(const tn_solver *solver);
+
+/* The unit for elements of `type` (MATRIX_F16 ...), `form` being the value of MATRIX_FORM, or 0. False
+ * where there is none: the device lacks it, or no unit of the kind multiplies the type. */
+bool tn_matrix_unit(tenon_context *context, matrix_kind kind, int32_t form, int type,
+                    matrix_unit *unit);
+
+/* As in tn_solver. The problem begins with a gemm_problem. */
+void tn_matrix_tune(tenon_context *context, const tn_problem *problem, const matrix_unit *unit,
+                    int32_t *values);
+const char *tn_matrix_constrains(tenon_context *context, const matrix_unit *unit,
+                                 const int32_t *values);
+int64_t tn_matrix_local(const matrix_unit *unit, const int32_t *values); /* bytes of local memory */
+double tn_matrix_estimate(tenon_context *context, const gemm_problem *problem,
+                          const matrix_unit *unit, const int32_t *values);
+
+/* "… -DTENON_UNIT=… -DTENON_MB=…", after `first`. */
+void tn_matrix_options(tenon_context *context, const gemm_problem *problem, const matrix_unit *unit,
+                       const int32_t *values, char text[TN_OPTIONS_SIZE]);
+
+/* Fills in the local and the global size, but for the batch. */
+void tn_matrix_sizes(const gemm_problem *problem, const matrix_unit *unit, const int32_t *values,
+                     tn_launch *launch);
+
+#endif

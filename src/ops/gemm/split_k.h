@@ -1,0 +1,41 @@
+/* K cut into slices, each a product of its own by another solver; a second kernel adds their sums up
+ * in the order of K. */
+#ifndef TN_OPS_GEMM_SPLIT_K_H
+#define TN_OPS_GEMM_SPLIT_K_H
+
+#include "ops/gemm/internal.h"
+
+/* No slice that tuning makes is shorter: it is to be worth its launch and its sums. */
+#define TN_GEMM_TUNED_SLICE 256
+#define TN_GEMM_MOST_SLICES 64
+
+/* Why K cannot be cut, on any device. */
+const char *tn_gemm_split_refuses(const gemm_problem *problem);
+
+/* The sums of all slices: a batch with the slices as its innermost dimension. */
+gemm_problem tn_gemm_split_partial(const gemm_problem *problem, int32_t slices);
+
+/* How many sums the slices leave in the workspace, and their bytes. */
+int64_t tn_gemm_split_sums(const gemm_problem *problem, int32_t slices);
+uint64_t tn_gemm_split_bytes(const gemm_problem *problem, int32_t slices);
+
+/* As many slices as it takes to have `wanted` work-groups where there are `groups` for one, but two
+ * at least. */
+int32_t tn_gemm_split_tune(const gemm_problem *problem, int64_t groups, int64_t wanted);
+
+/* Nanoseconds of the second kernel, and its launch: by elements, or by `rows` on a CPU. */
+double tn_gemm_split_sum_time(tenon_context *context, const gemm_problem *problem, int32_t slices);
+tenon_status tn_gemm_split_record_sum(const char *operation, tn_recording *recording,
+                                      const gemm_problem *problem, int32_t slices, bool rows);
+
+/* As in tn_solver, for the slices by `inner` with its parameters' values, and the second kernel. */
+double tn_gemm_split_estimate(tenon_context *context, const gemm_problem *problem,
+                              const tn_solver *inner, const int32_t *values, int32_t slices);
+void tn_gemm_split_options(tenon_context *context, const gemm_problem *problem,
+                           const tn_solver *inner, const int32_t *values, int32_t slices,
+                           char text[TN_OPTIONS_SIZE]);
+tenon_status tn_gemm_split_record(const char *operation, tn_recording *recording,
+                                  const gemm_problem *problem, const tn_solver *inner,
+                                  const int32_t *values, int32_t slices);
+
+#endif

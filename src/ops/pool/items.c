@@ -1,0 +1,198 @@
+/* pool/items, pool/groups and pool_backward/items, for GPUs: a work-item, or a work-group, for each
+ * element of what is written. Work-items are numbered along what lies side by side there, whatever
+ * the sizes, and count in 32 bits. */
+#include "base/checked.h"
+#include "ops/pool/internal.h"
+
+#include <string.h>
+
+#define ITEMS 128 /* of a work-group */
+/* Results that a work-group has side by side, where they are neighbours in memory; and with windows
+ * so large that this many work-items of its own are worth having. */
+#define SIDE_BY_SIDE 32
+#define WINDOW_ITEMS 32
+/* Windows within these overflow no 32-bit index. */
+#define MOST_REACH (INT64_C(1) << 29)
+
+/* Whether the elements of each plane lie within 31 bits of its first. */
+static bool is_near(const int64_t size[3], const int64_t stride[POOL_RANK])
+{
+    int64_t span = 0, step;
+    for (int d = 0; d < 3; d++)
+        if (!tn_mul_i64(tn_max_i64(size[d] - 1, 0), stride[2 + d], &step) ||
+            !tn_add_i64(span, step, &span))
+            return false;
+    return span <= INT32_MAX;
+}
+
+static bool within(int64_t x)
+{
+    return x > -MOST_REACH && x < MOST_REACH;
+}
+
+static bool is_narrow(const pool_problem *p)
+{
+    for (int d = 0; d < 3; d++) {
+        int64_t reach, last;
+        if (!within(p->size[d]) || !within(p->out[d]) || !within(p->start[d]) ||
+            !within(p->step[d]) || !within(p->dilation[d]) || !within(p->window[d]) ||
+            !tn_mul_i64(p->window[d], p->dilation[d], &reach) || !within(reach) ||
+            !tn_mul_i64(p->out[d], p->step[d], &last) || !within(last))
+            return false;
+    }
+    return is_near(p->size, p->x) && is_near(p->out, p->y) && is_near(p->out, p->indices) &&
+           is_near(p->size, p->image);
+}
+
+static double count_of(const pool_problem *p, const int64_t size[3])
+{
+    return (double)p->n * (double)p->c * (double)size[0] * (double)size[1] * (double)size[2];
+}
+
+static double taps_of(const pool_problem *p)
+{
+    return (double)p->window[0] * (double)p->window[1] * (double)p->window[2];
+}
+
+static const char *refuses(tenon_context *context, const tn_problem *problem)
+{
+    const pool_problem *p = (const pool_problem *)problem;
+    if (context->device.is_cpu && problem->forced < 0)
+        return "made for GPUs";
+    if (!is_narrow(p) || count_of(p, p->size) > INT32_MAX - ITEMS ||
+        count_of(p, p->out) > INT32_MAX - ITEMS)
+        return "the images are too large";
+    return NULL;
+}
+
+static bool by_channels(const int64_t stride[POOL_RANK])
+{
+    return stride[1] == 1 && stride[4] != 1;
+}
+
+/* Results of a work-group. */
+static int64_t lanes_of(const pool_problem *p)
+{
+    if (by_channels(p->x))
+        return SIDE_BY_SIDE;
+    return taps_of(p) > 16 * WINDOW_ITEMS ? 1 : ITEMS / WINDOW_ITEMS;
+}
+
+/* Nanoseconds. Guesses until they are measured on each kind of device: a launch, a tap where all of
+ * the device is at work, a tap that waits for the one before, and a compute unit's work-group. */
+#define LAUNCH_TIME 5000.0
+#define NEAR_TAP    0.004
+#define FAR_TAP     0.016
+#define NEXT_TAP    20.0
+#define GROUP_TIME  120.0
+
+static double longer(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+/* Neighbours read what lies side by side unless each has a plane to itself. */
+static double estimate_items(tenon_context *context, const tn_problem *problem,
+                             const int32_t *values)
+{
+    const pool_problem *p = (const pool_problem *)problem;
+    bool near = by_channels(p->y) ? p->x[1] == 1 : p->x[4] == 1 && p->out[2] > 1;
+    (void)context;
+    (void)values;
+    return LAUNCH_TIME + longer(count_of(p, p->out) * taps_of(p) * (near ? NEAR_TAP : FAR_TAP),
+                                taps_of(p) * NEXT_TAP);
+}
+
+static double estimate_groups(tenon_context *context, const tn_problem *problem,
+                              const int32_t *values)
+{
+    const pool_problem *p = (const pool_problem *)problem;
+    double lanes = (double)lanes_of(p), groups = count_of(p, p->out) / lanes;
+    (void)values;
+    return LAUNCH_TIME + longer(count_of(p, p->out) * taps_of(p) * NEAR_TAP,
+                                GROUP_TIME * (1 + groups / context->device.info.compute_units) +
+                                    taps_of(p) * lanes / ITEMS * NEXT_TAP);
+}
+
+static void options(tenon_context *context, const tn_problem *problem, const int32_t *values,
+                    char text[TN_OPTIONS_SIZE])
+{
+    const pool_problem *p = (const pool_problem *)problem;
+    (void)values;
+    tn_build_options(context, text, "-DTENON_DTYPE=%u -DTENON_POOL_MAX=%d -DTENON_ITEMS=%d",
+                     p->dtype, p->kind == TENON_POOL_MAX, ITEMS);
+}
+
+/* A launch with a work-item for each of `count` elements, `lanes` of them for a work-group. */
+static tn_launch make_launch(const char *source, const char *kernel, const char *text,
+                             int64_t count, int64_t lanes)
+{
+    return (tn_launch){.source = source,
+                       .options = text,
+                       .kernel = kernel,
+                       .dimensions = 1,
+                       .global = {(size_t)(tn_ceil_div(count, lanes) * ITEMS)},
+                       .local = {ITEMS}};
+}
+
+static tenon_status record_forward(const char *operation, tn_recording *recording,
+                                   const pool_problem *p, const char *kernel, int64_t lanes)
+{
+    char text[TN_OPTIONS_SIZE];
+    pool_args args = tn_pool_arguments(p);
+    args.line_count = (int64_t)count_of(p, p->out);
+    args.lines = lanes;
+    args.side_by_side = by_channels(p->y);
+    options(recording->context, &p->head, NULL, text);
+    tn_launch launch = make_launch("pool/items", kernel, text, args.line_count, lanes);
+    return tn_pool_record_forward(operation, recording, p, &args, &launch);
+}
+
+static tenon_status record_items(const char *operation, tn_recording *recording,
+                                 const tn_problem *problem, const int32_t *values)
+{
+    (void)values;
+    return record_forward(operation, recording, (const pool_problem *)problem, "pool_forward_items",
+                          ITEMS);
+}
+
+static tenon_status record_groups(const char *operation, tn_recording *recording,
+                                  const tn_problem *problem, const int32_t *values)
+{
+    const pool_problem *p = (const pool_problem *)problem;
+    (void)values;
+    return record_forward(operation, recording, p, "pool_forward_groups", lanes_of(p));
+}
+
+static tenon_status record_backward(const char *operation, tn_recording *recording,
+                                    const tn_problem *problem, const int32_t *values)
+{
+    const pool_problem *p = (const pool_problem *)problem;
+    char text[TN_OPTIONS_SIZE];
+    pool_args args = tn_pool_arguments(p);
+    (void)values;
+    args.line_count = (int64_t)count_of(p, p->size);
+    args.side_by_side = by_channels(p->x);
+    options(recording->context, problem, NULL, text);
+    tn_launch launch =
+        make_launch("pool/items_backward", "pool_backward_items", text, args.line_count, ITEMS);
+    return tn_pool_record_backward(operation, recording, p, &args, &launch);
+}
+
+const tn_solver tn_pool_items = {.name = "items",
+                                 .refuses = refuses,
+                                 .estimate = estimate_items,
+                                 .options = options,
+                                 .record = record_items};
+
+const tn_solver tn_pool_groups = {.name = "groups",
+                                  .refuses = refuses,
+                                  .estimate = estimate_groups,
+                                  .options = options,
+                                  .record = record_groups};
+
+const tn_solver tn_pool_backward_items = {.name = "items",
+                                          .refuses = refuses,
+                                          .estimate = estimate_items,
+                                          .options = options,
+                                          .record = record_backward};

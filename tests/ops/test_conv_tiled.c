@@ -1,0 +1,234 @@
+/*
+ * Convolution and its gradients by the kernels for GPUs that gather one factor from the image: small
+ * blocks, so that few pixels, filters and taps reach all their edges; and on matrix units, which are
+ * emulated. Other programs run the same solvers with the blocks that a device has.
+ */
+#include "conv_case.h"
+#include "gradient_case.h"
+
+#include "runtime/context.h"
+
+#include <math.h>
+
+#define TILED "implicit_tiled:mb16,nb32,kb8,mr2,nr4"
+/* Blocks of 32 filters by 16 pixels, and 16 steps. */
+#define MMA  "implicit_matrix:em1,mb32,nb16,kb16"
+#define MFMA "implicit_matrix:em2,mb32,nb32,kb32,wm1,wn1"
+
+/* n, c, image, k, filter, stride, dilation, padding, groups. */
+typedef struct shape {
+    int64_t n, c, size[2], k, filter[2], stride[2], dilation[2], pad[2], groups;
+} shape;
+
+static const shape shapes[] = {
+    {1, 1, {1, 1}, 1, {1, 1}, {1, 1}, {1, 1}, {0, 0}, 1},
+    {3, 8, {5, 7}, 17, {3, 3}, {1, 1}, {1, 1}, {1, 1}, 1}, /* images within a block */
+    {1, 16, {8, 31}, 16, {1, 3}, {1, 1}, {1, 1}, {0, 1}, 1},
+    {2, 5, {9, 8}, 15, {3, 2}, {2, 2}, {1, 1}, {1, 0}, 1},
+    {1, 3, {13, 12}, 33, {7, 7}, {2, 2}, {1, 1}, {3, 3}, 1},
+    {2, 16, {11, 10}, 32, {1, 1}, {2, 2}, {1, 1}, {0, 0}, 1},
+    {1, 8, {12, 17}, 8, {3, 3}, {2, 3}, {2, 2}, {2, 3}, 1}, /* taps that meet by turns, and none */
+    {1, 4, {9, 9}, 8, {3, 3}, {4, 4}, {1, 1}, {1, 1}, 1},
+    {2, 12, {6, 5}, 20, {3, 3}, {1, 1}, {1, 2}, {1, 2}, 4},
+    {1, 2, {3, 4}, 3, {5, 6}, {1, 1}, {1, 1}, {2, 3}, 1}, /* filters larger than the image */
+    {2, 24, {4, 4}, 40, {3, 3}, {1, 1}, {1, 1}, {1, 1}, 1},
+};
+#define SHAPES (sizeof shapes / sizeof *shapes)
+
+static conv_case case_of(const shape *s, image_layout layout, size_t number)
+{
+    conv_case p = simple_conv;
+    p.n = s->n;
+    p.c = s->c;
+    p.k = s->k;
+    p.groups = s->groups;
+    p.x = p.y = layout;
+    p.w = number % 2 == 0 ? layout : NCHW;
+    p.offset = (int64_t)(number % 3) * (number % 2 == 0 ? 8 : 1);
+    for (int d = 0; d < 2; d++) {
+        p.size[d] = s->size[d];
+        p.filter[d] = s->filter[d];
+        p.geometry.stride[d] = s->stride[d];
+        p.geometry.dilation[d] = s->dilation[d];
+        p.geometry.pad_begin[d] = s->pad[d];
+        p.geometry.pad_end[1 - d] = s->pad[1 - d];
+    }
+    return p;
+}
+
+/* One solver, which must serve. */
+static void run_solver(const test_subject *subject, const char *solver)
+{
+    if (!test_run(subject, solver))
+        fail_msg("%s cannot serve: %s", solver, tenon_last_error());
+}
+
+static void run_forward(const conv_case *p, tenon_dtype dtype, const char *solver,
+                        test_random *random)
+{
+    for (int judge = TEST_BOUND; judge <= TEST_EXACT; judge++) {
+        conv_data data;
+        make_conv(&data, p, dtype, (test_judge)judge, random);
+        compute_conv_reference(&data);
+        for (int i = 0; i < CONV_OPERANDS; i++)
+            if (data.operands[i].image != NULL)
+                test_upload(&data.operands[i]);
+        const test_subject subject = conv_subject(&data);
+        run_solver(&subject, solver);
+        destroy_conv(&data);
+    }
+}
+
+static void run_data(gradient_data *data, const char *solver)
+{
+    gradient_expect(data);
+    for (uint32_t i = 0; i < data->count; i++)
+        if (data->operands[i].image != NULL)
+            test_upload(&data->operands[i]);
+    const test_subject subject = gradient_subject(data);
+    run_solver(&subject, solver);
+}
+
+static void run_gradient(gradient_direction direction, const conv_case *p, tenon_dtype dtype,
+                         const char *solver, test_random *random)
+{
+    for (int judge = TEST_BOUND; judge <= TEST_EXACT; judge++) {
+        gradient_data data;
+        gradient_make(&data, direction, p, dtype, (test_judge)judge, random);
+        run_data(&data, solver);
+        gradient_destroy(&data);
+    }
+}
+
+/* A tiled or a matrix solver in each direction. */
+static void run_shapes(tenon_dtype dtype, const char *variant, const char *filter_variant,
+                       test_random *random)
+{
+    char forward[96], image[96], filter[96];
+    snprintf(forward, sizeof forward, "conv/%s", variant);
+    snprintf(image, sizeof image, "conv_backward_data/%s", variant);
+    snprintf(filter, sizeof filter, "conv_backward_filter/%s", filter_variant);
+    for (size_t i = 0; i < SHAPES; i++)
+        for (int layout = NCHW; layout <= NHWC; layout++) {
+            conv_case p = case_of(&shapes[i], (image_layout)layout, i);
+            p.beta = i % 2 == 0 ? 0 : -0.5;
+            run_gradient(OF_IMAGE, &p, dtype, image, random);
+            run_gradient(OF_FILTER, &p, dtype, filter, random);
+            p.beta = 0;
+            p.bias = i % 2 == 0;
+            p.activation.kind = i % 3 == 0 ? TENON_ACTIVATION_RELU : TENON_ACTIVATION_IDENTITY;
+            run_forward(&p, dtype, forward, random);
+        }
+}
+
+static void tiled(void **state)
+{
+    test_random random = test_random_for(861);
+    (void)state;
+    run_shapes(TENON_DTYPE_F32, TILED, TILED ",ks4", &random);
+}
+
+static void matrix_units(void **state)
+{
+    test_random random = test_random_for(862);
+    (void)state;
+    run_shapes(TENON_DTYPE_F16, MMA, MMA ",ks3", &random);
+    run_shapes(TENON_DTYPE_BF16, MFMA, MFMA ",ks1", &random);
+}
+
+/* 16-bit sums of slices wait as f32; other layouts are gathered like any. */
+static void slices_and_layouts(void **state)
+{
+    test_random random = test_random_for(863);
+    (void)state;
+    for (int i = 0; i < 2 * IMAGE_LAYOUTS; i++) {
+        conv_case p = case_of(&shapes[i % SHAPES], (image_layout)(i % IMAGE_LAYOUTS), (size_t)i);
+        p.w = (image_layout)(i / 2 % IMAGE_LAYOUTS);
+        p.y = (image_layout)(i / 3 % IMAGE_LAYOUTS);
+        run_gradient(OF_FILTER, &p, TENON_DTYPE_F16, "conv_backward_filter/" TILED ",ks2", &random);
+        run_forward(&p, TENON_DTYPE_F32, "conv/" TILED, &random);
+        run_gradient(OF_IMAGE, &p, TENON_DTYPE_F32, "conv_backward_data/" TILED, &random);
+    }
+}
+
+/* All of the epilogue, which a transposed convolution has, too. */
+static void epilogues(void **state)
+{
+    static const char *const solvers[][2] = {{"conv/" TILED, "conv_transpose/" TILED},
+                                             {"conv/" MMA, "conv_transpose/" MMA}};
+    test_random random = test_random_for(864);
+    (void)state;
+    for (int i = 0; i < 8; i++) {
+        conv_case p = case_of(&shapes[1 + i], (image_layout)(i % 2), (size_t)i);
+        const tenon_dtype dtype = i < 4 ? TENON_DTYPE_F32 : TENON_DTYPE_F16;
+        p.alpha = 2;
+        p.beta = -0.5;
+        p.bias = true;
+        p.residual = i % 4 < 2 ? FULL_RESIDUAL : i % 4 == 2 ? CHANNEL_RESIDUAL : IN_PLACE;
+        p.activation.kind = TENON_ACTIVATION_RELU;
+        run_forward(&p, dtype, solvers[i / 4][0], &random);
+        p.residual = FULL_RESIDUAL;
+        run_gradient(TRANSPOSED, &p, dtype, solvers[i / 4][1], &random);
+    }
+}
+
+/* What is not there is not summed into dx, though blocks hold zeros in its place: an infinite element
+ * of the filters meets elements of dy alone. */
+static void infinite_filters(void **state)
+{
+    static const char *const solvers[] = {"conv_backward_data/" TILED, "conv_backward_data/" MMA};
+    test_random random = test_random_for(865);
+    (void)state;
+    for (int i = 0; i < 8; i++) {
+        const conv_case p = case_of(&shapes[1 + i / 2 * 2], (image_layout)(i % 2), 0);
+        const tenon_dtype dtype = i % 4 < 2 ? TENON_DTYPE_F32 : TENON_DTYPE_F16;
+        gradient_data data;
+        gradient_make(&data, OF_IMAGE, &p, dtype, TEST_BOUND, &random);
+        test_tensor *w = &data.operands[gradient_operand(OF_IMAGE, CONV_W)];
+        test_set(w, test_between(&random, 0, tenon_tensor_elements(&w->view) - 1),
+                 i % 3 == 0 ? NAN : INFINITY);
+        run_data(&data, solvers[i % 4 / 2]);
+        gradient_destroy(&data);
+    }
+}
+
+static void refuse(const conv_case *p, tenon_dtype dtype, const char *solver, const char *why)
+{
+    test_random random = test_random_for(866);
+    conv_data data;
+    make_conv(&data, p, dtype, TEST_BOUND, &random);
+    const tenon_conv_params params = conv_params(p, solver);
+    assert_refused(tenon_conv_forward(test_stream, &params, &data.operands[CONV_X].view,
+                                      &data.operands[CONV_W].view, NULL, NULL,
+                                      &data.operands[CONV_Y].view, NULL),
+                   strchr(solver, ':') != NULL ? TENON_ERROR_INVALID_ARGUMENT
+                                               : TENON_ERROR_UNSUPPORTED,
+                   "tenon_conv_forward", why);
+    destroy_conv(&data);
+}
+
+static void what_cannot_be_served(void **state)
+{
+    conv_case p = simple_conv;
+    (void)state;
+    refuse(&p, TENON_DTYPE_F32, "conv/implicit_matrix", "f16 and bf16");
+    refuse(&p, TENON_DTYPE_F16, "conv/implicit_matrix:em1,st2", "st above 1");
+    refuse(&p, TENON_DTYPE_F32, "conv/implicit_tiled:mb8,nb8,kb16,mr4,nr4", "kb");
+    if (test_context->device.is_cpu)
+        refuse(&p, TENON_DTYPE_F16, "conv/implicit_matrix", "no such matrix units");
+    p.c = 0;
+    refuse(&p, TENON_DTYPE_F32, "conv/implicit_tiled", "no product");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(tiled),
+        cmocka_unit_test(matrix_units),
+        cmocka_unit_test(slices_and_layouts),
+        cmocka_unit_test(epilogues),
+        cmocka_unit_test(infinite_filters),
+        cmocka_unit_test(what_cannot_be_served),
+    };
+    return TEST_MAIN(tests);
+}

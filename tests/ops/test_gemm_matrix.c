@@ -1,0 +1,234 @@
+/*
+ * GEMM on matrix units, which are emulated: every unit and type, every way that blocks come into local
+ * memory, around the edges of blocks and of K, with alignment and without, K cut into slices, and
+ * what follows the sum. A device's own units run the same kernel in every other test of GEMM.
+ */
+#include "int8_case.h"
+
+#include "runtime/context.h"
+
+/* Blocks are of two by two units, and K goes by 64 bytes: 32 steps. */
+static const struct {
+    int64_t m, n, k, offset;
+} sizes[] = {
+    {65, 130, 5, 0},  {33, 72, 72, 8},  {64, 64, 64, 0}, {31, 17, 33, 3},
+    {40, 48, 136, 0}, {72, 56, 100, 4}, {7, 9, 1, 0},
+};
+
+/* Against the bound of that solver. */
+static void run_solver(const gemm_case *p, tenon_dtype dtype, const char *solver,
+                       test_random *random)
+{
+    for (int judge = TEST_BOUND; judge <= TEST_EXACT; judge++) {
+        gemm_data data;
+        if (judge == TEST_EXACT && tn_activation_is_build(p->activation.kind))
+            continue;
+        make_gemm(&data, p, dtype, (test_judge)judge, random);
+        compute_gemm_reference_of(&data, solver);
+        const test_subject subject = gemm_subject(&data);
+        for (int i = 0; i < GEMM_OPERANDS; i++)
+            if (data.operands[i].image != NULL)
+                test_upload(&data.operands[i]);
+        if (!test_run(&subject, solver))
+            fail_msg("%s cannot serve: %s", solver, tenon_last_error());
+        destroy_gemm(&data);
+    }
+}
+
+/* Layouts are builds, and so are types; sizes are not. */
+static void run_sizes(const char *solver, tenon_dtype dtype, test_layout a, test_layout b,
+                      test_random *random)
+{
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        gemm_case p = {.m = sizes[i].m,
+                       .n = sizes[i].n,
+                       .k = sizes[i].k,
+                       .offset = sizes[i].offset,
+                       .a = a,
+                       .b = b,
+                       .alpha = 1};
+        run_solver(&p, dtype, solver, random);
+    }
+}
+
+static void every_unit(void **state)
+{
+    static const struct {
+        const char *solver;
+        tenon_dtype dtype;
+        test_layout a, b;
+    } units[] = {
+        {"gemm/mma:em1", TENON_DTYPE_F16, TEST_ROW, TEST_ROW},
+        {"gemm/mma:em1", TENON_DTYPE_BF16, TEST_COL, TEST_COL},
+        {"gemm/mfma:em1", TENON_DTYPE_F16, TEST_ROW, TEST_COL},
+        {"gemm/wmma:em1", TENON_DTYPE_BF16, TEST_COL, TEST_ROW},
+        {"gemm/wmma:em2", TENON_DTYPE_F16, TEST_ROW, TEST_ROW},
+        {"gemm/xmx:em1", TENON_DTYPE_F16, TEST_ROW, TEST_COL},
+        {"gemm/xmx:em2", TENON_DTYPE_BF16, TEST_ROW, TEST_ROW},
+    };
+    test_random random = test_random_for(841);
+    (void)state;
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        run_sizes(units[i].solver, units[i].dtype, units[i].a, units[i].b, &random);
+}
+
+/* Through registers and past them, each factor along K and across it, or neither. */
+static void every_way_into_local_memory(void **state)
+{
+    static const test_layout layouts[][2] = {
+        {TEST_ROW, TEST_COL}, {TEST_COL, TEST_ROW}, {TEST_STRIDED, TEST_STRIDED}};
+    test_random random = test_random_for(842);
+    (void)state;
+    for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++) {
+        if (i > 0)
+            run_sizes("gemm/mma:em1", TENON_DTYPE_F16, layouts[i][0], layouts[i][1], &random);
+        run_sizes("gemm/mma:em1,st3", TENON_DTYPE_F16, layouts[i][0], layouts[i][1], &random);
+    }
+    run_sizes("gemm/mma:em1,st2", TENON_DTYPE_BF16, TEST_ROW, TEST_ROW, &random);
+}
+
+/* Products of f32: in full on AMD's units, rounded to TF32 on NVIDIA's where the caller allows it. */
+static void products_of_f32(void **state)
+{
+    test_random random = test_random_for(847);
+    (void)state;
+    for (size_t i = 0; i < 4; i++) {
+        gemm_case p = {.m = sizes[i].m, .n = sizes[i].n, .k = sizes[i].k, .alpha = 1};
+        run_solver(&p, TENON_DTYPE_F32, "gemm/mfma:em1", &random);
+        p.flags = TENON_GEMM_ALLOW_TF32;
+        run_solver(&p, TENON_DTYPE_F32, "gemm/mma:em1", &random);
+        run_solver(&p, TENON_DTYPE_F32, "gemm/mma:em1,st2", &random);
+        run_solver(&p, TENON_DTYPE_F32, NULL, &random);
+    }
+}
+
+static void run_bytes(const int8_case *p, const char *solver, test_random *random)
+{
+    for (int judge = TEST_BOUND; judge <= TEST_EXACT; judge++) {
+        int8_data data;
+        make_int8(&data, p, (test_judge)judge, random);
+        compute_int8_reference(&data);
+        upload_int8(&data);
+        const test_subject subject = int8_subject(&data);
+        if (!test_run(&subject, solver))
+            fail_msg("%s cannot serve: %s", solver, tenon_last_error());
+        destroy_int8(&data);
+    }
+}
+
+/* Each pair of signs, with zero points and without; one build serves them all. */
+static void products_of_bytes(void **state)
+{
+    static const struct {
+        const char *solver;
+        test_layout a, b;
+    } units[] = {
+        {"gemm_int8/mma:em1", TEST_ROW, TEST_COL},  {"gemm_int8/mfma:em1", TEST_ROW, TEST_ROW},
+        {"gemm_int8/wmma:em1", TEST_COL, TEST_ROW}, {"gemm_int8/wmma:em2", TEST_COL, TEST_COL},
+        {"gemm_int8/xmx:em1", TEST_ROW, TEST_ROW},  {"gemm_int8/xmx:em2", TEST_COL, TEST_ROW}};
+    static const tenon_dtype results[] = {TENON_DTYPE_I32, TENON_DTYPE_U8, TENON_DTYPE_F32};
+    test_random random = test_random_for(848);
+    (void)state;
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+            int8_case p = simple_int8;
+            p.gemm.m = sizes[s].m;
+            p.gemm.n = sizes[s].n;
+            p.gemm.k = sizes[s].k;
+            p.gemm.a = units[i].a;
+            p.gemm.b = units[i].b;
+            p.gemm.offset = 2 * sizes[s].offset;
+            p.a = s % 2 == 0 ? TENON_DTYPE_I8 : TENON_DTYPE_U8;
+            p.b = s / 2 % 2 == 0 ? TENON_DTYPE_I8 : TENON_DTYPE_U8;
+            p.d = results[(s + i) % 3];
+            p.vectors = s < 2 ? 0 : ALL_VECTORS;
+            run_bytes(&p, units[i].solver, &random);
+        }
+}
+
+/* Grids of warps, with vectors that are not a multiple of the work-items, and other depths. */
+static void other_blocks(void **state)
+{
+    static const char *const solvers[] = {
+        "gemm/mma:em1,mb64,nb16,wm4,wn1,kb16", "gemm/mma:em1,mb16,nb48,wm1,wn3,kb64,st4",
+        "gemm/wmma:em2,mb48,nb32,wm3,wn1", "gemm/xmx:em2,mb8,nb24,wm1,wn3,kb16"};
+    test_random random = test_random_for(843);
+    (void)state;
+    for (size_t i = 0; i < sizeof solvers / sizeof *solvers; i++)
+        run_sizes(solvers[i], TENON_DTYPE_F16, i % 2 == 0 ? TEST_ROW : TEST_COL, TEST_ROW, &random);
+}
+
+static void slices_and_epilogues(void **state)
+{
+    static const char *const solvers[] = {"gemm/mma:em1,ks3", "gemm/mma:em1,ks64", "gemm/mma:em1",
+                                          "gemm/xmx:em1,ks2"};
+    test_random random = test_random_for(844);
+    (void)state;
+    for (size_t i = 0; i < sizeof solvers / sizeof *solvers; i++)
+        for (int activation = 0; activation < (i == 0 ? GEMM_ACTIVATIONS - 1 : 2); activation++) {
+            gemm_case p = {.m = 37, .n = 41, .k = 523, .alpha = 2, .beta = -0.5};
+            p.c_form = activation == 0 ? FORM_SAME : FORM_COLUMNS;
+            p.bias_form = FORM_ROWS;
+            p.activation = gemm_activations[activation];
+            p.batch_rank = 2;
+            p.batch[0] = 2;
+            p.batch[1] = 3;
+            p.gap = true;
+            p.b_once = 1;
+            p.d = activation == 1 ? TEST_STRIDED : TEST_ROW;
+            run_solver(&p, TENON_DTYPE_F16, solvers[i], &random);
+        }
+}
+
+/* More blocks than a band of them has. */
+static void many_blocks(void **state)
+{
+    test_random random = test_random_for(845);
+    gemm_case p = {.m = 331, .n = 83, .k = 40, .alpha = 1};
+    (void)state;
+    run_solver(&p, TENON_DTYPE_F16, "gemm/mma:em1", &random);
+    p.k = 0;
+    p.bias_form = FORM_COLUMNS;
+    run_solver(&p, TENON_DTYPE_F16, "gemm/mma:em1", &random);
+    run_solver(&p, TENON_DTYPE_F16, "gemm/mma:em1,st2", &random);
+}
+
+static void refuse(const char *solver, tenon_dtype dtype, uint32_t flags, tenon_status status,
+                   const char *why)
+{
+    test_random random = test_random_for(846);
+    gemm_case p = simple_gemm;
+    gemm_data data;
+    p.flags = flags;
+    make_gemm(&data, &p, dtype, TEST_BOUND, &random);
+    const tenon_gemm_params params = gemm_params(&p, solver);
+    assert_refused(tenon_gemm(test_stream, &params, &data.operands[GEMM_A].view,
+                              &data.operands[GEMM_B].view, NULL, NULL, &data.operands[GEMM_D].view,
+                              NULL),
+                   status, "tenon_gemm", why);
+    destroy_gemm(&data);
+}
+
+static void what_cannot_be_served(void **state)
+{
+    (void)state;
+    refuse("gemm/mma:em1", TENON_DTYPE_F32, 0, TENON_ERROR_UNSUPPORTED, "would round it");
+    refuse("gemm/mma:em1", TENON_DTYPE_F16, TENON_GEMM_BATCH_INVARIANT, TENON_ERROR_UNSUPPORTED,
+           "another order");
+    refuse("gemm/mma:em1,mb24", TENON_DTYPE_F16, 0, TENON_ERROR_INVALID_ARGUMENT, "unit's rows");
+    refuse("gemm/mma:em1,kb8", TENON_DTYPE_F16, 0, TENON_ERROR_INVALID_ARGUMENT, "unit's depth");
+    refuse("gemm/wmma:em1,st2", TENON_DTYPE_F16, 0, TENON_ERROR_INVALID_ARGUMENT, "cp.async");
+    if (test_context->device.is_cpu)
+        refuse("gemm/mma", TENON_DTYPE_F16, 0, TENON_ERROR_UNSUPPORTED, "no such matrix units");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_unit),      cmocka_unit_test(every_way_into_local_memory),
+        cmocka_unit_test(products_of_f32), cmocka_unit_test(products_of_bytes),
+        cmocka_unit_test(other_blocks),    cmocka_unit_test(slices_and_epilogues),
+        cmocka_unit_test(many_blocks),     cmocka_unit_test(what_cannot_be_served),
+    };
+    return TEST_MAIN(tests);
+}

@@ -1,0 +1,154 @@
+/* What convolutions and poolings of images are planned as on GPUs that are not there. */
+#include "common/testing.h"
+
+#include "dispatch/plan.h"
+#include "runtime/target.h"
+
+#include <tenon/conv.h>
+#include <tenon/conv_backward.h>
+#include <tenon/pool.h>
+
+#include <string.h>
+
+typedef enum layout { NCHW, NHWC, LAYOUTS } layout;
+
+/* A kernel that a plan builds, or several, one after the other. */
+typedef struct heard {
+    char kernels[512];
+    size_t most_work_group;
+} heard;
+
+static void listen(void *user, const char *source, const char *options, const char *kernel,
+                   size_t work_group)
+{
+    heard *h = user;
+    size_t length = strlen(h->kernels);
+    (void)source;
+    (void)options;
+    snprintf(h->kernels + length, sizeof h->kernels - length, "%s ", kernel);
+    h->most_work_group = work_group > h->most_work_group ? work_group : h->most_work_group;
+}
+
+static tenon_tensor image(layout how, int64_t n, int64_t c, int64_t side)
+{
+    const int64_t shape[] = {n, c, side, side};
+    tenon_tensor view = tenon_tensor_view(TENON_DTYPE_F32, 4, shape);
+    if (how == NHWC) {
+        view.stride[1] = 1;
+        view.stride[3] = c;
+        view.stride[2] = side * c;
+    }
+    return view;
+}
+
+static tenon_context *target(tn_arch arch, heard *h)
+{
+    tenon_context *context;
+    *h = (heard){{0}, 0};
+    assert_int_equal(tn_target_context(arch, listen, h, &context), TENON_OK);
+    return context;
+}
+
+/* The plan's name and its kernels must hold these. */
+static void close(tenon_context *context, tenon_plan *plan, const heard *h, const char *name,
+                  const char *kernel)
+{
+    if (strstr(plan->name, name) == NULL || strstr(h->kernels, kernel) == NULL)
+        fail_msg("planned as %s with %s, not %s with %s", plan->name, h->kernels, name, kernel);
+    assert_true(h->most_work_group <= 256);
+    tenon_plan_release(plan);
+    tenon_context_release(context);
+}
+
+static void check_depthwise(tn_arch arch, layout how)
+{
+    const tenon_tensor x = image(how, 8, 64, 56), w = image(NCHW, 64, 1, 3);
+    tenon_conv_params params = TENON_CONV_PARAMS_INIT;
+    tenon_conv_backward_params backward = TENON_CONV_BACKWARD_PARAMS_INIT;
+    tenon_plan *plan;
+    heard h;
+    params.groups = backward.groups = 64;
+    for (int d = 0; d < 2; d++) {
+        params.geometry.pad_begin[d] = params.geometry.pad_end[d] = 1;
+        backward.geometry.pad_begin[d] = backward.geometry.pad_end[d] = 1;
+    }
+    tenon_context *context = target(arch, &h);
+    assert_int_equal(tenon_conv_forward_plan(context, &params, &x, &w, NULL, NULL, &x, &plan),
+                     TENON_OK);
+    close(context, plan, &h, "conv/depthwise:vw1,rows", "conv_depthwise_columns");
+    context = target(arch, &h);
+    assert_int_equal(tenon_conv_backward_data_plan(context, &backward, &x, &w, &x, &plan),
+                     TENON_OK);
+    close(context, plan, &h, "conv_backward_data/depthwise:vw1", "conv_depthwise_columns");
+    context = target(arch, &h);
+    assert_int_equal(tenon_conv_backward_filter_plan(context, &backward, &x, &x, &w, &plan),
+                     TENON_OK);
+    close(context, plan, &h, "conv_backward_filter/depthwise:vw1", "conv_depthwise_filter_items");
+}
+
+static void check_pool(tn_arch arch, layout how)
+{
+    const tenon_tensor x = image(how, 8, 64, 56), y = image(how, 8, 64, 28),
+                       one = image(how, 8, 64, 1);
+    tenon_pool_params params = TENON_POOL_PARAMS_INIT;
+    tenon_plan *plan;
+    heard h;
+    params.kind = TENON_POOL_AVERAGE;
+    for (int d = 0; d < 2; d++) {
+        params.window[d] = 2;
+        params.geometry.stride[d] = 2;
+    }
+    tenon_context *context = target(arch, &h);
+    assert_int_equal(tenon_pool_forward_plan(context, &params, &x, &y, NULL, &plan), TENON_OK);
+    close(context, plan, &h, "pool/items", "pool_forward_items");
+    context = target(arch, &h);
+    assert_int_equal(tenon_pool_backward_plan(context, &params, NULL, &y, NULL, &x, &plan),
+                     TENON_OK);
+    close(context, plan, &h, "pool_backward/items", "pool_backward_items");
+    params.flags = TENON_POOL_GLOBAL;
+    context = target(arch, &h);
+    assert_int_equal(tenon_pool_forward_plan(context, &params, &x, &one, NULL, &plan), TENON_OK);
+    close(context, plan, &h, "pool/groups", "pool_forward_groups");
+}
+
+static void depthwise_and_pooling(void **state)
+{
+    (void)state;
+    for (int arch = 0; arch < TN_ARCH_COUNT; arch++)
+        for (int how = 0; how < LAYOUTS; how++) {
+            check_depthwise((tn_arch)arch, (layout)how);
+            check_pool((tn_arch)arch, (layout)how);
+        }
+}
+
+/* Each transform is one launch, and the products between them another solver's. */
+static void winograd(void **state)
+{
+    static const char *const solvers[] = {"conv/winograd2_gemm", "conv/winograd4_gemm"};
+    (void)state;
+    for (int arch = 0; arch < TN_ARCH_COUNT; arch++)
+        for (int i = 0; i < 2 * LAYOUTS; i++) {
+            const layout how = (layout)(i / 2);
+            const tenon_tensor x = image(how, 4, 128, 30), w = image(NCHW, 128, 128, 3),
+                               y = image(how, 4, 128, 28);
+            tenon_conv_params params = TENON_CONV_PARAMS_INIT;
+            tenon_plan *plan;
+            heard h;
+            tenon_context *context = target((tn_arch)arch, &h);
+            params.solver = solvers[i % 2];
+            assert_int_equal(
+                tenon_conv_forward_plan(context, &params, &x, &w, NULL, NULL, &y, &plan), TENON_OK);
+            assert_non_null(strstr(h.kernels, "conv_winograd_filter_points "
+                                              "conv_winograd_tile_points gemm_"));
+            close(context, plan, &h, solvers[i % 2], " conv_winograd_outputs ");
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(depthwise_and_pooling),
+        cmocka_unit_test(winograd),
+    };
+    return cmocka_run_group_tests_name("target_images", tests, NULL, NULL);
+}

@@ -1,0 +1,316 @@
+/* tenon kernels: what Tenon would build for kinds of GPU that are not there. */
+#include "command.h"
+
+#include "kernel_shapes.h"
+#include "ops/common/case.h"
+#include "runtime/capability.h"
+#include "runtime/kernel_sources.h"
+#include "runtime/target.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define MOST_HEARD 64 /* kernels of one plan */
+
+static const tenon_dtype types[] = {TENON_DTYPE_F32, TENON_DTYPE_F16, TENON_DTYPE_BF16,
+                                    TENON_DTYPE_F64};
+#define TYPES (sizeof types / sizeof *types)
+
+/* A kernel that a plan asked for. */
+typedef struct heard {
+    char source[64], options[TN_OPTIONS_SIZE], kernel[64];
+    size_t work_group;
+} heard;
+
+typedef struct listing {
+    const char *target;
+    tenon_context *context;
+    heard heard[MOST_HEARD]; /* of the plan at hand */
+    uint32_t heard_count;
+    bool chosen_only;  /* list the automatic choice alone */
+    bool usual;        /* the call at hand is of a usual network */
+    uint64_t *printed; /* hashes of the target's lines */
+    size_t printed_count, printed_capacity;
+    uint32_t failures;
+} listing;
+
+static void listen(void *user, const char *source, const char *options, const char *kernel,
+                   size_t work_group)
+{
+    listing *l = user;
+    if (l->heard_count == MOST_HEARD) {
+        fprintf(stderr, "tenon kernels: a plan has more than %d kernels\n", MOST_HEARD);
+        l->failures++;
+        return;
+    }
+    heard *h = &l->heard[l->heard_count++];
+    snprintf(h->source, sizeof h->source, "%s", source);
+    snprintf(h->options, sizeof h->options, "%s", options);
+    snprintf(h->kernel, sizeof h->kernel, "%s", kernel);
+    h->work_group = work_group;
+}
+
+static uint64_t hash_of(const char *text)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    for (; *text != '\0'; text++)
+        hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
+    return hash;
+}
+
+/* Whether the line is new to the target. */
+static bool is_new(listing *l, const char *line)
+{
+    const uint64_t hash = hash_of(line);
+    for (size_t i = 0; i < l->printed_count; i++)
+        if (l->printed[i] == hash)
+            return false;
+    if (l->printed_count == l->printed_capacity) {
+        size_t capacity = 2 * l->printed_capacity + 256;
+        uint64_t *printed = realloc(l->printed, capacity * sizeof *printed);
+        if (printed == NULL)
+            return true; /* a line twice does no harm */
+        l->printed = printed;
+        l->printed_capacity = capacity;
+    }
+    l->printed[l->printed_count++] = hash;
+    return true;
+}
+
+/* Names and options are Tenon's own and have nothing that JSON would want escaped. */
+static void print_heard(listing *l, const char *operation, const char *solver, bool chosen)
+{
+    char line[2048];
+    for (uint32_t i = 0; i < l->heard_count; i++) {
+        const heard *h = &l->heard[i];
+        snprintf(
+            line, sizeof line,
+            "{\"target\": \"%s\", \"operation\": \"%s\", \"solver\": \"%s\", \"chosen\": %s, "
+            "\"usual\": %s, \"source\": \"%s\", \"options\": \"%s\", \"kernel\": \"%s\", \"work_group\": %zu}",
+            l->target, operation, solver, chosen ? "true" : "false",
+            chosen && l->usual ? "true" : "false", h->source, h->options, h->kernel, h->work_group);
+        if (is_new(l, line))
+            puts(line);
+    }
+    l->heard_count = 0;
+}
+
+/* What a solver may say of a problem that is not for it. */
+static bool is_refusal(tenon_status status)
+{
+    return status == TENON_ERROR_UNSUPPORTED || status == TENON_ERROR_INVALID_ARGUMENT ||
+           status == TENON_ERROR_WORKSPACE_TOO_SMALL;
+}
+
+/* A NULL solver is the automatic choice. */
+static void plan_case(listing *l, tn_case *c, const char *solver)
+{
+    const tenon_tensor *views[TN_MAX_OPERANDS] = {NULL};
+    tenon_plan *made = NULL;
+    for (uint32_t i = 0; i < c->operation->operand_count; i++)
+        if (c->views[i].dtype != TENON_DTYPE_INVALID)
+            views[i] = &c->views[c->same[i] != 0 ? c->same[i] - 1 : i];
+    c->params.head.solver = solver;
+    l->heard_count = 0;
+    const tenon_status status = c->operation->plan(l->context, c->params.bytes, views, &made);
+    if (status == TENON_OK) {
+        print_heard(l, c->operation->name, made->name, solver == NULL);
+        tenon_plan_release(made);
+    } else if (solver == NULL || !is_refusal(status)) {
+        char text[TN_CASE_TEXT_SIZE];
+        fprintf(stderr, "tenon kernels: %s: %s\n  %s\n", l->target, tenon_last_error(),
+                tn_case_text(c, text));
+        l->failures++;
+    }
+}
+
+static void plan_all(listing *l, tn_case *c)
+{
+    const tn_family *family = c->operation->family;
+    char solver[TN_SOLVER_NAME_SIZE];
+    plan_case(l, c, NULL);
+    if (l->chosen_only)
+        return;
+    for (uint32_t s = 0; s < family->solver_count; s++) {
+        snprintf(solver, sizeof solver, "%s/%s", family->name, family->solvers[s]->name);
+        plan_case(l, c, solver);
+    }
+}
+
+/* An example in each type that it has and the target computes in. */
+static void list_example(listing *l, const char *example)
+{
+    const bool typed = strstr(example, "=T:") != NULL || strstr(example, "=S:") != NULL;
+    tn_case *c = malloc(sizeof *c);
+    for (size_t t = 0; c != NULL && t < (typed ? TYPES : 1); t++) {
+        if (types[t] == TENON_DTYPE_F64 && !tn_context_has(l->context, TENON_CAPABILITY_F64))
+            continue;
+        if (tn_case_parse_line(example, types[t], c) == TENON_OK) {
+            plan_all(l, c);
+        } else {
+            fprintf(stderr, "%s\n  %s\n", tenon_last_error(), example);
+            l->failures++;
+        }
+    }
+    free(c);
+}
+
+/* The trials of what the target is taken to have. */
+static void list_trials(listing *l)
+{
+    for (int i = 0; i < TENON_CAPABILITY_COUNT; i++) {
+        tn_trial_build build;
+        l->heard_count = 0;
+        for (uint32_t n = 0; tn_capability_trial(l->context, (tenon_capability)i, n, &build); n++)
+            listen(l, build.source, build.options, "trial", build.items);
+        print_heard(l, "capability", tenon_capability_string((tenon_capability)i), true);
+    }
+}
+
+/* Packed weights must be there to be planned with. Those of GPUs are dense, and their product that of
+ * `gemm`. */
+static bool needs_no_weights(const tn_operation *operation)
+{
+    return operation != &tn_operation_gemm_packed;
+}
+
+/* Every call there is in the tables. */
+static void list_all(listing *l)
+{
+    l->usual = true;
+    list_trials(l);
+    l->usual = false;
+    for (uint32_t i = 0; i < tn_operation_count; i++)
+        for (const char *const *example = tn_operations[i]->examples;
+             needs_no_weights(tn_operations[i]) && *example != NULL; example++)
+            list_example(l, *example);
+    l->usual = true;
+    for (const char *const *shape = kernel_shapes; *shape != NULL; shape++)
+        list_example(l, *shape);
+}
+
+/* A NULL call is all of them. */
+static int list_target(tn_arch arch, const char *call)
+{
+    listing *l = calloc(1, sizeof *l);
+    if (l == NULL || tn_target_context(arch, listen, l, &l->context) != TENON_OK) {
+        free(l);
+        return report_failure("kernels");
+    }
+    l->target = tn_arch_facts_of(arch)->name;
+    l->chosen_only = call != NULL;
+    if (call != NULL)
+        list_example(l, call);
+    else
+        list_all(l);
+    const int code = l->failures > 0 ? EXIT_FAILED : EXIT_OK;
+    tenon_context_release(l->context);
+    free(l->printed);
+    free(l);
+    return code;
+}
+
+static int write_source(const char *folder, const struct tenon_kernel_source *source)
+{
+    char path[4096];
+    const int length = snprintf(path, sizeof path, "%s/%s.cl", folder, source->name);
+    FILE *file = NULL;
+    if (length > 0 && (size_t)length < sizeof path) {
+        for (char *at = path + strlen(folder) + 1; (at = strchr(at, '/')) != NULL; *at++ = '/') {
+            *at = '\0';
+            mkdir(path, 0777);
+        }
+        file = fopen(path, "wb");
+    }
+    bool written = file != NULL && fwrite(source->data, 1, source->length, file) == source->length;
+    if (file != NULL && fclose(file) != 0)
+        written = false;
+    if (!written)
+        fprintf(stderr, "tenon kernels: cannot write %s: %s\n", path, strerror(errno));
+    return written ? EXIT_OK : EXIT_FAILED;
+}
+
+static int write_sources(const char *folder)
+{
+    int code = EXIT_OK;
+    mkdir(folder, 0777);
+    for (size_t i = 0; i < tenon_kernel_source_count && code == EXIT_OK; i++)
+        code = write_source(folder, &tenon_kernel_sources[i]);
+    return code;
+}
+
+/* The target of a name; TN_ARCH_COUNT where it is none. */
+static int find_target(const char *name)
+{
+    int arch = 0;
+    while (arch < TN_ARCH_COUNT && strcmp(tn_arch_facts_of((tn_arch)arch)->name, name) != 0)
+        arch++;
+    return arch;
+}
+
+static int unknown_target(const char *name)
+{
+    char names[512] = "";
+    size_t used = 0;
+    for (int arch = 0; arch < TN_ARCH_COUNT; arch++)
+        used += (size_t)snprintf(names + used, sizeof names - used, " %s",
+                                 tn_arch_facts_of((tn_arch)arch)->name);
+    return usage_error(&kernels_command, "there is no target \"%s\"; there are%s", name, names);
+}
+
+typedef struct wishes {
+    const char *target, *sources, *call;
+} wishes;
+
+/* Reads the options; EXIT_OK, or wrong usage. */
+static int read_wishes(int argc, char **argv, wishes *w)
+{
+    for (int i = 1; i < argc; i += 2) {
+        const char **value = strcmp(argv[i], "--target") == 0    ? &w->target
+                             : strcmp(argv[i], "--sources") == 0 ? &w->sources
+                             : strcmp(argv[i], "--call") == 0    ? &w->call
+                                                                 : NULL;
+        if (value == NULL)
+            return usage_error(&kernels_command, "does not know \"%s\"", argv[i]);
+        if (i + 1 == argc || argv[i + 1][0] == '\0')
+            return usage_error(&kernels_command, "%s lacks its value", argv[i]);
+        *value = argv[i + 1];
+    }
+    return EXIT_OK;
+}
+
+static int run(int argc, char **argv)
+{
+    wishes w = {NULL};
+    int code = read_wishes(argc, argv, &w);
+    if (code != EXIT_OK)
+        return code;
+    const int only = w.target != NULL ? find_target(w.target) : TN_ARCH_COUNT;
+    if (w.target != NULL && only == TN_ARCH_COUNT)
+        return unknown_target(w.target);
+    if (w.sources != NULL && (code = write_sources(w.sources)) != EXIT_OK)
+        return code;
+    for (int arch = 0; arch < TN_ARCH_COUNT; arch++)
+        if ((w.target == NULL || arch == only) && list_target((tn_arch)arch, w.call) != EXIT_OK)
+            code = EXIT_FAILED;
+    return code;
+}
+
+const command kernels_command = {
+    .name = "kernels",
+    .arguments = "[--target NAME] [--sources FOLDER] [--call CALL]",
+    .summary = "list the kernels that Tenon would build for kinds of GPU, without any",
+    .details =
+        "Plans each operation's examples and the shapes of usual networks, in each type, by the\n"
+        "automatic choice and by every solver that may be chosen there. A line of JSON for each\n"
+        "distinct target, operation, solver, source, options, kernel and work-group (0: the driver\n"
+        "chooses its size); chosen: whether the automatic choice came to it; usual: whether it did\n"
+        "for a shape of a usual network.\n\n"
+        "  --target NAME      sm_90, gfx942, xe_hpc …, or other: the defaults for any other GPU\n"
+        "  --sources FOLDER   also write the kernels' whole sources there\n"
+        "  --call CALL        only what is chosen for this call, in the words of \"tenon check\"\n",
+    .run = run,
+};
