@@ -35,7 +35,7 @@ TENON_INLINE source make_source(const chain_args *args, const walk *w, int numbe
 {
     const int i = number > 0 ? number - 1 : 0;
     source s;
-    s.x = (i == 0 ? x0 : i == 1 ? x1 : i == 2 ? x2 : x3) + w->at[i];
+    s.x = i == 0 ? x0 + w->at[0] : i == 1 ? x1 + w->at[1] : i == 2 ? x2 + w->at[2] : x3 + w->at[3];
     s.stride = args->walk.stride[i][args->walk.rank - 1];
     s.is_scalar = number == 0;
     s.scalar = TENON_FROM_BITS(bits);

@@ -120,11 +120,11 @@ TENON_INLINE void do_sums(const int columns, const int side, const norm_sources 
     }
 }
 
-__kernel void norm_sums_rows(__global const data_t *x, __global const data_t *dy,
-                             __global const param_t *gamma, __global const acc_t *mean,
-                             __global const acc_t *rstd, __global acc_t *work,
-                             __global param_t *dgamma, __global param_t *dbeta,
-                             const norm_args args)
+TENON_KERNEL void norm_sums_rows(__global const data_t *x, __global const data_t *dy,
+                                 __global const param_t *gamma, __global const acc_t *mean,
+                                 __global const acc_t *rstd, __global acc_t *work,
+                                 __global param_t *dgamma, __global param_t *dbeta,
+                                 const norm_args args)
 {
     const norm_sources from = {x, dy, gamma, 0, mean, rstd, 0};
     long id = (long)get_global_id(0), number = id % args.pieces;
@@ -134,11 +134,11 @@ __kernel void norm_sums_rows(__global const data_t *x, __global const data_t *dy
     }
 }
 
-__kernel void norm_sums_columns(__global const data_t *x, __global const data_t *dy,
-                                __global const param_t *gamma, __global const acc_t *mean,
-                                __global const acc_t *rstd, __global acc_t *work,
-                                __global param_t *dgamma, __global param_t *dbeta,
-                                const norm_args args)
+TENON_KERNEL void norm_sums_columns(__global const data_t *x, __global const data_t *dy,
+                                    __global const param_t *gamma, __global const acc_t *mean,
+                                    __global const acc_t *rstd, __global acc_t *work,
+                                    __global param_t *dgamma, __global param_t *dbeta,
+                                    const norm_args args)
 {
     const norm_sources from = {x, dy, gamma, 0, mean, rstd, 0};
     const norm_columns c = columns_of(&args);
@@ -147,8 +147,8 @@ __kernel void norm_sums_columns(__global const data_t *x, __global const data_t 
     FOR_COLUMNS(c, SUMS)
 }
 
-__kernel void norm_reduce(__global acc_t *work, __global param_t *dgamma, __global param_t *dbeta,
-                          const norm_args args)
+TENON_KERNEL void norm_reduce(__global acc_t *work, __global param_t *dgamma,
+                              __global param_t *dbeta, const norm_args args)
 {
     const long set = (long)get_global_id(0) * TENON_VW, all = args.pieces * args.sets;
     const int lanes = (int)min_long(TENON_VW, args.sets - set);
@@ -224,10 +224,10 @@ TENON_INLINE void do_gradient(const int columns, const int side, const norm_sour
     gradient_piece(columns, side, from, dx, args, w, &piece, column_lanes, &f);
 }
 
-__kernel void norm_gradient(__global const data_t *x, __global const data_t *dy,
-                            __global const param_t *gamma, __global const acc_t *mean,
-                            __global const acc_t *rstd, __global const acc_t *sums,
-                            __global data_t *dx, const norm_args args)
+TENON_KERNEL void norm_gradient(__global const data_t *x, __global const data_t *dy,
+                                __global const param_t *gamma, __global const acc_t *mean,
+                                __global const acc_t *rstd, __global const acc_t *sums,
+                                __global data_t *dx, const norm_args args)
 {
     const norm_sources from = {x, dy, gamma, 0, mean, rstd, sums};
     const long id = (long)get_global_id(0);
@@ -236,10 +236,10 @@ __kernel void norm_gradient(__global const data_t *x, __global const data_t *dy,
     }
 }
 
-__kernel void norm_gradient_columns(__global const data_t *x, __global const data_t *dy,
-                                    __global const param_t *gamma, __global const acc_t *mean,
-                                    __global const acc_t *rstd, __global const acc_t *sums,
-                                    __global data_t *dx, const norm_args args)
+TENON_KERNEL void norm_gradient_columns(__global const data_t *x, __global const data_t *dy,
+                                        __global const param_t *gamma, __global const acc_t *mean,
+                                        __global const acc_t *rstd, __global const acc_t *sums,
+                                        __global data_t *dx, const norm_args args)
 {
     const norm_sources from = {x, dy, gamma, 0, mean, rstd, sums};
     const norm_columns c = columns_of(&args);
@@ -268,11 +268,11 @@ TENON_INLINE void do_whole(const int columns, const int side, const norm_sources
     gradient_piece(columns, side, from, dx, args, w, &all, column_lanes, &f);
 }
 
-__kernel void norm_whole_rows(__global const data_t *x, __global const data_t *dy,
-                              __global const param_t *gamma, __global const acc_t *mean,
-                              __global const acc_t *rstd, __global data_t *dx,
-                              __global param_t *dgamma, __global param_t *dbeta,
-                              const norm_args args)
+TENON_KERNEL void norm_whole_rows(__global const data_t *x, __global const data_t *dy,
+                                  __global const param_t *gamma, __global const acc_t *mean,
+                                  __global const acc_t *rstd, __global data_t *dx,
+                                  __global param_t *dgamma, __global param_t *dbeta,
+                                  const norm_args args)
 {
     const norm_sources from = {x, dy, gamma, 0, mean, rstd, 0};
     long first = (long)get_global_id(0) * args.chunk;
@@ -282,11 +282,11 @@ __kernel void norm_whole_rows(__global const data_t *x, __global const data_t *d
     }
 }
 
-__kernel void norm_whole_columns(__global const data_t *x, __global const data_t *dy,
-                                 __global const param_t *gamma, __global const acc_t *mean,
-                                 __global const acc_t *rstd, __global data_t *dx,
-                                 __global param_t *dgamma, __global param_t *dbeta,
-                                 const norm_args args)
+TENON_KERNEL void norm_whole_columns(__global const data_t *x, __global const data_t *dy,
+                                     __global const param_t *gamma, __global const acc_t *mean,
+                                     __global const acc_t *rstd, __global data_t *dx,
+                                     __global param_t *dgamma, __global param_t *dbeta,
+                                     const norm_args args)
 {
     const norm_sources from = {x, dy, gamma, 0, mean, rstd, 0};
     const norm_columns c = columns_of(&args);

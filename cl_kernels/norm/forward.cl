@@ -153,10 +153,11 @@ TENON_INLINE void do_sets(const int columns, const int side, const norm_sources 
     apply_piece(columns, side, from, y, args, w, &all, column_lanes, &f);
 }
 
-__kernel void norm_sets_rows(__global const data_t *x, __global const param_t *gamma,
-                             __global const param_t *beta, __global data_t *y, __global acc_t *mean,
-                             __global acc_t *rstd, __global acc_t *running_mean,
-                             __global acc_t *running_variance, const norm_args args)
+TENON_KERNEL void norm_sets_rows(__global const data_t *x, __global const param_t *gamma,
+                                 __global const param_t *beta, __global data_t *y,
+                                 __global acc_t *mean, __global acc_t *rstd,
+                                 __global acc_t *running_mean, __global acc_t *running_variance,
+                                 const norm_args args)
 {
     const norm_sources from = {x, 0, gamma, beta, 0, 0, 0};
     const outputs out = {mean, rstd, running_mean, running_variance};
@@ -167,11 +168,11 @@ __kernel void norm_sets_rows(__global const data_t *x, __global const param_t *g
     }
 }
 
-__kernel void norm_sets_columns(__global const data_t *x, __global const param_t *gamma,
-                                __global const param_t *beta, __global data_t *y,
-                                __global acc_t *mean, __global acc_t *rstd,
-                                __global acc_t *running_mean, __global acc_t *running_variance,
-                                const norm_args args)
+TENON_KERNEL void norm_sets_columns(__global const data_t *x, __global const param_t *gamma,
+                                    __global const param_t *beta, __global data_t *y,
+                                    __global acc_t *mean, __global acc_t *rstd,
+                                    __global acc_t *running_mean, __global acc_t *running_variance,
+                                    const norm_args args)
 {
     const norm_sources from = {x, 0, gamma, beta, 0, 0, 0};
     const outputs out = {mean, rstd, running_mean, running_variance};
@@ -209,8 +210,8 @@ TENON_INLINE void do_partial(const int columns, const int side, __global const d
     }
 }
 
-__kernel void norm_partial_rows(__global const data_t *x, __global acc_t *work,
-                                const norm_args args)
+TENON_KERNEL void norm_partial_rows(__global const data_t *x, __global acc_t *work,
+                                    const norm_args args)
 {
     long id = (long)get_global_id(0), number = id % args.pieces;
     long first = id / args.pieces * args.chunk, last = min_long(first + args.chunk, args.sets);
@@ -219,8 +220,8 @@ __kernel void norm_partial_rows(__global const data_t *x, __global acc_t *work,
     }
 }
 
-__kernel void norm_partial_columns(__global const data_t *x, __global acc_t *work,
-                                   const norm_args args)
+TENON_KERNEL void norm_partial_columns(__global const data_t *x, __global acc_t *work,
+                                       const norm_args args)
 {
     const norm_columns c = columns_of(&args);
 #define PARTIAL(side, set, lanes) do_partial(1, side, x, work, &args, c.number, set, lanes)
@@ -234,9 +235,9 @@ TENON_INLINE acc_v count_of(const norm_args *args, long number)
     return splat((acc_t)piece_count(args->columns, args, &piece));
 }
 
-__kernel void norm_combine(__global acc_t *work, __global acc_t *mean, __global acc_t *rstd,
-                           __global acc_t *running_mean, __global acc_t *running_variance,
-                           const norm_args args)
+TENON_KERNEL void norm_combine(__global acc_t *work, __global acc_t *mean, __global acc_t *rstd,
+                               __global acc_t *running_mean, __global acc_t *running_variance,
+                               const norm_args args)
 {
     const outputs out = {mean, rstd, running_mean, running_variance};
     const long set = (long)get_global_id(0) * TENON_VW, parts = args.parts;
@@ -296,9 +297,9 @@ TENON_INLINE void do_apply(const int columns, const int side, const norm_sources
     apply_piece(columns, side, from, y, args, w, &piece, column_lanes, &f);
 }
 
-__kernel void norm_apply(__global const data_t *x, __global const param_t *gamma,
-                         __global const param_t *beta, __global const acc_t *mean,
-                         __global const acc_t *rstd, __global data_t *y, const norm_args args)
+TENON_KERNEL void norm_apply(__global const data_t *x, __global const param_t *gamma,
+                             __global const param_t *beta, __global const acc_t *mean,
+                             __global const acc_t *rstd, __global data_t *y, const norm_args args)
 {
     const norm_sources from = {x, 0, gamma, beta, mean, rstd, 0};
     const long id = (long)get_global_id(0);
@@ -307,10 +308,10 @@ __kernel void norm_apply(__global const data_t *x, __global const param_t *gamma
     }
 }
 
-__kernel void norm_apply_columns(__global const data_t *x, __global const param_t *gamma,
-                                 __global const param_t *beta, __global const acc_t *mean,
-                                 __global const acc_t *rstd, __global data_t *y,
-                                 const norm_args args)
+TENON_KERNEL void norm_apply_columns(__global const data_t *x, __global const param_t *gamma,
+                                     __global const param_t *beta, __global const acc_t *mean,
+                                     __global const acc_t *rstd, __global data_t *y,
+                                     const norm_args args)
 {
     const norm_sources from = {x, 0, gamma, beta, mean, rstd, 0};
     const norm_columns c = columns_of(&args);

@@ -57,7 +57,7 @@ TENON_INLINE void pad_end(__global const element_t *x, __global element_t *y, co
     }
 }
 
-__kernel void forward(__global const element_t *x, __global element_t *y, const pad_args args)
+TENON_KERNEL void forward(__global const element_t *x, __global element_t *y, const pad_args args)
 {
     const int d = args.walk.rank - 1;
     const long ys = args.walk.stride[0][d], xs = args.walk.stride[1][d];

@@ -156,9 +156,9 @@ TENON_INLINE void store_row(__global data_t *y, long y_at, __global acc_t *works
     }
 }
 
-__kernel void reduce_rows(__global const data_t *x, __global const data_t *t, __global data_t *y,
-                          __global data_t *means, __global acc_t *workspace,
-                          const reduction_args args)
+TENON_KERNEL void reduce_rows(__global const data_t *x, __global const data_t *t,
+                              __global data_t *y, __global data_t *means, __global acc_t *workspace,
+                              const reduction_args args)
 {
     const long piece = (long)get_global_id(0) % args.pieces;
     const long first = (long)get_global_id(0) / args.pieces * args.chunk;
@@ -190,9 +190,9 @@ TENON_INLINE void store_columns(__global data_t *y, __global acc_t *workspace,
     }
 }
 
-__kernel void reduce_columns(__global const data_t *x, __global const data_t *t, __global data_t *y,
-                             __global data_t *means, __global acc_t *workspace,
-                             const reduction_args args)
+TENON_KERNEL void reduce_columns(__global const data_t *x, __global const data_t *t,
+                                 __global data_t *y, __global data_t *means,
+                                 __global acc_t *workspace, const reduction_args args)
 {
     const long xs = args.kept_stride[REDUCTION_X][args.kept_rank - 1];
     column_work w;
@@ -211,8 +211,8 @@ __kernel void reduce_columns(__global const data_t *x, __global const data_t *t,
     }
 }
 
-__kernel void reduce_finish(__global data_t *y, __global data_t *means, __global acc_t *workspace,
-                            const reduction_args args)
+TENON_KERNEL void reduce_finish(__global data_t *y, __global data_t *means,
+                                __global acc_t *workspace, const reduction_args args)
 {
     __local champion best[REDUCTION_GROUP];
     const long row = get_group_id(0);

@@ -55,9 +55,17 @@ double tn_gpu_own_row(double bytes)
                                                  : TN_GPU_LONG_ROWS;
 }
 
-const char *tn_gpu_option(const tenon_context *context)
+static bool has_narrow_groups(tenon_context *context)
 {
-    return context->device.is_cpu ? "" : " -DTENON_GPU=1";
+    return tn_arch_facts_of(context->device.arch)->lanes == NARROW_LANES &&
+           tn_context_has(context, TENON_CAPABILITY_SUB_GROUPS);
+}
+
+const char *tn_gpu_option(tenon_context *context)
+{
+    if (context->device.is_cpu)
+        return "";
+    return has_narrow_groups(context) ? " -DTENON_GPU=1 -DTENON_SUB_GROUP=16" : " -DTENON_GPU=1";
 }
 
 int32_t tn_team_group(const tenon_context *context)
@@ -70,11 +78,8 @@ int32_t tn_team_group(const tenon_context *context)
 
 char *tn_team_options(tenon_context *context, char options[64])
 {
-    const uint32_t lanes = tn_arch_facts_of(context->device.arch)->lanes;
-    const bool narrow =
-        lanes == NARROW_LANES && tn_context_has(context, TENON_CAPABILITY_SUB_GROUPS);
     snprintf(options, 64, "-DTENON_VW=%d -DTENON_GROUP=%d%s", TN_GPU_LANES, tn_team_group(context),
-             narrow ? " -DTENON_SUB_GROUP=16" : "");
+             has_narrow_groups(context) ? " -DTENON_SUB_GROUP=16" : "");
     return options;
 }
 

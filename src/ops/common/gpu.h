@@ -30,8 +30,9 @@ double tn_gpu_own_row(double bytes);
 /* The work-items that keep the device's memory busy. */
 double tn_gpu_items(const tenon_context *context);
 
-/* TENON_GPU, which common/types.clh describes, with a space before it; "" on a CPU. */
-const char *tn_gpu_option(const tenon_context *context);
+/* TENON_GPU and TENON_SUB_GROUP, which common/types.clh describes, with a space before them; "" on a
+ * CPU. */
+const char *tn_gpu_option(tenon_context *context);
 
 /* Gives a GPU's launch a work-group: its first dimension is rounded up, whose work-items past the end
  * must find nothing to do, the others are cut where they divide. Drivers that choose by themselves
