@@ -121,7 +121,7 @@ typedef struct output_place {
 } output_place;
 
 /* The first lanes of a vector to consecutive elements, in as few pieces as there are. */
-TENON_INLINE void store_first(__global data_t *y, long at, int lanes, acc_v x)
+TENON_INLINE void store_leading(__global data_t *y, long at, int lanes, acc_v x)
 {
 #if TENON_STORES_ACC
     acc_t lane[TENON_VW];
@@ -166,7 +166,7 @@ TENON_INLINE void store_output(__global const data_t *c, __global const data_t *
     }
     result = activate_v(result, &activation);
     if (place->y_step == 1 && lanes < TENON_VW) {
-        store_first(y, place->y, lanes, result);
+        store_leading(y, place->y, lanes, result);
     } else {
         store_lanes(y, place->y, place->y_step, lanes, result);
     }
