@@ -39,9 +39,10 @@
 #include "gemm/raw.clh"
 #include "gemm/sub_group.clh"
 
-#define ITEMS (TENON_COLS * TENON_SHARES)
-#define WIDTH (TENON_COLS * TENON_VL) /* columns of a work-group, not of dot products */
-#define KC    128                     /* steps of K whose part of a is in local memory */
+#define ITEMS  (TENON_COLS * TENON_SHARES)
+#define WIDTH  (TENON_COLS * TENON_VL) /* columns of a work-group, not of dot products */
+#define SHARED (TENON_SHARES * WIDTH)  /* sums of a row that are to be added up */
+#define KC     128                     /* steps of K whose part of a is in local memory */
 
 /* Adds up the `many` neighbours in each of `rows` rows, [row][pitch], a power of two of them; the sums
  * take the place of the first. */
@@ -95,7 +96,7 @@ __kernel TENON_FIXED_SUB_GROUP
     gemm_skinny_axpy(__global const data_t *a, __global const data_t *b, __global const data_t *c,
                      __global const data_t *bias, __global out_t *d, gemm_args args)
 {
-    __local acc_t thin[KC * TENON_MR], sums[TENON_SHARES * WIDTH];
+    __local acc_t thin[KC * TENON_MR], sums[TENON_MR * SHARED];
     const int col = (int)get_local_id(0), share = (int)get_local_id(1);
     const int item = share * TENON_COLS + col;
     const long z = (long)get_global_id(2), k_end = depth_at(&args, z);
@@ -135,18 +136,19 @@ __kernel TENON_FIXED_SUB_GROUP
                 }
             }
         }
+        barrier(CLK_LOCAL_MEM_FENCE);
 #pragma unroll
         for (int r = 0; r < TENON_MR; r++) {
-            barrier(CLK_LOCAL_MEM_FENCE);
 #pragma unroll
             for (int j = 0; j < TENON_VL; j++) {
-                sums[share * WIDTH + col * TENON_VL + j] = sum[r][j];
+                sums[r * SHARED + share * WIDTH + col * TENON_VL + j] = sum[r][j];
             }
-            add_up(sums, 1, 0, TENON_SHARES, WIDTH, item);
-            for (int i = item; i < WIDTH && r < rows; i += ITEMS) {
-                if (n0 + i < args.n) {
-                    epilogue_store(&e, m + r, n0 + i, sums[i]);
-                }
+        }
+        add_up(sums, TENON_MR, SHARED, TENON_SHARES, WIDTH, item);
+        for (int i = item; i < rows * WIDTH; i += ITEMS) {
+            const int r = i / WIDTH, n = i % WIDTH;
+            if (n0 + n < args.n) {
+                epilogue_store(&e, m + r, n0 + n, sums[r * SHARED + n]);
             }
         }
     }

@@ -21,6 +21,8 @@
 /* Of a GPU's work-group. */
 #define GPU_COLS   8
 #define GPU_SHARES 16
+/* Steps of K of the thin factor in a GPU's local memory: the kernel's KC. */
+#define GPU_DEPTH 128
 /* Bytes that a work-group of a GPU brings in a nanosecond: what its loads in flight are, in the time
  * that memory takes to answer. */
 #define GPU_GROUP_BYTES 12.0
@@ -112,19 +114,6 @@ static const char *constrains_cpu(tenon_context *context, const tn_problem *prob
                : NULL;
 }
 
-static const char *constrains_gpu(tenon_context *context, const tn_problem *problem,
-                                  const int32_t *values)
-{
-    const gemm_problem *p = (const gemm_problem *)problem;
-    uint64_t items = GPU_COLS * GPU_SHARES;
-    uint64_t sums = (uint64_t)values[SKINNY_MR] * (uint64_t)values[SKINNY_NR];
-    if (items > context->device.info.max_work_group || sums > items)
-        return "the work-group does not fit the device, or the sums do not fit it";
-    return sums * (items + 1) * tn_acc_size(p->dtype) > context->device.info.local_memory
-               ? "the sums do not fit the local memory"
-               : NULL;
-}
-
 static double elements(const gemm_problem *p)
 {
     return (double)p->n * (double)p->k * (double)tn_gemm_batch_count(p);
@@ -167,6 +156,20 @@ static int32_t gpu_vector(const gemm_problem *p, const int32_t *values)
 {
     int32_t most = (int32_t)(16 / tenon_dtype_size((tenon_dtype)p->dtype));
     return values[SKINNY_MR] > 1 && most > 4 ? 4 : most;
+}
+
+static const char *constrains_gpu(tenon_context *context, const tn_problem *problem,
+                                  const int32_t *values)
+{
+    const gemm_problem p = thin_a(problem);
+    uint64_t items = (uint64_t)GPU_COLS * GPU_SHARES, rows = (uint64_t)values[SKINNY_MR];
+    uint64_t sums = by_dots(&p) ? (uint64_t)values[SKINNY_NR] * (items + 1)
+                                : (uint64_t)gpu_vector(&p, values) * items + GPU_DEPTH;
+    if (items > context->device.info.max_work_group)
+        return "the work-group is larger than the device allows";
+    return rows * sums * tn_acc_size(p.dtype) > context->device.info.local_memory
+               ? "the sums do not fit the local memory"
+               : NULL;
 }
 
 static int64_t gpu_columns(const gemm_problem *p, const int32_t *values)
