@@ -72,6 +72,12 @@ static int plain_step(const depthwise *w)
     return whole ? tn_depthwise_step(&w->problem.window) : 0;
 }
 
+/* The same of work-items without vectors, which take every plane of the image for one that is there. */
+static int column_step(const depthwise *w)
+{
+    return w->spread[0] == 1 ? plain_step(w) : 0;
+}
+
 /* The same of kernels with vectors along rows: otherwise the image must be brought into local
  * memory. */
 static int straight_step(const depthwise *w)
@@ -110,7 +116,7 @@ static double items_of(const depthwise *w, int32_t rows)
 static int32_t rows_of(tenon_context *context, const depthwise *w, int32_t lanes)
 {
     int64_t out = w->problem.window.out[1];
-    bool straight = lanes == 1 ? plain_step(w) != 0 : straight_step(w) != 0;
+    bool straight = lanes == 1 ? column_step(w) != 0 : straight_step(w) != 0;
     bool seven =
         straight && w->problem.window.filter[1] == 3 && tn_round_up(out, 7) <= tn_round_up(out, 4);
     int32_t rows = seven ? 7 : 4;
@@ -250,7 +256,7 @@ static void options(tenon_context *context, const depthwise *w, const int32_t *v
                      p->dtype, tn_activation_is_build(p->activation) ? p->activation : 0u,
                      values[VW], values[ROWS], tn_depthwise_taps(&p->window),
                      tn_depthwise_along_channels(p, values[VW]), w->spread[1] > 1,
-                     values[VW] == 1 ? plain_step(w) : straight_step(w), planes_of(w, values),
+                     values[VW] == 1 ? column_step(w) : straight_step(w), planes_of(w, values),
                      TN_DEPTHWISE_BLOCKS, (int)tn_depthwise_room(p->dtype), TN_DEPTHWISE_MOST_TAPS,
                      w->backwards);
 }
