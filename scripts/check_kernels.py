@@ -41,6 +41,8 @@ def read_arguments(arguments):
                         help="compilers at a time (as many as there are processors)")
     parser.add_argument("--every", action="store_true",
                         help="every kernel for every target, also where one stands for its vendor's others")
+    parser.add_argument("--accept", action="store_true",
+                        help="rewrite the list of known spills from what this run finds")
     parser.add_argument("--docs", action="store_true", help="rewrite the tables of docs/gpu-kernels.md")
     parser.add_argument("--tenon", default="build/tools/tenon", help=argparse.SUPPRESS)
     parser.add_argument("--cache", default="build/kernel-cache", help=argparse.SUPPRESS)
@@ -211,6 +213,20 @@ def read_known(path):
     return known
 
 
+def accept(kernels, machines, path):
+    """Puts the spills of what is chosen in place of those known of the machines that were compiled for."""
+    names = {machine.name for machine in machines}
+    worst = {}
+    for kernel in kernels:
+        if kernel.get("spills", 0) > 0 and kernel["chosen"]:
+            place = f'{kernel["machine"]} {kernel["source"]}:{kernel["kernel"]}'
+            worst[place] = max(worst.get(place, 0), kernel["spills"])
+    lines = Path(path).read_text(encoding="utf-8").splitlines()
+    kept = [line for line in lines if line.startswith("#") or line.split()[:1] not in [[n] for n in names]]
+    added = [f"{place} # {spills}" for place, spills in sorted(worst.items())]
+    Path(path).write_text("\n".join(kept + added) + "\n", encoding="utf-8")
+
+
 def judge(kernels, known):
     """What is wrong, and what spills without that being wrong, a text each."""
     problems, remarks = [], []
@@ -272,6 +288,8 @@ def main():
     start = time.monotonic()
     results = compile_all(compilers, options, texts, jobs)
     kernels = measure(jobs, results)
+    if options.accept:
+        accept(kernels, machines, options.known)
     problems, remarks = judge(kernels, read_known(options.known))
     report.print_tables(kernels, machines)
     Path(options.json).write_text(json.dumps({"kernels": kernels, "problems": problems}, indent=1) + "\n",

@@ -316,6 +316,9 @@ class Whole(unittest.TestCase):
                 self.assertRegex(done.stdout, rf"FAILED {name} test/one:spilling .*: spills \d+")
                 known = self.check(SPILLING, "spilling", "--target", name, known=f"{name} test/one:spilling\n")
                 self.assertEqual(known.returncode, 0, known.stdout + known.stderr)
+                self.assertEqual(self.check(SPILLING, "spilling", "--target", name, "--accept").returncode, 0)
+                self.assertRegex((Path(self.folder.name) / "known").read_text(encoding="utf-8"),
+                                 rf"^{name} test/one:spilling # \d+\n$")
                 report = json.loads((Path(self.folder.name) / "report.json").read_text(encoding="utf-8"))
                 self.assertGreater(report["kernels"][0]["spills"], 0)
                 self.assertEqual(report["problems"], [])
