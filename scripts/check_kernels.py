@@ -18,8 +18,9 @@ from offline import report
 from offline.compilers import MACHINES, Compilers, Failure
 from offline.occupancy import occupancy
 
-# One machine of each vendor compiles everything. The others compile what that one lacks, and of
-# these kernels those that are chosen for the shapes of usual networks: the rest differ little from it.
+# One machine of each vendor compiles all that the automatic choice comes to, SPIR-V's all that may be
+# chosen at all. The others compile what is chosen for the shapes of usual networks: of these kernels
+# their own, of others what that one lacks, as the machines of a vendor differ little in them.
 HEAVY = ("gemm/tiled", "gemm/matrix", "gemm/int8_", "conv/implicit_", "conv/data_", "conv/filter_",
          "capability/matrix")
 REPRESENTATIVES = {"nvidia": "sm_80", "amd": "gfx942", "intel": "dg2", "spirv": "spirv64"}
@@ -72,11 +73,12 @@ def listing(tenon, sources, arguments=()):
 def is_wanted(machine, row, seen, every):
     """Whether this machine compiles the row's program, where `seen` are those compiled already for
     its vendor."""
-    if every or REPRESENTATIVES[machine.vendor] == machine.name:
+    if every or machine.vendor == "spirv":
         return True
-    if row["source"].startswith(HEAVY) and row["usual"]:
-        return True
-    return machine.target != "other" and (row["source"], row["options"]) not in seen
+    if REPRESENTATIVES[machine.vendor] == machine.name:
+        return row["chosen"]
+    is_new = machine.target != "other" and (row["source"], row["options"]) not in seen
+    return row["usual"] and (is_new or row["source"].startswith(HEAVY))
 
 
 def plan(rows, machines, options):
@@ -299,7 +301,7 @@ def main():
           f"{time.monotonic() - start:.0f} s; {options.json} has every kernel")
     if not options.every:
         print(f'{" ".join(REPRESENTATIVES.values())} stand for the other targets of their vendors, which '
-              "compiled only what those lack, and products and convolutions of usual shapes (--every: all)")
+              "compiled only what is chosen for usual shapes (--every: all)")
     for remark in remarks:
         print(f"KNOWN, OR NEVER CHOSEN {remark}")
     for problem in problems:
