@@ -18,8 +18,9 @@ from offline import report
 from offline.compilers import MACHINES, Compilers, Failure
 from offline.occupancy import occupancy
 
-# One machine of each vendor compiles everything. The others compile what that one lacks, and of
-# these kernels those that are chosen for the shapes of usual networks: the rest differ little from it.
+# One machine of each vendor compiles all that the automatic choice comes to, SPIR-V's all that may be
+# chosen at all. The others compile what is chosen for the shapes of usual networks: of these kernels
+# their own, of others what that one lacks, as the machines of a vendor differ little in them.
 HEAVY = ("gemm/tiled", "gemm/matrix", "gemm/int8_", "conv/implicit_", "conv/data_", "conv/filter_",
          "capability/matrix")
 REPRESENTATIVES = {"nvidia": "sm_80", "amd": "gfx942", "intel": "dg2", "spirv": "spirv64"}
@@ -41,6 +42,8 @@ def read_arguments(arguments):
                         help="compilers at a time (as many as there are processors)")
     parser.add_argument("--every", action="store_true",
                         help="every kernel for every target, also where one stands for its vendor's others")
+    parser.add_argument("--accept", action="store_true",
+                        help="rewrite the list of known spills from what this run finds")
     parser.add_argument("--docs", action="store_true", help="rewrite the tables of docs/gpu-kernels.md")
     parser.add_argument("--tenon", default="build/tools/tenon", help=argparse.SUPPRESS)
     parser.add_argument("--cache", default="build/kernel-cache", help=argparse.SUPPRESS)
@@ -70,11 +73,12 @@ def listing(tenon, sources, arguments=()):
 def is_wanted(machine, row, seen, every):
     """Whether this machine compiles the row's program, where `seen` are those compiled already for
     its vendor."""
-    if every or REPRESENTATIVES[machine.vendor] == machine.name:
+    if every or machine.vendor == "spirv":
         return True
-    if row["source"].startswith(HEAVY) and row["usual"]:
-        return True
-    return machine.target != "other" and (row["source"], row["options"]) not in seen
+    if REPRESENTATIVES[machine.vendor] == machine.name:
+        return row["chosen"]
+    is_new = machine.target != "other" and (row["source"], row["options"]) not in seen
+    return row["usual"] and (is_new or row["source"].startswith(HEAVY))
 
 
 def plan(rows, machines, options):
@@ -211,6 +215,20 @@ def read_known(path):
     return known
 
 
+def accept(kernels, machines, path):
+    """Puts the spills of what is chosen in place of those known of the machines that were compiled for."""
+    names = {machine.name for machine in machines}
+    worst = {}
+    for kernel in kernels:
+        if kernel.get("spills", 0) > 0 and kernel["chosen"]:
+            place = f'{kernel["machine"]} {kernel["source"]}:{kernel["kernel"]}'
+            worst[place] = max(worst.get(place, 0), kernel["spills"])
+    lines = Path(path).read_text(encoding="utf-8").splitlines()
+    kept = [line for line in lines if line.startswith("#") or line.split()[:1] not in [[n] for n in names]]
+    added = [f"{place} # {spills}" for place, spills in sorted(worst.items())]
+    Path(path).write_text("\n".join(kept + added) + "\n", encoding="utf-8")
+
+
 def judge(kernels, known):
     """What is wrong, and what spills without that being wrong, a text each."""
     problems, remarks = [], []
@@ -272,6 +290,8 @@ def main():
     start = time.monotonic()
     results = compile_all(compilers, options, texts, jobs)
     kernels = measure(jobs, results)
+    if options.accept:
+        accept(kernels, machines, options.known)
     problems, remarks = judge(kernels, read_known(options.known))
     report.print_tables(kernels, machines)
     Path(options.json).write_text(json.dumps({"kernels": kernels, "problems": problems}, indent=1) + "\n",
@@ -281,7 +301,7 @@ def main():
           f"{time.monotonic() - start:.0f} s; {options.json} has every kernel")
     if not options.every:
         print(f'{" ".join(REPRESENTATIVES.values())} stand for the other targets of their vendors, which '
-              "compiled only what those lack, and products and convolutions of usual shapes (--every: all)")
+              "compiled only what is chosen for usual shapes (--every: all)")
     for remark in remarks:
         print(f"KNOWN, OR NEVER CHOSEN {remark}")
     for problem in problems:

@@ -201,7 +201,7 @@ class Compilers:
 
     def spirv(self, machine, path, options):
         made = path.with_suffix(".spv")
-        done = run([self.clang, "-x", "cl", "-O1", "-w", *options, "-target", f"{machine.name}-unknown-unknown",
+        done = run([self.clang, "-x", "cl", "-O2", "-w", *options, "-target", f"{machine.name}-unknown-unknown",
                     "-c", str(path), "-o", str(made)])
         if done.returncode == 0:
             done = run([self.spirv_val, "--target-env", "spv1.4", str(made)])

@@ -257,6 +257,10 @@ class Plan(unittest.TestCase):
         rows = [row("gfx942", "norm/forward"), row("gfx906", "norm/forward", "-cl-std=CL1.2 -DX")]
         self.assertIn(("gfx906", "norm/forward"), self.jobs(rows))
 
+    def test_what_is_never_chosen_is_compiled_to_spirv_alone(self):
+        rows = [dict(row(t, "gemm/tiled", usual=False), chosen=False) for t in ("other", "sm_80", "sm_90")]
+        self.assertEqual(self.jobs(rows), {("spirv64", "gemm/tiled")})
+
     def test_filter(self):
         rows = [row("sm_80", "gemm/tiled"), row("sm_80", "norm/forward")]
         self.assertEqual(self.jobs(rows, "--filter", "norm"), {("sm_80", "norm/forward")})
@@ -316,6 +320,9 @@ class Whole(unittest.TestCase):
                 self.assertRegex(done.stdout, rf"FAILED {name} test/one:spilling .*: spills \d+")
                 known = self.check(SPILLING, "spilling", "--target", name, known=f"{name} test/one:spilling\n")
                 self.assertEqual(known.returncode, 0, known.stdout + known.stderr)
+                self.assertEqual(self.check(SPILLING, "spilling", "--target", name, "--accept").returncode, 0)
+                self.assertRegex((Path(self.folder.name) / "known").read_text(encoding="utf-8"),
+                                 rf"^{name} test/one:spilling # \d+\n$")
                 report = json.loads((Path(self.folder.name) / "report.json").read_text(encoding="utf-8"))
                 self.assertGreater(report["kernels"][0]["spills"], 0)
                 self.assertEqual(report["problems"], [])
