@@ -46,7 +46,8 @@ double __nv_log(double x)
 {
     ulong bits = __builtin_astype(x, ulong);
     int exponent = (int)(bits >> 52) - 1023;
-    double fraction = __builtin_astype((bits & 0x000fffffffffffffUL) | 0x3ff0000000000000UL, double);
+    double fraction =
+        __builtin_astype((bits & 0x000fffffffffffffUL) | 0x3ff0000000000000UL, double);
     double s = (fraction - 1.0) / (fraction + 1.0), z = s * s, sum = 1.0 / 19.0;
     for (int k = 17; k >= 1; k -= 2)
         sum = __builtin_fma(sum, z, 1.0 / k);

@@ -287,16 +287,19 @@ static tenon_status read_kernel(tenon_context *context, const tn_program *progra
     return TENON_OK;
 }
 
-/* With no device there is nothing to build, only to tell. */
+/* With no device there is nothing to build, only to tell: kernels are all of this program. */
 static tenon_status list_kernel(tenon_context *context, const char *source, const char *options,
                                 const char *name, size_t work_group, uint32_t *kernel)
 {
+    static const tn_program not_there;
     tn_program_cache *cache = &context->programs;
-    tn_kernel entry = {.max_work_group = context->device.info.max_work_group};
+    tn_kernel entry = {.program = &not_there,
+                       .max_work_group = context->device.info.max_work_group};
     snprintf(entry.name, sizeof entry.name, "%s", name);
     cache->listener(cache->listener_user, source, options, name, work_group);
     pthread_mutex_lock(&cache->lock);
-    bool kept = find_kernel(cache, NULL, name, kernel) || append_kernel(cache, &entry, kernel);
+    bool kept =
+        find_kernel(cache, &not_there, name, kernel) || append_kernel(cache, &entry, kernel);
     pthread_mutex_unlock(&cache->lock);
     return kept ? TENON_OK : no_memory(source);
 }

@@ -16,7 +16,7 @@ typedef struct tn_program tn_program;
 /* A kernel function of a built program. Its number is an index that streams keep their cl_kernel
  * objects under. */
 typedef struct tn_kernel {
-    const tn_program *program; /* NULL where there is no device */
+    const tn_program *program;
     char name[32];
     size_t max_work_group; /* CL_KERNEL_WORK_GROUP_SIZE */
 } tn_kernel;

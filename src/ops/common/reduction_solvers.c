@@ -246,7 +246,7 @@ uint8_t tn_reduction_operand(const tn_reduction_problem *p, int view)
 }
 
 tenon_status tn_reduction_launch(const char *operation, tn_recording *recording,
-                                 const tn_reduction_problem *p, tn_launch *it,
+                                 const tn_reduction_problem *p, tn_launch *launch,
                                  const reduction_args *args)
 {
     tn_patch patches[REDUCTION_VIEWS + 2];
@@ -264,12 +264,12 @@ tenon_status tn_reduction_launch(const char *operation, tn_recording *recording,
     if (p->kind == REDUCTION_SQUARED_ERROR)
         patches[count++] = (tn_patch){(uint8_t)tn_scalar_patch((tenon_dtype)p->dtype),
                                       TN_SCALAR_REDUCTION, offsetof(reduction_args, scale), 1};
-    it->dimensions = 1;
-    it->args = args;
-    it->args_size = sizeof *args;
-    it->patches = patches;
-    it->patch_count = count;
-    return tn_record(operation, recording, it);
+    launch->dimensions = 1;
+    launch->args = args;
+    launch->args_size = sizeof *args;
+    launch->patches = patches;
+    launch->patch_count = count;
+    return tn_record(operation, recording, launch);
 }
 
 static tenon_status launch(const char *operation, tn_recording *recording,
