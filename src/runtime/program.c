@@ -59,7 +59,8 @@ static const struct tenon_kernel_source *find_source(const char *name)
 
 static tenon_status no_memory(const char *source)
 {
-    return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory for a program", source);
+    tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory for a program", source);
+    return TENON_ERROR_OUT_OF_MEMORY;
 }
 
 /* With the lock held. */
