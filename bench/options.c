@@ -30,6 +30,7 @@ const char bench_usage[] =
     "  --time SECONDS      about how long each case takes; unless given 0.3 to 1, as its suite has it\n"
     "  --min-flops N       cases of fewer operations are not compared with the best of their peers;\n"
     "                      4e6 unless given\n"
+    "  --no-verify         results are not compared with the reference first\n"
     "  --clblast-tuning FOLDER  gives CLBlast what its own tuners wrote there\n"
     "  --json FILE         writes results as JSON\n"
     "  --csv FILE          writes results as comma-separated values\n";
@@ -136,6 +137,9 @@ static bool take(int option, bench_options *o)
     case 'b':
         o->clblast_tuning = optarg;
         return true;
+    case 'n':
+        o->trusted = true;
+        return true;
     case 'j':
         o->json = optarg;
         return true;
@@ -158,6 +162,7 @@ bool bench_parse(int argc, char **argv, bench_options *o)
                                           {"time", required_argument, NULL, 'm'},
                                           {"workspace", required_argument, NULL, 'w'},
                                           {"min-flops", required_argument, NULL, 'o'},
+                                          {"no-verify", no_argument, NULL, 'n'},
                                           {"json", required_argument, NULL, 'j'},
                                           {"csv", required_argument, NULL, 'c'},
                                           {"clblast-tuning", required_argument, NULL, 'b'},

@@ -170,7 +170,7 @@ static bool measure_events(bench_session *session, const bench_way *way, double 
 static bool verify(bench_session *session, bench_case *bench, bench_result *result)
 {
     char why[256] = "";
-    if (bench->verify == NULL)
+    if (bench->verify == NULL || session->options->trusted)
         return true;
     if (!bench->tenon.call(bench->tenon.data, session->stream, 0) ||
         !BENCH_WELL(tenon_stream_finish(session->stream)))

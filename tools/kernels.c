@@ -13,6 +13,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 #define MOST_HEARD 64 /* kernels of one plan */
 
 static const tenon_dtype types[] = {TENON_DTYPE_F32, TENON_DTYPE_F16, TENON_DTYPE_BF16,
@@ -53,18 +56,10 @@ static void listen(void *user, const char *source, const char *options, const ch
     h->work_group = work_group;
 }
 
-static uint64_t hash_of(const char *text)
-{
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
-    for (; *text != '\0'; text++)
-        hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
-    return hash;
-}
-
 /* Whether the line is new to the target. */
 static bool is_new(listing *l, const char *line)
 {
-    const uint64_t hash = hash_of(line);
+    const uint64_t hash = XXH3_64bits(line, strlen(line));
     for (size_t i = 0; i < l->printed_count; i++)
         if (l->printed[i] == hash)
             return false;

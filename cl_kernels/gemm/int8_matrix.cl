@@ -42,14 +42,7 @@ TENON_INLINE void store_block(const place *p, const int8_epilogue *e, const int8
     const int a_shift = 128 - args->a_sign, b_shift = 128 - args->b_sign;
 #pragma unroll 1
     for (int i = 0; i < UNIT_TILES_M; i++) {
-        barrier(CLK_LOCAL_MEM_FENCE);
-#pragma unroll
-        for (int t = 0; t < UNIT_TILES_M; t++) {
-            if (t == i) { /* registers are not indexed */
-                put_sums(own, p->lane, sums[t]);
-            }
-        }
-        barrier(CLK_LOCAL_MEM_FENCE);
+        stage_sums(own, p->lane, i, sums);
 #pragma unroll 1
         for (int x = p->lane; x < UNIT_M * WARP_N; x += UNIT_LANES) {
             const int row = p->row + i * UNIT_M + x / WARP_N, col = p->col + x % WARP_N;

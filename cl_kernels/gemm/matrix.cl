@@ -17,14 +17,7 @@ TENON_INLINE void store_block(const place *p, const gemm_epilogue *e, const gemm
     n += p->col;
 #pragma unroll 1
     for (int i = 0; i < UNIT_TILES_M; i++) {
-        barrier(CLK_LOCAL_MEM_FENCE);
-#pragma unroll
-        for (int t = 0; t < UNIT_TILES_M; t++) {
-            if (t == i) { /* registers are not indexed */
-                put_sums(own, p->lane, sums[t]);
-            }
-        }
-        barrier(CLK_LOCAL_MEM_FENCE);
+        stage_sums(own, p->lane, i, sums);
 #pragma unroll 1
         for (int x = p->lane; x < UNIT_M * WARP_N; x += UNIT_LANES) {
             const int row = x / WARP_N, col = x % WARP_N;

@@ -35,7 +35,6 @@ typedef struct tn_arch_facts {
     uint32_t matrix_fma_per_cycle; /* of f16 or bf16, by matrix units; 0 where there are none */
     double clock;                  /* cycles in a nanosecond, of a usual card */
     double bytes_per_ns;           /* of its memory, the whole card's */
-    uint64_t local_memory;         /* bytes, shared by the work-groups that run at once */
 } tn_arch_facts;
 
 const tn_arch_facts *tn_arch_facts_of(tn_arch arch);

@@ -242,7 +242,7 @@ bool tn_capability_trial(tenon_context *context, tenon_capability capability, ui
     const tn_capability_result result = get(context, capability);
     if (!result.available || number >= (t->types != NULL ? strlen(t->types) : 1))
         return false;
-    *out = (tn_trial_build){.source = t->source, .items = t->items > 0 ? t->items : TN_TRIAL_ITEMS};
+    *out = (tn_trial_build){.source = t->source, .items = items_of(t)};
     if (t->types != NULL)
         write_type_options(t, result.form, t->types[number], out->options);
     else

@@ -73,6 +73,20 @@ static bool has_word(const char *words, const char *word)
     return false;
 }
 
+/* The extension says that the device can be asked, and of whom it is. */
+static tn_arch read_arch(const tn_device *device, const char *words)
+{
+    cl_device_id id = device->info.device;
+    if (device->is_cpu)
+        return TN_ARCH_OTHER;
+    if (has_word(words, "cl_nv_device_attribute_query"))
+        return tn_arch_of_nvidia(get_u32(id, CL_DEVICE_COMPUTE_CAPABILITY_MAJOR_NV),
+                                 get_u32(id, CL_DEVICE_COMPUTE_CAPABILITY_MINOR_NV));
+    if (has_word(words, "cl_intel_device_attribute_query"))
+        return tn_arch_of_intel(get_u32(id, CL_DEVICE_IP_VERSION_INTEL));
+    return tn_arch_of_amd(device->info.name);
+}
+
 static void read_extensions(tn_device *device)
 {
     char *words = get_long_text(device->info.device, CL_DEVICE_EXTENSIONS);
@@ -86,23 +100,8 @@ static void read_extensions(tn_device *device)
     device->speaks_f16 = has_word(words, "cl_khr_fp16");
     device->speaks_f64 = has_word(words, "cl_khr_fp64");
     device->speaks_int_dot = has_word(words, "cl_khr_integer_dot_product");
+    device->arch = read_arch(device, words);
     free(words);
-}
-
-/* The extension says that the device can be asked, and of whom it is. */
-static tn_arch read_arch(cl_device_id id, const char *name)
-{
-    char *words = get_long_text(id, CL_DEVICE_EXTENSIONS);
-    tn_arch arch = tn_arch_of_amd(name);
-    if (words == NULL)
-        return arch;
-    if (has_word(words, "cl_nv_device_attribute_query"))
-        arch = tn_arch_of_nvidia(get_u32(id, CL_DEVICE_COMPUTE_CAPABILITY_MAJOR_NV),
-                                 get_u32(id, CL_DEVICE_COMPUTE_CAPABILITY_MINOR_NV));
-    else if (has_word(words, "cl_intel_device_attribute_query"))
-        arch = tn_arch_of_intel(get_u32(id, CL_DEVICE_IP_VERSION_INTEL));
-    free(words);
-    return arch;
 }
 
 static uint32_t parse_version(const char *text)
@@ -167,7 +166,6 @@ tenon_status tn_device_read(const char *operation, cl_device_id id, tn_device *d
     device->has_compiler = compiler == CL_TRUE;
     device->keeps_builds = strcmp(device->info.platform_name, "Portable Computing Language") == 0;
     device->svm = (svm & CL_DEVICE_SVM_COARSE_GRAIN_BUFFER) != 0;
-    device->arch = device->is_cpu ? TN_ARCH_OTHER : read_arch(id, device->info.name);
     read_extensions(device);
     return TENON_OK;
 }

@@ -21,6 +21,7 @@ struct tn_step {
     unsigned char *args; /* of the step's own */
 };
 
+/* Work-items of a group; 0 where the driver chooses. */
 static size_t items_of(const tn_launch *launch)
 {
     size_t items = 1;
@@ -106,7 +107,7 @@ tenon_status tn_record(const char *operation, tn_recording *recording, const tn_
         if (launch->global[d] == 0)
             return TENON_OK;
     TN_TRY(tn_program_kernel(recording->context, launch->source, launch->options, launch->kernel,
-                             launch->local[0] == 0 ? 0 : items_of(launch), &number));
+                             items_of(launch), &number));
     tn_program_kernel_info(recording->context, number, &kernel);
     TN_TRY(check_limits(operation, recording->context, launch, &kernel));
     return append_step(operation, recording, launch, number);

@@ -203,6 +203,13 @@ class Files(unittest.TestCase):
                 self.assertGreater(result["gbps"], 0)
             self.assertLessEqual(max(map(len, done.stdout.splitlines()[1:])), 100)
 
+    def test_what_was_not_compared_is_not_called_right(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "r.json")
+            done = bench(*QUICK, "--suite", "gemm", "--filter", "64x64x64", "--no-verify", "--json", path)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual({r["verified"] for r in read_results(path)["results"]}, {False})
+
     def test_a_forced_solver_is_the_one_that_ran(self):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "r.json")

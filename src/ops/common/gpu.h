@@ -17,8 +17,8 @@
 /* Bytes of a row that is short. */
 #define TN_GPU_SHORT_BYTES 128
 
-/* What a launch costs by itself, in nanoseconds. */
-#define TN_GPU_LAUNCH 4000.0
+/* What a launch costs by itself, in nanoseconds; a guess until it is measured. */
+#define TN_GPU_LAUNCH 5000.0
 
 /* Nanoseconds of a launch that moves so many bytes, at `part` of the memory's speed where there are
  * work-items enough, and less where there are too few for reads to wait side by side. */

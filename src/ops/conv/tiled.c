@@ -1,6 +1,7 @@
 #include "ops/conv/tiled.h"
 
 #include "base/checked.h"
+#include "ops/common/gpu.h"
 #include "ops/conv/gradient.h"
 #include "ops/conv/implicit.h"
 
@@ -16,7 +17,6 @@ const tn_parameter tn_conv_tiled_parameters[CONV_TILED_SPLIT_PARAMETERS] = {
     [CONV_TILED_SLICES] = {"ks", 1, 64} /* slices of the pixels, at most */
 };
 
-#define LAUNCH_TIME 5000.0
 /* Elements, and what is counted, must fit the kernel's 32 bits. */
 #define MOST_ELEMENTS INT64_C(0x7fffffff)
 #define MOST_COUNTED  (INT64_C(1) << 30)
@@ -100,8 +100,7 @@ const char *tn_conv_tiled_refuses(tenon_context *context, const tn_problem *prob
     return NULL;
 }
 
-/* The images' pixels that n, or k, counts. */
-static int64_t pixels_of(const conv_problem *p)
+int64_t tn_conv_pixels(const conv_problem *p)
 {
     return p->n * tn_window_pixels(&p->window);
 }
@@ -130,7 +129,7 @@ static gemm_problem result_product(const conv_problem *p)
 {
     return (gemm_problem){
         .m = p->k,
-        .n = pixels_of(p),
+        .n = tn_conv_pixels(p),
         .k = p->c * tn_window_taps(&p->window),
         .batch = {p->groups, 1},
         .matrix = {
@@ -323,7 +322,7 @@ double tn_conv_tiled_estimate(tenon_context *context, const conv_problem *p,
     const double block = (double)values[TILED_MB] * (double)values[TILED_NB] *
                          tn_conv_depth(p, direction, &g) /
                          (tn_gpu_multiply_adds(context) * efficiency(values));
-    return LAUNCH_TIME + fmax(waves_of(groups, units) * block, tn_conv_read_time(context, p)) +
+    return TN_GPU_LAUNCH + fmax(waves_of(groups, units) * block, tn_conv_read_time(context, p)) +
            tn_conv_slices_time(context, p, slices);
 }
 

@@ -57,6 +57,9 @@ bool tn_conv_gathers_along_k(const conv_problem *problem, conv_direction directi
 int32_t tn_conv_run(const conv_problem *problem, conv_direction direction, int32_t kb,
                     int32_t width);
 
+/* The pixels of all images, of which the product's columns are made, or its sums. */
+int64_t tn_conv_pixels(const conv_problem *problem);
+
 /* Positions along dimension d of the image that are met by taps of their own. */
 int64_t tn_conv_phases(const conv_window *window, int d);
 

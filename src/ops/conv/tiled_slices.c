@@ -12,14 +12,9 @@
 /* Nanoseconds of a compute unit to write a byte of a slice's sums and to add it up. */
 #define SLICE_TIME 0.1
 
-static int64_t pixels_of(const conv_problem *p)
-{
-    return p->n * tn_window_pixels(&p->window);
-}
-
 int64_t tn_conv_slice(const conv_problem *p, int64_t slices)
 {
-    int64_t slice = tn_ceil_div(pixels_of(p), slices);
+    int64_t slice = tn_ceil_div(tn_conv_pixels(p), slices);
     return slices > 1 ? tn_round_up(slice, SLICE_UNIT) : slice;
 }
 
@@ -30,7 +25,7 @@ static uint64_t sums_size(const conv_problem *p)
 
 int64_t tn_conv_slices(const conv_problem *p, int64_t most)
 {
-    int64_t pixels = pixels_of(p);
+    int64_t pixels = tn_conv_pixels(p);
     uint64_t room = p->head.workspace_limit / sums_size(p);
     int64_t slices =
         tn_min_i64(tn_min_i64(most, pixels), room < MOST_SLICES ? (int64_t)room : MOST_SLICES);
@@ -43,7 +38,8 @@ int32_t tn_conv_tune_slices(tenon_context *context, const conv_problem *p, int64
     int64_t wanted = tn_ceil_div(GROUPS_PER_UNIT * (int64_t)context->device.info.compute_units,
                                  tn_max_i64(groups, 1));
     int32_t slices = 1;
-    while (slices < wanted && slices < MOST_SLICES && pixels_of(p) / (2 * (int64_t)slices) >= least)
+    while (slices < wanted && slices < MOST_SLICES &&
+           tn_conv_pixels(p) / (2 * (int64_t)slices) >= least)
         slices *= 2;
     return slices;
 }

@@ -7,6 +7,7 @@
  * 2^-8) of a magnitude that exceeds an output's by far, where the bound has an output's alone.
  */
 #include "base/checked.h"
+#include "ops/common/gpu.h"
 #include "conv/winograd_gemm_args.h"
 #include "ops/conv/gradient.h"
 #include "ops/conv/product.h"
@@ -20,8 +21,6 @@
 #define MOST_ITEMS (INT64_C(1) << 30)
 /* Rows of the matrices begin at multiples of this many elements, and sets are such multiples. */
 #define ALIGNMENT 32
-/* Nanoseconds of a launch that waits for the one before. */
-#define LAUNCH_TIME 5000.0
 /* The part of a memory's published bandwidth that a kernel of loads and stores has. */
 #define BANDWIDTH 0.75
 
@@ -155,7 +154,7 @@ double tn_winograd_gemm_estimate(tenon_context *context, const winograd *w)
     gemm_problem product;
     if (make_product("estimate", w, &l, l.set_tiles, &product) != TENON_OK)
         return 1e300;
-    return LAUNCH_TIME * (1 + 2 * sets) + sets * tn_gemm_estimate(context, &product) +
+    return TN_GPU_LAUNCH * (1 + 2 * sets) + sets * tn_gemm_estimate(context, &product) +
            bytes / (BANDWIDTH * tn_arch_facts_of(context->device.arch)->bytes_per_ns);
 }
 

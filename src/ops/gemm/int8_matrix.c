@@ -27,8 +27,10 @@ static void tune(tenon_context *context, const tn_problem *problem, matrix_kind 
     tn_matrix_tune(context, problem, &unit, values);
 }
 
-static const char *constrains(tenon_context *context, matrix_kind kind, const int32_t *values)
+static const char *constrains(tenon_context *context, const tn_problem *problem, matrix_kind kind,
+                              const int32_t *values)
 {
+    (void)problem;
     const matrix_unit unit = unit_of(context, kind, values);
     return tn_matrix_constrains(context, &unit, values);
 }
@@ -60,48 +62,7 @@ static tenon_status record(const char *operation, tn_recording *recording,
     return tn_gemm_int8_record_launch(operation, recording, p, 0, &launch);
 }
 
-/* A solver's functions are not told which it is. */
-#define MATRIX_SOLVER(solver, kind)                                                                \
-    static const char *refuses_##solver(tenon_context *context, const tn_problem *problem)         \
-    {                                                                                              \
-        return refuses(context, problem, kind);                                                    \
-    }                                                                                              \
-    static void tune_##solver(tenon_context *context, const tn_problem *problem, int32_t *values)  \
-    {                                                                                              \
-        tune(context, problem, kind, values);                                                      \
-    }                                                                                              \
-    static const char *constrains_##solver(tenon_context *context, const tn_problem *problem,      \
-                                           const int32_t *values)                                  \
-    {                                                                                              \
-        (void)problem;                                                                             \
-        return constrains(context, kind, values);                                                  \
-    }                                                                                              \
-    static double estimate_##solver(tenon_context *context, const tn_problem *problem,             \
-                                    const int32_t *values)                                         \
-    {                                                                                              \
-        return estimate(context, problem, kind, values);                                           \
-    }                                                                                              \
-    static void options_##solver(tenon_context *context, const tn_problem *problem,                \
-                                 const int32_t *values, char text[TN_OPTIONS_SIZE])                \
-    {                                                                                              \
-        options(context, problem, kind, values, text);                                             \
-    }                                                                                              \
-    static tenon_status record_##solver(const char *operation, tn_recording *recording,            \
-                                        const tn_problem *problem, const int32_t *values)          \
-    {                                                                                              \
-        return record(operation, recording, problem, kind, values);                                \
-    }                                                                                              \
-    const tn_solver tn_gemm_int8_##solver = {.name = #solver,                                      \
-                                             .parameters = tn_gemm_matrix_parameters,              \
-                                             .parameter_count = MATRIX_PARAMETERS,                 \
-                                             .refuses = refuses_##solver,                          \
-                                             .tune = tune_##solver,                                \
-                                             .constrains = constrains_##solver,                    \
-                                             .estimate = estimate_##solver,                        \
-                                             .options = options_##solver,                          \
-                                             .record = record_##solver}
-
-MATRIX_SOLVER(mma, MATRIX_MMA);
-MATRIX_SOLVER(mfma, MATRIX_AMD_MFMA);
-MATRIX_SOLVER(wmma, MATRIX_WMMA);
-MATRIX_SOLVER(xmx, MATRIX_XMX);
+TN_MATRIX_SOLVER(tn_gemm_int8_mma, mma, MATRIX_MMA, MATRIX_PARAMETERS, NULL);
+TN_MATRIX_SOLVER(tn_gemm_int8_mfma, mfma, MATRIX_AMD_MFMA, MATRIX_PARAMETERS, NULL);
+TN_MATRIX_SOLVER(tn_gemm_int8_wmma, wmma, MATRIX_WMMA, MATRIX_PARAMETERS, NULL);
+TN_MATRIX_SOLVER(tn_gemm_int8_xmx, xmx, MATRIX_XMX, MATRIX_PARAMETERS, NULL);

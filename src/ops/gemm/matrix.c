@@ -2,6 +2,7 @@
 #include "ops/gemm/matrix.h"
 
 #include "base/checked.h"
+#include "ops/common/gpu.h"
 #include "ops/gemm/tiled.h"
 #include "runtime/context.h"
 
@@ -19,7 +20,6 @@ const tn_parameter tn_gemm_matrix_parameters[MATRIX_SPLIT_PARAMETERS] = {
     [MATRIX_SLICES] = {"ks", 1, 64}                            /* slices of K, at most */
 };
 
-#define LAUNCH_TIME 5000.0
 /* Of the units' rate, what a kernel that feeds them reaches; a guess until it is measured. */
 #define EFFICIENCY 0.5
 /* Cycles that a step takes where a work-group is alone on its compute unit: its reads go to memory. */
@@ -214,7 +214,7 @@ double tn_matrix_estimate(tenon_context *context, const gemm_problem *p, const m
         (double)p->m * (double)p->k + (double)p->k * (double)p->n + (double)p->m * (double)p->n;
     const double read = elements * (double)tn_gemm_batch_count(p) * MATRIX_BITS(unit->type) / 8 /
                         tn_gpu_bytes(context);
-    return LAUNCH_TIME + fmax(slower * cycles / facts->clock, read);
+    return TN_GPU_LAUNCH + fmax(slower * cycles / facts->clock, read);
 }
 
 void tn_matrix_options(tenon_context *context, const gemm_problem *p, const matrix_unit *unit,

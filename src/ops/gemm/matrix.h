@@ -54,12 +54,54 @@ int64_t tn_matrix_local(const matrix_unit *unit, const int32_t *values); /* byte
 double tn_matrix_estimate(tenon_context *context, const gemm_problem *problem,
                           const matrix_unit *unit, const int32_t *values);
 
-/* "… -DTENON_UNIT=… -DTENON_MB=…", after `first`. */
+/* What the kernel is built with: "… -DTENON_UNIT=… -DTENON_MB=…". */
 void tn_matrix_options(tenon_context *context, const gemm_problem *problem, const matrix_unit *unit,
                        const int32_t *values, char text[TN_OPTIONS_SIZE]);
 
 /* Fills in the local and the global size, but for the batch. */
 void tn_matrix_sizes(const gemm_problem *problem, const matrix_unit *unit, const int32_t *values,
                      tn_launch *launch);
+
+/* A tn_solver's functions are not told which it is: defines those of a kind, which hand on to the
+ * file's own of the same names with the kind as an argument, and the solver. */
+#define TN_MATRIX_SOLVER(variable, solver, kind, parameters_used, workspace_used)                  \
+    static const char *refuses_##solver(tenon_context *context, const tn_problem *problem)         \
+    {                                                                                              \
+        return refuses(context, problem, kind);                                                    \
+    }                                                                                              \
+    static void tune_##solver(tenon_context *context, const tn_problem *problem, int32_t *values)  \
+    {                                                                                              \
+        tune(context, problem, kind, values);                                                      \
+    }                                                                                              \
+    static const char *constrains_##solver(tenon_context *context, const tn_problem *problem,      \
+                                           const int32_t *values)                                  \
+    {                                                                                              \
+        return constrains(context, problem, kind, values);                                         \
+    }                                                                                              \
+    static double estimate_##solver(tenon_context *context, const tn_problem *problem,             \
+                                    const int32_t *values)                                         \
+    {                                                                                              \
+        return estimate(context, problem, kind, values);                                           \
+    }                                                                                              \
+    static void options_##solver(tenon_context *context, const tn_problem *problem,                \
+                                 const int32_t *values, char text[TN_OPTIONS_SIZE])                \
+    {                                                                                              \
+        options(context, problem, kind, values, text);                                             \
+    }                                                                                              \
+    static tenon_status record_##solver(const char *operation, tn_recording *recording,            \
+                                        const tn_problem *problem, const int32_t *values)          \
+    {                                                                                              \
+        return record(operation, recording, problem, kind, values);                                \
+    }                                                                                              \
+    const tn_solver variable = {.name = #solver,                                                   \
+                                .parameters = tn_gemm_matrix_parameters,                           \
+                                .parameter_count = parameters_used,                                \
+                                .refuses = refuses_##solver,                                       \
+                                .tune = tune_##solver,                                             \
+                                .constrains = constrains_##solver,                                 \
+                                .workspace = workspace_used,                                       \
+                                .estimate = estimate_##solver,                                     \
+                                .options = options_##solver,                                       \
+                                .record = record_##solver}
 
 #endif

@@ -147,48 +147,7 @@ bool tn_gemm_is_matrix(const tn_solver *solver)
     return solver->parameters == tn_gemm_matrix_parameters;
 }
 
-/* A solver's functions are not told which it is. */
-#define MATRIX_SOLVER(solver, kind)                                                                \
-    static const char *refuses_##solver(tenon_context *context, const tn_problem *problem)         \
-    {                                                                                              \
-        return refuses(context, problem, kind);                                                    \
-    }                                                                                              \
-    static void tune_##solver(tenon_context *context, const tn_problem *problem, int32_t *values)  \
-    {                                                                                              \
-        tune(context, problem, kind, values);                                                      \
-    }                                                                                              \
-    static const char *constrains_##solver(tenon_context *context, const tn_problem *problem,      \
-                                           const int32_t *values)                                  \
-    {                                                                                              \
-        return constrains(context, problem, kind, values);                                         \
-    }                                                                                              \
-    static double estimate_##solver(tenon_context *context, const tn_problem *problem,             \
-                                    const int32_t *values)                                         \
-    {                                                                                              \
-        return estimate(context, problem, kind, values);                                           \
-    }                                                                                              \
-    static void options_##solver(tenon_context *context, const tn_problem *problem,                \
-                                 const int32_t *values, char text[TN_OPTIONS_SIZE])                \
-    {                                                                                              \
-        options(context, problem, kind, values, text);                                             \
-    }                                                                                              \
-    static tenon_status record_##solver(const char *operation, tn_recording *recording,            \
-                                        const tn_problem *problem, const int32_t *values)          \
-    {                                                                                              \
-        return record(operation, recording, problem, kind, values);                                \
-    }                                                                                              \
-    const tn_solver tn_gemm_##solver = {.name = #solver,                                           \
-                                        .parameters = tn_gemm_matrix_parameters,                   \
-                                        .parameter_count = MATRIX_SPLIT_PARAMETERS,                \
-                                        .refuses = refuses_##solver,                               \
-                                        .tune = tune_##solver,                                     \
-                                        .constrains = constrains_##solver,                         \
-                                        .workspace = workspace,                                    \
-                                        .estimate = estimate_##solver,                             \
-                                        .options = options_##solver,                               \
-                                        .record = record_##solver}
-
-MATRIX_SOLVER(mma, MATRIX_MMA);
-MATRIX_SOLVER(mfma, MATRIX_AMD_MFMA);
-MATRIX_SOLVER(wmma, MATRIX_WMMA);
-MATRIX_SOLVER(xmx, MATRIX_XMX);
+TN_MATRIX_SOLVER(tn_gemm_mma, mma, MATRIX_MMA, MATRIX_SPLIT_PARAMETERS, workspace);
+TN_MATRIX_SOLVER(tn_gemm_mfma, mfma, MATRIX_AMD_MFMA, MATRIX_SPLIT_PARAMETERS, workspace);
+TN_MATRIX_SOLVER(tn_gemm_wmma, wmma, MATRIX_WMMA, MATRIX_SPLIT_PARAMETERS, workspace);
+TN_MATRIX_SOLVER(tn_gemm_xmx, xmx, MATRIX_XMX, MATRIX_SPLIT_PARAMETERS, workspace);

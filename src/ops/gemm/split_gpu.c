@@ -45,18 +45,12 @@ static void tune_tiled(tenon_context *context, const tn_problem *problem, int32_
     memcpy(values, best, sizeof best);
 }
 
-static const char *constrains_tiled(tenon_context *context, const tn_problem *problem,
-                                    const int32_t *values)
-{
-    return tn_gemm_tiled.constrains(context, problem, values);
-}
-
 static uint64_t workspace_tiled(tenon_context *context, const tn_problem *problem,
                                 const int32_t *values)
 {
     const gemm_problem *p = (const gemm_problem *)problem;
     (void)context;
-    return (uint64_t)tn_gemm_split_sums(p, values[TILED_SLICES]) * tn_acc_size(p->dtype);
+    return tn_gemm_split_bytes(p, values[TILED_SLICES]);
 }
 
 static double estimate_tiled(tenon_context *context, const tn_problem *problem,
@@ -85,7 +79,7 @@ const tn_solver tn_gemm_split_k = {.name = "split_k",
                                    .parameter_count = TILED_SPLIT_PARAMETERS,
                                    .refuses = refuses_tiled,
                                    .tune = tune_tiled,
-                                   .constrains = constrains_tiled,
+                                   .constrains = tn_gemm_tiled_constrains,
                                    .workspace = workspace_tiled,
                                    .estimate = estimate_tiled,
                                    .options = options_tiled,
@@ -133,7 +127,7 @@ static uint64_t workspace_skinny(tenon_context *context, const tn_problem *probl
 {
     const gemm_problem *p = (const gemm_problem *)problem;
     (void)context;
-    return (uint64_t)tn_gemm_split_sums(p, values[SKINNY_SLICES]) * tn_acc_size(p->dtype);
+    return tn_gemm_split_bytes(p, values[SKINNY_SLICES]);
 }
 
 static double estimate_skinny(tenon_context *context, const tn_problem *problem,

@@ -65,7 +65,7 @@ gemm_problem tn_gemm_split_partial(const gemm_problem *p, int32_t slices)
     return partial;
 }
 
-int64_t tn_gemm_split_sums(const gemm_problem *p, int32_t slices)
+static int64_t sum_count(const gemm_problem *p, int32_t slices)
 {
     return p->m * p->n * slice_count(p, slices) * tn_gemm_batch_count(p);
 }
@@ -86,13 +86,13 @@ static int64_t wanted_groups(tenon_context *context)
 
 uint64_t tn_gemm_split_bytes(const gemm_problem *p, int32_t slices)
 {
-    return (uint64_t)tn_gemm_split_sums(p, slices) * tn_acc_size(p->dtype);
+    return (uint64_t)sum_count(p, slices) * tn_acc_size(p->dtype);
 }
 
 /* On a GPU the sums go to memory and back. */
 double tn_gemm_split_sum_time(tenon_context *context, const gemm_problem *p, int32_t slices)
 {
-    const double sums = (double)tn_gemm_split_sums(p, slices);
+    const double sums = (double)sum_count(p, slices);
     if (!context->device.is_cpu)
         return ADD_LAUNCH + 2 * sums * (double)tn_acc_size(p->dtype) / tn_gpu_bytes(context);
     return ADD_LAUNCH + sums / ADDED_PER_NS / context->device.info.compute_units;

@@ -15,8 +15,7 @@ const char *tn_gemm_split_refuses(const gemm_problem *problem);
 /* The sums of all slices: a batch with the slices as its innermost dimension. */
 gemm_problem tn_gemm_split_partial(const gemm_problem *problem, int32_t slices);
 
-/* How many sums the slices leave in the workspace, and their bytes. */
-int64_t tn_gemm_split_sums(const gemm_problem *problem, int32_t slices);
+/* Bytes of the sums that the slices leave in the workspace. */
 uint64_t tn_gemm_split_bytes(const gemm_problem *problem, int32_t slices);
 
 /* As many slices as it takes to have `wanted` work-groups where there are `groups` for one, but two

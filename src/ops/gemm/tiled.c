@@ -1,5 +1,6 @@
 /* gemm/tiled: blocks in local memory, sums in registers. For GPUs; serves every layout. */
 #include "base/checked.h"
+#include "ops/common/gpu.h"
 #include "ops/gemm/tiled.h"
 
 #include <math.h>
@@ -16,7 +17,6 @@ const tn_parameter tn_gemm_tiled_parameters[TILED_SPLIT_PARAMETERS] = {
     [TILED_SLICES] = {"ks", 2, 64} /* slices of K, at most */
 };
 
-#define LAUNCH_TIME 5000.0
 /* Nanoseconds until a GPU's memory answers. */
 #define MEMORY_LATENCY 400.0
 /* Elements of a factor that wait in a work-item's registers, at most. */
@@ -170,7 +170,7 @@ double tn_gemm_tiled_estimate(tenon_context *context, const tn_problem *problem,
     double bytes = (m * k + k * n + m * n) * (double)tn_gemm_batch_count(p) *
                    (double)tenon_dtype_size((tenon_dtype)p->dtype);
     double read = bytes / tn_gpu_bytes(context);
-    return LAUNCH_TIME + MEMORY_LATENCY + (compute > read ? compute : read);
+    return TN_GPU_LAUNCH + MEMORY_LATENCY + (compute > read ? compute : read);
 }
 
 void tn_gemm_tiled_options(tenon_context *context, const tn_problem *problem, const int32_t *values,

@@ -2,9 +2,10 @@
  * element of what is written. Work-items are numbered along what lies side by side there, whatever
  * the sizes, and count in 32 bits. */
 #include "base/checked.h"
+#include "ops/common/gpu.h"
 #include "ops/pool/internal.h"
 
-#include <string.h>
+#include <math.h>
 
 #define ITEMS 128 /* of a work-group */
 /* Results that a work-group has side by side, where they are neighbours in memory; and with windows
@@ -78,18 +79,12 @@ static int64_t lanes_of(const pool_problem *p)
     return taps_of(p) > 16 * WINDOW_ITEMS ? 1 : ITEMS / WINDOW_ITEMS;
 }
 
-/* Nanoseconds. Guesses until they are measured on each kind of device: a launch, a tap where all of
+/* Nanoseconds. Guesses until they are measured on each kind of device: a tap where all of
  * the device is at work, a tap that waits for the one before, and a compute unit's work-group. */
-#define LAUNCH_TIME 5000.0
-#define NEAR_TAP    0.004
-#define FAR_TAP     0.016
-#define NEXT_TAP    20.0
-#define GROUP_TIME  120.0
-
-static double longer(double a, double b)
-{
-    return a > b ? a : b;
-}
+#define NEAR_TAP   0.004
+#define FAR_TAP    0.016
+#define NEXT_TAP   20.0
+#define GROUP_TIME 120.0
 
 /* Neighbours read what lies side by side unless each has a plane to itself. */
 static double estimate_items(tenon_context *context, const tn_problem *problem,
@@ -99,7 +94,7 @@ static double estimate_items(tenon_context *context, const tn_problem *problem,
     bool near = by_channels(p->y) ? p->x[1] == 1 : p->x[4] == 1 && p->out[2] > 1;
     (void)context;
     (void)values;
-    return LAUNCH_TIME + longer(count_of(p, p->out) * taps_of(p) * (near ? NEAR_TAP : FAR_TAP),
+    return TN_GPU_LAUNCH + fmax(count_of(p, p->out) * taps_of(p) * (near ? NEAR_TAP : FAR_TAP),
                                 taps_of(p) * NEXT_TAP);
 }
 
@@ -109,7 +104,7 @@ static double estimate_groups(tenon_context *context, const tn_problem *problem,
     const pool_problem *p = (const pool_problem *)problem;
     double lanes = (double)lanes_of(p), groups = count_of(p, p->out) / lanes;
     (void)values;
-    return LAUNCH_TIME + longer(count_of(p, p->out) * taps_of(p) * NEAR_TAP,
+    return TN_GPU_LAUNCH + fmax(count_of(p, p->out) * taps_of(p) * NEAR_TAP,
                                 GROUP_TIME * (1 + groups / context->device.info.compute_units) +
                                     taps_of(p) * lanes / ITEMS * NEXT_TAP);
 }
