@@ -124,7 +124,7 @@ TENON_INLINE void multiply(uint sum[TENON_MR][TENON_NR], uint rows[TENON_MR], ui
     }
 }
 
-__kernel __attribute__((reqd_work_group_size(ITEMS_N, ITEMS_M, 1))) void
+TENON_KERNEL __attribute__((reqd_work_group_size(ITEMS_N, ITEMS_M, 1))) void
 gemm_int8_tiled(INT8_POINTERS, int8_args args)
 {
     __local uint tile_a[TENON_KB * PITCH_A], tile_b[TENON_KB * PITCH_B];
