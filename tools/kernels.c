@@ -4,6 +4,7 @@
 #include "kernel_shapes.h"
 #include "ops/common/case.h"
 #include "runtime/capability.h"
+#include "runtime/fill.h"
 #include "runtime/kernel_sources.h"
 #include "runtime/target.h"
 
@@ -165,6 +166,26 @@ static void list_trials(listing *l)
     }
 }
 
+/* What sets the elements of a tensor with gaps. */
+static void list_fill(listing *l)
+{
+    static const tenon_dtype each_size[] = {TENON_DTYPE_U8, TENON_DTYPE_F16, TENON_DTYPE_F32,
+                                            TENON_DTYPE_F64};
+    const unsigned char zeros[8] = {0};
+    l->heard_count = 0;
+    for (size_t i = 0; i < sizeof each_size / sizeof *each_size; i++) {
+        tn_recording recording = {.context = l->context};
+        const tenon_tensor tensor = {
+            .dtype = each_size[i], .rank = 2, .shape = {8, 8}, .stride = {9, 1}};
+        if (tn_fill_record("tenon kernels", &recording, &tensor, zeros) != TENON_OK) {
+            report_failure("kernels");
+            l->failures++;
+        }
+        tn_recording_destroy(&recording);
+    }
+    print_heard(l, "tensor_fill", "tensor/fill", true);
+}
+
 /* Packed weights must be there to be planned with. Those of GPUs are dense, and their product that of
  * `gemm`. */
 static bool needs_no_weights(const tn_operation *operation)
@@ -177,6 +198,7 @@ static void list_all(listing *l)
 {
     l->usual = true;
     list_trials(l);
+    list_fill(l);
     l->usual = false;
     for (uint32_t i = 0; i < tn_operation_count; i++)
         for (const char *const *example = tn_operations[i]->examples;

@@ -5,6 +5,8 @@
  */
 #include "tensor/args.h"
 
+#include "common/kernel.clh"
+
 #ifndef ELEMENT_SIZE
 #define ELEMENT_SIZE 4
 #endif

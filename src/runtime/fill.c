@@ -1,13 +1,14 @@
 /* Setting every element of a tensor. */
+#include "runtime/fill.h"
+
 #include "base/checked.h"
 #include "base/dtype.h"
+#include "runtime/capability.h"
 #include "runtime/cl_error.h"
-#include "runtime/launch.h"
 #include "runtime/memory.h"
 #include "tensor/args.h"
 
 #include <stddef.h>
-#include <stdio.h>
 #include <string.h>
 
 static tenon_status fill_dense(const char *operation, tenon_stream *stream,
@@ -24,13 +25,12 @@ static tenon_status fill_dense(const char *operation, tenon_stream *stream,
     return TENON_OK;
 }
 
-static tenon_status fill_strided(const char *operation, tenon_stream *stream,
-                                 const tenon_tensor *tensor, const void *element,
-                                 const tenon_sync *sync)
+tenon_status tn_fill_record(const char *operation, tn_recording *recording,
+                            const tenon_tensor *tensor, const void *element)
 {
     tn_space space = {.rank = tensor->rank, .views = 1};
     fill_args args = {.offset = 0};
-    char options[64];
+    char options[512];
     memcpy(space.shape, tensor->shape, sizeof space.shape);
     memcpy(space.stride[0], tensor->stride, sizeof space.stride[0]);
     tn_space_collapse(&space);
@@ -41,8 +41,8 @@ static tenon_status fill_strided(const char *operation, tenon_stream *stream,
     }
     args.elements = tenon_tensor_elements(tensor);
     memcpy(&args.value, element, tenon_dtype_size(tensor->dtype));
-    snprintf(options, sizeof options, "-cl-std=CL1.2 -DELEMENT_SIZE=%zu",
-             tenon_dtype_size(tensor->dtype));
+    tn_build_options(recording->context, options, "-DELEMENT_SIZE=%zu",
+                     tenon_dtype_size(tensor->dtype));
     tn_patch patch = {TN_PATCH_OFFSET, 0, offsetof(fill_args, offset),
                       (uint32_t)tenon_dtype_size(tensor->dtype)};
     tn_launch launch = {.source = "tensor/fill",
@@ -56,9 +56,16 @@ static tenon_status fill_strided(const char *operation, tenon_stream *stream,
                         .args_size = sizeof args,
                         .patches = &patch,
                         .patch_count = 1};
+    return tn_record(operation, recording, &launch);
+}
+
+static tenon_status fill_strided(const char *operation, tenon_stream *stream,
+                                 const tenon_tensor *tensor, const void *element,
+                                 const tenon_sync *sync)
+{
     tn_recording recording = {.context = stream->context};
     tn_operand operand = {tensor->memory, tensor->offset};
-    tenon_status status = tn_record(operation, &recording, &launch);
+    tenon_status status = tn_fill_record(operation, &recording, tensor, element);
     if (status == TENON_OK)
         status =
             tn_recording_run(operation, "tensor/fill", stream, &recording, &operand, NULL, sync);
