@@ -87,10 +87,9 @@ static void choose_block(tenon_context *context, const conv_problem *p, layout *
 /* A sum for each image of a block, where dw has too few tiles to keep a GPU busy. */
 static bool wants_slices(tenon_context *context, const conv_problem *p, const layout *l, int64_t dw)
 {
-    double tiles = (double)dw / GPU_TILE;
     int64_t room = (int64_t)(p->head.workspace_limit / tn_acc_size(p->dtype) / 4);
     return !context->device.is_cpu && l->block.images > 1 &&
-           tiles < 2.0 * (double)tn_gpu_cores(context) && dw <= room / l->block.images;
+           dw < 2 * GPU_TILE * tn_gpu_cores(context) && dw <= room / l->block.images;
 }
 
 static void lay_out(tenon_context *context, const conv_problem *p, layout *l)
@@ -275,8 +274,7 @@ static double other_time(tenon_context *context, const conv_problem *p, const la
 {
     const tenon_dtype dtype = (tenon_dtype)p->dtype, sum = tn_conv_sum_type(p->dtype);
     const double image = (double)p->n * tn_conv_image_elements(p);
-    const double sums =
-        (double)p->groups * (double)p->k * (double)l->taps * (l->sums ? blocks : blocks - 1);
+    const double sums = (double)(p->groups * p->k * l->taps) * (l->sums ? blocks : blocks - 1);
     if (context->device.is_cpu)
         return blocks * 5000 + (columns + packed * 0.5 + sums) / context->device.info.compute_units;
     return blocks * (tn_conv_gpu_unfold_time(context, sum, image / blocks, columns / blocks) +
