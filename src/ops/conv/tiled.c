@@ -226,15 +226,6 @@ static void take_tile(tenon_context *context, const conv_problem *p, conv_direct
     values[CONV_TILED_SLICES] = tn_conv_tune_slices(context, p, groups, LEAST_SLICE);
 }
 
-/* Those of gemm/tiled; Intel's GPUs have no registers for so many sums beside what finds an element. */
-static const tn_gemm_tile *tiles_of(tenon_context *context, uint32_t dtype)
-{
-    static const tn_gemm_tile intel[TN_GEMM_TILES] = {
-        {64, 64, 16, 4, 4, 1}, {32, 64, 16, 4, 4, 1}, {32, 32, 16, 2, 4, 1}};
-    const bool is_intel = context->device.arch >= TN_ARCH_XE_LP && dtype != TENON_DTYPE_F64;
-    return is_intel ? intel : tn_gemm_tiles(context, dtype);
-}
-
 /* Of the device's tiles the one that is fastest here; on CPUs, where tests alone force it, the smallest. */
 void tn_conv_tiled_tune(tenon_context *context, const conv_problem *p, conv_direction direction,
                         int32_t *values)
@@ -242,7 +233,7 @@ void tn_conv_tiled_tune(tenon_context *context, const conv_problem *p, conv_dire
     const bool slices = direction == CONV_GRADIENT_OF_FILTER;
     const size_t size =
         (slices ? CONV_TILED_SPLIT_PARAMETERS : CONV_TILED_PARAMETERS) * sizeof *values;
-    const tn_gemm_tile *tiles = tiles_of(context, p->dtype);
+    const tn_gemm_tile *tiles = tn_gemm_small_tiles(context, p->dtype);
     int32_t best[TN_MAX_PARAMETERS] = {0};
     double least = INFINITY;
     for (int i = TN_GEMM_TILES - 1; i >= (context->device.is_cpu ? TN_GEMM_TILES - 1 : 0); i--) {

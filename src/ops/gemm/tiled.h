@@ -17,6 +17,9 @@ typedef struct tn_gemm_tile {
 } tn_gemm_tile;
 const tn_gemm_tile *tn_gemm_tiles(tenon_context *context, uint32_t dtype);
 
+/* The same for kernels that need registers beside the sums. */
+const tn_gemm_tile *tn_gemm_small_tiles(tenon_context *context, uint32_t dtype);
+
 /* What the compiler is told beside the kernel's macros. */
 const char *tn_gemm_tiled_compiler_options(tenon_context *context);
 
