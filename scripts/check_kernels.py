@@ -9,6 +9,7 @@ import concurrent.futures
 import hashlib
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -24,6 +25,7 @@ from offline.occupancy import occupancy
 HEAVY = ("gemm/tiled", "gemm/matrix", "gemm/int8_", "conv/implicit_", "conv/data_", "conv/filter_",
          "capability/matrix")
 REPRESENTATIVES = {"nvidia": "sm_80", "amd": "gfx942", "intel": "dg2", "spirv": "spirv64"}
+SUB_GROUP = re.compile(r"-DTENON_SUB_GROUP=\d+ ?")
 KNOWN_SPILLS = Path(__file__).parent / "offline" / "known_spills.txt"
 
 
@@ -70,6 +72,12 @@ def listing(tenon, sources, arguments=()):
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
+def program_of(source, options):
+    """What tells programs apart: not the least sub-group, which leaves a work-item as many registers on all
+    of Intel's GPUs."""
+    return source, SUB_GROUP.sub("", options)
+
+
 def is_wanted(machine, row, seen, every):
     """Whether this machine compiles the row's program, where `seen` are those compiled already for
     its vendor."""
@@ -77,7 +85,7 @@ def is_wanted(machine, row, seen, every):
         return True
     if REPRESENTATIVES[machine.vendor] == machine.name:
         return row["chosen"]
-    is_new = machine.target != "other" and (row["source"], row["options"]) not in seen
+    is_new = machine.target != "other" and program_of(row["source"], row["options"]) not in seen
     return row["usual"] and (is_new or row["source"].startswith(HEAVY))
 
 
@@ -92,10 +100,10 @@ def plan(rows, machines, options):
     for machine in sorted(machines, key=lambda m: m.name != REPRESENTATIVES[m.vendor]):
         before = frozenset(seen.get(machine.vendor, ()))
         for row in by_target.get(machine.target, ()):
-            key = machine, row["source"], row["options"]
+            key = machine, row["source"], f'{row["options"]} {machine.also}'.rstrip()
             if key in jobs or is_wanted(machine, row, before, options.every):
                 jobs.setdefault(key, {}).setdefault(row["kernel"], []).append(row)
-                seen.setdefault(machine.vendor, set()).add(key[1:])
+                seen.setdefault(machine.vendor, set()).add(program_of(*key[1:]))
     return jobs
 
 

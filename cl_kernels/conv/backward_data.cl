@@ -49,9 +49,9 @@ TENON_INLINE long place(const tenon_i64 *stride, long n, long c, const long *at)
            at[2] * stride[4];
 }
 
-__kernel void conv_backward_data(__global data_t *x, __global const data_t *w,
-                                 __global const data_t *c, __global const data_t *bias,
-                                 __global const data_t *y, const conv_reverse_args args)
+TENON_KERNEL void conv_backward_data(__global data_t *x, __global const data_t *w,
+                                     __global const data_t *c, __global const data_t *bias,
+                                     __global const data_t *y, const conv_reverse_args args)
 {
     const conv_args *a = &args.conv;
     const conv_window *v = &a->window;

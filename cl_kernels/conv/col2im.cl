@@ -125,9 +125,9 @@ TENON_INLINE long column(const col2im_args *args, long t, long r, long s, long o
            q * stride[7];
 }
 
-__kernel void col2im_elements(__global const col_t *col, __global const data_t *res,
-                              __global const data_t *bias, __global data_t *x,
-                              const col2im_args args)
+TENON_KERNEL void col2im_elements(__global const col_t *col, __global const data_t *res,
+                                  __global const data_t *bias, __global data_t *x,
+                                  const col2im_args args)
 {
     const conv_window *v = &args.window;
     long number = (long)get_global_id(0);
@@ -201,8 +201,9 @@ TENON_INLINE acc_v sum_row(__global const col_t *col, const col2im_args *args, l
     return sum;
 }
 
-__kernel void col2im_rows(__global const col_t *col, __global const data_t *res,
-                          __global const data_t *bias, __global data_t *x, const col2im_args args)
+TENON_KERNEL void col2im_rows(__global const col_t *col, __global const data_t *res,
+                              __global const data_t *bias, __global data_t *x,
+                              const col2im_args args)
 {
     const conv_window *v = &args.window;
     const long step = v->step[2], first_row = (long)get_global_id(0) * args.run;
@@ -228,9 +229,9 @@ __kernel void col2im_rows(__global const col_t *col, __global const data_t *res,
     }
 }
 
-__kernel void col2im_channels(__global const col_t *col, __global const data_t *res,
-                              __global const data_t *bias, __global data_t *x,
-                              const col2im_args args)
+TENON_KERNEL void col2im_channels(__global const col_t *col, __global const data_t *res,
+                                  __global const data_t *bias, __global data_t *x,
+                                  const col2im_args args)
 {
     const conv_window *v = &args.window;
     const long first = (long)get_global_id(0) * args.run, stride = args.col_stride[1];

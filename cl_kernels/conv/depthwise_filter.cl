@@ -95,8 +95,8 @@ TENON_INLINE void write_sum(__global acc_t *sums, __global data_t *dw,
     }
 }
 
-__kernel void conv_depthwise_filter_finish(__global const acc_t *sums, __global data_t *dw,
-                                           const depthwise_filter_args args)
+TENON_KERNEL void conv_depthwise_filter_finish(__global const acc_t *sums, __global data_t *dw,
+                                               const depthwise_filter_args args)
 {
     const long element = (long)get_global_id(0), taps = TAPS(&args);
     acc_t sum = 0;
@@ -158,7 +158,7 @@ TENON_INLINE void add_channels(__global const data_t *x, __global const data_t *
     }
 }
 
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
+TENON_KERNEL __attribute__((reqd_work_group_size(1, 1, 1))) void
 conv_depthwise_filter_channels(__global const data_t *x, __global const data_t *y,
                                __global acc_t *sums, __global data_t *dw,
                                const depthwise_filter_args args)

@@ -49,9 +49,9 @@ TENON_INLINE long place(const tenon_i64 *stride, long n, long k, const long *out
            out[2] * stride[4];
 }
 
-__kernel void conv_direct(__global const data_t *x, __global const data_t *w,
-                          __global const data_t *c, __global const data_t *bias, __global data_t *y,
-                          const conv_args args)
+TENON_KERNEL void conv_direct(__global const data_t *x, __global const data_t *w,
+                              __global const data_t *c, __global const data_t *bias,
+                              __global data_t *y, const conv_args args)
 {
     long pixel = (long)get_global_id(0), k = (long)get_global_id(1), n = (long)get_global_id(2);
     long out[3];

@@ -49,7 +49,8 @@ TENON_INLINE void unfold_line(__global const data_t *x, __global data_t *col, in
     }
 }
 
-__kernel void im2col_rows(__global const data_t *x, __global data_t *col, const im2col_args args)
+TENON_KERNEL void im2col_rows(__global const data_t *x, __global data_t *col,
+                              const im2col_args args)
 {
     const conv_window v = args.window;
     long group = (long)get_global_id(0), row = (long)get_global_id(1), n = (long)get_global_id(2);
@@ -94,8 +95,8 @@ TENON_INLINE void unfold_pixel(__global const data_t *x, __global data_t *col, i
     }
 }
 
-__kernel void im2col_channels(__global const data_t *x, __global data_t *col,
-                              const im2col_args args)
+TENON_KERNEL void im2col_channels(__global const data_t *x, __global data_t *col,
+                                  const im2col_args args)
 {
     const conv_window v = args.window;
     long tap = (long)get_global_id(0), n = (long)get_global_id(2);

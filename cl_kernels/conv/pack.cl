@@ -23,8 +23,8 @@ TENON_INLINE long row_of(const conv_pack_args *args, long row)
     return at;
 }
 
-__kernel void conv_pack(__global const data_t *tensor, __global acc_t *packed,
-                        const conv_pack_args args)
+TENON_KERNEL void conv_pack(__global const data_t *tensor, __global acc_t *packed,
+                            const conv_pack_args args)
 {
     const long row = (long)get_global_id(1), step = args.stride[4];
     long i = (long)get_global_id(0) * args.run;
@@ -39,8 +39,8 @@ __kernel void conv_pack(__global const data_t *tensor, __global acc_t *packed,
     }
 }
 
-__kernel void conv_unpack(__global data_t *tensor, __global const acc_t *packed,
-                          const conv_pack_args args)
+TENON_KERNEL void conv_unpack(__global data_t *tensor, __global const acc_t *packed,
+                              const conv_pack_args args)
 {
     const long row = (long)get_global_id(1), step = args.stride[4];
     const long first = (long)get_global_id(0) * args.run;

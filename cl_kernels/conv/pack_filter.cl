@@ -4,8 +4,8 @@
  */
 #include "conv/window.clh"
 
-__kernel void pack_filter(__global const data_t *w, __global data_t *packed,
-                          const pack_filter_args args)
+TENON_KERNEL void pack_filter(__global const data_t *w, __global data_t *packed,
+                              const pack_filter_args args)
 {
     long i = (long)get_global_id(0);
     if (i >= args.elements) {

@@ -20,8 +20,8 @@
 
 #define TAPS 9
 
-__kernel void conv_winograd_filter_points(__global const data_t *w, __global acc_t *work,
-                                          const winograd_gemm_args args)
+TENON_KERNEL void conv_winograd_filter_points(__global const data_t *w, __global acc_t *work,
+                                              const winograd_gemm_args args)
 {
     const uint item = (uint)get_global_id(0), channels = (uint)args.conv.group_channels;
     const uint filter = item / channels, channel = item - filter * channels;
@@ -76,8 +76,8 @@ TENON_INLINE tile_place find_tile(const winograd_gemm_args *args, const winograd
     return p;
 }
 
-__kernel void conv_winograd_tile_points(__global const data_t *x, __global acc_t *work,
-                                        const winograd_gemm_args args)
+TENON_KERNEL void conv_winograd_tile_points(__global const data_t *x, __global acc_t *work,
+                                            const winograd_gemm_args args)
 {
     const tile_place p = find_tile(&args, &args.v);
     const tenon_i64 *stride = args.conv.x_stride, *size = args.conv.window.size;
@@ -147,9 +147,9 @@ TENON_INLINE void store_row(__global data_t *y, long step, int count, const acc_
     }
 }
 
-__kernel void conv_winograd_outputs(__global const data_t *c, __global const data_t *bias,
-                                    __global data_t *y, __global const acc_t *work,
-                                    const winograd_gemm_args args)
+TENON_KERNEL void conv_winograd_outputs(__global const data_t *c, __global const data_t *bias,
+                                        __global data_t *y, __global const acc_t *work,
+                                        const winograd_gemm_args args)
 {
     const conv_args *a = &args.conv;
     const tile_place p = find_tile(&args, &args.m);

@@ -15,7 +15,7 @@
 
 #define WORDS 4
 
-__kernel void dropout(__global const data_t *x, __global data_t *y, const lines_args args)
+TENON_KERNEL void dropout(__global const data_t *x, __global data_t *y, const lines_args args)
 {
     const philox_stream stream = philox_begin(&args);
     const long x_stride = args.stride[0][args.rank - 1], y_stride = args.stride[1][args.rank - 1];

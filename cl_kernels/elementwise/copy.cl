@@ -158,7 +158,7 @@ TENON_INLINE void copy_element(__global const from_t *x, __global to_t *y)
 
 #endif
 
-__kernel void copy(__global const from_t *x, __global to_t *y, const walk_args args)
+TENON_KERNEL void copy(__global const from_t *x, __global to_t *y, const walk_args args)
 {
     const long x_stride = args.stride[0][args.rank - 1], y_stride = args.stride[1][args.rank - 1];
     walk w;

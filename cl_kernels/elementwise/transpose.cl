@@ -82,8 +82,8 @@ TENON_INLINE void turn_rest(__global const element_t *x, long x_step, __global e
     }
 }
 
-__kernel void transpose(__global const element_t *x, __global element_t *y,
-                        const transpose_args args)
+TENON_KERNEL void transpose(__global const element_t *x, __global element_t *y,
+                            const transpose_args args)
 {
     const plane p = plane_of(&args, (long)get_global_id(0));
     const long columns = min(p.column + args.block_columns, (long)args.columns);
@@ -103,7 +103,7 @@ __kernel void transpose(__global const element_t *x, __global element_t *y,
     }
 }
 
-__kernel __attribute__((reqd_work_group_size(TRANSPOSE_TILE, TRANSPOSE_ITEMS, 1))) void
+TENON_KERNEL __attribute__((reqd_work_group_size(TRANSPOSE_TILE, TRANSPOSE_ITEMS, 1))) void
 transpose_local(__global const element_t *x, __global element_t *y, const transpose_args args)
 {
     /* A column more than is used, so that those of a row fall into different banks. */

@@ -16,8 +16,8 @@ TENON_INLINE bool in_table(int index, const gather_args *args)
     return index >= 0 && index < args->size;
 }
 
-__kernel void forward(__global const element_t *x, __global const int *indices,
-                      __global element_t *y, const gather_args args)
+TENON_KERNEL void forward(__global const element_t *x, __global const int *indices,
+                          __global element_t *y, const gather_args args)
 {
     const int last = args.walk.rank - 1;
     const long xs = args.walk.stride[0][last], is = args.walk.stride[1][last];

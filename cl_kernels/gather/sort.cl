@@ -27,8 +27,8 @@ TENON_INLINE int digit_of(int row, const gather_sort_args *args)
     return row >> args->shift & (GATHER_DIGITS - 1);
 }
 
-__kernel void digit_counts(__global const int *indices, __global int *workspace,
-                           const gather_sort_args args)
+TENON_KERNEL void digit_counts(__global const int *indices, __global int *workspace,
+                               const gather_sort_args args)
 {
     long block = (long)get_global_id(0);
     if (block >= args.blocks) {
@@ -45,7 +45,7 @@ __kernel void digit_counts(__global const int *indices, __global int *workspace,
     }
 }
 
-__kernel void digit_places(__global int *workspace, const gather_sort_args args)
+TENON_KERNEL void digit_places(__global int *workspace, const gather_sort_args args)
 {
     int digit = (int)get_global_id(0);
     __global int *w = workspace + args.workspace;
@@ -59,8 +59,8 @@ __kernel void digit_places(__global int *workspace, const gather_sort_args args)
     w[args.totals_at + digit] = before;
 }
 
-__kernel void place_pairs(__global const int *indices, __global int *workspace,
-                          const gather_sort_args args)
+TENON_KERNEL void place_pairs(__global const int *indices, __global int *workspace,
+                              const gather_sort_args args)
 {
     long block = (long)get_global_id(0);
     if (block >= args.blocks) {

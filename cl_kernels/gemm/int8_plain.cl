@@ -6,7 +6,7 @@
  */
 #include "gemm/int8.clh"
 
-__kernel void gemm_int8_plain(INT8_POINTERS, int8_args args)
+TENON_KERNEL void gemm_int8_plain(INT8_POINTERS, int8_args args)
 {
     long n = get_global_id(0), m = get_global_id(1), z = get_global_id(2);
     if (m >= args.gemm.m || n >= args.gemm.n) {

@@ -111,7 +111,7 @@ TENON_INLINE void multiply_bytes(const int8_args *args, __global const uchar *a,
     }
 }
 
-__kernel TILED_GROUP void gemm_int8_tiled(INT8_POINTERS, int8_args args)
+TENON_KERNEL TILED_GROUP void gemm_int8_tiled(INT8_POINTERS, int8_args args)
 {
     __local TILE_MEMORY(area, AREA);
     __local uint shared[LINES];

@@ -6,9 +6,9 @@
  */
 #include "gemm/plain.clh"
 
-__kernel void gemm_plain(__global const data_t *a, __global const data_t *b,
-                         __global const data_t *c, __global const data_t *bias, __global data_t *d,
-                         gemm_args args)
+TENON_KERNEL void gemm_plain(__global const data_t *a, __global const data_t *b,
+                             __global const data_t *c, __global const data_t *bias,
+                             __global data_t *d, gemm_args args)
 {
     long n = get_global_id(0), m = get_global_id(1), z = get_global_id(2);
     if (m >= args.m || n >= args.n) {

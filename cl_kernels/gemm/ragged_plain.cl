@@ -7,9 +7,10 @@
 #include "gemm/plain.clh"
 #include "gemm/ragged.clh"
 
-__kernel void gemm_ragged_plain(__global const data_t *a, __global const data_t *b,
-                                __global const data_t *c, __global const data_t *bias,
-                                __global data_t *d, __global const int *offsets, ragged_args args)
+TENON_KERNEL void gemm_ragged_plain(__global const data_t *a, __global const data_t *b,
+                                    __global const data_t *c, __global const data_t *bias,
+                                    __global data_t *d, __global const int *offsets,
+                                    ragged_args args)
 {
     long n = get_global_id(0), m = get_global_id(1);
     if (m >= args.gemm.m || n >= args.gemm.n) {

@@ -8,10 +8,10 @@
 #include "gemm/ragged.clh"
 #include "gemm/tiled_block.clh"
 
-__kernel TILED_GROUP void gemm_ragged_tiled(__global const data_t *a, __global const data_t *b,
-                                            __global const data_t *c, __global const data_t *bias,
-                                            __global data_t *d, __global const int *offsets,
-                                            ragged_args args)
+TENON_KERNEL TILED_GROUP void gemm_ragged_tiled(__global const data_t *a, __global const data_t *b,
+                                                __global const data_t *c,
+                                                __global const data_t *bias, __global data_t *d,
+                                                __global const int *offsets, ragged_args args)
 {
     __local TILE_MEMORY(area, BLOCK_AREA);
     acc_t sum[TENON_MR][TENON_NR];

@@ -13,7 +13,6 @@
  *   TENON_NR      columns of a work-group of the dot products
  *   TENON_COLS    columns of work-items of a work-group otherwise
  *   TENON_SHARES  work-items for each of them; COLS * SHARES is a power of two
- *   TENON_SUB_GROUP  see gemm/sub_group.clh
  *   TENON_VL      elements of b that a work-item reads at once: 2, 4 or 8
  *
  * An element's bits depend on K and VL alone: the sums of its work-items are added two by two.
@@ -37,7 +36,7 @@
 
 #include "gemm/epilogue.clh"
 #include "gemm/raw.clh"
-#include "gemm/sub_group.clh"
+#include "common/kernel.clh"
 
 #define ITEMS  (TENON_COLS * TENON_SHARES)
 #define WIDTH  (TENON_COLS * TENON_VL) /* columns of a work-group, not of dot products */
@@ -91,10 +90,10 @@ TENON_INLINE void read_b(acc_t *x, __global const data_t *b, long at, long left,
     }
 }
 
-__kernel TENON_FIXED_SUB_GROUP
-    __attribute__((reqd_work_group_size(TENON_COLS, TENON_SHARES, 1))) void
-    gemm_skinny_axpy(__global const data_t *a, __global const data_t *b, __global const data_t *c,
-                     __global const data_t *bias, __global out_t *d, gemm_args args)
+TENON_KERNEL
+__attribute__((reqd_work_group_size(TENON_COLS, TENON_SHARES, 1))) void
+gemm_skinny_axpy(__global const data_t *a, __global const data_t *b, __global const data_t *c,
+                 __global const data_t *bias, __global out_t *d, gemm_args args)
 {
     __local acc_t thin[KC * TENON_MR], sums[TENON_MR * SHARED];
     const int col = (int)get_local_id(0), share = (int)get_local_id(1);
@@ -154,7 +153,7 @@ __kernel TENON_FIXED_SUB_GROUP
     }
 }
 
-__kernel TENON_FIXED_SUB_GROUP __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void
+TENON_KERNEL __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void
 gemm_skinny_dot(__global const data_t *a, __global const data_t *b, __global const data_t *c,
                 __global const data_t *bias, __global out_t *d, gemm_args args)
 {

@@ -17,9 +17,9 @@
 
 #include "gemm/epilogue.clh"
 
-__kernel void gemm_add_slices(__global const acc_t *sums, __global const data_t *b,
-                              __global const data_t *c, __global const data_t *bias,
-                              __global data_t *d, gemm_args args)
+TENON_KERNEL void gemm_add_slices(__global const acc_t *sums, __global const data_t *b,
+                                  __global const data_t *c, __global const data_t *bias,
+                                  __global data_t *d, gemm_args args)
 {
     long n = get_global_id(0), m = get_global_id(1), z = get_global_id(2);
     if (m >= args.m || n >= args.n) {
@@ -49,7 +49,7 @@ TENON_INLINE acc_v load_sums(__global const acc_t *p, int lanes)
     return TENON_VLOAD(0, x);
 }
 
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
+TENON_KERNEL __attribute__((reqd_work_group_size(1, 1, 1))) void
 gemm_add_slices_rows(__global const acc_t *sums, __global const data_t *b, __global const data_t *c,
                      __global const data_t *bias, __global data_t *d, gemm_args args)
 {

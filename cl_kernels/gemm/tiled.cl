@@ -5,9 +5,9 @@
  */
 #include "gemm/tiled_block.clh"
 
-__kernel TILED_GROUP void gemm_tiled(__global const data_t *a, __global const data_t *b,
-                                     __global const data_t *c, __global const data_t *bias,
-                                     __global out_t *d, gemm_args args)
+TENON_KERNEL TILED_GROUP void gemm_tiled(__global const data_t *a, __global const data_t *b,
+                                         __global const data_t *c, __global const data_t *bias,
+                                         __global out_t *d, gemm_args args)
 {
     __local TILE_MEMORY(area, BLOCK_AREA);
     acc_t sum[TENON_MR][TENON_NR];

@@ -26,7 +26,7 @@ TENON_INLINE void leave(__global acc_t *sums, const lines_args *args, long item,
     }
 }
 
-__kernel void square_sum(__global const data_t *x, __global acc_t *sums, const lines_args args)
+TENON_KERNEL void square_sum(__global const data_t *x, __global acc_t *sums, const lines_args args)
 {
     const long stride = args.stride[0][args.rank - 1];
     acc_v total = splat(0);
@@ -41,8 +41,8 @@ __kernel void square_sum(__global const data_t *x, __global acc_t *sums, const l
     leave(sums, &args, (long)get_global_id(0), sum_of_lanes(total));
 }
 
-__kernel void square_sum_add(__global const acc_t *sums, __global acc_t *total,
-                             const lines_args args)
+TENON_KERNEL void square_sum_add(__global const acc_t *sums, __global acc_t *total,
+                                 const lines_args args)
 {
     const long item = (long)get_global_id(0), first = item * args.each;
     const long last = min(first + args.each, (long)args.count);

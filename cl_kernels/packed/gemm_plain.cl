@@ -8,9 +8,9 @@
 #include "gemm/plain.clh"
 #include "packed/args.h"
 
-__kernel void packed_gemm_plain(__global const data_t *a, __global const data_t *b,
-                                __global const data_t *c, __global const data_t *bias,
-                                __global data_t *d, const packed_gemm_args args)
+TENON_KERNEL void packed_gemm_plain(__global const data_t *a, __global const data_t *b,
+                                    __global const data_t *c, __global const data_t *bias,
+                                    __global data_t *d, const packed_gemm_args args)
 {
     const long n = get_global_id(0), m = get_global_id(1), z = get_global_id(2);
     if (m >= args.gemm.m || n >= args.gemm.n) {

@@ -48,8 +48,8 @@ TENON_INLINE pool_result find_result(const pool_args *args, uint number)
     return r;
 }
 
-__kernel void pool_forward_items(__global const data_t *x, __global data_t *y,
-                                 __global int *indices, const pool_args args)
+TENON_KERNEL void pool_forward_items(__global const data_t *x, __global data_t *y,
+                                     __global int *indices, const pool_args args)
 {
     const uint number = (uint)get_global_id(0);
     if (number >= (uint)args.line_count) {
@@ -146,7 +146,7 @@ TENON_INLINE pool_share take_taps(__global const data_t *x, const pool_args *arg
     return share;
 }
 
-__kernel __attribute__((reqd_work_group_size(TENON_ITEMS, 1, 1))) void
+TENON_KERNEL __attribute__((reqd_work_group_size(TENON_ITEMS, 1, 1))) void
 pool_forward_groups(__global const data_t *x, __global data_t *y, __global int *indices,
                     const pool_args args)
 {

@@ -18,9 +18,9 @@
 #include "pool/gradient.clh"
 #include "pool/items.clh"
 
-__kernel void pool_backward_items(__global const data_t *image, __global const data_t *dy,
-                                  __global const int *indices, __global data_t *dx,
-                                  const pool_args args)
+TENON_KERNEL void pool_backward_items(__global const data_t *image, __global const data_t *dy,
+                                      __global const int *indices, __global data_t *dx,
+                                      const pool_args args)
 {
     const uint number = (uint)get_global_id(0);
     if (number >= (uint)args.line_count) {

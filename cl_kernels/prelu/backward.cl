@@ -90,9 +90,9 @@ TENON_INLINE acc_t sum_along(const prelu_args *args, long segment, __global cons
     return sum_of_lanes(sum);
 }
 
-__kernel void along(__global const data_t *x, __global const data_t *slope,
-                    __global const data_t *dy, __global data_t *dx, __global data_t *dslope,
-                    __global acc_t *partial, const prelu_args args)
+TENON_KERNEL void along(__global const data_t *x, __global const data_t *slope,
+                        __global const data_t *dy, __global data_t *dx, __global data_t *dslope,
+                        __global acc_t *partial, const prelu_args args)
 {
     const long segment = (long)get_global_id(0);
     long k = (long)get_global_id(1) * args.slopes_each;
@@ -158,9 +158,9 @@ TENON_INLINE void sum_across(const prelu_args *args, long segment, __global cons
     }
 }
 
-__kernel void across(__global const data_t *x, __global const data_t *slope,
-                     __global const data_t *dy, __global data_t *dx, __global data_t *dslope,
-                     __global acc_t *partial, const prelu_args args)
+TENON_KERNEL void across(__global const data_t *x, __global const data_t *slope,
+                         __global const data_t *dy, __global data_t *dx, __global data_t *dslope,
+                         __global acc_t *partial, const prelu_args args)
 {
     const int d = args.kept - 1;
     const long segment = (long)get_global_id(0), inner = args.shape[d];
@@ -191,9 +191,9 @@ __kernel void across(__global const data_t *x, __global const data_t *slope,
     }
 }
 
-__kernel void stream(__global const data_t *x, __global const data_t *slope,
-                     __global const data_t *dy, __global data_t *dx, __global data_t *dslope,
-                     __global acc_t *partial, const prelu_args args)
+TENON_KERNEL void stream(__global const data_t *x, __global const data_t *slope,
+                         __global const data_t *dy, __global data_t *dx, __global data_t *dslope,
+                         __global acc_t *partial, const prelu_args args)
 {
     const int d = args.kept - 1;
     const long segment = (long)get_global_id(0), row = (long)get_global_id(2);
@@ -216,7 +216,8 @@ __kernel void stream(__global const data_t *x, __global const data_t *slope,
     }
 }
 
-__kernel void finish(__global const acc_t *partial, __global data_t *dslope, const prelu_args args)
+TENON_KERNEL void finish(__global const acc_t *partial, __global data_t *dslope,
+                         const prelu_args args)
 {
     long k = (long)get_global_id(0) * args.slopes_each;
     const long end = min(k + args.slopes_each, (long)args.slopes);

@@ -83,6 +83,13 @@ TENON_INLINE long meet_neighbours(champions best[REDUCTION_VECTORS], __global co
         return 0;
     }
     const long steps = s->n / step;
+#if TENON_GPU /* fewer loops take fewer registers */
+    if (is_least(args)) {
+        meet_steps(1, 1, best, x + at, x_step, steps, place, l->along);
+    } else {
+        meet_steps(0, 1, best, x + at, x_step, steps, place, l->along);
+    }
+#else
     switch (args->kind) {
     case REDUCTION_MAX:
         meet_steps(0, 0, best, x + at, x_step, steps, place, l->along);
@@ -97,6 +104,7 @@ TENON_INLINE long meet_neighbours(champions best[REDUCTION_VECTORS], __global co
         meet_steps(1, 1, best, x + at, x_step, steps, place, l->along);
         break;
     }
+#endif
     return steps * step;
 }
 
@@ -148,7 +156,7 @@ TENON_INLINE void store_row(__global data_t *y, long y_at, __global acc_t *works
 {
     if (args->stage == REDUCTION_PARTIAL) {
         workspace[args->partials + partial] = best.value;
-        ((__global position_t *)workspace)[places_begin(args) + partial] = best.place;
+        ((__global position_t *)(workspace + places_begin(args)))[partial] = best.place;
     } else if (args->kind == REDUCTION_ARGMAX || args->kind == REDUCTION_ARGMIN) {
         ((__global int *)y)[y_at] = (int)best.place;
     } else {
@@ -222,7 +230,7 @@ TENON_KERNEL void reduce_finish(__global data_t *y, __global data_t *means,
         const long partial = piece * args.count + row;
         const champion other = {
             workspace[args.partials + partial],
-            ((__global const position_t *)workspace)[places_begin(&args) + partial]};
+            ((__global const position_t *)(workspace + places_begin(&args)))[partial]};
         mine = better(mine, other);
     }
     best[me] = mine;

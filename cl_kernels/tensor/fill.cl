@@ -18,7 +18,7 @@ typedef uint element_t;
 typedef ulong element_t;
 #endif
 
-__kernel void fill(__global element_t *data, const fill_args args)
+TENON_KERNEL void fill(__global element_t *data, const fill_args args)
 {
     long rest = (long)get_global_id(0);
     if (rest >= args.elements)

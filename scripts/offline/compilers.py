@@ -26,6 +26,7 @@ class Machine:
     name: str
     vendor: str
     target: str  # as `tenon kernels` names it
+    also: str = ""  # options that Tenon adds on such a device, and of which the target knows nothing
 
 
 MACHINES = [
@@ -38,7 +39,7 @@ MACHINES = [
     # The safe defaults: as SPIR-V, and for the GPUs of each vendor that get them.
     Machine("spirv64", "spirv", "other"),
     Machine("gfx900", "amd", "other"),
-    Machine("skl", "intel", "other"),
+    Machine("skl", "intel", "other", "-DTENON_SUB_GROUP=8"),
 ]
 
 

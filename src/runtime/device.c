@@ -12,6 +12,9 @@
 #ifndef CL_DEVICE_IP_VERSION_INTEL
 #define CL_DEVICE_IP_VERSION_INTEL 0x4250
 #endif
+#ifndef CL_DEVICE_SUB_GROUP_SIZES_INTEL
+#define CL_DEVICE_SUB_GROUP_SIZES_INTEL 0x4108
+#endif
 
 /* Information that a driver does not give stays zero: that must not keep a device from being used.
  */
@@ -87,6 +90,19 @@ static tn_arch read_arch(const tn_device *device, const char *words)
     return tn_arch_of_amd(device->info.name);
 }
 
+/* Of the sizes that a kernel may ask for. */
+static uint32_t read_least_sub_group(cl_device_id id)
+{
+    size_t sizes[16], bytes = 0, least = 0;
+    if (clGetDeviceInfo(id, CL_DEVICE_SUB_GROUP_SIZES_INTEL, sizeof sizes, sizes, &bytes) !=
+        CL_SUCCESS)
+        return 0;
+    for (size_t i = 0; i < bytes / sizeof *sizes; i++)
+        if (least == 0 || sizes[i] < least)
+            least = sizes[i];
+    return (uint32_t)least;
+}
+
 static void read_extensions(tn_device *device)
 {
     char *words = get_long_text(device->info.device, CL_DEVICE_EXTENSIONS);
@@ -101,6 +117,8 @@ static void read_extensions(tn_device *device)
     device->speaks_f64 = has_word(words, "cl_khr_fp64");
     device->speaks_int_dot = has_word(words, "cl_khr_integer_dot_product");
     device->arch = read_arch(device, words);
+    if (!device->is_cpu && has_word(words, "cl_intel_required_subgroup_size"))
+        device->least_sub_group = read_least_sub_group(device->info.device);
     free(words);
 }
 

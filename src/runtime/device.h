@@ -18,6 +18,8 @@ typedef struct tn_device {
     size_t max_work_item[3];
     uint32_t address_align; /* bytes: the alignment of sub-buffers */
     tn_arch arch;
+    uint32_t least_sub_group; /* work-items of the smallest that a kernel may ask for; 0 where it
+                               * may not */
     bool is_cpu;
     bool has_compiler;
     /* PoCL finds what it has compiled by the source, on disk; asked for a binary, it compiles every kernel once more,

@@ -16,7 +16,7 @@ static const struct {
     uint32_t units;
     uint64_t memory, local_memory; /* GiB; KiB */
     size_t max_work_group;
-    uint32_t capabilities;
+    uint32_t capabilities, least_sub_group;
 } targets[TN_ARCH_COUNT] = {
     [TN_ARCH_OTHER] = {16, 2, 32, 256, 0},
     [TN_ARCH_SM_75] = {40, 16, 48, 1024, TURING},
@@ -31,9 +31,9 @@ static const struct {
     [TN_ARCH_GFX1030] = {40, 16, 64, 256, AMD},
     [TN_ARCH_GFX1100] = {48, 24, 64, 256, AMD | CAN(AMD_WMMA)},
     [TN_ARCH_GFX1201] = {32, 16, 64, 256, AMD | CAN(AMD_WMMA)},
-    [TN_ARCH_XE_LP] = {96, 8, 64, 512, INTEL},
-    [TN_ARCH_XE_HPG] = {512, 16, 64, 1024, INTEL | CAN(INTEL_MATRIX)},
-    [TN_ARCH_XE_HPC] = {512, 64, 128, 1024, INTEL | CAN(F64) | CAN(INTEL_MATRIX)},
+    [TN_ARCH_XE_LP] = {96, 8, 64, 512, INTEL, 8},
+    [TN_ARCH_XE_HPG] = {512, 16, 64, 1024, INTEL | CAN(INTEL_MATRIX), 8},
+    [TN_ARCH_XE_HPC] = {512, 64, 128, 1024, INTEL | CAN(F64) | CAN(INTEL_MATRIX), 16},
 };
 
 static tn_device describe(tn_arch arch)
@@ -44,6 +44,7 @@ static tn_device describe(tn_arch arch)
                         .cache_size = UINT64_C(4) << 20,
                         .address_align = 128,
                         .arch = arch,
+                        .least_sub_group = targets[arch].least_sub_group,
                         .has_compiler = true};
     for (int d = 0; d < 3; d++)
         device.max_work_item[d] = targets[arch].max_work_group;

@@ -11,7 +11,6 @@
 /* A CPU's work-item is worth its launch from about this many elements on; a GPU's takes one vector.
  */
 #define CPU_CHUNK 8192
-#define GPU_LANES 4
 
 static int64_t elements_of(const activation_problem *p)
 {
@@ -56,15 +55,6 @@ static double estimate_strided(tenon_context *context, const tn_problem *problem
     return 5000 + 1.0 * (double)elements_of((const activation_problem *)problem);
 }
 
-static uint32_t lanes(tenon_context *context, uint32_t dtype)
-{
-    if (!context->device.is_cpu)
-        return GPU_LANES;
-    uint32_t native = dtype == TENON_DTYPE_F64 ? context->device.vector_width_f64
-                                               : context->device.info.vector_width_f32;
-    return native < 2 ? 2 : native > 16 ? 16 : native;
-}
-
 static void tune_dense(tenon_context *context, const tn_problem *problem, int32_t *values)
 {
     const activation_problem *p = (const activation_problem *)problem;
@@ -77,7 +67,7 @@ static void options_dense(tenon_context *context, const tn_problem *problem, con
     const activation_problem *p = (const activation_problem *)problem;
     tn_build_options(context, text, "-DTENON_DTYPE=%u -DTENON_ACT_BUILD=%u -DTENON_VW=%u%s%s",
                      p->dtype, tn_activation_is_build(p->activation) ? p->activation : 0u,
-                     lanes(context, p->dtype), tn_gpu_option(context), tn_stores_option(values));
+                     tn_lanes(context, p->dtype), tn_gpu_option(context), tn_stores_option(values));
 }
 
 /* Single elements have no choice of stores. */
@@ -128,7 +118,7 @@ static tenon_status record_dense(const char *operation, tn_recording *recording,
                         .options = text,
                         .dimensions = 1};
     options_dense(recording->context, problem, values, text);
-    args.chunk = recording->context->device.is_cpu ? CPU_CHUNK : GPU_LANES;
+    args.chunk = recording->context->device.is_cpu ? CPU_CHUNK : tn_gpu_lanes(p->dtype);
     launch.global[0] = (size_t)tn_ceil_div(elements_of(p), args.chunk);
     launch.local[0] = 1;
     if (!recording->context->device.is_cpu)

@@ -12,8 +12,6 @@
 /* A compute unit of few lanes has as many fewer. */
 #define FULL_LANES 32
 #define FEW_ITEMS  64
-/* Of architectures whose compiler takes the size of a sub-group from the kernel. */
-#define NARROW_LANES 16
 
 /* Work-items of a group that do not work together. */
 #define LOOSE_GROUP 64
@@ -50,22 +48,14 @@ double tn_gpu_time(const tenon_context *context, double bytes, double items, dou
 
 double tn_gpu_own_row(double bytes)
 {
-    return bytes <= TN_GPU_LANES * sizeof(float) ? TN_GPU_SIDE_BY_SIDE
-           : bytes <= TN_GPU_SHORT_BYTES         ? TN_GPU_SHORT_ROWS
-                                                 : TN_GPU_LONG_ROWS;
+    return bytes <= TN_GPU_VECTOR_BYTES  ? TN_GPU_SIDE_BY_SIDE
+           : bytes <= TN_GPU_SHORT_BYTES ? TN_GPU_SHORT_ROWS
+                                         : TN_GPU_LONG_ROWS;
 }
 
-static bool has_narrow_groups(tenon_context *context)
+const char *tn_gpu_option(const tenon_context *context)
 {
-    return tn_arch_facts_of(context->device.arch)->lanes == NARROW_LANES &&
-           tn_context_has(context, TENON_CAPABILITY_SUB_GROUPS);
-}
-
-const char *tn_gpu_option(tenon_context *context)
-{
-    if (context->device.is_cpu)
-        return "";
-    return has_narrow_groups(context) ? " -DTENON_GPU=1 -DTENON_SUB_GROUP=16" : " -DTENON_GPU=1";
+    return context->device.is_cpu ? "" : " -DTENON_GPU=1";
 }
 
 int32_t tn_team_group(const tenon_context *context)
@@ -76,10 +66,10 @@ int32_t tn_team_group(const tenon_context *context)
     return group;
 }
 
-char *tn_team_options(tenon_context *context, char options[64])
+char *tn_team_options(const tenon_context *context, uint32_t dtype, char options[64])
 {
-    snprintf(options, 64, "-DTENON_VW=%d -DTENON_GROUP=%d%s", TN_GPU_LANES, tn_team_group(context),
-             has_narrow_groups(context) ? " -DTENON_SUB_GROUP=16" : "");
+    snprintf(options, 64, "-DTENON_VW=%d -DTENON_GROUP=%d", tn_gpu_lanes(dtype),
+             tn_team_group(context));
     return options;
 }
 
@@ -94,9 +84,8 @@ const char *tn_team_constrains(tenon_context *context, const tn_problem *problem
 
 /* As small as keeps a row in registers, so that trees are short; larger, down to a vector each, where
  * there are too few rows for the device. */
-void tn_team_tune(const tenon_context *context, int64_t rows, int64_t size, int32_t *team)
+void tn_team_tune(const tenon_context *context, int64_t rows, int64_t vectors, int32_t *team)
 {
-    const int64_t vectors = tn_ceil_div(size, TN_GPU_LANES);
     const int32_t group = tn_team_group(context);
     int32_t most = 1, value = 1;
     if (*team != 0)
@@ -109,8 +98,8 @@ void tn_team_tune(const tenon_context *context, int64_t rows, int64_t size, int3
     *team = value;
 }
 
-team_way tn_team_way(int32_t team, int64_t size)
+team_way tn_team_way(int32_t team, int64_t vectors)
 {
-    const int32_t units = (int32_t)tn_ceil_div(size, TN_GPU_LANES);
+    const int32_t units = (int32_t)vectors;
     return (team_way){team, units, team / units, team % units};
 }

@@ -5,6 +5,7 @@
 
 #include "common/team_args.h"
 #include "dispatch/solver.h"
+#include "ops/common/lanes.h"
 
 /* How much of the memory's speed a kernel reaches by how its work-items read: neighbours read
  * neighbours; each goes through a short row of its own, whose lines the cache keeps; through a long
@@ -16,6 +17,8 @@
 #define TN_GPU_LEAST_COLUMNS 16
 /* Bytes of a row that is short. */
 #define TN_GPU_SHORT_BYTES 128
+/* Bytes that a work-item reads at once, of which its vector has tn_gpu_lanes. */
+#define TN_GPU_VECTOR_BYTES 16
 
 /* What a launch costs by itself, in nanoseconds; a guess until it is measured. */
 #define TN_GPU_LAUNCH 5000.0
@@ -30,17 +33,13 @@ double tn_gpu_own_row(double bytes);
 /* The work-items that keep the device's memory busy. */
 double tn_gpu_items(const tenon_context *context);
 
-/* TENON_GPU and TENON_SUB_GROUP, which common/types.clh describes, with a space before them; "" on a
- * CPU. */
-const char *tn_gpu_option(tenon_context *context);
+/* TENON_GPU, which common/types.clh describes, with a space before it; "" on a CPU. */
+const char *tn_gpu_option(const tenon_context *context);
 
 /* Gives a GPU's launch a work-group: its first dimension is rounded up, whose work-items past the end
  * must find nothing to do, the others are cut where they divide. Drivers that choose by themselves
  * take groups of one where a size is prime. */
 void tn_gpu_local(tn_launch *launch);
-
-/* Lanes of a vector, as kernels for GPUs have them on any device. */
-#define TN_GPU_LANES 4
 
 /* Vectors of a row that a work-item of a team keeps: TEAM_VECTORS. */
 #define TN_TEAM_VECTORS 4
@@ -48,19 +47,19 @@ void tn_gpu_local(tn_launch *launch);
 /* Work-items of a group of teams, a power of two: TENON_GROUP. */
 int32_t tn_team_group(const tenon_context *context);
 
-/* What the compiler is told of teams: TENON_VW, TENON_GROUP and TENON_SUB_GROUP. */
-char *tn_team_options(tenon_context *context, char options[64]);
+/* What the compiler is told of teams: TENON_VW and TENON_GROUP. */
+char *tn_team_options(const tenon_context *context, uint32_t dtype, char options[64]);
 
 /* The parameter `tm` of solvers with teams: work-items of a team, a power of two. */
 extern const tn_parameter tn_team_parameter[1];
 const char *tn_team_constrains(tenon_context *context, const tn_problem *problem,
                                const int32_t *values);
 
-/* Gives it its value, where it is 0, for so many rows of so many elements. */
-void tn_team_tune(const tenon_context *context, int64_t rows, int64_t size, int32_t *team);
+/* Gives it its value, where it is 0, for so many rows of so many vectors. */
+void tn_team_tune(const tenon_context *context, int64_t rows, int64_t vectors, int32_t *team);
 
-/* Through lines of `size` elements. */
-team_way tn_team_way(int32_t team, int64_t size);
+/* Through lines of so many vectors. */
+team_way tn_team_way(int32_t team, int64_t vectors);
 
 /* Longer rows, whose places an int does not hold, are not served. */
 #define TN_TEAM_MOST (INT64_C(1) << 30)

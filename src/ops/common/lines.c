@@ -8,7 +8,6 @@
 #include <stddef.h>
 #include <string.h>
 
-#define GPU_LANES 4
 #define GPU_GROUP 64
 
 static void exchange(tn_space *space, uint32_t d, uint32_t e)
@@ -122,22 +121,13 @@ double tn_lines_estimate(tenon_context *context, const tn_problem *problem, cons
     return 5000 + 0.5 * (double)tn_lines_elements((const tn_lines_problem *)problem);
 }
 
-uint32_t tn_lines_lanes(tenon_context *context, uint32_t dtype)
-{
-    if (!context->device.is_cpu)
-        return GPU_LANES;
-    uint32_t native = dtype == TENON_DTYPE_F64 ? context->device.vector_width_f64
-                                               : context->device.info.vector_width_f32;
-    return native < 2 ? 2 : native > 16 ? 16 : native;
-}
-
 void tn_lines_options(tenon_context *context, const tn_problem *problem, const int32_t *values,
                       char text[TN_OPTIONS_SIZE])
 {
     const tn_lines_problem *p = (const tn_lines_problem *)problem;
     (void)values;
     tn_build_options(context, text, "-DTENON_DTYPE=%u -DTENON_VW=%u%s", p->dtype,
-                     tn_lines_lanes(context, p->dtype), tn_gpu_option(context));
+                     tn_lanes(context, p->dtype), tn_gpu_option(context));
 }
 
 /* Cuts the lines into pieces and shares them out. A CPU's work-item gets neighbours; those of a

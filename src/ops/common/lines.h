@@ -43,7 +43,6 @@ int64_t tn_lines_elements(const tn_lines_problem *problem);
 /* Parts of solvers. */
 const char *tn_lines_refuses(tenon_context *context, const tn_problem *problem);
 double tn_lines_estimate(tenon_context *context, const tn_problem *problem, const int32_t *values);
-uint32_t tn_lines_lanes(tenon_context *context, uint32_t dtype);
 /* TENON_DTYPE and TENON_VW. */
 void tn_lines_options(tenon_context *context, const tn_problem *problem, const int32_t *values,
                       char text[TN_OPTIONS_SIZE]);

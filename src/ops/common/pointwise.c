@@ -7,8 +7,6 @@
 #include <stddef.h>
 #include <string.h>
 
-#define GPU_LANES 4
-
 static tenon_status make_space(const char *operation, const tn_argument *arguments, uint32_t count,
                                tn_space *space)
 {
@@ -99,7 +97,7 @@ int64_t tn_pointwise_gpu_chunk(const tn_pointwise_problem *problem)
 {
     /* Two vectors of 16-bit elements: as many bytes as one of floats. */
     const bool narrow = tenon_dtype_size((tenon_dtype)problem->to) == 2;
-    return has_vectors(problem) ? (narrow ? 2 : 1) * GPU_LANES : 1;
+    return has_vectors(problem) ? (narrow ? 2 : 1) * tn_gpu_lanes(problem->to) : 1;
 }
 
 const char *tn_pointwise_refuses(tenon_context *context, const tn_problem *problem)
@@ -138,8 +136,7 @@ void tn_pointwise_options(tenon_context *context, const tn_problem *problem, con
 {
     const tn_pointwise_problem *p = (const tn_pointwise_problem *)problem;
     tn_build_options(context, text, "-DTENON_DTYPE=%u -DTENON_VW=%u%s%s", p->to,
-                     tn_rows_lanes(context, p->to), tn_gpu_option(context),
-                     tn_stores_option(values));
+                     tn_lanes(context, p->to), tn_gpu_option(context), tn_stores_option(values));
 }
 
 tenon_status tn_pointwise_record(const char *operation, tn_recording *recording,

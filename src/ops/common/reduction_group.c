@@ -10,7 +10,7 @@
 static int64_t vectors_of(const tn_reduction_problem *p)
 {
     const int64_t length = p->shape[p->rank - 1];
-    return p->size == 0 ? 0 : p->size / length * tn_ceil_div(length, TN_GPU_LANES);
+    return p->size == 0 ? 0 : p->size / length * tn_ceil_div(length, tn_gpu_lanes(p->dtype));
 }
 
 static bool is_too_long(const tn_reduction_problem *p, int32_t team)
@@ -31,7 +31,7 @@ static const char *refuses(tenon_context *context, const tn_problem *problem)
 static void tune(tenon_context *context, const tn_problem *problem, int32_t *values)
 {
     const tn_reduction_problem *p = (const tn_reduction_problem *)problem;
-    tn_team_tune(context, tn_reduction_count(p), vectors_of(p) * TN_GPU_LANES, &values[0]);
+    tn_team_tune(context, tn_reduction_count(p), vectors_of(p), &values[0]);
 }
 
 static const char *constrains(tenon_context *context, const tn_problem *problem,
@@ -59,7 +59,7 @@ static double estimate(tenon_context *context, const tn_problem *problem, const 
     const int64_t step = is_across(p) ? p->kept_stride[REDUCTION_X][p->kept_rank - 1]
                                       : p->stride[REDUCTION_X][p->rank - 1];
     const int64_t length = is_across(p) ? p->kept_shape[p->kept_rank - 1] : p->shape[p->rank - 1];
-    double part = TN_GPU_SIDE_BY_SIDE * (length >= TN_GPU_LANES ? 1 : 0.5);
+    double part = TN_GPU_SIDE_BY_SIDE * (length >= tn_gpu_lanes(p->dtype) ? 1 : 0.5);
     if (context->device.is_cpu) /* what keeps a GPU's work-items together costs a CPU */
         return 1e6 + 20 * rows * (double)p->size;
     if (step > 1)
@@ -78,7 +78,7 @@ static void options(tenon_context *context, const tn_problem *problem, const int
     char team[64];
     (void)values;
     tn_build_options(context, text, "-DTENON_DTYPE=%u %s%s", p->dtype,
-                     tn_team_options(context, team),
+                     tn_team_options(context, p->dtype, team),
                      tn_reduction_is_extremum(p) ? " -DTENON_EXTREMUM" : "");
 }
 
@@ -100,7 +100,7 @@ static tenon_status record(const char *operation, tn_recording *recording,
     tn_reduction_fill(p, &args);
     args.pieces = 1;
     args.across = is_across(p);
-    args.way = tn_team_way(values[0], p->shape[p->rank - 1]);
+    args.way = tn_team_way(values[0], tn_ceil_div(p->shape[p->rank - 1], tn_gpu_lanes(p->dtype)));
     for (int v = 0; v < REDUCTION_VIEWS; v++)
         launch.operands[v] = tn_reduction_operand(p, v);
     launch.global[0] = (size_t)tn_round_up(args.count * values[0], group);

@@ -35,7 +35,7 @@ int64_t tn_reduction_count(const tn_reduction_problem *p)
 static shares whole_shares(tenon_context *context, const tn_reduction_problem *p, bool along)
 {
     bool is_cpu = context->device.is_cpu;
-    int64_t width = (int64_t)tn_rows_lanes(context, p->dtype), count = tn_reduction_count(p);
+    int64_t width = (int64_t)tn_lanes(context, p->dtype), count = tn_reduction_count(p);
     int64_t length = along ? count : p->kept_shape[p->kept_rank - 1];
     int64_t chunk = is_cpu ? tn_max_i64(CPU_CHUNK / tn_max_i64(p->size, 1), 1) : 1;
     if (!along)
@@ -50,7 +50,7 @@ static shares split_shares(tenon_context *context, const tn_reduction_problem *p
 {
     shares s = whole_shares(context, p, along);
     bool is_cpu = context->device.is_cpu;
-    int64_t width = along ? (int64_t)tn_rows_lanes(context, p->dtype) : 1;
+    int64_t width = along ? (int64_t)tn_lanes(context, p->dtype) : 1;
     int64_t units = context->device.info.compute_units;
     int64_t wanted = tn_ceil_div(units * (is_cpu ? 4 : GPU_WORK_ITEMS), s.groups);
     int64_t most = tn_min_i64(is_cpu ? CPU_MOST : GPU_MOST, p->size / LEAST_PIECE);
@@ -86,7 +86,7 @@ bool tn_reduction_is_extremum(const tn_reduction_problem *p)
  * and the more if they have to be gathered. */
 static double element_time(tenon_context *context, const tn_reduction_problem *p, const shares *s)
 {
-    double width = (double)tn_rows_lanes(context, p->dtype);
+    double width = (double)tn_lanes(context, p->dtype);
     int64_t length = s->along ? p->shape[p->rank - 1] : p->kept_shape[p->kept_rank - 1];
     int64_t stride = s->along ? p->stride[REDUCTION_X][p->rank - 1]
                               : p->kept_stride[REDUCTION_X][p->kept_rank - 1];
@@ -204,7 +204,7 @@ static void options(tenon_context *context, const tn_problem *problem, const int
     const tn_reduction_problem *p = (const tn_reduction_problem *)problem;
     (void)values;
     tn_build_options(context, text, "-DTENON_DTYPE=%u -DTENON_VW=%u%s%s", p->dtype,
-                     tn_rows_lanes(context, p->dtype), tn_gpu_option(context),
+                     tn_lanes(context, p->dtype), tn_gpu_option(context),
                      tn_reduction_is_extremum(p) ? " -DTENON_EXTREMUM" : "");
 }
 

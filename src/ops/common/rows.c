@@ -96,15 +96,6 @@ const char *tn_rows_refuses(tenon_context *context, const tn_problem *problem)
     return NULL;
 }
 
-uint32_t tn_rows_lanes(tenon_context *context, uint32_t dtype)
-{
-    if (!context->device.is_cpu)
-        return TN_GPU_LANES;
-    uint32_t native = dtype == TENON_DTYPE_F64 ? context->device.vector_width_f64
-                                               : context->device.info.vector_width_f32;
-    return native < 2 ? 2 : native > 16 ? 16 : native;
-}
-
 /* An element costs about a nanosecond, or as many lanes less as a vector of them is loaded whole:
  * what is left is how well vectors are filled, and whether the tensors that have the axis are
  * contiguous along them. */
@@ -112,7 +103,7 @@ static double estimate(tenon_context *context, const tn_rows_problem *p, int64_t
                        bool contiguous)
 {
     double elements = (double)tn_rows_count(p) * (double)p->size;
-    double width = (double)tn_rows_lanes(context, p->dtype);
+    double width = (double)tn_lanes(context, p->dtype);
     double filled = (double)length / (double)tn_ceil_div(length, (int64_t)width) / width;
     return 5000 + elements * (contiguous ? 0.5 : 2.0) / filled;
 }
@@ -143,7 +134,7 @@ double tn_rows_estimate(tenon_context *context, const tn_problem *problem, const
     for (uint32_t v = 0; v < p->views; v++)
         contiguous = contiguous && p->axis[v] <= 1;
     /* A tail is done one by one. */
-    double tail = (double)(p->size % tn_rows_lanes(context, p->dtype)) * (double)tn_rows_count(p);
+    double tail = (double)(p->size % tn_lanes(context, p->dtype)) * (double)tn_rows_count(p);
     return estimate(context, p, p->size, contiguous) + tail;
 }
 
@@ -157,10 +148,11 @@ double tn_columns_estimate(tenon_context *context, const tn_problem *problem, co
     contiguous =
         contiguous && (context->device.is_cpu || p->shape[p->rank - 1] >= TN_GPU_LEAST_COLUMNS);
     if (!context->device.is_cpu)
-        return tn_rows_gpu_time(context, p,
-                                (double)tn_rows_count(p) / (double)p->shape[p->rank - 1] *
-                                    (double)tn_ceil_div(p->shape[p->rank - 1], TN_GPU_LANES),
-                                GPU_TIMES, contiguous ? TN_GPU_SIDE_BY_SIDE : TN_GPU_LONG_ROWS);
+        return tn_rows_gpu_time(
+            context, p,
+            (double)tn_rows_count(p) / (double)p->shape[p->rank - 1] *
+                (double)tn_ceil_div(p->shape[p->rank - 1], tn_gpu_lanes(p->dtype)),
+            GPU_TIMES, contiguous ? TN_GPU_SIDE_BY_SIDE : TN_GPU_LONG_ROWS);
     return estimate(context, p, p->shape[p->rank - 1], contiguous);
 }
 
@@ -170,7 +162,7 @@ void tn_rows_options(tenon_context *context, const tn_problem *problem, const in
     const tn_rows_problem *p = (const tn_rows_problem *)problem;
     (void)values;
     tn_build_options(context, text, "-DTENON_DTYPE=%u -DTENON_VW=%u%s", p->dtype,
-                     tn_rows_lanes(context, p->dtype), tn_gpu_option(context));
+                     tn_lanes(context, p->dtype), tn_gpu_option(context));
 }
 
 tenon_status tn_rows_launch(const char *operation, tn_recording *recording,
@@ -235,7 +227,7 @@ tenon_status tn_columns_record(const char *operation, tn_recording *recording,
     tn_launch launch = {.source = source, .kernel = kernel, .dimensions = 2};
     bool is_cpu = recording->context->device.is_cpu;
     int64_t inner = problem->shape[problem->rank - 1];
-    int64_t width = (int64_t)tn_rows_lanes(recording->context, problem->dtype);
+    int64_t width = (int64_t)tn_lanes(recording->context, problem->dtype);
     int64_t chunk = is_cpu ? tn_round_up(tn_max_i64(CPU_CHUNK / problem->size, 1), width) : width;
     launch.global[0] = (size_t)tn_ceil_div(inner, chunk);
     launch.global[1] = (size_t)(tn_rows_count(problem) / inner);

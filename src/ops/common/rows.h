@@ -33,9 +33,6 @@ tenon_status tn_axis_check(const char *operation, int32_t axis, uint32_t rank, c
  * neighbours along the last one are neighbours in memory. */
 void tn_space_sort(tn_space *space, uint32_t by);
 
-/* The lanes of a kernel's vectors, its TENON_VW. */
-uint32_t tn_rows_lanes(tenon_context *context, uint32_t dtype);
-
 /* Fills in a problem from checked, non-empty views of one shape, but that some may lack the axis;
  * `views[by]` has it. Its dimensions are sorted so that the strides of `by` fall. A NULL view is an
  * absent operand. */

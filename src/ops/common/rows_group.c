@@ -15,7 +15,8 @@ const char *tn_rows_group_refuses(tenon_context *context, const tn_problem *prob
 void tn_rows_group_tune(tenon_context *context, const tn_problem *problem, int32_t *values)
 {
     const tn_rows_problem *p = (const tn_rows_problem *)problem;
-    tn_team_tune(context, tn_rows_count(p), p->size, &values[0]);
+    tn_team_tune(context, tn_rows_count(p), tn_ceil_div(p->size, tn_gpu_lanes(p->dtype)),
+                 &values[0]);
 }
 
 /* Whether neighbours in memory are those of different rows. */
@@ -33,14 +34,14 @@ static double part_of(const tn_rows_problem *p, int32_t team)
         return TN_GPU_LONG_ROWS;
     if (team == 1 && !is_across(p))
         return tn_gpu_own_row((double)p->size * p->element_size[0]);
-    return TN_GPU_SIDE_BY_SIDE * (length >= TN_GPU_LANES ? 1 : 0.5);
+    return TN_GPU_SIDE_BY_SIDE * (length >= tn_gpu_lanes(p->dtype) ? 1 : 0.5);
 }
 
 double tn_rows_group_estimate(tenon_context *context, const tn_problem *problem,
                               const int32_t *values)
 {
     const tn_rows_problem *p = (const tn_rows_problem *)problem;
-    const double kept = (double)values[0] * TN_GPU_LANES * TN_TEAM_VECTORS;
+    const double kept = (double)values[0] * tn_gpu_lanes(p->dtype) * TN_TEAM_VECTORS;
     if (context->device.is_cpu) /* what keeps a GPU's work-items together costs a CPU */
         return 1e6 + 20.0 * (double)tn_rows_count(p) * (double)p->size;
     return tn_rows_gpu_time(context, p, (double)tn_rows_count(p) * values[0],
@@ -50,10 +51,11 @@ double tn_rows_group_estimate(tenon_context *context, const tn_problem *problem,
 void tn_rows_group_options(tenon_context *context, const tn_problem *problem, const int32_t *values,
                            char text[TN_OPTIONS_SIZE])
 {
+    const uint32_t dtype = ((const tn_rows_problem *)problem)->dtype;
     char team[64];
     (void)values;
-    tn_build_options(context, text, "-DTENON_DTYPE=%u %s",
-                     ((const tn_rows_problem *)problem)->dtype, tn_team_options(context, team));
+    tn_build_options(context, text, "-DTENON_DTYPE=%u %s", dtype,
+                     tn_team_options(context, dtype, team));
 }
 
 tenon_status tn_rows_group_record(const char *operation, tn_recording *recording,

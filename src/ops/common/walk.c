@@ -30,9 +30,8 @@ void tn_walk_cut(tenon_context *context, int64_t gpu_chunk, walk_args *args, tn_
 uint32_t tn_element_lanes(tenon_context *context, tenon_dtype dtype)
 {
     const uint32_t size = (uint32_t)tenon_dtype_size(dtype);
-    return context->device.is_cpu
-               ? tn_rows_lanes(context, size == 8 ? TENON_DTYPE_F64 : TENON_DTYPE_F32)
-               : GPU_BYTES / size;
+    return context->device.is_cpu ? tn_lanes(context, size == 8 ? TENON_DTYPE_F64 : TENON_DTYPE_F32)
+                                  : GPU_BYTES / size;
 }
 
 void tn_element_options(tenon_context *context, tenon_dtype dtype, const int32_t *stores,

@@ -3,6 +3,7 @@
  * channels. */
 #include "base/checked.h"
 #include "base/shape.h"
+#include "ops/common/lanes.h"
 #include "ops/conv/gradient.h"
 
 #include <stddef.h>
@@ -35,7 +36,7 @@ static double elements_of(const conv_bias_problem *p)
 /* Work-items that one part takes. */
 static int64_t width_of(tenon_context *context, const conv_bias_problem *p)
 {
-    return channels_last(p) ? tn_ceil_div(p->k, tn_conv_lanes(context, p->dtype)) : p->k;
+    return channels_last(p) ? tn_ceil_div(p->k, tn_lanes(context, p->dtype)) : p->k;
 }
 
 static int64_t busy_items(tenon_context *context)
@@ -97,7 +98,7 @@ static void options(tenon_context *context, const tn_problem *problem, const int
     const conv_bias_problem *p = (const conv_bias_problem *)problem;
     (void)values;
     tn_build_options(context, text, "-DTENON_DTYPE=%u -DTENON_VW=%u", p->dtype,
-                     tn_conv_lanes(context, p->dtype));
+                     tn_lanes(context, p->dtype));
 }
 
 static tenon_status record_launch(const char *operation, tn_recording *recording,

@@ -1,6 +1,7 @@
 /* conv_backward_data/direct and conv_backward_filter/direct: one work-item for each element of the
  * output. They serve everything, on any device, without workspace. */
 #include "base/checked.h"
+#include "ops/common/lanes.h"
 #include "ops/conv/gradient.h"
 
 #include <stddef.h>
@@ -30,7 +31,7 @@ static double estimate_filter(tenon_context *context, const tn_problem *problem,
                               const int32_t *values)
 {
     const conv_problem *p = (const conv_problem *)problem;
-    double lanes = tn_conv_lanes(context, p->dtype), width = (double)p->window.out[2];
+    double lanes = tn_lanes(context, p->dtype), width = (double)p->window.out[2];
     double dense = p->window.step[2] == 1 && p->x[4] == 1 && p->y[4] == 1;
     double each = width >= lanes && dense != 0 ? 0.3 : 1.5;
     (void)values;
@@ -56,7 +57,7 @@ static void options_filter(tenon_context *context, const tn_problem *problem, co
     const conv_problem *p = (const conv_problem *)problem;
     (void)values;
     tn_build_options(context, text, "-DTENON_DTYPE=%u -DTENON_VW=%u", p->dtype,
-                     tn_conv_lanes(context, p->dtype));
+                     tn_lanes(context, p->dtype));
 }
 
 static tenon_status record_data(const char *operation, tn_recording *recording,

@@ -12,6 +12,7 @@
  */
 #include "base/checked.h"
 #include "base/shape.h"
+#include "ops/common/lanes.h"
 #include "ops/conv/product.h"
 #include "ops/conv/gradient.h"
 
@@ -295,7 +296,7 @@ static void options(tenon_context *context, const tn_problem *problem, const int
     (void)values;
     tn_build_options(context, text, "-DTENON_DTYPE=%u -DTENON_ACT_BUILD=%u -DTENON_VW=%u", p->dtype,
                      tn_activation_is_build(p->activation) ? p->activation : 0u,
-                     tn_conv_lanes(context, p->dtype));
+                     tn_lanes(context, p->dtype));
 }
 
 static tenon_status record_pack_w(const char *operation, tn_recording *recording,

@@ -1,5 +1,6 @@
 /* What the depthwise solvers share. */
 #include "base/checked.h"
+#include "ops/common/lanes.h"
 #include "ops/conv/depthwise.h"
 
 /* Windows within these overflow nothing here; no tile has room for others. */
@@ -96,7 +97,7 @@ const char *tn_depthwise_refuses(const conv_problem *p)
 
 int32_t tn_depthwise_lanes(tenon_context *context, uint32_t dtype)
 {
-    return context->device.is_cpu ? (int32_t)tn_conv_lanes(context, dtype) : 1;
+    return context->device.is_cpu ? (int32_t)tn_lanes(context, dtype) : 1;
 }
 
 bool tn_depthwise_along_channels(const conv_problem *p, int32_t lanes)

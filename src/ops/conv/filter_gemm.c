@@ -11,6 +11,7 @@
  */
 #include "base/checked.h"
 #include "base/shape.h"
+#include "ops/common/lanes.h"
 #include "ops/conv/product.h"
 #include "ops/conv/gradient.h"
 #include "ops/gemm/tiled.h"
@@ -307,7 +308,7 @@ static void options(tenon_context *context, const tn_problem *problem, const int
     const conv_problem *p = (const conv_problem *)problem;
     (void)values;
     tn_build_options(context, text, "-DTENON_DTYPE=%u -DTENON_VW=%u", p->dtype,
-                     tn_conv_lanes(context, p->dtype));
+                     tn_lanes(context, p->dtype));
 }
 
 static tenon_status record_pack_x(const char *operation, tn_recording *recording,

@@ -1,6 +1,7 @@
 /* col2im/elements, rows and channels: one element of the image at a time, or vectors along w, or
  * along the channels. Each serves any strides, on any device, without workspace. */
 #include "base/checked.h"
+#include "ops/common/lanes.h"
 #include "ops/conv/gradient.h"
 
 #include <stddef.h>
@@ -44,7 +45,7 @@ static double estimate_channels(tenon_context *context, const tn_problem *proble
                                 const int32_t *values)
 {
     const col2im_problem *p = (const col2im_problem *)problem;
-    bool fills = p->c >= (int64_t)tn_conv_lanes(context, p->dtype);
+    bool fills = p->c >= (int64_t)tn_lanes(context, p->dtype);
     (void)values;
     return 2.5 + (p->col[1] == 1 ? 0 : 4) + (p->x[1] == 1 ? 0 : 1) + (fills ? 0 : 4);
 }
@@ -57,7 +58,7 @@ static void options(tenon_context *context, const tn_problem *problem, const int
     tn_build_options(context, text,
                      "-DTENON_DTYPE=%u -DTENON_ACT_BUILD=%u -DTENON_VW=%u -DTENON_COL_ACC=%u",
                      p->dtype, tn_activation_is_build(p->activation) ? p->activation : 0u,
-                     tn_conv_lanes(context, p->dtype), p->col_acc);
+                     tn_lanes(context, p->dtype), p->col_acc);
 }
 
 static col2im_args arguments(const col2im_problem *p)

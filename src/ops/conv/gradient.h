@@ -107,9 +107,6 @@ tenon_dtype tn_conv_sum_type(uint32_t dtype);
 /* Whether that is another: a tensor of 16 bits. */
 bool tn_conv_is_converted(uint32_t dtype);
 
-/* The lanes of a kernel's vectors. */
-uint32_t tn_conv_lanes(tenon_context *context, uint32_t dtype);
-
 /* Chooses a solver and records its launch into a convolution's plan. */
 tenon_status tn_col2im_record(const char *operation, tn_recording *recording,
                               const col2im_problem *problem);

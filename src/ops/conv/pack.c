@@ -1,12 +1,12 @@
 /* What solvers that work through the workspace share: the meeting of taps, and packing. */
 #include "base/checked.h"
 #include "base/shape.h"
+#include "ops/common/lanes.h"
 #include "ops/conv/gradient.h"
 
 #include <stddef.h>
 #include <string.h>
 
-#define GPU_LANES 4
 /* Elements that are packed by one work-item of a CPU, at most. */
 #define CPU_RUN 4096
 
@@ -39,15 +39,6 @@ tenon_dtype tn_conv_sum_type(uint32_t dtype)
 bool tn_conv_is_converted(uint32_t dtype)
 {
     return tn_conv_sum_type(dtype) != (tenon_dtype)dtype;
-}
-
-uint32_t tn_conv_lanes(tenon_context *context, uint32_t dtype)
-{
-    if (!context->device.is_cpu)
-        return GPU_LANES;
-    uint32_t native = dtype == TENON_DTYPE_F64 ? context->device.vector_width_f64
-                                               : context->device.info.vector_width_f32;
-    return native < 2 ? 2 : native > 16 ? 16 : native;
 }
 
 void tn_conv_move_last(conv_packing *p, int d)
@@ -96,7 +87,7 @@ static tenon_status record(const char *operation, tn_recording *recording, const
         {TN_PATCH_OFFSET, TN_WORKSPACE, offsetof(conv_pack_args, packed_offset),
          (uint32_t)tn_acc_size(p->dtype)}};
     tn_build_options(recording->context, text, "-DTENON_DTYPE=%u -DTENON_VW=%u", p->dtype,
-                     tn_conv_lanes(recording->context, p->dtype));
+                     tn_lanes(recording->context, p->dtype));
     tn_launch launch = {.source = "conv/pack",
                         .options = text,
                         .kernel = kernel,

@@ -308,11 +308,10 @@ void tn_conv_tiled_options(tenon_context *context, const conv_problem *p, conv_d
     const gemm_problem g = tn_conv_tiled_product(p, direction, slices);
     tn_build_options(context, text,
                      GEMM_OPTIONS_FORMAT " -DTENON_MB=%d -DTENON_NB=%d -DTENON_KB=%d -DTENON_MR=%d"
-                                         " -DTENON_NR=%d -DTENON_ALONG_K=%d -DTENON_RUN=%d%s",
+                                         " -DTENON_NR=%d -DTENON_ALONG_K=%d -DTENON_RUN=%d",
                      GEMM_OPTIONS_VALUES(&g), values[TILED_MB], values[TILED_NB], values[TILED_KB],
                      values[TILED_MR], values[TILED_NR], tn_conv_gathers_along_k(p, direction),
-                     tn_conv_run(p, direction, values[TILED_KB], RUN),
-                     tn_gemm_tiled_compiler_options(context));
+                     tn_conv_run(p, direction, values[TILED_KB], RUN));
 }
 
 /* A group's part of the image begins where its channels do. */

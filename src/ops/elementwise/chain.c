@@ -22,7 +22,7 @@ static void options(tenon_context *context, const tn_problem *problem, const int
     const elementwise_chain_problem *p = (const elementwise_chain_problem *)problem;
     tn_build_options(
         context, text, "-DTENON_DTYPE=%u -DTENON_VW=%u%s -DTENON_ACT_BUILD=%u -DCHAIN_VECTORS=%d%s",
-        p->views.to, tn_rows_lanes(context, p->views.to), tn_gpu_option(context), p->views.kind,
+        p->views.to, tn_lanes(context, p->views.to), tn_gpu_option(context), p->views.kind,
         context->device.is_cpu ? CPU_VECTORS : 1, tn_stores_option(values));
 }
 

@@ -1,5 +1,6 @@
 /* elementwise_chain/fixed: a build for each list of steps, whose values stay in registers from the
  * first to the last. */
+#include "ops/common/lanes.h"
 #include "ops/common/case.h"
 #include "ops/elementwise/internal.h"
 
@@ -64,7 +65,7 @@ static void options(tenon_context *context, const tn_problem *problem, const int
     tn_build_options(context, text,
                      "-DTENON_DTYPE=%u -DTENON_VW=%u -DTENON_ACT_BUILD=%u -DCHAIN_COUNT=%u "
                      "-DCHAIN_START=%d%s%s",
-                     p->views.to, tn_rows_lanes(context, p->views.to), p->views.kind,
+                     p->views.to, tn_lanes(context, p->views.to), p->views.kind,
                      (unsigned)p->step_count, (int)inner_stride(p, CHAIN_X0), steps,
                      tn_stores_option(values));
 }

@@ -2,6 +2,7 @@
  * Squares turn in registers, on CPUs, or in local memory, on GPUs. */
 #include "base/checked.h"
 #include "elementwise/transpose_args.h"
+#include "ops/common/lanes.h"
 #include "ops/common/case.h"
 #include "ops/common/walk.h"
 #include "ops/elementwise/internal.h"
@@ -52,7 +53,7 @@ static const char *refuses_local(tenon_context *context, const tn_problem *probl
  * ones, the rest somewhat more than these; measured on x86-64. */
 static double time_of(tenon_context *context, const tn_pointwise_problem *p, bool good)
 {
-    const int64_t width = (int64_t)tn_rows_lanes(context, TENON_DTYPE_F32);
+    const int64_t width = (int64_t)tn_lanes(context, TENON_DTYPE_F32);
     int64_t rows = p->shape[down(p)], columns = p->shape[p->rank - 1];
     double planes = 1;
     for (uint32_t d = 0; d + 1 < p->rank; d++)

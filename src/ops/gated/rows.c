@@ -13,7 +13,7 @@ static void options(tenon_context *context, const tn_problem *problem, const int
 {
     const tn_pointwise_problem *p = (const tn_pointwise_problem *)problem;
     tn_build_options(context, text, "-DTENON_DTYPE=%u -DTENON_VW=%u%s -DTENON_ACT_BUILD=%u%s",
-                     p->to, tn_rows_lanes(context, p->to), tn_gpu_option(context),
+                     p->to, tn_lanes(context, p->to), tn_gpu_option(context),
                      tn_activation_is_build(p->kind) ? p->kind : 0u, tn_stores_option(values));
 }
 

@@ -63,7 +63,7 @@ static void options(tenon_context *context, const tn_problem *problem, const int
     const gather_backward_problem *p = (const gather_backward_problem *)problem;
     (void)values;
     tn_build_options(context, text, "-DTENON_DTYPE=%u -DTENON_VW=%u%s", p->dtype,
-                     tn_rows_lanes(context, p->dtype), tn_gpu_option(context));
+                     tn_lanes(context, p->dtype), tn_gpu_option(context));
 }
 
 static int64_t elements_of(const gather_backward_problem *p)
@@ -90,7 +90,7 @@ static double estimate_scan(tenon_context *context, const tn_problem *problem,
 {
     const gather_backward_problem *p = (const gather_backward_problem *)problem;
     int64_t vectors = tn_ceil_div(elements_of(p), (context->device.is_cpu ? 4 : 1) *
-                                                      (int64_t)tn_rows_lanes(context, p->dtype));
+                                                      (int64_t)tn_lanes(context, p->dtype));
     (void)values;
     return time_of(p) +
            1.0 * (double)p->size * (double)p->list.count * (double)vectors / units(context);
@@ -169,7 +169,7 @@ static void cut(tenon_context *context, const gather_backward_problem *p,
     bool is_cpu = context->device.is_cpu;
     int64_t inner = p->shape[p->rank - 1];
     args->lines = elements_of(p) / inner;
-    args->chunk = is_cpu ? CPU_CHUNK : (int64_t)tn_rows_lanes(context, p->dtype);
+    args->chunk = is_cpu ? CPU_CHUNK : (int64_t)tn_lanes(context, p->dtype);
     args->pieces = tn_ceil_div(inner, args->chunk);
     args->rows_each = is_cpu ? tn_max_i64(CPU_CHUNK / inner, 1) : 1;
     args->items = args->pieces * args->lines * tn_ceil_div(p->size, args->rows_each);

@@ -88,10 +88,10 @@ static void options(tenon_context *context, const tn_problem *problem, const int
     tn_build_options_with(
         context, TENON_CAPABILITY_INT8_DOT, text,
         GEMM_OPTIONS_FORMAT " -DTENON_MB=%d -DTENON_NB=%d -DTENON_KB=%d -DTENON_MR=%d -DTENON_NR=%d"
-                            " -DTENON_A_ALONG_K=%d -DTENON_B_ALONG_K=%d%s",
+                            " -DTENON_A_ALONG_K=%d -DTENON_B_ALONG_K=%d",
         GEMM_OPTIONS_VALUES(p), values[TILED_MB], values[TILED_NB], values[TILED_KB],
         values[TILED_MR], values[TILED_NR], tn_gemm_layout(p, GEMM_A) != GEMM_UNIT_ROW,
-        tn_gemm_layout(p, GEMM_B) == GEMM_UNIT_ROW, tn_gemm_tiled_compiler_options(context));
+        tn_gemm_layout(p, GEMM_B) == GEMM_UNIT_ROW);
 }
 
 static tenon_status record(const char *operation, tn_recording *recording,

@@ -218,12 +218,11 @@ static void options_gpu(tenon_context *context, const tn_problem *problem, const
                         char text[TN_OPTIONS_SIZE])
 {
     const gemm_problem p = thin_a(problem);
-    tn_build_options(
-        context, text,
-        GEMM_OPTIONS_FORMAT
-        " -DTENON_MR=%d -DTENON_NR=%d -DTENON_COLS=%d -DTENON_SHARES=%d -DTENON_VL=%d%s",
-        GEMM_OPTIONS_VALUES(&p), values[SKINNY_MR], values[SKINNY_NR], GPU_COLS, GPU_SHARES,
-        gpu_vector(&p, values), tn_gemm_tiled_compiler_options(context));
+    tn_build_options(context, text,
+                     GEMM_OPTIONS_FORMAT
+                     " -DTENON_MR=%d -DTENON_NR=%d -DTENON_COLS=%d -DTENON_SHARES=%d -DTENON_VL=%d",
+                     GEMM_OPTIONS_VALUES(&p), values[SKINNY_MR], values[SKINNY_NR], GPU_COLS,
+                     GPU_SHARES, gpu_vector(&p, values));
 }
 
 static tenon_status record_cpu(const char *operation, tn_recording *recording,

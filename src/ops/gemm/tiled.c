@@ -199,12 +199,11 @@ void tn_gemm_tiled_options(tenon_context *context, const tn_problem *problem, co
     tn_build_options(context, text,
                      GEMM_OPTIONS_FORMAT
                      " -DTENON_MB=%d -DTENON_NB=%d -DTENON_KB=%d -DTENON_MR=%d -DTENON_NR=%d"
-                     " -DTENON_VL=%d -DTENON_LB=%d -DTENON_A_ALONG_K=%d -DTENON_B_ALONG_K=%d%s",
+                     " -DTENON_VL=%d -DTENON_LB=%d -DTENON_A_ALONG_K=%d -DTENON_B_ALONG_K=%d",
                      GEMM_OPTIONS_VALUES(p), values[TILED_MB], values[TILED_NB], values[TILED_KB],
                      values[TILED_MR], values[TILED_NR], values[TILED_VW], values[TILED_LB],
                      vectors && tn_gemm_layout(p, GEMM_A) == GEMM_UNIT_COL,
-                     vectors && tn_gemm_layout(p, GEMM_B) == GEMM_UNIT_ROW,
-                     tn_gemm_tiled_compiler_options(context));
+                     vectors && tn_gemm_layout(p, GEMM_B) == GEMM_UNIT_ROW);
 }
 
 void tn_gemm_tiled_sizes(const gemm_problem *p, const int32_t *values, tn_launch *launch)

@@ -20,9 +20,6 @@ const tn_gemm_tile *tn_gemm_tiles(tenon_context *context, uint32_t dtype);
 /* The same for kernels that need registers beside the sums. */
 const tn_gemm_tile *tn_gemm_small_tiles(tenon_context *context, uint32_t dtype);
 
-/* What the compiler is told beside the kernel's macros. */
-const char *tn_gemm_tiled_compiler_options(tenon_context *context);
-
 /* Work-groups, each with a block of mb by nb elements of d. */
 int64_t tn_gemm_tiled_groups(const gemm_problem *problem, int64_t mb, int64_t nb);
 

@@ -18,7 +18,7 @@ static const tile_set large_f64 = {
     {64, 64, 8, 8, 4, 2}, {64, 32, 8, 4, 4, 2}, {32, 32, 16, 2, 4, 2}};
 /* Of f64 on Xe-HPC, whose compiler spills what is larger. */
 static const tile_set narrow_f64 = {
-    {64, 64, 8, 4, 4, 1}, {64, 32, 8, 4, 2, 1}, {32, 32, 8, 2, 2, 2}};
+    {64, 64, 4, 4, 4, 1}, {64, 32, 8, 4, 2, 1}, {32, 32, 8, 2, 2, 2}};
 static const tile_set safe_f64 = {
     {32, 64, 16, 4, 4, 1}, {32, 32, 16, 2, 4, 1}, {16, 32, 16, 2, 2, 1}};
 
@@ -46,10 +46,4 @@ const tn_gemm_tile *tn_gemm_small_tiles(tenon_context *context, uint32_t dtype)
 {
     const bool is_intel = context->device.arch >= TN_ARCH_XE_LP && dtype != TENON_DTYPE_F64;
     return is_intel ? safe : tn_gemm_tiles(context, dtype);
-}
-
-/* In a sub-group of 32 each work-item would have half the registers. */
-const char *tn_gemm_tiled_compiler_options(tenon_context *context)
-{
-    return context->device.arch == TN_ARCH_XE_HPC ? " -DTENON_SUB_GROUP=16" : "";
 }

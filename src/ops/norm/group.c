@@ -11,15 +11,18 @@ static void take_sets(const norm_problem *p, norm_args *args)
     tn_norm_space(p, tn_norm_kept(p), &p->stride, &p->stride, args);
 }
 
+static int64_t vectors_of(const norm_problem *p, const norm_args *args)
+{
+    return args->lines * tn_ceil_div(args->shape[args->rank - 1], tn_gpu_lanes(p->dtype));
+}
+
 static const char *refuses_shape(tenon_context *context, const norm_problem *p)
 {
     norm_args args;
     take_sets(p, &args);
     if (args.rank - args.kept > 2)
         return "a set has more than two dimensions that do not merge";
-    if (args.count > (int64_t)MOST_STEPS * TN_GPU_LANES * tn_team_group(context) ||
-        args.lines * tn_ceil_div(args.shape[args.rank - 1], TN_GPU_LANES) >
-            (int64_t)MOST_STEPS * tn_team_group(context))
+    if (vectors_of(p, &args) > (int64_t)MOST_STEPS * tn_team_group(context))
         return "the sets are too large";
     return NULL;
 }
@@ -36,24 +39,21 @@ static const char *refuses_backward(tenon_context *context, const tn_problem *pr
     return !tn_norm_wants_sums(p) ? "dx needs no sums" : refuses_shape(context, p);
 }
 
-static int64_t vectors_of(const norm_args *args)
-{
-    return args->lines * tn_ceil_div(args->shape[args->rank - 1], TN_GPU_LANES);
-}
-
 static void tune(tenon_context *context, const tn_problem *problem, int32_t *values)
 {
+    const norm_problem *p = (const norm_problem *)problem;
     norm_args args;
-    take_sets((const norm_problem *)problem, &args);
-    tn_team_tune(context, args.sets, vectors_of(&args) * TN_GPU_LANES, &values[0]);
+    take_sets(p, &args);
+    tn_team_tune(context, args.sets, vectors_of(p, &args), &values[0]);
 }
 
 static const char *constrains(tenon_context *context, const tn_problem *problem,
                               const int32_t *values)
 {
+    const norm_problem *p = (const norm_problem *)problem;
     norm_args args;
-    take_sets((const norm_problem *)problem, &args);
-    if (vectors_of(&args) > (int64_t)values[0] * MOST_STEPS)
+    take_sets(p, &args);
+    if (vectors_of(p, &args) > (int64_t)values[0] * MOST_STEPS)
         return "a team is too small for the sets";
     return tn_team_constrains(context, problem, values);
 }
@@ -67,7 +67,7 @@ static double time_of(tenon_context *context, const norm_problem *p, int32_t tea
     take_sets(p, &args);
     const int across = args.columns ? args.kept - 1 : args.rank - 1;
     const double elements = (double)args.sets * (double)args.count;
-    const double times = vectors_of(&args) <= (int64_t)team * TN_TEAM_VECTORS ? 1 : 2;
+    const double times = vectors_of(p, &args) <= (int64_t)team * TN_TEAM_VECTORS ? 1 : 2;
     double part = TN_GPU_SIDE_BY_SIDE;
     if (context->device.is_cpu) /* what keeps a GPU's work-items together costs a CPU */
         return 1e6 + 20 * elements;

@@ -12,18 +12,8 @@
 #define CPU_CHUNK   8192
 #define CPU_COLUMNS 1024
 #define CACHE_BYTES 524288
-#define GPU_LANES   4
 #define GPU_GROUP   64
 #define GPU_SUM     64
-
-static int64_t lanes_of(const tenon_context *context, uint32_t dtype)
-{
-    if (!context->device.is_cpu)
-        return GPU_LANES;
-    int64_t native = dtype == TENON_DTYPE_F64 ? context->device.vector_width_f64
-                                              : context->device.info.vector_width_f32;
-    return tn_min_i64(tn_max_i64(native, 2), 16);
-}
 
 /* The sets of a work-item; with columns, they are neighbours along the last dimension of sets. */
 static int64_t chunk_of(const tenon_context *context, const norm_args *args, bool split,
@@ -79,7 +69,7 @@ static void cut_sets(const tenon_context *context, int64_t wanted, int64_t units
 void tn_norm_share(const tenon_context *context, const norm_problem *p, int64_t pieces,
                    norm_args *args)
 {
-    const int64_t lanes = lanes_of(context, p->dtype);
+    const int64_t lanes = tn_lanes(context, p->dtype);
     args->chunk = chunk_of(context, args, pieces > 1, lanes);
     cut_sets(context, wanted_pieces(context, p, pieces, args), units_of(args, lanes), args);
     const int64_t inner = args->columns ? args->shape[args->kept - 1] : args->sets;
@@ -88,7 +78,7 @@ void tn_norm_share(const tenon_context *context, const norm_problem *p, int64_t 
 
 static void share_lines(const tenon_context *context, const norm_problem *p, norm_args *args)
 {
-    const int64_t lanes = lanes_of(context, p->dtype), size = args->shape[args->rank - 1];
+    const int64_t lanes = tn_lanes(context, p->dtype), size = args->shape[args->rank - 1];
     const int64_t chunk = context->device.is_cpu ? CPU_CHUNK : lanes;
     args->columns = 0;
     args->first = args->span = tn_min_i64(chunk / lanes, units_of(args, lanes));
@@ -115,7 +105,7 @@ void tn_norm_elements(const tenon_context *context, const norm_problem *p, uint3
 
 int64_t tn_norm_vectors(const tenon_context *context, const norm_problem *p, int64_t count)
 {
-    return tn_ceil_div(count, lanes_of(context, p->dtype));
+    return tn_ceil_div(count, tn_lanes(context, p->dtype));
 }
 
 void tn_norm_options(tenon_context *context, const tn_problem *problem, const int32_t *values,
@@ -123,7 +113,7 @@ void tn_norm_options(tenon_context *context, const tn_problem *problem, const in
 {
     const norm_problem *p = (const norm_problem *)problem;
     tn_build_options(context, text, "-DTENON_DTYPE=%u -DTENON_VW=%u%s -DTENON_PARAM_ACC=%u%s",
-                     p->dtype, (unsigned)lanes_of(context, p->dtype), tn_gpu_option(context),
+                     p->dtype, (unsigned)tn_lanes(context, p->dtype), tn_gpu_option(context),
                      p->parameter_acc, tn_stores_option(p->backward ? NULL : values));
 }
 
@@ -134,7 +124,7 @@ void tn_norm_team_options(tenon_context *context, const tn_problem *problem, con
     char team[64];
     (void)values;
     tn_build_options(context, text, "-DTENON_DTYPE=%u -DTENON_PARAM_ACC=%u %s", p->dtype,
-                     p->parameter_acc, tn_team_options(context, team));
+                     p->parameter_acc, tn_team_options(context, p->dtype, team));
 }
 
 /* What an element costs a CPU in nanoseconds: vectors that are loaded whole, those that are
@@ -187,7 +177,7 @@ double tn_norm_time(const tenon_context *context, const norm_problem *p, const n
     const double elements = (double)args->sets * (double)args->count;
     const double units = (double)context->device.info.compute_units;
     const double launches = split ? 11000 + (double)(args->pieces * args->sets) : 5000;
-    const int64_t lanes = lanes_of(context, p->dtype);
+    const int64_t lanes = tn_lanes(context, p->dtype);
     if (!context->device.is_cpu)
         return gpu_time(context, p, args, split);
     return launches + elements * element_time(args, lanes) * fmax(units / (double)args->items, 1) *
@@ -266,7 +256,7 @@ tenon_status tn_norm_record_team(const char *operation, tn_recording *recording,
     const int64_t group = tn_team_group(recording->context);
     tn_launch launch = {
         .source = source, .options = text, .kernel = "norm_group", .local = {(size_t)group}};
-    args->way = tn_team_way(team, args->shape[args->rank - 1]);
+    args->way = tn_team_way(team, tn_ceil_div(args->shape[args->rank - 1], tn_gpu_lanes(p->dtype)));
     launch.global[0] = (size_t)tn_round_up(args->sets * team, group);
     tn_norm_team_options(recording->context, &p->head, NULL, text);
     return record(operation, recording, p, views, 0, args, &launch);

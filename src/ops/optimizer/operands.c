@@ -69,7 +69,7 @@ void tn_optimizer_options(tenon_context *context, const tn_problem *problem, con
     const tn_lines_problem *p = (const tn_lines_problem *)problem;
     (void)values;
     tn_build_options(context, text, "-DTENON_DTYPE=%u -DTENON_VW=%u%s -DTENON_GRADIENT_ACC=%u",
-                     p->dtype, tn_lines_lanes(context, p->dtype), tn_gpu_option(context), p->kind);
+                     p->dtype, tn_lanes(context, p->dtype), tn_gpu_option(context), p->kind);
 }
 
 tenon_status tn_optimizer_record(const char *operation, tn_recording *recording,

@@ -1,6 +1,7 @@
 /* pool/rows and pool/channels, and the same two of pool_backward: lines of work along w, or along
  * the channels. Each serves any strides, on any device, without workspace. */
 #include "base/checked.h"
+#include "ops/common/lanes.h"
 #include "ops/pool/internal.h"
 
 #include <stddef.h>
@@ -9,7 +10,6 @@
 /* A CPU's work-item is worth its launch from about this many taps on; a GPU's does one element. */
 #define CPU_WORK  8192
 #define CPU_CHUNK 4096
-#define GPU_LANES 4
 
 static const char *refuses_nothing(tenon_context *context, const tn_problem *problem)
 {
@@ -28,15 +28,6 @@ static double taps_of(const pool_problem *p)
     return (double)p->window[0] * (double)p->window[1] * (double)p->window[2];
 }
 
-static uint32_t lanes_of(tenon_context *context, uint32_t dtype)
-{
-    if (!context->device.is_cpu)
-        return GPU_LANES;
-    uint32_t native = dtype == TENON_DTYPE_F64 ? context->device.vector_width_f64
-                                               : context->device.info.vector_width_f32;
-    return native < 2 ? 2 : native > 16 ? 16 : native;
-}
-
 /* What a tap costs, in nanoseconds; the windows over an element cost its gradient much the same. */
 static double time_of(const pool_problem *p, double tap)
 {
@@ -52,7 +43,7 @@ static double estimate_rows(tenon_context *context, const tn_problem *problem,
     (void)values;
     if (!context->device.is_cpu)
         return time_of(p, p->x[4] == 1 ? 0.01 : 0.1);
-    if (p->out[2] < (int64_t)lanes_of(context, p->dtype))
+    if (p->out[2] < (int64_t)tn_lanes(context, p->dtype))
         return time_of(p, 1.5);
     return time_of(p, p->x[4] == 1 && p->step[2] == 1 ? 0.2 : 0.8);
 }
@@ -64,7 +55,7 @@ static double estimate_channels(tenon_context *context, const tn_problem *proble
     (void)values;
     if (!context->device.is_cpu)
         return time_of(p, p->x[1] == 1 && p->y[1] == 1 ? 0.02 : 0.2);
-    if (p->c < (int64_t)lanes_of(context, p->dtype))
+    if (p->c < (int64_t)tn_lanes(context, p->dtype))
         return time_of(p, 1.5);
     return time_of(p, p->x[1] == 1 && p->y[1] == 1 ? 0.1 : 0.5);
 }
@@ -84,7 +75,7 @@ static void options(tenon_context *context, const tn_problem *problem, const int
     const pool_problem *p = (const pool_problem *)problem;
     (void)values;
     tn_build_options(context, text, "-DTENON_DTYPE=%u -DTENON_POOL_MAX=%d -DTENON_VW=%u", p->dtype,
-                     p->kind == TENON_POOL_MAX, lanes_of(context, p->dtype));
+                     p->kind == TENON_POOL_MAX, tn_lanes(context, p->dtype));
 }
 
 pool_args tn_pool_arguments(const pool_problem *p)

@@ -9,7 +9,6 @@
 #include <stddef.h>
 #include <string.h>
 
-#define GPU_LANES 4
 /* A CPU's work-item is worth its launch, and its sum a place in the workspace, from about this many
  * elements on. */
 #define CPU_WORK        16384
@@ -27,11 +26,11 @@ static tenon_status record_forward(const char *operation, tn_recording *recordin
 {
     char text[TN_OPTIONS_SIZE];
     walk_args args = {.rank = 0};
+    const tn_pointwise_problem *p = (const tn_pointwise_problem *)problem;
     const tn_launch launch = {
         .source = "prelu/forward", .options = text, .kernel = "forward", .args_size = sizeof args};
     tn_pointwise_options(recording->context, problem, values, text);
-    return tn_pointwise_record(operation, recording, (const tn_pointwise_problem *)problem, launch,
-                               &args, GPU_LANES);
+    return tn_pointwise_record(operation, recording, p, launch, &args, tn_gpu_lanes(p->to));
 }
 
 const tn_solver tn_prelu_rows = {.name = "rows",
@@ -61,7 +60,7 @@ static uint32_t vector_dimension(const prelu_backward_problem *p, way w)
 /* The slopes that `across` takes at once. */
 static int64_t width_of(tenon_context *context, const prelu_backward_problem *p)
 {
-    return (int64_t)tn_rows_lanes(context, p->dtype) * (context->device.is_cpu ? CPU_GROUP : 1);
+    return (int64_t)tn_lanes(context, p->dtype) * (context->device.is_cpu ? CPU_GROUP : 1);
 }
 
 /* Shares the units out to segments: to neighbours in turn on a GPU, whose work-items then read next
@@ -78,7 +77,7 @@ static void share(prelu_args *args, bool cpu, int64_t wanted)
 static void cut_along(const prelu_backward_problem *p, bool cpu, bool split, prelu_args *args)
 {
     const int64_t inner = p->shape[p->rank - 1], rows = product(p, p->kept, p->rank - 1);
-    args->chunk = cpu ? CPU_CHUNK : GPU_LANES;
+    args->chunk = cpu ? CPU_CHUNK : tn_gpu_lanes(p->dtype);
     args->pieces = tn_ceil_div(inner, args->chunk);
     args->units = rows * args->pieces;
     share(args, cpu,
@@ -151,7 +150,7 @@ static double element_cost(tenon_context *context, const prelu_backward_problem 
                            const prelu_args *args)
 {
     const uint32_t d = vector_dimension(p, w);
-    const int64_t inner = p->shape[d], lanes = tn_rows_lanes(context, p->dtype);
+    const int64_t inner = p->shape[d], lanes = tn_lanes(context, p->dtype);
     bool vectors = inner >= lanes && p->stride[PRELU_X][d] <= 1 && p->stride[PRELU_DY][d] <= 1 &&
                    p->stride[PRELU_DX][d] == 1;
     bool hops = w == ACROSS && context->device.is_cpu && args->segments == 1 &&
@@ -180,7 +179,7 @@ static void options(tenon_context *context, const tn_problem *problem, const int
     const prelu_backward_problem *p = (const prelu_backward_problem *)problem;
     (void)values;
     tn_build_options(context, text, "-DTENON_DTYPE=%u -DTENON_VW=%u%s -DPRELU_GROUP=%d", p->dtype,
-                     tn_rows_lanes(context, p->dtype), tn_gpu_option(context),
+                     tn_lanes(context, p->dtype), tn_gpu_option(context),
                      context->device.is_cpu ? CPU_GROUP : 1);
 }
 

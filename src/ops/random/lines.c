@@ -20,7 +20,7 @@ static void options(tenon_context *context, const tn_problem *problem, const int
     if (integer)
         snprintf(bytes, sizeof bytes, " -DTENON_RANDOM_BYTES=%u", p->element_size[RANDOM_Y]);
     tn_build_options(context, text, "-DTENON_DTYPE=%u -DTENON_VW=%u%s -DTENON_RANDOM_KIND=%u%s",
-                     dtype, tn_lines_lanes(context, dtype), tn_gpu_option(context), p->kind, bytes);
+                     dtype, tn_lanes(context, dtype), tn_gpu_option(context), p->kind, bytes);
 }
 
 static tenon_status record(const char *operation, tn_recording *recording,
