@@ -1,5 +1,7 @@
 #include "conv_case.h"
 
+#include "emulation.h"
+
 #include "ops/common/host.h"
 #include "ops/conv/winograd.h"
 
@@ -239,6 +241,31 @@ static tenon_status call(const void *user, const char *solver)
                      conv_view(data, CONV_BIAS, false), conv_view(data, CONV_Y, false));
 }
 
+static bool has_product(const conv_case *p)
+{
+    bool has = p->n > 0 && p->c > 0 && p->k > 0;
+    for (uint32_t d = 0; d < p->spatial; d++)
+        has &= p->size[d] > 0 && p->filter[d] > 0 &&
+               tenon_conv_output_size(&p->geometry, d, p->size[d], p->filter[d]) > 0;
+    return has;
+}
+
+void emulate_conv(const test_subject *subject, const conv_case *p, tenon_dtype dtype, bool is_build)
+{
+    const emulation e = {.type = dtype == TENON_DTYPE_F32 ? 0 : emulated_type(dtype),
+                         .no_type = "made for f16 and bf16",
+                         .refusal = has_product(p) ? NULL : "there is no product",
+                         .is_build = is_build};
+    emulate(subject, &e);
+}
+
+static void emulate_forward(const test_subject *subject)
+{
+    const conv_data *data = subject->data;
+    emulate_conv(subject, &data->problem, data->dtype,
+                 tn_activation_is_build(data->problem.activation.kind));
+}
+
 test_subject conv_subject(const conv_data *data)
 {
     return (test_subject){.family = &tn_conv_family,
@@ -249,10 +276,12 @@ test_subject conv_subject(const conv_data *data)
                           .operand_count = CONV_OPERANDS,
                           .expected = data->expected,
                           .judge = data->judge,
-                          .expected_of = expected_of};
+                          .expected_of = expected_of,
+                          .emulate = emulate_forward};
 }
 
-void check_conv_typed(const conv_case *p, tenon_dtype dtype, test_random *random)
+static void check_type(const conv_case *p, tenon_dtype dtype, void (*check)(const test_subject *),
+                       test_random *random)
 {
     bool exact = !tn_activation_is_build(p->activation.kind);
     for (int judge = TEST_BOUND; judge <= (exact ? TEST_EXACT : TEST_BOUND); judge++) {
@@ -260,15 +289,24 @@ void check_conv_typed(const conv_case *p, tenon_dtype dtype, test_random *random
         make_conv(&data, p, dtype, (test_judge)judge, random);
         compute_conv_reference(&data);
         const test_subject subject = conv_subject(&data);
-        test_run_all(&subject);
+        check(&subject);
         destroy_conv(&data);
     }
+}
+
+void check_conv_typed(const conv_case *p, tenon_dtype dtype, test_random *random)
+{
+    tenon_dtype other = TENON_DTYPE_INVALID;
+    test_random own = *random;
+    check_type(p, dtype, test_run_all, random);
+    while (emulated_next(dtype, &other))
+        check_type(p, other, test_emulate, &own);
 }
 
 void check_conv(const conv_case *p, test_random *random)
 {
     for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++)
-        check_conv_typed(p, *type, random);
+        check_type(p, *type, test_run_all, random);
 }
 
 void check_conv_once(const conv_case *p, test_random *random)

@@ -66,6 +66,10 @@ test_subject conv_subject(const conv_data *data);
 /* Random shapes, geometries and layouts in one to three dimensions, with few multiply-adds. */
 conv_case random_conv(test_random *random);
 
+/* Tries its products on emulated matrix units. */
+void emulate_conv(const test_subject *subject, const conv_case *p, tenon_dtype dtype,
+                  bool is_build);
+
 /* The problem in words; user is a conv_data. The text lasts until the next call. */
 const char *describe_conv(const void *user);
 

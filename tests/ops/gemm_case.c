@@ -1,5 +1,7 @@
 #include "gemm_case.h"
 
+#include "emulation.h"
+
 const gemm_case simple_gemm = {.m = 13, .n = 37, .k = 41, .alpha = 1};
 
 const tenon_activation gemm_activations[GEMM_ACTIVATIONS] = {
@@ -142,10 +144,39 @@ static tenon_status call(const void *user, const char *solver)
                      gemm_view(data, GEMM_BIAS, false), gemm_view(data, GEMM_D, false));
 }
 
+/* In the type of the operands; f32 in TF32, too, as its flag allows. */
+static void emulate_gemm(const test_subject *subject)
+{
+    const gemm_data *data = subject->data;
+    const gemm_case *p = &data->problem;
+    emulation e = {.type = emulated_type(data->dtype),
+                   .no_type = "do not multiply this type",
+                   .refusal = (p->flags & TENON_GEMM_BATCH_INVARIANT) != 0 ? "another order" : NULL,
+                   .is_build = tn_activation_is_build(p->activation.kind)};
+    emulate(subject, &e);
+    if (e.type != MATRIX_F32)
+        return;
+    gemm_data rounded = *data;
+    rounded.problem.flags |= TENON_GEMM_ALLOW_TF32;
+    rounded.expected = NULL;
+    compute_gemm_reference_of(&rounded, "gemm/mma");
+    const test_subject allowed = gemm_subject(&rounded);
+    e.type = MATRIX_TF32;
+    emulate(&allowed, &e);
+    free(rounded.expected);
+}
+
 test_subject gemm_subject(const gemm_data *data)
 {
-    return (test_subject){&tn_gemm_family, call,          describe_gemm,  data,
-                          data->operands,  GEMM_OPERANDS, data->expected, data->judge};
+    return (test_subject){.family = &tn_gemm_family,
+                          .call = call,
+                          .describe = describe_gemm,
+                          .data = data,
+                          .operands = data->operands,
+                          .operand_count = GEMM_OPERANDS,
+                          .expected = data->expected,
+                          .judge = data->judge,
+                          .emulate = emulate_gemm};
 }
 
 static bool is_exact(const gemm_case *p)
@@ -153,20 +184,30 @@ static bool is_exact(const gemm_case *p)
     return !tn_activation_is_build(p->activation.kind);
 }
 
-void check_gemm_typed(const gemm_case *p, tenon_dtype dtype, test_random *random)
+static void check_type(const gemm_case *p, tenon_dtype dtype, void (*check)(const test_subject *),
+                       test_random *random)
 {
     for (int judge = TEST_BOUND; judge <= (is_exact(p) ? TEST_EXACT : TEST_BOUND); judge++) {
         gemm_data data;
         make_gemm(&data, p, dtype, (test_judge)judge, random);
         compute_gemm_reference(&data);
         const test_subject subject = gemm_subject(&data);
-        test_run_all(&subject);
+        check(&subject);
         destroy_gemm(&data);
     }
+}
+
+void check_gemm_typed(const gemm_case *p, tenon_dtype dtype, test_random *random)
+{
+    tenon_dtype other = TENON_DTYPE_INVALID;
+    test_random own = *random;
+    check_type(p, dtype, test_run_all, random);
+    while (emulated_next(dtype, &other))
+        check_type(p, other, test_emulate, &own);
 }
 
 void check_gemm(const gemm_case *p, test_random *random)
 {
     for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++)
-        check_gemm_typed(p, *type, random);
+        check_type(p, *type, test_run_all, random);
 }

@@ -1,5 +1,7 @@
 #include "gradient_case.h"
 
+#include "emulation.h"
+
 #include "ops/conv/winograd.h"
 
 /* The operands of a call, in order: CONV_X … of the convolution, the output last. */
@@ -277,6 +279,14 @@ static const char *describe(const void *user)
     return text;
 }
 
+static void emulate_gradient(const test_subject *subject)
+{
+    const gradient_data *data = subject->data;
+    const bool is_build =
+        data->direction == TRANSPOSED && tn_activation_is_build(data->problem.activation.kind);
+    emulate_conv(subject, &data->problem, data->dtype, is_build);
+}
+
 test_subject gradient_subject(const gradient_data *data)
 {
     static const tn_family *const families[DIRECTIONS] = {
@@ -294,7 +304,8 @@ test_subject gradient_subject(const gradient_data *data)
                           .operand_count = data->count,
                           .expected = data->expected,
                           .judge = data->judge,
-                          .expected_of = expected_of};
+                          .expected_of = expected_of,
+                          .emulate = emulate_gradient};
 }
 
 void gradient_run(gradient_data *data)
@@ -304,20 +315,37 @@ void gradient_run(gradient_data *data)
     test_run_all(&subject);
 }
 
-void gradient_check_typed(gradient_direction direction, const conv_case *p, tenon_dtype dtype,
-                          test_random *random)
+static void emulate_alone(gradient_data *data)
+{
+    gradient_expect(data);
+    const test_subject subject = gradient_subject(data);
+    test_emulate(&subject);
+}
+
+static void check_type(gradient_direction direction, const conv_case *p, tenon_dtype dtype,
+                       void (*check)(gradient_data *), test_random *random)
 {
     bool exact = direction != TRANSPOSED || !tn_activation_is_build(p->activation.kind);
     for (int judge = TEST_BOUND; judge <= (exact ? TEST_EXACT : TEST_BOUND); judge++) {
         gradient_data data;
         gradient_make(&data, direction, p, dtype, (test_judge)judge, random);
-        gradient_run(&data);
+        check(&data);
         gradient_destroy(&data);
     }
+}
+
+void gradient_check_typed(gradient_direction direction, const conv_case *p, tenon_dtype dtype,
+                          test_random *random)
+{
+    tenon_dtype other = TENON_DTYPE_INVALID;
+    test_random own = *random;
+    check_type(direction, p, dtype, gradient_run, random);
+    while (direction != OF_BIAS && emulated_next(dtype, &other))
+        check_type(direction, p, other, emulate_alone, &own);
 }
 
 void gradient_check(gradient_direction direction, const conv_case *p, test_random *random)
 {
     for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++)
-        gradient_check_typed(direction, p, *type, random);
+        check_type(direction, p, *type, gradient_run, random);
 }

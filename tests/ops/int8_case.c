@@ -1,5 +1,7 @@
 #include "int8_case.h"
 
+#include "emulation.h"
+
 const int8_case simple_int8 = {.gemm = {.m = 13, .n = 37, .k = 41, .alpha = 1},
                                .a = TENON_DTYPE_U8,
                                .b = TENON_DTYPE_I8,
@@ -167,6 +169,15 @@ static tenon_status call(const void *user, const char *solver)
     return test_call_views(&tn_operation_gemm_int8, &params, views);
 }
 
+static void emulate_int8(const test_subject *subject)
+{
+    const int8_data *data = subject->data;
+    const emulation e = {.type = MATRIX_I8,
+                         .no_type = "", /* all of them do */
+                         .is_build = tn_activation_is_build(data->problem.gemm.activation.kind)};
+    emulate(subject, &e);
+}
+
 test_subject int8_subject(const int8_data *data)
 {
     return (test_subject){.family = &tn_gemm_int8_family,
@@ -176,7 +187,8 @@ test_subject int8_subject(const int8_data *data)
                           .operands = data->operands,
                           .operand_count = INT8_OPERANDS,
                           .expected = data->expected,
-                          .judge = data->gemm.judge};
+                          .judge = data->gemm.judge,
+                          .emulate = emulate_int8};
 }
 
 void upload_int8(const int8_data *data)

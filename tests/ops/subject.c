@@ -157,19 +157,28 @@ static void run_past_caches(const test_subject *subject, const tn_solver *solver
         tally_run(name, test_run(subject, name));
 }
 
+void test_emulate(const test_subject *subject)
+{
+    upload_inputs(subject);
+    subject->emulate(subject);
+}
+
 void test_run_all(const test_subject *subject)
 {
     char name[TN_SOLVER_NAME_SIZE], why[64];
+    const uint32_t ways = subject->family->solver_count + 1; /* and emulated units */
     upload_inputs(subject);
     test_run(subject, NULL);
     for (uint32_t s = 0; s < subject->family->solver_count; s++) {
-        if (!has_its_turn(s, subject->family->solver_count))
+        if (!has_its_turn(s, ways))
             continue;
         snprintf(name, sizeof name, "%s/%s", subject->family->name,
                  subject->family->solvers[s]->name);
         tally_run(name, test_run(subject, name));
         run_past_caches(subject, subject->family->solvers[s]);
     }
+    if (subject->emulate != NULL && has_its_turn(ways - 1, ways))
+        subject->emulate(subject);
     for (uint32_t i = 0; i < first_output(subject); i++)
         if (subject->operands[i].image != NULL && !test_untouched(&subject->operands[i])) {
             snprintf(why, sizeof why, "operand %u, an input, was written to", i);

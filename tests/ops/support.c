@@ -1,5 +1,6 @@
 #include "support.h"
 
+#include "emulation.h"
 #include "tally.h"
 
 #include "base/dtype.h"
@@ -317,6 +318,7 @@ int test_main(const char *name, const struct CMUnitTest *tests, size_t count)
         return failed;
     failed = _cmocka_run_group_tests(name, tests, count, NULL, NULL);
     tally_print();
+    emulation_print();
     close_device();
     return failed;
 }

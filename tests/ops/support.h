@@ -131,7 +131,8 @@ bool test_result(const test_tensor *tensor, const tn_bounded *expected, test_jud
                  char why[256]);
 
 /* A call of an operation, prepared, and what must come of it: what every solver is tried on. */
-typedef struct test_subject {
+typedef struct test_subject test_subject;
+struct test_subject {
     const tn_family *family;
     tenon_status (*call)(const void *data, const char *solver);
     /* The problem in words, for who has to repeat it. */
@@ -146,16 +147,22 @@ typedef struct test_subject {
     /* What is expected of a solver (NULL: the automatic choice), where that is not the same for all:
      * NULL leaves it at `expected`; *judge may be made milder. It lasts until the next call. */
     const tn_bounded *(*expected_of)(const void *data, const char *solver, test_judge *judge);
-} test_subject;
+    /* Tries solvers on emulated matrix units (emulation.h); NULL where the family has none. */
+    void (*emulate)(const test_subject *subject);
+};
 
 /* Runs one solver (NULL: the automatic choice) twice, which must give the same bits, and compares
  * with what is expected. False where the solver cannot serve. */
 bool test_run(const test_subject *subject, const char *solver);
 
-/* Uploads the operands, runs the automatic choice and every solver of the family (where
+/* Uploads the operands, runs the automatic choice and every solver of the family, on CPUs those on
+ * matrix units emulated (where
  * TENON_TEST_PROBLEMS asks for many problems, one of them in turn), and sees to it that the inputs
  * come out as they went in. */
 void test_run_all(const test_subject *subject);
+
+/* Uploads the operands and tries emulated units alone. */
+void test_emulate(const test_subject *subject);
 
 /* Uploads the operands and runs the automatic choice alone, for random problems. */
 void test_run_once(const test_subject *subject);

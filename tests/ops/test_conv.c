@@ -3,6 +3,7 @@
  * by name and the automatic choice, reals within the bound and integers exactly.
  */
 #include "conv_case.h"
+#include "emulation.h"
 
 #include <math.h>
 
@@ -285,6 +286,13 @@ static void larger_problems(void **state)
     check_conv_typed(&p, TENON_DTYPE_F32, &random);
 }
 
+static void every_unit_has_served(void **state)
+{
+    static const int types[] = {MATRIX_F16, MATRIX_BF16, 0};
+    (void)state;
+    assert_emulated("conv", types);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -299,6 +307,7 @@ int main(void)
         cmocka_unit_test(nan_and_infinity_propagate),
         cmocka_unit_test(small_workspaces),
         cmocka_unit_test(larger_problems),
+        cmocka_unit_test(every_unit_has_served),
     };
     return TEST_MAIN(tests);
 }

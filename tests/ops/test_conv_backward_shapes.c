@@ -1,5 +1,6 @@
 /* The gradients of convolutions and of transposed convolutions over shapes and layouts: every
  * solver against the references. */
+#include "emulation.h"
 #include "gradient_case.h"
 
 static const gradient_direction gradients[] = {OF_IMAGE, OF_FILTER, OF_BIAS, TRANSPOSED_OF_IMAGE,
@@ -137,12 +138,24 @@ static void every_solver_on_random_problems(void **state)
     }
 }
 
+static void every_unit_has_served(void **state)
+{
+    static const int types[] = {MATRIX_F16, MATRIX_BF16, 0};
+    (void)state;
+    assert_emulated("conv_backward_data", types);
+    assert_emulated("conv_backward_filter", types);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_layout),    cmocka_unit_test(groups),
-        cmocka_unit_test(sizes),           cmocka_unit_test(empty),
-        cmocka_unit_test(larger_problems), cmocka_unit_test(every_solver_on_random_problems),
+        cmocka_unit_test(every_layout),
+        cmocka_unit_test(groups),
+        cmocka_unit_test(sizes),
+        cmocka_unit_test(empty),
+        cmocka_unit_test(larger_problems),
+        cmocka_unit_test(every_solver_on_random_problems),
+        cmocka_unit_test(every_unit_has_served),
     };
     return TEST_MAIN(tests);
 }

@@ -3,6 +3,7 @@
  * random reals within the bound and small integers exactly. Here sizes, layouts, batches and the
  * forms of c and the bias; test_gemm_values.c has the rest.
  */
+#include "emulation.h"
 #include "gemm_case.h"
 
 static void empty_products(void **state)
@@ -175,6 +176,13 @@ static void every_form_of_c_and_bias(void **state)
         }
 }
 
+static void every_unit_has_served(void **state)
+{
+    static const int types[] = {MATRIX_F16, MATRIX_BF16, MATRIX_TF32, MATRIX_F32, 0};
+    (void)state;
+    assert_emulated("gemm", types);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -186,6 +194,7 @@ int main(void)
         cmocka_unit_test(batches),
         cmocka_unit_test(flat_factors),
         cmocka_unit_test(every_form_of_c_and_bias),
+        cmocka_unit_test(every_unit_has_served),
     };
     return TEST_MAIN(tests);
 }

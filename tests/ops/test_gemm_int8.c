@@ -3,6 +3,7 @@
  * Here types, sizes, layouts and batches; test_gemm_int8_values.c and test_gemm_int8_calls.c have
  * the rest.
  */
+#include "emulation.h"
 #include "int8_case.h"
 
 static const tenon_dtype bytes[] = {TENON_DTYPE_I8, TENON_DTYPE_U8};
@@ -209,6 +210,13 @@ static void vectors(void **state)
             }
 }
 
+static void every_unit_has_served(void **state)
+{
+    static const int types[] = {MATRIX_I8, 0};
+    (void)state;
+    assert_emulated("gemm_int8", types);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -221,6 +229,7 @@ int main(void)
         cmocka_unit_test(empty_products),
         cmocka_unit_test(no_depth),
         cmocka_unit_test(vectors),
+        cmocka_unit_test(every_unit_has_served),
     };
     return TEST_MAIN(tests);
 }

@@ -1,0 +1,168 @@
+#include "emulation.h"
+
+#include "dispatch/solver.h"
+#include "runtime/context.h"
+
+/* Each form of each solver, and the unit that it is. */
+static const struct unit {
+    const char *solver;
+    int form, number;
+} units[] = {
+    {"mma", 1, MATRIX_NVIDIA},
+    {"mfma", 1, MATRIX_MFMA},
+    {"wmma", 1, MATRIX_WMMA_11},
+    {"wmma", 2, MATRIX_WMMA_12},
+    {"xmx", 1, MATRIX_XMX_16},
+    {"xmx", 2, MATRIX_XMX_8},
+    {"implicit_matrix", 1, MATRIX_NVIDIA},
+    {"implicit_matrix", 2, MATRIX_MFMA},
+};
+#define UNITS (sizeof units / sizeof *units)
+
+static const char *const type_names[] = {"no type", "f16", "bf16", "tf32", "i8", "f32"};
+#define TYPES (sizeof type_names / sizeof *type_names)
+
+/* What has become of the problems that a unit of a family was to try. */
+#define MAX_FAMILIES 8
+static struct count {
+    const char *family; /* NULL ends the list */
+    struct {
+        long served, refused, left;
+    } of[UNITS][TYPES];
+} counts[MAX_FAMILIES + 1];
+
+static struct count *count_of(const char *family)
+{
+    struct count *c = counts;
+    while (c->family != NULL && strcmp(c->family, family) != 0)
+        c++;
+    assert_true(c < counts + MAX_FAMILIES);
+    c->family = family;
+    return c;
+}
+
+int emulated_type(tenon_dtype dtype)
+{
+    switch (dtype) {
+    case TENON_DTYPE_F16:
+        return MATRIX_F16;
+    case TENON_DTYPE_BF16:
+        return MATRIX_BF16;
+    case TENON_DTYPE_F32:
+        return MATRIX_F32;
+    case TENON_DTYPE_I8:
+    case TENON_DTYPE_U8:
+        return MATRIX_I8;
+    default:
+        return 0;
+    }
+}
+
+bool emulated_next(tenon_dtype tried, tenon_dtype *type)
+{
+    static const tenon_dtype types[] = {TENON_DTYPE_F16, TENON_DTYPE_BF16};
+    size_t next = *type == TENON_DTYPE_INVALID ? 0 : *type == types[0] ? 1 : 2;
+    if (!test_context->device.is_cpu || getenv("TENON_TEST_PROBLEMS") != NULL)
+        return false;
+    if (next < 2 && types[next] == tried)
+        next++;
+    *type = next < 2 ? types[next] : TENON_DTYPE_INVALID;
+    return next < 2;
+}
+
+static bool can_be_emulated(const tn_solver *solver)
+{
+    for (uint32_t i = 0; i < solver->parameter_count; i++)
+        if (strcmp(solver->parameters[i].name, "em") == 0)
+            return true;
+    return false;
+}
+
+static bool has(const struct unit *unit, int type)
+{
+    return type != 0 && MATRIX_HAS(unit->number, type);
+}
+
+/* Epilogues are the same code for all units: one of them has the builds. */
+static bool runs_builds(const struct unit *unit, int type)
+{
+    return unit->number == MATRIX_NVIDIA && (type == MATRIX_F16 || type == MATRIX_I8);
+}
+
+/* Runs one, which must serve unless there is a reason. */
+static void try_unit(const test_subject *subject, const emulation *e, size_t u)
+{
+    char name[TN_SOLVER_NAME_SIZE];
+    struct count *count = count_of(subject->family->name);
+    const char *refusal = has(&units[u], e->type) ? e->refusal : e->no_type;
+    snprintf(name, sizeof name, "%s/%s:em%d", subject->family->name, units[u].solver,
+             units[u].form);
+    if (e->is_build && refusal == NULL && !runs_builds(&units[u], e->type)) {
+        count->of[u][e->type].left++;
+        return;
+    }
+    if (test_run(subject, name)) {
+        if (refusal != NULL)
+            fail_msg("%s served what it should refuse (%s): %s", name, refusal,
+                     subject->describe(subject->data));
+        count->of[u][e->type].served++;
+        return;
+    }
+    if (refusal == NULL || strstr(tenon_last_error(), refusal) == NULL)
+        fail_msg("%s %s: %s\n  %s", name, refusal == NULL ? "should serve" : "has another reason",
+                 tenon_last_error(), subject->describe(subject->data));
+    count->of[u][e->type].refused++;
+}
+
+void emulate(const test_subject *subject, const emulation *e)
+{
+    if (!test_context->device.is_cpu ||
+        tn_tensor_empty(&subject->operands[subject->operand_count - 1].host)) /* no solver runs */
+        return;
+    for (uint32_t s = 0; s < subject->family->solver_count; s++) {
+        const tn_solver *solver = subject->family->solvers[s];
+        bool is_known = !can_be_emulated(solver);
+        for (size_t u = 0; u < UNITS; u++) {
+            if (strcmp(units[u].solver, solver->name) != 0)
+                continue;
+            is_known = true;
+            if (e->type != MATRIX_TF32 || has(&units[u], MATRIX_TF32))
+                try_unit(subject, e, u);
+        }
+        if (!is_known)
+            fail_msg("tests/ops/emulation.c does not know the units of %s", solver->name);
+    }
+}
+
+void assert_emulated(const char *family, const int *types)
+{
+    if (!test_context->device.is_cpu || getenv("TENON_TEST_FILTER") != NULL)
+        skip();
+    const struct count *count = count_of(family);
+    bool any = false;
+    for (size_t u = 0; u < UNITS; u++) {
+        long tried = 0;
+        for (size_t t = 0; t < TYPES; t++)
+            tried += count->of[u][t].served + count->of[u][t].refused;
+        for (const int *t = types; *t != 0 && tried > 0; t++) {
+            const long served = count->of[u][*t].served;
+            if ((served > 0) != has(&units[u], *t))
+                fail_msg("%s/%s:em%d has served %ld problems of %s", family, units[u].solver,
+                         units[u].form, served, type_names[*t]);
+            any |= served > 0;
+        }
+    }
+    if (!any)
+        fail_msg("%s: no unit has served", family);
+}
+
+void emulation_print(void)
+{
+    for (const struct count *c = counts; c->family != NULL; c++)
+        for (size_t u = 0; u < UNITS; u++)
+            for (size_t t = 0; t < TYPES; t++)
+                if (c->of[u][t].served + c->of[u][t].refused + c->of[u][t].left > 0)
+                    printf("%s/%s:em%d %s: served %ld, refused %ld, left to another unit %ld\n",
+                           c->family, units[u].solver, units[u].form, type_names[t],
+                           c->of[u][t].served, c->of[u][t].refused, c->of[u][t].left);
+}
