@@ -4,8 +4,7 @@
  * Global size {blocks of d, 1, batch} work-groups. Macros and local size: see gemm/matrix.clh, whose
  * TENON_UNIT_TYPE is 4 and TENON_STAGES 1 here; TENON_DTYPE: see gemm/int8.clh.
  *
- * The units multiply signed bytes. Those of u8 are made 128 less than they should be, and so is then
- * their zero point: Σ (a - za)(b - zb) = Σ ab - zb Σ a - za Σ b + K za zb, all modulo 2^32.
+ * The units multiply signed bytes; see int8_unshifted for those of u8.
  */
 #ifndef TENON_UNIT_TYPE
 #define TENON_UNIT_TYPE 4
@@ -39,7 +38,6 @@ TENON_INLINE void store_block(const place *p, const int8_epilogue *e, const int8
                               unit_d sums[UNIT_TILES_M][UNIT_TILES_N])
 {
     __local int *own = memory + p->warp * UNIT_M * SUM_PITCH;
-    const int a_shift = 128 - args->a_sign, b_shift = 128 - args->b_sign;
 #pragma unroll 1
     for (int i = 0; i < UNIT_TILES_M; i++) {
         stage_sums(own, p->lane, i, sums);
@@ -48,14 +46,9 @@ TENON_INLINE void store_block(const place *p, const int8_epilogue *e, const int8
             const int row = p->row + i * UNIT_M + x / WARP_N, col = p->col + x % WARP_N;
             const long m = m0 + row, n = n0 + col;
             if (m < args->gemm.m && n < args->gemm.n) {
-                uint sum = as_uint(own[x / WARP_N * SUM_PITCH + x % WARP_N]);
-                if (k_end > 0) { /* otherwise zero points are not read */
-                    const uint za =
-                        (uint)(zero_point(zero_a, args, INT8_ZERO_A, m, n, args->a_sign) - a_shift);
-                    const uint zb =
-                        (uint)(zero_point(zero_b, args, INT8_ZERO_B, m, n, args->b_sign) - b_shift);
-                    sum += k_end * za * zb - zb * lines[row] - za * lines[TENON_MB + col];
-                }
+                const uint products = as_uint(own[x / WARP_N * SUM_PITCH + x % WARP_N]);
+                const uint sum = int8_unshifted(args, zero_a, zero_b, m, n, k_end, products,
+                                                lines[row], lines[TENON_MB + col]);
                 int8_store(e, args, m, n, sum);
             }
         }
@@ -80,8 +73,7 @@ gemm_int8_matrix(INT8_POINTERS, int8_args args)
                                  n, args.gemm.n, TENON_NB, TENON_B_ALONG_K);
     rows.flip = args.a_sign == 0 ? FLIPS : 0;
     columns.flip = args.b_sign == 0 ? FLIPS : 0;
-    lines.wanted = args.a_sign == 0 || args.b_sign == 0 || INT8_HAS(&args, INT8_ZERO_A) ||
-                   INT8_HAS(&args, INT8_ZERO_B);
+    lines.wanted = int8_needs_lines(&args);
 #pragma unroll
     for (int i = 0; i < LINES; i++) {
         lines.sum[i] = 0;

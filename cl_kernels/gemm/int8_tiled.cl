@@ -1,55 +1,31 @@
-/* A product of i8 or u8 for GPUs: a work-group computes a block of MB x NB elements of d, going
- * through K in steps of 4 * KB that it brings into local memory, four bytes of K to a word; each
- * work-item keeps MR x NR sums in registers. Any strides.
+/* A product of i8 or u8 for GPUs: a work-group computes a block of MB x NB elements of d as gemm/tiled.cl
+ * does, with words of four bytes of K in place of reals. Any strides.
  *
  * Local size {NB / NR, MB / MR, 1}; global size {ceil(n / NB), ceil(m / MB), batch} work-groups.
  *
- *   TENON_MB, TENON_NB  rows and columns of a block
- *   TENON_KB            words of K at a time
- *   TENON_MR, TENON_NR  rows and columns of a work-item; divisors of MB and NB
- *   DIALECT             how four signed bytes are multiplied and added: 0, the OpenCL extension; 1,
- *                       inline PTX; left out, byte by byte
+ *   TENON_KB  words of K at a time; like MB and NB a multiple of 4
+ *   DIALECT   how four signed bytes are multiplied and added: 0, the OpenCL extension; 1, inline PTX;
+ *             left out, byte by byte
  *
- * TENON_DTYPE, TENON_HW_FMA, TENON_ACT_BUILD: see gemm/int8.clh.
+ * The other macros: see gemm/tiled.clh and gemm/int8_load.clh; TENON_DTYPE: gemm/int8.clh.
  *
- * The bytes of a word are signed. Those of u8 are 128 less than they should be, and so is then their
- * zero point: Σ (a - za)(b - zb) = Σ ab - zb Σ a - za Σ b + K za zb, all modulo 2^32.
+ * The bytes of a word are signed; see int8_unshifted for those of u8.
  */
-#ifndef TENON_MB
-#define TENON_MB 64
-#endif
-#ifndef TENON_NB
-#define TENON_NB 64
-#endif
 #ifndef TENON_KB
-#define TENON_KB 8
-#endif
-#ifndef TENON_MR
-#define TENON_MR 4
-#endif
-#ifndef TENON_NR
-#define TENON_NR 4
+#define TENON_KB 16
 #endif
 #if defined(DIALECT) && DIALECT == 0
 #pragma OPENCL EXTENSION cl_khr_integer_dot_product : enable
 #endif
 
-#include "gemm/int8.clh"
-
-#define ITEMS_N (TENON_NB / TENON_NR)
-#define ITEMS_M (TENON_MB / TENON_MR)
-#define ITEMS   (ITEMS_N * ITEMS_M)
-/* One word of padding keeps the work-items that write a column apart in the banks. */
-#define PITCH_A (TENON_MB + 1)
-#define PITCH_B (TENON_NB + 1)
-#define ONES    0x01010101u
+#include "common/types.clh"
 
 /* sum + the product of two words of four signed bytes. */
 TENON_INLINE uint dot4(uint x, uint y, uint sum)
 {
 #if !defined(DIALECT)
-    int4 p = convert_int4(as_char4(x)) * convert_int4(as_char4(y));
-    return sum + as_uint(p.x + p.y + p.z + p.w);
+    const int4 p = convert_int4(as_char4(x)) * convert_int4(as_char4(y));
+    return sum + as_uint(p.x) + as_uint(p.y) + as_uint(p.z) + as_uint(p.w);
 #elif DIALECT == 0
     return sum + as_uint(dot_4x8packed_ss_int(x, y));
 #else
@@ -59,112 +35,115 @@ TENON_INLINE uint dot4(uint x, uint y, uint sum)
 #endif
 }
 
-/* Four bytes of K as a word, zeros past its end; one load where they lie together and aligned. */
-TENON_INLINE uint load_word(__global const uchar *x, long stride_k, long left, int whole, uint flip)
-{
-    if (whole && left >= 4) {
-        return *(__global const uint *)x ^ flip * ONES;
-    }
-    uint word = 0;
-    for (int j = 0; j < min(left, 4L); j++) {
-        word |= (x[j * stride_k] ^ flip) << (8 * j);
-    }
-    return word;
-}
+#define TILE_ELEMENT                 uint
+#define TILE_MULTIPLY_ADD(a, b, sum) dot4(a, b, sum)
+/* Unrolled, AMD's compiler brings the words of several steps into registers first, which leaves a
+ * compute unit half the work-groups. */
+#if defined(DIALECT) && DIALECT == 1
+#define TILE_UNROLL _Pragma("unroll 8")
+#else
+#define TILE_UNROLL _Pragma("unroll 1")
+#endif
 
-/* Brings `width` rows or columns by KB words of a factor into tile[word][width], zeros past its end.
- * `flip` makes u8 signed. Neighbouring work-items read along whichever dimension is contiguous. */
-TENON_INLINE void load_words(__local uint *tile, __global const uchar *x, int item, int width,
-                             int pitch, long stride_width, long stride_k, long left_width,
-                             long left_k, uint flip)
-{
-    const int along_k = stride_k == 1;
-    const int whole = along_k && stride_width % 4 == 0 && (size_t)x % 4 == 0;
-    for (int i = item; i < width * TENON_KB; i += ITEMS) {
-        int k = along_k ? i % TENON_KB : i / width;
-        int w = along_k ? i / TENON_KB : i % width;
-        uint word = 0;
-        if (w < left_width) {
-            long at = w * stride_width + 4 * k * stride_k;
-            word = load_word(x + at, stride_k, left_k - 4 * k, whole, flip);
-        }
-        tile[k * pitch + w] = word;
-    }
-}
+#include "gemm/int8.clh"
+#include "gemm/int8_load.clh"
 
-/* Adds a block's products, and where zero points will need them, the sums of a's rows and b's
- * columns. */
-TENON_INLINE void multiply(uint sum[TENON_MR][TENON_NR], uint rows[TENON_MR], uint cols[TENON_NR],
-                           int sums_of_a, int sums_of_b, __local const uint *tile_a,
-                           __local const uint *tile_b, int row, int col)
+#define ONES 0x01010101u
+
+/* Two tiles of each factor, one being filled while the other is read; then what is stored. */
+#define TILES (2 * (TILE_A + TILE_B))
+#define AREA  (TILES > STAGED ? TILES : STAGED)
+
+/* Zero points need the sums of a's rows and b's columns: each work-item has some of these lines. */
+#define LINES      (TENON_MB + TENON_NB)
+#define ITEM_LINES ((LINES + ITEMS - 1) / ITEMS)
+
+TENON_INLINE void count_lines(uint lines[ITEM_LINES], __local const uint *tile_a,
+                              __local const uint *tile_b, int item)
 {
-    for (int k = 0; k < TENON_KB; k++) {
-        uint a[TENON_MR], b[TENON_NR];
 #pragma unroll
-        for (int i = 0; i < TENON_MR; i++) {
-            a[i] = tile_a[k * PITCH_A + row + i * ITEMS_M];
-            if (sums_of_a) {
-                rows[i] = dot4(a[i], ONES, rows[i]);
-            }
-        }
+    for (int i = 0; i < ITEM_LINES; i++) {
+        const int line = item + i * ITEMS, of_a = line < TENON_MB;
+        __local const uint *from = of_a ? tile_a + line : tile_b + (line - TENON_MB);
+        if (line < LINES) {
 #pragma unroll
-        for (int j = 0; j < TENON_NR; j++) {
-            b[j] = tile_b[k * PITCH_B + col + j * ITEMS_N];
-            if (sums_of_b) {
-                cols[j] = dot4(b[j], ONES, cols[j]);
-            }
-        }
-#pragma unroll
-        for (int i = 0; i < TENON_MR; i++) {
-#pragma unroll
-            for (int j = 0; j < TENON_NR; j++) {
-                sum[i][j] = dot4(a[i], b[j], sum[i][j]);
+            for (int k = 0; k < TENON_KB; k++) {
+                lines[i] = dot4(from[k * (of_a ? PITCH_A : PITCH_B)], ONES, lines[i]);
             }
         }
     }
 }
 
-TENON_KERNEL __attribute__((reqd_work_group_size(ITEMS_N, ITEMS_M, 1))) void
-gemm_int8_tiled(INT8_POINTERS, int8_args args)
+/* The sums of d[m0 .. m0 + MB, n0 .. n0 + NB), and of the work-item's lines; a and b are the first bytes
+ * of the matrices. */
+TENON_INLINE void multiply_bytes(const int8_args *args, __global const uchar *a,
+                                 __global const uchar *b, long m0, long n0, long k_end, int item,
+                                 __local uint *area, uint sum[TENON_MR][TENON_NR],
+                                 uint lines[ITEM_LINES])
 {
-    __local uint tile_a[TENON_KB * PITCH_A], tile_b[TENON_KB * PITCH_B];
-    uint sum[TENON_MR][TENON_NR] = {{0}}, rows[TENON_MR] = {0}, cols[TENON_NR] = {0};
-    const int col = (int)get_local_id(0), row = (int)get_local_id(1), item = row * ITEMS_N + col;
-    const long n0 = (long)get_group_id(0) * TENON_NB, m0 = (long)get_group_id(1) * TENON_MB;
+    uint next_a[ITEM_PATCHES(TENON_MB) * WORD], next_b[ITEM_PATCHES(TENON_NB) * WORD];
+    long offset_a[ITEM_PATCHES(TENON_MB)], offset_b[ITEM_PATCHES(TENON_NB)];
+    const gemm_args *g = &args->gemm;
+    const int row = item_row(item), col = item_col(item), counts = int8_needs_lines(args);
+    __local uint *now = area, *next = area + TILE_A + TILE_B;
+    byte_reader read_a = open_bytes(a + m0 * g->a_row, item, TENON_MB, PITCH_A, TENON_A_ALONG_K,
+                                    g->a_row, g->a_col, g->m - m0, args->a_sign, offset_a);
+    byte_reader read_b = open_bytes(b + n0 * g->b_col, item, TENON_NB, PITCH_B, TENON_B_ALONG_K,
+                                    g->b_col, g->b_row, g->n - n0, args->b_sign, offset_b);
+    read_patches(next_a, &read_a, offset_a, k_end);
+    read_patches(next_b, &read_b, offset_b, k_end);
+    for (long left = k_end; left > 0; left -= STEPS) {
+        put_patches(now, &read_a, next_a);
+        put_patches(now + TILE_A, &read_b, next_b);
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (left > STEPS) {
+            read_patches(next_a, &read_a, offset_a, left - STEPS);
+            read_patches(next_b, &read_b, offset_b, left - STEPS);
+        }
+        multiply(sum, now, now + TILE_A, row, col);
+        if (counts) {
+            count_lines(lines, now, now + TILE_A, item);
+        }
+        /* The tiles of the step before are free: whoever is here has passed a barrier since. */
+        __local uint *done = now;
+        now = next;
+        next = done;
+    }
+}
+
+TENON_KERNEL TILED_GROUP void gemm_int8_tiled(INT8_POINTERS, int8_args args)
+{
+    __local TILE_MEMORY(area, AREA);
+    __local uint shared[LINES];
+    uint sum[TENON_MR][TENON_NR], lines[ITEM_LINES] = {0};
+    const int item = local_item(), row = item_row(item), col = item_col(item);
+    const block_place block = place_of_group();
+    const long m0 = block.row * TENON_MB, n0 = block.col * TENON_NB;
     const long z = (long)get_global_id(2), k_end = depth_at(&args.gemm, z);
-    /* 128 for u8, whose bytes are made signed. */
-    const int a_shift = 128 - args.a_sign, b_shift = 128 - args.b_sign;
-    const int sums_of_a = b_shift != 0 || INT8_HAS(&args, INT8_ZERO_B);
-    const int sums_of_b = a_shift != 0 || INT8_HAS(&args, INT8_ZERO_A);
 
-    int8_epilogue e = MAKE_INT8_EPILOGUE(&args, z);
-    a += GEMM_START(args.gemm, a, z) + m0 * args.gemm.a_row;
-    b += GEMM_START(args.gemm, b, z) + n0 * args.gemm.b_col;
-    for (long k = 0; k < k_end; k += 4 * TENON_KB) {
-        load_words(tile_a, a + k * args.gemm.a_col, item, TENON_MB, PITCH_A, args.gemm.a_row,
-                   args.gemm.a_col, args.gemm.m - m0, k_end - k, (uint)a_shift);
-        load_words(tile_b, b + k * args.gemm.b_row, item, TENON_NB, PITCH_B, args.gemm.b_col,
-                   args.gemm.b_row, args.gemm.n - n0, k_end - k, (uint)b_shift);
-        barrier(CLK_LOCAL_MEM_FENCE);
-        multiply(sum, rows, cols, sums_of_a, sums_of_b, tile_a, tile_b, row, col);
-        barrier(CLK_LOCAL_MEM_FENCE);
+    clear_sums(sum);
+    if (k_end > 0) {
+        multiply_bytes(&args, a + GEMM_START(args.gemm, a, z), b + GEMM_START(args.gemm, b, z), m0,
+                       n0, k_end, item, area, sum, lines);
     }
+    for (int i = 0; i < ITEM_LINES; i++) {
+        if (item + i * ITEMS < LINES) {
+            shared[item + i * ITEMS] = lines[i];
+        }
+    }
+    const int8_epilogue e = MAKE_INT8_EPILOGUE(&args, z);
 #pragma unroll
     for (int i = 0; i < TENON_MR; i++) {
-        long m = m0 + row + i * ITEMS_M;
-#pragma unroll
-        for (int j = 0; j < TENON_NR; j++) {
-            long n = n0 + col + j * ITEMS_N;
+        stage_row(i, row, col, sum, area);
+#pragma unroll 1
+        for (int at = item; at < STAGED; at += ITEMS) {
+            const int block_m = block_row(at / TENON_NB, i), block_n = at % TENON_NB;
+            const long m = m0 + block_m, n = n0 + block_n;
             if (m < args.gemm.m && n < args.gemm.n) {
-                uint x = sum[i][j];
-                if (k_end > 0) {
-                    uint za =
-                        (uint)(zero_point(zero_a, &args, INT8_ZERO_A, m, n, args.a_sign) - a_shift);
-                    uint zb =
-                        (uint)(zero_point(zero_b, &args, INT8_ZERO_B, m, n, args.b_sign) - b_shift);
-                    x += (uint)k_end * za * zb - zb * rows[i] - za * cols[j];
-                }
-                int8_store(&e, &args, m, n, x);
+                const uint whole =
+                    int8_unshifted(&args, zero_a, zero_b, m, n, (uint)max(k_end, 0L), area[at],
+                                   shared[block_m], shared[TENON_MB + block_n]);
+                int8_store(&e, &args, m, n, whole);
             }
         }
     }

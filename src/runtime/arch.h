@@ -32,6 +32,7 @@ typedef struct tn_arch_facts {
     const char *name;
     uint32_t lanes;                /* work-items that run in step; 0 where that is not known */
     uint32_t fma_per_cycle;        /* of f32, by the ordinary units */
+    uint32_t group_units;          /* that share local memory: a work-group runs on all of them */
     uint32_t matrix_fma_per_cycle; /* of f16 or bf16, by matrix units; 0 where there are none */
     double clock;                  /* cycles in a nanosecond, of a usual card */
     double bytes_per_ns;           /* of its memory, the whole card's */

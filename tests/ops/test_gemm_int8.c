@@ -108,6 +108,27 @@ static void every_layout(void **state)
             }
 }
 
+/* Rows and columns that begin at multiples of 16 bytes, of 4, and of neither, over more steps of K than a
+ * tile has: kernels read them in one piece, by words, or byte by byte, and the ends of each by bytes. */
+static void alignments(void **state)
+{
+    static const int64_t sizes[][3] = {{48, 64, 208}, {36, 68, 140}, {33, 70, 131}};
+    test_random random = test_random_for(1209);
+    (void)state;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        for (int layout = 0; layout < 4; layout++)
+            for (int offset = 0; offset < 2; offset++) {
+                int8_case p = simple_int8;
+                p.gemm.m = sizes[i][0];
+                p.gemm.n = sizes[i][1];
+                p.gemm.k = sizes[i][2];
+                p.gemm.a = layout % 2 == 0 ? TEST_ROW : TEST_COL;
+                p.gemm.b = layout / 2 == 0 ? TEST_ROW : TEST_COL;
+                p.gemm.offset = offset * 4;
+                check_int8(&p, &random);
+            }
+}
+
 /* What is repeated along the batch keeps it from folding into rows or columns. */
 static void batches(void **state)
 {
@@ -203,6 +224,7 @@ int main(void)
         cmocka_unit_test(every_vector),
         cmocka_unit_test(sizes_around_tile_edges),
         cmocka_unit_test(every_layout),
+        cmocka_unit_test(alignments),
         cmocka_unit_test(batches),
         cmocka_unit_test(empty_products),
         cmocka_unit_test(no_depth),

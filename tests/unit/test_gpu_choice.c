@@ -1,10 +1,12 @@
-/* Which solvers plans take on kinds of GPU, of operations that are bound by memory: few long rows, and
- * many short ones. */
+/* Which solvers plans take on kinds of GPU: of operations that are bound by memory, few long rows and
+ * many short ones; of convolutions, when columns in the workspace are worth their while. */
 #include "common/testing.h"
 
 #include "ops/common/case.h"
+#include "ops/gemm/tiled.h"
 #include "runtime/target.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static void ignore(void *user, const char *source, const char *options, const char *kernel,
@@ -17,13 +19,14 @@ static void ignore(void *user, const char *source, const char *options, const ch
     (void)work_group;
 }
 
-static void choose(tenon_context *context, const char *line, char *text, size_t size)
+static void choose(tenon_context *context, const char *line, tenon_dtype dtype, char *text,
+                   size_t size)
 {
     const tenon_tensor *views[TN_MAX_OPERANDS] = {0};
     tenon_plan *plan;
     tn_case c;
     memset(&c, 0, sizeof c);
-    if (tn_case_parse_line(line, TENON_DTYPE_F32, &c) != TENON_OK)
+    if (tn_case_parse_line(line, dtype, &c) != TENON_OK)
         fail_msg("%s: %s", line, tenon_last_error());
     for (uint32_t i = 0; i < c.operation->operand_count; i++)
         if (c.views[i].dtype != 0)
@@ -62,7 +65,7 @@ static void rows_by_their_number_and_length(void **state)
         assert_int_equal(tn_target_context((tn_arch)arch, ignore, NULL, &context), TENON_OK);
         for (size_t i = 0; i < sizeof choices / sizeof *choices; i++) {
             char text[1024];
-            choose(context, choices[i][0], text, sizeof text);
+            choose(context, choices[i][0], TENON_DTYPE_F32, text, sizeof text);
             if (strncmp(text, choices[i][1], strlen(choices[i][1])) != 0)
                 fail_msg("%s: %s has %s", choices[i][0], tn_arch_facts_of((tn_arch)arch)->name,
                          text);
@@ -71,8 +74,92 @@ static void rows_by_their_number_and_length(void **state)
     }
 }
 
+/* The convolutions of ResNet-50 that are no product as they stand: images of c channels, k filters. */
+static const struct {
+    int c, side, k, filter, stride;
+} layers[] = {{3, 224, 64, 7, 2},    {64, 56, 64, 3, 1},    {128, 56, 128, 3, 2},
+              {128, 28, 128, 3, 1},  {256, 28, 256, 3, 2},  {256, 14, 256, 3, 1},
+              {512, 14, 512, 3, 2},  {512, 7, 512, 3, 1},   {256, 56, 512, 1, 2},
+              {512, 28, 1024, 1, 2}, {1024, 14, 2048, 1, 2}};
+#define LAYERS (sizeof layers / sizeof *layers)
+
+enum { FORWARD, DATA, FILTER, DIRECTIONS };
+
+static void image(char *text, size_t size, const char *name, int n, int c, int h, int w, bool last)
+{
+    const int used = snprintf(text, size, "%s=T:%dx%dx%dx%d", name, n, c, h, w);
+    if (last)
+        snprintf(text + used, size - (size_t)used, "/%d,1,%d,%d", c * h * w, c * w, c);
+}
+
+/* Layer `l` in a direction, for n images, in NCHW or, if `last`, in NHWC. */
+static void make_line(char *line, size_t size, int direction, size_t l, int n, bool last)
+{
+    static const char *const operations[] = {"conv", "conv_backward_data", "conv_backward_filter"};
+    const int side = layers[l].side, stride = layers[l].stride, f = layers[l].filter,
+              out = (side - 1) / stride + 1, end = f > 1 ? f / 2 : (out - 1) * stride + 1 - side;
+    char x[64], w[64], y[64];
+    image(x, sizeof x, direction == DATA ? "dx" : "x", n, layers[l].c, side, side, last);
+    image(w, sizeof w, direction == FILTER ? "dw" : "w", layers[l].k, layers[l].c, f, f, last);
+    image(y, sizeof y, direction == FORWARD ? "y" : "dy", n, layers[l].k, out, out, last);
+    snprintf(line, size, "%s %s %s %s stride=%d,%d pad_begin=%d,%d pad_end=%d,%d",
+             operations[direction], direction == DATA ? y : x, direction == FILTER ? y : w,
+             direction == FORWARD ? y
+             : direction == DATA  ? x
+                                  : w,
+             stride, stride, f / 2, f / 2, end > 0 ? end : 0, end > 0 ? end : 0);
+}
+
+/* The sides of the smallest block of sums that a work-group has, and of one that uses a core well. */
+#define LEAST_BLOCK 32
+#define GOOD_BLOCK  64
+
+/* Why columns may be faster than finding each element where it is multiplied: the result has few rows,
+ * so that blocks would be mostly empty, where columns are a product of many; or it has too few blocks to
+ * keep the device busy, where columns, which are more, have enough; or the product alone has matrix
+ * units for the type. The filters' gradient, whose sums are cut, needs no more blocks. */
+static bool may_have_columns(tenon_context *context, int direction, size_t l, int n,
+                             tenon_dtype dtype, const char *plan)
+{
+    const int64_t rows = direction == DATA ? layers[l].c : layers[l].k;
+    const int64_t side =
+        direction == DATA ? layers[l].side : (layers[l].side - 1) / layers[l].stride + 1;
+    const int64_t blocks = n * rows * side * side / (GOOD_BLOCK * GOOD_BLOCK);
+    return rows <= LEAST_BLOCK / 2 || (direction != FILTER && blocks < 2 * tn_gpu_cores(context)) ||
+           (dtype == TENON_DTYPE_F32 && strstr(plan, "gemm_matrix(") != NULL);
+}
+
+static void check_layer(tenon_context *context, const char *target, size_t l, tenon_dtype dtype)
+{
+    static const int images[] = {1, 8, 32, 128};
+    char line[384], plan[1024];
+    for (int i = 0; i < 2 * DIRECTIONS * 4; i++) {
+        const int direction = i / 8, n = images[i / 2 % 4];
+        make_line(line, sizeof line, direction, l, n, i % 2 != 0);
+        choose(context, line, dtype, plan, sizeof plan);
+        if (strstr(plan, "2im_gemm") == NULL && strstr(plan, "2col_gemm") == NULL)
+            continue;
+        if (!may_have_columns(context, direction, l, n, dtype, plan))
+            fail_msg("%s on %s, type %d, has %s", line, target, (int)dtype, plan);
+    }
+}
+
+static void columns_for_a_reason(void **state)
+{
+    static const tenon_dtype types[] = {TENON_DTYPE_F32, TENON_DTYPE_F16, TENON_DTYPE_BF16};
+    (void)state;
+    for (int arch = 0; arch < TN_ARCH_COUNT; arch++) {
+        tenon_context *context;
+        assert_int_equal(tn_target_context((tn_arch)arch, ignore, NULL, &context), TENON_OK);
+        for (size_t i = 0; i < LAYERS * 3; i++)
+            check_layer(context, tn_arch_facts_of((tn_arch)arch)->name, i / 3, types[i % 3]);
+        tenon_context_release(context);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(rows_by_their_number_and_length)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(rows_by_their_number_and_length),
+                                       cmocka_unit_test(columns_for_a_reason)};
     return cmocka_run_group_tests_name("gpu_choice", tests, NULL, NULL);
 }

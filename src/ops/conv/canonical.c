@@ -280,6 +280,12 @@ bool tn_window_empty(const conv_window *window)
     return window->size[0] == 0 || window->size[1] == 0 || window->size[2] == 0;
 }
 
+double tn_conv_image_elements(const conv_problem *p)
+{
+    const int64_t *size = p->window.size;
+    return (double)p->groups * (double)p->c * (double)size[0] * (double)size[1] * (double)size[2];
+}
+
 double tn_conv_work(const conv_problem *p)
 {
     return (double)p->n * (double)p->groups * (double)p->k * (double)p->c *

@@ -16,13 +16,17 @@
 #include "ops/conv/product.h"
 #include "ops/conv/gradient.h"
 
+#include <math.h>
 #include <string.h>
 
 /* On a CPU, columns that stay in the cache until they are read are worth more than longer products.
  */
 #define CPU_BLOCK_BYTES (INT64_C(2) << 20)
-/* Nanoseconds of writing an element of the columns and of folding it, measured on x86-64. */
+/* Nanoseconds of writing an element of the columns and of folding it, measured on x86-64; of packing
+ * one; and of a launch. */
 #define CPU_COLUMN_TIME 2.0
+#define CPU_PACK_TIME   0.5
+#define CPU_LAUNCH      5000.0
 /* Columns along fewer channels than this fill no vector. */
 #define LEAST_CHANNELS 8
 /* Where a part of the workspace begins, in elements: a vector's boundary. */
@@ -240,6 +244,27 @@ static span first_span(const layout *l)
     return (span){.images = l->images, .groups = l->groups, .channels = l->channels};
 }
 
+/* What follows a block's product, and what goes before all of them. */
+static double fold_time(tenon_context *context, const conv_problem *p, double columns,
+                        double blocks)
+{
+    if (context->device.is_cpu)
+        return CPU_LAUNCH + columns / blocks * CPU_COLUMN_TIME / context->device.info.compute_units;
+    return tn_conv_gpu_fold_time(context, (tenon_dtype)p->dtype,
+                                 (double)p->n * tn_conv_image_elements(p) / blocks,
+                                 columns / blocks);
+}
+
+static double pack_time(tenon_context *context, const conv_problem *p, const layout *l)
+{
+    const double images = fmax((double)tn_ceil_div(p->n, l->images), 1), w = (double)l->w_size,
+                 y = (double)p->n * (double)l->y_size;
+    if (context->device.is_cpu)
+        return (w + y) * CPU_PACK_TIME / context->device.info.compute_units;
+    return tn_conv_gpu_pack_time(context, (tenon_dtype)p->dtype, w) +
+           images * tn_conv_gpu_pack_time(context, (tenon_dtype)p->dtype, y / images);
+}
+
 /* The product, and the columns written and read again. */
 static double estimate(tenon_context *context, const tn_problem *problem, const int32_t *values)
 {
@@ -251,17 +276,16 @@ static double estimate(tenon_context *context, const tn_problem *problem, const 
     const span b = first_span(&l);
     if (block_product("estimate", p, &l, &b, &product) != TENON_OK)
         return 1e300;
-    double blocks = (double)tn_ceil_div(p->n, l.images) * (double)tn_ceil_div(p->groups, l.groups) *
-                    (double)tn_ceil_div(p->c, l.channels);
-    double columns =
+    const double blocks =
+        fmax((double)tn_ceil_div(p->n, l.images) * (double)tn_ceil_div(p->groups, l.groups) *
+                 (double)tn_ceil_div(p->c, l.channels),
+             1);
+    const double columns =
         (double)p->n * (double)p->groups * (double)p->c * (double)l.taps * (double)l.pixels;
-    double packed = (double)l.w_size + (double)p->n * (double)l.y_size;
-    const double units = context->device.info.compute_units;
-    const double column = context->device.is_cpu
-                              ? CPU_COLUMN_TIME / units
-                              : tn_conv_gpu_column_time(context, tn_conv_sum_type(p->dtype));
-    return blocks * (5000 + tn_gemm_estimate(context, &product)) + columns * column +
-           packed * 0.5 / units;
+    const double time =
+        blocks * (tn_gemm_estimate(context, &product) + fold_time(context, p, columns, blocks)) +
+        pack_time(context, p, &l);
+    return context->device.is_cpu ? time : CONV_COLUMNS_DOUBT * time;
 }
 
 /* What is its own are the layouts; GEMM and col2im check their variants by themselves. */

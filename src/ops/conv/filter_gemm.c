@@ -14,11 +14,11 @@
 #include "ops/common/lanes.h"
 #include "ops/conv/product.h"
 #include "ops/conv/gradient.h"
+#include "ops/gemm/tiled.h"
 
 #include <string.h>
 
-/* On a CPU, columns that stay in the cache until they are read are worth more than longer products.
- */
+/* On a CPU, columns that stay in the cache until they are read are worth more than long products. */
 #define CPU_BLOCK_BYTES (INT64_C(8) << 20)
 /* Where a part of the workspace begins, in elements: a vector's boundary. */
 #define ALIGNMENT 32
@@ -41,11 +41,6 @@ typedef struct layout {
     conv_block block; /* the first one, and the largest */
     int64_t sum_size, x_size, y_size; /* of all sums; a packed image; a packed block of dy */
 } layout;
-
-static int64_t pixels_of(const conv_block *block)
-{
-    return block->count[0] * block->count[1] * block->count[2];
-}
 
 static void choose_order(const conv_problem *p, layout *l)
 {
@@ -86,16 +81,16 @@ static void choose_block(tenon_context *context, const conv_problem *p, layout *
     /* An image alone may merge where several do not. */
     l->packs_y = packs && (tn_conv_is_converted(p->dtype) || l->block.images > 1 ||
                            !merges(p, 1, &l->y_pixel));
-    l->y_size = l->packs_y ? p->groups * p->k * l->block.images * pixels_of(&l->block) : 0;
+    int64_t block = l->block.images * tn_conv_block_pixels(&l->block);
+    l->y_size = l->packs_y ? p->groups * p->k * block : 0;
 }
 
 /* A sum for each image of a block, where dw has too few tiles to keep a GPU busy. */
 static bool wants_slices(tenon_context *context, const conv_problem *p, const layout *l, int64_t dw)
 {
-    double tiles = (double)dw / GPU_TILE;
     int64_t room = (int64_t)(p->head.workspace_limit / tn_acc_size(p->dtype) / 4);
     return !context->device.is_cpu && l->block.images > 1 &&
-           tiles < 2.0 * context->device.info.compute_units && dw <= room / l->block.images;
+           dw < 2 * GPU_TILE * tn_gpu_cores(context) && dw <= room / l->block.images;
 }
 
 static void lay_out(tenon_context *context, const conv_problem *p, layout *l)
@@ -154,17 +149,16 @@ static uint64_t workspace(tenon_context *context, const tn_problem *problem, con
     layout l;
     (void)values;
     lay_out(context, p, &l);
-    int64_t columns = p->groups * l.taps * l.block.images * pixels_of(&l.block);
+    int64_t columns = p->groups * l.taps * l.block.images * tn_conv_block_pixels(&l.block);
     return (uint64_t)(columns_at(&l) + columns) * tn_acc_size(p->dtype);
 }
 
-/* Strides of col[n, c, t, r, s, o, p, q] for a block: pixels of all its images together, or taps.
- */
+/* Strides of col[n, c, t, r, s, o, p, q]: pixels of all images of a block together, or taps. */
 static void column_strides(const conv_problem *p, const layout *l, const conv_block *b,
                            int64_t stride[8])
 {
     const conv_window *v = &p->window;
-    int64_t pixels = pixels_of(b), tap = l->by_taps ? 1 : b->images * pixels;
+    int64_t pixels = tn_conv_block_pixels(b), tap = l->by_taps ? 1 : b->images * pixels;
     stride[1] = l->channel_last ? tap : tn_window_taps(v) * tap;
     stride[4] = l->channel_last ? p->c * tap : tap;
     stride[3] = v->filter[2] * stride[4];
@@ -218,7 +212,7 @@ static tenon_tensor make_view(const conv_problem *p, const int64_t shape[4],
 static void source_strides(const conv_problem *p, const layout *l, const conv_block *b,
                            int64_t stride[4])
 {
-    int64_t pixels = pixels_of(b), filters = p->groups * p->k;
+    int64_t pixels = tn_conv_block_pixels(b), filters = p->groups * p->k;
     bool by_filters = l->packs_y && l->by_taps;
     stride[2] = by_filters ? 1 : l->packs_y ? b->images * pixels : p->y[1];
     stride[3] = by_filters ? filters : l->packs_y ? 1 : l->y_pixel;
@@ -252,14 +246,15 @@ static tenon_status block_product(const char *operation, const conv_problem *p, 
                                   const conv_block *b, bool is_first, gemm_problem *product)
 {
     tenon_gemm_params params = TENON_GEMM_PARAMS_INIT;
-    int64_t slices = l->slices ? b->images : 1, length = b->images * pixels_of(b) / slices;
-    int64_t c[8], y_stride[4], group = l->by_taps ? l->taps : l->taps * b->images * pixels_of(b);
+    int64_t pixels = b->images * tn_conv_block_pixels(b), slices = l->slices ? b->images : 1;
+    int64_t c[8], y_stride[4], length = pixels / slices;
+    int64_t group = l->by_taps ? l->taps : l->taps * pixels;
     bool empty = false, adds = is_first ? !l->sums && (p->flags & CONV_HAS_C) != 0 : true;
     source_strides(p, l, b, y_stride);
     column_strides(p, l, b, c);
     const int64_t y_shape[] = {slices, p->groups, p->k, length};
     const int64_t c_shape[] = {slices, p->groups, length, l->taps};
-    const int64_t c_stride[] = {c[0], group, c[7], l->by_taps ? 1 : b->images * pixels_of(b)};
+    const int64_t c_stride[] = {c[0], group, c[7], l->by_taps ? 1 : pixels};
     const int64_t w_shape[] = {slices, p->groups, p->k, l->taps};
     const int64_t filter = l->sums ? l->taps : p->w[0], tap = l->sums ? 1 : l->w_tap;
     const int64_t w_stride[] = {p->groups * p->k * filter, p->k * filter, filter, tap};
@@ -273,7 +268,21 @@ static tenon_status block_product(const char *operation, const conv_problem *p, 
     return TENON_OK;
 }
 
-/* Unfolding and packing, the products, and the sums read and written again by all but the first. */
+/* Beside the products: unfolding, packing, and the sums that all but the first read and write again; a
+ * GPU's products have these in their own estimates, and sums of slices are added up at the end. */
+static double other_time(tenon_context *context, const conv_problem *p, const layout *l,
+                         double columns, double packed, double blocks)
+{
+    const tenon_dtype dtype = (tenon_dtype)p->dtype, sum = tn_conv_sum_type(p->dtype);
+    const double image = (double)p->n * tn_conv_image_elements(p);
+    const double sums = (double)(p->groups * p->k * l->taps) * (l->sums ? blocks : blocks - 1);
+    if (context->device.is_cpu)
+        return blocks * 5000 + (columns + packed * 0.5 + sums) / context->device.info.compute_units;
+    return blocks * (tn_conv_gpu_unfold_time(context, sum, image / blocks, columns / blocks) +
+                     tn_conv_gpu_pack_time(context, dtype, packed / blocks)) +
+           tn_conv_gpu_pack_time(context, dtype, (double)l->sum_size);
+}
+
 static double estimate(tenon_context *context, const tn_problem *problem, const int32_t *values)
 {
     const conv_problem *p = (const conv_problem *)problem;
@@ -283,21 +292,14 @@ static double estimate(tenon_context *context, const tn_problem *problem, const 
     lay_out(context, p, &l);
     if (block_product("estimate", p, &l, &l.block, true, &product) != TENON_OK)
         return 1e300;
-    double blocks = (double)tn_ceil_div(p->n, l.block.images),
-           units = context->device.info.compute_units;
-    for (int d = 0; d < 3; d++)
-        blocks *= (double)tn_ceil_div(p->window.out[d], l.block.count[d]);
-    double pixels = (double)p->n * (double)tn_window_pixels(&p->window);
-    double columns = pixels * (double)p->groups * (double)l.taps;
-    double packed =
-        pixels * (double)(l.packs_y ? p->groups * p->k : 0) + (double)p->n * (double)l.x_size;
-    double sums =
-        (double)p->groups * (double)p->k * (double)l.taps * (l.sums ? blocks : blocks - 1);
-    double column = context->device.is_cpu
-                        ? 1 / units
-                        : tn_conv_gpu_column_time(context, tn_conv_sum_type(p->dtype));
-    return blocks * (5000 + tn_gemm_estimate(context, &product)) + columns * column +
-           (packed * 0.5 + sums) / units;
+    const double blocks = tn_conv_block_count(p, &l.block), n = (double)p->n,
+                 pixels = n * (double)tn_window_pixels(&p->window),
+                 columns = pixels * (double)p->groups * (double)l.taps;
+    const double packed =
+        pixels * (double)(l.packs_y ? p->groups * p->k : 0) + n * (double)l.x_size;
+    return (context->device.is_cpu ? 1 : CONV_COLUMNS_DOUBT) *
+           (blocks * tn_gemm_estimate(context, &product) +
+            other_time(context, p, &l, columns, packed, blocks));
 }
 
 static void options(tenon_context *context, const tn_problem *problem, const int32_t *values,

@@ -16,6 +16,8 @@
 /* On a CPU, columns that stay in the cache until they are read are worth more than longer products.
  */
 #define CPU_BLOCK_BYTES (INT64_C(8) << 20)
+/* Nanoseconds of a launch that waits for the one before, on a CPU. */
+#define CPU_LAUNCH 20000.0
 /* Where the columns begin after gathered filters, in elements: a vector's boundary. */
 #define ALIGNMENT 32
 
@@ -75,11 +77,6 @@ static void lay_out(tenon_context *context, const conv_problem *p, layout *l)
     choose_block(context, p, p->head.workspace_limit, l);
 }
 
-static int64_t block_pixels(const conv_block *block)
-{
-    return block->count[0] * block->count[1] * block->count[2];
-}
-
 static const char *refuses(tenon_context *context, const tn_problem *problem)
 {
     const conv_problem *p = (const conv_problem *)problem;
@@ -101,7 +98,7 @@ static uint64_t workspace(tenon_context *context, const tn_problem *problem, con
     layout l;
     (void)values;
     lay_out(context, p, &l);
-    return (uint64_t)(l.packed + l.block.images * block_pixels(&l.block) * l.column) *
+    return (uint64_t)(l.packed + l.block.images * tn_conv_block_pixels(&l.block) * l.column) *
            tenon_dtype_size((tenon_dtype)p->dtype);
 }
 
@@ -110,7 +107,7 @@ static void column_strides(const conv_problem *p, const layout *l, const conv_bl
                            int64_t stride[8])
 {
     const conv_window *v = &p->window;
-    int64_t pixels = block_pixels(block), tap = l->by_taps ? 1 : pixels;
+    int64_t pixels = tn_conv_block_pixels(block), tap = l->by_taps ? 1 : pixels;
     stride[0] = l->column * pixels;
     stride[1] = l->channel_last ? tap : tn_window_taps(v) * tap;
     stride[4] = l->channel_last ? p->c * tap : tap;
@@ -145,7 +142,7 @@ static im2col_problem unfold_problem(const conv_problem *p, const layout *l,
 static tenon_status block_product(const char *operation, const conv_problem *p, const layout *l,
                                   const conv_block *block, gemm_problem *product)
 {
-    int64_t stride[8], tap = l->by_taps ? 1 : block_pixels(block);
+    int64_t stride[8], tap = l->by_taps ? 1 : tn_conv_block_pixels(block);
     column_strides(p, l, block, stride);
     int64_t w_filter = l->gathers ? l->taps : p->w[0];
     const conv_factors factors = {.w_group = p->k * w_filter,
@@ -162,22 +159,26 @@ static tenon_status block_product(const char *operation, const conv_problem *p, 
     return tn_conv_product(operation, p, block, &factors, product);
 }
 
-/* Nanoseconds of the device to write an element of the columns; on CPUs measured on x86-64. */
+/* Nanoseconds of a CPU to write an element of the columns; measured on x86-64. */
 static double column_time(tenon_context *context, const conv_problem *p, const layout *l)
 {
     const double units = context->device.info.compute_units;
-    if (!context->device.is_cpu)
-        return tn_conv_gpu_column_time(context, (tenon_dtype)p->dtype);
     if (l->by_taps && !l->channel_last)
         return 6 / units; /* no two are neighbours */
     int64_t run = l->by_taps ? p->c : p->window.out[2];
     return (0.4 + 4.0 / (double)tn_max_i64(run, 1)) / units;
 }
 
-/* A launch that waits for the one before. */
-static double launch_time(const tenon_context *context)
+/* A block's launch before its product, which waits for it. */
+static double unfold_time(tenon_context *context, const conv_problem *p, const layout *l,
+                          double blocks)
 {
-    return context->device.is_cpu ? 20000 : 5000;
+    const double images = (double)p->n / blocks;
+    const double columns = images * (double)l->column * (double)tn_window_pixels(&p->window);
+    if (context->device.is_cpu)
+        return CPU_LAUNCH + columns * column_time(context, p, l);
+    return tn_conv_gpu_unfold_time(context, (tenon_dtype)p->dtype,
+                                   images * tn_conv_image_elements(p), columns);
 }
 
 /* Writing the columns and reading them again, and the products. */
@@ -190,12 +191,13 @@ static double estimate(tenon_context *context, const tn_problem *problem, const 
     lay_out(context, p, &l);
     if (block_product("estimate", p, &l, &l.block, &product) != TENON_OK)
         return 1e300;
-    double blocks = (double)tn_ceil_div(p->n, l.block.images);
-    for (int d = 0; d < 3; d++)
-        blocks *= (double)tn_ceil_div(p->window.out[d], l.block.count[d]);
-    double columns = (double)l.column * (double)tn_window_pixels(&p->window) * (double)p->n;
-    return blocks * (launch_time(context) + tn_gemm_estimate(context, &product)) +
-           columns * column_time(context, p, &l);
+    const double blocks = tn_conv_block_count(p, &l.block);
+    const double time =
+        blocks * (unfold_time(context, p, &l, blocks) + tn_gemm_estimate(context, &product));
+    if (context->device.is_cpu)
+        return time;
+    return CONV_COLUMNS_DOUBT *
+           (time + tn_conv_gpu_pack_time(context, (tenon_dtype)p->dtype, (double)l.packed));
 }
 
 static void options(tenon_context *context, const tn_problem *problem, const int32_t *values,

@@ -153,7 +153,8 @@ int64_t tn_window_pixels(const conv_window *window);
 /* Whether the image has no element; it need not have memory then. */
 bool tn_window_empty(const conv_window *window);
 
-/* Multiply-adds, as a double since they may overflow. */
+/* Multiply-adds, and elements of x in one image, as doubles since they may overflow. */
+double tn_conv_image_elements(const conv_problem *problem);
 double tn_conv_work(const conv_problem *problem);
 
 #endif

@@ -2,6 +2,7 @@
  * the products of implicit_tiled on matrix units, of f16 and bf16. The parameters are those of
  * gemm/mma. */
 #include "base/checked.h"
+#include "ops/common/gpu.h"
 #include "ops/conv/gradient.h"
 #include "ops/conv/tiled.h"
 #include "ops/gemm/matrix.h"
@@ -17,8 +18,6 @@ static const char *const source_names[] = {"conv/implicit_matrix", "conv/data_ma
 
 /* Elements of a vector of 16 bytes. */
 #define VECTOR 8
-/* Instructions that finding an element, or a vector that is read whole, takes of a work-item. */
-#define GATHER_INSTRUCTIONS 10
 /* Slices of the pixels have at least so many steps. */
 #define LEAST_SLICE 512
 /* As in conv/tiled.c: local memory of a column and of a step of k, of which there are two tables. */
@@ -121,13 +120,14 @@ static uint64_t workspace(const conv_problem *p, conv_direction direction, const
     return tn_conv_slices_size(p, slices_of(p, direction, values));
 }
 
-/* Nanoseconds in which a compute unit's ordinary units find what a step of a block needs, which
- * gather a wave of elements or vectors in a cycle. */
-static double gather_time(tenon_context *context, const conv_problem *p, conv_direction direction,
-                          const int32_t *values)
+/* Instructions that find what a step of a block needs: an element at a time, or a vector where it is
+ * read whole. */
+static double finding(const conv_problem *p, conv_direction direction, const gemm_problem *g,
+                      const int32_t *values)
 {
-    const int32_t run = tn_conv_run(p, direction, values[MATRIX_KB], VECTOR);
-    return (double)values[MATRIX_NB] * GATHER_INSTRUCTIONS / run / tn_gpu_multiply_adds(context);
+    const double run = tn_conv_run(p, direction, values[MATRIX_KB], VECTOR),
+                 a_run = tn_conv_reads_vectors_of_a(p, direction, g) ? VECTOR : 1;
+    return CONV_FINDING * values[MATRIX_KB] * (values[MATRIX_MB] / a_run + values[MATRIX_NB] / run);
 }
 
 static double estimate(tenon_context *context, const conv_problem *p, conv_direction direction,
@@ -135,15 +135,13 @@ static double estimate(tenon_context *context, const conv_problem *p, conv_direc
 {
     const matrix_unit unit = unit_of(context, p, values);
     const int64_t slices = slices_of(p, direction, values);
-    gemm_problem g = tn_conv_tiled_product(p, direction, slices);
-    const double depth = tn_conv_depth(p, direction, &g);
-    const double units = context->device.info.compute_units;
+    const gemm_problem g = tn_conv_tiled_product(p, direction, slices);
     const double groups = (double)tn_gemm_tiled_groups(&g, values[MATRIX_MB], values[MATRIX_NB]);
-    g.k = (int64_t)ceil(depth);
     const double compute =
-        tn_matrix_estimate(context, &g, &unit, values) +
-        ceil(groups / units) * depth * gather_time(context, p, direction, values);
-    return fmax(compute, tn_conv_read_time(context, p)) + tn_conv_slices_time(context, p, slices);
+        tn_matrix_time(context, &unit, values, groups, tn_conv_depth(p, direction, &g),
+                       finding(p, direction, &g, values));
+    return TN_GPU_LAUNCH + fmax(compute, tn_conv_read_time(context, p)) +
+           tn_conv_slices_time(context, p, slices);
 }
 
 /* How a and b lie is the kernel's business here, and makes no variants. */

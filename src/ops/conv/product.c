@@ -2,8 +2,10 @@
 
 #include "base/checked.h"
 #include "base/shape.h"
+#include "ops/common/gpu.h"
 #include "ops/gemm/tiled.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -36,14 +38,43 @@ bool tn_conv_find_tap_order(const conv_problem *p, conv_tap_order *order)
     return tn_conv_choose_tap_order(p, false, true, order);
 }
 
-/* Instructions of a work-item for an element of columns, whose place takes divisions of 64 bits. */
-#define COLUMN_INSTRUCTIONS 40.0
+/* Instructions of a work-item of conv/im2col.cl, which has an element of the columns, and of
+ * conv/col2im.cl, which has one of the image and loops over its taps: six and seven divisions of 64 bits
+ * with what is around them, counted in the code for sm_90 and gfx942 with their short way for numbers
+ * of 32 bits. */
+#define UNFOLD_INSTRUCTIONS 200.0
+#define FOLD_INSTRUCTIONS   250.0
+#define TAP_INSTRUCTIONS    20.0
 
-double tn_conv_gpu_column_time(tenon_context *context, tenon_dtype dtype)
+/* A launch of so many work-items: by its bytes, or by its instructions. */
+static double columns_time(tenon_context *context, double bytes, double items, double instructions)
 {
     const double units = context->device.info.compute_units;
-    return (double)tenon_dtype_size(dtype) / tn_gpu_bytes(context) +
-           COLUMN_INSTRUCTIONS / (units * tn_gpu_multiply_adds(context));
+    return fmax(tn_gpu_time(context, bytes, items, TN_GPU_SIDE_BY_SIDE),
+                TN_GPU_LAUNCH + instructions / (units * tn_gpu_multiply_adds(context)));
+}
+
+double tn_conv_gpu_unfold_time(tenon_context *context, tenon_dtype dtype, double image,
+                               double columns)
+{
+    return columns_time(context, (image + columns) * (double)tenon_dtype_size(dtype), columns,
+                        columns * UNFOLD_INSTRUCTIONS);
+}
+
+double tn_conv_gpu_fold_time(tenon_context *context, tenon_dtype dtype, double image,
+                             double columns)
+{
+    const double bytes =
+        image * (double)tenon_dtype_size(dtype) + columns * (double)tn_acc_size((uint32_t)dtype);
+    return columns_time(context, bytes, image,
+                        image * FOLD_INSTRUCTIONS + columns * TAP_INSTRUCTIONS);
+}
+
+double tn_conv_gpu_pack_time(tenon_context *context, tenon_dtype dtype, double elements)
+{
+    const double bytes =
+        elements * (double)(tenon_dtype_size(dtype) + tn_acc_size((uint32_t)dtype));
+    return elements > 0 ? tn_gpu_time(context, bytes, elements, TN_GPU_SIDE_BY_SIDE) : 0;
 }
 
 /* Of [image, group, o, p, M, N], where N is q. */
@@ -66,6 +97,19 @@ conv_block tn_conv_block_at(const conv_window *window, int64_t images, const con
         block.count[d] = tn_min_i64(largest->count[d], window->out[d] - block.first[d]);
     }
     return block;
+}
+
+int64_t tn_conv_block_pixels(const conv_block *block)
+{
+    return block->count[0] * block->count[1] * block->count[2];
+}
+
+double tn_conv_block_count(const conv_problem *p, const conv_block *largest)
+{
+    double blocks = (double)tn_ceil_div(p->n, largest->images);
+    for (int d = 0; d < 3; d++)
+        blocks *= (double)tn_ceil_div(p->window.out[d], largest->count[d]);
+    return fmax(blocks, 1);
 }
 
 static tenon_tensor make_view(const conv_problem *p, const int64_t shape[PRODUCT_RANK],

@@ -20,6 +20,12 @@ void tn_conv_cut_pixels(const conv_window *window, int64_t columns, int64_t coun
 conv_block tn_conv_block_at(const conv_window *window, int64_t images, const conv_block *largest,
                             int64_t image, const int64_t index[3]);
 
+/* Pixels of each of a block's images. */
+int64_t tn_conv_block_pixels(const conv_block *block);
+
+/* Blocks of a convolution of which the largest is given; at least one. */
+double tn_conv_block_count(const conv_problem *problem, const conv_block *largest);
+
 /* The factors: a filter's taps at strides of one matrix, and the columns' strides. */
 typedef struct conv_factors {
     int64_t w_group, w_filter, w_tap;
@@ -54,8 +60,18 @@ void tn_conv_place(gemm_problem *product, const uint8_t operand[GEMM_OPERANDS],
 tenon_status tn_conv_product(const char *operation, const conv_problem *p, const conv_block *block,
                              const conv_factors *factors, gemm_problem *product);
 
-/* Nanoseconds in which all of a GPU writes an element of columns, or reads it, and finds its place. */
-double tn_conv_gpu_column_time(tenon_context *context, tenon_dtype dtype);
+/* How much faster columns must seem on a GPU than a kernel without them before they are taken: they
+ * fill the workspace and the caches, and estimates are no better than that. */
+#define CONV_COLUMNS_DOUBT 1.25
+
+/* Nanoseconds of a GPU's launch that unfolds so many elements of images into columns of `dtype`; that
+ * folds columns of sums into images; that packs elements as what they are summed in, 0 where there are
+ * none. */
+double tn_conv_gpu_unfold_time(tenon_context *context, tenon_dtype dtype, double image,
+                               double columns);
+double tn_conv_gpu_fold_time(tenon_context *context, tenon_dtype dtype, double image,
+                             double columns);
+double tn_conv_gpu_pack_time(tenon_context *context, tenon_dtype dtype, double elements);
 
 /* Parts of solvers that are a single product, which `of` makes. They have no kernel of their own;
  * GEMM checks its variants by itself. */

@@ -29,6 +29,8 @@ const tn_parameter tn_conv_tiled_parameters[CONV_TILED_SPLIT_PARAMETERS] = {
 #define COLUMN_BYTES 24
 #define STEP_BYTES   56
 #define PART_BYTES   256
+/* Steps of k that are loaded together where they lie so. */
+#define RUN 4
 
 static const char *const source_names[] = {"conv/implicit_tiled", "conv/data_tiled",
                                            "conv/filter_tiled"};
@@ -224,15 +226,6 @@ static void take_tile(tenon_context *context, const conv_problem *p, conv_direct
     values[CONV_TILED_SLICES] = tn_conv_tune_slices(context, p, groups, LEAST_SLICE);
 }
 
-/* Those of gemm/tiled; Intel's GPUs have no registers for so many sums beside what finds an element. */
-static const tn_gemm_tile *tiles_of(tenon_context *context, uint32_t dtype)
-{
-    static const tn_gemm_tile intel[TN_GEMM_TILES] = {
-        {64, 64, 16, 4, 4, 1}, {32, 64, 16, 4, 4, 1}, {32, 32, 16, 2, 4, 1}};
-    const bool is_intel = context->device.arch >= TN_ARCH_XE_LP && dtype != TENON_DTYPE_F64;
-    return is_intel ? intel : tn_gemm_tiles(context, dtype);
-}
-
 /* Of the device's tiles the one that is fastest here; on CPUs, where tests alone force it, the smallest. */
 void tn_conv_tiled_tune(tenon_context *context, const conv_problem *p, conv_direction direction,
                         int32_t *values)
@@ -240,7 +233,7 @@ void tn_conv_tiled_tune(tenon_context *context, const conv_problem *p, conv_dire
     const bool slices = direction == CONV_GRADIENT_OF_FILTER;
     const size_t size =
         (slices ? CONV_TILED_SPLIT_PARAMETERS : CONV_TILED_PARAMETERS) * sizeof *values;
-    const tn_gemm_tile *tiles = tiles_of(context, p->dtype);
+    const tn_gemm_tile *tiles = tn_gemm_small_tiles(context, p->dtype);
     int32_t best[TN_MAX_PARAMETERS] = {0};
     double least = INFINITY;
     for (int i = TN_GEMM_TILES - 1; i >= (context->device.is_cpu ? TN_GEMM_TILES - 1 : 0); i--) {
@@ -280,20 +273,10 @@ const char *tn_conv_tiled_constrains(tenon_context *context, const conv_problem 
                : NULL;
 }
 
-/* What part of its multiply-adds a compute unit does with such a tile: as in gemm/tiled, but an
- * element of b takes longer to find. */
-static double efficiency(const int32_t *values)
-{
-    const double mr = values[TILED_MR], nr = values[TILED_NR];
-    const double mb = values[TILED_MB], nb = values[TILED_NB];
-    return 1 / (1.05 + 0.4 * (1 / mr + 1 / nr) + 4 / nb + 8 / mb);
-}
-
 double tn_conv_read_time(tenon_context *context, const conv_problem *p)
 {
     const conv_window *v = &p->window;
-    const double x = (double)(p->n * p->groups * p->c) * (double)v->size[0] * (double)v->size[1] *
-                     (double)v->size[2];
+    const double x = (double)p->n * tn_conv_image_elements(p);
     const double y = (double)(p->n * p->groups * p->k) * (double)tn_window_pixels(v);
     const double w = (double)(p->groups * p->k * p->c) * (double)tn_window_taps(v);
     return (x + y + w) * (double)tenon_dtype_size((tenon_dtype)p->dtype) / tn_gpu_bytes(context);
@@ -306,23 +289,16 @@ double tn_conv_depth(const conv_problem *p, conv_direction direction, const gemm
     return (double)p->k * (double)tn_window_taps(&p->window) / (double)residues(&p->window);
 }
 
-/* Work-groups run in waves of one for each compute unit; of many, the last is not waited for by all. */
-static double waves_of(double groups, double units)
-{
-    const double waves = groups / units;
-    return waves < 2 ? ceil(waves) : waves + 0.25;
-}
-
+/* The main loop is gemm/tiled's, whose b is gathered: a run of it is found at once. */
 double tn_conv_tiled_estimate(tenon_context *context, const conv_problem *p,
                               conv_direction direction, int64_t slices, const int32_t *values)
 {
     const gemm_problem g = tn_conv_tiled_product(p, direction, slices);
-    const double units = context->device.info.compute_units;
     const double groups = (double)tn_gemm_tiled_groups(&g, values[TILED_MB], values[TILED_NB]);
-    const double block = (double)values[TILED_MB] * (double)values[TILED_NB] *
-                         tn_conv_depth(p, direction, &g) /
-                         (tn_gpu_multiply_adds(context) * efficiency(values));
-    return TN_GPU_LAUNCH + fmax(waves_of(groups, units) * block, tn_conv_read_time(context, p)) +
+    const double finding = CONV_FINDING / tn_conv_run(p, direction, values[TILED_KB], RUN);
+    const double compute =
+        tn_gemm_tiled_time(context, values, groups, tn_conv_depth(p, direction, &g), finding);
+    return TN_GPU_LAUNCH + fmax(compute, tn_conv_read_time(context, p)) +
            tn_conv_slices_time(context, p, slices);
 }
 
@@ -335,7 +311,7 @@ void tn_conv_tiled_options(tenon_context *context, const conv_problem *p, conv_d
                                          " -DTENON_NR=%d -DTENON_ALONG_K=%d -DTENON_RUN=%d",
                      GEMM_OPTIONS_VALUES(&g), values[TILED_MB], values[TILED_NB], values[TILED_KB],
                      values[TILED_MR], values[TILED_NR], tn_conv_gathers_along_k(p, direction),
-                     tn_conv_run(p, direction, values[TILED_KB], 4));
+                     tn_conv_run(p, direction, values[TILED_KB], RUN));
 }
 
 /* A group's part of the image begins where its channels do. */

@@ -49,6 +49,10 @@ tenon_status tn_conv_tiled_record(const char *operation, tn_recording *recording
 
 /* Parts of these that the solvers on matrix units share. */
 
+/* Instructions of a work-item to find an element of the image, or a run of them that is loaded whole:
+ * its place and three positions, added up from both tables and compared. A guess until it is measured. */
+#define CONV_FINDING 10.0
+
 /* Whether neighbouring work-items gather along k: channels that are neighbours, or pixels. */
 bool tn_conv_gathers_along_k(const conv_problem *problem, conv_direction direction);
 
@@ -56,6 +60,10 @@ bool tn_conv_gathers_along_k(const conv_problem *problem, conv_direction directi
  * otherwise 1. */
 int32_t tn_conv_run(const conv_problem *problem, conv_direction direction, int32_t kb,
                     int32_t width);
+
+/* Whether vectors of 16 bytes of f32, f16 or bf16 lie along k in the factor a of the product. */
+bool tn_conv_reads_vectors_of_a(const conv_problem *problem, conv_direction direction,
+                                const gemm_problem *product);
 
 /* The pixels of all images, of which the product's columns are made, or its sums. */
 int64_t tn_conv_pixels(const conv_problem *problem);

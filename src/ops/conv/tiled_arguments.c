@@ -162,3 +162,15 @@ void tn_conv_tiled_arguments(const conv_problem *p, conv_direction direction, in
     for (int d = 0; d < CONV_RANK; d++)
         args->aligned &= d == 1 || image[d] % vector == 0;
 }
+
+bool tn_conv_reads_vectors_of_a(const conv_problem *p, conv_direction direction,
+                                const gemm_problem *g)
+{
+    gemm_arguments arguments;
+    conv_tiled_args args;
+    tn_gemm_arguments(g, &arguments);
+    memset(&args, 0, sizeof args);
+    args.gemm = arguments.args;
+    tn_conv_tiled_arguments(p, direction, tn_gemm_batch_count(g) / p->groups, g, 1, &args);
+    return args.a_whole != 0;
+}

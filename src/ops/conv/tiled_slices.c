@@ -7,8 +7,8 @@
 /* Slices begin at a vector's boundary. */
 #define SLICE_UNIT  8
 #define MOST_SLICES 64
-/* Work-groups that keep a compute unit busy. */
-#define GROUPS_PER_UNIT 2
+/* Work-groups that keep a core busy. */
+#define GROUPS_PER_CORE 2
 /* Nanoseconds of a compute unit to write a byte of a slice's sums and to add it up. */
 #define SLICE_TIME 0.1
 
@@ -35,8 +35,7 @@ int64_t tn_conv_slices(const conv_problem *p, int64_t most)
 int32_t tn_conv_tune_slices(tenon_context *context, const conv_problem *p, int64_t groups,
                             int64_t least)
 {
-    int64_t wanted = tn_ceil_div(GROUPS_PER_UNIT * (int64_t)context->device.info.compute_units,
-                                 tn_max_i64(groups, 1));
+    int64_t wanted = tn_ceil_div(GROUPS_PER_CORE * tn_gpu_cores(context), tn_max_i64(groups, 1));
     int32_t slices = 1;
     while (slices < wanted && slices < MOST_SLICES &&
            tn_conv_pixels(p) / (2 * (int64_t)slices) >= least)

@@ -14,6 +14,8 @@
 #define CHECK_COLS        131
 #define CHECK_DEPTH       1091
 #define CHECK_VECTOR_ROWS 701
+/* Bytes that gemm_int8/tiled reads at once where it can. */
+#define PATCH 16
 
 /* Brings sums of some 2^20 into the range of bytes, and far into that of f16. */
 #define ALPHA 0x1p-15
@@ -37,12 +39,14 @@ static tenon_status make_matrices(tenon_stream *stream, const int8_problem *like
     const gemm_problem *p = &like->gemm;
     const uint32_t *types = like->types;
     bool vector = p->n == 1;
-    int64_t rows =
-        tn_is_solver(choice->solver, &tn_gemm_int8_tiled) ? CHECK_ROWS_TILED : CHECK_ROWS;
-    const tn_check_sizes size = tn_gemm_is_matrix(choice->solver)
-                                    ? tn_gemm_check_matrix_sizes(choice->values)
-                                    : (tn_check_sizes){vector ? CHECK_VECTOR_ROWS : rows,
-                                                       vector ? 1 : CHECK_COLS, CHECK_DEPTH, 1};
+    const bool tiled = tn_is_solver(choice->solver, &tn_gemm_int8_tiled);
+    const tn_check_sizes size =
+        tn_gemm_is_matrix(choice->solver)
+            ? tn_gemm_check_matrix_sizes(choice->values)
+            : (tn_check_sizes){vector  ? CHECK_VECTOR_ROWS
+                               : tiled ? CHECK_ROWS_TILED
+                                       : CHECK_ROWS,
+                               vector ? 1 : CHECK_COLS, CHECK_DEPTH, tiled ? PATCH : 1};
     const int64_t m = size.m, n = size.n, k = size.k;
     tenon_dtype real = types[GEMM_D] == TENON_DTYPE_I32 ? TENON_DTYPE_I32 : (tenon_dtype)p->dtype;
     tenon_dtype bias = types[GEMM_BIAS] != 0 ? (tenon_dtype)types[GEMM_BIAS] : real;

@@ -1,47 +1,97 @@
-/* gemm_int8/tiled: blocks of words of four bytes in local memory. For GPUs; serves every layout. */
+/* gemm_int8/tiled: gemm/tiled with words of four bytes of K in place of reals. For GPUs; serves every
+ * layout. */
+#include "base/checked.h"
+#include "ops/common/gpu.h"
 #include "ops/gemm/int8.h"
 #include "ops/gemm/tiled.h"
 
-enum { INT8_TILED_PARAMETERS = TILED_VW };
+#include <math.h>
+#include <string.h>
 
-static void tune(tenon_context *context, const tn_problem *problem, int32_t *values)
+enum { INT8_TILED_PARAMETERS = TILED_NR + 1 };
+
+/* Bytes of a word, and words of a patch, which is what a work-item reads. */
+#define WORD 4
+/* Instructions of a word's products where the device has no dot product: as many multiply-adds, and
+ * eight bytes to be taken out. */
+#define WITHOUT_DOT 12.0
+
+static void take_tile(const tn_gemm_tile *tile, int32_t *values)
 {
-    const gemm_problem *p = (const gemm_problem *)problem;
-    bool large = tn_gemm_tiled_groups(p, 64, 64) >= 2 * (int64_t)context->device.info.compute_units;
-    const int32_t defaults[INT8_TILED_PARAMETERS] = {
-        [TILED_MB] = large ? 64 : 32, [TILED_NB] = large ? 64 : 32, [TILED_KB] = 16,
-        [TILED_MR] = large ? 4 : 2,   [TILED_NR] = large ? 4 : 2,
-    };
+    const int32_t defaults[INT8_TILED_PARAMETERS] = {[TILED_MB] = tile->mb,
+                                                     [TILED_NB] = tile->nb,
+                                                     [TILED_KB] = tile->kb,
+                                                     [TILED_MR] = tile->mr,
+                                                     [TILED_NR] = tile->nr};
     for (int i = 0; i < INT8_TILED_PARAMETERS; i++)
         if (values[i] == 0)
             values[i] = defaults[i];
 }
 
-/* A word takes the place of an element of the accumulator's type. */
+/* A word takes the place of an element of the accumulator's type; the lines' sums come to it. */
 static const char *constrains(tenon_context *context, const tn_problem *problem,
                               const int32_t *values)
 {
-    int32_t tile[TN_MAX_PARAMETERS] = {[TILED_VW] = 1, [TILED_LB] = 1};
-    for (int i = 0; i < INT8_TILED_PARAMETERS; i++)
-        tile[i] = values[i];
-    return tn_gemm_tiled_constrains(context, problem, tile);
+    int32_t tile[TN_MAX_PARAMETERS] = {[TILED_VW] = 1, [TILED_LB] = 2};
+    memcpy(tile, values, INT8_TILED_PARAMETERS * sizeof *tile);
+    const int32_t mb = tile[TILED_MB], nb = tile[TILED_NB];
+    const char *why = tn_gemm_tiled_constrains(context, problem, tile);
+    if (why != NULL)
+        return why;
+    if (mb % WORD != 0 || nb % WORD != 0 || tile[TILED_KB] % WORD != 0)
+        return "mb, nb and kb must be multiples of 4";
+    const uint64_t lines = (uint64_t)(mb + nb) * WORD;
+    return tn_gemm_tiled_local((const gemm_problem *)problem, tile) + lines >
+                   context->device.info.local_memory
+               ? "the blocks do not fit the local memory"
+               : NULL;
 }
 
-/* Four multiply-adds are one operation where the device has it. */
+/* As gemm/tiled, of words; the factors are of bytes. */
 static double estimate(tenon_context *context, const tn_problem *problem, const int32_t *values)
 {
-    double time = tn_gemm_tiled_estimate(context, problem, values);
-    return tn_context_has(context, TENON_CAPABILITY_INT8_DOT) ? time / 2 : time;
+    const gemm_problem *p = (const gemm_problem *)problem;
+    const double groups = (double)tn_gemm_tiled_groups(p, values[TILED_MB], values[TILED_NB]);
+    const double m = (double)p->m, n = (double)p->n, k = (double)p->k;
+    const double d =
+        (double)tenon_dtype_size((tenon_dtype)((const int8_problem *)p)->types[GEMM_D]);
+    const double bytes = (m * k + k * n + m * n * d) * (double)tn_gemm_batch_count(p);
+    const double each = tn_context_has(context, TENON_CAPABILITY_INT8_DOT) ? 1 : WITHOUT_DOT;
+    const double compute = tn_gemm_tiled_time(context, values, groups, ceil(k / WORD), 0);
+    return TN_GPU_LAUNCH + fmax(each * compute, bytes / tn_gpu_bytes(context));
+}
+
+/* As gemm/tiled's: a CPU has the smallest. */
+static void tune(tenon_context *context, const tn_problem *problem, int32_t *values)
+{
+    const tn_gemm_tile *tiles = tn_gemm_small_tiles(context, TENON_DTYPE_F32);
+    int32_t best[INT8_TILED_PARAMETERS];
+    double least = INFINITY;
+    for (int i = TN_GEMM_TILES - 1; i >= (context->device.is_cpu ? TN_GEMM_TILES - 1 : 0); i--) {
+        int32_t tried[TN_MAX_PARAMETERS] = {0};
+        memcpy(tried, values, sizeof best);
+        take_tile(&tiles[i], tried);
+        const bool fits = constrains(context, problem, tried) == NULL;
+        const double time = fits ? estimate(context, problem, tried) : INFINITY;
+        if (time < least || i == TN_GEMM_TILES - 1) {
+            least = time;
+            memcpy(best, tried, sizeof best);
+        }
+    }
+    memcpy(values, best, sizeof best);
 }
 
 static void options(tenon_context *context, const tn_problem *problem, const int32_t *values,
                     char text[TN_OPTIONS_SIZE])
 {
-    tn_build_options_with(context, TENON_CAPABILITY_INT8_DOT, text,
-                          GEMM_OPTIONS_FORMAT
-                          " -DTENON_MB=%d -DTENON_NB=%d -DTENON_KB=%d -DTENON_MR=%d -DTENON_NR=%d",
-                          GEMM_OPTIONS_VALUES((const gemm_problem *)problem), values[TILED_MB],
-                          values[TILED_NB], values[TILED_KB], values[TILED_MR], values[TILED_NR]);
+    const gemm_problem *p = (const gemm_problem *)problem;
+    tn_build_options_with(
+        context, TENON_CAPABILITY_INT8_DOT, text,
+        GEMM_OPTIONS_FORMAT " -DTENON_MB=%d -DTENON_NB=%d -DTENON_KB=%d -DTENON_MR=%d -DTENON_NR=%d"
+                            " -DTENON_A_ALONG_K=%d -DTENON_B_ALONG_K=%d",
+        GEMM_OPTIONS_VALUES(p), values[TILED_MB], values[TILED_NB], values[TILED_KB],
+        values[TILED_MR], values[TILED_NR], tn_gemm_layout(p, GEMM_A) != GEMM_UNIT_ROW,
+        tn_gemm_layout(p, GEMM_B) == GEMM_UNIT_ROW);
 }
 
 static tenon_status record(const char *operation, tn_recording *recording,

@@ -107,14 +107,13 @@ static int64_t group_count(const gemm_problem *p, int32_t mb, int32_t nb)
     return block_count(p, mb, nb) * tn_gemm_batch_count(p);
 }
 
-/* The larger block where there is one for each compute unit. */
+/* The larger block where there is one for each core. */
 void tn_matrix_tune(tenon_context *context, const tn_problem *problem, const matrix_unit *unit,
                     int32_t *values)
 {
     const gemm_problem *p = (const gemm_problem *)problem;
     const shape most = usual_shape(unit, true);
-    const bool large =
-        group_count(p, most.mb, most.nb) >= (int64_t)context->device.info.compute_units;
+    const bool large = group_count(p, most.mb, most.nb) >= tn_gpu_cores(context);
     const shape usual = usual_shape(unit, large);
     const int32_t defaults[MATRIX_PARAMETERS] = {
         [MATRIX_MB] = usual.mb,
@@ -189,32 +188,36 @@ static bool is_aligned(const gemm_problem *p, int matrix, const matrix_unit *uni
     return aligned;
 }
 
-/* Work-groups run in waves, two for each compute unit; a step of one that is alone waits for memory,
- * and the units are shared by those that are not. */
-double tn_matrix_estimate(tenon_context *context, const gemm_problem *p, const matrix_unit *unit,
-                          const int32_t *values)
+double tn_matrix_time(tenon_context *context, const matrix_unit *unit, const int32_t *values,
+                      double groups, double k, double finding)
 {
     const tn_arch_facts *facts = tn_arch_facts_of(context->device.arch);
-    const double units = context->device.info.compute_units;
-    const double groups = (double)group_count(p, values[MATRIX_MB], values[MATRIX_NB]);
-    const double steps = (double)tn_ceil_div(tn_max_i64(p->k, 1), values[MATRIX_KB]);
     const double peak = unit->type == MATRIX_F32
                             ? F32_RATE
                             : facts->matrix_fma_per_cycle * 16.0 / MATRIX_BITS(unit->type);
     const double rate = peak > 0 ? peak * EFFICIENCY : 1;
-    const double step =
-        (double)values[MATRIX_MB] * (double)values[MATRIX_NB] * (double)values[MATRIX_KB] / rate;
-    const double shared = groups / units;
+    const double products =
+        (double)values[MATRIX_MB] * (double)values[MATRIX_NB] * (double)values[MATRIX_KB];
+    const double step = (products / rate + finding / facts->fma_per_cycle) / facts->group_units;
+    const double shared = groups / (double)tn_gpu_cores(context);
+    const double cycles = shared <= 1   ? fmax(step, STEP_CYCLES)
+                          : shared <= 2 ? fmax(2 * step, STEP_CYCLES)
+                                        : fmax(step, STEP_CYCLES / 2) * shared;
+    return ceil(fmax(k, 1) / values[MATRIX_KB]) * cycles / facts->clock;
+}
+
+double tn_matrix_estimate(tenon_context *context, const gemm_problem *p, const matrix_unit *unit,
+                          const int32_t *values)
+{
+    const double groups = (double)group_count(p, values[MATRIX_MB], values[MATRIX_NB]);
     const double slower =
         is_aligned(p, GEMM_A, unit) && is_aligned(p, GEMM_B, unit) ? 1 : UNALIGNED;
-    const double cycles = steps * (shared <= 1   ? fmax(step, STEP_CYCLES)
-                                   : shared <= 2 ? fmax(2 * step, STEP_CYCLES)
-                                                 : fmax(step, STEP_CYCLES / 2) * shared);
     const double elements =
         (double)p->m * (double)p->k + (double)p->k * (double)p->n + (double)p->m * (double)p->n;
     const double read = elements * (double)tn_gemm_batch_count(p) * MATRIX_BITS(unit->type) / 8 /
                         tn_gpu_bytes(context);
-    return TN_GPU_LAUNCH + fmax(slower * cycles / facts->clock, read);
+    return TN_GPU_LAUNCH +
+           fmax(slower * tn_matrix_time(context, unit, values, groups, (double)p->k, 0), read);
 }
 
 void tn_matrix_options(tenon_context *context, const gemm_problem *p, const matrix_unit *unit,

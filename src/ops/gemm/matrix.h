@@ -54,6 +54,13 @@ int64_t tn_matrix_local(const matrix_unit *unit, const int32_t *values); /* byte
 double tn_matrix_estimate(tenon_context *context, const gemm_problem *problem,
                           const matrix_unit *unit, const int32_t *values);
 
+/* The model behind it, for every kernel with such a main loop: nanoseconds of so many work-groups, each
+ * with a block of mb by nb through k steps. They run in waves, two for each core; a step of one
+ * that is alone waits for memory, and the units are shared by those that are not. `finding` are the
+ * instructions of work-items that a step takes beside loading blocks of matrices. */
+double tn_matrix_time(tenon_context *context, const matrix_unit *unit, const int32_t *values,
+                      double groups, double k, double finding);
+
 /* What the kernel is built with: "… -DTENON_UNIT=… -DTENON_MB=…". */
 void tn_matrix_options(tenon_context *context, const gemm_problem *problem, const matrix_unit *unit,
                        const int32_t *values, char text[TN_OPTIONS_SIZE]);

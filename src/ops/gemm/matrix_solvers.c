@@ -4,6 +4,7 @@
 
 #include "base/checked.h"
 #include "ops/gemm/split_k.h"
+#include "ops/gemm/tiled.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -52,15 +53,15 @@ static matrix_unit unit_of(tenon_context *context, const tn_problem *problem, ma
     return unit;
 }
 
-/* K is cut where there are fewer work-groups than compute units, and the sums fit the workspace. */
+/* K is cut where there are fewer work-groups than cores, and the sums fit the workspace. */
 static int32_t tune_slices(tenon_context *context, const gemm_problem *p, const int32_t *values)
 {
     const int64_t groups = tn_ceil_div(p->m, values[MATRIX_MB]) *
                            tn_ceil_div(p->n, values[MATRIX_NB]) * tn_gemm_batch_count(p);
-    const int64_t units = context->device.info.compute_units;
-    if (context->device.is_cpu || 2 * groups > units || tn_gemm_split_refuses(p) != NULL)
+    const int64_t cores = tn_gpu_cores(context);
+    if (context->device.is_cpu || 2 * groups > cores || tn_gemm_split_refuses(p) != NULL)
         return 1;
-    int32_t slices = tn_gemm_split_tune(p, groups, units);
+    int32_t slices = tn_gemm_split_tune(p, groups, cores);
     while (slices > 1 && tn_gemm_split_bytes(p, slices) > p->head.workspace_limit)
         slices /= 2;
     return slices;

@@ -11,8 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Work-groups to aim at for each compute unit. */
-#define GROUPS_PER_UNIT 4
+/* Work-groups to aim at for each core. */
+#define GROUPS_PER_CORE 4
 #define LEAST_GROUPS    8
 /* A slice that tuning makes is worth its launch and its sums; one that is asked for must be no
  * shorter than the error bound counts on. */
@@ -81,7 +81,7 @@ int32_t tn_gemm_split_tune(const gemm_problem *p, int64_t groups, int64_t wanted
 
 static int64_t wanted_groups(tenon_context *context)
 {
-    return tn_max_i64(LEAST_GROUPS, GROUPS_PER_UNIT * (int64_t)context->device.info.compute_units);
+    return tn_max_i64(LEAST_GROUPS, GROUPS_PER_CORE * tn_gpu_cores(context));
 }
 
 uint64_t tn_gemm_split_bytes(const gemm_problem *p, int32_t slices)

@@ -19,6 +19,8 @@ const tn_parameter tn_gemm_tiled_parameters[TILED_SPLIT_PARAMETERS] = {
 
 /* Nanoseconds until a GPU's memory answers. */
 #define MEMORY_LATENCY 400.0
+/* Instructions that bring an element of a factor into local memory; a guess until it is measured. */
+#define BRINGING 4.0
 /* Elements of a factor that wait in a work-item's registers, at most. */
 #define MOST_WAITING 64
 /* Padding of a row of a tile, in elements. */
@@ -132,6 +134,12 @@ const char *tn_gemm_tiled_constrains(tenon_context *context, const tn_problem *p
                : NULL;
 }
 
+int64_t tn_gpu_cores(tenon_context *context)
+{
+    const int64_t units = context->device.info.compute_units;
+    return tn_max_i64(1, units / tn_arch_facts_of(context->device.arch)->group_units);
+}
+
 double tn_gpu_multiply_adds(tenon_context *context)
 {
     const tn_arch_facts *facts = tn_arch_facts_of(context->device.arch);
@@ -143,34 +151,44 @@ double tn_gpu_bytes(tenon_context *context)
     return tn_arch_facts_of(context->device.arch)->bytes_per_ns;
 }
 
-/* What part of its multiply-adds a compute unit does with such a tile: each step of K costs a
- * work-item the mr · nr of them, and reading mr + nr elements from local memory; each block, bringing
- * it there. */
-static double efficiency(const int32_t *values)
+/* What a work-item spends on a multiply-add, counted in them: itself, its share of reading mr + nr
+ * elements from local memory for mr · nr of them, and of bringing an element of a there for a row of
+ * the block, of b for a column. */
+static double cost(const int32_t *values, double finding)
 {
-    double mr = values[TILED_MR], nr = values[TILED_NR];
-    double mb = values[TILED_MB], nb = values[TILED_NB];
-    return 1 / (0.98 + 0.6 * (1 / mr + 1 / nr) + 4 * (1 / mb + 1 / nb));
+    const double mr = values[TILED_MR], nr = values[TILED_NR];
+    const double mb = values[TILED_MB], nb = values[TILED_NB];
+    return 0.98 + 0.6 * (1 / mr + 1 / nr) + BRINGING / nb + (BRINGING + finding) / mb;
 }
 
-/* Work-groups run in waves of one for each compute unit. A block of K takes its multiply-adds, or as
- * long as the next one takes to come, which is then not hidden. All that is read and written comes
- * from memory once. */
+/* Work-groups run in waves of one for each core; of many, the last is not waited for by all. */
+static double waves_of(double groups, double cores)
+{
+    const double waves = groups / cores;
+    return waves < 2 ? ceil(waves) : waves + 0.25;
+}
+
+double tn_gemm_tiled_time(tenon_context *context, const int32_t *values, double groups, double k,
+                          double finding)
+{
+    const double cores = (double)tn_gpu_cores(context), units = context->device.info.compute_units;
+    const double block = (double)values[TILED_MB] * values[TILED_NB] * values[TILED_KB] *
+                         cost(values, finding) * cores / (units * tn_gpu_multiply_adds(context));
+    const double waves = waves_of(groups, cores);
+    return MEMORY_LATENCY + fmax(waves * block, MEMORY_LATENCY) * ceil(k / values[TILED_KB]);
+}
+
+/* All that is read and written comes from memory once. */
 double tn_gemm_tiled_estimate(tenon_context *context, const tn_problem *problem,
                               const int32_t *values)
 {
     const gemm_problem *p = (const gemm_problem *)problem;
-    double groups = (double)tn_gemm_tiled_groups(p, values[TILED_MB], values[TILED_NB]);
-    double waves = ceil(groups / context->device.info.compute_units);
-    double block = (double)values[TILED_MB] * values[TILED_NB] * values[TILED_KB] /
-                   (tn_gpu_multiply_adds(context) * efficiency(values));
-    double step = waves * block > MEMORY_LATENCY ? waves * block : MEMORY_LATENCY;
-    double compute = step * (double)tn_ceil_div(p->k, values[TILED_KB]);
-    double m = (double)p->m, n = (double)p->n, k = (double)p->k;
-    double bytes = (m * k + k * n + m * n) * (double)tn_gemm_batch_count(p) *
-                   (double)tenon_dtype_size((tenon_dtype)p->dtype);
-    double read = bytes / tn_gpu_bytes(context);
-    return TN_GPU_LAUNCH + MEMORY_LATENCY + (compute > read ? compute : read);
+    const double groups = (double)tn_gemm_tiled_groups(p, values[TILED_MB], values[TILED_NB]);
+    const double m = (double)p->m, n = (double)p->n, k = (double)p->k;
+    const double bytes = (m * k + k * n + m * n) * (double)tn_gemm_batch_count(p) *
+                         (double)tenon_dtype_size((tenon_dtype)p->dtype);
+    return TN_GPU_LAUNCH +
+           fmax(tn_gemm_tiled_time(context, values, groups, k, 0), bytes / tn_gpu_bytes(context));
 }
 
 void tn_gemm_tiled_options(tenon_context *context, const tn_problem *problem, const int32_t *values,

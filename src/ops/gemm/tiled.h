@@ -17,6 +17,9 @@ typedef struct tn_gemm_tile {
 } tn_gemm_tile;
 const tn_gemm_tile *tn_gemm_tiles(tenon_context *context, uint32_t dtype);
 
+/* The same for kernels that need registers beside the sums. */
+const tn_gemm_tile *tn_gemm_small_tiles(tenon_context *context, uint32_t dtype);
+
 /* Work-groups, each with a block of mb by nb elements of d. */
 int64_t tn_gemm_tiled_groups(const gemm_problem *problem, int64_t mb, int64_t nb);
 
@@ -29,6 +32,13 @@ const char *tn_gemm_tiled_constrains(tenon_context *context, const tn_problem *p
 double tn_gemm_tiled_estimate(tenon_context *context, const tn_problem *problem,
                               const int32_t *values);
 
+/* The model behind it, for every kernel with such a main loop: nanoseconds of so many work-groups, each
+ * with a block of mb by nb through k steps. A block of kb steps takes its multiply-adds, or as long as the
+ * next one takes to come, which is then not hidden. `finding` are the instructions that an element of b
+ * takes beside those of a matrix: its place must be found first. */
+double tn_gemm_tiled_time(tenon_context *context, const int32_t *values, double groups, double k,
+                          double finding);
+
 /* Bytes of local memory that the tiles take. */
 uint64_t tn_gemm_tiled_local(const gemm_problem *problem, const int32_t *values);
 
@@ -38,6 +48,10 @@ void tn_gemm_tiled_options(tenon_context *context, const tn_problem *problem, co
 
 /* Fills in the local and the global size, but for the batch. */
 void tn_gemm_tiled_sizes(const gemm_problem *problem, const int32_t *values, tn_launch *launch);
+
+/* Parts of the device that have a work-group at a time, or more: its compute units, or the several
+ * that share local memory. */
+int64_t tn_gpu_cores(tenon_context *context);
 
 /* What a compute unit and all of them do in a nanosecond: multiply-adds of f32, at best; and bytes of
  * memory. */

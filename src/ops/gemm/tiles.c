@@ -40,3 +40,10 @@ const tn_gemm_tile *tn_gemm_tiles(tenon_context *context, uint32_t dtype)
         return dtype == TENON_DTYPE_F64 ? large_f64 : wide;
     }
 }
+
+/* Intel's GPUs have no registers for so many sums then. */
+const tn_gemm_tile *tn_gemm_small_tiles(tenon_context *context, uint32_t dtype)
+{
+    const bool is_intel = context->device.arch >= TN_ARCH_XE_LP && dtype != TENON_DTYPE_F64;
+    return is_intel ? safe : tn_gemm_tiles(context, dtype);
+}
