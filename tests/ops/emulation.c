@@ -58,16 +58,13 @@ int emulated_type(tenon_dtype dtype)
     }
 }
 
-bool emulated_next(tenon_dtype tried, tenon_dtype *type)
+tenon_dtype emulated_other(tenon_dtype tried)
 {
-    static const tenon_dtype types[] = {TENON_DTYPE_F16, TENON_DTYPE_BF16};
-    size_t next = *type == TENON_DTYPE_INVALID ? 0 : *type == types[0] ? 1 : 2;
-    if (!test_context->device.is_cpu || getenv("TENON_TEST_PROBLEMS") != NULL)
-        return false;
-    if (next < 2 && types[next] == tried)
-        next++;
-    *type = next < 2 ? types[next] : TENON_DTYPE_INVALID;
-    return next < 2;
+    static unsigned turn;
+    if (!test_context->device.is_cpu || getenv("TENON_TEST_PROBLEMS") != NULL ||
+        tenon_dtype_size(tried) == 2)
+        return TENON_DTYPE_INVALID;
+    return turn++ % 2 == 0 ? TENON_DTYPE_F16 : TENON_DTYPE_BF16;
 }
 
 static bool can_be_emulated(const tn_solver *solver)

@@ -18,9 +18,9 @@ typedef struct emulation {
 /* The type that units multiply elements in, or 0. */
 int emulated_type(tenon_dtype dtype);
 
-/* The next of the types that a problem which is tried in `tried` alone is tried in on emulated units
- * nevertheless, which have no other; false after the last. *type begins as TENON_DTYPE_INVALID. */
-bool emulated_next(tenon_dtype tried, tenon_dtype *type);
+/* A type that most units have, f16 and bf16 in turn, for a problem that is tried in `tried` alone;
+ * TENON_DTYPE_INVALID where that is one of them. */
+tenon_dtype emulated_other(tenon_dtype tried);
 
 /* Tries all the units of the subject's family: each serves, within the bound, or refuses with the reason
  * that the problem gives it. Of MATRIX_TF32, those that have it alone. A device that is no CPU runs
