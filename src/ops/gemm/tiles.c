@@ -6,7 +6,7 @@
 typedef tn_gemm_tile tile_set[TN_GEMM_TILES];
 
 /* Of f32 and the 16-bit types, the largest first. */
-static const tile_set safe = {{64, 64, 16, 4, 4, 1}, {32, 64, 16, 4, 4, 1}, {32, 32, 16, 2, 4, 1}};
+static const tile_set safe = {{64, 64, 8, 4, 4, 1}, {32, 64, 16, 4, 4, 1}, {32, 32, 16, 2, 4, 1}};
 /* 64 sums take up to 168 of 512 registers for each lane of a quarter of the compute unit: three
  * work-groups of 128 beside one another, each with barriers of its own. */
 static const tile_set nvidia = {
