@@ -257,6 +257,18 @@ class Plan(unittest.TestCase):
         rows = [row("gfx942", "norm/forward"), row("gfx906", "norm/forward", "-cl-std=CL1.2 -DX")]
         self.assertIn(("gfx906", "norm/forward"), self.jobs(rows))
 
+    def test_sub_groups_do_not_tell_programs_apart(self):
+        rows = [row("xe_hpg", "norm/forward", "-cl-std=CL1.2 -DTENON_SUB_GROUP=8 -DX"),
+                row("xe_hpc", "norm/forward", "-cl-std=CL1.2 -DTENON_SUB_GROUP=16 -DX")]
+        self.assertEqual(self.jobs(rows), {("dg2", "norm/forward")})
+
+    def test_a_machine_adds_what_its_target_does_not_know(self):
+        options = check_kernels.read_arguments([])
+        jobs = check_kernels.plan([row("other", "gemm/tiled")], compilers.MACHINES, options)
+        self.assertEqual({machine.name: words for machine, _, words in jobs},
+                         {"spirv64": "-cl-std=CL1.2", "gfx900": "-cl-std=CL1.2",
+                          "skl": "-cl-std=CL1.2 -DTENON_SUB_GROUP=8"})
+
     def test_what_is_never_chosen_is_compiled_to_spirv_alone(self):
         rows = [dict(row(t, "gemm/tiled", usual=False), chosen=False) for t in ("other", "sm_80", "sm_90")]
         self.assertEqual(self.jobs(rows), {("spirv64", "gemm/tiled")})
