@@ -8,13 +8,10 @@ static const struct unit {
     const char *solver;
     int form, number;
 } units[] = {
-    {"mma", 1, MATRIX_NVIDIA},
-    {"mfma", 1, MATRIX_MFMA},
-    {"wmma", 1, MATRIX_WMMA_11},
-    {"wmma", 2, MATRIX_WMMA_12},
-    {"xmx", 1, MATRIX_XMX_16},
-    {"xmx", 2, MATRIX_XMX_8},
-    {"implicit_matrix", 1, MATRIX_NVIDIA},
+    {"mma", 1, MATRIX_NVIDIA},           {"mfma", 1, MATRIX_MFMA},
+    {"wmma", 1, MATRIX_WMMA_11},         {"wmma", 2, MATRIX_WMMA_12},
+    {"xmx", 1, MATRIX_XMX_16},           {"xmx", 2, MATRIX_XMX_8},
+    {"wgmma", 1, MATRIX_WGMMA},          {"implicit_matrix", 1, MATRIX_NVIDIA},
     {"implicit_matrix", 2, MATRIX_MFMA},
 };
 #define UNITS (sizeof units / sizeof *units)
