@@ -89,6 +89,7 @@ static void every_way_into_local_memory(void **state)
     run_sizes("gemm/mma:em1,st2", TENON_DTYPE_BF16, TEST_ROW, TEST_ROW, &random);
     run_sizes("gemm/wgmma:em1,st2,kb64", TENON_DTYPE_F16, TEST_ROW, TEST_COL, &random);
     run_sizes("gemm/wgmma:em1,st4,kb16", TENON_DTYPE_F16, TEST_STRIDED, TEST_STRIDED, &random);
+    run_sizes("gemm/wgmma:em1", TENON_DTYPE_F16, TEST_COL, TEST_ROW, &random);
 }
 
 /* Products of f32: in full on AMD's units, rounded to TF32 on NVIDIA's where the caller allows it. */
