@@ -51,7 +51,7 @@ typedef struct bench_way {
 } bench_way;
 
 /* The names that --peers knows. */
-#define BENCH_PEER_NAMES 9
+#define BENCH_PEER_NAMES 10
 extern const char *const bench_peer_names[BENCH_PEER_NAMES];
 
 typedef struct bench_case {

@@ -178,6 +178,9 @@ static void add_peers(bench_session *session, const bench_suite *suite, product 
     BENCH_ADD_PEER(session, bench, "cublas",
                    suite->selection != BENCH_GEMM_CPU &&
                        bench_cublas_gemm(session, &p->peer, bench_way_at));
+    BENCH_ADD_PEER(session, bench, "rocblas",
+                   suite->selection != BENCH_GEMM_CPU &&
+                       bench_rocblas_gemm(session, &p->peer, bench_way_at));
 }
 
 static bool make(bench_session *session, const bench_suite *suite, uint32_t number,

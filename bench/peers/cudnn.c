@@ -1,6 +1,6 @@
 /* cuDNN's convolution of images of N C H W: of its algorithms the one that it finds the fastest. f32
  * is f32, without TF32; 16-bit types are summed in f32. */
-#include "cuda.h"
+#include "card.h"
 #include "peers.h"
 
 #include <stdio.h>
@@ -35,28 +35,27 @@ static struct {
     int (*set_groups)(void *conv, int groups);
     int (*find)(void *handle, void *x, void *filter, void *conv, void *y, int asked, int *found,
                 performance *results);
-    int (*forward)(void *handle, const void *alpha, void *x, bench_cuda_address x_at, void *filter,
-                   bench_cuda_address filter_at, void *conv, int algorithm,
-                   bench_cuda_address workspace, size_t bytes, const void *beta, void *y,
-                   bench_cuda_address y_at);
-    void *handle; /* NULL where the library is not there */
+    int (*forward)(void *handle, const void *alpha, void *x, bench_card_address x_at, void *filter,
+                   bench_card_address filter_at, void *conv, int algorithm,
+                   bench_card_address workspace, size_t bytes, const void *beta, void *y,
+                   bench_card_address y_at);
 } cudnn;
 
 typedef struct convolution {
-    const bench_cuda *cuda;
+    const bench_card *card;
+    void *handle;
     bench_conv conv;
-    bench_cuda_operands operands;
+    bench_card_operands operands;
     void *x, *filter, *y, *descriptor;
     performance chosen;
-    bench_cuda_address workspace;
+    bench_card_address workspace;
 } convolution;
 
-static bool find_functions(void *library)
+/* NULL where the library is not there. */
+static void *open_library(void)
 {
-    const struct {
-        const char *name;
-        void *function;
-    } wanted[] = {
+    static const char *const names[] = {"libcudnn.so", "libcudnn.so.9", "libcudnn.so.8", NULL};
+    static const bench_card_function functions[] = {
         {"cudnnCreate", &cudnn.create},
         {"cudnnCreateTensorDescriptor", &cudnn.create_tensor},
         {"cudnnDestroyTensorDescriptor", &cudnn.destroy_tensor},
@@ -71,24 +70,10 @@ static bool find_functions(void *library)
         {"cudnnSetConvolutionGroupCount", &cudnn.set_groups},
         {"cudnnFindConvolutionForwardAlgorithm", &cudnn.find},
         {"cudnnConvolutionForward", &cudnn.forward},
+        {NULL, NULL},
     };
-    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
-        if (!bench_cuda_find(library, wanted[i].name, wanted[i].function))
-            return false;
-    return true;
-}
-
-static bool open_library(void)
-{
-    static const char *const names[] = {"libcudnn.so", "libcudnn.so.9", "libcudnn.so.8", NULL};
-    static bool tried;
-    if (!tried) {
-        void *library = bench_cuda_library("cuDNN", names);
-        tried = true;
-        if (library == NULL || !find_functions(library) || cudnn.create(&cudnn.handle) != 0)
-            cudnn.handle = NULL;
-    }
-    return cudnn.handle != NULL;
+    static bench_card_library library = {"cuDNN", names, functions, &cudnn.create, false, NULL};
+    return bench_card_handle(&library);
 }
 
 static int type_of(tenon_dtype dtype)
@@ -122,8 +107,8 @@ static int run(const convolution *v, int copy)
     static const float ones[] = {1, 0};
     static const double doubles[] = {1, 0};
     const bool wide = v->conv.dtype == TENON_DTYPE_F64;
-    const bench_cuda_address *at = v->operands.at[copy];
-    return cudnn.forward(cudnn.handle, wide ? (const void *)doubles : ones, v->x, at[v->conv.x],
+    const bench_card_address *at = v->operands.at[copy];
+    return cudnn.forward(v->handle, wide ? (const void *)doubles : ones, v->x, at[v->conv.x],
                          v->filter, at[v->conv.filter], v->descriptor, v->chosen.algorithm,
                          v->workspace, v->chosen.memory,
                          wide ? (const void *)(doubles + 1) : ones + 1, v->y, at[v->conv.y]);
@@ -135,15 +120,15 @@ static bool choose(convolution *v)
     performance results[ALGORITHMS];
     const bool single = type_of(v->conv.dtype) == FLOATS;
     int found = 0;
-    if (cudnn.find(cudnn.handle, v->x, v->filter, v->descriptor, v->y, ALGORITHMS, &found,
-                   results) != 0)
+    if (cudnn.find(v->handle, v->x, v->filter, v->descriptor, v->y, ALGORITHMS, &found, results) !=
+        0)
         return false;
     for (int i = 0; i < found; i++)
         if (results[i].status == 0 && (!single || results[i].math == WITHOUT_CONVERSION)) {
             v->chosen = results[i];
             return cudnn.set_math(v->descriptor, results[i].math) == 0 &&
                    (v->chosen.memory == 0 ||
-                    v->cuda->allocate(&v->workspace, v->chosen.memory) == 0);
+                    v->card->allocate(&v->workspace, v->chosen.memory) == 0);
         }
     return false;
 }
@@ -157,7 +142,7 @@ static bool call(void *data, tenon_stream *stream, int turn)
 
 static bool finish(void *data)
 {
-    return ((const convolution *)data)->cuda->synchronize() == 0;
+    return ((const convolution *)data)->card->synchronize() == 0;
 }
 
 static void destroy(void *data)
@@ -172,8 +157,8 @@ static void destroy(void *data)
     if (v->descriptor != NULL)
         (void)cudnn.destroy_conv(v->descriptor);
     if (v->workspace != 0)
-        (void)v->cuda->release(v->workspace);
-    bench_cuda_free(v->cuda, &v->operands);
+        (void)v->card->release(v->workspace);
+    bench_card_free(v->card, &v->operands);
     free(v);
 }
 
@@ -205,8 +190,8 @@ static bool is_right(const convolution *v)
     int64_t element;
     const double wanted = pixel_of(v, &element);
     return run(v, 0) == 0 &&
-           bench_cuda_agrees("cuDNN", v->conv.dtype,
-                             bench_cuda_element(v->cuda, &v->operands, v->conv.y, element), wanted,
+           bench_card_agrees("cuDNN", v->conv.dtype,
+                             bench_card_element(v->card, &v->operands, v->conv.y, element), wanted,
                              64 * (s->c / s->groups) * s->r * s->s);
 }
 
@@ -215,15 +200,17 @@ bool bench_cudnn_conv(const bench_session *session, const bench_conv *conv, benc
     static const char *const names[ALGORITHMS] = {
         "implicit gemm", "implicit precomputed gemm", "gemm", "direct", "fft", "fft in tiles",
         "winograd",      "winograd in steps"};
-    const bench_cuda *cuda = bench_cuda_open(session);
-    if (conv->direction != BENCH_CONV_FORWARD || cuda == NULL || !open_library())
+    const bench_card *card = bench_cuda_open(session);
+    void *handle = conv->direction != BENCH_CONV_FORWARD || card == NULL ? NULL : open_library();
+    if (handle == NULL)
         return false;
     convolution *v = calloc(1, sizeof *v);
     if (v == NULL)
         return false;
-    v->cuda = cuda;
+    v->card = card;
+    v->handle = handle;
     v->conv = *conv;
-    if (!describe(v) || !bench_cuda_copy(cuda, conv->operands, &v->operands) || !choose(v) ||
+    if (!describe(v) || !bench_card_copy(card, conv->operands, &v->operands) || !choose(v) ||
         !is_right(v)) {
         fprintf(stderr, "tenon-bench: cuDNN does not serve a case\n");
         destroy(v);

@@ -44,6 +44,7 @@ bool bench_openblas_gemm(const bench_gemm *gemm, bench_way *way);
 bool bench_clblast_gemm(const bench_gemm *gemm, bench_way *way);
 /* On the card that the session's device is; f32 without TF32. */
 bool bench_cublas_gemm(const bench_session *session, const bench_gemm *gemm, bench_way *way);
+bool bench_rocblas_gemm(const bench_session *session, const bench_gemm *gemm, bench_way *way);
 bool bench_cudnn_conv(const bench_session *session, const bench_conv *conv, bench_way *way);
 /* Gives CLBlast the parameters that its tuners found, whose JSON files are in the folder. */
 bool bench_clblast_tune(cl_device_id device, const char *folder);

@@ -97,8 +97,8 @@ def environment_for(paths, out, base):
     """The environment in which a loader finds these libraries, and those that are registered."""
     env = dict(base)
     libraries = list(dict.fromkeys(os.path.dirname(p) for p in paths))
-    cuda = [f for f in folders() if glob.glob(f + "/libcublas.so*")]
-    joined = libraries + [p for p in env.get("LD_LIBRARY_PATH", "").split(":") if p] + cuda + python_packages()
+    peers = [f for f in folders() if glob.glob(f + "/libcublas.so*") or glob.glob(f + "/librocblas.so*")]
+    joined = libraries + [p for p in env.get("LD_LIBRARY_PATH", "").split(":") if p] + peers + python_packages()
     if joined:
         env["LD_LIBRARY_PATH"] = ":".join(dict.fromkeys(joined))
     already = registered()

@@ -136,13 +136,13 @@ class Run:
         why = "" if code == 0 else f"exit status {code}" if code > 0 else f"signal {-code}"
         return self.note(key, OK if code == 0 else FAILED, time.monotonic() - started, code, why)
 
-    def jobs(self, listed):
+    def jobs(self, listed, env=None):
         """Runs (key, weight, command, needs) in turn; each may take its part of what is left."""
         listed = list(listed)
         outcomes = {}
         for i, (key, weight, command, needs) in enumerate(listed):
             rest = sum(w for _, w, _, _ in listed[i:])
-            outcomes[key] = self.job(key, command, limit=self.left() * weight / rest, needs=needs)
+            outcomes[key] = self.job(key, command, limit=self.left() * weight / rest, needs=needs, env=env)
         return outcomes
 
     def log(self, key):

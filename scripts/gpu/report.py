@@ -50,10 +50,13 @@ def results_of(out):
     return results
 
 
-def by_torch(out):
-    """Nanoseconds by suite, case and type."""
-    document = read_json(out / "torch.json") or {}
-    return {(r["suite"], r["case"], r["dtype"]): r["median_ns"] for r in document.get("results", [])}
+def by_python(out):
+    """What the peers in Python measured: name, library and nanoseconds, by suite, case and type."""
+    found = {}
+    for name in ("torch", "onemkl"):
+        for r in (read_json(out / f"{name}.json") or {}).get("results", []):
+            found.setdefault((r["suite"], r["case"], r["dtype"]), []).append((name, r.get("library"), r["median_ns"]))
+    return found
 
 
 def failures_of(run):
@@ -82,18 +85,17 @@ def tests_of(out):
     return counts
 
 
-def peer_text(result, torch_ns):
+def peer_text(result, others=()):
     """The peers' times over Tenon's."""
     parts = [f"{name} {number(peer['ratio'])}" + (f" ({peer['algorithm']})" if "algorithm" in peer else "")
              for name, peer in result["peers"].items()]
-    if torch_ns:
-        parts.append(f"torch {number(torch_ns / result['median_ns'])}")
+    parts += [f"{name} {number(ns / result['median_ns'])}" + (f" ({library})" if library else "") for name, library, ns in others]
     return ", ".join(parts)
 
 
 def bench_lines(out, ceilings):
     """A table a suite."""
-    results, torch = results_of(out), by_torch(out)
+    results, others = results_of(out), by_python(out)
     copy = ceilings.get("copy by a kernel", {}).get("value")
     for suite in dict.fromkeys(s for s, _, _ in results):
         rows = []
@@ -106,7 +108,7 @@ def bench_lines(out, ceilings):
             part = f"{100 * r['gflops'] / peak:.0f} %" if r["gflops"] and peak else (
                 f"{100 * r['gbps'] / copy:.0f} %" if r["gbps"] and copy and not r["gflops"] else "")
             rows.append([case, dtype, number(r["median_ns"] / 1e3), rate, part, r["solver"],
-                         peer_text(r, torch.get((s, case, dtype)))])
+                         peer_text(r, others.get((s, case, dtype), ()))])
         yield f"\n## {suite}\n"
         yield from table(["case", "type", "us", "rate", "of the ceiling", "solver", "peer time / Tenon time"], rows)
 

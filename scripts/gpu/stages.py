@@ -9,10 +9,13 @@ import sys
 from pathlib import Path
 
 import building
+import report
 import sweep as sweeping
 from jobs import FAILED, NO_TIME, read_json, read_lines, write_json
 
 HERE = Path(__file__).parent
+# How the names of cards' vendors begin.
+VENDORS = {"nvidia": ("NVIDIA",), "amd": ("Advanced Micro Devices", "AMD"), "intel": ("Intel",)}
 # Parts of the budget; what a stage leaves goes to those after it.
 SHARES = {"host": 1, "build": 90, "facts": 35, "ceilings": 20, "selftest": 60, "bench": 150, "sweep": 70, "torch": 40,
           "tests": 80}
@@ -93,13 +96,13 @@ def selftest(run):
 
 
 def bench(run):
-    """The suites, beside CLBlast, and beside cuBLAS and cuDNN on NVIDIA's cards."""
+    """The suites, beside CLBlast, on NVIDIA's cards cuBLAS and cuDNN, and on AMD's rocBLAS."""
     jobs = []
     for suite, dtype, weight, seconds, *text in QUICK_BENCHES if run.quick else BENCHES:
         path = run.out / "bench" / f"{suite}-{dtype}.json"
         path.parent.mkdir(exist_ok=True)
         command = [run.bench, "run", "--device", run.device, "--suite", suite, "--dtype", dtype, "--time", str(seconds),
-                   "--peers", "none" if run.quick else "clblast,cublas,cudnn,tenon-f32", "--json", path]
+                   "--peers", "none" if run.quick else "clblast,cublas,cudnn,rocblas,tenon-f32", "--json", path]
         jobs.append((f"bench/{suite}-{dtype}", weight, command + (["--filter", text[0]] if text else []), [path]))
     run.jobs(jobs)
 
@@ -116,10 +119,10 @@ def sweep(run):
     sweeping.sweep(run, run.bench, solvers, sweeping.QUICK if run.quick else sweeping.SEARCHES)
 
 
-def python_with_torch():
-    """An interpreter that has PyTorch, without importing it."""
-    probe = "import importlib.util, sys; sys.exit(importlib.util.find_spec('torch') is None)"
-    for program in (os.environ.get("TENON_TORCH_PYTHON"), sys.executable, "python3", "/usr/bin/python3",
+def python_with(module):
+    """An interpreter that has a module, without importing it."""
+    probe = f"import importlib.util, sys; sys.exit(importlib.util.find_spec('{module}') is None)"
+    for program in (os.environ.get(f"TENON_{module.upper()}_PYTHON"), sys.executable, "python3", "/usr/bin/python3",
                     *glob.glob("/opt/*/bin/python3"), *glob.glob("/opt/*/*/bin/python3"), *glob.glob("/opt/*/.venv/bin/python3")):
         path = shutil.which(program) if program else None
         if path and subprocess.run([path, "-c", probe], capture_output=True, check=False).returncode == 0:
@@ -127,19 +130,34 @@ def python_with_torch():
     return None
 
 
+def vendor_of(device):
+    """Whose card it is, by what OpenCL calls the vendor; None for a CPU, and for others. The processors' own names
+    (GenuineIntel, AuthenticAMD) are not those of cards."""
+    text = device.get("vendor", "")
+    return next((vendor for vendor, names in VENDORS.items() if text.startswith(names)), None)
+
+
 def torch(run):
-    """The same shapes by PyTorch, where that is installed."""
-    python = python_with_torch()
-    if python is None or run.quick:
-        run.note("torch/peer", "skipped", why="no Python here has PyTorch" if python is None else "quick")
+    """The same shapes by PyTorch and, on Intel's cards, by oneMKL, where those are installed."""
+    vendor = vendor_of(report.device_of(run.out))
+    peers = [("torch/peer", "torch", "torch_peer.py", "torch.json", [vendor] if vendor else [], 2)]
+    if vendor == "intel":
+        peers.append(("torch/onemkl", "dpnp", "onemkl_peer.py", "onemkl.json", [], 1))
+    jobs = []
+    for key, module, script, name, more, weight in peers:
+        python = None if run.quick else python_with(module)
+        if python is None:
+            run.note(key, "skipped", why="quick" if run.quick else f"no Python here has {module}")
+            continue
+        path = run.out / name
+        jobs.append((key, weight, [python, HERE / script, run.out / "torch-cases.json", path, *more], [path]))
+    if not jobs:
         return
     listed = subprocess.run([run.bench, "list"], capture_output=True, text=True, check=False, env=run.env).stdout
     cases = [line.split(None, 1) for line in listed.splitlines() if re.match(r"(gemm|conv)-gpu ", line)]
     write_json(run.out / "torch-cases.json", [{"suite": s, "case": c, "dtypes": ["f32", "f16", "bf16"]} for s, c in cases])
-    path = run.out / "torch.json"
-    # PyTorch brings its own libraries: nothing of the search path for peers must come before them.
-    run.job("torch/peer", [python, HERE / "torch_peer.py", run.out / "torch-cases.json", path], needs=[path],
-            env={"LD_LIBRARY_PATH": os.environ.get("LD_LIBRARY_PATH", "")})
+    # They bring their own libraries: nothing of the search path for peers must come before them.
+    run.jobs(jobs, env={"LD_LIBRARY_PATH": os.environ.get("LD_LIBRARY_PATH", "")})
 
 
 def keep_tests(path, log):

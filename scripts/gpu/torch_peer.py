@@ -1,29 +1,43 @@
 #!/usr/bin/env python3
-"""The shapes of the GPU suites by PyTorch, which calls the vendor's libraries (cuBLAS and cuDNN, rocBLAS
-and MIOpen, oneDNN): f32 without TF32, f16, bf16. Times are the devices' own events', medians.
+"""The shapes of the GPU suites by PyTorch, which calls the vendor's libraries: cuBLAS and cuDNN, rocBLAS (or
+hipBLASLt) and MIOpen, oneDNN. f32 without TF32, f16, bf16. Times are the devices' own events', medians.
 
-    torch_peer.py CASES.json OUT.json    CASES: [{"suite", "case", "dtypes": […]}, …]
+    torch_peer.py CASES.json OUT.json [nvidia|amd|intel]    CASES: [{"suite", "case", "dtypes": […]}, …]
+
+The vendor is that of the card under test; without it the first card is taken, or the CPU.
 """
-import json
-import statistics
 import sys
-import time
 
 import torch
 
+import peer_loop
 import shapes
 
 TYPES = {"f64": torch.float64, "f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16}
-SECONDS = 0.15
 
 
-def accelerator():
-    """The module that has events, and the device's name for tensors."""
-    if torch.cuda.is_available():
+def accelerator(vendor=None):
+    """The module that has events, and the device's name for tensors. PyTorch built for ROCm calls AMD's cards
+    "cuda"."""
+    if torch.cuda.is_available() and vendor in (None, "amd" if torch.version.hip else "nvidia"):
         return torch.cuda, "cuda"
-    if hasattr(torch, "xpu") and torch.xpu.is_available():
+    if hasattr(torch, "xpu") and torch.xpu.is_available() and vendor in (None, "intel"):
         return torch.xpu, "xpu"
     return None, "cpu"
+
+
+def libraries(device):
+    """Who does the work: of the products, of the convolutions. Intel's oneMKL gets only complex products from
+    PyTorch: onemkl_peer.py asks it for real ones."""
+    if device == "xpu":
+        return {"gemm": "oneDNN", "conv": "oneDNN"}
+    if device == "cpu":
+        return {"gemm": "CPU", "conv": "CPU"}
+    preferred = getattr(torch.backends.cuda, "preferred_blas_library", None)
+    light = preferred is not None and str(preferred()).lower().endswith("cublaslt")
+    if torch.version.hip:
+        return {"gemm": "hipBLASLt" if light else "rocBLAS", "conv": "MIOpen"}
+    return {"gemm": "cuBLASLt" if light else "cuBLAS", "conv": "cuDNN"}
 
 
 def random(shape, dtype, device):
@@ -57,7 +71,7 @@ def conv(convolution, dtype, device):
     return calls, 2.0 * n * k * p * p * c * r * r
 
 
-def work_of(case, dtype, device):
+def calls_of(case, dtype, device):
     """The calls and their operations; None for a case that PyTorch is not asked for."""
     if case["suite"].startswith("gemm") and shapes.product(case["case"]):
         return gemm(shapes.product(case["case"]), dtype, device)
@@ -66,63 +80,43 @@ def work_of(case, dtype, device):
     return None
 
 
-def median_ns(call, module):
-    """Calls back to back between two events, several times."""
-    for _ in range(3):
-        call()
+def timed(call, module):
+    """took() by the device's events; without a device by the clock."""
     if module is None:
-        start = time.perf_counter()
-        call()
-        return 1e9 * (time.perf_counter() - start)
-    module.synchronize()
-    count, values, end = 1, [], time.monotonic() + SECONDS
-    while len(values) < 5 or time.monotonic() < end:
+        return peer_loop.waiting(call, lambda: None)
+
+    def took(count):
         first, last = module.Event(enable_timing=True), module.Event(enable_timing=True)
         first.record()
         for _ in range(count):
             call()
         last.record()
         module.synchronize()
-        took = first.elapsed_time(last)  # milliseconds
-        if took < 5 and count < 4096 and not values:
-            count *= 2
-            continue
-        values.append(1e6 * took / count)
-    return statistics.median(values)
+        return first.elapsed_time(last) / 1e3
+    return took
 
 
-def main():
-    """Measures all cases; the file is written after each."""
-    with open(sys.argv[1], encoding="utf-8") as file:
-        cases = json.load(file)
-    module, device = accelerator()
+def main(cases, path, vendor=None):
+    """Measures all cases."""
+    module, device = accelerator(vendor)
+    if vendor and module is None:
+        return peer_loop.left_out(path, f"this PyTorch ({torch.__version__}) has no card of {vendor}'s")
     torch.backends.cuda.matmul.allow_tf32 = False
     torch.backends.cudnn.allow_tf32 = False
     torch.backends.cudnn.benchmark = True
     torch.set_grad_enabled(False)
-    name = module.get_device_name(0) if module else "cpu"
-    results = {"torch": torch.__version__, "device": name, "results": []}
-    for case in cases:
-        for dtype in case["dtypes"]:
-            if dtype not in TYPES:
-                continue
-            try:
-                work = work_of(case, TYPES[dtype], device)
-                if work is None:
-                    continue
-                times = {layout: median_ns(call, module) for layout, call in work[0].items()}
-                layout = min(times, key=times.get)
-                time_of_call = times[layout]
-            except RuntimeError as error:
-                print(f"{case['case']} {dtype}: {str(error).splitlines()[0]}", file=sys.stderr)
-                continue
-            results["results"].append({"suite": case["suite"], "case": case["case"], "dtype": dtype,
-                                       "median_ns": time_of_call, "gflops": work[1] / time_of_call, "layout": layout})
-            print(f"{case['case']:36} {dtype:5} {time_of_call / 1e3:10.1f} us {work[1] / time_of_call:10.1f} GF", flush=True)
-            with open(sys.argv[2], "w", encoding="utf-8") as file:
-                json.dump(results, file, indent=1)
-    return 0 if results["results"] else 1
+    by = libraries(device)
+
+    def work_of(case, dtype):
+        calls = calls_of(case, TYPES[dtype], device) if dtype in TYPES else None
+        if calls is None:
+            return None
+        ways, operations = calls
+        return by[case["suite"].split("-")[0]], {layout: timed(call, module) for layout, call in ways.items()}, operations
+
+    header = {"torch": torch.__version__, "device": module.get_device_name(0) if module else "cpu", "libraries": by}
+    return peer_loop.measure(peer_loop.read_cases(cases), path, header, work_of)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(*sys.argv[1:]))

@@ -11,10 +11,12 @@ import sys
 import tempfile
 import time
 import unittest
+import unittest.mock
 from pathlib import Path
 
 BUILD = os.path.abspath(sys.argv.pop(2))
 SOURCE = os.path.abspath(sys.argv.pop(1))
+STAND_INS = os.path.join(SOURCE, "tests", "cli", "stand_ins")
 sys.path.insert(0, os.path.join(SOURCE, "scripts", "gpu"))
 
 import host  # noqa: E402
@@ -168,31 +170,115 @@ class Tests(unittest.TestCase):
 
 
 class Peers(unittest.TestCase):
-    """cuBLAS and cuDNN, by a library that stands for them on the host (fake_cuda.c)."""
+    """The vendors' libraries, by one that stands for them on the host (fake_card.h)."""
 
-    def peers_of(self, *args):
-        fake = os.path.join(BUILD, "tests", "cli", "libfake_cuda.so")
+    def peers_of(self, card, *args, **more):
+        fake = os.path.join(BUILD, "tests", "cli", "libfake_card.so")
         with tempfile.TemporaryDirectory() as folder:
-            for name in ("libcuda.so.1", "libcublas.so", "libcudnn.so"):
+            for name in ("libcuda.so.1", "libcublas.so", "libcudnn.so", "libamdhip64.so", "librocblas.so"):
                 os.symlink(fake, os.path.join(folder, name))
             path = os.path.join(folder, "r.json")
             done = subprocess.run([os.path.join(BUILD, "bench", "tenon-bench"), "run", "--time", "0.01", "--json", path, *args],
                                   capture_output=True, text=True, check=False,
-                                  env={**os.environ, "LD_PRELOAD": fake, "LD_LIBRARY_PATH": folder})
+                                  env={**os.environ, "LD_PRELOAD": fake, "LD_LIBRARY_PATH": folder, "FAKE_CARD": card, **more})
             self.assertEqual(done.returncode, 0, done.stderr)
             with open(path, encoding="utf-8") as file:
                 return json.load(file)["results"], done.stderr
 
-    def test_products_are_asked_for_as_cublas_has_them(self):
-        for case, dtypes in (("64x64x64", "f32,f64,bf16"), ("head 128x128x64 b'", "f32"), ("gemv 4096x1x4096 a'", "f32")):
-            results, errors = self.peers_of("--suite", "gemm", "--filter", case, "--dtype", dtypes, "--peers", "cublas")
-            self.assertEqual(len(results), len(dtypes.split(",")))
-            for result in results:
-                self.assertEqual(list(result["peers"]), ["cublas"], errors)
+    def test_products_are_asked_for_as_each_vendor_has_them(self):
+        """Of the two peers the one whose card it is, in every type, layout and batch."""
+        for card, peer in (("nvidia", "cublas"), ("amd", "rocblas")):
+            for suite, case, dtypes in (("gemm", "64x64x64", "f32,f64,f16,bf16"), ("gemm", "head 128x128x64 b'", "f32"),
+                                        ("gemm", "gemv 4096x1x4096 a'", "f32"), ("gemm-gpu", "gemv", "i8")):
+                results, errors = self.peers_of(card, "--suite", suite, "--filter", case, "--dtype", dtypes, "--peers",
+                                                "cublas,rocblas")
+                self.assertEqual(len(results), len(dtypes.split(",")))
+                for result in results:
+                    self.assertEqual(list(result["peers"]), [peer], errors)
+
+    def test_a_card_that_is_none_of_theirs_has_no_peers(self):
+        results, errors = self.peers_of("intel", "--suite", "gemm", "--filter", "64x64x64", "--peers", "cublas,cudnn,rocblas")
+        self.assertEqual([result["peers"] for result in results], [{}])
+        self.assertEqual(errors.count("left out"), 0, errors)
+
+    def test_of_two_cards_at_one_place_none_is_taken(self):
+        results, errors = self.peers_of("amd", "--suite", "gemm", "--filter", "64x64x64", "--peers", "rocblas", FAKE_CARD_TWICE="1")
+        self.assertEqual([result["peers"] for result in results], [{}])
+        self.assertIn("HIP does not start on the card at :3b:03.: it has 2 there", errors)
 
     def test_convolutions_are_asked_for_as_cudnn_has_them(self):
-        results, errors = self.peers_of("--suite", "conv", "--filter", "512@7 k512 3x3 n1", "--dtype", "f32", "--peers", "cudnn")
+        results, errors = self.peers_of("nvidia", "--suite", "conv", "--filter", "512@7 k512 3x3 n1", "--dtype", "f32", "--peers",
+                                        "cudnn")
         self.assertEqual([r["peers"]["cudnn"]["algorithm"] for r in results], ["implicit precomputed gemm"], errors)
+
+
+class PythonPeers(unittest.TestCase):
+    """PyTorch and dpnp, by modules that stand for them and know the shapes alone (stand_ins)."""
+
+    CASES = [{"suite": "gemm-gpu", "case": "square 64x64x64", "dtypes": ["f32", "bf16"]},
+             {"suite": "gemm-gpu", "case": "batch 3x 8x16x32 a'b'", "dtypes": ["f32"]},
+             {"suite": "conv-gpu", "case": "resnet50 256@28 k128 3x3/2 n4", "dtypes": ["f16"]}]
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        jobs.write_json(self.folder / "cases.json", self.CASES)
+
+    def peer(self, script, *args, **env):
+        done = subprocess.run([sys.executable, os.path.join(SOURCE, "scripts", "gpu", script), self.folder / "cases.json",
+                               self.folder / "out.json", *args], capture_output=True, text=True, check=False,
+                              env={**os.environ, "PYTHONPATH": STAND_INS, **env})
+        self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
+        return json.loads((self.folder / "out.json").read_text(encoding="utf-8"))
+
+    def test_results_name_the_vendor_s_library(self):
+        for built, vendor, blas, products, convolutions in (
+                ("cuda", "nvidia", "Default", "cuBLAS", "cuDNN"), ("cuda", "nvidia", "Cublaslt", "cuBLASLt", "cuDNN"),
+                ("hip", "amd", "Cublas", "rocBLAS", "MIOpen"), ("hip", "amd", "Cublaslt", "hipBLASLt", "MIOpen"),
+                ("xpu", "intel", "Cublas", "oneDNN", "oneDNN")):
+            found = self.peer("torch_peer.py", vendor, FAKE_TORCH=built, FAKE_TORCH_BLAS=blas)
+            self.assertEqual(found["device"], "card of " + built)
+            self.assertEqual([(r["case"], r["dtype"], r["library"]) for r in found["results"]],
+                             [(c["case"], d, products if c["suite"] == "gemm-gpu" else convolutions)
+                              for c in self.CASES for d in c["dtypes"]])
+            self.assertTrue(all(r["median_ns"] > 0 and r["gflops"] > 0 for r in found["results"]), found)
+
+    def test_another_vendor_s_card_is_not_measured(self):
+        for built, vendor in (("cuda", "amd"), ("hip", "nvidia"), ("cuda", "intel"), ("xpu", "nvidia")):
+            found = self.peer("torch_peer.py", vendor, FAKE_TORCH=built)
+            self.assertEqual(found["results"], [])
+            self.assertIn(vendor, found["left_out"])
+
+    def test_onemkl_multiplies_on_intel_s_gpu(self):
+        found = self.peer("onemkl_peer.py", FAKE_SYCL="Intel(R) Corporation")
+        self.assertEqual([(r["case"], r["dtype"]) for r in found["results"]],
+                         [("square 64x64x64", "f32"), ("batch 3x 8x16x32 a'b'", "f32")])
+        self.assertEqual(self.peer("onemkl_peer.py", FAKE_SYCL="NVIDIA Corporation")["results"], [])
+
+    def test_a_vendor_is_known_by_its_cards(self):
+        for text, vendor in (("NVIDIA Corporation", "nvidia"), ("Advanced Micro Devices, Inc.", "amd"), ("AMD", "amd"),
+                             ("Intel(R) Corporation", "intel"), ("GenuineIntel", None), ("AuthenticAMD", None)):
+            self.assertEqual(stages.vendor_of({"vendor": text}), vendor, text)
+        self.assertIsNone(stages.vendor_of({}))
+
+    def test_the_stage_asks_both_for_intel_s_cards_and_the_report_shows_them(self):
+        listing = self.folder / "bench.sh"
+        listing.write_text("#!/bin/sh\necho 'gemm-gpu  square 64x64x64'\necho 'start  a plan'\n", encoding="utf-8")
+        listing.chmod(0o755)
+        env = {"PYTHONPATH": STAND_INS, "FAKE_TORCH": "xpu", "FAKE_SYCL": "Intel(R) Corporation",
+               "TENON_TORCH_PYTHON": sys.executable, "TENON_DPNP_PYTHON": sys.executable}
+        for vendor, names in (("Intel(R) Corporation", ["torch", "onemkl"]), ("GenuineIntel", ["torch"])):
+            out = self.folder / vendor
+            with unittest.mock.patch.dict(os.environ, env):
+                run = jobs.Run(out, 60, dict(os.environ))
+                run.quick, run.bench = False, str(listing)
+                jobs.write_json(out / "facts.json", {"device": {"name": "a card", "vendor": vendor}})
+                stages.torch(run)
+            others = report.by_python(out)[("gemm-gpu", "square 64x64x64", "f32")]
+            self.assertEqual([name for name, _, _ in others], names)
+            text = report.peer_text({"peers": {}, "median_ns": 1.0}, others)
+            self.assertRegex(text, r"^torch [0-9.e+]+ \(oneDNN\)" + (", onemkl [0-9.e+]+$" if len(names) > 1 else "$"))
 
 
 class Whole(unittest.TestCase):

@@ -1,39 +1,8 @@
-/*
- * CUDA's driver, cuBLAS and cuDNN on the host's memory: what bench/peers calls of them, so that its
- * calls are tested where there is no card. Loaded under all three names, and preloaded for the OpenCL
- * device to say where on the bus it is. Column-major products and N C H W convolutions, as the
- * originals define them, of f32, f64, bf16 and i8.
- */
-#define _GNU_SOURCE              /* RTLD_NEXT */
-#define CL_TARGET_OPENCL_VERSION 120
-#include <CL/cl.h>
+/* CUDA's driver, cuBLAS and cuDNN. */
+#include "fake_card.h"
 
-#include <dlfcn.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define FAKE __attribute__((visibility("default")))
-
-enum { R_32F = 0, R_64F = 1, R_8I = 3, R_32I = 10, R_16BF = 14 };
-
-/* ---- OpenCL: bus 59, slot 0, domain 1 ---- */
-
-typedef cl_int (*device_info)(cl_device_id, cl_device_info, size_t, void *, size_t *);
-
-FAKE cl_int clGetDeviceInfo(cl_device_id device, cl_device_info param_name, size_t param_value_size,
-                            void *param_value, size_t *param_value_size_ret)
-{
-    static const cl_uint place[] = {59, 0, 1};
-    device_info real;
-    if (param_name >= 0x4008 && param_name <= 0x400A && param_value_size >= sizeof *place) {
-        memcpy(param_value, &place[param_name - 0x4008], sizeof *place);
-        return CL_SUCCESS;
-    }
-    void *found = dlsym(RTLD_NEXT, "clGetDeviceInfo");
-    memcpy(&real, &found, sizeof real);
-    return real(device, param_name, param_value_size, param_value, param_value_size_ret);
-}
 
 /* ---- the driver ---- */
 
@@ -45,7 +14,7 @@ FAKE int cuInit(unsigned flags)
 FAKE int cuDeviceGetByPCIBusId(int *device, const char *place)
 {
     *device = 7;
-    return strcmp(place, "0001:3b:00.0") == 0 ? 0 : 101;
+    return strcmp(place, "0001:3b:03.0") == 0 ? 0 : 101;
 }
 
 FAKE int cuDevicePrimaryCtxRetain(void **context, int device)
@@ -88,46 +57,6 @@ FAKE int cuCtxSynchronize(void)
     return 0;
 }
 
-/* ---- elements ---- */
-
-static double get(const void *memory, int type, int64_t at)
-{
-    uint32_t bits;
-    float single;
-    switch (type) {
-    case R_32F:
-        return (double)((const float *)memory)[at];
-    case R_64F:
-        return ((const double *)memory)[at];
-    case R_8I:
-        return (double)((const signed char *)memory)[at];
-    default:
-        bits = (uint32_t)((const uint16_t *)memory)[at] << 16;
-        memcpy(&single, &bits, sizeof single);
-        return (double)single;
-    }
-}
-
-static void put(void *memory, int type, int64_t at, double value)
-{
-    const float single = (float)value;
-    uint32_t bits;
-    switch (type) {
-    case R_32F:
-        ((float *)memory)[at] = single;
-        break;
-    case R_64F:
-        ((double *)memory)[at] = value;
-        break;
-    case R_32I:
-        ((int32_t *)memory)[at] = (int32_t)value;
-        break;
-    default:
-        memcpy(&bits, &single, sizeof bits);
-        ((uint16_t *)memory)[at] = (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
-    }
-}
-
 /* ---- cuBLAS ---- */
 
 FAKE int cublasCreate_v2(void **handle)
@@ -136,34 +65,22 @@ FAKE int cublasCreate_v2(void **handle)
     return 0;
 }
 
-/* alpha 1 and beta 0, and sums as each type wants them, or it is refused. */
-static int refuses(const void *alpha, const void *beta, int type, int out, int sum)
-{
-    const int wanted = type == R_64F ? 70 : type == R_8I ? 72 : 68;
-    const int one = type == R_64F  ? *(const double *)alpha == 1 && *(const double *)beta == 0
-                    : type == R_8I ? *(const int *)alpha == 1 && *(const int *)beta == 0
-                                   : *(const float *)alpha == 1 && *(const float *)beta == 0;
-    return !one || sum != wanted || out != (type == R_8I ? R_32I : type);
-}
-
+/* Alpha 1 and beta 0, and sums and results as each type wants them, or it is refused. */
 FAKE int cublasGemmStridedBatchedEx(void *handle, int ta, int tb, int m, int n, int k,
                                     const void *alpha, const void *a, int a_type, int lda,
                                     long long a_stride, const void *b, int b_type, int ldb,
                                     long long b_stride, const void *beta, void *c, int c_type,
                                     int ldc, long long c_stride, int count, int sum, int algorithm)
 {
-    if (handle == NULL || a_type != b_type || refuses(alpha, beta, a_type, c_type, sum) ||
-        algorithm != -1 || lda < (ta ? k : m) || ldb < (tb ? n : k) || ldc < m)
+    static const fake_types known[] = {
+        {TENON_DTYPE_F32, 0, 0, 68},    {TENON_DTYPE_F64, 1, 1, 70},
+        {TENON_DTYPE_F16, 2, 2, 68},    {TENON_DTYPE_I8, 3, 10, 72},
+        {TENON_DTYPE_BF16, 14, 14, 68}, {TENON_DTYPE_INVALID, 0, 0, 0}};
+    const fake_product product = {ta != 0, tb != 0, m,   n,   k,        count,    a,       b,
+                                  c,       lda,     ldb, ldc, a_stride, b_stride, c_stride};
+    if (handle == NULL || (ta | tb) >> 1 != 0 || a_type != b_type || algorithm != -1)
         return 7;
-    for (int64_t i = 0; i < (int64_t)count * m * n; i++) {
-        const int64_t z = i / ((int64_t)m * n), row = i % m, col = i / m % n;
-        double total = 0;
-        for (int64_t j = 0; j < k; j++)
-            total += get(a, a_type, z * a_stride + (ta ? row * lda + j : j * lda + row)) *
-                     get(b, b_type, z * b_stride + (tb ? j * ldb + col : col * ldb + j));
-        put(c, c_type, z * c_stride + col * ldc + row, total);
-    }
-    return 0;
+    return fake_multiply(&product, alpha, beta, fake_type(known, a_type, c_type, sum)) ? 0 : 7;
 }
 
 /* ---- cuDNN ---- */
@@ -179,6 +96,14 @@ typedef struct performance {
     size_t memory;
     int determinism, math, reserved[3];
 } performance;
+
+static tenon_dtype dtype_of(int type)
+{
+    return type == 0   ? TENON_DTYPE_F32
+           : type == 1 ? TENON_DTYPE_F64
+           : type == 2 ? TENON_DTYPE_F16
+                       : TENON_DTYPE_BF16;
+}
 
 static int create(description **d)
 {
@@ -280,16 +205,16 @@ FAKE int cudnnFindConvolutionForwardAlgorithm(void *handle, const description *x
 static double pixel(const int *x, const int *f, const int *c, int groups, const void *image,
                     const void *filter, const int at[4])
 {
-    const int type = x[0] == 9 ? R_16BF : x[0], inner = f[2],
-              first = at[1] / (f[1] / groups) * inner;
+    const tenon_dtype type = dtype_of(x[0]);
+    const int inner = f[2], first = at[1] / (f[1] / groups) * inner;
     double sum = 0;
     for (int i = 0; i < inner * f[3] * f[4]; i++) {
         const int channel = i / (f[3] * f[4]), h = at[2] * c[2] - c[0] + i / f[4] % f[3],
                   w = at[3] * c[3] - c[1] + i % f[4];
         if (h >= 0 && h < x[3] && w >= 0 && w < x[4])
-            sum += get(image, type,
-                       (((int64_t)at[0] * x[2] + first + channel) * x[3] + h) * x[4] + w) *
-                   get(filter, type, (int64_t)at[1] * inner * f[3] * f[4] + i);
+            sum += fake_get(image, type,
+                            (((int64_t)at[0] * x[2] + first + channel) * x[3] + h) * x[4] + w) *
+                   fake_get(filter, type, (int64_t)at[1] * inner * f[3] * f[4] + i);
     }
     return sum;
 }
@@ -299,17 +224,18 @@ FAKE int cudnnConvolutionForward(void *handle, const void *alpha, const descript
                                  const description *convolution, int algorithm, void *workspace,
                                  size_t bytes, const void *beta, const description *y, void *result)
 {
-    const int *of_y = y->values, type = of_y[0] == 9 ? R_16BF : of_y[0];
-    if (handle == NULL || refuses(alpha, beta, type, type, type == R_64F ? 70 : 68) ||
-        algorithm != (type == R_16BF ? 2 : 1) || workspace == NULL || bytes != 64)
+    const int *of_y = y->values;
+    const tenon_dtype type = dtype_of(of_y[0]);
+    if (handle == NULL || !fake_scales(alpha, beta, type) || algorithm != (of_y[0] == 0 ? 1 : 2) ||
+        workspace == NULL || bytes != 64)
         return 3;
     for (int64_t i = 0; i < (int64_t)of_y[1] * of_y[2] * of_y[3] * of_y[4]; i++) {
         const int at[] = {(int)(i / of_y[4] / of_y[3] / of_y[2]),
                           (int)(i / of_y[4] / of_y[3] % of_y[2]), (int)(i / of_y[4] % of_y[3]),
                           (int)(i % of_y[4])};
-        put(result, type, i,
-            pixel(x->values, filter->values, convolution->values, convolution->groups, image,
-                  weights, at));
+        fake_put(result, type, i,
+                 pixel(x->values, filter->values, convolution->values, convolution->groups, image,
+                       weights, at));
     }
     return 0;
 }

@@ -1,5 +1,6 @@
 /* Solvers on matrix units, which are emulated: every problem that is tried on every solver is tried on
- * them as well, on every unit, by test_run_all. */
+ * them as well, by test_run_all: on one unit, which the seed says, and on all of them where
+ * TENON_TEST_EMULATED is set, which takes a family's test some minutes more. */
 #ifndef TEST_OPS_EMULATION_H
 #define TEST_OPS_EMULATION_H
 
@@ -18,12 +19,15 @@ typedef struct emulation {
 /* The type that units multiply elements in, or 0. */
 int emulated_type(tenon_dtype dtype);
 
-/* A type that most units have, f16 and bf16 in turn, for a problem that is tried in `tried` alone;
+/* A type that most units have, f16 or bf16, for a problem that is tried in `tried` alone;
  * TENON_DTYPE_INVALID where that is one of them. */
 tenon_dtype emulated_other(tenon_dtype tried);
 
-/* Tries all the units of the subject's family: each serves, within the bound, or refuses with the reason
- * that the problem gives it. Of MATRIX_TF32, those that have it alone. A device that is no CPU runs
+/* Whether a problem of f32 has its turn to be tried in TF32 as well. */
+bool emulated_has_turn(void);
+
+/* Tries units of the subject's family: each serves, within the bound, or refuses with the reason that
+ * the problem gives it. Of MATRIX_TF32, those that have it. A device that is no CPU runs
  * its own units, and these not. */
 void emulate(const test_subject *subject, const emulation *e);
 
