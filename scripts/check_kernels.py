@@ -86,7 +86,7 @@ def is_wanted(machine, row, seen, every):
     if REPRESENTATIVES[machine.vendor] == machine.name:
         return row["chosen"]
     is_new = machine.target != "other" and program_of(row["source"], row["options"]) not in seen
-    return row["usual"] and (is_new or row["source"].startswith(HEAVY))
+    return row["usual"] and (is_new or (machine.differs and row["source"].startswith(HEAVY)))
 
 
 def plan(rows, machines, options):

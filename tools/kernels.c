@@ -209,15 +209,27 @@ static void list_all(listing *l)
         list_example(l, *shape);
 }
 
-/* A NULL call is all of them. */
-static int list_target(tn_arch arch, const char *call)
+/* Hopper where the driver lets wgmma be used, which none is known to: a target beside the kinds. */
+#define WITH_WGMMA TN_ARCH_COUNT
+#define TARGETS    (TN_ARCH_COUNT + 1)
+
+static const char *target_name(int target)
 {
+    return target == WITH_WGMMA ? "sm_90a" : tn_arch_facts_of((tn_arch)target)->name;
+}
+
+/* A NULL call is all of them. */
+static int list_target(int target, const char *call)
+{
+    const tn_arch arch = target == WITH_WGMMA ? TN_ARCH_SM_90 : (tn_arch)target;
     listing *l = calloc(1, sizeof *l);
     if (l == NULL || tn_target_context(arch, listen, l, &l->context) != TENON_OK) {
         free(l);
         return report_failure("kernels");
     }
-    l->target = tn_arch_facts_of(arch)->name;
+    if (target == WITH_WGMMA)
+        tn_capability_set(l->context, TENON_CAPABILITY_NVIDIA_WGMMA, 0);
+    l->target = target_name(target);
     l->chosen_only = call != NULL;
     if (call != NULL)
         list_example(l, call);
@@ -259,22 +271,21 @@ static int write_sources(const char *folder)
     return code;
 }
 
-/* The target of a name; TN_ARCH_COUNT where it is none. */
+/* The target of a name; TARGETS where it is none. */
 static int find_target(const char *name)
 {
-    int arch = 0;
-    while (arch < TN_ARCH_COUNT && strcmp(tn_arch_facts_of((tn_arch)arch)->name, name) != 0)
-        arch++;
-    return arch;
+    int target = 0;
+    while (target < TARGETS && strcmp(target_name(target), name) != 0)
+        target++;
+    return target;
 }
 
 static int unknown_target(const char *name)
 {
     char names[512] = "";
     size_t used = 0;
-    for (int arch = 0; arch < TN_ARCH_COUNT; arch++)
-        used += (size_t)snprintf(names + used, sizeof names - used, " %s",
-                                 tn_arch_facts_of((tn_arch)arch)->name);
+    for (int target = 0; target < TARGETS; target++)
+        used += (size_t)snprintf(names + used, sizeof names - used, " %s", target_name(target));
     return usage_error(&kernels_command, "there is no target \"%s\"; there are%s", name, names);
 }
 
@@ -305,13 +316,13 @@ static int run(int argc, char **argv)
     int code = read_wishes(argc, argv, &w);
     if (code != EXIT_OK)
         return code;
-    const int only = w.target != NULL ? find_target(w.target) : TN_ARCH_COUNT;
-    if (w.target != NULL && only == TN_ARCH_COUNT)
+    const int only = w.target != NULL ? find_target(w.target) : TARGETS;
+    if (w.target != NULL && only == TARGETS)
         return unknown_target(w.target);
     if (w.sources != NULL && (code = write_sources(w.sources)) != EXIT_OK)
         return code;
-    for (int arch = 0; arch < TN_ARCH_COUNT; arch++)
-        if ((w.target == NULL || arch == only) && list_target((tn_arch)arch, w.call) != EXIT_OK)
+    for (int target = 0; target < TARGETS; target++)
+        if ((w.target == NULL || target == only) && list_target(target, w.call) != EXIT_OK)
             code = EXIT_FAILED;
     return code;
 }
@@ -326,7 +337,8 @@ const command kernels_command = {
         "distinct target, operation, solver, source, options, kernel and work-group (0: the driver\n"
         "chooses its size); chosen: whether the automatic choice came to it; usual: whether it did\n"
         "for a shape of a usual network.\n\n"
-        "  --target NAME      sm_90, gfx942, xe_hpc …, or other: the defaults for any other GPU\n"
+        "  --target NAME      sm_90, gfx942, xe_hpc …, other: the defaults for any other GPU, or\n"
+        "                     sm_90a: sm_90 with wgmma, which no driver is known to take\n"
         "  --sources FOLDER   also write the kernels' whole sources there\n"
         "  --call CALL        only what is chosen for this call, in the words of \"tenon check\"\n",
     .run = run,

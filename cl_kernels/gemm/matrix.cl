@@ -6,8 +6,9 @@
 
 #include "gemm/epilogue.clh"
 
-/* The epilogue. Sums pass through local memory, a row of tiles at a time, so that neighbouring
- * work-items write neighbouring elements of d, and what is done to an element stands here once. */
+/* The epilogue. Sums pass through local memory, a row of tiles at a time or a part of one, so that
+ * neighbouring work-items write neighbouring elements of d, and what is done to an element stands here
+ * once. */
 TENON_INLINE void store_block(const place *p, const gemm_epilogue *e, const gemm_args *args, long m,
                               long n, __local acc_t *memory,
                               unit_d sums[UNIT_TILES_M][UNIT_TILES_N])
@@ -16,16 +17,16 @@ TENON_INLINE void store_block(const place *p, const gemm_epilogue *e, const gemm
     m += p->row;
     n += p->col;
 #pragma unroll 1
-    for (int i = 0; i < UNIT_TILES_M; i++) {
+    for (int i = 0; i < UNIT_TILES_M * SUM_PARTS; i++) {
+        const long first_row = m + i / SUM_PARTS * UNIT_M, first_col = n + i % SUM_PARTS * PART_N;
         stage_sums(own, p->lane, i, sums);
 #pragma unroll 1
-        for (int x = p->lane; x < UNIT_M * WARP_N; x += UNIT_LANES) {
-            const int row = x / WARP_N, col = x % WARP_N;
-            if (m + row < args->m && n + col < args->n) {
-                epilogue_store(e, m + row, n + col, own[row * SUM_PITCH + col]);
+        for (int x = p->lane; x < UNIT_M * PART_N; x += UNIT_LANES) {
+            const int row = x / PART_N, col = x % PART_N;
+            if (first_row + row < args->m && first_col + col < args->n) {
+                epilogue_store(e, first_row + row, first_col + col, own[row * SUM_PITCH + col]);
             }
         }
-        m += UNIT_M;
     }
 }
 

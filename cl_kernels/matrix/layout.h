@@ -27,6 +27,8 @@
 #define MATRIX_WMMA_12 4 /* the same, gfx12: each half has its part */
 #define MATRIX_XMX_16  5 /* Intel's, of sub-groups of 16 */
 #define MATRIX_XMX_8   6 /* and of 8 */
+#define MATRIX_WGMMA                                                                               \
+    7 /* NVIDIA's wgmma.m64n128k16, of four warps; its factors stay in local memory */
 
 /* Types of A and B, as TENON_UNIT_TYPE numbers them. D is i32 for i8, and f32 for all others. */
 #define MATRIX_F16  1
@@ -37,7 +39,8 @@
 
 /* Whether a unit multiplies a type. */
 #define MATRIX_HAS(unit, type)                                                                     \
-    ((type) == MATRIX_F16 || (type) == MATRIX_BF16 || (type) == MATRIX_I8 ||                       \
+    ((type) == MATRIX_F16 || (type) == MATRIX_BF16 ||                                              \
+     ((type) == MATRIX_I8 && (unit) != MATRIX_WGMMA) ||                                            \
      ((type) == MATRIX_TF32 && (unit) == MATRIX_NVIDIA) ||                                         \
      ((type) == MATRIX_F32 && (unit) == MATRIX_MFMA))
 
@@ -46,11 +49,21 @@
     ((type) == MATRIX_I8 ? 8 : (type) == MATRIX_TF32 || (type) == MATRIX_F32 ? 32 : 16)
 #define MATRIX_PACK(type) (32 / MATRIX_BITS(type)) /* elements in a word */
 #define MATRIX_LANES(unit)                                                                         \
-    ((unit) == MATRIX_MFMA ? 64 : (unit) == MATRIX_XMX_16 ? 16 : (unit) == MATRIX_XMX_8 ? 8 : 32)
+    ((unit) == MATRIX_WGMMA    ? 128                                                               \
+     : (unit) == MATRIX_MFMA   ? 64                                                                \
+     : (unit) == MATRIX_XMX_16 ? 16                                                                \
+     : (unit) == MATRIX_XMX_8  ? 8                                                                 \
+                               : 32)
 #define MATRIX_M(unit)                                                                             \
-    ((unit) == MATRIX_MFMA ? 32 : (unit) == MATRIX_XMX_16 || (unit) == MATRIX_XMX_8 ? 8 : 16)
+    ((unit) == MATRIX_WGMMA                              ? 64                                      \
+     : (unit) == MATRIX_MFMA                             ? 32                                      \
+     : (unit) == MATRIX_XMX_16 || (unit) == MATRIX_XMX_8 ? 8                                       \
+                                                         : 16)
 #define MATRIX_N(unit)                                                                             \
-    ((unit) == MATRIX_MFMA ? 32 : (unit) == MATRIX_NVIDIA || (unit) == MATRIX_XMX_8 ? 8 : 16)
+    ((unit) == MATRIX_WGMMA                              ? 128                                     \
+     : (unit) == MATRIX_MFMA                             ? 32                                      \
+     : (unit) == MATRIX_NVIDIA || (unit) == MATRIX_XMX_8 ? 8                                       \
+                                                         : 16)
 #define MATRIX_K(unit, type)                                                                       \
     ((unit) == MATRIX_WMMA_11 || (unit) == MATRIX_WMMA_12 ? 16                                     \
      : (unit) == MATRIX_MFMA ? ((type) == MATRIX_F32 ? 2 : 128 / MATRIX_BITS(type))                \
@@ -102,6 +115,18 @@ static inline int matrix_b_k(int unit, int type, int lane, int i)
     return unit == MATRIX_WMMA_11 ? i : MATRIX_B_COUNT(unit, type) * (lane / MATRIX_N(unit)) + i;
 }
 
+/* D of NVIDIA's wgmma.m64nNk16, whose four warps take 16 rows each; `lane` counts the 128 lanes of all
+ * four, and i the N / 2 elements of a lane. */
+static inline int matrix_wgmma_d_row(int lane, int i)
+{
+    return 16 * (lane >> 5) + (lane >> 2 & 7) + 8 * (i >> 1 & 1);
+}
+
+static inline int matrix_wgmma_d_col(int lane, int i)
+{
+    return 8 * (i >> 2) + 2 * (lane & 3) + (i & 1);
+}
+
 static inline int matrix_d_row(int unit, int lane, int i)
 {
     switch (unit) {
@@ -113,6 +138,8 @@ static inline int matrix_d_row(int unit, int lane, int i)
         return 2 * i + (lane >> 4);
     case MATRIX_WMMA_12:
         return 8 * (lane >> 4) + i;
+    case MATRIX_WGMMA:
+        return matrix_wgmma_d_row(lane, i);
     default:
         return i;
     }
@@ -120,6 +147,8 @@ static inline int matrix_d_row(int unit, int lane, int i)
 
 static inline int matrix_d_col(int unit, int lane, int i)
 {
+    if (unit == MATRIX_WGMMA)
+        return matrix_wgmma_d_col(lane, i);
     return unit == MATRIX_NVIDIA ? 2 * (lane & 3) + (i & 1) : lane % MATRIX_N(unit);
 }
 
@@ -169,16 +198,49 @@ static inline int matrix_ldmatrix_trans_b_col(int lane)
     return 8 * (lane >> 4);
 }
 
-/* D of NVIDIA's wgmma.m64nNk16, whose four warps take 16 rows each; `lane` counts the 128 lanes of all
- * four, and i the N / 2 elements of a lane. */
-static inline int matrix_wgmma_d_row(int lane, int i)
+/* wgmma's factors, of elements of 16 bits, lie in local memory without swizzling: as squares of 8 lines
+ * of 8 elements, 16 bytes each ("core matrices"). Lines lie along the dimension in which the factor is
+ * contiguous: `along_k`, or across K. A block has lines of `length` elements; squares follow one
+ * another along the lines, and then come those of the next 8 lines. So vector v of 16 bytes of a block
+ * is of this line, from this element on. */
+static inline int matrix_wgmma_line(int v, int length)
 {
-    return 16 * (lane >> 5) + (lane >> 2 & 7) + 8 * (i >> 1 & 1);
+    return v / length * 8 + v % 8;
 }
 
-static inline int matrix_wgmma_d_col(int lane, int i)
+static inline int matrix_wgmma_start(int v, int length)
 {
-    return 8 * (i >> 2) + 2 * (lane & 3) + (i & 1);
+    return v % length / 8 * 8;
+}
+
+/* What a descriptor says of such a block: how many bytes a square is from the next along K (the
+ * "leading dimension"), and along M or N (the "stride dimension"). */
+static inline int matrix_wgmma_leading(int along_k, int length)
+{
+    return along_k ? 128 : 16 * length;
+}
+
+static inline int matrix_wgmma_stride(int along_k, int length)
+{
+    return along_k ? 16 * length : 128;
+}
+
+/* The halves of the descriptor, of a block that starts at this address. */
+static inline unsigned matrix_wgmma_low(unsigned start, int leading)
+{
+    return (start >> 4 & 0x3fff) | (unsigned)leading >> 4 << 16;
+}
+
+static inline unsigned matrix_wgmma_high(int stride)
+{
+    return (unsigned)stride >> 4;
+}
+
+/* And where that has an element, in bytes from the first. */
+static inline int matrix_wgmma_at(int along_k, int leading, int stride, int row, int k)
+{
+    const int line = along_k ? row : k, element = along_k ? k : row;
+    return row / 8 * stride + k / 8 * leading + line % 8 * 16 + element % 8 * 2;
 }
 
 #endif

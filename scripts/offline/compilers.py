@@ -27,10 +27,12 @@ class Machine:
     vendor: str
     target: str  # as `tenon kernels` names it
     also: str = ""  # options that Tenon adds on such a device, and of which the target knows nothing
+    differs: bool = True  # compiles products and convolutions of its own, even if another has them, too
 
 
 MACHINES = [
     *(Machine(name, "nvidia", name) for name in ("sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100")),
+    Machine("sm_90a", "nvidia", "sm_90a", differs=False),
     *(Machine(name, "amd", name)
       for name in ("gfx906", "gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1201")),
     Machine("tgllp", "intel", "xe_lp"),
@@ -150,8 +152,6 @@ class Compilers:
 
     def nvidia(self, machine, path, options):
         name = machine.name
-        if name == "sm_90" and b"wgmma" in path.read_bytes():
-            name = "sm_90a"
         target = ["-nogpulib", "-target", "nvptx64-unknown-nvidiacl", "-Xclang", "-target-cpu", "-Xclang",
                   name, "-Xclang", "-target-feature", "-Xclang", "+" + PTX[name]]
         language = [*options, "-fgnu-keywords", "-Xclang", "-cl-ext=+cl_khr_fp16,+cl_khr_fp64"]

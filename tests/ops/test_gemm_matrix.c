@@ -65,6 +65,8 @@ static void every_unit(void **state)
         {"gemm/wmma:em2", TENON_DTYPE_F16, TEST_ROW, TEST_ROW},
         {"gemm/xmx:em1", TENON_DTYPE_F16, TEST_ROW, TEST_COL},
         {"gemm/xmx:em2", TENON_DTYPE_BF16, TEST_ROW, TEST_ROW},
+        {"gemm/wgmma:em1", TENON_DTYPE_F16, TEST_ROW, TEST_ROW},
+        {"gemm/wgmma:em1,mb128,wm2", TENON_DTYPE_BF16, TEST_COL, TEST_COL},
     };
     test_random random = test_random_for(841);
     (void)state;
@@ -85,6 +87,9 @@ static void every_way_into_local_memory(void **state)
         run_sizes("gemm/mma:em1,st3", TENON_DTYPE_F16, layouts[i][0], layouts[i][1], &random);
     }
     run_sizes("gemm/mma:em1,st2", TENON_DTYPE_BF16, TEST_ROW, TEST_ROW, &random);
+    run_sizes("gemm/wgmma:em1,st2,kb64", TENON_DTYPE_F16, TEST_ROW, TEST_COL, &random);
+    run_sizes("gemm/wgmma:em1,st4,kb16", TENON_DTYPE_F16, TEST_STRIDED, TEST_STRIDED, &random);
+    run_sizes("gemm/wgmma:em1", TENON_DTYPE_F16, TEST_COL, TEST_ROW, &random);
 }
 
 /* Products of f32: in full on AMD's units, rounded to TF32 on NVIDIA's where the caller allows it. */
@@ -151,7 +156,8 @@ static void other_blocks(void **state)
 {
     static const char *const solvers[] = {
         "gemm/mma:em1,mb64,nb16,wm4,wn1,kb16", "gemm/mma:em1,mb16,nb48,wm1,wn3,kb64,st4",
-        "gemm/wmma:em2,mb48,nb32,wm3,wn1", "gemm/xmx:em2,mb8,nb24,wm1,wn3,kb16"};
+        "gemm/wmma:em2,mb48,nb32,wm3,wn1", "gemm/xmx:em2,mb8,nb24,wm1,wn3,kb16",
+        "gemm/wgmma:em1,mb128,nb256,wm1,wn1"};
     test_random random = test_random_for(843);
     (void)state;
     for (size_t i = 0; i < sizeof solvers / sizeof *solvers; i++)
@@ -161,7 +167,7 @@ static void other_blocks(void **state)
 static void slices_and_epilogues(void **state)
 {
     static const char *const solvers[] = {"gemm/mma:em1,ks3", "gemm/mma:em1,ks64", "gemm/mma:em1",
-                                          "gemm/xmx:em1,ks2"};
+                                          "gemm/xmx:em1,ks2", "gemm/wgmma:em1,ks2"};
     test_random random = test_random_for(844);
     (void)state;
     for (size_t i = 0; i < sizeof solvers / sizeof *solvers; i++)
@@ -217,9 +223,12 @@ static void what_cannot_be_served(void **state)
            "another order");
     refuse("gemm/mma:em1,mb24", TENON_DTYPE_F16, 0, TENON_ERROR_INVALID_ARGUMENT, "unit's rows");
     refuse("gemm/mma:em1,kb8", TENON_DTYPE_F16, 0, TENON_ERROR_INVALID_ARGUMENT, "unit's depth");
+    refuse("gemm/wgmma:em1,st1", TENON_DTYPE_F16, 0, TENON_ERROR_INVALID_ARGUMENT, "at least 2");
     refuse("gemm/wmma:em1,st2", TENON_DTYPE_F16, 0, TENON_ERROR_INVALID_ARGUMENT, "cp.async");
     if (test_context->device.is_cpu)
         refuse("gemm/mma", TENON_DTYPE_F16, 0, TENON_ERROR_UNSUPPORTED, "no such matrix units");
+    if (!tn_context_has(test_context, TENON_CAPABILITY_NVIDIA_WGMMA))
+        refuse("gemm/wgmma", TENON_DTYPE_F16, 0, TENON_ERROR_UNSUPPORTED, "no such matrix units");
 }
 
 int main(void)

@@ -61,6 +61,32 @@ static place ptx_b_8(int laneid, int i)
     return (place){threadID_in_group * 4 + (i & 0x3) + (i >= 4 ? 16 : 0), groupID};
 }
 
+/* --- PTX ISA, "Asynchronous warpgroup-level matrix shared memory layout" ---
+ * Canonical layouts without swizzling, in elements of which T have 128 bits:
+ *   K-major   ((8, m), (T, 2)) : ((1T, SBO), (1, LBO))
+ *   MN-major  ((T, 1, m), (8, k)) : ((1, T, SBO), (1T, LBO)) */
+int ptx_wgmma_element(bool mn_major, int mn, int k, int leading, int stride)
+{
+    const int T = 128 / 16, LBO = leading / 2, SBO = stride / 2;
+    if (mn_major)
+        return mn % T * 1 + mn / T * SBO + k % 8 * T + k / 8 * LBO;
+    return mn % 8 * T + mn / 8 * SBO + k % T * 1 + k / T * LBO;
+}
+
+/* matrix-descriptor-encode(x) = (x & 0x3FFFF) >> 4 */
+static unsigned long long descriptor_encode(unsigned x)
+{
+    return (x & 0x3FFFF) >> 4;
+}
+
+/* Bits 13-0 the start address, 29-16 the leading dimension byte offset, 45-32 the stride dimension byte
+ * offset, 51-49 the base offset, 63-62 the swizzle mode: 0 for none. */
+unsigned long long ptx_wgmma_descriptor(unsigned address, unsigned leading, unsigned stride)
+{
+    return descriptor_encode(address) | descriptor_encode(leading) << 16 |
+           descriptor_encode(stride) << 32;
+}
+
 /* --- AMD, CDNA 3 ISA, "Dense Matrix Arithmetic": of a matrix instruction M x N x K of one block, the
  * K values of a row of A are spread over 64 / M groups of lanes, K / (64 / M) consecutive ones in the
  * registers of each; lane = i + M * (k / that many). B likewise by columns. --- */

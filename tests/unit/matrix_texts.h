@@ -21,6 +21,11 @@ typedef struct matrix_text {
     bool reorders_k; /* Tenon has another order of K */
 } matrix_text;
 
+/* PTX ISA, wgmma's matrices in local memory: the element of row (of B, column) mn and step k, in
+ * elements of 16 bits from the first, and the descriptor. */
+int ptx_wgmma_element(bool mn_major, int mn, int k, int leading, int stride);
+unsigned long long ptx_wgmma_descriptor(unsigned address, unsigned leading, unsigned stride);
+
 extern const matrix_text matrix_texts[];
 extern const int matrix_text_count;
 

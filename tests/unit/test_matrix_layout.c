@@ -5,8 +5,8 @@
 
 #include "matrix/layout.h"
 
-/* Sides are 32 at most, and lanes 128 (wgmma). */
-enum { MOST = 64 };
+/* Sides are 128 at most (wgmma). */
+enum { MOST = 128 };
 
 static void shapes(void **state)
 {
@@ -201,13 +201,75 @@ static void wgmma_shares_d(void **state)
     tally d = {{{0}}};
     (void)state;
     for (int thread = 0; thread < 128; thread++)
-        for (int i = 0; i < 32; i++) { /* N = 64 */
+        for (int i = 0; i < MATRIX_D_COUNT(MATRIX_WGMMA); i++) {
             const int warp = thread / 32, lane = thread % 32;
-            assert_int_equal(matrix_wgmma_d_row(thread, i), 16 * warp + lane / 4 + 8 * (i % 4 / 2));
-            assert_int_equal(matrix_wgmma_d_col(thread, i), 8 * (i / 4) + 2 * (lane % 4) + i % 2);
-            hold(&d, matrix_wgmma_d_row(thread, i), matrix_wgmma_d_col(thread, i));
+            const int row = matrix_d_row(MATRIX_WGMMA, thread, i);
+            const int col = matrix_d_col(MATRIX_WGMMA, thread, i);
+            assert_int_equal(row, 16 * warp + lane / 4 + 8 * (i % 4 / 2));
+            assert_int_equal(col, 8 * (i / 4) + 2 * (lane % 4) + i % 2);
+            hold(&d, row, col);
         }
-    assert_true(covers(&d, 64, 64, 1));
+    assert_true(covers(&d, 64, 128, 1));
+}
+
+/* Where loads put each element of a block is where a product finds it that begins at `row` and `k`. */
+static void find_part(bool along_k, int width, int depth, int row, int k)
+{
+    const int length = along_k ? depth : width;
+    const int leading = matrix_wgmma_leading(along_k, length);
+    const int stride = matrix_wgmma_stride(along_k, length);
+    const int start = matrix_wgmma_at(along_k, leading, stride, row, k);
+    assert_int_equal(start % 16, 0);
+    for (int e = 0; e < width * depth; e++) {
+        const int line = matrix_wgmma_line(e / 8, length);
+        const int at = matrix_wgmma_start(e / 8, length) + e % 8;
+        const int its_row = (along_k ? line : at) - row, its_k = (along_k ? at : line) - k;
+        if (its_row < 0 || its_row >= 64 || its_k < 0 || its_k >= 16)
+            continue;
+        assert_int_equal(start / 2 + ptx_wgmma_element(!along_k, its_row, its_k, leading, stride),
+                         e);
+        assert_int_equal(matrix_wgmma_at(along_k, leading, stride, row + its_row, k + its_k),
+                         2 * e);
+    }
+}
+
+static void wgmma_finds_its_factors(void **state)
+{
+    (void)state;
+    for (int along_k = 0; along_k < 2; along_k++)
+        for (int width = 64; width <= 256; width *= 2)
+            for (int depth = 16; depth <= 64; depth *= 2)
+                for (int row = 0; row < width; row += 64)
+                    for (int k = 0; k < depth; k += 16)
+                        find_part(along_k, width, depth, row, k);
+}
+
+/* Every element of a block has its own place in it. */
+static void blocks_of_wgmma_have_no_gaps(void **state)
+{
+    (void)state;
+    for (int length = 16; length <= 128; length *= 2) {
+        tally held = {{{0}}};
+        for (int v = 0; v < 64 * length / 8; v++)
+            for (int e = 0; e < 8; e++)
+                hold(&held, matrix_wgmma_line(v, length), matrix_wgmma_start(v, length) + e);
+        assert_true(covers(&held, 64, length, 1));
+    }
+}
+
+static void wgmma_is_told_where(void **state)
+{
+    (void)state;
+    for (unsigned start = 0; start < 49152; start += 1040)
+        for (int length = 16; length <= 256; length *= 2)
+            for (int along_k = 0; along_k < 2; along_k++) {
+                const int leading = matrix_wgmma_leading(along_k, length);
+                const int stride = matrix_wgmma_stride(along_k, length);
+                const unsigned long long expected =
+                    ptx_wgmma_descriptor(start, (unsigned)leading, (unsigned)stride);
+                assert_int_equal(matrix_wgmma_low(start, leading), expected & 0xffffffff);
+                assert_int_equal(matrix_wgmma_high(stride), expected >> 32);
+            }
 }
 
 int main(void)
@@ -222,6 +284,9 @@ int main(void)
         cmocka_unit_test(ldmatrix_gives_b),
         cmocka_unit_test(ldmatrix_turns),
         cmocka_unit_test(wgmma_shares_d),
+        cmocka_unit_test(wgmma_finds_its_factors),
+        cmocka_unit_test(blocks_of_wgmma_have_no_gaps),
+        cmocka_unit_test(wgmma_is_told_where),
     };
     return cmocka_run_group_tests_name("matrix layouts", tests, NULL, NULL);
 }

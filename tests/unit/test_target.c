@@ -86,8 +86,10 @@ static void plans_for_what_is_not_there(void **state)
     }
 }
 
-/* The solver of a large product, by its name up to the parameters, and its kernel's source. */
-static void chosen(tn_arch arch, tenon_dtype dtype, uint32_t flags, char name[64], heard *h)
+/* The solver of a large product, by its name up to the parameters, and its kernel's source, on a device
+ * that has wgmma as well, or on the usual one. */
+static void chosen_with(bool wgmma, tn_arch arch, tenon_dtype dtype, uint32_t flags, char name[64],
+                        heard *h)
 {
     const int64_t shape[] = {2048, 2048};
     const tenon_tensor matrix = tenon_tensor_view(dtype, 2, shape);
@@ -97,6 +99,8 @@ static void chosen(tn_arch arch, tenon_dtype dtype, uint32_t flags, char name[64
     char line[256];
     params.flags = flags;
     assert_int_equal(tn_target_context(arch, listen, h, &context), TENON_OK);
+    if (wgmma)
+        tn_capability_set(context, TENON_CAPABILITY_NVIDIA_WGMMA, 0);
     assert_int_equal(
         tenon_gemm_plan(context, &params, &matrix, &matrix, NULL, NULL, &matrix, &plan), TENON_OK);
     tenon_plan_describe(plan, line, sizeof line);
@@ -105,6 +109,11 @@ static void chosen(tn_arch arch, tenon_dtype dtype, uint32_t flags, char name[64
     snprintf(name, 64, "%.*s", (int)strcspn(start, ":, "), start);
     tenon_plan_release(plan);
     tenon_context_release(context);
+}
+
+static void chosen(tn_arch arch, tenon_dtype dtype, uint32_t flags, char name[64], heard *h)
+{
+    chosen_with(false, arch, dtype, flags, name, h);
 }
 
 static void large_products_run_on_matrix_units(void **state)
@@ -130,6 +139,19 @@ static void large_products_run_on_matrix_units(void **state)
             assert_string_equal(h.source, "gemm/matrix");
             assert_null(strstr(h.options, "-DTENON_EMULATE=1"));
         }
+}
+
+static void hopper_prefers_wgmma_where_it_can(void **state)
+{
+    char name[64];
+    (void)state;
+    for (int dtype = TENON_DTYPE_F16; dtype <= TENON_DTYPE_BF16; dtype++) {
+        heard h = {0};
+        chosen_with(true, TN_ARCH_SM_90, (tenon_dtype)dtype, 0, name, &h);
+        assert_string_equal(name, "gemm/wgmma");
+        assert_non_null(strstr(h.options, "-DTENON_UNIT=7 "));
+        assert_int_equal(h.work_group, 256);
+    }
 }
 
 static void others_do_not(void **state)
@@ -242,6 +264,7 @@ int main(void)
         cmocka_unit_test(intel_by_its_ip_version),
         cmocka_unit_test(plans_for_what_is_not_there),
         cmocka_unit_test(large_products_run_on_matrix_units),
+        cmocka_unit_test(hopper_prefers_wgmma_where_it_can),
         cmocka_unit_test(others_do_not),
         cmocka_unit_test(tf32_is_asked_for),
         cmocka_unit_test(a_solver_made_for_others_is_refused),

@@ -14,7 +14,7 @@ static const tn_solver *const solvers[] = {
     &tn_gemm_gemv_split, &tn_gemm_tiled,      &tn_gemm_plain,    &tn_gemm_cpu_split_k,
     &tn_gemm_split_k,    &tn_gemm_cpu_skinny, &tn_gemm_skinny,   &tn_gemm_skinny_split,
     &tn_gemm_clblast,    &tn_gemm_mma,        &tn_gemm_mfma,     &tn_gemm_wmma,
-    &tn_gemm_xmx};
+    &tn_gemm_xmx,        &tn_gemm_wgmma};
 
 const tn_family tn_gemm_family = {.name = "gemm",
                                   .solvers = solvers,

@@ -138,7 +138,7 @@ tenon_status tn_gemm_record_batches(const char *operation, tn_recording *recordi
 extern const tn_solver tn_gemm_plain, tn_gemm_tiled, tn_gemm_cpu_packed, tn_gemm_cpu_direct,
     tn_gemm_gemv_dot, tn_gemm_gemv_axpy, tn_gemm_gemv_split, tn_gemm_split_k, tn_gemm_cpu_split_k,
     tn_gemm_skinny, tn_gemm_skinny_split, tn_gemm_cpu_skinny, tn_gemm_clblast, tn_gemm_mma,
-    tn_gemm_mfma, tn_gemm_wmma, tn_gemm_xmx;
+    tn_gemm_mfma, tn_gemm_wmma, tn_gemm_xmx, tn_gemm_wgmma;
 
 /* Whether a solver does different things according to which of m and n is less. */
 bool tn_gemm_is_skinny(const tn_solver *solver);

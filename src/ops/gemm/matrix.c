@@ -22,6 +22,8 @@ const tn_parameter tn_gemm_matrix_parameters[MATRIX_SPLIT_PARAMETERS] = {
 
 /* Of the units' rate, what a kernel that feeds them reaches; a guess until it is measured. */
 #define EFFICIENCY 0.5
+/* Of Hopper's, whose rate mma.sync does not reach. */
+#define WGMMA_EFFICIENCY 0.7
 /* Cycles that a step takes where a work-group is alone on its compute unit: its reads go to memory. */
 #define STEP_CYCLES 400.0
 /* How much longer a step takes whose blocks are copied element by element. */
@@ -40,6 +42,7 @@ static const struct {
     [MATRIX_AMD_MFMA] = {TENON_CAPABILITY_AMD_MFMA, {MATRIX_MFMA, MATRIX_MFMA}},
     [MATRIX_WMMA] = {TENON_CAPABILITY_AMD_WMMA, {MATRIX_WMMA_11, MATRIX_WMMA_12}},
     [MATRIX_XMX] = {TENON_CAPABILITY_INTEL_MATRIX, {MATRIX_XMX_16, MATRIX_XMX_8}},
+    [MATRIX_NVIDIA_WGMMA] = {TENON_CAPABILITY_NVIDIA_WGMMA, {MATRIX_WGMMA, MATRIX_WGMMA}},
 };
 
 /* What the device has of the kind. */
@@ -52,6 +55,8 @@ static bool find_unit(tenon_context *context, matrix_kind kind, matrix_unit *uni
     }
     if (there)
         unit->number = kinds[kind].numbers[tn_capability_form(context, unit->capability)];
+    if (there && kind == MATRIX_NVIDIA_WGMMA)
+        unit->async = there = tn_context_has(context, TENON_CAPABILITY_NVIDIA_CP_ASYNC);
     if (there && kind == MATRIX_MMA) {
         unit->ldmatrix = tn_context_has(context, TENON_CAPABILITY_NVIDIA_LDMATRIX);
         unit->async = tn_context_has(context, TENON_CAPABILITY_NVIDIA_CP_ASYNC);
@@ -66,7 +71,7 @@ bool tn_matrix_unit(tenon_context *context, matrix_kind kind, int32_t form, int 
     unit->emulated = form == MATRIX_EMULATED || form == MATRIX_EMULATED_OTHER;
     if (unit->emulated) {
         unit->number = kinds[kind].numbers[form == MATRIX_EMULATED_OTHER];
-        unit->async = kind == MATRIX_MMA;
+        unit->async = kind == MATRIX_MMA || kind == MATRIX_NVIDIA_WGMMA;
     } else if (!find_unit(context, kind, unit)) {
         return false;
     }
@@ -83,6 +88,8 @@ typedef struct shape {
 /* Each warp has the sums of up to 64 x 64 elements in registers: 64 words for each lane. */
 static shape usual_shape(const matrix_unit *unit, bool large)
 {
+    if (unit->number == MATRIX_WGMMA)
+        return large ? (shape){128, 128, 2, 1} : (shape){64, 128, 1, 1};
     if (unit->emulated)
         return (shape){2 * MATRIX_M(unit->number), 2 * MATRIX_N(unit->number), 1, 2};
     switch (unit->number) {
@@ -113,7 +120,7 @@ void tn_matrix_tune(tenon_context *context, const tn_problem *problem, const mat
 {
     const gemm_problem *p = (const gemm_problem *)problem;
     const shape most = usual_shape(unit, true);
-    const bool large = group_count(p, most.mb, most.nb) >= tn_gpu_cores(context);
+    const bool large = !unit->emulated && group_count(p, most.mb, most.nb) >= tn_gpu_cores(context);
     const shape usual = usual_shape(unit, large);
     const int32_t defaults[MATRIX_PARAMETERS] = {
         [MATRIX_MB] = usual.mb,
@@ -121,7 +128,9 @@ void tn_matrix_tune(tenon_context *context, const tn_problem *problem, const mat
         [MATRIX_KB] = KB_BYTES * 8 / MATRIX_BITS(unit->type),
         [MATRIX_WM] = usual.wm,
         [MATRIX_WN] = usual.wn,
-        [MATRIX_STAGES] = unit->async && !unit->emulated ? 2 : 1,
+        [MATRIX_STAGES] = unit->number == MATRIX_WGMMA     ? 3
+                          : unit->async && !unit->emulated ? 2
+                                                           : 1,
         [MATRIX_FORM] = MATRIX_OF_DEVICE,
     };
     for (int i = 0; i < MATRIX_PARAMETERS; i++)
@@ -142,13 +151,15 @@ int64_t tn_matrix_local(const matrix_unit *unit, const int32_t *values)
                   warps = (int64_t)values[MATRIX_WM] * values[MATRIX_WN];
     const int64_t warp_m = values[MATRIX_MB] / values[MATRIX_WM],
                   warp_n = values[MATRIX_NB] / values[MATRIX_WN];
-    const int64_t pitch = values[MATRIX_KB] * bytes + 16;
+    const bool is_wgmma = unit->number == MATRIX_WGMMA; /* rows without gaps; half a tile of sums */
+    const int64_t pitch = values[MATRIX_KB] * bytes + (is_wgmma ? 0 : 16);
     const int64_t buffers = tn_max_i64(values[MATRIX_STAGES], 2);
     const int64_t blocks = buffers * (values[MATRIX_MB] + values[MATRIX_NB]) * pitch;
-    const int64_t sums = warps * MATRIX_M(unit->number) * (warp_n + 4) * 4;
+    const int64_t sums_n = is_wgmma ? MATRIX_N(unit->number) / 2 : warp_n;
+    const int64_t sums = warps * MATRIX_M(unit->number) * (sums_n + 4) * 4;
     const int64_t lines = unit->type == MATRIX_I8 ? 4 * (values[MATRIX_MB] + values[MATRIX_NB]) : 0;
     const int64_t emulated = warps * (warp_m + warp_n) * MATRIX_K(unit->number, unit->type) * bytes;
-    return tn_max_i64(blocks, sums) + lines + (unit->emulated ? emulated : 0);
+    return tn_max_i64(blocks, sums) + lines + (unit->emulated && !is_wgmma ? emulated : 0);
 }
 
 const char *tn_matrix_constrains(tenon_context *context, const matrix_unit *unit,
@@ -168,6 +179,8 @@ const char *tn_matrix_constrains(tenon_context *context, const matrix_unit *unit
         return "mb and nb must be multiples of 16 bytes";
     if (values[MATRIX_STAGES] > 1 && !unit->async)
         return "st above 1 needs cp.async";
+    if (values[MATRIX_STAGES] == 1 && unit->number == MATRIX_WGMMA)
+        return "st must be at least 2: blocks do not pass the registers";
     if ((uint64_t)work_items(unit, values) > context->device.info.max_work_group)
         return "the work-group is larger than the device allows";
     return (uint64_t)tn_matrix_local(unit, values) > context->device.info.local_memory
@@ -195,7 +208,8 @@ double tn_matrix_time(tenon_context *context, const matrix_unit *unit, const int
     const double peak = unit->type == MATRIX_F32
                             ? F32_RATE
                             : facts->matrix_fma_per_cycle * 16.0 / MATRIX_BITS(unit->type);
-    const double rate = peak > 0 ? peak * EFFICIENCY : 1;
+    const double efficiency = unit->number == MATRIX_WGMMA ? WGMMA_EFFICIENCY : EFFICIENCY;
+    const double rate = peak > 0 ? peak * efficiency : 1;
     const double products =
         (double)values[MATRIX_MB] * (double)values[MATRIX_NB] * (double)values[MATRIX_KB];
     const double step = (products / rate + finding / facts->fma_per_cycle) / facts->group_units;

@@ -1,4 +1,4 @@
-/* GEMM on matrix units: what the solvers of floats (gemm/mma, mfma, wmma, xmx) and those of bytes
+/* GEMM on matrix units: what the solvers of floats (gemm/mma, mfma, wmma, xmx, wgmma) and those of bytes
  * (gemm_int8/...) share. */
 #ifndef TN_OPS_GEMM_MATRIX_H
 #define TN_OPS_GEMM_MATRIX_H
@@ -25,7 +25,13 @@ extern const tn_parameter tn_gemm_matrix_parameters[MATRIX_SPLIT_PARAMETERS];
 enum { MATRIX_EMULATED = 1, MATRIX_EMULATED_OTHER = 2, MATRIX_OF_DEVICE = 3 };
 
 /* Kinds of units, each with a solver of its own in both families. */
-typedef enum matrix_kind { MATRIX_MMA, MATRIX_AMD_MFMA, MATRIX_WMMA, MATRIX_XMX } matrix_kind;
+typedef enum matrix_kind {
+    MATRIX_MMA,
+    MATRIX_AMD_MFMA,
+    MATRIX_WMMA,
+    MATRIX_XMX,
+    MATRIX_NVIDIA_WGMMA /* for gemm alone */
+} matrix_kind;
 
 /* A unit as kernels are built for it: its number and type of matrix/layout.h. */
 typedef struct matrix_unit {

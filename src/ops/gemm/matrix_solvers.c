@@ -1,5 +1,5 @@
-/* gemm/mma, gemm/mfma, gemm/wmma and gemm/xmx: one kernel on the matrix units of NVIDIA, of AMD's
- * data-centre and other GPUs, and of Intel. */
+/* gemm/mma, gemm/mfma, gemm/wmma, gemm/xmx and gemm/wgmma: one kernel on the matrix units of NVIDIA, of
+ * AMD's data-centre and other GPUs, of Intel, and of NVIDIA's Hopper where its driver lets them be used. */
 #include "ops/gemm/matrix.h"
 
 #include "base/checked.h"
@@ -152,3 +152,4 @@ TN_MATRIX_SOLVER(tn_gemm_mma, mma, MATRIX_MMA, MATRIX_SPLIT_PARAMETERS, workspac
 TN_MATRIX_SOLVER(tn_gemm_mfma, mfma, MATRIX_AMD_MFMA, MATRIX_SPLIT_PARAMETERS, workspace);
 TN_MATRIX_SOLVER(tn_gemm_wmma, wmma, MATRIX_WMMA, MATRIX_SPLIT_PARAMETERS, workspace);
 TN_MATRIX_SOLVER(tn_gemm_xmx, xmx, MATRIX_XMX, MATRIX_SPLIT_PARAMETERS, workspace);
+TN_MATRIX_SOLVER(tn_gemm_wgmma, wgmma, MATRIX_NVIDIA_WGMMA, MATRIX_SPLIT_PARAMETERS, workspace);
