@@ -63,28 +63,20 @@ static bool every_unit(void)
     return getenv("TENON_TEST_EMULATED") != NULL;
 }
 
-/* By chance, so that no unit always meets the same of what a table repeats. */
-static size_t chance(size_t count)
+/* Of the units of a family, the one whose turn it is in this run. */
+static size_t turn_of(size_t count)
 {
-    static test_random random;
-    static bool is_begun;
-    if (!is_begun)
-        random = test_random_for(0);
-    is_begun = true;
+    test_random random = test_random_for(count);
     return (size_t)test_between(&random, 0, (int64_t)count - 1);
-}
-
-bool emulated_has_turn(void)
-{
-    return test_context->device.is_cpu && (every_unit() || chance(UNITS) == 0);
 }
 
 tenon_dtype emulated_other(tenon_dtype tried)
 {
+    static unsigned turn;
     if (!test_context->device.is_cpu || getenv("TENON_TEST_PROBLEMS") != NULL ||
         tenon_dtype_size(tried) == 2)
         return TENON_DTYPE_INVALID;
-    return chance(2) == 0 ? TENON_DTYPE_F16 : TENON_DTYPE_BF16;
+    return turn++ % 2 == 0 ? TENON_DTYPE_F16 : TENON_DTYPE_BF16;
 }
 
 /* gemm/wgmma is left to test_gemm_matrix.c: its least block has 64 x 128 sums, each of which is computed
@@ -153,6 +145,14 @@ static size_t units_of(const tn_family *family, size_t of[UNITS])
     return count;
 }
 
+bool emulated_in_tf32(const tn_family *family)
+{
+    size_t of[UNITS];
+    const size_t count = units_of(family, of);
+    return test_context->device.is_cpu &&
+           (every_unit() || (count > 0 && has(&units[of[turn_of(count)]], MATRIX_TF32)));
+}
+
 void emulate(const test_subject *subject, const emulation *e)
 {
     size_t of[UNITS];
@@ -160,9 +160,10 @@ void emulate(const test_subject *subject, const emulation *e)
     if (!test_context->device.is_cpu || count == 0 ||
         tn_tensor_empty(&subject->operands[subject->operand_count - 1].host)) /* no solver runs */
         return;
-    const size_t turn = chance(count);
+    const size_t turn = turn_of(count);
     for (size_t i = 0; i < count; i++)
-        if (e->type == MATRIX_TF32 ? has(&units[of[i]], MATRIX_TF32) : every_unit() || i == turn)
+        if ((every_unit() || i == turn) &&
+            (e->type != MATRIX_TF32 || has(&units[of[i]], MATRIX_TF32)))
             try_unit(subject, e, of[i]);
 }
 

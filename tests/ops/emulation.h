@@ -1,6 +1,6 @@
 /* Solvers on matrix units, which are emulated: every problem that is tried on every solver is tried on
- * them as well, by test_run_all: on one unit, which the seed says, and on all of them where
- * TENON_TEST_EMULATED is set, which takes a family's test some minutes more. */
+ * them as well, by test_run_all: on one unit of the family, which the seed says, and on all of them
+ * where TENON_TEST_EMULATED is set, which takes a family's test some minutes more. */
 #ifndef TEST_OPS_EMULATION_H
 #define TEST_OPS_EMULATION_H
 
@@ -19,12 +19,12 @@ typedef struct emulation {
 /* The type that units multiply elements in, or 0. */
 int emulated_type(tenon_dtype dtype);
 
-/* A type that most units have, f16 or bf16, for a problem that is tried in `tried` alone;
+/* A type that most units have, f16 and bf16 in turn, for a problem that is tried in `tried` alone;
  * TENON_DTYPE_INVALID where that is one of them. */
 tenon_dtype emulated_other(tenon_dtype tried);
 
-/* Whether a problem of f32 has its turn to be tried in TF32 as well. */
-bool emulated_has_turn(void);
+/* Whether the family's problems of f32 are to be tried in TF32 as well. */
+bool emulated_in_tf32(const tn_family *family);
 
 /* Tries units of the subject's family: each serves, within the bound, or refuses with the reason that
  * the problem gives it. Of MATRIX_TF32, those that have it. A device that is no CPU runs

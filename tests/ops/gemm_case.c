@@ -154,7 +154,7 @@ static void emulate_gemm(const test_subject *subject)
                    .refusal = (p->flags & TENON_GEMM_BATCH_INVARIANT) != 0 ? "another order" : NULL,
                    .is_build = tn_activation_is_build(p->activation.kind)};
     emulate(subject, &e);
-    if (e.type != MATRIX_F32 || !emulated_has_turn())
+    if (e.type != MATRIX_F32 || !emulated_in_tf32(&tn_gemm_family))
         return;
     gemm_data rounded = *data;
     rounded.problem.flags |= TENON_GEMM_ALLOW_TF32;
