@@ -56,12 +56,23 @@ static driver_outcome reduced(const driver *d)
     return DRIVER_RIGHT;
 }
 
+/* Whether a place is in a directive of one line, as macros that are no functions are. */
+static bool is_in_directive(const char *text, const char *at)
+{
+    const char *begin = at, *end = at + strcspn(at, "\n");
+    while (begin > text && begin[-1] != '\n')
+        begin--;
+    return *begin == '#' && end[-1] != '\\';
+}
+
 /* The first function's head in a source that takes __local memory and is neither a kernel nor always
  * inlined; NULL where there is none. A head ends with a brace, and begins after what ends before. */
 static const char *not_inlined(const char *text)
 {
     for (const char *at = text; (at = strstr(at, "__local")) != NULL; at++) {
         const char *end = at + strcspn(at, ";{}"), *begin = at;
+        if (is_in_directive(text, at))
+            continue;
         while (begin > text && strchr(";{}", begin[-1]) == NULL)
             begin--;
         const char *brackets = memchr(begin, '(', (size_t)(at - begin));
@@ -69,7 +80,8 @@ static const char *not_inlined(const char *text)
             continue; /* an array, or a cast */
         char head[4096] = "";
         snprintf(head, sizeof head, "%.*s", (int)(end - begin), begin);
-        if (strstr(head, "TENON_INLINE") == NULL && strstr(head, "__kernel") == NULL)
+        if (strstr(head, "TENON_INLINE") == NULL && strstr(head, "__kernel") == NULL &&
+            strstr(head, "TENON_KERNEL") == NULL)
             return begin;
     }
     return NULL;
@@ -90,6 +102,8 @@ static void no_source_has_such_a_function(void **state)
     assert_non_null(not_inlined("static void f(__local float *t, int n)\n{\n}\n"));
     assert_non_null(not_inlined("int x;\nfloat f(int n,\n    __local const float16 *t) {"));
     assert_non_null(not_inlined(source));
+    assert_non_null(not_inlined("#define F \\\n void f(__local float *t) \\\n{\n}\n"));
+    assert_null(not_inlined("#define GET(p) (*(__local int *)(p))\nstruct s {\n    int i;\n};\n"));
     assert_null(not_inlined("TENON_INLINE void f(__local float *t)\n{\n}\n"));
     assert_null(not_inlined("__kernel void k(__local float *t)\n{\n    __local float u[3];\n}\n"));
     assert_true(driver_each_source(look) > 40);
