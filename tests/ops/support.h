@@ -155,10 +155,9 @@ struct test_subject {
  * with what is expected. False where the solver cannot serve. */
 bool test_run(const test_subject *subject, const char *solver);
 
-/* Uploads the operands, runs the automatic choice and every solver of the family, on CPUs those on
- * matrix units emulated (where
- * TENON_TEST_PROBLEMS asks for many problems, one of them in turn), and sees to it that the inputs
- * come out as they went in. */
+/* Uploads the operands, runs the automatic choice, every solver of the family and on CPUs an emulated
+ * matrix unit (where TENON_TEST_PROBLEMS asks for many problems, one of all these in turn), and sees to
+ * it that the inputs come out as they went in. */
 void test_run_all(const test_subject *subject);
 
 /* Uploads the operands and tries emulated units alone. */

@@ -3,6 +3,7 @@
 #include "common/testing.h"
 
 #include "ops/common/case.h"
+#include "ops/common/gpu.h"
 #include "ops/gemm/tiled.h"
 #include "runtime/target.h"
 

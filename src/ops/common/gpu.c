@@ -30,6 +30,23 @@ void tn_gpu_local(tn_launch *launch)
             launch->local[d] *= 2;
 }
 
+int64_t tn_gpu_cores(const tenon_context *context)
+{
+    const int64_t units = context->device.info.compute_units;
+    return tn_max_i64(1, units / tn_arch_facts_of(context->device.arch)->group_units);
+}
+
+double tn_gpu_multiply_adds(const tenon_context *context)
+{
+    const tn_arch_facts *facts = tn_arch_facts_of(context->device.arch);
+    return facts->fma_per_cycle * facts->clock;
+}
+
+double tn_gpu_bytes(const tenon_context *context)
+{
+    return tn_arch_facts_of(context->device.arch)->bytes_per_ns;
+}
+
 const tn_parameter tn_team_parameter[1] = {{"tm", 1, MOST_GROUP}};
 
 double tn_gpu_items(const tenon_context *context)
@@ -42,8 +59,7 @@ double tn_gpu_items(const tenon_context *context)
 double tn_gpu_time(const tenon_context *context, double bytes, double items, double part)
 {
     const double busy = fmin(items / tn_gpu_items(context), 1);
-    return TN_GPU_LAUNCH +
-           bytes / (tn_arch_facts_of(context->device.arch)->bytes_per_ns * part * busy);
+    return TN_GPU_LAUNCH + bytes / (tn_gpu_bytes(context) * part * busy);
 }
 
 double tn_gpu_own_row(double bytes)

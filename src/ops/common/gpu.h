@@ -23,6 +23,15 @@
 /* What a launch costs by itself, in nanoseconds; a guess until it is measured. */
 #define TN_GPU_LAUNCH 5000.0
 
+/* Parts of the device that have a work-group at a time, or more: its compute units, or the several
+ * that share local memory. */
+int64_t tn_gpu_cores(const tenon_context *context);
+
+/* What a compute unit and all of them do in a nanosecond: multiply-adds of f32, at best; and bytes of
+ * memory. */
+double tn_gpu_multiply_adds(const tenon_context *context);
+double tn_gpu_bytes(const tenon_context *context);
+
 /* Nanoseconds of a launch that moves so many bytes, at `part` of the memory's speed where there are
  * work-items enough, and less where there are too few for reads to wait side by side. */
 double tn_gpu_time(const tenon_context *context, double bytes, double items, double part);

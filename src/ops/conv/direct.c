@@ -1,8 +1,8 @@
 /* conv/direct: one work-item for each element of the output. Serves everything, on any device,
  * without workspace. */
 #include "base/checked.h"
+#include "ops/common/gpu.h"
 #include "ops/conv/internal.h"
-#include "ops/gemm/tiled.h"
 
 #include <stddef.h>
 #include <string.h>

@@ -11,10 +11,10 @@
  */
 #include "base/checked.h"
 #include "base/shape.h"
+#include "ops/common/gpu.h"
 #include "ops/common/lanes.h"
 #include "ops/conv/product.h"
 #include "ops/conv/gradient.h"
-#include "ops/gemm/tiled.h"
 
 #include <string.h>
 

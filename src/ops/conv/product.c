@@ -3,7 +3,6 @@
 #include "base/checked.h"
 #include "base/shape.h"
 #include "ops/common/gpu.h"
-#include "ops/gemm/tiled.h"
 
 #include <math.h>
 #include <stdio.h>

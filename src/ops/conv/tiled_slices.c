@@ -1,6 +1,7 @@
 /* The gradient of filters on GPUs in slices of the pixels, whose sums wait in the workspace and are
  * added in order. */
 #include "base/checked.h"
+#include "ops/common/gpu.h"
 #include "ops/conv/gradient.h"
 #include "ops/conv/tiled.h"
 

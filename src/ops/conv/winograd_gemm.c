@@ -155,7 +155,7 @@ double tn_winograd_gemm_estimate(tenon_context *context, const winograd *w)
     if (make_product("estimate", w, &l, l.set_tiles, &product) != TENON_OK)
         return 1e300;
     return TN_GPU_LAUNCH * (1 + 2 * sets) + sets * tn_gemm_estimate(context, &product) +
-           bytes / (BANDWIDTH * tn_arch_facts_of(context->device.arch)->bytes_per_ns);
+           bytes / (BANDWIDTH * tn_gpu_bytes(context));
 }
 
 void tn_winograd_gemm_options(tenon_context *context, const winograd *w, char text[TN_OPTIONS_SIZE])

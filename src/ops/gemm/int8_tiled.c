@@ -16,18 +16,6 @@ enum { INT8_TILED_PARAMETERS = TILED_NR + 1 };
  * eight bytes to be taken out. */
 #define WITHOUT_DOT 12.0
 
-static void take_tile(const tn_gemm_tile *tile, int32_t *values)
-{
-    const int32_t defaults[INT8_TILED_PARAMETERS] = {[TILED_MB] = tile->mb,
-                                                     [TILED_NB] = tile->nb,
-                                                     [TILED_KB] = tile->kb,
-                                                     [TILED_MR] = tile->mr,
-                                                     [TILED_NR] = tile->nr};
-    for (int i = 0; i < INT8_TILED_PARAMETERS; i++)
-        if (values[i] == 0)
-            values[i] = defaults[i];
-}
-
 /* A word takes the place of an element of the accumulator's type; the lines' sums come to it. */
 static const char *constrains(tenon_context *context, const tn_problem *problem,
                               const int32_t *values)
@@ -61,24 +49,10 @@ static double estimate(tenon_context *context, const tn_problem *problem, const 
     return TN_GPU_LAUNCH + fmax(each * compute, bytes / tn_gpu_bytes(context));
 }
 
-/* As gemm/tiled's: a CPU has the smallest. */
 static void tune(tenon_context *context, const tn_problem *problem, int32_t *values)
 {
-    const tn_gemm_tile *tiles = tn_gemm_small_tiles(context, TENON_DTYPE_F32);
-    int32_t best[INT8_TILED_PARAMETERS];
-    double least = INFINITY;
-    for (int i = TN_GEMM_TILES - 1; i >= (context->device.is_cpu ? TN_GEMM_TILES - 1 : 0); i--) {
-        int32_t tried[TN_MAX_PARAMETERS] = {0};
-        memcpy(tried, values, sizeof best);
-        take_tile(&tiles[i], tried);
-        const bool fits = constrains(context, problem, tried) == NULL;
-        const double time = fits ? estimate(context, problem, tried) : INFINITY;
-        if (time < least || i == TN_GEMM_TILES - 1) {
-            least = time;
-            memcpy(best, tried, sizeof best);
-        }
-    }
-    memcpy(values, best, sizeof best);
+    tn_gemm_choose_tile(context, problem, &tn_gemm_int8_tiled,
+                        tn_gemm_small_tiles(context, TENON_DTYPE_F32), 1, values);
 }
 
 static void options(tenon_context *context, const tn_problem *problem, const int32_t *values,

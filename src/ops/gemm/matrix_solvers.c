@@ -3,8 +3,8 @@
 #include "ops/gemm/matrix.h"
 
 #include "base/checked.h"
+#include "ops/common/gpu.h"
 #include "ops/gemm/split_k.h"
-#include "ops/gemm/tiled.h"
 
 #include <stdio.h>
 #include <string.h>

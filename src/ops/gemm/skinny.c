@@ -1,8 +1,8 @@
 /* gemm/skinny and gemm/cpu_skinny: a factor of few rows or columns, and a large one that is read
  * once, where it lies. For GPUs and for CPUs. */
 #include "base/checked.h"
+#include "ops/common/gpu.h"
 #include "ops/gemm/cpu.h"
-#include "ops/gemm/tiled.h"
 
 /* Rows or columns of the thin factor up to which this is worth choosing. */
 #define MOST_THIN 16

@@ -4,6 +4,7 @@
  * kernel of another solver leaves in the workspace; a second kernel adds them up in the order of K.
  */
 #include "base/checked.h"
+#include "ops/common/gpu.h"
 #include "ops/gemm/cpu.h"
 #include "ops/gemm/split_k.h"
 #include "ops/gemm/tiled.h"

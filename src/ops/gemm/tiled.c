@@ -55,41 +55,46 @@ static int32_t vector_width(const gemm_problem *p)
     return lies_in_vectors(p, GEMM_A, width) && lies_in_vectors(p, GEMM_B, width) ? width : 1;
 }
 
-static void take_defaults(const tn_gemm_tile *tile, int32_t width, int32_t *values)
+static void take_tile(const tn_gemm_tile *tile, int32_t width, uint32_t count, int32_t *values)
 {
     const int32_t defaults[TILED_PARAMETERS] = {
         [TILED_MB] = tile->mb, [TILED_NB] = tile->nb, [TILED_KB] = tile->kb, [TILED_MR] = tile->mr,
         [TILED_NR] = tile->nr, [TILED_VW] = width,    [TILED_LB] = tile->lb,
     };
-    for (int i = 0; i < TILED_PARAMETERS; i++)
+    for (uint32_t i = 0; i < count; i++)
         if (values[i] == 0)
             values[i] = defaults[i];
 }
 
-/* Of the device's tiles the one that is fastest here: large ones read less, small ones keep every
- * compute unit at work on a small problem. */
-void tn_gemm_tiled_tune(tenon_context *context, const tn_problem *problem, int32_t *values)
+void tn_gemm_choose_tile(tenon_context *context, const tn_problem *problem, const tn_solver *solver,
+                         const tn_gemm_tile *tiles, int32_t width, int32_t *values)
 {
-    const gemm_problem *p = (const gemm_problem *)problem;
-    const tn_gemm_tile *tiles = tn_gemm_tiles(context, p->dtype);
+    const uint32_t count = solver->parameter_count;
     double least = INFINITY;
-    int32_t best[TILED_PARAMETERS];
-    memcpy(best, values, sizeof best);
-    take_defaults(&tiles[0], vector_width(p), best);
+    int32_t best[TN_MAX_PARAMETERS] = {0};
+    memcpy(best, values, count * sizeof *best);
+    take_tile(&tiles[0], width, count, best);
     /* A CPU, which only runs this where it is asked to, has the smallest: its drivers compile long. */
     for (int i = context->device.is_cpu ? TN_GEMM_TILES - 1 : 0; i < TN_GEMM_TILES; i++) {
-        int32_t tried[TILED_PARAMETERS];
-        memcpy(tried, values, sizeof tried);
-        take_defaults(&tiles[i], vector_width(p), tried);
-        if (tn_gemm_tiled_constrains(context, problem, tried) != NULL)
+        int32_t tried[TN_MAX_PARAMETERS] = {0};
+        memcpy(tried, values, count * sizeof *tried);
+        take_tile(&tiles[i], width, count, tried);
+        if (solver->constrains(context, problem, tried) != NULL)
             continue;
-        double time = tn_gemm_tiled_estimate(context, problem, tried);
+        const double time = solver->estimate(context, problem, tried);
         if (time < least) {
             least = time;
             memcpy(best, tried, sizeof best);
         }
     }
-    memcpy(values, best, sizeof best);
+    memcpy(values, best, count * sizeof *best);
+}
+
+static void tune(tenon_context *context, const tn_problem *problem, int32_t *values)
+{
+    const gemm_problem *p = (const gemm_problem *)problem;
+    tn_gemm_choose_tile(context, problem, &tn_gemm_tiled, tn_gemm_tiles(context, p->dtype),
+                        vector_width(p), values);
 }
 
 uint64_t tn_gemm_tiled_local(const gemm_problem *p, const int32_t *values)
@@ -132,23 +137,6 @@ const char *tn_gemm_tiled_constrains(tenon_context *context, const tn_problem *p
     return tn_gemm_tiled_local(p, values) > context->device.info.local_memory
                ? "the blocks do not fit the local memory"
                : NULL;
-}
-
-int64_t tn_gpu_cores(tenon_context *context)
-{
-    const int64_t units = context->device.info.compute_units;
-    return tn_max_i64(1, units / tn_arch_facts_of(context->device.arch)->group_units);
-}
-
-double tn_gpu_multiply_adds(tenon_context *context)
-{
-    const tn_arch_facts *facts = tn_arch_facts_of(context->device.arch);
-    return facts->fma_per_cycle * facts->clock;
-}
-
-double tn_gpu_bytes(tenon_context *context)
-{
-    return tn_arch_facts_of(context->device.arch)->bytes_per_ns;
 }
 
 /* What a work-item spends on a multiply-add, counted in them: itself, its share of reading mr + nr
@@ -231,7 +219,7 @@ const tn_solver tn_gemm_tiled = {.name = "tiled",
                                  .parameters = tn_gemm_tiled_parameters,
                                  .parameter_count = TILED_PARAMETERS,
                                  .refuses = tn_gemm_tiled_refuses,
-                                 .tune = tn_gemm_tiled_tune,
+                                 .tune = tune,
                                  .constrains = tn_gemm_tiled_constrains,
                                  .estimate = tn_gemm_tiled_estimate,
                                  .options = tn_gemm_tiled_options,

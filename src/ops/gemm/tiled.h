@@ -20,13 +20,18 @@ const tn_gemm_tile *tn_gemm_tiles(tenon_context *context, uint32_t dtype);
 /* The same for kernels that need registers beside the sums. */
 const tn_gemm_tile *tn_gemm_small_tiles(tenon_context *context, uint32_t dtype);
 
+/* Takes of a device's tiles the one that is fastest by the solver's own estimate: large ones read less,
+ * small ones keep every core at work on a small problem. Its parameters are gemm/tiled's, or the first
+ * of them; those that are not 0 stay. `width` is the default of vw. */
+void tn_gemm_choose_tile(tenon_context *context, const tn_problem *problem, const tn_solver *solver,
+                         const tn_gemm_tile *tiles, int32_t width, int32_t *values);
+
 /* Work-groups, each with a block of mb by nb elements of d. */
 int64_t tn_gemm_tiled_groups(const gemm_problem *problem, int64_t mb, int64_t nb);
 
 /* As in tn_solver, for a problem that begins with a gemm_problem. An element of a block is of the
  * accumulator's type. */
 const char *tn_gemm_tiled_refuses(tenon_context *context, const tn_problem *problem);
-void tn_gemm_tiled_tune(tenon_context *context, const tn_problem *problem, int32_t *values);
 const char *tn_gemm_tiled_constrains(tenon_context *context, const tn_problem *problem,
                                      const int32_t *values);
 double tn_gemm_tiled_estimate(tenon_context *context, const tn_problem *problem,
@@ -48,14 +53,5 @@ void tn_gemm_tiled_options(tenon_context *context, const tn_problem *problem, co
 
 /* Fills in the local and the global size, but for the batch. */
 void tn_gemm_tiled_sizes(const gemm_problem *problem, const int32_t *values, tn_launch *launch);
-
-/* Parts of the device that have a work-group at a time, or more: its compute units, or the several
- * that share local memory. */
-int64_t tn_gpu_cores(tenon_context *context);
-
-/* What a compute unit and all of them do in a nanosecond: multiply-adds of f32, at best; and bytes of
- * memory. */
-double tn_gpu_multiply_adds(tenon_context *context);
-double tn_gpu_bytes(tenon_context *context);
 
 #endif
