@@ -58,7 +58,7 @@ typedef struct norm_args {
     tenon_i32 kept;
     tenon_i32 rank; /* above kept, at most 8 */
     tenon_i32 flags;
-    tenon_i32 columns; /* vectors lie across the sets; a host's note of which kernel it is for */
+    tenon_i32 columns; /* TENON_COLUMNS of the kernel; teams ask when they run */
     team_way way;      /* of a team that does a set */
 } norm_args;
 

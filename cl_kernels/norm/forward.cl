@@ -1,21 +1,20 @@
 /*
  * y = (x - m) · r · gamma + beta, with m, v and r = rsqrt(v + epsilon) of each set. y may be x.
  *
- * norm_sets_rows, norm_sets_columns        All of a set in one work-item: its mean, then the
- *                                          squares of what differs from it, then y.
- * norm_partial_rows, norm_partial_columns  The same statistics of a piece of a set; the sum and the
- *                                          squares about the piece's own mean go to the workspace.
- * norm_combine                             Statistics of sets from those of their pieces:
+ * norm_sets     All of a set in one work-item: its mean, then the squares of what differs from it,
+ *               then y.
+ * norm_partial  The same statistics of a piece of a set; the sum and the squares about the piece's
+ *               own mean go to the workspace.
+ * norm_combine  Statistics of sets from those of their pieces:
  *   squares = sum of (squares of the piece + its elements · (its mean - m)²)
  *   (T. Chan, G. Golub and R. LeVeque, "Algorithms for computing the sample variance", 1983).
- * norm_apply, norm_apply_columns           y from statistics; without columns kept is 0, and every
- *                                          dimension is walked.
+ * norm_apply    y from statistics; without columns kept is 0, and every dimension is walked.
  *
  * Global size: at least {args.items}. The workspace is acc_t[2][pieces][sets] (sums, squares), then
  * acc_t[2][sets] (m, r). Where the vectors of norm_partial lie across the innermost dimension of a
  * set, the entries of that dimension count as sets of their own until norm_combine, where
- * args.parts of them are one set; each gets the set's m and r. Macros, `columns`, pieces and lines:
- * see norm/norm.clh.
+ * args.parts of them are one set; each gets the set's m and r. Macros, pieces and lines: see
+ * norm/norm.clh.
  */
 #include "norm/dense.clh"
 #include "norm/save.clh"
@@ -26,13 +25,12 @@ typedef struct statistics {
 } statistics;
 
 /* The sums of x - shift over a piece, or of its square. */
-TENON_INLINE void sum_piece(const int columns, const int side, const int squares,
-                            __global const data_t *x, const norm_args *args, norm_walk w,
-                            const norm_piece *piece, int column_lanes, const acc_v *shift,
-                            acc_v *result)
+TENON_INLINE void sum_piece(const int side, const int squares, __global const data_t *x,
+                            const norm_args *args, norm_walk w, const norm_piece *piece,
+                            int column_lanes, const acc_v *shift, acc_v *result)
 {
-    const long lane = lane_stride(columns, args, NORM_X);
-    const long dense = dense_end(columns, args, piece);
+    const long lane = lane_stride(args, NORM_X);
+    const long dense = dense_end(args, piece);
     int added = 0;
     block_sum sum;
     clear_sum(side, &sum);
@@ -40,11 +38,11 @@ TENON_INLINE void sum_piece(const int columns, const int side, const int squares
     for (long line = piece->line; line < piece->line_end; line++) {
         long i = sum_dense(squares, x + w.at[NORM_X], piece->unit, dense, shift[0], &sum, &added);
         for (; i < piece->unit_end; i += piece->step) {
-            int lanes = lanes_of(columns, args, i, column_lanes);
+            int lanes = lanes_of(args, i, column_lanes);
             for (int b = 0; b < side; b++) {
-                acc_v d = load_lanes(x, place_of(columns, NORM_X, args, &w, i, b), lane, lanes);
+                acc_v d = load_lanes(x, place_of(NORM_X, args, &w, i, b), lane, lanes);
                 if (squares) {
-                    d = columns ? d - shift[b] : keep_lanes(d - shift[b], lanes);
+                    d = TENON_COLUMNS ? d - shift[b] : keep_lanes(d - shift[b], lanes);
                     sum.block[b] = TENON_FMA(d, d, sum.block[b]);
                 } else {
                     sum.block[b] += d;
@@ -58,7 +56,7 @@ TENON_INLINE void sum_piece(const int columns, const int side, const int squares
         walk_next_line(NORM_HAS(NORM_X), &w, args);
     }
     for (int b = 0; b < side; b++) {
-        result[b] = fold_sum(columns, &sum, b);
+        result[b] = fold_sum(&sum, b);
     }
 }
 
@@ -86,28 +84,27 @@ TENON_INLINE void save_lanes(const outputs *o, const norm_args *args, const norm
     (NORM_HAS(NORM_X) | NORM_HAS(NORM_GAMMA) | NORM_HAS(NORM_BETA) | NORM_HAS(NORM_MEAN) |         \
      NORM_HAS(NORM_RSTD) | NORM_HAS(NORM_Y))
 
-TENON_INLINE void apply_piece(const int columns, const int side, const norm_sources *from,
-                              __global data_t *y, const norm_args *args, norm_walk w,
-                              const norm_piece *piece, int column_lanes, norm_factors *f)
+TENON_INLINE void apply_piece(const int side, const norm_sources *from, __global data_t *y,
+                              const norm_args *args, norm_walk w, const norm_piece *piece,
+                              int column_lanes, norm_factors *f)
 {
-    const long dense = dense_end(columns, args, piece);
+    const long dense = dense_end(args, piece);
     walk_enter(&w, args, args->kept, args->rank - 1, piece->line);
     for (long line = piece->line; line < piece->line_end; line++) {
-        load_factors(columns, side, 0, f, from, args, &w, 0, columns ? column_lanes : TENON_VW);
+        load_factors(side, 0, f, from, args, &w, 0, TENON_COLUMNS ? column_lanes : TENON_VW);
         const norm_lines lines = {from->x + w.at[NORM_X], from->gamma + w.at[NORM_GAMMA],
                                   from->beta + w.at[NORM_BETA], y + w.at[NORM_Y]};
         long i = apply_dense(&lines, args, piece->unit, dense, f);
         for (; i < piece->unit_end; i += piece->step) {
-            int lanes = lanes_of(columns, args, i, column_lanes);
+            int lanes = lanes_of(args, i, column_lanes);
             if (f->any_steps) {
-                load_factors(columns, side, 1, f, from, args, &w, i, lanes);
+                load_factors(side, 1, f, from, args, &w, i, lanes);
             }
             for (int b = 0; b < side; b++) {
-                acc_v x = load_lanes(from->x, place_of(columns, NORM_X, args, &w, i, b),
-                                     lane_stride(columns, args, NORM_X), lanes);
+                acc_v x = load_lanes(from->x, place_of(NORM_X, args, &w, i, b),
+                                     lane_stride(args, NORM_X), lanes);
                 acc_v h = (x - f->value[b][FACTOR_MEAN]) * f->value[b][FACTOR_RSTD];
-                store_lanes(y, place_of(columns, NORM_Y, args, &w, i, b),
-                            lane_stride(columns, args, NORM_Y), lanes,
+                store_lanes(y, place_of(NORM_Y, args, &w, i, b), lane_stride(args, NORM_Y), lanes,
                             TENON_FMA(h, f->value[b][FACTOR_GAMMA], f->value[b][FACTOR_BETA]));
             }
         }
@@ -121,11 +118,10 @@ TENON_INLINE int weights_of(const norm_args *args)
            (args->flags & NORM_HAS(NORM_BETA) ? 1 << FACTOR_BETA : 0);
 }
 
-TENON_INLINE void do_sets(const int columns, const int side, const norm_sources *from,
-                          __global data_t *y, const outputs *out, const norm_args *args, long set,
-                          int column_lanes)
+TENON_INLINE void do_sets(const int side, const norm_sources *from, __global data_t *y,
+                          const outputs *out, const norm_args *args, long set, int column_lanes)
 {
-    const norm_piece all = piece_of(columns, args, 0);
+    const norm_piece all = piece_of(args, 0);
     const acc_v n = splat((acc_t)args->count);
     acc_v mean[NORM_SIDE], squares[NORM_SIDE];
     norm_walk w;
@@ -136,59 +132,41 @@ TENON_INLINE void do_sets(const int columns, const int side, const norm_sources 
         mean[b] = splat(0);
     }
     if (args->flags & NORM_CENTERED) {
-        sum_piece(columns, side, 0, from->x, args, w, &all, column_lanes, mean, mean);
+        sum_piece(side, 0, from->x, args, w, &all, column_lanes, mean, mean);
         for (int b = 0; b < side; b++) {
             mean[b] /= n;
         }
     }
-    sum_piece(columns, side, 1, from->x, args, w, &all, column_lanes, mean, squares);
+    sum_piece(side, 1, from->x, args, w, &all, column_lanes, mean, squares);
     prepare_factors(side, &f, args, weights_of(args));
     for (int b = 0; b < side; b++) {
         statistics s;
         s.mean = f.value[b][FACTOR_MEAN] = mean[b];
         s.variance = squares[b] / n;
         s.rstd = f.value[b][FACTOR_RSTD] = rstd_of(args, s.variance);
-        save_lanes(out, args, &w, b * TENON_VW, columns ? column_lanes : 1, &s);
+        save_lanes(out, args, &w, b * TENON_VW, TENON_COLUMNS ? column_lanes : 1, &s);
     }
-    apply_piece(columns, side, from, y, args, w, &all, column_lanes, &f);
+    apply_piece(side, from, y, args, w, &all, column_lanes, &f);
 }
 
-TENON_KERNEL void norm_sets_rows(__global const data_t *x, __global const param_t *gamma,
-                                 __global const param_t *beta, __global data_t *y,
-                                 __global acc_t *mean, __global acc_t *rstd,
-                                 __global acc_t *running_mean, __global acc_t *running_variance,
-                                 const norm_args args)
+TENON_KERNEL void norm_sets(__global const data_t *x, __global const param_t *gamma,
+                            __global const param_t *beta, __global data_t *y, __global acc_t *mean,
+                            __global acc_t *rstd, __global acc_t *running_mean,
+                            __global acc_t *running_variance, const norm_args args)
 {
     const norm_sources from = {x, 0, gamma, beta, 0, 0, 0};
     const outputs out = {mean, rstd, running_mean, running_variance};
-    long first = (long)get_global_id(0) * args.chunk;
-    long last = min_long(first + args.chunk, args.sets);
-    for (long set = first; set < last; set++) {
-        do_sets(0, 1, &from, y, &out, &args, set, TENON_VW);
-    }
+    const norm_share s = share_of(&args);
+#define SETS(side, set, lanes) do_sets(side, &from, y, &out, &args, set, lanes)
+    FOR_SETS(s, 1, SETS)
 }
 
-TENON_KERNEL void norm_sets_columns(__global const data_t *x, __global const param_t *gamma,
-                                    __global const param_t *beta, __global data_t *y,
-                                    __global acc_t *mean, __global acc_t *rstd,
-                                    __global acc_t *running_mean, __global acc_t *running_variance,
-                                    const norm_args args)
+TENON_INLINE void do_partial(const int side, __global const data_t *x, __global acc_t *work,
+                             const norm_args *args, long number, long set, int column_lanes)
 {
-    const norm_sources from = {x, 0, gamma, beta, 0, 0, 0};
-    const outputs out = {mean, rstd, running_mean, running_variance};
-    const norm_columns c = columns_of(&args);
-    for (long at = c.first; at < c.last; at += TENON_VW) {
-        do_sets(1, 1, &from, y, &out, &args, c.row + at, (int)min_long(TENON_VW, c.last - at));
-    }
-}
-
-TENON_INLINE void do_partial(const int columns, const int side, __global const data_t *x,
-                             __global acc_t *work, const norm_args *args, long number, long set,
-                             int column_lanes)
-{
-    const norm_piece piece = piece_of(columns, args, number);
-    const acc_v n = splat((acc_t)piece_count(columns, args, &piece));
-    const int lanes = columns ? column_lanes : 1;
+    const norm_piece piece = piece_of(args, number);
+    const acc_v n = splat((acc_t)piece_count(args, &piece));
+    const int lanes = TENON_COLUMNS ? column_lanes : 1;
     acc_v sum[NORM_SIDE], mean[NORM_SIDE], squares[NORM_SIDE];
     norm_walk w;
     walk_begin(&w, args);
@@ -197,12 +175,12 @@ TENON_INLINE void do_partial(const int columns, const int side, __global const d
         sum[b] = splat(0);
     }
     if (args->flags & NORM_CENTERED) {
-        sum_piece(columns, side, 0, x, args, w, &piece, column_lanes, sum, sum);
+        sum_piece(side, 0, x, args, w, &piece, column_lanes, sum, sum);
     }
     for (int b = 0; b < side; b++) {
         mean[b] = sum[b] / n;
     }
-    sum_piece(columns, side, 1, x, args, w, &piece, column_lanes, mean, squares);
+    sum_piece(side, 1, x, args, w, &piece, column_lanes, mean, squares);
     work += args->work + number * args->sets + set;
     for (int b = 0; b < side; b++) {
         store_stat(work, b * TENON_VW, 1, lanes, sum[b]);
@@ -210,29 +188,18 @@ TENON_INLINE void do_partial(const int columns, const int side, __global const d
     }
 }
 
-TENON_KERNEL void norm_partial_rows(__global const data_t *x, __global acc_t *work,
-                                    const norm_args args)
+TENON_KERNEL void norm_partial(__global const data_t *x, __global acc_t *work, const norm_args args)
 {
-    long id = (long)get_global_id(0), number = id % args.pieces;
-    long first = id / args.pieces * args.chunk, last = min_long(first + args.chunk, args.sets);
-    for (long set = first; set < last; set++) {
-        do_partial(0, 1, x, work, &args, number, set, TENON_VW);
-    }
-}
-
-TENON_KERNEL void norm_partial_columns(__global const data_t *x, __global acc_t *work,
-                                       const norm_args args)
-{
-    const norm_columns c = columns_of(&args);
-#define PARTIAL(side, set, lanes) do_partial(1, side, x, work, &args, c.number, set, lanes)
-    FOR_COLUMNS(c, PARTIAL)
+    const norm_share s = share_of(&args);
+#define PARTIAL(side, set, lanes) do_partial(side, x, work, &args, s.number, set, lanes)
+    FOR_SETS(s, NORM_SIDE, PARTIAL)
 }
 
 /* The elements of a piece that are of one set. */
 TENON_INLINE acc_v count_of(const norm_args *args, long number)
 {
-    const norm_piece piece = piece_of(args->columns, args, number);
-    return splat((acc_t)piece_count(args->columns, args, &piece));
+    const norm_piece piece = piece_of(args, number);
+    return splat((acc_t)piece_count(args, &piece));
 }
 
 TENON_KERNEL void norm_combine(__global acc_t *work, __global acc_t *mean, __global acc_t *rstd,
@@ -283,18 +250,17 @@ TENON_KERNEL void norm_combine(__global acc_t *work, __global acc_t *mean, __glo
     }
 }
 
-TENON_INLINE void do_apply(const int columns, const int side, const norm_sources *from,
-                           __global data_t *y, const norm_args *args, long number, long set,
-                           int column_lanes)
+TENON_INLINE void do_apply(const int side, const norm_sources *from, __global data_t *y,
+                           const norm_args *args, long number, long set, int column_lanes)
 {
-    const norm_piece piece = piece_of(columns, args, number);
+    const norm_piece piece = piece_of(args, number);
     const int mean = args->flags & NORM_CENTERED ? 1 << FACTOR_MEAN : 0;
     norm_walk w;
     norm_factors f;
     walk_begin(&w, args);
     walk_enter(&w, args, 0, args->kept, set);
     prepare_factors(side, &f, args, mean | 1 << FACTOR_RSTD | weights_of(args));
-    apply_piece(columns, side, from, y, args, w, &piece, column_lanes, &f);
+    apply_piece(side, from, y, args, w, &piece, column_lanes, &f);
 }
 
 TENON_KERNEL void norm_apply(__global const data_t *x, __global const param_t *gamma,
@@ -302,19 +268,7 @@ TENON_KERNEL void norm_apply(__global const data_t *x, __global const param_t *g
                              __global const acc_t *rstd, __global data_t *y, const norm_args args)
 {
     const norm_sources from = {x, 0, gamma, beta, mean, rstd, 0};
-    const long id = (long)get_global_id(0);
-    if (id < args.items) {
-        do_apply(0, 1, &from, y, &args, id, 0, TENON_VW);
-    }
-}
-
-TENON_KERNEL void norm_apply_columns(__global const data_t *x, __global const param_t *gamma,
-                                     __global const param_t *beta, __global const acc_t *mean,
-                                     __global const acc_t *rstd, __global data_t *y,
-                                     const norm_args args)
-{
-    const norm_sources from = {x, 0, gamma, beta, mean, rstd, 0};
-    const norm_columns c = columns_of(&args);
-#define APPLY(side, set, lanes) do_apply(1, side, &from, y, &args, c.number, set, lanes)
-    FOR_COLUMNS(c, APPLY)
+    const norm_share s = share_of(&args);
+#define APPLY(side, set, lanes) do_apply(side, &from, y, &args, s.number, set, lanes)
+    FOR_SETS(s, NORM_SIDE, APPLY)
 }

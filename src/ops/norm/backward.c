@@ -52,9 +52,7 @@ static tenon_status record_sums(const char *operation, tn_recording *recording,
     share(recording->context, p, kept, split, args);
     args->flags &= ~(tenon_i32)drop;
     args->flags |= split ? NORM_TO_WORK : 0;
-    return tn_norm_record(operation, recording, p,
-                          args->columns ? "norm_sums_columns" : "norm_sums_rows", sums, 0, args,
-                          NULL);
+    return tn_norm_record(operation, recording, p, "norm_sums", sums, 0, args, NULL);
 }
 
 /* Adds up the pieces of what record_sums left: to dgamma and dbeta unless they are dropped, and to
@@ -84,9 +82,9 @@ static tenon_status record_gradient(const char *operation, tn_recording *recordi
     tn_norm_elements(recording->context, p, kept, &stride, &args);
     args.offset[NORM_DGAMMA] = work;
     args.offset[NORM_DBETA] = work + tn_norm_sets_of(p, kept);
-    return tn_norm_record(
-        operation, recording, p, args.columns ? "norm_gradient_columns" : "norm_gradient", views,
-        sums ? (uint32_t)1 << NORM_DGAMMA | (uint32_t)1 << NORM_DBETA : 0, &args, NULL);
+    return tn_norm_record(operation, recording, p, "norm_gradient", views,
+                          sums ? (uint32_t)1 << NORM_DGAMMA | (uint32_t)1 << NORM_DBETA : 0, &args,
+                          NULL);
 }
 
 static tenon_status record_whole(const char *operation, tn_recording *recording,
@@ -98,9 +96,7 @@ static tenon_status record_whole(const char *operation, tn_recording *recording,
     share(recording->context, p, tn_norm_kept(p), false, &args);
     if (!tn_norm_sets_are_parameters(p))
         args.flags &= ~NORM_PARAMETERS;
-    return tn_norm_record(operation, recording, p,
-                          args.columns ? "norm_whole_columns" : "norm_whole_rows", views, 0, &args,
-                          NULL);
+    return tn_norm_record(operation, recording, p, "norm_whole", views, 0, &args, NULL);
 }
 
 /* The gradients of the parameters come first: dx may be dy. Their sums have no weights. */

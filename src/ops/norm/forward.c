@@ -87,9 +87,7 @@ static tenon_status record_sets(const char *operation, tn_recording *recording,
     const norm_problem *p = (const norm_problem *)problem;
     norm_args args;
     share_sets(recording->context, p, &args);
-    return tn_norm_record(operation, recording, p,
-                          args.columns ? "norm_sets_columns" : "norm_sets_rows", views, 0, &args,
-                          values);
+    return tn_norm_record(operation, recording, p, "norm_sets", views, 0, &args, values);
 }
 
 /* y from statistics: given ones, or what norm_combine left in the workspace at `work`. */
@@ -110,8 +108,7 @@ static tenon_status record_apply(const char *operation, tn_recording *recording,
         args.offset[NORM_MEAN] = work;
         args.offset[NORM_RSTD] = work + tn_norm_sets_of(p, kept);
     }
-    return tn_norm_record(operation, recording, p,
-                          args.columns ? "norm_apply_columns" : "norm_apply", views,
+    return tn_norm_record(operation, recording, p, "norm_apply", views,
                           in_work ? 1u << NORM_MEAN | 1u << NORM_RSTD : 0, &args, values);
 }
 
@@ -145,9 +142,7 @@ static tenon_status record_split(const char *operation, tn_recording *recording,
     const norm_problem *p = (const norm_problem *)problem;
     norm_args args;
     share_partial(recording->context, p, &args);
-    TN_TRY(tn_norm_record(operation, recording, p,
-                          args.columns ? "norm_partial_columns" : "norm_partial_rows", views, 0,
-                          &args, values));
+    TN_TRY(tn_norm_record(operation, recording, p, "norm_partial", views, 0, &args, values));
     TN_TRY(record_combine(operation, recording, p, &args, values));
     return record_apply(operation, recording, p, true, 2 * args.pieces * args.sets, values);
 }

@@ -81,6 +81,7 @@ static void share_lines(const tenon_context *context, const norm_problem *p, nor
     const int64_t lanes = tn_lanes(context, p->dtype), size = args->shape[args->rank - 1];
     const int64_t chunk = context->device.is_cpu ? CPU_CHUNK : lanes;
     args->columns = 0;
+    args->chunk = 1;
     args->first = args->span = tn_min_i64(chunk / lanes, units_of(args, lanes));
     args->step = 1;
     args->lines_each =
@@ -108,13 +109,23 @@ int64_t tn_norm_vectors(const tenon_context *context, const norm_problem *p, int
     return tn_ceil_div(count, tn_lanes(context, p->dtype));
 }
 
+static void write_options(tenon_context *context, const norm_problem *p, bool columns,
+                          const int32_t *values, char text[TN_OPTIONS_SIZE])
+{
+    tn_build_options(context, text,
+                     "-DTENON_DTYPE=%u -DTENON_VW=%u%s -DTENON_COLUMNS=%d -DTENON_PARAM_ACC=%u%s",
+                     p->dtype, (unsigned)tn_lanes(context, p->dtype), tn_gpu_option(context),
+                     columns, p->parameter_acc, tn_stores_option(p->backward ? NULL : values));
+}
+
+/* Those of the kernel that goes by sets. */
 void tn_norm_options(tenon_context *context, const tn_problem *problem, const int32_t *values,
                      char text[TN_OPTIONS_SIZE])
 {
     const norm_problem *p = (const norm_problem *)problem;
-    tn_build_options(context, text, "-DTENON_DTYPE=%u -DTENON_VW=%u%s -DTENON_PARAM_ACC=%u%s",
-                     p->dtype, (unsigned)tn_lanes(context, p->dtype), tn_gpu_option(context),
-                     p->parameter_acc, tn_stores_option(p->backward ? NULL : values));
+    norm_args args;
+    tn_norm_space(p, tn_norm_kept(p), &p->stride, &p->stride, &args);
+    write_options(context, p, args.columns, values, text);
 }
 
 void tn_norm_team_options(tenon_context *context, const tn_problem *problem, const int32_t *values,
@@ -244,7 +255,7 @@ tenon_status tn_norm_record(const char *operation, tn_recording *recording, cons
     /* Where the driver chooses a work-group by the sizes, PoCL compiles for each that is new. */
     launch.local[0] = recording->context->device.is_cpu ? 1 : GPU_GROUP;
     launch.global[0] = (size_t)tn_round_up(args->items, (int64_t)launch.local[0]);
-    tn_norm_options(recording->context, &p->head, values, text);
+    write_options(recording->context, p, args->columns, values, text);
     return record(operation, recording, p, views, in_work, args, &launch);
 }
 
