@@ -122,6 +122,12 @@ static void read_extensions(tn_device *device)
     free(words);
 }
 
+/* Since version 5 PoCL keeps what it knows of values that are gone, for those that come to lie there. */
+static bool errs_by_chance(const tn_device *device)
+{
+    return device->keeps_builds && strtol(device->info.driver_version, NULL, 10) >= 5;
+}
+
 static uint32_t parse_version(const char *text)
 {
     unsigned major = 0, minor = 0;
@@ -183,6 +189,7 @@ tenon_status tn_device_read(const char *operation, cl_device_id id, tn_device *d
     device->is_cpu = (type & CL_DEVICE_TYPE_CPU) != 0;
     device->has_compiler = compiler == CL_TRUE;
     device->keeps_builds = strcmp(device->info.platform_name, "Portable Computing Language") == 0;
+    device->errs_by_chance = errs_by_chance(device);
     device->svm = (svm & CL_DEVICE_SVM_COARSE_GRAIN_BUFFER) != 0;
     read_extensions(device);
     return TENON_OK;

@@ -268,6 +268,59 @@ static void failed_self_checks_say_how_to_repeat_them(void **state)
             check_mutant(tn_families[i], tn_families[i]->solvers[s]);
 }
 
+static int checks, first_right;
+static tenon_status check_by_chance(tenon_stream *lab, const tn_problem *problem,
+                                    const tn_choice *choice, bool *right, char why[256])
+{
+    (void)lab;
+    (void)problem;
+    (void)choice;
+    *right = ++checks == first_right;
+    if (!*right)
+        snprintf(why, 256, "wrong");
+    return TENON_OK;
+}
+
+/* Checks a solver, under a name that is new, on a driver that errs by chance or always alike. */
+static bool check_again(const char *name, bool by_chance, int which, char why[256])
+{
+    tn_family family = *tn_families[0];
+    const bool before = test_context->device.errs_by_chance;
+    const tn_problem *problem = tn_dispatch_of(test_context)->plans.newest->problem;
+    tn_choice choice = {.solver = family.solvers[0]};
+    bool right;
+    family.name = name;
+    family.self_check = check_by_chance;
+    checks = 0;
+    first_right = which;
+    if (choice.solver->tune != NULL)
+        choice.solver->tune(test_context, problem, choice.values);
+    test_context->device.errs_by_chance = by_chance;
+    assert_ok(tn_self_check("test", test_context, &family, problem, &choice, &right, why));
+    test_context->device.errs_by_chance = before;
+    return right;
+}
+
+static void drivers_that_err_by_chance_compile_anew(void **state)
+{
+    (void)state;
+    tn_case c;
+    char why[256], options[TN_OPTIONS_SIZE];
+    const unsigned before = test_context->anew;
+    assert_true(run_example(tn_families[0], tn_families[0]->solvers[0], &c));
+    assert_true(check_again("third_time_right", true, 3, why));
+    assert_int_equal(checks, 3);
+    assert_string_equal(why, "");
+    assert_int_equal(test_context->anew, before + 2);
+    assert_contains(tn_build_options(test_context, options, "-DX"), "-DTENON_ANEW=");
+    assert_false(check_again("never_right", true, 0, why));
+    assert_int_equal(checks, 4);
+    assert_string_equal(why, "wrong");
+    assert_false(check_again("always_alike", false, 2, why));
+    assert_int_equal(checks, 1);
+    test_context->anew = before;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -278,6 +331,7 @@ int main(void)
         cmocka_unit_test(wrong_results),
         cmocka_unit_test(tests_can_be_repeated),
         cmocka_unit_test(failed_self_checks_say_how_to_repeat_them),
+        cmocka_unit_test(drivers_that_err_by_chance_compile_anew),
     };
     return TEST_MAIN(tests);
 }
