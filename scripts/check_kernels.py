@@ -284,13 +284,13 @@ def choose_machines(options, compilers):
 
 def main():
     options = read_arguments(sys.argv[1:])
+    sources = Path(options.cache, "sources")
+    sources.mkdir(parents=True, exist_ok=True)
+    rows = listing(options.tenon, sources)
     compilers = Compilers()
     machines = choose_machines(options, compilers)
     if not machines:
         fail("there is no compiler for any target")
-    sources = Path(options.cache, "sources")
-    sources.mkdir(parents=True, exist_ok=True)
-    rows = listing(options.tenon, sources)
     jobs = plan(rows, machines, options)
     if not jobs:
         fail(f'no kernel of these targets has "{options.filter}" in its source\'s name')

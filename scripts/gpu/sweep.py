@@ -10,6 +10,7 @@ from jobs import read_json, write_json
 SEARCHES = [
     ("gemm-gpu", "square 4096x4096x4096", "f32", "gemm/tiled"),
     ("gemm-gpu", "square 4096x4096x4096", "f16", "gemm/mma"),
+    ("gemm-gpu", "square 4096x4096x4096", "f16", "gemm/wgmma"),
     ("gemm-gpu", "square 4096x4096x4096", "f16", "gemm/mfma"),
     ("gemm-gpu", "square 4096x4096x4096", "f16", "gemm/wmma"),
     ("gemm-gpu", "square 4096x4096x4096", "f16", "gemm/xmx"),

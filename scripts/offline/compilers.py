@@ -31,7 +31,9 @@ class Machine:
 
 
 MACHINES = [
-    *(Machine(name, "nvidia", name) for name in ("sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100")),
+    # ptxas gives sm_89 the registers of sm_86, and sm_90a those of sm_90.
+    *(Machine(name, "nvidia", name, differs=name != "sm_89")
+      for name in ("sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100")),
     Machine("sm_90a", "nvidia", "sm_90a", differs=False),
     *(Machine(name, "amd", name)
       for name in ("gfx906", "gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1201")),

@@ -369,11 +369,16 @@ class Whole(unittest.TestCase):
 
     def test_bad_arguments_say_what_is_wrong(self):
         for arguments, said in ((("--target", "sm_20"), 'no target "sm_20"'), (("--jobs", "0"), "--jobs"),
-                                (("--tenon", "/nonexistent"), "cannot run /nonexistent"),
-                                (("--filter", "nothing"), 'has "nothing"')):
+                                (("--tenon", "/nonexistent"), "cannot run /nonexistent")):
             done = self.check("", "k", *arguments)
             self.assertNotEqual(done.returncode, 0, arguments)
             self.assertIn(said, done.stderr + done.stdout)
+
+    def test_a_filter_that_no_kernel_has_says_so(self):
+        self.need("spirv")
+        done = self.check("", "k", "--filter", "nothing", "--target", "spirv64")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn('has "nothing"', done.stderr)
 
 
 if __name__ == "__main__":
