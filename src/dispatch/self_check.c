@@ -68,24 +68,29 @@ static void name_variant(tenon_context *context, variant *v)
     snprintf(v->key, sizeof v->key, "%s %s", v->name, v->options);
 }
 
-/* How often a driver that errs by chance is asked for other code. */
+/* How often a driver that errs by chance is asked for code of a variant. */
 #define MOST_TRIES 4
 
-/* Under options that it has not seen, it compiles anew; what it has compiled, it keeps. */
+/* Under options that it has not seen, it compiles anew; what it has compiled, it keeps. The lab tries
+ * alone: the context takes what came out right, and nothing of a variant that never does. */
 static tenon_status check_until_right(tenon_context *context, tenon_stream *lab, variant *v,
                                       bool *right, char why[256])
 {
-    for (int tries = 1;; tries++) {
-        TN_TRY(v->family->self_check(lab, v->problem, v->choice, right, why));
-        if (*right || !context->device.errs_by_chance || tries == MOST_TRIES)
-            return TENON_OK;
+    const int most = context->device.errs_by_chance ? MOST_TRIES : 1;
+    tenon_status status = v->family->self_check(lab, v->problem, v->choice, right, why);
+    for (int tries = 1; status == TENON_OK && !*right && tries < most; tries++) {
         tn_log_send(&context->log, TENON_LOG_INFO,
                     "solver %s is compiled anew, as this driver may err by chance: %s", v->name,
                     why);
-        context->anew++;
+        lab->context->anew++;
         why[0] = '\0';
-        name_variant(context, v);
+        status = v->family->self_check(lab, v->problem, v->choice, right, why);
     }
+    if (status == TENON_OK && *right)
+        context->anew = lab->context->anew;
+    lab->context->anew = context->anew;
+    name_variant(context, v);
+    return status;
 }
 
 static tenon_status check_in_lab(tenon_context *context, variant *v, bool *right, char why[256])

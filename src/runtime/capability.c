@@ -257,7 +257,7 @@ static char *build_options(tenon_context *context, const char *first, char optio
     /* CPUs' drivers compute some functions lane by lane, which no trial would tell reliably. */
     const char *math = fma && context->device.is_cpu ? "-DTENON_VECTOR_MATH=1 " : "";
     const uint32_t sub_group = context->device.least_sub_group;
-    const uint32_t anew = (context->owner != NULL ? context->owner : context)->anew;
+    const uint32_t anew = context->anew;
     int used = snprintf(options, 512, "%s -DTENON_HW_FMA=%d %s", first, fma, math);
     if (sub_group > 0)
         used += snprintf(options + used, (size_t)(512 - used), "-DTENON_SUB_GROUP=%u ", sub_group);

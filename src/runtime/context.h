@@ -39,8 +39,9 @@ struct tenon_context {
     bool profiling;
     tenon_context *owner; /* of a lab's context: the context that it serves, not retained; NULL for
                              any other */
-    atomic_uint
-        anew; /* how often kernels were wanted compiled anew (tn_self_check); the owner's counts */
+    /* How often kernels were wanted compiled anew, which their options say; the lab's is ahead while a
+     * self-check tries (dispatch/self_check.c). */
+    atomic_uint anew;
     tn_capabilities capabilities;
     tn_lab lab;
     tn_program_cache programs;

@@ -25,9 +25,9 @@ typedef struct tn_device {
     /* PoCL finds what it has compiled by the source, on disk; asked for a binary, it compiles every kernel once more,
      * for work-groups of any size. */
     bool keeps_builds;
-    bool
-        errs_by_chance; /* PoCL: the same source may be compiled rightly or not (docs/drivers.md) */
-    bool svm;           /* coarse-grained shared virtual memory */
+    /* PoCL: the same source may be compiled rightly or not (docs/drivers.md). */
+    bool errs_by_chance;
+    bool svm; /* coarse-grained shared virtual memory */
     /* Extensions that say which dialect a compiler speaks: they rule a trial out, never in. */
     bool speaks_nvidia, speaks_amd, speaks_intel_subgroups, speaks_khr_subgroups,
         speaks_intel_matrix;

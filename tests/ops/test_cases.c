@@ -316,9 +316,13 @@ static void drivers_that_err_by_chance_compile_anew(void **state)
     assert_false(check_again("never_right", true, 0, why));
     assert_int_equal(checks, 4);
     assert_string_equal(why, "wrong");
+    assert_int_equal(test_context->anew, before + 2);
+    assert_int_equal(tn_lab_if_made(test_context)->anew, before + 2);
+    assert_false(check_again("never_right", true, 0, why));
+    assert_int_equal(checks, 0); /* it is known */
     assert_false(check_again("always_alike", false, 2, why));
     assert_int_equal(checks, 1);
-    test_context->anew = before;
+    test_context->anew = tn_lab_if_made(test_context)->anew = before;
 }
 
 int main(void)
