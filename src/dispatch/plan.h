@@ -123,7 +123,8 @@ tenon_status tn_plan_table_get(const char *operation, tenon_context *context,
 /* What dispatch keeps in a context. */
 typedef struct tn_checked_variant {
     char *key;
-    bool right;
+    uint64_t paths; /* that were found right; see tn_family */
+    bool right;     /* a variant that is wrong on one path is barred on all */
     char why[256];
 } tn_checked_variant;
 
@@ -132,6 +133,9 @@ typedef struct tn_dispatch {
     pthread_mutex_t checked_lock;
     tn_checked_variant *checked;
     uint32_t checked_count, checked_capacity;
+    /* Of a lab: whose problems the self-check at hand runs, and which paths they have taken. */
+    const tn_family *checking;
+    uint64_t paths;
     /* Of a lab: how to repeat the self-check that failed last; "" where its family does not say. */
     char repeat[TN_REPEAT_SIZE];
 } tn_dispatch;

@@ -1,11 +1,12 @@
 /* Checking kernel variants against the reference, once for a device, in the lab. */
 #include "dispatch/plan.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const tn_checked_variant *find(const tn_dispatch *dispatch, const char *key)
+static tn_checked_variant *find(tn_dispatch *dispatch, const char *key)
 {
     for (uint32_t i = 0; i < dispatch->checked_count; i++)
         if (strcmp(dispatch->checked[i].key, key) == 0)
@@ -13,10 +14,14 @@ static const tn_checked_variant *find(const tn_dispatch *dispatch, const char *k
     return NULL;
 }
 
-static bool recall(tn_dispatch *dispatch, const char *key, bool *right, char why[256])
+/* Whether it is known that a variant is wrong, or right on all of these paths. */
+static bool recall(tn_dispatch *dispatch, const char *key, uint64_t paths, bool *right,
+                   char why[256])
 {
     pthread_mutex_lock(&dispatch->checked_lock);
     const tn_checked_variant *known = find(dispatch, key);
+    if (known != NULL && known->right && (paths & ~known->paths) != 0)
+        known = NULL;
     if (known != NULL) {
         *right = known->right;
         memcpy(why, known->why, sizeof known->why);
@@ -26,28 +31,35 @@ static bool recall(tn_dispatch *dispatch, const char *key, bool *right, char why
 }
 
 /* With the lock held. Forgetting is harmless: the variant is checked again. */
-static void append(tn_dispatch *dispatch, const char *key, bool right, const char *why)
+static tn_checked_variant *append(tn_dispatch *dispatch, const char *key)
 {
     if (dispatch->checked_count == dispatch->checked_capacity) {
         uint32_t capacity = dispatch->checked_capacity * 2 + 16;
         tn_checked_variant *checked = realloc(dispatch->checked, capacity * sizeof *checked);
         if (checked == NULL)
-            return;
+            return NULL;
         dispatch->checked = checked;
         dispatch->checked_capacity = capacity;
     }
-    tn_checked_variant variant = {.key = strdup(key), .right = right};
+    tn_checked_variant variant = {.key = strdup(key), .right = true};
     if (variant.key == NULL)
-        return;
-    snprintf(variant.why, sizeof variant.why, "%s", why);
-    dispatch->checked[dispatch->checked_count++] = variant;
+        return NULL;
+    dispatch->checked[dispatch->checked_count] = variant;
+    return &dispatch->checked[dispatch->checked_count++];
 }
 
-static void remember(tn_dispatch *dispatch, const char *key, bool right, const char *why)
+static void remember(tn_dispatch *dispatch, const char *key, uint64_t paths, bool right,
+                     const char *why)
 {
     pthread_mutex_lock(&dispatch->checked_lock);
-    if (find(dispatch, key) == NULL)
-        append(dispatch, key, right, why);
+    tn_checked_variant *variant = find(dispatch, key);
+    if (variant == NULL)
+        variant = append(dispatch, key);
+    if (variant != NULL && variant->right) {
+        variant->right = right;
+        variant->paths |= paths;
+        snprintf(variant->why, sizeof variant->why, "%s", why);
+    }
     pthread_mutex_unlock(&dispatch->checked_lock);
 }
 
@@ -56,10 +68,16 @@ typedef struct variant {
     const tn_family *family;
     const tn_problem *problem;
     const tn_choice *choice;
+    uint64_t paths; /* that the problem takes */
     char name[TN_SOLVER_NAME_SIZE], options[TN_OPTIONS_SIZE],
         key[TN_SOLVER_NAME_SIZE + TN_OPTIONS_SIZE + 2];
     char repeat[TN_REPEAT_SIZE];
 } variant;
+
+static uint64_t paths_of(const tn_family *family, const tn_problem *problem)
+{
+    return family->paths != NULL ? family->paths(problem) : 0;
+}
 
 static void name_variant(tenon_context *context, variant *v)
 {
@@ -93,22 +111,44 @@ static tenon_status check_until_right(tenon_context *context, tenon_stream *lab,
     return status;
 }
 
+void tn_self_check_runs(tenon_stream *stream, const tn_problem *problem)
+{
+    tn_dispatch *lab = tn_dispatch_of(stream->context);
+    if (lab != NULL && lab->checking != NULL)
+        lab->paths |= paths_of(lab->checking, problem);
+}
+
+/* With the lab entered. */
+static tenon_status check(tenon_context *context, tenon_stream *stream, tn_dispatch *lab,
+                          variant *v, bool *right, char why[256])
+{
+    lab->repeat[0] = '\0';
+    lab->checking = v->family;
+    lab->paths = 0;
+    tenon_status status = check_until_right(context, stream, v, right, why);
+    lab->checking = NULL;
+    memcpy(v->repeat, lab->repeat, sizeof v->repeat);
+    TN_TRY(status);
+    if (*right && (v->paths & ~lab->paths) != 0)
+        return tn_fail(TENON_ERROR_UNSUPPORTED,
+                       "self-check of %s: leaves out what the problem asks for, paths %#" PRIx64
+                       " of %#" PRIx64,
+                       v->name, v->paths & ~lab->paths, v->paths);
+    remember(tn_dispatch_of(context), v->key, lab->paths, *right, why);
+    return TENON_OK;
+}
+
 static tenon_status check_in_lab(tenon_context *context, variant *v, bool *right, char why[256])
 {
-    tn_dispatch *dispatch = tn_dispatch_of(context), *lab_dispatch;
     tenon_status status = TENON_OK;
-    tenon_stream *lab;
-    TN_TRY(tn_lab_enter(context, &lab));
+    tenon_stream *stream;
+    TN_TRY(tn_lab_enter(context, &stream));
+    tn_dispatch *lab = tn_dispatch_of(stream->context);
+    if (lab == NULL)
+        status = tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory for the self-check", v->name);
     /* Another thread may have checked it while this one waited. */
-    if (!recall(dispatch, v->key, right, why)) {
-        if ((lab_dispatch = tn_dispatch_of(lab->context)) != NULL)
-            lab_dispatch->repeat[0] = '\0';
-        status = check_until_right(context, lab, v, right, why);
-        if (status == TENON_OK)
-            remember(dispatch, v->key, *right, why);
-        if (lab_dispatch != NULL)
-            memcpy(v->repeat, lab_dispatch->repeat, sizeof v->repeat);
-    }
+    else if (!recall(tn_dispatch_of(context), v->key, v->paths, right, why))
+        status = check(context, stream, lab, v, right, why);
     tn_lab_leave(context);
     return status;
 }
@@ -134,7 +174,8 @@ static tenon_status check_variant(const char *operation, tenon_context *context,
     if (dispatch == NULL)
         return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory for the self-check", operation);
     name_variant(context, v);
-    if (recall(dispatch, v->key, right, why))
+    v->paths = paths_of(v->family, v->problem);
+    if (recall(dispatch, v->key, v->paths, right, why))
         return TENON_OK;
     tenon_status status = check_in_lab(context, v, right, why);
     if (status != TENON_OK || !*right)

@@ -84,7 +84,18 @@ typedef struct tn_family {
      * what differed. */
     tenon_status (*self_check)(tenon_stream *stream, const tn_problem *problem,
                                const tn_choice *choice, bool *right, char why[256]);
+    /* What a problem asks of a build by run-time arguments other than sizes and strides: one bit
+     * for each value of each of them, so that bias and no bias are two. A verdict on a variant
+     * holds for the bits that its self-check ran, which are at least those of the problem at hand.
+     * NULL where a build does one thing. */
+    uint64_t (*paths)(const tn_problem *problem);
 } tn_family;
+
+/* The bits of flags that are either set or not: `mask` has those that count, below bit 32. */
+static inline uint64_t tn_paths_of_flags(uint64_t flags, uint64_t mask)
+{
+    return (flags & mask) | (~flags & mask) << 32;
+}
 
 /* Writes "family/solver:name1value1,…". Returns `text`. */
 char *tn_solver_name(const tn_family *family, const tn_choice *choice,
@@ -108,5 +119,8 @@ tenon_status tn_select(const char *operation, tenon_context *context, const tn_f
 tenon_status tn_self_check(const char *operation, tenon_context *context, const tn_family *family,
                            const tn_problem *problem, const tn_choice *choice, bool *right,
                            char why[256]);
+
+/* Self-checks call this for each problem that they run in the lab that `stream` is of. */
+void tn_self_check_runs(tenon_stream *stream, const tn_problem *problem);
 
 #endif

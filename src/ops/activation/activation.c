@@ -9,10 +9,16 @@ TENON_API tenon_activation_params tenon_activation_params_default(void)
     return (tenon_activation_params)TENON_ACTIVATION_PARAMS_INIT;
 }
 
+uint64_t tn_activation_paths(const tn_problem *problem)
+{
+    return UINT64_C(1) << ((const activation_problem *)problem)->activation;
+}
+
 const tn_family tn_activation_family = {.name = "activation",
                                         .solvers = tn_activation_solvers,
                                         .solver_count = 2,
-                                        .self_check = tn_activation_self_check};
+                                        .self_check = tn_activation_self_check,
+                                        .paths = tn_activation_paths};
 
 void tn_activation_canonicalise(const tenon_activation *activation,
                                 const tenon_tensor *const *views, uint32_t count,

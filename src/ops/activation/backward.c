@@ -4,7 +4,8 @@
 const tn_family tn_activation_backward_family = {.name = "activation_backward",
                                                  .solvers = tn_activation_solvers,
                                                  .solver_count = 2,
-                                                 .self_check = tn_activation_self_check};
+                                                 .self_check = tn_activation_self_check,
+                                                 .paths = tn_activation_paths};
 
 static tn_call make_call(const char *operation, const tenon_tensor *x, const tenon_tensor *dy,
                          const tenon_tensor *dx)

@@ -44,6 +44,7 @@ bool tn_activation_backward_reference(const tenon_activation_params *params, con
                                       tn_bounded *results);
 
 /* Of both families. */
+uint64_t tn_activation_paths(const tn_problem *problem);
 tenon_status tn_activation_self_check(tenon_stream *stream, const tn_problem *problem,
                                       const tn_choice *choice, bool *right, char why[256]);
 

@@ -58,6 +58,25 @@ tenon_status tn_epilogue_check(const char *operation, const tenon_epilogue *epil
     return tn_epilogue_terms_check(operation, epilogue, c);
 }
 
+/* gemm/args.h and conv/args.h number them alike. */
+enum { HAS_C = 1, HAS_BIAS = 2, SKIPS_FACTORS = 4, FIRST_ACTIVATION = 8 };
+
+uint64_t tn_epilogue_paths(uint32_t flags, uint32_t activation)
+{
+    return tn_paths_of_flags(flags, HAS_C | HAS_BIAS | SKIPS_FACTORS) |
+           UINT64_C(1) << (FIRST_ACTIVATION + activation);
+}
+
+tenon_epilogue tn_check_epilogue(uint32_t flags, uint32_t activation)
+{
+    tenon_epilogue epilogue = TENON_EPILOGUE_INIT;
+    epilogue.alpha = (flags & SKIPS_FACTORS) != 0 ? 0 : 0.75;
+    epilogue.beta = (flags & HAS_C) != 0 ? -0.5 : 0;
+    epilogue.activation.kind = activation;
+    epilogue.activation.alpha = 0.25;
+    return epilogue;
+}
+
 void tn_epilogue_scalars(const tenon_epilogue *epilogue, double scalars[TN_MAX_SCALARS])
 {
     scalars[TN_SCALAR_ALPHA] = epilogue->alpha;

@@ -61,6 +61,14 @@ tenon_status tn_epilogue_terms_check(const char *operation, const tenon_epilogue
 tenon_status tn_epilogue_check(const char *operation, const tenon_epilogue *epilogue,
                                const tenon_tensor *c);
 
+/* What a family with an epilogue says of its paths (tn_family): which of c, bias and the factors are
+ * read, by the flags that GEMM and convolution number alike, and the activation. Takes bits 0 to 28
+ * and 32 to 34. */
+uint64_t tn_epilogue_paths(uint32_t flags, uint32_t activation);
+
+/* The epilogue of a self-check that takes the paths of a problem with these. */
+tenon_epilogue tn_check_epilogue(uint32_t flags, uint32_t activation);
+
 void tn_epilogue_scalars(const tenon_epilogue *epilogue, double scalars[TN_MAX_SCALARS]);
 
 /* Refuses a type other than f64, f32, f16 and bf16, and f64 where the device has none. */

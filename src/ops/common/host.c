@@ -122,6 +122,7 @@ tenon_status tn_twin_launch(tenon_stream *stream, const char *operation, const t
 {
     tn_recording recording = {.context = stream->context};
     tn_operand operands[TN_MAX_OPERANDS];
+    tn_self_check_runs(stream, problem);
     for (uint32_t i = 0; i < count; i++)
         operands[i] = (tn_operand){twins[i].device.memory, twins[i].device.offset};
     if (choice->solver->workspace != NULL)

@@ -31,6 +31,16 @@ typedef struct tn_twin {
 tenon_status tn_twin_create(tenon_stream *stream, const tenon_tensor *view, uint64_t *seed,
                             tn_twin *twin);
 
+/* Its views; NULL of one that was not made. */
+static inline const tenon_tensor *tn_twin_host(const tn_twin *twin)
+{
+    return twin->host.memory.kind != TENON_MEMORY_NONE ? &twin->host : NULL;
+}
+static inline const tenon_tensor *tn_twin_device(const tn_twin *twin)
+{
+    return twin->host.memory.kind != TENON_MEMORY_NONE ? &twin->device : NULL;
+}
+
 /* The bytes of a view's twin: up to its last element, and a guard. */
 uint64_t tn_twin_bytes(const tenon_tensor *view);
 

@@ -52,6 +52,7 @@ static tenon_status run(check *c)
     const tn_lines_trial *t = c->trial;
     tn_lines_problem problem;
     t->canonicalise(t->params, c->views, &problem);
+    tn_self_check_runs(c->stream, &problem.head);
     tn_recording recording = {.context = c->stream->context};
     tn_operand operands[TENON_LINES_VIEWS] = {0};
     for (uint32_t i = 0; i < t->of->operand_count; i++)

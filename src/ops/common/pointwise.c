@@ -100,6 +100,11 @@ int64_t tn_pointwise_gpu_chunk(const tn_pointwise_problem *problem)
     return has_vectors(problem) ? (narrow ? 2 : 1) * tn_gpu_lanes(problem->to) : 1;
 }
 
+uint64_t tn_pointwise_paths(const tn_problem *problem)
+{
+    return UINT64_C(1) << ((const tn_pointwise_problem *)problem)->kind;
+}
+
 const char *tn_pointwise_refuses(tenon_context *context, const tn_problem *problem)
 {
     (void)context;

@@ -37,6 +37,9 @@ tenon_status tn_same_shape_check(const char *operation, const tn_argument *argum
  * shape. Absent ones pass. */
 tenon_status tn_alike_check(const tn_call *call, bool shape);
 
+/* tn_family's: the kind alone. */
+uint64_t tn_pointwise_paths(const tn_problem *problem);
+
 /* Parts of solvers. */
 const char *tn_pointwise_refuses(tenon_context *context, const tn_problem *problem);
 double tn_pointwise_estimate(tenon_context *context, const tn_problem *problem,

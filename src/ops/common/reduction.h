@@ -65,6 +65,9 @@ void tn_reduction_canonicalise(uint32_t kind, const tn_axes *axes,
 extern const tn_solver tn_reduction_rows, tn_reduction_columns, tn_reduction_split_rows,
     tn_reduction_split_columns, tn_reduction_group;
 
+/* tn_family's: the kind and the flags. */
+uint64_t tn_reduction_paths(const tn_problem *problem);
+
 /* Parts of these: how many rows there are; whether places or elements are sought rather than sums;
  * what all launches have in args; the operand that stands for a view; a launch that has its source,
  * kernel, options, sizes and operands. */

@@ -77,6 +77,13 @@ static const char *refuses_split(tenon_context *context, const tn_problem *probl
     return p->size < 2 * LEAST_PIECE ? "the rows are too short to split" : NULL;
 }
 
+uint64_t tn_reduction_paths(const tn_problem *problem)
+{
+    const tn_reduction_problem *p = (const tn_reduction_problem *)problem;
+    return UINT64_C(1) << (16 + p->kind) |
+           tn_paths_of_flags(p->flags, REDUCTION_WIDE | REDUCTION_HAS_MEANS);
+}
+
 bool tn_reduction_is_extremum(const tn_reduction_problem *p)
 {
     return p->kind >= REDUCTION_MAX && p->kind <= REDUCTION_ARGMIN;

@@ -236,3 +236,8 @@ tenon_status tn_columns_record(const char *operation, tn_recording *recording,
         tn_gpu_local(&launch);
     return record(operation, recording, problem, chunk, launch);
 }
+
+uint64_t tn_rows_paths(const tn_problem *problem)
+{
+    return tn_paths_of_flags(((const tn_rows_problem *)problem)->flag, 3);
+}

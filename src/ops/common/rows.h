@@ -76,4 +76,7 @@ tenon_status tn_columns_record(const char *operation, tn_recording *recording,
                                const tn_rows_problem *problem, const char *source,
                                const char *kernel);
 
+/* tn_family's, of families whose flag has two bits at most. */
+uint64_t tn_rows_paths(const tn_problem *problem);
+
 #endif

@@ -188,10 +188,16 @@ const tn_solver tn_conv_backward_bias_parts = {.name = "parts",
 static const tn_solver *const solvers[] = {&tn_conv_backward_bias_parts,
                                            &tn_conv_backward_bias_whole};
 
+static uint64_t paths(const tn_problem *problem)
+{
+    return tn_paths_of_flags(((const conv_bias_problem *)problem)->adds != 0, 1);
+}
+
 const tn_family tn_conv_backward_bias_family = {.name = "conv_backward_bias",
                                                 .solvers = solvers,
                                                 .solver_count = sizeof solvers / sizeof *solvers,
-                                                .self_check = tn_conv_backward_bias_self_check};
+                                                .self_check = tn_conv_backward_bias_self_check,
+                                                .paths = paths};
 
 tenon_status tn_conv_bias_canonicalise(const char *operation,
                                        const tenon_conv_backward_params *params,

@@ -63,10 +63,7 @@ static tenon_tensor filter_view(const conv_problem *like, int64_t k, int64_t c,
 static tenon_conv_params check_params(const conv_problem *like, bool pointwise, int64_t step)
 {
     tenon_conv_params params = TENON_CONV_PARAMS_INIT;
-    params.epilogue.alpha = 0.75;
-    params.epilogue.beta = -0.5;
-    params.epilogue.activation.kind = like->activation;
-    params.epilogue.activation.alpha = 0.25;
+    params.epilogue = tn_check_epilogue(like->flags, like->activation);
     params.geometry.stride[1] = 2;
     params.geometry.stride[2] = step;
     if (pointwise)
@@ -124,7 +121,8 @@ static tenon_status make_operands(tenon_stream *stream, const conv_problem *like
         [CONV_Y] = image_view(dtype, channels_last, join, 2, filters, out),
     };
     for (int i = 0; i < CONV_OPERANDS; i++)
-        TN_TRY(tn_twin_create(stream, &views[i], &seed, &c->twins[i]));
+        if (i != CONV_BIAS || (like->flags & CONV_HAS_BIAS) != 0)
+            TN_TRY(tn_twin_create(stream, &views[i], &seed, &c->twins[i]));
     return TENON_OK;
 }
 
@@ -135,7 +133,7 @@ static tenon_status run(tenon_stream *stream, const tn_choice *choice, check *c)
     conv_problem problem;
     double scalars[TN_MAX_SCALARS] = {0};
     TN_TRY(tn_conv_canonicalise(operation, &c->params, &twins[CONV_X].device, &twins[CONV_W].device,
-                                &twins[CONV_C].device, &twins[CONV_BIAS].device,
+                                &twins[CONV_C].device, tn_twin_device(&twins[CONV_BIAS]),
                                 &twins[CONV_Y].device, &problem));
     problem.head.workspace_limit = stream->context->workspace_limit;
     tn_epilogue_scalars(&c->params.epilogue, scalars);
@@ -162,7 +160,8 @@ static tenon_status check_run(tenon_stream *stream, const conv_problem *like,
     c->expected = malloc((size_t)tenon_tensor_elements(y) * sizeof *c->expected);
     if (c->expected == NULL ||
         !tn_conv_reference(&c->params, &c->twins[CONV_X].host, &c->twins[CONV_W].host,
-                           &c->twins[CONV_C].host, &c->twins[CONV_BIAS].host, y, c->expected))
+                           &c->twins[CONV_C].host, tn_twin_host(&c->twins[CONV_BIAS]), y,
+                           c->expected))
         return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "conv self-check: no memory");
     TN_TRY(run(stream, &tried, c));
     *right = tn_host_within(y, c->expected, why);

@@ -9,10 +9,17 @@ enum { OPERAND_COL, OPERAND_X, OPERANDS }; /* as the caller numbers them */
 static const tn_solver *const solvers[] = {&tn_col2im_channels, &tn_col2im_rows,
                                            &tn_col2im_elements};
 
+static uint64_t paths(const tn_problem *problem)
+{
+    const col2im_problem *p = (const col2im_problem *)problem;
+    return tn_epilogue_paths(p->flags, p->activation);
+}
+
 const tn_family tn_col2im_family = {.name = "col2im",
                                     .solvers = solvers,
                                     .solver_count = sizeof solvers / sizeof *solvers,
-                                    .self_check = tn_col2im_self_check};
+                                    .self_check = tn_col2im_self_check,
+                                    .paths = paths};
 
 tenon_status tn_col2im_record(const char *operation, tn_recording *recording,
                               const col2im_problem *problem)

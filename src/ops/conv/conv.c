@@ -13,10 +13,17 @@ static const tn_solver *const solvers[] = {
     &tn_conv_winograd4,      &tn_conv_winograd2_gemm,  &tn_conv_winograd4_gemm,
     &tn_conv_im2col_gemm,    &tn_conv_cpu_direct,      &tn_conv_direct};
 
+uint64_t tn_conv_paths(const tn_problem *problem)
+{
+    const conv_problem *p = (const conv_problem *)problem;
+    return tn_epilogue_paths(p->flags, p->activation);
+}
+
 const tn_family tn_conv_family = {.name = "conv",
                                   .solvers = solvers,
                                   .solver_count = sizeof solvers / sizeof *solvers,
-                                  .self_check = tn_conv_self_check};
+                                  .self_check = tn_conv_self_check,
+                                  .paths = tn_conv_paths};
 
 static tenon_status prepare(tenon_context *context, const tenon_conv_params *params, tn_call *call,
                             conv_problem *problem, bool *empty)

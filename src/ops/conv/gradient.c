@@ -26,17 +26,20 @@ static const tn_solver *const filter_solvers[] = {
 const tn_family tn_conv_backward_data_family = {.name = "conv_backward_data",
                                                 .solvers = data_solvers,
                                                 .solver_count = COUNT(data_solvers),
-                                                .self_check = tn_conv_reverse_self_check};
+                                                .self_check = tn_conv_reverse_self_check,
+                                                .paths = tn_conv_paths};
 
 const tn_family tn_conv_transpose_family = {.name = "conv_transpose",
                                             .solvers = data_solvers,
                                             .solver_count = COUNT(data_solvers),
-                                            .self_check = tn_conv_reverse_self_check};
+                                            .self_check = tn_conv_reverse_self_check,
+                                            .paths = tn_conv_paths};
 
 const tn_family tn_conv_backward_filter_family = {.name = "conv_backward_filter",
                                                   .solvers = filter_solvers,
                                                   .solver_count = COUNT(filter_solvers),
-                                                  .self_check = tn_conv_backward_filter_self_check};
+                                                  .self_check = tn_conv_backward_filter_self_check,
+                                                  .paths = tn_conv_paths};
 
 const conv_gradient tn_conv_gradient_of_image = {
     &tn_conv_backward_data_family, {"dy", "w", "dx"}, {CONV_Y, CONV_W, CONV_X}};

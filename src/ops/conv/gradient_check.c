@@ -6,6 +6,7 @@
 #include "ops/conv/gradient.h"
 #include "ops/conv/tiled.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -122,14 +123,16 @@ typedef struct check {
     tn_bounded *expected;
 } check;
 
+#define NO_OPERAND UINT32_MAX
 static tenon_status create(tenon_stream *stream, const tenon_tensor *views, uint32_t count,
-                           check *c)
+                           uint32_t left_out, check *c)
 {
     uint64_t seed = 1;
     memset(c, 0, sizeof *c);
     c->count = count;
     for (uint32_t i = 0; i < count; i++)
-        TN_TRY(tn_twin_create(stream, &views[i], &seed, &c->twins[i]));
+        if (i != left_out)
+            TN_TRY(tn_twin_create(stream, &views[i], &seed, &c->twins[i]));
     c->expected = malloc((size_t)tenon_tensor_elements(&views[count - 1]) * sizeof *c->expected);
     return c->expected != NULL ? TENON_OK
                                : tn_fail(TENON_ERROR_OUT_OF_MEMORY, "self-check: no memory");
@@ -175,10 +178,9 @@ static tenon_status check_reverse(tenon_stream *stream, const conv_problem *like
     conv_problem problem;
     params.groups = s->groups;
     params.geometry = s->geometry;
-    params.epilogue.alpha = 0.75;
-    params.epilogue.beta = s->dense ? 0 : -0.5;
-    params.epilogue.activation.kind = like->activation;
-    params.epilogue.activation.alpha = 0.25;
+    params.epilogue = tn_check_epilogue(like->flags, like->activation);
+    if (s->dense)
+        params.epilogue.beta = 0;
     for (uint32_t d = 0; d < 2; d++)
         params.output_padding[d] = s->image[d] - tenon_conv_transpose_output_size(
                                                      &s->geometry, d, s->out[d], s->filter[d], 0);
@@ -188,9 +190,10 @@ static tenon_status check_reverse(tenon_stream *stream, const conv_problem *like
         [CONV_C] = tn_image_view(dtype, last, 2, s->channels, s->image),
         [CONV_BIAS] = tenon_tensor_view(dtype, 1, &s->channels),
         [CONV_Y] = tn_image_view(dtype, last, 2, s->channels, s->image)};
-    TN_TRY(create(stream, views, CONV_OPERANDS, c));
+    TN_TRY(create(stream, views, CONV_OPERANDS,
+                  (like->flags & CONV_HAS_BIAS) != 0 ? NO_OPERAND : CONV_BIAS, c));
     const tenon_tensor *x = &c->twins[CONV_X].host, *w = &c->twins[CONV_W].host,
-                       *res = &c->twins[CONV_C].host, *bias = &c->twins[CONV_BIAS].host,
+                       *res = &c->twins[CONV_C].host, *bias = tn_twin_host(&c->twins[CONV_BIAS]),
                        *y = &c->twins[CONV_Y].host;
     TN_TRY(tn_conv_transpose_canonicalise(operation, &params, x, w, res, bias, y, &problem));
     if (!tn_conv_transpose_reference(&params, x, w, res, bias, y, c->expected))
@@ -212,7 +215,7 @@ static tenon_status check_filter(tenon_stream *stream, const conv_problem *like,
     conv_problem problem;
     params.groups = s->groups;
     params.geometry = s->geometry;
-    params.beta = epilogue.beta = s->dense ? 0 : -0.5;
+    params.beta = epilogue.beta = s->dense ? 0 : tn_check_epilogue(like->flags, 0).beta;
     const tenon_tensor w = filter_view(dtype, s);
     tenon_tensor made[3] = {tn_image_view(dtype, last, 2, s->channels, s->image),
                             tn_image_view(dtype, last, 2, s->filters, s->out), w};
@@ -222,7 +225,7 @@ static tenon_status check_filter(tenon_stream *stream, const conv_problem *like,
         made[0] = tenon_tensor_view(dtype, 4, x_shape);
         made[1] = tenon_tensor_view(dtype, 4, y_shape);
     }
-    TN_TRY(create(stream, made, 3, c));
+    TN_TRY(create(stream, made, 3, NO_OPERAND, c));
     const tenon_tensor *const views[] = {&c->twins[0].host, &c->twins[1].host, &c->twins[2].host};
     TN_TRY(tn_conv_gradient_canonicalise(operation, &tn_conv_gradient_of_filter, &params, views,
                                          &problem));
@@ -302,10 +305,10 @@ static tenon_status check_bias(tenon_stream *stream, const conv_bias_problem *li
     tenon_conv_backward_params params = TENON_CONV_BACKWARD_PARAMS_INIT;
     tenon_epilogue epilogue = TENON_EPILOGUE_INIT;
     conv_bias_problem problem;
-    params.beta = epilogue.beta = -0.5;
+    params.beta = epilogue.beta = like->adds != 0 ? -0.5 : 0;
     const tenon_tensor views[] = {tn_image_view(dtype, last, 2, filters, size),
                                   tenon_tensor_view(dtype, 1, &filters)};
-    TN_TRY(create(stream, views, 2, c));
+    TN_TRY(create(stream, views, 2, NO_OPERAND, c));
     const tenon_tensor *dy = &c->twins[0].host, *db = &c->twins[1].host;
     TN_TRY(tn_conv_bias_canonicalise(operation, &params, dy, db, &problem));
     if (!tn_conv_backward_bias_reference(&params, dy, db, c->expected))
@@ -329,36 +332,69 @@ tenon_status tn_conv_backward_bias_self_check(tenon_stream *stream, const tn_pro
     return status;
 }
 
+/* What the epilogue of a convolution makes of the sums that are expected, which are rounded once more
+ * than need be. */
+static void expect_epilogue(const tenon_epilogue *e, const col2im_problem *p, const check *c)
+{
+    const tenon_tensor *x = &c->twins[COL2IM_X].host;
+    const tenon_dtype dtype = (tenon_dtype)p->dtype;
+    const int64_t channel = x->shape[2] * x->shape[3];
+    double *res = tn_host_read(&c->twins[COL2IM_RES].host, x->rank, x->shape);
+    double *bias = tn_host_read(&c->twins[COL2IM_BIAS].host, 1, &x->shape[1]);
+    for (int64_t i = 0; res != NULL && bias != NULL && i < tenon_tensor_elements(x); i++) {
+        const bool adds = (p->flags & CONV_HAS_C) != 0, has_bias = (p->flags & CONV_HAS_BIAS) != 0;
+        const double terms[] = {e->alpha * c->expected[i].value, adds ? e->beta * res[i] : 0,
+                                has_bias ? bias[i / channel % x->shape[1]] : 0};
+        const double magnitude = fabs(terms[0]) + fabs(terms[1]) + fabs(terms[2]);
+        /* Two products and two sums. */
+        const double bound = fabs(e->alpha) * c->expected[i].bound +
+                             tn_gamma(4, tn_roundoff(dtype)) * magnitude +
+                             4 * tn_least_normal(dtype);
+        const tn_bounded sum = {terms[0] + terms[1] + terms[2], bound};
+        c->expected[i] = tn_stored(dtype, tn_activation_reference(&e->activation, dtype, sum));
+    }
+    free(res);
+    free(bias);
+}
+
+/* As a convolution has it: with an epilogue, and its columns in the workspace in another type. */
 static tenon_status check_col2im(tenon_stream *stream, const col2im_problem *like,
                                  const tn_choice *choice, check *c, bool *right, char why[256])
 {
     static const char operation[] = "col2im self-check";
     tenon_dtype dtype = (tenon_dtype)like->dtype;
     tenon_im2col_params params = TENON_IM2COL_PARAMS_INIT;
-    tenon_epilogue epilogue = TENON_EPILOGUE_INIT;
+    const tenon_epilogue epilogue = tn_check_epilogue(like->flags, like->activation);
     col2im_problem problem;
     int64_t out[2];
     memcpy(params.filter, filter_size, sizeof filter_size);
     params.geometry = check_geometry(false);
     output_size(&params.geometry, false, out);
-    const int64_t shape[] = {2, CHANNELS * filter_size[0] * filter_size[1], out[0] * out[1]};
+    const int64_t shape[] = {2, CHANNELS * filter_size[0] * filter_size[1], out[0] * out[1]},
+                  channels[] = {CHANNELS};
     tenon_dtype col_dtype = like->col_acc ? tn_conv_sum_type(like->dtype) : dtype;
-    tenon_tensor views[] = {tenon_tensor_view(col_dtype, 3, shape),
-                            tn_image_view(dtype, channels_last(like->x), 2, CHANNELS, image_size)};
+    const tenon_tensor image =
+        tn_image_view(dtype, channels_last(like->x), 2, CHANNELS, image_size);
+    tenon_tensor views[COL2IM_OPERANDS] = {[COL2IM_COL] = tenon_tensor_view(col_dtype, 3, shape),
+                                           [COL2IM_RES] = image,
+                                           [COL2IM_BIAS] = tenon_tensor_view(dtype, 1, channels),
+                                           [COL2IM_X] = image};
     if (like->col[1] == 1) /* along the taps */
-        views[0].stride[1] = 1, views[0].stride[2] = shape[1];
-    TN_TRY(create(stream, views, 2, c));
-    const tenon_tensor *col = &c->twins[0].host, *x = &c->twins[1].host;
+        views[COL2IM_COL].stride[1] = 1, views[COL2IM_COL].stride[2] = shape[1];
+    TN_TRY(create(stream, views, COL2IM_OPERANDS, NO_OPERAND, c));
+    const tenon_tensor *col = &c->twins[COL2IM_COL].host, *x = &c->twins[COL2IM_X].host;
     TN_TRY(tn_col2im_canonicalise(operation, &params, col, x, &problem));
     if (!tn_col2im_reference(&params, col, x, c->expected))
         return no_reference(operation);
-    epilogue.activation.kind = problem.activation = like->activation;
-    epilogue.activation.alpha = 0.25;
+    for (uint8_t i = 0; i < COL2IM_OPERANDS; i++)
+        problem.operand[i] = i;
+    tn_conv_copy_strides(problem.res, x);
+    problem.bias = 1;
+    problem.activation = like->activation;
+    problem.flags = like->flags;
     problem.first_scalar = 0;
-    for (int64_t i = 0; i < tenon_tensor_elements(x); i++) /* rounded once more than need be */
-        c->expected[i] =
-            tn_stored(dtype, tn_activation_reference(&epilogue.activation, dtype, c->expected[i]));
     problem.col_acc = like->col_acc;
+    expect_epilogue(&epilogue, &problem, c);
     return compare(stream, &tn_operation_col2im, &params, choice, &problem.head, &epilogue, c,
                    right, why);
 }

@@ -46,6 +46,9 @@ typedef struct im2col_problem {
     conv_window window;
 } im2col_problem;
 
+/* tn_family's, of all that has a conv_problem. */
+uint64_t tn_conv_paths(const tn_problem *problem);
+
 extern const tn_family tn_conv_family, tn_im2col_family;
 extern const tn_solver tn_conv_direct, tn_conv_im2col_gemm, tn_conv_pointwise,
     tn_conv_implicit_packed, tn_conv_implicit_tiled, tn_conv_implicit_matrix, tn_conv_cpu_direct,

@@ -50,10 +50,7 @@ static tenon_status run(tenon_stream *stream, const conv_problem *like, const tn
     params.groups = 2;
     params.geometry.pad_begin[0] = params.geometry.pad_end[1] = 1;
     params.geometry.pad_begin[1] = 2;
-    params.epilogue.alpha = 0.75;
-    params.epilogue.beta = -0.5;
-    params.epilogue.activation.kind = like->activation;
-    params.epilogue.activation.alpha = 0.25;
+    params.epilogue = tn_check_epilogue(like->flags, like->activation);
     for (uint32_t d = 0; d < 2; d++)
         out[d] = tenon_conv_output_size(&params.geometry, d, size[d], 3);
     const tenon_tensor views[CONV_OPERANDS] = {
@@ -63,9 +60,10 @@ static tenon_status run(tenon_stream *stream, const conv_problem *like, const tn
         [CONV_BIAS] = tenon_tensor_view(dtype, 1, &filters),
         [CONV_Y] = tn_image_view(dtype, channels_last(like->y), 2, filters, out)};
     for (int i = 0; i < CONV_OPERANDS; i++)
-        TN_TRY(tn_twin_create(stream, &views[i], &seed, &c->twins[i]));
+        if (i != CONV_BIAS || (like->flags & CONV_HAS_BIAS) != 0)
+            TN_TRY(tn_twin_create(stream, &views[i], &seed, &c->twins[i]));
     const tenon_tensor *x = &c->twins[CONV_X].host, *w = &c->twins[CONV_W].host,
-                       *res = &c->twins[CONV_C].host, *bias = &c->twins[CONV_BIAS].host,
+                       *res = &c->twins[CONV_C].host, *bias = tn_twin_host(&c->twins[CONV_BIAS]),
                        *y = &c->twins[CONV_Y].host;
     params.solver = tn_solver_name(&tn_conv_family, choice, name);
     TN_TRY(tn_conv_canonicalise(operation, &params, x, w, res, bias, y, &problem));

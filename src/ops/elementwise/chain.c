@@ -69,10 +69,25 @@ static const tn_solver rows = {.name = "rows",
 
 static const tn_solver *const solvers[] = {&tn_chain_fixed, &rows};
 
+/* The operations, and from bit 16 on the activations of the steps. */
+static uint64_t paths(const tn_problem *problem)
+{
+    const elementwise_chain_problem *p = (const elementwise_chain_problem *)problem;
+    uint64_t taken = 0;
+    for (uint64_t n = 0; n < p->step_count; n++) {
+        const chain_step_args *step = &p->steps[n];
+        taken |= UINT64_C(1) << step->op;
+        if (step->op == CHAIN_ACTIVATE)
+            taken |= UINT64_C(1) << (16 + step->activation);
+    }
+    return taken;
+}
+
 const tn_family tn_elementwise_chain_family = {.name = "elementwise_chain",
                                                .solvers = solvers,
                                                .solver_count = sizeof solvers / sizeof *solvers,
-                                               .self_check = tn_elementwise_chain_self_check};
+                                               .self_check = tn_elementwise_chain_self_check,
+                                               .paths = paths};
 
 void tn_elementwise_chain_fill(const tenon_elementwise_chain_params *params,
                                elementwise_chain_problem *problem, double *scalars)

@@ -132,23 +132,27 @@ static void fill(const void *params, tn_pointwise_problem *problem)
     tn_elementwise_chain_fill(params, (elementwise_chain_problem *)problem, scalars);
 }
 
-/* Every operation, with operands of either sort. */
-tenon_status tn_elementwise_chain_self_check(tenon_stream *stream, const tn_problem *problem,
-                                             const tn_choice *choice, bool *right, char why[256])
+/* Every operation, with operands of either sort, and one activation; where that is not the one that
+ * the build is for, that one as well. */
+static tenon_status check_activation(tenon_stream *stream, const tn_problem *problem,
+                                     const tn_choice *choice, uint32_t activation, bool *right,
+                                     char why[256])
 {
-    const tn_pointwise_problem *like = (const tn_pointwise_problem *)problem;
-    if (tn_is_solver(choice->solver, &tn_chain_fixed))
-        return tn_chain_fixed_check(stream, problem, choice, right, why);
+    enum { MAXIMUM = 4 };
+    const uint32_t built = ((const tn_pointwise_problem *)problem)->kind;
     tenon_elementwise_chain_params params = {
         .step_count = TENON_CHAIN_MAX_STEPS,
         .steps = {{.op = TENON_CHAIN_FMA, .operand = TENON_CHAIN_X1, .addend = TENON_CHAIN_X2},
                   {.op = TENON_CHAIN_SUBTRACT, .alpha = 0.3},
-                  {.op = TENON_CHAIN_ACTIVATE, .activation = like->kind, .alpha = 1, .beta = 0.5},
+                  {.op = TENON_CHAIN_ACTIVATE, .activation = activation, .alpha = 1, .beta = 0.5},
                   {.op = TENON_CHAIN_MULTIPLY, .operand = TENON_CHAIN_X3},
                   {.op = TENON_CHAIN_MAX, .operand = TENON_CHAIN_X2},
                   {.op = TENON_CHAIN_MIN, .alpha = 0.75},
                   {.op = TENON_CHAIN_DIVIDE, .alpha = -1.5},
                   {.op = TENON_CHAIN_ADD, .operand = TENON_CHAIN_X1}}};
+    if (built != 0 && activation != built)
+        params.steps[MAXIMUM] =
+            (tenon_chain_step){.op = TENON_CHAIN_ACTIVATE, .activation = built, .alpha = 1};
     elementwise_chain_problem filled;
     double scalars[TN_MAX_SCALARS] = {0};
     tn_elementwise_chain_fill(&params, &filled, scalars);
@@ -161,4 +165,23 @@ tenon_status tn_elementwise_chain_self_check(tenon_stream *stream, const tn_prob
     for (int layout = 0; layout < TN_POINTWISE_LAYOUTS && *right; layout++)
         TN_TRY(tn_pointwise_self_check(stream, problem, choice, &check, layout, &seed, right, why));
     return TENON_OK;
+}
+
+tenon_status tn_elementwise_chain_self_check(tenon_stream *stream, const tn_problem *problem,
+                                             const tn_choice *choice, bool *right, char why[256])
+{
+    const elementwise_chain_problem *like = (const elementwise_chain_problem *)problem;
+    bool activates = false;
+    if (tn_is_solver(choice->solver, &tn_chain_fixed))
+        return tn_chain_fixed_check(stream, problem, choice, right, why);
+    for (uint64_t n = 0; n < like->step_count && *right; n++) {
+        if (like->steps[n].op != CHAIN_ACTIVATE)
+            continue;
+        activates = true;
+        TN_TRY(check_activation(stream, problem, choice, (uint32_t)like->steps[n].activation, right,
+                                why));
+    }
+    return activates
+               ? TENON_OK
+               : check_activation(stream, problem, choice, TENON_ACTIVATION_IDENTITY, right, why);
 }

@@ -13,7 +13,8 @@ static const tn_solver *const solvers[] = {&tn_elementwise_rows};
 const tn_family tn_elementwise_family = {.name = "elementwise",
                                          .solvers = solvers,
                                          .solver_count = sizeof solvers / sizeof *solvers,
-                                         .self_check = tn_elementwise_self_check};
+                                         .self_check = tn_elementwise_self_check,
+                                         .paths = tn_pointwise_paths};
 
 static tenon_status check_params(const char *operation, const tenon_elementwise_params *params)
 {

@@ -12,12 +12,14 @@ static const tn_solver *const solvers[] = {&tn_gated_rows};
 const tn_family tn_gated_family = {.name = "gated",
                                    .solvers = solvers,
                                    .solver_count = sizeof solvers / sizeof *solvers,
-                                   .self_check = tn_gated_self_check};
+                                   .self_check = tn_gated_self_check,
+                                   .paths = tn_pointwise_paths};
 
 const tn_family tn_gated_backward_family = {.name = "gated_backward",
                                             .solvers = solvers,
                                             .solver_count = sizeof solvers / sizeof *solvers,
-                                            .self_check = tn_gated_self_check};
+                                            .self_check = tn_gated_self_check,
+                                            .paths = tn_pointwise_paths};
 
 static tenon_status prepare(tenon_context *context, const tn_family *family,
                             const tenon_gated_params *params, tn_call *call,

@@ -103,7 +103,8 @@ static tenon_status make_operands(tenon_stream *stream, const gemm_problem *like
         [GEMM_D] = tn_gemm_check_view(dtype, tn_gemm_layout(like, GEMM_D), s.m, s.n),
     };
     for (int x = 0; x < GEMM_OPERANDS; x++)
-        TN_TRY(tn_twin_create(stream, &views[x], &seed, &c->twins[x]));
+        if (x != GEMM_BIAS || (like->flags & GEMM_HAS_BIAS) != 0)
+            TN_TRY(tn_twin_create(stream, &views[x], &seed, &c->twins[x]));
     return TENON_OK;
 }
 
@@ -114,7 +115,7 @@ static tenon_status run(tenon_stream *stream, const tn_choice *choice, check *c)
     bool empty = false;
     double scalars[TN_MAX_SCALARS] = {0};
     TN_TRY(tn_gemm_canonicalise(operation, &c->params, &twins[GEMM_A].device, &twins[GEMM_B].device,
-                                &twins[GEMM_C].device, &twins[GEMM_BIAS].device,
+                                &twins[GEMM_C].device, tn_twin_device(&twins[GEMM_BIAS]),
                                 &twins[GEMM_D].device, &c->problem, &empty));
     tn_epilogue_scalars(&c->params.epilogue, scalars);
     return tn_twin_run(stream, operation, choice, &c->problem.head, scalars, c->twins,
@@ -129,7 +130,8 @@ static tenon_status check_run(tenon_stream *stream, const gemm_problem *like,
     c->expected = malloc((size_t)tenon_tensor_elements(d) * sizeof *c->expected);
     if (c->expected == NULL ||
         !tn_gemm_reference(&c->params, &c->twins[GEMM_A].host, &c->twins[GEMM_B].host,
-                           &c->twins[GEMM_C].host, &c->twins[GEMM_BIAS].host, d, c->expected))
+                           &c->twins[GEMM_C].host, tn_twin_host(&c->twins[GEMM_BIAS]), d,
+                           c->expected))
         return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "gemm self-check: no memory");
     TN_TRY(run(stream, choice, c));
     *right = tn_host_within(d, c->expected, why);
@@ -150,10 +152,7 @@ tenon_status tn_gemm_self_check(tenon_stream *stream, const tn_problem *problem,
     c->params.flags = (like->flags & GEMM_TF32) != 0 ? TENON_GEMM_ALLOW_TF32 : 0;
     if (tn_gemm_is_matrix(choice->solver)) /* whose bound is another */
         c->params.solver = tn_solver_name(&tn_gemm_family, choice, name);
-    c->params.epilogue.alpha = 0.75;
-    c->params.epilogue.beta = -0.5;
-    c->params.epilogue.activation.kind = like->activation;
-    c->params.epilogue.activation.alpha = 0.25;
+    c->params.epilogue = tn_check_epilogue(like->flags, like->activation);
     tenon_status status = check_run(stream, like, choice, c, right, why);
     for (int x = 0; x < GEMM_OPERANDS; x++)
         tn_twin_destroy(&c->twins[x]);

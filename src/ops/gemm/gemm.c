@@ -19,7 +19,8 @@ static const tn_solver *const solvers[] = {
 const tn_family tn_gemm_family = {.name = "gemm",
                                   .solvers = solvers,
                                   .solver_count = sizeof solvers / sizeof *solvers,
-                                  .self_check = tn_gemm_self_check};
+                                  .self_check = tn_gemm_self_check,
+                                  .paths = tn_gemm_paths};
 
 /* Checks all that needs no memory, and makes the problem of the call. */
 static tenon_status prepare(tenon_context *context, const tenon_gemm_params *params, tn_call *call,

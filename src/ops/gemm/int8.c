@@ -7,10 +7,34 @@ static const tn_solver *const solvers[] = {
     &tn_gemm_int8_cpu, &tn_gemm_int8_gemv, &tn_gemm_int8_tiled, &tn_gemm_int8_plain,
     &tn_gemm_int8_mma, &tn_gemm_int8_mfma, &tn_gemm_int8_wmma,  &tn_gemm_int8_xmx};
 
+static uint64_t bit_of(uint32_t dtype, uint32_t of, int bit)
+{
+    return (uint64_t)(dtype == of) << bit;
+}
+
+/* Beyond GEMM's: which vectors there are, from bit 40 on, and the types. */
+static uint64_t paths(const tn_problem *problem)
+{
+    const int8_problem *p = (const int8_problem *)problem;
+    const uint32_t *types = p->types, all = (1U << INT8_VECTORS) - 1;
+    const bool has_bias = (p->gemm.flags & GEMM_HAS_BIAS) != 0;
+    return tn_gemm_paths(problem) | (uint64_t)(p->present & all) << 40 |
+           (uint64_t)(~p->present & all) << 46 | bit_of(types[GEMM_A], TENON_DTYPE_I8, 52) |
+           bit_of(types[GEMM_A], TENON_DTYPE_U8, 53) | bit_of(types[GEMM_B], TENON_DTYPE_I8, 54) |
+           bit_of(types[GEMM_B], TENON_DTYPE_U8, 55) | bit_of(types[GEMM_D], TENON_DTYPE_I8, 56) |
+           bit_of(types[GEMM_D], TENON_DTYPE_U8, 57) | bit_of(types[GEMM_D], TENON_DTYPE_I32, 58) |
+           (has_bias ? bit_of(types[GEMM_BIAS] == TENON_DTYPE_I32, true, 59) |
+                           bit_of(types[GEMM_BIAS] == TENON_DTYPE_I32, false, 60)
+                     : 0);
+}
+
+_Static_assert(INT8_VECTORS == 6, "paths has six bits for them");
+
 const tn_family tn_gemm_int8_family = {.name = "gemm_int8",
                                        .solvers = solvers,
                                        .solver_count = sizeof solvers / sizeof *solvers,
-                                       .self_check = tn_gemm_int8_self_check};
+                                       .self_check = tn_gemm_int8_self_check,
+                                       .paths = paths};
 
 bool tn_gemm_is_int8(const tenon_tensor *a)
 {

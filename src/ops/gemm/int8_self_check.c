@@ -1,5 +1,5 @@
 /* The self-check of the solvers for i8 and u8: an awkward problem with the types and layouts of the
- * one at hand, and every scale and zero point that its result may have. */
+ * one at hand, its scales and its zero points. */
 #include "ops/common/case.h"
 #include "ops/common/host.h"
 #include "ops/gemm/int8.h"
@@ -28,11 +28,6 @@ typedef struct check {
     uint64_t seed;
 } check;
 
-static bool is_byte(uint32_t dtype)
-{
-    return dtype == TENON_DTYPE_I8 || dtype == TENON_DTYPE_U8;
-}
-
 static tenon_status make_matrices(tenon_stream *stream, const int8_problem *like,
                                   const tn_choice *choice, check *c)
 {
@@ -60,19 +55,19 @@ static tenon_status make_matrices(tenon_stream *stream, const int8_problem *like
         [GEMM_D] = tn_gemm_check_view((tenon_dtype)types[GEMM_D], tn_gemm_layout(p, GEMM_D), m, n),
     };
     for (int x = 0; x < GEMM_OPERANDS; x++)
-        TN_TRY(tn_twin_create(stream, &views[x], &c->seed, &c->twins[x]));
+        if (x != GEMM_BIAS || (p->flags & GEMM_HAS_BIAS) != 0)
+            TN_TRY(tn_twin_create(stream, &views[x], &c->seed, &c->twins[x]));
     return TENON_OK;
 }
 
-static tenon_status make_vectors(tenon_stream *stream, check *c)
+static tenon_status make_vectors(tenon_stream *stream, const int8_problem *like, check *c)
 {
     static const int of[] = {GEMM_A, GEMM_B, GEMM_D};
-    tenon_dtype d = c->twins[GEMM_D].host.dtype;
     for (int i = 0; i < INT8_VECTORS; i++) {
         const tenon_tensor *factor = &c->twins[of[i % 3]].host;
         bool scale = i < INT8_ZERO_A;
         const int64_t size[] = {factor->shape[i % 3 == 0 ? 1 : 2]};
-        if ((scale && d == TENON_DTYPE_I32) || (i % 3 == 2 && !is_byte(d)))
+        if ((like->present >> i & 1) == 0)
             continue;
         tenon_tensor view = tenon_tensor_view(scale ? TENON_DTYPE_F32 : factor->dtype, 1, size);
         view.stride[0] = 2;
@@ -131,7 +126,7 @@ static tenon_status check_run(tenon_stream *stream, const int8_problem *like,
 {
     int8_views views;
     TN_TRY(make_matrices(stream, like, choice, c));
-    TN_TRY(make_vectors(stream, c));
+    TN_TRY(make_vectors(stream, like, c));
     get_views(c, true, views);
     c->expected = malloc((size_t)tenon_tensor_elements(views[GEMM_D]) * sizeof *c->expected);
     if (c->expected == NULL || !tn_gemm_int8_reference(&c->params, views, c->expected))
@@ -153,10 +148,13 @@ tenon_status tn_gemm_int8_self_check(tenon_stream *stream, const tn_problem *pro
     bool whole = like->types[GEMM_D] == TENON_DTYPE_I32;
     c->seed = 1;
     c->params = tenon_gemm_params_default();
-    c->params.epilogue.alpha = whole ? 1 : ALPHA;
-    c->params.epilogue.beta = whole ? 1 : -0.5;
-    c->params.epilogue.activation.kind = like->gemm.activation;
-    c->params.epilogue.activation.alpha = whole ? 1000 : 0.25;
+    c->params.epilogue = tn_check_epilogue(like->gemm.flags, like->gemm.activation);
+    if (c->params.epilogue.alpha != 0)
+        c->params.epilogue.alpha = whole ? 1 : ALPHA;
+    if (whole && c->params.epilogue.beta != 0)
+        c->params.epilogue.beta = 1;
+    if (whole)
+        c->params.epilogue.activation.alpha = 1000;
     tenon_status status = check_run(stream, like, choice, c, right, why);
     for (int x = 0; x < INT8_OPERANDS; x++)
         tn_twin_destroy(&c->twins[x]);

@@ -21,6 +21,12 @@ int64_t tn_gemm_batch_count(const gemm_problem *p)
     return count;
 }
 
+uint64_t tn_gemm_paths(const tn_problem *problem)
+{
+    const gemm_problem *p = (const gemm_problem *)problem;
+    return tn_epilogue_paths(p->flags, p->activation) | tn_paths_of_flags(p->flags, GEMM_TF32);
+}
+
 double tn_gemm_work(const gemm_problem *p)
 {
     return (double)p->m * (double)p->n * (double)p->k * (double)tn_gemm_batch_count(p);

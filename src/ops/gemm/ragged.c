@@ -16,7 +16,8 @@ static const tn_solver *const solvers[] = {&tn_ragged_cpu, &tn_ragged_tiled, &tn
 const tn_family tn_gemm_ragged_family = {.name = "gemm_ragged",
                                          .solvers = solvers,
                                          .solver_count = sizeof solvers / sizeof *solvers,
-                                         .self_check = tn_ragged_self_check};
+                                         .self_check = tn_ragged_self_check,
+                                         .paths = tn_gemm_paths};
 
 static tenon_status check_rank(const char *operation, const char *name, const tenon_tensor *view,
                                uint32_t rank, const char *shape)

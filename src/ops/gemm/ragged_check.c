@@ -73,7 +73,8 @@ static tenon_status make_operands(tenon_stream *stream, const gemm_problem *like
         [RAGGED_D] = make_view(dtype, tn_gemm_layout(like, GEMM_D), 0, rows, CHECK_COLS),
     };
     for (int x = 0; x < RAGGED_OPERANDS; x++)
-        TN_TRY(tn_twin_create(stream, &views[x], &seed, &c->twins[x]));
+        if (x != RAGGED_BIAS || (like->flags & GEMM_HAS_BIAS) != 0)
+            TN_TRY(tn_twin_create(stream, &views[x], &seed, &c->twins[x]));
     return fill_offsets(stream, &c->twins[RAGGED_OFFSETS], rows);
 }
 
@@ -87,8 +88,8 @@ static tenon_status check_run(tenon_stream *stream, const gemm_problem *like,
     bool empty = false;
     TN_TRY(make_operands(stream, like, choice, c));
     for (int x = 0; x < RAGGED_OPERANDS; x++) {
-        host[x] = &c->twins[x].host;
-        device[x] = &c->twins[x].device;
+        host[x] = tn_twin_host(&c->twins[x]);
+        device[x] = tn_twin_device(&c->twins[x]);
     }
     c->expected = malloc((size_t)tenon_tensor_elements(d) * sizeof *c->expected);
     if (c->expected == NULL || !tn_gemm_ragged_reference(&c->params, host, c->expected))
@@ -112,10 +113,7 @@ tenon_status tn_ragged_self_check(tenon_stream *stream, const tn_problem *proble
     if (c == NULL)
         return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "gemm_ragged self-check: no memory");
     c->params = tenon_gemm_ragged_params_default();
-    c->params.epilogue.alpha = 0.75;
-    c->params.epilogue.beta = -0.5;
-    c->params.epilogue.activation.kind = like->activation;
-    c->params.epilogue.activation.alpha = 0.25;
+    c->params.epilogue = tn_check_epilogue(like->flags, like->activation);
     tenon_status status = check_run(stream, like, choice, c, right, why);
     for (int x = 0; x < RAGGED_OPERANDS; x++)
         tn_twin_destroy(&c->twins[x]);

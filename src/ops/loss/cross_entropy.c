@@ -14,13 +14,15 @@ static const tn_solver *const solvers[] = {&tn_cross_entropy_rows, &tn_cross_ent
 const tn_family tn_cross_entropy_family = {.name = "cross_entropy",
                                            .solvers = solvers,
                                            .solver_count = sizeof solvers / sizeof *solvers,
-                                           .self_check = tn_cross_entropy_self_check};
+                                           .self_check = tn_cross_entropy_self_check,
+                                           .paths = tn_rows_paths};
 
 const tn_family tn_cross_entropy_backward_family = {.name = "cross_entropy_backward",
                                                     .solvers = solvers,
                                                     .solver_count =
                                                         sizeof solvers / sizeof *solvers,
-                                                    .self_check = tn_cross_entropy_self_check};
+                                                    .self_check = tn_cross_entropy_self_check,
+                                                    .paths = tn_rows_paths};
 
 void tn_cross_entropy_fill(const tenon_cross_entropy_params *params, bool backward, bool has_dloss,
                            tn_rows_problem *problem)

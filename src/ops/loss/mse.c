@@ -18,13 +18,15 @@ static const tn_solver *const backward_solvers[] = {&tn_mse_backward_rows,
 const tn_family tn_mse_family = {.name = "mse",
                                  .solvers = solvers,
                                  .solver_count = sizeof solvers / sizeof *solvers,
-                                 .self_check = tn_mse_self_check};
+                                 .self_check = tn_mse_self_check,
+                                 .paths = tn_reduction_paths};
 
 const tn_family tn_mse_backward_family = {.name = "mse_backward",
                                           .solvers = backward_solvers,
                                           .solver_count =
                                               sizeof backward_solvers / sizeof *backward_solvers,
-                                          .self_check = tn_mse_backward_self_check};
+                                          .self_check = tn_mse_backward_self_check,
+                                          .paths = tn_rows_paths};
 
 void tn_mse_canonicalise(const tn_axes *axes, const tenon_tensor *x, const tenon_tensor *t,
                          const tenon_tensor *loss, tn_reduction_problem *problem)

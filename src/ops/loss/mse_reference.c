@@ -99,7 +99,7 @@ static tenon_status compare(tenon_stream *stream, const tn_choice *choice, bool 
     tn_rows_problem backward_problem;
     tn_axes axes;
     for (uint32_t i = 0; i < count; i++)
-        v[i] = &twins[i].host;
+        v[i] = tn_twin_host(&twins[i]);
     TN_TRY(tn_axes_check(operation, check_params.axis_count, check_params.axes, v[MSE_X]->rank, "x",
                          &axes));
     if (backward)
@@ -127,43 +127,57 @@ static tenon_status compare(tenon_stream *stream, const tn_choice *choice, bool 
     return status;
 }
 
-static tenon_status check_layout(tenon_stream *stream, tenon_dtype dtype, const tn_choice *choice,
-                                 bool along, bool backward, bool *right, char why[256])
+/* `wide`: a loss of f32 whatever x is; without `has_dloss` its gradient is absent. */
+typedef struct mse_check {
+    tenon_dtype dtype;
+    bool backward, wide, has_dloss;
+} mse_check;
+
+static tenon_status check_layout(tenon_stream *stream, const mse_check *check,
+                                 const tn_choice *choice, bool along, bool *right, char why[256])
 {
     tn_twin twins[MSE_BACKWARD_OPERANDS] = {0};
     tenon_tensor views[MSE_BACKWARD_OPERANDS];
     tenon_status status = TENON_OK;
     uint64_t seed = 1;
     for (int i = 0; i < MSE_BACKWARD_OPERANDS; i++)
-        views[i] = tn_reduction_check_view(dtype, along, i);
+        views[i] = tn_reduction_check_view(
+            check->wide && i == MSE_LOSS ? TENON_DTYPE_F32 : check->dtype, along, i);
     views[MSE_LOSS].shape[1] = views[MSE_LOSS].shape[3] = 1;
     for (int i = 0; i < MSE_BACKWARD_OPERANDS && status == TENON_OK; i++)
-        status = tn_twin_create(stream, &views[i], &seed, &twins[i]);
+        if (!check->backward || i != MSE_DLOSS || check->has_dloss)
+            status = tn_twin_create(stream, &views[i], &seed, &twins[i]);
     if (status == TENON_OK)
-        status = compare(stream, choice, backward, twins, right, why);
+        status = compare(stream, choice, check->backward, twins, right, why);
     for (int i = 0; i < MSE_BACKWARD_OPERANDS; i++)
         tn_twin_destroy(&twins[i]);
     return status;
+}
+
+static tenon_status check_layouts(tenon_stream *stream, const mse_check *check,
+                                  const tn_choice *choice, bool *right, char why[256])
+{
+    *right = true;
+    for (int along = 0; along < 2 && *right; along++)
+        TN_TRY(check_layout(stream, check, choice, along != 0, right, why));
+    return TENON_OK;
 }
 
 tenon_status tn_mse_self_check(tenon_stream *stream, const tn_problem *problem,
                                const tn_choice *choice, bool *right, char why[256])
 {
     const tn_reduction_problem *like = (const tn_reduction_problem *)problem;
-    *right = true;
-    for (int along = 0; along < 2 && *right; along++)
-        TN_TRY(
-            check_layout(stream, (tenon_dtype)like->dtype, choice, along != 0, false, right, why));
-    return TENON_OK;
+    const mse_check check = {.dtype = (tenon_dtype)like->dtype,
+                             .wide = (like->flags & REDUCTION_WIDE) != 0};
+    return check_layouts(stream, &check, choice, right, why);
 }
 
 tenon_status tn_mse_backward_self_check(tenon_stream *stream, const tn_problem *problem,
                                         const tn_choice *choice, bool *right, char why[256])
 {
     const tn_rows_problem *like = (const tn_rows_problem *)problem;
-    *right = true;
-    for (int along = 0; along < 2 && *right; along++)
-        TN_TRY(
-            check_layout(stream, (tenon_dtype)like->dtype, choice, along != 0, true, right, why));
-    return TENON_OK;
+    const mse_check check = {.dtype = (tenon_dtype)like->dtype,
+                             .backward = true,
+                             .has_dloss = (like->flag & MSE_HAS_DLOSS) != 0};
+    return check_layouts(stream, &check, choice, right, why);
 }

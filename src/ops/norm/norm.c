@@ -14,16 +14,26 @@ static const tn_solver *const solvers[] = {&tn_norm_sets, &tn_norm_split, &tn_no
 static const tn_solver *const backward_solvers[] = {&tn_norm_backward_sets, &tn_norm_backward_split,
                                                     &tn_norm_backward_group};
 
+/* Which operands there are, and what the flags beyond them say. */
+static uint64_t paths(const tn_problem *problem)
+{
+    const uint32_t all = NORM_HAS(NORM_VIEWS) - 1;
+    return tn_paths_of_flags(((const norm_problem *)problem)->flags,
+                             all | NORM_CENTERED | NORM_GIVEN | NORM_WEIGHTED);
+}
+
 const tn_family tn_norm_family = {.name = "norm",
                                   .solvers = solvers,
                                   .solver_count = sizeof solvers / sizeof *solvers,
-                                  .self_check = tn_norm_self_check};
+                                  .self_check = tn_norm_self_check,
+                                  .paths = paths};
 
 const tn_family tn_norm_backward_family = {.name = "norm_backward",
                                            .solvers = backward_solvers,
                                            .solver_count =
                                                sizeof backward_solvers / sizeof *backward_solvers,
-                                           .self_check = tn_norm_backward_self_check};
+                                           .self_check = tn_norm_backward_self_check,
+                                           .paths = paths};
 
 /* An operand: where it is among the kernels', its name and role. */
 typedef struct place {

@@ -89,8 +89,23 @@ static tenon_tensor view_of(const trial *t, const norm_problem *like, const stru
     return view;
 }
 
-static bool is_absent(const trial *t, int number)
+/* What the problem at hand may have and has not, for other reasons than its kind. */
+static bool is_left_out(const trial *t, const norm_problem *like, int number)
 {
+    const bool optional = number == NORM_GAMMA || number >= NORM_Y ||
+                          (!t->backward && !t->given && number >= NORM_MEAN);
+    const bool is_rms = (like->flags & NORM_CENTERED) == 0;
+    if (!optional || (number == NORM_Y && !t->backward))
+        return false;
+    if (is_rms && (number == NORM_MEAN || number == (t->backward ? NORM_DBETA : NORM_BETA)))
+        return false;
+    return (like->flags & NORM_HAS(number)) == 0;
+}
+
+static bool is_absent(const trial *t, const norm_problem *like, int number)
+{
+    if (is_left_out(t, like, number))
+        return true;
     const bool rms = t->params.kind == TENON_NORM_RMS;
     if (rms && (number == NORM_MEAN || number == (t->backward ? NORM_DBETA : NORM_BETA)))
         return true;
@@ -106,7 +121,7 @@ static tenon_status create(tenon_stream *stream, trial *t, const norm_problem *l
     t->count = 0;
     for (int number = 0; number < NORM_VIEWS; number++) {
         const uint32_t operand = numbers.operand[number];
-        if (numbers.name[number] == NULL || is_absent(t, number) || operand >= operands)
+        if (numbers.name[number] == NULL || is_absent(t, like, number) || operand >= operands)
             continue;
         const tenon_tensor view = view_of(t, like, kind, number, across);
         TN_TRY(tn_twin_create(stream, &view, &seed, &t->twins[operand]));
@@ -184,7 +199,7 @@ static tenon_status check_choice(tenon_stream *stream, const tn_problem *problem
                                  const tn_choice *choice, bool backward, bool *right, char why[256])
 {
     const norm_problem *like = (const norm_problem *)problem;
-    const bool given = !backward && (like->flags & NORM_GIVEN) != 0;
+    const bool given = (like->flags & NORM_GIVEN) != 0;
     *right = true;
     /* Given statistics are batch normalization's alone, which comes first. */
     for (size_t i = 0; i < 2 * (given ? 1 : KINDS) && *right; i++) {
@@ -193,7 +208,7 @@ static tenon_status check_choice(tenon_stream *stream, const tn_problem *problem
         t.params.kind = kind->kind;
         t.params.groups = GROUPS;
         t.params.epsilon = EPSILON;
-        t.count = given ? NORM_INFERENCE_OPERANDS : NORM_FORWARD_OPERANDS;
+        t.count = given && !backward ? NORM_INFERENCE_OPERANDS : NORM_FORWARD_OPERANDS;
         tenon_status status = create(stream, &t, like, kind, i % 2 != 0);
         if (status == TENON_OK)
             status = compare(stream, &t, choice, right, why);

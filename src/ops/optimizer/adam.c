@@ -1,6 +1,7 @@
 /* tenon_adam: the public entry, the family and its solver. */
 #include "base/shape.h"
 #include "ops/optimizer/internal.h"
+#include "optimizer/flags.h"
 
 #include <float.h>
 #include <math.h>
@@ -71,10 +72,17 @@ static tenon_status self_check(tenon_stream *stream, const tn_problem *problem,
 
 static const tn_solver *const solvers[] = {&lines_solver};
 
+static uint64_t paths(const tn_problem *problem)
+{
+    return tn_paths_of_flags(((const tn_lines_problem *)problem)->flags,
+                             TENON_ADAM_DECOUPLED | TENON_ADAM_MAXIMIZE | OPTIMIZER_HAS_MASTER);
+}
+
 const tn_family tn_adam_family = {.name = "adam",
                                   .solvers = solvers,
                                   .solver_count = sizeof solvers / sizeof *solvers,
-                                  .self_check = self_check};
+                                  .self_check = self_check,
+                                  .paths = paths};
 
 static tenon_status check_params(const char *operation, const tenon_adam_params *params)
 {

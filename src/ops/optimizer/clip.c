@@ -64,10 +64,16 @@ static tenon_status self_check(tenon_stream *stream, const tn_problem *problem,
 
 static const tn_solver *const solvers[] = {&lines_solver};
 
+static uint64_t paths(const tn_problem *problem)
+{
+    return tn_paths_of_flags(((const tn_lines_problem *)problem)->flags, TENON_CLIP_SKIP_NONFINITE);
+}
+
 const tn_family tn_clip_family = {.name = "clip",
                                   .solvers = solvers,
                                   .solver_count = sizeof solvers / sizeof *solvers,
-                                  .self_check = self_check};
+                                  .self_check = self_check,
+                                  .paths = paths};
 
 tn_call tn_clip_call(const char *operation, const tenon_tensor *sum, const tenon_tensor *x)
 {

@@ -65,10 +65,18 @@ static tenon_status self_check(tenon_stream *stream, const tn_problem *problem,
 
 static const tn_solver *const solvers[] = {&lines_solver};
 
+static uint64_t paths(const tn_problem *problem)
+{
+    return tn_paths_of_flags(((const tn_lines_problem *)problem)->flags,
+                             TENON_SGD_NESTEROV | TENON_SGD_FIRST | TENON_SGD_MAXIMIZE |
+                                 OPTIMIZER_HAS_VELOCITY | OPTIMIZER_HAS_MASTER);
+}
+
 const tn_family tn_sgd_family = {.name = "sgd",
                                  .solvers = solvers,
                                  .solver_count = sizeof solvers / sizeof *solvers,
-                                 .self_check = self_check};
+                                 .self_check = self_check,
+                                 .paths = paths};
 
 static tenon_status check_params(const char *operation, const tenon_sgd_params *params,
                                  const tenon_tensor *velocity)

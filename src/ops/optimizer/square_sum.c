@@ -34,10 +34,16 @@ static tenon_status self_check(tenon_stream *stream, const tn_problem *problem,
 
 static const tn_solver *const solvers[] = {&tn_square_sum_lines, &tn_square_sum_single};
 
+static uint64_t paths(const tn_problem *problem)
+{
+    return tn_paths_of_flags(((const tn_lines_problem *)problem)->flags, TENON_SQUARE_SUM_ADD);
+}
+
 const tn_family tn_square_sum_family = {.name = "square_sum",
                                         .solvers = solvers,
                                         .solver_count = sizeof solvers / sizeof *solvers,
-                                        .self_check = self_check};
+                                        .self_check = self_check,
+                                        .paths = paths};
 
 tn_call tn_square_sum_call(const char *operation, const tenon_tensor *x, const tenon_tensor *sum)
 {

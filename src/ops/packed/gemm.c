@@ -12,7 +12,8 @@ static const tn_solver *const solvers[] = {&tn_gemm_packed_cpu, &tn_gemm_packed_
 const tn_family tn_gemm_packed_family = {.name = "gemm_packed",
                                          .solvers = solvers,
                                          .solver_count = sizeof solvers / sizeof *solvers,
-                                         .self_check = tn_gemm_packed_self_check};
+                                         .self_check = tn_gemm_packed_self_check,
+                                         .paths = tn_gemm_paths};
 
 tenon_status tn_gemm_packed_canonicalise(const char *operation, const tenon_gemm_params *params,
                                          const tenon_tensor *a, const tenon_tensor *b,

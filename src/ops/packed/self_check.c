@@ -51,7 +51,7 @@ static tenon_status make_operands(tenon_stream *stream, const packed_problem *li
         [GEMM_BIAS] = tn_gemm_check_view(dtype, GEMM_UNIT_COL, 1, CHECK_COLS),
         [GEMM_D] = tn_gemm_check_view(dtype, tn_gemm_layout(p, GEMM_D), rows, CHECK_COLS)};
     for (int x = 0; x < GEMM_OPERANDS; x++)
-        if (x != GEMM_B)
+        if (x != GEMM_B && (x != GEMM_BIAS || (p->flags & GEMM_HAS_BIAS) != 0))
             TN_TRY(tn_twin_create(stream, &views[x], &seed, &c->twins[x]));
     return pack_b(stream, dtype, like->panel, c);
 }
@@ -67,12 +67,12 @@ static tenon_status check_run(tenon_stream *stream, const packed_problem *like, 
     c->expected = malloc((size_t)tenon_tensor_elements(d) * sizeof *c->expected);
     if (c->expected == NULL ||
         !tn_gemm_reference(&c->params, &c->twins[GEMM_A].host, &c->b.host, &c->twins[GEMM_C].host,
-                           &c->twins[GEMM_BIAS].host, d, c->expected))
+                           tn_twin_host(&c->twins[GEMM_BIAS]), d, c->expected))
         return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s", no_memory);
     TN_TRY(tn_gemm_packed_canonicalise(operation, &c->params, &c->twins[GEMM_A].device,
                                        &c->b.device, like->panel, &c->twins[GEMM_C].device,
-                                       &c->twins[GEMM_BIAS].device, &c->twins[GEMM_D].device,
-                                       &c->problem, &empty));
+                                       tn_twin_device(&c->twins[GEMM_BIAS]),
+                                       &c->twins[GEMM_D].device, &c->problem, &empty));
     tn_epilogue_scalars(&c->params.epilogue, scalars);
     TN_TRY(tn_twin_run(stream, operation, choice, &c->problem.gemm.head, scalars, c->twins,
                        GEMM_OPERANDS));
@@ -80,7 +80,8 @@ static tenon_status check_run(tenon_stream *stream, const packed_problem *like, 
     if (!*right) {
         const tenon_tensor *const views[GEMM_OPERANDS] = {[GEMM_A] = &c->twins[GEMM_A].host,
                                                           [GEMM_C] = &c->twins[GEMM_C].host,
-                                                          [GEMM_BIAS] = &c->twins[GEMM_BIAS].host,
+                                                          [GEMM_BIAS] =
+                                                              tn_twin_host(&c->twins[GEMM_BIAS]),
                                                           [GEMM_D] = d};
         tn_packed_blame(stream, &c->params, CHECK_DEPTH, CHECK_COLS, views, choice);
     }
@@ -94,10 +95,7 @@ static tenon_status check_rows_of(tenon_stream *stream, const packed_problem *li
     if (c == NULL)
         return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s", no_memory);
     c->params = tenon_gemm_params_default();
-    c->params.epilogue.alpha = 0.75;
-    c->params.epilogue.beta = -0.5;
-    c->params.epilogue.activation.kind = like->gemm.activation;
-    c->params.epilogue.activation.alpha = 0.25;
+    c->params.epilogue = tn_check_epilogue(like->gemm.flags, like->gemm.activation);
     tenon_status status = check_run(stream, like, rows, choice, c, right, why);
     for (int x = 0; x < GEMM_OPERANDS; x++)
         tn_twin_destroy(&c->twins[x]);

@@ -12,8 +12,16 @@ TENON_API tenon_pad_params tenon_pad_params_default(void)
 
 static const tn_solver *const solvers[] = {&tn_pad_rows};
 
-const tn_family tn_pad_family = {
-    .name = "pad", .solvers = solvers, .solver_count = 1, .self_check = tn_pad_self_check};
+static uint64_t paths(const tn_problem *problem)
+{
+    return UINT64_C(1) << ((const pad_problem *)problem)->mode;
+}
+
+const tn_family tn_pad_family = {.name = "pad",
+                                 .solvers = solvers,
+                                 .solver_count = 1,
+                                 .self_check = tn_pad_self_check,
+                                 .paths = paths};
 
 static tenon_status check_params(const char *operation, const tenon_pad_params *params,
                                  uint32_t rank)

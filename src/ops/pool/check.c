@@ -72,22 +72,22 @@ static bool same_places(const check *c, char why[256])
     return true;
 }
 
-static tenon_status forward(tenon_stream *stream, const tn_choice *choice, check *c, bool *right,
-                            char why[256])
+/* With indices where the problem at hand has them. */
+static tenon_status forward(tenon_stream *stream, const tn_choice *choice, bool numbers, check *c,
+                            bool *right, char why[256])
 {
     static const char operation[] = "pool self-check";
-    bool maximum = c->params.kind == TENON_POOL_MAX;
-    const pool_views views = {"x", "y", &c->x.host, &c->y.host, maximum ? &c->indices.host : NULL,
+    const pool_views views = {"x", "y", &c->x.host, &c->y.host, numbers ? &c->indices.host : NULL,
                               NULL};
     tn_twin twins[POOL_OPERANDS] = {c->x, c->y, c->indices}; /* borrowed */
     pool_problem problem;
     TN_TRY(tn_pool_canonicalise(operation, &c->params, &views, &problem));
     TN_TRY(tn_twin_run(stream, operation, choice, &problem.head, NULL, twins, POOL_OPERANDS));
     TN_TRY(tn_twin_fetch(stream, &c->y));
-    *right = tn_host_within(&c->y.host, c->expected, why) && (!maximum || same_places(c, why));
+    *right = tn_host_within(&c->y.host, c->expected, why) && (!numbers || same_places(c, why));
     if (!*right)
         tn_twins_blame(stream, &tn_operation_pool, &c->params, twins,
-                       maximum ? POOL_OPERANDS : POOL_INDICES, choice);
+                       numbers ? POOL_OPERANDS : POOL_INDICES, choice);
     return TENON_OK;
 }
 
@@ -124,9 +124,10 @@ tenon_status tn_pool_self_check(tenon_stream *stream, const tn_problem *problem,
                                 const tn_choice *choice, bool *right, char why[256])
 {
     check c = {.params = TENON_POOL_PARAMS_INIT};
-    tenon_status status = create(stream, (const pool_problem *)problem, &c);
+    const pool_problem *like = (const pool_problem *)problem;
+    tenon_status status = create(stream, like, &c);
     if (status == TENON_OK)
-        status = forward(stream, choice, &c, right, why);
+        status = forward(stream, choice, (like->flags & POOL_HAS_INDICES) != 0, &c, right, why);
     destroy(&c);
     return status;
 }

@@ -14,16 +14,28 @@ static const tn_solver *const solvers[] = {&tn_pool_rows, &tn_pool_channels, &tn
 static const tn_solver *const backward_solvers[] = {
     &tn_pool_backward_rows, &tn_pool_backward_channels, &tn_pool_backward_items};
 
+/* Kinds, and whether there are indices and neighbouring work-items have neighbouring channels. */
+static uint64_t paths(const tn_problem *problem)
+{
+    const pool_problem *p = (const pool_problem *)problem;
+    const uint32_t by_channels = p->x[1] == 1 && p->x[4] != 1;
+    return tn_paths_of_flags(1U << p->kind, 1U << p->kind) |
+           tn_paths_of_flags(p->flags << 8, (uint64_t)POOL_HAS_INDICES << 8) |
+           tn_paths_of_flags((uint64_t)by_channels << 16, 1U << 16);
+}
+
 const tn_family tn_pool_family = {.name = "pool",
                                   .solvers = solvers,
                                   .solver_count = sizeof solvers / sizeof *solvers,
-                                  .self_check = tn_pool_self_check};
+                                  .self_check = tn_pool_self_check,
+                                  .paths = paths};
 
 const tn_family tn_pool_backward_family = {.name = "pool_backward",
                                            .solvers = backward_solvers,
                                            .solver_count =
                                                sizeof backward_solvers / sizeof *backward_solvers,
-                                           .self_check = tn_pool_backward_self_check};
+                                           .self_check = tn_pool_backward_self_check,
+                                           .paths = paths};
 
 static tenon_status check_params(const char *operation, const tenon_pool_params *params)
 {

@@ -22,7 +22,8 @@ static const tn_solver *const solvers[] = {&tn_reduction_rows, &tn_reduction_col
 const tn_family tn_reduce_family = {.name = "reduce",
                                     .solvers = solvers,
                                     .solver_count = sizeof solvers / sizeof *solvers,
-                                    .self_check = tn_reduce_self_check};
+                                    .self_check = tn_reduce_self_check,
+                                    .paths = tn_reduction_paths};
 
 static bool is_place(uint32_t kind)
 {

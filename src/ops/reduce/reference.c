@@ -3,6 +3,7 @@
 #include "ops/common/case.h"
 #include "ops/common/exp_sum.h"
 #include "ops/common/host.h"
+#include "ops/common/pointwise.h"
 #include "ops/reduce/internal.h"
 
 #include "base/shape.h"
@@ -137,66 +138,73 @@ static tenon_tensor result_view(tenon_dtype dtype)
     return view;
 }
 
-static tenon_status compare(tenon_stream *stream, uint32_t kind, const tn_choice *choice,
-                            tn_twin twins[REDUCE_OPERANDS], bool *right, char why[256])
+/* The means come before the variances, as tenon_moments has them. */
+static tenon_status compare(tenon_stream *stream, const tn_reduction_problem *like,
+                            const tn_choice *choice, tn_twin *twins, uint32_t count, bool *right,
+                            char why[256])
 {
     static const char operation[] = "reduce self-check";
     const double scalars[TN_MAX_SCALARS] = {0};
-    const tenon_tensor *x = &twins[REDUCE_X].host, *y = &twins[REDUCE_Y].host;
-    const tenon_tensor *const views[REDUCTION_VIEWS] = {[REDUCTION_X] = x, [REDUCTION_Y] = y};
-    const uint32_t numbers[REDUCTION_VIEWS] = {[REDUCTION_X] = REDUCE_X, [REDUCTION_Y] = REDUCE_Y};
-    tenon_reduce_params params = {.kind = kind, .axis_count = 2, .axes = TN_REDUCTION_CHECK_AXES};
+    const tenon_tensor *x = &twins[REDUCE_X].host, *y = &twins[count - 1].host;
+    const bool moments = count == MOMENTS_OPERANDS;
+    const tenon_tensor *const views[REDUCTION_VIEWS] = {
+        [REDUCTION_X] = x,
+        [REDUCTION_Y] = y,
+        [REDUCTION_MEANS] = moments ? &twins[MOMENTS_MEAN].host : NULL};
+    const uint32_t numbers[REDUCTION_VIEWS] = {
+        [REDUCTION_X] = REDUCE_X, [REDUCTION_Y] = count - 1, [REDUCTION_MEANS] = MOMENTS_MEAN};
+    tenon_reduce_params params = TENON_REDUCE_PARAMS_INIT;
     tn_reduction_problem problem;
     tn_axes axes;
+    params.kind = like->kind;
+    params.axis_count = 2;
+    memcpy(params.axes, (const int32_t[])TN_REDUCTION_CHECK_AXES, 2 * sizeof *params.axes);
     TN_TRY(tn_axes_check(operation, params.axis_count, params.axes, x->rank, "x", &axes));
-    tn_reduction_canonicalise(kind, &axes, views, numbers, &problem);
-    tn_bounded *expected = malloc((size_t)tenon_tensor_elements(y) * sizeof *expected);
-    bool whole = expected != NULL && tn_reduce_reference(&params, x, y, expected, NULL);
-    tenon_status status = whole ? tn_twin_run(stream, operation, choice, &problem.head, scalars,
-                                              twins, REDUCE_OPERANDS)
+    tn_reduction_canonicalise(params.kind, &axes, views, numbers, &problem);
+    const int64_t results = tenon_tensor_elements(y);
+    tn_bounded *expected = malloc((size_t)(2 * results) * sizeof *expected);
+    tn_bounded *means = moments ? expected : NULL;
+    bool whole = expected != NULL &&
+                 tn_reduce_reference(&params, x, y, moments ? expected + results : expected, means);
+    tenon_status status = whole ? tn_twins_check(stream, operation, choice, &problem.head, scalars,
+                                                 twins, count, count - 1, expected, right, why)
                                 : tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", operation);
-    if (status == TENON_OK)
-        *right = tn_host_within(y, expected, why);
     if (status == TENON_OK && !*right)
-        tn_twins_blame(stream, &tn_operation_reduce, &params, twins, REDUCE_OPERANDS, choice);
+        tn_twins_blame(stream, moments ? &tn_operation_moments : &tn_operation_reduce, &params,
+                       twins, count, choice);
     free(expected);
     return status;
 }
 
-static tenon_status check_kind(tenon_stream *stream, tenon_dtype dtype, uint32_t kind, bool along,
-                               const tn_choice *choice, bool *right, char why[256])
+static tenon_status check_layout(tenon_stream *stream, const tn_reduction_problem *like, bool along,
+                                 const tn_choice *choice, bool *right, char why[256])
 {
-    tn_twin twins[REDUCE_OPERANDS] = {0};
-    uint64_t seed = 1;
-    /* The norm stands for the results that are wider than x. */
-    tenon_dtype wide = tn_acc_size(dtype) == sizeof(float) ? TENON_DTYPE_F32 : dtype;
+    const tenon_dtype dtype = (tenon_dtype)like->dtype;
+    const bool is_place = like->kind == TENON_REDUCE_ARGMAX || like->kind == TENON_REDUCE_ARGMIN;
+    const uint32_t count =
+        (like->flags & REDUCTION_HAS_MEANS) != 0 ? MOMENTS_OPERANDS : REDUCE_OPERANDS;
     const tenon_tensor x = tn_reduction_check_view(dtype, along, 1),
-                       y = result_view(kind == TENON_REDUCE_ARGMIN ? TENON_DTYPE_I32
-                                       : kind == TENON_REDUCE_NORM ? wide
-                                                                   : dtype);
-    tenon_status status = tn_twin_create(stream, &x, &seed, &twins[REDUCE_X]);
+                       y = result_view(is_place                              ? TENON_DTYPE_I32
+                                       : (like->flags & REDUCTION_WIDE) != 0 ? TENON_DTYPE_F32
+                                                                             : dtype);
+    tn_twin twins[MOMENTS_OPERANDS] = {0};
+    uint64_t seed = 1;
+    tenon_status status = TENON_OK;
+    for (uint32_t i = 0; i < count && status == TENON_OK; i++)
+        status = tn_twin_create(stream, i == REDUCE_X ? &x : &y, &seed, &twins[i]);
     if (status == TENON_OK)
-        status = tn_twin_create(stream, &y, &seed, &twins[REDUCE_Y]);
-    if (status == TENON_OK)
-        status = compare(stream, kind, choice, twins, right, why);
-    tn_twin_destroy(&twins[REDUCE_X]);
-    tn_twin_destroy(&twins[REDUCE_Y]);
+        status = compare(stream, like, choice, twins, count, right, why);
+    for (uint32_t i = 0; i < count; i++)
+        tn_twin_destroy(&twins[i]);
     return status;
 }
 
-/* All that one program does is checked at once; the key of the check does not tell kinds apart. */
 tenon_status tn_reduce_self_check(tenon_stream *stream, const tn_problem *problem,
                                   const tn_choice *choice, bool *right, char why[256])
 {
-    static const uint32_t sums[] = {TENON_REDUCE_MEAN, TENON_REDUCE_NORM, TENON_REDUCE_VARIANCE},
-                          extremes[] = {TENON_REDUCE_MAX, TENON_REDUCE_ARGMIN};
-    const tn_reduction_problem *like = (const tn_reduction_problem *)problem;
-    const bool is_extremum = like->kind >= REDUCTION_MAX && like->kind <= REDUCTION_ARGMIN;
-    const uint32_t *kinds = is_extremum ? extremes : sums;
-    const int count = is_extremum ? 2 : 3;
     *right = true;
-    for (int i = 0; i < 2 * count && *right; i++)
-        TN_TRY(check_kind(stream, (tenon_dtype)like->dtype, kinds[i / 2], i % 2 == 0, choice, right,
-                          why));
+    for (int along = 0; along < 2 && *right; along++)
+        TN_TRY(check_layout(stream, (const tn_reduction_problem *)problem, along != 0, choice,
+                            right, why));
     return TENON_OK;
 }

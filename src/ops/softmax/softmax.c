@@ -13,12 +13,14 @@ static const tn_solver *const solvers[] = {&tn_softmax_rows, &tn_softmax_columns
 const tn_family tn_softmax_family = {.name = "softmax",
                                      .solvers = solvers,
                                      .solver_count = sizeof solvers / sizeof *solvers,
-                                     .self_check = tn_softmax_self_check};
+                                     .self_check = tn_softmax_self_check,
+                                     .paths = tn_rows_paths};
 
 const tn_family tn_softmax_backward_family = {.name = "softmax_backward",
                                               .solvers = solvers,
                                               .solver_count = sizeof solvers / sizeof *solvers,
-                                              .self_check = tn_softmax_self_check};
+                                              .self_check = tn_softmax_self_check,
+                                              .paths = tn_rows_paths};
 
 /* Every operand is of the first's type and shape. */
 static tenon_status check_views(tenon_context *context, const tn_call *call)

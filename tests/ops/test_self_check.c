@@ -1,0 +1,159 @@
+/*
+ * A self-check runs what the problem at hand asks of a build by run-time arguments: a solver that is
+ * wrong with one value of one of them is barred before it is used with that value, whatever else was
+ * found right before.
+ */
+#include "support.h"
+
+#include "dispatch/plan.h"
+#include "ops/registry.h"
+
+/* A solver of some family that does nothing where a problem takes one of the `spoiled` paths. */
+static struct mutant {
+    const tn_family *of;
+    const tn_solver *original;
+    tn_solver solver;
+    const tn_solver *solvers[1];
+    tn_family family;
+    uint64_t spoiled;
+} mutant;
+
+static tenon_status record_unless_spoiled(const char *operation, tn_recording *recording,
+                                          const tn_problem *problem, const int32_t *values)
+{
+    if ((mutant.of->paths(problem) & mutant.spoiled) != 0)
+        return TENON_OK;
+    return mutant.original->record(operation, recording, problem, values);
+}
+
+static void make_mutant(const tn_family *family, const char *name, uint64_t spoiled)
+{
+    mutant.of = family;
+    mutant.original = tn_solver_named(family, name);
+    assert_non_null(mutant.original);
+    mutant.solver = *mutant.original;
+    mutant.solver.record = record_unless_spoiled;
+    mutant.solvers[0] = &mutant.solver;
+    mutant.family = *family;
+    mutant.family.solvers = mutant.solvers;
+    mutant.family.solver_count = 1;
+    mutant.spoiled = spoiled;
+}
+
+/* The call of an example: the newest plan that its context keeps, with its problem; NULL where the
+ * example needs a type that the device lacks. */
+static const tenon_plan *plan_of_example(tenon_stream *stream, const char *example,
+                                         tenon_dtype type)
+{
+    tn_case c;
+    tn_case_result result;
+    assert_ok(tn_case_parse_line(example, type, &c));
+    tenon_status status = tn_case_run(stream, &c, &result);
+    if (status == TENON_ERROR_UNSUPPORTED_DEVICE || (status == TENON_OK && !result.served))
+        return NULL;
+    assert_ok(status);
+    if (!result.right)
+        fail_msg("%s: %s", example, result.why);
+    return tn_dispatch_of(stream->context)->plans.newest;
+}
+
+static tenon_status select_mutant(tenon_context *context, const tenon_plan *plan)
+{
+    tn_choice choice;
+    tn_problem *problem = malloc(plan->problem->size);
+    assert_non_null(problem);
+    memcpy(problem, plan->problem, plan->problem->size);
+    assert_ok(tn_solver_force("tenon_mutant", &mutant.family, plan->name, problem));
+    tenon_status status = tn_select("tenon_mutant", context, &mutant.family, problem, &choice);
+    free(problem);
+    return status;
+}
+
+/* One bit of those that are set, by chance. */
+static uint64_t pick_bit(test_random *random, uint64_t bits)
+{
+    uint64_t picked = 0;
+    int64_t seen = 0;
+    for (int bit = 0; bit < 64; bit++)
+        if ((bits >> bit & 1) != 0 && test_between(random, 0, seen++) == 0)
+            picked = UINT64_C(1) << bit;
+    return picked;
+}
+
+/* The mutant passes as long as nothing is spoiled, and is barred on each path of the example. */
+static void try_example(test_random *random, const char *example, tenon_dtype type)
+{
+    tenon_context *context;
+    tenon_stream *stream;
+    assert_ok(tenon_context_create(NULL, &context));
+    assert_ok(tenon_stream_create(context, NULL, &stream));
+    const tenon_plan *plan = plan_of_example(stream, example, type);
+    const uint64_t paths =
+        plan != NULL && plan->family->paths != NULL ? plan->family->paths(plan->problem) : 0;
+    if (paths != 0) {
+        make_mutant(plan->family, plan->name, pick_bit(random, paths));
+        /* This context has found the solver of that name right; one that knows nothing finds the
+         * mutant out. */
+        tenon_context *fresh;
+        assert_ok(tenon_context_create(NULL, &fresh));
+        tenon_status status = select_mutant(fresh, plan);
+        if (status != TENON_ERROR_SOLVER_BARRED)
+            fail_msg("%s: %s that does nothing on path %#llx: %s, %s", example, plan->name,
+                     (unsigned long long)mutant.spoiled, tenon_status_string(status),
+                     status != TENON_OK ? tenon_last_error() : "");
+        tenon_context_release(fresh);
+    }
+    tenon_stream_destroy(stream);
+    tenon_context_release(context);
+}
+
+static void mutants_are_barred(void **state)
+{
+    test_random random = test_random_for(0);
+    (void)state;
+    for (uint32_t i = 0; i < tn_operation_count; i++) {
+        int64_t count = 0;
+        while (tn_operations[i]->examples[count] != NULL)
+            count++;
+        try_example(&random, tn_operations[i]->examples[test_between(&random, 0, count - 1)],
+                    TENON_DTYPE_F32);
+    }
+}
+
+/* The order in which paths come does not matter: what was right without one is looked at again with
+ * it. The gradient of an average over the taps within the image differs from that over all taps by
+ * one flag of one build. */
+static void later_paths_are_checked(void **state)
+{
+    static const char *const lines[] = {
+        "pool_backward dx=f32:1x2x5x5 dy=f32:1x2x5x5 kind=average window=3,3 pad_begin=1,1 "
+        "pad_end=1,1",
+        "pool_backward dx=f32:1x2x5x5 dy=f32:1x2x5x5 kind=average_inside window=3,3 "
+        "pad_begin=1,1 pad_end=1,1"};
+    const tenon_plan *plans[2];
+    tenon_context *context;
+    tenon_stream *stream;
+    (void)state;
+    assert_ok(tenon_context_create(NULL, &context));
+    assert_ok(tenon_stream_create(context, NULL, &stream));
+    for (int i = 0; i < 2; i++)
+        plans[i] = plan_of_example(stream, lines[i], TENON_DTYPE_F32);
+    const uint64_t all = plans[0]->family->paths(plans[0]->problem),
+                   inside = plans[1]->family->paths(plans[1]->problem);
+    assert_true((inside & ~all) != 0);
+    make_mutant(plans[0]->family, plans[0]->name, inside & ~all);
+    tenon_context *fresh;
+    assert_ok(tenon_context_create(NULL, &fresh));
+    assert_ok(select_mutant(fresh, plans[0]));
+    assert_int_equal(select_mutant(fresh, plans[1]), TENON_ERROR_SOLVER_BARRED);
+    tenon_context_release(fresh);
+    tenon_stream_destroy(stream);
+    tenon_context_release(context);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(later_paths_are_checked),
+                                       cmocka_unit_test(mutants_are_barred)};
+    return TEST_MAIN(tests);
+}
