@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-extern const struct tenon_kernel_source bench_kernel_sources[]; /* of bench/kernels */
+extern const struct tenon_kernel_sources bench_kernel_sources; /* of bench/kernels */
 
 static char *log_of(cl_program program, cl_device_id device)
 {
@@ -47,10 +47,14 @@ cl_program bench_build(const bench_session *session, const char *source, size_t 
 cl_program bench_build_own(const bench_session *session, const char *name, const char *options,
                            char **log)
 {
-    const struct tenon_kernel_source *source = bench_kernel_sources;
-    while (strcmp(source->name, name) != 0)
-        source++;
-    return bench_build(session, (const char *)source->data, source->length, options, log);
+    size_t length;
+    if (log != NULL)
+        *log = NULL;
+    char *text =
+        tn_kernel_text(&bench_kernel_sources, tn_kernel_file(&bench_kernel_sources, name), &length);
+    cl_program program = text != NULL ? bench_build(session, text, length, options, log) : NULL;
+    free(text);
+    return program;
 }
 
 bool bench_arguments(cl_kernel kernel, ...)

@@ -248,14 +248,6 @@ typedef struct hearing {
     json_t *kernels;
 } hearing;
 
-static const struct tenon_kernel_source *source_of(const char *name)
-{
-    for (size_t i = 0; i < tenon_kernel_source_count; i++)
-        if (strcmp(tenon_kernel_sources[i].name, name) == 0)
-            return &tenon_kernel_sources[i];
-    return NULL;
-}
-
 static void add_size(json_t *to, const char *name, cl_kernel kernel, cl_device_id device,
                      cl_kernel_work_group_info query)
 {
@@ -269,16 +261,18 @@ static void hear(void *user, const char *source, const char *options, const char
                  size_t work_group)
 {
     hearing *h = user;
-    const struct tenon_kernel_source *text = source_of(source);
+    const struct tenon_kernel_file *file = tn_kernel_file(&tenon_kernel_sources, source);
     cl_device_id device = h->session->device.device;
     char verbose[1024], *log = NULL;
     cl_int error = CL_SUCCESS;
+    size_t length;
+    char *text = file != NULL ? tn_kernel_text(&tenon_kernel_sources, file, &length) : NULL;
     if (text == NULL)
         return;
     snprintf(verbose, sizeof verbose, "%s%s", options,
              h->session->context->device.speaks_nvidia ? " -cl-nv-verbose" : "");
-    cl_program program =
-        bench_build(h->session, (const char *)text->data, text->length, verbose, &log);
+    cl_program program = bench_build(h->session, text, length, verbose, &log);
+    free(text);
     json_t *entry =
         json_pack("{s:s, s:s, s:s, s:s, s:i, s:b, s:s}", "call", h->call, "source", source,
                   "options", options, "kernel", kernel, "work_group", (int)work_group, "builds",

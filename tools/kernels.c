@@ -242,10 +242,12 @@ static int list_target(int target, const char *call)
     return code;
 }
 
-static int write_source(const char *folder, const struct tenon_kernel_source *source)
+static int write_source(const char *folder, const struct tenon_kernel_file *source)
 {
     char path[4096];
-    const int length = snprintf(path, sizeof path, "%s/%s.cl", folder, source->name);
+    size_t size = 0;
+    char *text = tn_kernel_text(&tenon_kernel_sources, source, &size);
+    const int length = snprintf(path, sizeof path, "%s/%s", folder, source->name);
     FILE *file = NULL;
     if (length > 0 && (size_t)length < sizeof path) {
         for (char *at = path + strlen(folder) + 1; (at = strchr(at, '/')) != NULL; *at++ = '/') {
@@ -254,7 +256,8 @@ static int write_source(const char *folder, const struct tenon_kernel_source *so
         }
         file = fopen(path, "wb");
     }
-    bool written = file != NULL && fwrite(source->data, 1, source->length, file) == source->length;
+    bool written = file != NULL && text != NULL && fwrite(text, 1, size, file) == size;
+    free(text);
     if (file != NULL && fclose(file) != 0)
         written = false;
     if (!written)
@@ -266,8 +269,11 @@ static int write_sources(const char *folder)
 {
     int code = EXIT_OK;
     mkdir(folder, 0777);
-    for (size_t i = 0; i < tenon_kernel_source_count && code == EXIT_OK; i++)
-        code = write_source(folder, &tenon_kernel_sources[i]);
+    for (size_t i = 0; i < tenon_kernel_sources.count && code == EXIT_OK; i++) {
+        const struct tenon_kernel_file *file = &tenon_kernel_sources.files[i];
+        if (strcmp(strrchr(file->name, '.'), ".cl") == 0)
+            code = write_source(folder, file);
+    }
     return code;
 }
 

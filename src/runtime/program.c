@@ -9,7 +9,7 @@
 #include <string.h>
 
 struct tn_program {
-    const struct tenon_kernel_source *source;
+    const struct tenon_kernel_file *source;
     char *options;
     cl_program cl; /* NULL while a thread is building it */
 };
@@ -46,17 +46,6 @@ void tn_program_cache_destroy(tn_program_cache *cache)
     pthread_mutex_destroy(&cache->lock);
 }
 
-static int compare_source(const void *name, const void *source)
-{
-    return strcmp(name, ((const struct tenon_kernel_source *)source)->name);
-}
-
-static const struct tenon_kernel_source *find_source(const char *name)
-{
-    return bsearch(name, tenon_kernel_sources, tenon_kernel_source_count,
-                   sizeof *tenon_kernel_sources, compare_source);
-}
-
 static tenon_status no_memory(const char *source)
 {
     tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory for a program", source);
@@ -64,7 +53,7 @@ static tenon_status no_memory(const char *source)
 }
 
 /* With the lock held. */
-static tn_program *find_program(tn_program_cache *cache, const struct tenon_kernel_source *source,
+static tn_program *find_program(tn_program_cache *cache, const struct tenon_kernel_file *source,
                                 const char *options)
 {
     for (uint32_t i = 0; i < cache->program_count; i++) {
@@ -76,7 +65,7 @@ static tn_program *find_program(tn_program_cache *cache, const struct tenon_kern
 }
 
 /* With the lock held: an entry that says that this thread is building. */
-static tn_program *append_program(tn_program_cache *cache, const struct tenon_kernel_source *source,
+static tn_program *append_program(tn_program_cache *cache, const struct tenon_kernel_file *source,
                                   const char *options)
 {
     if (cache->program_count == cache->program_capacity) {
@@ -115,7 +104,7 @@ static char *build_log(cl_program cl, cl_device_id device)
     return text;
 }
 
-static tenon_status fail_build(tenon_context *context, const struct tenon_kernel_source *source,
+static tenon_status fail_build(tenon_context *context, const struct tenon_kernel_file *source,
                                const char *options, cl_program cl, cl_int error)
 {
     char *text = build_log(cl, context->device.info.device);
@@ -129,13 +118,18 @@ static tenon_status fail_build(tenon_context *context, const struct tenon_kernel
     return TENON_ERROR_BUILD_FAILED;
 }
 
-static tenon_status build_source(tenon_context *context, const struct tenon_kernel_source *source,
+static tenon_status build_source(tenon_context *context, const struct tenon_kernel_file *source,
                                  const char *options, cl_program *out)
 {
     cl_int error;
-    const char *text = (const char *)source->data;
+    size_t length;
+    char *text = tn_kernel_text(&tenon_kernel_sources, source, &length);
     cl_device_id device = context->device.info.device;
-    cl_program cl = clCreateProgramWithSource(context->cl, 1, &text, &source->length, &error);
+    if (text == NULL)
+        return no_memory(source->name);
+    cl_program cl =
+        clCreateProgramWithSource(context->cl, 1, (const char **)&text, &length, &error);
+    free(text);
     TN_CL_TRY(source->name, "clCreateProgramWithSource", error);
     error = clBuildProgram(cl, 1, &device, options, NULL, NULL);
     if (error != CL_SUCCESS) {
@@ -168,7 +162,7 @@ static unsigned char *get_binary(cl_program cl, size_t *size)
 /* What was built for a self-check in the private context need not be compiled again. NULL where
  * there is nothing to take, or the driver does not take its own binary: then the source is
  * compiled. */
-static cl_program take_from_lab(tenon_context *context, const struct tenon_kernel_source *source,
+static cl_program take_from_lab(tenon_context *context, const struct tenon_kernel_file *source,
                                 const char *options)
 {
     tenon_context *lab = tn_lab_if_made(context);
@@ -201,7 +195,7 @@ static cl_program take_from_lab(tenon_context *context, const struct tenon_kerne
     return cl;
 }
 
-static tenon_status build(tenon_context *context, const struct tenon_kernel_source *source,
+static tenon_status build(tenon_context *context, const struct tenon_kernel_file *source,
                           const char *options, cl_program *out)
 {
     if (!context->device.has_compiler)
@@ -213,7 +207,7 @@ static tenon_status build(tenon_context *context, const struct tenon_kernel_sour
     return build_source(context, source, options, out);
 }
 
-static tenon_status get_program(tenon_context *context, const struct tenon_kernel_source *source,
+static tenon_status get_program(tenon_context *context, const struct tenon_kernel_file *source,
                                 const char *options, tn_program **out)
 {
     tn_program_cache *cache = &context->programs;
@@ -309,7 +303,7 @@ tenon_status tn_program_kernel(tenon_context *context, const char *source, const
                                const char *name, size_t work_group, uint32_t *kernel)
 {
     tn_program_cache *cache = &context->programs;
-    const struct tenon_kernel_source *text = find_source(source);
+    const struct tenon_kernel_file *text = tn_kernel_file(&tenon_kernel_sources, source);
     tn_program *program = NULL;
     tn_kernel entry;
     if (text == NULL)

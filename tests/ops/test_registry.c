@@ -145,8 +145,8 @@ static void every_family_has_a_kernel(void **state)
     for (uint32_t i = 0; i < tn_family_count; i++) {
         const char *home = home_of(tn_families[i]);
         bool found = false;
-        for (size_t k = 0; k < tenon_kernel_source_count; k++) {
-            const char *name = tenon_kernel_sources[k].name;
+        for (size_t k = 0; k < tenon_kernel_sources.count; k++) {
+            const char *name = tenon_kernel_sources.files[k].name;
             found |= strncmp(name, home, strlen(home)) == 0 && name[strlen(home)] == '/';
         }
         if (!found)
