@@ -272,8 +272,7 @@ static int checks, first_right;
 static tenon_status check_by_chance(tenon_stream *lab, const tn_problem *problem,
                                     const tn_choice *choice, bool *right, char why[256])
 {
-    (void)lab;
-    (void)problem;
+    tn_self_check_runs(lab, problem);
     (void)choice;
     *right = ++checks == first_right;
     if (!*right)
