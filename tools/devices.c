@@ -104,12 +104,14 @@ static int print_capability(tenon_context *context, tenon_capability capability)
 {
     uint32_t available;
     char reason[1024], line[sizeof reason + 8];
-    if (tenon_context_capability(context, capability, &available, reason, sizeof reason) !=
-        TENON_OK)
-        return report_failure("devices");
-    snprintf(line, sizeof line, "%-4s %s", available ? "yes" : "no", gist(reason));
+    tenon_status status =
+        tenon_context_capability(context, capability, &available, reason, sizeof reason);
+    if (status != TENON_OK)
+        snprintf(line, sizeof line, "%-4s %s", "?", gist(tenon_last_error()));
+    else
+        snprintf(line, sizeof line, "%-4s %s", available ? "yes" : "no", gist(reason));
     print_line(tenon_capability_string(capability), line);
-    return EXIT_OK;
+    return status == TENON_OK ? EXIT_OK : EXIT_FAILED;
 }
 
 static int print_capabilities(const tenon_device_info *info)
@@ -123,8 +125,9 @@ static int print_capabilities(const tenon_device_info *info)
         return EXIT_FAILED;
     }
     printf("        what it can do, by trial:\n");
-    for (int i = 0; i < TENON_CAPABILITY_COUNT && status == EXIT_OK; i++)
-        status = print_capability(context, (tenon_capability)i);
+    for (int i = 0; i < TENON_CAPABILITY_COUNT; i++)
+        if (print_capability(context, (tenon_capability)i) != EXIT_OK)
+            status = EXIT_FAILED;
     tenon_context_release(context);
     return status;
 }

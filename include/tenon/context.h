@@ -43,7 +43,8 @@ TENON_API tenon_context_params tenon_context_params_default(void);
  *  @param params  NULL means the defaults; read during the call only
  *  @param out     receives the context, with one reference that the caller owns; NULL on failure
  *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT · TENON_ERROR_DEVICE_NOT_FOUND ·
- *          TENON_ERROR_OUT_OF_MEMORY · TENON_ERROR_OPENCL */
+ *          TENON_ERROR_OUT_OF_MEMORY · TENON_ERROR_OPENCL · TENON_ERROR_DEVICE_LOST. Where what
+ *          Tenon needs to know of the device cannot be read, the message names the query */
 TENON_API tenon_status tenon_context_create(const tenon_context_params *params,
                                             tenon_context **out);
 
@@ -76,7 +77,8 @@ TENON_API tenon_status tenon_context_device(const tenon_context *context, tenon_
  *  @param reason       receives what the trial found, cut to `reason_size` bytes and terminated;
  *                      may be NULL with size 0
  *  @return TENON_OK, also where the capability is absent · TENON_ERROR_INVALID_ARGUMENT ·
- *          TENON_ERROR_OUT_OF_MEMORY */
+ *          TENON_ERROR_OUT_OF_MEMORY, TENON_ERROR_OPENCL or TENON_ERROR_DEVICE_LOST (the trial
+ *          could not be made: nothing is known, and the next request tries again) */
 TENON_API tenon_status tenon_context_capability(tenon_context *context, tenon_capability capability,
                                                 uint32_t *available, char *reason,
                                                 size_t reason_size);

@@ -13,7 +13,8 @@ extern "C" {
  * terminated. */
 typedef struct tenon_device_info {
     cl_platform_id platform;
-    cl_device_id device;       /**< NULL where the platform has no device: `note` says why */
+    cl_device_id device;       /**< NULL where the platform has no device, or one that cannot be
+                                  read: `note` says why */
     cl_device_type type;       /**< CL_DEVICE_TYPE_GPU, CL_DEVICE_TYPE_CPU, … */
     uint32_t compute_units;    /**< CL_DEVICE_MAX_COMPUTE_UNITS */
     uint32_t vector_width_f32; /**< native lanes of float, at least 1 */
@@ -50,8 +51,9 @@ TENON_API tenon_status tenon_device_list(tenon_device_info *infos, uint32_t capa
  *                   accelerator, then the first device of any kind.
  *  @param info      receives the device
  *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT (info NULL) · TENON_ERROR_DEVICE_NOT_FOUND (the
- *          message lists what is there) · TENON_ERROR_OUT_OF_MEMORY · TENON_ERROR_OPENCL Callable
- *          from any thread. */
+ *          message lists what is there) · TENON_ERROR_OUT_OF_MEMORY · TENON_ERROR_OPENCL or
+ *          TENON_ERROR_DEVICE_LOST (the same, where a device could not be read and so may be the
+ *          one that is meant). Callable from any thread. */
 TENON_API tenon_status tenon_device_select(const char *selector, tenon_device_info *info);
 
 /** What a device may or may not be able to do. Each is found by compiling and running a tiny kernel

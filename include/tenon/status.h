@@ -35,7 +35,8 @@ typedef enum tenon_status {
     TENON_ERROR_OUT_OF_MEMORY = 5,
     /** The workspace that the caller gave is smaller than the plan needs. */
     TENON_ERROR_WORKSPACE_TOO_SMALL = 6,
-    /** The driver refused to compile or link a kernel; the message ends with its build log. */
+    /** The driver refused to compile or link a kernel; the message ends with its build log. A
+       driver that is short of memory gives TENON_ERROR_OUT_OF_MEMORY. */
     TENON_ERROR_BUILD_FAILED = 7,
     /** Every solver that could serve was found to give wrong results on this device and driver. */
     TENON_ERROR_SOLVER_BARRED = 8,
@@ -44,7 +45,7 @@ typedef enum tenon_status {
     /** The device is gone or hung; nothing more will come from this context. */
     TENON_ERROR_DEVICE_LOST = 10,
     /** The call failed after part of its work was enqueued: the contents of its output are
-       undefined. */
+       undefined. tenon_last_cl_error() has the code of the OpenCL call that failed, if one did. */
     TENON_ERROR_INCOMPLETE = 11
 } tenon_status;
 
@@ -55,11 +56,11 @@ TENON_API const char *tenon_status_string(tenon_status status);
 /** The message of the last call that failed on the calling thread: the operation, the argument and
  * its value. The string belongs to the library and is overwritten by the next failure on the same
  * thread; it holds at most 16 KiB (a longer build log loses its middle). "" before the first
- * failure. Calls that succeed do not clear it. */
+ * failure. Calls that succeed leave it as it is, whatever failed within them. */
 TENON_API const char *tenon_last_error(void);
 
 /** The OpenCL error code behind the last failure on the calling thread, CL_SUCCESS when there was
- * none behind it. */
+ * none behind it. Calls that succeed leave it as it is. */
 TENON_API cl_int tenon_last_cl_error(void);
 
 /** How much a log message matters; the lower, the more. */

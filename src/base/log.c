@@ -1,5 +1,7 @@
 #include "base/log.h"
 
+#include "base/status.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +22,12 @@ void tn_log_send(const tn_log *log, tenon_log_level level, const char *format, .
         vsnprintf(whole, (size_t)length + 1, format, arguments);
         va_end(arguments);
     }
+    /* The callback may call the library and fail; its caller has a failure of its own to report. */
+    tn_kept_message kept;
+    const bool is_kept = tn_message_keep(&kept);
     log->callback(log->user, level, whole != NULL ? whole : text);
+    if (is_kept)
+        tn_message_restore(&kept);
     if (whole != text)
         free(whole);
 }

@@ -92,14 +92,42 @@ void tn_fail_append(const char *text)
     memcpy(message + used + head + sizeof gap - 1, text + length - tail, tail + 1);
 }
 
-tn_kept_message tn_message_keep(void)
+tenon_status tn_fail_because(tenon_status status, const char *format, ...)
 {
-    return (tn_kept_message){strdup(message), cl_error};
+    char text[512];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text - 2, format, arguments);
+    va_end(arguments);
+    memcpy(text + strlen(text), ": ", 3);
+    size_t before = strlen(text), cause = strlen(message);
+    if (cause > sizeof message - before - 1)
+        cause = sizeof message - before - 1;
+    memmove(message + before, message, cause);
+    message[before + cause] = '\0';
+    memcpy(message, text, before);
+    return status;
 }
 
-void tn_message_restore(tn_kept_message kept)
+bool tn_message_keep(tn_kept_message *kept)
 {
-    snprintf(message, sizeof message, "%s", kept.text != NULL ? kept.text : "");
-    cl_error = kept.cl_error;
-    free(kept.text);
+    const bool empty = message[0] == '\0';
+    *kept = (tn_kept_message){empty ? NULL : strdup(message), cl_error};
+    return empty || kept->text != NULL;
+}
+
+void tn_message_restore(tn_kept_message *kept)
+{
+    snprintf(message, sizeof message, "%s", kept->text != NULL ? kept->text : "");
+    cl_error = kept->cl_error;
+    free(kept->text);
+}
+
+tenon_status tn_message_settle(tn_kept_message *kept, tenon_status status)
+{
+    if (status == TENON_OK)
+        tn_message_restore(kept);
+    else
+        free(kept->text);
+    return status;
 }

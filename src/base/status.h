@@ -5,6 +5,7 @@
 #include <tenon/status.h>
 
 #include <stdarg.h>
+#include <stdbool.h>
 
 /* The whole of the library's global state is one message of this many bytes a thread. */
 #define TN_MESSAGE_SIZE (16 * 1024)
@@ -21,14 +22,31 @@ tenon_status tn_fail_cl(tenon_status status, cl_int error, const char *format, .
 /* Appends to the message; where it would not fit, the middle of `text` is left out. */
 void tn_fail_append(const char *text);
 
-/* Keeps the thread's message across work whose failures are not the caller's: a trial that is
- * refused, for example. Without memory to keep it in, the message is lost. */
+/* Fails because of the failure that the message tells of: puts the text and ": " before it, and
+ * leaves the OpenCL error that is behind it. */
+tenon_status tn_fail_because(tenon_status status, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/*
+ * A call that succeeds leaves the thread's message and OpenCL error as they were (tenon/status.h),
+ * also where it failed at something on the way and went on. The rule is kept where such ways begin:
+ * the making of a plan (dispatch/plan.c), a trial (runtime/capability.c), the search for a device
+ * (runtime/device_list.c), a callback of the log (base/log.c).
+ */
 typedef struct tn_kept_message {
-    char *text;
+    char *text; /* NULL for "" */
     cl_int cl_error;
 } tn_kept_message;
-tn_kept_message tn_message_keep(void);
-void tn_message_restore(tn_kept_message kept);
+
+/* Takes down what must come back. False without memory for it: nothing is kept then. */
+bool tn_message_keep(tn_kept_message *kept);
+
+/* Brings it back, and frees it. */
+void tn_message_restore(tn_kept_message *kept);
+
+/* Brings it back where the work succeeded; where it failed, its own message stays. Returns
+ * `status`. */
+tenon_status tn_message_settle(tn_kept_message *kept, tenon_status status);
 
 /* Leaves with the status of a call that failed. */
 #define TN_TRY(call)                                                                               \

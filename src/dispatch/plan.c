@@ -59,8 +59,8 @@ static tenon_status record(const char *operation, tenon_context *context, const 
     return TENON_OK;
 }
 
-tenon_status tn_plan_create(const char *operation, tenon_context *context, const tn_family *family,
-                            const tn_problem *problem, tenon_plan **out)
+static tenon_status create(const char *operation, tenon_context *context, const tn_family *family,
+                           const tn_problem *problem, tenon_plan **out)
 {
     tenon_plan *plan = calloc(1, sizeof *plan);
     if (plan == NULL)
@@ -75,6 +75,16 @@ tenon_status tn_plan_create(const char *operation, tenon_context *context, const
     }
     *out = plan;
     return TENON_OK;
+}
+
+tenon_status tn_plan_create(const char *operation, tenon_context *context, const tn_family *family,
+                            const tn_problem *problem, tenon_plan **out)
+{
+    tn_kept_message kept;
+    /* Solvers may fail before one serves. */
+    if (!tn_message_keep(&kept))
+        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory for a plan", operation);
+    return tn_message_settle(&kept, create(operation, context, family, problem, out));
 }
 
 TENON_API void tenon_plan_retain(tenon_plan *plan)

@@ -1,6 +1,8 @@
 /* Choosing a solver. */
 #include "dispatch/solver.h"
 
+#include "runtime/cl_error.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,19 +40,22 @@ static const char *constrains(tenon_context *context, const tn_problem *problem,
 
 /* A forced solver may serve where it would never be chosen; but with no device it is asked for to
  * know what would be built for one, and then only what may be chosen counts. */
-static const char *refuses_forced(tenon_context *context, const tn_problem *problem,
-                                  const tn_solver *solver)
+static tenon_status refuses_forced(const char *operation, tenon_context *context,
+                                   const tn_problem *problem, const tn_solver *solver,
+                                   const char **why)
 {
-    if (context->cl != NULL)
-        return solver->refuses(context, problem);
+    if (context->cl != NULL) {
+        *why = solver->refuses(context, problem);
+        return TENON_OK;
+    }
     tn_problem *unforced = malloc(problem->size);
     if (unforced == NULL)
-        return "no memory";
+        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory for a plan", operation);
     memcpy(unforced, problem, problem->size);
     unforced->forced = -1;
-    const char *why = solver->refuses(context, unforced);
+    *why = solver->refuses(context, unforced);
     free(unforced);
-    return why;
+    return TENON_OK;
 }
 
 static tenon_status select_forced(const char *operation, tenon_context *context,
@@ -58,9 +63,10 @@ static tenon_status select_forced(const char *operation, tenon_context *context,
                                   tn_choice *choice)
 {
     char name[TN_SOLVER_NAME_SIZE], wrong[256];
+    const char *why = NULL;
     bool right;
     *choice = (tn_choice){.solver = family->solvers[problem->forced]};
-    const char *why = refuses_forced(context, problem, choice->solver);
+    TN_TRY(refuses_forced(operation, context, problem, choice->solver, &why));
     if (why != NULL)
         return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: solver %s/%s cannot serve: %s", operation,
                        family->name, choice->solver->name, why);
@@ -134,10 +140,10 @@ tenon_status tn_select(const char *operation, tenon_context *context, const tn_f
             *choice = candidates[i].choice;
             return TENON_OK;
         }
-        /* A kernel that this driver cannot build leaves the others to try; anything else is not
-         * about the solver. */
-        if (status != TENON_OK && status != TENON_ERROR_BUILD_FAILED &&
-            status != TENON_ERROR_UNSUPPORTED_DEVICE)
+        /* A solver that this device cannot build, launch or check leaves the others to try. Any
+         * other failure is not about the solver: a plan without it would be kept though it may
+         * serve the next time. */
+        if (status != TENON_OK && !tn_failure_lasts(status))
             return status;
     }
     if (status != TENON_OK)

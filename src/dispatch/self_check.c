@@ -122,6 +122,7 @@ void tn_self_check_runs(tenon_stream *stream, const tn_problem *problem)
 static tenon_status check(tenon_context *context, tenon_stream *stream, tn_dispatch *lab,
                           variant *v, bool *right, char why[256])
 {
+    const unsigned unmade = tn_capabilities_unmade(context);
     lab->repeat[0] = '\0';
     lab->checking = v->family;
     lab->paths = 0;
@@ -134,7 +135,9 @@ static tenon_status check(tenon_context *context, tenon_stream *stream, tn_dispa
                        "self-check of %s: leaves out what the problem asks for, paths %#" PRIx64
                        " of %#" PRIx64,
                        v->name, v->paths & ~lab->paths, v->paths);
-    remember(tn_dispatch_of(context), v->key, lab->paths, *right, why);
+    /* Where a capability could not be tried, another variant may have been built. */
+    if (tn_capabilities_unmade(context) == unmade)
+        remember(tn_dispatch_of(context), v->key, lab->paths, *right, why);
     return TENON_OK;
 }
 

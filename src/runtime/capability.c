@@ -3,6 +3,7 @@
 #include "base/status.h"
 #include "capability/args.h"
 #include "runtime/capability_trials.h"
+#include "runtime/cl_error.h"
 #include "runtime/context.h"
 #include "runtime/launch.h"
 
@@ -114,18 +115,26 @@ static void keep_failure(tn_capability_result *result)
     result->available = false;
 }
 
-/* One build of a trial: whether it comes out right, and else why not. */
-static bool try_build(tenon_stream *stream, const tn_trial *t, const char *options,
-                      tn_capability_result *result)
+/* A failure that would come again is what the trial found; any other is returned, and nothing has
+ * been found. */
+static tenon_status take_failure(tn_capability_result *result, tenon_status status)
 {
-    bool right;
-    if (run_kernel(stream, t, options, "trial", &right) != TENON_OK) {
-        keep_failure(result);
-        return false;
-    }
+    if (status == TENON_OK)
+        return TENON_OK;
+    keep_failure(result);
+    return tn_failure_lasts(status) ? TENON_OK : status;
+}
+
+/* One build of a trial: whether it comes out right, and else why not. */
+static tenon_status try_build(tenon_stream *stream, const tn_trial *t, const char *options,
+                              tn_capability_result *result)
+{
+    tenon_status status = run_kernel(stream, t, options, "trial", &result->available);
+    if (status != TENON_OK)
+        return take_failure(result, status);
     snprintf(result->reason, sizeof result->reason, "%s",
-             right ? t->found : "compiles and runs, but the result is wrong");
-    return right;
+             result->available ? t->found : "compiles and runs, but the result is wrong");
+    return TENON_OK;
 }
 
 static void write_type_options(const tn_trial *t, int form, char type, char options[160])
@@ -135,36 +144,37 @@ static void write_type_options(const tn_trial *t, int form, char type, char opti
 }
 
 /* All types of a matrix unit. */
-static bool try_types(tenon_stream *stream, const tn_trial *t, int form,
-                      tn_capability_result *result)
+static tenon_status try_types(tenon_stream *stream, const tn_trial *t, int form,
+                              tn_capability_result *result)
 {
-    bool right = true;
-    for (const char *type = t->types; right && *type != '\0'; type++) {
+    result->available = true;
+    for (const char *type = t->types; result->available && *type != '\0'; type++) {
         char options[160];
         write_type_options(t, form, *type, options);
-        right = try_build(stream, t, options, result);
+        TN_TRY(try_build(stream, t, options, result));
     }
-    return right;
+    return TENON_OK;
 }
 
-static void try_form(tenon_stream *stream, const tn_trial *t, int form,
-                     tn_capability_result *result)
+static tenon_status try_form(tenon_stream *stream, const tn_trial *t, int form,
+                             tn_capability_result *result)
 {
-    result->available = t->types != NULL ? try_types(stream, t, form, result)
-                                         : try_build(stream, t, t->options[form], result);
+    TN_TRY(t->types != NULL ? try_types(stream, t, form, result)
+                            : try_build(stream, t, t->options[form], result));
     result->options = result->available ? t->options[form] : NULL;
     result->form = result->available ? form : -1;
+    return TENON_OK;
 }
 
-static void try_in_lab(tenon_stream *stream, tenon_capability capability,
-                       tn_capability_result *result)
+static tenon_status try_in_lab(tenon_stream *stream, tenon_capability capability,
+                               tn_capability_result *result)
 {
     const tn_trial *t = &tn_trials[capability];
     for (int i = 0; i < 2 && t->options[i] != NULL && !result->available; i++)
-        try_form(stream, t, i, result);
-    if (capability == TENON_CAPABILITY_HARDWARE_FMA && result->available &&
-        time_fma(stream, t, result) != TENON_OK)
-        keep_failure(result);
+        TN_TRY(try_form(stream, t, i, result));
+    if (capability == TENON_CAPABILITY_HARDWARE_FMA && result->available)
+        TN_TRY(take_failure(result, time_fma(stream, t, result)));
+    return TENON_OK;
 }
 
 static bool get_known(tn_capabilities *known, tenon_capability capability,
@@ -176,42 +186,87 @@ static bool get_known(tn_capabilities *known, tenon_capability capability,
     return result->known;
 }
 
-static tn_capability_result find_out(tenon_context *context, tenon_capability capability)
+static void set_known(tn_capabilities *known, tenon_capability capability,
+                      tn_capability_result *result)
 {
-    tn_capability_result result = {.known = true};
+    result->known = true;
+    pthread_mutex_lock(&known->lock);
+    known->results[capability] = *result;
+    pthread_mutex_unlock(&known->lock);
+}
+
+static tenon_status make_trial(tenon_context *context, tenon_capability capability,
+                               tn_capability_result *result)
+{
+    tn_capabilities *known = &context->capabilities;
+    tenon_status status = TENON_OK;
     tenon_stream *stream;
     const char *ruled_out = tn_trials[capability].ruled_out(&context->device);
+    *result = (tn_capability_result){.form = -1};
     if (ruled_out != NULL) {
-        snprintf(result.reason, sizeof result.reason, "%s", ruled_out);
-        return result;
+        snprintf(result->reason, sizeof result->reason, "%s", ruled_out);
+        set_known(known, capability, result);
+        return TENON_OK;
     }
-    if (tn_lab_enter(context, &stream) != TENON_OK) {
-        keep_failure(&result);
-        result.known = false;
-        return result;
-    }
+    TN_TRY(tn_lab_enter(context, &stream));
     /* Another thread may have found out while this one waited for the lab. */
-    if (!get_known(&context->capabilities, capability, &result)) {
-        result = (tn_capability_result){.known = true};
-        try_in_lab(stream, capability, &result);
+    if (!get_known(known, capability, result)) {
+        *result = (tn_capability_result){.form = -1};
+        if ((status = try_in_lab(stream, capability, result)) == TENON_OK)
+            set_known(known, capability, result);
     }
     tn_lab_leave(context);
-    return result;
+    return status;
+}
+
+/* What is known of a capability, by a trial where it is not known yet. Fails where the trial cannot
+ * be made: then nothing is known, and the next one to ask tries again. The message of that is for
+ * the caller of `operation`; with NULL nobody is told. */
+static tenon_status find_out(const char *operation, tenon_context *context,
+                             tenon_capability capability, tn_capability_result *result)
+{
+    tn_kept_message kept;
+    tenon_status status = TENON_ERROR_OUT_OF_MEMORY;
+    context = context->owner != NULL ? context->owner : context;
+    if (get_known(&context->capabilities, capability, result))
+        return TENON_OK;
+    const bool is_kept = tn_message_keep(&kept);
+    if (is_kept)
+        status = make_trial(context, capability, result);
+    if (status != TENON_OK) {
+        result->available = false;
+        atomic_fetch_add(&context->capabilities.unmade, 1);
+    }
+    if (status != TENON_OK && operation != NULL && !is_kept)
+        tn_fail(status, "%s: no memory to try %s", operation, tn_trials[capability].name);
+    else if (status != TENON_OK && operation != NULL)
+        tn_fail_because(status, "%s: whether %s has %s cannot be tried", operation,
+                        context->device.info.name, tn_trials[capability].name);
+    if (is_kept)
+        tn_message_settle(&kept, operation != NULL ? status : TENON_OK);
+    return status;
 }
 
 static tn_capability_result get(tenon_context *context, tenon_capability capability)
 {
     tn_capability_result result;
-    context = context->owner != NULL ? context->owner : context;
-    if (get_known(&context->capabilities, capability, &result))
-        return result;
-    tn_kept_message kept = tn_message_keep();
-    result = find_out(context, capability);
-    tn_message_restore(kept);
-    pthread_mutex_lock(&context->capabilities.lock);
-    context->capabilities.results[capability] = result;
-    pthread_mutex_unlock(&context->capabilities.lock);
+    find_out(NULL, context, capability, &result);
     return result;
+}
+
+tenon_status tn_context_try(const char *operation, tenon_context *context,
+                            tenon_capability capability, bool *available)
+{
+    tn_capability_result result;
+    TN_TRY(find_out(operation, context, capability, &result));
+    *available = result.available;
+    return TENON_OK;
+}
+
+unsigned tn_capabilities_unmade(tenon_context *context)
+{
+    context = context->owner != NULL ? context->owner : context;
+    return atomic_load(&context->capabilities.unmade);
 }
 
 bool tn_context_has(tenon_context *context, tenon_capability capability)
@@ -300,7 +355,8 @@ TENON_API tenon_status tenon_context_capability(tenon_context *context, tenon_ca
     if ((unsigned)capability >= TENON_CAPABILITY_COUNT)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: capability is %d, which is none",
                        operation, (int)capability);
-    tn_capability_result result = get(context, capability);
+    tn_capability_result result;
+    TN_TRY(find_out(operation, context, capability, &result));
     *available = result.available;
     if (reason != NULL)
         snprintf(reason, reason_size, "%s", result.reason);

@@ -5,6 +5,7 @@
 #include <tenon/context.h>
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 
 typedef struct tn_capability_result {
@@ -17,12 +18,22 @@ typedef struct tn_capability_result {
 typedef struct tn_capabilities {
     pthread_mutex_t lock;
     tn_capability_result results[TENON_CAPABILITY_COUNT];
+    atomic_uint unmade; /* how many trials could not be made */
 } tn_capabilities;
 
 /* Whether the device has the capability; runs the trial where it has not run yet. A trial that
  * cannot even be made (no memory, say) counts as absent this time, and is tried again the next.
  * Keeps the thread's last error. */
 bool tn_context_has(tenon_context *context, tenon_capability capability);
+
+/* The same for a caller who is told that the device lacks something: fails, with the trial's
+ * status, where the trial cannot be made. */
+tenon_status tn_context_try(const char *operation, tenon_context *context,
+                            tenon_capability capability, bool *available);
+
+/* How many trials could not be made so far. What is chosen while the number grows may be less than
+ * the device can do, and must not be kept. */
+unsigned tn_capabilities_unmade(tenon_context *context);
 
 /* In which form the device has the capability: 0, or 1 for the second of AMD_WMMA (that of gfx12) and
  * of INTEL_MATRIX (of sub-groups of 8), say; -1 where it has it not. */

@@ -56,6 +56,8 @@ static const error_name names[] = {
     NAME(CL_INVALID_BUFFER_SIZE),
     NAME(CL_INVALID_GLOBAL_WORK_SIZE),
     NAME(CL_INVALID_PROPERTY),
+    NAME(CL_INVALID_COMPILER_OPTIONS),
+    NAME(CL_INVALID_LINKER_OPTIONS),
     {-1001, "CL_PLATFORM_NOT_FOUND_KHR"},
     {-9999, "NVIDIA: illegal access or a fault in a kernel"},
 };
@@ -89,4 +91,61 @@ tenon_status tn_fail_opencl(const char *operation, const char *function, cl_int 
 {
     return tn_fail_cl(status_of(error), error, "%s: %s gave %s (%d)", operation, function,
                       tn_cl_error_string(error), error);
+}
+
+bool tn_cl_refuses_program(cl_int error)
+{
+    switch (error) {
+    case CL_BUILD_PROGRAM_FAILURE:
+    case CL_COMPILE_PROGRAM_FAILURE:
+    case CL_LINK_PROGRAM_FAILURE:
+    case CL_COMPILER_NOT_AVAILABLE:
+    case CL_LINKER_NOT_AVAILABLE:
+    case CL_INVALID_BUILD_OPTIONS:
+    case CL_INVALID_COMPILER_OPTIONS:
+    case CL_INVALID_LINKER_OPTIONS:
+    case CL_INVALID_BINARY:
+    case CL_INVALID_PROGRAM:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* The same of a kernel and its launch. Some drivers compile only there. */
+static bool refuses_kernel(cl_int error)
+{
+    switch (error) {
+    case CL_INVALID_PROGRAM_EXECUTABLE:
+    case CL_INVALID_KERNEL_NAME:
+    case CL_INVALID_KERNEL_DEFINITION:
+    case CL_INVALID_KERNEL_ARGS:
+    case CL_INVALID_ARG_INDEX:
+    case CL_INVALID_ARG_VALUE:
+    case CL_INVALID_ARG_SIZE:
+    case CL_INVALID_WORK_DIMENSION:
+    case CL_INVALID_WORK_GROUP_SIZE:
+    case CL_INVALID_WORK_ITEM_SIZE:
+    case CL_INVALID_GLOBAL_WORK_SIZE:
+        return true;
+    default:
+        return tn_cl_refuses_program(error);
+    }
+}
+
+bool tn_failure_lasts(tenon_status status)
+{
+    switch (status) {
+    case TENON_ERROR_INVALID_ARGUMENT:
+    case TENON_ERROR_UNSUPPORTED:
+    case TENON_ERROR_UNSUPPORTED_DEVICE:
+    case TENON_ERROR_WORKSPACE_TOO_SMALL:
+    case TENON_ERROR_BUILD_FAILED:
+        return true;
+    case TENON_ERROR_OPENCL:
+    case TENON_ERROR_INCOMPLETE:
+        return refuses_kernel(tenon_last_cl_error());
+    default:
+        return false;
+    }
 }

@@ -11,6 +11,15 @@ const char *tn_cl_error_string(cl_int error);
  * function that gave it. */
 tenon_status tn_fail_opencl(const char *operation, const char *function, cl_int error);
 
+/* Whether the error of a build says that the driver does not take the program. It may as well be
+ * short of something, and then take it the next time. */
+bool tn_cl_refuses_program(cl_int error);
+
+/* Whether the failure that the thread's message tells of would come again however often the call is
+ * made: the device or its driver refuses what it is given. All others may be of the moment (memory
+ * that is short, a call that failed), and nothing must be concluded from them. */
+bool tn_failure_lasts(tenon_status status);
+
 /* Leaves with a failure status unless the OpenCL call named gave CL_SUCCESS. */
 #define TN_CL_TRY(operation, function, error)                                                      \
     do {                                                                                           \

@@ -64,14 +64,19 @@ static tenon_status make_context(const char *operation, cl_context cl, const tn_
                                  tenon_context **out)
 {
     tenon_context *context = calloc(1, sizeof *context);
-    tenon_status status = tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", operation);
-    if (context == NULL || (status = init_locks(operation, context)) != TENON_OK) {
+    if (context == NULL) {
+        release_cl_context(cl);
+        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", operation);
+    }
+    tenon_status status = init_locks(operation, context);
+    if (status != TENON_OK) {
         free(context);
         release_cl_context(cl);
         return status;
     }
     atomic_init(&context->references, 1);
     atomic_init(&context->lab.context, NULL);
+    atomic_init(&context->capabilities.unmade, 0);
     context->cl = cl;
     context->device = *device;
     context->log = (tn_log){params->log, params->log_user,

@@ -16,54 +16,98 @@
 #define CL_DEVICE_SUB_GROUP_SIZES_INTEL 0x4108
 #endif
 
-/* Information that a driver does not give stays zero: that must not keep a device from being used.
+/*
+ * What is asked is of two kinds.
+ *
+ * Most is needed: every driver of OpenCL 1.2 has to know it, and a zero in its place would be taken
+ * for the truth. Names and versions select the device and tell drivers apart; the sizes of memory
+ * and of work-groups are what allocations and launches are held to; extensions say which dialect
+ * the compiler speaks. Where such a query fails, the device cannot be read.
+ *
+ * The rest are hints, which a driver need not know: what a later version or an extension brought,
+ * what one took away again, and what only makes estimates better. CL_INVALID_VALUE leaves them
+ * zero. Any other error says nothing about the query, and the device cannot be read either.
  */
-static void get(cl_device_id id, cl_device_info what, void *value, size_t size)
+typedef struct reading {
+    const char *operation;
+    cl_device_id id;
+    tenon_status status; /* of the first query that failed */
+} reading;
+
+static void fail(reading *r, const char *query, cl_int error)
 {
-    if (clGetDeviceInfo(id, what, size, value, NULL) != CL_SUCCESS)
+    char call[96];
+    snprintf(call, sizeof call, "clGetDeviceInfo(%s)", query);
+    r->status = tn_fail_opencl(r->operation, call, error);
+}
+
+static void read_value(reading *r, cl_device_info what, const char *query, bool is_hint,
+                       void *value, size_t size)
+{
+    cl_int error = CL_SUCCESS;
+    if (r->status == TENON_OK)
+        error = clGetDeviceInfo(r->id, what, size, value, NULL);
+    if (r->status != TENON_OK || error != CL_SUCCESS)
         memset(value, 0, size);
+    if (error != CL_SUCCESS && !(is_hint && error == CL_INVALID_VALUE))
+        fail(r, query, error);
 }
+#define NEED(r, what, value) read_value(r, what, #what, false, value, sizeof *(value))
+#define HINT(r, what, value) read_value(r, what, #what, true, value, sizeof *(value))
 
-static uint64_t get_u64(cl_device_id id, cl_device_info what)
+/* What is needed and has no fixed size: the caller frees it. NULL, and a status, on failure. */
+static void *read_whole(reading *r, cl_device_info what, const char *query, size_t *size)
 {
-    cl_ulong value;
-    get(id, what, &value, sizeof value);
-    return value;
-}
-
-static uint32_t get_u32(cl_device_id id, cl_device_info what)
-{
-    cl_uint value;
-    get(id, what, &value, sizeof value);
-    return value;
-}
-
-static size_t get_size(cl_device_id id, cl_device_info what)
-{
-    size_t value;
-    get(id, what, &value, sizeof value);
-    return value;
-}
-
-/* A string of any length, or NULL. */
-static char *get_long_text(cl_device_id id, cl_device_info what)
-{
-    size_t size = 0;
-    if (clGetDeviceInfo(id, what, 0, NULL, &size) != CL_SUCCESS || size == 0)
+    cl_int error;
+    if (r->status != TENON_OK)
         return NULL;
-    char *text = malloc(size + 1);
-    if (text != NULL && clGetDeviceInfo(id, what, size, text, NULL) != CL_SUCCESS)
-        text[0] = '\0';
-    if (text != NULL)
-        text[size] = '\0';
-    return text;
+    if ((error = clGetDeviceInfo(r->id, what, 0, NULL, size)) != CL_SUCCESS) {
+        fail(r, query, error);
+        return NULL;
+    }
+    char *whole = malloc(*size + 1);
+    if (whole == NULL) {
+        r->status = tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory for %s of %zu bytes",
+                            r->operation, query, *size);
+        return NULL;
+    }
+    whole[*size] = '\0';
+    if (*size == 0 || (error = clGetDeviceInfo(r->id, what, *size, whole, NULL)) == CL_SUCCESS)
+        return whole;
+    fail(r, query, error);
+    free(whole);
+    return NULL;
 }
 
-static void get_text(cl_device_id id, cl_device_info what, char text[128])
+static void read_text(reading *r, cl_device_info what, const char *query, char text[128])
 {
-    char *whole = get_long_text(id, what);
+    size_t size;
+    char *whole = read_whole(r, what, query, &size);
     snprintf(text, 128, "%s", whole != NULL ? whole : "");
     free(whole);
+}
+#define NEED_TEXT(r, what, text) read_text(r, what, #what, text)
+
+tenon_status tn_platform_read(const char *operation, cl_platform_id platform, char name[128])
+{
+    static const char query[] = "clGetPlatformInfo(CL_PLATFORM_NAME)";
+    size_t size = 0;
+    /* Without a loader a device may have no platform. */
+    snprintf(name, 128, "unnamed platform");
+    if (platform == NULL)
+        return TENON_OK;
+    /* Drivers take no buffer that is too short: a long name is read whole, and then cut. */
+    TN_CL_TRY(operation, query, clGetPlatformInfo(platform, CL_PLATFORM_NAME, 0, NULL, &size));
+    char *whole = malloc(size + 1);
+    if (whole == NULL)
+        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory for a platform's name", operation);
+    cl_int error = clGetPlatformInfo(platform, CL_PLATFORM_NAME, size, whole, NULL);
+    whole[size] = '\0';
+    if (error == CL_SUCCESS)
+        snprintf(name, 128, "%s", whole);
+    free(whole);
+    TN_CL_TRY(operation, query, error);
+    return TENON_OK;
 }
 
 /* Drivers pad names with blanks, and separate extensions by one: a word must match whole. */
@@ -77,35 +121,38 @@ static bool has_word(const char *words, const char *word)
 }
 
 /* The extension says that the device can be asked, and of whom it is. */
-static tn_arch read_arch(const tn_device *device, const char *words)
+static tn_arch read_arch(reading *r, const tn_device *device, const char *words)
 {
-    cl_device_id id = device->info.device;
+    cl_uint major, minor;
     if (device->is_cpu)
         return TN_ARCH_OTHER;
-    if (has_word(words, "cl_nv_device_attribute_query"))
-        return tn_arch_of_nvidia(get_u32(id, CL_DEVICE_COMPUTE_CAPABILITY_MAJOR_NV),
-                                 get_u32(id, CL_DEVICE_COMPUTE_CAPABILITY_MINOR_NV));
-    if (has_word(words, "cl_intel_device_attribute_query"))
-        return tn_arch_of_intel(get_u32(id, CL_DEVICE_IP_VERSION_INTEL));
+    if (has_word(words, "cl_nv_device_attribute_query")) {
+        HINT(r, CL_DEVICE_COMPUTE_CAPABILITY_MAJOR_NV, &major);
+        HINT(r, CL_DEVICE_COMPUTE_CAPABILITY_MINOR_NV, &minor);
+        return tn_arch_of_nvidia(major, minor);
+    }
+    if (has_word(words, "cl_intel_device_attribute_query")) {
+        HINT(r, CL_DEVICE_IP_VERSION_INTEL, &major);
+        return tn_arch_of_intel(major);
+    }
     return tn_arch_of_amd(device->info.name);
 }
 
-/* Of the sizes that a kernel may ask for. */
-static uint32_t read_least_sub_group(cl_device_id id)
+/* Of the sizes that a kernel may ask for; what the driver does not fill in stays 0. */
+static uint32_t read_least_sub_group(reading *r)
 {
-    size_t sizes[16], bytes = 0, least = 0;
-    if (clGetDeviceInfo(id, CL_DEVICE_SUB_GROUP_SIZES_INTEL, sizeof sizes, sizes, &bytes) !=
-        CL_SUCCESS)
-        return 0;
-    for (size_t i = 0; i < bytes / sizeof *sizes; i++)
-        if (least == 0 || sizes[i] < least)
+    size_t sizes[16] = {0}, least = 0;
+    HINT(r, CL_DEVICE_SUB_GROUP_SIZES_INTEL, &sizes);
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        if (sizes[i] != 0 && (least == 0 || sizes[i] < least))
             least = sizes[i];
     return (uint32_t)least;
 }
 
-static void read_extensions(tn_device *device)
+static void read_extensions(reading *r, tn_device *device)
 {
-    char *words = get_long_text(device->info.device, CL_DEVICE_EXTENSIONS);
+    size_t size;
+    char *words = read_whole(r, CL_DEVICE_EXTENSIONS, "CL_DEVICE_EXTENSIONS", &size);
     if (words == NULL)
         return;
     device->speaks_nvidia = has_word(words, "cl_nv_compiler_options");
@@ -116,9 +163,9 @@ static void read_extensions(tn_device *device)
     device->speaks_f16 = has_word(words, "cl_khr_fp16");
     device->speaks_f64 = has_word(words, "cl_khr_fp64");
     device->speaks_int_dot = has_word(words, "cl_khr_integer_dot_product");
-    device->arch = read_arch(device, words);
+    device->arch = read_arch(r, device, words);
     if (!device->is_cpu && has_word(words, "cl_intel_required_subgroup_size"))
-        device->least_sub_group = read_least_sub_group(device->info.device);
+        device->least_sub_group = read_least_sub_group(r);
     free(words);
 }
 
@@ -134,65 +181,85 @@ static uint32_t parse_version(const char *text)
     return sscanf(text, "OpenCL %u.%u", &major, &minor) == 2 ? major * 100 + minor * 10 : 0;
 }
 
-static void read_platform(tenon_device_info *info)
+static uint32_t at_least_one(cl_uint lanes)
 {
-    get(info->device, CL_DEVICE_PLATFORM, &info->platform, sizeof info->platform);
-    if (info->platform == NULL ||
-        clGetPlatformInfo(info->platform, CL_PLATFORM_NAME, sizeof info->platform_name,
-                          info->platform_name, NULL) != CL_SUCCESS)
-        snprintf(info->platform_name, sizeof info->platform_name, "unnamed platform");
+    return lanes > 0 ? lanes : 1;
 }
 
-static void read_info(tenon_device_info *info)
+static void read_memory(reading *r, tn_device *device)
 {
-    cl_device_id id = info->device;
-    cl_bool unified = CL_FALSE;
-    get(id, CL_DEVICE_TYPE, &info->type, sizeof info->type);
-    get(id, CL_DEVICE_HOST_UNIFIED_MEMORY, &unified, sizeof unified);
-    info->compute_units = get_u32(id, CL_DEVICE_MAX_COMPUTE_UNITS);
-    info->vector_width_f32 = get_u32(id, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT);
-    if (info->vector_width_f32 == 0)
-        info->vector_width_f32 = 1;
-    info->global_memory = get_u64(id, CL_DEVICE_GLOBAL_MEM_SIZE);
-    info->max_allocation = get_u64(id, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
-    info->local_memory = get_u64(id, CL_DEVICE_LOCAL_MEM_SIZE);
-    info->max_work_group = get_size(id, CL_DEVICE_MAX_WORK_GROUP_SIZE);
+    tenon_device_info *info = &device->info;
+    cl_ulong global, allocation, local, cache;
+    cl_uint align_bits;
+    cl_bool unified;
+    NEED(r, CL_DEVICE_GLOBAL_MEM_SIZE, &global);
+    NEED(r, CL_DEVICE_MAX_MEM_ALLOC_SIZE, &allocation);
+    NEED(r, CL_DEVICE_LOCAL_MEM_SIZE, &local);
+    NEED(r, CL_DEVICE_MEM_BASE_ADDR_ALIGN, &align_bits);
+    HINT(r, CL_DEVICE_GLOBAL_MEM_CACHE_SIZE, &cache);
+    HINT(r, CL_DEVICE_HOST_UNIFIED_MEMORY, &unified); /* deprecated since OpenCL 2.0 */
+    info->global_memory = global;
+    info->max_allocation = allocation;
+    info->local_memory = local;
     /* A CPU shares the host's memory even where the driver says nothing of it. */
-    info->unified_memory = unified == CL_TRUE || (info->type & CL_DEVICE_TYPE_CPU) != 0;
-    get_text(id, CL_DEVICE_NAME, info->name);
-    get_text(id, CL_DEVICE_VENDOR, info->vendor);
-    get_text(id, CL_DEVICE_VERSION, info->version);
-    get_text(id, CL_DRIVER_VERSION, info->driver_version);
-    read_platform(info);
+    info->unified_memory = unified == CL_TRUE || device->is_cpu;
+    device->cache_size = cache;
+    device->address_align = align_bits / 8;
+}
+
+static void read_units(reading *r, tn_device *device)
+{
+    size_t most, size = 0;
+    cl_uint lanes_f32, lanes_f64;
+    cl_bool compiler;
+    NEED(r, CL_DEVICE_MAX_COMPUTE_UNITS, &device->info.compute_units);
+    NEED(r, CL_DEVICE_MAX_WORK_GROUP_SIZE, &most);
+    NEED(r, CL_DEVICE_COMPILER_AVAILABLE, &compiler);
+    HINT(r, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT, &lanes_f32);
+    HINT(r, CL_DEVICE_NATIVE_VECTOR_WIDTH_DOUBLE, &lanes_f64);
+    device->info.max_work_group = most;
+    device->info.vector_width_f32 = at_least_one(lanes_f32);
+    device->vector_width_f64 = at_least_one(lanes_f64);
+    device->has_compiler = compiler == CL_TRUE;
+    /* There may be more dimensions than the three that kernels have. */
+    size_t *sizes =
+        read_whole(r, CL_DEVICE_MAX_WORK_ITEM_SIZES, "CL_DEVICE_MAX_WORK_ITEM_SIZES", &size);
+    if (sizes != NULL)
+        memcpy(device->max_work_item, sizes,
+               size < sizeof device->max_work_item ? size : sizeof device->max_work_item);
+    free(sizes);
+}
+
+static void read_names(reading *r, tenon_device_info *info)
+{
+    NEED_TEXT(r, CL_DEVICE_NAME, info->name);
+    NEED_TEXT(r, CL_DEVICE_VENDOR, info->vendor);
+    NEED_TEXT(r, CL_DEVICE_VERSION, info->version);
+    NEED_TEXT(r, CL_DRIVER_VERSION, info->driver_version);
+    NEED(r, CL_DEVICE_PLATFORM, &info->platform);
+    if (r->status == TENON_OK)
+        r->status = tn_platform_read(r->operation, info->platform, info->platform_name);
 }
 
 tenon_status tn_device_read(const char *operation, cl_device_id id, tn_device *device)
 {
-    cl_bool compiler = CL_TRUE;
+    reading r = {.operation = operation, .id = id};
     cl_device_svm_capabilities svm = 0;
-    cl_device_type type;
     memset(device, 0, sizeof *device);
-    TN_CL_TRY(operation, "clGetDeviceInfo(CL_DEVICE_TYPE)",
-              clGetDeviceInfo(id, CL_DEVICE_TYPE, sizeof type, &type, NULL));
     device->info.device = id;
-    read_info(&device->info);
+    NEED(&r, CL_DEVICE_TYPE, &device->info.type);
+    device->is_cpu = (device->info.type & CL_DEVICE_TYPE_CPU) != 0;
+    read_names(&r, &device->info);
+    read_units(&r, device);
+    read_memory(&r, device);
     device->opencl_version = parse_version(device->info.version);
-    device->vector_width_f64 = get_u32(id, CL_DEVICE_NATIVE_VECTOR_WIDTH_DOUBLE);
-    if (device->vector_width_f64 == 0)
-        device->vector_width_f64 = 1;
-    device->cache_size = get_u64(id, CL_DEVICE_GLOBAL_MEM_CACHE_SIZE);
-    device->address_align = get_u32(id, CL_DEVICE_MEM_BASE_ADDR_ALIGN) / 8;
-    get(id, CL_DEVICE_MAX_WORK_ITEM_SIZES, device->max_work_item, sizeof device->max_work_item);
-    get(id, CL_DEVICE_COMPILER_AVAILABLE, &compiler, sizeof compiler);
     if (device->opencl_version >= 200)
-        get(id, CL_DEVICE_SVM_CAPABILITIES, &svm, sizeof svm);
-    device->is_cpu = (type & CL_DEVICE_TYPE_CPU) != 0;
-    device->has_compiler = compiler == CL_TRUE;
+        HINT(&r, CL_DEVICE_SVM_CAPABILITIES, &svm);
     device->keeps_builds = strcmp(device->info.platform_name, "Portable Computing Language") == 0;
     device->errs_by_chance = errs_by_chance(device);
     device->svm = (svm & CL_DEVICE_SVM_COARSE_GRAIN_BUFFER) != 0;
-    read_extensions(device);
-    return TENON_OK;
+    read_extensions(&r, device);
+    return r.status;
 }
 
 tenon_status tn_device_of_context(const char *operation, cl_context context, cl_device_id id,

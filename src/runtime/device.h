@@ -34,8 +34,11 @@ typedef struct tn_device {
     bool speaks_f16, speaks_f64, speaks_int_dot;
 } tn_device;
 
-/* Reads a device. */
+/* Reads a device. Fails where something that is needed cannot be read, and says what. */
 tenon_status tn_device_read(const char *operation, cl_device_id id, tn_device *device);
+
+/* The name of a platform, cut to fit. */
+tenon_status tn_platform_read(const char *operation, cl_platform_id platform, char name[128]);
 
 /* Whether `id` is one of the context's devices. */
 tenon_status tn_device_of_context(const char *operation, cl_context context, cl_device_id id,

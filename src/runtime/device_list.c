@@ -11,6 +11,10 @@
 typedef struct device_list {
     tenon_device_info *entries;
     uint32_t count, capacity;
+    /* Of the last device that could not be read, which may be the one that is asked for; TENON_OK
+     * where all could. */
+    tenon_status unread_status;
+    cl_int unread_error;
 } device_list;
 
 static tenon_device_info *append(device_list *list)
@@ -31,20 +35,40 @@ static tenon_status out_of_memory(const char *operation)
     return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory for the list of devices", operation);
 }
 
-/* An entry without a device, which says why. */
-static tenon_status append_note(const char *operation, device_list *list, cl_platform_id platform,
-                                const char *what, cl_int error)
+/* Whether it is the library that failed, and not a driver: it has no memory left. */
+static bool is_our_own(tenon_status status)
 {
+    return status != TENON_OK && tenon_last_cl_error() == CL_SUCCESS;
+}
+
+/* An entry without a device; the note says why. */
+static tenon_status append_note(const char *operation, device_list *list, cl_platform_id platform,
+                                const char *what, const char *why)
+{
+    char name[sizeof list->entries->platform_name];
+    tenon_status status = tn_platform_read(operation, platform, name);
+    if (is_our_own(status))
+        return status;
     tenon_device_info *info = append(list);
     if (info == NULL)
         return out_of_memory(operation);
     info->platform = platform;
-    if (clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof info->platform_name,
-                          info->platform_name, NULL) != CL_SUCCESS)
-        snprintf(info->platform_name, sizeof info->platform_name, "unnamed platform");
-    snprintf(info->note, sizeof info->note, "%s: %s", what,
-             error == CL_SUCCESS ? "the list is empty" : tn_cl_error_string(error));
+    snprintf(info->platform_name, sizeof info->platform_name, "%s", name);
+    snprintf(info->note, sizeof info->note, "%s: %s", what, why);
     return TENON_OK;
+}
+
+/* What is broken is listed as such: whatever one driver says, the others' devices are there. */
+static tenon_status append_broken(const char *operation, device_list *list, cl_platform_id platform,
+                                  const char *what, tenon_status status)
+{
+    char why[sizeof list->entries->note];
+    if (is_our_own(status))
+        return status;
+    list->unread_status = status;
+    list->unread_error = tenon_last_cl_error();
+    snprintf(why, sizeof why, "%s", tenon_last_error());
+    return append_note(operation, list, platform, what, why);
 }
 
 static tenon_status append_devices(const char *operation, device_list *list, unsigned p,
@@ -52,10 +76,9 @@ static tenon_status append_devices(const char *operation, device_list *list, uns
 {
     for (cl_uint d = 0; d < count; d++) {
         tn_device device;
-        /* A broken device is listed as such; the others are still there. */
-        if (tn_device_read(operation, ids[d], &device) != TENON_OK) {
-            TN_TRY(append_note(operation, list, platform, "a device that cannot be read",
-                               tenon_last_cl_error()));
+        tenon_status status = tn_device_read(operation, ids[d], &device);
+        if (status != TENON_OK) {
+            TN_TRY(append_broken(operation, list, platform, "an unreadable device", status));
             continue;
         }
         tenon_device_info *info = append(list);
@@ -70,24 +93,27 @@ static tenon_status append_devices(const char *operation, device_list *list, uns
 static tenon_status append_platform(const char *operation, device_list *list, unsigned p,
                                     cl_platform_id platform)
 {
+    static const char what[] = "no device";
     cl_uint count = 0;
     cl_int error = clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 0, NULL, &count);
     /* Mesa has platforms without a device: they are listed, and the search goes on. */
-    if (error != CL_SUCCESS || count == 0)
-        return append_note(operation, list, platform, "no device", error);
-    cl_device_id *ids = calloc(count, sizeof *ids);
+    if (error == CL_DEVICE_NOT_FOUND || (error == CL_SUCCESS && count == 0))
+        return append_note(operation, list, platform, what,
+                           error != CL_SUCCESS ? tn_cl_error_string(error) : "the list is empty");
+    cl_device_id *ids = calloc(count > 0 ? count : 1, sizeof *ids);
     if (ids == NULL)
         return out_of_memory(operation);
-    error = clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, count, ids, NULL);
+    if (error == CL_SUCCESS)
+        error = clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, count, ids, NULL);
     tenon_status status = error == CL_SUCCESS
                               ? append_devices(operation, list, p, platform, ids, count)
-                              : append_note(operation, list, platform, "no device", error);
+                              : append_broken(operation, list, platform, what,
+                                              tn_fail_opencl(operation, "clGetDeviceIDs", error));
     free(ids);
     return status;
 }
 
-/* Fills a list that the caller frees, on failure too. */
-static tenon_status enumerate(const char *operation, device_list *list)
+static tenon_status append_all(const char *operation, device_list *list)
 {
     cl_uint count = 0;
     cl_int error = clGetPlatformIDs(0, NULL, &count);
@@ -105,6 +131,15 @@ static tenon_status enumerate(const char *operation, device_list *list)
         status = append_platform(operation, list, p, platforms[p]);
     free(platforms);
     return status;
+}
+
+/* Fills a list that the caller frees, on failure too. */
+static tenon_status enumerate(const char *operation, device_list *list)
+{
+    tn_kept_message kept;
+    if (!tn_message_keep(&kept))
+        return out_of_memory(operation);
+    return tn_message_settle(&kept, append_all(operation, list));
 }
 
 TENON_API tenon_status tenon_device_list(tenon_device_info *infos, uint32_t capacity,
@@ -191,16 +226,20 @@ static const tenon_device_info *find(const device_list *list, const char *select
     return first_of_type(list, CL_DEVICE_TYPE_ALL);
 }
 
+/* Of a device that could not be read nobody knows whether it would have matched. */
 static tenon_status fail_not_found(const char *operation, const device_list *list,
                                    const char *selector)
 {
     const char *there = list->count == 0 ? "is no OpenCL platform" : "are:";
+    const tenon_status status =
+        list->unread_status != TENON_OK ? list->unread_status : TENON_ERROR_DEVICE_NOT_FOUND;
     if (selector != NULL)
-        tn_fail(TENON_ERROR_DEVICE_NOT_FOUND, "%s: no device matches the selector \"%s\"; there %s",
-                operation, selector, there);
+        tn_fail_cl(status, list->unread_error,
+                   "%s: no device matches the selector \"%s\"; there %s", operation, selector,
+                   there);
     else
-        tn_fail(TENON_ERROR_DEVICE_NOT_FOUND, "%s: there is no OpenCL device; there %s", operation,
-                there);
+        tn_fail_cl(status, list->unread_error, "%s: there is no OpenCL device; there %s", operation,
+                   there);
     for (uint32_t i = 0; i < list->count; i++) {
         const tenon_device_info *info = &list->entries[i];
         char line[512];
@@ -208,7 +247,7 @@ static tenon_status fail_not_found(const char *operation, const device_list *lis
                  info->device != NULL ? info->name : info->note);
         tn_fail_append(line);
     }
-    return TENON_ERROR_DEVICE_NOT_FOUND;
+    return status;
 }
 
 TENON_API tenon_status tenon_device_select(const char *selector, tenon_device_info *info)

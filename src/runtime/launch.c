@@ -293,9 +293,9 @@ static tenon_status enqueue_all(const run *r, const tn_recording *recording, con
             continue;
         if (i == 0)
             return status;
-        return tn_fail_cl(TENON_ERROR_INCOMPLETE, tenon_last_cl_error(),
-                          "%s: launch %u of %u failed, the output is undefined: %s", r->operation,
-                          i + 1, recording->step_count, tenon_last_error());
+        return tn_fail_because(TENON_ERROR_INCOMPLETE,
+                               "%s: launch %u of %u failed, the output is undefined", r->operation,
+                               i + 1, recording->step_count);
     }
     return TENON_OK;
 }

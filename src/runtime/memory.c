@@ -147,33 +147,45 @@ tenon_status tn_memory_check(const char *operation, const char *argument, tenon_
 }
 
 /* The buffer that a sub-buffer was cut from, and where; a buffer that is none is its own. */
-static cl_mem root_buffer(cl_mem buffer, int64_t *origin)
+static tenon_status find_root(const char *operation, cl_mem buffer, cl_mem *root, int64_t *origin)
 {
     cl_mem parent = NULL;
     size_t offset = 0;
-    *origin = 0;
-    if (clGetMemObjectInfo(buffer, CL_MEM_ASSOCIATED_MEMOBJECT, sizeof parent, &parent, NULL) !=
-            CL_SUCCESS ||
-        parent == NULL ||
-        clGetMemObjectInfo(buffer, CL_MEM_OFFSET, sizeof offset, &offset, NULL) != CL_SUCCESS)
-        return buffer;
+    TN_CL_TRY(
+        operation, "clGetMemObjectInfo(CL_MEM_ASSOCIATED_MEMOBJECT)",
+        clGetMemObjectInfo(buffer, CL_MEM_ASSOCIATED_MEMOBJECT, sizeof parent, &parent, NULL));
+    if (parent != NULL)
+        TN_CL_TRY(operation, "clGetMemObjectInfo(CL_MEM_OFFSET)",
+                  clGetMemObjectInfo(buffer, CL_MEM_OFFSET, sizeof offset, &offset, NULL));
+    *root = parent != NULL ? parent : buffer;
     *origin = (int64_t)offset;
-    return parent;
+    return TENON_OK;
 }
 
-bool tn_memory_overlaps(const tenon_tensor *a, const tenon_tensor *b)
+/* Whether two views, each with its memory, may share a byte. */
+static tenon_status find_overlap(const char *operation, const tenon_tensor *a,
+                                 const tenon_tensor *b, bool *overlap)
 {
-    if (a->memory.kind != b->memory.kind || a->memory.kind == TENON_MEMORY_NONE)
-        return false;
-    if (a->memory.kind == TENON_MEMORY_SVM)
-        return tn_tensor_overlaps(a, b,
-                                  (int64_t)((intptr_t)b->memory.u.svm - (intptr_t)a->memory.u.svm));
-    if (a->memory.u.buffer == b->memory.u.buffer)
-        return tn_tensor_overlaps(a, b, 0);
-    int64_t origin_a, origin_b;
-    if (root_buffer(a->memory.u.buffer, &origin_a) != root_buffer(b->memory.u.buffer, &origin_b))
-        return false;
-    return tn_tensor_overlaps(a, b, origin_b - origin_a);
+    cl_mem root_a = NULL, root_b = NULL;
+    int64_t origin_a = 0, origin_b = 0;
+    *overlap = false;
+    /* The memory of an empty view may be anything. */
+    if (tn_tensor_empty(a) || tn_tensor_empty(b) || a->memory.kind != b->memory.kind ||
+        a->memory.kind == TENON_MEMORY_NONE)
+        return TENON_OK;
+    if (a->memory.kind == TENON_MEMORY_SVM) {
+        *overlap = tn_tensor_overlaps(
+            a, b, (int64_t)((intptr_t)b->memory.u.svm - (intptr_t)a->memory.u.svm));
+        return TENON_OK;
+    }
+    if (a->memory.u.buffer == b->memory.u.buffer) {
+        *overlap = tn_tensor_overlaps(a, b, 0);
+        return TENON_OK;
+    }
+    TN_TRY(find_root(operation, a->memory.u.buffer, &root_a, &origin_a));
+    TN_TRY(find_root(operation, b->memory.u.buffer, &root_b, &origin_b));
+    *overlap = root_a == root_b && tn_tensor_overlaps(a, b, origin_b - origin_a);
+    return TENON_OK;
 }
 
 static bool same_memory(const tenon_memory *a, const tenon_memory *b)
@@ -188,7 +200,11 @@ tenon_status tn_memory_check_apart(const char *operation, const char *input_name
                                    const tenon_tensor *output, bool same_allowed)
 {
     bool same = same_memory(&input->memory, &output->memory) && tn_tensor_same_view(input, output);
-    if ((same && same_allowed) || !tn_memory_overlaps(input, output))
+    bool overlap;
+    if (same && same_allowed)
+        return TENON_OK;
+    TN_TRY(find_overlap(operation, input, output, &overlap));
+    if (!overlap)
         return TENON_OK;
     return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s overlaps the output %s", operation,
                    input_name, output_name);

@@ -16,15 +16,12 @@ bool tn_memory_is_plain(const tenon_context *context, const tenon_memory *memory
 tenon_status tn_memory_check(const char *operation, const char *argument, tenon_context *context,
                              const tenon_tensor *tensor);
 
-/* Whether two views, each with its memory, may share a byte; sees through sub-buffers. */
-bool tn_memory_overlaps(const tenon_tensor *a, const tenon_tensor *b);
-
 /* The arguments that all transfers share: the stream, the tensor with its memory, the sync. */
 tenon_status tn_transfer_check(const char *operation, tenon_stream *stream,
                                const tenon_tensor *tensor, const tenon_sync *sync);
 
-/* Refuses an input that overlaps the output; views that are the same element by element pass where
- * `same_allowed`. */
+/* Refuses an input that may share a byte with the output, also through sub-buffers; views that are
+ * the same element by element pass where `same_allowed`. */
 tenon_status tn_memory_check_apart(const char *operation, const char *input_name,
                                    const tenon_tensor *input, const char *output_name,
                                    const tenon_tensor *output, bool same_allowed);

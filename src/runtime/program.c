@@ -133,9 +133,9 @@ static tenon_status build_source(tenon_context *context, const struct tenon_kern
     TN_CL_TRY(source->name, "clCreateProgramWithSource", error);
     error = clBuildProgram(cl, 1, &device, options, NULL, NULL);
     if (error != CL_SUCCESS) {
-        tenon_status status = error == CL_OUT_OF_HOST_MEMORY
-                                  ? tn_fail_opencl(source->name, "clBuildProgram", error)
-                                  : fail_build(context, source, options, cl, error);
+        tenon_status status = tn_cl_refuses_program(error)
+                                  ? fail_build(context, source, options, cl, error)
+                                  : tn_fail_opencl(source->name, "clBuildProgram", error);
         clReleaseProgram(cl);
         return status;
     }
@@ -235,7 +235,8 @@ static tenon_status get_program(tenon_context *context, const struct tenon_kerne
         remove_program(cache, program);
     pthread_cond_broadcast(&cache->built);
     pthread_mutex_unlock(&cache->lock);
-    *out = program;
+    if (status == TENON_OK)
+        *out = program;
     return status;
 }
 

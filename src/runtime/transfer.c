@@ -64,6 +64,16 @@ static tenon_status unmap_extent(const char *operation, tenon_stream *stream,
     return TENON_OK;
 }
 
+/* After a failure nothing is left mapped, as far as the driver allows; the first failure is the one
+ * to report. */
+static void unmap_after_failure(tenon_stream *stream, const tenon_tensor *tensor, void *pointer)
+{
+    if (tensor->memory.kind == TENON_MEMORY_SVM)
+        clEnqueueSVMUnmap(stream->queue, pointer, 0, NULL, NULL);
+    else
+        clEnqueueUnmapMemObject(stream->queue, tensor->memory.u.buffer, pointer, 0, NULL, NULL);
+}
+
 /* Copies between a dense array and a view, whichever way. The last dimension is walked innermost.
  */
 static void copy_view(const tenon_tensor *view, char *strided, char *dense, bool to_view)
@@ -123,7 +133,12 @@ static tenon_status copy_mapped(const char *operation, tenon_stream *stream,
     if (mapped == NULL)
         return status;
     copy_view(tensor, mapped, data, to_view);
-    TN_TRY(unmap_extent(operation, stream, tensor, mapped, 0, NULL, tn_sync_event(sync)));
+    status = unmap_extent(operation, stream, tensor, mapped, 0, NULL, tn_sync_event(sync));
+    if (status != TENON_OK) {
+        /* What failed may have been the event. */
+        unmap_after_failure(stream, tensor, mapped);
+        return status;
+    }
     tn_sync_flush(stream, sync);
     return TENON_OK;
 }
@@ -187,9 +202,14 @@ TENON_API tenon_status tenon_tensor_map(tenon_stream *stream, const tenon_tensor
     void *mapped = map_extent(operation, stream, tensor, flags, sync, &status);
     if (mapped == NULL)
         return status;
-    *pointer = mapped;
     tenon_sync after = {.event = tn_sync_event(sync)};
-    return tn_sync_marker(operation, stream, &after);
+    status = tn_sync_marker(operation, stream, &after);
+    if (status != TENON_OK) {
+        unmap_after_failure(stream, tensor, mapped);
+        return status;
+    }
+    *pointer = mapped;
+    return TENON_OK;
 }
 
 TENON_API tenon_status tenon_tensor_unmap(tenon_stream *stream, const tenon_tensor *tensor,

@@ -146,11 +146,47 @@ static void keeping_restores(void **state)
 {
     (void)state;
     tn_fail_cl(TENON_ERROR_OPENCL, CL_INVALID_VALUE, "mine");
-    tn_kept_message kept = tn_message_keep();
+    tn_kept_message kept;
+    assert_true(tn_message_keep(&kept));
     tn_fail(TENON_ERROR_UNSUPPORTED, "a trial's");
-    tn_message_restore(kept);
+    tn_message_restore(&kept);
     assert_string_equal(tenon_last_error(), "mine");
     assert_int_equal(tenon_last_cl_error(), CL_INVALID_VALUE);
+}
+
+static void only_success_restores(void **state)
+{
+    tn_kept_message kept;
+    (void)state;
+    for (int failed = 0; failed < 2; failed++) {
+        const tenon_status status = failed ? TENON_ERROR_UNSUPPORTED : TENON_OK;
+        tn_fail_cl(TENON_ERROR_OPENCL, CL_INVALID_VALUE, "mine");
+        assert_true(tn_message_keep(&kept));
+        tn_fail(TENON_ERROR_UNSUPPORTED, "on the way");
+        assert_int_equal(tn_message_settle(&kept, status), status);
+        assert_string_equal(tenon_last_error(), failed ? "on the way" : "mine");
+        assert_int_equal(tenon_last_cl_error(), failed ? CL_SUCCESS : CL_INVALID_VALUE);
+    }
+}
+
+static void a_cause_is_kept_with_its_error(void **state)
+{
+    char *text = numbered_text(TN_MESSAGE_SIZE - 10);
+    (void)state;
+    tn_fail_cl(TENON_ERROR_OPENCL, CL_INVALID_VALUE, "cause");
+    assert_int_equal(tn_fail_because(TENON_ERROR_INCOMPLETE, "op: part %d", 2),
+                     TENON_ERROR_INCOMPLETE);
+    assert_string_equal(tenon_last_error(), "op: part 2: cause");
+    assert_int_equal(tenon_last_cl_error(), CL_INVALID_VALUE);
+    /* What no longer fits is cut off its end. */
+    tn_fail(TENON_ERROR_BUILD_FAILED, "%s", "");
+    tn_fail_append(text);
+    tn_fail_because(TENON_ERROR_INCOMPLETE, "%s", text);
+    assert_int_equal(strlen(tenon_last_error()), TN_MESSAGE_SIZE - 1);
+    assert_int_equal(strncmp(tenon_last_error(), text, 400), 0);
+    const char *cause = strstr(tenon_last_error(), ": ") + 2;
+    assert_int_equal(strncmp(cause, text, strlen(cause)), 0);
+    free(text);
 }
 
 int main(void)
@@ -165,6 +201,8 @@ int main(void)
         cmocka_unit_test(append_cuts_the_middle),
         cmocka_unit_test(append_to_a_full_message_changes_nothing),
         cmocka_unit_test(keeping_restores),
+        cmocka_unit_test(only_success_restores),
+        cmocka_unit_test(a_cause_is_kept_with_its_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

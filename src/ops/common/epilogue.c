@@ -92,7 +92,10 @@ tenon_status tn_float_check(const char *operation, const char *argument, tenon_c
         return tn_fail(TENON_ERROR_UNSUPPORTED,
                        "%s: %s: type %s is not supported; f64, f32, f16 and bf16 are", operation,
                        argument, tenon_dtype_string(dtype));
-    if (dtype == TENON_DTYPE_F64 && !tn_context_has(context, TENON_CAPABILITY_F64))
+    bool has = true;
+    if (dtype == TENON_DTYPE_F64)
+        TN_TRY(tn_context_try(operation, context, TENON_CAPABILITY_F64, &has));
+    if (!has)
         return tn_fail(TENON_ERROR_UNSUPPORTED_DEVICE,
                        "%s: %s: type f64 is not supported: device %s has no such arithmetic",
                        operation, argument, context->device.info.name);

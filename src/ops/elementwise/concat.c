@@ -119,9 +119,9 @@ static tenon_status copy_all(const concat *c, const tenon_concat_params *params,
             own.event = sync->event;
         tenon_status status = tn_copy_run(operation, c->stream, &copy, c->inputs[i], &slice, &own);
         if (status != TENON_OK && done > 0)
-            return tn_fail(TENON_ERROR_INCOMPLETE,
-                           "%s: inputs[%u] could not be copied, the output is undefined: %s",
-                           operation, i, tenon_last_error());
+            return tn_fail_because(TENON_ERROR_INCOMPLETE,
+                                   "%s: inputs[%u] could not be copied, the output is undefined",
+                                   operation, i);
         TN_TRY(status);
         done++;
     }

@@ -54,8 +54,7 @@ static tenon_status incomplete(tenon_status status, uint64_t number)
 {
     if (number == 0 || status == TENON_OK)
         return status;
-    return tn_fail(TENON_ERROR_INCOMPLETE, "%s: the outputs are undefined: %s", operation,
-                   tenon_last_error());
+    return tn_fail_because(TENON_ERROR_INCOMPLETE, "%s: the outputs are undefined", operation);
 }
 
 TENON_API tenon_status tenon_clip_by_norm(tenon_stream *stream, const tenon_clip_params *params,

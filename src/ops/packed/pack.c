@@ -113,10 +113,9 @@ static tenon_status move(const char *operation, tenon_stream *stream, const teno
                                   : tenon_copy(stream, NULL, reverse ? &p->packed : &p->tensor,
                                                reverse ? &p->tensor : &p->packed, &own);
         if (status != TENON_OK)
-            return i == 0 || is_empty
-                       ? status
-                       : tn_fail(TENON_ERROR_INCOMPLETE, "%s: the output is undefined: %s",
-                                 operation, tenon_last_error());
+            return i == 0 || is_empty ? status
+                                      : tn_fail_because(TENON_ERROR_INCOMPLETE,
+                                                        "%s: the output is undefined", operation);
     }
     return TENON_OK;
 }
