@@ -15,3 +15,14 @@ tenon_status relu(tenon_stream *stream, const tenon_tensor *x, const tenon_tenso
     params.activation.kind = TENON_ACTIVATION_RELU;
     return tenon_activation_forward(stream, &params, x, y, sync);
 }
+
+void fail_before(void)
+{
+    assert_int_equal(tn_fail_cl(TENON_ERROR_OPENCL, CL_MAP_FAILURE, "mine"), TENON_ERROR_OPENCL);
+}
+
+void assert_as_before(void)
+{
+    assert_string_equal(tenon_last_error(), "mine");
+    assert_int_equal(tenon_last_cl_error(), CL_MAP_FAILURE);
+}

@@ -2,6 +2,7 @@
 #include "common/testing.h"
 
 #include "base/log.h"
+#include "base/status.h"
 
 typedef struct received {
     int count;
@@ -61,12 +62,32 @@ static void messages_of_any_length_arrive_whole(void **state)
     }
 }
 
+static void fail_within(void *user, tenon_log_level level, const char *message)
+{
+    (void)user;
+    (void)level;
+    (void)message;
+    tn_fail_cl(TENON_ERROR_OPENCL, CL_INVALID_VALUE, "the callback's");
+}
+
+/* Who logs has a failure of its own to report. */
+static void callbacks_that_fail_leave_the_message(void **state)
+{
+    const tn_log log = {fail_within, NULL, TENON_LOG_ERROR};
+    (void)state;
+    tn_fail_cl(TENON_ERROR_BUILD_FAILED, CL_BUILD_PROGRAM_FAILURE, "mine");
+    tn_log_send(&log, TENON_LOG_ERROR, "said");
+    assert_string_equal(tenon_last_error(), "mine");
+    assert_int_equal(tenon_last_cl_error(), CL_BUILD_PROGRAM_FAILURE);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_wanted_levels_are_sent),
         cmocka_unit_test(without_a_callback_nothing_happens),
         cmocka_unit_test(messages_of_any_length_arrive_whole),
+        cmocka_unit_test(callbacks_that_fail_leave_the_message),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

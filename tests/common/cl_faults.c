@@ -1,0 +1,207 @@
+/* The linker gives calls of NAME to __wrap_NAME, and those of __real_NAME to NAME. */
+#include "common/cl_faults.h"
+
+#include <CL/cl.h>
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef enum fault_kind { FAULT_NONE, FAULT_NTH, FAULT_ALL, FAULT_QUERY, FAULT_ANSWER } fault_kind;
+
+typedef struct fault {
+    fault_kind kind;
+    const char *function;
+    cl_uint what;
+    cl_int error;
+    unsigned left; /* calls until the one that fails */
+    const void *answer;
+    size_t size;
+    unsigned hits;
+} fault;
+
+static _Thread_local fault now;
+
+void faults_fail_next(const char *function, cl_int error, unsigned nth)
+{
+    now = (fault){.kind = FAULT_NTH, .function = function, .error = error, .left = nth};
+}
+
+void faults_fail_all(const char *function, cl_int error)
+{
+    now = (fault){.kind = FAULT_ALL, .function = function, .error = error};
+}
+
+void faults_fail_query(const char *function, cl_uint what, cl_int error)
+{
+    now = (fault){.kind = FAULT_QUERY, .function = function, .what = what, .error = error};
+}
+
+void faults_answer_query(const char *function, cl_uint what, const void *value, size_t size)
+{
+    now = (fault){
+        .kind = FAULT_ANSWER, .function = function, .what = what, .answer = value, .size = size};
+}
+
+unsigned faults_end(void)
+{
+    now.kind = FAULT_NONE;
+    return now.hits;
+}
+
+/* Where every wrapped call comes by: whether the fault is for it. */
+static bool strikes(const char *function, cl_uint what)
+{
+    if (now.kind == FAULT_NONE || (now.function != NULL && strcmp(now.function, function) != 0))
+        return false;
+    if (now.kind >= FAULT_QUERY && now.what != what)
+        return false;
+    if (now.kind == FAULT_NTH && --now.left > 0)
+        return false;
+    now.hits++;
+    if (now.kind == FAULT_NTH)
+        now.kind = FAULT_NONE;
+    return true;
+}
+
+static cl_int answer(size_t size, void *value, size_t *used)
+{
+    if (now.kind != FAULT_ANSWER)
+        return now.error;
+    if (value != NULL && size < now.size)
+        return CL_INVALID_VALUE;
+    if (value != NULL)
+        memcpy(value, now.answer, now.size);
+    if (used != NULL)
+        *used = now.size;
+    return CL_SUCCESS;
+}
+
+#define WRAP_AS(result, type, name, what, parameters, arguments)                                   \
+    type __real_##name parameters;                                                                 \
+    type __wrap_##name parameters;                                                                 \
+    type __wrap_##name parameters                                                                  \
+    {                                                                                              \
+        return strikes(#name, what) ? (result) : __real_##name arguments;                          \
+    }
+
+/* A function that returns its error. */
+#define WRAP(name, parameters, arguments) WRAP_AS(now.error, cl_int, name, 0, parameters, arguments)
+
+/* One that returns an object, and its error by the last parameter. */
+#define WRAP_OBJECT(type, name, parameters, arguments)                                             \
+    WRAP_AS((*error = now.error, NULL), type, name, 0, parameters, arguments)
+
+#define WRAP_MEMORY(type, name, parameters, arguments)                                             \
+    WRAP_AS(NULL, type, name, 0, parameters, arguments)
+
+/* One that answers what it is asked. */
+#define WRAP_QUERY(name, parameters, arguments)                                                    \
+    WRAP_AS(answer(size, value, used), cl_int, name, what, parameters, arguments)
+
+WRAP_MEMORY(void *, malloc, (size_t size), (size))
+WRAP_MEMORY(void *, calloc, (size_t count, size_t size), (count, size))
+WRAP_MEMORY(void *, realloc, (void *old, size_t size), (old, size))
+WRAP_MEMORY(char *, strdup, (const char *text), (text))
+
+WRAP(clGetPlatformIDs, (cl_uint room, cl_platform_id *ids, cl_uint *count), (room, ids, count))
+WRAP(clGetDeviceIDs,
+     (cl_platform_id platform, cl_device_type type, cl_uint room, cl_device_id *ids,
+      cl_uint *count),
+     (platform, type, room, ids, count))
+
+/* clGet…Info of an object. */
+#define WRAP_INFO(name, type)                                                                      \
+    WRAP_QUERY(name, (type object, cl_uint what, size_t size, void *value, size_t *used),          \
+               (object, what, size, value, used))
+WRAP_INFO(clGetPlatformInfo, cl_platform_id)
+WRAP_INFO(clGetDeviceInfo, cl_device_id)
+WRAP_INFO(clGetContextInfo, cl_context)
+WRAP_INFO(clGetCommandQueueInfo, cl_command_queue)
+WRAP_INFO(clGetMemObjectInfo, cl_mem)
+WRAP_INFO(clGetProgramInfo, cl_program)
+WRAP_QUERY(clGetProgramBuildInfo,
+           (cl_program program, cl_device_id device, cl_uint what, size_t size, void *value,
+            size_t *used),
+           (program, device, what, size, value, used))
+WRAP_QUERY(clGetKernelWorkGroupInfo,
+           (cl_kernel kernel, cl_device_id device, cl_uint what, size_t size, void *value,
+            size_t *used),
+           (kernel, device, what, size, value, used))
+
+typedef void(CL_CALLBACK *context_callback)(const char *text, const void *data, size_t size,
+                                            void *user);
+typedef void(CL_CALLBACK *program_callback)(cl_program program, void *user);
+
+WRAP_OBJECT(cl_context, clCreateContext,
+            (const cl_context_properties *properties, cl_uint count, const cl_device_id *devices,
+             context_callback callback, void *user, cl_int *error),
+            (properties, count, devices, callback, user, error))
+WRAP_OBJECT(cl_command_queue, clCreateCommandQueue,
+            (cl_context context, cl_device_id device, cl_command_queue_properties properties,
+             cl_int *error),
+            (context, device, properties, error))
+WRAP_OBJECT(cl_mem, clCreateBuffer,
+            (cl_context context, cl_mem_flags flags, size_t size, void *host, cl_int *error),
+            (context, flags, size, host, error))
+WRAP_OBJECT(cl_program, clCreateProgramWithSource,
+            (cl_context context, cl_uint count, const char **texts, const size_t *lengths,
+             cl_int *error),
+            (context, count, texts, lengths, error))
+WRAP_OBJECT(cl_program, clCreateProgramWithBinary,
+            (cl_context context, cl_uint count, const cl_device_id *devices, const size_t *lengths,
+             const unsigned char **binaries, cl_int *loaded, cl_int *error),
+            (context, count, devices, lengths, binaries, loaded, error))
+WRAP(clBuildProgram,
+     (cl_program program, cl_uint count, const cl_device_id *devices, const char *options,
+      program_callback callback, void *user),
+     (program, count, devices, options, callback, user))
+WRAP_OBJECT(cl_kernel, clCreateKernel, (cl_program program, const char *name, cl_int *error),
+            (program, name, error))
+WRAP(clSetKernelArg, (cl_kernel kernel, cl_uint index, size_t size, const void *value),
+     (kernel, index, size, value))
+WRAP(clSetKernelArgSVMPointer, (cl_kernel kernel, cl_uint index, const void *value),
+     (kernel, index, value))
+
+/* What every command ends with. */
+#define WAIT_PARAMETERS cl_uint waits, const cl_event *list, cl_event *event
+#define WAIT_ARGUMENTS  waits, list, event
+
+WRAP(clEnqueueNDRangeKernel,
+     (cl_command_queue queue, cl_kernel kernel, cl_uint dimensions, const size_t *offset,
+      const size_t *global, const size_t *local, WAIT_PARAMETERS),
+     (queue, kernel, dimensions, offset, global, local, WAIT_ARGUMENTS))
+WRAP(clEnqueueReadBuffer,
+     (cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t offset, size_t size,
+      void *data, WAIT_PARAMETERS),
+     (queue, buffer, blocking, offset, size, data, WAIT_ARGUMENTS))
+WRAP(clEnqueueWriteBuffer,
+     (cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t offset, size_t size,
+      const void *data, WAIT_PARAMETERS),
+     (queue, buffer, blocking, offset, size, data, WAIT_ARGUMENTS))
+WRAP(clEnqueueFillBuffer,
+     (cl_command_queue queue, cl_mem buffer, const void *pattern, size_t pattern_size,
+      size_t offset, size_t size, WAIT_PARAMETERS),
+     (queue, buffer, pattern, pattern_size, offset, size, WAIT_ARGUMENTS))
+WRAP_OBJECT(void *, clEnqueueMapBuffer,
+            (cl_command_queue queue, cl_mem buffer, cl_bool blocking, cl_map_flags flags,
+             size_t offset, size_t size, WAIT_PARAMETERS, cl_int *error),
+            (queue, buffer, blocking, flags, offset, size, WAIT_ARGUMENTS, error))
+WRAP(clEnqueueUnmapMemObject,
+     (cl_command_queue queue, cl_mem buffer, void *pointer, WAIT_PARAMETERS),
+     (queue, buffer, pointer, WAIT_ARGUMENTS))
+WRAP(clEnqueueSVMMap,
+     (cl_command_queue queue, cl_bool blocking, cl_map_flags flags, void *pointer, size_t size,
+      WAIT_PARAMETERS),
+     (queue, blocking, flags, pointer, size, WAIT_ARGUMENTS))
+WRAP(clEnqueueSVMUnmap, (cl_command_queue queue, void *pointer, WAIT_PARAMETERS),
+     (queue, pointer, WAIT_ARGUMENTS))
+WRAP(clEnqueueMarkerWithWaitList, (cl_command_queue queue, WAIT_PARAMETERS),
+     (queue, WAIT_ARGUMENTS))
+WRAP(clEnqueueBarrierWithWaitList, (cl_command_queue queue, WAIT_PARAMETERS),
+     (queue, WAIT_ARGUMENTS))
+WRAP(clFlush, (cl_command_queue queue), (queue))
+WRAP(clFinish, (cl_command_queue queue), (queue))
+WRAP(clRetainContext, (cl_context context), (context))
+WRAP(clRetainCommandQueue, (cl_command_queue queue), (queue))
+WRAP(clRetainProgram, (cl_program program), (program))

@@ -1,0 +1,33 @@
+/*
+ * Faults for tests: calls of OpenCL and of the allocator that fail when they are told to.
+ *
+ * A program that links cl_faults.c with -Wl,--wrap for each of the functions there (meson.build has
+ * the list) makes the calls of its own objects, Tenon's among them, through wrappers. What the
+ * OpenCL driver and other shared libraries call is not touched. A fault is of the thread that asked
+ * for it.
+ */
+#ifndef TENON_TESTS_CL_FAULTS_H
+#define TENON_TESTS_CL_FAULTS_H
+
+#include <tenon/status.h>
+
+#define FAULTS_ANY NULL /* in the place of a function's name: every one that can fail */
+
+/* The nth call of `function` from now on (1: the next) gives `error`, and does nothing; malloc,
+ * calloc, realloc and strdup give NULL whatever the error. */
+void faults_fail_next(const char *function, cl_int error, unsigned nth);
+
+/* The same for every call. */
+void faults_fail_all(const char *function, cl_int error);
+
+/* The same for every call of a function that asks for `what`: clGetDeviceInfo, CL_DEVICE_NAME. */
+void faults_fail_query(const char *function, cl_uint what, cl_int error);
+
+/* Every call of an information function that asks for `what` gives these bytes, as the driver
+ * would: CL_INVALID_VALUE where the caller has no room for them. */
+void faults_answer_query(const char *function, cl_uint what, const void *value, size_t size);
+
+/* Ends the last of these. Returns how many calls failed, or were answered. */
+unsigned faults_end(void);
+
+#endif

@@ -1,0 +1,206 @@
+/* Devices that cannot be read, wholly or in part. */
+#include "common/cl_faults.h"
+#include "runtime.h"
+
+#include "runtime/cl_error.h"
+#include "runtime/context.h"
+
+#include <CL/cl_ext.h>
+
+typedef struct query {
+    cl_device_info what;
+    const char *name;
+} query;
+#define QUERY(what)                                                                                \
+    {                                                                                              \
+        what, #what                                                                                \
+    }
+
+static const query needed[] = {
+    QUERY(CL_DEVICE_TYPE),
+    QUERY(CL_DEVICE_NAME),
+    QUERY(CL_DEVICE_VENDOR),
+    QUERY(CL_DEVICE_VERSION),
+    QUERY(CL_DRIVER_VERSION),
+    QUERY(CL_DEVICE_PLATFORM),
+    QUERY(CL_DEVICE_EXTENSIONS),
+    QUERY(CL_DEVICE_COMPILER_AVAILABLE),
+    QUERY(CL_DEVICE_MAX_COMPUTE_UNITS),
+    QUERY(CL_DEVICE_GLOBAL_MEM_SIZE),
+    QUERY(CL_DEVICE_MAX_MEM_ALLOC_SIZE),
+    QUERY(CL_DEVICE_LOCAL_MEM_SIZE),
+    QUERY(CL_DEVICE_MEM_BASE_ADDR_ALIGN),
+    QUERY(CL_DEVICE_MAX_WORK_GROUP_SIZE),
+    QUERY(CL_DEVICE_MAX_WORK_ITEM_SIZES),
+};
+
+/* In the order of hint_of. */
+static const query hints[] = {
+    QUERY(CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT),
+    QUERY(CL_DEVICE_NATIVE_VECTOR_WIDTH_DOUBLE),
+    QUERY(CL_DEVICE_HOST_UNIFIED_MEMORY),
+    QUERY(CL_DEVICE_GLOBAL_MEM_CACHE_SIZE),
+};
+
+/* By both ways, of which the first looks for the device. */
+static tenon_status make(bool import, tenon_context **out)
+{
+    tenon_device_info info;
+    *out = test_context;
+    assert_ok(tenon_context_device(test_context, &info));
+    return import ? tenon_context_import(tenon_context_cl(test_context), info.device, NULL, out)
+                  : tenon_context_create(NULL, out);
+}
+
+static void assert_unreadable(tenon_status wanted, cl_int error, const char *name)
+{
+    for (int import = 0; import < 2; import++) {
+        tenon_context *context;
+        tenon_status status = make(import == 1, &context);
+        if (status != wanted)
+            fail_msg("without %s: %s", name, tenon_status_string(status));
+        assert_null(context);
+        assert_contains(tenon_last_error(), name);
+        assert_contains(tenon_last_error(), tn_cl_error_string(error));
+        assert_int_equal(tenon_last_cl_error(), error);
+    }
+}
+
+static void what_is_needed_must_be_read(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof needed / sizeof *needed; i++) {
+        faults_fail_query("clGetDeviceInfo", needed[i].what, CL_INVALID_VALUE);
+        assert_unreadable(TENON_ERROR_OPENCL, CL_INVALID_VALUE, needed[i].name);
+        faults_fail_query("clGetDeviceInfo", needed[i].what, CL_OUT_OF_HOST_MEMORY);
+        assert_unreadable(TENON_ERROR_OUT_OF_MEMORY, CL_OUT_OF_HOST_MEMORY, needed[i].name);
+    }
+    faults_fail_all("clGetPlatformInfo", CL_INVALID_PLATFORM);
+    assert_unreadable(TENON_ERROR_OPENCL, CL_INVALID_PLATFORM, "CL_PLATFORM_NAME");
+    faults_end();
+}
+
+static uint64_t hint_of(const tn_device *device, size_t number)
+{
+    const uint64_t values[] = {device->info.vector_width_f32, device->vector_width_f64,
+                               device->info.unified_memory, device->cache_size};
+    return values[number];
+}
+
+static void hints_may_be_unknown(void **state)
+{
+    const uint64_t unknown[] = {1, 1, test_context->device.is_cpu, 0};
+    (void)state;
+    for (size_t i = 0; i < sizeof hints / sizeof *hints; i++) {
+        faults_fail_query("clGetDeviceInfo", hints[i].what, CL_INVALID_VALUE);
+        for (int import = 0; import < 2; import++) {
+            tenon_context *context;
+            assert_ok(make(import == 1, &context));
+            for (size_t j = 0; j < sizeof hints / sizeof *hints; j++)
+                assert_int_equal(hint_of(&context->device, j),
+                                 i == j ? unknown[j] : hint_of(&test_context->device, j));
+            tenon_context_release(context);
+        }
+        faults_fail_query("clGetDeviceInfo", hints[i].what, CL_OUT_OF_RESOURCES);
+        assert_unreadable(TENON_ERROR_OUT_OF_MEMORY, CL_OUT_OF_RESOURCES, hints[i].name);
+    }
+    faults_end();
+}
+
+/* Each call of a function fails in turn: the context is made, or not made. */
+static void fail_each(const char *function, bool import)
+{
+    bool struck = true;
+    for (unsigned nth = 1; struck; nth++) {
+        tenon_context *context;
+        fail_before();
+        faults_fail_next(function, CL_OUT_OF_HOST_MEMORY, nth);
+        tenon_status status = make(import, &context);
+        struck = faults_end() == 1;
+        if (!struck)
+            assert_as_before();
+        if (status != (struck ? TENON_ERROR_OUT_OF_MEMORY : TENON_OK))
+            fail_msg("%s number %u: %s: %s", function, nth, tenon_status_string(status),
+                     tenon_last_error());
+        assert_int_equal(context == NULL, struck);
+        tenon_context_release(context);
+    }
+}
+
+static void nothing_is_made_without_memory(void **state)
+{
+    static const char *const allocators[] = {"malloc", "calloc", "realloc"};
+    (void)state;
+    fail_each("clGetDeviceInfo", true);
+    fail_each("clGetPlatformInfo", true);
+    for (size_t i = 0; i < sizeof allocators / sizeof *allocators; i++)
+        for (int import = 0; import < 2; import++)
+            fail_each(allocators[i], import == 1);
+}
+
+/* A list with a device that cannot be read is a list, and no failure. */
+static void a_list_says_what_is_broken(void **state)
+{
+    tenon_device_info info;
+    uint32_t count = 0;
+    (void)state;
+    fail_before();
+    faults_fail_query("clGetDeviceInfo", CL_DEVICE_NAME, CL_INVALID_DEVICE);
+    assert_ok(tenon_device_list(&info, 1, &count));
+    assert_true(faults_end() > 0);
+    assert_true(count > 0);
+    assert_as_before();
+    assert_null(info.device);
+    assert_contains(info.note, "CL_DEVICE_NAME");
+    assert_contains(info.note, "CL_INVALID_DEVICE");
+}
+
+static void a_long_platform_name_is_cut(void **state)
+{
+    char name[300];
+    tenon_context *context;
+    (void)state;
+    memset(name, 'x', sizeof name);
+    name[sizeof name - 1] = '\0';
+    for (int import = 0; import < 2; import++) {
+        tenon_device_info info;
+        faults_answer_query("clGetPlatformInfo", CL_PLATFORM_NAME, name, sizeof name);
+        assert_ok(make(import == 1, &context));
+        assert_true(faults_end() > 0);
+        assert_ok(tenon_context_device(context, &info));
+        assert_int_equal(strlen(info.platform_name), sizeof info.platform_name - 1);
+        assert_int_equal(strspn(info.platform_name, "x"), sizeof info.platform_name - 1);
+        tenon_context_release(context);
+    }
+    static const char pocl[] = "Portable Computing Language";
+    faults_answer_query("clGetPlatformInfo", CL_PLATFORM_NAME, pocl, sizeof pocl);
+    assert_ok(make(true, &context));
+    faults_end();
+    assert_true(context->device.keeps_builds);
+    tenon_context_release(context);
+}
+
+static void more_dimensions_than_three_are_read(void **state)
+{
+    static const size_t sizes[] = {4096, 2048, 1024, 512};
+    tenon_context *context;
+    (void)state;
+    faults_answer_query("clGetDeviceInfo", CL_DEVICE_MAX_WORK_ITEM_SIZES, sizes, sizeof sizes);
+    assert_ok(make(true, &context));
+    faults_end();
+    assert_memory_equal(context->device.max_work_item, sizes, sizeof context->device.max_work_item);
+    tenon_context_release(context);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_needed_must_be_read),
+        cmocka_unit_test(hints_may_be_unknown),
+        cmocka_unit_test(nothing_is_made_without_memory),
+        cmocka_unit_test(a_list_says_what_is_broken),
+        cmocka_unit_test(a_long_platform_name_is_cut),
+        cmocka_unit_test(more_dimensions_than_three_are_read),
+    };
+    return TEST_MAIN(tests);
+}

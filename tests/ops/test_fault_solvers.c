@@ -1,0 +1,362 @@
+/* What becomes of a choice among solvers when something fails on the way to it. */
+#include "common/cl_faults.h"
+#include "runtime.h"
+
+#include "dispatch/plan.h"
+#include "runtime/stream.h"
+
+/* A family of two solvers that do nothing. The check of the faster one fails as `reason` says. A
+ * trial can be made impossible where the faster one is asked whether it serves, or is checked. */
+static tenon_status reason;
+static cl_int reason_error;
+static bool no_trial_when_asked, no_trial_when_checked;
+static int checks;
+
+static bool try_without_memory(tenon_context *context)
+{
+    faults_fail_next("clCreateBuffer", CL_OUT_OF_RESOURCES, 1);
+    const bool has = tn_context_has(context, TENON_CAPABILITY_HARDWARE_FMA);
+    faults_end();
+    return has;
+}
+
+static const char *refuses_nothing(tenon_context *context, const tn_problem *problem)
+{
+    (void)context;
+    (void)problem;
+    return NULL;
+}
+
+static const char *refuses_without_trial(tenon_context *context, const tn_problem *problem)
+{
+    (void)problem;
+    return no_trial_when_asked && !try_without_memory(context) ? "cannot be tried" : NULL;
+}
+
+static double estimate_little(tenon_context *context, const tn_problem *problem,
+                              const int32_t *values)
+{
+    (void)context;
+    (void)problem;
+    (void)values;
+    return 1;
+}
+
+static double estimate_much(tenon_context *context, const tn_problem *problem,
+                            const int32_t *values)
+{
+    return 1 + estimate_little(context, problem, values);
+}
+
+static void no_options(tenon_context *context, const tn_problem *problem, const int32_t *values,
+                       char options[TN_OPTIONS_SIZE])
+{
+    (void)context;
+    (void)problem;
+    (void)values;
+    options[0] = '\0';
+}
+
+static tenon_status record_nothing(const char *name, tn_recording *recording,
+                                   const tn_problem *problem, const int32_t *values)
+{
+    (void)name;
+    (void)recording;
+    (void)problem;
+    (void)values;
+    return TENON_OK;
+}
+
+static const tn_solver fast = {.name = "fast",
+                               .refuses = refuses_without_trial,
+                               .estimate = estimate_little,
+                               .options = no_options,
+                               .record = record_nothing};
+static const tn_solver slow = {.name = "slow",
+                               .refuses = refuses_nothing,
+                               .estimate = estimate_much,
+                               .options = no_options,
+                               .record = record_nothing};
+
+static tenon_status check_fake(tenon_stream *stream, const tn_problem *problem,
+                               const tn_choice *choice, bool *right, char why[256])
+{
+    (void)problem;
+    checks++;
+    *right = true;
+    why[0] = '\0';
+    if (no_trial_when_checked)
+        try_without_memory(stream->context);
+    if (choice->solver == &fast && reason != TENON_OK)
+        return tn_fail_cl(reason, reason_error, "fake self-check: does not fit");
+    return TENON_OK;
+}
+
+static const tn_solver *const both[] = {&slow, &fast};
+static const tn_family family = {"fake", both, 2, check_fake};
+static const tn_problem open = {.size = sizeof open, .forced = -1};
+static const tn_problem forced = {.size = sizeof forced, .forced = 1};
+
+static void assert_plan(tenon_context *context, const char *name)
+{
+    tenon_plan *plan;
+    fail_before();
+    assert_ok(tn_plan_create("tenon_fake", context, &family, &open, &plan));
+    assert_as_before();
+    assert_string_equal(plan->name, name);
+    tenon_plan_release(plan);
+}
+
+static void assert_no_plan(tenon_context *context, const tn_problem *problem)
+{
+    tenon_plan *plan;
+    assert_int_equal(tn_plan_create("tenon_fake", context, &family, problem, &plan), reason);
+    assert_contains(tenon_last_error(), "fake self-check: does not fit");
+    assert_int_equal(tenon_last_cl_error(), reason_error);
+}
+
+typedef struct failure {
+    tenon_status status;
+    cl_int error;
+} failure;
+
+/* A check that can never be made here leaves the other solver; the forced one has no other. */
+static void checks_that_this_device_cannot_make_pass_on(void **state)
+{
+    static const failure lasting[] = {
+        {TENON_ERROR_UNSUPPORTED, CL_SUCCESS},
+        {TENON_ERROR_UNSUPPORTED_DEVICE, CL_SUCCESS},
+        {TENON_ERROR_WORKSPACE_TOO_SMALL, CL_SUCCESS},
+        {TENON_ERROR_BUILD_FAILED, CL_BUILD_PROGRAM_FAILURE},
+        {TENON_ERROR_OPENCL, CL_INVALID_WORK_GROUP_SIZE},
+        {TENON_ERROR_INCOMPLETE, CL_INVALID_WORK_GROUP_SIZE},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof lasting / sizeof *lasting; i++) {
+        tenon_context *context;
+        assert_ok(tenon_context_create(NULL, &context));
+        reason = lasting[i].status;
+        reason_error = lasting[i].error;
+        assert_plan(context, "fake/slow");
+        assert_no_plan(context, &forced);
+        tenon_context_release(context);
+    }
+}
+
+/* One that could not be made this time fails the call, and the next call has the faster solver. */
+static void checks_that_fail_once_fail_the_call(void **state)
+{
+    static const failure passing[] = {
+        {TENON_ERROR_OUT_OF_MEMORY, CL_SUCCESS},
+        {TENON_ERROR_OUT_OF_MEMORY, CL_OUT_OF_RESOURCES},
+        {TENON_ERROR_OPENCL, CL_INVALID_COMMAND_QUEUE},
+        {TENON_ERROR_INCOMPLETE, CL_OUT_OF_RESOURCES},
+        {TENON_ERROR_DEVICE_LOST, CL_DEVICE_NOT_AVAILABLE},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof passing / sizeof *passing; i++) {
+        tenon_context *context;
+        assert_ok(tenon_context_create(NULL, &context));
+        reason = passing[i].status;
+        reason_error = passing[i].error;
+        assert_no_plan(context, &open);
+        assert_no_plan(context, &forced);
+        reason = TENON_OK;
+        assert_plan(context, "fake/fast");
+        tenon_context_release(context);
+    }
+}
+
+/* Whether the table has the plan of `open`; its name. */
+static uint32_t use_table(tenon_context *context, const char *name)
+{
+    tenon_plan *plan;
+    assert_ok(tn_plan_table_get("tenon_fake", context, &family, &open, &plan));
+    assert_string_equal(plan->name, name);
+    tenon_plan_release(plan);
+    return tn_dispatch_of(context)->plans.count;
+}
+
+/* What is decided without knowing all that the device can do is decided again. */
+static void nothing_is_kept_that_came_of_a_trial_not_made(void **state)
+{
+    tenon_context *context;
+    (void)state;
+    assert_ok(tenon_context_create(NULL, &context));
+    no_trial_when_asked = true;
+    assert_int_equal(use_table(context, "fake/slow"), 0);
+    no_trial_when_asked = false;
+    checks = 0;
+    no_trial_when_checked = true;
+    assert_int_equal(use_table(context, "fake/fast"), 0);
+    assert_int_equal(use_table(context, "fake/fast"), 0);
+    no_trial_when_checked = false;
+    assert_int_equal(use_table(context, "fake/fast"), 1);
+    assert_int_equal(checks, 3);
+    assert_plan(context, "fake/fast");
+    assert_int_equal(checks, 3);
+    tenon_context_release(context);
+}
+
+/* A context and what the tests' call takes. */
+typedef struct place {
+    tenon_context *context;
+    tenon_stream *stream;
+    tenon_tensor x;
+} place;
+
+static place make_place(void)
+{
+    place p;
+    fail_before();
+    assert_ok(tenon_context_create(NULL, &p.context));
+    assert_ok(tenon_stream_create(p.context, NULL, &p.stream));
+    p.x = make_tensor(p.context, 1000);
+    assert_as_before();
+    return p;
+}
+
+static void leave(place *p)
+{
+    assert_ok(tenon_stream_finish(p->stream));
+    tenon_memory_destroy(&p->x.memory);
+    tenon_stream_destroy(p->stream);
+    tenon_context_release(p->context);
+}
+
+static tenon_status call(place *p)
+{
+    return relu(p->stream, &p->x, &p->x, NULL);
+}
+
+static const tn_plan_table *plans_of(place *p)
+{
+    return &tn_dispatch_of(p->context)->plans;
+}
+
+/* What is chosen, and with which options it is built. */
+static void describe(place *p, char text[1024])
+{
+    cl_kernel last = NULL;
+    cl_program program;
+    assert_int_equal(plans_of(p)->count, 1);
+    size_t used = tenon_plan_describe(plans_of(p)->newest, text, 1024);
+    for (uint32_t i = 0; i < p->stream->kernel_count; i++)
+        last = p->stream->kernels[i] != NULL ? p->stream->kernels[i] : last;
+    assert_int_equal(
+        clGetKernelInfo(last, CL_KERNEL_PROGRAM, sizeof program, (void *)&program, NULL),
+        CL_SUCCESS);
+    assert_int_equal(clGetProgramBuildInfo(program, p->context->device.info.device,
+                                           CL_PROGRAM_BUILD_OPTIONS, 1024 - used, text + used,
+                                           NULL),
+                     CL_SUCCESS);
+}
+
+/* Spares a context its trials, which take most of the time. */
+static void copy_capabilities(tenon_context *to)
+{
+    for (int i = 0; i < TENON_CAPABILITY_COUNT; i++)
+        tn_capability_set(to, (tenon_capability)i,
+                          tn_capability_form(test_context, (tenon_capability)i));
+}
+
+/* Each call of a function fails in turn on the way to the first plan. */
+static void fail_each(const char *function, cl_int error, bool trials, const char *wanted)
+{
+    bool struck = true;
+    for (unsigned nth = 1; struck; nth++) {
+        place p = make_place();
+        char text[1024];
+        if (!trials)
+            copy_capabilities(p.context);
+        faults_fail_next(function, error, nth);
+        tenon_status status = call(&p);
+        struck = faults_end() == 1;
+        if (status == TENON_OK) {
+            assert_as_before();
+        } else {
+            assert_int_equal(status, TENON_ERROR_OUT_OF_MEMORY);
+            assert_string_not_equal(tenon_last_error(), "mine");
+        }
+        assert_ok(call(&p));
+        describe(&p, text);
+        assert_string_equal(text, wanted);
+        leave(&p);
+    }
+}
+
+static void no_lesser_plan_is_kept(void **state)
+{
+    place p = make_place();
+    char wanted[1024];
+    (void)state;
+    assert_ok(call(&p));
+    describe(&p, wanted);
+    leave(&p);
+    fail_each("clBuildProgram", CL_OUT_OF_HOST_MEMORY, true, wanted);
+    fail_each("clBuildProgram", CL_OUT_OF_RESOURCES, false, wanted);
+    fail_each("clCreateProgramWithSource", CL_OUT_OF_HOST_MEMORY, true, wanted);
+    fail_each("clCreateKernel", CL_OUT_OF_HOST_MEMORY, false, wanted);
+    fail_each("clCreateBuffer", CL_MEM_OBJECT_ALLOCATION_FAILURE, false, wanted);
+    fail_each("clGetKernelWorkGroupInfo", CL_OUT_OF_RESOURCES, false, wanted);
+    fail_each("clEnqueueNDRangeKernel", CL_OUT_OF_RESOURCES, false, wanted);
+    fail_each("malloc", CL_OUT_OF_HOST_MEMORY, false, wanted);
+    fail_each("calloc", CL_OUT_OF_HOST_MEMORY, false, wanted);
+    fail_each("realloc", CL_OUT_OF_HOST_MEMORY, false, wanted);
+    fail_each("strdup", CL_OUT_OF_HOST_MEMORY, true, wanted);
+}
+
+/* Programs that the driver refuses are passed over, and nobody hears of them. */
+static void refused_programs_are_passed_over(void **state)
+{
+    unsigned served = 0, failed = 0;
+    bool struck = true;
+    (void)state;
+    for (unsigned nth = 1; struck; nth++) {
+        place p = make_place();
+        faults_fail_next("clBuildProgram", CL_BUILD_PROGRAM_FAILURE, nth);
+        tenon_status status = call(&p);
+        struck = faults_end() == 1;
+        if (status == TENON_OK) {
+            assert_as_before();
+            served++;
+        } else {
+            /* It had passed its check, and then failed to build in the context. */
+            assert_int_equal(status, TENON_ERROR_BUILD_FAILED);
+            assert_int_equal(tenon_last_cl_error(), CL_BUILD_PROGRAM_FAILURE);
+            failed++;
+        }
+        leave(&p);
+    }
+    assert_true(served > 1 && failed <= 1);
+}
+
+/* What the lab has built is taken over as a binary; where that fails, nobody hears of it either. */
+static void binaries_that_are_refused_are_built_anew(void **state)
+{
+    static const char *const functions[] = {"clGetProgramInfo", "clCreateProgramWithBinary",
+                                            "clRetainProgram"};
+    (void)state;
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+        place p = make_place();
+        p.context->device.keeps_builds = false;
+        faults_fail_all(functions[i], CL_INVALID_BINARY);
+        assert_ok(call(&p));
+        faults_end();
+        assert_as_before();
+        leave(&p);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(checks_that_this_device_cannot_make_pass_on),
+        cmocka_unit_test(checks_that_fail_once_fail_the_call),
+        cmocka_unit_test(nothing_is_kept_that_came_of_a_trial_not_made),
+        cmocka_unit_test(no_lesser_plan_is_kept),
+        cmocka_unit_test(refused_programs_are_passed_over),
+        cmocka_unit_test(binaries_that_are_refused_are_built_anew),
+    };
+    return TEST_MAIN(tests);
+}

@@ -1,0 +1,283 @@
+/* OpenCL calls and allocations that fail, once or always: what is remembered of them, what is left
+ * behind, and what the caller is told. */
+#include "common/cl_faults.h"
+#include "runtime.h"
+
+#include "dispatch/plan.h"
+#include "runtime/cl_error.h"
+
+static tenon_context *make_context(void)
+{
+    tenon_context *context;
+    assert_ok(tenon_context_create(NULL, &context));
+    return context;
+}
+
+typedef struct fault {
+    const char *function;
+    cl_int error;
+    unsigned nth;
+} fault;
+
+static uint32_t ask(tenon_context *context, tenon_capability capability)
+{
+    uint32_t available = 7;
+    assert_ok(tenon_context_capability(context, capability, &available, NULL, 0));
+    return available;
+}
+
+/* Trials that cannot be made: an application that asks is told, a choice goes on without, and the
+ * next one to ask gets the truth. */
+static void try_and_fail(tenon_capability capability, const fault *f)
+{
+    tenon_context *context = make_context();
+    uint32_t available = 7;
+    fail_before();
+    faults_fail_next(f->function, f->error, f->nth);
+    assert_false(tn_context_has(context, capability));
+    assert_int_equal(faults_end(), 1);
+    assert_as_before();
+    assert_int_equal(ask(context, capability), test_has(capability));
+    tenon_context_release(context);
+
+    context = make_context();
+    faults_fail_next(f->function, f->error, f->nth);
+    tenon_status status = tenon_context_capability(context, capability, &available, NULL, 0);
+    assert_int_equal(faults_end(), 1);
+    if (status != TENON_ERROR_OUT_OF_MEMORY && status != TENON_ERROR_DEVICE_LOST)
+        fail_msg("%s: %s", f->function, tenon_status_string(status));
+    assert_int_equal(available, 7);
+    assert_contains(tenon_last_error(), "tenon_context_capability");
+    assert_contains(tenon_last_error(), tenon_capability_string(capability));
+    assert_int_equal(ask(context, capability), test_has(capability));
+    tenon_context_release(context);
+}
+
+static void trials_that_cannot_be_made_are_made_again(void **state)
+{
+    static const fault faults[] = {
+        {"clCreateContext", CL_OUT_OF_HOST_MEMORY, 1},
+        {"clCreateCommandQueue", CL_OUT_OF_RESOURCES, 1},
+        {"clCreateBuffer", CL_MEM_OBJECT_ALLOCATION_FAILURE, 1},
+        {"clCreateBuffer", CL_OUT_OF_RESOURCES, 1},
+        {"clCreateProgramWithSource", CL_OUT_OF_HOST_MEMORY, 1},
+        {"clBuildProgram", CL_OUT_OF_HOST_MEMORY, 1},
+        {"clBuildProgram", CL_OUT_OF_RESOURCES, 1},
+        {"clCreateKernel", CL_OUT_OF_HOST_MEMORY, 1},
+        {"clCreateKernel", CL_OUT_OF_RESOURCES, 2},
+        {"clSetKernelArg", CL_OUT_OF_RESOURCES, 1},
+        {"clEnqueueNDRangeKernel", CL_OUT_OF_RESOURCES, 1},
+        {"clEnqueueNDRangeKernel", CL_MEM_OBJECT_ALLOCATION_FAILURE, 1},
+        {"clFinish", CL_OUT_OF_RESOURCES, 1},
+        {"malloc", CL_OUT_OF_HOST_MEMORY, 1},
+        {"calloc", CL_OUT_OF_HOST_MEMORY, 1},
+        {"realloc", CL_OUT_OF_HOST_MEMORY, 1},
+        {"strdup", CL_OUT_OF_HOST_MEMORY, 1}, /* of the message */
+        {"strdup", CL_OUT_OF_HOST_MEMORY, 2},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
+        try_and_fail(TENON_CAPABILITY_NONTEMPORAL_STORE, &faults[i]);
+    /* One launch finds whether fma is right; those that follow take its time. */
+    for (unsigned nth = 1; nth <= 9; nth += 4)
+        try_and_fail(TENON_CAPABILITY_HARDWARE_FMA,
+                     &(fault){"clEnqueueNDRangeKernel", CL_OUT_OF_RESOURCES, nth});
+}
+
+static void what_a_driver_refuses_is_remembered(void **state)
+{
+    static const fault faults[] = {
+        {"clBuildProgram", CL_BUILD_PROGRAM_FAILURE, 1},
+        {"clBuildProgram", CL_INVALID_BINARY, 1},
+        {"clCreateKernel", CL_INVALID_KERNEL_DEFINITION, 1},
+        {"clEnqueueNDRangeKernel", CL_INVALID_WORK_GROUP_SIZE, 1},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
+        tenon_context *context = make_context();
+        fail_before();
+        faults_fail_next(faults[i].function, faults[i].error, 1);
+        assert_int_equal(ask(context, TENON_CAPABILITY_HARDWARE_FMA), 0);
+        assert_int_equal(faults_end(), 1);
+        assert_int_equal(ask(context, TENON_CAPABILITY_HARDWARE_FMA), 0);
+        assert_as_before();
+        tenon_context_release(context);
+    }
+}
+
+/* A device is not said to lack a type because memory was short. */
+static void types_are_not_refused_for_want_of_memory(void **state)
+{
+    tenon_context *context = make_context();
+    tenon_activation_params params = TENON_ACTIVATION_PARAMS_INIT;
+    const int64_t shape[] = {3};
+    const tenon_tensor view = tenon_tensor_view(TENON_DTYPE_F64, 1, shape);
+    tenon_plan *plan;
+    (void)state;
+    faults_fail_next("clCreateBuffer", CL_OUT_OF_RESOURCES, 1);
+    assert_refused(tenon_activation_forward_plan(context, &params, &view, &view, &plan),
+                   TENON_ERROR_OUT_OF_MEMORY, "tenon_activation_forward_plan", "f64");
+    assert_int_equal(faults_end(), 1);
+    assert_int_equal(tenon_last_cl_error(), CL_OUT_OF_RESOURCES);
+    tenon_context_release(context);
+}
+
+static cl_uint map_count(const tenon_tensor *tensor)
+{
+    cl_uint count = 7;
+    assert_ok(tenon_stream_finish(test_stream));
+    assert_int_equal(
+        clGetMemObjectInfo(tensor->memory.u.buffer, CL_MEM_MAP_COUNT, sizeof count, &count, NULL),
+        CL_SUCCESS);
+    return count;
+}
+
+static void nothing_stays_mapped_after_a_failure(void **state)
+{
+    float data[10] = {0};
+    tenon_tensor x = make_tensor(test_context, 10);
+    void *pointer = data;
+    cl_event event = NULL;
+    const tenon_sync sync = {.event = &event};
+    (void)state;
+    faults_fail_next("clEnqueueMarkerWithWaitList", CL_OUT_OF_RESOURCES, 1);
+    assert_int_equal(tenon_tensor_map(test_stream, &x, TENON_MAP_WRITE, &pointer, &sync),
+                     TENON_ERROR_OUT_OF_MEMORY);
+    assert_int_equal(faults_end(), 1);
+    assert_ptr_equal(pointer, data);
+    assert_int_equal(map_count(&x), 0);
+    faults_fail_next("clEnqueueUnmapMemObject", CL_OUT_OF_RESOURCES, 1);
+    tenon_status status = tenon_tensor_upload(test_stream, data, sizeof data, &x, &sync);
+    /* Where memory is not shared, nothing is mapped. */
+    assert_int_equal(status, faults_end() == 1 ? TENON_ERROR_OUT_OF_MEMORY : TENON_OK);
+    assert_int_equal(map_count(&x), 0);
+    if (event != NULL)
+        clReleaseEvent(event);
+    tenon_memory_destroy(&x.memory);
+}
+
+/* Halves of a buffer that share bytes. */
+static void overlaps_are_not_overlooked(void **state)
+{
+    static const cl_mem_info asked[] = {CL_MEM_ASSOCIATED_MEMOBJECT, CL_MEM_OFFSET};
+    tenon_tensor whole = make_tensor(test_context, 4096), part[2] = {whole, whole};
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        const cl_buffer_region region = {.origin = i * 4096, .size = 8192};
+        cl_int error;
+        part[i].shape[0] = 2048;
+        part[i].memory.u.buffer = clCreateSubBuffer(whole.memory.u.buffer, CL_MEM_READ_WRITE,
+                                                    CL_BUFFER_CREATE_TYPE_REGION, &region, &error);
+        assert_int_equal(error, CL_SUCCESS);
+    }
+    assert_refused(relu(test_stream, &part[0], &part[1], NULL), TENON_ERROR_INVALID_ARGUMENT,
+                   "tenon_activation_forward", "x overlaps the output y");
+    for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) {
+        faults_fail_query("clGetMemObjectInfo", asked[i], CL_OUT_OF_HOST_MEMORY);
+        assert_int_equal(relu(test_stream, &part[0], &part[1], NULL), TENON_ERROR_OUT_OF_MEMORY);
+        assert_true(faults_end() > 0);
+        assert_int_equal(tenon_last_cl_error(), CL_OUT_OF_HOST_MEMORY);
+    }
+    /* Nothing is asked of the memory of an empty view. */
+    tenon_tensor nothing = part[0], none = part[1];
+    nothing.shape[0] = none.shape[0] = 0;
+    nothing.memory.u.buffer = NULL;
+    assert_ok(relu(test_stream, &nothing, &none, NULL));
+    for (size_t i = 0; i < 2; i++)
+        tenon_memory_destroy(&part[i].memory);
+    tenon_memory_destroy(&whole.memory);
+}
+
+/* A call that is made of several: when a launch after the first fails, its error is kept. */
+typedef tenon_status (*several)(void);
+
+static void fail_each_launch(several call)
+{
+    bool struck = true;
+    unsigned nth = 1;
+    assert_ok(call());
+    for (; struck; nth++) {
+        faults_fail_next("clEnqueueNDRangeKernel", CL_MEM_OBJECT_ALLOCATION_FAILURE, nth);
+        tenon_status status = call();
+        struck = faults_end() == 1;
+        assert_int_equal(status, !struck    ? TENON_OK
+                                 : nth == 1 ? TENON_ERROR_OUT_OF_MEMORY
+                                            : TENON_ERROR_INCOMPLETE);
+        if (struck)
+            assert_int_equal(tenon_last_cl_error(), CL_MEM_OBJECT_ALLOCATION_FAILURE);
+    }
+    assert_true(nth > 3);
+    assert_ok(tenon_stream_finish(test_stream));
+}
+
+static tenon_tensor vectors[3]; /* of 100, 100 and 200 elements */
+
+static tenon_status call_clip_by_norm(void)
+{
+    const tenon_tensor sum = tenon_tensor_slice(vectors[2], 0, 0, 1);
+    tenon_tensor scalar;
+    TN_TRY(tenon_tensor_reshape(&sum, 0, NULL, &scalar));
+    return tenon_clip_by_norm(test_stream, NULL, vectors, 2, &scalar, NULL);
+}
+
+static tenon_status call_concat(void)
+{
+    const tenon_tensor *const inputs[] = {&vectors[0], &vectors[1]};
+    return tenon_concat(test_stream, NULL, inputs, 2, &vectors[2], NULL);
+}
+
+static tenon_status call_pack(void)
+{
+    tenon_pack_params params = TENON_PACK_PARAMS_INIT;
+    const int64_t shape[] = {2, 100};
+    tenon_packed *packed = NULL;
+    tenon_tensor b;
+    params.layout = "panels";
+    TN_TRY(tenon_tensor_reshape(&vectors[2], 2, shape, &b));
+    tenon_status status = tenon_gemm_pack(test_stream, &params, &b, &packed, NULL);
+    tenon_packed_release(packed);
+    return status;
+}
+
+static void the_error_behind_half_a_call_is_kept(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        vectors[i] = make_tensor(test_context, i < 2 ? 100 : 200);
+        assert_ok(tenon_tensor_fill(test_stream, &vectors[i], 1, NULL));
+    }
+    fail_each_launch(call_clip_by_norm);
+    fail_each_launch(call_concat);
+    fail_each_launch(call_pack);
+    for (int i = 0; i < 3; i++)
+        tenon_memory_destroy(&vectors[i].memory);
+}
+
+static void packed_memory_that_fails_tells_why(void **state)
+{
+    const int64_t shape[] = {10, 10};
+    tenon_packed *packed;
+    tenon_tensor b;
+    (void)state;
+    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 2, shape, &b));
+    faults_fail_next("clCreateBuffer", CL_MEM_OBJECT_ALLOCATION_FAILURE, 1);
+    assert_refused(tenon_gemm_pack(test_stream, NULL, &b, &packed, NULL), TENON_ERROR_OUT_OF_MEMORY,
+                   "tenon_gemm_pack", "packed elements");
+    assert_int_equal(faults_end(), 1);
+    assert_int_equal(tenon_last_cl_error(), CL_MEM_OBJECT_ALLOCATION_FAILURE);
+    tenon_memory_destroy(&b.memory);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(trials_that_cannot_be_made_are_made_again),
+        cmocka_unit_test(what_a_driver_refuses_is_remembered),
+        cmocka_unit_test(types_are_not_refused_for_want_of_memory),
+        cmocka_unit_test(nothing_stays_mapped_after_a_failure),
+        cmocka_unit_test(overlaps_are_not_overlooked),
+        cmocka_unit_test(the_error_behind_half_a_call_is_kept),
+        cmocka_unit_test(packed_memory_that_fails_tells_why),
+    };
+    return TEST_MAIN(tests);
+}
