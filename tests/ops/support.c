@@ -1,6 +1,7 @@
 #include "support.h"
 
 #include "emulation.h"
+#include "quick.h"
 #include "tally.h"
 
 #include "base/dtype.h"
@@ -16,6 +17,7 @@ tenon_stream *test_stream;
 
 static void close_device(void)
 {
+    quick_close();
     tenon_stream_destroy(test_stream);
     tenon_context_release(test_context);
 }
@@ -332,6 +334,7 @@ int test_main(const char *name, const struct CMUnitTest *tests, size_t count)
     failed = _cmocka_run_group_tests(name, tests, count, NULL, NULL);
     tally_print();
     emulation_print();
+    quick_print();
     close_device();
     return failed;
 }

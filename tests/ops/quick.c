@@ -1,0 +1,147 @@
+#include "quick.h"
+
+#include "dispatch/plan.h"
+#include "runtime/context.h"
+
+#include <sys/stat.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+/* A solver's builds, and the odds of one to be among them. */
+#define MOST_BUILDS 2
+#define ONE_IN      3
+#define MOST_HEARD  64
+
+/* What a plan would build, as its listener is told. */
+static struct {
+    tenon_context *context; /* the test's device, of which nothing is built */
+    uint64_t keys[MOST_HEARD];
+    int count;
+} plans;
+static long left_out, admitted;
+
+static void hear(void *user, const char *source, const char *options, const char *kernel,
+                 size_t work_group)
+{
+    char text[2 * TN_OPTIONS_SIZE];
+    int length = snprintf(text, sizeof text, "%s %s %s %zu", source, options, kernel, work_group);
+    (void)user;
+    if (plans.count < MOST_HEARD)
+        plans.keys[plans.count++] = XXH3_64bits(text, (size_t)length);
+}
+
+static tenon_context *planning_context(void)
+{
+    if (plans.context == NULL) {
+        assert_ok(tn_context_without_device("quick", &test_context->device, &plans.context));
+        for (int i = 0; i < TENON_CAPABILITY_COUNT; i++)
+            test_has((tenon_capability)i);
+        plans.context->programs.listener = hear;
+    }
+    memcpy(plans.context->capabilities.results, test_context->capabilities.results,
+           sizeof plans.context->capabilities.results);
+    return plans.context;
+}
+
+static void name_entry(char path[1024], const char *kind, const char *name)
+{
+    int used = snprintf(path, 1024, "%s/%s-", getenv("TENON_TEST_QUICK"), kind);
+    for (; *name != '\0' && *name != ':' && *name != ' ' && used < 1000; name++)
+        path[used++] = *name == '/' ? '.' : *name;
+    path[used] = '\0';
+}
+
+/* Another program's build is in the driver's cache. */
+static bool is_built(uint64_t key)
+{
+    char path[1024], name[32];
+    struct stat status;
+    snprintf(name, sizeof name, "%016llx", (unsigned long long)key);
+    name_entry(path, "build", name);
+    return stat(path, &status) == 0;
+}
+
+/* Appends to a file, and so makes it where it is not there; says how long it was. */
+static long append_to(const char *path)
+{
+    FILE *file = fopen(path, "ab");
+    if (file == NULL)
+        fail_msg("%s cannot be written", path);
+    fseek(file, 0, SEEK_END);
+    long before = ftell(file);
+    fputc('.', file);
+    fclose(file);
+    return before;
+}
+
+static long builds_of(const char *solver)
+{
+    char path[1024];
+    struct stat status;
+    name_entry(path, "solver", solver);
+    return stat(path, &status) == 0 ? (long)status.st_size : 0;
+}
+
+static bool is_drawn(const char *solver, uint64_t key)
+{
+    return XXH3_64bits_withSeed(&key, sizeof key, test_seed()) % ONE_IN == 0 &&
+           builds_of(solver) < MOST_BUILDS;
+}
+
+static void note(const char *solver)
+{
+    char path[1024], name[32];
+    for (int i = 0; i < plans.count; i++) {
+        snprintf(name, sizeof name, "%016llx", (unsigned long long)plans.keys[i]);
+        name_entry(path, "build", name);
+        append_to(path);
+    }
+    name_entry(path, "solver", solver);
+    append_to(path);
+}
+
+bool quick_admits(const tn_operation *operation, const void *params,
+                  const tenon_tensor *const *views)
+{
+    tenon_plan *plan = NULL;
+    if (getenv("TENON_TEST_QUICK") == NULL)
+        return true;
+    plans.count = 0;
+    tenon_tensor copies[TN_MAX_OPERANDS];
+    const tenon_tensor *bare[TN_MAX_OPERANDS] = {NULL};
+    for (uint32_t i = 0; i < operation->operand_count; i++)
+        if (views[i] != NULL) {
+            copies[i] = *views[i];
+            copies[i].memory = (tenon_memory){0}; /* which is of another context */
+            bare[i] = &copies[i];
+        }
+    tenon_context *context = planning_context();
+    const tn_kept_message kept = tn_message_keep();
+    const tenon_status status = operation->plan(context, params, bare, &plan);
+    tn_message_restore(kept);
+    if (status != TENON_OK)
+        return true;
+    bool all_built = true, drawn = true;
+    for (int i = 0; i < plans.count; i++)
+        all_built &= is_built(plans.keys[i]);
+    if (!all_built)
+        drawn = is_drawn(plan->name, plans.keys[0]);
+    if (!all_built && drawn)
+        note(plan->name);
+    tenon_plan_release(plan);
+    left_out += !drawn;
+    admitted += drawn;
+    return drawn;
+}
+
+void quick_print(void)
+{
+    if (getenv("TENON_TEST_QUICK") != NULL)
+        printf("quick set: %ld calls, %ld left to the full run\n", admitted, left_out);
+}
+
+void quick_close(void)
+{
+    tenon_context_release(plans.context);
+}

@@ -1,0 +1,22 @@
+/*
+ * The quick set of tests. Most of a cold run goes into compiling, so that a run of the quick set lets
+ * each solver have a few builds, which the seed chooses, and leaves calls that need others to the full
+ * run. Programs that run side by side share the choice by a folder, TENON_TEST_QUICK; without it
+ * nothing is left out.
+ */
+#ifndef TENON_TESTS_OPS_QUICK_H
+#define TENON_TESTS_OPS_QUICK_H
+
+#include "support.h"
+
+/* Whether the quick set has all builds that a call needs. A call that fails is let through, to fail
+ * where it is looked at. */
+bool quick_admits(const tn_operation *operation, const void *params,
+                  const tenon_tensor *const *views);
+
+/* Says how many calls were left out. */
+void quick_print(void);
+
+void quick_close(void);
+
+#endif
