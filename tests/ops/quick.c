@@ -117,9 +117,10 @@ bool quick_admits(const tn_operation *operation, const void *params,
             bare[i] = &copies[i];
         }
     tenon_context *context = planning_context();
-    const tn_kept_message kept = tn_message_keep();
+    tn_kept_message kept;
+    assert_true(tn_message_keep(&kept));
     const tenon_status status = operation->plan(context, params, bare, &plan);
-    tn_message_restore(kept);
+    tn_message_restore(&kept);
     if (status != TENON_OK)
         return true;
     bool all_built = true, drawn = true;
