@@ -38,13 +38,13 @@ static const char *constrains(tenon_context *context, const tn_problem *problem,
                : NULL;
 }
 
-/* A forced solver may serve where it would never be chosen; but with no device it is asked for to
- * know what would be built for one, and then only what may be chosen counts. */
+/* A forced solver may serve where it would never be chosen, but for a context that asks what would be
+ * built for a kind of device. */
 static tenon_status refuses_forced(const char *operation, tenon_context *context,
                                    const tn_problem *problem, const tn_solver *solver,
                                    const char **why)
 {
-    if (context->cl != NULL) {
+    if (!context->only_chosen) {
         *why = solver->refuses(context, problem);
         return TENON_OK;
     }

@@ -37,6 +37,7 @@ struct tenon_context {
     tn_log log;
     uint64_t workspace_limit;
     bool profiling;
+    bool only_chosen; /* a forced solver is refused where it would not be chosen */
     tenon_context *owner; /* of a lab's context: the context that it serves, not retained; NULL for
                              any other */
     /* How often kernels were wanted compiled anew, which their options say; the lab's is ahead while a

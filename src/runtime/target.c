@@ -79,6 +79,7 @@ tenon_status tn_target_context(tn_arch arch, tn_kernel_listener listener, void *
     TN_TRY(tn_context_without_device("tn_target_context", &device, out));
     for (int i = 0; i < TENON_CAPABILITY_COUNT; i++)
         tn_capability_set(*out, (tenon_capability)i, form_of(arch, (tenon_capability)i));
+    (*out)->only_chosen = true;
     (*out)->programs.listener = listener;
     (*out)->programs.listener_user = user;
     return TENON_OK;
