@@ -107,7 +107,8 @@ bool tn_tensor_dense(const tenon_tensor *tensor)
     for (uint32_t d = tensor->rank; d-- > 0;) {
         if (tensor->shape[d] != 1 && tensor->stride[d] != stride)
             return false;
-        stride *= tensor->shape[d];
+        if (!tn_mul_i64(stride, tensor->shape[d], &stride))
+            return false; /* an empty view may have any sizes */
     }
     return true;
 }
@@ -164,10 +165,15 @@ bool tn_next_index(int64_t *index, const int64_t *shape, uint32_t rank)
     return false;
 }
 
+/* What overflows steps nowhere that a view reaches, or belongs to an empty view. */
 static bool mergeable(const tn_space *s, uint32_t outer, uint32_t inner)
 {
+    int64_t product;
+    if (!tn_mul_i64(s->shape[outer], s->shape[inner], &product))
+        return false;
     for (uint32_t v = 0; v < s->views; v++)
-        if (s->stride[v][outer] != s->stride[v][inner] * s->shape[inner])
+        if (!tn_mul_i64(s->stride[v][inner], s->shape[inner], &product) ||
+            s->stride[v][outer] != product)
             return false;
     return true;
 }
@@ -231,17 +237,25 @@ TENON_API tenon_tensor tenon_tensor_transpose(tenon_tensor tensor, uint32_t d0, 
     return tensor;
 }
 
+/* Moves a view's first element to entry `start` of a dimension; false where that overflows. */
+static bool move_start(tenon_tensor *tensor, uint32_t dim, int64_t start)
+{
+    int64_t elements, bytes;
+    return tn_mul_i64(start, tensor->stride[dim], &elements) && elements >= 0 &&
+           tn_mul_i64(elements, (int64_t)tenon_dtype_size(tensor->dtype), &bytes) &&
+           tn_add_u64(tensor->offset, (uint64_t)bytes, &tensor->offset);
+}
+
 TENON_API tenon_tensor tenon_tensor_slice(tenon_tensor tensor, uint32_t dim, int64_t start,
                                           int64_t size)
 {
     if (tensor.rank > TENON_MAX_RANK || dim >= tensor.rank || start < 0 || size < 0 ||
-        start > tensor.shape[dim] || size > tensor.shape[dim] - start) {
+        start > tensor.shape[dim] || size > tensor.shape[dim] - start ||
+        /* A slice of nothing stays within the memory of the view whatever its start. */
+        (size > 0 && !move_start(&tensor, dim, start))) {
         tensor.dtype = TENON_DTYPE_INVALID;
         return tensor;
     }
-    /* A slice of nothing stays within the memory of the view whatever its start. */
-    if (size > 0)
-        tensor.offset += (uint64_t)(start * tensor.stride[dim]) * tenon_dtype_size(tensor.dtype);
     tensor.shape[dim] = size;
     return tensor;
 }

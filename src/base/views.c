@@ -14,10 +14,10 @@ static tenon_tensor invalid(tenon_tensor tensor)
 TENON_API tenon_tensor tenon_tensor_slice_step(tenon_tensor tensor, uint32_t dim, int64_t start,
                                                int64_t size, int64_t step)
 {
+    int64_t spanned = 0;
     if (tensor.rank > TENON_MAX_RANK || dim >= tensor.rank || step < 1 || size < 0 ||
-        (size > 0 && size - 1 > tensor.shape[dim] / step))
+        (size > 0 && (!tn_mul_i64(size - 1, step, &spanned) || !tn_add_i64(spanned, 1, &spanned))))
         return invalid(tensor);
-    int64_t spanned = size > 0 ? (size - 1) * step + 1 : 0;
     tensor = tenon_tensor_slice(tensor, dim, start, spanned);
     if (tensor.dtype == TENON_DTYPE_INVALID)
         return tensor;
@@ -134,8 +134,9 @@ static bool cut(const tenon_tensor *tensor, tenon_tensor *view)
         if (rest % view->shape[d] != 0)
             return false;
         view->stride[d] = step;
-        step *= view->shape[d];
         rest /= view->shape[d];
+        if (rest > 1) /* then there is an element there, so that its place does not overflow */
+            step *= view->shape[d];
     }
     return true;
 }

@@ -199,6 +199,36 @@ static void orders_and_steps_that_are_none(void **state)
     assert_int_equal(tenon_tensor_slice_step(view, 0, 3, 1, INT64_MAX).offset, 3 * 6 * 4);
 }
 
+/* Strides that a program may have computed wrongly: the places they lead to do not fit 63 bits. */
+static void strides_that_overflow(void **state)
+{
+    const int64_t far = INT64_C(1) << 62, shape[] = {8, 2}, longest[] = {INT64_MAX},
+                  split[] = {1, 2};
+    tenon_tensor view = tenon_tensor_view(TENON_DTYPE_I8, 2, shape), read;
+    (void)state;
+    view.stride[0] = far;
+    assert_invalid(tenon_tensor_slice(view, 0, 2, 1)); /* 2^63 */
+    assert_invalid(tenon_tensor_slice(view, 0, 4, 1)); /* 2^64, which is 0 in 64 bits */
+    assert_invalid(tenon_tensor_slice_step(view, 0, 4, 2, 2));
+    assert_invalid(tenon_tensor_slice_step(view, 0, 0, 2, 2)); /* its stride would be 2^63 */
+    assert_int_equal(tenon_tensor_slice(view, 0, 4, 0).dtype, TENON_DTYPE_I8);
+    assert_true(tenon_tensor_slice(view, 0, 1, 1).offset == (uint64_t)far);
+    view.dtype = TENON_DTYPE_F32;
+    assert_invalid(tenon_tensor_slice(view, 0, 1, 1)); /* 2^64 bytes */
+    view.dtype = TENON_DTYPE_I8;
+    view.stride[0] = -far;
+    assert_invalid(tenon_tensor_slice(view, 0, 1, 1));
+    view.stride[0] = 1;
+    view.offset = UINT64_MAX;
+    assert_invalid(tenon_tensor_slice(view, 0, 1, 1));
+    view = tenon_tensor_view(TENON_DTYPE_I8, 1, longest);
+    assert_invalid(tenon_tensor_slice_step(view, 0, 0, 2, INT64_MAX));
+    view = tenon_tensor_view(TENON_DTYPE_I8, 2, split);
+    view.stride[1] = far; /* the last element lies there, the one after it would overflow */
+    assert_int_equal(tenon_tensor_reshape(&view, 1, split + 1, &read), TENON_OK);
+    assert_true(read.stride[0] == far);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -210,6 +240,7 @@ int main(void)
         cmocka_unit_test(dimensions_come_and_go),
         cmocka_unit_test(broadcasts),
         cmocka_unit_test(orders_and_steps_that_are_none),
+        cmocka_unit_test(strides_that_overflow),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
