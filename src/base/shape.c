@@ -2,6 +2,7 @@
 
 #include "base/checked.h"
 #include "base/dtype.h"
+#include "base/invalid_view.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -46,6 +47,11 @@ tenon_status tn_tensor_check(const char *operation, const char *argument,
 {
     if (tensor == NULL)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", operation, argument);
+    if (tensor->dtype == TENON_DTYPE_INVALID) {
+        char text[TN_INVALID_VIEW_TEXT];
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s is an invalid view: %s", operation,
+                       argument, tn_invalid_view_text(tensor, text));
+    }
     if (!tn_dtype_valid(tensor->dtype))
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s: dtype is %d, which is no type",
                        operation, argument, (int)tensor->dtype);
@@ -207,55 +213,4 @@ void tn_space_collapse(tn_space *space)
             space->stride[v][d] = 0;
     }
     space->rank = kept;
-}
-
-TENON_API tenon_tensor tenon_tensor_view(tenon_dtype dtype, uint32_t rank, const int64_t *shape)
-{
-    tenon_tensor view = {.dtype = dtype, .rank = rank};
-    int64_t stride = 1;
-    if (rank > TENON_MAX_RANK || (rank > 0 && shape == NULL))
-        return (tenon_tensor){.dtype = TENON_DTYPE_INVALID};
-    for (uint32_t d = rank; d-- > 0;) {
-        view.shape[d] = shape[d];
-        view.stride[d] = stride;
-        /* A dimension of size 0 must not make the strides of the others 0. */
-        if (shape[d] < 0 || !tn_mul_i64(stride, tn_max_i64(shape[d], 1), &stride))
-            return (tenon_tensor){.dtype = TENON_DTYPE_INVALID};
-    }
-    return view;
-}
-
-TENON_API tenon_tensor tenon_tensor_transpose(tenon_tensor tensor, uint32_t d0, uint32_t d1)
-{
-    if (tensor.rank > TENON_MAX_RANK || d0 >= tensor.rank || d1 >= tensor.rank)
-        return tensor;
-    int64_t shape = tensor.shape[d0], stride = tensor.stride[d0];
-    tensor.shape[d0] = tensor.shape[d1];
-    tensor.stride[d0] = tensor.stride[d1];
-    tensor.shape[d1] = shape;
-    tensor.stride[d1] = stride;
-    return tensor;
-}
-
-/* Moves a view's first element to entry `start` of a dimension; false where that overflows. */
-static bool move_start(tenon_tensor *tensor, uint32_t dim, int64_t start)
-{
-    int64_t elements, bytes;
-    return tn_mul_i64(start, tensor->stride[dim], &elements) && elements >= 0 &&
-           tn_mul_i64(elements, (int64_t)tenon_dtype_size(tensor->dtype), &bytes) &&
-           tn_add_u64(tensor->offset, (uint64_t)bytes, &tensor->offset);
-}
-
-TENON_API tenon_tensor tenon_tensor_slice(tenon_tensor tensor, uint32_t dim, int64_t start,
-                                          int64_t size)
-{
-    if (tensor.rank > TENON_MAX_RANK || dim >= tensor.rank || start < 0 || size < 0 ||
-        start > tensor.shape[dim] || size > tensor.shape[dim] - start ||
-        /* A slice of nothing stays within the memory of the view whatever its start. */
-        (size > 0 && !move_start(&tensor, dim, start))) {
-        tensor.dtype = TENON_DTYPE_INVALID;
-        return tensor;
-    }
-    tensor.shape[dim] = size;
-    return tensor;
 }

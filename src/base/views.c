@@ -1,41 +1,123 @@
-/* Views made of views; tensor.h has more of them in shape.c. */
+/* Views, and views made of views. */
 #include "base/checked.h"
+#include "base/invalid_view.h"
 #include "base/shape.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-static tenon_tensor invalid(tenon_tensor tensor)
+TENON_API tenon_tensor tenon_tensor_view(tenon_dtype dtype, uint32_t rank, const int64_t *shape)
 {
-    tensor.dtype = TENON_DTYPE_INVALID;
+    tenon_tensor view = {.dtype = dtype, .rank = rank};
+    const tenon_tensor nothing = {.dtype = dtype};
+    int64_t stride = 1;
+    if (rank > TENON_MAX_RANK || (rank > 0 && shape == NULL))
+        return tn_invalid_view(TN_MAKER_VIEW, &nothing, rank, shape);
+    for (uint32_t d = rank; d-- > 0;) {
+        view.shape[d] = shape[d];
+        view.stride[d] = stride;
+        /* A dimension of size 0 must not make the strides of the others 0. */
+        if (shape[d] < 0 || !tn_mul_i64(stride, tn_max_i64(shape[d], 1), &stride))
+            return tn_invalid_view(TN_MAKER_VIEW, &nothing, rank, shape);
+    }
+    return view;
+}
+
+/* Whether views can be made of it at all; an invalid one stays as it is. */
+static bool usable(const tenon_tensor *tensor)
+{
+    return tensor->dtype != TENON_DTYPE_INVALID && tensor->rank <= TENON_MAX_RANK;
+}
+
+static bool has_dimension(const tenon_tensor *tensor, uint32_t dim)
+{
+    return usable(tensor) && dim < tensor->rank;
+}
+
+TENON_API tenon_tensor tenon_tensor_transpose(tenon_tensor tensor, uint32_t d0, uint32_t d1)
+{
+    const int64_t arguments[] = {d0, d1};
+    if (!has_dimension(&tensor, d0) || !has_dimension(&tensor, d1))
+        return tn_invalid_view(TN_MAKER_TRANSPOSE, &tensor, 2, arguments);
+    int64_t shape = tensor.shape[d0], stride = tensor.stride[d0];
+    tensor.shape[d0] = tensor.shape[d1];
+    tensor.stride[d0] = tensor.stride[d1];
+    tensor.shape[d1] = shape;
+    tensor.stride[d1] = stride;
     return tensor;
+}
+
+/* Moves a view's first element to entry `start` of a dimension; false where that overflows. */
+static bool move_start(tenon_tensor *tensor, uint32_t dim, int64_t start)
+{
+    int64_t elements, bytes;
+    return tn_mul_i64(start, tensor->stride[dim], &elements) && elements >= 0 &&
+           tn_mul_i64(elements, (int64_t)tenon_dtype_size(tensor->dtype), &bytes) &&
+           tn_add_u64(tensor->offset, (uint64_t)bytes, &tensor->offset);
+}
+
+/* Takes the slice; false, and the tensor in any state, where its entries are not all there. */
+static bool slice(tenon_tensor *tensor, uint32_t dim, int64_t start, int64_t size)
+{
+    if (!has_dimension(tensor, dim) || start < 0 || size < 0 || start > tensor->shape[dim] ||
+        size > tensor->shape[dim] - start)
+        return false;
+    tensor->shape[dim] = size;
+    /* A slice of nothing stays within the memory of the view whatever its start. */
+    return size == 0 || move_start(tensor, dim, start);
+}
+
+TENON_API tenon_tensor tenon_tensor_slice(tenon_tensor tensor, uint32_t dim, int64_t start,
+                                          int64_t size)
+{
+    const int64_t arguments[] = {dim, start, size};
+    tenon_tensor view = tensor;
+    return slice(&view, dim, start, size) ? view
+                                          : tn_invalid_view(TN_MAKER_SLICE, &tensor, 3, arguments);
+}
+
+static bool slice_step(tenon_tensor *tensor, uint32_t dim, int64_t start, int64_t size,
+                       int64_t step)
+{
+    int64_t spanned = 0;
+    if (step < 1 || size < 0 ||
+        (size > 0 && (!tn_mul_i64(size - 1, step, &spanned) || !tn_add_i64(spanned, 1, &spanned))))
+        return false;
+    if (!slice(tensor, dim, start, spanned))
+        return false;
+    tensor->shape[dim] = size;
+    return size < 2 || tn_mul_i64(tensor->stride[dim], step, &tensor->stride[dim]);
 }
 
 TENON_API tenon_tensor tenon_tensor_slice_step(tenon_tensor tensor, uint32_t dim, int64_t start,
                                                int64_t size, int64_t step)
 {
-    int64_t spanned = 0;
-    if (tensor.rank > TENON_MAX_RANK || dim >= tensor.rank || step < 1 || size < 0 ||
-        (size > 0 && (!tn_mul_i64(size - 1, step, &spanned) || !tn_add_i64(spanned, 1, &spanned))))
-        return invalid(tensor);
-    tensor = tenon_tensor_slice(tensor, dim, start, spanned);
-    if (tensor.dtype == TENON_DTYPE_INVALID)
-        return tensor;
-    tensor.shape[dim] = size;
-    if (size > 1 && !tn_mul_i64(tensor.stride[dim], step, &tensor.stride[dim]))
-        return invalid(tensor);
-    return tensor;
+    const int64_t arguments[] = {dim, start, size, step};
+    tenon_tensor view = tensor;
+    return slice_step(&view, dim, start, size, step)
+               ? view
+               : tn_invalid_view(TN_MAKER_SLICE_STEP, &tensor, 4, arguments);
+}
+
+/* The view that cannot be, for an order that is none. */
+static tenon_tensor no_permutation(const tenon_tensor *tensor, const uint32_t *order)
+{
+    int64_t arguments[TENON_MAX_RANK] = {0};
+    for (uint32_t d = 0; order != NULL && d < tensor->rank && d < TENON_MAX_RANK; d++)
+        arguments[d] = order[d];
+    return tn_invalid_view(TN_MAKER_PERMUTE, tensor, tensor->rank,
+                           order != NULL ? arguments : NULL);
 }
 
 TENON_API tenon_tensor tenon_tensor_permute(tenon_tensor tensor, const uint32_t *order)
 {
     const tenon_tensor from = tensor;
     uint32_t seen = 0;
-    if (tensor.rank > TENON_MAX_RANK || (tensor.rank > 0 && order == NULL))
-        return invalid(tensor);
+    if (!usable(&tensor) || (tensor.rank > 0 && order == NULL))
+        return no_permutation(&tensor, order);
     for (uint32_t d = 0; d < tensor.rank; d++) {
         if (order[d] >= tensor.rank || (seen >> order[d] & 1) != 0)
-            return invalid(from);
+            return no_permutation(&from, order);
         seen |= 1U << order[d];
         tensor.shape[d] = from.shape[order[d]];
         tensor.stride[d] = from.stride[order[d]];
@@ -45,8 +127,9 @@ TENON_API tenon_tensor tenon_tensor_permute(tenon_tensor tensor, const uint32_t 
 
 TENON_API tenon_tensor tenon_tensor_squeeze(tenon_tensor tensor, uint32_t dim)
 {
-    if (tensor.rank > TENON_MAX_RANK || dim >= tensor.rank || tensor.shape[dim] != 1)
-        return invalid(tensor);
+    const int64_t arguments[] = {dim};
+    if (!has_dimension(&tensor, dim) || tensor.shape[dim] != 1)
+        return tn_invalid_view(TN_MAKER_SQUEEZE, &tensor, 1, arguments);
     tensor.rank--;
     for (uint32_t d = dim; d < tensor.rank; d++) {
         tensor.shape[d] = tensor.shape[d + 1];
@@ -58,8 +141,9 @@ TENON_API tenon_tensor tenon_tensor_squeeze(tenon_tensor tensor, uint32_t dim)
 
 TENON_API tenon_tensor tenon_tensor_unsqueeze(tenon_tensor tensor, uint32_t dim)
 {
-    if (tensor.rank >= TENON_MAX_RANK || dim > tensor.rank)
-        return invalid(tensor);
+    const int64_t arguments[] = {dim};
+    if (!usable(&tensor) || tensor.rank == TENON_MAX_RANK || dim > tensor.rank)
+        return tn_invalid_view(TN_MAKER_UNSQUEEZE, &tensor, 1, arguments);
     for (uint32_t d = tensor.rank; d > dim; d--) {
         tensor.shape[d] = tensor.shape[d - 1];
         tensor.stride[d] = tensor.stride[d - 1];
@@ -69,18 +153,25 @@ TENON_API tenon_tensor tenon_tensor_unsqueeze(tenon_tensor tensor, uint32_t dim)
     return tensor;
 }
 
+/* The strides of the broadcast; false where there is none. */
+static bool broadcast(tenon_tensor *view, const tenon_tensor *tensor, uint32_t rank,
+                      const int64_t *shape)
+{
+    if (!usable(tensor) || rank > TENON_MAX_RANK || (rank > 0 && shape == NULL))
+        return false;
+    for (uint32_t d = 0; d < rank; d++)
+        if (shape[d] < 0)
+            return false;
+    return tn_broadcast("tenon_tensor_broadcast", "tensor", tensor, rank, shape, view->stride) ==
+           TENON_OK;
+}
+
 TENON_API tenon_tensor tenon_tensor_broadcast(tenon_tensor tensor, uint32_t rank,
                                               const int64_t *shape)
 {
     tenon_tensor view = tensor;
-    if (tensor.rank > TENON_MAX_RANK || rank > TENON_MAX_RANK || (rank > 0 && shape == NULL))
-        return invalid(tensor);
-    for (uint32_t d = 0; d < rank; d++)
-        if (shape[d] < 0)
-            return invalid(tensor);
-    if (tn_broadcast("tenon_tensor_broadcast", "tensor", &tensor, rank, shape, view.stride) !=
-        TENON_OK)
-        return invalid(tensor);
+    if (!broadcast(&view, &tensor, rank, shape))
+        return tn_invalid_view(TN_MAKER_BROADCAST, &tensor, rank, shape);
     view.rank = rank;
     memcpy(view.shape, shape, rank * sizeof *shape);
     return view;

@@ -76,14 +76,11 @@ TENON_API tenon_status tenon_tensor_create(tenon_context *context, tenon_dtype d
     if (context == NULL || tensor == NULL)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", operation,
                        context == NULL ? "context" : "tensor");
+    if (tenon_dtype_size(dtype) == 0)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: dtype is %d, which is no type", operation,
+                       (int)dtype);
     tenon_tensor view = tenon_tensor_view(dtype, rank, shape);
-    if (view.dtype == TENON_DTYPE_INVALID)
-        return tn_fail(
-            TENON_ERROR_INVALID_ARGUMENT,
-            "%s: dtype %s, rank %u: no such tensor (a type that is none, a rank above %d, a negative size, a "
-            "size that overflows)",
-            operation, tenon_dtype_string(dtype), rank, TENON_MAX_RANK);
-    TN_TRY(tn_tensor_check(operation, "shape", &view));
+    TN_TRY(tn_tensor_check(operation, "tensor", &view));
     tn_extent extent = tn_tensor_extent(&view);
     TN_TRY(tenon_memory_create(context, extent.end, &view.memory));
     *tensor = view;

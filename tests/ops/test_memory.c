@@ -21,7 +21,7 @@ static void memory_of_wrong_sizes(void **state)
     assert_int_equal(tenon_tensor_create(test_context, TENON_DTYPE_F32, 1, huge, &tensor),
                      TENON_ERROR_OUT_OF_MEMORY);
     assert_refused(tenon_tensor_create(test_context, TENON_DTYPE_F32, 1, negative, &tensor),
-                   TENON_ERROR_INVALID_ARGUMENT, "tenon_tensor_create", "");
+                   TENON_ERROR_INVALID_ARGUMENT, "tenon_tensor_create", "shape -1");
     assert_refused(tenon_tensor_create(test_context, TENON_DTYPE_INVALID, 1, huge, &tensor),
                    TENON_ERROR_INVALID_ARGUMENT, "tenon_tensor_create", "dtype");
     assert_refused(tenon_memory_create(NULL, 4, &memory), TENON_ERROR_INVALID_ARGUMENT,

@@ -99,12 +99,12 @@ static void transposes_exchange_two_dimensions(void **state)
     tenon_tensor view = tenon_tensor_view(TENON_DTYPE_F32, 3, shape);
     tenon_tensor turned = tenon_tensor_transpose(view, 0, 2);
     tenon_tensor back = tenon_tensor_transpose(turned, 2, 0);
-    tenon_tensor same = tenon_tensor_transpose(view, 0, 3);
     (void)state;
     assert_true(turned.shape[0] == 4 && turned.shape[1] == 3 && turned.shape[2] == 2);
     assert_true(turned.stride[0] == 1 && turned.stride[1] == 4 && turned.stride[2] == 12);
     assert_memory_equal(&back, &view, sizeof view);
-    assert_memory_equal(&same, &view, sizeof view);
+    assert_int_equal(tenon_tensor_transpose(view, 0, 3).dtype, TENON_DTYPE_INVALID);
+    assert_int_equal(tenon_tensor_transpose(view, 3, 0).dtype, TENON_DTYPE_INVALID);
 }
 
 static void slices_pick_elements(void **state)

@@ -229,6 +229,53 @@ static void strides_that_overflow(void **state)
     assert_true(read.stride[0] == far);
 }
 
+static void refused_with(tenon_tensor view, const char *text)
+{
+    assert_invalid(view);
+    assert_int_equal(tn_tensor_check("gemm", "a", &view), TENON_ERROR_INVALID_ARGUMENT);
+    assert_string_equal(tenon_last_error(), text);
+}
+
+/* The call that is given an invalid view says what was asked for when it was made. */
+static void invalid_views_say_why(void **state)
+{
+    const int64_t shape[] = {4, 6}, negative[] = {4, -1}, wide[] = {3, 2, 5};
+    const uint32_t twice[] = {1, 1};
+    tenon_tensor view = tenon_tensor_view(TENON_DTYPE_F32, 2, shape);
+    (void)state;
+    view.memory = (tenon_memory){.kind = TENON_MEMORY_SVM, .u.svm = &view};
+#define A "gemm: a is an invalid view: "
+    refused_with(tenon_tensor_view(TENON_DTYPE_F32, 2, negative),
+                 A "tenon_tensor_view refused shape 4x-1");
+    refused_with(tenon_tensor_view(TENON_DTYPE_F32, 9, shape),
+                 A "tenon_tensor_view refused a rank of 9");
+    refused_with(tenon_tensor_view(TENON_DTYPE_F32, 2, NULL),
+                 A "tenon_tensor_view refused shape NULL");
+    refused_with(tenon_tensor_transpose(view, 1, 2),
+                 A "tenon_tensor_transpose of 4x6 refused d0 1, d1 2");
+    refused_with(tenon_tensor_slice(view, 1, -2, 3),
+                 A "tenon_tensor_slice of 4x6 refused dim 1, start -2, size 3");
+    refused_with(tenon_tensor_slice_step(view, 0, 1, 2, 3),
+                 A "tenon_tensor_slice_step of 4x6 refused dim 0, start 1, size 2, step 3");
+    refused_with(tenon_tensor_permute(view, twice),
+                 A "tenon_tensor_permute of 4x6 refused order 1x1");
+    refused_with(tenon_tensor_squeeze(view, 1), A "tenon_tensor_squeeze of 4x6 refused dim 1");
+    refused_with(tenon_tensor_unsqueeze(view, 3), A "tenon_tensor_unsqueeze of 4x6 refused dim 3");
+    refused_with(tenon_tensor_broadcast(view, 3, wide),
+                 A "tenon_tensor_broadcast of 4x6 refused shape 3x2x5");
+    refused_with((tenon_tensor){0}, A "its dtype is 0, as of one never filled in");
+    tenon_tensor bad = tenon_tensor_squeeze(view, 1);
+    assert_true(bad.memory.u.svm == &view);
+    /* The first cause stays, whatever is made of the view afterwards. */
+    bad = tenon_tensor_slice(tenon_tensor_transpose(bad, 0, 1), 0, 0, 1);
+    bad = tenon_tensor_unsqueeze(tenon_tensor_permute(bad, (const uint32_t[]){1, 0}), 0);
+    bad = tenon_tensor_broadcast(tenon_tensor_squeeze(bad, 0), 2, shape);
+    refused_with(bad, A "tenon_tensor_squeeze of 4x6 refused dim 1");
+    assert_int_equal(tenon_tensor_reshape(&bad, 2, shape, &view), TENON_ERROR_INVALID_ARGUMENT);
+    assert_contains(tenon_last_error(), "tenon_tensor_squeeze of 4x6");
+#undef A
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -241,6 +288,7 @@ int main(void)
         cmocka_unit_test(broadcasts),
         cmocka_unit_test(orders_and_steps_that_are_none),
         cmocka_unit_test(strides_that_overflow),
+        cmocka_unit_test(invalid_views_say_why),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
