@@ -23,8 +23,8 @@ typedef struct tenon_device_info {
     uint64_t local_memory;     /**< bytes for a work-group */
     uint64_t max_work_group;   /**< work-items in a work-group */
     uint32_t unified_memory;   /**< 1 where host and device share memory */
-    uint32_t reserved;
-    char selector[24]; /**< "platform:device" by index, "1:0": selects exactly this one */
+    uint32_t reserved;         /**< 0 */
+    char selector[24];         /**< "platform:device" by index, "1:0": selects exactly this one */
     char platform_name[128];
     char name[128];
     char vendor[128];

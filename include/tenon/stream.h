@@ -22,7 +22,7 @@ typedef struct tenon_sync {
     const cl_event
         *wait_list; /**< events of the same OpenCL context that precede the call's first command */
     uint32_t wait_count;
-    uint32_t reserved; /**< 0 */
+    uint32_t reserved; /**< 0, or every call refuses it */
     /** Receives an event that completes with the call's last command, for an empty tensor too; the
      * caller releases it. Asking for one flushes the queue. NULL when not wanted. Not written when
      * the call fails. */
@@ -78,7 +78,7 @@ typedef struct tenon_trace_record {
     const char *solver;  /**< by the grammar of solver names, with the operation before the slash */
     const char *kernel;  /**< the kernel function */
     uint32_t dimensions; /**< 0 for a routine of another library, which launches what it will */
-    uint32_t reserved;
+    uint32_t reserved;   /**< 0 */
     size_t global[3];
     size_t local[3]; /**< zeros where the driver chooses */
     cl_event event;  /**< of this launch; retain it to keep it */

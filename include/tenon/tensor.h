@@ -45,8 +45,8 @@ typedef enum tenon_memory_kind {
 
 /** A handle to device memory; a plain value that owns nothing. */
 typedef struct tenon_memory {
-    uint32_t kind; /**< tenon_memory_kind */
-    uint32_t reserved;
+    uint32_t kind;     /**< tenon_memory_kind */
+    uint32_t reserved; /**< 0, or every call refuses it */
     union {
         cl_mem buffer;
         void *svm;

@@ -42,6 +42,18 @@ static bool extent_fits(const tenon_tensor *t)
            tn_add_i64(bytes, (int64_t)t->offset, &bytes);
 }
 
+tenon_status tn_handle_check(const char *operation, const char *argument,
+                             const tenon_memory *memory)
+{
+    if (memory->kind > TENON_MEMORY_SVM)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s: memory kind is %u, which is none",
+                       operation, argument, memory->kind);
+    if (memory->reserved != 0)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s: memory: reserved is %u, must be 0",
+                       operation, argument, memory->reserved);
+    return TENON_OK;
+}
+
 tenon_status tn_tensor_check(const char *operation, const char *argument,
                              const tenon_tensor *tensor)
 {
@@ -58,9 +70,7 @@ tenon_status tn_tensor_check(const char *operation, const char *argument,
     if (tensor->rank > TENON_MAX_RANK)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s: rank is %u, must be at most %d",
                        operation, argument, tensor->rank, TENON_MAX_RANK);
-    if (tensor->memory.kind > TENON_MEMORY_SVM)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s: memory kind is %u, which is none",
-                       operation, argument, tensor->memory.kind);
+    TN_TRY(tn_handle_check(operation, argument, &tensor->memory));
     TN_TRY(check_dimensions(operation, argument, tensor));
     if (tensor->offset % tenon_dtype_size(tensor->dtype) != 0)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,

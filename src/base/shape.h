@@ -13,6 +13,10 @@ typedef struct tn_extent {
     uint64_t first, end;
 } tn_extent;
 
+/* Refuses a handle to memory of no kind, or whose reserved member is set. */
+tenon_status tn_handle_check(const char *operation, const char *argument,
+                             const tenon_memory *memory);
+
 /* Refuses a NULL or malformed view: type, rank, negative sizes and strides, an offset off the
  * element's grid, an element count or extent that overflows. `operation` and `argument` name it in
  * the message. */

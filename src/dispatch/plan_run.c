@@ -1,6 +1,7 @@
 /* Running a plan of the caller's own: what happens most often, and so without a detour. */
 #include "dispatch/plan.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static tenon_status check_run(const char *operation, tenon_stream *stream, const tenon_plan *plan,
@@ -14,10 +15,11 @@ static tenon_status check_run(const char *operation, tenon_stream *stream, const
                        "%s: stream %p is of another context than the plan", operation,
                        (void *)stream);
     for (uint32_t i = 0; i < count; i++)
-        if (memories[i].kind > TENON_MEMORY_SVM)
-            return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                           "%s: memories[%u]: kind is %u, which is none", operation, i,
-                           memories[i].kind);
+        if (memories[i].kind > TENON_MEMORY_SVM || memories[i].reserved != 0) {
+            char name[24];
+            snprintf(name, sizeof name, "memories[%u]", i);
+            return tn_handle_check(operation, name, &memories[i]);
+        }
     return TENON_OK;
 }
 

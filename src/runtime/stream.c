@@ -17,6 +17,9 @@ tenon_status tn_sync_check(const char *operation, const tenon_sync *sync)
 {
     if (sync == NULL)
         return TENON_OK;
+    if (sync->reserved != 0)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: sync: reserved is %u, must be 0",
+                       operation, sync->reserved);
     if ((sync->wait_count > 0) != (sync->wait_list != NULL))
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
                        "%s: sync: wait_list is %p with a wait_count of %u", operation,

@@ -185,6 +185,26 @@ static void wait_lists(void **state)
         }
 }
 
+static void reserved_members_of_sync(void **state)
+{
+    static const tenon_sync wrong = {.reserved = 3};
+    float value = 1;
+    (void)state;
+    for (size_t i = 0; i < tn_operation_count; i++) {
+        offer o;
+        prepare(&o, tn_operations[i]);
+        assert_refused(tn_operations[i]->run(test_stream, &o.params, o.arguments, &wrong),
+                       TENON_ERROR_INVALID_ARGUMENT, tn_operations[i]->name,
+                       "sync: reserved is 3, must be 0");
+        dismiss(&o);
+    }
+    test_tensor x;
+    test_tensor_create(&x, TENON_DTYPE_F32, 0, NULL, NULL, 0);
+    assert_refused(tenon_tensor_upload(test_stream, &value, sizeof value, &x.view, &wrong),
+                   TENON_ERROR_INVALID_ARGUMENT, "tenon_tensor_upload", "sync: reserved is 3");
+    test_tensor_destroy(&x);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -196,6 +216,7 @@ int main(void)
         cmocka_unit_test(parameters_of_convolution),
         cmocka_unit_test(epilogues),
         cmocka_unit_test(wait_lists),
+        cmocka_unit_test(reserved_members_of_sync),
     };
     return TEST_MAIN(tests);
 }

@@ -40,14 +40,20 @@ static void no_such_memory(tenon_tensor *view)
     view->memory.kind = 7;
 }
 
+static void reserved_memory(tenon_tensor *view)
+{
+    view->memory.reserved = 5;
+}
+
 static void malformed_views(void **state)
 {
     static void (*const spoilers[])(tenon_tensor *) = {
-        no_type,          wrong_rank, negative_size, negative_stride,
-        overflowing_size, odd_offset, no_such_memory};
+        no_type,          wrong_rank, negative_size,  negative_stride,
+        overflowing_size, odd_offset, no_such_memory, reserved_memory};
     (void)state;
     for (size_t i = 0; i < sizeof spoilers / sizeof *spoilers; i++)
         spoil_views(spoilers[i], TENON_ERROR_INVALID_ARGUMENT, true);
+    assert_contains(tenon_last_error(), "memory: reserved is 5, must be 0");
 }
 
 /* Operands from `first` to `end` of a type. */

@@ -228,6 +228,10 @@ static void workspace_of_the_caller(void **state)
                    TENON_ERROR_INVALID_ARGUMENT, operation, "memory");
     assert_refused(tenon_stream_set_workspace(stream, &workspace, 0, UINT64_MAX),
                    TENON_ERROR_INVALID_ARGUMENT, operation, "bytes");
+    tenon_memory marked = workspace;
+    marked.reserved = 1;
+    assert_refused(tenon_stream_set_workspace(stream, &marked, 0, 128),
+                   TENON_ERROR_INVALID_ARGUMENT, operation, "memory: reserved is 1, must be 0");
     assert_refused(tenon_stream_set_workspace(NULL, NULL, 0, 0), TENON_ERROR_INVALID_ARGUMENT,
                    operation, "stream");
     assert_ok(tenon_stream_finish(stream));

@@ -39,6 +39,11 @@ static void plans_check_their_operands(void **state)
     memories[1].kind = 9;
     assert_int_equal(tenon_plan_run(test_stream, plan, memories, 2, NULL),
                      TENON_ERROR_INVALID_ARGUMENT);
+    memories[1] = x.memory;
+    memories[1].reserved = 6;
+    assert_refused(tenon_plan_run(test_stream, plan, memories, 2, NULL),
+                   TENON_ERROR_INVALID_ARGUMENT, operation,
+                   "memories[1]: memory: reserved is 6, must be 0");
     memories[1] = x.memory; /* the same view: in place, which is allowed */
     assert_ok(tenon_plan_run(test_stream, plan, memories, 2, NULL));
     tenon_plan_retain(plan);

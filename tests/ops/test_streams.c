@@ -22,6 +22,10 @@ static void contexts_refuse_wrong_parameters(void **state)
     params.profiling = 2;
     assert_refused(tenon_context_create(&params, &context), TENON_ERROR_INVALID_ARGUMENT, operation,
                    "profiling");
+    params = tenon_context_params_default();
+    params.reserved = 8;
+    assert_refused(tenon_context_create(&params, &context), TENON_ERROR_INVALID_ARGUMENT, operation,
+                   "reserved is 8");
     tenon_device_info info;
     assert_ok(tenon_context_device(test_context, &info));
     assert_refused(tenon_context_import(NULL, info.device, NULL, &context),
