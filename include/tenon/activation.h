@@ -18,12 +18,13 @@ extern "C" {
  * both ends; hard swish 0 at -3 and 1 at 3. */
 typedef enum tenon_activation_kind {
     TENON_ACTIVATION_IDENTITY = 0,
-    TENON_ACTIVATION_RELU = 1,         /**< x > 0 ? x : 0 */
-    TENON_ACTIVATION_LEAKY_RELU = 2,   /**< x > 0 ? x : alpha · x */
-    TENON_ACTIVATION_CLIPPED_RELU = 3, /**< min(max(x, 0), alpha); relu6 with alpha = 6 */
-    TENON_ACTIVATION_SIGMOID = 4,      /**< 1 / (1 + exp(-x)) */
-    TENON_ACTIVATION_TANH = 5,         /**< tanh(x) */
-    /** x > 0 ? x : alpha · (exp(x) - 1); alpha is 1 in Clevert, Unterthiner, Hochreiter, "Fast and
+    TENON_ACTIVATION_RELU = 1,       /**< x > 0 ? x : 0 */
+    TENON_ACTIVATION_LEAKY_RELU = 2, /**< x > 0 ? x : alpha · x; alpha finite, not 0 */
+    TENON_ACTIVATION_CLIPPED_RELU =
+        3,                        /**< min(max(x, 0), alpha), alpha above 0; relu6 with alpha = 6 */
+    TENON_ACTIVATION_SIGMOID = 4, /**< 1 / (1 + exp(-x)) */
+    TENON_ACTIVATION_TANH = 5,    /**< tanh(x) */
+    /** x > 0 ? x : alpha · (exp(x) - 1), alpha finite, not 0; it is 1 in Clevert, Unterthiner, Hochreiter, "Fast and
      * accurate deep network learning by exponential linear units", 2016. */
     TENON_ACTIVATION_ELU = 6,
     /** lambda · (x > 0 ? x : a · (exp(x) - 1)) with lambda = 1.0507009873554805 and
@@ -42,28 +43,41 @@ typedef enum tenon_activation_kind {
     /** x · tanh(log(1 + exp(x))): Misra, "Mish: a self regularized non-monotonic activation
      * function", 2019. */
     TENON_ACTIVATION_MISH = 12,
-    /** min(max(alpha · x + beta, 0), 1). PyTorch has alpha = 1/6 and beta = 1/2; ONNX starts from
-     * 0.2 and 0.5. */
+    /** min(max(alpha · x + beta, 0), 1), both finite, alpha not 0. PyTorch has alpha = 1/6 and
+     * beta = 1/2; ONNX starts from 0.2 and 0.5. */
     TENON_ACTIVATION_HARD_SIGMOID = 13,
     /** x · min(max(x + 3, 0), 6) / 6: Howard et al., "Searching for MobileNetV3", 2019. */
     TENON_ACTIVATION_HARD_SWISH = 14,
-    TENON_ACTIVATION_HARD_TANH = 15, /**< min(max(x, alpha), beta); alpha = -1, beta = 1 usually */
-    TENON_ACTIVATION_SOFTPLUS = 16,  /**< log(1 + exp(x)) */
-    TENON_ACTIVATION_SOFTSIGN = 17,  /**< x / (1 + abs(x)) */
-    TENON_ACTIVATION_EXP = 18,       /**< exp(x) */
-    TENON_ACTIVATION_ABS = 19,       /**< abs(x) */
-    TENON_ACTIVATION_SQUARE = 20     /**< x · x */
+    /** min(max(x, alpha), beta), alpha below beta; either may be an infinity. -1 and 1 usually. */
+    TENON_ACTIVATION_HARD_TANH = 15,
+    TENON_ACTIVATION_SOFTPLUS = 16, /**< log(1 + exp(x)) */
+    TENON_ACTIVATION_SOFTSIGN = 17, /**< x / (1 + abs(x)) */
+    TENON_ACTIVATION_EXP = 18,      /**< exp(x) */
+    TENON_ACTIVATION_ABS = 19,      /**< abs(x) */
+    TENON_ACTIVATION_SQUARE = 20    /**< x · x */
 } tenon_activation_kind;
 
 /** An activation with its constants, which are rounded to the type of the arithmetic (f32, or f64
  * for f64 tensors); those that its formula does not name are ignored. Zero-initialised:
- * identity. */
+ * identity.
+ *
+ * Six kinds have constants: leaky_relu, clipped_relu, elu, celu, hard_sigmoid and hard_tanh. No
+ * constant is guessed: with both left at 0 these kinds are refused, as is every other value that
+ * their formulas rule out, by TENON_ERROR_INVALID_ARGUMENT and a message with the customary value.
+ * (A leaky relu or an elu whose alpha is meant to be 0 is TENON_ACTIVATION_RELU.)
+ * tenon_activation_default has the customary values. */
 typedef struct tenon_activation {
     uint32_t kind;     /**< tenon_activation_kind */
     uint32_t reserved; /**< 0 */
     double alpha;
     double beta;
 } tenon_activation;
+
+/** The activation of a kind with its customary constants: leaky_relu 0.01, clipped_relu 6, elu and
+ * celu 1, hard_sigmoid 1/6 and 1/2, hard_tanh -1 and 1; 0 where the formula names none. So
+ * params.activation = tenon_activation_default(TENON_ACTIVATION_ELU) is complete. A value that is no
+ * kind is passed on, for the call to refuse. Callable from any thread. */
+TENON_API tenon_activation tenon_activation_default(tenon_activation_kind kind);
 
 /** Start from TENON_ACTIVATION_PARAMS_INIT and set `activation`. */
 typedef struct tenon_activation_params {

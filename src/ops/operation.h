@@ -60,9 +60,6 @@ typedef struct tn_field {
         TN_FIELD_ARRAY("pad_end", TN_FIELD_I64, params, member.pad_end)
 #define TN_FIELD_COUNT(fields) (sizeof(fields) / sizeof *(fields))
 
-/* By tenon_activation_kind. */
-extern const char *const tn_activation_words[];
-
 typedef struct tn_operand_info {
     const char *name; /* as messages have it */
     bool optional;

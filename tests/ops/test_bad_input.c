@@ -168,6 +168,55 @@ static void epilogues(void **state)
     dismiss(&o);
 }
 
+/* Where a field lies in an offer's parameters; NULL where the operation has none of that name. */
+static void *field_of(offer *o, const char *name)
+{
+    for (uint32_t f = 0; f < o->op->field_count; f++)
+        if (strcmp(o->op->fields[f].name, name) == 0)
+            return o->params.bytes + o->op->fields[f].offset;
+    return NULL;
+}
+
+/* An activation of which nothing but the kind is set is refused where its formula names constants;
+ * with the customary ones it is accepted. */
+static void activations_without_constants(void **state)
+{
+    static const struct {
+        tenon_activation_kind kind;
+        const char *message;
+    } kinds[] = {
+        {TENON_ACTIVATION_LEAKY_RELU, "leaky_relu is 0, must be finite and not 0; usually 0.01"},
+        {TENON_ACTIVATION_CLIPPED_RELU, "clipped_relu is 0, must be above 0; usually 6"},
+        {TENON_ACTIVATION_ELU, "elu is 0, must be finite and not 0; usually 1"},
+        {TENON_ACTIVATION_CELU, "celu is 0, must be from 1e-30 to 1e30; usually 1"},
+        {TENON_ACTIVATION_HARD_SIGMOID, "hard_sigmoid is 0 and beta is 0, must be finite"},
+        {TENON_ACTIVATION_HARD_TANH, "hard_tanh is 0 and beta is 0, alpha must be below"}};
+    (void)state;
+    for (size_t i = 0; i < tn_operation_count; i++)
+        for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+            offer o;
+            tenon_plan *plan;
+            prepare(&o, tn_operations[i]);
+            uint32_t *kind = field_of(&o, "activation");
+            double *alpha = field_of(&o, "activation.alpha"),
+                   *beta = field_of(&o, "activation.beta");
+            if (kind != NULL && alpha != NULL) {
+                const tenon_activation usual = tenon_activation_default(kinds[k].kind);
+                *kind = kinds[k].kind;
+                refuse(&o, TENON_ERROR_INVALID_ARGUMENT, kinds[k].message);
+                *alpha = usual.alpha;
+                *beta = usual.beta;
+                if (!tn_activation_is_build(*kind)) { /* the others would be compiled */
+                    assert_ok(tn_operations[i]->plan(test_context, &o.params, o.arguments, &plan));
+                    tenon_plan_release(plan);
+                }
+            }
+            dismiss(&o);
+        }
+    const tenon_activation relu = tenon_activation_default(TENON_ACTIVATION_RELU);
+    assert_true(relu.kind == TENON_ACTIVATION_RELU && relu.alpha == 0 && relu.beta == 0);
+}
+
 static void wait_lists(void **state)
 {
     static const cl_event none[] = {NULL};
@@ -215,6 +264,7 @@ int main(void)
         cmocka_unit_test(geometries),
         cmocka_unit_test(parameters_of_convolution),
         cmocka_unit_test(epilogues),
+        cmocka_unit_test(activations_without_constants),
         cmocka_unit_test(wait_lists),
         cmocka_unit_test(reserved_members_of_sync),
     };

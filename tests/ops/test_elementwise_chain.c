@@ -408,7 +408,7 @@ static void bad_input(void **state)
     }
     params.steps[0] = (tenon_chain_step){.op = TENON_CHAIN_ACTIVATE, .activation = 4};
     params.steps[1] = (tenon_chain_step){.op = TENON_CHAIN_ACTIVATE, .activation = 5};
-    REFUSED(TENON_ERROR_UNSUPPORTED, "the activations 4 and 5");
+    REFUSED(TENON_ERROR_UNSUPPORTED, "the activations sigmoid and tanh");
     params.step_count = 9;
     REFUSED(TENON_ERROR_INVALID_ARGUMENT, "step_count is 9");
     params.step_count = 0;

@@ -1,52 +1,10 @@
-/* The activations' constants and their reference. docs/numerics.md derives the bounds. */
-#include "ops/operation.h"
+/* The activations' reference. docs/numerics.md derives the bounds. */
+#include "ops/common/epilogue.h"
 
 #include <math.h>
 
-const char *const tn_activation_words[] = {
-    "identity",   "relu",      "leaky_relu", "clipped_relu", "sigmoid", "tanh", "elu",
-    "selu",       "celu",      "gelu",       "gelu_tanh",    "silu",    "mish", "hard_sigmoid",
-    "hard_swish", "hard_tanh", "softplus",   "softsign",     "exp",     "abs",  "square",
-    NULL};
-
 #define SELU_SCALE 1.0507009873554805 /* Klambauer et al. */
 #define SELU_SLOPE 1.7580993408473766 /* SELU_SCALE · 1.6732632423543772 */
-#define CELU_LEAST 1e-30
-#define CELU_MOST  1e30
-
-/* By tenon_activation_kind. */
-static const bool is_build[] = {
-    [TENON_ACTIVATION_SIGMOID] = true,   [TENON_ACTIVATION_TANH] = true,
-    [TENON_ACTIVATION_ELU] = true,       [TENON_ACTIVATION_SELU] = true,
-    [TENON_ACTIVATION_CELU] = true,      [TENON_ACTIVATION_GELU] = true,
-    [TENON_ACTIVATION_GELU_TANH] = true, [TENON_ACTIVATION_SILU] = true,
-    [TENON_ACTIVATION_MISH] = true,      [TENON_ACTIVATION_SOFTPLUS] = true,
-    [TENON_ACTIVATION_EXP] = true,       [TENON_ACTIVATION_SQUARE] = false,
-};
-#define KINDS (sizeof is_build / sizeof *is_build)
-
-tenon_status tn_activation_check(const char *operation, const tenon_activation *activation)
-{
-    if (activation->kind >= KINDS)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: params: activation kind is %u, which is none", operation,
-                       activation->kind);
-    if (activation->reserved != 0)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: params: activation: reserved is %u, must be 0", operation,
-                       activation->reserved);
-    if (activation->kind == TENON_ACTIVATION_CELU &&
-        !(activation->alpha >= CELU_LEAST && activation->alpha <= CELU_MOST))
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: params: activation: alpha of celu is %g, must be from %g to %g",
-                       operation, activation->alpha, CELU_LEAST, CELU_MOST);
-    return TENON_OK;
-}
-
-bool tn_activation_is_build(uint32_t kind)
-{
-    return kind < KINDS && is_build[kind];
-}
 
 static double between(double x, double least, double most)
 {

@@ -37,6 +37,10 @@ double tn_least_normal(tenon_dtype dtype);
  * their last rounding is among those counted. */
 tn_bounded tn_stored(tenon_dtype dtype, tn_bounded x);
 
+/* The names by tenon_activation_kind, for messages and `tenon check`; NULL ends them. */
+extern const char *const tn_activation_words[];
+
+/* Refuses what is no kind, and constants with which it would be another function. */
 tenon_status tn_activation_check(const char *operation, const tenon_activation *activation);
 
 /* Whether the kind is computed by a transcendental function, which is a kernel build of its own. */

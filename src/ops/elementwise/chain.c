@@ -155,9 +155,10 @@ static tenon_status check_activations(const char *operation,
             continue;
         if (seen != 0 && seen != step->activation)
             return tn_fail(TENON_ERROR_UNSUPPORTED,
-                           "%s: params: steps have the activations %u and %u; a chain can have one "
+                           "%s: params: steps have the activations %s and %s; a chain can have one "
                            "of those that are compiled",
-                           operation, seen, step->activation);
+                           operation, tn_activation_words[seen],
+                           tn_activation_words[step->activation]);
         seen = step->activation;
     }
     return TENON_OK;

@@ -108,9 +108,9 @@ static tenon_status check_exact(const char *operation, const tenon_epilogue *epi
         activation->kind != TENON_ACTIVATION_RELU &&
         activation->kind != TENON_ACTIVATION_CLIPPED_RELU)
         return tn_fail(TENON_ERROR_UNSUPPORTED,
-                       "%s: params: activation kind is %u, must be identity, relu or clipped relu "
-                       "where d is i32",
-                       operation, activation->kind);
+                       "%s: params: activation is %s, must be identity, relu or clipped_relu where "
+                       "d is i32",
+                       operation, tn_activation_words[activation->kind]);
     double ceiling = activation->alpha;
     bool whole = fabs(ceiling) < 0x1p31 && ceiling == nearbyint(ceiling) &&
                  ceiling == (double)(float)ceiling;
