@@ -19,7 +19,8 @@ typedef struct tenon_cross_entropy_params {
     const char *solver;   /**< forces a solver (plan.h has the grammar); NULL chooses */
     int32_t axis;         /**< of the classes: from 0, or negative, -1 being the last dimension */
     int32_t ignore_label; /**< any value; without the flag it is ignored itself */
-    double scale; /**< multiplies the gradient (1 / rows for a mean); the forward does not use it */
+    double scale; /**< finite; multiplies the gradient (1 / rows for a mean); the forward does not
+                     use it */
 } tenon_cross_entropy_params;
 
 #define TENON_CROSS_ENTROPY_PARAMS_INIT                                                            \
@@ -91,7 +92,7 @@ typedef struct tenon_mse_params {
     uint32_t axis_count;          /**< 0: all axes, which gives a single loss */
     int32_t axes[TENON_MAX_RANK]; /**< those summed over, each once: from 0, or negative */
     uint32_t reserved;            /**< 0 */
-    double scale;                 /**< multiplies the loss, and so the gradient */
+    double scale;                 /**< finite; multiplies the loss, and so the gradient */
 } tenon_mse_params;
 
 #define TENON_MSE_PARAMS_INIT                                                                      \

@@ -5,6 +5,8 @@
  */
 #include "offer.h"
 
+#include <math.h>
+
 static void sound_calls_are_accepted(void **state)
 {
     (void)state;
@@ -177,6 +179,61 @@ static void *field_of(offer *o, const char *name)
     return NULL;
 }
 
+/* Factors and values that are moved, of which every one has a meaning: those of BLAS, of the scalar
+ * steps of a chain, and of padding. */
+static bool takes_every_number(const char *field)
+{
+    return strcmp(field, "alpha") == 0 || strcmp(field, "beta") == 0 || strcmp(field, "value") == 0;
+}
+
+/* Makes the operation use a number that is ignored otherwise. */
+static void use_number(offer *o, const char *field)
+{
+    uint32_t *activation = field_of(o, "activation"), *kind = field_of(o, "kind");
+    if (activation != NULL && strncmp(field, "activation.", 11) == 0) {
+        *activation = TENON_ACTIVATION_HARD_SIGMOID;
+        *(double *)field_of(o, "activation.alpha") = 0.2;
+        *(double *)field_of(o, "activation.beta") = 0.5;
+    }
+    if (o->op == &tn_operation_random)
+        *kind = strcmp(field, "probability") == 0    ? TENON_RANDOM_BERNOULLI
+                : field[0] == 'm' || field[0] == 'd' ? TENON_RANDOM_NORMAL
+                                                     : TENON_RANDOM_UNIFORM;
+}
+
+static void offer_number(const tn_operation *op, const tn_field *field, double value)
+{
+    const char *dot = strrchr(field->name, '.');
+    tenon_plan *plan;
+    offer o;
+    prepare(&o, op);
+    use_number(&o, field->name);
+    memcpy(o.params.bytes + field->offset, &value, sizeof value);
+    if (!takes_every_number(field->name)) {
+        refuse(&o, TENON_ERROR_INVALID_ARGUMENT, dot != NULL ? dot + 1 : field->name);
+        assert_contains(tenon_last_error(), isnan(value) ? "nan" : "inf");
+    } else if (op != &tn_operation_gemm_int8) { /* whose sums are exact */
+        assert_ok(op->plan(test_context, &o.params, o.arguments, &plan));
+        tenon_plan_release(plan);
+    }
+    dismiss(&o);
+}
+
+/* Every parameter that is a floating-point number: a NaN or an infinity is refused, or has a
+ * meaning. */
+static void numbers_that_are_none(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < tn_operation_count; i++)
+        for (uint32_t f = 0; f < tn_operations[i]->field_count; f++) {
+            const tn_field *field = &tn_operations[i]->fields[f];
+            if (field->type != TN_FIELD_F64)
+                continue;
+            offer_number(tn_operations[i], field, (double)NAN);
+            offer_number(tn_operations[i], field, (double)INFINITY);
+        }
+}
+
 /* An activation of which nothing but the kind is set is refused where its formula names constants;
  * with the customary ones it is accepted. */
 static void activations_without_constants(void **state)
@@ -264,6 +321,7 @@ int main(void)
         cmocka_unit_test(geometries),
         cmocka_unit_test(parameters_of_convolution),
         cmocka_unit_test(epilogues),
+        cmocka_unit_test(numbers_that_are_none),
         cmocka_unit_test(activations_without_constants),
         cmocka_unit_test(wait_lists),
         cmocka_unit_test(reserved_members_of_sync),

@@ -2,6 +2,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdio.h>
 
 double tn_roundoff(tenon_dtype dtype)
 {
@@ -83,6 +84,32 @@ void tn_epilogue_scalars(const tenon_epilogue *epilogue, double scalars[TN_MAX_S
     scalars[TN_SCALAR_BETA] = epilogue->beta;
     scalars[TN_SCALAR_ACT_ALPHA] = epilogue->activation.alpha;
     scalars[TN_SCALAR_ACT_BETA] = epilogue->activation.beta;
+}
+
+/* In words: %g would round the least number above 0, and the greatest below 1, to these. */
+static const char *range_text(double low, double high, char text[64])
+{
+    if (isinf(low) && isinf(high))
+        return "finite";
+    if (isinf(high) && low == DBL_MIN)
+        return "finite and above 0";
+    if (isinf(high))
+        snprintf(text, 64, "finite and at least %g", low);
+    else if (high == 1 - DBL_EPSILON / 2)
+        snprintf(text, 64, "at least %g and below 1", low);
+    else
+        snprintf(text, 64, "from %g to %g", low, high);
+    return text;
+}
+
+tenon_status tn_number_check(const char *operation, const char *name, double value, double low,
+                             double high)
+{
+    char range[64];
+    if (isfinite(value) && value >= low && value <= high)
+        return TENON_OK;
+    return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: %s is %g, must be %s", operation,
+                   name, value, range_text(low, high, range));
 }
 
 tenon_status tn_float_check(const char *operation, const char *argument, tenon_context *context,

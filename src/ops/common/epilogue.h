@@ -75,6 +75,10 @@ tenon_epilogue tn_check_epilogue(uint32_t flags, uint32_t activation);
 
 void tn_epilogue_scalars(const tenon_epilogue *epilogue, double scalars[TN_MAX_SCALARS]);
 
+/* Refuses a parameter that is not a finite number in [low, high], which may be infinite. */
+tenon_status tn_number_check(const char *operation, const char *name, double value, double low,
+                             double high);
+
 /* Refuses a type other than f64, f32, f16 and bf16, and f64 where the device has none. */
 tenon_status tn_float_check(const char *operation, const char *argument, tenon_context *context,
                             tenon_dtype dtype);

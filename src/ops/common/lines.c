@@ -85,19 +85,6 @@ tenon_status tn_lines_shape_check(const char *operation, const char *argument,
                    first_argument, tn_shape_text(first->rank, first->shape, wanted));
 }
 
-tenon_status tn_lines_number_check(const char *operation, const char *name, double value,
-                                   double low, double high)
-{
-    if (isfinite(value) && value >= low && value <= high)
-        return TENON_OK;
-    if (isfinite(low) || isfinite(high))
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: params: %s is %g, must be finite and in [%g, %g]", operation, name,
-                       value, low, high);
-    return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: %s is %g, must be finite", operation,
-                   name, value);
-}
-
 int64_t tn_lines_elements(const tn_lines_problem *problem)
 {
     int64_t count = 1;

@@ -34,10 +34,6 @@ tenon_status tn_lines_shape_check(const char *operation, const char *argument,
                                   const tenon_tensor *tensor, const char *first_argument,
                                   const tenon_tensor *first);
 
-/* Refuses a parameter that is not a finite number in [low, high], which may be infinite. */
-tenon_status tn_lines_number_check(const char *operation, const char *name, double value,
-                                   double low, double high);
-
 int64_t tn_lines_elements(const tn_lines_problem *problem);
 
 /* Parts of solvers. */

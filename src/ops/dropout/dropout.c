@@ -45,7 +45,7 @@ static tenon_status prepare(tenon_context *context, const tenon_dropout_params *
     TN_TRY(tn_float_check(operation, "x", context, x->dtype));
     TN_TRY(tn_same_dtype_check(operation, "y", y, "x", x->dtype));
     TN_TRY(tn_lines_shape_check(operation, "y", y, "x", x));
-    TN_TRY(tn_lines_number_check(operation, "probability", params->probability, 0, 1));
+    TN_TRY(tn_number_check(operation, "probability", params->probability, 0, 1));
     *empty = tn_tensor_empty(y);
     tn_dropout_canonicalise(params, views, problem);
     tn_dropout_scalars(params, call->scalars);

@@ -3,6 +3,8 @@
 #include "base/shape.h"
 #include "ops/loss/internal.h"
 
+#include <math.h>
+
 TENON_API tenon_cross_entropy_params tenon_cross_entropy_params_default(void)
 {
     return (tenon_cross_entropy_params)TENON_CROSS_ENTROPY_PARAMS_INIT;
@@ -92,6 +94,8 @@ static tenon_status prepare(tenon_context *context, const tn_family *family,
     uint32_t axis = 0;
     TN_TRY(tn_params_check(call->operation, params->struct_size, sizeof *params, params->flags,
                            TENON_CROSS_ENTROPY_IGNORE));
+    TN_TRY(tn_number_check(call->operation, "scale", params->scale, -(double)INFINITY,
+                           (double)INFINITY));
     TN_TRY(check_views(context, call, params->axis, &axis));
     for (uint32_t i = 0; i < call->operand_count; i++)
         views[i] = call->operands[i].view;

@@ -2,6 +2,7 @@
 #include "base/shape.h"
 #include "ops/loss/internal.h"
 
+#include <math.h>
 #include <string.h>
 
 TENON_API tenon_mse_params tenon_mse_params_default(void)
@@ -118,7 +119,7 @@ static tenon_status check_params(const char *operation, const tenon_mse_params *
     if (params->reserved != 0)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: reserved is %u, must be 0",
                        operation, params->reserved);
-    return TENON_OK;
+    return tn_number_check(operation, "scale", params->scale, -(double)INFINITY, (double)INFINITY);
 }
 
 static tenon_status prepare_forward(tenon_context *context, const tenon_mse_params *params,

@@ -89,11 +89,11 @@ static tenon_status check_params(const char *operation, const tenon_adam_params 
     const double most = (double)INFINITY, below_one = 1 - DBL_EPSILON / 2;
     TN_TRY(tn_params_check(operation, params->struct_size, sizeof *params, params->flags,
                            TENON_ADAM_DECOUPLED | TENON_ADAM_MAXIMIZE));
-    TN_TRY(tn_lines_number_check(operation, "learning_rate", params->learning_rate, -most, most));
-    TN_TRY(tn_lines_number_check(operation, "beta1", params->beta1, 0, below_one));
-    TN_TRY(tn_lines_number_check(operation, "beta2", params->beta2, 0, below_one));
-    TN_TRY(tn_lines_number_check(operation, "epsilon", params->epsilon, 0, most));
-    TN_TRY(tn_lines_number_check(operation, "weight_decay", params->weight_decay, -most, most));
+    TN_TRY(tn_number_check(operation, "learning_rate", params->learning_rate, -most, most));
+    TN_TRY(tn_number_check(operation, "beta1", params->beta1, 0, below_one));
+    TN_TRY(tn_number_check(operation, "beta2", params->beta2, 0, below_one));
+    TN_TRY(tn_number_check(operation, "epsilon", params->epsilon, 0, most));
+    TN_TRY(tn_number_check(operation, "weight_decay", params->weight_decay, -most, most));
     if (params->step == 0)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: step is 0, the first is 1",
                        operation);

@@ -86,9 +86,8 @@ static tenon_status check_params(const char *operation, const tenon_clip_params 
 {
     TN_TRY(tn_params_check(operation, params->struct_size, sizeof *params, params->flags,
                            TENON_CLIP_SKIP_NONFINITE));
-    TN_TRY(
-        tn_lines_number_check(operation, "max_norm", params->max_norm, DBL_MIN, (double)INFINITY));
-    return tn_lines_number_check(operation, "epsilon", params->epsilon, 0, (double)INFINITY);
+    TN_TRY(tn_number_check(operation, "max_norm", params->max_norm, DBL_MIN, (double)INFINITY));
+    return tn_number_check(operation, "epsilon", params->epsilon, 0, (double)INFINITY);
 }
 
 tenon_status tn_clip_prepare(tenon_context *context, const tenon_clip_params *params, tn_call *call,

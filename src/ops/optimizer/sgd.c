@@ -84,10 +84,10 @@ static tenon_status check_params(const char *operation, const tenon_sgd_params *
     const double most = (double)INFINITY;
     TN_TRY(tn_params_check(operation, params->struct_size, sizeof *params, params->flags,
                            TENON_SGD_NESTEROV | TENON_SGD_FIRST | TENON_SGD_MAXIMIZE));
-    TN_TRY(tn_lines_number_check(operation, "learning_rate", params->learning_rate, -most, most));
-    TN_TRY(tn_lines_number_check(operation, "momentum", params->momentum, -most, most));
-    TN_TRY(tn_lines_number_check(operation, "dampening", params->dampening, -most, most));
-    TN_TRY(tn_lines_number_check(operation, "weight_decay", params->weight_decay, -most, most));
+    TN_TRY(tn_number_check(operation, "learning_rate", params->learning_rate, -most, most));
+    TN_TRY(tn_number_check(operation, "momentum", params->momentum, -most, most));
+    TN_TRY(tn_number_check(operation, "dampening", params->dampening, -most, most));
+    TN_TRY(tn_number_check(operation, "weight_decay", params->weight_decay, -most, most));
     if (velocity == NULL && params->momentum != 0)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: velocity is NULL, but momentum is %g",
                        operation, params->momentum);

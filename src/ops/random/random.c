@@ -89,8 +89,8 @@ static tenon_status check_interval(const char *operation, const tenon_random_par
 {
     const double any = (double)INFINITY;
     double least, most;
-    TN_TRY(tn_lines_number_check(operation, "low", params->low, -any, any));
-    TN_TRY(tn_lines_number_check(operation, "high", params->high, -any, any));
+    TN_TRY(tn_number_check(operation, "low", params->low, -any, any));
+    TN_TRY(tn_number_check(operation, "high", params->high, -any, any));
     if (!(params->low < params->high))
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
                        "%s: params: low is %g, must be less than high, which is %g", operation,
@@ -121,9 +121,9 @@ static tenon_status check_params(const char *operation, const tenon_random_param
     if (params->kind == TENON_RANDOM_UNIFORM)
         return check_interval(operation, params, dtype);
     if (params->kind == TENON_RANDOM_BERNOULLI)
-        return tn_lines_number_check(operation, "probability", params->probability, 0, 1);
-    TN_TRY(tn_lines_number_check(operation, "mean", params->mean, -most, most));
-    return tn_lines_number_check(operation, "deviation", params->deviation, 0, most);
+        return tn_number_check(operation, "probability", params->probability, 0, 1);
+    TN_TRY(tn_number_check(operation, "mean", params->mean, -most, most));
+    return tn_number_check(operation, "deviation", params->deviation, 0, most);
 }
 
 static bool is_integer(uint32_t kind, tenon_dtype dtype)
