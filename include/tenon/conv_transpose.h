@@ -17,8 +17,9 @@ typedef struct tenon_conv_transpose_params {
     int64_t groups;               /**< at least 1 */
     tenon_conv_geometry geometry; /**< that of the convolution whose direction is reversed: stride
                                      spreads x out, and padding is what is cut off y */
-    int64_t output_padding[TENON_MAX_SPATIAL]; /**< further elements at the end of y, from 0 to
-                                                  stride - 1; 0 in the initialiser */
+    /** Further elements at the end of y, from 0 and less than the larger of stride and dilation; 0 in
+     * the initialiser. Those that no tap reaches hold what the epilogue makes of a sum of 0. */
+    int64_t output_padding[TENON_MAX_SPATIAL];
     tenon_epilogue epilogue;
 } tenon_conv_transpose_params;
 
@@ -34,8 +35,8 @@ TENON_API tenon_conv_transpose_params tenon_conv_transpose_params_default(void);
 /** The size of a transposed convolution's output along spatial dimension `dim`:
  *  (size - 1) · stride - pad_begin - pad_end + dilation · (filter - 1) + output_padding + 1
  * (Dumoulin and Visin, "A guide to convolution arithmetic for deep learning", 2016, with dilation),
- * for which tenon_conv_output_size gives `size` again; 0 where that is negative or size is 0, and
- * -1 where an argument is invalid. */
+ * for which tenon_conv_output_size gives `size` again where the output padding is less than the
+ * stride; 0 where that is negative or size is 0, and -1 where an argument is invalid. */
 TENON_API int64_t tenon_conv_transpose_output_size(const tenon_conv_geometry *geometry,
                                                    uint32_t dim, int64_t size, int64_t filter,
                                                    int64_t output_padding);
@@ -78,8 +79,8 @@ TENON_API tenon_status tenon_conv_transpose_forward_plan(
  *                 shapes
  *  @param dy      N K and one to three spatial dimensions; any strides
  *  @param w       C K/groups and as many spatial dimensions, of dy's type
- *  @param dx      N C and spatial dimensions as tenon_conv_output_size says for dy's, of dy's type;
- *                 overlaps no input
+ *  @param dx      N C and spatial dimensions for which tenon_conv_transpose_output_size gives dy's
+ *                 with some output padding, of dy's type; overlaps no input
  *  @param sync    or NULL
  *  @return as tenon_conv_backward_data */
 TENON_API tenon_status tenon_conv_transpose_backward_data(
@@ -97,9 +98,9 @@ TENON_API tenon_status tenon_conv_transpose_backward_data_plan(
  * dy[n,k, p·stride - pad + r·dilation, …] + beta · dw, with dy read as 0 where y was cut off: that
  * of a convolution whose image is dy. Its solvers are those of tenon_conv_backward_filter.
  *  @param params  groups and geometry of the transposed convolution
- *  @param x       N C and one to three spatial dimensions, of which tenon_conv_output_size says the
- *                 sizes for dy's; any strides
- *  @param dy      N K and as many spatial dimensions, of x's type
+ *  @param x       N C and one to three spatial dimensions; any strides
+ *  @param dy      N K and as many spatial dimensions, which tenon_conv_transpose_output_size gives
+ *                 for x's with some output padding, of x's type
  *  @param dw      C K/groups and the filters' spatial dimensions, of x's type; overlaps no input
  *  @param sync    or NULL
  *  @return as tenon_conv_backward_data */

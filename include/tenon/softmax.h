@@ -32,7 +32,8 @@ TENON_API tenon_softmax_params tenon_softmax_params_default(void);
  * exp(x - m) over it; with TENON_SOFTMAX_LOG, y = (x - m) - log(s) (J. Bridle, "Probabilistic
  * interpretation of feedforward classification network outputs", 1990; m keeps exp from
  * overflowing). -inf gives 0, or -inf for the logarithm. A row that has a NaN or +inf, or nothing
- * but -inf, is all NaN: so the formula says, since inf - inf is NaN.
+ * but -inf, is all NaN: so the formula says, since inf - inf is NaN. A row of attention that is
+ * masked whole by -inf is therefore NaN, not 0, and so is its gradient, as in PyTorch.
  *  @param params  NULL means the defaults
  *  @param x       f64, f32, f16 or bf16, rank 1 at least, any strides; broadcast dimensions (stride
  *                 0) are allowed

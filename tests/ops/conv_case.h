@@ -18,6 +18,8 @@ typedef struct conv_case {
     int64_t k, filter[3];  /* the filters */
     int64_t groups;
     tenon_conv_geometry geometry;
+    int64_t beyond[3]; /* outputs fewer than would fit: a transposed convolution's output padding
+                          from the stride on, in strides */
     image_layout x, y, w;
     int64_t offset;
     conv_residual residual;

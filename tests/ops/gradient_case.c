@@ -28,7 +28,7 @@ uint32_t gradient_operand(gradient_direction direction, int tensor)
 static void output_size(const conv_case *p, int64_t out[3])
 {
     for (uint32_t d = 0; d < p->spatial; d++)
-        out[d] = tenon_conv_output_size(&p->geometry, d, p->size[d], p->filter[d]);
+        out[d] = tenon_conv_output_size(&p->geometry, d, p->size[d], p->filter[d]) - p->beyond[d];
 }
 
 bool gradient_takes(gradient_direction direction, const conv_case *p)
@@ -159,7 +159,6 @@ void gradient_expect(gradient_data *data)
         data->direction == TRANSPOSED
             ? transpose_params(&data->problem, NULL)
             : (tenon_conv_transpose_params)TENON_CONV_TRANSPOSE_PARAMS_INIT;
-    tenon_conv_params forward = TENON_CONV_PARAMS_INIT;
     bool done = false;
     for (uint32_t i = 0; i < data->count; i++)
         v[i] = view(data, i, true);
@@ -167,9 +166,6 @@ void gradient_expect(gradient_data *data)
     free(data->expected);
     data->expected = malloc(((size_t)elements + 1) * sizeof *data->expected);
     assert_non_null(data->expected);
-    forward.groups = data->problem.groups;
-    forward.geometry = data->problem.geometry;
-    forward.epilogue.beta = data->problem.beta;
     switch (data->direction) {
     case OF_IMAGE:
         done = tn_conv_backward_data_reference(&params, v[0], v[1], v[2], data->expected);
@@ -185,10 +181,11 @@ void gradient_expect(gradient_data *data)
             tn_conv_transpose_reference(&transposed, v[0], v[1], v[2], v[3], v[4], data->expected);
         break;
     case TRANSPOSED_OF_IMAGE:
-        done = tn_conv_reference(&forward, v[0], v[1], v[2], NULL, v[2], data->expected);
+        done = tn_conv_transpose_backward_data_reference(&params, v[0], v[1], v[2], data->expected);
         break;
     default:
-        done = tn_conv_backward_filter_reference(&params, v[1], v[0], v[2], data->expected);
+        done =
+            tn_conv_transpose_backward_filter_reference(&params, v[0], v[1], v[2], data->expected);
     }
     assert_true(done);
 }
@@ -224,7 +221,6 @@ static const tn_bounded *expected_of(const void *user, const char *solver, test_
 {
     const gradient_data *data = user;
     const tenon_tensor *v[3], *host[3];
-    tenon_conv_params forward = TENON_CONV_PARAMS_INIT;
     char name[TN_SOLVER_NAME_SIZE];
     if (data->direction != TRANSPOSED_OF_IMAGE)
         return NULL;
@@ -246,16 +242,13 @@ static const tn_bounded *expected_of(const void *user, const char *solver, test_
         return NULL;
     if (known->inexact)
         *judge = TEST_BOUND;
-    forward.solver = solver;
-    forward.groups = data->problem.groups;
-    forward.geometry = data->problem.geometry;
-    forward.epilogue.beta = data->problem.beta;
+    const tenon_conv_backward_params params = backward_params(&data->problem, solver);
     free(*data->by_solver);
     *data->by_solver =
         malloc(((size_t)tenon_tensor_elements(host[2]) + 1) * sizeof **data->by_solver);
     assert_non_null(*data->by_solver);
-    assert_true(
-        tn_conv_reference(&forward, host[0], host[1], host[2], NULL, host[2], *data->by_solver));
+    assert_true(tn_conv_transpose_backward_data_reference(&params, host[0], host[1], host[2],
+                                                          *data->by_solver));
     return *data->by_solver;
 }
 
@@ -275,7 +268,9 @@ static const char *describe(const void *user)
     t[CONV_W].view.shape[1] = p->c / p->groups;
     memcpy(t[CONV_X].view.shape + 2, p->size, sizeof p->size);
     memcpy(t[CONV_W].view.shape + 2, p->filter, sizeof p->filter);
-    snprintf(text, sizeof text, "%s: %s", names[data->direction], describe_conv(&as_conv));
+    snprintf(text, sizeof text, "%s, %lld %lld %lld strides beyond: %s", names[data->direction],
+             (long long)p->beyond[0], (long long)p->beyond[1], (long long)p->beyond[2],
+             describe_conv(&as_conv));
     return text;
 }
 

@@ -11,6 +11,9 @@ static void output_sizes(void **state)
     assert_int_equal(tenon_conv_transpose_output_size(&g, 0, 3, 3, 0), 5);
     assert_int_equal(tenon_conv_transpose_output_size(&g, 0, 0, 3, 0), 0);
     assert_int_equal(tenon_conv_transpose_output_size(&g, 0, 3, 3, 1), -1); /* stride is 1 */
+    g.dilation[0] = 3;
+    assert_int_equal(tenon_conv_transpose_output_size(&g, 0, 3, 2, 2), 8);
+    assert_int_equal(tenon_conv_transpose_output_size(&g, 0, 3, 2, 3), -1);
     g.stride[1] = 3;
     g.dilation[1] = 2;
     g.pad_begin[1] = 1;
@@ -179,6 +182,101 @@ static void random_problems(void **state)
         }
 }
 
+/* Gives a problem output padding from its stride on, up to its dilation; false where it has no room
+ * for any. */
+static bool pad_beyond(conv_case *p, test_random *random)
+{
+    bool padded = false;
+    for (uint32_t d = 0; d < p->spatial; d++) {
+        const tenon_conv_geometry *g = &p->geometry;
+        const int64_t out = tenon_conv_output_size(g, d, p->size[d], p->filter[d]);
+        const int64_t reach = (p->filter[d] - 1) * g->dilation[d] + 1;
+        const int64_t left = (p->size[d] + g->pad_begin[d] + g->pad_end[d] - reach) % g->stride[d];
+        const int64_t room = (g->dilation[d] - 1 - left) / g->stride[d];
+        if (room > 0 && out > 1)
+            p->beyond[d] = test_between(random, 1, room < out ? room : out - 1);
+        padded |= p->beyond[d] > 0;
+    }
+    return padded;
+}
+
+/* Output padding up to the dilation: no tap reaches all of it. Every solver of the three calls. */
+static void padding_beyond_the_stride(void **state)
+{
+    static const gradient_direction directions[] = {TRANSPOSED, TRANSPOSED_OF_IMAGE,
+                                                    TRANSPOSED_OF_FILTER};
+    test_random random = test_random_for(1407);
+    (void)state;
+    for (int n = 0; n < test_problems(12);) {
+        conv_case p = random_conv(&random);
+        for (uint32_t d = 0; d < p.spatial && n % 4 == 0; d++) { /* pointwise */
+            p.filter[d] = 1;
+            p.geometry.pad_begin[d] = 0;
+        }
+        if (n % 4 == 1) /* each channel on its own */
+            p.c = p.k = p.groups = 5;
+        if (n % 2 == 0)
+            p.geometry.pad_end[0] = 0;
+        if (!gradient_takes(TRANSPOSED, &p) || !pad_beyond(&p, &random))
+            continue;
+        p.residual = n % 2 == 0 ? NO_RESIDUAL : p.residual;
+        p.beta = p.residual == NO_RESIDUAL ? 0 : p.beta;
+        gradient_check_typed(directions[n % 3], &p, TENON_DTYPE_F32, &random);
+        n++;
+    }
+}
+
+static tenon_tensor tensor_of(int64_t size, const float *values)
+{
+    const int64_t shape[] = {1, 1, size};
+    tenon_tensor tensor;
+    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 3, shape, &tensor));
+    assert_ok(
+        tenon_tensor_upload(test_stream, values, (size_t)size * sizeof *values, &tensor, NULL));
+    return tensor;
+}
+
+static void assert_values(const tenon_tensor *tensor, const float *values)
+{
+    float got[7];
+    const size_t bytes = (size_t)tensor->shape[2] * sizeof *got;
+    assert_ok(tenon_tensor_download(test_stream, tensor, got, bytes, NULL));
+    assert_memory_equal(got, values, bytes);
+}
+
+/* By hand: two elements lay two taps that are three apart; no tap meets the last two of y. */
+static void known_values_beyond_the_stride(void **state)
+{
+    static const float x[] = {3, 5}, w[] = {2, -1}, y[] = {6, 10, 0, -3, -5, 0, 0};
+    static const float dy[] = {1, 2, 3, 4, 5, 60, 70}, dx[] = {-2, -1}, dw[] = {13, 37};
+    tenon_conv_transpose_params params = tenon_conv_transpose_params_default();
+    tenon_conv_backward_params backward = tenon_conv_backward_params_default();
+    const tenon_tensor tx = tensor_of(2, x), tw = tensor_of(2, w), ty = tensor_of(7, dy),
+                       to = tensor_of(2, x);
+    tenon_tensor image = ty;
+    (void)state;
+    params.geometry.dilation[0] = backward.geometry.dilation[0] = 3;
+    params.output_padding[0] = 2;
+    assert_ok(tenon_conv_transpose_backward_data(test_stream, &backward, &ty, &tw, &to, NULL));
+    assert_values(&to, dx);
+    assert_ok(tenon_conv_transpose_backward_filter(test_stream, &backward, &tx, &ty, &to, NULL));
+    assert_values(&to, dw);
+    assert_ok(tenon_conv_transpose_forward(test_stream, &params, &tx, &tw, NULL, NULL, &ty, NULL));
+    assert_values(&ty, y);
+    params.output_padding[0] = 3;
+    assert_refused(
+        tenon_conv_transpose_forward(test_stream, &params, &tx, &tw, NULL, NULL, &ty, NULL),
+        TENON_ERROR_INVALID_ARGUMENT, "tenon_conv_transpose_forward",
+        "output_padding[0] is 3, must be from 0 to 2");
+    image.shape[2] = 4; /* of a single x: the padding would be 3 */
+    assert_int_equal(
+        tenon_conv_transpose_backward_data(test_stream, &backward, &ty, &tw, &image, NULL),
+        TENON_ERROR_INVALID_ARGUMENT);
+    tenon_memory memories[] = {tx.memory, tw.memory, ty.memory, to.memory};
+    for (int i = 0; i < 4; i++)
+        tenon_memory_destroy(&memories[i]);
+}
+
 static void plans(void **state)
 {
     test_random random = test_random_for(1406);
@@ -250,11 +348,18 @@ static void refusals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(output_sizes), cmocka_unit_test(known_values),
-        cmocka_unit_test(every_layout), cmocka_unit_test(epilogues),
-        cmocka_unit_test(empty),        cmocka_unit_test(nothing_left),
-        cmocka_unit_test(plans),        cmocka_unit_test(nan_and_infinity_propagate),
-        cmocka_unit_test(refusals),     cmocka_unit_test(random_problems),
+        cmocka_unit_test(output_sizes),
+        cmocka_unit_test(known_values),
+        cmocka_unit_test(every_layout),
+        cmocka_unit_test(epilogues),
+        cmocka_unit_test(empty),
+        cmocka_unit_test(nothing_left),
+        cmocka_unit_test(plans),
+        cmocka_unit_test(nan_and_infinity_propagate),
+        cmocka_unit_test(refusals),
+        cmocka_unit_test(random_problems),
+        cmocka_unit_test(known_values_beyond_the_stride),
+        cmocka_unit_test(padding_beyond_the_stride),
     };
     return TEST_MAIN(tests);
 }

@@ -36,22 +36,32 @@ static void known_values(void **state)
         }
 }
 
-/* A row that has a NaN or +inf is NaN throughout, by the header and not by the reference. */
+/* A row that has a NaN or +inf, or is masked whole by -inf, is NaN throughout, and so is its
+ * gradient: by the header and not by the reference. */
 static void poisoned_rows(void **state)
 {
     static const float x[4][3] = {
         {1, NAN, 2}, {1, INFINITY, 2}, {-INFINITY, -INFINITY, -INFINITY}, {0, -INFINITY, 0}};
     const int64_t shape[] = {4, 3};
     float y[4][3];
+    tenon_softmax_params params = tenon_softmax_params_default();
     tenon_tensor tensor;
     (void)state;
     assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 2, shape, &tensor));
-    assert_ok(tenon_tensor_upload(test_stream, x, sizeof x, &tensor, NULL));
-    assert_ok(tenon_softmax_forward(test_stream, NULL, &tensor, &tensor, NULL));
-    assert_ok(tenon_tensor_download(test_stream, &tensor, y, sizeof y, NULL));
-    for (int i = 0; i < 9; i++)
-        assert_true(isnan(y[i / 3][i % 3]));
-    assert_true(fabs(y[3][0] - 0.5) < 1e-6 && y[3][1] == 0 && fabs(y[3][2] - 0.5) < 1e-6);
+    for (params.flags = 0; params.flags <= TENON_SOFTMAX_LOG; params.flags++) {
+        const bool is_log = params.flags == TENON_SOFTMAX_LOG;
+        assert_ok(tenon_tensor_upload(test_stream, x, sizeof x, &tensor, NULL));
+        assert_ok(tenon_softmax_forward(test_stream, &params, &tensor, &tensor, NULL));
+        assert_ok(tenon_tensor_download(test_stream, &tensor, y, sizeof y, NULL));
+        for (int i = 0; i < 9; i++)
+            assert_true(isnan(y[i / 3][i % 3]));
+        assert_true(fabs(y[3][0] - (is_log ? log(0.5) : 0.5)) < 1e-6 && y[3][2] == y[3][0]);
+        assert_true(is_log ? y[3][1] == -INFINITY : y[3][1] == 0);
+        assert_ok(tenon_softmax_backward(test_stream, &params, &tensor, &tensor, &tensor, NULL));
+        assert_ok(tenon_tensor_download(test_stream, &tensor, y, sizeof y, NULL));
+        for (int i = 0; i < 9; i++)
+            assert_true(isnan(y[i / 3][i % 3]));
+    }
     tenon_memory_destroy(&tensor.memory);
 }
 

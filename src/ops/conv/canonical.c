@@ -32,6 +32,11 @@ TENON_API int64_t tenon_conv_output_size(const tenon_conv_geometry *geometry, ui
     return length < 0 ? 0 : length / geometry->stride[dim] + 1;
 }
 
+int64_t tn_conv_padding_end(const tenon_conv_geometry *g, uint32_t d)
+{
+    return tn_max_i64(g->stride[d], g->dilation[d]);
+}
+
 tenon_status tn_conv_check_geometry(const char *operation, const tenon_conv_geometry *g, uint32_t d)
 {
     const struct {
@@ -139,6 +144,22 @@ static tenon_status check_filters(const char *operation, int64_t groups, const c
     return TENON_OK;
 }
 
+/* A convolution that is run backwards may have fewer outputs than would fit its image: what output
+ * padding from the stride on adds to the image is beyond the reach of the taps. */
+static void take_given_outputs(const tenon_conv_geometry *g, const conv_views *views,
+                               conv_window *v)
+{
+    for (uint32_t d = 0; d + 2 < views->y->rank; d++) {
+        const int at = CONV_RANK - (int)views->y->rank + (int)d;
+        const int64_t given = views->y->shape[2 + d];
+        int64_t length;
+        if (given >= 1 && given <= v->out[at] &&
+            free_length(g, d, v->size[at], v->filter[at], &length) &&
+            length - (given - 1) * g->stride[d] < tn_conv_padding_end(g, d))
+            v->out[at] = given;
+    }
+}
+
 static tenon_status check_output(const char *operation, const conv_views *views,
                                  const conv_problem *p)
 {
@@ -199,6 +220,8 @@ tenon_status tn_conv_take_shapes(const char *operation, int64_t groups,
     TN_TRY(tn_conv_check_rank(operation, views->y_name, y, x->rank));
     TN_TRY(check_filters(operation, groups, views));
     TN_TRY(take_window(operation, geometry, x, w->shape + 2, &p->window));
+    if (views->is_transposed)
+        take_given_outputs(geometry, views, &p->window);
     p->dtype = y->dtype;
     p->n = x->shape[0];
     p->groups = groups;

@@ -42,9 +42,9 @@ const tn_family tn_conv_backward_filter_family = {.name = "conv_backward_filter"
                                                   .paths = tn_conv_paths};
 
 const conv_gradient tn_conv_gradient_of_image = {
-    &tn_conv_backward_data_family, {"dy", "w", "dx"}, {CONV_Y, CONV_W, CONV_X}};
+    &tn_conv_backward_data_family, {"dy", "w", "dx"}, {CONV_Y, CONV_W, CONV_X}, false};
 const conv_gradient tn_conv_gradient_of_filter = {
-    &tn_conv_backward_filter_family, {"x", "dy", "dw"}, {CONV_X, CONV_Y, CONV_W}};
+    &tn_conv_backward_filter_family, {"x", "dy", "dw"}, {CONV_X, CONV_Y, CONV_W}, false};
 
 void tn_conv_scalars(const tenon_epilogue *epilogue, double scalars[TN_MAX_SCALARS])
 {
@@ -65,7 +65,8 @@ tenon_status tn_conv_gradient_canonicalise(const char *operation, const conv_gra
         at[gradient->tensor[i]] = (uint8_t)i;
     const conv_views named = {gradient->name[at[CONV_X]], gradient->name[at[CONV_W]],
                               gradient->name[at[CONV_Y]], views[at[CONV_X]],
-                              views[at[CONV_W]],          views[at[CONV_Y]]};
+                              views[at[CONV_W]],          views[at[CONV_Y]],
+                              gradient->is_transposed};
     TN_TRY(tn_conv_take_shapes(operation, params->groups, &params->geometry, &named, problem));
     at[CONV_C] = at[CONV_BIAS] = 2; /* a beta adds what the output holds */
     memcpy(problem->operand, at, sizeof at);

@@ -80,8 +80,10 @@ typedef struct conv_gradient {
     const tn_family *family;
     const char *name[3];
     uint8_t tensor[3]; /* CONV_X, CONV_W or CONV_Y of the convolution */
+    bool is_transposed;
 } conv_gradient;
-extern const conv_gradient tn_conv_gradient_of_image, tn_conv_gradient_of_filter;
+extern const conv_gradient tn_conv_gradient_of_image, tn_conv_gradient_of_filter,
+    tn_conv_transpose_gradient_of_x, tn_conv_transpose_gradient_of_filter;
 
 tenon_status tn_conv_gradient_canonicalise(const char *operation, const conv_gradient *gradient,
                                            const tenon_conv_backward_params *params,
@@ -136,6 +138,12 @@ bool tn_conv_transpose_reference(const tenon_conv_transpose_params *params, cons
                                  const tenon_tensor *w, const tenon_tensor *c,
                                  const tenon_tensor *bias, const tenon_tensor *y,
                                  tn_bounded *results);
+bool tn_conv_transpose_backward_data_reference(const tenon_conv_backward_params *params,
+                                               const tenon_tensor *dy, const tenon_tensor *w,
+                                               const tenon_tensor *dx, tn_bounded *results);
+bool tn_conv_transpose_backward_filter_reference(const tenon_conv_backward_params *params,
+                                                 const tenon_tensor *x, const tenon_tensor *dy,
+                                                 const tenon_tensor *dw, tn_bounded *results);
 bool tn_conv_backward_data_reference(const tenon_conv_backward_params *params,
                                      const tenon_tensor *dy, const tenon_tensor *w,
                                      const tenon_tensor *dx, tn_bounded *results);

@@ -44,24 +44,16 @@ static bool transpose_reference(const void *params, const tenon_tensor *const *v
     return tn_conv_transpose_reference(params, v[0], v[1], v[2], v[3], v[4], expected);
 }
 
-/* The gradients of the transposed convolution are those of the convolution, x and y exchanged. */
 static bool transpose_data_reference(const void *params, const tenon_tensor *const *v,
                                      tn_bounded *expected)
 {
-    const tenon_conv_backward_params *gradient = params;
-    tenon_conv_params forward = TENON_CONV_PARAMS_INIT;
-    forward.solver = gradient->solver;
-    forward.solver = gradient->solver;
-    forward.groups = gradient->groups;
-    forward.geometry = gradient->geometry;
-    forward.epilogue.beta = gradient->beta;
-    return tn_conv_reference(&forward, v[0], v[1], v[2], NULL, v[2], expected);
+    return tn_conv_transpose_backward_data_reference(params, v[0], v[1], v[2], expected);
 }
 
 static bool transpose_filter_reference(const void *params, const tenon_tensor *const *v,
                                        tn_bounded *expected)
 {
-    return tn_conv_backward_filter_reference(params, v[1], v[0], v[2], expected);
+    return tn_conv_transpose_backward_filter_reference(params, v[0], v[1], v[2], expected);
 }
 
 static const char *const data_examples[] = {
@@ -100,6 +92,7 @@ static const char *const transpose_examples[] = {
     "conv_transpose x=T:2x17x20x21 w=T:17x5x4x4 bias=T:5 y=T:2x5x41x42 stride=2,2 pad_begin=1,1 pad_end=1,1 output_padding=1 activation=tanh",
     "conv_transpose x=T:2x12x19x17 w=T:12x1x3x3 c=@y y=T:2x12x19x17 groups=12 pad_begin=1,1 pad_end=1,1 beta=2",
     "conv_transpose x=T:2x9x34 w=T:9x5x4 y=T:2x5x70 stride=2",
+    "conv_transpose x=T:2x9x34 w=T:9x5x4 bias=T:5 y=T:2x5x45 dilation=3 output_padding=2",
     NULL,
 };
 

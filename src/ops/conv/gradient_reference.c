@@ -155,15 +155,29 @@ static tn_bounded sum_tap(const conv_problem *p, const dense_operands *o, int64_
     return sum;
 }
 
-bool tn_conv_backward_filter_reference(const tenon_conv_backward_params *params,
-                                       const tenon_tensor *x, const tenon_tensor *dy,
-                                       const tenon_tensor *dw, tn_bounded *results)
+bool tn_conv_transpose_backward_data_reference(const tenon_conv_backward_params *params,
+                                               const tenon_tensor *dy, const tenon_tensor *w,
+                                               const tenon_tensor *dx, tn_bounded *results)
 {
-    const tenon_tensor *const views[] = {x, dy, dw};
+    const tenon_tensor *const views[] = {dy, w, dx};
     tenon_epilogue epilogue = TENON_EPILOGUE_INIT;
     conv_problem p;
-    if (tn_conv_gradient_canonicalise("reference", &tn_conv_gradient_of_filter, params, views,
+    if (tn_conv_gradient_canonicalise("reference", &tn_conv_transpose_gradient_of_x, params, views,
                                       &p) != TENON_OK)
+        return false;
+    epilogue.beta = params->beta;
+    return tn_conv_problem_reference(&p, &epilogue, params->solver, dy, w, dx, NULL, dx, results);
+}
+
+static bool filter_reference(const conv_gradient *gradient,
+                             const tenon_conv_backward_params *params, const tenon_tensor *x,
+                             const tenon_tensor *dy, const tenon_tensor *dw, tn_bounded *results)
+{
+    const tenon_tensor *const views[] = {gradient->is_transposed ? dy : x,
+                                         gradient->is_transposed ? x : dy, dw};
+    tenon_epilogue epilogue = TENON_EPILOGUE_INIT;
+    conv_problem p;
+    if (tn_conv_gradient_canonicalise("reference", gradient, params, views, &p) != TENON_OK)
         return false;
     bool adds = params->beta != 0;
     const dense_operands o = {.x = tn_host_read(x, x->rank, x->shape),
@@ -179,6 +193,21 @@ bool tn_conv_backward_filter_reference(const tenon_conv_backward_params *params,
                                      count, adds ? params->beta * o.c[i] : 0, 0);
     free_operands(&o);
     return whole;
+}
+
+bool tn_conv_backward_filter_reference(const tenon_conv_backward_params *params,
+                                       const tenon_tensor *x, const tenon_tensor *dy,
+                                       const tenon_tensor *dw, tn_bounded *results)
+{
+    return filter_reference(&tn_conv_gradient_of_filter, params, x, dy, dw, results);
+}
+
+/* Its image is dy, and what the filters make of it x. */
+bool tn_conv_transpose_backward_filter_reference(const tenon_conv_backward_params *params,
+                                                 const tenon_tensor *x, const tenon_tensor *dy,
+                                                 const tenon_tensor *dw, tn_bounded *results)
+{
+    return filter_reference(&tn_conv_transpose_gradient_of_filter, params, dy, x, dw, results);
 }
 
 bool tn_conv_backward_bias_reference(const tenon_conv_backward_params *params,

@@ -61,6 +61,7 @@ extern const tn_solver tn_im2col_rows, tn_im2col_channels;
 typedef struct conv_views {
     const char *x_name, *w_name, *y_name;
     const tenon_tensor *x, *w, *y;
+    bool is_transposed; /* y is given, and x may have output padding that no tap reaches */
 } conv_views;
 
 /* Checks that the shapes go together, and fills in all of a problem but the epilogue and what it
@@ -72,6 +73,8 @@ tenon_status tn_conv_take_shapes(const char *operation, int64_t groups,
 /* Parts of that. `dim` counts the caller's spatial dimensions. */
 tenon_status tn_conv_check_geometry(const char *operation, const tenon_conv_geometry *geometry,
                                     uint32_t dim);
+/* What the output padding of a transposed convolution must be below. */
+int64_t tn_conv_padding_end(const tenon_conv_geometry *geometry, uint32_t dim);
 tenon_status tn_conv_check_image_rank(const char *operation, const char *name,
                                       const tenon_tensor *view);
 tenon_status tn_conv_check_rank(const char *operation, const char *name, const tenon_tensor *view,
@@ -126,6 +129,11 @@ tenon_status tn_im2col_record(const char *operation, tn_recording *recording,
 bool tn_conv_reference(const tenon_conv_params *params, const tenon_tensor *x,
                        const tenon_tensor *w, const tenon_tensor *c, const tenon_tensor *bias,
                        const tenon_tensor *y, tn_bounded *results);
+/* The same of a canonical problem. */
+bool tn_conv_problem_reference(const conv_problem *problem, const tenon_epilogue *epilogue,
+                               const char *solver, const tenon_tensor *x, const tenon_tensor *w,
+                               const tenon_tensor *c, const tenon_tensor *bias,
+                               const tenon_tensor *y, tn_bounded *results);
 bool tn_im2col_reference(const tenon_im2col_params *params, const tenon_tensor *x,
                          const tenon_tensor *col, tn_bounded *results);
 

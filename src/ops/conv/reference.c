@@ -109,14 +109,12 @@ static bool take_sums(const conv_problem *p, const char *solver, int64_t count, 
     return o->sums != NULL && tn_winograd_sums(p, tile, o->x, o->w, o->sums);
 }
 
-bool tn_conv_reference(const tenon_conv_params *params, const tenon_tensor *x,
-                       const tenon_tensor *w, const tenon_tensor *c, const tenon_tensor *bias,
-                       const tenon_tensor *y, tn_bounded *results)
+bool tn_conv_problem_reference(const conv_problem *p, const tenon_epilogue *epilogue,
+                               const char *solver, const tenon_tensor *x, const tenon_tensor *w,
+                               const tenon_tensor *c, const tenon_tensor *bias,
+                               const tenon_tensor *y, tn_bounded *results)
 {
-    conv_problem p;
-    bool adds = params->epilogue.beta != 0;
-    if (tn_conv_canonicalise("reference", params, x, w, c, bias, y, &p) != TENON_OK)
-        return false;
+    bool adds = epilogue->beta != 0;
     dense_operands o = {.x = tn_host_read(x, x->rank, x->shape),
                         .w = tn_host_read(w, w->rank, w->shape),
                         .c = adds ? tn_host_read(c, y->rank, y->shape) : NULL,
@@ -124,11 +122,11 @@ bool tn_conv_reference(const tenon_conv_params *params, const tenon_tensor *x,
     bool whole =
         o.x != NULL && o.w != NULL && (!adds || o.c != NULL) && (bias == NULL || o.bias != NULL);
     int64_t index[CONV_RANK] = {0}, count = tenon_tensor_elements(y);
-    whole = whole && take_sums(&p, params->solver, count, &o);
-    const int64_t *out = p.window.out, filters = p.groups * p.k;
-    const int64_t shape[CONV_RANK] = {p.n, filters, out[0], out[1], out[2]};
+    whole = whole && take_sums(p, solver, count, &o);
+    const int64_t *out = p->window.out, filters = p->groups * p->k;
+    const int64_t shape[CONV_RANK] = {p->n, filters, out[0], out[1], out[2]};
     for (int64_t i = 0; i < count && whole; i++) {
-        results[i] = element(&p, &params->epilogue, &o, i, index[0], index[1], index + 2);
+        results[i] = element(p, epilogue, &o, i, index[0], index[1], index + 2);
         tn_next_index(index, shape, CONV_RANK);
     }
     free(o.x);
@@ -137,6 +135,16 @@ bool tn_conv_reference(const tenon_conv_params *params, const tenon_tensor *x,
     free(o.bias);
     free(o.sums);
     return whole;
+}
+
+bool tn_conv_reference(const tenon_conv_params *params, const tenon_tensor *x,
+                       const tenon_tensor *w, const tenon_tensor *c, const tenon_tensor *bias,
+                       const tenon_tensor *y, tn_bounded *results)
+{
+    conv_problem p;
+    return tn_conv_canonicalise("reference", params, x, w, c, bias, y, &p) == TENON_OK &&
+           tn_conv_problem_reference(&p, &params->epilogue, params->solver, x, w, c, bias, y,
+                                     results);
 }
 
 bool tn_im2col_reference(const tenon_im2col_params *params, const tenon_tensor *x,

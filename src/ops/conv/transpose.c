@@ -18,7 +18,7 @@ TENON_API int64_t tenon_conv_transpose_output_size(const tenon_conv_geometry *ge
     int64_t length, reach;
     /* What makes no sense for a convolution makes none here. */
     if (tenon_conv_output_size(geometry, dim, size, filter) < 0 || output_padding < 0 ||
-        output_padding >= geometry->stride[dim])
+        output_padding >= tn_conv_padding_end(geometry, dim))
         return -1;
     if (size == 0)
         return 0;
@@ -41,11 +41,11 @@ static tenon_status output_shape(const char *operation, const tenon_conv_transpo
     for (uint32_t d = 0; d + 2 < x->rank; d++) {
         int64_t padding = params->output_padding[d], stride = params->geometry.stride[d];
         TN_TRY(tn_conv_check_geometry(operation, &params->geometry, d));
-        if (padding < 0 || padding >= stride)
+        if (padding < 0 || padding >= tn_conv_padding_end(&params->geometry, d))
             return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
                            "%s: params: output_padding[%u] is %" PRId64
-                           ", must be from 0 to stride - 1, %" PRId64,
-                           operation, d, padding, stride - 1);
+                           ", must be from 0 to %" PRId64 ": less than the stride or the dilation",
+                           operation, d, padding, tn_conv_padding_end(&params->geometry, d) - 1);
         shape[2 + d] = tenon_conv_transpose_output_size(&params->geometry, d, x->shape[2 + d],
                                                         w->shape[2 + d], padding);
         if (shape[2 + d] < 0)
@@ -70,7 +70,7 @@ tenon_status tn_conv_transpose_canonicalise(const char *operation,
                                                    [CONV_C] = CONV_C,
                                                    [CONV_BIAS] = CONV_BIAS,
                                                    [CONV_X] = CONV_Y};
-    const conv_views views = {"y", "w", "x", y, w, x};
+    const conv_views views = {"y", "w", "x", y, w, x, true};
     int64_t shape[CONV_RANK];
     TN_TRY(tn_conv_check_image_rank(operation, "x", x));
     TN_TRY(tn_conv_check_rank(operation, "w", w, x->rank));
@@ -135,17 +135,18 @@ TENON_API tenon_status tenon_conv_transpose_forward_plan(
 }
 
 /* Its gradients are those of the convolution with the roles of x and y exchanged. */
-static const conv_gradient of_x = {&tn_conv_family, {"dy", "w", "dx"}, {CONV_X, CONV_W, CONV_Y}};
-static const conv_gradient of_filter = {
-    &tn_conv_backward_filter_family, {"x", "dy", "dw"}, {CONV_Y, CONV_X, CONV_W}};
+const conv_gradient tn_conv_transpose_gradient_of_x = {
+    &tn_conv_family, {"dy", "w", "dx"}, {CONV_X, CONV_W, CONV_Y}, true};
+const conv_gradient tn_conv_transpose_gradient_of_filter = {
+    &tn_conv_backward_filter_family, {"x", "dy", "dw"}, {CONV_Y, CONV_X, CONV_W}, true};
 
 TENON_API tenon_status tenon_conv_transpose_backward_data(
     tenon_stream *stream, const tenon_conv_backward_params *params, const tenon_tensor *dy,
     const tenon_tensor *w, const tenon_tensor *dx, const tenon_sync *sync)
 {
     const tenon_tensor *const views[] = {dy, w, dx};
-    return tn_conv_gradient_run("tenon_conv_transpose_backward_data", &of_x, stream, params, views,
-                                sync);
+    return tn_conv_gradient_run("tenon_conv_transpose_backward_data",
+                                &tn_conv_transpose_gradient_of_x, stream, params, views, sync);
 }
 
 TENON_API tenon_status tenon_conv_transpose_backward_data_plan(
@@ -153,8 +154,8 @@ TENON_API tenon_status tenon_conv_transpose_backward_data_plan(
     const tenon_tensor *w, const tenon_tensor *dx, tenon_plan **plan)
 {
     const tenon_tensor *const views[] = {dy, w, dx};
-    return tn_conv_gradient_plan("tenon_conv_transpose_backward_data_plan", &of_x, context, params,
-                                 views, plan);
+    return tn_conv_gradient_plan("tenon_conv_transpose_backward_data_plan",
+                                 &tn_conv_transpose_gradient_of_x, context, params, views, plan);
 }
 
 TENON_API tenon_status tenon_conv_transpose_backward_filter(
@@ -162,8 +163,8 @@ TENON_API tenon_status tenon_conv_transpose_backward_filter(
     const tenon_tensor *dy, const tenon_tensor *dw, const tenon_sync *sync)
 {
     const tenon_tensor *const views[] = {x, dy, dw};
-    return tn_conv_gradient_run("tenon_conv_transpose_backward_filter", &of_filter, stream, params,
-                                views, sync);
+    return tn_conv_gradient_run("tenon_conv_transpose_backward_filter",
+                                &tn_conv_transpose_gradient_of_filter, stream, params, views, sync);
 }
 
 TENON_API tenon_status tenon_conv_transpose_backward_filter_plan(
@@ -171,6 +172,7 @@ TENON_API tenon_status tenon_conv_transpose_backward_filter_plan(
     const tenon_tensor *dy, const tenon_tensor *dw, tenon_plan **plan)
 {
     const tenon_tensor *const views[] = {x, dy, dw};
-    return tn_conv_gradient_plan("tenon_conv_transpose_backward_filter_plan", &of_filter, context,
-                                 params, views, plan);
+    return tn_conv_gradient_plan("tenon_conv_transpose_backward_filter_plan",
+                                 &tn_conv_transpose_gradient_of_filter, context, params, views,
+                                 plan);
 }
