@@ -46,8 +46,9 @@ tenon_status tn_handle_check(const char *operation, const char *argument,
                              const tenon_memory *memory)
 {
     if (memory->kind > TENON_MEMORY_SVM)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s: memory kind is %u, which is none",
-                       operation, argument, memory->kind);
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                       "%s: %s: memory kind is %u, which is no tenon_memory_kind", operation,
+                       argument, memory->kind);
     if (memory->reserved != 0)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s: memory: reserved is %u, must be 0",
                        operation, argument, memory->reserved);
@@ -65,7 +66,7 @@ tenon_status tn_tensor_check(const char *operation, const char *argument,
                        argument, tn_invalid_view_text(tensor, text));
     }
     if (!tn_dtype_valid(tensor->dtype))
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s: dtype is %d, which is no type",
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s: dtype is %d, which is no tenon_dtype",
                        operation, argument, (int)tensor->dtype);
     if (tensor->rank > TENON_MAX_RANK)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s: rank is %u, must be at most %d",

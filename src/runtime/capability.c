@@ -353,8 +353,9 @@ TENON_API tenon_status tenon_context_capability(tenon_context *context, tenon_ca
                        : available == NULL ? "available"
                                            : "reason");
     if ((unsigned)capability >= TENON_CAPABILITY_COUNT)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: capability is %d, which is none",
-                       operation, (int)capability);
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                       "%s: capability is %d, which is no tenon_capability", operation,
+                       (int)capability);
     tn_capability_result result;
     TN_TRY(find_out(operation, context, capability, &result));
     *available = result.available;

@@ -77,8 +77,8 @@ TENON_API tenon_status tenon_tensor_create(tenon_context *context, tenon_dtype d
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", operation,
                        context == NULL ? "context" : "tensor");
     if (tenon_dtype_size(dtype) == 0)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: dtype is %d, which is no type", operation,
-                       (int)dtype);
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: dtype is %d, which is no tenon_dtype",
+                       operation, (int)dtype);
     tenon_tensor view = tenon_tensor_view(dtype, rank, shape);
     TN_TRY(tn_tensor_check(operation, "tensor", &view));
     tn_extent extent = tn_tensor_extent(&view);

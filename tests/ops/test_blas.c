@@ -3,6 +3,8 @@
 
 #include "base/dtype.h"
 
+#include <math.h>
+
 /* A matrix in host memory and on the device, as BLAS sees it: a block of elements with an offset
  * and a leading dimension. Exact integers, so that sums are the same in any order. */
 typedef struct block {
@@ -111,6 +113,8 @@ static void check_gemv(tenon_dtype dtype, test_random *random)
         for (size_t l = 0; l < cols; l++)
             sum += at(&a, transposed, i, l) * at(&x, false, l, 0);
         expected[i].value = alpha * sum + beta * at(&y, false, i, 0);
+        if (cols == 0) /* by the header: nothing is done */
+            expected[i].value = at(&y, false, i, 0);
     }
     cl_mem ma = a.memory.view.memory.u.buffer, mx = x.memory.view.memory.u.buffer;
     cl_mem my = y.memory.view.memory.u.buffer;
@@ -159,6 +163,33 @@ static void vectors(void **state)
             check_gemv(*type, &random);
 }
 
+/* Without a column y stays as it is, and without a K c is multiplied by beta, as in the reference
+ * BLAS. */
+static void empty_sums(void **state)
+{
+    float values[] = {3, NAN};
+    const int64_t shape[] = {2};
+    tenon_tensor y, a;
+    (void)state;
+    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 1, shape, &y));
+    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 1, shape, &a));
+    const cl_mem buffer = y.memory.u.buffer, other = a.memory.u.buffer;
+    assert_ok(tenon_tensor_upload(test_stream, values, sizeof values, &y, NULL));
+    assert_ok(tenon_sgemv(test_stream, TENON_BLAS_ROW_MAJOR, TENON_BLAS_NO_TRANSPOSE, 2, 0, 1,
+                          other, 0, 1, other, 0, 1, 0, buffer, 0, 1, NULL));
+    assert_ok(tenon_sgemv(test_stream, TENON_BLAS_COL_MAJOR, TENON_BLAS_TRANSPOSE, 0, 2, 1, other,
+                          0, 1, other, 0, 1, 5, buffer, 0, 1, NULL));
+    assert_ok(tenon_tensor_download(test_stream, &y, values, sizeof values, NULL));
+    assert_true(values[0] == 3 && isnan(values[1]));
+    assert_ok(tenon_sgemm(test_stream, TENON_BLAS_ROW_MAJOR, TENON_BLAS_NO_TRANSPOSE,
+                          TENON_BLAS_NO_TRANSPOSE, 1, 1, 0, 1, other, 0, 1, other, 0, 1, 5, buffer,
+                          0, 1, NULL));
+    assert_ok(tenon_tensor_download(test_stream, &y, values, sizeof values, NULL));
+    assert_true(values[0] == 15 && isnan(values[1]));
+    tenon_memory_destroy(&y.memory);
+    tenon_memory_destroy(&a.memory);
+}
+
 /* Arguments that BLAS forbids; c stays as it was. */
 static void wrong_arguments(void **state)
 {
@@ -167,8 +198,9 @@ static void wrong_arguments(void **state)
         int layout, ta, tb;
         size_t m, n, k, a_ld, b_ld, c_ld, a_offset;
     } cases[] = {
-        {"layout", 100, 111, 111, 4, 4, 4, 4, 4, 4, 0},
-        {"a_transpose", 101, 110, 111, 4, 4, 4, 4, 4, 4, 0},
+        {"layout is 100, must be TENON_BLAS_ROW_MAJOR or", 100, 111, 111, 4, 4, 4, 4, 4, 4, 0},
+        {"a_transpose is 110, must be TENON_BLAS_NO_TRANSPOSE,", 101, 110, 111, 4, 4, 4, 4, 4, 4,
+         0},
         {"b_transpose", 101, 111, 114, 4, 4, 4, 4, 4, 4, 0},
         {"a_ld", 101, 111, 111, 4, 4, 4, 3, 4, 4, 0},
         {"a_ld", 101, 112, 111, 5, 4, 4, 4, 4, 4, 0},
@@ -225,6 +257,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products),
         cmocka_unit_test(vectors),
+        cmocka_unit_test(empty_sums),
         cmocka_unit_test(wrong_arguments),
     };
     return TEST_MAIN(tests);

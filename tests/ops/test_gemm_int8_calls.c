@@ -84,6 +84,11 @@ static void types_that_do_not_go_together(void **state)
     s.b.dtype = TENON_DTYPE_I32;
     refuse(&s, TENON_ERROR_UNSUPPORTED, "b is i32");
     begin(&s, TENON_DTYPE_F32, &random);
+    s.a.dtype = TENON_DTYPE_I32;
+    s.a.offset = 0;
+    refuse(&s, TENON_ERROR_UNSUPPORTED,
+           "a: type i32 is not supported; f64, f32, f16 and bf16 are, and i8 and u8");
+    begin(&s, TENON_DTYPE_F32, &random);
     s.a.dtype = TENON_DTYPE_F16;
     refuse(&s, TENON_ERROR_UNSUPPORTED, "b is i8 and a is f16");
     begin(&s, TENON_DTYPE_F32, &random);

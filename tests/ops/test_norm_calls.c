@@ -154,7 +154,7 @@ static void wrong_parameters(void **state)
     flat.rank = 2;
     refuse_forward(params, &flat, NULL, NULL, NULL, NULL, invalid, "rank is 2");
     assert_refused(tenon_norm_inference(test_stream, &params, &x, NULL, NULL, &c, &c, &y, NULL),
-                   invalid, "tenon_norm_inference", "kind is 3");
+                   invalid, "tenon_norm_inference", "kind is instance, must be batch");
     params = params_of(TENON_NORM_BATCH, 1e-5);
     assert_refused(
         tenon_norm_backward(test_stream, &params, &x, &x, NULL, &c, &c, NULL, NULL, NULL, NULL),

@@ -135,7 +135,7 @@ static void wrong_parameters(void **state)
     params.axis_count = 1;
     params.axes[0] = 2;
     assert_refused(tenon_reduce(test_stream, &params, &x, &y, NULL), TENON_ERROR_INVALID_ARGUMENT,
-                   operation, "axis is 2");
+                   operation, "axis is 2, must be from -2 to 1: x has rank 2");
     params.axes[0] = INT32_MIN;
     assert_refused(tenon_reduce(test_stream, &params, &x, &y, NULL), TENON_ERROR_INVALID_ARGUMENT,
                    operation, "axis");
@@ -160,6 +160,8 @@ static void wrong_parameters(void **state)
     assert_refused(tenon_reduce(test_stream, &params, &x, &y, NULL), TENON_ERROR_INVALID_ARGUMENT,
                    operation, "reserved");
     params.reserved = 0;
+    assert_refused(tenon_moments(test_stream, &params, &x, &y, &y, NULL),
+                   TENON_ERROR_INVALID_ARGUMENT, "tenon_moments", "kind is sum, must be variance");
     params.kind = TENON_REDUCE_VARIANCE;
     params.correction = 5;
     assert_refused(tenon_reduce(test_stream, &params, &x, &y, NULL), TENON_ERROR_INVALID_ARGUMENT,

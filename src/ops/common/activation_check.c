@@ -98,8 +98,8 @@ tenon_status tn_activation_check(const char *operation, const tenon_activation *
 {
     if (activation->kind >= KINDS)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: params: activation kind is %u, which is none", operation,
-                       activation->kind);
+                       "%s: params: activation kind is %u, which is no tenon_activation_kind",
+                       operation, activation->kind);
     if (activation->reserved != 0)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
                        "%s: params: activation: reserved is %u, must be 0", operation,

@@ -14,8 +14,9 @@ tenon_status tn_axes_check(const char *operation, uint32_t count, const int32_t 
 {
     memset(result, 0, sizeof *result);
     if (count > TENON_MAX_RANK)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: axis_count is %u, at most %u",
-                       operation, count, TENON_MAX_RANK);
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                       "%s: params: axis_count is %u, must be at most %u", operation, count,
+                       TENON_MAX_RANK);
     for (uint32_t i = 0; i < count; i++) {
         uint32_t axis = 0;
         TN_TRY(tn_axis_check(operation, axes[i], rank, argument, &axis));

@@ -210,9 +210,10 @@ double tn_conv_product_estimate(tenon_context *context, const tn_problem *proble
 void tn_conv_product_options(tenon_context *context, const tn_problem *problem,
                              const int32_t *values, char text[TN_OPTIONS_SIZE])
 {
+    const conv_problem *p = (const conv_problem *)problem;
     (void)context;
     (void)values;
-    snprintf(text, TN_OPTIONS_SIZE, "dtype %u", ((const conv_problem *)problem)->dtype);
+    snprintf(text, TN_OPTIONS_SIZE, "type %s", tenon_dtype_string((tenon_dtype)p->dtype));
 }
 
 tenon_status tn_conv_product_record(const char *operation, tn_recording *recording,

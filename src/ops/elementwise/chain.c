@@ -104,27 +104,36 @@ void tn_elementwise_chain_fill(const tenon_elementwise_chain_params *params,
     }
 }
 
+const char *const tn_chain_words[] = {"add", "subtract", "multiply", "divide", "max",
+                                      "min", "fma",      "activate", NULL};
+const char *const tn_chain_source_words[] = {"scalar", "x0", "x1", "x2", "x3", NULL};
+
 static tenon_status check_source(const tn_call *call, uint32_t n, const char *name, uint32_t source)
 {
     const char *operation = call->operation;
     if (source > TENON_CHAIN_X3)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: params: %s of step %u is %u, must be from 0 to %d", operation, name, n,
-                       source, TENON_CHAIN_X3);
+                       "%s: params: %s of step %u is %u, which is no tenon_chain_source", operation,
+                       name, n, source);
     if (source != TENON_CHAIN_SCALAR && call->operands[source - 1].view == NULL)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s is NULL, but is the %s of step %u",
                        operation, call->operands[source - 1].name, name, n);
     return TENON_OK;
 }
 
-/* Refuses what the operation of a step does not use. */
-static tenon_status check_unused(const char *operation, uint32_t n, const char *name,
-                                 uint32_t value)
+/* Refuses what the operation of a step does not use. `words` name the values. */
+static tenon_status check_unused(const char *operation, uint32_t n, const tenon_chain_step *step,
+                                 const char *name, const char *const *words, uint32_t value)
 {
-    return value == 0 ? TENON_OK
-                      : tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                                "%s: params: %s of step %u is %u, must be 0 for this op", operation,
-                                name, n, value);
+    uint32_t known = 0;
+    while (known < value && words[known] != NULL)
+        known++;
+    return value == 0
+               ? TENON_OK
+               : tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                         "%s: params: %s of step %u is %s, which %s does not use: it must be 0",
+                         operation, name, n, words[known] != NULL ? words[known] : "no such value",
+                         tn_chain_words[step->op]);
 }
 
 static tenon_status check_step(const tn_call *call, uint32_t n, const tenon_chain_step *step)
@@ -133,14 +142,16 @@ static tenon_status check_step(const tn_call *call, uint32_t n, const tenon_chai
     const tenon_activation activation = {step->activation, 0, step->alpha, step->beta};
     if (step->op > TENON_CHAIN_ACTIVATE)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: params: op of step %u is %u, which is none", operation, n, step->op);
+                       "%s: params: op of step %u is %u, which is no tenon_chain_op", operation, n,
+                       step->op);
     TN_TRY(check_source(call, n, "operand", step->operand));
     TN_TRY(check_source(call, n, "addend", step->addend));
     if (step->op != TENON_CHAIN_FMA)
-        TN_TRY(check_unused(operation, n, "addend", step->addend));
+        TN_TRY(check_unused(operation, n, step, "addend", tn_chain_source_words, step->addend));
     if (step->op != TENON_CHAIN_ACTIVATE)
-        return check_unused(operation, n, "activation", step->activation);
-    TN_TRY(check_unused(operation, n, "operand", step->operand));
+        return check_unused(operation, n, step, "activation", tn_activation_words,
+                            step->activation);
+    TN_TRY(check_unused(operation, n, step, "operand", tn_chain_source_words, step->operand));
     return tn_activation_check(operation, &activation);
 }
 

@@ -19,6 +19,9 @@ typedef struct elementwise_chain_problem {
     chain_step_args steps[CHAIN_STEPS];
 } elementwise_chain_problem;
 
+/* The names by tenon_chain_op and by tenon_chain_source; NULL ends them. */
+extern const char *const tn_chain_words[], *const tn_chain_source_words[];
+
 extern const tn_family tn_elementwise_family, tn_elementwise_chain_family, tn_copy_family;
 extern const tn_solver tn_elementwise_rows, tn_chain_fixed, tn_copy_rows, tn_copy_transpose,
     tn_copy_transpose_local;

@@ -11,10 +11,6 @@ static const tn_field fields[] = {
     TN_FIELD("alpha", TN_FIELD_F64, tenon_elementwise_params, alpha),
     TN_FIELD("beta", TN_FIELD_F64, tenon_elementwise_params, beta)};
 
-static const char *const steps[] = {"add", "subtract", "multiply", "divide", "max",
-                                    "min", "fma",      "activate", NULL};
-static const char *const sources[] = {"scalar", "x0", "x1", "x2", "x3", NULL};
-
 /* The member of every step. */
 #define STEP_FIELD(name, type, member, words)                                                      \
     {                                                                                              \
@@ -25,9 +21,9 @@ static const char *const sources[] = {"scalar", "x0", "x1", "x2", "x3", NULL};
 static const tn_field chain_fields[] = {
     TN_FLAGS_FIELD(tenon_elementwise_chain_params),
     TN_FIELD("step_count", TN_FIELD_U32, tenon_elementwise_chain_params, step_count),
-    STEP_FIELD("op", TN_FIELD_U32, op, steps),
-    STEP_FIELD("operand", TN_FIELD_U32, operand, sources),
-    STEP_FIELD("addend", TN_FIELD_U32, addend, sources),
+    STEP_FIELD("op", TN_FIELD_U32, op, tn_chain_words),
+    STEP_FIELD("operand", TN_FIELD_U32, operand, tn_chain_source_words),
+    STEP_FIELD("addend", TN_FIELD_U32, addend, tn_chain_source_words),
     STEP_FIELD("activation", TN_FIELD_U32, activation, tn_activation_words),
     STEP_FIELD("alpha", TN_FIELD_F64, alpha, NULL),
     STEP_FIELD("beta", TN_FIELD_F64, beta, NULL)};

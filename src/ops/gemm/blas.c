@@ -19,14 +19,16 @@ static tenon_status check_enums(const char *operation, tenon_blas_layout layout,
 {
     tenon_blas_transpose transposes[] = {first, second};
     if (layout != TENON_BLAS_ROW_MAJOR && layout != TENON_BLAS_COL_MAJOR)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: layout is %d, must be 101 or 102",
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                       "%s: layout is %d, must be TENON_BLAS_ROW_MAJOR or TENON_BLAS_COL_MAJOR",
                        operation, (int)layout);
     for (int i = 0; i < 2; i++)
         if (transposes[i] < TENON_BLAS_NO_TRANSPOSE ||
             transposes[i] > TENON_BLAS_CONJUGATE_TRANSPOSE)
             return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                           "%s: %s_transpose is %d, must be 111, 112 or 113", operation,
-                           i == 0 ? "a" : "b", (int)transposes[i]);
+                           "%s: %s_transpose is %d, must be TENON_BLAS_NO_TRANSPOSE, "
+                           "TENON_BLAS_TRANSPOSE or TENON_BLAS_CONJUGATE_TRANSPOSE",
+                           operation, i == 0 ? "a" : "b", (int)transposes[i]);
     return TENON_OK;
 }
 
@@ -122,6 +124,8 @@ static tenon_status gemv(const char *operation, tenon_dtype dtype, tenon_stream 
     TN_TRY(matrix_view(operation, dtype, layout, transposed, rows, cols, &a, &va));
     TN_TRY(vector_view(operation, dtype, cols, &x, &vx));
     TN_TRY(vector_view(operation, dtype, rows, &y, &vy));
+    if (cols == 0) /* BLAS does nothing then; the product would multiply y by beta */
+        va.shape[0] = vy.shape[0] = 0;
     return tn_gemm_call(operation, stream, &params, &va, &vx, &vy, NULL, &vy, sync);
 }
 

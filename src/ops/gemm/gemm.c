@@ -22,6 +22,16 @@ const tn_family tn_gemm_family = {.name = "gemm",
                                   .self_check = tn_gemm_self_check,
                                   .paths = tn_gemm_paths};
 
+static tenon_status check_type(const char *operation, tenon_context *context, tenon_dtype dtype)
+{
+    if (dtype > TENON_DTYPE_BF16)
+        return tn_fail(TENON_ERROR_UNSUPPORTED,
+                       "%s: a: type %s is not supported; f64, f32, f16 and bf16 are, and i8 and u8 "
+                       "with b of either and d of i32 or a floating-point type",
+                       operation, tenon_dtype_string(dtype));
+    return tn_float_check(operation, "a", context, dtype);
+}
+
 /* Checks all that needs no memory, and makes the problem of the call. */
 static tenon_status prepare(tenon_context *context, const tenon_gemm_params *params, tn_call *call,
                             gemm_problem *problem, bool *empty)
@@ -36,7 +46,7 @@ static tenon_status prepare(tenon_context *context, const tenon_gemm_params *par
     TN_TRY(tn_tensor_check(operation, "a", a));
     TN_TRY(tn_tensor_check(operation, "b", b));
     TN_TRY(tn_call_check_views(call));
-    TN_TRY(tn_float_check(operation, "a", context, a->dtype));
+    TN_TRY(check_type(operation, context, a->dtype));
     TN_TRY(tn_epilogue_check(operation, &params->epilogue, c));
     for (int x = GEMM_B; x < GEMM_OPERANDS; x++)
         TN_TRY(tn_same_dtype_check(operation, operands[x].name, operands[x].view, "a", a->dtype));

@@ -5,6 +5,8 @@
 #include <inttypes.h>
 #include <math.h>
 
+const char *const tn_norm_words[] = {"layer", "rms", "group", "instance", "batch", NULL};
+
 static bool is_over_last(const tenon_norm_params *params)
 {
     return params->kind == TENON_NORM_LAYER || params->kind == TENON_NORM_RMS;
@@ -13,8 +15,9 @@ static bool is_over_last(const tenon_norm_params *params)
 static tenon_status check_numbers(const char *operation, const tenon_norm_params *params)
 {
     if (params->kind < TENON_NORM_LAYER || params->kind > TENON_NORM_BATCH)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: kind is %d, which is none",
-                       operation, params->kind);
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                       "%s: params: kind is %d, which is no tenon_norm_kind", operation,
+                       params->kind);
     if (!isfinite(params->epsilon) || params->epsilon < 0)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
                        "%s: params: epsilon is %g, must be finite and at least 0", operation,
@@ -152,8 +155,8 @@ static tenon_status check_use(const char *operation, const tenon_norm_params *pa
                            "%s: %s: batch normalization alone has it, must be NULL", operation,
                            v->name[i]);
     if (v->given && !batch)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: params: kind is %d, must be TENON_NORM_BATCH", operation, params->kind);
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: kind is %s, must be batch",
+                       operation, tn_norm_words[params->kind]);
     for (int i = NORM_MEAN; i <= NORM_RSTD && (v->backward || v->given); i++)
         if (v->view[i] == NULL && !(rms && i == NORM_MEAN))
             return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", operation, v->name[i]);

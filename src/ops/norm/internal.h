@@ -69,6 +69,9 @@ typedef struct norm_problem {
     norm_strides stride;
 } norm_problem;
 
+/* The names by tenon_norm_kind; NULL ends them. */
+extern const char *const tn_norm_words[];
+
 extern const tn_family tn_norm_family, tn_norm_backward_family;
 extern const tn_solver tn_norm_sets, tn_norm_split, tn_norm_given, tn_norm_group;
 extern const tn_solver tn_norm_backward_sets, tn_norm_backward_split, tn_norm_backward_group;

@@ -2,11 +2,9 @@
 #include "ops/common/case.h"
 #include "ops/norm/internal.h"
 
-static const char *const kinds[] = {"layer", "rms", "group", "instance", "batch", NULL};
-
 static const tn_field fields[] = {
     TN_FLAGS_FIELD(tenon_norm_params),
-    TN_FIELD_WORDS("kind", TN_FIELD_I32, tenon_norm_params, kind, kinds),
+    TN_FIELD_WORDS("kind", TN_FIELD_I32, tenon_norm_params, kind, tn_norm_words),
     TN_FIELD("dimensions", TN_FIELD_U32, tenon_norm_params, dimensions),
     TN_FIELD("groups", TN_FIELD_I64, tenon_norm_params, groups),
     TN_FIELD("epsilon", TN_FIELD_F64, tenon_norm_params, epsilon),

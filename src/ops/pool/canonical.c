@@ -10,8 +10,9 @@
 static tenon_status check_params(const char *operation, const tenon_pool_params *params)
 {
     if (params->kind > TENON_POOL_AVERAGE_INSIDE)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: kind is %u, which is none",
-                       operation, params->kind);
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                       "%s: params: kind is %u, which is no tenon_pool_kind", operation,
+                       params->kind);
     if (params->reserved != 0)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: reserved is %u, must be 0",
                        operation, params->reserved);

@@ -9,6 +9,9 @@
 enum { REDUCE_X, REDUCE_Y, REDUCE_OPERANDS };
 enum { MOMENTS_X, MOMENTS_MEAN, MOMENTS_VARIANCE, MOMENTS_OPERANDS };
 
+/* The names by tenon_reduce_kind; NULL ends them. */
+extern const char *const tn_reduce_words[];
+
 extern const tn_family tn_reduce_family;
 
 /* Results in double with their error bounds, in row-major order of the kept dimensions; x in host

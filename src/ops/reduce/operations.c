@@ -2,12 +2,9 @@
 #include "ops/operation.h"
 #include "ops/reduce/internal.h"
 
-static const char *const kinds[] = {"sum",    "mean",        "max",  "min",      "argmax",
-                                    "argmin", "sum_squares", "norm", "variance", NULL};
-
 static const tn_field fields[] = {
     TN_FLAGS_FIELD(tenon_reduce_params),
-    TN_FIELD_WORDS("kind", TN_FIELD_U32, tenon_reduce_params, kind, kinds),
+    TN_FIELD_WORDS("kind", TN_FIELD_U32, tenon_reduce_params, kind, tn_reduce_words),
     TN_FIELD("axis_count", TN_FIELD_U32, tenon_reduce_params, axis_count),
     TN_FIELD_ARRAY("axes", TN_FIELD_I32, tenon_reduce_params, axes),
     TN_FIELD("correction", TN_FIELD_U32, tenon_reduce_params, correction)};

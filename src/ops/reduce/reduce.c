@@ -25,6 +25,9 @@ const tn_family tn_reduce_family = {.name = "reduce",
                                     .self_check = tn_reduce_self_check,
                                     .paths = tn_reduction_paths};
 
+const char *const tn_reduce_words[] = {"sum",    "mean",        "max",  "min",      "argmax",
+                                       "argmin", "sum_squares", "norm", "variance", NULL};
+
 static bool is_place(uint32_t kind)
 {
     return kind == TENON_REDUCE_ARGMAX || kind == TENON_REDUCE_ARGMIN;
@@ -34,8 +37,9 @@ static tenon_status check_params(const char *operation, const tenon_reduce_param
 {
     TN_TRY(tn_params_check(operation, params->struct_size, sizeof *params, params->flags, 0));
     if (params->kind > TENON_REDUCE_VARIANCE)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: kind is %u, which is none",
-                       operation, params->kind);
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                       "%s: params: kind is %u, which is no tenon_reduce_kind", operation,
+                       params->kind);
     if (params->reserved != 0)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: reserved is %u, must be 0",
                        operation, params->reserved);
@@ -51,8 +55,8 @@ static tenon_status check_size(const char *operation, const tenon_reduce_params 
         kind == TENON_REDUCE_SUM || kind == TENON_REDUCE_SUM_SQUARES || kind == TENON_REDUCE_NORM;
     if (size == 0 && !may_be_empty)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: x: has no element along the axes, which kind %u needs", operation,
-                       kind);
+                       "%s: x: has no element along the axes, which %s needs", operation,
+                       tn_reduce_words[kind]);
     if (kind == TENON_REDUCE_VARIANCE && size <= params->correction)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
                        "%s: params: correction is %u, must be less than the elements along the "
@@ -89,9 +93,8 @@ static tenon_status prepare(tenon_context *context, const tenon_reduce_params *p
     tn_axes axes;
     TN_TRY(check_params(operation, params));
     if (moments && params->kind != TENON_REDUCE_VARIANCE)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: params: kind is %u, must be that of the variance, %d", operation,
-                       params->kind, TENON_REDUCE_VARIANCE);
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: kind is %s, must be variance",
+                       operation, tn_reduce_words[params->kind]);
     TN_TRY(tn_tensor_check(operation, "x", operands[REDUCE_X].view));
     TN_TRY(tn_call_check_views(call));
     TN_TRY(tn_float_check(operation, "x", context, operands[REDUCE_X].view->dtype));
