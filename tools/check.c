@@ -23,6 +23,14 @@ static int report(const tn_case *c, const tn_case_result *result)
     return EXIT_FAILED;
 }
 
+/* What is barred on the way, and why. */
+static void print_log(void *user, tenon_log_level level, const char *message)
+{
+    (void)user;
+    (void)level;
+    printf("%s\n", message);
+}
+
 static int check(const char *device, const tn_case *c)
 {
     tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
@@ -30,6 +38,7 @@ static int check(const char *device, const tn_case *c)
     tenon_stream *stream = NULL;
     tn_case_result result;
     params.device = device;
+    params.log = print_log;
     tenon_status status = tenon_context_create(&params, &context);
     if (status == TENON_OK)
         status = tenon_stream_create(context, NULL, &stream);
@@ -85,7 +94,8 @@ const command check_command = {
     .arguments = "SOLVER [OPERATION] OPERAND=VIEW … [FIELD=VALUE …] [--seed N]",
     .summary = "run one call on random values and compare it with the reference",
     .details =
-        "Failed tests, self-checks and benchmarks print the line that repeats them.\n\n"
+        "Failed tests, self-checks and benchmarks print the line that repeats them. A solver that a\n"
+        "self-check bars on the way is named, with what was wrong.\n\n"
         "  SOLVER             a solver's name, as gemm/tiled or gemm/cpu_packed:mr6,nr64, or an\n"
         "                     operation's alone, as gemm: then Tenon chooses\n"
         "  OPERATION          where the solver serves several, as tenon_norm_inference\n"

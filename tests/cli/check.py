@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Tests the `tenon` command from outside: what it prints where, and its exit status.
 
-    check.py path/to/tenon
+    check.py path/to/tenon path/to/libspoiled_driver.so
 """
 import json
 import os
@@ -12,6 +12,7 @@ import tempfile
 import unittest
 
 TENON = sys.argv.pop(1) if len(sys.argv) > 1 else "build/tools/tenon"
+SPOILED_DRIVER = sys.argv.pop(1) if len(sys.argv) > 1 else "build/tests/cli/libspoiled_driver.so"
 
 
 def tenon(*args, **environment):
@@ -123,6 +124,19 @@ class Check(unittest.TestCase):
     def test_the_device_can_be_named_anywhere(self):
         done = tenon("check", "--device", "0:0", *self.CASE)
         self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_barred_variants_are_named(self):
+        """Those that the choice left out, as their kernel does nothing; the next is right."""
+        case = ("check", "activation", "x=f32:4096", "y=f32:4096", "activation=abs")
+        self.assertIn("right: activation/dense", tenon(*case).stdout)
+        done = tenon(*case, LD_PRELOAD=SPOILED_DRIVER, SPOILED_KERNEL="forward_dense")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        barred = re.findall(r"^solver (\S+) is barred on .*: (.*) \(options", done.stdout, re.M)
+        self.assertTrue(barred, done.stdout)
+        for name, why in barred:
+            self.assertRegex(name, "^activation/dense")
+            self.assertRegex(why, "^element .* the reference says")
+        self.assertRegex(done.stdout, r"\nright: activation/strided, [^\n]*\n$")
 
     def test_malformed_cases_are_wrong_usage(self):
         for args, why in (((), "SOLVER"), (("gemm/none", "a=f32:3x5"), "gemm/none"),
