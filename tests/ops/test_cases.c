@@ -203,15 +203,18 @@ static tenon_status record_nothing(const char *operation, tn_recording *recordin
     return TENON_OK;
 }
 
-/* Runs the first example that the solver serves; false where it serves none. The plan of it is then
- * the newest in the context's table. */
-static bool run_example(const tn_family *family, const tn_solver *solver, tn_case *c)
+/* Runs the first example that the solver serves, with `more` fields; false where it serves none.
+ * The plan of it is then the newest in the context's table. */
+static bool run_example(const tn_family *family, const tn_solver *solver, const char *more,
+                        tn_case *c)
 {
+    char line[TN_CASE_TEXT_SIZE];
     for (uint32_t i = 0; i < tn_operation_count; i++)
         for (const char *const *e = tn_operations[i]->examples;
              tn_operations[i]->family == family && *e != NULL; e++) {
             tn_case_result result;
-            assert_ok(tn_case_parse_line(*e, TENON_DTYPE_F32, c));
+            snprintf(line, sizeof line, "%s%s", *e, more);
+            assert_ok(tn_case_parse_line(line, TENON_DTYPE_F32, c));
             snprintf(c->solver, sizeof c->solver, "%s/%s", family->name, solver->name);
             assert_ok(tn_case_run(test_stream, c, &result));
             if (result.served && strstr(result.solver, "nothing") == NULL)
@@ -222,14 +225,14 @@ static bool run_example(const tn_family *family, const tn_solver *solver, tn_cas
 
 /* A solver that does nothing is found out by its family's self-check, which says how to repeat what
  * it tried; and that is no malformed call. */
-static void check_mutant(const tn_family *family, const tn_solver *solver)
+static bool check_mutant(const tn_family *family, const tn_solver *solver, const char *more)
 {
     tn_case c;
     tn_choice choice = {.solver = solver};
     char why[256] = "", expected[128];
     bool right = true;
-    if (!run_example(family, solver, &c))
-        return; /* made for another device */
+    if (!run_example(family, solver, more, &c))
+        return false; /* made for another device */
     const tn_problem *problem = tn_dispatch_of(test_context)->plans.newest->problem;
     tn_solver mutant = *solver;
     mutant.record = record_nothing;
@@ -258,6 +261,7 @@ static void check_mutant(const tn_family *family, const tn_solver *solver)
     if (c.operation->plan(test_context, &c.params, views, &plan) != TENON_OK)
         fail_msg("%s: %s", repeat, tenon_last_error());
     tenon_plan_release(plan);
+    return true;
 }
 
 static void failed_self_checks_say_how_to_repeat_them(void **state)
@@ -265,7 +269,28 @@ static void failed_self_checks_say_how_to_repeat_them(void **state)
     (void)state;
     for (uint32_t i = 0; i < tn_family_count; i++)
         for (uint32_t s = 0; s < tn_families[i]->solver_count; s++)
-            check_mutant(tn_families[i], tn_families[i]->solvers[s]);
+            check_mutant(tn_families[i], tn_families[i]->solvers[s], "");
+}
+
+/* The constants that self-checks give activations are sound ones, for every kind that has any. */
+static void self_checks_use_sound_constants(void **state)
+{
+    static const char *const kinds[] = {
+        " activation=leaky_relu activation.alpha=2", " activation=clipped_relu activation.alpha=2",
+        " activation=hard_sigmoid activation.alpha=2", " activation=hard_tanh activation.beta=2"};
+    (void)state;
+    for (uint32_t i = 0; i < tn_family_count; i++) {
+        const tn_family *family = tn_families[i];
+        const tn_operation *operation = tn_operation_of_family(family);
+        bool has_constants = false;
+        for (uint32_t f = 0; f < operation->field_count && operation != &tn_operation_gemm_int8;
+             f++) /* whose sums take relu alone */
+            has_constants |= strcmp(operation->fields[f].name, "activation.alpha") == 0;
+        for (size_t k = 0; k < sizeof kinds / sizeof *kinds && has_constants; k++)
+            for (uint32_t s = family->solver_count; s-- > 0;)
+                if (check_mutant(family, family->solvers[s], kinds[k]))
+                    break; /* the last serves all, and cheaply */
+    }
 }
 
 static int checks, first_right;
@@ -306,7 +331,7 @@ static void drivers_that_err_by_chance_compile_anew(void **state)
     tn_case c;
     char why[256], options[TN_OPTIONS_SIZE];
     const unsigned before = test_context->anew;
-    assert_true(run_example(tn_families[0], tn_families[0]->solvers[0], &c));
+    assert_true(run_example(tn_families[0], tn_families[0]->solvers[0], "", &c));
     assert_true(check_again("third_time_right", true, 3, why));
     assert_int_equal(checks, 3);
     assert_string_equal(why, "");
@@ -334,6 +359,7 @@ int main(void)
         cmocka_unit_test(wrong_results),
         cmocka_unit_test(tests_can_be_repeated),
         cmocka_unit_test(failed_self_checks_say_how_to_repeat_them),
+        cmocka_unit_test(self_checks_use_sound_constants),
         cmocka_unit_test(drivers_that_err_by_chance_compile_anew),
     };
     return TEST_MAIN(tests);

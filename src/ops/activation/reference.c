@@ -105,7 +105,7 @@ tenon_status tn_activation_self_check(tenon_stream *stream, const tn_problem *pr
     tn_twin twins[ACTIVATION_VIEWS] = {0};
     uint64_t seed = 1;
     tenon_status status = TENON_OK;
-    params.activation = (tenon_activation){.kind = like->activation, .alpha = 0.25, .beta = 0.75};
+    params.activation = tn_activation_tried(like->activation);
     for (uint32_t v = 0; v < like->views && status == TENON_OK; v++) {
         tenon_tensor view = make_view(like, choice, 1 + (int64_t)v);
         status = tn_twin_create(stream, &view, &seed, &twins[v]);

@@ -55,6 +55,18 @@ TENON_API tenon_activation tenon_activation_default(tenon_activation_kind kind)
     return activation;
 }
 
+tenon_activation tn_activation_tried(uint32_t kind)
+{
+    tenon_activation activation = {.kind = kind, .alpha = 0.25, .beta = 0.75};
+    if (kind == TENON_ACTIVATION_CLIPPED_RELU || kind == TENON_ACTIVATION_HARD_TANH)
+        activation = tenon_activation_default((tenon_activation_kind)kind);
+    if (kind == TENON_ACTIVATION_HARD_TANH) {
+        activation.alpha *= 4;
+        activation.beta *= 4;
+    }
+    return activation;
+}
+
 /* What a kind wants of its constants, where it has not got it. A 0 where the formula would be
  * another function's is a constant that was forgotten. */
 static const char *wanted_constants(const tenon_activation *activation)

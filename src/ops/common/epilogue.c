@@ -73,8 +73,7 @@ tenon_epilogue tn_check_epilogue(uint32_t flags, uint32_t activation)
     tenon_epilogue epilogue = TENON_EPILOGUE_INIT;
     epilogue.alpha = (flags & SKIPS_FACTORS) != 0 ? 0 : 0.75;
     epilogue.beta = (flags & HAS_C) != 0 ? -0.5 : 0;
-    epilogue.activation.kind = activation;
-    epilogue.activation.alpha = 0.25;
+    epilogue.activation = tn_activation_tried(activation);
     return epilogue;
 }
 

@@ -43,6 +43,10 @@ extern const char *const tn_activation_words[];
 /* Refuses what is no kind, and constants with which it would be another function. */
 tenon_status tn_activation_check(const char *operation, const tenon_activation *activation);
 
+/* The activation that a self-check gives a kernel in the place of the caller's: one of its kind, with
+ * constants that let sums through which they would otherwise hide. */
+tenon_activation tn_activation_tried(uint32_t kind);
+
 /* Whether the kind is computed by a transcendental function, which is a kernel build of its own. */
 bool tn_activation_is_build(uint32_t kind);
 

@@ -82,7 +82,7 @@ tenon_status tn_gated_self_check(tenon_stream *stream, const tn_problem *problem
     const tn_pointwise_problem *like = (const tn_pointwise_problem *)problem;
     const bool is_forward = like->operands == GATED_OPERANDS;
     tenon_gated_params params = TENON_GATED_PARAMS_INIT;
-    params.activation = (tenon_activation){.kind = like->kind, .alpha = 0.25, .beta = 0.75};
+    params.activation = tn_activation_tried(like->kind);
     const double scalars[TN_MAX_SCALARS] = {[TN_SCALAR_ACT_ALPHA] = params.activation.alpha,
                                             [TN_SCALAR_ACT_BETA] = params.activation.beta};
     const tn_pointwise_check check = {.of = is_forward ? &tn_operation_gated
