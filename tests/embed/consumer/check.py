@@ -3,7 +3,8 @@
 
     check.py --build build [--meson meson] [--pkg-config pkg-config] -- cc
 
-Once with the shared library, once with the static one (left out where it was not built).
+Once with the shared library, once with the static one (left out where it was not built). pkg-config
+sees Tenon's file and the OpenCL loader's alone: no other may be needed.
 """
 import argparse
 import os
@@ -29,8 +30,9 @@ class Installed:
         self.libdir = found[0].parents[1]
         self.root = root
         self.relocate(found[0])
-        search = [str(found[0].parent), os.environ.get("PKG_CONFIG_PATH", "")]
-        self.environment = dict(os.environ, PKG_CONFIG_PATH=":".join(filter(None, search)))
+        self.take_opencl(found[0].parent)
+        self.environment = dict(os.environ, PKG_CONFIG_LIBDIR=str(found[0].parent))
+        self.environment.pop("PKG_CONFIG_PATH", None)
 
     def relocate(self, pc_file):
         """Points the prefix into the root. (A sysroot would move the OpenCL loader's paths as well.)"""
@@ -39,6 +41,13 @@ class Installed:
         if count != 1:
             raise SystemExit(f"expected one absolute prefix in {pc_file}:\n{text}")
         pc_file.write_text(text, encoding="utf-8")
+
+    def take_opencl(self, folder):
+        """The loader's file beside Tenon's, where the loader has one."""
+        done = subprocess.run([*self.pkg_config, "--variable=pcfiledir", "OpenCL"], text=True,
+                              stdout=subprocess.PIPE, check=False)
+        if done.returncode == 0:
+            shutil.copy(Path(done.stdout.strip(), "OpenCL.pc"), folder)
 
     def query(self, *args):
         done = subprocess.run([*self.pkg_config, *args, "tenon"], env=self.environment, text=True,
