@@ -105,16 +105,23 @@ class Run:
         print(f"  {key}: {status}" + (f", {seconds:.1f} s" if seconds else "") + (f" ({why})" if why else ""), flush=True)
         return status
 
-    def job(self, key, command, limit=None, needs=(), env=None, cwd=None):
+    def job(self, key, command, limit=None, needs=(), env=None, cwd=None, optional=False):
         """Runs a command unless it is done; `limit` in seconds, `needs` files that must be there if it is
-        done. Its output goes to a log."""
+        done. Its output goes to a log. An optional one counts as skipped where it does not succeed."""
         known = self.state["jobs"].get(key, {})
         if known.get("status") == OK and all(Path(n).exists() for n in needs):
             print(f"  {key}: done before", flush=True)
             return SKIPPED
         limit = min(self.left(), self.left() if limit is None else limit)
+        outcome = self.attempt(key, command, limit, env, cwd)
+        if optional and outcome[0] != OK:
+            outcome = (SKIPPED, outcome[1], outcome[2], ": ".join(filter(None, (outcome[0], outcome[3]))))
+        return self.note(key, *outcome)
+
+    def attempt(self, key, command, limit, env, cwd):
+        """Runs a command to its end or its limit: status, seconds, exit status and reason."""
         if limit < LEAST:
-            return self.note(key, NO_TIME)
+            return NO_TIME, 0.0, None, ""
         log = self.logs / (key.replace("/", "-") + ".log")
         started = time.monotonic()
         with open(log, "wb") as output:
@@ -124,17 +131,17 @@ class Run:
                 process = subprocess.Popen([str(c) for c in command], stdout=output, stderr=subprocess.STDOUT, cwd=cwd,
                                            stdin=subprocess.DEVNULL, env={**self.env, **(env or {})}, start_new_session=True)
             except OSError as error:
-                return self.note(key, FAILED, why=str(error))
+                return FAILED, 0.0, None, str(error)
             try:
                 code = process.wait(limit)
             except subprocess.TimeoutExpired:
                 end(process)
-                return self.note(key, CUT, time.monotonic() - started, process.poll(), f"at its limit of {limit:.0f} s")
+                return CUT, time.monotonic() - started, process.poll(), f"at its limit of {limit:.0f} s"
             except BaseException:
                 end(process)
                 raise
         why = "" if code == 0 else f"exit status {code}" if code > 0 else f"signal {-code}"
-        return self.note(key, OK if code == 0 else FAILED, time.monotonic() - started, code, why)
+        return OK if code == 0 else FAILED, time.monotonic() - started, code, why
 
     def jobs(self, listed, env=None):
         """Runs (key, weight, command, needs) in turn; each may take its part of what is left."""

@@ -16,6 +16,8 @@ from jobs import FAILED, NO_TIME, read_json, read_lines, write_json
 HERE = Path(__file__).parent
 # How the names of cards' vendors begin.
 VENDORS = {"nvidia": ("NVIDIA",), "amd": ("Advanced Micro Devices", "AMD"), "intel": ("Intel",)}
+# Programs that tell of cards and drivers; they are slow where a driver is, and fail without a card.
+TELLERS = [("nvidia-smi", ["-q"]), ("rocm-smi", ["--showallinfo"]), ("clinfo", [])]
 # Parts of the budget; what a stage leaves goes to those after it.
 SHARES = {"host": 1, "build": 90, "facts": 35, "ceilings": 20, "selftest": 60, "bench": 150, "sweep": 70, "torch": 40,
           "tests": 80}
@@ -38,9 +40,10 @@ def host(run):
     run.note("host/drivers", "ok" if usable else FAILED, why="" if usable else "no OpenCL driver that can be loaded")
     if broken and not usable:
         print("  a driver's library is there and cannot be loaded: see the reasons above")
-    for program, arguments in (("nvidia-smi", ["-q"]), ("rocm-smi", ["--showallinfo"]), ("clinfo", [])):
+    run.stage_end = run.end
+    for program, arguments in TELLERS:
         if shutil.which(program):
-            run.job("host/" + program, [program, *arguments], limit=20)
+            run.job("host/" + program, [program, *arguments], limit=min(20, run.left() / 10), optional=True)
 
 
 def build(run):

@@ -6,6 +6,7 @@ run skips, and the carried folder.
 """
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -97,6 +98,38 @@ class Jobs(unittest.TestCase):
     def test_without_time_nothing_is_begun(self):
         run = self.run_of(budget=1)
         self.assertEqual(run.job("a/late", ["true"]), jobs.NO_TIME)
+
+
+class Host(unittest.TestCase):
+    """The programs that tell of the host, by scripts that stand for them."""
+
+    def host(self, programs, budget):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        for name, script in programs.items():
+            path = Path(folder.name, name)
+            path.write_text("#!/bin/sh\n" + script + "\n", encoding="utf-8")
+            path.chmod(0o755)
+        with unittest.mock.patch.dict(os.environ, {"PATH": folder.name + ":/usr/bin:/bin"}):
+            run = jobs.Run(Path(folder.name, "out"), budget, dict(os.environ))
+            run.device, run.describe_host = "cpu", []
+            run.host = {"found": [], "registered": {"a.icd": "a.so"}}
+            run.stage_end = run.now() + 0.9  # the stage's share of a quick run
+            stages.host(run)
+        return run
+
+    def test_their_time_is_not_the_share_of_the_stage(self):
+        run = self.host({name: "sleep 1; echo told" for name, _ in stages.TELLERS}, budget=400)
+        self.assertEqual([run.status("host/" + name) for name, _ in stages.TELLERS], ["ok"] * 3)
+
+    def test_one_that_is_slow_or_fails_spoils_nothing(self):
+        run = self.host({"nvidia-smi": "sleep 60", "rocm-smi": "exit 2", "clinfo": "echo told"}, budget=25)
+        found = {name: run.state["jobs"]["host/" + name] for name, _ in stages.TELLERS}
+        self.assertEqual([j["status"] for j in found.values()], ["skipped", "skipped", "ok"])
+        self.assertIn("limit", found["nvidia-smi"]["why"])
+        self.assertIn("exit status 2", found["rocm-smi"]["why"])
+        self.assertIn("told", run.log("host/clinfo"))
+        self.assertEqual(report.write(run, ["host"]), 0)
 
 
 class Pieces(unittest.TestCase):
@@ -303,8 +336,9 @@ class Whole(unittest.TestCase):
             start = time.monotonic()
             again = gpu(*args)
             self.assertEqual(again.returncode, 0, again.stdout)
-            self.assertEqual(again.stdout.count("done before"), sum(1 for j in found["jobs"] if j.split("/")[0] in
-                                                                   ("facts", "ceilings", "selftest", "bench")), again.stdout)
+            measured = [j for j in found["jobs"] if re.match("(facts|ceilings|selftest|bench)/", j)]
+            kept = re.findall("^  (.*): done before$", again.stdout, re.M)
+            self.assertEqual([j for j in kept if not j.startswith("host/")], measured, again.stdout)
             self.assertLess(time.monotonic() - start, 20)
 
     def test_a_device_that_is_not_there_is_a_failure(self):
