@@ -218,6 +218,36 @@ static void reset(network *net)
     net->step = 0;
 }
 
+/* What the network takes the held-out digits for. The last batch overlaps the one before it. */
+static void read_held_out(network *net, digits_data *d)
+{
+    for (int first = d->train; first < d->count; first += BATCH) {
+        const int at = first + BATCH <= d->count ? first : d->count - BATCH;
+        const tenon_tensor images = tenon_tensor_slice(d->images, 0, at, BATCH);
+        forward(net, &images, false);
+        RUN(tenon_reduce, &greatest, &net->logits, &net->guesses);
+        RUN(tenon_tensor_download, &net->guesses, d->taken_for + (at - d->train),
+            BATCH * sizeof *d->taken_for);
+    }
+}
+
+/* Each kernel is compiled, and compared with a reference, at its first call: here, so that it is not
+ * taken for training. Returns the seconds. */
+static double compile(network *net, digits_data *d)
+{
+    const double start = seconds_now();
+    const tenon_tensor images = tenon_tensor_slice(d->images, 0, 0, BATCH),
+                       labels = tenon_tensor_slice(d->labels, 0, 0, BATCH);
+    digits_upload(d, net->device);
+    reset(net);
+    net->step = 1;
+    forward(net, &images, true);
+    backward(net, &images, &labels);
+    update(net, RATE);
+    read_held_out(net, d);
+    return seconds_now() - start;
+}
+
 /* Goes through the digits for training, a batch at a time; their order is another each time. */
 static void train(network *net, digits_data *d, uint64_t *seed)
 {
@@ -235,52 +265,86 @@ static void train(network *net, digits_data *d, uint64_t *seed)
     TRY(tenon_stream_finish(net->stream));
 }
 
-/* What the network takes the held-out digits for. The last batch overlaps the one before it. */
-static void read_held_out(network *net, digits_data *d)
+/* Trains with the network's seed; the share of the held-out digits that was read right. */
+static double learn(network *net, digits_data *d, const digit *digits, progress *p)
 {
-    for (int first = d->train; first < d->count; first += BATCH) {
-        const int at = first + BATCH <= d->count ? first : d->count - BATCH;
-        const tenon_tensor images = tenon_tensor_slice(d->images, 0, at, BATCH);
-        forward(net, &images, false);
-        RUN(tenon_reduce, &greatest, &net->logits, &net->guesses);
-        RUN(tenon_tensor_download, &net->guesses, d->taken_for + (at - d->train),
-            BATCH * sizeof *d->taken_for);
+    const int batches = d->train / BATCH;
+    uint64_t seed = net->seed;
+    digits_start(d, digits, &seed);
+    reset(net);
+    for (int epoch = 0; epoch < EPOCHS; epoch++) {
+        const double start = seconds_now();
+        train(net, d, &seed);
+        p->spent += seconds_now() - start;
+        p->done += batches;
+        progress_show(p);
     }
+    read_held_out(net, d);
+    progress_clear();
+    return digits_report(d, net->seed);
 }
 
-/* Learns with each seed; false where too few of the held-out digits were read right with one. */
+/* Learns with each seed; false where too few of the held-out digits were read right with one. Types
+ * to come, of which there are `later`, are expected to compile for as long. */
 static bool run_type(const options *o, device *here, tenon_dtype dtype, const digit *digits,
-                     int count)
+                     int count, int later, progress *p)
 {
-    network net = {.device = here, .stream = here->stream, .dtype = dtype};
+    network net = {.device = here, .stream = here->stream, .dtype = dtype, .seed = o->seed};
     digits_data d = digits_data_create(here, dtype, count);
-    double worst = 1, start = seconds_now();
+    const char *name = tenon_dtype_string(dtype);
+    double worst = 1;
+    uint64_t seed = o->seed;
     make_network(&net);
+    digits_start(&d, digits, &seed);
+    printf("%-5s kernels   ", name);
+    fflush(stdout);
+    const double compiling = compile(&net, &d), spent = p->spent;
+    printf("compiled in %.1f s\n", compiling);
+    p->ahead = later * compiling;
     for (int i = 0; i < o->seeds; i++) {
-        uint64_t seed = net.seed = o->seed + (uint64_t)i;
-        digits_start(&d, digits, &seed);
-        reset(&net);
-        for (int epoch = 0; epoch < EPOCHS; epoch++) {
-            train(&net, &d, &seed);
-            progress_show(i * EPOCHS + epoch + 1, o->seeds * EPOCHS, seconds_now() - start);
-        }
-        read_held_out(&net, &d);
-        worst = fmin(worst, digits_report(&d, net.seed));
+        net.seed = o->seed + (uint64_t)i;
+        worst = fmin(worst, learn(&net, &d, digits, p));
     }
-    double seconds = seconds_now() - start;
-    printf("%-5s worst     %.2f %%, %.1f s, %.0f training samples/s\n", tenon_dtype_string(dtype),
-           100 * worst, seconds, (double)o->seeds * EPOCHS * d.train / seconds);
+    const double seconds = p->spent - spent;
+    printf("%-5s worst     %.2f %%, %.1f s, %.0f training samples/s\n", name, 100 * worst, seconds,
+           (double)o->seeds * EPOCHS * d.train / seconds);
     if (dtype == TENON_DTYPE_F32)
         digits_draw(d.digits + d.train, d.taken_for, d.count - d.train);
     digits_data_destroy(&d);
     return worst >= ENOUGH(dtype);
 }
 
+static void announce(const options *o, int types, int count, progress *p)
+{
+    const int train = count - count / 3, steps = EPOCHS * (train / BATCH);
+    p->all = types * o->seeds * steps;
+    printf("learning  to read %d handwritten digits from %d others: %d type%s x %d seed%s x %d "
+           "steps\n",
+           count - train, train, types, types == 1 ? "" : "s", o->seeds, o->seeds == 1 ? "" : "s",
+           steps);
+}
+
+static void conclude(bool well, double seconds)
+{
+    if (well)
+        printf("done      in %.1f s. Next: ./run test, or build/tools/tenon selftest, which tries "
+               "every\n          solver on this device; a first program is in README.md, more in "
+               "docs/\n",
+               seconds);
+    else
+        printf("wrong     too few were read right; build/tools/tenon selftest tells whether the "
+               "device\n          or its driver is to blame (%.1f s)\n",
+               seconds);
+}
+
 int main(int argc, char **argv)
 {
     static const tenon_dtype types[] = {TENON_DTYPE_F32, TENON_DTYPE_F16, TENON_DTYPE_BF16};
     const options o = options_parse(argc, argv, DIGITS_DATA);
-    int count;
+    const double start = seconds_now();
+    const int wanted = o.type == NULL ? 3 : 1;
+    progress p = {0};
+    int count, begun = 0;
     bool well = true;
     /* PoCL starts a thread for each core, which otherwise often share one. A library must not
      * change the environment; a program may, before its first OpenCL call. */
@@ -289,9 +353,11 @@ int main(int argc, char **argv)
     if (digits == NULL)
         return 1;
     device here = device_open(o.device);
+    announce(&o, wanted, count, &p);
     for (int i = 0; i < 3; i++)
         if (o.type == NULL || strcmp(o.type, tenon_dtype_string(types[i])) == 0)
-            well &= run_type(&o, &here, types[i], digits, count);
+            well &= run_type(&o, &here, types[i], digits, count, wanted - ++begun, &p);
+    conclude(well, seconds_now() - start);
     device_close(&here);
     free(digits);
     return well ? 0 : 1;

@@ -10,9 +10,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#define INK    16 /* the darkest pixel of the file */
-#define SHOWN  5  /* digits drawn */
-#define ENOUGH 30 /* digits to learn anything from */
+#define INK    16  /* the darkest pixel of the file */
+#define SHOWN  5   /* digits drawn */
+#define ENOUGH 192 /* digits: the third that is held out is a batch */
 
 static void usage(FILE *out)
 {
@@ -197,22 +197,27 @@ void digits_draw(const digit *digits, const int32_t *taken_for, int count)
     printf("\n\n");
 }
 
-void progress_show(int done, int all, double seconds)
+void progress_show(progress *p)
 {
     char bar[41];
-    const int width = (int)sizeof bar - 1;
-    double left = done > 0 ? seconds * (all - done) / done : 0;
-    if (!isatty(STDOUT_FILENO)) {
-        if (done * 5 / all != (done - 1) * 5 / all || done == 0)
-            printf("training  %3d %%  %4.1f s left\n", 100 * done / all, left);
-    } else {
+    const int width = (int)sizeof bar - 1, percent = 100 * p->done / p->all;
+    const double left = p->ahead + p->spent * (p->all - p->done) / p->done;
+    if (isatty(STDOUT_FILENO)) {
         for (int i = 0; i < width; i++)
-            bar[i] = i < width * done / all ? '#' : '.';
+            bar[i] = i < width * p->done / p->all ? '#' : '.';
         bar[width] = '\0';
-        printf("\rtraining  [%s] %3d %%  %4.1f s left%s", bar, 100 * done / all, left,
-               done == all ? "\n" : "");
+        printf("\rtraining  [%s] %3d %%  about %.0f s left ", bar, percent, left);
+    } else if (p->done * 5 / p->all > p->shown) {
+        p->shown = p->done * 5 / p->all;
+        printf("training  %3d %%  about %.0f s left\n", percent, left);
     }
     fflush(stdout);
+}
+
+void progress_clear(void)
+{
+    if (isatty(STDOUT_FILENO))
+        printf("\r%79s\r", "");
 }
 
 double seconds_now(void)

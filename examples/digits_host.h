@@ -35,9 +35,20 @@ void digits_shuffle(digit *digits, int count, uint64_t *seed);
  * first that was misread, where there is one. */
 void digits_draw(const digit *digits, const int32_t *taken_for, int count);
 
-/* Shows how much of the work is done and how long the rest will take: on a terminal as a bar that
- * stays on one line, else as a line for each fifth. */
-void progress_show(int done, int all, double seconds);
+/* How far all of the work has come. */
+typedef struct progress {
+    int done, all; /* steps of training */
+    double spent;  /* seconds, on these alone */
+    double ahead;  /* seconds that other work to come will take: compiling */
+    int shown;     /* fifths that have a line */
+} progress;
+
+/* Shows how much is done and how long the rest will take: on a terminal as a bar, which the next
+ * line to be printed replaces, else as a line for each fifth. */
+void progress_show(progress *p);
+
+/* Makes room for a line where a bar may be. */
+void progress_clear(void);
 
 /* Seconds of a clock that only goes forward. */
 double seconds_now(void);
