@@ -12,8 +12,8 @@
 #define BENCH_MAX_PEERS 6
 #define BENCH_NAME_SIZE 96
 
-/* What the command line asks for. Lists are of names between commas; NULL means all. Of suites "gpu"
- * and "cpu" stand for all whose names end so. */
+/* What the command line asks for. Lists are of names between commas; NULL means all. Of suites
+ * "gpu" and "cpu" stand for all whose names end so. */
 typedef struct bench_options {
     const char *suites, *dtypes, *peers;
     const char *device;

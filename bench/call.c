@@ -1,7 +1,7 @@
 /*
  * What a call costs beyond OpenCL: the same kernel with the same arguments enqueued by hand, by
- * running a plan, and by the immediate call. Times are those of the enqueueing calls alone, in turn,
- * medians; the queue is emptied between measures.
+ * running a plan, and by the immediate call. Times are those of the enqueueing calls alone, in
+ * turn, medians; the queue is emptied between measures.
  */
 #include "environment.h"
 #include "ops/gemm/internal.h"

@@ -1,5 +1,5 @@
-/* tenon-bench ceilings: the limits that a result is to be seen beside. Each is found by a kernel whose
- * result is checked, or by launches of one that does nothing. */
+/* tenon-bench ceilings: the limits that a result is to be seen beside. Each is found by a kernel
+ * whose result is checked, or by launches of one that does nothing. */
 #include "ceilings.h"
 
 #include "device.h"

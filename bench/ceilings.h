@@ -13,8 +13,8 @@ bool bench_ceilings(bench_session *session);
  * registers and memory of the main kernels, as JSON to options->json or the standard output. */
 bool bench_facts(bench_session *session);
 
-/* Every solver of every family with its parameters and their ranges, as JSON to the standard output:
- * what --solver takes. */
+/* Every solver of every family with its parameters and their ranges, as JSON to the standard
+ * output: what --solver takes. */
 bool bench_solvers(void);
 
 #endif

@@ -315,8 +315,8 @@ static void plan_line(tenon_context *context, const char *line)
     free(c);
 }
 
-/* Plans made for the device in a context without it, which builds nothing by itself. What the device
- * can do has been tried by now. */
+/* Plans made for the device in a context without it, which builds nothing by itself. What the
+ * device can do has been tried by now. */
 static json_t *kernels(const bench_session *session)
 {
     hearing h = {session, NULL, json_array()};

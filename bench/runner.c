@@ -42,8 +42,9 @@ static double round_of(bench_session *session, const bench_way *way, int calls, 
     return bench_now() - start;
 }
 
-/* Before a way's calls: the caller takes part in the work of libraries that work on the host, and is
- * pinned like their threads; what spun for the next call of another has stopped after a while. */
+/* Before a way's calls: the caller takes part in the work of libraries that work on the host, and
+ * is pinned like their threads; what spun for the next call of another has stopped after a while.
+ */
 static void take_turns(const bench_way *last, const bench_way *next)
 {
     const struct timespec while_threads_spin = {0, 3000000};

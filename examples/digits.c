@@ -4,8 +4,8 @@
  *
  *     image 1×8×8 → block of 16 channels → block of 32 → maximum of 2×2 → dropout → dense → 10
  *
- * where a block is a 3×3 convolution, batch normalization and relu. The loss is the cross-entropy of
- * softmax, and Adam makes the steps. It is done in f32, and with f16 and bf16 storage.
+ * where a block is a 3×3 convolution, batch normalization and relu. The loss is the cross-entropy
+ * of softmax, and Adam makes the steps. It is done in f32, and with f16 and bf16 storage.
  */
 #include "digits_device.h"
 
@@ -231,8 +231,8 @@ static void read_held_out(network *net, digits_data *d)
     }
 }
 
-/* Each kernel is compiled, and compared with a reference, at its first call: here, so that it is not
- * taken for training. Returns the seconds. */
+/* Each kernel is compiled, and compared with a reference, at its first call: here, so that it is
+ * not taken for training. Returns the seconds. */
 static double compile(network *net, digits_data *d)
 {
     const double start = seconds_now();

@@ -26,7 +26,8 @@ void device_close(device *here);
 /* A tensor that goes with the device. */
 tenon_tensor device_tensor(device *here, tenon_dtype dtype, uint32_t rank, const int64_t *shape);
 
-/* The digits, in an order of their own: the first `train` are for training, the rest is held out. */
+/* The digits, in an order of their own: the first `train` are for training, the rest is held out.
+ */
 typedef struct digits_data {
     int count, train;
     digit *digits;

@@ -34,6 +34,17 @@ formatting() {
     files '*.c' '*.h' '*.cpp' '*.cl' '*.clh' | xargs -0r clang-format --dry-run --Werror
 }
 
+# clang-format breaks comments and code, but no string and no macro.
+long_lines() {
+    files '*.c' '*.h' '*.cpp' '*.cl' '*.clh' | xargs -0r python3 -c '
+import sys
+found = [f"{path}:{number}: {len(line)} columns" for path in sys.argv[1:]
+         for number, line in enumerate(open(path, encoding="utf-8").read().splitlines(), 1)
+         if len(line) > 100]
+print("\n".join(found))
+sys.exit(bool(found))'
+}
+
 analysis() {
     files 'src/*.c' 'tools/*.c' 'examples/*.c' 'bench/*.c' 'tests/*.c' ':!tests/embed/*' |
         xargs -0r -n 4 -P "$(nproc)" clang-tidy --quiet -p build-clang
@@ -93,6 +104,7 @@ compilers() {
 main() {
     set_up_lint
     check formatting formatting
+    check "long lines" long_lines
     check "shell scripts" shell_scripts
     check "python scripts" python_scripts
     check spelling spelling

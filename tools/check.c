@@ -94,7 +94,8 @@ const command check_command = {
     .arguments = "SOLVER [OPERATION] OPERAND=VIEW … [FIELD=VALUE …] [--seed N]",
     .summary = "run one call on random values and compare it with the reference",
     .details =
-        "Failed tests, self-checks and benchmarks print the line that repeats them. A solver that a\n"
+        "Failed tests, self-checks and benchmarks print the line that repeats them. A solver that "
+        "a\n"
         "self-check bars on the way is named, with what was wrong.\n\n"
         "  SOLVER             a solver's name, as gemm/tiled or gemm/cpu_packed:mr6,nr64, or an\n"
         "                     operation's alone, as gemm: then Tenon chooses\n"

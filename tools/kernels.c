@@ -82,12 +82,13 @@ static void print_heard(listing *l, const char *operation, const char *solver, b
     char line[2048];
     for (uint32_t i = 0; i < l->heard_count; i++) {
         const heard *h = &l->heard[i];
-        snprintf(
-            line, sizeof line,
-            "{\"target\": \"%s\", \"operation\": \"%s\", \"solver\": \"%s\", \"chosen\": %s, "
-            "\"usual\": %s, \"source\": \"%s\", \"options\": \"%s\", \"kernel\": \"%s\", \"work_group\": %zu}",
-            l->target, operation, solver, chosen ? "true" : "false",
-            chosen && l->usual ? "true" : "false", h->source, h->options, h->kernel, h->work_group);
+        snprintf(line, sizeof line,
+                 "{\"target\": \"%s\", \"operation\": \"%s\", \"solver\": \"%s\", \"chosen\": %s, "
+                 "\"usual\": %s, \"source\": \"%s\", \"options\": \"%s\", \"kernel\": \"%s\", "
+                 "\"work_group\": %zu}",
+                 l->target, operation, solver, chosen ? "true" : "false",
+                 chosen && l->usual ? "true" : "false", h->source, h->options, h->kernel,
+                 h->work_group);
         if (is_new(l, line))
             puts(line);
     }
@@ -186,8 +187,8 @@ static void list_fill(listing *l)
     print_heard(l, "tensor_fill", "tensor/fill", true);
 }
 
-/* Packed weights must be there to be planned with. Those of GPUs are dense, and their product that of
- * `gemm`. */
+/* Packed weights must be there to be planned with. Those of GPUs are dense, and their product that
+ * of `gemm`. */
 static bool needs_no_weights(const tn_operation *operation)
 {
     return operation != &tn_operation_gemm_packed;
@@ -340,8 +341,10 @@ const command kernels_command = {
     .details =
         "Plans each operation's examples and the shapes of usual networks, in each type, by the\n"
         "automatic choice and by every solver that may be chosen there. A line of JSON for each\n"
-        "distinct target, operation, solver, source, options, kernel and work-group (0: the driver\n"
-        "chooses its size); chosen: whether the automatic choice came to it; usual: whether it did\n"
+        "distinct target, operation, solver, source, options, kernel and work-group (0: the "
+        "driver\n"
+        "chooses its size); chosen: whether the automatic choice came to it; usual: whether it "
+        "did\n"
         "for a shape of a usual network.\n\n"
         "  --target NAME      sm_90, gfx942, xe_hpc …, other: the defaults for any other GPU, or\n"
         "                     sm_90a: sm_90 with wgmma, which no driver is known to take\n"

@@ -1,5 +1,5 @@
-/* Operations that memory limits, on arrays of rows × 1024: within the nearer caches, within the last
- * one, and beyond it. */
+/* Operations that memory limits, on arrays of rows × 1024: within the nearer caches, within the
+ * last one, and beyond it. */
 #include "judge.h"
 #include "peers/loop.h"
 #include "peers/peers.h"

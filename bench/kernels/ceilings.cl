@@ -61,7 +61,9 @@ __kernel void read(__global const float4 *x, __global float *sums, ulong count, 
 }
 
 #define STEP(i)  x##i = x##i * p + q;
-#define ALL(f)   f(0) f(1) f(2) f(3) f(4) f(5) f(6) f(7) f(8) f(9) f(10) f(11) f(12) f(13) f(14) f(15)
+#define LOW(f)   f(0) f(1) f(2) f(3) f(4) f(5) f(6) f(7)
+#define HIGH(f)  f(8) f(9) f(10) f(11) f(12) f(13) f(14) f(15)
+#define ALL(f)   LOW(f) HIGH(f)
 #define BEGIN(i) T x##i = p * (T)(i);
 #define ADD(i)   sum += x##i;
 

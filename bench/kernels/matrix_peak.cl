@@ -1,9 +1,9 @@
 /*
- * How fast a matrix unit multiplies what lies in registers: the macros are those of matrix/unit.clh.
- * Work-groups are of one dimension and whole warps.
+ * How fast a matrix unit multiplies what lies in registers: the macros are those of
+ * matrix/unit.clh. Work-groups are of one dimension and whole warps.
  *
- * All elements of A are 1, those of B 1 and -1 in turn, so that each element of D comes back to 3, what
- * it began with, after every second product; the last one adds UNIT_K.
+ * All elements of A are 1, those of B 1 and -1 in turn, so that each element of D comes back to 3,
+ * what it began with, after every second product; the last one adds UNIT_K.
  */
 #define UNIT_TILES_M 2
 #define UNIT_TILES_N 4

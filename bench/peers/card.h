@@ -1,13 +1,13 @@
-/* What the peers that reach the card by its vendor's own interface share: CUDA's driver for NVIDIA's,
- * HIP for AMD's. The libraries are opened at run time and their functions declared here by hand, so
- * that the benchmark builds without them, and runs where they are not. */
+/* What the peers that reach the card by its vendor's own interface share: CUDA's driver for
+ * NVIDIA's, HIP for AMD's. The libraries are opened at run time and their functions declared here
+ * by hand, so that the benchmark builds without them, and runs where they are not. */
 #ifndef BENCH_CARD_H
 #define BENCH_CARD_H
 
 #include "operands.h"
 
-/* Where something is in the card's memory: CUDA's CUdeviceptr, and HIP's pointers, which are as wide
- * on the 64-bit hosts that there are libraries for. */
+/* Where something is in the card's memory: CUDA's CUdeviceptr, and HIP's pointers, which are as
+ * wide on the 64-bit hosts that there are libraries for. */
 typedef uint64_t bench_card_address;
 
 /* The card that the session's OpenCL device is. Of the functions 0 is success. */
@@ -31,8 +31,8 @@ typedef struct bench_card_function {
     void *address;
 } bench_card_function;
 
-/* Opens the first of the libraries that is there and finds the functions in it (both lists with NULL
- * at the end); false, with a line on stderr, where something is not there. */
+/* Opens the first of the libraries that is there and finds the functions in it (both lists with
+ * NULL at the end); false, with a line on stderr, where something is not there. */
 bool bench_card_find(const char *what, const char *const *names,
                      const bench_card_function *functions);
 

@@ -5,8 +5,8 @@
 #include "card.h"
 #include "peers.h"
 
-/* A product as column-major libraries want it: the transposed one, of the operands exchanged. f32 is
- * f32; 16-bit types are summed in f32, 8-bit integers in 32 bits, which are the result's too. */
+/* A product as column-major libraries want it: the transposed one, of the operands exchanged. f32
+ * is f32; 16-bit types are summed in f32, 8-bit integers in 32 bits, which are the result's too. */
 typedef struct bench_card_product {
     tenon_dtype dtype;
     bool a_transposed, b_transposed;

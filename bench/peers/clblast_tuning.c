@@ -12,7 +12,8 @@
 
 #define MAX_PARAMETERS 32
 
-/* A tuner's file has a family of kernels, whose runs it numbers; the library has the kernel's name. */
+/* A tuner's file has a family of kernels, whose runs it numbers; the library has the kernel's name.
+ */
 static const struct {
     const char *family, *kernel;
 } kernels[] = {{"copy", "Copy"},
@@ -33,7 +34,8 @@ static const char *kernel_of(const char *family)
     return NULL;
 }
 
-/* "NAME=VALUE NAME=VALUE", cut into pieces in place; the type, which is one of them, is left out. */
+/* "NAME=VALUE NAME=VALUE", cut into pieces in place; the type, which is one of them, is left out.
+ */
 static size_t parameters_of(char *text, const char *names[MAX_PARAMETERS],
                             size_t values[MAX_PARAMETERS])
 {

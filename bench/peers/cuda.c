@@ -15,7 +15,8 @@ static struct {
     int (*set_current)(void *context);
 } driver;
 
-/* "0000:3b:00.0", from the device and function that a slot is; false where the device's driver does not know where it is. */
+/* "0000:3b:00.0", from the device and function that a slot is; false where the device's driver does
+ * not know where it is. */
 static bool place_of(cl_device_id device, char place[32])
 {
     cl_uint bus, slot, domain = 0;

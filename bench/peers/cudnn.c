@@ -1,5 +1,5 @@
-/* cuDNN's convolution of images of N C H W: of its algorithms the one that it finds the fastest. f32
- * is f32, without TF32; 16-bit types are summed in f32. */
+/* cuDNN's convolution of images of N C H W: of its algorithms the one that it finds the fastest.
+ * f32 is f32, without TF32; 16-bit types are summed in f32. */
 #include "card.h"
 #include "peers.h"
 

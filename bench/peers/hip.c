@@ -30,8 +30,8 @@ static bool place_of(cl_device_id device, char place[16])
     return true;
 }
 
-/* The one device at the place. Several are there where there are several domains, or where a card is
- * divided: which of them the OpenCL device is cannot be said. */
+/* The one device at the place. Several are there where there are several domains, or where a card
+ * is divided: which of them the OpenCL device is cannot be said. */
 static bool begin(const char *place)
 {
     int count = 0, found = 0, device = 0;

@@ -8,7 +8,7 @@
 #include <stddef.h>
 
 #define MOST_THREADS 64
-#define SPINS        20000 /* looks at what there is to do, before a thread sleeps: half a millisecond */
+#define SPINS        20000 /* looks for work before a thread sleeps: half a millisecond */
 
 static struct {
     pthread_mutex_t lock;

@@ -5,8 +5,8 @@
 /* The most threads that a run can have: one a processor. They start at the first call. */
 int bench_pool_threads(void);
 
-/* Calls work(data, 0) on the caller's thread and work(data, 1) to work(data, threads - 1) on others,
- * and returns when all have. */
+/* Calls work(data, 0) on the caller's thread and work(data, 1) to work(data, threads - 1) on
+ * others, and returns when all have. */
 void bench_pool_run(int threads, void (*work)(void *data, int thread), void *data);
 
 #endif

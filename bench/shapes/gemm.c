@@ -94,8 +94,8 @@ static const bench_gemm_shape many[] = {
     {"former ffn2 dw", 1, 512, 2048, 1024, true, false},
 };
 
-/* Those of a GPU: squares, as its memory has them and with b the other way round; a transformer's of
- * width 1024 and 4096 tokens; and three where there is little to do for each element. */
+/* Those of a GPU: squares, as its memory has them and with b the other way round; a transformer's
+ * of width 1024 and 4096 tokens; and three where there is little to do for each element. */
 static const bench_gemm_shape of_gpu[] = {
     {"square", 1, 1024, 1024, 1024},
     {"square", 1, 2048, 2048, 2048},

@@ -38,7 +38,8 @@ void bench_conv_name(const bench_conv_shape *shape, char name[BENCH_CONV_NAME_SI
 
 tenon_conv_geometry bench_conv_geometry(const bench_conv_shape *shape);
 
-/* `batch` products of M×K and K×N; a transposed operand is stored with the other dimension first. */
+/* `batch` products of M×K and K×N; a transposed operand is stored with the other dimension first.
+ */
 typedef struct bench_gemm_shape {
     const char *what;
     int64_t batch, m, n, k;

@@ -1,5 +1,5 @@
-/* Tries cp.async by inline PTX: copies of 16 bytes to local memory, past the registers, and copies of none
- * of them, which write zeros. Local size: 32.
+/* Tries cp.async by inline PTX: copies of 16 bytes to local memory, past the registers, and copies
+ * of none of them, which write zeros. Local size: 32.
  */
 #include "capability/args.h"
 #include "common/types.clh"

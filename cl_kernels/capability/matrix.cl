@@ -1,5 +1,5 @@
-/* Tries a matrix unit: every element of one product of small integers, by each warp of the work-group.
- * Local size: 64.
+/* Tries a matrix unit: every element of one product of small integers, by each warp of the
+ * work-group. Local size: 64.
  *
  * TENON_UNIT and the macros that go with it: see matrix/unit.clh.
  */

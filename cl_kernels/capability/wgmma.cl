@@ -1,9 +1,9 @@
-/* Tries wgmma.m64n8k16 with f16 inputs by inline PTX, which sm_90a alone assembles: A, from registers,
- * is all ones, and column n of B, in local memory, is n + 1, so that column n of the product is
- * 16 (n + 1). Local size: 128.
+/* Tries wgmma.m64n8k16 with f16 inputs by inline PTX, which sm_90a alone assembles: A, from
+ * registers, is all ones, and column n of B, in local memory, is n + 1, so that column n of the
+ * product is 16 (n + 1). Local size: 128.
  *
- * The descriptor of B says where it is, in units of 16 bytes (PTX ISA, "Matrix descriptor format"): it
- * is two squares of 8 columns of 16 bytes along K, 128 bytes apart, without swizzling.
+ * The descriptor of B says where it is, in units of 16 bytes (PTX ISA, "Matrix descriptor format"):
+ * it is two squares of 8 columns of 16 bytes along K, 128 bytes apart, without swizzling.
  */
 #include "capability/args.h"
 #include "matrix/layout.h"

@@ -31,7 +31,7 @@
 
 /* What a launch does of the work. */
 #define REDUCTION_WHOLE   0 /* whole rows */
-#define REDUCTION_PARTIAL 1 /* pieces of rows; of a variance, the sums that its means are made of */
+#define REDUCTION_PARTIAL 1 /* pieces of rows; of a variance, sums for its means */
 #define REDUCTION_SQUARES 2 /* pieces of rows: of a variance, the squares about the means */
 
 typedef struct reduction_args {

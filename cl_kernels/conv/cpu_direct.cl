@@ -2,13 +2,14 @@
  * Direct convolution for CPUs: vectors lie along the filters, and elements of the image are
  * broadcast. Any strides and geometry.
  *
- * A work-group does a box of pixels for some filters of a group, a few channels at a time. It copies
- * what the box sees of the image into local memory, zeros for the padding, and then, panel by panel
- * of 2 * VW filters, lays the panel's taps as [tap][filter] and multiplies. A register tile is
- * TENON_RUNS runs of TENON_RUN pixels by one panel; the pixels of a run are neighbours in the copy,
- * whatever the step (see conv/cpu_direct_args.h), so that one table of offsets serves every
- * geometry. Sums wait in local memory as [panel][run][pixel][filter], and are turned where y is not
- * contiguous along its channels. An element is one chain of multiply-adds in the order of the taps.
+ * A work-group does a box of pixels for some filters of a group, a few channels at a time. It
+ * copies what the box sees of the image into local memory, zeros for the padding, and then, panel
+ * by panel of 2 * VW filters, lays the panel's taps as [tap][filter] and multiplies. A register
+ * tile is TENON_RUNS runs of TENON_RUN pixels by one panel; the pixels of a run are neighbours in
+ * the copy, whatever the step (see conv/cpu_direct_args.h), so that one table of offsets serves
+ * every geometry. Sums wait in local memory as [panel][run][pixel][filter], and are turned where y
+ * is not contiguous along its channels. An element is one chain of multiply-adds in the order of
+ * the taps.
  *
  * Global size: {boxes, ceil(filters of a group / args.filters), groups}, local size {1, 1, 1}. The
  * box of a work-group may reach past y, its last filters past the group's.
@@ -82,8 +83,8 @@ TENON_INLINE void lay_filters(__local acc_v *to, __global const data_t *w, long 
     }
 }
 
-/* sums[run][pixel][filter] (+)= the copy times a panel's taps, for `runs` runs. `runs` is a constant
- * wherever this is inlined, so that the loops unroll and the sums live in registers. */
+/* sums[run][pixel][filter] (+)= the copy times a panel's taps, for `runs` runs. `runs` is a
+ * constant wherever this is inlined, so that the loops unroll and the sums live in registers. */
 TENON_INLINE void multiply_runs(const int runs, __local acc_v *sums, __local const acc_t *copy,
                                 __local const int *run_x, __local const int *tap_x,
                                 __local const acc_v *filters, int taps, int is_first)

@@ -12,8 +12,8 @@
  * Global size: {blocks of channels * groups, bands * planes of x, blocks of images}, local size
  * {1, 1, 1}.
  *
- * TENON_VW, TENON_DTYPE, TENON_HW_FMA, TENON_ACT_BUILD   see common/types.clh, common/activation.clh
- * TENON_MR, TENON_NV   rows, and vectors of columns, of the register tile
+ * TENON_VW, TENON_DTYPE, TENON_HW_FMA, TENON_ACT_BUILD   see common/types.clh,
+ * common/activation.clh TENON_MR, TENON_NV   rows, and vectors of columns, of the register tile
  * TENON_KC             the longest block of the sum over filters
  * TENON_ROWS           the most rows that are packed at once
  * TENON_SUMS           elements of local memory for the sums

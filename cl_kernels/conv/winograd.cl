@@ -1,12 +1,12 @@
 /*
  * Winograd convolution for CPUs: 3 x 3 filters, stride and dilation 1 (conv/winograd.clh).
  *
- * A work-group takes sets of tiles. It transforms what the tiles of a set read of the image, for all
- * channels, then multiplies each point's matrix, tiles by channels, with that point's channels by
- * filters, panel by panel, and transforms the products of a panel back. The transformed image and
- * the products lie in a slice of the workspace that the work-group uses for every set, so that they
- * stay in its cache. The filters are transformed before, by conv/winograd_filter.cl, or on the way,
- * some channels at a time, where no other work-group needs the same ones.
+ * A work-group takes sets of tiles. It transforms what the tiles of a set read of the image, for
+ * all channels, then multiplies each point's matrix, tiles by channels, with that point's channels
+ * by filters, panel by panel, and transforms the products of a panel back. The transformed image
+ * and the products lie in a slice of the workspace that the work-group uses for every set, so that
+ * they stay in its cache. The filters are transformed before, by conv/winograd_filter.cl, or on the
+ * way, some channels at a time, where no other work-group needs the same ones.
  *
  * Vectors lie along channels, and along filters. Images that are contiguous along w are turned on
  * their way, square by square: there and back through `patch`, what a run of tiles of one row reads
@@ -45,8 +45,8 @@ TENON_INLINE void multiply_step(const int rows, acc_v sum[TENON_MR][TENON_NV],
     }
 }
 
-/* m[tile][lane] = the sum over the channels of v[tile][c] * u[c][lane], and of what m holds where it
- * `adds`. `rows` is a constant wherever this is inlined. */
+/* m[tile][lane] = the sum over the channels of v[tile][c] * u[c][lane], and of what m holds where
+ * it `adds`. `rows` is a constant wherever this is inlined. */
 TENON_INLINE void multiply_rows(const int rows, __global const acc_t *v, long v_row,
                                 __global const acc_t *u, long channels, int adds, __global acc_t *m)
 {

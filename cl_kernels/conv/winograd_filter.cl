@@ -1,8 +1,8 @@
 /*
  * The filters' transform for conv/winograd.cl, where it is done once for all tiles.
  *
- * Global size: {panels, ceil(c / part), groups}, local size {1, 1, 1}. Macros: conv/winograd.clh and
- * common/types.clh.
+ * Global size: {panels, ceil(c / part), groups}, local size {1, 1, 1}. Macros: conv/winograd.clh
+ * and common/types.clh.
  */
 #include "conv/winograd_filter.clh"
 

@@ -1,6 +1,6 @@
 /*
- * The transforms of Winograd's convolution (conv/winograd_transforms.clh) where a matrix product for
- * each point comes between them: for GPUs. 3 x 3 filters, stride and dilation 1.
+ * The transforms of Winograd's convolution (conv/winograd_transforms.clh) where a matrix product
+ * for each point comes between them: for GPUs. 3 x 3 filters, stride and dilation 1.
  *
  * conv_winograd_filter_points: u from w. A work-item does a filter of one channel; neighbours have
  *   neighbouring channels.
@@ -125,7 +125,8 @@ TENON_INLINE acc_t finish(acc_t product, const conv_args *a, __global const data
     return activate(result + bias, activation);
 }
 
-/* The first `count` of a tile's row, `step` elements apart: in one piece where that is how they lie. */
+/* The first `count` of a tile's row, `step` elements apart: in one piece where that is how they
+ * lie. */
 TENON_INLINE void store_row(__global data_t *y, long step, int count, const acc_t *row)
 {
 #if TENON_STORES_ACC

@@ -1,9 +1,9 @@
 /*
  * d = a ∘ b, element by element, over any strides (0 broadcasts). d may be a or b.
  *
- * A work-item covers a piece of rows_each rows. Where d's last dimension is contiguous, and those of
- * a and b are contiguous or broadcast, it goes by vectors.
- * Global size: at least {args.walk.items}.
+ * A work-item covers a piece of rows_each rows. Where d's last dimension is contiguous, and those
+ * of a and b are contiguous or broadcast, it goes by vectors. Global size: at least
+ * {args.walk.items}.
  *
  * TENON_VW: lanes of a vector.
  * TENON_DTYPE, TENON_STREAM: see common/types.clh.

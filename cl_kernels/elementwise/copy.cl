@@ -5,7 +5,8 @@
  *
  * TENON_COPY_SIZE: bytes of an element that is copied as it is; then TENON_VW is the lanes of a
  * vector. Without it values are converted:
- * TENON_FROM, TENON_TO: the types of x and y, numbered as in common/types.clh. A value is rounded once.
+ * TENON_FROM, TENON_TO: the types of x and y, numbered as in common/types.clh. A value is rounded
+ * once.
  */
 #include "common/types.clh"
 #include "common/walk.clh"

@@ -2,11 +2,11 @@
  * y = x, where x is contiguous along one dimension (down) and y along another (across): a
  * transpose. The other dimensions count planes.
  *
- * transpose: a work-item does a block of args.block_columns columns and args.block_rows rows, by squares of
- *   TENON_VW that turn in registers, and reads on along x. Global size: {blocks[0] * blocks[1] * planes}.
- * transpose_local: a work-group does a square of TRANSPOSE_TILE, which turns in local memory, so
- *   that neighbouring work-items read and write neighbours. Local size: {TRANSPOSE_TILE,
- *   TRANSPOSE_ITEMS}; as many groups.
+ * transpose: a work-item does a block of args.block_columns columns and args.block_rows rows, by
+ * squares of TENON_VW that turn in registers, and reads on along x. Global size: {blocks[0] *
+ * blocks[1] * planes}. transpose_local: a work-group does a square of TRANSPOSE_TILE, which turns
+ * in local memory, so that neighbouring work-items read and write neighbours. Local size:
+ * {TRANSPOSE_TILE, TRANSPOSE_ITEMS}; as many groups.
  *
  * TENON_COPY_SIZE, TENON_VW: see common/element.clh.
  */

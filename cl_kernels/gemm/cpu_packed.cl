@@ -1,7 +1,7 @@
 /* GEMM for CPUs: a work-item owns TENON_NTP panels of TENON_NR columns by args.tile_rows rows of d.
  *
- * Global size: {ceil(n / (NTP * NR)), ceil(m / tile_rows), batch}, local size {1, 1, 1}, where NR is
- * VW * NV. Any strides. Macros: see gemm/cpu_packed.clh.
+ * Global size: {ceil(n / (NTP * NR)), ceil(m / tile_rows), batch}, local size {1, 1, 1}, where NR
+ * is VW * NV. Any strides. Macros: see gemm/cpu_packed.clh.
  */
 #include "gemm/cpu_packed.clh"
 

@@ -5,9 +5,9 @@
  *                         TENON_STRIP columns, four rows at a time.
  *   gemm_cpu_skinny_dot   b's K stride is one: dot products of TENON_NR columns of b at a time.
  *
- * A work-item covers args.tile_cols columns of d and all of its rows, TENON_MR at a time: b stays in
- * cache for those past the first. Global size: {ceil(n / tile_cols), 1, batch}, local size
- * {1, 1, 1}. a, c, bias and d may have any strides.
+ * A work-item covers args.tile_cols columns of d and all of its rows, TENON_MR at a time: b stays
+ * in cache for those past the first. Global size: {ceil(n / tile_cols), 1, batch}, local size {1,
+ * 1, 1}. a, c, bias and d may have any strides.
  *
  *   TENON_VW     lanes of a vector
  *   TENON_MR     rows at a time
@@ -43,7 +43,7 @@
 
 #define AXPY_KC   8                        /* rows of b at a time: as many streams */
 #define TENON_NV  2                        /* vectors of columns at a time */
-#define PITCH     (TENON_STRIP + TENON_VW) /* sums of a row; apart from their neighbours in the cache */
+#define PITCH     (TENON_STRIP + TENON_VW) /* sums of a row, apart in the cache */
 #define DOT_STRIP (TENON_NR * TENON_TILES)
 
 /* thin[k][r] = a[r, k]; rows past the last repeat it, into sums that nobody uses. */
@@ -57,7 +57,8 @@ TENON_INLINE void pack_steps(__local acc_t *thin, __global const data_t *a, long
     }
 }
 
-/* sums[r][i] += a[r, 0 .. kc) * b[0 .. kc, i] for `vectors` of columns, of which `cols` are there. */
+/* sums[r][i] += a[r, 0 .. kc) * b[0 .. kc, i] for `vectors` of columns, of which `cols` are there.
+ */
 TENON_INLINE void add_columns(const int vectors, __local acc_t *sums, __local const acc_t *thin,
                               __global const data_t *b, long b_row, int cols, int kc)
 {

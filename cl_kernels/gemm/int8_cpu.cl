@@ -1,13 +1,13 @@
 /* A product of i8 or u8 for CPUs: the blocks and the register tile of gemm/cpu_packed.cl on floats
- * that hold integers. A float holds integers up to 2^24 exactly, so that a block's sums are exact in
- * whatever order as long as it has no more than args.gemm.k_chunk products; they are then added to
- * those of i32, which wait in local memory.
+ * that hold integers. A float holds integers up to 2^24 exactly, so that a block's sums are exact
+ * in whatever order as long as it has no more than args.gemm.k_chunk products; they are then added
+ * to those of i32, which wait in local memory.
  *
- * Global size: {ceil(n / (NTP * NR)), ceil(m / tile_rows), batch}, local size {1, 1, 1}, where NR is
- * VW * NV, and tile_rows at most 32 * MR. Any strides.
+ * Global size: {ceil(n / (NTP * NR)), ceil(m / tile_rows), batch}, local size {1, 1, 1}, where NR
+ * is VW * NV, and tile_rows at most 32 * MR. Any strides.
  *
- * Macros: those of gemm/cpu_tile.clh and gemm/cpu_pack.clh; TENON_KC a multiple of 4; TENON_NTP, the
- * panels of a work-item. TENON_DTYPE and others: see gemm/int8.clh.
+ * Macros: those of gemm/cpu_tile.clh and gemm/cpu_pack.clh; TENON_KC a multiple of 4; TENON_NTP,
+ * the panels of a work-item. TENON_DTYPE and others: see gemm/int8.clh.
  */
 #define TENON_A_LAYOUT 4 /* TENON_LOCAL_K */
 #include "gemm/cpu_defaults.clh"
@@ -21,7 +21,8 @@
 
 #define ROWS (32 * TENON_MR) /* the most of a work-group */
 
-/* rows x kc of a, from element `at`, the first of which is row m of the matrix: rows of TENON_KC. */
+/* rows x kc of a, from element `at`, the first of which is row m of the matrix: rows of TENON_KC.
+ */
 TENON_INLINE void pack_rows(__local acc_t *out, __global const uchar *a, __global const uchar *zero,
                             const int8_args *args, long m, long at, int rows, int kc)
 {
@@ -88,7 +89,8 @@ TENON_INLINE void pack_panels(__local acc_v *out, __global const uchar *b,
     }
 }
 
-/* K is cut into equal blocks, as by block_length(). Multiples of 4 keep all but the last aligned. */
+/* K is cut into equal blocks, as by block_length(). Multiples of 4 keep all but the last aligned.
+ */
 TENON_INLINE int exact_block(const int8_args *args, long k)
 {
     long most = min((long)TENON_KC, args->gemm.k_chunk), blocks = (k + most - 1) / most;

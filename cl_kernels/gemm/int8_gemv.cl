@@ -1,11 +1,10 @@
 /* A matrix of i8 or u8 times a vector, for CPUs: n is 1. What takes the time is reading a, once.
  *
  * Local size {1, 1, 1}.
- *   TENON_A_LAYOUT  1: a is contiguous along K. A work-item does args.gemm.tile_rows rows, four at a
- *                   time; global size {ceil(m / tile_rows), 1, batch}.
- *                   2: a is contiguous along M. A work-item does TENON_ROWS rows; global size
- *                   {ceil(m / TENON_ROWS), 1, batch}.
- *   TENON_ROWS      a multiple of TENON_VW; in layout 2 alone
+ *   TENON_A_LAYOUT  1: a is contiguous along K. A work-item does args.gemm.tile_rows rows, four at
+ * a time; global size {ceil(m / tile_rows), 1, batch}. 2: a is contiguous along M. A work-item does
+ * TENON_ROWS rows; global size {ceil(m / TENON_ROWS), 1, batch}. TENON_ROWS      a multiple of
+ * TENON_VW; in layout 2 alone
  *
  * TENON_DTYPE and others: see gemm/int8.clh.
  *

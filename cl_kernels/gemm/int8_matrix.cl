@@ -1,8 +1,8 @@
-/* A product of i8 or u8 on matrix units: a work-group computes a block of MB x NB elements of d. Any
- * strides.
+/* A product of i8 or u8 on matrix units: a work-group computes a block of MB x NB elements of d.
+ * Any strides.
  *
- * Global size {blocks of d, 1, batch} work-groups. Macros and local size: see gemm/matrix.clh, whose
- * TENON_UNIT_TYPE is 4 and TENON_STAGES 1 here; TENON_DTYPE: see gemm/int8.clh.
+ * Global size {blocks of d, 1, batch} work-groups. Macros and local size: see gemm/matrix.clh,
+ * whose TENON_UNIT_TYPE is 4 and TENON_STAGES 1 here; TENON_DTYPE: see gemm/int8.clh.
  *
  * The units multiply signed bytes; see int8_unshifted for those of u8.
  */

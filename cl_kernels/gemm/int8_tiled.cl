@@ -1,11 +1,11 @@
-/* A product of i8 or u8 for GPUs: a work-group computes a block of MB x NB elements of d as gemm/tiled.cl
- * does, with words of four bytes of K in place of reals. Any strides.
+/* A product of i8 or u8 for GPUs: a work-group computes a block of MB x NB elements of d as
+ * gemm/tiled.cl does, with words of four bytes of K in place of reals. Any strides.
  *
  * Local size {NB / NR, MB / MR, 1}; global size {ceil(n / NB), ceil(m / MB), batch} work-groups.
  *
  *   TENON_KB  words of K at a time; like MB and NB a multiple of 4
- *   DIALECT   how four signed bytes are multiplied and added: 0, the OpenCL extension; 1, inline PTX;
- *             left out, byte by byte
+ *   DIALECT   how four signed bytes are multiplied and added: 0, the OpenCL extension; 1, inline
+ * PTX; left out, byte by byte
  *
  * The other macros: see gemm/tiled.clh and gemm/int8_load.clh; TENON_DTYPE: gemm/int8.clh.
  *
@@ -74,8 +74,8 @@ TENON_INLINE void count_lines(uint lines[ITEM_LINES], __local const uint *tile_a
     }
 }
 
-/* The sums of d[m0 .. m0 + MB, n0 .. n0 + NB), and of the work-item's lines; a and b are the first bytes
- * of the matrices. */
+/* The sums of d[m0 .. m0 + MB, n0 .. n0 + NB), and of the work-item's lines; a and b are the first
+ * bytes of the matrices. */
 TENON_INLINE void multiply_bytes(const int8_args *args, __global const uchar *a,
                                  __global const uchar *b, long m0, long n0, long k_end, int item,
                                  __local uint *area, uint sum[TENON_MR][TENON_NR],

@@ -7,8 +7,8 @@
 #include "gemm/epilogue.clh"
 
 /* The epilogue. Sums pass through local memory, a row of tiles at a time or a part of one, so that
- * neighbouring work-items write neighbouring elements of d, and what is done to an element stands here
- * once. */
+ * neighbouring work-items write neighbouring elements of d, and what is done to an element stands
+ * here once. */
 TENON_INLINE void store_block(const place *p, const gemm_epilogue *e, const gemm_args *args, long m,
                               long n, __local acc_t *memory,
                               unit_d sums[UNIT_TILES_M][UNIT_TILES_N])

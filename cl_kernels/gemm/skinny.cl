@@ -3,11 +3,11 @@
  *   gemm_skinny_axpy  b's N stride is one: a work-item has TENON_VL neighbouring columns of d; the
  *                     TENON_SHARES work-items of a column share K out among them. Local size
  *                     {TENON_COLS, TENON_SHARES, 1}, a work-group for COLS * VL columns.
- *   gemm_skinny_dot   b's K stride is one: neighbouring work-items read along K, VL steps each, and a
- *                     work-group of {TENON_COLS * TENON_SHARES, 1, 1} has TENON_NR columns of d.
+ *   gemm_skinny_dot   b's K stride is one: neighbouring work-items read along K, VL steps each, and
+ * a work-group of {TENON_COLS * TENON_SHARES, 1, 1} has TENON_NR columns of d.
  *
- * A work-group does all rows of its columns, TENON_MR at a time. Any strides but b's. Vectors of b are
- * read where they are aligned and within the matrix, elsewhere their elements.
+ * A work-group does all rows of its columns, TENON_MR at a time. Any strides but b's. Vectors of b
+ * are read where they are aligned and within the matrix, elsewhere their elements.
  *
  *   TENON_MR      rows at a time
  *   TENON_NR      columns of a work-group of the dot products
@@ -43,8 +43,8 @@
 #define SHARED (TENON_SHARES * WIDTH)  /* sums of a row that are to be added up */
 #define KC     128                     /* steps of K whose part of a is in local memory */
 
-/* Adds up the `many` neighbours in each of `rows` rows, [row][pitch], a power of two of them; the sums
- * take the place of the first. */
+/* Adds up the `many` neighbours in each of `rows` rows, [row][pitch], a power of two of them; the
+ * sums take the place of the first. */
 TENON_INLINE void add_up(__local acc_t *sums, int rows, int pitch, int many, int step, int item)
 {
     for (int lower = many / 2; lower > 0; lower /= 2) {
@@ -57,8 +57,8 @@ TENON_INLINE void add_up(__local acc_t *sums, int rows, int pitch, int many, int
     barrier(CLK_LOCAL_MEM_FENCE);
 }
 
-/* thin[k][r] = a[r, k] for KC steps, zeros past the kc that there are; rows past the last repeat it,
- * into sums that nobody uses. */
+/* thin[k][r] = a[r, k] for KC steps, zeros past the kc that there are; rows past the last repeat
+ * it, into sums that nobody uses. */
 TENON_INLINE void load_thin(__local acc_t *thin, __global const data_t *a, long a_row, long a_col,
                             int rows, int kc, int item)
 {

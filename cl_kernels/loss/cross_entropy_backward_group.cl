@@ -1,9 +1,9 @@
 /*
  * The gradient of the cross-entropy of each row x of the logits: with p = exp(x - m) / (sum of
  * exp(x - m)), m being the row's greatest, dx = p f, and (p - 1) f at the label, f being args.scale
- * times the row's dloss. A row to a team of work-items. A label that is no class gives a row of NaN,
- * an ignored one zeros. dx may be x: an element is read for the last time by the work-item that
- * writes it.
+ * times the row's dloss. A row to a team of work-items. A label that is no class gives a row of
+ * NaN, an ignored one zeros. dx may be x: an element is read for the last time by the work-item
+ * that writes it.
  *
  * cross_entropy_group: see common/team.clh. Global size: {ceil(count · team / TENON_GROUP) ·
  *   TENON_GROUP}. Tensors: logits; without the axis labels, dloss (absent without

@@ -1,21 +1,21 @@
-/* Where the elements of matrices lie in the registers of matrix units' lanes: included by C11 and by
- * OpenCL C.
+/* Where the elements of matrices lie in the registers of matrix units' lanes: included by C11 and
+ * by OpenCL C.
  *
- * A unit multiplies A (M x K) by B (K x N) and adds the product to D (M x N), all spread over the lanes
- * of a warp (wave, sub-group), which hold their elements packed in 32-bit words, the first in the
- * lowest bits. Element i of a lane's part of A is A[matrix_a_row, matrix_a_k], of B
+ * A unit multiplies A (M x K) by B (K x N) and adds the product to D (M x N), all spread over the
+ * lanes of a warp (wave, sub-group), which hold their elements packed in 32-bit words, the first in
+ * the lowest bits. Element i of a lane's part of A is A[matrix_a_row, matrix_a_k], of B
  * B[matrix_b_k, matrix_b_col], of D D[matrix_d_row, matrix_d_col].
  *
- * A unit pairs steps of K of A with those of B, whatever their numbers: where another order than the
- * vendor's suits loads better, both have that one. So does gfx12 with types of 16 bits, of which a lane
- * holds steps 0 to 7, or 8 to 15, where the vendor counts 0 to 3 and 8 to 11, or 4 to 7 and 12 to 15.
+ * A unit pairs steps of K of A with those of B, whatever their numbers: where another order than
+ * the vendor's suits loads better, both have that one. So does gfx12 with types of 16 bits, of
+ * which a lane holds steps 0 to 7, or 8 to 15, where the vendor counts 0 to 3 and 8 to 11, or 4 to
+ * 7 and 12 to 15.
  *
  * The formulas are those of
- *   NVIDIA   PTX ISA, "Matrix Fragments for mma.m16n8k8", "... mma.m16n8k16", "... mma.m16n8k32" and
- *            "Warp-level matrix load instruction: ldmatrix"
- *   AMD      the ISA guides of CDNA 2 and 3 and of RDNA 3 and 4 (chapters on matrix arithmetic), and
- *            AMD's matrix instruction calculator
- *   Intel    cl_intel_subgroup_matrix_multiply_accumulate
+ *   NVIDIA   PTX ISA, "Matrix Fragments for mma.m16n8k8", "... mma.m16n8k16", "... mma.m16n8k32"
+ * and "Warp-level matrix load instruction: ldmatrix" AMD      the ISA guides of CDNA 2 and 3 and of
+ * RDNA 3 and 4 (chapters on matrix arithmetic), and AMD's matrix instruction calculator Intel
+ * cl_intel_subgroup_matrix_multiply_accumulate
  */
 #ifndef TENON_MATRIX_LAYOUT_H
 #define TENON_MATRIX_LAYOUT_H
@@ -23,7 +23,7 @@
 /* Units, as TENON_UNIT numbers them. */
 #define MATRIX_NVIDIA  1 /* mma.sync */
 #define MATRIX_MFMA    2 /* AMD's, of 64 lanes */
-#define MATRIX_WMMA_11 3 /* AMD's, of 32 lanes, gfx11: each half of them holds all of A and of B */
+#define MATRIX_WMMA_11 3 /* AMD's, of 32 lanes, gfx11: A and B in each half of them */
 #define MATRIX_WMMA_12 4 /* the same, gfx12: each half has its part */
 #define MATRIX_XMX_16  5 /* Intel's, of sub-groups of 16 */
 #define MATRIX_XMX_8   6 /* and of 8 */
@@ -78,8 +78,8 @@
     (MATRIX_N(unit) * MATRIX_K(unit, type) * MATRIX_COPIES(unit) / MATRIX_LANES(unit))
 #define MATRIX_D_COUNT(unit) (MATRIX_M(unit) * MATRIX_N(unit) / MATRIX_LANES(unit))
 
-/* Elements of A of one row that a lane of Intel's holds: a word in sub-groups of 8, half of one in those
- * of 16. */
+/* Elements of A of one row that a lane of Intel's holds: a word in sub-groups of 8, half of one in
+ * those of 16. */
 #define MATRIX_XMX_RUN(unit, type)                                                                 \
     ((unit) == MATRIX_XMX_8 ? MATRIX_PACK(type) : (MATRIX_PACK(type) + 1) / 2)
 
@@ -115,8 +115,8 @@ static inline int matrix_b_k(int unit, int type, int lane, int i)
     return unit == MATRIX_WMMA_11 ? i : MATRIX_B_COUNT(unit, type) * (lane / MATRIX_N(unit)) + i;
 }
 
-/* D of NVIDIA's wgmma.m64nNk16, whose four warps take 16 rows each; `lane` counts the 128 lanes of all
- * four, and i the N / 2 elements of a lane. */
+/* D of NVIDIA's wgmma.m64nNk16, whose four warps take 16 rows each; `lane` counts the 128 lanes of
+ * all four, and i the N / 2 elements of a lane. */
 static inline int matrix_wgmma_d_row(int lane, int i)
 {
     return 16 * (lane >> 5) + (lane >> 2 & 7) + 8 * (i >> 1 & 1);
@@ -152,9 +152,10 @@ static inline int matrix_d_col(int unit, int lane, int i)
     return unit == MATRIX_NVIDIA ? 2 * (lane & 3) + (i & 1) : lane % MATRIX_N(unit);
 }
 
-/* NVIDIA's ldmatrix loads four (.x4) or two (.x2) squares of 8 rows of 16 bytes, one word of each to a
- * lane. Lane l gives the address of row l % 8 of square l / 8. These say which row or column of a tile
- * contiguous along K that is, and from which word of K on; squares are then the words of A and of B. */
+/* NVIDIA's ldmatrix loads four (.x4) or two (.x2) squares of 8 rows of 16 bytes, one word of each
+ * to a lane. Lane l gives the address of row l % 8 of square l / 8. These say which row or column
+ * of a tile contiguous along K that is, and from which word of K on; squares are then the words of
+ * A and of B. */
 static inline int matrix_ldmatrix_a_row(int lane)
 {
     return lane & 15;
@@ -198,11 +199,11 @@ static inline int matrix_ldmatrix_trans_b_col(int lane)
     return 8 * (lane >> 4);
 }
 
-/* wgmma's factors, of elements of 16 bits, lie in local memory without swizzling: as squares of 8 lines
- * of 8 elements, 16 bytes each ("core matrices"). Lines lie along the dimension in which the factor is
- * contiguous: `along_k`, or across K. A block has lines of `length` elements; squares follow one
- * another along the lines, and then come those of the next 8 lines. So vector v of 16 bytes of a block
- * is of this line, from this element on. */
+/* wgmma's factors, of elements of 16 bits, lie in local memory without swizzling: as squares of 8
+ * lines of 8 elements, 16 bytes each ("core matrices"). Lines lie along the dimension in which the
+ * factor is contiguous: `along_k`, or across K. A block has lines of `length` elements; squares
+ * follow one another along the lines, and then come those of the next 8 lines. So vector v of 16
+ * bytes of a block is of this line, from this element on. */
 static inline int matrix_wgmma_line(int v, int length)
 {
     return v / length * 8 + v % 8;

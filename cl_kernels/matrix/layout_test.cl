@@ -1,14 +1,14 @@
-/* Products by a matrix unit, or its emulation, that a plain product is compared with: d += a b, where
- * a has M rows and steps * UNIT_K columns, and is row-major; b has N columns,
- * and is column-major; d is row-major. Every way to load and to multiply has its part.
+/* Products by a matrix unit, or its emulation, that a plain product is compared with: d += a b,
+ * where a has M rows and steps * UNIT_K columns, and is row-major; b has N columns, and is
+ * column-major; d is row-major. Every way to load and to multiply has its part.
  *
- * One work-group of LAYOUT_TEST_WARPS * UNIT_LANES work-items; a warp has UNIT_TILES_M x UNIT_TILES_N
- * products.
+ * One work-group of LAYOUT_TEST_WARPS * UNIT_LANES work-items; a warp has UNIT_TILES_M x
+ * UNIT_TILES_N products.
  *
  * TENON_UNIT and the macros that go with it: see matrix/unit.clh.
  *
- *   LAYOUT_TEST_EXCHANGE  what a test must find: 1, lanes 0 and 1 exchange their parts of A; 2, of B; 3,
- *                         of D. Default 0
+ *   LAYOUT_TEST_EXCHANGE  what a test must find: 1, lanes 0 and 1 exchange their parts of A; 2, of
+ * B; 3, of D. Default 0
  */
 #ifndef LAYOUT_TEST_EXCHANGE
 #define LAYOUT_TEST_EXCHANGE 0

@@ -2,14 +2,12 @@
  * The gradients of normalization. With h = (x - m) · r, w = gamma where it varies within a set
  * (NORM_WEIGHTED) and 1 elsewhere, and g = dy · w:
  *
- * norm_sums      The sums of g and of g · h over a piece of a set: to the workspace (NORM_TO_WORK) or,
- *                with a single piece and w = 1, to dbeta and dgamma. Their sets are then the
- *                parameters.
- * norm_reduce    Adds up the pieces, in their order: to dbeta and dgamma where those are there, and,
- *                where the sums are of sets, to the workspace, divided by n.
- * norm_gradient  dx = r · gamma / w · (g - (s + h · t)), s and t being those quotients; without
- *                columns kept is 0, and every dimension is walked.
- * norm_whole     Sums and dx of a set in one work-item.
+ * norm_sums      The sums of g and of g · h over a piece of a set: to the workspace (NORM_TO_WORK)
+ * or, with a single piece and w = 1, to dbeta and dgamma. Their sets are then the parameters.
+ * norm_reduce    Adds up the pieces, in their order: to dbeta and dgamma where those are there,
+ * and, where the sums are of sets, to the workspace, divided by n. norm_gradient  dx = r · gamma /
+ * w · (g - (s + h · t)), s and t being those quotients; without columns kept is 0, and every
+ * dimension is walked. norm_whole     Sums and dx of a set in one work-item.
  *
  * With NORM_GIVEN, r = rsqrt(variance + epsilon) and dx = r · gamma · dy. dx may be dy or x.
  *

@@ -1,8 +1,8 @@
 /*
  * The gradient of normalization, a set to a team of work-items. With h = (x - m) · r, w = gamma
  * where it varies within a set (NORM_WEIGHTED) and 1 elsewhere, and g = dy · w: the sums of g and
- * of g · h, then dx = r · gamma / w · (g - (s + h · t)), s and t being these sums divided by n. Where
- * sets are parameters, the sums are dbeta and dgamma. dx may be dy or x.
+ * of g · h, then dx = r · gamma / w · (g - (s + h · t)), s and t being these sums divided by n.
+ * Where sets are parameters, the sums are dbeta and dgamma. dx may be dy or x.
  *
  * norm_group: see norm/team.clh. Global size: {ceil(sets · team / TENON_GROUP) · TENON_GROUP}.
  * Macros: see norm/norm.clh and common/team.clh.

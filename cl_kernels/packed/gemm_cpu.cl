@@ -91,8 +91,8 @@ TENON_INLINE void panel_step(const int rows, acc_v sum[TENON_MR][TENON_NV], tile
     }
 }
 
-/* tile[i * NV + v] = the sum over kc of a[i, k] * b[k, vector v]; `rows` is a constant wherever this
- * is inlined. */
+/* tile[i * NV + v] = the sum over kc of a[i, k] * b[k, vector v]; `rows` is a constant wherever
+ * this is inlined. */
 TENON_INLINE void panel_rows(const int rows, tile_a a, __global const data_t *b, long panel, int kc,
                              acc_v *tile)
 {
@@ -202,7 +202,8 @@ TENON_INLINE void store_bare(const gemm_epilogue *e, long m, long n, int rows, i
 }
 #endif
 
-/* What follows the sums of a tile, whose first element is d[m, n]; `cols` of its columns are there. */
+/* What follows the sums of a tile, whose first element is d[m, n]; `cols` of its columns are there.
+ */
 TENON_INLINE void finish_tile(const gemm_epilogue *e, long m, long n, int rows, int cols, int pass,
                               __local acc_t *sums, const acc_v *tile)
 {

@@ -4,10 +4,10 @@
  * channels first: neighbouring work-items have what lies side by side in y.
  *
  * pool_forward_items: a work-item does a result. Global size: {args.line_count} or more.
- * pool_forward_groups: for few results of large windows, a work-group of TENON_ITEMS does args.lines
- *   results, which must divide it: each work-item goes through every so manieth tap of one. Sums are
- *   added halves to halves, in an order that follows from the sizes alone.
- *   Global size: {ceil(line_count / lines) * TENON_ITEMS}, local size: {TENON_ITEMS}.
+ * pool_forward_groups: for few results of large windows, a work-group of TENON_ITEMS does
+ * args.lines results, which must divide it: each work-item goes through every so manieth tap of
+ * one. Sums are added halves to halves, in an order that follows from the sizes alone. Global size:
+ * {ceil(line_count / lines) * TENON_ITEMS}, local size: {TENON_ITEMS}.
  *
  * TENON_ITEMS:    a power of two.
  * TENON_POOL_MAX: 1 for the maximum, 0 for the average.
@@ -67,7 +67,8 @@ TENON_KERNEL void pool_forward_items(__global const data_t *x, __global data_t *
 #endif
 }
 
-/* The way of a work-item through the taps of a window: along w, h and d, `stride` of them at once. */
+/* The way of a work-item through the taps of a window: along w, h and d, `stride` of them at once.
+ */
 typedef struct tap_walk {
     index_t at[3], step[3], left;
 } tap_walk;

@@ -1,6 +1,6 @@
 /*
- * y = the greatest or the least element of each row of x, or where it is, as in reduce/extremum.cl, a
- * row to a team of work-items.
+ * y = the greatest or the least element of each row of x, or where it is, as in reduce/extremum.cl,
+ * a row to a team of work-items.
  *
  * reduce_group: see common/reduction_team.clh, with its global size. The second input and the means
  * are not there; the kernel takes them for the sake of one signature.

@@ -1,6 +1,6 @@
 /*
- * y = the sum, mean, sum of squares, Euclidean norm or variance of each row of x, by args.kind, a row
- * to a team of work-items. A variance takes two passes, so that nothing cancels.
+ * y = the sum, mean, sum of squares, Euclidean norm or variance of each row of x, by args.kind, a
+ * row to a team of work-items. A variance takes two passes, so that nothing cancels.
  *
  * reduce_group: see common/reduction_team.clh, with its global size.
  *

@@ -1,7 +1,7 @@
 /*
  * The gradient of softmax along an axis, from its result y: dx = y (dy - sum of y dy); with
- * args.flag that of its logarithm y: dx = dy - exp(y) (sum of dy). A row to a team of work-items. dx
- * may be y or dy: an element is read for the last time by the work-item that writes it.
+ * args.flag that of its logarithm y: dx = dy - exp(y) (sum of dy). A row to a team of work-items.
+ * dx may be y or dy: an element is read for the last time by the work-item that writes it.
  *
  * backward_group: see common/team.clh. Global size: {ceil(count · team / TENON_GROUP) ·
  *   TENON_GROUP}. Tensors: y, dy, dx.

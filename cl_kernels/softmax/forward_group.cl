@@ -1,9 +1,9 @@
 /*
- * y = softmax(x) along an axis, or with args.flag its logarithm, a row to a team of work-items. y may
- * be x: an element is read for the last time by the work-item that writes it.
+ * y = softmax(x) along an axis, or with args.flag its logarithm, a row to a team of work-items. y
+ * may be x: an element is read for the last time by the work-item that writes it.
  *
- * forward_group: see common/team.clh. Global size: {ceil(count · team / TENON_GROUP) · TENON_GROUP}.
- * Tensors: x, y.
+ * forward_group: see common/team.clh. Global size: {ceil(count · team / TENON_GROUP) ·
+ * TENON_GROUP}. Tensors: x, y.
  *
  * TENON_VW: lanes of a vector.  TENON_GROUP: see common/team.clh.  TENON_DTYPE: see
  * common/types.clh.

@@ -24,8 +24,8 @@ typedef enum tenon_activation_kind {
         3,                        /**< min(max(x, 0), alpha), alpha above 0; relu6 with alpha = 6 */
     TENON_ACTIVATION_SIGMOID = 4, /**< 1 / (1 + exp(-x)) */
     TENON_ACTIVATION_TANH = 5,    /**< tanh(x) */
-    /** x > 0 ? x : alpha · (exp(x) - 1), alpha finite, not 0; it is 1 in Clevert, Unterthiner, Hochreiter, "Fast and
-     * accurate deep network learning by exponential linear units", 2016. */
+    /** x > 0 ? x : alpha · (exp(x) - 1), alpha finite, not 0; it is 1 in Clevert, Unterthiner,
+     * Hochreiter, "Fast and accurate deep network learning by exponential linear units", 2016. */
     TENON_ACTIVATION_ELU = 6,
     /** lambda · (x > 0 ? x : a · (exp(x) - 1)) with lambda = 1.0507009873554805 and
      * a = 1.6732632423543772: Klambauer et al., "Self-normalizing neural networks", 2017. */
@@ -75,8 +75,8 @@ typedef struct tenon_activation {
 
 /** The activation of a kind with its customary constants: leaky_relu 0.01, clipped_relu 6, elu and
  * celu 1, hard_sigmoid 1/6 and 1/2, hard_tanh -1 and 1; 0 where the formula names none. So
- * params.activation = tenon_activation_default(TENON_ACTIVATION_ELU) is complete. A value that is no
- * kind is passed on, for the call to refuse. Callable from any thread. */
+ * params.activation = tenon_activation_default(TENON_ACTIVATION_ELU) is complete. A value that is
+ * no kind is passed on, for the call to refuse. Callable from any thread. */
 TENON_API tenon_activation tenon_activation_default(tenon_activation_kind kind);
 
 /** Start from TENON_ACTIVATION_PARAMS_INIT and set `activation`. */

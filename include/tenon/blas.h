@@ -28,8 +28,8 @@ typedef enum tenon_blas_transpose {
 } tenon_blas_transpose;
 
 /** C = alpha · op(A) · op(B) + beta · C in f32. A is M×K after op, B is K×N, C is M×N. As in the
- * reference BLAS, nothing is done where M or N is 0, and C becomes beta · C where K is 0; A and B are
- * not read where alpha is 0, nor C where beta is 0.
+ * reference BLAS, nothing is done where M or N is 0, and C becomes beta · C where K is 0; A and B
+ * are not read where alpha is 0, nor C where beta is 0.
  *  @param a_ld  at least the length of a stored row (row major) or column (column major) of A; so
  *               b_ld and c_ld
  *  @param c     must not overlap a or b
@@ -49,7 +49,8 @@ TENON_API tenon_status tenon_dgemm(tenon_stream *stream, tenon_blas_layout layou
                                    size_t b_offset, size_t b_ld, double beta, cl_mem c,
                                    size_t c_offset, size_t c_ld, const tenon_sync *sync);
 
-/** The same in f16, whose sums are f32. The scalars are bits of a half, as OpenCL's hosts have it. */
+/** The same in f16, whose sums are f32. The scalars are bits of a half, as OpenCL's hosts have it.
+ */
 TENON_API tenon_status tenon_hgemm(tenon_stream *stream, tenon_blas_layout layout,
                                    tenon_blas_transpose a_transpose,
                                    tenon_blas_transpose b_transpose, size_t m, size_t n, size_t k,
@@ -58,8 +59,8 @@ TENON_API tenon_status tenon_hgemm(tenon_stream *stream, tenon_blas_layout layou
                                    size_t c_offset, size_t c_ld, const tenon_sync *sync);
 
 /** y = alpha · op(A) · x + beta · y in f32. A is M×N before op; x and y have N and M elements, M
- * and N when A is transposed. As in the reference BLAS, nothing is done where M or N is 0: y is left
- * as it is, whatever beta is. A and x are not read where alpha is 0, nor y where beta is 0.
+ * and N when A is transposed. As in the reference BLAS, nothing is done where M or N is 0: y is
+ * left as it is, whatever beta is. A and x are not read where alpha is 0, nor y where beta is 0.
  *  @param x_inc  at least 1; so y_inc
  *  @param y      must not overlap a or x
  *  @return as tenon_gemm */

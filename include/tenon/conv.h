@@ -33,9 +33,9 @@ typedef struct tenon_conv_geometry {
 
 /** Rules out the solvers that rearrange sums by transforms (conv/winograd2, conv/winograd4, and on
  * GPUs conv/winograd2_gemm, conv/winograd4_gemm). Those compute an output from all that its tile of
- * 2 x 2 or 4 x 4 outputs reads: their rounding errors are relative to the largest of that, and a NaN
- * or an infinity in it makes NaN of the tile's other outputs, too. Without the flag they serve 3 x 3
- * filters with stride and dilation 1 where they are faster. */
+ * 2 x 2 or 4 x 4 outputs reads: their rounding errors are relative to the largest of that, and a
+ * NaN or an infinity in it makes NaN of the tile's other outputs, too. Without the flag they serve
+ * 3 x 3 filters with stride and dilation 1 where they are faster. */
 #define TENON_CONV_EXACT 1u
 
 /** Start from TENON_CONV_PARAMS_INIT. */

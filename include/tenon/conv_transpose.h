@@ -17,8 +17,8 @@ typedef struct tenon_conv_transpose_params {
     int64_t groups;               /**< at least 1 */
     tenon_conv_geometry geometry; /**< that of the convolution whose direction is reversed: stride
                                      spreads x out, and padding is what is cut off y */
-    /** Further elements at the end of y, from 0 and less than the larger of stride and dilation; 0 in
-     * the initialiser. Those that no tap reaches hold what the epilogue makes of a sum of 0. */
+    /** Further elements at the end of y, from 0 and less than the larger of stride and dilation; 0
+     * in the initialiser. Those that no tap reaches hold what the epilogue makes of a sum of 0. */
     int64_t output_padding[TENON_MAX_SPATIAL];
     tenon_epilogue epilogue;
 } tenon_conv_transpose_params;

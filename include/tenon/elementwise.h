@@ -98,8 +98,8 @@ typedef enum tenon_chain_source {
     TENON_CHAIN_X3 = 4
 } tenon_chain_source;
 
-/** One step. Zero-initialised: + 0. An operand, addend or activation that the operation does not use
- * must be 0. */
+/** One step. Zero-initialised: + 0. An operand, addend or activation that the operation does not
+ * use must be 0. */
 typedef struct tenon_chain_step {
     uint32_t op;         /**< tenon_chain_op */
     uint32_t operand;    /**< p: tenon_chain_source; of an activation 0 */
@@ -152,8 +152,8 @@ TENON_API tenon_elementwise_chain_params tenon_elementwise_chain_params_default(
  *                     shape and strides), must not overlap them otherwise, and its own elements
  *                     must not overlap
  *  @param sync        or NULL
- *  @return as tenon_elementwise; TENON_ERROR_UNSUPPORTED also for two different activations of those
- *          that tenon_chain_step lists */
+ *  @return as tenon_elementwise; TENON_ERROR_UNSUPPORTED also for two different activations of
+ * those that tenon_chain_step lists */
 TENON_API tenon_status tenon_elementwise_chain(tenon_stream *stream,
                                                const tenon_elementwise_chain_params *params,
                                                const tenon_tensor *x0, const tenon_tensor *x1,

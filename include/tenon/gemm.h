@@ -12,8 +12,8 @@ extern "C" {
  * Costs speed for small M. d must then be contiguous along N, or have N = 1. */
 #define TENON_GEMM_BATCH_INVARIANT 1u
 
-/** Flag: factors of f32 may be rounded to TF32, which has 10 bits of the fraction in place of 23, on
- * devices whose matrix units multiply it; sums are f32 all the same. An element is then within
+/** Flag: factors of f32 may be rounded to TF32, which has 10 bits of the fraction in place of 23,
+ * on devices whose matrix units multiply it; sums are f32 all the same. An element is then within
  * docs/numerics.md's bound for TF32: about 2^-10 of the sum of the products' magnitudes. Without
  * effect on other types, and beside TENON_GEMM_BATCH_INVARIANT. */
 #define TENON_GEMM_ALLOW_TF32 2u
@@ -38,8 +38,8 @@ TENON_API tenon_gemm_params tenon_gemm_params_default(void);
  * al., "A set of level 3 basic linear algebra subprograms", ACM TOMS 16, 1990) with batches, a bias
  * and an activation.
  *  @param params  NULL means the defaults: d = a·b
- *  @param a       … M K; f64, f32, f16 or bf16; or i8 or u8, see below. A transposed matrix is a view
- *                 with its two strides exchanged (tenon_tensor_transpose)
+ *  @param a       … M K; f64, f32, f16 or bf16; or i8 or u8, see below. A transposed matrix is a
+ * view with its two strides exchanged (tenon_tensor_transpose)
  *  @param b       … K N, of a's type
  *  @param c       broadcasts to d's shape, of d's type; may be NULL when beta is 0; may be exactly
  *                 d (same memory, offset and strides)

@@ -1,6 +1,6 @@
 /*
- * Packed weights: a matrix, or the filters of a convolution, laid out once in the order in which the
- * kernels of a device read them, and multiplied as often as you like.
+ * Packed weights: a matrix, or the filters of a convolution, laid out once in the order in which
+ * the kernels of a device read them, and multiplied as often as you like.
  *
  * The layout depends on the device, the type, K and N, and never on M: one packed object serves a
  * single row and thousands of them. Every layout can be unpacked, bit for bit.
@@ -62,8 +62,8 @@ TENON_API tenon_status tenon_gemm_pack(tenon_stream *stream, const tenon_pack_pa
 
 /** Packs the filters of tenon_conv_forward_packed. The one layout so far is "filters": dense and
  * row-major, what every solver takes without gathering it at each run.
- *  @param w  K C/groups and the filter's size in each spatial dimension, as tenon_conv_forward takes
- *            it; with memory
+ *  @param w  K C/groups and the filter's size in each spatial dimension, as tenon_conv_forward
+ * takes it; with memory
  *  @return as tenon_gemm_pack; the other parameters, too */
 TENON_API tenon_status tenon_conv_pack_filter(tenon_stream *stream, const tenon_pack_params *params,
                                               const tenon_tensor *w, tenon_packed **packed,
@@ -71,8 +71,8 @@ TENON_API tenon_status tenon_conv_pack_filter(tenon_stream *stream, const tenon_
 
 /** Adds a reference. NULL is allowed. */
 TENON_API void tenon_packed_retain(tenon_packed *packed);
-/** Drops a reference; the last one frees the object and its memory. Work already enqueued, and plans
- * that hold it, go on. NULL is allowed. */
+/** Drops a reference; the last one frees the object and its memory. Work already enqueued, and
+ * plans that hold it, go on. NULL is allowed. */
 TENON_API void tenon_packed_release(tenon_packed *packed);
 
 /** What was packed, as a dense row-major view without memory: its type and shape; for NULL one of

@@ -66,8 +66,8 @@ TENON_API tenon_status tenon_prelu_forward_plan(tenon_context *context,
  *                 and dy (same memory, offset, shape and strides), and its own elements must not
  *                 overlap
  *  @param sync    or NULL
- *  @return as tenon_prelu_forward, and TENON_ERROR_WORKSPACE_TOO_SMALL where a solver is forced that
- *          needs more than the limit */
+ *  @return as tenon_prelu_forward, and TENON_ERROR_WORKSPACE_TOO_SMALL where a solver is forced
+ * that needs more than the limit */
 TENON_API tenon_status tenon_prelu_backward(tenon_stream *stream, const tenon_prelu_params *params,
                                             const tenon_tensor *x, const tenon_tensor *slope,
                                             const tenon_tensor *dy, const tenon_tensor *dx,

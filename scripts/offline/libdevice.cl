@@ -1,7 +1,7 @@
 /*
- * What libclc leaves to NVIDIA's libdevice, so that a kernel compiled offline has nothing unresolved.
- * These stand for NVIDIA's functions in size and kind of instruction; they are never run, and no part
- * of the library.
+ * What libclc leaves to NVIDIA's libdevice, so that a kernel compiled offline has nothing
+ * unresolved. These stand for NVIDIA's functions in size and kind of instruction; they are never
+ * run, and no part of the library.
  */
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 

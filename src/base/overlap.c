@@ -63,8 +63,8 @@ static int64_t reach(const lattice *l, int64_t pitch)
     return span;
 }
 
-/* Whether the two lie on a circle of `pitch` bytes as two arcs that do not meet: so the place of the origin, which is
- * any, does not matter. */
+/* Whether the two lie on a circle of `pitch` bytes as two arcs that do not meet: so the place of
+ * the origin, which is any, does not matter. */
 static bool apart_at(const lattice *a, const lattice *b, int64_t pitch)
 {
     int64_t gap = floor_mod(b->start - a->start, pitch);

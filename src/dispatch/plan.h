@@ -60,8 +60,8 @@ tenon_status tn_call_run(tenon_stream *stream, const tn_family *family, tn_probl
 tenon_status tn_call_plan(tenon_context *context, const tn_family *family, tn_problem *problem,
                           const tn_call *call, tenon_plan **out);
 
-/* Gives a plan of the caller's own the memory of one of its operands, which runs are then not given,
- * and with it a reference to the object that it belongs to. Once for a plan. */
+/* Gives a plan of the caller's own the memory of one of its operands, which runs are then not
+ * given, and with it a reference to the object that it belongs to. Once for a plan. */
 void tn_plan_keep(tenon_plan *plan, uint32_t operand, tenon_memory memory, void *object,
                   void (*release)(void *object));
 

@@ -23,8 +23,8 @@ static tenon_status check_run(const char *operation, tenon_stream *stream, const
     return TENON_OK;
 }
 
-/* Whether the memories are such that nothing can be wrong: buffers, each long enough and cut from no
- * other, the outputs' unlike all others. */
+/* Whether the memories are such that nothing can be wrong: buffers, each long enough and cut from
+ * no other, the outputs' unlike all others. */
 static bool is_plain(const tenon_plan *plan, const tenon_context *context,
                      const tenon_memory *memories)
 {

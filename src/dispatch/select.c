@@ -38,8 +38,8 @@ static const char *constrains(tenon_context *context, const tn_problem *problem,
                : NULL;
 }
 
-/* A forced solver may serve where it would never be chosen, but for a context that asks what would be
- * built for a kind of device. */
+/* A forced solver may serve where it would never be chosen, but for a context that asks what would
+ * be built for a kind of device. */
 static tenon_status refuses_forced(const char *operation, tenon_context *context,
                                    const tn_problem *problem, const tn_solver *solver,
                                    const char **why)

@@ -89,8 +89,8 @@ static void name_variant(tenon_context *context, variant *v)
 /* How often a driver that errs by chance is asked for code of a variant. */
 #define MOST_TRIES 4
 
-/* Under options that it has not seen, it compiles anew; what it has compiled, it keeps. The lab tries
- * alone: the context takes what came out right, and nothing of a variant that never does. */
+/* Under options that it has not seen, it compiles anew; what it has compiled, it keeps. The lab
+ * tries alone: the context takes what came out right, and nothing of a variant that never does. */
 static tenon_status check_until_right(tenon_context *context, tenon_stream *lab, variant *v,
                                       bool *right, char why[256])
 {

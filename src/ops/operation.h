@@ -1,7 +1,7 @@
 /*
  * What an operation is to those who call all of them alike: the self-test, the repetition of a
- * failure, the tests of refused calls. A tn_operation has its parameters' fields and its operands by
- * name, calls it, and knows its reference.
+ * failure, the tests of refused calls. A tn_operation has its parameters' fields and its operands
+ * by name, calls it, and knows its reference.
  */
 #ifndef TN_OPS_OPERATION_H
 #define TN_OPS_OPERATION_H
@@ -96,9 +96,9 @@ typedef struct tn_operation {
     void (*settle)(const void *params, const tenon_tensor *const *views, uint64_t *seed);
     /*
      * Calls in the words of `tenon check` (case.h has the grammar), ended by NULL. A type T stands
-     * for f32, f16, bf16 and f64 in turn, and S for the type of T's sums: f64 of f64, otherwise f32.
-     * Between them every solver that may serve at all serves one. The first has all operands but
-     * those that exclude others, and is small.
+     * for f32, f16, bf16 and f64 in turn, and S for the type of T's sums: f64 of f64, otherwise
+     * f32. Between them every solver that may serve at all serves one. The first has all operands
+     * but those that exclude others, and is small.
      */
     const char *const *examples;
     bool converts; /* each operand may be of a type of its own */
@@ -115,8 +115,8 @@ const tn_operation *tn_operation_of_family(const tn_family *family);
 #include "ops/operation_list.h"
 #undef X
 
-/* Define the members `run`, `plan` and `defaults` of an operation: run_NAME, plan_NAME, default_NAME.
- * The arguments are the call's views, of `v`. */
+/* Define the members `run`, `plan` and `defaults` of an operation: run_NAME, plan_NAME,
+ * default_NAME. The arguments are the call's views, of `v`. */
 #define TN_OPERATION_CALLS(name, function, ...)                                                    \
     static tenon_status run_##name(tenon_stream *stream, const void *params,                       \
                                    const tenon_tensor *const *v, const tenon_sync *sync)           \

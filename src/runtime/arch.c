@@ -4,8 +4,9 @@
 #include <string.h>
 
 /* From the vendors' published figures: compute capabilities' table of NVIDIA's CUDA C++ Programming
- * Guide and data sheets; AMD's CDNA and RDNA white papers; Intel's oneAPI GPU optimization guide. An
- * Intel compute unit is a vector engine, of which a Xe-core (Xe-LP: a dual subslice) has several. */
+ * Guide and data sheets; AMD's CDNA and RDNA white papers; Intel's oneAPI GPU optimization guide.
+ * An Intel compute unit is a vector engine, of which a Xe-core (Xe-LP: a dual subslice) has
+ * several. */
 static const tn_arch_facts facts[TN_ARCH_COUNT] = {
     [TN_ARCH_OTHER] = {"other", 0, 32, 1, 0, 1.0, 100},
     [TN_ARCH_SM_75] = {"sm_75", 32, 64, 1, 512, 1.6, 320},

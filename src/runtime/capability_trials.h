@@ -7,8 +7,8 @@
 /* The language that kernels are written in, unless they use what came later. */
 #define TN_LEAST_VERSION "-cl-std=CL1.2"
 
-/* Work-items of a trial that says nothing else: one warp, and a multiple of every sub-group size there
- * is. */
+/* Work-items of a trial that says nothing else: one warp, and a multiple of every sub-group size
+ * there is. */
 #define TN_TRIAL_ITEMS 32
 /* AMD's matrix units have 64 work-items, and wgmma takes 128 for one product. */
 #define TN_MOST_TRIAL_ITEMS 128

@@ -37,11 +37,11 @@ struct tenon_context {
     tn_log log;
     uint64_t workspace_limit;
     bool profiling;
-    bool only_chosen; /* a forced solver is refused where it would not be chosen */
+    bool only_chosen;     /* a forced solver is refused where it would not be chosen */
     tenon_context *owner; /* of a lab's context: the context that it serves, not retained; NULL for
                              any other */
-    /* How often kernels were wanted compiled anew, which their options say; the lab's is ahead while a
-     * self-check tries (dispatch/self_check.c). */
+    /* How often kernels were wanted compiled anew, which their options say; the lab's is ahead
+     * while a self-check tries (dispatch/self_check.c). */
     atomic_uint anew;
     tn_capabilities capabilities;
     tn_lab lab;
@@ -50,8 +50,8 @@ struct tenon_context {
     tn_slot slots[TN_SLOT_COUNT];
 };
 
-/* A context without an OpenCL context: its capabilities are set (tn_capability_set), its kernels are
- * told to its programs' listener. */
+/* A context without an OpenCL context: its capabilities are set (tn_capability_set), its kernels
+ * are told to its programs' listener. */
 tenon_status tn_context_without_device(const char *operation, const tn_device *device,
                                        tenon_context **out);
 

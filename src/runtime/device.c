@@ -169,7 +169,8 @@ static void read_extensions(reading *r, tn_device *device)
     free(words);
 }
 
-/* Since version 5 PoCL keeps what it knows of values that are gone, for those that come to lie there. */
+/* Since version 5 PoCL keeps what it knows of values that are gone, for those that come to lie
+ * there. */
 static bool errs_by_chance(const tn_device *device)
 {
     return device->keeps_builds && strtol(device->info.driver_version, NULL, 10) >= 5;

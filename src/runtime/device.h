@@ -22,8 +22,8 @@ typedef struct tn_device {
                                * may not */
     bool is_cpu;
     bool has_compiler;
-    /* PoCL finds what it has compiled by the source, on disk; asked for a binary, it compiles every kernel once more,
-     * for work-groups of any size. */
+    /* PoCL finds what it has compiled by the source, on disk; asked for a binary, it compiles every
+     * kernel once more, for work-groups of any size. */
     bool keeps_builds;
     /* PoCL: the same source may be compiled rightly or not (docs/drivers.md). */
     bool errs_by_chance;

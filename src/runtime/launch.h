@@ -33,9 +33,9 @@ typedef struct tn_patch {
     uint32_t unit;
 } tn_patch;
 
-/* A routine of another library, which enqueues kernels of its own: `buffers` are the operands, `args`
- * the struct with its patches applied. It is called between a barrier that waits for what the call is
- * to wait for, and a marker that gives the call's event. */
+/* A routine of another library, which enqueues kernels of its own: `buffers` are the operands,
+ * `args` the struct with its patches applied. It is called between a barrier that waits for what
+ * the call is to wait for, and a marker that gives the call's event. */
 typedef tenon_status (*tn_foreign)(const char *operation, cl_command_queue queue,
                                    const cl_mem *buffers, const void *args);
 

@@ -37,7 +37,8 @@ tenon_status tn_program_cache_init(const char *operation, tn_program_cache *cach
 void tn_program_cache_destroy(tn_program_cache *cache);
 
 /* Finds or builds the kernel `name` of the embedded source `source` with `options`, for work-groups
- * of so many work-items (0: any); several threads may ask at once, one builds. Gives TENON_ERROR_BUILD_FAILED with the whole log in the message. */
+ * of so many work-items (0: any); several threads may ask at once, one builds. Gives
+ * TENON_ERROR_BUILD_FAILED with the whole log in the message. */
 tenon_status tn_program_kernel(tenon_context *context, const char *source, const char *options,
                                const char *name, size_t work_group, uint32_t *kernel);
 

@@ -48,7 +48,8 @@ static inline bool test_one_in(test_random *random, int64_t n)
     return test_between(random, 1, n) == 1;
 }
 
-/* The seed of this run: TENON_TEST_SEED, or the time. Printed once, so that a run can be repeated. */
+/* The seed of this run: TENON_TEST_SEED, or the time. Printed once, so that a run can be repeated.
+ */
 uint64_t test_seed(void);
 
 /* A source of its own for a test, so that tests do not depend on which others ran. */

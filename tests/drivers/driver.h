@@ -1,7 +1,7 @@
 /*
- * Reduced cases of what drivers get wrong. Each is tried in a process of its own, since it may crash,
- * and says "right here" or "wrong here" of the driver at hand, which decides nothing: the tests that
- * follow see to it that Tenon stays clear of it.
+ * Reduced cases of what drivers get wrong. Each is tried in a process of its own, since it may
+ * crash, and says "right here" or "wrong here" of the driver at hand, which decides nothing: the
+ * tests that follow see to it that Tenon stays clear of it.
  */
 #ifndef TESTS_DRIVERS_DRIVER_H
 #define TESTS_DRIVERS_DRIVER_H

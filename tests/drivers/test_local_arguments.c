@@ -1,7 +1,7 @@
 /*
- * A function that is not inlined and takes a pointer to a __local array of its kernel. PoCL makes an
- * argument of such an array; where every call gives the same array, LLVM has by then replaced the
- * parameter by the array itself, and the function reads one that nobody fills.
+ * A function that is not inlined and takes a pointer to a __local array of its kernel. PoCL makes
+ * an argument of such an array; where every call gives the same array, LLVM has by then replaced
+ * the parameter by the array itself, and the function reads one that nobody fills.
  */
 #include "driver.h"
 
@@ -65,8 +65,9 @@ static bool is_in_directive(const char *text, const char *at)
     return *begin == '#' && end[-1] != '\\';
 }
 
-/* The first function's head in a source that takes __local memory and is neither a kernel nor always
- * inlined; NULL where there is none. A head ends with a brace, and begins after what ends before. */
+/* The first function's head in a source that takes __local memory and is neither a kernel nor
+ * always inlined; NULL where there is none. A head ends with a brace, and begins after what ends
+ * before. */
 static const char *not_inlined(const char *text)
 {
     for (const char *at = text; (at = strstr(at, "__local")) != NULL; at++) {

@@ -1,6 +1,6 @@
 /*
- * Two threads that run one program, each on a queue of its own, with sizes that change. On PoCL 3.1's
- * device `basic`, which works on the caller's thread, one lets go of what the other has
+ * Two threads that run one program, each on a queue of its own, with sizes that change. On
+ * PoCL 3.1's device `basic`, which works on the caller's thread, one lets go of what the other has
  * (pocl_release_dlhandle_cache: found->ref_count > 0). Its device `pthread`, the usual one, has one
  * thread that does so.
  */

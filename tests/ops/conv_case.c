@@ -163,8 +163,8 @@ void compute_conv_reference(conv_data *data)
     data->expected = expect(data, NULL);
 }
 
-/* Whether all that Winograd's convolution sums fits the accumulator: multiples of 1/4 for tiles of 2
- * (a half in each dimension), and of 1/64 for tiles of 4 and filters that are multiples of 9. */
+/* Whether all that Winograd's convolution sums fits the accumulator: multiples of 1/4 for tiles of
+ * 2 (a half in each dimension), and of 1/64 for tiles of 4 and filters that are multiples of 9. */
 static bool sums_are_exact(const conv_data *data, int64_t tile)
 {
     tenon_conv_params params = conv_params(&data->problem, NULL);

@@ -1,6 +1,6 @@
-/* Solvers on matrix units, which are emulated: every problem that is tried on every solver is tried on
- * them as well, by test_run_all: on one unit of the family, which the seed says, and on all of them
- * where TENON_TEST_EMULATED is set, which takes a family's test some minutes more. */
+/* Solvers on matrix units, which are emulated: every problem that is tried on every solver is tried
+ * on them as well, by test_run_all: on one unit of the family, which the seed says, and on all of
+ * them where TENON_TEST_EMULATED is set, which takes a family's test some minutes more. */
 #ifndef TEST_OPS_EMULATION_H
 #define TEST_OPS_EMULATION_H
 
@@ -26,9 +26,9 @@ tenon_dtype emulated_other(tenon_dtype tried);
 /* Whether the family's problems of f32 are to be tried in TF32 as well. */
 bool emulated_in_tf32(const tn_family *family);
 
-/* Tries units of the subject's family: each serves, within the bound, or refuses with the reason that
- * the problem gives it. Of MATRIX_TF32, those that have it. A device that is no CPU runs
- * its own units, and these not. */
+/* Tries units of the subject's family: each serves, within the bound, or refuses with the reason
+ * that the problem gives it. Of MATRIX_TF32, those that have it. A device that is no CPU runs its
+ * own units, and these not. */
 void emulate(const test_subject *subject, const emulation *e);
 
 /* Fails where a unit of the family has not served in a type that it has; for the end of a program.

@@ -1,5 +1,5 @@
-/* What the tests of refused calls share: every operation, and a sound call of it to spoil: the first
- * of its examples. */
+/* What the tests of refused calls share: every operation, and a sound call of it to spoil: the
+ * first of its examples. */
 #ifndef TEST_OPS_OFFER_H
 #define TEST_OPS_OFFER_H
 

@@ -1,8 +1,8 @@
 /*
- * The quick set of tests. Most of a cold run goes into compiling, so that a run of the quick set lets
- * each solver have a few builds, which the seed chooses, and leaves calls that need others to the full
- * run. Programs that run side by side share the choice by a folder, TENON_TEST_QUICK; without it
- * nothing is left out.
+ * The quick set of tests. Most of a cold run goes into compiling, so that a run of the quick set
+ * lets each solver have a few builds, which the seed chooses, and leaves calls that need others to
+ * the full run. Programs that run side by side share the choice by a folder, TENON_TEST_QUICK;
+ * without it nothing is left out.
  */
 #ifndef TENON_TESTS_OPS_QUICK_H
 #define TENON_TESTS_OPS_QUICK_H

@@ -80,7 +80,8 @@ void make_ragged(ragged_data *data, const ragged_case *p, tenon_dtype dtype, tes
         test_fill(&data->operands[RAGGED_A], judge, random);
         test_fill(&data->operands[RAGGED_B], judge, random);
     }
-    /* Rows of no group keep what is there; poison would hide that it was replaced by another NaN. */
+    /* Rows of no group keep what is there; poison would hide that it was replaced by another NaN.
+     */
     if (p->c_form == FORM_SAME || p->division > AT_RANDOM)
         test_fill(&data->operands[RAGGED_D], judge, random);
     if (p->c_form != FORM_SAME && p->c_form != FORM_NONE && p->beta != 0)

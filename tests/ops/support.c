@@ -285,10 +285,10 @@ static bool guards_hold(const test_tensor *tensor, const unsigned char *memory, 
     while (at < tensor->bytes && merged[at] == memory[at])
         at++;
     if (at < tensor->bytes)
-        snprintf(
-            why, 256,
-            "byte %zu of %llu, which belongs to no element (the first lies at %llu), was written to",
-            at, (unsigned long long)tensor->bytes, (unsigned long long)tensor->view.offset);
+        snprintf(why, 256,
+                 "byte %zu of %llu, which belongs to no element (the first lies at %llu), was "
+                 "written to",
+                 at, (unsigned long long)tensor->bytes, (unsigned long long)tensor->view.offset);
     free(merged);
     return at == tensor->bytes;
 }

@@ -144,8 +144,9 @@ struct test_subject {
     const tn_bounded *expected; /* of the outputs, one after the other */
     test_judge judge;
     uint32_t outputs; /* 0: one */
-    /* What is expected of a solver (NULL: the automatic choice), where that is not the same for all:
-     * NULL leaves it at `expected`; *judge may be made milder. It lasts until the next call. */
+    /* What is expected of a solver (NULL: the automatic choice), where that is not the same for
+     * all: NULL leaves it at `expected`; *judge may be made milder. It lasts until the next call.
+     */
     const tn_bounded *(*expected_of)(const void *data, const char *solver, test_judge *judge);
     /* Tries solvers on emulated matrix units (emulation.h); NULL where the family has none. */
     void (*emulate)(const test_subject *subject);
@@ -155,9 +156,9 @@ struct test_subject {
  * with what is expected. False where the solver cannot serve. */
 bool test_run(const test_subject *subject, const char *solver);
 
-/* Uploads the operands, runs the automatic choice, every solver of the family and on CPUs an emulated
- * matrix unit (where TENON_TEST_PROBLEMS asks for many problems, one of all these in turn), and sees to
- * it that the inputs come out as they went in. */
+/* Uploads the operands, runs the automatic choice, every solver of the family and on CPUs an
+ * emulated matrix unit (where TENON_TEST_PROBLEMS asks for many problems, one of all these in
+ * turn), and sees to it that the inputs come out as they went in. */
 void test_run_all(const test_subject *subject);
 
 /* Uploads the operands and tries emulated units alone. */

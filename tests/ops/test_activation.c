@@ -326,8 +326,8 @@ static void random_problems(void **state)
         }
 }
 
-/* Every 8191st float from one end to the other, NaNs, infinities and what is below the normal numbers
- * among them: the functions' ranges join somewhere in between. */
+/* Every 8191st float from one end to the other, NaNs, infinities and what is below the normal
+ * numbers among them: the functions' ranges join somewhere in between. */
 static void number_line(void **state)
 {
     const activation_case p = dense(((int64_t)1 << 32) / 8191);

@@ -18,8 +18,8 @@ static void check_forced(gradient_direction direction, const conv_case *p, tenon
     }
 }
 
-/* Blocks of every kind in the packed solvers: bands of lines and parts of lines, several images of a
- * band, blocks of filters and channels, slices, runs of taps beyond a vector, and every tile. */
+/* Blocks of every kind in the packed solvers: bands of lines and parts of lines, several images of
+ * a band, blocks of filters and channels, slices, runs of taps beyond a vector, and every tile. */
 static void packed_blocks(void **state)
 {
     static const char *const of_image[] = {

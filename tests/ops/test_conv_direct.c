@@ -1,6 +1,7 @@
 /*
  * conv/cpu_direct at its edges: runs and tiles of pixels, vectors and panels of filters, channels
- * done at a time, boxes along every dimension, phases of the image, and every way to read and write.
+ * done at a time, boxes along every dimension, phases of the image, and every way to read and
+ * write.
  */
 #include "conv_case.h"
 

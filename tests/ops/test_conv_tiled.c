@@ -1,7 +1,7 @@
 /*
- * Convolution and its gradients by the kernels for GPUs that gather one factor from the image: small
- * blocks, so that few pixels, filters and taps reach all their edges; and on matrix units, which are
- * emulated. Other programs run the same solvers with the blocks that a device has.
+ * Convolution and its gradients by the kernels for GPUs that gather one factor from the image:
+ * small blocks, so that few pixels, filters and taps reach all their edges; and on matrix units,
+ * which are emulated. Other programs run the same solvers with the blocks that a device has.
  */
 #include "conv_case.h"
 #include "gradient_case.h"
@@ -172,8 +172,8 @@ static void epilogues(void **state)
     }
 }
 
-/* What is not there is not summed into dx, though blocks hold zeros in its place: an infinite element
- * of the filters meets elements of dy alone. */
+/* What is not there is not summed into dx, though blocks hold zeros in its place: an infinite
+ * element of the filters meets elements of dy alone. */
 static void infinite_filters(void **state)
 {
     static const char *const solvers[] = {"conv_backward_data/" TILED, "conv_backward_data/" MMA};

@@ -1,6 +1,6 @@
-/* conv/winograd2 and conv/winograd4, and the same by matrix products, at the edges of what they cut a convolution into: tiles, runs of
- * tiles, sets, vectors of channels, panels of filters, and the workspace. test_conv tries them on
- * everything else. */
+/* conv/winograd2 and conv/winograd4, and the same by matrix products, at the edges of what they cut
+ * a convolution into: tiles, runs of tiles, sets, vectors of channels, panels of filters, and the
+ * workspace. test_conv tries them on everything else. */
 #include "conv_case.h"
 
 #include <math.h>

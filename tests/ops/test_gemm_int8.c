@@ -108,8 +108,9 @@ static void every_layout(void **state)
             }
 }
 
-/* Rows and columns that begin at multiples of 16 bytes, of 4, and of neither, over more steps of K than a
- * tile has: kernels read them in one piece, by words, or byte by byte, and the ends of each by bytes. */
+/* Rows and columns that begin at multiples of 16 bytes, of 4, and of neither, over more steps of K
+ * than a tile has: kernels read them in one piece, by words, or byte by byte, and the ends of each
+ * by bytes. */
 static void alignments(void **state)
 {
     static const int64_t sizes[][3] = {{48, 64, 208}, {36, 68, 140}, {33, 70, 131}};

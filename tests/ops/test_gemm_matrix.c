@@ -1,7 +1,7 @@
 /*
- * GEMM on matrix units, which are emulated: every unit and type, every way that blocks come into local
- * memory, around the edges of blocks and of K, with alignment and without, K cut into slices, and
- * what follows the sum. A device's own units run the same kernel in every other test of GEMM.
+ * GEMM on matrix units, which are emulated: every unit and type, every way that blocks come into
+ * local memory, around the edges of blocks and of K, with alignment and without, K cut into slices,
+ * and what follows the sum. A device's own units run the same kernel in every other test of GEMM.
  */
 #include "int8_case.h"
 
@@ -92,7 +92,8 @@ static void every_way_into_local_memory(void **state)
     run_sizes("gemm/wgmma:em1", TENON_DTYPE_F16, TEST_COL, TEST_ROW, &random);
 }
 
-/* Products of f32: in full on AMD's units, rounded to TF32 on NVIDIA's where the caller allows it. */
+/* Products of f32: in full on AMD's units, rounded to TF32 on NVIDIA's where the caller allows it.
+ */
 static void products_of_f32(void **state)
 {
     test_random random = test_random_for(847);

@@ -6,7 +6,8 @@
 
 #include "runtime/context.h"
 
-/* K around the edges of slices, small and batched d, through the automatic choice and all solvers. */
+/* K around the edges of slices, small and batched d, through the automatic choice and all solvers.
+ */
 static void long_sums(void **state)
 {
     static const int64_t depths[] = {63, 64, 65, 127, 512, 1000, 4099};

@@ -1,4 +1,5 @@
-/* tenon_im2col against its reference, which moves elements and computes nothing: every bit counts. */
+/* tenon_im2col against its reference, which moves elements and computes nothing: every bit counts.
+ */
 #include "support.h"
 
 #include "ops/conv/internal.h"

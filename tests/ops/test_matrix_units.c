@@ -1,5 +1,5 @@
-/* Products by matrix units, one instruction after the other, against plain products: emulated on every
- * device, and by the device's own units where it has them. */
+/* Products by matrix units, one instruction after the other, against plain products: emulated on
+ * every device, and by the device's own units where it has them. */
 #include "runtime.h"
 
 #include "base/dtype.h"

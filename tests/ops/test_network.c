@@ -1,6 +1,6 @@
 /*
- * A whole network, in f64: its gradients by the backward primitives, for every parameter and for the
- * image, against central differences of its loss.
+ * A whole network, in f64: its gradients by the backward primitives, for every parameter and for
+ * the image, against central differences of its loss.
  *
  *     convolution with bias → normalization → gelu → maximum or average pooling → dropout
  *     → residual convolution 1×1 → dense → cross-entropy, averaged over the batch

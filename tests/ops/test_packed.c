@@ -66,7 +66,8 @@ static void every_layout(void **state)
         }
 }
 
-/* Weights for each entry of a batch, for all of it, or for some dimensions; with a repeated, too. */
+/* Weights for each entry of a batch, for all of it, or for some dimensions; with a repeated, too.
+ */
 static void batches(void **state)
 {
     test_random random = test_random_for(834);

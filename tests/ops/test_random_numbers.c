@@ -1,4 +1,5 @@
-/* The numbers of tenon_random: the block function by its published vectors, and the distributions. */
+/* The numbers of tenon_random: the block function by its published vectors, and the distributions.
+ */
 #include "support.h"
 
 #include "base/dtype.h"

@@ -1,7 +1,7 @@
 /*
- * A self-check runs what the problem at hand asks of a build by run-time arguments: a solver that is
- * wrong with one value of one of them is barred before it is used with that value, whatever else was
- * found right before.
+ * A self-check runs what the problem at hand asks of a build by run-time arguments: a solver that
+ * is wrong with one value of one of them is barred before it is used with that value, whatever else
+ * was found right before.
  */
 #include "support.h"
 

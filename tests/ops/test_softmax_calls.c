@@ -6,7 +6,8 @@
 
 #include <math.h>
 
-/* By the header's formula: ln 1, ln 2, ln 5 give 1/8, 2/8, 5/8, also where exp(x) would overflow. */
+/* By the header's formula: ln 1, ln 2, ln 5 give 1/8, 2/8, 5/8, also where exp(x) would overflow.
+ */
 static void known_values(void **state)
 {
     static const double shifts[] = {0, 1000, -1000, 60000};

@@ -79,17 +79,17 @@ static unsigned long long descriptor_encode(unsigned x)
     return (x & 0x3FFFF) >> 4;
 }
 
-/* Bits 13-0 the start address, 29-16 the leading dimension byte offset, 45-32 the stride dimension byte
- * offset, 51-49 the base offset, 63-62 the swizzle mode: 0 for none. */
+/* Bits 13-0 the start address, 29-16 the leading dimension byte offset, 45-32 the stride dimension
+ * byte offset, 51-49 the base offset, 63-62 the swizzle mode: 0 for none. */
 unsigned long long ptx_wgmma_descriptor(unsigned address, unsigned leading, unsigned stride)
 {
     return descriptor_encode(address) | descriptor_encode(leading) << 16 |
            descriptor_encode(stride) << 32;
 }
 
-/* --- AMD, CDNA 3 ISA, "Dense Matrix Arithmetic": of a matrix instruction M x N x K of one block, the
- * K values of a row of A are spread over 64 / M groups of lanes, K / (64 / M) consecutive ones in the
- * registers of each; lane = i + M * (k / that many). B likewise by columns. --- */
+/* --- AMD, CDNA 3 ISA, "Dense Matrix Arithmetic": of a matrix instruction M x N x K of one block,
+ * the K values of a row of A are spread over 64 / M groups of lanes, K / (64 / M) consecutive ones
+ * in the registers of each; lane = i + M * (k / that many). B likewise by columns. --- */
 static place cdna_a(int lane, int item, int k_per_group)
 {
     return (place){lane % 32, k_per_group * (lane / 32) + item};
@@ -136,9 +136,9 @@ static place cdna_d(int lane, int item)
     return (place){8 * (item / 4) + 4 * (lane / 32) + item % 4, lane % 32};
 }
 
-/* --- AMD, RDNA 3 ISA, "Wave Matrix Multiply Accumulate", wave32: lane n of 0 to 15 has row n of A, all
- * of K in its registers in order, and column n of B; lanes 16 to 31 have them again. Register i of D
- * has row 2 i in lanes 0 to 15, row 2 i + 1 in lanes 16 to 31. --- */
+/* --- AMD, RDNA 3 ISA, "Wave Matrix Multiply Accumulate", wave32: lane n of 0 to 15 has row n of A,
+ * all of K in its registers in order, and column n of B; lanes 16 to 31 have them again. Register i
+ * of D has row 2 i in lanes 0 to 15, row 2 i + 1 in lanes 16 to 31. --- */
 static place rdna3_a(int lane, int item)
 {
     return (place){lane < 16 ? lane : lane - 16, item};
@@ -154,10 +154,10 @@ static place rdna3_d(int lane, int item)
     return lane < 16 ? (place){2 * item, lane} : (place){2 * item + 1, lane - 16};
 }
 
-/* --- AMD, RDNA 4 ISA, the same chapter. 16 bits: registers 0 and 1 have K 0 to 3 in lanes 0 to 15, and
- * 4 to 7 in lanes 16 to 31; registers 2 and 3 have 8 to 11, and 12 to 15. 8 bits: both registers have
- * K 0 to 7 in lanes 0 to 15, and 8 to 15 in lanes 16 to 31. Register i of D has row i in lanes 0 to 15,
- * row i + 8 in lanes 16 to 31. --- */
+/* --- AMD, RDNA 4 ISA, the same chapter. 16 bits: registers 0 and 1 have K 0 to 3 in lanes 0 to 15,
+ * and 4 to 7 in lanes 16 to 31; registers 2 and 3 have 8 to 11, and 12 to 15. 8 bits: both
+ * registers have K 0 to 7 in lanes 0 to 15, and 8 to 15 in lanes 16 to 31. Register i of D has row
+ * i in lanes 0 to 15, row i + 8 in lanes 16 to 31. --- */
 static int rdna4_k_16(int lane, int item)
 {
     const int vgpr = item / 2, first_of_pair = vgpr < 2 ? 0 : 8;
@@ -189,10 +189,10 @@ static place rdna4_d(int lane, int item)
     return (place){lane < 16 ? item : item + 8, lane % 16};
 }
 
-/* --- Intel, cl_intel_subgroup_matrix_multiply_accumulate: component r of a is row r of A, of which a
- * work-item has K / sub-group size neighbours, in the order of the work-items. A work-item has one
- * column of B; component k of b has rows 2 k and 2 k + 1 of it of 16 bits, 4 k to 4 k + 3 of 8, the
- * first in the low bits. It has the same column of the result, one row a component. --- */
+/* --- Intel, cl_intel_subgroup_matrix_multiply_accumulate: component r of a is row r of A, of which
+ * a work-item has K / sub-group size neighbours, in the order of the work-items. A work-item has
+ * one column of B; component k of b has rows 2 k and 2 k + 1 of it of 16 bits, 4 k to 4 k + 3 of 8,
+ * the first in the low bits. It has the same column of the result, one row a component. --- */
 static place intel_a(int lane, int item, int of_row)
 {
     return (place){item / of_row, lane * of_row + item % of_row};

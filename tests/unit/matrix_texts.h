@@ -1,5 +1,5 @@
-/* What the vendors' texts say of where elements lie in the lanes of matrix units, in their own words and
- * names: a transcription that shares nothing with cl_kernels/matrix/layout.h. */
+/* What the vendors' texts say of where elements lie in the lanes of matrix units, in their own
+ * words and names: a transcription that shares nothing with cl_kernels/matrix/layout.h. */
 #ifndef TESTS_UNIT_MATRIX_TEXTS_H
 #define TESTS_UNIT_MATRIX_TEXTS_H
 

@@ -1,5 +1,5 @@
-/* Which solvers plans take on kinds of GPU: of operations that are bound by memory, few long rows and
- * many short ones; of convolutions, when columns in the workspace are worth their while. */
+/* Which solvers plans take on kinds of GPU: of operations that are bound by memory, few long rows
+ * and many short ones; of convolutions, when columns in the workspace are worth their while. */
 #include "common/testing.h"
 
 #include "ops/common/case.h"
@@ -75,7 +75,8 @@ static void rows_by_their_number_and_length(void **state)
     }
 }
 
-/* The convolutions of ResNet-50 that are no product as they stand: images of c channels, k filters. */
+/* The convolutions of ResNet-50 that are no product as they stand: images of c channels, k filters.
+ */
 static const struct {
     int c, side, k, filter, stride;
 } layers[] = {{3, 224, 64, 7, 2},    {64, 56, 64, 3, 1},    {128, 56, 128, 3, 2},
@@ -111,14 +112,16 @@ static void make_line(char *line, size_t size, int direction, size_t l, int n, b
              stride, stride, f / 2, f / 2, end > 0 ? end : 0, end > 0 ? end : 0);
 }
 
-/* The sides of the smallest block of sums that a work-group has, and of one that uses a core well. */
+/* The sides of the smallest block of sums that a work-group has, and of one that uses a core well.
+ */
 #define LEAST_BLOCK 32
 #define GOOD_BLOCK  64
 
-/* Why columns may be faster than finding each element where it is multiplied: the result has few rows,
- * so that blocks would be mostly empty, where columns are a product of many; or it has too few blocks to
- * keep the device busy, where columns, which are more, have enough; or the product alone has matrix
- * units for the type. The filters' gradient, whose sums are cut, needs no more blocks. */
+/* Why columns may be faster than finding each element where it is multiplied: the result has few
+ * rows, so that blocks would be mostly empty, where columns are a product of many; or it has too
+ * few blocks to keep the device busy, where columns, which are more, have enough; or the product
+ * alone has matrix units for the type. The filters' gradient, whose sums are cut, needs no more
+ * blocks. */
 static bool may_have_columns(tenon_context *context, int direction, size_t l, int n,
                              tenon_dtype dtype, const char *plan)
 {

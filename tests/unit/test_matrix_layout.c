@@ -1,5 +1,5 @@
-/* Where elements lie in the lanes of matrix units: cl_kernels/matrix/layout.h against what the vendors'
- * texts say (matrix_texts.c). */
+/* Where elements lie in the lanes of matrix units: cl_kernels/matrix/layout.h against what the
+ * vendors' texts say (matrix_texts.c). */
 #include "common/testing.h"
 #include "matrix_texts.h"
 
@@ -42,7 +42,8 @@ static void differs(const matrix_text *x, char matrix, int lane, int item, place
              lane, matrix, theirs.row, theirs.col, matrix, ours.row, ours.col);
 }
 
-/* `order` is where Tenon has the vendor's steps of K: the same in all lanes, and of A and B alike. */
+/* `order` is where Tenon has the vendor's steps of K: the same in all lanes, and of A and B alike.
+ */
 static void same_step(const matrix_text *x, int order[MOST], int ours, int theirs)
 {
     if (order[theirs] < 0)
@@ -136,9 +137,9 @@ static void lanes_share_a_matrix(void **state)
     }
 }
 
-/* PTX ISA, "ldmatrix": thread 8 j + r gives the address of row r of matrix j. Each thread receives a
- * fragment of a row: of matrix j, thread T has in its register j elements 2 (T % 4) and
- * 2 (T % 4) + 1 of 16 bits of row T / 4; with .trans, of column T / 4. */
+/* PTX ISA, "ldmatrix": thread 8 j + r gives the address of row r of matrix j. Each thread receives
+ * a fragment of a row: of matrix j, thread T has in its register j elements 2 (T % 4) and 2 (T % 4)
+ * + 1 of 16 bits of row T / 4; with .trans, of column T / 4. */
 static int giver_of(int matrix, int row)
 {
     return 8 * matrix + row;
@@ -212,7 +213,8 @@ static void wgmma_shares_d(void **state)
     assert_true(covers(&d, 64, 128, 1));
 }
 
-/* Where loads put each element of a block is where a product finds it that begins at `row` and `k`. */
+/* Where loads put each element of a block is where a product finds it that begins at `row` and `k`.
+ */
 static void find_part(bool along_k, int width, int depth, int row, int k)
 {
     const int length = along_k ? depth : width;

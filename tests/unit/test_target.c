@@ -86,8 +86,8 @@ static void plans_for_what_is_not_there(void **state)
     }
 }
 
-/* The solver of a large product, by its name up to the parameters, and its kernel's source, on a device
- * that has wgmma as well, or on the usual one. */
+/* The solver of a large product, by its name up to the parameters, and its kernel's source, on a
+ * device that has wgmma as well, or on the usual one. */
 static void chosen_with(bool wgmma, tn_arch arch, tenon_dtype dtype, uint32_t flags, char name[64],
                         heard *h)
 {

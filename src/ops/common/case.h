@@ -4,11 +4,11 @@
  *   tenon check SOLVER [OPERATION] OPERAND=VIEW … [FIELD=VALUE[,VALUE…] …] --seed N [--integers]
  *
  * SOLVER is a solver's name (plan.h has the grammar), or a family's name alone for the automatic
- * choice. OPERATION is needed where the family serves several: without it, it is the first. A VIEW is
- * TYPE:SHAPE[/STRIDES][+OFFSET], as f32:3x5/8,1+2 (offset in elements; row-major without strides;
- * nothing after the colon is a scalar), or @NAME for the very view of another operand; blanks in an
- * operand's name are underscores. FIELDs are those of the parameter struct that are not as its
- * initialiser has them.
+ * choice. OPERATION is needed where the family serves several: without it, it is the first. A VIEW
+ * is TYPE:SHAPE[/STRIDES][+OFFSET], as f32:3x5/8,1+2 (offset in elements; row-major without
+ * strides; nothing after the colon is a scalar), or @NAME for the very view of another operand;
+ * blanks in an operand's name are underscores. FIELDs are those of the parameter struct that are
+ * not as its initialiser has them.
  */
 #ifndef TN_OPS_COMMON_CASE_H
 #define TN_OPS_COMMON_CASE_H
@@ -37,8 +37,8 @@ typedef struct tn_case {
     uint32_t same[TN_MAX_OPERANDS]; /* 1 + the number of the operand that it is; 0: itself */
 } tn_case;
 
-/* Reads the words after "tenon check". `type` is what T stands for; 0 where there is none. Says what
- * is wrong as a failure of "tenon check". */
+/* Reads the words after "tenon check". `type` is what T stands for; 0 where there is none. Says
+ * what is wrong as a failure of "tenon check". */
 tenon_status tn_case_parse(const char *const *words, uint32_t count, tenon_dtype type,
                            tn_case *out);
 
@@ -48,8 +48,9 @@ tenon_status tn_case_parse_line(const char *line, tenon_dtype type, tn_case *out
 /* The line that repeats the case. Returns `text`. */
 char *tn_case_text(const tn_case *c, char text[TN_CASE_TEXT_SIZE]);
 
-/* A case from a call at hand: parameters, NULL for the defaults; views in the operation's order, NULL where absent. Views of the same
- * memory and the same elements become one. A NULL solver is the automatic choice. */
+/* A case from a call at hand: parameters, NULL for the defaults; views in the operation's order,
+ * NULL where absent. Views of the same memory and the same elements become one. A NULL solver is
+ * the automatic choice. */
 void tn_case_make(const tn_operation *operation, const void *params,
                   const tenon_tensor *const *views, const char *solver, uint64_t seed,
                   tn_case *out);

@@ -43,8 +43,8 @@ extern const char *const tn_activation_words[];
 /* Refuses what is no kind, and constants with which it would be another function. */
 tenon_status tn_activation_check(const char *operation, const tenon_activation *activation);
 
-/* The activation that a self-check gives a kernel in the place of the caller's: one of its kind, with
- * constants that let sums through which they would otherwise hide. */
+/* The activation that a self-check gives a kernel in the place of the caller's: one of its kind,
+ * with constants that let sums through which they would otherwise hide. */
 tenon_activation tn_activation_tried(uint32_t kind);
 
 /* Whether the kind is computed by a transcendental function, which is a kernel build of its own. */
@@ -69,9 +69,9 @@ tenon_status tn_epilogue_terms_check(const char *operation, const tenon_epilogue
 tenon_status tn_epilogue_check(const char *operation, const tenon_epilogue *epilogue,
                                const tenon_tensor *c);
 
-/* What a family with an epilogue says of its paths (tn_family): which of c, bias and the factors are
- * read, by the flags that GEMM and convolution number alike, and the activation. Takes bits 0 to 28
- * and 32 to 34. */
+/* What a family with an epilogue says of its paths (tn_family): which of c, bias and the factors
+ * are read, by the flags that GEMM and convolution number alike, and the activation. Takes bits 0
+ * to 28 and 32 to 34. */
 uint64_t tn_epilogue_paths(uint32_t flags, uint32_t activation);
 
 /* The epilogue of a self-check that takes the paths of a problem with these. */

@@ -98,8 +98,8 @@ const char *tn_team_constrains(tenon_context *context, const tn_problem *problem
     return values[0] > tn_team_group(context) ? "a team is larger than a work-group" : NULL;
 }
 
-/* As small as keeps a row in registers, so that trees are short; larger, down to a vector each, where
- * there are too few rows for the device. */
+/* As small as keeps a row in registers, so that trees are short; larger, down to a vector each,
+ * where there are too few rows for the device. */
 void tn_team_tune(const tenon_context *context, int64_t rows, int64_t vectors, int32_t *team)
 {
     const int32_t group = tn_team_group(context);

@@ -27,8 +27,8 @@
  * that share local memory. */
 int64_t tn_gpu_cores(const tenon_context *context);
 
-/* What a compute unit and all of them do in a nanosecond: multiply-adds of f32, at best; and bytes of
- * memory. */
+/* What a compute unit and all of them do in a nanosecond: multiply-adds of f32, at best; and bytes
+ * of memory. */
 double tn_gpu_multiply_adds(const tenon_context *context);
 double tn_gpu_bytes(const tenon_context *context);
 
@@ -45,9 +45,9 @@ double tn_gpu_items(const tenon_context *context);
 /* TENON_GPU, which common/types.clh describes, with a space before it; "" on a CPU. */
 const char *tn_gpu_option(const tenon_context *context);
 
-/* Gives a GPU's launch a work-group: its first dimension is rounded up, whose work-items past the end
- * must find nothing to do, the others are cut where they divide. Drivers that choose by themselves
- * take groups of one where a size is prime. */
+/* Gives a GPU's launch a work-group: its first dimension is rounded up, whose work-items past the
+ * end must find nothing to do, the others are cut where they divide. Drivers that choose by
+ * themselves take groups of one where a size is prime. */
 void tn_gpu_local(tn_launch *launch);
 
 /* Vectors of a row that a work-item of a team keeps: TEAM_VECTORS. */

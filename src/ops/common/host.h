@@ -25,9 +25,9 @@ typedef struct tn_twin {
     uint64_t seed;       /* that its values came from */
 } tn_twin;
 
-/* Makes both from a view without memory, filled with random values in [-1, 1], or for i8 and u8 from
- * all of their range (from *seed, which moves on); the bytes between and behind elements hold NaN, so that a
- * kernel that reads them shows it. */
+/* Makes both from a view without memory, filled with random values in [-1, 1], or for i8 and u8
+ * from all of their range (from *seed, which moves on); the bytes between and behind elements hold
+ * NaN, so that a kernel that reads them shows it. */
 tenon_status tn_twin_create(tenon_stream *stream, const tenon_tensor *view, uint64_t *seed,
                             tn_twin *twin);
 

@@ -89,8 +89,8 @@ bool tn_reduction_is_extremum(const tn_reduction_problem *p)
     return p->kind >= REDUCTION_MAX && p->kind <= REDUCTION_ARGMIN;
 }
 
-/* Of a CPU in nanoseconds, measured on x86-64: an element costs the less the fuller the vectors are,
- * and the more if they have to be gathered. */
+/* Of a CPU in nanoseconds, measured on x86-64: an element costs the less the fuller the vectors
+ * are, and the more if they have to be gathered. */
 static double element_time(tenon_context *context, const tn_reduction_problem *p, const shares *s)
 {
     double width = (double)tn_lanes(context, p->dtype);

@@ -29,8 +29,8 @@ typedef struct tn_rows_problem {
 tenon_status tn_axis_check(const char *operation, int32_t axis, uint32_t rank, const char *argument,
                            uint32_t *result);
 
-/* Where the order of dimensions is free: with the strides of a view falling, more of them merge, and
- * neighbours along the last one are neighbours in memory. */
+/* Where the order of dimensions is free: with the strides of a view falling, more of them merge,
+ * and neighbours along the last one are neighbours in memory. */
 void tn_space_sort(tn_space *space, uint32_t by);
 
 /* Fills in a problem from checked, non-empty views of one shape, but that some may lack the axis;

@@ -1,6 +1,6 @@
 /* The parameter `st` of solvers that write a tensor once: whether its elements pass through the
- * caches. A CPU that stores into a line first reads it; where the caches would keep little of what is
- * written, the read can be saved. */
+ * caches. A CPU that stores into a line first reads it; where the caches would keep little of what
+ * is written, the read can be saved. */
 #ifndef TN_OPS_COMMON_STORES_H
 #define TN_OPS_COMMON_STORES_H
 
@@ -16,7 +16,8 @@ const char *tn_stores_constrains(tenon_context *context, const tn_problem *probl
 /* Gives the parameter its value, where it is 0, for so many bytes that are written by vectors. */
 void tn_stores_tune(tenon_context *context, int64_t bytes, int32_t *value);
 
-/* The bytes that elements of a type count for: none of halves, which OpenCL's own function stores. */
+/* The bytes that elements of a type count for: none of halves, which OpenCL's own function stores.
+ */
 int64_t tn_stores_bytes(uint32_t dtype, int64_t elements);
 
 /* What the compiler is told. NULL stands for cached stores. */

@@ -74,8 +74,8 @@ static tenon_conv_params check_params(const conv_problem *like, bool pointwise, 
     return params;
 }
 
-/* Sizes with more taps than a block of K has; filters of one element; or groups of one channel, with
- * several tiles of its image and blocks of channels. */
+/* Sizes with more taps than a block of K has; filters of one element; or groups of one channel,
+ * with several tiles of its image and blocks of channels. */
 typedef struct check_sizes {
     int64_t groups, channels, filters;
     const int64_t *image, *filter;

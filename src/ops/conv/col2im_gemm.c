@@ -22,8 +22,8 @@
 /* On a CPU, columns that stay in the cache until they are read are worth more than longer products.
  */
 #define CPU_BLOCK_BYTES (INT64_C(2) << 20)
-/* Nanoseconds of writing an element of the columns and of folding it, measured on x86-64; of packing
- * one; and of a launch. */
+/* Nanoseconds of writing an element of the columns and of folding it, measured on x86-64; of
+ * packing one; and of a launch. */
 #define CPU_COLUMN_TIME 2.0
 #define CPU_PACK_TIME   0.5
 #define CPU_LAUNCH      5000.0

@@ -1,7 +1,7 @@
 /*
- * conv/cpu_direct: for CPUs, with vectors along the filters. A work-group copies what its pixels see
- * of the image, and lays its filters out, in local memory: nothing is unfolded, and no pixel of a
- * small image is wasted on filling a vector. The model of its cost chooses how much a work-group
+ * conv/cpu_direct: for CPUs, with vectors along the filters. A work-group copies what its pixels
+ * see of the image, and lays its filters out, in local memory: nothing is unfolded, and no pixel of
+ * a small image is wasted on filling a vector. The model of its cost chooses how much a work-group
  * does.
  */
 #include "base/checked.h"

@@ -26,7 +26,8 @@ static const tn_parameter parameters[PARAMETERS] = {[TILE_ROWS] = {"mr", 2, 14},
 #define LEAST_GROUPS    8
 
 /* Nanoseconds, measured on x86-64: of a vector's multiply-add, of packing an element of y or of the
- * filters by vectors and one by one, of folding a vector's worth of columns, and of an element of x.
+ * filters by vectors and one by one, of folding a vector's worth of columns, and of an element of
+ * x.
  */
 #define FMA_TIME    0.31
 #define VECTOR_TIME 0.08

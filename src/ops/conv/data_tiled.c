@@ -1,5 +1,5 @@
-/* conv_backward_data/implicit_tiled: a product for each residue of the strides, whose b is gathered from
- * dy. */
+/* conv_backward_data/implicit_tiled: a product for each residue of the strides, whose b is gathered
+ * from dy. */
 #include "ops/conv/tiled.h"
 
 static const char *refuses(tenon_context *context, const tn_problem *problem)

@@ -1,8 +1,8 @@
 /*
  * conv/depthwise and conv_backward_data/depthwise: convolutions whose groups have one channel.
  *
- * Run backwards, one is a convolution forward: of dy, whose elements lie apart by the step, with the
- * filters reversed, at step 1 and without what does not exist. One kernel serves both.
+ * Run backwards, one is a convolution forward: of dy, whose elements lie apart by the step, with
+ * the filters reversed, at step 1 and without what does not exist. One kernel serves both.
  */
 #include "base/checked.h"
 #include "ops/conv/depthwise.h"
@@ -72,7 +72,8 @@ static int plain_step(const depthwise *w)
     return whole ? tn_depthwise_step(&w->problem.window) : 0;
 }
 
-/* The same of work-items without vectors, which take every plane of the image for one that is there. */
+/* The same of work-items without vectors, which take every plane of the image for one that is
+ * there. */
 static int column_step(const depthwise *w)
 {
     return w->spread[0] == 1 ? plain_step(w) : 0;

@@ -8,7 +8,8 @@
 /* Local memory for tiles: with the results that are written, half of a small first-level cache. */
 #define TN_DEPTHWISE_TILE_BYTES 16384
 
-/* Taps that kernels along channels have sums or vectors for; those of the gradient along rows, too. */
+/* Taps that kernels along channels have sums or vectors for; those of the gradient along rows, too.
+ */
 #define TN_DEPTHWISE_MOST_TAPS 128
 
 /* Vectors along a tile's row, at most. */

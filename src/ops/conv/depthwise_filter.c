@@ -1,6 +1,6 @@
-/* conv_backward_filter/depthwise: the gradient of filters whose groups have one channel. Where there
- * are too few of them for the device, the outputs are cut into parts, whose sums are added at the
- * end. */
+/* conv_backward_filter/depthwise: the gradient of filters whose groups have one channel. Where
+ * there are too few of them for the device, the outputs are cut into parts, whose sums are added at
+ * the end. */
 #include "base/checked.h"
 #include "ops/conv/depthwise.h"
 

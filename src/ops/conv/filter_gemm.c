@@ -18,7 +18,8 @@
 
 #include <string.h>
 
-/* On a CPU, columns that stay in the cache until they are read are worth more than long products. */
+/* On a CPU, columns that stay in the cache until they are read are worth more than long products.
+ */
 #define CPU_BLOCK_BYTES (INT64_C(8) << 20)
 /* Where a part of the workspace begins, in elements: a vector's boundary. */
 #define ALIGNMENT 32
@@ -268,8 +269,9 @@ static tenon_status block_product(const char *operation, const conv_problem *p, 
     return TENON_OK;
 }
 
-/* Beside the products: unfolding, packing, and the sums that all but the first read and write again; a
- * GPU's products have these in their own estimates, and sums of slices are added up at the end. */
+/* Beside the products: unfolding, packing, and the sums that all but the first read and write
+ * again; a GPU's products have these in their own estimates, and sums of slices are added up at the
+ * end. */
 static double other_time(tenon_context *context, const conv_problem *p, const layout *l,
                          double columns, double packed, double blocks)
 {

@@ -82,8 +82,8 @@ static check_shape depthwise_shape(const conv_problem *like, int64_t step)
     return s;
 }
 
-/* For kernels that pack: two blocks of what they sum over, blocks of channels, tiles and their rest,
- * with filters that lie apart and filters that are copied whole. */
+/* For kernels that pack: two blocks of what they sum over, blocks of channels, tiles and their
+ * rest, with filters that lie apart and filters that are copied whole. */
 static check_shape packed_shape(bool sums_filters, bool dense)
 {
     check_shape s = usual_shape(false);
@@ -93,7 +93,8 @@ static check_shape packed_shape(bool sums_filters, bool dense)
     return s;
 }
 
-/* A block of rows and one, columns past a block, and a depth that is loaded as the one at hand is. */
+/* A block of rows and one, columns past a block, and a depth that is loaded as the one at hand is.
+ */
 static check_shape tiled_shape(const conv_problem *like, const tn_choice *choice, bool of_filter)
 {
     const int64_t rows = choice->values[TILED_MB] + 1, taps = filter_size[0] * filter_size[1];
@@ -332,8 +333,8 @@ tenon_status tn_conv_backward_bias_self_check(tenon_stream *stream, const tn_pro
     return status;
 }
 
-/* What the epilogue of a convolution makes of the sums that are expected, which are rounded once more
- * than need be. */
+/* What the epilogue of a convolution makes of the sums that are expected, which are rounded once
+ * more than need be. */
 static void expect_epilogue(const tenon_epilogue *e, const col2im_problem *p, const check *c)
 {
     const tenon_tensor *x = &c->twins[COL2IM_X].host;

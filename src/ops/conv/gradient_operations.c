@@ -58,10 +58,13 @@ static bool transpose_filter_reference(const void *params, const tenon_tensor *c
 
 static const char *const data_examples[] = {
     "conv_backward_data dy=T:2x4x4x4 w=T:4x3x2x3 dx=T:2x3x5x6",
-    "conv_backward_data dy=T:2x37x23x21+3 w=T:37x19x3x3 dx=T:2x19x23x21 pad_begin=1,1 pad_end=1,1 beta=0.5",
+    "conv_backward_data dy=T:2x37x23x21+3 w=T:37x19x3x3 dx=T:2x19x23x21 pad_begin=1,1 pad_end=1,1 "
+    "beta=0.5",
     "conv_backward_data dy=T:1x33x17x15/8415,1,495,33 w=T:33x64x1x1 dx=T:1x64x17x15/16320,1,960,64",
-    "conv_backward_data dy=T:2x17x20x21 w=T:17x3x7x7 dx=T:2x3x41x43 stride=2,2 pad_begin=2,2 pad_end=3,3",
-    "conv_backward_data dy=T:2x12x19x17 w=T:12x1x3x3 dx=T:2x12x19x17 groups=12 pad_begin=1,1 pad_end=1,1",
+    "conv_backward_data dy=T:2x17x20x21 w=T:17x3x7x7 dx=T:2x3x41x43 stride=2,2 pad_begin=2,2 "
+    "pad_end=3,3",
+    "conv_backward_data dy=T:2x12x19x17 w=T:12x1x3x3 dx=T:2x12x19x17 groups=12 pad_begin=1,1 "
+    "pad_end=1,1",
     "conv_backward_data dy=T:2x24x17x15 w=T:24x6x3x2 dx=T:2x18x19x17 groups=3 dilation=1,2",
     "conv_backward_data dy=T:2x9x34 w=T:9x5x4 dx=T:2x5x70 stride=2 pad_end=1",
     NULL,
@@ -69,10 +72,14 @@ static const char *const data_examples[] = {
 
 static const char *const filter_examples[] = {
     "conv_backward_filter x=T:2x3x5x6 dy=T:2x4x4x4 dw=T:4x3x2x3",
-    "conv_backward_filter x=T:2x19x23x21+3 dy=T:2x37x23x21 dw=T:37x19x3x3 pad_begin=1,1 pad_end=1,1 beta=0.5",
-    "conv_backward_filter x=T:1x64x17x15/16320,1,960,64 dy=T:1x33x17x15/8415,1,495,33 dw=T:33x64x1x1",
-    "conv_backward_filter x=T:2x3x41x43 dy=T:2x17x20x21 dw=T:17x3x7x7 stride=2,2 pad_begin=2,2 pad_end=3,3",
-    "conv_backward_filter x=T:2x12x19x17 dy=T:2x12x19x17 dw=T:12x1x3x3 groups=12 pad_begin=1,1 pad_end=1,1",
+    "conv_backward_filter x=T:2x19x23x21+3 dy=T:2x37x23x21 dw=T:37x19x3x3 pad_begin=1,1 "
+    "pad_end=1,1 beta=0.5",
+    "conv_backward_filter x=T:1x64x17x15/16320,1,960,64 dy=T:1x33x17x15/8415,1,495,33 "
+    "dw=T:33x64x1x1",
+    "conv_backward_filter x=T:2x3x41x43 dy=T:2x17x20x21 dw=T:17x3x7x7 stride=2,2 pad_begin=2,2 "
+    "pad_end=3,3",
+    "conv_backward_filter x=T:2x12x19x17 dy=T:2x12x19x17 dw=T:12x1x3x3 groups=12 pad_begin=1,1 "
+    "pad_end=1,1",
     "conv_backward_filter x=T:2x18x19x17 dy=T:2x24x17x15 dw=T:24x6x3x2 groups=3 dilation=1,2",
     "conv_backward_filter x=T:2x5x70 dy=T:2x9x34 dw=T:9x5x4 stride=2 pad_end=1",
     NULL,
@@ -87,10 +94,13 @@ static const char *const bias_examples[] = {
 
 static const char *const transpose_examples[] = {
     "conv_transpose x=T:2x4x4x4 w=T:4x3x2x3 c=T:2x3x5x6 bias=T:3 y=T:2x3x5x6 beta=1",
-    "conv_transpose x=T:2x37x23x21+3 w=T:37x19x3x3 bias=T:19 y=T:2x19x23x21 pad_begin=1,1 pad_end=1,1 activation=relu",
+    "conv_transpose x=T:2x37x23x21+3 w=T:37x19x3x3 bias=T:19 y=T:2x19x23x21 pad_begin=1,1 "
+    "pad_end=1,1 activation=relu",
     "conv_transpose x=T:1x33x17x15/8415,1,495,33 w=T:33x64x1x1 y=T:1x64x17x15/16320,1,960,64",
-    "conv_transpose x=T:2x17x20x21 w=T:17x5x4x4 bias=T:5 y=T:2x5x41x42 stride=2,2 pad_begin=1,1 pad_end=1,1 output_padding=1 activation=tanh",
-    "conv_transpose x=T:2x12x19x17 w=T:12x1x3x3 c=@y y=T:2x12x19x17 groups=12 pad_begin=1,1 pad_end=1,1 beta=2",
+    "conv_transpose x=T:2x17x20x21 w=T:17x5x4x4 bias=T:5 y=T:2x5x41x42 stride=2,2 pad_begin=1,1 "
+    "pad_end=1,1 output_padding=1 activation=tanh",
+    "conv_transpose x=T:2x12x19x17 w=T:12x1x3x3 c=@y y=T:2x12x19x17 groups=12 pad_begin=1,1 "
+    "pad_end=1,1 beta=2",
     "conv_transpose x=T:2x9x34 w=T:9x5x4 y=T:2x5x70 stride=2",
     "conv_transpose x=T:2x9x34 w=T:9x5x4 bias=T:5 y=T:2x5x45 dilation=3 output_padding=2",
     NULL,
@@ -98,13 +108,16 @@ static const char *const transpose_examples[] = {
 
 static const char *const transpose_data_examples[] = {
     "conv tenon_conv_transpose_backward_data dy=T:2x3x5x6 w=T:4x3x2x3 dx=T:2x4x4x4",
-    "conv tenon_conv_transpose_backward_data dy=T:2x5x40x42 w=T:17x5x4x4 dx=T:2x17x20x21 stride=2,2 pad_begin=1,1 pad_end=1,1 beta=0.5",
+    "conv tenon_conv_transpose_backward_data dy=T:2x5x40x42 w=T:17x5x4x4 dx=T:2x17x20x21 "
+    "stride=2,2 pad_begin=1,1 pad_end=1,1 beta=0.5",
     NULL,
 };
 
 static const char *const transpose_filter_examples[] = {
-    "conv_backward_filter tenon_conv_transpose_backward_filter x=T:2x4x4x4 dy=T:2x3x5x6 dw=T:4x3x2x3",
-    "conv_backward_filter tenon_conv_transpose_backward_filter x=T:2x17x20x21 dy=T:2x5x40x42 dw=T:17x5x4x4 stride=2,2 pad_begin=1,1 pad_end=1,1",
+    "conv_backward_filter tenon_conv_transpose_backward_filter x=T:2x4x4x4 dy=T:2x3x5x6 "
+    "dw=T:4x3x2x3",
+    "conv_backward_filter tenon_conv_transpose_backward_filter x=T:2x17x20x21 dy=T:2x5x40x42 "
+    "dw=T:17x5x4x4 stride=2,2 pad_begin=1,1 pad_end=1,1",
     NULL,
 };
 

@@ -1,6 +1,6 @@
-/* conv/implicit_matrix, conv_backward_data/implicit_matrix and conv_backward_filter/implicit_matrix:
- * the products of implicit_tiled on matrix units, of f16 and bf16. The parameters are those of
- * gemm/mma. */
+/* conv/implicit_matrix, conv_backward_data/implicit_matrix and
+ * conv_backward_filter/implicit_matrix: the products of implicit_tiled on matrix units, of f16 and
+ * bf16. The parameters are those of gemm/mma. */
 #include "base/checked.h"
 #include "ops/common/gpu.h"
 #include "ops/conv/gradient.h"
@@ -20,7 +20,8 @@ static const char *const source_names[] = {"conv/implicit_matrix", "conv/data_ma
 #define VECTOR 8
 /* Slices of the pixels have at least so many steps. */
 #define LEAST_SLICE 512
-/* As in conv/tiled.c: local memory of a column and of a step of k, of which there are two tables. */
+/* As in conv/tiled.c: local memory of a column and of a step of k, of which there are two tables.
+ */
 #define COLUMN_BYTES 24
 #define STEP_BYTES   56
 #define PART_BYTES   256
@@ -120,8 +121,8 @@ static uint64_t workspace(const conv_problem *p, conv_direction direction, const
     return tn_conv_slices_size(p, slices_of(p, direction, values));
 }
 
-/* Instructions that find what a step of a block needs: an element at a time, or a vector where it is
- * read whole. */
+/* Instructions that find what a step of a block needs: an element at a time, or a vector where it
+ * is read whole. */
 static double finding(const conv_problem *p, conv_direction direction, const gemm_problem *g,
                       const int32_t *values)
 {

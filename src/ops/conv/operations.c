@@ -35,10 +35,13 @@ static bool col2im_reference(const void *params, const tenon_tensor *const *v, t
 
 static const char *const conv_examples[] = {
     "conv x=T:2x3x5x6 w=T:4x3x2x3 c=T:2x4x4x4 bias=T:4 y=T:2x4x4x4 beta=1",
-    "conv x=T:2x19x23x21+3 w=T:37x19x3x3 bias=T:37 y=T:2x37x23x21 pad_begin=1,1 pad_end=1,1 activation=relu",
+    "conv x=T:2x19x23x21+3 w=T:37x19x3x3 bias=T:37 y=T:2x37x23x21 pad_begin=1,1 pad_end=1,1 "
+    "activation=relu",
     "conv x=T:1x64x17x15/16320,1,960,64 w=T:33x64x1x1 y=T:1x33x17x15/8415,1,495,33 alpha=0.5",
-    "conv x=T:2x3x41x43 w=T:17x3x7x7 y=T:2x17x20x21 stride=2,2 pad_begin=2,2 pad_end=3,3 activation=gelu",
-    "conv x=T:2x12x19x17 w=T:12x1x3x3 bias=T:12 y=T:2x12x19x17 groups=12 pad_begin=1,1 pad_end=1,1 activation=clipped_relu activation.alpha=6",
+    "conv x=T:2x3x41x43 w=T:17x3x7x7 y=T:2x17x20x21 stride=2,2 pad_begin=2,2 pad_end=3,3 "
+    "activation=gelu",
+    "conv x=T:2x12x19x17 w=T:12x1x3x3 bias=T:12 y=T:2x12x19x17 groups=12 pad_begin=1,1 pad_end=1,1 "
+    "activation=clipped_relu activation.alpha=6",
     "conv x=T:2x18x19x17 w=T:24x6x3x2 c=@y y=T:2x24x17x15 groups=3 dilation=1,2 beta=0.5",
     "conv x=T:2x5x70 w=T:9x5x4 y=T:2x9x34 stride=2 pad_end=1",
     "conv x=T:1x3x9x8x7 w=T:5x3x3x2x3 y=T:1x5x9x8x5 pad_begin=1,1 pad_end=1 dilation=1,1",
@@ -49,7 +52,8 @@ static const char *const conv_examples[] = {
 static const char *const im2col_examples[] = {
     "im2col x=T:2x3x5x6 col=T:2x6x24 filter=2",
     "im2col x=T:2x19x23x21+3 col=T:2x171x483 filter=3,3 pad_begin=1,1 pad_end=1,1",
-    "im2col x=T:2x19x23x21/9177,1,399,19 col=T:2x171x132 filter=3,3 stride=2,2 pad_begin=1,1 pad_end=1,1",
+    "im2col x=T:2x19x23x21/9177,1,399,19 col=T:2x171x132 filter=3,3 stride=2,2 pad_begin=1,1 "
+    "pad_end=1,1",
     "im2col x=T:2x5x70 col=T:2x20x67 filter=4",
     NULL,
 };
@@ -57,7 +61,8 @@ static const char *const im2col_examples[] = {
 static const char *const col2im_examples[] = {
     "col2im col=T:2x6x24 x=T:2x3x5x6 filter=2",
     "col2im col=T:2x171x483 x=T:2x19x23x21+3 filter=3,3 pad_begin=1,1 pad_end=1,1",
-    "col2im col=T:2x171x132 x=T:2x19x23x21/9177,1,399,19 filter=3,3 stride=2,2 pad_begin=1,1 pad_end=1,1",
+    "col2im col=T:2x171x132 x=T:2x19x23x21/9177,1,399,19 filter=3,3 stride=2,2 pad_begin=1,1 "
+    "pad_end=1,1",
     "col2im col=T:2x20x67 x=T:2x5x70 filter=4",
     NULL,
 };

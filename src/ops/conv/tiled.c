@@ -226,7 +226,8 @@ static void take_tile(tenon_context *context, const conv_problem *p, conv_direct
     values[CONV_TILED_SLICES] = tn_conv_tune_slices(context, p, groups, LEAST_SLICE);
 }
 
-/* Of the device's tiles the one that is fastest here; on CPUs, where tests alone force it, the smallest. */
+/* Of the device's tiles the one that is fastest here; on CPUs, where tests alone force it, the
+ * smallest. */
 void tn_conv_tiled_tune(tenon_context *context, const conv_problem *p, conv_direction direction,
                         int32_t *values)
 {

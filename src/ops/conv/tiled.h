@@ -49,8 +49,9 @@ tenon_status tn_conv_tiled_record(const char *operation, tn_recording *recording
 
 /* Parts of these that the solvers on matrix units share. */
 
-/* Instructions of a work-item to find an element of the image, or a run of them that is loaded whole:
- * its place and three positions, added up from both tables and compared. A guess until it is measured. */
+/* Instructions of a work-item to find an element of the image, or a run of them that is loaded
+ * whole: its place and three positions, added up from both tables and compared. A guess until it is
+ * measured. */
 #define CONV_FINDING 10.0
 
 /* Whether neighbouring work-items gather along k: channels that are neighbours, or pixels. */
@@ -71,27 +72,30 @@ int64_t tn_conv_pixels(const conv_problem *problem);
 /* Positions along dimension d of the image that are met by taps of their own. */
 int64_t tn_conv_phases(const conv_window *window, int d);
 
-/* Completes a launch, which has its kernel and its local size along the first dimension, and records
- * it; `block` is rows and columns of a work-group. */
+/* Completes a launch, which has its kernel and its local size along the first dimension, and
+ * records it; `block` is rows and columns of a work-group. */
 tenon_status tn_conv_tiled_launch(const char *operation, tn_recording *recording,
                                   const conv_problem *problem, conv_direction direction,
                                   int64_t slices, const int32_t block[2], tn_launch *launch);
 
-/* The filters' gradient in slices of the pixels, whose sums are added in order: pixels of each of so
- * many; how many there are where `most` are asked for, as the pixels and the workspace allow; how many
- * to ask for where there are so many work-groups without, and a slice is worth `least` pixels. */
+/* The filters' gradient in slices of the pixels, whose sums are added in order: pixels of each of
+ * so many; how many there are where `most` are asked for, as the pixels and the workspace allow;
+ * how many to ask for where there are so many work-groups without, and a slice is worth `least`
+ * pixels. */
 int64_t tn_conv_slice(const conv_problem *problem, int64_t slices);
 int64_t tn_conv_slices(const conv_problem *problem, int64_t most);
 int32_t tn_conv_tune_slices(tenon_context *context, const conv_problem *problem, int64_t groups,
                             int64_t least);
 
-/* Bytes of the slices' sums, nanoseconds that they take, and adding them up: nothing for one slice. */
+/* Bytes of the slices' sums, nanoseconds that they take, and adding them up: nothing for one slice.
+ */
 uint64_t tn_conv_slices_size(const conv_problem *problem, int64_t slices);
 double tn_conv_slices_time(tenon_context *context, const conv_problem *problem, int64_t slices);
 tenon_status tn_conv_record_slices(const char *operation, tn_recording *recording,
                                    const conv_problem *problem, int64_t slices);
 
-/* The kernel's arguments but for gemm, which are filled in: `g` is the product, mb its block's rows. */
+/* The kernel's arguments but for gemm, which are filled in: `g` is the product, mb its block's
+ * rows. */
 void tn_conv_tiled_arguments(const conv_problem *problem, conv_direction direction, int64_t slices,
                              const gemm_problem *g, int32_t mb, conv_tiled_args *args);
 
@@ -101,8 +105,8 @@ double tn_conv_read_time(tenon_context *context, const conv_problem *problem);
 /* Steps of the product's k, on the average of the residues. */
 double tn_conv_depth(const conv_problem *problem, conv_direction direction, const gemm_problem *g);
 
-/* For self-checks: whether the solver is one of these, whose block is the first two of its values; and
- * how many channels or filters are loaded as so many are. */
+/* For self-checks: whether the solver is one of these, whose block is the first two of its values;
+ * and how many channels or filters are loaded as so many are. */
 bool tn_conv_is_tiled(const tn_solver *solver);
 int64_t tn_conv_check_depth(int64_t depth);
 

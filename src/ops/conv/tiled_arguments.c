@@ -96,7 +96,8 @@ static void fill_image(const conv_problem *p, conv_tiled_args *args)
     }
 }
 
-/* Whether the fastest index of k is contiguous in a, by which neighbouring work-items then read it. */
+/* Whether the fastest index of k is contiguous in a, by which neighbouring work-items then read it.
+ */
 static bool reads_a_along_k(const conv_tiled_args *args, bool channels_first)
 {
     const conv_side *depth = &args->depth;
@@ -109,8 +110,9 @@ static bool reads_a_along_k(const conv_tiled_args *args, bool channels_first)
     return args->gemm.a_row != 1;
 }
 
-/* Whether vectors of so many steps lie one after the other in a, and begin at multiples of that: the
- * fastest indices of k that are neighbours count such a multiple, and what is slower steps by it. */
+/* Whether vectors of so many steps lie one after the other in a, and begin at multiples of that:
+ * the fastest indices of k that are neighbours count such a multiple, and what is slower steps by
+ * it. */
 static bool reads_vectors_of_a(const conv_tiled_args *args, bool channels_first, bool one_index,
                                int64_t width)
 {

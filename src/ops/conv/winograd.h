@@ -1,5 +1,5 @@
-/* Winograd's convolution of 3 x 3 filters: what its solvers share, which differ in the size of their
- * tiles, and in how they go about it: for CPUs, or for GPUs (winograd_gemm). */
+/* Winograd's convolution of 3 x 3 filters: what its solvers share, which differ in the size of
+ * their tiles, and in how they go about it: for CPUs, or for GPUs (winograd_gemm). */
 #ifndef TN_OPS_CONV_WINOGRAD_H
 #define TN_OPS_CONV_WINOGRAD_H
 
@@ -42,8 +42,8 @@ tenon_status tn_winograd_gemm_record(const char *operation, tn_recording *record
 int64_t tn_winograd_tile(const tn_solver *solver);
 
 /* The sums of products that stand in for those of a convolution of dense x and w, in row-major
- * order: with NaN and infinities where the transforms spread them, and as bounds the magnitudes that
- * roundings are relative to. False without memory. */
+ * order: with NaN and infinities where the transforms spread them, and as bounds the magnitudes
+ * that roundings are relative to. False without memory. */
 bool tn_winograd_sums(const conv_problem *problem, int64_t tile, const double *x, const double *w,
                       tn_bounded *sums);
 

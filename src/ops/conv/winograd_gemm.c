@@ -1,7 +1,7 @@
 /*
  * Winograd's convolution for GPUs: filters and tiles are transformed to the workspace, a matrix for
- * each point, a batch of products follows, and their transform back with the epilogue. Where not all
- * tiles fit the workspace they are done in several sets.
+ * each point, a batch of products follows, and their transform back with the epilogue. Where not
+ * all tiles fit the workspace they are done in several sets.
  *
  * What is transformed stays in the type of sums: kept in 16 bits, a term would be off by 2^-11 (or
  * 2^-8) of a magnitude that exceeds an output's by far, where the bound has an output's alone.

@@ -62,9 +62,12 @@ static const char *const binary_examples[] = {
 
 static const char *const chain_examples[] = {
     "elementwise_chain x0=T:4x5 x1=T:4x5 x2=T:4x5 x3=T:4x5 y=T:4x5",
-    "elementwise_chain x0=T:33003+1 x1=T: y=T:33003 step_count=3 op=fma,activate,max operand=x1,scalar,scalar addend=x0 activation=identity,gelu alpha=0,0,0.25",
-    "elementwise_chain x0=T:37x229/1,40 x1=T:229 x2=T:37x1 y=@x0 step_count=2 op=multiply,subtract operand=x1,x2",
-    "elementwise_chain x0=T:3x5x70/400,75,1 x1=T:5x1 x2=T:70 x3=T:3x1x1 y=T:3x5x70 step_count=2 op=fma,fma operand=x1,x3 addend=x2,scalar beta=0,0.5",
+    "elementwise_chain x0=T:33003+1 x1=T: y=T:33003 step_count=3 op=fma,activate,max "
+    "operand=x1,scalar,scalar addend=x0 activation=identity,gelu alpha=0,0,0.25",
+    "elementwise_chain x0=T:37x229/1,40 x1=T:229 x2=T:37x1 y=@x0 step_count=2 op=multiply,subtract "
+    "operand=x1,x2",
+    "elementwise_chain x0=T:3x5x70/400,75,1 x1=T:5x1 x2=T:70 x3=T:3x1x1 y=T:3x5x70 step_count=2 "
+    "op=fma,fma operand=x1,x3 addend=x2,scalar beta=0,0.5",
     NULL,
 };
 

@@ -30,7 +30,8 @@ static const char *const forward_examples[] = {
 
 static const char *const backward_examples[] = {
     "gated_backward a=T:4x5 b=T:4x5 dy=T:4x5 da=T:4x5 db=T:4x5",
-    "gated_backward a=T:37x450/901,1 b=T:37x450/901,1+450 dy=T:37x450 da=T:37x450 db=T:37x450 activation=gelu_tanh",
+    "gated_backward a=T:37x450/901,1 b=T:37x450/901,1+450 dy=T:37x450 da=T:37x450 db=T:37x450 "
+    "activation=gelu_tanh",
     "gated_backward a=T:3x5x7/80,11,1 b=T:3x5x7 dy=T:3x5x7 da=@a db=@b activation=relu",
     NULL,
 };

@@ -19,11 +19,11 @@ static tenon_status check_shapes(const char *operation, const tenon_tensor *a,
     const int64_t *ea = &a->shape[a->rank - 2], *eb = &b->shape[b->rank - 2],
                   *ed = &d->shape[d->rank - 2];
     if (ea[1] != eb[0] || ed[0] != ea[0] || ed[1] != eb[1])
-        return tn_fail(
-            TENON_ERROR_INVALID_ARGUMENT,
-            "%s: sizes do not match: a is %s, b is %s, d is %s; they must be … M K, … K N and … M N",
-            operation, tn_shape_text(a->rank, a->shape, sa), tn_shape_text(b->rank, b->shape, sb),
-            tn_shape_text(d->rank, d->shape, sd));
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                       "%s: sizes do not match: a is %s, b is %s, d is %s; they must be … M K, … K "
+                       "N and … M N",
+                       operation, tn_shape_text(a->rank, a->shape, sa),
+                       tn_shape_text(b->rank, b->shape, sb), tn_shape_text(d->rank, d->shape, sd));
     return TENON_OK;
 }
 

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Two of the largest block that a solver has, and one; K past two of the longest blocks, and a tail.
- * Short of the lab's 16 MiB by far. */
+/* Two of the largest block that a solver has, and one; K past two of the longest blocks, and a
+ * tail. Short of the lab's 16 MiB by far. */
 #define CHECK_ROWS      29
 #define CHECK_ROWS_THIN 13
 #define CHECK_COLS      131

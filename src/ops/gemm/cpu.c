@@ -2,7 +2,8 @@
 
 #include "base/checked.h"
 
-/* Blocks of K are equal, so that none is shorter than half of this: the error bound counts on it. */
+/* Blocks of K are equal, so that none is shorter than half of this: the error bound counts on it.
+ */
 #define LEAST_KC 64
 #define KC_STEP  4 /* to which block_length() of the kernels rounds the blocks of K */
 
@@ -41,10 +42,10 @@ const char *tn_gemm_refuses_cpu(tenon_context *context, const gemm_problem *p)
     return context->device.is_cpu || p->head.forced >= 0 ? NULL : "made for CPUs";
 }
 
-/* Vectors in a row of the tile: four keep the fewest loads for each multiply-add; three or two leave
- * less of a ragged last panel unused. Without 512-bit registers there are only 16, and two is the
- * most. A matrix no wider than a vector, as a classifier's, takes one: 1.5 to 1.7 times as fast,
- * measured.
+/* Vectors in a row of the tile: four keep the fewest loads for each multiply-add; three or two
+ * leave less of a ragged last panel unused. Without 512-bit registers there are only 16, and two is
+ * the most. A matrix no wider than a vector, as a classifier's, takes one: 1.5 to 1.7 times as
+ * fast, measured.
  */
 static int64_t choose_vectors(const gemm_problem *p, int64_t lanes, bool wide)
 {
@@ -129,8 +130,8 @@ int64_t tn_gemm_cpu_sums(const gemm_problem *p, const int32_t *values)
                : (int64_t)SUM_TILES * values[CPU_MR] * values[CPU_PANELS] * values[CPU_NR];
 }
 
-/* As gemm/cpu_pack.clh: eight tiles of rows, each k padded to a power of two; or rows as they lie, a
- * vector apart. */
+/* As gemm/cpu_pack.clh: eight tiles of rows, each k padded to a power of two; or rows as they lie,
+ * a vector apart. */
 int64_t tn_gemm_cpu_packed_a(const gemm_problem *p, const int32_t *values)
 {
     int64_t pitch = 1;

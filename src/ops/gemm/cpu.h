@@ -19,7 +19,8 @@ const char *tn_gemm_refuses_cpu(tenon_context *context, const gemm_problem *prob
 /* How many elements of local memory a kernel with these parameters has. */
 typedef int64_t (*tn_gemm_cpu_local)(const gemm_problem *problem, const int32_t *values);
 
-/* Fills in the parameters that are 0, so that the local memory suffices. `panels` is how many a work-group does. */
+/* Fills in the parameters that are 0, so that the local memory suffices. `panels` is how many a
+ * work-group does. */
 void tn_gemm_cpu_tune(tenon_context *context, const gemm_problem *problem, int32_t panels,
                       tn_gemm_cpu_local local, int32_t *values);
 

@@ -11,7 +11,8 @@ static const char *refuses(tenon_context *context, const tn_problem *problem)
     if (why != NULL)
         return why;
     if (p->batch_invariant)
-        return "gemm/cpu_packed serves every N, so that it is the one whose bits do not depend on the batch";
+        return "gemm/cpu_packed serves every N, so that it is the one whose bits do not depend on "
+               "the batch";
     if (p->matrix[GEMM_B].col != 1)
         return "b is not contiguous along N";
     /* The last panel is moved left to end with the matrix, so there must be one whole panel. */

@@ -16,8 +16,8 @@ static int64_t local_elements(const gemm_problem *p, const int32_t *values)
 static void tune(tenon_context *context, const tn_problem *problem, int32_t *values)
 {
     const gemm_problem *p = (const gemm_problem *)problem;
-    /* Where a is packed too, wider groups pack it less often; where b is turned, which takes longest,
-     * narrow ones are cut by fewer rows, and each of those packs b again. */
+    /* Where a is packed too, wider groups pack it less often; where b is turned, which takes
+     * longest, narrow ones are cut by fewer rows, and each of those packs b again. */
     bool turns = tn_gemm_layout(p, GEMM_B) == GEMM_UNIT_ROW;
     int32_t panels = tn_gemm_layout(p, GEMM_A) != GEMM_UNIT_COL ? 4 : turns ? 1 : 2;
     tn_gemm_cpu_tune(context, p, panels, local_elements, values);

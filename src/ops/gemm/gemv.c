@@ -1,5 +1,5 @@
-/* gemm/gemv_dot, gemv_axpy and gemv_split: a matrix times a vector. (The canonical problem makes every vector
- * a column.) */
+/* gemm/gemv_dot, gemv_axpy and gemv_split: a matrix times a vector. (The canonical problem makes
+ * every vector a column.) */
 #include "base/checked.h"
 #include "ops/gemm/cpu.h"
 

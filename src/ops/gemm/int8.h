@@ -56,8 +56,8 @@ bool tn_gemm_int8_reference(const tenon_gemm_params *params, int8_views views, t
 
 /* For solvers: */
 
-/* Completes `launch`, which has its kernel and sizes but for the batch, and records it once for each
- * index of the batch's dimensions beyond the innermost two. `tile_rows` is what the kernel's
+/* Completes `launch`, which has its kernel and sizes but for the batch, and records it once for
+ * each index of the batch's dimensions beyond the innermost two. `tile_rows` is what the kernel's
  * argument of that name is. */
 tenon_status tn_gemm_int8_record_launch(const char *operation, tn_recording *recording,
                                         const int8_problem *problem, int64_t tile_rows,

@@ -1,5 +1,5 @@
-/* gemm_int8/mma, gemm_int8/mfma, gemm_int8/wmma and gemm_int8/xmx: products of bytes on matrix units.
- * Sums are exact in any order, so that these serve whatever gemm_int8/tiled does. */
+/* gemm_int8/mma, gemm_int8/mfma, gemm_int8/wmma and gemm_int8/xmx: products of bytes on matrix
+ * units. Sums are exact in any order, so that these serve whatever gemm_int8/tiled does. */
 #include "ops/gemm/int8.h"
 #include "ops/gemm/matrix.h"
 

@@ -1,5 +1,5 @@
-/* gemm_int8/tiled: gemm/tiled with words of four bytes of K in place of reals. For GPUs; serves every
- * layout. */
+/* gemm_int8/tiled: gemm/tiled with words of four bytes of K in place of reals. For GPUs; serves
+ * every layout. */
 #include "base/checked.h"
 #include "ops/common/gpu.h"
 #include "ops/gemm/int8.h"

@@ -61,7 +61,8 @@ tenon_status tn_gemm_canonicalise(const char *operation, const tenon_gemm_params
                                   const tenon_tensor *c, const tenon_tensor *bias,
                                   const tenon_tensor *d, gemm_problem *problem, bool *empty);
 
-/* The same for a b whose layout is not one of strides: it stays b, and no batch is folded into N. */
+/* The same for a b whose layout is not one of strides: it stays b, and no batch is folded into N.
+ */
 tenon_status tn_gemm_canonicalise_packed(const char *operation, const tenon_gemm_params *params,
                                          const tenon_tensor *a, const tenon_tensor *b,
                                          const tenon_tensor *c, const tenon_tensor *bias,
@@ -79,8 +80,8 @@ tenon_status tn_gemm_record(const char *operation, tn_recording *recording,
 /* Nanoseconds, by the estimate of the fastest solver within the problem's limit. */
 double tn_gemm_estimate(tenon_context *context, const gemm_problem *problem);
 
-/* Results in double with their error bounds, in row-major order (false without memory) of d's shape. The views' memory is
- * host memory of kind SVM; d is not read. */
+/* Results in double with their error bounds, in row-major order (false without memory) of d's
+ * shape. The views' memory is host memory of kind SVM; d is not read. */
 bool tn_gemm_reference(const tenon_gemm_params *params, const tenon_tensor *a,
                        const tenon_tensor *b, const tenon_tensor *c, const tenon_tensor *bias,
                        const tenon_tensor *d, tn_bounded *results);
@@ -98,8 +99,8 @@ int64_t tn_gemm_batch_count(const gemm_problem *problem);
  * problems begin with GEMM's. */
 uint64_t tn_gemm_paths(const tn_problem *problem);
 
-/* tn_family's paths: which of c, bias and factors are read, the activation, and below bit 40 nothing
- * else; and what a self-check takes over of them from the problem at hand. */
+/* tn_family's paths: which of c, bias and factors are read, the activation, and below bit 40
+ * nothing else; and what a self-check takes over of them from the problem at hand. */
 uint64_t tn_gemm_paths(const tn_problem *problem);
 tenon_epilogue tn_gemm_check_epilogue(const gemm_problem *like);
 
@@ -155,13 +156,13 @@ bool tn_gemm_is_skinny(const tn_solver *solver);
 /* A view for a self-check: a batch of two matrices that lie as `layout` says, with gaps. */
 tenon_tensor tn_gemm_check_view(tenon_dtype dtype, gemm_layout layout, int64_t rows, int64_t cols);
 
-/* The same of a factor, whose first matrix is aligned for vectors of `width` elements, and whose second
- * is not. */
+/* The same of a factor, whose first matrix is aligned for vectors of `width` elements, and whose
+ * second is not. */
 tenon_tensor tn_gemm_check_factor(tenon_dtype dtype, gemm_layout layout, int64_t rows, int64_t cols,
                                   int64_t width);
 
-/* The sizes of a self-check, and the width of the vectors that a solver reads where it can. On matrix
- * units: two blocks and one, K past all stages and a tail. */
+/* The sizes of a self-check, and the width of the vectors that a solver reads where it can. On
+ * matrix units: two blocks and one, K past all stages and a tail. */
 typedef struct tn_check_sizes {
     int64_t m, n, k, width;
 } tn_check_sizes;

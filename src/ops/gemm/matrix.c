@@ -1,4 +1,5 @@
-/* What the solvers on matrix units share: which unit, how large its blocks are, and what they cost. */
+/* What the solvers on matrix units share: which unit, how large its blocks are, and what they cost.
+ */
 #include "ops/gemm/matrix.h"
 
 #include "base/checked.h"
@@ -24,7 +25,8 @@ const tn_parameter tn_gemm_matrix_parameters[MATRIX_SPLIT_PARAMETERS] = {
 #define EFFICIENCY 0.5
 /* Of Hopper's, whose rate mma.sync does not reach. */
 #define WGMMA_EFFICIENCY 0.7
-/* Cycles that a step takes where a work-group is alone on its compute unit: its reads go to memory. */
+/* Cycles that a step takes where a work-group is alone on its compute unit: its reads go to memory.
+ */
 #define STEP_CYCLES 400.0
 /* How much longer a step takes whose blocks are copied element by element. */
 #define UNALIGNED 3.0
@@ -143,8 +145,8 @@ static int64_t work_items(const matrix_unit *unit, const int32_t *values)
     return (int64_t)values[MATRIX_WM] * values[MATRIX_WN] * MATRIX_LANES(unit->number);
 }
 
-/* As gemm/matrix.clh has it: blocks, or a row of tiles of each warp's sums; for bytes the sums of lines;
- * and what an emulated unit takes. */
+/* As gemm/matrix.clh has it: blocks, or a row of tiles of each warp's sums; for bytes the sums of
+ * lines; and what an emulated unit takes. */
 int64_t tn_matrix_local(const matrix_unit *unit, const int32_t *values)
 {
     const int64_t bytes = MATRIX_BITS(unit->type) / 8,

@@ -1,5 +1,5 @@
-/* GEMM on matrix units: what the solvers of floats (gemm/mma, mfma, wmma, xmx, wgmma) and those of bytes
- * (gemm_int8/...) share. */
+/* GEMM on matrix units: what the solvers of floats (gemm/mma, mfma, wmma, xmx, wgmma) and those of
+ * bytes (gemm_int8/...) share. */
 #ifndef TN_OPS_GEMM_MATRIX_H
 #define TN_OPS_GEMM_MATRIX_H
 
@@ -46,8 +46,8 @@ typedef struct matrix_unit {
 /* Whether a solver of gemm is one of these. */
 bool tn_gemm_is_matrix(const tn_solver *solver);
 
-/* The unit for elements of `type` (MATRIX_F16 ...), `form` being the value of MATRIX_FORM, or 0. False
- * where there is none: the device lacks it, or no unit of the kind multiplies the type. */
+/* The unit for elements of `type` (MATRIX_F16 ...), `form` being the value of MATRIX_FORM, or 0.
+ * False where there is none: the device lacks it, or no unit of the kind multiplies the type. */
 bool tn_matrix_unit(tenon_context *context, matrix_kind kind, int32_t form, int type,
                     matrix_unit *unit);
 
@@ -60,10 +60,10 @@ int64_t tn_matrix_local(const matrix_unit *unit, const int32_t *values); /* byte
 double tn_matrix_estimate(tenon_context *context, const gemm_problem *problem,
                           const matrix_unit *unit, const int32_t *values);
 
-/* The model behind it, for every kernel with such a main loop: nanoseconds of so many work-groups, each
- * with a block of mb by nb through k steps. They run in waves, two for each core; a step of one
- * that is alone waits for memory, and the units are shared by those that are not. `finding` are the
- * instructions of work-items that a step takes beside loading blocks of matrices. */
+/* The model behind it, for every kernel with such a main loop: nanoseconds of so many work-groups,
+ * each with a block of mb by nb through k steps. They run in waves, two for each core; a step of
+ * one that is alone waits for memory, and the units are shared by those that are not. `finding` are
+ * the instructions of work-items that a step takes beside loading blocks of matrices. */
 double tn_matrix_time(tenon_context *context, const matrix_unit *unit, const int32_t *values,
                       double groups, double k, double finding);
 

@@ -1,5 +1,6 @@
-/* gemm/mma, gemm/mfma, gemm/wmma, gemm/xmx and gemm/wgmma: one kernel on the matrix units of NVIDIA, of
- * AMD's data-centre and other GPUs, of Intel, and of NVIDIA's Hopper where its driver lets them be used. */
+/* gemm/mma, gemm/mfma, gemm/wmma, gemm/xmx and gemm/wgmma: one kernel on the matrix units of
+ * NVIDIA, of AMD's data-centre and other GPUs, of Intel, and of NVIDIA's Hopper where its driver
+ * lets them be used. */
 #include "ops/gemm/matrix.h"
 
 #include "base/checked.h"
@@ -9,8 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The type that factors are multiplied in, or 0 where the kind has none that keeps what the caller has
- * not given up. */
+/* The type that factors are multiplied in, or 0 where the kind has none that keeps what the caller
+ * has not given up. */
 static int type_of(const gemm_problem *p, matrix_kind kind)
 {
     switch (p->dtype) {

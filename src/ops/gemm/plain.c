@@ -13,8 +13,8 @@ static const char *refuses(tenon_context *context, const tn_problem *problem)
     return tn_gemm_work(p) > GEMM_PLAIN_LIMIT ? "more than 2^20 multiply-adds" : NULL;
 }
 
-/* A work-item that walks along K takes about a nanosecond a step on a core. A GPU's compute unit has
- * some 64 of them at once, each several times as slow: they wait for memory. */
+/* A work-item that walks along K takes about a nanosecond a step on a core. A GPU's compute unit
+ * has some 64 of them at once, each several times as slow: they wait for memory. */
 static double estimate(tenon_context *context, const tn_problem *problem, const int32_t *values)
 {
     const gemm_problem *p = (const gemm_problem *)problem;

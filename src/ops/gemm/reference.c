@@ -27,7 +27,8 @@ typedef struct dense_operands {
         flushed; /* what a factor may be below to count as zero, beyond what flushes everywhere */
 } dense_operands;
 
-/* The bound depends on the solver where one is named, and where any that rounds to TF32 may serve. */
+/* The bound depends on the solver where one is named, and where any that rounds to TF32 may serve.
+ */
 static void choose_bound(const tenon_gemm_params *params, tenon_dtype dtype, dense_operands *x)
 {
     const tn_solver *solver = tn_solver_named(&tn_gemm_family, params->solver);

@@ -23,8 +23,8 @@
 #define GPU_SHARES 16
 /* Steps of K of the thin factor in a GPU's local memory: the kernel's KC. */
 #define GPU_DEPTH 128
-/* Bytes that a work-group of a GPU brings in a nanosecond: what its loads in flight are, in the time
- * that memory takes to answer. */
+/* Bytes that a work-group of a GPU brings in a nanosecond: what its loads in flight are, in the
+ * time that memory takes to answer. */
 #define GPU_GROUP_BYTES 12.0
 /* Register tile of a CPU's dot products, in vectors: with 32 registers, and with 16. */
 #define WIDE_TILE   24
@@ -150,8 +150,8 @@ static double estimate_cpu(tenon_context *context, const tn_problem *problem, co
     return CPU_LAUNCH_TIME + (sum > read ? sum : read) + pack / units;
 }
 
-/* Elements that a work-item of a GPU reads at once: 16 bytes, or with several rows four at most, for
- * which there are registers. */
+/* Elements that a work-item of a GPU reads at once: 16 bytes, or with several rows four at most,
+ * for which there are registers. */
 static int32_t gpu_vector(const gemm_problem *p, const int32_t *values)
 {
     int32_t most = (int32_t)(16 / tenon_dtype_size((tenon_dtype)p->dtype));

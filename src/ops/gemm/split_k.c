@@ -1,7 +1,8 @@
 /*
- * gemm/split_k, gemm/skinny_split and gemm/cpu_split_k: where d is too small to keep the device at work, K is cut into
- * slices. Each is a product of its own, an entry of one more dimension of the batch, which the
- * kernel of another solver leaves in the workspace; a second kernel adds them up in the order of K.
+ * gemm/split_k, gemm/skinny_split and gemm/cpu_split_k: where d is too small to keep the device at
+ * work, K is cut into slices. Each is a product of its own, an entry of one more dimension of the
+ * batch, which the kernel of another solver leaves in the workspace; a second kernel adds them up
+ * in the order of K.
  */
 #include "base/checked.h"
 #include "ops/common/gpu.h"

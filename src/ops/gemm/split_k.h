@@ -1,5 +1,5 @@
-/* K cut into slices, each a product of its own by another solver; a second kernel adds their sums up
- * in the order of K. */
+/* K cut into slices, each a product of its own by another solver; a second kernel adds their sums
+ * up in the order of K. */
 #ifndef TN_OPS_GEMM_SPLIT_K_H
 #define TN_OPS_GEMM_SPLIT_K_H
 

@@ -19,7 +19,8 @@ const tn_parameter tn_gemm_tiled_parameters[TILED_SPLIT_PARAMETERS] = {
 
 /* Nanoseconds until a GPU's memory answers. */
 #define MEMORY_LATENCY 400.0
-/* Instructions that bring an element of a factor into local memory; a guess until it is measured. */
+/* Instructions that bring an element of a factor into local memory; a guess until it is measured.
+ */
 #define BRINGING 4.0
 /* Elements of a factor that wait in a work-item's registers, at most. */
 #define MOST_WAITING 64
@@ -36,8 +37,8 @@ int64_t tn_gemm_tiled_groups(const gemm_problem *p, int64_t mb, int64_t nb)
     return tn_ceil_div(p->m, mb) * tn_ceil_div(p->n, nb) * tn_gemm_batch_count(p);
 }
 
-/* Whether rows, or columns, of a factor can be read by vectors of so many elements from the first to
- * the last, if its first is aligned. */
+/* Whether rows, or columns, of a factor can be read by vectors of so many elements from the first
+ * to the last, if its first is aligned. */
 static bool lies_in_vectors(const gemm_problem *p, int matrix, int64_t width)
 {
     const gemm_matrix *x = &p->matrix[matrix];
@@ -74,7 +75,8 @@ void tn_gemm_choose_tile(tenon_context *context, const tn_problem *problem, cons
     int32_t best[TN_MAX_PARAMETERS] = {0};
     memcpy(best, values, count * sizeof *best);
     take_tile(&tiles[0], width, count, best);
-    /* A CPU, which only runs this where it is asked to, has the smallest: its drivers compile long. */
+    /* A CPU, which only runs this where it is asked to, has the smallest: its drivers compile long.
+     */
     for (int i = context->device.is_cpu ? TN_GEMM_TILES - 1 : 0; i < TN_GEMM_TILES; i++) {
         int32_t tried[TN_MAX_PARAMETERS] = {0};
         memcpy(tried, values, count * sizeof *tried);
@@ -140,8 +142,8 @@ const char *tn_gemm_tiled_constrains(tenon_context *context, const tn_problem *p
 }
 
 /* What a work-item spends on a multiply-add, counted in them: itself, its share of reading mr + nr
- * elements from local memory for mr · nr of them, and of bringing an element of a there for a row of
- * the block, of b for a column. */
+ * elements from local memory for mr · nr of them, and of bringing an element of a there for a row
+ * of the block, of b for a column. */
 static double cost(const int32_t *values, double finding)
 {
     const double mr = values[TILED_MR], nr = values[TILED_NR];

@@ -1,5 +1,5 @@
-/* What gemm/tiled and the solvers made of its kernel share: their parameters, and the model of their
- * cost. */
+/* What gemm/tiled and the solvers made of its kernel share: their parameters, and the model of
+ * their cost. */
 #ifndef TN_OPS_GEMM_TILED_H
 #define TN_OPS_GEMM_TILED_H
 
@@ -20,9 +20,9 @@ const tn_gemm_tile *tn_gemm_tiles(tenon_context *context, uint32_t dtype);
 /* The same for kernels that need registers beside the sums. */
 const tn_gemm_tile *tn_gemm_small_tiles(tenon_context *context, uint32_t dtype);
 
-/* Takes of a device's tiles the one that is fastest by the solver's own estimate: large ones read less,
- * small ones keep every core at work on a small problem. Its parameters are gemm/tiled's, or the first
- * of them; those that are not 0 stay. `width` is the default of vw. */
+/* Takes of a device's tiles the one that is fastest by the solver's own estimate: large ones read
+ * less, small ones keep every core at work on a small problem. Its parameters are gemm/tiled's, or
+ * the first of them; those that are not 0 stay. `width` is the default of vw. */
 void tn_gemm_choose_tile(tenon_context *context, const tn_problem *problem, const tn_solver *solver,
                          const tn_gemm_tile *tiles, int32_t width, int32_t *values);
 
@@ -37,10 +37,10 @@ const char *tn_gemm_tiled_constrains(tenon_context *context, const tn_problem *p
 double tn_gemm_tiled_estimate(tenon_context *context, const tn_problem *problem,
                               const int32_t *values);
 
-/* The model behind it, for every kernel with such a main loop: nanoseconds of so many work-groups, each
- * with a block of mb by nb through k steps. A block of kb steps takes its multiply-adds, or as long as the
- * next one takes to come, which is then not hidden. `finding` are the instructions that an element of b
- * takes beside those of a matrix: its place must be found first. */
+/* The model behind it, for every kernel with such a main loop: nanoseconds of so many work-groups,
+ * each with a block of mb by nb through k steps. A block of kb steps takes its multiply-adds, or as
+ * long as the next one takes to come, which is then not hidden. `finding` are the instructions that
+ * an element of b takes beside those of a matrix: its place must be found first. */
 double tn_gemm_tiled_time(tenon_context *context, const int32_t *values, double groups, double k,
                           double finding);
 

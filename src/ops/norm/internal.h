@@ -128,8 +128,8 @@ tenon_status tn_norm_record(const char *operation, tn_recording *recording,
                             const norm_problem *problem, const char *kernel, const int *views,
                             uint32_t in_work, const norm_args *args, const int32_t *values);
 
-/* The same of a kernel that works by teams (ops/common/gpu.h): all of args is filled in but team and
- * how it steps; `team` is its size. */
+/* The same of a kernel that works by teams (ops/common/gpu.h): all of args is filled in but team
+ * and how it steps; `team` is its size. */
 tenon_status tn_norm_record_team(const char *operation, tn_recording *recording,
                                  const norm_problem *problem, const char *source, const int *views,
                                  norm_args *args, int32_t team);

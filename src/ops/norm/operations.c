@@ -84,32 +84,42 @@ static void settle_running(const void *params, const tenon_tensor *const *v, uin
 }
 
 static const char *const forward_examples[] = {
-    "norm x=T:4x5x3 gamma=T:5 beta=T:5 y=T:4x5x3 mean=S:5 rstd=S:5 running_mean=S:5 running_variance=S:5 kind=batch",
+    "norm x=T:4x5x3 gamma=T:5 beta=T:5 y=T:4x5x3 mean=S:5 rstd=S:5 running_mean=S:5 "
+    "running_variance=S:5 kind=batch",
     "norm x=T:21x1367+3 gamma=T:1367 beta=T:1367 y=T:21x1367 mean=S:21 rstd=S:21",
     "norm x=T:2x12x37x5 gamma=T:12 beta=T:12 y=T:2x12x37x5 kind=group groups=3",
     "norm x=T:3x19x50x41 gamma=T:19 beta=T:19 y=@x kind=batch epsilon=0.01",
-    "norm x=T:3x19x50x41/38950,1,779,19 gamma=S:19 beta=S:19 y=T:3x19x50x41/38950,1,779,19 kind=instance",
+    "norm x=T:3x19x50x41/38950,1,779,19 gamma=S:19 beta=S:19 y=T:3x19x50x41/38950,1,779,19 "
+    "kind=instance",
     "norm x=T:2x300000 gamma=T:300000 y=T:2x300000 rstd=S:2 kind=rms",
     NULL,
 };
 
 static const char *const inference_examples[] = {
-    "norm tenon_norm_inference x=T:4x5x3 gamma=T:5 beta=T:5 mean=S:5 variance=S:5 y=T:4x5x3 kind=batch",
-    "norm tenon_norm_inference x=T:3x19x50x41/38950,1,779,19 mean=S:19 variance=S:19 y=T:3x19x50x41 kind=batch",
+    "norm tenon_norm_inference x=T:4x5x3 gamma=T:5 beta=T:5 mean=S:5 variance=S:5 y=T:4x5x3 "
+    "kind=batch",
+    "norm tenon_norm_inference x=T:3x19x50x41/38950,1,779,19 mean=S:19 variance=S:19 "
+    "y=T:3x19x50x41 kind=batch",
     NULL,
 };
 
 static const char *const backward_examples[] = {
-    "norm_backward x=T:4x5x3 dy=T:4x5x3 gamma=T:5 mean=S:5 rstd=S:5 dx=T:4x5x3 dgamma=T:5 dbeta=T:5 kind=batch",
-    "norm_backward x=T:21x1367+3 dy=T:21x1367 gamma=T:1367 mean=S:21 rstd=S:21 dx=@dy dgamma=T:1367 dbeta=T:1367",
-    "norm_backward x=T:2x12x37x5 dy=T:2x12x37x5 mean=S:2x3 rstd=S:2x3 dx=T:2x12x37x5 kind=group groups=3",
-    "norm_backward x=T:3x19x50x41/38950,1,779,19 dy=T:3x19x50x41/38950,1,779,19 gamma=S:19 mean=S:3x19 rstd=S:3x19 dx=T:3x19x50x41/38950,1,779,19 dgamma=S:19 dbeta=S:19 kind=instance",
+    "norm_backward x=T:4x5x3 dy=T:4x5x3 gamma=T:5 mean=S:5 rstd=S:5 dx=T:4x5x3 dgamma=T:5 "
+    "dbeta=T:5 kind=batch",
+    "norm_backward x=T:21x1367+3 dy=T:21x1367 gamma=T:1367 mean=S:21 rstd=S:21 dx=@dy "
+    "dgamma=T:1367 dbeta=T:1367",
+    "norm_backward x=T:2x12x37x5 dy=T:2x12x37x5 mean=S:2x3 rstd=S:2x3 dx=T:2x12x37x5 kind=group "
+    "groups=3",
+    "norm_backward x=T:3x19x50x41/38950,1,779,19 dy=T:3x19x50x41/38950,1,779,19 gamma=S:19 "
+    "mean=S:3x19 rstd=S:3x19 dx=T:3x19x50x41/38950,1,779,19 dgamma=S:19 dbeta=S:19 kind=instance",
     NULL,
 };
 
 static const char *const inference_backward_examples[] = {
-    "norm_backward tenon_norm_inference_backward x=T:4x5x3 dy=T:4x5x3 gamma=T:5 mean=S:5 variance=S:5 dx=T:4x5x3 dgamma=T:5 dbeta=T:5 kind=batch",
-    "norm_backward tenon_norm_inference_backward x=T:3x19x50x41 dy=T:3x19x50x41 gamma=T:19 mean=S:19 variance=S:19 dx=T:3x19x50x41 dgamma=T:19 dbeta=T:19 kind=batch",
+    "norm_backward tenon_norm_inference_backward x=T:4x5x3 dy=T:4x5x3 gamma=T:5 mean=S:5 "
+    "variance=S:5 dx=T:4x5x3 dgamma=T:5 dbeta=T:5 kind=batch",
+    "norm_backward tenon_norm_inference_backward x=T:3x19x50x41 dy=T:3x19x50x41 gamma=T:19 "
+    "mean=S:19 variance=S:19 dx=T:3x19x50x41 dgamma=T:19 dbeta=T:19 kind=batch",
     NULL,
 };
 

@@ -1,5 +1,5 @@
-/* gemm_packed/cpu: explicit vectors, the panels read where they lie. Serves every layout of a, c and
- * d. */
+/* gemm_packed/cpu: explicit vectors, the panels read where they lie. Serves every layout of a, c
+ * and d. */
 #include "base/checked.h"
 #include "ops/gemm/cpu.h"
 #include "ops/packed/internal.h"
@@ -16,8 +16,8 @@
 #define LEAST_BLOCK 64
 /* Vector registers of the widest instruction sets; fewer on some, where the compiler spills. */
 #define REGISTERS 32
-/* Tiles side by side that share a copy of a's rows, at most. Where sums wait in local memory, it has
- * room for fewer. */
+/* Tiles side by side that share a copy of a's rows, at most. Where sums wait in local memory, it
+ * has room for fewer. */
 #define MOST_TILES 8
 #define SUM_TILES  4
 /* Rows that are worth a work-group of their own, though it reads the panels once more. */

@@ -27,8 +27,8 @@ struct tenon_packed {
 tenon_status tn_packed_check(const char *operation, const tenon_context *context,
                              const tenon_packed *packed, packed_kind kind);
 
-/* Makes the object of a view that has been checked, with memory but nothing in it yet. `name` forces
- * a layout. */
+/* Makes the object of a view that has been checked, with memory but nothing in it yet. `name`
+ * forces a layout. */
 tenon_status tn_packed_create(const char *operation, tenon_context *context, packed_kind kind,
                               const char *name, const tenon_tensor *view, tenon_packed **out);
 
@@ -52,7 +52,8 @@ int64_t tn_packed_position(int64_t rows, int64_t cols, int64_t panel, int64_t nu
 /* Packs a host tensor (memory of kind SVM) into host memory, zeros included. */
 void tn_pack_reference(const tenon_tensor *view, int64_t panel, void *packed);
 
-/* A product by panels: GEMM's problem, whose b has the strides of a dense matrix of whole panels. */
+/* A product by panels: GEMM's problem, whose b has the strides of a dense matrix of whole panels.
+ */
 typedef struct packed_problem {
     gemm_problem gemm;
     int64_t panel;

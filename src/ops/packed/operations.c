@@ -32,8 +32,8 @@ static tenon_gemm_params inner_params(const pattern_params *p)
     return params;
 }
 
-/* A host tensor of small integers, which every type holds. Returns its memory, which is the caller's
- * to free; NULL without. */
+/* A host tensor of small integers, which every type holds. Returns its memory, which is the
+ * caller's to free; NULL without. */
 static void *make_weights(const pattern_params *p, tenon_dtype dtype, tenon_tensor *weights)
 {
     const int64_t shape[] = {p->k, p->n};

@@ -6,7 +6,8 @@
 #include <string.h>
 
 /* Rows after whose tiles every height of the last ones is left over: with tiles of fourteen rows 8,
- * 4 and 1; 1; and 2; with tiles of four 3, 1 and 2. K is past two of the longest blocks, and a tail.
+ * 4 and 1; 1; and 2; with tiles of four 3, 1 and 2. K is past two of the longest blocks, and a
+ * tail.
  */
 #define CHECK_SIZES 3
 static const int64_t check_rows[CHECK_SIZES] = {27, 29, 30};

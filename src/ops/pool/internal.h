@@ -39,8 +39,8 @@ extern const tn_family tn_pool_family, tn_pool_backward_family;
 extern const tn_solver tn_pool_rows, tn_pool_channels, tn_pool_items, tn_pool_groups;
 extern const tn_solver tn_pool_backward_rows, tn_pool_backward_channels, tn_pool_backward_items;
 
-/* For solvers: the arguments that say what is wanted; and launches completed with operands, arguments
- * and patches, and recorded. */
+/* For solvers: the arguments that say what is wanted; and launches completed with operands,
+ * arguments and patches, and recorded. */
 pool_args tn_pool_arguments(const pool_problem *problem);
 tenon_status tn_pool_record_forward(const char *operation, tn_recording *recording,
                                     const pool_problem *problem, const pool_args *args,

@@ -54,8 +54,10 @@ static void settle_indices(const void *params, const tenon_tensor *const *v, uin
 
 static const char *const forward_examples[] = {
     "pool x=T:2x3x5x6 y=T:2x3x5x5 indices=i32:2x3x5x5 window=1,2",
-    "pool x=T:2x19x37x41+3 y=T:2x19x19x21 indices=i32:2x19x19x21 window=3,3 stride=2,2 pad_begin=1,1 pad_end=1,1",
-    "pool x=T:2x35x17x19/11305,1,665,35 y=T:2x35x8x9/2520,1,315,35 kind=average window=2,2 stride=2,2",
+    "pool x=T:2x19x37x41+3 y=T:2x19x19x21 indices=i32:2x19x19x21 window=3,3 stride=2,2 "
+    "pad_begin=1,1 pad_end=1,1",
+    "pool x=T:2x35x17x19/11305,1,665,35 y=T:2x35x8x9/2520,1,315,35 kind=average window=2,2 "
+    "stride=2,2",
     "pool x=T:3x7x100 y=T:3x7x33 kind=average_inside window=5 stride=3 pad_begin=1 pad_end=1",
     "pool x=T:2x5x6x7x8 y=T:2x5x3x3x4 window=2,3,2 stride=2,2,2",
     "pool x=T:2x70x9x9 y=T:2x70x1x1 kind=average flags=1",
@@ -80,9 +82,12 @@ const tn_operation tn_operation_pool = {
 
 static const char *const backward_examples[] = {
     "pool_backward x=T:2x3x5x6 dy=T:2x3x5x5 indices=i32:2x3x5x5 dx=T:2x3x5x6 window=1,2",
-    "pool_backward x=T:2x19x37x41+3 dy=T:2x19x19x21 dx=T:2x19x37x41 window=3,3 stride=2,2 pad_begin=1,1 pad_end=1,1",
-    "pool_backward dy=T:2x35x8x9/2520,1,315,35 dx=T:2x35x17x19/11305,1,665,35 kind=average window=2,2 stride=2,2",
-    "pool_backward dy=T:3x7x33 indices=i32:3x7x33 dx=T:3x7x100 window=5 stride=3 pad_begin=1 pad_end=1",
+    "pool_backward x=T:2x19x37x41+3 dy=T:2x19x19x21 dx=T:2x19x37x41 window=3,3 stride=2,2 "
+    "pad_begin=1,1 pad_end=1,1",
+    "pool_backward dy=T:2x35x8x9/2520,1,315,35 dx=T:2x35x17x19/11305,1,665,35 kind=average "
+    "window=2,2 stride=2,2",
+    "pool_backward dy=T:3x7x33 indices=i32:3x7x33 dx=T:3x7x100 window=5 stride=3 pad_begin=1 "
+    "pad_end=1",
     "pool_backward dy=T:2x70x1x1 dx=T:2x70x9x9 kind=average_inside flags=1",
     NULL,
 };

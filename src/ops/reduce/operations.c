@@ -39,7 +39,8 @@ static const char *const reduce_examples[] = {
 };
 
 static const char *const moments_examples[] = {
-    "reduce tenon_moments x=T:3x4x5 mean=T:3x1x5 variance=T:3x1x5 axis_count=1 axes=1 kind=variance",
+    "reduce tenon_moments x=T:3x4x5 mean=T:3x1x5 variance=T:3x1x5 axis_count=1 axes=1 "
+    "kind=variance",
     "reduce tenon_moments x=T:13x1000 mean=S:13 variance=S:13 axis_count=1 axes=-1 kind=variance",
     "reduce tenon_moments x=T:3001x41 mean=T:41 variance=T:41 axis_count=1 kind=variance",
     NULL,
