@@ -153,7 +153,7 @@ TENON_API tenon_elementwise_chain_params tenon_elementwise_chain_params_default(
  *                     must not overlap
  *  @param sync        or NULL
  *  @return as tenon_elementwise; TENON_ERROR_UNSUPPORTED also for two different activations of
- * those that tenon_chain_step lists */
+ *          those that tenon_chain_step lists */
 TENON_API tenon_status tenon_elementwise_chain(tenon_stream *stream,
                                                const tenon_elementwise_chain_params *params,
                                                const tenon_tensor *x0, const tenon_tensor *x1,

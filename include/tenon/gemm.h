@@ -39,7 +39,7 @@ TENON_API tenon_gemm_params tenon_gemm_params_default(void);
  * and an activation.
  *  @param params  NULL means the defaults: d = a·b
  *  @param a       … M K; f64, f32, f16 or bf16; or i8 or u8, see below. A transposed matrix is a
- * view with its two strides exchanged (tenon_tensor_transpose)
+ *                 view with its two strides exchanged (tenon_tensor_transpose)
  *  @param b       … K N, of a's type
  *  @param c       broadcasts to d's shape, of d's type; may be NULL when beta is 0; may be exactly
  *                 d (same memory, offset and strides)

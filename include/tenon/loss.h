@@ -111,7 +111,8 @@ TENON_API tenon_mse_params tenon_mse_params_default(void);
  *                 allowed. Without an element along the axes the sum is 0 and the mean is refused
  *  @param t       the target: of x's type and shape; may broadcast by stride 0
  *  @param loss    of x's shape with the axes either left out or of size 1. Of x's type, or f32
- * where x is f16 or bf16. Must not overlap x or t, and its own elements must not overlap
+ *                 where x is f16 or bf16. Must not overlap x or t, and its own elements must not
+ *                 overlap
  *  @param sync    or NULL
  *  @return as tenon_cross_entropy_forward, and TENON_ERROR_WORKSPACE_TOO_SMALL (a forced
  *          solver's) */

@@ -84,9 +84,9 @@ TENON_API tenon_norm_params tenon_norm_params_default(void);
  *          TENON_ERROR_UNSUPPORTED_DEVICE (f64 on a device without it) ·
  *          TENON_ERROR_WORKSPACE_TOO_SMALL (a forced solver) · TENON_ERROR_BUILD_FAILED ·
  *          TENON_ERROR_SOLVER_BARRED · TENON_ERROR_OUT_OF_MEMORY · TENON_ERROR_OPENCL ·
- *          TENON_ERROR_INCOMPLETE
- * An empty x changes nothing, the running statistics included, and leaves mean and rstd as they
- * are. One thread at a time uses a stream; the views are read during the call only. */
+ *          TENON_ERROR_INCOMPLETE An empty x changes nothing, the running statistics included, and
+ *          leaves mean and rstd as they are. One thread at a time uses a stream; the views are read
+ *          during the call only. */
 TENON_API tenon_status tenon_norm_forward(tenon_stream *stream, const tenon_norm_params *params,
                                           const tenon_tensor *x, const tenon_tensor *gamma,
                                           const tenon_tensor *beta, const tenon_tensor *y,

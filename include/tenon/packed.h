@@ -63,7 +63,7 @@ TENON_API tenon_status tenon_gemm_pack(tenon_stream *stream, const tenon_pack_pa
 /** Packs the filters of tenon_conv_forward_packed. The one layout so far is "filters": dense and
  * row-major, what every solver takes without gathering it at each run.
  *  @param w  K C/groups and the filter's size in each spatial dimension, as tenon_conv_forward
- * takes it; with memory
+ *            takes it; with memory
  *  @return as tenon_gemm_pack; the other parameters, too */
 TENON_API tenon_status tenon_conv_pack_filter(tenon_stream *stream, const tenon_pack_params *params,
                                               const tenon_tensor *w, tenon_packed **packed,

@@ -67,7 +67,7 @@ TENON_API tenon_status tenon_prelu_forward_plan(tenon_context *context,
  *                 overlap
  *  @param sync    or NULL
  *  @return as tenon_prelu_forward, and TENON_ERROR_WORKSPACE_TOO_SMALL where a solver is forced
- * that needs more than the limit */
+ *          that needs more than the limit */
 TENON_API tenon_status tenon_prelu_backward(tenon_stream *stream, const tenon_prelu_params *params,
                                             const tenon_tensor *x, const tenon_tensor *slope,
                                             const tenon_tensor *dy, const tenon_tensor *dx,

@@ -71,9 +71,10 @@ TENON_API tenon_reduce_params tenon_reduce_params_default(void);
  *                 norm are defined; the others refuse it, and the variance also where there are not
  *                 more elements than `correction`
  *  @param y       of x's shape with the axes either left out or of size 1. Of x's type, or f32
- * where x is f16 or bf16; i32 for ARGMAX and ARGMIN: the row-major index of the element among those
- * reduced (along a single axis, its index there), for which more than 2³¹ of them are unsupported.
- * Must not overlap x, and its own elements must not overlap
+ *                 where x is f16 or bf16; i32 for ARGMAX and ARGMIN: the row-major index of the
+ *                 element among those reduced (along a single axis, its index there), for which
+ *                 more than 2³¹ of them are unsupported. Must not overlap x, and its own elements
+ *                 must not overlap
  *  @param sync    or NULL
  *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT · TENON_ERROR_UNSUPPORTED ·
  *          TENON_ERROR_UNSUPPORTED_DEVICE (f64 on a device without it) · TENON_ERROR_BUILD_FAILED ·

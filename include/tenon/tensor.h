@@ -71,7 +71,7 @@ typedef struct tenon_tensor {
 /** A row-major view without memory.
  *  @return the view; an invalid one, of dtype TENON_DTYPE_INVALID, when the rank is above
  *          TENON_MAX_RANK, a size is negative, or the strides overflow. Every call refuses an
- * invalid view, and its message says which function made it, of which shape and with which
+ *          invalid view, and its message says which function made it, of which shape and with which
  *          arguments. A view made of an invalid one is the same invalid view */
 TENON_API tenon_tensor tenon_tensor_view(tenon_dtype dtype, uint32_t rank, const int64_t *shape);
 
@@ -86,7 +86,7 @@ TENON_API tenon_tensor tenon_tensor_slice(tenon_tensor tensor, uint32_t dim, int
 
 /** The same elements every `step` entries of dimension `dim` from `start`: `size` of them.
  *  @return the view; TENON_DTYPE_INVALID when they are not all there, step is below 1, or the
- * stride overflows */
+ *          stride overflows */
 TENON_API tenon_tensor tenon_tensor_slice_step(tenon_tensor tensor, uint32_t dim, int64_t start,
                                                int64_t size, int64_t step);
 
