@@ -20,6 +20,11 @@ tenon_status test_call_views(const tn_operation *operation, const void *params,
     return operation->run(test_stream, params, views, NULL);
 }
 
+bool test_left_out(void)
+{
+    return is_left_out;
+}
+
 const char *test_repeat(bool integers)
 {
     static char text[TN_CASE_TEXT_SIZE];

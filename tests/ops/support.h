@@ -109,6 +109,9 @@ unsigned char *test_download_bits(const test_tensor *tensor);
 tenon_status test_call_views(const tn_operation *operation, const void *params,
                              const tenon_tensor *const *views);
 
+/* Whether the last call was left to the full run (quick.h), so that there are no results. */
+bool test_left_out(void);
+
 /* "tenon check …" for the last such call; the text lasts until the next one. */
 const char *test_repeat(bool integers);
 

@@ -202,7 +202,7 @@ static void rows_do_not_depend_on_the_batch(void **state)
             const test_subject subject = gemm_subject(&data);
             test_run_all(&subject);
             test_run(&subject, NULL);
-            for (int64_t entry = 0; entry < p.batch[0]; entry++)
+            for (int64_t entry = 0; entry < p.batch[0] && !test_left_out(); entry++)
                 for (int64_t row = 0; row < p.m; row += 33)
                     compare_row(&data, entry, row);
             destroy_gemm(&data);
