@@ -1,6 +1,7 @@
 /*
  * clang's __builtin_prefetch in OpenCL C. Mesa's compiler goes by way of SPIR-V, which has no such
- * instruction, and ends the process over it; it takes OpenCL's prefetch(), which on PoCL does nothing.
+ * instruction, and ends the process over it; it takes OpenCL's prefetch(), which on PoCL does
+ * nothing.
  */
 #include "driver.h"
 

@@ -1,6 +1,6 @@
 /*
- * Structs that a loop of a known length stores into a private array. Mesa 25.0 (rusticl on llvmpipe)
- * keeps the last of them alone; member by member, or by a pointer, none is lost.
+ * Structs that a loop of a known length stores into a private array. Mesa 25.0 (rusticl on
+ * llvmpipe) keeps the last of them alone; member by member, or by a pointer, none is lost.
  */
 #include "driver.h"
 

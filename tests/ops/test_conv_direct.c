@@ -184,8 +184,8 @@ static tenon_context *context_with_local_memory(uint64_t bytes)
     return context;
 }
 
-/* Where a problem fits the local memory, that of its self-check does: of so many KiB most problems do
- * not, or only the smallest. Returns how many did. */
+/* Where a problem fits the local memory, that of its self-check does: in so many bytes most
+ * problems do not, or only the smallest. Returns how many did. */
 static int run_with_local_memory(uint64_t bytes)
 {
     static const char *const lines[] = {

@@ -141,8 +141,9 @@ static tenon_status run(tenon_stream *stream, const tn_choice *choice,
     return tn_twin_run(stream, name, choice, &problem.head, scalars, c->twins, CONV_OPERANDS);
 }
 
-/* The views for conv/cpu_direct, and how little a work-group does: of problems of which each takes less
- * local memory than the one before, the first that fits. The last one fits wherever any problem does. */
+/* The views for conv/cpu_direct, and how little a work-group does: of problems of which each takes
+ * less local memory than the one before, the first that fits. The last one fits wherever any
+ * problem does. */
 static tenon_status fit_direct(tenon_context *context, const conv_problem *like, tn_choice *choice,
                                const tenon_conv_params *params, check_sizes *sizes,
                                tenon_tensor views[CONV_OPERANDS])
