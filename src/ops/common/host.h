@@ -34,6 +34,9 @@ tenon_status tn_twin_create(tenon_stream *stream, const tenon_tensor *view, uint
 /* The bytes of a view's twin: up to its last element, and a guard. */
 uint64_t tn_twin_bytes(const tenon_tensor *view);
 
+/* Brings the host's bytes to the device. */
+tenon_status tn_twin_upload(tenon_stream *stream, const tn_twin *twin);
+
 /* Brings the device's bytes to the host. */
 tenon_status tn_twin_fetch(tenon_stream *stream, tn_twin *twin);
 
