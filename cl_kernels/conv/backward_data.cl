@@ -67,7 +67,7 @@ TENON_KERNEL void conv_backward_data(__global data_t *x, __global const data_t *
     if (!(a->flags & CONV_SKIP_XW)) {
         tap_line lines[3];
         for (int d = 0; d < 3; d++) {
-            lines[d] = first_tap(v, &args.meeting, d, at[d]);
+            find_line(lines + d, v, &args.meeting, d, at[d]);
         }
         long first = channel / a->group_channels * a->group_filters;
         y += a->y_offset + n * a->y_stride[0] + first * a->y_stride[1];

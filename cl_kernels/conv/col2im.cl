@@ -140,7 +140,7 @@ TENON_KERNEL void col2im_elements(__global const col_t *col, __global const data
     to.c += number;
     tap_line lines[3];
     for (int d = 0; d < 3; d++) {
-        lines[d] = first_tap(v, &args.meeting, d, to.at[d]);
+        find_line(lines + d, v, &args.meeting, d, to.at[d]);
     }
     col += args.col_offset + to.n * args.col_stride[0] + to.c * args.col_stride[1];
     acc_t sum = 0;
@@ -213,13 +213,13 @@ TENON_KERNEL void col2im_rows(__global const col_t *col, __global const data_t *
     to.c = cut_index(&plane, args.c);
     to.at[0] = plane;
     tap_line lines[3];
-    lines[0] = first_tap(v, &args.meeting, 0, to.at[0]);
+    find_line(lines, v, &args.meeting, 0, to.at[0]);
     long begin = args.col_offset + to.n * args.col_stride[0] + to.c * args.col_stride[1];
     for (long first = 0; first < min(step, v->size[2]); first++) {
         long count = (v->size[2] - first + step - 1) / step;
-        lines[2] = first_tap(v, &args.meeting, 2, first);
+        find_line(lines + 2, v, &args.meeting, 2, first);
         for (to.at[1] = first_row; to.at[1] < min(first_row + args.run, v->size[1]); to.at[1]++) {
-            lines[1] = first_tap(v, &args.meeting, 1, to.at[1]);
+            find_line(lines + 1, v, &args.meeting, 1, to.at[1]);
             for (long i = 0; i < count; i += TENON_VW) {
                 to.at[2] = first + i * step;
                 finish_v(res, bias, x, &args, &to, 4, step, (int)min(count - i, (long)TENON_VW),
@@ -241,11 +241,11 @@ TENON_KERNEL void col2im_channels(__global const col_t *col, __global const data
     to.at[1] = cut_index(&row, v->size[1]);
     to.at[0] = row;
     tap_line lines[3];
-    lines[0] = first_tap(v, &args.meeting, 0, to.at[0]);
-    lines[1] = first_tap(v, &args.meeting, 1, to.at[1]);
+    find_line(lines, v, &args.meeting, 0, to.at[0]);
+    find_line(lines + 1, v, &args.meeting, 1, to.at[1]);
     col += args.col_offset + to.n * args.col_stride[0];
     for (to.at[2] = first; to.at[2] < min(first + args.run, v->size[2]); to.at[2]++) {
-        lines[2] = first_tap(v, &args.meeting, 2, to.at[2]);
+        find_line(lines + 2, v, &args.meeting, 2, to.at[2]);
         for (to.c = 0; to.c < args.c; to.c += TENON_VW) {
             int lanes = (int)min(args.c - to.c, (long)TENON_VW);
             acc_v sum = splat(0);

@@ -38,10 +38,10 @@ TENON_KERNEL void pool_backward_rows(__global const data_t *image, __global cons
         long to = args.x_offset + n * args.x_stride[0] + c * args.x_stride[1] +
                   at[0] * args.x_stride[2] + at[1] * args.x_stride[3];
         pool_cover cover[3];
-        cover[0] = cover_of(&args, 0, at[0]);
-        cover[1] = cover_of(&args, 1, at[1]);
+        find_cover(cover, &args, 0, at[0]);
+        find_cover(cover + 1, &args, 1, at[1]);
         for (at[2] = q; at[2] < min(q + args.chunk, args.size[2]); at[2]++) {
-            cover[2] = cover_of(&args, 2, at[2]);
+            find_cover(cover + 2, &args, 2, at[2]);
             store_data(dx, to + at[2] * args.x_stride[4], gather(&from, &args, at, cover));
         }
     }
@@ -59,7 +59,7 @@ TENON_KERNEL void pool_backward_channels(__global const data_t *image, __global 
         for (int d = 2; d >= 0; d--) {
             at[d] = n % args.size[d];
             n /= args.size[d];
-            cover[d] = cover_of(&args, d, at[d]);
+            find_cover(cover + d, &args, d, at[d]);
             to += at[d] * args.x_stride[2 + d];
         }
         to += n * args.x_stride[0];

@@ -62,7 +62,7 @@ TENON_INLINE void row(__global const data_t *x, __global data_t *y, __global int
     for (long q = first; q < last;) {
         __global data_t *y_at = y + q * args->y_stride[4];
         __global int *index_at = indices + q * args->index_stride[4];
-        taps[2] = taps_of(args, 2, q);
+        find_taps(taps + 2, args, 2, q);
         if (q >= args->inner_first && q + TENON_VW <= min(last, args->inner_last)) {
             pool_many(x, y_at, index_at, args, taps, 4, args->step[2] * args->x_stride[4],
                       args->step[2]);
@@ -85,8 +85,8 @@ TENON_KERNEL void pool_forward_rows(__global const data_t *x, __global data_t *y
         rest /= args.out[0];
         long c = rest % args.channels, n = rest / args.channels;
         pool_taps taps[3];
-        taps[0] = taps_of(&args, 0, d);
-        taps[1] = taps_of(&args, 1, h);
+        find_taps(taps, &args, 0, d);
+        find_taps(taps + 1, &args, 1, h);
         row(x + args.x_offset + n * args.x_stride[0] + c * args.x_stride[1],
             y + args.y_offset + n * args.y_stride[0] + c * args.y_stride[1] + d * args.y_stride[2] +
                 h * args.y_stride[3],
@@ -123,7 +123,7 @@ TENON_KERNEL void pool_forward_channels(__global const data_t *x, __global data_
         for (int d = 2; d >= 0; d--) {
             at[d] = n % args.out[d];
             n /= args.out[d];
-            taps[d] = taps_of(&args, d, at[d]);
+            find_taps(taps + d, &args, d, at[d]);
             y_at += at[d] * args.y_stride[2 + d];
             index_at += at[d] * args.index_stride[2 + d];
         }

@@ -43,7 +43,7 @@ TENON_INLINE pool_result find_result(const pool_args *args, uint number)
     for (int d = 0; d < 3; d++) {
         r.y += p.at[d] * ARG(y_stride[2 + d]);
         r.index += p.at[d] * ARG(index_stride[2 + d]);
-        r.taps[d] = taps_of(args, d, p.at[d]);
+        find_taps(r.taps + d, args, d, p.at[d]);
     }
     return r;
 }

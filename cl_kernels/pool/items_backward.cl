@@ -32,7 +32,7 @@ TENON_KERNEL void pool_backward_items(__global const data_t *image, __global con
     pool_cover cover[3];
 #pragma unroll
     for (int d = 0; d < 3; d++) {
-        cover[d] = cover_of(&args, d, p.at[d]);
+        find_cover(cover + d, &args, d, p.at[d]);
         to += p.at[d] * (index_t)args.x_stride[2 + d];
     }
     store_data(dx, to, gather(&from, &args, p.at, cover));

@@ -12,17 +12,17 @@
 #endif
 #include "common/rows.clh"
 
-#define TENON_DEFINE_STEPS(product, gradient, type)                                                \
+#define TENON_DEFINE_STEPS(product, gradient, exp_of, type)                                        \
     TENON_INLINE type product(type y, type dy, type sum, int is_log)                               \
     {                                                                                              \
         return is_log ? sum + dy : TENON_FMA(y, dy, sum);                                          \
     }                                                                                              \
     TENON_INLINE type gradient(type y, type dy, type sum, int is_log)                              \
     {                                                                                              \
-        return is_log ? dy - exp(y) * sum : y * (dy - sum);                                        \
+        return is_log ? dy - exp_of(y) * sum : y * (dy - sum);                                     \
     }
-TENON_DEFINE_STEPS(add_product, gradient_of, acc_t)
-TENON_DEFINE_STEPS(add_product_v, gradient_of_v, acc_v)
+TENON_DEFINE_STEPS(add_product, gradient_of, math_exp, acc_t)
+TENON_DEFINE_STEPS(add_product_v, gradient_of_v, math_exp_v, acc_v)
 
 TENON_INLINE acc_t row_sum(__global const data_t *y, __global const data_t *dy,
                            const rows_args *args, const long *at)

@@ -59,7 +59,8 @@ TEAM_KERNEL void backward_group(__global const data_t *y, __global const data_t 
             const int i = first + k * vector_step(&args);
             if (i < size) {
                 team_store(&dx_line, i, size,
-                           is_log ? b[k] - exp(a[k]) * splat(sum) : a[k] * (b[k] - splat(sum)));
+                           is_log ? b[k] - math_exp_v(a[k]) * splat(sum)
+                                  : a[k] * (b[k] - splat(sum)));
             }
         }
     }

@@ -305,6 +305,15 @@ bool tn_capability_trial(tenon_context *context, tenon_capability capability, ui
     return true;
 }
 
+/* Whether these are options of a kernel of f64, for a driver whose exp of f64 is off. */
+static bool want_own_exp(tenon_context *context, const char *options)
+{
+    static const char type[] = "-DTENON_DTYPE=1";
+    const char *at = strstr(options, type);
+    return at != NULL && strchr(" ", at[strlen(type)]) != NULL &&
+           tn_capability_form(context, TENON_CAPABILITY_F64) == 1;
+}
+
 static char *build_options(tenon_context *context, const char *first, char options[512],
                            const char *format, va_list arguments)
 {
@@ -318,7 +327,9 @@ static char *build_options(tenon_context *context, const char *first, char optio
         used += snprintf(options + used, (size_t)(512 - used), "-DTENON_SUB_GROUP=%u ", sub_group);
     if (anew > 0)
         used += snprintf(options + used, (size_t)(512 - used), "-DTENON_ANEW=%u ", anew);
-    vsnprintf(options + used, (size_t)(512 - used), format, arguments);
+    used += vsnprintf(options + used, (size_t)(512 - used), format, arguments);
+    if (used < 512 && want_own_exp(context, options))
+        snprintf(options + used, (size_t)(512 - used), " -DTENON_OWN_EXP=1");
     return options;
 }
 

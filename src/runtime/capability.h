@@ -35,8 +35,9 @@ tenon_status tn_context_try(const char *operation, tenon_context *context,
  * the device can do, and must not be kept. */
 unsigned tn_capabilities_unmade(tenon_context *context);
 
-/* In which form the device has the capability: 0, or 1 for the second of AMD_WMMA (that of gfx12)
- * and of INTEL_MATRIX (of sub-groups of 8), say; -1 where it has it not. */
+/* In which form the device has the capability: 0, or 1 for the second of AMD_WMMA (that of gfx12),
+ * of INTEL_MATRIX (of sub-groups of 8) and of F64 (with Tenon's own exp), say; -1 where it has it
+ * not. */
 int tn_capability_form(tenon_context *context, tenon_capability capability);
 
 /* In place of a trial: the device has it, by the options that are tried first (0) or next (1); or

@@ -258,6 +258,7 @@ tenon_status tn_device_read(const char *operation, cl_device_id id, tn_device *d
         HINT(&r, CL_DEVICE_SVM_CAPABILITIES, &svm);
     device->keeps_builds = strcmp(device->info.platform_name, "Portable Computing Language") == 0;
     device->errs_by_chance = errs_by_chance(device);
+    device->has_builtin_prefetch = device->keeps_builds && device->is_cpu;
     device->svm = (svm & CL_DEVICE_SVM_COARSE_GRAIN_BUFFER) != 0;
     read_extensions(&r, device);
     return r.status;

@@ -27,6 +27,10 @@ typedef struct tn_device {
     bool keeps_builds;
     /* PoCL: the same source may be compiled rightly or not (docs/drivers.md). */
     bool errs_by_chance;
+    /* PoCL on a CPU: clang compiles for the processor itself, which has an instruction for
+     * __builtin_prefetch; OpenCL's prefetch() does nothing. Other drivers may end the process over
+     * the builtin (Mesa), which no trial could find out. */
+    bool has_builtin_prefetch;
     bool svm; /* coarse-grained shared virtual memory */
     /* Extensions that say which dialect a compiler speaks: they rule a trial out, never in. */
     bool speaks_nvidia, speaks_amd, speaks_intel_subgroups, speaks_khr_subgroups,

@@ -26,6 +26,19 @@ static void try_here(const char *devices, driver_outcome (*run)(const driver *))
     _exit(run(&d));
 }
 
+/* What comes of a case whose process came to its end; a driver that ends it says what it likes. */
+static void print_outcome(const char *what, int status)
+{
+    if (status == DRIVER_RIGHT)
+        printf("right here: %s\n", what);
+    else if (status == DRIVER_WRONG)
+        printf("wrong here: %s\n", what);
+    else if (status == DRIVER_UNTRIED)
+        printf("not tried: %s\n", what);
+    else
+        printf("wrong here: %s: the driver ends the process, status %d\n", what, status);
+}
+
 void driver_try(const char *what, const char *devices, driver_outcome (*run)(const driver *))
 {
     int status = 0;
@@ -37,10 +50,8 @@ void driver_try(const char *what, const char *devices, driver_outcome (*run)(con
         printf("not tried: %s\n", what);
     else if (WIFSIGNALED(status))
         printf("wrong here: %s: ends by signal %d\n", what, WTERMSIG(status));
-    else if (WEXITSTATUS(status) == DRIVER_RIGHT)
-        printf("right here: %s\n", what);
     else
-        printf("%s: %s\n", WEXITSTATUS(status) == DRIVER_WRONG ? "wrong here" : "not tried", what);
+        print_outcome(what, WEXITSTATUS(status));
 }
 
 static void need(cl_int error)

@@ -2,6 +2,9 @@
 #include "support.h"
 
 #include "ops/activation/internal.h"
+#include "ops/common/host.h"
+#include "ops/operation.h"
+#include "runtime/capability.h"
 
 #include <float.h>
 #include <math.h>
@@ -347,6 +350,58 @@ static void number_line(void **state)
     }
 }
 
+/* A self-check's arguments reach to where exp() has its tail, on the host and on the device. */
+static void tails_are_checked(void **state)
+{
+    const int64_t shape[] = {64};
+    const tenon_tensor view = tenon_tensor_view(TENON_DTYPE_F64, 1, shape);
+    const tenon_activation_params params = TENON_ACTIVATION_PARAMS_INIT;
+    tn_twin twins[ACTIVATION_OPERANDS] = {0};
+    uint64_t seed = 1;
+    int far = 0;
+    (void)state;
+    for (int i = 0; i < ACTIVATION_OPERANDS; i++)
+        assert_ok(tn_twin_create(test_stream, &view, &seed, &twins[i]));
+    assert_ok(tn_twins_settle(test_stream, &tn_operation_activation, &params, twins));
+    assert_ok(tn_twin_fetch(test_stream, &twins[ACTIVATION_X]));
+    for (int64_t i = 0; i < shape[0]; i++) {
+        const double x = *(double *)tn_host_element(&twins[ACTIVATION_X].host, &i);
+        assert_true(x >= -100 && x <= 1);
+        far += x < -50;
+    }
+    assert_true(far > 5);
+    for (int i = 0; i < ACTIVATION_OPERANDS; i++)
+        tn_twin_destroy(&twins[i]);
+}
+
+/* Doubles by the exp() that drivers are given whose own is off: along all that does not overflow,
+ * and from one end of the numbers to the other. */
+static void own_exp(void **state)
+{
+    static const tenon_activation with_exp[] = {{.kind = TENON_ACTIVATION_EXP},
+                                                {.kind = TENON_ACTIVATION_SIGMOID}};
+    const int form = tn_capability_form(test_context, TENON_CAPABILITY_F64);
+    activation_case p = dense(20011);
+    (void)state;
+    if (form < 0)
+        skip();
+    tn_capability_set(test_context, TENON_CAPABILITY_F64, 1);
+    for (size_t a = 0; a < sizeof with_exp / sizeof *with_exp; a++) {
+        activation_data data;
+        p.activation = with_exp[a];
+        make(&data, &p, TENON_DTYPE_F64);
+        for (int64_t i = 0; i < p.shape[0]; i++) {
+            const uint64_t bits = (uint64_t)i * (UINT64_MAX / 20010);
+            double value = -746 + 1460.0 * (double)i / 20011;
+            if (i % 2 == 0)
+                memcpy(&value, &bits, sizeof value);
+            test_set(input_of(&data), i, value);
+        }
+        run(&data);
+    }
+    tn_capability_set(test_context, TENON_CAPABILITY_F64, form);
+}
+
 static void large(void **state)
 {
     test_random random = test_random_for(404);
@@ -375,7 +430,8 @@ int main(void)
         cmocka_unit_test(special_values), cmocka_unit_test(sizes_around_vectors),
         cmocka_unit_test(every_rank),     cmocka_unit_test(broadcast_inputs),
         cmocka_unit_test(large),          cmocka_unit_test(random_problems),
-        cmocka_unit_test(number_line),
+        cmocka_unit_test(number_line),    cmocka_unit_test(tails_are_checked),
+        cmocka_unit_test(own_exp),
     };
     return TEST_MAIN(tests);
 }

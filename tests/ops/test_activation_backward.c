@@ -4,6 +4,7 @@
 
 #include "ops/activation/internal.h"
 
+#include <float.h>
 #include <math.h>
 
 enum { APART, DX_IS_X, DX_IS_DY, PLACES };
@@ -345,6 +346,24 @@ static void planned(void **state)
     run(&data);
 }
 
+/* What a device may make of factors below the normal numbers: zeros, and of an infinity times such
+ * a one NaN. */
+static void flushed_factors(void **state)
+{
+    const tenon_activation gelu = {.kind = TENON_ACTIVATION_GELU_TANH},
+                           sigmoid = {.kind = TENON_ACTIVATION_SIGMOID};
+    (void)state;
+    for (double x = -12; x < -8; x += 1.0 / 64)
+        if (exp(1.5957691216057308 * (x + 0.044715 * x * x * x)) < (double)FLT_MIN)
+            assert_true(
+                tn_within(0, tn_activation_gradient_reference(&gelu, TENON_DTYPE_F32, x, 1)));
+    const double infinity = (double)INFINITY;
+    tn_bounded far = tn_activation_gradient_reference(&sigmoid, TENON_DTYPE_F32, -95, infinity),
+               near = tn_activation_gradient_reference(&sigmoid, TENON_DTYPE_F32, -5, infinity);
+    assert_true(tn_within((double)NAN, far) && tn_within(infinity, far));
+    assert_true(!tn_within((double)NAN, near) && tn_within(infinity, near));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -356,6 +375,7 @@ int main(void)
         cmocka_unit_test(broadcast_inputs),
         cmocka_unit_test(planned),
         cmocka_unit_test(random_problems),
+        cmocka_unit_test(flushed_factors),
     };
     return TEST_MAIN(tests);
 }

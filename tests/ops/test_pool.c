@@ -212,7 +212,7 @@ static void finite_differences(void **state)
         for (int64_t i = 0; i < tenon_tensor_elements(&data.y.view); i++)
             dy[i] = test_get(&data.y, i);
         double *dx = test_download(&data.dx);
-        for (int64_t i = 0; i < elements; i++) {
+        for (int64_t i = 0; i < elements && !test_left_out(); i++) {
             double value = test_get(&data.x, i), step = 0x1p-8;
             test_set(&data.x, i, value + step);
             double above = objective(&data, dy);

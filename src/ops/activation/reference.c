@@ -73,6 +73,8 @@ static tenon_status compare(tenon_stream *stream, const tenon_activation_params 
                             char why[256])
 {
     static const char operation[] = "activation self-check";
+    const tn_operation *of =
+        count == ACTIVATION_OPERANDS ? &tn_operation_activation : &tn_operation_activation_backward;
     const tenon_tensor *views[ACTIVATION_VIEWS];
     double scalars[TN_MAX_SCALARS] = {[TN_SCALAR_ACT_ALPHA] = params->activation.alpha,
                                       [TN_SCALAR_ACT_BETA] = params->activation.beta};
@@ -80,6 +82,7 @@ static tenon_status compare(tenon_stream *stream, const tenon_activation_params 
     for (uint32_t v = 0; v < count; v++)
         views[v] = &twins[v].host;
     const tenon_tensor *output = &twins[count - 1].host;
+    TN_TRY(tn_twins_settle(stream, of, params, twins));
     tn_activation_canonicalise(&params->activation, views, count, &problem);
     tn_bounded *expected = malloc((size_t)tenon_tensor_elements(output) * sizeof *expected);
     tenon_status status =
@@ -89,10 +92,7 @@ static tenon_status compare(tenon_stream *stream, const tenon_activation_params 
     if (status == TENON_OK)
         *right = tn_host_within(output, expected, why);
     if (status == TENON_OK && !*right)
-        tn_twins_blame(stream,
-                       count == ACTIVATION_OPERANDS ? &tn_operation_activation
-                                                    : &tn_operation_activation_backward,
-                       params, twins, count, choice);
+        tn_twins_blame(stream, of, params, twins, count, choice);
     free(expected);
     return status;
 }

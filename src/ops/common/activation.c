@@ -226,7 +226,7 @@ static outcome mish_derivative(double t, double a)
 
 static outcome derivative(const tenon_activation *activation, double v, double u)
 {
-    double alpha = activation->alpha, t = between(v, -800, 800), a = fabs(t), s;
+    double alpha = activation->alpha, t = between(v, -800, 800), a = fabs(t), s, rise;
     outcome result;
     switch (activation->kind) {
     case TENON_ACTIVATION_SIGMOID:
@@ -251,8 +251,10 @@ static outcome derivative(const tenon_activation *activation, double v, double u
     case TENON_ACTIVATION_GELU_TANH:
         t = between(v, -40, 40);
         s = gelu_argument(t);
-        return sum_of(sigmoid(s), t * bell(s) * 1.5957691216057308 * (1 + 3 * 0.044715 * t * t), a,
-                      32 + 8 * fabs(s));
+        rise = 1.5957691216057308 * (1 + 3 * 0.044715 * t * t);
+        result = sum_of(sigmoid(s), t * bell(s) * rise, a, 32 + 8 * fabs(s));
+        result.flushed += 4 * fabs(t) * rise;
+        return result;
     case TENON_ACTIVATION_SILU:
         return sum_of(sigmoid(t), t * bell(t), a, 24);
     case TENON_ACTIVATION_MISH:
@@ -273,6 +275,8 @@ tn_bounded tn_activation_gradient_reference(const tenon_activation *activation, 
     double u = tn_roundoff(dtype);
     tn_bounded slope = bounded(derivative(&rounded, x, u), dtype, 0);
     double value = dy * slope.value;
+    if (tn_may_be_nan(dy, slope))
+        return (tn_bounded){value, TN_ANYTHING};
     return (tn_bounded){value,
                         fabs(dy) * slope.bound + 2 * u * fabs(value) + tn_least_normal(dtype)};
 }

@@ -63,6 +63,11 @@ void tn_case_blame(tenon_stream *lab, const tn_operation *operation, const void 
 void tn_twins_blame(tenon_stream *lab, const tn_operation *operation, const void *params,
                     const tn_twin *twins, uint32_t count, const tn_choice *choice);
 
+/* For self-checks: puts the values that the operation asks for into twins in the operation's order,
+ * as a case of the first one's seed has them. */
+tenon_status tn_twins_settle(tenon_stream *stream, const tn_operation *operation,
+                             const void *params, tn_twin *twins);
+
 typedef struct tn_case_result {
     bool served; /* false: the solver says in `why` that it cannot */
     bool right;  /* false: `why` says what differed */
@@ -78,5 +83,7 @@ tenon_status tn_case_run(tenon_stream *stream, const tn_case *c, tn_case_result 
 /* For tn_operation.settle: random integers from low to high, or reals in [low, high]. */
 void tn_case_integers(const tenon_tensor *view, int64_t low, int64_t high, uint64_t *seed);
 void tn_case_reals(const tenon_tensor *view, double low, double high, uint64_t *seed);
+/* Reals in [-1, 1], and every third in [-100, 0], where exp() has a tail and does not overflow. */
+void tn_case_tails(const tenon_tensor *view, uint64_t *seed);
 
 #endif

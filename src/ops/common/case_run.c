@@ -53,6 +53,18 @@ void tn_case_reals(const tenon_tensor *view, double low, double high, uint64_t *
     fill(view, draw_real, range, seed);
 }
 
+static double draw_tail(const double *range, uint64_t *seed)
+{
+    const bool is_far = tn_random(seed) > 1.0 / 3.0;
+    return is_far ? draw_real(range, seed) : tn_random(seed);
+}
+
+void tn_case_tails(const tenon_tensor *view, uint64_t *seed)
+{
+    static const double range[] = {-100, 0};
+    fill(view, draw_tail, range, seed);
+}
+
 void tn_case_integers(const tenon_tensor *view, int64_t low, int64_t high, uint64_t *seed)
 {
     const double range[] = {(double)low, (double)high};
@@ -104,14 +116,6 @@ static tenon_status create(tenon_stream *stream, trial *t)
     return TENON_OK;
 }
 
-static tenon_status upload(tenon_stream *stream, const tn_twin *twin)
-{
-    const int64_t bytes = (int64_t)tn_twin_bytes(&twin->device);
-    tenon_tensor all = tenon_tensor_view(TENON_DTYPE_U8, 1, &bytes);
-    all.memory = twin->device.memory;
-    return tenon_tensor_upload(stream, twin->host.memory.u.svm, (size_t)bytes, &all, NULL);
-}
-
 #define MOST_INTEGER 3
 
 /* What the operation asks of its values; outputs that are not read hold NaN. */
@@ -139,8 +143,24 @@ static tenon_status settle(tenon_stream *stream, trial *t)
         if (t->before[i] == NULL)
             return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", operation->name);
         memcpy(t->before[i], twin->host.memory.u.svm, (size_t)tn_twin_bytes(&twin->host));
-        TN_TRY(upload(stream, twin));
+        TN_TRY(tn_twin_upload(stream, twin));
     }
+    return TENON_OK;
+}
+
+tenon_status tn_twins_settle(tenon_stream *stream, const tn_operation *operation,
+                             const void *params, tn_twin *twins)
+{
+    const tenon_tensor *views[TN_MAX_OPERANDS] = {0};
+    uint64_t seed = twins[0].seed;
+    if (operation->settle == NULL)
+        return TENON_OK;
+    for (uint32_t i = 0; i < operation->operand_count; i++)
+        views[i] = twins[i].host.memory.kind != TENON_MEMORY_NONE ? &twins[i].host : NULL;
+    operation->settle(params, views, &seed);
+    for (uint32_t i = 0; i < operation->operand_count; i++)
+        if (views[i] != NULL)
+            TN_TRY(tn_twin_upload(stream, &twins[i]));
     return TENON_OK;
 }
 

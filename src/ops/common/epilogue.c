@@ -24,8 +24,15 @@ double tn_least_normal(tenon_dtype dtype)
     return dtype == TENON_DTYPE_F64 ? DBL_MIN : (double)FLT_MIN;
 }
 
+bool tn_may_be_nan(double number, tn_bounded factor)
+{
+    return isinf(number) && factor.value != 0 && fabs(factor.value) <= factor.bound;
+}
+
 tn_bounded tn_stored(tenon_dtype dtype, tn_bounded x)
 {
+    if (x.bound == TN_ANYTHING)
+        return x;
     /* The half of the spacing of subnormals: OpenCL does not let half's be flushed, while a bf16
      * is cut from a float, which may be. */
     if (dtype == TENON_DTYPE_F16)

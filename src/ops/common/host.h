@@ -44,6 +44,9 @@ static inline const tenon_tensor *tn_twin_device(const tn_twin *twin)
 /* The bytes of a view's twin: up to its last element, and a guard. */
 uint64_t tn_twin_bytes(const tenon_tensor *view);
 
+/* Brings the host's bytes to the device. */
+tenon_status tn_twin_upload(tenon_stream *stream, const tn_twin *twin);
+
 /* Brings the device's bytes to the host. */
 tenon_status tn_twin_fetch(tenon_stream *stream, tn_twin *twin);
 

@@ -57,6 +57,7 @@ static tenon_status compare(tenon_stream *stream, const tn_choice *choice,
         if (i >= check->of->operand_count - check->of->output_count)
             results += tenon_tensor_elements(views[i]);
     }
+    TN_TRY(tn_twins_settle(stream, check->of, check->params, twins));
     tn_pointwise_problem *problem = malloc(check->problem_size);
     tn_bounded *expected = malloc((size_t)results * sizeof *expected);
     tenon_status status =

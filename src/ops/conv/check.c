@@ -98,8 +98,8 @@ static check_sizes sizes_of(const conv_problem *like, const tn_choice *choice)
                          tn_is_solver(solver, &tn_conv_pointwise) ? one : check_filter};
 }
 
-static tenon_status make_operands(tenon_stream *stream, const conv_problem *like,
-                                  const tn_solver *solver, const check_sizes *sizes, check *c)
+static void make_views(const conv_problem *like, const tn_solver *solver, const check_sizes *sizes,
+                       const tenon_conv_params *params, tenon_tensor views[CONV_OPERANDS])
 {
     tenon_dtype dtype = (tenon_dtype)like->dtype;
     bool channels_last = like->y[1] == 1 && like->y[4] != 1;
@@ -108,62 +108,104 @@ static tenon_status make_operands(tenon_stream *stream, const conv_problem *like
     const int64_t *filter = sizes->filter;
     int64_t filters = sizes->filters, channels = sizes->channels, out[3];
     for (uint32_t d = 0; d < 3; d++)
-        out[d] = tenon_conv_output_size(&c->params.geometry, d, sizes->image[d], filter[d]);
+        out[d] = tenon_conv_output_size(&params->geometry, d, sizes->image[d], filter[d]);
     int64_t y_step, res_step;
     bool join = tn_conv_pixels_join(like, &y_step, &res_step);
-    uint64_t seed = 1;
-    tenon_tensor bias = tenon_tensor_view(dtype, 1, &filters);
-    const tenon_tensor views[CONV_OPERANDS] = {
-        [CONV_X] = image_view(dtype, x_last, join, 2, channels, sizes->image),
-        [CONV_W] = filter_view(like, filters, channels / sizes->groups, filter),
-        [CONV_C] = image_view(dtype, channels_last, join, 2, filters, out),
-        [CONV_BIAS] = bias,
-        [CONV_Y] = image_view(dtype, channels_last, join, 2, filters, out),
-    };
-    for (int i = 0; i < CONV_OPERANDS; i++)
-        if (i != CONV_BIAS || (like->flags & CONV_HAS_BIAS) != 0)
-            TN_TRY(tn_twin_create(stream, &views[i], &seed, &c->twins[i]));
-    return TENON_OK;
+    views[CONV_X] = image_view(dtype, x_last, join, 2, channels, sizes->image);
+    views[CONV_W] = filter_view(like, filters, channels / sizes->groups, filter);
+    views[CONV_C] = image_view(dtype, channels_last, join, 2, filters, out);
+    views[CONV_BIAS] = (tenon_tensor){.dtype = TENON_DTYPE_INVALID}; /* absent */
+    if ((like->flags & CONV_HAS_BIAS) != 0)
+        views[CONV_BIAS] = tenon_tensor_view(dtype, 1, &filters);
+    views[CONV_Y] = image_view(dtype, channels_last, join, 2, filters, out);
 }
 
-static tenon_status run(tenon_stream *stream, const tn_choice *choice, check *c)
+static const char name[] = "conv self-check";
+
+static tenon_status make_problem(const tenon_conv_params *params,
+                                 const tenon_tensor views[CONV_OPERANDS], conv_problem *problem)
 {
-    static const char operation[] = "conv self-check";
-    const tn_twin *twins = c->twins;
+    const tenon_tensor *bias = &views[CONV_BIAS];
+    return tn_conv_canonicalise(name, params, &views[CONV_X], &views[CONV_W], &views[CONV_C],
+                                bias->dtype != TENON_DTYPE_INVALID ? bias : NULL, &views[CONV_Y],
+                                problem);
+}
+
+static tenon_status run(tenon_stream *stream, const tn_choice *choice,
+                        const tenon_tensor views[CONV_OPERANDS], check *c)
+{
     conv_problem problem;
     double scalars[TN_MAX_SCALARS] = {0};
-    TN_TRY(tn_conv_canonicalise(operation, &c->params, &twins[CONV_X].device, &twins[CONV_W].device,
-                                &twins[CONV_C].device, tn_twin_device(&twins[CONV_BIAS]),
-                                &twins[CONV_Y].device, &problem));
+    TN_TRY(make_problem(&c->params, views, &problem));
     problem.head.workspace_limit = stream->context->workspace_limit;
     tn_epilogue_scalars(&c->params.epilogue, scalars);
-    return tn_twin_run(stream, operation, choice, &problem.head, scalars, c->twins, CONV_OPERANDS);
+    return tn_twin_run(stream, name, choice, &problem.head, scalars, c->twins, CONV_OPERANDS);
+}
+
+/* The views for conv/cpu_direct, and how little a work-group does: of problems of which each takes
+ * less local memory than the one before, the first that fits. The last one fits wherever any
+ * problem does. */
+static tenon_status fit_direct(tenon_context *context, const conv_problem *like, tn_choice *choice,
+                               const tenon_conv_params *params, check_sizes *sizes,
+                               tenon_tensor views[CONV_OPERANDS])
+{
+    static const int64_t flat[3] = {1, 2, 2}, one[3] = {1, 1, 1};
+    static const struct {
+        int64_t channels; /* of a group */
+        const int64_t *filter;
+        int32_t runs, panels; /* of a work-group */
+    } problems[] = {
+        {35, check_filter, 4, 2}, {3, check_filter, 4, 1}, {3, flat, 1, 1}, {1, one, 1, 1}};
+    sizes->filters = sizes->groups * tn_conv_cpu_direct_filters(context, like);
+    for (size_t i = 0; i < sizeof problems / sizeof *problems; i++) {
+        conv_problem problem;
+        sizes->channels = sizes->groups * problems[i].channels;
+        sizes->filter = problems[i].filter;
+        make_views(like, choice->solver, sizes, params, views);
+        TN_TRY(make_problem(params, views, &problem));
+        if (tn_conv_cpu_direct_cut(context, &problem, problems[i].runs, problems[i].panels, choice))
+            return TENON_OK;
+    }
+    return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: does not fit the local memory", name);
+}
+
+static tenon_status make_operands(tenon_stream *stream, const conv_problem *like, tn_choice *choice,
+                                  check *c, tenon_tensor views[CONV_OPERANDS])
+{
+    check_sizes sizes = sizes_of(like, choice);
+    uint64_t seed = 1;
+    c->params.groups = sizes.groups;
+    if (tn_is_solver(choice->solver, &tn_conv_cpu_direct))
+        TN_TRY(fit_direct(stream->context, like, choice, &c->params, &sizes, views));
+    else
+        make_views(like, choice->solver, &sizes, &c->params, views);
+    for (int i = 0; i < CONV_OPERANDS; i++)
+        if (views[i].dtype != TENON_DTYPE_INVALID)
+            TN_TRY(tn_twin_create(stream, &views[i], &seed, &c->twins[i]));
+    return TENON_OK;
 }
 
 static tenon_status check_run(tenon_stream *stream, const conv_problem *like,
                               const tn_choice *choice, int64_t step, check *c, bool *right,
                               char why[256])
 {
-    check_sizes sizes = sizes_of(like, choice);
+    tenon_tensor views[CONV_OPERANDS];
     tn_choice tried = *choice;
     c->params = check_params(like, tn_is_solver(choice->solver, &tn_conv_pointwise), step);
-    c->params.groups = sizes.groups;
     if (tn_is_solver(choice->solver, &tn_conv_depthwise) &&
         step <= 2) { /* as unrolled loops have it */
         c->params.geometry.stride[1] = step;
         c->params.geometry.dilation[1] = 1;
     }
-    if (tn_is_solver(choice->solver, &tn_conv_cpu_direct))
-        sizes.filters = sizes.groups * tn_conv_cpu_direct_cut(stream->context, like, &tried);
-    TN_TRY(make_operands(stream, like, choice->solver, &sizes, c));
+    TN_TRY(make_operands(stream, like, &tried, c, views));
     const tenon_tensor *y = &c->twins[CONV_Y].host;
     c->expected = malloc((size_t)tenon_tensor_elements(y) * sizeof *c->expected);
     if (c->expected == NULL ||
         !tn_conv_reference(&c->params, &c->twins[CONV_X].host, &c->twins[CONV_W].host,
                            &c->twins[CONV_C].host, tn_twin_host(&c->twins[CONV_BIAS]), y,
                            c->expected))
-        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "conv self-check: no memory");
-    TN_TRY(run(stream, &tried, c));
+        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", name);
+    TN_TRY(run(stream, &tried, views, c));
     *right = tn_host_within(y, c->expected, why);
     if (!*right)
         tn_twins_blame(stream, &tn_operation_conv, &c->params, c->twins, CONV_OPERANDS, &tried);
@@ -175,7 +217,7 @@ static tenon_status check_step(tenon_stream *stream, const conv_problem *like,
 {
     check *c = calloc(1, sizeof *c);
     if (c == NULL)
-        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "conv self-check: no memory");
+        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", name);
     tenon_status status = check_run(stream, like, choice, step, c, right, why);
     for (int i = 0; i < CONV_OPERANDS; i++)
         tn_twin_destroy(&c->twins[i]);

@@ -259,13 +259,23 @@ static void tune(tenon_context *context, const tn_problem *problem, int32_t *val
             values[i] = best[i];
 }
 
-int64_t tn_conv_cpu_direct_cut(tenon_context *context, const conv_problem *problem,
-                               tn_choice *choice)
+static int32_t panel_filters(tenon_context *context, const conv_problem *p)
 {
-    int32_t panel = PANEL_VECTORS * (int32_t)tn_gemm_lanes(context, problem->dtype);
-    choice->values[PIXELS] = 4 * choice->values[RUN];
-    choice->values[FILTERS] = 2 * panel;
-    return 2 * panel + 1;
+    return PANEL_VECTORS * (int32_t)tn_gemm_lanes(context, p->dtype);
+}
+
+int64_t tn_conv_cpu_direct_filters(tenon_context *context, const conv_problem *problem)
+{
+    return 2 * panel_filters(context, problem) + 1;
+}
+
+bool tn_conv_cpu_direct_cut(tenon_context *context, const conv_problem *problem, int32_t runs,
+                            int32_t panels, tn_choice *choice)
+{
+    layout l;
+    choice->values[PIXELS] = runs * choice->values[RUN];
+    choice->values[FILTERS] = panels * panel_filters(context, problem);
+    return lay_out(context, problem, choice->values, &l);
 }
 
 static const char *refuses(tenon_context *context, const tn_problem *problem)

@@ -4,10 +4,13 @@
 
 #include "ops/conv/internal.h"
 
-/* Gives each work-group of the choice little, so that a small problem has several along every
- * dimension. Returns how many filters of a group make more than one work-group, and the last panel
- * of one a ragged one. */
-int64_t tn_conv_cpu_direct_cut(tenon_context *context, const conv_problem *problem,
-                               tn_choice *choice);
+/* How many filters of a group make more than one work-group of two panels, and the last panel a
+ * ragged one. */
+int64_t tn_conv_cpu_direct_filters(tenon_context *context, const conv_problem *problem);
+
+/* Gives each work-group of the choice so few runs of pixels and panels of filters that a small
+ * problem has several along every dimension. False where that does not fit the local memory. */
+bool tn_conv_cpu_direct_cut(tenon_context *context, const conv_problem *problem, int32_t runs,
+                            int32_t panels, tn_choice *choice);
 
 #endif

@@ -256,9 +256,10 @@ void tn_winograd_options(tenon_context *context, const winograd *w, const int32_
     int lanes = (int)tn_gemm_lanes(context, p->dtype);
     tn_build_options(context, text,
                      "-DTENON_DTYPE=%u -DTENON_ACT_BUILD=%u -DTENON_VW=%d -DTENON_TILE=%d "
-                     "-DTENON_MR=%d -DTENON_NV=%d",
+                     "-DTENON_MR=%d -DTENON_NV=%d -DTENON_BUILTIN_PREFETCH=%d",
                      p->dtype, tn_activation_is_build(p->activation) ? p->activation : 0u, lanes,
-                     (int)w->tile, values[WINOGRAD_MR], values[WINOGRAD_NR] / lanes);
+                     (int)w->tile, values[WINOGRAD_MR], values[WINOGRAD_NR] / lanes,
+                     context->device.has_builtin_prefetch);
 }
 
 /* Elements from a tensor's first to its last. */

@@ -1,4 +1,5 @@
 /* What tests and tools know of the operations of this family: see ops/operation.h. */
+#include "ops/common/case.h"
 #include "ops/gated/internal.h"
 #include "ops/operation.h"
 
@@ -19,6 +20,13 @@ static bool backward_reference(const void *params, const tenon_tensor *const *v,
                                tn_bounded *expected)
 {
     return tn_gated_backward_reference(params, v[0], v[1], v[2], expected);
+}
+
+/* Activations have tails. */
+static void settle_gate(const void *params, const tenon_tensor *const *v, uint64_t *seed)
+{
+    (void)params;
+    tn_case_tails(v[1], seed);
 }
 
 static const char *const forward_examples[] = {
@@ -49,6 +57,7 @@ const tn_operation tn_operation_gated = {
     .run = run_forward,
     .plan = plan_forward,
     .reference = forward_reference,
+    .settle = settle_gate,
     .examples = forward_examples,
 };
 
@@ -65,5 +74,6 @@ const tn_operation tn_operation_gated_backward = {
     .run = run_backward,
     .plan = plan_backward,
     .reference = backward_reference,
+    .settle = settle_gate,
     .examples = backward_examples,
 };

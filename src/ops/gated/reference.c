@@ -15,6 +15,8 @@ static tn_bounded product(tenon_dtype dtype, double factor, tn_bounded f)
 {
     double least = tn_least_normal(dtype), size = fabs(f.value) + f.bound;
     double value = factor * f.value;
+    if (tn_may_be_nan(factor, f))
+        return (tn_bounded){value, TN_ANYTHING};
     return (tn_bounded){value, fabs(factor) * (f.bound + 2 * tn_roundoff(dtype) * size) +
                                    flushed(factor, least) * size + least};
 }
@@ -27,6 +29,8 @@ static tn_bounded gate_gradient(const tenon_activation *activation, tenon_dtype 
     double lost = flushed(dy, least) * fabs(a) + flushed(a, least) * fabs(dy) + least;
     tn_bounded slope = tn_activation_gradient_reference(activation, dtype, b, 1);
     tn_bounded result = tn_activation_gradient_reference(activation, dtype, b, dy * a);
+    if (result.bound == TN_ANYTHING)
+        return result;
     result.bound += (1 + 2 * u) * (fabs(slope.value) + slope.bound) * (2 * u * fabs(dy * a) + lost);
     return result;
 }

@@ -1,0 +1,97 @@
+/*
+ * clang's __builtin_prefetch in OpenCL C. Mesa's compiler goes by way of SPIR-V, which has no such
+ * instruction, and ends the process over it; it takes OpenCL's prefetch(), which on PoCL does
+ * nothing.
+ */
+#include "driver.h"
+
+#include "ops/common/case.h"
+#include "runtime/context.h"
+
+enum { SIZE = 64 };
+
+static const char source[] = "__kernel void copy(__global const float *x, __global float *y)\n"
+                             "{\n"
+                             "    const size_t i = get_global_id(0);\n"
+                             "    __builtin_prefetch((const void *)(size_t)(x + i + 1));\n"
+                             "    y[i] = x[i];\n"
+                             "}\n";
+
+static driver_outcome reduced(const driver *d)
+{
+    float x[SIZE], y[SIZE];
+    for (int i = 0; i < SIZE; i++)
+        x[i] = (float)i;
+    cl_kernel kernel = driver_kernel(d, source, "copy");
+    cl_mem result = driver_buffer(d, sizeof y, NULL);
+    driver_set_buffer(kernel, 0, driver_buffer(d, sizeof x, x));
+    driver_set_buffer(kernel, 1, result);
+    driver_run(d, kernel, SIZE, 1, result, sizeof y, y);
+    return memcmp(x, y, sizeof x) == 0 ? DRIVER_RIGHT : DRIVER_WRONG;
+}
+
+/* Whether a source has the builtin elsewhere than right after the question whether the host allows
+ * it. */
+static bool has_builtin(const char *text)
+{
+    static const char question[] = "#if TENON_BUILTIN_PREFETCH\n";
+    const char *begin = text, *last = NULL;
+    const char *at = strstr(text, "__builtin_prefetch");
+    if (at == NULL)
+        return false;
+    for (; (begin = strstr(begin, question)) != NULL && begin < at; begin += strlen(question))
+        last = begin + strlen(question);
+    return last == NULL || last + strspn(last, " ") != at || has_builtin(at + 1);
+}
+
+static void look(const char *path, const char *text)
+{
+    if (has_builtin(text))
+        fail_msg("%s has __builtin_prefetch, whatever the host says", path);
+}
+
+static void no_source_has_it_unasked(void **state)
+{
+    (void)state;
+    assert_true(has_builtin(source));
+    assert_true(has_builtin("#if __has_builtin(__builtin_prefetch)\n#endif\n"));
+    assert_true(has_builtin("#if TENON_BUILTIN_PREFETCH\n#endif\n    __builtin_prefetch(p);\n"));
+    assert_false(has_builtin("#if TENON_BUILTIN_PREFETCH\n    __builtin_prefetch(p);\n#endif\n"));
+    assert_false(has_builtin("prefetch(p, 1);"));
+    assert_true(driver_each_source(look) > 40);
+}
+
+/* Winograd's kernels, the only ones with the builtin, on a device that is taken for one without. */
+static void kernels_do_without_it(void **state)
+{
+    static const char *const lines[] = {
+        "conv/winograd2 x=f32:2x19x12x11 w=f32:35x19x3x3 y=f32:2x35x10x9",
+        "conv/winograd4 x=f16:2x19x12x11 w=f16:35x19x3x3 y=f16:2x35x10x9"};
+    tenon_context *context;
+    tenon_stream *stream;
+    (void)state;
+    assert_ok(tenon_context_create(NULL, &context));
+    assert_ok(tenon_stream_create(context, NULL, &stream));
+    context->device.has_builtin_prefetch = false;
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        tn_case c;
+        tn_case_result result;
+        memset(&c, 0, sizeof c);
+        assert_ok(tn_case_parse_line(lines[i], TENON_DTYPE_INVALID, &c));
+        assert_ok(tn_case_run(stream, &c, &result));
+        if (!result.served || !result.right)
+            fail_msg("%s: %s", lines[i], result.why);
+    }
+    tenon_stream_destroy(stream);
+    tenon_context_release(context);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_source_has_it_unasked),
+        cmocka_unit_test(kernels_do_without_it),
+    };
+    driver_try("__builtin_prefetch", NULL, reduced);
+    return TEST_MAIN(tests);
+}
