@@ -14,6 +14,10 @@
 bool quick_admits(const tn_operation *operation, const void *params,
                   const tenon_tensor *const *views);
 
+/* Whether a test of every solver tries this one in the quick set: where no call has built it yet,
+ * and else by chance. */
+bool quick_tries(const char *solver);
+
 /* Says how many calls were left out. */
 void quick_print(void);
 
