@@ -8,6 +8,9 @@ BASE_PACKAGES=(build-essential meson ninja-build pkg-config python3 ocl-icd-open
 BASE_NEEDS=(cc meson ninja pkg-config python3 module:OpenCL module:cmocka module:libxxhash
     module:jansson)
 
+# Where PoCL keeps what it has compiled.
+POCL_CACHE=${POCL_CACHE_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/pocl}
+
 die() {
     echo "run: $*" >&2
     exit 1
