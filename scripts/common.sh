@@ -9,6 +9,7 @@ BASE_NEEDS=(cc meson ninja pkg-config python3 module:OpenCL module:cmocka module
     module:jansson)
 
 # Where PoCL keeps what it has compiled.
+# shellcheck disable=SC2034  # of those who source this
 POCL_CACHE=${POCL_CACHE_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/pocl}
 
 die() {
