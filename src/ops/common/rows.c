@@ -15,8 +15,9 @@ tenon_status tn_axis_check(const char *operation, int32_t axis, uint32_t rank, c
                            uint32_t *result)
 {
     if (rank == 0)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: axis is %d, %s is a scalar",
-                       operation, axis, argument);
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                       "%s: params: axis is %d, %s has rank 0 and no axis", operation, axis,
+                       argument);
     int64_t from_start = axis < 0 ? (int64_t)axis + rank : axis;
     if (from_start < 0 || from_start >= rank)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
