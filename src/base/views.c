@@ -222,7 +222,7 @@ static bool cut(const tenon_tensor *tensor, tenon_tensor *view)
             rest = space.shape[--left];
             step = space.stride[0][left];
         }
-        if (rest % view->shape[d] != 0)
+        if (view->shape[d] == 0 || rest % view->shape[d] != 0)
             return false;
         view->stride[d] = step;
         rest /= view->shape[d];

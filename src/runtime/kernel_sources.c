@@ -48,7 +48,7 @@ static void append(assembly *a, const char *text, size_t length)
         a->text = grown;
         a->capacity = capacity;
     }
-    if (a->failed)
+    if (a->failed || a->text == NULL)
         return;
     memcpy(a->text + a->length, text, length);
     a->length += length;

@@ -23,14 +23,15 @@ static bool is_spoiled(cl_kernel kernel)
 }
 
 __attribute__((visibility("default"))) cl_int
-clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint dimensions,
+clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint work_dim,
                        const size_t *offset, const size_t *global, const size_t *local,
-                       cl_uint wait_count, const cl_event *wait_list, cl_event *event)
+                       cl_uint num_events_in_wait_list, const cl_event *wait_list, cl_event *event)
 {
     void *next = dlsym(RTLD_NEXT, "clEnqueueNDRangeKernel");
     enqueue_kernel enqueue;
     memcpy(&enqueue, &next, sizeof enqueue); /* C has no cast from void * to a function */
     if (is_spoiled(kernel))
-        return clEnqueueMarkerWithWaitList(queue, wait_count, wait_list, event);
-    return enqueue(queue, kernel, dimensions, offset, global, local, wait_count, wait_list, event);
+        return clEnqueueMarkerWithWaitList(queue, num_events_in_wait_list, wait_list, event);
+    return enqueue(queue, kernel, work_dim, offset, global, local, num_events_in_wait_list,
+                   wait_list, event);
 }

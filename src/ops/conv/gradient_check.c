@@ -387,8 +387,8 @@ static tenon_status check_col2im(tenon_stream *stream, const col2im_problem *lik
     TN_TRY(tn_col2im_canonicalise(operation, &params, col, x, &problem));
     if (!tn_col2im_reference(&params, col, x, c->expected))
         return no_reference(operation);
-    for (uint8_t i = 0; i < COL2IM_OPERANDS; i++)
-        problem.operand[i] = i;
+    for (int i = 0; i < COL2IM_OPERANDS; i++)
+        problem.operand[i] = (uint8_t)i;
     tn_conv_copy_strides(problem.res, x);
     problem.bias = 1;
     problem.activation = like->activation;

@@ -52,8 +52,7 @@ static const char *const conv_examples[] = {
 static const char *const im2col_examples[] = {
     "im2col x=T:2x3x5x6 col=T:2x6x24 filter=2",
     "im2col x=T:2x19x23x21+3 col=T:2x171x483 filter=3,3 pad_begin=1,1 pad_end=1,1",
-    "im2col x=T:2x19x23x21/9177,1,399,19 col=T:2x171x132 filter=3,3 stride=2,2 pad_begin=1,1 "
-    "pad_end=1,1",
+    "im2col x=T:2x19x23x21/9177,1,399,19 col=T:2x171x110 filter=3,3 stride=2,2 pad_begin=1,1",
     "im2col x=T:2x5x70 col=T:2x20x67 filter=4",
     NULL,
 };
@@ -61,8 +60,7 @@ static const char *const im2col_examples[] = {
 static const char *const col2im_examples[] = {
     "col2im col=T:2x6x24 x=T:2x3x5x6 filter=2",
     "col2im col=T:2x171x483 x=T:2x19x23x21+3 filter=3,3 pad_begin=1,1 pad_end=1,1",
-    "col2im col=T:2x171x132 x=T:2x19x23x21/9177,1,399,19 filter=3,3 stride=2,2 pad_begin=1,1 "
-    "pad_end=1,1",
+    "col2im col=T:2x171x110 x=T:2x19x23x21/9177,1,399,19 filter=3,3 stride=2,2 pad_begin=1,1",
     "col2im col=T:2x20x67 x=T:2x5x70 filter=4",
     NULL,
 };

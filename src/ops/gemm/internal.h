@@ -99,11 +99,6 @@ int64_t tn_gemm_batch_count(const gemm_problem *problem);
  * problems begin with GEMM's. */
 uint64_t tn_gemm_paths(const tn_problem *problem);
 
-/* tn_family's paths: which of c, bias and factors are read, the activation, and below bit 40
- * nothing else; and what a self-check takes over of them from the problem at hand. */
-uint64_t tn_gemm_paths(const tn_problem *problem);
-tenon_epilogue tn_gemm_check_epilogue(const gemm_problem *like);
-
 /* Above so many multiply-adds every device has solvers that are many times faster than the plain
  * ones, which are then never chosen. */
 #define GEMM_PLAIN_LIMIT (1 << 20)

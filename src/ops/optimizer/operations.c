@@ -47,8 +47,8 @@ static void settle_sum(const void *params, const tenon_tensor *const *v, uint64_
 static const char *const sgd_examples[] = {
     "sgd gradient=T:4x5 parameter=T:4x5 velocity=S:4x5 momentum=0.9",
     "sgd gradient=T:33003+1 parameter=T:33003",
-    "sgd gradient=T:37x229/1,40 parameter=T:37x229 velocity=S:37x229 momentum=0.9 "
-    "weight_decay=0.01 dampening=0.1",
+    "sgd gradient=T:7x229/1,9 parameter=T:7x229 velocity=S:7x229 momentum=0.9 weight_decay=0.1",
+    "sgd gradient=T:37x229/1,40 parameter=T:37x229 velocity=S:37x229 momentum=0.9 dampening=0.1",
     "sgd gradient=f16:3x70 parameter=f16:3x70 master=f32:3x70",
     "sgd gradient=bf16:3x70 parameter=bf16:3x70 velocity=f32:3x70 master=f32:3x70 momentum=0.5",
     NULL,

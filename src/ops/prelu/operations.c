@@ -34,8 +34,7 @@ static const char *const backward_examples[] = {
     "prelu_backward x=T:4x2x5 slope=T:2x5 dy=T:4x2x5 dx=T:4x2x5 dslope=T:2x5",
     "prelu_backward x=T:3x5x16387 slope=T:1x5x1 dy=T:3x5x16387+3 dx=T:3x5x16387 dslope=T:1x5x1",
     "prelu_backward x=T:1031x67 slope=T:1x67 dy=T:1031x67 dx=T:1031x67 dslope=T:1x67",
-    "prelu_backward x=T:5x3x7x11/300,90,12,1 slope=T:1x3x1x11 dy=T:5x3x7x11 dx=@dy "
-    "dslope=T:1x3x1x11",
+    "prelu_backward x=T:5x3x7x9/300,90,12,1 slope=T:3x1x9 dy=T:5x3x7x9 dx=@dy dslope=T:3x1x9",
     NULL,
 };
 
