@@ -23,6 +23,33 @@ static struct {
     int count;
 } plans;
 static long left_out, admitted;
+static tenon_dtype other_type; /* beside f32 */
+
+static bool is_quick(void)
+{
+    return getenv("TENON_TEST_QUICK") != NULL;
+}
+
+static uint64_t draw(const void *bytes, size_t size)
+{
+    return XXH3_64bits_withSeed(bytes, size, test_seed());
+}
+
+void quick_begin(const char *name)
+{
+    static const tenon_dtype others[] = {TENON_DTYPE_F16, TENON_DTYPE_BF16, TENON_DTYPE_F64};
+    other_type = others[draw(name, strlen(name)) % (sizeof others / sizeof *others)];
+}
+
+bool quick_takes_type(tenon_dtype type)
+{
+    return !is_quick() || type == TENON_DTYPE_F32 || type == other_type;
+}
+
+bool quick_draws(const char *line, uint32_t of)
+{
+    return !is_quick() || draw(line, strlen(line)) % of == 0;
+}
 
 static void hear(void *user, const char *source, const char *options, const char *kernel,
                  size_t work_group)
@@ -89,8 +116,7 @@ static long builds_of(const char *solver)
 
 static bool is_drawn(const char *solver, uint64_t key)
 {
-    return XXH3_64bits_withSeed(&key, sizeof key, test_seed()) % ONE_IN == 0 &&
-           builds_of(solver) < MOST_BUILDS;
+    return draw(&key, sizeof key) % ONE_IN == 0 && builds_of(solver) < MOST_BUILDS;
 }
 
 static void note(const char *solver)
@@ -109,7 +135,7 @@ bool quick_admits(const tn_operation *operation, const void *params,
                   const tenon_tensor *const *views)
 {
     tenon_plan *plan = NULL;
-    if (getenv("TENON_TEST_QUICK") == NULL)
+    if (!is_quick())
         return true;
     plans.count = 0;
     tenon_tensor copies[TN_MAX_OPERANDS];
@@ -142,13 +168,12 @@ bool quick_admits(const tn_operation *operation, const void *params,
 
 bool quick_tries(const char *solver)
 {
-    return getenv("TENON_TEST_QUICK") == NULL || builds_of(solver) == 0 ||
-           XXH3_64bits_withSeed(solver, strlen(solver), test_seed()) % TRIED_AGAIN == 0;
+    return !is_quick() || builds_of(solver) == 0 || quick_draws(solver, TRIED_AGAIN);
 }
 
 void quick_print(void)
 {
-    if (getenv("TENON_TEST_QUICK") != NULL)
+    if (is_quick())
         printf("quick set: %ld calls, %ld left to the full run\n", admitted, left_out);
 }
 

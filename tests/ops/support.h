@@ -32,6 +32,8 @@ bool test_has(tenon_capability capability);
 /* The types that operations take, as far as the device has them: f32, f16, bf16, f64. Ends with
  * TENON_DTYPE_INVALID. */
 const tenon_dtype *test_float_types(void);
+/* The same in turn, by a number. */
+tenon_dtype test_float_type(uint32_t number);
 
 #define assert_ok(call)                                                                            \
     do {                                                                                           \
