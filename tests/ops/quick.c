@@ -23,7 +23,6 @@ static struct {
     int count;
 } plans;
 static long left_out, admitted;
-static tenon_dtype other_type; /* beside f32 */
 
 static bool is_quick(void)
 {
@@ -33,17 +32,6 @@ static bool is_quick(void)
 static uint64_t draw(const void *bytes, size_t size)
 {
     return XXH3_64bits_withSeed(bytes, size, test_seed());
-}
-
-void quick_begin(const char *name)
-{
-    static const tenon_dtype others[] = {TENON_DTYPE_F16, TENON_DTYPE_BF16, TENON_DTYPE_F64};
-    other_type = others[draw(name, strlen(name)) % (sizeof others / sizeof *others)];
-}
-
-bool quick_takes_type(tenon_dtype type)
-{
-    return !is_quick() || type == TENON_DTYPE_F32 || type == other_type;
 }
 
 bool quick_draws(const char *line, uint32_t of)

@@ -9,12 +9,6 @@
 
 #include "support.h"
 
-/* A program begins, by whose name the seed chooses for it. */
-void quick_begin(const char *name);
-
-/* Of the types of floats a program has f32 and one other in the quick set. */
-bool quick_takes_type(tenon_dtype type);
-
 /* Whether the quick set has one of many lines: one in `of`, by chance. */
 bool quick_draws(const char *line, uint32_t of);
 
