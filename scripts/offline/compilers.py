@@ -204,8 +204,12 @@ class Compilers:
 
     def spirv(self, machine, path, options):
         made = path.with_suffix(".spv")
-        done = run([self.clang, "-x", "cl", "-O2", "-w", *options, "-target", f"{machine.name}-unknown-unknown",
-                    "-c", str(path), "-o", str(made)])
+        # What OpenCL 3.0 leaves to drivers, and Intel's have: pointers are generic then.
+        generic = []
+        if "-cl-std=CL3.0" in options:
+            generic = ["-Xclang", "-cl-ext=+__opencl_c_generic_address_space"]
+        done = run([self.clang, "-x", "cl", "-O2", "-w", *options, *generic,
+                    "-target", f"{machine.name}-unknown-unknown", "-c", str(path), "-o", str(made)])
         if done.returncode == 0:
             done = run([self.spirv_val, "--target-env", "spv1.4", str(made)])
         if done.returncode != 0:
