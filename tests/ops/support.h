@@ -29,6 +29,11 @@ int test_main(const char *name, const struct CMUnitTest *tests, size_t count);
 
 bool test_has(tenon_capability capability);
 
+/* Runs calls in the words of `tenon check`, ended by NULL, in a context whose device has so many
+ * bytes of local memory: each must be right, or refused by the solver that it names. Returns how
+ * many were served. */
+int test_with_local_memory(uint64_t bytes, const char *const *lines);
+
 /* The types that operations take, as far as the device has them: f32, f16, bf16, f64. Ends with
  * TENON_DTYPE_INVALID. */
 const tenon_dtype *test_float_types(void);

@@ -6,6 +6,7 @@
 #include "quick.h"
 
 #include "ops/common/case.h"
+#include "ops/conv/gradient.h"
 #include "ops/registry.h"
 
 /* Of each type that an example may have. */
@@ -265,6 +266,23 @@ static bool check_mutant(const tn_family *family, const tn_solver *solver, const
     return true;
 }
 
+/* The solvers of a convolution's two gradients that have one name have checks of their own: that of
+ * the filters has several blocks of channels. */
+static void solvers_of_one_name_are_told_apart(void **state)
+{
+    const tn_solver *solver = &tn_conv_backward_filter_implicit_packed;
+    tenon_stream *lab;
+    tn_case c;
+    (void)state;
+    if (!check_mutant(&tn_conv_backward_filter_family, solver, ""))
+        skip();
+    assert_ok(tn_lab_enter(test_context, &lab));
+    assert_ok(
+        tn_case_parse_line(tn_dispatch_of(lab->context)->repeat + 12, TENON_DTYPE_INVALID, &c));
+    tn_lab_leave(test_context);
+    assert_true(c.views[0].shape[1] > 2 * 16); /* of two groups, each more than lanes */
+}
+
 static void failed_self_checks_say_how_to_repeat_them(void **state)
 {
     char name[TN_SOLVER_NAME_SIZE];
@@ -364,6 +382,7 @@ int main(void)
         cmocka_unit_test(right_results),
         cmocka_unit_test(wrong_results),
         cmocka_unit_test(tests_can_be_repeated),
+        cmocka_unit_test(solvers_of_one_name_are_told_apart),
         cmocka_unit_test(failed_self_checks_say_how_to_repeat_them),
         cmocka_unit_test(self_checks_use_sound_constants),
         cmocka_unit_test(drivers_that_err_by_chance_compile_anew),

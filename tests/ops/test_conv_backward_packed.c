@@ -65,8 +65,20 @@ static void packed_blocks(void **state)
     }
 }
 
+/* Blocks so small that those of the self-check, of more columns than a vector has, do not fit. */
+static void little_local_memory(void **state)
+{
+    static const char *const lines[] = {
+        "conv_backward_filter/implicit_packed x=f32:2x4x9x70 dy=f32:2x9x9x67 dw=f32:9x4x1x4",
+        "conv_backward_data/implicit_packed dy=f32:2x9x9x67 w=f32:9x4x1x4 dx=f32:2x4x9x70", NULL};
+    (void)state;
+    test_with_local_memory(20 << 10, lines);
+    assert_true(test_with_local_memory(32 << 10, lines) > 0);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(packed_blocks)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(packed_blocks),
+                                       cmocka_unit_test(little_local_memory)};
     return TEST_MAIN(tests);
 }

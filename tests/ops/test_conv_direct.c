@@ -5,8 +5,6 @@
  */
 #include "conv_case.h"
 
-#include "runtime/context.h"
-
 /* Every solver, and this one with each name, in one type. */
 static void check_named(const conv_case *p, tenon_dtype dtype, const char *const *names,
                         size_t count, test_random *random)
@@ -174,51 +172,18 @@ static void pointwise_products(void **state)
     check_conv_typed(&p, TENON_DTYPE_BF16, &random);
 }
 
-static tenon_context *context_with_local_memory(uint64_t bytes)
-{
-    tenon_context *context;
-    tenon_stream *lab;
-    assert_ok(tenon_context_create(NULL, &context));
-    assert_ok(tn_lab_enter(context, &lab));
-    context->device.info.local_memory = lab->context->device.info.local_memory = bytes;
-    tn_lab_leave(context);
-    return context;
-}
-
 /* Where a problem fits the local memory, that of its self-check does: in so many bytes most
- * problems do not, or only the smallest. Returns how many did. */
-static int run_with_local_memory(uint64_t bytes)
+ * problems do not, or only the smallest. */
+static void little_local_memory(void **state)
 {
     static const char *const lines[] = {
         "conv/cpu_direct x=f32:2x1x5x9 w=f32:3x1x1x1 y=f32:2x3x5x9",
         "conv/cpu_direct x=f32:3x1x8x8 w=f32:16x1x3x3 y=f32:3x16x8x8 pad_begin=1,1 pad_end=1,1",
-        "conv/cpu_direct x=f64:1x3x9x9 w=f64:5x3x3x3 y=f64:1x5x4x4 stride=2,2"};
-    tenon_context *context = context_with_local_memory(bytes);
-    tenon_stream *stream;
-    int served = 0;
-    assert_ok(tenon_stream_create(context, NULL, &stream));
-    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
-        tn_case c;
-        tn_case_result result;
-        memset(&c, 0, sizeof c);
-        assert_ok(tn_case_parse_line(lines[i], TENON_DTYPE_INVALID, &c));
-        if (tn_case_run(stream, &c, &result) != TENON_OK)
-            fail_msg("%s in %u bytes: %s", lines[i], (unsigned)bytes, tenon_last_error());
-        if (result.served && !result.right)
-            fail_msg("%s in %u bytes: %s", lines[i], (unsigned)bytes, result.why);
-        served += result.served;
-    }
-    tenon_stream_destroy(stream);
-    tenon_context_release(context);
-    return served;
-}
-
-static void little_local_memory(void **state)
-{
+        "conv/cpu_direct x=f64:1x3x9x9 w=f64:5x3x3x3 y=f64:1x5x4x4 stride=2,2", NULL};
     (void)state;
-    assert_int_equal(run_with_local_memory(30 << 10), 0);
-    assert_true(run_with_local_memory(31 << 10) > 0);
-    assert_true(run_with_local_memory(32 << 10) > 1);
+    assert_int_equal(test_with_local_memory(30 << 10, lines), 0);
+    assert_true(test_with_local_memory(31 << 10, lines) > 0);
+    assert_true(test_with_local_memory(32 << 10, lines) > 1);
 }
 
 int main(void)

@@ -377,6 +377,15 @@ static void parameters_that_do_not_go_together(void **state)
     destroy_gemm(&data);
 }
 
+/* Tiles shrink until their blocks fit: a product that is too large for gemm/plain has a solver. */
+static void little_local_memory(void **state)
+{
+    static const char *const lines[] = {"gemm a=f16:96x130 b=f16:130x131 d=f16:96x131",
+                                        "gemm_int8 a=i8:96x130 b=i8:130x131 d=i32:96x131", NULL};
+    (void)state;
+    assert_int_equal(test_with_local_memory(32 << 10, lines), 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -390,6 +399,7 @@ int main(void)
         cmocka_unit_test(random_problems),
         cmocka_unit_test(slices_need_workspace),
         cmocka_unit_test(parameters_that_do_not_go_together),
+        cmocka_unit_test(little_local_memory),
         cmocka_unit_test(clblast_keeps_to_the_sync),
         cmocka_unit_test(clblast_is_never_chosen_nor_used_where_it_cannot_serve),
     };

@@ -19,6 +19,8 @@ static const tn_parameter parameters[PARAMETERS] = {
 #define BLOCK_UNIT 1024
 /* As TENON_PIXELS: the most pixels of a band. */
 #define BAND_PIXELS 512
+/* Vectors of the self-check's columns: 3 x 2 taps of more channels than a vector has lanes. */
+#define CHECK_VECTORS 6
 /* Pixels of a line that is joined from several, at most. */
 #define LINE_PIXELS 256
 /* Work-groups for each compute unit: enough that none waits long for the last. */
@@ -171,9 +173,10 @@ static const char *lay_out(tenon_context *context, const conv_problem *p, const 
     join_lines(p, l);
     choose_positions(l);
     choose_columns(p, lanes, l);
-    int64_t columns = tn_round_up(l->vectors, values[TILE_VECTORS]) * lanes;
-    if (columns > room / values[TILE_ROWS])
-        return "the filter's columns do not fit the local memory";
+    int64_t columns = tn_round_up(l->vectors, values[TILE_VECTORS]) * lanes,
+            checked = tn_round_up(CHECK_VECTORS, values[TILE_VECTORS]) * lanes;
+    if (tn_max_i64(columns, checked) > room / values[TILE_ROWS])
+        return "the filter's columns, or the self-check's, do not fit the local memory";
     if (!choose_band(p, room, l))
         return "what the filter meets does not fit the local memory";
     int64_t rows = room / columns / values[TILE_ROWS] * values[TILE_ROWS];
@@ -359,7 +362,9 @@ static tenon_status record(const char *operation, tn_recording *recording,
     const uint32_t size = (uint32_t)tenon_dtype_size((tenon_dtype)p->dtype);
     char text[TN_OPTIONS_SIZE];
     layout l;
-    lay_out(recording->context, p, values, &l);
+    const char *why = lay_out(recording->context, p, values, &l);
+    if (why != NULL)
+        return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: %s", operation, why);
     const conv_filter_packed_args args = arguments(p, &l);
     const uint8_t sums = l.slices > 1 ? TN_WORKSPACE : w; /* what is not written may be absent */
     const tn_patch patches[] = {

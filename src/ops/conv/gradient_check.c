@@ -250,9 +250,8 @@ static check_shape shape_of(const tn_choice *choice, const conv_problem *like, b
         tn_is_solver(solver, &tn_conv_backward_filter_depthwise))
         return depthwise_shape(like, 1 + number);
     if (tn_is_solver(solver, &tn_conv_backward_data_implicit_packed) ||
-        tn_is_solver(solver, &tn_conv_backward_filter_implicit_packed))
-        return packed_shape(tn_is_solver(solver, &tn_conv_backward_data_implicit_packed),
-                            number > 0);
+        tn_is_solver(solver, &tn_conv_backward_filter_implicit_packed)) /* of one name */
+        return packed_shape(!of_filter, number > 0);
     return usual_shape(tn_is_solver(solver, &tn_conv_backward_data_pointwise) ||
                        tn_is_solver(solver, &tn_conv_backward_filter_pointwise));
 }

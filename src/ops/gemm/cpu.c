@@ -84,7 +84,8 @@ static bool fits(tenon_context *context, const gemm_problem *p, tn_gemm_cpu_loca
 void tn_gemm_cpu_tune(tenon_context *context, const gemm_problem *p, int32_t panels,
                       tn_gemm_cpu_local local, int32_t *values)
 {
-    bool free_panels = values[CPU_PANELS] == 0, free_block = values[CPU_KC] == 0;
+    bool free_panels = values[CPU_PANELS] == 0, free_block = values[CPU_KC] == 0,
+         free_columns = values[CPU_NR] == 0, free_rows = values[CPU_MR] == 0;
     int64_t lanes = tn_gemm_lanes(context, p->dtype), size = (int64_t)tn_acc_size(p->dtype);
     bool wide = lanes * size == 64;
     if (values[CPU_NR] == 0)
@@ -100,6 +101,10 @@ void tn_gemm_cpu_tune(tenon_context *context, const gemm_problem *p, int32_t pan
         values[CPU_PANELS]--;
     while (free_block && values[CPU_KC] > LEAST_KC && !fits(context, p, local, values))
         values[CPU_KC] /= 2;
+    while (free_columns && values[CPU_NR] > lanes && !fits(context, p, local, values))
+        values[CPU_NR] -= (int32_t)lanes;
+    while (free_rows && values[CPU_MR] > 1 && !fits(context, p, local, values))
+        values[CPU_MR] /= 2;
 }
 
 const char *tn_gemm_cpu_constrains(tenon_context *context, const gemm_problem *p,
