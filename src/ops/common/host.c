@@ -98,13 +98,18 @@ tenon_status tn_twin_create(tenon_stream *stream, const tenon_tensor *view, uint
     uint64_t bytes = tn_twin_bytes(view);
     memset(twin, 0, sizeof *twin);
     twin->host = twin->device = *view;
-    twin->seed = *seed;
     void *memory = malloc((size_t)bytes);
     if (memory == NULL)
         return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "self-check: no memory");
     twin->host.memory = (tenon_memory){.kind = TENON_MEMORY_SVM, .u.svm = memory};
-    fill_host(&twin->host, seed);
     TN_TRY(tenon_memory_create(stream->context, bytes, &twin->device.memory));
+    return tn_twin_fill(stream, twin, seed);
+}
+
+tenon_status tn_twin_fill(tenon_stream *stream, tn_twin *twin, uint64_t *seed)
+{
+    twin->seed = *seed;
+    fill_host(&twin->host, seed);
     return tn_twin_upload(stream, twin);
 }
 

@@ -31,6 +31,10 @@ typedef struct tn_twin {
 tenon_status tn_twin_create(tenon_stream *stream, const tenon_tensor *view, uint64_t *seed,
                             tn_twin *twin);
 
+/* Fills a twin anew: an output that is written once more, so that what was right before does not
+ * pass for what a later run wrote. */
+tenon_status tn_twin_fill(tenon_stream *stream, tn_twin *twin, uint64_t *seed);
+
 /* Its views; NULL of one that was not made. */
 static inline const tenon_tensor *tn_twin_host(const tn_twin *twin)
 {

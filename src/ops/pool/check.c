@@ -103,6 +103,8 @@ static tenon_status backward(tenon_stream *stream, const tn_choice *choice, bool
     pool_problem problem;
     int32_t *places = c->indices.host.memory.u.svm;
     int64_t count = tenon_tensor_elements(&c->indices.host);
+    uint64_t seed = 1 + from_x;
+    TN_TRY(tn_twin_fill(stream, &c->dx, &seed));
     for (int64_t i = 0; i < count && from_indices; i++)
         places[i] = (int32_t)c->places[i];
     TN_TRY(tenon_tensor_upload(stream, places, (size_t)count * sizeof *places, &c->indices.device,
