@@ -2,7 +2,7 @@
 #include "ceilings.h"
 
 #include "device.h"
-#include "ops/common/case.h"
+#include "check/case.h"
 #include "runtime/context.h"
 #include "runtime/kernel_sources.h"
 

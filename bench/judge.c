@@ -2,7 +2,7 @@
 
 #include "base/dtype.h"
 #include "dispatch/plan.h"
-#include "ops/common/case.h"
+#include "check/case.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
 
 #include "bench.h"
 
-#include "ops/operation.h"
+#include "dispatch/operation.h"
 
 #include "ops/common/epilogue.h"
 

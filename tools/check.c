@@ -1,7 +1,7 @@
 /* tenon check: one call of an operation again, from the line that a failure printed. */
 #include "command.h"
 
-#include "ops/common/case.h"
+#include "check/case.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,11 +2,12 @@
 #include "command.h"
 
 #include "kernel_shapes.h"
-#include "ops/common/case.h"
+#include "check/case.h"
 #include "runtime/capability.h"
 #include "runtime/fill.h"
 #include "runtime/kernel_sources.h"
 #include "runtime/target.h"
+#include "ops/registry.h"
 
 #include <errno.h>
 #include <stdio.h>

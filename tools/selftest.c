@@ -1,7 +1,7 @@
 /* tenon selftest: every solver of every operation on the device, against the references. */
 #include "command.h"
 
-#include "ops/common/case.h"
+#include "check/case.h"
 #include "ops/registry.h"
 
 #include <stdio.h>

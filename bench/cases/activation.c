@@ -4,6 +4,7 @@
 #include "peers/peers.h"
 
 #include "ops/activation/internal.h"
+#include "ops/registry.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -9,6 +9,7 @@
 #include "ops/norm/internal.h"
 #include "ops/reduce/internal.h"
 #include "ops/softmax/internal.h"
+#include "ops/registry.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,6 +4,7 @@
 #include "shapes/shapes.h"
 
 #include "ops/conv/internal.h"
+#include "ops/registry.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,6 +5,7 @@
 #include "shapes/shapes.h"
 
 #include "ops/conv/gradient.h"
+#include "ops/registry.h"
 
 #include <stdio.h>
 #include <stdlib.h>

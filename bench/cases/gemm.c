@@ -5,6 +5,7 @@
 
 #include "ops/gemm/int8.h"
 #include "ops/gemm/internal.h"
+#include "ops/registry.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /* What it takes to begin: contexts, plans, first calls, and what a call costs on a small problem.
  * The kernels have been compiled by then: the driver has them, or a first round has waited. */
 #include "judge.h"
+#include "ops/registry.h"
 
 #include <stdio.h>
 #include <stdlib.h>

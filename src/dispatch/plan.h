@@ -30,6 +30,7 @@ typedef struct tn_argument {
 /* A call of an operation. */
 typedef struct tn_call {
     const char *operation; /* "tenon_gemm" */
+    tenon_context *context;
     tn_argument operands[TN_MAX_OPERANDS];
     uint32_t operand_count;
     double scalars[TN_MAX_SCALARS];
@@ -135,6 +136,7 @@ typedef struct tn_dispatch {
     uint32_t checked_count, checked_capacity;
     /* Of a lab: whose problems the self-check at hand runs, and which paths they have taken. */
     const tn_family *checking;
+    const tn_choice *choice; /* of that family, in the place of what would be chosen */
     uint64_t paths;
     /* Of a lab: how to repeat the self-check that failed last; "" where its family does not say. */
     char repeat[TN_REPEAT_SIZE];

@@ -126,6 +126,8 @@ tenon_status tn_select(const char *operation, tenon_context *context, const tn_f
 {
     candidate candidates[MAX_CANDIDATES];
     char reasons[1024], why[256];
+    if (tn_self_check_chooses(context, family, problem, choice))
+        return TENON_OK;
     if (problem->forced >= 0)
         return select_forced(operation, context, family, problem, choice);
     uint32_t count = gather(context, family, problem, candidates, reasons, sizeof reasons);

@@ -89,20 +89,34 @@ static void name_variant(tenon_context *context, variant *v)
 /* How often a driver that errs by chance is asked for code of a variant. */
 #define MOST_TRIES 4
 
+tenon_status tn_self_check_once(tenon_stream *lab, const tn_family *family,
+                                const tn_problem *problem, const tn_choice *choice, bool *right,
+                                char why[256])
+{
+    tn_dispatch *dispatch = tn_dispatch_of(lab->context);
+    if (family->awkward == NULL)
+        return family->self_check(lab, problem, choice, right, why);
+    dispatch->checking = family;
+    dispatch->choice = choice;
+    tenon_status status = tn_oracle(lab, family, problem, choice, right, why);
+    dispatch->choice = NULL;
+    return status;
+}
+
 /* Under options that it has not seen, it compiles anew; what it has compiled, it keeps. The lab
  * tries alone: the context takes what came out right, and nothing of a variant that never does. */
 static tenon_status check_until_right(tenon_context *context, tenon_stream *lab, variant *v,
                                       bool *right, char why[256])
 {
     const int most = context->device.errs_by_chance ? MOST_TRIES : 1;
-    tenon_status status = v->family->self_check(lab, v->problem, v->choice, right, why);
+    tenon_status status = tn_self_check_once(lab, v->family, v->problem, v->choice, right, why);
     for (int tries = 1; status == TENON_OK && !*right && tries < most; tries++) {
         tn_log_send(&context->log, TENON_LOG_INFO,
                     "solver %s is compiled anew, as this driver may err by chance: %s", v->name,
                     why);
         lab->context->anew++;
         why[0] = '\0';
-        status = v->family->self_check(lab, v->problem, v->choice, right, why);
+        status = tn_self_check_once(lab, v->family, v->problem, v->choice, right, why);
     }
     if (status == TENON_OK && *right)
         context->anew = lab->context->anew;
@@ -116,6 +130,17 @@ void tn_self_check_runs(tenon_stream *stream, const tn_problem *problem)
     tn_dispatch *lab = tn_dispatch_of(stream->context);
     if (lab != NULL && lab->checking != NULL)
         lab->paths |= paths_of(lab->checking, problem);
+}
+
+bool tn_self_check_chooses(tenon_context *context, const tn_family *family,
+                           const tn_problem *problem, tn_choice *choice)
+{
+    tn_dispatch *lab = context->owner != NULL ? tn_dispatch_of(context) : NULL;
+    if (lab == NULL || lab->choice == NULL || strcmp(lab->checking->name, family->name) != 0)
+        return false;
+    lab->paths |= paths_of(lab->checking, problem);
+    *choice = *lab->choice;
+    return true;
 }
 
 /* With the lab entered. */

@@ -35,6 +35,9 @@ typedef struct tn_problem {
 typedef struct tn_solver tn_solver;
 struct tn_solver {
     const char *name;
+    /* The sizes of its awkward cases, in terms of its parameters (check/awkward.h); NULL where the
+     * family's usual ones do. */
+    const char *awkward;
     /* Sums of small integers are not exact, as every other solver's are: it divides on the way. */
     bool inexact;
     const tn_parameter *parameters;
@@ -75,10 +78,16 @@ static inline bool tn_is_solver(const tn_solver *solver, const tn_solver *which)
     return strcmp(solver->name, which->name) == 0;
 }
 
+struct tn_case;
+
 typedef struct tn_family {
     const char *name;
     const tn_solver *const *solvers;
     uint32_t solver_count;
+    /* The awkward cases that a choice is checked on, derived from the problem at hand: one by its
+     * number, into `c`, which is zeroed; false past the last. */
+    bool (*awkward)(const tn_problem *problem, const tn_choice *choice, uint32_t number,
+                    struct tn_case *c);
     /* Runs the choice on an awkward problem derived from `problem`, in the lab that `stream` is of,
      * and compares with the family's reference. Sets *right, and where it is false says in `why`
      * what differed. */
@@ -119,6 +128,21 @@ tenon_status tn_select(const char *operation, tenon_context *context, const tn_f
 tenon_status tn_self_check(const char *operation, tenon_context *context, const tn_family *family,
                            const tn_problem *problem, const tn_choice *choice, bool *right,
                            char why[256]);
+
+/* Runs a choice on the awkward cases of its family in the validation context that `lab` is of;
+ * where one is wrong, says in `why` what differed. */
+tenon_status tn_oracle(tenon_stream *lab, const tn_family *family, const tn_problem *problem,
+                       const tn_choice *choice, bool *right, char why[256]);
+
+/* The check of a choice by the validation context that `lab` is of, which may have been made before
+ * and is not kept. */
+tenon_status tn_self_check_once(tenon_stream *lab, const tn_family *family,
+                                const tn_problem *problem, const tn_choice *choice, bool *right,
+                                char why[256]);
+
+/* Whether the context is that of a self-check of the family, which has its own choice. */
+bool tn_self_check_chooses(tenon_context *context, const tn_family *family,
+                           const tn_problem *problem, tn_choice *choice);
 
 /* Self-checks call this for each problem that they run in the lab that `stream` is of. */
 void tn_self_check_runs(tenon_stream *stream, const tn_problem *problem);

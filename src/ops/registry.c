@@ -12,7 +12,6 @@
 #include "ops/gemm/ragged.h"
 #include "ops/loss/internal.h"
 #include "ops/norm/internal.h"
-#include "ops/operation.h"
 #include "ops/optimizer/internal.h"
 #include "ops/packed/internal.h"
 #include "ops/pad/internal.h"

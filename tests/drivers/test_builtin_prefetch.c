@@ -5,7 +5,7 @@
  */
 #include "driver.h"
 
-#include "ops/common/case.h"
+#include "check/case.h"
 #include "runtime/context.h"
 
 enum { SIZE = 64 };

@@ -2,8 +2,9 @@
 
 #include "emulation.h"
 
-#include "ops/common/host.h"
+#include "check/host.h"
 #include "ops/conv/winograd.h"
+#include "ops/registry.h"
 
 const tenon_conv_geometry no_geometry = TENON_CONV_GEOMETRY_INIT;
 

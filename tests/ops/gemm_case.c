@@ -1,6 +1,7 @@
 #include "gemm_case.h"
 
 #include "emulation.h"
+#include "ops/registry.h"
 
 const gemm_case simple_gemm = {.m = 13, .n = 37, .k = 41, .alpha = 1};
 

@@ -3,6 +3,7 @@
 #include "emulation.h"
 
 #include "ops/conv/winograd.h"
+#include "ops/registry.h"
 
 /* The operands of a call, in order: CONV_X … of the convolution, the output last. */
 static const struct operands {

@@ -1,6 +1,7 @@
 #include "int8_case.h"
 
 #include "emulation.h"
+#include "ops/registry.h"
 
 const int8_case simple_int8 = {.gemm = {.m = 13, .n = 37, .k = 41, .alpha = 1},
                                .a = TENON_DTYPE_U8,

@@ -1,4 +1,5 @@
 #include "norm_case.h"
+#include "ops/registry.h"
 
 norm_case norm_case_of(tenon_norm_kind kind, const int64_t *shape)
 {

@@ -5,7 +5,7 @@
 
 #include "support.h"
 
-#include "ops/common/case.h"
+#include "check/case.h"
 
 typedef union operation_params {
     tn_params_head head;

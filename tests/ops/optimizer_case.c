@@ -1,4 +1,5 @@
 #include "optimizer_case.h"
+#include "ops/registry.h"
 
 #include <math.h>
 

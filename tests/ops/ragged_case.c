@@ -1,4 +1,5 @@
 #include "ragged_case.h"
+#include "ops/registry.h"
 
 const ragged_case simple_ragged = {.rows = 29, .k = 41, .n = 37, .groups = 4, .alpha = 1};
 

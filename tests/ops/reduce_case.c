@@ -1,4 +1,5 @@
 #include "reduce_case.h"
+#include "ops/registry.h"
 
 static const char *describe(const void *user)
 {

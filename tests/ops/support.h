@@ -16,7 +16,7 @@
 #include <tenon/tenon.h>
 
 #include "base/shape.h"
-#include "ops/common/case.h"
+#include "check/case.h"
 
 /* The device that the tests of this program run on. */
 extern tenon_context *test_context;

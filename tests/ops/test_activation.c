@@ -2,9 +2,10 @@
 #include "support.h"
 
 #include "ops/activation/internal.h"
-#include "ops/common/host.h"
-#include "ops/operation.h"
+#include "check/host.h"
+#include "dispatch/operation.h"
 #include "runtime/capability.h"
+#include "ops/registry.h"
 
 #include <float.h>
 #include <math.h>

@@ -3,6 +3,7 @@
 #include "support.h"
 
 #include "ops/activation/internal.h"
+#include "ops/registry.h"
 
 #include <float.h>
 #include <math.h>

@@ -3,7 +3,7 @@
 #include "quick.h"
 #include "support.h"
 
-#include "ops/common/case.h"
+#include "check/case.h"
 #include "ops/registry.h"
 #include "runtime/context.h"
 

@@ -4,6 +4,8 @@
  * untouched.
  */
 #include "offer.h"
+#include "ops/common/epilogue.h"
+#include "ops/registry.h"
 
 #include <math.h>
 

@@ -3,6 +3,7 @@
  * refused with its status, a message that names operation and argument, and its output untouched.
  */
 #include "offer.h"
+#include "ops/registry.h"
 
 static void no_type(tenon_tensor *view)
 {

@@ -148,8 +148,14 @@ static tenon_status check_by_name(tenon_stream *stream, const tn_problem *proble
 static void wrong_solvers_are_barred(void **state)
 {
     static const tn_solver *const both[] = {&wrong_solver, &right_solver};
-    const tn_family mixed = {"fake", both, 2, check_by_name},
-                    hopeless = {"fake", both, 1, check_by_name};
+    const tn_family mixed = {.name = "fake",
+                             .solvers = both,
+                             .solver_count = 2,
+                             .self_check = check_by_name},
+                    hopeless = {.name = "fake",
+                                .solvers = both,
+                                .solver_count = 1,
+                                .self_check = check_by_name};
     const tn_problem open = {.size = sizeof open, .forced = -1};
     const tn_problem forced = {.size = sizeof forced, .forced = 0};
     logged log = {0};

@@ -2,6 +2,7 @@
 #include "lines_case.h"
 
 #include "ops/optimizer/internal.h"
+#include "ops/registry.h"
 
 #include <math.h>
 

@@ -2,6 +2,7 @@
 #include "conv_case.h"
 
 #include "ops/conv/gradient.h"
+#include "ops/registry.h"
 
 #include <math.h>
 

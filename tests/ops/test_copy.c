@@ -3,6 +3,7 @@
 
 #include "base/dtype.h"
 #include "ops/elementwise/internal.h"
+#include "ops/registry.h"
 
 #include <math.h>
 

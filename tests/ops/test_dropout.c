@@ -3,6 +3,7 @@
 #include "lines_case.h"
 
 #include "ops/dropout/internal.h"
+#include "ops/registry.h"
 
 #include <math.h>
 

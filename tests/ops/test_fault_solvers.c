@@ -93,7 +93,8 @@ static tenon_status check_fake(tenon_stream *stream, const tn_problem *problem,
 }
 
 static const tn_solver *const both[] = {&slow, &fast};
-static const tn_family family = {"fake", both, 2, check_fake};
+static const tn_family family = {
+    .name = "fake", .solvers = both, .solver_count = 2, .self_check = check_fake};
 static const tn_problem open = {.size = sizeof open, .forced = -1};
 static const tn_problem forced = {.size = sizeof forced, .forced = 1};
 

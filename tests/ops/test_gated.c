@@ -3,6 +3,7 @@
 #include "support.h"
 
 #include "ops/gated/internal.h"
+#include "ops/registry.h"
 
 #include <math.h>
 

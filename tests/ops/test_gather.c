@@ -3,6 +3,7 @@
 #include "support.h"
 
 #include "ops/gather/internal.h"
+#include "ops/registry.h"
 
 #include <math.h>
 

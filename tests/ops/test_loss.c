@@ -3,6 +3,7 @@
 #include "support.h"
 
 #include "ops/loss/internal.h"
+#include "ops/registry.h"
 
 #include <math.h>
 

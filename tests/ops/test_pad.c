@@ -3,6 +3,7 @@
 #include "support.h"
 
 #include "ops/pad/internal.h"
+#include "ops/registry.h"
 
 #include <math.h>
 
@@ -40,7 +41,7 @@ static void run(pad_data *data)
     const tenon_tensor *x = &data->operands[PAD_X].host, *y = &data->operands[PAD_Y].host;
     tn_bounded *expected = malloc(((size_t)tenon_tensor_elements(y) + 1) * sizeof *expected);
     assert_non_null(expected);
-    assert_true(tn_pad_reference(&data->params, x, y, expected));
+    assert_true(tn_pad_reference(&data->params, (const tenon_tensor *const[]){x, y}, expected));
     const test_subject subject = {&tn_pad_family, call,         describe, data,
                                   data->operands, PAD_OPERANDS, expected, TEST_EXACT};
     test_run_all(&subject);
@@ -194,7 +195,7 @@ static void gradient(void **state)
     for (int i = 0; i < 12; i++) {
         double loss = 0;
         x[i] = 1;
-        assert_true(tn_pad_reference(&params, &vx, &vy, y));
+        assert_true(tn_pad_reference(&params, (const tenon_tensor *const[]){&vx, &vy}, y));
         x[i] = 0;
         for (int e = 0; e < 35; e++)
             loss += w[e] * y[e].value;

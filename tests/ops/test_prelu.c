@@ -4,6 +4,7 @@
 #include "support.h"
 
 #include "ops/prelu/internal.h"
+#include "ops/registry.h"
 
 #include <math.h>
 

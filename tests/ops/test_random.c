@@ -4,6 +4,7 @@
 #include "base/dtype.h"
 #include "ops/common/philox.h"
 #include "ops/random/internal.h"
+#include "ops/registry.h"
 
 #include <math.h>
 

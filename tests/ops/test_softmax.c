@@ -3,6 +3,7 @@
 #include "support.h"
 
 #include "ops/softmax/internal.h"
+#include "ops/registry.h"
 
 #include <math.h>
 

@@ -2,7 +2,7 @@
  * and many short ones; of convolutions, when columns in the workspace are worth their while. */
 #include "common/testing.h"
 
-#include "ops/common/case.h"
+#include "check/case.h"
 #include "ops/common/gpu.h"
 #include "ops/gemm/tiled.h"
 #include "runtime/target.h"

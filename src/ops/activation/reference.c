@@ -1,8 +1,9 @@
 /* The references of the activations, and the self-check of their solvers. */
-#include "ops/common/case.h"
+#include "check/case.h"
 #include "ops/activation/internal.h"
-#include "ops/common/host.h"
+#include "check/host.h"
 #include "ops/common/stores.h"
+#include "ops/registry.h"
 
 #include <stdlib.h>
 

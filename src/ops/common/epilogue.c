@@ -4,44 +4,6 @@
 #include <math.h>
 #include <stdio.h>
 
-double tn_roundoff(tenon_dtype dtype)
-{
-    return dtype == TENON_DTYPE_F64 ? DBL_EPSILON / 2 : (double)FLT_EPSILON / 2;
-}
-
-size_t tn_acc_size(uint32_t dtype)
-{
-    return dtype == TENON_DTYPE_F64 ? sizeof(double) : sizeof(float);
-}
-
-double tn_gamma(double n, double u)
-{
-    return n * u / (1 - n * u);
-}
-
-double tn_least_normal(tenon_dtype dtype)
-{
-    return dtype == TENON_DTYPE_F64 ? DBL_MIN : (double)FLT_MIN;
-}
-
-bool tn_may_be_nan(double number, tn_bounded factor)
-{
-    return isinf(number) && factor.value != 0 && fabs(factor.value) <= factor.bound;
-}
-
-tn_bounded tn_stored(tenon_dtype dtype, tn_bounded x)
-{
-    if (x.bound == TN_ANYTHING)
-        return x;
-    /* The half of the spacing of subnormals: OpenCL does not let half's be flushed, while a bf16
-     * is cut from a float, which may be. */
-    if (dtype == TENON_DTYPE_F16)
-        x.bound += 0x1p-11 * (fabs(x.value) + x.bound) + 0x1p-25;
-    else if (dtype == TENON_DTYPE_BF16)
-        x.bound += 0x1p-8 * (fabs(x.value) + x.bound) + (double)FLT_MIN;
-    return x;
-}
-
 tenon_status tn_epilogue_terms_check(const char *operation, const tenon_epilogue *epilogue,
                                      const tenon_tensor *c)
 {

@@ -3,6 +3,7 @@
 #include "base/checked.h"
 #include "base/shape.h"
 #include "ops/common/gpu.h"
+#include "ops/common/epilogue.h"
 
 #include <math.h>
 #include <stddef.h>

@@ -4,8 +4,8 @@
 #define TN_OPS_COMMON_LINES_H
 
 #include "common/lines_args.h"
-#include "ops/common/host.h"
-#include "ops/operation.h"
+#include "check/host.h"
+#include "dispatch/operation.h"
 
 /* All views over one collapsed index space, whose last dimension is where the lines lie. */
 typedef struct tn_lines_problem {

@@ -1,5 +1,5 @@
 /* The self-check of families on lines. */
-#include "ops/common/case.h"
+#include "check/case.h"
 #include "ops/common/lines.h"
 
 #include <stdlib.h>

@@ -4,8 +4,8 @@
 #define TN_OPS_COMMON_POINTWISE_H
 
 #include "common/walk_args.h"
-#include "ops/common/host.h"
-#include "ops/operation.h"
+#include "check/host.h"
+#include "dispatch/operation.h"
 #include "ops/common/rows.h"
 #include "ops/common/stores.h"
 

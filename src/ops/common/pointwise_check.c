@@ -1,6 +1,6 @@
 /* The self-check of operations on elements: each kind of layout, past a piece of a work-item. */
 #include "base/shape.h"
-#include "ops/common/case.h"
+#include "check/case.h"
 #include "ops/common/pointwise.h"
 
 #include <stdlib.h>

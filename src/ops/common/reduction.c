@@ -2,7 +2,7 @@
 
 #include "base/checked.h"
 #include "base/shape.h"
-#include "ops/common/host.h"
+#include "check/host.h"
 #include "ops/common/rows.h"
 
 #include <math.h>

@@ -1,12 +1,13 @@
 /* The self-checks of convolution's and im2col's solvers: an awkward problem with the layout of the
  * one at hand. */
-#include "ops/common/case.h"
-#include "ops/common/host.h"
+#include "check/case.h"
+#include "check/host.h"
 #include "ops/conv/cpu_direct.h"
 #include "ops/conv/depthwise.h"
 #include "ops/conv/implicit.h"
 #include "ops/conv/tiled.h"
 #include "ops/conv/winograd.h"
+#include "ops/registry.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,10 +1,11 @@
 /* The self-checks of convolution's gradients, of the transposed convolution and of col2im: awkward
  * problems with the layout of the one at hand. */
-#include "ops/common/case.h"
-#include "ops/common/host.h"
+#include "check/case.h"
+#include "check/host.h"
 #include "ops/conv/depthwise.h"
 #include "ops/conv/gradient.h"
 #include "ops/conv/tiled.h"
+#include "ops/registry.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* The references of convolution's gradients, of the transposed convolution and of col2im, in plain
  * C and double precision. They go through the convolution's products one by one. */
 #include "base/checked.h"
-#include "ops/common/host.h"
+#include "check/host.h"
 #include "ops/conv/gradient.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /* The references of convolution and im2col, in plain C and double precision. */
 #include "base/shape.h"
-#include "ops/common/host.h"
+#include "check/host.h"
 #include "ops/conv/winograd.h"
 
 #include <math.h>

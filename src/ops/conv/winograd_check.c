@@ -1,9 +1,10 @@
 /* The self-check of Winograd's convolution: more tiles than a set of registers, cut at both edges,
  * two groups, and filters past a panel, with the layouts of the problem at hand. */
-#include "ops/common/case.h"
-#include "ops/common/host.h"
+#include "check/case.h"
+#include "check/host.h"
 #include "ops/conv/gradient.h"
 #include "ops/conv/winograd.h"
+#include "ops/registry.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,6 +2,7 @@
 #include "base/shape.h"
 #include "ops/common/philox.h"
 #include "ops/dropout/internal.h"
+#include "ops/common/epilogue.h"
 
 #include <string.h>
 

@@ -2,6 +2,7 @@
 #include "ops/common/exp_sum.h"
 #include "ops/common/philox.h"
 #include "ops/dropout/internal.h"
+#include "ops/registry.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,8 +1,9 @@
 /* elementwise_chain/fixed: a build for each list of steps, whose values stay in registers from the
  * first to the last. */
 #include "ops/common/lanes.h"
-#include "ops/common/case.h"
+#include "check/case.h"
 #include "ops/elementwise/internal.h"
+#include "ops/registry.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* The reference of chains, by a running error analysis (docs/numerics.md), and their self-check. */
 #include "ops/elementwise/internal.h"
+#include "ops/registry.h"
 
 #include <math.h>
 #include <stdlib.h>

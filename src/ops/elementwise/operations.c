@@ -1,6 +1,7 @@
-/* What tests and tools know of the operations of this family: see ops/operation.h. */
+/* What tests and tools know of the operations of this family: see dispatch/operation.h. */
 #include "ops/elementwise/internal.h"
-#include "ops/operation.h"
+#include "dispatch/operation.h"
+#include "ops/registry.h"
 
 static const char *const kinds[] = {"add", "subtract", "multiply",  "divide",
                                     "max", "min",      "scale_add", NULL};

@@ -3,7 +3,7 @@
 
 #include "base/dtype.h"
 #include "base/shape.h"
-#include "ops/common/host.h"
+#include "check/host.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* The self-checks: every kind of function, on every kind of layout. */
 #include "ops/elementwise/internal.h"
+#include "ops/registry.h"
 
 static void fill_binary(const void *params, tn_pointwise_problem *problem)
 {

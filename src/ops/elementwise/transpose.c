@@ -3,9 +3,10 @@
 #include "base/checked.h"
 #include "elementwise/transpose_args.h"
 #include "ops/common/lanes.h"
-#include "ops/common/case.h"
+#include "check/case.h"
 #include "ops/common/walk.h"
 #include "ops/elementwise/internal.h"
+#include "ops/registry.h"
 
 #include <stddef.h>
 #include <stdlib.h>

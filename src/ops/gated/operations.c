@@ -1,7 +1,8 @@
-/* What tests and tools know of the operations of this family: see ops/operation.h. */
-#include "ops/common/case.h"
+/* What tests and tools know of the operations of this family: see dispatch/operation.h. */
+#include "check/case.h"
 #include "ops/gated/internal.h"
-#include "ops/operation.h"
+#include "dispatch/operation.h"
+#include "ops/registry.h"
 
 static const tn_field fields[] = {TN_FLAGS_FIELD(tenon_gated_params),
                                   TN_ACTIVATION_FIELDS(tenon_gated_params, activation)};

@@ -1,6 +1,7 @@
 /* The references of gated linear units, and the self-check of their solver. docs/numerics.md
  * derives the bounds. */
 #include "ops/gated/internal.h"
+#include "ops/registry.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
-/* What tests and tools know of the operations of this family: see ops/operation.h. */
-#include "ops/common/case.h"
+/* What tests and tools know of the operations of this family: see dispatch/operation.h. */
+#include "check/case.h"
 #include "ops/gather/internal.h"
+#include "ops/registry.h"
 
 static const tn_field fields[] = {TN_FLAGS_FIELD(tenon_gather_params),
                                   TN_FIELD("axis", TN_FIELD_I32, tenon_gather_params, axis)};

@@ -2,7 +2,7 @@
 #include "base/dtype.h"
 #include "base/shape.h"
 #include "ops/common/exp_sum.h"
-#include "ops/common/host.h"
+#include "check/host.h"
 #include "ops/gather/internal.h"
 
 #include <math.h>

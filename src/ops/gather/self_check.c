@@ -1,9 +1,10 @@
 /* The self-checks of gather and its gradient: indices that repeat and that are out of range, on
  * more of them than one work-item sorts, and more rows than one digit counts. */
-#include "ops/common/case.h"
+#include "check/case.h"
 #include "base/dtype.h"
-#include "ops/common/host.h"
+#include "check/host.h"
 #include "ops/gather/internal.h"
+#include "ops/registry.h"
 
 #include <stdlib.h>
 

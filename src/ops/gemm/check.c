@@ -1,10 +1,11 @@
 /* The self-check of GEMM's solvers: an awkward problem with the layouts of the one at hand. */
-#include "ops/common/case.h"
-#include "ops/common/host.h"
+#include "check/case.h"
+#include "check/host.h"
 #include "ops/gemm/matrix.h"
 #include "ops/gemm/tiled.h"
 
 #include "base/checked.h"
+#include "ops/registry.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* The reference of products of i8 and u8: exact integers, then double precision. */
-#include "ops/common/host.h"
+#include "check/host.h"
 #include "ops/gemm/int8.h"
 
 #include <float.h>

@@ -1,9 +1,10 @@
 /* The self-check of the solvers for i8 and u8: an awkward problem with the types and layouts of the
  * one at hand, its scales and its zero points. */
-#include "ops/common/case.h"
-#include "ops/common/host.h"
+#include "check/case.h"
+#include "check/host.h"
 #include "ops/gemm/int8.h"
 #include "ops/gemm/matrix.h"
+#include "ops/registry.h"
 
 #include <stdlib.h>
 #include <string.h>

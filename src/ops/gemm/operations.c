@@ -1,8 +1,9 @@
-/* What tests and tools know of the operations of this family: see ops/operation.h. */
+/* What tests and tools know of the operations of this family: see dispatch/operation.h. */
 #include "ops/gemm/int8.h"
 #include "ops/gemm/ragged.h"
-#include "ops/common/case.h"
-#include "ops/common/host.h"
+#include "check/case.h"
+#include "check/host.h"
+#include "ops/registry.h"
 
 TN_OPERATION_DEFAULTS(gemm, tenon_gemm_params)
 TN_OPERATION_CALLS(gemm, tenon_gemm, v[GEMM_A], v[GEMM_B], v[GEMM_C], v[GEMM_BIAS], v[GEMM_D])

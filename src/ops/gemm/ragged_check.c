@@ -1,9 +1,10 @@
 /* The self-check of the ragged product's solvers. */
-#include "ops/common/case.h"
-#include "ops/common/host.h"
+#include "check/case.h"
+#include "check/host.h"
 #include "ops/gemm/ragged.h"
 
 #include "base/dtype.h"
+#include "ops/registry.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* The reference of GEMM, in plain C and double precision. */
-#include "ops/common/host.h"
+#include "check/host.h"
 #include "ops/gemm/matrix.h"
 
 #include <math.h>

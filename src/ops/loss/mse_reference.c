@@ -1,11 +1,12 @@
 /* The references of squared error, and the self-checks of its solvers. docs/numerics.md derives the
  * bounds. */
-#include "ops/common/case.h"
+#include "check/case.h"
 #include "ops/common/exp_sum.h"
-#include "ops/common/host.h"
+#include "check/host.h"
 #include "ops/loss/internal.h"
 
 #include "base/shape.h"
+#include "ops/registry.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
-/* What tests and tools know of the operations of this family: see ops/operation.h. */
-#include "ops/common/case.h"
+/* What tests and tools know of the operations of this family: see dispatch/operation.h. */
+#include "check/case.h"
 #include "ops/loss/internal.h"
+#include "ops/registry.h"
 
 static const tn_field fields[] = {
     TN_FLAGS_FIELD(tenon_cross_entropy_params),

@@ -1,6 +1,6 @@
 /* The references of normalization. docs/numerics.md derives the bounds. */
 #include "ops/common/exp_sum.h"
-#include "ops/common/host.h"
+#include "check/host.h"
 #include "ops/norm/internal.h"
 
 #include "base/shape.h"

@@ -1,9 +1,10 @@
 /* The self-check of normalization's solvers: all kinds, whose vectors lie along the sets and
  * across them, with tails and several pieces. */
 #include "base/shape.h"
-#include "ops/common/case.h"
-#include "ops/common/host.h"
+#include "check/case.h"
+#include "check/host.h"
 #include "ops/norm/internal.h"
+#include "ops/registry.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,8 @@
 /* tenon_clip: the public entry, the family and its solver. */
 #include "base/shape.h"
 #include "ops/optimizer/internal.h"
+#include "ops/registry.h"
+#include "ops/common/epilogue.h"
 
 #include <float.h>
 #include <math.h>

@@ -3,6 +3,7 @@
 #include "ops/common/gpu.h"
 #include "ops/optimizer/internal.h"
 #include "optimizer/flags.h"
+#include "ops/common/epilogue.h"
 
 #define CPU_CHUNK 4096
 #define GPU_CHUNK 4

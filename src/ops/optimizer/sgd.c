@@ -2,6 +2,8 @@
 #include "base/shape.h"
 #include "ops/optimizer/internal.h"
 #include "optimizer/flags.h"
+#include "ops/registry.h"
+#include "ops/common/epilogue.h"
 
 #include <math.h>
 

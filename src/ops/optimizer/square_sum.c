@@ -1,6 +1,8 @@
 /* tenon_square_sum: the public entry, and the family. */
 #include "base/shape.h"
 #include "ops/optimizer/internal.h"
+#include "ops/registry.h"
+#include "ops/common/epilogue.h"
 
 TENON_API tenon_square_sum_params tenon_square_sum_params_default(void)
 {

@@ -1,8 +1,9 @@
 /* The packed product for those who call all operations alike. Its weights are no operand of a call:
  * here they are K by N of a fixed pattern, packed for each call. */
 #include "base/dtype.h"
-#include "ops/common/case.h"
+#include "check/case.h"
 #include "ops/packed/internal.h"
+#include "ops/registry.h"
 
 #include <stdlib.h>
 

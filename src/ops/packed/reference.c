@@ -1,5 +1,5 @@
 /* How packed matrices lie, in plain C. */
-#include "ops/common/host.h"
+#include "check/host.h"
 #include "ops/packed/internal.h"
 
 #include <string.h>

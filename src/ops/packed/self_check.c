@@ -1,5 +1,5 @@
 /* The self-check of the products by panels. */
-#include "ops/common/host.h"
+#include "check/host.h"
 #include "ops/packed/internal.h"
 
 #include <stdlib.h>

@@ -32,15 +32,11 @@ extern const tn_solver tn_pad_rows;
 void tn_pad_canonicalise(const tenon_pad_params *params, const tenon_tensor *x,
                          const tenon_tensor *y, pad_problem *problem);
 
-/* The bits of `value` in a type, in the place of a double: how the scalar of a run is given. */
-double tn_pad_scalar(tenon_dtype dtype, double value);
+tenon_status tn_pad_prepare(const void *params, tn_call *call, tn_problem *problem, bool *empty);
 
-/* Exact results in double, in row-major order; both views are host memory of kind SVM, y is not
- * read. False without memory. */
-bool tn_pad_reference(const tenon_pad_params *params, const tenon_tensor *x, const tenon_tensor *y,
-                      tn_bounded *results);
-
-tenon_status tn_pad_self_check(tenon_stream *stream, const tn_problem *problem,
-                               const tn_choice *choice, bool *right, char why[256]);
+/* As tn_operation and tn_family have them. */
+bool tn_pad_reference(const void *params, const tenon_tensor *const *views, tn_bounded *expected);
+bool tn_pad_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
+                    struct tn_case *c);
 
 #endif

@@ -1,6 +1,7 @@
-/* What tests and tools know of the operations of this family: see ops/operation.h. */
-#include "ops/operation.h"
+/* tenon_pad_forward: its description, which dispatch/operation.h explains. */
+#include "dispatch/operation.h"
 #include "ops/pad/internal.h"
+#include "ops/registry.h"
 
 static const char *const modes[] = {"constant", "edge", "reflect", NULL};
 
@@ -11,13 +12,9 @@ static const tn_field fields[] = {
     TN_FIELD_ARRAY("begin", TN_FIELD_I64, tenon_pad_params, begin),
     TN_FIELD_ARRAY("end", TN_FIELD_I64, tenon_pad_params, end)};
 
-TN_OPERATION_DEFAULTS(pad, tenon_pad_params)
-TN_OPERATION_CALLS(forward, tenon_pad_forward, v[0], v[1])
-
-static bool reference(const void *params, const tenon_tensor *const *v, tn_bounded *expected)
-{
-    return tn_pad_reference(params, v[0], v[1], expected);
-}
+TN_DEFAULTS(pad, tenon_pad_params, TENON_PAD_PARAMS_INIT)
+TN_ENTRIES(tenon_pad_forward, tn_operation_pad, tenon_pad_params,
+           (const tenon_tensor *x, const tenon_tensor *y), (x, y), (v[0], v[1]))
 
 static const char *const examples[] = {
     "pad x=T:4x5 y=T:5x7 begin=1 end=0,2",
@@ -30,18 +27,16 @@ static const char *const examples[] = {
 };
 
 const tn_operation tn_operation_pad = {
-    .name = "tenon_pad_forward",
+    TN_CALLS(tenon_pad_forward),
     .family = &tn_pad_family,
-    .operands = {{.name = "x"}, {.name = "y"}},
-    .operand_count = 2,
+    .operands = {{.name = "x"}, {.name = "y", .role = TN_OUTPUT}},
+    .operand_count = PAD_OPERANDS,
     .output_count = 1,
-    .fields = fields,
-    .field_count = TN_FIELD_COUNT(fields),
-    .params_size = sizeof(tenon_pad_params),
-    .defaults = default_pad,
-    .run = run_forward,
-    .plan = plan_forward,
-    .reference = reference,
+    TN_FIELDS(fields),
+    TN_PARAMS(pad),
+    TN_PROBLEM(pad_problem),
+    .prepare = tn_pad_prepare,
+    .reference = tn_pad_reference,
     .examples = examples,
     .converts = true,
 };

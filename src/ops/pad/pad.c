@@ -1,14 +1,10 @@
-/* tenon_pad_forward: the public entry, and the family. */
+/* What tenon_pad_forward refuses, and the family. */
 #include "base/checked.h"
+#include "base/dtype.h"
 #include "base/shape.h"
 #include "ops/pad/internal.h"
 
 #include <inttypes.h>
-
-TENON_API tenon_pad_params tenon_pad_params_default(void)
-{
-    return (tenon_pad_params)TENON_PAD_PARAMS_INIT;
-}
 
 static const tn_solver *const solvers[] = {&tn_pad_rows};
 
@@ -20,7 +16,7 @@ static uint64_t paths(const tn_problem *problem)
 const tn_family tn_pad_family = {.name = "pad",
                                  .solvers = solvers,
                                  .solver_count = 1,
-                                 .self_check = tn_pad_self_check,
+                                 .awkward = tn_pad_awkward,
                                  .paths = paths};
 
 static tenon_status check_params(const char *operation, const tenon_pad_params *params,
@@ -50,6 +46,14 @@ static tenon_status check_types(const tn_call *call)
     const tenon_tensor *x = call->operands[PAD_X].view, *y = call->operands[PAD_Y].view;
     TN_TRY(tn_moved_check(call->operation, "x", x->dtype));
     return tn_same_dtype_check(call->operation, "y", y, "x", x->dtype);
+}
+
+/* The bits of `value` in a type, in the place of a double: how the scalar of a run is given. */
+static double scalar_of(tenon_dtype dtype, double value)
+{
+    double scalar = 0;
+    tn_dtype_store(dtype, &scalar, value);
+    return scalar;
 }
 
 /* What the mode asks of a padded dimension of x. */
@@ -95,10 +99,10 @@ static tenon_status check_shapes(const char *operation, const tenon_pad_params *
                    tn_shape_text(wanted.rank, wanted.shape, wanted_text));
 }
 
-static tenon_status prepare(const tenon_pad_params *params, tn_call *call, pad_problem *problem,
-                            bool *empty)
+tenon_status tn_pad_prepare(const void *given, tn_call *call, tn_problem *problem, bool *empty)
 {
     const char *operation = call->operation;
+    const tenon_pad_params *params = given;
     const tenon_tensor *x = call->operands[PAD_X].view, *y = call->operands[PAD_Y].view;
     TN_TRY(tn_tensor_check(operation, "x", x));
     TN_TRY(tn_call_check_views(call));
@@ -106,40 +110,7 @@ static tenon_status prepare(const tenon_pad_params *params, tn_call *call, pad_p
     TN_TRY(check_types(call));
     TN_TRY(check_shapes(operation, params, x, y));
     *empty = tn_tensor_empty(y);
-    tn_pad_canonicalise(params, x, y, problem);
-    call->scalars[0] = tn_pad_scalar(y->dtype, params->value);
-    return tn_solver_force(operation, &tn_pad_family, params->solver, &problem->head);
-}
-
-static tn_call make_call(const char *operation, const tenon_tensor *x, const tenon_tensor *y)
-{
-    return (tn_call){.operation = operation,
-                     .operands = {{"x", x, TN_INPUT}, {"y", y, TN_OUTPUT}},
-                     .operand_count = PAD_OPERANDS};
-}
-
-TENON_API tenon_status tenon_pad_forward(tenon_stream *stream, const tenon_pad_params *params,
-                                         const tenon_tensor *x, const tenon_tensor *y,
-                                         const tenon_sync *sync)
-{
-    static const tenon_pad_params defaults = TENON_PAD_PARAMS_INIT;
-    tn_call call = make_call("tenon_pad_forward", x, y);
-    pad_problem problem;
-    bool empty = false;
-    TN_TRY(tn_stream_check(call.operation, stream));
-    TN_TRY(prepare(params != NULL ? params : &defaults, &call, &problem, &empty));
-    return tn_call_run(stream, &tn_pad_family, empty ? NULL : &problem.head, &call, sync);
-}
-
-TENON_API tenon_status tenon_pad_forward_plan(tenon_context *context,
-                                              const tenon_pad_params *params, const tenon_tensor *x,
-                                              const tenon_tensor *y, tenon_plan **plan)
-{
-    static const tenon_pad_params defaults = TENON_PAD_PARAMS_INIT;
-    tn_call call = make_call("tenon_pad_forward_plan", x, y);
-    pad_problem problem;
-    bool empty = false;
-    TN_TRY(tn_plan_check(call.operation, context, plan));
-    TN_TRY(prepare(params != NULL ? params : &defaults, &call, &problem, &empty));
-    return tn_call_plan(context, &tn_pad_family, empty ? NULL : &problem.head, &call, plan);
+    tn_pad_canonicalise(params, x, y, (pad_problem *)problem);
+    call->scalars[0] = scalar_of(y->dtype, params->value);
+    return tn_solver_force(operation, &tn_pad_family, params->solver, problem);
 }

@@ -1,5 +1,4 @@
 /* The canonical problem of padding, and pad/rows: lines are copied between their two ends. */
-#include "base/dtype.h"
 #include "ops/common/walk.h"
 #include "ops/pad/internal.h"
 
@@ -55,13 +54,6 @@ void tn_pad_canonicalise(const tenon_pad_params *params, const tenon_tensor *x,
         append(problem, sorted[d]);
     if (count == 0)
         append(problem, (pad_dimension){1, 1, 0, 0, 0});
-}
-
-double tn_pad_scalar(tenon_dtype dtype, double value)
-{
-    double scalar = 0;
-    tn_dtype_store(dtype, &scalar, value);
-    return scalar;
 }
 
 static const char *refuses_nothing(tenon_context *context, const tn_problem *problem)

@@ -1,9 +1,10 @@
 /* The self-checks of pooling's solvers: an awkward problem with the layout of the one at hand. */
-#include "ops/common/case.h"
+#include "check/case.h"
 #include "base/dtype.h"
-#include "ops/common/host.h"
+#include "check/host.h"
 #include "ops/pool/internal.h"
 #include "pool/args.h"
+#include "ops/registry.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
-/* What tests and tools know of the operations of this family: see ops/operation.h. */
-#include "ops/common/case.h"
+/* What tests and tools know of the operations of this family: see dispatch/operation.h. */
+#include "check/case.h"
 #include "ops/pool/internal.h"
+#include "ops/registry.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* The references of pooling, in plain C and double precision. The gradient is written as the
  * scatter that its definition is; the kernels gather. */
 #include "base/shape.h"
-#include "ops/common/host.h"
+#include "check/host.h"
 #include "ops/pool/internal.h"
 #include "pool/args.h"
 

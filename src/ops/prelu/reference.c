@@ -1,8 +1,9 @@
 /* The references of the parametric ReLU, and its self-checks. docs/numerics.md derives the bounds.
  */
 #include "base/shape.h"
-#include "ops/common/case.h"
+#include "check/case.h"
 #include "ops/prelu/internal.h"
+#include "ops/registry.h"
 
 #include <math.h>
 #include <stdlib.h>

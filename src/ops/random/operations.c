@@ -1,6 +1,7 @@
-/* What tests and tools know of the operations of this family: see ops/operation.h. */
-#include "ops/operation.h"
+/* What tests and tools know of the operations of this family: see dispatch/operation.h. */
+#include "dispatch/operation.h"
 #include "ops/random/internal.h"
+#include "ops/registry.h"
 
 static const char *const kinds[] = {"uniform", "normal", "bernoulli", NULL};
 

@@ -3,6 +3,7 @@
 #include "base/shape.h"
 #include "ops/common/philox.h"
 #include "ops/random/internal.h"
+#include "ops/common/epilogue.h"
 
 #include <float.h>
 #include <math.h>

@@ -5,6 +5,7 @@
 #include "ops/common/exp_sum.h"
 #include "ops/common/philox.h"
 #include "ops/random/internal.h"
+#include "ops/registry.h"
 
 #include <math.h>
 

@@ -1,6 +1,7 @@
-/* What tests and tools know of the operations of this family: see ops/operation.h. */
-#include "ops/operation.h"
+/* What tests and tools know of the operations of this family: see dispatch/operation.h. */
+#include "dispatch/operation.h"
 #include "ops/reduce/internal.h"
+#include "ops/registry.h"
 
 static const tn_field fields[] = {
     TN_FLAGS_FIELD(tenon_reduce_params),

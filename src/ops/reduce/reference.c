@@ -1,12 +1,13 @@
 /* The reference of reductions, and the self-check of their solvers. docs/numerics.md derives the
  * bounds. */
-#include "ops/common/case.h"
+#include "check/case.h"
 #include "ops/common/exp_sum.h"
-#include "ops/common/host.h"
+#include "check/host.h"
 #include "ops/common/pointwise.h"
 #include "ops/reduce/internal.h"
 
 #include "base/shape.h"
+#include "ops/registry.h"
 
 #include <math.h>
 #include <stdlib.h>

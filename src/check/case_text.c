@@ -1,7 +1,7 @@
 /* Cases into words. */
 #include "base/dtype.h"
 #include "base/shape.h"
-#include "ops/common/case.h"
+#include "check/case.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -113,33 +113,12 @@ static void put_field(writer *w, const tn_field *field, const unsigned char *par
     }
 }
 
-size_t tn_field_size(tn_field_type type)
-{
-    return type == TN_FIELD_I32 || type == TN_FIELD_U32 ? 4 : 8;
-}
-
-const char *tn_field_word(const tn_field *field, uint32_t value)
-{
-    for (uint32_t i = 0; field->words != NULL && field->words[i] != NULL; i++)
-        if (i == value)
-            return field->words[i];
-    return NULL;
-}
-
-const tn_operation *tn_operation_of_family(const tn_family *family)
-{
-    for (uint32_t i = 0; i < tn_operation_count; i++)
-        if (tn_operations[i]->family == family)
-            return tn_operations[i];
-    return NULL;
-}
-
 char *tn_case_text(const tn_case *c, char text[TN_CASE_TEXT_SIZE])
 {
     const tn_operation *operation = c->operation;
     tn_case_params defaults = {.bytes = {0}};
     writer w = {text, TN_CASE_TEXT_SIZE, 0};
-    operation->defaults(defaults.bytes);
+    tn_operation_defaults(operation, defaults.bytes);
     put(&w, "tenon check %s", c->solver[0] != '\0' ? c->solver : operation->family->name);
     if (tn_operation_of_family(operation->family) != operation)
         put(&w, " %s", operation->name);
@@ -172,7 +151,7 @@ void tn_case_make(const tn_operation *operation, const void *params,
     memset(out, 0, sizeof *out);
     out->operation = operation;
     out->seed = seed;
-    operation->defaults(out->params.bytes);
+    tn_operation_defaults(operation, out->params.bytes);
     if (params != NULL)
         memcpy(out->params.bytes, params, operation->params_size);
     out->params.head.solver = NULL;

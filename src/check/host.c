@@ -1,4 +1,4 @@
-#include "ops/common/host.h"
+#include "check/host.h"
 
 #include "base/dtype.h"
 

@@ -3,11 +3,10 @@
  * failure, the tests of refused calls. A tn_operation has its parameters' fields and its operands
  * by name, calls it, and knows its reference.
  */
-#ifndef TN_OPS_OPERATION_H
-#define TN_OPS_OPERATION_H
+#ifndef TN_DISPATCH_OPERATION_H
+#define TN_DISPATCH_OPERATION_H
 
 #include "dispatch/plan.h"
-#include "ops/common/epilogue.h"
 
 #include <stddef.h>
 
@@ -60,10 +59,14 @@ typedef struct tn_field {
         TN_FIELD_ARRAY("pad_end", TN_FIELD_I64, params, member.pad_end)
 #define TN_FIELD_COUNT(fields) (sizeof(fields) / sizeof *(fields))
 
+/* What a reference says of an element: check/bounds.h. */
+typedef struct tn_bounded tn_bounded;
+
 typedef struct tn_operand_info {
     const char *name; /* as messages have it */
     bool optional;
     bool read; /* an output that is read, too */
+    tn_role role;
 } tn_operand_info;
 
 /* What every parameter struct begins with. */
@@ -73,7 +76,7 @@ typedef struct tn_params_head {
 } tn_params_head;
 
 typedef struct tn_operation {
-    const char *name; /* "tenon_gemm"; that of its plan is the same with "_plan" */
+    const char *name, *plan_name; /* "tenon_gemm", "tenon_gemm_plan" */
     /* The dispatch family whose solvers serve it. One that serves several operations is theirs all;
      * one operation of several families (by types) has a tn_operation for each. */
     const tn_family *family;
@@ -83,6 +86,11 @@ typedef struct tn_operation {
     uint32_t field_count;
     size_t params_size;
     void (*defaults)(void *params);
+    const void *default_params;
+    /* Refuses what is wrong with the parameters and the views, and fills in the problem, which has
+     * room for problem_size bytes, and the call's scalars. */
+    tenon_status (*prepare)(const void *params, tn_call *call, tn_problem *problem, bool *empty);
+    size_t problem_size;
     /* The public calls; views are in the order of `operands`, NULL where absent. */
     tenon_status (*run)(tenon_stream *stream, const void *params, const tenon_tensor *const *views,
                         const tenon_sync *sync);
@@ -111,9 +119,61 @@ const char *tn_field_word(const tn_field *field, uint32_t value);
 /* The first operation that the family serves; NULL where none is listed. */
 const tn_operation *tn_operation_of_family(const tn_family *family);
 
-#define X(name) extern const tn_operation tn_operation_##name;
-#include "ops/operation_list.h"
-#undef X
+/* The calls of any operation: its preparation, then its plan. NULL params are the defaults. */
+tenon_status tn_operation_run(const tn_operation *operation, tenon_stream *stream,
+                              const void *params, const tenon_tensor *const *views,
+                              const tenon_sync *sync);
+tenon_status tn_operation_plan(const tn_operation *operation, tenon_context *context,
+                               const void *params, const tenon_tensor *const *views,
+                               tenon_plan **plan);
+
+void tn_operation_defaults(const tn_operation *operation, void *params);
+
+#define TN_UNPACK(...) __VA_ARGS__
+
+/* The two public functions of an operation, and what its description says of them (TN_CALLS).
+ * `declared` are its tensors as parameters, `named` their names, `viewed` v[0], v[1], … */
+#define TN_ENTRIES(name, operation, type, declared, named, viewed)                                 \
+    TENON_API tenon_status name(tenon_stream *stream, const type *params, TN_UNPACK declared,      \
+                                const tenon_sync *sync)                                            \
+    {                                                                                              \
+        const tenon_tensor *const views[] = {TN_UNPACK named};                                     \
+        return tn_operation_run(&operation, stream, params, views, sync);                          \
+    }                                                                                              \
+    TENON_API tenon_status name##_plan(tenon_context *context, const type *params,                 \
+                                       TN_UNPACK declared, tenon_plan **plan)                      \
+    {                                                                                              \
+        const tenon_tensor *const views[] = {TN_UNPACK named};                                     \
+        return tn_operation_plan(&operation, context, params, views, plan);                        \
+    }                                                                                              \
+    static tenon_status name##_of_views(tenon_stream *stream, const void *params,                  \
+                                        const tenon_tensor *const *v, const tenon_sync *sync)      \
+    {                                                                                              \
+        return name(stream, params, TN_UNPACK viewed, sync);                                       \
+    }                                                                                              \
+    static tenon_status name##_plan_of_views(tenon_context *context, const void *params,           \
+                                             const tenon_tensor *const *v, tenon_plan **plan)      \
+    {                                                                                              \
+        return name##_plan(context, params, TN_UNPACK viewed, plan);                               \
+    }
+#define TN_CALLS(function)                                                                         \
+    .name = #function, .plan_name = #function "_plan", .run = function##_of_views,                 \
+    .plan = function##_plan_of_views
+
+/* The public function of a parameter struct's defaults, and NAME_defaults for descriptions. */
+#define TN_DEFAULTS(name, type, initialiser)                                                       \
+    static const type name##_defaults = initialiser;                                               \
+    TENON_API type type##_default(void)                                                            \
+    {                                                                                              \
+        return name##_defaults;                                                                    \
+    }
+#define TN_PARAMS(name) .default_params = &name##_defaults, .params_size = sizeof name##_defaults
+
+/* The problem of a description: one that tn_operation_run has room for. */
+#define TN_PROBLEM_SIZE 1536
+#define TN_PROBLEM(type)                                                                           \
+    .problem_size = sizeof(type) + 0 * sizeof(char[sizeof(type) <= TN_PROBLEM_SIZE ? 1 : -1])
+#define TN_FIELDS(fields) .fields = fields, .field_count = TN_FIELD_COUNT(fields)
 
 /* Define the members `run`, `plan` and `defaults` of an operation: run_NAME, plan_NAME,
  * default_NAME. The arguments are the call's views, of `v`. */

@@ -10,11 +10,11 @@
  * blanks in an operand's name are underscores. FIELDs are those of the parameter struct that are
  * not as its initialiser has them.
  */
-#ifndef TN_OPS_COMMON_CASE_H
-#define TN_OPS_COMMON_CASE_H
+#ifndef TN_CHECK_CASE_H
+#define TN_CHECK_CASE_H
 
-#include "ops/common/host.h"
-#include "ops/operation.h"
+#include "check/host.h"
+#include "dispatch/operation.h"
 
 #define TN_PARAMS_SIZE    1024
 #define TN_CASE_TEXT_SIZE TN_REPEAT_SIZE

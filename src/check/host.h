@@ -1,9 +1,10 @@
 /* Views of host memory, for references and self-checks: tenon_tensors whose memory is of kind SVM.
  */
-#ifndef TN_OPS_COMMON_HOST_H
-#define TN_OPS_COMMON_HOST_H
+#ifndef TN_CHECK_HOST_H
+#define TN_CHECK_HOST_H
 
-#include "ops/common/epilogue.h"
+#include "check/bounds.h"
+#include "dispatch/plan.h"
 
 /* The elements of a view read as one of `rank` and `shape` (aligned at the right, repeated where it
  * broadcasts), as doubles in row-major order, which the caller frees. NULL without memory. The view

@@ -1,7 +1,7 @@
 /* Words into cases. */
 #include "base/dtype.h"
 #include "base/shape.h"
-#include "ops/common/case.h"
+#include "check/case.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -250,7 +250,7 @@ tenon_status tn_case_parse(const char *const *words, uint32_t count, tenon_dtype
     if (count == 0)
         return tn_fail(REFUSED, ASKED ": lacks its SOLVER");
     TN_TRY(find_operation(words[0], count > 1 ? words[1] : NULL, out, &named));
-    out->operation->defaults(out->params.bytes);
+    tn_operation_defaults(out->operation, out->params.bytes);
     for (uint32_t i = named ? 2 : 1; i < count; i++) {
         if (strcmp(words[i], "--integers") == 0)
             out->integers = true;

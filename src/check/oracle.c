@@ -1,0 +1,113 @@
+/* The check of a solver: the awkward cases of its family, in the validation context. */
+#include "check/awkward.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+uint32_t tn_awkward_count(const tn_choice *choice)
+{
+    uint32_t count = 1;
+    for (const char *at = choice->solver->awkward; at != NULL && *at != '\0'; at++)
+        count += *at == ';';
+    return count;
+}
+
+/* A parameter's value, or a number. Moves *text behind it. */
+static int64_t read_factor(const tn_choice *choice, const char **text)
+{
+    if (isdigit((unsigned char)**text))
+        return strtoll(*text, (char **)text, 10);
+    const size_t length = strspn(*text, "abcdefghijklmnopqrstuvwxyz_");
+    const char *name = *text;
+    *text += length;
+    for (uint32_t i = 0; i < choice->solver->parameter_count; i++) {
+        const char *known = choice->solver->parameters[i].name;
+        if (strlen(known) == length && strncmp(known, name, length) == 0)
+            return choice->values[i];
+    }
+    return 0;
+}
+
+/* Sums of products. */
+static int64_t read_size(const tn_choice *choice, const char *text)
+{
+    int64_t sum = 0;
+    for (char sign = '+'; sign == '+' || sign == '-'; sign = *text++) {
+        int64_t product = read_factor(choice, &text);
+        while (*text == '*') {
+            text++;
+            product *= read_factor(choice, &text);
+        }
+        sum += sign == '-' ? -product : product;
+    }
+    return sum;
+}
+
+int64_t tn_awkward_size(const tn_choice *choice, uint32_t number, const char *name, int64_t usual)
+{
+    const size_t length = strlen(name);
+    const char *at = choice->solver->awkward;
+    for (; at != NULL && number > 0; number--) {
+        at = strchr(at, ';');
+        at = at != NULL ? at + 1 : NULL;
+    }
+    while (at != NULL && *at != '\0' && *at != ';') {
+        at += strspn(at, " ");
+        if (strncmp(at, name, length) == 0 && at[length] == '=')
+            return read_size(choice, at + length + 1);
+        at += strcspn(at, " ;");
+    }
+    return usual;
+}
+
+void tn_awkward_begin(tn_case *c, const tn_operation *operation)
+{
+    c->operation = operation;
+    tn_operation_defaults(operation, c->params.bytes);
+}
+
+tenon_tensor tn_awkward_view(tenon_dtype dtype, uint32_t rank, const int64_t *shape, bool gaps)
+{
+    tenon_tensor view = tenon_tensor_view(dtype, rank, shape);
+    view.offset = 3 * tenon_dtype_size(dtype);
+    for (uint32_t d = rank; gaps && d-- > 0;)
+        view.stride[d] = d == rank - 1 ? 2 : view.stride[d + 1] * view.shape[d + 1] + 1;
+    return view;
+}
+
+/* What failed is in the validation context's line. */
+static tenon_status check_case(tenon_stream *lab, const tn_family *family, uint32_t number,
+                               tn_case *c, bool *right, char why[256])
+{
+    tn_dispatch *dispatch = tn_dispatch_of(lab->context);
+    tn_case_result result;
+    tn_solver_name(family, dispatch->choice, c->solver);
+    c->seed = number + 1;
+    TN_TRY(tn_case_run(lab, c, &result));
+    *right = result.right;
+    if (!result.right) {
+        snprintf(why, 256, "%s", result.why);
+        tn_case_text(c, dispatch->repeat);
+    }
+    return TENON_OK;
+}
+
+tenon_status tn_oracle(tenon_stream *lab, const tn_family *family, const tn_problem *problem,
+                       const tn_choice *choice, bool *right, char why[256])
+{
+    tenon_status status = TENON_OK;
+    tn_case *c = malloc(sizeof *c);
+    *right = true;
+    if (c == NULL)
+        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory for a self-check", family->name);
+    for (uint32_t i = 0; status == TENON_OK && *right; i++) {
+        memset(c, 0, sizeof *c);
+        if (!family->awkward(problem, choice, i, c))
+            break;
+        status = check_case(lab, family, i, c, right, why);
+    }
+    free(c);
+    return status;
+}
