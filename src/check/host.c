@@ -136,9 +136,12 @@ tenon_status tn_twin_launch(tenon_stream *stream, const char *operation, const t
     tn_self_check_runs(stream, problem);
     for (uint32_t i = 0; i < count; i++)
         operands[i] = (tn_operand){twins[i].device.memory, twins[i].device.offset};
-    if (choice->solver->workspace != NULL)
-        recording.workspace = choice->solver->workspace(stream->context, problem, choice->values);
-    tenon_status status = choice->solver->record(operation, &recording, problem, choice->values);
+    tn_choice configured = *choice;
+    if (choice->solver->configure != NULL)
+        tn_configure(stream->context, problem, &configured);
+    else if (choice->solver->workspace != NULL)
+        configured.workspace = choice->solver->workspace(stream->context, problem, choice->values);
+    tenon_status status = tn_choice_record(operation, &recording, problem, &configured);
     if (status == TENON_OK)
         status = tn_recording_run(operation, choice->solver->name, stream, &recording, operands,
                                   scalars, NULL);

@@ -79,18 +79,19 @@ tenon_tensor tn_awkward_view(tenon_dtype dtype, uint32_t rank, const int64_t *sh
 
 /* What failed is in the validation context's line. */
 static tenon_status check_case(tenon_stream *lab, const tn_family *family, uint32_t number,
-                               tn_case *c, bool *right, char why[256])
+                               tn_case *c, bool *served, bool *right, char why[256])
 {
     tn_dispatch *dispatch = tn_dispatch_of(lab->context);
     tn_case_result result;
     tn_solver_name(family, dispatch->choice, c->solver);
     c->seed = number + 1;
     TN_TRY(tn_case_run(lab, c, &result));
+    *served |= result.served;
     *right = result.right;
-    if (!result.right) {
+    if (!result.served || !result.right)
         snprintf(why, 256, "%s", result.why);
+    if (!result.right)
         tn_case_text(c, dispatch->repeat);
-    }
     return TENON_OK;
 }
 
@@ -98,6 +99,7 @@ tenon_status tn_oracle(tenon_stream *lab, const tn_family *family, const tn_prob
                        const tn_choice *choice, bool *right, char why[256])
 {
     tenon_status status = TENON_OK;
+    bool served = false;
     tn_case *c = malloc(sizeof *c);
     *right = true;
     if (c == NULL)
@@ -106,8 +108,11 @@ tenon_status tn_oracle(tenon_stream *lab, const tn_family *family, const tn_prob
         memset(c, 0, sizeof *c);
         if (!family->awkward(problem, choice, i, c))
             break;
-        status = check_case(lab, family, i, c, right, why);
+        status = check_case(lab, family, i, c, &served, right, why);
     }
     free(c);
+    if (status == TENON_OK && !served)
+        return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: the self-check has no case for solver %s: %s",
+                       family->name, choice->solver->name, why);
     return status;
 }

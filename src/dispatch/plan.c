@@ -52,9 +52,7 @@ static tenon_status record(const char *operation, tenon_context *context, const 
     }
     TN_TRY(tn_select(operation, context, family, problem, &choice));
     tn_solver_name(family, &choice, plan->name);
-    if (choice.solver->workspace != NULL)
-        plan->recording.workspace = choice.solver->workspace(context, problem, choice.values);
-    TN_TRY(choice.solver->record(operation, &plan->recording, problem, choice.values));
+    TN_TRY(tn_choice_record(operation, &plan->recording, problem, &choice));
     tn_log_send(&context->log, TENON_LOG_DEBUG, "%s: planned %s", operation, plan->name);
     return TENON_OK;
 }

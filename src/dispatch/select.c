@@ -4,58 +4,77 @@
 #include "runtime/cl_error.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* A solver that could serve. */
-typedef struct candidate {
-    tn_choice choice;
-    double estimate;
-} candidate;
-
 #define MAX_CANDIDATES 24
 
-static uint64_t workspace_of(tenon_context *context, const tn_problem *problem,
-                             const tn_choice *choice)
+/* A solver of the older kind. Whether it would be chosen it says by refusing what is not forced. */
+static const char *configure_in_steps(tenon_context *context, const tn_problem *problem,
+                                      tn_choice *choice)
 {
-    return choice->solver->workspace != NULL
-               ? choice->solver->workspace(context, problem, choice->values)
-               : 0;
+    const tn_solver *solver = choice->solver;
+    const char *why = solver->refuses(context, problem);
+    if (why != NULL)
+        return why;
+    if (solver->tune != NULL)
+        solver->tune(context, problem, choice->values);
+    if (solver->constrains != NULL)
+        choice->misfit = solver->constrains(context, problem, choice->values);
+    if (choice->misfit != NULL)
+        return NULL;
+    if (solver->workspace != NULL)
+        choice->workspace = solver->workspace(context, problem, choice->values);
+    solver->options(context, problem, choice->values, choice->options);
+    choice->time = solver->estimate(context, problem, choice->values);
+    return NULL;
 }
 
-static void tune(tenon_context *context, const tn_problem *problem, tn_choice *choice)
+const char *tn_configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
 {
-    if (choice->solver->tune != NULL)
-        choice->solver->tune(context, problem, choice->values);
+    tn_choice fresh = {.solver = choice->solver};
+    memcpy(fresh.values, choice->values, sizeof fresh.values);
+    *choice = fresh;
+    return choice->solver->configure != NULL ? choice->solver->configure(context, problem, choice)
+                                             : configure_in_steps(context, problem, choice);
 }
 
-static const char *constrains(tenon_context *context, const tn_problem *problem,
-                              const tn_choice *choice)
+tenon_status tn_choice_record(const char *operation, tn_recording *recording,
+                              const tn_problem *problem, const tn_choice *choice)
 {
-    return choice->solver->constrains != NULL
-               ? choice->solver->constrains(context, problem, choice->values)
-               : NULL;
+    if (choice->workspace > recording->workspace)
+        recording->workspace = choice->workspace;
+    return choice->solver->launch != NULL
+               ? choice->solver->launch(operation, recording, problem, choice)
+               : choice->solver->record(operation, recording, problem, choice->values);
 }
 
 /* A forced solver may serve where it would never be chosen, but for a context that asks what would
  * be built for a kind of device. */
-static tenon_status refuses_forced(const char *operation, tenon_context *context,
-                                   const tn_problem *problem, const tn_solver *solver,
-                                   const char **why)
+static tenon_status refuses_unforced(const char *operation, tenon_context *context,
+                                     const tn_problem *problem, const tn_choice *choice,
+                                     const char **why)
 {
-    if (!context->only_chosen) {
-        *why = solver->refuses(context, problem);
+    *why = choice->never_chosen;
+    if (choice->solver->configure != NULL)
         return TENON_OK;
-    }
     tn_problem *unforced = malloc(problem->size);
     if (unforced == NULL)
         return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory for a plan", operation);
     memcpy(unforced, problem, problem->size);
     unforced->forced = -1;
-    *why = solver->refuses(context, unforced);
+    *why = choice->solver->refuses(context, unforced);
     free(unforced);
     return TENON_OK;
+}
+
+/* A check by which a driver compiled a variant anew has changed its options. */
+static void renew(tenon_context *context, const tn_problem *problem, tn_choice *choice)
+{
+    if (context->device.errs_by_chance)
+        tn_configure(context, problem, choice);
 }
 
 static tenon_status select_forced(const char *operation, tenon_context *context,
@@ -63,83 +82,101 @@ static tenon_status select_forced(const char *operation, tenon_context *context,
                                   tn_choice *choice)
 {
     char name[TN_SOLVER_NAME_SIZE], wrong[256];
-    const char *why = NULL;
     bool right;
     *choice = (tn_choice){.solver = family->solvers[problem->forced]};
-    TN_TRY(refuses_forced(operation, context, problem, choice->solver, &why));
+    memcpy(choice->values, problem->forced_values, sizeof choice->values);
+    const char *why = tn_configure(context, problem, choice);
+    if (why == NULL && context->only_chosen)
+        TN_TRY(refuses_unforced(operation, context, problem, choice, &why));
     if (why != NULL)
         return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: solver %s/%s cannot serve: %s", operation,
                        family->name, choice->solver->name, why);
-    memcpy(choice->values, problem->forced_values, sizeof choice->values);
-    tune(context, problem, choice);
     tn_solver_name(family, choice, name);
-    if ((why = constrains(context, problem, choice)) != NULL)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: solver: %s: %s", operation, name, why);
-    uint64_t workspace = workspace_of(context, problem, choice);
-    if (workspace > problem->workspace_limit)
+    if (choice->misfit != NULL)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: solver: %s: %s", operation, name,
+                       choice->misfit);
+    if (choice->workspace > problem->workspace_limit)
         return tn_fail(TENON_ERROR_WORKSPACE_TOO_SMALL,
                        "%s: solver %s needs a workspace of %" PRIu64
                        " bytes, the limit is %" PRIu64,
-                       operation, name, workspace, problem->workspace_limit);
+                       operation, name, choice->workspace, problem->workspace_limit);
     TN_TRY(tn_self_check(operation, context, family, problem, choice, &right, wrong));
     if (!right)
         return tn_fail(TENON_ERROR_SOLVER_BARRED,
                        "%s: solver %s gives wrong results on this device: %s", operation, name,
                        wrong);
+    renew(context, problem, choice);
     return TENON_OK;
+}
+
+/* Why a solver is not chosen for a problem; NULL where it may be. */
+static const char *refuses(tenon_context *context, const tn_problem *problem, tn_choice *choice)
+{
+    const char *why = tn_configure(context, problem, choice);
+    return why != NULL                                    ? why
+           : choice->never_chosen != NULL                 ? choice->never_chosen
+           : choice->misfit != NULL                       ? choice->misfit
+           : choice->workspace > problem->workspace_limit ? "needs more workspace than the limit"
+                                                          : NULL;
 }
 
 /* Every solver that could serve, the fastest by estimate first. Appends the others' reasons to
  * `reasons`. */
 static uint32_t gather(tenon_context *context, const tn_family *family, const tn_problem *problem,
-                       candidate candidates[MAX_CANDIDATES], char *reasons, size_t size)
+                       tn_choice candidates[MAX_CANDIDATES], char *reasons, size_t size)
 {
     uint32_t count = 0;
     size_t used = 0;
     reasons[0] = '\0';
     for (uint32_t i = 0; i < family->solver_count && count < MAX_CANDIDATES; i++) {
-        candidate c = {.choice.solver = family->solvers[i]};
-        const char *why = c.choice.solver->refuses(context, problem);
-        if (why == NULL)
-            tune(context, problem, &c.choice);
-        if (why == NULL)
-            why = constrains(context, problem, &c.choice);
-        if (why == NULL && workspace_of(context, problem, &c.choice) > problem->workspace_limit)
-            why = "needs more workspace than the limit";
+        tn_choice c = {.solver = family->solvers[i]};
+        const char *why = refuses(context, problem, &c);
         if (why != NULL) {
             int length = snprintf(reasons + used, size - used, "\n  %s/%s: %s", family->name,
-                                  c.choice.solver->name, why);
+                                  c.solver->name, why);
             used += (size_t)length < size - used ? (size_t)length : size - used - 1;
             continue;
         }
-        c.estimate = c.choice.solver->estimate(context, problem, c.choice.values);
         uint32_t at = count++;
-        for (; at > 0 && candidates[at - 1].estimate > c.estimate; at--)
+        for (; at > 0 && candidates[at - 1].time > c.time; at--)
             candidates[at] = candidates[at - 1];
         candidates[at] = c;
     }
     return count;
 }
 
-tenon_status tn_select(const char *operation, tenon_context *context, const tn_family *family,
-                       const tn_problem *problem, tn_choice *choice)
+double tn_problem_time(tenon_context *context, const tn_family *family, const tn_problem *problem)
 {
-    candidate candidates[MAX_CANDIDATES];
-    char reasons[1024], why[256];
-    if (tn_self_check_chooses(context, family, problem, choice))
-        return TENON_OK;
-    if (problem->forced >= 0)
-        return select_forced(operation, context, family, problem, choice);
-    uint32_t count = gather(context, family, problem, candidates, reasons, sizeof reasons);
-    if (count == 0)
-        return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: no solver can serve:%s", operation, reasons);
+    double least = (double)INFINITY;
+    for (uint32_t i = 0; i < family->solver_count; i++) {
+        tn_choice c = {.solver = family->solvers[i]};
+        if (refuses(context, problem, &c) == NULL && c.time < least)
+            least = c.time;
+    }
+    return least;
+}
+
+tenon_status tn_problem_record(const char *operation, tn_recording *recording,
+                               const tn_family *family, const tn_problem *problem)
+{
+    tn_choice choice;
+    TN_TRY(tn_select(operation, recording->context, family, problem, &choice));
+    return tn_choice_record(operation, recording, problem, &choice);
+}
+
+/* The first of them that this device has right. */
+static tenon_status take_first(const char *operation, tenon_context *context,
+                               const tn_family *family, const tn_problem *problem,
+                               const tn_choice *candidates, uint32_t count, tn_choice *choice)
+{
     tenon_status status = TENON_OK;
+    char why[256] = "";
     for (uint32_t i = 0; i < count; i++) {
         bool right = false;
-        status =
-            tn_self_check(operation, context, family, problem, &candidates[i].choice, &right, why);
+        status = tn_self_check(operation, context, family, problem, &candidates[i], &right, why);
         if (status == TENON_OK && right) {
-            *choice = candidates[i].choice;
+            *choice = candidates[i];
+            renew(context, problem, choice);
             return TENON_OK;
         }
         /* A solver that this device cannot build, launch or check leaves the others to try. Any
@@ -153,4 +190,26 @@ tenon_status tn_select(const char *operation, tenon_context *context, const tn_f
     return tn_fail(TENON_ERROR_SOLVER_BARRED,
                    "%s: every solver gives wrong results on this device; the last one: %s",
                    operation, why);
+}
+
+tenon_status tn_select(const char *operation, tenon_context *context, const tn_family *family,
+                       const tn_problem *problem, tn_choice *choice)
+{
+    char reasons[1024];
+    bool chosen;
+    TN_TRY(tn_self_check_choose(operation, context, family, problem, choice, &chosen));
+    if (chosen)
+        return TENON_OK;
+    if (problem->forced >= 0)
+        return select_forced(operation, context, family, problem, choice);
+    tn_choice *candidates = malloc(MAX_CANDIDATES * sizeof *candidates);
+    if (candidates == NULL)
+        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory for a plan", operation);
+    uint32_t count = gather(context, family, problem, candidates, reasons, sizeof reasons);
+    tenon_status status =
+        count > 0
+            ? take_first(operation, context, family, problem, candidates, count, choice)
+            : tn_fail(TENON_ERROR_UNSUPPORTED, "%s: no solver can serve:%s", operation, reasons);
+    free(candidates);
+    return status;
 }

@@ -82,7 +82,9 @@ static uint64_t paths_of(const tn_family *family, const tn_problem *problem)
 static void name_variant(tenon_context *context, variant *v)
 {
     tn_solver_name(v->family, v->choice, v->name);
-    v->choice->solver->options(context, v->problem, v->choice->values, v->options);
+    tn_choice now = *v->choice; /* the options change where a driver is asked anew */
+    tn_configure(context, v->problem, &now);
+    snprintf(v->options, sizeof v->options, "%s", now.options);
     snprintf(v->key, sizeof v->key, "%s %s", v->name, v->options);
 }
 
@@ -132,15 +134,34 @@ void tn_self_check_runs(tenon_stream *stream, const tn_problem *problem)
         lab->paths |= paths_of(lab->checking, problem);
 }
 
-bool tn_self_check_chooses(tenon_context *context, const tn_family *family,
-                           const tn_problem *problem, tn_choice *choice)
+/* The same values for the problem of an awkward case. */
+static const char *configure_anew(tenon_context *lab, const tn_problem *problem, tn_choice *choice)
+{
+    const tn_solver *solver = choice->solver;
+    if (solver->configure != NULL) {
+        const char *why = tn_configure(lab, problem, choice);
+        return why != NULL ? why : choice->misfit;
+    }
+    if (solver->workspace != NULL)
+        choice->workspace = solver->workspace(lab, problem, choice->values);
+    return NULL;
+}
+
+tenon_status tn_self_check_choose(const char *operation, tenon_context *context,
+                                  const tn_family *family, const tn_problem *problem,
+                                  tn_choice *choice, bool *chosen)
 {
     tn_dispatch *lab = context->owner != NULL ? tn_dispatch_of(context) : NULL;
-    if (lab == NULL || lab->choice == NULL || strcmp(lab->checking->name, family->name) != 0)
-        return false;
-    lab->paths |= paths_of(lab->checking, problem);
+    *chosen = lab != NULL && lab->choice != NULL && strcmp(lab->checking->name, family->name) == 0;
+    if (!*chosen)
+        return TENON_OK;
     *choice = *lab->choice;
-    return true;
+    const char *why = configure_anew(context, problem, choice);
+    if (why != NULL)
+        return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: solver %s/%s cannot serve: %s", operation,
+                       family->name, choice->solver->name, why);
+    lab->paths |= paths_of(lab->checking, problem);
+    return TENON_OK;
 }
 
 /* With the lab entered. */

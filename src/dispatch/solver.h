@@ -33,6 +33,30 @@ typedef struct tn_problem {
 } tn_problem;
 
 typedef struct tn_solver tn_solver;
+
+/* What a solver would do for a problem: its configuration. */
+#define TN_LAYOUT_WORDS 64
+typedef struct tn_choice {
+    const tn_solver *solver;
+    int32_t values[TN_MAX_PARAMETERS]; /* of its parameters */
+    uint64_t workspace;                /* bytes */
+    /* Nanoseconds that it should take; compared among the solvers of one family only. */
+    double time;
+    /* Why it is never chosen, though it can serve where it is forced; NULL where it may be. */
+    const char *never_chosen;
+    /* Why the values do not go together; NULL where they do. */
+    const char *misfit;
+    /* What the compiler is told, which is what makes a kernel variant; checked once for a device.
+     */
+    char options[TN_OPTIONS_SIZE];
+    /* The solver's own, from configuring to recording. */
+    uint64_t layout[TN_LAYOUT_WORDS];
+} tn_choice;
+
+/* The layout of a choice as a solver's struct. */
+#define TN_LAYOUT(type, choice)                                                                    \
+    ((void)sizeof(char[sizeof(type) <= TN_LAYOUT_WORDS * 8 ? 1 : -1]), (type *)(choice)->layout)
+
 struct tn_solver {
     const char *name;
     /* The sizes of its awkward cases, in terms of its parameters (check/awkward.h); NULL where the
@@ -42,6 +66,14 @@ struct tn_solver {
     bool inexact;
     const tn_parameter *parameters;
     uint32_t parameter_count;
+    /* Fills in a choice of this solver, which is zeroed but for the solver and the values that are
+     * forced. Returns why it cannot serve the problem on this device; NULL where it can. */
+    const char *(*configure)(tenon_context *context, const tn_problem *problem, tn_choice *choice);
+    /* Records the launches of a choice that was configured for the problem. */
+    tenon_status (*launch)(const char *operation, tn_recording *recording,
+                           const tn_problem *problem, const tn_choice *choice);
+    /*
+     * Of solvers that do not configure yet, in the place of the two above: */
     /* NULL where the solver can serve the problem on this device, otherwise the reason why it
      * cannot. */
     const char *(*refuses)(tenon_context *context, const tn_problem *problem);
@@ -54,23 +86,21 @@ struct tn_solver {
                               const int32_t *values);
     /* Bytes of workspace. NULL where none is ever needed. */
     uint64_t (*workspace)(tenon_context *context, const tn_problem *problem, const int32_t *values);
-    /* The time that it should take, in nanoseconds; compared among the solvers of one family only.
-     */
+    /* The time that it should take, in nanoseconds. */
     double (*estimate)(tenon_context *context, const tn_problem *problem, const int32_t *values);
-    /* What the compiler is told, which is what makes a kernel variant; checked once for a device.
-     */
     void (*options)(tenon_context *context, const tn_problem *problem, const int32_t *values,
                     char options[TN_OPTIONS_SIZE]);
-    /* Records the launches. */
     tenon_status (*record)(const char *operation, tn_recording *recording,
                            const tn_problem *problem, const int32_t *values);
 };
 
-/* A solver with a value for each of its parameters. */
-typedef struct tn_choice {
-    const tn_solver *solver;
-    int32_t values[TN_MAX_PARAMETERS];
-} tn_choice;
+/* Configures a choice whose solver and forced values are given, all else is zeroed first. Returns
+ * why the solver cannot serve, or NULL. */
+const char *tn_configure(tenon_context *context, const tn_problem *problem, tn_choice *choice);
+
+/* Records a choice, and the workspace that it needs. */
+tenon_status tn_choice_record(const char *operation, tn_recording *recording,
+                              const tn_problem *problem, const tn_choice *choice);
 
 /* Whether it is that solver, or a copy of it, as tests make. */
 static inline bool tn_is_solver(const tn_solver *solver, const tn_solver *which)
@@ -122,6 +152,12 @@ const tn_solver *tn_solver_named(const tn_family *family, const char *name);
 tenon_status tn_select(const char *operation, tenon_context *context, const tn_family *family,
                        const tn_problem *problem, tn_choice *choice);
 
+/* What one operation asks of another, by the rules of choosing: the time that a problem should
+ * take (infinite where no solver may be chosen), and its launches. */
+double tn_problem_time(tenon_context *context, const tn_family *family, const tn_problem *problem);
+tenon_status tn_problem_record(const char *operation, tn_recording *recording,
+                               const tn_family *family, const tn_problem *problem);
+
 /* Whether a choice may be used: checks the variant in the lab unless that has been done. Within the
  * lab everything may. Fails where the check itself cannot be made. `why` says what was found wrong.
  */
@@ -140,9 +176,11 @@ tenon_status tn_self_check_once(tenon_stream *lab, const tn_family *family,
                                 const tn_problem *problem, const tn_choice *choice, bool *right,
                                 char why[256]);
 
-/* Whether the context is that of a self-check of the family, which has its own choice. */
-bool tn_self_check_chooses(tenon_context *context, const tn_family *family,
-                           const tn_problem *problem, tn_choice *choice);
+/* In the context of a self-check of the family: the choice that it checks, configured for one of
+ * its awkward cases. */
+tenon_status tn_self_check_choose(const char *operation, tenon_context *context,
+                                  const tn_family *family, const tn_problem *problem,
+                                  tn_choice *choice, bool *chosen);
 
 /* Self-checks call this for each problem that they run in the lab that `stream` is of. */
 void tn_self_check_runs(tenon_stream *stream, const tn_problem *problem);

@@ -206,6 +206,12 @@ static tenon_status record_nothing(const char *operation, tn_recording *recordin
     return TENON_OK;
 }
 
+static tenon_status launch_nothing(const char *operation, tn_recording *recording,
+                                   const tn_problem *problem, const tn_choice *choice)
+{
+    return record_nothing(operation, recording, problem, choice->values);
+}
+
 /* Runs the first example that the solver serves, with `more` fields; false where it serves none.
  * The plan of it is then the newest in the context's table. */
 static bool run_example(const tn_family *family, const tn_solver *solver, const char *more,
@@ -239,8 +245,8 @@ static bool check_mutant(const tn_family *family, const tn_solver *solver, const
     const tn_problem *problem = tn_dispatch_of(test_context)->plans.newest->problem;
     tn_solver mutant = *solver;
     mutant.record = record_nothing;
-    if (solver->tune != NULL)
-        solver->tune(test_context, problem, choice.values);
+    mutant.launch = solver->launch != NULL ? launch_nothing : NULL;
+    tn_configure(test_context, problem, &choice);
     choice.solver = &mutant;
     tenon_stream *lab;
     assert_ok(tn_lab_enter(test_context, &lab));
@@ -343,8 +349,7 @@ static bool check_again(const char *name, bool by_chance, int which, char why[25
     family.self_check = check_by_chance;
     checks = 0;
     first_right = which;
-    if (choice.solver->tune != NULL)
-        choice.solver->tune(test_context, problem, choice.values);
+    tn_configure(test_context, problem, &choice);
     test_context->device.errs_by_chance = by_chance;
     assert_ok(tn_self_check("test", test_context, &family, problem, &choice, &right, why));
     test_context->device.errs_by_chance = before;

@@ -88,7 +88,8 @@ static void every_family_is_whole(void **state)
     assert_true(tn_family_count > 0);
     for (uint32_t i = 0; i < tn_family_count; i++) {
         const tn_family *family = tn_families[i];
-        assert_true(family->solver_count > 0 && family->self_check != NULL);
+        assert_true(family->solver_count > 0 &&
+                    (family->awkward != NULL || family->self_check != NULL));
         assert_true(islower((unsigned char)family->name[0]));
         for (uint32_t j = 0; j < i; j++)
             assert_string_not_equal(family->name, tn_families[j]->name);
@@ -101,12 +102,15 @@ static void every_solver_is_whole(void **state)
     for (uint32_t i = 0; i < tn_family_count; i++)
         for (uint32_t s = 0; s < tn_families[i]->solver_count; s++) {
             const tn_solver *solver = tn_families[i]->solvers[s];
-            assert_true(solver->refuses != NULL && solver->estimate != NULL &&
-                        solver->options != NULL && solver->record != NULL);
+            assert_true(solver->configure != NULL
+                            ? solver->launch != NULL
+                            : solver->refuses != NULL && solver->estimate != NULL &&
+                                  solver->options != NULL && solver->record != NULL);
             assert_true(solver->parameter_count <= TN_MAX_PARAMETERS);
             /* Parameters without constraints or defaults could be forced to anything. */
             if (solver->parameter_count > 0)
-                assert_true(solver->tune != NULL && solver->constrains != NULL);
+                assert_true(solver->configure != NULL ||
+                            (solver->tune != NULL && solver->constrains != NULL));
             for (uint32_t p = 0; p < solver->parameter_count; p++)
                 assert_true(solver->parameters[p].low >= 1 &&
                             solver->parameters[p].low <= solver->parameters[p].high);

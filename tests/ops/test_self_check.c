@@ -28,6 +28,14 @@ static tenon_status record_unless_spoiled(const char *operation, tn_recording *r
     return mutant.original->record(operation, recording, problem, values);
 }
 
+static tenon_status launch_unless_spoiled(const char *operation, tn_recording *recording,
+                                          const tn_problem *problem, const tn_choice *choice)
+{
+    if ((mutant.of->paths(problem) & mutant.spoiled) != 0)
+        return TENON_OK;
+    return mutant.original->launch(operation, recording, problem, choice);
+}
+
 static void make_mutant(const tn_family *family, const char *name, uint64_t spoiled)
 {
     mutant.of = family;
@@ -35,6 +43,7 @@ static void make_mutant(const tn_family *family, const char *name, uint64_t spoi
     assert_non_null(mutant.original);
     mutant.solver = *mutant.original;
     mutant.solver.record = record_unless_spoiled;
+    mutant.solver.launch = mutant.original->launch != NULL ? launch_unless_spoiled : NULL;
     mutant.solvers[0] = &mutant.solver;
     mutant.family = *family;
     mutant.family.solvers = mutant.solvers;

@@ -56,31 +56,16 @@ void tn_pad_canonicalise(const tenon_pad_params *params, const tenon_tensor *x,
         append(problem, (pad_dimension){1, 1, 0, 0, 0});
 }
 
-static const char *refuses_nothing(tenon_context *context, const tn_problem *problem)
+/* The one solver is compared with none, so that it tells no time. */
+static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
 {
-    (void)context;
-    (void)problem;
+    tn_element_options(context, (tenon_dtype)((const pad_problem *)problem)->dtype, NULL,
+                       choice->options);
     return NULL;
 }
 
-/* The one solver is compared with none. */
-static double estimate(tenon_context *context, const tn_problem *problem, const int32_t *values)
-{
-    (void)context;
-    (void)problem;
-    (void)values;
-    return 5000;
-}
-
-static void options(tenon_context *context, const tn_problem *problem, const int32_t *values,
-                    char text[TN_OPTIONS_SIZE])
-{
-    (void)values;
-    tn_element_options(context, (tenon_dtype)((const pad_problem *)problem)->dtype, NULL, text);
-}
-
-static tenon_status record(const char *operation, tn_recording *recording,
-                           const tn_problem *problem, const int32_t *values)
+static tenon_status launch(const char *operation, tn_recording *recording,
+                           const tn_problem *problem, const tn_choice *choice)
 {
     const pad_problem *p = (const pad_problem *)problem;
     const pad_dimension *last = &p->dimension[p->rank - 1];
@@ -88,17 +73,16 @@ static tenon_status record(const char *operation, tn_recording *recording,
     const tn_patch patches[] = {{TN_PATCH_OFFSET, PAD_Y, offsetof(pad_args, walk.offset[0]), size},
                                 {TN_PATCH_OFFSET, PAD_X, offsetof(pad_args, walk.offset[1]), size},
                                 {TN_PATCH_SCALAR_F64, 0, offsetof(pad_args, value), 1}};
-    char text[TN_OPTIONS_SIZE];
     pad_args args = {.walk.rank = (tenon_i32)p->rank, .mode = (tenon_i32)p->mode};
-    tn_launch launch = {.source = "pad/forward",
-                        .options = text,
-                        .kernel = "forward",
-                        .operands = {PAD_X, PAD_Y},
-                        .operand_count = PAD_OPERANDS,
-                        .args = &args,
-                        .args_size = sizeof args,
-                        .patches = patches,
-                        .patch_count = 3};
+    tn_launch rows = {.source = "pad/forward",
+                      .options = choice->options,
+                      .kernel = "forward",
+                      .operands = {PAD_X, PAD_Y},
+                      .operand_count = PAD_OPERANDS,
+                      .args = &args,
+                      .args_size = sizeof args,
+                      .patches = patches,
+                      .patch_count = 3};
     for (uint64_t d = 0; d < p->rank; d++) {
         args.walk.shape[d] = p->dimension[d].y_size;
         args.walk.stride[0][d] = p->dimension[d].y_stride;
@@ -106,15 +90,10 @@ static tenon_status record(const char *operation, tn_recording *recording,
         args.size[d] = p->dimension[d].x_size;
         args.begin[d] = p->dimension[d].begin;
     }
-    options(recording->context, problem, values, text);
     const int64_t lanes = tn_element_lanes(recording->context, (tenon_dtype)p->dtype);
     tn_walk_cut(recording->context, last->y_stride == 1 && last->x_stride == 1 ? lanes : 1,
-                &args.walk, &launch);
-    return tn_record(operation, recording, &launch);
+                &args.walk, &rows);
+    return tn_record(operation, recording, &rows);
 }
 
-const tn_solver tn_pad_rows = {.name = "rows",
-                               .refuses = refuses_nothing,
-                               .estimate = estimate,
-                               .options = options,
-                               .record = record};
+const tn_solver tn_pad_rows = {.name = "rows", .configure = configure, .launch = launch};

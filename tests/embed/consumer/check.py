@@ -43,11 +43,12 @@ class Installed:
         pc_file.write_text(text, encoding="utf-8")
 
     def take_opencl(self, folder):
-        """The loader's file beside Tenon's, where the loader has one."""
-        done = subprocess.run([*self.pkg_config, "--variable=pcfiledir", "OpenCL"], text=True,
-                              stdout=subprocess.PIPE, check=False)
-        if done.returncode == 0:
-            shutil.copy(Path(done.stdout.strip(), "OpenCL.pc"), folder)
+        """The loader's file beside Tenon's, and what it requires, where the loader has one."""
+        for name in ("OpenCL", "OpenCL-Headers"):
+            done = subprocess.run([*self.pkg_config, "--variable=pcfiledir", name], text=True,
+                                  stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
+            if done.returncode == 0:
+                shutil.copy(Path(done.stdout.strip(), f"{name}.pc"), folder)
 
     def query(self, *args):
         done = subprocess.run([*self.pkg_config, *args, "tenon"], env=self.environment, text=True,
