@@ -1,7 +1,7 @@
 /* tenon_prelu_forward and _backward against their references: slopes of every shape that
  * broadcasts, strides, long sums, in place, without workspace; gradients against finite
  * differences; refusals. */
-#include "support.h"
+#include "fixture.h"
 
 #include "ops/prelu/internal.h"
 #include "ops/registry.h"
@@ -18,48 +18,6 @@ typedef struct prelu_case {
     test_layout layout[PRELU_BACKWARD_OPERANDS];
 } prelu_case;
 
-typedef struct prelu_data {
-    prelu_case problem;
-    tenon_dtype dtype;
-    uint32_t count;
-    test_tensor operands[PRELU_BACKWARD_OPERANDS];
-} prelu_data;
-
-static const char *describe(const void *user)
-{
-    static char text[512];
-    const prelu_data *data = user;
-    const prelu_case *p = &data->problem;
-    char shape[160];
-    snprintf(text, sizeof text,
-             "%s %s, shape %s, slope has dimensions %#x%s, layouts %d %d %d %d %d%s, same %d",
-             tenon_dtype_string(data->dtype), p->backward ? "backward" : "forward",
-             tn_shape_text(p->rank, p->shape, shape), p->kept, p->lead ? " alone" : "",
-             (int)p->layout[0], (int)p->layout[1], (int)p->layout[2], (int)p->layout[3],
-             (int)p->layout[4], p->gap ? " with gaps" : "", p->same);
-    return text;
-}
-
-static const test_tensor *operand(const prelu_data *data, uint32_t i)
-{
-    return &data->operands[(int)i != data->problem.same ? i
-                           : data->problem.backward     ? PRELU_DX
-                                                        : PRELU_Y];
-}
-
-static tenon_status call(const void *user, const char *solver)
-{
-    const prelu_data *data = user;
-    tenon_prelu_params params = TENON_PRELU_PARAMS_INIT;
-    const tenon_tensor *v[PRELU_BACKWARD_OPERANDS] = {0};
-    params.solver = solver;
-    for (uint32_t i = 0; i < data->count; i++)
-        v[i] = &operand(data, i)->view;
-    return data->problem.backward
-               ? test_call(&tn_operation_prelu_backward, &params, v[0], v[1], v[2], v[3], v[4])
-               : test_call(&tn_operation_prelu, &params, v[0], v[1], v[2]);
-}
-
 /* The shape of slope; returns its rank. */
 static uint32_t slope_shape(const prelu_case *p, int64_t *shape)
 {
@@ -72,80 +30,31 @@ static uint32_t slope_shape(const prelu_case *p, int64_t *shape)
     return rank;
 }
 
-static void make(prelu_data *data, const prelu_case *p, tenon_dtype dtype)
+static void begin(test_fixture *f, const prelu_case *p, tenon_dtype dtype)
 {
-    *data = (prelu_data){.problem = *p,
-                         .dtype = dtype,
-                         .count = p->backward ? PRELU_BACKWARD_OPERANDS : PRELU_OPERANDS};
-    for (uint32_t i = 0; i < data->count; i++) {
-        const bool is_slope = i == PRELU_SLOPE || i == PRELU_DSLOPE;
-        int64_t shape[TENON_MAX_RANK], stride[TENON_MAX_RANK];
-        uint32_t rank = p->rank;
-        if ((int)i == p->same)
-            continue;
-        if (is_slope)
-            rank = slope_shape(p, shape);
-        else
-            memcpy(shape, p->shape, sizeof shape);
-        test_strides(p->layout[i], p->gap, rank, shape, stride);
-        test_tensor_create(&data->operands[i], dtype, rank, shape, stride, i + 1);
-    }
+    const uint32_t count = p->backward ? PRELU_BACKWARD_OPERANDS : PRELU_OPERANDS;
+    int64_t shape[TENON_MAX_RANK] = {0};
+    const uint32_t rank = slope_shape(p, shape);
+    test_begin(f, p->backward ? &tn_operation_prelu_backward : &tn_operation_prelu);
+    for (uint32_t i = 0; i < count; i++)
+        f->c.views[i] = i == PRELU_SLOPE || i == PRELU_DSLOPE
+                            ? test_view(dtype, p->layout[i], p->gap, rank, shape, i + 1)
+                            : test_view(dtype, p->layout[i], p->gap, p->rank, p->shape, i + 1);
+    if (p->same >= 0 && p->same < (int)count)
+        f->c.same[p->same] = 1 + (p->backward ? PRELU_DX : PRELU_Y);
 }
 
-static tn_bounded *reference(const prelu_data *data)
-{
-    const bool backward = data->problem.backward;
-    const tenon_tensor *x = &operand(data, PRELU_X)->host,
-                       *slope = &operand(data, PRELU_SLOPE)->host;
-    size_t count = (size_t)tenon_tensor_elements(x) + (size_t)tenon_tensor_elements(slope);
-    tn_bounded *expected = malloc((count + 1) * sizeof *expected);
-    assert_non_null(expected);
-    assert_true(
-        backward ? tn_prelu_backward_reference(x, slope, &operand(data, PRELU_DY)->host, expected)
-                 : tn_prelu_forward_reference(x, slope, expected));
-    return expected;
-}
-
-static void run(prelu_data *data, test_judge judge, bool all)
-{
-    const bool backward = data->problem.backward;
-    const uint32_t outputs = backward ? 2 : 1;
-    tn_bounded *expected = reference(data);
-    const test_subject subject = {.family = backward ? &tn_prelu_backward_family : &tn_prelu_family,
-                                  .call = call,
-                                  .describe = describe,
-                                  .data = data,
-                                  .operands = data->operands,
-                                  .operand_count = data->count,
-                                  .expected = expected,
-                                  .judge = judge,
-                                  .outputs = outputs};
-    if (all)
-        test_run_all(&subject);
-    else
-        test_run_once(&subject);
-    for (uint32_t i = 0; i < data->count; i++)
-        if (data->operands[i].image != NULL)
-            test_tensor_destroy(&data->operands[i]);
-    free(expected);
-}
-
-static void fill(prelu_data *data, test_judge judge, test_random *random)
-{
-    for (uint32_t i = 0; i < (data->problem.backward ? 3 : 2); i++)
-        test_fill((test_tensor *)(uintptr_t)operand(data, i), judge, random);
-}
-
+/* Forward and backward, of reals and of integers. */
 static void check(prelu_case p, test_random *random)
 {
     for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++)
         for (int n = 0; n < 4; n++) {
-            prelu_data data;
-            p.backward = n % 2 != 0;
-            p.same = p.backward || p.same < PRELU_DY ? p.same : -1;
-            make(&data, &p, *type);
-            fill(&data, n / 2 == 0 ? TEST_BOUND : TEST_EXACT, random);
-            run(&data, n / 2 == 0 ? TEST_BOUND : TEST_EXACT, true);
+            test_fixture f;
+            prelu_case now = p;
+            now.backward = n % 2 != 0;
+            now.same = now.backward || p.same < PRELU_DY ? p.same : -1;
+            begin(&f, &now, *type);
+            test_run_fixture(&f, n / 2 == 0 ? TEST_BOUND : TEST_EXACT, TEST_ALL, random);
         }
 }
 
@@ -237,12 +146,11 @@ static void random_problems(void **state)
     for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++)
         for (int n = 0; n < test_problems(40); n++) {
             prelu_case p = random_case(&random);
-            prelu_data data;
+            test_fixture f;
             p.backward = n % 2 != 0;
             p.same = p.backward || p.same < PRELU_DY ? p.same : -1;
-            make(&data, &p, *type);
-            fill(&data, TEST_BOUND, &random);
-            run(&data, TEST_BOUND, false);
+            begin(&f, &p, *type);
+            test_run_fixture(&f, TEST_BOUND, TEST_ONCE, &random);
         }
 }
 
@@ -256,18 +164,19 @@ static void special_values(void **state)
     for (int n = 0; n < 4; n++)
         for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++) {
             prelu_case p = {.rank = 2, .same = -1, .shape = {count, count}};
-            prelu_data data;
+            test_fixture f;
             p.kept = n / 2 == 0 ? 1 : 3;
             p.backward = n % 2 != 0;
-            make(&data, &p, *type);
+            begin(&f, &p, *type);
+            test_make(&f);
             for (int64_t i = 0; i < count * count; i++) {
-                test_set(&data.operands[PRELU_X], i, values[i % count]);
+                test_set(&f.operands[PRELU_X], i, values[i % count]);
                 if (p.backward)
-                    test_set(&data.operands[PRELU_DY], i, i % 5 == 0 ? -0.5 : 2);
+                    test_set(&f.operands[PRELU_DY], i, i % 5 == 0 ? -0.5 : 2);
             }
             for (int64_t i = 0; i < (p.kept == 1 ? count : count * count); i++)
-                test_set(&data.operands[PRELU_SLOPE], i, values[p.kept == 1 ? i : i / count]);
-            run(&data, TEST_BOUND, true);
+                test_set(&f.operands[PRELU_SLOPE], i, values[p.kept == 1 ? i : i / count]);
+            test_finish(&f, TEST_ALL);
         }
 }
 
@@ -278,14 +187,13 @@ static void without_workspace(void **state)
     prelu_case p = {.rank = 1, .shape = {100003}, .same = -1, .backward = true};
     tenon_stream *usual = test_stream;
     tenon_memory little;
-    prelu_data data;
+    test_fixture f;
     (void)state;
     assert_ok(tenon_memory_create(test_context, 16, &little));
     assert_ok(tenon_stream_create(test_context, NULL, &test_stream));
     assert_ok(tenon_stream_set_workspace(test_stream, &little, 0, 16));
-    make(&data, &p, TENON_DTYPE_F32);
-    fill(&data, TEST_BOUND, &random);
-    run(&data, TEST_BOUND, false);
+    begin(&f, &p, TENON_DTYPE_F32);
+    test_run_fixture(&f, TEST_BOUND, TEST_ONCE, &random);
     tenon_stream_destroy(test_stream);
     test_stream = usual;
     tenon_memory_destroy(&little);

@@ -1,0 +1,173 @@
+#include "fixture.h"
+
+void test_begin(test_fixture *f, const tn_operation *operation)
+{
+    memset(f, 0, sizeof *f);
+    f->c.operation = operation;
+    tn_operation_defaults(operation, f->c.params.bytes);
+}
+
+void test_begin_line(test_fixture *f, const char *line, tenon_dtype type)
+{
+    memset(f, 0, sizeof *f);
+    assert_ok(tn_case_parse_line(line, type, &f->c));
+}
+
+tenon_tensor test_view(tenon_dtype dtype, test_layout layout, bool gap, uint32_t rank,
+                       const int64_t *shape, int64_t offset)
+{
+    tenon_tensor view = tenon_tensor_view(dtype, rank, shape);
+    test_strides(layout, gap, rank, shape, view.stride);
+    view.offset = (uint64_t)offset * tenon_dtype_size(dtype);
+    return view;
+}
+
+static uint32_t first_output(const test_fixture *f)
+{
+    return f->c.operation->operand_count - f->c.operation->output_count;
+}
+
+/* Of operands that are one view the last has the memory: an output, where one is among them. */
+static uint32_t owner_of(const test_fixture *f, uint32_t number)
+{
+    const uint32_t first = f->c.same[number] != 0 ? f->c.same[number] - 1 : number;
+    uint32_t owner = first;
+    for (uint32_t i = 0; i < f->c.operation->operand_count; i++)
+        if (f->c.same[i] == first + 1 && i > owner)
+            owner = i;
+    return owner;
+}
+
+static const tenon_tensor *view_of(const test_fixture *f, uint32_t number)
+{
+    return &f->c.views[f->c.same[number] != 0 ? f->c.same[number] - 1 : number];
+}
+
+test_tensor *test_operand(test_fixture *f, uint32_t number)
+{
+    test_tensor *tensor = &f->operands[owner_of(f, number)];
+    return tensor->image != NULL ? tensor : NULL;
+}
+
+void test_make(test_fixture *f)
+{
+    for (uint32_t i = 0; i < f->c.operation->operand_count; i++) {
+        const tenon_tensor *view = view_of(f, i);
+        if (view->dtype == TENON_DTYPE_INVALID || owner_of(f, i) != i)
+            continue;
+        f->c.views[i] = *view;
+        test_tensor_create(&f->operands[i], view->dtype, view->rank, view->shape, view->stride,
+                           (int64_t)(view->offset / tenon_dtype_size(view->dtype)));
+    }
+}
+
+/* The views of all operands, in the image or on the device. */
+static void gather_views(const test_fixture *f, bool host,
+                         const tenon_tensor *views[TN_MAX_OPERANDS])
+{
+    for (uint32_t i = 0; i < TN_MAX_OPERANDS; i++) {
+        const test_tensor *tensor =
+            i < f->c.operation->operand_count ? &f->operands[owner_of(f, i)] : NULL;
+        views[i] = tensor == NULL || tensor->image == NULL ? NULL
+                   : host                                  ? &tensor->host
+                                                           : &tensor->view;
+    }
+}
+
+void test_fill_inputs(test_fixture *f, test_judge judge, test_random *random)
+{
+    const tn_operation *operation = f->c.operation;
+    const tenon_tensor *views[TN_MAX_OPERANDS];
+    uint64_t seed = (uint64_t)test_between(random, 1, 1 << 30);
+    f->judge = judge;
+    for (uint32_t i = 0; i < operation->operand_count; i++) {
+        test_tensor *tensor = test_operand(f, i);
+        if (tensor != NULL && (i < first_output(f) || operation->operands[i].read))
+            test_fill(tensor, judge, random);
+    }
+    gather_views(f, true, views);
+    if (operation->settle != NULL)
+        operation->settle(f->c.params.bytes, views, &seed);
+}
+
+static tenon_status call(const void *user, const char *solver)
+{
+    const test_fixture *f = user;
+    const tenon_tensor *views[TN_MAX_OPERANDS];
+    tn_case_params params = f->c.params;
+    gather_views(f, false, views);
+    params.head.solver = solver;
+    return test_call_views(f->c.operation, &params, views);
+}
+
+static const char *describe(const void *user)
+{
+    static char text[TN_CASE_TEXT_SIZE];
+    return tn_case_text(&((const test_fixture *)user)->c, text);
+}
+
+static void expect(const test_fixture *f, const char *solver)
+{
+    const tenon_tensor *views[TN_MAX_OPERANDS];
+    tn_case_params params = f->c.params;
+    gather_views(f, true, views);
+    params.head.solver = solver;
+    assert_true(f->c.operation->reference(&params, views, f->expected));
+}
+
+/* What the solver promises; the automatic choice is what its plan says. */
+static const tn_bounded *expected_of(const void *user, const char *solver, test_judge *judge)
+{
+    const test_fixture *f = user;
+    const tenon_tensor *views[TN_MAX_OPERANDS];
+    char name[TN_SOLVER_NAME_SIZE];
+    tn_case_params params = f->c.params;
+    tenon_plan *plan;
+    gather_views(f, false, views);
+    params.head.solver = solver;
+    assert_ok(f->c.operation->plan(test_context, &params, views, &plan));
+    snprintf(name, sizeof name, "%s", plan->name);
+    tenon_plan_release(plan);
+    const tn_solver *found = tn_solver_named(f->c.operation->family, name);
+    if (found != NULL && found->inexact)
+        *judge = TEST_BOUND;
+    expect(f, name);
+    return f->expected;
+}
+
+void test_finish(test_fixture *f, test_extent extent)
+{
+    const tn_operation *operation = f->c.operation;
+    int64_t count = 1;
+    for (uint32_t i = first_output(f); i < operation->operand_count; i++)
+        count += f->operands[i].image != NULL ? tenon_tensor_elements(&f->operands[i].view) : 0;
+    f->expected = calloc((size_t)count, sizeof *f->expected);
+    assert_non_null(f->expected);
+    expect(f, NULL);
+    const test_subject subject = {.family = operation->family,
+                                  .call = call,
+                                  .describe = describe,
+                                  .data = f,
+                                  .operands = f->operands,
+                                  .operand_count = operation->operand_count,
+                                  .expected = f->expected,
+                                  .judge = f->judge,
+                                  .outputs = operation->output_count,
+                                  .expected_of = f->by_solver ? expected_of : NULL,
+                                  .emulate = f->emulate};
+    if (extent == TEST_ALL)
+        test_run_all(&subject);
+    else
+        test_run_once(&subject);
+    for (uint32_t i = 0; i < operation->operand_count; i++)
+        if (f->operands[i].image != NULL)
+            test_tensor_destroy(&f->operands[i]);
+    free(f->expected);
+}
+
+void test_run_fixture(test_fixture *f, test_judge judge, test_extent extent, test_random *random)
+{
+    test_make(f);
+    test_fill_inputs(f, judge, random);
+    test_finish(f, extent);
+}

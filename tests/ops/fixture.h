@@ -1,0 +1,63 @@
+/*
+ * A call of an operation for tests: the operands of a tn_case in guarded memory, the operation's
+ * own reference, and every solver of its family (test_subject). A test says the case in views and
+ * parameters, or in the words of `tenon check`, and fills in the values.
+ *
+ *   test_fixture f;
+ *   test_begin(&f, &tn_operation_prelu);
+ *   f.c.views[PRELU_X] = test_view(TENON_DTYPE_F16, TEST_PITCH, true, 2, shape, 1);
+ *   …
+ *   f.c.same[PRELU_X] = 1 + PRELU_Y;               in place
+ *   test_run_fixture(&f, TEST_BOUND, TEST_ALL, &random);
+ */
+#ifndef TENON_TESTS_OPS_FIXTURE_H
+#define TENON_TESTS_OPS_FIXTURE_H
+
+#include "support.h"
+
+typedef struct test_fixture {
+    tn_case c;
+    test_judge judge;
+    /* The reference's bounds are those of the solver at hand. */
+    bool by_solver;
+    /* Tries emulated matrix units (emulation.h); NULL where the family has none. */
+    void (*emulate)(const test_subject *subject);
+    /* From test_make on. Operands that are the view of another have no image of their own. */
+    test_tensor operands[TN_MAX_OPERANDS];
+    tn_bounded *expected;
+} test_fixture;
+
+typedef enum test_extent {
+    TEST_ONCE, /* the automatic choice */
+    TEST_ALL   /* and every solver */
+} test_extent;
+
+/* An operation with its default parameters and no operands. */
+void test_begin(test_fixture *f, const tn_operation *operation);
+
+/* The same from a call in words; `type` is what T stands for. */
+void test_begin_line(test_fixture *f, const char *line, tenon_dtype type);
+
+/* The parameters, as the operation's struct. */
+#define test_params(f, type) ((type *)(void *)(f)->c.params.bytes)
+
+/* A view without memory; `offset` in elements. */
+tenon_tensor test_view(tenon_dtype dtype, test_layout layout, bool gap, uint32_t rank,
+                       const int64_t *shape, int64_t offset);
+
+/* Memory for all operands, all poison. */
+void test_make(test_fixture *f);
+
+/* The tensor behind an operand, or behind that whose view it is; NULL where it is absent. */
+test_tensor *test_operand(test_fixture *f, uint32_t number);
+
+/* Values for what is read, as the judge wants them and the operation allows. */
+void test_fill_inputs(test_fixture *f, test_judge judge, test_random *random);
+
+/* Compares with the reference, and lets go of the memory. */
+void test_finish(test_fixture *f, test_extent extent);
+
+/* All of these. */
+void test_run_fixture(test_fixture *f, test_judge judge, test_extent extent, test_random *random);
+
+#endif
