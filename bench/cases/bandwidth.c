@@ -146,7 +146,8 @@ static bool reference(const pass *p, const tenon_tensor *v, tn_bounded *expected
     case COPY:
         return tn_copy_reference(&v[X0], &v[Y], expected);
     case REDUCE:
-        return tn_reduce_reference(&p->reduce, &v[X0], &v[Y], expected, NULL);
+        return tn_reduce_reference(&p->reduce, (const tenon_tensor *const[]){&v[X0], &v[Y]},
+                                   expected);
     case SOFTMAX:
         return tn_softmax_forward_reference(&softmax, &v[X0], &v[Y], expected);
     case NORM: {

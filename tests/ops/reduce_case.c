@@ -74,12 +74,14 @@ void reduce_run(reduce_data *data, bool automatic)
     tenon_reduce_params params = reduce_params(&data->problem);
     const test_tensor *y = &data->operands[data->count - 1];
     const int64_t count = tenon_tensor_elements(&y->view);
-    bool moments = data->problem.moments;
+    const bool moments = data->problem.moments;
+    const tenon_tensor *host[MOMENTS_OPERANDS];
     data->expected = calloc(2 * (size_t)count + 1, sizeof *data->expected);
     assert_non_null(data->expected);
-    assert_true(tn_reduce_reference(&params, &data->operands[0].host, &y->host,
-                                    data->expected + (moments ? count : 0),
-                                    moments ? data->expected : NULL));
+    for (uint32_t i = 0; i < data->count; i++)
+        host[i] = &data->operands[i].host;
+    assert_true(
+        (moments ? tn_moments_reference : tn_reduce_reference)(&params, host, data->expected));
     const test_subject subject = {.family = &tn_reduce_family,
                                   .call = call,
                                   .describe = describe,

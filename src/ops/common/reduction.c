@@ -154,7 +154,7 @@ void tn_reduction_canonicalise(uint32_t kind, const tn_axes *axes,
     memcpy(problem->kept_stride, kept.stride, sizeof problem->kept_stride);
 }
 
-tenon_tensor tn_reduction_check_view(tenon_dtype dtype, bool along, int64_t number)
+tenon_tensor tn_reduction_awkward_view(tenon_dtype dtype, bool along, int64_t number)
 {
     const uint32_t inner = along ? 3 : 2, outer = along ? 2 : 3;
     tenon_tensor view = {

@@ -85,7 +85,7 @@ tenon_status tn_reduction_launch(const char *operation, tn_recording *recording,
     {                                                                                              \
         1, 3                                                                                       \
     }
-tenon_tensor tn_reduction_check_view(tenon_dtype dtype, bool along, int64_t number);
+tenon_tensor tn_reduction_awkward_view(tenon_dtype dtype, bool along, int64_t number);
 
 /* For references: the elements of host memory as [row][place along the axes], which the caller
  * frees. NULL without memory. */

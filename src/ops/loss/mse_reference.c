@@ -142,7 +142,7 @@ static tenon_status check_layout(tenon_stream *stream, const mse_check *check,
     tenon_status status = TENON_OK;
     uint64_t seed = 1;
     for (int i = 0; i < MSE_BACKWARD_OPERANDS; i++)
-        views[i] = tn_reduction_check_view(
+        views[i] = tn_reduction_awkward_view(
             check->wide && i == MSE_LOSS ? TENON_DTYPE_F32 : check->dtype, along, i);
     views[MSE_LOSS].shape[1] = views[MSE_LOSS].shape[3] = 1;
     for (int i = 0; i < MSE_BACKWARD_OPERANDS && status == TENON_OK; i++)

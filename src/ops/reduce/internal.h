@@ -14,13 +14,14 @@ extern const char *const tn_reduce_words[];
 
 extern const tn_family tn_reduce_family;
 
-/* Results in double with their error bounds, in row-major order of the kept dimensions; x in host
- * memory of kind SVM, y and mean not read but for their types. `means` and `mean` may be NULL.
- * False without memory. */
-bool tn_reduce_reference(const tenon_reduce_params *params, const tenon_tensor *x,
-                         const tenon_tensor *y, tn_bounded *results, tn_bounded *means);
+tenon_status tn_reduce_prepare(const void *params, tn_call *call, tn_problem *problem, bool *empty);
 
-tenon_status tn_reduce_self_check(tenon_stream *stream, const tn_problem *problem,
-                                  const tn_choice *choice, bool *right, char why[256]);
+/* As tn_operation and tn_family have them. */
+bool tn_reduce_reference(const void *params, const tenon_tensor *const *views,
+                         tn_bounded *expected);
+bool tn_moments_reference(const void *params, const tenon_tensor *const *views,
+                          tn_bounded *expected);
+bool tn_reduce_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
+                       struct tn_case *c);
 
 #endif

@@ -1,4 +1,4 @@
-/* What tests and tools know of the operations of this family: see dispatch/operation.h. */
+/* tenon_reduce and tenon_moments: their descriptions, which dispatch/operation.h explains. */
 #include "dispatch/operation.h"
 #include "ops/reduce/internal.h"
 #include "ops/registry.h"
@@ -10,21 +10,14 @@ static const tn_field fields[] = {
     TN_FIELD_ARRAY("axes", TN_FIELD_I32, tenon_reduce_params, axes),
     TN_FIELD("correction", TN_FIELD_U32, tenon_reduce_params, correction)};
 
-TN_OPERATION_DEFAULTS(reduce, tenon_reduce_params)
-TN_OPERATION_CALLS(reduce, tenon_reduce, v[0], v[1])
-TN_OPERATION_CALLS(moments, tenon_moments, v[0], v[1], v[2])
-
-static bool reduce_reference(const void *params, const tenon_tensor *const *v, tn_bounded *expected)
-{
-    return tn_reduce_reference(params, v[REDUCE_X], v[REDUCE_Y], expected, NULL);
-}
-
-static bool moments_reference(const void *params, const tenon_tensor *const *v,
-                              tn_bounded *expected)
-{
-    return tn_reduce_reference(params, v[REDUCE_X], v[MOMENTS_VARIANCE],
-                               expected + tenon_tensor_elements(v[MOMENTS_MEAN]), expected);
-}
+static const tenon_reduce_params moments_defaults = {.struct_size = sizeof moments_defaults,
+                                                     .kind = TENON_REDUCE_VARIANCE};
+TN_DEFAULTS(reduce, tenon_reduce_params, TENON_REDUCE_PARAMS_INIT)
+TN_ENTRIES(tenon_reduce, tn_operation_reduce, tenon_reduce_params,
+           (const tenon_tensor *x, const tenon_tensor *y), (x, y), (v[0], v[1]))
+TN_ENTRIES(tenon_moments, tn_operation_moments, tenon_reduce_params,
+           (const tenon_tensor *x, const tenon_tensor *mean, const tenon_tensor *variance),
+           (x, mean, variance), (v[0], v[1], v[2]))
 
 static const char *const reduce_examples[] = {
     "reduce x=T:3x4x5 y=T:3x5 axis_count=1 axes=1",
@@ -40,41 +33,38 @@ static const char *const reduce_examples[] = {
 };
 
 static const char *const moments_examples[] = {
-    "reduce tenon_moments x=T:3x4x5 mean=T:3x1x5 variance=T:3x1x5 axis_count=1 axes=1 "
-    "kind=variance",
-    "reduce tenon_moments x=T:13x1000 mean=S:13 variance=S:13 axis_count=1 axes=-1 kind=variance",
-    "reduce tenon_moments x=T:3001x41 mean=T:41 variance=T:41 axis_count=1 kind=variance",
+    "reduce tenon_moments x=T:3x4x5 mean=T:3x1x5 variance=T:3x1x5 axis_count=1 axes=1",
+    "reduce tenon_moments x=T:13x1000 mean=S:13 variance=S:13 axis_count=1 axes=-1",
+    "reduce tenon_moments x=T:3001x41 mean=T:41 variance=T:41 axis_count=1",
     NULL,
 };
 
 const tn_operation tn_operation_reduce = {
-    .name = "tenon_reduce",
+    TN_CALLS(tenon_reduce),
     .family = &tn_reduce_family,
-    .operands = {{.name = "x"}, {.name = "y"}},
-    .operand_count = 2,
+    .operands = {{.name = "x"}, {.name = "y", .role = TN_OUTPUT}},
+    .operand_count = REDUCE_OPERANDS,
     .output_count = 1,
-    .fields = fields,
-    .field_count = TN_FIELD_COUNT(fields),
-    .params_size = sizeof(tenon_reduce_params),
-    .defaults = default_reduce,
-    .run = run_reduce,
-    .plan = plan_reduce,
-    .reference = reduce_reference,
+    TN_FIELDS(fields),
+    TN_PARAMS(reduce),
+    TN_PROBLEM(tn_reduction_problem),
+    .prepare = tn_reduce_prepare,
+    .reference = tn_reduce_reference,
     .examples = reduce_examples,
 };
 
 const tn_operation tn_operation_moments = {
-    .name = "tenon_moments",
+    TN_CALLS(tenon_moments),
     .family = &tn_reduce_family,
-    .operands = {{.name = "x"}, {.name = "mean"}, {.name = "variance"}},
-    .operand_count = 3,
+    .operands = {{.name = "x"},
+                 {.name = "mean", .role = TN_OUTPUT},
+                 {.name = "variance", .role = TN_OUTPUT}},
+    .operand_count = MOMENTS_OPERANDS,
     .output_count = 2,
-    .fields = fields,
-    .field_count = TN_FIELD_COUNT(fields),
-    .params_size = sizeof(tenon_reduce_params),
-    .defaults = default_reduce,
-    .run = run_moments,
-    .plan = plan_moments,
-    .reference = moments_reference,
+    TN_FIELDS(fields),
+    TN_PARAMS(moments),
+    TN_PROBLEM(tn_reduction_problem),
+    .prepare = tn_reduce_prepare,
+    .reference = tn_moments_reference,
     .examples = moments_examples,
 };

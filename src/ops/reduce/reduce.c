@@ -1,4 +1,4 @@
-/* tenon_reduce and tenon_moments: the public entries, and their family. */
+/* What tenon_reduce and tenon_moments refuse, and their family. */
 #include "base/shape.h"
 #include "ops/reduce/internal.h"
 
@@ -10,11 +10,6 @@ _Static_assert((int)TENON_REDUCE_SUM == REDUCTION_SUM && (int)TENON_REDUCE_MAX =
                    (int)TENON_REDUCE_VARIANCE == REDUCTION_VARIANCE,
                "kernels take the numbers of the public kinds");
 
-TENON_API tenon_reduce_params tenon_reduce_params_default(void)
-{
-    return (tenon_reduce_params)TENON_REDUCE_PARAMS_INIT;
-}
-
 static const tn_solver *const solvers[] = {&tn_reduction_rows, &tn_reduction_columns,
                                            &tn_reduction_split_rows, &tn_reduction_split_columns,
                                            &tn_reduction_group};
@@ -22,7 +17,7 @@ static const tn_solver *const solvers[] = {&tn_reduction_rows, &tn_reduction_col
 const tn_family tn_reduce_family = {.name = "reduce",
                                     .solvers = solvers,
                                     .solver_count = sizeof solvers / sizeof *solvers,
-                                    .self_check = tn_reduce_self_check,
+                                    .awkward = tn_reduce_awkward,
                                     .paths = tn_reduction_paths};
 
 const char *const tn_reduce_words[] = {"sum",    "mean",        "max",  "min",      "argmax",
@@ -83,117 +78,39 @@ static tenon_status check_result(const tn_call *call, const tenon_reduce_params 
 }
 
 /* Operands are x, y, or x, mean, variance. */
-static tenon_status prepare(tenon_context *context, const tenon_reduce_params *params,
-                            const tn_call *call, tn_reduction_problem *problem, bool *empty)
+tenon_status tn_reduce_prepare(const void *given, tn_call *call, tn_problem *problem, bool *empty)
 {
     const char *operation = call->operation;
+    const tenon_reduce_params *params = given;
     const tn_argument *operands = call->operands;
+    const tenon_tensor *x = operands[REDUCE_X].view;
     const bool moments = call->operand_count == MOMENTS_OPERANDS;
     const uint32_t y = call->operand_count - 1;
+    tn_reduction_problem *p = (tn_reduction_problem *)problem;
     tn_axes axes;
     TN_TRY(check_params(operation, params));
     if (moments && params->kind != TENON_REDUCE_VARIANCE)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: kind is %s, must be variance",
                        operation, tn_reduce_words[params->kind]);
-    TN_TRY(tn_tensor_check(operation, "x", operands[REDUCE_X].view));
+    TN_TRY(tn_tensor_check(operation, "x", x));
     TN_TRY(tn_call_check_views(call));
-    TN_TRY(tn_float_check(operation, "x", context, operands[REDUCE_X].view->dtype));
-    TN_TRY(tn_axes_check(operation, params->axis_count, params->axes, operands[REDUCE_X].view->rank,
-                         "x", &axes));
+    TN_TRY(tn_float_check(operation, "x", call->context, x->dtype));
+    TN_TRY(tn_axes_check(operation, params->axis_count, params->axes, x->rank, "x", &axes));
     for (uint32_t i = REDUCE_Y; i <= y; i++)
         TN_TRY(check_result(call, params, i, &axes));
     if (moments)
         TN_TRY(tn_same_dtype_check(operation, "variance", operands[MOMENTS_VARIANCE].view, "mean",
                                    operands[MOMENTS_MEAN].view->dtype));
-    TN_TRY(check_size(operation, params, tn_axes_size(&axes, operands[REDUCE_X].view)));
+    TN_TRY(check_size(operation, params, tn_axes_size(&axes, x)));
     const tenon_tensor *const views[REDUCTION_VIEWS] = {
-        [REDUCTION_X] = operands[REDUCE_X].view,
+        [REDUCTION_X] = x,
         [REDUCTION_Y] = operands[y].view,
         [REDUCTION_MEANS] = moments ? operands[MOMENTS_MEAN].view : NULL};
     const uint32_t numbers[REDUCTION_VIEWS] = {
         [REDUCTION_X] = REDUCE_X, [REDUCTION_Y] = y, [REDUCTION_MEANS] = MOMENTS_MEAN};
-    tn_reduction_canonicalise(params->kind, &axes, views, numbers, problem);
+    tn_reduction_canonicalise(params->kind, &axes, views, numbers, p);
     if (params->kind == TENON_REDUCE_VARIANCE)
-        problem->divisor -= params->correction;
+        p->divisor -= params->correction;
     *empty = tn_tensor_empty(operands[y].view);
-    return tn_solver_force(operation, &tn_reduce_family, params->solver, &problem->head);
-}
-
-/* What NULL stands for. */
-static const tenon_reduce_params *defaults_of(const tn_call *call)
-{
-    static const tenon_reduce_params sum = TENON_REDUCE_PARAMS_INIT,
-                                     variance = {.struct_size = sizeof variance,
-                                                 .kind = TENON_REDUCE_VARIANCE};
-    return call->operand_count == MOMENTS_OPERANDS ? &variance : &sum;
-}
-
-static tenon_status run(tenon_stream *stream, const tenon_reduce_params *params,
-                        const tn_call *call, const tenon_sync *sync)
-{
-    tn_reduction_problem problem;
-    bool empty = false;
-    TN_TRY(tn_stream_check(call->operation, stream));
-    TN_TRY(prepare(stream->context, params != NULL ? params : defaults_of(call), call, &problem,
-                   &empty));
-    return tn_call_run(stream, &tn_reduce_family, empty ? NULL : &problem.head, call, sync);
-}
-
-static tenon_status plan_call(tenon_context *context, const tenon_reduce_params *params,
-                              const tn_call *call, tenon_plan **plan)
-{
-    tn_reduction_problem problem;
-    bool empty = false;
-    TN_TRY(tn_plan_check(call->operation, context, plan));
-    TN_TRY(prepare(context, params != NULL ? params : defaults_of(call), call, &problem, &empty));
-    return tn_call_plan(context, &tn_reduce_family, empty ? NULL : &problem.head, call, plan);
-}
-
-static tn_call reduce_call(const char *operation, const tenon_tensor *x, const tenon_tensor *y)
-{
-    return (tn_call){.operation = operation,
-                     .operands = {{"x", x, TN_INPUT}, {"y", y, TN_OUTPUT}},
-                     .operand_count = REDUCE_OPERANDS};
-}
-
-static tn_call moments_call(const char *operation, const tenon_tensor *x, const tenon_tensor *mean,
-                            const tenon_tensor *variance)
-{
-    return (tn_call){.operation = operation,
-                     .operands = {{"x", x, TN_INPUT},
-                                  {"mean", mean, TN_OUTPUT},
-                                  {"variance", variance, TN_OUTPUT}},
-                     .operand_count = MOMENTS_OPERANDS};
-}
-
-TENON_API tenon_status tenon_reduce(tenon_stream *stream, const tenon_reduce_params *params,
-                                    const tenon_tensor *x, const tenon_tensor *y,
-                                    const tenon_sync *sync)
-{
-    const tn_call call = reduce_call("tenon_reduce", x, y);
-    return run(stream, params, &call, sync);
-}
-
-TENON_API tenon_status tenon_reduce_plan(tenon_context *context, const tenon_reduce_params *params,
-                                         const tenon_tensor *x, const tenon_tensor *y,
-                                         tenon_plan **plan)
-{
-    const tn_call call = reduce_call("tenon_reduce_plan", x, y);
-    return plan_call(context, params, &call, plan);
-}
-
-TENON_API tenon_status tenon_moments(tenon_stream *stream, const tenon_reduce_params *params,
-                                     const tenon_tensor *x, const tenon_tensor *mean,
-                                     const tenon_tensor *variance, const tenon_sync *sync)
-{
-    const tn_call call = moments_call("tenon_moments", x, mean, variance);
-    return run(stream, params, &call, sync);
-}
-
-TENON_API tenon_status tenon_moments_plan(tenon_context *context, const tenon_reduce_params *params,
-                                          const tenon_tensor *x, const tenon_tensor *mean,
-                                          const tenon_tensor *variance, tenon_plan **plan)
-{
-    const tn_call call = moments_call("tenon_moments_plan", x, mean, variance);
-    return plan_call(context, params, &call, plan);
+    return tn_solver_force(operation, &tn_reduce_family, params->solver, problem);
 }

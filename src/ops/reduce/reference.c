@@ -1,9 +1,6 @@
-/* The reference of reductions, and the self-check of their solvers. docs/numerics.md derives the
- * bounds. */
-#include "check/case.h"
+/* The references of reductions, and their awkward cases. docs/numerics.md derives the bounds. */
+#include "check/awkward.h"
 #include "ops/common/exp_sum.h"
-#include "check/host.h"
-#include "ops/common/pointwise.h"
 #include "ops/reduce/internal.h"
 
 #include "base/shape.h"
@@ -104,8 +101,9 @@ static tn_bounded reduce_row(const tenon_reduce_params *params, const row *r, do
     }
 }
 
-bool tn_reduce_reference(const tenon_reduce_params *params, const tenon_tensor *x,
-                         const tenon_tensor *y, tn_bounded *results, tn_bounded *means)
+/* `means` may be NULL. */
+static bool expect(const tenon_reduce_params *params, const tenon_tensor *x, const tenon_tensor *y,
+                   tn_bounded *results, tn_bounded *means)
 {
     tn_axes axes;
     if (tn_axes_check("reference", params->axis_count, params->axes, x->rank, "x", &axes) !=
@@ -128,10 +126,21 @@ bool tn_reduce_reference(const tenon_reduce_params *params, const tenon_tensor *
     return whole;
 }
 
+bool tn_reduce_reference(const void *params, const tenon_tensor *const *v, tn_bounded *expected)
+{
+    return expect(params, v[REDUCE_X], v[REDUCE_Y], expected, NULL);
+}
+
+bool tn_moments_reference(const void *params, const tenon_tensor *const *v, tn_bounded *expected)
+{
+    return expect(params, v[MOMENTS_X], v[MOMENTS_VARIANCE],
+                  expected + tenon_tensor_elements(v[MOMENTS_MEAN]), expected);
+}
+
 static tenon_tensor result_view(tenon_dtype dtype)
 {
     tenon_tensor view = {.offset = 3 * tenon_dtype_size(dtype), .dtype = dtype, .rank = 2};
-    const tenon_tensor x = tn_reduction_check_view(dtype, true, 0);
+    const tenon_tensor x = tn_reduction_awkward_view(dtype, true, 0);
     view.shape[0] = x.shape[0];
     view.shape[1] = x.shape[2];
     view.stride[0] = 1;
@@ -139,73 +148,25 @@ static tenon_tensor result_view(tenon_dtype dtype)
     return view;
 }
 
-/* The means come before the variances, as tenon_moments has them. */
-static tenon_status compare(tenon_stream *stream, const tn_reduction_problem *like,
-                            const tn_choice *choice, tn_twin *twins, uint32_t count, bool *right,
-                            char why[256])
+bool tn_reduce_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
+                       tn_case *c)
 {
-    static const char operation[] = "reduce self-check";
-    const double scalars[TN_MAX_SCALARS] = {0};
-    const tenon_tensor *x = &twins[REDUCE_X].host, *y = &twins[count - 1].host;
-    const bool moments = count == MOMENTS_OPERANDS;
-    const tenon_tensor *const views[REDUCTION_VIEWS] = {
-        [REDUCTION_X] = x,
-        [REDUCTION_Y] = y,
-        [REDUCTION_MEANS] = moments ? &twins[MOMENTS_MEAN].host : NULL};
-    const uint32_t numbers[REDUCTION_VIEWS] = {
-        [REDUCTION_X] = REDUCE_X, [REDUCTION_Y] = count - 1, [REDUCTION_MEANS] = MOMENTS_MEAN};
-    tenon_reduce_params params = TENON_REDUCE_PARAMS_INIT;
-    tn_reduction_problem problem;
-    tn_axes axes;
-    params.kind = like->kind;
-    params.axis_count = 2;
-    memcpy(params.axes, (const int32_t[])TN_REDUCTION_CHECK_AXES, 2 * sizeof *params.axes);
-    TN_TRY(tn_axes_check(operation, params.axis_count, params.axes, x->rank, "x", &axes));
-    tn_reduction_canonicalise(params.kind, &axes, views, numbers, &problem);
-    const int64_t results = tenon_tensor_elements(y);
-    tn_bounded *expected = malloc((size_t)(2 * results) * sizeof *expected);
-    tn_bounded *means = moments ? expected : NULL;
-    bool whole = expected != NULL &&
-                 tn_reduce_reference(&params, x, y, moments ? expected + results : expected, means);
-    tenon_status status = whole ? tn_twins_check(stream, operation, choice, &problem.head, scalars,
-                                                 twins, count, count - 1, expected, right, why)
-                                : tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", operation);
-    if (status == TENON_OK && !*right)
-        tn_twins_blame(stream, moments ? &tn_operation_moments : &tn_operation_reduce, &params,
-                       twins, count, choice);
-    free(expected);
-    return status;
-}
-
-static tenon_status check_layout(tenon_stream *stream, const tn_reduction_problem *like, bool along,
-                                 const tn_choice *choice, bool *right, char why[256])
-{
-    const tenon_dtype dtype = (tenon_dtype)like->dtype;
+    const tn_reduction_problem *like = (const tn_reduction_problem *)problem;
+    const bool moments = (like->flags & REDUCTION_HAS_MEANS) != 0;
     const bool is_place = like->kind == TENON_REDUCE_ARGMAX || like->kind == TENON_REDUCE_ARGMIN;
-    const uint32_t count =
-        (like->flags & REDUCTION_HAS_MEANS) != 0 ? MOMENTS_OPERANDS : REDUCE_OPERANDS;
-    const tenon_tensor x = tn_reduction_check_view(dtype, along, 1),
-                       y = result_view(is_place                              ? TENON_DTYPE_I32
-                                       : (like->flags & REDUCTION_WIDE) != 0 ? TENON_DTYPE_F32
-                                                                             : dtype);
-    tn_twin twins[MOMENTS_OPERANDS] = {0};
-    uint64_t seed = 1;
-    tenon_status status = TENON_OK;
-    for (uint32_t i = 0; i < count && status == TENON_OK; i++)
-        status = tn_twin_create(stream, i == REDUCE_X ? &x : &y, &seed, &twins[i]);
-    if (status == TENON_OK)
-        status = compare(stream, like, choice, twins, count, right, why);
-    for (uint32_t i = 0; i < count; i++)
-        tn_twin_destroy(&twins[i]);
-    return status;
-}
-
-tenon_status tn_reduce_self_check(tenon_stream *stream, const tn_problem *problem,
-                                  const tn_choice *choice, bool *right, char why[256])
-{
-    *right = true;
-    for (int along = 0; along < 2 && *right; along++)
-        TN_TRY(check_layout(stream, (const tn_reduction_problem *)problem, along != 0, choice,
-                            right, why));
-    return TENON_OK;
+    const bool wide = (like->flags & REDUCTION_WIDE) != 0;
+    const tenon_dtype dtype = (tenon_dtype)like->dtype;
+    tenon_reduce_params *params = (tenon_reduce_params *)c->params.bytes;
+    (void)choice;
+    if (number == 2)
+        return false;
+    tn_awkward_begin(c, moments ? &tn_operation_moments : &tn_operation_reduce);
+    params->kind = like->kind;
+    params->axis_count = 2;
+    params->axes[0] = 1;
+    params->axes[1] = 3;
+    c->views[REDUCE_X] = tn_reduction_awkward_view(dtype, number != 0, 1);
+    for (uint32_t i = REDUCE_Y; i < c->operation->operand_count; i++)
+        c->views[i] = result_view(is_place ? TENON_DTYPE_I32 : wide ? TENON_DTYPE_F32 : dtype);
+    return true;
 }
