@@ -149,7 +149,8 @@ static bool reference(const pass *p, const tenon_tensor *v, tn_bounded *expected
         return tn_reduce_reference(&p->reduce, (const tenon_tensor *const[]){&v[X0], &v[Y]},
                                    expected);
     case SOFTMAX:
-        return tn_softmax_forward_reference(&softmax, &v[X0], &v[Y], expected);
+        return tn_softmax_forward_reference(&softmax, (const tenon_tensor *const[]){&v[X0], &v[Y]},
+                                            expected);
     case NORM: {
         const tenon_tensor *operands[] = {&v[X0], &v[X1], &v[X2], &v[Y], NULL, NULL, NULL, NULL};
         const norm_views views = tn_norm_forward_views(operands);

@@ -88,9 +88,9 @@ static void run(softmax_data *data)
     data->expected =
         calloc((size_t)tenon_tensor_elements(v[data->count - 1]) + 1, sizeof *data->expected);
     assert_non_null(data->expected);
-    assert_true(data->problem.backward
-                    ? tn_softmax_backward_reference(&params, v[0], v[1], v[2], data->expected)
-                    : tn_softmax_forward_reference(&params, v[0], v[1], data->expected));
+    assert_true((data->problem.backward
+                     ? tn_softmax_backward_reference
+                     : tn_softmax_forward_reference)(&params, v, data->expected));
     const test_subject subject = {data->problem.backward ? &tn_softmax_backward_family
                                                          : &tn_softmax_family,
                                   call,

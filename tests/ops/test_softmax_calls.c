@@ -71,7 +71,7 @@ static double loss(const tenon_softmax_params *params, tenon_tensor *x, const do
                    tn_bounded *y)
 {
     double sum = 0;
-    assert_true(tn_softmax_forward_reference(params, x, x, y));
+    assert_true(tn_softmax_forward_reference(params, (const tenon_tensor *const[]){x, x}, y));
     for (int64_t i = 0; i < tenon_tensor_elements(x); i++)
         sum += w[i] * y[i].value;
     return sum;
@@ -100,7 +100,8 @@ static void gradients(void **state)
         loss(&params, &vx, w, result);
         for (int i = 0; i < COUNT; i++)
             y[i] = result[i].value;
-        assert_true(tn_softmax_backward_reference(&params, &vy, &vw, &vx, dx));
+        assert_true(tn_softmax_backward_reference(
+            &params, (const tenon_tensor *const[]){&vy, &vw, &vx}, dx));
         for (int i = 0; i < COUNT; i++) {
             const double at = x[i], h = 1e-5;
             x[i] = at + h;

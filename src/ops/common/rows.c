@@ -2,6 +2,7 @@
 
 #include "base/checked.h"
 #include "base/shape.h"
+#include "check/awkward.h"
 #include "ops/common/gpu.h"
 
 #include <stddef.h>
@@ -245,4 +246,19 @@ tenon_status tn_columns_record(const char *operation, tn_recording *recording,
 uint64_t tn_rows_paths(const tn_problem *problem)
 {
     return tn_paths_of_flags(((const tn_rows_problem *)problem)->flag, 3);
+}
+
+tenon_tensor tn_rows_awkward_view(const tn_rows_problem *like, const tn_choice *choice,
+                                  uint32_t number, int64_t step, int64_t gap)
+{
+    const tenon_dtype dtype = (tenon_dtype)like->dtype;
+    const uint32_t inner = number % 2 == 0 ? 1 : 2, outer = 3 - inner;
+    tenon_tensor view = {.offset = 3 * tenon_dtype_size(dtype), .dtype = dtype, .rank = 3};
+    view.shape[0] = tn_awkward_size(choice, number / 2, "outer", 3);
+    view.shape[1] = tn_awkward_size(choice, number / 2, "size", 37);
+    view.shape[2] = tn_awkward_size(choice, number / 2, "inner", 35);
+    view.stride[inner] = step;
+    view.stride[outer] = step * view.shape[inner] + gap;
+    view.stride[0] = view.stride[outer] * view.shape[outer] + gap;
+    return view;
 }

@@ -76,6 +76,14 @@ tenon_status tn_columns_record(const char *operation, tn_recording *recording,
                                const tn_rows_problem *problem, const char *source,
                                const char *kernel);
 
+/* For awkward cases, of which each two have one size: rows about an axis that is the middle one,
+ * all with tails, contiguous along it in cases of even number and across it in the others. `step`
+ * lies between neighbours, and `gap` more elements behind a line of them. */
+tenon_tensor tn_rows_awkward_view(const tn_rows_problem *like, const tn_choice *choice,
+                                  uint32_t number, int64_t step, int64_t gap);
+/* Those of teams: rows that a team keeps, and longer ones. */
+#define TN_ROWS_GROUP_AWKWARD "size=4*tm+1; size=32*tm+5 outer=1 inner=3"
+
 /* tn_family's, of families whose flag has two bits at most. */
 uint64_t tn_rows_paths(const tn_problem *problem);
 

@@ -12,15 +12,15 @@ enum { SOFTMAX_BACKWARD_Y, SOFTMAX_BACKWARD_DY, SOFTMAX_BACKWARD_DX, SOFTMAX_BAC
 extern const tn_family tn_softmax_family, tn_softmax_backward_family;
 extern const tn_solver tn_softmax_rows, tn_softmax_columns, tn_softmax_group;
 
-/* Results in double with their error bounds, in row-major order; all views are of one shape, with
- * host memory of kind SVM; the outputs are not read. False without memory. */
-bool tn_softmax_forward_reference(const tenon_softmax_params *params, const tenon_tensor *x,
-                                  const tenon_tensor *y, tn_bounded *results);
-bool tn_softmax_backward_reference(const tenon_softmax_params *params, const tenon_tensor *y,
-                                   const tenon_tensor *dy, const tenon_tensor *dx,
-                                   tn_bounded *results);
+tenon_status tn_softmax_prepare(const void *params, tn_call *call, tn_problem *problem,
+                                bool *empty);
 
-tenon_status tn_softmax_self_check(tenon_stream *stream, const tn_problem *problem,
-                                   const tn_choice *choice, bool *right, char why[256]);
+/* As tn_operation and tn_family have them. */
+bool tn_softmax_forward_reference(const void *params, const tenon_tensor *const *views,
+                                  tn_bounded *expected);
+bool tn_softmax_backward_reference(const void *params, const tenon_tensor *const *views,
+                                   tn_bounded *expected);
+bool tn_softmax_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
+                        struct tn_case *c);
 
 #endif

@@ -1,4 +1,5 @@
-/* What tests and tools know of the operations of this family: see dispatch/operation.h. */
+/* tenon_softmax_forward and tenon_softmax_backward: their descriptions, which dispatch/operation.h
+ * explains. */
 #include "dispatch/operation.h"
 #include "ops/softmax/internal.h"
 #include "ops/registry.h"
@@ -6,21 +7,12 @@
 static const tn_field fields[] = {TN_FLAGS_FIELD(tenon_softmax_params),
                                   TN_FIELD("axis", TN_FIELD_I32, tenon_softmax_params, axis)};
 
-TN_OPERATION_DEFAULTS(softmax, tenon_softmax_params)
-TN_OPERATION_CALLS(forward, tenon_softmax_forward, v[0], v[1])
-TN_OPERATION_CALLS(backward, tenon_softmax_backward, v[0], v[1], v[2])
-
-static bool forward_reference(const void *params, const tenon_tensor *const *v,
-                              tn_bounded *expected)
-{
-    return tn_softmax_forward_reference(params, v[0], v[1], expected);
-}
-
-static bool backward_reference(const void *params, const tenon_tensor *const *v,
-                               tn_bounded *expected)
-{
-    return tn_softmax_backward_reference(params, v[0], v[1], v[2], expected);
-}
+TN_DEFAULTS(softmax, tenon_softmax_params, TENON_SOFTMAX_PARAMS_INIT)
+TN_ENTRIES(tenon_softmax_forward, tn_operation_softmax, tenon_softmax_params,
+           (const tenon_tensor *x, const tenon_tensor *y), (x, y), (v[0], v[1]))
+TN_ENTRIES(tenon_softmax_backward, tn_operation_softmax_backward, tenon_softmax_params,
+           (const tenon_tensor *y, const tenon_tensor *dy, const tenon_tensor *dx), (y, dy, dx),
+           (v[0], v[1], v[2]))
 
 static const char *const forward_examples[] = {
     "softmax x=T:4x5 y=T:4x5",
@@ -40,33 +32,31 @@ static const char *const backward_examples[] = {
 };
 
 const tn_operation tn_operation_softmax = {
-    .name = "tenon_softmax_forward",
+    TN_CALLS(tenon_softmax_forward),
     .family = &tn_softmax_family,
-    .operands = {{.name = "x"}, {.name = "y"}},
-    .operand_count = 2,
+    .operands = {{.name = "x", .role = TN_INPUT_OR_SAME}, {.name = "y", .role = TN_OUTPUT}},
+    .operand_count = SOFTMAX_OPERANDS,
     .output_count = 1,
-    .fields = fields,
-    .field_count = TN_FIELD_COUNT(fields),
-    .params_size = sizeof(tenon_softmax_params),
-    .defaults = default_softmax,
-    .run = run_forward,
-    .plan = plan_forward,
-    .reference = forward_reference,
+    TN_FIELDS(fields),
+    TN_PARAMS(softmax),
+    TN_PROBLEM(tn_rows_problem),
+    .prepare = tn_softmax_prepare,
+    .reference = tn_softmax_forward_reference,
     .examples = forward_examples,
 };
 
 const tn_operation tn_operation_softmax_backward = {
-    .name = "tenon_softmax_backward",
+    TN_CALLS(tenon_softmax_backward),
     .family = &tn_softmax_backward_family,
-    .operands = {{.name = "y"}, {.name = "dy"}, {.name = "dx"}},
-    .operand_count = 3,
+    .operands = {{.name = "y", .role = TN_INPUT_OR_SAME},
+                 {.name = "dy", .role = TN_INPUT_OR_SAME},
+                 {.name = "dx", .role = TN_OUTPUT}},
+    .operand_count = SOFTMAX_BACKWARD_OPERANDS,
     .output_count = 1,
-    .fields = fields,
-    .field_count = TN_FIELD_COUNT(fields),
-    .params_size = sizeof(tenon_softmax_params),
-    .defaults = default_softmax,
-    .run = run_backward,
-    .plan = plan_backward,
-    .reference = backward_reference,
+    TN_FIELDS(fields),
+    TN_PARAMS(softmax),
+    TN_PROBLEM(tn_rows_problem),
+    .prepare = tn_softmax_prepare,
+    .reference = tn_softmax_backward_reference,
     .examples = backward_examples,
 };

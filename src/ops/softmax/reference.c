@@ -1,8 +1,6 @@
-/* The references of softmax, and the self-check of its solvers. docs/numerics.md derives the
- * bounds. */
-#include "check/case.h"
+/* The references of softmax, and its awkward cases. docs/numerics.md derives the bounds. */
+#include "check/awkward.h"
 #include "ops/common/exp_sum.h"
-#include "check/host.h"
 #include "ops/softmax/internal.h"
 
 #include "base/shape.h"
@@ -76,117 +74,43 @@ static void each_row(const tenon_softmax_params *params, const tenon_tensor *lik
         }
 }
 
-bool tn_softmax_forward_reference(const tenon_softmax_params *params, const tenon_tensor *x,
-                                  const tenon_tensor *y, tn_bounded *results)
+bool tn_softmax_forward_reference(const void *params, const tenon_tensor *const *v,
+                                  tn_bounded *expected)
 {
-    double *values = tn_host_read(x, y->rank, y->shape);
-    if (values == NULL)
-        return false;
-    each_row(params, y, values, NULL, results);
+    const tenon_tensor *x = v[SOFTMAX_X];
+    double *values = tn_host_read(x, x->rank, x->shape);
+    if (values != NULL)
+        each_row(params, v[SOFTMAX_Y], values, NULL, expected);
     free(values);
-    return true;
+    return values != NULL;
 }
 
-bool tn_softmax_backward_reference(const tenon_softmax_params *params, const tenon_tensor *y,
-                                   const tenon_tensor *dy, const tenon_tensor *dx,
-                                   tn_bounded *results)
+bool tn_softmax_backward_reference(const void *params, const tenon_tensor *const *v,
+                                   tn_bounded *expected)
 {
-    double *y_values = tn_host_read(y, dx->rank, dx->shape);
-    double *dy_values = tn_host_read(dy, dx->rank, dx->shape);
+    const tenon_tensor *dx = v[SOFTMAX_BACKWARD_DX];
+    double *y_values = tn_host_read(v[SOFTMAX_BACKWARD_Y], dx->rank, dx->shape);
+    double *dy_values = tn_host_read(v[SOFTMAX_BACKWARD_DY], dx->rank, dx->shape);
     bool whole = y_values != NULL && dy_values != NULL;
     if (whole)
-        each_row(params, dx, y_values, dy_values, results);
+        each_row(params, dx, y_values, dy_values, expected);
     free(y_values);
     free(dy_values);
     return whole;
 }
 
-/* Rows in two dimensions about an axis that is the middle one, all with tails. `along`: contiguous
- * along the axis, else across it; the later operands have gaps, the second between elements too. */
-static tenon_tensor make_view(tenon_dtype dtype, bool along, int64_t number)
+/* The later operands have gaps, the second between elements too. */
+bool tn_softmax_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
+                        tn_case *c)
 {
-    const int64_t step = number == 1 ? 2 : 1;
-    const uint32_t inner = along ? 1 : 2, outer = along ? 2 : 1;
-    tenon_tensor view = {
-        .offset = 3 * tenon_dtype_size(dtype), .dtype = dtype, .rank = 3, .shape = {3, 37, 35}};
-    view.stride[inner] = step;
-    view.stride[outer] = step * view.shape[inner] + number;
-    view.stride[0] = view.stride[outer] * view.shape[outer] + number;
-    return view;
-}
-
-static tenon_status compare(tenon_stream *stream, const tn_rows_problem *like,
-                            const tn_choice *choice, tn_twin *twins, bool *right, char why[256])
-{
-    static const char operation[] = "softmax self-check";
-    const double scalars[TN_MAX_SCALARS] = {0};
-    const tenon_tensor *views[TENON_ROWS_VIEWS] = {0}, *output = &twins[like->views - 1].host;
-    tenon_softmax_params params = TENON_SOFTMAX_PARAMS_INIT;
-    tn_rows_problem problem;
-    params.axis = 1;
-    params.flags = like->flag;
+    const tn_rows_problem *like = (const tn_rows_problem *)problem;
+    tenon_softmax_params *params = (tenon_softmax_params *)c->params.bytes;
+    if (number == 2 * tn_awkward_count(choice))
+        return false;
+    tn_awkward_begin(c, like->backward ? &tn_operation_softmax_backward : &tn_operation_softmax);
+    params->axis = 1;
+    params->flags = like->flag;
     for (uint32_t v = 0; v < like->views; v++)
-        views[v] = &twins[v].host;
-    tn_rows_canonicalise(views, like->views, like->views - 1, 1, &problem);
-    problem.backward = like->backward;
-    problem.flag = like->flag;
-    tn_bounded *expected = malloc((size_t)tenon_tensor_elements(output) * sizeof *expected);
-    bool whole = expected != NULL &&
-                 (like->backward
-                      ? tn_softmax_backward_reference(&params, views[0], views[1], output, expected)
-                      : tn_softmax_forward_reference(&params, views[0], output, expected));
-    tenon_status status =
-        whole ? tn_twin_run(stream, operation, choice, &problem.head, scalars, twins, like->views)
-              : tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", operation);
-    if (status == TENON_OK)
-        *right = tn_host_within(output, expected, why);
-    if (status == TENON_OK && !*right)
-        tn_twins_blame(stream,
-                       like->backward ? &tn_operation_softmax_backward : &tn_operation_softmax,
-                       &params, twins, like->views, choice);
-    free(expected);
-    return status;
-}
-
-static tenon_status check_layout(tenon_stream *stream, const tn_rows_problem *like,
-                                 const tn_choice *choice, bool along, bool *right, char why[256])
-{
-    tn_twin twins[SOFTMAX_BACKWARD_OPERANDS] = {0};
-    tenon_status status = TENON_OK;
-    uint64_t seed = 1;
-    for (uint32_t v = 0; v < like->views && status == TENON_OK; v++) {
-        tenon_tensor view = make_view((tenon_dtype)like->dtype, along, v);
-        status = tn_twin_create(stream, &view, &seed, &twins[v]);
-    }
-    if (status == TENON_OK)
-        status = compare(stream, like, choice, twins, right, why);
-    for (uint32_t v = 0; v < SOFTMAX_BACKWARD_OPERANDS; v++)
-        tn_twin_destroy(&twins[v]);
-    return status;
-}
-
-/* A team's: at the size of these rows, more vectors than it keeps. */
-static tn_choice smallest_team(const tn_choice *choice)
-{
-    tn_choice small = *choice;
-    small.values[0] = 1;
-    return small;
-}
-
-/* Softmax and its logarithm are one program, so both are checked; the key of the check does not
- * tell them apart. */
-tenon_status tn_softmax_self_check(tenon_stream *stream, const tn_problem *problem,
-                                   const tn_choice *choice, bool *right, char why[256])
-{
-    tn_rows_problem like = *(const tn_rows_problem *)problem;
-    *right = true;
-    for (int i = 0; i < 4 && *right; i++) {
-        like.flag = i % 2 == 0 ? 0 : TENON_SOFTMAX_LOG;
-        TN_TRY(check_layout(stream, &like, choice, i / 2 == 0, right, why));
-        if (*right && tn_is_solver(choice->solver, &tn_softmax_group)) {
-            const tn_choice small = smallest_team(choice);
-            TN_TRY(check_layout(stream, &like, &small, i / 2 == 0, right, why));
-        }
-    }
-    return TENON_OK;
+        c->views[v] = tn_rows_awkward_view(like, choice, number, v == 1 ? 2 : 1, v);
+    return true;
 }
