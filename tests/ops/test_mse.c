@@ -118,8 +118,11 @@ static void run(mse_data *data, bool automatic)
     data->expected = calloc((size_t)tenon_tensor_elements(output) + 1, sizeof *data->expected);
     assert_non_null(data->expected);
     assert_true(backward
-                    ? tn_mse_backward_reference(&params, x, t, dloss_of(data, true), data->expected)
-                    : tn_mse_forward_reference(&params, x, t, output, data->expected));
+                    ? tn_mse_backward_reference(
+                          &params, (const tenon_tensor *const[]){x, t, dloss_of(data, true)},
+                          data->expected)
+                    : tn_mse_forward_reference(&params, (const tenon_tensor *const[]){x, t, output},
+                                               data->expected));
     const test_subject subject = {.family = backward ? &tn_mse_backward_family : &tn_mse_family,
                                   .call = call,
                                   .describe = describe,

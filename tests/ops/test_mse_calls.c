@@ -12,7 +12,8 @@ static double weighted(const tenon_mse_params *params, const tenon_tensor *x, co
 {
     tn_bounded results[8];
     double sum = 0;
-    assert_true(tn_mse_forward_reference(params, x, t, loss, results));
+    assert_true(
+        tn_mse_forward_reference(params, (const tenon_tensor *const[]){x, t, loss}, results));
     for (int64_t i = 0; i < tenon_tensor_elements(loss); i++)
         sum += weights[i] * results[i].value;
     return sum;
@@ -41,7 +42,8 @@ static void gradients(void **state)
             t[i] = test_real(&random, -2, 2);
             w[i / 2] = test_real(&random, -1, 1);
         }
-        assert_true(tn_mse_backward_reference(&params, &vx, &vt, &loss, dx));
+        assert_true(
+            tn_mse_backward_reference(&params, (const tenon_tensor *const[]){&vx, &vt, &loss}, dx));
         for (int i = 0; i < 15; i++) {
             const double at = x[i], h = 1e-5;
             x[i] = at + h;

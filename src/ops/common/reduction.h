@@ -79,12 +79,8 @@ tenon_status tn_reduction_launch(const char *operation, tn_recording *recording,
                                  const tn_reduction_problem *problem, tn_launch *launch,
                                  const reduction_args *args);
 
-/* A view for self-checks: rows in two dimensions (1 and 3), kept ones in two, all with tails and
+/* A view for awkward cases: rows in two dimensions (1 and 3), kept ones in two, all with tails and
  * gaps, contiguous along the rows or across them. */
-#define TN_REDUCTION_CHECK_AXES                                                                    \
-    {                                                                                              \
-        1, 3                                                                                       \
-    }
 tenon_tensor tn_reduction_awkward_view(tenon_dtype dtype, bool along, int64_t number);
 
 /* For references: the elements of host memory as [row][place along the axes], which the caller

@@ -1,14 +1,9 @@
-/* tenon_mse_forward and tenon_mse_backward: the public entries, and the families. */
+/* What tenon_mse_forward and tenon_mse_backward refuse, their problems, and the families. */
 #include "base/shape.h"
 #include "ops/loss/internal.h"
 
 #include <math.h>
 #include <string.h>
-
-TENON_API tenon_mse_params tenon_mse_params_default(void)
-{
-    return (tenon_mse_params)TENON_MSE_PARAMS_INIT;
-}
 
 static const tn_solver *const solvers[] = {&tn_reduction_rows, &tn_reduction_columns,
                                            &tn_reduction_split_rows, &tn_reduction_split_columns,
@@ -19,28 +14,18 @@ static const tn_solver *const backward_solvers[] = {&tn_mse_backward_rows,
 const tn_family tn_mse_family = {.name = "mse",
                                  .solvers = solvers,
                                  .solver_count = sizeof solvers / sizeof *solvers,
-                                 .self_check = tn_mse_self_check,
+                                 .awkward = tn_mse_awkward,
                                  .paths = tn_reduction_paths};
 
 const tn_family tn_mse_backward_family = {.name = "mse_backward",
                                           .solvers = backward_solvers,
                                           .solver_count =
                                               sizeof backward_solvers / sizeof *backward_solvers,
-                                          .self_check = tn_mse_backward_self_check,
+                                          .awkward = tn_mse_backward_awkward,
                                           .paths = tn_rows_paths};
 
-void tn_mse_canonicalise(const tn_axes *axes, const tenon_tensor *x, const tenon_tensor *t,
-                         const tenon_tensor *loss, tn_reduction_problem *problem)
-{
-    const tenon_tensor *const views[REDUCTION_VIEWS] = {
-        [REDUCTION_X] = x, [REDUCTION_T] = t, [REDUCTION_Y] = loss};
-    const uint32_t numbers[REDUCTION_VIEWS] = {
-        [REDUCTION_X] = MSE_X, [REDUCTION_T] = MSE_T, [REDUCTION_Y] = MSE_LOSS};
-    tn_reduction_canonicalise(REDUCTION_SQUARED_ERROR, axes, views, numbers, problem);
-}
-
 /* Every element is a row of its own; a loss's gradient repeats along the axes. */
-void tn_mse_backward_canonicalise(const tn_axes *axes,
+static void canonicalise_backward(const tn_axes *axes,
                                   const tenon_tensor *const view[TENON_ROWS_VIEWS],
                                   tn_rows_problem *problem)
 {
@@ -81,8 +66,8 @@ double tn_mse_factor(const tenon_mse_params *params, const tn_axes *axes, const 
     return mean ? params->scale / (double)tn_axes_size(axes, x) : params->scale;
 }
 
-static tenon_status check_views(tenon_context *context, const tenon_mse_params *params,
-                                const tn_call *call, bool backward, tn_axes *axes)
+static tenon_status check_views(const tenon_mse_params *params, const tn_call *call, bool backward,
+                                tn_axes *axes)
 {
     const char *operation = call->operation;
     const tn_argument *operands = call->operands;
@@ -91,7 +76,7 @@ static tenon_status check_views(tenon_context *context, const tenon_mse_params *
     TN_TRY(tn_tensor_check(operation, "x", x));
     TN_TRY(tn_tensor_check(operation, "t", operands[MSE_T].view));
     TN_TRY(tn_call_check_views(call));
-    TN_TRY(tn_float_check(operation, "x", context, x->dtype));
+    TN_TRY(tn_float_check(operation, "x", call->context, x->dtype));
     TN_TRY(tn_axes_check(operation, params->axis_count, params->axes, x->rank, "x", axes));
     for (uint32_t i = MSE_T; i < call->operand_count; i++) {
         const tenon_tensor *view = operands[i].view;
@@ -122,111 +107,39 @@ static tenon_status check_params(const char *operation, const tenon_mse_params *
     return tn_number_check(operation, "scale", params->scale, -(double)INFINITY, (double)INFINITY);
 }
 
-static tenon_status prepare_forward(tenon_context *context, const tenon_mse_params *params,
-                                    tn_call *call, tn_reduction_problem *problem, bool *empty)
+tenon_status tn_mse_prepare(const void *given, tn_call *call, tn_problem *problem, bool *empty)
 {
+    const tenon_mse_params *params = given;
     const tenon_tensor *x = call->operands[MSE_X].view, *loss = call->operands[MSE_LOSS].view;
     tn_axes axes;
     TN_TRY(check_params(call->operation, params));
-    TN_TRY(check_views(context, params, call, false, &axes));
+    TN_TRY(check_views(params, call, false, &axes));
     if ((params->flags & TENON_MSE_MEAN) != 0 && tn_axes_size(&axes, x) == 0)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
                        "%s: x: has no element along the axes, which a mean needs", call->operation);
-    tn_mse_canonicalise(&axes, x, call->operands[MSE_T].view, loss, problem);
+    const tenon_tensor *const views[REDUCTION_VIEWS] = {
+        [REDUCTION_X] = x, [REDUCTION_T] = call->operands[MSE_T].view, [REDUCTION_Y] = loss};
+    const uint32_t numbers[REDUCTION_VIEWS] = {
+        [REDUCTION_X] = MSE_X, [REDUCTION_T] = MSE_T, [REDUCTION_Y] = MSE_LOSS};
+    tn_reduction_canonicalise(REDUCTION_SQUARED_ERROR, &axes, views, numbers,
+                              (tn_reduction_problem *)problem);
     call->scalars[TN_SCALAR_REDUCTION] = tn_mse_factor(params, &axes, x);
     *empty = tn_tensor_empty(loss);
-    return tn_solver_force(call->operation, &tn_mse_family, params->solver, &problem->head);
+    return tn_solver_force(call->operation, &tn_mse_family, params->solver, problem);
 }
 
-static tenon_status prepare_backward(tenon_context *context, const tenon_mse_params *params,
-                                     tn_call *call, tn_rows_problem *problem, bool *empty)
+tenon_status tn_mse_backward_prepare(const void *given, tn_call *call, tn_problem *problem,
+                                     bool *empty)
 {
+    const tenon_mse_params *params = given;
     const tenon_tensor *views[TENON_ROWS_VIEWS];
     tn_axes axes;
     TN_TRY(check_params(call->operation, params));
-    TN_TRY(check_views(context, params, call, true, &axes));
+    TN_TRY(check_views(params, call, true, &axes));
     for (uint32_t i = 0; i < TENON_ROWS_VIEWS; i++)
         views[i] = call->operands[i].view;
     *empty = tn_tensor_empty(views[MSE_DX]);
-    tn_mse_backward_canonicalise(&axes, views, problem);
+    canonicalise_backward(&axes, views, (tn_rows_problem *)problem);
     call->scalars[TN_SCALAR_ROWS] = 2 * tn_mse_factor(params, &axes, views[MSE_X]);
-    return tn_solver_force(call->operation, &tn_mse_backward_family, params->solver,
-                           &problem->head);
-}
-
-static const tenon_mse_params defaults = TENON_MSE_PARAMS_INIT;
-
-static tn_call forward_call(const char *operation, const tenon_tensor *x, const tenon_tensor *t,
-                            const tenon_tensor *loss)
-{
-    return (tn_call){
-        .operation = operation,
-        .operands = {{"x", x, TN_INPUT}, {"t", t, TN_INPUT}, {"loss", loss, TN_OUTPUT}},
-        .operand_count = MSE_OPERANDS};
-}
-
-static tn_call backward_call(const char *operation, const tenon_tensor *x, const tenon_tensor *t,
-                             const tenon_tensor *dloss, const tenon_tensor *dx)
-{
-    return (tn_call){.operation = operation,
-                     .operands = {{"x", x, TN_INPUT_OR_SAME},
-                                  {"t", t, TN_INPUT_OR_SAME},
-                                  {"dloss", dloss, TN_INPUT},
-                                  {"dx", dx, TN_OUTPUT}},
-                     .operand_count = MSE_BACKWARD_OPERANDS};
-}
-
-TENON_API tenon_status tenon_mse_forward(tenon_stream *stream, const tenon_mse_params *params,
-                                         const tenon_tensor *x, const tenon_tensor *t,
-                                         const tenon_tensor *loss, const tenon_sync *sync)
-{
-    tn_call call = forward_call("tenon_mse_forward", x, t, loss);
-    tn_reduction_problem problem;
-    bool empty = false;
-    TN_TRY(tn_stream_check(call.operation, stream));
-    TN_TRY(prepare_forward(stream->context, params != NULL ? params : &defaults, &call, &problem,
-                           &empty));
-    return tn_call_run(stream, &tn_mse_family, empty ? NULL : &problem.head, &call, sync);
-}
-
-TENON_API tenon_status tenon_mse_forward_plan(tenon_context *context,
-                                              const tenon_mse_params *params, const tenon_tensor *x,
-                                              const tenon_tensor *t, const tenon_tensor *loss,
-                                              tenon_plan **plan)
-{
-    tn_call call = forward_call("tenon_mse_forward_plan", x, t, loss);
-    tn_reduction_problem problem;
-    bool empty = false;
-    TN_TRY(tn_plan_check(call.operation, context, plan));
-    TN_TRY(prepare_forward(context, params != NULL ? params : &defaults, &call, &problem, &empty));
-    return tn_call_plan(context, &tn_mse_family, empty ? NULL : &problem.head, &call, plan);
-}
-
-TENON_API tenon_status tenon_mse_backward(tenon_stream *stream, const tenon_mse_params *params,
-                                          const tenon_tensor *x, const tenon_tensor *t,
-                                          const tenon_tensor *dloss, const tenon_tensor *dx,
-                                          const tenon_sync *sync)
-{
-    tn_call call = backward_call("tenon_mse_backward", x, t, dloss, dx);
-    tn_rows_problem problem;
-    bool empty = false;
-    TN_TRY(tn_stream_check(call.operation, stream));
-    TN_TRY(prepare_backward(stream->context, params != NULL ? params : &defaults, &call, &problem,
-                            &empty));
-    return tn_call_run(stream, &tn_mse_backward_family, empty ? NULL : &problem.head, &call, sync);
-}
-
-TENON_API tenon_status tenon_mse_backward_plan(tenon_context *context,
-                                               const tenon_mse_params *params,
-                                               const tenon_tensor *x, const tenon_tensor *t,
-                                               const tenon_tensor *dloss, const tenon_tensor *dx,
-                                               tenon_plan **plan)
-{
-    tn_call call = backward_call("tenon_mse_backward_plan", x, t, dloss, dx);
-    tn_rows_problem problem;
-    bool empty = false;
-    TN_TRY(tn_plan_check(call.operation, context, plan));
-    TN_TRY(prepare_backward(context, params != NULL ? params : &defaults, &call, &problem, &empty));
-    return tn_call_plan(context, &tn_mse_backward_family, empty ? NULL : &problem.head, &call,
-                        plan);
+    return tn_solver_force(call->operation, &tn_mse_backward_family, params->solver, problem);
 }

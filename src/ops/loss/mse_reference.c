@@ -1,8 +1,6 @@
-/* The references of squared error, and the self-checks of its solvers. docs/numerics.md derives the
- * bounds. */
-#include "check/case.h"
+/* The references of squared error, and its awkward cases. docs/numerics.md derives the bounds. */
+#include "check/awkward.h"
 #include "ops/common/exp_sum.h"
-#include "check/host.h"
 #include "ops/loss/internal.h"
 
 #include "base/shape.h"
@@ -28,9 +26,10 @@ static tn_bounded loss_of(tenon_dtype dtype, const double *x, const double *t, i
                             least * (1 + sum)};
 }
 
-bool tn_mse_forward_reference(const tenon_mse_params *params, const tenon_tensor *x,
-                              const tenon_tensor *t, const tenon_tensor *loss, tn_bounded *results)
+bool tn_mse_forward_reference(const void *given, const tenon_tensor *const *v, tn_bounded *results)
 {
+    const tenon_mse_params *params = given;
+    const tenon_tensor *x = v[MSE_X], *t = v[MSE_T], *loss = v[MSE_LOSS];
     tn_axes axes;
     if (tn_axes_check("reference", params->axis_count, params->axes, x->rank, "x", &axes) !=
         TENON_OK)
@@ -49,10 +48,10 @@ bool tn_mse_forward_reference(const tenon_mse_params *params, const tenon_tensor
     return whole;
 }
 
-bool tn_mse_backward_reference(const tenon_mse_params *params, const tenon_tensor *x,
-                               const tenon_tensor *t, const tenon_tensor *dloss,
-                               tn_bounded *results)
+bool tn_mse_backward_reference(const void *given, const tenon_tensor *const *v, tn_bounded *results)
 {
+    const tenon_mse_params *params = given;
+    const tenon_tensor *x = v[MSE_X], *t = v[MSE_T], *dloss = v[MSE_DLOSS];
     const double unit = tn_unit(x->dtype), least = tn_least_normal(x->dtype);
     tenon_tensor wide = *x;
     tn_axes axes;
@@ -82,103 +81,41 @@ bool tn_mse_backward_reference(const tenon_mse_params *params, const tenon_tenso
     return whole;
 }
 
-static const tenon_mse_params check_params = {.struct_size = sizeof check_params,
-                                              .flags = TENON_MSE_MEAN,
-                                              .axis_count = 2,
-                                              .axes = TN_REDUCTION_CHECK_AXES,
-                                              .scale = 1.5};
-
-/* Runs the choice on twins of x, t, the loss or its gradient, and dx. */
-static tenon_status compare(tenon_stream *stream, const tn_choice *choice, bool backward,
-                            tn_twin twins[MSE_BACKWARD_OPERANDS], bool *right, char why[256])
+/* `loss`: the type of the loss or of its gradient, TENON_DTYPE_INVALID where that is absent. */
+static bool awkward(const tn_operation *operation, uint32_t dtype, tenon_dtype loss,
+                    uint32_t number, tn_case *c)
 {
-    static const char operation[] = "mse self-check";
-    const uint32_t count = backward ? MSE_BACKWARD_OPERANDS : MSE_OPERANDS;
-    const tenon_tensor *v[MSE_BACKWARD_OPERANDS], *output = &twins[count - 1].host;
-    double scalars[TN_MAX_SCALARS] = {0};
-    tn_reduction_problem forward_problem;
-    tn_rows_problem backward_problem;
-    tn_axes axes;
-    for (uint32_t i = 0; i < count; i++)
-        v[i] = tn_twin_host(&twins[i]);
-    TN_TRY(tn_axes_check(operation, check_params.axis_count, check_params.axes, v[MSE_X]->rank, "x",
-                         &axes));
-    if (backward)
-        tn_mse_backward_canonicalise(&axes, v, &backward_problem);
-    else
-        tn_mse_canonicalise(&axes, v[MSE_X], v[MSE_T], v[MSE_LOSS], &forward_problem);
-    scalars[0] = (backward ? 2 : 1) * tn_mse_factor(&check_params, &axes, v[MSE_X]);
-    tn_bounded *expected = malloc((size_t)tenon_tensor_elements(output) * sizeof *expected);
-    bool whole =
-        expected != NULL &&
-        (backward
-             ? tn_mse_backward_reference(&check_params, v[MSE_X], v[MSE_T], v[MSE_DLOSS], expected)
-             : tn_mse_forward_reference(&check_params, v[MSE_X], v[MSE_T], v[MSE_LOSS], expected));
-    tenon_status status =
-        whole ? tn_twin_run(stream, operation, choice,
-                            backward ? &backward_problem.head : &forward_problem.head, scalars,
-                            twins, count)
-              : tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", operation);
-    if (status == TENON_OK)
-        *right = tn_host_within(output, expected, why);
-    if (status == TENON_OK && !*right)
-        tn_twins_blame(stream, backward ? &tn_operation_mse_backward : &tn_operation_mse,
-                       &check_params, twins, count, choice);
-    free(expected);
-    return status;
+    tenon_mse_params *params = (tenon_mse_params *)c->params.bytes;
+    if (number == 2)
+        return false;
+    tn_awkward_begin(c, operation);
+    params->flags = TENON_MSE_MEAN;
+    params->axis_count = 2;
+    params->axes[0] = 1;
+    params->axes[1] = 3;
+    params->scale = 1.5;
+    for (uint32_t i = 0; i < operation->operand_count; i++)
+        c->views[i] =
+            tn_reduction_awkward_view(i == MSE_LOSS ? loss : (tenon_dtype)dtype, number != 0, i);
+    c->views[MSE_LOSS].shape[1] = c->views[MSE_LOSS].shape[3] = 1;
+    return true;
 }
 
-/* `wide`: a loss of f32 whatever x is; without `has_dloss` its gradient is absent. */
-typedef struct mse_check {
-    tenon_dtype dtype;
-    bool backward, wide, has_dloss;
-} mse_check;
-
-static tenon_status check_layout(tenon_stream *stream, const mse_check *check,
-                                 const tn_choice *choice, bool along, bool *right, char why[256])
-{
-    tn_twin twins[MSE_BACKWARD_OPERANDS] = {0};
-    tenon_tensor views[MSE_BACKWARD_OPERANDS];
-    tenon_status status = TENON_OK;
-    uint64_t seed = 1;
-    for (int i = 0; i < MSE_BACKWARD_OPERANDS; i++)
-        views[i] = tn_reduction_awkward_view(
-            check->wide && i == MSE_LOSS ? TENON_DTYPE_F32 : check->dtype, along, i);
-    views[MSE_LOSS].shape[1] = views[MSE_LOSS].shape[3] = 1;
-    for (int i = 0; i < MSE_BACKWARD_OPERANDS && status == TENON_OK; i++)
-        if (!check->backward || i != MSE_DLOSS || check->has_dloss)
-            status = tn_twin_create(stream, &views[i], &seed, &twins[i]);
-    if (status == TENON_OK)
-        status = compare(stream, choice, check->backward, twins, right, why);
-    for (int i = 0; i < MSE_BACKWARD_OPERANDS; i++)
-        tn_twin_destroy(&twins[i]);
-    return status;
-}
-
-static tenon_status check_layouts(tenon_stream *stream, const mse_check *check,
-                                  const tn_choice *choice, bool *right, char why[256])
-{
-    *right = true;
-    for (int along = 0; along < 2 && *right; along++)
-        TN_TRY(check_layout(stream, check, choice, along != 0, right, why));
-    return TENON_OK;
-}
-
-tenon_status tn_mse_self_check(tenon_stream *stream, const tn_problem *problem,
-                               const tn_choice *choice, bool *right, char why[256])
+bool tn_mse_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number, tn_case *c)
 {
     const tn_reduction_problem *like = (const tn_reduction_problem *)problem;
-    const mse_check check = {.dtype = (tenon_dtype)like->dtype,
-                             .wide = (like->flags & REDUCTION_WIDE) != 0};
-    return check_layouts(stream, &check, choice, right, why);
+    const bool wide = (like->flags & REDUCTION_WIDE) != 0;
+    (void)choice;
+    return awkward(&tn_operation_mse, like->dtype,
+                   wide ? TENON_DTYPE_F32 : (tenon_dtype)like->dtype, number, c);
 }
 
-tenon_status tn_mse_backward_self_check(tenon_stream *stream, const tn_problem *problem,
-                                        const tn_choice *choice, bool *right, char why[256])
+bool tn_mse_backward_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
+                             tn_case *c)
 {
     const tn_rows_problem *like = (const tn_rows_problem *)problem;
-    const mse_check check = {.dtype = (tenon_dtype)like->dtype,
-                             .backward = true,
-                             .has_dloss = (like->flag & MSE_HAS_DLOSS) != 0};
-    return check_layouts(stream, &check, choice, right, why);
+    const bool has_dloss = (like->flag & MSE_HAS_DLOSS) != 0;
+    (void)choice;
+    return awkward(&tn_operation_mse_backward, like->dtype,
+                   has_dloss ? (tenon_dtype)like->dtype : TENON_DTYPE_INVALID, number, c);
 }

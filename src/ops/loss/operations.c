@@ -1,4 +1,4 @@
-/* What tests and tools know of the operations of this family: see dispatch/operation.h. */
+/* The losses and their gradients: their descriptions, which dispatch/operation.h explains. */
 #include "check/case.h"
 #include "ops/loss/internal.h"
 #include "ops/registry.h"
@@ -14,41 +14,30 @@ static const tn_field mse_fields[] = {
     TN_FIELD_ARRAY("axes", TN_FIELD_I32, tenon_mse_params, axes),
     TN_FIELD("scale", TN_FIELD_F64, tenon_mse_params, scale)};
 
-TN_OPERATION_DEFAULTS(cross_entropy, tenon_cross_entropy_params)
-TN_OPERATION_DEFAULTS(mse, tenon_mse_params)
-TN_OPERATION_CALLS(cross_entropy, tenon_cross_entropy_forward, v[0], v[1], v[2])
-TN_OPERATION_CALLS(cross_entropy_backward, tenon_cross_entropy_backward, v[0], v[1], v[2], v[3])
-TN_OPERATION_CALLS(mse, tenon_mse_forward, v[0], v[1], v[2])
-TN_OPERATION_CALLS(mse_backward, tenon_mse_backward, v[0], v[1], v[2], v[3])
+TN_DEFAULTS(cross_entropy, tenon_cross_entropy_params, TENON_CROSS_ENTROPY_PARAMS_INIT)
+TN_DEFAULTS(mse, tenon_mse_params, TENON_MSE_PARAMS_INIT)
+TN_ENTRIES(tenon_cross_entropy_forward, tn_operation_cross_entropy, tenon_cross_entropy_params,
+           (const tenon_tensor *logits, const tenon_tensor *labels, const tenon_tensor *loss),
+           (logits, labels, loss), (v[0], v[1], v[2]))
+TN_ENTRIES(tenon_cross_entropy_backward, tn_operation_cross_entropy_backward,
+           tenon_cross_entropy_params,
+           (const tenon_tensor *logits, const tenon_tensor *labels, const tenon_tensor *dloss,
+            const tenon_tensor *dlogits),
+           (logits, labels, dloss, dlogits), (v[0], v[1], v[2], v[3]))
+TN_ENTRIES(tenon_mse_forward, tn_operation_mse, tenon_mse_params,
+           (const tenon_tensor *x, const tenon_tensor *t, const tenon_tensor *loss), (x, t, loss),
+           (v[0], v[1], v[2]))
+TN_ENTRIES(tenon_mse_backward, tn_operation_mse_backward, tenon_mse_params,
+           (const tenon_tensor *x, const tenon_tensor *t, const tenon_tensor *dloss,
+            const tenon_tensor *dx),
+           (x, t, dloss, dx), (v[0], v[1], v[2], v[3]))
 
-static bool cross_entropy_reference(const void *params, const tenon_tensor *const *v,
-                                    tn_bounded *expected)
-{
-    return tn_cross_entropy_forward_reference(params, v[0], v[1], expected);
-}
-
-static bool cross_entropy_backward_reference(const void *params, const tenon_tensor *const *v,
-                                             tn_bounded *expected)
-{
-    return tn_cross_entropy_backward_reference(params, v[0], v[1], v[2], expected);
-}
-
-static bool mse_reference(const void *params, const tenon_tensor *const *v, tn_bounded *expected)
-{
-    return tn_mse_forward_reference(params, v[0], v[1], v[2], expected);
-}
-
-static bool mse_backward_reference(const void *params, const tenon_tensor *const *v,
-                                   tn_bounded *expected)
-{
-    return tn_mse_backward_reference(params, v[0], v[1], v[2], expected);
-}
-
+/* Classes, and now and then a number that is none. */
 static void settle_labels(const void *params, const tenon_tensor *const *v, uint64_t *seed)
 {
     const int32_t axis = ((const tenon_cross_entropy_params *)params)->axis;
     const int32_t rank = (int32_t)v[0]->rank;
-    tn_case_integers(v[1], 0, v[0]->shape[axis < 0 ? axis + rank : axis] - 1, seed);
+    tn_case_integers(v[1], -1, v[0]->shape[axis < 0 ? axis + rank : axis] - 1, seed);
 }
 
 static const char *const cross_entropy_examples[] = {
@@ -83,70 +72,65 @@ static const char *const mse_backward_examples[] = {
 };
 
 const tn_operation tn_operation_cross_entropy = {
-    .name = "tenon_cross_entropy_forward",
+    TN_CALLS(tenon_cross_entropy_forward),
     .family = &tn_cross_entropy_family,
-    .operands = {{.name = "logits"}, {.name = "labels"}, {.name = "loss"}},
-    .operand_count = 3,
+    .operands = {{.name = "logits"}, {.name = "labels"}, {.name = "loss", .role = TN_OUTPUT}},
+    .operand_count = CROSS_ENTROPY_OPERANDS,
     .output_count = 1,
-    .fields = fields,
-    .field_count = TN_FIELD_COUNT(fields),
-    .params_size = sizeof(tenon_cross_entropy_params),
-    .defaults = default_cross_entropy,
-    .run = run_cross_entropy,
-    .plan = plan_cross_entropy,
-    .reference = cross_entropy_reference,
+    TN_FIELDS(fields),
+    TN_PARAMS(cross_entropy),
+    TN_PROBLEM(tn_rows_problem),
+    .prepare = tn_cross_entropy_prepare,
+    .reference = tn_cross_entropy_forward_reference,
     .settle = settle_labels,
     .examples = cross_entropy_examples,
 };
 
 const tn_operation tn_operation_cross_entropy_backward = {
-    .name = "tenon_cross_entropy_backward",
+    TN_CALLS(tenon_cross_entropy_backward),
     .family = &tn_cross_entropy_backward_family,
-    .operands = {{.name = "logits"},
+    .operands = {{.name = "logits", .role = TN_INPUT_OR_SAME},
                  {.name = "labels"},
                  {.name = "dloss", .optional = true},
-                 {.name = "dlogits"}},
-    .operand_count = 4,
+                 {.name = "dlogits", .role = TN_OUTPUT}},
+    .operand_count = CROSS_ENTROPY_BACKWARD_OPERANDS,
     .output_count = 1,
-    .fields = fields,
-    .field_count = TN_FIELD_COUNT(fields),
-    .params_size = sizeof(tenon_cross_entropy_params),
-    .defaults = default_cross_entropy,
-    .run = run_cross_entropy_backward,
-    .plan = plan_cross_entropy_backward,
-    .reference = cross_entropy_backward_reference,
+    TN_FIELDS(fields),
+    TN_PARAMS(cross_entropy),
+    TN_PROBLEM(tn_rows_problem),
+    .prepare = tn_cross_entropy_prepare,
+    .reference = tn_cross_entropy_backward_reference,
     .settle = settle_labels,
     .examples = cross_entropy_backward_examples,
 };
 
 const tn_operation tn_operation_mse = {
-    .name = "tenon_mse_forward",
+    TN_CALLS(tenon_mse_forward),
     .family = &tn_mse_family,
-    .operands = {{.name = "x"}, {.name = "t"}, {.name = "loss"}},
-    .operand_count = 3,
+    .operands = {{.name = "x"}, {.name = "t"}, {.name = "loss", .role = TN_OUTPUT}},
+    .operand_count = MSE_OPERANDS,
     .output_count = 1,
-    .fields = mse_fields,
-    .field_count = TN_FIELD_COUNT(mse_fields),
-    .params_size = sizeof(tenon_mse_params),
-    .defaults = default_mse,
-    .run = run_mse,
-    .plan = plan_mse,
-    .reference = mse_reference,
+    TN_FIELDS(mse_fields),
+    TN_PARAMS(mse),
+    TN_PROBLEM(tn_reduction_problem),
+    .prepare = tn_mse_prepare,
+    .reference = tn_mse_forward_reference,
     .examples = mse_examples,
 };
 
 const tn_operation tn_operation_mse_backward = {
-    .name = "tenon_mse_backward",
+    TN_CALLS(tenon_mse_backward),
     .family = &tn_mse_backward_family,
-    .operands = {{.name = "x"}, {.name = "t"}, {.name = "dloss", .optional = true}, {.name = "dx"}},
-    .operand_count = 4,
+    .operands = {{.name = "x", .role = TN_INPUT_OR_SAME},
+                 {.name = "t", .role = TN_INPUT_OR_SAME},
+                 {.name = "dloss", .optional = true},
+                 {.name = "dx", .role = TN_OUTPUT}},
+    .operand_count = MSE_BACKWARD_OPERANDS,
     .output_count = 1,
-    .fields = mse_fields,
-    .field_count = TN_FIELD_COUNT(mse_fields),
-    .params_size = sizeof(tenon_mse_params),
-    .defaults = default_mse,
-    .run = run_mse_backward,
-    .plan = plan_mse_backward,
-    .reference = mse_backward_reference,
+    TN_FIELDS(mse_fields),
+    TN_PARAMS(mse),
+    TN_PROBLEM(tn_rows_problem),
+    .prepare = tn_mse_backward_prepare,
+    .reference = tn_mse_backward_reference,
     .examples = mse_backward_examples,
 };

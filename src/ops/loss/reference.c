@@ -1,8 +1,6 @@
-/* The references of cross-entropy, and the self-check of its solvers. docs/numerics.md derives the
- * bounds. */
-#include "check/case.h"
+/* The references of cross-entropy, and its awkward cases. docs/numerics.md derives the bounds. */
+#include "check/awkward.h"
 #include "ops/common/exp_sum.h"
-#include "check/host.h"
 #include "ops/loss/internal.h"
 
 #include "base/shape.h"
@@ -37,10 +35,11 @@ static bool ignored(const tenon_cross_entropy_params *params, double label)
     return (params->flags & TENON_CROSS_ENTROPY_IGNORE) != 0 && label == params->ignore_label;
 }
 
-bool tn_cross_entropy_forward_reference(const tenon_cross_entropy_params *params,
-                                        const tenon_tensor *logits, const tenon_tensor *labels,
+bool tn_cross_entropy_forward_reference(const void *given, const tenon_tensor *const *v,
                                         tn_bounded *results)
 {
+    const tenon_cross_entropy_params *params = given;
+    const tenon_tensor *logits = v[CROSS_ENTROPY_LOGITS], *labels = v[CROSS_ENTROPY_LABELS];
     const layout l = layout_of(params, logits);
     double *x = tn_host_read(logits, logits->rank, logits->shape);
     double *label = tn_host_read(labels, labels->rank, labels->shape);
@@ -82,10 +81,12 @@ static void backward_row(layout l, const double *x, double label, double factor,
     }
 }
 
-bool tn_cross_entropy_backward_reference(const tenon_cross_entropy_params *params,
-                                         const tenon_tensor *logits, const tenon_tensor *labels,
-                                         const tenon_tensor *dloss, tn_bounded *results)
+bool tn_cross_entropy_backward_reference(const void *given, const tenon_tensor *const *v,
+                                         tn_bounded *results)
 {
+    const tenon_cross_entropy_params *params = given;
+    const tenon_tensor *logits = v[CROSS_ENTROPY_LOGITS], *labels = v[CROSS_ENTROPY_LABELS],
+                       *dloss = v[CROSS_ENTROPY_DLOSS];
     const layout l = layout_of(params, logits);
     double *x = tn_host_read(logits, logits->rank, logits->shape);
     double *label = tn_host_read(labels, labels->rank, labels->shape);
@@ -106,99 +107,39 @@ bool tn_cross_entropy_backward_reference(const tenon_cross_entropy_params *param
     return whole;
 }
 
-/* Rows in two dimensions about an axis that is the middle one, all with tails. `along`: contiguous
- * along the axis, else across it; the last operands have gaps. Labels come out -1, 0 and 1. */
-static tenon_tensor make_view(const tn_rows_problem *like, bool along, uint32_t number)
+/* The last operands have gaps. */
+static tenon_tensor make_view(const tn_rows_problem *like, const tn_choice *choice, uint32_t number,
+                              uint32_t operand)
 {
-    const bool has_axis = number == CROSS_ENTROPY_LOGITS || number == CROSS_ENTROPY_DLOGITS;
-    const uint32_t inner = along ? 1 : 2, outer = along ? 2 : 1;
-    tenon_tensor view = {.dtype = number == CROSS_ENTROPY_LABELS ? TENON_DTYPE_I32
-                                                                 : (tenon_dtype)like->dtype,
-                         .rank = has_axis ? 3 : 2,
-                         .shape = {3, 37, 35}};
+    const tenon_dtype dtype = (tenon_dtype)like->dtype;
+    tenon_tensor view = tn_rows_awkward_view(like, choice, number, 1, operand);
+    if (operand == CROSS_ENTROPY_LOGITS || operand == CROSS_ENTROPY_DLOGITS)
+        return view;
+    view.dtype = operand == CROSS_ENTROPY_LABELS ? TENON_DTYPE_I32 : dtype;
     view.offset = 3 * tenon_dtype_size(view.dtype);
-    if (has_axis) {
-        view.stride[inner] = 1;
-        view.stride[outer] = view.shape[inner] + number;
-        view.stride[0] = view.stride[outer] * view.shape[outer] + number;
-    } else {
-        view.shape[1] = view.shape[2];
-        view.stride[1] = along ? 2 : 1;
-        view.stride[0] = 2 * view.shape[1] + number;
-    }
+    view.rank = 2;
+    view.shape[1] = view.shape[2];
+    view.stride[1] = number % 2 == 0 ? 2 : 1;
+    view.stride[0] = 2 * view.shape[1] + operand;
     return view;
 }
 
-static bool has_dloss(const tn_rows_problem *like)
-{
-    return (like->flag & CROSS_ENTROPY_HAS_DLOSS) != 0;
-}
-
-static tenon_status compare(tenon_stream *stream, const tn_rows_problem *like,
-                            const tn_choice *choice, tn_twin *twins, bool *right, char why[256])
-{
-    static const char operation[] = "cross_entropy self-check";
-    const double scalars[TN_MAX_SCALARS] = {[TN_SCALAR_ROWS] = 0.5};
-    const tenon_tensor *v[TENON_ROWS_VIEWS] = {0}, *output = &twins[like->views - 1].host;
-    tenon_cross_entropy_params params = TENON_CROSS_ENTROPY_PARAMS_INIT;
-    tn_rows_problem problem;
-    params.axis = 1;
-    params.flags = (like->flag & CROSS_ENTROPY_IGNORES) != 0 ? TENON_CROSS_ENTROPY_IGNORE : 0;
-    params.ignore_label = 1;
-    params.scale = 0.5;
-    for (uint32_t i = 0; i < like->views; i++)
-        v[i] = tn_twin_host(&twins[i]);
-    tn_rows_canonicalise(v, like->views, like->backward ? CROSS_ENTROPY_DLOGITS : 0, 1, &problem);
-    tn_cross_entropy_fill(&params, like->backward != 0, has_dloss(like), &problem);
-    tn_bounded *expected = malloc((size_t)tenon_tensor_elements(output) * sizeof *expected);
-    bool whole =
-        expected != NULL &&
-        (like->backward ? tn_cross_entropy_backward_reference(&params, v[0], v[1], v[2], expected)
-                        : tn_cross_entropy_forward_reference(&params, v[0], v[1], expected));
-    tenon_status status =
-        whole ? tn_twin_run(stream, operation, choice, &problem.head, scalars, twins, like->views)
-              : tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", operation);
-    if (status == TENON_OK)
-        *right = tn_host_within(output, expected, why);
-    if (status == TENON_OK && !*right)
-        tn_twins_blame(stream,
-                       like->backward ? &tn_operation_cross_entropy_backward
-                                      : &tn_operation_cross_entropy,
-                       &params, twins, like->views, choice);
-    free(expected);
-    return status;
-}
-
-static tenon_status check_layout(tenon_stream *stream, const tn_rows_problem *like,
-                                 const tn_choice *choice, bool along, bool *right, char why[256])
-{
-    tn_twin twins[CROSS_ENTROPY_BACKWARD_OPERANDS] = {0};
-    tenon_status status = TENON_OK;
-    uint64_t seed = 1;
-    for (uint32_t i = 0; i < like->views && status == TENON_OK; i++) {
-        if (like->backward != 0 && i == CROSS_ENTROPY_DLOSS && !has_dloss(like))
-            continue;
-        tenon_tensor view = make_view(like, along, i);
-        status = tn_twin_create(stream, &view, &seed, &twins[i]);
-    }
-    if (status == TENON_OK)
-        status = compare(stream, like, choice, twins, right, why);
-    for (int i = 0; i < CROSS_ENTROPY_BACKWARD_OPERANDS; i++)
-        tn_twin_destroy(&twins[i]);
-    return status;
-}
-
-tenon_status tn_cross_entropy_self_check(tenon_stream *stream, const tn_problem *problem,
-                                         const tn_choice *choice, bool *right, char why[256])
+bool tn_cross_entropy_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
+                              tn_case *c)
 {
     const tn_rows_problem *like = (const tn_rows_problem *)problem;
-    *right = true;
-    for (int along = 0; along < 2 && *right; along++)
-        TN_TRY(check_layout(stream, like, choice, along != 0, right, why));
-    if (*right && tn_is_solver(choice->solver, &tn_cross_entropy_group)) {
-        tn_choice small = *choice; /* a team that these rows are too long to be kept by */
-        small.values[0] = 1;
-        TN_TRY(check_layout(stream, like, &small, true, right, why));
-    }
-    return TENON_OK;
+    tenon_cross_entropy_params *params = (tenon_cross_entropy_params *)c->params.bytes;
+    if (number == 2 * tn_awkward_count(choice))
+        return false;
+    tn_awkward_begin(c, like->backward ? &tn_operation_cross_entropy_backward
+                                       : &tn_operation_cross_entropy);
+    params->axis = 1;
+    params->flags = (like->flag & CROSS_ENTROPY_IGNORES) != 0 ? TENON_CROSS_ENTROPY_IGNORE : 0;
+    params->ignore_label = 1;
+    params->scale = 0.5;
+    for (uint32_t i = 0; i < like->views; i++)
+        c->views[i] = make_view(like, choice, number, i);
+    if (like->backward && (like->flag & CROSS_ENTROPY_HAS_DLOSS) == 0)
+        c->views[CROSS_ENTROPY_DLOSS].dtype = TENON_DTYPE_INVALID;
+    return true;
 }

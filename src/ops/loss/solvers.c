@@ -55,4 +55,5 @@ const tn_solver tn_cross_entropy_group = {.name = "group",
                                           .constrains = tn_team_constrains,
                                           .estimate = tn_rows_group_estimate,
                                           .options = tn_rows_group_options,
+                                          .awkward = TN_ROWS_GROUP_AWKWARD,
                                           .record = record_group};
