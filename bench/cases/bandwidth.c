@@ -151,12 +151,11 @@ static bool reference(const pass *p, const tenon_tensor *v, tn_bounded *expected
     case SOFTMAX:
         return tn_softmax_forward_reference(&softmax, (const tenon_tensor *const[]){&v[X0], &v[Y]},
                                             expected);
-    case NORM: {
-        const tenon_tensor *operands[] = {&v[X0], &v[X1], &v[X2], &v[Y], NULL, NULL, NULL, NULL};
-        const norm_views views = tn_norm_forward_views(operands);
-        const norm_forward_results results = {.y = expected};
-        return tn_norm_forward_reference(&norm, &views, &results);
-    }
+    case NORM:
+        return tn_operation_norm.reference(
+            &norm,
+            (const tenon_tensor *const[]){&v[X0], &v[X1], &v[X2], &v[Y], NULL, NULL, NULL, NULL},
+            expected);
     }
     return false;
 }

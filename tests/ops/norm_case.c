@@ -36,16 +36,11 @@ static const char *describe(const void *user)
     return text;
 }
 
-static norm_views numbers_of(const norm_case *p, const tenon_tensor *const *operands)
+static const tn_operation *operation_of(const norm_case *p)
 {
     if (p->backward)
-        return tn_norm_backward_views(operands, p->given);
-    return p->given ? tn_norm_inference_views(operands) : tn_norm_forward_views(operands);
-}
-
-static uint32_t count_of(const norm_case *p)
-{
-    return p->given && !p->backward ? NORM_INFERENCE_OPERANDS : NORM_CASE_OPERANDS;
+        return p->given ? &tn_operation_norm_inference_backward : &tn_operation_norm_backward;
+    return p->given ? &tn_operation_norm_inference : &tn_operation_norm;
 }
 
 /* By the kind, and not by the library's word. */
@@ -148,9 +143,10 @@ static void fill(norm_data *data, int number, test_random *random)
 void norm_make(norm_data *data, const norm_case *p, tenon_dtype dtype, test_random *random)
 {
     const tenon_tensor *host[NORM_CASE_OPERANDS] = {0};
-    *data = (norm_data){.problem = *p, .dtype = dtype, .count = count_of(p)};
-    data->outputs = p->backward ? 3 : p->given ? 1 : 5;
-    data->views = numbers_of(p, host);
+    *data = (norm_data){.problem = *p, .dtype = dtype, .operation = operation_of(p)};
+    data->count = data->operation->operand_count;
+    data->outputs = data->operation->output_count;
+    data->views = tn_norm_views(data->operation, host);
     for (int v = 0; v < NORM_VIEWS; v++) {
         const uint32_t operand = data->views.operand[v];
         if (data->views.name[v] == NULL || !is_there(p, v) || (p->absent >> operand & 1) != 0)
@@ -162,7 +158,7 @@ void norm_make(norm_data *data, const norm_case *p, tenon_dtype dtype, test_rand
         test_tensor *t = &data->operands[(int)i + 1 == p->same ? data->views.operand[NORM_Y] : i];
         host[i] = t->image != NULL ? &t->host : NULL;
     }
-    data->views = numbers_of(p, host);
+    data->views = tn_norm_views(data->operation, host);
     for (int v = 0; v < NORM_VIEWS; v++)
         if (data->views.view[v] != NULL)
             fill(data, v, random);
@@ -170,7 +166,11 @@ void norm_make(norm_data *data, const norm_case *p, tenon_dtype dtype, test_rand
 
 void norm_expect(norm_data *data)
 {
+    const tenon_tensor *host[NORM_CASE_OPERANDS] = {0};
     size_t total = 1, at = 0;
+    for (int v = 0; v < NORM_VIEWS; v++)
+        if (data->views.view[v] != NULL)
+            host[data->views.operand[v]] = data->views.view[v];
     for (uint32_t i = data->count - data->outputs; i < data->count; i++)
         if (data->operands[i].image != NULL)
             total += (size_t)tenon_tensor_elements(&data->operands[i].view);
@@ -183,13 +183,7 @@ void norm_expect(norm_data *data)
                 data->of[v] = data->expected + at;
                 at += (size_t)tenon_tensor_elements(&data->operands[i].view);
             }
-    tn_bounded *const *of = data->of;
-    const norm_forward_results forward = {of[NORM_Y], of[NORM_MEAN], of[NORM_RSTD],
-                                          of[NORM_RUNNING_MEAN], of[NORM_RUNNING_VARIANCE]};
-    const norm_backward_results backward = {of[NORM_DX], of[NORM_DGAMMA], of[NORM_DBETA]};
-    const tenon_norm_params *params = &data->problem.params;
-    assert_true(data->problem.backward ? tn_norm_backward_reference(params, &data->views, &backward)
-                                       : tn_norm_forward_reference(params, &data->views, &forward));
+    assert_true(data->operation->reference(&data->problem.params, host, data->expected));
 }
 
 static tenon_status call(const void *user, const char *solver)

@@ -32,6 +32,7 @@ typedef struct norm_case {
 typedef struct norm_data {
     norm_case problem;
     tenon_dtype dtype;
+    const tn_operation *operation;
     uint32_t count, outputs;
     norm_views views; /* of host memory */
     test_tensor operands[NORM_CASE_OPERANDS];

@@ -2,6 +2,8 @@
  * finite differences of the forward one. */
 #include "norm_case.h"
 
+#include "ops/registry.h"
+
 #include <math.h>
 
 static norm_case backward_case(tenon_norm_kind kind, const int64_t *shape)
@@ -186,7 +188,7 @@ static tenon_tensor at(tenon_tensor view, double *memory)
 /* L = sum of dy · y; the statistics go to mean and rstd where they are not given. */
 static double loss(host_case *c)
 {
-    tn_bounded y[COUNT], mean[COUNT], rstd[COUNT];
+    tn_bounded results[3 * COUNT]; /* y and, where they are not given, mean and rstd */
     const bool rms = c->params.kind == TENON_NORM_RMS;
     const tenon_tensor x = at(c->image, c->x), gamma = at(c->parameter, c->gamma),
                        beta = at(c->parameter, c->beta), m = at(c->statistic, c->mean),
@@ -194,13 +196,12 @@ static double loss(host_case *c)
     const tenon_tensor *forward[] = {&x,   &gamma, rms ? NULL : &beta, &x, rms ? NULL : &m, &r,
                                      NULL, NULL};
     const tenon_tensor *inference[] = {&x, &gamma, &beta, &m, &r, &x};
-    const norm_views views =
-        c->given ? tn_norm_inference_views(inference) : tn_norm_forward_views(forward);
-    const norm_forward_results results = {.y = y, .mean = mean, .rstd = rstd};
+    const tn_bounded *mean = results + COUNT, *rstd = rms ? mean : mean + tenon_tensor_elements(&m);
     double sum = 0;
-    assert_true(tn_norm_forward_reference(&c->params, &views, &results));
+    assert_true(c->given ? tn_operation_norm_inference.reference(&c->params, inference, results)
+                         : tn_operation_norm.reference(&c->params, forward, results));
     for (int i = 0; i < COUNT; i++)
-        sum += c->dy[i] * y[i].value;
+        sum += c->dy[i] * results[i].value;
     for (int64_t s = 0; s < tenon_tensor_elements(&m) && !c->given; s++) {
         c->mean[s] = mean[s].value;
         c->rstd[s] = rstd[s].value;
@@ -248,8 +249,7 @@ static void gradients(void **state)
                                                 TENON_NORM_GROUP, TENON_NORM_INSTANCE,
                                                 TENON_NORM_BATCH, TENON_NORM_BATCH};
         host_case c = {.params = TENON_NORM_PARAMS_INIT, .given = way == 5};
-        tn_bounded dx[COUNT], dgamma[COUNT], dbeta[COUNT];
-        const norm_backward_results results = {dx, dgamma, way == 1 ? NULL : dbeta};
+        tn_bounded dx[3 * COUNT]; /* and what follows it */
         c.params.kind = kinds[way];
         c.params.groups = 3;
         c.image = tenon_tensor_view(TENON_DTYPE_F64, 3, image);
@@ -264,12 +264,14 @@ static void gradients(void **state)
                            r = at(c.statistic, c.rstd);
         const tenon_tensor *operands[] = {&x, &dy, &gamma, way == 1 ? NULL : &m,
                                           &r, &x,  &gamma, way == 1 ? NULL : &gamma};
-        const norm_views views = tn_norm_backward_views(operands, c.given);
-        assert_true(tn_norm_backward_reference(&c.params, &views, &results));
+        const tn_operation *operation =
+            c.given ? &tn_operation_norm_inference_backward : &tn_operation_norm_backward;
+        const int64_t parameters = tenon_tensor_elements(&gamma);
+        assert_true(operation->reference(&c.params, operands, dx));
         compare_slopes(&c, c.x, COUNT, dx, "dx");
-        compare_slopes(&c, c.gamma, tenon_tensor_elements(&gamma), dgamma, "dgamma");
+        compare_slopes(&c, c.gamma, parameters, dx + COUNT, "dgamma");
         if (way != 1)
-            compare_slopes(&c, c.beta, tenon_tensor_elements(&gamma), dbeta, "dbeta");
+            compare_slopes(&c, c.beta, parameters, dx + COUNT + parameters, "dbeta");
     }
 }
 

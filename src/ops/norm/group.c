@@ -128,6 +128,10 @@ static tenon_status record_backward(const char *operation, tn_recording *recordi
                                values[0]);
 }
 
+/* Sets of two dimensions: of all sizes, those that any team keeps, and larger ones. */
+static const char awkward[] =
+    "height=1; height=1 width=tm+2; samples=2 channels=6 height=1 width=32*tm+7";
+
 const tn_solver tn_norm_group = {.name = "group",
                                  .parameters = tn_team_parameter,
                                  .parameter_count = 1,
@@ -136,6 +140,7 @@ const tn_solver tn_norm_group = {.name = "group",
                                  .constrains = constrains,
                                  .estimate = estimate_forward,
                                  .options = tn_norm_team_options,
+                                 .awkward = awkward,
                                  .record = record_forward};
 
 const tn_solver tn_norm_backward_group = {.name = "group",
@@ -147,4 +152,5 @@ const tn_solver tn_norm_backward_group = {.name = "group",
                                           .workspace = workspace_backward,
                                           .estimate = estimate_backward,
                                           .options = tn_norm_team_options,
+                                          .awkward = awkward,
                                           .record = record_backward};

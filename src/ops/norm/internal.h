@@ -2,6 +2,7 @@
 #ifndef TN_OPS_NORM_INTERNAL_H
 #define TN_OPS_NORM_INTERNAL_H
 
+#include "dispatch/operation.h"
 #include "norm/args.h"
 #include "ops/common/epilogue.h"
 #include "ops/common/stores.h"
@@ -63,7 +64,6 @@ typedef struct norm_problem {
     uint32_t reduced;       /* bit d: dimension d lies within a set */
     uint32_t parameters;    /* bit d: gamma steps along dimension d */
     uint8_t operand[NORM_VIEWS];
-    int64_t piece; /* elements of a piece, 0 for as many as pay; a self-check wants few */
     uint64_t rank;
     int64_t shape[TENON_MAX_RANK];
     norm_strides stride;
@@ -159,28 +159,18 @@ uint32_t tn_norm_parts(const norm_problem *problem);
 /* Strides of the numbers of sets in the workspace, over the problem's dimensions. */
 void tn_norm_work_strides(const norm_problem *problem, uint32_t kept, int64_t *stride);
 
-/* Results in double with their error bounds. All views are the caller's, with host memory of kind
- * SVM; outputs are not read but for running statistics. Each result is written in row-major order
- * where its pointer is not NULL. False without memory. */
-typedef struct norm_forward_results {
-    tn_bounded *y, *mean, *rstd, *running_mean, *running_variance;
-} norm_forward_results;
-typedef struct norm_backward_results {
-    tn_bounded *dx, *dgamma, *dbeta;
-} norm_backward_results;
-bool tn_norm_forward_reference(const tenon_norm_params *params, const norm_views *views,
-                               const norm_forward_results *results);
-bool tn_norm_backward_reference(const tenon_norm_params *params, const norm_views *views,
-                                const norm_backward_results *results);
+/* The number in norm/args.h of an operation's operand, and all of a call's. */
+int tn_norm_number(const tn_operation *operation, uint32_t operand);
+norm_views tn_norm_views(const tn_operation *operation, const tenon_tensor *const *operands);
 
-/* The views of a call from its operands in their public order. */
-norm_views tn_norm_forward_views(const tenon_tensor *const *operands);
-norm_views tn_norm_inference_views(const tenon_tensor *const *operands);
-norm_views tn_norm_backward_views(const tenon_tensor *const *operands, bool given);
-
-tenon_status tn_norm_self_check(tenon_stream *stream, const tn_problem *problem,
-                                const tn_choice *choice, bool *right, char why[256]);
-tenon_status tn_norm_backward_self_check(tenon_stream *stream, const tn_problem *problem,
-                                         const tn_choice *choice, bool *right, char why[256]);
+/* As tn_operation and tn_family have them. */
+tenon_status tn_norm_prepare(const tn_operation *operation, const tenon_norm_params *params,
+                             tn_call *call, tn_problem *problem, bool *empty);
+bool tn_norm_forward_reference(const tn_operation *operation, const tenon_norm_params *params,
+                               const tenon_tensor *const *operands, tn_bounded *expected);
+bool tn_norm_backward_reference(const tn_operation *operation, const tenon_norm_params *params,
+                                const tenon_tensor *const *operands, tn_bounded *expected);
+bool tn_norm_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
+                     struct tn_case *c);
 
 #endif

@@ -1,4 +1,4 @@
-/* What tests and tools know of the operations of this family: see dispatch/operation.h. */
+/* Normalization and its gradient: their descriptions, which dispatch/operation.h explains. */
 #include "check/case.h"
 #include "ops/norm/internal.h"
 #include "ops/registry.h"
@@ -11,63 +11,76 @@ static const tn_field fields[] = {
     TN_FIELD("epsilon", TN_FIELD_F64, tenon_norm_params, epsilon),
     TN_FIELD("momentum", TN_FIELD_F64, tenon_norm_params, momentum)};
 
-TN_OPERATION_DEFAULTS(norm, tenon_norm_params)
-TN_OPERATION_CALLS(forward, tenon_norm_forward, v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7])
-TN_OPERATION_CALLS(inference, tenon_norm_inference, v[0], v[1], v[2], v[3], v[4], v[5])
-TN_OPERATION_CALLS(backward, tenon_norm_backward, v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7])
-TN_OPERATION_CALLS(inference_backward, tenon_norm_inference_backward, v[0], v[1], v[2], v[3], v[4],
-                   v[5], v[6], v[7])
+TN_DEFAULTS(norm, tenon_norm_params, TENON_NORM_PARAMS_INIT)
+TN_ENTRIES(tenon_norm_forward, tn_operation_norm, tenon_norm_params,
+           (const tenon_tensor *x, const tenon_tensor *gamma, const tenon_tensor *beta,
+            const tenon_tensor *y, const tenon_tensor *mean, const tenon_tensor *rstd,
+            const tenon_tensor *running_mean, const tenon_tensor *running_variance),
+           (x, gamma, beta, y, mean, rstd, running_mean, running_variance),
+           (v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7]))
+TN_ENTRIES(tenon_norm_inference, tn_operation_norm_inference, tenon_norm_params,
+           (const tenon_tensor *x, const tenon_tensor *gamma, const tenon_tensor *beta,
+            const tenon_tensor *mean, const tenon_tensor *variance, const tenon_tensor *y),
+           (x, gamma, beta, mean, variance, y), (v[0], v[1], v[2], v[3], v[4], v[5]))
+TN_ENTRIES(tenon_norm_backward, tn_operation_norm_backward, tenon_norm_params,
+           (const tenon_tensor *x, const tenon_tensor *dy, const tenon_tensor *gamma,
+            const tenon_tensor *mean, const tenon_tensor *rstd, const tenon_tensor *dx,
+            const tenon_tensor *dgamma, const tenon_tensor *dbeta),
+           (x, dy, gamma, mean, rstd, dx, dgamma, dbeta),
+           (v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7]))
+TN_ENTRIES(tenon_norm_inference_backward, tn_operation_norm_inference_backward, tenon_norm_params,
+           (const tenon_tensor *x, const tenon_tensor *dy, const tenon_tensor *gamma,
+            const tenon_tensor *mean, const tenon_tensor *variance, const tenon_tensor *dx,
+            const tenon_tensor *dgamma, const tenon_tensor *dbeta),
+           (x, dy, gamma, mean, variance, dx, dgamma, dbeta),
+           (v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7]))
 
-/* The place for the results of the next view; NULL where that is absent. */
-static tn_bounded *next(const tenon_tensor *view, tn_bounded **expected)
+static tenon_status prepare_forward(const void *params, tn_call *call, tn_problem *problem,
+                                    bool *empty)
 {
-    tn_bounded *place = *expected;
-    if (view == NULL)
-        return NULL;
-    *expected += tenon_tensor_elements(view);
-    return place;
+    return tn_norm_prepare(&tn_operation_norm, params, call, problem, empty);
 }
 
 static bool forward_reference(const void *params, const tenon_tensor *const *v,
                               tn_bounded *expected)
 {
-    const norm_views views = tn_norm_forward_views(v);
-    norm_forward_results results = {.y = next(v[3], &expected)};
-    results.mean = next(v[4], &expected);
-    results.rstd = next(v[5], &expected);
-    results.running_mean = next(v[6], &expected);
-    results.running_variance = next(v[7], &expected);
-    return tn_norm_forward_reference(params, &views, &results);
+    return tn_norm_forward_reference(&tn_operation_norm, params, v, expected);
+}
+
+static tenon_status prepare_inference(const void *params, tn_call *call, tn_problem *problem,
+                                      bool *empty)
+{
+    return tn_norm_prepare(&tn_operation_norm_inference, params, call, problem, empty);
 }
 
 static bool inference_reference(const void *params, const tenon_tensor *const *v,
                                 tn_bounded *expected)
 {
-    const norm_views views = tn_norm_inference_views(v);
-    const norm_forward_results results = {.y = expected};
-    return tn_norm_forward_reference(params, &views, &results);
+    return tn_norm_forward_reference(&tn_operation_norm_inference, params, v, expected);
 }
 
-static bool gradients(const void *params, const tenon_tensor *const *v, bool given,
-                      tn_bounded *expected)
+static tenon_status prepare_backward(const void *params, tn_call *call, tn_problem *problem,
+                                     bool *empty)
 {
-    const norm_views views = tn_norm_backward_views(v, given);
-    norm_backward_results results = {.dx = next(v[5], &expected)};
-    results.dgamma = next(v[6], &expected);
-    results.dbeta = next(v[7], &expected);
-    return tn_norm_backward_reference(params, &views, &results);
+    return tn_norm_prepare(&tn_operation_norm_backward, params, call, problem, empty);
 }
 
 static bool backward_reference(const void *params, const tenon_tensor *const *v,
                                tn_bounded *expected)
 {
-    return gradients(params, v, false, expected);
+    return tn_norm_backward_reference(&tn_operation_norm_backward, params, v, expected);
+}
+
+static tenon_status prepare_inference_backward(const void *params, tn_call *call,
+                                               tn_problem *problem, bool *empty)
+{
+    return tn_norm_prepare(&tn_operation_norm_inference_backward, params, call, problem, empty);
 }
 
 static bool inference_backward_reference(const void *params, const tenon_tensor *const *v,
                                          tn_bounded *expected)
 {
-    return gradients(params, v, true, expected);
+    return tn_norm_backward_reference(&tn_operation_norm_inference_backward, params, v, expected);
 }
 
 /* A variance, or the reciprocal of a deviation: operand 4 but for the running one. */
@@ -125,94 +138,87 @@ static const char *const inference_backward_examples[] = {
 };
 
 const tn_operation tn_operation_norm = {
-    .name = "tenon_norm_forward",
+    TN_CALLS(tenon_norm_forward),
     .family = &tn_norm_family,
-    .operands = {{.name = "x"},
-                 {.name = "gamma", .optional = true},
-                 {.name = "beta", .optional = true},
-                 {.name = "y"},
-                 {.name = "mean", .optional = true},
-                 {.name = "rstd", .optional = true},
-                 {.name = "running_mean", .optional = true, .read = true},
-                 {.name = "running_variance", .optional = true, .read = true}},
-    .operand_count = 8,
+    .operands =
+        {{.name = "x", .role = TN_INPUT_OR_SAME},
+         {.name = "gamma", .optional = true},
+         {.name = "beta", .optional = true},
+         {.name = "y", .role = TN_OUTPUT},
+         {.name = "mean", .optional = true, .role = TN_OWN_OUTPUT},
+         {.name = "rstd", .optional = true, .role = TN_OWN_OUTPUT},
+         {.name = "running_mean", .optional = true, .read = true, .role = TN_OWN_OUTPUT},
+         {.name = "running_variance", .optional = true, .read = true, .role = TN_OWN_OUTPUT}},
+    .operand_count = NORM_FORWARD_OPERANDS,
     .output_count = 5,
-    .fields = fields,
-    .field_count = TN_FIELD_COUNT(fields),
-    .params_size = sizeof(tenon_norm_params),
-    .defaults = default_norm,
-    .run = run_forward,
-    .plan = plan_forward,
+    TN_FIELDS(fields),
+    TN_PARAMS(norm),
+    TN_PROBLEM(norm_problem),
+    .prepare = prepare_forward,
     .reference = forward_reference,
     .settle = settle_running,
     .examples = forward_examples,
 };
 
 const tn_operation tn_operation_norm_inference = {
-    .name = "tenon_norm_inference",
+    TN_CALLS(tenon_norm_inference),
     .family = &tn_norm_family,
-    .operands = {{.name = "x"},
+    .operands = {{.name = "x", .role = TN_INPUT_OR_SAME},
                  {.name = "gamma", .optional = true},
                  {.name = "beta", .optional = true},
                  {.name = "mean"},
                  {.name = "variance"},
-                 {.name = "y"}},
-    .operand_count = 6,
+                 {.name = "y", .role = TN_OUTPUT}},
+    .operand_count = NORM_INFERENCE_OPERANDS,
     .output_count = 1,
-    .fields = fields,
-    .field_count = TN_FIELD_COUNT(fields),
-    .params_size = sizeof(tenon_norm_params),
-    .defaults = default_norm,
-    .run = run_inference,
-    .plan = plan_inference,
+    TN_FIELDS(fields),
+    TN_PARAMS(norm),
+    TN_PROBLEM(norm_problem),
+    .prepare = prepare_inference,
     .reference = inference_reference,
     .settle = settle_given,
     .examples = inference_examples,
 };
 
 const tn_operation tn_operation_norm_backward = {
-    .name = "tenon_norm_backward",
+    TN_CALLS(tenon_norm_backward),
     .family = &tn_norm_backward_family,
-    .operands = {{.name = "x"},
-                 {.name = "dy"},
+    .operands = {{.name = "x", .role = TN_INPUT_OR_SAME},
+                 {.name = "dy", .role = TN_INPUT_OR_SAME},
                  {.name = "gamma", .optional = true},
                  {.name = "mean", .optional = true},
                  {.name = "rstd"},
-                 {.name = "dx", .optional = true},
-                 {.name = "dgamma", .optional = true},
-                 {.name = "dbeta", .optional = true}},
-    .operand_count = 8,
+                 {.name = "dx", .optional = true, .role = TN_OPTIONAL_OUTPUT},
+                 {.name = "dgamma", .optional = true, .role = TN_OWN_OUTPUT},
+                 {.name = "dbeta", .optional = true, .role = TN_OWN_OUTPUT}},
+    .operand_count = NORM_BACKWARD_OPERANDS,
     .output_count = 3,
-    .fields = fields,
-    .field_count = TN_FIELD_COUNT(fields),
-    .params_size = sizeof(tenon_norm_params),
-    .defaults = default_norm,
-    .run = run_backward,
-    .plan = plan_backward,
+    TN_FIELDS(fields),
+    TN_PARAMS(norm),
+    TN_PROBLEM(norm_problem),
+    .prepare = prepare_backward,
     .reference = backward_reference,
     .settle = settle_given,
     .examples = backward_examples,
 };
 
 const tn_operation tn_operation_norm_inference_backward = {
-    .name = "tenon_norm_inference_backward",
+    TN_CALLS(tenon_norm_inference_backward),
     .family = &tn_norm_backward_family,
-    .operands = {{.name = "x"},
-                 {.name = "dy"},
+    .operands = {{.name = "x", .role = TN_INPUT_OR_SAME},
+                 {.name = "dy", .role = TN_INPUT_OR_SAME},
                  {.name = "gamma", .optional = true},
                  {.name = "mean", .optional = true},
                  {.name = "variance"},
-                 {.name = "dx", .optional = true},
-                 {.name = "dgamma", .optional = true},
-                 {.name = "dbeta", .optional = true}},
-    .operand_count = 8,
+                 {.name = "dx", .optional = true, .role = TN_OPTIONAL_OUTPUT},
+                 {.name = "dgamma", .optional = true, .role = TN_OWN_OUTPUT},
+                 {.name = "dbeta", .optional = true, .role = TN_OWN_OUTPUT}},
+    .operand_count = NORM_BACKWARD_OPERANDS,
     .output_count = 3,
-    .fields = fields,
-    .field_count = TN_FIELD_COUNT(fields),
-    .params_size = sizeof(tenon_norm_params),
-    .defaults = default_norm,
-    .run = run_inference_backward,
-    .plan = plan_inference_backward,
+    TN_FIELDS(fields),
+    TN_PARAMS(norm),
+    TN_PROBLEM(norm_problem),
+    .prepare = prepare_inference_backward,
     .reference = inference_backward_reference,
     .settle = settle_given,
     .examples = inference_backward_examples,

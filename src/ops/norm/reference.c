@@ -4,6 +4,7 @@
 #include "ops/norm/internal.h"
 
 #include "base/shape.h"
+#include "ops/registry.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -62,19 +63,12 @@ static void close_host(host_norm *h)
     free(h->parameter);
 }
 
-/* Outputs are not, but for running statistics. */
-static bool is_read(const norm_views *views, int number)
+/* Outputs are not read, but for running statistics. */
+static bool open_host(const tn_operation *operation, const tenon_norm_params *params,
+                      const tenon_tensor *const *operands, host_norm *h)
 {
-    if (number == NORM_Y)
-        return false;
-    if (number == NORM_MEAN || number == NORM_RSTD)
-        return views->backward || views->given;
-    return number < NORM_RUNNING_MEAN || !views->backward;
-}
-
-static bool open_host(const tenon_norm_params *params, const norm_views *views, host_norm *h)
-{
-    const tenon_tensor *x = views->view[NORM_X];
+    const tenon_tensor *x = operands[0];
+    const uint32_t inputs = operation->operand_count - operation->output_count;
     memset(h, 0, sizeof *h);
     h->dtype = x->dtype;
     h->unit = tn_unit(x->dtype);
@@ -84,12 +78,12 @@ static bool open_host(const tenon_norm_params *params, const norm_views *views, 
     h->set = malloc(((size_t)h->elements + 1) * sizeof *h->set);
     h->parameter = malloc(((size_t)h->elements + 1) * sizeof *h->parameter);
     bool whole = h->set != NULL && h->parameter != NULL;
-    for (int v = 0; v < NORM_VIEWS && whole; v++) {
-        const tenon_tensor *view = views->view[v];
-        if (view == NULL || !is_read(views, v))
+    for (uint32_t i = 0; i < operation->operand_count && whole; i++) {
+        double **value = &h->value[tn_norm_number(operation, i)];
+        if (operands[i] == NULL || (i >= inputs && !operation->operands[i].read))
             continue;
-        h->value[v] = tn_host_read(view, view->rank, view->shape);
-        whole = h->value[v] != NULL;
+        *value = tn_host_read(operands[i], operands[i]->rank, operands[i]->shape);
+        whole = *value != NULL;
     }
     if (whole)
         number_elements(params, x, h);
@@ -101,6 +95,24 @@ static bool open_host(const tenon_norm_params *params, const norm_views *views, 
 static double value_or(const host_norm *h, int view, int64_t number, double absent)
 {
     return h->value[view] != NULL ? h->value[view][number] : absent;
+}
+
+/* Where the results of each output go; NULL of those that are absent. */
+typedef struct norm_results {
+    tn_bounded *of[NORM_VIEWS];
+} norm_results;
+
+static norm_results place_results(const tn_operation *operation,
+                                  const tenon_tensor *const *operands, tn_bounded *expected)
+{
+    norm_results results = {{NULL}};
+    for (uint32_t i = operation->operand_count - operation->output_count;
+         i < operation->operand_count; i++)
+        if (operands[i] != NULL) {
+            results.of[tn_norm_number(operation, i)] = expected;
+            expected += tenon_tensor_elements(operands[i]);
+        }
+    return results;
 }
 
 /* The longest chain of roundings of a sum of n elements: within a block, over the blocks, over the
@@ -208,16 +220,14 @@ static tn_bounded result_at(const host_norm *h, const set_statistics *s, int64_t
 }
 
 static void running_statistics(const tenon_norm_params *params, const host_norm *h,
-                               const set_statistics *s, int64_t number,
-                               const norm_forward_results *results)
+                               const set_statistics *s, int64_t number, const norm_results *results)
 {
     const double n = (double)h->count, u = h->unit;
     const double m =
         h->dtype == TENON_DTYPE_F64 ? params->momentum : (double)(float)params->momentum;
     for (int v = NORM_RUNNING_MEAN; v <= NORM_RUNNING_VARIANCE; v++) {
-        tn_bounded *result =
-            v == NORM_RUNNING_MEAN ? results->running_mean : results->running_variance;
-        if (h->value[v] == NULL || result == NULL)
+        tn_bounded *result = results->of[v];
+        if (result == NULL)
             continue;
         const double old = h->value[v][number];
         tn_bounded fresh = s->mean;
@@ -230,22 +240,24 @@ static void running_statistics(const tenon_norm_params *params, const host_norm 
     }
 }
 
-bool tn_norm_forward_reference(const tenon_norm_params *params, const norm_views *views,
-                               const norm_forward_results *results)
+bool tn_norm_forward_reference(const tn_operation *operation, const tenon_norm_params *params,
+                               const tenon_tensor *const *operands, tn_bounded *expected)
 {
+    const norm_results results = place_results(operation, operands, expected);
     host_norm h;
-    if (!open_host(params, views, &h))
+    if (!open_host(operation, params, operands, &h))
         return false;
-    set_statistics *sets = views->given ? statistics_given(&h) : statistics_of(params, &h);
+    set_statistics *sets = operation == &tn_operation_norm_inference ? statistics_given(&h)
+                                                                     : statistics_of(params, &h);
     for (int64_t s = 0; s < h.sets && sets != NULL; s++) {
-        if (results->mean != NULL)
-            results->mean[s] = sets[s].mean;
-        if (results->rstd != NULL)
-            results->rstd[s] = sets[s].rstd;
-        running_statistics(params, &h, &sets[s], s, results);
+        if (results.of[NORM_MEAN] != NULL)
+            results.of[NORM_MEAN][s] = sets[s].mean;
+        if (results.of[NORM_RSTD] != NULL)
+            results.of[NORM_RSTD][s] = sets[s].rstd;
+        running_statistics(params, &h, &sets[s], s, &results);
     }
-    for (int64_t i = 0; i < h.elements && sets != NULL && results->y != NULL; i++)
-        results->y[i] = tn_stored(h.dtype, result_at(&h, &sets[h.set[i]], i));
+    for (int64_t i = 0; i < h.elements && sets != NULL; i++)
+        results.of[NORM_Y][i] = tn_stored(h.dtype, result_at(&h, &sets[h.set[i]], i));
     const bool whole = sets != NULL;
     free(sets);
     close_host(&h);
@@ -267,21 +279,21 @@ static void add_element(sums *s, double dy, double h, double r, double weight)
 }
 
 /* r of a set, as it is given or from its variance, and how many roundings that takes. */
-static double given_rstd(const host_norm *h, const norm_views *views, int64_t set)
+static double given_rstd(const host_norm *h, bool given, int64_t set)
 {
     const double value = h->value[NORM_RSTD][set];
-    return views->given ? 1 / sqrt(value + h->epsilon) : value;
+    return given ? 1 / sqrt(value + h->epsilon) : value;
 }
 #define RSTD_ROUNDINGS 6
 
-static tn_bounded gradient_at(const tenon_norm_params *params, const host_norm *h,
-                              const norm_views *views, const sums *s, int64_t i)
+static tn_bounded gradient_at(const tenon_norm_params *params, const host_norm *h, bool given,
+                              const sums *s, int64_t i)
 {
     const double n = (double)h->count, k = chain(h->count);
     const double gamma = value_or(h, NORM_GAMMA, h->parameter[i], 1);
-    const double r = given_rstd(h, views, h->set[i]), g = h->value[NORM_DY][i] * gamma;
+    const double r = given_rstd(h, given, h->set[i]), g = h->value[NORM_DY][i] * gamma;
     const double hat = (h->value[NORM_X][i] - value_or(h, NORM_MEAN, h->set[i], 0)) * r;
-    if (views->given)
+    if (given)
         return (tn_bounded){g * r, tn_gamma(2 + RSTD_ROUNDINGS, h->unit) * fabs(g * r) +
                                        h->least * (2 + fabs(r) * (1 + fabs(gamma)))};
     const bool centered = params->kind != TENON_NORM_RMS;
@@ -295,45 +307,50 @@ static tn_bounded gradient_at(const tenon_norm_params *params, const host_norm *
                             h->least * (2 + fabs(r) * lost)};
 }
 
-static void parameter_results(const host_norm *h, const norm_views *views, const sums *parameters,
-                              const norm_backward_results *results)
+static void parameter_results(const host_norm *h, bool given, const sums *parameters,
+                              tenon_dtype dtype, const norm_results *results)
 {
     const int64_t count = h->elements / h->parameters;
-    const double k = chain(count) + (views->given ? RSTD_ROUNDINGS : 0);
+    const double k = chain(count) + (given ? RSTD_ROUNDINGS : 0);
     for (int64_t p = 0; p < h->parameters; p++) {
         const sums *s = &parameters[p];
-        if (results->dgamma != NULL)
-            results->dgamma[p] = tn_stored(
-                views->view[NORM_DGAMMA]->dtype,
-                (tn_bounded){s->product.sum, tn_gamma(k + 4, h->unit) * s->product_magnitude.sum +
-                                                 h->least * s->lost.sum});
-        if (results->dbeta != NULL)
-            results->dbeta[p] =
-                tn_stored(views->view[NORM_DBETA]->dtype,
-                          (tn_bounded){s->dy.sum, tn_gamma(k, h->unit) * s->dy_magnitude.sum +
-                                                      h->least * (double)count});
+        if (results->of[NORM_DGAMMA] != NULL)
+            results->of[NORM_DGAMMA][p] =
+                tn_stored(dtype, (tn_bounded){s->product.sum,
+                                              tn_gamma(k + 4, h->unit) * s->product_magnitude.sum +
+                                                  h->least * s->lost.sum});
+        if (results->of[NORM_DBETA] != NULL)
+            results->of[NORM_DBETA][p] = tn_stored(
+                dtype, (tn_bounded){s->dy.sum, tn_gamma(k, h->unit) * s->dy_magnitude.sum +
+                                                   h->least * (double)count});
     }
 }
 
-bool tn_norm_backward_reference(const tenon_norm_params *params, const norm_views *views,
-                                const norm_backward_results *results)
+bool tn_norm_backward_reference(const tn_operation *operation, const tenon_norm_params *params,
+                                const tenon_tensor *const *operands, tn_bounded *expected)
 {
+    const bool given = operation == &tn_operation_norm_inference_backward;
+    const norm_results results = place_results(operation, operands, expected);
+    const tenon_tensor *dgamma = operands[NORM_BACKWARD_DGAMMA],
+                       *dbeta = operands[NORM_BACKWARD_DBETA];
     host_norm h;
-    if (!open_host(params, views, &h))
+    if (!open_host(operation, params, operands, &h))
         return false;
     sums *sets = calloc((size_t)h.sets, sizeof *sets);
     sums *parameters = calloc((size_t)h.parameters, sizeof *parameters);
     const bool whole = sets != NULL && parameters != NULL;
     for (int64_t i = 0; i < h.elements && whole; i++) {
-        const double dy = h.value[NORM_DY][i], r = given_rstd(&h, views, h.set[i]);
+        const double dy = h.value[NORM_DY][i], r = given_rstd(&h, given, h.set[i]);
         const double hat = (h.value[NORM_X][i] - value_or(&h, NORM_MEAN, h.set[i], 0)) * r;
         add_element(&sets[h.set[i]], dy, hat, r, value_or(&h, NORM_GAMMA, h.parameter[i], 1));
         add_element(&parameters[h.parameter[i]], dy, hat, r, 1);
     }
-    for (int64_t i = 0; i < h.elements && whole && results->dx != NULL; i++)
-        results->dx[i] = tn_stored(h.dtype, gradient_at(params, &h, views, &sets[h.set[i]], i));
-    if (whole)
-        parameter_results(&h, views, parameters, results);
+    for (int64_t i = 0; i < h.elements && whole && results.of[NORM_DX] != NULL; i++)
+        results.of[NORM_DX][i] =
+            tn_stored(h.dtype, gradient_at(params, &h, given, &sets[h.set[i]], i));
+    if (whole && (dgamma != NULL || dbeta != NULL))
+        parameter_results(&h, given, parameters, (dgamma != NULL ? dgamma : dbeta)->dtype,
+                          &results);
     free(sets);
     free(parameters);
     close_host(&h);

@@ -14,6 +14,8 @@
 #define CACHE_BYTES 524288
 #define GPU_GROUP   64
 #define GPU_SUM     64
+/* In the validation context, so that small sets have several. */
+#define CHECKED_PIECE 72
 
 /* The sets of a work-item; with columns, they are neighbours along the last dimension of sets. */
 static int64_t chunk_of(const tenon_context *context, const norm_args *args, bool split,
@@ -35,14 +37,13 @@ static int64_t units_of(const norm_args *args, int64_t lanes)
     return args->columns ? size : tn_ceil_div(size, lanes);
 }
 
-static int64_t wanted_pieces(const tenon_context *context, const norm_problem *p, int64_t most,
-                             const norm_args *args)
+static int64_t wanted_pieces(const tenon_context *context, int64_t most, const norm_args *args)
 {
     int64_t each = context->device.is_cpu ? CPU_CHUNK : GPU_SUM;
     if (args->columns && context->device.is_cpu)
         each = tn_max_i64(each / tn_min_i64(args->chunk, args->shape[args->kept - 1]), 1);
-    if (p->piece > 0)
-        each = p->piece;
+    if (context->owner != NULL)
+        each = CHECKED_PIECE;
     /* Pieces of lines and pieces within lines are rounded up apart. */
     return tn_min_i64(tn_ceil_div(args->count, each), (most + 1) / 2);
 }
@@ -71,7 +72,7 @@ void tn_norm_share(const tenon_context *context, const norm_problem *p, int64_t 
 {
     const int64_t lanes = tn_lanes(context, p->dtype);
     args->chunk = chunk_of(context, args, pieces > 1, lanes);
-    cut_sets(context, wanted_pieces(context, p, pieces, args), units_of(args, lanes), args);
+    cut_sets(context, wanted_pieces(context, pieces, args), units_of(args, lanes), args);
     const int64_t inner = args->columns ? args->shape[args->kept - 1] : args->sets;
     args->items = tn_ceil_div(inner, args->chunk) * (args->sets / inner) * args->pieces;
 }
