@@ -63,8 +63,9 @@ static bool verify(void *data, tenon_stream *stream, double *error_over_bound, c
     bool well = got != NULL && expected != NULL;
     for (int64_t first = 0; well && first <= last; first += last > 0 ? last : 1) {
         const tenon_tensor x = tenon_tensor_slice(o[X].host, 0, first, part),
-                           y = tenon_tensor_slice(o[Y].view, 0, first, part);
-        well = tn_activation_forward_reference(&m->params, &x, &y, expected) &&
+                           y = tenon_tensor_slice(o[Y].view, 0, first, part),
+                           *const views[] = {&x, &y};
+        well = tn_activation_forward_reference(&m->params, views, expected) &&
                bench_judge(o[Y].view.dtype, got, first, 1, part, expected, error_over_bound, why);
     }
     free(got);

@@ -132,19 +132,22 @@ static void views_of(const pass *p, int64_t first, int64_t rows, tenon_tensor vi
 
 static bool reference(const pass *p, const tenon_tensor *v, tn_bounded *expected)
 {
-    const tenon_tensor *inputs[4] = {&v[X0], p->kind->inputs > 1 ? &v[X1] : NULL, NULL, NULL};
+    const tenon_tensor *const unary[] = {&v[X0], &v[Y]};
+    const tenon_tensor *const binary[] = {&v[X0], &v[X1], &v[Y]};
+    const tenon_tensor *const chained[] = {&v[X0], p->kind->inputs > 1 ? &v[X1] : NULL, NULL, NULL,
+                                           &v[Y]};
     const tenon_elementwise_params add = tenon_elementwise_params_default();
     const tenon_softmax_params softmax = tenon_softmax_params_default();
     const tenon_norm_params norm = tenon_norm_params_default();
     switch (p->kind->operation) {
     case ACTIVATION:
-        return tn_activation_forward_reference(&p->activation, &v[X0], &v[Y], expected);
+        return tn_activation_forward_reference(&p->activation, unary, expected);
     case ADD:
-        return tn_elementwise_reference(&add, &v[X0], &v[X1], &v[Y], expected);
+        return tn_elementwise_reference(&add, binary, expected);
     case CHAIN:
-        return tn_elementwise_chain_reference(&p->chain, inputs, &v[Y], expected);
+        return tn_elementwise_chain_reference(&p->chain, chained, expected);
     case COPY:
-        return tn_copy_reference(&v[X0], &v[Y], expected);
+        return tn_copy_reference(NULL, unary, expected);
     case REDUCE:
         return tn_reduce_reference(&p->reduce, (const tenon_tensor *const[]){&v[X0], &v[Y]},
                                    expected);

@@ -100,11 +100,12 @@ static test_tensor *input_of(activation_data *data)
 static void run(activation_data *data)
 {
     tenon_activation_params params = TENON_ACTIVATION_PARAMS_INIT;
-    const tenon_tensor *y = &data->operands[ACTIVATION_Y].host;
+    const tenon_tensor *y = &data->operands[ACTIVATION_Y].host, *const views[] = {
+                                                                    &input_of(data)->host, y};
     params.activation = data->problem.activation;
     data->expected = malloc(((size_t)tenon_tensor_elements(y) + 1) * sizeof *data->expected);
     assert_non_null(data->expected);
-    tn_activation_forward_reference(&params, &input_of(data)->host, y, data->expected);
+    assert_true(tn_activation_forward_reference(&params, views, data->expected));
     const test_subject subject = {
         &tn_activation_family, call,           describe,  data, data->operands,
         ACTIVATION_OPERANDS,   data->expected, TEST_BOUND};

@@ -90,13 +90,13 @@ static void make(gradient_data *data, const gradient_case *p, tenon_dtype dtype)
 static void run(gradient_data *data)
 {
     tenon_activation_params params = TENON_ACTIVATION_PARAMS_INIT;
-    const tenon_tensor *dx = &data->operands[BACKWARD_DX].host;
+    const tenon_tensor *dx = &data->operands[BACKWARD_DX].host,
+                       *const views[] = {&operand(data, BACKWARD_X)->host,
+                                         &operand(data, BACKWARD_DY)->host, dx};
     params.activation = data->problem.activation;
     data->expected = malloc(((size_t)tenon_tensor_elements(dx) + 1) * sizeof *data->expected);
     assert_non_null(data->expected);
-    assert_true(tn_activation_backward_reference(&params, &operand(data, BACKWARD_X)->host,
-                                                 &operand(data, BACKWARD_DY)->host, dx,
-                                                 data->expected));
+    assert_true(tn_activation_backward_reference(&params, views, data->expected));
     const test_subject subject = {&tn_activation_backward_family,
                                   call,
                                   describe,

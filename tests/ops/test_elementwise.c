@@ -70,11 +70,12 @@ static void make(elementwise_data *data, const elementwise_case *p, tenon_dtype 
 
 static void run(elementwise_data *data, test_judge judge)
 {
-    const tenon_tensor *d = &data->operands[ELEMENTWISE_D].host;
+    const tenon_tensor *d = &data->operands[ELEMENTWISE_D].host,
+                       *const v[] = {&operand(data, ELEMENTWISE_A)->host,
+                                     &operand(data, ELEMENTWISE_B)->host, d};
     tn_bounded *expected = malloc(((size_t)tenon_tensor_elements(d) + 1) * sizeof *expected);
     assert_non_null(expected);
-    assert_true(tn_elementwise_reference(&data->problem.params, &operand(data, ELEMENTWISE_A)->host,
-                                         &operand(data, ELEMENTWISE_B)->host, d, expected));
+    assert_true(tn_elementwise_reference(&data->problem.params, v, expected));
     const test_subject subject = {&tn_elementwise_family, call,     describe, data, data->operands,
                                   ELEMENTWISE_OPERANDS,   expected, judge};
     (data->once ? test_run_once : test_run_all)(&subject);

@@ -78,12 +78,12 @@ static void make(chain_data *data, const chain_case *p, tenon_dtype dtype)
 
 static void run(chain_data *data, test_judge judge)
 {
-    const tenon_tensor *v[CHAIN_Y] = {0}, *y = &data->operands[CHAIN_Y].host;
+    const tenon_tensor *y = &data->operands[CHAIN_Y].host, *v[CHAIN_OPERANDS] = {[CHAIN_Y] = y};
     tn_bounded *expected = malloc(((size_t)tenon_tensor_elements(y) + 1) * sizeof *expected);
     assert_non_null(expected);
     for (int i = 0; i < data->problem.inputs; i++)
         v[i] = &operand(data, i)->host;
-    assert_true(tn_elementwise_chain_reference(&data->problem.params, v, y, expected));
+    assert_true(tn_elementwise_chain_reference(&data->problem.params, v, expected));
     const test_subject subject = {.family = &tn_elementwise_chain_family,
                                   .call = call,
                                   .describe = describe,

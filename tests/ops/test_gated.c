@@ -95,8 +95,8 @@ static void run(gated_data *data, test_judge judge, bool all)
     size_t count = (size_t)tenon_tensor_elements(v[0]) * outputs;
     tn_bounded *expected = malloc((count + 1) * sizeof *expected);
     assert_non_null(expected);
-    assert_true(p->backward ? tn_gated_backward_reference(&params, v[0], v[1], v[2], expected)
-                            : tn_gated_forward_reference(&params, v[0], v[1], expected));
+    assert_true(
+        (p->backward ? tn_gated_backward_reference : tn_gated_reference)(&params, v, expected));
     const test_subject subject = {.family =
                                       p->backward ? &tn_gated_backward_family : &tn_gated_family,
                                   .call = call,
@@ -328,6 +328,7 @@ static void gradients(void **state)
     double x[2][COUNT], w[COUNT];
     tn_bounded slopes[2][COUNT], above[COUNT], below[COUNT];
     const tenon_tensor a = on_host(COUNT, x[0]), b = on_host(COUNT, x[1]), dy = on_host(COUNT, w);
+    const tenon_tensor *const views[] = {&a, &b, &dy};
     (void)state;
     for (uint32_t kind = 0; kind < KINDS; kind++) {
         tenon_gated_params params = TENON_GATED_PARAMS_INIT;
@@ -337,14 +338,14 @@ static void gradients(void **state)
             x[1][i] = 0.31 * (i - 6) + 0.07;
             w[i] = test_real(&random, -2, 2);
         }
-        assert_true(tn_gated_backward_reference(&params, &a, &b, &dy, slopes[0]));
+        assert_true(tn_gated_backward_reference(&params, views, slopes[0]));
         for (int way = 0; way < 2; way++)
             for (int i = 0; i < COUNT; i++) {
                 const double at = x[way][i];
                 x[way][i] = at + h;
-                assert_true(tn_gated_forward_reference(&params, &a, &b, above));
+                assert_true(tn_gated_reference(&params, views, above));
                 x[way][i] = at - h;
-                assert_true(tn_gated_forward_reference(&params, &a, &b, below));
+                assert_true(tn_gated_reference(&params, views, below));
                 x[way][i] = at;
                 double slope = w[i] * (above[i].value - below[i].value) / (2 * h);
                 if (fabs(slope - slopes[way][i].value) > 1e-7)

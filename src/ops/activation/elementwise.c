@@ -148,15 +148,17 @@ static tenon_status record_strided(const char *operation, tn_recording *recordin
     return record(operation, recording, p, &args, launch);
 }
 
-const tn_solver tn_activation_dense = {.name = "dense",
-                                       .parameters = tn_stores_parameter,
-                                       .parameter_count = 1,
-                                       .refuses = refuses_dense,
-                                       .tune = tune_dense,
-                                       .constrains = tn_stores_constrains,
-                                       .estimate = estimate_dense,
-                                       .options = options_dense,
-                                       .record = record_dense};
+/* Stores past the caches take place where vectors are aligned. */
+static const tn_solver dense = {.name = "dense",
+                                .awkward = "dense=1 offset=3; dense=1 offset=64",
+                                .parameters = tn_stores_parameter,
+                                .parameter_count = 1,
+                                .refuses = refuses_dense,
+                                .tune = tune_dense,
+                                .constrains = tn_stores_constrains,
+                                .estimate = estimate_dense,
+                                .options = options_dense,
+                                .record = record_dense};
 
 static const tn_solver strided = {.name = "strided",
                                   .refuses = refuses_nothing,
@@ -164,4 +166,4 @@ static const tn_solver strided = {.name = "strided",
                                   .options = options_strided,
                                   .record = record_strided};
 
-const tn_solver *const tn_activation_solvers[2] = {&tn_activation_dense, &strided};
+const tn_solver *const tn_activation_solvers[2] = {&dense, &strided};

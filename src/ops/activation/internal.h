@@ -22,30 +22,17 @@ typedef struct activation_problem {
 extern const tn_family tn_activation_family, tn_activation_backward_family;
 /* Both families have the same solvers. */
 extern const tn_solver *const tn_activation_solvers[2];
-extern const tn_solver tn_activation_dense;
 
-/* Fills in a problem from checked, non-empty views of one shape. */
-void tn_activation_canonicalise(const tenon_activation *activation,
-                                const tenon_tensor *const *views, uint32_t count,
-                                activation_problem *problem);
+/* Of both operations and both families. */
+tenon_status tn_activation_prepare(const void *params, tn_call *call, tn_problem *problem,
+                                   bool *empty);
+bool tn_activation_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
+                           struct tn_case *c);
 
-/* Checks a call and fills in its problem and scalars. All operands must have the first one's type
- * and shape. */
-tenon_status tn_activation_prepare(tenon_context *context, const tn_family *family,
-                                   const tenon_activation_params *params, tn_call *call,
-                                   activation_problem *problem, bool *empty);
-
-/* Results in double with their error bounds, in row-major order (false without memory); inputs are
- * host memory of kind SVM, the output is not read. */
-bool tn_activation_forward_reference(const tenon_activation_params *params, const tenon_tensor *x,
-                                     const tenon_tensor *y, tn_bounded *results);
-bool tn_activation_backward_reference(const tenon_activation_params *params, const tenon_tensor *x,
-                                      const tenon_tensor *dy, const tenon_tensor *dx,
-                                      tn_bounded *results);
-
-/* Of both families. */
-uint64_t tn_activation_paths(const tn_problem *problem);
-tenon_status tn_activation_self_check(tenon_stream *stream, const tn_problem *problem,
-                                      const tn_choice *choice, bool *right, char why[256]);
+/* As tn_operation has them. */
+bool tn_activation_forward_reference(const void *params, const tenon_tensor *const *views,
+                                     tn_bounded *expected);
+bool tn_activation_backward_reference(const void *params, const tenon_tensor *const *views,
+                                      tn_bounded *expected);
 
 #endif

@@ -1,4 +1,5 @@
-/* What tests and tools know of the operations of this family: see dispatch/operation.h. */
+/* tenon_activation_forward and tenon_activation_backward: their descriptions, which
+ * dispatch/operation.h explains. */
 #include "ops/activation/internal.h"
 #include "check/case.h"
 #include "dispatch/operation.h"
@@ -7,21 +8,12 @@
 static const tn_field fields[] = {TN_FLAGS_FIELD(tenon_activation_params),
                                   TN_ACTIVATION_FIELDS(tenon_activation_params, activation)};
 
-TN_OPERATION_DEFAULTS(activation, tenon_activation_params)
-TN_OPERATION_CALLS(forward, tenon_activation_forward, v[0], v[1])
-TN_OPERATION_CALLS(backward, tenon_activation_backward, v[0], v[1], v[2])
-
-static bool forward_reference(const void *params, const tenon_tensor *const *v,
-                              tn_bounded *expected)
-{
-    return tn_activation_forward_reference(params, v[0], v[1], expected);
-}
-
-static bool backward_reference(const void *params, const tenon_tensor *const *v,
-                               tn_bounded *expected)
-{
-    return tn_activation_backward_reference(params, v[0], v[1], v[2], expected);
-}
+TN_DEFAULTS(activation, tenon_activation_params, TENON_ACTIVATION_PARAMS_INIT)
+TN_ENTRIES(tenon_activation_forward, tn_operation_activation, tenon_activation_params,
+           (const tenon_tensor *x, const tenon_tensor *y), (x, y), (v[0], v[1]))
+TN_ENTRIES(tenon_activation_backward, tn_operation_activation_backward, tenon_activation_params,
+           (const tenon_tensor *x, const tenon_tensor *dy, const tenon_tensor *dx), (x, dy, dx),
+           (v[0], v[1], v[2]))
 
 /* Where the functions fall off, an error of exp() shows that is none around zero. */
 static void settle_x(const void *params, const tenon_tensor *const *v, uint64_t *seed)
@@ -49,35 +41,33 @@ static const char *const backward_examples[] = {
 };
 
 const tn_operation tn_operation_activation = {
-    .name = "tenon_activation_forward",
+    TN_CALLS(tenon_activation_forward),
     .family = &tn_activation_family,
-    .operands = {{.name = "x"}, {.name = "y"}},
-    .operand_count = 2,
+    .operands = {{.name = "x", .role = TN_INPUT_OR_SAME}, {.name = "y", .role = TN_OUTPUT}},
+    .operand_count = ACTIVATION_OPERANDS,
     .output_count = 1,
-    .fields = fields,
-    .field_count = TN_FIELD_COUNT(fields),
-    .params_size = sizeof(tenon_activation_params),
-    .defaults = default_activation,
-    .run = run_forward,
-    .plan = plan_forward,
-    .reference = forward_reference,
+    TN_FIELDS(fields),
+    TN_PARAMS(activation),
+    TN_PROBLEM(activation_problem),
+    .prepare = tn_activation_prepare,
+    .reference = tn_activation_forward_reference,
     .settle = settle_x,
     .examples = forward_examples,
 };
 
 const tn_operation tn_operation_activation_backward = {
-    .name = "tenon_activation_backward",
+    TN_CALLS(tenon_activation_backward),
     .family = &tn_activation_backward_family,
-    .operands = {{.name = "x"}, {.name = "dy"}, {.name = "dx"}},
-    .operand_count = 3,
+    .operands = {{.name = "x", .role = TN_INPUT_OR_SAME},
+                 {.name = "dy", .role = TN_INPUT_OR_SAME},
+                 {.name = "dx", .role = TN_OUTPUT}},
+    .operand_count = ACTIVATION_VIEWS,
     .output_count = 1,
-    .fields = fields,
-    .field_count = TN_FIELD_COUNT(fields),
-    .params_size = sizeof(tenon_activation_params),
-    .defaults = default_activation,
-    .run = run_backward,
-    .plan = plan_backward,
-    .reference = backward_reference,
+    TN_FIELDS(fields),
+    TN_PARAMS(activation),
+    TN_PROBLEM(activation_problem),
+    .prepare = tn_activation_prepare,
+    .reference = tn_activation_backward_reference,
     .settle = settle_x,
     .examples = backward_examples,
 };

@@ -7,15 +7,16 @@
 #include <stddef.h>
 #include <string.h>
 
-static tenon_status make_space(const char *operation, const tn_argument *arguments, uint32_t count,
-                               tn_space *space)
+static tenon_status make_space(const tn_call *call, tn_space *space)
 {
+    const tn_argument *arguments = call->operands;
+    const uint32_t count = call->operand_count;
     const tenon_tensor *output = arguments[count - 1].view;
     *space = (tn_space){.rank = output->rank, .views = count};
     memcpy(space->shape, output->shape, sizeof space->shape);
     for (uint32_t i = 0; i < count; i++)
         if (arguments[i].view != NULL)
-            TN_TRY(tn_broadcast(operation, arguments[i].name, arguments[i].view, output->rank,
+            TN_TRY(tn_broadcast(call->operation, arguments[i].name, arguments[i].view, output->rank,
                                 output->shape, space->stride[i]));
     tn_space_sort(space, count - 1);
     tn_space_collapse(space);
@@ -28,18 +29,18 @@ static tenon_status make_space(const char *operation, const tn_argument *argumen
     return TENON_OK;
 }
 
-tenon_status tn_pointwise_canonicalise(const char *operation, const tn_argument *arguments,
-                                       uint32_t count, uint32_t outputs, size_t size,
-                                       tn_pointwise_problem *problem)
+tenon_status tn_pointwise_canonicalise(const tn_call *call, uint32_t outputs, size_t size,
+                                       tn_problem *wanted)
 {
     tn_space space;
-    TN_TRY(make_space(operation, arguments, count, &space));
+    tn_pointwise_problem *problem = (tn_pointwise_problem *)wanted;
+    TN_TRY(make_space(call, &space));
     memset(problem, 0, size);
     problem->head.size = size;
     problem->head.forced = -1;
-    problem->from = arguments[0].view->dtype;
-    problem->to = arguments[count - 1].view->dtype;
-    problem->operands = count;
+    problem->from = call->operands[0].view->dtype;
+    problem->to = call->operands[call->operand_count - 1].view->dtype;
+    problem->operands = call->operand_count;
     problem->outputs = outputs;
     problem->rank = space.rank;
     memcpy(problem->shape, space.shape, sizeof problem->shape);

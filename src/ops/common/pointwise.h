@@ -22,12 +22,11 @@ typedef struct tn_pointwise_problem {
     int64_t stride[TENON_WALK_OPERANDS][TENON_MAX_RANK];
 } tn_pointwise_problem;
 
-/* Fills in a problem of `size` bytes from checked, non-empty views, the outputs last, read as ones
- * of the last output's shape; refuses one that does not broadcast to it. Views that are NULL are
- * absent. */
-tenon_status tn_pointwise_canonicalise(const char *operation, const tn_argument *arguments,
-                                       uint32_t count, uint32_t outputs, size_t size,
-                                       tn_pointwise_problem *problem);
+/* Fills in a problem of `size` bytes from checked views, the outputs last, read as ones of the last
+ * output's shape; refuses one that does not broadcast to it. Operands without a view are passed
+ * over. */
+tenon_status tn_pointwise_canonicalise(const tn_call *call, uint32_t outputs, size_t size,
+                                       tn_problem *problem);
 
 /* Refuses an operand of another shape than one that it goes with. */
 tenon_status tn_same_shape_check(const char *operation, const tn_argument *argument,
@@ -68,21 +67,20 @@ tenon_status tn_twins_check(tenon_stream *stream, const char *operation, const t
                             uint32_t count, uint32_t outputs, const tn_bounded *expected,
                             bool *right, char why[256]);
 
-/* A family's part in the self-check. */
-typedef struct tn_pointwise_check {
-    const tn_operation *of;
-    const void *params;
-    const double *scalars;
-    size_t problem_size;
-    /* What the problem has beyond the views. */
-    void (*fill)(const void *params, tn_pointwise_problem *problem);
-} tn_pointwise_check;
+/* Layouts of awkward cases: dense; a row and a column to broadcast; rows with gaps, other ones in
+ * each operand. */
+typedef enum tn_layout {
+    TN_LAYOUT_DENSE,
+    TN_LAYOUT_BROADCAST,
+    TN_LAYOUT_GAPS,
+    TN_LAYOUTS
+} tn_layout;
 
-/* Layouts of the self-check: dense; a row and a column to broadcast; rows with gaps. */
-#define TN_POINTWISE_LAYOUTS 3
+/* For references: what is lost of an operand where the device takes denormals for zero. */
+double tn_flushed(double x, double least_normal);
 
-tenon_status tn_pointwise_self_check(tenon_stream *stream, const tn_problem *like,
-                                     const tn_choice *choice, const tn_pointwise_check *check,
-                                     int layout, uint64_t *seed, bool *right, char why[256]);
+/* Begins an awkward case of an operation with views of these types of its inputs and outputs. */
+void tn_pointwise_awkward(const tn_operation *operation, uint32_t from, uint32_t to,
+                          tn_layout layout, struct tn_case *c);
 
 #endif

@@ -1,4 +1,4 @@
-/* tenon_elementwise_chain: the public entry, the family, and its solver. */
+/* What tenon_elementwise_chain refuses, the family, and its solver. */
 #include "elementwise/chain_args.h"
 #include "base/shape.h"
 #include "ops/common/gpu.h"
@@ -10,11 +10,6 @@
  * vector in registers. */
 #define CPU_VECTORS 16
 #define GPU_CHUNK   4
-
-TENON_API tenon_elementwise_chain_params tenon_elementwise_chain_params_default(void)
-{
-    return (tenon_elementwise_chain_params)TENON_ELEMENTWISE_CHAIN_PARAMS_INIT;
-}
 
 static void options(tenon_context *context, const tn_problem *problem, const int32_t *values,
                     char text[TN_OPTIONS_SIZE])
@@ -86,11 +81,12 @@ static uint64_t paths(const tn_problem *problem)
 const tn_family tn_elementwise_chain_family = {.name = "elementwise_chain",
                                                .solvers = solvers,
                                                .solver_count = sizeof solvers / sizeof *solvers,
-                                               .self_check = tn_elementwise_chain_self_check,
+                                               .awkward = tn_elementwise_chain_awkward,
                                                .paths = paths};
 
-void tn_elementwise_chain_fill(const tenon_elementwise_chain_params *params,
-                               elementwise_chain_problem *problem, double *scalars)
+/* What a problem has beyond the views, and two scalars for each step. */
+static void fill(const tenon_elementwise_chain_params *params, elementwise_chain_problem *problem,
+                 double *scalars)
 {
     problem->step_count = params->step_count;
     for (uint32_t n = 0; n < params->step_count; n++) {
@@ -191,64 +187,19 @@ static tenon_status check_params(const tn_call *call, const tenon_elementwise_ch
     return check_activations(operation, params);
 }
 
-static tenon_status prepare(tenon_context *context, const tenon_elementwise_chain_params *params,
-                            tn_call *call, elementwise_chain_problem *problem, bool *empty)
+tenon_status tn_elementwise_chain_prepare(const void *given, tn_call *call, tn_problem *problem,
+                                          bool *empty)
 {
     const char *operation = call->operation;
+    const tenon_elementwise_chain_params *params = given;
     const tn_argument *x0 = &call->operands[CHAIN_X0], *y = &call->operands[CHAIN_Y];
     TN_TRY(check_params(call, params));
     TN_TRY(tn_tensor_check(operation, x0->name, x0->view));
     TN_TRY(tn_call_check_views(call));
-    TN_TRY(tn_float_check(operation, "x0", context, (tenon_dtype)x0->view->dtype));
+    TN_TRY(tn_float_check(operation, "x0", call->context, (tenon_dtype)x0->view->dtype));
     TN_TRY(tn_alike_check(call, false));
     *empty = tn_tensor_empty(y->view);
-    TN_TRY(tn_pointwise_canonicalise(operation, call->operands, CHAIN_OPERANDS, 1, sizeof *problem,
-                                     &problem->views));
-    tn_elementwise_chain_fill(params, problem, call->scalars);
-    return tn_solver_force(operation, &tn_elementwise_chain_family, params->solver,
-                           &problem->views.head);
-}
-
-static tn_call make_call(const char *operation, const tenon_tensor *x0, const tenon_tensor *x1,
-                         const tenon_tensor *x2, const tenon_tensor *x3, const tenon_tensor *y)
-{
-    return (tn_call){.operation = operation,
-                     .operands = {{"x0", x0, TN_INPUT_OR_SAME},
-                                  {"x1", x1, TN_INPUT_OR_SAME},
-                                  {"x2", x2, TN_INPUT_OR_SAME},
-                                  {"x3", x3, TN_INPUT_OR_SAME},
-                                  {"y", y, TN_OUTPUT}},
-                     .operand_count = CHAIN_OPERANDS};
-}
-
-TENON_API tenon_status tenon_elementwise_chain(tenon_stream *stream,
-                                               const tenon_elementwise_chain_params *params,
-                                               const tenon_tensor *x0, const tenon_tensor *x1,
-                                               const tenon_tensor *x2, const tenon_tensor *x3,
-                                               const tenon_tensor *y, const tenon_sync *sync)
-{
-    static const tenon_elementwise_chain_params defaults = TENON_ELEMENTWISE_CHAIN_PARAMS_INIT;
-    tn_call call = make_call("tenon_elementwise_chain", x0, x1, x2, x3, y);
-    elementwise_chain_problem problem;
-    bool empty = false;
-    TN_TRY(tn_stream_check(call.operation, stream));
-    TN_TRY(prepare(stream->context, params != NULL ? params : &defaults, &call, &problem, &empty));
-    return tn_call_run(stream, &tn_elementwise_chain_family, empty ? NULL : &problem.views.head,
-                       &call, sync);
-}
-
-TENON_API tenon_status tenon_elementwise_chain_plan(tenon_context *context,
-                                                    const tenon_elementwise_chain_params *params,
-                                                    const tenon_tensor *x0, const tenon_tensor *x1,
-                                                    const tenon_tensor *x2, const tenon_tensor *x3,
-                                                    const tenon_tensor *y, tenon_plan **plan)
-{
-    static const tenon_elementwise_chain_params defaults = TENON_ELEMENTWISE_CHAIN_PARAMS_INIT;
-    tn_call call = make_call("tenon_elementwise_chain_plan", x0, x1, x2, x3, y);
-    elementwise_chain_problem problem;
-    bool empty = false;
-    TN_TRY(tn_plan_check(call.operation, context, plan));
-    TN_TRY(prepare(context, params != NULL ? params : &defaults, &call, &problem, &empty));
-    return tn_call_plan(context, &tn_elementwise_chain_family, empty ? NULL : &problem.views.head,
-                        &call, plan);
+    TN_TRY(tn_pointwise_canonicalise(call, 1, sizeof(elementwise_chain_problem), problem));
+    fill(params, (elementwise_chain_problem *)problem, call->scalars);
+    return tn_solver_force(operation, &tn_elementwise_chain_family, params->solver, problem);
 }

@@ -1,12 +1,9 @@
 /* elementwise_chain/fixed: a build for each list of steps, whose values stay in registers from the
  * first to the last. */
 #include "ops/common/lanes.h"
-#include "check/case.h"
 #include "ops/elementwise/internal.h"
-#include "ops/registry.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 /* A build is worth its compilation from about this many elements on. */
 #define LEAST_ELEMENTS (1 << 15)
@@ -81,6 +78,7 @@ static tenon_status record(const char *operation, tn_recording *recording,
 }
 
 const tn_solver tn_chain_fixed = {.name = "fixed",
+                                  .awkward = "same_steps=1",
                                   .parameters = tn_stores_parameter,
                                   .parameter_count = 1,
                                   .refuses = refuses,
@@ -89,76 +87,3 @@ const tn_solver tn_chain_fixed = {.name = "fixed",
                                   .estimate = estimate,
                                   .options = options,
                                   .record = record};
-
-/* Rows with tails and gaps; inputs repeat along them as the problem's do. */
-static tenon_tensor check_view(const elementwise_chain_problem *like, int operand)
-{
-    tenon_tensor view = {.dtype = like->views.to, .rank = 2, .shape = {37, 229}};
-    view.stride[1] = inner_stride(like, operand);
-    view.stride[0] = view.stride[1] != 0 ? 229 + operand + 1 : 1;
-    view.offset = (uint64_t)(operand + 1) * tenon_dtype_size((tenon_dtype)view.dtype);
-    return view;
-}
-
-static void fill_params(const elementwise_chain_problem *like,
-                        tenon_elementwise_chain_params *params)
-{
-    params->step_count = (uint32_t)like->step_count;
-    for (uint32_t n = 0; n < params->step_count; n++) {
-        const chain_step_args *s = &like->steps[n];
-        params->steps[n] = (tenon_chain_step){.op = (uint32_t)s->op,
-                                              .operand = (uint32_t)s->operand,
-                                              .addend = (uint32_t)s->addend,
-                                              .activation = (uint32_t)s->activation,
-                                              .alpha = 0.75,
-                                              .beta = 1.25};
-    }
-}
-
-static tenon_status compare(tenon_stream *stream, const elementwise_chain_problem *like,
-                            const tn_choice *choice, tn_twin *twins, bool *right, char why[256])
-{
-    static const char operation[] = "elementwise_chain self-check";
-    tenon_elementwise_chain_params params = TENON_ELEMENTWISE_CHAIN_PARAMS_INIT;
-    const tenon_tensor *views[CHAIN_OPERANDS];
-    tn_argument arguments[CHAIN_OPERANDS];
-    elementwise_chain_problem problem;
-    double scalars[TN_MAX_SCALARS] = {0};
-    for (int i = 0; i < CHAIN_OPERANDS; i++) {
-        views[i] = &twins[i].host;
-        arguments[i] = (tn_argument){"view", views[i], i == CHAIN_Y ? TN_OUTPUT : TN_INPUT};
-    }
-    fill_params(like, &params);
-    TN_TRY(tn_pointwise_canonicalise(operation, arguments, CHAIN_OPERANDS, 1, sizeof problem,
-                                     &problem.views));
-    tn_elementwise_chain_fill(&params, &problem, scalars);
-    tn_bounded *expected = malloc((size_t)tenon_tensor_elements(views[CHAIN_Y]) * sizeof *expected);
-    tenon_status status =
-        expected != NULL && tn_elementwise_chain_reference(&params, views, views[CHAIN_Y], expected)
-            ? tn_twins_check(stream, operation, choice, &problem.views.head, scalars, twins,
-                             CHAIN_OPERANDS, 1, expected, right, why)
-            : tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", operation);
-    if (status == TENON_OK && !*right)
-        tn_twins_blame(stream, &tn_operation_elementwise_chain, &params, twins, CHAIN_OPERANDS,
-                       choice);
-    free(expected);
-    return status;
-}
-
-tenon_status tn_chain_fixed_check(tenon_stream *stream, const tn_problem *problem,
-                                  const tn_choice *choice, bool *right, char why[256])
-{
-    const elementwise_chain_problem *like = (const elementwise_chain_problem *)problem;
-    tn_twin twins[CHAIN_OPERANDS] = {0};
-    tenon_status status = TENON_OK;
-    uint64_t seed = 1;
-    for (int i = 0; i < CHAIN_OPERANDS && status == TENON_OK; i++) {
-        const tenon_tensor view = check_view(like, i);
-        status = tn_twin_create(stream, &view, &seed, &twins[i]);
-    }
-    if (status == TENON_OK)
-        status = compare(stream, like, choice, twins, right, why);
-    for (int i = 0; i < CHAIN_OPERANDS; i++)
-        tn_twin_destroy(&twins[i]);
-    return status;
-}

@@ -1,4 +1,6 @@
-/* The reference of chains, by a running error analysis (docs/numerics.md), and their self-check. */
+/* The reference of chains, by a running error analysis (docs/numerics.md), and their awkward cases.
+ */
+#include "check/awkward.h"
 #include "ops/elementwise/internal.h"
 #include "ops/registry.h"
 
@@ -108,16 +110,16 @@ static tn_bounded run_element(const tenon_elementwise_chain_params *params, doub
     return tn_stored(dtype, v);
 }
 
-bool tn_elementwise_chain_reference(const tenon_elementwise_chain_params *params,
-                                    const tenon_tensor *const *inputs, const tenon_tensor *y,
+bool tn_elementwise_chain_reference(const void *params, const tenon_tensor *const *views,
                                     tn_bounded *results)
 {
+    const tenon_tensor *y = views[CHAIN_Y];
     int64_t count = tenon_tensor_elements(y);
     double *values[CHAIN_Y] = {NULL};
     bool whole = true;
     for (int v = 0; v < CHAIN_Y; v++)
-        if (inputs[v] != NULL) {
-            values[v] = tn_host_read(inputs[v], y->rank, y->shape);
+        if (views[v] != NULL) {
+            values[v] = tn_host_read(views[v], y->rank, y->shape);
             whole = whole && values[v] != NULL;
         }
     for (int64_t i = 0; whole && i < count; i++)
@@ -127,62 +129,70 @@ bool tn_elementwise_chain_reference(const tenon_elementwise_chain_params *params
     return whole;
 }
 
-static void fill(const void *params, tn_pointwise_problem *problem)
+/* The steps at hand, on rows with tails and gaps; inputs repeat along them as the problem's do. */
+static void same_steps(const elementwise_chain_problem *like, tn_case *c)
 {
-    double scalars[TN_MAX_SCALARS];
-    tn_elementwise_chain_fill(params, (elementwise_chain_problem *)problem, scalars);
+    const uint32_t last = like->views.rank - 1;
+    tenon_elementwise_chain_params *params = (tenon_elementwise_chain_params *)c->params.bytes;
+    params->step_count = (uint32_t)like->step_count;
+    for (uint32_t n = 0; n < params->step_count; n++) {
+        const chain_step_args *s = &like->steps[n];
+        params->steps[n] = (tenon_chain_step){(uint32_t)s->op,
+                                              (uint32_t)s->operand,
+                                              (uint32_t)s->addend,
+                                              (uint32_t)s->activation,
+                                              0.75,
+                                              1.25};
+    }
+    for (int i = 0; i < CHAIN_OPERANDS; i++) {
+        const int64_t along = like->views.stride[i][last], shape[] = {37, 229};
+        c->views[i] = tenon_tensor_view((tenon_dtype)like->views.to, 2, shape);
+        c->views[i].stride[1] = along;
+        c->views[i].stride[0] = along != 0 ? 229 + i + 1 : 1;
+        c->views[i].offset = (uint64_t)(i + 1) * tenon_dtype_size((tenon_dtype)like->views.to);
+    }
 }
 
 /* Every operation, with operands of either sort, and one activation; where that is not the one that
  * the build is for, that one as well. */
-static tenon_status check_activation(tenon_stream *stream, const tn_problem *problem,
-                                     const tn_choice *choice, uint32_t activation, bool *right,
-                                     char why[256])
+static void every_step(uint32_t activation, uint32_t built, tn_case *c)
 {
-    enum { MAXIMUM = 4 };
-    const uint32_t built = ((const tn_pointwise_problem *)problem)->kind;
-    tenon_elementwise_chain_params params = {
-        .step_count = TENON_CHAIN_MAX_STEPS,
-        .steps = {{.op = TENON_CHAIN_FMA, .operand = TENON_CHAIN_X1, .addend = TENON_CHAIN_X2},
-                  {.op = TENON_CHAIN_SUBTRACT, .alpha = 0.3},
-                  {.op = TENON_CHAIN_ACTIVATE, .activation = activation, .alpha = 1, .beta = 0.5},
-                  {.op = TENON_CHAIN_MULTIPLY, .operand = TENON_CHAIN_X3},
-                  {.op = TENON_CHAIN_MAX, .operand = TENON_CHAIN_X2},
-                  {.op = TENON_CHAIN_MIN, .alpha = 0.75},
-                  {.op = TENON_CHAIN_DIVIDE, .alpha = -1.5},
-                  {.op = TENON_CHAIN_ADD, .operand = TENON_CHAIN_X1}}};
+    enum { ACTIVATION = 2, MAXIMUM = 4 };
+    tenon_elementwise_chain_params *params = (tenon_elementwise_chain_params *)c->params.bytes;
+    static const tenon_chain_step steps[TENON_CHAIN_MAX_STEPS] = {
+        {.op = TENON_CHAIN_FMA, .operand = TENON_CHAIN_X1, .addend = TENON_CHAIN_X2},
+        {.op = TENON_CHAIN_SUBTRACT, .alpha = 0.3},
+        {.op = TENON_CHAIN_ACTIVATE, .alpha = 0.25, .beta = 0.75},
+        {.op = TENON_CHAIN_MULTIPLY, .operand = TENON_CHAIN_X3},
+        {.op = TENON_CHAIN_MAX, .operand = TENON_CHAIN_X2},
+        {.op = TENON_CHAIN_MIN, .alpha = 0.75},
+        {.op = TENON_CHAIN_DIVIDE, .alpha = -1.5},
+        {.op = TENON_CHAIN_ADD, .operand = TENON_CHAIN_X1}};
+    params->step_count = TENON_CHAIN_MAX_STEPS;
+    memcpy(params->steps, steps, sizeof steps);
+    params->steps[ACTIVATION].activation = activation;
     if (built != 0 && activation != built)
-        params.steps[MAXIMUM] =
+        params->steps[MAXIMUM] =
             (tenon_chain_step){.op = TENON_CHAIN_ACTIVATE, .activation = built, .alpha = 1};
-    elementwise_chain_problem filled;
-    double scalars[TN_MAX_SCALARS] = {0};
-    tn_elementwise_chain_fill(&params, &filled, scalars);
-    const tn_pointwise_check check = {.of = &tn_operation_elementwise_chain,
-                                      .params = &params,
-                                      .scalars = scalars,
-                                      .problem_size = sizeof(elementwise_chain_problem),
-                                      .fill = fill};
-    uint64_t seed = 1;
-    for (int layout = 0; layout < TN_POINTWISE_LAYOUTS && *right; layout++)
-        TN_TRY(tn_pointwise_self_check(stream, problem, choice, &check, layout, &seed, right, why));
-    return TENON_OK;
 }
 
-tenon_status tn_elementwise_chain_self_check(tenon_stream *stream, const tn_problem *problem,
-                                             const tn_choice *choice, bool *right, char why[256])
+bool tn_elementwise_chain_awkward(const tn_problem *problem, const tn_choice *choice,
+                                  uint32_t number, tn_case *c)
 {
     const elementwise_chain_problem *like = (const elementwise_chain_problem *)problem;
-    bool activates = false;
-    if (tn_is_solver(choice->solver, &tn_chain_fixed))
-        return tn_chain_fixed_check(stream, problem, choice, right, why);
-    for (uint64_t n = 0; n < like->step_count && *right; n++) {
-        if (like->steps[n].op != CHAIN_ACTIVATE)
-            continue;
-        activates = true;
-        TN_TRY(check_activation(stream, problem, choice, (uint32_t)like->steps[n].activation, right,
-                                why));
-    }
-    return activates
-               ? TENON_OK
-               : check_activation(stream, problem, choice, TENON_ACTIVATION_IDENTITY, right, why);
+    const bool same = tn_awkward_size(choice, 0, "same_steps", 0) != 0;
+    uint32_t activations[CHAIN_STEPS] = {TENON_ACTIVATION_IDENTITY}, count = 0;
+    for (uint64_t n = 0; n < like->step_count; n++)
+        if (like->steps[n].op == CHAIN_ACTIVATE)
+            activations[count++] = (uint32_t)like->steps[n].activation;
+    count = same ? 1 : TN_LAYOUTS * (count > 0 ? count : 1);
+    if (number == count)
+        return false;
+    tn_pointwise_awkward(&tn_operation_elementwise_chain, like->views.from, like->views.to,
+                         (tn_layout)(number % TN_LAYOUTS), c);
+    if (same)
+        same_steps(like, c);
+    else
+        every_step(activations[number / TN_LAYOUTS], like->views.kind, c);
+    return true;
 }

@@ -3,6 +3,7 @@
 #include "base/shape.h"
 #include "ops/common/rows.h"
 #include "ops/elementwise/internal.h"
+#include "ops/registry.h"
 
 #include <tenon/concat.h>
 
@@ -10,10 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-TENON_API tenon_concat_params tenon_concat_params_default(void)
-{
-    return (tenon_concat_params)TENON_CONCAT_PARAMS_INIT;
-}
+TN_DEFAULTS(concat, tenon_concat_params, TENON_CONCAT_PARAMS_INIT)
 
 static const char operation[] = "tenon_concat";
 
@@ -101,10 +99,11 @@ static tenon_status check_inputs(const concat *c)
 static tenon_status copy_all(const concat *c, const tenon_concat_params *params,
                              const tenon_sync *sync)
 {
-    tenon_copy_params copy = TENON_COPY_PARAMS_INIT;
+    const tenon_copy_params copy = {.struct_size = sizeof copy, .solver = params->solver};
+    tn_operation part = tn_operation_copy;
     uint32_t last = c->count - 1, done = 0;
     int64_t start = 0;
-    copy.solver = params->solver;
+    part.name = operation;
     while (tn_tensor_empty(c->inputs[last]))
         last--;
     for (uint32_t i = 0; i <= last; i++) {
@@ -117,7 +116,8 @@ static tenon_status copy_all(const concat *c, const tenon_concat_params *params,
             own = (tenon_sync){.wait_list = sync->wait_list, .wait_count = sync->wait_count};
         if (sync != NULL && i == last)
             own.event = sync->event;
-        tenon_status status = tn_copy_run(operation, c->stream, &copy, c->inputs[i], &slice, &own);
+        const tenon_tensor *const views[] = {c->inputs[i], &slice};
+        tenon_status status = tn_operation_run(&part, c->stream, &copy, views, &own);
         if (status != TENON_OK && done > 0)
             return tn_fail_because(TENON_ERROR_INCOMPLETE,
                                    "%s: inputs[%u] could not be copied, the output is undefined",
@@ -132,10 +132,9 @@ TENON_API tenon_status tenon_concat(tenon_stream *stream, const tenon_concat_par
                                     const tenon_tensor *const *inputs, uint32_t count,
                                     const tenon_tensor *y, const tenon_sync *sync)
 {
-    static const tenon_concat_params defaults = TENON_CONCAT_PARAMS_INIT;
     concat c = {stream, inputs, count, 0, y};
     tn_problem head = {.forced = -1};
-    params = params != NULL ? params : &defaults;
+    params = params != NULL ? params : &concat_defaults;
     TN_TRY(tn_stream_check(operation, stream));
     TN_TRY(check_params(params));
     TN_TRY(tn_solver_force(operation, &tn_copy_family, params->solver, &head));

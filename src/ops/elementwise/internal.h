@@ -26,45 +26,27 @@ extern const tn_family tn_elementwise_family, tn_elementwise_chain_family, tn_co
 extern const tn_solver tn_elementwise_rows, tn_chain_fixed, tn_copy_rows, tn_copy_transpose,
     tn_copy_transpose_local;
 
-/* Results in double with their error bounds, in row-major order (false without memory); a and b are
- * host memory of kind SVM, d is not read. */
-bool tn_elementwise_reference(const tenon_elementwise_params *params, const tenon_tensor *a,
-                              const tenon_tensor *b, const tenon_tensor *d, tn_bounded *results);
-
-/* Fills in what a problem has beyond the views, and two scalars for each step. */
-void tn_elementwise_chain_fill(const tenon_elementwise_chain_params *params,
-                               elementwise_chain_problem *problem, double *scalars);
-
 /* Records the launch of a chain's kernel. */
 tenon_status tn_chain_record(const char *operation, tn_recording *recording,
                              const elementwise_chain_problem *problem, const char *source,
                              const char *kernel, const char *options);
 
-/* Compares a choice of tn_chain_fixed, for the steps and the repeated inputs of the problem. */
-tenon_status tn_chain_fixed_check(tenon_stream *stream, const tn_problem *problem,
-                                  const tn_choice *choice, bool *right, char why[256]);
-
-/* The same of a chain. Inputs that are NULL are absent. */
-bool tn_elementwise_chain_reference(const tenon_elementwise_chain_params *params,
-                                    const tenon_tensor *const *inputs, const tenon_tensor *y,
-                                    tn_bounded *results);
-
-/* tenon_copy in the name of another operation. */
-tenon_status tn_copy_run(const char *operation, tenon_stream *stream,
-                         const tenon_copy_params *params, const tenon_tensor *x,
-                         const tenon_tensor *y, const tenon_sync *sync);
-
-/* The same of a copy; every result is exact. */
-bool tn_copy_reference(const tenon_tensor *x, const tenon_tensor *y, tn_bounded *results);
-
-tenon_status tn_elementwise_self_check(tenon_stream *stream, const tn_problem *problem,
-                                       const tn_choice *choice, bool *right, char why[256]);
-tenon_status tn_elementwise_chain_self_check(tenon_stream *stream, const tn_problem *problem,
-                                             const tn_choice *choice, bool *right, char why[256]);
-tenon_status tn_copy_self_check(tenon_stream *stream, const tn_problem *problem,
-                                const tn_choice *choice, bool *right, char why[256]);
-/* The part of the solvers that serve transposes alone. */
-tenon_status tn_copy_transpose_check(tenon_stream *stream, const tn_problem *problem,
-                                     const tn_choice *choice, bool *right, char why[256]);
+/* As tn_operation and tn_family have them. */
+tenon_status tn_elementwise_prepare(const void *params, tn_call *call, tn_problem *problem,
+                                    bool *empty);
+tenon_status tn_elementwise_chain_prepare(const void *params, tn_call *call, tn_problem *problem,
+                                          bool *empty);
+tenon_status tn_copy_prepare(const void *params, tn_call *call, tn_problem *problem, bool *empty);
+bool tn_elementwise_reference(const void *params, const tenon_tensor *const *views,
+                              tn_bounded *expected);
+bool tn_elementwise_chain_reference(const void *params, const tenon_tensor *const *views,
+                                    tn_bounded *expected);
+bool tn_copy_reference(const void *params, const tenon_tensor *const *views, tn_bounded *expected);
+bool tn_elementwise_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
+                            struct tn_case *c);
+bool tn_elementwise_chain_awkward(const tn_problem *problem, const tn_choice *choice,
+                                  uint32_t number, struct tn_case *c);
+bool tn_copy_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
+                     struct tn_case *c);
 
 #endif

@@ -1,4 +1,5 @@
-/* What tests and tools know of the operations of this family: see dispatch/operation.h. */
+/* tenon_elementwise, tenon_elementwise_chain and tenon_copy: their descriptions, which
+ * dispatch/operation.h explains. */
 #include "ops/elementwise/internal.h"
 #include "dispatch/operation.h"
 #include "ops/registry.h"
@@ -30,28 +31,18 @@ static const tn_field chain_fields[] = {
     STEP_FIELD("beta", TN_FIELD_F64, beta, NULL)};
 static const tn_field copy_fields[] = {TN_FLAGS_FIELD(tenon_copy_params)};
 
-TN_OPERATION_DEFAULTS(binary, tenon_elementwise_params)
-TN_OPERATION_DEFAULTS(chain, tenon_elementwise_chain_params)
-TN_OPERATION_DEFAULTS(copy, tenon_copy_params)
-TN_OPERATION_CALLS(binary, tenon_elementwise, v[0], v[1], v[2])
-TN_OPERATION_CALLS(chain, tenon_elementwise_chain, v[0], v[1], v[2], v[3], v[4])
-TN_OPERATION_CALLS(copy, tenon_copy, v[0], v[1])
-
-static bool binary_reference(const void *params, const tenon_tensor *const *v, tn_bounded *expected)
-{
-    return tn_elementwise_reference(params, v[0], v[1], v[2], expected);
-}
-
-static bool chain_reference(const void *params, const tenon_tensor *const *v, tn_bounded *expected)
-{
-    return tn_elementwise_chain_reference(params, v, v[4], expected);
-}
-
-static bool copy_reference(const void *params, const tenon_tensor *const *v, tn_bounded *expected)
-{
-    (void)params;
-    return tn_copy_reference(v[0], v[1], expected);
-}
+TN_DEFAULTS(elementwise, tenon_elementwise_params, TENON_ELEMENTWISE_PARAMS_INIT)
+TN_ENTRIES(tenon_elementwise, tn_operation_elementwise, tenon_elementwise_params,
+           (const tenon_tensor *a, const tenon_tensor *b, const tenon_tensor *d), (a, b, d),
+           (v[0], v[1], v[2]))
+TN_DEFAULTS(chain, tenon_elementwise_chain_params, TENON_ELEMENTWISE_CHAIN_PARAMS_INIT)
+TN_ENTRIES(tenon_elementwise_chain, tn_operation_elementwise_chain, tenon_elementwise_chain_params,
+           (const tenon_tensor *x0, const tenon_tensor *x1, const tenon_tensor *x2,
+            const tenon_tensor *x3, const tenon_tensor *y),
+           (x0, x1, x2, x3, y), (v[0], v[1], v[2], v[3], v[4]))
+TN_DEFAULTS(copy, tenon_copy_params, TENON_COPY_PARAMS_INIT)
+TN_ENTRIES(tenon_copy, tn_operation_copy, tenon_copy_params,
+           (const tenon_tensor *x, const tenon_tensor *y), (x, y), (v[0], v[1]))
 
 static const char *const binary_examples[] = {
     "elementwise a=T:4x5 b=T:4x5 d=T:4x5",
@@ -86,54 +77,50 @@ static const char *const copy_examples[] = {
 };
 
 const tn_operation tn_operation_elementwise = {
-    .name = "tenon_elementwise",
+    TN_CALLS(tenon_elementwise),
     .family = &tn_elementwise_family,
-    .operands = {{.name = "a"}, {.name = "b"}, {.name = "d"}},
-    .operand_count = 3,
+    .operands = {{.name = "a", .role = TN_INPUT_OR_SAME},
+                 {.name = "b", .role = TN_INPUT_OR_SAME},
+                 {.name = "d", .role = TN_OUTPUT}},
+    .operand_count = ELEMENTWISE_OPERANDS,
     .output_count = 1,
-    .fields = fields,
-    .field_count = TN_FIELD_COUNT(fields),
-    .params_size = sizeof(tenon_elementwise_params),
-    .defaults = default_binary,
-    .run = run_binary,
-    .plan = plan_binary,
-    .reference = binary_reference,
+    TN_FIELDS(fields),
+    TN_PARAMS(elementwise),
+    TN_PROBLEM(tn_pointwise_problem),
+    .prepare = tn_elementwise_prepare,
+    .reference = tn_elementwise_reference,
     .examples = binary_examples,
 };
 
 const tn_operation tn_operation_elementwise_chain = {
-    .name = "tenon_elementwise_chain",
+    TN_CALLS(tenon_elementwise_chain),
     .family = &tn_elementwise_chain_family,
-    .operands = {{.name = "x0"},
-                 {.name = "x1", .optional = true},
-                 {.name = "x2", .optional = true},
-                 {.name = "x3", .optional = true},
-                 {.name = "y"}},
-    .operand_count = 5,
+    .operands = {{.name = "x0", .role = TN_INPUT_OR_SAME},
+                 {.name = "x1", .optional = true, .role = TN_INPUT_OR_SAME},
+                 {.name = "x2", .optional = true, .role = TN_INPUT_OR_SAME},
+                 {.name = "x3", .optional = true, .role = TN_INPUT_OR_SAME},
+                 {.name = "y", .role = TN_OUTPUT}},
+    .operand_count = CHAIN_OPERANDS,
     .output_count = 1,
-    .fields = chain_fields,
-    .field_count = TN_FIELD_COUNT(chain_fields),
-    .params_size = sizeof(tenon_elementwise_chain_params),
-    .defaults = default_chain,
-    .run = run_chain,
-    .plan = plan_chain,
-    .reference = chain_reference,
+    TN_FIELDS(chain_fields),
+    TN_PARAMS(chain),
+    TN_PROBLEM(elementwise_chain_problem),
+    .prepare = tn_elementwise_chain_prepare,
+    .reference = tn_elementwise_chain_reference,
     .examples = chain_examples,
 };
 
 const tn_operation tn_operation_copy = {
-    .name = "tenon_copy",
+    TN_CALLS(tenon_copy),
     .family = &tn_copy_family,
-    .operands = {{.name = "x"}, {.name = "y"}},
-    .operand_count = 2,
+    .operands = {{.name = "x", .role = TN_INPUT_OR_SAME}, {.name = "y", .role = TN_OUTPUT}},
+    .operand_count = COPY_OPERANDS,
     .output_count = 1,
-    .fields = copy_fields,
-    .field_count = TN_FIELD_COUNT(copy_fields),
-    .params_size = sizeof(tenon_copy_params),
-    .defaults = default_copy,
-    .run = run_copy,
-    .plan = plan_copy,
-    .reference = copy_reference,
+    TN_FIELDS(copy_fields),
+    TN_PARAMS(copy),
+    TN_PROBLEM(tn_pointwise_problem),
+    .prepare = tn_copy_prepare,
+    .reference = tn_copy_reference,
     .examples = copy_examples,
     .converts = true,
 };

@@ -1,9 +1,10 @@
-/* The references of the element-wise operations. */
+/* The references of tenon_elementwise and tenon_copy, and their awkward cases. */
+#include "check/awkward.h"
 #include "ops/elementwise/internal.h"
+#include "ops/registry.h"
 
 #include "base/dtype.h"
 #include "base/shape.h"
-#include "check/host.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -12,20 +13,14 @@
  * most two roundoffs. */
 #define DIVISION_ROUNDOFFS 5
 
-/* What is lost of an operand where the device takes denormals for zero. */
-static double flushed(double x, double least_normal)
-{
-    return fabs(x) < least_normal ? fabs(x) : 0;
-}
-
 static tn_bounded quotient(double a, double b, double u, double least)
 {
     tn_bounded result = {a / b, 0};
-    if (flushed(b, least) != 0) /* anything down from here to a / 0 */
+    if (tn_flushed(b, least) != 0) /* anything down from here to a / 0 */
         result.bound = (double)INFINITY;
     else if (b != 0)
         result.bound =
-            (DIVISION_ROUNDOFFS + 1) * u * fabs(a / b) + flushed(a, least) / fabs(b) + least;
+            (DIVISION_ROUNDOFFS + 1) * u * fabs(a / b) + tn_flushed(a, least) / fabs(b) + least;
     return result;
 }
 
@@ -40,8 +35,8 @@ static tn_bounded scaled_sum(const tenon_elementwise_params *params, tenon_dtype
     b = beta != 0 ? b : 0;
     /* Two products and a sum; f64 rounds as often in the reference. */
     double size = fabs(alpha * a) + fabs(beta * b);
-    double lost = flushed(a, least) * fabs(alpha) + flushed(b, least) * fabs(beta) +
-                  flushed(alpha, least) * fabs(a) + flushed(beta, least) * fabs(b);
+    double lost = tn_flushed(a, least) * fabs(alpha) + tn_flushed(b, least) * fabs(beta) +
+                  tn_flushed(alpha, least) * fabs(a) + tn_flushed(beta, least) * fabs(b);
     return (tn_bounded){alpha * a + beta * b,
                         tn_gamma(narrow ? 2 : 4, u) * size + lost + 3 * least};
 }
@@ -50,7 +45,7 @@ static tn_bounded combine(const tenon_elementwise_params *params, tenon_dtype dt
                           double b)
 {
     double u = tn_roundoff(dtype), least = tn_least_normal(dtype);
-    double lost_a = flushed(a, least), lost_b = flushed(b, least);
+    double lost_a = tn_flushed(a, least), lost_b = tn_flushed(b, least);
     switch (params->kind) {
     case TENON_ELEMENTWISE_ADD:
         return (tn_bounded){a + b, u * fabs(a + b) + lost_a + lost_b + least};
@@ -70,9 +65,9 @@ static tn_bounded combine(const tenon_elementwise_params *params, tenon_dtype dt
     }
 }
 
-bool tn_elementwise_reference(const tenon_elementwise_params *params, const tenon_tensor *a,
-                              const tenon_tensor *b, const tenon_tensor *d, tn_bounded *results)
+bool tn_elementwise_reference(const void *params, const tenon_tensor *const *v, tn_bounded *results)
 {
+    const tenon_tensor *a = v[ELEMENTWISE_A], *b = v[ELEMENTWISE_B], *d = v[ELEMENTWISE_D];
     int64_t count = tenon_tensor_elements(d);
     double *a_values = tn_host_read(a, d->rank, d->shape);
     double *b_values = tn_host_read(b, d->rank, d->shape);
@@ -84,10 +79,12 @@ bool tn_elementwise_reference(const tenon_elementwise_params *params, const teno
     return whole;
 }
 
-bool tn_copy_reference(const tenon_tensor *x, const tenon_tensor *y, tn_bounded *results)
+bool tn_copy_reference(const void *params, const tenon_tensor *const *v, tn_bounded *results)
 {
+    const tenon_tensor *x = v[COPY_X], *y = v[COPY_Y];
     int64_t count = tenon_tensor_elements(y);
     double *values = tn_host_read(x, y->rank, y->shape);
+    (void)params;
     for (int64_t i = 0; values != NULL && i < count; i++) {
         unsigned char element[8];
         tn_dtype_store(y->dtype, element, values[i]);
@@ -96,4 +93,43 @@ bool tn_copy_reference(const tenon_tensor *x, const tenon_tensor *y, tn_bounded 
     bool whole = values != NULL;
     free(values);
     return whole;
+}
+
+/* All kinds are in one build. */
+bool tn_elementwise_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
+                            tn_case *c)
+{
+    const tn_pointwise_problem *like = (const tn_pointwise_problem *)problem;
+    tenon_elementwise_params *params = (tenon_elementwise_params *)c->params.bytes;
+    (void)choice;
+    if (number == 2 * (TENON_ELEMENTWISE_SCALE_ADD + 1))
+        return false;
+    tn_pointwise_awkward(&tn_operation_elementwise, like->from, like->to,
+                         (tn_layout)(number % TN_LAYOUTS), c);
+    params->kind = number / 2;
+    params->alpha = 0.75;
+    params->beta = -1.5;
+    return true;
+}
+
+/* A solver that serves transposes alone says how large its planes are, of which there are two, with
+ * gaps. */
+bool tn_copy_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
+                     tn_case *c)
+{
+    const tn_pointwise_problem *like = (const tn_pointwise_problem *)problem;
+    const int64_t shape[] = {2, tn_awkward_size(choice, 0, "rows", 0),
+                             tn_awkward_size(choice, 0, "columns", 0)};
+    if (number == (shape[1] > 0 ? 1 : TN_LAYOUTS))
+        return false;
+    tn_pointwise_awkward(&tn_operation_copy, like->from, like->to, (tn_layout)number, c);
+    for (int i = 0; i < COPY_OPERANDS && shape[1] > 0; i++) {
+        const int along = i == COPY_X ? 1 : 2;
+        tenon_tensor *view = &c->views[i];
+        *view = tn_awkward_view((tenon_dtype)like->to, 3, shape, false);
+        view->stride[along] = 1;
+        view->stride[3 - along] = shape[along] + 1 + along;
+        view->stride[0] = (shape[1] + 3) * (shape[2] + 3);
+    }
+    return true;
 }

@@ -3,13 +3,10 @@
 #include "base/checked.h"
 #include "elementwise/transpose_args.h"
 #include "ops/common/lanes.h"
-#include "check/case.h"
 #include "ops/common/walk.h"
 #include "ops/elementwise/internal.h"
-#include "ops/registry.h"
 
 #include <stddef.h>
-#include <stdlib.h>
 
 /* What a CPU's work-item does: few columns, and rows (along which x is contiguous) as many as leave
  * enough work-items. What is read is then neighbouring long enough for the prefetchers. */
@@ -182,7 +179,11 @@ static tenon_status record_local(const char *operation, tn_recording *recording,
                          TRANSPOSE_TILE, TRANSPOSE_TILE);
 }
 
+/* Two blocks and a tail each way. */
+#define AWKWARD "rows=131 columns=150"
+
 const tn_solver tn_copy_transpose = {.name = "transpose",
+                                     .awkward = AWKWARD,
                                      .parameters = tn_stores_parameter,
                                      .parameter_count = 1,
                                      .refuses = refuses,
@@ -193,51 +194,8 @@ const tn_solver tn_copy_transpose = {.name = "transpose",
                                      .record = record};
 
 const tn_solver tn_copy_transpose_local = {.name = "transpose_local",
+                                           .awkward = AWKWARD,
                                            .refuses = refuses_local,
                                            .estimate = estimate_local,
                                            .options = options_local,
                                            .record = record_local};
-
-/* Two blocks and a tail each way, in two planes, with gaps. */
-static tenon_tensor make_view(uint32_t type, bool turned)
-{
-    tenon_dtype dtype = (tenon_dtype)type;
-    tenon_tensor view = {
-        .offset = 3 * tenon_dtype_size(dtype), .dtype = dtype, .rank = 3, .shape = {2, 131, 150}};
-    view.stride[turned ? 1 : 2] = 1;
-    view.stride[turned ? 2 : 1] = turned ? 133 : 151;
-    view.stride[0] = 20011;
-    return view;
-}
-
-tenon_status tn_copy_transpose_check(tenon_stream *stream, const tn_problem *problem,
-                                     const tn_choice *choice, bool *right, char why[256])
-{
-    static const char operation[] = "copy self-check";
-    const double scalars[TN_MAX_SCALARS] = {0};
-    const uint32_t type = ((const tn_pointwise_problem *)problem)->to;
-    const tenon_tensor x = make_view(type, true), y = make_view(type, false);
-    const tn_argument arguments[] = {{"x", &x, TN_INPUT}, {"y", &y, TN_OUTPUT}};
-    tn_twin twins[COPY_OPERANDS] = {0};
-    tn_pointwise_problem turned;
-    uint64_t seed = 1;
-    tn_bounded *expected = malloc((size_t)tenon_tensor_elements(&y) * sizeof *expected);
-    tenon_status status = tn_twin_create(stream, &x, &seed, &twins[COPY_X]);
-    if (status == TENON_OK)
-        status = tn_twin_create(stream, &y, &seed, &twins[COPY_Y]);
-    if (status == TENON_OK)
-        status = tn_pointwise_canonicalise(operation, arguments, COPY_OPERANDS, 1, sizeof turned,
-                                           &turned);
-    if (status == TENON_OK &&
-        (expected == NULL || !tn_copy_reference(&twins[COPY_X].host, &y, expected)))
-        status = tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", operation);
-    if (status == TENON_OK)
-        status = tn_twins_check(stream, operation, choice, &turned.head, scalars, twins,
-                                COPY_OPERANDS, 1, expected, right, why);
-    if (status == TENON_OK && !*right)
-        tn_twins_blame(stream, &tn_operation_copy, NULL, twins, COPY_OPERANDS, choice);
-    tn_twin_destroy(&twins[COPY_X]);
-    tn_twin_destroy(&twins[COPY_Y]);
-    free(expected);
-    return status;
-}

@@ -19,16 +19,14 @@ enum {
 extern const tn_family tn_gated_family, tn_gated_backward_family;
 extern const tn_solver tn_gated_rows;
 
-/* Results in double with their error bounds, in row-major order (false without memory); inputs are
- * host memory of kind SVM. The gradients are da's, then db's. */
-bool tn_gated_forward_reference(const tenon_gated_params *params, const tenon_tensor *a,
-                                const tenon_tensor *b, tn_bounded *results);
-bool tn_gated_backward_reference(const tenon_gated_params *params, const tenon_tensor *a,
-                                 const tenon_tensor *b, const tenon_tensor *dy,
-                                 tn_bounded *results);
+/* Of both operations and both families. */
+tenon_status tn_gated_prepare(const void *params, tn_call *call, tn_problem *problem, bool *empty);
+bool tn_gated_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
+                      struct tn_case *c);
 
-/* Of both families. */
-tenon_status tn_gated_self_check(tenon_stream *stream, const tn_problem *problem,
-                                 const tn_choice *choice, bool *right, char why[256]);
+/* As tn_operation has them. */
+bool tn_gated_reference(const void *params, const tenon_tensor *const *views, tn_bounded *expected);
+bool tn_gated_backward_reference(const void *params, const tenon_tensor *const *views,
+                                 tn_bounded *expected);
 
 #endif

@@ -1,4 +1,5 @@
-/* What tests and tools know of the operations of this family: see dispatch/operation.h. */
+/* tenon_gated_forward and tenon_gated_backward: their descriptions, which dispatch/operation.h
+ * explains. */
 #include "check/case.h"
 #include "ops/gated/internal.h"
 #include "dispatch/operation.h"
@@ -7,21 +8,14 @@
 static const tn_field fields[] = {TN_FLAGS_FIELD(tenon_gated_params),
                                   TN_ACTIVATION_FIELDS(tenon_gated_params, activation)};
 
-TN_OPERATION_DEFAULTS(gated, tenon_gated_params)
-TN_OPERATION_CALLS(forward, tenon_gated_forward, v[0], v[1], v[2])
-TN_OPERATION_CALLS(backward, tenon_gated_backward, v[0], v[1], v[2], v[3], v[4])
-
-static bool forward_reference(const void *params, const tenon_tensor *const *v,
-                              tn_bounded *expected)
-{
-    return tn_gated_forward_reference(params, v[0], v[1], expected);
-}
-
-static bool backward_reference(const void *params, const tenon_tensor *const *v,
-                               tn_bounded *expected)
-{
-    return tn_gated_backward_reference(params, v[0], v[1], v[2], expected);
-}
+TN_DEFAULTS(gated, tenon_gated_params, TENON_GATED_PARAMS_INIT)
+TN_ENTRIES(tenon_gated_forward, tn_operation_gated, tenon_gated_params,
+           (const tenon_tensor *a, const tenon_tensor *b, const tenon_tensor *y), (a, b, y),
+           (v[0], v[1], v[2]))
+TN_ENTRIES(tenon_gated_backward, tn_operation_gated_backward, tenon_gated_params,
+           (const tenon_tensor *a, const tenon_tensor *b, const tenon_tensor *dy,
+            const tenon_tensor *da, const tenon_tensor *db),
+           (a, b, dy, da, db), (v[0], v[1], v[2], v[3], v[4]))
 
 /* Activations have tails. */
 static void settle_gate(const void *params, const tenon_tensor *const *v, uint64_t *seed)
@@ -46,35 +40,37 @@ static const char *const backward_examples[] = {
 };
 
 const tn_operation tn_operation_gated = {
-    .name = "tenon_gated_forward",
+    TN_CALLS(tenon_gated_forward),
     .family = &tn_gated_family,
-    .operands = {{.name = "a"}, {.name = "b"}, {.name = "y"}},
-    .operand_count = 3,
+    .operands = {{.name = "a", .role = TN_INPUT_OR_SAME},
+                 {.name = "b", .role = TN_INPUT_OR_SAME},
+                 {.name = "y", .role = TN_OUTPUT}},
+    .operand_count = GATED_OPERANDS,
     .output_count = 1,
-    .fields = fields,
-    .field_count = TN_FIELD_COUNT(fields),
-    .params_size = sizeof(tenon_gated_params),
-    .defaults = default_gated,
-    .run = run_forward,
-    .plan = plan_forward,
-    .reference = forward_reference,
+    TN_FIELDS(fields),
+    TN_PARAMS(gated),
+    TN_PROBLEM(tn_pointwise_problem),
+    .prepare = tn_gated_prepare,
+    .reference = tn_gated_reference,
     .settle = settle_gate,
     .examples = forward_examples,
 };
 
 const tn_operation tn_operation_gated_backward = {
-    .name = "tenon_gated_backward",
+    TN_CALLS(tenon_gated_backward),
     .family = &tn_gated_backward_family,
-    .operands = {{.name = "a"}, {.name = "b"}, {.name = "dy"}, {.name = "da"}, {.name = "db"}},
-    .operand_count = 5,
-    .output_count = 2,
-    .fields = fields,
-    .field_count = TN_FIELD_COUNT(fields),
-    .params_size = sizeof(tenon_gated_params),
-    .defaults = default_gated,
-    .run = run_backward,
-    .plan = plan_backward,
-    .reference = backward_reference,
+    .operands = {{.name = "a", .role = TN_INPUT_OR_SAME},
+                 {.name = "b", .role = TN_INPUT_OR_SAME},
+                 {.name = "dy", .role = TN_INPUT_OR_SAME},
+                 {.name = "da", .role = TN_OUTPUT},
+                 {.name = "db", .role = TN_OUTPUT}},
+    .operand_count = GATED_BACKWARD_OPERANDS,
+    .output_count = GATED_GRADIENTS,
+    TN_FIELDS(fields),
+    TN_PARAMS(gated),
+    TN_PROBLEM(tn_pointwise_problem),
+    .prepare = tn_gated_prepare,
+    .reference = tn_gated_backward_reference,
     .settle = settle_gate,
     .examples = backward_examples,
 };

@@ -29,16 +29,16 @@ static void make_space(tn_space *all, bool empty, tn_space *space)
     tn_space_collapse(space);
 }
 
-tenon_status tn_prelu_backward_canonicalise(const char *operation, const tn_argument *arguments,
-                                            prelu_backward_problem *problem)
+tenon_status tn_prelu_backward_canonicalise(const tn_call *call, prelu_backward_problem *problem)
 {
+    const tn_argument *arguments = call->operands;
     const tenon_tensor *x = arguments[PRELU_X].view;
     const bool empty = tn_tensor_empty(x);
     tn_space all = {.rank = x->rank, .views = PRELU_VIEWS}, space;
     memcpy(all.shape, x->shape, sizeof all.shape);
     for (uint32_t v = 0; v < PRELU_VIEWS; v++)
-        TN_TRY(tn_broadcast(operation, arguments[v].name, arguments[v].view, x->rank, x->shape,
-                            all.stride[v]));
+        TN_TRY(tn_broadcast(call->operation, arguments[v].name, arguments[v].view, x->rank,
+                            x->shape, all.stride[v]));
     make_space(&all, empty, &space);
     memset(problem, 0, sizeof *problem);
     problem->head.size = sizeof *problem;

@@ -26,19 +26,18 @@ extern const tn_solver tn_prelu_rows;
 extern const tn_solver tn_prelu_along, tn_prelu_across, tn_prelu_along_split, tn_prelu_across_split;
 
 /* Fills in a problem from checked views, of which dslope is not empty. */
-tenon_status tn_prelu_backward_canonicalise(const char *operation, const tn_argument *arguments,
-                                            prelu_backward_problem *problem);
+tenon_status tn_prelu_backward_canonicalise(const tn_call *call, prelu_backward_problem *problem);
 
-/* Results in double with their error bounds, in row-major order (false without memory); inputs are
- * host memory of kind SVM. The gradients are dx's, then dslope's. */
-bool tn_prelu_forward_reference(const tenon_tensor *x, const tenon_tensor *slope,
-                                tn_bounded *results);
-bool tn_prelu_backward_reference(const tenon_tensor *x, const tenon_tensor *slope,
-                                 const tenon_tensor *dy, tn_bounded *results);
-
-tenon_status tn_prelu_self_check(tenon_stream *stream, const tn_problem *problem,
-                                 const tn_choice *choice, bool *right, char why[256]);
-tenon_status tn_prelu_backward_self_check(tenon_stream *stream, const tn_problem *problem,
-                                          const tn_choice *choice, bool *right, char why[256]);
+/* As tn_operation and tn_family have them. */
+tenon_status tn_prelu_prepare(const void *params, tn_call *call, tn_problem *problem, bool *empty);
+tenon_status tn_prelu_backward_prepare(const void *params, tn_call *call, tn_problem *problem,
+                                       bool *empty);
+bool tn_prelu_reference(const void *params, const tenon_tensor *const *views, tn_bounded *expected);
+bool tn_prelu_backward_reference(const void *params, const tenon_tensor *const *views,
+                                 tn_bounded *expected);
+bool tn_prelu_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
+                      struct tn_case *c);
+bool tn_prelu_backward_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
+                               struct tn_case *c);
 
 #endif

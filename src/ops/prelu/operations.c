@@ -1,27 +1,19 @@
-/* What tests and tools know of the operations of this family: see dispatch/operation.h. */
+/* tenon_prelu_forward and tenon_prelu_backward: their descriptions, which dispatch/operation.h
+ * explains. */
 #include "dispatch/operation.h"
 #include "ops/prelu/internal.h"
 #include "ops/registry.h"
 
 static const tn_field fields[] = {TN_FLAGS_FIELD(tenon_prelu_params)};
 
-TN_OPERATION_DEFAULTS(prelu, tenon_prelu_params)
-TN_OPERATION_CALLS(forward, tenon_prelu_forward, v[0], v[1], v[2])
-TN_OPERATION_CALLS(backward, tenon_prelu_backward, v[0], v[1], v[2], v[3], v[4])
-
-static bool forward_reference(const void *params, const tenon_tensor *const *v,
-                              tn_bounded *expected)
-{
-    (void)params;
-    return tn_prelu_forward_reference(v[0], v[1], expected);
-}
-
-static bool backward_reference(const void *params, const tenon_tensor *const *v,
-                               tn_bounded *expected)
-{
-    (void)params;
-    return tn_prelu_backward_reference(v[0], v[1], v[2], expected);
-}
+TN_DEFAULTS(prelu, tenon_prelu_params, TENON_PRELU_PARAMS_INIT)
+TN_ENTRIES(tenon_prelu_forward, tn_operation_prelu, tenon_prelu_params,
+           (const tenon_tensor *x, const tenon_tensor *slope, const tenon_tensor *y), (x, slope, y),
+           (v[0], v[1], v[2]))
+TN_ENTRIES(tenon_prelu_backward, tn_operation_prelu_backward, tenon_prelu_params,
+           (const tenon_tensor *x, const tenon_tensor *slope, const tenon_tensor *dy,
+            const tenon_tensor *dx, const tenon_tensor *dslope),
+           (x, slope, dy, dx, dslope), (v[0], v[1], v[2], v[3], v[4]))
 
 static const char *const forward_examples[] = {
     "prelu x=T:4x2x5 slope=T:2x5 y=T:4x2x5",
@@ -40,34 +32,35 @@ static const char *const backward_examples[] = {
 };
 
 const tn_operation tn_operation_prelu = {
-    .name = "tenon_prelu_forward",
+    TN_CALLS(tenon_prelu_forward),
     .family = &tn_prelu_family,
-    .operands = {{.name = "x"}, {.name = "slope"}, {.name = "y"}},
-    .operand_count = 3,
+    .operands = {{.name = "x", .role = TN_INPUT_OR_SAME},
+                 {.name = "slope", .role = TN_INPUT_OR_SAME},
+                 {.name = "y", .role = TN_OUTPUT}},
+    .operand_count = PRELU_OPERANDS,
     .output_count = 1,
-    .fields = fields,
-    .field_count = TN_FIELD_COUNT(fields),
-    .params_size = sizeof(tenon_prelu_params),
-    .defaults = default_prelu,
-    .run = run_forward,
-    .plan = plan_forward,
-    .reference = forward_reference,
+    TN_FIELDS(fields),
+    TN_PARAMS(prelu),
+    TN_PROBLEM(tn_pointwise_problem),
+    .prepare = tn_prelu_prepare,
+    .reference = tn_prelu_reference,
     .examples = forward_examples,
 };
 
 const tn_operation tn_operation_prelu_backward = {
-    .name = "tenon_prelu_backward",
+    TN_CALLS(tenon_prelu_backward),
     .family = &tn_prelu_backward_family,
-    .operands =
-        {{.name = "x"}, {.name = "slope"}, {.name = "dy"}, {.name = "dx"}, {.name = "dslope"}},
-    .operand_count = 5,
+    .operands = {{.name = "x", .role = TN_INPUT_OR_SAME},
+                 {.name = "slope", .role = TN_INPUT_OR_SAME},
+                 {.name = "dy", .role = TN_INPUT_OR_SAME},
+                 {.name = "dx", .role = TN_OUTPUT},
+                 {.name = "dslope", .role = TN_OUTPUT}},
+    .operand_count = PRELU_BACKWARD_OPERANDS,
     .output_count = 2,
-    .fields = fields,
-    .field_count = TN_FIELD_COUNT(fields),
-    .params_size = sizeof(tenon_prelu_params),
-    .defaults = default_prelu,
-    .run = run_backward,
-    .plan = plan_backward,
-    .reference = backward_reference,
+    TN_FIELDS(fields),
+    TN_PARAMS(prelu),
+    TN_PROBLEM(prelu_backward_problem),
+    .prepare = tn_prelu_backward_prepare,
+    .reference = tn_prelu_backward_reference,
     .examples = backward_examples,
 };

@@ -1,37 +1,34 @@
-/* The references of the parametric ReLU, and its self-checks. docs/numerics.md derives the bounds.
- */
+/* The references of the parametric ReLU, and its awkward cases. docs/numerics.md derives the
+ * bounds. */
 #include "base/shape.h"
-#include "check/case.h"
+#include "check/awkward.h"
 #include "ops/prelu/internal.h"
 #include "ops/registry.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-static double flushed(double x, double least_normal)
-{
-    return fabs(x) < least_normal ? fabs(x) : 0;
-}
-
 /* A product, rounded once by the device, and in f64 by the reference too. */
 static tn_bounded product(tenon_dtype dtype, double a, double b)
 {
     double least = tn_least_normal(dtype);
-    return (tn_bounded){a * b, 2 * tn_roundoff(dtype) * fabs(a * b) + flushed(a, least) * fabs(b) +
-                                   flushed(b, least) * fabs(a) + least};
+    return (tn_bounded){a * b, 2 * tn_roundoff(dtype) * fabs(a * b) +
+                                   tn_flushed(a, least) * fabs(b) + tn_flushed(b, least) * fabs(a) +
+                                   least};
 }
 
-bool tn_prelu_forward_reference(const tenon_tensor *x, const tenon_tensor *slope,
-                                tn_bounded *results)
+bool tn_prelu_reference(const void *params, const tenon_tensor *const *v, tn_bounded *results)
 {
+    const tenon_tensor *x = v[PRELU_X], *slope = v[PRELU_SLOPE];
     const tenon_dtype dtype = (tenon_dtype)x->dtype;
     int64_t count = tenon_tensor_elements(x);
     double *values = tn_host_read(x, x->rank, x->shape);
     double *slopes = tn_host_read(slope, x->rank, x->shape);
     bool whole = values != NULL && slopes != NULL;
+    (void)params;
     for (int64_t i = 0; whole && i < count; i++) {
-        double v = values[i], lost = flushed(v, tn_least_normal(dtype));
-        tn_bounded y = v > 0 ? (tn_bounded){v, lost} : product(dtype, slopes[i], v);
+        double value = values[i], lost = tn_flushed(value, tn_least_normal(dtype));
+        tn_bounded y = value > 0 ? (tn_bounded){value, lost} : product(dtype, slopes[i], value);
         results[i] = tn_stored(dtype, y);
     }
     free(values);
@@ -46,8 +43,8 @@ static tn_bounded gradient(tenon_dtype dtype, double x, double slope, double dy)
     tn_bounded below = product(dtype, isnan(x) ? x : slope, dy);
     if (!(x > 0))
         return below;
-    tn_bounded above = {dy, flushed(dy, least)};
-    if (flushed(x, least) > 0)
+    tn_bounded above = {dy, tn_flushed(dy, least)};
+    if (tn_flushed(x, least) > 0)
         above.bound += fabs(dy - below.value) + below.bound;
     return above;
 }
@@ -64,7 +61,7 @@ static void add(sums *s, tenon_dtype dtype, double x, double dy)
         return;
     s->value += x * dy;
     s->absolute += fabs(x * dy);
-    s->lost += flushed(x, least) * fabs(dy) + flushed(dy, least) * fabs(x);
+    s->lost += tn_flushed(x, least) * fabs(dy) + tn_flushed(dy, least) * fabs(x);
 }
 
 /* n products, and in f64 as many roundings in the reference. */
@@ -94,9 +91,10 @@ static void sum_slopes(const tenon_tensor *x, const tenon_tensor *slope, const d
         results[i] = tn_stored(dtype, total(&all[i], dtype, (double)count / (double)slopes));
 }
 
-bool tn_prelu_backward_reference(const tenon_tensor *x, const tenon_tensor *slope,
-                                 const tenon_tensor *dy, tn_bounded *results)
+bool tn_prelu_backward_reference(const void *params, const tenon_tensor *const *v,
+                                 tn_bounded *results)
 {
+    const tenon_tensor *x = v[PRELU_X], *slope = v[PRELU_SLOPE], *dy = v[PRELU_DY];
     const tenon_dtype dtype = (tenon_dtype)x->dtype;
     int64_t count = tenon_tensor_elements(x);
     double *values = tn_host_read(x, x->rank, x->shape);
@@ -104,6 +102,7 @@ bool tn_prelu_backward_reference(const tenon_tensor *x, const tenon_tensor *slop
     double *gradients = tn_host_read(dy, x->rank, x->shape);
     sums *all = calloc((size_t)tenon_tensor_elements(slope) + 1, sizeof *all);
     bool whole = values != NULL && slopes != NULL && gradients != NULL && all != NULL;
+    (void)params;
     for (int64_t i = 0; whole && i < count; i++)
         results[i] = tn_stored(dtype, gradient(dtype, values[i], slopes[i], gradients[i]));
     if (whole)
@@ -115,24 +114,14 @@ bool tn_prelu_backward_reference(const tenon_tensor *x, const tenon_tensor *slop
     return whole;
 }
 
-static void fill(const void *params, tn_pointwise_problem *problem)
+bool tn_prelu_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
+                      tn_case *c)
 {
-    (void)params;
-    (void)problem;
-}
-
-tenon_status tn_prelu_self_check(tenon_stream *stream, const tn_problem *problem,
-                                 const tn_choice *choice, bool *right, char why[256])
-{
-    const double scalars[TN_MAX_SCALARS] = {0};
-    const tn_pointwise_check check = {.of = &tn_operation_prelu,
-                                      .scalars = scalars,
-                                      .problem_size = sizeof(tn_pointwise_problem),
-                                      .fill = fill};
-    uint64_t seed = 1;
-    for (int layout = 0; layout < TN_POINTWISE_LAYOUTS && *right; layout++)
-        TN_TRY(tn_pointwise_self_check(stream, problem, choice, &check, layout, &seed, right, why));
-    return TENON_OK;
+    const tn_pointwise_problem *like = (const tn_pointwise_problem *)problem;
+    (void)choice;
+    if (number < TN_LAYOUTS)
+        tn_pointwise_awkward(&tn_operation_prelu, like->from, like->to, (tn_layout)number, c);
+    return number < TN_LAYOUTS;
 }
 
 /* What is summed contiguous, and longer than a segment; slopes contiguous, likewise; gaps
@@ -157,49 +146,17 @@ static tenon_tensor make_view(const check_shape *shape, uint32_t type, uint32_t 
     return result;
 }
 
-static tenon_status compare(tenon_stream *stream, const tn_choice *choice, tn_twin *twins,
-                            bool *right, char why[256])
-{
-    static const char operation[] = "prelu_backward self-check";
-    const double scalars[TN_MAX_SCALARS] = {0};
-    tn_argument arguments[PRELU_VIEWS];
-    prelu_backward_problem problem;
-    for (uint32_t v = 0; v < PRELU_VIEWS; v++)
-        arguments[v] = (tn_argument){"view", &twins[v].host, TN_INPUT};
-    TN_TRY(tn_prelu_backward_canonicalise(operation, arguments, &problem));
-    const tenon_tensor *x = &twins[PRELU_X].host, *slope = &twins[PRELU_SLOPE].host;
-    int64_t results = tenon_tensor_elements(x) + tenon_tensor_elements(slope);
-    tn_bounded *expected = malloc((size_t)results * sizeof *expected);
-    tenon_status status =
-        expected != NULL && tn_prelu_backward_reference(x, slope, &twins[PRELU_DY].host, expected)
-            ? tn_twins_check(stream, operation, choice, &problem.head, scalars, twins, PRELU_VIEWS,
-                             2, expected, right, why)
-            : tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", operation);
-    if (status == TENON_OK && !*right)
-        tn_twins_blame(stream, &tn_operation_prelu_backward, NULL, twins, PRELU_VIEWS, choice);
-    free(expected);
-    return status;
-}
-
-tenon_status tn_prelu_backward_self_check(tenon_stream *stream, const tn_problem *problem,
-                                          const tn_choice *choice, bool *right, char why[256])
+bool tn_prelu_backward_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
+                               tn_case *c)
 {
     static const check_shape shapes[] = {
         {3, 2, {3, 5, 16387}, 0}, {2, 2, {1031, 67}, 0}, {4, 10, {5, 3, 7, 11}, 1}};
-    const prelu_backward_problem *like = (const prelu_backward_problem *)problem;
-    uint64_t seed = 1;
-    for (size_t i = 0; i < sizeof shapes / sizeof *shapes && *right; i++) {
-        tn_twin twins[PRELU_VIEWS] = {0};
-        tenon_status status = TENON_OK;
-        for (uint32_t v = 0; v < PRELU_VIEWS && status == TENON_OK; v++) {
-            tenon_tensor view = make_view(&shapes[i], like->dtype, v);
-            status = tn_twin_create(stream, &view, &seed, &twins[v]);
-        }
-        if (status == TENON_OK)
-            status = compare(stream, choice, twins, right, why);
-        for (uint32_t v = 0; v < PRELU_VIEWS; v++)
-            tn_twin_destroy(&twins[v]);
-        TN_TRY(status);
-    }
-    return TENON_OK;
+    (void)choice;
+    if (number == sizeof shapes / sizeof *shapes)
+        return false;
+    tn_awkward_begin(c, &tn_operation_prelu_backward);
+    for (uint32_t v = 0; v < PRELU_VIEWS; v++)
+        c->views[v] =
+            make_view(&shapes[number], ((const prelu_backward_problem *)problem)->dtype, v);
+    return true;
 }
