@@ -173,7 +173,7 @@ void tn_operation_defaults(const tn_operation *operation, void *params);
 #define TN_PROBLEM_SIZE 1536
 #define TN_PROBLEM(type)                                                                           \
     .problem_size = sizeof(type) + 0 * sizeof(char[sizeof(type) <= TN_PROBLEM_SIZE ? 1 : -1])
-#define TN_FIELDS(fields) .fields = fields, .field_count = TN_FIELD_COUNT(fields)
+#define TN_FIELDS(list) .fields = list, .field_count = TN_FIELD_COUNT(list)
 
 /* Define the members `run`, `plan` and `defaults` of an operation: run_NAME, plan_NAME,
  * default_NAME. The arguments are the call's views, of `v`. */
