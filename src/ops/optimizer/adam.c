@@ -55,7 +55,7 @@ static bool awkward(const tn_problem *problem, const tn_choice *choice, uint32_t
     params->weight_decay = way < 2 ? 0.125 : 0;
     tn_optimizer_awkward((const tn_lines_problem *)problem, number % TN_LINES_LAYOUTS, c);
     if (way == 1)
-        c->views[ADAM_MASTER].dtype = TENON_DTYPE_INVALID;
+        c->views[ADAM_MASTER] = (tenon_tensor){.rank = 0};
     return true;
 }
 
@@ -93,8 +93,7 @@ tenon_status tn_adam_prepare(const void *given, tn_call *call, tn_problem *probl
 {
     const tenon_adam_params *params = given;
     TN_TRY(check_params(call->operation, params));
-    TN_TRY(tn_optimizer_check(call));
-    tn_optimizer_canonicalise(call, params->flags, (tn_lines_problem *)problem, empty);
+    TN_TRY(tn_optimizer_prepare(call, params->flags, (tn_lines_problem *)problem, empty));
     tn_adam_scalars(params, call->scalars);
     return tn_solver_force(call->operation, &tn_adam_family, params->solver, problem);
 }

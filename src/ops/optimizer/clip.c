@@ -31,8 +31,8 @@ static const tn_solver lines_solver = {.name = "lines",
                                        .options = tn_lines_options,
                                        .record = record};
 
-/* Norms are at most 3, or NaN where they may be: one that clips, one that does not, and with the
- * flag the norms of two sums, of which one is negative. */
+/* The norm of the random sum is at most 3, which one limit clips and one does not. With the flag
+ * sums may be negative, so that the norm is NaN: the two cases have one sum of either sign. */
 static bool awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number, tn_case *c)
 {
     static const int64_t one[] = {1};

@@ -36,13 +36,10 @@ extern const tn_solver tn_square_sum_lines, tn_square_sum_single;
 /* The type of state, sums and masters. */
 tenon_dtype tn_state_dtype(tenon_dtype dtype);
 
-/* Checks operands: the parameter's type, the gradient's, state's and master's by it (the master is
- * the last operand), and one shape for all. */
-tenon_status tn_optimizer_check(const tn_call *call);
-
-/* Fills in the problem of a checked call, and sets *empty. */
-void tn_optimizer_canonicalise(const tn_call *call, uint32_t flags, tn_lines_problem *problem,
-                               bool *empty);
+/* Checks operands (the parameter's type, the gradient's, state's and master's by it, and one shape
+ * for all; the master is the last operand), fills in the problem and sets *empty. */
+tenon_status tn_optimizer_prepare(const tn_call *call, uint32_t flags, tn_lines_problem *problem,
+                                  bool *empty);
 
 /* Parts of the solvers of both. */
 void tn_optimizer_options(tenon_context *context, const tn_problem *problem, const int32_t *values,

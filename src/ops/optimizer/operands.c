@@ -43,29 +43,26 @@ static tenon_status check_types(const tn_call *call)
     return TENON_OK;
 }
 
-tenon_status tn_optimizer_check(const tn_call *call)
+tenon_status tn_optimizer_prepare(const tn_call *call, uint32_t flags, tn_lines_problem *problem,
+                                  bool *empty)
 {
+    const uint32_t count = call->operand_count;
     const tn_argument *operands = call->operands, *first = &operands[OPTIMIZER_GRADIENT];
+    const tenon_tensor *views[TN_MAX_OPERANDS];
     TN_TRY(tn_tensor_check(call->operation, first->name, first->view));
     TN_TRY(tn_call_check_views(call));
     TN_TRY(check_types(call));
-    for (uint32_t i = 1; i < call->operand_count; i++)
-        TN_TRY(tn_lines_shape_check(call->operation, operands[i].name, operands[i].view,
-                                    first->name, first->view));
-    return TENON_OK;
-}
-
-void tn_optimizer_canonicalise(const tn_call *call, uint32_t flags, tn_lines_problem *problem,
-                               bool *empty)
-{
-    const tenon_tensor *views[TN_MAX_OPERANDS];
-    for (uint32_t i = 0; i < call->operand_count; i++)
-        views[i] = call->operands[i].view;
+    for (uint32_t i = 0; i < count; i++) {
+        views[i] = operands[i].view;
+        TN_TRY(tn_lines_shape_check(call->operation, operands[i].name, views[i], first->name,
+                                    first->view));
+    }
     *empty = tn_tensor_empty(views[OPTIMIZER_PARAMETER]);
-    tn_lines_canonicalise(views, call->operand_count, OPTIMIZER_PARAMETER, problem);
+    tn_lines_canonicalise(views, count, OPTIMIZER_PARAMETER, problem);
     /* Whether the gradient is of the state's type, and not of the parameter's. */
     problem->kind = views[OPTIMIZER_GRADIENT]->dtype != views[OPTIMIZER_PARAMETER]->dtype;
-    problem->flags = flags | (views[call->operand_count - 1] != NULL ? OPTIMIZER_HAS_MASTER : 0);
+    problem->flags = flags | (views[count - 1] != NULL ? OPTIMIZER_HAS_MASTER : 0);
+    return TENON_OK;
 }
 
 void tn_optimizer_options(tenon_context *context, const tn_problem *problem, const int32_t *values,

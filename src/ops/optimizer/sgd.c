@@ -46,7 +46,7 @@ static bool awkward(const tn_problem *problem, const tn_choice *choice, uint32_t
     params->weight_decay = way % 2 == 0 ? 0.125 : 0;
     tn_optimizer_awkward((const tn_lines_problem *)problem, number % TN_LINES_LAYOUTS, c);
     if (way == 3)
-        c->views[SGD_VELOCITY].dtype = c->views[SGD_MASTER].dtype = TENON_DTYPE_INVALID;
+        c->views[SGD_VELOCITY] = c->views[SGD_MASTER] = (tenon_tensor){.rank = 0};
     return true;
 }
 
@@ -87,8 +87,7 @@ tenon_status tn_sgd_prepare(const void *given, tn_call *call, tn_problem *proble
     const tenon_tensor *velocity = call->operands[SGD_VELOCITY].view;
     tn_lines_problem *p = (tn_lines_problem *)problem;
     TN_TRY(check_params(call->operation, params, velocity));
-    TN_TRY(tn_optimizer_check(call));
-    tn_optimizer_canonicalise(call, params->flags, p, empty);
+    TN_TRY(tn_optimizer_prepare(call, params->flags, p, empty));
     p->flags |= velocity != NULL ? OPTIMIZER_HAS_VELOCITY : 0;
     tn_sgd_scalars(params, call->scalars);
     return tn_solver_force(call->operation, &tn_sgd_family, params->solver, problem);
