@@ -5,13 +5,13 @@
 
 #include "support.h"
 
+#include "check/case.h"
 #include "ops/common/lines.h"
 
 #define LINES_MOST TENON_LINES_VIEWS
 
 typedef struct lines_case {
-    const tn_family *family;
-    uint32_t operands, outputs;    /* the last operands are the outputs */
+    const tn_operation *of;
     tenon_dtype dtype[LINES_MOST]; /* TENON_DTYPE_INVALID: absent */
     uint32_t single;               /* a bit for each operand that has one element */
     uint32_t rank;
@@ -20,8 +20,6 @@ typedef struct lines_case {
     int64_t offset;
     bool in_place; /* operand 0 is the last one */
     const void *params;
-    tenon_status (*call)(const void *params, const char *solver, const tenon_tensor *const *views);
-    bool (*reference)(const void *params, const tenon_tensor *const *views, tn_bounded *results);
     void (*describe)(const void *params, char *text, size_t size);
 } lines_case;
 

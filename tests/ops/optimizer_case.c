@@ -3,20 +3,6 @@
 
 #include <math.h>
 
-static tenon_status call_sgd(const void *user, const char *solver, const tenon_tensor *const *v)
-{
-    tenon_sgd_params params = *(const tenon_sgd_params *)user;
-    params.solver = solver;
-    return test_call(&tn_operation_sgd, &params, v[0], v[1], v[2], v[3]);
-}
-
-static tenon_status call_adam(const void *user, const char *solver, const tenon_tensor *const *v)
-{
-    tenon_adam_params params = *(const tenon_adam_params *)user;
-    params.solver = solver;
-    return test_call(&tn_operation_adam, &params, v[0], v[1], v[2], v[3], v[4]);
-}
-
 static void describe_sgd(const void *user, char *text, size_t size)
 {
     const tenon_sgd_params *p = user;
@@ -37,15 +23,11 @@ lines_case optimizer_sgd(const tenon_sgd_params *params, tenon_dtype dtype, int 
 {
     const tenon_dtype state = tn_state_dtype(dtype);
     const bool master = (way & WITH_MASTER) != 0 && dtype != state;
-    return (lines_case){.family = &tn_sgd_family,
-                        .operands = SGD_OPERANDS,
-                        .outputs = SGD_OPERANDS - 1,
+    return (lines_case){.of = &tn_operation_sgd,
                         .dtype = {(way & WIDE_GRADIENT) != 0 ? state : dtype, dtype,
                                   (way & WITH_VELOCITY) != 0 ? state : TENON_DTYPE_INVALID,
                                   master ? state : TENON_DTYPE_INVALID},
                         .params = params,
-                        .call = call_sgd,
-                        .reference = tn_sgd_reference,
                         .describe = describe_sgd};
 }
 
@@ -53,14 +35,10 @@ lines_case optimizer_adam(const tenon_adam_params *params, tenon_dtype dtype, in
 {
     const tenon_dtype state = tn_state_dtype(dtype);
     const bool master = (way & WITH_MASTER) != 0 && dtype != state;
-    return (lines_case){.family = &tn_adam_family,
-                        .operands = ADAM_OPERANDS,
-                        .outputs = ADAM_OPERANDS - 1,
+    return (lines_case){.of = &tn_operation_adam,
                         .dtype = {(way & WIDE_GRADIENT) != 0 ? state : dtype, dtype, state, state,
                                   master ? state : TENON_DTYPE_INVALID},
                         .params = params,
-                        .call = call_adam,
-                        .reference = tn_adam_reference,
                         .describe = describe_adam};
 }
 
@@ -90,12 +68,12 @@ tenon_adam_params optimizer_draw_adam(test_random *random)
 
 void optimizer_fill(lines_run *run, test_judge judge, test_random *random)
 {
-    for (uint32_t i = 0; i < run->problem.operands; i++) {
+    for (uint32_t i = 0; i < run->problem.of->operand_count; i++) {
         test_tensor *operand = &run->operands[i];
         if (operand->image == NULL)
             continue;
         test_fill(operand, judge, random);
-        if (run->problem.family != &tn_adam_family || i != ADAM_SECOND)
+        if (run->problem.of != &tn_operation_adam || i != ADAM_SECOND)
             continue;
         for (int64_t e = 0; e < tenon_tensor_elements(&operand->view); e++)
             test_set(operand, e, fabs(test_get(operand, e)));
@@ -108,7 +86,7 @@ void optimizer_lay(lines_case *p, test_random *random, int number)
     p->shape[0] = 3;
     p->shape[1] = number % 2 == 0 ? 7 : 41;
     p->shape[2] = number % 3 == 0 ? 5 : 37;
-    for (uint32_t i = 0; i < p->operands; i++)
+    for (uint32_t i = 0; i < p->of->operand_count; i++)
         test_strides((test_layout)test_between(random, 0, TEST_LAYOUTS - 1), number % 4 < 2, 3,
                      p->shape, p->stride[i]);
     if (number % 5 == 4)

@@ -21,30 +21,13 @@ static const char *describe(const void *user)
     return text;
 }
 
-/* The indices are checked here: the harness knows one output. */
 static tenon_status call_forward(const void *user, const char *solver)
 {
     const pool_data *data = user;
     tenon_pool_params params = data->problem.params;
     params.solver = solver;
-    if (data->indexed)
-        test_upload(&data->indices);
-    tenon_status status = test_call(&tn_operation_pool, &params, &data->x.view, &data->y.view,
-                                    data->indexed ? &data->indices.view : NULL);
-    if (status != TENON_OK || !data->indexed || test_left_out())
-        return status;
-    int64_t count = tenon_tensor_elements(&data->indices.view);
-    tn_bounded *places = malloc(((size_t)count + 1) * sizeof *places);
-    char why[256];
-    assert_non_null(places);
-    for (int64_t i = 0; i < count; i++)
-        places[i] = (tn_bounded){(double)data->places[i], 0};
-    if (!test_result(&data->indices, places, TEST_EXACT, why))
-        fail_msg("indices: %s\n  TENON_TEST_SEED=%llu, %s, %s", why,
-                 (unsigned long long)test_seed(), solver != NULL ? solver : "automatic choice",
-                 describe(data));
-    free(places);
-    return TENON_OK;
+    return test_call(&tn_operation_pool, &params, &data->x.view, &data->y.view,
+                     data->indexed ? &data->indices.view : NULL);
 }
 
 static tenon_status call_backward(const void *user, const char *solver)
@@ -90,8 +73,9 @@ void pool_make(pool_data *data, const pool_case *p, tenon_dtype dtype)
     test_tensor_create(&data->y, dtype, p->rank, y, y_stride, 2);
     test_tensor_create(&data->indices, TENON_DTYPE_I32, p->rank, y, index_stride, 5);
     data->indexed = p->params.kind == TENON_POOL_MAX && !p->no_indices;
-    size_t most =
-        (size_t)(tenon_tensor_elements(&data->x.view) + tenon_tensor_elements(&data->y.view) + 1);
+    const size_t x_count = (size_t)tenon_tensor_elements(&data->x.view),
+                 y_count = (size_t)tenon_tensor_elements(&data->y.view),
+                 most = (x_count > 2 * y_count ? x_count : 2 * y_count) + 1;
     data->expected = malloc(most * sizeof *data->expected);
     data->places = malloc(most * sizeof *data->places);
     assert_true(data->expected != NULL && data->places != NULL);
@@ -107,24 +91,41 @@ void pool_dismiss(pool_data *data)
     free(data->places);
 }
 
+void pool_expect(pool_data *data)
+{
+    const tenon_tensor *const views[] = {&data->x.host, &data->y.host,
+                                         data->indexed ? &data->indices.host : NULL};
+    const int64_t count = tenon_tensor_elements(&data->y.view);
+    assert_true(tn_operation_pool.reference(&data->problem.params, views, data->expected));
+    for (int64_t i = 0; i < count && data->indexed; i++)
+        data->places[i] = (int64_t)data->expected[count + i].value;
+}
+
 void pool_run_forward(pool_data *data, test_judge judge)
 {
-    assert_true(tn_pool_forward_reference(&data->problem.params, &data->x.host, &data->y.host,
-                                          data->expected, data->places));
-    const test_tensor operands[] = {data->x, data->y};
-    const test_subject subject = {&tn_pool_family, call_forward, describe, data, operands, 2,
-                                  data->expected,  judge};
+    const test_tensor operands[] = {data->x, data->y,
+                                    data->indexed ? data->indices : (test_tensor){.image = NULL}};
+    const test_subject subject = {.family = &tn_pool_family,
+                                  .call = call_forward,
+                                  .describe = describe,
+                                  .data = data,
+                                  .operands = operands,
+                                  .operand_count = POOL_OPERANDS,
+                                  .expected = data->expected,
+                                  .judge = judge,
+                                  .outputs = 2};
+    pool_expect(data);
     test_run_all(&subject);
 }
 
 void pool_run_backward(pool_data *data, test_judge judge, test_random *random)
 {
+    const tenon_tensor *const views[] = {
+        &data->x.host, &data->y.host, data->indexed ? &data->indices.host : NULL, &data->dx.host};
     test_fill(&data->y, judge, random);
     for (int64_t i = 0; i < tenon_tensor_elements(&data->indices.view) && data->indexed; i++)
         test_set(&data->indices, i, (double)data->places[i]);
-    assert_true(tn_pool_backward_reference(&data->problem.params, &data->x.host, &data->y.host,
-                                           data->indexed ? &data->indices.host : NULL,
-                                           &data->dx.host, data->expected));
+    assert_true(tn_operation_pool_backward.reference(&data->problem.params, views, data->expected));
     const test_tensor operands[] = {data->x, data->y, data->indices, data->dx};
     const test_subject subject = {
         &tn_pool_backward_family, call_backward, describe, data, operands, 4,

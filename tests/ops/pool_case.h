@@ -32,7 +32,10 @@ pool_case pool_plain(uint32_t rank, int64_t n, int64_t c, int64_t size, int64_t 
 void pool_make(pool_data *data, const pool_case *p, tenon_dtype dtype);
 void pool_dismiss(pool_data *data);
 
-/* Runs all solvers on x as it is filled. */
+/* Fills in what is expected of x as it is filled, and the places of its maxima. */
+void pool_expect(pool_data *data);
+
+/* The same, and runs all solvers. */
 void pool_run_forward(pool_data *data, test_judge judge);
 
 /* After it: the indices are the places of its maxima. dy goes where y was. */

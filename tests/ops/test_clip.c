@@ -6,20 +6,6 @@
 
 #include <math.h>
 
-static tenon_status call_sum(const void *user, const char *solver, const tenon_tensor *const *v)
-{
-    tenon_square_sum_params params = *(const tenon_square_sum_params *)user;
-    params.solver = solver;
-    return test_call(&tn_operation_square_sum, &params, v[0], v[1]);
-}
-
-static tenon_status call_clip(const void *user, const char *solver, const tenon_tensor *const *v)
-{
-    tenon_clip_params params = *(const tenon_clip_params *)user;
-    params.solver = solver;
-    return test_call(&tn_operation_clip, &params, v[0], v[1]);
-}
-
 static void describe_sum(const void *user, char *text, size_t size)
 {
     snprintf(text, size, "flags %u", ((const tenon_square_sum_params *)user)->flags);
@@ -33,27 +19,19 @@ static void describe_clip(const void *user, char *text, size_t size)
 
 static lines_case sum_case(const tenon_square_sum_params *params, tenon_dtype dtype)
 {
-    return (lines_case){.family = &tn_square_sum_family,
-                        .operands = SQUARE_SUM_OPERANDS,
-                        .outputs = 1,
+    return (lines_case){.of = &tn_operation_square_sum,
                         .dtype = {dtype, tn_state_dtype(dtype)},
                         .single = 1U << SQUARE_SUM_SUM,
                         .params = params,
-                        .call = call_sum,
-                        .reference = tn_square_sum_reference,
                         .describe = describe_sum};
 }
 
 static lines_case clip_case(const tenon_clip_params *params, tenon_dtype dtype)
 {
-    return (lines_case){.family = &tn_clip_family,
-                        .operands = CLIP_OPERANDS,
-                        .outputs = 1,
+    return (lines_case){.of = &tn_operation_clip,
                         .dtype = {tn_state_dtype(dtype), dtype},
                         .single = 1U << CLIP_SUM,
                         .params = params,
-                        .call = call_clip,
-                        .reference = tn_clip_reference,
                         .describe = describe_clip};
 }
 
@@ -61,7 +39,7 @@ static void dense(lines_case *p, int64_t size)
 {
     p->rank = 1;
     p->shape[0] = size;
-    for (uint32_t i = 0; i < p->operands; i++)
+    for (uint32_t i = 0; i < p->of->operand_count; i++)
         p->stride[i][0] = 1;
 }
 

@@ -7,13 +7,6 @@
 
 #include <math.h>
 
-static tenon_status call(const void *user, const char *solver, const tenon_tensor *const *views)
-{
-    tenon_dropout_params params = *(const tenon_dropout_params *)user;
-    params.solver = solver;
-    return test_call(&tn_operation_dropout, &params, views[DROPOUT_X], views[DROPOUT_Y]);
-}
-
 static void describe(const void *user, char *text, size_t size)
 {
     const tenon_dropout_params *p = user;
@@ -23,13 +16,9 @@ static void describe(const void *user, char *text, size_t size)
 
 static lines_case make_case(const tenon_dropout_params *params, tenon_dtype dtype)
 {
-    return (lines_case){.family = &tn_dropout_family,
-                        .operands = DROPOUT_OPERANDS,
-                        .outputs = 1,
+    return (lines_case){.of = &tn_operation_dropout,
                         .dtype = {dtype, dtype},
                         .params = params,
-                        .call = call,
-                        .reference = tn_dropout_reference,
                         .describe = describe};
 }
 

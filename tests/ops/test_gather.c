@@ -42,12 +42,18 @@ static const char *describe(const void *user)
     return text;
 }
 
+static tenon_gather_params params_of(const gather_case *p)
+{
+    tenon_gather_params params = TENON_GATHER_PARAMS_INIT;
+    params.axis = (int32_t)p->axis;
+    return params;
+}
+
 static tenon_status call(const void *user, const char *solver)
 {
     const gather_data *data = user;
     const test_tensor *o = data->operands;
-    tenon_gather_params params = TENON_GATHER_PARAMS_INIT;
-    params.axis = (int32_t)data->problem.axis;
+    tenon_gather_params params = params_of(&data->problem);
     params.solver = solver;
     return test_call(data->problem.backward ? &tn_operation_gather_backward : &tn_operation_gather,
                      &params, &o[0].view, &o[1].view, &o[2].view);
@@ -104,21 +110,18 @@ static void fill(gather_data *data, test_random *random)
 static void check_filled(gather_data *data, bool all)
 {
     const gather_case *p = &data->problem;
-    const tenon_tensor *from = &data->operands[GATHER_FROM].host,
-                       *indices = &data->operands[GATHER_INDICES].host,
-                       *to = &data->operands[GATHER_TO].host;
-    tn_bounded *expected = calloc((size_t)tenon_tensor_elements(to) + 1, sizeof *expected);
+    const tn_operation *operation =
+        p->backward ? &tn_operation_gather_backward : &tn_operation_gather;
+    const tenon_tensor *const views[] = {&data->operands[GATHER_FROM].host,
+                                         &data->operands[GATHER_INDICES].host,
+                                         &data->operands[GATHER_TO].host};
+    const tenon_gather_params params = params_of(p);
+    tn_bounded *expected =
+        calloc((size_t)tenon_tensor_elements(views[GATHER_TO]) + 1, sizeof *expected);
     assert_non_null(expected);
-    assert_true(p->backward ? tn_gather_backward_reference(p->axis, from, indices, to, expected)
-                            : tn_gather_reference(p->axis, from, indices, to, expected));
-    const test_subject subject = {p->backward ? &tn_gather_backward_family : &tn_gather_family,
-                                  call,
-                                  describe,
-                                  data,
-                                  data->operands,
-                                  GATHER_OPERANDS,
-                                  expected,
-                                  p->judge};
+    assert_true(operation->reference(&params, views, expected));
+    const test_subject subject = {operation->family, call,     describe, data, data->operands,
+                                  GATHER_OPERANDS,   expected, p->judge};
     if (all) {
         test_run_all(&subject);
     } else {

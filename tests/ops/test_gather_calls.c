@@ -84,6 +84,9 @@ static void gradients(void **state)
                  vi = tenon_tensor_view(TENON_DTYPE_I32, 1, list),
                  vy = tenon_tensor_view(TENON_DTYPE_F64, 3, picked);
     (void)state;
+    const tenon_tensor *const forward[] = {&vx, &vi, &vy}, *const backward[] = {&vy, &vi, &vx};
+    tenon_gather_params params = TENON_GATHER_PARAMS_INIT;
+    params.axis = 1;
     vx.memory = (tenon_memory){.kind = TENON_MEMORY_SVM, .u.svm = x};
     vi.memory = (tenon_memory){.kind = TENON_MEMORY_SVM, .u.svm = indices};
     vy.memory = (tenon_memory){.kind = TENON_MEMORY_SVM, .u.svm = w};
@@ -93,12 +96,12 @@ static void gradients(void **state)
         w[i] = test_real(&random, -1, 1);
     for (int i = 0; i < COUNT; i++)
         indices[i] = (int32_t)test_between(&random, 0, ROWS - 1);
-    assert_true(tn_gather_backward_reference(1, &vy, &vi, &vx, dx));
+    assert_true(tn_gather_backward_reference(&params, backward, dx));
     for (int i = 0; i < TABLE; i++) {
         double loss[2] = {0, 0}, at = x[i];
         for (int side = 0; side < 2; side++) {
             x[i] = at + (side == 0 ? 1e-3 : -1e-3);
-            assert_true(tn_gather_reference(1, &vx, &vi, &vy, y));
+            assert_true(tn_gather_reference(&params, forward, y));
             for (int e = 0; e < OUTER * COUNT * INNER; e++)
                 loss[side] += w[e] * y[e].value;
         }

@@ -34,7 +34,7 @@ static void lay_dense(lines_case *p, test_random *random, int number)
     p->rank = 1;
     p->shape[0] = sizes[number];
     p->offset = number % 5;
-    for (uint32_t i = 0; i < p->operands; i++)
+    for (uint32_t i = 0; i < p->of->operand_count; i++)
         p->stride[i][0] = 1;
 }
 

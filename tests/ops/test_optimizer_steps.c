@@ -21,20 +21,20 @@ static void walk(lines_run *run, void (*next)(void *params), void *params, test_
     tn_bounded *expected = calloc((size_t)(count * LINES_MOST), sizeof *expected);
     char why[256];
     assert_non_null(expected);
-    for (uint32_t i = 0; i < p->operands; i++)
+    for (uint32_t i = 0; i < p->of->operand_count; i++)
         if (run->operands[i].image != NULL) {
             host[i] = &run->operands[i].host;
             device[i] = &run->operands[i].view;
         }
     for (int step = 0; step < 6; step++, next(params)) {
         test_fill_reals(&run->operands[OPTIMIZER_GRADIENT], random);
-        assert_true(p->reference(params, host, expected));
-        for (uint32_t i = 0; i < p->operands; i++)
+        assert_true(p->of->reference(params, host, expected));
+        for (uint32_t i = 0; i < p->of->operand_count; i++)
             if (host[i] != NULL)
                 test_upload(&run->operands[i]);
-        assert_ok(p->call(params, NULL, device));
+        assert_ok(test_call_views(p->of, params, device));
         const tn_bounded *part = expected;
-        for (uint32_t i = OPTIMIZER_PARAMETER; i < p->operands; i++) {
+        for (uint32_t i = OPTIMIZER_PARAMETER; i < p->of->operand_count; i++) {
             if (host[i] == NULL)
                 continue;
             if (!test_result(&run->operands[i], part, TEST_BOUND, why))
@@ -60,7 +60,7 @@ static void next_adam(void *params)
 
 static void destroy(lines_run *run)
 {
-    for (uint32_t i = 0; i < run->problem.operands; i++)
+    for (uint32_t i = 0; i < run->problem.of->operand_count; i++)
         if (run->operands[i].image != NULL)
             test_tensor_destroy(&run->operands[i]);
 }
@@ -186,7 +186,7 @@ static void parameter_is_the_rounded_master(void **state)
                 test_upload(&run.operands[i]);
         }
         for (int step = 0; step < 3; step++)
-            assert_ok(p.call(&params, NULL, v));
+            assert_ok(test_call_views(p.of, &params, v));
         double *parameter = test_download(&run.operands[SGD_PARAMETER]);
         double *master = test_download(&run.operands[SGD_MASTER]);
         int moved = 0;

@@ -8,13 +8,6 @@
 
 #include <math.h>
 
-static tenon_status call(const void *user, const char *solver, const tenon_tensor *const *views)
-{
-    tenon_random_params params = *(const tenon_random_params *)user;
-    params.solver = solver;
-    return test_call(&tn_operation_random, &params, views[RANDOM_Y]);
-}
-
 static void describe(const void *user, char *text, size_t size)
 {
     const tenon_random_params *p = user;
@@ -25,14 +18,8 @@ static void describe(const void *user, char *text, size_t size)
 
 static lines_case make_case(const tenon_random_params *params, tenon_dtype dtype)
 {
-    return (lines_case){.family = &tn_random_family,
-                        .operands = RANDOM_OPERANDS,
-                        .outputs = 1,
-                        .dtype = {dtype},
-                        .params = params,
-                        .call = call,
-                        .reference = tn_random_reference,
-                        .describe = describe};
+    return (lines_case){
+        .of = &tn_operation_random, .dtype = {dtype}, .params = params, .describe = describe};
 }
 
 static lines_case dense(const tenon_random_params *params, tenon_dtype dtype, int64_t size)

@@ -2,6 +2,7 @@
 
 #include "base/checked.h"
 #include "base/shape.h"
+#include "check/awkward.h"
 #include "ops/common/gpu.h"
 #include "ops/common/epilogue.h"
 
@@ -191,4 +192,16 @@ tenon_status tn_lines_record(const char *operation, tn_recording *recording,
     step.patch_count = add_patches(problem, launch, patches, step.operands);
     step.global[0] = (size_t)tn_round_up(args.items * args.parts, (int64_t)step.local[0]);
     return tn_record(operation, recording, &step);
+}
+
+tenon_tensor tn_lines_awkward(tenon_dtype dtype, uint32_t layout, uint32_t operand)
+{
+    static const int64_t dense[] = {8341}, block[] = {7, 13, 67};
+    if (layout == 0)
+        return tn_awkward_view(dtype, 1, dense, false);
+    tenon_tensor view = tn_awkward_view(dtype, 3, block, false);
+    view.stride[2] = operand % 2 + 1;
+    for (int d = 1; d >= 0; d--)
+        view.stride[d] = view.stride[d + 1] * view.shape[d + 1] + operand;
+    return view;
 }

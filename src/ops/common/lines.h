@@ -61,19 +61,9 @@ int64_t tn_lines_items(tenon_context *context, const tn_lines_problem *problem,
 tenon_status tn_lines_record(const char *operation, tn_recording *recording,
                              const tn_lines_problem *problem, const tn_lines_launch *launch);
 
-/* What a family gives to the self-check: one call on tensors that it makes. */
-typedef struct tn_lines_trial {
-    const tn_operation *of;
-    tenon_dtype dtype[TENON_LINES_VIEWS]; /* TENON_DTYPE_INVALID: absent */
-    uint32_t single;                      /* a bit for each operand that has one element */
-    const void *params;
-    double scalars[TN_MAX_SCALARS];
-    void (*canonicalise)(const void *params, const tenon_tensor *const *views,
-                         tn_lines_problem *problem);
-} tn_lines_trial;
-
-/* Tries a choice on tensors that are dense, past a piece of a work-item, and on strided ones. */
-tenon_status tn_lines_self_check(tenon_stream *stream, const tn_choice *choice,
-                                 const tn_lines_trial *trial, bool *right, char why[256]);
+/* A view of an awkward case: dense, past a piece of a work-item, or strided, with gaps that differ
+ * from operand to operand. */
+#define TN_LINES_LAYOUTS 2
+tenon_tensor tn_lines_awkward(tenon_dtype dtype, uint32_t layout, uint32_t operand);
 
 #endif

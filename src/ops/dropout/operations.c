@@ -1,6 +1,6 @@
-/* What tests and tools know of the operations of this family: see dispatch/operation.h. */
-#include "ops/dropout/internal.h"
+/* tenon_dropout: its description, which dispatch/operation.h explains. */
 #include "dispatch/operation.h"
+#include "ops/dropout/internal.h"
 #include "ops/registry.h"
 
 static const tn_field fields[] = {
@@ -9,8 +9,9 @@ static const tn_field fields[] = {
     TN_FIELD("sequence", TN_FIELD_U64, tenon_dropout_params, sequence),
     TN_FIELD("probability", TN_FIELD_F64, tenon_dropout_params, probability)};
 
-TN_OPERATION_DEFAULTS(dropout, tenon_dropout_params)
-TN_OPERATION_CALLS(dropout, tenon_dropout, v[0], v[1])
+TN_DEFAULTS(dropout, tenon_dropout_params, TENON_DROPOUT_PARAMS_INIT)
+TN_ENTRIES(tenon_dropout, tn_operation_dropout, tenon_dropout_params,
+           (const tenon_tensor *x, const tenon_tensor *y), (x, y), (v[0], v[1]))
 
 static const char *const examples[] = {
     "dropout x=T:4x5 y=T:4x5 probability=0.5",
@@ -20,17 +21,15 @@ static const char *const examples[] = {
 };
 
 const tn_operation tn_operation_dropout = {
-    .name = "tenon_dropout",
+    TN_CALLS(tenon_dropout),
     .family = &tn_dropout_family,
-    .operands = {{.name = "x"}, {.name = "y"}},
-    .operand_count = 2,
+    .operands = {{.name = "x", .role = TN_INPUT_OR_SAME}, {.name = "y", .role = TN_OUTPUT}},
+    .operand_count = DROPOUT_OPERANDS,
     .output_count = 1,
-    .fields = fields,
-    .field_count = TN_FIELD_COUNT(fields),
-    .params_size = sizeof(tenon_dropout_params),
-    .defaults = default_dropout,
-    .run = run_dropout,
-    .plan = plan_dropout,
+    TN_FIELDS(fields),
+    TN_PARAMS(dropout),
+    TN_PROBLEM(tn_lines_problem),
+    .prepare = tn_dropout_prepare,
     .reference = tn_dropout_reference,
     .examples = examples,
 };

@@ -1,4 +1,5 @@
-/* The reference of dropout. */
+/* The reference of dropout, and its awkward cases. */
+#include "check/awkward.h"
 #include "ops/common/exp_sum.h"
 #include "ops/common/philox.h"
 #include "ops/dropout/internal.h"
@@ -14,11 +15,11 @@ bool tn_dropout_reference(const void *user, const tenon_tensor *const *views, tn
     const double unit = tn_unit(y->dtype), least = tn_least_normal(y->dtype);
     const int64_t count = tenon_tensor_elements(y);
     const int64_t threshold = tn_philox_threshold(params->probability);
-    double scalars[TN_MAX_SCALARS], *x = tn_host_read(views[DROPOUT_X], y->rank, y->shape);
+    const double wide = params->probability < 1 ? 1 / (1 - params->probability) : 0;
+    const double scale = y->dtype == TENON_DTYPE_F64 ? wide : (double)(float)wide;
+    double *x = tn_host_read(views[DROPOUT_X], y->rank, y->shape);
     if (x == NULL)
         return false;
-    tn_dropout_scalars(params, scalars);
-    const double scale = y->dtype == TENON_DTYPE_F64 ? scalars[3] : (double)(float)scalars[3];
     for (int64_t i = 0; i < count; i++) {
         const bool dropped =
             tn_philox_word(params->seed, params->sequence, (uint64_t)i) < threshold;
@@ -33,18 +34,19 @@ bool tn_dropout_reference(const void *user, const tenon_tensor *const *views, tn
     return true;
 }
 
-tenon_status tn_dropout_self_check(tenon_stream *stream, const tn_problem *problem,
-                                   const tn_choice *choice, bool *right, char why[256])
+bool tn_dropout_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
+                        tn_case *c)
 {
-    const tenon_dtype dtype = (tenon_dtype)((const tn_lines_problem *)problem)->dtype;
-    tenon_dropout_params params = TENON_DROPOUT_PARAMS_INIT;
-    params.seed = UINT64_C(0x0123456789abcdef);
-    params.sequence = UINT64_C(0xfedcba9876543210);
-    params.probability = 0.3;
-    tn_lines_trial trial = {.of = &tn_operation_dropout,
-                            .dtype = {dtype, dtype},
-                            .params = &params,
-                            .canonicalise = tn_dropout_canonicalise};
-    tn_dropout_scalars(&params, trial.scalars);
-    return tn_lines_self_check(stream, choice, &trial, right, why);
+    const tn_lines_problem *like = (const tn_lines_problem *)problem;
+    tenon_dropout_params *params = (tenon_dropout_params *)c->params.bytes;
+    (void)choice;
+    if (number == TN_LINES_LAYOUTS)
+        return false;
+    tn_awkward_begin(c, &tn_operation_dropout);
+    params->seed = UINT64_C(0x0123456789abcdef);
+    params->sequence = UINT64_C(0xfedcba9876543210);
+    params->probability = 0.3;
+    for (uint32_t i = 0; i < DROPOUT_OPERANDS; i++)
+        c->views[i] = tn_lines_awkward((tenon_dtype)like->dtype, number, i);
+    return true;
 }

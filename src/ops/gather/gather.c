@@ -1,37 +1,23 @@
-/* tenon_gather_forward and tenon_gather_backward: the public entries, and the families. */
+/* What tenon_gather_forward and tenon_gather_backward refuse, and the families. */
 #include "ops/common/rows.h"
 #include "ops/gather/internal.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-TENON_API tenon_gather_params tenon_gather_params_default(void)
-{
-    return (tenon_gather_params)TENON_GATHER_PARAMS_INIT;
-}
-
 static const tn_solver *const forward_solvers[] = {&tn_gather_rows};
 static const tn_solver *const backward_solvers[] = {&tn_gather_backward_scan,
                                                     &tn_gather_backward_sorted};
 
-const tn_family tn_gather_family = {.name = "gather",
-                                    .solvers = forward_solvers,
-                                    .solver_count = 1,
-                                    .self_check = tn_gather_self_check};
+const tn_family tn_gather_family = {
+    .name = "gather", .solvers = forward_solvers, .solver_count = 1, .awkward = tn_gather_awkward};
 
 const tn_family tn_gather_backward_family = {.name = "gather_backward",
                                              .solvers = backward_solvers,
                                              .solver_count = 2,
-                                             .self_check = tn_gather_backward_self_check};
+                                             .awkward = tn_gather_backward_awkward};
 
-/* Either family's; both begin with the head. */
-typedef union any_problem {
-    tn_problem head;
-    gather_problem forward;
-    gather_backward_problem backward;
-} any_problem;
-
-static tenon_status check_types(const tn_call *call, tenon_context *context, bool backward)
+static tenon_status check_types(const tn_call *call, bool backward)
 {
     const char *operation = call->operation;
     const tn_argument *from = &call->operands[GATHER_FROM], *to = &call->operands[GATHER_TO];
@@ -40,7 +26,7 @@ static tenon_status check_types(const tn_call *call, tenon_context *context, boo
         return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: indices: type is %s, must be i32", operation,
                        tenon_dtype_string(indices->dtype));
     if (backward)
-        TN_TRY(tn_float_check(operation, from->name, context, from->view->dtype));
+        TN_TRY(tn_float_check(operation, from->name, call->context, from->view->dtype));
     else
         TN_TRY(tn_moved_check(operation, from->name, from->view->dtype));
     return tn_same_dtype_check(operation, to->name, to->view, from->name, from->view->dtype);
@@ -83,8 +69,8 @@ static tenon_status check_counts(const char *operation, const tenon_tensor *dx,
     return TENON_OK;
 }
 
-static tenon_status check_call(tenon_context *context, const tenon_gather_params *params,
-                               const tn_call *call, bool backward, uint32_t *axis)
+static tenon_status check_call(const tenon_gather_params *params, const tn_call *call,
+                               bool backward, uint32_t *axis)
 {
     const char *operation = call->operation;
     const tn_argument *table = &call->operands[backward ? GATHER_TO : GATHER_FROM];
@@ -97,7 +83,7 @@ static tenon_status check_call(tenon_context *context, const tenon_gather_params
     for (uint32_t i = 0; i < call->operand_count; i++)
         TN_TRY(tn_tensor_check(operation, call->operands[i].name, call->operands[i].view));
     TN_TRY(tn_call_check_views(call));
-    TN_TRY(check_types(call, context, backward));
+    TN_TRY(check_types(call, backward));
     TN_TRY(tn_axis_check(operation, params->axis, table->view->rank, table->name, axis));
     TN_TRY(check_shapes(operation, picked, table, indices, *axis));
     if (backward)
@@ -108,91 +94,28 @@ static tenon_status check_call(tenon_context *context, const tenon_gather_params
     return TENON_OK;
 }
 
-static tenon_status prepare(tenon_context *context, const tn_family *family,
-                            const tenon_gather_params *params, const tn_call *call,
-                            any_problem *problem, bool *empty)
+tenon_status tn_gather_prepare(const void *given, tn_call *call, tn_problem *problem, bool *empty)
 {
-    const bool backward = family == &tn_gather_backward_family;
-    const tenon_tensor *from = call->operands[GATHER_FROM].view,
-                       *indices = call->operands[GATHER_INDICES].view,
-                       *to = call->operands[GATHER_TO].view;
+    const tenon_gather_params *params = given;
+    const tenon_tensor *y = call->operands[GATHER_TO].view;
     uint32_t axis = 0;
-    TN_TRY(check_call(context, params, call, backward, &axis));
-    *empty = tn_tensor_empty(to);
-    if (backward)
-        tn_gather_backward_canonicalise(from, indices, to, axis, &problem->backward);
-    else
-        tn_gather_canonicalise(from, indices, to, axis, &problem->forward);
-    return tn_solver_force(call->operation, family, params->solver, &problem->head);
+    TN_TRY(check_call(params, call, false, &axis));
+    *empty = tn_tensor_empty(y);
+    tn_gather_canonicalise(call->operands[GATHER_FROM].view, call->operands[GATHER_INDICES].view, y,
+                           axis, (gather_problem *)problem);
+    return tn_solver_force(call->operation, &tn_gather_family, params->solver, problem);
 }
 
-static tenon_status run(tenon_stream *stream, const tn_family *family,
-                        const tenon_gather_params *params, const tn_call *call,
-                        const tenon_sync *sync)
+tenon_status tn_gather_backward_prepare(const void *given, tn_call *call, tn_problem *problem,
+                                        bool *empty)
 {
-    static const tenon_gather_params defaults = TENON_GATHER_PARAMS_INIT;
-    any_problem problem;
-    bool empty = false;
-    TN_TRY(tn_stream_check(call->operation, stream));
-    TN_TRY(prepare(stream->context, family, params != NULL ? params : &defaults, call, &problem,
-                   &empty));
-    return tn_call_run(stream, family, empty ? NULL : &problem.head, call, sync);
-}
-
-static tenon_status plan_call(tenon_context *context, const tn_family *family,
-                              const tenon_gather_params *params, const tn_call *call,
-                              tenon_plan **plan)
-{
-    static const tenon_gather_params defaults = TENON_GATHER_PARAMS_INIT;
-    any_problem problem;
-    bool empty = false;
-    TN_TRY(tn_plan_check(call->operation, context, plan));
-    TN_TRY(prepare(context, family, params != NULL ? params : &defaults, call, &problem, &empty));
-    return tn_call_plan(context, family, empty ? NULL : &problem.head, call, plan);
-}
-
-static tn_call make_call(const char *operation, const char *from_name, const tenon_tensor *from,
-                         const tenon_tensor *indices, const char *to_name, const tenon_tensor *to)
-{
-    return (tn_call){.operation = operation,
-                     .operands = {{from_name, from, TN_INPUT},
-                                  {"indices", indices, TN_INPUT},
-                                  {to_name, to, TN_OUTPUT}},
-                     .operand_count = GATHER_OPERANDS};
-}
-
-TENON_API tenon_status tenon_gather_forward(tenon_stream *stream, const tenon_gather_params *params,
-                                            const tenon_tensor *x, const tenon_tensor *indices,
-                                            const tenon_tensor *y, const tenon_sync *sync)
-{
-    const tn_call call = make_call("tenon_gather_forward", "x", x, indices, "y", y);
-    return run(stream, &tn_gather_family, params, &call, sync);
-}
-
-TENON_API tenon_status tenon_gather_forward_plan(tenon_context *context,
-                                                 const tenon_gather_params *params,
-                                                 const tenon_tensor *x, const tenon_tensor *indices,
-                                                 const tenon_tensor *y, tenon_plan **plan)
-{
-    const tn_call call = make_call("tenon_gather_forward_plan", "x", x, indices, "y", y);
-    return plan_call(context, &tn_gather_family, params, &call, plan);
-}
-
-TENON_API tenon_status tenon_gather_backward(tenon_stream *stream,
-                                             const tenon_gather_params *params,
-                                             const tenon_tensor *dy, const tenon_tensor *indices,
-                                             const tenon_tensor *dx, const tenon_sync *sync)
-{
-    const tn_call call = make_call("tenon_gather_backward", "dy", dy, indices, "dx", dx);
-    return run(stream, &tn_gather_backward_family, params, &call, sync);
-}
-
-TENON_API tenon_status tenon_gather_backward_plan(tenon_context *context,
-                                                  const tenon_gather_params *params,
-                                                  const tenon_tensor *dy,
-                                                  const tenon_tensor *indices,
-                                                  const tenon_tensor *dx, tenon_plan **plan)
-{
-    const tn_call call = make_call("tenon_gather_backward_plan", "dy", dy, indices, "dx", dx);
-    return plan_call(context, &tn_gather_backward_family, params, &call, plan);
+    const tenon_gather_params *params = given;
+    const tenon_tensor *dx = call->operands[GATHER_TO].view;
+    uint32_t axis = 0;
+    TN_TRY(check_call(params, call, true, &axis));
+    *empty = tn_tensor_empty(dx);
+    tn_gather_backward_canonicalise(call->operands[GATHER_FROM].view,
+                                    call->operands[GATHER_INDICES].view, dx, axis,
+                                    (gather_backward_problem *)problem);
+    return tn_solver_force(call->operation, &tn_gather_backward_family, params->solver, problem);
 }

@@ -44,17 +44,21 @@ void tn_gather_backward_canonicalise(const tenon_tensor *dy, const tenon_tensor 
                                      const tenon_tensor *dx, uint32_t axis,
                                      gather_backward_problem *problem);
 
-/* Results in double with their error bounds, in row-major order; all views are host memory of kind
- * SVM, the outputs are not read. False without memory. */
-bool tn_gather_reference(uint32_t axis, const tenon_tensor *x, const tenon_tensor *indices,
-                         const tenon_tensor *y, tn_bounded *results);
-bool tn_gather_backward_reference(uint32_t axis, const tenon_tensor *dy,
-                                  const tenon_tensor *indices, const tenon_tensor *dx,
-                                  tn_bounded *results);
+tenon_status tn_gather_prepare(const void *params, tn_call *call, tn_problem *problem, bool *empty);
+tenon_status tn_gather_backward_prepare(const void *params, tn_call *call, tn_problem *problem,
+                                        bool *empty);
 
-tenon_status tn_gather_self_check(tenon_stream *stream, const tn_problem *problem,
-                                  const tn_choice *choice, bool *right, char why[256]);
-tenon_status tn_gather_backward_self_check(tenon_stream *stream, const tn_problem *problem,
-                                           const tn_choice *choice, bool *right, char why[256]);
+/* As tn_operation and tn_family have them. */
+bool tn_gather_reference(const void *params, const tenon_tensor *const *views,
+                         tn_bounded *expected);
+bool tn_gather_backward_reference(const void *params, const tenon_tensor *const *views,
+                                  tn_bounded *expected);
+void tn_gather_settle(const void *params, const tenon_tensor *const *views, uint64_t *seed);
+void tn_gather_backward_settle(const void *params, const tenon_tensor *const *views,
+                               uint64_t *seed);
+bool tn_gather_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
+                       struct tn_case *c);
+bool tn_gather_backward_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
+                                struct tn_case *c);
 
 #endif

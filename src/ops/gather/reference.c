@@ -1,9 +1,11 @@
-/* The references of gather and its gradient. docs/numerics.md derives the bound. */
+/* The references of gather and its gradient, and their awkward cases. docs/numerics.md derives the
+ * bound. */
+#include "check/awkward.h"
 #include "base/dtype.h"
 #include "base/shape.h"
 #include "ops/common/exp_sum.h"
-#include "check/host.h"
 #include "ops/gather/internal.h"
+#include "ops/registry.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -13,8 +15,15 @@ typedef struct sizes {
     int64_t outer, rows, count, inner;
 } sizes;
 
-static sizes sizes_of(const tenon_tensor *table, const tenon_tensor *indices, uint32_t axis)
+static uint32_t axis_of(const void *params, const tenon_tensor *table)
 {
+    const int32_t axis = ((const tenon_gather_params *)params)->axis;
+    return (uint32_t)(axis < 0 ? axis + (int32_t)table->rank : axis);
+}
+
+static sizes sizes_of(const void *params, const tenon_tensor *table, const tenon_tensor *indices)
+{
+    const uint32_t axis = axis_of(params, table);
     sizes s = {1, table->shape[axis], tenon_tensor_elements(indices), 1};
     for (uint32_t d = 0; d < table->rank; d++)
         if (d != axis)
@@ -22,10 +31,10 @@ static sizes sizes_of(const tenon_tensor *table, const tenon_tensor *indices, ui
     return s;
 }
 
-bool tn_gather_reference(uint32_t axis, const tenon_tensor *x, const tenon_tensor *indices,
-                         const tenon_tensor *y, tn_bounded *results)
+bool tn_gather_reference(const void *params, const tenon_tensor *const *v, tn_bounded *results)
 {
-    const sizes s = sizes_of(x, indices, axis);
+    const tenon_tensor *x = v[GATHER_FROM], *indices = v[GATHER_INDICES], *y = v[GATHER_TO];
+    const sizes s = sizes_of(params, x, indices);
     unsigned char none[8];
     double *table = tn_host_read(x, x->rank, x->shape);
     double *index = tn_host_read(indices, indices->rank, indices->shape);
@@ -79,11 +88,11 @@ static void sum_line(const sizes *s, const double *index, const double *dy, doub
             dx[i] = summed(dtype, dx[i].value, dx[i].bound, counts[row]);
 }
 
-bool tn_gather_backward_reference(uint32_t axis, const tenon_tensor *dy,
-                                  const tenon_tensor *indices, const tenon_tensor *dx,
+bool tn_gather_backward_reference(const void *params, const tenon_tensor *const *v,
                                   tn_bounded *results)
 {
-    const sizes s = sizes_of(dx, indices, axis);
+    const tenon_tensor *dy = v[GATHER_FROM], *indices = v[GATHER_INDICES], *dx = v[GATHER_TO];
+    const sizes s = sizes_of(params, dx, indices);
     double *terms = tn_host_read(dy, dy->rank, dy->shape);
     double *index = tn_host_read(indices, indices->rank, indices->shape);
     double *counts = calloc((size_t)s.rows + 1, sizeof *counts);
@@ -95,4 +104,84 @@ bool tn_gather_backward_reference(uint32_t axis, const tenon_tensor *dy,
     free(index);
     free(counts);
     return whole;
+}
+
+/* Rows of the table and a few past either end; every third is one of few, which so come often. */
+static void put_indices(const void *params, const tenon_tensor *table, const tenon_tensor *indices,
+                        uint64_t *seed)
+{
+    int64_t index[TENON_MAX_RANK] = {0}, count = tenon_tensor_elements(indices);
+    tn_case_integers(indices, -2, table->shape[axis_of(params, table)] + 1, seed);
+    for (int64_t i = 0; i < count; i++) {
+        if (i % 3 == 0)
+            tn_dtype_store(indices->dtype, tn_host_element(indices, index),
+                           trunc(3 * tn_random(seed)));
+        tn_next_index(index, indices->shape, indices->rank);
+    }
+}
+
+void tn_gather_settle(const void *params, const tenon_tensor *const *v, uint64_t *seed)
+{
+    put_indices(params, v[GATHER_FROM], v[GATHER_INDICES], seed);
+}
+
+void tn_gather_backward_settle(const void *params, const tenon_tensor *const *v, uint64_t *seed)
+{
+    put_indices(params, v[GATHER_TO], v[GATHER_INDICES], seed);
+}
+
+/* More rows than one digit of the sort counts. */
+#define AWKWARD_ROWS 300
+
+/* The table, or what is picked from it; contiguous along the last dimension or along the axis, with
+ * a gap between lines. */
+static tenon_tensor make_view(tenon_dtype dtype, bool table, bool along_axis, int64_t inner)
+{
+    const int64_t table_shape[] = {2, AWKWARD_ROWS, inner}, picked_shape[] = {2, 67, 79, inner};
+    tenon_tensor view =
+        tn_awkward_view(dtype, table ? 3 : 4, table ? table_shape : picked_shape, false);
+    const uint32_t last = view.rank - 1;
+    int64_t step = along_axis ? 1 : inner + 1;
+    for (uint32_t d = last - 1; d > 0; d--) {
+        view.stride[d] = step;
+        step *= view.shape[d];
+    }
+    if (along_axis) {
+        view.stride[last] = step + 1;
+        step = view.stride[last] * inner;
+    }
+    view.stride[0] = step + 5;
+    return view;
+}
+
+/* Indices that repeat and that are out of range, more of them than one work-item sorts. */
+static bool make_awkward(uint32_t type, const tn_operation *operation, uint32_t number, tn_case *c)
+{
+    const tenon_dtype dtype = (tenon_dtype)type;
+    const bool along_axis = number == 1, backward = operation == &tn_operation_gather_backward;
+    const int64_t inner = along_axis ? 5 : 83;
+    if (number == 2)
+        return false;
+    tn_awkward_begin(c, operation);
+    ((tenon_gather_params *)c->params.bytes)->axis = 1;
+    c->views[GATHER_FROM] = make_view(dtype, !backward, along_axis, inner);
+    c->views[GATHER_INDICES] = (tenon_tensor){
+        .offset = 4, .dtype = TENON_DTYPE_I32, .rank = 2, .shape = {67, 79}, .stride = {81, 1}};
+    c->views[GATHER_TO] = make_view(dtype, backward, along_axis, inner);
+    return true;
+}
+
+bool tn_gather_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
+                       tn_case *c)
+{
+    (void)choice;
+    return make_awkward(((const gather_problem *)problem)->dtype, &tn_operation_gather, number, c);
+}
+
+bool tn_gather_backward_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
+                                tn_case *c)
+{
+    (void)choice;
+    return make_awkward(((const gather_backward_problem *)problem)->dtype,
+                        &tn_operation_gather_backward, number, c);
 }

@@ -17,18 +17,19 @@ static tenon_status make_part(tenon_context *context, const tenon_clip_params *p
                               const tenon_tensor *sum, uint64_t number, part *made)
 {
     tenon_square_sum_params square = TENON_SQUARE_SUM_PARAMS_INIT;
-    made->empty = false;
+    made->call = (tn_call){operation, context, .operand_count = SQUARE_SUM_OPERANDS};
     if (number < count) {
         square.flags = number > 0 ? TENON_SQUARE_SUM_ADD : 0;
         made->family = &tn_square_sum_family;
-        made->call = tn_square_sum_call(operation, &gradients[number], sum);
-        made->call.operands[SQUARE_SUM_X].name = "gradients";
-        return tn_square_sum_prepare(context, &square, &made->call, &made->problem);
+        made->call.operands[SQUARE_SUM_X] =
+            (tn_argument){"gradients", &gradients[number], TN_INPUT};
+        made->call.operands[SQUARE_SUM_SUM] = (tn_argument){"sum", sum, TN_OUTPUT};
+        return tn_square_sum_prepare(&square, &made->call, &made->problem.head, &made->empty);
     }
     made->family = &tn_clip_family;
-    made->call = tn_clip_call(operation, sum, &gradients[number - count]);
-    made->call.operands[CLIP_X].name = "gradients";
-    return tn_clip_prepare(context, params, &made->call, &made->problem, &made->empty);
+    made->call.operands[CLIP_SUM] = (tn_argument){"sum", sum, TN_INPUT};
+    made->call.operands[CLIP_X] = (tn_argument){"gradients", &gradients[number - count], TN_OUTPUT};
+    return tn_clip_prepare(params, &made->call, &made->problem.head, &made->empty);
 }
 
 static tenon_status check(tenon_stream *stream, const tenon_clip_params *params,

@@ -36,48 +36,34 @@ extern const tn_solver tn_square_sum_lines, tn_square_sum_single;
 /* The type of state, sums and masters. */
 tenon_dtype tn_state_dtype(tenon_dtype dtype);
 
-/* Checks operands: the parameter's type, the gradient's, state's and master's by it (the master is
- * the last operand), and one shape for all. */
-tenon_status tn_optimizer_check(tenon_context *context, const tn_call *call);
+/* Checks operands (the parameter's type, the gradient's, state's and master's by it, and one shape
+ * for all; the master is the last operand), fills in the problem and sets *empty. */
+tenon_status tn_optimizer_prepare(const tn_call *call, uint32_t flags, tn_lines_problem *problem,
+                                  bool *empty);
 
 /* Parts of the solvers of both. */
-void tn_optimizer_canonicalise(const tenon_tensor *const *views, uint32_t operands, uint32_t flags,
-                               tn_lines_problem *problem);
 void tn_optimizer_options(tenon_context *context, const tn_problem *problem, const int32_t *values,
                           char text[TN_OPTIONS_SIZE]);
 tenon_status tn_optimizer_record(const char *operation, tn_recording *recording,
                                  const tn_problem *problem, const char *source, const char *kernel,
                                  uint32_t scalars);
-/* The operands' types of a self-check like `like`; the rest of the trial is the family's. */
-void tn_optimizer_trial(const tn_lines_problem *like, tn_lines_trial *trial);
+/* The views of an awkward case whose operands have the types of `like`'s; a parameter whose type
+ * needs no master has none. */
+void tn_optimizer_awkward(const tn_lines_problem *like, uint32_t layout, struct tn_case *c);
 
 /* Checks a tensor of one element that holds a sum for tensors of a type. */
 tenon_status tn_sum_check(const char *operation, const tenon_tensor *sum, tenon_dtype dtype);
 
-/* Calls, checked and made problems. */
-tn_call tn_square_sum_call(const char *operation, const tenon_tensor *x, const tenon_tensor *sum);
-tenon_status tn_square_sum_prepare(tenon_context *context, const tenon_square_sum_params *params,
-                                   tn_call *call, tn_lines_problem *problem);
-tn_call tn_clip_call(const char *operation, const tenon_tensor *sum, const tenon_tensor *x);
-tenon_status tn_clip_prepare(tenon_context *context, const tenon_clip_params *params, tn_call *call,
-                             tn_lines_problem *problem, bool *empty);
+tenon_status tn_sgd_prepare(const void *params, tn_call *call, tn_problem *problem, bool *empty);
+tenon_status tn_adam_prepare(const void *params, tn_call *call, tn_problem *problem, bool *empty);
+tenon_status tn_square_sum_prepare(const void *params, tn_call *call, tn_problem *problem,
+                                   bool *empty);
+tenon_status tn_clip_prepare(const void *params, tn_call *call, tn_problem *problem, bool *empty);
 
 void tn_sgd_scalars(const tenon_sgd_params *params, double scalars[TN_MAX_SCALARS]);
 void tn_adam_scalars(const tenon_adam_params *params, double scalars[TN_MAX_SCALARS]);
 
-/* Problems; `params` are of the family's own type, `views` the operands in their order. */
-void tn_sgd_canonicalise(const void *params, const tenon_tensor *const *views,
-                         tn_lines_problem *problem);
-void tn_adam_canonicalise(const void *params, const tenon_tensor *const *views,
-                          tn_lines_problem *problem);
-void tn_square_sum_canonicalise(const void *params, const tenon_tensor *const *views,
-                                tn_lines_problem *problem);
-void tn_clip_canonicalise(const void *params, const tenon_tensor *const *views,
-                          tn_lines_problem *problem);
-
-/* Results with their error bounds of the outputs that there are, one after the other, in row-major
- * order (false without memory). Views are host memory of kind SVM and hold what they do before the
- * call. */
+/* As tn_operation has them. */
 bool tn_sgd_reference(const void *params, const tenon_tensor *const *views, tn_bounded *results);
 bool tn_adam_reference(const void *params, const tenon_tensor *const *views, tn_bounded *results);
 bool tn_square_sum_reference(const void *params, const tenon_tensor *const *views,

@@ -1,4 +1,5 @@
-/* What the optimizers share: checks of their operands, and parts of their solvers. */
+/* What the optimizers share: checks of their operands, and parts of their solvers and cases. */
+#include "check/awkward.h"
 #include "base/shape.h"
 #include "ops/common/gpu.h"
 #include "ops/optimizer/internal.h"
@@ -23,14 +24,14 @@ static tenon_status check_type(const char *operation, const tn_argument *operand
                    tenon_dtype_string(wanted), tenon_dtype_string(parameter));
 }
 
-static tenon_status check_types(tenon_context *context, const tn_call *call)
+static tenon_status check_types(const tn_call *call)
 {
     const char *operation = call->operation;
     const tn_argument *gradient = &call->operands[OPTIMIZER_GRADIENT],
                       *master = &call->operands[call->operand_count - 1];
     const tenon_dtype dtype = call->operands[OPTIMIZER_PARAMETER].view->dtype;
     const tenon_dtype state = tn_state_dtype(dtype);
-    TN_TRY(tn_float_check(operation, "parameter", context, dtype));
+    TN_TRY(tn_float_check(operation, "parameter", call->context, dtype));
     if (gradient->view->dtype != state)
         TN_TRY(check_type(operation, gradient, dtype, dtype));
     for (uint32_t i = OPTIMIZER_PARAMETER + 1; i < call->operand_count; i++)
@@ -42,26 +43,26 @@ static tenon_status check_types(tenon_context *context, const tn_call *call)
     return TENON_OK;
 }
 
-tenon_status tn_optimizer_check(tenon_context *context, const tn_call *call)
+tenon_status tn_optimizer_prepare(const tn_call *call, uint32_t flags, tn_lines_problem *problem,
+                                  bool *empty)
 {
+    const uint32_t count = call->operand_count;
     const tn_argument *operands = call->operands, *first = &operands[OPTIMIZER_GRADIENT];
+    const tenon_tensor *views[TN_MAX_OPERANDS];
     TN_TRY(tn_tensor_check(call->operation, first->name, first->view));
     TN_TRY(tn_call_check_views(call));
-    TN_TRY(check_types(context, call));
-    for (uint32_t i = 1; i < call->operand_count; i++)
-        TN_TRY(tn_lines_shape_check(call->operation, operands[i].name, operands[i].view,
-                                    first->name, first->view));
-    return TENON_OK;
-}
-
-void tn_optimizer_canonicalise(const tenon_tensor *const *views, uint32_t operands, uint32_t flags,
-                               tn_lines_problem *problem)
-{
-    const tenon_dtype dtype = views[OPTIMIZER_PARAMETER]->dtype;
-    tn_lines_canonicalise(views, operands, OPTIMIZER_PARAMETER, problem);
+    TN_TRY(check_types(call));
+    for (uint32_t i = 0; i < count; i++) {
+        views[i] = operands[i].view;
+        TN_TRY(tn_lines_shape_check(call->operation, operands[i].name, views[i], first->name,
+                                    first->view));
+    }
+    *empty = tn_tensor_empty(views[OPTIMIZER_PARAMETER]);
+    tn_lines_canonicalise(views, count, OPTIMIZER_PARAMETER, problem);
     /* Whether the gradient is of the state's type, and not of the parameter's. */
-    problem->kind = views[OPTIMIZER_GRADIENT]->dtype != dtype;
-    problem->flags = flags | (views[operands - 1] != NULL ? OPTIMIZER_HAS_MASTER : 0);
+    problem->kind = views[OPTIMIZER_GRADIENT]->dtype != views[OPTIMIZER_PARAMETER]->dtype;
+    problem->flags = flags | (views[count - 1] != NULL ? OPTIMIZER_HAS_MASTER : 0);
+    return TENON_OK;
 }
 
 void tn_optimizer_options(tenon_context *context, const tn_problem *problem, const int32_t *values,
@@ -88,14 +89,14 @@ tenon_status tn_optimizer_record(const char *operation, tn_recording *recording,
     return tn_lines_record(operation, recording, (const tn_lines_problem *)problem, &launch);
 }
 
-void tn_optimizer_trial(const tn_lines_problem *like, tn_lines_trial *trial)
+void tn_optimizer_awkward(const tn_lines_problem *like, uint32_t layout, tn_case *c)
 {
     const tenon_dtype dtype = (tenon_dtype)like->dtype, state = tn_state_dtype(dtype);
-    for (uint32_t i = OPTIMIZER_PARAMETER; i < like->operands; i++)
-        trial->dtype[i] = i == OPTIMIZER_PARAMETER ? dtype : state;
-    trial->dtype[OPTIMIZER_GRADIENT] = like->kind != 0 ? state : dtype;
-    if (dtype == state)
-        trial->dtype[like->operands - 1] = TENON_DTYPE_INVALID; /* the master */
+    const uint32_t count = like->operands - (dtype == state ? 1 : 0); /* the master is the last */
+    for (uint32_t i = 0; i < count; i++) {
+        const bool wide = i == OPTIMIZER_GRADIENT ? like->kind != 0 : i != OPTIMIZER_PARAMETER;
+        c->views[i] = tn_lines_awkward(wide ? state : dtype, layout, i);
+    }
 }
 
 tenon_status tn_sum_check(const char *operation, const tenon_tensor *sum, tenon_dtype dtype)

@@ -1,4 +1,5 @@
-/* What tests and tools know of the operations of this family: see dispatch/operation.h. */
+/* The optimizers, tenon_square_sum and tenon_clip: their descriptions, which dispatch/operation.h
+ * explains. */
 #include "check/case.h"
 #include "ops/optimizer/internal.h"
 #include "ops/registry.h"
@@ -23,14 +24,22 @@ static const tn_field clip_fields[] = {
     TN_FIELD("max_norm", TN_FIELD_F64, tenon_clip_params, max_norm),
     TN_FIELD("epsilon", TN_FIELD_F64, tenon_clip_params, epsilon)};
 
-TN_OPERATION_DEFAULTS(sgd, tenon_sgd_params)
-TN_OPERATION_DEFAULTS(adam, tenon_adam_params)
-TN_OPERATION_DEFAULTS(square_sum, tenon_square_sum_params)
-TN_OPERATION_DEFAULTS(clip, tenon_clip_params)
-TN_OPERATION_CALLS(sgd, tenon_sgd, v[0], v[1], v[2], v[3])
-TN_OPERATION_CALLS(adam, tenon_adam, v[0], v[1], v[2], v[3], v[4])
-TN_OPERATION_CALLS(square_sum, tenon_square_sum, v[0], v[1])
-TN_OPERATION_CALLS(clip, tenon_clip, v[0], v[1])
+TN_DEFAULTS(sgd, tenon_sgd_params, TENON_SGD_PARAMS_INIT)
+TN_DEFAULTS(adam, tenon_adam_params, TENON_ADAM_PARAMS_INIT)
+TN_DEFAULTS(square_sum, tenon_square_sum_params, TENON_SQUARE_SUM_PARAMS_INIT)
+TN_DEFAULTS(clip, tenon_clip_params, TENON_CLIP_PARAMS_INIT)
+TN_ENTRIES(tenon_sgd, tn_operation_sgd, tenon_sgd_params,
+           (const tenon_tensor *gradient, const tenon_tensor *parameter,
+            const tenon_tensor *velocity, const tenon_tensor *master),
+           (gradient, parameter, velocity, master), (v[0], v[1], v[2], v[3]))
+TN_ENTRIES(tenon_adam, tn_operation_adam, tenon_adam_params,
+           (const tenon_tensor *gradient, const tenon_tensor *parameter, const tenon_tensor *first,
+            const tenon_tensor *second, const tenon_tensor *master),
+           (gradient, parameter, first, second, master), (v[0], v[1], v[2], v[3], v[4]))
+TN_ENTRIES(tenon_square_sum, tn_operation_square_sum, tenon_square_sum_params,
+           (const tenon_tensor *x, const tenon_tensor *sum), (x, sum), (v[0], v[1]))
+TN_ENTRIES(tenon_clip, tn_operation_clip, tenon_clip_params,
+           (const tenon_tensor *sum, const tenon_tensor *x), (sum, x), (v[0], v[1]))
 
 /* A mean of squares. */
 static void settle_second(const void *params, const tenon_tensor *const *v, uint64_t *seed)
@@ -39,10 +48,11 @@ static void settle_second(const void *params, const tenon_tensor *const *v, uint
     tn_case_reals(v[ADAM_SECOND], 0, 1, seed);
 }
 
-static void settle_sum(const void *params, const tenon_tensor *const *v, uint64_t *seed)
+/* A sum of squares, or one that has no root where that makes a difference. */
+static void settle_sum(const void *given, const tenon_tensor *const *v, uint64_t *seed)
 {
-    (void)params;
-    tn_case_reals(v[CLIP_SUM], 0, 9, seed);
+    const bool skips = (((const tenon_clip_params *)given)->flags & TENON_CLIP_SKIP_NONFINITE) != 0;
+    tn_case_reals(v[CLIP_SUM], skips ? -9 : 0, 9, seed);
 }
 
 static const char *const sgd_examples[] = {
@@ -81,73 +91,65 @@ static const char *const clip_examples[] = {
 };
 
 const tn_operation tn_operation_sgd = {
-    .name = "tenon_sgd",
+    TN_CALLS(tenon_sgd),
     .family = &tn_sgd_family,
     .operands = {{.name = "gradient"},
-                 {.name = "parameter", .read = true},
-                 {.name = "velocity", .optional = true, .read = true},
-                 {.name = "master", .optional = true, .read = true}},
-    .operand_count = 4,
+                 {.name = "parameter", .read = true, .role = TN_OUTPUT},
+                 {.name = "velocity", .optional = true, .read = true, .role = TN_OPTIONAL_OUTPUT},
+                 {.name = "master", .optional = true, .read = true, .role = TN_OPTIONAL_OUTPUT}},
+    .operand_count = SGD_OPERANDS,
     .output_count = 3,
-    .fields = sgd_fields,
-    .field_count = TN_FIELD_COUNT(sgd_fields),
-    .params_size = sizeof(tenon_sgd_params),
-    .defaults = default_sgd,
-    .run = run_sgd,
-    .plan = plan_sgd,
+    TN_FIELDS(sgd_fields),
+    TN_PARAMS(sgd),
+    TN_PROBLEM(tn_lines_problem),
+    .prepare = tn_sgd_prepare,
     .reference = tn_sgd_reference,
     .examples = sgd_examples,
 };
 
 const tn_operation tn_operation_adam = {
-    .name = "tenon_adam",
+    TN_CALLS(tenon_adam),
     .family = &tn_adam_family,
     .operands = {{.name = "gradient"},
-                 {.name = "parameter", .read = true},
-                 {.name = "first", .read = true},
-                 {.name = "second", .read = true},
-                 {.name = "master", .optional = true, .read = true}},
-    .operand_count = 5,
+                 {.name = "parameter", .read = true, .role = TN_OUTPUT},
+                 {.name = "first", .read = true, .role = TN_OUTPUT},
+                 {.name = "second", .read = true, .role = TN_OUTPUT},
+                 {.name = "master", .optional = true, .read = true, .role = TN_OPTIONAL_OUTPUT}},
+    .operand_count = ADAM_OPERANDS,
     .output_count = 4,
-    .fields = adam_fields,
-    .field_count = TN_FIELD_COUNT(adam_fields),
-    .params_size = sizeof(tenon_adam_params),
-    .defaults = default_adam,
-    .run = run_adam,
-    .plan = plan_adam,
+    TN_FIELDS(adam_fields),
+    TN_PARAMS(adam),
+    TN_PROBLEM(tn_lines_problem),
+    .prepare = tn_adam_prepare,
     .reference = tn_adam_reference,
     .settle = settle_second,
     .examples = adam_examples,
 };
 
 const tn_operation tn_operation_square_sum = {
-    .name = "tenon_square_sum",
+    TN_CALLS(tenon_square_sum),
     .family = &tn_square_sum_family,
-    .operands = {{.name = "x"}, {.name = "sum", .read = true}},
-    .operand_count = 2,
+    .operands = {{.name = "x"}, {.name = "sum", .read = true, .role = TN_OUTPUT}},
+    .operand_count = SQUARE_SUM_OPERANDS,
     .output_count = 1,
-    .fields = square_sum_fields,
-    .field_count = TN_FIELD_COUNT(square_sum_fields),
-    .params_size = sizeof(tenon_square_sum_params),
-    .defaults = default_square_sum,
-    .run = run_square_sum,
-    .plan = plan_square_sum,
+    TN_FIELDS(square_sum_fields),
+    TN_PARAMS(square_sum),
+    TN_PROBLEM(tn_lines_problem),
+    .prepare = tn_square_sum_prepare,
     .reference = tn_square_sum_reference,
     .examples = square_sum_examples,
 };
 
 const tn_operation tn_operation_clip = {
-    .name = "tenon_clip",
+    TN_CALLS(tenon_clip),
     .family = &tn_clip_family,
-    .operands = {{.name = "sum"}, {.name = "x", .read = true}},
-    .operand_count = 2,
+    .operands = {{.name = "sum"}, {.name = "x", .read = true, .role = TN_OUTPUT}},
+    .operand_count = CLIP_OPERANDS,
     .output_count = 1,
-    .fields = clip_fields,
-    .field_count = TN_FIELD_COUNT(clip_fields),
-    .params_size = sizeof(tenon_clip_params),
-    .defaults = default_clip,
-    .run = run_clip,
-    .plan = plan_clip,
+    TN_FIELDS(clip_fields),
+    TN_PARAMS(clip),
+    TN_PROBLEM(tn_lines_problem),
+    .prepare = tn_clip_prepare,
     .reference = tn_clip_reference,
     .settle = settle_sum,
     .examples = clip_examples,

@@ -1,4 +1,5 @@
-/* tenon_sgd: the public entry, the family and its solver. */
+/* What tenon_sgd refuses, the family, its solver and its awkward cases. */
+#include "check/awkward.h"
 #include "base/shape.h"
 #include "ops/optimizer/internal.h"
 #include "optimizer/flags.h"
@@ -7,26 +8,12 @@
 
 #include <math.h>
 
-TENON_API tenon_sgd_params tenon_sgd_params_default(void)
-{
-    return (tenon_sgd_params)TENON_SGD_PARAMS_INIT;
-}
-
 void tn_sgd_scalars(const tenon_sgd_params *params, double scalars[TN_MAX_SCALARS])
 {
     scalars[SGD_RATE] = params->learning_rate;
     scalars[SGD_MOMENTUM] = params->momentum;
     scalars[SGD_FRESH] = 1 - params->dampening;
     scalars[SGD_DECAY] = params->weight_decay;
-}
-
-void tn_sgd_canonicalise(const void *params, const tenon_tensor *const *views,
-                         tn_lines_problem *problem)
-{
-    tn_optimizer_canonicalise(views, SGD_OPERANDS, ((const tenon_sgd_params *)params)->flags,
-                              problem);
-    if (views[SGD_VELOCITY] != NULL)
-        problem->flags |= OPTIMIZER_HAS_VELOCITY;
 }
 
 static tenon_status record(const char *operation, tn_recording *recording,
@@ -43,26 +30,24 @@ static const tn_solver lines_solver = {.name = "lines",
                                        .record = record};
 
 /* With and without each of the operands and flags, which are all in one build. */
-static tenon_status self_check(tenon_stream *stream, const tn_problem *problem,
-                               const tn_choice *choice, bool *right, char why[256])
+static bool awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number, tn_case *c)
 {
     static const uint32_t flags[] = {0, TENON_SGD_FIRST | TENON_SGD_NESTEROV,
-                                     TENON_SGD_NESTEROV | TENON_SGD_MAXIMIZE};
-    for (uint32_t i = 0; i < 4 && *right; i++) {
-        tenon_sgd_params params = TENON_SGD_PARAMS_INIT;
-        params.flags = flags[i % 3];
-        params.momentum = 0.9;
-        params.dampening = 0.25;
-        params.weight_decay = i % 2 == 0 ? 0.125 : 0;
-        tn_lines_trial trial = {
-            .of = &tn_operation_sgd, .params = &params, .canonicalise = tn_sgd_canonicalise};
-        tn_optimizer_trial((const tn_lines_problem *)problem, &trial);
-        if (i == 3)
-            trial.dtype[SGD_VELOCITY] = trial.dtype[SGD_MASTER] = TENON_DTYPE_INVALID;
-        tn_sgd_scalars(&params, trial.scalars);
-        TN_TRY(tn_lines_self_check(stream, choice, &trial, right, why));
-    }
-    return TENON_OK;
+                                     TENON_SGD_NESTEROV | TENON_SGD_MAXIMIZE, 0};
+    const uint32_t way = number / TN_LINES_LAYOUTS;
+    tenon_sgd_params *params = (tenon_sgd_params *)c->params.bytes;
+    (void)choice;
+    if (way == sizeof flags / sizeof *flags)
+        return false;
+    tn_awkward_begin(c, &tn_operation_sgd);
+    params->flags = flags[way];
+    params->momentum = way < 3 ? 0.9 : 0;
+    params->dampening = 0.25;
+    params->weight_decay = way % 2 == 0 ? 0.125 : 0;
+    tn_optimizer_awkward((const tn_lines_problem *)problem, number % TN_LINES_LAYOUTS, c);
+    if (way == 3)
+        c->views[SGD_VELOCITY] = c->views[SGD_MASTER] = (tenon_tensor){.rank = 0};
+    return true;
 }
 
 static const tn_solver *const solvers[] = {&lines_solver};
@@ -77,7 +62,7 @@ static uint64_t paths(const tn_problem *problem)
 const tn_family tn_sgd_family = {.name = "sgd",
                                  .solvers = solvers,
                                  .solver_count = sizeof solvers / sizeof *solvers,
-                                 .self_check = self_check,
+                                 .awkward = awkward,
                                  .paths = paths};
 
 static tenon_status check_params(const char *operation, const tenon_sgd_params *params,
@@ -96,56 +81,14 @@ static tenon_status check_params(const char *operation, const tenon_sgd_params *
     return TENON_OK;
 }
 
-static tenon_status prepare(tenon_context *context, const tenon_sgd_params *params, tn_call *call,
-                            tn_lines_problem *problem, bool *empty)
+tenon_status tn_sgd_prepare(const void *given, tn_call *call, tn_problem *problem, bool *empty)
 {
-    const tenon_tensor *views[SGD_OPERANDS];
-    for (uint32_t i = 0; i < SGD_OPERANDS; i++)
-        views[i] = call->operands[i].view;
-    TN_TRY(check_params(call->operation, params, views[SGD_VELOCITY]));
-    TN_TRY(tn_optimizer_check(context, call));
-    *empty = tn_tensor_empty(views[SGD_PARAMETER]);
-    tn_sgd_canonicalise(params, views, problem);
+    const tenon_sgd_params *params = given;
+    const tenon_tensor *velocity = call->operands[SGD_VELOCITY].view;
+    tn_lines_problem *p = (tn_lines_problem *)problem;
+    TN_TRY(check_params(call->operation, params, velocity));
+    TN_TRY(tn_optimizer_prepare(call, params->flags, p, empty));
+    p->flags |= velocity != NULL ? OPTIMIZER_HAS_VELOCITY : 0;
     tn_sgd_scalars(params, call->scalars);
-    return tn_solver_force(call->operation, &tn_sgd_family, params->solver, &problem->head);
-}
-
-static tn_call make_call(const char *operation, const tenon_tensor *gradient,
-                         const tenon_tensor *parameter, const tenon_tensor *velocity,
-                         const tenon_tensor *master)
-{
-    return (tn_call){.operation = operation,
-                     .operands = {{"gradient", gradient, TN_INPUT},
-                                  {"parameter", parameter, TN_OUTPUT},
-                                  {"velocity", velocity, TN_OPTIONAL_OUTPUT},
-                                  {"master", master, TN_OPTIONAL_OUTPUT}},
-                     .operand_count = SGD_OPERANDS};
-}
-
-TENON_API tenon_status tenon_sgd(tenon_stream *stream, const tenon_sgd_params *params,
-                                 const tenon_tensor *gradient, const tenon_tensor *parameter,
-                                 const tenon_tensor *velocity, const tenon_tensor *master,
-                                 const tenon_sync *sync)
-{
-    static const tenon_sgd_params defaults = TENON_SGD_PARAMS_INIT;
-    tn_call call = make_call("tenon_sgd", gradient, parameter, velocity, master);
-    tn_lines_problem problem;
-    bool empty = false;
-    TN_TRY(tn_stream_check(call.operation, stream));
-    TN_TRY(prepare(stream->context, params != NULL ? params : &defaults, &call, &problem, &empty));
-    return tn_call_run(stream, &tn_sgd_family, empty ? NULL : &problem.head, &call, sync);
-}
-
-TENON_API tenon_status tenon_sgd_plan(tenon_context *context, const tenon_sgd_params *params,
-                                      const tenon_tensor *gradient, const tenon_tensor *parameter,
-                                      const tenon_tensor *velocity, const tenon_tensor *master,
-                                      tenon_plan **plan)
-{
-    static const tenon_sgd_params defaults = TENON_SGD_PARAMS_INIT;
-    tn_call call = make_call("tenon_sgd_plan", gradient, parameter, velocity, master);
-    tn_lines_problem problem;
-    bool empty = false;
-    TN_TRY(tn_plan_check(call.operation, context, plan));
-    TN_TRY(prepare(context, params != NULL ? params : &defaults, &call, &problem, &empty));
-    return tn_call_plan(context, &tn_sgd_family, empty ? NULL : &problem.head, &call, plan);
+    return tn_solver_force(call->operation, &tn_sgd_family, params->solver, problem);
 }

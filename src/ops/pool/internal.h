@@ -60,18 +60,18 @@ typedef struct pool_views {
 tenon_status tn_pool_canonicalise(const char *operation, const tenon_pool_params *params,
                                   const pool_views *views, pool_problem *problem);
 
-/* Results in double with their error bounds, in row-major order (false without memory); memory is
- * host memory of kind SVM, the outputs are not read. `indices` may be NULL, in the gradient as an
- * operand and in the forward direction as an array. */
-bool tn_pool_forward_reference(const tenon_pool_params *params, const tenon_tensor *x,
-                               const tenon_tensor *y, tn_bounded *results, int64_t *indices);
-bool tn_pool_backward_reference(const tenon_pool_params *params, const tenon_tensor *x,
-                                const tenon_tensor *dy, const tenon_tensor *indices,
-                                const tenon_tensor *dx, tn_bounded *results);
+tenon_status tn_pool_prepare(const void *params, tn_call *call, tn_problem *problem, bool *empty);
+tenon_status tn_pool_backward_prepare(const void *params, tn_call *call, tn_problem *problem,
+                                      bool *empty);
 
-tenon_status tn_pool_self_check(tenon_stream *stream, const tn_problem *problem,
-                                const tn_choice *choice, bool *right, char why[256]);
-tenon_status tn_pool_backward_self_check(tenon_stream *stream, const tn_problem *problem,
-                                         const tn_choice *choice, bool *right, char why[256]);
+/* As tn_operation and tn_family have them. */
+bool tn_pool_reference(const void *params, const tenon_tensor *const *views, tn_bounded *expected);
+bool tn_pool_backward_reference(const void *params, const tenon_tensor *const *views,
+                                tn_bounded *expected);
+void tn_pool_backward_settle(const void *params, const tenon_tensor *const *views, uint64_t *seed);
+bool tn_pool_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
+                     struct tn_case *c);
+bool tn_pool_backward_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
+                              struct tn_case *c);
 
 #endif

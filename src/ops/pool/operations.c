@@ -1,9 +1,7 @@
-/* What tests and tools know of the operations of this family: see dispatch/operation.h. */
-#include "check/case.h"
+/* tenon_pool_forward and _backward: their descriptions, which dispatch/operation.h explains. */
+#include "dispatch/operation.h"
 #include "ops/pool/internal.h"
 #include "ops/registry.h"
-
-#include <stdlib.h>
 
 static const char *const kinds[] = {"max", "average", "average_inside", NULL};
 
@@ -13,45 +11,15 @@ static const tn_field fields[] = {
     TN_FIELD_ARRAY("window", TN_FIELD_I64, tenon_pool_params, window),
     TN_GEOMETRY_FIELDS(tenon_pool_params, geometry)};
 
-TN_OPERATION_DEFAULTS(pool, tenon_pool_params)
-TN_OPERATION_CALLS(forward, tenon_pool_forward, v[POOL_X], v[POOL_Y], v[POOL_INDICES])
-TN_OPERATION_CALLS(backward, tenon_pool_backward, v[POOL_BACKWARD_X], v[POOL_BACKWARD_DY],
-                   v[POOL_BACKWARD_INDICES], v[POOL_BACKWARD_DX])
-
-/* The places are exact. */
-static bool forward_reference(const void *params, const tenon_tensor *const *v,
-                              tn_bounded *expected)
-{
-    const int64_t count = tenon_tensor_elements(v[POOL_Y]);
-    int64_t *places = malloc(((size_t)count + 1) * sizeof *places);
-    const bool indexed = v[POOL_INDICES] != NULL;
-    const bool whole =
-        places != NULL &&
-        tn_pool_forward_reference(params, v[POOL_X], v[POOL_Y], expected, indexed ? places : NULL);
-    for (int64_t i = 0; whole && indexed && i < count; i++)
-        expected[count + i] = (tn_bounded){(double)places[i], 0};
-    free(places);
-    return whole;
-}
-
-static bool backward_reference(const void *params, const tenon_tensor *const *v,
-                               tn_bounded *expected)
-{
-    return tn_pool_backward_reference(params, v[POOL_BACKWARD_X], v[POOL_BACKWARD_DY],
-                                      v[POOL_BACKWARD_INDICES], v[POOL_BACKWARD_DX], expected);
-}
-
-/* Places in the plane, some of which lie in their windows. */
-static void settle_indices(const void *params, const tenon_tensor *const *v, uint64_t *seed)
-{
-    const tenon_tensor *dx = v[POOL_BACKWARD_DX];
-    int64_t plane = 1;
-    (void)params;
-    for (uint32_t d = 2; d < dx->rank; d++)
-        plane *= dx->shape[d];
-    if (v[POOL_BACKWARD_INDICES] != NULL)
-        tn_case_integers(v[POOL_BACKWARD_INDICES], 0, plane - 1, seed);
-}
+TN_DEFAULTS(pool, tenon_pool_params, TENON_POOL_PARAMS_INIT)
+TN_ENTRIES(tenon_pool_forward, tn_operation_pool, tenon_pool_params,
+           (const tenon_tensor *x, const tenon_tensor *y, const tenon_tensor *indices),
+           (x, y, indices), (v[POOL_X], v[POOL_Y], v[POOL_INDICES]))
+TN_ENTRIES(tenon_pool_backward, tn_operation_pool_backward, tenon_pool_params,
+           (const tenon_tensor *x, const tenon_tensor *dy, const tenon_tensor *indices,
+            const tenon_tensor *dx),
+           (x, dy, indices, dx),
+           (v[POOL_BACKWARD_X], v[POOL_BACKWARD_DY], v[POOL_BACKWARD_INDICES], v[POOL_BACKWARD_DX]))
 
 static const char *const forward_examples[] = {
     "pool x=T:2x3x5x6 y=T:2x3x5x5 indices=i32:2x3x5x5 window=1,2",
@@ -66,18 +34,18 @@ static const char *const forward_examples[] = {
 };
 
 const tn_operation tn_operation_pool = {
-    .name = "tenon_pool_forward",
+    TN_CALLS(tenon_pool_forward),
     .family = &tn_pool_family,
-    .operands = {{.name = "x"}, {.name = "y"}, {.name = "indices", .optional = true}},
-    .operand_count = 3,
+    .operands = {{.name = "x"},
+                 {.name = "y", .role = TN_OUTPUT},
+                 {.name = "indices", .optional = true, .role = TN_OPTIONAL_OUTPUT}},
+    .operand_count = POOL_OPERANDS,
     .output_count = 2,
-    .fields = fields,
-    .field_count = TN_FIELD_COUNT(fields),
-    .params_size = sizeof(tenon_pool_params),
-    .defaults = default_pool,
-    .run = run_forward,
-    .plan = plan_forward,
-    .reference = forward_reference,
+    TN_FIELDS(fields),
+    TN_PARAMS(pool),
+    TN_PROBLEM(pool_problem),
+    .prepare = tn_pool_prepare,
+    .reference = tn_pool_reference,
     .examples = forward_examples,
 };
 
@@ -94,21 +62,19 @@ static const char *const backward_examples[] = {
 };
 
 const tn_operation tn_operation_pool_backward = {
-    .name = "tenon_pool_backward",
+    TN_CALLS(tenon_pool_backward),
     .family = &tn_pool_backward_family,
     .operands = {{.name = "x", .optional = true},
                  {.name = "dy"},
                  {.name = "indices", .optional = true},
-                 {.name = "dx"}},
-    .operand_count = 4,
+                 {.name = "dx", .role = TN_OUTPUT}},
+    .operand_count = POOL_BACKWARD_OPERANDS,
     .output_count = 1,
-    .fields = fields,
-    .field_count = TN_FIELD_COUNT(fields),
-    .params_size = sizeof(tenon_pool_params),
-    .defaults = default_pool,
-    .run = run_backward,
-    .plan = plan_backward,
-    .reference = backward_reference,
-    .settle = settle_indices,
+    TN_FIELDS(fields),
+    TN_PARAMS(pool),
+    TN_PROBLEM(pool_problem),
+    .prepare = tn_pool_backward_prepare,
+    .reference = tn_pool_backward_reference,
+    .settle = tn_pool_backward_settle,
     .examples = backward_examples,
 };

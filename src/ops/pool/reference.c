@@ -1,13 +1,14 @@
-/* The references of pooling, in plain C and double precision. The gradient is written as the
- * scatter that its definition is; the kernels gather. */
+/* The references of pooling, in plain C and double precision, and its awkward cases. The gradient
+ * is written as the scatter that its definition is; the kernels gather. */
+#include "check/awkward.h"
+#include "base/dtype.h"
 #include "base/shape.h"
-#include "check/host.h"
 #include "ops/pool/internal.h"
+#include "ops/registry.h"
 #include "pool/args.h"
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Roundings beside those of the sum: 5 of the division (2.5 ulp, an ulp being at most two
  * roundoffs), and one for the products of errors. */
@@ -94,17 +95,14 @@ static tn_bounded average_of(const pool_problem *p, const double *plane, const i
     return rounded(p, value / divisor, magnitude / divisor, count);
 }
 
-static bool describe(const tenon_pool_params *params, const pool_views *views, pool_problem *p)
+/* The places are exact. */
+bool tn_pool_reference(const void *params, const tenon_tensor *const *v, tn_bounded *results)
 {
-    return tn_pool_canonicalise("reference", params, views, p) == TENON_OK;
-}
-
-bool tn_pool_forward_reference(const tenon_pool_params *params, const tenon_tensor *x,
-                               const tenon_tensor *y, tn_bounded *results, int64_t *indices)
-{
+    const tenon_tensor *x = v[POOL_X], *y = v[POOL_Y];
     const pool_views views = {"x", "y", x, y, NULL, NULL};
+    tn_bounded *places = v[POOL_INDICES] != NULL ? results + tenon_tensor_elements(y) : NULL;
     pool_problem p;
-    if (!describe(params, &views, &p))
+    if (tn_pool_canonicalise("reference", params, &views, &p) != TENON_OK)
         return false;
     double *values = tn_host_read(x, x->rank, x->shape);
     int64_t plane = p.size[0] * p.size[1] * p.size[2], output[3] = {0};
@@ -114,8 +112,8 @@ bool tn_pool_forward_reference(const tenon_pool_params *params, const tenon_tens
             if (p.kind == TENON_POOL_MAX) {
                 int64_t best = maximum_of(&p, at, output);
                 *results++ = (tn_bounded){at[best], tn_least_normal((tenon_dtype)p.dtype)};
-                if (indices != NULL)
-                    *indices++ = best;
+                if (places != NULL)
+                    *places++ = (tn_bounded){(double)best, 0};
             } else {
                 *results++ = average_of(&p, at, output);
             }
@@ -168,13 +166,14 @@ static void scatter(const pool_problem *p, const gradient *g)
         g->results[i] = rounded(p, g->results[i].value, g->results[i].bound, g->terms[i]);
 }
 
-bool tn_pool_backward_reference(const tenon_pool_params *params, const tenon_tensor *x,
-                                const tenon_tensor *dy, const tenon_tensor *indices,
-                                const tenon_tensor *dx, tn_bounded *results)
+bool tn_pool_backward_reference(const void *params, const tenon_tensor *const *v,
+                                tn_bounded *results)
 {
+    const tenon_tensor *x = v[POOL_BACKWARD_X], *dy = v[POOL_BACKWARD_DY],
+                       *indices = v[POOL_BACKWARD_INDICES], *dx = v[POOL_BACKWARD_DX];
     const pool_views views = {"dx", "dy", dx, dy, indices, x};
     pool_problem p;
-    if (!describe(params, &views, &p))
+    if (tn_pool_canonicalise("reference", params, &views, &p) != TENON_OK)
         return false;
     bool reads_x = p.kind == TENON_POOL_MAX && indices == NULL;
     const gradient g = {.dy = tn_host_read(dy, dy->rank, dy->shape),
@@ -192,4 +191,96 @@ bool tn_pool_backward_reference(const tenon_pool_params *params, const tenon_ten
     free(g.indices);
     free(g.terms);
     return whole;
+}
+
+/* Any element of a window. */
+static int64_t some_tap(const pool_problem *p, const int64_t *output, uint64_t *seed)
+{
+    taps t = taps_of(p, output);
+    int64_t chosen = -1, count = 0;
+    for (int64_t at = next_tap(&t); at >= 0; at = next_tap(&t))
+        if ((tn_random(seed) + 1) / 2 * (double)++count < 1)
+            chosen = at;
+    return chosen;
+}
+
+/* Half of the indices lie in their windows, the others anywhere in the plane. */
+void tn_pool_backward_settle(const void *params, const tenon_tensor *const *v, uint64_t *seed)
+{
+    const tenon_tensor *dy = v[POOL_BACKWARD_DY], *indices = v[POOL_BACKWARD_INDICES],
+                       *dx = v[POOL_BACKWARD_DX];
+    const pool_views views = {"dx", "dy", dx, dy, indices, NULL};
+    int64_t index[TENON_MAX_RANK] = {0}, output[3] = {0};
+    pool_problem p;
+    if (indices == NULL || tenon_tensor_elements(indices) == 0 ||
+        tn_pool_canonicalise("reference", params, &views, &p) != TENON_OK)
+        return;
+    tn_case_integers(indices, 0, p.size[0] * p.size[1] * p.size[2] - 1, seed);
+    for (int64_t image = 0; image < p.n * p.c; image++)
+        do {
+            if (tn_random(seed) < 0)
+                tn_dtype_store(indices->dtype, tn_host_element(indices, index),
+                               (double)some_tap(&p, output, seed));
+            tn_next_index(index, indices->shape, indices->rank);
+        } while (tn_next_index(output, p.out, 3));
+}
+
+#define AWKWARD_N 2
+#define AWKWARD_C 35
+
+/* Windows of both dimensions differ in all that they can, on images with the layout at hand. Fills
+ * in the views of x or dx, y or dy, and the indices. */
+static void make_awkward(const pool_problem *like, const tn_operation *operation, tn_case *c,
+                         tenon_tensor *x, tenon_tensor *y, tenon_tensor *indices)
+{
+    static const int64_t size[] = {7, 37};
+    const tenon_dtype dtype = (tenon_dtype)like->dtype;
+    const bool channels_last = like->x[1] == 1 && like->x[4] != 1;
+    tn_awkward_begin(c, operation);
+    tenon_pool_params *params = (tenon_pool_params *)c->params.bytes;
+    tenon_conv_geometry *g = &params->geometry;
+    params->kind = like->kind;
+    params->window[0] = 3;
+    params->window[1] = 2;
+    g->stride[0] = 2;
+    g->dilation[1] = 2;
+    g->pad_begin[0] = g->pad_end[1] = 1;
+    g->pad_begin[1] = 2;
+    const int64_t shape[] = {AWKWARD_N, AWKWARD_C, tenon_conv_output_size(g, 0, size[0], 3),
+                             tenon_conv_output_size(g, 1, size[1], 2)};
+    *x = tn_image_view(dtype, channels_last, AWKWARD_N, AWKWARD_C, size);
+    *y = tn_image_view(dtype, channels_last, AWKWARD_N, AWKWARD_C, &shape[2]);
+    *indices = tenon_tensor_view(TENON_DTYPE_I32, 4, shape);
+}
+
+/* With indices where the problem at hand has them. */
+bool tn_pool_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
+                     tn_case *c)
+{
+    const pool_problem *like = (const pool_problem *)problem;
+    tenon_tensor indices;
+    (void)choice;
+    if (number > 0)
+        return false;
+    make_awkward(like, &tn_operation_pool, c, &c->views[POOL_X], &c->views[POOL_Y], &indices);
+    if ((like->flags & POOL_HAS_INDICES) != 0)
+        c->views[POOL_INDICES] = indices;
+    return true;
+}
+
+/* A build serves both sources of the maximum: from the indices, then from x. */
+bool tn_pool_backward_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
+                              tn_case *c)
+{
+    const pool_problem *like = (const pool_problem *)problem;
+    tenon_tensor indices;
+    (void)choice;
+    if (number > (like->kind == TENON_POOL_MAX ? 1 : 0))
+        return false;
+    make_awkward(like, &tn_operation_pool_backward, c, &c->views[POOL_BACKWARD_DX],
+                 &c->views[POOL_BACKWARD_DY], &indices);
+    c->views[POOL_BACKWARD_X] = c->views[POOL_BACKWARD_DX];
+    if (like->kind == TENON_POOL_MAX && number == 0)
+        c->views[POOL_BACKWARD_INDICES] = indices;
+    return true;
 }

@@ -1,4 +1,4 @@
-/* What tests and tools know of the operations of this family: see dispatch/operation.h. */
+/* tenon_random: its description, which dispatch/operation.h explains. */
 #include "dispatch/operation.h"
 #include "ops/random/internal.h"
 #include "ops/registry.h"
@@ -16,8 +16,9 @@ static const tn_field fields[] = {
     TN_FIELD("deviation", TN_FIELD_F64, tenon_random_params, deviation),
     TN_FIELD("probability", TN_FIELD_F64, tenon_random_params, probability)};
 
-TN_OPERATION_DEFAULTS(random, tenon_random_params)
-TN_OPERATION_CALLS(random, tenon_random, v[0])
+TN_DEFAULTS(random, tenon_random_params, TENON_RANDOM_PARAMS_INIT)
+TN_ENTRIES(tenon_random, tn_operation_random, tenon_random_params, (const tenon_tensor *y), (y),
+           (v[0]))
 
 static const char *const examples[] = {
     "random y=T:4x5",
@@ -28,17 +29,15 @@ static const char *const examples[] = {
 };
 
 const tn_operation tn_operation_random = {
-    .name = "tenon_random",
+    TN_CALLS(tenon_random),
     .family = &tn_random_family,
-    .operands = {{.name = "y"}},
-    .operand_count = 1,
+    .operands = {{.name = "y", .role = TN_OUTPUT}},
+    .operand_count = RANDOM_OPERANDS,
     .output_count = 1,
-    .fields = fields,
-    .field_count = TN_FIELD_COUNT(fields),
-    .params_size = sizeof(tenon_random_params),
-    .defaults = default_random,
-    .run = run_random,
-    .plan = plan_random,
+    TN_FIELDS(fields),
+    TN_PARAMS(random),
+    TN_PROBLEM(tn_lines_problem),
+    .prepare = tn_random_prepare,
     .reference = tn_random_reference,
     .examples = examples,
 };

@@ -1,4 +1,4 @@
-/* tenon_random: the public entry, and the family. */
+/* What tenon_random refuses, its scalars, and the family. */
 #include "base/dtype.h"
 #include "base/shape.h"
 #include "ops/common/philox.h"
@@ -9,17 +9,12 @@
 #include <math.h>
 #include <string.h>
 
-TENON_API tenon_random_params tenon_random_params_default(void)
-{
-    return (tenon_random_params)TENON_RANDOM_PARAMS_INIT;
-}
-
 static const tn_solver *const solvers[] = {&tn_random_lines};
 
 const tn_family tn_random_family = {.name = "random",
                                     .solvers = solvers,
                                     .solver_count = sizeof solvers / sizeof *solvers,
-                                    .self_check = tn_random_self_check};
+                                    .awkward = tn_random_awkward};
 
 static double rounded(tenon_dtype dtype, double value)
 {
@@ -60,8 +55,9 @@ bool tn_random_limits(tenon_dtype dtype, double low, double high, double *least,
     return *least <= *most;
 }
 
-void tn_random_scalars(const tenon_random_params *params, tenon_dtype dtype,
-                       double scalars[TN_MAX_SCALARS])
+/* The seed, the sequence, and what the kind takes. */
+static void set_scalars(const tenon_random_params *params, tenon_dtype dtype,
+                        double scalars[TN_MAX_SCALARS])
 {
     memcpy(&scalars[0], &params->seed, sizeof params->seed);
     memcpy(&scalars[1], &params->sequence, sizeof params->sequence);
@@ -76,13 +72,6 @@ void tn_random_scalars(const tenon_random_params *params, tenon_dtype dtype,
         const int64_t threshold = tn_philox_threshold(params->probability);
         memcpy(&scalars[2], &threshold, sizeof threshold);
     }
-}
-
-void tn_random_canonicalise(const void *params, const tenon_tensor *const *views,
-                            tn_lines_problem *problem)
-{
-    tn_lines_canonicalise(views, RANDOM_OPERANDS, TN_LINES_NUMBERED, problem);
-    problem->kind = ((const tenon_random_params *)params)->kind;
 }
 
 static tenon_status check_interval(const char *operation, const tenon_random_params *params,
@@ -133,47 +122,17 @@ static bool is_integer(uint32_t kind, tenon_dtype dtype)
     return kind == TENON_RANDOM_BERNOULLI && (dtype == TENON_DTYPE_U8 || dtype == TENON_DTYPE_I32);
 }
 
-static tenon_status prepare(tenon_context *context, const tenon_random_params *params,
-                            tn_call *call, tn_lines_problem *problem, bool *empty)
+tenon_status tn_random_prepare(const void *given, tn_call *call, tn_problem *problem, bool *empty)
 {
+    const tenon_random_params *params = given;
     const tenon_tensor *y = call->operands[RANDOM_Y].view;
     TN_TRY(tn_call_check_views(call));
     if (!is_integer(params->kind, y->dtype))
-        TN_TRY(tn_float_check(call->operation, "y", context, y->dtype));
+        TN_TRY(tn_float_check(call->operation, "y", call->context, y->dtype));
     TN_TRY(check_params(call->operation, params, y->dtype));
     *empty = tn_tensor_empty(y);
-    tn_random_canonicalise(params, &y, problem);
-    tn_random_scalars(params, y->dtype, call->scalars);
-    return tn_solver_force(call->operation, &tn_random_family, params->solver, &problem->head);
-}
-
-static tn_call make_call(const char *operation, const tenon_tensor *y)
-{
-    return (tn_call){.operation = operation,
-                     .operands = {{"y", y, TN_OUTPUT}},
-                     .operand_count = RANDOM_OPERANDS};
-}
-
-TENON_API tenon_status tenon_random(tenon_stream *stream, const tenon_random_params *params,
-                                    const tenon_tensor *y, const tenon_sync *sync)
-{
-    static const tenon_random_params defaults = TENON_RANDOM_PARAMS_INIT;
-    tn_call call = make_call("tenon_random", y);
-    tn_lines_problem problem;
-    bool empty = false;
-    TN_TRY(tn_stream_check(call.operation, stream));
-    TN_TRY(prepare(stream->context, params != NULL ? params : &defaults, &call, &problem, &empty));
-    return tn_call_run(stream, &tn_random_family, empty ? NULL : &problem.head, &call, sync);
-}
-
-TENON_API tenon_status tenon_random_plan(tenon_context *context, const tenon_random_params *params,
-                                         const tenon_tensor *y, tenon_plan **plan)
-{
-    static const tenon_random_params defaults = TENON_RANDOM_PARAMS_INIT;
-    tn_call call = make_call("tenon_random_plan", y);
-    tn_lines_problem problem;
-    bool empty = false;
-    TN_TRY(tn_plan_check(call.operation, context, plan));
-    TN_TRY(prepare(context, params != NULL ? params : &defaults, &call, &problem, &empty));
-    return tn_call_plan(context, &tn_random_family, empty ? NULL : &problem.head, &call, plan);
+    tn_lines_canonicalise(&y, RANDOM_OPERANDS, TN_LINES_NUMBERED, (tn_lines_problem *)problem);
+    ((tn_lines_problem *)problem)->kind = params->kind;
+    set_scalars(params, y->dtype, call->scalars);
+    return tn_solver_force(call->operation, &tn_random_family, params->solver, problem);
 }
