@@ -18,12 +18,12 @@ static json_t *parameters_of(const tn_solver *solver)
 bool bench_solvers(void)
 {
     json_t *all = json_object();
-    for (uint32_t f = 0; f < tn_family_count; f++)
-        for (uint32_t s = 0; s < tn_families[f]->solver_count; s++) {
+    for (uint32_t f = 0; tn_family_at(f) != NULL; f++)
+        for (uint32_t s = 0; s < tn_family_at(f)->solver_count; s++) {
             char name[128];
-            snprintf(name, sizeof name, "%s/%s", tn_families[f]->name,
-                     tn_families[f]->solvers[s]->name);
-            json_object_set_new(all, name, parameters_of(tn_families[f]->solvers[s]));
+            snprintf(name, sizeof name, "%s/%s", tn_family_at(f)->name,
+                     tn_family_at(f)->solvers[s]->name);
+            json_object_set_new(all, name, parameters_of(tn_family_at(f)->solvers[s]));
         }
     return bench_json_write(NULL, all);
 }

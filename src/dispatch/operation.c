@@ -81,3 +81,11 @@ const tn_operation *tn_operation_of_family(const tn_family *family)
             return tn_operations[i];
     return NULL;
 }
+
+const tn_family *tn_family_at(uint32_t number)
+{
+    for (uint32_t i = 0; i < tn_operation_count; i++)
+        if (tn_operation_of_family(tn_operations[i]->family) == tn_operations[i] && number-- == 0)
+            return tn_operations[i]->family;
+    return NULL;
+}

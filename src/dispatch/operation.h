@@ -116,6 +116,9 @@ typedef struct tn_operation {
 size_t tn_field_size(tn_field_type type);
 const char *tn_field_word(const tn_field *field, uint32_t value);
 
+/* The families that serve operations, each once, by number; NULL past the last. */
+const tn_family *tn_family_at(uint32_t number);
+
 /* The first operation that the family serves; NULL where none is listed. */
 const tn_operation *tn_operation_of_family(const tn_family *family);
 

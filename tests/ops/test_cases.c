@@ -35,10 +35,10 @@ static void examples_read_back(void **state)
 static void every_family_has_an_operation(void **state)
 {
     (void)state;
-    for (uint32_t i = 0; i < tn_family_count; i++) {
-        const tn_operation *op = tn_operation_of_family(tn_families[i]);
+    for (uint32_t i = 0; tn_family_at(i) != NULL; i++) {
+        const tn_operation *op = tn_operation_of_family(tn_family_at(i));
         if (op == NULL)
-            fail_msg("family %s has no operation in ops/operation_list.h", tn_families[i]->name);
+            fail_msg("family %s has no operation in ops/operation_list.h", tn_family_at(i)->name);
     }
     for (uint32_t i = 0; i < tn_operation_count; i++) {
         const tn_operation *op = tn_operations[i];
@@ -294,12 +294,12 @@ static void failed_self_checks_say_how_to_repeat_them(void **state)
 {
     char name[TN_SOLVER_NAME_SIZE];
     (void)state;
-    for (uint32_t i = 0; i < tn_family_count; i++)
-        for (uint32_t s = 0; s < tn_families[i]->solver_count; s++) {
-            const tn_solver *solver = tn_families[i]->solvers[s];
-            snprintf(name, sizeof name, "%s/%s", tn_families[i]->name, solver->name);
+    for (uint32_t i = 0; tn_family_at(i) != NULL; i++)
+        for (uint32_t s = 0; s < tn_family_at(i)->solver_count; s++) {
+            const tn_solver *solver = tn_family_at(i)->solvers[s];
+            snprintf(name, sizeof name, "%s/%s", tn_family_at(i)->name, solver->name);
             if (quick_tries(name))
-                check_mutant(tn_families[i], solver, "");
+                check_mutant(tn_family_at(i), solver, "");
         }
 }
 
@@ -310,8 +310,8 @@ static void self_checks_use_sound_constants(void **state)
         " activation=leaky_relu activation.alpha=2", " activation=clipped_relu activation.alpha=2",
         " activation=hard_sigmoid activation.alpha=2", " activation=hard_tanh activation.beta=2"};
     (void)state;
-    for (uint32_t i = 0; i < tn_family_count; i++) {
-        const tn_family *family = tn_families[i];
+    for (uint32_t i = 0; tn_family_at(i) != NULL; i++) {
+        const tn_family *family = tn_family_at(i);
         const tn_operation *operation = tn_operation_of_family(family);
         bool has_constants = false;
         for (uint32_t f = 0; f < operation->field_count && operation != &tn_operation_gemm_int8;
@@ -339,7 +339,7 @@ static tenon_status check_by_chance(tenon_stream *lab, const tn_problem *problem
 /* Checks a solver, under a name that is new, on a driver that errs by chance or always alike. */
 static bool check_again(const char *name, bool by_chance, int which, char why[256])
 {
-    tn_family family = *tn_families[0];
+    tn_family family = *tn_family_at(0);
     const bool before = test_context->device.errs_by_chance;
     const tn_problem *problem = tn_dispatch_of(test_context)->plans.newest->problem;
     tn_choice choice = {.solver = family.solvers[0]};
@@ -362,7 +362,7 @@ static void drivers_that_err_by_chance_compile_anew(void **state)
     tn_case c;
     char why[256], options[TN_OPTIONS_SIZE];
     const unsigned before = test_context->anew;
-    assert_true(run_example(tn_families[0], tn_families[0]->solvers[0], "", &c));
+    assert_true(run_example(tn_family_at(0), tn_family_at(0)->solvers[0], "", &c));
     assert_true(check_again("third_time_right", true, 3, why));
     assert_int_equal(checks, 3);
     assert_string_equal(why, "");
