@@ -3,8 +3,6 @@
 #include "peers/peers.h"
 #include "shapes/shapes.h"
 
-#include "ops/gemm/int8.h"
-#include "ops/gemm/internal.h"
 #include "ops/registry.h"
 
 #include <stdio.h>
@@ -54,6 +52,11 @@ static bool has_dtype(const bench_suite *suite, uint32_t number, tenon_dtype dty
            (dtype == TENON_DTYPE_I8 && suite->selection != BENCH_GEMM_SHORT);
 }
 
+static const tn_operation *operation_for(tenon_dtype dtype)
+{
+    return dtype == TENON_DTYPE_I8 ? &tn_operation_gemm_int8 : &tn_operation_gemm;
+}
+
 /* An operand's view as the call takes it: transposed where it is stored so. */
 static tenon_tensor view_of(const tenon_tensor *stored, bool transposed)
 {
@@ -93,10 +96,10 @@ static bool verify_row(const product *p, const unsigned char *got, int64_t row,
                                               1),
                        b = view_of(&stored_b, s->b_transposed),
                        d = tenon_tensor_view(o[D].view.dtype, 3, width);
-    int8_views views = {&a, &b, NULL, NULL, &d};
-    return (a.dtype == TENON_DTYPE_I8
-                ? tn_gemm_int8_reference(&p->params, views, expected)
-                : tn_gemm_reference(&p->params, &a, &b, NULL, NULL, &d, expected)) &&
+    const tn_operation *operation = operation_for(a.dtype);
+    const tenon_tensor *views[TN_MAX_OPERANDS] = {&a, &b};
+    views[operation->operand_count - 1] = &d;
+    return operation->reference(&p->params, views, expected) &&
            bench_judge(d.dtype, got, row * s->n, 1, s->n, expected, error_over_bound, why);
 }
 
@@ -143,9 +146,8 @@ static bool prepare(bench_session *session, const product *p, tenon_dtype dtype,
     const tenon_tensor view_a = view_of(&o[A].view, s->a_transposed),
                        view_b = view_of(&o[B].view, s->b_transposed);
     /* A vector and a matrix: memory is what limits it. */
-    const bool bytes = dtype == TENON_DTYPE_I8;
     const tenon_tensor *views[TN_MAX_OPERANDS] = {&view_a, &view_b};
-    const tn_operation *operation = bytes ? &tn_operation_gemm_int8 : &tn_operation_gemm;
+    const tn_operation *operation = operation_for(dtype);
     views[operation->operand_count - 1] = &o[D].view;
     return bench_operands_create(session, operands, s->m == 1 || s->n == 1) &&
            bench_plan(session, operation, &p->params, views, bench, plan);

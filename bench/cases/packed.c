@@ -92,8 +92,9 @@ static bool verify(void *data, tenon_stream *stream, double *error_over_bound, c
         const int64_t row = judged > 1 ? i * (p->m - 1) / (judged - 1) : 0, width[] = {1, p->n};
         const tenon_tensor line = tenon_tensor_slice(o[A].host, 0, row, 1),
                            d = tenon_tensor_view(o[D].view.dtype, 2, width);
+        const tenon_tensor *const views[] = {&line, &o[B].host, NULL, NULL, &d};
         well =
-            tn_gemm_reference(&params, &line, &o[B].host, NULL, NULL, &d, expected) &&
+            tn_gemm_reference(&params, views, expected) &&
             bench_judge(o[D].view.dtype, got, row * p->n, 1, p->n, expected, error_over_bound, why);
     }
     free(got);

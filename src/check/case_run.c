@@ -274,6 +274,15 @@ static tenon_status plan(tenon_stream *stream, trial *t, const void *params, tn_
     return TENON_OK;
 }
 
+/* The memory of an operand of the plan, whose order may be another than the operation's. */
+static tenon_memory memory_of(const trial *t, const char *name)
+{
+    for (uint32_t i = 0; i < t->c->operation->operand_count; i++)
+        if (t->device[i] != NULL && strcmp(t->c->operation->operands[i].name, name) == 0)
+            return t->device[i]->memory;
+    return (tenon_memory){.kind = TENON_MEMORY_NONE};
+}
+
 /* In a self-check the plan itself: a call would take what an earlier check has left in the table of
  * plans. */
 static tenon_status call(tenon_stream *stream, const trial *t, const void *params)
@@ -283,10 +292,8 @@ static tenon_status call(tenon_stream *stream, const trial *t, const void *param
     if (stream->context->owner == NULL)
         return t->c->operation->run(stream, params, t->device, NULL);
     for (uint32_t i = 0; i < t->plan->operand_count; i++)
-        if (t->device[i] != NULL && !t->plan->operands[i].kept)
-            memories[count++] = t->device[i]->memory;
-        else if (!t->plan->operands[i].kept)
-            count++;
+        if (!t->plan->operands[i].kept)
+            memories[count++] = memory_of(t, t->plan->operands[i].name);
     return tenon_plan_run(stream, t->plan, memories, count, NULL);
 }
 

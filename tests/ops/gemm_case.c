@@ -92,13 +92,13 @@ void compute_gemm_reference(gemm_data *data)
 void compute_gemm_reference_of(gemm_data *data, const char *solver)
 {
     tenon_gemm_params params = gemm_params(&data->problem, solver);
-    const tenon_tensor *d = gemm_view(data, GEMM_D, true);
-    data->expected =
-        realloc(data->expected, ((size_t)tenon_tensor_elements(d) + 1) * sizeof *data->expected);
+    const tenon_tensor *views[GEMM_OPERANDS];
+    for (int i = 0; i < GEMM_OPERANDS; i++)
+        views[i] = gemm_view(data, i, true);
+    const size_t count = (size_t)tenon_tensor_elements(views[GEMM_D]) + 1;
+    data->expected = realloc(data->expected, count * sizeof *data->expected);
     assert_non_null(data->expected);
-    tn_gemm_reference(&params, gemm_view(data, GEMM_A, true), gemm_view(data, GEMM_B, true),
-                      gemm_view(data, GEMM_C, true), gemm_view(data, GEMM_BIAS, true), d,
-                      data->expected);
+    tn_gemm_reference(&params, views, data->expected);
 }
 
 void create_gemm(gemm_data *data)

@@ -134,13 +134,14 @@ static const tenon_tensor *vector_view(const int8_data *data, int number, bool h
 
 void compute_int8_reference(int8_data *data)
 {
-    int8_views views;
+    const tenon_tensor *views[INT8_OPERANDS];
     tenon_gemm_params params = gemm_params(&data->problem.gemm, NULL);
-    for (int i = 0; i < GEMM_OPERANDS; i++)
+    for (int i = 0; i < GEMM_D; i++)
         views[i] = gemm_view(&data->gemm, i, true);
     for (int i = 0; i < INT8_VECTORS; i++)
-        views[GEMM_OPERANDS + i] = vector_view(data, i, true);
-    size_t count = (size_t)tenon_tensor_elements(views[GEMM_D]) + 1;
+        views[GEMM_D + i] = vector_view(data, i, true);
+    views[INT8_D] = gemm_view(&data->gemm, GEMM_D, true);
+    size_t count = (size_t)tenon_tensor_elements(views[INT8_D]) + 1;
     data->expected = realloc(data->expected, count * sizeof *data->expected);
     assert_non_null(data->expected);
     assert_true(tn_gemm_int8_reference(&params, views, data->expected));

@@ -257,7 +257,8 @@ static bool mutant_passes(const gemm_data *data, const tenon_tensor *a, const te
     char why[256];
     assert_non_null(mutated);
     assert_non_null(got);
-    tn_gemm_reference(&params, a, b, NULL, NULL, &data->operands[GEMM_D].host, mutated);
+    const tenon_tensor *const views[] = {a, b, NULL, NULL, &data->operands[GEMM_D].host};
+    tn_gemm_reference(&params, views, mutated);
     for (int64_t i = 0; i < count; i++)
         got[i] =
             data->dtype == TENON_DTYPE_F32 ? (double)(float)mutated[i].value : mutated[i].value;

@@ -1,13 +1,5 @@
-/* tenon_gemm: the public entry, and the family. */
+/* What tenon_gemm refuses, the family, and products within other operations. */
 #include "ops/gemm/internal.h"
-
-#include "base/shape.h"
-#include "ops/gemm/int8.h"
-
-TENON_API tenon_gemm_params tenon_gemm_params_default(void)
-{
-    return (tenon_gemm_params)TENON_GEMM_PARAMS_INIT;
-}
 
 static const tn_solver *const solvers[] = {
     &tn_gemm_cpu_packed, &tn_gemm_cpu_direct, &tn_gemm_gemv_dot, &tn_gemm_gemv_axpy,
@@ -19,7 +11,7 @@ static const tn_solver *const solvers[] = {
 const tn_family tn_gemm_family = {.name = "gemm",
                                   .solvers = solvers,
                                   .solver_count = sizeof solvers / sizeof *solvers,
-                                  .self_check = tn_gemm_self_check,
+                                  .awkward = tn_gemm_awkward,
                                   .paths = tn_gemm_paths};
 
 static tenon_status check_type(const char *operation, tenon_context *context, tenon_dtype dtype)
@@ -32,10 +24,9 @@ static tenon_status check_type(const char *operation, tenon_context *context, te
     return tn_float_check(operation, "a", context, dtype);
 }
 
-/* Checks all that needs no memory, and makes the problem of the call. */
-static tenon_status prepare(tenon_context *context, const tenon_gemm_params *params, tn_call *call,
-                            gemm_problem *problem, bool *empty)
+tenon_status tn_gemm_prepare(const void *given, tn_call *call, tn_problem *problem, bool *empty)
 {
+    const tenon_gemm_params *params = given;
     const char *operation = call->operation;
     const tn_argument *operands = call->operands;
     const tenon_tensor *a = operands[GEMM_A].view, *b = operands[GEMM_B].view,
@@ -46,78 +37,17 @@ static tenon_status prepare(tenon_context *context, const tenon_gemm_params *par
     TN_TRY(tn_tensor_check(operation, "a", a));
     TN_TRY(tn_tensor_check(operation, "b", b));
     TN_TRY(tn_call_check_views(call));
-    TN_TRY(check_type(operation, context, a->dtype));
+    TN_TRY(check_type(operation, call->context, a->dtype));
     TN_TRY(tn_epilogue_check(operation, &params->epilogue, c));
     for (int x = GEMM_B; x < GEMM_OPERANDS; x++)
         TN_TRY(tn_same_dtype_check(operation, operands[x].name, operands[x].view, "a", a->dtype));
-    TN_TRY(tn_gemm_canonicalise(operation, params, a, b, c, bias, d, problem, empty));
-    TN_TRY(tn_solver_force(operation, &tn_gemm_family, params->solver, &problem->head));
+    TN_TRY(
+        tn_gemm_canonicalise(operation, params, a, b, c, bias, d, (gemm_problem *)problem, empty));
+    TN_TRY(tn_solver_force(operation, &tn_gemm_family, params->solver, problem));
     if (params->epilogue.beta == 0)
         call->operands[GEMM_C].view = NULL; /* not read: it need not have memory */
     tn_epilogue_scalars(&params->epilogue, call->scalars);
     return TENON_OK;
-}
-
-static tn_call make_call(const char *operation, const tenon_tensor *a, const tenon_tensor *b,
-                         const tenon_tensor *c, const tenon_tensor *bias, const tenon_tensor *d)
-{
-    return (tn_call){.operation = operation,
-                     .operands = {{"a", a, TN_INPUT},
-                                  {"b", b, TN_INPUT},
-                                  {"c", c, TN_INPUT_OR_SAME},
-                                  {"bias", bias, TN_INPUT},
-                                  {"d", d, TN_OUTPUT}},
-                     .operand_count = GEMM_OPERANDS};
-}
-
-tenon_status tn_gemm_call(const char *operation, tenon_stream *stream,
-                          const tenon_gemm_params *params, const tenon_tensor *a,
-                          const tenon_tensor *b, const tenon_tensor *c, const tenon_tensor *bias,
-                          const tenon_tensor *d, const tenon_sync *sync)
-{
-    static const tenon_gemm_params defaults = TENON_GEMM_PARAMS_INIT;
-    tn_call call = make_call(operation, a, b, c, bias, d);
-    gemm_problem problem;
-    bool empty = false;
-    params = params != NULL ? params : &defaults;
-    TN_TRY(tn_stream_check(call.operation, stream));
-    if (tn_gemm_is_int8(a))
-        return tn_gemm_int8_call(operation, stream, params, a, b, c, bias, d, sync);
-    TN_TRY(prepare(stream->context, params, &call, &problem, &empty));
-    return tn_call_run(stream, &tn_gemm_family, empty ? NULL : &problem.head, &call, sync);
-}
-
-TENON_API tenon_status tenon_gemm(tenon_stream *stream, const tenon_gemm_params *params,
-                                  const tenon_tensor *a, const tenon_tensor *b,
-                                  const tenon_tensor *c, const tenon_tensor *bias,
-                                  const tenon_tensor *d, const tenon_sync *sync)
-{
-    return tn_gemm_call("tenon_gemm", stream, params, a, b, c, bias, d, sync);
-}
-
-tenon_status tn_gemm_call_plan(const char *operation, tenon_context *context,
-                               const tenon_gemm_params *params, const tenon_tensor *a,
-                               const tenon_tensor *b, const tenon_tensor *c,
-                               const tenon_tensor *bias, const tenon_tensor *d, tenon_plan **plan)
-{
-    static const tenon_gemm_params defaults = TENON_GEMM_PARAMS_INIT;
-    tn_call call = make_call(operation, a, b, c, bias, d);
-    gemm_problem problem;
-    bool empty = false;
-    params = params != NULL ? params : &defaults;
-    TN_TRY(tn_plan_check(call.operation, context, plan));
-    if (tn_gemm_is_int8(a))
-        return tn_gemm_int8_plan(call.operation, context, params, a, b, c, bias, d, plan);
-    TN_TRY(prepare(context, params, &call, &problem, &empty));
-    return tn_call_plan(context, &tn_gemm_family, empty ? NULL : &problem.head, &call, plan);
-}
-
-TENON_API tenon_status tenon_gemm_plan(tenon_context *context, const tenon_gemm_params *params,
-                                       const tenon_tensor *a, const tenon_tensor *b,
-                                       const tenon_tensor *c, const tenon_tensor *bias,
-                                       const tenon_tensor *d, tenon_plan **plan)
-{
-    return tn_gemm_call_plan("tenon_gemm_plan", context, params, a, b, c, bias, d, plan);
 }
 
 tenon_status tn_gemm_record(const char *operation, tn_recording *recording,

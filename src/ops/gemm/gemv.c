@@ -173,18 +173,21 @@ static tenon_status record_split(const char *operation, tn_recording *recording,
 }
 
 const tn_solver tn_gemm_gemv_dot = {.name = "gemv_dot",
+                                    .awkward = "m=701 n=1",
                                     .refuses = refuses_dot,
                                     .estimate = estimate_dot,
                                     .options = options,
                                     .record = record_dot};
 
 const tn_solver tn_gemm_gemv_axpy = {.name = "gemv_axpy",
+                                     .awkward = "m=701 n=1",
                                      .refuses = refuses_axpy,
                                      .estimate = estimate_axpy,
                                      .options = options,
                                      .record = record_axpy};
 
 const tn_solver tn_gemm_gemv_split = {.name = "gemv_split",
+                                      .awkward = "m=701 n=1",
                                       .refuses = refuses_split,
                                       .workspace = workspace_split,
                                       .estimate = estimate_split,

@@ -1,7 +1,5 @@
-/* tenon_gemm for i8 and u8: the entry, and the family. */
+/* tenon_gemm for i8 and u8: the family, and what makes a problem of a call. */
 #include "ops/gemm/int8.h"
-
-#include "base/shape.h"
 
 static const tn_solver *const solvers[] = {
     &tn_gemm_int8_cpu, &tn_gemm_int8_gemv, &tn_gemm_int8_tiled, &tn_gemm_int8_plain,
@@ -33,7 +31,7 @@ _Static_assert(INT8_VECTORS == 6, "paths has six bits for them");
 const tn_family tn_gemm_int8_family = {.name = "gemm_int8",
                                        .solvers = solvers,
                                        .solver_count = sizeof solvers / sizeof *solvers,
-                                       .self_check = tn_gemm_int8_self_check,
+                                       .awkward = tn_gemm_int8_awkward,
                                        .paths = paths};
 
 bool tn_gemm_is_int8(const tenon_tensor *a)
@@ -41,37 +39,10 @@ bool tn_gemm_is_int8(const tenon_tensor *a)
     return a != NULL && (a->dtype == TENON_DTYPE_I8 || a->dtype == TENON_DTYPE_U8);
 }
 
-static void set_operand(tn_call *call, uint32_t number, const char *name, const tenon_tensor *view,
-                        tn_role role)
+tenon_status tn_gemm_int8_prepare(const void *given, tn_call *call, tn_problem *problem,
+                                  bool *empty)
 {
-    call->operands[number] = (tn_argument){name, view, role};
-}
-
-static tn_call make_call(const char *operation, const tenon_epilogue *epilogue,
-                         const tenon_tensor *a, const tenon_tensor *b, const tenon_tensor *c,
-                         const tenon_tensor *bias, const tenon_tensor *d)
-{
-    static const char *const names[INT8_VECTORS] = {"scale of a",      "scale of b",
-                                                    "scale of d",      "zero point of a",
-                                                    "zero point of b", "zero point of d"};
-    tn_call call = {.operation = operation, .operand_count = INT8_OPERANDS};
-    set_operand(&call, GEMM_A, "a", a, TN_INPUT);
-    set_operand(&call, GEMM_B, "b", b, TN_INPUT);
-    set_operand(&call, GEMM_C, "c", c, TN_INPUT_OR_SAME);
-    set_operand(&call, GEMM_BIAS, "bias", bias, TN_INPUT);
-    set_operand(&call, GEMM_D, "d", d, TN_OUTPUT);
-    for (uint32_t i = 0; i < 3; i++) {
-        uint32_t scale = INT8_SCALE_A + i, zero = INT8_ZERO_A + i;
-        set_operand(&call, GEMM_OPERANDS + scale, names[scale], epilogue->scale[i], TN_INPUT);
-        set_operand(&call, GEMM_OPERANDS + zero, names[zero], epilogue->zero_point[i], TN_INPUT);
-    }
-    return call;
-}
-
-/* Checks all that needs no memory, and makes the problem of the call. */
-static tenon_status prepare(const tenon_gemm_params *params, tn_call *call, int8_problem *problem,
-                            bool *empty)
-{
+    const tenon_gemm_params *params = given;
     const char *operation = call->operation;
     int8_views views;
     for (uint32_t i = 0; i < INT8_OPERANDS; i++)
@@ -83,37 +54,10 @@ static tenon_status prepare(const tenon_gemm_params *params, tn_call *call, int8
     TN_TRY(tn_call_check_views(call));
     TN_TRY(tn_epilogue_terms_check(operation, &params->epilogue, views[GEMM_C]));
     TN_TRY(tn_gemm_int8_check(operation, &params->epilogue, views));
-    TN_TRY(tn_gemm_int8_canonicalise(operation, params, views, problem, empty));
-    TN_TRY(tn_solver_force(operation, &tn_gemm_int8_family, params->solver, &problem->gemm.head));
+    TN_TRY(tn_gemm_int8_canonicalise(operation, params, views, (int8_problem *)problem, empty));
+    TN_TRY(tn_solver_force(operation, &tn_gemm_int8_family, params->solver, problem));
     if (params->epilogue.beta == 0)
         call->operands[GEMM_C].view = NULL; /* not read: it need not have memory */
     tn_epilogue_scalars(&params->epilogue, call->scalars);
     return TENON_OK;
-}
-
-tenon_status tn_gemm_int8_call(const char *operation, tenon_stream *stream,
-                               const tenon_gemm_params *params, const tenon_tensor *a,
-                               const tenon_tensor *b, const tenon_tensor *c,
-                               const tenon_tensor *bias, const tenon_tensor *d,
-                               const tenon_sync *sync)
-{
-    tn_call call = make_call(operation, &params->epilogue, a, b, c, bias, d);
-    int8_problem problem;
-    bool empty = false;
-    TN_TRY(prepare(params, &call, &problem, &empty));
-    return tn_call_run(stream, &tn_gemm_int8_family, empty ? NULL : &problem.gemm.head, &call,
-                       sync);
-}
-
-tenon_status tn_gemm_int8_plan(const char *operation, tenon_context *context,
-                               const tenon_gemm_params *params, const tenon_tensor *a,
-                               const tenon_tensor *b, const tenon_tensor *c,
-                               const tenon_tensor *bias, const tenon_tensor *d, tenon_plan **plan)
-{
-    tn_call call = make_call(operation, &params->epilogue, a, b, c, bias, d);
-    int8_problem problem;
-    bool empty = false;
-    TN_TRY(prepare(params, &call, &problem, &empty));
-    return tn_call_plan(context, &tn_gemm_int8_family, empty ? NULL : &problem.gemm.head, &call,
-                        plan);
 }

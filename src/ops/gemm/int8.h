@@ -10,6 +10,10 @@
  * gemm/int8_args.h. */
 #define INT8_OPERANDS (GEMM_OPERANDS + INT8_VECTORS)
 
+/* Where tn_operation_gemm_int8 has its output; the scales and zero points begin where GEMM has it.
+ */
+#define INT8_D (INT8_OPERANDS - 1)
+
 /* A scale or a zero point; all zero where it is absent. */
 typedef struct int8_vector {
     int64_t row, col; /* strides along M and N, one of them 0; both where there is one element */
@@ -31,16 +35,15 @@ typedef const tenon_tensor *int8_views[INT8_OPERANDS];
 /* Whether a product with this first factor is the family's. */
 bool tn_gemm_is_int8(const tenon_tensor *a);
 
-/* As tenon_gemm and tenon_gemm_plan, under the name of `operation`. */
-tenon_status tn_gemm_int8_call(const char *operation, tenon_stream *stream,
-                               const tenon_gemm_params *params, const tenon_tensor *a,
-                               const tenon_tensor *b, const tenon_tensor *c,
-                               const tenon_tensor *bias, const tenon_tensor *d,
-                               const tenon_sync *sync);
-tenon_status tn_gemm_int8_plan(const char *operation, tenon_context *context,
-                               const tenon_gemm_params *params, const tenon_tensor *a,
-                               const tenon_tensor *b, const tenon_tensor *c,
-                               const tenon_tensor *bias, const tenon_tensor *d, tenon_plan **plan);
+/* As tn_operation and tn_family have them. The operands of a call are in the order of an
+ * int8_views; the reference takes them in that of tn_operation_gemm_int8, whose output is the last.
+ */
+tenon_status tn_gemm_int8_prepare(const void *params, tn_call *call, tn_problem *problem,
+                                  bool *empty);
+bool tn_gemm_int8_reference(const void *params, const tenon_tensor *const *views,
+                            tn_bounded *results);
+bool tn_gemm_int8_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
+                          struct tn_case *c);
 
 /* Refuses types that do not go together, vectors that do not fit, and what an i32 result cannot do
  * exactly. The views are sound. */
@@ -50,9 +53,6 @@ tenon_status tn_gemm_int8_check(const char *operation, const tenon_epilogue *epi
 /* Fills in a problem from views that have been checked. As tn_gemm_canonicalise. */
 tenon_status tn_gemm_int8_canonicalise(const char *operation, const tenon_gemm_params *params,
                                        int8_views views, int8_problem *problem, bool *empty);
-
-/* As tn_gemm_reference; the scales and zero points are host memory too. */
-bool tn_gemm_int8_reference(const tenon_gemm_params *params, int8_views views, tn_bounded *results);
 
 /* For solvers: */
 
@@ -66,9 +66,5 @@ tenon_status tn_gemm_int8_record_launch(const char *operation, tn_recording *rec
 extern const tn_family tn_gemm_int8_family;
 extern const tn_solver tn_gemm_int8_plain, tn_gemm_int8_tiled, tn_gemm_int8_cpu, tn_gemm_int8_gemv,
     tn_gemm_int8_mma, tn_gemm_int8_mfma, tn_gemm_int8_wmma, tn_gemm_int8_xmx;
-
-/* Runs a choice on an awkward problem derived from `problem` and compares it with the reference. */
-tenon_status tn_gemm_int8_self_check(tenon_stream *stream, const tn_problem *problem,
-                                     const tn_choice *choice, bool *right, char why[256]);
 
 #endif

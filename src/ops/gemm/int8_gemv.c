@@ -71,5 +71,9 @@ static tenon_status record(const char *operation, tn_recording *recording,
     return tn_gemm_int8_record_launch(operation, recording, p, rows, &launch);
 }
 
-const tn_solver tn_gemm_int8_gemv = {
-    .name = "gemv", .refuses = refuses, .estimate = estimate, .options = options, .record = record};
+const tn_solver tn_gemm_int8_gemv = {.name = "gemv",
+                                     .awkward = "m=701 n=1",
+                                     .refuses = refuses,
+                                     .estimate = estimate,
+                                     .options = options,
+                                     .record = record};

@@ -1,6 +1,8 @@
-/* The reference of products of i8 and u8: exact integers, then double precision. */
-#include "check/host.h"
+/* The reference of products of i8 and u8: exact integers, then double precision; and their awkward
+ * cases. */
+#include "check/awkward.h"
 #include "ops/gemm/int8.h"
+#include "ops/registry.h"
 
 #include <float.h>
 #include <math.h>
@@ -11,10 +13,10 @@
  * product, the additions of c and bias, and one to spare. */
 #define ROUNDINGS 8
 
-/* All operands in double; the matrices broadcast to d's batch, the vectors to M or N. NULL where
+/* All inputs in double; the matrices broadcast to d's batch, the vectors to M or N. NULL where
  * absent. */
 typedef struct dense {
-    double *x[INT8_OPERANDS];
+    double *x[INT8_D];
     int64_t m, n, k;
     const tenon_epilogue *epilogue;
     tenon_dtype bias, d;
@@ -30,14 +32,14 @@ static double *read_matrix(const tenon_tensor *view, const tenon_tensor *d, int6
     return tn_host_read(view, d->rank, shape);
 }
 
-static bool read_all(int8_views views, dense *o)
+static bool read_all(const tenon_tensor *const *views, dense *o)
 {
-    const tenon_tensor *d = views[GEMM_D];
+    const tenon_tensor *d = views[INT8_D];
     const int64_t rows[] = {o->m, o->k, o->m, o->m}, cols[] = {o->k, o->n, o->n, o->n};
     bool whole = true;
-    for (int i = GEMM_A; i < INT8_OPERANDS; i++) {
-        bool of_rows = i == GEMM_OPERANDS + INT8_SCALE_A || i == GEMM_OPERANDS + INT8_ZERO_A;
-        if (views[i] == NULL || i == GEMM_D || (i == GEMM_C && o->epilogue->beta == 0))
+    for (int i = GEMM_A; i < INT8_D; i++) {
+        bool of_rows = i == GEMM_D + INT8_SCALE_A || i == GEMM_D + INT8_ZERO_A;
+        if (views[i] == NULL || (i == GEMM_C && o->epilogue->beta == 0))
             continue;
         o->x[i] = i < GEMM_D ? read_matrix(views[i], d, rows[i], cols[i])
                              : tn_host_read(views[i], 1, of_rows ? &o->m : &o->n);
@@ -49,7 +51,7 @@ static bool read_all(int8_views views, dense *o)
 /* An entry of a vector, `absent` where there is none. */
 static double entry(const dense *o, int vector, int64_t i, double absent)
 {
-    const double *x = o->x[GEMM_OPERANDS + vector];
+    const double *x = o->x[GEMM_D + vector];
     return x != NULL ? x[i] : absent;
 }
 
@@ -144,9 +146,11 @@ static tn_bounded element(const dense *o, int64_t batch, int64_t i, int64_t j)
                                                             : tn_stored(o->d, y);
 }
 
-bool tn_gemm_int8_reference(const tenon_gemm_params *params, int8_views views, tn_bounded *results)
+bool tn_gemm_int8_reference(const void *given, const tenon_tensor *const *views,
+                            tn_bounded *results)
 {
-    const tenon_tensor *a = views[GEMM_A], *d = views[GEMM_D];
+    const tenon_gemm_params *params = given;
+    const tenon_tensor *a = views[GEMM_A], *d = views[INT8_D];
     dense o = {.m = d->shape[d->rank - 2],
                .n = d->shape[d->rank - 1],
                .k = a->shape[a->rank - 1],
@@ -161,7 +165,61 @@ bool tn_gemm_int8_reference(const tenon_gemm_params *params, int8_views views, t
         for (int64_t i = 0; i < o.m; i++)
             for (int64_t j = 0; j < o.n; j++)
                 results[(z * o.m + i) * o.n + j] = element(&o, z, i, j);
-    for (int i = 0; i < INT8_OPERANDS; i++)
+    for (int i = 0; i < INT8_D; i++)
         free(o.x[i]);
     return whole;
+}
+
+/* Brings sums, which are some 2^24 where no factor has a sign, and scales of some 2^-4 into the
+ * range of bytes, and far into that of f16. */
+static double awkward_alpha(uint32_t present)
+{
+    const int scale_a = present >> INT8_SCALE_A & 1, scale_b = present >> INT8_SCALE_B & 1,
+              scale_d = present >> INT8_SCALE_D & 1;
+    return ldexp(1, -17 + 4 * (scale_a + scale_b - scale_d));
+}
+
+/* Where d is i32, what keeps it exact. */
+static tenon_epilogue awkward_epilogue(const int8_problem *like)
+{
+    const bool whole = like->types[GEMM_D] == TENON_DTYPE_I32;
+    tenon_epilogue epilogue = tn_check_epilogue(like->gemm.flags, like->gemm.activation);
+    if (epilogue.alpha != 0)
+        epilogue.alpha = whole ? 1 : awkward_alpha(like->present);
+    if (whole && epilogue.beta != 0)
+        epilogue.beta = 1;
+    if (whole)
+        epilogue.activation.alpha = 1000;
+    return epilogue;
+}
+
+/* The vectors that the problem at hand has, with gaps. */
+static void add_vectors(const int8_problem *like, const tenon_tensor *matrices, tn_case *c)
+{
+    static const int of[] = {GEMM_A, GEMM_B, GEMM_D};
+    for (int i = 0; i < INT8_VECTORS; i++) {
+        const tenon_tensor *factor = &matrices[of[i % 3]];
+        const tenon_dtype type = i < INT8_ZERO_A ? TENON_DTYPE_F32 : factor->dtype;
+        if ((like->present >> i & 1) == 0)
+            continue;
+        c->views[GEMM_D + i] = tenon_tensor_view(type, 1, &factor->shape[i % 3 == 0 ? 1 : 2]);
+        c->views[GEMM_D + i].stride[0] = 2;
+    }
+}
+
+bool tn_gemm_int8_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
+                          tn_case *c)
+{
+    const int8_problem *like = (const int8_problem *)problem;
+    tenon_gemm_params *params = (tenon_gemm_params *)c->params.bytes;
+    tenon_tensor matrices[GEMM_OPERANDS] = {{.rank = 0}};
+    if (number == tn_awkward_count(choice))
+        return false;
+    tn_awkward_begin(c, &tn_operation_gemm_int8);
+    params->epilogue = awkward_epilogue(like);
+    tn_gemm_awkward_views(&like->gemm, choice, number, 2, GEMM_AWKWARD_ROWS, like->types, matrices);
+    memcpy(c->views, matrices, GEMM_D * sizeof *matrices);
+    c->views[INT8_D] = matrices[GEMM_D];
+    add_vectors(like, matrices, c);
+    return true;
 }

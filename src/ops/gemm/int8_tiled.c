@@ -80,6 +80,7 @@ static tenon_status record(const char *operation, tn_recording *recording,
 }
 
 const tn_solver tn_gemm_int8_tiled = {.name = "tiled",
+                                      .awkward = "m=129 width=16",
                                       .parameters = tn_gemm_tiled_parameters,
                                       .parameter_count = INT8_TILED_PARAMETERS,
                                       .refuses = tn_gemm_tiled_refuses,

@@ -80,11 +80,20 @@ tenon_status tn_gemm_record(const char *operation, tn_recording *recording,
 /* Nanoseconds, by the estimate of the fastest solver within the problem's limit. */
 double tn_gemm_estimate(tenon_context *context, const gemm_problem *problem);
 
-/* Results in double with their error bounds, in row-major order (false without memory) of d's
- * shape. The views' memory is host memory of kind SVM; d is not read. */
-bool tn_gemm_reference(const tenon_gemm_params *params, const tenon_tensor *a,
-                       const tenon_tensor *b, const tenon_tensor *c, const tenon_tensor *bias,
-                       const tenon_tensor *d, tn_bounded *results);
+/* As tn_operation and tn_family have them. The reference does not read d. */
+tenon_status tn_gemm_prepare(const void *params, tn_call *call, tn_problem *problem, bool *empty);
+bool tn_gemm_reference(const void *params, const tenon_tensor *const *views, tn_bounded *results);
+bool tn_gemm_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
+                     struct tn_case *c);
+
+/* The operands of an awkward case of the types given: with the layouts of `like`, and c and bias
+ * where it has them, in a batch unless that is 0. The sizes m, n and k are the solver's, and those
+ * that it leaves out usual ones, of so many rows; `width` is that of the vectors that it reads
+ * where it can, and `thin` a size of its own for the lesser of m and n. */
+#define GEMM_AWKWARD_ROWS 29
+void tn_gemm_awkward_views(const gemm_problem *like, const tn_choice *choice, uint32_t number,
+                           int64_t batch, int64_t rows, const uint32_t types[GEMM_OPERANDS],
+                           tenon_tensor views[GEMM_OPERANDS]);
 
 /* For solvers: */
 
@@ -144,27 +153,5 @@ extern const tn_solver tn_gemm_plain, tn_gemm_tiled, tn_gemm_cpu_packed, tn_gemm
     tn_gemm_gemv_dot, tn_gemm_gemv_axpy, tn_gemm_gemv_split, tn_gemm_split_k, tn_gemm_cpu_split_k,
     tn_gemm_skinny, tn_gemm_skinny_split, tn_gemm_cpu_skinny, tn_gemm_clblast, tn_gemm_mma,
     tn_gemm_mfma, tn_gemm_wmma, tn_gemm_xmx, tn_gemm_wgmma;
-
-/* Whether a solver does different things according to which of m and n is less. */
-bool tn_gemm_is_skinny(const tn_solver *solver);
-
-/* A view for a self-check: a batch of two matrices that lie as `layout` says, with gaps. */
-tenon_tensor tn_gemm_check_view(tenon_dtype dtype, gemm_layout layout, int64_t rows, int64_t cols);
-
-/* The same of a factor, whose first matrix is aligned for vectors of `width` elements, and whose
- * second is not. */
-tenon_tensor tn_gemm_check_factor(tenon_dtype dtype, gemm_layout layout, int64_t rows, int64_t cols,
-                                  int64_t width);
-
-/* The sizes of a self-check, and the width of the vectors that a solver reads where it can. On
- * matrix units: two blocks and one, K past all stages and a tail. */
-typedef struct tn_check_sizes {
-    int64_t m, n, k, width;
-} tn_check_sizes;
-tn_check_sizes tn_gemm_check_matrix_sizes(const int32_t *values);
-
-/* Runs a choice on an awkward problem derived from `problem` and compares it with the reference. */
-tenon_status tn_gemm_self_check(tenon_stream *stream, const tn_problem *problem,
-                                const tn_choice *choice, bool *right, char why[256]);
 
 #endif

@@ -76,7 +76,8 @@ void tn_matrix_sizes(const gemm_problem *problem, const matrix_unit *unit, const
                      tn_launch *launch);
 
 /* A tn_solver's functions are not told which it is: defines those of a kind, which hand on to the
- * file's own of the same names with the kind as an argument, and the solver. */
+ * file's own of the same names with the kind as an argument, and the solver. Its awkward case has
+ * two blocks and one, K past all stages and a tail, and vectors of 16 bytes or more. */
 #define TN_MATRIX_SOLVER(variable, solver, kind, parameters_used, workspace_used)                  \
     static const char *refuses_##solver(tenon_context *context, const tn_problem *problem)         \
     {                                                                                              \
@@ -107,6 +108,7 @@ void tn_matrix_sizes(const gemm_problem *problem, const matrix_unit *unit, const
         return record(operation, recording, problem, kind, values);                                \
     }                                                                                              \
     const tn_solver variable = {.name = #solver,                                                   \
+                                .awkward = "m=2*mb+1 n=2*nb+1 k=5*kb+3 width=16",                  \
                                 .parameters = tn_gemm_matrix_parameters,                           \
                                 .parameter_count = parameters_used,                                \
                                 .refuses = refuses_##solver,                                       \

@@ -1,21 +1,14 @@
-/* What tests and tools know of the operations of this family: see dispatch/operation.h. */
+/* tenon_gemm and tenon_gemm_ragged: their descriptions, which dispatch/operation.h explains. */
+#include "check/case.h"
 #include "ops/gemm/int8.h"
 #include "ops/gemm/ragged.h"
-#include "check/case.h"
-#include "check/host.h"
 #include "ops/registry.h"
-
-TN_OPERATION_DEFAULTS(gemm, tenon_gemm_params)
-TN_OPERATION_CALLS(gemm, tenon_gemm, v[GEMM_A], v[GEMM_B], v[GEMM_C], v[GEMM_BIAS], v[GEMM_D])
 
 static const tn_field gemm_fields[] = {TN_FLAGS_FIELD(tenon_gemm_params),
                                        TN_EPILOGUE_FIELDS(tenon_gemm_params, epilogue)};
 
-static bool gemm_reference(const void *params, const tenon_tensor *const *v, tn_bounded *expected)
-{
-    return tn_gemm_reference(params, v[GEMM_A], v[GEMM_B], v[GEMM_C], v[GEMM_BIAS], v[GEMM_D],
-                             expected);
-}
+TN_DEFAULTS(gemm, tenon_gemm_params, TENON_GEMM_PARAMS_INIT)
+TN_OPERATION_CALLS(gemm, tenon_gemm, v[GEMM_A], v[GEMM_B], v[GEMM_C], v[GEMM_BIAS], v[GEMM_D])
 
 static const char *const gemm_examples[] = {
     "gemm a=T:4x5 b=T:5x6 c=T:4x6 bias=T:6 d=T:4x6 beta=1",
@@ -36,36 +29,106 @@ static const char *const gemm_examples[] = {
 
 const tn_operation tn_operation_gemm = {
     .name = "tenon_gemm",
+    .plan_name = "tenon_gemm_plan",
+    .run = run_gemm,
+    .plan = plan_gemm,
     .family = &tn_gemm_family,
     .operands = {{.name = "a"},
                  {.name = "b"},
-                 {.name = "c", .optional = true},
+                 {.name = "c", .optional = true, .role = TN_INPUT_OR_SAME},
                  {.name = "bias", .optional = true},
-                 {.name = "d"}},
+                 {.name = "d", .role = TN_OUTPUT}},
     .operand_count = GEMM_OPERANDS,
     .output_count = 1,
-    .fields = gemm_fields,
-    .field_count = TN_FIELD_COUNT(gemm_fields),
-    .params_size = sizeof(tenon_gemm_params),
-    .defaults = default_gemm,
-    .run = run_gemm,
-    .plan = plan_gemm,
-    .reference = gemm_reference,
+    TN_FIELDS(gemm_fields),
+    TN_PARAMS(gemm),
+    TN_PROBLEM(gemm_problem),
+    .prepare = tn_gemm_prepare,
+    .reference = tn_gemm_reference,
     .examples = gemm_examples,
 };
 
-/* Products of i8 and u8: scales and zero points are operands of their own here. */
+/* How a product of i8 or u8 is called: its scales and zero points, which parameters point to, are
+ * operands behind d. */
+static const tn_operation int8_call = {
+    .family = &tn_gemm_int8_family,
+    .operands = {{.name = "a"},
+                 {.name = "b"},
+                 {.name = "c", .role = TN_INPUT_OR_SAME},
+                 {.name = "bias"},
+                 {.name = "d", .role = TN_OUTPUT},
+                 {.name = "scale of a"},
+                 {.name = "scale of b"},
+                 {.name = "scale of d"},
+                 {.name = "zero point of a"},
+                 {.name = "zero point of b"},
+                 {.name = "zero point of d"}},
+    .operand_count = INT8_OPERANDS,
+    TN_PARAMS(gemm),
+    TN_PROBLEM(int8_problem),
+    .prepare = tn_gemm_int8_prepare,
+};
+
+/* What serves a call of that name with these views, to which it adds. */
+static tn_operation operation_of(const char *name, const tenon_gemm_params *params,
+                                 int8_views views)
+{
+    const bool bytes = tn_gemm_is_int8(views[GEMM_A]);
+    tn_operation operation = bytes ? int8_call : tn_operation_gemm;
+    operation.name = operation.plan_name = name;
+    for (int i = 0; i < 3 && bytes && params != NULL; i++) {
+        views[GEMM_OPERANDS + INT8_SCALE_A + i] = params->epilogue.scale[i];
+        views[GEMM_OPERANDS + INT8_ZERO_A + i] = params->epilogue.zero_point[i];
+    }
+    return operation;
+}
+
+tenon_status tn_gemm_call(const char *name, tenon_stream *stream, const tenon_gemm_params *params,
+                          const tenon_tensor *a, const tenon_tensor *b, const tenon_tensor *c,
+                          const tenon_tensor *bias, const tenon_tensor *d, const tenon_sync *sync)
+{
+    int8_views views = {a, b, c, bias, d};
+    const tn_operation operation = operation_of(name, params, views);
+    return tn_operation_run(&operation, stream, params, views, sync);
+}
+
+tenon_status tn_gemm_call_plan(const char *name, tenon_context *context,
+                               const tenon_gemm_params *params, const tenon_tensor *a,
+                               const tenon_tensor *b, const tenon_tensor *c,
+                               const tenon_tensor *bias, const tenon_tensor *d, tenon_plan **plan)
+{
+    int8_views views = {a, b, c, bias, d};
+    const tn_operation operation = operation_of(name, params, views);
+    return tn_operation_plan(&operation, context, params, views, plan);
+}
+
+TENON_API tenon_status tenon_gemm(tenon_stream *stream, const tenon_gemm_params *params,
+                                  const tenon_tensor *a, const tenon_tensor *b,
+                                  const tenon_tensor *c, const tenon_tensor *bias,
+                                  const tenon_tensor *d, const tenon_sync *sync)
+{
+    return tn_gemm_call(tn_operation_gemm.name, stream, params, a, b, c, bias, d, sync);
+}
+
+TENON_API tenon_status tenon_gemm_plan(tenon_context *context, const tenon_gemm_params *params,
+                                       const tenon_tensor *a, const tenon_tensor *b,
+                                       const tenon_tensor *c, const tenon_tensor *bias,
+                                       const tenon_tensor *d, tenon_plan **plan)
+{
+    return tn_gemm_call_plan(tn_operation_gemm.plan_name, context, params, a, b, c, bias, d, plan);
+}
+
+/* Products of i8 and u8 for those who call all operations alike: the output is the last operand,
+ * and scales and zero points are no parameters. */
 static tenon_gemm_params with_vectors(const void *params, const tenon_tensor *const *v)
 {
     tenon_gemm_params all = *(const tenon_gemm_params *)params;
     for (int i = 0; i < 3; i++) {
-        all.epilogue.scale[i] = v[GEMM_D + i];
-        all.epilogue.zero_point[i] = v[GEMM_D + 3 + i];
+        all.epilogue.scale[i] = v[GEMM_D + INT8_SCALE_A + i];
+        all.epilogue.zero_point[i] = v[GEMM_D + INT8_ZERO_A + i];
     }
     return all;
 }
-
-#define INT8_D (INT8_OPERANDS - 1)
 
 static tenon_status run_int8(tenon_stream *stream, const void *params, const tenon_tensor *const *v,
                              const tenon_sync *sync)
@@ -80,15 +143,6 @@ static tenon_status plan_int8(tenon_context *context, const void *params,
     const tenon_gemm_params all = with_vectors(params, v);
     return tenon_gemm_plan(context, &all, v[GEMM_A], v[GEMM_B], v[GEMM_C], v[GEMM_BIAS], v[INT8_D],
                            plan);
-}
-
-static bool int8_reference(const void *params, const tenon_tensor *const *v, tn_bounded *expected)
-{
-    const tenon_gemm_params all = with_vectors(params, v);
-    int8_views views = {v[GEMM_A], v[GEMM_B], v[GEMM_C], v[GEMM_BIAS], v[INT8_D]};
-    for (int i = 0; i < INT8_VECTORS; i++)
-        views[GEMM_OPERANDS + i] = v[GEMM_D + i];
-    return tn_gemm_int8_reference(&all, views, expected);
 }
 
 /* Scales are above 0. */
@@ -114,6 +168,8 @@ static const char *const int8_examples[] = {
 
 const tn_operation tn_operation_gemm_int8 = {
     .name = "tenon_gemm",
+    .run = run_int8,
+    .plan = plan_int8,
     .family = &tn_gemm_int8_family,
     .operands = {{.name = "a"},
                  {.name = "b"},
@@ -128,13 +184,9 @@ const tn_operation tn_operation_gemm_int8 = {
                  {.name = "d"}},
     .operand_count = INT8_OPERANDS,
     .output_count = 1,
-    .fields = gemm_fields,
-    .field_count = TN_FIELD_COUNT(gemm_fields),
-    .params_size = sizeof(tenon_gemm_params),
-    .defaults = default_gemm,
-    .run = run_int8,
-    .plan = plan_int8,
-    .reference = int8_reference,
+    TN_FIELDS(gemm_fields),
+    TN_PARAMS(gemm),
+    .reference = tn_gemm_int8_reference,
     .settle = settle_int8,
     .examples = int8_examples,
 };
@@ -142,28 +194,11 @@ const tn_operation tn_operation_gemm_int8 = {
 static const tn_field ragged_fields[] = {TN_FLAGS_FIELD(tenon_gemm_ragged_params),
                                          TN_EPILOGUE_FIELDS(tenon_gemm_ragged_params, epilogue)};
 
-TN_OPERATION_DEFAULTS(ragged, tenon_gemm_ragged_params)
-TN_OPERATION_CALLS(ragged, tenon_gemm_ragged, v[RAGGED_A], v[RAGGED_B], v[RAGGED_OFFSETS],
-                   v[RAGGED_C], v[RAGGED_BIAS], v[RAGGED_D])
-
-static bool ragged_reference(const void *params, const tenon_tensor *const *v, tn_bounded *expected)
-{
-    return tn_gemm_ragged_reference(params, v, expected);
-}
-
-/* Offsets that rise from 0 to the rows of a, some groups empty. */
-static void settle_ragged(const void *params, const tenon_tensor *const *v, uint64_t *seed)
-{
-    const tenon_tensor *offsets = v[RAGGED_OFFSETS];
-    const int64_t rows = v[RAGGED_A]->shape[0], groups = offsets->shape[0] - 1;
-    (void)params;
-    for (int64_t g = 0, row = 0; g <= groups; g++) {
-        tenon_tensor entry = tenon_tensor_slice(*offsets, 0, g, 1);
-        tn_case_integers(&entry, row, row, seed);
-        const double part = (tn_random(seed) + 1) / 2 * 2 * (double)(rows - row);
-        row = g + 1 >= groups ? rows : row + (int64_t)(part / (double)(groups - g));
-    }
-}
+TN_DEFAULTS(ragged, tenon_gemm_ragged_params, TENON_GEMM_RAGGED_PARAMS_INIT)
+TN_ENTRIES(tenon_gemm_ragged, tn_operation_gemm_ragged, tenon_gemm_ragged_params,
+           (const tenon_tensor *a, const tenon_tensor *b, const tenon_tensor *offsets,
+            const tenon_tensor *c, const tenon_tensor *bias, const tenon_tensor *d),
+           (a, b, offsets, c, bias, d), (v[0], v[1], v[2], v[3], v[4], v[5]))
 
 static const char *const ragged_examples[] = {
     "gemm_ragged a=T:4x5 b=T:2x5x6 offsets=i32:3 c=T:4x6 bias=T:2x6 d=T:4x6 beta=1",
@@ -174,23 +209,21 @@ static const char *const ragged_examples[] = {
 };
 
 const tn_operation tn_operation_gemm_ragged = {
-    .name = "tenon_gemm_ragged",
+    TN_CALLS(tenon_gemm_ragged),
     .family = &tn_gemm_ragged_family,
     .operands = {{.name = "a"},
                  {.name = "b"},
                  {.name = "offsets"},
-                 {.name = "c", .optional = true},
+                 {.name = "c", .optional = true, .role = TN_INPUT_OR_SAME},
                  {.name = "bias", .optional = true},
-                 {.name = "d", .read = true}},
+                 {.name = "d", .read = true, .role = TN_OUTPUT}},
     .operand_count = RAGGED_OPERANDS,
     .output_count = 1,
-    .fields = ragged_fields,
-    .field_count = TN_FIELD_COUNT(ragged_fields),
-    .params_size = sizeof(tenon_gemm_ragged_params),
-    .defaults = default_ragged,
-    .run = run_ragged,
-    .plan = plan_ragged,
-    .reference = ragged_reference,
-    .settle = settle_ragged,
+    TN_FIELDS(ragged_fields),
+    TN_PARAMS(ragged),
+    TN_PROBLEM(ragged_problem),
+    .prepare = tn_ragged_prepare,
+    .reference = tn_gemm_ragged_reference,
+    .settle = tn_ragged_settle,
     .examples = ragged_examples,
 };

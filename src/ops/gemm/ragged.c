@@ -1,4 +1,4 @@
-/* tenon_gemm_ragged: the public entry, the canonical problem, and the family. */
+/* What tenon_gemm_ragged refuses, the canonical problem, and the family. */
 #include "ops/gemm/ragged.h"
 
 #include "base/shape.h"
@@ -6,17 +6,12 @@
 #include <inttypes.h>
 #include <string.h>
 
-TENON_API tenon_gemm_ragged_params tenon_gemm_ragged_params_default(void)
-{
-    return (tenon_gemm_ragged_params)TENON_GEMM_RAGGED_PARAMS_INIT;
-}
-
 static const tn_solver *const solvers[] = {&tn_ragged_cpu, &tn_ragged_tiled, &tn_ragged_plain};
 
 const tn_family tn_gemm_ragged_family = {.name = "gemm_ragged",
                                          .solvers = solvers,
                                          .solver_count = sizeof solvers / sizeof *solvers,
-                                         .self_check = tn_ragged_self_check,
+                                         .awkward = tn_ragged_awkward,
                                          .paths = tn_gemm_paths};
 
 static tenon_status check_rank(const char *operation, const char *name, const tenon_tensor *view,
@@ -78,9 +73,9 @@ static tenon_status take_broadcasts(const char *operation, const tenon_tensor *c
     return TENON_OK;
 }
 
-tenon_status tn_ragged_canonicalise(const char *operation, const tenon_gemm_ragged_params *params,
-                                    const tenon_tensor *const *views, ragged_problem *problem,
-                                    bool *empty)
+static tenon_status canonicalise(const char *operation, const tenon_gemm_ragged_params *params,
+                                 const tenon_tensor *const *views, ragged_problem *problem,
+                                 bool *empty)
 {
     static const uint8_t operands[GEMM_OPERANDS] = {RAGGED_A, RAGGED_B, RAGGED_C, RAGGED_BIAS,
                                                     RAGGED_D};
@@ -112,10 +107,9 @@ tenon_status tn_ragged_canonicalise(const char *operation, const tenon_gemm_ragg
     return TENON_OK;
 }
 
-/* Checks all that needs no memory, and makes the problem of the call. */
-static tenon_status prepare(tenon_context *context, const tenon_gemm_ragged_params *params,
-                            tn_call *call, ragged_problem *problem, bool *empty)
+tenon_status tn_ragged_prepare(const void *given, tn_call *call, tn_problem *problem, bool *empty)
 {
+    const tenon_gemm_ragged_params *params = given;
     const char *operation = call->operation;
     const tn_argument *operands = call->operands;
     const tenon_tensor *views[RAGGED_OPERANDS];
@@ -126,7 +120,7 @@ static tenon_status prepare(tenon_context *context, const tenon_gemm_ragged_para
     TN_TRY(tn_call_check_views(call));
     TN_TRY(tn_epilogue_check(operation, &params->epilogue, operands[RAGGED_C].view));
     dtype = operands[RAGGED_A].view->dtype;
-    TN_TRY(tn_float_check(operation, "a", context, dtype));
+    TN_TRY(tn_float_check(operation, "a", call->context, dtype));
     for (int i = 0; i < RAGGED_OPERANDS; i++) {
         views[i] = operands[i].view;
         if (i != RAGGED_OFFSETS)
@@ -135,58 +129,10 @@ static tenon_status prepare(tenon_context *context, const tenon_gemm_ragged_para
     if (views[RAGGED_OFFSETS]->dtype != TENON_DTYPE_I32)
         return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: offsets: type is %s, must be i32", operation,
                        tenon_dtype_string(views[RAGGED_OFFSETS]->dtype));
-    TN_TRY(tn_ragged_canonicalise(operation, params, views, problem, empty));
-    TN_TRY(tn_solver_force(operation, &tn_gemm_ragged_family, params->solver, &problem->gemm.head));
+    TN_TRY(canonicalise(operation, params, views, (ragged_problem *)problem, empty));
+    TN_TRY(tn_solver_force(operation, &tn_gemm_ragged_family, params->solver, problem));
     if (params->epilogue.beta == 0)
         call->operands[RAGGED_C].view = NULL; /* not read: it need not have memory */
     tn_epilogue_scalars(&params->epilogue, call->scalars);
     return TENON_OK;
-}
-
-static tn_call make_call(const char *operation, const tenon_tensor *a, const tenon_tensor *b,
-                         const tenon_tensor *offsets, const tenon_tensor *c,
-                         const tenon_tensor *bias, const tenon_tensor *d)
-{
-    return (tn_call){.operation = operation,
-                     .operands = {{"a", a, TN_INPUT},
-                                  {"b", b, TN_INPUT},
-                                  {"offsets", offsets, TN_INPUT},
-                                  {"c", c, TN_INPUT_OR_SAME},
-                                  {"bias", bias, TN_INPUT},
-                                  {"d", d, TN_OUTPUT}},
-                     .operand_count = RAGGED_OPERANDS};
-}
-
-TENON_API tenon_status tenon_gemm_ragged(tenon_stream *stream,
-                                         const tenon_gemm_ragged_params *params,
-                                         const tenon_tensor *a, const tenon_tensor *b,
-                                         const tenon_tensor *offsets, const tenon_tensor *c,
-                                         const tenon_tensor *bias, const tenon_tensor *d,
-                                         const tenon_sync *sync)
-{
-    static const tenon_gemm_ragged_params defaults = TENON_GEMM_RAGGED_PARAMS_INIT;
-    tn_call call = make_call("tenon_gemm_ragged", a, b, offsets, c, bias, d);
-    ragged_problem problem;
-    bool empty = false;
-    TN_TRY(tn_stream_check(call.operation, stream));
-    TN_TRY(prepare(stream->context, params != NULL ? params : &defaults, &call, &problem, &empty));
-    return tn_call_run(stream, &tn_gemm_ragged_family, empty ? NULL : &problem.gemm.head, &call,
-                       sync);
-}
-
-TENON_API tenon_status tenon_gemm_ragged_plan(tenon_context *context,
-                                              const tenon_gemm_ragged_params *params,
-                                              const tenon_tensor *a, const tenon_tensor *b,
-                                              const tenon_tensor *offsets, const tenon_tensor *c,
-                                              const tenon_tensor *bias, const tenon_tensor *d,
-                                              tenon_plan **plan)
-{
-    static const tenon_gemm_ragged_params defaults = TENON_GEMM_RAGGED_PARAMS_INIT;
-    tn_call call = make_call("tenon_gemm_ragged_plan", a, b, offsets, c, bias, d);
-    ragged_problem problem;
-    bool empty = false;
-    TN_TRY(tn_plan_check(call.operation, context, plan));
-    TN_TRY(prepare(context, params != NULL ? params : &defaults, &call, &problem, &empty));
-    return tn_call_plan(context, &tn_gemm_ragged_family, empty ? NULL : &problem.gemm.head, &call,
-                        plan);
 }

@@ -16,18 +16,12 @@ typedef struct ragged_problem {
 extern const tn_family tn_gemm_ragged_family;
 extern const tn_solver tn_ragged_plain, tn_ragged_tiled, tn_ragged_cpu;
 
-/* Fills in a problem from views that have been checked; c and bias may be NULL. Sets *empty where
- * there is nothing to do. Refuses shapes that do not fit. */
-tenon_status tn_ragged_canonicalise(const char *operation, const tenon_gemm_ragged_params *params,
-                                    const tenon_tensor *const *views, ragged_problem *problem,
-                                    bool *empty);
-
-/* Results in double with their error bounds, in row-major order of d; false without memory. The
- * views' memory is host memory of kind SVM. A row of no group is what d holds. */
-bool tn_gemm_ragged_reference(const tenon_gemm_ragged_params *params,
-                              const tenon_tensor *const *views, tn_bounded *results);
-
-tenon_status tn_ragged_self_check(tenon_stream *stream, const tn_problem *problem,
-                                  const tn_choice *choice, bool *right, char why[256]);
+/* As tn_operation and tn_family have them. For the reference a row of no group is what d holds. */
+tenon_status tn_ragged_prepare(const void *params, tn_call *call, tn_problem *problem, bool *empty);
+bool tn_gemm_ragged_reference(const void *params, const tenon_tensor *const *views,
+                              tn_bounded *results);
+void tn_ragged_settle(const void *params, const tenon_tensor *const *views, uint64_t *seed);
+bool tn_ragged_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
+                       struct tn_case *c);
 
 #endif

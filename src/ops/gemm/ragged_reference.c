@@ -1,6 +1,13 @@
-/* The reference of the ragged product: GEMM's, for each run of rows of one group. */
+/* The reference of the ragged product: GEMM's, for each run of rows of one group. Its awkward
+ * cases. */
 #include "base/dtype.h"
+#include "check/awkward.h"
 #include "ops/gemm/ragged.h"
+#include "ops/registry.h"
+
+/* Blocks and one. */
+#define AWKWARD_ROWS   47
+#define AWKWARD_GROUPS 6
 
 static const unsigned char *element(const tenon_tensor *view, int64_t row, int64_t col)
 {
@@ -31,17 +38,6 @@ static tenon_tensor rows_of(const tenon_tensor *view, int64_t start, int64_t siz
                                                   : *view;
 }
 
-static tenon_tensor drop_first(tenon_tensor view, int64_t index)
-{
-    tenon_tensor x = tenon_tensor_slice(view, 0, index, 1);
-    x.rank--;
-    for (uint32_t i = 0; i < x.rank; i++) {
-        x.shape[i] = x.shape[i + 1];
-        x.stride[i] = x.stride[i + 1];
-    }
-    return x;
-}
-
 static bool group_results(const tenon_gemm_ragged_params *params, const tenon_tensor *const *views,
                           int64_t group, int64_t row, int64_t size, tn_bounded *results)
 {
@@ -50,18 +46,19 @@ static bool group_results(const tenon_gemm_ragged_params *params, const tenon_te
     tenon_tensor part_c = {0}, part_bias = {0};
     tenon_tensor a = tenon_tensor_slice(*views[RAGGED_A], 0, row, size),
                  d = tenon_tensor_slice(*views[RAGGED_D], 0, row, size),
-                 b = drop_first(*views[RAGGED_B], group);
+                 b = tenon_tensor_squeeze(tenon_tensor_slice(*views[RAGGED_B], 0, group, 1), 0);
     gemm.epilogue = params->epilogue;
     if (c != NULL)
         part_c = rows_of(c, row, size);
     if (bias != NULL)
         part_bias = rows_of(bias, group, 1);
-    return tn_gemm_reference(&gemm, &a, &b, c != NULL ? &part_c : NULL,
-                             bias != NULL ? &part_bias : NULL, &d, results);
+    const tenon_tensor *const parts[] = {&a, &b, c != NULL ? &part_c : NULL,
+                                         bias != NULL ? &part_bias : NULL, &d};
+    return tn_gemm_reference(&gemm, parts, results);
 }
 
-bool tn_gemm_ragged_reference(const tenon_gemm_ragged_params *params,
-                              const tenon_tensor *const *views, tn_bounded *results)
+bool tn_gemm_ragged_reference(const void *params, const tenon_tensor *const *views,
+                              tn_bounded *results)
 {
     const tenon_tensor *d = views[RAGGED_D];
     int64_t rows = d->shape[0], cols = d->shape[1], end = 0;
@@ -74,5 +71,51 @@ bool tn_gemm_ragged_reference(const tenon_gemm_ragged_params *params,
             part[i] =
                 (tn_bounded){tn_dtype_load(d->dtype, element(d, row + i / cols, i % cols)), 0};
     }
+    return true;
+}
+
+static void set_offset(const tenon_tensor *offsets, int64_t group, int64_t row)
+{
+    tenon_tensor entry = tenon_tensor_slice(*offsets, 0, group, 1);
+    uint64_t seed = 0;
+    tn_case_integers(&entry, row, row, &seed);
+}
+
+/* Offsets that rise from 0 to the rows of a, some groups empty; or for as many groups as awkward
+ * cases have, groups that are empty, of one row and of many, with rows before and after them all
+ * and an offset that goes back. */
+void tn_ragged_settle(const void *params, const tenon_tensor *const *v, uint64_t *seed)
+{
+    const tenon_tensor *offsets = v[RAGGED_OFFSETS];
+    const int64_t rows = v[RAGGED_A]->shape[0], groups = offsets->shape[0] - 1;
+    const int64_t awkward[] = {1, 1, 2, 30, 20, rows - 1, 0};
+    (void)params;
+    for (int64_t g = 0, row = 0; g <= groups; g++) {
+        set_offset(offsets, g, groups == AWKWARD_GROUPS ? awkward[g] : row);
+        const double part = (tn_random(seed) + 1) / 2 * 2 * (double)(rows - row);
+        row = g + 1 >= groups ? rows : row + (int64_t)(part / (double)(groups - g));
+    }
+}
+
+bool tn_ragged_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
+                       tn_case *c)
+{
+    const gemm_problem *like = &((const ragged_problem *)problem)->gemm;
+    const uint32_t type = like->dtype, types[] = {type, type, type, type, type};
+    const int64_t offsets[] = {AWKWARD_GROUPS + 1};
+    tenon_gemm_ragged_params *params = (tenon_gemm_ragged_params *)c->params.bytes;
+    tenon_tensor rows[GEMM_OPERANDS] = {{.rank = 0}}, groups[GEMM_OPERANDS] = {{.rank = 0}};
+    if (number == tn_awkward_count(choice))
+        return false;
+    tn_awkward_begin(c, &tn_operation_gemm_ragged);
+    params->epilogue = tn_check_epilogue(like->flags, like->activation);
+    tn_gemm_awkward_views(like, choice, number, 0, AWKWARD_ROWS, types, rows);
+    tn_gemm_awkward_views(like, choice, number, AWKWARD_GROUPS, AWKWARD_ROWS, types, groups);
+    c->views[RAGGED_A] = rows[GEMM_A];
+    c->views[RAGGED_B] = groups[GEMM_B];
+    c->views[RAGGED_OFFSETS] = tenon_tensor_view(TENON_DTYPE_I32, 1, offsets);
+    c->views[RAGGED_C] = rows[GEMM_C];
+    c->views[RAGGED_BIAS] = tenon_tensor_squeeze(groups[GEMM_BIAS], 1);
+    c->views[RAGGED_D] = rows[GEMM_D];
     return true;
 }

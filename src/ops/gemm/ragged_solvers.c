@@ -165,6 +165,7 @@ static tenon_status record_tiled(const char *operation, tn_recording *recording,
 }
 
 const tn_solver tn_ragged_tiled = {.name = "tiled",
+                                   .awkward = "m=167 width=vw",
                                    .parameters = tn_gemm_tiled_parameters,
                                    .parameter_count = TILED_PARAMETERS,
                                    .refuses = refuses_tiled,

@@ -83,15 +83,15 @@ static tn_bounded element(const dense_operands *x, const tenon_gemm_params *para
     return tn_stored(dtype, tn_activation_reference(&e->activation, dtype, sum));
 }
 
-bool tn_gemm_reference(const tenon_gemm_params *params, const tenon_tensor *a,
-                       const tenon_tensor *b, const tenon_tensor *c, const tenon_tensor *bias,
-                       const tenon_tensor *d, tn_bounded *results)
+bool tn_gemm_reference(const void *given, const tenon_tensor *const *v, tn_bounded *results)
 {
+    const tenon_gemm_params *params = given;
+    const tenon_tensor *a = v[GEMM_A], *bias = v[GEMM_BIAS], *d = v[GEMM_D];
     int64_t m = d->shape[d->rank - 2], n = d->shape[d->rank - 1], k = a->shape[a->rank - 1],
             batches = 1;
     dense_operands x = {.a = read_matrix(a, d, m, k),
-                        .b = read_matrix(b, d, k, n),
-                        .c = params->epilogue.beta != 0 ? read_matrix(c, d, m, n) : NULL,
+                        .b = read_matrix(v[GEMM_B], d, k, n),
+                        .c = params->epilogue.beta != 0 ? read_matrix(v[GEMM_C], d, m, n) : NULL,
                         .bias = read_matrix(bias, d, m, n),
                         .m = m,
                         .n = n,

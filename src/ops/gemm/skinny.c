@@ -36,12 +36,6 @@ static const tn_parameter parameters[SKINNY_PARAMETERS] = {
     [SKINNY_NR] = {"nr", 1, 8}  /* columns of the other at a time, by dot products */
 };
 
-bool tn_gemm_is_skinny(const tn_solver *solver)
-{
-    return tn_is_solver(solver, &tn_gemm_skinny) || tn_is_solver(solver, &tn_gemm_skinny_split) ||
-           tn_is_solver(solver, &tn_gemm_cpu_skinny);
-}
-
 /* The problem with its thin factor as a. */
 static gemm_problem thin_a(const tn_problem *problem)
 {
@@ -262,6 +256,7 @@ static tenon_status record_gpu(const char *operation, tn_recording *recording,
 }
 
 const tn_solver tn_gemm_cpu_skinny = {.name = "cpu_skinny",
+                                      .awkward = "thin=13",
                                       .parameters = parameters,
                                       .parameter_count = SKINNY_PARAMETERS,
                                       .refuses = refuses_cpu,
@@ -272,6 +267,7 @@ const tn_solver tn_gemm_cpu_skinny = {.name = "cpu_skinny",
                                       .record = record_cpu};
 
 const tn_solver tn_gemm_skinny = {.name = "skinny",
+                                  .awkward = "thin=13",
                                   .parameters = parameters,
                                   .parameter_count = SKINNY_PARAMETERS,
                                   .refuses = refuses_gpu,

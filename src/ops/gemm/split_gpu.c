@@ -75,6 +75,7 @@ static tenon_status record_tiled(const char *operation, tn_recording *recording,
 }
 
 const tn_solver tn_gemm_split_k = {.name = "split_k",
+                                   .awkward = "m=2*mb+1 n=2*nb+1 width=vw",
                                    .parameters = tn_gemm_tiled_parameters,
                                    .parameter_count = TILED_SPLIT_PARAMETERS,
                                    .refuses = refuses_tiled,
@@ -152,6 +153,7 @@ static tenon_status record_skinny(const char *operation, tn_recording *recording
 }
 
 const tn_solver tn_gemm_skinny_split = {.name = "skinny_split",
+                                        .awkward = "thin=13",
                                         .parameters = skinny_parameters,
                                         .parameter_count = SKINNY_SPLIT_PARAMETERS,
                                         .refuses = refuses_skinny,

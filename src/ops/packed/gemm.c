@@ -1,6 +1,7 @@
 /* tenon_gemm_packed: the public entries, the canonical problem, and the family that multiplies
  * panels. A matrix that is packed as rows is GEMM's. */
 #include "base/shape.h"
+#include "dispatch/operation.h"
 #include "ops/packed/internal.h"
 
 #include <stddef.h>
@@ -12,26 +13,8 @@ static const tn_solver *const solvers[] = {&tn_gemm_packed_cpu, &tn_gemm_packed_
 const tn_family tn_gemm_packed_family = {.name = "gemm_packed",
                                          .solvers = solvers,
                                          .solver_count = sizeof solvers / sizeof *solvers,
-                                         .self_check = tn_gemm_packed_self_check,
+                                         .awkward = tn_gemm_packed_awkward,
                                          .paths = tn_gemm_paths};
-
-tenon_status tn_gemm_packed_canonicalise(const char *operation, const tenon_gemm_params *params,
-                                         const tenon_tensor *a, const tenon_tensor *b,
-                                         int64_t panel, const tenon_tensor *c,
-                                         const tenon_tensor *bias, const tenon_tensor *d,
-                                         packed_problem *problem, bool *empty)
-{
-    int64_t shape[TENON_MAX_RANK];
-    memcpy(shape, b->shape, sizeof shape);
-    shape[b->rank - 1] = tn_packed_padded(shape[b->rank - 1], panel);
-    tenon_tensor padded = tenon_tensor_view(b->dtype, b->rank, shape);
-    padded.shape[b->rank - 1] = b->shape[b->rank - 1];
-    *problem = (packed_problem){.panel = panel};
-    TN_TRY(tn_gemm_canonicalise_packed(operation, params, a, &padded, c, bias, d, &problem->gemm,
-                                       empty));
-    problem->gemm.head.size = sizeof *problem;
-    return TENON_OK;
-}
 
 tenon_status tn_gemm_packed_record(const char *operation, tn_recording *recording,
                                    const packed_problem *problem, int64_t tile_rows,
@@ -52,64 +35,87 @@ tenon_status tn_gemm_packed_record(const char *operation, tn_recording *recordin
     return tn_gemm_record_batches(operation, recording, p, &args.gemm, launch);
 }
 
-static tn_call make_call(const char *operation, const tenon_tensor *a, const tenon_tensor *b,
-                         const tenon_tensor *c, const tenon_tensor *bias, const tenon_tensor *d)
+/* What the calls below hand on. */
+typedef struct panels_params {
+    const tenon_gemm_params *gemm;
+    const tenon_packed *packed;
+} panels_params;
+
+/* GEMM's problem, as if b's columns were those of its panels. */
+static tenon_status canonicalise(const panels_params *params, const tn_call *call,
+                                 packed_problem *problem, bool *empty)
 {
-    return (tn_call){.operation = operation,
-                     .operands = {{"a", a, TN_INPUT},
-                                  {"packed", b, TN_INPUT},
-                                  {"c", c, TN_INPUT_OR_SAME},
-                                  {"bias", bias, TN_INPUT},
-                                  {"d", d, TN_OUTPUT}},
-                     .operand_count = GEMM_OPERANDS};
+    const tn_argument *operands = call->operands;
+    const tenon_tensor *b = &params->packed->view;
+    const uint32_t columns = b->rank - 1;
+    int64_t shape[TENON_MAX_RANK];
+    memcpy(shape, b->shape, sizeof shape);
+    shape[columns] = tn_packed_padded(shape[columns], params->packed->panel);
+    tenon_tensor padded = tenon_tensor_view(b->dtype, b->rank, shape);
+    padded.shape[columns] = b->shape[columns];
+    *problem = (packed_problem){.panel = params->packed->panel};
+    TN_TRY(tn_gemm_canonicalise_packed(call->operation, params->gemm, operands[GEMM_A].view,
+                                       &padded, operands[GEMM_C].view, operands[GEMM_BIAS].view,
+                                       operands[GEMM_D].view, &problem->gemm, empty));
+    problem->gemm.head.size = sizeof *problem;
+    return TENON_OK;
 }
 
-/* Checks all that needs no memory, and makes the problem of a call by panels. */
-static tenon_status prepare(tenon_context *context, const tenon_gemm_params *params,
-                            const tenon_packed *packed, tn_call *call, packed_problem *problem,
-                            bool *empty)
+static tenon_status prepare(const void *given, tn_call *call, tn_problem *problem, bool *empty)
 {
+    const panels_params *all = given;
+    const tenon_gemm_params *params = all->gemm;
     const char *operation = call->operation;
     const tn_argument *operands = call->operands;
     TN_TRY(tn_params_check(operation, params->struct_size, sizeof *params, params->flags,
                            TENON_GEMM_BATCH_INVARIANT));
     TN_TRY(tn_tensor_check(operation, "a", operands[GEMM_A].view));
     TN_TRY(tn_call_check_views(call));
-    TN_TRY(tn_float_check(operation, "a", context, operands[GEMM_A].view->dtype));
+    TN_TRY(tn_float_check(operation, "a", call->context, operands[GEMM_A].view->dtype));
     TN_TRY(tn_epilogue_check(operation, &params->epilogue, operands[GEMM_C].view));
     for (int x = 0; x < GEMM_OPERANDS; x++)
         TN_TRY(tn_same_dtype_check(operation, operands[x].name, operands[x].view, "packed",
-                                   packed->view.dtype));
-    TN_TRY(tn_gemm_packed_canonicalise(
-        operation, params, operands[GEMM_A].view, &packed->view, packed->panel,
-        operands[GEMM_C].view, operands[GEMM_BIAS].view, operands[GEMM_D].view, problem, empty));
-    TN_TRY(tn_solver_force(operation, &tn_gemm_packed_family, params->solver, &problem->gemm.head));
+                                   all->packed->view.dtype));
+    TN_TRY(canonicalise(all, call, (packed_problem *)problem, empty));
+    TN_TRY(tn_solver_force(operation, &tn_gemm_packed_family, params->solver, problem));
     if (params->epilogue.beta == 0)
         call->operands[GEMM_C].view = NULL; /* not read: it need not have memory */
     tn_epilogue_scalars(&params->epilogue, call->scalars);
     return TENON_OK;
 }
 
+/* A call by panels, whose elements are its second operand. */
+static const tn_operation by_panels = {
+    .name = "tenon_gemm_packed",
+    .plan_name = "tenon_gemm_packed_plan",
+    .family = &tn_gemm_packed_family,
+    .operands = {{.name = "a"},
+                 {.name = "packed"},
+                 {.name = "c", .role = TN_INPUT_OR_SAME},
+                 {.name = "bias"},
+                 {.name = "d", .role = TN_OUTPUT}},
+    .operand_count = GEMM_OPERANDS,
+    TN_PROBLEM(packed_problem),
+    .prepare = prepare,
+};
+
+static const tenon_gemm_params defaults = TENON_GEMM_PARAMS_INIT;
+
 TENON_API tenon_status tenon_gemm_packed(tenon_stream *stream, const tenon_gemm_params *params,
                                          const tenon_tensor *a, const tenon_packed *packed,
                                          const tenon_tensor *c, const tenon_tensor *bias,
                                          const tenon_tensor *d, const tenon_sync *sync)
 {
-    static const char operation[] = "tenon_gemm_packed";
-    static const tenon_gemm_params defaults = TENON_GEMM_PARAMS_INIT;
-    packed_problem problem;
-    bool empty = false;
-    params = params != NULL ? params : &defaults;
+    const char *operation = by_panels.name;
+    const panels_params all = {params != NULL ? params : &defaults, packed};
     TN_TRY(tn_stream_check(operation, stream));
     TN_TRY(tn_packed_check(operation, stream->context, packed, PACKED_GEMM));
     if (packed->layout == PACKED_ROWS) {
         const tenon_tensor b = tn_packed_dense(packed);
         return tn_gemm_call(operation, stream, params, a, &b, c, bias, d, sync);
     }
-    tn_call call = make_call(operation, a, &packed->memory, c, bias, d);
-    TN_TRY(prepare(stream->context, params, packed, &call, &problem, &empty));
-    return tn_call_run(stream, &tn_gemm_packed_family, empty ? NULL : &problem.gemm.head, &call,
-                       sync);
+    const tenon_tensor *const views[] = {a, &packed->memory, c, bias, d};
+    return tn_operation_run(&by_panels, stream, &all, views, sync);
 }
 
 TENON_API tenon_status tenon_gemm_packed_plan(tenon_context *context,
@@ -118,21 +124,16 @@ TENON_API tenon_status tenon_gemm_packed_plan(tenon_context *context,
                                               const tenon_tensor *c, const tenon_tensor *bias,
                                               const tenon_tensor *d, tenon_plan **plan)
 {
-    static const char operation[] = "tenon_gemm_packed_plan";
-    static const tenon_gemm_params defaults = TENON_GEMM_PARAMS_INIT;
-    packed_problem problem;
-    bool empty = false;
-    params = params != NULL ? params : &defaults;
+    const char *operation = by_panels.plan_name;
+    const panels_params all = {params != NULL ? params : &defaults, packed};
     TN_TRY(tn_plan_check(operation, context, plan));
     TN_TRY(tn_packed_check(operation, context, packed, PACKED_GEMM));
     if (packed->layout == PACKED_ROWS) {
         const tenon_tensor b = tn_packed_dense(packed);
         TN_TRY(tn_gemm_call_plan(operation, context, params, a, &b, c, bias, d, plan));
     } else {
-        tn_call call = make_call(operation, a, &packed->memory, c, bias, d);
-        TN_TRY(prepare(context, params, packed, &call, &problem, &empty));
-        TN_TRY(tn_call_plan(context, &tn_gemm_packed_family, empty ? NULL : &problem.gemm.head,
-                            &call, plan));
+        const tenon_tensor *const views[] = {a, &packed->memory, c, bias, d};
+        TN_TRY(tn_operation_plan(&by_panels, context, &all, views, plan));
     }
     tn_packed_keep(*plan, GEMM_B, packed);
     return TENON_OK;

@@ -156,7 +156,11 @@ static tenon_status record(const char *operation, tn_recording *recording,
     return tn_gemm_packed_record(operation, recording, p, rows, cols, &launch);
 }
 
+/* Rows after whose tiles every height of the last ones is left over: with tiles of fourteen rows 8,
+ * 4 and 1; 1; and 2; with tiles of four 3, 1 and 2. K is past two of the longest blocks, and a
+ * tail. */
 const tn_solver tn_gemm_packed_cpu = {.name = "cpu",
+                                      .awkward = "m=27 k=2091; m=29 k=2091; m=30 k=2091",
                                       .parameters = tn_gemm_cpu_parameters,
                                       .parameter_count = CPU_PARAMETERS,
                                       .refuses = refuses,

@@ -45,13 +45,6 @@ int64_t tn_packed_panel(tenon_context *context, tenon_dtype dtype);
 /* Columns with those that fill the last panel up. */
 int64_t tn_packed_padded(int64_t columns, int64_t panel);
 
-/* Where the panels have element number `number` (row-major) of a tensor with matrices of rows by
- * cols. */
-int64_t tn_packed_position(int64_t rows, int64_t cols, int64_t panel, int64_t number);
-
-/* Packs a host tensor (memory of kind SVM) into host memory, zeros included. */
-void tn_pack_reference(const tenon_tensor *view, int64_t panel, void *packed);
-
 /* A product by panels: GEMM's problem, whose b has the strides of a dense matrix of whole panels.
  */
 typedef struct packed_problem {
@@ -62,24 +55,13 @@ typedef struct packed_problem {
 extern const tn_family tn_gemm_packed_family;
 extern const tn_solver tn_gemm_packed_cpu, tn_gemm_packed_plain;
 
-/* Fills in a problem from views that have been checked; c and bias may be NULL. b is the packed
- * matrix's view. */
-tenon_status tn_gemm_packed_canonicalise(const char *operation, const tenon_gemm_params *params,
-                                         const tenon_tensor *a, const tenon_tensor *b,
-                                         int64_t panel, const tenon_tensor *c,
-                                         const tenon_tensor *bias, const tenon_tensor *d,
-                                         packed_problem *problem, bool *empty);
-
 /* Completes a launch, as tn_gemm_record_launch does. */
 tenon_status tn_gemm_packed_record(const char *operation, tn_recording *recording,
                                    const packed_problem *problem, int64_t tile_rows,
                                    int64_t tile_cols, tn_launch *launch);
 
-tenon_status tn_gemm_packed_self_check(tenon_stream *stream, const tn_problem *problem,
-                                       const tn_choice *choice, bool *right, char why[256]);
-
-/* As tn_case_blame; weights of that size are the line's own. Views are in GEMM's order. */
-void tn_packed_blame(tenon_stream *lab, const tenon_gemm_params *params, int64_t k, int64_t n,
-                     const tenon_tensor *const *views, const tn_choice *choice);
+/* As tn_family has it. */
+bool tn_gemm_packed_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
+                            struct tn_case *c);
 
 #endif

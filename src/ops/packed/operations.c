@@ -1,27 +1,25 @@
 /* The packed product for those who call all operations alike. Its weights are no operand of a call:
- * here they are K by N of a fixed pattern, packed for each call. */
-#include "base/dtype.h"
-#include "check/case.h"
+ * here they are a fixed pattern of one matrix or `batch` of them, packed for each call. */
+#include "check/awkward.h"
 #include "ops/packed/internal.h"
 #include "ops/registry.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum { X_A, X_C, X_BIAS, X_D, X_OPERANDS };
 
 typedef struct pattern_params {
     tenon_gemm_params gemm;
-    int64_t k, n;
+    int64_t batch, k, n; /* without a batch the weights are of rank 2 */
 } pattern_params;
 
-static void default_packed(void *params)
-{
-    *(pattern_params *)params = (pattern_params){.gemm = TENON_GEMM_PARAMS_INIT};
-    ((pattern_params *)params)->gemm.struct_size = sizeof(pattern_params);
-}
+static const pattern_params packed_defaults = {
+    .gemm = {.struct_size = sizeof(pattern_params), .epilogue = TENON_EPILOGUE_INIT}};
 
 static const tn_field fields[] = {TN_FIELD("flags", TN_FIELD_U32, pattern_params, gemm.flags),
                                   TN_EPILOGUE_FIELDS(pattern_params, gemm.epilogue),
+                                  TN_FIELD("batch", TN_FIELD_I64, pattern_params, batch),
                                   TN_FIELD("k", TN_FIELD_I64, pattern_params, k),
                                   TN_FIELD("n", TN_FIELD_I64, pattern_params, n)};
 
@@ -37,15 +35,15 @@ static tenon_gemm_params inner_params(const pattern_params *p)
  * caller's to free; NULL without. */
 static void *make_weights(const pattern_params *p, tenon_dtype dtype, tenon_tensor *weights)
 {
-    const int64_t shape[] = {p->k, p->n};
-    *weights = tenon_tensor_view(dtype, 2, shape);
-    const size_t size = tenon_dtype_size(dtype);
-    const int64_t count = tenon_tensor_elements(weights);
-    unsigned char *data = malloc((size_t)count * size + 1);
-    for (int64_t i = 0; data != NULL && i < count; i++)
-        tn_dtype_store(dtype, data + (size_t)i * size, (double)(i * 7 % 11 % 7) - 3);
-    weights->memory = (tenon_memory){.kind = TENON_MEMORY_SVM, .u.svm = data};
-    return data;
+    const int64_t shape[] = {p->batch, p->k, p->n};
+    const uint32_t lead = p->batch > 0 ? 0 : 1;
+    *weights = tenon_tensor_view(dtype, 3 - lead, shape + lead);
+    const size_t bytes = (size_t)tenon_tensor_elements(weights) * tenon_dtype_size(dtype);
+    uint64_t seed = 7;
+    weights->memory = (tenon_memory){.kind = TENON_MEMORY_SVM, .u.svm = malloc(bytes + 1)};
+    if (weights->memory.u.svm != NULL)
+        tn_case_integers(weights, -3, 3, &seed);
+    return weights->memory.u.svm;
 }
 
 /* The type of a, where it is one that weights can have. */
@@ -56,22 +54,50 @@ static tenon_dtype weights_type(const tenon_tensor *a)
                : TENON_DTYPE_F32;
 }
 
-/* NULL where the weights cannot be made. */
+/* Where the panels have element number `number` (row-major) of a tensor with matrices of rows by
+ * cols. */
+static int64_t position(int64_t rows, int64_t cols, int64_t panel, int64_t number)
+{
+    const int64_t padded = tn_packed_padded(cols, panel);
+    const int64_t col = number % cols, row = number / cols % rows, matrix = number / cols / rows;
+    return matrix * rows * padded + col / panel * rows * panel + row * panel + col % panel;
+}
+
+/* Packs a host tensor into host memory, which is zeroed. */
+static void pack_on_host(const tenon_tensor *view, int64_t panel, void *packed)
+{
+    const int64_t rows = view->shape[view->rank - 2], cols = view->shape[view->rank - 1];
+    const int64_t count = tenon_tensor_elements(view);
+    const size_t size = tenon_dtype_size(view->dtype);
+    int64_t index[TENON_MAX_RANK] = {0};
+    for (int64_t i = 0; i < count; i++) {
+        memcpy((unsigned char *)packed + (size_t)position(rows, cols, panel, i) * size,
+               tn_host_element(view, index), size);
+        tn_next_index(index, view->shape, view->rank);
+    }
+}
+
+/* NULL where the weights cannot be made. They are packed on the host: what a self-check finds
+ * is not to rest on the copies that tenon_gemm_pack makes. */
 static tenon_packed *pack_weights(tenon_stream *stream, const pattern_params *p,
                                   const tenon_tensor *a)
 {
-    tenon_pack_params params = TENON_PACK_PARAMS_INIT;
     tenon_packed *packed = NULL;
-    tenon_tensor weights, device;
-    void *data = make_weights(p, weights_type(a), &weights);
-    const size_t bytes = (size_t)tenon_tensor_elements(&weights) * tenon_dtype_size(weights.dtype);
-    params.layout = "panels";
-    if (data != NULL && tenon_tensor_create(stream->context, weights.dtype, 2, weights.shape,
-                                            &device) == TENON_OK) {
-        if (tenon_tensor_upload(stream, data, bytes, &device, NULL) == TENON_OK)
-            (void)tenon_gemm_pack(stream, &params, &device, &packed, NULL);
-        tenon_memory_destroy(&device.memory);
+    tenon_tensor weights;
+    tenon_status status = TENON_ERROR_OUT_OF_MEMORY;
+    void *data = make_weights(p, weights_type(a), &weights), *panels = NULL;
+    if (data != NULL)
+        status = tn_packed_create(tn_operation_gemm_packed.name, stream->context, PACKED_GEMM,
+                                  "panels", &weights, &packed);
+    const size_t bytes = (size_t)tenon_packed_bytes(packed);
+    if (status == TENON_OK && (panels = calloc(bytes + 1, 1)) != NULL)
+        pack_on_host(&weights, packed->panel, panels);
+    if (panels == NULL ||
+        tenon_tensor_upload(stream, panels, bytes, &packed->memory, NULL) != TENON_OK) {
+        tenon_packed_release(packed);
+        packed = NULL;
     }
+    free(panels);
     free(data);
     return packed;
 }
@@ -109,20 +135,32 @@ static bool packed_reference(const void *params, const tenon_tensor *const *v, t
     const tenon_gemm_params inner = inner_params(params);
     tenon_tensor b;
     void *data = make_weights(params, v[X_A]->dtype, &b);
-    bool made =
-        data != NULL && tn_gemm_reference(&inner, v[X_A], &b, v[X_C], v[X_BIAS], v[X_D], expected);
+    const tenon_tensor *const views[] = {v[X_A], &b, v[X_C], v[X_BIAS], v[X_D]};
+    const bool made = data != NULL && tn_gemm_reference(&inner, views, expected);
     free(data);
     return made;
 }
 
-void tn_packed_blame(tenon_stream *lab, const tenon_gemm_params *params, int64_t k, int64_t n,
-                     const tenon_tensor *const *views, const tn_choice *choice)
+bool tn_gemm_packed_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
+                            tn_case *c)
 {
-    pattern_params all = {.gemm = *params, .k = k, .n = n};
-    const tenon_tensor *ordered[X_OPERANDS] = {views[GEMM_A], views[GEMM_C], views[GEMM_BIAS],
-                                               views[GEMM_D]};
-    all.gemm.struct_size = sizeof all;
-    tn_case_blame(lab, &tn_operation_gemm_packed, &all, ordered, choice, 1);
+    const gemm_problem *like = &((const packed_problem *)problem)->gemm;
+    const uint32_t type = like->dtype, types[] = {type, type, type, type, type};
+    pattern_params *params = (pattern_params *)c->params.bytes;
+    tenon_tensor views[GEMM_OPERANDS] = {{.rank = 0}};
+    if (number == tn_awkward_count(choice))
+        return false;
+    tn_awkward_begin(c, &tn_operation_gemm_packed);
+    tn_gemm_awkward_views(like, choice, number, 2, GEMM_AWKWARD_ROWS, types, views);
+    params->gemm.epilogue = tn_check_epilogue(like->flags, like->activation);
+    params->batch = views[GEMM_B].shape[0];
+    params->k = views[GEMM_B].shape[1];
+    params->n = views[GEMM_B].shape[2];
+    c->views[X_A] = views[GEMM_A];
+    c->views[X_C] = views[GEMM_C];
+    c->views[X_BIAS] = views[GEMM_BIAS];
+    c->views[X_D] = views[GEMM_D];
+    return true;
 }
 
 static const char *const examples[] = {
@@ -138,6 +176,8 @@ static const char *const examples[] = {
 
 const tn_operation tn_operation_gemm_packed = {
     .name = "tenon_gemm_packed",
+    .run = run_packed,
+    .plan = plan_packed,
     .family = &tn_gemm_packed_family,
     .operands = {{.name = "a"},
                  {.name = "c", .optional = true},
@@ -145,12 +185,8 @@ const tn_operation tn_operation_gemm_packed = {
                  {.name = "d"}},
     .operand_count = X_OPERANDS,
     .output_count = 1,
-    .fields = fields,
-    .field_count = TN_FIELD_COUNT(fields),
-    .params_size = sizeof(pattern_params),
-    .defaults = default_packed,
-    .run = run_packed,
-    .plan = plan_packed,
+    TN_FIELDS(fields),
+    TN_PARAMS(packed),
     .reference = packed_reference,
     .examples = examples,
 };

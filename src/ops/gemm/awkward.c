@@ -1,0 +1,73 @@
+/* The awkward cases of GEMM's solvers, and what those of its relatives share with them: the types
+ * and layouts of the problem at hand, in awkward sizes. */
+#include "base/checked.h"
+#include "check/awkward.h"
+#include "ops/gemm/internal.h"
+#include "ops/registry.h"
+
+/* Columns are two of the largest block that a solver has, and one; K is past two of the longest
+ * blocks, and a tail. Short of the lab's 16 MiB by far. */
+#define USUAL_COLS  131
+#define USUAL_DEPTH 1091
+
+/* Gaps: a pitch longer than the rows, a batch longer than its matrices, an offset. */
+#define GAP    5
+#define OFFSET 3
+
+/* Matrices that lie as `layout` says, in a batch unless that is 0. The first is aligned for vectors
+ * of `width` elements, the second is not. */
+static tenon_tensor matrix_view(uint32_t dtype, gemm_layout layout, int64_t batch, int64_t rows,
+                                int64_t cols, int64_t width)
+{
+    const uint32_t lead = batch > 0 ? 1 : 0;
+    const bool by_columns = layout == GEMM_UNIT_ROW;
+    const int64_t step = layout == GEMM_STRIDED ? 2 : 1;
+    const int64_t inner = by_columns ? rows : cols, outer = by_columns ? cols : rows;
+    const int64_t pitch = tn_round_up(inner * step + GAP, width);
+    tenon_tensor view = {.dtype = (tenon_dtype)dtype, .rank = lead + 2};
+    view.offset = (uint64_t)(width > 1 ? width : OFFSET) * tenon_dtype_size(view.dtype);
+    view.shape[0] = batch;
+    view.stride[0] = pitch * outer + GAP;
+    view.shape[lead] = rows;
+    view.shape[lead + 1] = cols;
+    view.stride[lead] = by_columns ? step : pitch;
+    view.stride[lead + 1] = by_columns ? pitch : step;
+    return view;
+}
+
+void tn_gemm_awkward_views(const gemm_problem *like, const tn_choice *choice, uint32_t number,
+                           int64_t batch, int64_t rows, const uint32_t types[GEMM_OPERANDS],
+                           tenon_tensor views[GEMM_OPERANDS])
+{
+    int64_t m = tn_awkward_size(choice, number, "m", rows);
+    int64_t n = tn_awkward_size(choice, number, "n", USUAL_COLS);
+    const int64_t k = tn_awkward_size(choice, number, "k", USUAL_DEPTH);
+    const int64_t thin = tn_awkward_size(choice, number, "thin", 0);
+    const int64_t width = tn_awkward_size(choice, number, "width", 1);
+    if (thin > 0) { /* the thin side stays the thin side */
+        m = like->n < like->m ? USUAL_COLS : thin;
+        n = like->n < like->m ? thin : USUAL_COLS;
+    }
+    views[GEMM_A] = matrix_view(types[GEMM_A], tn_gemm_layout(like, GEMM_A), batch, m, k, width);
+    views[GEMM_B] = matrix_view(types[GEMM_B], tn_gemm_layout(like, GEMM_B), batch, k, n, width);
+    views[GEMM_D] = matrix_view(types[GEMM_D], tn_gemm_layout(like, GEMM_D), batch, m, n, 1);
+    if ((like->flags & GEMM_HAS_C) != 0)
+        views[GEMM_C] = matrix_view(types[GEMM_C], GEMM_UNIT_COL, batch, m, n, 1);
+    if ((like->flags & GEMM_HAS_BIAS) != 0)
+        views[GEMM_BIAS] = matrix_view(types[GEMM_BIAS], GEMM_UNIT_COL, batch, 1, n, 1);
+}
+
+bool tn_gemm_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
+                     tn_case *c)
+{
+    const gemm_problem *like = (const gemm_problem *)problem;
+    const uint32_t type = like->dtype, types[] = {type, type, type, type, type};
+    tenon_gemm_params *params = (tenon_gemm_params *)c->params.bytes;
+    if (number == tn_awkward_count(choice))
+        return false;
+    tn_awkward_begin(c, &tn_operation_gemm);
+    params->flags = (like->flags & GEMM_TF32) != 0 ? TENON_GEMM_ALLOW_TF32 : 0;
+    params->epilogue = tn_check_epilogue(like->flags, like->activation);
+    tn_gemm_awkward_views(like, choice, number, 2, GEMM_AWKWARD_ROWS, types, c->views);
+    return true;
+}
