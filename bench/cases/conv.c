@@ -64,7 +64,8 @@ static bool verify_plane(const convolution *v, const unsigned char *got, int64_t
                                               group * inner, inner),
                        w = tenon_tensor_slice(o[W].host, 0, k, 1),
                        y = tenon_tensor_view(o[Y].view.dtype, 4, plane);
-    return tn_conv_reference(&params, &x, &w, NULL, NULL, &y, expected) &&
+    return tn_conv_reference(&params, (const tenon_tensor *const[]){&x, &w, NULL, NULL, &y},
+                             expected) &&
            bench_judge(o[Y].view.dtype, got, (image * s->k + k) * c->p * c->q, 1, c->p * c->q,
                        expected, error_over_bound, why);
 }

@@ -75,7 +75,8 @@ static bool verify_part(const gradient *g, const unsigned char *got, int64_t out
         const tenon_tensor x = tenon_tensor_slice(o[FIRST].host, 1,
                                                   outer / filters * channels + inner, 1),
                            dy = tenon_tensor_slice(o[SECOND].host, 1, outer, 1);
-        well = tn_conv_backward_filter_reference(&params, &x, &dy, &dense, expected);
+        well = tn_conv_backward_filter_reference(
+            &params, (const tenon_tensor *const[]){&x, &dy, &dense}, expected);
     } else {
         const int64_t first = inner / channels * filters;
         const tenon_tensor dy = tenon_tensor_slice(tenon_tensor_slice(o[FIRST].host, 0, outer, 1),
@@ -83,7 +84,8 @@ static bool verify_part(const gradient *g, const unsigned char *got, int64_t out
                            w = tenon_tensor_slice(
                                tenon_tensor_slice(o[SECOND].host, 0, first, filters), 1,
                                inner % channels, 1);
-        well = tn_conv_backward_data_reference(&params, &dy, &w, &dense, expected);
+        well = tn_conv_backward_data_reference(
+            &params, (const tenon_tensor *const[]){&dy, &w, &dense}, expected);
     }
     return well && bench_judge(result.dtype, got, (outer * o[RESULT].view.shape[1] + inner) * size,
                                1, size, expected, error_over_bound, why);

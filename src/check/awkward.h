@@ -6,7 +6,7 @@
  *
  *   "m=2*mb+1 n=2*nb+1 k=4*kb+3; m=1"
  *
- * is two cases; a name that is left out has the family's usual value.
+ * is two cases; a name that is left out has the family's usual value. A quotient is rounded down.
  */
 #ifndef TN_CHECK_AWKWARD_H
 #define TN_CHECK_AWKWARD_H

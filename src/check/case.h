@@ -35,6 +35,10 @@ typedef struct tn_case {
     /* Without memory. The type of one that is absent is 0. */
     tenon_tensor views[TN_MAX_OPERANDS];
     uint32_t same[TN_MAX_OPERANDS]; /* 1 + the number of the operand that it is; 0: itself */
+    /* Of an awkward case: the context that it is for, and what the solver's parameters are for it
+     * alone, where they are not 0. */
+    tenon_context *context;
+    int32_t values[TN_MAX_PARAMETERS];
 } tn_case;
 
 /* Reads the words after "tenon check". `type` is what T stands for; 0 where there is none. Says

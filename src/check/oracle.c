@@ -30,15 +30,16 @@ static int64_t read_factor(const tn_choice *choice, const char **text)
     return 0;
 }
 
-/* Sums of products. */
+/* Sums of products and quotients. */
 static int64_t read_size(const tn_choice *choice, const char *text)
 {
     int64_t sum = 0;
     for (char sign = '+'; sign == '+' || sign == '-'; sign = *text++) {
         int64_t product = read_factor(choice, &text);
-        while (*text == '*') {
-            text++;
-            product *= read_factor(choice, &text);
+        while (*text == '*' || *text == '/') {
+            const bool divides = *text++ == '/';
+            const int64_t factor = read_factor(choice, &text);
+            product = divides ? product / factor : product * factor;
         }
         sum += sign == '-' ? -product : product;
     }
@@ -82,10 +83,18 @@ static tenon_status check_case(tenon_stream *lab, const tn_family *family, uint3
                                tn_case *c, bool *served, bool *right, char why[256])
 {
     tn_dispatch *dispatch = tn_dispatch_of(lab->context);
+    const tn_choice *usual = dispatch->choice;
+    tn_choice choice = *usual;
     tn_case_result result;
-    tn_solver_name(family, dispatch->choice, c->solver);
+    for (uint32_t i = 0; i < TN_MAX_PARAMETERS; i++)
+        if (c->values[i] != 0)
+            choice.values[i] = c->values[i];
+    tn_solver_name(family, &choice, c->solver);
     c->seed = number + 1;
-    TN_TRY(tn_case_run(lab, c, &result));
+    dispatch->choice = &choice;
+    const tenon_status status = tn_case_run(lab, c, &result);
+    dispatch->choice = usual;
+    TN_TRY(status);
     *served |= result.served;
     *right = result.right;
     if (!result.served || !result.right)
@@ -106,6 +115,7 @@ tenon_status tn_oracle(tenon_stream *lab, const tn_family *family, const tn_prob
         return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory for a self-check", family->name);
     for (uint32_t i = 0; status == TENON_OK && *right; i++) {
         memset(c, 0, sizeof *c);
+        c->context = lab->context;
         if (!family->awkward(problem, choice, i, c))
             break;
         status = check_case(lab, family, i, c, &served, right, why);

@@ -150,12 +150,13 @@ void make_conv(conv_data *data, const conv_case *p, tenon_dtype dtype, test_judg
 static tn_bounded *expect(const conv_data *data, const char *solver)
 {
     tenon_conv_params params = conv_params(&data->problem, solver);
-    const tenon_tensor *y = conv_view(data, CONV_Y, true);
-    tn_bounded *expected = malloc(((size_t)tenon_tensor_elements(y) + 1) * sizeof *expected);
+    const tenon_tensor *views[CONV_OPERANDS];
+    for (int i = 0; i < CONV_OPERANDS; i++)
+        views[i] = conv_view(data, i, true);
+    const int64_t count = tenon_tensor_elements(views[CONV_Y]);
+    tn_bounded *expected = malloc(((size_t)count + 1) * sizeof *expected);
     assert_non_null(expected);
-    assert_true(tn_conv_reference(&params, conv_view(data, CONV_X, true),
-                                  conv_view(data, CONV_W, true), conv_view(data, CONV_C, true),
-                                  conv_view(data, CONV_BIAS, true), y, expected));
+    assert_true(tn_conv_reference(&params, views, expected));
     return expected;
 }
 

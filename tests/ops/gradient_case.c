@@ -169,24 +169,22 @@ void gradient_expect(gradient_data *data)
     assert_non_null(data->expected);
     switch (data->direction) {
     case OF_IMAGE:
-        done = tn_conv_backward_data_reference(&params, v[0], v[1], v[2], data->expected);
+        done = tn_conv_backward_data_reference(&params, v, data->expected);
         break;
     case OF_FILTER:
-        done = tn_conv_backward_filter_reference(&params, v[0], v[1], v[2], data->expected);
+        done = tn_conv_backward_filter_reference(&params, v, data->expected);
         break;
     case OF_BIAS:
-        done = tn_conv_backward_bias_reference(&params, v[0], v[1], data->expected);
+        done = tn_conv_backward_bias_reference(&params, v, data->expected);
         break;
     case TRANSPOSED:
-        done =
-            tn_conv_transpose_reference(&transposed, v[0], v[1], v[2], v[3], v[4], data->expected);
+        done = tn_conv_transpose_reference(&transposed, v, data->expected);
         break;
     case TRANSPOSED_OF_IMAGE:
-        done = tn_conv_transpose_backward_data_reference(&params, v[0], v[1], v[2], data->expected);
+        done = tn_conv_transpose_backward_data_reference(&params, v, data->expected);
         break;
     default:
-        done =
-            tn_conv_transpose_backward_filter_reference(&params, v[0], v[1], v[2], data->expected);
+        done = tn_conv_transpose_backward_filter_reference(&params, v, data->expected);
     }
     assert_true(done);
 }
@@ -248,8 +246,7 @@ static const tn_bounded *expected_of(const void *user, const char *solver, test_
     *data->by_solver =
         malloc(((size_t)tenon_tensor_elements(host[2]) + 1) * sizeof **data->by_solver);
     assert_non_null(*data->by_solver);
-    assert_true(tn_conv_transpose_backward_data_reference(&params, host[0], host[1], host[2],
-                                                          *data->by_solver));
+    assert_true(tn_conv_transpose_backward_data_reference(&params, host, *data->by_solver));
     return *data->by_solver;
 }
 

@@ -91,8 +91,8 @@ static void expect(col2im_data *data)
     int64_t elements = tenon_tensor_elements(&data->operands[1].view);
     data->expected = malloc(((size_t)elements + 1) * sizeof *data->expected);
     assert_non_null(data->expected);
-    assert_true(tn_col2im_reference(&params, &data->operands[0].host, &data->operands[1].host,
-                                    data->expected));
+    const tenon_tensor *const views[] = {&data->operands[0].host, &data->operands[1].host};
+    assert_true(tn_col2im_reference(&params, views, data->expected));
 }
 
 static test_subject subject_of(const col2im_data *data, test_judge judge)
@@ -184,7 +184,8 @@ static void adjoint(void **state)
         int64_t columns = tenon_tensor_elements(&col->view);
         tn_bounded *unfolded = malloc(((size_t)columns + 1) * sizeof *unfolded);
         assert_non_null(unfolded);
-        assert_true(tn_im2col_reference(&params, &x->host, &col->host, unfolded));
+        const tenon_tensor *const views[] = {&x->host, &col->host};
+        assert_true(tn_im2col_reference(&params, views, unfolded));
         for (int64_t j = 0; j < columns; j++)
             by_col += unfolded[j].value * test_get(col, j);
         for (int64_t j = 0; j < tenon_tensor_elements(&x->view); j++)

@@ -96,7 +96,8 @@ static void check_typed(const im2col_case *p, tenon_dtype dtype, test_random *ra
     }
     data.expected = malloc(((size_t)tenon_tensor_elements(&col->view) + 1) * sizeof *data.expected);
     assert_non_null(data.expected);
-    tn_im2col_reference(&params, &x->host, &col->host, data.expected);
+    assert_true(tn_im2col_reference(&params, (const tenon_tensor *const[]){&x->host, &col->host},
+                                    data.expected));
     const test_subject subject = {&tn_im2col_family, call,          describe,  &data, data.operands,
                                   IM2COL_OPERANDS,   data.expected, TEST_EXACT};
     test_run_all(&subject);

@@ -1,4 +1,4 @@
-/* tenon_conv_backward_bias: the public entry, the family, and its solvers: whole, which sums a
+/* tenon_conv_backward_bias: what it refuses, the family, and its solvers: whole, which sums a
  * channel in one go, and parts, which shares it out over the workspace where there are few
  * channels. */
 #include "base/checked.h"
@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <string.h>
 
-enum { OPERAND_DY, OPERAND_DB, OPERANDS };
+enum { OPERAND_DY, OPERAND_DB };
 
 /* Work-items for each compute unit that keep it busy. */
 #define CPU_ITEMS 4
@@ -196,13 +196,12 @@ static uint64_t paths(const tn_problem *problem)
 const tn_family tn_conv_backward_bias_family = {.name = "conv_backward_bias",
                                                 .solvers = solvers,
                                                 .solver_count = sizeof solvers / sizeof *solvers,
-                                                .self_check = tn_conv_backward_bias_self_check,
+                                                .awkward = tn_conv_backward_bias_awkward,
                                                 .paths = paths};
 
-tenon_status tn_conv_bias_canonicalise(const char *operation,
-                                       const tenon_conv_backward_params *params,
-                                       const tenon_tensor *dy, const tenon_tensor *db,
-                                       conv_bias_problem *p)
+static tenon_status canonicalise(const char *operation, const tenon_conv_backward_params *params,
+                                 const tenon_tensor *dy, const tenon_tensor *db,
+                                 conv_bias_problem *p)
 {
     memset(p, 0, sizeof *p);
     p->head.size = sizeof *p;
@@ -220,58 +219,21 @@ tenon_status tn_conv_bias_canonicalise(const char *operation,
     return TENON_OK;
 }
 
-static tenon_status prepare(tenon_context *context, const tenon_conv_backward_params *params,
-                            tn_call *call, conv_bias_problem *problem, bool *empty)
+tenon_status tn_conv_backward_bias_prepare(const void *given, tn_call *call, tn_problem *problem,
+                                           bool *empty)
 {
     const char *operation = call->operation;
+    const tenon_conv_backward_params *params = given;
     const tenon_tensor *dy = call->operands[OPERAND_DY].view, *db = call->operands[OPERAND_DB].view;
     tenon_epilogue epilogue = TENON_EPILOGUE_INIT;
     TN_TRY(tn_params_check(operation, params->struct_size, sizeof *params, params->flags, 0));
     TN_TRY(tn_tensor_check(operation, "dy", dy));
     TN_TRY(tn_call_check_views(call));
-    TN_TRY(tn_float_check(operation, "dy", context, dy->dtype));
+    TN_TRY(tn_float_check(operation, "dy", call->context, dy->dtype));
     TN_TRY(tn_same_dtype_check(operation, "db", db, "dy", dy->dtype));
-    TN_TRY(tn_conv_bias_canonicalise(operation, params, dy, db, problem));
+    TN_TRY(canonicalise(operation, params, dy, db, (conv_bias_problem *)problem));
     *empty = tn_tensor_empty(db);
     epilogue.beta = params->beta;
     tn_conv_scalars(&epilogue, call->scalars);
-    return tn_solver_force(operation, &tn_conv_backward_bias_family, params->solver,
-                           &problem->head);
-}
-
-static tn_call make_call(const char *operation, const tenon_tensor *dy, const tenon_tensor *db)
-{
-    return (tn_call){.operation = operation,
-                     .operands = {{"dy", dy, TN_INPUT}, {"db", db, TN_OUTPUT}},
-                     .operand_count = OPERANDS};
-}
-
-static const tenon_conv_backward_params defaults = TENON_CONV_BACKWARD_PARAMS_INIT;
-
-TENON_API tenon_status tenon_conv_backward_bias(tenon_stream *stream,
-                                                const tenon_conv_backward_params *params,
-                                                const tenon_tensor *dy, const tenon_tensor *db,
-                                                const tenon_sync *sync)
-{
-    tn_call call = make_call("tenon_conv_backward_bias", dy, db);
-    conv_bias_problem problem;
-    bool empty = false;
-    TN_TRY(tn_stream_check(call.operation, stream));
-    TN_TRY(prepare(stream->context, params != NULL ? params : &defaults, &call, &problem, &empty));
-    return tn_call_run(stream, &tn_conv_backward_bias_family, empty ? NULL : &problem.head, &call,
-                       sync);
-}
-
-TENON_API tenon_status tenon_conv_backward_bias_plan(tenon_context *context,
-                                                     const tenon_conv_backward_params *params,
-                                                     const tenon_tensor *dy, const tenon_tensor *db,
-                                                     tenon_plan **plan)
-{
-    tn_call call = make_call("tenon_conv_backward_bias_plan", dy, db);
-    conv_bias_problem problem;
-    bool empty = false;
-    TN_TRY(tn_plan_check(call.operation, context, plan));
-    TN_TRY(prepare(context, params != NULL ? params : &defaults, &call, &problem, &empty));
-    return tn_call_plan(context, &tn_conv_backward_bias_family, empty ? NULL : &problem.head, &call,
-                        plan);
+    return tn_solver_force(operation, &tn_conv_backward_bias_family, params->solver, problem);
 }

@@ -63,6 +63,7 @@ static tenon_status record(const char *operation, tn_recording *recording,
 }
 
 const tn_solver tn_conv_backward_data_pointwise = {.name = "pointwise",
+                                                   .awkward = "t=1 r=1 s=1 stride_w=1 dilation_h=1",
                                                    .refuses = refuses,
                                                    .estimate = estimate,
                                                    .options = tn_conv_product_options,

@@ -1,10 +1,10 @@
-/* tenon_col2im: the public entry, and the family. */
+/* What tenon_col2im refuses, the family, and col2im within a convolution. */
 #include "base/shape.h"
 #include "ops/conv/gradient.h"
 
 #include <string.h>
 
-enum { OPERAND_COL, OPERAND_X, OPERANDS }; /* as the caller numbers them */
+enum { OPERAND_COL, OPERAND_X }; /* as the caller numbers them */
 
 static const tn_solver *const solvers[] = {&tn_col2im_channels, &tn_col2im_rows,
                                            &tn_col2im_elements};
@@ -18,7 +18,7 @@ static uint64_t paths(const tn_problem *problem)
 const tn_family tn_col2im_family = {.name = "col2im",
                                     .solvers = solvers,
                                     .solver_count = sizeof solvers / sizeof *solvers,
-                                    .self_check = tn_col2im_self_check,
+                                    .awkward = tn_col2im_awkward,
                                     .paths = paths};
 
 tenon_status tn_col2im_record(const char *operation, tn_recording *recording,
@@ -50,52 +50,72 @@ tenon_status tn_col2im_canonicalise(const char *operation, const tenon_im2col_pa
     return TENON_OK;
 }
 
-static tenon_status prepare(tenon_context *context, const tenon_im2col_params *params,
-                            tn_call *call, col2im_problem *problem, bool *empty)
+tenon_status tn_col2im_prepare(const void *given, tn_call *call, tn_problem *problem, bool *empty)
 {
     const char *operation = call->operation;
+    const tenon_im2col_params *params = given;
     const tenon_tensor *col = call->operands[OPERAND_COL].view, *x = call->operands[OPERAND_X].view;
     const tenon_epilogue epilogue = TENON_EPILOGUE_INIT;
     TN_TRY(tn_params_check(operation, params->struct_size, sizeof *params, params->flags, 0));
     TN_TRY(tn_tensor_check(operation, "col", col));
     TN_TRY(tn_call_check_views(call));
-    TN_TRY(tn_float_check(operation, "col", context, col->dtype));
+    TN_TRY(tn_float_check(operation, "col", call->context, col->dtype));
     TN_TRY(tn_same_dtype_check(operation, "x", x, "col", col->dtype));
-    TN_TRY(tn_col2im_canonicalise(operation, params, col, x, problem));
+    TN_TRY(tn_col2im_canonicalise(operation, params, col, x, (col2im_problem *)problem));
     *empty = tn_tensor_empty(x);
     tn_conv_scalars(&epilogue, call->scalars);
-    return tn_solver_force(operation, &tn_col2im_family, params->solver, &problem->head);
+    return tn_solver_force(operation, &tn_col2im_family, params->solver, problem);
 }
 
-static tn_call make_call(const char *operation, const tenon_tensor *col, const tenon_tensor *x)
+/* Makes of a problem, which is that of col2im alone, that of a convolution which ends with it. */
+static tenon_status prepare_folding(const void *given, tn_call *call, tn_problem *head, bool *empty)
 {
-    return (tn_call){.operation = operation,
-                     .operands = {{"col", col, TN_INPUT}, {"x", x, TN_OUTPUT}},
-                     .operand_count = OPERANDS};
+    const conv_folding_params *params = given;
+    const tn_argument *o = call->operands;
+    const tenon_tensor *col = o[COL2IM_COL].view, *x = o[COL2IM_X].view;
+    col2im_problem *p = (col2im_problem *)head;
+    TN_TRY(tn_col2im_canonicalise(call->operation, &params->columns, col, x, p));
+    p->activation = params->epilogue.activation.kind;
+    p->flags = (params->epilogue.beta != 0 ? CONV_HAS_C : 0) |
+               (o[COL2IM_BIAS].view != NULL ? CONV_HAS_BIAS : 0) |
+               (params->epilogue.alpha == 0 ? CONV_SKIP_XW : 0);
+    p->col_acc = col->dtype != x->dtype;
+    p->first_scalar = 0;
+    p->bias = 1;
+    tn_conv_copy_strides(p->res, x);
+    for (int i = 0; i < COL2IM_OPERANDS; i++)
+        p->operand[i] = (uint8_t)i;
+    *empty = false;
+    tn_conv_scalars(&params->epilogue, call->scalars);
+    return tn_solver_force(call->operation, &tn_col2im_family, params->columns.solver, head);
 }
 
-static const tenon_im2col_params defaults = TENON_IM2COL_PARAMS_INIT;
-
-TENON_API tenon_status tenon_col2im(tenon_stream *stream, const tenon_im2col_params *params,
-                                    const tenon_tensor *col, const tenon_tensor *x,
-                                    const tenon_sync *sync)
+static tenon_status plan_folding(tenon_context *context, const void *params,
+                                 const tenon_tensor *const *views, tenon_plan **plan)
 {
-    tn_call call = make_call("tenon_col2im", col, x);
-    col2im_problem problem;
-    bool empty = false;
-    TN_TRY(tn_stream_check(call.operation, stream));
-    TN_TRY(prepare(stream->context, params != NULL ? params : &defaults, &call, &problem, &empty));
-    return tn_call_run(stream, &tn_col2im_family, empty ? NULL : &problem.head, &call, sync);
+    return tn_operation_plan(&tn_conv_folding, context, params, views, plan);
 }
 
-TENON_API tenon_status tenon_col2im_plan(tenon_context *context, const tenon_im2col_params *params,
-                                         const tenon_tensor *col, const tenon_tensor *x,
-                                         tenon_plan **plan)
-{
-    tn_call call = make_call("tenon_col2im_plan", col, x);
-    col2im_problem problem;
-    bool empty = false;
-    TN_TRY(tn_plan_check(call.operation, context, plan));
-    TN_TRY(prepare(context, params != NULL ? params : &defaults, &call, &problem, &empty));
-    return tn_call_plan(context, &tn_col2im_family, empty ? NULL : &problem.head, &call, plan);
-}
+static const tn_field fields[] = {
+    TN_FIELD_ARRAY("filter", TN_FIELD_I64, conv_folding_params, columns.filter),
+    TN_GEOMETRY_FIELDS(conv_folding_params, columns.geometry),
+    TN_EPILOGUE_FIELDS(conv_folding_params, epilogue)};
+static const conv_folding_params folding_defaults = {TENON_IM2COL_PARAMS_INIT, TENON_EPILOGUE_INIT};
+
+const tn_operation tn_conv_folding = {
+    .name = "conv_folding",
+    .plan_name = "conv_folding",
+    .family = &tn_col2im_family,
+    .operands = {{.name = "col"},
+                 {.name = "c", .optional = true},
+                 {.name = "bias", .optional = true},
+                 {.name = "x", .role = TN_OUTPUT}},
+    .operand_count = COL2IM_OPERANDS,
+    .output_count = 1,
+    TN_FIELDS(fields),
+    TN_PARAMS(folding),
+    TN_PROBLEM(col2im_problem),
+    .prepare = prepare_folding,
+    .plan = plan_folding,
+    .reference = tn_conv_folding_reference,
+};

@@ -1,11 +1,6 @@
-/* tenon_conv_forward: the public entry, and the family. */
+/* What tenon_conv_forward refuses, and the family. */
 #include "base/shape.h"
 #include "ops/conv/gradient.h"
-
-TENON_API tenon_conv_params tenon_conv_params_default(void)
-{
-    return (tenon_conv_params)TENON_CONV_PARAMS_INIT;
-}
 
 static const tn_solver *const solvers[] = {
     &tn_conv_pointwise,      &tn_conv_depthwise,       &tn_conv_implicit_packed,
@@ -22,73 +17,40 @@ uint64_t tn_conv_paths(const tn_problem *problem)
 const tn_family tn_conv_family = {.name = "conv",
                                   .solvers = solvers,
                                   .solver_count = sizeof solvers / sizeof *solvers,
-                                  .self_check = tn_conv_self_check,
+                                  .awkward = tn_conv_awkward,
                                   .paths = tn_conv_paths};
 
-static tenon_status prepare(tenon_context *context, const tenon_conv_params *params, tn_call *call,
-                            conv_problem *problem, bool *empty)
+tenon_status tn_conv_check_call(const tn_call *call, const tenon_epilogue *epilogue)
+{
+    const tn_argument *o = call->operands;
+    const tenon_dtype dtype = o[CONV_X].view != NULL ? o[CONV_X].view->dtype : TENON_DTYPE_INVALID;
+    TN_TRY(tn_tensor_check(call->operation, "x", o[CONV_X].view));
+    TN_TRY(tn_tensor_check(call->operation, "w", o[CONV_W].view));
+    TN_TRY(tn_call_check_views(call));
+    TN_TRY(tn_epilogue_check(call->operation, epilogue, o[CONV_C].view));
+    TN_TRY(tn_float_check(call->operation, "x", call->context, dtype));
+    for (int i = CONV_W; i < CONV_OPERANDS; i++)
+        TN_TRY(tn_same_dtype_check(call->operation, o[i].name, o[i].view, "x", dtype));
+    return TENON_OK;
+}
+
+tenon_status tn_conv_prepare(const void *given, tn_call *call, tn_problem *head, bool *empty)
 {
     const char *operation = call->operation;
+    const tenon_conv_params *params = given;
     const tn_argument *o = call->operands;
     const tenon_tensor *y = o[CONV_Y].view;
+    conv_problem *problem = (conv_problem *)head;
     TN_TRY(tn_params_check(operation, params->struct_size, sizeof *params, params->flags,
                            TENON_CONV_EXACT));
-    TN_TRY(tn_conv_check_call(context, call, &params->epilogue));
+    TN_TRY(tn_conv_check_call(call, &params->epilogue));
     TN_TRY(tn_conv_canonicalise(operation, params, o[CONV_X].view, o[CONV_W].view, o[CONV_C].view,
                                 o[CONV_BIAS].view, y, problem));
-    TN_TRY(tn_solver_force(operation, &tn_conv_family, params->solver, &problem->head));
+    TN_TRY(tn_solver_force(operation, &tn_conv_family, params->solver, head));
     problem->exact = (params->flags & TENON_CONV_EXACT) != 0;
     *empty = tn_tensor_empty(y);
     if (params->epilogue.beta == 0)
         call->operands[CONV_C].view = NULL; /* not read: it need not have memory */
     tn_conv_scalars(&params->epilogue, call->scalars);
     return TENON_OK;
-}
-
-tenon_status tn_conv_forward_call(const char *operation, tenon_stream *stream,
-                                  const tenon_conv_params *params, const tenon_tensor *x,
-                                  const tenon_tensor *w, const tenon_tensor *c,
-                                  const tenon_tensor *bias, const tenon_tensor *y,
-                                  const tenon_sync *sync)
-{
-    static const tenon_conv_params defaults = TENON_CONV_PARAMS_INIT;
-    tn_call call = tn_conv_call(operation, x, w, c, bias, y);
-    conv_problem problem;
-    bool empty = false;
-    TN_TRY(tn_stream_check(call.operation, stream));
-    TN_TRY(prepare(stream->context, params != NULL ? params : &defaults, &call, &problem, &empty));
-    return tn_call_run(stream, &tn_conv_family, empty ? NULL : &problem.head, &call, sync);
-}
-
-tenon_status tn_conv_forward_call_plan(const char *operation, tenon_context *context,
-                                       const tenon_conv_params *params, const tenon_tensor *x,
-                                       const tenon_tensor *w, const tenon_tensor *c,
-                                       const tenon_tensor *bias, const tenon_tensor *y,
-                                       tenon_plan **plan)
-{
-    static const tenon_conv_params defaults = TENON_CONV_PARAMS_INIT;
-    tn_call call = tn_conv_call(operation, x, w, c, bias, y);
-    conv_problem problem;
-    bool empty = false;
-    TN_TRY(tn_plan_check(call.operation, context, plan));
-    TN_TRY(prepare(context, params != NULL ? params : &defaults, &call, &problem, &empty));
-    return tn_call_plan(context, &tn_conv_family, empty ? NULL : &problem.head, &call, plan);
-}
-
-TENON_API tenon_status tenon_conv_forward(tenon_stream *stream, const tenon_conv_params *params,
-                                          const tenon_tensor *x, const tenon_tensor *w,
-                                          const tenon_tensor *c, const tenon_tensor *bias,
-                                          const tenon_tensor *y, const tenon_sync *sync)
-{
-    return tn_conv_forward_call("tenon_conv_forward", stream, params, x, w, c, bias, y, sync);
-}
-
-TENON_API tenon_status tenon_conv_forward_plan(tenon_context *context,
-                                               const tenon_conv_params *params,
-                                               const tenon_tensor *x, const tenon_tensor *w,
-                                               const tenon_tensor *c, const tenon_tensor *bias,
-                                               const tenon_tensor *y, tenon_plan **plan)
-{
-    return tn_conv_forward_call_plan("tenon_conv_forward_plan", context, params, x, w, c, bias, y,
-                                     plan);
 }

@@ -270,12 +270,12 @@ int64_t tn_conv_cpu_direct_filters(tenon_context *context, const conv_problem *p
 }
 
 bool tn_conv_cpu_direct_cut(tenon_context *context, const conv_problem *problem, int32_t runs,
-                            int32_t panels, tn_choice *choice)
+                            int32_t panels, int32_t *values)
 {
     layout l;
-    choice->values[PIXELS] = runs * choice->values[RUN];
-    choice->values[FILTERS] = panels * panel_filters(context, problem);
-    return lay_out(context, problem, choice->values, &l);
+    values[PIXELS] = runs * values[RUN];
+    values[FILTERS] = panels * panel_filters(context, problem);
+    return lay_out(context, problem, values, &l);
 }
 
 static const char *refuses(tenon_context *context, const tn_problem *problem)
@@ -391,6 +391,7 @@ static tenon_status record(const char *operation, tn_recording *recording,
 }
 
 const tn_solver tn_conv_cpu_direct = {.name = "cpu_direct",
+                                      .awkward = "cut=1 stride_w=1; cut=1 stride_w=2",
                                       .parameters = parameters,
                                       .parameter_count = PARAMETERS,
                                       .refuses = refuses,

@@ -8,9 +8,9 @@
  * ragged one. */
 int64_t tn_conv_cpu_direct_filters(tenon_context *context, const conv_problem *problem);
 
-/* Gives each work-group of the choice so few runs of pixels and panels of filters that a small
+/* Gives each work-group so few runs of pixels and panels of filters that a small
  * problem has several along every dimension. False where that does not fit the local memory. */
 bool tn_conv_cpu_direct_cut(tenon_context *context, const conv_problem *problem, int32_t runs,
-                            int32_t panels, tn_choice *choice);
+                            int32_t panels, int32_t *values);
 
 #endif

@@ -305,12 +305,14 @@ static tenon_status record(const char *operation, tn_recording *recording,
     return tn_record(operation, recording, &launch);
 }
 
-const tn_solver tn_conv_backward_data_implicit_packed = {.name = "implicit_packed",
-                                                         .parameters = parameters,
-                                                         .parameter_count = PARAMETERS,
-                                                         .refuses = refuses,
-                                                         .tune = tune,
-                                                         .constrains = constrains,
-                                                         .estimate = estimate,
-                                                         .options = options,
-                                                         .record = record};
+const tn_solver tn_conv_backward_data_implicit_packed = {
+    .name = "implicit_packed",
+    .awkward = "filters=265; filters=265 dense_filters=1",
+    .parameters = parameters,
+    .parameter_count = PARAMETERS,
+    .refuses = refuses,
+    .tune = tune,
+    .constrains = constrains,
+    .estimate = estimate,
+    .options = options,
+    .record = record};

@@ -40,6 +40,7 @@ static tenon_status record(const char *operation, tn_recording *recording,
 }
 
 const tn_solver tn_conv_backward_data_implicit_tiled = {.name = "implicit_tiled",
+                                                        .awkward = TN_CONV_TILED_DATA_AWKWARD,
                                                         .parameters = tn_conv_tiled_parameters,
                                                         .parameter_count = CONV_TILED_PARAMETERS,
                                                         .refuses = refuses,

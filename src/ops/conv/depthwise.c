@@ -386,6 +386,7 @@ static tenon_status record_backwards(const char *operation, tn_recording *record
 }
 
 const tn_solver tn_conv_depthwise = {.name = "depthwise",
+                                     .awkward = TN_DEPTHWISE_AWKWARD,
                                      .parameters = parameters,
                                      .parameter_count = PARAMETERS,
                                      .refuses = refuses_forward,
@@ -396,6 +397,7 @@ const tn_solver tn_conv_depthwise = {.name = "depthwise",
                                      .record = record_forward};
 
 const tn_solver tn_conv_backward_data_depthwise = {.name = "depthwise",
+                                                   .awkward = TN_DEPTHWISE_AWKWARD,
                                                    .parameters = parameters,
                                                    .parameter_count = PARAMETERS,
                                                    .refuses = refuses_backwards,

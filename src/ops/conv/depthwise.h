@@ -12,6 +12,12 @@
  */
 #define TN_DEPTHWISE_MOST_TAPS 128
 
+/* Their awkward cases: at strides 1 and 2, as unrolled loops have it, and at others. */
+#define TN_DEPTHWISE_AWKWARD                                                                       \
+    "depthwise=1 stride_h=1 stride_w=1 dilation_h=1; "                                             \
+    "depthwise=1 stride_h=2 stride_w=2 dilation_h=1; "                                             \
+    "depthwise=1 stride_h=2 stride_w=3 dilation_h=2 dilation_w=2"
+
 /* Vectors along a tile's row, at most. */
 #define TN_DEPTHWISE_BLOCKS 16
 

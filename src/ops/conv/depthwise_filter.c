@@ -273,6 +273,7 @@ static tenon_status record(const char *operation, tn_recording *recording,
 }
 
 const tn_solver tn_conv_backward_filter_depthwise = {.name = "depthwise",
+                                                     .awkward = TN_DEPTHWISE_AWKWARD,
                                                      .parameters = parameters,
                                                      .parameter_count = PARAMETERS,
                                                      .refuses = refuses,

@@ -393,13 +393,15 @@ static tenon_status record(const char *operation, tn_recording *recording,
     return l.slices > 1 ? record_sum(operation, recording, p, &l) : TENON_OK;
 }
 
-const tn_solver tn_conv_backward_filter_implicit_packed = {.name = "implicit_packed",
-                                                           .parameters = parameters,
-                                                           .parameter_count = PARAMETERS,
-                                                           .refuses = refuses,
-                                                           .tune = tune,
-                                                           .constrains = constrains,
-                                                           .workspace = workspace,
-                                                           .estimate = estimate,
-                                                           .options = options,
-                                                           .record = record};
+const tn_solver tn_conv_backward_filter_implicit_packed = {
+    .name = "implicit_packed",
+    .awkward = "channels=35 filters=29; channels=35 filters=29 dense_filters=1",
+    .parameters = parameters,
+    .parameter_count = PARAMETERS,
+    .refuses = refuses,
+    .tune = tune,
+    .constrains = constrains,
+    .workspace = workspace,
+    .estimate = estimate,
+    .options = options,
+    .record = record};

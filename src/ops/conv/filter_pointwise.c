@@ -113,8 +113,10 @@ static tenon_status record(const char *operation, tn_recording *recording,
     return TENON_OK;
 }
 
-const tn_solver tn_conv_backward_filter_pointwise = {.name = "pointwise",
-                                                     .refuses = refuses,
-                                                     .estimate = estimate,
-                                                     .options = tn_conv_product_options,
-                                                     .record = record};
+const tn_solver tn_conv_backward_filter_pointwise = {
+    .name = "pointwise",
+    .awkward = "n=1 t=1 r=1 s=1 stride_w=1 dense_images=1",
+    .refuses = refuses,
+    .estimate = estimate,
+    .options = tn_conv_product_options,
+    .record = record};

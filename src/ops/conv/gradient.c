@@ -1,15 +1,9 @@
-/* The gradients of convolutions: the public entries of tenon_conv_backward_data and _filter, and
- * what those of the transposed convolution share with them. */
+/* The gradients of convolutions and of transposed ones: their families, and what they refuse. */
 #include "ops/conv/gradient.h"
 
 #include "base/shape.h"
 
 #include <string.h>
-
-TENON_API tenon_conv_backward_params tenon_conv_backward_params_default(void)
-{
-    return (tenon_conv_backward_params)TENON_CONV_BACKWARD_PARAMS_INIT;
-}
 
 static const tn_solver *const data_solvers[] = {
     &tn_conv_backward_data_pointwise,       &tn_conv_backward_data_depthwise,
@@ -26,25 +20,30 @@ static const tn_solver *const filter_solvers[] = {
 const tn_family tn_conv_backward_data_family = {.name = "conv_backward_data",
                                                 .solvers = data_solvers,
                                                 .solver_count = COUNT(data_solvers),
-                                                .self_check = tn_conv_reverse_self_check,
+                                                .awkward = tn_conv_backward_data_awkward,
                                                 .paths = tn_conv_paths};
 
 const tn_family tn_conv_transpose_family = {.name = "conv_transpose",
                                             .solvers = data_solvers,
                                             .solver_count = COUNT(data_solvers),
-                                            .self_check = tn_conv_reverse_self_check,
+                                            .awkward = tn_conv_transpose_awkward,
                                             .paths = tn_conv_paths};
 
 const tn_family tn_conv_backward_filter_family = {.name = "conv_backward_filter",
                                                   .solvers = filter_solvers,
                                                   .solver_count = COUNT(filter_solvers),
-                                                  .self_check = tn_conv_backward_filter_self_check,
+                                                  .awkward = tn_conv_backward_filter_awkward,
                                                   .paths = tn_conv_paths};
 
 const conv_gradient tn_conv_gradient_of_image = {
     &tn_conv_backward_data_family, {"dy", "w", "dx"}, {CONV_Y, CONV_W, CONV_X}, false};
 const conv_gradient tn_conv_gradient_of_filter = {
     &tn_conv_backward_filter_family, {"x", "dy", "dw"}, {CONV_X, CONV_Y, CONV_W}, false};
+/* Those of a transposed convolution are those of the convolution with x and y exchanged. */
+const conv_gradient tn_conv_transpose_gradient_of_x = {
+    &tn_conv_family, {"dy", "w", "dx"}, {CONV_X, CONV_W, CONV_Y}, true};
+const conv_gradient tn_conv_transpose_gradient_of_filter = {
+    &tn_conv_backward_filter_family, {"x", "dy", "dw"}, {CONV_Y, CONV_X, CONV_W}, true};
 
 void tn_conv_scalars(const tenon_epilogue *epilogue, double scalars[TN_MAX_SCALARS])
 {
@@ -78,9 +77,8 @@ tenon_status tn_conv_gradient_canonicalise(const char *operation, const conv_gra
     return TENON_OK;
 }
 
-static tenon_status prepare(const conv_gradient *gradient, tenon_context *context,
-                            const tenon_conv_backward_params *params, tn_call *call,
-                            conv_problem *problem, bool *empty)
+static tenon_status prepare(const conv_gradient *gradient, const tenon_conv_backward_params *params,
+                            tn_call *call, tn_problem *problem, bool *empty)
 {
     const char *operation = call->operation;
     const tn_argument *operands = call->operands;
@@ -90,93 +88,39 @@ static tenon_status prepare(const conv_gradient *gradient, tenon_context *contex
     for (int i = 0; i < 2; i++)
         TN_TRY(tn_tensor_check(operation, operands[i].name, views[i]));
     TN_TRY(tn_call_check_views(call));
-    TN_TRY(tn_float_check(operation, operands[0].name, context, views[0]->dtype));
+    TN_TRY(tn_float_check(operation, operands[0].name, call->context, views[0]->dtype));
     for (int i = 1; i < 3; i++)
         TN_TRY(tn_same_dtype_check(operation, operands[i].name, views[i], operands[0].name,
                                    views[0]->dtype));
-    TN_TRY(tn_conv_gradient_canonicalise(operation, gradient, params, views, problem));
-    TN_TRY(tn_solver_force(operation, gradient->family, params->solver, &problem->head));
+    TN_TRY(
+        tn_conv_gradient_canonicalise(operation, gradient, params, views, (conv_problem *)problem));
+    TN_TRY(tn_solver_force(operation, gradient->family, params->solver, problem));
     *empty = tn_tensor_empty(views[2]);
     epilogue.beta = params->beta;
     tn_conv_scalars(&epilogue, call->scalars);
     return TENON_OK;
 }
 
-static tn_call make_call(const char *operation, const conv_gradient *gradient,
-                         const tenon_tensor *const views[3])
+tenon_status tn_conv_backward_data_prepare(const void *params, tn_call *call, tn_problem *problem,
+                                           bool *empty)
 {
-    tn_call call = {.operation = operation, .operand_count = 3};
-    for (int i = 0; i < 3; i++)
-        call.operands[i] =
-            (tn_argument){gradient->name[i], views[i], i == 2 ? TN_OUTPUT : TN_INPUT};
-    return call;
+    return prepare(&tn_conv_gradient_of_image, params, call, problem, empty);
 }
 
-static const tenon_conv_backward_params defaults = TENON_CONV_BACKWARD_PARAMS_INIT;
-
-tenon_status tn_conv_gradient_run(const char *operation, const conv_gradient *gradient,
-                                  tenon_stream *stream, const tenon_conv_backward_params *params,
-                                  const tenon_tensor *const views[3], const tenon_sync *sync)
+tenon_status tn_conv_backward_filter_prepare(const void *params, tn_call *call, tn_problem *problem,
+                                             bool *empty)
 {
-    tn_call call = make_call(operation, gradient, views);
-    conv_problem problem;
-    bool empty = false;
-    TN_TRY(tn_stream_check(operation, stream));
-    TN_TRY(prepare(gradient, stream->context, params != NULL ? params : &defaults, &call, &problem,
-                   &empty));
-    return tn_call_run(stream, gradient->family, empty ? NULL : &problem.head, &call, sync);
+    return prepare(&tn_conv_gradient_of_filter, params, call, problem, empty);
 }
 
-tenon_status tn_conv_gradient_plan(const char *operation, const conv_gradient *gradient,
-                                   tenon_context *context, const tenon_conv_backward_params *params,
-                                   const tenon_tensor *const views[3], tenon_plan **plan)
+tenon_status tn_conv_transpose_backward_data_prepare(const void *params, tn_call *call,
+                                                     tn_problem *problem, bool *empty)
 {
-    tn_call call = make_call(operation, gradient, views);
-    conv_problem problem;
-    bool empty = false;
-    TN_TRY(tn_plan_check(operation, context, plan));
-    TN_TRY(
-        prepare(gradient, context, params != NULL ? params : &defaults, &call, &problem, &empty));
-    return tn_call_plan(context, gradient->family, empty ? NULL : &problem.head, &call, plan);
+    return prepare(&tn_conv_transpose_gradient_of_x, params, call, problem, empty);
 }
 
-TENON_API tenon_status tenon_conv_backward_data(tenon_stream *stream,
-                                                const tenon_conv_backward_params *params,
-                                                const tenon_tensor *dy, const tenon_tensor *w,
-                                                const tenon_tensor *dx, const tenon_sync *sync)
+tenon_status tn_conv_transpose_backward_filter_prepare(const void *params, tn_call *call,
+                                                       tn_problem *problem, bool *empty)
 {
-    const tenon_tensor *const views[] = {dy, w, dx};
-    return tn_conv_gradient_run("tenon_conv_backward_data", &tn_conv_gradient_of_image, stream,
-                                params, views, sync);
-}
-
-TENON_API tenon_status tenon_conv_backward_data_plan(tenon_context *context,
-                                                     const tenon_conv_backward_params *params,
-                                                     const tenon_tensor *dy, const tenon_tensor *w,
-                                                     const tenon_tensor *dx, tenon_plan **plan)
-{
-    const tenon_tensor *const views[] = {dy, w, dx};
-    return tn_conv_gradient_plan("tenon_conv_backward_data_plan", &tn_conv_gradient_of_image,
-                                 context, params, views, plan);
-}
-
-TENON_API tenon_status tenon_conv_backward_filter(tenon_stream *stream,
-                                                  const tenon_conv_backward_params *params,
-                                                  const tenon_tensor *x, const tenon_tensor *dy,
-                                                  const tenon_tensor *dw, const tenon_sync *sync)
-{
-    const tenon_tensor *const views[] = {x, dy, dw};
-    return tn_conv_gradient_run("tenon_conv_backward_filter", &tn_conv_gradient_of_filter, stream,
-                                params, views, sync);
-}
-
-TENON_API tenon_status tenon_conv_backward_filter_plan(tenon_context *context,
-                                                       const tenon_conv_backward_params *params,
-                                                       const tenon_tensor *x,
-                                                       const tenon_tensor *dy,
-                                                       const tenon_tensor *dw, tenon_plan **plan)
-{
-    const tenon_tensor *const views[] = {x, dy, dw};
-    return tn_conv_gradient_plan("tenon_conv_backward_filter_plan", &tn_conv_gradient_of_filter,
-                                 context, params, views, plan);
+    return prepare(&tn_conv_transpose_gradient_of_filter, params, call, problem, empty);
 }

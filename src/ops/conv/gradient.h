@@ -11,6 +11,7 @@
 #define TN_OPS_CONV_GRADIENT_H
 
 #include "conv/gradient_args.h"
+#include "dispatch/operation.h"
 #include "ops/conv/internal.h"
 #include "ops/gemm/internal.h"
 
@@ -67,10 +68,6 @@ tenon_status tn_conv_transpose_canonicalise(const char *operation,
                                             const tenon_tensor *x, const tenon_tensor *w,
                                             const tenon_tensor *c, const tenon_tensor *bias,
                                             const tenon_tensor *y, conv_problem *problem);
-tenon_status tn_conv_bias_canonicalise(const char *operation,
-                                       const tenon_conv_backward_params *params,
-                                       const tenon_tensor *dy, const tenon_tensor *db,
-                                       conv_bias_problem *problem);
 tenon_status tn_col2im_canonicalise(const char *operation, const tenon_im2col_params *params,
                                     const tenon_tensor *col, const tenon_tensor *x,
                                     col2im_problem *problem);
@@ -89,12 +86,6 @@ tenon_status tn_conv_gradient_canonicalise(const char *operation, const conv_gra
                                            const tenon_conv_backward_params *params,
                                            const tenon_tensor *const views[3],
                                            conv_problem *problem);
-tenon_status tn_conv_gradient_run(const char *operation, const conv_gradient *gradient,
-                                  tenon_stream *stream, const tenon_conv_backward_params *params,
-                                  const tenon_tensor *const views[3], const tenon_sync *sync);
-tenon_status tn_conv_gradient_plan(const char *operation, const conv_gradient *gradient,
-                                   tenon_context *context, const tenon_conv_backward_params *params,
-                                   const tenon_tensor *const views[3], tenon_plan **plan);
 
 /* The scalars of a run: an epilogue's, and the ones at CONV_SCALAR_ONES. */
 void tn_conv_scalars(const tenon_epilogue *epilogue, double scalars[TN_MAX_SCALARS]);
@@ -132,38 +123,56 @@ tenon_status tn_conv_record_pack(const char *operation, tn_recording *recording,
 tenon_status tn_conv_record_unpack(const char *operation, tn_recording *recording,
                                    const conv_packing *packing);
 
-/* Results in double with their error bounds, in row-major order (false without memory); memory is
- * host memory of kind SVM. An output is read where beta is not 0. */
-bool tn_conv_transpose_reference(const tenon_conv_transpose_params *params, const tenon_tensor *x,
-                                 const tenon_tensor *w, const tenon_tensor *c,
-                                 const tenon_tensor *bias, const tenon_tensor *y,
-                                 tn_bounded *results);
-bool tn_conv_transpose_backward_data_reference(const tenon_conv_backward_params *params,
-                                               const tenon_tensor *dy, const tenon_tensor *w,
-                                               const tenon_tensor *dx, tn_bounded *results);
-bool tn_conv_transpose_backward_filter_reference(const tenon_conv_backward_params *params,
-                                                 const tenon_tensor *x, const tenon_tensor *dy,
-                                                 const tenon_tensor *dw, tn_bounded *results);
-bool tn_conv_backward_data_reference(const tenon_conv_backward_params *params,
-                                     const tenon_tensor *dy, const tenon_tensor *w,
-                                     const tenon_tensor *dx, tn_bounded *results);
-bool tn_conv_backward_filter_reference(const tenon_conv_backward_params *params,
-                                       const tenon_tensor *x, const tenon_tensor *dy,
-                                       const tenon_tensor *dw, tn_bounded *results);
-bool tn_conv_backward_bias_reference(const tenon_conv_backward_params *params,
-                                     const tenon_tensor *dy, const tenon_tensor *db,
-                                     tn_bounded *results);
-bool tn_col2im_reference(const tenon_im2col_params *params, const tenon_tensor *col,
-                         const tenon_tensor *x, tn_bounded *results);
+/* As tn_operation has them. */
+tenon_status tn_conv_backward_data_prepare(const void *params, tn_call *call, tn_problem *problem,
+                                           bool *empty);
+tenon_status tn_conv_backward_filter_prepare(const void *params, tn_call *call, tn_problem *problem,
+                                             bool *empty);
+tenon_status tn_conv_backward_bias_prepare(const void *params, tn_call *call, tn_problem *problem,
+                                           bool *empty);
+tenon_status tn_conv_transpose_prepare(const void *params, tn_call *call, tn_problem *problem,
+                                       bool *empty);
+tenon_status tn_conv_transpose_backward_data_prepare(const void *params, tn_call *call,
+                                                     tn_problem *problem, bool *empty);
+tenon_status tn_conv_transpose_backward_filter_prepare(const void *params, tn_call *call,
+                                                       tn_problem *problem, bool *empty);
+tenon_status tn_col2im_prepare(const void *params, tn_call *call, tn_problem *problem, bool *empty);
+bool tn_conv_backward_data_reference(const void *params, const tenon_tensor *const *views,
+                                     tn_bounded *expected);
+bool tn_conv_backward_filter_reference(const void *params, const tenon_tensor *const *views,
+                                       tn_bounded *expected);
+bool tn_conv_backward_bias_reference(const void *params, const tenon_tensor *const *views,
+                                     tn_bounded *expected);
+bool tn_conv_transpose_reference(const void *params, const tenon_tensor *const *views,
+                                 tn_bounded *expected);
+bool tn_conv_transpose_backward_data_reference(const void *params, const tenon_tensor *const *views,
+                                               tn_bounded *expected);
+bool tn_conv_transpose_backward_filter_reference(const void *params,
+                                                 const tenon_tensor *const *views,
+                                                 tn_bounded *expected);
+bool tn_col2im_reference(const void *params, const tenon_tensor *const *views,
+                         tn_bounded *expected);
+bool tn_conv_folding_reference(const void *params, const tenon_tensor *const *views,
+                               tn_bounded *expected);
 
-tenon_status tn_conv_reverse_self_check(tenon_stream *stream, const tn_problem *problem,
-                                        const tn_choice *choice, bool *right, char why[256]);
-tenon_status tn_conv_backward_filter_self_check(tenon_stream *stream, const tn_problem *problem,
-                                                const tn_choice *choice, bool *right,
-                                                char why[256]);
-tenon_status tn_conv_backward_bias_self_check(tenon_stream *stream, const tn_problem *problem,
-                                              const tn_choice *choice, bool *right, char why[256]);
-tenon_status tn_col2im_self_check(tenon_stream *stream, const tn_problem *problem,
-                                  const tn_choice *choice, bool *right, char why[256]);
+/* As tn_family has them. */
+bool tn_conv_backward_data_awkward(const tn_problem *problem, const tn_choice *choice,
+                                   uint32_t number, struct tn_case *c);
+bool tn_conv_backward_filter_awkward(const tn_problem *problem, const tn_choice *choice,
+                                     uint32_t number, struct tn_case *c);
+bool tn_conv_backward_bias_awkward(const tn_problem *problem, const tn_choice *choice,
+                                   uint32_t number, struct tn_case *c);
+bool tn_conv_transpose_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
+                               struct tn_case *c);
+bool tn_col2im_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
+                       struct tn_case *c);
+
+/* col2im as the end of a convolution, which is no public operation: with an epilogue, and with
+ * columns that may be in the type of sums. Its operands are COL2IM_COL ... COL2IM_X. */
+typedef struct conv_folding_params {
+    tenon_im2col_params columns;
+    tenon_epilogue epilogue;
+} conv_folding_params;
+extern const tn_operation tn_conv_folding;
 
 #endif

@@ -1,4 +1,5 @@
-/* What tests and tools know of the operations of this family: see dispatch/operation.h. */
+/* The descriptions of the transposed convolution and of gradients, which dispatch/operation.h
+ * explains. */
 #include "ops/conv/gradient.h"
 #include "dispatch/operation.h"
 #include "ops/registry.h"
@@ -15,47 +16,29 @@ static const tn_field transpose_fields[] = {
     TN_FIELD_ARRAY("output_padding", TN_FIELD_I64, tenon_conv_transpose_params, output_padding),
     TN_EPILOGUE_FIELDS(tenon_conv_transpose_params, epilogue)};
 
-TN_OPERATION_DEFAULTS(gradient, tenon_conv_backward_params)
-TN_OPERATION_DEFAULTS(transpose, tenon_conv_transpose_params)
-TN_OPERATION_CALLS(data, tenon_conv_backward_data, v[0], v[1], v[2])
-TN_OPERATION_CALLS(filter, tenon_conv_backward_filter, v[0], v[1], v[2])
-TN_OPERATION_CALLS(bias, tenon_conv_backward_bias, v[0], v[1])
-TN_OPERATION_CALLS(transpose, tenon_conv_transpose_forward, v[0], v[1], v[2], v[3], v[4])
-TN_OPERATION_CALLS(transpose_data, tenon_conv_transpose_backward_data, v[0], v[1], v[2])
-TN_OPERATION_CALLS(transpose_filter, tenon_conv_transpose_backward_filter, v[0], v[1], v[2])
-
-static bool data_reference(const void *params, const tenon_tensor *const *v, tn_bounded *expected)
-{
-    return tn_conv_backward_data_reference(params, v[0], v[1], v[2], expected);
-}
-
-static bool filter_reference(const void *params, const tenon_tensor *const *v, tn_bounded *expected)
-{
-    return tn_conv_backward_filter_reference(params, v[0], v[1], v[2], expected);
-}
-
-static bool bias_reference(const void *params, const tenon_tensor *const *v, tn_bounded *expected)
-{
-    return tn_conv_backward_bias_reference(params, v[0], v[1], expected);
-}
-
-static bool transpose_reference(const void *params, const tenon_tensor *const *v,
-                                tn_bounded *expected)
-{
-    return tn_conv_transpose_reference(params, v[0], v[1], v[2], v[3], v[4], expected);
-}
-
-static bool transpose_data_reference(const void *params, const tenon_tensor *const *v,
-                                     tn_bounded *expected)
-{
-    return tn_conv_transpose_backward_data_reference(params, v[0], v[1], v[2], expected);
-}
-
-static bool transpose_filter_reference(const void *params, const tenon_tensor *const *v,
-                                       tn_bounded *expected)
-{
-    return tn_conv_transpose_backward_filter_reference(params, v[0], v[1], v[2], expected);
-}
+TN_DEFAULTS(conv_backward, tenon_conv_backward_params, TENON_CONV_BACKWARD_PARAMS_INIT)
+TN_DEFAULTS(conv_transpose, tenon_conv_transpose_params, TENON_CONV_TRANSPOSE_PARAMS_INIT)
+TN_ENTRIES(tenon_conv_backward_data, tn_operation_conv_backward_data, tenon_conv_backward_params,
+           (const tenon_tensor *dy, const tenon_tensor *w, const tenon_tensor *dx), (dy, w, dx),
+           (v[0], v[1], v[2]))
+TN_ENTRIES(tenon_conv_backward_filter, tn_operation_conv_backward_filter,
+           tenon_conv_backward_params,
+           (const tenon_tensor *x, const tenon_tensor *dy, const tenon_tensor *dw), (x, dy, dw),
+           (v[0], v[1], v[2]))
+TN_ENTRIES(tenon_conv_backward_bias, tn_operation_conv_backward_bias, tenon_conv_backward_params,
+           (const tenon_tensor *dy, const tenon_tensor *db), (dy, db), (v[0], v[1]))
+TN_ENTRIES(tenon_conv_transpose_forward, tn_operation_conv_transpose, tenon_conv_transpose_params,
+           (const tenon_tensor *x, const tenon_tensor *w, const tenon_tensor *c,
+            const tenon_tensor *bias, const tenon_tensor *y),
+           (x, w, c, bias, y), (v[0], v[1], v[2], v[3], v[4]))
+TN_ENTRIES(tenon_conv_transpose_backward_data, tn_operation_conv_transpose_backward_data,
+           tenon_conv_backward_params,
+           (const tenon_tensor *dy, const tenon_tensor *w, const tenon_tensor *dx), (dy, w, dx),
+           (v[0], v[1], v[2]))
+TN_ENTRIES(tenon_conv_transpose_backward_filter, tn_operation_conv_transpose_backward_filter,
+           tenon_conv_backward_params,
+           (const tenon_tensor *x, const tenon_tensor *dy, const tenon_tensor *dw), (x, dy, dw),
+           (v[0], v[1], v[2]))
 
 static const char *const data_examples[] = {
     "conv_backward_data dy=T:2x4x4x4 w=T:4x3x2x3 dx=T:2x3x5x6",
@@ -122,102 +105,78 @@ static const char *const transpose_filter_examples[] = {
     NULL,
 };
 
+/* What the gradients with three operands have in common. */
+#define GRADIENT(first, second, result)                                                            \
+    .operands = {{.name = first},                                                                  \
+                 {.name = second},                                                                 \
+                 {.name = result, .read = true, .role = TN_OUTPUT}},                               \
+    .operand_count = 3, .output_count = 1, TN_FIELDS(fields), TN_PARAMS(conv_backward),            \
+    TN_PROBLEM(conv_problem)
+
 const tn_operation tn_operation_conv_backward_data = {
-    .name = "tenon_conv_backward_data",
+    TN_CALLS(tenon_conv_backward_data),
     .family = &tn_conv_backward_data_family,
-    .operands = {{.name = "dy"}, {.name = "w"}, {.name = "dx", .read = true}},
-    .operand_count = 3,
-    .output_count = 1,
-    .fields = fields,
-    .field_count = TN_FIELD_COUNT(fields),
-    .params_size = sizeof(tenon_conv_backward_params),
-    .defaults = default_gradient,
-    .run = run_data,
-    .plan = plan_data,
-    .reference = data_reference,
+    GRADIENT("dy", "w", "dx"),
+    .prepare = tn_conv_backward_data_prepare,
+    .reference = tn_conv_backward_data_reference,
     .examples = data_examples,
 };
 
 const tn_operation tn_operation_conv_backward_filter = {
-    .name = "tenon_conv_backward_filter",
+    TN_CALLS(tenon_conv_backward_filter),
     .family = &tn_conv_backward_filter_family,
-    .operands = {{.name = "x"}, {.name = "dy"}, {.name = "dw", .read = true}},
-    .operand_count = 3,
-    .output_count = 1,
-    .fields = fields,
-    .field_count = TN_FIELD_COUNT(fields),
-    .params_size = sizeof(tenon_conv_backward_params),
-    .defaults = default_gradient,
-    .run = run_filter,
-    .plan = plan_filter,
-    .reference = filter_reference,
+    GRADIENT("x", "dy", "dw"),
+    .prepare = tn_conv_backward_filter_prepare,
+    .reference = tn_conv_backward_filter_reference,
     .examples = filter_examples,
 };
 
-const tn_operation tn_operation_conv_backward_bias = {
-    .name = "tenon_conv_backward_bias",
-    .family = &tn_conv_backward_bias_family,
-    .operands = {{.name = "dy"}, {.name = "db", .read = true}},
-    .operand_count = 2,
-    .output_count = 1,
-    .fields = fields,
-    .field_count = TN_FIELD_COUNT(fields),
-    .params_size = sizeof(tenon_conv_backward_params),
-    .defaults = default_gradient,
-    .run = run_bias,
-    .plan = plan_bias,
-    .reference = bias_reference,
-    .examples = bias_examples,
-};
-
-const tn_operation tn_operation_conv_transpose = {
-    .name = "tenon_conv_transpose_forward",
-    .family = &tn_conv_transpose_family,
-    .operands = {{.name = "x"},
-                 {.name = "w"},
-                 {.name = "c", .optional = true},
-                 {.name = "bias", .optional = true},
-                 {.name = "y"}},
-    .operand_count = 5,
-    .output_count = 1,
-    .fields = transpose_fields,
-    .field_count = TN_FIELD_COUNT(transpose_fields),
-    .params_size = sizeof(tenon_conv_transpose_params),
-    .defaults = default_transpose,
-    .run = run_transpose,
-    .plan = plan_transpose,
-    .reference = transpose_reference,
-    .examples = transpose_examples,
-};
-
 const tn_operation tn_operation_conv_transpose_backward_data = {
-    .name = "tenon_conv_transpose_backward_data",
+    TN_CALLS(tenon_conv_transpose_backward_data),
     .family = &tn_conv_family,
-    .operands = {{.name = "dy"}, {.name = "w"}, {.name = "dx", .read = true}},
-    .operand_count = 3,
-    .output_count = 1,
-    .fields = fields,
-    .field_count = TN_FIELD_COUNT(fields),
-    .params_size = sizeof(tenon_conv_backward_params),
-    .defaults = default_gradient,
-    .run = run_transpose_data,
-    .plan = plan_transpose_data,
-    .reference = transpose_data_reference,
+    GRADIENT("dy", "w", "dx"),
+    .prepare = tn_conv_transpose_backward_data_prepare,
+    .reference = tn_conv_transpose_backward_data_reference,
     .examples = transpose_data_examples,
 };
 
 const tn_operation tn_operation_conv_transpose_backward_filter = {
-    .name = "tenon_conv_transpose_backward_filter",
+    TN_CALLS(tenon_conv_transpose_backward_filter),
     .family = &tn_conv_backward_filter_family,
-    .operands = {{.name = "x"}, {.name = "dy"}, {.name = "dw", .read = true}},
-    .operand_count = 3,
-    .output_count = 1,
-    .fields = fields,
-    .field_count = TN_FIELD_COUNT(fields),
-    .params_size = sizeof(tenon_conv_backward_params),
-    .defaults = default_gradient,
-    .run = run_transpose_filter,
-    .plan = plan_transpose_filter,
-    .reference = transpose_filter_reference,
+    GRADIENT("x", "dy", "dw"),
+    .prepare = tn_conv_transpose_backward_filter_prepare,
+    .reference = tn_conv_transpose_backward_filter_reference,
     .examples = transpose_filter_examples,
+};
+
+const tn_operation tn_operation_conv_backward_bias = {
+    TN_CALLS(tenon_conv_backward_bias),
+    .family = &tn_conv_backward_bias_family,
+    .operands = {{.name = "dy"}, {.name = "db", .read = true, .role = TN_OUTPUT}},
+    .operand_count = 2,
+    .output_count = 1,
+    TN_FIELDS(fields),
+    TN_PARAMS(conv_backward),
+    TN_PROBLEM(conv_bias_problem),
+    .prepare = tn_conv_backward_bias_prepare,
+    .reference = tn_conv_backward_bias_reference,
+    .examples = bias_examples,
+};
+
+const tn_operation tn_operation_conv_transpose = {
+    TN_CALLS(tenon_conv_transpose_forward),
+    .family = &tn_conv_transpose_family,
+    .operands = {{.name = "x"},
+                 {.name = "w"},
+                 {.name = "c", .optional = true, .role = TN_INPUT_OR_SAME},
+                 {.name = "bias", .optional = true},
+                 {.name = "y", .role = TN_OUTPUT}},
+    .operand_count = CONV_OPERANDS,
+    .output_count = 1,
+    TN_FIELDS(transpose_fields),
+    TN_PARAMS(conv_transpose),
+    TN_PROBLEM(conv_problem),
+    .prepare = tn_conv_transpose_prepare,
+    .reference = tn_conv_transpose_reference,
+    .examples = transpose_examples,
 };

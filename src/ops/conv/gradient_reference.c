@@ -65,6 +65,14 @@ static void scatter(const conv_problem *p, const dense_operands *o, int64_t n, i
         }
 }
 
+/* Element number i of an image, of which `sum` is expected. */
+static tn_bounded finish(uint32_t dtype, const tenon_epilogue *e, const dense_operands *o,
+                         int64_t i, int64_t plane, int64_t channels, tn_bounded sum)
+{
+    return tn_conv_element(dtype, e, sum, o->counts[i], o->c != NULL ? e->beta * o->c[i] : 0,
+                           o->bias != NULL ? o->bias[i / plane % channels] : 0);
+}
+
 static void sum_image(const conv_problem *p, const tenon_epilogue *e, const dense_operands *o,
                       tn_bounded *results)
 {
@@ -76,9 +84,7 @@ static void sum_image(const conv_problem *p, const tenon_epilogue *e, const dens
             for (int64_t c = 0; c < p->c; c++)
                 scatter(p, o, n, k, c, results);
     for (int64_t i = 0; i < p->n * channels * plane; i++)
-        results[i] = tn_conv_element(p->dtype, e, results[i], o->counts[i],
-                                     o->c != NULL ? e->beta * o->c[i] : 0,
-                                     o->bias != NULL ? o->bias[i / plane % channels] : 0);
+        results[i] = finish(p->dtype, e, o, i, plane, channels, results[i]);
 }
 
 static void free_operands(const dense_operands *o)
@@ -113,29 +119,47 @@ static bool image_reference(const conv_problem *p, const tenon_epilogue *e, cons
     return whole;
 }
 
-bool tn_conv_transpose_reference(const tenon_conv_transpose_params *params, const tenon_tensor *x,
-                                 const tenon_tensor *w, const tenon_tensor *c,
-                                 const tenon_tensor *bias, const tenon_tensor *y,
-                                 tn_bounded *results)
+bool tn_conv_transpose_reference(const void *given, const tenon_tensor *const *v,
+                                 tn_bounded *expected)
 {
+    const tenon_conv_transpose_params *params = given;
     conv_problem p;
-    if (tn_conv_transpose_canonicalise("reference", params, x, w, c, bias, y, &p) != TENON_OK)
+    if (tn_conv_transpose_canonicalise("reference", params, v[CONV_X], v[CONV_W], v[CONV_C],
+                                       v[CONV_BIAS], v[CONV_Y], &p) != TENON_OK)
         return false;
-    return tn_tensor_empty(y) || image_reference(&p, &params->epilogue, x, w, c, bias, y, results);
+    return tn_tensor_empty(v[CONV_Y]) ||
+           image_reference(&p, &params->epilogue, v[CONV_X], v[CONV_W], v[CONV_C], v[CONV_BIAS],
+                           v[CONV_Y], expected);
 }
 
-bool tn_conv_backward_data_reference(const tenon_conv_backward_params *params,
-                                     const tenon_tensor *dy, const tenon_tensor *w,
-                                     const tenon_tensor *dx, tn_bounded *results)
+/* The problem of a gradient, and its epilogue; false where it is none. */
+static bool take_gradient(const conv_gradient *gradient, const tenon_conv_backward_params *params,
+                          const tenon_tensor *const *views, conv_problem *p,
+                          tenon_epilogue *epilogue)
 {
-    const tenon_tensor *const views[] = {dy, w, dx};
-    tenon_epilogue epilogue = TENON_EPILOGUE_INIT;
+    *epilogue = (tenon_epilogue)TENON_EPILOGUE_INIT;
+    epilogue->beta = params->beta;
+    return tn_conv_gradient_canonicalise("reference", gradient, params, views, p) == TENON_OK;
+}
+
+bool tn_conv_backward_data_reference(const void *params, const tenon_tensor *const *v,
+                                     tn_bounded *expected)
+{
+    tenon_epilogue epilogue;
     conv_problem p;
-    if (tn_conv_gradient_canonicalise("reference", &tn_conv_gradient_of_image, params, views, &p) !=
-        TENON_OK)
-        return false;
-    epilogue.beta = params->beta;
-    return image_reference(&p, &epilogue, dy, w, dx, NULL, dx, results);
+    return take_gradient(&tn_conv_gradient_of_image, params, v, &p, &epilogue) &&
+           image_reference(&p, &epilogue, v[0], v[1], v[2], NULL, v[2], expected);
+}
+
+bool tn_conv_transpose_backward_data_reference(const void *params, const tenon_tensor *const *v,
+                                               tn_bounded *expected)
+{
+    const char *solver = ((const tenon_conv_backward_params *)params)->solver;
+    const tenon_tensor *const views[CONV_OPERANDS] = {v[0], v[1], v[2], NULL, v[2]};
+    tenon_epilogue epilogue;
+    conv_problem p;
+    return take_gradient(&tn_conv_transpose_gradient_of_x, params, v, &p, &epilogue) &&
+           tn_conv_problem_reference(&p, &epilogue, solver, views, expected);
 }
 
 /* The products of tap number i of filter k and channel c of its group. */
@@ -155,65 +179,50 @@ static tn_bounded sum_tap(const conv_problem *p, const dense_operands *o, int64_
     return sum;
 }
 
-bool tn_conv_transpose_backward_data_reference(const tenon_conv_backward_params *params,
-                                               const tenon_tensor *dy, const tenon_tensor *w,
-                                               const tenon_tensor *dx, tn_bounded *results)
+/* `image` and `result` are what the convolution has as x and y. */
+static bool filter_reference(const conv_gradient *gradient, const void *params,
+                             const tenon_tensor *const *v, const tenon_tensor *image,
+                             const tenon_tensor *result, tn_bounded *expected)
 {
-    const tenon_tensor *const views[] = {dy, w, dx};
-    tenon_epilogue epilogue = TENON_EPILOGUE_INIT;
+    const tenon_epilogue none = TENON_EPILOGUE_INIT;
+    const tenon_tensor *dw = v[2];
+    tenon_epilogue epilogue;
     conv_problem p;
-    if (tn_conv_gradient_canonicalise("reference", &tn_conv_transpose_gradient_of_x, params, views,
-                                      &p) != TENON_OK)
+    if (!take_gradient(gradient, params, v, &p, &epilogue))
         return false;
-    epilogue.beta = params->beta;
-    return tn_conv_problem_reference(&p, &epilogue, params->solver, dy, w, dx, NULL, dx, results);
-}
-
-static bool filter_reference(const conv_gradient *gradient,
-                             const tenon_conv_backward_params *params, const tenon_tensor *x,
-                             const tenon_tensor *dy, const tenon_tensor *dw, tn_bounded *results)
-{
-    const tenon_tensor *const views[] = {gradient->is_transposed ? dy : x,
-                                         gradient->is_transposed ? x : dy, dw};
-    tenon_epilogue epilogue = TENON_EPILOGUE_INIT;
-    conv_problem p;
-    if (tn_conv_gradient_canonicalise("reference", gradient, params, views, &p) != TENON_OK)
-        return false;
-    bool adds = params->beta != 0;
-    const dense_operands o = {.x = tn_host_read(x, x->rank, x->shape),
-                              .y = tn_host_read(dy, dy->rank, dy->shape),
+    bool adds = epilogue.beta != 0;
+    const dense_operands o = {.x = tn_host_read(image, image->rank, image->shape),
+                              .y = tn_host_read(result, result->rank, result->shape),
                               .c = adds ? tn_host_read(dw, dw->rank, dw->shape) : NULL,
                               .places = make_places(&p.window)};
     bool whole = o.x != NULL && o.y != NULL && (!adds || o.c != NULL) && o.places != NULL;
     int64_t taps = tn_window_taps(&p.window);
     double count = (double)p.n * (double)tn_window_pixels(&p.window);
     for (int64_t i = 0; i < tenon_tensor_elements(dw) && whole; i++)
-        results[i] = tn_conv_element(p.dtype, &epilogue,
-                                     sum_tap(&p, &o, i / taps / p.c, i / taps % p.c, i % taps),
-                                     count, adds ? params->beta * o.c[i] : 0, 0);
+        expected[i] = tn_conv_element(p.dtype, &none,
+                                      sum_tap(&p, &o, i / taps / p.c, i / taps % p.c, i % taps),
+                                      count, adds ? epilogue.beta * o.c[i] : 0, 0);
     free_operands(&o);
     return whole;
 }
 
-bool tn_conv_backward_filter_reference(const tenon_conv_backward_params *params,
-                                       const tenon_tensor *x, const tenon_tensor *dy,
-                                       const tenon_tensor *dw, tn_bounded *results)
+bool tn_conv_backward_filter_reference(const void *params, const tenon_tensor *const *v,
+                                       tn_bounded *expected)
 {
-    return filter_reference(&tn_conv_gradient_of_filter, params, x, dy, dw, results);
+    return filter_reference(&tn_conv_gradient_of_filter, params, v, v[0], v[1], expected);
 }
 
-/* Its image is dy, and what the filters make of it x. */
-bool tn_conv_transpose_backward_filter_reference(const tenon_conv_backward_params *params,
-                                                 const tenon_tensor *x, const tenon_tensor *dy,
-                                                 const tenon_tensor *dw, tn_bounded *results)
+bool tn_conv_transpose_backward_filter_reference(const void *params, const tenon_tensor *const *v,
+                                                 tn_bounded *expected)
 {
-    return filter_reference(&tn_conv_transpose_gradient_of_filter, params, dy, x, dw, results);
+    return filter_reference(&tn_conv_transpose_gradient_of_filter, params, v, v[1], v[0], expected);
 }
 
-bool tn_conv_backward_bias_reference(const tenon_conv_backward_params *params,
-                                     const tenon_tensor *dy, const tenon_tensor *db,
-                                     tn_bounded *results)
+bool tn_conv_backward_bias_reference(const void *given, const tenon_tensor *const *v,
+                                     tn_bounded *expected)
 {
+    const tenon_conv_backward_params *params = given;
+    const tenon_tensor *dy = v[0], *db = v[1];
     const tenon_epilogue epilogue = TENON_EPILOGUE_INIT;
     bool adds = params->beta != 0;
     double *y = tn_host_read(dy, dy->rank, dy->shape);
@@ -226,38 +235,57 @@ bool tn_conv_backward_bias_reference(const tenon_conv_backward_params *params,
         tn_bounded sum = {0, 0};
         for (int64_t j = 0; j < n * pixels; j++)
             add_term(&sum, y[(j / pixels * k + i) * pixels + j % pixels]);
-        results[i] = tn_conv_element(db->dtype, &epilogue, sum, (double)(n * pixels),
-                                     adds ? params->beta * b[i] : 0, 0);
+        expected[i] = tn_conv_element(db->dtype, &epilogue, sum, (double)(n * pixels),
+                                      adds ? params->beta * b[i] : 0, 0);
     }
     free(y);
     free(b);
     return whole;
 }
 
-bool tn_col2im_reference(const tenon_im2col_params *params, const tenon_tensor *col,
-                         const tenon_tensor *x, tn_bounded *results)
+/* c and bias may be NULL. */
+static bool fold_reference(const tenon_im2col_params *params, const tenon_epilogue *epilogue,
+                           const tenon_tensor *col, const tenon_tensor *c, const tenon_tensor *bias,
+                           const tenon_tensor *x, tn_bounded *expected)
 {
-    const tenon_epilogue epilogue = TENON_EPILOGUE_INIT;
     col2im_problem p;
     if (tn_col2im_canonicalise("reference", params, col, x, &p) != TENON_OK)
         return false;
     double *dense = tn_host_read(col, 3, col->shape);
-    double *counts = calloc((size_t)tenon_tensor_elements(x) + 1, sizeof *counts);
-    int64_t *places = make_places(&p.window), plane = plane_of(&p.window);
-    bool whole = dense != NULL && counts != NULL && places != NULL;
-    int64_t columns = tn_window_taps(&p.window) * tn_window_pixels(&p.window);
-    for (int64_t i = 0; i < p.n * p.c * plane && whole; i++)
-        results[i] = (tn_bounded){0, 0};
+    const dense_operands o = {.y = dense,
+                              .c = c != NULL ? tn_host_read(c, x->rank, x->shape) : NULL,
+                              .bias = bias != NULL ? tn_host_read(bias, 1, bias->shape) : NULL,
+                              .places = make_places(&p.window),
+                              .counts =
+                                  calloc((size_t)tenon_tensor_elements(x) + 1, sizeof(double))};
+    bool whole = dense != NULL && (c == NULL || o.c != NULL) && (bias == NULL || o.bias != NULL) &&
+                 o.counts != NULL && o.places != NULL;
+    const int64_t plane = plane_of(&p.window), count = p.n * p.c * plane;
+    const int64_t columns = tn_window_taps(&p.window) * tn_window_pixels(&p.window);
+    for (int64_t i = 0; i < count && whole; i++)
+        expected[i] = (tn_bounded){0, 0};
     for (int64_t i = 0; i < p.n * p.c * columns && whole; i++)
-        if (places[i % columns] >= 0) {
-            int64_t at = i / columns * plane + places[i % columns];
-            add_term(&results[at], dense[i]);
-            counts[at]++;
+        if (o.places[i % columns] >= 0) {
+            int64_t at = i / columns * plane + o.places[i % columns];
+            add_term(&expected[at], dense[i]);
+            o.counts[at]++;
         }
-    for (int64_t i = 0; i < p.n * p.c * plane && whole; i++)
-        results[i] = tn_conv_element(p.dtype, &epilogue, results[i], counts[i], 0, 0);
-    free(dense);
-    free(counts);
-    free(places);
+    for (int64_t i = 0; i < count && whole; i++)
+        expected[i] = finish(p.dtype, epilogue, &o, i, plane, p.c, expected[i]);
+    free_operands(&o);
     return whole;
+}
+
+bool tn_col2im_reference(const void *params, const tenon_tensor *const *v, tn_bounded *expected)
+{
+    const tenon_epilogue epilogue = TENON_EPILOGUE_INIT;
+    return fold_reference(params, &epilogue, v[0], NULL, NULL, v[1], expected);
+}
+
+bool tn_conv_folding_reference(const void *given, const tenon_tensor *const *v,
+                               tn_bounded *expected)
+{
+    const conv_folding_params *params = given;
+    return fold_reference(&params->columns, &params->epilogue, v[COL2IM_COL], v[COL2IM_RES],
+                          v[COL2IM_BIAS], v[COL2IM_X], expected);
 }

@@ -100,53 +100,36 @@ tenon_status tn_im2col_canonicalise(const char *operation, const tenon_im2col_pa
                                     const tenon_tensor *x, const tenon_tensor *col,
                                     im2col_problem *problem);
 
-/* A call with x, w, c, bias and y, of a convolution or a transposed one; and the checks of what it
- * is given that do not depend on shapes. */
-tn_call tn_conv_call(const char *operation, const tenon_tensor *x, const tenon_tensor *w,
-                     const tenon_tensor *c, const tenon_tensor *bias, const tenon_tensor *y);
-tenon_status tn_conv_check_call(tenon_context *context, const tn_call *call,
-                                const tenon_epilogue *epilogue);
+/* The checks of a call with x, w, c, bias and y, of a convolution or a transposed one, that do not
+ * depend on shapes. */
+tenon_status tn_conv_check_call(const tn_call *call, const tenon_epilogue *epilogue);
 
-/* tenon_conv_forward and its plan under another name, which their messages give. */
-tenon_status tn_conv_forward_call(const char *operation, tenon_stream *stream,
-                                  const tenon_conv_params *params, const tenon_tensor *x,
-                                  const tenon_tensor *w, const tenon_tensor *c,
-                                  const tenon_tensor *bias, const tenon_tensor *y,
-                                  const tenon_sync *sync);
-tenon_status tn_conv_forward_call_plan(const char *operation, tenon_context *context,
-                                       const tenon_conv_params *params, const tenon_tensor *x,
-                                       const tenon_tensor *w, const tenon_tensor *c,
-                                       const tenon_tensor *bias, const tenon_tensor *y,
-                                       tenon_plan **plan);
+/* As tn_operation and tn_family have them. */
+tenon_status tn_conv_prepare(const void *params, tn_call *call, tn_problem *problem, bool *empty);
+tenon_status tn_im2col_prepare(const void *params, tn_call *call, tn_problem *problem, bool *empty);
+bool tn_conv_reference(const void *params, const tenon_tensor *const *views, tn_bounded *expected);
+bool tn_im2col_reference(const void *params, const tenon_tensor *const *views,
+                         tn_bounded *expected);
+bool tn_conv_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
+                     struct tn_case *c);
+bool tn_im2col_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
+                       struct tn_case *c);
 
 /* Chooses a solver and records its launch into a convolution's plan. */
 tenon_status tn_im2col_record(const char *operation, tn_recording *recording,
                               const im2col_problem *problem);
 
-/* Results in double with their error bounds, in row-major order (false without memory); memory is
- * host memory of kind SVM, the output is not read. The bounds are those of every solver but for
- * Winograd's solvers, whose own they are where params->solver names one of them. */
-bool tn_conv_reference(const tenon_conv_params *params, const tenon_tensor *x,
-                       const tenon_tensor *w, const tenon_tensor *c, const tenon_tensor *bias,
-                       const tenon_tensor *y, tn_bounded *results);
-/* The same of a canonical problem. */
+/* The reference of a canonical problem, whose x, w, c, bias and y are the views. The bounds are
+ * those of every solver but for Winograd's, whose own they are where `solver` names one of them. */
 bool tn_conv_problem_reference(const conv_problem *problem, const tenon_epilogue *epilogue,
-                               const char *solver, const tenon_tensor *x, const tenon_tensor *w,
-                               const tenon_tensor *c, const tenon_tensor *bias,
-                               const tenon_tensor *y, tn_bounded *results);
-bool tn_im2col_reference(const tenon_im2col_params *params, const tenon_tensor *x,
-                         const tenon_tensor *col, tn_bounded *results);
+                               const char *solver, const tenon_tensor *const views[CONV_OPERANDS],
+                               tn_bounded *expected);
 
 /* An element that was summed from `count` products: `sum` has their sum, and that of their
  * magnitudes as its bound; `added` is beta · c, and `bias` the bias. docs/numerics.md derives the
  * bound. */
 tn_bounded tn_conv_element(uint32_t dtype, const tenon_epilogue *epilogue, tn_bounded sum,
                            double count, double added, double bias);
-
-tenon_status tn_conv_self_check(tenon_stream *stream, const tn_problem *problem,
-                                const tn_choice *choice, bool *right, char why[256]);
-tenon_status tn_im2col_self_check(tenon_stream *stream, const tn_problem *problem,
-                                  const tn_choice *choice, bool *right, char why[256]);
 
 /* Completes the launch of a kernel that takes x, w, c, bias and y: operands, their offsets and the
  * epilogue's scalars. `args` begins with a conv_args; what is not read may be absent, and `result`

@@ -177,7 +177,7 @@ static tenon_status record(const char *operation, tn_recording *recording, const
 }
 
 /* A solver's functions are not told which it is. */
-#define CONV_MATRIX_SOLVER(solver, direction, count)                                               \
+#define CONV_MATRIX_SOLVER(solver, direction, count, cases)                                        \
     static const char *refuses_##solver(tenon_context *context, const tn_problem *problem)         \
     {                                                                                              \
         return refuses(context, (const conv_problem *)problem, direction);                         \
@@ -213,6 +213,7 @@ static tenon_status record(const char *operation, tn_recording *recording, const
         return record(operation, recording, (const conv_problem *)problem, direction, values);     \
     }                                                                                              \
     const tn_solver tn_##solver = {.name = "implicit_matrix",                                      \
+                                   .awkward = cases,                                               \
                                    .parameters = tn_gemm_matrix_parameters,                        \
                                    .parameter_count = count,                                       \
                                    .refuses = refuses_##solver,                                    \
@@ -223,7 +224,8 @@ static tenon_status record(const char *operation, tn_recording *recording, const
                                    .options = options_##solver,                                    \
                                    .record = record_##solver}
 
-CONV_MATRIX_SOLVER(conv_implicit_matrix, CONV_RESULT, MATRIX_PARAMETERS);
-CONV_MATRIX_SOLVER(conv_backward_data_implicit_matrix, CONV_GRADIENT_OF_IMAGE, MATRIX_PARAMETERS);
+CONV_MATRIX_SOLVER(conv_implicit_matrix, CONV_RESULT, MATRIX_PARAMETERS, TN_CONV_TILED_AWKWARD);
+CONV_MATRIX_SOLVER(conv_backward_data_implicit_matrix, CONV_GRADIENT_OF_IMAGE, MATRIX_PARAMETERS,
+                   TN_CONV_TILED_DATA_AWKWARD);
 CONV_MATRIX_SOLVER(conv_backward_filter_implicit_matrix, CONV_GRADIENT_OF_FILTER,
-                   MATRIX_SPLIT_PARAMETERS);
+                   MATRIX_SPLIT_PARAMETERS, TN_CONV_TILED_FILTER_AWKWARD);

@@ -1,4 +1,4 @@
-/* What tests and tools know of the operations of this family: see dispatch/operation.h. */
+/* The descriptions of convolution, im2col and col2im, which dispatch/operation.h explains. */
 #include "ops/conv/gradient.h"
 #include "dispatch/operation.h"
 #include "ops/registry.h"
@@ -12,27 +12,16 @@ static const tn_field columns_fields[] = {
     TN_FIELD_ARRAY("filter", TN_FIELD_I64, tenon_im2col_params, filter),
     TN_GEOMETRY_FIELDS(tenon_im2col_params, geometry)};
 
-TN_OPERATION_DEFAULTS(conv, tenon_conv_params)
-TN_OPERATION_DEFAULTS(columns, tenon_im2col_params)
-TN_OPERATION_CALLS(conv, tenon_conv_forward, v[0], v[1], v[2], v[3], v[4])
-TN_OPERATION_CALLS(im2col, tenon_im2col, v[0], v[1])
-TN_OPERATION_CALLS(col2im, tenon_col2im, v[0], v[1])
-
-static bool conv_reference(const void *params, const tenon_tensor *const *v, tn_bounded *expected)
-{
-    return tn_conv_reference(params, v[CONV_X], v[CONV_W], v[CONV_C], v[CONV_BIAS], v[CONV_Y],
-                             expected);
-}
-
-static bool im2col_reference(const void *params, const tenon_tensor *const *v, tn_bounded *expected)
-{
-    return tn_im2col_reference(params, v[IM2COL_X], v[IM2COL_COL], expected);
-}
-
-static bool col2im_reference(const void *params, const tenon_tensor *const *v, tn_bounded *expected)
-{
-    return tn_col2im_reference(params, v[0], v[1], expected);
-}
+TN_DEFAULTS(conv, tenon_conv_params, TENON_CONV_PARAMS_INIT)
+TN_DEFAULTS(im2col, tenon_im2col_params, TENON_IM2COL_PARAMS_INIT)
+TN_ENTRIES(tenon_conv_forward, tn_operation_conv, tenon_conv_params,
+           (const tenon_tensor *x, const tenon_tensor *w, const tenon_tensor *c,
+            const tenon_tensor *bias, const tenon_tensor *y),
+           (x, w, c, bias, y), (v[0], v[1], v[2], v[3], v[4]))
+TN_ENTRIES(tenon_im2col, tn_operation_im2col, tenon_im2col_params,
+           (const tenon_tensor *x, const tenon_tensor *col), (x, col), (v[0], v[1]))
+TN_ENTRIES(tenon_col2im, tn_operation_col2im, tenon_im2col_params,
+           (const tenon_tensor *col, const tenon_tensor *x), (col, x), (v[0], v[1]))
 
 static const char *const conv_examples[] = {
     "conv x=T:2x3x5x6 w=T:4x3x2x3 c=T:2x4x4x4 bias=T:4 y=T:2x4x4x4 beta=1",
@@ -67,53 +56,47 @@ static const char *const col2im_examples[] = {
 };
 
 const tn_operation tn_operation_conv = {
-    .name = "tenon_conv_forward",
+    TN_CALLS(tenon_conv_forward),
     .family = &tn_conv_family,
     .operands = {{.name = "x"},
                  {.name = "w"},
-                 {.name = "c", .optional = true},
+                 {.name = "c", .optional = true, .role = TN_INPUT_OR_SAME},
                  {.name = "bias", .optional = true},
-                 {.name = "y"}},
-    .operand_count = 5,
+                 {.name = "y", .role = TN_OUTPUT}},
+    .operand_count = CONV_OPERANDS,
     .output_count = 1,
-    .fields = fields,
-    .field_count = TN_FIELD_COUNT(fields),
-    .params_size = sizeof(tenon_conv_params),
-    .defaults = default_conv,
-    .run = run_conv,
-    .plan = plan_conv,
-    .reference = conv_reference,
+    TN_FIELDS(fields),
+    TN_PARAMS(conv),
+    TN_PROBLEM(conv_problem),
+    .prepare = tn_conv_prepare,
+    .reference = tn_conv_reference,
     .examples = conv_examples,
 };
 
 const tn_operation tn_operation_im2col = {
-    .name = "tenon_im2col",
+    TN_CALLS(tenon_im2col),
     .family = &tn_im2col_family,
-    .operands = {{.name = "x"}, {.name = "col"}},
+    .operands = {{.name = "x"}, {.name = "col", .role = TN_OUTPUT}},
     .operand_count = 2,
     .output_count = 1,
-    .fields = columns_fields,
-    .field_count = TN_FIELD_COUNT(columns_fields),
-    .params_size = sizeof(tenon_im2col_params),
-    .defaults = default_columns,
-    .run = run_im2col,
-    .plan = plan_im2col,
-    .reference = im2col_reference,
+    TN_FIELDS(columns_fields),
+    TN_PARAMS(im2col),
+    TN_PROBLEM(im2col_problem),
+    .prepare = tn_im2col_prepare,
+    .reference = tn_im2col_reference,
     .examples = im2col_examples,
 };
 
 const tn_operation tn_operation_col2im = {
-    .name = "tenon_col2im",
+    TN_CALLS(tenon_col2im),
     .family = &tn_col2im_family,
-    .operands = {{.name = "col"}, {.name = "x"}},
+    .operands = {{.name = "col"}, {.name = "x", .role = TN_OUTPUT}},
     .operand_count = 2,
     .output_count = 1,
-    .fields = columns_fields,
-    .field_count = TN_FIELD_COUNT(columns_fields),
-    .params_size = sizeof(tenon_im2col_params),
-    .defaults = default_columns,
-    .run = run_col2im,
-    .plan = plan_col2im,
-    .reference = col2im_reference,
+    TN_FIELDS(columns_fields),
+    TN_PARAMS(im2col),
+    TN_PROBLEM(col2im_problem),
+    .prepare = tn_col2im_prepare,
+    .reference = tn_col2im_reference,
     .examples = col2im_examples,
 };

@@ -110,14 +110,15 @@ static bool take_sums(const conv_problem *p, const char *solver, int64_t count, 
 }
 
 bool tn_conv_problem_reference(const conv_problem *p, const tenon_epilogue *epilogue,
-                               const char *solver, const tenon_tensor *x, const tenon_tensor *w,
-                               const tenon_tensor *c, const tenon_tensor *bias,
-                               const tenon_tensor *y, tn_bounded *results)
+                               const char *solver, const tenon_tensor *const views[CONV_OPERANDS],
+                               tn_bounded *expected)
 {
+    const tenon_tensor *x = views[CONV_X], *w = views[CONV_W], *bias = views[CONV_BIAS],
+                       *y = views[CONV_Y];
     bool adds = epilogue->beta != 0;
     dense_operands o = {.x = tn_host_read(x, x->rank, x->shape),
                         .w = tn_host_read(w, w->rank, w->shape),
-                        .c = adds ? tn_host_read(c, y->rank, y->shape) : NULL,
+                        .c = adds ? tn_host_read(views[CONV_C], y->rank, y->shape) : NULL,
                         .bias = bias != NULL ? tn_host_read(bias, 1, bias->shape) : NULL};
     bool whole =
         o.x != NULL && o.w != NULL && (!adds || o.c != NULL) && (bias == NULL || o.bias != NULL);
@@ -126,7 +127,7 @@ bool tn_conv_problem_reference(const conv_problem *p, const tenon_epilogue *epil
     const int64_t *out = p->window.out, filters = p->groups * p->k;
     const int64_t shape[CONV_RANK] = {p->n, filters, out[0], out[1], out[2]};
     for (int64_t i = 0; i < count && whole; i++) {
-        results[i] = element(p, epilogue, &o, i, index[0], index[1], index + 2);
+        expected[i] = element(p, epilogue, &o, i, index[0], index[1], index + 2);
         tn_next_index(index, shape, CONV_RANK);
     }
     free(o.x);
@@ -137,19 +138,18 @@ bool tn_conv_problem_reference(const conv_problem *p, const tenon_epilogue *epil
     return whole;
 }
 
-bool tn_conv_reference(const tenon_conv_params *params, const tenon_tensor *x,
-                       const tenon_tensor *w, const tenon_tensor *c, const tenon_tensor *bias,
-                       const tenon_tensor *y, tn_bounded *results)
+bool tn_conv_reference(const void *given, const tenon_tensor *const *v, tn_bounded *expected)
 {
+    const tenon_conv_params *params = given;
     conv_problem p;
-    return tn_conv_canonicalise("reference", params, x, w, c, bias, y, &p) == TENON_OK &&
-           tn_conv_problem_reference(&p, &params->epilogue, params->solver, x, w, c, bias, y,
-                                     results);
+    return tn_conv_canonicalise("reference", params, v[CONV_X], v[CONV_W], v[CONV_C], v[CONV_BIAS],
+                                v[CONV_Y], &p) == TENON_OK &&
+           tn_conv_problem_reference(&p, &params->epilogue, params->solver, v, expected);
 }
 
-bool tn_im2col_reference(const tenon_im2col_params *params, const tenon_tensor *x,
-                         const tenon_tensor *col, tn_bounded *results)
+bool tn_im2col_reference(const void *params, const tenon_tensor *const *views, tn_bounded *expected)
 {
+    const tenon_tensor *x = views[IM2COL_X], *col = views[IM2COL_COL];
     im2col_problem p;
     const conv_window *v = &p.window;
     if (tn_im2col_canonicalise("reference", params, x, col, &p) != TENON_OK)
@@ -160,7 +160,7 @@ bool tn_im2col_reference(const tenon_im2col_params *params, const tenon_tensor *
     int64_t i[8] = {0}; /* n, c, t, r, s, o, p, q */
     for (int64_t left = tenon_tensor_elements(col); left > 0 && dense != NULL; left--) {
         image_row row = row_under(dense, v, i[0] * p.c + i[1], i + 5, i[2], i[3]);
-        *results++ = (tn_bounded){pixel(row, v, i[7], i[4]), 0};
+        *expected++ = (tn_bounded){pixel(row, v, i[7], i[4]), 0};
         tn_next_index(i, shape, 8);
     }
     bool whole = dense != NULL;

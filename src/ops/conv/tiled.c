@@ -356,14 +356,3 @@ tenon_status tn_conv_tiled_record(const char *operation, tn_recording *recording
     TN_TRY(tn_conv_tiled_launch(operation, recording, p, direction, slices, block, &launch));
     return tn_conv_record_slices(operation, recording, p, slices);
 }
-
-bool tn_conv_is_tiled(const tn_solver *solver)
-{
-    return tn_is_solver(solver, &tn_conv_implicit_tiled) ||
-           tn_is_solver(solver, &tn_conv_implicit_matrix);
-}
-
-int64_t tn_conv_check_depth(int64_t depth)
-{
-    return depth % 8 == 0 ? 24 : depth % 4 == 0 ? 20 : 19;
-}

@@ -105,9 +105,10 @@ double tn_conv_read_time(tenon_context *context, const conv_problem *problem);
 /* Steps of the product's k, on the average of the residues. */
 double tn_conv_depth(const conv_problem *problem, conv_direction direction, const gemm_problem *g);
 
-/* For self-checks: whether the solver is one of these, whose block is the first two of its values;
- * and how many channels or filters are loaded as so many are. */
-bool tn_conv_is_tiled(const tn_solver *solver);
-int64_t tn_conv_check_depth(int64_t depth);
+/* Their awkward cases: a block of rows and one, columns past a block (of two groups each), and a
+ * depth that is loaded as the one at hand is. A filter has six taps there. */
+#define TN_CONV_TILED_AWKWARD        "filters=mb+1 depth=1 stride_w=1; filters=mb+1 depth=1 stride_w=2"
+#define TN_CONV_TILED_DATA_AWKWARD   "channels=mb+1 depth=1"
+#define TN_CONV_TILED_FILTER_AWKWARD "filters=mb+1 channels=nb/6+2"
 
 #endif

@@ -1,15 +1,10 @@
-/* Transposed convolution and its gradients: the public entries. */
+/* The transposed convolution: its sizes, its problem, and what it refuses. */
 #include "base/checked.h"
 #include "base/shape.h"
 #include "ops/conv/gradient.h"
 
 #include <inttypes.h>
 #include <string.h>
-
-TENON_API tenon_conv_transpose_params tenon_conv_transpose_params_default(void)
-{
-    return (tenon_conv_transpose_params)TENON_CONV_TRANSPOSE_PARAMS_INIT;
-}
 
 TENON_API int64_t tenon_conv_transpose_output_size(const tenon_conv_geometry *geometry,
                                                    uint32_t dim, int64_t size, int64_t filter,
@@ -85,94 +80,22 @@ tenon_status tn_conv_transpose_canonicalise(const char *operation,
     return tn_conv_take_epilogue(operation, &params->epilogue, c, bias, y, p);
 }
 
-static tenon_status prepare(tenon_context *context, const tenon_conv_transpose_params *params,
-                            tn_call *call, conv_problem *problem, bool *empty)
+tenon_status tn_conv_transpose_prepare(const void *given, tn_call *call, tn_problem *problem,
+                                       bool *empty)
 {
     const char *operation = call->operation;
+    const tenon_conv_transpose_params *params = given;
     const tn_argument *o = call->operands;
     const tenon_tensor *y = o[CONV_Y].view;
     TN_TRY(tn_params_check(operation, params->struct_size, sizeof *params, params->flags, 0));
-    TN_TRY(tn_conv_check_call(context, call, &params->epilogue));
+    TN_TRY(tn_conv_check_call(call, &params->epilogue));
     TN_TRY(tn_conv_transpose_canonicalise(operation, params, o[CONV_X].view, o[CONV_W].view,
-                                          o[CONV_C].view, o[CONV_BIAS].view, y, problem));
-    TN_TRY(tn_solver_force(operation, &tn_conv_transpose_family, params->solver, &problem->head));
+                                          o[CONV_C].view, o[CONV_BIAS].view, y,
+                                          (conv_problem *)problem));
+    TN_TRY(tn_solver_force(operation, &tn_conv_transpose_family, params->solver, problem));
     *empty = tn_tensor_empty(y);
     if (params->epilogue.beta == 0)
         call->operands[CONV_C].view = NULL; /* not read: it need not have memory */
     tn_conv_scalars(&params->epilogue, call->scalars);
     return TENON_OK;
-}
-
-static const tenon_conv_transpose_params defaults = TENON_CONV_TRANSPOSE_PARAMS_INIT;
-
-TENON_API tenon_status tenon_conv_transpose_forward(tenon_stream *stream,
-                                                    const tenon_conv_transpose_params *params,
-                                                    const tenon_tensor *x, const tenon_tensor *w,
-                                                    const tenon_tensor *c, const tenon_tensor *bias,
-                                                    const tenon_tensor *y, const tenon_sync *sync)
-{
-    tn_call call = tn_conv_call("tenon_conv_transpose_forward", x, w, c, bias, y);
-    conv_problem problem;
-    bool empty = false;
-    TN_TRY(tn_stream_check(call.operation, stream));
-    TN_TRY(prepare(stream->context, params != NULL ? params : &defaults, &call, &problem, &empty));
-    return tn_call_run(stream, &tn_conv_transpose_family, empty ? NULL : &problem.head, &call,
-                       sync);
-}
-
-TENON_API tenon_status tenon_conv_transpose_forward_plan(
-    tenon_context *context, const tenon_conv_transpose_params *params, const tenon_tensor *x,
-    const tenon_tensor *w, const tenon_tensor *c, const tenon_tensor *bias, const tenon_tensor *y,
-    tenon_plan **plan)
-{
-    tn_call call = tn_conv_call("tenon_conv_transpose_forward_plan", x, w, c, bias, y);
-    conv_problem problem;
-    bool empty = false;
-    TN_TRY(tn_plan_check(call.operation, context, plan));
-    TN_TRY(prepare(context, params != NULL ? params : &defaults, &call, &problem, &empty));
-    return tn_call_plan(context, &tn_conv_transpose_family, empty ? NULL : &problem.head, &call,
-                        plan);
-}
-
-/* Its gradients are those of the convolution with the roles of x and y exchanged. */
-const conv_gradient tn_conv_transpose_gradient_of_x = {
-    &tn_conv_family, {"dy", "w", "dx"}, {CONV_X, CONV_W, CONV_Y}, true};
-const conv_gradient tn_conv_transpose_gradient_of_filter = {
-    &tn_conv_backward_filter_family, {"x", "dy", "dw"}, {CONV_Y, CONV_X, CONV_W}, true};
-
-TENON_API tenon_status tenon_conv_transpose_backward_data(
-    tenon_stream *stream, const tenon_conv_backward_params *params, const tenon_tensor *dy,
-    const tenon_tensor *w, const tenon_tensor *dx, const tenon_sync *sync)
-{
-    const tenon_tensor *const views[] = {dy, w, dx};
-    return tn_conv_gradient_run("tenon_conv_transpose_backward_data",
-                                &tn_conv_transpose_gradient_of_x, stream, params, views, sync);
-}
-
-TENON_API tenon_status tenon_conv_transpose_backward_data_plan(
-    tenon_context *context, const tenon_conv_backward_params *params, const tenon_tensor *dy,
-    const tenon_tensor *w, const tenon_tensor *dx, tenon_plan **plan)
-{
-    const tenon_tensor *const views[] = {dy, w, dx};
-    return tn_conv_gradient_plan("tenon_conv_transpose_backward_data_plan",
-                                 &tn_conv_transpose_gradient_of_x, context, params, views, plan);
-}
-
-TENON_API tenon_status tenon_conv_transpose_backward_filter(
-    tenon_stream *stream, const tenon_conv_backward_params *params, const tenon_tensor *x,
-    const tenon_tensor *dy, const tenon_tensor *dw, const tenon_sync *sync)
-{
-    const tenon_tensor *const views[] = {x, dy, dw};
-    return tn_conv_gradient_run("tenon_conv_transpose_backward_filter",
-                                &tn_conv_transpose_gradient_of_filter, stream, params, views, sync);
-}
-
-TENON_API tenon_status tenon_conv_transpose_backward_filter_plan(
-    tenon_context *context, const tenon_conv_backward_params *params, const tenon_tensor *x,
-    const tenon_tensor *dy, const tenon_tensor *dw, tenon_plan **plan)
-{
-    const tenon_tensor *const views[] = {x, dy, dw};
-    return tn_conv_gradient_plan("tenon_conv_transpose_backward_filter_plan",
-                                 &tn_conv_transpose_gradient_of_filter, context, params, views,
-                                 plan);
 }

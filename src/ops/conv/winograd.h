@@ -50,7 +50,4 @@ bool tn_winograd_sums(const conv_problem *problem, int64_t tile, const double *x
 /* How many roundings a term passes through in the transforms. */
 double tn_winograd_roundings(int64_t tile);
 
-tenon_status tn_winograd_self_check(tenon_stream *stream, const tn_problem *problem,
-                                    const tn_choice *choice, bool *right, char why[256]);
-
 #endif

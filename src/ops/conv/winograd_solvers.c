@@ -2,6 +2,10 @@
  * outputs, for CPUs; conv/winograd2_gemm and conv/winograd4_gemm, the same for GPUs. */
 #include "ops/conv/winograd.h"
 
+/* More tiles than a set of registers, cut at both edges, and filters past a panel. */
+#define AWKWARD                                                                                    \
+    "channels=37 filters=67 d=1 h=11 w=33 t=1 r=3 s=3 stride_h=1 stride_w=1 dilation_h=1"
+
 /* The functions of a solver, which know its tile. */
 #define DEFINE_WINOGRAD(symbol, solver_name, size)                                                 \
     static const char *refuses_##symbol(tenon_context *context, const tn_problem *problem)         \
@@ -45,6 +49,7 @@
         return tn_winograd_record(operation, recording, &w, values);                               \
     }                                                                                              \
     const tn_solver tn_conv_##symbol = {.name = solver_name,                                       \
+                                        .awkward = AWKWARD,                                        \
                                         .inexact = (size) == 4,                                    \
                                         .parameters = tn_winograd_parameters,                      \
                                         .parameter_count = WINOGRAD_PARAMETERS,                    \
@@ -95,6 +100,7 @@ DEFINE_WINOGRAD(winograd4, "winograd4", 4);
         return tn_winograd_gemm_record(operation, recording, &w);                                  \
     }                                                                                              \
     const tn_solver tn_conv_##symbol = {.name = solver_name,                                       \
+                                        .awkward = AWKWARD,                                        \
                                         .inexact = (size) == 4,                                    \
                                         .refuses = refuses_##symbol,                               \
                                         .workspace = workspace_##symbol,                           \

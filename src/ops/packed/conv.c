@@ -1,6 +1,16 @@
 /* tenon_conv_forward_packed: the convolution of filters that are packed. */
+#include "dispatch/operation.h"
 #include "ops/conv/internal.h"
 #include "ops/packed/internal.h"
+#include "ops/registry.h"
+
+/* The convolution under a name of its own, which its messages give. */
+static tn_operation operation_named(const char *name)
+{
+    tn_operation operation = tn_operation_conv;
+    operation.name = operation.plan_name = name;
+    return operation;
+}
 
 TENON_API tenon_status tenon_conv_forward_packed(tenon_stream *stream,
                                                  const tenon_conv_params *params,
@@ -8,11 +18,12 @@ TENON_API tenon_status tenon_conv_forward_packed(tenon_stream *stream,
                                                  const tenon_tensor *c, const tenon_tensor *bias,
                                                  const tenon_tensor *y, const tenon_sync *sync)
 {
-    static const char operation[] = "tenon_conv_forward_packed";
-    TN_TRY(tn_stream_check(operation, stream));
-    TN_TRY(tn_packed_check(operation, stream->context, packed, PACKED_FILTER));
+    const tn_operation operation = operation_named("tenon_conv_forward_packed");
+    TN_TRY(tn_stream_check(operation.name, stream));
+    TN_TRY(tn_packed_check(operation.name, stream->context, packed, PACKED_FILTER));
     const tenon_tensor w = tn_packed_dense(packed);
-    return tn_conv_forward_call(operation, stream, params, x, &w, c, bias, y, sync);
+    const tenon_tensor *const views[] = {x, &w, c, bias, y};
+    return tn_operation_run(&operation, stream, params, views, sync);
 }
 
 TENON_API tenon_status tenon_conv_forward_packed_plan(
@@ -20,11 +31,12 @@ TENON_API tenon_status tenon_conv_forward_packed_plan(
     const tenon_packed *packed, const tenon_tensor *c, const tenon_tensor *bias,
     const tenon_tensor *y, tenon_plan **plan)
 {
-    static const char operation[] = "tenon_conv_forward_packed_plan";
-    TN_TRY(tn_plan_check(operation, context, plan));
-    TN_TRY(tn_packed_check(operation, context, packed, PACKED_FILTER));
+    const tn_operation operation = operation_named("tenon_conv_forward_packed_plan");
+    TN_TRY(tn_plan_check(operation.name, context, plan));
+    TN_TRY(tn_packed_check(operation.name, context, packed, PACKED_FILTER));
     const tenon_tensor w = tn_packed_dense(packed);
-    TN_TRY(tn_conv_forward_call_plan(operation, context, params, x, &w, c, bias, y, plan));
+    const tenon_tensor *const views[] = {x, &w, c, bias, y};
+    TN_TRY(tn_operation_plan(&operation, context, params, views, plan));
     tn_packed_keep(*plan, CONV_W, packed);
     return TENON_OK;
 }

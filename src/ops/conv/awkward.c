@@ -1,0 +1,395 @@
+/* The awkward cases of convolution, of its gradients, of the transposed convolution, of im2col and
+ * of col2im: their tensors lie as those of the problem at hand do, and a solver's sizes stand
+ * beside it. */
+#include "check/awkward.h"
+#include "ops/conv/cpu_direct.h"
+#include "ops/conv/depthwise.h"
+#include "ops/conv/gradient.h"
+#include "ops/conv/implicit.h"
+#include "ops/conv/tiled.h"
+#include "ops/registry.h"
+
+#include <stddef.h>
+#include <string.h>
+
+/* A convolution: channels and filters are those of a group. Kernels are the same for images of
+ * fewer dimensions, of which those that they lack have one element. */
+typedef struct sizes {
+    int64_t n, groups, channels, filters;
+    int64_t image[3], filter[3], out[3];
+    int64_t rows; /* of an image that has several depthwise tiles */
+    tenon_conv_geometry geometry;
+} sizes;
+
+/* More taps than a block of K has. */
+static const sizes of_result = {
+    2,          2,         35,         7,
+    {4, 6, 35}, {2, 3, 2}, .rows = 71, .geometry = {{1, 2, 1}, {1, 2, 1}, {1, 2, 1}, {0, 0, 2}}};
+static const sizes of_gradient = {
+    2,           2,         5,           7,
+    {1, 11, 37}, {1, 3, 2}, .rows = 133, .geometry = {{1, 1, 2}, {1, 2, 1}, {0, 2, 1}, {0, 0, 2}}};
+
+/* The names by which solvers give them. */
+static const struct {
+    const char *name;
+    size_t at;
+} names[] = {{"n", offsetof(sizes, n)},
+             {"channels", offsetof(sizes, channels)},
+             {"filters", offsetof(sizes, filters)},
+             {"d", offsetof(sizes, image[0])},
+             {"h", offsetof(sizes, image[1])},
+             {"w", offsetof(sizes, image[2])},
+             {"t", offsetof(sizes, filter[0])},
+             {"r", offsetof(sizes, filter[1])},
+             {"s", offsetof(sizes, filter[2])},
+             {"stride_h", offsetof(sizes, geometry.stride[1])},
+             {"stride_w", offsetof(sizes, geometry.stride[2])},
+             {"dilation_h", offsetof(sizes, geometry.dilation[1])},
+             {"dilation_w", offsetof(sizes, geometry.dilation[2])}};
+
+/* Groups of one channel, and several tiles of the image or blocks of channels. */
+static void make_depthwise(const conv_problem *like, sizes *s)
+{
+    static const int64_t filters[][3] = {{1, 2, 4}, {1, 3, 3}, {1, 5, 5}};
+    const bool along_channels = tn_depthwise_along_channels(like, 2);
+    memcpy(s->filter, filters[tn_depthwise_taps(&like->window) / 2], sizeof s->filter);
+    s->groups = along_channels ? 71 : 3;
+    s->channels = 1;
+    s->filters = along_channels ? 1 : 2;
+    if (along_channels)
+        return;
+    s->image[0] = s->image[0] > 1 ? 2 : 1;
+    s->image[1] = s->rows;
+}
+
+static void find_outputs(sizes *s)
+{
+    for (uint32_t d = 0; d < 3; d++)
+        s->out[d] = tenon_conv_output_size(&s->geometry, d, s->image[d], s->filter[d]);
+}
+
+static bool is_set(const tn_choice *choice, uint32_t number, const char *name)
+{
+    return tn_awkward_size(choice, number, name, 0) != 0;
+}
+
+static sizes take_sizes(const sizes *usual, const conv_problem *like, const tn_choice *choice,
+                        uint32_t number)
+{
+    sizes s = *usual;
+    tenon_conv_geometry *g = &s.geometry;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        int64_t *size = (int64_t *)((char *)&s + names[i].at);
+        *size = tn_awkward_size(choice, number, names[i].name, *size);
+    }
+    if (is_set(choice, number, "depthwise"))
+        make_depthwise(like, &s);
+    if (s.image[0] == 1)
+        g->pad_begin[0] = 0;
+    if (s.filter[0] * s.filter[1] * s.filter[2] == 1) {
+        memset(g->pad_begin, 0, sizeof g->pad_begin);
+        memset(g->pad_end, 0, sizeof g->pad_end);
+    }
+    find_outputs(&s);
+    return s;
+}
+
+/* So many channels or filters are loaded as those at hand are. */
+static int64_t depth_like(int64_t depth)
+{
+    return depth % 8 == 0 ? 24 : depth % 4 == 0 ? 20 : 19;
+}
+
+/* Which dimension of an image is the contiguous one. */
+static bool channels_last(const int64_t stride[CONV_RANK])
+{
+    return stride[1] == 1 && stride[4] != 1;
+}
+
+/* N C D H W, or N D H W C, with gaps between channels, or pixels, and images; where rows do not
+ * `join`, there are gaps between them, too. */
+static tenon_tensor image_view(uint32_t dtype, bool last, bool join, int64_t n, int64_t c,
+                               const int64_t size[3])
+{
+    tenon_tensor view = {.offset = 3 * tenon_dtype_size((tenon_dtype)dtype),
+                         .dtype = (tenon_dtype)dtype,
+                         .rank = CONV_RANK,
+                         .shape = {n, c, size[0], size[1], size[2]}};
+    view.stride[4] = last ? c + 2 : 1;
+    view.stride[3] = size[2] * view.stride[4] + (join ? 0 : 3);
+    view.stride[2] = size[1] * view.stride[3] + (join ? 0 : 1);
+    view.stride[1] = last ? 1 : size[0] * view.stride[2] + 1;
+    view.stride[0] = (last ? size[0] * view.stride[2] : c * view.stride[1]) + 5;
+    return view;
+}
+
+static tenon_tensor dense_view(uint32_t dtype, int64_t n, int64_t c, const int64_t size[3])
+{
+    const int64_t shape[CONV_RANK] = {n, c, size[0], size[1], size[2]};
+    return tenon_tensor_view((tenon_dtype)dtype, CONV_RANK, shape);
+}
+
+/* Filters whose taps lie in the order of those at hand, at a stride of the same kind. */
+static tenon_tensor filters_like(const conv_problem *like, const sizes *s)
+{
+    const int64_t k = s->groups * s->filters, c = s->channels, *size = s->filter;
+    const bool rows_join = like->w[4] == 1 && like->w[3] == like->window.filter[2];
+    conv_tap_order order;
+    if (!tn_conv_find_tap_order(like, &order))
+        return image_view(like->dtype, channels_last(like->w), rows_join, k, c, size);
+    tenon_tensor view = image_view(like->dtype, order.channel_last, true, k, c, size);
+    int64_t taps = size[0] * size[1] * size[2], step = order.stride == 1 ? 1 : 2;
+    bool filters_first = (like->w[0] == 1 || like->k == 1) && step != 1;
+    if (filters_first)
+        step = k;
+    view.stride[4] = order.channel_last ? c * step : step;
+    view.stride[3] = size[2] * view.stride[4];
+    view.stride[2] = size[1] * view.stride[3];
+    view.stride[1] = order.channel_last ? step : taps * step;
+    view.stride[0] = filters_first ? 1 : c * taps * step + 3;
+    return view;
+}
+
+/* The residual and the bias, where the problem at hand reads them; `image` is of the output. */
+static void take_epilogue(const conv_problem *like, const tenon_tensor *image,
+                          const tenon_epilogue *epilogue, tn_case *c)
+{
+    if (epilogue->beta != 0)
+        c->views[CONV_C] = *image;
+    if ((like->flags & CONV_HAS_BIAS) != 0)
+        c->views[CONV_BIAS] = tenon_tensor_view((tenon_dtype)like->dtype, 1, &image->shape[1]);
+}
+
+static void take_views(const conv_problem *like, const sizes *s, tn_case *c)
+{
+    tenon_conv_params *params = (tenon_conv_params *)c->params.bytes;
+    int64_t y_step, res_step;
+    const bool join = tn_conv_pixels_join(like, &y_step, &res_step);
+    params->groups = s->groups;
+    params->geometry = s->geometry;
+    params->epilogue = tn_check_epilogue(like->flags, like->activation);
+    c->views[CONV_X] = image_view(like->dtype, channels_last(like->x), join, s->n,
+                                  s->groups * s->channels, s->image);
+    c->views[CONV_W] = filters_like(like, s);
+    c->views[CONV_Y] =
+        image_view(like->dtype, channels_last(like->y), join, s->n, s->groups * s->filters, s->out);
+    take_epilogue(like, &c->views[CONV_Y], &params->epilogue, c);
+}
+
+/* For conv/cpu_direct: how little a work-group does, so that there are several, in problems of
+ * which each takes less local memory than the one before: the first that fits, or the last one,
+ * which fits wherever any problem does. */
+static void take_cut_views(const conv_problem *like, const tn_choice *choice, sizes *s, tn_case *c)
+{
+    static const struct {
+        int64_t channels, filter[3];
+        int32_t runs, panels; /* of a work-group */
+    } cuts[] = {
+        {35, {2, 3, 2}, 4, 2}, {3, {2, 3, 2}, 4, 1}, {3, {1, 2, 2}, 1, 1}, {1, {1, 1, 1}, 1, 1}};
+    bool fits = false;
+    s->filters = tn_conv_cpu_direct_filters(c->context, like);
+    memcpy(c->values, choice->values, sizeof c->values);
+    for (size_t i = 0; i < sizeof cuts / sizeof *cuts && !fits; i++) {
+        conv_problem problem;
+        s->channels = cuts[i].channels;
+        memcpy(s->filter, cuts[i].filter, sizeof s->filter);
+        find_outputs(s);
+        take_views(like, s, c);
+        fits =
+            tn_conv_canonicalise("self-check", (const tenon_conv_params *)c->params.bytes,
+                                 &c->views[CONV_X], &c->views[CONV_W], NULL, NULL,
+                                 &c->views[CONV_Y], &problem) == TENON_OK &&
+            tn_conv_cpu_direct_cut(c->context, &problem, cuts[i].runs, cuts[i].panels, c->values);
+    }
+}
+
+/* Usually at two strides along the rows, since kernels take 1 or 2 by vectors and others one by
+ * one. */
+bool tn_conv_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
+                     tn_case *c)
+{
+    const conv_problem *like = (const conv_problem *)problem;
+    sizes usual = of_result;
+    usual.geometry.stride[2] = 1 + number % 2;
+    if (number >= (choice->solver->awkward != NULL ? tn_awkward_count(choice) : 2))
+        return false;
+    sizes s = take_sizes(&usual, like, choice, number);
+    if (is_set(choice, number, "depth"))
+        s.channels = depth_like(like->c);
+    tn_awkward_begin(c, &tn_operation_conv);
+    if (is_set(choice, number, "cut"))
+        take_cut_views(like, choice, &s, c);
+    else
+        take_views(like, &s, c);
+    return true;
+}
+
+/* What the gradients are of: x, w and y of the convolution. Where filters are dense, nothing is
+ * added to what the output holds. */
+typedef struct backwards {
+    sizes size;
+    tenon_tensor x, w, y;
+    tenon_epilogue epilogue;
+} backwards;
+
+static backwards take_backwards(const conv_problem *like, const tn_choice *choice, uint32_t number)
+{
+    sizes s = take_sizes(&of_gradient, like, choice, number);
+    if (is_set(choice, number, "depth"))
+        s.filters = depth_like(like->k);
+    const int64_t k = s.groups * s.filters, c = s.groups * s.channels;
+    const bool last = channels_last(like->x), y_last = channels_last(like->y);
+    backwards b = {s, image_view(like->dtype, last, false, s.n, c, s.image),
+                   image_view(like->dtype, false, false, k, s.channels, s.filter),
+                   image_view(like->dtype, y_last, false, s.n, k, s.out),
+                   tn_check_epilogue(like->flags, like->activation)};
+    if (is_set(choice, number, "dense_images")) {
+        b.x = dense_view(like->dtype, s.n, c, s.image);
+        b.y = dense_view(like->dtype, s.n, k, s.out);
+    }
+    if (is_set(choice, number, "dense_filters")) {
+        b.w = dense_view(like->dtype, k, s.channels, s.filter);
+        b.epilogue.beta = 0;
+    }
+    return b;
+}
+
+static void begin_gradient(const tn_operation *operation, const backwards *b, tn_case *c)
+{
+    tenon_conv_backward_params *params = (tenon_conv_backward_params *)c->params.bytes;
+    tn_awkward_begin(c, operation);
+    params->groups = b->size.groups;
+    params->geometry = b->size.geometry;
+    params->beta = b->epilogue.beta;
+}
+
+bool tn_conv_backward_data_awkward(const tn_problem *problem, const tn_choice *choice,
+                                   uint32_t number, tn_case *c)
+{
+    if (number >= tn_awkward_count(choice))
+        return false;
+    const backwards b = take_backwards((const conv_problem *)problem, choice, number);
+    begin_gradient(&tn_operation_conv_backward_data, &b, c);
+    c->views[0] = b.y;
+    c->views[1] = b.w;
+    c->views[2] = b.x;
+    return true;
+}
+
+bool tn_conv_backward_filter_awkward(const tn_problem *problem, const tn_choice *choice,
+                                     uint32_t number, tn_case *c)
+{
+    if (number >= tn_awkward_count(choice))
+        return false;
+    const backwards b = take_backwards((const conv_problem *)problem, choice, number);
+    begin_gradient(&tn_operation_conv_backward_filter, &b, c);
+    c->views[0] = b.x;
+    c->views[1] = b.y;
+    c->views[2] = b.w;
+    return true;
+}
+
+bool tn_conv_transpose_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
+                               tn_case *c)
+{
+    const conv_problem *like = (const conv_problem *)problem;
+    tenon_conv_transpose_params *params = (tenon_conv_transpose_params *)c->params.bytes;
+    if (number >= tn_awkward_count(choice))
+        return false;
+    const backwards b = take_backwards(like, choice, number);
+    const sizes *s = &b.size;
+    tn_awkward_begin(c, &tn_operation_conv_transpose);
+    params->groups = s->groups;
+    params->geometry = s->geometry;
+    params->epilogue = b.epilogue;
+    for (uint32_t d = 0; d < 3; d++)
+        params->output_padding[d] = s->image[d] - tenon_conv_transpose_output_size(
+                                                      &s->geometry, d, s->out[d], s->filter[d], 0);
+    c->views[CONV_X] = b.y;
+    c->views[CONV_W] = b.w;
+    c->views[CONV_Y] = b.x;
+    take_epilogue(like, &b.x, &params->epilogue, c);
+    return true;
+}
+
+/* Enough lines for several parts; one variant has the kernels of both layouts. */
+bool tn_conv_backward_bias_awkward(const tn_problem *problem, const tn_choice *choice,
+                                   uint32_t number, tn_case *c)
+{
+    static const int64_t size[3] = {1, 61, 37}, filters = 3;
+    const conv_bias_problem *like = (const conv_bias_problem *)problem;
+    (void)choice;
+    if (number == 2)
+        return false;
+    tn_awkward_begin(c, &tn_operation_conv_backward_bias);
+    ((tenon_conv_backward_params *)c->params.bytes)->beta = like->adds != 0 ? -0.5 : 0;
+    c->views[0] = image_view(like->dtype, number == 1, false, 2, filters, size);
+    c->views[1] = tenon_tensor_view((tenon_dtype)like->dtype, 1, &filters);
+    return true;
+}
+
+/* Fills in the parameters; columns that lie along the taps where those at hand do. */
+static tenon_tensor columns_view(tenon_dtype dtype, bool along_taps, const sizes *s,
+                                 tenon_im2col_params *params)
+{
+    const int64_t *f = s->filter, *out = s->out;
+    const int64_t shape[] = {s->n, s->channels * f[0] * f[1] * f[2], out[0] * out[1] * out[2]};
+    tenon_tensor view = tenon_tensor_view(dtype, 3, shape);
+    memcpy(params->filter, f, sizeof s->filter);
+    params->geometry = s->geometry;
+    if (along_taps) {
+        view.stride[1] = 1;
+        view.stride[2] = shape[1];
+    }
+    return view;
+}
+
+bool tn_im2col_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
+                       tn_case *c)
+{
+    const im2col_problem *like = (const im2col_problem *)problem;
+    sizes s = of_result;
+    (void)choice;
+    if (number == 1)
+        return false;
+    s.channels = 5;
+    find_outputs(&s);
+    tn_awkward_begin(c, &tn_operation_im2col);
+    c->views[IM2COL_X] =
+        image_view((uint32_t)like->dtype, channels_last(like->x), false, s.n, s.channels, s.image);
+    c->views[IM2COL_COL] = columns_view((tenon_dtype)like->dtype, like->col[1] == 1, &s,
+                                        (tenon_im2col_params *)c->params.bytes);
+    return true;
+}
+
+/* As a convolution has it: with an epilogue, and with columns of another type. Before that as the
+ * caller has it, where the problem at hand is such a one. */
+bool tn_col2im_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
+                       tn_case *c)
+{
+    const col2im_problem *like = (const col2im_problem *)problem;
+    const bool is_own =
+        like->flags == 0 && like->activation == TENON_ACTIVATION_IDENTITY && like->col_acc == 0;
+    const tenon_dtype dtype = (tenon_dtype)like->dtype;
+    conv_folding_params *params = (conv_folding_params *)c->params.bytes;
+    sizes s = of_gradient;
+    (void)choice;
+    if (number == (is_own ? 2 : 1))
+        return false;
+    s.channels = 10;
+    find_outputs(&s);
+    const bool alone = is_own && number == 0;
+    const uint32_t x = alone ? 1 : COL2IM_X;
+    tn_awkward_begin(c, alone ? &tn_operation_col2im : &tn_conv_folding);
+    c->views[COL2IM_COL] = columns_view(like->col_acc ? tn_conv_sum_type(like->dtype) : dtype,
+                                        like->col[1] == 1, &s, &params->columns);
+    c->views[x] = image_view(like->dtype, channels_last(like->x), false, s.n, s.channels, s.image);
+    if (alone)
+        return true;
+    params->epilogue = tn_check_epilogue(like->flags, like->activation);
+    if ((like->flags & CONV_HAS_C) != 0)
+        c->views[COL2IM_RES] = c->views[x];
+    if ((like->flags & CONV_HAS_BIAS) != 0)
+        c->views[COL2IM_BIAS] = tenon_tensor_view(dtype, 1, &s.channels);
+    return true;
+}
