@@ -287,13 +287,66 @@ static void random_problems(void **state)
         }
 }
 
+static tenon_status record_nothing(const char *operation, tn_recording *recording,
+                                   const tn_problem *problem, const int32_t *values)
+{
+    (void)operation;
+    (void)recording;
+    (void)problem;
+    (void)values;
+    return TENON_OK;
+}
+
+/* A self-check in the validation context takes the paths of the problem, and tells right from
+ * wrong. */
+static void check_folding(const col2im_problem *problem)
+{
+    tenon_stream *lab;
+    assert_ok(tn_lab_enter(test_context, &lab));
+    for (uint32_t s = 0; s < tn_col2im_family.solver_count; s++) {
+        tn_solver mutant = *tn_col2im_family.solvers[s];
+        tn_choice choice = {.solver = tn_col2im_family.solvers[s]};
+        char why[256] = "";
+        bool right = false;
+        tn_dispatch_of(lab->context)->paths = 0;
+        assert_ok(tn_self_check_once(lab, &tn_col2im_family, &problem->head, &choice, &right, why));
+        if (!right)
+            fail_msg("%s: %s", mutant.name, why);
+        assert_true(
+            (tn_col2im_family.paths(&problem->head) & ~tn_dispatch_of(lab->context)->paths) == 0);
+        mutant.record = record_nothing;
+        choice.solver = &mutant;
+        assert_ok(tn_self_check_once(lab, &tn_col2im_family, &problem->head, &choice, &right, why));
+        assert_false(right);
+    }
+    tn_lab_leave(test_context);
+}
+
+/* Within a convolution it has an epilogue, and columns in the type of sums, which no call has. */
+static void self_checks_within_a_convolution(void **state)
+{
+    static const uint32_t flags[] = {0, CONV_HAS_C, CONV_HAS_BIAS, CONV_HAS_C | CONV_HAS_BIAS,
+                                     CONV_SKIP_XW | CONV_HAS_C};
+    (void)state;
+    for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++)
+        for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
+            const col2im_problem problem = {.head = {.size = sizeof problem, .forced = -1},
+                                            .dtype = *type,
+                                            .activation = i % 2 == 0 ? TENON_ACTIVATION_CLIPPED_RELU
+                                                                     : TENON_ACTIVATION_TANH,
+                                            .flags = flags[i],
+                                            .col_acc = tn_conv_is_converted(*type)};
+            check_folding(&problem);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(known_image),     cmocka_unit_test(adjoint),
         cmocka_unit_test(every_layout),    cmocka_unit_test(lengths),
         cmocka_unit_test(empty),           cmocka_unit_test(nan_and_infinity_propagate),
-        cmocka_unit_test(random_problems),
+        cmocka_unit_test(random_problems), cmocka_unit_test(self_checks_within_a_convolution),
     };
     return TEST_MAIN(tests);
 }

@@ -185,14 +185,19 @@ void tn_conv_copy_strides(int64_t to[CONV_RANK], const tenon_tensor *view)
     spread_strides(to, view->rank, stride);
 }
 
+uint32_t tn_conv_flags(const tenon_epilogue *epilogue, const tenon_tensor *bias)
+{
+    return (epilogue->beta != 0 ? CONV_HAS_C : 0) | (bias != NULL ? CONV_HAS_BIAS : 0) |
+           (epilogue->alpha == 0 ? CONV_SKIP_XW : 0);
+}
+
 tenon_status tn_conv_take_epilogue(const char *operation, const tenon_epilogue *epilogue,
                                    const tenon_tensor *c, const tenon_tensor *bias,
                                    const tenon_tensor *output, conv_problem *p)
 {
     int64_t stride[CONV_RANK];
     p->activation = epilogue->activation.kind;
-    p->flags = (epilogue->beta != 0 ? CONV_HAS_C : 0) | (bias != NULL ? CONV_HAS_BIAS : 0) |
-               (epilogue->alpha == 0 ? CONV_SKIP_XW : 0);
+    p->flags = tn_conv_flags(epilogue, bias);
     if (bias != NULL)
         TN_TRY(tn_conv_check_shape(operation, "bias", bias, 1, &output->shape[1]));
     if (bias != NULL && bias->shape[0] != 1)

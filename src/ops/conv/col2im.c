@@ -76,9 +76,7 @@ static tenon_status prepare_folding(const void *given, tn_call *call, tn_problem
     col2im_problem *p = (col2im_problem *)head;
     TN_TRY(tn_col2im_canonicalise(call->operation, &params->columns, col, x, p));
     p->activation = params->epilogue.activation.kind;
-    p->flags = (params->epilogue.beta != 0 ? CONV_HAS_C : 0) |
-               (o[COL2IM_BIAS].view != NULL ? CONV_HAS_BIAS : 0) |
-               (params->epilogue.alpha == 0 ? CONV_SKIP_XW : 0);
+    p->flags = tn_conv_flags(&params->epilogue, o[COL2IM_BIAS].view);
     p->col_acc = col->dtype != x->dtype;
     p->first_scalar = 0;
     p->bias = 1;

@@ -105,10 +105,13 @@ double tn_conv_read_time(tenon_context *context, const conv_problem *problem);
 /* Steps of the product's k, on the average of the residues. */
 double tn_conv_depth(const conv_problem *problem, conv_direction direction, const gemm_problem *g);
 
-/* Their awkward cases: a block of rows and one, columns past a block (of two groups each), and a
- * depth that is loaded as the one at hand is. A filter has six taps there. */
-#define TN_CONV_TILED_AWKWARD        "filters=mb+1 depth=1 stride_w=1; filters=mb+1 depth=1 stride_w=2"
-#define TN_CONV_TILED_DATA_AWKWARD   "channels=mb+1 depth=1"
+/* Their awkward cases: a block of rows and one, and a depth that is loaded as the one at hand is.
+ */
+#define TN_CONV_TILED_AWKWARD "filters=mb+1 depth=1 stride_w=1; filters=mb+1 depth=1 stride_w=2"
+
+#define TN_CONV_TILED_DATA_AWKWARD "channels=mb+1 depth=1"
+
+/* Columns past a block: each channel has six taps. */
 #define TN_CONV_TILED_FILTER_AWKWARD "filters=mb+1 channels=nb/6+2"
 
 #endif
