@@ -24,9 +24,7 @@ const tn_family tn_col2im_family = {.name = "col2im",
 tenon_status tn_col2im_record(const char *operation, tn_recording *recording,
                               const col2im_problem *problem)
 {
-    tn_choice choice;
-    TN_TRY(tn_select(operation, recording->context, &tn_col2im_family, &problem->head, &choice));
-    return choice.solver->record(operation, recording, &problem->head, choice.values);
+    return tn_problem_record(operation, recording, &tn_col2im_family, &problem->head);
 }
 
 tenon_status tn_col2im_canonicalise(const char *operation, const tenon_im2col_params *params,

@@ -12,9 +12,7 @@ const tn_family tn_im2col_family = {.name = "im2col",
 tenon_status tn_im2col_record(const char *operation, tn_recording *recording,
                               const im2col_problem *problem)
 {
-    tn_choice choice;
-    TN_TRY(tn_select(operation, recording->context, &tn_im2col_family, &problem->head, &choice));
-    return choice.solver->record(operation, recording, &problem->head, choice.values);
+    return tn_problem_record(operation, recording, &tn_im2col_family, &problem->head);
 }
 
 tenon_status tn_im2col_prepare(const void *given, tn_call *call, tn_problem *problem, bool *empty)
