@@ -21,13 +21,27 @@ typedef struct sizes {
     tenon_conv_geometry geometry;
 } sizes;
 
-/* More taps than a block of K has. */
+/* The usual ones: of a convolution more taps than a block of K has. */
 static const sizes of_result = {
-    2,          2,         35,         7,
-    {4, 6, 35}, {2, 3, 2}, .rows = 71, .geometry = {{1, 2, 1}, {1, 2, 1}, {1, 2, 1}, {0, 0, 2}}};
+    .n = 2,
+    .groups = 2,
+    .channels = 35,
+    .filters = 7,
+    .image = {4, 6, 35},
+    .filter = {2, 3, 2},
+    .rows = 71,
+    .geometry = {
+        .stride = {1, 2, 1}, .dilation = {1, 2, 1}, .pad_begin = {1, 2, 1}, .pad_end = {0, 0, 2}}};
 static const sizes of_gradient = {
-    2,           2,         5,           7,
-    {1, 11, 37}, {1, 3, 2}, .rows = 133, .geometry = {{1, 1, 2}, {1, 2, 1}, {0, 2, 1}, {0, 0, 2}}};
+    .n = 2,
+    .groups = 2,
+    .channels = 5,
+    .filters = 7,
+    .image = {1, 11, 37},
+    .filter = {1, 3, 2},
+    .rows = 133,
+    .geometry = {
+        .stride = {1, 1, 2}, .dilation = {1, 2, 1}, .pad_begin = {0, 2, 1}, .pad_end = {0, 0, 2}}};
 
 /* The names by which solvers give them. */
 static const struct {
