@@ -23,8 +23,8 @@ static tenon_status prepare(const tn_operation *operation, const void *params, t
                             any_problem *problem, tn_problem **wanted)
 {
     bool empty = false;
-    TN_TRY(operation->prepare(params != NULL ? params : operation->default_params, call,
-                              &problem->head, &empty));
+    TN_TRY(operation->prepare(params != NULL ? params : operation->defaults, call, &problem->head,
+                              &empty));
     *wanted = empty ? NULL : &problem->head;
     return TENON_OK;
 }
@@ -55,10 +55,7 @@ tenon_status tn_operation_plan(const tn_operation *operation, tenon_context *con
 
 void tn_operation_defaults(const tn_operation *operation, void *params)
 {
-    if (operation->default_params != NULL)
-        memcpy(params, operation->default_params, operation->params_size);
-    else
-        operation->defaults(params);
+    memcpy(params, operation->defaults, operation->params_size);
 }
 
 size_t tn_field_size(tn_field_type type)

@@ -85,8 +85,7 @@ typedef struct tn_operation {
     const tn_field *fields;
     uint32_t field_count;
     size_t params_size;
-    void (*defaults)(void *params);
-    const void *default_params;
+    const void *defaults; /* of the parameters */
     /* Refuses what is wrong with the parameters and the views, and fills in the problem, which has
      * room for problem_size bytes, and the call's scalars. */
     tenon_status (*prepare)(const void *params, tn_call *call, tn_problem *problem, bool *empty);
@@ -134,7 +133,8 @@ void tn_operation_defaults(const tn_operation *operation, void *params);
 
 #define TN_UNPACK(...) __VA_ARGS__
 
-/* The two public functions of an operation, and what its description says of them (TN_CALLS).
+/* The two public functions of an operation, and what its description says of them (TN_CALLS;
+ * TN_OF_VIEWS makes these of functions that are written by hand).
  * `declared` are its tensors as parameters, `named` their names, `viewed` v[0], v[1], … */
 #define TN_ENTRIES(name, operation, type, declared, named, viewed)                                 \
     TENON_API tenon_status name(tenon_stream *stream, const type *params, TN_UNPACK declared,      \
@@ -149,6 +149,8 @@ void tn_operation_defaults(const tn_operation *operation, void *params);
         const tenon_tensor *const views[] = {TN_UNPACK named};                                     \
         return tn_operation_plan(&operation, context, params, views, plan);                        \
     }                                                                                              \
+    TN_OF_VIEWS(name, viewed)
+#define TN_OF_VIEWS(name, viewed)                                                                  \
     static tenon_status name##_of_views(tenon_stream *stream, const void *params,                  \
                                         const tenon_tensor *const *v, const tenon_sync *sync)      \
     {                                                                                              \
@@ -170,32 +172,13 @@ void tn_operation_defaults(const tn_operation *operation, void *params);
     {                                                                                              \
         return name##_defaults;                                                                    \
     }
-#define TN_PARAMS(name) .default_params = &name##_defaults, .params_size = sizeof name##_defaults
+#define TN_PARAMS(name) .defaults = &name##_defaults, .params_size = sizeof name##_defaults
 
 /* The problem of a description: one that tn_operation_run has room for. */
 #define TN_PROBLEM_SIZE 1536
 #define TN_PROBLEM(type)                                                                           \
     .problem_size = sizeof(type) + 0 * sizeof(char[sizeof(type) <= TN_PROBLEM_SIZE ? 1 : -1])
 #define TN_FIELDS(list) .fields = list, .field_count = TN_FIELD_COUNT(list)
-
-/* Define the members `run`, `plan` and `defaults` of an operation: run_NAME, plan_NAME,
- * default_NAME. The arguments are the call's views, of `v`. */
-#define TN_OPERATION_CALLS(name, function, ...)                                                    \
-    static tenon_status run_##name(tenon_stream *stream, const void *params,                       \
-                                   const tenon_tensor *const *v, const tenon_sync *sync)           \
-    {                                                                                              \
-        return function(stream, params, __VA_ARGS__, sync);                                        \
-    }                                                                                              \
-    static tenon_status plan_##name(tenon_context *context, const void *params,                    \
-                                    const tenon_tensor *const *v, tenon_plan **plan)               \
-    {                                                                                              \
-        return function##_plan(context, params, __VA_ARGS__, plan);                                \
-    }
-#define TN_OPERATION_DEFAULTS(name, type)                                                          \
-    static void default_##name(void *params)                                                       \
-    {                                                                                              \
-        *(type *)params = type##_default();                                                        \
-    }
 
 extern const tn_operation *const tn_operations[];
 extern const uint32_t tn_operation_count;

@@ -8,7 +8,7 @@ static const tn_field gemm_fields[] = {TN_FLAGS_FIELD(tenon_gemm_params),
                                        TN_EPILOGUE_FIELDS(tenon_gemm_params, epilogue)};
 
 TN_DEFAULTS(gemm, tenon_gemm_params, TENON_GEMM_PARAMS_INIT)
-TN_OPERATION_CALLS(gemm, tenon_gemm, v[GEMM_A], v[GEMM_B], v[GEMM_C], v[GEMM_BIAS], v[GEMM_D])
+TN_OF_VIEWS(tenon_gemm, (v[GEMM_A], v[GEMM_B], v[GEMM_C], v[GEMM_BIAS], v[GEMM_D]))
 
 static const char *const gemm_examples[] = {
     "gemm a=T:4x5 b=T:5x6 c=T:4x6 bias=T:6 d=T:4x6 beta=1",
@@ -30,8 +30,8 @@ static const char *const gemm_examples[] = {
 const tn_operation tn_operation_gemm = {
     .name = "tenon_gemm",
     .plan_name = "tenon_gemm_plan",
-    .run = run_gemm,
-    .plan = plan_gemm,
+    .run = tenon_gemm_of_views,
+    .plan = tenon_gemm_plan_of_views,
     .family = &tn_gemm_family,
     .operands = {{.name = "a"},
                  {.name = "b"},
