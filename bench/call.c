@@ -53,7 +53,7 @@ static void prepare_by_hand(call *c)
     gemm_problem problem;
     gemm_arguments arguments;
     bool empty;
-    char options[TN_OPTIONS_SIZE];
+    tn_choice choice = {.solver = &tn_gemm_plain};
     uint32_t number;
     tenon_context *context = tenon_stream_context(c->stream);
     BENCH_CHECK(tn_gemm_canonicalise("bench", &c->params, &c->a, &c->b, NULL, NULL, &c->d, &problem,
@@ -61,8 +61,8 @@ static void prepare_by_hand(call *c)
     tn_gemm_arguments(&problem, &arguments);
     c->args = arguments.args;
     c->args.alpha = 0x3f800000; /* 1.0f */
-    tn_gemm_plain.options(context, &problem.head, NULL, options);
-    BENCH_CHECK(tn_program_kernel(context, "gemm/plain", options, "gemm_plain", 0, &number));
+    tn_configure(context, &problem.head, &choice);
+    BENCH_CHECK(tn_program_kernel(context, "gemm/plain", choice.options, "gemm_plain", 0, &number));
     BENCH_CHECK(tn_program_create_kernel(context, "bench", number, &c->kernel));
 }
 

@@ -95,11 +95,8 @@ static bool fill(const gemm_problem *p, clblast_args *args)
            leading(d, p->m, p->n, &args->d_ld, &d_transpose) && d_transpose == CLBlastTransposeNo;
 }
 
-static const char *refuses(tenon_context *context, const tn_problem *problem)
+static const char *refuses(const gemm_problem *p, clblast_args *args)
 {
-    const gemm_problem *p = (const gemm_problem *)problem;
-    clblast_args args;
-    (void)context;
     if (p->dtype != TENON_DTYPE_F32 && p->dtype != TENON_DTYPE_F64)
         return "CLBlast sums 16-bit types in 16 bits or not at all";
     if (p->batch_invariant)
@@ -108,7 +105,19 @@ static const char *refuses(tenon_context *context, const tn_problem *problem)
         return "CLBlast applies no activation";
     if ((p->flags & GEMM_SKIP_AB) != 0 || p->k == 0)
         return "there is no product";
-    return fill(p, &args) ? NULL : "a matrix is not one with a leading dimension";
+    return fill(p, args) ? NULL : "a matrix is not one with a leading dimension";
+}
+
+static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
+{
+    const gemm_problem *p = (const gemm_problem *)problem;
+    /* Never the choice of an estimate: how fast it is depends on what it was tuned for. */
+    choice->time = 1e30;
+    /* Nothing is built with it, but each pair of layouts is checked. */
+    tn_build_options(context, choice->options, GEMM_OPTIONS_FORMAT " -DTENON_LAYOUTS=%d%d",
+                     GEMM_OPTIONS_VALUES(p), (int)tn_gemm_layout(p, GEMM_A),
+                     (int)tn_gemm_layout(p, GEMM_B));
+    return refuses(p, TN_LAYOUT(clblast_args, choice));
 }
 
 /* One call for each index of the batch's dimensions but the last, which is CLBlast's. */
@@ -149,17 +158,17 @@ static tenon_status record_calls(const char *operation, tn_recording *recording,
 }
 
 /* c and the bias, which need not be d, are brought there first: d = beta * c + bias. */
-static tenon_status record(const char *operation, tn_recording *recording,
-                           const tn_problem *problem, const int32_t *values)
+static tenon_status launch(const char *operation, tn_recording *recording,
+                           const tn_problem *problem, const tn_choice *choice)
 {
     const gemm_problem *p = (const gemm_problem *)problem;
-    clblast_args args;
-    if (!fill(p, &args))
-        return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: CLBlast has no such matrices", operation);
+    clblast_args args = *TN_LAYOUT(const clblast_args, choice);
     if ((p->flags & (GEMM_HAS_C | GEMM_HAS_BIAS)) != 0) {
+        tn_choice plain = {.solver = &tn_gemm_plain};
         gemm_problem start = *p;
         start.flags |= GEMM_SKIP_AB | GEMM_UNSCALED;
-        TN_TRY(tn_gemm_plain.record(operation, recording, &start.head, values));
+        tn_configure(recording->context, &start.head, &plain);
+        TN_TRY(tn_choice_record(operation, recording, &start.head, &plain));
         args.beta = tn_gemm_one(p->dtype);
     }
     return record_calls(operation, recording, p, &args);
@@ -167,46 +176,23 @@ static tenon_status record(const char *operation, tn_recording *recording,
 
 #else
 
-static const char *refuses(tenon_context *context, const tn_problem *problem)
+static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
 {
     (void)context;
     (void)problem;
+    (void)choice;
     return "Tenon was built without CLBlast";
 }
 
-static tenon_status record(const char *operation, tn_recording *recording,
-                           const tn_problem *problem, const int32_t *values)
+static tenon_status launch(const char *operation, tn_recording *recording,
+                           const tn_problem *problem, const tn_choice *choice)
 {
     (void)recording;
     (void)problem;
-    (void)values;
+    (void)choice;
     return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: Tenon was built without CLBlast", operation);
 }
 
 #endif
 
-/* Never the choice of an estimate: how fast it is depends on what it was tuned for. */
-static double estimate(tenon_context *context, const tn_problem *problem, const int32_t *values)
-{
-    (void)context;
-    (void)problem;
-    (void)values;
-    return 1e30;
-}
-
-static void options(tenon_context *context, const tn_problem *problem, const int32_t *values,
-                    char text[TN_OPTIONS_SIZE])
-{
-    const gemm_problem *p = (const gemm_problem *)problem;
-    (void)values;
-    /* Nothing is built with it, but each pair of layouts is checked. */
-    tn_build_options(context, text, GEMM_OPTIONS_FORMAT " -DTENON_LAYOUTS=%d%d",
-                     GEMM_OPTIONS_VALUES(p), (int)tn_gemm_layout(p, GEMM_A),
-                     (int)tn_gemm_layout(p, GEMM_B));
-}
-
-const tn_solver tn_gemm_clblast = {.name = "clblast",
-                                   .refuses = refuses,
-                                   .estimate = estimate,
-                                   .options = options,
-                                   .record = record};
+const tn_solver tn_gemm_clblast = {.name = "clblast", .configure = configure, .launch = launch};

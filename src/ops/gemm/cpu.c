@@ -37,9 +37,9 @@ int64_t tn_gemm_lanes(tenon_context *context, uint32_t dtype)
     return dtype == TENON_DTYPE_F64 ? f32 / 2 : f32;
 }
 
-const char *tn_gemm_refuses_cpu(tenon_context *context, const gemm_problem *p)
+const char *tn_gemm_made_for_cpus(const tenon_context *context)
 {
-    return context->device.is_cpu || p->head.forced >= 0 ? NULL : "made for CPUs";
+    return context->device.is_cpu ? NULL : "made for CPUs";
 }
 
 /* Vectors in a row of the tile: four keep the fewest loads for each multiply-add; three or two
@@ -225,22 +225,37 @@ double tn_gemm_cpu_tile_time(tenon_context *context, const gemm_problem *p, cons
     return time > memory ? time : memory;
 }
 
+void tn_gemm_cpu_configure(tenon_context *context, const gemm_problem *p, int32_t panels,
+                           tn_gemm_cpu_local local, tn_choice *choice)
+{
+    choice->never_chosen = tn_gemm_made_for_cpus(context);
+    tn_gemm_cpu_tune(context, p, panels, local, choice->values);
+    choice->misfit = tn_gemm_cpu_constrains(context, p, choice->values, local);
+    if (choice->misfit != NULL)
+        return;
+    choice->time = CPU_LAUNCH_TIME + tn_gemm_cpu_tile_time(context, p, choice->values);
+    tn_gemm_cpu_options(context, &p->head, choice->values, choice->options);
+}
+
+tn_launch tn_gemm_cpu_launch(const gemm_problem *p, const tn_choice *choice, int64_t rows,
+                             const char *source, const char *kernel)
+{
+    return (tn_launch){.source = source,
+                       .options = choice->options,
+                       .kernel = kernel,
+                       .global = {(size_t)tn_gemm_cpu_column_groups(p, choice->values),
+                                  (size_t)tn_ceil_div(p->m, rows)},
+                       .local = {1, 1}};
+}
+
 tenon_status tn_gemm_cpu_record(const char *operation, tn_recording *recording,
-                                const gemm_problem *p, const int32_t *values, const char *source,
+                                const gemm_problem *p, const tn_choice *choice, const char *source,
                                 const char *kernel)
 {
-    char text[TN_OPTIONS_SIZE];
     gemm_arguments arguments;
-    int64_t rows = tn_gemm_cpu_tile_rows(recording->context, p, values);
-    tn_gemm_cpu_options(recording->context, &p->head, values, text);
+    const int64_t rows = tn_gemm_cpu_tile_rows(recording->context, p, choice->values);
+    tn_launch launch = tn_gemm_cpu_launch(p, choice, rows, source, kernel);
     tn_gemm_arguments(p, &arguments);
     arguments.args.tile_rows = (tenon_i32)rows;
-    tn_launch launch = {
-        .source = source,
-        .options = text,
-        .kernel = kernel,
-        .global = {(size_t)tn_gemm_cpu_column_groups(p, values), (size_t)tn_ceil_div(p->m, rows)},
-        .local = {1, 1, 1},
-    };
     return tn_gemm_record_launch(operation, recording, p, &arguments, &launch);
 }

@@ -13,8 +13,8 @@ extern const tn_parameter tn_gemm_cpu_parameters[CPU_SPLIT_PARAMETERS];
 /* Lanes of a vector of the accumulator's type: 4, 8 or 16 floats' worth. */
 int64_t tn_gemm_lanes(tenon_context *context, uint32_t dtype);
 
-/* Why a kernel made for a CPU does not serve, or NULL; a forced one runs anywhere. */
-const char *tn_gemm_refuses_cpu(tenon_context *context, const gemm_problem *problem);
+/* Why a kernel made for a CPU is never chosen, or NULL; a forced one runs anywhere. */
+const char *tn_gemm_made_for_cpus(const tenon_context *context);
 
 /* How many elements of local memory a kernel with these parameters has. */
 typedef int64_t (*tn_gemm_cpu_local)(const gemm_problem *problem, const int32_t *values);
@@ -34,9 +34,14 @@ int64_t tn_gemm_cpu_packed_a(const gemm_problem *problem, const int32_t *values)
 /* Elements of local memory for sums that cannot wait in d. */
 int64_t tn_gemm_cpu_sums(const gemm_problem *problem, const int32_t *values);
 
-/* As tn_solver.options. */
+/* What the compiler is told. */
 void tn_gemm_cpu_options(tenon_context *context, const tn_problem *problem, const int32_t *values,
                          char text[TN_OPTIONS_SIZE]);
+
+/* All of these for a solver: its parameters, whether they go together, its options, and its time
+ * but for what it packs of b. */
+void tn_gemm_cpu_configure(tenon_context *context, const gemm_problem *problem, int32_t panels,
+                           tn_gemm_cpu_local local, tn_choice *choice);
 
 /* Work-groups side by side, each with its panels of columns. */
 int64_t tn_gemm_cpu_column_groups(const gemm_problem *problem, const int32_t *values);
@@ -50,9 +55,12 @@ int64_t tn_gemm_cpu_tile_rows(tenon_context *context, const gemm_problem *proble
 double tn_gemm_cpu_tile_time(tenon_context *context, const gemm_problem *problem,
                              const int32_t *values);
 
-/* Records a tiled kernel. */
+/* A launch of a tiled kernel, but for the batch, of work-groups of so many rows; and such a launch
+ * completed and recorded. */
+tn_launch tn_gemm_cpu_launch(const gemm_problem *problem, const tn_choice *choice, int64_t rows,
+                             const char *source, const char *kernel);
 tenon_status tn_gemm_cpu_record(const char *operation, tn_recording *recording,
-                                const gemm_problem *problem, const int32_t *values,
+                                const gemm_problem *problem, const tn_choice *choice,
                                 const char *source, const char *kernel);
 
 /* Nanoseconds from enqueueing a kernel to its work-groups running. */

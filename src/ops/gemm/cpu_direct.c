@@ -2,14 +2,8 @@
 #include "base/checked.h"
 #include "ops/gemm/cpu.h"
 
-#include <string.h>
-
-static const char *refuses(tenon_context *context, const tn_problem *problem)
+static const char *refuses(tenon_context *context, const gemm_problem *p)
 {
-    const gemm_problem *p = (const gemm_problem *)problem;
-    const char *why = tn_gemm_refuses_cpu(context, p);
-    if (why != NULL)
-        return why;
     if (p->batch_invariant)
         return "gemm/cpu_packed serves every N, so that it is the one whose bits do not depend on "
                "the batch";
@@ -24,46 +18,34 @@ static int64_t local_elements(const gemm_problem *p, const int32_t *values)
     return tn_gemm_cpu_packed_a(p, values) + tn_gemm_cpu_sums(p, values);
 }
 
-static void tune(tenon_context *context, const tn_problem *problem, int32_t *values)
+static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
 {
     const gemm_problem *p = (const gemm_problem *)problem;
-    int32_t panels = tn_gemm_layout(p, GEMM_A) == GEMM_UNIT_COL ? 2 : 8;
-    int32_t narrow = (int32_t)(2 * tn_gemm_lanes(context, p->dtype)), given[CPU_PARAMETERS];
-    memcpy(given, values, sizeof given);
-    tn_gemm_cpu_tune(context, p, panels, local_elements, values);
-    if (given[CPU_NR] != 0 || values[CPU_NR] <= p->n)
-        return;
-    given[CPU_NR] = narrow; /* no wider than the matrix */
-    memcpy(values, given, sizeof given);
-    tn_gemm_cpu_tune(context, p, panels, local_elements, values);
+    const int32_t panels = tn_gemm_layout(p, GEMM_A) == GEMM_UNIT_COL ? 2 : 8;
+    tn_choice narrow = *choice; /* no wider than the matrix */
+    const char *why = refuses(context, p);
+    if (why != NULL)
+        return why;
+    tn_gemm_cpu_configure(context, p, panels, local_elements, choice);
+    if (narrow.values[CPU_NR] == 0 && choice->values[CPU_NR] > p->n) {
+        narrow.values[CPU_NR] = (int32_t)(2 * tn_gemm_lanes(context, p->dtype));
+        tn_gemm_cpu_configure(context, p, panels, local_elements, &narrow);
+        *choice = narrow;
+    }
+    if (choice->values[CPU_NR] > p->n)
+        choice->misfit = "n is less than nr";
+    return NULL;
 }
 
-static const char *constrains(tenon_context *context, const tn_problem *problem,
-                              const int32_t *values)
+static tenon_status launch(const char *operation, tn_recording *recording,
+                           const tn_problem *problem, const tn_choice *choice)
 {
-    const gemm_problem *p = (const gemm_problem *)problem;
-    return values[CPU_NR] > p->n ? "n is less than nr"
-                                 : tn_gemm_cpu_constrains(context, p, values, local_elements);
-}
-
-static double estimate(tenon_context *context, const tn_problem *problem, const int32_t *values)
-{
-    return CPU_LAUNCH_TIME + tn_gemm_cpu_tile_time(context, (const gemm_problem *)problem, values);
-}
-
-static tenon_status record(const char *operation, tn_recording *recording,
-                           const tn_problem *problem, const int32_t *values)
-{
-    return tn_gemm_cpu_record(operation, recording, (const gemm_problem *)problem, values,
+    return tn_gemm_cpu_record(operation, recording, (const gemm_problem *)problem, choice,
                               "gemm/cpu_direct", "gemm_cpu_direct");
 }
 
 const tn_solver tn_gemm_cpu_direct = {.name = "cpu_direct",
                                       .parameters = tn_gemm_cpu_parameters,
                                       .parameter_count = CPU_PARAMETERS,
-                                      .refuses = refuses,
-                                      .tune = tune,
-                                      .constrains = constrains,
-                                      .estimate = estimate,
-                                      .options = tn_gemm_cpu_options,
-                                      .record = record};
+                                      .configure = configure,
+                                      .launch = launch};

@@ -54,35 +54,14 @@ tenon_status tn_gemm_record(const char *operation, tn_recording *recording,
                             const gemm_problem *problem)
 {
     gemm_problem own = *problem;
-    tn_choice choice;
     /* In the lab another operation is being checked, and the product is none of it: the kernel that
      * builds fastest serves. Its own variants are checked when they are first used. */
     if (recording->context->owner != NULL)
         TN_TRY(tn_solver_force(operation, &tn_gemm_family, "gemm/plain", &own.head));
-    TN_TRY(tn_select(operation, recording->context, &tn_gemm_family, &own.head, &choice));
-    if (choice.solver->workspace != NULL) {
-        uint64_t bytes = choice.solver->workspace(recording->context, &own.head, choice.values);
-        recording->workspace = bytes > recording->workspace ? bytes : recording->workspace;
-    }
-    return choice.solver->record(operation, recording, &own.head, choice.values);
+    return tn_problem_record(operation, recording, &tn_gemm_family, &own.head);
 }
 
 double tn_gemm_estimate(tenon_context *context, const gemm_problem *problem)
 {
-    double least = 1e300;
-    for (uint32_t i = 0; i < tn_gemm_family.solver_count; i++) {
-        const tn_solver *solver = tn_gemm_family.solvers[i];
-        int32_t values[TN_MAX_PARAMETERS] = {0};
-        if (solver->refuses(context, &problem->head) != NULL)
-            continue;
-        if (solver->tune != NULL)
-            solver->tune(context, &problem->head, values);
-        if (solver->workspace != NULL &&
-            solver->workspace(context, &problem->head, values) > problem->head.workspace_limit)
-            continue;
-        double time = solver->estimate(context, &problem->head, values);
-        if (time < least)
-            least = time;
-    }
-    return least;
+    return tn_problem_time(context, &tn_gemm_family, &problem->head);
 }

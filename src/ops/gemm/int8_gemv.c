@@ -9,18 +9,6 @@
 /* As gemm/int8_gemv.cl, for a contiguous along M: a few cache lines for each step of K. */
 #define VECTORS 16
 
-static const char *refuses(tenon_context *context, const tn_problem *problem)
-{
-    const gemm_problem *p = (const gemm_problem *)problem;
-    const char *why = tn_gemm_refuses_cpu(context, p);
-    if (why != NULL)
-        return why;
-    if (p->n != 1)
-        return "not a vector";
-    return tn_gemm_layout(p, GEMM_A) == GEMM_STRIDED ? "no dimension of the matrix is contiguous"
-                                                     : NULL;
-}
-
 static bool along_k(const gemm_problem *p)
 {
     return tn_gemm_layout(p, GEMM_A) == GEMM_UNIT_COL;
@@ -33,47 +21,37 @@ static int64_t rows_of(tenon_context *context, const gemm_problem *p)
                       : VECTORS * tn_gemm_lanes(context, p->dtype);
 }
 
-/* Bytes come from memory at some 20 a nanosecond; each work-group does its share. */
-static double estimate(tenon_context *context, const tn_problem *problem, const int32_t *values)
+static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
 {
     const gemm_problem *p = (const gemm_problem *)problem;
+    const int lanes = (int)tn_gemm_lanes(context, p->dtype);
+    choice->never_chosen = tn_gemm_made_for_cpus(context);
+    if (p->n != 1)
+        return "not a vector";
+    if (tn_gemm_layout(p, GEMM_A) == GEMM_STRIDED)
+        return "no dimension of the matrix is contiguous";
+    /* Bytes come from memory at some 20 a nanosecond; each work-group does its share. */
     double groups = (double)(tn_ceil_div(p->m, rows_of(context, p)) * tn_gemm_batch_count(p));
     double units = context->device.info.compute_units;
-    (void)values;
-    return CPU_LAUNCH_TIME + 0.1 * tn_gemm_work(p) / (groups < units ? groups : units);
-}
-
-static void options(tenon_context *context, const tn_problem *problem, const int32_t *values,
-                    char text[TN_OPTIONS_SIZE])
-{
-    const gemm_problem *p = (const gemm_problem *)problem;
-    int lanes = (int)tn_gemm_lanes(context, p->dtype);
-    (void)values;
-    tn_build_options(context, text,
+    choice->time = CPU_LAUNCH_TIME + 0.1 * tn_gemm_work(p) / (groups < units ? groups : units);
+    tn_build_options(context, choice->options,
                      GEMM_OPTIONS_FORMAT " -DTENON_VW=%d -DTENON_A_LAYOUT=%d -DTENON_ROWS=%d",
                      GEMM_OPTIONS_VALUES(p), lanes, along_k(p) ? 1 : 2, VECTORS * lanes);
+    return NULL;
 }
 
-static tenon_status record(const char *operation, tn_recording *recording,
-                           const tn_problem *problem, const int32_t *values)
+static tenon_status launch(const char *operation, tn_recording *recording,
+                           const tn_problem *problem, const tn_choice *choice)
 {
     const int8_problem *p = (const int8_problem *)problem;
-    char text[TN_OPTIONS_SIZE];
-    int64_t rows = rows_of(recording->context, &p->gemm);
-    options(recording->context, problem, values, text);
-    tn_launch launch = {
-        .source = "gemm/int8_gemv",
-        .options = text,
-        .kernel = "gemm_int8_gemv",
-        .global = {(size_t)tn_ceil_div(p->gemm.m, rows), 1},
-        .local = {1, 1, 1},
-    };
+    const int64_t rows = rows_of(recording->context, &p->gemm);
+    tn_launch launch = {.source = "gemm/int8_gemv",
+                        .options = choice->options,
+                        .kernel = "gemm_int8_gemv",
+                        .global = {(size_t)tn_ceil_div(p->gemm.m, rows), 1},
+                        .local = {1, 1}};
     return tn_gemm_int8_record_launch(operation, recording, p, rows, &launch);
 }
 
-const tn_solver tn_gemm_int8_gemv = {.name = "gemv",
-                                     .awkward = "m=701 n=1",
-                                     .refuses = refuses,
-                                     .estimate = estimate,
-                                     .options = options,
-                                     .record = record};
+const tn_solver tn_gemm_int8_gemv = {
+    .name = "gemv", .awkward = "m=701 n=1", .configure = configure, .launch = launch};

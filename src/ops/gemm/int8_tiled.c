@@ -17,28 +17,29 @@ enum { INT8_TILED_PARAMETERS = TILED_NR + 1 };
 #define WITHOUT_DOT 12.0
 
 /* A word takes the place of an element of the accumulator's type; the lines' sums come to it. */
-static const char *constrains(tenon_context *context, const tn_problem *problem,
-                              const int32_t *values)
+static const char *constrains(tenon_context *context, const gemm_problem *p, const int32_t *values)
 {
     int32_t tile[TN_MAX_PARAMETERS] = {[TILED_VW] = 1, [TILED_LB] = 2};
     memcpy(tile, values, INT8_TILED_PARAMETERS * sizeof *tile);
     const int32_t mb = tile[TILED_MB], nb = tile[TILED_NB];
-    const char *why = tn_gemm_tiled_constrains(context, problem, tile);
+    const char *why = tn_gemm_tiled_constrains(context, &p->head, tile);
     if (why != NULL)
         return why;
     if (mb % WORD != 0 || nb % WORD != 0 || tile[TILED_KB] % WORD != 0)
         return "mb, nb and kb must be multiples of 4";
     const uint64_t lines = (uint64_t)(mb + nb) * WORD;
-    return tn_gemm_tiled_local((const gemm_problem *)problem, tile) + lines >
-                   context->device.info.local_memory
+    return tn_gemm_tiled_local(p, tile) + lines > context->device.info.local_memory
                ? "the blocks do not fit the local memory"
                : NULL;
 }
 
 /* As gemm/tiled, of words; the factors are of bytes. */
-static double estimate(tenon_context *context, const tn_problem *problem, const int32_t *values)
+static void try_tile(tenon_context *context, const gemm_problem *p, tn_choice *choice)
 {
-    const gemm_problem *p = (const gemm_problem *)problem;
+    const int32_t *values = choice->values;
+    choice->misfit = constrains(context, p, values);
+    if (choice->misfit != NULL)
+        return;
     const double groups = (double)tn_gemm_tiled_groups(p, values[TILED_MB], values[TILED_NB]);
     const double m = (double)p->m, n = (double)p->n, k = (double)p->k;
     const double d =
@@ -46,36 +47,35 @@ static double estimate(tenon_context *context, const tn_problem *problem, const 
     const double bytes = (m * k + k * n + m * n * d) * (double)tn_gemm_batch_count(p);
     const double each = tn_context_has(context, TENON_CAPABILITY_INT8_DOT) ? 1 : WITHOUT_DOT;
     const double compute = tn_gemm_tiled_time(context, values, groups, ceil(k / WORD), 0);
-    return TN_GPU_LAUNCH + fmax(each * compute, bytes / tn_gpu_bytes(context));
+    choice->time = TN_GPU_LAUNCH + fmax(each * compute, bytes / tn_gpu_bytes(context));
 }
 
-static void tune(tenon_context *context, const tn_problem *problem, int32_t *values)
-{
-    tn_gemm_choose_tile(context, problem, &tn_gemm_int8_tiled,
-                        tn_gemm_small_tiles(context, TENON_DTYPE_F32), 1, values);
-}
-
-static void options(tenon_context *context, const tn_problem *problem, const int32_t *values,
-                    char text[TN_OPTIONS_SIZE])
+static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
 {
     const gemm_problem *p = (const gemm_problem *)problem;
+    const int32_t *values = choice->values;
+    choice->never_chosen = tn_gemm_made_for_gpus(context);
+    tn_gemm_choose_tile(context, p, try_tile, tn_gemm_small_tiles(context, TENON_DTYPE_F32), 1,
+                        INT8_TILED_PARAMETERS, choice);
+    if (choice->misfit != NULL)
+        return NULL;
     tn_build_options_with(
-        context, TENON_CAPABILITY_INT8_DOT, text,
+        context, TENON_CAPABILITY_INT8_DOT, choice->options,
         GEMM_OPTIONS_FORMAT " -DTENON_MB=%d -DTENON_NB=%d -DTENON_KB=%d -DTENON_MR=%d -DTENON_NR=%d"
                             " -DTENON_A_ALONG_K=%d -DTENON_B_ALONG_K=%d",
         GEMM_OPTIONS_VALUES(p), values[TILED_MB], values[TILED_NB], values[TILED_KB],
         values[TILED_MR], values[TILED_NR], tn_gemm_layout(p, GEMM_A) != GEMM_UNIT_ROW,
         tn_gemm_layout(p, GEMM_B) == GEMM_UNIT_ROW);
+    return NULL;
 }
 
-static tenon_status record(const char *operation, tn_recording *recording,
-                           const tn_problem *problem, const int32_t *values)
+static tenon_status launch(const char *operation, tn_recording *recording,
+                           const tn_problem *problem, const tn_choice *choice)
 {
     const int8_problem *p = (const int8_problem *)problem;
-    char text[TN_OPTIONS_SIZE];
-    tn_launch launch = {.source = "gemm/int8_tiled", .options = text, .kernel = "gemm_int8_tiled"};
-    options(recording->context, problem, values, text);
-    tn_gemm_tiled_sizes(&p->gemm, values, &launch);
+    tn_launch launch = {
+        .source = "gemm/int8_tiled", .options = choice->options, .kernel = "gemm_int8_tiled"};
+    tn_gemm_tiled_sizes(&p->gemm, choice->values, &launch);
     return tn_gemm_int8_record_launch(operation, recording, p, 0, &launch);
 }
 
@@ -83,9 +83,5 @@ const tn_solver tn_gemm_int8_tiled = {.name = "tiled",
                                       .awkward = "m=129 width=16",
                                       .parameters = tn_gemm_tiled_parameters,
                                       .parameter_count = INT8_TILED_PARAMETERS,
-                                      .refuses = tn_gemm_tiled_refuses,
-                                      .tune = tune,
-                                      .constrains = constrains,
-                                      .estimate = estimate,
-                                      .options = options,
-                                      .record = record};
+                                      .configure = configure,
+                                      .launch = launch};

@@ -108,10 +108,6 @@ int64_t tn_gemm_batch_count(const gemm_problem *problem);
  * problems begin with GEMM's. */
 uint64_t tn_gemm_paths(const tn_problem *problem);
 
-/* Above so many multiply-adds every device has solvers that are many times faster than the plain
- * ones, which are then never chosen. */
-#define GEMM_PLAIN_LIMIT (1 << 20)
-
 /* Multiply-adds, as a double since they may overflow. */
 double tn_gemm_work(const gemm_problem *problem);
 
@@ -134,6 +130,13 @@ typedef struct gemm_arguments {
     uint32_t patch_count;
 } gemm_arguments;
 void tn_gemm_arguments(const gemm_problem *problem, gemm_arguments *arguments);
+
+/* What the plain solvers of all products share, a work-item for each element of d: the choice, and
+ * a launch of all but the batch. */
+void tn_gemm_plain_configure(tenon_context *context, const gemm_problem *problem,
+                             tn_choice *choice);
+tn_launch tn_gemm_plain_launch(const gemm_problem *problem, const char *options, const char *source,
+                               const char *kernel);
 
 /* Completes `launch`, which has its kernel and sizes but for the batch, with operands and
  * arguments, and records it once for each index of the batch's dimensions beyond the innermost two.

@@ -8,6 +8,7 @@
 #include "runtime/context.h"
 
 #include <math.h>
+#include <string.h>
 
 const tn_parameter tn_gemm_matrix_parameters[MATRIX_SPLIT_PARAMETERS] = {
     [MATRIX_MB] = {"mb", 8, 256},                              /* rows of a work-group's block */
@@ -35,17 +36,26 @@ const tn_parameter tn_gemm_matrix_parameters[MATRIX_SPLIT_PARAMETERS] = {
 /* Bytes of a row of a block, along K. */
 #define KB_BYTES 64
 
-/* Both forms of each kind: where it has one alone, that twice. */
+/* The solvers' names, and both forms of each kind: where it has one alone, that twice. */
 static const struct {
+    const char *solver;
     tenon_capability capability;
     int numbers[2];
 } kinds[] = {
-    [MATRIX_MMA] = {TENON_CAPABILITY_NVIDIA_MMA, {MATRIX_NVIDIA, MATRIX_NVIDIA}},
-    [MATRIX_AMD_MFMA] = {TENON_CAPABILITY_AMD_MFMA, {MATRIX_MFMA, MATRIX_MFMA}},
-    [MATRIX_WMMA] = {TENON_CAPABILITY_AMD_WMMA, {MATRIX_WMMA_11, MATRIX_WMMA_12}},
-    [MATRIX_XMX] = {TENON_CAPABILITY_INTEL_MATRIX, {MATRIX_XMX_16, MATRIX_XMX_8}},
-    [MATRIX_NVIDIA_WGMMA] = {TENON_CAPABILITY_NVIDIA_WGMMA, {MATRIX_WGMMA, MATRIX_WGMMA}},
+    [MATRIX_MMA] = {"mma", TENON_CAPABILITY_NVIDIA_MMA, {MATRIX_NVIDIA, MATRIX_NVIDIA}},
+    [MATRIX_AMD_MFMA] = {"mfma", TENON_CAPABILITY_AMD_MFMA, {MATRIX_MFMA, MATRIX_MFMA}},
+    [MATRIX_WMMA] = {"wmma", TENON_CAPABILITY_AMD_WMMA, {MATRIX_WMMA_11, MATRIX_WMMA_12}},
+    [MATRIX_XMX] = {"xmx", TENON_CAPABILITY_INTEL_MATRIX, {MATRIX_XMX_16, MATRIX_XMX_8}},
+    [MATRIX_NVIDIA_WGMMA] = {"wgmma", TENON_CAPABILITY_NVIDIA_WGMMA, {MATRIX_WGMMA, MATRIX_WGMMA}},
 };
+
+matrix_kind tn_matrix_kind(const tn_solver *solver)
+{
+    matrix_kind kind = MATRIX_MMA;
+    while (kind < MATRIX_NVIDIA_WGMMA && strcmp(solver->name, kinds[kind].solver) != 0)
+        kind++;
+    return kind;
+}
 
 /* What the device has of the kind. */
 static bool find_unit(tenon_context *context, matrix_kind kind, matrix_unit *unit)
@@ -222,8 +232,8 @@ double tn_matrix_time(tenon_context *context, const matrix_unit *unit, const int
     return ceil(fmax(k, 1) / values[MATRIX_KB]) * cycles / facts->clock;
 }
 
-double tn_matrix_estimate(tenon_context *context, const gemm_problem *p, const matrix_unit *unit,
-                          const int32_t *values)
+static double estimate(tenon_context *context, const gemm_problem *p, const matrix_unit *unit,
+                       const int32_t *values)
 {
     const double groups = (double)group_count(p, values[MATRIX_MB], values[MATRIX_NB]);
     const double slower =
@@ -250,6 +260,16 @@ void tn_matrix_options(tenon_context *context, const gemm_problem *p, const matr
         values[MATRIX_WN], values[MATRIX_STAGES], tn_gemm_layout(p, GEMM_A) != GEMM_UNIT_ROW,
         tn_gemm_layout(p, GEMM_B) != GEMM_UNIT_COL, unit->split ? " -DTENON_UNIT_SPLIT=1" : "",
         unit->type == MATRIX_TF32 ? " -DTENON_UNIT_ROUND=1" : "");
+}
+
+void tn_matrix_configure(tenon_context *context, const gemm_problem *p, const matrix_unit *unit,
+                         tn_choice *choice)
+{
+    choice->misfit = tn_matrix_constrains(context, unit, choice->values);
+    if (choice->misfit != NULL)
+        return;
+    choice->time = estimate(context, p, unit, choice->values);
+    tn_matrix_options(context, p, unit, choice->values, choice->options);
 }
 
 void tn_matrix_sizes(const gemm_problem *p, const matrix_unit *unit, const int32_t *values,

@@ -43,6 +43,9 @@ typedef struct matrix_unit {
     tenon_capability capability;
 } matrix_unit;
 
+/* The kind that a solver is for. */
+matrix_kind tn_matrix_kind(const tn_solver *solver);
+
 /* Whether a solver of gemm is one of these. */
 bool tn_gemm_is_matrix(const tn_solver *solver);
 
@@ -51,19 +54,19 @@ bool tn_gemm_is_matrix(const tn_solver *solver);
 bool tn_matrix_unit(tenon_context *context, matrix_kind kind, int32_t form, int type,
                     matrix_unit *unit);
 
-/* As in tn_solver. The problem begins with a gemm_problem. */
+/* The parameters that are 0, and why they do not go together. The problem begins with a
+ * gemm_problem. */
 void tn_matrix_tune(tenon_context *context, const tn_problem *problem, const matrix_unit *unit,
                     int32_t *values);
 const char *tn_matrix_constrains(tenon_context *context, const matrix_unit *unit,
                                  const int32_t *values);
 int64_t tn_matrix_local(const matrix_unit *unit, const int32_t *values); /* bytes of local memory */
-double tn_matrix_estimate(tenon_context *context, const gemm_problem *problem,
-                          const matrix_unit *unit, const int32_t *values);
 
-/* The model behind it, for every kernel with such a main loop: nanoseconds of so many work-groups,
- * each with a block of mb by nb through k steps. They run in waves, two for each core; a step of
- * one that is alone waits for memory, and the units are shared by those that are not. `finding` are
- * the instructions of work-items that a step takes beside loading blocks of matrices. */
+/* The model of their cost, for every kernel with such a main loop: nanoseconds of so many
+ * work-groups, each with a block of mb by nb through k steps. They run in waves, two for each core;
+ * a step of one that is alone waits for memory, and the units are shared by those that are not.
+ * `finding` are the instructions of work-items that a step takes beside loading blocks of matrices.
+ */
 double tn_matrix_time(tenon_context *context, const matrix_unit *unit, const int32_t *values,
                       double groups, double k, double finding);
 
@@ -71,52 +74,21 @@ double tn_matrix_time(tenon_context *context, const matrix_unit *unit, const int
 void tn_matrix_options(tenon_context *context, const gemm_problem *problem, const matrix_unit *unit,
                        const int32_t *values, char text[TN_OPTIONS_SIZE]);
 
+/* Fills in a choice with all its values. */
+void tn_matrix_configure(tenon_context *context, const gemm_problem *problem,
+                         const matrix_unit *unit, tn_choice *choice);
+
 /* Fills in the local and the global size, but for the batch. */
 void tn_matrix_sizes(const gemm_problem *problem, const matrix_unit *unit, const int32_t *values,
                      tn_launch *launch);
 
-/* A tn_solver's functions are not told which it is: defines those of a kind, which hand on to the
- * file's own of the same names with the kind as an argument, and the solver. Its awkward case has
- * two blocks and one, K past all stages and a tail, and vectors of 16 bytes or more. */
-#define TN_MATRIX_SOLVER(variable, solver, kind, parameters_used, workspace_used)                  \
-    static const char *refuses_##solver(tenon_context *context, const tn_problem *problem)         \
+/* A solver by its name and its file's configure and launch. Its awkward case has two blocks and
+ * one, K past all stages and a tail, and vectors of 16 bytes or more. */
+#define TN_MATRIX_SOLVER(solver, parameters_used)                                                  \
     {                                                                                              \
-        return refuses(context, problem, kind);                                                    \
-    }                                                                                              \
-    static void tune_##solver(tenon_context *context, const tn_problem *problem, int32_t *values)  \
-    {                                                                                              \
-        tune(context, problem, kind, values);                                                      \
-    }                                                                                              \
-    static const char *constrains_##solver(tenon_context *context, const tn_problem *problem,      \
-                                           const int32_t *values)                                  \
-    {                                                                                              \
-        return constrains(context, problem, kind, values);                                         \
-    }                                                                                              \
-    static double estimate_##solver(tenon_context *context, const tn_problem *problem,             \
-                                    const int32_t *values)                                         \
-    {                                                                                              \
-        return estimate(context, problem, kind, values);                                           \
-    }                                                                                              \
-    static void options_##solver(tenon_context *context, const tn_problem *problem,                \
-                                 const int32_t *values, char text[TN_OPTIONS_SIZE])                \
-    {                                                                                              \
-        options(context, problem, kind, values, text);                                             \
-    }                                                                                              \
-    static tenon_status record_##solver(const char *operation, tn_recording *recording,            \
-                                        const tn_problem *problem, const int32_t *values)          \
-    {                                                                                              \
-        return record(operation, recording, problem, kind, values);                                \
-    }                                                                                              \
-    const tn_solver variable = {.name = #solver,                                                   \
-                                .awkward = "m=2*mb+1 n=2*nb+1 k=5*kb+3 width=16",                  \
-                                .parameters = tn_gemm_matrix_parameters,                           \
-                                .parameter_count = parameters_used,                                \
-                                .refuses = refuses_##solver,                                       \
-                                .tune = tune_##solver,                                             \
-                                .constrains = constrains_##solver,                                 \
-                                .workspace = workspace_used,                                       \
-                                .estimate = estimate_##solver,                                     \
-                                .options = options_##solver,                                       \
-                                .record = record_##solver}
+        .name = #solver, .awkward = "m=2*mb+1 n=2*nb+1 k=5*kb+3 width=16",                         \
+        .parameters = tn_gemm_matrix_parameters, .parameter_count = parameters_used,               \
+        .configure = configure, .launch = launch                                                   \
+    }
 
 #endif

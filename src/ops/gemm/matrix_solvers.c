@@ -7,7 +7,6 @@
 #include "ops/common/gpu.h"
 #include "ops/gemm/split_k.h"
 
-#include <stdio.h>
 #include <string.h>
 
 /* The type that factors are multiplied in, or 0 where the kind has none that keeps what the caller
@@ -28,30 +27,24 @@ static int type_of(const gemm_problem *p, matrix_kind kind)
     }
 }
 
-static const char *refuses(tenon_context *context, const tn_problem *problem, matrix_kind kind)
-{
-    const gemm_problem *p = (const gemm_problem *)problem;
-    const int type = type_of(p, kind);
+/* What a choice keeps: the unit, and how much of its options is the product's kernel's. */
+typedef struct matrix_layout {
     matrix_unit unit;
+    uint64_t options;
+} matrix_layout;
+
+static const char *refuses(tenon_context *context, const gemm_problem *p, const tn_choice *choice,
+                           matrix_unit *unit)
+{
+    const matrix_kind kind = tn_matrix_kind(choice->solver);
+    const int type = type_of(p, kind);
     if (type == 0)
         return "the units do not multiply this type, or would round it";
-    if (!tn_matrix_unit(context, kind, problem->forced_values[MATRIX_FORM], type, &unit))
+    if (!tn_matrix_unit(context, kind, choice->values[MATRIX_FORM], type, unit))
         return "the device has no such matrix units";
-    if (problem->forced < 0 && (p->m == 1 || p->n == 1))
-        return "a vector is read once, which other solvers do with fewer work-items idle";
     if (p->batch_invariant)
         return "other solvers sum in another order, and which is chosen follows M";
     return (p->sums & ~(UINT64_C(1) << GEMM_D)) != 0 ? "a factor is sums" : NULL;
-}
-
-/* The unit of a problem that is not refused. */
-static matrix_unit unit_of(tenon_context *context, const tn_problem *problem, matrix_kind kind,
-                           const int32_t *values)
-{
-    matrix_unit unit;
-    tn_matrix_unit(context, kind, values[MATRIX_FORM], type_of((const gemm_problem *)problem, kind),
-                   &unit);
-    return unit;
 }
 
 /* K is cut where there are fewer work-groups than cores, and the sums fit the workspace. */
@@ -68,80 +61,59 @@ static int32_t tune_slices(tenon_context *context, const gemm_problem *p, const 
     return slices;
 }
 
-static void tune(tenon_context *context, const tn_problem *problem, matrix_kind kind,
-                 int32_t *values)
-{
-    const matrix_unit unit = unit_of(context, problem, kind, values);
-    tn_matrix_tune(context, problem, &unit, values);
-    if (values[MATRIX_SLICES] == 0)
-        values[MATRIX_SLICES] = tune_slices(context, (const gemm_problem *)problem, values);
-}
-
-static const char *constrains(tenon_context *context, const tn_problem *problem, matrix_kind kind,
-                              const int32_t *values)
-{
-    const matrix_unit unit = unit_of(context, problem, kind, values);
-    const char *why =
-        values[MATRIX_SLICES] > 1 ? tn_gemm_split_refuses((const gemm_problem *)problem) : NULL;
-    return why != NULL ? why : tn_matrix_constrains(context, &unit, values);
-}
-
-static uint64_t workspace(tenon_context *context, const tn_problem *problem, const int32_t *values)
-{
-    (void)context;
-    return values[MATRIX_SLICES] > 1
-               ? tn_gemm_split_bytes((const gemm_problem *)problem, values[MATRIX_SLICES])
-               : 0;
-}
-
-/* What the kernel on the units is given: the problem, or its slices. */
-static gemm_problem product_of(const tn_problem *problem, const int32_t *values)
+static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
 {
     const gemm_problem *p = (const gemm_problem *)problem;
-    return values[MATRIX_SLICES] > 1 ? tn_gemm_split_partial(p, values[MATRIX_SLICES]) : *p;
-}
-
-static double estimate(tenon_context *context, const tn_problem *problem, matrix_kind kind,
-                       const int32_t *values)
-{
-    const matrix_unit unit = unit_of(context, problem, kind, values);
-    const gemm_problem product = product_of(problem, values);
-    const double time = tn_matrix_estimate(context, &product, &unit, values);
-    return values[MATRIX_SLICES] > 1
-               ? time + tn_gemm_split_sum_time(context, (const gemm_problem *)problem,
-                                               values[MATRIX_SLICES])
-               : time;
-}
-
-static void options(tenon_context *context, const tn_problem *problem, matrix_kind kind,
-                    const int32_t *values, char text[TN_OPTIONS_SIZE])
-{
-    const matrix_unit unit = unit_of(context, problem, kind, values);
-    const gemm_problem product = product_of(problem, values);
-    tn_matrix_options(context, &product, &unit, values, text);
-    if (values[MATRIX_SLICES] > 1) { /* the second kernel's */
-        const size_t used = strlen(text);
-        snprintf(text + used, TN_OPTIONS_SIZE - used, " " GEMM_OPTIONS_FORMAT,
-                 GEMM_OPTIONS_VALUES((const gemm_problem *)problem));
+    matrix_layout *layout = TN_LAYOUT(matrix_layout, choice);
+    int32_t *values = choice->values;
+    const char *why = refuses(context, p, choice, &layout->unit);
+    if (why != NULL)
+        return why;
+    if (p->m == 1 || p->n == 1)
+        choice->never_chosen =
+            "a vector is read once, which other solvers do with fewer work-items idle";
+    tn_matrix_tune(context, problem, &layout->unit, values);
+    if (values[MATRIX_SLICES] == 0)
+        values[MATRIX_SLICES] = tune_slices(context, p, values);
+    if (values[MATRIX_SLICES] <= 1) {
+        tn_matrix_configure(context, p, &layout->unit, choice);
+        return NULL;
     }
+    choice->misfit = tn_gemm_split_refuses(p);
+    if (choice->misfit != NULL)
+        return NULL;
+    const gemm_problem slices = tn_gemm_split_partial(p, values[MATRIX_SLICES]);
+    tn_matrix_configure(context, &slices, &layout->unit, choice);
+    choice->time += tn_gemm_split_sum_time(context, p, values[MATRIX_SLICES]);
+    choice->workspace = tn_gemm_split_bytes(p, values[MATRIX_SLICES]);
+    tn_gemm_split_add_options(p, choice->options, &layout->options);
+    return NULL;
 }
 
-static tenon_status record(const char *operation, tn_recording *recording,
-                           const tn_problem *problem, matrix_kind kind, const int32_t *values)
+static tenon_status launch_product(const char *operation, tn_recording *recording,
+                                   const gemm_problem *p, const tn_choice *choice,
+                                   const char *options)
 {
-    const matrix_unit unit = unit_of(recording->context, problem, kind, values);
-    const gemm_problem product = product_of(problem, values);
-    char text[TN_OPTIONS_SIZE];
     gemm_arguments arguments;
-    tn_launch launch = {.source = "gemm/matrix", .options = text, .kernel = "gemm_matrix"};
-    tn_matrix_options(recording->context, &product, &unit, values, text);
-    tn_gemm_arguments(&product, &arguments);
-    tn_matrix_sizes(&product, &unit, values, &launch);
-    TN_TRY(tn_gemm_record_launch(operation, recording, &product, &arguments, &launch));
-    if (values[MATRIX_SLICES] <= 1)
-        return TENON_OK;
-    return tn_gemm_split_record_sum(operation, recording, (const gemm_problem *)problem,
-                                    values[MATRIX_SLICES], false);
+    tn_launch launch = {.source = "gemm/matrix", .options = options, .kernel = "gemm_matrix"};
+    tn_gemm_arguments(p, &arguments);
+    tn_matrix_sizes(p, &TN_LAYOUT(const matrix_layout, choice)->unit, choice->values, &launch);
+    return tn_gemm_record_launch(operation, recording, p, &arguments, &launch);
+}
+
+static tenon_status launch(const char *operation, tn_recording *recording,
+                           const tn_problem *problem, const tn_choice *choice)
+{
+    const gemm_problem *p = (const gemm_problem *)problem;
+    const int32_t slices = choice->values[MATRIX_SLICES];
+    char options[TN_OPTIONS_SIZE];
+    if (slices <= 1)
+        return launch_product(operation, recording, p, choice, choice->options);
+    const gemm_problem partial = tn_gemm_split_partial(p, slices);
+    memcpy(options, choice->options, sizeof options);
+    options[TN_LAYOUT(const matrix_layout, choice)->options] = '\0';
+    TN_TRY(launch_product(operation, recording, &partial, choice, options));
+    return tn_gemm_split_record_sum(operation, recording, p, slices, false);
 }
 
 bool tn_gemm_is_matrix(const tn_solver *solver)
@@ -149,8 +121,8 @@ bool tn_gemm_is_matrix(const tn_solver *solver)
     return solver->parameters == tn_gemm_matrix_parameters;
 }
 
-TN_MATRIX_SOLVER(tn_gemm_mma, mma, MATRIX_MMA, MATRIX_SPLIT_PARAMETERS, workspace);
-TN_MATRIX_SOLVER(tn_gemm_mfma, mfma, MATRIX_AMD_MFMA, MATRIX_SPLIT_PARAMETERS, workspace);
-TN_MATRIX_SOLVER(tn_gemm_wmma, wmma, MATRIX_WMMA, MATRIX_SPLIT_PARAMETERS, workspace);
-TN_MATRIX_SOLVER(tn_gemm_xmx, xmx, MATRIX_XMX, MATRIX_SPLIT_PARAMETERS, workspace);
-TN_MATRIX_SOLVER(tn_gemm_wgmma, wgmma, MATRIX_NVIDIA_WGMMA, MATRIX_SPLIT_PARAMETERS, workspace);
+const tn_solver tn_gemm_mma = TN_MATRIX_SOLVER(mma, MATRIX_SPLIT_PARAMETERS);
+const tn_solver tn_gemm_mfma = TN_MATRIX_SOLVER(mfma, MATRIX_SPLIT_PARAMETERS);
+const tn_solver tn_gemm_wmma = TN_MATRIX_SOLVER(wmma, MATRIX_SPLIT_PARAMETERS);
+const tn_solver tn_gemm_xmx = TN_MATRIX_SOLVER(xmx, MATRIX_SPLIT_PARAMETERS);
+const tn_solver tn_gemm_wgmma = TN_MATRIX_SOLVER(wgmma, MATRIX_SPLIT_PARAMETERS);

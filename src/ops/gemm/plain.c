@@ -2,56 +2,57 @@
 #include "base/checked.h"
 #include "ops/gemm/internal.h"
 
-static const char *refuses(tenon_context *context, const tn_problem *problem)
-{
-    const gemm_problem *p = (const gemm_problem *)problem;
-    if (problem->forced >= 0)
-        return NULL;
-    if (p->batch_invariant && context->device.is_cpu)
-        return "on a CPU gemm/cpu_packed serves every M, so that it is the one whose bits do not "
-               "depend on M";
-    return tn_gemm_work(p) > GEMM_PLAIN_LIMIT ? "more than 2^20 multiply-adds" : NULL;
-}
+/* Above so many multiply-adds every device has solvers that are many times faster, so that this one
+ * is never chosen. */
+#define PLAIN_LIMIT (1 << 20)
 
 /* A work-item that walks along K takes about a nanosecond a step on a core. A GPU's compute unit
  * has some 64 of them at once, each several times as slow: they wait for memory. */
-static double estimate(tenon_context *context, const tn_problem *problem, const int32_t *values)
+static double time_of(const tenon_context *context, const gemm_problem *p)
 {
-    const gemm_problem *p = (const gemm_problem *)problem;
     bool cpu = context->device.is_cpu;
     double lanes = context->device.info.compute_units * (cpu ? 1.0 : 64.0);
     double items = (double)p->m * (double)p->n * (double)tn_gemm_batch_count(p);
     double waves = items / lanes < 1 ? 1 : items / lanes;
-    (void)values;
     return 5000 + waves * ((double)p->k * (cpu ? 1.0 : 4.0) + 8.0);
 }
 
-static void options(tenon_context *context, const tn_problem *problem, const int32_t *values,
-                    char text[TN_OPTIONS_SIZE])
+void tn_gemm_plain_configure(tenon_context *context, const gemm_problem *p, tn_choice *choice)
 {
-    (void)values;
-    tn_build_options(context, text, GEMM_OPTIONS_FORMAT,
-                     GEMM_OPTIONS_VALUES((const gemm_problem *)problem));
+    if (tn_gemm_work(p) > PLAIN_LIMIT)
+        choice->never_chosen = "more than 2^20 multiply-adds";
+    choice->time = time_of(context, p);
+    tn_build_options(context, choice->options, GEMM_OPTIONS_FORMAT, GEMM_OPTIONS_VALUES(p));
 }
 
-static tenon_status record(const char *operation, tn_recording *recording,
-                           const tn_problem *problem, const int32_t *values)
+tn_launch tn_gemm_plain_launch(const gemm_problem *p, const char *options, const char *source,
+                               const char *kernel)
+{
+    return (tn_launch){.source = source,
+                       .options = options,
+                       .kernel = kernel,
+                       .global = {(size_t)tn_round_up(p->n, 16), (size_t)tn_round_up(p->m, 4)},
+                       .local = {16, 4}};
+}
+
+static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
 {
     const gemm_problem *p = (const gemm_problem *)problem;
-    char text[TN_OPTIONS_SIZE];
-    gemm_arguments arguments;
-    tn_launch launch = {.source = "gemm/plain", .options = text, .kernel = "gemm_plain"};
-    options(recording->context, problem, values, text);
-    tn_gemm_arguments(p, &arguments);
-    launch.local[0] = 16;
-    launch.local[1] = 4;
-    launch.global[0] = (size_t)tn_round_up(p->n, 16);
-    launch.global[1] = (size_t)tn_round_up(p->m, 4);
-    return tn_gemm_record_launch(operation, recording, p, &arguments, &launch);
+    tn_gemm_plain_configure(context, p, choice);
+    if (p->batch_invariant && context->device.is_cpu)
+        choice->never_chosen = "on a CPU gemm/cpu_packed serves every M, so that it is the one "
+                               "whose bits do not depend on M";
+    return NULL;
 }
 
-const tn_solver tn_gemm_plain = {.name = "plain",
-                                 .refuses = refuses,
-                                 .estimate = estimate,
-                                 .options = options,
-                                 .record = record};
+static tenon_status launch(const char *operation, tn_recording *recording,
+                           const tn_problem *problem, const tn_choice *choice)
+{
+    const gemm_problem *p = (const gemm_problem *)problem;
+    gemm_arguments arguments;
+    tn_launch plain = tn_gemm_plain_launch(p, choice->options, "gemm/plain", "gemm_plain");
+    tn_gemm_arguments(p, &arguments);
+    return tn_gemm_record_launch(operation, recording, p, &arguments, &plain);
+}
+
+const tn_solver tn_gemm_plain = {.name = "plain", .configure = configure, .launch = launch};

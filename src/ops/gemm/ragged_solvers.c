@@ -9,8 +9,6 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Above so many multiply-adds the plain kernel is never chosen. */
-#define PLAIN_LIMIT (1 << 20)
 /* Nanoseconds for packing an element of b; see gemm/cpu_packed. */
 #define PACK_TIME 0.35
 
@@ -69,65 +67,26 @@ static tenon_status record_launch(const char *operation, tn_recording *recording
 
 /* gemm_ragged/plain */
 
-static const char *refuses_plain(tenon_context *context, const tn_problem *problem)
+static const char *configure_plain(tenon_context *context, const tn_problem *problem,
+                                   tn_choice *choice)
 {
     const gemm_problem p = whole(problem);
-    (void)context;
-    return problem->forced < 0 && tn_gemm_work(&p) > PLAIN_LIMIT ? "more than 2^20 multiply-adds"
-                                                                 : NULL;
+    tn_gemm_plain_configure(context, &p, choice);
+    return NULL;
 }
 
-static double estimate_plain(tenon_context *context, const tn_problem *problem,
-                             const int32_t *values)
+static tenon_status launch_plain(const char *operation, tn_recording *recording,
+                                 const tn_problem *problem, const tn_choice *choice)
 {
-    const gemm_problem p = whole(problem);
-    return tn_gemm_plain.estimate(context, &p.head, values);
+    tn_launch plain = tn_gemm_plain_launch(product_of(problem), choice->options,
+                                           "gemm/ragged_plain", "gemm_ragged_plain");
+    return record_launch(operation, recording, problem, 0, &plain);
 }
 
-static void options_plain(tenon_context *context, const tn_problem *problem, const int32_t *values,
-                          char text[TN_OPTIONS_SIZE])
-{
-    tn_gemm_plain.options(context, &product_of(problem)->head, values, text);
-}
-
-static tenon_status record_plain(const char *operation, tn_recording *recording,
-                                 const tn_problem *problem, const int32_t *values)
-{
-    const gemm_problem *p = product_of(problem);
-    char text[TN_OPTIONS_SIZE];
-    options_plain(recording->context, problem, values, text);
-    tn_launch launch = {.source = "gemm/ragged_plain",
-                        .options = text,
-                        .kernel = "gemm_ragged_plain",
-                        .global = {(size_t)tn_round_up(p->n, 16), (size_t)tn_round_up(p->m, 4)},
-                        .local = {16, 4}};
-    return record_launch(operation, recording, problem, 0, &launch);
-}
-
-const tn_solver tn_ragged_plain = {.name = "plain",
-                                   .refuses = refuses_plain,
-                                   .estimate = estimate_plain,
-                                   .options = options_plain,
-                                   .record = record_plain};
+const tn_solver tn_ragged_plain = {
+    .name = "plain", .configure = configure_plain, .launch = launch_plain};
 
 /* gemm_ragged/tiled */
-
-static const char *refuses_tiled(tenon_context *context, const tn_problem *problem)
-{
-    return tn_gemm_tiled.refuses(context, problem);
-}
-
-static void tune_tiled(tenon_context *context, const tn_problem *problem, int32_t *values)
-{
-    const gemm_problem p = whole(problem);
-    tn_gemm_tiled.tune(context, &p.head, values);
-}
-
-static const char *constrains_tiled(tenon_context *context, const tn_problem *problem,
-                                    const int32_t *values)
-{
-    return tn_gemm_tiled.constrains(context, &product_of(problem)->head, values);
-}
 
 /* Blocks of rows that there can be: all but the last of each group are whole. */
 static int64_t row_blocks(const gemm_problem *p, int64_t mb)
@@ -135,32 +94,27 @@ static int64_t row_blocks(const gemm_problem *p, int64_t mb)
     return p->m / mb + group_count(p);
 }
 
-static double estimate_tiled(tenon_context *context, const tn_problem *problem,
-                             const int32_t *values)
+static const char *configure_tiled(tenon_context *context, const tn_problem *problem,
+                                   tn_choice *choice)
 {
     gemm_problem p = whole(problem);
-    p.m = row_blocks(product_of(problem), values[TILED_MB]) * values[TILED_MB];
-    return tn_gemm_tiled.estimate(context, &p.head, values);
+    const char *why = tn_gemm_tiled.configure(context, &p.head, choice);
+    if (why != NULL || choice->misfit != NULL)
+        return why;
+    const int32_t mb = choice->values[TILED_MB];
+    p.m = row_blocks(product_of(problem), mb) * mb;
+    choice->time = tn_gemm_tiled_estimate(context, &p, choice->values);
+    return NULL;
 }
 
-static void options_tiled(tenon_context *context, const tn_problem *problem, const int32_t *values,
-                          char text[TN_OPTIONS_SIZE])
-{
-    tn_gemm_tiled.options(context, &product_of(problem)->head, values, text);
-}
-
-static tenon_status record_tiled(const char *operation, tn_recording *recording,
-                                 const tn_problem *problem, const int32_t *values)
+static tenon_status launch_tiled(const char *operation, tn_recording *recording,
+                                 const tn_problem *problem, const tn_choice *choice)
 {
     const gemm_problem *p = product_of(problem);
-    char text[TN_OPTIONS_SIZE];
     tn_launch launch = {
-        .source = "gemm/ragged_tiled", .options = text, .kernel = "gemm_ragged_tiled"};
-    options_tiled(recording->context, problem, values, text);
-    launch.local[0] = (size_t)(values[TILED_NB] / values[TILED_NR]);
-    launch.local[1] = (size_t)(values[TILED_MB] / values[TILED_MR]);
-    launch.global[0] = (size_t)tn_ceil_div(p->n, values[TILED_NB]) * launch.local[0];
-    launch.global[1] = (size_t)row_blocks(p, values[TILED_MB]) * launch.local[1];
+        .source = "gemm/ragged_tiled", .options = choice->options, .kernel = "gemm_ragged_tiled"};
+    tn_gemm_tiled_sizes(p, choice->values, &launch);
+    launch.global[1] = (size_t)row_blocks(p, choice->values[TILED_MB]) * launch.local[1];
     return record_launch(operation, recording, problem, 0, &launch);
 }
 
@@ -168,70 +122,38 @@ const tn_solver tn_ragged_tiled = {.name = "tiled",
                                    .awkward = "m=167 width=vw",
                                    .parameters = tn_gemm_tiled_parameters,
                                    .parameter_count = TILED_PARAMETERS,
-                                   .refuses = refuses_tiled,
-                                   .tune = tune_tiled,
-                                   .constrains = constrains_tiled,
-                                   .estimate = estimate_tiled,
-                                   .options = options_tiled,
-                                   .record = record_tiled};
+                                   .configure = configure_tiled,
+                                   .launch = launch_tiled};
 
 /* gemm_ragged/cpu */
 
-static const char *refuses_cpu(tenon_context *context, const tn_problem *problem)
-{
-    return tn_gemm_refuses_cpu(context, product_of(problem));
-}
-
-static void tune_cpu(tenon_context *context, const tn_problem *problem, int32_t *values)
+static const char *configure_cpu(tenon_context *context, const tn_problem *problem,
+                                 tn_choice *choice)
 {
     const gemm_problem p = whole(problem);
-    tn_gemm_cpu_packed.tune(context, &p.head, values);
-}
-
-static const char *constrains_cpu(tenon_context *context, const tn_problem *problem,
-                                  const int32_t *values)
-{
-    return tn_gemm_cpu_packed.constrains(context, &product_of(problem)->head, values);
-}
-
-static double estimate_cpu(tenon_context *context, const tn_problem *problem, const int32_t *values)
-{
-    const gemm_problem p = whole(problem);
-    double row_groups = (double)tn_ceil_div(p.m, tn_gemm_cpu_tile_rows(context, &p, values));
+    const char *why = tn_gemm_cpu_packed.configure(context, &p.head, choice);
+    if (why != NULL || choice->misfit != NULL)
+        return why;
+    double row_groups =
+        (double)tn_ceil_div(p.m, tn_gemm_cpu_tile_rows(context, &p, choice->values));
     double packed =
         (double)p.k * (double)p.n * ((double)group_count(product_of(problem)) + row_groups - 1);
-    return CPU_LAUNCH_TIME + tn_gemm_cpu_tile_time(context, &p, values) +
-           packed * PACK_TIME / context->device.info.compute_units;
+    choice->time = CPU_LAUNCH_TIME + tn_gemm_cpu_tile_time(context, &p, choice->values) +
+                   packed * PACK_TIME / context->device.info.compute_units;
+    return NULL;
 }
 
-static void options_cpu(tenon_context *context, const tn_problem *problem, const int32_t *values,
-                        char text[TN_OPTIONS_SIZE])
-{
-    tn_gemm_cpu_options(context, &product_of(problem)->head, values, text);
-}
-
-static tenon_status record_cpu(const char *operation, tn_recording *recording,
-                               const tn_problem *problem, const int32_t *values)
+static tenon_status launch_cpu(const char *operation, tn_recording *recording,
+                               const tn_problem *problem, const tn_choice *choice)
 {
     const gemm_problem p = whole(problem);
-    char text[TN_OPTIONS_SIZE];
-    int64_t rows = tn_gemm_cpu_tile_rows(recording->context, &p, values);
-    options_cpu(recording->context, problem, values, text);
-    tn_launch launch = {
-        .source = "gemm/ragged_cpu",
-        .options = text,
-        .kernel = "gemm_ragged_cpu",
-        .global = {(size_t)tn_gemm_cpu_column_groups(&p, values), (size_t)tn_ceil_div(p.m, rows)},
-        .local = {1, 1}};
+    const int64_t rows = tn_gemm_cpu_tile_rows(recording->context, &p, choice->values);
+    tn_launch launch = tn_gemm_cpu_launch(&p, choice, rows, "gemm/ragged_cpu", "gemm_ragged_cpu");
     return record_launch(operation, recording, problem, rows, &launch);
 }
 
 const tn_solver tn_ragged_cpu = {.name = "cpu",
                                  .parameters = tn_gemm_cpu_parameters,
                                  .parameter_count = CPU_PARAMETERS,
-                                 .refuses = refuses_cpu,
-                                 .tune = tune_cpu,
-                                 .constrains = constrains_cpu,
-                                 .estimate = estimate_cpu,
-                                 .options = options_cpu,
-                                 .record = record_cpu};
+                                 .configure = configure_cpu,
+                                 .launch = launch_cpu};

@@ -134,124 +134,162 @@ tenon_status tn_gemm_split_record_sum(const char *operation, tn_recording *recor
     return tn_gemm_record_launch(operation, recording, &add, &arguments, &launch);
 }
 
-tenon_status tn_gemm_split_record(const char *operation, tn_recording *recording,
+void tn_gemm_split_add_options(const gemm_problem *p, char text[TN_OPTIONS_SIZE], uint64_t *length)
+{
+    *length = strlen(text);
+    snprintf(text + *length, TN_OPTIONS_SIZE - *length, " " GEMM_OPTIONS_FORMAT,
+             GEMM_OPTIONS_VALUES(p));
+}
+
+/* What a choice keeps: how much of its options is the slices' kernel's. */
+typedef struct split_layout {
+    uint64_t options;
+} split_layout;
+
+/* The slices by `inner`, the number of which is the parameter behind its own, and their sum. */
+static const char *configure_slices(tenon_context *context, const gemm_problem *p,
+                                    const tn_solver *inner, tn_choice *choice)
+{
+    const int32_t slices = choice->values[inner->parameter_count];
+    const gemm_problem partial = tn_gemm_split_partial(p, slices);
+    const char *why = inner->configure(context, &partial.head, choice);
+    if (why != NULL || choice->misfit != NULL)
+        return why;
+    choice->workspace = tn_gemm_split_bytes(p, slices);
+    choice->time += tn_gemm_split_sum_time(context, p, slices);
+    tn_gemm_split_add_options(p, choice->options, &TN_LAYOUT(split_layout, choice)->options);
+    return NULL;
+}
+
+static tenon_status launch_slices(const char *operation, tn_recording *recording,
                                   const gemm_problem *p, const tn_solver *inner,
-                                  const int32_t *values, int32_t slices)
+                                  const tn_choice *choice)
 {
-    gemm_problem partial = tn_gemm_split_partial(p, slices);
-    TN_TRY(inner->record(operation, recording, &partial.head, values));
+    const int32_t slices = choice->values[inner->parameter_count];
+    const gemm_problem partial = tn_gemm_split_partial(p, slices);
+    tn_choice product = *choice;
+    product.options[TN_LAYOUT(const split_layout, choice)->options] = '\0';
+    TN_TRY(inner->launch(operation, recording, &partial.head, &product));
     return tn_gemm_split_record_sum(operation, recording, p, slices,
-                                    inner != &tn_gemm_tiled && inner != &tn_gemm_skinny);
+                                    tn_is_solver(choice->solver, &tn_gemm_cpu_split_k));
 }
 
-/* What tells variants apart: what the slices' kernel is built with, and what the second is. */
-void tn_gemm_split_options(tenon_context *context, const gemm_problem *p, const tn_solver *inner,
-                           const int32_t *values, int32_t slices, char text[TN_OPTIONS_SIZE])
+/* gemm/split_k and gemm/skinny_split, on GPUs: the slices are gemm/tiled's or gemm/skinny's. */
+
+static const tn_solver *gpu_solver(const tn_choice *choice)
 {
-    gemm_problem partial = tn_gemm_split_partial(p, slices);
-    inner->options(context, &partial.head, values, text);
-    size_t used = strlen(text);
-    snprintf(text + used, TN_OPTIONS_SIZE - used, " " GEMM_OPTIONS_FORMAT, GEMM_OPTIONS_VALUES(p));
+    return tn_is_solver(choice->solver, &tn_gemm_split_k) ? &tn_gemm_tiled : &tn_gemm_skinny;
 }
 
-double tn_gemm_split_estimate(tenon_context *context, const gemm_problem *p, const tn_solver *inner,
-                              const int32_t *values, int32_t slices)
+/* The number of slices that is fastest, with the parameters that suit it. */
+static const char *configure_gpu(tenon_context *context, const tn_problem *problem,
+                                 tn_choice *choice)
 {
-    gemm_problem partial = tn_gemm_split_partial(p, slices);
-    return inner->estimate(context, &partial.head, values) +
-           tn_gemm_split_sum_time(context, p, slices);
+    const gemm_problem *p = (const gemm_problem *)problem;
+    const tn_solver *inner = gpu_solver(choice);
+    int32_t *slices = &choice->values[inner->parameter_count];
+    const bool is_free = *slices == 0;
+    const tn_choice given = *choice;
+    const char *why = tn_gemm_split_refuses(p);
+    if (why != NULL)
+        return why;
+    if (is_free)
+        *slices = 2;
+    why = configure_slices(context, p, inner, choice);
+    if (why != NULL || choice->misfit != NULL || !is_free)
+        return why;
+    for (int32_t more = 4;
+         more <= TN_GEMM_MOST_SLICES && p->k >= (int64_t)more * TN_GEMM_TUNED_SLICE; more *= 2) {
+        tn_choice tried = given;
+        tried.values[inner->parameter_count] = more;
+        why = configure_slices(context, p, inner, &tried);
+        if (why == NULL && tried.misfit == NULL && tried.time < choice->time)
+            *choice = tried;
+    }
+    return NULL;
 }
+
+static tenon_status launch_gpu(const char *operation, tn_recording *recording,
+                               const tn_problem *problem, const tn_choice *choice)
+{
+    return launch_slices(operation, recording, (const gemm_problem *)problem, gpu_solver(choice),
+                         choice);
+}
+
+const tn_solver tn_gemm_split_k = {.name = "split_k",
+                                   .awkward = "m=2*mb+1 n=2*nb+1 width=vw",
+                                   .parameters = tn_gemm_tiled_parameters,
+                                   .parameter_count = TILED_SPLIT_PARAMETERS,
+                                   .configure = configure_gpu,
+                                   .launch = launch_gpu};
+
+/* Those of gemm/skinny, and the slices. */
+static const tn_parameter skinny_parameters[] = {
+    {"mr", 1, 8}, {"nr", 1, 8}, {"ks", 2, TN_GEMM_MOST_SLICES}};
+
+const tn_solver tn_gemm_skinny_split = {.name = "skinny_split",
+                                        .awkward = "thin=13",
+                                        .parameters = skinny_parameters,
+                                        .parameter_count = 3,
+                                        .configure = configure_gpu,
+                                        .launch = launch_gpu};
 
 /* gemm/cpu_split_k: the slices are gemm/cpu_packed's or gemm/cpu_direct's. */
 
 enum { READS_B = 1, PACKS_B = 2 };
 
-static const tn_solver *cpu_solver(const int32_t *values)
+static const tn_solver *cpu_solver(const tn_choice *choice)
 {
-    return values[CPU_PACKS] == READS_B ? &tn_gemm_cpu_direct : &tn_gemm_cpu_packed;
+    return choice->values[CPU_PACKS] == READS_B ? &tn_gemm_cpu_direct : &tn_gemm_cpu_packed;
 }
 
-static const char *refuses_cpu(tenon_context *context, const tn_problem *problem)
+/* One of the two ways to read b, with the parameters that suit it. A way that does not serve is a
+ * misfit. */
+static void configure_way(tenon_context *context, const gemm_problem *p, int32_t way,
+                          tn_choice *choice)
+{
+    const bool is_free = choice->values[CPU_SLICES] == 0;
+    choice->values[CPU_PACKS] = way;
+    if (is_free)
+        choice->values[CPU_SLICES] = 2;
+    const char *why = configure_slices(context, p, cpu_solver(choice), choice);
+    if (why == NULL && choice->misfit == NULL && is_free) {
+        choice->values[CPU_SLICES] = tn_gemm_split_tune(
+            p, tn_gemm_cpu_column_groups(p, choice->values) * tn_gemm_batch_count(p),
+            wanted_groups(context));
+        why = configure_slices(context, p, cpu_solver(choice), choice);
+    }
+    if (why != NULL)
+        choice->misfit = why;
+}
+
+static const char *configure_cpu(tenon_context *context, const tn_problem *problem,
+                                 tn_choice *choice)
 {
     const gemm_problem *p = (const gemm_problem *)problem;
-    const char *why = tn_gemm_refuses_cpu(context, p);
-    return why != NULL ? why : tn_gemm_split_refuses(p);
+    const bool is_free = choice->values[CPU_PACKS] == 0;
+    tn_choice reads = *choice;
+    const char *why = tn_gemm_split_refuses(p);
+    if (why != NULL)
+        return why;
+    configure_way(context, p, is_free ? PACKS_B : choice->values[CPU_PACKS], choice);
+    if (!is_free)
+        return NULL;
+    configure_way(context, p, READS_B, &reads);
+    if (reads.misfit == NULL && (choice->misfit != NULL || reads.time < choice->time))
+        *choice = reads;
+    return NULL;
 }
 
-static const char *constrains_cpu(tenon_context *context, const tn_problem *problem,
-                                  const int32_t *values)
+static tenon_status launch_cpu(const char *operation, tn_recording *recording,
+                               const tn_problem *problem, const tn_choice *choice)
 {
-    const tn_solver *inner = cpu_solver(values);
-    gemm_problem partial = tn_gemm_split_partial((const gemm_problem *)problem, values[CPU_SLICES]);
-    const char *why = inner->refuses(context, &partial.head);
-    return why != NULL ? why : inner->constrains(context, &partial.head, values);
-}
-
-static double estimate_cpu(tenon_context *context, const tn_problem *problem, const int32_t *values)
-{
-    return tn_gemm_split_estimate(context, (const gemm_problem *)problem, cpu_solver(values),
-                                  values, values[CPU_SLICES]);
-}
-
-/* One of the two ways to read b, with the parameters that suit it. */
-static void tune_way(tenon_context *context, const gemm_problem *p, int32_t way, int32_t *values)
-{
-    bool free_slices = values[CPU_SLICES] == 0;
-    values[CPU_PACKS] = way;
-    if (free_slices)
-        values[CPU_SLICES] = 2;
-    gemm_problem partial = tn_gemm_split_partial(p, values[CPU_SLICES]);
-    cpu_solver(values)->tune(context, &partial.head, values);
-    if (free_slices)
-        values[CPU_SLICES] =
-            tn_gemm_split_tune(p, tn_gemm_cpu_column_groups(p, values) * tn_gemm_batch_count(p),
-                               wanted_groups(context));
-}
-
-static void tune_cpu(tenon_context *context, const tn_problem *problem, int32_t *values)
-{
-    const gemm_problem *p = (const gemm_problem *)problem;
-    int32_t reads[TN_MAX_PARAMETERS];
-    bool free_way = values[CPU_PACKS] == 0;
-    memcpy(reads, values, sizeof reads);
-    tune_way(context, p, free_way ? PACKS_B : values[CPU_PACKS], values);
-    if (!free_way)
-        return;
-    tune_way(context, p, READS_B, reads);
-    if (constrains_cpu(context, problem, reads) == NULL &&
-        estimate_cpu(context, problem, reads) < estimate_cpu(context, problem, values))
-        memcpy(values, reads, sizeof reads);
-}
-
-static uint64_t workspace_cpu(tenon_context *context, const tn_problem *problem,
-                              const int32_t *values)
-{
-    const gemm_problem *p = (const gemm_problem *)problem;
-    (void)context;
-    return tn_gemm_split_bytes(p, values[CPU_SLICES]);
-}
-
-static void options_cpu(tenon_context *context, const tn_problem *problem, const int32_t *values,
-                        char text[TN_OPTIONS_SIZE])
-{
-    tn_gemm_split_options(context, (const gemm_problem *)problem, cpu_solver(values), values,
-                          values[CPU_SLICES], text);
-}
-
-static tenon_status record_cpu(const char *operation, tn_recording *recording,
-                               const tn_problem *problem, const int32_t *values)
-{
-    return tn_gemm_split_record(operation, recording, (const gemm_problem *)problem,
-                                cpu_solver(values), values, values[CPU_SLICES]);
+    return launch_slices(operation, recording, (const gemm_problem *)problem, cpu_solver(choice),
+                         choice);
 }
 
 const tn_solver tn_gemm_cpu_split_k = {.name = "cpu_split_k",
                                        .parameters = tn_gemm_cpu_parameters,
                                        .parameter_count = CPU_SPLIT_PARAMETERS,
-                                       .refuses = refuses_cpu,
-                                       .tune = tune_cpu,
-                                       .constrains = constrains_cpu,
-                                       .workspace = workspace_cpu,
-                                       .estimate = estimate_cpu,
-                                       .options = options_cpu,
-                                       .record = record_cpu};
+                                       .configure = configure_cpu,
+                                       .launch = launch_cpu};

@@ -27,14 +27,8 @@ double tn_gemm_split_sum_time(tenon_context *context, const gemm_problem *proble
 tenon_status tn_gemm_split_record_sum(const char *operation, tn_recording *recording,
                                       const gemm_problem *problem, int32_t slices, bool rows);
 
-/* As in tn_solver, for the slices by `inner` with its parameters' values, and the second kernel. */
-double tn_gemm_split_estimate(tenon_context *context, const gemm_problem *problem,
-                              const tn_solver *inner, const int32_t *values, int32_t slices);
-void tn_gemm_split_options(tenon_context *context, const gemm_problem *problem,
-                           const tn_solver *inner, const int32_t *values, int32_t slices,
-                           char text[TN_OPTIONS_SIZE]);
-tenon_status tn_gemm_split_record(const char *operation, tn_recording *recording,
-                                  const gemm_problem *problem, const tn_solver *inner,
-                                  const int32_t *values, int32_t slices);
+/* Adds the second kernel's options to those of the slices, whose length it gives. */
+void tn_gemm_split_add_options(const gemm_problem *problem, char text[TN_OPTIONS_SIZE],
+                               uint64_t *length);
 
 #endif

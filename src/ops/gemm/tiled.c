@@ -27,9 +27,9 @@ const tn_parameter tn_gemm_tiled_parameters[TILED_SPLIT_PARAMETERS] = {
 /* Padding of a row of a tile, in elements. */
 #define TILE_PADDING 4
 
-const char *tn_gemm_tiled_refuses(tenon_context *context, const tn_problem *problem)
+const char *tn_gemm_made_for_gpus(const tenon_context *context)
 {
-    return context->device.is_cpu && problem->forced < 0 ? "made for GPUs" : NULL;
+    return context->device.is_cpu ? "made for GPUs" : NULL;
 }
 
 int64_t tn_gemm_tiled_groups(const gemm_problem *p, int64_t mb, int64_t nb)
@@ -67,36 +67,25 @@ static void take_tile(const tn_gemm_tile *tile, int32_t width, uint32_t count, i
             values[i] = defaults[i];
 }
 
-void tn_gemm_choose_tile(tenon_context *context, const tn_problem *problem, const tn_solver *solver,
-                         const tn_gemm_tile *tiles, int32_t width, int32_t *values)
+void tn_gemm_choose_tile(tenon_context *context, const gemm_problem *p, tn_gemm_tile_trial trial,
+                         const tn_gemm_tile *tiles, int32_t width, uint32_t count,
+                         tn_choice *choice)
 {
-    const uint32_t count = solver->parameter_count;
-    double least = INFINITY;
-    int32_t best[TN_MAX_PARAMETERS] = {0};
-    memcpy(best, values, count * sizeof *best);
-    take_tile(&tiles[0], width, count, best);
+    const tn_choice given = *choice;
+    take_tile(&tiles[0], width, count, choice->values);
+    trial(context, p, choice);
+    bool fits = choice->misfit == NULL && !context->device.is_cpu;
     /* A CPU, which only runs this where it is asked to, has the smallest: its drivers compile long.
      */
-    for (int i = context->device.is_cpu ? TN_GEMM_TILES - 1 : 0; i < TN_GEMM_TILES; i++) {
-        int32_t tried[TN_MAX_PARAMETERS] = {0};
-        memcpy(tried, values, count * sizeof *tried);
-        take_tile(&tiles[i], width, count, tried);
-        if (solver->constrains(context, problem, tried) != NULL)
-            continue;
-        const double time = solver->estimate(context, problem, tried);
-        if (time < least) {
-            least = time;
-            memcpy(best, tried, sizeof best);
+    for (int i = context->device.is_cpu ? TN_GEMM_TILES - 1 : 1; i < TN_GEMM_TILES; i++) {
+        tn_choice tried = given;
+        take_tile(&tiles[i], width, count, tried.values);
+        trial(context, p, &tried);
+        if (tried.misfit == NULL && (!fits || tried.time < choice->time)) {
+            fits = true;
+            *choice = tried;
         }
     }
-    memcpy(values, best, count * sizeof *best);
-}
-
-static void tune(tenon_context *context, const tn_problem *problem, int32_t *values)
-{
-    const gemm_problem *p = (const gemm_problem *)problem;
-    tn_gemm_choose_tile(context, problem, &tn_gemm_tiled, tn_gemm_tiles(context, p->dtype),
-                        vector_width(p), values);
 }
 
 uint64_t tn_gemm_tiled_local(const gemm_problem *p, const int32_t *values)
@@ -169,10 +158,8 @@ double tn_gemm_tiled_time(tenon_context *context, const int32_t *values, double 
 }
 
 /* All that is read and written comes from memory once. */
-double tn_gemm_tiled_estimate(tenon_context *context, const tn_problem *problem,
-                              const int32_t *values)
+double tn_gemm_tiled_estimate(tenon_context *context, const gemm_problem *p, const int32_t *values)
 {
-    const gemm_problem *p = (const gemm_problem *)problem;
     const double groups = (double)tn_gemm_tiled_groups(p, values[TILED_MB], values[TILED_NB]);
     const double m = (double)p->m, n = (double)p->n, k = (double)p->k;
     const double bytes = (m * k + k * n + m * n) * (double)tn_gemm_batch_count(p) *
@@ -181,12 +168,24 @@ double tn_gemm_tiled_estimate(tenon_context *context, const tn_problem *problem,
            fmax(tn_gemm_tiled_time(context, values, groups, k, 0), bytes / tn_gpu_bytes(context));
 }
 
-void tn_gemm_tiled_options(tenon_context *context, const tn_problem *problem, const int32_t *values,
-                           char text[TN_OPTIONS_SIZE])
+static void try_tile(tenon_context *context, const gemm_problem *p, tn_choice *choice)
+{
+    choice->misfit = tn_gemm_tiled_constrains(context, &p->head, choice->values);
+    if (choice->misfit == NULL)
+        choice->time = tn_gemm_tiled_estimate(context, p, choice->values);
+}
+
+static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
 {
     const gemm_problem *p = (const gemm_problem *)problem;
+    const int32_t *values = choice->values;
+    choice->never_chosen = tn_gemm_made_for_gpus(context);
+    tn_gemm_choose_tile(context, p, try_tile, tn_gemm_tiles(context, p->dtype), vector_width(p),
+                        TILED_PARAMETERS, choice);
+    if (choice->misfit != NULL)
+        return NULL;
     bool vectors = values[TILED_VW] > 1;
-    tn_build_options(context, text,
+    tn_build_options(context, choice->options,
                      GEMM_OPTIONS_FORMAT
                      " -DTENON_MB=%d -DTENON_NB=%d -DTENON_KB=%d -DTENON_MR=%d -DTENON_NR=%d"
                      " -DTENON_VL=%d -DTENON_LB=%d -DTENON_A_ALONG_K=%d -DTENON_B_ALONG_K=%d",
@@ -194,6 +193,7 @@ void tn_gemm_tiled_options(tenon_context *context, const tn_problem *problem, co
                      values[TILED_MR], values[TILED_NR], values[TILED_VW], values[TILED_LB],
                      vectors && tn_gemm_layout(p, GEMM_A) == GEMM_UNIT_COL,
                      vectors && tn_gemm_layout(p, GEMM_B) == GEMM_UNIT_ROW);
+    return NULL;
 }
 
 void tn_gemm_tiled_sizes(const gemm_problem *p, const int32_t *values, tn_launch *launch)
@@ -204,16 +204,14 @@ void tn_gemm_tiled_sizes(const gemm_problem *p, const int32_t *values, tn_launch
     launch->global[1] = (size_t)tn_ceil_div(p->m, values[TILED_MB]) * launch->local[1];
 }
 
-static tenon_status record(const char *operation, tn_recording *recording,
-                           const tn_problem *problem, const int32_t *values)
+static tenon_status launch(const char *operation, tn_recording *recording,
+                           const tn_problem *problem, const tn_choice *choice)
 {
     const gemm_problem *p = (const gemm_problem *)problem;
-    char text[TN_OPTIONS_SIZE];
     gemm_arguments arguments;
-    tn_launch launch = {.source = "gemm/tiled", .options = text, .kernel = "gemm_tiled"};
-    tn_gemm_tiled_options(recording->context, problem, values, text);
+    tn_launch launch = {.source = "gemm/tiled", .options = choice->options, .kernel = "gemm_tiled"};
     tn_gemm_arguments(p, &arguments);
-    tn_gemm_tiled_sizes(p, values, &launch);
+    tn_gemm_tiled_sizes(p, choice->values, &launch);
     return tn_gemm_record_launch(operation, recording, p, &arguments, &launch);
 }
 
@@ -221,9 +219,5 @@ const tn_solver tn_gemm_tiled = {.name = "tiled",
                                  .awkward = "m=2*mb+1 n=2*nb+1 k=4*kb+3 width=vw",
                                  .parameters = tn_gemm_tiled_parameters,
                                  .parameter_count = TILED_PARAMETERS,
-                                 .refuses = tn_gemm_tiled_refuses,
-                                 .tune = tune,
-                                 .constrains = tn_gemm_tiled_constrains,
-                                 .estimate = tn_gemm_tiled_estimate,
-                                 .options = tn_gemm_tiled_options,
-                                 .record = record};
+                                 .configure = configure,
+                                 .launch = launch};

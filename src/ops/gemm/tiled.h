@@ -20,21 +20,30 @@ const tn_gemm_tile *tn_gemm_tiles(tenon_context *context, uint32_t dtype);
 /* The same for kernels that need registers beside the sums. */
 const tn_gemm_tile *tn_gemm_small_tiles(tenon_context *context, uint32_t dtype);
 
-/* Takes of a device's tiles the one that is fastest by the solver's own estimate: large ones read
- * less, small ones keep every core at work on a small problem. Its parameters are gemm/tiled's, or
- * the first of them; those that are not 0 stay. `width` is the default of vw. */
-void tn_gemm_choose_tile(tenon_context *context, const tn_problem *problem, const tn_solver *solver,
-                         const tn_gemm_tile *tiles, int32_t width, int32_t *values);
+/* Fills in the misfit of a choice with all its values, or its time. */
+typedef void (*tn_gemm_tile_trial)(tenon_context *context, const gemm_problem *problem,
+                                   tn_choice *choice);
+
+/* Takes of a device's tiles the one that is fastest by trial: large ones read less, small ones keep
+ * every core at work on a small problem. The first `count` parameters are gemm/tiled's; those that
+ * are not 0 stay. `width` is the default of vw. */
+void tn_gemm_choose_tile(tenon_context *context, const gemm_problem *problem,
+                         tn_gemm_tile_trial trial, const tn_gemm_tile *tiles, int32_t width,
+                         uint32_t count, tn_choice *choice);
 
 /* Work-groups, each with a block of mb by nb elements of d. */
 int64_t tn_gemm_tiled_groups(const gemm_problem *problem, int64_t mb, int64_t nb);
 
-/* As in tn_solver, for a problem that begins with a gemm_problem. An element of a block is of the
- * accumulator's type. */
-const char *tn_gemm_tiled_refuses(tenon_context *context, const tn_problem *problem);
+/* Why a kernel made for a GPU is never chosen, or NULL; a forced one runs anywhere. */
+const char *tn_gemm_made_for_gpus(const tenon_context *context);
+
+/* Why the parameters do not go together, or NULL, for a problem that begins with a gemm_problem. An
+ * element of a block is of the accumulator's type. */
 const char *tn_gemm_tiled_constrains(tenon_context *context, const tn_problem *problem,
                                      const int32_t *values);
-double tn_gemm_tiled_estimate(tenon_context *context, const tn_problem *problem,
+
+/* Nanoseconds, by the parameters. */
+double tn_gemm_tiled_estimate(tenon_context *context, const gemm_problem *problem,
                               const int32_t *values);
 
 /* The model behind it, for every kernel with such a main loop: nanoseconds of so many work-groups,
@@ -46,10 +55,6 @@ double tn_gemm_tiled_time(tenon_context *context, const int32_t *values, double 
 
 /* Bytes of local memory that the tiles take. */
 uint64_t tn_gemm_tiled_local(const gemm_problem *problem, const int32_t *values);
-
-/* As tn_solver.options. */
-void tn_gemm_tiled_options(tenon_context *context, const tn_problem *problem, const int32_t *values,
-                           char text[TN_OPTIONS_SIZE]);
 
 /* Fills in the local and the global size, but for the batch. */
 void tn_gemm_tiled_sizes(const gemm_problem *problem, const int32_t *values, tn_launch *launch);

@@ -25,14 +25,6 @@
 /* Work-groups for each compute unit, where the columns suffice. */
 #define GROUPS_PER_UNIT 4
 
-static const char *refuses(tenon_context *context, const tn_problem *problem)
-{
-    const packed_problem *p = (const packed_problem *)problem;
-    if (p->panel != tn_packed_panel(context, (tenon_dtype)p->gemm.dtype))
-        return "its panels have another width";
-    return tn_gemm_refuses_cpu(context, &p->gemm);
-}
-
 static bool sums_wait(const gemm_problem *p)
 {
     return tenon_dtype_size((tenon_dtype)p->dtype) != tn_acc_size(p->dtype);
@@ -89,9 +81,8 @@ static int32_t choose_tiles(tenon_context *context, const packed_problem *p, int
     return (int32_t)tn_max_i64(1, tn_min_i64(most, tiles / wanted));
 }
 
-static void tune(tenon_context *context, const tn_problem *problem, int32_t *values)
+static void tune(tenon_context *context, const packed_problem *p, int32_t *values)
 {
-    const packed_problem *p = (const packed_problem *)problem;
     if (values[CPU_MR] == 0)
         values[CPU_MR] = p->gemm.m <= THIN_ROWS ? THIN_ROWS : tall_rows(context, p->gemm.dtype);
     if (values[CPU_NR] == 0)
@@ -102,10 +93,9 @@ static void tune(tenon_context *context, const tn_problem *problem, int32_t *val
         values[CPU_PANELS] = choose_tiles(context, p, values[CPU_NR]);
 }
 
-static const char *constrains(tenon_context *context, const tn_problem *problem,
+static const char *constrains(tenon_context *context, const packed_problem *p,
                               const int32_t *values)
 {
-    const packed_problem *p = (const packed_problem *)problem;
     const int64_t vectors = values[CPU_NR] / tn_gemm_lanes(context, p->gemm.dtype);
     if (values[CPU_NR] != p->panel && values[CPU_NR] != 2 * p->panel)
         return "nr must be one panel or two";
@@ -120,39 +110,36 @@ static const char *constrains(tenon_context *context, const tn_problem *problem,
                : "the rows of a and the sums do not fit the local memory";
 }
 
-static double estimate(tenon_context *context, const tn_problem *problem, const int32_t *values)
-{
-    return CPU_LAUNCH_TIME +
-           tn_gemm_cpu_tile_time(context, &((const packed_problem *)problem)->gemm, values);
-}
-
-static void options(tenon_context *context, const tn_problem *problem, const int32_t *values,
-                    char text[TN_OPTIONS_SIZE])
+static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
 {
     const packed_problem *p = (const packed_problem *)problem;
-    int lanes = (int)tn_gemm_lanes(context, p->gemm.dtype);
-    tn_build_options(context, text,
+    const int lanes = (int)tn_gemm_lanes(context, p->gemm.dtype);
+    int32_t *values = choice->values;
+    if (p->panel != tn_packed_panel(context, (tenon_dtype)p->gemm.dtype))
+        return "its panels have another width";
+    choice->never_chosen = tn_gemm_made_for_cpus(context);
+    tune(context, p, values);
+    choice->misfit = constrains(context, p, values);
+    if (choice->misfit != NULL)
+        return NULL;
+    choice->time = CPU_LAUNCH_TIME + tn_gemm_cpu_tile_time(context, &p->gemm, values);
+    tn_build_options(context, choice->options,
                      GEMM_OPTIONS_FORMAT " -DTENON_VW=%d -DTENON_MR=%d -DTENON_NV=%d -DTENON_PV=%d"
                                          " -DTENON_KC=%d -DTENON_NTP=%d",
                      GEMM_OPTIONS_VALUES(&p->gemm), lanes, values[CPU_MR], values[CPU_NR] / lanes,
                      (int)p->panel / lanes, values[CPU_KC], sum_tiles(context, p));
+    return NULL;
 }
 
-static tenon_status record(const char *operation, tn_recording *recording,
-                           const tn_problem *problem, const int32_t *values)
+static tenon_status launch(const char *operation, tn_recording *recording,
+                           const tn_problem *problem, const tn_choice *choice)
 {
     const packed_problem *p = (const packed_problem *)problem;
-    char text[TN_OPTIONS_SIZE];
-    int64_t rows = tn_gemm_cpu_tile_rows(recording->context, &p->gemm, values);
-    int64_t cols = (int64_t)values[CPU_PANELS] * values[CPU_NR];
-    options(recording->context, problem, values, text);
-    tn_launch launch = {
-        .source = "packed/gemm_cpu",
-        .options = text,
-        .kernel = "packed_gemm_cpu",
-        .global = {(size_t)tn_ceil_div(p->gemm.n, cols), (size_t)tn_ceil_div(p->gemm.m, rows)},
-        .local = {1, 1, 1},
-    };
+    const int32_t *values = choice->values;
+    const int64_t rows = tn_gemm_cpu_tile_rows(recording->context, &p->gemm, values);
+    const int64_t cols = (int64_t)values[CPU_PANELS] * values[CPU_NR];
+    tn_launch launch =
+        tn_gemm_cpu_launch(&p->gemm, choice, rows, "packed/gemm_cpu", "packed_gemm_cpu");
     return tn_gemm_packed_record(operation, recording, p, rows, cols, &launch);
 }
 
@@ -163,9 +150,5 @@ const tn_solver tn_gemm_packed_cpu = {.name = "cpu",
                                       .awkward = "m=27 k=2091; m=29 k=2091; m=30 k=2091",
                                       .parameters = tn_gemm_cpu_parameters,
                                       .parameter_count = CPU_PARAMETERS,
-                                      .refuses = refuses,
-                                      .tune = tune,
-                                      .constrains = constrains,
-                                      .estimate = estimate,
-                                      .options = options,
-                                      .record = record};
+                                      .configure = configure,
+                                      .launch = launch};

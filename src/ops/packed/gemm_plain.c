@@ -3,52 +3,24 @@
 #include "base/checked.h"
 #include "ops/packed/internal.h"
 
-static const char *refuses(tenon_context *context, const tn_problem *problem)
+/* For bits that do not depend on M it stands back at every M. */
+static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
 {
-    (void)context;
-    (void)problem;
+    const gemm_problem *p = &((const packed_problem *)problem)->gemm;
+    tn_gemm_plain_configure(context, p, choice);
+    choice->never_chosen = NULL; /* nothing else serves panels on GPUs, or of another width */
+    if (p->batch_invariant)
+        choice->time = 1e18;
     return NULL;
 }
 
-/* As gemm/plain's: a nanosecond a step on a core; a GPU's compute unit has some 64 work-items at
- * once. For bits that do not depend on M it stands back at every M. */
-static double estimate(tenon_context *context, const tn_problem *problem, const int32_t *values)
-{
-    const gemm_problem *p = &((const packed_problem *)problem)->gemm;
-    bool cpu = context->device.is_cpu;
-    double lanes = context->device.info.compute_units * (cpu ? 1.0 : 64.0);
-    double waves = (double)p->m * (double)p->n * (double)tn_gemm_batch_count(p) / lanes;
-    (void)values;
-    if (p->batch_invariant)
-        return 1e18;
-    return 5000 + (waves < 1 ? 1 : waves) * ((double)p->k * (cpu ? 1.0 : 4.0) + 8.0);
-}
-
-static void options(tenon_context *context, const tn_problem *problem, const int32_t *values,
-                    char text[TN_OPTIONS_SIZE])
-{
-    const gemm_problem *p = &((const packed_problem *)problem)->gemm;
-    (void)values;
-    tn_build_options(context, text, GEMM_OPTIONS_FORMAT, GEMM_OPTIONS_VALUES(p));
-}
-
-static tenon_status record(const char *operation, tn_recording *recording,
-                           const tn_problem *problem, const int32_t *values)
+static tenon_status launch(const char *operation, tn_recording *recording,
+                           const tn_problem *problem, const tn_choice *choice)
 {
     const packed_problem *p = (const packed_problem *)problem;
-    char text[TN_OPTIONS_SIZE];
-    options(recording->context, problem, values, text);
-    tn_launch launch = {
-        .source = "packed/gemm_plain",
-        .options = text,
-        .kernel = "packed_gemm_plain",
-        .global = {(size_t)tn_round_up(p->gemm.n, 16), (size_t)tn_round_up(p->gemm.m, 4)},
-        .local = {16, 4}};
-    return tn_gemm_packed_record(operation, recording, p, 0, 0, &launch);
+    tn_launch plain =
+        tn_gemm_plain_launch(&p->gemm, choice->options, "packed/gemm_plain", "packed_gemm_plain");
+    return tn_gemm_packed_record(operation, recording, p, 0, 0, &plain);
 }
 
-const tn_solver tn_gemm_packed_plain = {.name = "plain",
-                                        .refuses = refuses,
-                                        .estimate = estimate,
-                                        .options = options,
-                                        .record = record};
+const tn_solver tn_gemm_packed_plain = {.name = "plain", .configure = configure, .launch = launch};
