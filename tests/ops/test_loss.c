@@ -1,13 +1,11 @@
 /* tenon_cross_entropy_forward and _backward against their references: any axis and strides, labels
  * out of range and ignored, in place; gradients against finite differences; refusals. */
-#include "support.h"
+#include "fixture.h"
 
 #include "ops/loss/internal.h"
 #include "ops/registry.h"
 
 #include <math.h>
-
-#define MOST CROSS_ENTROPY_BACKWARD_OPERANDS
 
 typedef struct loss_case {
     bool backward, ignores, without_dloss, in_place;
@@ -19,85 +17,46 @@ typedef struct loss_case {
     double scale;
 } loss_case;
 
-typedef struct loss_data {
-    loss_case problem;
-    tenon_dtype dtype;
-    uint32_t count;
-    test_tensor operands[MOST];
-    tn_bounded *expected;
-    bool once; /* the automatic choice alone */
-} loss_data;
-
-static const char *describe(const void *user)
+static uint32_t axis_of(const loss_case *p)
 {
-    static char text[512];
-    const loss_data *data = user;
-    const loss_case *p = &data->problem;
-    char shape[160];
-    snprintf(text, sizeof text, "%s cross-entropy %s, shape %s axis %d, %s%s%s%s%s",
-             tenon_dtype_string(data->dtype), p->backward ? "backward" : "forward",
-             tn_shape_text(p->rank, p->shape, shape), p->axis, test_layout_string(p->layout),
-             p->gap ? " with gaps" : "", p->ignores ? ", a label ignored" : "",
-             p->without_dloss ? ", without dloss" : "", p->in_place ? ", in place" : "");
-    return text;
+    return (uint32_t)(p->axis < 0 ? p->axis + (int32_t)p->rank : p->axis);
 }
 
-static tenon_cross_entropy_params params_of(const loss_case *p)
+static void begin(test_fixture *f, const loss_case *p, tenon_dtype dtype)
 {
-    tenon_cross_entropy_params params = TENON_CROSS_ENTROPY_PARAMS_INIT;
-    params.axis = p->axis;
-    params.flags = p->ignores ? TENON_CROSS_ENTROPY_IGNORE : 0;
-    params.ignore_label = -7;
-    params.scale = p->scale;
-    return params;
+    int64_t rows[TENON_MAX_RANK];
+    uint32_t rank = 0;
+    test_begin(f, p->backward ? &tn_operation_cross_entropy_backward : &tn_operation_cross_entropy);
+    tenon_cross_entropy_params *params = test_params(f, tenon_cross_entropy_params);
+    params->axis = p->axis;
+    params->flags = p->ignores ? TENON_CROSS_ENTROPY_IGNORE : 0;
+    params->ignore_label = -7;
+    params->scale = p->scale;
+    for (uint32_t d = 0; d < p->rank; d++)
+        if (d != axis_of(p))
+            rows[rank++] = p->shape[d];
+    for (uint32_t i = 0; i < f->c.operation->operand_count; i++)
+        f->c.views[i] = i == CROSS_ENTROPY_LOGITS || i == CROSS_ENTROPY_DLOGITS
+                            ? test_view(dtype, p->layout, p->gap, p->rank, p->shape, 2)
+                            : test_view(i == CROSS_ENTROPY_LABELS ? TENON_DTYPE_I32 : dtype,
+                                        p->layout, p->gap, rank, rows, 2);
+    if (p->backward && p->without_dloss)
+        f->c.views[CROSS_ENTROPY_DLOSS].dtype = TENON_DTYPE_INVALID;
+    if (p->backward && p->in_place)
+        f->c.same[CROSS_ENTROPY_LOGITS] = 1 + CROSS_ENTROPY_DLOGITS;
 }
 
-static const test_tensor *operand(const loss_data *data, uint32_t i)
+/* Some labels are no class, or ignored. */
+static void run(const loss_case *p, tenon_dtype dtype, test_extent extent, test_random *random)
 {
-    const loss_case *p = &data->problem;
-    return &data->operands[i == 0 && p->backward && p->in_place ? CROSS_ENTROPY_DLOGITS : i];
-}
-
-static tenon_status call(const void *user, const char *solver)
-{
-    const loss_data *data = user;
-    const loss_case *p = &data->problem;
-    tenon_cross_entropy_params params = params_of(p);
-    const tenon_tensor *v[MOST] = {0};
-    params.solver = solver;
-    for (uint32_t i = 0; i < data->count; i++)
-        v[i] = &operand(data, i)->view;
-    return p->backward ? test_call(&tn_operation_cross_entropy_backward, &params, v[0], v[1],
-                                   p->without_dloss ? NULL : v[2], v[3])
-                       : test_call(&tn_operation_cross_entropy, &params, v[0], v[1], v[2]);
-}
-
-static void make(loss_data *data, const loss_case *p, tenon_dtype dtype)
-{
-    *data = (loss_data){.problem = *p, .dtype = dtype, .count = p->backward ? MOST : MOST - 1};
-    for (uint32_t i = 0; i < data->count; i++) {
-        const bool has_axis = i == CROSS_ENTROPY_LOGITS || i == CROSS_ENTROPY_DLOGITS;
-        uint32_t axis = (uint32_t)(p->axis < 0 ? p->axis + (int32_t)p->rank : p->axis), rank = 0;
-        int64_t shape[TENON_MAX_RANK], stride[TENON_MAX_RANK];
-        if ((i == 0 && p->backward && p->in_place) ||
-            (i == CROSS_ENTROPY_DLOSS && p->backward && p->without_dloss))
-            continue;
-        for (uint32_t d = 0; d < p->rank; d++)
-            if (has_axis || d != axis)
-                shape[rank++] = p->shape[d];
-        test_strides(p->layout, p->gap, rank, shape, stride);
-        test_tensor_create(&data->operands[i], i == CROSS_ENTROPY_LABELS ? TENON_DTYPE_I32 : dtype,
-                           rank, shape, stride, 2);
-    }
-}
-
-static void fill(loss_data *data, test_random *random)
-{
-    const loss_case *p = &data->problem;
-    test_tensor *x = (test_tensor *)(uintptr_t)operand(data, 0);
-    test_tensor *labels = &data->operands[CROSS_ENTROPY_LABELS];
     static const double wrong[] = {-1, -7, INT32_MAX, INT32_MIN};
-    const int64_t classes = p->shape[p->axis < 0 ? p->axis + (int32_t)p->rank : p->axis];
+    const int64_t classes = p->shape[axis_of(p)];
+    test_fixture f;
+    begin(&f, p, dtype);
+    test_make(&f);
+    test_fill_inputs(&f, TEST_BOUND, random);
+    test_tensor *x = test_operand(&f, CROSS_ENTROPY_LOGITS),
+                *labels = test_operand(&f, CROSS_ENTROPY_LABELS);
     for (int64_t i = 0; i < tenon_tensor_elements(&x->view); i++)
         test_set(x, i, test_real(random, -10, 10));
     for (int64_t i = 0; i < tenon_tensor_elements(&labels->view); i++) {
@@ -106,49 +65,15 @@ static void fill(loss_data *data, test_random *random)
             label = test_one_in(random, 5) ? (double)classes : wrong[test_between(random, 0, 3)];
         test_set(labels, i, label);
     }
-    if (p->backward && !p->without_dloss)
-        test_fill_reals(&data->operands[CROSS_ENTROPY_DLOSS], random);
-}
-
-static void run(loss_data *data)
-{
-    const loss_case *p = &data->problem;
-    tenon_cross_entropy_params params = params_of(p);
-    const tenon_tensor *v[MOST] = {0};
-    for (uint32_t i = 0; i < data->count; i++)
-        v[i] = &operand(data, i)->host;
-    if (p->backward && p->without_dloss)
-        v[CROSS_ENTROPY_DLOSS] = NULL;
-    data->expected =
-        calloc((size_t)tenon_tensor_elements(v[data->count - 1]) + 1, sizeof *data->expected);
-    assert_non_null(data->expected);
-    assert_true((p->backward ? tn_cross_entropy_backward_reference
-                             : tn_cross_entropy_forward_reference)(&params, v, data->expected));
-    const test_subject subject = {p->backward ? &tn_cross_entropy_backward_family
-                                              : &tn_cross_entropy_family,
-                                  call,
-                                  describe,
-                                  data,
-                                  data->operands,
-                                  data->count,
-                                  data->expected,
-                                  TEST_BOUND};
-    (data->once ? test_run_once : test_run_all)(&subject);
-    for (uint32_t i = 0; i < data->count; i++)
-        if (data->operands[i].image != NULL)
-            test_tensor_destroy(&data->operands[i]);
-    free(data->expected);
+    test_finish(&f, extent);
 }
 
 static void check(loss_case p, test_random *random)
 {
     for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++)
         for (int way = 0; way < 2; way++) {
-            loss_data data;
             p.backward = way == 1;
-            make(&data, &p, *type);
-            fill(&data, random);
-            run(&data);
+            run(&p, *type, TEST_ALL, random);
         }
 }
 
@@ -194,12 +119,8 @@ static void random_problems(void **state)
     (void)state;
     for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++)
         for (int n = 0; n < test_problems(40); n++) {
-            loss_case p = random_case(&random);
-            loss_data data;
-            make(&data, &p, *type);
-            data.once = true;
-            fill(&data, &random);
-            run(&data);
+            const loss_case p = random_case(&random);
+            run(&p, *type, TEST_ONCE, &random);
         }
 }
 
