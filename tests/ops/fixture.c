@@ -144,6 +144,8 @@ void test_finish(test_fixture *f, test_extent extent)
     f->expected = calloc((size_t)count, sizeof *f->expected);
     assert_non_null(f->expected);
     expect(f, NULL);
+    if (f->tighten != NULL)
+        f->tighten(f);
     const test_subject subject = {.family = operation->family,
                                   .call = call,
                                   .describe = describe,

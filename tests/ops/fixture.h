@@ -22,6 +22,8 @@ typedef struct test_fixture {
     bool by_solver;
     /* Tries emulated matrix units (emulation.h); NULL where the family has none. */
     void (*emulate)(const test_subject *subject);
+    /* Makes some bounds of `expected` smaller than the reference's; NULL where they stand. */
+    void (*tighten)(struct test_fixture *f);
     /* From test_make on. Operands that are the view of another have no image of their own. */
     test_tensor operands[TN_MAX_OPERANDS];
     tn_bounded *expected;

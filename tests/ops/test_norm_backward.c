@@ -101,15 +101,14 @@ static void special_values(void **state)
     for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++)
         for (int way = 0; way < 10; way++) {
             norm_case p = backward_case((tenon_norm_kind)(way / 2), shape);
-            norm_data data;
+            test_fixture f;
             p.params.groups = 3;
             p.layout[0] = way % 4 < 2 ? TEST_ROW : NORM_CHANNELS_LAST;
-            norm_make(&data, &p, *type, &random);
+            norm_make(&f, &p, *type, &random);
             for (int64_t n = 0; n < 6; n++)
-                test_set(norm_operand(&data, way % 2 == 0 ? NORM_DY : NORM_X), n * 99 + n * 12 % 99,
-                         specials[n]);
-            norm_expect(&data);
-            norm_run(&data, false);
+                test_set(test_operand(&f, way % 2 == 0 ? NORM_BACKWARD_DY : NORM_BACKWARD_X),
+                         n * 99 + n * 12 % 99, specials[n]);
+            test_finish(&f, TEST_ALL);
         }
 }
 
@@ -163,10 +162,9 @@ static void random_problems(void **state)
     for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++)
         for (int i = 0; i < count; i++) {
             const norm_case p = norm_random_case(&random, true);
-            norm_data data;
-            norm_make(&data, &p, *type, &random);
-            norm_expect(&data);
-            norm_run(&data, true);
+            test_fixture f;
+            norm_make(&f, &p, *type, &random);
+            test_finish(&f, TEST_ONCE);
         }
 }
 
