@@ -59,7 +59,16 @@ void test_fill_inputs(test_fixture *f, test_judge judge, test_random *random);
 /* Compares with the reference, and lets go of the memory. */
 void test_finish(test_fixture *f, test_extent extent);
 
-/* All of these. */
+/* What the reference gives, into `expected`; and letting go of that and of the memory. */
+void test_expect(test_fixture *f);
+void test_release(test_fixture *f);
+
+/* Whether `gradient` is the slope of the sum of `weights` times the first output of f, as its
+ * reference gives it, by each element of an input. All are f64. */
+void test_slopes(test_fixture *f, uint32_t input, const test_tensor *weights,
+                 const tn_bounded *gradient, double tolerance);
+
+/* All of a call: made, filled, compared. */
 void test_run_fixture(test_fixture *f, test_judge judge, test_extent extent, test_random *random);
 
 #endif

@@ -213,36 +213,29 @@ static void plans(void **state)
 
 static void gradients(void **state)
 {
-    const int64_t shape[] = {3, 5};
-    const double h = 1e-5;
+    static const int32_t labels[3] = {4, 0, 2};
     test_random random = test_random_for(513);
-    double x[15], w[3] = {0.5, -2, 1};
-    int32_t labels[3] = {4, 0, 2};
-    tn_bounded dx[15], above[3], below[3];
-    tenon_cross_entropy_params params = TENON_CROSS_ENTROPY_PARAMS_INIT;
-    tenon_tensor vx = tenon_tensor_view(TENON_DTYPE_F64, 2, shape);
-    tenon_tensor vw = tenon_tensor_view(TENON_DTYPE_F64, 1, shape);
-    tenon_tensor vl = tenon_tensor_view(TENON_DTYPE_I32, 1, shape);
-    const tenon_tensor *const operands[] = {&vx, &vl, &vw};
+    test_fixture loss, dx;
     (void)state;
-    vx.memory = (tenon_memory){.kind = TENON_MEMORY_SVM, .u.svm = x};
-    vw.memory = (tenon_memory){.kind = TENON_MEMORY_SVM, .u.svm = w};
-    vl.memory = (tenon_memory){.kind = TENON_MEMORY_SVM, .u.svm = labels};
+    test_begin_line(&loss, "cross_entropy logits=T:3x5 labels=i32:3 loss=T:3", TENON_DTYPE_F64);
+    test_begin_line(&dx, "cross_entropy_backward logits=T:3x5 labels=i32:3 dloss=T:3 dlogits=T:3x5",
+                    TENON_DTYPE_F64);
+    test_make(&loss);
+    test_make(&dx);
+    test_fill_inputs(&loss, TEST_BOUND, &random);
+    test_fill_inputs(&dx, TEST_BOUND, &random);
     for (int i = 0; i < 15; i++)
-        x[i] = test_real(&random, -2, 2);
-    assert_true(tn_cross_entropy_backward_reference(&params, operands, dx));
-    for (int i = 0; i < 15; i++) {
-        const double at = x[i];
-        x[i] = at + h;
-        assert_true(tn_cross_entropy_forward_reference(&params, operands, above));
-        x[i] = at - h;
-        assert_true(tn_cross_entropy_forward_reference(&params, operands, below));
-        x[i] = at;
-        double slope = w[i / 5] * (above[i / 5].value - below[i / 5].value) / (2 * h);
-        if (fabs(slope - dx[i].value) > 1e-8)
-            fail_msg("element %d: the gradient is %g, the difference says %g", i, dx[i].value,
-                     slope);
+        test_set(&dx.operands[CROSS_ENTROPY_LOGITS], i,
+                 test_get(&loss.operands[CROSS_ENTROPY_LOGITS], i));
+    for (int i = 0; i < 3; i++) {
+        test_set(&loss.operands[CROSS_ENTROPY_LABELS], i, labels[i]);
+        test_set(&dx.operands[CROSS_ENTROPY_LABELS], i, labels[i]);
     }
+    test_expect(&loss);
+    test_expect(&dx);
+    test_slopes(&loss, CROSS_ENTROPY_LOGITS, &dx.operands[CROSS_ENTROPY_DLOSS], dx.expected, 1e-8);
+    test_release(&loss);
+    test_release(&dx);
 }
 
 int main(void)
