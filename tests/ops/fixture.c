@@ -212,3 +212,20 @@ void test_run_fixture(test_fixture *f, test_judge judge, test_extent extent, tes
     test_fill_inputs(f, judge, random);
     test_finish(f, extent);
 }
+
+void test_refuse_fixture(test_fixture *f, tenon_status status, const char *text)
+{
+    test_make(f);
+    test_assert_refused(call(f, NULL), status, f->c.operation->name, text, describe(f), __FILE__,
+                        __LINE__);
+    test_release(f);
+}
+
+void test_refuse(const test_refusal *refusals, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        test_fixture f;
+        test_begin_line(&f, refusals[i].line, TENON_DTYPE_F32);
+        test_refuse_fixture(&f, refusals[i].status, refusals[i].text);
+    }
+}

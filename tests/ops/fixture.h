@@ -68,6 +68,17 @@ void test_release(test_fixture *f);
 void test_slopes(test_fixture *f, uint32_t input, const test_tensor *weights,
                  const tn_bounded *gradient, double tolerance);
 
+/* Calls that must be refused, with a message that has `text`: in words, or a fixture that is begun,
+ * which is released. */
+typedef struct test_refusal {
+    const char *line;
+    tenon_status status;
+    const char *text;
+} test_refusal;
+#define TEST_REFUSE(refusals) test_refuse(refusals, sizeof(refusals) / sizeof *(refusals))
+void test_refuse(const test_refusal *refusals, size_t count);
+void test_refuse_fixture(test_fixture *f, tenon_status status, const char *text);
+
 /* All of a call: made, filled, compared. */
 void test_run_fixture(test_fixture *f, test_judge judge, test_extent extent, test_random *random);
 

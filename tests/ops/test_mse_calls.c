@@ -90,29 +90,19 @@ static void known_values(void **state)
 
 static void wrong_parameters(void **state)
 {
-    const int64_t shape[] = {4, 5};
-    tenon_mse_params params = tenon_mse_params_default();
-    tenon_tensor x, y, loss;
+    static const test_refusal refusals[] = {
+        {"mse x=f16:4x5 t=f16:4x5 loss=f32:4", TENON_ERROR_INVALID_ARGUMENT, "loss: shape is 4"},
+        {"mse x=f16:4x5 t=f16:4x5 loss=f32:4 axis_count=1 axes=2", TENON_ERROR_INVALID_ARGUMENT,
+         "axis is 2"},
+        {"mse_backward x=f16:4x5 t=f16:4x5 dloss=f32:4 dx=@t axis_count=1 axes=1",
+         TENON_ERROR_UNSUPPORTED, "dloss is f32"},
+    };
+    test_fixture f;
     (void)state;
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F16, 2, shape, &x));
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F16, 2, shape, &y));
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 1, shape, &loss));
-    assert_refused(tenon_mse_forward(test_stream, &params, &x, &y, &loss, NULL),
-                   TENON_ERROR_INVALID_ARGUMENT, "tenon_mse_forward", "loss: shape is 4");
-    params.axis_count = 1;
-    params.axes[0] = 2;
-    assert_refused(tenon_mse_forward(test_stream, &params, &x, &y, &loss, NULL),
-                   TENON_ERROR_INVALID_ARGUMENT, "tenon_mse_forward", "axis is 2");
-    params.axes[0] = 1;
-    assert_ok(tenon_mse_forward(test_stream, &params, &x, &y, &loss, NULL));
-    assert_refused(tenon_mse_backward(test_stream, &params, &x, &y, &loss, &y, NULL),
-                   TENON_ERROR_UNSUPPORTED, "tenon_mse_backward", "dloss is f32");
-    params.reserved = 1;
-    assert_refused(tenon_mse_forward(test_stream, &params, &x, &y, &loss, NULL),
-                   TENON_ERROR_INVALID_ARGUMENT, "tenon_mse_forward", "reserved");
-    tenon_memory_destroy(&x.memory);
-    tenon_memory_destroy(&y.memory);
-    tenon_memory_destroy(&loss.memory);
+    TEST_REFUSE(refusals);
+    test_begin_line(&f, "mse x=f16:4x5 t=f16:4x5 loss=f32:4 axis_count=1 axes=1", TENON_DTYPE_F16);
+    test_params(&f, tenon_mse_params)->reserved = 1;
+    test_refuse_fixture(&f, TENON_ERROR_INVALID_ARGUMENT, "reserved");
 }
 
 int main(void)

@@ -109,33 +109,27 @@ static void empty(void **state)
 
 static void wrong_parameters(void **state)
 {
-    static const int32_t axes[] = {2, -3, INT32_MAX, INT32_MIN};
-    const int64_t shape[] = {4, 5}, other[] = {5, 4};
-    tenon_softmax_params params = tenon_softmax_params_default();
-    tenon_tensor x, y;
+    static const test_refusal refusals[] = {
+        {"softmax x=T:4x5 y=T:4x5 axis=2", TENON_ERROR_INVALID_ARGUMENT, "axis"},
+        {"softmax_backward y=T:4x5 dy=T:4x5 dx=T:4x5 axis=2", TENON_ERROR_INVALID_ARGUMENT, "axis"},
+        {"softmax x=T:4x5 y=T:4x5 axis=-3", TENON_ERROR_INVALID_ARGUMENT, "axis"},
+        {"softmax_backward y=T:4x5 dy=T:4x5 dx=T:4x5 axis=-3", TENON_ERROR_INVALID_ARGUMENT,
+         "axis"},
+        {"softmax x=T:4x5 y=T:4x5 axis=2147483647", TENON_ERROR_INVALID_ARGUMENT, "axis"},
+        {"softmax_backward y=T:4x5 dy=T:4x5 dx=T:4x5 axis=2147483647", TENON_ERROR_INVALID_ARGUMENT,
+         "axis"},
+        {"softmax x=T:4x5 y=T:4x5 axis=-2147483648", TENON_ERROR_INVALID_ARGUMENT, "axis"},
+        {"softmax_backward y=T:4x5 dy=T:4x5 dx=T:4x5 axis=-2147483648",
+         TENON_ERROR_INVALID_ARGUMENT, "axis"},
+        {"softmax x=T:4x5 y=T:5x4", TENON_ERROR_INVALID_ARGUMENT, "shape is 5x4"},
+        {"softmax x=T: y=T:", TENON_ERROR_INVALID_ARGUMENT, "rank 0"},
+    };
+    test_fixture f;
     (void)state;
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 2, shape, &x));
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 2, shape, &y));
-    for (size_t i = 0; i < sizeof axes / sizeof *axes; i++) {
-        params.axis = axes[i];
-        assert_refused(tenon_softmax_forward(test_stream, &params, &x, &y, NULL),
-                       TENON_ERROR_INVALID_ARGUMENT, "tenon_softmax_forward", "axis");
-        assert_refused(tenon_softmax_backward(test_stream, &params, &x, &x, &y, NULL),
-                       TENON_ERROR_INVALID_ARGUMENT, "tenon_softmax_backward", "axis");
-    }
-    params = tenon_softmax_params_default();
-    params.reserved = 3;
-    assert_refused(tenon_softmax_forward(test_stream, &params, &x, &y, NULL),
-                   TENON_ERROR_INVALID_ARGUMENT, "tenon_softmax_forward", "reserved");
-    tenon_tensor turned = tenon_tensor_view(TENON_DTYPE_F32, 2, other), scalar = x;
-    turned.memory = y.memory;
-    assert_refused(tenon_softmax_forward(test_stream, NULL, &x, &turned, NULL),
-                   TENON_ERROR_INVALID_ARGUMENT, "tenon_softmax_forward", "shape is 5x4");
-    scalar.rank = 0;
-    assert_refused(tenon_softmax_forward(test_stream, NULL, &scalar, &scalar, NULL),
-                   TENON_ERROR_INVALID_ARGUMENT, "tenon_softmax_forward", "rank 0");
-    tenon_memory_destroy(&x.memory);
-    tenon_memory_destroy(&y.memory);
+    TEST_REFUSE(refusals);
+    test_begin_line(&f, "softmax x=T:4x5 y=T:4x5", TENON_DTYPE_F32);
+    test_params(&f, tenon_softmax_params)->reserved = 3;
+    test_refuse_fixture(&f, TENON_ERROR_INVALID_ARGUMENT, "reserved");
 }
 
 static void plans(void **state)
