@@ -1,5 +1,7 @@
 #include "fixture.h"
 
+#include <math.h>
+
 void test_begin(test_fixture *f, const tn_operation *operation)
 {
     memset(f, 0, sizeof *f);
@@ -135,15 +137,57 @@ static const tn_bounded *expected_of(const void *user, const char *solver, test_
     return f->expected;
 }
 
-void test_finish(test_fixture *f, test_extent extent)
+void test_expect(test_fixture *f)
 {
-    const tn_operation *operation = f->c.operation;
     int64_t count = 1;
-    for (uint32_t i = first_output(f); i < operation->operand_count; i++)
+    for (uint32_t i = first_output(f); i < f->c.operation->operand_count; i++)
         count += f->operands[i].image != NULL ? tenon_tensor_elements(&f->operands[i].view) : 0;
     f->expected = calloc((size_t)count, sizeof *f->expected);
     assert_non_null(f->expected);
     expect(f, NULL);
+}
+
+void test_release(test_fixture *f)
+{
+    for (uint32_t i = 0; i < f->c.operation->operand_count; i++)
+        if (f->operands[i].image != NULL)
+            test_tensor_destroy(&f->operands[i]);
+    free(f->expected);
+}
+
+static double weighted_sum(const test_fixture *f, const test_tensor *weights)
+{
+    double sum = 0;
+    expect(f, NULL);
+    for (int64_t i = 0; i < tenon_tensor_elements(&weights->view); i++)
+        sum += test_get(weights, i) * f->expected[i].value;
+    return sum;
+}
+
+void test_slopes(test_fixture *f, uint32_t input, const test_tensor *weights,
+                 const tn_bounded *gradient, double tolerance)
+{
+    const double step = 1e-5;
+    test_tensor *x = test_operand(f, input);
+    for (int64_t i = 0; i < tenon_tensor_elements(&x->view); i++) {
+        const double at = test_get(x, i);
+        test_set(x, i, at + step);
+        const double above = weighted_sum(f, weights);
+        test_set(x, i, at - step);
+        const double slope = (above - weighted_sum(f, weights)) / (2 * step);
+        test_set(x, i, at);
+        if (!(fabs(slope - gradient[i].value) <= tolerance * (1 + fabs(slope))))
+            fail_msg("%s: %s[%lld]: the gradient is %.9g, the difference says %.9g", describe(f),
+                     f->c.operation->operands[input].name, (long long)i, gradient[i].value, slope);
+    }
+}
+
+void test_finish(test_fixture *f, test_extent extent)
+{
+    const tn_operation *operation = f->c.operation;
+    test_expect(f);
+    if (f->tighten != NULL)
+        f->tighten(f);
     const test_subject subject = {.family = operation->family,
                                   .call = call,
                                   .describe = describe,
@@ -159,10 +203,7 @@ void test_finish(test_fixture *f, test_extent extent)
         test_run_all(&subject);
     else
         test_run_once(&subject);
-    for (uint32_t i = 0; i < operation->operand_count; i++)
-        if (f->operands[i].image != NULL)
-            test_tensor_destroy(&f->operands[i]);
-    free(f->expected);
+    test_release(f);
 }
 
 void test_run_fixture(test_fixture *f, test_judge judge, test_extent extent, test_random *random)
@@ -170,4 +211,21 @@ void test_run_fixture(test_fixture *f, test_judge judge, test_extent extent, tes
     test_make(f);
     test_fill_inputs(f, judge, random);
     test_finish(f, extent);
+}
+
+void test_refuse_fixture(test_fixture *f, tenon_status status, const char *text)
+{
+    test_make(f);
+    test_assert_refused(call(f, NULL), status, f->c.operation->name, text, describe(f), __FILE__,
+                        __LINE__);
+    test_release(f);
+}
+
+void test_refuse(const test_refusal *refusals, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        test_fixture f;
+        test_begin_line(&f, refusals[i].line, TENON_DTYPE_F32);
+        test_refuse_fixture(&f, refusals[i].status, refusals[i].text);
+    }
 }

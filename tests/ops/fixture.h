@@ -22,6 +22,8 @@ typedef struct test_fixture {
     bool by_solver;
     /* Tries emulated matrix units (emulation.h); NULL where the family has none. */
     void (*emulate)(const test_subject *subject);
+    /* Makes some bounds of `expected` smaller than the reference's; NULL where they stand. */
+    void (*tighten)(struct test_fixture *f);
     /* From test_make on. Operands that are the view of another have no image of their own. */
     test_tensor operands[TN_MAX_OPERANDS];
     tn_bounded *expected;
@@ -57,7 +59,27 @@ void test_fill_inputs(test_fixture *f, test_judge judge, test_random *random);
 /* Compares with the reference, and lets go of the memory. */
 void test_finish(test_fixture *f, test_extent extent);
 
-/* All of these. */
+/* What the reference gives, into `expected`; and letting go of that and of the memory. */
+void test_expect(test_fixture *f);
+void test_release(test_fixture *f);
+
+/* Whether `gradient` is the slope of the sum of `weights` times the first output of f, as its
+ * reference gives it, by each element of an input. All are f64. */
+void test_slopes(test_fixture *f, uint32_t input, const test_tensor *weights,
+                 const tn_bounded *gradient, double tolerance);
+
+/* Calls that must be refused, with a message that has `text`: in words, or a fixture that is begun,
+ * which is released. */
+typedef struct test_refusal {
+    const char *line;
+    tenon_status status;
+    const char *text;
+} test_refusal;
+#define TEST_REFUSE(refusals) test_refuse(refusals, sizeof(refusals) / sizeof *(refusals))
+void test_refuse(const test_refusal *refusals, size_t count);
+void test_refuse_fixture(test_fixture *f, tenon_status status, const char *text);
+
+/* All of a call: made, filled, compared. */
 void test_run_fixture(test_fixture *f, test_judge judge, test_extent extent, test_random *random);
 
 #endif

@@ -12,30 +12,6 @@ norm_case norm_case_of(tenon_norm_kind kind, const int64_t *shape)
     return p;
 }
 
-static const char *describe(const void *user)
-{
-    static char text[1024];
-    const norm_data *data = user;
-    const norm_case *p = &data->problem;
-    char shape[160];
-    int used =
-        snprintf(text, sizeof text,
-                 "%s %s kind %d shape %s dimensions %u groups %lld epsilon %g absent %#x "
-                 "repeats %#x gap %d f32 %d same %d offset %lld layouts",
-                 tenon_dtype_string(data->dtype),
-                 p->backward ? "backward"
-                 : p->given  ? "inference"
-                             : "forward",
-                 p->params.kind, tn_shape_text(p->rank, p->shape, shape), p->params.dimensions,
-                 (long long)p->params.groups, p->params.epsilon, p->absent, p->repeats, p->gap,
-                 p->f32_parameters, p->same, (long long)p->offset);
-    for (int i = 0; i < NORM_CASE_OPERANDS; i++)
-        used += snprintf(text + used, sizeof text - (size_t)used, " %d", p->layout[i]);
-    if (p->given)
-        snprintf(text + used, sizeof text - (size_t)used, " given");
-    return text;
-}
-
 static const tn_operation *operation_of(const norm_case *p)
 {
     if (p->backward)
@@ -91,155 +67,57 @@ static bool is_there(const norm_case *p, int number)
     return p->backward || number < NORM_RUNNING_MEAN || p->params.kind == TENON_NORM_BATCH;
 }
 
-static void create(norm_data *data, int number, uint32_t operand)
+static tenon_tensor view_of(const norm_case *p, tenon_dtype dtype, int number, uint32_t operand)
 {
-    const norm_case *p = &data->problem;
     const int like = tn_norm_shape_of(p->backward, number);
-    const tenon_dtype acc = data->dtype == TENON_DTYPE_F64 ? data->dtype : TENON_DTYPE_F32;
-    int64_t shape[TENON_MAX_RANK], stride[TENON_MAX_RANK] = {0};
-    const uint32_t rank = shape_of(p, like, shape);
     const bool acc_typed = like == NORM_MEAN || (like == NORM_GAMMA && p->f32_parameters);
-    lay_out(p, p->layout[operand], rank, shape, stride);
-    for (uint32_t d = 0; d < rank && number == NORM_X && p->same != 1; d++)
-        stride[d] = (p->repeats >> d & 1) != 0 ? 0 : stride[d];
-    test_tensor_create(&data->operands[operand], acc_typed ? acc : data->dtype, rank, shape, stride,
-                       p->offset);
+    const tenon_dtype acc = dtype == TENON_DTYPE_F64 ? dtype : TENON_DTYPE_F32;
+    int64_t shape[TENON_MAX_RANK];
+    const uint32_t rank = shape_of(p, like, shape);
+    tenon_tensor view = test_view(acc_typed ? acc : dtype, TEST_ROW, false, rank, shape, p->offset);
+    lay_out(p, p->layout[operand], rank, shape, view.stride);
+    for (uint32_t d = 0; d < rank && number == NORM_X; d++)
+        view.stride[d] = (p->repeats >> d & 1) != 0 ? 0 : view.stride[d];
+    return view;
 }
 
-test_tensor *norm_operand(norm_data *data, int number)
+static void fill(test_fixture *f, const norm_case *p, test_random *random)
 {
-    const uint32_t operand = data->views.operand[number];
-    const bool same = (int)operand + 1 == data->problem.same;
-    return &data->operands[same ? data->views.operand[NORM_Y] : operand];
+    test_fill_inputs(f, p->judge, random);
+    test_tensor *x = test_operand(f, 0);
+    for (int64_t e = 0; e < tenon_tensor_elements(&x->view) && p->low != p->high; e++)
+        test_set(x, e, test_real(random, p->low, p->high));
+    /* A variance, or the reciprocal of a deviation. */
+    test_tensor *spread = test_operand(f, p->backward || p->given ? NORM_BACKWARD_RSTD
+                                                                  : NORM_FORWARD_RUNNING_VARIANCE);
+    for (int64_t e = 0; spread != NULL && e < tenon_tensor_elements(&spread->view); e++)
+        test_set(spread, e,
+                 p->backward && p->judge == TEST_EXACT ? (double)test_between(random, 1, 2)
+                                                       : test_real(random, 0.25, 2));
+    if (!p->backward)
+        f->judge = TEST_BOUND;
 }
 
-static void fill_range(test_tensor *t, test_random *random, double low, double high)
+void norm_make(test_fixture *f, const norm_case *p, tenon_dtype dtype, test_random *random)
 {
-    for (int64_t e = 0; e < tenon_tensor_elements(&t->view); e++)
-        test_set(t, e, test_real(random, low, high));
-}
-
-static void fill(norm_data *data, int number, test_random *random)
-{
-    const norm_case *p = &data->problem;
-    test_tensor *t = norm_operand(data, number);
-    const bool input =
-        p->backward ? number != NORM_DX && number < NORM_DGAMMA
-                    : number != NORM_Y && (p->given || number < NORM_MEAN || number == NORM_BETA);
-    const bool running = !p->backward && number >= NORM_RUNNING_MEAN;
-    if (!input && !running)
-        return;
-    if (number == NORM_X && p->low != p->high)
-        fill_range(t, random, p->low, p->high);
-    else if (number == NORM_RSTD && p->judge == TEST_EXACT)
-        for (int64_t e = 0; e < tenon_tensor_elements(&t->view); e++)
-            test_set(t, e, (double)(int64_t)(1 << test_between(random, 0, 1)));
-    else if (number == NORM_RSTD || (running && number == NORM_RUNNING_VARIANCE))
-        fill_range(t, random, 0.25, 2);
-    else
-        test_fill(t, p->judge, random);
-}
-
-void norm_make(norm_data *data, const norm_case *p, tenon_dtype dtype, test_random *random)
-{
-    const tenon_tensor *host[NORM_CASE_OPERANDS] = {0};
-    *data = (norm_data){.problem = *p, .dtype = dtype, .operation = operation_of(p)};
-    data->count = data->operation->operand_count;
-    data->outputs = data->operation->output_count;
-    data->views = tn_norm_views(data->operation, host);
-    for (int v = 0; v < NORM_VIEWS; v++) {
-        const uint32_t operand = data->views.operand[v];
-        if (data->views.name[v] == NULL || !is_there(p, v) || (p->absent >> operand & 1) != 0)
-            continue;
-        if ((int)operand + 1 != p->same)
-            create(data, v, operand);
+    test_begin(f, operation_of(p));
+    *test_params(f, tenon_norm_params) = p->params;
+    for (uint32_t i = 0; i < f->c.operation->operand_count; i++) {
+        const int number = tn_norm_number(f->c.operation, i);
+        if (is_there(p, number) && (p->absent >> i & 1) == 0)
+            f->c.views[i] = view_of(p, dtype, number, i);
+        if (number == NORM_Y && p->same != 0)
+            f->c.same[p->same - 1] = 1 + i;
     }
-    for (uint32_t i = 0; i < data->count; i++) {
-        test_tensor *t = &data->operands[(int)i + 1 == p->same ? data->views.operand[NORM_Y] : i];
-        host[i] = t->image != NULL ? &t->host : NULL;
-    }
-    data->views = tn_norm_views(data->operation, host);
-    for (int v = 0; v < NORM_VIEWS; v++)
-        if (data->views.view[v] != NULL)
-            fill(data, v, random);
-}
-
-void norm_expect(norm_data *data)
-{
-    const tenon_tensor *host[NORM_CASE_OPERANDS] = {0};
-    size_t total = 1, at = 0;
-    for (int v = 0; v < NORM_VIEWS; v++)
-        if (data->views.view[v] != NULL)
-            host[data->views.operand[v]] = data->views.view[v];
-    for (uint32_t i = data->count - data->outputs; i < data->count; i++)
-        if (data->operands[i].image != NULL)
-            total += (size_t)tenon_tensor_elements(&data->operands[i].view);
-    data->expected = calloc(total, sizeof *data->expected);
-    assert_non_null(data->expected);
-    for (uint32_t i = data->count - data->outputs; i < data->count; i++)
-        for (int v = 0; v < NORM_VIEWS; v++)
-            if (data->views.name[v] != NULL && data->views.operand[v] == i &&
-                data->operands[i].image != NULL) {
-                data->of[v] = data->expected + at;
-                at += (size_t)tenon_tensor_elements(&data->operands[i].view);
-            }
-    assert_true(data->operation->reference(&data->problem.params, host, data->expected));
-}
-
-static tenon_status call(const void *user, const char *solver)
-{
-    norm_data *data = (norm_data *)(uintptr_t)user;
-    const norm_case *p = &data->problem;
-    tenon_norm_params params = p->params;
-    const tenon_tensor *v[NORM_CASE_OPERANDS] = {0};
-    params.solver = solver;
-    for (uint32_t i = 0; i < data->count; i++) {
-        test_tensor *t = &data->operands[(int)i + 1 == p->same ? data->views.operand[NORM_Y] : i];
-        v[i] = t->image != NULL ? &t->view : NULL;
-    }
-    if (p->backward && p->given)
-        return test_call(&tn_operation_norm_inference_backward, &params, v[0], v[1], v[2], v[3],
-                         v[4], v[5], v[6], v[7]);
-    if (p->backward)
-        return test_call(&tn_operation_norm_backward, &params, v[0], v[1], v[2], v[3], v[4], v[5],
-                         v[6], v[7]);
-    if (p->given)
-        return test_call(&tn_operation_norm_inference, &params, v[0], v[1], v[2], v[3], v[4], v[5]);
-    return test_call(&tn_operation_norm, &params, v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7]);
-}
-
-void norm_run(norm_data *data, bool automatic)
-{
-    const test_subject subject = {
-        .family = data->problem.backward ? &tn_norm_backward_family : &tn_norm_family,
-        .call = call,
-        .describe = describe,
-        .data = data,
-        .operands = data->operands,
-        .operand_count = data->count,
-        .expected = data->expected,
-        .judge = data->problem.backward ? data->problem.judge : TEST_BOUND,
-        .outputs = data->outputs};
-    if (automatic) {
-        for (uint32_t i = 0; i < data->count - data->outputs; i++)
-            if (data->operands[i].image != NULL)
-                test_upload(&data->operands[i]);
-        test_run(&subject, NULL);
-    } else {
-        test_run_all(&subject);
-    }
-    for (uint32_t i = 0; i < data->count; i++)
-        if (data->operands[i].image != NULL)
-            test_tensor_destroy(&data->operands[i]);
-    free(data->expected);
+    test_make(f);
+    fill(f, p, random);
 }
 
 void norm_check(const norm_case *p, tenon_dtype dtype, test_random *random)
 {
-    norm_data data;
-    norm_make(&data, p, dtype, random);
-    norm_expect(&data);
-    norm_run(&data, false);
+    test_fixture f;
+    norm_make(&f, p, dtype, random);
+    test_finish(&f, TEST_ALL);
 }
 
 void norm_check_types(const norm_case *p, test_random *random)

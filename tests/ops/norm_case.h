@@ -3,11 +3,11 @@
 #ifndef TEST_OPS_NORM_CASE_H
 #define TEST_OPS_NORM_CASE_H
 
-#include "support.h"
+#include "fixture.h"
 
 #include "ops/norm/internal.h"
 
-#define NORM_CASE_OPERANDS NORM_FORWARD_OPERANDS
+#define NORM_CASE_OPERANDS NORM_FORWARD_OPERANDS /* the most */
 
 /* How an operand lies: a test_layout, or with its second dimension contiguous. */
 #define NORM_CHANNELS_LAST TEST_LAYOUTS
@@ -29,33 +29,13 @@ typedef struct norm_case {
     test_judge judge;
 } norm_case;
 
-typedef struct norm_data {
-    norm_case problem;
-    tenon_dtype dtype;
-    const tn_operation *operation;
-    uint32_t count, outputs;
-    norm_views views; /* of host memory */
-    test_tensor operands[NORM_CASE_OPERANDS];
-    tn_bounded *expected;
-    tn_bounded *of[NORM_VIEWS]; /* of each output, within `expected` */
-} norm_data;
-
 /* A forward call of a kind, over a shape that ends with 0. */
 norm_case norm_case_of(tenon_norm_kind kind, const int64_t *shape);
 
-/* Makes the operands, with values. */
-void norm_make(norm_data *data, const norm_case *p, tenon_dtype dtype, test_random *random);
+/* Makes the operands, with values. x is the first of them, dy the second. */
+void norm_make(test_fixture *f, const norm_case *p, tenon_dtype dtype, test_random *random);
 
-/* The operand by its number in norm/args.h; its memory is y's or dx's where it is the same. */
-test_tensor *norm_operand(norm_data *data, int number);
-
-/* Computes what is expected. */
-void norm_expect(norm_data *data);
-
-/* Tries every solver, or (`automatic`) the one that is chosen, and destroys the operands. */
-void norm_run(norm_data *data, bool automatic);
-
-/* All of it. */
+/* Tries every solver as well. */
 void norm_check(const norm_case *p, tenon_dtype dtype, test_random *random);
 void norm_check_types(const norm_case *p, test_random *random);
 

@@ -1,13 +1,11 @@
 /* tenon_cross_entropy_forward and _backward against their references: any axis and strides, labels
  * out of range and ignored, in place; gradients against finite differences; refusals. */
-#include "support.h"
+#include "fixture.h"
 
 #include "ops/loss/internal.h"
 #include "ops/registry.h"
 
 #include <math.h>
-
-#define MOST CROSS_ENTROPY_BACKWARD_OPERANDS
 
 typedef struct loss_case {
     bool backward, ignores, without_dloss, in_place;
@@ -19,85 +17,46 @@ typedef struct loss_case {
     double scale;
 } loss_case;
 
-typedef struct loss_data {
-    loss_case problem;
-    tenon_dtype dtype;
-    uint32_t count;
-    test_tensor operands[MOST];
-    tn_bounded *expected;
-    bool once; /* the automatic choice alone */
-} loss_data;
-
-static const char *describe(const void *user)
+static uint32_t axis_of(const loss_case *p)
 {
-    static char text[512];
-    const loss_data *data = user;
-    const loss_case *p = &data->problem;
-    char shape[160];
-    snprintf(text, sizeof text, "%s cross-entropy %s, shape %s axis %d, %s%s%s%s%s",
-             tenon_dtype_string(data->dtype), p->backward ? "backward" : "forward",
-             tn_shape_text(p->rank, p->shape, shape), p->axis, test_layout_string(p->layout),
-             p->gap ? " with gaps" : "", p->ignores ? ", a label ignored" : "",
-             p->without_dloss ? ", without dloss" : "", p->in_place ? ", in place" : "");
-    return text;
+    return (uint32_t)(p->axis < 0 ? p->axis + (int32_t)p->rank : p->axis);
 }
 
-static tenon_cross_entropy_params params_of(const loss_case *p)
+static void begin(test_fixture *f, const loss_case *p, tenon_dtype dtype)
 {
-    tenon_cross_entropy_params params = TENON_CROSS_ENTROPY_PARAMS_INIT;
-    params.axis = p->axis;
-    params.flags = p->ignores ? TENON_CROSS_ENTROPY_IGNORE : 0;
-    params.ignore_label = -7;
-    params.scale = p->scale;
-    return params;
+    int64_t rows[TENON_MAX_RANK];
+    uint32_t rank = 0;
+    test_begin(f, p->backward ? &tn_operation_cross_entropy_backward : &tn_operation_cross_entropy);
+    tenon_cross_entropy_params *params = test_params(f, tenon_cross_entropy_params);
+    params->axis = p->axis;
+    params->flags = p->ignores ? TENON_CROSS_ENTROPY_IGNORE : 0;
+    params->ignore_label = -7;
+    params->scale = p->scale;
+    for (uint32_t d = 0; d < p->rank; d++)
+        if (d != axis_of(p))
+            rows[rank++] = p->shape[d];
+    for (uint32_t i = 0; i < f->c.operation->operand_count; i++)
+        f->c.views[i] = i == CROSS_ENTROPY_LOGITS || i == CROSS_ENTROPY_DLOGITS
+                            ? test_view(dtype, p->layout, p->gap, p->rank, p->shape, 2)
+                            : test_view(i == CROSS_ENTROPY_LABELS ? TENON_DTYPE_I32 : dtype,
+                                        p->layout, p->gap, rank, rows, 2);
+    if (p->backward && p->without_dloss)
+        f->c.views[CROSS_ENTROPY_DLOSS].dtype = TENON_DTYPE_INVALID;
+    if (p->backward && p->in_place)
+        f->c.same[CROSS_ENTROPY_LOGITS] = 1 + CROSS_ENTROPY_DLOGITS;
 }
 
-static const test_tensor *operand(const loss_data *data, uint32_t i)
+/* Some labels are no class, or ignored. */
+static void run(const loss_case *p, tenon_dtype dtype, test_extent extent, test_random *random)
 {
-    const loss_case *p = &data->problem;
-    return &data->operands[i == 0 && p->backward && p->in_place ? CROSS_ENTROPY_DLOGITS : i];
-}
-
-static tenon_status call(const void *user, const char *solver)
-{
-    const loss_data *data = user;
-    const loss_case *p = &data->problem;
-    tenon_cross_entropy_params params = params_of(p);
-    const tenon_tensor *v[MOST] = {0};
-    params.solver = solver;
-    for (uint32_t i = 0; i < data->count; i++)
-        v[i] = &operand(data, i)->view;
-    return p->backward ? test_call(&tn_operation_cross_entropy_backward, &params, v[0], v[1],
-                                   p->without_dloss ? NULL : v[2], v[3])
-                       : test_call(&tn_operation_cross_entropy, &params, v[0], v[1], v[2]);
-}
-
-static void make(loss_data *data, const loss_case *p, tenon_dtype dtype)
-{
-    *data = (loss_data){.problem = *p, .dtype = dtype, .count = p->backward ? MOST : MOST - 1};
-    for (uint32_t i = 0; i < data->count; i++) {
-        const bool has_axis = i == CROSS_ENTROPY_LOGITS || i == CROSS_ENTROPY_DLOGITS;
-        uint32_t axis = (uint32_t)(p->axis < 0 ? p->axis + (int32_t)p->rank : p->axis), rank = 0;
-        int64_t shape[TENON_MAX_RANK], stride[TENON_MAX_RANK];
-        if ((i == 0 && p->backward && p->in_place) ||
-            (i == CROSS_ENTROPY_DLOSS && p->backward && p->without_dloss))
-            continue;
-        for (uint32_t d = 0; d < p->rank; d++)
-            if (has_axis || d != axis)
-                shape[rank++] = p->shape[d];
-        test_strides(p->layout, p->gap, rank, shape, stride);
-        test_tensor_create(&data->operands[i], i == CROSS_ENTROPY_LABELS ? TENON_DTYPE_I32 : dtype,
-                           rank, shape, stride, 2);
-    }
-}
-
-static void fill(loss_data *data, test_random *random)
-{
-    const loss_case *p = &data->problem;
-    test_tensor *x = (test_tensor *)(uintptr_t)operand(data, 0);
-    test_tensor *labels = &data->operands[CROSS_ENTROPY_LABELS];
     static const double wrong[] = {-1, -7, INT32_MAX, INT32_MIN};
-    const int64_t classes = p->shape[p->axis < 0 ? p->axis + (int32_t)p->rank : p->axis];
+    const int64_t classes = p->shape[axis_of(p)];
+    test_fixture f;
+    begin(&f, p, dtype);
+    test_make(&f);
+    test_fill_inputs(&f, TEST_BOUND, random);
+    test_tensor *x = test_operand(&f, CROSS_ENTROPY_LOGITS),
+                *labels = test_operand(&f, CROSS_ENTROPY_LABELS);
     for (int64_t i = 0; i < tenon_tensor_elements(&x->view); i++)
         test_set(x, i, test_real(random, -10, 10));
     for (int64_t i = 0; i < tenon_tensor_elements(&labels->view); i++) {
@@ -106,49 +65,15 @@ static void fill(loss_data *data, test_random *random)
             label = test_one_in(random, 5) ? (double)classes : wrong[test_between(random, 0, 3)];
         test_set(labels, i, label);
     }
-    if (p->backward && !p->without_dloss)
-        test_fill_reals(&data->operands[CROSS_ENTROPY_DLOSS], random);
-}
-
-static void run(loss_data *data)
-{
-    const loss_case *p = &data->problem;
-    tenon_cross_entropy_params params = params_of(p);
-    const tenon_tensor *v[MOST] = {0};
-    for (uint32_t i = 0; i < data->count; i++)
-        v[i] = &operand(data, i)->host;
-    if (p->backward && p->without_dloss)
-        v[CROSS_ENTROPY_DLOSS] = NULL;
-    data->expected =
-        calloc((size_t)tenon_tensor_elements(v[data->count - 1]) + 1, sizeof *data->expected);
-    assert_non_null(data->expected);
-    assert_true((p->backward ? tn_cross_entropy_backward_reference
-                             : tn_cross_entropy_forward_reference)(&params, v, data->expected));
-    const test_subject subject = {p->backward ? &tn_cross_entropy_backward_family
-                                              : &tn_cross_entropy_family,
-                                  call,
-                                  describe,
-                                  data,
-                                  data->operands,
-                                  data->count,
-                                  data->expected,
-                                  TEST_BOUND};
-    (data->once ? test_run_once : test_run_all)(&subject);
-    for (uint32_t i = 0; i < data->count; i++)
-        if (data->operands[i].image != NULL)
-            test_tensor_destroy(&data->operands[i]);
-    free(data->expected);
+    test_finish(&f, extent);
 }
 
 static void check(loss_case p, test_random *random)
 {
     for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++)
         for (int way = 0; way < 2; way++) {
-            loss_data data;
             p.backward = way == 1;
-            make(&data, &p, *type);
-            fill(&data, random);
-            run(&data);
+            run(&p, *type, TEST_ALL, random);
         }
 }
 
@@ -194,12 +119,8 @@ static void random_problems(void **state)
     (void)state;
     for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++)
         for (int n = 0; n < test_problems(40); n++) {
-            loss_case p = random_case(&random);
-            loss_data data;
-            make(&data, &p, *type);
-            data.once = true;
-            fill(&data, &random);
-            run(&data);
+            const loss_case p = random_case(&random);
+            run(&p, *type, TEST_ONCE, &random);
         }
 }
 
@@ -239,27 +160,30 @@ static void known_values(void **state)
     assert_true(fabs(dx[0][0] - 1. / 3) < 1e-6 && fabs(dx[0][2] + 2. / 3) < 1e-6);
     for (int i = 0; i < 3; i++)
         assert_true(isnan(dx[1][i]) && dx[2][i] == 0);
-    params.axis = 2;
-    assert_refused(tenon_cross_entropy_forward(test_stream, &params, &tx, &tl, &ty, NULL),
-                   TENON_ERROR_INVALID_ARGUMENT, "tenon_cross_entropy_forward", "axis");
-    params.axis = 0;
-    assert_refused(tenon_cross_entropy_forward(test_stream, &params, &tx, &tl, &ty, NULL),
-                   TENON_ERROR_INVALID_ARGUMENT, "tenon_cross_entropy_forward", "labels");
-    assert_refused(tenon_cross_entropy_forward(test_stream, NULL, &tx, &ty, &ty, NULL),
-                   TENON_ERROR_UNSUPPORTED, "tenon_cross_entropy_forward", "labels");
-    assert_refused(tenon_cross_entropy_backward(test_stream, NULL, &tx, &tl, &tx, &tdx, NULL),
-                   TENON_ERROR_INVALID_ARGUMENT, "tenon_cross_entropy_backward", "dloss");
     tenon_tensor inside = ty;
     inside.memory = tx.memory;
     assert_refused(tenon_cross_entropy_forward(test_stream, NULL, &tx, &tl, &inside, NULL),
                    TENON_ERROR_INVALID_ARGUMENT, "tenon_cross_entropy_forward", "overlap");
-    tx.shape[1] = 0;
-    assert_refused(tenon_cross_entropy_forward(test_stream, NULL, &tx, &tl, &ty, NULL),
-                   TENON_ERROR_INVALID_ARGUMENT, "tenon_cross_entropy_forward", "class");
     tenon_memory_destroy(&tx.memory);
     tenon_memory_destroy(&tdx.memory);
     tenon_memory_destroy(&tl.memory);
     tenon_memory_destroy(&ty.memory);
+}
+
+static void wrong_calls(void **state)
+{
+    static const test_refusal refusals[] = {
+        {"cross_entropy logits=T:4x3 labels=i32:4 loss=T:4 axis=2", TENON_ERROR_INVALID_ARGUMENT,
+         "axis"},
+        {"cross_entropy logits=T:4x3 labels=i32:4 loss=T:4 axis=0", TENON_ERROR_INVALID_ARGUMENT,
+         "labels"},
+        {"cross_entropy logits=T:4x3 labels=T:4 loss=T:4", TENON_ERROR_UNSUPPORTED, "labels"},
+        {"cross_entropy_backward logits=T:4x3 labels=i32:4 dloss=T:4x3 dlogits=T:4x3",
+         TENON_ERROR_INVALID_ARGUMENT, "dloss"},
+        {"cross_entropy logits=T:4x0 labels=i32:4 loss=T:4", TENON_ERROR_INVALID_ARGUMENT, "class"},
+    };
+    (void)state;
+    TEST_REFUSE(refusals);
 }
 
 /* A plan without dloss, run in place, gives the bits of the immediate call. */
@@ -292,43 +216,37 @@ static void plans(void **state)
 
 static void gradients(void **state)
 {
-    const int64_t shape[] = {3, 5};
-    const double h = 1e-5;
+    static const int32_t labels[3] = {4, 0, 2};
     test_random random = test_random_for(513);
-    double x[15], w[3] = {0.5, -2, 1};
-    int32_t labels[3] = {4, 0, 2};
-    tn_bounded dx[15], above[3], below[3];
-    tenon_cross_entropy_params params = TENON_CROSS_ENTROPY_PARAMS_INIT;
-    tenon_tensor vx = tenon_tensor_view(TENON_DTYPE_F64, 2, shape);
-    tenon_tensor vw = tenon_tensor_view(TENON_DTYPE_F64, 1, shape);
-    tenon_tensor vl = tenon_tensor_view(TENON_DTYPE_I32, 1, shape);
-    const tenon_tensor *const operands[] = {&vx, &vl, &vw};
+    test_fixture loss, dx;
     (void)state;
-    vx.memory = (tenon_memory){.kind = TENON_MEMORY_SVM, .u.svm = x};
-    vw.memory = (tenon_memory){.kind = TENON_MEMORY_SVM, .u.svm = w};
-    vl.memory = (tenon_memory){.kind = TENON_MEMORY_SVM, .u.svm = labels};
+    test_begin_line(&loss, "cross_entropy logits=T:3x5 labels=i32:3 loss=T:3", TENON_DTYPE_F64);
+    test_begin_line(&dx, "cross_entropy_backward logits=T:3x5 labels=i32:3 dloss=T:3 dlogits=T:3x5",
+                    TENON_DTYPE_F64);
+    test_make(&loss);
+    test_make(&dx);
+    test_fill_inputs(&loss, TEST_BOUND, &random);
+    test_fill_inputs(&dx, TEST_BOUND, &random);
     for (int i = 0; i < 15; i++)
-        x[i] = test_real(&random, -2, 2);
-    assert_true(tn_cross_entropy_backward_reference(&params, operands, dx));
-    for (int i = 0; i < 15; i++) {
-        const double at = x[i];
-        x[i] = at + h;
-        assert_true(tn_cross_entropy_forward_reference(&params, operands, above));
-        x[i] = at - h;
-        assert_true(tn_cross_entropy_forward_reference(&params, operands, below));
-        x[i] = at;
-        double slope = w[i / 5] * (above[i / 5].value - below[i / 5].value) / (2 * h);
-        if (fabs(slope - dx[i].value) > 1e-8)
-            fail_msg("element %d: the gradient is %g, the difference says %g", i, dx[i].value,
-                     slope);
+        test_set(&dx.operands[CROSS_ENTROPY_LOGITS], i,
+                 test_get(&loss.operands[CROSS_ENTROPY_LOGITS], i));
+    for (int i = 0; i < 3; i++) {
+        test_set(&loss.operands[CROSS_ENTROPY_LABELS], i, labels[i]);
+        test_set(&dx.operands[CROSS_ENTROPY_LABELS], i, labels[i]);
     }
+    test_expect(&loss);
+    test_expect(&dx);
+    test_slopes(&loss, CROSS_ENTROPY_LOGITS, &dx.operands[CROSS_ENTROPY_DLOSS], dx.expected, 1e-8);
+    test_release(&loss);
+    test_release(&dx);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(known_values), cmocka_unit_test(plans), cmocka_unit_test(gradients),
-        cmocka_unit_test(shapes),       cmocka_unit_test(large), cmocka_unit_test(random_problems),
+        cmocka_unit_test(known_values),    cmocka_unit_test(wrong_calls), cmocka_unit_test(plans),
+        cmocka_unit_test(gradients),       cmocka_unit_test(shapes),      cmocka_unit_test(large),
+        cmocka_unit_test(random_problems),
     };
     return TEST_MAIN(tests);
 }

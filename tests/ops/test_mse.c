@@ -1,6 +1,6 @@
 /* tenon_mse_forward and _backward against their references: any axes and strides, in place, special
  * values, large. */
-#include "support.h"
+#include "fixture.h"
 
 #include "ops/loss/internal.h"
 #include "ops/registry.h"
@@ -19,137 +19,39 @@ typedef struct mse_case {
     test_judge judge;
 } mse_case;
 
-typedef struct mse_data {
-    mse_case problem;
-    tenon_dtype dtype;
-    uint32_t count;
-    test_tensor operands[MSE_BACKWARD_OPERANDS];
-    tn_bounded *expected;
-} mse_data;
-
-static const char *describe(const void *user)
+static void begin(test_fixture *f, const mse_case *p, tenon_dtype dtype)
 {
-    static char text[1024];
-    const mse_data *data = user;
-    const mse_case *p = &data->problem;
-    char shape[160], x[160], t[160];
-    snprintf(text, sizeof text,
-             "%s squared error %s, axes %#x of %s, strides %s and %s, same %d, scale %g%s%s%s%s",
-             tenon_dtype_string(data->dtype), p->backward ? "backward" : "forward", p->axes,
-             tn_shape_text(p->rank, p->shape, shape), tn_shape_text(p->rank, p->stride[0], x),
-             tn_shape_text(p->rank, p->stride[1], t), p->same, p->scale, p->sum ? ", sum" : "",
-             p->wide ? ", wide" : "", p->keeps ? ", keeps axes" : "",
-             p->without_dloss ? ", without dloss" : "");
-    return text;
-}
-
-static tenon_mse_params params_of(const mse_case *p)
-{
-    tenon_mse_params params = TENON_MSE_PARAMS_INIT;
-    params.flags = p->sum ? 0 : TENON_MSE_MEAN;
-    params.scale = p->scale;
-    for (uint32_t d = 0; d < p->rank; d++)
-        if ((p->axes >> d & 1) != 0)
-            params.axes[params.axis_count++] = (int32_t)d - (int32_t)p->rank;
-    return params;
-}
-
-static test_tensor *operand(mse_data *data, uint32_t i)
-{
-    return &data->operands[(int)i + 1 == data->problem.same ? MSE_DX : i];
-}
-
-static const tenon_tensor *dloss_of(const mse_data *data, bool host)
-{
-    const test_tensor *dloss = &data->operands[MSE_DLOSS];
-    return data->problem.without_dloss ? NULL : host ? &dloss->host : &dloss->view;
-}
-
-static tenon_status call(const void *user, const char *solver)
-{
-    mse_data *data = (mse_data *)(uintptr_t)user;
-    tenon_mse_params params = params_of(&data->problem);
-    const tenon_tensor *x = &operand(data, MSE_X)->view, *t = &operand(data, MSE_T)->view;
-    params.solver = solver;
-    return data->problem.backward
-               ? test_call(&tn_operation_mse_backward, &params, x, t, dloss_of(data, false),
-                           &data->operands[MSE_DX].view)
-               : test_call(&tn_operation_mse, &params, x, t, &data->operands[MSE_LOSS].view);
-}
-
-static void make_loss(mse_data *data)
-{
-    const mse_case *p = &data->problem;
-    int64_t shape[TENON_MAX_RANK], stride[TENON_MAX_RANK];
-    bool wide = p->wide && !p->backward && tenon_dtype_size(data->dtype) == 2;
+    const bool wide = p->wide && !p->backward && tenon_dtype_size(dtype) == 2;
+    int64_t shape[TENON_MAX_RANK];
     uint32_t rank = 0;
+    test_begin(f, p->backward ? &tn_operation_mse_backward : &tn_operation_mse);
+    tenon_mse_params *params = test_params(f, tenon_mse_params);
+    params->flags = p->sum ? 0 : TENON_MSE_MEAN;
+    params->scale = p->scale;
     for (uint32_t d = 0; d < p->rank; d++) {
-        bool reduced = p->axes == 0 || (p->axes >> d & 1) != 0;
+        const bool reduced = p->axes == 0 || (p->axes >> d & 1) != 0;
+        if ((p->axes >> d & 1) != 0)
+            params->axes[params->axis_count++] = (int32_t)d - (int32_t)p->rank;
         if (!reduced || p->keeps)
             shape[rank++] = reduced ? 1 : p->shape[d];
     }
-    test_strides(p->loss_layout, false, rank, shape, stride);
-    test_tensor_create(&data->operands[MSE_LOSS], wide ? TENON_DTYPE_F32 : data->dtype, rank, shape,
-                       stride, p->offset);
-}
-
-static void make(mse_data *data, const mse_case *p, tenon_dtype dtype, test_random *random)
-{
-    *data = (mse_data){.problem = *p, .dtype = dtype};
-    data->count = p->backward ? MSE_BACKWARD_OPERANDS : MSE_OPERANDS;
-    for (uint32_t i = 0; i < data->count; i++)
-        if (i != MSE_LOSS && (int)i + 1 != p->same)
-            test_tensor_create(&data->operands[i], dtype, p->rank, p->shape, p->stride[i],
-                               p->offset);
-    if (!p->without_dloss)
-        make_loss(data);
-    test_fill(operand(data, MSE_X), p->judge, random);
-    test_fill(operand(data, MSE_T), p->judge, random);
-    if (p->backward && !p->without_dloss)
-        test_fill(&data->operands[MSE_DLOSS], p->judge, random);
-}
-
-static void run(mse_data *data, bool automatic)
-{
-    tenon_mse_params params = params_of(&data->problem);
-    const bool backward = data->problem.backward;
-    const tenon_tensor *x = &operand(data, MSE_X)->host, *t = &operand(data, MSE_T)->host,
-                       *output = &data->operands[data->count - 1].host;
-    data->expected = calloc((size_t)tenon_tensor_elements(output) + 1, sizeof *data->expected);
-    assert_non_null(data->expected);
-    assert_true(backward
-                    ? tn_mse_backward_reference(
-                          &params, (const tenon_tensor *const[]){x, t, dloss_of(data, true)},
-                          data->expected)
-                    : tn_mse_forward_reference(&params, (const tenon_tensor *const[]){x, t, output},
-                                               data->expected));
-    const test_subject subject = {.family = backward ? &tn_mse_backward_family : &tn_mse_family,
-                                  .call = call,
-                                  .describe = describe,
-                                  .data = data,
-                                  .operands = data->operands,
-                                  .operand_count = data->count,
-                                  .expected = data->expected,
-                                  .judge = data->problem.judge};
-    if (automatic) {
-        for (uint32_t i = 0; i + 1 < data->count; i++)
-            if (data->operands[i].image != NULL)
-                test_upload(&data->operands[i]);
-        test_run(&subject, NULL);
-    } else {
-        test_run_all(&subject);
+    for (uint32_t i = 0; i < f->c.operation->operand_count; i++) {
+        f->c.views[i] = test_view(dtype, TEST_ROW, false, p->rank, p->shape, p->offset);
+        memcpy(f->c.views[i].stride, p->stride[i], sizeof p->stride[i]);
     }
-    for (uint32_t i = 0; i < data->count; i++)
-        if (data->operands[i].image != NULL)
-            test_tensor_destroy(&data->operands[i]);
-    free(data->expected);
+    f->c.views[MSE_LOSS] = test_view(p->without_dloss ? TENON_DTYPE_INVALID
+                                     : wide           ? TENON_DTYPE_F32
+                                                      : dtype,
+                                     p->loss_layout, false, rank, shape, p->offset);
+    if (p->same != 0)
+        f->c.same[p->same - 1] = 1 + MSE_DX;
 }
 
 static void check_type(const mse_case *p, tenon_dtype dtype, test_random *random)
 {
-    mse_data data;
-    make(&data, p, dtype, random);
-    run(&data, false);
+    test_fixture f;
+    begin(&f, p, dtype);
+    test_run_fixture(&f, p->judge, TEST_ALL, random);
 }
 
 /* Forward and backward, on reals and on integers, where the sum and its gradient are exact. */
@@ -232,14 +134,16 @@ static void special_values(void **state)
         for (int way = 0; way < 8; way++) {
             mse_case p = {
                 .backward = way >= 4, .rank = 2, .axes = 1u << way % 2, .shape = {20, 19}};
-            mse_data data;
+            test_fixture f;
             p.scale = 0.5;
             p.wide = true;
             lay_out(&p, TEST_ROW, false);
-            make(&data, &p, *type, &random);
+            begin(&f, &p, *type);
+            test_make(&f);
+            test_fill_inputs(&f, TEST_BOUND, &random);
             for (int64_t i = 0; i < 6; i++)
-                test_set(&data.operands[way / 2 % 2], i * 21, specials[i]);
-            run(&data, false);
+                test_set(&f.operands[way / 2 % 2], i * 21, specials[i]);
+            test_finish(&f, TEST_ALL);
         }
 }
 
@@ -268,7 +172,7 @@ static void random_problems(void **state)
     for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++)
         for (int n = 0; n < test_problems(20); n++) {
             mse_case p = {.rank = (uint32_t)test_between(&random, 1, 5)};
-            mse_data data;
+            test_fixture f;
             p.backward = test_one_in(&random, 2);
             p.sum = test_one_in(&random, 2);
             p.wide = test_one_in(&random, 2);
@@ -284,8 +188,8 @@ static void random_problems(void **state)
             for (int i = 0; i < MSE_BACKWARD_OPERANDS; i++)
                 test_strides((test_layout)test_between(&random, 0, TEST_LAYOUTS - 1),
                              test_one_in(&random, 2), p.rank, p.shape, p.stride[i]);
-            make(&data, &p, *type, &random);
-            run(&data, true);
+            begin(&f, &p, *type);
+            test_run_fixture(&f, TEST_BOUND, TEST_ONCE, &random);
         }
 }
 

@@ -1,60 +1,41 @@
 /* tenon_mse_forward and _backward: the gradient against finite differences, values known from the
  * formula, empty tensors, refusals, a plan. */
-#include "support.h"
+#include "fixture.h"
 
 #include "ops/loss/internal.h"
 
 #include <math.h>
 
-/* The loss of all, weighted: what finite differences are taken of. */
-static double weighted(const tenon_mse_params *params, const tenon_tensor *x, const tenon_tensor *t,
-                       const tenon_tensor *loss, const double *weights)
-{
-    tn_bounded results[8];
-    double sum = 0;
-    assert_true(
-        tn_mse_forward_reference(params, (const tenon_tensor *const[]){x, t, loss}, results));
-    for (int64_t i = 0; i < tenon_tensor_elements(loss); i++)
-        sum += weights[i] * results[i].value;
-    return sum;
-}
-
 static void gradients(void **state)
 {
-    const int64_t shape[] = {3, 5};
     test_random random = test_random_for(1607);
     (void)state;
     for (int way = 0; way < 4; way++) {
-        double x[15], t[15], w[8];
-        tn_bounded dx[15];
-        tenon_mse_params params = TENON_MSE_PARAMS_INIT;
-        tenon_tensor vx = tenon_tensor_view(TENON_DTYPE_F64, 2, shape), vt = vx,
-                     loss = tenon_tensor_view(TENON_DTYPE_F64, way < 2 ? 0 : 1, shape);
-        vx.memory = (tenon_memory){.kind = TENON_MEMORY_SVM, .u.svm = x};
-        vt.memory = (tenon_memory){.kind = TENON_MEMORY_SVM, .u.svm = t};
-        loss.memory = (tenon_memory){.kind = TENON_MEMORY_SVM, .u.svm = w};
-        params.flags = way % 2 == 0 ? 0 : TENON_MSE_MEAN;
-        params.axis_count = way < 2 ? 0 : 1;
-        params.axes[0] = 1;
-        params.scale = 1.25;
-        for (int i = 0; i < 15; i++) {
-            x[i] = test_real(&random, -2, 2);
-            t[i] = test_real(&random, -2, 2);
-            w[i / 2] = test_real(&random, -1, 1);
-        }
-        assert_true(
-            tn_mse_backward_reference(&params, (const tenon_tensor *const[]){&vx, &vt, &loss}, dx));
-        for (int i = 0; i < 15; i++) {
-            const double at = x[i], h = 1e-5;
-            x[i] = at + h;
-            double above = weighted(&params, &vx, &vt, &loss, w);
-            x[i] = at - h;
-            double below = weighted(&params, &vx, &vt, &loss, w);
-            x[i] = at;
-            if (fabs((above - below) / (2 * h) - dx[i].value) > 1e-8)
-                fail_msg("way %d, element %d: the gradient is %g, the difference says %g", way, i,
-                         dx[i].value, (above - below) / (2 * h));
-        }
+        test_fixture loss, dx;
+        test_begin_line(&loss,
+                        way < 2 ? "mse x=T:3x5 t=T:3x5 loss=T:" : "mse x=T:3x5 t=T:3x5 loss=T:3",
+                        TENON_DTYPE_F64);
+        test_begin_line(&dx,
+                        way < 2 ? "mse_backward x=T:3x5 t=T:3x5 dloss=T: dx=T:3x5"
+                                : "mse_backward x=T:3x5 t=T:3x5 dloss=T:3 dx=T:3x5",
+                        TENON_DTYPE_F64);
+        tenon_mse_params *params = test_params(&loss, tenon_mse_params);
+        params->flags = way % 2 == 0 ? 0 : TENON_MSE_MEAN;
+        params->axis_count = way < 2 ? 0 : 1;
+        params->axes[0] = 1;
+        params->scale = 1.25;
+        dx.c.params = loss.c.params;
+        test_make(&loss);
+        test_make(&dx);
+        test_fill_inputs(&loss, TEST_BOUND, &random);
+        test_fill_inputs(&dx, TEST_BOUND, &random);
+        for (int i = 0; i < 30; i++)
+            test_set(&dx.operands[i / 15], i % 15, test_get(&loss.operands[i / 15], i % 15));
+        test_expect(&loss);
+        test_expect(&dx);
+        test_slopes(&loss, MSE_X, &dx.operands[MSE_DLOSS], dx.expected, 1e-8);
+        test_release(&loss);
+        test_release(&dx);
     }
 }
 
@@ -109,29 +90,19 @@ static void known_values(void **state)
 
 static void wrong_parameters(void **state)
 {
-    const int64_t shape[] = {4, 5};
-    tenon_mse_params params = tenon_mse_params_default();
-    tenon_tensor x, y, loss;
+    static const test_refusal refusals[] = {
+        {"mse x=f16:4x5 t=f16:4x5 loss=f32:4", TENON_ERROR_INVALID_ARGUMENT, "loss: shape is 4"},
+        {"mse x=f16:4x5 t=f16:4x5 loss=f32:4 axis_count=1 axes=2", TENON_ERROR_INVALID_ARGUMENT,
+         "axis is 2"},
+        {"mse_backward x=f16:4x5 t=f16:4x5 dloss=f32:4 dx=@t axis_count=1 axes=1",
+         TENON_ERROR_UNSUPPORTED, "dloss is f32"},
+    };
+    test_fixture f;
     (void)state;
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F16, 2, shape, &x));
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F16, 2, shape, &y));
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 1, shape, &loss));
-    assert_refused(tenon_mse_forward(test_stream, &params, &x, &y, &loss, NULL),
-                   TENON_ERROR_INVALID_ARGUMENT, "tenon_mse_forward", "loss: shape is 4");
-    params.axis_count = 1;
-    params.axes[0] = 2;
-    assert_refused(tenon_mse_forward(test_stream, &params, &x, &y, &loss, NULL),
-                   TENON_ERROR_INVALID_ARGUMENT, "tenon_mse_forward", "axis is 2");
-    params.axes[0] = 1;
-    assert_ok(tenon_mse_forward(test_stream, &params, &x, &y, &loss, NULL));
-    assert_refused(tenon_mse_backward(test_stream, &params, &x, &y, &loss, &y, NULL),
-                   TENON_ERROR_UNSUPPORTED, "tenon_mse_backward", "dloss is f32");
-    params.reserved = 1;
-    assert_refused(tenon_mse_forward(test_stream, &params, &x, &y, &loss, NULL),
-                   TENON_ERROR_INVALID_ARGUMENT, "tenon_mse_forward", "reserved");
-    tenon_memory_destroy(&x.memory);
-    tenon_memory_destroy(&y.memory);
-    tenon_memory_destroy(&loss.memory);
+    TEST_REFUSE(refusals);
+    test_begin_line(&f, "mse x=f16:4x5 t=f16:4x5 loss=f32:4 axis_count=1 axes=1", TENON_DTYPE_F16);
+    test_params(&f, tenon_mse_params)->reserved = 1;
+    test_refuse_fixture(&f, TENON_ERROR_INVALID_ARGUMENT, "reserved");
 }
 
 int main(void)

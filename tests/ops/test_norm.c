@@ -140,14 +140,13 @@ static void special_values(void **state)
     for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++)
         for (int kind = TENON_NORM_LAYER; kind <= TENON_NORM_BATCH; kind++) {
             norm_case p = norm_case_of((tenon_norm_kind)kind, shape);
-            norm_data data;
+            test_fixture f;
             p.params.groups = 3;
             p.layout[0] = kind % 2 == 0 ? TEST_ROW : NORM_CHANNELS_LAST;
-            norm_make(&data, &p, *type, &random);
+            norm_make(&f, &p, *type, &random);
             for (int64_t n = 0; n < 8; n++)
-                test_set(norm_operand(&data, NORM_X), n * 99 + n * 12 % 99, specials[n]);
-            norm_expect(&data);
-            norm_run(&data, false);
+                test_set(test_operand(&f, NORM_FORWARD_X), n * 99 + n * 12 % 99, specials[n]);
+            test_finish(&f, TEST_ALL);
         }
 }
 
@@ -161,11 +160,10 @@ static void constant_sets(void **state)
     for (int kind = TENON_NORM_LAYER; kind <= TENON_NORM_BATCH; kind++)
         for (int v = 0; v < 4; v++) {
             norm_case p = norm_case_of((tenon_norm_kind)kind, shape);
-            norm_data data;
-            norm_make(&data, &p, v % 2 == 0 ? TENON_DTYPE_F32 : TENON_DTYPE_F16, &random);
-            test_fill_value(norm_operand(&data, NORM_X), values[v]);
-            norm_expect(&data);
-            norm_run(&data, false);
+            test_fixture f;
+            norm_make(&f, &p, v % 2 == 0 ? TENON_DTYPE_F32 : TENON_DTYPE_F16, &random);
+            test_fill_value(test_operand(&f, NORM_FORWARD_X), values[v]);
+            test_finish(&f, TEST_ALL);
         }
 }
 
@@ -206,6 +204,15 @@ static void large(void **state)
         }
 }
 
+/* Those of a forward call, which follow y. */
+static void tighten_means(test_fixture *f)
+{
+    const test_tensor *y = &f->operands[NORM_FORWARD_Y], *mean = &f->operands[NORM_FORWARD_MEAN];
+    tn_bounded *expected = f->expected + tenon_tensor_elements(&y->view);
+    for (int64_t i = 0; mean->image != NULL && i < tenon_tensor_elements(&mean->view); i++)
+        expected[i].bound = 12 * tn_roundoff(y->view.dtype) * fabs(expected[i].value);
+}
+
 /* The sum of small integers is exact, and so the mean rounds once: a bound that grows with the
  * count would not see a lost element. The variance likewise, where the mean is an integer. */
 static void integer_means(void **state)
@@ -216,19 +223,13 @@ static void integer_means(void **state)
     for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++)
         for (int kind = TENON_NORM_LAYER; kind <= TENON_NORM_BATCH; kind++) {
             norm_case p = norm_case_of((tenon_norm_kind)kind, shape);
-            norm_data data;
+            test_fixture f;
             p.judge = TEST_EXACT;
             p.params.groups = 3;
             p.layout[0] = kind % 2 == 0 ? TEST_ROW : NORM_CHANNELS_LAST;
-            norm_make(&data, &p, *type, &random);
-            norm_expect(&data);
-            for (int64_t s = 0; data.of[NORM_MEAN] != NULL &&
-                                s < tenon_tensor_elements(data.views.view[NORM_MEAN]);
-                 s++) {
-                tn_bounded *mean = &data.of[NORM_MEAN][s];
-                mean->bound = 12 * tn_roundoff(*type) * fabs(mean->value);
-            }
-            norm_run(&data, false);
+            norm_make(&f, &p, *type, &random);
+            f.tighten = tighten_means;
+            test_finish(&f, TEST_ALL);
         }
 }
 
@@ -240,10 +241,9 @@ static void random_problems(void **state)
     for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++)
         for (int i = 0; i < count; i++) {
             const norm_case p = norm_random_case(&random, false);
-            norm_data data;
-            norm_make(&data, &p, *type, &random);
-            norm_expect(&data);
-            norm_run(&data, true);
+            test_fixture f;
+            norm_make(&f, &p, *type, &random);
+            test_finish(&f, TEST_ONCE);
         }
 }
 

@@ -101,15 +101,14 @@ static void special_values(void **state)
     for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++)
         for (int way = 0; way < 10; way++) {
             norm_case p = backward_case((tenon_norm_kind)(way / 2), shape);
-            norm_data data;
+            test_fixture f;
             p.params.groups = 3;
             p.layout[0] = way % 4 < 2 ? TEST_ROW : NORM_CHANNELS_LAST;
-            norm_make(&data, &p, *type, &random);
+            norm_make(&f, &p, *type, &random);
             for (int64_t n = 0; n < 6; n++)
-                test_set(norm_operand(&data, way % 2 == 0 ? NORM_DY : NORM_X), n * 99 + n * 12 % 99,
-                         specials[n]);
-            norm_expect(&data);
-            norm_run(&data, false);
+                test_set(test_operand(&f, way % 2 == 0 ? NORM_BACKWARD_DY : NORM_BACKWARD_X),
+                         n * 99 + n * 12 % 99, specials[n]);
+            test_finish(&f, TEST_ALL);
         }
 }
 
@@ -163,116 +162,80 @@ static void random_problems(void **state)
     for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++)
         for (int i = 0; i < count; i++) {
             const norm_case p = norm_random_case(&random, true);
-            norm_data data;
-            norm_make(&data, &p, *type, &random);
-            norm_expect(&data);
-            norm_run(&data, true);
+            test_fixture f;
+            norm_make(&f, &p, *type, &random);
+            test_finish(&f, TEST_ONCE);
         }
 }
 
-/* Host memory for a call in f64, small enough for finite differences. */
-enum { COUNT = 2 * 6 * 4 };
-typedef struct host_case {
-    tenon_norm_params params;
-    bool given;
-    double x[COUNT], dy[COUNT], gamma[COUNT], beta[COUNT], mean[COUNT], rstd[COUNT];
-    tenon_tensor image, parameter, statistic;
-} host_case;
-
-static tenon_tensor at(tenon_tensor view, double *memory)
+/* Statistics that are not given are those of x. */
+static void take_operands(test_fixture *dx, const test_fixture *y, bool given)
 {
-    view.memory = (tenon_memory){.kind = TENON_MEMORY_SVM, .u.svm = memory};
-    return view;
-}
-
-/* L = sum of dy · y; the statistics go to mean and rstd where they are not given. */
-static double loss(host_case *c)
-{
-    tn_bounded results[3 * COUNT]; /* y and, where they are not given, mean and rstd */
-    const bool rms = c->params.kind == TENON_NORM_RMS;
-    const tenon_tensor x = at(c->image, c->x), gamma = at(c->parameter, c->gamma),
-                       beta = at(c->parameter, c->beta), m = at(c->statistic, c->mean),
-                       r = at(c->statistic, c->rstd);
-    const tenon_tensor *forward[] = {&x,   &gamma, rms ? NULL : &beta, &x, rms ? NULL : &m, &r,
-                                     NULL, NULL};
-    const tenon_tensor *inference[] = {&x, &gamma, &beta, &m, &r, &x};
-    const tn_bounded *mean = results + COUNT, *rstd = rms ? mean : mean + tenon_tensor_elements(&m);
-    double sum = 0;
-    assert_true(c->given ? tn_operation_norm_inference.reference(&c->params, inference, results)
-                         : tn_operation_norm.reference(&c->params, forward, results));
-    for (int i = 0; i < COUNT; i++)
-        sum += c->dy[i] * results[i].value;
-    for (int64_t s = 0; s < tenon_tensor_elements(&m) && !c->given; s++) {
-        c->mean[s] = mean[s].value;
-        c->rstd[s] = rstd[s].value;
-    }
-    return sum;
-}
-
-static void compare_slopes(host_case *c, double *variable, int64_t count, const tn_bounded *got,
-                           const char *what)
-{
-    const double step = 1e-5;
-    for (int64_t i = 0; i < count; i++) {
-        const double value = variable[i];
-        variable[i] = value + step;
-        const double above = loss(c);
-        variable[i] = value - step;
-        const double slope = (above - loss(c)) / (2 * step);
-        variable[i] = value;
-        if (!(fabs(slope - got[i].value) <= 1e-6 * (1 + fabs(slope))))
-            fail_msg("%s of kind %d: element %lld is %.9g, the difference quotient %.9g", what,
-                     c->params.kind, (long long)i, got[i].value, slope);
+    const uint32_t from[] = {NORM_FORWARD_X, NORM_FORWARD_GAMMA, 3, 4};
+    const uint32_t to[] = {NORM_BACKWARD_X, NORM_BACKWARD_GAMMA, NORM_BACKWARD_MEAN,
+                           NORM_BACKWARD_RSTD};
+    const tn_bounded *statistic = y->expected + tenon_tensor_elements(&y->operands[0].view);
+    for (int n = 0; n < 4; n++) {
+        test_tensor *tensor = &dx->operands[to[n]];
+        if (tensor->image == NULL)
+            continue;
+        for (int64_t i = 0; i < tenon_tensor_elements(&tensor->view); i++)
+            test_set(tensor, i,
+                     n < 2 || given ? test_get(&y->operands[from[n]], i) : (statistic++)->value);
     }
 }
 
-static void fill_host(host_case *c, test_random *random)
+/* The slopes by x, gamma and beta, in the order of dx, dgamma and dbeta. */
+static void check_gradients(const char *forward, const char *backward, bool given,
+                            test_random *random)
 {
-    for (int i = 0; i < COUNT; i++) {
-        c->x[i] = test_real(random, -2, 2);
-        c->dy[i] = test_real(random, -1, 1);
-        c->gamma[i] = test_real(random, 0.5, 2);
-        c->beta[i] = test_real(random, -1, 1);
-        c->mean[i] = test_real(random, -1, 1);
-        c->rstd[i] = test_real(random, 0.5, 2);
+    test_fixture y, dx;
+    test_begin_line(&y, forward, TENON_DTYPE_F64);
+    test_begin_line(&dx, backward, TENON_DTYPE_F64);
+    dx.c.params = y.c.params;
+    test_make(&y);
+    test_make(&dx);
+    test_fill_inputs(&y, TEST_BOUND, random);
+    test_fill_inputs(&dx, TEST_BOUND, random);
+    test_tensor *x = &y.operands[NORM_FORWARD_X];
+    for (int64_t i = 0; i < tenon_tensor_elements(&x->view); i++)
+        test_set(x, i, test_real(random, -2, 2));
+    test_expect(&y);
+    take_operands(&dx, &y, given);
+    test_expect(&dx);
+    const tn_bounded *gradient = dx.expected;
+    for (uint32_t i = NORM_FORWARD_X; i <= NORM_FORWARD_BETA; i++) {
+        if (y.operands[i].image == NULL)
+            continue;
+        test_slopes(&y, i, &dx.operands[NORM_BACKWARD_DY], gradient, 1e-6);
+        gradient += tenon_tensor_elements(&y.operands[i].view);
     }
+    test_release(&y);
+    test_release(&dx);
 }
 
+#define Y  "x=T:2x6x4 y=T:2x6x4 "
+#define DX "x=T:2x6x4 dy=T:2x6x4 dx=T:2x6x4 "
 static void gradients(void **state)
 {
-    const int64_t image[] = {2, 6, 4}, six[] = {6}, four[] = {4}, by_sample[] = {2, 6},
-                  by_group[] = {2, 3};
+    static const char *const calls[][2] = {
+        {"norm " Y "gamma=T:4 beta=T:4 mean=T:2x6 rstd=T:2x6 kind=layer",
+         "norm_backward " DX "gamma=T:4 mean=T:2x6 rstd=T:2x6 dgamma=T:4 dbeta=T:4"},
+        {"norm " Y "gamma=T:4 rstd=T:2x6 kind=rms",
+         "norm_backward " DX "gamma=T:4 rstd=T:2x6 dgamma=T:4"},
+        {"norm " Y "gamma=T:6 beta=T:6 mean=T:2x3 rstd=T:2x3 kind=group groups=3",
+         "norm_backward " DX "gamma=T:6 mean=T:2x3 rstd=T:2x3 dgamma=T:6 dbeta=T:6"},
+        {"norm " Y "gamma=T:6 beta=T:6 mean=T:2x6 rstd=T:2x6 kind=instance",
+         "norm_backward " DX "gamma=T:6 mean=T:2x6 rstd=T:2x6 dgamma=T:6 dbeta=T:6"},
+        {"norm " Y "gamma=T:6 beta=T:6 mean=T:6 rstd=T:6 kind=batch",
+         "norm_backward " DX "gamma=T:6 mean=T:6 rstd=T:6 dgamma=T:6 dbeta=T:6"},
+        {"norm tenon_norm_inference " Y "gamma=T:6 beta=T:6 mean=T:6 variance=T:6 kind=batch",
+         "norm_backward tenon_norm_inference_backward " DX
+         "gamma=T:6 mean=T:6 variance=T:6 dgamma=T:6 dbeta=T:6"}};
     test_random random = test_random_for(729);
     (void)state;
-    for (int way = 0; way < 6; way++) {
-        static const tenon_norm_kind kinds[] = {TENON_NORM_LAYER, TENON_NORM_RMS,
-                                                TENON_NORM_GROUP, TENON_NORM_INSTANCE,
-                                                TENON_NORM_BATCH, TENON_NORM_BATCH};
-        host_case c = {.params = TENON_NORM_PARAMS_INIT, .given = way == 5};
-        tn_bounded dx[3 * COUNT]; /* and what follows it */
-        c.params.kind = kinds[way];
-        c.params.groups = 3;
-        c.image = tenon_tensor_view(TENON_DTYPE_F64, 3, image);
-        c.parameter = tenon_tensor_view(TENON_DTYPE_F64, 1, way < 2 ? four : six);
-        c.statistic = way >= 4
-                          ? tenon_tensor_view(TENON_DTYPE_F64, 1, six)
-                          : tenon_tensor_view(TENON_DTYPE_F64, 2, way == 2 ? by_group : by_sample);
-        fill_host(&c, &random);
-        loss(&c);
-        const tenon_tensor x = at(c.image, c.x), dy = at(c.image, c.dy),
-                           gamma = at(c.parameter, c.gamma), m = at(c.statistic, c.mean),
-                           r = at(c.statistic, c.rstd);
-        const tenon_tensor *operands[] = {&x, &dy, &gamma, way == 1 ? NULL : &m,
-                                          &r, &x,  &gamma, way == 1 ? NULL : &gamma};
-        const tn_operation *operation =
-            c.given ? &tn_operation_norm_inference_backward : &tn_operation_norm_backward;
-        const int64_t parameters = tenon_tensor_elements(&gamma);
-        assert_true(operation->reference(&c.params, operands, dx));
-        compare_slopes(&c, c.x, COUNT, dx, "dx");
-        compare_slopes(&c, c.gamma, parameters, dx + COUNT, "dgamma");
-        if (way != 1)
-            compare_slopes(&c, c.beta, parameters, dx + COUNT + parameters, "dbeta");
-    }
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
+        check_gradients(calls[i][0], calls[i][1], i == 5, &random);
 }
 
 int main(void)

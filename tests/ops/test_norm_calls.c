@@ -1,6 +1,6 @@
 /* Normalization: values known from the formula, running statistics, parameters, empty tensors,
  * operands that must be apart, plans, a stream without workspace. */
-#include "support.h"
+#include "fixture.h"
 
 #include "ops/norm/internal.h"
 
@@ -101,89 +101,61 @@ static void running_statistics(void **state)
         tenon_memory_destroy(&all[i]->memory);
 }
 
-#define refuse_forward(params, x, gamma, beta, mean, running, status, word)                        \
-    assert_refused(tenon_norm_forward(test_stream, &(params), x, gamma, beta, &y, mean, NULL,      \
-                                      running, NULL, NULL),                                        \
-                   status, "tenon_norm_forward", word)
-
 static void wrong_parameters(void **state)
 {
-    static const int64_t shape[] = {1, 6, 1}, six[] = {6}, one[] = {1};
-    static const float values[6] = {0};
-    tenon_tensor x = make(3, shape, values), y = make(3, shape, values), c = make(1, six, values),
-                 short_one = make(1, one, values);
-    tenon_norm_params params = params_of(TENON_NORM_LAYER, 1e-5);
-    const tenon_status invalid = TENON_ERROR_INVALID_ARGUMENT;
+    static const test_refusal refusals[] = {
+        {"norm x=T:1x6x1 y=T:1x6x1 dimensions=0", TENON_ERROR_INVALID_ARGUMENT, "dimensions is 0"},
+        {"norm x=T:1x6x1 y=T:1x6x1 dimensions=4", TENON_ERROR_INVALID_ARGUMENT, "dimensions is 4"},
+        {"norm x=T:1x6x1 y=T:1x6x1 gamma=T:6", TENON_ERROR_INVALID_ARGUMENT,
+         "gamma: shape is 6, must be 1"},
+        {"norm x=T:1x6x1 y=T:1x6x1 mean=T:6", TENON_ERROR_INVALID_ARGUMENT,
+         "mean: shape is 6, must be 1x6"},
+        {"norm x=T:1x6x1 y=T:1x6x1 running_mean=T:6", TENON_ERROR_INVALID_ARGUMENT, "running_mean"},
+        {"norm x=T:1x6x1 y=T:1x6x1 epsilon=-1e-9", TENON_ERROR_INVALID_ARGUMENT, "epsilon"},
+        {"norm x=T:1x6x1 y=T:1x6x1 epsilon=inf", TENON_ERROR_INVALID_ARGUMENT, "epsilon"},
+        {"norm x=T:1x6x1 y=T:1x6x1 epsilon=nan", TENON_ERROR_INVALID_ARGUMENT, "epsilon"},
+        {"norm x=T:1x6x1 y=T:1x6x1 kind=-1", TENON_ERROR_INVALID_ARGUMENT, "kind is"},
+        {"norm x=T:1x6x1 y=T:1x6x1 kind=5", TENON_ERROR_INVALID_ARGUMENT, "kind is"},
+        {"norm x=T:1x6x1 y=T:1x6x1 beta=T:1 kind=rms", TENON_ERROR_INVALID_ARGUMENT, "beta"},
+        {"norm x=T:1x6x1 y=T:1x6x1 mean=T:6 kind=rms", TENON_ERROR_INVALID_ARGUMENT, "mean"},
+        {"norm x=T:1x6x1 y=T:1x6x1 kind=group groups=0", TENON_ERROR_INVALID_ARGUMENT, "groups is"},
+        {"norm x=T:1x6x1 y=T:1x6x1 kind=group groups=-1", TENON_ERROR_INVALID_ARGUMENT,
+         "groups is"},
+        {"norm x=T:1x6x1 y=T:1x6x1 kind=group groups=4", TENON_ERROR_INVALID_ARGUMENT, "groups is"},
+        {"norm x=T:1x6x1 y=T:1x6x1 kind=group groups=12", TENON_ERROR_INVALID_ARGUMENT,
+         "groups is"},
+        {"norm x=T:1x6x1 y=T:1x6x1 kind=batch", TENON_ERROR_INVALID_ARGUMENT, "one element"},
+        {"norm x=T:1x6x1 y=T:1x6x1 kind=batch momentum=-0.1", TENON_ERROR_INVALID_ARGUMENT,
+         "momentum"},
+        {"norm x=T:1x6x1 y=T:1x6x1 kind=batch momentum=1.1", TENON_ERROR_INVALID_ARGUMENT,
+         "momentum"},
+        {"norm x=T:1x6x1 y=T:1x6x1 kind=batch momentum=nan", TENON_ERROR_INVALID_ARGUMENT,
+         "momentum"},
+        {"norm x=T:1x6 y=T:1x6x1 kind=instance", TENON_ERROR_INVALID_ARGUMENT, "rank is 2"},
+        {"norm tenon_norm_inference x=T:1x6x1 mean=T:6 variance=T:6 y=T:1x6x1 kind=instance",
+         TENON_ERROR_INVALID_ARGUMENT, "kind is instance, must be batch"},
+        {"norm_backward x=T:1x6x1 dy=T:1x6x1 mean=T:6 rstd=T:6 kind=batch",
+         TENON_ERROR_INVALID_ARGUMENT, "all NULL"},
+    };
     (void)state;
-    params.dimensions = 0;
-    refuse_forward(params, &x, NULL, NULL, NULL, NULL, invalid, "dimensions is 0");
-    params.dimensions = 4;
-    refuse_forward(params, &x, NULL, NULL, NULL, NULL, invalid, "dimensions is 4");
-    params.dimensions = 1;
-    refuse_forward(params, &x, &c, NULL, NULL, NULL, invalid, "gamma: shape is 6, must be 1");
-    refuse_forward(params, &x, NULL, NULL, &c, NULL, invalid, "mean: shape is 6, must be 1x6");
-    refuse_forward(params, &x, NULL, NULL, NULL, &c, invalid, "running_mean");
-    static const double epsilons[] = {-1e-9, INFINITY, NAN};
-    for (int i = 0; i < 3; i++) {
-        params.epsilon = epsilons[i];
-        refuse_forward(params, &x, NULL, NULL, NULL, NULL, invalid, "epsilon");
-    }
-    static const int32_t kinds[] = {-1, 5};
-    for (int i = 0; i < 2; i++) {
-        params = params_of((tenon_norm_kind)kinds[i], 0);
-        refuse_forward(params, &x, NULL, NULL, NULL, NULL, invalid, "kind is");
-    }
-    params = params_of(TENON_NORM_RMS, 1e-5);
-    refuse_forward(params, &x, NULL, &short_one, NULL, NULL, invalid, "beta");
-    refuse_forward(params, &x, NULL, NULL, &c, NULL, invalid, "mean");
-    params = params_of(TENON_NORM_GROUP, 1e-5);
-    static const int64_t groups[] = {0, -1, 4, 12};
-    for (int i = 0; i < 4; i++) {
-        params.groups = groups[i];
-        refuse_forward(params, &x, NULL, NULL, NULL, NULL, invalid, "groups is");
-    }
-    params = params_of(TENON_NORM_BATCH, 1e-5);
-    refuse_forward(params, &x, NULL, NULL, NULL, NULL, invalid, "one element");
-    static const double momenta[] = {-0.1, 1.1, NAN};
-    for (int i = 0; i < 3; i++) {
-        params.momentum = momenta[i];
-        refuse_forward(params, &x, NULL, NULL, NULL, NULL, invalid, "momentum");
-    }
-    params = params_of(TENON_NORM_INSTANCE, 1e-5);
-    tenon_tensor flat = x;
-    flat.rank = 2;
-    refuse_forward(params, &flat, NULL, NULL, NULL, NULL, invalid, "rank is 2");
-    assert_refused(tenon_norm_inference(test_stream, &params, &x, NULL, NULL, &c, &c, &y, NULL),
-                   invalid, "tenon_norm_inference", "kind is instance, must be batch");
-    params = params_of(TENON_NORM_BATCH, 1e-5);
-    assert_refused(
-        tenon_norm_backward(test_stream, &params, &x, &x, NULL, &c, &c, NULL, NULL, NULL, NULL),
-        invalid, "tenon_norm_backward", "all NULL");
-    tenon_tensor *all[] = {&x, &y, &c, &short_one};
-    for (int i = 0; i < 4; i++)
-        tenon_memory_destroy(&all[i]->memory);
+    TEST_REFUSE(refusals);
 }
 
 /* 16-bit data goes with parameters of its own type or f32, and with f32 statistics. */
 static void wrong_types(void **state)
 {
-    static const int64_t shape[] = {2, 6, 3}, six[] = {6};
-    tenon_norm_params params = params_of(TENON_NORM_BATCH, 1e-5);
-    tenon_tensor x, y, half, other, single;
+    static const test_refusal refusals[] = {
+        {"norm x=f16:2x6x3 y=f16:2x6x3 kind=batch gamma=bf16:6", TENON_ERROR_UNSUPPORTED,
+         "gamma is bf16"},
+        {"norm x=f16:2x6x3 y=f16:2x6x3 kind=batch gamma=f16:6 beta=f32:6", TENON_ERROR_UNSUPPORTED,
+         "beta is f32"},
+        {"norm x=f16:2x6x3 y=f16:2x6x3 kind=batch mean=f16:6", TENON_ERROR_UNSUPPORTED,
+         "mean is f16"},
+        {"norm x=f16:2x6x3 y=f16:2x6x3 kind=batch running_mean=f16:6", TENON_ERROR_UNSUPPORTED,
+         "running_mean is f16"},
+    };
     (void)state;
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F16, 3, shape, &x));
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F16, 3, shape, &y));
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F16, 1, six, &half));
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_BF16, 1, six, &other));
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 1, six, &single));
-    const tenon_status unsupported = TENON_ERROR_UNSUPPORTED;
-    refuse_forward(params, &x, &other, NULL, NULL, NULL, unsupported, "gamma is bf16");
-    refuse_forward(params, &x, &half, &single, NULL, NULL, unsupported, "beta is f32");
-    refuse_forward(params, &x, NULL, NULL, &half, NULL, unsupported, "mean is f16");
-    refuse_forward(params, &x, NULL, NULL, NULL, &half, unsupported, "running_mean is f16");
-    tenon_tensor *all[] = {&x, &y, &half, &other, &single};
-    for (int i = 0; i < 5; i++)
-        tenon_memory_destroy(&all[i]->memory);
+    TEST_REFUSE(refusals);
 }
 
 static void empty(void **state)
@@ -216,27 +188,16 @@ static void empty(void **state)
 /* y may be x, and dx may be x or dy; no other output may be an input, however like it. */
 static void operands_apart(void **state)
 {
-    static const int64_t shape[] = {6}, image[] = {2, 6};
-    static const float values[12] = {1, 2};
-    tenon_norm_params layer = params_of(TENON_NORM_LAYER, 1e-5),
-                      group = params_of(TENON_NORM_GROUP, 1e-5);
-    tenon_tensor x = make(1, shape, values), dy = make(1, shape, values),
-                 one = make(0, NULL, values), flat = make(2, image, values),
-                 y = make(2, image, values);
+    static const test_refusal refusals[] = {
+        {"norm_backward x=T:6 dy=T:6 mean=T: rstd=T: dgamma=@x", TENON_ERROR_INVALID_ARGUMENT,
+         "overlap"},
+        {"norm_backward x=T:6 dy=T:6 mean=T: rstd=T: dx=@dy dbeta=@dy",
+         TENON_ERROR_INVALID_ARGUMENT, "overlap"},
+        {"norm x=T:2x6 y=T:2x6 mean=@x kind=group groups=6", TENON_ERROR_INVALID_ARGUMENT,
+         "overlap"},
+    };
     (void)state;
-    assert_refused(
-        tenon_norm_backward(test_stream, &layer, &x, &dy, NULL, &one, &one, NULL, &x, NULL, NULL),
-        TENON_ERROR_INVALID_ARGUMENT, "tenon_norm_backward", "overlap");
-    assert_refused(
-        tenon_norm_backward(test_stream, &layer, &x, &dy, NULL, &one, &one, &dy, NULL, &dy, NULL),
-        TENON_ERROR_INVALID_ARGUMENT, "tenon_norm_backward", "overlap");
-    group.groups = 6;
-    assert_refused(tenon_norm_forward(test_stream, &group, &flat, NULL, NULL, &y, &flat, NULL, NULL,
-                                      NULL, NULL),
-                   TENON_ERROR_INVALID_ARGUMENT, "tenon_norm_forward", "overlap");
-    tenon_tensor *all[] = {&x, &dy, &one, &flat, &y};
-    for (int i = 0; i < 5; i++)
-        tenon_memory_destroy(&all[i]->memory);
+    TEST_REFUSE(refusals);
 }
 
 /* Plans with and without operands, and scalars that are their own. */

@@ -1,8 +1,72 @@
 /* tenon_reduce and tenon_moments against their reference: every kind, any axes and strides, special
  * values, large. */
-#include "reduce_case.h"
+#include "fixture.h"
+
+#include "ops/reduce/internal.h"
+#include "ops/registry.h"
 
 #include <math.h>
+
+#define REDUCE_KINDS (TENON_REDUCE_VARIANCE + 1)
+
+typedef struct reduce_case {
+    uint32_t kind, correction;
+    bool moments, wide, keeps; /* `keeps`: the axes stay in y, of size 1 */
+    uint32_t rank;
+    uint32_t axes; /* a bit for each; none for all */
+    int64_t shape[TENON_MAX_RANK];
+    int64_t stride[TENON_MAX_RANK]; /* of x */
+    test_layout y_layout;
+    int64_t offset;
+    test_judge judge;
+} reduce_case;
+
+static tenon_dtype result_type(const reduce_case *p, tenon_dtype dtype)
+{
+    if (p->kind == TENON_REDUCE_ARGMAX || p->kind == TENON_REDUCE_ARGMIN)
+        return TENON_DTYPE_I32;
+    return p->wide && tenon_dtype_size(dtype) == 2 ? TENON_DTYPE_F32 : dtype;
+}
+
+static void begin(test_fixture *f, const reduce_case *p, tenon_dtype dtype)
+{
+    int64_t shape[TENON_MAX_RANK];
+    uint32_t rank = 0;
+    test_begin(f, p->moments ? &tn_operation_moments : &tn_operation_reduce);
+    tenon_reduce_params *params = test_params(f, tenon_reduce_params);
+    params->kind = p->kind;
+    params->correction = p->correction;
+    for (uint32_t d = p->rank; d-- > 0;) /* in no special order, some from the end */
+        if ((p->axes >> d & 1) != 0)
+            params->axes[params->axis_count++] = (int32_t)d - (d % 2 == 0 ? (int32_t)p->rank : 0);
+    f->c.views[REDUCE_X] = test_view(dtype, TEST_ROW, false, p->rank, p->shape, p->offset);
+    memcpy(f->c.views[REDUCE_X].stride, p->stride, sizeof p->stride);
+    for (uint32_t d = 0; d < p->rank; d++) {
+        const bool reduced = p->axes == 0 || (p->axes >> d & 1) != 0;
+        if (!reduced || p->keeps)
+            shape[rank++] = reduced ? 1 : p->shape[d];
+    }
+    for (uint32_t i = 1; i < f->c.operation->operand_count; i++)
+        f->c.views[i] =
+            test_view(result_type(p, dtype), p->y_layout, false, rank, shape, p->offset);
+}
+
+static void check_type(const reduce_case *p, tenon_dtype dtype, test_random *random)
+{
+    test_fixture f;
+    begin(&f, p, dtype);
+    test_run_fixture(&f, p->judge, TEST_ALL, random);
+}
+
+/* With operands that are filled, for special values in x. */
+static test_tensor *begin_filled(test_fixture *f, const reduce_case *p, tenon_dtype dtype,
+                                 test_random *random)
+{
+    begin(f, p, dtype);
+    test_make(f);
+    test_fill_inputs(f, p->judge, random);
+    return &f->operands[REDUCE_X];
+}
 
 static bool sums_exactly(uint32_t kind)
 {
@@ -22,7 +86,7 @@ static void check_kinds(reduce_case p, tenon_dtype dtype, test_random *random)
             p.judge = exact != 0 ? TEST_EXACT : TEST_BOUND;
             p.correction = p.kind == TENON_REDUCE_VARIANCE && size > 1 ? (uint32_t)(size % 2) : 0;
             p.moments = p.kind == TENON_REDUCE_VARIANCE && p.shape[0] % 2 == 1;
-            reduce_check(&p, dtype, random);
+            check_type(&p, dtype, random);
         }
 }
 
@@ -124,23 +188,23 @@ static void special_values(void **state)
                 /* Along rows, past a step of vectors. */
                 const int64_t size = axis == 1 ? 83 : 19;
                 reduce_case p = {.kind = kind, .rank = 2, .axes = 1u << axis};
-                reduce_data data;
+                test_fixture f;
                 p.wide = true;
                 p.shape[axis] = size;
                 p.shape[1 - axis] = values * size;
                 test_strides(TEST_ROW, false, 2, p.shape, p.stride);
-                reduce_make(&data, &p, *type, &random);
+                test_tensor *x = begin_filled(&f, &p, *type, &random);
                 for (int64_t v = 0; v < values; v++)
                     for (int64_t i = 0; i < size; i++) {
                         int64_t row = v * size + i, other = (i + 7) % size;
                         int64_t row_step = axis == 1 ? size : 1;
                         int64_t step = axis == 1 ? 1 : values * size;
-                        test_set(&data.operands[0], row * row_step + i * step, specials[v]);
+                        test_set(x, row * row_step + i * step, specials[v]);
                         if (i % 3 == 0)
-                            test_set(&data.operands[0], row * row_step + other * step,
+                            test_set(x, row * row_step + other * step,
                                      specials[(v + (int64_t)i / 3) % values]);
                     }
-                reduce_run(&data, false);
+                test_finish(&f, TEST_ALL);
             }
 }
 
@@ -154,12 +218,12 @@ static void equal_elements(void **state)
         for (uint32_t axis = 0; axis < 2; axis++)
             for (size_t v = 0; v < sizeof values / sizeof *values; v++) {
                 reduce_case p = {.kind = kind, .rank = 2, .axes = 1u << axis, .shape = {150, 150}};
-                reduce_data data;
+                test_fixture f;
                 test_strides(TEST_ROW, false, 2, p.shape, p.stride);
-                reduce_make(&data, &p, TENON_DTYPE_F32, &random);
-                test_fill_value(&data.operands[0], values[v]);
-                test_set(&data.operands[0], 149, 1);
-                reduce_run(&data, false);
+                test_tensor *x = begin_filled(&f, &p, TENON_DTYPE_F32, &random);
+                test_fill_value(x, values[v]);
+                test_set(x, 149, 1);
+                test_finish(&f, TEST_ALL);
             }
 }
 
@@ -175,12 +239,12 @@ static void large_means(void **state)
                          .axes = 1u << axis,
                          .shape = {300, 300},
                          .moments = true};
-        reduce_data data;
+        test_fixture f;
         test_strides(TEST_ROW, false, 2, p.shape, p.stride);
-        reduce_make(&data, &p, TENON_DTYPE_F32, &random);
+        test_tensor *x = begin_filled(&f, &p, TENON_DTYPE_F32, &random);
         for (int64_t i = 0; i < 300 * 300; i++)
-            test_set(&data.operands[0], i, 10000 + test_get(&data.operands[0], i));
-        reduce_run(&data, false);
+            test_set(x, i, 10000 + test_get(x, i));
+        test_finish(&f, TEST_ALL);
     }
 }
 
@@ -198,7 +262,7 @@ static void large(void **state)
         for (p.kind = 0; p.kind < REDUCE_KINDS; p.kind += 2) {
             p.moments = p.kind == TENON_REDUCE_VARIANCE;
             p.judge = i % 2 == 0 && sums_exactly(p.kind) ? TEST_EXACT : TEST_BOUND;
-            reduce_check(&p, TENON_DTYPE_F32, &random);
+            check_type(&p, TENON_DTYPE_F32, &random);
         }
     }
 }
@@ -210,7 +274,7 @@ static void random_problems(void **state)
     for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++)
         for (int n = 0; n < test_problems(20); n++) {
             reduce_case p = {.rank = (uint32_t)test_between(&random, 1, 5)};
-            reduce_data data;
+            test_fixture f;
             p.axes = (uint32_t)test_between(&random, 0, (1 << p.rank) - 1);
             p.kind = (uint32_t)test_between(&random, 0, REDUCE_KINDS - 1);
             p.moments = p.kind == TENON_REDUCE_VARIANCE && test_one_in(&random, 2);
@@ -224,8 +288,8 @@ static void random_problems(void **state)
                          test_one_in(&random, 2), p.rank, p.shape, p.stride);
             if (test_one_in(&random, 5))
                 p.stride[test_between(&random, 0, p.rank - 1)] = 0;
-            reduce_make(&data, &p, *type, &random);
-            reduce_run(&data, true);
+            begin(&f, &p, *type);
+            test_run_fixture(&f, TEST_BOUND, TEST_ONCE, &random);
         }
 }
 

@@ -1,8 +1,10 @@
 /* tenon_reduce and tenon_moments: values known from their definitions, empty tensors, parameters,
  * result types, plans, a workspace limit of zero. */
-#include "reduce_case.h"
+#include "fixture.h"
 
 #include <math.h>
+
+#define REDUCE_KINDS (TENON_REDUCE_VARIANCE + 1)
 
 static tenon_tensor upload(tenon_dtype dtype, uint32_t rank, const int64_t *shape, const void *data)
 {
@@ -124,74 +126,41 @@ static void empty(void **state)
     tenon_memory_destroy(&places.memory);
 }
 
-static void wrong_parameters(void **state)
+static void wrong_calls(void **state)
 {
-    static const char operation[] = "tenon_reduce";
-    const int64_t shape[] = {4, 5};
-    tenon_reduce_params params = tenon_reduce_params_default();
-    tenon_tensor x = upload(TENON_DTYPE_F32, 2, shape, NULL),
-                 y = upload(TENON_DTYPE_F32, 1, shape, NULL);
+    static const test_refusal refusals[] = {
+        {"reduce x=T:4x5 y=T:4 axis_count=1 axes=2", TENON_ERROR_INVALID_ARGUMENT,
+         "axis is 2, must be from -2 to 1: x has rank 2"},
+        {"reduce x=T:4x5 y=T:4 axis_count=1 axes=-2147483648", TENON_ERROR_INVALID_ARGUMENT,
+         "axis"},
+        {"reduce x=T:4x5 y=T:4 axis_count=2 axes=1,-1", TENON_ERROR_INVALID_ARGUMENT,
+         "axes[1] is -1"},
+        {"reduce x=T:4x5 y=T:4 axis_count=9", TENON_ERROR_INVALID_ARGUMENT, "axis_count is 9"},
+        {"reduce x=T:4x5 y=T:4 axis_count=1 axes=0", TENON_ERROR_INVALID_ARGUMENT,
+         "shape is 4, must be 5 or 1x5"},
+        {"reduce x=T:4x5 y=T:4 axis_count=1 axes=1 kind=9", TENON_ERROR_INVALID_ARGUMENT, "kind"},
+        {"reduce tenon_moments x=T:4x5 mean=T:4 variance=T:4 axis_count=1 axes=1 kind=sum",
+         TENON_ERROR_INVALID_ARGUMENT, "kind is sum, must be variance"},
+        {"reduce tenon_moments x=T:4x5 mean=T:4 variance=T:4 axis_count=1 axes=1 kind=mean",
+         TENON_ERROR_INVALID_ARGUMENT, "kind"},
+        {"reduce tenon_moments x=T:4x5 mean=T:4 variance=@mean axis_count=1 axes=1",
+         TENON_ERROR_INVALID_ARGUMENT, "overlap"},
+        {"reduce x=T:4x1 y=@x axis_count=1 axes=1", TENON_ERROR_INVALID_ARGUMENT, "overlap"},
+        {"reduce x=T:4x5 y=T:4 axis_count=1 axes=1 kind=variance correction=5",
+         TENON_ERROR_INVALID_ARGUMENT, "correction is 5"},
+        {"reduce x=T:4x5 y=T:4 axis_count=1 axes=1 kind=argmax", TENON_ERROR_UNSUPPORTED,
+         "type is f32, must be i32"},
+        {"reduce x=f32:4x5 y=f16:", TENON_ERROR_UNSUPPORTED, "y is"},
+        {"reduce x=f32:4x5 y=f64:", TENON_ERROR_UNSUPPORTED, "y is"},
+        {"reduce x=f16:4x5 y=bf16:", TENON_ERROR_UNSUPPORTED, "y is"},
+        {"reduce x=bf16:4x5 y=i32:", TENON_ERROR_UNSUPPORTED, "y is"},
+    };
+    test_fixture f;
     (void)state;
-    params.axis_count = 1;
-    params.axes[0] = 2;
-    assert_refused(tenon_reduce(test_stream, &params, &x, &y, NULL), TENON_ERROR_INVALID_ARGUMENT,
-                   operation, "axis is 2, must be from -2 to 1: x has rank 2");
-    params.axes[0] = INT32_MIN;
-    assert_refused(tenon_reduce(test_stream, &params, &x, &y, NULL), TENON_ERROR_INVALID_ARGUMENT,
-                   operation, "axis");
-    params.axis_count = 2;
-    params.axes[0] = 1;
-    params.axes[1] = -1;
-    assert_refused(tenon_reduce(test_stream, &params, &x, &y, NULL), TENON_ERROR_INVALID_ARGUMENT,
-                   operation, "axes[1] is -1");
-    params.axis_count = 9;
-    assert_refused(tenon_reduce(test_stream, &params, &x, &y, NULL), TENON_ERROR_INVALID_ARGUMENT,
-                   operation, "axis_count is 9");
-    params.axis_count = 1;
-    params.axes[0] = 0;
-    assert_refused(tenon_reduce(test_stream, &params, &x, &y, NULL), TENON_ERROR_INVALID_ARGUMENT,
-                   operation, "shape is 4, must be 5 or 1x5");
-    params.axes[0] = 1;
-    params.kind = REDUCE_KINDS;
-    assert_refused(tenon_reduce(test_stream, &params, &x, &y, NULL), TENON_ERROR_INVALID_ARGUMENT,
-                   operation, "kind");
-    params.kind = TENON_REDUCE_SUM;
-    params.reserved = 1;
-    assert_refused(tenon_reduce(test_stream, &params, &x, &y, NULL), TENON_ERROR_INVALID_ARGUMENT,
-                   operation, "reserved");
-    params.reserved = 0;
-    assert_refused(tenon_moments(test_stream, &params, &x, &y, &y, NULL),
-                   TENON_ERROR_INVALID_ARGUMENT, "tenon_moments", "kind is sum, must be variance");
-    params.kind = TENON_REDUCE_VARIANCE;
-    params.correction = 5;
-    assert_refused(tenon_reduce(test_stream, &params, &x, &y, NULL), TENON_ERROR_INVALID_ARGUMENT,
-                   operation, "correction is 5");
-    params.kind = TENON_REDUCE_MEAN;
-    assert_refused(tenon_moments(test_stream, &params, &x, &y, &y, NULL),
-                   TENON_ERROR_INVALID_ARGUMENT, "tenon_moments", "kind");
-    params.kind = TENON_REDUCE_ARGMAX;
-    assert_refused(tenon_reduce(test_stream, &params, &x, &y, NULL), TENON_ERROR_UNSUPPORTED,
-                   operation, "type is f32, must be i32");
-    tenon_memory_destroy(&x.memory);
-    tenon_memory_destroy(&y.memory);
-}
-
-static void result_types(void **state)
-{
-    static const tenon_dtype wrong[][2] = {{TENON_DTYPE_F32, TENON_DTYPE_F16},
-                                           {TENON_DTYPE_F32, TENON_DTYPE_F64},
-                                           {TENON_DTYPE_F16, TENON_DTYPE_BF16},
-                                           {TENON_DTYPE_BF16, TENON_DTYPE_I32}};
-    const int64_t shape[] = {4, 5};
-    (void)state;
-    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        tenon_tensor x = upload(wrong[i][0], 2, shape, NULL),
-                     y = upload(wrong[i][1], 0, shape, NULL);
-        assert_refused(tenon_reduce(test_stream, NULL, &x, &y, NULL), TENON_ERROR_UNSUPPORTED,
-                       "tenon_reduce", "y is");
-        tenon_memory_destroy(&x.memory);
-        tenon_memory_destroy(&y.memory);
-    }
+    TEST_REFUSE(refusals);
+    test_begin_line(&f, "reduce x=T:4x5 y=T:4 axis_count=1 axes=1", TENON_DTYPE_F32);
+    test_params(&f, tenon_reduce_params)->reserved = 1;
+    test_refuse_fixture(&f, TENON_ERROR_INVALID_ARGUMENT, "reserved");
 }
 
 /* Views are enough to plan with; so large a tensor needs no memory to be refused. */
@@ -209,25 +178,6 @@ static void more_than_an_index_holds(void **state)
     x = tenon_tensor_view(TENON_DTYPE_F32, 2, more);
     assert_refused(tenon_reduce_plan(test_context, &params, &x, &y, &plan), TENON_ERROR_UNSUPPORTED,
                    "tenon_reduce_plan", "i32 cannot number");
-}
-
-static void overlaps(void **state)
-{
-    const int64_t shape[] = {4, 5};
-    tenon_reduce_params params = TENON_REDUCE_PARAMS_INIT;
-    tenon_tensor x = upload(TENON_DTYPE_F32, 2, shape, NULL), y = x;
-    (void)state;
-    y.rank = 0;
-    assert_refused(tenon_reduce(test_stream, NULL, &x, &y, NULL), TENON_ERROR_INVALID_ARGUMENT,
-                   "tenon_reduce", "overlap");
-    tenon_tensor results = upload(TENON_DTYPE_F32, 1, shape, NULL);
-    params.kind = TENON_REDUCE_VARIANCE;
-    params.axis_count = 1;
-    params.axes[0] = 1;
-    assert_refused(tenon_moments(test_stream, &params, &x, &results, &results, NULL),
-                   TENON_ERROR_INVALID_ARGUMENT, "tenon_moments", "overlap");
-    tenon_memory_destroy(&x.memory);
-    tenon_memory_destroy(&results.memory);
 }
 
 static void plans(void **state)
@@ -286,10 +236,8 @@ int main(void)
         cmocka_unit_test(known_values),
         cmocka_unit_test(accuracy),
         cmocka_unit_test(empty),
-        cmocka_unit_test(wrong_parameters),
-        cmocka_unit_test(result_types),
+        cmocka_unit_test(wrong_calls),
         cmocka_unit_test(more_than_an_index_holds),
-        cmocka_unit_test(overlaps),
         cmocka_unit_test(plans),
         cmocka_unit_test(without_workspace),
     };

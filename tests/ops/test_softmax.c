@@ -1,6 +1,6 @@
 /* tenon_softmax_forward and _backward against their references: special values, any axis and
  * strides, in place, large. */
-#include "support.h"
+#include "fixture.h"
 
 #include "ops/softmax/internal.h"
 #include "ops/registry.h"
@@ -20,117 +20,44 @@ typedef struct softmax_case {
     test_judge judge;
 } softmax_case;
 
-typedef struct softmax_data {
-    softmax_case problem;
-    tenon_dtype dtype;
-    uint32_t count;
-    test_tensor operands[MOST];
-    tn_bounded *expected;
-    bool once; /* the automatic choice alone */
-} softmax_data;
-
-static const char *describe(const void *user)
+static void begin(test_fixture *f, const softmax_case *p, tenon_dtype dtype)
 {
-    static char text[1024];
-    const softmax_data *data = user;
-    const softmax_case *p = &data->problem;
-    char shape[160], s[MOST][160];
-    for (int i = 0; i < MOST; i++)
-        tn_shape_text(p->rank, p->stride[i], s[i]);
-    snprintf(text, sizeof text, "%s %ssoftmax %s, shape %s axis %d, strides %s %s %s, same %d",
-             tenon_dtype_string(data->dtype), p->log ? "log " : "",
-             p->backward ? "backward" : "forward", tn_shape_text(p->rank, p->shape, shape), p->axis,
-             s[0], s[1], s[2], p->same);
-    return text;
-}
-
-static test_tensor *operand(softmax_data *data, uint32_t i)
-{
-    return &data->operands[(int)i + 1 == data->problem.same ? data->count - 1 : i];
-}
-
-static tenon_softmax_params params_of(const softmax_case *p)
-{
-    tenon_softmax_params params = TENON_SOFTMAX_PARAMS_INIT;
-    params.axis = p->axis;
-    params.flags = p->log ? TENON_SOFTMAX_LOG : 0;
-    return params;
-}
-
-static tenon_status call(const void *user, const char *solver)
-{
-    softmax_data *data = (softmax_data *)(uintptr_t)user;
-    tenon_softmax_params params = params_of(&data->problem);
-    const tenon_tensor *v[MOST] = {0};
-    params.solver = solver;
-    for (uint32_t i = 0; i < data->count; i++)
-        v[i] = &operand(data, i)->view;
-    return data->problem.backward
-               ? test_call(&tn_operation_softmax_backward, &params, v[0], v[1], v[2])
-               : test_call(&tn_operation_softmax, &params, v[0], v[1]);
-}
-
-static void make(softmax_data *data, const softmax_case *p, tenon_dtype dtype)
-{
-    *data = (softmax_data){.problem = *p, .dtype = dtype, .count = p->backward ? MOST : MOST - 1};
-    for (uint32_t i = 0; i < data->count; i++)
-        if ((int)i + 1 != p->same)
-            test_tensor_create(&data->operands[i], dtype, p->rank, p->shape, p->stride[i],
-                               p->offset);
-}
-
-static void run(softmax_data *data)
-{
-    tenon_softmax_params params = params_of(&data->problem);
-    const tenon_tensor *v[MOST] = {0};
-    for (uint32_t i = 0; i < data->count; i++)
-        v[i] = &operand(data, i)->host;
-    data->expected =
-        calloc((size_t)tenon_tensor_elements(v[data->count - 1]) + 1, sizeof *data->expected);
-    assert_non_null(data->expected);
-    assert_true((data->problem.backward
-                     ? tn_softmax_backward_reference
-                     : tn_softmax_forward_reference)(&params, v, data->expected));
-    const test_subject subject = {data->problem.backward ? &tn_softmax_backward_family
-                                                         : &tn_softmax_family,
-                                  call,
-                                  describe,
-                                  data,
-                                  data->operands,
-                                  data->count,
-                                  data->expected,
-                                  data->problem.judge};
-    (data->once ? test_run_once : test_run_all)(&subject);
-    for (uint32_t i = 0; i < data->count; i++)
-        if (data->operands[i].image != NULL)
-            test_tensor_destroy(&data->operands[i]);
-    free(data->expected);
-}
-
-static void fill(softmax_data *data, test_random *random)
-{
-    const softmax_case *p = &data->problem;
-    for (uint32_t i = 0; i + 1 < data->count; i++) {
-        test_tensor *t = operand(data, i);
-        if (p->judge == TEST_EXACT)
-            test_fill_integers(t, random, 3);
-        else if (!p->backward)
-            for (int64_t e = 0; e < tenon_tensor_elements(&t->view); e++)
-                test_set(t, e, test_real(random, -20, 20));
-        else if (p->log && i == SOFTMAX_BACKWARD_Y)
-            for (int64_t e = 0; e < tenon_tensor_elements(&t->view); e++)
-                test_set(t, e, test_real(random, -8, 0));
-        else
-            test_fill_reals(t, random);
+    test_begin(f, p->backward ? &tn_operation_softmax_backward : &tn_operation_softmax);
+    test_params(f, tenon_softmax_params)->axis = p->axis;
+    test_params(f, tenon_softmax_params)->flags = p->log ? TENON_SOFTMAX_LOG : 0;
+    for (uint32_t i = 0; i < f->c.operation->operand_count; i++) {
+        f->c.views[i] = test_view(dtype, TEST_ROW, false, p->rank, p->shape, p->offset);
+        memcpy(f->c.views[i].stride, p->stride[i], sizeof p->stride[i]);
     }
+    if (p->same != 0)
+        f->c.same[p->same - 1] = f->c.operation->operand_count;
+    f->judge = p->judge;
+    test_make(f);
+}
+
+static void fill_range(test_tensor *t, double low, double high, test_random *random)
+{
+    for (int64_t e = 0; e < tenon_tensor_elements(&t->view); e++)
+        test_set(t, e, test_real(random, low, high));
+}
+
+static void fill(test_fixture *f, const softmax_case *p, test_random *random)
+{
+    test_fill_inputs(f, p->judge, random);
+    if (p->judge == TEST_EXACT)
+        return;
+    if (!p->backward)
+        fill_range(test_operand(f, SOFTMAX_X), -20, 20, random);
+    else if (p->log)
+        fill_range(test_operand(f, SOFTMAX_BACKWARD_Y), -8, 0, random);
 }
 
 static void check_type(const softmax_case *p, tenon_dtype dtype, test_random *random)
 {
-    softmax_data data;
-    make(&data, p, dtype);
-    fill(&data, random);
-    run(&data);
+    test_fixture f;
+    begin(&f, p, dtype);
+    fill(&f, p, random);
+    test_finish(&f, TEST_ALL);
 }
 
 /* One case in every type, forward and backward, the plain one and the logarithm; backward on
@@ -235,11 +162,10 @@ static void random_problems(void **state)
     for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++)
         for (int n = 0; n < test_problems(40); n++) {
             softmax_case p = random_case(&random);
-            softmax_data data;
-            make(&data, &p, *type);
-            data.once = true;
-            fill(&data, &random);
-            run(&data);
+            test_fixture f;
+            begin(&f, &p, *type);
+            fill(&f, &p, &random);
+            test_finish(&f, TEST_ONCE);
         }
 }
 
@@ -274,18 +200,18 @@ static void special_values(void **state)
             softmax_case p = {.rank = 2, .shape = {values * size, size}, .log = way % 2 != 0};
             p.axis = 1;
             lay_out(&p, way >= 2 ? TEST_COL : TEST_ROW, false);
-            softmax_data data;
-            make(&data, &p, *type);
+            test_fixture f;
+            begin(&f, &p, *type);
             for (int64_t i = 0; i < values * size * size; i++)
-                test_set(&data.operands[0], i, (double)(i % 7) / 4);
+                test_set(&f.operands[0], i, (double)(i % 7) / 4);
             for (int64_t v = 0; v < values; v++)
                 for (int64_t i = 0; i < size; i++)
-                    test_set(&data.operands[0], (v * size + i) * size + i, specials[v]);
+                    test_set(&f.operands[0], (v * size + i) * size + i, specials[v]);
             for (int64_t i = 0; i < size; i++) { /* a row of nothing but -inf */
-                test_set(&data.operands[0], (2 * size + 3) * size + i, -INFINITY);
-                test_set(&data.operands[0], (2 * size + 4) * size + i, i == 5 ? 2 : -INFINITY);
+                test_set(&f.operands[0], (2 * size + 3) * size + i, -INFINITY);
+                test_set(&f.operands[0], (2 * size + 4) * size + i, i == 5 ? 2 : -INFINITY);
             }
-            run(&data);
+            test_finish(&f, TEST_ALL);
         }
 }
 
@@ -295,13 +221,13 @@ static void nan_in_a_gradient(void **state)
     (void)state;
     for (int way = 0; way < 8; way++) {
         softmax_case p = {.backward = true, .log = way % 2 != 0, .rank = 2, .shape = {9, 11}};
-        softmax_data data;
+        test_fixture f;
         p.axis = way / 2 % 2;
         lay_out(&p, TEST_ROW, false);
-        make(&data, &p, TENON_DTYPE_F32);
-        fill(&data, &random);
-        test_set(&data.operands[way / 4], 25, NAN);
-        run(&data);
+        begin(&f, &p, TENON_DTYPE_F32);
+        fill(&f, &p, &random);
+        test_set(&f.operands[way / 4], 25, NAN);
+        test_finish(&f, TEST_ALL);
     }
 }
 

@@ -1,6 +1,6 @@
 /* tenon_softmax_forward and _backward: values known from the formula, gradients against finite
  * differences, parameters, empty tensors, plans. */
-#include "support.h"
+#include "fixture.h"
 
 #include "ops/softmax/internal.h"
 
@@ -66,53 +66,28 @@ static void poisoned_rows(void **state)
     tenon_memory_destroy(&tensor.memory);
 }
 
-/* The loss L = sum of w · y, whose gradient with respect to y is w. */
-static double loss(const tenon_softmax_params *params, tenon_tensor *x, const double *w,
-                   tn_bounded *y)
-{
-    double sum = 0;
-    assert_true(tn_softmax_forward_reference(params, (const tenon_tensor *const[]){x, x}, y));
-    for (int64_t i = 0; i < tenon_tensor_elements(x); i++)
-        sum += w[i] * y[i].value;
-    return sum;
-}
-
 static void gradients(void **state)
 {
-    enum { ROWS = 3, SIZE = 5, COUNT = ROWS * SIZE };
-    const int64_t shape[] = {ROWS, SIZE};
     test_random random = test_random_for(506);
     (void)state;
     for (int way = 0; way < 4; way++) {
-        double x[COUNT], w[COUNT], y[COUNT];
-        tn_bounded result[COUNT], dx[COUNT];
-        tenon_softmax_params params = TENON_SOFTMAX_PARAMS_INIT;
-        tenon_tensor vx = tenon_tensor_view(TENON_DTYPE_F64, 2, shape), vw = vx, vy = vx;
-        vx.memory = (tenon_memory){.kind = TENON_MEMORY_SVM, .u.svm = x};
-        vw.memory = (tenon_memory){.kind = TENON_MEMORY_SVM, .u.svm = w};
-        vy.memory = (tenon_memory){.kind = TENON_MEMORY_SVM, .u.svm = y};
-        params.axis = way / 2;
-        params.flags = way % 2 == 0 ? 0 : TENON_SOFTMAX_LOG;
-        for (int i = 0; i < COUNT; i++) {
-            x[i] = test_real(&random, -2, 2);
-            w[i] = test_real(&random, -1, 1);
-        }
-        loss(&params, &vx, w, result);
-        for (int i = 0; i < COUNT; i++)
-            y[i] = result[i].value;
-        assert_true(tn_softmax_backward_reference(
-            &params, (const tenon_tensor *const[]){&vy, &vw, &vx}, dx));
-        for (int i = 0; i < COUNT; i++) {
-            const double at = x[i], h = 1e-5;
-            x[i] = at + h;
-            double above = loss(&params, &vx, w, result);
-            x[i] = at - h;
-            double below = loss(&params, &vx, w, result);
-            x[i] = at;
-            if (fabs((above - below) / (2 * h) - dx[i].value) > 1e-8)
-                fail_msg("way %d, element %d: the gradient is %g, the difference says %g", way, i,
-                         dx[i].value, (above - below) / (2 * h));
-        }
+        test_fixture y, dx;
+        test_begin_line(&y, "softmax x=T:3x5 y=T:3x5", TENON_DTYPE_F64);
+        test_begin_line(&dx, "softmax_backward y=T:3x5 dy=T:3x5 dx=T:3x5", TENON_DTYPE_F64);
+        test_params(&y, tenon_softmax_params)->axis = way / 2;
+        test_params(&y, tenon_softmax_params)->flags = way % 2 == 0 ? 0 : TENON_SOFTMAX_LOG;
+        dx.c.params = y.c.params;
+        test_make(&y);
+        test_make(&dx);
+        test_fill_inputs(&y, TEST_BOUND, &random);
+        test_fill_inputs(&dx, TEST_BOUND, &random);
+        test_expect(&y);
+        for (int i = 0; i < 15; i++)
+            test_set(&dx.operands[SOFTMAX_BACKWARD_Y], i, y.expected[i].value);
+        test_expect(&dx);
+        test_slopes(&y, SOFTMAX_X, &dx.operands[SOFTMAX_BACKWARD_DY], dx.expected, 1e-8);
+        test_release(&y);
+        test_release(&dx);
     }
 }
 
@@ -134,33 +109,27 @@ static void empty(void **state)
 
 static void wrong_parameters(void **state)
 {
-    static const int32_t axes[] = {2, -3, INT32_MAX, INT32_MIN};
-    const int64_t shape[] = {4, 5}, other[] = {5, 4};
-    tenon_softmax_params params = tenon_softmax_params_default();
-    tenon_tensor x, y;
+    static const test_refusal refusals[] = {
+        {"softmax x=T:4x5 y=T:4x5 axis=2", TENON_ERROR_INVALID_ARGUMENT, "axis"},
+        {"softmax_backward y=T:4x5 dy=T:4x5 dx=T:4x5 axis=2", TENON_ERROR_INVALID_ARGUMENT, "axis"},
+        {"softmax x=T:4x5 y=T:4x5 axis=-3", TENON_ERROR_INVALID_ARGUMENT, "axis"},
+        {"softmax_backward y=T:4x5 dy=T:4x5 dx=T:4x5 axis=-3", TENON_ERROR_INVALID_ARGUMENT,
+         "axis"},
+        {"softmax x=T:4x5 y=T:4x5 axis=2147483647", TENON_ERROR_INVALID_ARGUMENT, "axis"},
+        {"softmax_backward y=T:4x5 dy=T:4x5 dx=T:4x5 axis=2147483647", TENON_ERROR_INVALID_ARGUMENT,
+         "axis"},
+        {"softmax x=T:4x5 y=T:4x5 axis=-2147483648", TENON_ERROR_INVALID_ARGUMENT, "axis"},
+        {"softmax_backward y=T:4x5 dy=T:4x5 dx=T:4x5 axis=-2147483648",
+         TENON_ERROR_INVALID_ARGUMENT, "axis"},
+        {"softmax x=T:4x5 y=T:5x4", TENON_ERROR_INVALID_ARGUMENT, "shape is 5x4"},
+        {"softmax x=T: y=T:", TENON_ERROR_INVALID_ARGUMENT, "rank 0"},
+    };
+    test_fixture f;
     (void)state;
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 2, shape, &x));
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 2, shape, &y));
-    for (size_t i = 0; i < sizeof axes / sizeof *axes; i++) {
-        params.axis = axes[i];
-        assert_refused(tenon_softmax_forward(test_stream, &params, &x, &y, NULL),
-                       TENON_ERROR_INVALID_ARGUMENT, "tenon_softmax_forward", "axis");
-        assert_refused(tenon_softmax_backward(test_stream, &params, &x, &x, &y, NULL),
-                       TENON_ERROR_INVALID_ARGUMENT, "tenon_softmax_backward", "axis");
-    }
-    params = tenon_softmax_params_default();
-    params.reserved = 3;
-    assert_refused(tenon_softmax_forward(test_stream, &params, &x, &y, NULL),
-                   TENON_ERROR_INVALID_ARGUMENT, "tenon_softmax_forward", "reserved");
-    tenon_tensor turned = tenon_tensor_view(TENON_DTYPE_F32, 2, other), scalar = x;
-    turned.memory = y.memory;
-    assert_refused(tenon_softmax_forward(test_stream, NULL, &x, &turned, NULL),
-                   TENON_ERROR_INVALID_ARGUMENT, "tenon_softmax_forward", "shape is 5x4");
-    scalar.rank = 0;
-    assert_refused(tenon_softmax_forward(test_stream, NULL, &scalar, &scalar, NULL),
-                   TENON_ERROR_INVALID_ARGUMENT, "tenon_softmax_forward", "rank 0");
-    tenon_memory_destroy(&x.memory);
-    tenon_memory_destroy(&y.memory);
+    TEST_REFUSE(refusals);
+    test_begin_line(&f, "softmax x=T:4x5 y=T:4x5", TENON_DTYPE_F32);
+    test_params(&f, tenon_softmax_params)->reserved = 3;
+    test_refuse_fixture(&f, TENON_ERROR_INVALID_ARGUMENT, "reserved");
 }
 
 static void plans(void **state)

@@ -89,29 +89,28 @@ char *tn_team_options(const tenon_context *context, uint32_t dtype, char options
     return options;
 }
 
-const char *tn_team_constrains(tenon_context *context, const tn_problem *problem,
-                               const int32_t *values)
-{
-    (void)problem;
-    if ((values[0] & (values[0] - 1)) != 0)
-        return "a team is a power of two";
-    return values[0] > tn_team_group(context) ? "a team is larger than a work-group" : NULL;
-}
-
 /* As small as keeps a row in registers, so that trees are short; larger, down to a vector each,
  * where there are too few rows for the device. */
-void tn_team_tune(const tenon_context *context, int64_t rows, int64_t vectors, int32_t *team)
+static int32_t team_for(const tenon_context *context, int64_t rows, int64_t vectors)
 {
     const int32_t group = tn_team_group(context);
     int32_t most = 1, value = 1;
-    if (*team != 0)
-        return;
     while (most < group && most < vectors)
         most *= 2;
     while (value < most &&
            (value * TN_TEAM_VECTORS < vectors || (double)rows * value < 2 * tn_gpu_items(context)))
         value *= 2;
-    *team = value;
+    return value;
+}
+
+void tn_team_tune(const tenon_context *context, int64_t rows, int64_t vectors, tn_choice *choice)
+{
+    int32_t *team = &choice->values[0];
+    if (*team == 0)
+        *team = team_for(context, rows, vectors);
+    choice->misfit = (*team & (*team - 1)) != 0       ? "a team is a power of two"
+                     : *team > tn_team_group(context) ? "a team is larger than a work-group"
+                                                      : NULL;
 }
 
 team_way tn_team_way(int32_t team, int64_t vectors)

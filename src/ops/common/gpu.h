@@ -61,11 +61,10 @@ char *tn_team_options(const tenon_context *context, uint32_t dtype, char options
 
 /* The parameter `tm` of solvers with teams: work-items of a team, a power of two. */
 extern const tn_parameter tn_team_parameter[1];
-const char *tn_team_constrains(tenon_context *context, const tn_problem *problem,
-                               const int32_t *values);
 
-/* Gives it its value, where it is 0, for so many rows of so many vectors. */
-void tn_team_tune(const tenon_context *context, int64_t rows, int64_t vectors, int32_t *team);
+/* Gives a choice's only parameter, this one, its value where it is free, for so many rows of so
+ * many vectors; sets misfit where it is forced and no team's. */
+void tn_team_tune(const tenon_context *context, int64_t rows, int64_t vectors, tn_choice *choice);
 
 /* Through lines of so many vectors. */
 team_way tn_team_way(int32_t team, int64_t vectors);

@@ -18,30 +18,6 @@ static bool is_too_long(const tn_reduction_problem *p, int32_t team)
     return vectors_of(p) > (int64_t)MOST_STEPS * TN_TEAM_VECTORS * team;
 }
 
-static const char *refuses(tenon_context *context, const tn_problem *problem)
-{
-    const tn_reduction_problem *p = (const tn_reduction_problem *)problem;
-    if (p->size == 0)
-        return "the rows are empty";
-    if (p->rank > 2)
-        return "the rows have more than two dimensions that do not merge";
-    return is_too_long(p, tn_team_group(context)) ? "the rows are too long" : NULL;
-}
-
-static void tune(tenon_context *context, const tn_problem *problem, int32_t *values)
-{
-    const tn_reduction_problem *p = (const tn_reduction_problem *)problem;
-    tn_team_tune(context, tn_reduction_count(p), vectors_of(p), &values[0]);
-}
-
-static const char *constrains(tenon_context *context, const tn_problem *problem,
-                              const int32_t *values)
-{
-    return is_too_long((const tn_reduction_problem *)problem, values[0])
-               ? "a team is too small for the rows"
-               : tn_team_constrains(context, problem, values);
-}
-
 /* Whether neighbours in memory are those of different rows. */
 static bool is_across(const tn_reduction_problem *p)
 {
@@ -50,9 +26,8 @@ static bool is_across(const tn_reduction_problem *p)
 }
 
 /* A variance reads its rows twice. */
-static double estimate(tenon_context *context, const tn_problem *problem, const int32_t *values)
+static double time_of(tenon_context *context, const tn_reduction_problem *p, int32_t team)
 {
-    const tn_reduction_problem *p = (const tn_reduction_problem *)problem;
     const double size = (double)tenon_dtype_size((tenon_dtype)p->dtype);
     const double rows = (double)tn_reduction_count(p);
     const double inputs = p->element_size[REDUCTION_T] != 0 ? 2 : 1;
@@ -64,55 +39,61 @@ static double estimate(tenon_context *context, const tn_problem *problem, const 
         return 1e6 + 20 * rows * (double)p->size;
     if (step > 1)
         part = TN_GPU_LONG_ROWS;
-    else if (values[0] == 1 && !is_across(p))
+    else if (team == 1 && !is_across(p))
         part = tn_gpu_own_row((double)p->size * size);
     return tn_gpu_time(
         context, rows * (double)p->size * size * inputs * (p->kind == REDUCTION_VARIANCE ? 1.5 : 1),
-        rows * values[0], part);
+        rows * team, part);
 }
 
-static void options(tenon_context *context, const tn_problem *problem, const int32_t *values,
-                    char text[TN_OPTIONS_SIZE])
+static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
 {
     const tn_reduction_problem *p = (const tn_reduction_problem *)problem;
-    char team[64];
-    (void)values;
-    tn_build_options(context, text, "-DTENON_DTYPE=%u %s%s", p->dtype,
-                     tn_team_options(context, p->dtype, team),
+    char options[64];
+    if (p->size == 0)
+        return "the rows are empty";
+    if (p->rank > 2)
+        return "the rows have more than two dimensions that do not merge";
+    if (is_too_long(p, tn_team_group(context)))
+        return "the rows are too long";
+    tn_team_tune(context, tn_reduction_count(p), vectors_of(p), choice);
+    if (is_too_long(p, choice->values[0]))
+        choice->misfit = "a team is too small for the rows";
+    if (choice->misfit != NULL)
+        return NULL;
+    choice->time = time_of(context, p, choice->values[0]);
+    tn_build_options(context, choice->options, "-DTENON_DTYPE=%u %s%s", p->dtype,
+                     tn_team_options(context, p->dtype, options),
                      tn_reduction_is_extremum(p) ? " -DTENON_EXTREMUM" : "");
+    return NULL;
 }
 
-static tenon_status record(const char *operation, tn_recording *recording,
-                           const tn_problem *problem, const int32_t *values)
+static tenon_status launch(const char *operation, tn_recording *recording,
+                           const tn_problem *problem, const tn_choice *choice)
 {
     const tn_reduction_problem *p = (const tn_reduction_problem *)problem;
-    const int64_t group = tn_team_group(recording->context);
-    char text[TN_OPTIONS_SIZE];
+    const int64_t group = tn_team_group(recording->context), team = choice->values[0];
     reduction_args args;
-    tn_launch launch = {.source = p->kind == REDUCTION_SQUARED_ERROR ? "loss/mse_forward_group"
-                                  : tn_reduction_is_extremum(p)      ? "reduce/extremum_group"
-                                                                     : "reduce/sum_group",
-                        .options = text,
-                        .kernel = "reduce_group",
-                        .local = {(size_t)group},
-                        .operand_count = REDUCTION_VIEWS};
-    options(recording->context, problem, values, text);
+    tn_launch it = {.source = p->kind == REDUCTION_SQUARED_ERROR ? "loss/mse_forward_group"
+                              : tn_reduction_is_extremum(p)      ? "reduce/extremum_group"
+                                                                 : "reduce/sum_group",
+                    .options = choice->options,
+                    .kernel = "reduce_group",
+                    .local = {(size_t)group},
+                    .operand_count = REDUCTION_VIEWS};
     tn_reduction_fill(p, &args);
     args.pieces = 1;
     args.across = is_across(p);
-    args.way = tn_team_way(values[0], tn_ceil_div(p->shape[p->rank - 1], tn_gpu_lanes(p->dtype)));
+    args.way =
+        tn_team_way((int32_t)team, tn_ceil_div(p->shape[p->rank - 1], tn_gpu_lanes(p->dtype)));
     for (int v = 0; v < REDUCTION_VIEWS; v++)
-        launch.operands[v] = tn_reduction_operand(p, v);
-    launch.global[0] = (size_t)tn_round_up(args.count * values[0], group);
-    return tn_reduction_launch(operation, recording, p, &launch, &args);
+        it.operands[v] = tn_reduction_operand(p, v);
+    it.global[0] = (size_t)tn_round_up(args.count * team, group);
+    return tn_reduction_launch(operation, recording, p, &it, &args);
 }
 
 const tn_solver tn_reduction_group = {.name = "group",
                                       .parameters = tn_team_parameter,
                                       .parameter_count = 1,
-                                      .refuses = refuses,
-                                      .tune = tune,
-                                      .constrains = constrains,
-                                      .estimate = estimate,
-                                      .options = options,
-                                      .record = record};
+                                      .configure = configure,
+                                      .launch = launch};

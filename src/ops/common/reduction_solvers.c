@@ -18,9 +18,9 @@
 #define GPU_GROUP      64  /* REDUCTION_GROUP */
 #define GPU_WORK_ITEMS 128 /* that a compute unit should have, so that reads wait side by side */
 
-/* How a solver shares out the work. */
+/* The layout: how a solver shares out the work. */
 typedef struct shares {
-    bool along; /* vectors lie along the rows */
+    bool along, split; /* vectors lie along the rows; those are cut into pieces */
     int64_t chunk, groups, pieces, run;
 } shares;
 
@@ -40,8 +40,11 @@ static shares whole_shares(tenon_context *context, const tn_reduction_problem *p
     int64_t chunk = is_cpu ? tn_max_i64(CPU_CHUNK / tn_max_i64(p->size, 1), 1) : 1;
     if (!along)
         chunk = tn_round_up(chunk, is_cpu ? VECTORS * width : width);
-    return (shares){along, chunk, count / length * tn_ceil_div(length, chunk), 1,
-                    tn_max_i64(p->size, 1)};
+    return (shares){.along = along,
+                    .chunk = chunk,
+                    .groups = count / length * tn_ceil_div(length, chunk),
+                    .pieces = 1,
+                    .run = tn_max_i64(p->size, 1)};
 }
 
 /* As many pieces as keep every compute unit busy. A CPU's are contiguous; those of a GPU's
@@ -54,6 +57,7 @@ static shares split_shares(tenon_context *context, const tn_reduction_problem *p
     int64_t units = context->device.info.compute_units;
     int64_t wanted = tn_ceil_div(units * (is_cpu ? 4 : GPU_WORK_ITEMS), s.groups);
     int64_t most = tn_min_i64(is_cpu ? CPU_MOST : GPU_MOST, p->size / LEAST_PIECE);
+    s.split = true;
     s.pieces = tn_max_i64(tn_min_i64(wanted, most), 2);
     s.run = tn_round_up(tn_ceil_div(p->size, s.pieces), width);
     if (is_cpu || !along)
@@ -61,20 +65,6 @@ static shares split_shares(tenon_context *context, const tn_reduction_problem *p
     else
         s.run = VECTORS * width;
     return s;
-}
-
-static const char *refuses_nothing(tenon_context *context, const tn_problem *problem)
-{
-    (void)context;
-    (void)problem;
-    return NULL;
-}
-
-static const char *refuses_split(tenon_context *context, const tn_problem *problem)
-{
-    const tn_reduction_problem *p = (const tn_reduction_problem *)problem;
-    (void)context;
-    return p->size < 2 * LEAST_PIECE ? "the rows are too short to split" : NULL;
 }
 
 uint64_t tn_reduction_paths(const tn_problem *problem)
@@ -126,7 +116,7 @@ static double gpu_time(tenon_context *context, const tn_reduction_problem *p, co
            (passes - 1) * 2 * TN_GPU_LAUNCH;
 }
 
-static double estimate_of(tenon_context *context, const tn_reduction_problem *p, const shares *s)
+static double time_of(tenon_context *context, const tn_reduction_problem *p, const shares *s)
 {
     if (!context->device.is_cpu)
         return gpu_time(context, p, s);
@@ -140,42 +130,6 @@ static double estimate_of(tenon_context *context, const tn_reduction_problem *p,
            (elements * element_time(context, p, s) + rows + finish) / (busy < units ? busy : units);
 }
 
-static double estimate_rows(tenon_context *context, const tn_problem *problem,
-                            const int32_t *values)
-{
-    const tn_reduction_problem *p = (const tn_reduction_problem *)problem;
-    const shares s = whole_shares(context, p, true);
-    (void)values;
-    return estimate_of(context, p, &s);
-}
-
-static double estimate_columns(tenon_context *context, const tn_problem *problem,
-                               const int32_t *values)
-{
-    const tn_reduction_problem *p = (const tn_reduction_problem *)problem;
-    const shares s = whole_shares(context, p, false);
-    (void)values;
-    return estimate_of(context, p, &s);
-}
-
-static double estimate_split_rows(tenon_context *context, const tn_problem *problem,
-                                  const int32_t *values)
-{
-    const tn_reduction_problem *p = (const tn_reduction_problem *)problem;
-    const shares s = split_shares(context, p, true);
-    (void)values;
-    return estimate_of(context, p, &s);
-}
-
-static double estimate_split_columns(tenon_context *context, const tn_problem *problem,
-                                     const int32_t *values)
-{
-    const tn_reduction_problem *p = (const tn_reduction_problem *)problem;
-    const shares s = split_shares(context, p, false);
-    (void)values;
-    return estimate_of(context, p, &s);
-}
-
 /* What the pieces give; then the means of a variance, or the places of extremes. */
 static uint64_t workspace_of(const tn_reduction_problem *p, const shares *s)
 {
@@ -186,40 +140,25 @@ static uint64_t workspace_of(const tn_reduction_problem *p, const shares *s)
     return (uint64_t)(s->pieces * count + more) * tn_acc_size(p->dtype);
 }
 
-static uint64_t workspace_rows(tenon_context *context, const tn_problem *problem,
-                               const int32_t *values)
-{
-    const tn_reduction_problem *p = (const tn_reduction_problem *)problem;
-    const shares s = split_shares(context, p, true);
-    (void)values;
-    return workspace_of(p, &s);
-}
-
-static uint64_t workspace_columns(tenon_context *context, const tn_problem *problem,
-                                  const int32_t *values)
-{
-    const tn_reduction_problem *p = (const tn_reduction_problem *)problem;
-    const shares s = split_shares(context, p, false);
-    (void)values;
-    return workspace_of(p, &s);
-}
-
 /* The two programs of tenon_reduce are told apart, so that each is checked. */
-static void options(tenon_context *context, const tn_problem *problem, const int32_t *values,
-                    char text[TN_OPTIONS_SIZE])
+static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
 {
     const tn_reduction_problem *p = (const tn_reduction_problem *)problem;
-    (void)values;
-    tn_build_options(context, text, "-DTENON_DTYPE=%u -DTENON_VW=%u%s%s", p->dtype,
+    const tn_solver *solver = choice->solver;
+    const bool split = tn_is_solver(solver, &tn_reduction_split_rows) ||
+                       tn_is_solver(solver, &tn_reduction_split_columns);
+    const bool along =
+        tn_is_solver(solver, &tn_reduction_rows) || tn_is_solver(solver, &tn_reduction_split_rows);
+    shares *s = TN_LAYOUT(shares, choice);
+    if (split && p->size < 2 * LEAST_PIECE)
+        return "the rows are too short to split";
+    *s = split ? split_shares(context, p, along) : whole_shares(context, p, along);
+    choice->workspace = split ? workspace_of(p, s) : 0;
+    choice->time = time_of(context, p, s);
+    tn_build_options(context, choice->options, "-DTENON_DTYPE=%u -DTENON_VW=%u%s%s", p->dtype,
                      tn_lanes(context, p->dtype), tn_gpu_option(context),
                      tn_reduction_is_extremum(p) ? " -DTENON_EXTREMUM" : "");
-}
-
-static const char *source_of(const tn_reduction_problem *p)
-{
-    if (p->kind == REDUCTION_SQUARED_ERROR)
-        return "loss/mse_forward";
-    return tn_reduction_is_extremum(p) ? "reduce/extremum" : "reduce/sum";
+    return NULL;
 }
 
 void tn_reduction_fill(const tn_reduction_problem *p, reduction_args *args)
@@ -236,14 +175,6 @@ void tn_reduction_fill(const tn_reduction_problem *p, reduction_args *args)
     args->rank = (tenon_i32)p->rank;
     args->kind = (tenon_i32)p->kind;
     args->flags = (tenon_i32)p->flags;
-}
-
-static void fill_args(const tn_reduction_problem *p, const shares *s, reduction_args *args)
-{
-    tn_reduction_fill(p, args);
-    args->chunk = s->chunk;
-    args->run = s->run;
-    args->pieces = s->pieces;
 }
 
 /* What is not there is neither read nor written; y stands in for its pointer. */
@@ -279,120 +210,79 @@ tenon_status tn_reduction_launch(const char *operation, tn_recording *recording,
     return tn_record(operation, recording, launch);
 }
 
-static tenon_status launch(const char *operation, tn_recording *recording,
-                           const tn_reduction_problem *p, tn_launch *it, const reduction_args *args)
+/* Of the kernel that `it` names, whose operands are given. */
+static tenon_status launch_stage(const char *operation, tn_recording *recording,
+                                 const tn_problem *problem, const tn_choice *choice, int stage,
+                                 tn_launch *it)
 {
-    char text[TN_OPTIONS_SIZE];
-    options(recording->context, &p->head, NULL, text);
-    it->source = source_of(p);
-    it->options = text;
-    return tn_reduction_launch(operation, recording, p, it, args);
+    const tn_reduction_problem *p = (const tn_reduction_problem *)problem;
+    const shares *s = TN_LAYOUT(const shares, choice);
+    reduction_args args;
+    tn_reduction_fill(p, &args);
+    args.chunk = s->chunk;
+    args.run = s->run;
+    args.pieces = s->pieces;
+    args.stage = stage;
+    it->source = p->kind == REDUCTION_SQUARED_ERROR ? "loss/mse_forward"
+                 : tn_reduction_is_extremum(p)      ? "reduce/extremum"
+                                                    : "reduce/sum";
+    it->options = choice->options;
+    return tn_reduction_launch(operation, recording, p, it, &args);
 }
 
 /* reduce_rows or reduce_columns. */
 static tenon_status launch_sums(const char *operation, tn_recording *recording,
-                                const tn_reduction_problem *p, const shares *s, int stage)
+                                const tn_problem *problem, const tn_choice *choice, int stage)
 {
-    reduction_args args;
-    size_t local = recording->context->device.is_cpu ? 1 : GPU_GROUP;
-    tn_launch it = {.kernel = s->along ? "reduce_rows" : "reduce_columns", .operand_count = 5};
-    fill_args(p, s, &args);
-    args.stage = stage;
+    const tn_reduction_problem *p = (const tn_reduction_problem *)problem;
+    const shares *s = TN_LAYOUT(const shares, choice);
+    const size_t local = recording->context->device.is_cpu ? 1 : GPU_GROUP;
+    tn_launch it = {.kernel = s->along ? "reduce_rows" : "reduce_columns",
+                    .operand_count = 5,
+                    .local = {local}};
     for (int v = 0; v < REDUCTION_VIEWS; v++)
         it.operands[v] = tn_reduction_operand(p, v);
     it.operands[REDUCTION_VIEWS] =
         stage == REDUCTION_WHOLE ? tn_reduction_operand(p, REDUCTION_Y) : TN_WORKSPACE;
-    it.local[0] = local;
     it.global[0] = (size_t)tn_round_up(s->groups * s->pieces, (int64_t)local);
-    return launch(operation, recording, p, &it, &args);
+    return launch_stage(operation, recording, problem, choice, stage, &it);
 }
 
 static tenon_status launch_finish(const char *operation, tn_recording *recording,
-                                  const tn_reduction_problem *p, const shares *s, int stage)
+                                  const tn_problem *problem, const tn_choice *choice, int stage)
 {
-    reduction_args args;
+    const tn_reduction_problem *p = (const tn_reduction_problem *)problem;
+    const size_t local = recording->context->device.is_cpu ? 1 : GPU_GROUP;
     tn_launch it = {.kernel = "reduce_finish",
                     .operands = {tn_reduction_operand(p, REDUCTION_Y),
                                  tn_reduction_operand(p, REDUCTION_MEANS), TN_WORKSPACE},
-                    .operand_count = 3};
-    fill_args(p, s, &args);
-    args.stage = stage;
-    it.local[0] = recording->context->device.is_cpu ? 1 : GPU_GROUP;
-    it.global[0] = (size_t)args.count * it.local[0];
-    return launch(operation, recording, p, &it, &args);
+                    .operand_count = 3,
+                    .global = {(size_t)tn_reduction_count(p) * local},
+                    .local = {local}};
+    return launch_stage(operation, recording, problem, choice, stage, &it);
 }
 
-static tenon_status record_split(const char *operation, tn_recording *recording,
-                                 const tn_problem *problem, bool along)
+static tenon_status launch(const char *operation, tn_recording *recording,
+                           const tn_problem *problem, const tn_choice *choice)
 {
-    const tn_reduction_problem *p = (const tn_reduction_problem *)problem;
-    const shares s = split_shares(recording->context, p, along);
-    TN_TRY(launch_sums(operation, recording, p, &s, REDUCTION_PARTIAL));
-    if (p->kind != REDUCTION_VARIANCE)
-        return launch_finish(operation, recording, p, &s, REDUCTION_WHOLE);
-    TN_TRY(launch_finish(operation, recording, p, &s, REDUCTION_PARTIAL));
-    TN_TRY(launch_sums(operation, recording, p, &s, REDUCTION_SQUARES));
-    return launch_finish(operation, recording, p, &s, REDUCTION_SQUARES);
+    const bool variance = ((const tn_reduction_problem *)problem)->kind == REDUCTION_VARIANCE;
+    if (!TN_LAYOUT(const shares, choice)->split)
+        return launch_sums(operation, recording, problem, choice, REDUCTION_WHOLE);
+    TN_TRY(launch_sums(operation, recording, problem, choice, REDUCTION_PARTIAL));
+    if (!variance)
+        return launch_finish(operation, recording, problem, choice, REDUCTION_WHOLE);
+    TN_TRY(launch_finish(operation, recording, problem, choice, REDUCTION_PARTIAL));
+    TN_TRY(launch_sums(operation, recording, problem, choice, REDUCTION_SQUARES));
+    return launch_finish(operation, recording, problem, choice, REDUCTION_SQUARES);
 }
 
-static tenon_status record_whole(const char *operation, tn_recording *recording,
-                                 const tn_problem *problem, bool along)
-{
-    const tn_reduction_problem *p = (const tn_reduction_problem *)problem;
-    const shares s = whole_shares(recording->context, p, along);
-    return launch_sums(operation, recording, p, &s, REDUCTION_WHOLE);
-}
+const tn_solver tn_reduction_rows = {.name = "rows", .configure = configure, .launch = launch};
 
-static tenon_status record_rows(const char *operation, tn_recording *recording,
-                                const tn_problem *problem, const int32_t *values)
-{
-    (void)values;
-    return record_whole(operation, recording, problem, true);
-}
+const tn_solver tn_reduction_columns = {
+    .name = "columns", .configure = configure, .launch = launch};
 
-static tenon_status record_columns(const char *operation, tn_recording *recording,
-                                   const tn_problem *problem, const int32_t *values)
-{
-    (void)values;
-    return record_whole(operation, recording, problem, false);
-}
+const tn_solver tn_reduction_split_rows = {
+    .name = "split_rows", .configure = configure, .launch = launch};
 
-static tenon_status record_split_rows(const char *operation, tn_recording *recording,
-                                      const tn_problem *problem, const int32_t *values)
-{
-    (void)values;
-    return record_split(operation, recording, problem, true);
-}
-
-static tenon_status record_split_columns(const char *operation, tn_recording *recording,
-                                         const tn_problem *problem, const int32_t *values)
-{
-    (void)values;
-    return record_split(operation, recording, problem, false);
-}
-
-const tn_solver tn_reduction_rows = {.name = "rows",
-                                     .refuses = refuses_nothing,
-                                     .estimate = estimate_rows,
-                                     .options = options,
-                                     .record = record_rows};
-
-const tn_solver tn_reduction_columns = {.name = "columns",
-                                        .refuses = refuses_nothing,
-                                        .estimate = estimate_columns,
-                                        .options = options,
-                                        .record = record_columns};
-
-const tn_solver tn_reduction_split_rows = {.name = "split_rows",
-                                           .refuses = refuses_split,
-                                           .workspace = workspace_rows,
-                                           .estimate = estimate_split_rows,
-                                           .options = options,
-                                           .record = record_split_rows};
-
-const tn_solver tn_reduction_split_columns = {.name = "split_columns",
-                                              .refuses = refuses_split,
-                                              .workspace = workspace_columns,
-                                              .estimate = estimate_split_columns,
-                                              .options = options,
-                                              .record = record_split_columns};
+const tn_solver tn_reduction_split_columns = {
+    .name = "split_columns", .configure = configure, .launch = launch};

@@ -95,13 +95,6 @@ int64_t tn_rows_count(const tn_rows_problem *p)
     return count;
 }
 
-const char *tn_rows_refuses(tenon_context *context, const tn_problem *problem)
-{
-    (void)context;
-    (void)problem;
-    return NULL;
-}
-
 /* An element costs about a nanosecond, or as many lanes less as a vector of them is loaded whole:
  * what is left is how well vectors are filled, and whether the tensors that have the axis are
  * contiguous along them. */
@@ -129,11 +122,9 @@ double tn_rows_gpu_time(tenon_context *context, const tn_rows_problem *p, double
 /* What rows and columns read their inputs in. */
 #define GPU_TIMES 2.5
 
-double tn_rows_estimate(tenon_context *context, const tn_problem *problem, const int32_t *values)
+static double rows_time(tenon_context *context, const tn_rows_problem *p)
 {
-    const tn_rows_problem *p = (const tn_rows_problem *)problem;
     bool contiguous = true;
-    (void)values;
     if (!context->device.is_cpu)
         return tn_rows_gpu_time(context, p, (double)tn_rows_count(p), GPU_TIMES,
                                 tn_gpu_own_row((double)p->size * p->element_size[0]));
@@ -144,37 +135,25 @@ double tn_rows_estimate(tenon_context *context, const tn_problem *problem, const
     return estimate(context, p, p->size, contiguous) + tail;
 }
 
-double tn_columns_estimate(tenon_context *context, const tn_problem *problem, const int32_t *values)
+static double columns_time(tenon_context *context, const tn_rows_problem *p)
 {
-    const tn_rows_problem *p = (const tn_rows_problem *)problem;
+    const int64_t inner = p->shape[p->rank - 1];
     bool contiguous = true;
-    (void)values;
     for (uint32_t v = 0; v < p->views; v++)
         contiguous = contiguous && p->stride[v][p->rank - 1] <= 1;
-    contiguous =
-        contiguous && (context->device.is_cpu || p->shape[p->rank - 1] >= TN_GPU_LEAST_COLUMNS);
-    if (!context->device.is_cpu)
-        return tn_rows_gpu_time(
-            context, p,
-            (double)tn_rows_count(p) / (double)p->shape[p->rank - 1] *
-                (double)tn_ceil_div(p->shape[p->rank - 1], tn_gpu_lanes(p->dtype)),
-            GPU_TIMES, contiguous ? TN_GPU_SIDE_BY_SIDE : TN_GPU_LONG_ROWS);
-    return estimate(context, p, p->shape[p->rank - 1], contiguous);
+    if (context->device.is_cpu)
+        return estimate(context, p, inner, contiguous);
+    contiguous = contiguous && inner >= TN_GPU_LEAST_COLUMNS;
+    return tn_rows_gpu_time(context, p,
+                            (double)tn_rows_count(p) / (double)inner *
+                                (double)tn_ceil_div(inner, tn_gpu_lanes(p->dtype)),
+                            GPU_TIMES, contiguous ? TN_GPU_SIDE_BY_SIDE : TN_GPU_LONG_ROWS);
 }
 
-void tn_rows_options(tenon_context *context, const tn_problem *problem, const int32_t *values,
-                     char text[TN_OPTIONS_SIZE])
+tn_rows_layout *tn_rows_layout_of(const tn_rows_problem *p, tn_choice *choice)
 {
-    const tn_rows_problem *p = (const tn_rows_problem *)problem;
-    (void)values;
-    tn_build_options(context, text, "-DTENON_DTYPE=%u -DTENON_VW=%u%s", p->dtype,
-                     tn_lanes(context, p->dtype), tn_gpu_option(context));
-}
-
-tenon_status tn_rows_launch(const char *operation, tn_recording *recording,
-                            const tn_rows_problem *p, rows_args *args, tn_launch *launch)
-{
-    tn_patch patches[TENON_ROWS_VIEWS + 1];
+    tn_rows_layout *layout = TN_LAYOUT(tn_rows_layout, choice);
+    rows_args *args = &layout->args;
     args->size = p->size;
     args->count = tn_rows_count(p);
     args->value = p->value;
@@ -183,64 +162,77 @@ tenon_status tn_rows_launch(const char *operation, tn_recording *recording,
     memcpy(args->axis, p->axis, sizeof args->axis);
     memcpy(args->stride, p->stride, sizeof args->stride);
     memcpy(args->shape, p->shape, sizeof args->shape);
-    patches[0] = (tn_patch){(uint8_t)tn_scalar_patch((tenon_dtype)p->dtype), TN_SCALAR_ROWS,
-                            offsetof(rows_args, scale), 1};
-    launch->patch_count = 1;
+    return layout;
+}
+
+/* Shares the chunks out and tells the compiler. Where the driver chooses a work-group by the sizes,
+ * PoCL compiles for each that it has not seen. */
+static void configure(tenon_context *context, const tn_rows_problem *p, uint32_t dimensions,
+                      const size_t *global, int64_t chunk, tn_choice *choice)
+{
+    tn_rows_layout *layout = tn_rows_layout_of(p, choice);
+    tn_launch grid = {.dimensions = dimensions, .local = {1, 1}};
+    memcpy(grid.global, global, dimensions * sizeof *global);
+    if (!context->device.is_cpu)
+        tn_gpu_local(&grid);
+    layout->args.chunk = chunk;
+    memcpy(layout->global, grid.global, dimensions * sizeof *global);
+    memcpy(layout->local, grid.local, dimensions * sizeof *global);
+    tn_build_options(context, choice->options, "-DTENON_DTYPE=%u -DTENON_VW=%u%s", p->dtype,
+                     tn_lanes(context, p->dtype), tn_gpu_option(context));
+}
+
+const char *tn_rows_configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
+{
+    const tn_rows_problem *p = (const tn_rows_problem *)problem;
+    const int64_t chunk = context->device.is_cpu ? tn_max_i64(CPU_CHUNK / p->size, 1) : 1;
+    const size_t global = (size_t)tn_ceil_div(tn_rows_count(p), chunk);
+    choice->time = rows_time(context, p);
+    configure(context, p, 1, &global, chunk, choice);
+    return NULL;
+}
+
+const char *tn_columns_configure(tenon_context *context, const tn_problem *problem,
+                                 tn_choice *choice)
+{
+    const tn_rows_problem *p = (const tn_rows_problem *)problem;
+    const int64_t inner = p->shape[p->rank - 1], width = tn_lanes(context, p->dtype);
+    const int64_t worth = context->device.is_cpu ? tn_max_i64(CPU_CHUNK / p->size, 1) : 1;
+    const int64_t chunk = tn_round_up(worth, width);
+    const size_t global[] = {(size_t)tn_ceil_div(inner, chunk), (size_t)(tn_rows_count(p) / inner)};
+    choice->time = columns_time(context, p);
+    configure(context, p, 2, global, chunk, choice);
+    return NULL;
+}
+
+tenon_status tn_rows_launch(const char *operation, tn_recording *recording,
+                            const tn_problem *problem, const tn_choice *choice, const char *source,
+                            const char *kernel)
+{
+    const tn_rows_problem *p = (const tn_rows_problem *)problem;
+    const tn_rows_layout *layout = TN_LAYOUT(const tn_rows_layout, choice);
+    tn_patch patches[TENON_ROWS_VIEWS + 1] = {{(uint8_t)tn_scalar_patch((tenon_dtype)p->dtype),
+                                               TN_SCALAR_ROWS, offsetof(rows_args, scale), 1}};
+    tn_launch launch = {.source = source,
+                        .options = choice->options,
+                        .kernel = kernel,
+                        .dimensions = layout->global[1] > 0 ? 2 : 1,
+                        .operand_count = p->views,
+                        .args = &layout->args,
+                        .args_size = sizeof layout->args,
+                        .patches = patches,
+                        .patch_count = 1};
+    memcpy(launch.global, layout->global, sizeof layout->global);
+    memcpy(launch.local, layout->local, sizeof layout->local);
     for (uint32_t v = 0; v < p->views; v++) {
-        launch->operands[v] = (uint8_t)v;
+        launch.operands[v] = (uint8_t)v;
         if (p->element_size[v] != 0)
-            patches[launch->patch_count++] =
+            patches[launch.patch_count++] =
                 (tn_patch){TN_PATCH_OFFSET, (uint8_t)v,
-                           (uint16_t)(offsetof(rows_args, offset) + v * sizeof *args->offset),
+                           (uint16_t)(offsetof(rows_args, offset) + v * sizeof(tenon_i64)),
                            p->element_size[v]};
     }
-    launch->operand_count = p->views;
-    launch->args = args;
-    launch->args_size = sizeof *args;
-    launch->patches = patches;
-    return tn_record(operation, recording, launch);
-}
-
-static tenon_status record(const char *operation, tn_recording *recording, const tn_rows_problem *p,
-                           int64_t chunk, tn_launch launch)
-{
-    char text[TN_OPTIONS_SIZE];
-    rows_args args = {.chunk = chunk};
-    tn_rows_options(recording->context, &p->head, NULL, text);
-    launch.options = text;
-    return tn_rows_launch(operation, recording, p, &args, &launch);
-}
-
-tenon_status tn_rows_record(const char *operation, tn_recording *recording,
-                            const tn_rows_problem *problem, const char *source, const char *kernel)
-{
-    tn_launch launch = {.source = source, .kernel = kernel, .dimensions = 1};
-    bool is_cpu = recording->context->device.is_cpu;
-    int64_t chunk = is_cpu ? tn_max_i64(CPU_CHUNK / problem->size, 1) : 1;
-    launch.global[0] = (size_t)tn_ceil_div(tn_rows_count(problem), chunk);
-    /* Where the driver chooses a work-group by the sizes, PoCL compiles for each that it has not
-     * seen. */
-    launch.local[0] = 1;
-    if (!is_cpu)
-        tn_gpu_local(&launch);
-    return record(operation, recording, problem, chunk, launch);
-}
-
-tenon_status tn_columns_record(const char *operation, tn_recording *recording,
-                               const tn_rows_problem *problem, const char *source,
-                               const char *kernel)
-{
-    tn_launch launch = {.source = source, .kernel = kernel, .dimensions = 2};
-    bool is_cpu = recording->context->device.is_cpu;
-    int64_t inner = problem->shape[problem->rank - 1];
-    int64_t width = (int64_t)tn_lanes(recording->context, problem->dtype);
-    int64_t chunk = is_cpu ? tn_round_up(tn_max_i64(CPU_CHUNK / problem->size, 1), width) : width;
-    launch.global[0] = (size_t)tn_ceil_div(inner, chunk);
-    launch.global[1] = (size_t)(tn_rows_count(problem) / inner);
-    launch.local[0] = launch.local[1] = 1;
-    if (!is_cpu)
-        tn_gpu_local(&launch);
-    return record(operation, recording, problem, chunk, launch);
+    return tn_record(operation, recording, &launch);
 }
 
 uint64_t tn_rows_paths(const tn_problem *problem)

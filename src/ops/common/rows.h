@@ -39,42 +39,33 @@ void tn_space_sort(tn_space *space, uint32_t by);
 void tn_rows_canonicalise(const tenon_tensor *const *views, uint32_t count, uint32_t by,
                           uint32_t axis, tn_rows_problem *problem);
 
-/* Parts of the solvers `rows` and `columns`. */
-const char *tn_rows_refuses(tenon_context *context, const tn_problem *problem);
-double tn_rows_estimate(tenon_context *context, const tn_problem *problem, const int32_t *values);
-double tn_columns_estimate(tenon_context *context, const tn_problem *problem,
-                           const int32_t *values);
-void tn_rows_options(tenon_context *context, const tn_problem *problem, const int32_t *values,
-                     char text[TN_OPTIONS_SIZE]);
+/* The layout of a choice: a launch of a kernel of cl_kernels/common/rows.clh's form. */
+typedef struct tn_rows_layout {
+    rows_args args;
+    size_t global[2], local[2]; /* global[1] is 0 where there is one dimension */
+} tn_rows_layout;
 
-/* Parts of solvers whose rows are done by teams (ops/common/gpu.h). */
-const char *tn_rows_group_refuses(tenon_context *context, const tn_problem *problem);
-void tn_rows_group_tune(tenon_context *context, const tn_problem *problem, int32_t *values);
-double tn_rows_group_estimate(tenon_context *context, const tn_problem *problem,
-                              const int32_t *values);
-void tn_rows_group_options(tenon_context *context, const tn_problem *problem, const int32_t *values,
-                           char text[TN_OPTIONS_SIZE]);
-tenon_status tn_rows_group_record(const char *operation, tn_recording *recording,
-                                  const tn_rows_problem *problem, const char *source,
-                                  const char *kernel, int32_t team);
+/* tn_solver's, of the solvers `rows` and `columns`, and of those whose rows are done by teams
+ * (ops/common/gpu.h). */
+const char *tn_rows_configure(tenon_context *context, const tn_problem *problem, tn_choice *choice);
+const char *tn_columns_configure(tenon_context *context, const tn_problem *problem,
+                                 tn_choice *choice);
+const char *tn_rows_group_configure(tenon_context *context, const tn_problem *problem,
+                                    tn_choice *choice);
 
-/* For these: the rows of a problem, and a launch that has all but its arguments' values, operands
- * and patches. */
-int64_t tn_rows_count(const tn_rows_problem *problem);
+/* Records the launch of any of these. */
 tenon_status tn_rows_launch(const char *operation, tn_recording *recording,
-                            const tn_rows_problem *problem, rows_args *args, tn_launch *launch);
+                            const tn_problem *problem, const tn_choice *choice, const char *source,
+                            const char *kernel);
+
+/* For these: the rows of a problem; the layout with what the problem says. */
+int64_t tn_rows_count(const tn_rows_problem *problem);
+tn_rows_layout *tn_rows_layout_of(const tn_rows_problem *problem, tn_choice *choice);
 
 /* Nanoseconds of a GPU's kernel whose work-items go through all tensors so, reading inputs `times`
  * times. */
 double tn_rows_gpu_time(tenon_context *context, const tn_rows_problem *problem, double items,
                         double times, double part);
-
-/* Records the launch of a kernel of cl_kernels/common/rows.clh's form. */
-tenon_status tn_rows_record(const char *operation, tn_recording *recording,
-                            const tn_rows_problem *problem, const char *source, const char *kernel);
-tenon_status tn_columns_record(const char *operation, tn_recording *recording,
-                               const tn_rows_problem *problem, const char *source,
-                               const char *kernel);
 
 /* For awkward cases, of which each two have one size: rows about an axis that is the middle one,
  * all with tails, contiguous along it in cases of even number and across it in the others. `step`

@@ -5,20 +5,6 @@
 
 #include <math.h>
 
-const char *tn_rows_group_refuses(tenon_context *context, const tn_problem *problem)
-{
-    const tn_rows_problem *p = (const tn_rows_problem *)problem;
-    (void)context;
-    return p->size > TN_TEAM_MOST ? "the rows are too long" : NULL;
-}
-
-void tn_rows_group_tune(tenon_context *context, const tn_problem *problem, int32_t *values)
-{
-    const tn_rows_problem *p = (const tn_rows_problem *)problem;
-    tn_team_tune(context, tn_rows_count(p), tn_ceil_div(p->size, tn_gpu_lanes(p->dtype)),
-                 &values[0]);
-}
-
 /* Whether neighbours in memory are those of different rows. */
 static bool is_across(const tn_rows_problem *p)
 {
@@ -37,37 +23,33 @@ static double part_of(const tn_rows_problem *p, int32_t team)
     return TN_GPU_SIDE_BY_SIDE * (length >= tn_gpu_lanes(p->dtype) ? 1 : 0.5);
 }
 
-double tn_rows_group_estimate(tenon_context *context, const tn_problem *problem,
-                              const int32_t *values)
+static double time_of(tenon_context *context, const tn_rows_problem *p, int32_t team)
 {
-    const tn_rows_problem *p = (const tn_rows_problem *)problem;
-    const double kept = (double)values[0] * tn_gpu_lanes(p->dtype) * TN_TEAM_VECTORS;
+    const double kept = (double)team * tn_gpu_lanes(p->dtype) * TN_TEAM_VECTORS;
     if (context->device.is_cpu) /* what keeps a GPU's work-items together costs a CPU */
         return 1e6 + 20.0 * (double)tn_rows_count(p) * (double)p->size;
-    return tn_rows_gpu_time(context, p, (double)tn_rows_count(p) * values[0],
-                            (double)p->size <= kept ? 1 : 2, part_of(p, values[0]));
+    return tn_rows_gpu_time(context, p, (double)tn_rows_count(p) * team,
+                            (double)p->size <= kept ? 1 : 2, part_of(p, team));
 }
 
-void tn_rows_group_options(tenon_context *context, const tn_problem *problem, const int32_t *values,
-                           char text[TN_OPTIONS_SIZE])
+const char *tn_rows_group_configure(tenon_context *context, const tn_problem *problem,
+                                    tn_choice *choice)
 {
-    const uint32_t dtype = ((const tn_rows_problem *)problem)->dtype;
-    char team[64];
-    (void)values;
-    tn_build_options(context, text, "-DTENON_DTYPE=%u %s", dtype,
-                     tn_team_options(context, dtype, team));
-}
-
-tenon_status tn_rows_group_record(const char *operation, tn_recording *recording,
-                                  const tn_rows_problem *problem, const char *source,
-                                  const char *kernel, int32_t team)
-{
-    char text[TN_OPTIONS_SIZE];
-    const int64_t group = tn_team_group(recording->context);
-    rows_args args = {.team = team, .across = is_across(problem)};
-    tn_launch launch = {.source = source, .kernel = kernel, .options = text, .dimensions = 1};
-    tn_rows_group_options(recording->context, &problem->head, NULL, text);
-    launch.local[0] = (size_t)group;
-    launch.global[0] = (size_t)tn_round_up(tn_rows_count(problem) * team, group);
-    return tn_rows_launch(operation, recording, problem, &args, &launch);
+    const tn_rows_problem *p = (const tn_rows_problem *)problem;
+    const int64_t rows = tn_rows_count(p), group = tn_team_group(context);
+    char options[64];
+    if (p->size > TN_TEAM_MOST)
+        return "the rows are too long";
+    tn_team_tune(context, rows, tn_ceil_div(p->size, tn_gpu_lanes(p->dtype)), choice);
+    if (choice->misfit != NULL)
+        return NULL;
+    choice->time = time_of(context, p, choice->values[0]);
+    tn_build_options(context, choice->options, "-DTENON_DTYPE=%u %s", p->dtype,
+                     tn_team_options(context, p->dtype, options));
+    tn_rows_layout *layout = tn_rows_layout_of(p, choice);
+    layout->args.team = choice->values[0];
+    layout->args.across = is_across(p);
+    layout->global[0] = (size_t)tn_round_up(rows * choice->values[0], group);
+    layout->local[0] = (size_t)group;
+    return NULL;
 }

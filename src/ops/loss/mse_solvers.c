@@ -21,7 +21,7 @@ static tn_rows_problem with_axis(const tn_problem *problem)
 
 /* In nanoseconds: what an element takes, and a line of them where it is not the work-item's only
  * one. */
-static double estimate(tenon_context *context, const tn_rows_problem *p, bool rows)
+static double time_of(tenon_context *context, const tn_rows_problem *p, bool rows)
 {
     double elements = 1, length = (double)p->shape[p->rank - 1], worker = 1;
     for (uint64_t d = 0; d < p->rank; d++)
@@ -32,44 +32,27 @@ static double estimate(tenon_context *context, const tn_rows_problem *p, bool ro
     return 5000 + elements * 0.3 * worker + lines * (rows ? 10 : 100);
 }
 
-static double estimate_rows(tenon_context *context, const tn_problem *problem,
-                            const int32_t *values)
+static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
 {
-    (void)values;
-    return estimate(context, (const tn_rows_problem *)problem, true);
-}
-
-static double estimate_columns(tenon_context *context, const tn_problem *problem,
-                               const int32_t *values)
-{
-    (void)values;
-    return estimate(context, (const tn_rows_problem *)problem, false);
-}
-
-static tenon_status record_rows(const char *operation, tn_recording *recording,
-                                const tn_problem *problem, const int32_t *values)
-{
+    const bool rows = tn_is_solver(choice->solver, &tn_mse_backward_rows);
     const tn_rows_problem p = with_axis(problem);
-    (void)values;
-    return tn_rows_record(operation, recording, &p, "loss/mse_backward", "mse_rows");
+    if (rows)
+        tn_rows_configure(context, &p.head, choice);
+    else
+        tn_columns_configure(context, problem, choice);
+    choice->time = time_of(context, (const tn_rows_problem *)problem, rows);
+    return NULL;
 }
 
-static tenon_status record_columns(const char *operation, tn_recording *recording,
-                                   const tn_problem *problem, const int32_t *values)
+static tenon_status launch(const char *operation, tn_recording *recording,
+                           const tn_problem *problem, const tn_choice *choice)
 {
-    (void)values;
-    return tn_columns_record(operation, recording, (const tn_rows_problem *)problem,
-                             "loss/mse_backward", "mse_columns");
+    const bool rows = tn_is_solver(choice->solver, &tn_mse_backward_rows);
+    return tn_rows_launch(operation, recording, problem, choice, "loss/mse_backward",
+                          rows ? "mse_rows" : "mse_columns");
 }
 
-const tn_solver tn_mse_backward_rows = {.name = "rows",
-                                        .refuses = tn_rows_refuses,
-                                        .estimate = estimate_rows,
-                                        .options = tn_rows_options,
-                                        .record = record_rows};
+const tn_solver tn_mse_backward_rows = {.name = "rows", .configure = configure, .launch = launch};
 
-const tn_solver tn_mse_backward_columns = {.name = "columns",
-                                           .refuses = tn_rows_refuses,
-                                           .estimate = estimate_columns,
-                                           .options = tn_rows_options,
-                                           .record = record_columns};
+const tn_solver tn_mse_backward_columns = {
+    .name = "columns", .configure = configure, .launch = launch};

@@ -4,21 +4,6 @@
 
 #include <string.h>
 
-static const char *refuses_given(tenon_context *context, const tn_problem *problem)
-{
-    (void)context;
-    return (((const norm_problem *)problem)->flags & NORM_GIVEN) != 0 ? "the statistics are given"
-                                                                      : NULL;
-}
-
-static const char *refuses_own(tenon_context *context, const tn_problem *problem)
-{
-    (void)context;
-    return (((const norm_problem *)problem)->flags & NORM_GIVEN) != 0
-               ? NULL
-               : "the statistics are those of x";
-}
-
 /* The partial sums read x alone. Where x is contiguous along a short dimension of the sets, vectors
  * lie across it and sums are of its entries: they are put together when pieces are. */
 static void share_partial(const tenon_context *context, const norm_problem *p, norm_args *args)
@@ -36,66 +21,55 @@ static void share_sets(const tenon_context *context, const norm_problem *p, norm
 }
 
 /* Where vectors lie along lines of x and y they may be stored past the caches. */
-static void tune(tenon_context *context, const tn_problem *problem, int32_t *values)
+static void tune(tenon_context *context, const norm_problem *p, const norm_args *sets,
+                 tn_choice *choice)
 {
-    const norm_problem *p = (const norm_problem *)problem;
-    norm_args args;
-    share_sets(context, p, &args);
-    const int inner = args.rank - 1;
+    const int inner = sets->rank - 1;
     const bool along =
-        !args.columns && args.stride[NORM_X][inner] == 1 && args.stride[NORM_Y][inner] == 1;
-    tn_stores_tune(context, along ? tn_stores_bytes(p->dtype, args.sets * args.count) : 0,
-                   &values[0]);
+        !sets->columns && sets->stride[NORM_X][inner] == 1 && sets->stride[NORM_Y][inner] == 1;
+    tn_stores_tune(context, along ? tn_stores_bytes(p->dtype, sets->sets * sets->count) : 0,
+                   &choice->values[0]);
+    choice->misfit = tn_stores_constrains(context, &p->head, choice->values);
 }
 
-static double estimate_sets(tenon_context *context, const tn_problem *problem,
-                            const int32_t *values)
+static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
 {
     const norm_problem *p = (const norm_problem *)problem;
-    norm_args args;
-    (void)values;
-    share_sets(context, p, &args);
-    return tn_norm_time(context, p, &args, false);
+    const bool is_given = (p->flags & NORM_GIVEN) != 0;
+    const bool split = tn_is_solver(choice->solver, &tn_norm_split);
+    norm_args *args = &TN_LAYOUT(norm_layout, choice)->sets;
+    if (is_given != tn_is_solver(choice->solver, &tn_norm_given))
+        return is_given ? "the statistics are given" : "the statistics are those of x";
+    share_sets(context, p, args);
+    tune(context, p, args, choice);
+    if (choice->misfit != NULL)
+        return NULL;
+    tn_norm_options(context, p, choice, args->columns, choice->options);
+    if (split) {
+        share_partial(context, p, args);
+        choice->workspace = tn_norm_work(p, args);
+    }
+    choice->time = tn_norm_time(context, p, args, split);
+    return NULL;
 }
 
-static double estimate_split(tenon_context *context, const tn_problem *problem,
-                             const int32_t *values)
-{
-    const norm_problem *p = (const norm_problem *)problem;
-    norm_args args;
-    (void)values;
-    share_partial(context, p, &args);
-    return tn_norm_time(context, p, &args, true);
-}
-
-static uint64_t workspace_split(tenon_context *context, const tn_problem *problem,
-                                const int32_t *values)
-{
-    const norm_problem *p = (const norm_problem *)problem;
-    norm_args args;
-    (void)values;
-    share_partial(context, p, &args);
-    return (uint64_t)(2 * (args.pieces + 1) * args.sets) * tn_acc_size(p->dtype);
-}
-
-static tenon_status record_sets(const char *operation, tn_recording *recording,
-                                const tn_problem *problem, const int32_t *values)
+static tenon_status launch_sets(const char *operation, tn_recording *recording,
+                                const tn_problem *problem, const tn_choice *choice)
 {
     static const int views[] = {NORM_X,    NORM_GAMMA, NORM_BETA,         NORM_Y,
                                 NORM_MEAN, NORM_RSTD,  NORM_RUNNING_MEAN, NORM_RUNNING_VARIANCE,
                                 -1};
-    const norm_problem *p = (const norm_problem *)problem;
-    norm_args args;
-    share_sets(recording->context, p, &args);
-    return tn_norm_record(operation, recording, p, "norm_sets", views, 0, &args, values);
+    return tn_norm_launch(operation, recording, problem, choice, "norm_sets", views, 0,
+                          &TN_LAYOUT(const norm_layout, choice)->sets);
 }
 
 /* y from statistics: given ones, or what norm_combine left in the workspace at `work`. */
-static tenon_status record_apply(const char *operation, tn_recording *recording,
-                                 const norm_problem *p, bool in_work, int64_t work,
-                                 const int32_t *values)
+static tenon_status launch_apply(const char *operation, tn_recording *recording,
+                                 const tn_problem *problem, const tn_choice *choice, bool in_work,
+                                 int64_t work)
 {
     static const int views[] = {NORM_X, NORM_GAMMA, NORM_BETA, NORM_MEAN, NORM_RSTD, NORM_Y, -1};
+    const norm_problem *p = (const norm_problem *)problem;
     const uint32_t kept = in_work ? tn_norm_parts(p) : tn_norm_kept(p);
     norm_strides stride = p->stride;
     norm_args args;
@@ -108,17 +82,18 @@ static tenon_status record_apply(const char *operation, tn_recording *recording,
         args.offset[NORM_MEAN] = work;
         args.offset[NORM_RSTD] = work + tn_norm_sets_of(p, kept);
     }
-    return tn_norm_record(operation, recording, p, "norm_apply", views,
-                          in_work ? 1u << NORM_MEAN | 1u << NORM_RSTD : 0, &args, values);
+    return tn_norm_launch(operation, recording, problem, choice, "norm_apply", views,
+                          in_work ? 1u << NORM_MEAN | 1u << NORM_RSTD : 0, &args);
 }
 
 /* Takes the pieces of `partial`. */
-static tenon_status record_combine(const char *operation, tn_recording *recording,
-                                   const norm_problem *p, const norm_args *partial,
-                                   const int32_t *values)
+static tenon_status launch_combine(const char *operation, tn_recording *recording,
+                                   const tn_problem *problem, const tn_choice *choice,
+                                   const norm_args *partial)
 {
     static const int views[] = {
         NORM_WORK, NORM_MEAN, NORM_RSTD, NORM_RUNNING_MEAN, NORM_RUNNING_VARIANCE, -1};
+    const norm_problem *p = (const norm_problem *)problem;
     norm_strides x = {.of = {{0}}};
     norm_args sets, args = *partial;
     memcpy(x.of[NORM_X], p->stride.of[NORM_X], sizeof x.of[NORM_X]);
@@ -132,54 +107,39 @@ static tenon_status record_combine(const char *operation, tn_recording *recordin
     args.count = tn_norm_count_of(p, tn_norm_kept(p));
     args.parts = partial->sets / args.sets;
     args.items = tn_norm_vectors(recording->context, p, args.sets);
-    return tn_norm_record(operation, recording, p, "norm_combine", views, 0, &args, values);
+    return tn_norm_launch(operation, recording, problem, choice, "norm_combine", views, 0, &args);
 }
 
-static tenon_status record_split(const char *operation, tn_recording *recording,
-                                 const tn_problem *problem, const int32_t *values)
+static tenon_status launch_split(const char *operation, tn_recording *recording,
+                                 const tn_problem *problem, const tn_choice *choice)
 {
     static const int views[] = {NORM_X, NORM_WORK, -1};
-    const norm_problem *p = (const norm_problem *)problem;
-    norm_args args;
-    share_partial(recording->context, p, &args);
-    TN_TRY(tn_norm_record(operation, recording, p, "norm_partial", views, 0, &args, values));
-    TN_TRY(record_combine(operation, recording, p, &args, values));
-    return record_apply(operation, recording, p, true, 2 * args.pieces * args.sets, values);
+    const norm_args *args = &TN_LAYOUT(const norm_layout, choice)->sets;
+    TN_TRY(tn_norm_launch(operation, recording, problem, choice, "norm_partial", views, 0, args));
+    TN_TRY(launch_combine(operation, recording, problem, choice, args));
+    return launch_apply(operation, recording, problem, choice, true, 2 * args->pieces * args->sets);
 }
 
-static tenon_status record_given(const char *operation, tn_recording *recording,
-                                 const tn_problem *problem, const int32_t *values)
+static tenon_status launch_given(const char *operation, tn_recording *recording,
+                                 const tn_problem *problem, const tn_choice *choice)
 {
-    return record_apply(operation, recording, (const norm_problem *)problem, false, 0, values);
+    return launch_apply(operation, recording, problem, choice, false, 0);
 }
 
 const tn_solver tn_norm_sets = {.name = "sets",
-                                .refuses = refuses_given,
                                 .parameters = tn_stores_parameter,
                                 .parameter_count = 1,
-                                .tune = tune,
-                                .constrains = tn_stores_constrains,
-                                .estimate = estimate_sets,
-                                .options = tn_norm_options,
-                                .record = record_sets};
+                                .configure = configure,
+                                .launch = launch_sets};
 
 const tn_solver tn_norm_split = {.name = "split",
-                                 .refuses = refuses_given,
                                  .parameters = tn_stores_parameter,
                                  .parameter_count = 1,
-                                 .tune = tune,
-                                 .constrains = tn_stores_constrains,
-                                 .workspace = workspace_split,
-                                 .estimate = estimate_split,
-                                 .options = tn_norm_options,
-                                 .record = record_split};
+                                 .configure = configure,
+                                 .launch = launch_split};
 
 const tn_solver tn_norm_given = {.name = "given",
-                                 .refuses = refuses_own,
                                  .parameters = tn_stores_parameter,
                                  .parameter_count = 1,
-                                 .tune = tune,
-                                 .constrains = tn_stores_constrains,
-                                 .estimate = estimate_sets,
-                                 .options = tn_norm_options,
-                                 .record = record_given};
+                                 .configure = configure,
+                                 .launch = launch_given};

@@ -112,41 +112,50 @@ void tn_norm_share(const tenon_context *context, const norm_problem *problem, in
 void tn_norm_elements(const tenon_context *context, const norm_problem *problem, uint32_t kept,
                       const norm_strides *stride, norm_args *args);
 
-/* Parts of the solvers. */
-void tn_norm_options(tenon_context *context, const tn_problem *problem, const int32_t *values,
-                     char text[TN_OPTIONS_SIZE]);
+/* The layout of a choice: how the sets are shared out, and the sums that the parameters' gradients
+ * need of their own. */
+typedef struct norm_layout {
+    norm_args sets, parameters;
+} norm_layout;
+
+/* Parts of the solvers: what a kernel by columns is compiled with, or another; the time; the bytes
+ * of workspace for sums in pieces; the vectors that hold `count` elements. */
+void tn_norm_options(tenon_context *context, const norm_problem *problem, const tn_choice *choice,
+                     bool columns, char text[TN_OPTIONS_SIZE]);
 double tn_norm_time(const tenon_context *context, const norm_problem *problem,
                     const norm_args *args, bool split);
-/* How many vectors hold `count` elements. */
+uint64_t tn_norm_work(const norm_problem *problem, const norm_args *args);
 int64_t tn_norm_vectors(const tenon_context *context, const norm_problem *problem, int64_t count);
 
 /* Records the launch of a kernel: `views` are the operands that it takes, in its order, by their
  * numbers in norm/args.h, NORM_WORK being the workspace; -1 ends them. Those with a bit of
- * `in_work` lie in the workspace. `values` are those of the solver's parameters, or NULL. */
+ * `in_work` lie in the workspace. */
 #define NORM_WORK NORM_VIEWS
-tenon_status tn_norm_record(const char *operation, tn_recording *recording,
-                            const norm_problem *problem, const char *kernel, const int *views,
-                            uint32_t in_work, const norm_args *args, const int32_t *values);
+tenon_status tn_norm_launch(const char *operation, tn_recording *recording,
+                            const tn_problem *problem, const tn_choice *choice, const char *kernel,
+                            const int *views, uint32_t in_work, const norm_args *args);
 
-/* The same of a kernel that works by teams (ops/common/gpu.h): all of args is filled in but team
- * and how it steps; `team` is its size. */
-tenon_status tn_norm_record_team(const char *operation, tn_recording *recording,
-                                 const norm_problem *problem, const char *source, const int *views,
-                                 norm_args *args, int32_t team);
-
-void tn_norm_team_options(tenon_context *context, const tn_problem *problem, const int32_t *values,
-                          char text[TN_OPTIONS_SIZE]);
+/* The same of a kernel that works by teams (ops/common/gpu.h): all of args is filled in but the
+ * team's way. */
+tenon_status tn_norm_launch_team(const char *operation, tn_recording *recording,
+                                 const tn_problem *problem, const tn_choice *choice,
+                                 const char *source, const int *views, norm_args args);
 
 /* norm_backward: whether dx needs sums over the sets, whether these are the parameters' gradients,
- * and whether those need sums of their own; the launches, the workspace and the time of these. */
+ * and whether those need sums of their own, in pieces or not: these are added to a choice, and
+ * launched where they are needed. */
 bool tn_norm_wants_sums(const norm_problem *problem);
 bool tn_norm_sets_are_parameters(const norm_problem *problem);
 bool tn_norm_wants_own_sums(const norm_problem *problem);
-tenon_status tn_norm_record_parameters(const char *operation, tn_recording *recording,
-                                       const norm_problem *problem);
-uint64_t tn_norm_parameters_work(const tenon_context *context, const norm_problem *problem);
-double tn_norm_parameters_time(const tenon_context *context, const norm_problem *problem);
+void tn_norm_configure_parameters(tenon_context *context, const norm_problem *problem, bool split,
+                                  tn_choice *choice);
+tenon_status tn_norm_launch_parameters(const char *operation, tn_recording *recording,
+                                       const tn_problem *problem, const tn_choice *choice,
+                                       bool split);
 #define NORM_PARAMETERS (NORM_HAS(NORM_DGAMMA) | NORM_HAS(NORM_DBETA))
+
+/* The layout's sets, which write the parameters' gradients only where these are theirs. */
+norm_args tn_norm_set_args(const norm_problem *problem, const tn_choice *choice);
 
 /* The sets (or parameters, by the dimensions `kept`) of a problem, and the elements of one. */
 int64_t tn_norm_sets_of(const norm_problem *problem, uint32_t kept);

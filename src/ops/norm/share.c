@@ -110,33 +110,14 @@ int64_t tn_norm_vectors(const tenon_context *context, const norm_problem *p, int
     return tn_ceil_div(count, tn_lanes(context, p->dtype));
 }
 
-static void write_options(tenon_context *context, const norm_problem *p, bool columns,
-                          const int32_t *values, char text[TN_OPTIONS_SIZE])
+void tn_norm_options(tenon_context *context, const norm_problem *p, const tn_choice *choice,
+                     bool columns, char text[TN_OPTIONS_SIZE])
 {
+    const bool stores = choice->solver->parameters == tn_stores_parameter;
     tn_build_options(context, text,
                      "-DTENON_DTYPE=%u -DTENON_VW=%u%s -DTENON_COLUMNS=%d -DTENON_PARAM_ACC=%u%s",
                      p->dtype, (unsigned)tn_lanes(context, p->dtype), tn_gpu_option(context),
-                     columns, p->parameter_acc, tn_stores_option(p->backward ? NULL : values));
-}
-
-/* Those of the kernel that goes by sets. */
-void tn_norm_options(tenon_context *context, const tn_problem *problem, const int32_t *values,
-                     char text[TN_OPTIONS_SIZE])
-{
-    const norm_problem *p = (const norm_problem *)problem;
-    norm_args args;
-    tn_norm_space(p, tn_norm_kept(p), &p->stride, &p->stride, &args);
-    write_options(context, p, args.columns, values, text);
-}
-
-void tn_norm_team_options(tenon_context *context, const tn_problem *problem, const int32_t *values,
-                          char text[TN_OPTIONS_SIZE])
-{
-    const norm_problem *p = (const norm_problem *)problem;
-    char team[64];
-    (void)values;
-    tn_build_options(context, text, "-DTENON_DTYPE=%u -DTENON_PARAM_ACC=%u %s", p->dtype,
-                     p->parameter_acc, tn_team_options(context, p->dtype, team));
+                     columns, p->parameter_acc, tn_stores_option(stores ? choice->values : NULL));
 }
 
 /* What an element costs a CPU in nanoseconds: vectors that are loaded whole, those that are
@@ -245,10 +226,16 @@ static tenon_status record(const char *operation, tn_recording *recording, const
     return tn_record(operation, recording, launch);
 }
 
-tenon_status tn_norm_record(const char *operation, tn_recording *recording, const norm_problem *p,
-                            const char *kernel, const int *views, uint32_t in_work,
-                            const norm_args *args, const int32_t *values)
+uint64_t tn_norm_work(const norm_problem *p, const norm_args *args)
 {
+    return (uint64_t)(2 * (args->pieces + 1) * args->sets) * tn_acc_size(p->dtype);
+}
+
+tenon_status tn_norm_launch(const char *operation, tn_recording *recording,
+                            const tn_problem *problem, const tn_choice *choice, const char *kernel,
+                            const int *views, uint32_t in_work, const norm_args *args)
+{
+    const norm_problem *p = (const norm_problem *)problem;
     char text[TN_OPTIONS_SIZE];
     tn_launch launch = {.source = p->backward ? "norm/backward" : "norm/forward",
                         .options = text,
@@ -256,20 +243,22 @@ tenon_status tn_norm_record(const char *operation, tn_recording *recording, cons
     /* Where the driver chooses a work-group by the sizes, PoCL compiles for each that is new. */
     launch.local[0] = recording->context->device.is_cpu ? 1 : GPU_GROUP;
     launch.global[0] = (size_t)tn_round_up(args->items, (int64_t)launch.local[0]);
-    write_options(recording->context, p, args->columns, values, text);
+    tn_norm_options(recording->context, p, choice, args->columns, text);
     return record(operation, recording, p, views, in_work, args, &launch);
 }
 
-tenon_status tn_norm_record_team(const char *operation, tn_recording *recording,
-                                 const norm_problem *p, const char *source, const int *views,
-                                 norm_args *args, int32_t team)
+tenon_status tn_norm_launch_team(const char *operation, tn_recording *recording,
+                                 const tn_problem *problem, const tn_choice *choice,
+                                 const char *source, const int *views, norm_args args)
 {
-    char text[TN_OPTIONS_SIZE];
+    const norm_problem *p = (const norm_problem *)problem;
+    const int32_t team = choice->values[0];
     const int64_t group = tn_team_group(recording->context);
-    tn_launch launch = {
-        .source = source, .options = text, .kernel = "norm_group", .local = {(size_t)group}};
-    args->way = tn_team_way(team, tn_ceil_div(args->shape[args->rank - 1], tn_gpu_lanes(p->dtype)));
-    launch.global[0] = (size_t)tn_round_up(args->sets * team, group);
-    tn_norm_team_options(recording->context, &p->head, NULL, text);
-    return record(operation, recording, p, views, 0, args, &launch);
+    tn_launch launch = {.source = source,
+                        .options = choice->options,
+                        .kernel = "norm_group",
+                        .local = {(size_t)group}};
+    args.way = tn_team_way(team, tn_ceil_div(args.shape[args.rank - 1], tn_gpu_lanes(p->dtype)));
+    launch.global[0] = (size_t)tn_round_up(args.sets * team, group);
+    return record(operation, recording, p, views, 0, &args, &launch);
 }
