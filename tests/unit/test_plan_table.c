@@ -17,33 +17,25 @@ typedef struct fake_problem {
 static atomic_int made;
 static tenon_status next_status;
 
-static const char *refuses(tenon_context *context, const tn_problem *problem)
+static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
 {
     (void)context;
     (void)problem;
+    (void)choice;
     return NULL;
 }
 
-static double estimate(tenon_context *context, const tn_problem *problem, const int32_t *values)
-{
-    (void)context;
-    (void)problem;
-    (void)values;
-    return 1;
-}
-
-static tenon_status record(const char *operation, tn_recording *recording,
-                           const tn_problem *problem, const int32_t *values)
+static tenon_status launch(const char *operation, tn_recording *recording,
+                           const tn_problem *problem, const tn_choice *choice)
 {
     (void)recording;
     (void)problem;
-    (void)values;
+    (void)choice;
     atomic_fetch_add(&made, 1);
     return next_status == TENON_OK ? TENON_OK : tn_fail(next_status, "%s: as told", operation);
 }
 
-static const tn_solver solver = {
-    .name = "only", .refuses = refuses, .estimate = estimate, .record = record};
+static const tn_solver solver = {.name = "only", .configure = configure, .launch = launch};
 static const tn_solver *const solvers[] = {&solver};
 static const tn_family family = {.name = "fake", .solvers = solvers, .solver_count = 1};
 static const tn_family other_family = {.name = "other", .solvers = solvers, .solver_count = 1};
