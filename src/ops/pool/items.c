@@ -103,8 +103,7 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
     return NULL;
 }
 
-/* A launch with a work-item for each element that `args` counts, `lanes` of them for a work-group.
- */
+/* A work-item for each element that `args` counts, `lanes` of them for a work-group. */
 static tn_launch make_launch(const char *source, const char *kernel, const tn_choice *choice,
                              const pool_args *args, int64_t lanes)
 {
