@@ -6,15 +6,24 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
-typedef enum fault_kind { FAULT_NONE, FAULT_NTH, FAULT_ALL, FAULT_QUERY, FAULT_ANSWER } fault_kind;
+typedef enum fault_kind {
+    FAULT_NONE,
+    FAULT_NTH,
+    FAULT_ALL,
+    FAULT_DELAY,
+    FAULT_QUERY,
+    FAULT_ANSWER
+} fault_kind;
 
 typedef struct fault {
     fault_kind kind;
     const char *function;
     cl_uint what;
     cl_int error;
-    unsigned left; /* calls until the one that fails */
+    unsigned left;  /* calls until the one that fails */
+    unsigned calls; /* to delay */
     const void *answer;
     size_t size;
     unsigned hits;
@@ -43,10 +52,27 @@ void faults_answer_query(const char *function, cl_uint what, const void *value, 
         .kind = FAULT_ANSWER, .function = function, .what = what, .answer = value, .size = size};
 }
 
+void faults_delay(const char *function, unsigned calls)
+{
+    now = (fault){.kind = FAULT_DELAY, .function = function, .calls = calls};
+}
+
 unsigned faults_end(void)
 {
     now.kind = FAULT_NONE;
     return now.hits;
+}
+
+/* A call that is delayed does its work all the same. */
+static bool delay(void)
+{
+    const struct timespec time = {.tv_nsec = 10000000};
+    if ((now.calls & 1) != 0) {
+        now.hits++;
+        nanosleep(&time, NULL);
+    }
+    now.calls >>= 1;
+    return false;
 }
 
 /* Where every wrapped call comes by: whether the fault is for it. */
@@ -56,6 +82,8 @@ static bool strikes(const char *function, cl_uint what)
         return false;
     if (now.kind >= FAULT_QUERY && now.what != what)
         return false;
+    if (now.kind == FAULT_DELAY)
+        return delay();
     if (now.kind == FAULT_NTH && --now.left > 0)
         return false;
     now.hits++;

@@ -27,7 +27,10 @@ void faults_fail_query(const char *function, cl_uint what, cl_int error);
  * would: CL_INVALID_VALUE where the caller has no room for them. */
 void faults_answer_query(const char *function, cl_uint what, const void *value, size_t size);
 
-/* Ends the last of these. Returns how many calls failed, or were answered. */
+/* The calls of `function` whose bit is set, bit 0 for the next one, take 10 milliseconds longer. */
+void faults_delay(const char *function, unsigned calls);
+
+/* Ends the last of these. Returns how many calls failed, were answered or delayed. */
 unsigned faults_end(void);
 
 #endif

@@ -26,7 +26,7 @@ typedef struct test_fixture {
     void (*tighten)(struct test_fixture *f);
     /* From test_make on. Operands that are the view of another have no image of their own. */
     test_tensor operands[TN_MAX_OPERANDS];
-    tn_bounded *expected;
+    tn_bounded *expected; /* test_expect's */
 } test_fixture;
 
 typedef enum test_extent {
@@ -56,9 +56,13 @@ test_tensor *test_operand(test_fixture *f, uint32_t number);
 /* Values for what is read, as the judge wants them and the operation allows. */
 void test_fill_inputs(test_fixture *f, test_judge judge, test_random *random);
 
+/* What the reference expects of the inputs as they are filled, into f->expected. */
+void test_expect(test_fixture *f);
+
 /* Compares with the reference, and lets go of the memory. */
 void test_finish(test_fixture *f, test_extent extent);
 
+<<<<<<< HEAD
 /* What the reference gives, into `expected`; and letting go of that and of the memory. */
 void test_expect(test_fixture *f);
 void test_release(test_fixture *f);
@@ -80,6 +84,12 @@ void test_refuse(const test_refusal *refusals, size_t count);
 void test_refuse_fixture(test_fixture *f, tenon_status status, const char *text);
 
 /* All of a call: made, filled, compared. */
+=======
+/* Lets go of the memory alone. */
+void test_dismiss(test_fixture *f);
+
+/* All of these. */
+>>>>>>> conf-e
 void test_run_fixture(test_fixture *f, test_judge judge, test_extent extent, test_random *random);
 
 #endif

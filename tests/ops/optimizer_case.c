@@ -1,45 +1,17 @@
 #include "optimizer_case.h"
-#include "ops/registry.h"
 
-#include <math.h>
-
-static void describe_sgd(const void *user, char *text, size_t size)
-{
-    const tenon_sgd_params *p = user;
-    snprintf(text, size, "flags %u, rate %.17g, momentum %.17g, dampening %.17g, decay %.17g",
-             p->flags, p->learning_rate, p->momentum, p->dampening, p->weight_decay);
-}
-
-static void describe_adam(const void *user, char *text, size_t size)
-{
-    const tenon_adam_params *p = user;
-    snprintf(text, size,
-             "flags %u, rate %.17g, beta %.17g %.17g, epsilon %g, decay %.17g, step %llu", p->flags,
-             p->learning_rate, p->beta1, p->beta2, p->epsilon, p->weight_decay,
-             (unsigned long long)p->step);
-}
-
-lines_case optimizer_sgd(const tenon_sgd_params *params, tenon_dtype dtype, int way)
+void optimizer_begin(test_fixture *f, const tn_operation *operation, const void *params,
+                     tenon_dtype dtype, int way)
 {
     const tenon_dtype state = tn_state_dtype(dtype);
-    const bool master = (way & WITH_MASTER) != 0 && dtype != state;
-    return (lines_case){.of = &tn_operation_sgd,
-                        .dtype = {(way & WIDE_GRADIENT) != 0 ? state : dtype, dtype,
-                                  (way & WITH_VELOCITY) != 0 ? state : TENON_DTYPE_INVALID,
-                                  master ? state : TENON_DTYPE_INVALID},
-                        .params = params,
-                        .describe = describe_sgd};
-}
-
-lines_case optimizer_adam(const tenon_adam_params *params, tenon_dtype dtype, int way)
-{
-    const tenon_dtype state = tn_state_dtype(dtype);
-    const bool master = (way & WITH_MASTER) != 0 && dtype != state;
-    return (lines_case){.of = &tn_operation_adam,
-                        .dtype = {(way & WIDE_GRADIENT) != 0 ? state : dtype, dtype, state, state,
-                                  master ? state : TENON_DTYPE_INVALID},
-                        .params = params,
-                        .describe = describe_adam};
+    const uint32_t master = operation->operand_count - 1;
+    const bool has_state = operation == &tn_operation_adam || (way & WITH_VELOCITY) != 0;
+    const bool has_master = (way & WITH_MASTER) != 0 && dtype != state;
+    tenon_dtype types[TN_MAX_OPERANDS] = {(way & WIDE_GRADIENT) != 0 ? state : dtype, dtype};
+    for (uint32_t i = OPTIMIZER_PARAMETER + 1; i < master; i++)
+        types[i] = has_state ? state : TENON_DTYPE_INVALID;
+    types[master] = has_master ? state : TENON_DTYPE_INVALID;
+    lines_begin(f, operation, params, types);
 }
 
 tenon_sgd_params optimizer_draw_sgd(test_random *random, int way)
@@ -66,29 +38,13 @@ tenon_adam_params optimizer_draw_adam(test_random *random)
     return params;
 }
 
-void optimizer_fill(lines_run *run, test_judge judge, test_random *random)
+void optimizer_lay(test_fixture *f, test_random *random, int number)
 {
-    for (uint32_t i = 0; i < run->problem.of->operand_count; i++) {
-        test_tensor *operand = &run->operands[i];
-        if (operand->image == NULL)
-            continue;
-        test_fill(operand, judge, random);
-        if (run->problem.of != &tn_operation_adam || i != ADAM_SECOND)
-            continue;
-        for (int64_t e = 0; e < tenon_tensor_elements(&operand->view); e++)
-            test_set(operand, e, fabs(test_get(operand, e)));
-    }
-}
-
-void optimizer_lay(lines_case *p, test_random *random, int number)
-{
-    p->rank = 3;
-    p->shape[0] = 3;
-    p->shape[1] = number % 2 == 0 ? 7 : 41;
-    p->shape[2] = number % 3 == 0 ? 5 : 37;
-    for (uint32_t i = 0; i < p->of->operand_count; i++)
+    const int64_t shape[] = {3, number % 2 == 0 ? 7 : 41, number % 3 == 0 ? 5 : 37};
+    lines_lay(f, 3, shape, TEST_ROW, false, 0);
+    for (uint32_t i = 0; i < f->c.operation->operand_count; i++)
         test_strides((test_layout)test_between(random, 0, TEST_LAYOUTS - 1), number % 4 < 2, 3,
-                     p->shape, p->stride[i]);
+                     shape, f->c.views[i].stride);
     if (number % 5 == 4)
-        p->stride[OPTIMIZER_GRADIENT][number % 3] = 0;
+        f->c.views[OPTIMIZER_GRADIENT].stride[number % 3] = 0;
 }

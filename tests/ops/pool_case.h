@@ -1,9 +1,9 @@
-/* What the tests of pooling share: cases, their data on host and device, and both directions run by
- * every solver. */
+/* What the tests of pooling share: cases of both directions, the gradient's at what the forward one
+ * found. */
 #ifndef TEST_OPS_POOL_CASE_H
 #define TEST_OPS_POOL_CASE_H
 
-#include "support.h"
+#include "fixture.h"
 
 #include "ops/pool/internal.h"
 
@@ -17,31 +17,27 @@ typedef struct pool_case {
     bool no_indices; /* the gradient finds the maxima in x; forward they are not written */
 } pool_case;
 
-typedef struct pool_data {
-    pool_case problem;
-    tenon_dtype dtype;
-    test_tensor x, y, indices, dx;
-    bool indexed;
-    tn_bounded *expected;
-    int64_t *places;
-} pool_data;
+typedef struct pool_pair {
+    test_fixture forward, backward;
+} pool_pair;
 
 /* N C and spatial sizes of size + 2, size + 3, …, under a window of one size. */
 pool_case pool_plain(uint32_t rank, int64_t n, int64_t c, int64_t size, int64_t window);
 
-void pool_make(pool_data *data, const pool_case *p, tenon_dtype dtype);
-void pool_dismiss(pool_data *data);
+/* Calls of both directions; then their memory, and random values of x and dy. */
+void pool_begin(pool_pair *pair, const pool_case *p, tenon_dtype dtype);
+void pool_fill(pool_pair *pair, test_judge judge, test_random *random);
 
-/* Fills in what is expected of x as it is filled, and the places of its maxima. */
-void pool_expect(pool_data *data);
+/* Gives the gradient the forward call's x, or the places of its maxima. */
+void pool_link(pool_pair *pair);
 
-/* The same, and runs all solvers. */
-void pool_run_forward(pool_data *data, test_judge judge);
+/* Links both, runs them by all solvers, and lets go of the memory. */
+void pool_finish(pool_pair *pair);
 
-/* After it: the indices are the places of its maxima. dy goes where y was. */
-void pool_run_backward(pool_data *data, test_judge judge, test_random *random);
+/* Lets go of the memory alone. */
+void pool_dismiss(pool_pair *pair);
 
-/* Both, on random operands of one type, and of every type. */
+/* Begins, fills and finishes, on operands of one type, and of every type. */
 void pool_check_type(const pool_case *p, tenon_dtype dtype, test_judge judge, test_random *random);
 void pool_check(const pool_case *p, test_judge judge, test_random *random);
 

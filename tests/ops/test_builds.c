@@ -81,57 +81,30 @@ static void unknown_kernels_are_refused(void **state)
 }
 
 /* A family whose first solver is wrong, and by its estimate the best. */
-static const char *refuses_nothing(tenon_context *context, const tn_problem *problem)
+static const tn_solver wrong_solver, right_solver;
+
+static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
 {
     (void)context;
     (void)problem;
+    choice->time = choice->solver == &wrong_solver ? 1 : 2;
     return NULL;
 }
 
-static double estimate_little(tenon_context *context, const tn_problem *problem,
-                              const int32_t *values)
-{
-    (void)context;
-    (void)problem;
-    (void)values;
-    return 1;
-}
-
-static double estimate_much(tenon_context *context, const tn_problem *problem,
-                            const int32_t *values)
-{
-    return 1 + estimate_little(context, problem, values);
-}
-
-static void no_options(tenon_context *context, const tn_problem *problem, const int32_t *values,
-                       char options[TN_OPTIONS_SIZE])
-{
-    (void)context;
-    (void)problem;
-    (void)values;
-    options[0] = '\0';
-}
-
-static tenon_status record_nothing(const char *name, tn_recording *recording,
-                                   const tn_problem *problem, const int32_t *values)
+static tenon_status launch_nothing(const char *name, tn_recording *recording,
+                                   const tn_problem *problem, const tn_choice *choice)
 {
     (void)name;
     (void)recording;
     (void)problem;
-    (void)values;
+    (void)choice;
     return TENON_OK;
 }
 
-static const tn_solver wrong_solver = {.name = "wrong",
-                                       .refuses = refuses_nothing,
-                                       .estimate = estimate_little,
-                                       .options = no_options,
-                                       .record = record_nothing};
-static const tn_solver right_solver = {.name = "right",
-                                       .refuses = refuses_nothing,
-                                       .estimate = estimate_much,
-                                       .options = no_options,
-                                       .record = record_nothing};
+static const tn_solver wrong_solver = {
+    .name = "wrong", .configure = configure, .launch = launch_nothing};
+static const tn_solver right_solver = {
+    .name = "right", .configure = configure, .launch = launch_nothing};
 static int checks;
 
 static tenon_status check_by_name(tenon_stream *stream, const tn_problem *problem,

@@ -6,60 +6,45 @@
 
 #include <math.h>
 
-static void describe_sum(const void *user, char *text, size_t size)
+/* Calls whose x is still to be laid; then the sum is given its one element. */
+static void begin_sum(test_fixture *f, const tenon_square_sum_params *params, tenon_dtype dtype)
 {
-    snprintf(text, size, "flags %u", ((const tenon_square_sum_params *)user)->flags);
+    const tenon_dtype types[] = {[SQUARE_SUM_X] = dtype, [SQUARE_SUM_SUM] = tn_state_dtype(dtype)};
+    lines_begin(f, &tn_operation_square_sum, params, types);
 }
 
-static void describe_clip(const void *user, char *text, size_t size)
+static void begin_clip(test_fixture *f, const tenon_clip_params *params, tenon_dtype dtype)
 {
-    const tenon_clip_params *p = user;
-    snprintf(text, size, "flags %u, norm %.17g, epsilon %.17g", p->flags, p->max_norm, p->epsilon);
+    const tenon_dtype types[] = {[CLIP_SUM] = tn_state_dtype(dtype), [CLIP_X] = dtype};
+    lines_begin(f, &tn_operation_clip, params, types);
 }
 
-static lines_case sum_case(const tenon_square_sum_params *params, tenon_dtype dtype)
+static void lay_one(test_fixture *f, uint32_t number, int64_t offset)
 {
-    return (lines_case){.of = &tn_operation_square_sum,
-                        .dtype = {dtype, tn_state_dtype(dtype)},
-                        .single = 1U << SQUARE_SUM_SUM,
-                        .params = params,
-                        .describe = describe_sum};
+    static const int64_t one[] = {1};
+    tenon_tensor *view = &f->c.views[number];
+    *view = test_view(view->dtype, TEST_ROW, false, 1, one, offset);
 }
 
-static lines_case clip_case(const tenon_clip_params *params, tenon_dtype dtype)
+static void check_sum(test_fixture *f, test_judge judge, test_random *random, test_extent extent)
 {
-    return (lines_case){.of = &tn_operation_clip,
-                        .dtype = {tn_state_dtype(dtype), dtype},
-                        .single = 1U << CLIP_SUM,
-                        .params = params,
-                        .describe = describe_clip};
+    lay_one(f, SQUARE_SUM_SUM, 2);
+    test_make(f);
+    test_fill_inputs(f, judge, random);
+    if (test_params(f, tenon_square_sum_params)->flags != 0)
+        test_set(test_operand(f, SQUARE_SUM_SUM), 0, (double)test_between(random, 0, 1000));
+    else
+        test_fill_poison(test_operand(f, SQUARE_SUM_SUM));
+    test_finish(f, extent);
 }
 
-static void dense(lines_case *p, int64_t size)
+static void check_clip(test_fixture *f, double sum, test_random *random, test_extent extent)
 {
-    p->rank = 1;
-    p->shape[0] = size;
-    for (uint32_t i = 0; i < p->of->operand_count; i++)
-        p->stride[i][0] = 1;
-}
-
-static void check_sum(const lines_case *p, test_judge judge, test_random *random, bool all)
-{
-    lines_run run;
-    lines_make(&run, p);
-    test_fill(&run.operands[SQUARE_SUM_X], judge, random);
-    if (((const tenon_square_sum_params *)p->params)->flags != 0)
-        test_set(&run.operands[SQUARE_SUM_SUM], 0, (double)test_between(random, 0, 1000));
-    lines_check(&run, judge, all);
-}
-
-static void check_clip(const lines_case *p, double sum, test_random *random, bool all)
-{
-    lines_run run;
-    lines_make(&run, p);
-    test_set(&run.operands[CLIP_SUM], 0, sum);
-    test_fill_reals(&run.operands[CLIP_X], random);
-    lines_check(&run, TEST_BOUND, all);
+    lay_one(f, CLIP_SUM, 3);
+    test_make(f);
+    test_fill_inputs(f, TEST_BOUND, random);
+    test_set(test_operand(f, CLIP_SUM), 0, sum);
+    test_finish(f, extent);
 }
 
 /* Around vectors, pieces, and the partial sums of GPUs. */
@@ -74,17 +59,18 @@ static void sizes_around_pieces(void **state)
         for (const tenon_dtype *type = test_float_types(); *type != 0; type++) {
             tenon_square_sum_params square = TENON_SQUARE_SUM_PARAMS_INIT;
             tenon_clip_params clip = TENON_CLIP_PARAMS_INIT;
+            test_fixture f;
             if (sizes[i] > 70000 && *type != TENON_DTYPE_F32)
                 continue;
             square.flags = i % 2 == 0 ? 0 : TENON_SQUARE_SUM_ADD;
-            lines_case p = sum_case(&square, *type);
-            dense(&p, sizes[i]);
-            p.offset = (int64_t)i % 5;
-            check_sum(&p, TEST_BOUND, &random, true);
-            check_sum(&p, TEST_EXACT, &random, true);
-            p = clip_case(&clip, *type);
-            dense(&p, sizes[i]);
-            check_clip(&p, test_real(&random, 0, 4), &random, true);
+            for (int judge = TEST_BOUND; judge <= TEST_EXACT; judge++) {
+                begin_sum(&f, &square, *type);
+                lines_dense(&f, sizes[i], (int64_t)i % 5);
+                check_sum(&f, (test_judge)judge, &random, TEST_ALL);
+            }
+            begin_clip(&f, &clip, *type);
+            lines_dense(&f, sizes[i], 0);
+            check_clip(&f, test_real(&random, 0, 4), &random, TEST_ALL);
         }
 }
 
@@ -96,21 +82,19 @@ static void layouts(void **state)
         for (const tenon_dtype *type = test_float_types(); *type != 0; type++) {
             tenon_square_sum_params square = TENON_SQUARE_SUM_PARAMS_INIT;
             tenon_clip_params clip = TENON_CLIP_PARAMS_INIT;
-            lines_case p = sum_case(&square, *type);
-            p.rank = 3;
-            p.shape[0] = 5;
-            p.shape[1] = n % 3 == 0 ? 300 : 11;
-            p.shape[2] = n % 3 == 1 ? 3 : 67;
-            lines_lay(&p, (test_layout)(n % TEST_LAYOUTS), n % 2 == 0);
-            lines_case q = clip_case(&clip, *type);
-            q.rank = p.rank;
-            memcpy(q.shape, p.shape, sizeof q.shape);
-            lines_lay(&q, (test_layout)(n % TEST_LAYOUTS), n % 2 == 0);
-            if (n % 4 == 3)
-                p.stride[SQUARE_SUM_X][n % 3] = 0;
-            check_sum(&p, TEST_BOUND, &random, true);
-            check_sum(&p, TEST_EXACT, &random, true);
-            check_clip(&q, test_real(&random, 0, 100), &random, true);
+            test_fixture f;
+            const int64_t shape[] = {5, n % 3 == 0 ? 300 : 11, n % 3 == 1 ? 3 : 67};
+            const test_layout layout = (test_layout)(n % TEST_LAYOUTS);
+            for (int judge = TEST_BOUND; judge <= TEST_EXACT; judge++) {
+                begin_sum(&f, &square, *type);
+                lines_lay(&f, 3, shape, layout, n % 2 == 0, 0);
+                if (n % 4 == 3)
+                    f.c.views[SQUARE_SUM_X].stride[n % 3] = 0;
+                check_sum(&f, (test_judge)judge, &random, TEST_ALL);
+            }
+            begin_clip(&f, &clip, *type);
+            lines_lay(&f, 3, shape, layout, n % 2 == 0, 0);
+            check_clip(&f, test_real(&random, 0, 100), &random, TEST_ALL);
         }
 }
 
@@ -123,16 +107,17 @@ static void random_problems(void **state)
         for (int n = 0; n < count; n++) {
             tenon_square_sum_params square = TENON_SQUARE_SUM_PARAMS_INIT;
             tenon_clip_params clip = TENON_CLIP_PARAMS_INIT;
+            test_fixture f;
             square.flags = (uint32_t)test_between(&random, 0, 1);
             clip.flags = (uint32_t)test_between(&random, 0, 1);
             clip.max_norm = test_real(&random, 0.1, 3);
             clip.epsilon = test_real(&random, 0, 0.1);
-            lines_case p = sum_case(&square, *type);
-            lines_draw(&p, &random, 30000);
-            check_sum(&p, TEST_BOUND, &random, false);
-            p = clip_case(&clip, *type);
-            lines_draw(&p, &random, 10000);
-            check_clip(&p, test_real(&random, 0, 8), &random, false);
+            begin_sum(&f, &square, *type);
+            lines_draw(&f, &random, 30000);
+            check_sum(&f, TEST_BOUND, &random, TEST_ONCE);
+            begin_clip(&f, &clip, *type);
+            lines_draw(&f, &random, 10000);
+            check_clip(&f, test_real(&random, 0, 8), &random, TEST_ONCE);
         }
 }
 
@@ -182,13 +167,14 @@ static void nan_in_a_sum(void **state)
             static const double values[] = {NAN, INFINITY, -INFINITY};
             const tenon_square_sum_params params = TENON_SQUARE_SUM_PARAMS_INIT;
             test_random random = test_random_for(934);
-            lines_run run;
-            lines_case p = sum_case(&params, *type);
-            dense(&p, 20000);
-            lines_make(&run, &p);
-            test_fill_reals(&run.operands[SQUARE_SUM_X], &random);
-            test_set(&run.operands[SQUARE_SUM_X], 19999 - 7000 * i, values[i]);
-            lines_check(&run, TEST_BOUND, true);
+            test_fixture f;
+            begin_sum(&f, &params, *type);
+            lines_dense(&f, 20000, 0);
+            lay_one(&f, SQUARE_SUM_SUM, 0);
+            test_make(&f);
+            test_fill_inputs(&f, TEST_BOUND, &random);
+            test_set(test_operand(&f, SQUARE_SUM_X), 19999 - 7000 * i, values[i]);
+            test_finish(&f, TEST_ALL);
         }
 }
 

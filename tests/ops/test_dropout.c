@@ -7,28 +7,10 @@
 
 #include <math.h>
 
-static void describe(const void *user, char *text, size_t size)
+static void begin(test_fixture *f, const tenon_dropout_params *params, tenon_dtype dtype)
 {
-    const tenon_dropout_params *p = user;
-    snprintf(text, size, "seed %llx, sequence %llx, p %g", (unsigned long long)p->seed,
-             (unsigned long long)p->sequence, p->probability);
-}
-
-static lines_case make_case(const tenon_dropout_params *params, tenon_dtype dtype)
-{
-    return (lines_case){.of = &tn_operation_dropout,
-                        .dtype = {dtype, dtype},
-                        .params = params,
-                        .describe = describe};
-}
-
-static lines_case dense(const tenon_dropout_params *params, tenon_dtype dtype, int64_t size)
-{
-    lines_case p = make_case(params, dtype);
-    p.rank = 1;
-    p.shape[0] = size;
-    p.stride[0][0] = p.stride[1][0] = 1;
-    return p;
+    const tenon_dtype types[] = {dtype, dtype};
+    lines_begin(f, &tn_operation_dropout, params, types);
 }
 
 static tenon_dropout_params draw_params(test_random *random)
@@ -40,14 +22,6 @@ static tenon_dropout_params draw_params(test_random *random)
     return params;
 }
 
-static void check(const lines_case *p, test_random *random, test_judge judge, bool all)
-{
-    lines_run run;
-    lines_make(&run, p);
-    test_fill(&run.operands[p->in_place ? DROPOUT_Y : DROPOUT_X], judge, random);
-    lines_check(&run, judge, all);
-}
-
 static void sizes_around_groups(void **state)
 {
     static const int64_t sizes[] = {0,  1,  2,   15,  16,  17,   31,   32,   33,  63,
@@ -57,12 +31,15 @@ static void sizes_around_groups(void **state)
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         for (const tenon_dtype *type = test_float_types(); *type != 0; type++) {
             tenon_dropout_params params = draw_params(&random);
-            lines_case p = dense(&params, *type, sizes[i]);
-            p.offset = (int64_t)i % 5;
-            p.in_place = i % 2 == 1;
-            check(&p, &random, TEST_BOUND, true);
-            params.probability = 0.5; /* what is kept is doubled, exactly */
-            check(&p, &random, TEST_EXACT, true);
+            for (int judge = TEST_BOUND; judge <= TEST_EXACT; judge++) {
+                test_fixture f;
+                if (judge == TEST_EXACT)
+                    params.probability = 0.5; /* what is kept is doubled, exactly */
+                begin(&f, &params, *type);
+                lines_dense(&f, sizes[i], (int64_t)i % 5);
+                f.c.same[DROPOUT_X] = i % 2 == 1 ? 1 + DROPOUT_Y : 0;
+                test_run_fixture(&f, (test_judge)judge, TEST_ALL, &random);
+            }
         }
 }
 
@@ -72,17 +49,17 @@ static void layouts(void **state)
     (void)state;
     for (int n = 0; n < TEST_LAYOUTS * TEST_LAYOUTS; n++)
         for (const tenon_dtype *type = test_float_types(); *type != 0; type++) {
-            tenon_dropout_params params = draw_params(&random);
-            lines_case p = make_case(&params, *type);
-            p.rank = 3;
-            p.shape[0] = 3;
-            p.shape[1] = n % 2 == 0 ? 11 : 67;
-            p.shape[2] = n % 3 == 0 ? 5 : 71;
-            test_strides((test_layout)(n % TEST_LAYOUTS), true, 3, p.shape, p.stride[0]);
-            test_strides((test_layout)(n / TEST_LAYOUTS), n % 2 == 0, 3, p.shape, p.stride[1]);
+            const int64_t shape[] = {3, n % 2 == 0 ? 11 : 67, n % 3 == 0 ? 5 : 71};
+            const tenon_dropout_params params = draw_params(&random);
+            test_fixture f;
+            begin(&f, &params, *type);
+            f.c.views[DROPOUT_X] =
+                test_view(*type, (test_layout)(n % TEST_LAYOUTS), true, 3, shape, 0);
+            f.c.views[DROPOUT_Y] =
+                test_view(*type, (test_layout)(n / TEST_LAYOUTS), n % 2 == 0, 3, shape, 0);
             if (n % 4 == 3)
-                p.stride[DROPOUT_X][n % 3] = 0;
-            check(&p, &random, TEST_BOUND, true);
+                f.c.views[DROPOUT_X].stride[n % 3] = 0;
+            test_run_fixture(&f, TEST_BOUND, TEST_ALL, &random);
         }
 }
 
@@ -93,11 +70,12 @@ static void random_problems(void **state)
     (void)state;
     for (const tenon_dtype *type = test_float_types(); *type != 0; type++)
         for (int n = 0; n < count; n++) {
-            tenon_dropout_params params = draw_params(&random);
-            lines_case p = make_case(&params, *type);
-            lines_draw(&p, &random, 20000);
-            p.in_place = test_one_in(&random, 3);
-            check(&p, &random, TEST_BOUND, false);
+            const tenon_dropout_params params = draw_params(&random);
+            test_fixture f;
+            begin(&f, &params, *type);
+            lines_draw(&f, &random, 20000);
+            f.c.same[DROPOUT_X] = test_one_in(&random, 3) ? 1 + DROPOUT_Y : 0;
+            test_run_fixture(&f, TEST_BOUND, TEST_ONCE, &random);
         }
 }
 
@@ -105,9 +83,11 @@ static void large(void **state)
 {
     test_random random = test_random_for(914);
     tenon_dropout_params params = draw_params(&random);
-    lines_case p = dense(&params, TENON_DTYPE_F32, (1 << 20) + 7);
+    test_fixture f;
     (void)state;
-    check(&p, &random, TEST_BOUND, false);
+    begin(&f, &params, TENON_DTYPE_F32);
+    lines_dense(&f, (1 << 20) + 7, 0);
+    test_run_fixture(&f, TEST_BOUND, TEST_ONCE, &random);
 }
 
 /* A dropped NaN or infinity is 0, a kept one is itself; p = 0 gives x, bit for bit, p = 1 zeros. */
@@ -119,13 +99,14 @@ static void special_values(void **state)
     for (const tenon_dtype *type = test_float_types(); *type != 0; type++)
         for (int c = 0; c < 4; c++) {
             tenon_dropout_params params = TENON_DROPOUT_PARAMS_INIT;
-            lines_run run;
+            test_fixture f;
             params.probability = chances[c];
-            lines_case p = dense(&params, *type, 300);
-            lines_make(&run, &p);
+            begin(&f, &params, *type);
+            lines_dense(&f, 300, 0);
+            test_make(&f);
             for (int64_t i = 0; i < 300; i++)
-                test_set(&run.operands[DROPOUT_X], i, values[i % 9]);
-            lines_check(&run, TEST_BOUND, true);
+                test_set(test_operand(&f, DROPOUT_X), i, values[i % 9]);
+            test_finish(&f, TEST_ALL);
         }
 }
 

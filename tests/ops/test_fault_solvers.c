@@ -20,63 +20,29 @@ static bool try_without_memory(tenon_context *context)
     return has;
 }
 
-static const char *refuses_nothing(tenon_context *context, const tn_problem *problem)
-{
-    (void)context;
-    (void)problem;
-    return NULL;
-}
+static const tn_solver fast, slow;
 
-static const char *refuses_without_trial(tenon_context *context, const tn_problem *problem)
+static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
 {
     (void)problem;
-    return no_trial_when_asked && !try_without_memory(context) ? "cannot be tried" : NULL;
+    choice->time = choice->solver == &fast ? 1 : 2;
+    return choice->solver == &fast && no_trial_when_asked && !try_without_memory(context)
+               ? "cannot be tried"
+               : NULL;
 }
 
-static double estimate_little(tenon_context *context, const tn_problem *problem,
-                              const int32_t *values)
-{
-    (void)context;
-    (void)problem;
-    (void)values;
-    return 1;
-}
-
-static double estimate_much(tenon_context *context, const tn_problem *problem,
-                            const int32_t *values)
-{
-    return 1 + estimate_little(context, problem, values);
-}
-
-static void no_options(tenon_context *context, const tn_problem *problem, const int32_t *values,
-                       char options[TN_OPTIONS_SIZE])
-{
-    (void)context;
-    (void)problem;
-    (void)values;
-    options[0] = '\0';
-}
-
-static tenon_status record_nothing(const char *name, tn_recording *recording,
-                                   const tn_problem *problem, const int32_t *values)
+static tenon_status launch_nothing(const char *name, tn_recording *recording,
+                                   const tn_problem *problem, const tn_choice *choice)
 {
     (void)name;
     (void)recording;
     (void)problem;
-    (void)values;
+    (void)choice;
     return TENON_OK;
 }
 
-static const tn_solver fast = {.name = "fast",
-                               .refuses = refuses_without_trial,
-                               .estimate = estimate_little,
-                               .options = no_options,
-                               .record = record_nothing};
-static const tn_solver slow = {.name = "slow",
-                               .refuses = refuses_nothing,
-                               .estimate = estimate_much,
-                               .options = no_options,
-                               .record = record_nothing};
+static const tn_solver fast = {.name = "fast", .configure = configure, .launch = launch_nothing};
+static const tn_solver slow = {.name = "slow", .configure = configure, .launch = launch_nothing};
 
 static tenon_status check_fake(tenon_stream *stream, const tn_problem *problem,
                                const tn_choice *choice, bool *right, char why[256])

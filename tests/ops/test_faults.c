@@ -105,6 +105,22 @@ static void what_a_driver_refuses_is_remembered(void **state)
     }
 }
 
+/* Other work on the machine delays launches: the first ones, or every second for a while. */
+static void a_busy_machine_does_not_make_fma_slow(void **state)
+{
+    static const unsigned delayed[] = {0x1f, 0xff, 0x5555, 0xaaaa};
+    (void)state;
+    if (!test_has(TENON_CAPABILITY_HARDWARE_FMA))
+        skip();
+    for (size_t i = 0; i < sizeof delayed / sizeof *delayed; i++) {
+        tenon_context *context = make_context();
+        faults_delay("clEnqueueNDRangeKernel", delayed[i]);
+        assert_int_equal(ask(context, TENON_CAPABILITY_HARDWARE_FMA), 1);
+        assert_true(faults_end() > 0);
+        tenon_context_release(context);
+    }
+}
+
 /* A device is not said to lack a type because memory was short. */
 static void types_are_not_refused_for_want_of_memory(void **state)
 {
@@ -273,6 +289,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(trials_that_cannot_be_made_are_made_again),
         cmocka_unit_test(what_a_driver_refuses_is_remembered),
+        cmocka_unit_test(a_busy_machine_does_not_make_fma_slow),
         cmocka_unit_test(types_are_not_refused_for_want_of_memory),
         cmocka_unit_test(nothing_stays_mapped_after_a_failure),
         cmocka_unit_test(overlaps_are_not_overlooked),

@@ -1,6 +1,6 @@
 /* tenon_gather_forward and _backward against their references: any axis and strides, indices that
  * repeat and that are out of range, every type, large. */
-#include "support.h"
+#include "fixture.h"
 
 #include "ops/gather/internal.h"
 #include "ops/registry.h"
@@ -18,47 +18,6 @@ typedef struct gather_case {
     test_judge judge;
 } gather_case;
 
-typedef struct gather_data {
-    gather_case problem;
-    tenon_dtype dtype;
-    test_tensor operands[GATHER_OPERANDS];
-} gather_data;
-
-static const char *describe(const void *user)
-{
-    static char text[1024];
-    const gather_data *data = user;
-    const tenon_tensor *from = &data->operands[GATHER_FROM].view,
-                       *indices = &data->operands[GATHER_INDICES].view,
-                       *to = &data->operands[GATHER_TO].view;
-    char f[160], i[160], t[160], fs[160], is[160], ts[160];
-    snprintf(text, sizeof text, "%s %s axis %u, shapes %s %s %s, strides %s %s %s",
-             tenon_dtype_string(data->dtype), data->problem.backward ? "gather_backward" : "gather",
-             data->problem.axis, tn_shape_text(from->rank, from->shape, f),
-             tn_shape_text(indices->rank, indices->shape, i), tn_shape_text(to->rank, to->shape, t),
-             tn_shape_text(from->rank, from->stride, fs),
-             tn_shape_text(indices->rank, indices->stride, is),
-             tn_shape_text(to->rank, to->stride, ts));
-    return text;
-}
-
-static tenon_gather_params params_of(const gather_case *p)
-{
-    tenon_gather_params params = TENON_GATHER_PARAMS_INIT;
-    params.axis = (int32_t)p->axis;
-    return params;
-}
-
-static tenon_status call(const void *user, const char *solver)
-{
-    const gather_data *data = user;
-    const test_tensor *o = data->operands;
-    tenon_gather_params params = params_of(&data->problem);
-    params.solver = solver;
-    return test_call(data->problem.backward ? &tn_operation_gather_backward : &tn_operation_gather,
-                     &params, &o[0].view, &o[1].view, &o[2].view);
-}
-
 /* The shape of y. Returns its rank. */
 static uint32_t picked_shape(const gather_case *p, int64_t *shape)
 {
@@ -72,88 +31,64 @@ static uint32_t picked_shape(const gather_case *p, int64_t *shape)
     return rank;
 }
 
-static void make_operand(gather_data *data, int which, uint32_t rank, const int64_t *shape)
+static tenon_tensor operand_view(const gather_case *p, int which, tenon_dtype dtype, uint32_t rank,
+                                 const int64_t *shape)
 {
-    const gather_case *p = &data->problem;
-    int64_t stride[TENON_MAX_RANK];
-    test_strides(p->layout[which], p->gap, rank, shape, stride);
+    tenon_tensor view = test_view(dtype, p->layout[which], p->gap, rank, shape, p->offset + which);
     if (p->repeats && which != GATHER_TO && rank > 0)
-        stride[(uint32_t)p->offset % rank] = 0;
-    test_tensor_create(&data->operands[which],
-                       which == GATHER_INDICES ? TENON_DTYPE_I32 : data->dtype, rank, shape, stride,
-                       p->offset + which);
+        view.stride[(uint32_t)p->offset % rank] = 0;
+    return view;
 }
 
-static void make(gather_data *data, const gather_case *p, tenon_dtype dtype)
+static void begin(test_fixture *f, const gather_case *p, tenon_dtype dtype)
 {
-    int64_t picked[2 * TENON_MAX_RANK];
-    uint32_t rank = picked_shape(p, picked);
-    *data = (gather_data){.problem = *p, .dtype = dtype};
-    make_operand(data, GATHER_FROM, p->backward ? rank : p->rank, p->backward ? picked : p->shape);
-    make_operand(data, GATHER_INDICES, p->index_rank, p->index_shape);
-    make_operand(data, GATHER_TO, p->backward ? p->rank : rank, p->backward ? p->shape : picked);
+    const int table = p->backward ? GATHER_TO : GATHER_FROM;
+    const int picked = p->backward ? GATHER_FROM : GATHER_TO;
+    int64_t shape[2 * TENON_MAX_RANK];
+    const uint32_t rank = picked_shape(p, shape);
+    test_begin(f, p->backward ? &tn_operation_gather_backward : &tn_operation_gather);
+    test_params(f, tenon_gather_params)->axis = (int32_t)p->axis;
+    f->c.views[table] = operand_view(p, table, dtype, p->rank, p->shape);
+    f->c.views[picked] = operand_view(p, picked, dtype, rank, shape);
+    f->c.views[GATHER_INDICES] =
+        operand_view(p, GATHER_INDICES, TENON_DTYPE_I32, p->index_rank, p->index_shape);
 }
 
-static void fill(gather_data *data, test_random *random)
+/* Indices of rows, of the ends, and now and then of anything. */
+static void fill(test_fixture *f, const gather_case *p, test_random *random)
 {
-    const gather_case *p = &data->problem;
-    test_tensor *indices = &data->operands[GATHER_INDICES];
+    test_tensor *indices = test_operand(f, GATHER_INDICES);
     int64_t most = p->spread > 0 ? p->spread : p->shape[p->axis];
+    test_fill_inputs(f, p->judge, random);
     for (int64_t i = 0; i < tenon_tensor_elements(&indices->view); i++)
         test_set(indices, i,
                  (double)(test_one_in(random, 50)
                               ? test_between(random, INT32_MIN, INT32_MAX)
                               : test_between(random, test_one_in(random, 20) ? -1 : 0, most)));
-    test_fill(&data->operands[GATHER_FROM], p->judge, random);
 }
 
-static void check_filled(gather_data *data, bool all)
+static void check_type(const gather_case *p, tenon_dtype dtype, test_random *random,
+                       test_extent extent)
 {
-    const gather_case *p = &data->problem;
-    const tn_operation *operation =
-        p->backward ? &tn_operation_gather_backward : &tn_operation_gather;
-    const tenon_tensor *const views[] = {&data->operands[GATHER_FROM].host,
-                                         &data->operands[GATHER_INDICES].host,
-                                         &data->operands[GATHER_TO].host};
-    const tenon_gather_params params = params_of(p);
-    tn_bounded *expected =
-        calloc((size_t)tenon_tensor_elements(views[GATHER_TO]) + 1, sizeof *expected);
-    assert_non_null(expected);
-    assert_true(operation->reference(&params, views, expected));
-    const test_subject subject = {operation->family, call,     describe, data, data->operands,
-                                  GATHER_OPERANDS,   expected, p->judge};
-    if (all) {
-        test_run_all(&subject);
-    } else {
-        test_upload(&data->operands[GATHER_FROM]);
-        test_upload(&data->operands[GATHER_INDICES]);
-        test_run(&subject, NULL);
-    }
-    for (int i = 0; i < GATHER_OPERANDS; i++)
-        test_tensor_destroy(&data->operands[i]);
-    free(expected);
-}
-
-static void check_type(const gather_case *p, tenon_dtype dtype, test_random *random, bool all)
-{
-    gather_data data;
-    make(&data, p, dtype);
-    fill(&data, random);
-    check_filled(&data, all);
+    test_fixture f;
+    begin(&f, p, dtype);
+    test_make(&f);
+    fill(&f, p, random);
+    test_finish(&f, extent);
 }
 
 /* Forward, which is exact, in every type; the gradient on reals and on integers. */
-static void check(gather_case p, test_random *random, bool all)
+static void check(gather_case p, test_random *random, test_extent extent)
 {
     p.backward = false;
     p.judge = TEST_EXACT;
     for (int type = TENON_DTYPE_F64; type <= TENON_DTYPE_I32; type++)
-        check_type(&p, (tenon_dtype)type, random, all);
+        check_type(&p, (tenon_dtype)type, random, extent);
     p.backward = true;
     for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++)
         for (int judge = TEST_BOUND; judge <= TEST_EXACT; judge++) {
             p.judge = (test_judge)judge;
-            check_type(&p, *type, random, all);
+            check_type(&p, *type, random, extent);
         }
 }
 
@@ -168,7 +103,7 @@ static void sizes_around_vectors(void **state)
                          .index_rank = 1,
                          .index_shape = {11},
                          .offset = (int64_t)i % 5};
-        check(p, &random, true);
+        check(p, &random, TEST_ALL);
     }
 }
 
@@ -187,10 +122,8 @@ static void sizes_around_digits(void **state)
                              .index_shape = {n == 0 ? 300 : 12289},
                              .spread = n == 0 ? 0 : rows[i] / 7,
                              .judge = i % 2 == 0 ? TEST_BOUND : TEST_EXACT};
-            if (n == 0 || rows[i] < 1000)
-                check_type(&p, TENON_DTYPE_F32, &random, true);
-            else
-                check_type(&p, TENON_DTYPE_F32, &random, false);
+            check_type(&p, TENON_DTYPE_F32, &random,
+                       n == 0 || rows[i] < 1000 ? TEST_ALL : TEST_ONCE);
         }
 }
 
@@ -216,7 +149,7 @@ static void random_problems(void **state)
     test_random random = test_random_for(533);
     (void)state;
     for (int n = test_problems(20); n > 0; n--)
-        check(random_case(&random), &random, false);
+        check(random_case(&random), &random, TEST_ONCE);
 }
 
 static void every_solver_on_any_strides(void **state)
@@ -224,7 +157,7 @@ static void every_solver_on_any_strides(void **state)
     test_random random = test_random_for(534);
     (void)state;
     for (int n = 0; n < 12; n++)
-        check(random_case(&random), &random, true);
+        check(random_case(&random), &random, TEST_ALL);
 }
 
 static void large(void **state)
@@ -241,7 +174,7 @@ static void large(void **state)
             gather_case p = cases[i];
             p.backward = way == 1;
             p.judge = way == 0 ? TEST_EXACT : TEST_BOUND;
-            check_type(&p, TENON_DTYPE_F32, &random, false);
+            check_type(&p, TENON_DTYPE_F32, &random, TEST_ONCE);
         }
 }
 
@@ -257,13 +190,14 @@ static void special_values(void **state)
                              .shape = {7, 19},
                              .index_rank = 1,
                              .index_shape = {13}};
-            gather_data data;
-            make(&data, &p, *type);
-            fill(&data, &random);
-            test_set(&data.operands[GATHER_FROM], 20, NAN);
-            test_set(&data.operands[GATHER_FROM], 40, INFINITY);
-            test_set(&data.operands[GATHER_FROM], 60, -INFINITY);
-            check_filled(&data, true);
+            test_fixture f;
+            begin(&f, &p, *type);
+            test_make(&f);
+            fill(&f, &p, &random);
+            test_set(test_operand(&f, GATHER_FROM), 20, NAN);
+            test_set(test_operand(&f, GATHER_FROM), 40, INFINITY);
+            test_set(test_operand(&f, GATHER_FROM), 60, -INFINITY);
+            test_finish(&f, TEST_ALL);
         }
 }
 

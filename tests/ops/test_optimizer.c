@@ -4,38 +4,27 @@
 
 #include <math.h>
 
-static void check(const lines_case *p, test_judge judge, test_random *random, bool all)
-{
-    lines_run run;
-    lines_make(&run, p);
-    optimizer_fill(&run, judge, random);
-    lines_check(&run, judge, all);
-}
-
 /* A problem of either optimizer with drawn parameters and the layout that `lay` gives it. */
-static void check_drawn(tenon_dtype dtype, int way, test_random *random, bool all,
-                        void (*lay)(lines_case *p, test_random *random, int number), int number)
+static void check_drawn(tenon_dtype dtype, int way, test_random *random, test_extent extent,
+                        void (*lay)(test_fixture *f, test_random *random, int number), int number)
 {
-    tenon_sgd_params sgd = optimizer_draw_sgd(random, way);
-    tenon_adam_params adam = optimizer_draw_adam(random);
-    lines_case p = optimizer_sgd(&sgd, dtype, way);
-    lay(&p, random, number);
-    check(&p, TEST_BOUND, random, all);
-    p = optimizer_adam(&adam, dtype, way);
-    lay(&p, random, number);
-    check(&p, TEST_BOUND, random, all);
+    const tenon_sgd_params sgd = optimizer_draw_sgd(random, way);
+    const tenon_adam_params adam = optimizer_draw_adam(random);
+    test_fixture f;
+    optimizer_begin(&f, &tn_operation_sgd, &sgd, dtype, way);
+    lay(&f, random, number);
+    test_run_fixture(&f, TEST_BOUND, extent, random);
+    optimizer_begin(&f, &tn_operation_adam, &adam, dtype, way);
+    lay(&f, random, number);
+    test_run_fixture(&f, TEST_BOUND, extent, random);
 }
 
-static void lay_dense(lines_case *p, test_random *random, int number)
+static void lay_dense(test_fixture *f, test_random *random, int number)
 {
     static const int64_t sizes[] = {0,  1,  2,  3,  7,   8,    9,    15,   16,  17,
                                     31, 33, 63, 65, 127, 4095, 4096, 4097, 8195};
     (void)random;
-    p->rank = 1;
-    p->shape[0] = sizes[number];
-    p->offset = number % 5;
-    for (uint32_t i = 0; i < p->of->operand_count; i++)
-        p->stride[i][0] = 1;
+    lines_dense(f, sizes[number], number % 5);
 }
 
 static void sizes_around_vectors(void **state)
@@ -44,7 +33,7 @@ static void sizes_around_vectors(void **state)
     (void)state;
     for (int i = 0; i < 19; i++)
         for (const tenon_dtype *type = test_float_types(); *type != 0; type++)
-            check_drawn(*type, i % WAYS, &random, true, lay_dense, i);
+            check_drawn(*type, i % WAYS, &random, TEST_ALL, lay_dense, i);
 }
 
 static void layouts(void **state)
@@ -53,13 +42,13 @@ static void layouts(void **state)
     (void)state;
     for (int n = 0; n < 2 * WAYS; n++)
         for (const tenon_dtype *type = test_float_types(); *type != 0; type++)
-            check_drawn(*type, n % WAYS, &random, true, optimizer_lay, n);
+            check_drawn(*type, n % WAYS, &random, TEST_ALL, optimizer_lay, n);
 }
 
-static void lay_drawn(lines_case *p, test_random *random, int number)
+static void lay_drawn(test_fixture *f, test_random *random, int number)
 {
     (void)number;
-    lines_draw(p, random, 10000);
+    lines_draw(f, random, 10000);
 }
 
 static void random_problems(void **state)
@@ -69,8 +58,8 @@ static void random_problems(void **state)
     (void)state;
     for (const tenon_dtype *type = test_float_types(); *type != 0; type++)
         for (int n = 0; n < count; n++)
-            check_drawn(*type, (int)test_between(&random, 0, WAYS - 1), &random, false, lay_drawn,
-                        n);
+            check_drawn(*type, (int)test_between(&random, 0, WAYS - 1), &random, TEST_ONCE,
+                        lay_drawn, n);
 }
 
 /* Sums and products of small integers, for which nothing is rounded. */
@@ -82,14 +71,15 @@ static void exact(void **state)
         for (int way = 0; way < WAYS; way++)
             for (const tenon_dtype *type = test_float_types(); *type != 0; type++) {
                 tenon_sgd_params params = TENON_SGD_PARAMS_INIT;
+                test_fixture f;
                 params.flags = flags;
                 params.learning_rate = 0.5;
                 params.momentum = (way & WITH_VELOCITY) != 0 ? 2 : 0;
                 params.dampening = -1;
                 params.weight_decay = flags % 2 == 0 ? 1 : 0;
-                lines_case p = optimizer_sgd(&params, *type, way);
-                optimizer_lay(&p, &random, (int)flags);
-                check(&p, TEST_EXACT, &random, false);
+                optimizer_begin(&f, &tn_operation_sgd, &params, *type, way);
+                optimizer_lay(&f, &random, (int)flags);
+                test_run_fixture(&f, TEST_EXACT, TEST_ONCE, &random);
             }
 }
 
@@ -97,18 +87,34 @@ static void large(void **state)
 {
     test_random random = test_random_for(925);
     tenon_adam_params params = TENON_ADAM_PARAMS_INIT;
-    lines_case p = optimizer_adam(&params, TENON_DTYPE_F32, 0);
+    test_fixture f;
     (void)state;
-    lay_dense(&p, &random, 0);
-    p.shape[0] = (1 << 19) + 7;
-    check(&p, TEST_BOUND, &random, false);
+    optimizer_begin(&f, &tn_operation_adam, &params, TENON_DTYPE_F32, 0);
+    lines_dense(&f, (1 << 19) + 7, 0);
+    test_run_fixture(&f, TEST_BOUND, TEST_ONCE, &random);
+}
+
+static void check_special(const tn_operation *operation, const void *params, tenon_dtype dtype,
+                          int way, test_random *random)
+{
+    static const double values[] = {NAN, INFINITY, -INFINITY, 0, 1, -1, 1e-30, 1e-40, 300};
+    const int64_t count = sizeof values / sizeof *values, shape[] = {count, count};
+    test_fixture f;
+    optimizer_begin(&f, operation, params, dtype, way);
+    lines_lay(&f, 2, shape, TEST_ROW, false, 0);
+    test_make(&f);
+    test_fill_inputs(&f, TEST_BOUND, random);
+    for (int64_t i = 0; i < count * count; i++) {
+        test_set(test_operand(&f, OPTIMIZER_GRADIENT), i, values[i / count]);
+        test_set(test_operand(&f, OPTIMIZER_PARAMETER), i, values[i % count]);
+    }
+    test_finish(&f, TEST_ALL);
 }
 
 /* Each meets each, by the header: NaN goes into state and parameter, and no further. */
 static void special_values(void **state)
 {
-    static const double values[] = {NAN, INFINITY, -INFINITY, 0, 1, -1, 1e-30, 1e-40, 300};
-    const int64_t count = sizeof values / sizeof *values;
+    test_random random = test_random_for(926);
     (void)state;
     for (const tenon_dtype *type = test_float_types(); *type != 0; type++)
         for (int n = 0; n < 6; n++) {
@@ -117,23 +123,8 @@ static void special_values(void **state)
             sgd.momentum = n % 2 == 0 ? 0.5 : 0;
             sgd.weight_decay = adam.weight_decay = n < 3 ? 0.25 : 0;
             adam.flags = n % 3 == 0 ? TENON_ADAM_DECOUPLED : 0;
-            for (int which = 0; which < 2; which++) {
-                lines_run run;
-                lines_case p = which == 0
-                                   ? optimizer_sgd(&sgd, *type, n % 2 == 0 ? WITH_VELOCITY : 0)
-                                   : optimizer_adam(&adam, *type, 0);
-                p.rank = 2;
-                p.shape[0] = p.shape[1] = count;
-                lines_lay(&p, TEST_ROW, false);
-                lines_make(&run, &p);
-                test_random random = test_random_for(926);
-                optimizer_fill(&run, TEST_BOUND, &random);
-                for (int64_t i = 0; i < count * count; i++) {
-                    test_set(&run.operands[OPTIMIZER_GRADIENT], i, values[i / count]);
-                    test_set(&run.operands[OPTIMIZER_PARAMETER], i, values[i % count]);
-                }
-                lines_check(&run, TEST_BOUND, true);
-            }
+            check_special(&tn_operation_sgd, &sgd, *type, n % 2 == 0 ? WITH_VELOCITY : 0, &random);
+            check_special(&tn_operation_adam, &adam, *type, 0, &random);
         }
 }
 

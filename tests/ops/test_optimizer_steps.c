@@ -6,63 +6,73 @@
 
 #include <math.h>
 
-static void set_all(test_tensor *tensor, const double *values)
+/* Downloads an operand, and begins from what it has become. */
+static void take_over(test_tensor *tensor)
 {
+    double *values = test_download(tensor);
     for (int64_t i = 0; i < tenon_tensor_elements(&tensor->view); i++)
         test_set(tensor, i, values[i]);
+    free(values);
+}
+
+/* A call outside the comparison with a reference. */
+static void step_once(test_fixture *f)
+{
+    const tenon_tensor *views[TN_MAX_OPERANDS] = {0};
+    for (uint32_t i = 0; i < f->c.operation->operand_count; i++)
+        if (f->operands[i].image != NULL)
+            views[i] = &f->operands[i].view;
+    assert_ok(test_call_views(f->c.operation, &f->c.params, views));
+}
+
+static void upload(const test_fixture *f)
+{
+    for (uint32_t i = 0; i < f->c.operation->operand_count; i++)
+        if (f->operands[i].image != NULL)
+            test_upload(&f->operands[i]);
 }
 
 /* Six steps, each of which begins with what the device left of the one before. */
-static void walk(lines_run *run, void (*next)(void *params), void *params, test_random *random)
+static void walk(test_fixture *f, void (*next)(test_fixture *f), test_random *random)
 {
-    const lines_case *p = &run->problem;
-    const tenon_tensor *host[LINES_MOST] = {0}, *device[LINES_MOST] = {0};
-    int64_t count = tenon_tensor_elements(&run->operands[OPTIMIZER_PARAMETER].view);
-    tn_bounded *expected = calloc((size_t)(count * LINES_MOST), sizeof *expected);
     char why[256];
-    assert_non_null(expected);
-    for (uint32_t i = 0; i < p->of->operand_count; i++)
-        if (run->operands[i].image != NULL) {
-            host[i] = &run->operands[i].host;
-            device[i] = &run->operands[i].view;
-        }
-    for (int step = 0; step < 6; step++, next(params)) {
-        test_fill_reals(&run->operands[OPTIMIZER_GRADIENT], random);
-        assert_true(p->of->reference(params, host, expected));
-        for (uint32_t i = 0; i < p->of->operand_count; i++)
-            if (host[i] != NULL)
-                test_upload(&run->operands[i]);
-        assert_ok(test_call_views(p->of, params, device));
-        const tn_bounded *part = expected;
-        for (uint32_t i = OPTIMIZER_PARAMETER; i < p->of->operand_count; i++) {
-            if (host[i] == NULL)
+    for (int step = 0; step < 6; step++, next(f)) {
+        test_fill_reals(&f->operands[OPTIMIZER_GRADIENT], random);
+        test_expect(f);
+        upload(f);
+        step_once(f);
+        const tn_bounded *part = f->expected;
+        for (uint32_t i = OPTIMIZER_PARAMETER; i < f->c.operation->operand_count; i++) {
+            test_tensor *operand = &f->operands[i];
+            if (operand->image == NULL)
                 continue;
-            if (!test_result(&run->operands[i], part, TEST_BOUND, why))
+            if (!test_result(operand, part, TEST_BOUND, why))
                 fail_msg("step %d, operand %u: %s", step, i, why);
-            part += count;
-            double *values = test_download(&run->operands[i]);
-            set_all(&run->operands[i], values);
-            free(values);
+            part += tenon_tensor_elements(&operand->view);
+            take_over(operand);
         }
     }
-    free(expected);
+    test_dismiss(f);
 }
 
-static void next_sgd(void *params)
+static void next_sgd(test_fixture *f)
 {
-    ((tenon_sgd_params *)params)->flags &= ~TENON_SGD_FIRST;
+    test_params(f, tenon_sgd_params)->flags &= ~TENON_SGD_FIRST;
 }
 
-static void next_adam(void *params)
+static void next_adam(test_fixture *f)
 {
-    ((tenon_adam_params *)params)->step++;
+    test_params(f, tenon_adam_params)->step++;
 }
 
-static void destroy(lines_run *run)
+/* A step that is ready to be taken. */
+static void make(test_fixture *f, const tn_operation *operation, const void *params,
+                 tenon_dtype dtype, int way, test_random *random)
 {
-    for (uint32_t i = 0; i < run->problem.of->operand_count; i++)
-        if (run->operands[i].image != NULL)
-            test_tensor_destroy(&run->operands[i]);
+    optimizer_begin(f, operation, params, dtype, way);
+    optimizer_lay(f, random, 1);
+    test_make(f);
+    test_fill_inputs(f, TEST_BOUND, random);
 }
 
 static void many_steps(void **state)
@@ -73,24 +83,16 @@ static void many_steps(void **state)
         for (int way = 1; way < WAYS; way += 2) {
             tenon_sgd_params sgd = optimizer_draw_sgd(&random, way);
             tenon_adam_params adam = optimizer_draw_adam(&random);
-            lines_run run;
+            test_fixture f;
             sgd.flags |= TENON_SGD_FIRST;
             adam.step = 1;
-            lines_case p = optimizer_sgd(&sgd, *type, way);
-            optimizer_lay(&p, &random, 1);
-            lines_make(&run, &p);
-            optimizer_fill(&run, TEST_BOUND, &random);
-            test_fill_poison(&run.operands[SGD_VELOCITY]); /* which the first step does not read */
-            walk(&run, next_sgd, &sgd, &random);
-            destroy(&run);
-            p = optimizer_adam(&adam, *type, way);
-            optimizer_lay(&p, &random, 1);
-            lines_make(&run, &p);
-            optimizer_fill(&run, TEST_BOUND, &random);
-            test_fill_value(&run.operands[ADAM_FIRST], 0);
-            test_fill_value(&run.operands[ADAM_SECOND], 0);
-            walk(&run, next_adam, &adam, &random);
-            destroy(&run);
+            make(&f, &tn_operation_sgd, &sgd, *type, way, &random);
+            test_fill_poison(&f.operands[SGD_VELOCITY]); /* which the first step does not read */
+            walk(&f, next_sgd, &random);
+            make(&f, &tn_operation_adam, &adam, *type, way, &random);
+            test_fill_value(&f.operands[ADAM_FIRST], 0);
+            test_fill_value(&f.operands[ADAM_SECOND], 0);
+            walk(&f, next_adam, &random);
         }
 }
 
@@ -171,35 +173,27 @@ static void parameter_is_the_rounded_master(void **state)
     (void)state;
     for (const tenon_dtype *type = test_float_types(); *type != 0; type++) {
         tenon_sgd_params params = TENON_SGD_PARAMS_INIT;
-        const tenon_tensor *v[SGD_OPERANDS];
-        lines_run run;
+        test_fixture f;
         if (tn_state_dtype(*type) == *type)
             continue;
         params.learning_rate = 1e-6;
-        lines_case p = optimizer_sgd(&params, *type, WITH_MASTER);
-        optimizer_lay(&p, &random, 3);
-        lines_make(&run, &p);
-        optimizer_fill(&run, TEST_BOUND, &random);
-        for (uint32_t i = 0; i < SGD_OPERANDS; i++) {
-            v[i] = run.operands[i].image != NULL ? &run.operands[i].view : NULL;
-            if (v[i] != NULL)
-                test_upload(&run.operands[i]);
-        }
+        make(&f, &tn_operation_sgd, &params, *type, WITH_MASTER, &random);
+        upload(&f);
         for (int step = 0; step < 3; step++)
-            assert_ok(test_call_views(p.of, &params, v));
-        double *parameter = test_download(&run.operands[SGD_PARAMETER]);
-        double *master = test_download(&run.operands[SGD_MASTER]);
+            step_once(&f);
+        double *parameter = test_download(&f.operands[SGD_PARAMETER]);
+        double *master = test_download(&f.operands[SGD_MASTER]);
         int moved = 0;
-        for (int64_t i = 0; i < tenon_tensor_elements(v[SGD_MASTER]); i++) {
+        for (int64_t i = 0; i < tenon_tensor_elements(&f.operands[SGD_MASTER].view); i++) {
             unsigned char element[8];
             tn_dtype_store(*type, element, master[i]);
             assert_true(tn_dtype_load(*type, element) == parameter[i]);
-            moved += master[i] != test_get(&run.operands[SGD_MASTER], i);
+            moved += master[i] != test_get(&f.operands[SGD_MASTER], i);
         }
         assert_true(moved > 0);
         free(parameter);
         free(master);
-        destroy(&run);
+        test_dismiss(&f);
     }
 }
 

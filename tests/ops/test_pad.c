@@ -1,67 +1,31 @@
 /* tenon_pad_forward against its reference bit for bit: every mode and type, any strides; known
  * values, the gradient as a view, empty tensors, bad input. */
-#include "support.h"
+#include "fixture.h"
 
 #include "ops/pad/internal.h"
 #include "ops/registry.h"
 
 #include <math.h>
 
-typedef struct pad_data {
-    tenon_dtype dtype;
-    tenon_pad_params params;
-    test_tensor operands[PAD_OPERANDS];
-} pad_data;
-
-static const char *describe(const void *user)
-{
-    static char text[1024];
-    const pad_data *data = user;
-    const tenon_tensor *x = &data->operands[PAD_X].view, *y = &data->operands[PAD_Y].view;
-    char s[4][160], begin[160];
-    snprintf(text, sizeof text, "%s pad mode %u, shapes %s to %s, begin %s, strides %s to %s",
-             tenon_dtype_string(data->dtype), data->params.mode,
-             tn_shape_text(x->rank, x->shape, s[0]), tn_shape_text(y->rank, y->shape, s[1]),
-             tn_shape_text(x->rank, data->params.begin, begin),
-             tn_shape_text(x->rank, x->stride, s[2]), tn_shape_text(y->rank, y->stride, s[3]));
-    return text;
-}
-
-static tenon_status call(const void *user, const char *solver)
-{
-    const pad_data *data = user;
-    tenon_pad_params params = data->params;
-    params.solver = solver;
-    return test_call(&tn_operation_pad, &params, &data->operands[PAD_X].view,
-                     &data->operands[PAD_Y].view);
-}
-
-static void run(pad_data *data)
-{
-    const tenon_tensor *x = &data->operands[PAD_X].host, *y = &data->operands[PAD_Y].host;
-    tn_bounded *expected = malloc(((size_t)tenon_tensor_elements(y) + 1) * sizeof *expected);
-    assert_non_null(expected);
-    assert_true(tn_pad_reference(&data->params, (const tenon_tensor *const[]){x, y}, expected));
-    const test_subject subject = {&tn_pad_family, call,         describe, data,
-                                  data->operands, PAD_OPERANDS, expected, TEST_EXACT};
-    test_run_all(&subject);
-    for (int i = 0; i < PAD_OPERANDS; i++)
-        test_tensor_destroy(&data->operands[i]);
-    free(expected);
-}
-
-static void check(tenon_dtype dtype, const tenon_pad_params *params, uint32_t rank,
-                  const int64_t *shape, const int64_t *x_stride, const int64_t *y_stride,
-                  test_random *random)
+/* A call with a padding, of dense operands. */
+static void begin(test_fixture *f, const tenon_pad_params *params, tenon_dtype dtype, uint32_t rank,
+                  const int64_t *shape)
 {
     int64_t padded[TENON_MAX_RANK];
-    pad_data data = {.dtype = dtype, .params = *params};
     for (uint32_t d = 0; d < rank; d++)
         padded[d] = shape[d] + params->begin[d] + params->end[d];
-    test_tensor_create(&data.operands[PAD_X], dtype, rank, shape, x_stride, 1);
-    test_tensor_create(&data.operands[PAD_Y], dtype, rank, padded, y_stride, 2);
-    test_fill_integers(&data.operands[PAD_X], random, 100);
-    run(&data);
+    test_begin(f, &tn_operation_pad);
+    *test_params(f, tenon_pad_params) = *params;
+    f->c.views[PAD_X] = test_view(dtype, TEST_ROW, false, rank, shape, 1);
+    f->c.views[PAD_Y] = test_view(dtype, TEST_ROW, false, rank, padded, 2);
+}
+
+static void run(test_fixture *f, test_random *random)
+{
+    test_make(f);
+    test_fill_integers(test_operand(f, PAD_X), random, 100);
+    f->judge = TEST_EXACT;
+    test_finish(f, TEST_ALL);
 }
 
 /* Padding that the mode allows. */
@@ -76,22 +40,23 @@ static void draw_padding(tenon_pad_params *params, uint32_t d, int64_t size, tes
 
 static void random_problem(test_random *random, tenon_dtype dtype)
 {
-    int64_t shape[TENON_MAX_RANK], padded[TENON_MAX_RANK], stride[2][TENON_MAX_RANK];
+    int64_t shape[TENON_MAX_RANK];
     tenon_pad_params params = TENON_PAD_PARAMS_INIT;
     uint32_t rank = (uint32_t)test_between(random, 0, TENON_MAX_RANK - 3);
+    test_fixture f;
     params.mode = (uint32_t)test_between(random, 0, TENON_PAD_REFLECT);
     params.value = (double)test_between(random, 0, 9);
     for (uint32_t d = 0; d < rank; d++) {
         shape[d] = test_between(random, 1, test_one_in(random, 3) ? 40 : 4);
         draw_padding(&params, d, shape[d], random);
-        padded[d] = shape[d] + params.begin[d] + params.end[d];
     }
-    for (int i = 0; i < 2; i++)
+    begin(&f, &params, dtype, rank, shape);
+    for (int i = 0; i < PAD_OPERANDS; i++)
         test_strides((test_layout)test_between(random, 0, TEST_LAYOUTS - 1), test_one_in(random, 2),
-                     rank, i == 0 ? shape : padded, stride[i]);
+                     rank, f.c.views[i].shape, f.c.views[i].stride);
     if (rank > 0 && test_one_in(random, 5))
-        stride[0][test_between(random, 0, rank - 1)] = 0;
-    check(dtype, &params, rank, shape, stride[0], stride[1], random);
+        f.c.views[PAD_X].stride[test_between(random, 0, rank - 1)] = 0;
+    run(&f, random);
 }
 
 static void random_problems(void **state)
@@ -111,25 +76,21 @@ static void images(void **state)
     (void)state;
     for (uint32_t mode = 0; mode <= TENON_PAD_REFLECT; mode++)
         for (int64_t width = 0; width < 19; width++) {
-            int64_t padded[4], stride[2][4];
+            test_fixture f;
             tenon_pad_params params = TENON_PAD_PARAMS_INIT;
             params.mode = mode;
             params.value = 7;
             params.begin[2] = params.end[2] = 1;
             params.begin[3] = width;
             params.end[3] = width % 5;
-            for (int d = 0; d < 4; d++)
-                padded[d] = shape[d] + params.begin[d] + params.end[d];
-            test_strides(TEST_ROW, false, 4, shape, stride[0]);
-            test_strides(TEST_ROW, false, 4, padded, stride[1]);
-            for (int i = 0; i < 2 && width % 2 != 0; i++) { /* the channels last */
-                const int64_t *size = i == 0 ? shape : padded;
-                stride[i][1] = 1;
-                stride[i][3] = size[1];
-                stride[i][2] = size[1] * size[3];
+            begin(&f, &params, width % 3 == 0 ? TENON_DTYPE_F16 : TENON_DTYPE_F32, 4, shape);
+            for (int i = 0; i < PAD_OPERANDS && width % 2 != 0; i++) { /* the channels last */
+                tenon_tensor *view = &f.c.views[i];
+                view->stride[1] = 1;
+                view->stride[3] = view->shape[1];
+                view->stride[2] = view->shape[1] * view->shape[3];
             }
-            check(width % 3 == 0 ? TENON_DTYPE_F16 : TENON_DTYPE_F32, &params, 4, shape, stride[0],
-                  stride[1], &random);
+            run(&f, &random);
         }
 }
 

@@ -108,16 +108,16 @@ static void special_values(void **state)
     (void)state;
     for (int i = 0; i < 12; i++) {
         pool_case p = pool_plain(4, 1, 17, 11, 2);
-        pool_data data;
+        pool_pair pair;
         p.x_layout = p.y_layout = i % 2 == 0 ? NCHW : NHWC;
         p.params.kind = (uint32_t)(i / 2) % 3;
         p.params.geometry.pad_begin[1] = 1;
-        pool_make(&data, &p, test_float_type((uint32_t)i));
-        for (int64_t e = 0; e < tenon_tensor_elements(&data.x.view); e++)
-            test_set(&data.x, e, values[test_between(&random, i < 6 ? 0 : 2, i < 6 ? 5 : 2)]);
-        pool_run_forward(&data, TEST_BOUND);
-        pool_run_backward(&data, TEST_BOUND, &random);
-        pool_dismiss(&data);
+        pool_begin(&pair, &p, test_float_type((uint32_t)i));
+        pool_fill(&pair, TEST_BOUND, &random);
+        test_tensor *x = test_operand(&pair.forward, POOL_X);
+        for (int64_t e = 0; e < tenon_tensor_elements(&x->view); e++)
+            test_set(x, e, values[test_between(&random, i < 6 ? 0 : 2, i < 6 ? 5 : 2)]);
+        pool_finish(&pair);
     }
 }
 
@@ -180,12 +180,13 @@ static void short_images(void **state)
 }
 
 /* The sum of dy · y, in double. */
-static double objective(pool_data *data, const double *dy)
+static double objective(pool_pair *pair)
 {
+    const test_tensor *dy = test_operand(&pair->backward, POOL_BACKWARD_DY);
     double sum = 0;
-    pool_expect(data);
-    for (int64_t i = 0; i < tenon_tensor_elements(&data->y.view); i++)
-        sum += dy[i] * data->expected[i].value;
+    test_expect(&pair->forward);
+    for (int64_t i = 0; i < tenon_tensor_elements(&dy->view); i++)
+        sum += test_get(dy, i) * pair->forward.expected[i].value;
     return sum;
 }
 
@@ -196,34 +197,32 @@ static void finite_differences(void **state)
     (void)state;
     for (uint32_t kind = 0; kind < 3; kind++) {
         pool_case p = pool_plain(4, 1, 2, 5, 3);
-        pool_data data;
-        double dy[256] = {0};
+        pool_pair pair;
         p.params.kind = kind;
         p.params.geometry.stride[0] = 2;
         p.params.geometry.dilation[1] = 2;
         p.params.geometry.pad_begin[0] = p.params.geometry.pad_begin[1] = 1;
-        pool_make(&data, &p, TENON_DTYPE_F32);
-        int64_t elements = tenon_tensor_elements(&data.x.view);
+        pool_begin(&pair, &p, TENON_DTYPE_F32);
+        pool_fill(&pair, TEST_BOUND, &random);
+        test_tensor *x = test_operand(&pair.forward, POOL_X);
+        const int64_t elements = tenon_tensor_elements(&x->view);
         for (int64_t i = 0; i < elements; i++) /* 37 is prime to the number: all are different */
-            test_set(&data.x, i, (double)(i * 37 % elements) / 64);
-        pool_run_forward(&data, TEST_BOUND);
-        pool_run_backward(&data, TEST_BOUND, &random);
-        for (int64_t i = 0; i < tenon_tensor_elements(&data.y.view); i++)
-            dy[i] = test_get(&data.y, i);
-        double *dx = test_download(&data.dx);
-        for (int64_t i = 0; i < elements && !test_left_out(); i++) {
-            double value = test_get(&data.x, i), step = 0x1p-8;
-            test_set(&data.x, i, value + step);
-            double above = objective(&data, dy);
-            test_set(&data.x, i, value - step);
-            double below = objective(&data, dy);
-            test_set(&data.x, i, value);
-            if (fabs((above - below) / (2 * step) - dx[i]) > 1e-5)
-                fail_msg("kind %u: dx[%lld] is %g, the differences say %g", kind, (long long)i,
-                         dx[i], (above - below) / (2 * step));
+            test_set(x, i, (double)(i * 37 % elements) / 64);
+        pool_link(&pair);
+        test_expect(&pair.backward);
+        for (int64_t i = 0; i < elements; i++) {
+            const double value = test_get(x, i), step = 0x1p-8,
+                         dx = pair.backward.expected[i].value;
+            test_set(x, i, value + step);
+            double above = objective(&pair);
+            test_set(x, i, value - step);
+            double below = objective(&pair);
+            test_set(x, i, value);
+            if (fabs((above - below) / (2 * step) - dx) > 1e-5)
+                fail_msg("kind %u: dx[%lld] is %g, the differences say %g", kind, (long long)i, dx,
+                         (above - below) / (2 * step));
         }
-        free(dx);
-        pool_dismiss(&data);
+        pool_finish(&pair);
     }
 }
 
@@ -233,14 +232,15 @@ static void wild_indices(void **state)
     static const double values[] = {-1, -2147483648.0, 2147483647, 30, 0};
     test_random random = test_random_for(708);
     pool_case p = pool_plain(4, 1, 17, 3, 2);
-    pool_data data;
+    pool_pair pair;
     (void)state;
-    pool_make(&data, &p, TENON_DTYPE_F32);
-    test_fill_reals(&data.x, &random);
-    for (int64_t i = 0; i < tenon_tensor_elements(&data.y.view); i++)
-        data.places[i] = (int64_t)values[i % 5];
-    pool_run_backward(&data, TEST_BOUND, &random);
-    pool_dismiss(&data);
+    pool_begin(&pair, &p, TENON_DTYPE_F32);
+    pool_fill(&pair, TEST_BOUND, &random);
+    test_tensor *indices = test_operand(&pair.backward, POOL_BACKWARD_INDICES);
+    for (int64_t i = 0; i < tenon_tensor_elements(&indices->view); i++)
+        test_set(indices, i, values[i % 5]);
+    test_finish(&pair.backward, TEST_ALL);
+    test_dismiss(&pair.forward);
 }
 
 /* dy that repeats, and x that does. */
@@ -248,16 +248,16 @@ static void broadcast_inputs(void **state)
 {
     test_random random = test_random_for(709);
     pool_case p = pool_plain(4, 2, 5, 6, 3);
-    pool_data data;
     (void)state;
-    for (int d = 0; d < 4; d++) {
-        pool_make(&data, &p, TENON_DTYPE_F32);
-        data.x.view.stride[d] = data.x.host.stride[d] = 0;
-        test_fill_reals(&data.x, &random);
-        pool_run_forward(&data, TEST_BOUND);
-        data.y.view.stride[d] = data.y.host.stride[d] = 0;
-        pool_run_backward(&data, TEST_BOUND, &random);
-        pool_dismiss(&data);
+    for (int n = 0; n < 8; n++) {
+        pool_pair pair;
+        p.no_indices = n % 2 != 0;
+        pool_begin(&pair, &p, TENON_DTYPE_F32);
+        pair.forward.c.views[POOL_X].stride[n / 2] = 0;
+        pair.backward.c.views[POOL_BACKWARD_X].stride[n / 2] = 0;
+        pair.backward.c.views[POOL_BACKWARD_DY].stride[n / 2] = 0;
+        pool_fill(&pair, TEST_BOUND, &random);
+        pool_finish(&pair);
     }
 }
 
@@ -265,30 +265,31 @@ static void plans(void **state)
 {
     test_random random = test_random_for(710);
     pool_case p = pool_plain(4, 2, 5, 6, 3);
-    pool_data data;
+    pool_pair pair;
     tenon_plan *plan;
     char why[256];
     (void)state;
-    pool_make(&data, &p, TENON_DTYPE_F32);
-    test_fill_reals(&data.x, &random);
-    pool_run_forward(&data, TEST_BOUND);
-    test_upload(&data.y);
-    assert_ok(
-        tenon_pool_forward_plan(test_context, &p.params, &data.x.view, &data.y.view, NULL, &plan));
-    const tenon_memory memories[] = {data.x.view.memory, data.y.view.memory, {0}};
+    pool_begin(&pair, &p, TENON_DTYPE_F32);
+    pool_fill(&pair, TEST_BOUND, &random);
+    test_expect(&pair.forward);
+    const test_tensor *o = pair.forward.operands;
+    tenon_tensor x = o[POOL_X].view, y = o[POOL_Y].view, indices = o[POOL_INDICES].view;
+    test_upload(&o[POOL_X]);
+    test_upload(&o[POOL_Y]);
+    assert_ok(tenon_pool_forward_plan(test_context, &p.params, &x, &y, NULL, &plan));
+    const tenon_memory memories[] = {x.memory, y.memory, {0}};
     assert_ok(tenon_plan_run(test_stream, plan, memories, 3, NULL));
     tenon_plan_release(plan);
-    assert_true(test_result(&data.y, data.expected, TEST_BOUND, why));
-    tenon_tensor x = data.x.view, y = data.y.view, indices = data.indices.view;
+    assert_true(test_result(&o[POOL_Y], pair.forward.expected, TEST_BOUND, why));
+    const tenon_memory twice[] = {x.memory, y.memory, y.memory};
     x.memory = y.memory = indices.memory = (tenon_memory){0};
     assert_ok(tenon_pool_forward_plan(test_context, &p.params, &x, &y, &indices, &plan));
-    const tenon_memory twice[] = {data.x.view.memory, data.y.view.memory, data.y.view.memory};
-    test_upload(&data.y);
+    test_upload(&o[POOL_Y]);
     assert_refused(tenon_plan_run(test_stream, plan, twice, 3, NULL), TENON_ERROR_INVALID_ARGUMENT,
                    "tenon_pool_forward_plan", "overlaps the output");
-    assert_untouched(&data.y);
+    assert_untouched(&o[POOL_Y]);
     tenon_plan_release(plan);
-    pool_dismiss(&data);
+    pool_dismiss(&pair);
 }
 
 int main(void)

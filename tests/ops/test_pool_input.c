@@ -1,18 +1,34 @@
 /* Pooling: what is refused beyond what every operation refuses. */
 #include "pool_case.h"
 
-static void refuse(const pool_data *data, const tenon_pool_params *params,
+/* A sound pair of calls, and the operands of the forward one and dx, uploaded. */
+enum { DX = POOL_OPERANDS, OPERANDS };
+
+static tenon_pool_params make(pool_pair *pair, test_tensor *o)
+{
+    const pool_case p = pool_plain(4, 1, 2, 4, 2);
+    pool_begin(pair, &p, TENON_DTYPE_F32);
+    test_make(&pair->forward);
+    test_make(&pair->backward);
+    memcpy(o, pair->forward.operands, POOL_OPERANDS * sizeof *o);
+    o[DX] = pair->backward.operands[POOL_BACKWARD_DX];
+    for (int i = 0; i < OPERANDS; i++)
+        test_upload(&o[i]);
+    return p.params;
+}
+
+static void refuse(const test_tensor *o, const tenon_pool_params *params,
                    const tenon_tensor *indices, tenon_status status, const char *argument)
 {
     assert_refused(
-        tenon_pool_forward(test_stream, params, &data->x.view, &data->y.view, indices, NULL),
+        tenon_pool_forward(test_stream, params, &o[POOL_X].view, &o[POOL_Y].view, indices, NULL),
         status, "tenon_pool_forward", argument);
-    assert_untouched(&data->y);
-    assert_untouched(&data->indices);
-    assert_refused(tenon_pool_backward(test_stream, params, &data->x.view, &data->y.view, indices,
-                                       &data->dx.view, NULL),
+    assert_untouched(&o[POOL_Y]);
+    assert_untouched(&o[POOL_INDICES]);
+    assert_refused(tenon_pool_backward(test_stream, params, &o[POOL_X].view, &o[POOL_Y].view,
+                                       indices, &o[DX].view, NULL),
                    status, "tenon_pool_backward", argument);
-    assert_untouched(&data->dx);
+    assert_untouched(&o[DX]);
 }
 
 /* Geometries that leave a window nothing to look at, or no place. */
@@ -34,97 +50,89 @@ static void bad_geometries(void **state)
                  {2, 1, 1, 0, 2, "padding 0 + 2"},
                  {2, 1, 8, 1, 1, "padding 1 + 1"}, /* both taps miss the image between them */
                  {2, 1, 1, 1, 0, "shape"}};
-    pool_case p = pool_plain(4, 1, 2, 4, 2);
-    pool_data data;
+    pool_pair pair;
+    test_tensor o[OPERANDS];
     (void)state;
-    pool_make(&data, &p, TENON_DTYPE_F32);
-    test_upload(&data.y);
-    test_upload(&data.dx);
-    test_upload(&data.indices);
+    const tenon_pool_params sound = make(&pair, o);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        tenon_pool_params params = p.params;
+        tenon_pool_params params = sound;
         params.window[1] = cases[i].window;
         params.geometry.stride[1] = cases[i].stride;
         params.geometry.dilation[1] = cases[i].dilation;
         params.geometry.pad_begin[1] = cases[i].begin;
         params.geometry.pad_end[1] = cases[i].end;
-        refuse(&data, &params, NULL, TENON_ERROR_INVALID_ARGUMENT, cases[i].argument);
+        refuse(o, &params, NULL, TENON_ERROR_INVALID_ARGUMENT, cases[i].argument);
     }
-    tenon_pool_params params = p.params;
+    tenon_pool_params params = sound;
     params.kind = 3;
-    refuse(&data, &params, NULL, TENON_ERROR_INVALID_ARGUMENT, "kind is 3");
-    params = p.params;
+    refuse(o, &params, NULL, TENON_ERROR_INVALID_ARGUMENT, "kind is 3");
+    params = sound;
     params.reserved = 1;
-    refuse(&data, &params, NULL, TENON_ERROR_INVALID_ARGUMENT, "reserved");
-    pool_dismiss(&data);
+    refuse(o, &params, NULL, TENON_ERROR_INVALID_ARGUMENT, "reserved");
+    pool_dismiss(&pair);
 }
 
 static void bad_indices(void **state)
 {
-    pool_case p = pool_plain(4, 1, 2, 4, 2);
-    pool_data data;
+    pool_pair pair;
+    test_tensor o[OPERANDS];
     (void)state;
-    pool_make(&data, &p, TENON_DTYPE_F32);
-    test_upload(&data.y);
-    test_upload(&data.dx);
-    test_upload(&data.indices);
-    tenon_tensor indices = data.indices.view;
+    const tenon_pool_params sound = make(&pair, o);
+    tenon_tensor indices = o[POOL_INDICES].view;
     indices.dtype = TENON_DTYPE_I8;
-    refuse(&data, &p.params, &indices, TENON_ERROR_UNSUPPORTED, "indices: type is i8");
-    indices = data.indices.view;
+    refuse(o, &sound, &indices, TENON_ERROR_UNSUPPORTED, "indices: type is i8");
+    indices = o[POOL_INDICES].view;
     indices.shape[3]--;
-    refuse(&data, &p.params, &indices, TENON_ERROR_INVALID_ARGUMENT, "indices");
-    tenon_pool_params params = p.params;
+    refuse(o, &sound, &indices, TENON_ERROR_INVALID_ARGUMENT, "indices");
+    tenon_pool_params params = sound;
     params.kind = TENON_POOL_AVERAGE;
-    refuse(&data, &params, &data.indices.view, TENON_ERROR_INVALID_ARGUMENT, "indices");
+    refuse(o, &params, &o[POOL_INDICES].view, TENON_ERROR_INVALID_ARGUMENT, "indices");
     assert_refused(
-        tenon_pool_backward(test_stream, NULL, NULL, &data.y.view, NULL, &data.dx.view, NULL),
+        tenon_pool_backward(test_stream, NULL, NULL, &o[POOL_Y].view, NULL, &o[DX].view, NULL),
         TENON_ERROR_INVALID_ARGUMENT, "tenon_pool_backward", "indices");
     const int64_t huge[] = {1, 1, 65536, 32769}, one[] = {1, 1, 1, 1};
     const tenon_tensor x = tenon_tensor_view(TENON_DTYPE_F32, 4, huge),
                        y = tenon_tensor_view(TENON_DTYPE_F32, 4, one);
     indices = tenon_tensor_view(TENON_DTYPE_I32, 4, one);
-    params = p.params;
+    params = sound;
     params.flags = TENON_POOL_GLOBAL;
     tenon_plan *plan;
     assert_refused(tenon_pool_forward_plan(test_context, &params, &x, &y, &indices, &plan),
                    TENON_ERROR_UNSUPPORTED, "tenon_pool_forward_plan", "indices: i32");
-    pool_dismiss(&data);
+    pool_dismiss(&pair);
 }
 
 /* Neither output may overlap anything. */
 static void bad_memory(void **state)
 {
-    pool_case p = pool_plain(4, 1, 2, 4, 2);
-    pool_data data;
+    pool_pair pair;
+    test_tensor o[OPERANDS];
     (void)state;
-    pool_make(&data, &p, TENON_DTYPE_F32);
-    test_upload(&data.x);
-    test_upload(&data.y);
-    tenon_tensor y = data.y.view, indices = data.indices.view;
-    indices.memory = data.y.view.memory;
-    assert_refused(tenon_pool_forward(test_stream, &p.params, &data.x.view, &y, &indices, NULL),
+    const tenon_pool_params sound = make(&pair, o);
+    tenon_tensor y = o[POOL_Y].view, indices = o[POOL_INDICES].view;
+    indices.memory = o[POOL_Y].view.memory;
+    assert_refused(tenon_pool_forward(test_stream, &sound, &o[POOL_X].view, &y, &indices, NULL),
                    TENON_ERROR_INVALID_ARGUMENT, "tenon_pool_forward",
                    "y overlaps the output indices");
-    indices.memory = data.x.view.memory;
-    assert_refused(tenon_pool_forward(test_stream, &p.params, &data.x.view, &y, &indices, NULL),
+    indices.memory = o[POOL_X].view.memory;
+    assert_refused(tenon_pool_forward(test_stream, &sound, &o[POOL_X].view, &y, &indices, NULL),
                    TENON_ERROR_INVALID_ARGUMENT, "tenon_pool_forward",
                    "x overlaps the output indices");
-    indices = data.indices.view;
+    indices = o[POOL_INDICES].view;
     indices.stride[1] = 0;
-    assert_refused(tenon_pool_forward(test_stream, &p.params, &data.x.view, &y, &indices, NULL),
+    assert_refused(tenon_pool_forward(test_stream, &sound, &o[POOL_X].view, &y, &indices, NULL),
                    TENON_ERROR_INVALID_ARGUMENT, "tenon_pool_forward", "indices");
-    y.memory = data.x.view.memory;
-    assert_refused(tenon_pool_forward(test_stream, &p.params, &data.x.view, &y, NULL, NULL),
+    y.memory = o[POOL_X].view.memory;
+    assert_refused(tenon_pool_forward(test_stream, &sound, &o[POOL_X].view, &y, NULL, NULL),
                    TENON_ERROR_INVALID_ARGUMENT, "tenon_pool_forward", "x overlaps the output y");
-    tenon_tensor dx = data.dx.view;
-    dx.memory = data.x.view.memory;
+    tenon_tensor dx = o[DX].view;
+    dx.memory = o[POOL_X].view.memory;
     assert_refused(
-        tenon_pool_backward(test_stream, &p.params, &data.x.view, &data.y.view, NULL, &dx, NULL),
+        tenon_pool_backward(test_stream, &sound, &o[POOL_X].view, &o[POOL_Y].view, NULL, &dx, NULL),
         TENON_ERROR_INVALID_ARGUMENT, "tenon_pool_backward", "x overlaps the output dx");
-    assert_untouched(&data.x);
-    assert_untouched(&data.y);
-    pool_dismiss(&data);
+    assert_untouched(&o[POOL_X]);
+    assert_untouched(&o[POOL_Y]);
+    pool_dismiss(&pair);
 }
 
 int main(void)

@@ -8,27 +8,9 @@
 
 #include <math.h>
 
-static void describe(const void *user, char *text, size_t size)
+static void begin(test_fixture *f, const tenon_random_params *params, tenon_dtype dtype)
 {
-    const tenon_random_params *p = user;
-    snprintf(text, size, "kind %u, seed %llx, sequence %llx, [%g, %g), %g ± %g, p %g", p->kind,
-             (unsigned long long)p->seed, (unsigned long long)p->sequence, p->low, p->high, p->mean,
-             p->deviation, p->probability);
-}
-
-static lines_case make_case(const tenon_random_params *params, tenon_dtype dtype)
-{
-    return (lines_case){
-        .of = &tn_operation_random, .dtype = {dtype}, .params = params, .describe = describe};
-}
-
-static lines_case dense(const tenon_random_params *params, tenon_dtype dtype, int64_t size)
-{
-    lines_case p = make_case(params, dtype);
-    p.rank = 1;
-    p.shape[0] = size;
-    p.stride[0][0] = 1;
-    return p;
+    lines_begin(f, &tn_operation_random, params, &dtype);
 }
 
 static tenon_random_params draw_params(test_random *random)
@@ -45,11 +27,11 @@ static tenon_random_params draw_params(test_random *random)
     return params;
 }
 
-static void check(const lines_case *p)
+/* There are no inputs to fill. */
+static void check(test_fixture *f, test_extent extent)
 {
-    lines_run run;
-    lines_make(&run, p);
-    lines_check(&run, TEST_BOUND, true);
+    test_make(f);
+    test_finish(f, extent);
 }
 
 /* The first block of the first vector, through the device: elements 0, 16, 32 and 48 take its
@@ -90,10 +72,11 @@ static void sizes_around_groups(void **state)
         for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
             for (const tenon_dtype *type = test_float_types(); *type != 0; type++) {
                 tenon_random_params params = draw_params(&random);
+                test_fixture f;
                 params.kind = kind;
-                lines_case p = dense(&params, *type, sizes[i]);
-                p.offset = (int64_t)i % 5;
-                check(&p);
+                begin(&f, &params, *type);
+                lines_dense(&f, sizes[i], (int64_t)i % 5);
+                check(&f, TEST_ALL);
             }
 }
 
@@ -105,32 +88,29 @@ static void layouts(void **state)
     for (int layout = 0; layout < TEST_LAYOUTS; layout++)
         for (int n = 0; n < 4; n++)
             for (const tenon_dtype *type = test_float_types(); *type != 0; type++) {
-                tenon_random_params params = draw_params(&random);
-                lines_case p = make_case(&params, *type);
-                p.rank = 3;
-                p.shape[0] = 3;
-                p.shape[1] = n < 2 ? 11 : 67;
-                p.shape[2] = n % 2 == 0 ? 5 : 201;
-                lines_lay(&p, (test_layout)layout, n % 2 == 0);
-                check(&p);
+                const int64_t shape[] = {3, n < 2 ? 11 : 67, n % 2 == 0 ? 5 : 201};
+                const tenon_random_params params = draw_params(&random);
+                test_fixture f;
+                begin(&f, &params, *type);
+                lines_lay(&f, 3, shape, (test_layout)layout, n % 2 == 0, 0);
+                check(&f, TEST_ALL);
             }
 }
 
 static void integers(void **state)
 {
     static const tenon_dtype types[] = {TENON_DTYPE_U8, TENON_DTYPE_I32};
+    const int64_t shape[] = {19, 133};
     test_random random = test_random_for(904);
     (void)state;
     for (int i = 0; i < 2; i++)
         for (int layout = 0; layout < TEST_LAYOUTS; layout++) {
             tenon_random_params params = draw_params(&random);
+            test_fixture f;
             params.kind = TENON_RANDOM_BERNOULLI;
-            lines_case p = make_case(&params, types[i]);
-            p.rank = 2;
-            p.shape[0] = 19;
-            p.shape[1] = 133;
-            lines_lay(&p, (test_layout)layout, false);
-            check(&p);
+            begin(&f, &params, types[i]);
+            lines_lay(&f, 2, shape, (test_layout)layout, false, 0);
+            check(&f, TEST_ALL);
         }
 }
 
@@ -141,12 +121,11 @@ static void random_problems(void **state)
     (void)state;
     for (const tenon_dtype *type = test_float_types(); *type != 0; type++)
         for (int n = 0; n < count; n++) {
-            lines_run run;
-            tenon_random_params params = draw_params(&random);
-            lines_case p = make_case(&params, *type);
-            lines_draw(&p, &random, 20000);
-            lines_make(&run, &p);
-            lines_check(&run, TEST_BOUND, false);
+            const tenon_random_params params = draw_params(&random);
+            test_fixture f;
+            begin(&f, &params, *type);
+            lines_draw(&f, &random, 20000);
+            check(&f, TEST_ONCE);
         }
 }
 
@@ -155,22 +134,23 @@ static void large(void **state)
     tenon_random_params params = TENON_RANDOM_PARAMS_INIT;
     (void)state;
     for (params.kind = 0; params.kind <= TENON_RANDOM_BERNOULLI; params.kind++) {
-        lines_case p = dense(&params, TENON_DTYPE_F32, (1 << 19) + 7);
-        lines_run run;
-        lines_make(&run, &p);
-        lines_check(&run, TEST_BOUND, false);
+        test_fixture f;
+        begin(&f, &params, TENON_DTYPE_F32);
+        lines_dense(&f, (1 << 19) + 7, 0);
+        check(&f, TEST_ONCE);
     }
 }
 
 /* Dense numbers of a kind as doubles; the caller frees them. */
 static double *generate(const tenon_random_params *params, tenon_dtype dtype, int64_t size)
 {
-    lines_case p = dense(params, dtype, size);
-    lines_run run;
-    lines_make(&run, &p);
-    assert_ok(tenon_random(test_stream, params, &run.operands[0].view, NULL));
-    double *values = test_download(&run.operands[0]);
-    test_tensor_destroy(&run.operands[0]);
+    test_fixture f;
+    begin(&f, params, dtype);
+    lines_dense(&f, size, 0);
+    test_make(&f);
+    assert_ok(tenon_random(test_stream, params, &f.operands[RANDOM_Y].view, NULL));
+    double *values = test_download(&f.operands[RANDOM_Y]);
+    test_dismiss(&f);
     return values;
 }
 

@@ -95,28 +95,11 @@ int64_t tn_lines_elements(const tn_lines_problem *problem)
     return count;
 }
 
-const char *tn_lines_refuses(tenon_context *context, const tn_problem *problem)
-{
-    (void)context;
-    (void)problem;
-    return NULL;
-}
-
-/* There is nothing to compare it with, but where a family has several solvers. */
-double tn_lines_estimate(tenon_context *context, const tn_problem *problem, const int32_t *values)
-{
-    (void)context;
-    (void)values;
-    return 5000 + 0.5 * (double)tn_lines_elements((const tn_lines_problem *)problem);
-}
-
-void tn_lines_options(tenon_context *context, const tn_problem *problem, const int32_t *values,
+void tn_lines_options(tenon_context *context, const tn_lines_problem *problem,
                       char text[TN_OPTIONS_SIZE])
 {
-    const tn_lines_problem *p = (const tn_lines_problem *)problem;
-    (void)values;
-    tn_build_options(context, text, "-DTENON_DTYPE=%u -DTENON_VW=%u%s", p->dtype,
-                     tn_lanes(context, p->dtype), tn_gpu_option(context));
+    tn_build_options(context, text, "-DTENON_DTYPE=%u -DTENON_VW=%u%s", problem->dtype,
+                     tn_lanes(context, problem->dtype), tn_gpu_option(context));
 }
 
 /* Cuts the lines into pieces and shares them out. A CPU's work-item gets neighbours; those of a
@@ -175,12 +158,13 @@ static uint32_t add_patches(const tn_lines_problem *p, const tn_lines_launch *la
 }
 
 tenon_status tn_lines_record(const char *operation, tn_recording *recording,
-                             const tn_lines_problem *problem, const tn_lines_launch *launch)
+                             const tn_lines_problem *problem, const tn_lines_launch *launch,
+                             const char *options)
 {
     tn_patch patches[TENON_LINES_VIEWS + TENON_LINES_SCALARS];
     lines_args args = {.rank = 0};
     tn_launch step = {.source = launch->source,
-                      .options = launch->options,
+                      .options = options,
                       .kernel = launch->kernel,
                       .dimensions = 1,
                       .local = {recording->context->device.is_cpu ? 1 : GPU_GROUP},
@@ -192,6 +176,13 @@ tenon_status tn_lines_record(const char *operation, tn_recording *recording,
     step.patch_count = add_patches(problem, launch, patches, step.operands);
     step.global[0] = (size_t)tn_round_up(args.items * args.parts, (int64_t)step.local[0]);
     return tn_record(operation, recording, &step);
+}
+
+tenon_status tn_lines_launch_choice(const char *operation, tn_recording *recording,
+                                    const tn_problem *problem, const tn_choice *choice)
+{
+    return tn_lines_record(operation, recording, (const tn_lines_problem *)problem,
+                           TN_LAYOUT(const tn_lines_launch, choice), choice->options);
 }
 
 tenon_tensor tn_lines_awkward(tenon_dtype dtype, uint32_t layout, uint32_t operand)

@@ -36,16 +36,13 @@ tenon_status tn_lines_shape_check(const char *operation, const char *argument,
 
 int64_t tn_lines_elements(const tn_lines_problem *problem);
 
-/* Parts of solvers. */
-const char *tn_lines_refuses(tenon_context *context, const tn_problem *problem);
-double tn_lines_estimate(tenon_context *context, const tn_problem *problem, const int32_t *values);
 /* TENON_DTYPE and TENON_VW. */
-void tn_lines_options(tenon_context *context, const tn_problem *problem, const int32_t *values,
+void tn_lines_options(tenon_context *context, const tn_lines_problem *problem,
                       char text[TN_OPTIONS_SIZE]);
 
-/* A launch on a problem. */
+/* A launch on a problem: the layout of a choice whose solver makes one. */
 typedef struct tn_lines_launch {
-    const char *source, *kernel, *options;
+    const char *source, *kernel;
     int64_t cpu_chunk, gpu_chunk; /* elements of a piece, and of a CPU's work-item where lines are
                                      shorter */
     int32_t gpu_parts;            /* work-items of a GPU that share a piece; 0: one */
@@ -59,7 +56,12 @@ int64_t tn_lines_items(tenon_context *context, const tn_lines_problem *problem,
                        const tn_lines_launch *launch);
 
 tenon_status tn_lines_record(const char *operation, tn_recording *recording,
-                             const tn_lines_problem *problem, const tn_lines_launch *launch);
+                             const tn_lines_problem *problem, const tn_lines_launch *launch,
+                             const char *options);
+
+/* tn_solver.launch of such a solver. */
+tenon_status tn_lines_launch_choice(const char *operation, tn_recording *recording,
+                                    const tn_problem *problem, const tn_choice *choice);
 
 /* A view of an awkward case: dense, past a piece of a work-item, or strided, with gaps that differ
  * from operand to operand. */

@@ -6,7 +6,29 @@
 
 #include <string.h>
 
-static const tn_solver *const solvers[] = {&tn_dropout_lines};
+/* As of random/lines. */
+#define CPU_CHUNK 4096
+#define GPU_CHUNK 64
+#define GPU_PARTS 4
+
+static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
+{
+    *TN_LAYOUT(tn_lines_launch, choice) = (tn_lines_launch){.source = "dropout/dropout",
+                                                            .kernel = "dropout",
+                                                            .cpu_chunk = CPU_CHUNK,
+                                                            .gpu_chunk = GPU_CHUNK,
+                                                            .gpu_parts = GPU_PARTS,
+                                                            .bits = 3,
+                                                            .numbers = 1};
+    tn_lines_options(context, (const tn_lines_problem *)problem, choice->options);
+    return NULL;
+}
+
+/* Each work-item does pieces of lines. */
+static const tn_solver lines_solver = {
+    .name = "lines", .configure = configure, .launch = tn_lines_launch_choice};
+
+static const tn_solver *const solvers[] = {&lines_solver};
 
 const tn_family tn_dropout_family = {.name = "dropout",
                                      .solvers = solvers,

@@ -9,7 +9,6 @@
 enum { DROPOUT_X, DROPOUT_Y, DROPOUT_OPERANDS };
 
 extern const tn_family tn_dropout_family;
-extern const tn_solver tn_dropout_lines;
 
 tenon_status tn_dropout_prepare(const void *params, tn_call *call, tn_problem *problem,
                                 bool *empty);

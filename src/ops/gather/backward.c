@@ -18,13 +18,6 @@
 #define GPU_BLOCK  256
 #define GPU_BLOCKS 4096
 
-static const char *refuses_nothing(tenon_context *context, const tn_problem *problem)
-{
-    (void)context;
-    (void)problem;
-    return NULL;
-}
-
 /* Where the parts of the workspace lie, in 32-bit integers. */
 typedef struct sort_layout {
     int64_t block, blocks;
@@ -50,22 +43,6 @@ static sort_layout layout_of(tenon_context *context, const gather_backward_probl
     return l;
 }
 
-static uint64_t workspace(tenon_context *context, const tn_problem *problem, const int32_t *values)
-{
-    (void)values;
-    return (uint64_t)layout_of(context, (const gather_backward_problem *)problem).end *
-           sizeof(int32_t);
-}
-
-static void options(tenon_context *context, const tn_problem *problem, const int32_t *values,
-                    char text[TN_OPTIONS_SIZE])
-{
-    const gather_backward_problem *p = (const gather_backward_problem *)problem;
-    (void)values;
-    tn_build_options(context, text, "-DTENON_DTYPE=%u -DTENON_VW=%u%s", p->dtype,
-                     tn_lanes(context, p->dtype), tn_gpu_option(context));
-}
-
 static int64_t elements_of(const gather_backward_problem *p)
 {
     int64_t count = 1;
@@ -85,25 +62,36 @@ static double units(tenon_context *context)
     return (double)context->device.info.compute_units * (context->device.is_cpu ? 1 : 64);
 }
 
-static double estimate_scan(tenon_context *context, const tn_problem *problem,
-                            const int32_t *values)
+/* What both solvers say; `more` is the time of what only one does. */
+static const char *configure(tenon_context *context, const gather_backward_problem *p, double more,
+                             tn_choice *choice)
 {
-    const gather_backward_problem *p = (const gather_backward_problem *)problem;
-    int64_t vectors = tn_ceil_div(elements_of(p), (context->device.is_cpu ? 4 : 1) *
-                                                      (int64_t)tn_lanes(context, p->dtype));
-    (void)values;
-    return time_of(p) +
-           1.0 * (double)p->size * (double)p->list.count * (double)vectors / units(context);
+    choice->time = time_of(p) + more;
+    tn_build_options(context, choice->options, "-DTENON_DTYPE=%u -DTENON_VW=%u%s", p->dtype,
+                     tn_lanes(context, p->dtype), tn_gpu_option(context));
+    return NULL;
 }
 
-static double estimate_sorted(tenon_context *context, const tn_problem *problem,
-                              const int32_t *values)
+static const char *configure_scan(tenon_context *context, const tn_problem *problem,
+                                  tn_choice *choice)
+{
+    const gather_backward_problem *p = (const gather_backward_problem *)problem;
+    const int64_t vectors = tn_ceil_div(elements_of(p), (context->device.is_cpu ? 4 : 1) *
+                                                            (int64_t)tn_lanes(context, p->dtype));
+    const double looks = (double)p->size * (double)p->list.count * (double)vectors;
+    return configure(context, p, looks / units(context), choice);
+}
+
+static const char *configure_sorted(tenon_context *context, const tn_problem *problem,
+                                    tn_choice *choice)
 {
     const gather_backward_problem *p = (const gather_backward_problem *)problem;
     const sort_layout l = layout_of(context, p);
-    (void)values;
-    return time_of(p) + l.passes * (10000 + 5.0 * (double)l.block +
-                                    2.0 * (double)l.blocks * 256 / units(context));
+    const double pass =
+        10000 + 5.0 * (double)l.block + 2.0 * (double)l.blocks * 256 / units(context);
+    *TN_LAYOUT(sort_layout, choice) = l;
+    choice->workspace = (uint64_t)l.end * sizeof(int32_t);
+    return configure(context, p, l.passes * pass, choice);
 }
 
 /* Records one pass's three launches, which differ in their kernels and sizes alone. */
@@ -143,20 +131,20 @@ static tenon_status record_pass(const char *operation, tn_recording *recording,
 
 /* Records the sort; the pairs are then at `sorted_at`. */
 static tenon_status record_sort(const char *operation, tn_recording *recording,
-                                const gather_backward_problem *p, int64_t *sorted_at)
+                                const gather_backward_problem *p, const sort_layout *l,
+                                int64_t *sorted_at)
 {
-    const sort_layout l = layout_of(recording->context, p);
-    for (int32_t pass = 0; pass < l.passes; pass++) {
+    for (int32_t pass = 0; pass < l->passes; pass++) {
         const gather_sort_args args = {.list = p->list,
                                        .rows = p->size,
-                                       .block = l.block,
-                                       .blocks = l.blocks,
-                                       .from_at = l.pairs[(pass + 1) % 2],
-                                       .to_at = l.pairs[pass % 2],
-                                       .counts_at = l.counts,
-                                       .totals_at = l.totals,
+                                       .block = l->block,
+                                       .blocks = l->blocks,
+                                       .from_at = l->pairs[(pass + 1) % 2],
+                                       .to_at = l->pairs[pass % 2],
+                                       .counts_at = l->counts,
+                                       .totals_at = l->totals,
                                        .shift = 8 * pass};
-        if (l.blocks > 0)
+        if (l->blocks > 0)
             TN_TRY(record_pass(operation, recording, &args));
         *sorted_at = args.to_at;
     }
@@ -179,8 +167,10 @@ static void cut(tenon_context *context, const gather_backward_problem *p,
 }
 
 static tenon_status record_sums(const char *operation, tn_recording *recording,
-                                const gather_backward_problem *p, bool sorted, int64_t sorted_at)
+                                const gather_backward_problem *p, const tn_choice *choice,
+                                int64_t sorted_at)
 {
+    const bool sorted = tn_is_solver(choice->solver, &tn_gather_backward_sorted);
     const uint32_t size = (uint32_t)tenon_dtype_size((tenon_dtype)p->dtype);
     const tn_patch patches[] = {
         {TN_PATCH_OFFSET, GATHER_FROM, offsetof(gather_backward_args, dy_offset), size},
@@ -189,12 +179,11 @@ static tenon_status record_sums(const char *operation, tn_recording *recording,
                             offsetof(gather_backward_args, workspace), sizeof(int32_t)}
                : (tn_patch){TN_PATCH_OFFSET, GATHER_INDICES,
                             offsetof(gather_backward_args, index_offset), sizeof(int32_t)}};
-    char text[TN_OPTIONS_SIZE];
     gather_backward_args args = {
         .list = p->list, .sorted_at = sorted_at, .rows = p->size, .step = p->step, .rank = p->rank};
     tn_launch launch = {
         .source = "gather/backward",
-        .options = text,
+        .options = choice->options,
         .kernel = sorted ? "backward_sorted" : "backward_scan",
         .operands = {GATHER_FROM, sorted ? TN_WORKSPACE : GATHER_INDICES, GATHER_TO},
         .operand_count = GATHER_OPERANDS,
@@ -204,37 +193,27 @@ static tenon_status record_sums(const char *operation, tn_recording *recording,
         .patch_count = 3};
     memcpy(args.shape, p->shape, sizeof p->shape);
     memcpy(args.stride, p->stride, sizeof p->stride);
-    options(recording->context, &p->head, NULL, text);
     cut(recording->context, p, &args, &launch);
     return tn_record(operation, recording, &launch);
 }
 
-static tenon_status record_scan(const char *operation, tn_recording *recording,
-                                const tn_problem *problem, const int32_t *values)
+static tenon_status launch_scan(const char *operation, tn_recording *recording,
+                                const tn_problem *problem, const tn_choice *choice)
 {
-    (void)values;
-    return record_sums(operation, recording, (const gather_backward_problem *)problem, false, 0);
+    return record_sums(operation, recording, (const gather_backward_problem *)problem, choice, 0);
 }
 
-static tenon_status record_sorted(const char *operation, tn_recording *recording,
-                                  const tn_problem *problem, const int32_t *values)
+static tenon_status launch_sorted(const char *operation, tn_recording *recording,
+                                  const tn_problem *problem, const tn_choice *choice)
 {
     const gather_backward_problem *p = (const gather_backward_problem *)problem;
     int64_t sorted_at = 0;
-    (void)values;
-    TN_TRY(record_sort(operation, recording, p, &sorted_at));
-    return record_sums(operation, recording, p, true, sorted_at);
+    TN_TRY(record_sort(operation, recording, p, TN_LAYOUT(const sort_layout, choice), &sorted_at));
+    return record_sums(operation, recording, p, choice, sorted_at);
 }
 
-const tn_solver tn_gather_backward_scan = {.name = "scan",
-                                           .refuses = refuses_nothing,
-                                           .estimate = estimate_scan,
-                                           .options = options,
-                                           .record = record_scan};
+const tn_solver tn_gather_backward_scan = {
+    .name = "scan", .configure = configure_scan, .launch = launch_scan};
 
-const tn_solver tn_gather_backward_sorted = {.name = "sorted",
-                                             .refuses = refuses_nothing,
-                                             .workspace = workspace,
-                                             .estimate = estimate_sorted,
-                                             .options = options,
-                                             .record = record_sorted};
+const tn_solver tn_gather_backward_sorted = {
+    .name = "sorted", .configure = configure_sorted, .launch = launch_sorted};

@@ -7,27 +7,12 @@
 #include <stddef.h>
 #include <string.h>
 
-static const char *refuses_nothing(tenon_context *context, const tn_problem *problem)
+/* The one solver is compared with none, so that it tells no time. */
+static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
 {
-    (void)context;
-    (void)problem;
+    tn_element_options(context, (tenon_dtype)((const gather_problem *)problem)->dtype, NULL,
+                       choice->options);
     return NULL;
-}
-
-/* The one solver is compared with none. */
-static double estimate(tenon_context *context, const tn_problem *problem, const int32_t *values)
-{
-    (void)context;
-    (void)problem;
-    (void)values;
-    return 5000;
-}
-
-static void options(tenon_context *context, const tn_problem *problem, const int32_t *values,
-                    char text[TN_OPTIONS_SIZE])
-{
-    (void)values;
-    tn_element_options(context, (tenon_dtype)((const gather_problem *)problem)->dtype, NULL, text);
 }
 
 static int64_t missing_bits(tenon_dtype dtype)
@@ -44,8 +29,8 @@ static bool copies_lines(const gather_problem *p)
            p->stride[GATHER_TO][last] == 1;
 }
 
-static tenon_status record(const char *operation, tn_recording *recording,
-                           const tn_problem *problem, const int32_t *values)
+static tenon_status launch(const char *operation, tn_recording *recording,
+                           const tn_problem *problem, const tn_choice *choice)
 {
     const gather_problem *p = (const gather_problem *)problem;
     const uint32_t size = (uint32_t)tenon_dtype_size((tenon_dtype)p->dtype);
@@ -54,30 +39,24 @@ static tenon_status record(const char *operation, tn_recording *recording,
         {TN_PATCH_OFFSET, GATHER_INDICES, offsetof(gather_args, walk.offset[GATHER_INDICES]),
          sizeof(int32_t)},
         {TN_PATCH_OFFSET, GATHER_TO, offsetof(gather_args, walk.offset[GATHER_TO]), size}};
-    char text[TN_OPTIONS_SIZE];
     gather_args args = {.walk.rank = (tenon_i32)p->rank,
                         .size = p->size,
                         .step = p->step,
                         .missing = missing_bits((tenon_dtype)p->dtype)};
-    tn_launch launch = {.source = "gather/forward",
-                        .options = text,
-                        .kernel = "forward",
-                        .operands = {GATHER_FROM, GATHER_INDICES, GATHER_TO},
-                        .operand_count = GATHER_OPERANDS,
-                        .args = &args,
-                        .args_size = sizeof args,
-                        .patches = patches,
-                        .patch_count = GATHER_OPERANDS};
+    tn_launch rows = {.source = "gather/forward",
+                      .options = choice->options,
+                      .kernel = "forward",
+                      .operands = {GATHER_FROM, GATHER_INDICES, GATHER_TO},
+                      .operand_count = GATHER_OPERANDS,
+                      .args = &args,
+                      .args_size = sizeof args,
+                      .patches = patches,
+                      .patch_count = GATHER_OPERANDS};
     memcpy(args.walk.shape, p->shape, sizeof p->shape);
     memcpy(args.walk.stride, p->stride, sizeof p->stride);
-    options(recording->context, problem, values, text);
     const int64_t lanes = tn_element_lanes(recording->context, (tenon_dtype)p->dtype);
-    tn_walk_cut(recording->context, copies_lines(p) ? lanes : 1, &args.walk, &launch);
-    return tn_record(operation, recording, &launch);
+    tn_walk_cut(recording->context, copies_lines(p) ? lanes : 1, &args.walk, &rows);
+    return tn_record(operation, recording, &rows);
 }
 
-const tn_solver tn_gather_rows = {.name = "rows",
-                                  .refuses = refuses_nothing,
-                                  .estimate = estimate,
-                                  .options = options,
-                                  .record = record};
+const tn_solver tn_gather_rows = {.name = "rows", .configure = configure, .launch = launch};

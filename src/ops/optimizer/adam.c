@@ -24,19 +24,13 @@ void tn_adam_scalars(const tenon_adam_params *params, double scalars[TN_MAX_SCAL
         decoupled ? 1 - params->learning_rate * params->weight_decay : params->weight_decay;
 }
 
-static tenon_status record(const char *operation, tn_recording *recording,
-                           const tn_problem *problem, const int32_t *values)
+static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
 {
-    (void)values;
-    return tn_optimizer_record(operation, recording, problem, "optimizer/adam", "adam",
-                               ADAM_SCALARS);
+    return tn_optimizer_configure(context, problem, "optimizer/adam", "adam", ADAM_SCALARS, choice);
 }
 
-static const tn_solver lines_solver = {.name = "lines",
-                                       .refuses = tn_lines_refuses,
-                                       .estimate = tn_lines_estimate,
-                                       .options = tn_optimizer_options,
-                                       .record = record};
+static const tn_solver lines_solver = {
+    .name = "lines", .configure = configure, .launch = tn_lines_launch_choice};
 
 /* With each flag, with a master and without. β₂ is so small that the new term of the second moment
  * counts as much as the old one. */

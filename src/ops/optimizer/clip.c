@@ -11,25 +11,19 @@
 #define CPU_CHUNK 8192
 #define GPU_CHUNK 4
 
-static tenon_status record(const char *operation, tn_recording *recording,
-                           const tn_problem *problem, const int32_t *values)
+static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
 {
-    char text[TN_OPTIONS_SIZE];
-    const tn_lines_launch launch = {.source = "optimizer/clip",
-                                    .kernel = "clip",
-                                    .options = text,
-                                    .cpu_chunk = CPU_CHUNK,
-                                    .gpu_chunk = GPU_CHUNK,
-                                    .numbers = CLIP_SCALARS};
-    tn_lines_options(recording->context, problem, values, text);
-    return tn_lines_record(operation, recording, (const tn_lines_problem *)problem, &launch);
+    *TN_LAYOUT(tn_lines_launch, choice) = (tn_lines_launch){.source = "optimizer/clip",
+                                                            .kernel = "clip",
+                                                            .cpu_chunk = CPU_CHUNK,
+                                                            .gpu_chunk = GPU_CHUNK,
+                                                            .numbers = CLIP_SCALARS};
+    tn_lines_options(context, (const tn_lines_problem *)problem, choice->options);
+    return NULL;
 }
 
-static const tn_solver lines_solver = {.name = "lines",
-                                       .refuses = tn_lines_refuses,
-                                       .estimate = tn_lines_estimate,
-                                       .options = tn_lines_options,
-                                       .record = record};
+static const tn_solver lines_solver = {
+    .name = "lines", .configure = configure, .launch = tn_lines_launch_choice};
 
 /* The norm of the random sum is at most 3, which one limit clips and one does not. With the flag
  * sums may be negative, so that the norm is NaN: the two cases have one sum of either sign. */

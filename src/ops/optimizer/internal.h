@@ -41,12 +41,10 @@ tenon_dtype tn_state_dtype(tenon_dtype dtype);
 tenon_status tn_optimizer_prepare(const tn_call *call, uint32_t flags, tn_lines_problem *problem,
                                   bool *empty);
 
-/* Parts of the solvers of both. */
-void tn_optimizer_options(tenon_context *context, const tn_problem *problem, const int32_t *values,
-                          char text[TN_OPTIONS_SIZE]);
-tenon_status tn_optimizer_record(const char *operation, tn_recording *recording,
-                                 const tn_problem *problem, const char *source, const char *kernel,
-                                 uint32_t scalars);
+/* Configures the one solver of either, whose kernel takes so many scalars. */
+const char *tn_optimizer_configure(tenon_context *context, const tn_problem *problem,
+                                   const char *source, const char *kernel, uint32_t scalars,
+                                   tn_choice *choice);
 /* The views of an awkward case whose operands have the types of `like`'s; a parameter whose type
  * needs no master has none. */
 void tn_optimizer_awkward(const tn_lines_problem *like, uint32_t layout, struct tn_case *c);

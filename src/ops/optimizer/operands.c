@@ -65,28 +65,20 @@ tenon_status tn_optimizer_prepare(const tn_call *call, uint32_t flags, tn_lines_
     return TENON_OK;
 }
 
-void tn_optimizer_options(tenon_context *context, const tn_problem *problem, const int32_t *values,
-                          char text[TN_OPTIONS_SIZE])
+const char *tn_optimizer_configure(tenon_context *context, const tn_problem *problem,
+                                   const char *source, const char *kernel, uint32_t scalars,
+                                   tn_choice *choice)
 {
     const tn_lines_problem *p = (const tn_lines_problem *)problem;
-    (void)values;
-    tn_build_options(context, text, "-DTENON_DTYPE=%u -DTENON_VW=%u%s -DTENON_GRADIENT_ACC=%u",
-                     p->dtype, tn_lanes(context, p->dtype), tn_gpu_option(context), p->kind);
-}
-
-tenon_status tn_optimizer_record(const char *operation, tn_recording *recording,
-                                 const tn_problem *problem, const char *source, const char *kernel,
-                                 uint32_t scalars)
-{
-    char text[TN_OPTIONS_SIZE];
-    const tn_lines_launch launch = {.source = source,
-                                    .kernel = kernel,
-                                    .options = text,
-                                    .cpu_chunk = CPU_CHUNK,
-                                    .gpu_chunk = GPU_CHUNK,
-                                    .numbers = scalars};
-    tn_optimizer_options(recording->context, problem, NULL, text);
-    return tn_lines_record(operation, recording, (const tn_lines_problem *)problem, &launch);
+    *TN_LAYOUT(tn_lines_launch, choice) = (tn_lines_launch){.source = source,
+                                                            .kernel = kernel,
+                                                            .cpu_chunk = CPU_CHUNK,
+                                                            .gpu_chunk = GPU_CHUNK,
+                                                            .numbers = scalars};
+    tn_build_options(context, choice->options,
+                     "-DTENON_DTYPE=%u -DTENON_VW=%u%s -DTENON_GRADIENT_ACC=%u", p->dtype,
+                     tn_lanes(context, p->dtype), tn_gpu_option(context), p->kind);
+    return NULL;
 }
 
 void tn_optimizer_awkward(const tn_lines_problem *like, uint32_t layout, tn_case *c)

@@ -16,18 +16,13 @@ void tn_sgd_scalars(const tenon_sgd_params *params, double scalars[TN_MAX_SCALAR
     scalars[SGD_DECAY] = params->weight_decay;
 }
 
-static tenon_status record(const char *operation, tn_recording *recording,
-                           const tn_problem *problem, const int32_t *values)
+static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
 {
-    (void)values;
-    return tn_optimizer_record(operation, recording, problem, "optimizer/sgd", "sgd", SGD_SCALARS);
+    return tn_optimizer_configure(context, problem, "optimizer/sgd", "sgd", SGD_SCALARS, choice);
 }
 
-static const tn_solver lines_solver = {.name = "lines",
-                                       .refuses = tn_lines_refuses,
-                                       .estimate = tn_lines_estimate,
-                                       .options = tn_optimizer_options,
-                                       .record = record};
+static const tn_solver lines_solver = {
+    .name = "lines", .configure = configure, .launch = tn_lines_launch_choice};
 
 /* With and without each of the operands and flags, which are all in one build. */
 static bool awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number, tn_case *c)

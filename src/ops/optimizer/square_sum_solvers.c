@@ -14,46 +14,35 @@
 #define MANY      512
 #define GROUP     128
 
-static tn_lines_launch first_launch(tenon_context *context, int64_t most_items)
-{
-    int64_t items = context->device.is_cpu ? CPU_ITEMS : GPU_ITEMS;
-    return (tn_lines_launch){.source = "optimizer/square_sum",
-                             .kernel = "square_sum",
-                             .cpu_chunk = CPU_CHUNK,
-                             .gpu_chunk = GPU_CHUNK,
-                             .most_items = most_items > 0 ? most_items : items};
-}
+/* The first launch, and how many sums it leaves: of one alone it is the only launch. */
+typedef struct sum_layout {
+    tn_lines_launch first;
+    int64_t sums;
+} sum_layout;
 
-static int64_t partial_sums(tenon_context *context, const tn_problem *problem)
-{
-    const tn_lines_launch launch = first_launch(context, 0);
-    return tn_lines_items(context, (const tn_lines_problem *)problem, &launch);
-}
-
-static uint64_t workspace_lines(tenon_context *context, const tn_problem *problem,
-                                const int32_t *values)
+static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
 {
     const tn_lines_problem *p = (const tn_lines_problem *)problem;
-    int64_t sums = partial_sums(context, problem);
-    (void)values;
-    sums = sums == 1 ? 0 : sums + (sums > MANY ? tn_ceil_div(sums, GROUP) : 0);
-    return (uint64_t)sums * tn_acc_size(p->dtype);
-}
-
-static double estimate_lines(tenon_context *context, const tn_problem *problem,
-                             const int32_t *values)
-{
-    double elements = (double)tn_lines_elements((const tn_lines_problem *)problem);
-    (void)values;
-    return 8000 + 0.2 * elements / context->device.info.compute_units;
-}
-
-static double estimate_single(tenon_context *context, const tn_problem *problem,
-                              const int32_t *values)
-{
-    const double cost = context->device.is_cpu ? 0.2 : 20;
-    (void)values;
-    return 5000 + cost * (double)tn_lines_elements((const tn_lines_problem *)problem);
+    const bool cpu = context->device.is_cpu;
+    const bool single = tn_is_solver(choice->solver, &tn_square_sum_single);
+    const double elements = (double)tn_lines_elements(p);
+    sum_layout *l = TN_LAYOUT(sum_layout, choice);
+    l->first = (tn_lines_launch){.source = "optimizer/square_sum",
+                                 .kernel = "square_sum",
+                                 .cpu_chunk = CPU_CHUNK,
+                                 .gpu_chunk = GPU_CHUNK,
+                                 .most_items = single ? 1
+                                               : cpu  ? CPU_ITEMS
+                                                      : GPU_ITEMS};
+    l->sums = tn_lines_items(context, p, &l->first);
+    if (l->sums > 1)
+        choice->workspace =
+            (uint64_t)(l->sums + (l->sums > MANY ? tn_ceil_div(l->sums, GROUP) : 0)) *
+            tn_acc_size(p->dtype);
+    choice->time = single ? 5000 + (cpu ? 0.2 : 20) * elements
+                          : 8000 + 0.2 * elements / context->device.info.compute_units;
+    tn_lines_options(context, p, choice->options);
+    return NULL;
 }
 
 /* Adds up `count` sums that begin `from` elements into the workspace, in groups of `each`, to where
@@ -89,51 +78,28 @@ static tenon_status record_add(const char *operation, tn_recording *recording,
     return tn_record(operation, recording, &launch);
 }
 
-static tenon_status record(const char *operation, tn_recording *recording,
-                           const tn_lines_problem *p, int64_t most_items)
+static tenon_status launch(const char *operation, tn_recording *recording,
+                           const tn_problem *problem, const tn_choice *choice)
 {
-    char text[TN_OPTIONS_SIZE];
+    const tn_lines_problem *p = (const tn_lines_problem *)problem;
+    const sum_layout *l = TN_LAYOUT(const sum_layout, choice);
+    const char *options = choice->options;
     tn_lines_problem partial = *p;
-    tn_lines_launch launch = first_launch(recording->context, most_items);
-    int64_t sums = tn_lines_items(recording->context, p, &launch), from = 0;
-    tn_lines_options(recording->context, &p->head, NULL, text);
-    launch.options = text;
+    tn_lines_launch first = l->first;
+    int64_t sums = l->sums, from = 0;
     if (sums == 1)
-        return tn_lines_record(operation, recording, p, &launch);
-    launch.replaced = 1 + SQUARE_SUM_SUM;
+        return tn_lines_record(operation, recording, p, &first, options);
+    first.replaced = 1 + SQUARE_SUM_SUM;
     partial.flags = 0;
-    TN_TRY(tn_lines_record(operation, recording, &partial, &launch));
+    TN_TRY(tn_lines_record(operation, recording, &partial, &first, options));
     if (sums > MANY) {
-        TN_TRY(record_add(operation, recording, p, text, from, sums, GROUP));
+        TN_TRY(record_add(operation, recording, p, options, from, sums, GROUP));
         from += sums;
         sums = tn_ceil_div(sums, GROUP);
     }
-    return record_add(operation, recording, p, text, from, sums, sums);
+    return record_add(operation, recording, p, options, from, sums, sums);
 }
 
-static tenon_status record_lines(const char *operation, tn_recording *recording,
-                                 const tn_problem *problem, const int32_t *values)
-{
-    (void)values;
-    return record(operation, recording, (const tn_lines_problem *)problem, 0);
-}
+const tn_solver tn_square_sum_lines = {.name = "lines", .configure = configure, .launch = launch};
 
-static tenon_status record_single(const char *operation, tn_recording *recording,
-                                  const tn_problem *problem, const int32_t *values)
-{
-    (void)values;
-    return record(operation, recording, (const tn_lines_problem *)problem, 1);
-}
-
-const tn_solver tn_square_sum_lines = {.name = "lines",
-                                       .refuses = tn_lines_refuses,
-                                       .workspace = workspace_lines,
-                                       .estimate = estimate_lines,
-                                       .options = tn_lines_options,
-                                       .record = record_lines};
-
-const tn_solver tn_square_sum_single = {.name = "single",
-                                        .refuses = tn_lines_refuses,
-                                        .estimate = estimate_single,
-                                        .options = tn_lines_options,
-                                        .record = record_single};
+const tn_solver tn_square_sum_single = {.name = "single", .configure = configure, .launch = launch};

@@ -39,8 +39,10 @@ extern const tn_family tn_pool_family, tn_pool_backward_family;
 extern const tn_solver tn_pool_rows, tn_pool_channels, tn_pool_items, tn_pool_groups;
 extern const tn_solver tn_pool_backward_rows, tn_pool_backward_channels, tn_pool_backward_items;
 
-/* For solvers: the arguments that say what is wanted; and launches completed with operands,
- * arguments and patches, and recorded. */
+/* For solvers: the elements of all images of a size, and of a window; the arguments that say what
+ * is wanted; and launches completed with operands, arguments and patches, and recorded. */
+double tn_pool_elements(const pool_problem *problem, const int64_t size[3]);
+double tn_pool_taps(const pool_problem *problem);
 pool_args tn_pool_arguments(const pool_problem *problem);
 tenon_status tn_pool_record_forward(const char *operation, tn_recording *recording,
                                     const pool_problem *problem, const pool_args *args,

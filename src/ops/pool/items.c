@@ -45,27 +45,6 @@ static bool is_narrow(const pool_problem *p)
            is_near(p->size, p->image);
 }
 
-static double count_of(const pool_problem *p, const int64_t size[3])
-{
-    return (double)p->n * (double)p->c * (double)size[0] * (double)size[1] * (double)size[2];
-}
-
-static double taps_of(const pool_problem *p)
-{
-    return (double)p->window[0] * (double)p->window[1] * (double)p->window[2];
-}
-
-static const char *refuses(tenon_context *context, const tn_problem *problem)
-{
-    const pool_problem *p = (const pool_problem *)problem;
-    if (context->device.is_cpu && problem->forced < 0)
-        return "made for GPUs";
-    if (!is_narrow(p) || count_of(p, p->size) > INT32_MAX - ITEMS ||
-        count_of(p, p->out) > INT32_MAX - ITEMS)
-        return "the images are too large";
-    return NULL;
-}
-
 static bool by_channels(const int64_t stride[POOL_RANK])
 {
     return stride[1] == 1 && stride[4] != 1;
@@ -76,7 +55,7 @@ static int64_t lanes_of(const pool_problem *p)
 {
     if (by_channels(p->x))
         return SIDE_BY_SIDE;
-    return taps_of(p) > 16 * WINDOW_ITEMS ? 1 : ITEMS / WINDOW_ITEMS;
+    return tn_pool_taps(p) > 16 * WINDOW_ITEMS ? 1 : ITEMS / WINDOW_ITEMS;
 }
 
 /* Nanoseconds. Guesses until they are measured on each kind of device: a tap where all of
@@ -87,107 +66,86 @@ static int64_t lanes_of(const pool_problem *p)
 #define GROUP_TIME 120.0
 
 /* Neighbours read what lies side by side unless each has a plane to itself. */
-static double estimate_items(tenon_context *context, const tn_problem *problem,
-                             const int32_t *values)
+static double items_time(const pool_problem *p)
 {
-    const pool_problem *p = (const pool_problem *)problem;
-    bool near = by_channels(p->y) ? p->x[1] == 1 : p->x[4] == 1 && p->out[2] > 1;
-    (void)context;
-    (void)values;
-    return TN_GPU_LAUNCH + fmax(count_of(p, p->out) * taps_of(p) * (near ? NEAR_TAP : FAR_TAP),
-                                taps_of(p) * NEXT_TAP);
+    const bool near = by_channels(p->y) ? p->x[1] == 1 : p->x[4] == 1 && p->out[2] > 1;
+    const double taps = tn_pool_taps(p);
+    return TN_GPU_LAUNCH +
+           fmax(tn_pool_elements(p, p->out) * taps * (near ? NEAR_TAP : FAR_TAP), taps * NEXT_TAP);
 }
 
-static double estimate_groups(tenon_context *context, const tn_problem *problem,
-                              const int32_t *values)
+static double groups_time(const tenon_context *context, const pool_problem *p)
 {
-    const pool_problem *p = (const pool_problem *)problem;
-    double lanes = (double)lanes_of(p), groups = count_of(p, p->out) / lanes;
-    (void)values;
-    return TN_GPU_LAUNCH + fmax(count_of(p, p->out) * taps_of(p) * NEAR_TAP,
+    const double lanes = (double)lanes_of(p), outputs = tn_pool_elements(p, p->out);
+    const double groups = outputs / lanes, taps = tn_pool_taps(p);
+    return TN_GPU_LAUNCH + fmax(outputs * taps * NEAR_TAP,
                                 GROUP_TIME * (1 + groups / context->device.info.compute_units) +
-                                    taps_of(p) * lanes / ITEMS * NEXT_TAP);
+                                    taps * lanes / ITEMS * NEXT_TAP);
 }
 
-static void options(tenon_context *context, const tn_problem *problem, const int32_t *values,
-                    char text[TN_OPTIONS_SIZE])
+static bool by_groups(const tn_choice *choice)
+{
+    return tn_is_solver(choice->solver, &tn_pool_groups);
+}
+
+static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
 {
     const pool_problem *p = (const pool_problem *)problem;
-    (void)values;
-    tn_build_options(context, text, "-DTENON_DTYPE=%u -DTENON_POOL_MAX=%d -DTENON_ITEMS=%d",
-                     p->dtype, p->kind == TENON_POOL_MAX, ITEMS);
+    if (!is_narrow(p) || tn_pool_elements(p, p->size) > INT32_MAX - ITEMS ||
+        tn_pool_elements(p, p->out) > INT32_MAX - ITEMS)
+        return "the images are too large";
+    if (context->device.is_cpu)
+        choice->never_chosen = "made for GPUs";
+    choice->time = by_groups(choice) ? groups_time(context, p) : items_time(p);
+    tn_build_options(context, choice->options,
+                     "-DTENON_DTYPE=%u -DTENON_POOL_MAX=%d -DTENON_ITEMS=%d", p->dtype,
+                     p->kind == TENON_POOL_MAX, ITEMS);
+    return NULL;
 }
 
-/* A launch with a work-item for each of `count` elements, `lanes` of them for a work-group. */
-static tn_launch make_launch(const char *source, const char *kernel, const char *text,
-                             int64_t count, int64_t lanes)
+/* A work-item for each element that `args` counts, `lanes` of them for a work-group. */
+static tn_launch make_launch(const char *source, const char *kernel, const tn_choice *choice,
+                             const pool_args *args, int64_t lanes)
 {
     return (tn_launch){.source = source,
-                       .options = text,
+                       .options = choice->options,
                        .kernel = kernel,
                        .dimensions = 1,
-                       .global = {(size_t)(tn_ceil_div(count, lanes) * ITEMS)},
+                       .global = {(size_t)(tn_ceil_div(args->line_count, lanes) * ITEMS)},
                        .local = {ITEMS}};
 }
 
-static tenon_status record_forward(const char *operation, tn_recording *recording,
-                                   const pool_problem *p, const char *kernel, int64_t lanes)
+static tenon_status launch_forward(const char *operation, tn_recording *recording,
+                                   const tn_problem *problem, const tn_choice *choice)
 {
-    char text[TN_OPTIONS_SIZE];
+    const pool_problem *p = (const pool_problem *)problem;
+    const int64_t lanes = by_groups(choice) ? lanes_of(p) : ITEMS;
     pool_args args = tn_pool_arguments(p);
-    args.line_count = (int64_t)count_of(p, p->out);
+    args.line_count = (int64_t)tn_pool_elements(p, p->out);
     args.lines = lanes;
     args.side_by_side = by_channels(p->y);
-    options(recording->context, &p->head, NULL, text);
-    tn_launch launch = make_launch("pool/items", kernel, text, args.line_count, lanes);
+    tn_launch launch =
+        make_launch("pool/items", by_groups(choice) ? "pool_forward_groups" : "pool_forward_items",
+                    choice, &args, lanes);
     return tn_pool_record_forward(operation, recording, p, &args, &launch);
 }
 
-static tenon_status record_items(const char *operation, tn_recording *recording,
-                                 const tn_problem *problem, const int32_t *values)
-{
-    (void)values;
-    return record_forward(operation, recording, (const pool_problem *)problem, "pool_forward_items",
-                          ITEMS);
-}
-
-static tenon_status record_groups(const char *operation, tn_recording *recording,
-                                  const tn_problem *problem, const int32_t *values)
+static tenon_status launch_backward(const char *operation, tn_recording *recording,
+                                    const tn_problem *problem, const tn_choice *choice)
 {
     const pool_problem *p = (const pool_problem *)problem;
-    (void)values;
-    return record_forward(operation, recording, p, "pool_forward_groups", lanes_of(p));
-}
-
-static tenon_status record_backward(const char *operation, tn_recording *recording,
-                                    const tn_problem *problem, const int32_t *values)
-{
-    const pool_problem *p = (const pool_problem *)problem;
-    char text[TN_OPTIONS_SIZE];
     pool_args args = tn_pool_arguments(p);
-    (void)values;
-    args.line_count = (int64_t)count_of(p, p->size);
+    args.line_count = (int64_t)tn_pool_elements(p, p->size);
     args.side_by_side = by_channels(p->x);
-    options(recording->context, problem, NULL, text);
     tn_launch launch =
-        make_launch("pool/items_backward", "pool_backward_items", text, args.line_count, ITEMS);
+        make_launch("pool/items_backward", "pool_backward_items", choice, &args, ITEMS);
     return tn_pool_record_backward(operation, recording, p, &args, &launch);
 }
 
-const tn_solver tn_pool_items = {.name = "items",
-                                 .refuses = refuses,
-                                 .estimate = estimate_items,
-                                 .options = options,
-                                 .record = record_items};
+const tn_solver tn_pool_items = {.name = "items", .configure = configure, .launch = launch_forward};
 
-const tn_solver tn_pool_groups = {.name = "groups",
-                                  .refuses = refuses,
-                                  .estimate = estimate_groups,
-                                  .options = options,
-                                  .record = record_groups};
+const tn_solver tn_pool_groups = {
+    .name = "groups", .configure = configure, .launch = launch_forward};
 
-const tn_solver tn_pool_backward_items = {.name = "items",
-                                          .refuses = refuses,
-                                          .estimate = estimate_items,
-                                          .options = options,
-                                          .record = record_backward};
+const tn_solver tn_pool_backward_items = {
+    .name = "items", .configure = configure, .launch = launch_backward};

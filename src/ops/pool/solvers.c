@@ -11,71 +11,67 @@
 #define CPU_WORK  8192
 #define CPU_CHUNK 4096
 
-static const char *refuses_nothing(tenon_context *context, const tn_problem *problem)
+/* Of both directions. */
+static bool by_channels(const tn_choice *choice)
 {
-    (void)context;
-    (void)problem;
-    return NULL;
+    return tn_is_solver(choice->solver, &tn_pool_channels);
 }
 
-static double outputs_of(const pool_problem *p)
+double tn_pool_elements(const pool_problem *p, const int64_t size[3])
 {
-    return (double)p->n * (double)p->c * (double)p->out[0] * (double)p->out[1] * (double)p->out[2];
+    return (double)p->n * (double)p->c * (double)size[0] * (double)size[1] * (double)size[2];
 }
 
-static double taps_of(const pool_problem *p)
+double tn_pool_taps(const pool_problem *p)
 {
     return (double)p->window[0] * (double)p->window[1] * (double)p->window[2];
 }
 
-/* What a tap costs, in nanoseconds; the windows over an element cost its gradient much the same. */
-static double time_of(const pool_problem *p, double tap)
+/* What a tap costs, in nanoseconds. On a CPU, outputs side by side are a vector, which is gathered
+ * where the stride is not 1; measured on x86-64. On a GPU, neighbours in memory should run side by
+ * side. */
+static double rows_tap(const tenon_context *context, const pool_problem *p)
 {
-    return 5000 + outputs_of(p) * taps_of(p) * tap;
-}
-
-/* On a CPU, outputs side by side are a vector, which is gathered where the stride is not 1;
- * measured on x86-64. On a GPU, neighbours in memory should run side by side. */
-static double estimate_rows(tenon_context *context, const tn_problem *problem,
-                            const int32_t *values)
-{
-    const pool_problem *p = (const pool_problem *)problem;
-    (void)values;
     if (!context->device.is_cpu)
-        return time_of(p, p->x[4] == 1 ? 0.01 : 0.1);
+        return p->x[4] == 1 ? 0.01 : 0.1;
     if (p->out[2] < (int64_t)tn_lanes(context, p->dtype))
-        return time_of(p, 1.5);
-    return time_of(p, p->x[4] == 1 && p->step[2] == 1 ? 0.2 : 0.8);
+        return 1.5;
+    return p->x[4] == 1 && p->step[2] == 1 ? 0.2 : 0.8;
 }
 
-static double estimate_channels(tenon_context *context, const tn_problem *problem,
-                                const int32_t *values)
+static double channels_tap(const tenon_context *context, const pool_problem *p)
+{
+    if (!context->device.is_cpu)
+        return p->x[1] == 1 && p->y[1] == 1 ? 0.02 : 0.2;
+    if (p->c < (int64_t)tn_lanes(context, p->dtype))
+        return 1.5;
+    return p->x[1] == 1 && p->y[1] == 1 ? 0.1 : 0.5;
+}
+
+/* The windows over an element cost its gradient much what its taps cost an output. */
+static const char *configure_for(tenon_context *context, const pool_problem *p, double tap,
+                                 tn_choice *choice)
+{
+    choice->time = 5000 + tn_pool_elements(p, p->out) * tn_pool_taps(p) * tap;
+    tn_build_options(context, choice->options, "-DTENON_DTYPE=%u -DTENON_POOL_MAX=%d -DTENON_VW=%u",
+                     p->dtype, p->kind == TENON_POOL_MAX, tn_lanes(context, p->dtype));
+    return NULL;
+}
+
+static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
 {
     const pool_problem *p = (const pool_problem *)problem;
-    (void)values;
-    if (!context->device.is_cpu)
-        return time_of(p, p->x[1] == 1 && p->y[1] == 1 ? 0.02 : 0.2);
-    if (p->c < (int64_t)tn_lanes(context, p->dtype))
-        return time_of(p, 1.5);
-    return time_of(p, p->x[1] == 1 && p->y[1] == 1 ? 0.1 : 0.5);
+    const double tap = by_channels(choice) ? channels_tap(context, p) : rows_tap(context, p);
+    return configure_for(context, p, tap, choice);
 }
 
 /* The gradient makes no vectors along w. */
-static double estimate_backward_rows(tenon_context *context, const tn_problem *problem,
-                                     const int32_t *values)
+static const char *configure_backward(tenon_context *context, const tn_problem *problem,
+                                      tn_choice *choice)
 {
-    if (!context->device.is_cpu)
-        return estimate_rows(context, problem, values);
-    return time_of((const pool_problem *)problem, 1.2);
-}
-
-static void options(tenon_context *context, const tn_problem *problem, const int32_t *values,
-                    char text[TN_OPTIONS_SIZE])
-{
-    const pool_problem *p = (const pool_problem *)problem;
-    (void)values;
-    tn_build_options(context, text, "-DTENON_DTYPE=%u -DTENON_POOL_MAX=%d -DTENON_VW=%u", p->dtype,
-                     p->kind == TENON_POOL_MAX, tn_lanes(context, p->dtype));
+    if (context->device.is_cpu && !by_channels(choice))
+        return configure_for(context, (const pool_problem *)problem, 1.2, choice);
+    return configure(context, problem, choice);
 }
 
 pool_args tn_pool_arguments(const pool_problem *p)
@@ -170,92 +166,48 @@ tenon_status tn_pool_record_backward(const char *operation, tn_recording *record
     return record(operation, recording, p, args, launch, operands);
 }
 
-static tenon_status record_forward(const char *operation, tn_recording *recording,
-                                   const pool_problem *p, const char *kernel, int64_t length,
-                                   int64_t lines)
+static tenon_status launch_forward(const char *operation, tn_recording *recording,
+                                   const tn_problem *problem, const tn_choice *choice)
 {
-    char text[TN_OPTIONS_SIZE];
+    const pool_problem *p = (const pool_problem *)problem;
+    const bool channels = by_channels(choice);
     pool_args args = tn_pool_arguments(p);
-    tn_launch launch = {.source = "pool/forward", .kernel = kernel, .options = text};
-    options(recording->context, &p->head, NULL, text);
+    tn_launch launch = {.source = "pool/forward",
+                        .kernel = channels ? "pool_forward_channels" : "pool_forward_rows",
+                        .options = choice->options};
     set_inner(p, &args);
-    share_out(recording->context, length, lines, taps_of(p), &args, &launch);
+    share_out(recording->context, channels ? p->c : p->out[2],
+              p->n * p->out[0] * p->out[1] * (channels ? p->out[2] : p->c), tn_pool_taps(p), &args,
+              &launch);
     return tn_pool_record_forward(operation, recording, p, &args, &launch);
 }
 
-static tenon_status record_rows(const char *operation, tn_recording *recording,
-                                const tn_problem *problem, const int32_t *values)
+static tenon_status launch_backward(const char *operation, tn_recording *recording,
+                                    const tn_problem *problem, const tn_choice *choice)
 {
     const pool_problem *p = (const pool_problem *)problem;
-    (void)values;
-    return record_forward(operation, recording, p, "pool_forward_rows", p->out[2],
-                          p->n * p->c * p->out[0] * p->out[1]);
-}
-
-static tenon_status record_channels(const char *operation, tn_recording *recording,
-                                    const tn_problem *problem, const int32_t *values)
-{
-    const pool_problem *p = (const pool_problem *)problem;
-    (void)values;
-    return record_forward(operation, recording, p, "pool_forward_channels", p->c,
-                          p->n * p->out[0] * p->out[1] * p->out[2]);
-}
-
-static tenon_status record_backward(const char *operation, tn_recording *recording,
-                                    const pool_problem *p, const char *kernel, int64_t length,
-                                    int64_t lines)
-{
-    char text[TN_OPTIONS_SIZE];
+    const bool channels = by_channels(choice);
+    const bool looks = p->kind == TENON_POOL_MAX && (p->flags & POOL_HAS_INDICES) == 0;
+    const double elements = (double)p->size[0] * (double)p->size[1] * (double)p->size[2];
+    const double covers =
+        tn_pool_taps(p) * (double)p->out[0] * (double)p->out[1] * (double)p->out[2] / elements;
     pool_args args = tn_pool_arguments(p);
-    tn_launch launch = {.source = "pool/backward", .kernel = kernel, .options = text};
-    bool looks = p->kind == TENON_POOL_MAX && (p->flags & POOL_HAS_INDICES) == 0;
-    double elements = (double)p->size[0] * (double)p->size[1] * (double)p->size[2];
-    double covers =
-        taps_of(p) * (double)p->out[0] * (double)p->out[1] * (double)p->out[2] / elements;
-    options(recording->context, &p->head, NULL, text);
-    share_out(recording->context, length, lines, 4 + covers * (looks ? taps_of(p) : 1), &args,
-              &launch);
+    tn_launch launch = {.source = "pool/backward",
+                        .kernel = channels ? "pool_backward_channels" : "pool_backward_rows",
+                        .options = choice->options};
+    share_out(recording->context, channels ? p->c : p->size[2],
+              p->n * p->size[0] * p->size[1] * (channels ? p->size[2] : p->c),
+              4 + covers * (looks ? tn_pool_taps(p) : 1), &args, &launch);
     return tn_pool_record_backward(operation, recording, p, &args, &launch);
 }
 
-static tenon_status record_backward_rows(const char *operation, tn_recording *recording,
-                                         const tn_problem *problem, const int32_t *values)
-{
-    const pool_problem *p = (const pool_problem *)problem;
-    (void)values;
-    return record_backward(operation, recording, p, "pool_backward_rows", p->size[2],
-                           p->n * p->c * p->size[0] * p->size[1]);
-}
+const tn_solver tn_pool_rows = {.name = "rows", .configure = configure, .launch = launch_forward};
 
-static tenon_status record_backward_channels(const char *operation, tn_recording *recording,
-                                             const tn_problem *problem, const int32_t *values)
-{
-    const pool_problem *p = (const pool_problem *)problem;
-    (void)values;
-    return record_backward(operation, recording, p, "pool_backward_channels", p->c,
-                           p->n * p->size[0] * p->size[1] * p->size[2]);
-}
+const tn_solver tn_pool_channels = {
+    .name = "channels", .configure = configure, .launch = launch_forward};
 
-const tn_solver tn_pool_rows = {.name = "rows",
-                                .refuses = refuses_nothing,
-                                .estimate = estimate_rows,
-                                .options = options,
-                                .record = record_rows};
+const tn_solver tn_pool_backward_rows = {
+    .name = "rows", .configure = configure_backward, .launch = launch_backward};
 
-const tn_solver tn_pool_channels = {.name = "channels",
-                                    .refuses = refuses_nothing,
-                                    .estimate = estimate_channels,
-                                    .options = options,
-                                    .record = record_channels};
-
-const tn_solver tn_pool_backward_rows = {.name = "rows",
-                                         .refuses = refuses_nothing,
-                                         .estimate = estimate_backward_rows,
-                                         .options = options,
-                                         .record = record_backward_rows};
-
-const tn_solver tn_pool_backward_channels = {.name = "channels",
-                                             .refuses = refuses_nothing,
-                                             .estimate = estimate_channels,
-                                             .options = options,
-                                             .record = record_backward_channels};
+const tn_solver tn_pool_backward_channels = {
+    .name = "channels", .configure = configure_backward, .launch = launch_backward};
