@@ -61,7 +61,7 @@ test_tensor *test_operand(test_fixture *f, uint32_t number);
 /* Values for what is read, as the judge wants them and the operation allows. */
 void test_fill_inputs(test_fixture *f, test_judge judge, test_random *random);
 
-/* The same without what the operation asks for: reals lie in [-reach, reach]. */
+/* Values for what is read without those that the operation asks for: reals lie in [-reach, reach]. */
 void test_fill_plainly(test_fixture *f, test_judge judge, double reach, test_random *random);
 
 /* Compares with the reference, and lets go of the memory. */
