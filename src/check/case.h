@@ -59,19 +59,6 @@ void tn_case_make(const tn_operation *operation, const void *params,
                   const tenon_tensor *const *views, const char *solver, uint64_t seed,
                   tn_case *out);
 
-/* Sends the line that repeats a failed self-check to the log of the context that the lab is of. */
-void tn_case_blame(tenon_stream *lab, const tn_operation *operation, const void *params,
-                   const tenon_tensor *const *views, const tn_choice *choice, uint64_t seed);
-
-/* The same where the operands are twins in the operation's order, made one after the other. */
-void tn_twins_blame(tenon_stream *lab, const tn_operation *operation, const void *params,
-                    const tn_twin *twins, uint32_t count, const tn_choice *choice);
-
-/* For self-checks: puts the values that the operation asks for into twins in the operation's order,
- * as a case of the first one's seed has them. */
-tenon_status tn_twins_settle(tenon_stream *stream, const tn_operation *operation,
-                             const void *params, tn_twin *twins);
-
 typedef struct tn_case_result {
     bool served; /* false: the solver says in `why` that it cannot */
     bool right;  /* false: `why` says what differed */

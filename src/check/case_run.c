@@ -149,22 +149,6 @@ static tenon_status settle(tenon_stream *stream, trial *t)
     return TENON_OK;
 }
 
-tenon_status tn_twins_settle(tenon_stream *stream, const tn_operation *operation,
-                             const void *params, tn_twin *twins)
-{
-    const tenon_tensor *views[TN_MAX_OPERANDS] = {0};
-    uint64_t seed = twins[0].seed;
-    if (operation->settle == NULL)
-        return TENON_OK;
-    for (uint32_t i = 0; i < operation->operand_count; i++)
-        views[i] = twins[i].host.memory.kind != TENON_MEMORY_NONE ? &twins[i].host : NULL;
-    operation->settle(params, views, &seed);
-    for (uint32_t i = 0; i < operation->operand_count; i++)
-        if (views[i] != NULL)
-            TN_TRY(tn_twin_upload(stream, &twins[i]));
-    return TENON_OK;
-}
-
 /* The bounds are those of the solver that `params` name. */
 static tenon_status expect(trial *t, const void *params)
 {

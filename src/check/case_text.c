@@ -168,30 +168,3 @@ void tn_case_make(const tn_operation *operation, const void *params,
         out->views[i].memory = (tenon_memory){0};
     }
 }
-
-void tn_case_blame(tenon_stream *lab, const tn_operation *operation, const void *params,
-                   const tenon_tensor *const *views, const tn_choice *choice, uint64_t seed)
-{
-    char solver[TN_SOLVER_NAME_SIZE];
-    tn_dispatch *dispatch = tn_dispatch_of(lab->context);
-    tn_case *c = malloc(sizeof *c);
-    if (dispatch != NULL && c != NULL) {
-        tn_case_make(operation, params, views, tn_solver_name(operation->family, choice, solver),
-                     seed, c);
-        tn_case_text(c, dispatch->repeat);
-    }
-    free(c);
-}
-
-void tn_twins_blame(tenon_stream *lab, const tn_operation *operation, const void *params,
-                    const tn_twin *twins, uint32_t count, const tn_choice *choice)
-{
-    const tenon_tensor *views[TN_MAX_OPERANDS] = {0};
-    uint64_t seed = 0;
-    for (uint32_t i = count; i-- > 0;)
-        if (twins[i].host.memory.kind != TENON_MEMORY_NONE) {
-            views[i] = &twins[i].host;
-            seed = twins[i].seed;
-        }
-    tn_case_blame(lab, operation, params, views, choice, seed);
-}

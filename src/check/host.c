@@ -2,9 +2,7 @@
 
 #include "base/dtype.h"
 
-#include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -103,12 +101,6 @@ tenon_status tn_twin_create(tenon_stream *stream, const tenon_tensor *view, uint
         return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "self-check: no memory");
     twin->host.memory = (tenon_memory){.kind = TENON_MEMORY_SVM, .u.svm = memory};
     TN_TRY(tenon_memory_create(stream->context, bytes, &twin->device.memory));
-    return tn_twin_fill(stream, twin, seed);
-}
-
-tenon_status tn_twin_fill(tenon_stream *stream, tn_twin *twin, uint64_t *seed)
-{
-    twin->seed = *seed;
     fill_host(&twin->host, seed);
     return tn_twin_upload(stream, twin);
 }
@@ -125,36 +117,6 @@ tenon_status tn_twin_fetch(tenon_stream *stream, tn_twin *twin)
     tenon_tensor all = whole(&twin->device, twin->device.memory);
     return tenon_tensor_download(stream, &all, twin->host.memory.u.svm,
                                  (size_t)all.shape[0] * tenon_dtype_size(all.dtype), NULL);
-}
-
-tenon_status tn_twin_launch(tenon_stream *stream, const char *operation, const tn_choice *choice,
-                            const tn_problem *problem, const double *scalars, const tn_twin *twins,
-                            uint32_t count)
-{
-    tn_recording recording = {.context = stream->context};
-    tn_operand operands[TN_MAX_OPERANDS];
-    tn_self_check_runs(stream, problem);
-    for (uint32_t i = 0; i < count; i++)
-        operands[i] = (tn_operand){twins[i].device.memory, twins[i].device.offset};
-    tn_choice configured = *choice;
-    if (choice->solver->configure != NULL)
-        tn_configure(stream->context, problem, &configured);
-    else if (choice->solver->workspace != NULL)
-        configured.workspace = choice->solver->workspace(stream->context, problem, choice->values);
-    tenon_status status = tn_choice_record(operation, &recording, problem, &configured);
-    if (status == TENON_OK)
-        status = tn_recording_run(operation, choice->solver->name, stream, &recording, operands,
-                                  scalars, NULL);
-    tn_recording_destroy(&recording);
-    return status;
-}
-
-tenon_status tn_twin_run(tenon_stream *stream, const char *operation, const tn_choice *choice,
-                         const tn_problem *problem, const double *scalars, tn_twin *twins,
-                         uint32_t count)
-{
-    TN_TRY(tn_twin_launch(stream, operation, choice, problem, scalars, twins, count));
-    return tn_twin_fetch(stream, &twins[count - 1]);
 }
 
 void tn_twin_destroy(tn_twin *twin)
@@ -174,23 +136,6 @@ bool tn_within(double got, tn_bounded expected)
     /* An infinite bound says that the reference may overflow in the device's type: then anything
      * but a number that is far off is right, which cannot be told. */
     return got == expected.value || fabs(got - expected.value) <= expected.bound;
-}
-
-bool tn_host_within(const tenon_tensor *view, const tn_bounded *expected, char why[256])
-{
-    int64_t index[TENON_MAX_RANK] = {0}, count = tenon_tensor_elements(view);
-    for (int64_t i = 0; i < count; i++) {
-        double got = tn_dtype_load(view->dtype, tn_host_element(view, index));
-        if (!tn_within(got, expected[i])) {
-            snprintf(why, 256,
-                     "element %" PRId64 " of %" PRId64
-                     " is %.9g, the reference says %.9g, at most %.3g off",
-                     i, count, got, expected[i].value, expected[i].bound);
-            return false;
-        }
-        tn_next_index(index, view->shape, view->rank);
-    }
-    return true;
 }
 
 tenon_tensor tn_image_view(tenon_dtype dtype, bool channels_last, int64_t n, int64_t c,

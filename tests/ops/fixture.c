@@ -24,6 +24,22 @@ tenon_tensor test_view(tenon_dtype dtype, test_layout layout, bool gap, uint32_t
     return view;
 }
 
+uint32_t test_random_shape(test_random *random, int64_t shape[TENON_MAX_RANK])
+{
+    const uint32_t rank = (uint32_t)test_between(random, 0, TENON_MAX_RANK);
+    for (uint32_t d = 0; d < rank; d++)
+        shape[d] = test_between(random, 1, rank > 4 ? 3 : test_one_in(random, 3) ? 70 : 6);
+    return rank;
+}
+
+tenon_tensor test_random_view(test_random *random, tenon_dtype dtype, uint32_t rank,
+                              const int64_t *shape)
+{
+    const test_layout layout = (test_layout)test_between(random, 0, TEST_LAYOUTS - 1);
+    const bool gap = test_one_in(random, 2);
+    return test_view(dtype, layout, gap, rank, shape, test_between(random, 0, 9));
+}
+
 static uint32_t first_output(const test_fixture *f)
 {
     return f->c.operation->operand_count - f->c.operation->output_count;
@@ -89,17 +105,27 @@ static void gather_views(const test_fixture *f, bool host,
     }
 }
 
+void test_fill_plainly(test_fixture *f, test_judge judge, double reach, test_random *random)
+{
+    const tn_operation *operation = f->c.operation;
+    f->judge = judge;
+    for (uint32_t i = 0; i < operation->operand_count; i++) {
+        test_tensor *tensor = test_operand(f, i);
+        if (tensor == NULL || (i >= first_output(f) && !operation->operands[i].read))
+            continue;
+        test_fill(tensor, judge, random);
+        for (int64_t n = 0;
+             reach != 1 && judge == TEST_BOUND && n < tenon_tensor_elements(&tensor->view); n++)
+            test_set(tensor, n, test_real(random, -reach, reach));
+    }
+}
+
 void test_fill_inputs(test_fixture *f, test_judge judge, test_random *random)
 {
     const tn_operation *operation = f->c.operation;
     const tenon_tensor *views[TN_MAX_OPERANDS];
     uint64_t seed = (uint64_t)test_between(random, 1, 1 << 30);
-    f->judge = judge;
-    for (uint32_t i = 0; i < operation->operand_count; i++) {
-        test_tensor *tensor = test_operand(f, i);
-        if (tensor != NULL && (i < first_output(f) || operation->operands[i].read))
-            test_fill(tensor, judge, random);
-    }
+    test_fill_plainly(f, judge, 1, random);
     gather_views(f, true, views);
     if (operation->settle != NULL)
         operation->settle(f->c.params.bytes, views, &seed);

@@ -47,6 +47,13 @@ void test_begin_line(test_fixture *f, const char *line, tenon_dtype type);
 tenon_tensor test_view(tenon_dtype dtype, test_layout layout, bool gap, uint32_t rank,
                        const int64_t *shape, int64_t offset);
 
+/* A shape by chance, returns its rank: short sides, and of few dimensions long ones. */
+uint32_t test_random_shape(test_random *random, int64_t shape[TENON_MAX_RANK]);
+
+/* A view by chance, up to nine elements behind the start. */
+tenon_tensor test_random_view(test_random *random, tenon_dtype dtype, uint32_t rank,
+                              const int64_t *shape);
+
 /* Memory for all operands, all poison. */
 void test_make(test_fixture *f);
 
@@ -58,6 +65,9 @@ void test_fill_inputs(test_fixture *f, test_judge judge, test_random *random);
 
 /* What the reference expects of the inputs as they are filled, into f->expected. */
 void test_expect(test_fixture *f);
+
+/* Values for what is read without those that the operation asks for: reals lie in [-reach, reach]. */
+void test_fill_plainly(test_fixture *f, test_judge judge, double reach, test_random *random);
 
 /* Compares with the reference, and lets go of the memory. */
 void test_finish(test_fixture *f, test_extent extent);

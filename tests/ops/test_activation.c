@@ -1,31 +1,12 @@
-/* tenon_activation_forward: formulas at special values, any strides, in place, large. */
-#include "support.h"
+/* tenon_activation_forward: formulas at special values and along the numbers. Its shapes are in
+ * test_pointwise.c. */
+#include "fixture.h"
 
 #include "ops/activation/internal.h"
-#include "check/host.h"
-#include "dispatch/operation.h"
 #include "runtime/capability.h"
 #include "ops/registry.h"
 
-#include <float.h>
 #include <math.h>
-
-typedef struct activation_case {
-    uint32_t rank;
-    int64_t shape[TENON_MAX_RANK];
-    int64_t x[TENON_MAX_RANK], y[TENON_MAX_RANK]; /* strides */
-    int64_t offset;
-    bool in_place;
-    tenon_activation activation;
-} activation_case;
-
-typedef struct activation_data {
-    activation_case problem;
-    tenon_dtype dtype;
-    test_tensor operands[ACTIVATION_OPERANDS];
-    tn_bounded *expected;
-    bool once; /* the automatic choice alone */
-} activation_data;
 
 static const tenon_activation activations[] = {
     {TENON_ACTIVATION_IDENTITY, 0, 0, 0},
@@ -59,83 +40,14 @@ static const tenon_activation activations[] = {
 #define RUN_TIME_KINDS 14 /* those before the ones that need a build of their own */
 #define ACTIVATIONS    (sizeof activations / sizeof *activations)
 
-static const char *describe(const void *user)
+static void begin(test_fixture *f, const tenon_activation *activation, tenon_dtype dtype,
+                  int64_t size)
 {
-    static char text[1024];
-    const activation_data *data = user;
-    const activation_case *p = &data->problem;
-    char shape[160], x[160], y[160];
-    snprintf(text, sizeof text, "%s activation %u (%g), shape %s, strides x %s y %s%s, offset %lld",
-             tenon_dtype_string(data->dtype), p->activation.kind, p->activation.alpha,
-             tn_shape_text(p->rank, p->shape, shape), tn_shape_text(p->rank, p->x, x),
-             tn_shape_text(p->rank, p->y, y), p->in_place ? " in place" : "", (long long)p->offset);
-    return text;
-}
-
-static tenon_status call(const void *user, const char *solver)
-{
-    const activation_data *data = user;
-    tenon_activation_params params = TENON_ACTIVATION_PARAMS_INIT;
-    const tenon_tensor *y = &data->operands[ACTIVATION_Y].view;
-    params.activation = data->problem.activation;
-    params.solver = solver;
-    return test_call(&tn_operation_activation, &params,
-                     data->problem.in_place ? y : &data->operands[ACTIVATION_X].view, y);
-}
-
-static void make(activation_data *data, const activation_case *p, tenon_dtype dtype)
-{
-    *data = (activation_data){.problem = *p, .dtype = dtype};
-    if (!p->in_place)
-        test_tensor_create(&data->operands[ACTIVATION_X], dtype, p->rank, p->shape, p->x,
-                           p->offset);
-    test_tensor_create(&data->operands[ACTIVATION_Y], dtype, p->rank, p->shape, p->y, p->offset);
-}
-
-static test_tensor *input_of(activation_data *data)
-{
-    return &data->operands[data->problem.in_place ? ACTIVATION_Y : ACTIVATION_X];
-}
-
-static void run(activation_data *data)
-{
-    tenon_activation_params params = TENON_ACTIVATION_PARAMS_INIT;
-    const tenon_tensor *y = &data->operands[ACTIVATION_Y].host, *const views[] = {
-                                                                    &input_of(data)->host, y};
-    params.activation = data->problem.activation;
-    data->expected = malloc(((size_t)tenon_tensor_elements(y) + 1) * sizeof *data->expected);
-    assert_non_null(data->expected);
-    assert_true(tn_activation_forward_reference(&params, views, data->expected));
-    const test_subject subject = {
-        &tn_activation_family, call,           describe,  data, data->operands,
-        ACTIVATION_OPERANDS,   data->expected, TEST_BOUND};
-    (data->once ? test_run_once : test_run_all)(&subject);
+    test_begin(f, &tn_operation_activation);
+    test_params(f, tenon_activation_params)->activation = *activation;
     for (int i = 0; i < ACTIVATION_OPERANDS; i++)
-        if (data->operands[i].image != NULL)
-            test_tensor_destroy(&data->operands[i]);
-    free(data->expected);
-}
-
-static void fill(activation_data *data, test_random *random)
-{
-    test_tensor *x = input_of(data);
-    for (int64_t i = 0; i < tenon_tensor_elements(&x->view); i++)
-        test_set(x, i, test_real(random, -10, 10));
-}
-
-static void check(const activation_case *p, test_random *random)
-{
-    for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++) {
-        activation_data data;
-        make(&data, p, *type);
-        fill(&data, random);
-        run(&data);
-    }
-}
-
-static activation_case dense(int64_t size)
-{
-    return (activation_case){.rank = 1, .shape = {size}, .x = {1}, .y = {1}};
+        f->c.views[i] = test_view(dtype, TEST_ROW, false, 1, &size, 0);
+    test_make(f);
 }
 
 /* The 16-bit types compute in f32: the builds take turns at them, for the sake of build time. */
@@ -156,15 +68,13 @@ static void special_values(void **state)
     (void)state;
     for (size_t a = 0; a < ACTIVATIONS; a++)
         for (const tenon_dtype *type = test_float_types(); *type != 0; type++) {
-            activation_case p = dense(count);
-            activation_data data;
+            test_fixture f;
             if (!takes_turn(a, *type))
                 continue;
-            p.activation = activations[a];
-            make(&data, &p, *type);
+            begin(&f, &activations[a], *type, count);
             for (int64_t i = 0; i < count; i++)
-                test_set(input_of(&data), i, values[i]);
-            run(&data);
+                test_set(&f.operands[ACTIVATION_X], i, values[i]);
+            test_finish(&f, TEST_ALL);
         }
 }
 
@@ -249,131 +159,42 @@ static void known_curves(void **state)
     tenon_memory_destroy(&tensor.memory);
 }
 
-static void sizes_around_vectors(void **state)
-{
-    static const int64_t sizes[] = {0,  1,  2,  3,  4,  5,  7,   8,   9,    15,   16,
-                                    17, 31, 33, 63, 64, 65, 127, 129, 1023, 1025, 4099};
-    test_random random = test_random_for(401);
-    (void)state;
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
-        for (int in_place = 0; in_place < 2; in_place++) {
-            activation_case p = dense(sizes[i]);
-            p.activation = activations[i % RUN_TIME_KINDS];
-            p.in_place = in_place != 0;
-            p.offset = (int64_t)i % 5;
-            check(&p, &random);
-        }
-}
-
-static void every_rank(void **state)
-{
-    test_random random = test_random_for(402);
-    (void)state;
-    for (uint32_t rank = 0; rank <= TENON_MAX_RANK; rank++)
-        for (int n = 0; n < 12; n++) {
-            activation_case p = {.rank = rank,
-                                 .activation =
-                                     activations[test_between(&random, 0, RUN_TIME_KINDS - 1)]};
-            for (uint32_t d = 0; d < rank; d++)
-                p.shape[d] = test_between(&random, 1, rank > 5 ? 3 : 5);
-            test_strides((test_layout)test_between(&random, 0, TEST_LAYOUTS - 1), n % 2 == 0, rank,
-                         p.shape, p.x);
-            test_strides((test_layout)test_between(&random, 0, TEST_LAYOUTS - 1), n % 3 == 0, rank,
-                         p.shape, p.y);
-            p.in_place = n % 4 == 0;
-            check(&p, &random);
-        }
-}
-
-static void broadcast_inputs(void **state)
-{
-    test_random random = test_random_for(403);
-    (void)state;
-    for (int mask = 1; mask < 8; mask++) {
-        activation_case p = {.rank = 3, .shape = {4, 5, 6}, .activation = activations[1]};
-        test_strides(TEST_ROW, false, 3, p.shape, p.x);
-        test_strides(mask % 2 == 0 ? TEST_COL : TEST_ROW, false, 3, p.shape, p.y);
-        for (int d = 0; d < 3; d++)
-            if ((mask >> d & 1) != 0)
-                p.x[d] = 0;
-        check(&p, &random);
-    }
-}
-
-static activation_case random_case(test_random *random, tenon_dtype dtype)
-{
-    activation_case p = {.rank = (uint32_t)test_between(random, 0, TENON_MAX_RANK),
-                         .offset = test_between(random, 0, 9),
-                         .in_place = test_one_in(random, 3)};
-    size_t number = (size_t)test_between(random, 0, ACTIVATIONS - 1);
-    p.activation = activations[takes_turn(number, dtype) ? number : number % RUN_TIME_KINDS];
-    for (uint32_t d = 0; d < p.rank; d++)
-        p.shape[d] = test_between(random, 1, p.rank > 4 ? 3 : test_one_in(random, 3) ? 70 : 6);
-    test_strides((test_layout)test_between(random, 0, TEST_LAYOUTS - 1), test_one_in(random, 2),
-                 p.rank, p.shape, p.x);
-    test_strides((test_layout)test_between(random, 0, TEST_LAYOUTS - 1), test_one_in(random, 2),
-                 p.rank, p.shape, p.y);
-    return p;
-}
-
-static void random_problems(void **state)
-{
-    test_random random = test_random_for(405);
-    (void)state;
-    for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++)
-        for (int n = 0; n < test_problems(20); n++) {
-            activation_case p = random_case(&random, *type);
-            activation_data data;
-            make(&data, &p, *type);
-            data.once = true;
-            fill(&data, &random);
-            run(&data);
-        }
-}
-
 /* Every 8191st float from one end to the other, NaNs, infinities and what is below the normal
  * numbers among them: the functions' ranges join somewhere in between. */
 static void number_line(void **state)
 {
-    const activation_case p = dense(((int64_t)1 << 32) / 8191);
+    const int64_t count = ((int64_t)1 << 32) / 8191;
     (void)state;
     for (size_t a = RUN_TIME_KINDS; a < ACTIVATIONS; a++) {
-        activation_data data = {.problem = p, .dtype = TENON_DTYPE_F32};
-        data.problem.activation = activations[a];
-        make(&data, &data.problem, data.dtype);
-        test_tensor *x = input_of(&data);
-        for (int64_t i = 0; i < p.shape[0]; i++) {
+        test_fixture f;
+        begin(&f, &activations[a], TENON_DTYPE_F32, count);
+        for (int64_t i = 0; i < count; i++) {
             const uint32_t bits = (uint32_t)(i * 8191);
             float value;
             memcpy(&value, &bits, sizeof value);
-            test_set(x, i, value);
+            test_set(&f.operands[ACTIVATION_X], i, value);
         }
-        run(&data);
+        test_finish(&f, TEST_ALL);
     }
 }
 
-/* A self-check's arguments reach to where exp() has its tail, on the host and on the device. */
+/* Arguments reach to where exp() has its tail. */
 static void tails_are_checked(void **state)
 {
-    const int64_t shape[] = {64};
-    const tenon_tensor view = tenon_tensor_view(TENON_DTYPE_F64, 1, shape);
-    const tenon_activation_params params = TENON_ACTIVATION_PARAMS_INIT;
-    tn_twin twins[ACTIVATION_OPERANDS] = {0};
-    uint64_t seed = 1;
+    const int64_t count = 64;
+    test_random random = test_random_for(401);
+    test_fixture f;
     int far = 0;
     (void)state;
-    for (int i = 0; i < ACTIVATION_OPERANDS; i++)
-        assert_ok(tn_twin_create(test_stream, &view, &seed, &twins[i]));
-    assert_ok(tn_twins_settle(test_stream, &tn_operation_activation, &params, twins));
-    assert_ok(tn_twin_fetch(test_stream, &twins[ACTIVATION_X]));
-    for (int64_t i = 0; i < shape[0]; i++) {
-        const double x = *(double *)tn_host_element(&twins[ACTIVATION_X].host, &i);
+    begin(&f, &activations[RUN_TIME_KINDS], TENON_DTYPE_F32, count);
+    test_fill_inputs(&f, TEST_BOUND, &random);
+    for (int64_t i = 0; i < count; i++) {
+        const double x = test_get(&f.operands[ACTIVATION_X], i);
         assert_true(x >= -100 && x <= 1);
         far += x < -50;
     }
     assert_true(far > 5);
-    for (int i = 0; i < ACTIVATION_OPERANDS; i++)
-        tn_twin_destroy(&twins[i]);
+    test_finish(&f, TEST_ONCE);
 }
 
 /* Doubles by the exp() that drivers are given whose own is off: along all that does not overflow,
@@ -383,57 +204,58 @@ static void own_exp(void **state)
     static const tenon_activation with_exp[] = {{.kind = TENON_ACTIVATION_EXP},
                                                 {.kind = TENON_ACTIVATION_SIGMOID}};
     const int form = tn_capability_form(test_context, TENON_CAPABILITY_F64);
-    activation_case p = dense(20011);
+    const int64_t count = 20011;
     (void)state;
     if (form < 0)
         skip();
     tn_capability_set(test_context, TENON_CAPABILITY_F64, 1);
     for (size_t a = 0; a < sizeof with_exp / sizeof *with_exp; a++) {
-        activation_data data;
-        p.activation = with_exp[a];
-        make(&data, &p, TENON_DTYPE_F64);
-        for (int64_t i = 0; i < p.shape[0]; i++) {
-            const uint64_t bits = (uint64_t)i * (UINT64_MAX / 20010);
-            double value = -746 + 1460.0 * (double)i / 20011;
+        test_fixture f;
+        begin(&f, &with_exp[a], TENON_DTYPE_F64, count);
+        for (int64_t i = 0; i < count; i++) {
+            const uint64_t bits = (uint64_t)i * (UINT64_MAX / (uint64_t)(count - 1));
+            double value = -746 + 1460.0 * (double)i / (double)count;
             if (i % 2 == 0)
                 memcpy(&value, &bits, sizeof value);
-            test_set(input_of(&data), i, value);
+            test_set(&f.operands[ACTIVATION_X], i, value);
         }
-        run(&data);
+        test_finish(&f, TEST_ALL);
     }
     tn_capability_set(test_context, TENON_CAPABILITY_F64, form);
 }
 
-static void large(void **state)
+/* Views that are contiguous in one order are served as rows are, whichever order it is. */
+static void contiguous_in_any_order(void **state)
 {
-    test_random random = test_random_for(404);
-    activation_case p = dense((1 << 20) + 7);
-    activation_data data;
+    static const struct {
+        test_layout x, y;
+        const char *solver;
+    } cases[] = {{TEST_ROW, TEST_ROW, "activation/dense"},
+                 {TEST_COL, TEST_COL, "activation/dense"},
+                 {TEST_COL, TEST_ROW, "activation/strided"},
+                 {TEST_COL_PITCH, TEST_COL_PITCH, "activation/strided"}};
+    const int64_t shape[] = {7, 5, 3};
     (void)state;
-    p.activation = activations[1];
-    make(&data, &p, TENON_DTYPE_F32);
-    fill(&data, &random);
-    run(&data);
-    p.rank = 2;
-    p.shape[0] = 1031;
-    p.shape[1] = 1021;
-    test_strides(TEST_COL, false, 2, p.shape, p.x);
-    test_strides(TEST_PITCH, false, 2, p.shape, p.y);
-    p.activation.kind = TENON_ACTIVATION_TANH;
-    make(&data, &p, TENON_DTYPE_F32);
-    fill(&data, &random);
-    run(&data);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const tenon_tensor x = test_view(TENON_DTYPE_F32, cases[i].x, false, 3, shape, 0),
+                           y = test_view(TENON_DTYPE_F32, cases[i].y, false, 3, shape, 0);
+        tenon_plan *plan;
+        assert_ok(tenon_activation_forward_plan(test_context, NULL, &x, &y, &plan));
+        assert_contains(plan->name, cases[i].solver);
+        tenon_plan_release(plan);
+    }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(known_values),   cmocka_unit_test(known_curves),
-        cmocka_unit_test(special_values), cmocka_unit_test(sizes_around_vectors),
-        cmocka_unit_test(every_rank),     cmocka_unit_test(broadcast_inputs),
-        cmocka_unit_test(large),          cmocka_unit_test(random_problems),
-        cmocka_unit_test(number_line),    cmocka_unit_test(tails_are_checked),
+        cmocka_unit_test(known_values),
+        cmocka_unit_test(known_curves),
+        cmocka_unit_test(special_values),
+        cmocka_unit_test(number_line),
+        cmocka_unit_test(tails_are_checked),
         cmocka_unit_test(own_exp),
+        cmocka_unit_test(contiguous_in_any_order),
     };
     return TEST_MAIN(tests);
 }

@@ -1,5 +1,5 @@
 /* tenon_copy: every pair of types against the host's conversion bit for bit, any strides. */
-#include "support.h"
+#include "fixture.h"
 
 #include "base/dtype.h"
 #include "ops/elementwise/internal.h"
@@ -7,50 +7,19 @@
 
 #include <math.h>
 
-typedef struct copy_data {
-    tenon_dtype types[COPY_OPERANDS];
-    test_tensor operands[COPY_OPERANDS];
-    bool in_place;
-    bool once; /* the automatic choice alone */
-} copy_data;
-
-static const char *describe(const void *user)
+static void begin(test_fixture *f, tenon_tensor x, tenon_tensor y)
 {
-    static char text[512];
-    const copy_data *data = user;
-    const tenon_tensor *x = &data->operands[COPY_X].view, *y = &data->operands[COPY_Y].view;
-    char shape[160], xs[160], ys[160];
-    snprintf(text, sizeof text, "%s to %s, shape %s, strides %s to %s%s",
-             tenon_dtype_string(data->types[0]), tenon_dtype_string(data->types[1]),
-             tn_shape_text(y->rank, y->shape, shape), tn_shape_text(x->rank, x->stride, xs),
-             tn_shape_text(y->rank, y->stride, ys), data->in_place ? " in place" : "");
-    return text;
+    test_begin(f, &tn_operation_copy);
+    f->c.views[COPY_X] = x;
+    f->c.views[COPY_Y] = y;
 }
 
-static tenon_status call(const void *user, const char *solver)
+static void run_integers(test_fixture *f, int64_t most, test_random *random)
 {
-    const copy_data *data = user;
-    tenon_copy_params params = TENON_COPY_PARAMS_INIT;
-    params.solver = solver;
-    return test_call(&tn_operation_copy, &params,
-                     &data->operands[data->in_place ? COPY_Y : COPY_X].view,
-                     &data->operands[COPY_Y].view);
-}
-
-static void run(copy_data *data)
-{
-    const tenon_tensor *y = &data->operands[COPY_Y].host,
-                       *const views[] = {data->in_place ? y : &data->operands[COPY_X].host, y};
-    tn_bounded *expected = malloc(((size_t)tenon_tensor_elements(y) + 1) * sizeof *expected);
-    assert_non_null(expected);
-    assert_true(tn_copy_reference(NULL, views, expected));
-    const test_subject subject = {&tn_copy_family, call,          describe, data,
-                                  data->operands,  COPY_OPERANDS, expected, TEST_EXACT};
-    (data->once ? test_run_once : test_run_all)(&subject);
-    for (int i = 0; i < COPY_OPERANDS; i++)
-        if (data->operands[i].image != NULL)
-            test_tensor_destroy(&data->operands[i]);
-    free(expected);
+    test_make(f);
+    f->judge = TEST_EXACT;
+    test_fill_integers(test_operand(f, COPY_X), random, most);
+    test_finish(f, TEST_ALL);
 }
 
 /* The types that the device has. */
@@ -122,19 +91,22 @@ static double awkward(int64_t i, test_random *random)
 
 static void every_pair_of_types(void **state)
 {
-    static const int64_t shape[] = {997}, stride[] = {1};
+    static const int64_t count = 997;
     test_random random = test_random_for(511);
     (void)state;
     for (int from = TENON_DTYPE_F64; from <= TENON_DTYPE_I32; from++)
         for (int to = TENON_DTYPE_F64; to <= TENON_DTYPE_I32; to++) {
-            copy_data data = {.types = {(tenon_dtype)from, (tenon_dtype)to}};
-            if (from != to && (!has(data.types[0]) || !has(data.types[1])))
+            const tenon_dtype x = (tenon_dtype)from, y = (tenon_dtype)to;
+            test_fixture f;
+            if (x != y && (!has(x) || !has(y)))
                 continue;
-            for (int i = 0; i < COPY_OPERANDS; i++)
-                test_tensor_create(&data.operands[i], data.types[i], 1, shape, stride, i);
-            for (int64_t i = 0; i < shape[0]; i++)
-                test_set(&data.operands[COPY_X], i, awkward(i, &random));
-            run(&data);
+            begin(&f, test_view(x, TEST_ROW, false, 1, &count, 0),
+                  test_view(y, TEST_ROW, false, 1, &count, 1));
+            test_make(&f);
+            f.judge = TEST_EXACT;
+            for (int64_t i = 0; i < count; i++)
+                test_set(&f.operands[COPY_X], i, awkward(i, &random));
+            test_finish(&f, TEST_ALL);
         }
 }
 
@@ -173,46 +145,48 @@ static void any_strides(void **state)
     (void)state;
     for (uint32_t rank = 0; rank <= TENON_MAX_RANK; rank++)
         for (int n = 0; n < 16; n++) {
-            copy_data data = {.types = {types[n % 4][0], types[n % 4][1]},
-                              .in_place = n % 4 < 2 && n > 11};
-            int64_t shape[TENON_MAX_RANK], stride[TENON_MAX_RANK];
+            test_fixture f;
+            int64_t shape[TENON_MAX_RANK];
             for (uint32_t d = 0; d < rank; d++)
                 shape[d] = test_between(&random, n == 7 ? 0 : 1, rank > 5 ? 3 : 6);
-            for (int i = data.in_place ? 1 : 0; i < COPY_OPERANDS; i++) {
-                test_strides((test_layout)test_between(&random, 0, TEST_LAYOUTS - 1), n % 3 == 0,
-                             rank, shape, stride);
-                if (i == COPY_X && rank > 1 && n % 5 == 0)
-                    stride[test_between(&random, 0, rank - 1)] = 0;
-                test_tensor_create(&data.operands[i], data.types[i], rank, shape, stride, i);
-            }
-            test_fill_integers(&data.operands[data.in_place ? COPY_Y : COPY_X], &random, 100);
-            run(&data);
+            begin(&f, test_random_view(&random, types[n % 4][0], rank, shape),
+                  test_random_view(&random, types[n % 4][1], rank, shape));
+            if (rank > 1 && n % 5 == 0)
+                f.c.views[COPY_X].stride[test_between(&random, 0, rank - 1)] = 0;
+            if (n % 4 < 2 && n > 11)
+                f.c.same[COPY_X] = 1 + COPY_Y;
+            run_integers(&f, 100, &random);
         }
+}
+
+static tenon_dtype random_type(test_random *random)
+{
+    tenon_dtype type;
+    do
+        type = (tenon_dtype)test_between(random, TENON_DTYPE_F64, TENON_DTYPE_I32);
+    while (!has(type));
+    return type;
 }
 
 static void random_copy(test_random *random)
 {
-    copy_data data = {.once = true};
-    int64_t shape[TENON_MAX_RANK], stride[TENON_MAX_RANK];
-    uint32_t rank = (uint32_t)test_between(random, 0, TENON_MAX_RANK);
-    for (int i = 0; i < COPY_OPERANDS; i++)
-        do
-            data.types[i] = (tenon_dtype)test_between(random, TENON_DTYPE_F64, TENON_DTYPE_I32);
-        while (!has(data.types[i]));
-    data.in_place = data.types[0] == data.types[1] && test_one_in(random, 2);
+    const tenon_dtype from = random_type(random), to = random_type(random);
+    int64_t shape[TENON_MAX_RANK];
+    const uint32_t rank = test_random_shape(random, shape);
+    test_fixture f;
+    begin(&f, test_random_view(random, from, rank, shape),
+          test_random_view(random, to, rank, shape));
     for (uint32_t d = 0; d < rank; d++)
-        shape[d] = test_between(random, 1, rank > 4 ? 3 : test_one_in(random, 3) ? 70 : 6);
-    for (int i = data.in_place ? 1 : 0; i < COPY_OPERANDS; i++) {
-        test_strides((test_layout)test_between(random, 0, TEST_LAYOUTS - 1), test_one_in(random, 2),
-                     rank, shape, stride);
-        for (uint32_t d = 0; i == COPY_X && d < rank; d++)
-            stride[d] = test_one_in(random, 5) ? 0 : stride[d];
-        test_tensor_create(&data.operands[i], data.types[i], rank, shape, stride, i);
-    }
-    test_tensor *x = &data.operands[data.in_place ? COPY_Y : COPY_X];
+        if (test_one_in(random, 5))
+            f.c.views[COPY_X].stride[d] = 0;
+    if (from == to && test_one_in(random, 2))
+        f.c.same[COPY_X] = 1 + COPY_Y;
+    test_make(&f);
+    f.judge = TEST_EXACT;
+    test_tensor *x = test_operand(&f, COPY_X);
     for (int64_t i = 0; i < tenon_tensor_elements(&x->view); i++)
         test_set(x, i, awkward(test_between(random, 0, 100), random));
-    run(&data);
+    test_finish(&f, TEST_ONCE);
 }
 
 /* As many as other operations try over all types. */
@@ -230,14 +204,11 @@ static void large_transposes(void **state)
     test_random random = test_random_for(513);
     (void)state;
     for (int n = 0; n < 2; n++) {
-        copy_data data = {.types = {TENON_DTYPE_F32, n == 0 ? TENON_DTYPE_F32 : TENON_DTYPE_I32}};
-        for (int i = 0; i < COPY_OPERANDS; i++) {
-            int64_t stride[2];
-            test_strides(i == n ? TEST_COL : TEST_PITCH, false, 2, shape, stride);
-            test_tensor_create(&data.operands[i], data.types[i], 2, shape, stride, 0);
-        }
-        test_fill_integers(&data.operands[COPY_X], &random, 1000000);
-        run(&data);
+        test_fixture f;
+        begin(&f, test_view(TENON_DTYPE_F32, n == 0 ? TEST_COL : TEST_PITCH, false, 2, shape, 0),
+              test_view(n == 0 ? TENON_DTYPE_F32 : TENON_DTYPE_I32, n == 0 ? TEST_PITCH : TEST_COL,
+                        false, 2, shape, 0));
+        run_integers(&f, 1000000, &random);
     }
 }
 
@@ -252,22 +223,19 @@ static void transposes(void **state)
     (void)state;
     for (int n = 0; n < 4 * count; n++) {
         const int64_t shape[] = {2, sizes[n % count], sizes[n * 4 % count]};
-        copy_data data = {.types = {types[n % 4], types[n % 4]}};
+        const test_layout x_layout = n % 2 == 0 ? TEST_COL : TEST_COL_PITCH,
+                          y_layout = n % 3 == 0 ? TEST_PITCH : TEST_ROW;
+        test_fixture f;
+        begin(&f, test_view(types[n % 4], x_layout, n % 5 == 0, 3, shape, n % 7),
+              test_view(types[n % 4], y_layout, n % 5 == 0, 3, shape, n % 7));
         for (int i = 0; i < COPY_OPERANDS; i++) {
-            int64_t stride[3];
-            test_layout layout = n % 3 == 0 ? TEST_PITCH : TEST_ROW;
-            if (i == COPY_X)
-                layout = n % 2 == 0 ? TEST_COL : TEST_COL_PITCH;
-            test_strides(layout, n % 5 == 0, 3, shape, stride);
-            if (layout == TEST_PITCH || layout == TEST_COL_PITCH)
+            const int along = i == COPY_X ? 1 : 2;
+            int64_t *stride = f.c.views[i].stride;
+            if ((i == COPY_X ? x_layout : y_layout) != (i == COPY_X ? TEST_COL : TEST_ROW))
                 for (int d = 0; d < 3; d++) /* a gap between lines, none between elements */
-                    stride[d] = d == (i == COPY_X ? 1 : 2) ? 1
-                                : d == 0                   ? 300 * 300
-                                                           : shape[i == COPY_X ? 1 : 2] + 3;
-            test_tensor_create(&data.operands[i], data.types[i], 3, shape, stride, n % 7);
+                    stride[d] = d == along ? 1 : d == 0 ? 300 * 300 : shape[along] + 3;
         }
-        test_fill_integers(&data.operands[COPY_X], &random, 100);
-        run(&data);
+        run_integers(&f, 100, &random);
     }
 }
 

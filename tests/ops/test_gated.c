@@ -1,6 +1,7 @@
-/* tenon_gated_forward and _backward against their references: every kind of activation, shapes and
- * strides, halves of one tensor, in place; gradients against finite differences; refusals. */
-#include "support.h"
+/* tenon_gated_forward and _backward against their references: every kind of activation, special
+ * values, halves of one tensor; gradients against finite differences; refusals. Their shapes are in
+ * test_pointwise.c. */
+#include "fixture.h"
 
 #include "ops/gated/internal.h"
 #include "ops/registry.h"
@@ -9,217 +10,26 @@
 
 #define KINDS (TENON_ACTIVATION_SQUARE + 1)
 
-/* `same` is the input that is the first output, or -1; `same_second` that which is db. */
-typedef struct gated_case {
-    tenon_activation activation;
-    bool backward, gap;
-    int same, same_second;
-    uint32_t rank;
-    int64_t shape[TENON_MAX_RANK];
-    test_layout layout[GATED_BACKWARD_OPERANDS];
-    uint32_t broadcast; /* bit i: input i repeats along the first dimension */
-} gated_case;
-
-typedef struct gated_data {
-    gated_case problem;
-    tenon_dtype dtype;
-    uint32_t count;
-    test_tensor operands[GATED_BACKWARD_OPERANDS];
-} gated_data;
-
-static const char *describe(const void *user)
+static void begin(test_fixture *f, bool backward, uint32_t kind, tenon_dtype dtype, int64_t size)
 {
-    static char text[512];
-    const gated_data *data = user;
-    const gated_case *p = &data->problem;
-    char shape[160];
-    snprintf(text, sizeof text,
-             "%s %s, activation %u, shape %s, layouts %d %d %d %d %d%s, broadcast %#x, same %d %d",
-             tenon_dtype_string(data->dtype), p->backward ? "backward" : "forward",
-             p->activation.kind, tn_shape_text(p->rank, p->shape, shape), (int)p->layout[0],
-             (int)p->layout[1], (int)p->layout[2], (int)p->layout[3], (int)p->layout[4],
-             p->gap ? " with gaps" : "", p->broadcast, p->same, p->same_second);
-    return text;
-}
-
-/* An input may be one of the outputs. */
-static const test_tensor *operand(const gated_data *data, uint32_t i)
-{
-    const gated_case *p = &data->problem;
-    if ((int)i == p->same)
-        return &data->operands[p->backward ? GATED_DA : GATED_Y];
-    if (p->backward && (int)i == p->same_second)
-        return &data->operands[GATED_DB];
-    return &data->operands[i];
-}
-
-static tenon_status call(const void *user, const char *solver)
-{
-    const gated_data *data = user;
-    tenon_gated_params params = TENON_GATED_PARAMS_INIT;
-    const tenon_tensor *v[GATED_BACKWARD_OPERANDS] = {0};
-    params.activation = data->problem.activation;
-    params.solver = solver;
-    for (uint32_t i = 0; i < data->count; i++)
-        v[i] = &operand(data, i)->view;
-    return data->problem.backward
-               ? test_call(&tn_operation_gated_backward, &params, v[0], v[1], v[2], v[3], v[4])
-               : test_call(&tn_operation_gated, &params, v[0], v[1], v[2]);
-}
-
-static void make(gated_data *data, const gated_case *p, tenon_dtype dtype)
-{
-    *data = (gated_data){.problem = *p,
-                         .dtype = dtype,
-                         .count = p->backward ? GATED_BACKWARD_OPERANDS : GATED_OPERANDS};
-    for (uint32_t i = 0; i < data->count; i++) {
-        int64_t stride[TENON_MAX_RANK];
-        if (operand(data, i) != &data->operands[i])
-            continue;
-        test_strides(p->layout[i], p->gap, p->rank, p->shape, stride);
-        if (p->rank > 0 && i < data->count - (p->backward ? 2 : 1) && (p->broadcast >> i & 1) != 0)
-            stride[0] = 0;
-        test_tensor_create(&data->operands[i], dtype, p->rank, p->shape, stride, i + 1);
-    }
-}
-
-static void run(gated_data *data, test_judge judge, bool all)
-{
-    const gated_case *p = &data->problem;
-    const uint32_t outputs = p->backward ? GATED_GRADIENTS : 1;
-    tenon_gated_params params = TENON_GATED_PARAMS_INIT;
-    const tenon_tensor *v[GATED_DY + 1];
-    params.activation = p->activation;
-    for (uint32_t i = 0; i < (p->backward ? 3 : 2); i++)
-        v[i] = &operand(data, i)->host;
-    size_t count = (size_t)tenon_tensor_elements(v[0]) * outputs;
-    tn_bounded *expected = malloc((count + 1) * sizeof *expected);
-    assert_non_null(expected);
-    assert_true(
-        (p->backward ? tn_gated_backward_reference : tn_gated_reference)(&params, v, expected));
-    const test_subject subject = {.family =
-                                      p->backward ? &tn_gated_backward_family : &tn_gated_family,
-                                  .call = call,
-                                  .describe = describe,
-                                  .data = data,
-                                  .operands = data->operands,
-                                  .operand_count = data->count,
-                                  .expected = expected,
-                                  .judge = judge,
-                                  .outputs = outputs};
-    if (all)
-        test_run_all(&subject);
-    else
-        test_run_once(&subject);
-    for (uint32_t i = 0; i < data->count; i++)
-        if (data->operands[i].image != NULL)
-            test_tensor_destroy(&data->operands[i]);
-    free(expected);
-}
-
-static void fill(gated_data *data, test_judge judge, test_random *random)
-{
-    for (uint32_t i = 0; i < (data->problem.backward ? 3 : 2); i++) {
-        test_tensor *x = (test_tensor *)(uintptr_t)operand(data, i);
-        if (judge == TEST_EXACT)
-            test_fill_integers(x, random, 3);
-        for (int64_t n = 0; judge == TEST_BOUND && n < tenon_tensor_elements(&x->view); n++)
-            test_set(x, n, test_real(random, -6, 6));
-    }
-}
-
-/* Forward and backward. Where an activation of integers is an integer, small ones bit for bit. */
-static void check(gated_case p, test_random *random)
-{
-    const bool exact = p.activation.kind <= TENON_ACTIVATION_RELU;
-    for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++)
-        for (int n = 0; n < (exact ? 4 : 2); n++) {
-            gated_data data;
-            p.backward = n % 2 != 0;
-            p.same = p.backward || p.same < GATED_DY ? p.same : -1;
-            make(&data, &p, *type);
-            fill(&data, n / 2 == 0 ? TEST_BOUND : TEST_EXACT, random);
-            run(&data, n / 2 == 0 ? TEST_BOUND : TEST_EXACT, true);
-        }
-}
-
-static gated_case dense(uint32_t kind, int64_t size)
-{
-    return (gated_case){.activation = {.kind = kind, .alpha = 0.25, .beta = 0.75},
-                        .same = -1,
-                        .same_second = -1,
-                        .rank = 1,
-                        .shape = {size}};
-}
-
-/* The gates that have names; tests of shapes need not compile more. */
-static uint32_t usual(int64_t n)
-{
-    static const uint32_t kinds[] = {TENON_ACTIVATION_RELU, TENON_ACTIVATION_SIGMOID,
-                                     TENON_ACTIVATION_SILU, TENON_ACTIVATION_IDENTITY};
-    return kinds[n % 4];
+    test_begin(f, backward ? &tn_operation_gated_backward : &tn_operation_gated);
+    test_params(f, tenon_gated_params)->activation =
+        (tenon_activation){.kind = kind, .alpha = 0.25, .beta = 0.75};
+    for (uint32_t i = 0; i < f->c.operation->operand_count; i++)
+        f->c.views[i] = test_view(dtype, TEST_ROW, false, 1, &size, i + 1);
+    test_make(f);
 }
 
 static void every_activation(void **state)
 {
     test_random random = test_random_for(701);
     (void)state;
-    for (uint32_t kind = 0; kind < KINDS; kind++) {
-        gated_case p = dense(kind, 1000);
-        gated_data data;
-        for (int n = 0; n < 2; n++) {
-            p.backward = n != 0;
-            make(&data, &p, TENON_DTYPE_F32);
-            fill(&data, TEST_BOUND, &random);
-            run(&data, TEST_BOUND, true);
-        }
-    }
-}
-
-static void sizes_around_vectors(void **state)
-{
-    static const int64_t sizes[] = {0,  1,  2,  3,  4,  5,   7,    8,    9,    15,   16,
-                                    17, 31, 33, 64, 65, 127, 8191, 8192, 8193, 16385};
-    test_random random = test_random_for(702);
-    (void)state;
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        gated_case p = dense(usual((int64_t)i), sizes[i]);
-        p.same = (int)(i % 4) - 1;
-        p.same_second = (int)(i % 3) == p.same ? -1 : (int)(i % 3);
-        check(p, &random);
-    }
-}
-
-static gated_case random_case(test_random *random)
-{
-    gated_case p = dense(usual(test_between(random, 0, 3)), 0);
-    p.gap = test_one_in(random, 2);
-    p.rank = (uint32_t)test_between(random, 0, TENON_MAX_RANK);
-    for (uint32_t d = 0; d < p.rank; d++)
-        p.shape[d] = test_between(random, 1, p.rank > 4 ? 3 : test_one_in(random, 3) ? 40 : 6);
-    for (int i = 0; i < GATED_BACKWARD_OPERANDS; i++)
-        p.layout[i] = (test_layout)test_between(random, 0, TEST_LAYOUTS - 1);
-    p.broadcast = (uint32_t)test_between(random, 0, 7);
-    if (test_one_in(random, 2))
-        p.same = (int)test_between(random, 0, 2);
-    if (test_one_in(random, 2) && p.same != 1)
-        p.same_second = 1;
-    return p;
-}
-
-static void random_problems(void **state)
-{
-    test_random random = test_random_for(703);
-    (void)state;
-    for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++)
-        for (int n = 0; n < test_problems(40); n++) {
-            gated_case p = random_case(&random);
-            gated_data data;
-            p.backward = n % 2 != 0;
-            p.same = p.backward || p.same < GATED_DY ? p.same : -1;
-            make(&data, &p, *type);
-            fill(&data, TEST_BOUND, &random);
-            run(&data, TEST_BOUND, false);
+    for (uint32_t kind = 0; kind < KINDS; kind++)
+        for (int backward = 0; backward < 2; backward++) {
+            test_fixture f;
+            begin(&f, backward != 0, kind, TENON_DTYPE_F32, 1000);
+            test_fill_plainly(&f, TEST_BOUND, 6, &random);
+            test_finish(&f, TEST_ALL);
         }
 }
 
@@ -229,39 +39,22 @@ static void special_values(void **state)
     static const double values[] = {0,       -0.0,    1,        -1,      NAN,  INFINITY, -INFINITY,
                                     0x1p-14, 0x1p-24, 1e-30,    0.1,     3,    -7,       50,
                                     -100,    1e-40,   0x1p-126, 60000.0, -1e30};
+    static const uint32_t kinds[] = {TENON_ACTIVATION_RELU, TENON_ACTIVATION_SIGMOID,
+                                     TENON_ACTIVATION_SILU, TENON_ACTIVATION_IDENTITY};
     const int64_t count = sizeof values / sizeof *values;
     (void)state;
     for (int n = 0; n < 8; n++)
         for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++) {
-            gated_case p = dense(usual(n), count * count);
-            gated_data data;
-            p.backward = n >= 4;
-            make(&data, &p, *type);
+            test_fixture f;
+            begin(&f, n >= 4, kinds[n % 4], *type, count * count);
             for (int64_t i = 0; i < count * count; i++) {
-                test_set(&data.operands[GATED_A], i, values[i / count]);
-                test_set(&data.operands[GATED_B], i, values[i % count]);
-                if (p.backward)
-                    test_set(&data.operands[GATED_DY], i, i % 3 == 0 ? -2 : 0.5);
+                test_set(&f.operands[GATED_A], i, values[i / count]);
+                test_set(&f.operands[GATED_B], i, values[i % count]);
+                if (n >= 4)
+                    test_set(&f.operands[GATED_DY], i, i % 3 == 0 ? -2 : 0.5);
             }
-            run(&data, TEST_BOUND, true);
+            test_finish(&f, TEST_ALL);
         }
-}
-
-static void large(void **state)
-{
-    test_random random = test_random_for(704);
-    gated_case p = dense(TENON_ACTIVATION_SILU, 0);
-    gated_data data;
-    (void)state;
-    p.rank = 2;
-    p.shape[0] = 517;
-    p.shape[1] = 1021;
-    for (int n = 0; n < 2; n++) {
-        p.backward = n != 0;
-        make(&data, &p, TENON_DTYPE_F32);
-        fill(&data, TEST_BOUND, &random);
-        run(&data, TEST_BOUND, true);
-    }
 }
 
 /* GLU of the two halves of one tensor, as PyTorch has it, and the gradient into the two halves of
@@ -384,13 +177,8 @@ static void bad_input(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(halves),
-        cmocka_unit_test(gradients),
-        cmocka_unit_test(bad_input),
-        cmocka_unit_test(special_values),
-        cmocka_unit_test(sizes_around_vectors),
-        cmocka_unit_test(random_problems),
-        cmocka_unit_test(large),
+        cmocka_unit_test(halves),           cmocka_unit_test(gradients),
+        cmocka_unit_test(bad_input),        cmocka_unit_test(special_values),
         cmocka_unit_test(every_activation),
     };
     return TEST_MAIN(tests);

@@ -2,23 +2,13 @@
 #ifndef TN_OPS_ACTIVATION_INTERNAL_H
 #define TN_OPS_ACTIVATION_INTERNAL_H
 
-#include "ops/common/epilogue.h"
+#include "ops/common/pointwise.h"
 
 /* The operands of forward, and those of backward, whose views are as many as there may be. */
 enum { ACTIVATION_X, ACTIVATION_Y, ACTIVATION_OPERANDS };
 enum { BACKWARD_X, BACKWARD_DY, BACKWARD_DX, ACTIVATION_VIEWS };
 
-/* All views over one collapsed index space. */
-typedef struct activation_problem {
-    tn_problem head;
-    uint32_t dtype;
-    uint32_t activation; /* tenon_activation_kind */
-    uint32_t views;      /* ACTIVATION_OPERANDS forward, ACTIVATION_VIEWS backward */
-    uint32_t rank;       /* at least 1 */
-    int64_t shape[TENON_MAX_RANK];
-    int64_t stride[ACTIVATION_VIEWS][TENON_MAX_RANK];
-} activation_problem;
-
+/* Of both, the problem's kind is the tenon_activation_kind. */
 extern const tn_family tn_activation_family, tn_activation_backward_family;
 /* Both families have the same solvers. */
 extern const tn_solver *const tn_activation_solvers[2];

@@ -1,7 +1,6 @@
 /* The references of the activations, and their awkward cases. */
 #include "check/awkward.h"
 #include "ops/activation/internal.h"
-#include "ops/common/pointwise.h"
 #include "ops/registry.h"
 
 #include <stdlib.h>
@@ -41,17 +40,16 @@ bool tn_activation_backward_reference(const void *params, const tenon_tensor *co
 bool tn_activation_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
                            tn_case *c)
 {
-    const activation_problem *like = (const activation_problem *)problem;
+    const tn_pointwise_problem *like = (const tn_pointwise_problem *)problem;
     const bool dense = tn_awkward_size(choice, 0, "dense", 0) != 0;
     if (number == tn_awkward_count(choice))
         return false;
-    tn_pointwise_awkward(like->views == ACTIVATION_OPERANDS ? &tn_operation_activation
-                                                            : &tn_operation_activation_backward,
-                         like->dtype, like->dtype, dense ? TN_LAYOUT_DENSE : TN_LAYOUT_GAPS, c);
-    for (uint32_t v = 0; v < like->views; v++)
+    tn_pointwise_awkward(like->operands == ACTIVATION_OPERANDS ? &tn_operation_activation
+                                                               : &tn_operation_activation_backward,
+                         like->from, like->to, dense ? TN_LAYOUT_DENSE : TN_LAYOUT_GAPS, c);
+    for (uint32_t v = 0; v < like->operands; v++)
         c->views[v].offset = (uint64_t)tn_awkward_size(choice, number, "offset", 3) *
-                             tenon_dtype_size((tenon_dtype)like->dtype);
-    ((tenon_activation_params *)c->params.bytes)->activation =
-        tn_activation_tried(like->activation);
+                             tenon_dtype_size((tenon_dtype)like->to);
+    ((tenon_activation_params *)c->params.bytes)->activation = tn_activation_tried(like->kind);
     return true;
 }

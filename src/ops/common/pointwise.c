@@ -75,7 +75,7 @@ tenon_status tn_alike_check(const tn_call *call, bool shape)
     return TENON_OK;
 }
 
-static int64_t elements_of(const tn_pointwise_problem *p)
+int64_t tn_pointwise_elements(const tn_pointwise_problem *p)
 {
     int64_t count = 1;
     for (uint32_t d = 0; d < p->rank; d++)
@@ -106,43 +106,28 @@ uint64_t tn_pointwise_paths(const tn_problem *problem)
     return UINT64_C(1) << ((const tn_pointwise_problem *)problem)->kind;
 }
 
-const char *tn_pointwise_refuses(tenon_context *context, const tn_problem *problem)
-{
-    (void)context;
-    (void)problem;
-    return NULL;
-}
-
 /* Reading and writing at some tens of bytes a nanosecond; a strided element costs several times
  * that. */
-double tn_pointwise_estimate(tenon_context *context, const tn_problem *problem,
-                             const int32_t *values)
+double tn_pointwise_time(const tn_pointwise_problem *p)
 {
-    const tn_pointwise_problem *p = (const tn_pointwise_problem *)problem;
-    (void)context;
-    (void)values;
-    return 5000 + (has_vectors(p) ? 0.2 : 1.0) * (double)elements_of(p);
+    return 5000 + (has_vectors(p) ? 0.2 : 1.0) * (double)tn_pointwise_elements(p);
 }
 
-void tn_pointwise_tune(tenon_context *context, const tn_problem *problem, int32_t *values)
+void tn_pointwise_configure(tenon_context *context, const tn_pointwise_problem *p, const char *more,
+                            tn_choice *choice)
 {
-    const tn_pointwise_problem *p = (const tn_pointwise_problem *)problem;
-    int64_t bytes = tn_stores_bytes(p->to, elements_of(p) * (int64_t)p->outputs);
-    tn_stores_tune(context, has_vectors(p) ? bytes : 0, &values[0]);
+    const int64_t written = tn_pointwise_elements(p) * (int64_t)p->outputs;
+    tn_stores_configure(context, has_vectors(p) ? tn_stores_bytes(p->to, written) : 0, choice);
+    choice->time = tn_pointwise_time(p);
+    tn_build_options(context, choice->options, "-DTENON_DTYPE=%u -DTENON_VW=%u%s%s%s", p->to,
+                     tn_lanes(context, p->to), tn_gpu_option(context), more,
+                     tn_stores_option(choice->values));
 }
 
 int64_t tn_pointwise_copy_bytes(const tn_pointwise_problem *problem)
 {
     const int64_t size = (int64_t)tenon_dtype_size((tenon_dtype)problem->to);
-    return problem->from == problem->to ? elements_of(problem) * size : 0;
-}
-
-void tn_pointwise_options(tenon_context *context, const tn_problem *problem, const int32_t *values,
-                          char text[TN_OPTIONS_SIZE])
-{
-    const tn_pointwise_problem *p = (const tn_pointwise_problem *)problem;
-    tn_build_options(context, text, "-DTENON_DTYPE=%u -DTENON_VW=%u%s%s", p->to,
-                     tn_lanes(context, p->to), tn_gpu_option(context), tn_stores_option(values));
+    return problem->from == problem->to ? tn_pointwise_elements(problem) * size : 0;
 }
 
 tenon_status tn_pointwise_record(const char *operation, tn_recording *recording,

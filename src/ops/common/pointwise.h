@@ -39,17 +39,18 @@ tenon_status tn_alike_check(const tn_call *call, bool shape);
 /* tn_family's: the kind alone. */
 uint64_t tn_pointwise_paths(const tn_problem *problem);
 
-/* Parts of solvers. */
-const char *tn_pointwise_refuses(tenon_context *context, const tn_problem *problem);
-double tn_pointwise_estimate(tenon_context *context, const tn_problem *problem,
-                             const int32_t *values);
-/* Of solvers with tn_stores_parameter. */
-void tn_pointwise_tune(tenon_context *context, const tn_problem *problem, int32_t *values);
+int64_t tn_pointwise_elements(const tn_pointwise_problem *problem);
+
+/* The time of a solver that goes from element to element, by vectors where it can. */
+double tn_pointwise_time(const tn_pointwise_problem *problem);
+
+/* Configures such a solver with tn_stores_parameter. The options are TENON_DTYPE, TENON_VW, those
+ * of `more`, and TENON_STREAM. */
+void tn_pointwise_configure(tenon_context *context, const tn_pointwise_problem *problem,
+                            const char *more, tn_choice *choice);
+
 /* What tn_stores_tune is told of a copy: elements of one type move as bits, others one by one. */
 int64_t tn_pointwise_copy_bytes(const tn_pointwise_problem *problem);
-/* TENON_DTYPE, TENON_VW and TENON_STREAM. */
-void tn_pointwise_options(tenon_context *context, const tn_problem *problem, const int32_t *values,
-                          char text[TN_OPTIONS_SIZE]);
 
 /* What a work-item of a GPU takes at once: a vector where all last dimensions are contiguous. */
 int64_t tn_pointwise_gpu_chunk(const tn_pointwise_problem *problem);
@@ -60,12 +61,6 @@ int64_t tn_pointwise_gpu_chunk(const tn_pointwise_problem *problem);
 tenon_status tn_pointwise_record(const char *operation, tn_recording *recording,
                                  const tn_pointwise_problem *problem, tn_launch launch,
                                  walk_args *args, int64_t gpu_chunk);
-
-/* Runs a choice on twins, of which the last are the outputs, and compares all of these. */
-tenon_status tn_twins_check(tenon_stream *stream, const char *operation, const tn_choice *choice,
-                            const tn_problem *problem, const double *scalars, tn_twin *twins,
-                            uint32_t count, uint32_t outputs, const tn_bounded *expected,
-                            bool *right, char why[256]);
 
 /* Layouts of awkward cases: dense; a row and a column to broadcast; rows with gaps, other ones in
  * each operand. */

@@ -38,17 +38,3 @@ double tn_flushed(double x, double least_normal)
 {
     return fabs(x) < least_normal ? fabs(x) : 0;
 }
-
-tenon_status tn_twins_check(tenon_stream *stream, const char *operation, const tn_choice *choice,
-                            const tn_problem *problem, const double *scalars, tn_twin *twins,
-                            uint32_t count, uint32_t outputs, const tn_bounded *expected,
-                            bool *right, char why[256])
-{
-    TN_TRY(tn_twin_run(stream, operation, choice, problem, scalars, twins, count));
-    for (uint32_t i = count - outputs; i < count && *right; i++) {
-        TN_TRY(tn_twin_fetch(stream, &twins[i]));
-        *right = tn_host_within(&twins[i].host, expected, why);
-        expected += tenon_tensor_elements(&twins[i].host);
-    }
-    return TENON_OK;
-}

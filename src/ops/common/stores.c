@@ -28,6 +28,12 @@ void tn_stores_tune(tenon_context *context, int64_t bytes, int32_t *value)
                      : TN_STORES_CACHED;
 }
 
+void tn_stores_configure(tenon_context *context, int64_t bytes, tn_choice *choice)
+{
+    tn_stores_tune(context, bytes, &choice->values[0]);
+    choice->misfit = tn_stores_constrains(context, NULL, choice->values);
+}
+
 const char *tn_stores_option(const int32_t *values)
 {
     return values != NULL && values[0] == TN_STORES_PAST ? " -DTENON_STREAM=1" : "";

@@ -16,6 +16,10 @@ const char *tn_stores_constrains(tenon_context *context, const tn_problem *probl
 /* Gives the parameter its value, where it is 0, for so many bytes that are written by vectors. */
 void tn_stores_tune(tenon_context *context, int64_t bytes, int32_t *value);
 
+/* Of a solver with tn_stores_parameter: gives it its value as tn_stores_tune does, and says where
+ * the forced one does not serve. */
+void tn_stores_configure(tenon_context *context, int64_t bytes, tn_choice *choice);
+
 /* The bytes that elements of a type count for: none of halves, which OpenCL's own function stores.
  */
 int64_t tn_stores_bytes(uint32_t dtype, int64_t elements);

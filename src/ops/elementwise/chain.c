@@ -1,24 +1,24 @@
 /* What tenon_elementwise_chain refuses, the family, and its solver. */
 #include "elementwise/chain_args.h"
 #include "base/shape.h"
-#include "ops/common/gpu.h"
 #include "ops/elementwise/internal.h"
 
 #include <stddef.h>
+#include <stdio.h>
 
 /* Vectors of a block: enough of them hide what looking up a step costs a CPU; a GPU keeps its one
  * vector in registers. */
 #define CPU_VECTORS 16
 #define GPU_CHUNK   4
 
-static void options(tenon_context *context, const tn_problem *problem, const int32_t *values,
-                    char text[TN_OPTIONS_SIZE])
+static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
 {
     const elementwise_chain_problem *p = (const elementwise_chain_problem *)problem;
-    tn_build_options(
-        context, text, "-DTENON_DTYPE=%u -DTENON_VW=%u%s -DTENON_ACT_BUILD=%u -DCHAIN_VECTORS=%d%s",
-        p->views.to, tn_lanes(context, p->views.to), tn_gpu_option(context), p->views.kind,
-        context->device.is_cpu ? CPU_VECTORS : 1, tn_stores_option(values));
+    char more[64];
+    snprintf(more, sizeof more, " -DTENON_ACT_BUILD=%u -DCHAIN_VECTORS=%d", p->views.kind,
+             context->device.is_cpu ? CPU_VECTORS : 1);
+    tn_pointwise_configure(context, &p->views, more, choice);
+    return NULL;
 }
 
 tenon_status tn_chain_record(const char *operation, tn_recording *recording,
@@ -43,24 +43,18 @@ tenon_status tn_chain_record(const char *operation, tn_recording *recording,
     return tn_pointwise_record(operation, recording, &p->views, launch, &args.walk, GPU_CHUNK);
 }
 
-static tenon_status record(const char *operation, tn_recording *recording,
-                           const tn_problem *problem, const int32_t *values)
+static tenon_status launch(const char *operation, tn_recording *recording,
+                           const tn_problem *problem, const tn_choice *choice)
 {
-    char text[TN_OPTIONS_SIZE];
-    options(recording->context, problem, values, text);
     return tn_chain_record(operation, recording, (const elementwise_chain_problem *)problem,
-                           "elementwise/chain", "chain", text);
+                           "elementwise/chain", "chain", choice->options);
 }
 
 static const tn_solver rows = {.name = "rows",
                                .parameters = tn_stores_parameter,
                                .parameter_count = 1,
-                               .refuses = tn_pointwise_refuses,
-                               .tune = tn_pointwise_tune,
-                               .constrains = tn_stores_constrains,
-                               .estimate = tn_pointwise_estimate,
-                               .options = options,
-                               .record = record};
+                               .configure = configure,
+                               .launch = launch};
 
 static const tn_solver *const solvers[] = {&tn_chain_fixed, &rows};
 

@@ -4,8 +4,15 @@
 
 #include <stddef.h>
 
-static tenon_status record_binary(const char *operation, tn_recording *recording,
-                                  const tn_problem *problem, const int32_t *values)
+static const char *configure_binary(tenon_context *context, const tn_problem *problem,
+                                    tn_choice *choice)
+{
+    tn_pointwise_configure(context, (const tn_pointwise_problem *)problem, "", choice);
+    return NULL;
+}
+
+static tenon_status launch_binary(const char *operation, tn_recording *recording,
+                                  const tn_problem *problem, const tn_choice *choice)
 {
     const tn_pointwise_problem *p = (const tn_pointwise_problem *)problem;
     const uint8_t scalar = (uint8_t)tn_scalar_patch((tenon_dtype)p->to);
@@ -13,46 +20,40 @@ static tenon_status record_binary(const char *operation, tn_recording *recording
         {scalar, TN_SCALAR_ALPHA, offsetof(elementwise_args, alpha), 1},
         {scalar, TN_SCALAR_BETA, offsetof(elementwise_args, beta), 1},
     };
-    char text[TN_OPTIONS_SIZE];
     elementwise_args args = {.kind = (tenon_i32)p->kind};
     const tn_launch launch = {.source = "elementwise/binary",
-                              .options = text,
+                              .options = choice->options,
                               .kernel = "binary",
                               .args_size = sizeof args,
                               .patches = patches,
                               .patch_count = sizeof patches / sizeof *patches};
-    tn_pointwise_options(recording->context, problem, values, text);
     return tn_pointwise_record(operation, recording, p, launch, &args.walk,
                                tn_pointwise_gpu_chunk(p));
 }
 
-/* Conversions store single elements. */
-static void tune_copy(tenon_context *context, const tn_problem *problem, int32_t *values)
+/* Conversions store single elements. Between elements of one type only their size matters. */
+static const char *configure_copy(tenon_context *context, const tn_problem *problem,
+                                  tn_choice *choice)
 {
     const tn_pointwise_problem *p = (const tn_pointwise_problem *)problem;
-    tn_stores_tune(context, tn_pointwise_copy_bytes(p), &values[0]);
-}
-
-/* Between elements of one type only their size matters. */
-static void copy_options(tenon_context *context, const tn_problem *problem, const int32_t *values,
-                         char text[TN_OPTIONS_SIZE])
-{
-    const tn_pointwise_problem *p = (const tn_pointwise_problem *)problem;
+    tn_stores_configure(context, tn_pointwise_copy_bytes(p), choice);
+    choice->time = tn_pointwise_time(p);
     if (p->from == p->to)
-        tn_element_options(context, (tenon_dtype)p->to, values, text);
+        tn_element_options(context, (tenon_dtype)p->to, choice->values, choice->options);
     else
-        tn_build_options(context, text, "-DTENON_FROM=%u -DTENON_TO=%u", p->from, p->to);
+        tn_build_options(context, choice->options, "-DTENON_FROM=%u -DTENON_TO=%u", p->from, p->to);
+    return NULL;
 }
 
-static tenon_status record_copy(const char *operation, tn_recording *recording,
-                                const tn_problem *problem, const int32_t *values)
+static tenon_status launch_copy(const char *operation, tn_recording *recording,
+                                const tn_problem *problem, const tn_choice *choice)
 {
     const tn_pointwise_problem *p = (const tn_pointwise_problem *)problem;
-    char text[TN_OPTIONS_SIZE];
     walk_args args = {.rank = 0};
-    const tn_launch launch = {
-        .source = "elementwise/copy", .options = text, .kernel = "copy", .args_size = sizeof args};
-    copy_options(recording->context, problem, values, text);
+    const tn_launch launch = {.source = "elementwise/copy",
+                              .options = choice->options,
+                              .kernel = "copy",
+                              .args_size = sizeof args};
     const int64_t lanes =
         p->from == p->to ? tn_element_lanes(recording->context, (tenon_dtype)p->to) : 1;
     return tn_pointwise_record(operation, recording, p, launch, &args,
@@ -62,19 +63,11 @@ static tenon_status record_copy(const char *operation, tn_recording *recording,
 const tn_solver tn_elementwise_rows = {.name = "rows",
                                        .parameters = tn_stores_parameter,
                                        .parameter_count = 1,
-                                       .refuses = tn_pointwise_refuses,
-                                       .tune = tn_pointwise_tune,
-                                       .constrains = tn_stores_constrains,
-                                       .estimate = tn_pointwise_estimate,
-                                       .options = tn_pointwise_options,
-                                       .record = record_binary};
+                                       .configure = configure_binary,
+                                       .launch = launch_binary};
 
 const tn_solver tn_copy_rows = {.name = "rows",
                                 .parameters = tn_stores_parameter,
                                 .parameter_count = 1,
-                                .refuses = tn_pointwise_refuses,
-                                .tune = tune_copy,
-                                .constrains = tn_stores_constrains,
-                                .estimate = tn_pointwise_estimate,
-                                .options = copy_options,
-                                .record = record_copy};
+                                .configure = configure_copy,
+                                .launch = launch_copy};

@@ -18,6 +18,11 @@
 #define CACHE_PARTS 8
 #define LINE_BYTES  64
 
+typedef struct transpose_layout {
+    transpose_args args;
+    int64_t blocks;
+} transpose_layout;
+
 /* The dimension along which x is contiguous; that of y is the last. Past the end: none. */
 static uint32_t down(const tn_pointwise_problem *p)
 {
@@ -27,27 +32,25 @@ static uint32_t down(const tn_pointwise_problem *p)
     return d + 1 < p->rank ? d : p->rank;
 }
 
-static const char *refuses(tenon_context *context, const tn_problem *problem)
+/* Whether squares turn in local memory. */
+static bool is_local(const tn_choice *choice)
 {
-    const tn_pointwise_problem *p = (const tn_pointwise_problem *)problem;
+    return tn_is_solver(choice->solver, &tn_copy_transpose_local);
+}
+
+static const char *refuses(tenon_context *context, const tn_pointwise_problem *p, bool local)
+{
     uint32_t last = p->rank - 1;
-    (void)context;
     if (p->from != p->to)
         return "it moves elements as they are, without a conversion";
     if (p->stride[COPY_Y][last] != 1 || p->stride[COPY_X][last] == 1 || down(p) == p->rank)
         return "x and y are not contiguous along two different dimensions";
+    if (local && context->device.info.max_work_group < TRANSPOSE_TILE * TRANSPOSE_ITEMS)
+        return "the device's work-groups are too small";
     return NULL;
 }
 
-static const char *refuses_local(tenon_context *context, const tn_problem *problem)
-{
-    const char *why = refuses(context, problem);
-    if (why == NULL && context->device.info.max_work_group < TRANSPOSE_TILE * TRANSPOSE_ITEMS)
-        why = "the device's work-groups are too small";
-    return why;
-}
-
-/* Beside tn_pointwise_estimate: elements of whole squares cost half to three quarters of single
+/* Beside tn_pointwise_time: elements of whole squares cost half to three quarters of single
  * ones, the rest somewhat more than these; measured on x86-64. */
 static double time_of(tenon_context *context, const tn_pointwise_problem *p, bool good)
 {
@@ -60,41 +63,6 @@ static double time_of(tenon_context *context, const tn_pointwise_problem *p, boo
     double whole = (double)whole_rows * (double)whole_columns;
     double all = (double)rows * (double)columns;
     return 5000 + planes * (good ? 0.6 * whole + 1.2 * (all - whole) : 2.0 * all);
-}
-
-static double estimate(tenon_context *context, const tn_problem *problem, const int32_t *values)
-{
-    (void)values;
-    return time_of(context, (const tn_pointwise_problem *)problem, context->device.is_cpu);
-}
-
-static double estimate_local(tenon_context *context, const tn_problem *problem,
-                             const int32_t *values)
-{
-    (void)values;
-    return time_of(context, (const tn_pointwise_problem *)problem, !context->device.is_cpu);
-}
-
-static void options(tenon_context *context, const tn_problem *problem, const int32_t *values,
-                    char text[TN_OPTIONS_SIZE])
-{
-    tn_element_options(context, (tenon_dtype)((const tn_pointwise_problem *)problem)->to, values,
-                       text);
-}
-
-static void options_local(tenon_context *context, const tn_problem *problem, const int32_t *values,
-                          char text[TN_OPTIONS_SIZE])
-{
-    (void)values;
-    options(context, problem, NULL, text);
-}
-
-static void tune(tenon_context *context, const tn_problem *problem, int32_t *values)
-{
-    const tn_pointwise_problem *p = (const tn_pointwise_problem *)problem;
-    const int64_t step = p->stride[COPY_Y][down(p)] * (int64_t)tenon_dtype_size((tenon_dtype)p->to);
-    const int64_t bytes = tn_pointwise_copy_bytes(p) * CACHE_PARTS;
-    tn_stores_tune(context, step % LINE_BYTES == 0 ? bytes : 0, &values[0]);
 }
 
 /* Fills in all but the offsets; returns how many blocks there are. */
@@ -132,51 +100,59 @@ static int64_t cpu_rows(tenon_context *context, const tn_pointwise_problem *p)
     return rows;
 }
 
-static tenon_status record_launch(const char *operation, tn_recording *recording,
-                                  const tn_pointwise_problem *p, tn_launch launch,
-                                  int64_t block_rows, int64_t block_columns)
+static void configure_stores(tenon_context *context, const tn_pointwise_problem *p,
+                             tn_choice *choice)
 {
-    const uint32_t size = (uint32_t)tenon_dtype_size((tenon_dtype)p->to);
+    const int64_t step = p->stride[COPY_Y][down(p)] * (int64_t)tenon_dtype_size((tenon_dtype)p->to);
+    const int64_t bytes = tn_pointwise_copy_bytes(p) * CACHE_PARTS;
+    tn_stores_configure(context, step % LINE_BYTES == 0 ? bytes : 0, choice);
+}
+
+static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
+{
+    const tn_pointwise_problem *p = (const tn_pointwise_problem *)problem;
+    const bool local = is_local(choice);
+    transpose_layout *layout = TN_LAYOUT(transpose_layout, choice);
+    const char *why = refuses(context, p, local);
+    if (why != NULL)
+        return why;
+    if (!local)
+        configure_stores(context, p, choice);
+    layout->blocks = local ? cut(p, TRANSPOSE_TILE, TRANSPOSE_TILE, &layout->args)
+                           : cut(p, cpu_rows(context, p), CPU_COLUMNS, &layout->args);
+    choice->time = time_of(context, p, local != context->device.is_cpu);
+    tn_element_options(context, (tenon_dtype)p->to, choice->values, choice->options);
+    return NULL;
+}
+
+static tenon_status launch(const char *operation, tn_recording *recording,
+                           const tn_problem *problem, const tn_choice *choice)
+{
+    const transpose_layout *layout = TN_LAYOUT(const transpose_layout, choice);
+    const uint32_t size =
+        (uint32_t)tenon_dtype_size((tenon_dtype)((const tn_pointwise_problem *)problem)->to);
     const tn_patch patches[] = {
         {TN_PATCH_OFFSET, COPY_X, offsetof(transpose_args, offset[0]), size},
         {TN_PATCH_OFFSET, COPY_Y, offsetof(transpose_args, offset[1]), size}};
-    transpose_args args;
-    launch.source = "elementwise/transpose";
-    launch.global[0] = (size_t)cut(p, block_rows, block_columns, &args) * launch.local[0];
-    launch.operands[0] = COPY_X;
-    launch.operands[1] = COPY_Y;
-    launch.operand_count = COPY_OPERANDS;
-    launch.args = &args;
-    launch.args_size = sizeof args;
-    launch.patches = patches;
-    launch.patch_count = COPY_OPERANDS;
-    return tn_record(operation, recording, &launch);
-}
-
-static tenon_status record(const char *operation, tn_recording *recording,
-                           const tn_problem *problem, const int32_t *values)
-{
-    char text[TN_OPTIONS_SIZE];
-    const tn_launch launch = {
-        .kernel = "transpose", .options = text, .dimensions = 1, .local = {1}};
-    options(recording->context, problem, values, text);
-    return record_launch(operation, recording, (const tn_pointwise_problem *)problem, launch,
-                         cpu_rows(recording->context, (const tn_pointwise_problem *)problem),
-                         CPU_COLUMNS);
-}
-
-static tenon_status record_local(const char *operation, tn_recording *recording,
-                                 const tn_problem *problem, const int32_t *values)
-{
-    char text[TN_OPTIONS_SIZE];
-    const tn_launch launch = {.kernel = "transpose_local",
-                              .options = text,
-                              .dimensions = 2,
-                              .global = {0, TRANSPOSE_ITEMS},
-                              .local = {TRANSPOSE_TILE, TRANSPOSE_ITEMS}};
-    options_local(recording->context, problem, values, text);
-    return record_launch(operation, recording, (const tn_pointwise_problem *)problem, launch,
-                         TRANSPOSE_TILE, TRANSPOSE_TILE);
+    tn_launch squares = {.source = "elementwise/transpose",
+                         .options = choice->options,
+                         .kernel = "transpose",
+                         .dimensions = 1,
+                         .global = {(size_t)layout->blocks},
+                         .local = {1},
+                         .operands = {COPY_X, COPY_Y},
+                         .operand_count = COPY_OPERANDS,
+                         .args = &layout->args,
+                         .args_size = sizeof layout->args,
+                         .patches = patches,
+                         .patch_count = COPY_OPERANDS};
+    if (is_local(choice)) {
+        squares.kernel = "transpose_local";
+        squares.dimensions = 2;
+        squares.global[0] *= squares.local[0] = TRANSPOSE_TILE;
+        squares.global[1] = squares.local[1] = TRANSPOSE_ITEMS;
+    }
+    return tn_record(operation, recording, &squares);
 }
 
 /* Two blocks and a tail each way. */
@@ -186,16 +162,8 @@ const tn_solver tn_copy_transpose = {.name = "transpose",
                                      .awkward = AWKWARD,
                                      .parameters = tn_stores_parameter,
                                      .parameter_count = 1,
-                                     .refuses = refuses,
-                                     .tune = tune,
-                                     .constrains = tn_stores_constrains,
-                                     .estimate = estimate,
-                                     .options = options,
-                                     .record = record};
+                                     .configure = configure,
+                                     .launch = launch};
 
-const tn_solver tn_copy_transpose_local = {.name = "transpose_local",
-                                           .awkward = AWKWARD,
-                                           .refuses = refuses_local,
-                                           .estimate = estimate_local,
-                                           .options = options_local,
-                                           .record = record_local};
+const tn_solver tn_copy_transpose_local = {
+    .name = "transpose_local", .awkward = AWKWARD, .configure = configure, .launch = launch};

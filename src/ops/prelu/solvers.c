@@ -21,27 +21,36 @@
 
 typedef enum way { ALONG, ACROSS } way;
 
-static tenon_status record_forward(const char *operation, tn_recording *recording,
-                                   const tn_problem *problem, const int32_t *values)
+/* How a solver of the gradient goes about a problem. */
+typedef struct prelu_layout {
+    prelu_args args;
+    way way;
+} prelu_layout;
+
+static const char *configure_forward(tenon_context *context, const tn_problem *problem,
+                                     tn_choice *choice)
 {
-    char text[TN_OPTIONS_SIZE];
+    tn_pointwise_configure(context, (const tn_pointwise_problem *)problem, "", choice);
+    return NULL;
+}
+
+static tenon_status launch_forward(const char *operation, tn_recording *recording,
+                                   const tn_problem *problem, const tn_choice *choice)
+{
     walk_args args = {.rank = 0};
     const tn_pointwise_problem *p = (const tn_pointwise_problem *)problem;
-    const tn_launch launch = {
-        .source = "prelu/forward", .options = text, .kernel = "forward", .args_size = sizeof args};
-    tn_pointwise_options(recording->context, problem, values, text);
-    return tn_pointwise_record(operation, recording, p, launch, &args, tn_gpu_lanes(p->to));
+    const tn_launch rows = {.source = "prelu/forward",
+                            .options = choice->options,
+                            .kernel = "forward",
+                            .args_size = sizeof args};
+    return tn_pointwise_record(operation, recording, p, rows, &args, tn_gpu_lanes(p->to));
 }
 
 const tn_solver tn_prelu_rows = {.name = "rows",
                                  .parameters = tn_stores_parameter,
                                  .parameter_count = 1,
-                                 .refuses = tn_pointwise_refuses,
-                                 .tune = tn_pointwise_tune,
-                                 .constrains = tn_stores_constrains,
-                                 .estimate = tn_pointwise_estimate,
-                                 .options = tn_pointwise_options,
-                                 .record = record_forward};
+                                 .configure = configure_forward,
+                                 .launch = launch_forward};
 
 static int64_t product(const prelu_backward_problem *p, uint32_t first, uint32_t end)
 {
@@ -129,21 +138,6 @@ static void global_size(const prelu_backward_problem *p, way w, const prelu_args
     global[2] = (size_t)(args->slopes / inner);
 }
 
-static uint64_t workspace(tenon_context *context, const tn_problem *problem, way w)
-{
-    const prelu_backward_problem *p = (const prelu_backward_problem *)problem;
-    const prelu_args args = cut(context, p, w, true);
-    return args.segments == 1
-               ? 0
-               : (uint64_t)args.segments * (uint64_t)args.slopes * tn_acc_size(p->dtype);
-}
-
-static const char *refuses_split(tenon_context *context, const tn_problem *problem, way w)
-{
-    const prelu_args args = cut(context, (const prelu_backward_problem *)problem, w, true);
-    return args.segments == 1 ? "there is not enough to sum for each slope" : NULL;
-}
-
 /* Nanoseconds of an element: more where vectors are not filled by neighbours, and where a CPU takes
  * a little of each of many rows, which lie in as many pages. */
 static double element_cost(tenon_context *context, const prelu_backward_problem *p, way w,
@@ -159,34 +153,47 @@ static double element_cost(tenon_context *context, const prelu_backward_problem 
 }
 
 /* Shared by as many work-items as there are, and as run at once. */
-static double estimate(tenon_context *context, const tn_problem *problem, way w, bool split)
+static double time_of(tenon_context *context, const prelu_backward_problem *p,
+                      const prelu_layout *layout)
 {
-    const prelu_backward_problem *p = (const prelu_backward_problem *)problem;
-    const prelu_args args = cut(context, p, w, split);
+    const prelu_args *args = &layout->args;
     size_t global[3];
-    global_size(p, w, &args, global);
+    global_size(p, layout->way, args, global);
     double items = (double)global[0] * (double)global[1] * (double)global[2];
     double at_once =
         context->device.is_cpu ? (double)context->device.info.compute_units : (double)GPU_ITEMS;
-    double work = (double)product(p, 0, p->rank) * element_cost(context, p, w, &args);
-    double finish = args.segments > 1 ? 3000 + (double)(args.segments * args.slopes) : 0;
+    double work = (double)product(p, 0, p->rank) * element_cost(context, p, layout->way, args);
+    double finish = args->segments > 1 ? 3000 + (double)(args->segments * args->slopes) : 0;
     return 5000 + finish + work * at_once / (items < at_once ? items : at_once);
 }
 
-static void options(tenon_context *context, const tn_problem *problem, const int32_t *values,
-                    char text[TN_OPTIONS_SIZE])
+static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
 {
     const prelu_backward_problem *p = (const prelu_backward_problem *)problem;
-    (void)values;
-    tn_build_options(context, text, "-DTENON_DTYPE=%u -DTENON_VW=%u%s -DPRELU_GROUP=%d", p->dtype,
-                     tn_lanes(context, p->dtype), tn_gpu_option(context),
+    const tn_solver *solver = choice->solver;
+    const bool split =
+        tn_is_solver(solver, &tn_prelu_along_split) || tn_is_solver(solver, &tn_prelu_across_split);
+    prelu_layout *layout = TN_LAYOUT(prelu_layout, choice);
+    layout->way =
+        tn_is_solver(solver, &tn_prelu_along) || tn_is_solver(solver, &tn_prelu_along_split)
+            ? ALONG
+            : ACROSS;
+    layout->args = cut(context, p, layout->way, split);
+    if (split && layout->args.segments == 1)
+        return "there is not enough to sum for each slope";
+    if (split)
+        choice->workspace =
+            (uint64_t)layout->args.segments * (uint64_t)layout->args.slopes * tn_acc_size(p->dtype);
+    choice->time = time_of(context, p, layout);
+    tn_build_options(context, choice->options, "-DTENON_DTYPE=%u -DTENON_VW=%u%s -DPRELU_GROUP=%d",
+                     p->dtype, tn_lanes(context, p->dtype), tn_gpu_option(context),
                      context->device.is_cpu ? CPU_GROUP : 1);
+    return NULL;
 }
 
-static tenon_status record_launch(const char *operation, tn_recording *recording,
-                                  const prelu_backward_problem *p, tn_launch launch)
+static tenon_status record(const char *operation, tn_recording *recording,
+                           const prelu_backward_problem *p, tn_launch launch)
 {
-    char text[TN_OPTIONS_SIZE];
     const uint32_t size = (uint32_t)tenon_dtype_size((tenon_dtype)p->dtype);
     tn_patch patches[PRELU_VIEWS + 1];
     for (uint32_t v = 0; v < PRELU_VIEWS; v++)
@@ -195,9 +202,7 @@ static tenon_status record_launch(const char *operation, tn_recording *recording
                        (uint16_t)(offsetof(prelu_args, offset) + v * sizeof(tenon_i64)), size};
     patches[PRELU_VIEWS] = (tn_patch){TN_PATCH_OFFSET, TN_WORKSPACE, offsetof(prelu_args, partial),
                                       (uint32_t)tn_acc_size(p->dtype)};
-    options(recording->context, &p->head, NULL, text);
     launch.source = "prelu/backward";
-    launch.options = text;
     launch.args_size = sizeof(prelu_args);
     launch.patches = patches;
     launch.patch_count = PRELU_VIEWS + 1;
@@ -207,81 +212,40 @@ static tenon_status record_launch(const char *operation, tn_recording *recording
     return tn_record(operation, recording, &launch);
 }
 
-static tenon_status record(const char *operation, tn_recording *recording,
-                           const tn_problem *problem, way w, bool split)
+static tenon_status launch(const char *operation, tn_recording *recording,
+                           const tn_problem *problem, const tn_choice *choice)
 {
     const prelu_backward_problem *p = (const prelu_backward_problem *)problem;
-    prelu_args args = cut(recording->context, p, w, split);
-    const bool streams = args.segments > 1 && recording->context->device.is_cpu;
-    tn_launch launch = {.kernel = w == ALONG ? "along"
-                                  : streams  ? "stream"
-                                             : "across",
-                        .dimensions = 3,
-                        .operands = {PRELU_X, PRELU_SLOPE, PRELU_DY, PRELU_DX, PRELU_DSLOPE},
-                        .operand_count = PRELU_VIEWS + 1,
-                        .args = &args};
-    launch.operands[PRELU_VIEWS] = args.segments > 1 ? TN_WORKSPACE : PRELU_DSLOPE;
-    global_size(p, w, &args, launch.global);
-    TN_TRY(record_launch(operation, recording, p, launch));
+    const prelu_layout *layout = TN_LAYOUT(const prelu_layout, choice);
+    prelu_args args = layout->args;
+    const bool cpu = recording->context->device.is_cpu;
+    tn_launch sums = {.kernel = layout->way == ALONG       ? "along"
+                                : args.segments > 1 && cpu ? "stream"
+                                                           : "across",
+                      .options = choice->options,
+                      .dimensions = 3,
+                      .operands = {PRELU_X, PRELU_SLOPE, PRELU_DY, PRELU_DX, PRELU_DSLOPE},
+                      .operand_count = PRELU_VIEWS + 1,
+                      .args = &args};
+    sums.operands[PRELU_VIEWS] = args.segments > 1 ? TN_WORKSPACE : PRELU_DSLOPE;
+    global_size(p, layout->way, &args, sums.global);
+    TN_TRY(record(operation, recording, p, sums));
     if (args.segments == 1)
         return TENON_OK;
-    args.slopes_each =
-        recording->context->device.is_cpu ? tn_max_i64(CPU_WORK / args.segments, 1) : 1;
+    args.slopes_each = cpu ? tn_max_i64(CPU_WORK / args.segments, 1) : 1;
     const tn_launch finish = {.kernel = "finish",
+                              .options = choice->options,
                               .dimensions = 1,
                               .global = {(size_t)tn_ceil_div(args.slopes, args.slopes_each)},
                               .operands = {TN_WORKSPACE, PRELU_DSLOPE},
                               .operand_count = 2,
                               .args = &args};
-    return record_launch(operation, recording, p, finish);
+    return record(operation, recording, p, finish);
 }
 
-#define DEFINE_SOLVER(symbol, text, w)                                                             \
-    static double estimate_##symbol(tenon_context *context, const tn_problem *problem,             \
-                                    const int32_t *values)                                         \
-    {                                                                                              \
-        (void)values;                                                                              \
-        return estimate(context, problem, w, false);                                               \
-    }                                                                                              \
-    static tenon_status record_##symbol(const char *operation, tn_recording *recording,            \
-                                        const tn_problem *problem, const int32_t *values)          \
-    {                                                                                              \
-        (void)values;                                                                              \
-        return record(operation, recording, problem, w, false);                                    \
-    }                                                                                              \
-    static double estimate_##symbol##_split(tenon_context *context, const tn_problem *problem,     \
-                                            const int32_t *values)                                 \
-    {                                                                                              \
-        (void)values;                                                                              \
-        return estimate(context, problem, w, true);                                                \
-    }                                                                                              \
-    static tenon_status record_##symbol##_split(const char *operation, tn_recording *recording,    \
-                                                const tn_problem *problem, const int32_t *values)  \
-    {                                                                                              \
-        (void)values;                                                                              \
-        return record(operation, recording, problem, w, true);                                     \
-    }                                                                                              \
-    static const char *refuses_##symbol##_split(tenon_context *context, const tn_problem *problem) \
-    {                                                                                              \
-        return refuses_split(context, problem, w);                                                 \
-    }                                                                                              \
-    static uint64_t workspace_##symbol(tenon_context *context, const tn_problem *problem,          \
-                                       const int32_t *values)                                      \
-    {                                                                                              \
-        (void)values;                                                                              \
-        return workspace(context, problem, w);                                                     \
-    }                                                                                              \
-    const tn_solver tn_prelu_##symbol = {.name = text,                                             \
-                                         .refuses = tn_pointwise_refuses,                          \
-                                         .estimate = estimate_##symbol,                            \
-                                         .options = options,                                       \
-                                         .record = record_##symbol};                               \
-    const tn_solver tn_prelu_##symbol##_split = {.name = text "_split",                            \
-                                                 .refuses = refuses_##symbol##_split,              \
-                                                 .workspace = workspace_##symbol,                  \
-                                                 .estimate = estimate_##symbol##_split,            \
-                                                 .options = options,                               \
-                                                 .record = record_##symbol##_split};
-
-DEFINE_SOLVER(along, "along", ALONG)
-DEFINE_SOLVER(across, "across", ACROSS)
+const tn_solver tn_prelu_along = {.name = "along", .configure = configure, .launch = launch};
+const tn_solver tn_prelu_across = {.name = "across", .configure = configure, .launch = launch};
+const tn_solver tn_prelu_along_split = {
+    .name = "along_split", .configure = configure, .launch = launch};
+const tn_solver tn_prelu_across_split = {
+    .name = "across_split", .configure = configure, .launch = launch};
