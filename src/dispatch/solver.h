@@ -35,7 +35,7 @@ typedef struct tn_problem {
 typedef struct tn_solver tn_solver;
 
 /* What a solver would do for a problem: its configuration. */
-#define TN_LAYOUT_WORDS 64
+#define TN_LAYOUT_WORDS 96
 typedef struct tn_choice {
     const tn_solver *solver;
     int32_t values[TN_MAX_PARAMETERS]; /* of its parameters */
