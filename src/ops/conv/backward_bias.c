@@ -53,59 +53,41 @@ static int64_t chunk_of(tenon_context *context, const conv_bias_problem *p)
     return tn_max_i64(worth, tn_ceil_div(lines_of(p), parts));
 }
 
-static const char *refuses_nothing(tenon_context *context, const tn_problem *problem)
+static void set_options(tenon_context *context, const conv_bias_problem *p, tn_choice *choice)
 {
-    (void)context;
-    (void)problem;
-    return NULL;
-}
-
-static const char *refuses_parts(tenon_context *context, const tn_problem *problem)
-{
-    const conv_bias_problem *p = (const conv_bias_problem *)problem;
-    return chunk_of(context, p) >= lines_of(p) ? "there is no more than one part" : NULL;
-}
-
-static uint64_t workspace_parts(tenon_context *context, const tn_problem *problem,
-                                const int32_t *values)
-{
-    const conv_bias_problem *p = (const conv_bias_problem *)problem;
-    (void)values;
-    return (uint64_t)(tn_ceil_div(lines_of(p), chunk_of(context, p)) * p->k) *
-           tn_acc_size(p->dtype);
-}
-
-static double estimate_whole(tenon_context *context, const tn_problem *problem,
-                             const int32_t *values)
-{
-    const conv_bias_problem *p = (const conv_bias_problem *)problem;
-    double items = (double)width_of(context, p), busy = (double)busy_items(context);
-    (void)values;
-    return 5000 + elements_of(p) * 0.2 * (items < busy ? busy / items : 1);
-}
-
-static double estimate_parts(tenon_context *context, const tn_problem *problem,
-                             const int32_t *values)
-{
-    (void)context;
-    (void)values;
-    return 10000 + elements_of((const conv_bias_problem *)problem) * 0.2;
-}
-
-static void options(tenon_context *context, const tn_problem *problem, const int32_t *values,
-                    char text[TN_OPTIONS_SIZE])
-{
-    const conv_bias_problem *p = (const conv_bias_problem *)problem;
-    (void)values;
-    tn_build_options(context, text, "-DTENON_DTYPE=%u -DTENON_VW=%u", p->dtype,
+    tn_build_options(context, choice->options, "-DTENON_DTYPE=%u -DTENON_VW=%u", p->dtype,
                      tn_lanes(context, p->dtype));
 }
 
-static tenon_status record_launch(const char *operation, tn_recording *recording,
-                                  const conv_bias_problem *p, const conv_bias_args *args,
-                                  tn_launch launch)
+static const char *configure_whole(tenon_context *context, const tn_problem *problem,
+                                   tn_choice *choice)
 {
-    char text[TN_OPTIONS_SIZE];
+    const conv_bias_problem *p = (const conv_bias_problem *)problem;
+    double items = (double)width_of(context, p), busy = (double)busy_items(context);
+    *TN_LAYOUT(int64_t, choice) = tn_max_i64(1, lines_of(p));
+    choice->time = 5000 + elements_of(p) * 0.2 * (items < busy ? busy / items : 1);
+    set_options(context, p, choice);
+    return NULL;
+}
+
+static const char *configure_parts(tenon_context *context, const tn_problem *problem,
+                                   tn_choice *choice)
+{
+    const conv_bias_problem *p = (const conv_bias_problem *)problem;
+    const int64_t lines = lines_of(p), chunk = chunk_of(context, p);
+    if (chunk >= lines)
+        return "there is no more than one part";
+    *TN_LAYOUT(int64_t, choice) = chunk;
+    choice->workspace = (uint64_t)(tn_ceil_div(lines, chunk) * p->k) * tn_acc_size(p->dtype);
+    choice->time = 10000 + elements_of(p) * 0.2;
+    set_options(context, p, choice);
+    return NULL;
+}
+
+static tenon_status record_launch(const char *operation, tn_recording *recording,
+                                  const conv_bias_problem *p, const tn_choice *choice,
+                                  const conv_bias_args *args, tn_launch launch)
+{
     uint32_t size = (uint32_t)tenon_dtype_size((tenon_dtype)p->dtype);
     const uint8_t *operands = launch.operands;
     bool finishes = launch.operand_count == 2;
@@ -117,9 +99,8 @@ static tenon_status record_launch(const char *operation, tn_recording *recording
          offsetof(conv_bias_args, sum_offset), (uint32_t)tn_acc_size(p->dtype)},
         {TN_PATCH_OFFSET, operands[0], offsetof(conv_bias_args, y_offset), size}};
     size_t local = recording->context->device.is_cpu ? 1 : 0;
-    options(recording->context, &p->head, NULL, text);
     launch.source = "conv/backward_bias";
-    launch.options = text;
+    launch.options = choice->options;
     launch.dimensions = 2;
     launch.local[0] = launch.local[1] = local;
     launch.args = args;
@@ -129,9 +110,12 @@ static tenon_status record_launch(const char *operation, tn_recording *recording
     return tn_record(operation, recording, &launch);
 }
 
-static tenon_status record(const char *operation, tn_recording *recording,
-                           const conv_bias_problem *p, int64_t chunk)
+/* In chunks of lines, whose number is the layout. */
+static tenon_status launch(const char *operation, tn_recording *recording,
+                           const tn_problem *problem, const tn_choice *choice)
 {
+    const conv_bias_problem *p = (const conv_bias_problem *)problem;
+    const int64_t chunk = *TN_LAYOUT(const int64_t, choice);
     conv_bias_args args = {.b_stride = p->b,
                            .k = p->k,
                            .lines = lines_of(p),
@@ -146,44 +130,21 @@ static tenon_status record(const char *operation, tn_recording *recording,
                      .global = {(size_t)width_of(recording->context, p), (size_t)args.parts},
                      .operands = {any ? OPERAND_DY : OPERAND_DB, sums, OPERAND_DB},
                      .operand_count = 3};
-    TN_TRY(record_launch(operation, recording, p, &args, sum));
+    TN_TRY(record_launch(operation, recording, p, choice, &args, sum));
     if (args.parts == 1)
         return TENON_OK;
     tn_launch finish = {.kernel = "conv_bias_finish",
                         .global = {(size_t)p->k, 1},
                         .operands = {sums, OPERAND_DB},
                         .operand_count = 2};
-    return record_launch(operation, recording, p, &args, finish);
+    return record_launch(operation, recording, p, choice, &args, finish);
 }
 
-static tenon_status record_whole(const char *operation, tn_recording *recording,
-                                 const tn_problem *problem, const int32_t *values)
-{
-    const conv_bias_problem *p = (const conv_bias_problem *)problem;
-    (void)values;
-    return record(operation, recording, p, tn_max_i64(1, lines_of(p)));
-}
+const tn_solver tn_conv_backward_bias_whole = {
+    .name = "whole", .configure = configure_whole, .launch = launch};
 
-static tenon_status record_parts(const char *operation, tn_recording *recording,
-                                 const tn_problem *problem, const int32_t *values)
-{
-    const conv_bias_problem *p = (const conv_bias_problem *)problem;
-    (void)values;
-    return record(operation, recording, p, chunk_of(recording->context, p));
-}
-
-const tn_solver tn_conv_backward_bias_whole = {.name = "whole",
-                                               .refuses = refuses_nothing,
-                                               .estimate = estimate_whole,
-                                               .options = options,
-                                               .record = record_whole};
-
-const tn_solver tn_conv_backward_bias_parts = {.name = "parts",
-                                               .refuses = refuses_parts,
-                                               .workspace = workspace_parts,
-                                               .estimate = estimate_parts,
-                                               .options = options,
-                                               .record = record_parts};
+const tn_solver tn_conv_backward_bias_parts = {
+    .name = "parts", .configure = configure_parts, .launch = launch};
 
 static const tn_solver *const solvers[] = {&tn_conv_backward_bias_parts,
                                            &tn_conv_backward_bias_whole};

@@ -11,30 +11,12 @@
 /* Work-items that keep a compute unit of a GPU busy. */
 #define BUSY_ITEMS 2048.0
 
-static const char *refuses(tenon_context *context, const tn_problem *problem)
-{
-    (void)context;
-    (void)problem;
-    return NULL;
-}
-
-/* As conv/direct. */
-static double estimate_data(tenon_context *context, const tn_problem *problem,
-                            const int32_t *values)
-{
-    (void)values;
-    return 5000 + tn_conv_direct_time(context, (const conv_problem *)problem);
-}
-
 /* Vectors serve where rows are long; few filters leave a GPU idle. */
-static double estimate_filter(tenon_context *context, const tn_problem *problem,
-                              const int32_t *values)
+static double filter_time(tenon_context *context, const conv_problem *p)
 {
-    const conv_problem *p = (const conv_problem *)problem;
     double lanes = tn_lanes(context, p->dtype), width = (double)p->window.out[2];
     double dense = p->window.step[2] == 1 && p->x[4] == 1 && p->y[4] == 1;
     double each = width >= lanes && dense != 0 ? 0.3 : 1.5;
-    (void)values;
     if (context->device.is_cpu)
         return 5000 + tn_conv_work(p) * each / context->device.info.compute_units;
     double elements = (double)(p->groups * p->k * p->c * tn_window_taps(&p->window));
@@ -42,26 +24,29 @@ static double estimate_filter(tenon_context *context, const tn_problem *problem,
     return 5000 + tn_conv_direct_time(context, p) / (busy < 1 ? busy : 1);
 }
 
-static void options_data(tenon_context *context, const tn_problem *problem, const int32_t *values,
-                         char text[TN_OPTIONS_SIZE])
+/* As conv/direct. */
+static const char *configure_data(tenon_context *context, const tn_problem *problem,
+                                  tn_choice *choice)
 {
     const conv_problem *p = (const conv_problem *)problem;
-    (void)values;
-    tn_build_options(context, text, "-DTENON_DTYPE=%u -DTENON_ACT_BUILD=%u", p->dtype,
+    choice->time = 5000 + tn_conv_direct_time(context, p);
+    tn_build_options(context, choice->options, "-DTENON_DTYPE=%u -DTENON_ACT_BUILD=%u", p->dtype,
                      tn_activation_is_build(p->activation) ? p->activation : 0u);
+    return NULL;
 }
 
-static void options_filter(tenon_context *context, const tn_problem *problem, const int32_t *values,
-                           char text[TN_OPTIONS_SIZE])
+static const char *configure_filter(tenon_context *context, const tn_problem *problem,
+                                    tn_choice *choice)
 {
     const conv_problem *p = (const conv_problem *)problem;
-    (void)values;
-    tn_build_options(context, text, "-DTENON_DTYPE=%u -DTENON_VW=%u", p->dtype,
+    choice->time = filter_time(context, p);
+    tn_build_options(context, choice->options, "-DTENON_DTYPE=%u -DTENON_VW=%u", p->dtype,
                      tn_lanes(context, p->dtype));
+    return NULL;
 }
 
-static tenon_status record_data(const char *operation, tn_recording *recording,
-                                const tn_problem *problem, const int32_t *values)
+static tenon_status launch_data(const char *operation, tn_recording *recording,
+                                const tn_problem *problem, const tn_choice *choice)
 {
     const conv_problem *p = (const conv_problem *)problem;
     const conv_window *v = &p->window;
@@ -70,17 +55,14 @@ static tenon_status record_data(const char *operation, tn_recording *recording,
                                        [CONV_W] = any,
                                        [CONV_C] = (p->flags & CONV_HAS_C) != 0,
                                        [CONV_BIAS] = (p->flags & CONV_HAS_BIAS) != 0};
-    char text[TN_OPTIONS_SIZE];
     tn_patch patches[CONV_OPERANDS + TN_EPILOGUE_SCALARS];
     conv_reverse_args args = {.meeting = tn_conv_find_meeting(v)};
     tn_launch launch = {.source = "conv/backward_data",
-                        .options = text,
+                        .options = choice->options,
                         .kernel = "conv_backward_data",
                         .dimensions = 3,
                         .local = {LOCAL_SIZE, 1, 1},
                         .args_size = sizeof args};
-    (void)values;
-    options_data(recording->context, problem, NULL, text);
     tn_conv_direct_launch(p, reads, CONV_X, &launch, &args.conv, patches);
     launch.global[0] = (size_t)tn_round_up(v->size[0] * v->size[1] * v->size[2], LOCAL_SIZE);
     launch.global[1] = (size_t)(p->groups * p->c);
@@ -101,11 +83,10 @@ static conv_filter_args filter_arguments(const conv_problem *p)
     return args;
 }
 
-static tenon_status record_filter(const char *operation, tn_recording *recording,
-                                  const tn_problem *problem, const int32_t *values)
+static tenon_status launch_filter(const char *operation, tn_recording *recording,
+                                  const tn_problem *problem, const tn_choice *choice)
 {
     const conv_problem *p = (const conv_problem *)problem;
-    char text[TN_OPTIONS_SIZE];
     conv_filter_args args = filter_arguments(p);
     uint32_t size = (uint32_t)tenon_dtype_size((tenon_dtype)p->dtype);
     /* What is empty has no memory. */
@@ -118,11 +99,9 @@ static tenon_status record_filter(const char *operation, tn_recording *recording
                                 {TN_PATCH_OFFSET, w, offsetof(conv_filter_args, w_offset), size},
                                 {TN_PATCH_OFFSET, y, offsetof(conv_filter_args, y_offset), size},
                                 {TN_PATCH_OFFSET, x, offsetof(conv_filter_args, x_offset), size}};
-    (void)values;
-    options_filter(recording->context, problem, NULL, text);
     tn_launch launch = {
         .source = "conv/backward_filter",
-        .options = text,
+        .options = choice->options,
         .kernel = "conv_backward_filter",
         .dimensions = 2,
         .global = {(size_t)tn_round_up(p->c * tn_window_taps(&p->window), LOCAL_SIZE),
@@ -137,14 +116,8 @@ static tenon_status record_filter(const char *operation, tn_recording *recording
     return tn_record(operation, recording, &launch);
 }
 
-const tn_solver tn_conv_backward_data_direct = {.name = "direct",
-                                                .refuses = refuses,
-                                                .estimate = estimate_data,
-                                                .options = options_data,
-                                                .record = record_data};
+const tn_solver tn_conv_backward_data_direct = {
+    .name = "direct", .configure = configure_data, .launch = launch_data};
 
-const tn_solver tn_conv_backward_filter_direct = {.name = "direct",
-                                                  .refuses = refuses,
-                                                  .estimate = estimate_filter,
-                                                  .options = options_filter,
-                                                  .record = record_filter};
+const tn_solver tn_conv_backward_filter_direct = {
+    .name = "direct", .configure = configure_filter, .launch = launch_filter};

@@ -5,11 +5,9 @@
 
 #include <string.h>
 
-static const char *refuses(tenon_context *context, const tn_problem *problem)
+static const char *refuses(const conv_problem *p)
 {
-    const conv_problem *p = (const conv_problem *)problem;
     const conv_window *v = &p->window;
-    (void)context;
     if (tn_window_taps(v) != 1)
         return "the filter is not 1x1";
     for (int d = 0; d < 3; d++)
@@ -49,22 +47,14 @@ static tenon_status product(const char *operation, const conv_problem *p, gemm_p
     return tn_conv_product(operation, &e, &all, &factors, product);
 }
 
-static double estimate(tenon_context *context, const tn_problem *problem, const int32_t *values)
+static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
 {
-    (void)values;
-    return tn_conv_product_estimate(context, problem, product);
-}
-
-static tenon_status record(const char *operation, tn_recording *recording,
-                           const tn_problem *problem, const int32_t *values)
-{
-    (void)values;
-    return tn_conv_product_record(operation, recording, problem, product);
+    const conv_problem *p = (const conv_problem *)problem;
+    const char *why = refuses(p);
+    return why != NULL ? why : tn_conv_product_configure(context, p, product, choice);
 }
 
 const tn_solver tn_conv_backward_data_pointwise = {.name = "pointwise",
                                                    .awkward = "t=1 r=1 s=1 stride_w=1 dilation_h=1",
-                                                   .refuses = refuses,
-                                                   .estimate = estimate,
-                                                   .options = tn_conv_product_options,
-                                                   .record = record};
+                                                   .configure = configure,
+                                                   .launch = tn_conv_product_launch};

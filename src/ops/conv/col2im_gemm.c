@@ -94,7 +94,6 @@ static void lay_out(tenon_context *context, const conv_problem *p, layout *l)
     int64_t size = (int64_t)tn_acc_size(p->dtype);
     uint64_t limit = p->head.workspace_limit;
     int64_t room = (int64_t)(limit < INT64_MAX ? limit : INT64_MAX) / size;
-    memset(l, 0, sizeof *l);
     /* Few channels make short runs: then pixels are the better ones, wherever they lie. */
     l->by_taps = p->x[1] == 1 && p->x[4] != 1 && p->groups * p->c >= LEAST_CHANNELS;
     l->taps = tn_window_taps(&p->window);
@@ -113,28 +112,16 @@ static void lay_out(tenon_context *context, const conv_problem *p, layout *l)
     }
 }
 
-static const char *refuses(tenon_context *context, const tn_problem *problem)
+static const char *refuses(const conv_problem *p)
 {
-    const conv_problem *p = (const conv_problem *)problem;
     const conv_window *v = &p->window;
     int64_t size;
-    (void)context;
     if (p->k == 0 || tn_window_pixels(v) == 0 || (p->flags & CONV_SKIP_XW) != 0)
         return "there is no product";
     if (!tn_mul_i64(tn_max_i64(p->c, p->k) * p->groups, tn_window_taps(v), &size) ||
         !tn_mul_i64(size, tn_window_pixels(v), &size) || !tn_mul_i64(size, 16 * p->n, &size))
         return "the columns' size overflows";
     return NULL;
-}
-
-static uint64_t workspace(tenon_context *context, const tn_problem *problem, const int32_t *values)
-{
-    const conv_problem *p = (const conv_problem *)problem;
-    layout l;
-    (void)values;
-    lay_out(context, p, &l);
-    int64_t columns = l.images * l.groups * l.channels * l.taps * l.pixels;
-    return (uint64_t)(columns_at(&l) + columns) * tn_acc_size(p->dtype);
 }
 
 /* Strides of y[n, k, o, p, q] as the product reads it. */
@@ -266,37 +253,40 @@ static double pack_time(tenon_context *context, const conv_problem *p, const lay
 }
 
 /* The product, and the columns written and read again. */
-static double estimate(tenon_context *context, const tn_problem *problem, const int32_t *values)
+static double time_of(tenon_context *context, const conv_problem *p, const layout *l)
 {
-    const conv_problem *p = (const conv_problem *)problem;
     gemm_problem product;
-    layout l;
-    (void)values;
-    lay_out(context, p, &l);
-    const span b = first_span(&l);
-    if (block_product("estimate", p, &l, &b, &product) != TENON_OK)
+    const span b = first_span(l);
+    if (block_product("configure", p, l, &b, &product) != TENON_OK)
         return 1e300;
     const double blocks =
-        fmax((double)tn_ceil_div(p->n, l.images) * (double)tn_ceil_div(p->groups, l.groups) *
-                 (double)tn_ceil_div(p->c, l.channels),
+        fmax((double)tn_ceil_div(p->n, l->images) * (double)tn_ceil_div(p->groups, l->groups) *
+                 (double)tn_ceil_div(p->c, l->channels),
              1);
     const double columns =
-        (double)p->n * (double)p->groups * (double)p->c * (double)l.taps * (double)l.pixels;
+        (double)p->n * (double)p->groups * (double)p->c * (double)l->taps * (double)l->pixels;
     const double time =
         blocks * (tn_gemm_estimate(context, &product) + fold_time(context, p, columns, blocks)) +
-        pack_time(context, p, &l);
+        pack_time(context, p, l);
     return context->device.is_cpu ? time : CONV_COLUMNS_DOUBT * time;
 }
 
 /* What is its own are the layouts; GEMM and col2im check their variants by themselves. */
-static void options(tenon_context *context, const tn_problem *problem, const int32_t *values,
-                    char text[TN_OPTIONS_SIZE])
+static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
 {
     const conv_problem *p = (const conv_problem *)problem;
-    (void)values;
-    tn_build_options(context, text, "-DTENON_DTYPE=%u -DTENON_ACT_BUILD=%u -DTENON_VW=%u", p->dtype,
-                     tn_activation_is_build(p->activation) ? p->activation : 0u,
-                     tn_lanes(context, p->dtype));
+    layout *l = TN_LAYOUT(layout, choice);
+    const char *why = refuses(p);
+    if (why != NULL)
+        return why;
+    lay_out(context, p, l);
+    const int64_t columns = l->images * l->groups * l->channels * l->taps * l->pixels;
+    choice->workspace = (uint64_t)(columns_at(l) + columns) * tn_acc_size(p->dtype);
+    choice->time = time_of(context, p, l);
+    tn_build_options(
+        context, choice->options, "-DTENON_DTYPE=%u -DTENON_ACT_BUILD=%u -DTENON_VW=%u", p->dtype,
+        tn_activation_is_build(p->activation) ? p->activation : 0u, tn_lanes(context, p->dtype));
+    return NULL;
 }
 
 static tenon_status record_pack_w(const char *operation, tn_recording *recording,
@@ -338,33 +328,27 @@ static tenon_status record_block(const char *operation, tn_recording *recording,
     return tn_col2im_record(operation, recording, &fold);
 }
 
-static tenon_status record(const char *operation, tn_recording *recording,
-                           const tn_problem *problem, const int32_t *values)
+static tenon_status launch(const char *operation, tn_recording *recording,
+                           const tn_problem *problem, const tn_choice *choice)
 {
     const conv_problem *p = (const conv_problem *)problem;
-    layout l;
-    (void)values;
-    lay_out(recording->context, p, &l);
-    span b = first_span(&l);
-    if (l.packs_w)
-        TN_TRY(record_pack_w(operation, recording, p, &l));
-    for (b.image = 0; b.image < p->n; b.image += l.images) {
-        b.images = tn_min_i64(l.images, p->n - b.image);
-        if (l.packs_y)
-            TN_TRY(record_pack_y(operation, recording, p, &l, b.image, b.images));
-        for (b.group = 0; b.group < p->groups; b.group += l.groups)
-            for (b.channel = 0; b.channel < p->c; b.channel += l.channels) {
-                b.groups = tn_min_i64(l.groups, p->groups - b.group);
-                b.channels = tn_min_i64(l.channels, p->c - b.channel);
-                TN_TRY(record_block(operation, recording, p, &l, &b));
+    const layout *l = TN_LAYOUT(const layout, choice);
+    span b = first_span(l);
+    if (l->packs_w)
+        TN_TRY(record_pack_w(operation, recording, p, l));
+    for (b.image = 0; b.image < p->n; b.image += l->images) {
+        b.images = tn_min_i64(l->images, p->n - b.image);
+        if (l->packs_y)
+            TN_TRY(record_pack_y(operation, recording, p, l, b.image, b.images));
+        for (b.group = 0; b.group < p->groups; b.group += l->groups)
+            for (b.channel = 0; b.channel < p->c; b.channel += l->channels) {
+                b.groups = tn_min_i64(l->groups, p->groups - b.group);
+                b.channels = tn_min_i64(l->channels, p->c - b.channel);
+                TN_TRY(record_block(operation, recording, p, l, &b));
             }
     }
     return TENON_OK;
 }
 
-const tn_solver tn_conv_backward_data_col2im_gemm = {.name = "col2im_gemm",
-                                                     .refuses = refuses,
-                                                     .workspace = workspace,
-                                                     .estimate = estimate,
-                                                     .options = options,
-                                                     .record = record};
+const tn_solver tn_conv_backward_data_col2im_gemm = {
+    .name = "col2im_gemm", .configure = configure, .launch = launch};

@@ -230,11 +230,10 @@ static int32_t choose_run(tenon_context *context, const conv_problem *p)
 }
 
 /* Tries amounts of work for a work-group, and takes the one that the model likes best. */
-static void tune(tenon_context *context, const tn_problem *problem, int32_t *values)
+static void tune(tenon_context *context, const conv_problem *p, int32_t *values)
 {
     static const int32_t pixels[] = {448, 224, 112, 56, 28, 14, 7, 1};
     static const int32_t panels[] = {8, 4, 2, 1};
-    const conv_problem *p = (const conv_problem *)problem;
     int32_t lanes = (int32_t)tn_gemm_lanes(context, p->dtype);
     int32_t best[PARAMETERS] = {0, 1, 1};
     double least = 1e300;
@@ -278,54 +277,50 @@ bool tn_conv_cpu_direct_cut(tenon_context *context, const conv_problem *problem,
     return lay_out(context, problem, values, &l);
 }
 
-static const char *refuses(tenon_context *context, const tn_problem *problem)
+static bool fits_by_default(tenon_context *context, const conv_problem *p)
 {
-    const conv_problem *p = (const conv_problem *)problem;
     int32_t values[PARAMETERS] = {0};
     layout l;
-    if (!context->device.is_cpu && problem->forced < 0)
-        return "made for CPUs";
+    tune(context, p, values);
+    return lay_out(context, p, values, &l);
+}
+
+static void set_options(tenon_context *context, const layout *l, char text[TN_OPTIONS_SIZE])
+{
+    const conv_problem *p = &l->problem;
+    tn_build_options(context, text,
+                     "-DTENON_DTYPE=%u -DTENON_ACT_BUILD=%u -DTENON_VW=%d -DTENON_RUN=%d "
+                     "-DTENON_RUNS=%d -DTENON_SCRATCH=%d",
+                     p->dtype, tn_activation_is_build(p->activation) ? p->activation : 0u,
+                     (int)l->lanes, (int)l->run, (int)runs_of_tile(l, p->dtype),
+                     (int)scratch_vectors(context, l, p->dtype));
+}
+
+static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
+{
+    const conv_problem *p = (const conv_problem *)problem;
+    const int64_t bytes = tn_gemm_lanes(context, p->dtype) * (int64_t)tn_acc_size(p->dtype);
+    layout *l = TN_LAYOUT(layout, choice);
     if (p->c == 0)
         return "there are no channels";
     if (tn_window_empty(&p->window))
         return "the image is empty";
     if (!tn_conv_positions_fit(&p->window))
         return "the image is too large";
-    tune(context, problem, values);
-    return lay_out(context, p, values, &l) ? NULL
-                                           : "what a pixel sees does not fit the local memory";
-}
-
-static const char *constrains(tenon_context *context, const tn_problem *problem,
-                              const int32_t *values)
-{
-    const conv_problem *p = (const conv_problem *)problem;
-    int64_t bytes = tn_gemm_lanes(context, p->dtype) * (int64_t)tn_acc_size(p->dtype);
-    layout l;
-    if (values[RUN] > tile_pixels(bytes))
-        return "the tile of a run does not fit the vector registers";
-    return lay_out(context, p, values, &l) ? NULL
-                                           : "a work-group's share does not fit the local memory";
-}
-
-static double estimate(tenon_context *context, const tn_problem *problem, const int32_t *values)
-{
-    layout l;
-    return lay_out(context, (const conv_problem *)problem, values, &l) ? layout_time(context, &l)
-                                                                       : 1e300;
-}
-
-static void options(tenon_context *context, const tn_problem *problem, const int32_t *values,
-                    char text[TN_OPTIONS_SIZE])
-{
-    const conv_problem *p = (const conv_problem *)problem;
-    const layout l = {.run = values[RUN], .lanes = tn_gemm_lanes(context, p->dtype)};
-    tn_build_options(context, text,
-                     "-DTENON_DTYPE=%u -DTENON_ACT_BUILD=%u -DTENON_VW=%d -DTENON_RUN=%d "
-                     "-DTENON_RUNS=%d -DTENON_SCRATCH=%d",
-                     p->dtype, tn_activation_is_build(p->activation) ? p->activation : 0u,
-                     (int)l.lanes, (int)l.run, (int)runs_of_tile(&l, p->dtype),
-                     (int)scratch_vectors(context, &l, p->dtype));
+    tune(context, p, choice->values);
+    const bool fits = lay_out(context, p, choice->values, l);
+    if (!fits && !fits_by_default(context, p))
+        return "what a pixel sees does not fit the local memory";
+    choice->never_chosen = context->device.is_cpu ? NULL : "made for CPUs";
+    choice->misfit = choice->values[RUN] > tile_pixels(bytes)
+                         ? "the tile of a run does not fit the vector registers"
+                     : fits ? NULL
+                            : "a work-group's share does not fit the local memory";
+    if (choice->misfit != NULL)
+        return NULL;
+    choice->time = layout_time(context, l);
+    set_options(context, l, choice->options);
+    return NULL;
 }
 
 /* Dimensions of y, and of the residual, that go on where the rows end. */
@@ -363,30 +358,26 @@ static conv_direct_args make_args(const layout *l)
     return args;
 }
 
-static tenon_status record(const char *operation, tn_recording *recording,
-                           const tn_problem *problem, const int32_t *values)
+static tenon_status launch(const char *operation, tn_recording *recording,
+                           const tn_problem *problem, const tn_choice *choice)
 {
     const conv_problem *p = (const conv_problem *)problem;
     const bool reads[CONV_OPERANDS] = {[CONV_X] = true,
                                        [CONV_W] = true,
                                        [CONV_C] = (p->flags & CONV_HAS_C) != 0,
                                        [CONV_BIAS] = (p->flags & CONV_HAS_BIAS) != 0};
-    char text[TN_OPTIONS_SIZE];
     tn_patch patches[CONV_OPERANDS + TN_EPILOGUE_SCALARS];
-    layout l;
-    if (!lay_out(recording->context, p, values, &l))
-        return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: does not fit the local memory", operation);
-    conv_direct_args args = make_args(&l);
-    options(recording->context, problem, values, text);
+    const layout *l = TN_LAYOUT(const layout, choice);
+    conv_direct_args args = make_args(l);
     tn_launch launch = {
         .source = "conv/cpu_direct",
-        .options = text,
+        .options = choice->options,
         .kernel = "conv_cpu_direct",
         .dimensions = 3,
-        .global = {(size_t)l.boxes, (size_t)tn_ceil_div(p->k, l.filters), (size_t)p->groups},
+        .global = {(size_t)l->boxes, (size_t)tn_ceil_div(p->k, l->filters), (size_t)p->groups},
         .local = {1, 1, 1},
         .args_size = sizeof args};
-    tn_conv_direct_launch(&l.problem, reads, CONV_Y, &launch, &args.conv, patches);
+    tn_conv_direct_launch(&l->problem, reads, CONV_Y, &launch, &args.conv, patches);
     return tn_record(operation, recording, &launch);
 }
 
@@ -394,9 +385,5 @@ const tn_solver tn_conv_cpu_direct = {.name = "cpu_direct",
                                       .awkward = "cut=1 stride_w=1; cut=1 stride_w=2",
                                       .parameters = parameters,
                                       .parameter_count = PARAMETERS,
-                                      .refuses = refuses,
-                                      .tune = tune,
-                                      .constrains = constrains,
-                                      .estimate = estimate,
-                                      .options = options,
-                                      .record = record};
+                                      .configure = configure,
+                                      .launch = launch};

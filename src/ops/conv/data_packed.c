@@ -143,12 +143,9 @@ static const char *lay_out(tenon_context *context, const conv_problem *p, const 
     return NULL;
 }
 
-static const char *refuses(tenon_context *context, const tn_problem *problem)
+static const char *refuses(const conv_problem *p)
 {
-    const conv_problem *p = (const conv_problem *)problem;
     const conv_window *v = &p->window;
-    if (!context->device.is_cpu && problem->forced < 0)
-        return "made for CPUs";
     if (p->k == 0 || tn_window_pixels(v) == 0 || (p->flags & CONV_SKIP_XW) != 0)
         return "there is no product";
     for (int d = 0; d < 3; d++) /* which are counted in 32 bits */
@@ -169,10 +166,9 @@ static int32_t choose_vectors(const conv_problem *p, int64_t lanes, bool wide)
     return vectors == 1 ? 1 : tn_round_up(vectors, 4) <= tn_round_up(vectors, 2) ? 4 : 2;
 }
 
-static void tune(tenon_context *context, const tn_problem *problem, int32_t *values)
+static void tune(tenon_context *context, const conv_problem *p, int32_t *values)
 {
     static const int32_t wide_rows[] = {0, 14, 12, 8, 6}, rows[] = {0, 8, 6, 4, 2};
-    const conv_problem *p = (const conv_problem *)problem;
     int64_t lanes = tn_gemm_lanes(context, p->dtype);
     bool wide = lanes * (int64_t)tn_acc_size(p->dtype) >= 64;
     const bool is_free[] = {values[DEPTH] == 0, values[ROWS] == 0, values[SUMS] == 0};
@@ -195,16 +191,15 @@ static void tune(tenon_context *context, const tn_problem *problem, int32_t *val
         values[SUMS] /= 2;
 }
 
-static const char *constrains(tenon_context *context, const tn_problem *problem,
-                              const int32_t *values)
+/* Why the values do not go together; NULL where they do, and lays out the work. */
+static const char *misfit_of(tenon_context *context, const conv_problem *p, const int32_t *values,
+                             layout *l)
 {
-    const conv_problem *p = (const conv_problem *)problem;
-    layout l;
     if (local_bytes(context, p, values) > context->device.info.local_memory)
         return "the packed blocks do not fit the local memory";
     if (values[TILE_ROWS] * values[TILE_VECTORS] + values[TILE_VECTORS] + 1 > 32)
         return "the tile of mr x nv does not fit the vector registers";
-    return lay_out(context, p, values, &l);
+    return lay_out(context, p, values, l);
 }
 
 /* Whether the taps of all channels lie at stride 1 in the filters. */
@@ -215,17 +210,15 @@ static bool rows_join(const conv_problem *p)
            (p->c == 1 || p->w[1] == f[1] * f[2]);
 }
 
-static double estimate(tenon_context *context, const tn_problem *problem, const int32_t *values)
+static double time_of(tenon_context *context, const conv_problem *p, const layout *l,
+                      const int32_t *values)
 {
-    const conv_problem *p = (const conv_problem *)problem;
     const conv_window *v = &p->window;
-    layout l;
-    lay_out(context, p, values, &l);
     double lanes = (double)tn_gemm_lanes(context, p->dtype),
-           units = context->device.info.compute_units, groups = groups_of(p, &l);
+           units = context->device.info.compute_units, groups = groups_of(p, l);
     int64_t panel = (int64_t)lanes * values[TILE_VECTORS],
-            rows = tn_round_up(l.channels * v->filter[1] * v->filter[2], values[TILE_ROWS]),
-            columns = tn_round_up(l.images * l.lines * v->out[2], panel);
+            rows = tn_round_up(l->channels * v->filter[1] * v->filter[2], values[TILE_ROWS]),
+            columns = tn_round_up(l->images * l->lines * v->out[2], panel);
     double planes = (double)v->filter[0] * (double)v->out[0] / (double)v->size[0],
            depth = (double)p->k, blocks = (double)tn_ceil_div(p->k, values[DEPTH]);
     bool converts = tn_conv_is_converted(p->dtype);
@@ -236,15 +229,14 @@ static double estimate(tenon_context *context, const tn_problem *problem, const 
     double pack = depth * ((double)columns * y_time * (double)tn_ceil_div(rows, values[ROWS]) +
                            (double)rows * w_time);
     double fold = (double)rows * (double)columns * runs * FOLD_TIME * blocks;
-    double write = (double)(l.images * l.channels * l.band * v->size[2]) * WRITE_TIME;
+    double write = (double)(l->images * l->channels * l->band * v->size[2]) * WRITE_TIME;
     return CPU_LAUNCH_TIME +
            groups * ((multiply + pack + fold) * planes + write) / (groups < units ? groups : units);
 }
 
-static void options(tenon_context *context, const tn_problem *problem, const int32_t *values,
-                    char text[TN_OPTIONS_SIZE])
+static void set_options(tenon_context *context, const conv_problem *p, const int32_t *values,
+                        char text[TN_OPTIONS_SIZE])
 {
-    const conv_problem *p = (const conv_problem *)problem;
     tn_build_options(
         context, text,
         "-DTENON_DTYPE=%u -DTENON_ACT_BUILD=%u -DTENON_VW=%d -DTENON_MR=%d -DTENON_NV=%d "
@@ -252,6 +244,23 @@ static void options(tenon_context *context, const tn_problem *problem, const int
         p->dtype, tn_activation_is_build(p->activation) ? p->activation : 0u,
         (int)tn_gemm_lanes(context, p->dtype), values[TILE_ROWS], values[TILE_VECTORS],
         values[DEPTH], (int)padded_rows(values), values[SUMS] * SUMS_UNIT);
+}
+
+static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
+{
+    const conv_problem *p = (const conv_problem *)problem;
+    layout *l = TN_LAYOUT(layout, choice);
+    const char *why = refuses(p);
+    if (why != NULL)
+        return why;
+    choice->never_chosen = context->device.is_cpu ? NULL : "made for CPUs";
+    tune(context, p, choice->values);
+    choice->misfit = misfit_of(context, p, choice->values, l);
+    if (choice->misfit != NULL)
+        return NULL;
+    choice->time = time_of(context, p, l, choice->values);
+    set_options(context, p, choice->values, choice->options);
+    return NULL;
 }
 
 static void fill_arguments(const conv_problem *p, const layout *l, conv_data_packed_args *args)
@@ -274,34 +283,28 @@ static void fill_arguments(const conv_problem *p, const layout *l, conv_data_pac
     }
 }
 
-static tenon_status record(const char *operation, tn_recording *recording,
-                           const tn_problem *problem, const int32_t *values)
+static tenon_status launch(const char *operation, tn_recording *recording,
+                           const tn_problem *problem, const tn_choice *choice)
 {
     const conv_problem *p = (const conv_problem *)problem;
     const bool reads[CONV_OPERANDS] = {[CONV_Y] = true,
                                        [CONV_W] = true,
                                        [CONV_C] = (p->flags & CONV_HAS_C) != 0,
                                        [CONV_BIAS] = (p->flags & CONV_HAS_BIAS) != 0};
-    char text[TN_OPTIONS_SIZE];
     tn_patch patches[CONV_OPERANDS + TN_EPILOGUE_SCALARS];
     conv_data_packed_args args = {.meeting = {.tap = {0}}};
-    layout l;
-    const char *why = lay_out(recording->context, p, values, &l);
-    if (why != NULL) /* which constrains() has seen */
-        return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: conv_backward_data/%s: %s", operation,
-                       tn_conv_backward_data_implicit_packed.name, why);
-    fill_arguments(p, &l, &args);
-    options(recording->context, problem, values, text);
+    const layout *l = TN_LAYOUT(const layout, choice);
+    fill_arguments(p, l, &args);
     tn_launch launch = {.source = "conv/data_packed",
-                        .options = text,
+                        .options = choice->options,
                         .kernel = "conv_data_packed",
                         .dimensions = 3,
                         .local = {1, 1, 1},
                         .args_size = sizeof args};
     tn_conv_direct_launch(p, reads, CONV_X, &launch, &args.conv, patches);
-    launch.global[0] = (size_t)(p->groups * tn_ceil_div(p->c, l.channels));
-    launch.global[1] = (size_t)(tn_ceil_div(p->window.size[1], l.band) * p->window.size[0]);
-    launch.global[2] = (size_t)tn_ceil_div(p->n, l.images);
+    launch.global[0] = (size_t)(p->groups * tn_ceil_div(p->c, l->channels));
+    launch.global[1] = (size_t)(tn_ceil_div(p->window.size[1], l->band) * p->window.size[0]);
+    launch.global[2] = (size_t)tn_ceil_div(p->n, l->images);
     return tn_record(operation, recording, &launch);
 }
 
@@ -310,9 +313,5 @@ const tn_solver tn_conv_backward_data_implicit_packed = {
     .awkward = "filters=265; filters=265 dense_filters=1",
     .parameters = parameters,
     .parameter_count = PARAMETERS,
-    .refuses = refuses,
-    .tune = tune,
-    .constrains = constrains,
-    .estimate = estimate,
-    .options = options,
-    .record = record};
+    .configure = configure,
+    .launch = launch};

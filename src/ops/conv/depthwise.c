@@ -24,13 +24,14 @@ static const tn_parameter parameters[PARAMETERS] = {{"vw", 1, 16}, {"rows", 1, 8
 /* Columns that lanes number without overflow, whatever pads them. */
 #define MOST_WIDTH (1 << 28)
 
-/* A problem as the kernel sees it: x is read, y is written. */
+/* A problem as the kernel sees it: x is read, y is written. It is the layout of a choice. */
 typedef struct depthwise {
     conv_problem problem;
     int64_t spread[3];
     int64_t share, members;
     int64_t w_shift;
     bool backwards;
+    depthwise_tile tile; /* where one is used */
 } depthwise;
 
 static depthwise as_forward(const conv_problem *p)
@@ -132,70 +133,25 @@ static bool lay_out(const depthwise *w, const int32_t *values, depthwise_tile *t
                                 values[ROWS], values[VW], tile);
 }
 
-/* Whether a tile of such blocks is used, and has no room. */
-static bool lacks_room(const depthwise *w, const int32_t *values)
+static bool uses_tile(const depthwise *w, const int32_t *values)
 {
-    depthwise_tile tile;
-    return values[VW] > 1 && !tn_depthwise_along_channels(&w->problem, values[VW]) &&
-           !lay_out(w, values, &tile);
+    return values[VW] > 1 && !tn_depthwise_along_channels(&w->problem, values[VW]);
 }
 
 static void tune(tenon_context *context, const depthwise *w, int32_t *values)
 {
+    depthwise_tile tile;
     bool chooses = values[ROWS] == 0;
     if (values[VW] == 0)
         values[VW] = tn_depthwise_lanes(context, w->problem.dtype);
     if (chooses)
         values[ROWS] = rows_of(context, w, values[VW]);
-    while (chooses && values[ROWS] > 1 && lacks_room(w, values))
+    while (chooses && values[ROWS] > 1 && uses_tile(w, values) && !lay_out(w, values, &tile))
         values[ROWS] /= 2;
 }
 
-static void tune_forward(tenon_context *context, const tn_problem *problem, int32_t *values)
+static const char *misfit_of(const tenon_context *context, const int32_t *values)
 {
-    const depthwise w = as_forward((const conv_problem *)problem);
-    tune(context, &w, values);
-}
-
-static void tune_backwards(tenon_context *context, const tn_problem *problem, int32_t *values)
-{
-    const depthwise w = as_backwards((const conv_problem *)problem);
-    tune(context, &w, values);
-}
-
-/* With the parameters that were asked for, or else the usual ones. */
-static const char *refuses(tenon_context *context, const depthwise *w)
-{
-    int32_t values[TN_MAX_PARAMETERS];
-    memcpy(values, w->problem.head.forced_values, sizeof values);
-    tune(context, w, values);
-    if (values[VW] == 1 && items_of(w, values[ROWS]) > MOST_ITEMS - GPU_ITEMS)
-        return "the results are too many";
-    return lacks_room(w, values) ? "a tile has no room for the window" : NULL;
-}
-
-static const char *refuses_forward(tenon_context *context, const tn_problem *problem)
-{
-    const char *why = tn_depthwise_refuses((const conv_problem *)problem);
-    if (why != NULL)
-        return why;
-    const depthwise w = as_forward((const conv_problem *)problem);
-    return refuses(context, &w);
-}
-
-static const char *refuses_backwards(tenon_context *context, const tn_problem *problem)
-{
-    const char *why = tn_depthwise_refuses((const conv_problem *)problem);
-    if (why != NULL)
-        return why;
-    const depthwise w = as_backwards((const conv_problem *)problem);
-    return refuses(context, &w);
-}
-
-static const char *constrains(tenon_context *context, const tn_problem *problem,
-                              const int32_t *values)
-{
-    (void)problem;
     if ((values[VW] & (values[VW] - 1)) != 0)
         return "vw must be a power of two";
     if (values[VW] > 1 && TN_DEPTHWISE_TILE_BYTES > context->device.info.local_memory)
@@ -215,7 +171,7 @@ static double time_of_vector(const depthwise *w, const int32_t *values)
     return (p->x[4] == 1 && p->y[4] == 1 ? 6 : 6 + 2.0 * values[VW]) + tap * taps;
 }
 
-static double estimate(const tenon_context *context, const depthwise *w, const int32_t *values)
+static double time_of(const tenon_context *context, const depthwise *w, const int32_t *values)
 {
     const conv_problem *p = &w->problem;
     const int64_t *out = p->window.out, channels = p->groups * w->share;
@@ -231,22 +187,8 @@ static double estimate(const tenon_context *context, const depthwise *w, const i
     return 3000 + rows * vectors * time_of_vector(w, values) / units;
 }
 
-static double estimate_forward(tenon_context *context, const tn_problem *problem,
-                               const int32_t *values)
-{
-    const depthwise w = as_forward((const conv_problem *)problem);
-    return estimate(context, &w, values);
-}
-
-static double estimate_backwards(tenon_context *context, const tn_problem *problem,
-                                 const int32_t *values)
-{
-    const depthwise w = as_backwards((const conv_problem *)problem);
-    return estimate(context, &w, values);
-}
-
-static void options(tenon_context *context, const depthwise *w, const int32_t *values,
-                    char text[TN_OPTIONS_SIZE])
+static void set_options(tenon_context *context, const depthwise *w, const int32_t *values,
+                        char text[TN_OPTIONS_SIZE])
 {
     const conv_problem *p = &w->problem;
     tn_build_options(context, text,
@@ -262,18 +204,44 @@ static void options(tenon_context *context, const depthwise *w, const int32_t *v
                      w->backwards);
 }
 
-static void options_forward(tenon_context *context, const tn_problem *problem,
-                            const int32_t *values, char text[TN_OPTIONS_SIZE])
+static const char *configure(tenon_context *context, depthwise *w, tn_choice *choice)
 {
-    const depthwise w = as_forward((const conv_problem *)problem);
-    options(context, &w, values, text);
+    int32_t *values = choice->values;
+    tune(context, w, values);
+    if (values[VW] == 1 && items_of(w, values[ROWS]) > MOST_ITEMS - GPU_ITEMS)
+        return "the results are too many";
+    if (uses_tile(w, values) && !lay_out(w, values, &w->tile))
+        return "a tile has no room for the window";
+    choice->misfit = misfit_of(context, values);
+    if (choice->misfit != NULL)
+        return NULL;
+    choice->time = time_of(context, w, values);
+    set_options(context, w, values, choice->options);
+    return NULL;
 }
 
-static void options_backwards(tenon_context *context, const tn_problem *problem,
-                              const int32_t *values, char text[TN_OPTIONS_SIZE])
+static const char *configure_forward(tenon_context *context, const tn_problem *problem,
+                                     tn_choice *choice)
 {
-    const depthwise w = as_backwards((const conv_problem *)problem);
-    options(context, &w, values, text);
+    const conv_problem *p = (const conv_problem *)problem;
+    depthwise *w = TN_LAYOUT(depthwise, choice);
+    const char *why = tn_depthwise_refuses(p);
+    if (why != NULL)
+        return why;
+    *w = as_forward(p);
+    return configure(context, w, choice);
+}
+
+static const char *configure_backwards(tenon_context *context, const tn_problem *problem,
+                                       tn_choice *choice)
+{
+    const conv_problem *p = (const conv_problem *)problem;
+    depthwise *w = TN_LAYOUT(depthwise, choice);
+    const char *why = tn_depthwise_refuses(p);
+    if (why != NULL)
+        return why;
+    *w = as_backwards(p);
+    return configure(context, w, choice);
 }
 
 static int64_t span_of_image(const conv_problem *p, int64_t channels)
@@ -336,15 +304,16 @@ static void share_out_columns(const depthwise *w, const int32_t *values, depthwi
     launch->global[0] = (size_t)tn_round_up(args->units, GPU_ITEMS);
 }
 
-static tenon_status record(const char *operation, tn_recording *recording, const depthwise *w,
-                           const int32_t *values)
+static tenon_status launch(const char *operation, tn_recording *recording,
+                           const tn_problem *problem, const tn_choice *choice)
 {
+    const depthwise *w = TN_LAYOUT(const depthwise, choice);
     const conv_problem *p = &w->problem;
+    const int32_t *values = choice->values;
     const bool reads[CONV_OPERANDS] = {[CONV_X] = true,
                                        [CONV_W] = true,
                                        [CONV_C] = (p->flags & CONV_HAS_C) != 0,
                                        [CONV_BIAS] = (p->flags & CONV_HAS_BIAS) != 0};
-    char text[TN_OPTIONS_SIZE];
     tn_patch patches[CONV_OPERANDS + TN_EPILOGUE_SCALARS];
     depthwise_args args = {.conv.w_offset = w->w_shift,
                            .channels = channels_of(w),
@@ -353,56 +322,34 @@ static tenon_status record(const char *operation, tn_recording *recording, const
                            .x_span = span_of_image(p, p->groups * w->members),
                            .backwards = w->backwards};
     tn_launch launch = {.source = "conv/depthwise",
-                        .options = text,
+                        .options = choice->options,
                         .dimensions = 3,
                         .local = {1, 1, 1},
                         .args_size = sizeof args};
     memcpy(args.spread, w->spread, sizeof args.spread);
-    options(recording->context, w, values, text);
+    (void)problem;
     tn_conv_direct_launch(p, reads, CONV_Y, &launch, &args.conv, patches);
     if (values[VW] == 1) {
         share_out_columns(w, values, &args, &launch);
     } else if (tn_depthwise_along_channels(p, values[VW])) {
         share_out_rows(recording->context, w, values, &args, &launch);
     } else {
-        lay_out(w, values, &args.tile);
+        args.tile = w->tile;
         share_out_tiles(recording->context, w, values, &args, &launch);
     }
     return tn_record(operation, recording, &launch);
-}
-
-static tenon_status record_forward(const char *operation, tn_recording *recording,
-                                   const tn_problem *problem, const int32_t *values)
-{
-    depthwise w = as_forward((const conv_problem *)problem);
-    return record(operation, recording, &w, values);
-}
-
-static tenon_status record_backwards(const char *operation, tn_recording *recording,
-                                     const tn_problem *problem, const int32_t *values)
-{
-    depthwise w = as_backwards((const conv_problem *)problem);
-    return record(operation, recording, &w, values);
 }
 
 const tn_solver tn_conv_depthwise = {.name = "depthwise",
                                      .awkward = TN_DEPTHWISE_AWKWARD,
                                      .parameters = parameters,
                                      .parameter_count = PARAMETERS,
-                                     .refuses = refuses_forward,
-                                     .tune = tune_forward,
-                                     .constrains = constrains,
-                                     .estimate = estimate_forward,
-                                     .options = options_forward,
-                                     .record = record_forward};
+                                     .configure = configure_forward,
+                                     .launch = launch};
 
 const tn_solver tn_conv_backward_data_depthwise = {.name = "depthwise",
                                                    .awkward = TN_DEPTHWISE_AWKWARD,
                                                    .parameters = parameters,
                                                    .parameter_count = PARAMETERS,
-                                                   .refuses = refuses_backwards,
-                                                   .tune = tune_backwards,
-                                                   .constrains = constrains,
-                                                   .estimate = estimate_backwards,
-                                                   .options = options_backwards,
-                                                   .record = record_backwards};
+                                                   .configure = configure_backwards,
+                                                   .launch = launch};

@@ -19,17 +19,16 @@ static const tn_parameter parameters[PARAMETERS] = {{"vw", 1, 16}, {"parts", 1, 
 
 typedef enum way { ITEMS, CHANNELS, TILES } way;
 
-static way way_of(const conv_problem *p, const int32_t *values)
-{
-    if (values[VW] == 1)
-        return ITEMS;
-    return tn_depthwise_along_channels(p, values[VW]) ? CHANNELS : TILES;
-}
+typedef struct layout {
+    way how;
+    int64_t units, groups; /* what parts are made of, and work-groups of a part */
+    depthwise_tile tile;
+} layout;
 
 /* Rows of dy that are taken at once; the sums of many taps leave room for few. */
-static int rows_of(const conv_problem *p, const int32_t *values)
+static int rows_of(const conv_problem *p, int32_t lanes)
 {
-    return values[VW] == 1 && tn_depthwise_taps(&p->window) == 5 ? 2 : 4;
+    return lanes == 1 && tn_depthwise_taps(&p->window) == 5 ? 2 : 4;
 }
 
 /* Filters that lie side by side in a work-group without vectors. */
@@ -38,99 +37,55 @@ static int64_t filters_of_group(const conv_problem *p)
     return p->y[1] == 1 && p->y[4] != 1 && p->groups * p->k >= GPU_LANES ? GPU_LANES : 1;
 }
 
-static bool lay_out(const conv_problem *p, const int32_t *values, depthwise_tile *tile)
+/* False where a tile has no room for the window. */
+static bool lay_out(const conv_problem *p, int32_t lanes, layout *l)
 {
-    return tn_depthwise_lay_out(&p->window, 1, 1, tn_depthwise_room(p->dtype), 1, values[VW], tile);
-}
-
-/* What parts are made of. */
-static int64_t units_of(const conv_problem *p, const int32_t *values)
-{
-    const int64_t *out = p->window.out;
-    depthwise_tile t;
-    switch (way_of(p, values)) {
+    const conv_window *v = &p->window;
+    const int64_t *out = v->out, filters = p->groups * p->k, planes = p->n * out[0];
+    l->how = lanes == 1 ? ITEMS : tn_depthwise_along_channels(p, lanes) ? CHANNELS : TILES;
+    l->groups = filters;
+    switch (l->how) {
     case ITEMS:
-        return p->n * out[0] *
-               tn_ceil_div(out[1], tn_depthwise_step(&p->window) != 0 ? rows_of(p, values) : 1) *
-               out[2];
+        l->units =
+            planes * tn_ceil_div(out[1], tn_depthwise_step(v) != 0 ? rows_of(p, 1) : 1) * out[2];
+        l->groups = tn_ceil_div(filters, filters_of_group(p));
+        return true;
     case CHANNELS:
-        return p->n * out[0] * out[1];
+        l->units = planes * out[1];
+        l->groups = tn_ceil_div(filters, lanes);
+        return true;
     default:
-        lay_out(p, values, &t);
-        return p->n * out[0] * tn_ceil_div(out[1], t.rows) * tn_ceil_div(out[2], t.columns);
+        if (!tn_depthwise_lay_out(v, 1, 1, tn_depthwise_room(p->dtype), 1, lanes, &l->tile))
+            return false;
+        l->units =
+            planes * tn_ceil_div(out[1], l->tile.rows) * tn_ceil_div(out[2], l->tile.columns);
+        return true;
     }
 }
 
-/* Work-groups of a part. */
-static int64_t groups_of(const conv_problem *p, const int32_t *values)
+static uint64_t workspace(const conv_problem *p, int32_t parts)
 {
-    int64_t filters = p->groups * p->k;
-    switch (way_of(p, values)) {
-    case ITEMS:
-        return tn_ceil_div(filters, filters_of_group(p));
-    case CHANNELS:
-        return tn_ceil_div(filters, values[VW]);
-    default:
-        return filters;
-    }
-}
-
-/* With the lanes that were asked for, or else the device's. */
-static const char *refuses(tenon_context *context, const tn_problem *problem)
-{
-    const conv_problem *p = (const conv_problem *)problem;
-    const char *why = tn_depthwise_refuses(p);
-    int32_t values[TN_MAX_PARAMETERS];
-    depthwise_tile tile;
-    memcpy(values, problem->forced_values, sizeof values);
-    if (values[VW] == 0)
-        values[VW] = tn_depthwise_lanes(context, p->dtype);
-    if (why != NULL)
-        return why;
-    if (values[VW] == 1)
-        return units_of(p, values) > MOST_UNITS ? "the outputs are too many" : NULL;
-    if (tn_window_taps(&p->window) > TN_DEPTHWISE_MOST_TAPS)
-        return "the window has too many taps for vectors";
-    return way_of(p, values) == TILES && !lay_out(p, values, &tile)
-               ? "a tile has no room for the window"
-               : NULL;
-}
-
-static uint64_t workspace(tenon_context *context, const tn_problem *problem, const int32_t *values)
-{
-    const conv_problem *p = (const conv_problem *)problem;
-    (void)context;
-    if (values[PARTS] == 1)
+    if (parts == 1)
         return 0;
-    return (uint64_t)(values[PARTS] * p->groups * p->k * tn_window_taps(&p->window)) *
+    return (uint64_t)(parts * p->groups * p->k * tn_window_taps(&p->window)) *
            tn_acc_size(p->dtype);
 }
 
 /* As many parts as keep the device busy, a power of two since each number is checked on its own. */
-static void tune(tenon_context *context, const tn_problem *problem, int32_t *values)
+static int32_t choose_parts(const tenon_context *context, const conv_problem *p, const layout *l)
 {
-    const conv_problem *p = (const conv_problem *)problem;
-    if (values[VW] == 0)
-        values[VW] = tn_depthwise_lanes(context, p->dtype);
-    if (values[PARTS] != 0)
-        return;
-    int64_t groups = groups_of(p, values), units = units_of(p, values);
-    int64_t least = LEAST_ITEMS * (int64_t)context->device.info.compute_units;
-    if (way_of(p, values) == ITEMS)
-        units = units * filters_of_group(p) / GPU_ITEMS;
-    for (values[PARTS] = 1; values[PARTS] < parameters[PARTS].high;) {
-        int32_t more[PARAMETERS] = {values[VW], values[PARTS] * 2};
-        if (groups * values[PARTS] >= least || more[PARTS] > units ||
-            workspace(context, problem, more) > problem->workspace_limit)
-            return;
-        values[PARTS] = more[PARTS];
-    }
+    const int64_t least = LEAST_ITEMS * (int64_t)context->device.info.compute_units,
+                  units = l->how == ITEMS ? l->units * filters_of_group(p) / GPU_ITEMS : l->units;
+    int32_t parts = 1;
+    while (parts < parameters[PARTS].high && l->groups * parts < least && 2 * parts <= units &&
+           workspace(p, 2 * parts) <= p->head.workspace_limit)
+        parts *= 2;
+    return parts;
 }
 
-static const char *constrains(tenon_context *context, const tn_problem *problem,
-                              const int32_t *values)
+static const char *misfit_of(const tenon_context *context, const conv_problem *p,
+                             const int32_t *values)
 {
-    const conv_problem *p = (const conv_problem *)problem;
     const uint64_t vector = (uint64_t)values[VW] * tn_acc_size(p->dtype);
     const int taps = tn_depthwise_taps(&p->window);
     const uint64_t sums =
@@ -146,46 +101,75 @@ static const char *constrains(tenon_context *context, const tn_problem *problem,
 }
 
 /* A CPU's time for a vector of dy: as conv/depthwise, without results to store. */
-static double time_of_vector(const conv_problem *p, const int32_t *values)
+static double time_of_vector(const conv_problem *p, const layout *l, int32_t lanes)
 {
     double taps = (double)tn_window_taps(&p->window);
     double tap = tn_depthwise_taps(&p->window) != 0 ? 0.6 : 1.2;
-    if (way_of(p, values) == CHANNELS)
+    if (l->how == CHANNELS)
         return 3 + tap * taps;
-    return (p->x[4] == 1 && p->y[4] == 1 ? 6 : 6 + 2.0 * values[VW]) + tap * taps;
+    return (p->x[4] == 1 && p->y[4] == 1 ? 6 : 6 + 2.0 * lanes) + tap * taps;
 }
 
-static double estimate(tenon_context *context, const tn_problem *problem, const int32_t *values)
+static double time_of(const tenon_context *context, const conv_problem *p, const layout *l,
+                      const int32_t *values)
 {
-    const conv_problem *p = (const conv_problem *)problem;
-    const int64_t *out = p->window.out, groups = groups_of(p, values);
+    const int64_t *out = p->window.out;
     double units = context->device.info.compute_units;
-    double items = (double)groups * (double)values[PARTS];
+    double items = (double)l->groups * (double)values[PARTS];
     double busy = items < units ? items : units, last = values[PARTS] > 1 ? 3000 : 0;
     double rows = (double)p->n * (double)out[0] * (double)out[1];
     if (!context->device.is_cpu)
         return 5000 + last + tn_conv_work(p) / (busy * 64.0);
     if (values[VW] == 1)
         return 5000 + last + tn_conv_work(p) * 2.0 / busy;
-    int64_t vectors = way_of(p, values) == CHANNELS ? out[2] : tn_ceil_div(out[2], values[VW]);
-    return 3000 + last + rows * (double)(vectors * groups) * time_of_vector(p, values) / busy;
+    int64_t vectors = l->how == CHANNELS ? out[2] : tn_ceil_div(out[2], values[VW]);
+    return 3000 + last +
+           rows * (double)(vectors * l->groups) * time_of_vector(p, l, values[VW]) / busy;
 }
 
-static void options(tenon_context *context, const tn_problem *problem, const int32_t *values,
-                    char text[TN_OPTIONS_SIZE])
+static void set_options(tenon_context *context, const conv_problem *p, int32_t lanes,
+                        char text[TN_OPTIONS_SIZE])
 {
-    const conv_problem *p = (const conv_problem *)problem;
     tn_build_options(context, text,
                      "-DTENON_DTYPE=%u -DTENON_VW=%d -DTENON_ROWS=%d -DTENON_TAPS=%d "
                      "-DTENON_CHANNELS=%d -DTENON_TILE=%d -DTENON_MOST_TAPS=%d -DTENON_ITEMS=%d "
                      "-DTENON_STEP=%d",
-                     p->dtype, values[VW], rows_of(p, values), tn_depthwise_taps(&p->window),
-                     tn_depthwise_along_channels(p, values[VW]), (int)tn_depthwise_room(p->dtype),
+                     p->dtype, lanes, rows_of(p, lanes), tn_depthwise_taps(&p->window),
+                     tn_depthwise_along_channels(p, lanes), (int)tn_depthwise_room(p->dtype),
                      TN_DEPTHWISE_MOST_TAPS, GPU_ITEMS,
-                     values[VW] == 1 ? tn_depthwise_step(&p->window) : 0);
+                     lanes == 1 ? tn_depthwise_step(&p->window) : 0);
 }
 
-static depthwise_filter_args arguments(const conv_problem *p, const int32_t *values)
+/* With the lanes that were asked for, or else the device's. */
+static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
+{
+    const conv_problem *p = (const conv_problem *)problem;
+    const char *why = tn_depthwise_refuses(p);
+    int32_t *values = choice->values;
+    layout *l = TN_LAYOUT(layout, choice);
+    if (why != NULL)
+        return why;
+    if (values[VW] == 0)
+        values[VW] = tn_depthwise_lanes(context, p->dtype);
+    const bool fits = lay_out(p, values[VW], l);
+    if (l->how == ITEMS && l->units > MOST_UNITS)
+        return "the outputs are too many";
+    if (l->how != ITEMS && tn_window_taps(&p->window) > TN_DEPTHWISE_MOST_TAPS)
+        return "the window has too many taps for vectors";
+    if (!fits)
+        return "a tile has no room for the window";
+    if (values[PARTS] == 0)
+        values[PARTS] = choose_parts(context, p, l);
+    choice->misfit = misfit_of(context, p, values);
+    if (choice->misfit != NULL)
+        return NULL;
+    choice->workspace = workspace(p, values[PARTS]);
+    choice->time = time_of(context, p, l, values);
+    set_options(context, p, values[VW], choice->options);
+    return NULL;
+}
+
+static depthwise_filter_args arguments(const conv_problem *p, const layout *l, int32_t parts)
 {
     const int64_t *size = p->window.size, *out = p->window.out;
     const int64_t x_shape[] = {p->n, p->groups, size[0], size[1], size[2]},
@@ -195,33 +179,31 @@ static depthwise_filter_args arguments(const conv_problem *p, const int32_t *val
                                   .share = p->k,
                                   .x_span = tn_depthwise_span(x_shape, p->x),
                                   .y_span = tn_depthwise_span(y_shape, p->y),
-                                  .units = units_of(p, values),
-                                  .parts = values[PARTS],
+                                  .tile = l->tile,
+                                  .units = l->units,
+                                  .parts = parts,
                                   .lanes = (tenon_i32)filters_of_group(p),
                                   .adds = (p->flags & CONV_HAS_C) != 0};
     args.chunk = tn_ceil_div(args.units, args.parts);
     memcpy(args.x_stride, p->x, sizeof args.x_stride);
     memcpy(args.y_stride, p->y, sizeof args.y_stride);
     memcpy(args.w_stride, p->w, sizeof args.w_stride);
-    if (way_of(p, values) == TILES)
-        lay_out(p, values, &args.tile);
     return args;
 }
 
-static void set_sizes(const conv_problem *p, const int32_t *values, tn_launch *launch)
+static void set_sizes(const layout *l, int32_t part_count, tn_launch *launch)
 {
     static const char *const kernels[] = {[ITEMS] = "conv_depthwise_filter_items",
                                           [CHANNELS] = "conv_depthwise_filter_channels",
                                           [TILES] = "conv_depthwise_filter_rows"};
-    const size_t groups = (size_t)groups_of(p, values), parts = (size_t)values[PARTS];
-    const way how = way_of(p, values);
+    const size_t groups = (size_t)l->groups, parts = (size_t)part_count;
     const size_t global[][3] = {[ITEMS] = {groups * GPU_ITEMS, parts, 1},
                                 [CHANNELS] = {groups, parts, 1},
                                 [TILES] = {groups, parts, 1}};
-    launch->kernel = kernels[how];
+    launch->kernel = kernels[l->how];
     launch->dimensions = 3;
-    memcpy(launch->global, global[how], sizeof launch->global);
-    launch->local[0] = how == ITEMS ? GPU_ITEMS : 1;
+    memcpy(launch->global, global[l->how], sizeof launch->global);
+    launch->local[0] = l->how == ITEMS ? GPU_ITEMS : 1;
     launch->local[1] = launch->local[2] = 1;
 }
 
@@ -241,14 +223,16 @@ static tenon_status record_finish(const char *operation, tn_recording *recording
     return tn_record(operation, recording, &launch);
 }
 
-static tenon_status record(const char *operation, tn_recording *recording,
-                           const tn_problem *problem, const int32_t *values)
+static tenon_status launch(const char *operation, tn_recording *recording,
+                           const tn_problem *problem, const tn_choice *choice)
 {
     const conv_problem *p = (const conv_problem *)problem;
+    const layout *l = TN_LAYOUT(const layout, choice);
     const uint32_t size = (uint32_t)tenon_dtype_size((tenon_dtype)p->dtype);
     const uint8_t w = p->operand[CONV_W], x = p->operand[CONV_X], y = p->operand[CONV_Y];
-    const bool parts = values[PARTS] > 1;
-    const depthwise_filter_args args = arguments(p, values);
+    const int32_t count = choice->values[PARTS];
+    const bool parts = count > 1;
+    const depthwise_filter_args args = arguments(p, l, count);
     const tn_patch patches[] = {
         {(uint8_t)tn_scalar_patch((tenon_dtype)p->dtype), TN_SCALAR_BETA,
          offsetof(depthwise_filter_args, beta), 1},
@@ -257,17 +241,15 @@ static tenon_status record(const char *operation, tn_recording *recording,
          (uint32_t)tn_acc_size(p->dtype)},
         {TN_PATCH_OFFSET, x, offsetof(depthwise_filter_args, x_offset), size},
         {TN_PATCH_OFFSET, y, offsetof(depthwise_filter_args, y_offset), size}};
-    char text[TN_OPTIONS_SIZE];
     tn_launch launch = {.source = "conv/depthwise_filter",
-                        .options = text,
+                        .options = choice->options,
                         .operands = {x, y, parts ? TN_WORKSPACE : w, w},
                         .operand_count = 4,
                         .args = &args,
                         .args_size = sizeof args,
                         .patches = patches,
                         .patch_count = 5};
-    options(recording->context, problem, values, text);
-    set_sizes(p, values, &launch);
+    set_sizes(l, count, &launch);
     TN_TRY(tn_record(operation, recording, &launch));
     return parts ? record_finish(operation, recording, p, &launch) : TENON_OK;
 }
@@ -276,10 +258,5 @@ const tn_solver tn_conv_backward_filter_depthwise = {.name = "depthwise",
                                                      .awkward = TN_DEPTHWISE_AWKWARD,
                                                      .parameters = parameters,
                                                      .parameter_count = PARAMETERS,
-                                                     .refuses = refuses,
-                                                     .tune = tune,
-                                                     .constrains = constrains,
-                                                     .workspace = workspace,
-                                                     .estimate = estimate,
-                                                     .options = options,
-                                                     .record = record};
+                                                     .configure = configure,
+                                                     .launch = launch};

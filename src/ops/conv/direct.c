@@ -7,13 +7,6 @@
 #include <stddef.h>
 #include <string.h>
 
-static const char *refuses(tenon_context *context, const tn_problem *problem)
-{
-    (void)context;
-    (void)problem;
-    return NULL;
-}
-
 /* What part of its multiply-adds a GPU does where each of them loads its factors. */
 #define GPU_PART 0.06
 
@@ -25,19 +18,13 @@ double tn_conv_direct_time(tenon_context *context, const conv_problem *p)
     return tn_conv_work(p) * each / context->device.info.compute_units;
 }
 
-static double estimate(tenon_context *context, const tn_problem *problem, const int32_t *values)
-{
-    (void)values;
-    return 5000 + tn_conv_direct_time(context, (const conv_problem *)problem);
-}
-
-static void options(tenon_context *context, const tn_problem *problem, const int32_t *values,
-                    char text[TN_OPTIONS_SIZE])
+static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
 {
     const conv_problem *p = (const conv_problem *)problem;
-    (void)values;
-    tn_build_options(context, text, "-DTENON_DTYPE=%u -DTENON_ACT_BUILD=%u", p->dtype,
+    choice->time = 5000 + tn_conv_direct_time(context, p);
+    tn_build_options(context, choice->options, "-DTENON_DTYPE=%u -DTENON_ACT_BUILD=%u", p->dtype,
                      tn_activation_is_build(p->activation) ? p->activation : 0u);
+    return NULL;
 }
 
 static void fill_arguments(const conv_problem *p, conv_args *args)
@@ -80,8 +67,8 @@ void tn_conv_direct_launch(const conv_problem *p, const bool reads[CONV_OPERANDS
                                                     (uint8_t)i, scalar_at[i], 1};
 }
 
-static tenon_status record(const char *operation, tn_recording *recording,
-                           const tn_problem *problem, const int32_t *values)
+static tenon_status launch(const char *operation, tn_recording *recording,
+                           const tn_problem *problem, const tn_choice *choice)
 {
     const conv_problem *p = (const conv_problem *)problem;
     const bool reads[CONV_OPERANDS] = {[CONV_X] = p->c > 0 && !tn_window_empty(&p->window),
@@ -89,17 +76,14 @@ static tenon_status record(const char *operation, tn_recording *recording,
                                            p->c > 0, /* even where all that it meets is padding */
                                        [CONV_C] = (p->flags & CONV_HAS_C) != 0,
                                        [CONV_BIAS] = (p->flags & CONV_HAS_BIAS) != 0};
-    char text[TN_OPTIONS_SIZE];
     tn_patch patches[CONV_OPERANDS + TN_EPILOGUE_SCALARS];
     conv_args args = {0};
     tn_launch launch = {.source = "conv/direct",
-                        .options = text,
+                        .options = choice->options,
                         .kernel = "conv_direct",
                         .dimensions = 3,
                         .local = {32, 1, 1},
                         .args_size = sizeof args};
-    (void)values;
-    options(recording->context, problem, NULL, text);
     tn_conv_direct_launch(p, reads, CONV_Y, &launch, &args, patches);
     launch.global[0] = (size_t)tn_round_up(tn_window_pixels(&p->window), 32);
     launch.global[1] = (size_t)(p->groups * p->k);
@@ -107,8 +91,4 @@ static tenon_status record(const char *operation, tn_recording *recording,
     return tn_record(operation, recording, &launch);
 }
 
-const tn_solver tn_conv_direct = {.name = "direct",
-                                  .refuses = refuses,
-                                  .estimate = estimate,
-                                  .options = options,
-                                  .record = record};
+const tn_solver tn_conv_direct = {.name = "direct", .configure = configure, .launch = launch};

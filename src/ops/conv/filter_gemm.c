@@ -97,7 +97,6 @@ static bool wants_slices(tenon_context *context, const conv_problem *p, const la
 static void lay_out(tenon_context *context, const conv_problem *p, layout *l)
 {
     const int64_t *size = p->window.size;
-    memset(l, 0, sizeof *l);
     l->by_taps = p->x[1] == 1 && p->x[4] != 1;
     l->packs_x = tn_conv_is_converted(p->dtype);
     l->taps = p->c * tn_window_taps(&p->window);
@@ -130,28 +129,16 @@ static int64_t columns_at(const layout *l)
     return y_at(l) + tn_round_up(l->y_size, ALIGNMENT);
 }
 
-static const char *refuses(tenon_context *context, const tn_problem *problem)
+static const char *refuses(const conv_problem *p)
 {
-    const conv_problem *p = (const conv_problem *)problem;
     const conv_window *v = &p->window;
     int64_t size;
-    (void)context;
     if (p->n == 0 || tn_window_pixels(v) == 0 || tn_window_empty(v))
         return "there is no product";
     if (!tn_mul_i64((p->c + p->k) * p->groups, tn_window_taps(v), &size) ||
         !tn_mul_i64(size, tn_window_pixels(v), &size) || !tn_mul_i64(size, 16 * p->n, &size))
         return "the columns' size overflows";
     return NULL;
-}
-
-static uint64_t workspace(tenon_context *context, const tn_problem *problem, const int32_t *values)
-{
-    const conv_problem *p = (const conv_problem *)problem;
-    layout l;
-    (void)values;
-    lay_out(context, p, &l);
-    int64_t columns = p->groups * l.taps * l.block.images * tn_conv_block_pixels(&l.block);
-    return (uint64_t)(columns_at(&l) + columns) * tn_acc_size(p->dtype);
 }
 
 /* Strides of col[n, c, t, r, s, o, p, q]: pixels of all images of a block together, or taps. */
@@ -285,32 +272,35 @@ static double other_time(tenon_context *context, const conv_problem *p, const la
            tn_conv_gpu_pack_time(context, dtype, (double)l->sum_size);
 }
 
-static double estimate(tenon_context *context, const tn_problem *problem, const int32_t *values)
+static double time_of(tenon_context *context, const conv_problem *p, const layout *l)
 {
-    const conv_problem *p = (const conv_problem *)problem;
     gemm_problem product;
-    layout l;
-    (void)values;
-    lay_out(context, p, &l);
-    if (block_product("estimate", p, &l, &l.block, true, &product) != TENON_OK)
+    if (block_product("configure", p, l, &l->block, true, &product) != TENON_OK)
         return 1e300;
-    const double blocks = tn_conv_block_count(p, &l.block), n = (double)p->n,
+    const double blocks = tn_conv_block_count(p, &l->block), n = (double)p->n,
                  pixels = n * (double)tn_window_pixels(&p->window),
-                 columns = pixels * (double)p->groups * (double)l.taps;
+                 columns = pixels * (double)p->groups * (double)l->taps;
     const double packed =
-        pixels * (double)(l.packs_y ? p->groups * p->k : 0) + n * (double)l.x_size;
+        pixels * (double)(l->packs_y ? p->groups * p->k : 0) + n * (double)l->x_size;
     return (context->device.is_cpu ? 1 : CONV_COLUMNS_DOUBT) *
            (blocks * tn_gemm_estimate(context, &product) +
-            other_time(context, p, &l, columns, packed, blocks));
+            other_time(context, p, l, columns, packed, blocks));
 }
 
-static void options(tenon_context *context, const tn_problem *problem, const int32_t *values,
-                    char text[TN_OPTIONS_SIZE])
+static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
 {
     const conv_problem *p = (const conv_problem *)problem;
-    (void)values;
-    tn_build_options(context, text, "-DTENON_DTYPE=%u -DTENON_VW=%u", p->dtype,
+    layout *l = TN_LAYOUT(layout, choice);
+    const char *why = refuses(p);
+    if (why != NULL)
+        return why;
+    lay_out(context, p, l);
+    int64_t columns = p->groups * l->taps * l->block.images * tn_conv_block_pixels(&l->block);
+    choice->workspace = (uint64_t)(columns_at(l) + columns) * tn_acc_size(p->dtype);
+    choice->time = time_of(context, p, l);
+    tn_build_options(context, choice->options, "-DTENON_DTYPE=%u -DTENON_VW=%u", p->dtype,
                      tn_lanes(context, p->dtype));
+    return NULL;
 }
 
 static tenon_status record_pack_x(const char *operation, tn_recording *recording,
@@ -372,32 +362,26 @@ static tenon_status record_block(const char *operation, tn_recording *recording,
     return tn_gemm_record(operation, recording, &product);
 }
 
-static tenon_status record(const char *operation, tn_recording *recording,
-                           const tn_problem *problem, const int32_t *values)
+static tenon_status launch(const char *operation, tn_recording *recording,
+                           const tn_problem *problem, const tn_choice *choice)
 {
     const conv_problem *p = (const conv_problem *)problem;
     int64_t blocks[3], index[3] = {0};
-    layout l;
+    const layout *l = TN_LAYOUT(const layout, choice);
     bool is_first = true;
-    (void)values;
-    lay_out(recording->context, p, &l);
     for (int d = 0; d < 3; d++)
-        blocks[d] = tn_ceil_div(p->window.out[d], l.block.count[d]);
-    for (int64_t n = 0; n < p->n; n += l.block.images) {
+        blocks[d] = tn_ceil_div(p->window.out[d], l->block.count[d]);
+    for (int64_t n = 0; n < p->n; n += l->block.images) {
         do {
-            const conv_block b = tn_conv_block_at(&p->window, p->n, &l.block, n, index);
-            if (l.packs_x && index[0] + index[1] + index[2] == 0)
-                TN_TRY(record_pack_x(operation, recording, p, &l, &b));
-            TN_TRY(record_block(operation, recording, p, &l, &b, is_first));
+            const conv_block b = tn_conv_block_at(&p->window, p->n, &l->block, n, index);
+            if (l->packs_x && index[0] + index[1] + index[2] == 0)
+                TN_TRY(record_pack_x(operation, recording, p, l, &b));
+            TN_TRY(record_block(operation, recording, p, l, &b, is_first));
             is_first = false;
         } while (tn_next_index(index, blocks, 3));
     }
-    return l.sums ? record_unpack(operation, recording, p, &l) : TENON_OK;
+    return l->sums ? record_unpack(operation, recording, p, l) : TENON_OK;
 }
 
-const tn_solver tn_conv_backward_filter_im2col_gemm = {.name = "im2col_gemm",
-                                                       .refuses = refuses,
-                                                       .workspace = workspace,
-                                                       .estimate = estimate,
-                                                       .options = options,
-                                                       .record = record};
+const tn_solver tn_conv_backward_filter_im2col_gemm = {
+    .name = "im2col_gemm", .configure = configure, .launch = launch};

@@ -205,12 +205,9 @@ static bool fits(tenon_context *context, const conv_problem *p, const int32_t *v
            context->device.info.local_memory;
 }
 
-static const char *refuses(tenon_context *context, const tn_problem *problem)
+static const char *refuses(const conv_problem *p)
 {
-    const conv_problem *p = (const conv_problem *)problem;
     const conv_window *v = &p->window;
-    if (!context->device.is_cpu && problem->forced < 0)
-        return "made for CPUs";
     if (p->n == 0 || tn_window_pixels(v) == 0 || tn_window_empty(v))
         return "there is no product";
     for (int d = 0; d < 3; d++) /* of which a band's are counted in 32 bits */
@@ -221,10 +218,9 @@ static const char *refuses(tenon_context *context, const tn_problem *problem)
 }
 
 /* The tile's vectors that leave the fewest of its last panel unused. */
-static void tune(tenon_context *context, const tn_problem *problem, int32_t *values)
+static void tune(tenon_context *context, const conv_problem *p, int32_t *values)
 {
     static const int32_t wide_rows[] = {0, 14, 12, 8, 6}, rows[] = {0, 8, 6, 4, 2};
-    const conv_problem *p = (const conv_problem *)problem;
     int64_t lanes = tn_gemm_lanes(context, p->dtype);
     bool wide = lanes * (int64_t)tn_acc_size(p->dtype) >= 64;
     layout l = {.window = p->window};
@@ -246,56 +242,63 @@ static void tune(tenon_context *context, const tn_problem *problem, int32_t *val
         values[BLOCK] /= 2;
 }
 
-static const char *constrains(tenon_context *context, const tn_problem *problem,
-                              const int32_t *values)
+/* Why the values do not go together; NULL where they do, and lays out the work. */
+static const char *misfit_of(tenon_context *context, const conv_problem *p, const int32_t *values,
+                             layout *l)
 {
-    const conv_problem *p = (const conv_problem *)problem;
-    layout l;
     if (!fits(context, p, values))
         return "the packed blocks do not fit the local memory";
     if (values[TILE_ROWS] * values[TILE_VECTORS] + values[TILE_VECTORS] + 1 > 32)
         return "the tile of mr x nv does not fit the vector registers";
-    return lay_out(context, p, values, &l);
+    return lay_out(context, p, values, l);
 }
 
-static uint64_t workspace(tenon_context *context, const tn_problem *problem, const int32_t *values)
+static double time_of(tenon_context *context, const conv_problem *p, const layout *l,
+                      const int32_t *values)
 {
-    const conv_problem *p = (const conv_problem *)problem;
-    layout l;
-    lay_out(context, p, values, &l);
-    return l.slices > 1 ? (uint64_t)l.slices * slice_size(p) * tn_acc_size(p->dtype) : 0;
-}
-
-static double estimate(tenon_context *context, const tn_problem *problem, const int32_t *values)
-{
-    const conv_problem *p = (const conv_problem *)problem;
-    layout l;
-    lay_out(context, p, values, &l);
     double units = context->device.info.compute_units,
-           groups = (double)groups_of(p, &l) * (double)l.slices,
-           vectors = (double)tn_round_up(l.vectors, values[TILE_VECTORS]) *
-                     (double)(p->groups * tn_ceil_div(p->c, l.channels)),
+           groups = (double)groups_of(p, l) * (double)l->slices,
+           vectors = (double)tn_round_up(l->vectors, values[TILE_VECTORS]) *
+                     (double)(p->groups * tn_ceil_div(p->c, l->channels)),
            pixels = (double)p->n * (double)tn_window_pixels(&p->window), dw = (double)slice_size(p);
-    bool by_vectors =
-        (l.x[1] == 1 || l.skip[2] * l.x[4] <= 2) && l.channels >= tn_gemm_lanes(context, p->dtype);
+    bool by_vectors = (l->x[1] == 1 || l->skip[2] * l->x[4] <= 2) &&
+                      l->channels >= tn_gemm_lanes(context, p->dtype);
     double multiply = pixels * vectors * (double)p->k * FMA_TIME;
     if (!in_place(p))
-        multiply += pixels * (double)(p->groups * p->k * tn_ceil_div(p->c, l.channels));
-    double pack = packed_elements(p, &l) * (double)tn_ceil_div(p->k, l.filters) *
+        multiply += pixels * (double)(p->groups * p->k * tn_ceil_div(p->c, l->channels));
+    double pack = packed_elements(p, l) * (double)tn_ceil_div(p->k, l->filters) *
                   (by_vectors ? VECTOR_TIME : SINGLE_TIME);
-    double write = dw * (WRITE_TIME + (l.slices > 1 ? (double)l.slices * SLICE_TIME : 0));
+    double write = dw * (WRITE_TIME + (l->slices > 1 ? (double)l->slices * SLICE_TIME : 0));
     return CPU_LAUNCH_TIME + (multiply + pack + write) / (groups < units ? groups : units);
 }
 
-static void options(tenon_context *context, const tn_problem *problem, const int32_t *values,
-                    char text[TN_OPTIONS_SIZE])
+static void set_options(tenon_context *context, const conv_problem *p, const int32_t *values,
+                        char text[TN_OPTIONS_SIZE])
 {
-    const conv_problem *p = (const conv_problem *)problem;
     tn_build_options(context, text,
                      "-DTENON_DTYPE=%u -DTENON_VW=%d -DTENON_MR=%d -DTENON_NV=%d -DTENON_BLOCK=%d "
                      "-DTENON_PIXELS=%d -DTENON_Y_IN_PLACE=%d",
                      p->dtype, (int)tn_gemm_lanes(context, p->dtype), values[TILE_ROWS],
                      values[TILE_VECTORS], values[BLOCK] * BLOCK_UNIT, BAND_PIXELS, in_place(p));
+}
+
+static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
+{
+    const conv_problem *p = (const conv_problem *)problem;
+    layout *l = TN_LAYOUT(layout, choice);
+    const char *why = refuses(p);
+    if (why != NULL)
+        return why;
+    choice->never_chosen = context->device.is_cpu ? NULL : "made for CPUs";
+    tune(context, p, choice->values);
+    choice->misfit = misfit_of(context, p, choice->values, l);
+    if (choice->misfit != NULL)
+        return NULL;
+    if (l->slices > 1)
+        choice->workspace = (uint64_t)l->slices * slice_size(p) * tn_acc_size(p->dtype);
+    choice->time = time_of(context, p, l, choice->values);
+    set_options(context, p, choice->values, choice->options);
+    return NULL;
 }
 
 static conv_filter_packed_args arguments(const conv_problem *p, const layout *l)
@@ -354,19 +357,15 @@ static tenon_status record_sum(const char *operation, tn_recording *recording,
     return tn_conv_record_unpack(operation, recording, &packing);
 }
 
-static tenon_status record(const char *operation, tn_recording *recording,
-                           const tn_problem *problem, const int32_t *values)
+static tenon_status launch(const char *operation, tn_recording *recording,
+                           const tn_problem *problem, const tn_choice *choice)
 {
     const conv_problem *p = (const conv_problem *)problem;
     const uint8_t w = p->operand[CONV_W], x = p->operand[CONV_X], y = p->operand[CONV_Y];
     const uint32_t size = (uint32_t)tenon_dtype_size((tenon_dtype)p->dtype);
-    char text[TN_OPTIONS_SIZE];
-    layout l;
-    const char *why = lay_out(recording->context, p, values, &l);
-    if (why != NULL)
-        return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: %s", operation, why);
-    const conv_filter_packed_args args = arguments(p, &l);
-    const uint8_t sums = l.slices > 1 ? TN_WORKSPACE : w; /* what is not written may be absent */
+    const layout *l = TN_LAYOUT(const layout, choice);
+    const conv_filter_packed_args args = arguments(p, l);
+    const uint8_t sums = l->slices > 1 ? TN_WORKSPACE : w; /* what is not written may be absent */
     const tn_patch patches[] = {
         {(uint8_t)tn_scalar_patch((tenon_dtype)p->dtype), TN_SCALAR_BETA,
          offsetof(conv_filter_packed_args, beta), 1},
@@ -375,22 +374,21 @@ static tenon_status record(const char *operation, tn_recording *recording,
         {TN_PATCH_OFFSET, x, offsetof(conv_filter_packed_args, x_offset), size},
         {TN_PATCH_OFFSET, TN_WORKSPACE, offsetof(conv_filter_packed_args, sum_offset),
          (uint32_t)tn_acc_size(p->dtype)}};
-    options(recording->context, problem, values, text);
     const tn_launch launch = {.source = "conv/filter_packed",
-                              .options = text,
+                              .options = choice->options,
                               .kernel = "conv_filter_packed",
                               .dimensions = 3,
-                              .global = {(size_t)(p->groups * tn_ceil_div(p->c, l.channels)),
-                                         (size_t)tn_ceil_div(p->k, l.filters), (size_t)l.slices},
+                              .global = {(size_t)(p->groups * tn_ceil_div(p->c, l->channels)),
+                                         (size_t)tn_ceil_div(p->k, l->filters), (size_t)l->slices},
                               .local = {1, 1, 1},
                               .operands = {x, y, w, sums},
                               .operand_count = 4,
                               .args = &args,
                               .args_size = sizeof args,
                               .patches = patches,
-                              .patch_count = l.slices > 1 ? 5 : 4};
+                              .patch_count = l->slices > 1 ? 5 : 4};
     TN_TRY(tn_record(operation, recording, &launch));
-    return l.slices > 1 ? record_sum(operation, recording, p, &l) : TENON_OK;
+    return l->slices > 1 ? record_sum(operation, recording, p, l) : TENON_OK;
 }
 
 const tn_solver tn_conv_backward_filter_implicit_packed = {
@@ -398,10 +396,5 @@ const tn_solver tn_conv_backward_filter_implicit_packed = {
     .awkward = "channels=35 filters=29; channels=35 filters=29 dense_filters=1",
     .parameters = parameters,
     .parameter_count = PARAMETERS,
-    .refuses = refuses,
-    .tune = tune,
-    .constrains = constrains,
-    .workspace = workspace,
-    .estimate = estimate,
-    .options = options,
-    .record = record};
+    .configure = configure,
+    .launch = launch};

@@ -21,12 +21,14 @@ static bool merges_both(const conv_problem *p, int64_t images, int64_t *x, int64
     return merges(p, images, p->x, x) && merges(p, images, p->y, y);
 }
 
-static const char *refuses(tenon_context *context, const tn_problem *problem)
+/* Images of a product, and the strides from one pixel to the next. */
+typedef struct layout {
+    int64_t images, x, y;
+} layout;
+
+static const char *lay_out(const conv_problem *p, layout *l)
 {
-    const conv_problem *p = (const conv_problem *)problem;
     const conv_window *v = &p->window;
-    int64_t x, y;
-    (void)context;
     if (tn_window_taps(v) != 1)
         return "the filter is not 1x1";
     for (int d = 0; d < 3; d++)
@@ -34,18 +36,13 @@ static const char *refuses(tenon_context *context, const tn_problem *problem)
             return "the filter does not meet every pixel once";
     if (p->n == 0 || tn_window_pixels(v) == 0)
         return "there is no product";
-    if (merges_both(p, p->n, &x, &y))
+    l->images = p->n;
+    if (merges_both(p, p->n, &l->x, &l->y))
         return NULL;
-    if (!merges_both(p, 1, &x, &y))
+    l->images = 1;
+    if (!merges_both(p, 1, &l->x, &l->y))
         return "the pixels do not have one stride";
     return tn_conv_is_converted(p->dtype) ? "dw would round the sum of each image" : NULL;
-}
-
-/* Images of a product. */
-static int64_t images_of(const conv_problem *p)
-{
-    int64_t x, y;
-    return merges_both(p, p->n, &x, &y) ? p->n : 1;
 }
 
 static tenon_tensor make_view(const conv_problem *p, const int64_t shape[3],
@@ -58,17 +55,16 @@ static tenon_tensor make_view(const conv_problem *p, const int64_t shape[3],
 }
 
 /* dw [group, filters, channels] = dy · x transposed, added to what is there but for the first. */
-static tenon_status product(const char *operation, const conv_problem *p, int64_t image,
-                            gemm_problem *product)
+static tenon_status product(const char *operation, const conv_problem *p, const layout *l,
+                            int64_t image, gemm_problem *product)
 {
     tenon_gemm_params params = TENON_GEMM_PARAMS_INIT;
-    int64_t images = images_of(p), length = images * tn_window_pixels(&p->window), x_step, y_step;
+    int64_t length = l->images * tn_window_pixels(&p->window);
     bool empty = false, adds = image > 0 || (p->flags & CONV_HAS_C) != 0;
-    merges_both(p, images, &x_step, &y_step);
     const int64_t y_shape[] = {p->groups, p->k, length}, x_shape[] = {p->groups, length, p->c},
                   w_shape[] = {p->groups, p->k, p->c};
-    const int64_t y_stride[] = {p->k * p->y[1], p->y[1], y_step},
-                  x_stride[] = {p->c * p->x[1], x_step, p->x[1]},
+    const int64_t y_stride[] = {p->k * p->y[1], p->y[1], l->y},
+                  x_stride[] = {p->c * p->x[1], l->x, p->x[1]},
                   w_stride[] = {p->k * p->w[0], p->w[0], p->w[1]};
     const tenon_tensor y = make_view(p, y_shape, y_stride), x = make_view(p, x_shape, x_stride),
                        w = make_view(p, w_shape, w_stride);
@@ -86,28 +82,32 @@ static tenon_status product(const char *operation, const conv_problem *p, int64_
     return TENON_OK;
 }
 
-static double estimate(tenon_context *context, const tn_problem *problem, const int32_t *values)
+static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
 {
     const conv_problem *p = (const conv_problem *)problem;
-    int64_t count = p->n / images_of(p);
-    double products = (double)count;
-    double filters = (double)p->groups * (double)p->k * (double)p->c;
+    const double filters = (double)p->groups * (double)p->k * (double)p->c;
+    layout *l = TN_LAYOUT(layout, choice);
     gemm_problem g;
-    (void)values;
-    if (product("estimate", p, 0, &g) != TENON_OK)
-        return 1e300;
-    return products * tn_gemm_estimate(context, &g) +
-           (products - 1) * filters / context->device.info.compute_units;
+    const char *why = lay_out(p, l);
+    if (why != NULL)
+        return why;
+    if (product("configure", p, l, 0, &g) != TENON_OK)
+        return "there is no such product";
+    const double products = (double)(p->n / l->images);
+    choice->time = products * tn_gemm_estimate(context, &g) +
+                   (products - 1) * filters / context->device.info.compute_units;
+    tn_conv_product_options(p, choice->options);
+    return NULL;
 }
 
-static tenon_status record(const char *operation, tn_recording *recording,
-                           const tn_problem *problem, const int32_t *values)
+static tenon_status launch(const char *operation, tn_recording *recording,
+                           const tn_problem *problem, const tn_choice *choice)
 {
     const conv_problem *p = (const conv_problem *)problem;
+    const layout *l = TN_LAYOUT(const layout, choice);
     gemm_problem g;
-    (void)values;
-    for (int64_t image = 0; image < p->n; image += images_of(p)) {
-        TN_TRY(product(operation, p, image, &g));
+    for (int64_t image = 0; image < p->n; image += l->images) {
+        TN_TRY(product(operation, p, l, image, &g));
         TN_TRY(tn_gemm_record(operation, recording, &g));
     }
     return TENON_OK;
@@ -116,7 +116,5 @@ static tenon_status record(const char *operation, tn_recording *recording,
 const tn_solver tn_conv_backward_filter_pointwise = {
     .name = "pointwise",
     .awkward = "n=1 t=1 r=1 s=1 stride_w=1 dense_images=1",
-    .refuses = refuses,
-    .estimate = estimate,
-    .options = tn_conv_product_options,
-    .record = record};
+    .configure = configure,
+    .launch = launch};

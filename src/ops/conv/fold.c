@@ -10,13 +10,6 @@
 /* A CPU's work-item is worth its launch from about this many elements on. */
 #define CPU_WORK 1024
 
-static const char *refuses(tenon_context *context, const tn_problem *problem)
-{
-    (void)context;
-    (void)problem;
-    return NULL;
-}
-
 static bool channels_last(const col2im_problem *p)
 {
     return p->x[1] == 1 && p->x[4] != 1;
@@ -24,41 +17,25 @@ static bool channels_last(const col2im_problem *p)
 
 /* What counts is how they compare: vectors on a CPU, along what is contiguous, in the columns above
  * all; on a GPU neighbours in neighbouring work-items. */
-static double estimate_elements(tenon_context *context, const tn_problem *problem,
-                                const int32_t *values)
+static double time_of(tenon_context *context, const col2im_problem *p, const tn_solver *solver)
 {
-    (void)problem;
-    (void)values;
-    return context->device.is_cpu ? 20 : 1;
-}
-
-static double estimate_rows(tenon_context *context, const tn_problem *problem,
-                            const int32_t *values)
-{
-    const col2im_problem *p = (const col2im_problem *)problem;
-    (void)context;
-    (void)values;
-    return 2 + (p->col[7] == 1 ? 0 : 4) + (p->x[4] == 1 ? 0 : 1);
-}
-
-static double estimate_channels(tenon_context *context, const tn_problem *problem,
-                                const int32_t *values)
-{
-    const col2im_problem *p = (const col2im_problem *)problem;
-    bool fills = p->c >= (int64_t)tn_lanes(context, p->dtype);
-    (void)values;
+    const bool fills = p->c >= (int64_t)tn_lanes(context, p->dtype);
+    if (tn_is_solver(solver, &tn_col2im_elements))
+        return context->device.is_cpu ? 20 : 1;
+    if (tn_is_solver(solver, &tn_col2im_rows))
+        return 2 + (p->col[7] == 1 ? 0 : 4) + (p->x[4] == 1 ? 0 : 1);
     return 2.5 + (p->col[1] == 1 ? 0 : 4) + (p->x[1] == 1 ? 0 : 1) + (fills ? 0 : 4);
 }
 
-static void options(tenon_context *context, const tn_problem *problem, const int32_t *values,
-                    char text[TN_OPTIONS_SIZE])
+static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
 {
     const col2im_problem *p = (const col2im_problem *)problem;
-    (void)values;
-    tn_build_options(context, text,
+    choice->time = time_of(context, p, choice->solver);
+    tn_build_options(context, choice->options,
                      "-DTENON_DTYPE=%u -DTENON_ACT_BUILD=%u -DTENON_VW=%u -DTENON_COL_ACC=%u",
                      p->dtype, tn_activation_is_build(p->activation) ? p->activation : 0u,
                      tn_lanes(context, p->dtype), p->col_acc);
+    return NULL;
 }
 
 static col2im_args arguments(const col2im_problem *p)
@@ -100,7 +77,7 @@ static bool is_read(const col2im_problem *p, int operand)
 }
 
 static tenon_status record(const char *operation, tn_recording *recording, const col2im_problem *p,
-                           const col2im_args *args, tn_launch launch)
+                           const tn_choice *choice, const col2im_args *args, tn_launch launch)
 {
     static const uint16_t offset_at[] = {
         offsetof(col2im_args, col_offset), offsetof(col2im_args, res_offset),
@@ -108,10 +85,8 @@ static tenon_status record(const char *operation, tn_recording *recording, const
     static const uint16_t scalar_at[] = {offsetof(col2im_args, alpha), offsetof(col2im_args, beta),
                                          offsetof(col2im_args, act_alpha),
                                          offsetof(col2im_args, act_beta)};
-    char text[TN_OPTIONS_SIZE];
     tn_patch patches[COL2IM_OPERANDS + TN_EPILOGUE_SCALARS];
     size_t size = tenon_dtype_size((tenon_dtype)p->dtype);
-    options(recording->context, &p->head, NULL, text);
     for (int i = 0; i < COL2IM_OPERANDS; i++) {
         uint8_t operand = p->operand[is_read(p, i) ? i : COL2IM_X];
         bool sums = i == COL2IM_COL && p->col_acc;
@@ -125,7 +100,7 @@ static tenon_status record(const char *operation, tn_recording *recording, const
     /* Where the driver chooses a work-group by the sizes, PoCL compiles for each that is new. */
     launch.local[0] = launch.local[1] = launch.local[2] = recording->context->device.is_cpu ? 1 : 0;
     launch.source = "conv/col2im";
-    launch.options = text;
+    launch.options = choice->options;
     launch.dimensions = 3;
     launch.global[2] = (size_t)p->n;
     launch.operand_count = COL2IM_OPERANDS;
@@ -135,62 +110,49 @@ static tenon_status record(const char *operation, tn_recording *recording, const
     return tn_record(operation, recording, &launch);
 }
 
-static tenon_status record_elements(const char *operation, tn_recording *recording,
-                                    const tn_problem *problem, const int32_t *values)
+static tenon_status launch_elements(const char *operation, tn_recording *recording,
+                                    const tn_problem *problem, const tn_choice *choice)
 {
     const col2im_problem *p = (const col2im_problem *)problem;
     const int64_t *size = p->window.size;
     col2im_args args = arguments(p);
     tn_launch launch = {.kernel = "col2im_elements"};
-    (void)values;
     args.run = channels_last(p);
     launch.global[0] = (size_t)(size[0] * size[1] * size[2] * p->c);
     launch.global[1] = 1;
-    return record(operation, recording, p, &args, launch);
+    return record(operation, recording, p, choice, &args, launch);
 }
 
-static tenon_status record_rows(const char *operation, tn_recording *recording,
-                                const tn_problem *problem, const int32_t *values)
+static tenon_status launch_rows(const char *operation, tn_recording *recording,
+                                const tn_problem *problem, const tn_choice *choice)
 {
     const col2im_problem *p = (const col2im_problem *)problem;
     col2im_args args = arguments(p);
     tn_launch launch = {.kernel = "col2im_rows"};
     int64_t rows = p->window.size[1];
-    (void)values;
     args.run = tn_max_i64(1, tn_min_i64(rows, CPU_WORK / p->window.size[2]));
     launch.global[0] = (size_t)tn_ceil_div(rows, args.run);
     launch.global[1] = (size_t)(p->c * p->window.size[0]);
-    return record(operation, recording, p, &args, launch);
+    return record(operation, recording, p, choice, &args, launch);
 }
 
-static tenon_status record_channels(const char *operation, tn_recording *recording,
-                                    const tn_problem *problem, const int32_t *values)
+static tenon_status launch_channels(const char *operation, tn_recording *recording,
+                                    const tn_problem *problem, const tn_choice *choice)
 {
     const col2im_problem *p = (const col2im_problem *)problem;
     col2im_args args = arguments(p);
     tn_launch launch = {.kernel = "col2im_channels"};
     int64_t width = p->window.size[2];
-    (void)values;
     args.run = tn_max_i64(1, tn_min_i64(width, CPU_WORK / p->c));
     launch.global[0] = (size_t)tn_ceil_div(width, args.run);
     launch.global[1] = (size_t)(p->window.size[0] * p->window.size[1]);
-    return record(operation, recording, p, &args, launch);
+    return record(operation, recording, p, choice, &args, launch);
 }
 
-const tn_solver tn_col2im_elements = {.name = "elements",
-                                      .refuses = refuses,
-                                      .estimate = estimate_elements,
-                                      .options = options,
-                                      .record = record_elements};
+const tn_solver tn_col2im_elements = {
+    .name = "elements", .configure = configure, .launch = launch_elements};
 
-const tn_solver tn_col2im_rows = {.name = "rows",
-                                  .refuses = refuses,
-                                  .estimate = estimate_rows,
-                                  .options = options,
-                                  .record = record_rows};
+const tn_solver tn_col2im_rows = {.name = "rows", .configure = configure, .launch = launch_rows};
 
-const tn_solver tn_col2im_channels = {.name = "channels",
-                                      .refuses = refuses,
-                                      .estimate = estimate_channels,
-                                      .options = options,
-                                      .record = record_channels};
+const tn_solver tn_col2im_channels = {
+    .name = "channels", .configure = configure, .launch = launch_channels};

@@ -8,45 +8,20 @@
 /* What makes a CPU's work-item worth the arithmetic that finds its place. */
 #define CPU_ELEMENTS 1024
 
-static const char *refuses_nothing(tenon_context *context, const tn_problem *problem)
+static bool is_channels(const tn_choice *choice)
 {
-    (void)context;
-    (void)problem;
-    return NULL;
-}
-
-static const char *refuses_channels(tenon_context *context, const tn_problem *problem)
-{
-    (void)context;
-    return ((const im2col_problem *)problem)->col[1] == 1 || problem->forced >= 0
-               ? NULL
-               : "the columns are not contiguous along the channels";
+    return tn_is_solver(choice->solver, &tn_im2col_channels);
 }
 
 /* Neither needs more than the other: what is written along the contiguous dimension goes faster. */
-static double estimate_rows(tenon_context *context, const tn_problem *problem,
-                            const int32_t *values)
+static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
 {
-    (void)context;
-    (void)values;
-    return ((const im2col_problem *)problem)->col[7] == 1 ? 1 : 2;
-}
-
-static double estimate_channels(tenon_context *context, const tn_problem *problem,
-                                const int32_t *values)
-{
-    (void)context;
-    (void)problem;
-    (void)values;
-    return 1.5;
-}
-
-static void options(tenon_context *context, const tn_problem *problem, const int32_t *values,
-                    char text[TN_OPTIONS_SIZE])
-{
-    (void)values;
-    tn_build_options(context, text, "-DTENON_DTYPE=%u",
-                     (unsigned)((const im2col_problem *)problem)->dtype);
+    const im2col_problem *p = (const im2col_problem *)problem;
+    if (is_channels(choice) && p->col[1] != 1)
+        choice->never_chosen = "the columns are not contiguous along the channels";
+    choice->time = is_channels(choice) ? 1.5 : p->col[7] == 1 ? 1 : 2;
+    tn_build_options(context, choice->options, "-DTENON_DTYPE=%u", (unsigned)p->dtype);
+    return NULL;
 }
 
 static im2col_args arguments(const im2col_problem *p)
@@ -59,9 +34,9 @@ static im2col_args arguments(const im2col_problem *p)
 }
 
 static tenon_status record(const char *operation, tn_recording *recording, const im2col_problem *p,
-                           im2col_args *args, const char *kernel, int64_t width, int64_t height)
+                           const tn_choice *choice, im2col_args *args, int64_t width,
+                           int64_t height)
 {
-    char text[TN_OPTIONS_SIZE];
     uint32_t size = (uint32_t)tenon_dtype_size((tenon_dtype)p->dtype);
     uint8_t x = (uint8_t)p->x_operand, col = (uint8_t)p->col_operand;
     const tn_patch patches[] = {{TN_PATCH_OFFSET, x, offsetof(im2col_args, x_offset), size},
@@ -71,10 +46,9 @@ static tenon_status record(const char *operation, tn_recording *recording, const
     /* Where the driver chooses a work-group by the sizes, PoCL compiles for each that it has not
      * seen. */
     size_t local = recording->context->device.is_cpu ? 1 : 0;
-    options(recording->context, &p->head, NULL, text);
     tn_launch launch = {.source = "conv/im2col",
-                        .options = text,
-                        .kernel = kernel,
+                        .options = choice->options,
+                        .kernel = is_channels(choice) ? "im2col_channels" : "im2col_rows",
                         .dimensions = 3,
                         .global = {(size_t)width, (size_t)height, (size_t)p->n},
                         .local = {local, local, local},
@@ -97,41 +71,23 @@ static void share_out(const tn_recording *recording, int64_t length, int64_t lin
     args->lines = cpu ? tn_min_i64(lines, tn_ceil_div(CPU_ELEMENTS, args->run)) : 1;
 }
 
-static tenon_status record_rows(const char *operation, tn_recording *recording,
-                                const tn_problem *problem, const int32_t *values)
+static tenon_status launch(const char *operation, tn_recording *recording,
+                           const tn_problem *problem, const tn_choice *choice)
 {
     const im2col_problem *p = (const im2col_problem *)problem;
     const conv_window *v = &p->window;
+    const bool by_channels = is_channels(choice);
+    const int64_t length = by_channels ? p->c : v->out[2],
+                  lines = by_channels ? tn_window_pixels(v) : v->out[0] * v->out[1];
     im2col_args args = arguments(p);
-    int64_t lines = v->out[0] * v->out[1];
-    (void)values;
-    share_out(recording, v->out[2], lines, &args);
-    return record(operation, recording, p, &args, "im2col_rows",
-                  tn_ceil_div(v->out[2], args.run) * tn_ceil_div(lines, args.lines),
-                  p->c * tn_window_taps(v));
+    share_out(recording, length, lines, &args);
+    const int64_t across = tn_ceil_div(length, args.run), down = tn_ceil_div(lines, args.lines);
+    return by_channels
+               ? record(operation, recording, p, choice, &args, across * tn_window_taps(v), down)
+               : record(operation, recording, p, choice, &args, across * down,
+                        p->c * tn_window_taps(v));
 }
 
-static tenon_status record_channels(const char *operation, tn_recording *recording,
-                                    const tn_problem *problem, const int32_t *values)
-{
-    const im2col_problem *p = (const im2col_problem *)problem;
-    const conv_window *v = &p->window;
-    im2col_args args = arguments(p);
-    int64_t pixels = tn_window_pixels(v);
-    (void)values;
-    share_out(recording, p->c, pixels, &args);
-    return record(operation, recording, p, &args, "im2col_channels",
-                  tn_ceil_div(p->c, args.run) * tn_window_taps(v), tn_ceil_div(pixels, args.lines));
-}
+const tn_solver tn_im2col_rows = {.name = "rows", .configure = configure, .launch = launch};
 
-const tn_solver tn_im2col_rows = {.name = "rows",
-                                  .refuses = refuses_nothing,
-                                  .estimate = estimate_rows,
-                                  .options = options,
-                                  .record = record_rows};
-
-const tn_solver tn_im2col_channels = {.name = "channels",
-                                      .refuses = refuses_channels,
-                                      .estimate = estimate_channels,
-                                      .options = options,
-                                      .record = record_channels};
+const tn_solver tn_im2col_channels = {.name = "channels", .configure = configure, .launch = launch};

@@ -65,7 +65,6 @@ static void choose_block(tenon_context *context, const conv_problem *p, uint64_t
 
 static void lay_out(tenon_context *context, const conv_problem *p, layout *l)
 {
-    memset(l, 0, sizeof *l);
     l->by_taps = p->y[1] == 1 && p->y[4] != 1;
     l->taps = p->c * tn_window_taps(&p->window);
     choose_order(p, l);
@@ -77,12 +76,10 @@ static void lay_out(tenon_context *context, const conv_problem *p, layout *l)
     choose_block(context, p, p->head.workspace_limit, l);
 }
 
-static const char *refuses(tenon_context *context, const tn_problem *problem)
+static const char *refuses(const conv_problem *p)
 {
-    const conv_problem *p = (const conv_problem *)problem;
     const conv_window *v = &p->window;
     int64_t size;
-    (void)context;
     if (tn_window_empty(v))
         return "the image is empty";
     if (!tn_mul_i64(p->c * p->groups, tn_window_taps(v), &size) ||
@@ -90,16 +87,6 @@ static const char *refuses(tenon_context *context, const tn_problem *problem)
         !tn_mul_i64(size, 8 * tn_max_i64(p->n, 1), &size))
         return "the columns' size overflows";
     return NULL;
-}
-
-static uint64_t workspace(tenon_context *context, const tn_problem *problem, const int32_t *values)
-{
-    const conv_problem *p = (const conv_problem *)problem;
-    layout l;
-    (void)values;
-    lay_out(context, p, &l);
-    return (uint64_t)(l.packed + l.block.images * tn_conv_block_pixels(&l.block) * l.column) *
-           tenon_dtype_size((tenon_dtype)p->dtype);
 }
 
 /* Strides of col[n, c, t, r, s, o, p, q] for a block. */
@@ -182,35 +169,39 @@ static double unfold_time(tenon_context *context, const conv_problem *p, const l
 }
 
 /* Writing the columns and reading them again, and the products. */
-static double estimate(tenon_context *context, const tn_problem *problem, const int32_t *values)
+static double time_of(tenon_context *context, const conv_problem *p, const layout *l)
 {
-    const conv_problem *p = (const conv_problem *)problem;
     gemm_problem product;
-    layout l;
-    (void)values;
-    lay_out(context, p, &l);
-    if (block_product("estimate", p, &l, &l.block, &product) != TENON_OK)
+    if (block_product("configure", p, l, &l->block, &product) != TENON_OK)
         return 1e300;
-    const double blocks = tn_conv_block_count(p, &l.block);
+    const double blocks = tn_conv_block_count(p, &l->block);
     const double time =
-        blocks * (unfold_time(context, p, &l, blocks) + tn_gemm_estimate(context, &product));
+        blocks * (unfold_time(context, p, l, blocks) + tn_gemm_estimate(context, &product));
     if (context->device.is_cpu)
         return time;
     return CONV_COLUMNS_DOUBT *
-           (time + tn_conv_gpu_pack_time(context, (tenon_dtype)p->dtype, (double)l.packed));
+           (time + tn_conv_gpu_pack_time(context, (tenon_dtype)p->dtype, (double)l->packed));
 }
 
-static void options(tenon_context *context, const tn_problem *problem, const int32_t *values,
-                    char text[TN_OPTIONS_SIZE])
+static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
 {
-    (void)values;
-    tn_build_options(context, text, "-DTENON_DTYPE=%u", ((const conv_problem *)problem)->dtype);
+    const conv_problem *p = (const conv_problem *)problem;
+    layout *l = TN_LAYOUT(layout, choice);
+    const char *why = refuses(p);
+    if (why != NULL)
+        return why;
+    lay_out(context, p, l);
+    choice->workspace =
+        (uint64_t)(l->packed + l->block.images * tn_conv_block_pixels(&l->block) * l->column) *
+        tenon_dtype_size((tenon_dtype)p->dtype);
+    choice->time = time_of(context, p, l);
+    tn_build_options(context, choice->options, "-DTENON_DTYPE=%u", p->dtype);
+    return NULL;
 }
 
 static tenon_status record_gather(const char *operation, tn_recording *recording,
-                                  const conv_problem *p)
+                                  const conv_problem *p, const tn_choice *choice)
 {
-    char text[TN_OPTIONS_SIZE];
     uint32_t size = (uint32_t)tenon_dtype_size((tenon_dtype)p->dtype);
     pack_filter_args args = {.c = p->c,
                              .elements = p->groups * p->k * p->c * tn_window_taps(&p->window)};
@@ -219,9 +210,8 @@ static tenon_status record_gather(const char *operation, tn_recording *recording
         {TN_PATCH_OFFSET, TN_WORKSPACE, offsetof(pack_filter_args, packed_offset), size}};
     memcpy(args.w_stride, p->w, sizeof args.w_stride);
     memcpy(args.filter, p->window.filter, sizeof args.filter);
-    options(recording->context, &p->head, NULL, text);
     tn_launch launch = {.source = "conv/pack_filter",
-                        .options = text,
+                        .options = choice->options,
                         .kernel = "pack_filter",
                         .dimensions = 1,
                         .global = {(size_t)tn_round_up(args.elements, 64)},
@@ -245,29 +235,23 @@ static tenon_status record_block(const char *operation, tn_recording *recording,
     return tn_gemm_record(operation, recording, &product);
 }
 
-static tenon_status record(const char *operation, tn_recording *recording,
-                           const tn_problem *problem, const int32_t *values)
+static tenon_status launch(const char *operation, tn_recording *recording,
+                           const tn_problem *problem, const tn_choice *choice)
 {
     const conv_problem *p = (const conv_problem *)problem;
     int64_t blocks[3], index[3] = {0};
-    layout l;
-    (void)values;
-    lay_out(recording->context, p, &l);
-    if (l.gathers)
-        TN_TRY(record_gather(operation, recording, p));
+    const layout *l = TN_LAYOUT(const layout, choice);
+    if (l->gathers)
+        TN_TRY(record_gather(operation, recording, p, choice));
     for (int d = 0; d < 3; d++)
-        blocks[d] = tn_ceil_div(p->window.out[d], l.block.count[d]);
-    for (int64_t n = 0; n < p->n; n += l.block.images)
+        blocks[d] = tn_ceil_div(p->window.out[d], l->block.count[d]);
+    for (int64_t n = 0; n < p->n; n += l->block.images)
         do {
-            const conv_block block = tn_conv_block_at(&p->window, p->n, &l.block, n, index);
-            TN_TRY(record_block(operation, recording, p, &l, &block));
+            const conv_block block = tn_conv_block_at(&p->window, p->n, &l->block, n, index);
+            TN_TRY(record_block(operation, recording, p, l, &block));
         } while (tn_next_index(index, blocks, 3));
     return TENON_OK;
 }
 
-const tn_solver tn_conv_im2col_gemm = {.name = "im2col_gemm",
-                                       .refuses = refuses,
-                                       .workspace = workspace,
-                                       .estimate = estimate,
-                                       .options = options,
-                                       .record = record};
+const tn_solver tn_conv_im2col_gemm = {
+    .name = "im2col_gemm", .configure = configure, .launch = launch};

@@ -112,22 +112,22 @@ static conv_product_args product_args(const conv_problem *p, const gemm_args *ge
 }
 
 tenon_status tn_conv_implicit_record(const char *operation, tn_recording *recording,
-                                     const conv_problem *p, int64_t tile_rows, tn_launch *launch)
+                                     const conv_problem *p, const gemm_problem *product,
+                                     int64_t tile_rows, tn_launch *launch)
 {
     const uint8_t *at = p->operand, result = at[CONV_Y];
     /* What is not read may be absent: the output stands in, so that every pointer is valid. */
     const uint8_t operands[] = {at[CONV_W], at[CONV_X],
                                 (p->flags & CONV_HAS_C) != 0 ? at[CONV_C] : result,
                                 (p->flags & CONV_HAS_BIAS) != 0 ? at[CONV_BIAS] : result, result};
-    const gemm_problem g = tn_conv_implicit_product(p);
     gemm_arguments arguments;
-    tn_gemm_arguments(&g, &arguments);
+    tn_gemm_arguments(product, &arguments);
     arguments.args.tile_rows = (tenon_i32)tile_rows;
     const conv_product_args args = product_args(p, &arguments.args);
     memcpy(launch->operands, operands, sizeof operands);
     launch->operand_count = sizeof operands;
     launch->dimensions = 3;
-    launch->global[2] = (size_t)tn_gemm_batch_count(&g);
+    launch->global[2] = (size_t)tn_gemm_batch_count(product);
     launch->local[2] = 1;
     launch->args = &args;
     launch->args_size = sizeof args;

@@ -11,15 +11,6 @@
 /* And of finding where a pixel lies, once for each work-group. */
 #define PIXEL_TIME 6.0
 
-static const char *refuses(tenon_context *context, const tn_problem *problem)
-{
-    const conv_problem *p = (const conv_problem *)problem;
-    const char *why = tn_conv_implicit_refuses(p);
-    if (why != NULL)
-        return why;
-    return context->device.is_cpu || problem->forced >= 0 ? NULL : "made for CPUs";
-}
-
 /* A pixel has three positions, the number of its element, of 64 bits, and what its vector has. */
 static int64_t local_elements(const gemm_problem *g, const int32_t *values)
 {
@@ -28,68 +19,61 @@ static int64_t local_elements(const gemm_problem *g, const int32_t *values)
            tn_gemm_cpu_sums(g, values);
 }
 
-static void tune(tenon_context *context, const tn_problem *problem, int32_t *values)
+static double time_of(tenon_context *context, const conv_problem *p, const gemm_problem *g,
+                      const int32_t *values)
 {
-    const gemm_problem g = tn_conv_implicit_product((const conv_problem *)problem);
-    tn_gemm_cpu_tune(context, &g, 2, local_elements, values);
-}
-
-static const char *constrains(tenon_context *context, const tn_problem *problem,
-                              const int32_t *values)
-{
-    const gemm_problem g = tn_conv_implicit_product((const conv_problem *)problem);
-    return tn_gemm_cpu_constrains(context, &g, values, local_elements);
-}
-
-static double estimate(tenon_context *context, const tn_problem *problem, const int32_t *values)
-{
-    const conv_problem *p = (const conv_problem *)problem;
-    const gemm_problem g = tn_conv_implicit_product(p);
     bool by_vectors = tn_conv_implicit_by_vectors(p, tn_gemm_lanes(context, p->dtype));
     double element = by_vectors ? VECTOR_TIME : SINGLE_TIME;
-    double row_groups = (double)tn_ceil_div(g.m, tn_gemm_cpu_tile_rows(context, &g, values));
-    double pack = (double)tn_round_up(g.n, values[CPU_NR]) * (double)tn_gemm_batch_count(&g) *
-                  row_groups * ((double)g.k * element + PIXEL_TIME);
-    double passes = (double)tn_ceil_div(g.k, values[CPU_KC]);
-    double scatter = g.matrix[GEMM_D].col > 1
-                         ? (double)g.m * (double)g.n * (double)tn_gemm_batch_count(&g) * passes
+    double row_groups = (double)tn_ceil_div(g->m, tn_gemm_cpu_tile_rows(context, g, values));
+    double pack = (double)tn_round_up(g->n, values[CPU_NR]) * (double)tn_gemm_batch_count(g) *
+                  row_groups * ((double)g->k * element + PIXEL_TIME);
+    double passes = (double)tn_ceil_div(g->k, values[CPU_KC]);
+    double scatter = g->matrix[GEMM_D].col > 1
+                         ? (double)g->m * (double)g->n * (double)tn_gemm_batch_count(g) * passes
                          : 0;
-    return CPU_LAUNCH_TIME + tn_gemm_cpu_tile_time(context, &g, values) +
+    return CPU_LAUNCH_TIME + tn_gemm_cpu_tile_time(context, g, values) +
            (pack + SCATTER_TIME * scatter) / context->device.info.compute_units;
 }
 
-static void options(tenon_context *context, const tn_problem *problem, const int32_t *values,
-                    char text[TN_OPTIONS_SIZE])
-{
-    const gemm_problem g = tn_conv_implicit_product((const conv_problem *)problem);
-    tn_gemm_cpu_options(context, &g.head, values, text);
-}
-
-static tenon_status record(const char *operation, tn_recording *recording,
-                           const tn_problem *problem, const int32_t *values)
+/* The layout is the product. */
+static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
 {
     const conv_problem *p = (const conv_problem *)problem;
-    const gemm_problem g = tn_conv_implicit_product(p);
-    char text[TN_OPTIONS_SIZE];
-    int64_t rows = tn_gemm_cpu_tile_rows(recording->context, &g, values);
+    gemm_problem *g = TN_LAYOUT(gemm_problem, choice);
+    const char *why = tn_conv_implicit_refuses(p);
+    if (why != NULL)
+        return why;
+    *g = tn_conv_implicit_product(p);
+    choice->never_chosen = context->device.is_cpu ? NULL : "made for CPUs";
+    tn_gemm_cpu_tune(context, g, 2, local_elements, choice->values);
+    choice->misfit = tn_gemm_cpu_constrains(context, g, choice->values, local_elements);
+    if (choice->misfit != NULL)
+        return NULL;
+    choice->time = time_of(context, p, g, choice->values);
+    tn_gemm_cpu_options(context, &g->head, choice->values, choice->options);
+    return NULL;
+}
+
+static tenon_status launch(const char *operation, tn_recording *recording,
+                           const tn_problem *problem, const tn_choice *choice)
+{
+    const conv_problem *p = (const conv_problem *)problem;
+    const gemm_problem *g = TN_LAYOUT(const gemm_problem, choice);
+    const int32_t *values = choice->values;
+    int64_t rows = tn_gemm_cpu_tile_rows(recording->context, g, values);
     int64_t columns = (int64_t)values[CPU_PANELS] * values[CPU_NR];
-    options(recording->context, problem, values, text);
     tn_launch launch = {
         .source = "conv/implicit_packed",
-        .options = text,
+        .options = choice->options,
         .kernel = "conv_implicit_packed",
-        .global = {(size_t)tn_ceil_div(g.n, columns), (size_t)tn_ceil_div(g.m, rows)},
+        .global = {(size_t)tn_ceil_div(g->n, columns), (size_t)tn_ceil_div(g->m, rows)},
         .local = {1, 1, 1},
     };
-    return tn_conv_implicit_record(operation, recording, p, rows, &launch);
+    return tn_conv_implicit_record(operation, recording, p, g, rows, &launch);
 }
 
 const tn_solver tn_conv_implicit_packed = {.name = "implicit_packed",
                                            .parameters = tn_gemm_cpu_parameters,
                                            .parameter_count = CPU_PARAMETERS,
-                                           .refuses = refuses,
-                                           .tune = tune,
-                                           .constrains = constrains,
-                                           .estimate = estimate,
-                                           .options = options,
-                                           .record = record};
+                                           .configure = configure,
+                                           .launch = launch};

@@ -26,6 +26,11 @@ static const char *const source_names[] = {"conv/implicit_matrix", "conv/data_ma
 #define STEP_BYTES   56
 #define PART_BYTES   256
 
+typedef struct layout {
+    conv_tiled_layout tiled;
+    matrix_unit unit;
+} layout;
+
 static int unit_type(const conv_problem *p)
 {
     return p->dtype == TENON_DTYPE_F16 ? MATRIX_F16 : MATRIX_BF16;
@@ -46,28 +51,6 @@ static bool find_unit(tenon_context *context, const conv_problem *p, int32_t for
     return false;
 }
 
-static matrix_unit unit_of(tenon_context *context, const conv_problem *p, const int32_t *values)
-{
-    matrix_unit unit;
-    find_unit(context, p, values[MATRIX_FORM], &unit);
-    return unit;
-}
-
-static const char *refuses(tenon_context *context, const conv_problem *p, conv_direction direction)
-{
-    matrix_unit unit;
-    if (!tn_conv_is_converted(p->dtype))
-        return "made for f16 and bf16";
-    if (!find_unit(context, p, p->head.forced >= 0 ? p->head.forced_values[MATRIX_FORM] : 0, &unit))
-        return "the device has no such matrix units";
-    return tn_conv_tiled_refuses(context, &p->head, direction);
-}
-
-static int64_t slices_of(const conv_problem *p, conv_direction direction, const int32_t *values)
-{
-    return direction == CONV_GRADIENT_OF_FILTER ? tn_conv_slices(p, values[MATRIX_SLICES]) : 1;
-}
-
 /* Half the usual rows, by half the warps, where there are no more. */
 static void halve_rows(const gemm_problem *g, int32_t *values)
 {
@@ -79,17 +62,16 @@ static void halve_rows(const gemm_problem *g, int32_t *values)
 
 /* Where K will be cut, the block is chosen for as many work-groups as there may be. */
 static void tune(tenon_context *context, const conv_problem *p, conv_direction direction,
-                 int32_t *values)
+                 const matrix_unit *unit, int32_t *values)
 {
     const bool filter = direction == CONV_GRADIENT_OF_FILTER,
                is_free = values[MATRIX_MB] == 0 && values[MATRIX_WM] == 0;
     const int32_t most = filter ? tn_conv_tune_slices(context, p, 1, LEAST_SLICE) : 1;
     const gemm_problem g = tn_conv_tiled_product(p, direction, tn_conv_slices(p, most));
-    const matrix_unit unit = unit_of(context, p, values);
     if (values[MATRIX_STAGES] == 0)
         values[MATRIX_STAGES] = 1;
-    tn_matrix_tune(context, &g.head, &unit, values);
-    if (is_free && !unit.emulated)
+    tn_matrix_tune(context, &g.head, unit, values);
+    if (is_free && !unit->emulated)
         halve_rows(&g, values);
     if (!filter || values[MATRIX_SLICES] != 0)
         return;
@@ -98,134 +80,132 @@ static void tune(tenon_context *context, const conv_problem *p, conv_direction d
     values[MATRIX_SLICES] = tn_conv_tune_slices(context, p, groups, LEAST_SLICE);
 }
 
-static const char *constrains(tenon_context *context, const conv_problem *p, const int32_t *values)
+static const char *misfit_of(tenon_context *context, const matrix_unit *unit, const int32_t *values)
 {
-    const matrix_unit unit = unit_of(context, p, values);
-    const char *why = tn_matrix_constrains(context, &unit, values);
+    const char *why = tn_matrix_constrains(context, unit, values);
     if (why != NULL)
         return why;
     if (values[MATRIX_STAGES] != 1)
         return "st above 1 is for gemm/mma";
     const int64_t warps = (int64_t)values[MATRIX_WM] * values[MATRIX_WN],
                   columns = values[MATRIX_NB], steps = values[MATRIX_KB];
-    if (steps > warps * MATRIX_LANES(unit.number))
+    if (steps > warps * MATRIX_LANES(unit->number))
         return "kb is more than the work-group";
     const int64_t tables = columns * COLUMN_BYTES + steps * STEP_BYTES + PART_BYTES;
-    return (uint64_t)(tn_matrix_local(&unit, values) + tables) > context->device.info.local_memory
+    return (uint64_t)(tn_matrix_local(unit, values) + tables) > context->device.info.local_memory
                ? "the blocks and the tables do not fit the local memory"
                : NULL;
 }
 
-static uint64_t workspace(const conv_problem *p, conv_direction direction, const int32_t *values)
-{
-    return tn_conv_slices_size(p, slices_of(p, direction, values));
-}
-
 /* Instructions that find what a step of a block needs: an element at a time, or a vector where it
  * is read whole. */
-static double finding(const conv_problem *p, conv_direction direction, const gemm_problem *g,
-                      const int32_t *values)
+static double finding(const conv_problem *p, const conv_tiled_layout *l, const int32_t *values)
 {
-    const double run = tn_conv_run(p, direction, values[MATRIX_KB], VECTOR),
-                 a_run = tn_conv_reads_vectors_of_a(p, direction, g) ? VECTOR : 1;
+    const double run = tn_conv_run(p, l->direction, values[MATRIX_KB], VECTOR),
+                 a_run = tn_conv_reads_vectors_of_a(p, l) ? VECTOR : 1;
     return CONV_FINDING * values[MATRIX_KB] * (values[MATRIX_MB] / a_run + values[MATRIX_NB] / run);
 }
 
-static double estimate(tenon_context *context, const conv_problem *p, conv_direction direction,
-                       const int32_t *values)
+static double time_of(tenon_context *context, const conv_problem *p, const layout *l,
+                      const int32_t *values)
 {
-    const matrix_unit unit = unit_of(context, p, values);
-    const int64_t slices = slices_of(p, direction, values);
-    const gemm_problem g = tn_conv_tiled_product(p, direction, slices);
-    const double groups = (double)tn_gemm_tiled_groups(&g, values[MATRIX_MB], values[MATRIX_NB]);
-    const double compute =
-        tn_matrix_time(context, &unit, values, groups, tn_conv_depth(p, direction, &g),
-                       finding(p, direction, &g, values));
+    const conv_tiled_layout *t = &l->tiled;
+    const double groups =
+        (double)tn_gemm_tiled_groups(&t->product, values[MATRIX_MB], values[MATRIX_NB]);
+    const double compute = tn_matrix_time(context, &l->unit, values, groups, tn_conv_depth(p, t),
+                                          finding(p, t, values));
     return TN_GPU_LAUNCH + fmax(compute, tn_conv_read_time(context, p)) +
-           tn_conv_slices_time(context, p, slices);
+           tn_conv_slices_time(context, p, t->slices);
 }
 
 /* How a and b lie is the kernel's business here, and makes no variants. */
-static void options(tenon_context *context, const conv_problem *p, conv_direction direction,
-                    const int32_t *values, char text[TN_OPTIONS_SIZE])
+static void set_options(tenon_context *context, const conv_problem *p, const layout *l,
+                        tn_choice *choice)
 {
-    const matrix_unit unit = unit_of(context, p, values);
-    gemm_problem g = tn_conv_tiled_product(p, direction, slices_of(p, direction, values));
+    gemm_problem g = l->tiled.product;
     g.matrix[GEMM_A].row = g.matrix[GEMM_A].col = 0;
     g.m = g.n = g.k = 0;
-    tn_matrix_options(context, &g, &unit, values, text);
-    const size_t used = strlen(text);
-    snprintf(text + used, TN_OPTIONS_SIZE - used, " -DTENON_ALONG_K=%d -DTENON_RUN=%d",
-             tn_conv_gathers_along_k(p, direction),
-             tn_conv_run(p, direction, values[MATRIX_KB], VECTOR));
+    tn_matrix_options(context, &g, &l->unit, choice->values, choice->options);
+    const size_t used = strlen(choice->options);
+    snprintf(choice->options + used, TN_OPTIONS_SIZE - used, " -DTENON_ALONG_K=%d -DTENON_RUN=%d",
+             tn_conv_gathers_along_k(p, l->tiled.direction),
+             tn_conv_run(p, l->tiled.direction, choice->values[MATRIX_KB], VECTOR));
 }
 
-static tenon_status record(const char *operation, tn_recording *recording, const conv_problem *p,
-                           conv_direction direction, const int32_t *values)
+static const char *configure(tenon_context *context, const tn_problem *problem,
+                             conv_direction direction, tn_choice *choice)
 {
-    const matrix_unit unit = unit_of(recording->context, p, values);
-    const int64_t slices = slices_of(p, direction, values);
-    const int32_t block[] = {values[MATRIX_MB], values[MATRIX_NB]};
-    char text[TN_OPTIONS_SIZE];
-    tn_launch launch = {
-        .source = source_names[direction], .options = text, .kernel = "conv_matrix"};
-    options(recording->context, p, direction, values, text);
-    launch.local[0] =
-        (size_t)values[MATRIX_WM] * (size_t)values[MATRIX_WN] * (size_t)MATRIX_LANES(unit.number);
-    TN_TRY(tn_conv_tiled_launch(operation, recording, p, direction, slices, block, &launch));
-    return tn_conv_record_slices(operation, recording, p, slices);
+    const conv_problem *p = (const conv_problem *)problem;
+    layout *l = TN_LAYOUT(layout, choice);
+    if (!tn_conv_is_converted(p->dtype))
+        return "made for f16 and bf16";
+    if (!find_unit(context, p, choice->values[MATRIX_FORM], &l->unit))
+        return "the device has no such matrix units";
+    const char *why = tn_conv_tiled_refuses(p, direction);
+    if (why != NULL)
+        return why;
+    choice->never_chosen = context->device.is_cpu ? "made for GPUs" : NULL;
+    tune(context, p, direction, &l->unit, choice->values);
+    choice->misfit = misfit_of(context, &l->unit, choice->values);
+    if (choice->misfit != NULL)
+        return NULL;
+    tn_conv_tiled_lay_out(p, direction, choice->values[MATRIX_SLICES], &l->tiled);
+    choice->workspace = tn_conv_slices_size(p, l->tiled.slices);
+    choice->time = time_of(context, p, l, choice->values);
+    set_options(context, p, l, choice);
+    return NULL;
 }
 
-/* A solver's functions are not told which it is. */
-#define CONV_MATRIX_SOLVER(solver, direction, count, cases)                                        \
-    static const char *refuses_##solver(tenon_context *context, const tn_problem *problem)         \
-    {                                                                                              \
-        return refuses(context, (const conv_problem *)problem, direction);                         \
-    }                                                                                              \
-    static void tune_##solver(tenon_context *context, const tn_problem *problem, int32_t *values)  \
-    {                                                                                              \
-        tune(context, (const conv_problem *)problem, direction, values);                           \
-    }                                                                                              \
-    static const char *constrains_##solver(tenon_context *context, const tn_problem *problem,      \
-                                           const int32_t *values)                                  \
-    {                                                                                              \
-        return constrains(context, (const conv_problem *)problem, values);                         \
-    }                                                                                              \
-    static uint64_t workspace_##solver(tenon_context *context, const tn_problem *problem,          \
-                                       const int32_t *values)                                      \
-    {                                                                                              \
-        (void)context;                                                                             \
-        return workspace((const conv_problem *)problem, direction, values);                        \
-    }                                                                                              \
-    static double estimate_##solver(tenon_context *context, const tn_problem *problem,             \
-                                    const int32_t *values)                                         \
-    {                                                                                              \
-        return estimate(context, (const conv_problem *)problem, direction, values);                \
-    }                                                                                              \
-    static void options_##solver(tenon_context *context, const tn_problem *problem,                \
-                                 const int32_t *values, char text[TN_OPTIONS_SIZE])                \
-    {                                                                                              \
-        options(context, (const conv_problem *)problem, direction, values, text);                  \
-    }                                                                                              \
-    static tenon_status record_##solver(const char *operation, tn_recording *recording,            \
-                                        const tn_problem *problem, const int32_t *values)          \
-    {                                                                                              \
-        return record(operation, recording, (const conv_problem *)problem, direction, values);     \
-    }                                                                                              \
-    const tn_solver tn_##solver = {.name = "implicit_matrix",                                      \
-                                   .awkward = cases,                                               \
-                                   .parameters = tn_gemm_matrix_parameters,                        \
-                                   .parameter_count = count,                                       \
-                                   .refuses = refuses_##solver,                                    \
-                                   .tune = tune_##solver,                                          \
-                                   .constrains = constrains_##solver,                              \
-                                   .workspace = workspace_##solver,                                \
-                                   .estimate = estimate_##solver,                                  \
-                                   .options = options_##solver,                                    \
-                                   .record = record_##solver}
+static const char *configure_result(tenon_context *context, const tn_problem *problem,
+                                    tn_choice *choice)
+{
+    return configure(context, problem, CONV_RESULT, choice);
+}
 
-CONV_MATRIX_SOLVER(conv_implicit_matrix, CONV_RESULT, MATRIX_PARAMETERS, TN_CONV_TILED_AWKWARD);
-CONV_MATRIX_SOLVER(conv_backward_data_implicit_matrix, CONV_GRADIENT_OF_IMAGE, MATRIX_PARAMETERS,
-                   TN_CONV_TILED_DATA_AWKWARD);
-CONV_MATRIX_SOLVER(conv_backward_filter_implicit_matrix, CONV_GRADIENT_OF_FILTER,
-                   MATRIX_SPLIT_PARAMETERS, TN_CONV_TILED_FILTER_AWKWARD);
+static const char *configure_image(tenon_context *context, const tn_problem *problem,
+                                   tn_choice *choice)
+{
+    return configure(context, problem, CONV_GRADIENT_OF_IMAGE, choice);
+}
+
+static const char *configure_filter(tenon_context *context, const tn_problem *problem,
+                                    tn_choice *choice)
+{
+    return configure(context, problem, CONV_GRADIENT_OF_FILTER, choice);
+}
+
+static tenon_status launch(const char *operation, tn_recording *recording,
+                           const tn_problem *problem, const tn_choice *choice)
+{
+    const layout *l = TN_LAYOUT(const layout, choice);
+    const int32_t *values = choice->values, block[] = {values[MATRIX_MB], values[MATRIX_NB]};
+    const size_t warps = (size_t)values[MATRIX_WM] * (size_t)values[MATRIX_WN];
+    tn_launch launch = {.source = source_names[l->tiled.direction],
+                        .options = choice->options,
+                        .kernel = "conv_matrix",
+                        .local = {warps * (size_t)MATRIX_LANES(l->unit.number)}};
+    return tn_conv_tiled_launch(operation, recording, (const conv_problem *)problem, &l->tiled,
+                                block, &launch);
+}
+
+const tn_solver tn_conv_implicit_matrix = {.name = "implicit_matrix",
+                                           .awkward = TN_CONV_TILED_AWKWARD,
+                                           .parameters = tn_gemm_matrix_parameters,
+                                           .parameter_count = MATRIX_PARAMETERS,
+                                           .configure = configure_result,
+                                           .launch = launch};
+
+const tn_solver tn_conv_backward_data_implicit_matrix = {.name = "implicit_matrix",
+                                                         .awkward = TN_CONV_TILED_DATA_AWKWARD,
+                                                         .parameters = tn_gemm_matrix_parameters,
+                                                         .parameter_count = MATRIX_PARAMETERS,
+                                                         .configure = configure_image,
+                                                         .launch = launch};
+
+const tn_solver tn_conv_backward_filter_implicit_matrix = {.name = "implicit_matrix",
+                                                           .awkward = TN_CONV_TILED_FILTER_AWKWARD,
+                                                           .parameters = tn_gemm_matrix_parameters,
+                                                           .parameter_count =
+                                                               MATRIX_SPLIT_PARAMETERS,
+                                                           .configure = configure_filter,
+                                                           .launch = launch};

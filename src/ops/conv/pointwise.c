@@ -2,11 +2,9 @@
  * image as it lies. */
 #include "ops/conv/product.h"
 
-static const char *refuses(tenon_context *context, const tn_problem *problem)
+static const char *refuses(const conv_problem *p)
 {
-    const conv_problem *p = (const conv_problem *)problem;
     const conv_window *v = &p->window;
-    (void)context;
     if (tn_window_taps(v) != 1)
         return "the filter is not 1x1";
     for (int d = 0; d < 3; d++)
@@ -35,22 +33,14 @@ static tenon_status product(const char *operation, const conv_problem *p, gemm_p
     return TENON_OK;
 }
 
-static double estimate(tenon_context *context, const tn_problem *problem, const int32_t *values)
+static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
 {
-    (void)values;
-    return tn_conv_product_estimate(context, problem, product);
-}
-
-static tenon_status record(const char *operation, tn_recording *recording,
-                           const tn_problem *problem, const int32_t *values)
-{
-    (void)values;
-    return tn_conv_product_record(operation, recording, problem, product);
+    const conv_problem *p = (const conv_problem *)problem;
+    const char *why = refuses(p);
+    return why != NULL ? why : tn_conv_product_configure(context, p, product, choice);
 }
 
 const tn_solver tn_conv_pointwise = {.name = "pointwise",
                                      .awkward = "t=1 r=1 s=1 stride_w=1; t=1 r=1 s=1 stride_w=2",
-                                     .refuses = refuses,
-                                     .estimate = estimate,
-                                     .options = tn_conv_product_options,
-                                     .record = record};
+                                     .configure = configure,
+                                     .launch = tn_conv_product_launch};

@@ -198,28 +198,25 @@ tenon_status tn_conv_product(const char *operation, const conv_problem *p, const
     return TENON_OK;
 }
 
-double tn_conv_product_estimate(tenon_context *context, const tn_problem *problem,
-                                conv_product_of of)
+const char *tn_conv_product_configure(tenon_context *context, const conv_problem *p,
+                                      conv_product_of of, tn_choice *choice)
 {
-    gemm_problem g;
-    if (of("estimate", (const conv_problem *)problem, &g) != TENON_OK)
-        return 1e300;
-    return tn_gemm_estimate(context, &g);
+    gemm_problem *product = TN_LAYOUT(gemm_problem, choice);
+    if (of("configure", p, product) != TENON_OK)
+        return "there is no such product";
+    choice->time = tn_gemm_estimate(context, product);
+    tn_conv_product_options(p, choice->options);
+    return NULL;
 }
 
-void tn_conv_product_options(tenon_context *context, const tn_problem *problem,
-                             const int32_t *values, char text[TN_OPTIONS_SIZE])
+void tn_conv_product_options(const conv_problem *p, char text[TN_OPTIONS_SIZE])
 {
-    const conv_problem *p = (const conv_problem *)problem;
-    (void)context;
-    (void)values;
     snprintf(text, TN_OPTIONS_SIZE, "type %s", tenon_dtype_string((tenon_dtype)p->dtype));
 }
 
-tenon_status tn_conv_product_record(const char *operation, tn_recording *recording,
-                                    const tn_problem *problem, conv_product_of of)
+tenon_status tn_conv_product_launch(const char *operation, tn_recording *recording,
+                                    const tn_problem *problem, const tn_choice *choice)
 {
-    gemm_problem g;
-    TN_TRY(of(operation, (const conv_problem *)problem, &g));
-    return tn_gemm_record(operation, recording, &g);
+    (void)problem;
+    return tn_gemm_record(operation, recording, TN_LAYOUT(const gemm_problem, choice));
 }

@@ -73,15 +73,14 @@ double tn_conv_gpu_fold_time(tenon_context *context, tenon_dtype dtype, double i
                              double columns);
 double tn_conv_gpu_pack_time(tenon_context *context, tenon_dtype dtype, double elements);
 
-/* Parts of solvers that are a single product, which `of` makes. They have no kernel of their own;
- * GEMM checks its variants by itself. */
+/* Solvers that are a single product, which `of` makes, and which is the layout of their choice;
+ * they have no kernel of their own: GEMM checks its variants by itself. */
 typedef tenon_status (*conv_product_of)(const char *operation, const conv_problem *problem,
                                         gemm_problem *product);
-double tn_conv_product_estimate(tenon_context *context, const tn_problem *problem,
-                                conv_product_of of);
-void tn_conv_product_options(tenon_context *context, const tn_problem *problem,
-                             const int32_t *values, char text[TN_OPTIONS_SIZE]);
-tenon_status tn_conv_product_record(const char *operation, tn_recording *recording,
-                                    const tn_problem *problem, conv_product_of of);
+const char *tn_conv_product_configure(tenon_context *context, const conv_problem *problem,
+                                      conv_product_of of, tn_choice *choice);
+void tn_conv_product_options(const conv_problem *problem, char text[TN_OPTIONS_SIZE]);
+tenon_status tn_conv_product_launch(const char *operation, tn_recording *recording,
+                                    const tn_problem *problem, const tn_choice *choice);
 
 #endif

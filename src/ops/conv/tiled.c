@@ -1,3 +1,5 @@
+/* implicit_tiled of conv, conv_backward_data and conv_backward_filter: gemm/tiled with its blocks
+ * of b gathered from an image. */
 #include "ops/conv/tiled.h"
 
 #include "base/checked.h"
@@ -86,13 +88,9 @@ static int64_t residues(const conv_window *v)
     return count;
 }
 
-const char *tn_conv_tiled_refuses(tenon_context *context, const tn_problem *problem,
-                                  conv_direction direction)
+const char *tn_conv_tiled_refuses(const conv_problem *p, conv_direction direction)
 {
-    const conv_problem *p = (const conv_problem *)problem;
     const conv_window *v = &p->window;
-    if (context->device.is_cpu && problem->forced < 0)
-        return "made for GPUs";
     if (p->n == 0 || p->c == 0 || p->k == 0 || tn_window_pixels(v) == 0 || tn_window_empty(v))
         return "there is no product";
     if (!counts_fit(p) || !elements_fit(p, direction))
@@ -198,6 +196,14 @@ gemm_problem tn_conv_tiled_product(const conv_problem *p, conv_direction directi
     return g;
 }
 
+void tn_conv_tiled_lay_out(const conv_problem *p, conv_direction direction, int32_t most,
+                           conv_tiled_layout *l)
+{
+    l->direction = direction;
+    l->slices = direction == CONV_GRADIENT_OF_FILTER ? tn_conv_slices(p, most) : 1;
+    l->product = tn_conv_tiled_product(p, direction, l->slices);
+}
+
 /* The parameters of gemm/tiled, as if the kernel had them all. */
 static void as_gemm_values(const int32_t *values, int32_t gemm_values[TN_MAX_PARAMETERS])
 {
@@ -226,54 +232,6 @@ static void take_tile(tenon_context *context, const conv_problem *p, conv_direct
     values[CONV_TILED_SLICES] = tn_conv_tune_slices(context, p, groups, LEAST_SLICE);
 }
 
-/* Of the device's tiles the one that is fastest here; on CPUs, where tests alone force it, the
- * smallest. */
-void tn_conv_tiled_tune(tenon_context *context, const conv_problem *p, conv_direction direction,
-                        int32_t *values)
-{
-    const bool slices = direction == CONV_GRADIENT_OF_FILTER;
-    const size_t size =
-        (slices ? CONV_TILED_SPLIT_PARAMETERS : CONV_TILED_PARAMETERS) * sizeof *values;
-    const tn_gemm_tile *tiles = tn_gemm_small_tiles(context, p->dtype);
-    int32_t best[TN_MAX_PARAMETERS] = {0};
-    double least = INFINITY;
-    for (int i = TN_GEMM_TILES - 1; i >= (context->device.is_cpu ? TN_GEMM_TILES - 1 : 0); i--) {
-        int32_t tried[TN_MAX_PARAMETERS] = {0};
-        memcpy(tried, values, size);
-        take_tile(context, p, direction, &tiles[i], tried);
-        const int64_t count = slices ? tn_conv_slices(p, tried[CONV_TILED_SLICES]) : 1;
-        const bool fits = tn_conv_tiled_constrains(context, p, direction, tried) == NULL;
-        const double time =
-            fits ? tn_conv_tiled_estimate(context, p, direction, count, tried) : INFINITY;
-        if (time < least || i == TN_GEMM_TILES - 1) {
-            least = time;
-            memcpy(best, tried, sizeof best);
-        }
-    }
-    memcpy(values, best, size);
-}
-
-const char *tn_conv_tiled_constrains(tenon_context *context, const conv_problem *p,
-                                     conv_direction direction, const int32_t *values)
-{
-    const gemm_problem g = tn_conv_tiled_product(p, direction, 1);
-    int32_t gemm_values[TN_MAX_PARAMETERS];
-    as_gemm_values(values, gemm_values);
-    const char *why = tn_gemm_tiled_constrains(context, &g.head, gemm_values);
-    if (why != NULL)
-        return why;
-    const int32_t mb = values[TILED_MB], nb = values[TILED_NB], kb = values[TILED_KB];
-    const int32_t items_m = mb / values[TILED_MR], items_n = nb / values[TILED_NR];
-    if (kb > items_m * items_n)
-        return "kb is more than the work-group";
-    uint64_t area = tn_gemm_tiled_local(&g, gemm_values),
-             columns = (uint64_t)items_n * (uint64_t)mb * tn_acc_size(p->dtype);
-    uint64_t tables = (uint64_t)nb * COLUMN_BYTES + (uint64_t)kb * STEP_BYTES + PART_BYTES;
-    return (area > columns ? area : columns) + tables > context->device.info.local_memory
-               ? "the blocks and the tables do not fit the local memory"
-               : NULL;
-}
-
 double tn_conv_read_time(tenon_context *context, const conv_problem *p)
 {
     const conv_window *v = &p->window;
@@ -283,76 +241,169 @@ double tn_conv_read_time(tenon_context *context, const conv_problem *p)
     return (x + y + w) * (double)tenon_dtype_size((tenon_dtype)p->dtype) / tn_gpu_bytes(context);
 }
 
-double tn_conv_depth(const conv_problem *p, conv_direction direction, const gemm_problem *g)
+double tn_conv_depth(const conv_problem *p, const conv_tiled_layout *l)
 {
-    if (direction != CONV_GRADIENT_OF_IMAGE)
-        return (double)g->k;
+    if (l->direction != CONV_GRADIENT_OF_IMAGE)
+        return (double)l->product.k;
     return (double)p->k * (double)tn_window_taps(&p->window) / (double)residues(&p->window);
 }
 
-/* The main loop is gemm/tiled's, whose b is gathered: a run of it is found at once. */
-double tn_conv_tiled_estimate(tenon_context *context, const conv_problem *p,
-                              conv_direction direction, int64_t slices, const int32_t *values)
+static const char *misfit_of(tenon_context *context, const gemm_problem *g, const int32_t *values)
 {
-    const gemm_problem g = tn_conv_tiled_product(p, direction, slices);
-    const double groups = (double)tn_gemm_tiled_groups(&g, values[TILED_MB], values[TILED_NB]);
-    const double finding = CONV_FINDING / tn_conv_run(p, direction, values[TILED_KB], RUN);
-    const double compute =
-        tn_gemm_tiled_time(context, values, groups, tn_conv_depth(p, direction, &g), finding);
-    return TN_GPU_LAUNCH + fmax(compute, tn_conv_read_time(context, p)) +
-           tn_conv_slices_time(context, p, slices);
+    int32_t gemm_values[TN_MAX_PARAMETERS];
+    as_gemm_values(values, gemm_values);
+    const char *why = tn_gemm_tiled_constrains(context, &g->head, gemm_values);
+    if (why != NULL)
+        return why;
+    const int32_t mb = values[TILED_MB], nb = values[TILED_NB], kb = values[TILED_KB];
+    const int32_t items_m = mb / values[TILED_MR], items_n = nb / values[TILED_NR];
+    if (kb > items_m * items_n)
+        return "kb is more than the work-group";
+    uint64_t area = tn_gemm_tiled_local(g, gemm_values),
+             columns = (uint64_t)items_n * (uint64_t)mb * tn_acc_size(g->dtype);
+    uint64_t tables = (uint64_t)nb * COLUMN_BYTES + (uint64_t)kb * STEP_BYTES + PART_BYTES;
+    return (area > columns ? area : columns) + tables > context->device.info.local_memory
+               ? "the blocks and the tables do not fit the local memory"
+               : NULL;
 }
 
-void tn_conv_tiled_options(tenon_context *context, const conv_problem *p, conv_direction direction,
-                           int64_t slices, const int32_t *values, char text[TN_OPTIONS_SIZE])
+/* The main loop is gemm/tiled's, whose b is gathered: a run of it is found at once. */
+static double time_of(tenon_context *context, const conv_problem *p, const conv_tiled_layout *l,
+                      const int32_t *values)
 {
-    const gemm_problem g = tn_conv_tiled_product(p, direction, slices);
-    tn_build_options(context, text,
+    const double groups =
+        (double)tn_gemm_tiled_groups(&l->product, values[TILED_MB], values[TILED_NB]);
+    const double finding = CONV_FINDING / tn_conv_run(p, l->direction, values[TILED_KB], RUN);
+    const double compute =
+        tn_gemm_tiled_time(context, values, groups, tn_conv_depth(p, l), finding);
+    return TN_GPU_LAUNCH + fmax(compute, tn_conv_read_time(context, p)) +
+           tn_conv_slices_time(context, p, l->slices);
+}
+
+/* Of the device's tiles the one that is fastest here; on CPUs, where tests alone force it, the
+ * smallest. */
+static void choose_tile(tenon_context *context, const conv_problem *p, conv_direction direction,
+                        tn_choice *choice)
+{
+    const tn_gemm_tile *tiles = tn_gemm_small_tiles(context, p->dtype);
+    tn_choice best = {.time = INFINITY};
+    for (int i = TN_GEMM_TILES - 1; i >= (context->device.is_cpu ? TN_GEMM_TILES - 1 : 0); i--) {
+        tn_choice tried = *choice;
+        conv_tiled_layout *l = TN_LAYOUT(conv_tiled_layout, &tried);
+        take_tile(context, p, direction, &tiles[i], tried.values);
+        tn_conv_tiled_lay_out(p, direction, tried.values[CONV_TILED_SLICES], l);
+        tried.misfit = misfit_of(context, &l->product, tried.values);
+        tried.time = tried.misfit == NULL ? time_of(context, p, l, tried.values) : (double)INFINITY;
+        if (tried.time < best.time || i == TN_GEMM_TILES - 1)
+            best = tried;
+    }
+    *choice = best;
+}
+
+static const char *configure(tenon_context *context, const tn_problem *problem,
+                             conv_direction direction, tn_choice *choice)
+{
+    const conv_problem *p = (const conv_problem *)problem;
+    const conv_tiled_layout *l = TN_LAYOUT(const conv_tiled_layout, choice);
+    const int32_t *values = choice->values;
+    const char *why = tn_conv_tiled_refuses(p, direction);
+    if (why != NULL)
+        return why;
+    choice->never_chosen = context->device.is_cpu ? "made for GPUs" : NULL;
+    choose_tile(context, p, direction, choice);
+    if (choice->misfit != NULL)
+        return NULL;
+    choice->workspace = tn_conv_slices_size(p, l->slices);
+    tn_build_options(context, choice->options,
                      GEMM_OPTIONS_FORMAT " -DTENON_MB=%d -DTENON_NB=%d -DTENON_KB=%d -DTENON_MR=%d"
                                          " -DTENON_NR=%d -DTENON_ALONG_K=%d -DTENON_RUN=%d",
-                     GEMM_OPTIONS_VALUES(&g), values[TILED_MB], values[TILED_NB], values[TILED_KB],
-                     values[TILED_MR], values[TILED_NR], tn_conv_gathers_along_k(p, direction),
-                     tn_conv_run(p, direction, values[TILED_KB], RUN));
+                     GEMM_OPTIONS_VALUES(&l->product), values[TILED_MB], values[TILED_NB],
+                     values[TILED_KB], values[TILED_MR], values[TILED_NR],
+                     tn_conv_gathers_along_k(p, l->direction),
+                     tn_conv_run(p, l->direction, values[TILED_KB], RUN));
+    return NULL;
+}
+
+static const char *configure_result(tenon_context *context, const tn_problem *problem,
+                                    tn_choice *choice)
+{
+    return configure(context, problem, CONV_RESULT, choice);
+}
+
+static const char *configure_image(tenon_context *context, const tn_problem *problem,
+                                   tn_choice *choice)
+{
+    return configure(context, problem, CONV_GRADIENT_OF_IMAGE, choice);
+}
+
+static const char *configure_filter(tenon_context *context, const tn_problem *problem,
+                                    tn_choice *choice)
+{
+    return configure(context, problem, CONV_GRADIENT_OF_FILTER, choice);
 }
 
 /* A group's part of the image begins where its channels do. */
 tenon_status tn_conv_tiled_launch(const char *operation, tn_recording *recording,
-                                  const conv_problem *p, conv_direction direction, int64_t slices,
+                                  const conv_problem *p, const conv_tiled_layout *l,
                                   const int32_t block[2], tn_launch *launch)
 {
-    const gemm_problem g = tn_conv_tiled_product(p, direction, slices);
+    const gemm_problem *g = &l->product;
     gemm_arguments arguments;
     conv_tiled_args args;
-    tn_gemm_arguments(&g, &arguments);
+    tn_gemm_arguments(g, &arguments);
     memset(&args, 0, sizeof args);
     args.gemm = arguments.args;
-    tn_conv_tiled_arguments(p, direction, slices, &g, block[0], &args);
-    const int64_t blocks = args.row_blocks * tn_ceil_div(g.n, block[1]);
+    tn_conv_tiled_arguments(p, l, block[0], &args);
+    const int64_t blocks = args.row_blocks * tn_ceil_div(g->n, block[1]);
     launch->dimensions = 3;
     launch->global[0] = (size_t)blocks * launch->local[0];
     launch->global[1] = 1;
-    launch->global[2] = (size_t)tn_gemm_batch_count(&g);
+    launch->global[2] = (size_t)tn_gemm_batch_count(g);
     launch->local[1] = launch->local[2] = 1;
     launch->args = &args;
     launch->args_size = sizeof args;
     launch->patches = arguments.patches;
     launch->patch_count = arguments.patch_count;
-    tn_gemm_launch_operands(&g, launch);
-    return tn_record(operation, recording, launch);
+    tn_gemm_launch_operands(g, launch);
+    TN_TRY(tn_record(operation, recording, launch));
+    return tn_conv_record_slices(operation, recording, p, l->slices);
 }
 
-tenon_status tn_conv_tiled_record(const char *operation, tn_recording *recording,
-                                  const conv_problem *p, conv_direction direction, int64_t slices,
-                                  const int32_t *values)
+static tenon_status launch(const char *operation, tn_recording *recording,
+                           const tn_problem *problem, const tn_choice *choice)
 {
-    const int32_t block[] = {values[TILED_MB], values[TILED_NB]};
-    char text[TN_OPTIONS_SIZE];
-    tn_conv_tiled_options(recording->context, p, direction, slices, values, text);
+    const conv_tiled_layout *l = TN_LAYOUT(const conv_tiled_layout, choice);
+    const int32_t *values = choice->values, block[] = {values[TILED_MB], values[TILED_NB]};
     tn_launch launch = {
-        .source = source_names[direction],
-        .options = text,
+        .source = source_names[l->direction],
+        .options = choice->options,
         .kernel = "conv_tiled",
         .local = {(size_t)(block[0] / values[TILED_MR]) * (size_t)(block[1] / values[TILED_NR])}};
-    TN_TRY(tn_conv_tiled_launch(operation, recording, p, direction, slices, block, &launch));
-    return tn_conv_record_slices(operation, recording, p, slices);
+    return tn_conv_tiled_launch(operation, recording, (const conv_problem *)problem, l, block,
+                                &launch);
 }
+
+const tn_solver tn_conv_implicit_tiled = {.name = "implicit_tiled",
+                                          .awkward = TN_CONV_TILED_AWKWARD,
+                                          .parameters = tn_conv_tiled_parameters,
+                                          .parameter_count = CONV_TILED_PARAMETERS,
+                                          .configure = configure_result,
+                                          .launch = launch};
+
+/* A product for each residue of the strides, whose b is gathered from dy. */
+const tn_solver tn_conv_backward_data_implicit_tiled = {.name = "implicit_tiled",
+                                                        .awkward = TN_CONV_TILED_DATA_AWKWARD,
+                                                        .parameters = tn_conv_tiled_parameters,
+                                                        .parameter_count = CONV_TILED_PARAMETERS,
+                                                        .configure = configure_image,
+                                                        .launch = launch};
+
+/* dy times what the taps meet of x, over the pixels of all images; with a workspace in slices,
+ * whose sums are added in order. */
+const tn_solver tn_conv_backward_filter_implicit_tiled = {.name = "implicit_tiled",
+                                                          .awkward = TN_CONV_TILED_FILTER_AWKWARD,
+                                                          .parameters = tn_conv_tiled_parameters,
+                                                          .parameter_count =
+                                                              CONV_TILED_SPLIT_PARAMETERS,
+                                                          .configure = configure_filter,
+                                                          .launch = launch};

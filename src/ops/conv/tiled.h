@@ -22,9 +22,19 @@ typedef enum conv_direction {
     CONV_GRADIENT_OF_FILTER /* filters by taps, over pixels */
 } conv_direction;
 
+/* How the work of a choice is laid out. */
+typedef struct conv_tiled_layout {
+    conv_direction direction;
+    int64_t slices; /* of the filters' gradient; else 1 */
+    gemm_problem product;
+} conv_tiled_layout;
+
 /* NULL where the kernels serve the problem, otherwise the reason why they do not. */
-const char *tn_conv_tiled_refuses(tenon_context *context, const tn_problem *problem,
-                                  conv_direction direction);
+const char *tn_conv_tiled_refuses(const conv_problem *problem, conv_direction direction);
+
+/* With so many slices at most, as the pixels and the workspace allow. */
+void tn_conv_tiled_lay_out(const conv_problem *problem, conv_direction direction, int32_t most,
+                           conv_tiled_layout *layout);
 
 /* The product for one group, with the groups as the outer dimension of its batch; the inner one is
  * the residues of the image's gradient, or `slices` of the sums. Of b and of the strides along n
@@ -32,22 +42,7 @@ const char *tn_conv_tiled_refuses(tenon_context *context, const tn_problem *prob
 gemm_problem tn_conv_tiled_product(const conv_problem *problem, conv_direction direction,
                                    int64_t slices);
 
-/* As in tn_solver. */
-void tn_conv_tiled_tune(tenon_context *context, const conv_problem *problem,
-                        conv_direction direction, int32_t *values);
-const char *tn_conv_tiled_constrains(tenon_context *context, const conv_problem *problem,
-                                     conv_direction direction, const int32_t *values);
-double tn_conv_tiled_estimate(tenon_context *context, const conv_problem *problem,
-                              conv_direction direction, int64_t slices, const int32_t *values);
-void tn_conv_tiled_options(tenon_context *context, const conv_problem *problem,
-                           conv_direction direction, int64_t slices, const int32_t *values,
-                           char text[TN_OPTIONS_SIZE]);
-/* With several slices, the launch that adds them up, too. */
-tenon_status tn_conv_tiled_record(const char *operation, tn_recording *recording,
-                                  const conv_problem *problem, conv_direction direction,
-                                  int64_t slices, const int32_t *values);
-
-/* Parts of these that the solvers on matrix units share. */
+/* What the solvers on matrix units share, too. */
 
 /* Instructions of a work-item to find an element of the image, or a run of them that is loaded
  * whole: its place and three positions, added up from both tables and compared. A guess until it is
@@ -63,8 +58,7 @@ int32_t tn_conv_run(const conv_problem *problem, conv_direction direction, int32
                     int32_t width);
 
 /* Whether vectors of 16 bytes of f32, f16 or bf16 lie along k in the factor a of the product. */
-bool tn_conv_reads_vectors_of_a(const conv_problem *problem, conv_direction direction,
-                                const gemm_problem *product);
+bool tn_conv_reads_vectors_of_a(const conv_problem *problem, const conv_tiled_layout *layout);
 
 /* The pixels of all images, of which the product's columns are made, or its sums. */
 int64_t tn_conv_pixels(const conv_problem *problem);
@@ -73,10 +67,11 @@ int64_t tn_conv_pixels(const conv_problem *problem);
 int64_t tn_conv_phases(const conv_window *window, int d);
 
 /* Completes a launch, which has its kernel and its local size along the first dimension, and
- * records it; `block` is rows and columns of a work-group. */
+ * records it, and with several slices the one that adds them up; `block` is rows and columns of a
+ * work-group. */
 tenon_status tn_conv_tiled_launch(const char *operation, tn_recording *recording,
-                                  const conv_problem *problem, conv_direction direction,
-                                  int64_t slices, const int32_t block[2], tn_launch *launch);
+                                  const conv_problem *problem, const conv_tiled_layout *layout,
+                                  const int32_t block[2], tn_launch *launch);
 
 /* The filters' gradient in slices of the pixels, whose sums are added in order: pixels of each of
  * so many; how many there are where `most` are asked for, as the pixels and the workspace allow;
@@ -94,16 +89,15 @@ double tn_conv_slices_time(tenon_context *context, const conv_problem *problem, 
 tenon_status tn_conv_record_slices(const char *operation, tn_recording *recording,
                                    const conv_problem *problem, int64_t slices);
 
-/* The kernel's arguments but for gemm, which are filled in: `g` is the product, mb its block's
- * rows. */
-void tn_conv_tiled_arguments(const conv_problem *problem, conv_direction direction, int64_t slices,
-                             const gemm_problem *g, int32_t mb, conv_tiled_args *args);
+/* The kernel's arguments but for gemm, which are filled in: mb is the rows of its block. */
+void tn_conv_tiled_arguments(const conv_problem *problem, const conv_tiled_layout *layout,
+                             int32_t mb, conv_tiled_args *args);
 
 /* Nanoseconds in which the three tensors come from memory, or go there, each once. */
 double tn_conv_read_time(tenon_context *context, const conv_problem *problem);
 
 /* Steps of the product's k, on the average of the residues. */
-double tn_conv_depth(const conv_problem *problem, conv_direction direction, const gemm_problem *g);
+double tn_conv_depth(const conv_problem *problem, const conv_tiled_layout *layout);
 
 /* Their awkward cases: a block of rows and one, and a depth that is loaded as the one at hand is.
  */

@@ -134,9 +134,10 @@ static bool reads_vectors_of_a(const conv_tiled_args *args, bool channels_first,
            args->gemm.a_batch[0] % width == 0;
 }
 
-void tn_conv_tiled_arguments(const conv_problem *p, conv_direction direction, int64_t slices,
-                             const gemm_problem *g, int32_t mb, conv_tiled_args *args)
+void tn_conv_tiled_arguments(const conv_problem *p, const conv_tiled_layout *l, int32_t mb,
+                             conv_tiled_args *args)
 {
+    const conv_direction direction = l->direction;
     const conv_window *v = &p->window;
     const int64_t *image = gathered(p, direction),
                   *size = direction == CONV_GRADIENT_OF_IMAGE ? v->out : v->size;
@@ -150,11 +151,11 @@ void tn_conv_tiled_arguments(const conv_problem *p, conv_direction direction, in
     else if (direction == CONV_GRADIENT_OF_IMAGE)
         fill_image(p, args);
     else
-        fill_filter(p, slices, args);
+        fill_filter(p, l->slices, args);
     for (int d = 0; d < 3; d++)
         args->size[d] = narrow(size[d]);
-    args->row_blocks = narrow(tn_ceil_div(g->m, mb));
-    args->slice = narrow(g->k);
+    args->row_blocks = narrow(tn_ceil_div(l->product.m, mb));
+    args->slice = narrow(l->product.k);
     args->a_along_k = reads_a_along_k(args, channels_first);
     args->a_whole =
         args->a_along_k &&
@@ -165,14 +166,13 @@ void tn_conv_tiled_arguments(const conv_problem *p, conv_direction direction, in
         args->aligned &= d == 1 || image[d] % vector == 0;
 }
 
-bool tn_conv_reads_vectors_of_a(const conv_problem *p, conv_direction direction,
-                                const gemm_problem *g)
+bool tn_conv_reads_vectors_of_a(const conv_problem *p, const conv_tiled_layout *l)
 {
     gemm_arguments arguments;
     conv_tiled_args args;
-    tn_gemm_arguments(g, &arguments);
+    tn_gemm_arguments(&l->product, &arguments);
     memset(&args, 0, sizeof args);
     args.gemm = arguments.args;
-    tn_conv_tiled_arguments(p, direction, tn_gemm_batch_count(g) / p->groups, g, 1, &args);
+    tn_conv_tiled_arguments(p, l, 1, &args);
     return args.a_whole != 0;
 }
