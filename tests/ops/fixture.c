@@ -84,14 +84,6 @@ void test_make(test_fixture *f)
     assert_non_null(f->expected);
 }
 
-void test_dismiss(test_fixture *f)
-{
-    for (uint32_t i = 0; i < f->c.operation->operand_count; i++)
-        if (f->operands[i].image != NULL)
-            test_tensor_destroy(&f->operands[i]);
-    free(f->expected);
-}
-
 /* The views of all operands, in the image or on the device. */
 static void gather_views(const test_fixture *f, bool host,
                          const tenon_tensor *views[TN_MAX_OPERANDS])
@@ -181,17 +173,6 @@ static const tn_bounded *expected_of(const void *user, const char *solver, test_
     return f->expected;
 }
 
-void test_expect(test_fixture *f)
-{
-<<<<<<< HEAD
-    int64_t count = 1;
-    for (uint32_t i = first_output(f); i < f->c.operation->operand_count; i++)
-        count += f->operands[i].image != NULL ? tenon_tensor_elements(&f->operands[i].view) : 0;
-    f->expected = calloc((size_t)count, sizeof *f->expected);
-    assert_non_null(f->expected);
-    expect(f, NULL);
-}
-
 void test_release(test_fixture *f)
 {
     for (uint32_t i = 0; i < f->c.operation->operand_count; i++)
@@ -233,10 +214,6 @@ void test_finish(test_fixture *f, test_extent extent)
     test_expect(f);
     if (f->tighten != NULL)
         f->tighten(f);
-=======
-    const tn_operation *operation = f->c.operation;
-    test_expect(f);
->>>>>>> conf-e
     const test_subject subject = {.family = operation->family,
                                   .call = call,
                                   .describe = describe,
@@ -252,11 +229,7 @@ void test_finish(test_fixture *f, test_extent extent)
         test_run_all(&subject);
     else
         test_run_once(&subject);
-<<<<<<< HEAD
     test_release(f);
-=======
-    test_dismiss(f);
->>>>>>> conf-e
 }
 
 void test_run_fixture(test_fixture *f, test_judge judge, test_extent extent, test_random *random)

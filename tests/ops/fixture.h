@@ -66,15 +66,14 @@ void test_fill_inputs(test_fixture *f, test_judge judge, test_random *random);
 /* What the reference expects of the inputs as they are filled, into f->expected. */
 void test_expect(test_fixture *f);
 
-/* Values for what is read without those that the operation asks for: reals lie in [-reach, reach]. */
+/* Values for what is read without those that the operation asks for: reals lie in [-reach, reach].
+ */
 void test_fill_plainly(test_fixture *f, test_judge judge, double reach, test_random *random);
 
 /* Compares with the reference, and lets go of the memory. */
 void test_finish(test_fixture *f, test_extent extent);
 
-<<<<<<< HEAD
-/* What the reference gives, into `expected`; and letting go of that and of the memory. */
-void test_expect(test_fixture *f);
+/* Lets go of the memory. */
 void test_release(test_fixture *f);
 
 /* Whether `gradient` is the slope of the sum of `weights` times the first output of f, as its
@@ -94,12 +93,6 @@ void test_refuse(const test_refusal *refusals, size_t count);
 void test_refuse_fixture(test_fixture *f, tenon_status status, const char *text);
 
 /* All of a call: made, filled, compared. */
-=======
-/* Lets go of the memory alone. */
-void test_dismiss(test_fixture *f);
-
-/* All of these. */
->>>>>>> conf-e
 void test_run_fixture(test_fixture *f, test_judge judge, test_extent extent, test_random *random);
 
 #endif

@@ -73,8 +73,8 @@ void pool_finish(pool_pair *pair)
 
 void pool_dismiss(pool_pair *pair)
 {
-    test_dismiss(&pair->forward);
-    test_dismiss(&pair->backward);
+    test_release(&pair->forward);
+    test_release(&pair->backward);
 }
 
 void pool_check_type(const pool_case *p, tenon_dtype dtype, test_judge judge, test_random *random)

@@ -52,7 +52,7 @@ static void walk(test_fixture *f, void (*next)(test_fixture *f), test_random *ra
             take_over(operand);
         }
     }
-    test_dismiss(f);
+    test_release(f);
 }
 
 static void next_sgd(test_fixture *f)
@@ -193,7 +193,7 @@ static void parameter_is_the_rounded_master(void **state)
         assert_true(moved > 0);
         free(parameter);
         free(master);
-        test_dismiss(&f);
+        test_release(&f);
     }
 }
 

@@ -240,7 +240,7 @@ static void wild_indices(void **state)
     for (int64_t i = 0; i < tenon_tensor_elements(&indices->view); i++)
         test_set(indices, i, values[i % 5]);
     test_finish(&pair.backward, TEST_ALL);
-    test_dismiss(&pair.forward);
+    test_release(&pair.forward);
 }
 
 /* dy that repeats, and x that does. */

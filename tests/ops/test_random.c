@@ -150,7 +150,7 @@ static double *generate(const tenon_random_params *params, tenon_dtype dtype, in
     test_make(&f);
     assert_ok(tenon_random(test_stream, params, &f.operands[RANDOM_Y].view, NULL));
     double *values = test_download(&f.operands[RANDOM_Y]);
-    test_dismiss(&f);
+    test_release(&f);
     return values;
 }
 
