@@ -287,13 +287,13 @@ static void random_problems(void **state)
         }
 }
 
-static tenon_status record_nothing(const char *operation, tn_recording *recording,
-                                   const tn_problem *problem, const int32_t *values)
+static tenon_status launch_nothing(const char *operation, tn_recording *recording,
+                                   const tn_problem *problem, const tn_choice *choice)
 {
     (void)operation;
     (void)recording;
     (void)problem;
-    (void)values;
+    (void)choice;
     return TENON_OK;
 }
 
@@ -314,7 +314,7 @@ static void check_folding(const col2im_problem *problem)
             fail_msg("%s: %s", mutant.name, why);
         assert_true(
             (tn_col2im_family.paths(&problem->head) & ~tn_dispatch_of(lab->context)->paths) == 0);
-        mutant.record = record_nothing;
+        mutant.launch = launch_nothing;
         choice.solver = &mutant;
         assert_ok(tn_self_check_once(lab, &tn_col2im_family, &problem->head, &choice, &right, why));
         assert_false(right);

@@ -102,7 +102,7 @@ static tn_bounded element(const conv_problem *p, const tenon_epilogue *e, const 
 static bool take_sums(const conv_problem *p, const char *solver, int64_t count, dense_operands *o)
 {
     int64_t tile = tn_winograd_tile(tn_solver_named(&tn_conv_family, solver));
-    if (tile == 0 || tn_winograd_lacks(p) != NULL)
+    if (tile == 0 || tn_winograd_refuses(p) != NULL)
         return true;
     o->sums = malloc((size_t)(count + 1) * sizeof *o->sums);
     o->roundings = tn_winograd_roundings(tile);

@@ -1,3 +1,4 @@
+/* conv/winograd2 and conv/winograd4: with tiles of 2 x 2 and of 4 x 4 outputs, for CPUs. */
 #include "ops/conv/winograd.h"
 
 #include "base/checked.h"
@@ -8,7 +9,8 @@
 #include <stddef.h>
 #include <string.h>
 
-const tn_parameter tn_winograd_parameters[WINOGRAD_PARAMETERS] = {
+enum { WINOGRAD_MR, WINOGRAD_NR, WINOGRAD_PARAMETERS };
+static const tn_parameter parameters[WINOGRAD_PARAMETERS] = {
     [WINOGRAD_MR] = {"mr", 2, 14}, /* tiles that are multiplied at once */
     [WINOGRAD_NR] = {"nr", 2, 64}, /* filters of a panel */
 };
@@ -50,10 +52,12 @@ static int64_t points(const winograd *w)
     return side(w) * side(w);
 }
 
-const char *tn_winograd_lacks(const conv_problem *p)
+const char *tn_winograd_refuses(const conv_problem *p)
 {
     const conv_window *v = &p->window;
     int64_t size;
+    if (p->exact)
+        return "it rearranges sums, which the call rules out";
     if (v->filter[0] != 1 || v->filter[1] != 3 || v->filter[2] != 3)
         return "the filter is not 3x3";
     if (v->size[0] != 1 || v->out[0] != 1 || v->start[0] != 0)
@@ -67,16 +71,7 @@ const char *tn_winograd_lacks(const conv_problem *p)
                                                                              : NULL;
 }
 
-const char *tn_winograd_refuses(tenon_context *context, const winograd *w)
-{
-    if (!context->device.is_cpu && w->conv->head.forced < 0)
-        return "made for CPUs";
-    if (w->conv->exact)
-        return "it rearranges sums, which the call rules out";
-    return tn_winograd_lacks(w->conv);
-}
-
-void tn_winograd_tune(tenon_context *context, const winograd *w, int32_t *values)
+static void tune(tenon_context *context, const winograd *w, int32_t *values)
 {
     int64_t lanes = tn_gemm_lanes(context, w->conv->dtype);
     bool wide = lanes * (int64_t)tn_acc_size(w->conv->dtype) == 64;
@@ -87,7 +82,7 @@ void tn_winograd_tune(tenon_context *context, const winograd *w, int32_t *values
         values[WINOGRAD_NR] = (int32_t)(lanes * vectors);
 }
 
-const char *tn_winograd_constrains(tenon_context *context, const winograd *w, const int32_t *values)
+static const char *misfit_of(tenon_context *context, const winograd *w, const int32_t *values)
 {
     int64_t lanes = tn_gemm_lanes(context, w->conv->dtype),
             size = (int64_t)tn_acc_size(w->conv->dtype);
@@ -204,7 +199,8 @@ static layout complete(tenon_context *context, const winograd *w, const int32_t 
     return l;
 }
 
-/* The layout that is done soonest among those that fit; without one, the smallest. */
+/* The layout that is done soonest among those that fit; without one, the smallest, as on devices
+ * where tests alone ask for it. */
 static layout lay_out(tenon_context *context, const winograd *w, const int32_t *values)
 {
     const conv_problem *p = w->conv;
@@ -220,6 +216,8 @@ static layout lay_out(tenon_context *context, const winograd *w, const int32_t *
     int64_t most = tn_min_i64(start.panels, 2 * (int64_t)context->device.info.compute_units);
     layout best = complete(context, w, values, start);
     double least = time_of(context, w, values, &best);
+    if (!context->device.is_cpu)
+        return best;
     for (int fuses = 0; fuses < 2; fuses++)
         for (int64_t parts = 1; parts <= most; parts++)
             for (int64_t tiles = 1; tiles <= tn_min_i64(MOST_TILES, start.all_tiles); tiles++) {
@@ -237,20 +235,8 @@ static layout lay_out(tenon_context *context, const winograd *w, const int32_t *
     return best;
 }
 
-uint64_t tn_winograd_workspace(tenon_context *context, const winograd *w, const int32_t *values)
-{
-    const layout l = lay_out(context, w, values);
-    return (uint64_t)elements(w, &l) * tn_acc_size(w->conv->dtype);
-}
-
-double tn_winograd_estimate(tenon_context *context, const winograd *w, const int32_t *values)
-{
-    const layout l = lay_out(context, w, values);
-    return time_of(context, w, values, &l);
-}
-
-void tn_winograd_options(tenon_context *context, const winograd *w, const int32_t *values,
-                         char text[TN_OPTIONS_SIZE])
+static void set_options(tenon_context *context, const winograd *w, const int32_t *values,
+                        char text[TN_OPTIONS_SIZE])
 {
     const conv_problem *p = w->conv;
     int lanes = (int)tn_gemm_lanes(context, p->dtype);
@@ -260,6 +246,25 @@ void tn_winograd_options(tenon_context *context, const winograd *w, const int32_
                      p->dtype, tn_activation_is_build(p->activation) ? p->activation : 0u, lanes,
                      (int)w->tile, values[WINOGRAD_MR], values[WINOGRAD_NR] / lanes,
                      context->device.has_builtin_prefetch);
+}
+
+static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
+{
+    const winograd w = {(const conv_problem *)problem, tn_winograd_tile(choice->solver)};
+    const char *why = tn_winograd_refuses(w.conv);
+    layout *l = TN_LAYOUT(layout, choice);
+    if (why != NULL)
+        return why;
+    choice->never_chosen = context->device.is_cpu ? NULL : "made for CPUs";
+    tune(context, &w, choice->values);
+    choice->misfit = misfit_of(context, &w, choice->values);
+    if (choice->misfit != NULL)
+        return NULL;
+    *l = lay_out(context, &w, choice->values);
+    choice->workspace = (uint64_t)elements(&w, l) * tn_acc_size(w.conv->dtype);
+    choice->time = time_of(context, &w, choice->values, l);
+    set_options(context, &w, choice->values, choice->options);
+    return NULL;
 }
 
 /* Elements from a tensor's first to its last. */
@@ -294,10 +299,9 @@ static winograd_filters filters_of(const winograd *w)
 }
 
 static tenon_status record_filters(const char *operation, tn_recording *recording,
-                                   const winograd *w, const int32_t *values, const layout *l)
+                                   const winograd *w, const tn_choice *choice, const layout *l)
 {
     const conv_problem *p = w->conv;
-    char text[TN_OPTIONS_SIZE];
     const winograd_filter_args args = {.filters = filters_of(w),
                                        .point = l->u_point,
                                        .panel = l->u_panel,
@@ -308,10 +312,9 @@ static tenon_status record_filters(const char *operation, tn_recording *recordin
          (uint32_t)tenon_dtype_size((tenon_dtype)p->dtype)},
         {TN_PATCH_OFFSET, TN_WORKSPACE, offsetof(winograd_filter_args, u_offset),
          (uint32_t)tn_acc_size(p->dtype)}};
-    tn_winograd_options(recording->context, w, values, text);
     tn_launch launch = {
         .source = "conv/winograd_filter",
-        .options = text,
+        .options = choice->options,
         .kernel = "conv_winograd_filter",
         .dimensions = 3,
         .global = {(size_t)l->panels, (size_t)tn_ceil_div(p->c, args.part), (size_t)p->groups},
@@ -350,26 +353,25 @@ static winograd_args arguments(const winograd *w, const layout *l)
                            .x_span = span(p->x, shape)};
 }
 
-tenon_status tn_winograd_record(const char *operation, tn_recording *recording, const winograd *w,
-                                const int32_t *values)
+static tenon_status launch(const char *operation, tn_recording *recording,
+                           const tn_problem *problem, const tn_choice *choice)
 {
-    const conv_problem *p = w->conv;
-    const layout l = lay_out(recording->context, w, values);
+    const conv_problem *p = (const conv_problem *)problem;
+    const winograd w = {p, tn_winograd_tile(choice->solver)};
+    const layout *l = TN_LAYOUT(const layout, choice);
     const bool reads[CONV_OPERANDS] = {[CONV_X] = true,
                                        [CONV_W] = true,
                                        [CONV_C] = (p->flags & CONV_HAS_C) != 0,
                                        [CONV_BIAS] = (p->flags & CONV_HAS_BIAS) != 0};
-    char text[TN_OPTIONS_SIZE];
     tn_patch patches[CONV_OPERANDS + TN_EPILOGUE_SCALARS + 1];
-    winograd_args args = arguments(w, &l);
-    if (!l.fuses)
-        TN_TRY(record_filters(operation, recording, w, values, &l));
-    tn_winograd_options(recording->context, w, values, text);
+    winograd_args args = arguments(&w, l);
+    if (!l->fuses)
+        TN_TRY(record_filters(operation, recording, &w, choice, l));
     tn_launch launch = {.source = "conv/winograd",
-                        .options = text,
+                        .options = choice->options,
                         .kernel = "conv_winograd",
                         .dimensions = 3,
-                        .global = {(size_t)l.slices, (size_t)l.parts, (size_t)p->groups},
+                        .global = {(size_t)l->slices, (size_t)l->parts, (size_t)p->groups},
                         .local = {1, 1, 1},
                         .args_size = sizeof args};
     tn_conv_direct_launch(p, reads, CONV_Y, &launch, &args.conv, patches);
@@ -378,4 +380,34 @@ tenon_status tn_winograd_record(const char *operation, tn_recording *recording, 
         (tn_patch){TN_PATCH_OFFSET, TN_WORKSPACE, offsetof(winograd_args, work_offset),
                    (uint32_t)tn_acc_size(p->dtype)};
     return tn_record(operation, recording, &launch);
+}
+
+const tn_solver tn_conv_winograd2 = {.name = "winograd2",
+                                     .awkward = TN_WINOGRAD_AWKWARD,
+                                     .parameters = parameters,
+                                     .parameter_count = WINOGRAD_PARAMETERS,
+                                     .configure = configure,
+                                     .launch = launch};
+
+const tn_solver tn_conv_winograd4 = {.name = "winograd4",
+                                     .awkward = TN_WINOGRAD_AWKWARD,
+                                     .inexact = true,
+                                     .parameters = parameters,
+                                     .parameter_count = WINOGRAD_PARAMETERS,
+                                     .configure = configure,
+                                     .launch = launch};
+
+int64_t tn_winograd_tile(const tn_solver *solver)
+{
+    static const struct {
+        const tn_solver *solver;
+        int64_t tile;
+    } all[] = {{&tn_conv_winograd2, 2},
+               {&tn_conv_winograd4, 4},
+               {&tn_conv_winograd2_gemm, 2},
+               {&tn_conv_winograd4_gemm, 4}};
+    for (size_t i = 0; solver != NULL && i < sizeof all / sizeof *all; i++)
+        if (tn_is_solver(solver, all[i].solver))
+            return all[i].tile;
+    return 0;
 }

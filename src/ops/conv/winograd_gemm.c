@@ -1,7 +1,7 @@
 /*
- * Winograd's convolution for GPUs: filters and tiles are transformed to the workspace, a matrix for
- * each point, a batch of products follows, and their transform back with the epilogue. Where not
- * all tiles fit the workspace they are done in several sets.
+ * conv/winograd2_gemm and conv/winograd4_gemm, for GPUs: filters and tiles are transformed to the
+ * workspace, a matrix for each point, a batch of products follows, and their transform back with
+ * the epilogue. Where not all tiles fit the workspace they are done in several sets.
  *
  * What is transformed stays in the type of sums: kept in 16 bits, a term would be off by 2^-11 (or
  * 2^-8) of a magnitude that exceeds an output's by far, where the bound has an output's alone.
@@ -52,15 +52,11 @@ static int64_t tiles_along(const winograd *w, int d)
     return tn_ceil_div(w->conv->window.out[d], w->tile);
 }
 
-const char *tn_winograd_gemm_refuses(tenon_context *context, const winograd *w)
+static const char *refuses(const winograd *w)
 {
     const conv_problem *p = w->conv;
-    const char *why = tn_winograd_lacks(p);
+    const char *why = tn_winograd_refuses(p);
     int64_t tiles;
-    if (context->device.is_cpu && p->head.forced < 0)
-        return "made for GPUs";
-    if (p->exact)
-        return "it rearranges sums, which the call rules out";
     if (why != NULL)
         return why;
     if (!tn_mul_i64(p->n, tiles_along(w, 1), &tiles) ||
@@ -101,13 +97,6 @@ static layout lay_out(const winograd *w)
     return l;
 }
 
-uint64_t tn_winograd_gemm_workspace(tenon_context *context, const winograd *w)
-{
-    const layout l = lay_out(w);
-    (void)context;
-    return (uint64_t)l.elements * tn_acc_size(w->conv->dtype);
-}
-
 static tenon_tensor make_view(const winograd *w, int64_t rows, int64_t columns,
                               const int64_t stride[4])
 {
@@ -141,29 +130,38 @@ static tenon_status make_product(const char *operation, const winograd *w, const
 }
 
 /* The products of all sets, and what the transforms read and write. */
-double tn_winograd_gemm_estimate(tenon_context *context, const winograd *w)
+static double time_of(tenon_context *context, const winograd *w, const layout *l)
 {
     const conv_problem *p = w->conv;
-    const layout l = lay_out(w);
-    const double sets = (double)tn_ceil_div(l.all_tiles, l.set_tiles), all = (double)l.all_tiles;
+    const double sets = (double)tn_ceil_div(l->all_tiles, l->set_tiles), all = (double)l->all_tiles;
     const double sum = (double)tn_acc_size(p->dtype), point = (double)points(w) * sum,
                  element = (double)tenon_dtype_size((tenon_dtype)p->dtype),
                  tile = (double)(w->tile * w->tile) * element;
-    const double bytes = (double)l.u_point * (9 * element + point) +
+    const double bytes = (double)l->u_point * (9 * element + point) +
                          all * (double)(channels_of(p) + filters_of(p)) * (point + tile);
     gemm_problem product;
-    if (make_product("estimate", w, &l, l.set_tiles, &product) != TENON_OK)
+    if (make_product("configure", w, l, l->set_tiles, &product) != TENON_OK)
         return 1e300;
     return TN_GPU_LAUNCH * (1 + 2 * sets) + sets * tn_gemm_estimate(context, &product) +
            bytes / (BANDWIDTH * tn_gpu_bytes(context));
 }
 
-void tn_winograd_gemm_options(tenon_context *context, const winograd *w, char text[TN_OPTIONS_SIZE])
+static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
 {
-    const conv_problem *p = w->conv;
-    tn_build_options(context, text, "-DTENON_DTYPE=%u -DTENON_ACT_BUILD=%u -DTENON_TILE=%d",
-                     p->dtype, tn_activation_is_build(p->activation) ? p->activation : 0u,
-                     (int)w->tile);
+    const conv_problem *p = (const conv_problem *)problem;
+    const winograd w = {p, tn_winograd_tile(choice->solver)};
+    layout *l = TN_LAYOUT(layout, choice);
+    const char *why = refuses(&w);
+    if (why != NULL)
+        return why;
+    choice->never_chosen = context->device.is_cpu ? "made for GPUs" : NULL;
+    *l = lay_out(&w);
+    choice->workspace = (uint64_t)l->elements * tn_acc_size(p->dtype);
+    choice->time = time_of(context, &w, l);
+    tn_build_options(context, choice->options,
+                     "-DTENON_DTYPE=%u -DTENON_ACT_BUILD=%u -DTENON_TILE=%d", p->dtype,
+                     tn_activation_is_build(p->activation) ? p->activation : 0u, (int)w.tile);
+    return NULL;
 }
 
 /* A kernel, what it takes of the convolution's tensors, and its work-items. */
@@ -174,24 +172,22 @@ typedef struct transform {
 } transform;
 
 static tenon_status record_transform(const char *operation, tn_recording *recording,
-                                     const winograd *w, const transform *t, winograd_gemm_args args)
+                                     const conv_problem *p, const tn_choice *choice,
+                                     const transform *t, winograd_gemm_args args)
 {
-    const conv_problem *p = w->conv;
     const bool reads[CONV_OPERANDS] = {[CONV_X] = t->takes[CONV_X],
                                        [CONV_W] = t->takes[CONV_W],
                                        [CONV_C] = t->takes[CONV_C] && (p->flags & CONV_HAS_C) != 0,
                                        [CONV_BIAS] =
                                            t->takes[CONV_BIAS] && (p->flags & CONV_HAS_BIAS) != 0};
-    char text[TN_OPTIONS_SIZE];
     tn_patch patches[CONV_OPERANDS + TN_EPILOGUE_SCALARS + 1];
     tn_launch launch = {.source = "conv/winograd_gemm",
-                        .options = text,
+                        .options = choice->options,
                         .kernel = t->kernel,
                         .dimensions = 1,
                         .global = {(size_t)tn_round_up(t->items, GROUP)},
                         .local = {GROUP},
                         .args_size = sizeof args};
-    tn_winograd_gemm_options(recording->context, w, text);
     tn_conv_direct_launch(p, reads, CONV_Y, &launch, &args.conv, patches);
     uint32_t count = 0;
     for (int i = 0; i < CONV_OPERANDS; i++)
@@ -206,7 +202,7 @@ static tenon_status record_transform(const char *operation, tn_recording *record
 }
 
 static tenon_status record_set(const char *operation, tn_recording *recording, const winograd *w,
-                               const layout *l, winograd_gemm_args *args)
+                               const tn_choice *choice, winograd_gemm_args *args)
 {
     const transform tiles = {"conv_winograd_tile_points",
                              {[CONV_X] = true},
@@ -215,30 +211,42 @@ static tenon_status record_set(const char *operation, tn_recording *recording, c
                                {[CONV_C] = true, [CONV_BIAS] = true, [CONV_Y] = true},
                                args->count * filters_of(w->conv)};
     gemm_problem product;
-    TN_TRY(make_product(operation, w, l, args->count, &product));
-    TN_TRY(record_transform(operation, recording, w, &tiles, *args));
+    TN_TRY(make_product(operation, w, TN_LAYOUT(const layout, choice), args->count, &product));
+    TN_TRY(record_transform(operation, recording, w->conv, choice, &tiles, *args));
     TN_TRY(tn_gemm_record(operation, recording, &product));
-    return record_transform(operation, recording, w, &outputs, *args);
+    return record_transform(operation, recording, w->conv, choice, &outputs, *args);
 }
 
-tenon_status tn_winograd_gemm_record(const char *operation, tn_recording *recording,
-                                     const winograd *w)
+static tenon_status launch(const char *operation, tn_recording *recording,
+                           const tn_problem *problem, const tn_choice *choice)
 {
-    const conv_problem *p = w->conv;
-    const layout l = lay_out(w);
+    const conv_problem *p = (const conv_problem *)problem;
+    const winograd w = {p, tn_winograd_tile(choice->solver)};
+    const layout *l = TN_LAYOUT(const layout, choice);
     const transform filters = {
         "conv_winograd_filter_points", {[CONV_W] = true}, filters_of(p) * p->c};
-    winograd_gemm_args args = {.u_point = l.u_point,
-                               .v = l.v,
-                               .m = l.m,
+    winograd_gemm_args args = {.u_point = l->u_point,
+                               .v = l->v,
+                               .m = l->m,
                                .channels = channels_of(p),
                                .filters = filters_of(p),
-                               .tiles = {(tenon_i32)l.tiles[0], (tenon_i32)l.tiles[1]}};
-    TN_TRY(record_transform(operation, recording, w, &filters, args));
-    for (int64_t first = 0; first < l.all_tiles; first += l.set_tiles) {
+                               .tiles = {(tenon_i32)l->tiles[0], (tenon_i32)l->tiles[1]}};
+    TN_TRY(record_transform(operation, recording, p, choice, &filters, args));
+    for (int64_t first = 0; first < l->all_tiles; first += l->set_tiles) {
         args.first = (tenon_i32)first;
-        args.count = (tenon_i32)tn_min_i64(l.set_tiles, l.all_tiles - first);
-        TN_TRY(record_set(operation, recording, w, &l, &args));
+        args.count = (tenon_i32)tn_min_i64(l->set_tiles, l->all_tiles - first);
+        TN_TRY(record_set(operation, recording, &w, choice, &args));
     }
     return TENON_OK;
 }
+
+const tn_solver tn_conv_winograd2_gemm = {.name = "winograd2_gemm",
+                                          .awkward = TN_WINOGRAD_AWKWARD,
+                                          .configure = configure,
+                                          .launch = launch};
+
+const tn_solver tn_conv_winograd4_gemm = {.name = "winograd4_gemm",
+                                          .awkward = TN_WINOGRAD_AWKWARD,
+                                          .inexact = true,
+                                          .configure = configure,
+                                          .launch = launch};
