@@ -242,8 +242,13 @@ void test_run_fixture(test_fixture *f, test_judge judge, test_extent extent, tes
 void test_refuse_fixture(test_fixture *f, tenon_status status, const char *text)
 {
     test_make(f);
+    for (uint32_t i = 0; i < f->c.operation->operand_count; i++)
+        if (f->operands[i].image != NULL)
+            test_upload(&f->operands[i]);
     test_assert_refused(call(f, NULL), status, f->c.operation->name, text, describe(f), __FILE__,
                         __LINE__);
+    for (uint32_t i = first_output(f); i < f->c.operation->operand_count; i++)
+        assert_true(f->operands[i].image == NULL || test_untouched(&f->operands[i]));
     test_release(f);
 }
 

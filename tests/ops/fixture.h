@@ -81,8 +81,8 @@ void test_release(test_fixture *f);
 void test_slopes(test_fixture *f, uint32_t input, const test_tensor *weights,
                  const tn_bounded *gradient, double tolerance);
 
-/* Calls that must be refused, with a message that has `text`: in words, or a fixture that is begun,
- * which is released. */
+/* Calls that must be refused, with a message that has `text` and their outputs untouched: in words,
+ * or a fixture that is begun, which is released. */
 typedef struct test_refusal {
     const char *line;
     tenon_status status;

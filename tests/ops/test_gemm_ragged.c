@@ -2,9 +2,150 @@
  * tenon_gemm_ragged against its reference: groups of every size, offsets that are no partition,
  * layouts, forms of c and the bias, special values, and calls that are refused.
  */
-#include "ragged_case.h"
+#include "fixture.h"
+#include "gemm_case.h"
+
+#include "ops/gemm/ragged.h"
+#include "ops/registry.h"
 
 #include <math.h>
+
+/* How the offsets divide the rows. */
+typedef enum division {
+    EVENLY,
+    AT_RANDOM, /* all rows, some groups empty */
+    WITHIN,    /* rows before and after all groups */
+    ALL_EMPTY,
+    RUBBISH, /* any numbers at all */
+    DIVISIONS
+} division;
+
+typedef struct ragged_case {
+    int64_t rows, k, n, groups;
+    division division;
+    test_layout a, b, c, d;
+    bool gap; /* between the matrices of b */
+    int64_t offset;
+    gemm_form c_form, bias_form; /* the bias: FORM_FULL is groups by columns */
+    double alpha, beta;
+    tenon_activation activation;
+} ragged_case;
+
+static const ragged_case simple_ragged = {.rows = 29, .k = 41, .n = 37, .groups = 4, .alpha = 1};
+
+/* c over rows and columns, the bias over groups and columns. */
+static tenon_tensor form_view(tenon_dtype dtype, gemm_form form, test_layout layout, int64_t rows,
+                              const ragged_case *p)
+{
+    const int64_t full[] = {rows, p->n}, columns[] = {p->n}, column[] = {rows, 1};
+    switch (form) {
+    case FORM_FULL:
+        return test_view(dtype, layout, false, 2, full, p->offset);
+    case FORM_COLUMNS:
+        return test_view(dtype, TEST_ROW, false, 1, columns, p->offset);
+    case FORM_ROWS:
+        return test_view(dtype, layout, false, 2, column, p->offset);
+    case FORM_SCALAR:
+        return test_view(dtype, TEST_ROW, false, 0, NULL, p->offset);
+    default:
+        return (tenon_tensor){.dtype = TENON_DTYPE_INVALID};
+    }
+}
+
+static int compare_offsets(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+static int64_t any_offset(const ragged_case *p, test_random *random)
+{
+    static const int64_t odd[] = {INT32_MIN, -1, 0, INT32_MAX};
+    return test_one_in(random, 3) ? odd[test_between(random, 0, 3)]
+                                  : test_between(random, -3, p->rows + 3);
+}
+
+static void fill_offsets(test_fixture *f, const ragged_case *p, test_random *random)
+{
+    int64_t *offsets = calloc((size_t)p->groups + 1, sizeof *offsets);
+    assert_non_null(offsets);
+    for (int64_t g = 0; g <= p->groups; g++)
+        offsets[g] = p->division == EVENLY    ? p->rows * g / p->groups
+                     : p->division == RUBBISH ? any_offset(p, random)
+                     : p->division == ALL_EMPTY
+                         ? p->rows / 2
+                         : test_between(random, p->division == WITHIN && p->rows > 1, p->rows - 1);
+    if (p->division == AT_RANDOM) {
+        offsets[0] = 0;
+        offsets[p->groups] = p->rows;
+    }
+    if (p->division == AT_RANDOM || p->division == WITHIN)
+        qsort(offsets, (size_t)p->groups + 1, sizeof *offsets, compare_offsets);
+    for (int64_t g = 0; g <= p->groups; g++)
+        test_set(&f->operands[RAGGED_OFFSETS], g, (double)offsets[g]);
+    free(offsets);
+}
+
+static void begin(test_fixture *f, const ragged_case *p, tenon_dtype dtype)
+{
+    const int64_t a[] = {p->rows, p->k}, b[] = {p->groups, p->k, p->n}, d[] = {p->rows, p->n};
+    const int64_t offsets[] = {p->groups + 1};
+    test_begin(f, &tn_operation_gemm_ragged);
+    tenon_epilogue *epilogue = &test_params(f, tenon_gemm_ragged_params)->epilogue;
+    epilogue->alpha = p->alpha;
+    epilogue->beta = p->beta;
+    epilogue->activation = p->activation;
+    f->c.views[RAGGED_A] = test_view(dtype, p->a, false, 2, a, p->offset);
+    f->c.views[RAGGED_B] = test_view(dtype, p->b, p->gap, 3, b, p->offset);
+    f->c.views[RAGGED_D] = test_view(dtype, p->d, false, 2, d, p->offset);
+    f->c.views[RAGGED_C] = form_view(dtype, p->c_form, p->c, p->rows, p);
+    f->c.views[RAGGED_BIAS] = form_view(dtype, p->bias_form, TEST_PITCH, p->groups, p);
+    f->c.views[RAGGED_OFFSETS] = test_view(TENON_DTYPE_I32, TEST_ROW, false, 1, offsets, p->offset);
+    f->c.views[RAGGED_OFFSETS].stride[0] = p->offset % 2 + 1;
+    if (p->c_form == FORM_SAME)
+        f->c.same[RAGGED_C] = 1 + RAGGED_D;
+}
+
+/* Filled for the judge. What must not be read is left poisoned. */
+static void make(test_fixture *f, const ragged_case *p, tenon_dtype dtype, test_judge judge,
+                 test_random *random)
+{
+    begin(f, p, dtype);
+    test_make(f);
+    f->judge = judge;
+    fill_offsets(f, p, random);
+    if (p->alpha != 0) {
+        test_fill(&f->operands[RAGGED_A], judge, random);
+        test_fill(&f->operands[RAGGED_B], judge, random);
+    }
+    /* Rows of no group keep what is there; poison would hide that it was replaced by another NaN.
+     */
+    if (p->c_form == FORM_SAME || p->division > AT_RANDOM)
+        test_fill(&f->operands[RAGGED_D], judge, random);
+    if (p->c_form != FORM_SAME && p->c_form != FORM_NONE && p->beta != 0)
+        test_fill(&f->operands[RAGGED_C], judge, random);
+    if (p->bias_form != FORM_NONE)
+        test_fill(&f->operands[RAGGED_BIAS], judge, random);
+}
+
+/* Tries every solver on random reals and, where the result can be exact, on integers: in one type,
+ * or in every type of test_float_types(). */
+static void check_ragged_typed(const ragged_case *p, tenon_dtype dtype, test_random *random)
+{
+    for (int judge = TEST_BOUND; judge <= TEST_EXACT; judge++) {
+        test_fixture f;
+        if (judge == TEST_EXACT && tn_activation_is_build(p->activation.kind))
+            continue;
+        make(&f, p, dtype, (test_judge)judge, random);
+        test_finish(&f, TEST_ALL);
+    }
+}
+
+static void check_ragged(const ragged_case *p, test_random *random)
+{
+    for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++)
+        check_ragged_typed(p, *type, random);
+}
 
 static void empty_products(void **state)
 {
@@ -123,19 +264,16 @@ static void nan_and_infinity_propagate(void **state)
     (void)state;
     for (int i = 0; i < 3; i++)
         for (int operand = RAGGED_A; operand <= RAGGED_BIAS; operand++) {
-            ragged_data data;
+            test_fixture f;
             ragged_case p = simple_ragged;
             if (operand == RAGGED_OFFSETS)
                 continue;
             p.c_form = p.bias_form = FORM_FULL;
             p.beta = 1;
-            make_ragged(&data, &p, TENON_DTYPE_F32, TEST_BOUND, &random);
-            int64_t count = tenon_tensor_elements(&data.operands[operand].view);
-            test_set(&data.operands[operand], test_between(&random, 0, count - 1), specials[i]);
-            compute_ragged_reference(&data);
-            const test_subject subject = ragged_subject(&data);
-            test_run_all(&subject);
-            destroy_ragged(&data);
+            make(&f, &p, TENON_DTYPE_F32, TEST_BOUND, &random);
+            int64_t count = tenon_tensor_elements(&f.operands[operand].view);
+            test_set(&f.operands[operand], test_between(&random, 0, count - 1), specials[i]);
+            test_finish(&f, TEST_ALL);
         }
 }
 
@@ -159,7 +297,7 @@ static void random_problems(void **state)
     (void)state;
     for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++)
         for (int i = test_problems(20); i > 0; i--) {
-            ragged_data data;
+            test_fixture f;
             ragged_case p = {.rows = test_between(&random, 1, 90),
                              .k = test_between(&random, 0, 90),
                              .n = test_between(&random, 1, 90),
@@ -176,14 +314,8 @@ static void random_problems(void **state)
             p.b = p.a; /* every pair has been tried */
             p.beta = p.c_form == FORM_NONE ? 0 : 0.5;
             p.activation = gemm_activations[test_between(&random, 0, 2)];
-            make_ragged(&data, &p, *type, TEST_BOUND, &random);
-            compute_ragged_reference(&data);
-            const test_subject subject = ragged_subject(&data);
-            for (int operand = 0; operand < RAGGED_D; operand++)
-                if (data.operands[operand].image != NULL)
-                    test_upload(&data.operands[operand]);
-            test_run(&subject, NULL);
-            destroy_ragged(&data);
+            make(&f, &p, *type, TEST_BOUND, &random);
+            test_finish(&f, TEST_ONCE);
         }
 }
 
@@ -192,81 +324,56 @@ static void plans_read_new_offsets(void **state)
 {
     test_random random = test_random_for(810);
     tenon_memory memories[RAGGED_OPERANDS] = {0};
-    ragged_data data;
+    test_fixture f;
     ragged_case p = simple_ragged;
     tenon_plan *plan;
     char why[256];
     (void)state;
     p.division = WITHIN;
-    make_ragged(&data, &p, TENON_DTYPE_F32, TEST_EXACT, &random);
-    const tenon_gemm_ragged_params params = ragged_params(&p, NULL);
+    make(&f, &p, TENON_DTYPE_F32, TEST_EXACT, &random);
     for (int i = 0; i < RAGGED_OPERANDS; i++)
-        if (data.operands[i].image != NULL) {
-            test_upload(&data.operands[i]);
-            memories[i] = data.operands[i].view.memory;
+        if (f.operands[i].image != NULL) {
+            test_upload(&f.operands[i]);
+            memories[i] = f.operands[i].view.memory;
         }
-    assert_ok(tenon_gemm_ragged_plan(test_context, &params, ragged_view(&data, RAGGED_A, false),
-                                     ragged_view(&data, RAGGED_B, false),
-                                     ragged_view(&data, RAGGED_OFFSETS, false), NULL, NULL,
-                                     ragged_view(&data, RAGGED_D, false), &plan));
+    assert_ok(tenon_gemm_ragged_plan(test_context, NULL, &f.operands[RAGGED_A].view,
+                                     &f.operands[RAGGED_B].view, &f.operands[RAGGED_OFFSETS].view,
+                                     NULL, NULL, &f.operands[RAGGED_D].view, &plan));
     assert_int_equal(tenon_plan_operands(plan), RAGGED_OPERANDS);
     for (int i = 0; i < 3; i++) {
         for (int64_t g = 0; g <= p.groups; g++)
-            test_set(&data.operands[RAGGED_OFFSETS], g, (double)(g * (i + 3)));
-        test_upload(&data.operands[RAGGED_OFFSETS]);
-        test_upload(&data.operands[RAGGED_D]);
-        compute_ragged_reference(&data);
+            test_set(&f.operands[RAGGED_OFFSETS], g, (double)(g * (i + 3)));
+        test_upload(&f.operands[RAGGED_OFFSETS]);
+        test_upload(&f.operands[RAGGED_D]);
+        test_expect(&f);
         assert_ok(tenon_plan_run(test_stream, plan, memories, RAGGED_OPERANDS, NULL));
-        if (!test_result(&data.operands[RAGGED_D], data.expected, TEST_EXACT, why))
-            fail_msg("%s\n  run %d of a plan: %s", why, i, describe_ragged(&data));
+        if (!test_result(&f.operands[RAGGED_D], f.expected, TEST_EXACT, why))
+            fail_msg("%s\n  run %d of a plan", why, i);
     }
     tenon_plan_release(plan);
-    destroy_ragged(&data);
-}
-
-static void refuse(ragged_data *data, tenon_status status, const char *argument)
-{
-    assert_refused(call_ragged(data, NULL), status, "tenon_gemm_ragged", argument);
+    test_release(&f);
 }
 
 static void bad_shapes_and_types(void **state)
 {
-    test_random random = test_random_for(811);
+    static const test_refusal refusals[] = {
+        {"gemm_ragged a=f32:29x40 b=f32:4x41x37 offsets=i32:5 d=f32:29x37",
+         TENON_ERROR_INVALID_ARGUMENT, "sizes"},
+        {"gemm_ragged a=f32:29x41 b=f32:4x41 offsets=i32:5 d=f32:29x37",
+         TENON_ERROR_INVALID_ARGUMENT, "b"},
+        {"gemm_ragged a=f32:29x41 b=f32:4x41x37 offsets=i32:4 d=f32:29x37",
+         TENON_ERROR_INVALID_ARGUMENT, "offsets"},
+        {"gemm_ragged a=f32:29x41 b=f32:4x41x37 offsets=i32:5 bias=f32:3x37 d=f32:29x37",
+         TENON_ERROR_INVALID_ARGUMENT, "bias"},
+        {"gemm_ragged a=f32:29x41 b=f32:4x41x37 offsets=i32:5 d=f32:29x37 beta=1",
+         TENON_ERROR_INVALID_ARGUMENT, "c"},
+        {"gemm_ragged a=f32:29x41 b=f32:4x41x37 offsets=f32:5 d=f32:29x37", TENON_ERROR_UNSUPPORTED,
+         "offsets"},
+        {"gemm_ragged a=f32:29x41 b=i32:4x41x37 offsets=i32:5 d=f32:29x37", TENON_ERROR_UNSUPPORTED,
+         "b"},
+    };
     (void)state;
-    for (int i = 0; i < 7; i++) {
-        ragged_data data;
-        ragged_case p = simple_ragged;
-        p.bias_form = FORM_FULL;
-        make_ragged(&data, &p, TENON_DTYPE_F32, TEST_BOUND, &random);
-        for (int x = 0; x < RAGGED_OPERANDS; x++)
-            if (data.operands[x].image != NULL)
-                test_upload(&data.operands[x]);
-        tenon_tensor *a = &data.operands[RAGGED_A].view, *b = &data.operands[RAGGED_B].view,
-                     *offsets = &data.operands[RAGGED_OFFSETS].view,
-                     *bias = &data.operands[RAGGED_BIAS].view;
-        tenon_status status = TENON_ERROR_INVALID_ARGUMENT;
-        if (i == 0)
-            a->shape[1]--;
-        else if (i == 1)
-            b->rank = 2;
-        else if (i == 2)
-            offsets->shape[0]--;
-        else if (i == 3)
-            bias->shape[0]--;
-        else if (i == 4)
-            data.problem.beta = 1; /* without c */
-        else
-            status = TENON_ERROR_UNSUPPORTED;
-        if (i == 5)
-            offsets->dtype = TENON_DTYPE_F32;
-        else if (i == 6)
-            b->dtype = TENON_DTYPE_I32;
-        static const char *const arguments[] = {"sizes", "b",       "offsets", "bias",
-                                                "c",     "offsets", "b"};
-        refuse(&data, status, arguments[i]);
-        assert_untouched(&data.operands[RAGGED_D]);
-        destroy_ragged(&data);
-    }
+    TEST_REFUSE(refusals);
 }
 
 int main(void)
