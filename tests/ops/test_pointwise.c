@@ -28,7 +28,8 @@ typedef struct pointwise_operation {
     test_extent extent; /* of random problems */
 } pointwise_operation;
 
-/* The same view for all operands but for what is said of each. */
+/* The same view for all operands but for what is said of each; from an odd offset on, each has its
+ * own. */
 typedef struct pointwise_case {
     uint32_t rank;
     int64_t shape[TENON_MAX_RANK], offset;
@@ -158,7 +159,8 @@ static void set_views(test_fixture *f, const pointwise_case *p, uint32_t inputs,
         tenon_tensor *view = &f->c.views[i];
         if (i >= inputs && i < first)
             continue;
-        *view = test_view(dtype, p->layout[i], p->gap, p->rank, p->shape, p->offset);
+        *view = test_view(dtype, p->layout[i], p->gap, p->rank, p->shape,
+                          p->offset + (p->offset % 2 != 0 ? i : 0));
         if (i >= first)
             continue;
         for (uint32_t d = 0; d < p->rank; d++)

@@ -128,10 +128,8 @@ static void slope_in_place(void **state)
 static prelu_case random_case(test_random *random)
 {
     prelu_case p = {.gap = test_one_in(random, 2), .lead = test_one_in(random, 2), .same = -1};
-    p.rank = (uint32_t)test_between(random, 0, TENON_MAX_RANK);
+    p.rank = test_random_shape(random, p.shape);
     p.kept = (uint32_t)test_between(random, 0, 255) & ((1U << p.rank) - 1);
-    for (uint32_t d = 0; d < p.rank; d++)
-        p.shape[d] = test_between(random, 1, p.rank > 4 ? 3 : test_one_in(random, 3) ? 70 : 6);
     for (int i = 0; i < PRELU_BACKWARD_OPERANDS; i++)
         p.layout[i] = (test_layout)test_between(random, 0, TEST_LAYOUTS - 1);
     if (test_one_in(random, 3))

@@ -10,14 +10,9 @@ enum { TN_STORES_CACHED = 1, TN_STORES_PAST = 2 };
 
 /* Of a solver that has this parameter alone. */
 extern const tn_parameter tn_stores_parameter[1];
-const char *tn_stores_constrains(tenon_context *context, const tn_problem *problem,
-                                 const int32_t *values);
 
-/* Gives the parameter its value, where it is 0, for so many bytes that are written by vectors. */
-void tn_stores_tune(tenon_context *context, int64_t bytes, int32_t *value);
-
-/* Of a solver with tn_stores_parameter: gives it its value as tn_stores_tune does, and says where
- * the forced one does not serve. */
+/* Gives the parameter its value, where it is free, for so many bytes that are written by vectors;
+ * says where the forced one does not serve. */
 void tn_stores_configure(tenon_context *context, int64_t bytes, tn_choice *choice);
 
 /* The bytes that elements of a type count for: none of halves, which OpenCL's own function stores.

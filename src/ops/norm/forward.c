@@ -27,9 +27,8 @@ static void tune(tenon_context *context, const norm_problem *p, const norm_args 
     const int inner = sets->rank - 1;
     const bool along =
         !sets->columns && sets->stride[NORM_X][inner] == 1 && sets->stride[NORM_Y][inner] == 1;
-    tn_stores_tune(context, along ? tn_stores_bytes(p->dtype, sets->sets * sets->count) : 0,
-                   &choice->values[0]);
-    choice->misfit = tn_stores_constrains(context, &p->head, choice->values);
+    tn_stores_configure(context, along ? tn_stores_bytes(p->dtype, sets->sets * sets->count) : 0,
+                        choice);
 }
 
 static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
