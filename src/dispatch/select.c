@@ -11,34 +11,12 @@
 
 #define MAX_CANDIDATES 24
 
-/* A solver of the older kind. Whether it would be chosen it says by refusing what is not forced. */
-static const char *configure_in_steps(tenon_context *context, const tn_problem *problem,
-                                      tn_choice *choice)
-{
-    const tn_solver *solver = choice->solver;
-    const char *why = solver->refuses(context, problem);
-    if (why != NULL)
-        return why;
-    if (solver->tune != NULL)
-        solver->tune(context, problem, choice->values);
-    if (solver->constrains != NULL)
-        choice->misfit = solver->constrains(context, problem, choice->values);
-    if (choice->misfit != NULL)
-        return NULL;
-    if (solver->workspace != NULL)
-        choice->workspace = solver->workspace(context, problem, choice->values);
-    solver->options(context, problem, choice->values, choice->options);
-    choice->time = solver->estimate(context, problem, choice->values);
-    return NULL;
-}
-
 const char *tn_configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
 {
     tn_choice fresh = {.solver = choice->solver};
     memcpy(fresh.values, choice->values, sizeof fresh.values);
     *choice = fresh;
-    return choice->solver->configure != NULL ? choice->solver->configure(context, problem, choice)
-                                             : configure_in_steps(context, problem, choice);
+    return choice->solver->configure(context, problem, choice);
 }
 
 tenon_status tn_choice_record(const char *operation, tn_recording *recording,
@@ -46,28 +24,7 @@ tenon_status tn_choice_record(const char *operation, tn_recording *recording,
 {
     if (choice->workspace > recording->workspace)
         recording->workspace = choice->workspace;
-    return choice->solver->launch != NULL
-               ? choice->solver->launch(operation, recording, problem, choice)
-               : choice->solver->record(operation, recording, problem, choice->values);
-}
-
-/* A forced solver may serve where it would never be chosen, but for a context that asks what would
- * be built for a kind of device. */
-static tenon_status refuses_unforced(const char *operation, tenon_context *context,
-                                     const tn_problem *problem, const tn_choice *choice,
-                                     const char **why)
-{
-    *why = choice->never_chosen;
-    if (choice->solver->configure != NULL)
-        return TENON_OK;
-    tn_problem *unforced = malloc(problem->size);
-    if (unforced == NULL)
-        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory for a plan", operation);
-    memcpy(unforced, problem, problem->size);
-    unforced->forced = -1;
-    *why = choice->solver->refuses(context, unforced);
-    free(unforced);
-    return TENON_OK;
+    return choice->solver->launch(operation, recording, problem, choice);
 }
 
 /* A check by which a driver compiled a variant anew has changed its options. */
@@ -86,8 +43,8 @@ static tenon_status select_forced(const char *operation, tenon_context *context,
     *choice = (tn_choice){.solver = family->solvers[problem->forced]};
     memcpy(choice->values, problem->forced_values, sizeof choice->values);
     const char *why = tn_configure(context, problem, choice);
-    if (why == NULL && context->only_chosen)
-        TN_TRY(refuses_unforced(operation, context, problem, choice, &why));
+    if (why == NULL && context->only_chosen) /* which asks what is built for a kind of device */
+        why = choice->never_chosen;
     if (why != NULL)
         return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: solver %s/%s cannot serve: %s", operation,
                        family->name, choice->solver->name, why);

@@ -134,19 +134,6 @@ void tn_self_check_runs(tenon_stream *stream, const tn_problem *problem)
         lab->paths |= paths_of(lab->checking, problem);
 }
 
-/* The same values for the problem of an awkward case. */
-static const char *configure_anew(tenon_context *lab, const tn_problem *problem, tn_choice *choice)
-{
-    const tn_solver *solver = choice->solver;
-    if (solver->configure != NULL) {
-        const char *why = tn_configure(lab, problem, choice);
-        return why != NULL ? why : choice->misfit;
-    }
-    if (solver->workspace != NULL)
-        choice->workspace = solver->workspace(lab, problem, choice->values);
-    return NULL;
-}
-
 tenon_status tn_self_check_choose(const char *operation, tenon_context *context,
                                   const tn_family *family, const tn_problem *problem,
                                   tn_choice *choice, bool *chosen)
@@ -156,7 +143,8 @@ tenon_status tn_self_check_choose(const char *operation, tenon_context *context,
     if (!*chosen)
         return TENON_OK;
     *choice = *lab->choice;
-    const char *why = configure_anew(context, problem, choice);
+    const char *why = tn_configure(context, problem, choice); /* with the same values */
+    why = why != NULL ? why : choice->misfit;
     if (why != NULL)
         return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: solver %s/%s cannot serve: %s", operation,
                        family->name, choice->solver->name, why);

@@ -72,26 +72,6 @@ struct tn_solver {
     /* Records the launches of a choice that was configured for the problem. */
     tenon_status (*launch)(const char *operation, tn_recording *recording,
                            const tn_problem *problem, const tn_choice *choice);
-    /*
-     * Of solvers that do not configure yet, in the place of the two above: */
-    /* NULL where the solver can serve the problem on this device, otherwise the reason why it
-     * cannot. */
-    const char *(*refuses)(tenon_context *context, const tn_problem *problem);
-    /* Gives every parameter that is 0 its value for this device and problem. NULL without
-     * parameters. */
-    void (*tune)(tenon_context *context, const tn_problem *problem, int32_t *values);
-    /* NULL where the values go together, otherwise the reason why they do not. NULL without
-     * parameters. */
-    const char *(*constrains)(tenon_context *context, const tn_problem *problem,
-                              const int32_t *values);
-    /* Bytes of workspace. NULL where none is ever needed. */
-    uint64_t (*workspace)(tenon_context *context, const tn_problem *problem, const int32_t *values);
-    /* The time that it should take, in nanoseconds. */
-    double (*estimate)(tenon_context *context, const tn_problem *problem, const int32_t *values);
-    void (*options)(tenon_context *context, const tn_problem *problem, const int32_t *values,
-                    char options[TN_OPTIONS_SIZE]);
-    tenon_status (*record)(const char *operation, tn_recording *recording,
-                           const tn_problem *problem, const int32_t *values);
 };
 
 /* Configures a choice whose solver and forced values are given, all else is zeroed first. Returns

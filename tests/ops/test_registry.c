@@ -117,15 +117,8 @@ static void every_solver_is_whole(void **state)
     for (uint32_t i = 0; tn_family_at(i) != NULL; i++)
         for (uint32_t s = 0; s < tn_family_at(i)->solver_count; s++) {
             const tn_solver *solver = tn_family_at(i)->solvers[s];
-            assert_true(solver->configure != NULL
-                            ? solver->launch != NULL
-                            : solver->refuses != NULL && solver->estimate != NULL &&
-                                  solver->options != NULL && solver->record != NULL);
+            assert_true(solver->configure != NULL && solver->launch != NULL);
             assert_true(solver->parameter_count <= TN_MAX_PARAMETERS);
-            /* Parameters without constraints or defaults could be forced to anything. */
-            if (solver->parameter_count > 0)
-                assert_true(solver->configure != NULL ||
-                            (solver->tune != NULL && solver->constrains != NULL));
             for (uint32_t p = 0; p < solver->parameter_count; p++)
                 assert_true(solver->parameters[p].low >= 1 &&
                             solver->parameters[p].low <= solver->parameters[p].high);

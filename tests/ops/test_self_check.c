@@ -20,14 +20,6 @@ static struct mutant {
     uint64_t spoiled;
 } mutant;
 
-static tenon_status record_unless_spoiled(const char *operation, tn_recording *recording,
-                                          const tn_problem *problem, const int32_t *values)
-{
-    if ((mutant.of->paths(problem) & mutant.spoiled) != 0)
-        return TENON_OK;
-    return mutant.original->record(operation, recording, problem, values);
-}
-
 static tenon_status launch_unless_spoiled(const char *operation, tn_recording *recording,
                                           const tn_problem *problem, const tn_choice *choice)
 {
@@ -42,8 +34,7 @@ static void make_mutant(const tn_family *family, const char *name, uint64_t spoi
     mutant.original = tn_solver_named(family, name);
     assert_non_null(mutant.original);
     mutant.solver = *mutant.original;
-    mutant.solver.record = record_unless_spoiled;
-    mutant.solver.launch = mutant.original->launch != NULL ? launch_unless_spoiled : NULL;
+    mutant.solver.launch = launch_unless_spoiled;
     mutant.solvers[0] = &mutant.solver;
     mutant.family = *family;
     mutant.family.solvers = mutant.solvers;
