@@ -49,7 +49,8 @@ double tn_pointwise_time(const tn_pointwise_problem *problem);
 void tn_pointwise_configure(tenon_context *context, const tn_pointwise_problem *problem,
                             const char *more, tn_choice *choice);
 
-/* What tn_stores_configure is told of a copy: elements of one type move as bits, others one by one. */
+/* What tn_stores_configure is told of a copy: elements of one type move as bits, others one by
+ * one. */
 int64_t tn_pointwise_copy_bytes(const tn_pointwise_problem *problem);
 
 /* What a work-item of a GPU takes at once: a vector where all last dimensions are contiguous. */
