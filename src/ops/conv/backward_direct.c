@@ -51,10 +51,8 @@ static tenon_status launch_data(const char *operation, tn_recording *recording,
     const conv_problem *p = (const conv_problem *)problem;
     const conv_window *v = &p->window;
     bool any = p->k > 0 && tn_window_pixels(v) > 0 && (p->flags & CONV_SKIP_XW) == 0;
-    const bool reads[CONV_OPERANDS] = {[CONV_Y] = any,
-                                       [CONV_W] = any,
-                                       [CONV_C] = (p->flags & CONV_HAS_C) != 0,
-                                       [CONV_BIAS] = (p->flags & CONV_HAS_BIAS) != 0};
+    const bool reads[CONV_OPERANDS] = {
+        [CONV_Y] = any, [CONV_W] = any, [CONV_C] = true, [CONV_BIAS] = true};
     tn_patch patches[CONV_OPERANDS + TN_EPILOGUE_SCALARS];
     conv_reverse_args args = {.meeting = tn_conv_find_meeting(v)};
     tn_launch launch = {.source = "conv/backward_data",

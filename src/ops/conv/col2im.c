@@ -21,12 +21,6 @@ const tn_family tn_col2im_family = {.name = "col2im",
                                     .awkward = tn_col2im_awkward,
                                     .paths = paths};
 
-tenon_status tn_col2im_record(const char *operation, tn_recording *recording,
-                              const col2im_problem *problem)
-{
-    return tn_problem_record(operation, recording, &tn_col2im_family, &problem->head);
-}
-
 tenon_status tn_col2im_canonicalise(const char *operation, const tenon_im2col_params *params,
                                     const tenon_tensor *col, const tenon_tensor *x,
                                     col2im_problem *p)

@@ -325,7 +325,7 @@ static tenon_status record_block(const char *operation, tn_recording *recording,
     col2im_problem fold = fold_problem(p, l, block);
     TN_TRY(block_product(operation, p, l, block, &product));
     TN_TRY(tn_gemm_record(operation, recording, &product));
-    return tn_col2im_record(operation, recording, &fold);
+    return tn_problem_record(operation, recording, &tn_col2im_family, &fold.head);
 }
 
 static tenon_status launch(const char *operation, tn_recording *recording,

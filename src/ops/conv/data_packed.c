@@ -287,10 +287,8 @@ static tenon_status launch(const char *operation, tn_recording *recording,
                            const tn_problem *problem, const tn_choice *choice)
 {
     const conv_problem *p = (const conv_problem *)problem;
-    const bool reads[CONV_OPERANDS] = {[CONV_Y] = true,
-                                       [CONV_W] = true,
-                                       [CONV_C] = (p->flags & CONV_HAS_C) != 0,
-                                       [CONV_BIAS] = (p->flags & CONV_HAS_BIAS) != 0};
+    const bool reads[CONV_OPERANDS] = {
+        [CONV_Y] = true, [CONV_W] = true, [CONV_C] = true, [CONV_BIAS] = true};
     tn_patch patches[CONV_OPERANDS + TN_EPILOGUE_SCALARS];
     conv_data_packed_args args = {.meeting = {.tap = {0}}};
     const layout *l = TN_LAYOUT(const layout, choice);

@@ -310,10 +310,8 @@ static tenon_status launch(const char *operation, tn_recording *recording,
     const depthwise *w = TN_LAYOUT(const depthwise, choice);
     const conv_problem *p = &w->problem;
     const int32_t *values = choice->values;
-    const bool reads[CONV_OPERANDS] = {[CONV_X] = true,
-                                       [CONV_W] = true,
-                                       [CONV_C] = (p->flags & CONV_HAS_C) != 0,
-                                       [CONV_BIAS] = (p->flags & CONV_HAS_BIAS) != 0};
+    const bool reads[CONV_OPERANDS] = {
+        [CONV_X] = true, [CONV_W] = true, [CONV_C] = true, [CONV_BIAS] = true};
     tn_patch patches[CONV_OPERANDS + TN_EPILOGUE_SCALARS];
     depthwise_args args = {.conv.w_offset = w->w_shift,
                            .channels = channels_of(w),

@@ -50,13 +50,15 @@ void tn_conv_direct_launch(const conv_problem *p, const bool reads[CONV_OPERANDS
     static const uint16_t scalar_at[] = {offsetof(conv_args, alpha), offsetof(conv_args, beta),
                                          offsetof(conv_args, act_alpha),
                                          offsetof(conv_args, act_beta)};
+    const bool has[] = {true, true, (p->flags & CONV_HAS_C) != 0, (p->flags & CONV_HAS_BIAS) != 0,
+                        true};
     uint32_t size = (uint32_t)tenon_dtype_size((tenon_dtype)p->dtype);
     fill_arguments(p, args);
     launch->operand_count = CONV_OPERANDS;
     launch->args = args;
     launch->patches = patches;
     for (int i = 0; i < CONV_OPERANDS; i++) {
-        bool takes = reads[i] || i == result;
+        bool takes = (reads[i] && has[i]) || i == result;
         launch->operands[i] = p->operand[takes ? i : result];
         if (takes)
             patches[launch->patch_count++] =
@@ -74,8 +76,8 @@ static tenon_status launch(const char *operation, tn_recording *recording,
     const bool reads[CONV_OPERANDS] = {[CONV_X] = p->c > 0 && !tn_window_empty(&p->window),
                                        [CONV_W] =
                                            p->c > 0, /* even where all that it meets is padding */
-                                       [CONV_C] = (p->flags & CONV_HAS_C) != 0,
-                                       [CONV_BIAS] = (p->flags & CONV_HAS_BIAS) != 0};
+                                       [CONV_C] = true,
+                                       [CONV_BIAS] = true};
     tn_patch patches[CONV_OPERANDS + TN_EPILOGUE_SCALARS];
     conv_args args = {0};
     tn_launch launch = {.source = "conv/direct",

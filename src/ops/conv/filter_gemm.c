@@ -355,7 +355,7 @@ static tenon_status record_block(const char *operation, tn_recording *recording,
 {
     gemm_problem product;
     im2col_problem unfold = unfold_problem(p, l, b);
-    TN_TRY(tn_im2col_record(operation, recording, &unfold));
+    TN_TRY(tn_problem_record(operation, recording, &tn_im2col_family, &unfold.head));
     if (l->packs_y)
         TN_TRY(record_pack_y(operation, recording, p, l, b));
     TN_TRY(block_product(operation, p, l, b, is_first, &product));

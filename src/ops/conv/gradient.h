@@ -100,10 +100,6 @@ tenon_dtype tn_conv_sum_type(uint32_t dtype);
 /* Whether that is another: a tensor of 16 bits. */
 bool tn_conv_is_converted(uint32_t dtype);
 
-/* Chooses a solver and records its launch into a convolution's plan. */
-tenon_status tn_col2im_record(const char *operation, tn_recording *recording,
-                              const col2im_problem *problem);
-
 /* A tensor's box of five dimensions, and a dense array of it in the workspace, in what its elements
  * are summed in. */
 typedef struct conv_packing {

@@ -9,12 +9,6 @@ const tn_family tn_im2col_family = {.name = "im2col",
                                     .solver_count = sizeof solvers / sizeof *solvers,
                                     .awkward = tn_im2col_awkward};
 
-tenon_status tn_im2col_record(const char *operation, tn_recording *recording,
-                              const im2col_problem *problem)
-{
-    return tn_problem_record(operation, recording, &tn_im2col_family, &problem->head);
-}
-
 tenon_status tn_im2col_prepare(const void *given, tn_call *call, tn_problem *problem, bool *empty)
 {
     const char *operation = call->operation;

@@ -230,7 +230,7 @@ static tenon_status record_block(const char *operation, tn_recording *recording,
 {
     gemm_problem product;
     im2col_problem unfold = unfold_problem(p, l, block);
-    TN_TRY(tn_im2col_record(operation, recording, &unfold));
+    TN_TRY(tn_problem_record(operation, recording, &tn_im2col_family, &unfold.head));
     TN_TRY(block_product(operation, p, l, block, &product));
     return tn_gemm_record(operation, recording, &product);
 }

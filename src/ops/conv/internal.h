@@ -118,10 +118,6 @@ bool tn_conv_awkward(const tn_problem *problem, const tn_choice *choice, uint32_
 bool tn_im2col_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
                        struct tn_case *c);
 
-/* Chooses a solver and records its launch into a convolution's plan. */
-tenon_status tn_im2col_record(const char *operation, tn_recording *recording,
-                              const im2col_problem *problem);
-
 /* The reference of a canonical problem, whose x, w, c, bias and y are the views. The bounds are
  * those of every solver but for Winograd's, whose own they are where `solver` names one of them. */
 bool tn_conv_problem_reference(const conv_problem *problem, const tenon_epilogue *epilogue,
@@ -135,8 +131,8 @@ tn_bounded tn_conv_element(uint32_t dtype, const tenon_epilogue *epilogue, tn_bo
                            double count, double added, double bias);
 
 /* Completes the launch of a kernel that takes x, w, c, bias and y: operands, their offsets and the
- * epilogue's scalars. `args` begins with a conv_args; what is not read may be absent, and `result`
- * (CONV_X or CONV_Y) stands in. */
+ * epilogue's scalars. `args` begins with a conv_args; c and bias are read where the problem has
+ * them, too; what is not read may be absent, and `result` (CONV_X or CONV_Y) stands in. */
 void tn_conv_direct_launch(const conv_problem *problem, const bool reads[CONV_OPERANDS], int result,
                            tn_launch *launch, conv_args *args, tn_patch *patches);
 

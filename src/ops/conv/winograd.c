@@ -359,10 +359,8 @@ static tenon_status launch(const char *operation, tn_recording *recording,
     const conv_problem *p = (const conv_problem *)problem;
     const winograd w = {p, tn_winograd_tile(choice->solver)};
     const layout *l = TN_LAYOUT(const layout, choice);
-    const bool reads[CONV_OPERANDS] = {[CONV_X] = true,
-                                       [CONV_W] = true,
-                                       [CONV_C] = (p->flags & CONV_HAS_C) != 0,
-                                       [CONV_BIAS] = (p->flags & CONV_HAS_BIAS) != 0};
+    const bool reads[CONV_OPERANDS] = {
+        [CONV_X] = true, [CONV_W] = true, [CONV_C] = true, [CONV_BIAS] = true};
     tn_patch patches[CONV_OPERANDS + TN_EPILOGUE_SCALARS + 1];
     winograd_args args = arguments(&w, l);
     if (!l->fuses)

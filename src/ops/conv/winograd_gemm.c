@@ -175,11 +175,6 @@ static tenon_status record_transform(const char *operation, tn_recording *record
                                      const conv_problem *p, const tn_choice *choice,
                                      const transform *t, winograd_gemm_args args)
 {
-    const bool reads[CONV_OPERANDS] = {[CONV_X] = t->takes[CONV_X],
-                                       [CONV_W] = t->takes[CONV_W],
-                                       [CONV_C] = t->takes[CONV_C] && (p->flags & CONV_HAS_C) != 0,
-                                       [CONV_BIAS] =
-                                           t->takes[CONV_BIAS] && (p->flags & CONV_HAS_BIAS) != 0};
     tn_patch patches[CONV_OPERANDS + TN_EPILOGUE_SCALARS + 1];
     tn_launch launch = {.source = "conv/winograd_gemm",
                         .options = choice->options,
@@ -188,7 +183,7 @@ static tenon_status record_transform(const char *operation, tn_recording *record
                         .global = {(size_t)tn_round_up(t->items, GROUP)},
                         .local = {GROUP},
                         .args_size = sizeof args};
-    tn_conv_direct_launch(p, reads, CONV_Y, &launch, &args.conv, patches);
+    tn_conv_direct_launch(p, t->takes, CONV_Y, &launch, &args.conv, patches);
     uint32_t count = 0;
     for (int i = 0; i < CONV_OPERANDS; i++)
         if (t->takes[i])
