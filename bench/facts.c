@@ -320,19 +320,19 @@ static void plan_line(tenon_context *context, const char *line)
 static json_t *kernels(const bench_session *session)
 {
     hearing h = {session, NULL, json_array()};
-    tenon_context *twin;
-    if (!BENCH_WELL(tn_context_without_device("tenon-bench", &session->context->device, &twin)))
+    tenon_context *mirror;
+    if (!BENCH_WELL(tn_context_without_device("tenon-bench", &session->context->device, &mirror)))
         return h.kernels;
     for (int i = 0; i < TENON_CAPABILITY_COUNT; i++)
-        twin->capabilities.results[i] = session->context->capabilities.results[i];
-    twin->programs.listener = hear;
-    twin->programs.listener_user = &h;
+        mirror->capabilities.results[i] = session->context->capabilities.results[i];
+    mirror->programs.listener = hear;
+    mirror->programs.listener_user = &h;
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
         h.call = calls[i];
         if (session->options->filter == NULL || strstr(calls[i], session->options->filter) != NULL)
-            plan_line(twin, calls[i]);
+            plan_line(mirror, calls[i]);
     }
-    tenon_context_release(twin);
+    tenon_context_release(mirror);
     return h.kernels;
 }
 

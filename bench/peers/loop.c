@@ -1,5 +1,5 @@
 /* The loops are compiled for this processor, with fast mathematics (meson.build). Each does a row;
- * where stores are to go past the caches a row is made in a buffer, which stays in the nearest. */
+ * where stores are non-temporal a row is made in a buffer, which stays in the nearest. */
 #include "loop.h"
 #include "pool.h"
 
@@ -26,7 +26,7 @@ typedef struct task {
     float partial[MOST_THREADS][16]; /* of reductions; a cache line each */
 } task;
 
-/* Stores past the caches, where there are instructions for it; `to` is aligned to 64 bytes. */
+/* Non-temporal stores, where there are instructions for it; `to` is aligned to 64 bytes. */
 static void stream(float *restrict to, const float *restrict from, int64_t count)
 {
 #if defined(__AVX512F__)

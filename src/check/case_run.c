@@ -13,7 +13,7 @@
 /* A case with its memory. */
 typedef struct trial {
     const tn_case *c;
-    tn_twin twins[TN_MAX_OPERANDS];
+    tn_mirror mirrors[TN_MAX_OPERANDS];
     unsigned char *before[TN_MAX_OPERANDS]; /* the bytes of each as they were */
     const tenon_tensor *host[TN_MAX_OPERANDS], *device[TN_MAX_OPERANDS];
     tenon_plan *plan;
@@ -105,9 +105,9 @@ static tenon_status create(tenon_stream *stream, trial *t)
     uint64_t seed = c->seed;
     for (uint32_t i = 0; i < c->operation->operand_count; i++)
         if (c->views[i].dtype != TENON_DTYPE_INVALID && c->same[i] == 0) {
-            TN_TRY(tn_twin_create(stream, &c->views[i], &seed, &t->twins[i]));
-            t->host[i] = &t->twins[i].host;
-            t->device[i] = &t->twins[i].device;
+            TN_TRY(tn_mirror_create(stream, &c->views[i], &seed, &t->mirrors[i]));
+            t->host[i] = &t->mirrors[i].host;
+            t->device[i] = &t->mirrors[i].device;
         }
     for (uint32_t i = 0; i < c->operation->operand_count; i++)
         if (c->same[i] != 0) {
@@ -125,26 +125,26 @@ static tenon_status settle(tenon_stream *stream, trial *t)
     const tn_operation *operation = t->c->operation;
     uint64_t seed = t->c->seed;
     for (uint32_t i = 0; i < operation->operand_count; i++) {
-        if (t->twins[i].host.memory.kind == TENON_MEMORY_NONE)
+        if (t->mirrors[i].host.memory.kind == TENON_MEMORY_NONE)
             continue;
         if (i >= first_output(operation) && !is_read(t->c, i))
-            fill(&t->twins[i].host, draw_nothing, NULL, NULL);
+            fill(&t->mirrors[i].host, draw_nothing, NULL, NULL);
         else if (t->c->integers)
-            tn_case_integers(&t->twins[i].host,
-                             t->twins[i].host.dtype == TENON_DTYPE_U8 ? 0 : -MOST_INTEGER,
+            tn_case_integers(&t->mirrors[i].host,
+                             t->mirrors[i].host.dtype == TENON_DTYPE_U8 ? 0 : -MOST_INTEGER,
                              MOST_INTEGER, &seed);
     }
     if (operation->settle != NULL)
         operation->settle(t->c->params.bytes, t->host, &seed);
     for (uint32_t i = 0; i < operation->operand_count; i++) {
-        const tn_twin *twin = &t->twins[i];
-        if (twin->host.memory.kind == TENON_MEMORY_NONE)
+        const tn_mirror *mirror = &t->mirrors[i];
+        if (mirror->host.memory.kind == TENON_MEMORY_NONE)
             continue;
-        t->before[i] = malloc((size_t)tn_twin_bytes(&twin->host));
+        t->before[i] = malloc((size_t)tn_mirror_bytes(&mirror->host));
         if (t->before[i] == NULL)
             return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", operation->name);
-        memcpy(t->before[i], twin->host.memory.u.svm, (size_t)tn_twin_bytes(&twin->host));
-        TN_TRY(tn_twin_upload(stream, twin));
+        memcpy(t->before[i], mirror->host.memory.u.svm, (size_t)tn_mirror_bytes(&mirror->host));
+        TN_TRY(tn_mirror_upload(stream, mirror));
     }
     return TENON_OK;
 }
@@ -186,7 +186,7 @@ static bool agrees(bool exact, tenon_dtype dtype, double got, tn_bounded expecte
 static bool elements_agree(const trial *t, uint32_t number, const tn_bounded *expected,
                            tn_case_result *result)
 {
-    const tenon_tensor *view = &t->twins[number].host;
+    const tenon_tensor *view = &t->mirrors[number].host;
     int64_t index[TENON_MAX_RANK] = {0}, count = tenon_tensor_elements(view);
     for (int64_t i = 0; i < count; i++) {
         const double got = tn_dtype_load(view->dtype, tn_host_element(view, index));
@@ -207,7 +207,7 @@ static bool elements_agree(const trial *t, uint32_t number, const tn_bounded *ex
  * the rest. */
 static bool rest_untouched(const trial *t, uint32_t number, bool output, tn_case_result *result)
 {
-    const tenon_tensor *view = &t->twins[number].host;
+    const tenon_tensor *view = &t->mirrors[number].host;
     const char *memory = view->memory.u.svm;
     int64_t index[TENON_MAX_RANK] = {0};
     for (int64_t i = tenon_tensor_elements(view); output && i > 0; i--) {
@@ -215,7 +215,7 @@ static bool rest_untouched(const trial *t, uint32_t number, bool output, tn_case
         memcpy(at, t->before[number] + (at - memory), tenon_dtype_size(view->dtype));
         tn_next_index(index, view->shape, view->rank);
     }
-    if (memcmp(memory, t->before[number], (size_t)tn_twin_bytes(view)) == 0)
+    if (memcmp(memory, t->before[number], (size_t)tn_mirror_bytes(view)) == 0)
         return true;
     snprintf(result->why, sizeof result->why, "%s: %s was written to",
              t->c->operation->operands[number].name,
@@ -233,7 +233,7 @@ static tenon_status compare(tenon_stream *stream, trial *t, tn_case_result *resu
         const bool output = i >= first_output(operation);
         if (t->host[i] == NULL || (!output && (own != i || is_written(t->c, i))))
             continue;
-        TN_TRY(tn_twin_fetch(stream, &t->twins[own]));
+        TN_TRY(tn_mirror_fetch(stream, &t->mirrors[own]));
         result->right = (!output || elements_agree(t, own, expected, result)) &&
                         rest_untouched(t, own, output, result);
         if (output)
@@ -311,7 +311,7 @@ tenon_status tn_case_run(tenon_stream *stream, const tn_case *c, tn_case_result 
     t->c = c;
     tenon_status status = run(stream, t, result);
     for (uint32_t i = 0; i < TN_MAX_OPERANDS; i++) {
-        tn_twin_destroy(&t->twins[i]);
+        tn_mirror_destroy(&t->mirrors[i]);
         free(t->before[i]);
     }
     tenon_plan_release(t->plan);

@@ -9,7 +9,7 @@
 /* Elements behind the last of a view, for what is written beyond it. */
 #define GUARD 64
 
-uint64_t tn_twin_bytes(const tenon_tensor *view)
+uint64_t tn_mirror_bytes(const tenon_tensor *view)
 {
     return tn_tensor_extent(view).end + GUARD * tenon_dtype_size(view->dtype);
 }
@@ -45,10 +45,10 @@ double tn_random(uint64_t *seed)
     return (double)(int64_t)*seed / 9223372036854775808.0;
 }
 
-/* The whole of the twin's memory as a dense tensor of the view's type. */
+/* The whole of the mirror's memory as a dense tensor of the view's type. */
 static tenon_tensor whole(const tenon_tensor *view, tenon_memory memory)
 {
-    const int64_t elements[] = {(int64_t)(tn_twin_bytes(view) / tenon_dtype_size(view->dtype))};
+    const int64_t elements[] = {(int64_t)(tn_mirror_bytes(view) / tenon_dtype_size(view->dtype))};
     tenon_tensor all = tenon_tensor_view(view->dtype, 1, elements);
     all.memory = memory;
     return all;
@@ -90,41 +90,41 @@ static void fill_host(tenon_tensor *host, uint64_t *seed)
     }
 }
 
-tenon_status tn_twin_create(tenon_stream *stream, const tenon_tensor *view, uint64_t *seed,
-                            tn_twin *twin)
+tenon_status tn_mirror_create(tenon_stream *stream, const tenon_tensor *view, uint64_t *seed,
+                              tn_mirror *mirror)
 {
-    uint64_t bytes = tn_twin_bytes(view);
-    memset(twin, 0, sizeof *twin);
-    twin->host = twin->device = *view;
+    uint64_t bytes = tn_mirror_bytes(view);
+    memset(mirror, 0, sizeof *mirror);
+    mirror->host = mirror->device = *view;
     void *memory = malloc((size_t)bytes);
     if (memory == NULL)
         return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "self-check: no memory");
-    twin->host.memory = (tenon_memory){.kind = TENON_MEMORY_SVM, .u.svm = memory};
-    TN_TRY(tenon_memory_create(stream->context, bytes, &twin->device.memory));
-    fill_host(&twin->host, seed);
-    return tn_twin_upload(stream, twin);
+    mirror->host.memory = (tenon_memory){.kind = TENON_MEMORY_SVM, .u.svm = memory};
+    TN_TRY(tenon_memory_create(stream->context, bytes, &mirror->device.memory));
+    fill_host(&mirror->host, seed);
+    return tn_mirror_upload(stream, mirror);
 }
 
-tenon_status tn_twin_upload(tenon_stream *stream, const tn_twin *twin)
+tenon_status tn_mirror_upload(tenon_stream *stream, const tn_mirror *mirror)
 {
-    tenon_tensor all = whole(&twin->device, twin->device.memory);
-    return tenon_tensor_upload(stream, twin->host.memory.u.svm,
+    tenon_tensor all = whole(&mirror->device, mirror->device.memory);
+    return tenon_tensor_upload(stream, mirror->host.memory.u.svm,
                                (size_t)all.shape[0] * tenon_dtype_size(all.dtype), &all, NULL);
 }
 
-tenon_status tn_twin_fetch(tenon_stream *stream, tn_twin *twin)
+tenon_status tn_mirror_fetch(tenon_stream *stream, tn_mirror *mirror)
 {
-    tenon_tensor all = whole(&twin->device, twin->device.memory);
-    return tenon_tensor_download(stream, &all, twin->host.memory.u.svm,
+    tenon_tensor all = whole(&mirror->device, mirror->device.memory);
+    return tenon_tensor_download(stream, &all, mirror->host.memory.u.svm,
                                  (size_t)all.shape[0] * tenon_dtype_size(all.dtype), NULL);
 }
 
-void tn_twin_destroy(tn_twin *twin)
+void tn_mirror_destroy(tn_mirror *mirror)
 {
-    if (twin->host.memory.kind == TENON_MEMORY_SVM)
-        free(twin->host.memory.u.svm);
-    tenon_memory_destroy(&twin->device.memory);
-    memset(twin, 0, sizeof *twin);
+    if (mirror->host.memory.kind == TENON_MEMORY_SVM)
+        free(mirror->host.memory.u.svm);
+    tenon_memory_destroy(&mirror->device.memory);
+    memset(mirror, 0, sizeof *mirror);
 }
 
 bool tn_within(double got, tn_bounded expected)

@@ -19,28 +19,28 @@ void *tn_host_element(const tenon_tensor *view, const int64_t *index);
 tenon_tensor tn_image_view(tenon_dtype dtype, bool channels_last, int64_t n, int64_t c,
                            const int64_t size[2]);
 
-/* A tensor with its twins on host and device, for a self-check. */
-typedef struct tn_twin {
-    tenon_tensor host;   /* memory of kind SVM, which the twin owns */
-    tenon_tensor device; /* the same view of a buffer, which the twin owns */
-} tn_twin;
+/* A tensor with its mirrors on host and device, for a self-check. */
+typedef struct tn_mirror {
+    tenon_tensor host;   /* memory of kind SVM, which the mirror owns */
+    tenon_tensor device; /* the same view of a buffer, which the mirror owns */
+} tn_mirror;
 
 /* Makes both from a view without memory, filled with random values in [-1, 1], or for i8 and u8
  * from all of their range (from *seed, which moves on); the bytes between and behind elements hold
  * NaN, so that a kernel that reads them shows it. */
-tenon_status tn_twin_create(tenon_stream *stream, const tenon_tensor *view, uint64_t *seed,
-                            tn_twin *twin);
+tenon_status tn_mirror_create(tenon_stream *stream, const tenon_tensor *view, uint64_t *seed,
+                              tn_mirror *mirror);
 
-/* The bytes of a view's twin: up to its last element, and a guard. */
-uint64_t tn_twin_bytes(const tenon_tensor *view);
+/* The bytes of a view's mirror: up to its last element, and a guard. */
+uint64_t tn_mirror_bytes(const tenon_tensor *view);
 
 /* Brings the host's bytes to the device. */
-tenon_status tn_twin_upload(tenon_stream *stream, const tn_twin *twin);
+tenon_status tn_mirror_upload(tenon_stream *stream, const tn_mirror *mirror);
 
 /* Brings the device's bytes to the host. */
-tenon_status tn_twin_fetch(tenon_stream *stream, tn_twin *twin);
+tenon_status tn_mirror_fetch(tenon_stream *stream, tn_mirror *mirror);
 
-void tn_twin_destroy(tn_twin *twin);
+void tn_mirror_destroy(tn_mirror *mirror);
 
 /* Whether one device value may stand for a reference's. */
 bool tn_within(double got, tn_bounded expected);

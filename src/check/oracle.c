@@ -79,10 +79,10 @@ tenon_tensor tn_awkward_view(tenon_dtype dtype, uint32_t rank, const int64_t *sh
 }
 
 /* What failed is in the validation context's line. */
-static tenon_status check_case(tenon_stream *lab, const tn_family *family, uint32_t number,
+static tenon_status check_case(tenon_stream *validation, const tn_family *family, uint32_t number,
                                tn_case *c, bool *served, bool *right, char why[256])
 {
-    tn_dispatch *dispatch = tn_dispatch_of(lab->context);
+    tn_dispatch *dispatch = tn_dispatch_of(validation->context);
     const tn_choice *usual = dispatch->choice;
     tn_choice choice = *usual;
     tn_case_result result;
@@ -92,7 +92,7 @@ static tenon_status check_case(tenon_stream *lab, const tn_family *family, uint3
     tn_solver_name(family, &choice, c->solver);
     c->seed = number + 1;
     dispatch->choice = &choice;
-    const tenon_status status = tn_case_run(lab, c, &result);
+    const tenon_status status = tn_case_run(validation, c, &result);
     dispatch->choice = usual;
     TN_TRY(status);
     *served |= result.served;
@@ -104,7 +104,7 @@ static tenon_status check_case(tenon_stream *lab, const tn_family *family, uint3
     return TENON_OK;
 }
 
-tenon_status tn_oracle(tenon_stream *lab, const tn_family *family, const tn_problem *problem,
+tenon_status tn_oracle(tenon_stream *validation, const tn_family *family, const tn_problem *problem,
                        const tn_choice *choice, bool *right, char why[256])
 {
     tenon_status status = TENON_OK;
@@ -115,10 +115,10 @@ tenon_status tn_oracle(tenon_stream *lab, const tn_family *family, const tn_prob
         return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory for a self-check", family->name);
     for (uint32_t i = 0; status == TENON_OK && *right; i++) {
         memset(c, 0, sizeof *c);
-        c->context = lab->context;
+        c->context = validation->context;
         if (!family->awkward(problem, choice, i, c))
             break;
-        status = check_case(lab, family, i, c, &served, right, why);
+        status = check_case(validation, family, i, c, &served, right, why);
     }
     free(c);
     if (status == TENON_OK && !served)

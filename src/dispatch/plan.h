@@ -134,11 +134,13 @@ typedef struct tn_dispatch {
     pthread_mutex_t checked_lock;
     tn_checked_variant *checked;
     uint32_t checked_count, checked_capacity;
-    /* Of a lab: whose problems the self-check at hand runs, and which paths they have taken. */
+    /* Of a validation context: whose problems the self-check at hand runs, and which paths they
+     * have taken. */
     const tn_family *checking;
     const tn_choice *choice; /* of that family, in the place of what would be chosen */
     uint64_t paths;
-    /* Of a lab: how to repeat the self-check that failed last; "" where its family does not say. */
+    /* Of a validation context: how to repeat the self-check that failed last; "" where its family
+     * does not say. */
     char repeat[TN_REPEAT_SIZE];
 } tn_dispatch;
 

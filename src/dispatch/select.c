@@ -30,7 +30,7 @@ tenon_status tn_choice_record(const char *operation, tn_recording *recording,
 /* A check by which a driver compiled a variant anew has changed its options. */
 static void renew(tenon_context *context, const tn_problem *problem, tn_choice *choice)
 {
-    if (context->device.errs_by_chance)
+    if (context->device.miscompiles_at_random)
         tn_configure(context, problem, choice);
 }
 

@@ -1,4 +1,4 @@
-/* Checking kernel variants against the reference, once for a device, in the lab. */
+/* Checking kernel variants against the reference, once for a device, in the validation context. */
 #include "dispatch/plan.h"
 
 #include <inttypes.h>
@@ -91,102 +91,106 @@ static void name_variant(tenon_context *context, variant *v)
 /* How often a driver that errs by chance is asked for code of a variant. */
 #define MOST_TRIES 4
 
-tenon_status tn_self_check_once(tenon_stream *lab, const tn_family *family,
+tenon_status tn_self_check_once(tenon_stream *validation, const tn_family *family,
                                 const tn_problem *problem, const tn_choice *choice, bool *right,
                                 char why[256])
 {
-    tn_dispatch *dispatch = tn_dispatch_of(lab->context);
+    tn_dispatch *dispatch = tn_dispatch_of(validation->context);
     if (family->awkward == NULL)
-        return family->self_check(lab, problem, choice, right, why);
+        return family->self_check(validation, problem, choice, right, why);
     dispatch->checking = family;
     dispatch->choice = choice;
-    tenon_status status = tn_oracle(lab, family, problem, choice, right, why);
+    tenon_status status = tn_oracle(validation, family, problem, choice, right, why);
     dispatch->choice = NULL;
     return status;
 }
 
-/* Under options that it has not seen, it compiles anew; what it has compiled, it keeps. The lab
- * tries alone: the context takes what came out right, and nothing of a variant that never does. */
-static tenon_status check_until_right(tenon_context *context, tenon_stream *lab, variant *v,
+/* Under options that it has not seen, it compiles anew; what it has compiled, it keeps. The
+ * validation context tries alone: the context takes what came out right, and nothing of a variant
+ * that never does. */
+static tenon_status check_until_right(tenon_context *context, tenon_stream *validation, variant *v,
                                       bool *right, char why[256])
 {
-    const int most = context->device.errs_by_chance ? MOST_TRIES : 1;
-    tenon_status status = tn_self_check_once(lab, v->family, v->problem, v->choice, right, why);
+    const int most = context->device.miscompiles_at_random ? MOST_TRIES : 1;
+    tenon_status status =
+        tn_self_check_once(validation, v->family, v->problem, v->choice, right, why);
     for (int tries = 1; status == TENON_OK && !*right && tries < most; tries++) {
         tn_log_send(&context->log, TENON_LOG_INFO,
                     "solver %s is compiled anew, as this driver may err by chance: %s", v->name,
                     why);
-        lab->context->anew++;
+        validation->context->anew++;
         why[0] = '\0';
-        status = tn_self_check_once(lab, v->family, v->problem, v->choice, right, why);
+        status = tn_self_check_once(validation, v->family, v->problem, v->choice, right, why);
     }
     if (status == TENON_OK && *right)
-        context->anew = lab->context->anew;
-    lab->context->anew = context->anew;
+        context->anew = validation->context->anew;
+    validation->context->anew = context->anew;
     name_variant(context, v);
     return status;
 }
 
 void tn_self_check_runs(tenon_stream *stream, const tn_problem *problem)
 {
-    tn_dispatch *lab = tn_dispatch_of(stream->context);
-    if (lab != NULL && lab->checking != NULL)
-        lab->paths |= paths_of(lab->checking, problem);
+    tn_dispatch *validation = tn_dispatch_of(stream->context);
+    if (validation != NULL && validation->checking != NULL)
+        validation->paths |= paths_of(validation->checking, problem);
 }
 
 tenon_status tn_self_check_choose(const char *operation, tenon_context *context,
                                   const tn_family *family, const tn_problem *problem,
                                   tn_choice *choice, bool *chosen)
 {
-    tn_dispatch *lab = context->owner != NULL ? tn_dispatch_of(context) : NULL;
-    *chosen = lab != NULL && lab->choice != NULL && strcmp(lab->checking->name, family->name) == 0;
+    tn_dispatch *validation = context->owner != NULL ? tn_dispatch_of(context) : NULL;
+    *chosen = validation != NULL && validation->choice != NULL &&
+              strcmp(validation->checking->name, family->name) == 0;
     if (!*chosen)
         return TENON_OK;
-    *choice = *lab->choice;
+    *choice = *validation->choice;
     const char *why = tn_configure(context, problem, choice); /* with the same values */
     why = why != NULL ? why : choice->misfit;
     if (why != NULL)
         return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: solver %s/%s cannot serve: %s", operation,
                        family->name, choice->solver->name, why);
-    lab->paths |= paths_of(lab->checking, problem);
+    validation->paths |= paths_of(validation->checking, problem);
     return TENON_OK;
 }
 
-/* With the lab entered. */
-static tenon_status check(tenon_context *context, tenon_stream *stream, tn_dispatch *lab,
+/* With the validation context entered. */
+static tenon_status check(tenon_context *context, tenon_stream *stream, tn_dispatch *validation,
                           variant *v, bool *right, char why[256])
 {
     const unsigned unmade = tn_capabilities_unmade(context);
-    lab->repeat[0] = '\0';
-    lab->checking = v->family;
-    lab->paths = 0;
+    validation->repeat[0] = '\0';
+    validation->checking = v->family;
+    validation->paths = 0;
     tenon_status status = check_until_right(context, stream, v, right, why);
-    lab->checking = NULL;
-    memcpy(v->repeat, lab->repeat, sizeof v->repeat);
+    validation->checking = NULL;
+    memcpy(v->repeat, validation->repeat, sizeof v->repeat);
     TN_TRY(status);
-    if (*right && (v->paths & ~lab->paths) != 0)
+    if (*right && (v->paths & ~validation->paths) != 0)
         return tn_fail(TENON_ERROR_UNSUPPORTED,
                        "self-check of %s: leaves out what the problem asks for, paths %#" PRIx64
                        " of %#" PRIx64,
-                       v->name, v->paths & ~lab->paths, v->paths);
+                       v->name, v->paths & ~validation->paths, v->paths);
     /* Where a capability could not be tried, another variant may have been built. */
     if (tn_capabilities_unmade(context) == unmade)
-        remember(tn_dispatch_of(context), v->key, lab->paths, *right, why);
+        remember(tn_dispatch_of(context), v->key, validation->paths, *right, why);
     return TENON_OK;
 }
 
-static tenon_status check_in_lab(tenon_context *context, variant *v, bool *right, char why[256])
+static tenon_status check_in_validation(tenon_context *context, variant *v, bool *right,
+                                        char why[256])
 {
     tenon_status status = TENON_OK;
     tenon_stream *stream;
-    TN_TRY(tn_lab_enter(context, &stream));
-    tn_dispatch *lab = tn_dispatch_of(stream->context);
-    if (lab == NULL)
+    TN_TRY(tn_validation_enter(context, &stream));
+    tn_dispatch *validation = tn_dispatch_of(stream->context);
+    if (validation == NULL)
         status = tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory for the self-check", v->name);
     /* Another thread may have checked it while this one waited. */
     else if (!recall(tn_dispatch_of(context), v->key, v->paths, right, why))
-        status = check(context, stream, lab, v, right, why);
-    tn_lab_leave(context);
+        status = check(context, stream, validation, v, right, why);
+    tn_validation_leave(context);
     return status;
 }
 
@@ -214,7 +218,7 @@ static tenon_status check_variant(const char *operation, tenon_context *context,
     v->paths = paths_of(v->family, v->problem);
     if (recall(dispatch, v->key, v->paths, right, why))
         return TENON_OK;
-    tenon_status status = check_in_lab(context, v, right, why);
+    tenon_status status = check_in_validation(context, v, right, why);
     if (status != TENON_OK || !*right)
         report(context, v, status, why);
     return status;

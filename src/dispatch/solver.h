@@ -98,9 +98,9 @@ typedef struct tn_family {
      * number, into `c`, which is zeroed; false past the last. */
     bool (*awkward)(const tn_problem *problem, const tn_choice *choice, uint32_t number,
                     struct tn_case *c);
-    /* Runs the choice on an awkward problem derived from `problem`, in the lab that `stream` is of,
-     * and compares with the family's reference. Sets *right, and where it is false says in `why`
-     * what differed. */
+    /* Runs the choice on an awkward problem derived from `problem`, in the validation context that
+     * `stream` is of, and compares with the family's reference. Sets *right, and where it is false
+     * says in `why` what differed. */
     tenon_status (*self_check)(tenon_stream *stream, const tn_problem *problem,
                                const tn_choice *choice, bool *right, char why[256]);
     /* What a problem asks of a build by run-time arguments other than sizes and strides: one bit
@@ -138,21 +138,22 @@ double tn_problem_time(tenon_context *context, const tn_family *family, const tn
 tenon_status tn_problem_record(const char *operation, tn_recording *recording,
                                const tn_family *family, const tn_problem *problem);
 
-/* Whether a choice may be used: checks the variant in the lab unless that has been done. Within the
- * lab everything may. Fails where the check itself cannot be made. `why` says what was found wrong.
+/* Whether a choice may be used: checks the variant in the validation context unless that has been
+ * done. Within the validation everything may. Fails where the check itself cannot be made. `why`
+ * says what was found wrong.
  */
 tenon_status tn_self_check(const char *operation, tenon_context *context, const tn_family *family,
                            const tn_problem *problem, const tn_choice *choice, bool *right,
                            char why[256]);
 
-/* Runs a choice on the awkward cases of its family in the validation context that `lab` is of;
- * where one is wrong, says in `why` what differed. */
-tenon_status tn_oracle(tenon_stream *lab, const tn_family *family, const tn_problem *problem,
+/* Runs a choice on the awkward cases of its family in the validation context that `validation` is
+ * of; where one is wrong, says in `why` what differed. */
+tenon_status tn_oracle(tenon_stream *validation, const tn_family *family, const tn_problem *problem,
                        const tn_choice *choice, bool *right, char why[256]);
 
-/* The check of a choice by the validation context that `lab` is of, which may have been made before
- * and is not kept. */
-tenon_status tn_self_check_once(tenon_stream *lab, const tn_family *family,
+/* The check of a choice by the validation context that `validation` is of, which may have been made
+ * before and is not kept. */
+tenon_status tn_self_check_once(tenon_stream *validation, const tn_family *family,
                                 const tn_problem *problem, const tn_choice *choice, bool *right,
                                 char why[256]);
 
@@ -162,7 +163,8 @@ tenon_status tn_self_check_choose(const char *operation, tenon_context *context,
                                   const tn_family *family, const tn_problem *problem,
                                   tn_choice *choice, bool *chosen);
 
-/* Self-checks call this for each problem that they run in the lab that `stream` is of. */
+/* Self-checks call this for each problem that they run in the validation context that `stream` is
+ * of. */
 void tn_self_check_runs(tenon_stream *stream, const tn_problem *problem);
 
 #endif

@@ -213,14 +213,14 @@ static tenon_status make_trial(tenon_context *context, tenon_capability capabili
         set_known(known, capability, result);
         return TENON_OK;
     }
-    TN_TRY(tn_lab_enter(context, &stream));
-    /* Another thread may have found out while this one waited for the lab. */
+    TN_TRY(tn_validation_enter(context, &stream));
+    /* Another thread may have found out while this one waited for the validation context. */
     if (!get_known(known, capability, result)) {
         *result = (tn_capability_result){.form = -1};
         if ((status = try_in_lab(stream, capability, result)) == TENON_OK)
             set_known(known, capability, result);
     }
-    tn_lab_leave(context);
+    tn_validation_leave(context);
     return status;
 }
 

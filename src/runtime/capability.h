@@ -1,4 +1,4 @@
-/* Capabilities, found by compiling and running a tiny kernel in the lab. */
+/* Capabilities, found by compiling and running a tiny kernel in the validation context. */
 #ifndef TN_RUNTIME_CAPABILITY_H
 #define TN_RUNTIME_CAPABILITY_H
 

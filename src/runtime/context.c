@@ -42,7 +42,7 @@ static tenon_status init_locks(const char *operation, tenon_context *context)
     pthread_mutexattr_t recursive;
     bool made = pthread_mutexattr_init(&recursive) == 0 &&
                 pthread_mutexattr_settype(&recursive, PTHREAD_MUTEX_RECURSIVE) == 0 &&
-                pthread_mutex_init(&context->lab.lock, &recursive) == 0 &&
+                pthread_mutex_init(&context->validation.lock, &recursive) == 0 &&
                 pthread_mutex_init(&context->slot_lock, NULL) == 0 &&
                 pthread_mutex_init(&context->capabilities.lock, NULL) == 0;
     pthread_mutexattr_destroy(&recursive);
@@ -75,7 +75,7 @@ static tenon_status make_context(const char *operation, cl_context cl, const tn_
         return status;
     }
     atomic_init(&context->references, 1);
-    atomic_init(&context->lab.context, NULL);
+    atomic_init(&context->validation.context, NULL);
     atomic_init(&context->capabilities.unmade, 0);
     context->cl = cl;
     context->device = *device;
@@ -155,13 +155,14 @@ TENON_API void tenon_context_retain(tenon_context *context)
         atomic_fetch_add(&context->references, 1);
 }
 
-/* The lab's stream holds the one reference to the lab's context that matters. */
-static void destroy_lab(tn_lab *lab)
+/* The validation context's stream holds the one reference to the validation context that matters.
+ */
+static void destroy_validation(tn_validation *validation)
 {
-    tenon_context *context = atomic_load(&lab->context);
-    tenon_stream_destroy(lab->stream);
+    tenon_context *context = atomic_load(&validation->context);
+    tenon_stream_destroy(validation->stream);
     tenon_context_release(context);
-    pthread_mutex_destroy(&lab->lock);
+    pthread_mutex_destroy(&validation->lock);
 }
 
 TENON_API void tenon_context_release(tenon_context *context)
@@ -171,7 +172,7 @@ TENON_API void tenon_context_release(tenon_context *context)
     for (int i = 0; i < TN_SLOT_COUNT; i++)
         if (context->slots[i].data != NULL)
             context->slots[i].destroy(context->slots[i].data);
-    destroy_lab(&context->lab);
+    destroy_validation(&context->validation);
     tn_program_cache_destroy(&context->programs);
     pthread_mutex_destroy(&context->slot_lock);
     pthread_mutex_destroy(&context->capabilities.lock);
@@ -207,45 +208,46 @@ void *tn_context_slot(tenon_context *context, tn_slot_id id, void *(*create)(voi
     return data;
 }
 
-static tenon_status make_lab(tenon_context *context)
+static tenon_status make_validation(tenon_context *context)
 {
     static const char operation[] = "private context";
     tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
-    tenon_context *lab = NULL;
+    tenon_context *validation = NULL;
     cl_context cl;
-    /* Nothing is logged from within the lab, since its lock is held: what it finds is reported by
-     * who asked. */
+    /* Nothing is logged from within the validation context, since its lock is held: what it finds
+     * is reported by who asked. */
     params.workspace_limit = UINT64_C(16) << 20;
     params.profiling = 1;
     TN_TRY(create_cl_context(operation, &context->device, &cl));
-    TN_TRY(make_context(operation, cl, &context->device, &params, context, &lab));
-    tenon_status status = tenon_stream_create(lab, NULL, &context->lab.stream);
+    TN_TRY(make_context(operation, cl, &context->device, &params, context, &validation));
+    tenon_status status = tenon_stream_create(validation, NULL, &context->validation.stream);
     if (status != TENON_OK) {
-        tenon_context_release(lab);
+        tenon_context_release(validation);
         return status;
     }
-    atomic_store(&context->lab.context, lab);
+    atomic_store(&context->validation.context, validation);
     return TENON_OK;
 }
 
-tenon_status tn_lab_enter(tenon_context *context, tenon_stream **stream)
+tenon_status tn_validation_enter(tenon_context *context, tenon_stream **stream)
 {
     context = context->owner != NULL ? context->owner : context;
-    pthread_mutex_lock(&context->lab.lock);
-    tenon_status status = atomic_load(&context->lab.context) != NULL ? TENON_OK : make_lab(context);
-    *stream = context->lab.stream;
+    pthread_mutex_lock(&context->validation.lock);
+    tenon_status status =
+        atomic_load(&context->validation.context) != NULL ? TENON_OK : make_validation(context);
+    *stream = context->validation.stream;
     if (status != TENON_OK)
-        pthread_mutex_unlock(&context->lab.lock);
+        pthread_mutex_unlock(&context->validation.lock);
     return status;
 }
 
-void tn_lab_leave(tenon_context *context)
+void tn_validation_leave(tenon_context *context)
 {
     context = context->owner != NULL ? context->owner : context;
-    pthread_mutex_unlock(&context->lab.lock);
+    pthread_mutex_unlock(&context->validation.lock);
 }
 
-tenon_context *tn_lab_if_made(tenon_context *context)
+tenon_context *tn_validation_if_made(tenon_context *context)
 {
-    return atomic_load(&context->lab.context);
+    return atomic_load(&context->validation.context);
 }

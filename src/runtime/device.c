@@ -171,7 +171,7 @@ static void read_extensions(reading *r, tn_device *device)
 
 /* Since version 5 PoCL keeps what it knows of values that are gone, for those that come to lie
  * there. */
-static bool errs_by_chance(const tn_device *device)
+static bool miscompiles_at_random(const tn_device *device)
 {
     return device->keeps_builds && strtol(device->info.driver_version, NULL, 10) >= 5;
 }
@@ -257,7 +257,7 @@ tenon_status tn_device_read(const char *operation, cl_device_id id, tn_device *d
     if (device->opencl_version >= 200)
         HINT(&r, CL_DEVICE_SVM_CAPABILITIES, &svm);
     device->keeps_builds = strcmp(device->info.platform_name, "Portable Computing Language") == 0;
-    device->errs_by_chance = errs_by_chance(device);
+    device->miscompiles_at_random = miscompiles_at_random(device);
     device->has_builtin_prefetch = device->keeps_builds && device->is_cpu;
     device->svm = (svm & CL_DEVICE_SVM_COARSE_GRAIN_BUFFER) != 0;
     read_extensions(&r, device);

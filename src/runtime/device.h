@@ -26,7 +26,7 @@ typedef struct tn_device {
      * kernel once more, for work-groups of any size. */
     bool keeps_builds;
     /* PoCL: the same source may be compiled rightly or not (docs/drivers.md). */
-    bool errs_by_chance;
+    bool miscompiles_at_random;
     /* PoCL on a CPU: clang compiles for the processor itself, which has an instruction for
      * __builtin_prefetch; OpenCL's prefetch() does nothing. Other drivers may end the process over
      * the builtin (Mesa), which no trial could find out. */

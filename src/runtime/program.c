@@ -165,16 +165,16 @@ static unsigned char *get_binary(cl_program cl, size_t *size)
 static cl_program take_from_lab(tenon_context *context, const struct tenon_kernel_file *source,
                                 const char *options)
 {
-    tenon_context *lab = tn_lab_if_made(context);
+    tenon_context *validation = tn_validation_if_made(context);
     cl_device_id device = context->device.info.device;
     cl_program made = NULL, cl = NULL;
-    if (lab == NULL || context->device.keeps_builds)
+    if (validation == NULL || context->device.keeps_builds)
         return NULL;
-    pthread_mutex_lock(&lab->programs.lock);
-    tn_program *program = find_program(&lab->programs, source, options);
+    pthread_mutex_lock(&validation->programs.lock);
+    tn_program *program = find_program(&validation->programs, source, options);
     if (program != NULL && program->cl != NULL && clRetainProgram(program->cl) == CL_SUCCESS)
         made = program->cl;
-    pthread_mutex_unlock(&lab->programs.lock);
+    pthread_mutex_unlock(&validation->programs.lock);
     if (made == NULL)
         return NULL;
     size_t size;

@@ -5,11 +5,11 @@
 static tenon_context *context_with(uint64_t bytes)
 {
     tenon_context *context;
-    tenon_stream *lab;
+    tenon_stream *validation;
     assert_ok(tenon_context_create(NULL, &context));
-    assert_ok(tn_lab_enter(context, &lab));
-    context->device.info.local_memory = lab->context->device.info.local_memory = bytes;
-    tn_lab_leave(context);
+    assert_ok(tn_validation_enter(context, &validation));
+    context->device.info.local_memory = validation->context->device.info.local_memory = bytes;
+    tn_validation_leave(context);
     return context;
 }
 

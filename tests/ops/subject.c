@@ -168,8 +168,8 @@ static void try_solver(const test_subject *subject, const char *name)
         tally_run(name, served);
 }
 
-/* Stores past the caches, which the solver itself takes only where a tensor exceeds them. */
-static void run_past_caches(const test_subject *subject, const tn_solver *solver)
+/* Non-temporal stores, which the solver itself takes only where a tensor exceeds them. */
+static void run_nontemporal(const test_subject *subject, const tn_solver *solver)
 {
     char name[TN_SOLVER_NAME_SIZE];
     uint32_t available = 0;
@@ -178,7 +178,8 @@ static void run_past_caches(const test_subject *subject, const tn_solver *solver
     assert_int_equal(tenon_context_capability(test_context, TENON_CAPABILITY_NONTEMPORAL_STORE,
                                               &available, NULL, 0),
                      TENON_OK);
-    snprintf(name, sizeof name, "%s/%s:st%d", subject->family->name, solver->name, TN_STORES_PAST);
+    snprintf(name, sizeof name, "%s/%s:st%d", subject->family->name, solver->name,
+             TN_STORES_NONTEMPORAL);
     if (available)
         try_solver(subject, name);
 }
@@ -201,7 +202,7 @@ void test_run_all(const test_subject *subject)
         snprintf(name, sizeof name, "%s/%s", subject->family->name,
                  subject->family->solvers[s]->name);
         try_solver(subject, name);
-        run_past_caches(subject, subject->family->solvers[s]);
+        run_nontemporal(subject, subject->family->solvers[s]);
     }
     if (subject->emulate != NULL && has_its_turn(ways - 1, ways))
         subject->emulate(subject);

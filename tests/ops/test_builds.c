@@ -136,7 +136,7 @@ static void wrong_solvers_are_barred(void **state)
     tn_choice choice;
     (void)state;
     checks = 0;
-    context->device.errs_by_chance = false; /* which would be asked for code more often */
+    context->device.miscompiles_at_random = false; /* which would be asked for code more often */
     assert_ok(tn_select("tenon_fake", context, &mixed, &open, &choice));
     assert_ptr_equal(choice.solver, &right_solver);
     assert_int_equal(checks, 2);

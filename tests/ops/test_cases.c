@@ -240,11 +240,11 @@ static bool check_mutant(const tn_family *family, const tn_solver *solver, const
     mutant.launch = launch_nothing;
     tn_configure(test_context, problem, &choice);
     choice.solver = &mutant;
-    tenon_stream *lab;
-    assert_ok(tn_lab_enter(test_context, &lab));
-    char *repeat = tn_dispatch_of(lab->context)->repeat;
+    tenon_stream *validation;
+    assert_ok(tn_validation_enter(test_context, &validation));
+    char *repeat = tn_dispatch_of(validation->context)->repeat;
     repeat[0] = '\0';
-    assert_ok(tn_self_check_once(lab, family, problem, &choice, &right, why));
+    assert_ok(tn_self_check_once(validation, family, problem, &choice, &right, why));
     if (right)
         fail_msg("%s/%s: the self-check takes a solver for right that does nothing", family->name,
                  solver->name);
@@ -253,7 +253,7 @@ static bool check_mutant(const tn_family *family, const tn_solver *solver, const
     if (strncmp(repeat, "tenon check ", 12) != 0)
         fail_msg("%s/%s: how to repeat: %s", family->name, solver->name, repeat);
     assert_ok(tn_case_parse_line(repeat + 12, TENON_DTYPE_INVALID, &c));
-    tn_lab_leave(test_context);
+    tn_validation_leave(test_context);
     tenon_plan *plan = NULL;
     const tenon_tensor *views[TN_MAX_OPERANDS] = {0};
     for (uint32_t i = 0; i < c.operation->operand_count; i++)
@@ -270,15 +270,15 @@ static bool check_mutant(const tn_family *family, const tn_solver *solver, const
 static void solvers_of_one_name_are_told_apart(void **state)
 {
     const tn_solver *solver = &tn_conv_backward_filter_implicit_packed;
-    tenon_stream *lab;
+    tenon_stream *validation;
     tn_case c;
     (void)state;
     if (!check_mutant(&tn_conv_backward_filter_family, solver, ""))
         skip();
-    assert_ok(tn_lab_enter(test_context, &lab));
-    assert_ok(
-        tn_case_parse_line(tn_dispatch_of(lab->context)->repeat + 12, TENON_DTYPE_INVALID, &c));
-    tn_lab_leave(test_context);
+    assert_ok(tn_validation_enter(test_context, &validation));
+    assert_ok(tn_case_parse_line(tn_dispatch_of(validation->context)->repeat + 12,
+                                 TENON_DTYPE_INVALID, &c));
+    tn_validation_leave(test_context);
     assert_true(c.views[0].shape[1] > 2 * 16); /* of two groups, each more than lanes */
 }
 
@@ -317,10 +317,10 @@ static void self_checks_use_sound_constants(void **state)
 }
 
 static int checks, first_right;
-static tenon_status check_by_chance(tenon_stream *lab, const tn_problem *problem,
+static tenon_status check_by_chance(tenon_stream *validation, const tn_problem *problem,
                                     const tn_choice *choice, bool *right, char why[256])
 {
-    tn_self_check_runs(lab, problem);
+    tn_self_check_runs(validation, problem);
     (void)choice;
     *right = ++checks == first_right;
     if (!*right)
@@ -332,7 +332,7 @@ static tenon_status check_by_chance(tenon_stream *lab, const tn_problem *problem
 static bool check_again(const char *name, bool by_chance, int which, char why[256])
 {
     tn_family family = *tn_family_at(0);
-    const bool before = test_context->device.errs_by_chance;
+    const bool before = test_context->device.miscompiles_at_random;
     const tn_problem *problem = tn_dispatch_of(test_context)->plans.newest->problem;
     tn_choice choice = {.solver = family.solvers[0]};
     bool right;
@@ -342,9 +342,9 @@ static bool check_again(const char *name, bool by_chance, int which, char why[25
     checks = 0;
     first_right = which;
     tn_configure(test_context, problem, &choice);
-    test_context->device.errs_by_chance = by_chance;
+    test_context->device.miscompiles_at_random = by_chance;
     assert_ok(tn_self_check("test", test_context, &family, problem, &choice, &right, why));
-    test_context->device.errs_by_chance = before;
+    test_context->device.miscompiles_at_random = before;
     return right;
 }
 
@@ -364,12 +364,12 @@ static void drivers_that_err_by_chance_compile_anew(void **state)
     assert_int_equal(checks, 4);
     assert_string_equal(why, "wrong");
     assert_int_equal(test_context->anew, before + 2);
-    assert_int_equal(tn_lab_if_made(test_context)->anew, before + 2);
+    assert_int_equal(tn_validation_if_made(test_context)->anew, before + 2);
     assert_false(check_again("never_right", true, 0, why));
     assert_int_equal(checks, 0); /* it is known */
     assert_false(check_again("always_alike", false, 2, why));
     assert_int_equal(checks, 1);
-    test_context->anew = tn_lab_if_made(test_context)->anew = before;
+    test_context->anew = tn_validation_if_made(test_context)->anew = before;
 }
 
 int main(void)

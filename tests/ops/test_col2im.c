@@ -301,25 +301,27 @@ static tenon_status launch_nothing(const char *operation, tn_recording *recordin
  * wrong. */
 static void check_folding(const col2im_problem *problem)
 {
-    tenon_stream *lab;
-    assert_ok(tn_lab_enter(test_context, &lab));
+    tenon_stream *validation;
+    assert_ok(tn_validation_enter(test_context, &validation));
     for (uint32_t s = 0; s < tn_col2im_family.solver_count; s++) {
         tn_solver mutant = *tn_col2im_family.solvers[s];
         tn_choice choice = {.solver = tn_col2im_family.solvers[s]};
         char why[256] = "";
         bool right = false;
-        tn_dispatch_of(lab->context)->paths = 0;
-        assert_ok(tn_self_check_once(lab, &tn_col2im_family, &problem->head, &choice, &right, why));
+        tn_dispatch_of(validation->context)->paths = 0;
+        assert_ok(tn_self_check_once(validation, &tn_col2im_family, &problem->head, &choice, &right,
+                                     why));
         if (!right)
             fail_msg("%s: %s", mutant.name, why);
-        assert_true(
-            (tn_col2im_family.paths(&problem->head) & ~tn_dispatch_of(lab->context)->paths) == 0);
+        assert_true((tn_col2im_family.paths(&problem->head) &
+                     ~tn_dispatch_of(validation->context)->paths) == 0);
         mutant.launch = launch_nothing;
         choice.solver = &mutant;
-        assert_ok(tn_self_check_once(lab, &tn_col2im_family, &problem->head, &choice, &right, why));
+        assert_ok(tn_self_check_once(validation, &tn_col2im_family, &problem->head, &choice, &right,
+                                     why));
         assert_false(right);
     }
-    tn_lab_leave(test_context);
+    tn_validation_leave(test_context);
 }
 
 /* Within a convolution it has an epilogue, and columns in the type of sums, which no call has. */

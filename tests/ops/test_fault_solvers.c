@@ -298,7 +298,8 @@ static void refused_programs_are_passed_over(void **state)
     assert_true(served > 1 && failed <= 1);
 }
 
-/* What the lab has built is taken over as a binary; where that fails, nobody hears of it either. */
+/* What the validation context has built is taken over as a binary; where that fails, nobody hears
+ * of it either. */
 static void binaries_that_are_refused_are_built_anew(void **state)
 {
     static const char *const functions[] = {"clGetProgramInfo", "clCreateProgramWithBinary",

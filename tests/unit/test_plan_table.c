@@ -1,7 +1,7 @@
 /*
  * The table of plans: finds, bounds, evicts the least recently used, serves threads. A context
- * with an owner is one within the lab, which nothing checks: with a family that launches nothing,
- * no device is needed.
+ * with an owner is one within the validation context, which nothing checks: with a family that
+ * launches nothing, no device is needed.
  */
 #include "common/testing.h"
 

@@ -110,7 +110,7 @@ static tenon_status launch_strided(const char *operation, tn_recording *recordin
     return record(operation, recording, p, &args, strided);
 }
 
-/* Stores past the caches take place where vectors are aligned. */
+/* Non-temporal stores take place where vectors are aligned. */
 static const tn_solver dense = {.name = "dense",
                                 .awkward = "dense=1 offset=3; dense=1 offset=64",
                                 .parameters = tn_stores_parameter,

@@ -1,6 +1,6 @@
 #include "ops/common/stores.h"
 
-const tn_parameter tn_stores_parameter[1] = {{"st", TN_STORES_CACHED, TN_STORES_PAST}};
+const tn_parameter tn_stores_parameter[1] = {{"st", TN_STORES_CACHED, TN_STORES_NONTEMPORAL}};
 
 int64_t tn_stores_bytes(uint32_t dtype, int64_t elements)
 {
@@ -19,12 +19,12 @@ void tn_stores_configure(tenon_context *context, int64_t bytes, tn_choice *choic
     /* What is read takes as much of the cache, at least. */
     const bool beyond = context->device.is_cpu && cache > 0 && 2 * (uint64_t)bytes >= cache;
     if (choice->values[0] == 0)
-        choice->values[0] = beyond && can_pass(context) ? TN_STORES_PAST : TN_STORES_CACHED;
-    else if (choice->values[0] == TN_STORES_PAST && !can_pass(context))
+        choice->values[0] = beyond && can_pass(context) ? TN_STORES_NONTEMPORAL : TN_STORES_CACHED;
+    else if (choice->values[0] == TN_STORES_NONTEMPORAL && !can_pass(context))
         choice->misfit = "the compiler has no store that bypasses the caches";
 }
 
 const char *tn_stores_option(const int32_t *values)
 {
-    return values != NULL && values[0] == TN_STORES_PAST ? " -DTENON_STREAM=1" : "";
+    return values != NULL && values[0] == TN_STORES_NONTEMPORAL ? " -DTENON_STREAM=1" : "";
 }

@@ -6,7 +6,7 @@
 
 #include "dispatch/solver.h"
 
-enum { TN_STORES_CACHED = 1, TN_STORES_PAST = 2 };
+enum { TN_STORES_CACHED = 1, TN_STORES_NONTEMPORAL = 2 };
 
 /* Of a solver that has this parameter alone. */
 extern const tn_parameter tn_stores_parameter[1];

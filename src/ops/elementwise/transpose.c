@@ -13,7 +13,7 @@
 #define CPU_COLUMNS    32
 #define CPU_MOST_ROWS  1024
 #define CPU_LEAST_ROWS 64
-/* Stores past the caches pay where y is this part of the last one and its rows begin at lines:
+/* Non-temporal stores pay where y is this part of the last one and its rows begin at lines:
  * lines a power of two apart displace each other long before it is full. */
 #define CACHE_PARTS 8
 #define LINE_BYTES  64

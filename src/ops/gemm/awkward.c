@@ -6,7 +6,7 @@
 #include "ops/registry.h"
 
 /* Columns are two of the largest block that a solver has, and one; K is past two of the longest
- * blocks, and a tail. Short of the lab's 16 MiB by far. */
+ * blocks, and a tail. Short of the validation context's 16 MiB by far. */
 #define USUAL_COLS  131
 #define USUAL_DEPTH 1091
 

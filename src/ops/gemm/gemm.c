@@ -54,8 +54,9 @@ tenon_status tn_gemm_record(const char *operation, tn_recording *recording,
                             const gemm_problem *problem)
 {
     gemm_problem own = *problem;
-    /* In the lab another operation is being checked, and the product is none of it: the kernel that
-     * builds fastest serves. Its own variants are checked when they are first used. */
+    /* In the validation context another operation is being checked, and the product is none of it:
+     * the kernel that builds fastest serves. Its own variants are checked when they are first used.
+     */
     if (recording->context->owner != NULL)
         TN_TRY(tn_solver_force(operation, &tn_gemm_family, "gemm/plain", &own.head));
     return tn_problem_record(operation, recording, &tn_gemm_family, &own.head);

@@ -20,7 +20,7 @@ static void share_sets(const tenon_context *context, const norm_problem *p, norm
     tn_norm_share(context, p, NORM_WHOLE, args);
 }
 
-/* Where vectors lie along lines of x and y they may be stored past the caches. */
+/* Where vectors lie along lines of x and y stores may be non-temporal. */
 static void tune(tenon_context *context, const norm_problem *p, const norm_args *sets,
                  tn_choice *choice)
 {
