@@ -39,7 +39,8 @@ static int64_t read_size(const tn_choice *choice, const char *text)
         while (*text == '*' || *text == '/') {
             const bool divides = *text++ == '/';
             const int64_t factor = read_factor(choice, &text);
-            product = divides ? product / factor : product * factor;
+            if (factor != 0 || !divides)
+                product = divides ? product / factor : product * factor;
         }
         sum += sign == '-' ? -product : product;
     }

@@ -14,7 +14,7 @@ extern const tn_family tn_activation_family, tn_activation_backward_family;
 extern const tn_solver *const tn_activation_solvers[2];
 
 /* Of both operations and both families. */
-tenon_status tn_activation_prepare(const void *params, tn_call *call, tn_problem *problem,
+tenon_status tn_activation_prepare(const void *given, tn_call *call, tn_problem *problem,
                                    bool *empty);
 bool tn_activation_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
                            struct tn_case *c);

@@ -26,7 +26,7 @@ typedef struct tn_pointwise_problem {
  * output's shape; refuses one that does not broadcast to it. Operands without a view are passed
  * over. */
 tenon_status tn_pointwise_canonicalise(const tn_call *call, uint32_t outputs, size_t size,
-                                       tn_problem *problem);
+                                       tn_problem *wanted);
 
 /* Refuses an operand of another shape than one that it goes with. */
 tenon_status tn_same_shape_check(const char *operation, const tn_argument *argument,

@@ -93,9 +93,9 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
         return why;
     if (product("configure", p, l, 0, &g) != TENON_OK)
         return "there is no such product";
-    const double products = (double)(p->n / l->images);
-    choice->time = products * tn_gemm_estimate(context, &g) +
-                   (products - 1) * filters / context->device.info.compute_units;
+    const int64_t products = p->n / l->images;
+    choice->time = (double)products * tn_gemm_estimate(context, &g) +
+                   (double)(products - 1) * filters / context->device.info.compute_units;
     tn_conv_product_options(p, choice->options);
     return NULL;
 }

@@ -124,15 +124,15 @@ tenon_status tn_conv_backward_data_prepare(const void *params, tn_call *call, tn
                                            bool *empty);
 tenon_status tn_conv_backward_filter_prepare(const void *params, tn_call *call, tn_problem *problem,
                                              bool *empty);
-tenon_status tn_conv_backward_bias_prepare(const void *params, tn_call *call, tn_problem *problem,
+tenon_status tn_conv_backward_bias_prepare(const void *given, tn_call *call, tn_problem *problem,
                                            bool *empty);
-tenon_status tn_conv_transpose_prepare(const void *params, tn_call *call, tn_problem *problem,
+tenon_status tn_conv_transpose_prepare(const void *given, tn_call *call, tn_problem *problem,
                                        bool *empty);
 tenon_status tn_conv_transpose_backward_data_prepare(const void *params, tn_call *call,
                                                      tn_problem *problem, bool *empty);
 tenon_status tn_conv_transpose_backward_filter_prepare(const void *params, tn_call *call,
                                                        tn_problem *problem, bool *empty);
-tenon_status tn_col2im_prepare(const void *params, tn_call *call, tn_problem *problem, bool *empty);
+tenon_status tn_col2im_prepare(const void *given, tn_call *call, tn_problem *problem, bool *empty);
 bool tn_conv_backward_data_reference(const void *params, const tenon_tensor *const *views,
                                      tn_bounded *expected);
 bool tn_conv_backward_filter_reference(const void *params, const tenon_tensor *const *views,

@@ -108,8 +108,8 @@ tenon_status tn_im2col_canonicalise(const char *operation, const tenon_im2col_pa
 tenon_status tn_conv_check_call(const tn_call *call, const tenon_epilogue *epilogue);
 
 /* As tn_operation and tn_family have them. */
-tenon_status tn_conv_prepare(const void *params, tn_call *call, tn_problem *problem, bool *empty);
-tenon_status tn_im2col_prepare(const void *params, tn_call *call, tn_problem *problem, bool *empty);
+tenon_status tn_conv_prepare(const void *given, tn_call *call, tn_problem *head, bool *empty);
+tenon_status tn_im2col_prepare(const void *given, tn_call *call, tn_problem *problem, bool *empty);
 bool tn_conv_reference(const void *params, const tenon_tensor *const *views, tn_bounded *expected);
 bool tn_im2col_reference(const void *params, const tenon_tensor *const *views,
                          tn_bounded *expected);

@@ -10,8 +10,7 @@ enum { DROPOUT_X, DROPOUT_Y, DROPOUT_OPERANDS };
 
 extern const tn_family tn_dropout_family;
 
-tenon_status tn_dropout_prepare(const void *params, tn_call *call, tn_problem *problem,
-                                bool *empty);
+tenon_status tn_dropout_prepare(const void *given, tn_call *call, tn_problem *problem, bool *empty);
 
 /* As tn_operation and tn_family have them. */
 bool tn_dropout_reference(const void *params, const tenon_tensor *const *views,

@@ -32,11 +32,11 @@ tenon_status tn_chain_record(const char *operation, tn_recording *recording,
                              const char *kernel, const char *options);
 
 /* As tn_operation and tn_family have them. */
-tenon_status tn_elementwise_prepare(const void *params, tn_call *call, tn_problem *problem,
+tenon_status tn_elementwise_prepare(const void *given, tn_call *call, tn_problem *problem,
                                     bool *empty);
-tenon_status tn_elementwise_chain_prepare(const void *params, tn_call *call, tn_problem *problem,
+tenon_status tn_elementwise_chain_prepare(const void *given, tn_call *call, tn_problem *problem,
                                           bool *empty);
-tenon_status tn_copy_prepare(const void *params, tn_call *call, tn_problem *problem, bool *empty);
+tenon_status tn_copy_prepare(const void *given, tn_call *call, tn_problem *problem, bool *empty);
 bool tn_elementwise_reference(const void *params, const tenon_tensor *const *views,
                               tn_bounded *expected);
 bool tn_elementwise_chain_reference(const void *params, const tenon_tensor *const *views,

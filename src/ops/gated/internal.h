@@ -20,7 +20,7 @@ extern const tn_family tn_gated_family, tn_gated_backward_family;
 extern const tn_solver tn_gated_rows;
 
 /* Of both operations and both families. */
-tenon_status tn_gated_prepare(const void *params, tn_call *call, tn_problem *problem, bool *empty);
+tenon_status tn_gated_prepare(const void *given, tn_call *call, tn_problem *problem, bool *empty);
 bool tn_gated_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
                       struct tn_case *c);
 

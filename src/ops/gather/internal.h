@@ -44,8 +44,8 @@ void tn_gather_backward_canonicalise(const tenon_tensor *dy, const tenon_tensor 
                                      const tenon_tensor *dx, uint32_t axis,
                                      gather_backward_problem *problem);
 
-tenon_status tn_gather_prepare(const void *params, tn_call *call, tn_problem *problem, bool *empty);
-tenon_status tn_gather_backward_prepare(const void *params, tn_call *call, tn_problem *problem,
+tenon_status tn_gather_prepare(const void *given, tn_call *call, tn_problem *problem, bool *empty);
+tenon_status tn_gather_backward_prepare(const void *given, tn_call *call, tn_problem *problem,
                                         bool *empty);
 
 /* As tn_operation and tn_family have them. */

@@ -38,7 +38,7 @@ bool tn_gemm_is_int8(const tenon_tensor *a);
 /* As tn_operation and tn_family have them. The operands of a call are in the order of an
  * int8_views; the reference takes them in that of tn_operation_gemm_int8, whose output is the last.
  */
-tenon_status tn_gemm_int8_prepare(const void *params, tn_call *call, tn_problem *problem,
+tenon_status tn_gemm_int8_prepare(const void *given, tn_call *call, tn_problem *problem,
                                   bool *empty);
 bool tn_gemm_int8_reference(const void *params, const tenon_tensor *const *views,
                             tn_bounded *results);

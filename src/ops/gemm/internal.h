@@ -43,13 +43,12 @@ typedef struct gemm_problem {
 extern const tn_family tn_gemm_family;
 
 /* tenon_gemm under another name, which its messages give. */
-tenon_status tn_gemm_call(const char *operation, tenon_stream *stream,
-                          const tenon_gemm_params *params, const tenon_tensor *a,
-                          const tenon_tensor *b, const tenon_tensor *c, const tenon_tensor *bias,
-                          const tenon_tensor *d, const tenon_sync *sync);
+tenon_status tn_gemm_call(const char *name, tenon_stream *stream, const tenon_gemm_params *params,
+                          const tenon_tensor *a, const tenon_tensor *b, const tenon_tensor *c,
+                          const tenon_tensor *bias, const tenon_tensor *d, const tenon_sync *sync);
 
 /* tenon_gemm_plan likewise. */
-tenon_status tn_gemm_call_plan(const char *operation, tenon_context *context,
+tenon_status tn_gemm_call_plan(const char *name, tenon_context *context,
                                const tenon_gemm_params *params, const tenon_tensor *a,
                                const tenon_tensor *b, const tenon_tensor *c,
                                const tenon_tensor *bias, const tenon_tensor *d, tenon_plan **plan);
@@ -81,7 +80,7 @@ tenon_status tn_gemm_record(const char *operation, tn_recording *recording,
 double tn_gemm_estimate(tenon_context *context, const gemm_problem *problem);
 
 /* As tn_operation and tn_family have them. The reference does not read d. */
-tenon_status tn_gemm_prepare(const void *params, tn_call *call, tn_problem *problem, bool *empty);
+tenon_status tn_gemm_prepare(const void *given, tn_call *call, tn_problem *problem, bool *empty);
 bool tn_gemm_reference(const void *params, const tenon_tensor *const *views, tn_bounded *results);
 bool tn_gemm_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
                      struct tn_case *c);

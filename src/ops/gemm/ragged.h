@@ -17,7 +17,7 @@ extern const tn_family tn_gemm_ragged_family;
 extern const tn_solver tn_ragged_plain, tn_ragged_tiled, tn_ragged_cpu;
 
 /* As tn_operation and tn_family have them. For the reference a row of no group is what d holds. */
-tenon_status tn_ragged_prepare(const void *params, tn_call *call, tn_problem *problem, bool *empty);
+tenon_status tn_ragged_prepare(const void *given, tn_call *call, tn_problem *problem, bool *empty);
 bool tn_gemm_ragged_reference(const void *params, const tenon_tensor *const *views,
                               tn_bounded *results);
 void tn_ragged_settle(const void *params, const tenon_tensor *const *views, uint64_t *seed);

@@ -14,7 +14,7 @@ enum { CROSS_ENTROPY_DLOSS = 2, CROSS_ENTROPY_DLOGITS, CROSS_ENTROPY_BACKWARD_OP
 extern const tn_family tn_cross_entropy_family, tn_cross_entropy_backward_family;
 extern const tn_solver tn_cross_entropy_rows, tn_cross_entropy_columns, tn_cross_entropy_group;
 
-tenon_status tn_cross_entropy_prepare(const void *params, tn_call *call, tn_problem *problem,
+tenon_status tn_cross_entropy_prepare(const void *given, tn_call *call, tn_problem *problem,
                                       bool *empty);
 
 /* As tn_operation and tn_family have them. */
@@ -34,8 +34,8 @@ extern const tn_solver tn_mse_backward_rows, tn_mse_backward_columns;
 /* What multiplies the sum of the squares. */
 double tn_mse_factor(const tenon_mse_params *params, const tn_axes *axes, const tenon_tensor *x);
 
-tenon_status tn_mse_prepare(const void *params, tn_call *call, tn_problem *problem, bool *empty);
-tenon_status tn_mse_backward_prepare(const void *params, tn_call *call, tn_problem *problem,
+tenon_status tn_mse_prepare(const void *given, tn_call *call, tn_problem *problem, bool *empty);
+tenon_status tn_mse_backward_prepare(const void *given, tn_call *call, tn_problem *problem,
                                      bool *empty);
 
 /* As tn_operation and tn_family have them. */

@@ -42,11 +42,13 @@ static bool is_given(const tn_operation *operation)
 
 int tn_norm_number(const tn_operation *operation, uint32_t operand)
 {
-    static const int forward[] = {NORM_X,    NORM_GAMMA, NORM_BETA,         NORM_Y,
-                                  NORM_MEAN, NORM_RSTD,  NORM_RUNNING_MEAN, NORM_RUNNING_VARIANCE},
-                     inference[] = {NORM_X, NORM_GAMMA, NORM_BETA, NORM_MEAN, NORM_RSTD, NORM_Y},
-                     backward[] = {NORM_X,    NORM_DY, NORM_GAMMA,  NORM_MEAN,
-                                   NORM_RSTD, NORM_DX, NORM_DGAMMA, NORM_DBETA};
+    static const int forward[TN_MAX_OPERANDS] =
+        {NORM_X,    NORM_GAMMA, NORM_BETA,         NORM_Y,
+         NORM_MEAN, NORM_RSTD,  NORM_RUNNING_MEAN, NORM_RUNNING_VARIANCE},
+                     inference[TN_MAX_OPERANDS] = {NORM_X,    NORM_GAMMA, NORM_BETA,
+                                                   NORM_MEAN, NORM_RSTD,  NORM_Y},
+                     backward[TN_MAX_OPERANDS] = {NORM_X,    NORM_DY, NORM_GAMMA,  NORM_MEAN,
+                                                  NORM_RSTD, NORM_DX, NORM_DGAMMA, NORM_DBETA};
     if (is_backward(operation))
         return backward[operand];
     return is_given(operation) ? inference[operand] : forward[operand];

@@ -338,9 +338,10 @@ bool tn_norm_backward_reference(const tn_operation *operation, const tenon_norm_
         return false;
     sums *sets = calloc((size_t)h.sets, sizeof *sets);
     sums *parameters = calloc((size_t)h.parameters, sizeof *parameters);
-    const bool whole = sets != NULL && parameters != NULL;
+    const double *gradient = h.value[NORM_DY];
+    const bool whole = sets != NULL && parameters != NULL && gradient != NULL;
     for (int64_t i = 0; i < h.elements && whole; i++) {
-        const double dy = h.value[NORM_DY][i], r = given_rstd(&h, given, h.set[i]);
+        const double dy = gradient[i], r = given_rstd(&h, given, h.set[i]);
         const double hat = (h.value[NORM_X][i] - value_or(&h, NORM_MEAN, h.set[i], 0)) * r;
         add_element(&sets[h.set[i]], dy, hat, r, value_or(&h, NORM_GAMMA, h.parameter[i], 1));
         add_element(&parameters[h.parameter[i]], dy, hat, r, 1);

@@ -48,6 +48,7 @@ tenon_status tn_optimizer_prepare(const tn_call *call, uint32_t flags, tn_lines_
 {
     const uint32_t count = call->operand_count;
     const tn_argument *operands = call->operands, *first = &operands[OPTIMIZER_GRADIENT];
+    const tenon_tensor *parameter = operands[OPTIMIZER_PARAMETER].view;
     const tenon_tensor *views[TN_MAX_OPERANDS];
     TN_TRY(tn_tensor_check(call->operation, first->name, first->view));
     TN_TRY(tn_call_check_views(call));
@@ -57,11 +58,11 @@ tenon_status tn_optimizer_prepare(const tn_call *call, uint32_t flags, tn_lines_
         TN_TRY(tn_lines_shape_check(call->operation, operands[i].name, views[i], first->name,
                                     first->view));
     }
-    *empty = tn_tensor_empty(views[OPTIMIZER_PARAMETER]);
+    *empty = tn_tensor_empty(parameter);
     tn_lines_canonicalise(views, count, OPTIMIZER_PARAMETER, problem);
     /* Whether the gradient is of the state's type, and not of the parameter's. */
-    problem->kind = views[OPTIMIZER_GRADIENT]->dtype != views[OPTIMIZER_PARAMETER]->dtype;
-    problem->flags = flags | (views[count - 1] != NULL ? OPTIMIZER_HAS_MASTER : 0);
+    problem->kind = first->view->dtype != parameter->dtype;
+    problem->flags = flags | (operands[count - 1].view != NULL ? OPTIMIZER_HAS_MASTER : 0);
     return TENON_OK;
 }
 

@@ -40,10 +40,11 @@ static void *make_weights(const pattern_params *p, tenon_dtype dtype, tenon_tens
     *weights = tenon_tensor_view(dtype, 3 - lead, shape + lead);
     const size_t bytes = (size_t)tenon_tensor_elements(weights) * tenon_dtype_size(dtype);
     uint64_t seed = 7;
-    weights->memory = (tenon_memory){.kind = TENON_MEMORY_SVM, .u.svm = malloc(bytes + 1)};
-    if (weights->memory.u.svm != NULL)
+    void *data = malloc(bytes + 1);
+    weights->memory = (tenon_memory){.kind = TENON_MEMORY_SVM, .u.svm = data};
+    if (data != NULL)
         tn_case_integers(weights, -3, 3, &seed);
-    return weights->memory.u.svm;
+    return data;
 }
 
 /* The type of a, where it is one that weights can have. */

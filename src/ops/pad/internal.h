@@ -32,7 +32,7 @@ extern const tn_solver tn_pad_rows;
 void tn_pad_canonicalise(const tenon_pad_params *params, const tenon_tensor *x,
                          const tenon_tensor *y, pad_problem *problem);
 
-tenon_status tn_pad_prepare(const void *params, tn_call *call, tn_problem *problem, bool *empty);
+tenon_status tn_pad_prepare(const void *given, tn_call *call, tn_problem *problem, bool *empty);
 
 /* As tn_operation and tn_family have them. */
 bool tn_pad_reference(const void *params, const tenon_tensor *const *views, tn_bounded *expected);

@@ -62,8 +62,8 @@ typedef struct pool_views {
 tenon_status tn_pool_canonicalise(const char *operation, const tenon_pool_params *params,
                                   const pool_views *views, pool_problem *problem);
 
-tenon_status tn_pool_prepare(const void *params, tn_call *call, tn_problem *problem, bool *empty);
-tenon_status tn_pool_backward_prepare(const void *params, tn_call *call, tn_problem *problem,
+tenon_status tn_pool_prepare(const void *given, tn_call *call, tn_problem *problem, bool *empty);
+tenon_status tn_pool_backward_prepare(const void *given, tn_call *call, tn_problem *problem,
                                       bool *empty);
 
 /* As tn_operation and tn_family have them. */

@@ -14,7 +14,7 @@ extern const tn_solver tn_random_lines;
 /* The least and the greatest number of a type in [low, high); false where there is none. */
 bool tn_random_limits(tenon_dtype dtype, double low, double high, double *least, double *most);
 
-tenon_status tn_random_prepare(const void *params, tn_call *call, tn_problem *problem, bool *empty);
+tenon_status tn_random_prepare(const void *given, tn_call *call, tn_problem *problem, bool *empty);
 
 /* As tn_operation and tn_family have them. */
 bool tn_random_reference(const void *params, const tenon_tensor *const *views,

@@ -14,7 +14,7 @@ extern const char *const tn_reduce_words[];
 
 extern const tn_family tn_reduce_family;
 
-tenon_status tn_reduce_prepare(const void *params, tn_call *call, tn_problem *problem, bool *empty);
+tenon_status tn_reduce_prepare(const void *given, tn_call *call, tn_problem *problem, bool *empty);
 
 /* As tn_operation and tn_family have them. */
 bool tn_reduce_reference(const void *params, const tenon_tensor *const *views,

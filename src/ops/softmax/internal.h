@@ -12,8 +12,7 @@ enum { SOFTMAX_BACKWARD_Y, SOFTMAX_BACKWARD_DY, SOFTMAX_BACKWARD_DX, SOFTMAX_BAC
 extern const tn_family tn_softmax_family, tn_softmax_backward_family;
 extern const tn_solver tn_softmax_rows, tn_softmax_columns, tn_softmax_group;
 
-tenon_status tn_softmax_prepare(const void *params, tn_call *call, tn_problem *problem,
-                                bool *empty);
+tenon_status tn_softmax_prepare(const void *given, tn_call *call, tn_problem *problem, bool *empty);
 
 /* As tn_operation and tn_family have them. */
 bool tn_softmax_forward_reference(const void *params, const tenon_tensor *const *views,

@@ -43,7 +43,7 @@ tenon_status tn_softmax_prepare(const void *given, tn_call *call, tn_problem *pr
 {
     const char *operation = call->operation;
     const tenon_softmax_params *params = given;
-    const tenon_tensor *views[TENON_ROWS_VIEWS] = {0};
+    const tenon_tensor *views[TENON_ROWS_VIEWS] = {0}, *x = call->operands[0].view;
     const bool backward = call->operand_count == SOFTMAX_BACKWARD_OPERANDS;
     tn_rows_problem *p = (tn_rows_problem *)problem;
     uint32_t axis = 0;
@@ -55,8 +55,8 @@ tenon_status tn_softmax_prepare(const void *given, tn_call *call, tn_problem *pr
     TN_TRY(check_views(call));
     for (uint32_t i = 0; i < call->operand_count; i++)
         views[i] = call->operands[i].view;
-    TN_TRY(tn_axis_check(operation, params->axis, views[0]->rank, call->operands[0].name, &axis));
-    *empty = tn_tensor_empty(views[0]);
+    TN_TRY(tn_axis_check(operation, params->axis, x->rank, call->operands[0].name, &axis));
+    *empty = tn_tensor_empty(x);
     tn_rows_canonicalise(views, call->operand_count, call->operand_count - 1, axis, p);
     p->backward = backward;
     p->flag = params->flags & TENON_SOFTMAX_LOG;
