@@ -69,7 +69,7 @@ norm_views tn_norm_views(const tn_operation *operation, const tenon_tensor *cons
 tenon_status tn_norm_prepare(const tn_operation *operation, const tenon_norm_params *params,
                              tn_call *call, tn_problem *problem, bool *empty)
 {
-    const tenon_tensor *operands[TN_MAX_OPERANDS];
+    const tenon_tensor *operands[TN_MAX_OPERANDS] = {0};
     for (uint32_t i = 0; i < call->operand_count; i++)
         operands[i] = call->operands[i].view;
     const norm_views views = tn_norm_views(operation, operands);
