@@ -176,11 +176,13 @@ static bool agrees(bool exact, tenon_dtype dtype, double got, tn_bounded expecte
                    double *error_over_bound)
 {
     const double ratio = fabs(got - expected.value) / expected.bound;
+    if (exact && isfinite(expected.value) && got != expected.value)
+        return false;
     if (isinf(got) && got == farthest(dtype, expected))
         return true;
     if (expected.bound > 0 && isfinite(expected.bound) && ratio > *error_over_bound)
         *error_over_bound = ratio;
-    return exact && isfinite(expected.value) ? got == expected.value : tn_within(got, expected);
+    return tn_within(got, expected);
 }
 
 static bool elements_agree(const trial *t, uint32_t number, const tn_bounded *expected,

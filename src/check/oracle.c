@@ -79,7 +79,16 @@ tenon_tensor tn_awkward_view(tenon_dtype dtype, uint32_t rank, const int64_t *sh
     return view;
 }
 
-/* What failed is in the validation context's line. */
+/* A private operation of a family has no words in `tenon check`. */
+static bool has_words(const tn_operation *operation)
+{
+    for (uint32_t i = 0; i < tn_operation_count; i++)
+        if (tn_operations[i] == operation)
+            return true;
+    return false;
+}
+
+/* Keeps the line that repeats a failure in the validation context. */
 static tenon_status check_case(tenon_stream *validation, const tn_family *family, uint32_t number,
                                tn_case *c, bool *served, bool *right, char why[256])
 {
@@ -100,7 +109,7 @@ static tenon_status check_case(tenon_stream *validation, const tn_family *family
     *right = result.right;
     if (!result.served || !result.right)
         snprintf(why, 256, "%s", result.why);
-    if (!result.right)
+    if (!result.right && has_words(c->operation))
         tn_case_text(c, dispatch->repeat);
     return TENON_OK;
 }

@@ -12,45 +12,60 @@ typedef union any_problem {
 static tn_call call_of(const tn_operation *operation, const char *name, tenon_context *context,
                        const tenon_tensor *const *views)
 {
-    tn_call call = {name, context, .operand_count = operation->operand_count};
+    tn_call call = {name, operation, context, .operand_count = operation->operand_count};
     for (uint32_t i = 0; i < operation->operand_count; i++)
         call.operands[i] =
             (tn_argument){operation->operands[i].name, views[i], operation->operands[i].role};
     return call;
 }
 
-static tenon_status prepare(const tn_operation *operation, const void *params, tn_call *call,
-                            any_problem *problem, tn_problem **wanted)
+tenon_status tn_operation_prepare(const void *params, tn_call *call, tn_problem *problem,
+                                  bool *empty)
 {
+    const tn_operation *operation = call->described;
+    params = params != NULL ? params : operation->defaults;
+    *problem = (tn_problem){.size = operation->problem_size, .forced = -1};
+    TN_TRY(operation->prepare(params, call, problem, empty));
+    return tn_solver_force(call->operation, operation->family,
+                           ((const tn_params_head *)params)->solver, problem);
+}
+
+tenon_status tn_operation_run_as(const char *name, const tn_operation *operation,
+                                 tenon_stream *stream, const void *params,
+                                 const tenon_tensor *const *views, const tenon_sync *sync)
+{
+    any_problem problem;
     bool empty = false;
-    TN_TRY(operation->prepare(params != NULL ? params : operation->defaults, call, &problem->head,
-                              &empty));
-    *wanted = empty ? NULL : &problem->head;
-    return TENON_OK;
+    TN_TRY(tn_stream_check(name, stream));
+    tn_call call = call_of(operation, name, stream->context, views);
+    TN_TRY(tn_operation_prepare(params, &call, &problem.head, &empty));
+    return tn_call_run(stream, operation->family, empty ? NULL : &problem.head, &call, sync);
+}
+
+tenon_status tn_operation_plan_as(const char *name, const tn_operation *operation,
+                                  tenon_context *context, const void *params,
+                                  const tenon_tensor *const *views, tenon_plan **plan)
+{
+    any_problem problem;
+    bool empty = false;
+    TN_TRY(tn_plan_check(name, context, plan));
+    tn_call call = call_of(operation, name, context, views);
+    TN_TRY(tn_operation_prepare(params, &call, &problem.head, &empty));
+    return tn_call_plan(context, operation->family, empty ? NULL : &problem.head, &call, plan);
 }
 
 tenon_status tn_operation_run(const tn_operation *operation, tenon_stream *stream,
                               const void *params, const tenon_tensor *const *views,
                               const tenon_sync *sync)
 {
-    any_problem problem;
-    tn_problem *wanted = NULL;
-    TN_TRY(tn_stream_check(operation->name, stream));
-    tn_call call = call_of(operation, operation->name, stream->context, views);
-    TN_TRY(prepare(operation, params, &call, &problem, &wanted));
-    return tn_call_run(stream, operation->family, wanted, &call, sync);
+    return tn_operation_run_as(operation->name, operation, stream, params, views, sync);
 }
 
 tenon_status tn_operation_plan(const tn_operation *operation, tenon_context *context,
                                const void *params, const tenon_tensor *const *views,
                                tenon_plan **plan)
 {
-    any_problem problem;
-    tn_problem *wanted = NULL;
-    TN_TRY(tn_plan_check(operation->plan_name, context, plan));
-    tn_call call = call_of(operation, operation->plan_name, context, views);
-    TN_TRY(prepare(operation, params, &call, &problem, &wanted));
-    return tn_call_plan(context, operation->family, wanted, &call, plan);
+    return tn_operation_plan_as(operation->plan_name, operation, context, params, views, plan);
 }
 
 void tn_operation_defaults(const tn_operation *operation, void *params)

@@ -87,7 +87,8 @@ typedef struct tn_operation {
     size_t params_size;
     const void *defaults; /* of the parameters */
     /* Refuses what is wrong with the parameters and the views, and fills in the problem, which has
-     * room for problem_size bytes, and the call's scalars. */
+     * room for problem_size bytes and of which the head is set, and the call's scalars. The solver
+     * that the parameters name is forced afterwards. */
     tenon_status (*prepare)(const void *params, tn_call *call, tn_problem *problem, bool *empty);
     size_t problem_size;
     /* The public calls; views are in the order of `operands`, NULL where absent. */
@@ -121,13 +122,26 @@ const tn_family *tn_family_at(uint32_t number);
 /* The first operation that the family serves; NULL where none is listed. */
 const tn_operation *tn_operation_of_family(const tn_family *family);
 
-/* The calls of any operation: its preparation, then its plan. NULL params are the defaults. */
+/* The problem of a call of its description: NULL params are the defaults. */
+tenon_status tn_operation_prepare(const void *params, tn_call *call, tn_problem *problem,
+                                  bool *empty);
+
+/* The calls of any operation: its preparation, then its plan. */
 tenon_status tn_operation_run(const tn_operation *operation, tenon_stream *stream,
                               const void *params, const tenon_tensor *const *views,
                               const tenon_sync *sync);
 tenon_status tn_operation_plan(const tn_operation *operation, tenon_context *context,
                                const void *params, const tenon_tensor *const *views,
                                tenon_plan **plan);
+
+/* The same under another name, for messages: of a public function that is not the operation's own.
+ * A plan keeps it. */
+tenon_status tn_operation_run_as(const char *name, const tn_operation *operation,
+                                 tenon_stream *stream, const void *params,
+                                 const tenon_tensor *const *views, const tenon_sync *sync);
+tenon_status tn_operation_plan_as(const char *name, const tn_operation *operation,
+                                  tenon_context *context, const void *params,
+                                  const tenon_tensor *const *views, tenon_plan **plan);
 
 void tn_operation_defaults(const tn_operation *operation, void *params);
 

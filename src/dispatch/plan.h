@@ -27,9 +27,12 @@ typedef struct tn_argument {
     tn_role role;
 } tn_argument;
 
+struct tn_operation;
+
 /* A call of an operation. */
 typedef struct tn_call {
     const char *operation; /* "tenon_gemm" */
+    const struct tn_operation *described;
     tenon_context *context;
     tn_argument operands[TN_MAX_OPERANDS];
     uint32_t operand_count;

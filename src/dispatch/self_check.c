@@ -79,12 +79,10 @@ static uint64_t paths_of(const tn_family *family, const tn_problem *problem)
     return family->paths != NULL ? family->paths(problem) : 0;
 }
 
-static void name_variant(tenon_context *context, variant *v)
+static void name_variant(const tn_choice *choice, variant *v)
 {
-    tn_solver_name(v->family, v->choice, v->name);
-    tn_choice now = *v->choice; /* the options change where a driver is asked anew */
-    tn_configure(context, v->problem, &now);
-    snprintf(v->options, sizeof v->options, "%s", now.options);
+    tn_solver_name(v->family, choice, v->name);
+    snprintf(v->options, sizeof v->options, "%s", choice->options);
     snprintf(v->key, sizeof v->key, "%s %s", v->name, v->options);
 }
 
@@ -125,15 +123,12 @@ static tenon_status check_until_right(tenon_context *context, tenon_stream *vali
     if (status == TENON_OK && *right)
         context->anew = validation->context->anew;
     validation->context->anew = context->anew;
-    name_variant(context, v);
+    if (most > 1) {
+        tn_choice renewed = *v->choice; /* its options say how often it was compiled */
+        tn_configure(context, v->problem, &renewed);
+        name_variant(&renewed, v);
+    }
     return status;
-}
-
-void tn_self_check_runs(tenon_stream *stream, const tn_problem *problem)
-{
-    tn_dispatch *validation = tn_dispatch_of(stream->context);
-    if (validation != NULL && validation->checking != NULL)
-        validation->paths |= paths_of(validation->checking, problem);
 }
 
 tenon_status tn_self_check_choose(const char *operation, tenon_context *context,
@@ -214,7 +209,7 @@ static tenon_status check_variant(const char *operation, tenon_context *context,
     tn_dispatch *dispatch = tn_dispatch_of(context);
     if (dispatch == NULL)
         return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory for the self-check", operation);
-    name_variant(context, v);
+    name_variant(v->choice, v);
     v->paths = paths_of(v->family, v->problem);
     if (recall(dispatch, v->key, v->paths, right, why))
         return TENON_OK;

@@ -66,6 +66,8 @@ struct tn_solver {
     bool inexact;
     const tn_parameter *parameters;
     uint32_t parameter_count;
+    /* Tells solvers apart that share the functions below. */
+    int32_t variant;
     /* Fills in a choice of this solver, which is zeroed but for the solver and the values that are
      * forced. Returns why it cannot serve the problem on this device; NULL where it can. */
     const char *(*configure)(tenon_context *context, const tn_problem *problem, tn_choice *choice);
@@ -98,9 +100,8 @@ typedef struct tn_family {
      * number, into `c`, which is zeroed; false past the last. */
     bool (*awkward)(const tn_problem *problem, const tn_choice *choice, uint32_t number,
                     struct tn_case *c);
-    /* Runs the choice on an awkward problem derived from `problem`, in the validation context that
-     * `stream` is of, and compares with the family's reference. Sets *right, and where it is false
-     * says in `why` what differed. */
+    /* Checks in the place of tn_oracle, in the validation context that `stream` is of: for tests,
+     * whose families have no operation. NULL elsewhere. */
     tenon_status (*self_check)(tenon_stream *stream, const tn_problem *problem,
                                const tn_choice *choice, bool *right, char why[256]);
     /* What a problem asks of a build by run-time arguments other than sizes and strides: one bit
@@ -139,7 +140,7 @@ tenon_status tn_problem_record(const char *operation, tn_recording *recording,
                                const tn_family *family, const tn_problem *problem);
 
 /* Whether a choice may be used: checks the variant in the validation context unless that has been
- * done. Within the validation everything may. Fails where the check itself cannot be made. `why`
+ * done. A validation context may use any. Fails where the check itself cannot be made. `why`
  * says what was found wrong.
  */
 tenon_status tn_self_check(const char *operation, tenon_context *context, const tn_family *family,
@@ -151,8 +152,8 @@ tenon_status tn_self_check(const char *operation, tenon_context *context, const 
 tenon_status tn_oracle(tenon_stream *validation, const tn_family *family, const tn_problem *problem,
                        const tn_choice *choice, bool *right, char why[256]);
 
-/* The check of a choice by the validation context that `validation` is of, which may have been made
- * before and is not kept. */
+/* Checks a choice in the validation context that `validation` is of, whatever is known of it, and
+ * keeps no verdict. */
 tenon_status tn_self_check_once(tenon_stream *validation, const tn_family *family,
                                 const tn_problem *problem, const tn_choice *choice, bool *right,
                                 char why[256]);
@@ -162,9 +163,5 @@ tenon_status tn_self_check_once(tenon_stream *validation, const tn_family *famil
 tenon_status tn_self_check_choose(const char *operation, tenon_context *context,
                                   const tn_family *family, const tn_problem *problem,
                                   tn_choice *choice, bool *chosen);
-
-/* Self-checks call this for each problem that they run in the validation context that `stream` is
- * of. */
-void tn_self_check_runs(tenon_stream *stream, const tn_problem *problem);
 
 #endif

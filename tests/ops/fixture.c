@@ -191,7 +191,7 @@ static double weighted_sum(const test_fixture *f, const test_tensor *weights)
 }
 
 void test_slopes(test_fixture *f, uint32_t input, const test_tensor *weights,
-                 const tn_bounded *gradient, double tolerance)
+                 const tn_bounded *gradient, double absolute, double relative)
 {
     const double step = 1e-5;
     test_tensor *x = test_operand(f, input);
@@ -202,7 +202,7 @@ void test_slopes(test_fixture *f, uint32_t input, const test_tensor *weights,
         test_set(x, i, at - step);
         const double slope = (above - weighted_sum(f, weights)) / (2 * step);
         test_set(x, i, at);
-        if (!(fabs(slope - gradient[i].value) <= tolerance * (1 + fabs(slope))))
+        if (!(fabs(slope - gradient[i].value) <= absolute + relative * fabs(slope)))
             fail_msg("%s: %s[%lld]: the gradient is %.9g, the difference says %.9g", describe(f),
                      f->c.operation->operands[input].name, (long long)i, gradient[i].value, slope);
     }

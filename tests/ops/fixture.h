@@ -77,9 +77,10 @@ void test_finish(test_fixture *f, test_extent extent);
 void test_release(test_fixture *f);
 
 /* Whether `gradient` is the slope of the sum of `weights` times the first output of f, as its
- * reference gives it, by each element of an input. All are f64. */
+ * reference gives it, by each element of an input: within `absolute`, and `relative` times the
+ * slope. All are f64. */
 void test_slopes(test_fixture *f, uint32_t input, const test_tensor *weights,
-                 const tn_bounded *gradient, double tolerance);
+                 const tn_bounded *gradient, double absolute, double relative);
 
 /* Calls that must be refused, with a message that has `text` and their outputs untouched: in words,
  * or a fixture that is begun, which is released. */

@@ -59,6 +59,16 @@ bool test_has(tenon_capability capability)
     return available != 0;
 }
 
+tenon_status test_launch_nothing(const char *operation, tn_recording *recording,
+                                 const tn_problem *problem, const tn_choice *choice)
+{
+    (void)operation;
+    (void)recording;
+    (void)problem;
+    (void)choice;
+    return TENON_OK;
+}
+
 const tenon_dtype *test_float_types(void)
 {
     static const tenon_dtype types[] = {TENON_DTYPE_F32, TENON_DTYPE_F16, TENON_DTYPE_BF16,

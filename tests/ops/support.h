@@ -34,6 +34,10 @@ bool test_has(tenon_capability capability);
  * many were served. */
 int test_with_local_memory(uint64_t bytes, const char *const *lines);
 
+/* The launch of a solver that does nothing: a mutant that every check must find out. */
+tenon_status test_launch_nothing(const char *operation, tn_recording *recording,
+                                 const tn_problem *problem, const tn_choice *choice);
+
 /* The types that operations take, as far as the device has them: f32, f16, bf16, f64. Ends with
  * TENON_DTYPE_INVALID. */
 const tenon_dtype *test_float_types(void);

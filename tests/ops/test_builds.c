@@ -91,20 +91,10 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
     return NULL;
 }
 
-static tenon_status launch_nothing(const char *name, tn_recording *recording,
-                                   const tn_problem *problem, const tn_choice *choice)
-{
-    (void)name;
-    (void)recording;
-    (void)problem;
-    (void)choice;
-    return TENON_OK;
-}
-
 static const tn_solver wrong_solver = {
-    .name = "wrong", .configure = configure, .launch = launch_nothing};
+    .name = "wrong", .configure = configure, .launch = test_launch_nothing};
 static const tn_solver right_solver = {
-    .name = "right", .configure = configure, .launch = launch_nothing};
+    .name = "right", .configure = configure, .launch = test_launch_nothing};
 static int checks;
 
 static tenon_status check_by_name(tenon_stream *stream, const tn_problem *problem,

@@ -287,16 +287,6 @@ static void random_problems(void **state)
         }
 }
 
-static tenon_status launch_nothing(const char *operation, tn_recording *recording,
-                                   const tn_problem *problem, const tn_choice *choice)
-{
-    (void)operation;
-    (void)recording;
-    (void)problem;
-    (void)choice;
-    return TENON_OK;
-}
-
 /* A self-check in the validation context takes the paths of the problem, and tells right from
  * wrong. */
 static void check_folding(const col2im_problem *problem)
@@ -315,7 +305,7 @@ static void check_folding(const col2im_problem *problem)
             fail_msg("%s: %s", mutant.name, why);
         assert_true((tn_col2im_family.paths(&problem->head) &
                      ~tn_dispatch_of(validation->context)->paths) == 0);
-        mutant.launch = launch_nothing;
+        mutant.launch = test_launch_nothing;
         choice.solver = &mutant;
         assert_ok(tn_self_check_once(validation, &tn_col2im_family, &problem->head, &choice, &right,
                                      why));

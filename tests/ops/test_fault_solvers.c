@@ -31,18 +31,10 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
                : NULL;
 }
 
-static tenon_status launch_nothing(const char *name, tn_recording *recording,
-                                   const tn_problem *problem, const tn_choice *choice)
-{
-    (void)name;
-    (void)recording;
-    (void)problem;
-    (void)choice;
-    return TENON_OK;
-}
-
-static const tn_solver fast = {.name = "fast", .configure = configure, .launch = launch_nothing};
-static const tn_solver slow = {.name = "slow", .configure = configure, .launch = launch_nothing};
+static const tn_solver fast = {
+    .name = "fast", .configure = configure, .launch = test_launch_nothing};
+static const tn_solver slow = {
+    .name = "slow", .configure = configure, .launch = test_launch_nothing};
 
 static tenon_status check_fake(tenon_stream *stream, const tn_problem *problem,
                                const tn_choice *choice, bool *right, char why[256])

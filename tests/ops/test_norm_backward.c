@@ -207,7 +207,7 @@ static void check_gradients(const char *forward, const char *backward, bool give
     for (uint32_t i = NORM_FORWARD_X; i <= NORM_FORWARD_BETA; i++) {
         if (y.operands[i].image == NULL)
             continue;
-        test_slopes(&y, i, &dx.operands[NORM_BACKWARD_DY], gradient, 1e-6);
+        test_slopes(&y, i, &dx.operands[NORM_BACKWARD_DY], gradient, 1e-6, 1e-6);
         gradient += tenon_tensor_elements(&y.operands[i].view);
     }
     test_release(&y);

@@ -249,50 +249,30 @@ static void known_values(void **state)
     tenon_memory_destroy(&td.memory);
 }
 
-static double weighted(const tn_bounded *y, const double *w, int count)
-{
-    double sum = 0;
-    for (int i = 0; i < count; i++)
-        sum += w[i] * y[i].value;
-    return sum;
-}
-
-/* Of the sum of y·w, with respect to x and to the slopes, away from the kink. */
+/* Of the sum of y·dy, with respect to x and to the slopes, away from the kink. */
 static void gradients(void **state)
 {
-    enum { ROWS = 5, SLOPES = 3, COUNT = ROWS * SLOPES };
-    const int64_t shape[] = {ROWS, SLOPES};
-    const double h = 1e-5;
     test_random random = test_random_for(716);
-    double x[COUNT], s[SLOPES], w[COUNT];
-    tn_bounded slopes[COUNT + SLOPES], above[COUNT], below[COUNT];
-    tenon_tensor vx = tenon_tensor_view(TENON_DTYPE_F64, 2, shape), vw = vx;
-    tenon_tensor vs = tenon_tensor_view(TENON_DTYPE_F64, 1, shape + 1);
-    const tenon_tensor *const views[] = {&vx, &vs, &vw};
+    test_fixture y, dx;
     (void)state;
-    vx.memory = (tenon_memory){.kind = TENON_MEMORY_SVM, .u.svm = x};
-    vw.memory = (tenon_memory){.kind = TENON_MEMORY_SVM, .u.svm = w};
-    vs.memory = (tenon_memory){.kind = TENON_MEMORY_SVM, .u.svm = s};
-    for (int i = 0; i < COUNT; i++) {
-        x[i] = test_real(&random, 0.1, 2) * (i % 2 == 0 ? 1 : -1);
-        w[i] = test_real(&random, -2, 2);
+    test_begin_line(&y, "prelu x=T:5x3 slope=T:3 y=T:5x3", TENON_DTYPE_F64);
+    test_begin_line(&dx, "prelu_backward x=T:5x3 slope=T:3 dy=T:5x3 dx=T:5x3 dslope=T:3",
+                    TENON_DTYPE_F64);
+    test_make(&y);
+    test_make(&dx);
+    test_fill_inputs(&dx, TEST_BOUND, &random);
+    for (int i = 0; i < 15; i++) {
+        const double x = test_real(&random, 0.1, 2) * (i % 2 == 0 ? 1 : -1);
+        test_set(&y.operands[PRELU_X], i, x);
+        test_set(&dx.operands[PRELU_X], i, x);
     }
-    for (int i = 0; i < SLOPES; i++)
-        s[i] = test_real(&random, -1, 1);
-    assert_true(tn_prelu_backward_reference(NULL, views, slopes));
-    for (int i = 0; i < COUNT + SLOPES; i++) {
-        double *value = i < COUNT ? &x[i] : &s[i - COUNT];
-        const double at = *value;
-        *value = at + h;
-        assert_true(tn_prelu_reference(NULL, views, above));
-        *value = at - h;
-        assert_true(tn_prelu_reference(NULL, views, below));
-        *value = at;
-        double slope = (weighted(above, w, COUNT) - weighted(below, w, COUNT)) / (2 * h);
-        if (fabs(slope - slopes[i].value) > 1e-8)
-            fail_msg("element %d: the gradient is %g, the difference says %g", i, slopes[i].value,
-                     slope);
-    }
+    for (int i = 0; i < 3; i++)
+        test_set(&y.operands[PRELU_SLOPE], i, test_get(&dx.operands[PRELU_SLOPE], i));
+    test_expect(&dx);
+    test_slopes(&y, PRELU_X, &dx.operands[PRELU_DY], dx.expected, 1e-8, 0);
+    test_slopes(&y, PRELU_SLOPE, &dx.operands[PRELU_DY], dx.expected + 15, 1e-8, 0);
+    test_release(&y);
+    test_release(&dx);
 }
 
 int main(void)

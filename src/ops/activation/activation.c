@@ -20,7 +20,6 @@ tenon_status tn_activation_prepare(const void *given, tn_call *call, tn_problem 
     const char *operation = call->operation;
     const tenon_activation_params *params = given;
     const tn_argument *x = &call->operands[ACTIVATION_X];
-    const bool is_forward = call->operand_count == ACTIVATION_OPERANDS;
     TN_TRY(tn_params_check(operation, params->struct_size, sizeof *params, params->flags, 0));
     for (uint32_t i = 0; i < call->operand_count; i++)
         TN_TRY(tn_tensor_check(operation, call->operands[i].name, call->operands[i].view));
@@ -33,7 +32,5 @@ tenon_status tn_activation_prepare(const void *given, tn_call *call, tn_problem 
     ((tn_pointwise_problem *)problem)->kind = params->activation.kind;
     call->scalars[TN_SCALAR_ACT_ALPHA] = params->activation.alpha;
     call->scalars[TN_SCALAR_ACT_BETA] = params->activation.beta;
-    return tn_solver_force(operation,
-                           is_forward ? &tn_activation_family : &tn_activation_backward_family,
-                           params->solver, problem);
+    return TENON_OK;
 }

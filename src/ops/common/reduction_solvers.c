@@ -140,15 +140,15 @@ static uint64_t workspace_of(const tn_reduction_problem *p, const shares *s)
     return (uint64_t)(s->pieces * count + more) * tn_acc_size(p->dtype);
 }
 
+/* A solver's variant: vectors lie along the rows, and the rows are cut into pieces. */
+enum { ALONG = 1, SPLIT = 2 };
+
 /* The two programs of tenon_reduce are told apart, so that each is checked. */
 static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
 {
     const tn_reduction_problem *p = (const tn_reduction_problem *)problem;
-    const tn_solver *solver = choice->solver;
-    const bool split = tn_is_solver(solver, &tn_reduction_split_rows) ||
-                       tn_is_solver(solver, &tn_reduction_split_columns);
-    const bool along =
-        tn_is_solver(solver, &tn_reduction_rows) || tn_is_solver(solver, &tn_reduction_split_rows);
+    const bool split = (choice->solver->variant & SPLIT) != 0;
+    const bool along = (choice->solver->variant & ALONG) != 0;
     shares *s = TN_LAYOUT(shares, choice);
     if (split && p->size < 2 * LEAST_PIECE)
         return "the rows are too short to split";
@@ -276,13 +276,14 @@ static tenon_status launch(const char *operation, tn_recording *recording,
     return launch_finish(operation, recording, problem, choice, REDUCTION_SQUARES);
 }
 
-const tn_solver tn_reduction_rows = {.name = "rows", .configure = configure, .launch = launch};
+const tn_solver tn_reduction_rows = {
+    .name = "rows", .variant = ALONG, .configure = configure, .launch = launch};
 
 const tn_solver tn_reduction_columns = {
     .name = "columns", .configure = configure, .launch = launch};
 
 const tn_solver tn_reduction_split_rows = {
-    .name = "split_rows", .configure = configure, .launch = launch};
+    .name = "split_rows", .variant = ALONG | SPLIT, .configure = configure, .launch = launch};
 
 const tn_solver tn_reduction_split_columns = {
-    .name = "split_columns", .configure = configure, .launch = launch};
+    .name = "split_columns", .variant = SPLIT, .configure = configure, .launch = launch};

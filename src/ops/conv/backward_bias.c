@@ -196,5 +196,5 @@ tenon_status tn_conv_backward_bias_prepare(const void *given, tn_call *call, tn_
     *empty = tn_tensor_empty(db);
     epilogue.beta = params->beta;
     tn_conv_scalars(&epilogue, call->scalars);
-    return tn_solver_force(operation, &tn_conv_backward_bias_family, params->solver, problem);
+    return TENON_OK;
 }

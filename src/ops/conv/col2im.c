@@ -56,7 +56,7 @@ tenon_status tn_col2im_prepare(const void *given, tn_call *call, tn_problem *pro
     TN_TRY(tn_col2im_canonicalise(operation, params, col, x, (col2im_problem *)problem));
     *empty = tn_tensor_empty(x);
     tn_conv_scalars(&epilogue, call->scalars);
-    return tn_solver_force(operation, &tn_col2im_family, params->solver, problem);
+    return TENON_OK;
 }
 
 /* Makes of a problem, which is that of col2im alone, that of a convolution which ends with it. */
@@ -77,7 +77,7 @@ static tenon_status prepare_folding(const void *given, tn_call *call, tn_problem
         p->operand[i] = (uint8_t)i;
     *empty = false;
     tn_conv_scalars(&params->epilogue, call->scalars);
-    return tn_solver_force(call->operation, &tn_col2im_family, params->columns.solver, head);
+    return TENON_OK;
 }
 
 static tenon_status plan_folding(tenon_context *context, const void *params,

@@ -46,7 +46,6 @@ tenon_status tn_conv_prepare(const void *given, tn_call *call, tn_problem *head,
     TN_TRY(tn_conv_check_call(call, &params->epilogue));
     TN_TRY(tn_conv_canonicalise(operation, params, o[CONV_X].view, o[CONV_W].view, o[CONV_C].view,
                                 o[CONV_BIAS].view, y, problem));
-    TN_TRY(tn_solver_force(operation, &tn_conv_family, params->solver, head));
     problem->exact = (params->flags & TENON_CONV_EXACT) != 0;
     *empty = tn_tensor_empty(y);
     if (params->epilogue.beta == 0)

@@ -11,6 +11,7 @@
 #include <string.h>
 
 enum { VW, ROWS, PARAMETERS };
+enum { FORWARD, BACKWARDS }; /* variants */
 
 static const tn_parameter parameters[PARAMETERS] = {{"vw", 1, 16}, {"rows", 1, 8}};
 
@@ -204,9 +205,15 @@ static void set_options(tenon_context *context, const depthwise *w, const int32_
                      w->backwards);
 }
 
-static const char *configure(tenon_context *context, depthwise *w, tn_choice *choice)
+static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
 {
+    const conv_problem *p = (const conv_problem *)problem;
+    depthwise *w = TN_LAYOUT(depthwise, choice);
     int32_t *values = choice->values;
+    const char *why = tn_depthwise_refuses(p);
+    if (why != NULL)
+        return why;
+    *w = choice->solver->variant == FORWARD ? as_forward(p) : as_backwards(p);
     tune(context, w, values);
     if (values[VW] == 1 && items_of(w, values[ROWS]) > MOST_ITEMS - GPU_ITEMS)
         return "the results are too many";
@@ -218,30 +225,6 @@ static const char *configure(tenon_context *context, depthwise *w, tn_choice *ch
     choice->time = time_of(context, w, values);
     set_options(context, w, values, choice->options);
     return NULL;
-}
-
-static const char *configure_forward(tenon_context *context, const tn_problem *problem,
-                                     tn_choice *choice)
-{
-    const conv_problem *p = (const conv_problem *)problem;
-    depthwise *w = TN_LAYOUT(depthwise, choice);
-    const char *why = tn_depthwise_refuses(p);
-    if (why != NULL)
-        return why;
-    *w = as_forward(p);
-    return configure(context, w, choice);
-}
-
-static const char *configure_backwards(tenon_context *context, const tn_problem *problem,
-                                       tn_choice *choice)
-{
-    const conv_problem *p = (const conv_problem *)problem;
-    depthwise *w = TN_LAYOUT(depthwise, choice);
-    const char *why = tn_depthwise_refuses(p);
-    if (why != NULL)
-        return why;
-    *w = as_backwards(p);
-    return configure(context, w, choice);
 }
 
 static int64_t span_of_image(const conv_problem *p, int64_t channels)
@@ -342,12 +325,14 @@ const tn_solver tn_conv_depthwise = {.name = "depthwise",
                                      .awkward = TN_DEPTHWISE_AWKWARD,
                                      .parameters = parameters,
                                      .parameter_count = PARAMETERS,
-                                     .configure = configure_forward,
+                                     .variant = FORWARD,
+                                     .configure = configure,
                                      .launch = launch};
 
 const tn_solver tn_conv_backward_data_depthwise = {.name = "depthwise",
                                                    .awkward = TN_DEPTHWISE_AWKWARD,
                                                    .parameters = parameters,
                                                    .parameter_count = PARAMETERS,
-                                                   .configure = configure_backwards,
+                                                   .variant = BACKWARDS,
+                                                   .configure = configure,
                                                    .launch = launch};

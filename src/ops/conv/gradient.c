@@ -36,14 +36,14 @@ const tn_family tn_conv_backward_filter_family = {.name = "conv_backward_filter"
                                                   .paths = tn_conv_paths};
 
 const conv_gradient tn_conv_gradient_of_image = {
-    &tn_conv_backward_data_family, {"dy", "w", "dx"}, {CONV_Y, CONV_W, CONV_X}, false};
+    {"dy", "w", "dx"}, {CONV_Y, CONV_W, CONV_X}, false};
 const conv_gradient tn_conv_gradient_of_filter = {
-    &tn_conv_backward_filter_family, {"x", "dy", "dw"}, {CONV_X, CONV_Y, CONV_W}, false};
+    {"x", "dy", "dw"}, {CONV_X, CONV_Y, CONV_W}, false};
 /* Those of a transposed convolution are those of the convolution with x and y exchanged. */
 const conv_gradient tn_conv_transpose_gradient_of_x = {
-    &tn_conv_family, {"dy", "w", "dx"}, {CONV_X, CONV_W, CONV_Y}, true};
+    {"dy", "w", "dx"}, {CONV_X, CONV_W, CONV_Y}, true};
 const conv_gradient tn_conv_transpose_gradient_of_filter = {
-    &tn_conv_backward_filter_family, {"x", "dy", "dw"}, {CONV_Y, CONV_X, CONV_W}, true};
+    {"x", "dy", "dw"}, {CONV_Y, CONV_X, CONV_W}, true};
 
 void tn_conv_scalars(const tenon_epilogue *epilogue, double scalars[TN_MAX_SCALARS])
 {
@@ -94,7 +94,6 @@ static tenon_status prepare(const conv_gradient *gradient, const tenon_conv_back
                                    views[0]->dtype));
     TN_TRY(
         tn_conv_gradient_canonicalise(operation, gradient, params, views, (conv_problem *)problem));
-    TN_TRY(tn_solver_force(operation, gradient->family, params->solver, problem));
     *empty = tn_tensor_empty(views[2]);
     epilogue.beta = params->beta;
     tn_conv_scalars(&epilogue, call->scalars);

@@ -74,7 +74,6 @@ tenon_status tn_col2im_canonicalise(const char *operation, const tenon_im2col_pa
 
 /* A gradient with three operands, the last of them the output. */
 typedef struct conv_gradient {
-    const tn_family *family;
     const char *name[3];
     uint8_t tensor[3]; /* CONV_X, CONV_W or CONV_Y of the convolution */
     bool is_transposed;

@@ -132,10 +132,11 @@ static void set_options(tenon_context *context, const conv_problem *p, const lay
              tn_conv_run(p, l->tiled.direction, choice->values[MATRIX_KB], VECTOR));
 }
 
-static const char *configure(tenon_context *context, const tn_problem *problem,
-                             conv_direction direction, tn_choice *choice)
+/* The solver's variant is the direction. */
+static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
 {
     const conv_problem *p = (const conv_problem *)problem;
+    const conv_direction direction = (conv_direction)choice->solver->variant;
     layout *l = TN_LAYOUT(layout, choice);
     if (!tn_conv_is_converted(p->dtype))
         return "made for f16 and bf16";
@@ -156,24 +157,6 @@ static const char *configure(tenon_context *context, const tn_problem *problem,
     return NULL;
 }
 
-static const char *configure_result(tenon_context *context, const tn_problem *problem,
-                                    tn_choice *choice)
-{
-    return configure(context, problem, CONV_RESULT, choice);
-}
-
-static const char *configure_image(tenon_context *context, const tn_problem *problem,
-                                   tn_choice *choice)
-{
-    return configure(context, problem, CONV_GRADIENT_OF_IMAGE, choice);
-}
-
-static const char *configure_filter(tenon_context *context, const tn_problem *problem,
-                                    tn_choice *choice)
-{
-    return configure(context, problem, CONV_GRADIENT_OF_FILTER, choice);
-}
-
 static tenon_status launch(const char *operation, tn_recording *recording,
                            const tn_problem *problem, const tn_choice *choice)
 {
@@ -192,14 +175,16 @@ const tn_solver tn_conv_implicit_matrix = {.name = "implicit_matrix",
                                            .awkward = TN_CONV_TILED_AWKWARD,
                                            .parameters = tn_gemm_matrix_parameters,
                                            .parameter_count = MATRIX_PARAMETERS,
-                                           .configure = configure_result,
+                                           .variant = CONV_RESULT,
+                                           .configure = configure,
                                            .launch = launch};
 
 const tn_solver tn_conv_backward_data_implicit_matrix = {.name = "implicit_matrix",
                                                          .awkward = TN_CONV_TILED_DATA_AWKWARD,
                                                          .parameters = tn_gemm_matrix_parameters,
                                                          .parameter_count = MATRIX_PARAMETERS,
-                                                         .configure = configure_image,
+                                                         .variant = CONV_GRADIENT_OF_IMAGE,
+                                                         .configure = configure,
                                                          .launch = launch};
 
 const tn_solver tn_conv_backward_filter_implicit_matrix = {.name = "implicit_matrix",
@@ -207,5 +192,6 @@ const tn_solver tn_conv_backward_filter_implicit_matrix = {.name = "implicit_mat
                                                            .parameters = tn_gemm_matrix_parameters,
                                                            .parameter_count =
                                                                MATRIX_SPLIT_PARAMETERS,
-                                                           .configure = configure_filter,
+                                                           .variant = CONV_GRADIENT_OF_FILTER,
+                                                           .configure = configure,
                                                            .launch = launch};

@@ -300,10 +300,11 @@ static void choose_tile(tenon_context *context, const conv_problem *p, conv_dire
     *choice = best;
 }
 
-static const char *configure(tenon_context *context, const tn_problem *problem,
-                             conv_direction direction, tn_choice *choice)
+/* The solver's variant is the direction. */
+static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
 {
     const conv_problem *p = (const conv_problem *)problem;
+    const conv_direction direction = (conv_direction)choice->solver->variant;
     const conv_tiled_layout *l = TN_LAYOUT(const conv_tiled_layout, choice);
     const int32_t *values = choice->values;
     const char *why = tn_conv_tiled_refuses(p, direction);
@@ -322,24 +323,6 @@ static const char *configure(tenon_context *context, const tn_problem *problem,
                      tn_conv_gathers_along_k(p, l->direction),
                      tn_conv_run(p, l->direction, values[TILED_KB], RUN));
     return NULL;
-}
-
-static const char *configure_result(tenon_context *context, const tn_problem *problem,
-                                    tn_choice *choice)
-{
-    return configure(context, problem, CONV_RESULT, choice);
-}
-
-static const char *configure_image(tenon_context *context, const tn_problem *problem,
-                                   tn_choice *choice)
-{
-    return configure(context, problem, CONV_GRADIENT_OF_IMAGE, choice);
-}
-
-static const char *configure_filter(tenon_context *context, const tn_problem *problem,
-                                    tn_choice *choice)
-{
-    return configure(context, problem, CONV_GRADIENT_OF_FILTER, choice);
 }
 
 /* A group's part of the image begins where its channels do. */
@@ -387,7 +370,8 @@ const tn_solver tn_conv_implicit_tiled = {.name = "implicit_tiled",
                                           .awkward = TN_CONV_TILED_AWKWARD,
                                           .parameters = tn_conv_tiled_parameters,
                                           .parameter_count = CONV_TILED_PARAMETERS,
-                                          .configure = configure_result,
+                                          .variant = CONV_RESULT,
+                                          .configure = configure,
                                           .launch = launch};
 
 /* A product for each residue of the strides, whose b is gathered from dy. */
@@ -395,7 +379,8 @@ const tn_solver tn_conv_backward_data_implicit_tiled = {.name = "implicit_tiled"
                                                         .awkward = TN_CONV_TILED_DATA_AWKWARD,
                                                         .parameters = tn_conv_tiled_parameters,
                                                         .parameter_count = CONV_TILED_PARAMETERS,
-                                                        .configure = configure_image,
+                                                        .variant = CONV_GRADIENT_OF_IMAGE,
+                                                        .configure = configure,
                                                         .launch = launch};
 
 /* dy times what the taps meet of x, over the pixels of all images; with a workspace in slices,
@@ -405,5 +390,6 @@ const tn_solver tn_conv_backward_filter_implicit_tiled = {.name = "implicit_tile
                                                           .parameters = tn_conv_tiled_parameters,
                                                           .parameter_count =
                                                               CONV_TILED_SPLIT_PARAMETERS,
-                                                          .configure = configure_filter,
+                                                          .variant = CONV_GRADIENT_OF_FILTER,
+                                                          .configure = configure,
                                                           .launch = launch};

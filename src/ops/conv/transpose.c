@@ -92,7 +92,6 @@ tenon_status tn_conv_transpose_prepare(const void *given, tn_call *call, tn_prob
     TN_TRY(tn_conv_transpose_canonicalise(operation, params, o[CONV_X].view, o[CONV_W].view,
                                           o[CONV_C].view, o[CONV_BIAS].view, y,
                                           (conv_problem *)problem));
-    TN_TRY(tn_solver_force(operation, &tn_conv_transpose_family, params->solver, problem));
     *empty = tn_tensor_empty(y);
     if (params->epilogue.beta == 0)
         call->operands[CONV_C].view = NULL; /* not read: it need not have memory */

@@ -100,10 +100,8 @@ static tenon_status copy_all(const concat *c, const tenon_concat_params *params,
                              const tenon_sync *sync)
 {
     const tenon_copy_params copy = {.struct_size = sizeof copy, .solver = params->solver};
-    tn_operation part = tn_operation_copy;
     uint32_t last = c->count - 1, done = 0;
     int64_t start = 0;
-    part.name = operation;
     while (tn_tensor_empty(c->inputs[last]))
         last--;
     for (uint32_t i = 0; i <= last; i++) {
@@ -117,7 +115,8 @@ static tenon_status copy_all(const concat *c, const tenon_concat_params *params,
         if (sync != NULL && i == last)
             own.event = sync->event;
         const tenon_tensor *const views[] = {c->inputs[i], &slice};
-        tenon_status status = tn_operation_run(&part, c->stream, &copy, views, &own);
+        tenon_status status =
+            tn_operation_run_as(operation, &tn_operation_copy, c->stream, &copy, views, &own);
         if (status != TENON_OK && done > 0)
             return tn_fail_because(TENON_ERROR_INCOMPLETE,
                                    "%s: inputs[%u] could not be copied, the output is undefined",

@@ -34,5 +34,5 @@ tenon_status tn_copy_prepare(const void *given, tn_call *call, tn_problem *probl
     TN_TRY(tn_same_shape_check(operation, &call->operands[COPY_Y], &call->operands[COPY_X]));
     *empty = tn_tensor_empty(y);
     TN_TRY(tn_pointwise_canonicalise(call, 1, sizeof(tn_pointwise_problem), problem));
-    return tn_solver_force(operation, &tn_copy_family, params->solver, problem);
+    return TENON_OK;
 }

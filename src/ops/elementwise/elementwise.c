@@ -42,5 +42,5 @@ tenon_status tn_elementwise_prepare(const void *given, tn_call *call, tn_problem
     ((tn_pointwise_problem *)problem)->kind = params->kind;
     call->scalars[TN_SCALAR_ALPHA] = params->alpha;
     call->scalars[TN_SCALAR_BETA] = params->beta;
-    return tn_solver_force(operation, &tn_elementwise_family, params->solver, problem);
+    return TENON_OK;
 }

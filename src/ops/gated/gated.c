@@ -35,6 +35,5 @@ tenon_status tn_gated_prepare(const void *given, tn_call *call, tn_problem *prob
     ((tn_pointwise_problem *)problem)->kind = params->activation.kind;
     call->scalars[TN_SCALAR_ACT_ALPHA] = params->activation.alpha;
     call->scalars[TN_SCALAR_ACT_BETA] = params->activation.beta;
-    return tn_solver_force(operation, is_forward ? &tn_gated_family : &tn_gated_backward_family,
-                           params->solver, problem);
+    return TENON_OK;
 }

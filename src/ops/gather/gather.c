@@ -103,7 +103,7 @@ tenon_status tn_gather_prepare(const void *given, tn_call *call, tn_problem *pro
     *empty = tn_tensor_empty(y);
     tn_gather_canonicalise(call->operands[GATHER_FROM].view, call->operands[GATHER_INDICES].view, y,
                            axis, (gather_problem *)problem);
-    return tn_solver_force(call->operation, &tn_gather_family, params->solver, problem);
+    return TENON_OK;
 }
 
 tenon_status tn_gather_backward_prepare(const void *given, tn_call *call, tn_problem *problem,
@@ -117,5 +117,5 @@ tenon_status tn_gather_backward_prepare(const void *given, tn_call *call, tn_pro
     tn_gather_backward_canonicalise(call->operands[GATHER_FROM].view,
                                     call->operands[GATHER_INDICES].view, dx, axis,
                                     (gather_backward_problem *)problem);
-    return tn_solver_force(call->operation, &tn_gather_backward_family, params->solver, problem);
+    return TENON_OK;
 }

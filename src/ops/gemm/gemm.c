@@ -43,7 +43,6 @@ tenon_status tn_gemm_prepare(const void *given, tn_call *call, tn_problem *probl
         TN_TRY(tn_same_dtype_check(operation, operands[x].name, operands[x].view, "a", a->dtype));
     TN_TRY(
         tn_gemm_canonicalise(operation, params, a, b, c, bias, d, (gemm_problem *)problem, empty));
-    TN_TRY(tn_solver_force(operation, &tn_gemm_family, params->solver, problem));
     if (params->epilogue.beta == 0)
         call->operands[GEMM_C].view = NULL; /* not read: it need not have memory */
     tn_epilogue_scalars(&params->epilogue, call->scalars);

@@ -55,7 +55,6 @@ tenon_status tn_gemm_int8_prepare(const void *given, tn_call *call, tn_problem *
     TN_TRY(tn_epilogue_terms_check(operation, &params->epilogue, views[GEMM_C]));
     TN_TRY(tn_gemm_int8_check(operation, &params->epilogue, views));
     TN_TRY(tn_gemm_int8_canonicalise(operation, params, views, (int8_problem *)problem, empty));
-    TN_TRY(tn_solver_force(operation, &tn_gemm_int8_family, params->solver, problem));
     if (params->epilogue.beta == 0)
         call->operands[GEMM_C].view = NULL; /* not read: it need not have memory */
     tn_epilogue_scalars(&params->epilogue, call->scalars);

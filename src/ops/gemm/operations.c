@@ -28,10 +28,7 @@ static const char *const gemm_examples[] = {
 };
 
 const tn_operation tn_operation_gemm = {
-    .name = "tenon_gemm",
-    .plan_name = "tenon_gemm_plan",
-    .run = tenon_gemm_of_views,
-    .plan = tenon_gemm_plan_of_views,
+    TN_CALLS(tenon_gemm),
     .family = &tn_gemm_family,
     .operands = {{.name = "a"},
                  {.name = "b"},
@@ -69,18 +66,16 @@ static const tn_operation int8_call = {
     .prepare = tn_gemm_int8_prepare,
 };
 
-/* What serves a call of that name with these views, to which it adds. */
-static tn_operation operation_of(const char *name, const tenon_gemm_params *params,
-                                 int8_views views)
+/* What serves a call with these views, to which it adds. */
+static const tn_operation *operation_of(const tenon_gemm_params *params, int8_views views)
 {
-    const bool bytes = tn_gemm_is_int8(views[GEMM_A]);
-    tn_operation operation = bytes ? int8_call : tn_operation_gemm;
-    operation.name = operation.plan_name = name;
-    for (int i = 0; i < 3 && bytes && params != NULL; i++) {
+    if (!tn_gemm_is_int8(views[GEMM_A]))
+        return &tn_operation_gemm;
+    for (int i = 0; i < 3 && params != NULL; i++) {
         views[GEMM_OPERANDS + INT8_SCALE_A + i] = params->epilogue.scale[i];
         views[GEMM_OPERANDS + INT8_ZERO_A + i] = params->epilogue.zero_point[i];
     }
-    return operation;
+    return &int8_call;
 }
 
 tenon_status tn_gemm_call(const char *name, tenon_stream *stream, const tenon_gemm_params *params,
@@ -88,8 +83,7 @@ tenon_status tn_gemm_call(const char *name, tenon_stream *stream, const tenon_ge
                           const tenon_tensor *bias, const tenon_tensor *d, const tenon_sync *sync)
 {
     int8_views views = {a, b, c, bias, d};
-    const tn_operation operation = operation_of(name, params, views);
-    return tn_operation_run(&operation, stream, params, views, sync);
+    return tn_operation_run_as(name, operation_of(params, views), stream, params, views, sync);
 }
 
 tenon_status tn_gemm_call_plan(const char *name, tenon_context *context,
@@ -98,8 +92,7 @@ tenon_status tn_gemm_call_plan(const char *name, tenon_context *context,
                                const tenon_tensor *bias, const tenon_tensor *d, tenon_plan **plan)
 {
     int8_views views = {a, b, c, bias, d};
-    const tn_operation operation = operation_of(name, params, views);
-    return tn_operation_plan(&operation, context, params, views, plan);
+    return tn_operation_plan_as(name, operation_of(params, views), context, params, views, plan);
 }
 
 TENON_API tenon_status tenon_gemm(tenon_stream *stream, const tenon_gemm_params *params,

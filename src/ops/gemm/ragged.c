@@ -130,7 +130,6 @@ tenon_status tn_ragged_prepare(const void *given, tn_call *call, tn_problem *pro
         return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: offsets: type is %s, must be i32", operation,
                        tenon_dtype_string(views[RAGGED_OFFSETS]->dtype));
     TN_TRY(canonicalise(operation, params, views, (ragged_problem *)problem, empty));
-    TN_TRY(tn_solver_force(operation, &tn_gemm_ragged_family, params->solver, problem));
     if (params->epilogue.beta == 0)
         call->operands[RAGGED_C].view = NULL; /* not read: it need not have memory */
     tn_epilogue_scalars(&params->epilogue, call->scalars);

@@ -74,8 +74,6 @@ tenon_status tn_cross_entropy_prepare(const void *given, tn_call *call, tn_probl
     const tenon_cross_entropy_params *params = given;
     const bool backward = call->operand_count == CROSS_ENTROPY_BACKWARD_OPERANDS;
     const bool ignores = (params->flags & TENON_CROSS_ENTROPY_IGNORE) != 0;
-    const tn_family *family =
-        backward ? &tn_cross_entropy_backward_family : &tn_cross_entropy_family;
     const tenon_tensor *views[TENON_ROWS_VIEWS] = {0};
     tn_rows_problem *p = (tn_rows_problem *)problem;
     uint32_t axis = 0;
@@ -94,5 +92,5 @@ tenon_status tn_cross_entropy_prepare(const void *given, tn_call *call, tn_probl
               (backward && views[CROSS_ENTROPY_DLOSS] != NULL ? CROSS_ENTROPY_HAS_DLOSS : 0);
     p->value = ignores ? params->ignore_label : 0;
     call->scalars[TN_SCALAR_ROWS] = params->scale;
-    return tn_solver_force(call->operation, family, params->solver, problem);
+    return TENON_OK;
 }

@@ -125,7 +125,7 @@ tenon_status tn_mse_prepare(const void *given, tn_call *call, tn_problem *proble
                               (tn_reduction_problem *)problem);
     call->scalars[TN_SCALAR_REDUCTION] = tn_mse_factor(params, &axes, x);
     *empty = tn_tensor_empty(loss);
-    return tn_solver_force(call->operation, &tn_mse_family, params->solver, problem);
+    return TENON_OK;
 }
 
 tenon_status tn_mse_backward_prepare(const void *given, tn_call *call, tn_problem *problem,
@@ -141,5 +141,5 @@ tenon_status tn_mse_backward_prepare(const void *given, tn_call *call, tn_proble
     *empty = tn_tensor_empty(views[MSE_DX]);
     canonicalise_backward(&axes, views, (tn_rows_problem *)problem);
     call->scalars[TN_SCALAR_ROWS] = 2 * tn_mse_factor(params, &axes, views[MSE_X]);
-    return tn_solver_force(call->operation, &tn_mse_backward_family, params->solver, problem);
+    return TENON_OK;
 }

@@ -66,25 +66,22 @@ norm_views tn_norm_views(const tn_operation *operation, const tenon_tensor *cons
     return views;
 }
 
-tenon_status tn_norm_prepare(const tn_operation *operation, const tenon_norm_params *params,
-                             tn_call *call, tn_problem *problem, bool *empty)
+tenon_status tn_norm_prepare(const void *given, tn_call *call, tn_problem *problem, bool *empty)
 {
+    const tenon_norm_params *params = given;
     const tenon_tensor *operands[TN_MAX_OPERANDS] = {0};
     for (uint32_t i = 0; i < call->operand_count; i++)
         operands[i] = call->operands[i].view;
-    const norm_views views = tn_norm_views(operation, operands);
+    const norm_views views = tn_norm_views(call->described, operands);
     TN_TRY(tn_tensor_check(call->operation, "x", views.view[NORM_X]));
     if (views.backward)
         TN_TRY(tn_tensor_check(call->operation, "dy", views.view[NORM_DY]));
     TN_TRY(tn_call_check_views(call));
     TN_TRY(tn_norm_check(call->operation, call->context, params, &views));
     *empty = tn_tensor_empty(views.view[NORM_X]);
-    if (*empty)
-        *(norm_problem *)problem =
-            (norm_problem){.head = {.size = sizeof(norm_problem), .forced = -1}};
-    else
+    if (!*empty)
         tn_norm_canonicalise(params, &views, (norm_problem *)problem);
     call->scalars[NORM_SCALAR_EPSILON] = params->epsilon;
     call->scalars[NORM_SCALAR_MOMENTUM] = params->momentum;
-    return tn_solver_force(call->operation, operation->family, params->solver, problem);
+    return TENON_OK;
 }

@@ -35,22 +35,10 @@ TN_ENTRIES(tenon_norm_inference_backward, tn_operation_norm_inference_backward, 
            (x, dy, gamma, mean, variance, dx, dgamma, dbeta),
            (v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7]))
 
-static tenon_status prepare_forward(const void *params, tn_call *call, tn_problem *problem,
-                                    bool *empty)
-{
-    return tn_norm_prepare(&tn_operation_norm, params, call, problem, empty);
-}
-
 static bool forward_reference(const void *params, const tenon_tensor *const *v,
                               tn_bounded *expected)
 {
     return tn_norm_forward_reference(&tn_operation_norm, params, v, expected);
-}
-
-static tenon_status prepare_inference(const void *params, tn_call *call, tn_problem *problem,
-                                      bool *empty)
-{
-    return tn_norm_prepare(&tn_operation_norm_inference, params, call, problem, empty);
 }
 
 static bool inference_reference(const void *params, const tenon_tensor *const *v,
@@ -59,22 +47,10 @@ static bool inference_reference(const void *params, const tenon_tensor *const *v
     return tn_norm_forward_reference(&tn_operation_norm_inference, params, v, expected);
 }
 
-static tenon_status prepare_backward(const void *params, tn_call *call, tn_problem *problem,
-                                     bool *empty)
-{
-    return tn_norm_prepare(&tn_operation_norm_backward, params, call, problem, empty);
-}
-
 static bool backward_reference(const void *params, const tenon_tensor *const *v,
                                tn_bounded *expected)
 {
     return tn_norm_backward_reference(&tn_operation_norm_backward, params, v, expected);
-}
-
-static tenon_status prepare_inference_backward(const void *params, tn_call *call,
-                                               tn_problem *problem, bool *empty)
-{
-    return tn_norm_prepare(&tn_operation_norm_inference_backward, params, call, problem, empty);
 }
 
 static bool inference_backward_reference(const void *params, const tenon_tensor *const *v,
@@ -154,7 +130,7 @@ const tn_operation tn_operation_norm = {
     TN_FIELDS(fields),
     TN_PARAMS(norm),
     TN_PROBLEM(norm_problem),
-    .prepare = prepare_forward,
+    .prepare = tn_norm_prepare,
     .reference = forward_reference,
     .settle = settle_running,
     .examples = forward_examples,
@@ -174,7 +150,7 @@ const tn_operation tn_operation_norm_inference = {
     TN_FIELDS(fields),
     TN_PARAMS(norm),
     TN_PROBLEM(norm_problem),
-    .prepare = prepare_inference,
+    .prepare = tn_norm_prepare,
     .reference = inference_reference,
     .settle = settle_given,
     .examples = inference_examples,
@@ -196,7 +172,7 @@ const tn_operation tn_operation_norm_backward = {
     TN_FIELDS(fields),
     TN_PARAMS(norm),
     TN_PROBLEM(norm_problem),
-    .prepare = prepare_backward,
+    .prepare = tn_norm_prepare,
     .reference = backward_reference,
     .settle = settle_given,
     .examples = backward_examples,
@@ -218,7 +194,7 @@ const tn_operation tn_operation_norm_inference_backward = {
     TN_FIELDS(fields),
     TN_PARAMS(norm),
     TN_PROBLEM(norm_problem),
-    .prepare = prepare_inference_backward,
+    .prepare = tn_norm_prepare,
     .reference = inference_backward_reference,
     .settle = settle_given,
     .examples = inference_backward_examples,

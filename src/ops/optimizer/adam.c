@@ -89,5 +89,5 @@ tenon_status tn_adam_prepare(const void *given, tn_call *call, tn_problem *probl
     TN_TRY(check_params(call->operation, params));
     TN_TRY(tn_optimizer_prepare(call, params->flags, (tn_lines_problem *)problem, empty));
     tn_adam_scalars(params, call->scalars);
-    return tn_solver_force(call->operation, &tn_adam_family, params->solver, problem);
+    return TENON_OK;
 }

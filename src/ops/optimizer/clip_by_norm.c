@@ -1,12 +1,12 @@
 /* tenon_clip_by_norm: a square_sum for each gradient, then a clip for each. */
 #include "base/shape.h"
 #include "ops/optimizer/internal.h"
+#include "ops/registry.h"
 
 static const char operation[] = "tenon_clip_by_norm";
 
 /* One of the 2 · count calls. */
 typedef struct part {
-    const tn_family *family;
     tn_call call;
     tn_lines_problem problem;
     bool empty;
@@ -17,19 +17,19 @@ static tenon_status make_part(tenon_context *context, const tenon_clip_params *p
                               const tenon_tensor *sum, uint64_t number, part *made)
 {
     tenon_square_sum_params square = TENON_SQUARE_SUM_PARAMS_INIT;
-    made->call = (tn_call){operation, context, .operand_count = SQUARE_SUM_OPERANDS};
-    if (number < count) {
+    const bool sums = number < count;
+    made->call = (tn_call){operation, sums ? &tn_operation_square_sum : &tn_operation_clip, context,
+                           .operand_count = SQUARE_SUM_OPERANDS};
+    if (sums) {
         square.flags = number > 0 ? TENON_SQUARE_SUM_ADD : 0;
-        made->family = &tn_square_sum_family;
         made->call.operands[SQUARE_SUM_X] =
             (tn_argument){"gradients", &gradients[number], TN_INPUT};
         made->call.operands[SQUARE_SUM_SUM] = (tn_argument){"sum", sum, TN_OUTPUT};
-        return tn_square_sum_prepare(&square, &made->call, &made->problem.head, &made->empty);
+        return tn_operation_prepare(&square, &made->call, &made->problem.head, &made->empty);
     }
-    made->family = &tn_clip_family;
     made->call.operands[CLIP_SUM] = (tn_argument){"sum", sum, TN_INPUT};
     made->call.operands[CLIP_X] = (tn_argument){"gradients", &gradients[number - count], TN_OUTPUT};
-    return tn_clip_prepare(params, &made->call, &made->problem.head, &made->empty);
+    return tn_operation_prepare(params, &made->call, &made->problem.head, &made->empty);
 }
 
 static tenon_status check(tenon_stream *stream, const tenon_clip_params *params,
@@ -73,8 +73,8 @@ TENON_API tenon_status tenon_clip_by_norm(tenon_stream *stream, const tenon_clip
                           .wait_count = i == 0 ? tn_sync_wait_count(sync) : 0,
                           .event = i + 1 == 2 * (uint64_t)count ? tn_sync_event(sync) : NULL};
         TN_TRY(incomplete(make_part(stream->context, p, gradients, count, sum, i, &next), i));
-        TN_TRY(incomplete(tn_call_run(stream, next.family, next.empty ? NULL : &next.problem.head,
-                                      &next.call, &own),
+        TN_TRY(incomplete(tn_call_run(stream, next.call.described->family,
+                                      next.empty ? NULL : &next.problem.head, &next.call, &own),
                           i));
     }
     return TENON_OK;

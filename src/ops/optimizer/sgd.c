@@ -85,5 +85,5 @@ tenon_status tn_sgd_prepare(const void *given, tn_call *call, tn_problem *proble
     TN_TRY(tn_optimizer_prepare(call, params->flags, p, empty));
     p->flags |= velocity != NULL ? OPTIMIZER_HAS_VELOCITY : 0;
     tn_sgd_scalars(params, call->scalars);
-    return tn_solver_force(call->operation, &tn_sgd_family, params->solver, problem);
+    return TENON_OK;
 }

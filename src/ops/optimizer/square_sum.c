@@ -50,5 +50,5 @@ tenon_status tn_square_sum_prepare(const void *given, tn_call *call, tn_problem 
     *empty = false;
     tn_lines_canonicalise(views, SQUARE_SUM_OPERANDS, SQUARE_SUM_X, (tn_lines_problem *)problem);
     ((tn_lines_problem *)problem)->flags = params->flags;
-    return tn_solver_force(operation, &tn_square_sum_family, params->solver, problem);
+    return TENON_OK;
 }

@@ -37,7 +37,7 @@ tenon_status tn_gemm_packed_record(const char *operation, tn_recording *recordin
 
 /* What the calls below hand on. */
 typedef struct panels_params {
-    const tenon_gemm_params *gemm;
+    tenon_gemm_params gemm;
     const tenon_packed *packed;
 } panels_params;
 
@@ -54,7 +54,7 @@ static tenon_status canonicalise(const panels_params *params, const tn_call *cal
     tenon_tensor padded = tenon_tensor_view(b->dtype, b->rank, shape);
     padded.shape[columns] = b->shape[columns];
     *problem = (packed_problem){.panel = params->packed->panel};
-    TN_TRY(tn_gemm_canonicalise_packed(call->operation, params->gemm, operands[GEMM_A].view,
+    TN_TRY(tn_gemm_canonicalise_packed(call->operation, &params->gemm, operands[GEMM_A].view,
                                        &padded, operands[GEMM_C].view, operands[GEMM_BIAS].view,
                                        operands[GEMM_D].view, &problem->gemm, empty));
     problem->gemm.head.size = sizeof *problem;
@@ -64,7 +64,7 @@ static tenon_status canonicalise(const panels_params *params, const tn_call *cal
 static tenon_status prepare(const void *given, tn_call *call, tn_problem *problem, bool *empty)
 {
     const panels_params *all = given;
-    const tenon_gemm_params *params = all->gemm;
+    const tenon_gemm_params *params = &all->gemm;
     const char *operation = call->operation;
     const tn_argument *operands = call->operands;
     TN_TRY(tn_params_check(operation, params->struct_size, sizeof *params, params->flags,
@@ -77,7 +77,6 @@ static tenon_status prepare(const void *given, tn_call *call, tn_problem *proble
         TN_TRY(tn_same_dtype_check(operation, operands[x].name, operands[x].view, "packed",
                                    all->packed->view.dtype));
     TN_TRY(canonicalise(all, call, (packed_problem *)problem, empty));
-    TN_TRY(tn_solver_force(operation, &tn_gemm_packed_family, params->solver, problem));
     if (params->epilogue.beta == 0)
         call->operands[GEMM_C].view = NULL; /* not read: it need not have memory */
     tn_epilogue_scalars(&params->epilogue, call->scalars);
@@ -107,7 +106,7 @@ TENON_API tenon_status tenon_gemm_packed(tenon_stream *stream, const tenon_gemm_
                                          const tenon_tensor *d, const tenon_sync *sync)
 {
     const char *operation = by_panels.name;
-    const panels_params all = {params != NULL ? params : &defaults, packed};
+    const panels_params all = {params != NULL ? *params : defaults, packed};
     TN_TRY(tn_stream_check(operation, stream));
     TN_TRY(tn_packed_check(operation, stream->context, packed, PACKED_GEMM));
     if (packed->layout == PACKED_ROWS) {
@@ -125,7 +124,7 @@ TENON_API tenon_status tenon_gemm_packed_plan(tenon_context *context,
                                               const tenon_tensor *d, tenon_plan **plan)
 {
     const char *operation = by_panels.plan_name;
-    const panels_params all = {params != NULL ? params : &defaults, packed};
+    const panels_params all = {params != NULL ? *params : defaults, packed};
     TN_TRY(tn_plan_check(operation, context, plan));
     TN_TRY(tn_packed_check(operation, context, packed, PACKED_GEMM));
     if (packed->layout == PACKED_ROWS) {

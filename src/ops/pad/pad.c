@@ -112,5 +112,5 @@ tenon_status tn_pad_prepare(const void *given, tn_call *call, tn_problem *proble
     *empty = tn_tensor_empty(y);
     tn_pad_canonicalise(params, x, y, (pad_problem *)problem);
     call->scalars[0] = scalar_of(y->dtype, params->value);
-    return tn_solver_force(operation, &tn_pad_family, params->solver, problem);
+    return TENON_OK;
 }

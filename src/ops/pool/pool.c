@@ -49,7 +49,7 @@ tenon_status tn_pool_prepare(const void *given, tn_call *call, tn_problem *probl
     TN_TRY(tn_same_dtype_check(operation, "y", y, "x", x->dtype));
     TN_TRY(tn_pool_canonicalise(operation, params, &views, (pool_problem *)problem));
     *empty = tn_tensor_empty(y);
-    return tn_solver_force(operation, &tn_pool_family, params->solver, problem);
+    return TENON_OK;
 }
 
 static tenon_status check_sources(const char *operation, const tenon_pool_params *params,
@@ -80,5 +80,5 @@ tenon_status tn_pool_backward_prepare(const void *given, tn_call *call, tn_probl
     TN_TRY(check_sources(operation, params, x, indices));
     TN_TRY(tn_pool_canonicalise(operation, params, &views, (pool_problem *)problem));
     *empty = tn_tensor_empty(dx);
-    return tn_solver_force(operation, &tn_pool_backward_family, params->solver, problem);
+    return TENON_OK;
 }

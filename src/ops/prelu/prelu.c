@@ -40,8 +40,7 @@ tenon_status tn_prelu_prepare(const void *params, tn_call *call, tn_problem *pro
 {
     TN_TRY(check(params, call, empty));
     TN_TRY(tn_pointwise_canonicalise(call, 1, sizeof(tn_pointwise_problem), problem));
-    return tn_solver_force(call->operation, &tn_prelu_family,
-                           ((const tenon_prelu_params *)params)->solver, problem);
+    return TENON_OK;
 }
 
 tenon_status tn_prelu_backward_prepare(const void *params, tn_call *call, tn_problem *problem,
@@ -49,6 +48,5 @@ tenon_status tn_prelu_backward_prepare(const void *params, tn_call *call, tn_pro
 {
     TN_TRY(check(params, call, empty));
     TN_TRY(tn_prelu_backward_canonicalise(call, (prelu_backward_problem *)problem));
-    return tn_solver_force(call->operation, &tn_prelu_backward_family,
-                           ((const tenon_prelu_params *)params)->solver, problem);
+    return TENON_OK;
 }

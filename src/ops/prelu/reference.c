@@ -125,7 +125,8 @@ bool tn_prelu_awkward(const tn_problem *problem, const tn_choice *choice, uint32
 }
 
 /* What is summed contiguous, and longer than a segment; slopes contiguous, likewise; gaps
- * everywhere. Bit d of `kept`: slope has the dimension. */
+ * everywhere. Bit d of `kept`: slope has the dimension. Where sums are shared out, each is long
+ * enough for it. */
 typedef struct check_shape {
     uint32_t rank, kept;
     int64_t shape[4], gap;
@@ -149,9 +150,17 @@ static tenon_tensor make_view(const check_shape *shape, uint32_t type, uint32_t 
 bool tn_prelu_backward_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
                                tn_case *c)
 {
-    static const check_shape shapes[] = {
-        {3, 2, {3, 5, 16387}, 0}, {2, 2, {1031, 67}, 0}, {4, 10, {5, 3, 7, 11}, 1}};
-    (void)choice;
+    const check_shape shapes[] = {{3, 2, {3, 5, 16387}, 0},
+                                  {2,
+                                   2,
+                                   {tn_awkward_size(choice, number, "rows", 1031),
+                                    tn_awkward_size(choice, number, "columns", 67)},
+                                   0},
+                                  {4,
+                                   10,
+                                   {5, 3, tn_awkward_size(choice, number, "rows", 7),
+                                    tn_awkward_size(choice, number, "columns", 11)},
+                                   1}};
     if (number == sizeof shapes / sizeof *shapes)
         return false;
     tn_awkward_begin(c, &tn_operation_prelu_backward);

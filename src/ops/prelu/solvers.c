@@ -20,6 +20,7 @@
 #define MAX_SEGMENTS 1024
 
 typedef enum way { ALONG, ACROSS } way;
+#define SPLIT 2 /* a solver's variant is its way, and this where sums are shared out */
 
 /* How a solver of the gradient goes about a problem. */
 typedef struct prelu_layout {
@@ -170,14 +171,9 @@ static double time_of(tenon_context *context, const prelu_backward_problem *p,
 static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
 {
     const prelu_backward_problem *p = (const prelu_backward_problem *)problem;
-    const tn_solver *solver = choice->solver;
-    const bool split =
-        tn_is_solver(solver, &tn_prelu_along_split) || tn_is_solver(solver, &tn_prelu_across_split);
+    const bool split = (choice->solver->variant & SPLIT) != 0;
     prelu_layout *layout = TN_LAYOUT(prelu_layout, choice);
-    layout->way =
-        tn_is_solver(solver, &tn_prelu_along) || tn_is_solver(solver, &tn_prelu_along_split)
-            ? ALONG
-            : ACROSS;
+    layout->way = (way)(choice->solver->variant & ~SPLIT);
     layout->args = cut(context, p, layout->way, split);
     if (split && layout->args.segments == 1)
         return "there is not enough to sum for each slope";
@@ -243,9 +239,19 @@ static tenon_status launch(const char *operation, tn_recording *recording,
     return record(operation, recording, p, finish);
 }
 
-const tn_solver tn_prelu_along = {.name = "along", .configure = configure, .launch = launch};
-const tn_solver tn_prelu_across = {.name = "across", .configure = configure, .launch = launch};
-const tn_solver tn_prelu_along_split = {
-    .name = "along_split", .configure = configure, .launch = launch};
-const tn_solver tn_prelu_across_split = {
-    .name = "across_split", .configure = configure, .launch = launch};
+const tn_solver tn_prelu_along = {
+    .name = "along", .variant = ALONG, .configure = configure, .launch = launch};
+const tn_solver tn_prelu_across = {
+    .name = "across", .variant = ACROSS, .configure = configure, .launch = launch};
+
+/* Sums long enough to be shared out. */
+const tn_solver tn_prelu_along_split = {.name = "along_split",
+                                        .awkward = "; rows=20011 columns=5; rows=3301 columns=5",
+                                        .variant = ALONG | SPLIT,
+                                        .configure = configure,
+                                        .launch = launch};
+const tn_solver tn_prelu_across_split = {.name = "across_split",
+                                         .awkward = ";; rows=3301 columns=5",
+                                         .variant = ACROSS | SPLIT,
+                                         .configure = configure,
+                                         .launch = launch};
