@@ -89,8 +89,7 @@ static json_t *answer(cl_device_id device, cl_device_info query, form wanted)
 static json_t *device_answers(const bench_session *session)
 {
     json_t *all = json_object();
-    json_object_set_new(all, "kind",
-                        json_string(tn_arch_facts_of(session->context->device.arch)->name));
+    json_object_set_new(all, "kind", json_string(session->context->device.model.kind->name));
     for (size_t i = 0; i < sizeof queries / sizeof *queries; i++) {
         json_t *value = answer(session->device.device, queries[i].query, queries[i].form);
         if (value != NULL)

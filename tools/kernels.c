@@ -211,27 +211,15 @@ static void list_all(listing *l)
         list_example(l, *shape);
 }
 
-/* Hopper where the driver lets wgmma be used, which none is known to: a target beside the kinds. */
-#define WITH_WGMMA TN_ARCH_COUNT
-#define TARGETS    (TN_ARCH_COUNT + 1)
-
-static const char *target_name(int target)
-{
-    return target == WITH_WGMMA ? "sm_90a" : tn_arch_facts_of((tn_arch)target)->name;
-}
-
 /* A NULL call is all of them. */
-static int list_target(int target, const char *call)
+static int list_target(const tn_device_kind *kind, const char *call)
 {
-    const tn_arch arch = target == WITH_WGMMA ? TN_ARCH_SM_90 : (tn_arch)target;
     listing *l = calloc(1, sizeof *l);
-    if (l == NULL || tn_target_context(arch, listen, l, &l->context) != TENON_OK) {
+    if (l == NULL || tn_target_context(kind, listen, l, &l->context) != TENON_OK) {
         free(l);
         return report_failure("kernels");
     }
-    if (target == WITH_WGMMA)
-        tn_capability_set(l->context, TENON_CAPABILITY_NVIDIA_WGMMA, 0);
-    l->target = target_name(target);
+    l->target = kind->name;
     l->chosen_only = call != NULL;
     if (call != NULL)
         list_example(l, call);
@@ -279,21 +267,12 @@ static int write_sources(const char *folder)
     return code;
 }
 
-/* The target of a name; TARGETS where it is none. */
-static int find_target(const char *name)
-{
-    int target = 0;
-    while (target < TARGETS && strcmp(target_name(target), name) != 0)
-        target++;
-    return target;
-}
-
 static int unknown_target(const char *name)
 {
     char names[512] = "";
     size_t used = 0;
-    for (int target = 0; target < TARGETS; target++)
-        used += (size_t)snprintf(names + used, sizeof names - used, " %s", target_name(target));
+    for (size_t i = 0; i < tn_device_kind_count; i++)
+        used += (size_t)snprintf(names + used, sizeof names - used, " %s", tn_device_kinds[i].name);
     return usage_error(&kernels_command, "there is no target \"%s\"; there are%s", name, names);
 }
 
@@ -324,14 +303,17 @@ static int run(int argc, char **argv)
     int code = read_wishes(argc, argv, &w);
     if (code != EXIT_OK)
         return code;
-    const int only = w.target != NULL ? find_target(w.target) : TARGETS;
-    if (w.target != NULL && only == TARGETS)
+    const tn_device_kind *only = w.target != NULL ? tn_device_kind_named(w.target) : NULL;
+    if (w.target != NULL && only == NULL)
         return unknown_target(w.target);
     if (w.sources != NULL && (code = write_sources(w.sources)) != EXIT_OK)
         return code;
-    for (int target = 0; target < TARGETS; target++)
-        if ((w.target == NULL || target == only) && list_target(target, w.call) != EXIT_OK)
+    for (size_t i = 0; i < tn_device_kind_count; i++) {
+        const tn_device_kind *kind = &tn_device_kinds[i];
+        const bool is_listed = only != NULL ? kind == only : !tn_device_kind_is_cpu(kind);
+        if (is_listed && list_target(kind, w.call) != EXIT_OK)
             code = EXIT_FAILED;
+    }
     return code;
 }
 

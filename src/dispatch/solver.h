@@ -9,6 +9,7 @@
 #ifndef TN_DISPATCH_SOLVER_H
 #define TN_DISPATCH_SOLVER_H
 
+#include "runtime/context.h"
 #include "runtime/launch.h"
 
 #include <string.h>
@@ -79,6 +80,13 @@ struct tn_solver {
 /* Configures a choice whose solver and forced values are given, all else is zeroed first. Returns
  * why the solver cannot serve, or NULL. */
 const char *tn_configure(tenon_context *context, const tn_problem *problem, tn_choice *choice);
+
+/* Adds the time of work to a choice's. */
+static inline void tn_choice_add(const tenon_context *context, tn_choice *choice,
+                                 const tn_work *work)
+{
+    choice->time += tn_work_time(&context->device.model, work);
+}
 
 /* Records a choice, and the workspace that it needs. */
 tenon_status tn_choice_record(const char *operation, tn_recording *recording,

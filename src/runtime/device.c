@@ -121,21 +121,21 @@ static bool has_word(const char *words, const char *word)
 }
 
 /* The extension says that the device can be asked, and of whom it is. */
-static tn_arch read_arch(reading *r, const tn_device *device, const char *words)
+static const tn_device_kind *read_kind(reading *r, const tn_device *device, const char *words)
 {
     cl_uint major, minor;
     if (device->is_cpu)
-        return TN_ARCH_OTHER;
+        return tn_device_kind_of_cpu(device->info.vector_width_f32);
     if (has_word(words, "cl_nv_device_attribute_query")) {
         HINT(r, CL_DEVICE_COMPUTE_CAPABILITY_MAJOR_NV, &major);
         HINT(r, CL_DEVICE_COMPUTE_CAPABILITY_MINOR_NV, &minor);
-        return tn_arch_of_nvidia(major, minor);
+        return tn_device_kind_of_nvidia(major, minor);
     }
     if (has_word(words, "cl_intel_device_attribute_query")) {
         HINT(r, CL_DEVICE_IP_VERSION_INTEL, &major);
-        return tn_arch_of_intel(major);
+        return tn_device_kind_of_intel(major);
     }
-    return tn_arch_of_amd(device->info.name);
+    return tn_device_kind_of_amd(device->info.name);
 }
 
 /* Of the sizes that a kernel may ask for; what the driver does not fill in stays 0. */
@@ -163,7 +163,7 @@ static void read_extensions(reading *r, tn_device *device)
     device->speaks_f16 = has_word(words, "cl_khr_fp16");
     device->speaks_f64 = has_word(words, "cl_khr_fp64");
     device->speaks_int_dot = has_word(words, "cl_khr_integer_dot_product");
-    device->arch = read_arch(r, device, words);
+    device->model.kind = read_kind(r, device, words);
     if (!device->is_cpu && has_word(words, "cl_intel_required_subgroup_size"))
         device->least_sub_group = read_least_sub_group(r);
     free(words);
@@ -204,7 +204,7 @@ static void read_memory(reading *r, tn_device *device)
     info->local_memory = local;
     /* A CPU shares the host's memory even where the driver says nothing of it. */
     info->unified_memory = unified == CL_TRUE || device->is_cpu;
-    device->cache_size = cache;
+    device->model.cache_size = cache;
     device->address_align = align_bits / 8;
 }
 
@@ -218,6 +218,7 @@ static void read_units(reading *r, tn_device *device)
     NEED(r, CL_DEVICE_COMPILER_AVAILABLE, &compiler);
     HINT(r, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT, &lanes_f32);
     HINT(r, CL_DEVICE_NATIVE_VECTOR_WIDTH_DOUBLE, &lanes_f64);
+    device->model.units = device->info.compute_units;
     device->info.max_work_group = most;
     device->info.vector_width_f32 = at_least_one(lanes_f32);
     device->vector_width_f64 = at_least_one(lanes_f64);

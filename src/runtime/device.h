@@ -4,7 +4,7 @@
 #define TN_RUNTIME_DEVICE_H
 
 #include "base/status.h"
-#include "runtime/arch.h"
+#include "device/model.h"
 
 #include <tenon/device.h>
 
@@ -14,10 +14,9 @@ typedef struct tn_device {
     tenon_device_info info;
     uint32_t opencl_version;   /* 120, 200, 300 … */
     uint32_t vector_width_f64; /* native lanes of double, at least 1 */
-    uint64_t cache_size;       /* bytes of the last-level cache, 0 where unknown */
     size_t max_work_item[3];
     uint32_t address_align; /* bytes: the alignment of sub-buffers */
-    tn_arch arch;
+    tn_model model;
     uint32_t least_sub_group; /* work-items of the smallest that a kernel may ask for; 0 where it
                                * may not */
     bool is_cpu;

@@ -4,7 +4,7 @@
 #define TN_RUNTIME_TARGET_H
 
 #include "base/status.h"
-#include "runtime/arch.h"
+#include "device/kind.h"
 
 #include <tenon/context.h>
 
@@ -13,8 +13,8 @@
 typedef void (*tn_kernel_listener)(void *user, const char *source, const char *options,
                                    const char *kernel, size_t work_group);
 
-/* A context of a usual device of the kind; TN_ARCH_OTHER is a GPU of which nothing is known. */
-tenon_status tn_target_context(tn_arch arch, tn_kernel_listener listener, void *user,
+/* A context of a usual device of the kind. */
+tenon_status tn_target_context(const tn_device_kind *kind, tn_kernel_listener listener, void *user,
                                tenon_context **out);
 
 #endif

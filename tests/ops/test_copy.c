@@ -298,7 +298,7 @@ static bool streams(uint64_t bytes)
 /* Past the caches where they would keep little of what is written, and not where they keep it. */
 static void stores_pass_the_caches(void **state)
 {
-    const uint64_t cache = test_context->device.cache_size;
+    const uint64_t cache = test_context->device.model.cache_size;
     const bool can =
         test_context->device.is_cpu && cache > 0 && test_has(TENON_CAPABILITY_NONTEMPORAL_STORE);
     (void)state;

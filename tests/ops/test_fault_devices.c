@@ -83,7 +83,7 @@ static void what_is_needed_must_be_read(void **state)
 static uint64_t hint_of(const tn_device *device, size_t number)
 {
     const uint64_t values[] = {device->info.vector_width_f32, device->vector_width_f64,
-                               device->info.unified_memory, device->cache_size};
+                               device->info.unified_memory, device->model.cache_size};
     return values[number];
 }
 

@@ -11,21 +11,21 @@
 static void nvidia_by_its_compute_capability(void **state)
 {
     (void)state;
-    assert_int_equal(tn_arch_of_nvidia(7, 0), TN_ARCH_OTHER);
-    assert_int_equal(tn_arch_of_nvidia(7, 5), TN_ARCH_SM_75);
-    assert_int_equal(tn_arch_of_nvidia(8, 7), TN_ARCH_SM_86);
-    assert_int_equal(tn_arch_of_nvidia(9, 0), TN_ARCH_SM_90);
-    assert_int_equal(tn_arch_of_nvidia(12, 0), TN_ARCH_SM_100);
+    assert_string_equal(tn_device_kind_of_nvidia(7, 0)->name, "other");
+    assert_string_equal(tn_device_kind_of_nvidia(7, 5)->name, "sm_75");
+    assert_string_equal(tn_device_kind_of_nvidia(8, 7)->name, "sm_86");
+    assert_string_equal(tn_device_kind_of_nvidia(9, 0)->name, "sm_90");
+    assert_string_equal(tn_device_kind_of_nvidia(12, 0)->name, "sm_100");
 }
 
 static void amd_by_its_name(void **state)
 {
     (void)state;
-    assert_int_equal(tn_arch_of_amd("gfx90a:sramecc+:xnack-"), TN_ARCH_GFX90A);
-    assert_int_equal(tn_arch_of_amd("gfx942"), TN_ARCH_GFX942);
-    assert_int_equal(tn_arch_of_amd("gfx1032"), TN_ARCH_GFX1030);
-    assert_int_equal(tn_arch_of_amd("gfx803"), TN_ARCH_OTHER);
-    assert_int_equal(tn_arch_of_amd("some other device"), TN_ARCH_OTHER);
+    assert_string_equal(tn_device_kind_of_amd("gfx90a:sramecc+:xnack-")->name, "gfx90a");
+    assert_string_equal(tn_device_kind_of_amd("gfx942")->name, "gfx942");
+    assert_string_equal(tn_device_kind_of_amd("gfx1032")->name, "gfx1030");
+    assert_string_equal(tn_device_kind_of_amd("gfx803")->name, "other");
+    assert_string_equal(tn_device_kind_of_amd("some other device")->name, "other");
 }
 
 static uint32_t ip_version(uint32_t architecture, uint32_t release)
@@ -36,12 +36,12 @@ static uint32_t ip_version(uint32_t architecture, uint32_t release)
 static void intel_by_its_ip_version(void **state)
 {
     (void)state;
-    assert_int_equal(tn_arch_of_intel(ip_version(9, 0)), TN_ARCH_OTHER);
-    assert_int_equal(tn_arch_of_intel(ip_version(12, 0)), TN_ARCH_XE_LP);
-    assert_int_equal(tn_arch_of_intel(ip_version(12, 56)), TN_ARCH_XE_HPG);
-    assert_int_equal(tn_arch_of_intel(ip_version(12, 60)), TN_ARCH_XE_HPC);
-    assert_int_equal(tn_arch_of_intel(ip_version(12, 71)), TN_ARCH_XE_LP);
-    assert_int_equal(tn_arch_of_intel(ip_version(20, 4)), TN_ARCH_XE_HPG);
+    assert_string_equal(tn_device_kind_of_intel(ip_version(9, 0))->name, "other");
+    assert_string_equal(tn_device_kind_of_intel(ip_version(12, 0))->name, "xe_lp");
+    assert_string_equal(tn_device_kind_of_intel(ip_version(12, 56))->name, "xe_hpg");
+    assert_string_equal(tn_device_kind_of_intel(ip_version(12, 60))->name, "xe_hpc");
+    assert_string_equal(tn_device_kind_of_intel(ip_version(12, 71))->name, "xe_lp");
+    assert_string_equal(tn_device_kind_of_intel(ip_version(20, 4))->name, "xe_hpg");
 }
 
 typedef struct heard {
@@ -67,11 +67,13 @@ static void plans_for_what_is_not_there(void **state)
     const tenon_tensor matrix = tenon_tensor_view(TENON_DTYPE_F32, 2, shape);
     tenon_gemm_params params = TENON_GEMM_PARAMS_INIT;
     (void)state;
-    for (int arch = 0; arch < TN_ARCH_COUNT; arch++) {
+    for (size_t k = 0; k < tn_device_kind_count; k++) {
+        if (tn_device_kind_is_cpu(&tn_device_kinds[k]))
+            continue;
         heard h = {0};
         tenon_context *context;
         tenon_plan *plan;
-        assert_int_equal(tn_target_context((tn_arch)arch, listen, &h, &context), TENON_OK);
+        assert_int_equal(tn_target_context(&tn_device_kinds[k], listen, &h, &context), TENON_OK);
         params.solver = "gemm/tiled";
         assert_int_equal(
             tenon_gemm_plan(context, &params, &matrix, &matrix, NULL, NULL, &matrix, &plan),
@@ -88,8 +90,8 @@ static void plans_for_what_is_not_there(void **state)
 
 /* The solver of a large product, by its name up to the parameters, and its kernel's source, on a
  * device that has wgmma as well, or on the usual one. */
-static void chosen_with(bool wgmma, tn_arch arch, tenon_dtype dtype, uint32_t flags, char name[64],
-                        heard *h)
+static void chosen_with(bool wgmma, const char *kind, tenon_dtype dtype, uint32_t flags,
+                        char name[64], heard *h)
 {
     const int64_t shape[] = {2048, 2048};
     const tenon_tensor matrix = tenon_tensor_view(dtype, 2, shape);
@@ -98,7 +100,7 @@ static void chosen_with(bool wgmma, tn_arch arch, tenon_dtype dtype, uint32_t fl
     tenon_plan *plan;
     char line[256];
     params.flags = flags;
-    assert_int_equal(tn_target_context(arch, listen, h, &context), TENON_OK);
+    assert_int_equal(tn_target_context(tn_device_kind_named(kind), listen, h, &context), TENON_OK);
     if (wgmma)
         tn_capability_set(context, TENON_CAPABILITY_NVIDIA_WGMMA, 0);
     assert_int_equal(
@@ -111,30 +113,28 @@ static void chosen_with(bool wgmma, tn_arch arch, tenon_dtype dtype, uint32_t fl
     tenon_context_release(context);
 }
 
-static void chosen(tn_arch arch, tenon_dtype dtype, uint32_t flags, char name[64], heard *h)
+static void chosen(const char *kind, tenon_dtype dtype, uint32_t flags, char name[64], heard *h)
 {
-    chosen_with(false, arch, dtype, flags, name, h);
+    chosen_with(false, kind, dtype, flags, name, h);
 }
 
 static void large_products_run_on_matrix_units(void **state)
 {
     static const struct {
-        tn_arch arch;
+        const char *kind;
         const char *solver;
     } units[] = {
-        {TN_ARCH_SM_80, "gemm/mma"},    {TN_ARCH_SM_86, "gemm/mma"},
-        {TN_ARCH_SM_89, "gemm/mma"},    {TN_ARCH_SM_90, "gemm/mma"},
-        {TN_ARCH_SM_100, "gemm/mma"},   {TN_ARCH_GFX90A, "gemm/mfma"},
-        {TN_ARCH_GFX942, "gemm/mfma"},  {TN_ARCH_GFX1100, "gemm/wmma"},
-        {TN_ARCH_GFX1201, "gemm/wmma"}, {TN_ARCH_XE_HPG, "gemm/xmx"},
-        {TN_ARCH_XE_HPC, "gemm/xmx"},
+        {"sm_80", "gemm/mma"},   {"sm_86", "gemm/mma"},    {"sm_89", "gemm/mma"},
+        {"sm_90", "gemm/mma"},   {"sm_100", "gemm/mma"},   {"gfx90a", "gemm/mfma"},
+        {"gfx942", "gemm/mfma"}, {"gfx1100", "gemm/wmma"}, {"gfx1201", "gemm/wmma"},
+        {"xe_hpg", "gemm/xmx"},  {"xe_hpc", "gemm/xmx"},
     };
     char name[64];
     (void)state;
     for (size_t i = 0; i < sizeof units / sizeof *units; i++)
         for (int dtype = TENON_DTYPE_F16; dtype <= TENON_DTYPE_BF16; dtype++) {
             heard h = {0};
-            chosen(units[i].arch, (tenon_dtype)dtype, 0, name, &h);
+            chosen(units[i].kind, (tenon_dtype)dtype, 0, name, &h);
             assert_string_equal(name, units[i].solver);
             assert_string_equal(h.source, "gemm/matrix");
             assert_null(strstr(h.options, "-DTENON_EMULATE=1"));
@@ -147,7 +147,7 @@ static void hopper_prefers_wgmma_where_it_can(void **state)
     (void)state;
     for (int dtype = TENON_DTYPE_F16; dtype <= TENON_DTYPE_BF16; dtype++) {
         heard h = {0};
-        chosen_with(true, TN_ARCH_SM_90, (tenon_dtype)dtype, 0, name, &h);
+        chosen_with(true, "sm_90", (tenon_dtype)dtype, 0, name, &h);
         assert_string_equal(name, "gemm/wgmma");
         assert_non_null(strstr(h.options, "-DTENON_UNIT=7 "));
         assert_int_equal(h.work_group, 256);
@@ -156,8 +156,7 @@ static void hopper_prefers_wgmma_where_it_can(void **state)
 
 static void others_do_not(void **state)
 {
-    static const tn_arch without[] = {TN_ARCH_OTHER, TN_ARCH_GFX906, TN_ARCH_GFX1030,
-                                      TN_ARCH_XE_LP};
+    static const char *const without[] = {"other", "gfx906", "gfx1030", "xe_lp"};
     char name[64];
     (void)state;
     for (size_t i = 0; i < sizeof without / sizeof *without; i++) {
@@ -173,12 +172,11 @@ static void tf32_is_asked_for(void **state)
     char name[64];
     heard h = {0};
     (void)state;
-    chosen(TN_ARCH_SM_80, TENON_DTYPE_F32, 0, name, &h);
+    chosen("sm_80", TENON_DTYPE_F32, 0, name, &h);
     assert_string_not_equal(h.source, "gemm/matrix");
-    chosen(TN_ARCH_SM_80, TENON_DTYPE_F32, TENON_GEMM_ALLOW_TF32, name, &h);
+    chosen("sm_80", TENON_DTYPE_F32, TENON_GEMM_ALLOW_TF32, name, &h);
     assert_string_equal(name, "gemm/mma");
-    chosen(TN_ARCH_SM_80, TENON_DTYPE_F32, TENON_GEMM_ALLOW_TF32 | TENON_GEMM_BATCH_INVARIANT, name,
-           &h);
+    chosen("sm_80", TENON_DTYPE_F32, TENON_GEMM_ALLOW_TF32 | TENON_GEMM_BATCH_INVARIANT, name, &h);
     assert_string_not_equal(name, "gemm/mma");
 }
 
@@ -192,7 +190,8 @@ static void a_solver_made_for_others_is_refused(void **state)
     tenon_context *context;
     tenon_plan *plan;
     (void)state;
-    assert_int_equal(tn_target_context(TN_ARCH_SM_90, listen, &h, &context), TENON_OK);
+    assert_int_equal(tn_target_context(tn_device_kind_named("sm_90"), listen, &h, &context),
+                     TENON_OK);
     params.solver = "gemm/cpu_packed";
     assert_int_equal(
         tenon_gemm_plan(context, &params, &matrix, &matrix, NULL, NULL, &matrix, &plan),
@@ -208,7 +207,8 @@ static void trials_by_what_a_target_has(void **state)
     tn_trial_build build;
     uint32_t types = 0;
     (void)state;
-    assert_int_equal(tn_target_context(TN_ARCH_GFX1201, listen, &h, &context), TENON_OK);
+    assert_int_equal(tn_target_context(tn_device_kind_named("gfx1201"), listen, &h, &context),
+                     TENON_OK);
     assert_true(tn_capability_trial(context, TENON_CAPABILITY_F64, 0, &build));
     assert_string_equal(build.source, "capability/f64");
     assert_string_equal(build.options, "-cl-std=CL1.2");
@@ -224,32 +224,34 @@ static void trials_by_what_a_target_has(void **state)
 static void units_of_each_kind(void **state)
 {
     static const struct {
-        tn_arch arch;
+        const char *kind;
         tenon_capability capability;
         int form;
     } expected[] = {
-        {TN_ARCH_OTHER, TENON_CAPABILITY_NVIDIA_MMA, -1},
-        {TN_ARCH_SM_75, TENON_CAPABILITY_NVIDIA_MMA, -1},
-        {TN_ARCH_SM_75, TENON_CAPABILITY_NVIDIA_MMA_TURING, 0},
-        {TN_ARCH_SM_75, TENON_CAPABILITY_NVIDIA_LDMATRIX, 0},
-        {TN_ARCH_SM_75, TENON_CAPABILITY_NVIDIA_CP_ASYNC, -1},
-        {TN_ARCH_SM_80, TENON_CAPABILITY_NVIDIA_MMA, 0},
-        {TN_ARCH_SM_80, TENON_CAPABILITY_NVIDIA_CP_ASYNC, 0},
-        {TN_ARCH_SM_90, TENON_CAPABILITY_NVIDIA_WGMMA, -1},
-        {TN_ARCH_GFX906, TENON_CAPABILITY_AMD_MFMA, -1},
-        {TN_ARCH_GFX90A, TENON_CAPABILITY_AMD_MFMA, 0},
-        {TN_ARCH_GFX942, TENON_CAPABILITY_AMD_MFMA, 0},
-        {TN_ARCH_GFX1030, TENON_CAPABILITY_AMD_WMMA, -1},
-        {TN_ARCH_GFX1100, TENON_CAPABILITY_AMD_WMMA, 0},
-        {TN_ARCH_GFX1201, TENON_CAPABILITY_AMD_WMMA, 1},
-        {TN_ARCH_XE_LP, TENON_CAPABILITY_INTEL_MATRIX, -1},
-        {TN_ARCH_XE_HPG, TENON_CAPABILITY_INTEL_MATRIX, 1},
-        {TN_ARCH_XE_HPC, TENON_CAPABILITY_INTEL_MATRIX, 0},
+        {"other", TENON_CAPABILITY_NVIDIA_MMA, -1},
+        {"sm_75", TENON_CAPABILITY_NVIDIA_MMA, -1},
+        {"sm_75", TENON_CAPABILITY_NVIDIA_MMA_TURING, 0},
+        {"sm_75", TENON_CAPABILITY_NVIDIA_LDMATRIX, 0},
+        {"sm_75", TENON_CAPABILITY_NVIDIA_CP_ASYNC, -1},
+        {"sm_80", TENON_CAPABILITY_NVIDIA_MMA, 0},
+        {"sm_80", TENON_CAPABILITY_NVIDIA_CP_ASYNC, 0},
+        {"sm_90", TENON_CAPABILITY_NVIDIA_WGMMA, -1},
+        {"gfx906", TENON_CAPABILITY_AMD_MFMA, -1},
+        {"gfx90a", TENON_CAPABILITY_AMD_MFMA, 0},
+        {"gfx942", TENON_CAPABILITY_AMD_MFMA, 0},
+        {"gfx1030", TENON_CAPABILITY_AMD_WMMA, -1},
+        {"gfx1100", TENON_CAPABILITY_AMD_WMMA, 0},
+        {"gfx1201", TENON_CAPABILITY_AMD_WMMA, 1},
+        {"xe_lp", TENON_CAPABILITY_INTEL_MATRIX, -1},
+        {"xe_hpg", TENON_CAPABILITY_INTEL_MATRIX, 1},
+        {"xe_hpc", TENON_CAPABILITY_INTEL_MATRIX, 0},
     };
     (void)state;
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
         tenon_context *context;
-        assert_int_equal(tn_target_context(expected[i].arch, NULL, NULL, &context), TENON_OK);
+        assert_int_equal(
+            tn_target_context(tn_device_kind_named(expected[i].kind), NULL, NULL, &context),
+            TENON_OK);
         assert_int_equal(tn_capability_form(context, expected[i].capability), expected[i].form);
         assert_int_equal(tn_context_has(context, expected[i].capability), expected[i].form >= 0);
         tenon_context_release(context);

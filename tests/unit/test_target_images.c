@@ -41,11 +41,11 @@ static tenon_tensor image(layout how, int64_t n, int64_t c, int64_t side)
     return view;
 }
 
-static tenon_context *target(tn_arch arch, heard *h)
+static tenon_context *target(const char *kind, heard *h)
 {
     tenon_context *context;
     *h = (heard){{0}, 0};
-    assert_int_equal(tn_target_context(arch, listen, h, &context), TENON_OK);
+    assert_int_equal(tn_target_context(tn_device_kind_named(kind), listen, h, &context), TENON_OK);
     return context;
 }
 
@@ -60,7 +60,7 @@ static void close(tenon_context *context, tenon_plan *plan, const heard *h, cons
     tenon_context_release(context);
 }
 
-static void check_depthwise(tn_arch arch, layout how)
+static void check_depthwise(const char *kind, layout how)
 {
     const tenon_tensor x = image(how, 8, 64, 56), w = image(NCHW, 64, 1, 3);
     tenon_conv_params params = TENON_CONV_PARAMS_INIT;
@@ -72,21 +72,21 @@ static void check_depthwise(tn_arch arch, layout how)
         params.geometry.pad_begin[d] = params.geometry.pad_end[d] = 1;
         backward.geometry.pad_begin[d] = backward.geometry.pad_end[d] = 1;
     }
-    tenon_context *context = target(arch, &h);
+    tenon_context *context = target(kind, &h);
     assert_int_equal(tenon_conv_forward_plan(context, &params, &x, &w, NULL, NULL, &x, &plan),
                      TENON_OK);
     close(context, plan, &h, "conv/depthwise:vw1,rows", "conv_depthwise_columns");
-    context = target(arch, &h);
+    context = target(kind, &h);
     assert_int_equal(tenon_conv_backward_data_plan(context, &backward, &x, &w, &x, &plan),
                      TENON_OK);
     close(context, plan, &h, "conv_backward_data/depthwise:vw1", "conv_depthwise_columns");
-    context = target(arch, &h);
+    context = target(kind, &h);
     assert_int_equal(tenon_conv_backward_filter_plan(context, &backward, &x, &x, &w, &plan),
                      TENON_OK);
     close(context, plan, &h, "conv_backward_filter/depthwise:vw1", "conv_depthwise_filter_items");
 }
 
-static void check_pool(tn_arch arch, layout how)
+static void check_pool(const char *kind, layout how)
 {
     const tenon_tensor x = image(how, 8, 64, 56), y = image(how, 8, 64, 28),
                        one = image(how, 8, 64, 1);
@@ -98,15 +98,15 @@ static void check_pool(tn_arch arch, layout how)
         params.window[d] = 2;
         params.geometry.stride[d] = 2;
     }
-    tenon_context *context = target(arch, &h);
+    tenon_context *context = target(kind, &h);
     assert_int_equal(tenon_pool_forward_plan(context, &params, &x, &y, NULL, &plan), TENON_OK);
     close(context, plan, &h, "pool/items", "pool_forward_items");
-    context = target(arch, &h);
+    context = target(kind, &h);
     assert_int_equal(tenon_pool_backward_plan(context, &params, NULL, &y, NULL, &x, &plan),
                      TENON_OK);
     close(context, plan, &h, "pool_backward/items", "pool_backward_items");
     params.flags = TENON_POOL_GLOBAL;
-    context = target(arch, &h);
+    context = target(kind, &h);
     assert_int_equal(tenon_pool_forward_plan(context, &params, &x, &one, NULL, &plan), TENON_OK);
     close(context, plan, &h, "pool/groups", "pool_forward_groups");
 }
@@ -114,10 +114,10 @@ static void check_pool(tn_arch arch, layout how)
 static void depthwise_and_pooling(void **state)
 {
     (void)state;
-    for (int arch = 0; arch < TN_ARCH_COUNT; arch++)
-        for (int how = 0; how < LAYOUTS; how++) {
-            check_depthwise((tn_arch)arch, (layout)how);
-            check_pool((tn_arch)arch, (layout)how);
+    for (size_t k = 0; k < tn_device_kind_count; k++)
+        for (int how = 0; how < LAYOUTS && !tn_device_kind_is_cpu(&tn_device_kinds[k]); how++) {
+            check_depthwise(tn_device_kinds[k].name, (layout)how);
+            check_pool(tn_device_kinds[k].name, (layout)how);
         }
 }
 
@@ -126,15 +126,15 @@ static void winograd(void **state)
 {
     static const char *const solvers[] = {"conv/winograd2_gemm", "conv/winograd4_gemm"};
     (void)state;
-    for (int arch = 0; arch < TN_ARCH_COUNT; arch++)
-        for (int i = 0; i < 2 * LAYOUTS; i++) {
+    for (size_t k = 0; k < tn_device_kind_count; k++)
+        for (int i = 0; i < 2 * LAYOUTS && !tn_device_kind_is_cpu(&tn_device_kinds[k]); i++) {
             const layout how = (layout)(i / 2);
             const tenon_tensor x = image(how, 4, 128, 30), w = image(NCHW, 128, 128, 3),
                                y = image(how, 4, 128, 28);
             tenon_conv_params params = TENON_CONV_PARAMS_INIT;
             tenon_plan *plan;
             heard h;
-            tenon_context *context = target((tn_arch)arch, &h);
+            tenon_context *context = target(tn_device_kinds[k].name, &h);
             params.solver = solvers[i % 2];
             assert_int_equal(
                 tenon_conv_forward_plan(context, &params, &x, &w, NULL, NULL, &y, &plan), TENON_OK);

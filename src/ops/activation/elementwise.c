@@ -30,7 +30,8 @@ static const char *configure_dense(tenon_context *context, const tn_problem *pro
     if (!dense)
         return "the views are not all contiguous";
     tn_stores_configure(context, tn_stores_bytes(p->to, elements), choice);
-    choice->time = tn_pointwise_time(p);
+    const tn_work work = tn_pointwise_work(p, tn_pointwise_has_vectors(p));
+    tn_choice_add(context, choice, &work);
     set_options(context, p, choice);
     return NULL;
 }
@@ -40,7 +41,8 @@ static const char *configure_strided(tenon_context *context, const tn_problem *p
                                      tn_choice *choice)
 {
     const tn_pointwise_problem *p = (const tn_pointwise_problem *)problem;
-    choice->time = 5000 + 1.0 * (double)tn_pointwise_elements(p);
+    const tn_work work = tn_pointwise_work(p, false);
+    tn_choice_add(context, choice, &work);
     set_options(context, p, choice);
     return NULL;
 }

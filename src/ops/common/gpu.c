@@ -3,16 +3,9 @@
 #include "base/checked.h"
 #include "runtime/context.h"
 
-#include <math.h>
 #include <stdio.h>
 
 #define MOST_GROUP 256
-/* Work-items of a compute unit: with 16 bytes each on the way, memory's latency is covered. */
-#define UNIT_ITEMS 512
-/* A compute unit of few lanes has as many fewer. */
-#define FULL_LANES 32
-#define FEW_ITEMS  64
-
 /* Work-items of a group that do not work together. */
 #define LOOSE_GROUP 64
 
@@ -30,44 +23,7 @@ void tn_gpu_local(tn_launch *launch)
             launch->local[d] *= 2;
 }
 
-int64_t tn_gpu_cores(const tenon_context *context)
-{
-    const int64_t units = context->device.info.compute_units;
-    return tn_max_i64(1, units / tn_arch_facts_of(context->device.arch)->group_units);
-}
-
-double tn_gpu_multiply_adds(const tenon_context *context)
-{
-    const tn_arch_facts *facts = tn_arch_facts_of(context->device.arch);
-    return facts->fma_per_cycle * facts->clock;
-}
-
-double tn_gpu_bytes(const tenon_context *context)
-{
-    return tn_arch_facts_of(context->device.arch)->bytes_per_ns;
-}
-
 const tn_parameter tn_team_parameter[1] = {{"tm", 1, MOST_GROUP}};
-
-double tn_gpu_items(const tenon_context *context)
-{
-    const uint32_t lanes = tn_arch_facts_of(context->device.arch)->lanes;
-    const double units = (double)context->device.info.compute_units;
-    return units * (lanes > 0 && lanes < FULL_LANES ? FEW_ITEMS : UNIT_ITEMS);
-}
-
-double tn_gpu_time(const tenon_context *context, double bytes, double items, double part)
-{
-    const double busy = fmin(items / tn_gpu_items(context), 1);
-    return TN_GPU_LAUNCH + bytes / (tn_gpu_bytes(context) * part * busy);
-}
-
-double tn_gpu_own_row(double bytes)
-{
-    return bytes <= TN_GPU_VECTOR_BYTES  ? TN_GPU_SIDE_BY_SIDE
-           : bytes <= TN_GPU_SHORT_BYTES ? TN_GPU_SHORT_ROWS
-                                         : TN_GPU_LONG_ROWS;
-}
 
 const char *tn_gpu_option(const tenon_context *context)
 {
@@ -97,8 +53,8 @@ static int32_t team_for(const tenon_context *context, int64_t rows, int64_t vect
     int32_t most = 1, value = 1;
     while (most < group && most < vectors)
         most *= 2;
-    while (value < most &&
-           (value * TN_TEAM_VECTORS < vectors || (double)rows * value < 2 * tn_gpu_items(context)))
+    while (value < most && (value * TN_TEAM_VECTORS < vectors ||
+                            (double)rows * value < 2 * tn_model_items(&context->device.model)))
         value *= 2;
     return value;
 }

@@ -1,5 +1,5 @@
-/* What kernels that are bound by memory take on a GPU, for estimates; and the teams of work-items
- * that do a row together (cl_kernels/common/team.clh). */
+/* What kernels that are bound by memory share on GPUs, and the teams of work-items that do a row
+ * together (cl_kernels/common/team.clh). */
 #ifndef TN_OPS_COMMON_GPU_H
 #define TN_OPS_COMMON_GPU_H
 
@@ -7,40 +7,10 @@
 #include "dispatch/solver.h"
 #include "ops/common/lanes.h"
 
-/* How much of the memory's speed a kernel reaches by how its work-items read: neighbours read
- * neighbours; each goes through a short row of its own, whose lines the cache keeps; through a long
- * one, of which nothing is left when the next vector is wanted. */
-#define TN_GPU_SIDE_BY_SIDE 0.9
-#define TN_GPU_SHORT_ROWS   0.4
-#define TN_GPU_LONG_ROWS    0.1
 /* Rows side by side, fewer than which are not read as neighbours. */
 #define TN_GPU_LEAST_COLUMNS 16
-/* Bytes of a row that is short. */
-#define TN_GPU_SHORT_BYTES 128
 /* Bytes that a work-item reads at once, of which its vector has tn_gpu_lanes. */
 #define TN_GPU_VECTOR_BYTES 16
-
-/* What a launch costs by itself, in nanoseconds; a guess until it is measured. */
-#define TN_GPU_LAUNCH 5000.0
-
-/* Parts of the device that have a work-group at a time, or more: its compute units, or the several
- * that share local memory. */
-int64_t tn_gpu_cores(const tenon_context *context);
-
-/* What a compute unit and all of them do in a nanosecond: multiply-adds of f32, at best; and bytes
- * of memory. */
-double tn_gpu_multiply_adds(const tenon_context *context);
-double tn_gpu_bytes(const tenon_context *context);
-
-/* Nanoseconds of a launch that moves so many bytes, at `part` of the memory's speed where there are
- * work-items enough, and less where there are too few for reads to wait side by side. */
-double tn_gpu_time(const tenon_context *context, double bytes, double items, double part);
-
-/* Which of the above a work-item's own row of so many bytes is. */
-double tn_gpu_own_row(double bytes);
-
-/* The work-items that keep the device's memory busy. */
-double tn_gpu_items(const tenon_context *context);
 
 /* TENON_GPU, which common/types.clh describes, with a space before it; "" on a CPU. */
 const char *tn_gpu_option(const tenon_context *context);

@@ -7,6 +7,11 @@ int32_t tn_gpu_lanes(uint32_t dtype)
     return dtype == TENON_DTYPE_F64 ? 2 : 4;
 }
 
+tn_rate tn_sum_rate(uint32_t dtype)
+{
+    return dtype == TENON_DTYPE_F64 ? TN_RATE_F64 : TN_RATE_F32;
+}
+
 uint32_t tn_lanes(const tenon_context *context, uint32_t dtype)
 {
     if (!context->device.is_cpu)

@@ -84,7 +84,7 @@ int64_t tn_pointwise_elements(const tn_pointwise_problem *p)
 }
 
 /* Whether all go by vectors along the last dimension; inputs may repeat one element there. */
-static bool has_vectors(const tn_pointwise_problem *p)
+bool tn_pointwise_has_vectors(const tn_pointwise_problem *p)
 {
     bool vectors = true;
     for (uint32_t i = 0; i < p->operands; i++) {
@@ -98,7 +98,7 @@ int64_t tn_pointwise_gpu_chunk(const tn_pointwise_problem *problem)
 {
     /* Two vectors of 16-bit elements: as many bytes as one of floats. */
     const bool narrow = tenon_dtype_size((tenon_dtype)problem->to) == 2;
-    return has_vectors(problem) ? (narrow ? 2 : 1) * tn_gpu_lanes(problem->to) : 1;
+    return tn_pointwise_has_vectors(problem) ? (narrow ? 2 : 1) * tn_gpu_lanes(problem->to) : 1;
 }
 
 uint64_t tn_pointwise_paths(const tn_problem *problem)
@@ -106,19 +106,25 @@ uint64_t tn_pointwise_paths(const tn_problem *problem)
     return UINT64_C(1) << ((const tn_pointwise_problem *)problem)->kind;
 }
 
-/* Reading and writing at some tens of bytes a nanosecond; a strided element costs several times
- * that. */
-double tn_pointwise_time(const tn_pointwise_problem *p)
+tn_work tn_pointwise_work(const tn_pointwise_problem *p, bool vectors)
 {
-    return 5000 + (has_vectors(p) ? 0.2 : 1.0) * (double)tn_pointwise_elements(p);
+    const double elements = (double)tn_pointwise_elements(p);
+    return (tn_work){.launches = 1,
+                     .rate = tn_sum_rate(p->to),
+                     .vector_elements = vectors ? 2 * elements : 0,
+                     .single_elements = vectors ? 0 : elements,
+                     .bytes = elements * p->operands * (double)tenon_dtype_size((tenon_dtype)p->to),
+                     .reads = vectors ? TN_SIDE_BY_SIDE : TN_SHORT_ROWS};
 }
 
 void tn_pointwise_configure(tenon_context *context, const tn_pointwise_problem *p, const char *more,
                             tn_choice *choice)
 {
     const int64_t written = tn_pointwise_elements(p) * (int64_t)p->outputs;
-    tn_stores_configure(context, has_vectors(p) ? tn_stores_bytes(p->to, written) : 0, choice);
-    choice->time = tn_pointwise_time(p);
+    tn_stores_configure(context, tn_pointwise_has_vectors(p) ? tn_stores_bytes(p->to, written) : 0,
+                        choice);
+    const tn_work work = tn_pointwise_work(p, tn_pointwise_has_vectors(p));
+    tn_choice_add(context, choice, &work);
     tn_build_options(context, choice->options, "-DTENON_DTYPE=%u -DTENON_VW=%u%s%s%s", p->to,
                      tn_lanes(context, p->to), tn_gpu_option(context), more,
                      tn_stores_option(choice->values));

@@ -42,7 +42,8 @@ uint64_t tn_pointwise_paths(const tn_problem *problem);
 int64_t tn_pointwise_elements(const tn_pointwise_problem *problem);
 
 /* The time of a solver that goes from element to element, by vectors where it can. */
-double tn_pointwise_time(const tn_pointwise_problem *problem);
+bool tn_pointwise_has_vectors(const tn_pointwise_problem *problem);
+tn_work tn_pointwise_work(const tn_pointwise_problem *problem, bool vectors);
 
 /* Configures such a solver with tn_stores_parameter. The options are TENON_DTYPE, TENON_VW, those
  * of `more`, and TENON_STREAM. */

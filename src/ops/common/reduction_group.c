@@ -25,25 +25,24 @@ static bool is_across(const tn_reduction_problem *p)
     return step > 1 && p->kept_stride[REDUCTION_X][p->kept_rank - 1] < step;
 }
 
-/* A variance reads its rows twice. */
-static double time_of(tenon_context *context, const tn_reduction_problem *p, int32_t team)
+/* A variance reads its rows twice. What keeps a GPU's work-items together costs a CPU. */
+static tn_work work_of(const tenon_context *context, const tn_reduction_problem *p, int32_t team)
 {
     const double size = (double)tenon_dtype_size((tenon_dtype)p->dtype);
-    const double rows = (double)tn_reduction_count(p);
+    const double rows = (double)tn_reduction_count(p), elements = rows * (double)p->size;
     const double inputs = p->element_size[REDUCTION_T] != 0 ? 2 : 1;
     const int64_t step = is_across(p) ? p->kept_stride[REDUCTION_X][p->kept_rank - 1]
                                       : p->stride[REDUCTION_X][p->rank - 1];
     const int64_t length = is_across(p) ? p->kept_shape[p->kept_rank - 1] : p->shape[p->rank - 1];
-    double part = TN_GPU_SIDE_BY_SIDE * (length >= tn_gpu_lanes(p->dtype) ? 1 : 0.5);
-    if (context->device.is_cpu) /* what keeps a GPU's work-items together costs a CPU */
-        return 1e6 + 20 * rows * (double)p->size;
-    if (step > 1)
-        part = TN_GPU_LONG_ROWS;
-    else if (team == 1 && !is_across(p))
-        part = tn_gpu_own_row((double)p->size * size);
-    return tn_gpu_time(
-        context, rows * (double)p->size * size * inputs * (p->kind == REDUCTION_VARIANCE ? 1.5 : 1),
-        rows * team, part);
+    const bool alone = team == 1 && !is_across(p);
+    return (tn_work){.launches = 1,
+                     .items = rows * team,
+                     .single_elements = context->device.is_cpu ? 1e6 + 25 * elements : 0,
+                     .bytes = elements * size * inputs * (p->kind == REDUCTION_VARIANCE ? 1.5 : 1),
+                     .reads = step > 1 ? TN_APART
+                              : alone  ? tn_reads_of_row((double)p->size * size)
+                                       : TN_SIDE_BY_SIDE,
+                     .reach = step > 1 || alone || length >= tn_gpu_lanes(p->dtype) ? 1 : 0.5};
 }
 
 static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
@@ -61,7 +60,8 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
         choice->misfit = "a team is too small for the rows";
     if (choice->misfit != NULL)
         return NULL;
-    choice->time = time_of(context, p, choice->values[0]);
+    const tn_work work = work_of(context, p, choice->values[0]);
+    tn_choice_add(context, choice, &work);
     tn_build_options(context, choice->options, "-DTENON_DTYPE=%u %s%s", p->dtype,
                      tn_team_options(context, p->dtype, options),
                      tn_reduction_is_extremum(p) ? " -DTENON_EXTREMUM" : "");

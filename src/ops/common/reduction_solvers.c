@@ -79,55 +79,47 @@ bool tn_reduction_is_extremum(const tn_reduction_problem *p)
     return p->kind >= REDUCTION_MAX && p->kind <= REDUCTION_ARGMIN;
 }
 
-/* Of a CPU in nanoseconds, measured on x86-64: an element costs the less the fuller the vectors
- * are, and the more if they have to be gathered. */
-static double element_time(tenon_context *context, const tn_reduction_problem *p, const shares *s)
-{
-    double width = (double)tn_lanes(context, p->dtype);
-    int64_t length = s->along ? p->shape[p->rank - 1] : p->kept_shape[p->kept_rank - 1];
-    int64_t stride = s->along ? p->stride[REDUCTION_X][p->rank - 1]
-                              : p->kept_stride[REDUCTION_X][p->kept_rank - 1];
-    double filled = (double)length / (double)tn_ceil_div(length, (int64_t)width) / width;
-    return (stride == 1 ? 0.1 : 0.6) / filled;
-}
-
-/* On a GPU it is neighbouring work-items that should read neighbours: those of pieces do, and those
- * of columns. */
-static double gpu_time(tenon_context *context, const tn_reduction_problem *p, const shares *s)
+/* A CPU's elements cost the less the fuller the vectors are, and the more if they have to be
+ * gathered. On a GPU it is neighbouring work-items that should read neighbours: those of pieces do,
+ * and those of columns. */
+static tn_work reading(tenon_context *context, const tn_reduction_problem *p, const shares *s)
 {
     const double size = (double)tenon_dtype_size((tenon_dtype)p->dtype);
-    const double passes = p->kind == REDUCTION_VARIANCE ? 2 : 1;
-    const double rows = (double)tn_reduction_count(p),
-                 items = (double)s->groups * (double)s->pieces;
-    const double inputs = p->element_size[REDUCTION_T] != 0 ? 2 : 1;
-    const double bytes = rows * (double)p->size * size * inputs * passes;
+    const int64_t length = s->along ? p->shape[p->rank - 1] : p->kept_shape[p->kept_rank - 1];
     const int64_t stride = s->along ? p->stride[REDUCTION_X][p->rank - 1]
                                     : p->kept_stride[REDUCTION_X][p->kept_rank - 1];
-    double part = TN_GPU_SIDE_BY_SIDE;
-    if (stride > 1 || (!s->along && p->kept_shape[p->kept_rank - 1] < TN_GPU_LEAST_COLUMNS))
-        part = TN_GPU_LONG_ROWS;
-    else if (s->along)
-        part = s->pieces > 1 ? TN_GPU_SHORT_ROWS : tn_gpu_own_row((double)p->size * size);
-    if (s->pieces == 1)
-        return tn_gpu_time(context, bytes, items, part);
-    /* What pieces give lies apart for those who bring it together. */
-    return tn_gpu_time(context, bytes, items, part) +
-           tn_gpu_time(context, rows * (double)s->pieces * 32, rows * GPU_GROUP, 1) +
-           (passes - 1) * 2 * TN_GPU_LAUNCH;
+    const int64_t width = tn_lanes(context, p->dtype);
+    const double rows = (double)tn_reduction_count(p), elements = rows * (double)p->size;
+    const double vectors =
+        elements / (double)tn_max_i64(length, 1) * (double)(tn_ceil_div(length, width) * width);
+    const double inputs = p->element_size[REDUCTION_T] != 0 ? 2 : 1;
+    const bool apart =
+        stride > 1 && (double)p->stride[REDUCTION_X][p->rank - 1] * size >= TN_LINE_BYTES;
+    return (tn_work){.launches = 1,
+                     .items = (double)s->groups * (double)s->pieces,
+                     .rate = tn_sum_rate(p->dtype),
+                     .vector_elements = stride == 1 ? 1.2 * vectors : 0,
+                     .single_elements = stride == 1 ? 0 : 0.75 * vectors,
+                     .rows = rows * (s->along ? 4 : 1),
+                     .bytes = elements * size * inputs * (p->kind == REDUCTION_VARIANCE ? 2 : 1),
+                     .reads = apart        ? TN_APART
+                              : stride > 1 ? TN_LONG_ROWS
+                              : !s->along
+                                  ? (length < TN_GPU_LEAST_COLUMNS ? TN_LONG_ROWS : TN_SIDE_BY_SIDE)
+                              : s->pieces > 1 ? TN_SHORT_ROWS
+                                              : tn_reads_of_row((double)p->size * size)};
 }
 
-static double time_of(tenon_context *context, const tn_reduction_problem *p, const shares *s)
+/* What pieces give lies apart for those who bring it together. */
+static tn_work joining(const tn_reduction_problem *p, const shares *s)
 {
-    if (!context->device.is_cpu)
-        return gpu_time(context, p, s);
-    double units = (double)context->device.info.compute_units;
-    double busy = (double)s->groups * (double)s->pieces;
-    double elements = (double)tn_reduction_count(p) * (double)p->size;
-    double launches = s->pieces == 1 ? 1 : p->kind == REDUCTION_VARIANCE ? 4 : 2;
-    double rows = (double)tn_reduction_count(p) * (s->along ? 20 : 5);
-    double finish = s->pieces == 1 ? 0 : (double)tn_reduction_count(p) * (50 + (double)s->pieces);
-    return 3000 * launches +
-           (elements * element_time(context, p, s) + rows + finish) / (busy < units ? busy : units);
+    const double rows = (double)tn_reduction_count(p), sums = rows * (double)s->pieces;
+    return (tn_work){.launches = p->kind == REDUCTION_VARIANCE ? 3 : 1,
+                     .follows = true,
+                     .items = rows * GPU_GROUP,
+                     .single_elements = sums,
+                     .rows = rows * 10,
+                     .bytes = sums * 32};
 }
 
 /* What the pieces give; then the means of a variance, or the places of extremes. */
@@ -154,7 +146,10 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
         return "the rows are too short to split";
     *s = split ? split_shares(context, p, along) : whole_shares(context, p, along);
     choice->workspace = split ? workspace_of(p, s) : 0;
-    choice->time = time_of(context, p, s);
+    const tn_work reads = reading(context, p, s), joins = joining(p, s);
+    tn_choice_add(context, choice, &reads);
+    if (s->pieces > 1)
+        tn_choice_add(context, choice, &joins);
     tn_build_options(context, choice->options, "-DTENON_DTYPE=%u -DTENON_VW=%u%s%s", p->dtype,
                      tn_lanes(context, p->dtype), tn_gpu_option(context),
                      tn_reduction_is_extremum(p) ? " -DTENON_EXTREMUM" : "");

@@ -95,59 +95,76 @@ int64_t tn_rows_count(const tn_rows_problem *p)
     return count;
 }
 
-/* An element costs about a nanosecond, or as many lanes less as a vector of them is loaded whole:
- * what is left is how well vectors are filled, and whether the tensors that have the axis are
- * contiguous along them. */
-static double estimate(tenon_context *context, const tn_rows_problem *p, int64_t length,
-                       bool contiguous)
+/* What is left of vectors of a dimension of that length when its last one is not filled. */
+static double filled(tenon_context *context, const tn_rows_problem *p, int64_t length)
 {
-    double elements = (double)tn_rows_count(p) * (double)p->size;
-    double width = (double)tn_lanes(context, p->dtype);
-    double filled = (double)length / (double)tn_ceil_div(length, (int64_t)width) / width;
-    return 5000 + elements * (contiguous ? 0.5 : 2.0) / filled;
+    const int64_t width = tn_lanes(context, p->dtype);
+    return (double)length / (double)(tn_ceil_div(length, width) * width);
 }
 
 /* The tensors without the axis count nothing. */
-double tn_rows_gpu_time(tenon_context *context, const tn_rows_problem *p, double items,
-                        double times, double part)
+double tn_rows_bytes(const tn_rows_problem *p, double times)
 {
-    const double elements = (double)tn_rows_count(p) * (double)p->size;
     double bytes = 0;
     for (uint32_t v = 0; v < p->views; v++)
         if (p->axis[v] != 0 || p->size == 1)
             bytes += p->element_size[v] * (v + 1 < p->views ? times : 1);
-    return tn_gpu_time(context, elements * bytes, items, part);
+    return bytes * (double)tn_rows_count(p) * (double)p->size;
 }
 
-/* What rows and columns read their inputs in. */
-#define GPU_TIMES 2.5
+/* Loops over a row: one for its largest element, say, one for its sum, one for what is made of
+ * them, of which a cache gives some. A CPU's vectors are whole, or gathered. */
+#define TIMES    2.5
+#define WHOLE    6
+#define GATHERED 2.5
 
-static double rows_time(tenon_context *context, const tn_rows_problem *p)
+static tn_work work_of(const tn_rows_problem *p, bool contiguous, double part)
+{
+    const double elements = (double)tn_rows_count(p) * (double)p->size / part;
+    return (tn_work){.launches = 1,
+                     .rate = tn_sum_rate(p->dtype),
+                     .vector_elements = contiguous ? WHOLE * elements : 0,
+                     .single_elements = contiguous ? 0 : GATHERED * elements,
+                     .bytes = tn_rows_bytes(p, TIMES)};
+}
+
+/* Whether the next element of a row has a cache line of its own. */
+static bool lies_apart(const tn_rows_problem *p)
+{
+    bool apart = false;
+    for (uint32_t v = 0; v < p->views; v++)
+        apart = apart || p->axis[v] * (int64_t)p->element_size[v] >= TN_LINE_BYTES;
+    return apart;
+}
+
+static tn_work rows_work(tenon_context *context, const tn_rows_problem *p)
 {
     bool contiguous = true;
-    if (!context->device.is_cpu)
-        return tn_rows_gpu_time(context, p, (double)tn_rows_count(p), GPU_TIMES,
-                                tn_gpu_own_row((double)p->size * p->element_size[0]));
     for (uint32_t v = 0; v < p->views; v++)
         contiguous = contiguous && p->axis[v] <= 1;
+    tn_work work = work_of(p, contiguous, filled(context, p, p->size));
     /* A tail is done one by one. */
-    double tail = (double)(p->size % tn_lanes(context, p->dtype)) * (double)tn_rows_count(p);
-    return estimate(context, p, p->size, contiguous) + tail;
+    work.single_elements +=
+        (double)(p->size % tn_lanes(context, p->dtype)) * (double)tn_rows_count(p);
+    work.items = (double)tn_rows_count(p);
+    work.reads = lies_apart(p) ? TN_APART : tn_reads_of_row((double)p->size * p->element_size[0]);
+    return work;
 }
 
-static double columns_time(tenon_context *context, const tn_rows_problem *p)
+static tn_work columns_work(tenon_context *context, const tn_rows_problem *p)
 {
     const int64_t inner = p->shape[p->rank - 1];
     bool contiguous = true;
     for (uint32_t v = 0; v < p->views; v++)
         contiguous = contiguous && p->stride[v][p->rank - 1] <= 1;
-    if (context->device.is_cpu)
-        return estimate(context, p, inner, contiguous);
-    contiguous = contiguous && inner >= TN_GPU_LEAST_COLUMNS;
-    return tn_rows_gpu_time(context, p,
-                            (double)tn_rows_count(p) / (double)inner *
-                                (double)tn_ceil_div(inner, tn_gpu_lanes(p->dtype)),
-                            GPU_TIMES, contiguous ? TN_GPU_SIDE_BY_SIDE : TN_GPU_LONG_ROWS);
+    tn_work work = work_of(p, contiguous, filled(context, p, inner));
+    work.items = (double)tn_rows_count(p) / (double)inner *
+                 (double)tn_ceil_div(inner, (int64_t)tn_lanes(context, p->dtype));
+    work.reads = !contiguous && lies_apart(p)    ? TN_APART
+                 : !contiguous                   ? TN_LONG_ROWS
+                 : inner >= TN_GPU_LEAST_COLUMNS ? TN_SIDE_BY_SIDE
+                                                 : TN_LONG_ROWS;
+    return work;
 }
 
 tn_rows_layout *tn_rows_layout_of(const tn_rows_problem *p, tn_choice *choice)
@@ -165,8 +182,6 @@ tn_rows_layout *tn_rows_layout_of(const tn_rows_problem *p, tn_choice *choice)
     return layout;
 }
 
-/* Shares the chunks out and tells the compiler. Where the driver chooses a work-group by the sizes,
- * PoCL compiles for each that it has not seen. */
 static void configure(tenon_context *context, const tn_rows_problem *p, uint32_t dimensions,
                       const size_t *global, int64_t chunk, tn_choice *choice)
 {
@@ -187,7 +202,8 @@ const char *tn_rows_configure(tenon_context *context, const tn_problem *problem,
     const tn_rows_problem *p = (const tn_rows_problem *)problem;
     const int64_t chunk = context->device.is_cpu ? tn_max_i64(CPU_CHUNK / p->size, 1) : 1;
     const size_t global = (size_t)tn_ceil_div(tn_rows_count(p), chunk);
-    choice->time = rows_time(context, p);
+    const tn_work work = rows_work(context, p);
+    tn_choice_add(context, choice, &work);
     configure(context, p, 1, &global, chunk, choice);
     return NULL;
 }
@@ -200,7 +216,8 @@ const char *tn_columns_configure(tenon_context *context, const tn_problem *probl
     const int64_t worth = context->device.is_cpu ? tn_max_i64(CPU_CHUNK / p->size, 1) : 1;
     const int64_t chunk = tn_round_up(worth, width);
     const size_t global[] = {(size_t)tn_ceil_div(inner, chunk), (size_t)(tn_rows_count(p) / inner)};
-    choice->time = columns_time(context, p);
+    const tn_work work = columns_work(context, p);
+    tn_choice_add(context, choice, &work);
     configure(context, p, 2, global, chunk, choice);
     return NULL;
 }

@@ -62,10 +62,8 @@ tenon_status tn_rows_launch(const char *operation, tn_recording *recording,
 int64_t tn_rows_count(const tn_rows_problem *problem);
 tn_rows_layout *tn_rows_layout_of(const tn_rows_problem *problem, tn_choice *choice);
 
-/* Nanoseconds of a GPU's kernel whose work-items go through all tensors so, reading inputs `times`
- * times. */
-double tn_rows_gpu_time(tenon_context *context, const tn_rows_problem *problem, double items,
-                        double times, double part);
+/* What is read and written, each input so many times. */
+double tn_rows_bytes(const tn_rows_problem *problem, double times);
 
 /* For awkward cases, of which each two have one size: rows about an axis that is the middle one,
  * all with tails, contiguous along it in cases of even number and across it in the others. `step`

@@ -11,25 +11,23 @@ static bool is_across(const tn_rows_problem *p)
     return p->axis[0] > 1 && p->stride[0][p->rank - 1] < p->axis[0];
 }
 
-/* Neighbours are as many as there are rows side by side, or vectors. */
-static double part_of(const tn_rows_problem *p, int32_t team)
+/* Neighbours are as many as there are rows side by side, or vectors. What keeps a GPU's work-items
+ * together costs a CPU. */
+static tn_work work_of(const tenon_context *context, const tn_rows_problem *p, int32_t team)
 {
     const int64_t step = is_across(p) ? p->stride[0][p->rank - 1] : p->axis[0];
     const int64_t length = is_across(p) ? p->shape[p->rank - 1] : p->size;
-    if (step > 1)
-        return TN_GPU_LONG_ROWS;
-    if (team == 1 && !is_across(p))
-        return tn_gpu_own_row((double)p->size * p->element_size[0]);
-    return TN_GPU_SIDE_BY_SIDE * (length >= tn_gpu_lanes(p->dtype) ? 1 : 0.5);
-}
-
-static double time_of(tenon_context *context, const tn_rows_problem *p, int32_t team)
-{
     const double kept = (double)team * tn_gpu_lanes(p->dtype) * TN_TEAM_VECTORS;
-    if (context->device.is_cpu) /* what keeps a GPU's work-items together costs a CPU */
-        return 1e6 + 20.0 * (double)tn_rows_count(p) * (double)p->size;
-    return tn_rows_gpu_time(context, p, (double)tn_rows_count(p) * team,
-                            (double)p->size <= kept ? 1 : 2, part_of(p, team));
+    const double elements = (double)tn_rows_count(p) * (double)p->size;
+    const bool alone = team == 1 && !is_across(p);
+    return (tn_work){.launches = 1,
+                     .items = (double)tn_rows_count(p) * team,
+                     .single_elements = context->device.is_cpu ? 1e6 + 25 * elements : 0,
+                     .bytes = tn_rows_bytes(p, (double)p->size <= kept ? 1 : 2),
+                     .reads = step > 1 ? TN_APART
+                              : alone  ? tn_reads_of_row((double)p->size * p->element_size[0])
+                                       : TN_SIDE_BY_SIDE,
+                     .reach = step > 1 || alone || length >= tn_gpu_lanes(p->dtype) ? 1 : 0.5};
 }
 
 const char *tn_rows_group_configure(tenon_context *context, const tn_problem *problem,
@@ -43,7 +41,8 @@ const char *tn_rows_group_configure(tenon_context *context, const tn_problem *pr
     tn_team_tune(context, rows, tn_ceil_div(p->size, tn_gpu_lanes(p->dtype)), choice);
     if (choice->misfit != NULL)
         return NULL;
-    choice->time = time_of(context, p, choice->values[0]);
+    const tn_work work = work_of(context, p, choice->values[0]);
+    tn_choice_add(context, choice, &work);
     tn_build_options(context, choice->options, "-DTENON_DTYPE=%u %s", p->dtype,
                      tn_team_options(context, p->dtype, options));
     tn_rows_layout *layout = tn_rows_layout_of(p, choice);

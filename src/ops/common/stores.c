@@ -15,7 +15,7 @@ static bool can_pass(tenon_context *context)
 
 void tn_stores_configure(tenon_context *context, int64_t bytes, tn_choice *choice)
 {
-    const uint64_t cache = context->device.cache_size;
+    const uint64_t cache = context->device.model.cache_size;
     /* What is read takes as much of the cache, at least. */
     const bool beyond = context->device.is_cpu && cache > 0 && 2 * (uint64_t)bytes >= cache;
     if (choice->values[0] == 0)

@@ -28,15 +28,20 @@ static int64_t lines_of(const conv_bias_problem *p)
     return p->n * p->out[0] * p->out[1];
 }
 
-static double elements_of(const conv_bias_problem *p)
-{
-    return (double)lines_of(p) * (double)p->out[2] * (double)p->k;
-}
-
 /* Work-items that one part takes. */
 static int64_t width_of(tenon_context *context, const conv_bias_problem *p)
 {
     return channels_last(p) ? tn_ceil_div(p->k, tn_lanes(context, p->dtype)) : p->k;
+}
+
+static tn_work work_of(const conv_bias_problem *p, int64_t items, double launches)
+{
+    const double elements = (double)lines_of(p) * (double)p->out[2] * (double)p->k;
+    return (tn_work){.launches = launches,
+                     .items = (double)items,
+                     .rate = tn_sum_rate(p->dtype),
+                     .vector_elements = 2 * elements,
+                     .bytes = elements * (double)tenon_dtype_size((tenon_dtype)p->dtype)};
 }
 
 static int64_t busy_items(tenon_context *context)
@@ -63,9 +68,9 @@ static const char *configure_whole(tenon_context *context, const tn_problem *pro
                                    tn_choice *choice)
 {
     const conv_bias_problem *p = (const conv_bias_problem *)problem;
-    double items = (double)width_of(context, p), busy = (double)busy_items(context);
     *TN_LAYOUT(int64_t, choice) = tn_max_i64(1, lines_of(p));
-    choice->time = 5000 + elements_of(p) * 0.2 * (items < busy ? busy / items : 1);
+    const tn_work work = work_of(p, width_of(context, p), 1);
+    tn_choice_add(context, choice, &work);
     set_options(context, p, choice);
     return NULL;
 }
@@ -79,7 +84,8 @@ static const char *configure_parts(tenon_context *context, const tn_problem *pro
         return "there is no more than one part";
     *TN_LAYOUT(int64_t, choice) = chunk;
     choice->workspace = (uint64_t)(tn_ceil_div(lines, chunk) * p->k) * tn_acc_size(p->dtype);
-    choice->time = 10000 + elements_of(p) * 0.2;
+    const tn_work work = work_of(p, width_of(context, p) * tn_ceil_div(lines, chunk), 2);
+    tn_choice_add(context, choice, &work);
     set_options(context, p, choice);
     return NULL;
 }

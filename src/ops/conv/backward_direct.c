@@ -8,28 +8,28 @@
 #include <string.h>
 
 #define LOCAL_SIZE 32
-/* Work-items that keep a compute unit of a GPU busy. */
-#define BUSY_ITEMS 2048.0
 
 /* Vectors serve where rows are long; few filters leave a GPU idle. */
-static double filter_time(tenon_context *context, const conv_problem *p)
+static tn_work filter_work(tenon_context *context, const conv_problem *p)
 {
-    double lanes = tn_lanes(context, p->dtype), width = (double)p->window.out[2];
-    double dense = p->window.step[2] == 1 && p->x[4] == 1 && p->y[4] == 1;
-    double each = width >= lanes && dense != 0 ? 0.3 : 1.5;
-    if (context->device.is_cpu)
-        return 5000 + tn_conv_work(p) * each / context->device.info.compute_units;
-    double elements = (double)(p->groups * p->k * p->c * tn_window_taps(&p->window));
-    double busy = elements / (context->device.info.compute_units * BUSY_ITEMS);
-    return 5000 + tn_conv_direct_time(context, p) / (busy < 1 ? busy : 1);
+    const bool dense = p->window.step[2] == 1 && p->x[4] == 1 && p->y[4] == 1 &&
+                       p->window.out[2] >= (int64_t)tn_lanes(context, p->dtype);
+    tn_work work = tn_conv_direct_work(p);
+    work.rate = tn_sum_rate(p->dtype);
+    work.items = (double)(p->groups * p->k * p->c * tn_window_taps(&p->window));
+    if (context->device.is_cpu && dense) {
+        work.vector_elements = 2 * work.scalar;
+        work.scalar = 0;
+    }
+    return work;
 }
 
-/* As conv/direct. */
 static const char *configure_data(tenon_context *context, const tn_problem *problem,
                                   tn_choice *choice)
 {
     const conv_problem *p = (const conv_problem *)problem;
-    choice->time = 5000 + tn_conv_direct_time(context, p);
+    const tn_work work = tn_conv_direct_work(p);
+    tn_choice_add(context, choice, &work);
     tn_build_options(context, choice->options, "-DTENON_DTYPE=%u -DTENON_ACT_BUILD=%u", p->dtype,
                      tn_activation_is_build(p->activation) ? p->activation : 0u);
     return NULL;
@@ -39,7 +39,8 @@ static const char *configure_filter(tenon_context *context, const tn_problem *pr
                                     tn_choice *choice)
 {
     const conv_problem *p = (const conv_problem *)problem;
-    choice->time = filter_time(context, p);
+    const tn_work work = filter_work(context, p);
+    tn_choice_add(context, choice, &work);
     tn_build_options(context, choice->options, "-DTENON_DTYPE=%u -DTENON_VW=%u", p->dtype,
                      tn_lanes(context, p->dtype));
     return NULL;

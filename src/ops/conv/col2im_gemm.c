@@ -22,11 +22,6 @@
 /* On a CPU, columns that stay in the cache until they are read are worth more than longer products.
  */
 #define CPU_BLOCK_BYTES (INT64_C(2) << 20)
-/* Nanoseconds of writing an element of the columns and of folding it, measured on x86-64; of
- * packing one; and of a launch. */
-#define CPU_COLUMN_TIME 2.0
-#define CPU_PACK_TIME   0.5
-#define CPU_LAUNCH      5000.0
 /* Columns along fewer channels than this fill no vector. */
 #define LEAST_CHANNELS 8
 /* Where a part of the workspace begins, in elements: a vector's boundary. */
@@ -231,44 +226,32 @@ static span first_span(const layout *l)
     return (span){.images = l->images, .groups = l->groups, .channels = l->channels};
 }
 
-/* What follows a block's product, and what goes before all of them. */
-static double fold_time(tenon_context *context, const conv_problem *p, double columns,
-                        double blocks)
+/* The products, the columns written and read again, and what goes before all of them. */
+static void add_time(tenon_context *context, const conv_problem *p, const layout *l,
+                     tn_choice *choice)
 {
-    if (context->device.is_cpu)
-        return CPU_LAUNCH + columns / blocks * CPU_COLUMN_TIME / context->device.info.compute_units;
-    return tn_conv_gpu_fold_time(context, (tenon_dtype)p->dtype,
-                                 (double)p->n * tn_conv_image_elements(p) / blocks,
-                                 columns / blocks);
-}
-
-static double pack_time(tenon_context *context, const conv_problem *p, const layout *l)
-{
-    const double images = fmax((double)tn_ceil_div(p->n, l->images), 1), w = (double)l->w_size,
-                 y = (double)p->n * (double)l->y_size;
-    if (context->device.is_cpu)
-        return (w + y) * CPU_PACK_TIME / context->device.info.compute_units;
-    return tn_conv_gpu_pack_time(context, (tenon_dtype)p->dtype, w) +
-           images * tn_conv_gpu_pack_time(context, (tenon_dtype)p->dtype, y / images);
-}
-
-/* The product, and the columns written and read again. */
-static double time_of(tenon_context *context, const conv_problem *p, const layout *l)
-{
-    gemm_problem product;
     const span b = first_span(l);
-    if (block_product("configure", p, l, &b, &product) != TENON_OK)
-        return 1e300;
     const double blocks =
         fmax((double)tn_ceil_div(p->n, l->images) * (double)tn_ceil_div(p->groups, l->groups) *
                  (double)tn_ceil_div(p->c, l->channels),
              1);
     const double columns =
         (double)p->n * (double)p->groups * (double)p->c * (double)l->taps * (double)l->pixels;
-    const double time =
-        blocks * (tn_gemm_estimate(context, &product) + fold_time(context, p, columns, blocks)) +
-        pack_time(context, p, l);
-    return context->device.is_cpu ? time : CONV_COLUMNS_DOUBT * time;
+    const double image = (double)p->n * tn_conv_image_elements(p);
+    const tn_work fold = tn_conv_fold_work((uint32_t)p->dtype, image / blocks, columns / blocks),
+                  pack_w = tn_conv_pack_work((uint32_t)p->dtype, (double)l->w_size),
+                  pack_y = tn_conv_pack_work((uint32_t)p->dtype, (double)p->n * (double)l->y_size);
+    gemm_problem product;
+    if (block_product("configure", p, l, &b, &product) != TENON_OK) {
+        choice->time = INFINITY;
+        return;
+    }
+    tn_choice_add(context, choice, &fold);
+    choice->time = blocks * (choice->time + tn_gemm_estimate(context, &product));
+    tn_choice_add(context, choice, &pack_w);
+    tn_choice_add(context, choice, &pack_y);
+    if (!context->device.is_cpu)
+        choice->time *= CONV_COLUMNS_DOUBT;
 }
 
 /* What is its own are the layouts; GEMM and col2im check their variants by themselves. */
@@ -282,7 +265,7 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
     lay_out(context, p, l);
     const int64_t columns = l->images * l->groups * l->channels * l->taps * l->pixels;
     choice->workspace = (uint64_t)(columns_at(l) + columns) * tn_acc_size(p->dtype);
-    choice->time = time_of(context, p, l);
+    add_time(context, p, l, choice);
     tn_build_options(
         context, choice->options, "-DTENON_DTYPE=%u -DTENON_ACT_BUILD=%u -DTENON_VW=%u", p->dtype,
         tn_activation_is_build(p->activation) ? p->activation : 0u, tn_lanes(context, p->dtype));

@@ -5,6 +5,7 @@
  * does.
  */
 #include "base/checked.h"
+#include "ops/common/lanes.h"
 #include "base/shape.h"
 #include "conv/cpu_direct_args.h"
 #include "ops/conv/cpu_direct.h"
@@ -172,50 +173,42 @@ static bool lay_out(tenon_context *context, const conv_problem *p, const int32_t
            l->copy + l->sums + l->laid <= scratch_vectors(context, l, p->dtype);
 }
 
-/* Nanoseconds: of a multiply-add of a vector, of an element that is copied (and of a line), laid
- * out, and stored; measured on x86-64, with operands that come from the last cache. */
-#define FMA_TIME    0.29
-#define COPY_TIME   0.15
-#define SINGLE_TIME 0.75
-#define LINE_TIME   5.0
-#define LAY_TIME    0.3
-#define STORE_TIME  0.15
-#define TAP_TIME    1.0
-/* The share of a work-group's time for which others have already run out of work. */
-#define IDLE_SHARE 0.25
-
-static double copy_time(const layout *l)
+/* Copying a part of the image for each channel: rows of vectors, or of single elements. */
+static void add_copy(const layout *l, double groups, tn_work *work)
 {
     const conv_problem *p = &l->problem;
-    int64_t pitch = p->window.step[2] * p->x[4];
-    double lines = (double)l->channel / (double)l->extent[2];
-    double extent = (double)tn_round_up(l->extent[2], l->lanes);
-    double element = pitch == 1 || pitch == 2 ? COPY_TIME * (double)pitch : SINGLE_TIME;
-    return (double)p->c * lines * (LINE_TIME + extent * element);
+    const int64_t pitch = p->window.step[2] * p->x[4];
+    const double lines = groups * (double)p->c * (double)l->channel / (double)l->extent[2];
+    const double elements = lines * (double)tn_round_up(l->extent[2], l->lanes);
+    work->rows += lines;
+    if (pitch == 1 || pitch == 2)
+        work->vector_elements += 2 * (double)pitch * elements;
+    else
+        work->single_elements += elements;
 }
 
-/* Of one work-group. */
-static double group_time(const layout *l)
+/* The tiles, the copy, the filters laid out, the sums stored, and each tap found, by all
+ * work-groups. */
+static tn_work work_of(const layout *l)
 {
     const conv_problem *p = &l->problem;
-    double size = (double)tn_acc_size(p->dtype), bytes = (double)l->lanes * size;
-    double taps = (double)p->c * (double)tn_window_taps(&p->window);
-    double pixels = (double)(l->runs * l->run), filters = (double)l->filters;
-    double fma_time = FMA_TIME * (bytes >= 64 ? 1 : 0.65);
-    double lay = l->taps_join || p->w[0] == 1 ? LAY_TIME : SINGLE_TIME;
-    double store = p->y[1] == 1 || p->y[4] == 1 ? STORE_TIME : SINGLE_TIME;
-    return pixels * filters / (double)l->lanes * taps * fma_time + copy_time(l) +
-           taps * filters * lay * size / 4 + pixels * filters * store * size / 4 + taps * TAP_TIME;
-}
-
-static double layout_time(tenon_context *context, const layout *l)
-{
-    double groups = (double)l->boxes * (double)tn_ceil_div(l->problem.k, l->filters) *
-                    (double)l->problem.groups;
-    double units = context->device.info.compute_units;
-    double rounds =
-        groups < 16 * units ? (double)tn_ceil_div((int64_t)groups, (int64_t)units) : groups / units;
-    return CPU_LAUNCH_TIME + (rounds + IDLE_SHARE) * group_time(l);
+    const double groups =
+        (double)l->boxes * (double)tn_ceil_div(p->k, l->filters) * (double)p->groups;
+    const double taps = groups * (double)p->c * (double)tn_window_taps(&p->window);
+    const double pixels = (double)(l->runs * l->run), filters = (double)l->filters;
+    const bool lays = l->taps_join || p->w[0] == 1, stores = p->y[1] == 1 || p->y[4] == 1;
+    const double laid = taps * filters, stored = groups * pixels * filters;
+    tn_work work = {.launches = 1,
+                    .blocks = true,
+                    .groups = groups,
+                    .rate = tn_sum_rate(p->dtype),
+                    .multiply_adds = pixels * filters * taps,
+                    .efficiency = 0.97,
+                    .vector_elements = (lays ? 4 * laid : 0) + (stores ? 2 * stored : 0),
+                    .single_elements = (lays ? 0 : laid) + (stores ? 0 : stored),
+                    .scalar = taps};
+    add_copy(l, groups, &work);
+    return work;
 }
 
 /* The longest run of a tile that wastes the fewest pixels at the ends of rows. */
@@ -247,7 +240,8 @@ static void tune(tenon_context *context, const conv_problem *p, int32_t *values)
             layout l;
             if (!lay_out(context, p, tried, &l))
                 continue;
-            double time = layout_time(context, &l);
+            const tn_work work = work_of(&l);
+            const double time = tn_work_time(&context->device.model, &work);
             if (time < least) {
                 least = time;
                 memcpy(best, tried, sizeof best);
@@ -318,7 +312,8 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
                             : "a work-group's share does not fit the local memory";
     if (choice->misfit != NULL)
         return NULL;
-    choice->time = layout_time(context, l);
+    const tn_work work = work_of(l);
+    tn_choice_add(context, choice, &work);
     set_options(context, l, choice->options);
     return NULL;
 }

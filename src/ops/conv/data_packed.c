@@ -4,6 +4,7 @@
  * workspace.
  */
 #include "base/checked.h"
+#include "ops/common/lanes.h"
 #include "ops/conv/gradient.h"
 #include "ops/gemm/cpu.h"
 
@@ -24,16 +25,6 @@ static const tn_parameter parameters[PARAMETERS] = {[TILE_ROWS] = {"mr", 2, 14},
 /* Work-groups for each compute unit: enough that none waits long for the last. */
 #define GROUPS_PER_UNIT 4
 #define LEAST_GROUPS    8
-
-/* Nanoseconds, measured on x86-64: of a vector's multiply-add, of packing an element of y or of the
- * filters by vectors and one by one, of folding a vector's worth of columns, and of an element of
- * x.
- */
-#define FMA_TIME    0.31
-#define VECTOR_TIME 0.08
-#define SINGLE_TIME 0.8
-#define FOLD_TIME   2.0
-#define WRITE_TIME  1.5
 
 /* How the work is laid out. */
 typedef struct layout {
@@ -157,26 +148,24 @@ static const char *refuses(const conv_problem *p)
 }
 
 /* Vectors of a tile: those whose panels leave the fewest columns unused. */
-static int32_t choose_vectors(const conv_problem *p, int64_t lanes, bool wide)
+static int32_t choose_vectors(const conv_problem *p, int64_t lanes, bool many)
 {
     int64_t pixels = tn_window_pixels(&p->window) / p->window.out[0];
-    if (pixels * p->n > 512 || !wide)
-        return wide ? 4 : 2;
+    if (pixels * p->n > 512 || !many)
+        return many ? 4 : 2;
     int64_t vectors = tn_ceil_div(pixels * p->n, lanes);
     return vectors == 1 ? 1 : tn_round_up(vectors, 4) <= tn_round_up(vectors, 2) ? 4 : 2;
 }
 
 static void tune(tenon_context *context, const conv_problem *p, int32_t *values)
 {
-    static const int32_t wide_rows[] = {0, 14, 12, 8, 6}, rows[] = {0, 8, 6, 4, 2};
     int64_t lanes = tn_gemm_lanes(context, p->dtype);
-    bool wide = lanes * (int64_t)tn_acc_size(p->dtype) >= 64;
     const bool is_free[] = {values[DEPTH] == 0, values[ROWS] == 0, values[SUMS] == 0};
     uint64_t room = context->device.info.local_memory;
     if (values[TILE_VECTORS] == 0)
-        values[TILE_VECTORS] = choose_vectors(p, lanes, wide);
+        values[TILE_VECTORS] = choose_vectors(p, lanes, tn_gemm_has_many_registers(context));
     if (values[TILE_ROWS] == 0)
-        values[TILE_ROWS] = (wide ? wide_rows : rows)[values[TILE_VECTORS]];
+        values[TILE_ROWS] = tn_gemm_rows_of_tile(context, values[TILE_VECTORS]);
     if (is_free[0])
         values[DEPTH] = 256;
     if (is_free[1])
@@ -210,28 +199,35 @@ static bool rows_join(const conv_problem *p)
            (p->c == 1 || p->w[1] == f[1] * f[2]);
 }
 
-static double time_of(tenon_context *context, const conv_problem *p, const layout *l,
-                      const int32_t *values)
+/* Packing y and the filters by vectors or one by one, folding a vector's worth of columns at a
+ * time, and writing x. */
+static tn_work work_of(tenon_context *context, const conv_problem *p, const layout *l,
+                       const int32_t *values)
 {
     const conv_window *v = &p->window;
-    double lanes = (double)tn_gemm_lanes(context, p->dtype),
-           units = context->device.info.compute_units, groups = groups_of(p, l);
-    int64_t panel = (int64_t)lanes * values[TILE_VECTORS],
-            rows = tn_round_up(l->channels * v->filter[1] * v->filter[2], values[TILE_ROWS]),
-            columns = tn_round_up(l->images * l->lines * v->out[2], panel);
-    double planes = (double)v->filter[0] * (double)v->out[0] / (double)v->size[0],
-           depth = (double)p->k, blocks = (double)tn_ceil_div(p->k, values[DEPTH]);
-    bool converts = tn_conv_is_converted(p->dtype);
-    double y_time = p->y[4] == 1 || p->y[1] == 1 ? VECTOR_TIME : SINGLE_TIME,
-           w_time = rows_join(p) && !converts ? VECTOR_TIME : SINGLE_TIME,
-           runs = (double)tn_ceil_div(v->out[2], (int64_t)lanes) / (double)v->out[2];
-    double multiply = (double)rows * (double)columns / lanes * depth * FMA_TIME;
-    double pack = depth * ((double)columns * y_time * (double)tn_ceil_div(rows, values[ROWS]) +
-                           (double)rows * w_time);
-    double fold = (double)rows * (double)columns * runs * FOLD_TIME * blocks;
-    double write = (double)(l->images * l->channels * l->band * v->size[2]) * WRITE_TIME;
-    return CPU_LAUNCH_TIME +
-           groups * ((multiply + pack + fold) * planes + write) / (groups < units ? groups : units);
+    const int64_t lanes = tn_gemm_lanes(context, p->dtype), panel = lanes * values[TILE_VECTORS];
+    const double rows = (double)tn_round_up(l->channels * v->filter[1] * v->filter[2],
+                                            values[TILE_ROWS]),
+                 columns = (double)tn_round_up(l->images * l->lines * v->out[2], panel);
+    const double planes = (double)v->filter[0] * (double)v->out[0] / (double)v->size[0],
+                 groups = groups_of(p, l), all = groups * planes, depth = (double)p->k;
+    const double y = depth * columns * (double)tn_ceil_div((int64_t)rows, values[ROWS]),
+                 w = depth * rows;
+    const bool y_joins = p->y[4] == 1 || p->y[1] == 1,
+               w_joins = rows_join(p) && !tn_conv_is_converted(p->dtype);
+    const double runs = (double)tn_ceil_div(v->out[2], lanes) / (double)v->out[2],
+                 folded = rows * columns * runs * (double)tn_ceil_div(p->k, values[DEPTH]);
+    const double written = (double)(l->images * l->channels * l->band * v->size[2]);
+    return (tn_work){.launches = 1,
+                     .blocks = true,
+                     .groups = groups,
+                     .rate = tn_sum_rate(p->dtype),
+                     .multiply_adds = all * rows * columns * depth,
+                     .efficiency = 0.9,
+                     .vector_elements = all * ((y_joins ? y : 0) + (w_joins ? w : 0)),
+                     .single_elements =
+                         all * ((y_joins ? 0 : y) + (w_joins ? 0 : w)) + 2 * groups * written,
+                     .rows = 0.4 * all * folded};
 }
 
 static void set_options(tenon_context *context, const conv_problem *p, const int32_t *values,
@@ -258,7 +254,8 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
     choice->misfit = misfit_of(context, p, choice->values, l);
     if (choice->misfit != NULL)
         return NULL;
-    choice->time = time_of(context, p, l, choice->values);
+    const tn_work work = work_of(context, p, l, choice->values);
+    tn_choice_add(context, choice, &work);
     set_options(context, p, choice->values, choice->options);
     return NULL;
 }

@@ -5,6 +5,7 @@
  * the filters reversed, at step 1 and without what does not exist. One kernel serves both.
  */
 #include "base/checked.h"
+#include "ops/common/lanes.h"
 #include "ops/conv/depthwise.h"
 
 #include <stddef.h>
@@ -123,8 +124,9 @@ static int32_t rows_of(tenon_context *context, const depthwise *w, int32_t lanes
     bool seven =
         straight && w->problem.window.filter[1] == 3 && tn_round_up(out, 7) <= tn_round_up(out, 4);
     int32_t rows = seven ? 7 : 4;
-    return !context->device.is_cpu && items_of(w, rows) < tn_depthwise_busy_items(context) ? 2
-                                                                                           : rows;
+    return !context->device.is_cpu && items_of(w, rows) < tn_model_items(&context->device.model)
+               ? 2
+               : rows;
 }
 
 static bool lay_out(const depthwise *w, const int32_t *values, depthwise_tile *tile)
@@ -160,32 +162,43 @@ static const char *misfit_of(const tenon_context *context, const int32_t *values
     return NULL;
 }
 
-/* A CPU's time for a vector of results, in nanoseconds: bringing the image there and storing what
- * comes of it, and each tap. Measured on x86-64 with vectors of 16 lanes. */
-static double time_of_vector(const depthwise *w, const int32_t *values)
+/* A vector of results is brought there, multiplied by each tap and stored; where it is gathered,
+ * element by element. Of the rate of multiply-adds a tap reaches half, or a quarter where taps are
+ * not unrolled, measured on x86-64 with vectors of 16 lanes. */
+tn_work tn_depthwise_vectors(const conv_problem *p, double vectors, int32_t lanes, bool unrolled)
 {
-    const conv_problem *p = &w->problem;
-    double taps = (double)(tn_window_taps(&p->window) * w->members);
-    double tap = tn_depthwise_taps(&p->window) != 0 && w->members == 1 ? 0.6 : 1.2;
-    if (tn_depthwise_along_channels(p, values[VW]))
-        return 5 + tap * taps;
-    return (p->x[4] == 1 && p->y[4] == 1 ? 6 : 6 + 2.0 * values[VW]) + tap * taps;
+    const bool channels = tn_depthwise_along_channels(p, lanes);
+    const bool whole = channels || (p->x[4] == 1 && p->y[4] == 1);
+    const double taps = (double)tn_window_taps(&p->window);
+    return (tn_work){.launches = 1,
+                     .rate = tn_sum_rate(p->dtype),
+                     .multiply_adds = vectors * lanes * taps,
+                     .efficiency = unrolled ? 0.5 : 0.25,
+                     .single_elements = whole ? 0 : 2.5 * vectors * lanes,
+                     .rows = vectors};
 }
 
-static double time_of(const tenon_context *context, const depthwise *w, const int32_t *values)
+/* Without vectors, for GPUs, taps are found one by one. */
+#define SINGLE_EFFICIENCY 0.3
+
+static tn_work work_of(const tenon_context *context, const depthwise *w, const int32_t *values)
 {
     const conv_problem *p = &w->problem;
     const int64_t *out = p->window.out, channels = p->groups * w->share;
-    double units = context->device.info.compute_units;
-    double rows = (double)p->n * (double)out[0] * (double)out[1];
-    if (!context->device.is_cpu)
-        return 5000 + tn_conv_work(p) / (units * 64.0);
-    if (values[VW] == 1)
-        return 5000 + tn_conv_work(p) * 2.0 / units;
-    double vectors = tn_depthwise_along_channels(p, values[VW])
-                         ? (double)out[2] * (double)tn_ceil_div(channels, values[VW])
-                         : (double)channels * (double)tn_ceil_div(out[2], values[VW]);
-    return 3000 + rows * vectors * time_of_vector(w, values) / units;
+    const double rows = (double)p->n * (double)out[0] * (double)out[1];
+    const bool unrolled = tn_depthwise_taps(&p->window) != 0 && w->members == 1;
+    if (!context->device.is_cpu || values[VW] == 1)
+        return (tn_work){.launches = 1,
+                         .scalar = context->device.is_cpu ? 2 * tn_conv_work(p) : 0,
+                         .rate = tn_sum_rate(p->dtype),
+                         .multiply_adds = tn_conv_work(p),
+                         .efficiency = SINGLE_EFFICIENCY};
+    const double vectors = tn_depthwise_along_channels(p, values[VW])
+                               ? (double)out[2] * (double)tn_ceil_div(channels, values[VW])
+                               : (double)channels * (double)tn_ceil_div(out[2], values[VW]);
+    tn_work work = tn_depthwise_vectors(p, rows * vectors, values[VW], unrolled);
+    work.multiply_adds *= w->members;
+    return work;
 }
 
 static void set_options(tenon_context *context, const depthwise *w, const int32_t *values,
@@ -222,7 +235,8 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
     choice->misfit = misfit_of(context, values);
     if (choice->misfit != NULL)
         return NULL;
-    choice->time = time_of(context, w, values);
+    const tn_work work = work_of(context, w, values);
+    tn_choice_add(context, choice, &work);
     set_options(context, w, values, choice->options);
     return NULL;
 }

@@ -30,8 +30,9 @@ int tn_depthwise_taps(const conv_window *v);
 /* The step of a window of such taps, 1 or 2 in both dimensions and without dilation, or 0. */
 int tn_depthwise_step(const conv_window *v);
 
-/* Work-items that keep a GPU busy. */
-double tn_depthwise_busy_items(const tenon_context *context);
+/* A CPU's vectors of so many results. */
+tn_work tn_depthwise_vectors(const conv_problem *problem, double vectors, int32_t lanes,
+                             bool unrolled);
 
 /* Elements of acc_t that a kernel has for its tiles. */
 int64_t tn_depthwise_room(uint32_t dtype);

@@ -100,31 +100,23 @@ static const char *misfit_of(const tenon_context *context, const conv_problem *p
     return NULL;
 }
 
-/* A CPU's time for a vector of dy: as conv/depthwise, without results to store. */
-static double time_of_vector(const conv_problem *p, const layout *l, int32_t lanes)
+/* As conv/depthwise, without results to store. */
+static void add_time(const tenon_context *context, const conv_problem *p, const layout *l,
+                     tn_choice *choice)
 {
-    double taps = (double)tn_window_taps(&p->window);
-    double tap = tn_depthwise_taps(&p->window) != 0 ? 0.6 : 1.2;
-    if (l->how == CHANNELS)
-        return 3 + tap * taps;
-    return (p->x[4] == 1 && p->y[4] == 1 ? 6 : 6 + 2.0 * lanes) + tap * taps;
-}
-
-static double time_of(const tenon_context *context, const conv_problem *p, const layout *l,
-                      const int32_t *values)
-{
+    const int32_t *values = choice->values;
     const int64_t *out = p->window.out;
-    double units = context->device.info.compute_units;
-    double items = (double)l->groups * (double)values[PARTS];
-    double busy = items < units ? items : units, last = values[PARTS] > 1 ? 3000 : 0;
-    double rows = (double)p->n * (double)out[0] * (double)out[1];
-    if (!context->device.is_cpu)
-        return 5000 + last + tn_conv_work(p) / (busy * 64.0);
-    if (values[VW] == 1)
-        return 5000 + last + tn_conv_work(p) * 2.0 / busy;
-    int64_t vectors = l->how == CHANNELS ? out[2] : tn_ceil_div(out[2], values[VW]);
-    return 3000 + last +
-           rows * (double)(vectors * l->groups) * time_of_vector(p, l, values[VW]) / busy;
+    const bool vectorised = context->device.is_cpu && values[VW] > 1;
+    const int64_t vectors = l->how == CHANNELS ? out[2] : tn_ceil_div(out[2], values[VW]);
+    tn_work work = vectorised
+                       ? tn_depthwise_vectors(p,
+                                              (double)p->n * (double)out[0] * (double)out[1] *
+                                                  (double)(vectors * l->groups),
+                                              values[VW], tn_depthwise_taps(&p->window) != 0)
+                       : (tn_work){.launches = 1, .scalar = 2 * tn_conv_work(p)};
+    work.groups = (double)l->groups * (double)values[PARTS];
+    work.launches = values[PARTS] > 1 ? 2 : 1;
+    tn_choice_add(context, choice, &work);
 }
 
 static void set_options(tenon_context *context, const conv_problem *p, int32_t lanes,
@@ -164,7 +156,7 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
     if (choice->misfit != NULL)
         return NULL;
     choice->workspace = workspace(p, values[PARTS]);
-    choice->time = time_of(context, p, l, values);
+    add_time(context, p, l, choice);
     set_options(context, p, values[VW], choice->options);
     return NULL;
 }

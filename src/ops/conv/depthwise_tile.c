@@ -28,13 +28,6 @@ int tn_depthwise_step(const conv_window *v)
     return serves ? (int)v->step[1] : 0;
 }
 
-/* For each of the lanes that run in step, as many as hide the time that memory takes. */
-double tn_depthwise_busy_items(const tenon_context *context)
-{
-    uint32_t lanes = tn_arch_facts_of(context->device.arch)->lanes;
-    return (double)context->device.info.compute_units * 16.0 * (lanes != 0 ? lanes : 32);
-}
-
 int64_t tn_depthwise_room(uint32_t dtype)
 {
     return TN_DEPTHWISE_TILE_BYTES / (int64_t)tn_acc_size(dtype);

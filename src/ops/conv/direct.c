@@ -7,21 +7,20 @@
 #include <stddef.h>
 #include <string.h>
 
-/* What part of its multiply-adds a GPU does where each of them loads its factors. */
-#define GPU_PART 0.06
-
 /* As gemm/plain, with the tests of the padding beside each step. */
-double tn_conv_direct_time(tenon_context *context, const conv_problem *p)
+tn_work tn_conv_direct_work(const conv_problem *p)
 {
-    const double each =
-        context->device.is_cpu ? 2.0 : 1 / (GPU_PART * tn_gpu_multiply_adds(context));
-    return tn_conv_work(p) * each / context->device.info.compute_units;
+    const double y = (double)(p->n * p->groups * p->k) * (double)tn_window_pixels(&p->window);
+    return (tn_work){.launches = 1,
+                     .scalar = 2 * tn_conv_work(p),
+                     .rows = y + (double)p->n * tn_conv_image_elements(p)};
 }
 
 static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
 {
     const conv_problem *p = (const conv_problem *)problem;
-    choice->time = 5000 + tn_conv_direct_time(context, p);
+    const tn_work work = tn_conv_direct_work(p);
+    tn_choice_add(context, choice, &work);
     tn_build_options(context, choice->options, "-DTENON_DTYPE=%u -DTENON_ACT_BUILD=%u", p->dtype,
                      tn_activation_is_build(p->activation) ? p->activation : 0u);
     return NULL;

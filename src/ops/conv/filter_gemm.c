@@ -16,6 +16,7 @@
 #include "ops/conv/product.h"
 #include "ops/conv/gradient.h"
 
+#include <math.h>
 #include <string.h>
 
 /* On a CPU, columns that stay in the cache until they are read are worth more than long products.
@@ -91,7 +92,8 @@ static bool wants_slices(tenon_context *context, const conv_problem *p, const la
 {
     int64_t room = (int64_t)(p->head.workspace_limit / tn_acc_size(p->dtype) / 4);
     return !context->device.is_cpu && l->block.images > 1 &&
-           dw < 2 * GPU_TILE * tn_gpu_cores(context) && dw <= room / l->block.images;
+           dw < 2 * GPU_TILE * (int64_t)tn_model_cores(&context->device.model) &&
+           dw <= room / l->block.images;
 }
 
 static void lay_out(tenon_context *context, const conv_problem *p, layout *l)
@@ -256,35 +258,40 @@ static tenon_status block_product(const char *operation, const conv_problem *p, 
     return TENON_OK;
 }
 
-/* Beside the products: unfolding, packing, and the sums that all but the first read and write
- * again; a GPU's products have these in their own estimates, and sums of slices are added up at the
- * end. */
-static double other_time(tenon_context *context, const conv_problem *p, const layout *l,
-                         double columns, double packed, double blocks)
-{
-    const tenon_dtype dtype = (tenon_dtype)p->dtype, sum = tn_conv_sum_type(p->dtype);
-    const double image = (double)p->n * tn_conv_image_elements(p);
-    const double sums = (double)(p->groups * p->k * l->taps) * (l->sums ? blocks : blocks - 1);
-    if (context->device.is_cpu)
-        return blocks * 5000 + (columns + packed * 0.5 + sums) / context->device.info.compute_units;
-    return blocks * (tn_conv_gpu_unfold_time(context, sum, image / blocks, columns / blocks) +
-                     tn_conv_gpu_pack_time(context, dtype, packed / blocks)) +
-           tn_conv_gpu_pack_time(context, dtype, (double)l->sum_size);
-}
+/* Moves of an element that is unfolded into the type of sums, tap by tap, beside those of im2col.
+ */
+#define GATHERED 4
 
-static double time_of(tenon_context *context, const conv_problem *p, const layout *l)
+/* The products, and beside them unfolding, packing, and the sums that all but the first read and
+ * write again: a GPU's products have these in their own estimates, and sums of slices are added up
+ * at the end. */
+static void add_time(tenon_context *context, const conv_problem *p, const layout *l,
+                     tn_choice *choice)
 {
-    gemm_problem product;
-    if (block_product("configure", p, l, &l->block, true, &product) != TENON_OK)
-        return 1e300;
     const double blocks = tn_conv_block_count(p, &l->block), n = (double)p->n,
                  pixels = n * (double)tn_window_pixels(&p->window),
                  columns = pixels * (double)p->groups * (double)l->taps;
     const double packed =
         pixels * (double)(l->packs_y ? p->groups * p->k : 0) + n * (double)l->x_size;
-    return (context->device.is_cpu ? 1 : CONV_COLUMNS_DOUBT) *
-           (blocks * tn_gemm_estimate(context, &product) +
-            other_time(context, p, l, columns, packed, blocks));
+    const double sums = context->device.is_cpu
+                            ? (double)(p->groups * p->k * l->taps) * (l->sums ? blocks : blocks - 1)
+                            : (double)l->sum_size;
+    tn_work unfold = tn_conv_unfold_work(tn_conv_sum_type(p->dtype),
+                                         n * tn_conv_image_elements(p) / blocks, columns / blocks);
+    const tn_work pack = tn_conv_pack_work((uint32_t)p->dtype, packed / blocks),
+                  add = tn_conv_pack_work((uint32_t)p->dtype, sums);
+    gemm_problem product;
+    if (block_product("configure", p, l, &l->block, true, &product) != TENON_OK) {
+        choice->time = INFINITY;
+        return;
+    }
+    unfold.vector_elements *= GATHERED;
+    tn_choice_add(context, choice, &unfold);
+    tn_choice_add(context, choice, &pack);
+    choice->time = blocks * (choice->time + tn_gemm_estimate(context, &product));
+    tn_choice_add(context, choice, &add);
+    if (!context->device.is_cpu)
+        choice->time *= CONV_COLUMNS_DOUBT;
 }
 
 static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
@@ -297,7 +304,7 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
     lay_out(context, p, l);
     int64_t columns = p->groups * l->taps * l->block.images * tn_conv_block_pixels(&l->block);
     choice->workspace = (uint64_t)(columns_at(l) + columns) * tn_acc_size(p->dtype);
-    choice->time = time_of(context, p, l);
+    add_time(context, p, l, choice);
     tn_build_options(context, choice->options, "-DTENON_DTYPE=%u -DTENON_VW=%u", p->dtype,
                      tn_lanes(context, p->dtype));
     return NULL;

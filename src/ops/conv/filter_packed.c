@@ -4,6 +4,7 @@
  * out in slices where dw is too small to keep the device busy.
  */
 #include "base/checked.h"
+#include "ops/common/lanes.h"
 #include "base/shape.h"
 #include "ops/conv/gradient.h"
 #include "ops/gemm/cpu.h"
@@ -27,13 +28,8 @@ static const tn_parameter parameters[PARAMETERS] = {
 #define GROUPS_PER_UNIT 4
 #define LEAST_GROUPS    8
 
-/* Nanoseconds, measured on x86-64: of a vector's multiply-add, of packing an element by vectors and
- * one by one, of writing an element of dw, and of adding one of a slice. */
-#define FMA_TIME    0.31
-#define VECTOR_TIME 0.3
-#define SINGLE_TIME 0.8
-#define WRITE_TIME  0.6
-#define SLICE_TIME  1.5
+/* Moves of an element of the image that is packed by vectors. */
+#define PACK_MOVES 4
 
 /* How the work is laid out. */
 typedef struct layout {
@@ -149,10 +145,14 @@ static void share_out(tenon_context *context, const conv_problem *p, const int32
     l->slices = 1;
     if (more == 1)
         return;
-    double by_slices = (double)(slices * dw) * SLICE_TIME,
-           by_filters = (double)(more - 1) * packed_elements(p, l) * VECTOR_TIME;
+    const tn_work add = {.single_elements = 2 * (double)(slices * dw)},
+                  pack = {.rate = tn_sum_rate(p->dtype),
+                          .vector_elements =
+                              PACK_MOVES * (double)(more - 1) * packed_elements(p, l)};
+    const bool adds_faster =
+        tn_work_time(&context->device.model, &add) < tn_work_time(&context->device.model, &pack);
     bool fits = (uint64_t)(slices * dw * size) <= p->head.workspace_limit;
-    if (fits && slices > 1 && by_slices < by_filters) {
+    if (fits && slices > 1 && adds_faster) {
         l->slices = tn_ceil_div(bands_of(l), tn_ceil_div(bands_of(l), slices));
         return;
     }
@@ -220,21 +220,19 @@ static const char *refuses(const conv_problem *p)
 /* The tile's vectors that leave the fewest of its last panel unused. */
 static void tune(tenon_context *context, const conv_problem *p, int32_t *values)
 {
-    static const int32_t wide_rows[] = {0, 14, 12, 8, 6}, rows[] = {0, 8, 6, 4, 2};
     int64_t lanes = tn_gemm_lanes(context, p->dtype);
-    bool wide = lanes * (int64_t)tn_acc_size(p->dtype) >= 64;
     layout l = {.window = p->window};
     choose_positions(&l);
     choose_columns(p, lanes, &l);
     if (values[TILE_VECTORS] == 0) {
-        int32_t most = wide ? 4 : 3, best = most;
+        int32_t most = tn_gemm_has_many_registers(context) ? 4 : 3, best = most;
         for (int32_t nv = most - 1; nv >= 2; nv--)
             if (tn_round_up(l.vectors, nv) < tn_round_up(l.vectors, best))
                 best = nv;
         values[TILE_VECTORS] = l.vectors == 1 ? 1 : best;
     }
     if (values[TILE_ROWS] == 0)
-        values[TILE_ROWS] = (wide ? wide_rows : rows)[values[TILE_VECTORS]];
+        values[TILE_ROWS] = tn_gemm_rows_of_tile(context, values[TILE_VECTORS]);
     bool is_free = values[BLOCK] == 0;
     if (is_free)
         values[BLOCK] = 32;
@@ -253,23 +251,27 @@ static const char *misfit_of(tenon_context *context, const conv_problem *p, cons
     return lay_out(context, p, values, l);
 }
 
-static double time_of(tenon_context *context, const conv_problem *p, const layout *l,
-                      const int32_t *values)
+/* The image is packed by vectors or one by one; sums are written, and those of slices added up. */
+static tn_work work_of(tenon_context *context, const conv_problem *p, const layout *l,
+                       const int32_t *values)
 {
-    double units = context->device.info.compute_units,
-           groups = (double)groups_of(p, l) * (double)l->slices,
-           vectors = (double)tn_round_up(l->vectors, values[TILE_VECTORS]) *
-                     (double)(p->groups * tn_ceil_div(p->c, l->channels)),
-           pixels = (double)p->n * (double)tn_window_pixels(&p->window), dw = (double)slice_size(p);
-    bool by_vectors = (l->x[1] == 1 || l->skip[2] * l->x[4] <= 2) &&
-                      l->channels >= tn_gemm_lanes(context, p->dtype);
-    double multiply = pixels * vectors * (double)p->k * FMA_TIME;
-    if (!in_place(p))
-        multiply += pixels * (double)(p->groups * p->k * tn_ceil_div(p->c, l->channels));
-    double pack = packed_elements(p, l) * (double)tn_ceil_div(p->k, l->filters) *
-                  (by_vectors ? VECTOR_TIME : SINGLE_TIME);
-    double write = dw * (WRITE_TIME + (l->slices > 1 ? (double)l->slices * SLICE_TIME : 0));
-    return CPU_LAUNCH_TIME + (multiply + pack + write) / (groups < units ? groups : units);
+    const int64_t lanes = tn_gemm_lanes(context, p->dtype);
+    const double blocks = (double)(p->groups * tn_ceil_div(p->c, l->channels)),
+                 vectors = (double)tn_round_up(l->vectors, values[TILE_VECTORS]) * blocks,
+                 pixels = (double)p->n * (double)tn_window_pixels(&p->window),
+                 packed = packed_elements(p, l) * (double)tn_ceil_div(p->k, l->filters);
+    const bool by_vectors = (l->x[1] == 1 || l->skip[2] * l->x[4] <= 2) && l->channels >= lanes;
+    return (tn_work){.launches = 1,
+                     .blocks = true,
+                     .groups = (double)groups_of(p, l) * (double)l->slices,
+                     .rate = tn_sum_rate(p->dtype),
+                     .multiply_adds = pixels * vectors * (double)lanes * (double)p->k,
+                     .efficiency = 0.95,
+                     .scalar = in_place(p) ? 0 : pixels * blocks * (double)p->k,
+                     .vector_elements = by_vectors ? PACK_MOVES * packed : 0,
+                     .single_elements =
+                         (by_vectors ? 0 : packed) +
+                         (double)slice_size(p) * (l->slices > 1 ? 1 + 2 * (double)l->slices : 1)};
 }
 
 static void set_options(tenon_context *context, const conv_problem *p, const int32_t *values,
@@ -296,7 +298,8 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
         return NULL;
     if (l->slices > 1)
         choice->workspace = (uint64_t)l->slices * slice_size(p) * tn_acc_size(p->dtype);
-    choice->time = time_of(context, p, l, choice->values);
+    const tn_work work = work_of(context, p, l, choice->values);
+    tn_choice_add(context, choice, &work);
     set_options(context, p, choice->values, choice->options);
     return NULL;
 }

@@ -94,8 +94,9 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
     if (product("configure", p, l, 0, &g) != TENON_OK)
         return "there is no such product";
     const int64_t products = p->n / l->images;
-    choice->time = (double)products * tn_gemm_estimate(context, &g) +
-                   (double)(products - 1) * filters / context->device.info.compute_units;
+    const tn_work adding = {.single_elements = (double)(products - 1) * filters};
+    choice->time = (double)products * tn_gemm_estimate(context, &g);
+    tn_choice_add(context, choice, &adding);
     tn_conv_product_options(p, choice->options);
     return NULL;
 }

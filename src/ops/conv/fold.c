@@ -3,6 +3,7 @@
 #include "base/checked.h"
 #include "ops/common/lanes.h"
 #include "ops/conv/gradient.h"
+#include "ops/conv/product.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -15,22 +16,33 @@ static bool channels_last(const col2im_problem *p)
     return p->x[1] == 1 && p->x[4] != 1;
 }
 
-/* What counts is how they compare: vectors on a CPU, along what is contiguous, in the columns above
- * all; on a GPU neighbours in neighbouring work-items. */
-static double time_of(tenon_context *context, const col2im_problem *p, const tn_solver *solver)
+/* Vectors on a CPU, along what is contiguous, in the columns above all; on a GPU neighbours in
+ * neighbouring work-items. */
+static tn_work work_of(tenon_context *context, const col2im_problem *p, const tn_solver *solver)
 {
+    const conv_window *v = &p->window;
+    const double image =
+        (double)p->n * (double)p->c * (double)v->size[0] * (double)v->size[1] * (double)v->size[2];
+    const double columns =
+        (double)p->n * (double)p->c * (double)tn_window_taps(v) * (double)tn_window_pixels(v);
     const bool fills = p->c >= (int64_t)tn_lanes(context, p->dtype);
-    if (tn_is_solver(solver, &tn_col2im_elements))
-        return context->device.is_cpu ? 20 : 1;
-    if (tn_is_solver(solver, &tn_col2im_rows))
-        return 2 + (p->col[7] == 1 ? 0 : 4) + (p->x[4] == 1 ? 0 : 1);
-    return 2.5 + (p->col[1] == 1 ? 0 : 4) + (p->x[1] == 1 ? 0 : 1) + (fills ? 0 : 4);
+    const bool elements = tn_is_solver(solver, &tn_col2im_elements),
+               rows = tn_is_solver(solver, &tn_col2im_rows);
+    const double apart =
+        rows ? (p->col[7] == 1 ? 0 : 2) + (p->x[4] == 1 ? 0 : 0.5)
+             : 0.25 + (p->col[1] == 1 ? 0 : 2) + (p->x[1] == 1 ? 0 : 0.5) + (fills ? 0 : 2);
+    tn_work work = tn_conv_fold_work(p->dtype, image, columns);
+    work.single_elements *= elements ? 10 : 1 + apart;
+    work.reads = elements ? TN_SIDE_BY_SIDE : TN_LONG_ROWS;
+    work.reach = elements ? 1 : 1 / (1 + apart);
+    return work;
 }
 
 static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
 {
     const col2im_problem *p = (const col2im_problem *)problem;
-    choice->time = time_of(context, p, choice->solver);
+    const tn_work work = work_of(context, p, choice->solver);
+    tn_choice_add(context, choice, &work);
     tn_build_options(context, choice->options,
                      "-DTENON_DTYPE=%u -DTENON_ACT_BUILD=%u -DTENON_VW=%u -DTENON_COL_ACC=%u",
                      p->dtype, tn_activation_is_build(p->activation) ? p->activation : 0u,

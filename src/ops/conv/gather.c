@@ -1,6 +1,6 @@
 /* im2col/rows and im2col/channels: columns written along q, or along the channels. */
 #include "base/checked.h"
-#include "ops/conv/internal.h"
+#include "ops/conv/product.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -13,13 +13,31 @@ static bool is_channels(const tn_choice *choice)
     return tn_is_solver(choice->solver, &tn_im2col_channels);
 }
 
-/* Neither needs more than the other: what is written along the contiguous dimension goes faster. */
+/* What is written along the contiguous dimension goes faster; where neither solver's is, no two
+ * elements are neighbours. */
+static tn_work work_of(const im2col_problem *p, bool channels)
+{
+    const conv_window *v = &p->window;
+    const double columns =
+        (double)p->n * (double)p->c * (double)tn_window_taps(v) * (double)tn_window_pixels(v);
+    const double image =
+        (double)p->n * (double)p->c * (double)v->size[0] * (double)v->size[1] * (double)v->size[2];
+    const bool apart = (channels ? p->col[1] : p->col[7]) != 1;
+    tn_work work = tn_conv_unfold_work((uint32_t)p->dtype, image, columns);
+    work.vector_elements = apart ? 0 : 5 * columns;
+    work.single_elements = apart ? 8 * columns : 0;
+    work.rows = columns / (double)tn_max_i64(channels ? p->c : v->out[2], 1);
+    work.reach = apart ? 0.5 : 1;
+    return work;
+}
+
 static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
 {
     const im2col_problem *p = (const im2col_problem *)problem;
     if (is_channels(choice) && p->col[1] != 1)
         choice->never_chosen = "the columns are not contiguous along the channels";
-    choice->time = is_channels(choice) ? 1.5 : p->col[7] == 1 ? 1 : 2;
+    const tn_work work = work_of(p, is_channels(choice));
+    tn_choice_add(context, choice, &work);
     tn_build_options(context, choice->options, "-DTENON_DTYPE=%u", (unsigned)p->dtype);
     return NULL;
 }

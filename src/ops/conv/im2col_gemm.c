@@ -10,14 +10,13 @@
 #include "base/checked.h"
 #include "ops/conv/product.h"
 
+#include <math.h>
 #include <stddef.h>
 #include <string.h>
 
 /* On a CPU, columns that stay in the cache until they are read are worth more than longer products.
  */
 #define CPU_BLOCK_BYTES (INT64_C(8) << 20)
-/* Nanoseconds of a launch that waits for the one before, on a CPU. */
-#define CPU_LAUNCH 20000.0
 /* Where the columns begin after gathered filters, in elements: a vector's boundary. */
 #define ALIGNMENT 32
 
@@ -146,41 +145,23 @@ static tenon_status block_product(const char *operation, const conv_problem *p, 
     return tn_conv_product(operation, p, block, &factors, product);
 }
 
-/* Nanoseconds of a CPU to write an element of the columns; measured on x86-64. */
-static double column_time(tenon_context *context, const conv_problem *p, const layout *l)
-{
-    const double units = context->device.info.compute_units;
-    if (l->by_taps && !l->channel_last)
-        return 6 / units; /* no two are neighbours */
-    int64_t run = l->by_taps ? p->c : p->window.out[2];
-    return (0.4 + 4.0 / (double)tn_max_i64(run, 1)) / units;
-}
-
-/* A block's launch before its product, which waits for it. */
-static double unfold_time(tenon_context *context, const conv_problem *p, const layout *l,
-                          double blocks)
-{
-    const double images = (double)p->n / blocks;
-    const double columns = images * (double)l->column * (double)tn_window_pixels(&p->window);
-    if (context->device.is_cpu)
-        return CPU_LAUNCH + columns * column_time(context, p, l);
-    return tn_conv_gpu_unfold_time(context, (tenon_dtype)p->dtype,
-                                   images * tn_conv_image_elements(p), columns);
-}
-
 /* Writing the columns and reading them again, and the products. */
-static double time_of(tenon_context *context, const conv_problem *p, const layout *l)
+static void add_time(tenon_context *context, const conv_problem *p, const layout *l,
+                     tn_choice *choice)
 {
-    gemm_problem product;
-    if (block_product("configure", p, l, &l->block, &product) != TENON_OK)
-        return 1e300;
     const double blocks = tn_conv_block_count(p, &l->block);
-    const double time =
-        blocks * (unfold_time(context, p, l, blocks) + tn_gemm_estimate(context, &product));
-    if (context->device.is_cpu)
-        return time;
-    return CONV_COLUMNS_DOUBT *
-           (time + tn_conv_gpu_pack_time(context, (tenon_dtype)p->dtype, (double)l->packed));
+    const im2col_problem unfold = unfold_problem(p, l, &l->block);
+    const tn_work pack = tn_conv_pack_work((uint32_t)p->dtype, (double)l->packed);
+    gemm_problem product;
+    if (block_product("configure", p, l, &l->block, &product) != TENON_OK) {
+        choice->time = INFINITY;
+        return;
+    }
+    choice->time = blocks * (tn_problem_time(context, &tn_im2col_family, &unfold.head) +
+                             tn_gemm_estimate(context, &product));
+    tn_choice_add(context, choice, &pack);
+    if (!context->device.is_cpu)
+        choice->time *= CONV_COLUMNS_DOUBT;
 }
 
 static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
@@ -194,7 +175,7 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
     choice->workspace =
         (uint64_t)(l->packed + l->block.images * tn_conv_block_pixels(&l->block) * l->column) *
         tenon_dtype_size((tenon_dtype)p->dtype);
-    choice->time = time_of(context, p, l);
+    add_time(context, p, l, choice);
     tn_build_options(context, choice->options, "-DTENON_DTYPE=%u", p->dtype);
     return NULL;
 }

@@ -1,15 +1,8 @@
 /* conv/implicit_packed: gemm/cpu_packed with its blocks of b packed straight from the image. */
 #include "base/checked.h"
 #include "ops/conv/implicit.h"
+#include "ops/conv/tiled.h"
 #include "ops/gemm/cpu.h"
-
-/* Nanoseconds of packing an element, by vectors and one by one, and of bringing one of y up to date
- * where its pixels are not contiguous; measured on x86-64. */
-#define VECTOR_TIME  0.1
-#define SINGLE_TIME  0.75
-#define SCATTER_TIME 1.0
-/* And of finding where a pixel lies, once for each work-group. */
-#define PIXEL_TIME 6.0
 
 /* A pixel has three positions, the number of its element, of 64 bits, and what its vector has. */
 static int64_t local_elements(const gemm_problem *g, const int32_t *values)
@@ -19,20 +12,26 @@ static int64_t local_elements(const gemm_problem *g, const int32_t *values)
            tn_gemm_cpu_sums(g, values);
 }
 
-static double time_of(tenon_context *context, const conv_problem *p, const gemm_problem *g,
-                      const int32_t *values)
+/* Beside the product: packing by vectors or one by one, finding where a pixel lies once for each
+ * work-group, and sums that are scattered, once for each block of K. */
+static void add_time(tenon_context *context, const conv_problem *p, const gemm_problem *g,
+                     tn_choice *choice)
 {
-    bool by_vectors = tn_conv_implicit_by_vectors(p, tn_gemm_lanes(context, p->dtype));
-    double element = by_vectors ? VECTOR_TIME : SINGLE_TIME;
-    double row_groups = (double)tn_ceil_div(g->m, tn_gemm_cpu_tile_rows(context, g, values));
-    double pack = (double)tn_round_up(g->n, values[CPU_NR]) * (double)tn_gemm_batch_count(g) *
-                  row_groups * ((double)g->k * element + PIXEL_TIME);
-    double passes = (double)tn_ceil_div(g->k, values[CPU_KC]);
-    double scatter = g->matrix[GEMM_D].col > 1
-                         ? (double)g->m * (double)g->n * (double)tn_gemm_batch_count(g) * passes
-                         : 0;
-    return CPU_LAUNCH_TIME + tn_gemm_cpu_tile_time(context, g, values) +
-           (pack + SCATTER_TIME * scatter) / context->device.info.compute_units;
+    const int32_t *values = choice->values;
+    const bool by_vectors = tn_conv_implicit_by_vectors(p, tn_gemm_lanes(context, p->dtype));
+    const double batch = (double)tn_gemm_batch_count(g);
+    const double row_groups = (double)tn_ceil_div(g->m, tn_gemm_cpu_tile_rows(context, g, values));
+    const double pixels = (double)tn_round_up(g->n, values[CPU_NR]) * batch * row_groups;
+    const double packed = pixels * (double)g->k;
+    tn_work work = tn_gemm_cpu_work(context, g, values);
+    work.rows += pixels;
+    work.bytes = tn_conv_bytes(p); /* the columns are packed as they are needed */
+    work.vector_elements += by_vectors ? 1.2 * packed : 0;
+    work.single_elements += by_vectors ? 0 : packed;
+    if (g->matrix[GEMM_D].col > 1)
+        work.single_elements +=
+            (double)g->m * (double)g->n * batch * (double)tn_ceil_div(g->k, values[CPU_KC]);
+    tn_choice_add(context, choice, &work);
 }
 
 /* The layout is the product. */
@@ -49,7 +48,7 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
     choice->misfit = tn_gemm_cpu_constrains(context, g, choice->values, local_elements);
     if (choice->misfit != NULL)
         return NULL;
-    choice->time = time_of(context, p, g, choice->values);
+    add_time(context, p, g, choice);
     tn_gemm_cpu_options(context, &g->head, choice->values, choice->options);
     return NULL;
 }

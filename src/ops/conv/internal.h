@@ -136,8 +136,8 @@ tn_bounded tn_conv_element(uint32_t dtype, const tenon_epilogue *epilogue, tn_bo
 void tn_conv_direct_launch(const conv_problem *problem, const bool reads[CONV_OPERANDS], int result,
                            tn_launch *launch, conv_args *args, tn_patch *patches);
 
-/* Nanoseconds of all multiply-adds where one work-item does each element. */
-double tn_conv_direct_time(tenon_context *context, const conv_problem *problem);
+/* All multiply-adds where one work-item does each element. */
+tn_work tn_conv_direct_work(const conv_problem *problem);
 
 /* Taps of a filter in one channel, and pixels of an output image. */
 int64_t tn_window_taps(const conv_window *window);

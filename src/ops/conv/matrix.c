@@ -2,11 +2,9 @@
  * conv_backward_filter/implicit_matrix: the products of implicit_tiled on matrix units, of f16 and
  * bf16. The parameters are those of gemm/mma. */
 #include "base/checked.h"
-#include "ops/common/gpu.h"
 #include "ops/conv/gradient.h"
 #include "ops/conv/tiled.h"
 #include "ops/gemm/matrix.h"
-#include "runtime/arch.h"
 #include "runtime/context.h"
 
 #include <math.h>
@@ -106,16 +104,19 @@ static double finding(const conv_problem *p, const conv_tiled_layout *l, const i
     return CONV_FINDING * values[MATRIX_KB] * (values[MATRIX_MB] / a_run + values[MATRIX_NB] / run);
 }
 
-static double time_of(tenon_context *context, const conv_problem *p, const layout *l,
-                      const int32_t *values)
+static void add_time(tenon_context *context, const conv_problem *p, const layout *l,
+                     tn_choice *choice)
 {
+    const int32_t *values = choice->values;
     const conv_tiled_layout *t = &l->tiled;
     const double groups =
         (double)tn_gemm_tiled_groups(&t->product, values[MATRIX_MB], values[MATRIX_NB]);
-    const double compute = tn_matrix_time(context, &l->unit, values, groups, tn_conv_depth(p, t),
-                                          finding(p, t, values));
-    return TN_GPU_LAUNCH + fmax(compute, tn_conv_read_time(context, p)) +
-           tn_conv_slices_time(context, p, t->slices);
+    const tn_work slices = tn_conv_slices_work(p, t->slices);
+    tn_work loop = tn_matrix_loop(context, &l->unit, values, groups, tn_conv_depth(p, t),
+                                  finding(p, t, values));
+    loop.bytes = tn_conv_bytes(p);
+    tn_choice_add(context, choice, &loop);
+    tn_choice_add(context, choice, &slices);
 }
 
 /* How a and b lie is the kernel's business here, and makes no variants. */
@@ -152,7 +153,7 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
         return NULL;
     tn_conv_tiled_lay_out(p, direction, choice->values[MATRIX_SLICES], &l->tiled);
     choice->workspace = tn_conv_slices_size(p, l->tiled.slices);
-    choice->time = time_of(context, p, l, choice->values);
+    add_time(context, p, l, choice);
     set_options(context, p, l, choice);
     return NULL;
 }

@@ -45,35 +45,35 @@ bool tn_conv_find_tap_order(const conv_problem *p, conv_tap_order *order)
 #define FOLD_INSTRUCTIONS   250.0
 #define TAP_INSTRUCTIONS    20.0
 
-/* A launch of so many work-items: by its bytes, or by its instructions. */
-static double columns_time(tenon_context *context, double bytes, double items, double instructions)
+tn_work tn_conv_unfold_work(uint32_t dtype, double image, double columns)
 {
-    const double units = context->device.info.compute_units;
-    return fmax(tn_gpu_time(context, bytes, items, TN_GPU_SIDE_BY_SIDE),
-                TN_GPU_LAUNCH + instructions / (units * tn_gpu_multiply_adds(context)));
+    return (tn_work){.launches = 1,
+                     .items = columns,
+                     .rate = tn_sum_rate(dtype),
+                     .vector_elements = 5 * columns,
+                     .instructions = columns * UNFOLD_INSTRUCTIONS,
+                     .bytes = (image + columns) * (double)tenon_dtype_size((tenon_dtype)dtype)};
 }
 
-double tn_conv_gpu_unfold_time(tenon_context *context, tenon_dtype dtype, double image,
-                               double columns)
+tn_work tn_conv_fold_work(uint32_t dtype, double image, double columns)
 {
-    return columns_time(context, (image + columns) * (double)tenon_dtype_size(dtype), columns,
-                        columns * UNFOLD_INSTRUCTIONS);
+    return (tn_work){.launches = 1,
+                     .items = image,
+                     .single_elements = 2.5 * columns,
+                     .instructions = image * FOLD_INSTRUCTIONS + columns * TAP_INSTRUCTIONS,
+                     .bytes = image * (double)tenon_dtype_size((tenon_dtype)dtype) +
+                              columns * (double)tn_acc_size(dtype)};
 }
 
-double tn_conv_gpu_fold_time(tenon_context *context, tenon_dtype dtype, double image,
-                             double columns)
+tn_work tn_conv_pack_work(uint32_t dtype, double elements)
 {
-    const double bytes =
-        image * (double)tenon_dtype_size(dtype) + columns * (double)tn_acc_size((uint32_t)dtype);
-    return columns_time(context, bytes, image,
-                        image * FOLD_INSTRUCTIONS + columns * TAP_INSTRUCTIONS);
-}
-
-double tn_conv_gpu_pack_time(tenon_context *context, tenon_dtype dtype, double elements)
-{
-    const double bytes =
-        elements * (double)(tenon_dtype_size(dtype) + tn_acc_size((uint32_t)dtype));
-    return elements > 0 ? tn_gpu_time(context, bytes, elements, TN_GPU_SIDE_BY_SIDE) : 0;
+    return (tn_work){.launches = elements > 0,
+                     .follows = true,
+                     .items = elements,
+                     .rate = tn_sum_rate(dtype),
+                     .vector_elements = 6 * elements,
+                     .bytes = elements *
+                              (double)(tenon_dtype_size((tenon_dtype)dtype) + tn_acc_size(dtype))};
 }
 
 /* Of [image, group, o, p, M, N], where N is q. */

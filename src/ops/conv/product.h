@@ -64,14 +64,11 @@ tenon_status tn_conv_product(const char *operation, const conv_problem *p, const
  * fill the workspace and the caches, and estimates are no better than that. */
 #define CONV_COLUMNS_DOUBT 1.25
 
-/* Nanoseconds of a GPU's launch that unfolds so many elements of images into columns of `dtype`;
- * that folds columns of sums into images; that packs elements as what they are summed in, 0 where
- * there are none. */
-double tn_conv_gpu_unfold_time(tenon_context *context, tenon_dtype dtype, double image,
-                               double columns);
-double tn_conv_gpu_fold_time(tenon_context *context, tenon_dtype dtype, double image,
-                             double columns);
-double tn_conv_gpu_pack_time(tenon_context *context, tenon_dtype dtype, double elements);
+/* A launch that unfolds so many elements of images into columns of `dtype`; that folds columns of
+ * sums into images; that packs elements as what they are summed in, if there are any. */
+tn_work tn_conv_unfold_work(uint32_t dtype, double image, double columns);
+tn_work tn_conv_fold_work(uint32_t dtype, double image, double columns);
+tn_work tn_conv_pack_work(uint32_t dtype, double elements);
 
 /* Solvers that are a single product, which `of` makes, and which is the layout of their choice;
  * they have no kernel of their own: GEMM checks its variants by itself. */

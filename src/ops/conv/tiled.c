@@ -215,7 +215,7 @@ static void as_gemm_values(const int32_t *values, int32_t gemm_values[TN_MAX_PAR
 /* The block and, of the filters' gradient, the slices that are wanted with it where they are not
  * given. */
 static void take_tile(tenon_context *context, const conv_problem *p, conv_direction direction,
-                      const tn_gemm_tile *tile, int32_t *values)
+                      const tn_kind_tile *tile, int32_t *values)
 {
     const int32_t defaults[CONV_TILED_PARAMETERS] = {[TILED_MB] = tile->mb,
                                                      [TILED_NB] = tile->nb,
@@ -232,13 +232,13 @@ static void take_tile(tenon_context *context, const conv_problem *p, conv_direct
     values[CONV_TILED_SLICES] = tn_conv_tune_slices(context, p, groups, LEAST_SLICE);
 }
 
-double tn_conv_read_time(tenon_context *context, const conv_problem *p)
+double tn_conv_bytes(const conv_problem *p)
 {
     const conv_window *v = &p->window;
     const double x = (double)p->n * tn_conv_image_elements(p);
     const double y = (double)(p->n * p->groups * p->k) * (double)tn_window_pixels(v);
     const double w = (double)(p->groups * p->k * p->c) * (double)tn_window_taps(v);
-    return (x + y + w) * (double)tenon_dtype_size((tenon_dtype)p->dtype) / tn_gpu_bytes(context);
+    return (x + y + w) * (double)tenon_dtype_size((tenon_dtype)p->dtype);
 }
 
 double tn_conv_depth(const conv_problem *p, const conv_tiled_layout *l)
@@ -274,10 +274,11 @@ static double time_of(tenon_context *context, const conv_problem *p, const conv_
     const double groups =
         (double)tn_gemm_tiled_groups(&l->product, values[TILED_MB], values[TILED_NB]);
     const double finding = CONV_FINDING / tn_conv_run(p, l->direction, values[TILED_KB], RUN);
-    const double compute =
-        tn_gemm_tiled_time(context, values, groups, tn_conv_depth(p, l), finding);
-    return TN_GPU_LAUNCH + fmax(compute, tn_conv_read_time(context, p)) +
-           tn_conv_slices_time(context, p, l->slices);
+    const tn_work slices = tn_conv_slices_work(p, l->slices);
+    tn_work loop = tn_gemm_tiled_loop(p->dtype, values, groups, tn_conv_depth(p, l), finding);
+    loop.bytes = tn_conv_bytes(p);
+    return tn_work_time(&context->device.model, &loop) +
+           tn_work_time(&context->device.model, &slices);
 }
 
 /* Of the device's tiles the one that is fastest here; on CPUs, where tests alone force it, the
@@ -285,16 +286,16 @@ static double time_of(tenon_context *context, const conv_problem *p, const conv_
 static void choose_tile(tenon_context *context, const conv_problem *p, conv_direction direction,
                         tn_choice *choice)
 {
-    const tn_gemm_tile *tiles = tn_gemm_small_tiles(context, p->dtype);
+    const tn_kind_tile *tiles = tn_gemm_tiles(context, p->dtype, true);
     tn_choice best = {.time = INFINITY};
-    for (int i = TN_GEMM_TILES - 1; i >= (context->device.is_cpu ? TN_GEMM_TILES - 1 : 0); i--) {
+    for (int i = TN_KIND_TILES - 1; i >= (context->device.is_cpu ? TN_KIND_TILES - 1 : 0); i--) {
         tn_choice tried = *choice;
         conv_tiled_layout *l = TN_LAYOUT(conv_tiled_layout, &tried);
         take_tile(context, p, direction, &tiles[i], tried.values);
         tn_conv_tiled_lay_out(p, direction, tried.values[CONV_TILED_SLICES], l);
         tried.misfit = misfit_of(context, &l->product, tried.values);
         tried.time = tried.misfit == NULL ? time_of(context, p, l, tried.values) : (double)INFINITY;
-        if (tried.time < best.time || i == TN_GEMM_TILES - 1)
+        if (tried.time < best.time || i == TN_KIND_TILES - 1)
             best = tried;
     }
     *choice = best;

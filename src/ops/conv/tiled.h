@@ -82,10 +82,9 @@ int64_t tn_conv_slices(const conv_problem *problem, int64_t most);
 int32_t tn_conv_tune_slices(tenon_context *context, const conv_problem *problem, int64_t groups,
                             int64_t least);
 
-/* Bytes of the slices' sums, nanoseconds that they take, and adding them up: nothing for one slice.
- */
+/* Bytes of the slices' sums, what they take, and adding them up: nothing for one slice. */
 uint64_t tn_conv_slices_size(const conv_problem *problem, int64_t slices);
-double tn_conv_slices_time(tenon_context *context, const conv_problem *problem, int64_t slices);
+tn_work tn_conv_slices_work(const conv_problem *problem, int64_t slices);
 tenon_status tn_conv_record_slices(const char *operation, tn_recording *recording,
                                    const conv_problem *problem, int64_t slices);
 
@@ -93,8 +92,8 @@ tenon_status tn_conv_record_slices(const char *operation, tn_recording *recordin
 void tn_conv_tiled_arguments(const conv_problem *problem, const conv_tiled_layout *layout,
                              int32_t mb, conv_tiled_args *args);
 
-/* Nanoseconds in which the three tensors come from memory, or go there, each once. */
-double tn_conv_read_time(tenon_context *context, const conv_problem *problem);
+/* Bytes of the three tensors. */
+double tn_conv_bytes(const conv_problem *problem);
 
 /* Steps of the product's k, on the average of the residues. */
 double tn_conv_depth(const conv_problem *problem, const conv_tiled_layout *layout);

@@ -1,7 +1,6 @@
 /* The gradient of filters on GPUs in slices of the pixels, whose sums wait in the workspace and are
  * added in order. */
 #include "base/checked.h"
-#include "ops/common/gpu.h"
 #include "ops/conv/gradient.h"
 #include "ops/conv/tiled.h"
 
@@ -10,9 +9,6 @@
 #define MOST_SLICES 64
 /* Work-groups that keep a core busy. */
 #define GROUPS_PER_CORE 2
-/* Nanoseconds of a compute unit to write a byte of a slice's sums and to add it up. */
-#define SLICE_TIME 0.1
-
 int64_t tn_conv_slice(const conv_problem *p, int64_t slices)
 {
     int64_t slice = tn_ceil_div(tn_conv_pixels(p), slices);
@@ -36,7 +32,8 @@ int64_t tn_conv_slices(const conv_problem *p, int64_t most)
 int32_t tn_conv_tune_slices(tenon_context *context, const conv_problem *p, int64_t groups,
                             int64_t least)
 {
-    int64_t wanted = tn_ceil_div(GROUPS_PER_CORE * tn_gpu_cores(context), tn_max_i64(groups, 1));
+    int64_t wanted = tn_ceil_div(GROUPS_PER_CORE * (int64_t)tn_model_cores(&context->device.model),
+                                 tn_max_i64(groups, 1));
     int32_t slices = 1;
     while (slices < wanted && slices < MOST_SLICES &&
            tn_conv_pixels(p) / (2 * (int64_t)slices) >= least)
@@ -49,9 +46,11 @@ uint64_t tn_conv_slices_size(const conv_problem *p, int64_t slices)
     return slices > 1 ? (uint64_t)slices * sums_size(p) : 0;
 }
 
-double tn_conv_slices_time(tenon_context *context, const conv_problem *p, int64_t slices)
+/* The sums are written, and read to be added up. */
+tn_work tn_conv_slices_work(const conv_problem *p, int64_t slices)
 {
-    return (double)tn_conv_slices_size(p, slices) * SLICE_TIME / context->device.info.compute_units;
+    const double bytes = (double)tn_conv_slices_size(p, slices);
+    return (tn_work){.launches = slices > 1, .follows = true, .bytes = 2 * bytes};
 }
 
 tenon_status tn_conv_record_slices(const char *operation, tn_recording *recording,

@@ -3,6 +3,7 @@
 
 #include "base/checked.h"
 #include "conv/winograd_args.h"
+#include "ops/common/lanes.h"
 #include "ops/gemm/cpu.h"
 
 #include <math.h>
@@ -74,8 +75,9 @@ const char *tn_winograd_refuses(const conv_problem *p)
 static void tune(tenon_context *context, const winograd *w, int32_t *values)
 {
     int64_t lanes = tn_gemm_lanes(context, w->conv->dtype);
-    bool wide = lanes * (int64_t)tn_acc_size(w->conv->dtype) == 64;
-    int64_t vectors = w->conv->k > 2 * lanes && wide ? 4 : w->conv->k > lanes ? 2 : 1;
+    int64_t vectors = w->conv->k > 2 * lanes && tn_gemm_has_many_registers(context) ? 4
+                      : w->conv->k > lanes                                          ? 2
+                                                                                    : 1;
     if (values[WINOGRAD_MR] == 0)
         values[WINOGRAD_MR] = 6;
     if (values[WINOGRAD_NR] == 0)
@@ -103,55 +105,58 @@ static double multiply_rows(int64_t tiles, int64_t mr)
     return (double)whole + 1.3 * (double)tn_round_up(tiles - whole, 2);
 }
 
-/* Nanoseconds of the steps, for a vector of one tile or of one channel's filters; measured on
- * x86-64, on the scale of tn_gemm_cpu_tile_time. */
-typedef struct times {
-    double fma, in, out, filter, byte;
-} times;
+/* Moves of an element for each of a tile's points: of an image, of sums and of filters that are
+ * transformed; measured on x86-64. */
+#define IN_MOVES     2.4
+#define OUT_MOVES    2.2
+#define FILTER_MOVES 2.2
 
-static times times_of(const winograd *w, int64_t lanes)
+/* All sets by all work-groups: images transformed, products, sums transformed. */
+static tn_work work_of_sets(const winograd *w, const int32_t *values, const layout *l)
 {
-    int64_t bytes = lanes * (int64_t)tn_acc_size(w->conv->dtype);
-    bool large = w->tile == 4;
-    double scale = bytes >= 64 ? 1 : 0.65;
-    return (times){.fma = bytes >= 64   ? 0.31
-                          : bytes >= 32 ? 0.20
-                                        : 0.18,
-                   .in = scale * (large ? 110 : 50),
-                   .out = scale * (large ? 100 : 45),
-                   .filter = scale * (large ? 100 : 50),
-                   .byte = 0.1};
+    const conv_problem *p = w->conv;
+    const double c = (double)p->c, nr = values[WINOGRAD_NR], tiles = (double)l->set_tiles;
+    const double adding = 1 + 2 * (c / (double)l->block - 1) / c;
+    const double sets = (double)tn_ceil_div(l->all_tiles, l->set_tiles),
+                 groups = sets * (double)l->parts * (double)p->groups,
+                 panels = groups * (double)tn_ceil_div(l->panels, l->parts);
+    const double all = (double)points(w);
+    return (tn_work){.launches = 1,
+                     .blocks = true,
+                     .groups = groups,
+                     .rate = tn_sum_rate(p->dtype),
+                     .multiply_adds = panels * all * c * nr * adding *
+                                      multiply_rows(l->set_tiles, values[WINOGRAD_MR]),
+                     .vector_elements =
+                         all * (IN_MOVES * groups * tiles * (double)tn_round_up(p->c, l->lanes) +
+                                OUT_MOVES * panels * tiles * nr +
+                                (l->fuses ? FILTER_MOVES * panels * c * nr : 0))};
 }
 
-/* Nanoseconds until the last work-group is done. */
 static double time_of(tenon_context *context, const winograd *w, const int32_t *values,
                       const layout *l)
 {
     const conv_problem *p = w->conv;
-    const times t = times_of(w, l->lanes);
-    double units = context->device.info.compute_units;
-    double vectors = (double)values[WINOGRAD_NR] / (double)l->lanes, c = (double)p->c;
-    double tiles = (double)l->set_tiles, adding = 1 + 2 * (c / (double)l->block - 1) / c;
-    double filters = c * vectors * t.filter;
-    double panel = (double)points(w) * c * vectors * t.fma * adding *
-                       multiply_rows(l->set_tiles, values[WINOGRAD_MR]) +
-                   tiles * vectors * t.out + (l->fuses ? filters : 0);
-    double set = tiles * (double)tn_ceil_div(p->c, l->lanes) * t.in +
-                 (double)tn_ceil_div(l->panels, l->parts) * panel;
-    double sets = (double)tn_ceil_div(l->all_tiles, l->set_tiles),
-           others = (double)l->parts * (double)p->groups;
-    double y = (double)p->n * (double)(p->groups * p->k) * (double)tn_window_pixels(&p->window) *
-               (double)tenon_dtype_size((tenon_dtype)p->dtype);
-    double time = CPU_LAUNCH_TIME + set * ceil(sets * others / units);
-    /* Rows of tiles are stored to lines that do not wait in the cache. */
-    if (y > U_CACHED * units)
-        time += 2 * t.byte * y / units;
-    if (l->fuses)
-        return time;
-    double u = (double)(p->groups * l->panels) * (double)points(w) * c * values[WINOGRAD_NR] *
-               (double)tn_acc_size(p->dtype);
-    return time + CPU_LAUNCH_TIME + (double)(p->groups * l->panels) * filters / units +
-           (u > U_CACHED * units ? t.byte * u * (2 + sets) / units : 0);
+    const tn_model *model = &context->device.model;
+    const double cached = U_CACHED * model->units;
+    const double sets = (double)tn_ceil_div(l->all_tiles, l->set_tiles);
+    const double y = (double)p->n * (double)(p->groups * p->k) *
+                     (double)tn_window_pixels(&p->window) *
+                     (double)tenon_dtype_size((tenon_dtype)p->dtype);
+    const double u =
+        (double)(p->groups * l->panels) * (double)points(w) * (double)p->c * values[WINOGRAD_NR];
+    const double u_bytes = u * (double)tn_acc_size(p->dtype);
+    const tn_work products = work_of_sets(w, values, l);
+    const tn_work filters = {.launches = 1,
+                             .follows = true,
+                             .rate = tn_sum_rate(p->dtype),
+                             .vector_elements = FILTER_MOVES * u};
+    /* Rows of tiles are stored to lines that do not wait in the cache; filters may not stay there.
+     */
+    const tn_work moves = {.bytes = (y > cached ? 2 * y : 0) +
+                                    (!l->fuses && u_bytes > cached ? u_bytes * (2 + sets) : 0)};
+    return tn_work_time(model, &products) + tn_work_time(model, &moves) +
+           (l->fuses ? 0 : tn_work_time(model, &filters));
 }
 
 /* The sizes of a slice. */

@@ -13,6 +13,7 @@
 #include "ops/conv/product.h"
 #include "ops/conv/winograd.h"
 
+#include <math.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -22,7 +23,7 @@
 /* Rows of the matrices begin at multiples of this many elements, and sets are such multiples. */
 #define ALIGNMENT 32
 /* The part of a memory's published bandwidth that a kernel of loads and stores has. */
-#define BANDWIDTH 0.75
+#define REACH 0.83
 
 /* How the workspace is laid out, in elements. */
 typedef struct layout {
@@ -130,20 +131,25 @@ static tenon_status make_product(const char *operation, const winograd *w, const
 }
 
 /* The products of all sets, and what the transforms read and write. */
-static double time_of(tenon_context *context, const winograd *w, const layout *l)
+static void add_time(tenon_context *context, const winograd *w, const layout *l, tn_choice *choice)
 {
     const conv_problem *p = w->conv;
     const double sets = (double)tn_ceil_div(l->all_tiles, l->set_tiles), all = (double)l->all_tiles;
     const double sum = (double)tn_acc_size(p->dtype), point = (double)points(w) * sum,
                  element = (double)tenon_dtype_size((tenon_dtype)p->dtype),
                  tile = (double)(w->tile * w->tile) * element;
-    const double bytes = (double)l->u_point * (9 * element + point) +
-                         all * (double)(channels_of(p) + filters_of(p)) * (point + tile);
+    const tn_work transforms = {.launches = 1 + 2 * sets,
+                                .bytes =
+                                    (double)l->u_point * (9 * element + point) +
+                                    all * (double)(channels_of(p) + filters_of(p)) * (point + tile),
+                                .reach = REACH};
     gemm_problem product;
-    if (make_product("configure", w, l, l->set_tiles, &product) != TENON_OK)
-        return 1e300;
-    return TN_GPU_LAUNCH * (1 + 2 * sets) + sets * tn_gemm_estimate(context, &product) +
-           bytes / (BANDWIDTH * tn_gpu_bytes(context));
+    if (make_product("configure", w, l, l->set_tiles, &product) != TENON_OK) {
+        choice->time = INFINITY;
+        return;
+    }
+    choice->time = sets * tn_gemm_estimate(context, &product);
+    tn_choice_add(context, choice, &transforms);
 }
 
 static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
@@ -157,7 +163,7 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
     choice->never_chosen = context->device.is_cpu ? "made for GPUs" : NULL;
     *l = lay_out(&w);
     choice->workspace = (uint64_t)l->elements * tn_acc_size(p->dtype);
-    choice->time = time_of(context, &w, l);
+    add_time(context, &w, l, choice);
     tn_build_options(context, choice->options,
                      "-DTENON_DTYPE=%u -DTENON_ACT_BUILD=%u -DTENON_TILE=%d", p->dtype,
                      tn_activation_is_build(p->activation) ? p->activation : 0u, (int)w.tile);

@@ -48,7 +48,6 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
             CHAIN_CODE(s->op, is_along(p, s->operand), is_along(p, s->addend), s->activation));
     }
     tn_pointwise_configure(context, &p->views, more, choice);
-    choice->time = 5000 + 0.1 * (double)tn_pointwise_elements(&p->views);
     if (tn_pointwise_elements(&p->views) < LEAST_ELEMENTS)
         choice->never_chosen = "few elements are not worth a build";
     return NULL;

@@ -37,7 +37,8 @@ static const char *configure_copy(tenon_context *context, const tn_problem *prob
 {
     const tn_pointwise_problem *p = (const tn_pointwise_problem *)problem;
     tn_stores_configure(context, tn_pointwise_copy_bytes(p), choice);
-    choice->time = tn_pointwise_time(p);
+    const tn_work work = tn_pointwise_work(p, tn_pointwise_has_vectors(p));
+    tn_choice_add(context, choice, &work);
     if (p->from == p->to)
         tn_element_options(context, (tenon_dtype)p->to, choice->values, choice->options);
     else

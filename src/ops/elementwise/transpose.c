@@ -50,19 +50,20 @@ static const char *refuses(tenon_context *context, const tn_pointwise_problem *p
     return NULL;
 }
 
-/* Beside tn_pointwise_time: elements of whole squares cost half to three quarters of single
- * ones, the rest somewhat more than these; measured on x86-64. */
-static double time_of(tenon_context *context, const tn_pointwise_problem *p, bool good)
+/* Beside single elements, which tn_pointwise_work counts, those of whole squares cost half to three
+ * quarters, the rest somewhat more; measured on x86-64. */
+static tn_work work_of(tenon_context *context, const tn_pointwise_problem *p, bool good)
 {
     const int64_t width = (int64_t)tn_lanes(context, TENON_DTYPE_F32);
-    int64_t rows = p->shape[down(p)], columns = p->shape[p->rank - 1];
-    double planes = 1;
-    for (uint32_t d = 0; d + 1 < p->rank; d++)
-        planes *= d == down(p) ? 1 : (double)p->shape[d];
+    const int64_t rows = p->shape[down(p)], columns = p->shape[p->rank - 1];
+    const double all = (double)tn_pointwise_elements(p),
+                 planes = all / ((double)rows * (double)columns);
     const int64_t whole_rows = rows / width * width, whole_columns = columns / width * width;
-    double whole = (double)whole_rows * (double)whole_columns;
-    double all = (double)rows * (double)columns;
-    return 5000 + planes * (good ? 0.6 * whole + 1.2 * (all - whole) : 2.0 * all);
+    const double whole = planes * (double)whole_rows * (double)whole_columns;
+    return (tn_work){.launches = 1,
+                     .single_elements = good ? 0.6 * whole + 1.2 * (all - whole) : 2.0 * all,
+                     .bytes = all * 2 * (double)tenon_dtype_size((tenon_dtype)p->to),
+                     .reads = good ? TN_SIDE_BY_SIDE : TN_LONG_ROWS};
 }
 
 /* Fills in all but the offsets; returns how many blocks there are. */
@@ -120,7 +121,8 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
         configure_stores(context, p, choice);
     layout->blocks = local ? cut(p, TRANSPOSE_TILE, TRANSPOSE_TILE, &layout->args)
                            : cut(p, cpu_rows(context, p), CPU_COLUMNS, &layout->args);
-    choice->time = time_of(context, p, local != context->device.is_cpu);
+    const tn_work work = work_of(context, p, local != context->device.is_cpu);
+    tn_choice_add(context, choice, &work);
     tn_element_options(context, (tenon_dtype)p->to, choice->values, choice->options);
     return NULL;
 }

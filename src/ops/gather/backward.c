@@ -51,22 +51,17 @@ static int64_t elements_of(const gather_backward_problem *p)
     return count;
 }
 
-/* In nanoseconds: what both solvers read and write, and the launches. */
-static double time_of(const gather_backward_problem *p)
-{
-    return 5000 + 0.1 * (double)elements_of(p) * (double)(p->size + p->list.count);
-}
-
-static double units(tenon_context *context)
-{
-    return (double)context->device.info.compute_units * (context->device.is_cpu ? 1 : 64);
-}
-
-/* What both solvers say; `more` is the time of what only one does. */
-static const char *configure(tenon_context *context, const gather_backward_problem *p, double more,
+/* What both solvers say; `more` is what only one does. */
+static const char *configure(tenon_context *context, const gather_backward_problem *p, tn_work more,
                              tn_choice *choice)
 {
-    choice->time = time_of(p) + more;
+    const double elements = (double)elements_of(p) * (double)(p->size + p->list.count);
+    const tn_work both = {.launches = 1,
+                          .rate = tn_sum_rate(p->dtype),
+                          .vector_elements = elements,
+                          .bytes = elements * (double)tenon_dtype_size((tenon_dtype)p->dtype)};
+    tn_choice_add(context, choice, &both);
+    tn_choice_add(context, choice, &more);
     tn_build_options(context, choice->options, "-DTENON_DTYPE=%u -DTENON_VW=%u%s", p->dtype,
                      tn_lanes(context, p->dtype), tn_gpu_option(context));
     return NULL;
@@ -79,7 +74,7 @@ static const char *configure_scan(tenon_context *context, const tn_problem *prob
     const int64_t vectors = tn_ceil_div(elements_of(p), (context->device.is_cpu ? 4 : 1) *
                                                             (int64_t)tn_lanes(context, p->dtype));
     const double looks = (double)p->size * (double)p->list.count * (double)vectors;
-    return configure(context, p, looks / units(context), choice);
+    return configure(context, p, (tn_work){.scalar = looks}, choice);
 }
 
 static const char *configure_sorted(tenon_context *context, const tn_problem *problem,
@@ -87,11 +82,15 @@ static const char *configure_sorted(tenon_context *context, const tn_problem *pr
 {
     const gather_backward_problem *p = (const gather_backward_problem *)problem;
     const sort_layout l = layout_of(context, p);
-    const double pass =
-        10000 + 5.0 * (double)l.block + 2.0 * (double)l.blocks * 256 / units(context);
+    /* A pass counts digits in blocks, adds the counts up, and puts each pair in its place. */
+    const tn_work passes = {.launches = 3.0 * l.passes,
+                            .follows = true,
+                            .groups = (double)l.blocks,
+                            .scalar = 5.0 * l.passes * (double)l.blocks *
+                                      ((double)l.block + 0.4 * GATHER_DIGITS)};
     *TN_LAYOUT(sort_layout, choice) = l;
     choice->workspace = (uint64_t)l.end * sizeof(int32_t);
-    return configure(context, p, l.passes * pass, choice);
+    return configure(context, p, passes, choice);
 }
 
 /* Records one pass's three launches, which differ in their kernels and sizes alone. */

@@ -1,6 +1,9 @@
 #include "ops/gemm/cpu.h"
 
 #include "base/checked.h"
+#include "ops/common/lanes.h"
+
+#include <math.h>
 
 /* Blocks of K are equal, so that none is shorter than half of this: the error bound counts on it.
  */
@@ -37,29 +40,34 @@ int64_t tn_gemm_lanes(tenon_context *context, uint32_t dtype)
     return dtype == TENON_DTYPE_F64 ? f32 / 2 : f32;
 }
 
+bool tn_gemm_has_many_registers(const tenon_context *context)
+{
+    return context->device.model.kind->vector_registers >= REGISTERS;
+}
+
+int32_t tn_gemm_rows_of_tile(const tenon_context *context, int32_t vectors)
+{
+    return context->device.model.kind->cpu_rows[vectors - 1];
+}
+
 const char *tn_gemm_made_for_cpus(const tenon_context *context)
 {
     return context->device.is_cpu ? NULL : "made for CPUs";
 }
 
-/* Vectors in a row of the tile: four keep the fewest loads for each multiply-add; three or two
- * leave less of a ragged last panel unused. Without 512-bit registers there are only 16, and two is
- * the most. A matrix no wider than a vector, as a classifier's, takes one: 1.5 to 1.7 times as
- * fast, measured.
- */
-static int64_t choose_vectors(const gemm_problem *p, int64_t lanes, bool wide)
+/* The register tile whose ragged last panel costs least. A matrix no wider than a vector, as a
+ * classifier's, takes tiles of one: 1.5 to 1.7 times as fast, measured. */
+static tn_kind_cpu_tile choose_tile(tenon_context *context, const gemm_problem *p, int64_t lanes)
 {
-    /* The time of a multiply-add in tiles of so many vectors, measured. */
-    static const double cost[] = {[2] = 1.08, [3] = 1.1, [4] = 1};
-    int64_t best = 2;
-    double least = 1e300;
-    if (p->n <= lanes)
-        return 1;
-    for (int64_t vectors = wide ? 4 : 2; vectors >= 2; vectors--) {
-        double work = cost[vectors] * (double)(vectors * tn_ceil_div(p->n, vectors * lanes));
+    const tn_kind_cpu_tile *tiles = context->device.model.kind->cpu_tiles;
+    tn_kind_cpu_tile best = {6, p->n <= lanes ? 1 : 2, 1};
+    double least = INFINITY;
+    for (int i = 0; p->n > lanes && tiles[i].vectors > 0; i++) {
+        const int64_t width = tiles[i].vectors * lanes;
+        const double work = tiles[i].time * (double)tn_round_up(p->n, width);
         if (work < least) {
             least = work;
-            best = vectors;
+            best = tiles[i];
         }
     }
     return best;
@@ -86,10 +94,10 @@ void tn_gemm_cpu_tune(tenon_context *context, const gemm_problem *p, int32_t pan
 {
     bool free_panels = values[CPU_PANELS] == 0, free_block = values[CPU_KC] == 0,
          free_columns = values[CPU_NR] == 0, free_rows = values[CPU_MR] == 0;
-    int64_t lanes = tn_gemm_lanes(context, p->dtype), size = (int64_t)tn_acc_size(p->dtype);
-    bool wide = lanes * size == 64;
+    const int64_t lanes = tn_gemm_lanes(context, p->dtype);
+    const tn_kind_cpu_tile tile = choose_tile(context, p, lanes);
     if (values[CPU_NR] == 0)
-        values[CPU_NR] = (int32_t)(lanes * choose_vectors(p, lanes, wide));
+        values[CPU_NR] = (int32_t)(lanes * tile.vectors);
     if (values[CPU_MR] == 0)
         values[CPU_MR] = values[CPU_NR] == 3 * lanes ? 8 : 6;
     if (values[CPU_KC] == 0)
@@ -191,38 +199,35 @@ int64_t tn_gemm_cpu_tile_rows(tenon_context *context, const gemm_problem *p, con
     return stores_acc(p) ? rows : tn_min_i64(rows, SUM_TILES * values[CPU_MR]);
 }
 
-/* The factors read once, from memory or from the cache where they may still be: for few rows or
- * columns that is what takes the time. */
-static double memory_time(tenon_context *context, const gemm_problem *p)
+/* Moves of an element of a contiguous along M, which is packed: the fewer rows a work-group packs,
+ * the shorter its reads are. */
+static double packing_moves(double rows)
 {
-    double elements = (double)p->k * ((double)p->m + (double)p->n) * (double)tn_gemm_batch_count(p);
-    double bytes = elements * (double)tenon_dtype_size((tenon_dtype)p->dtype);
-    return bytes * (bytes > (double)context->device.cache_size ? 0.05 : 0.02);
+    return 4 * (1 + 16 / rows);
 }
 
-/* Measured on an AVX-512 machine at 2.6 GHz; what counts is how the solvers compare. */
-double tn_gemm_cpu_tile_time(tenon_context *context, const gemm_problem *p, const int32_t *values)
+/* The factors are read once. The sums of a block of K are read and written once for each. */
+tn_work tn_gemm_cpu_work(tenon_context *context, const gemm_problem *p, const int32_t *values)
 {
-    double size = (double)tn_acc_size(p->dtype);
-    double lanes = (double)tn_gemm_lanes(context, p->dtype), bytes = lanes * size;
-    double per_fma = bytes >= 64 ? 0.31 : bytes >= 32 ? 0.20 : 0.18;
-    double vectors = (double)tn_ceil_div(p->n, values[CPU_NR]) * values[CPU_NR] / lanes;
-    double batch = (double)tn_gemm_batch_count(p), m = (double)p->m, k = (double)p->k;
-    double blocks = (double)tn_ceil_div(p->k + 1, values[CPU_KC]);
-    double time = m * vectors * (k * per_fma + blocks);
-    gemm_layout a = tn_gemm_layout(p, GEMM_A);
-    double column_groups = (double)tn_gemm_cpu_column_groups(p, values);
-    double rows = (double)tn_gemm_cpu_tile_rows(context, p, values);
-    if (a == GEMM_UNIT_ROW) /* the fewer rows a work-group packs, the shorter its reads are */
-        time += m * k * column_groups * 0.3 * (1 + 16 / rows);
-    else if (a == GEMM_STRIDED)
-        time += m * k * column_groups;
-    /* Work-groups that are fewer than the compute units leave some idle. */
-    double units = context->device.info.compute_units;
-    double groups = column_groups * batch * (double)tn_ceil_div(p->m, (int64_t)rows);
-    time *= batch / (groups < units ? groups : units);
-    double memory = memory_time(context, p);
-    return time > memory ? time : memory;
+    const double m = (double)p->m, k = (double)p->k, batch = (double)tn_gemm_batch_count(p);
+    const double n = (double)tn_round_up(p->n, values[CPU_NR]);
+    const double blocks = (double)tn_ceil_div(p->k + 1, values[CPU_KC]);
+    const double column_groups = (double)tn_gemm_cpu_column_groups(p, values);
+    const int64_t rows = tn_gemm_cpu_tile_rows(context, p, values);
+    const double packed = m * k * batch * column_groups;
+    const gemm_layout a = tn_gemm_layout(p, GEMM_A);
+    return (tn_work){
+        .launches = 1,
+        .blocks = true,
+        .groups = column_groups * batch * (double)tn_ceil_div(p->m, tn_max_i64(rows, 1)),
+        .rate = tn_sum_rate(p->dtype),
+        .multiply_adds = m * n * k * batch,
+        .vector_elements = m * n * batch * blocks +
+                           (a == GEMM_UNIT_ROW ? packed * packing_moves((double)rows) : 0),
+        .single_elements = a == GEMM_STRIDED ? packed : 0,
+        .bytes = k * (m + (double)p->n) * batch * (double)tenon_dtype_size((tenon_dtype)p->dtype),
+        .reach = 0.9,
+    };
 }
 
 void tn_gemm_cpu_configure(tenon_context *context, const gemm_problem *p, int32_t panels,
@@ -233,7 +238,8 @@ void tn_gemm_cpu_configure(tenon_context *context, const gemm_problem *p, int32_
     choice->misfit = tn_gemm_cpu_constrains(context, p, choice->values, local);
     if (choice->misfit != NULL)
         return;
-    choice->time = CPU_LAUNCH_TIME + tn_gemm_cpu_tile_time(context, p, choice->values);
+    const tn_work work = tn_gemm_cpu_work(context, p, choice->values);
+    tn_choice_add(context, choice, &work);
     tn_gemm_cpu_options(context, &p->head, choice->values, choice->options);
 }
 

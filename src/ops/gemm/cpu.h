@@ -13,6 +13,12 @@ extern const tn_parameter tn_gemm_cpu_parameters[CPU_SPLIT_PARAMETERS];
 /* Lanes of a vector of the accumulator's type: 4, 8 or 16 floats' worth. */
 int64_t tn_gemm_lanes(tenon_context *context, uint32_t dtype);
 
+/* Whether a tile's sums may take 32 vector registers, not 16. */
+bool tn_gemm_has_many_registers(const tenon_context *context);
+
+/* Rows of a tile of 1 to 4 vectors, for kernels that pack both factors. */
+int32_t tn_gemm_rows_of_tile(const tenon_context *context, int32_t vectors);
+
 /* Why a kernel made for a CPU is never chosen, or NULL; a forced one runs anywhere. */
 const char *tn_gemm_made_for_cpus(const tenon_context *context);
 
@@ -50,10 +56,9 @@ int64_t tn_gemm_cpu_column_groups(const gemm_problem *problem, const int32_t *va
 int64_t tn_gemm_cpu_tile_rows(tenon_context *context, const gemm_problem *problem,
                               const int32_t *values);
 
-/* Nanoseconds of the multiplication alone, on all compute units, and of packing a where it is
- * packed. */
-double tn_gemm_cpu_tile_time(tenon_context *context, const gemm_problem *problem,
-                             const int32_t *values);
+/* What a launch of a tiled kernel does, but for packing b. */
+tn_work tn_gemm_cpu_work(tenon_context *context, const gemm_problem *problem,
+                         const int32_t *values);
 
 /* A launch of a tiled kernel, but for the batch, of work-groups of so many rows; and such a launch
  * completed and recorded. */
@@ -62,8 +67,5 @@ tn_launch tn_gemm_cpu_launch(const gemm_problem *problem, const tn_choice *choic
 tenon_status tn_gemm_cpu_record(const char *operation, tn_recording *recording,
                                 const gemm_problem *problem, const tn_choice *choice,
                                 const char *source, const char *kernel);
-
-/* Nanoseconds from enqueueing a kernel to its work-groups running. */
-#define CPU_LAUNCH_TIME 20000.0
 
 #endif

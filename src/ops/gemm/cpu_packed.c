@@ -1,5 +1,6 @@
 /* gemm/cpu_packed: explicit vectors, blocks of b packed in local memory. Serves every layout. */
 #include "base/checked.h"
+#include "ops/common/lanes.h"
 #include "ops/gemm/cpu.h"
 
 static int64_t local_elements(const gemm_problem *p, const int32_t *values)
@@ -20,12 +21,17 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
     tn_gemm_cpu_configure(context, p, panels, local_elements, choice);
     if (choice->misfit != NULL)
         return NULL;
-    double per_element = b == GEMM_UNIT_COL ? 0.2 : b == GEMM_UNIT_ROW ? 0.35 : 1.0;
-    double row_groups =
+    /* Each group of rows packs b again. */
+    const double row_groups =
         (double)tn_ceil_div(p->m, tn_gemm_cpu_tile_rows(context, p, choice->values));
-    double pack = (double)p->k * (double)tn_round_up(p->n, choice->values[CPU_NR]) *
-                  (double)tn_gemm_batch_count(p) * row_groups * per_element;
-    choice->time += pack / context->device.info.compute_units;
+    const double packed = (double)p->k * (double)tn_round_up(p->n, choice->values[CPU_NR]) *
+                          (double)tn_gemm_batch_count(p) * row_groups;
+    const tn_work work = {.rate = tn_sum_rate(p->dtype),
+                          .vector_elements = b == GEMM_UNIT_COL   ? 2 * packed
+                                             : b == GEMM_UNIT_ROW ? 4 * packed
+                                                                  : 0,
+                          .single_elements = b == GEMM_STRIDED ? packed : 0};
+    tn_choice_add(context, choice, &work);
     return NULL;
 }
 

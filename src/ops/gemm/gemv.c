@@ -1,6 +1,7 @@
 /* gemm/gemv_dot, gemv_axpy and gemv_split: a matrix times a vector. (The canonical problem makes
  * every vector a column.) */
 #include "base/checked.h"
+#include "ops/common/lanes.h"
 #include "ops/gemm/cpu.h"
 
 /* Rows of a work-group: by dot products enough to share a block of the vector; by scaled columns a
@@ -30,28 +31,24 @@ static const char *configure(tenon_context *context, const gemm_problem *p, gemm
     return NULL;
 }
 
-/* The matrix is read once: from memory, or from the cache where it may still be. */
-static double read_time(tenon_context *context, const gemm_problem *p)
+/* The matrix is read once, by work-groups of so many rows. */
+static tn_work reading(const gemm_problem *p, int64_t rows, double reach)
 {
-    double bytes = (double)p->m * (double)p->k * (double)tn_gemm_batch_count(p) *
-                   (double)tenon_dtype_size((tenon_dtype)p->dtype);
-    bool from_memory = bytes > (double)context->device.cache_size;
-    return CPU_LAUNCH_TIME + bytes * (from_memory ? 0.045 : 0.02);
-}
-
-/* Fewer work-groups than compute units leave some idle. */
-static double idle_factor(tenon_context *context, const gemm_problem *p, int64_t rows)
-{
-    double units = context->device.info.compute_units;
-    double groups = (double)tn_ceil_div(p->m, rows) * (double)tn_gemm_batch_count(p);
-    return groups < units ? units / groups : 1;
+    const double batch = (double)tn_gemm_batch_count(p);
+    return (tn_work){.launches = 1,
+                     .blocks = true,
+                     .groups = (double)tn_ceil_div(p->m, rows) * batch,
+                     .bytes = (double)p->m * (double)p->k * batch *
+                              (double)tenon_dtype_size((tenon_dtype)p->dtype),
+                     .reach = reach};
 }
 
 static const char *configure_dot(tenon_context *context, const tn_problem *problem,
                                  tn_choice *choice)
 {
     const gemm_problem *p = (const gemm_problem *)problem;
-    choice->time = read_time(context, p) * idle_factor(context, p, DOT_ROWS);
+    const tn_work work = reading(p, DOT_ROWS, 1);
+    tn_choice_add(context, choice, &work);
     return configure(context, p, GEMM_UNIT_COL, choice);
 }
 
@@ -60,7 +57,8 @@ static const char *configure_axpy(tenon_context *context, const tn_problem *prob
 {
     const gemm_problem *p = (const gemm_problem *)problem;
     /* The strips of a column are short, and so are the reads. */
-    choice->time = 1.2 * read_time(context, p) * idle_factor(context, p, AXPY_LEAST_ROWS);
+    const tn_work work = reading(p, AXPY_LEAST_ROWS, 0.83);
+    tn_choice_add(context, choice, &work);
     return configure(context, p, GEMM_UNIT_ROW, choice);
 }
 
@@ -77,8 +75,13 @@ static const char *configure_split(tenon_context *context, const tn_problem *pro
         return "k is too short to split";
     const int64_t sums = p->m * SPLITS * tn_gemm_batch_count(p);
     choice->workspace = (uint64_t)sums * tn_acc_size(p->dtype);
-    choice->time =
-        read_time(context, p) + 3000 + (double)sums * 0.5 / context->device.info.compute_units;
+    const tn_work products = reading(p, 1, 1);
+    const tn_work adding = {.launches = 1,
+                            .follows = true,
+                            .rate = tn_sum_rate(p->dtype),
+                            .vector_elements = 6 * (double)sums};
+    tn_choice_add(context, choice, &products);
+    tn_choice_add(context, choice, &adding);
     return NULL;
 }
 

@@ -45,7 +45,8 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
     choice->misfit = tn_gemm_cpu_constrains(context, p, values, local_elements);
     if (choice->misfit != NULL)
         return NULL;
-    choice->time = CPU_LAUNCH_TIME + tn_gemm_cpu_tile_time(context, p, values);
+    const tn_work work = tn_gemm_cpu_work(context, p, values);
+    tn_choice_add(context, choice, &work);
     tn_build_options(context, choice->options,
                      GEMM_OPTIONS_FORMAT
                      " -DTENON_VW=%d -DTENON_MR=%d -DTENON_NV=%d -DTENON_KC=%d -DTENON_NTP=%d",

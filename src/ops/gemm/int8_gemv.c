@@ -30,10 +30,13 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
         return "not a vector";
     if (tn_gemm_layout(p, GEMM_A) == GEMM_STRIDED)
         return "no dimension of the matrix is contiguous";
-    /* Bytes come from memory at some 20 a nanosecond; each work-group does its share. */
-    double groups = (double)(tn_ceil_div(p->m, rows_of(context, p)) * tn_gemm_batch_count(p));
-    double units = context->device.info.compute_units;
-    choice->time = CPU_LAUNCH_TIME + 0.1 * tn_gemm_work(p) / (groups < units ? groups : units);
+    const tn_work work = {
+        .launches = 1,
+        .blocks = true,
+        .groups = (double)(tn_ceil_div(p->m, rows_of(context, p)) * tn_gemm_batch_count(p)),
+        .vector_elements = tn_gemm_work(p),
+        .bytes = tn_gemm_work(p)};
+    tn_choice_add(context, choice, &work);
     tn_build_options(context, choice->options,
                      GEMM_OPTIONS_FORMAT " -DTENON_VW=%d -DTENON_A_LAYOUT=%d -DTENON_ROWS=%d",
                      GEMM_OPTIONS_VALUES(p), lanes, along_k(p) ? 1 : 2, VECTORS * lanes);

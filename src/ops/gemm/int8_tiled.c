@@ -1,7 +1,6 @@
 /* gemm_int8/tiled: gemm/tiled with words of four bytes of K in place of reals. For GPUs; serves
  * every layout. */
 #include "base/checked.h"
-#include "ops/common/gpu.h"
 #include "ops/gemm/int8.h"
 #include "ops/gemm/tiled.h"
 
@@ -44,10 +43,11 @@ static void try_tile(tenon_context *context, const gemm_problem *p, tn_choice *c
     const double m = (double)p->m, n = (double)p->n, k = (double)p->k;
     const double d =
         (double)tenon_dtype_size((tenon_dtype)((const int8_problem *)p)->types[GEMM_D]);
-    const double bytes = (m * k + k * n + m * n * d) * (double)tn_gemm_batch_count(p);
-    const double each = tn_context_has(context, TENON_CAPABILITY_INT8_DOT) ? 1 : WITHOUT_DOT;
-    const double compute = tn_gemm_tiled_time(context, values, groups, ceil(k / WORD), 0);
-    choice->time = TN_GPU_LAUNCH + fmax(each * compute, bytes / tn_gpu_bytes(context));
+    tn_work work = tn_gemm_tiled_loop(p->dtype, values, groups, ceil(k / WORD), 0);
+    if (!tn_context_has(context, TENON_CAPABILITY_INT8_DOT))
+        work.instructions = WITHOUT_DOT * (work.instructions + work.multiply_adds);
+    work.bytes = (m * k + k * n + m * n * d) * (double)tn_gemm_batch_count(p);
+    tn_choice_add(context, choice, &work);
 }
 
 static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
@@ -55,7 +55,7 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
     const gemm_problem *p = (const gemm_problem *)problem;
     const int32_t *values = choice->values;
     choice->never_chosen = tn_gemm_made_for_gpus(context);
-    tn_gemm_choose_tile(context, p, try_tile, tn_gemm_small_tiles(context, TENON_DTYPE_F32), 1,
+    tn_gemm_choose_tile(context, p, try_tile, tn_gemm_tiles(context, TENON_DTYPE_F32, true), 1,
                         INT8_TILED_PARAMETERS, choice);
     if (choice->misfit != NULL)
         return NULL;

@@ -3,7 +3,6 @@
 #include "ops/gemm/matrix.h"
 
 #include "base/checked.h"
-#include "ops/common/gpu.h"
 #include "ops/gemm/tiled.h"
 #include "runtime/context.h"
 
@@ -22,17 +21,8 @@ const tn_parameter tn_gemm_matrix_parameters[MATRIX_SPLIT_PARAMETERS] = {
     [MATRIX_SLICES] = {"ks", 1, 64}                            /* slices of K, at most */
 };
 
-/* Of the units' rate, what a kernel that feeds them reaches; a guess until it is measured. */
-#define EFFICIENCY 0.5
-/* Of Hopper's, whose rate mma.sync does not reach. */
-#define WGMMA_EFFICIENCY 0.7
-/* Cycles that a step takes where a work-group is alone on its compute unit: its reads go to memory.
- */
-#define STEP_CYCLES 400.0
 /* How much longer a step takes whose blocks are copied element by element. */
 #define UNALIGNED 3.0
-/* Multiply-adds of f32 in a cycle, of AMD's CDNA 2 and 3 (their white papers). */
-#define F32_RATE 128.0
 /* Bytes of a row of a block, along K. */
 #define KB_BYTES 64
 
@@ -92,28 +82,16 @@ bool tn_matrix_unit(tenon_context *context, matrix_kind kind, int32_t form, int 
            (!unit->split || type == MATRIX_F16 || type == MATRIX_I8);
 }
 
-/* A block and its grid of warps. */
-typedef struct shape {
-    int32_t mb, nb, wm, wn;
-} shape;
-
-/* Each warp has the sums of up to 64 x 64 elements in registers: 64 words for each lane. */
-static shape usual_shape(const matrix_unit *unit, bool large)
+/* What the device's kind says of the unit; an emulated one, or one that its kind is not known to
+ * have, takes the smallest block that is of use. */
+static tn_kind_matrix blocks_for(const tenon_context *context, const matrix_unit *unit)
 {
-    if (unit->number == MATRIX_WGMMA)
-        return large ? (shape){128, 128, 2, 1} : (shape){64, 128, 1, 1};
-    if (unit->emulated)
-        return (shape){2 * MATRIX_M(unit->number), 2 * MATRIX_N(unit->number), 1, 2};
-    switch (unit->number) {
-    case MATRIX_MFMA:
-        return large ? (shape){128, 128, 2, 2} : (shape){64, 64, 2, 2};
-    case MATRIX_XMX_16:
-        return large ? (shape){128, 128, 4, 4} : (shape){64, 64, 4, 2};
-    case MATRIX_XMX_8:
-        return large ? (shape){128, 64, 8, 2} : (shape){64, 32, 4, 1};
-    default:
-        return large ? (shape){128, 128, 2, 4} : (shape){64, 64, 2, 2};
-    }
+    const tn_device_kind *kind = context->device.model.kind;
+    const tn_kind_matrix *own = unit->number == MATRIX_WGMMA ? &kind->wgmma : &kind->matrix;
+    const int16_t m = (int16_t)MATRIX_M(unit->number), n = (int16_t)MATRIX_N(unit->number);
+    const tn_kind_block least = unit->number == MATRIX_WGMMA ? (tn_kind_block){m, n, 1, 1}
+                                                             : (tn_kind_block){2 * m, 2 * n, 1, 2};
+    return own->large.mb > 0 && !unit->emulated ? *own : (tn_kind_matrix){least, least, 0.5};
 }
 
 static int64_t block_count(const gemm_problem *p, int32_t mb, int32_t nb)
@@ -131,9 +109,10 @@ void tn_matrix_tune(tenon_context *context, const tn_problem *problem, const mat
                     int32_t *values)
 {
     const gemm_problem *p = (const gemm_problem *)problem;
-    const shape most = usual_shape(unit, true);
-    const bool large = !unit->emulated && group_count(p, most.mb, most.nb) >= tn_gpu_cores(context);
-    const shape usual = usual_shape(unit, large);
+    const tn_kind_matrix kind = blocks_for(context, unit);
+    const bool large = (double)group_count(p, kind.large.mb, kind.large.nb) >=
+                       tn_model_cores(&context->device.model);
+    const tn_kind_block usual = large ? kind.large : kind.small;
     const int32_t defaults[MATRIX_PARAMETERS] = {
         [MATRIX_MB] = usual.mb,
         [MATRIX_NB] = usual.nb,
@@ -213,37 +192,33 @@ static bool is_aligned(const gemm_problem *p, int matrix, const matrix_unit *uni
     return aligned;
 }
 
-double tn_matrix_time(tenon_context *context, const matrix_unit *unit, const int32_t *values,
-                      double groups, double k, double finding)
+tn_work tn_matrix_loop(const tenon_context *context, const matrix_unit *unit, const int32_t *values,
+                       double groups, double k, double finding)
 {
-    const tn_arch_facts *facts = tn_arch_facts_of(context->device.arch);
-    const double peak = unit->type == MATRIX_F32
-                            ? F32_RATE
-                            : facts->matrix_fma_per_cycle * 16.0 / MATRIX_BITS(unit->type);
-    const double efficiency = unit->number == MATRIX_WGMMA ? WGMMA_EFFICIENCY : EFFICIENCY;
-    const double rate = peak > 0 ? peak * efficiency : 1;
+    const double steps = ceil(fmax(k, 1) / values[MATRIX_KB]);
     const double products =
         (double)values[MATRIX_MB] * (double)values[MATRIX_NB] * (double)values[MATRIX_KB];
-    const double step = (products / rate + finding / facts->fma_per_cycle) / facts->group_units;
-    const double shared = groups / (double)tn_gpu_cores(context);
-    const double cycles = shared <= 1   ? fmax(step, STEP_CYCLES)
-                          : shared <= 2 ? fmax(2 * step, STEP_CYCLES)
-                                        : fmax(step, STEP_CYCLES / 2) * shared;
-    return ceil(fmax(k, 1) / values[MATRIX_KB]) * cycles / facts->clock;
+    return (tn_work){.launches = 1,
+                     .groups = groups,
+                     .steps = steps,
+                     .rate = TN_RATE_MATRIX,
+                     .bits = (uint32_t)MATRIX_BITS(unit->type),
+                     .multiply_adds = groups * steps * products,
+                     .efficiency = blocks_for(context, unit).efficiency,
+                     .instructions = groups * steps * finding};
 }
 
-static double estimate(tenon_context *context, const gemm_problem *p, const matrix_unit *unit,
+static tn_work work_of(const tenon_context *context, const gemm_problem *p, const matrix_unit *unit,
                        const int32_t *values)
 {
     const double groups = (double)group_count(p, values[MATRIX_MB], values[MATRIX_NB]);
-    const double slower =
-        is_aligned(p, GEMM_A, unit) && is_aligned(p, GEMM_B, unit) ? 1 : UNALIGNED;
-    const double elements =
-        (double)p->m * (double)p->k + (double)p->k * (double)p->n + (double)p->m * (double)p->n;
-    const double read = elements * (double)tn_gemm_batch_count(p) * MATRIX_BITS(unit->type) / 8 /
-                        tn_gpu_bytes(context);
-    return TN_GPU_LAUNCH +
-           fmax(slower * tn_matrix_time(context, unit, values, groups, (double)p->k, 0), read);
+    const double m = (double)p->m, n = (double)p->n, k = (double)p->k;
+    tn_work work = tn_matrix_loop(context, unit, values, groups, k, 0);
+    if (!is_aligned(p, GEMM_A, unit) || !is_aligned(p, GEMM_B, unit))
+        work.efficiency /= UNALIGNED;
+    work.bytes =
+        (m * k + k * n + m * n) * (double)tn_gemm_batch_count(p) * MATRIX_BITS(unit->type) / 8;
+    return work;
 }
 
 void tn_matrix_options(tenon_context *context, const gemm_problem *p, const matrix_unit *unit,
@@ -268,7 +243,8 @@ void tn_matrix_configure(tenon_context *context, const gemm_problem *p, const ma
     choice->misfit = tn_matrix_constrains(context, unit, choice->values);
     if (choice->misfit != NULL)
         return;
-    choice->time = estimate(context, p, unit, choice->values);
+    const tn_work work = work_of(context, p, unit, choice->values);
+    tn_choice_add(context, choice, &work);
     tn_matrix_options(context, p, unit, choice->values, choice->options);
 }
 

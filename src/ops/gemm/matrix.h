@@ -62,13 +62,10 @@ const char *tn_matrix_constrains(tenon_context *context, const matrix_unit *unit
                                  const int32_t *values);
 int64_t tn_matrix_local(const matrix_unit *unit, const int32_t *values); /* bytes of local memory */
 
-/* The model of their cost, for every kernel with such a main loop: nanoseconds of so many
- * work-groups, each with a block of mb by nb through k steps. They run in waves, two for each core;
- * a step of one that is alone waits for memory, and the units are shared by those that are not.
- * `finding` are the instructions of work-items that a step takes beside loading blocks of matrices.
- */
-double tn_matrix_time(tenon_context *context, const matrix_unit *unit, const int32_t *values,
-                      double groups, double k, double finding);
+/* The main loop of every such kernel: of so many work-groups through k steps of K, each block of
+ * which takes `finding` instructions to be found. */
+tn_work tn_matrix_loop(const tenon_context *context, const matrix_unit *unit, const int32_t *values,
+                       double groups, double k, double finding);
 
 /* What the kernel is built with: "… -DTENON_UNIT=… -DTENON_MB=…". */
 void tn_matrix_options(tenon_context *context, const gemm_problem *problem, const matrix_unit *unit,

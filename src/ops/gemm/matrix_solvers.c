@@ -4,7 +4,6 @@
 #include "ops/gemm/matrix.h"
 
 #include "base/checked.h"
-#include "ops/common/gpu.h"
 #include "ops/gemm/split_k.h"
 
 #include <string.h>
@@ -52,7 +51,7 @@ static int32_t tune_slices(tenon_context *context, const gemm_problem *p, const 
 {
     const int64_t groups = tn_ceil_div(p->m, values[MATRIX_MB]) *
                            tn_ceil_div(p->n, values[MATRIX_NB]) * tn_gemm_batch_count(p);
-    const int64_t cores = tn_gpu_cores(context);
+    const int64_t cores = (int64_t)tn_model_cores(&context->device.model);
     if (context->device.is_cpu || 2 * groups > cores || tn_gemm_split_refuses(p) != NULL)
         return 1;
     int32_t slices = tn_gemm_split_tune(p, groups, cores);
@@ -84,7 +83,8 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
         return NULL;
     const gemm_problem slices = tn_gemm_split_partial(p, values[MATRIX_SLICES]);
     tn_matrix_configure(context, &slices, &layout->unit, choice);
-    choice->time += tn_gemm_split_sum_time(context, p, values[MATRIX_SLICES]);
+    const tn_work sum = tn_gemm_split_sum_work(context, p, values[MATRIX_SLICES]);
+    tn_choice_add(context, choice, &sum);
     choice->workspace = tn_gemm_split_bytes(p, values[MATRIX_SLICES]);
     tn_gemm_split_add_options(p, choice->options, &layout->options);
     return NULL;

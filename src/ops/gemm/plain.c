@@ -6,22 +6,13 @@
  * is never chosen. */
 #define PLAIN_LIMIT (1 << 20)
 
-/* A work-item that walks along K takes about a nanosecond a step on a core. A GPU's compute unit
- * has some 64 of them at once, each several times as slow: they wait for memory. */
-static double time_of(const tenon_context *context, const gemm_problem *p)
-{
-    bool cpu = context->device.is_cpu;
-    double lanes = context->device.info.compute_units * (cpu ? 1.0 : 64.0);
-    double items = (double)p->m * (double)p->n * (double)tn_gemm_batch_count(p);
-    double waves = items / lanes < 1 ? 1 : items / lanes;
-    return 5000 + waves * ((double)p->k * (cpu ? 1.0 : 4.0) + 8.0);
-}
-
 void tn_gemm_plain_configure(tenon_context *context, const gemm_problem *p, tn_choice *choice)
 {
     if (tn_gemm_work(p) > PLAIN_LIMIT)
         choice->never_chosen = "more than 2^20 multiply-adds";
-    choice->time = time_of(context, p);
+    const double items = (double)p->m * (double)p->n * (double)tn_gemm_batch_count(p);
+    const tn_work work = {.launches = 1, .items = items, .scalar = items * ((double)p->k + 8)};
+    tn_choice_add(context, choice, &work);
     tn_build_options(context, choice->options, GEMM_OPTIONS_FORMAT, GEMM_OPTIONS_VALUES(p));
 }
 

@@ -10,7 +10,7 @@
 #include <string.h>
 
 /* Nanoseconds for packing an element of b; see gemm/cpu_packed. */
-#define PACK_TIME 0.35
+#define PACK_MOVES 4
 
 static const gemm_problem *product_of(const tn_problem *problem)
 {
@@ -103,7 +103,9 @@ static const char *configure_tiled(tenon_context *context, const tn_problem *pro
         return why;
     const int32_t mb = choice->values[TILED_MB];
     p.m = row_blocks(product_of(problem), mb) * mb;
-    choice->time = tn_gemm_tiled_estimate(context, &p, choice->values);
+    const tn_work work = tn_gemm_tiled_work(&p, choice->values);
+    choice->time = 0;
+    tn_choice_add(context, choice, &work);
     return NULL;
 }
 
@@ -138,8 +140,10 @@ static const char *configure_cpu(tenon_context *context, const tn_problem *probl
         (double)tn_ceil_div(p.m, tn_gemm_cpu_tile_rows(context, &p, choice->values));
     double packed =
         (double)p.k * (double)p.n * ((double)group_count(product_of(problem)) + row_groups - 1);
-    choice->time = CPU_LAUNCH_TIME + tn_gemm_cpu_tile_time(context, &p, choice->values) +
-                   packed * PACK_TIME / context->device.info.compute_units;
+    tn_work work = tn_gemm_cpu_work(context, &p, choice->values);
+    work.vector_elements += PACK_MOVES * packed;
+    choice->time = 0;
+    tn_choice_add(context, choice, &work);
     return NULL;
 }
 

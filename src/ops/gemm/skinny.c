@@ -1,7 +1,7 @@
 /* gemm/skinny and gemm/cpu_skinny: a factor of few rows or columns, and a large one that is read
  * once, where it lies. For GPUs and for CPUs. */
 #include "base/checked.h"
-#include "ops/common/gpu.h"
+#include "ops/common/lanes.h"
 #include "ops/gemm/cpu.h"
 #include "ops/gemm/tiled.h"
 
@@ -24,9 +24,8 @@
 #define GPU_SHARES 16
 /* Steps of K of the thin factor in a GPU's local memory: the kernel's KC. */
 #define GPU_DEPTH 128
-/* Bytes that a work-group of a GPU brings in a nanosecond: what its loads in flight are, in the
- * time that memory takes to answer. */
-#define GPU_GROUP_BYTES 12.0
+/* Work-items of the model that a work-group's loads in flight are like. */
+#define GPU_GROUP_ITEMS 256
 /* Register tile of a CPU's dot products, in vectors: with 32 registers, and with 16. */
 #define WIDE_TILE   24
 #define NARROW_TILE 8
@@ -64,13 +63,12 @@ static const char *refuses(const gemm_problem *p)
 
 static void tune_cpu(tenon_context *context, const gemm_problem *p, int32_t *values)
 {
-    int64_t lanes = tn_gemm_lanes(context, p->dtype);
-    bool wide = lanes * (int64_t)tn_acc_size(p->dtype) == 64;
+    const bool many = tn_gemm_has_many_registers(context);
     if (values[SKINNY_MR] == 0)
         values[SKINNY_MR] = p->m <= 4 ? 4 : 8;
     if (values[SKINNY_NR] == 0)
         values[SKINNY_NR] =
-            (int32_t)tn_max_i64(1, (wide ? WIDE_TILE : NARROW_TILE) / values[SKINNY_MR]);
+            (int32_t)tn_max_i64(1, (many ? WIDE_TILE : NARROW_TILE) / values[SKINNY_MR]);
 }
 
 static void tune_gpu(const gemm_problem *p, int32_t *values)
@@ -96,24 +94,27 @@ static int64_t tile_cols(tenon_context *context, const gemm_problem *p)
 
 /* Measured on an AVX-512 machine beside gemm/cpu_packed and gemm/cpu_direct: a large factor is read
  * faster than by them, a small one, which stays in the caches, is not. */
-static double time_cpu(tenon_context *context, const gemm_problem *p, const int32_t *values)
+static tn_work work_cpu(tenon_context *context, const gemm_problem *p, const int32_t *values)
 {
-    bool dots = by_dots(p);
-    double bytes = elements(p) * (double)tenon_dtype_size((tenon_dtype)p->dtype);
-    double passes = (double)tn_ceil_div(p->m, values[SKINNY_MR]);
-    double read = bytes * (bytes < (double)context->device.cache_size ? 0.016
-                           : dots                                     ? 0.045
-                                                                      : 0.035 * passes);
-    double lanes = (double)tn_gemm_lanes(context, p->dtype);
-    double units = context->device.info.compute_units;
-    double groups =
-        (double)tn_ceil_div(p->n, tile_cols(context, p)) * (double)tn_gemm_batch_count(p);
-    double products = passes * values[SKINNY_MR] * elements(p);
-    bool streams = bytes >= (double)SMALL_BYTES && p->k >= LONG_SUM && passes == 1;
-    double sum = products / lanes * (dots ? 0.35 : streams ? 0.28 : 0.45);
-    double pack = dots && p->matrix[GEMM_A].col != 1 ? products / DOT_COLS : 0;
-    sum /= groups < units ? groups : units;
-    return CPU_LAUNCH_TIME + (sum > read ? sum : read) + pack / units;
+    const bool dots = by_dots(p);
+    const double passes = (double)tn_ceil_div(p->m, values[SKINNY_MR]);
+    const uint64_t size = tenon_dtype_size((tenon_dtype)p->dtype);
+    const double bytes = elements(p) * (double)size;
+    const double products = passes * values[SKINNY_MR] * elements(p);
+    const bool streams = bytes >= (double)SMALL_BYTES && p->k >= LONG_SUM && passes == 1;
+    return (tn_work){
+        .launches = 1,
+        .blocks = true,
+        .groups = (double)tn_ceil_div(p->n, tile_cols(context, p)) * (double)tn_gemm_batch_count(p),
+        .rate = tn_sum_rate(p->dtype),
+        .multiply_adds = products,
+        .efficiency = dots      ? 0.9
+                      : streams ? 1.1
+                                : 0.7,
+        .vector_elements = tn_acc_size(p->dtype) > size ? 2 * passes * elements(p) : 0,
+        .single_elements = dots && p->matrix[GEMM_A].col != 1 ? products / DOT_COLS : 0,
+        .bytes = bytes * (dots ? 1 : passes),
+        .reach = dots ? 1 : 1.28};
 }
 
 /* Elements that a work-item of a GPU reads at once: 16 bytes, or with several rows four at most,
@@ -142,18 +143,17 @@ static int64_t gpu_columns(const gemm_problem *p, const int32_t *values)
     return by_dots(p) ? values[SKINNY_NR] : (int64_t)GPU_COLS * gpu_vector(p, values);
 }
 
-/* Memory that is read once for each pass, by as many work-groups as there are. */
-static double time_gpu(tenon_context *context, const gemm_problem *p, const int32_t *values)
+/* Memory is read once for each pass, by as many work-groups as there are. */
+static tn_work work_gpu(const gemm_problem *p, const int32_t *values)
 {
-    double groups =
+    const double groups =
         (double)tn_ceil_div(p->n, gpu_columns(p, values)) * (double)tn_gemm_batch_count(p);
-    double passes = (double)tn_ceil_div(p->m, values[SKINNY_MR]);
-    double bytes = passes * elements(p) * (double)tenon_dtype_size((tenon_dtype)p->dtype);
-    double units = context->device.info.compute_units, most = tn_gpu_bytes(context);
-    double speed = groups * GPU_GROUP_BYTES < most ? groups * GPU_GROUP_BYTES : most;
-    double sum = 4 * passes * values[SKINNY_MR] * elements(p) / tn_gpu_multiply_adds(context) /
-                 (groups < units ? groups : units);
-    return 5000 + (sum > bytes / speed ? sum : bytes / speed);
+    const double passes = (double)tn_ceil_div(p->m, values[SKINNY_MR]);
+    return (tn_work){.launches = 1,
+                     .items = groups * GPU_GROUP_ITEMS,
+                     .instructions = 4 * passes * values[SKINNY_MR] * elements(p),
+                     .bytes =
+                         passes * elements(p) * (double)tenon_dtype_size((tenon_dtype)p->dtype)};
 }
 
 static int strip_of(tenon_context *context, const gemm_problem *p)
@@ -182,7 +182,8 @@ static const char *configure_cpu(tenon_context *context, const tn_problem *probl
         choice->misfit = "the tile of mr x nr does not fit the vector registers";
     if (choice->misfit != NULL)
         return NULL;
-    choice->time = time_cpu(context, &p, values);
+    const tn_work work = work_cpu(context, &p, values);
+    tn_choice_add(context, choice, &work);
     tn_build_options(context, choice->options,
                      GEMM_OPTIONS_FORMAT
                      " -DTENON_VW=%d -DTENON_MR=%d -DTENON_NR=%d -DTENON_STRIP=%d -DTENON_KC=%d",
@@ -205,7 +206,8 @@ static const char *configure_gpu(tenon_context *context, const tn_problem *probl
     choice->misfit = constrains_gpu(context, &p, values);
     if (choice->misfit != NULL)
         return NULL;
-    choice->time = time_gpu(context, &p, values);
+    const tn_work work = work_gpu(&p, values);
+    tn_choice_add(context, choice, &work);
     tn_build_options(context, choice->options,
                      GEMM_OPTIONS_FORMAT
                      " -DTENON_MR=%d -DTENON_NR=%d -DTENON_COLS=%d -DTENON_SHARES=%d -DTENON_VL=%d",

@@ -5,7 +5,7 @@
  * in the order of K.
  */
 #include "base/checked.h"
-#include "ops/common/gpu.h"
+#include "ops/common/lanes.h"
 #include "ops/gemm/cpu.h"
 #include "ops/gemm/split_k.h"
 #include "ops/gemm/tiled.h"
@@ -20,9 +20,7 @@
  * shorter than the error bound counts on. */
 #define LEAST_SLICE   32
 #define SLICE_UNIT    16
-#define ADDED_PER_NS  2.0     /* sums that a compute unit adds up */
 #define ADD_ROWS_WORK 16384.0 /* sums for each work-item of the second kernel, on a CPU */
-#define ADD_LAUNCH    3000.0  /* nanoseconds that a second launch takes */
 
 static int64_t slice_length(const gemm_problem *p, int32_t slices)
 {
@@ -83,7 +81,8 @@ int32_t tn_gemm_split_tune(const gemm_problem *p, int64_t groups, int64_t wanted
 
 static int64_t wanted_groups(tenon_context *context)
 {
-    return tn_max_i64(LEAST_GROUPS, GROUPS_PER_CORE * tn_gpu_cores(context));
+    return tn_max_i64(LEAST_GROUPS,
+                      GROUPS_PER_CORE * (int64_t)tn_model_cores(&context->device.model));
 }
 
 uint64_t tn_gemm_split_bytes(const gemm_problem *p, int32_t slices)
@@ -92,12 +91,15 @@ uint64_t tn_gemm_split_bytes(const gemm_problem *p, int32_t slices)
 }
 
 /* On a GPU the sums go to memory and back. */
-double tn_gemm_split_sum_time(tenon_context *context, const gemm_problem *p, int32_t slices)
+tn_work tn_gemm_split_sum_work(const tenon_context *context, const gemm_problem *p, int32_t slices)
 {
     const double sums = (double)sum_count(p, slices);
-    if (!context->device.is_cpu)
-        return ADD_LAUNCH + 2 * sums * (double)tn_acc_size(p->dtype) / tn_gpu_bytes(context);
-    return ADD_LAUNCH + sums / ADDED_PER_NS / context->device.info.compute_units;
+    return (tn_work){.launches = 1,
+                     .follows = true,
+                     .rate = tn_sum_rate(p->dtype),
+                     .vector_elements = 6 * sums,
+                     .bytes =
+                         context->device.is_cpu ? 0 : 2 * sums * (double)tn_acc_size(p->dtype)};
 }
 
 static int64_t add_rows(const gemm_problem *p, int64_t slices)
@@ -152,11 +154,13 @@ static const char *configure_slices(tenon_context *context, const gemm_problem *
 {
     const int32_t slices = choice->values[inner->parameter_count];
     const gemm_problem partial = tn_gemm_split_partial(p, slices);
+    choice->time = 0;
     const char *why = inner->configure(context, &partial.head, choice);
     if (why != NULL || choice->misfit != NULL)
         return why;
     choice->workspace = tn_gemm_split_bytes(p, slices);
-    choice->time += tn_gemm_split_sum_time(context, p, slices);
+    const tn_work sum = tn_gemm_split_sum_work(context, p, slices);
+    tn_choice_add(context, choice, &sum);
     tn_gemm_split_add_options(p, choice->options, &TN_LAYOUT(split_layout, choice)->options);
     return NULL;
 }

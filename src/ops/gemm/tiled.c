@@ -1,6 +1,6 @@
 /* gemm/tiled: blocks in local memory, sums in registers. For GPUs; serves every layout. */
 #include "base/checked.h"
-#include "ops/common/gpu.h"
+#include "ops/common/lanes.h"
 #include "ops/gemm/tiled.h"
 
 #include <math.h>
@@ -17,15 +17,20 @@ const tn_parameter tn_gemm_tiled_parameters[TILED_SPLIT_PARAMETERS] = {
     [TILED_SLICES] = {"ks", 2, 64} /* slices of K, at most */
 };
 
-/* Nanoseconds until a GPU's memory answers. */
-#define MEMORY_LATENCY 400.0
-/* Instructions that bring an element of a factor into local memory; a guess until it is measured.
- */
+/* Instructions beside a multiply-add: a row and a column of a work-item's sums are read for each
+ * step of K, and each element of a factor is brought into local memory; guesses until measured. */
+#define READING  0.6
 #define BRINGING 4.0
 /* Elements of a factor that wait in a work-item's registers, at most. */
 #define MOST_WAITING 64
 /* Padding of a row of a tile, in elements. */
 #define TILE_PADDING 4
+
+const tn_kind_tile *tn_gemm_tiles(const tenon_context *context, uint32_t dtype, bool small)
+{
+    const tn_kind_tiled *tiled = &context->device.model.kind->tiled;
+    return dtype == TENON_DTYPE_F64 ? tiled->f64 : small ? tiled->small : tiled->f32;
+}
 
 const char *tn_gemm_made_for_gpus(const tenon_context *context)
 {
@@ -56,7 +61,7 @@ static int32_t vector_width(const gemm_problem *p)
     return lies_in_vectors(p, GEMM_A, width) && lies_in_vectors(p, GEMM_B, width) ? width : 1;
 }
 
-static void take_tile(const tn_gemm_tile *tile, int32_t width, uint32_t count, int32_t *values)
+static void take_tile(const tn_kind_tile *tile, int32_t width, uint32_t count, int32_t *values)
 {
     const int32_t defaults[TILED_PARAMETERS] = {
         [TILED_MB] = tile->mb, [TILED_NB] = tile->nb, [TILED_KB] = tile->kb, [TILED_MR] = tile->mr,
@@ -68,7 +73,7 @@ static void take_tile(const tn_gemm_tile *tile, int32_t width, uint32_t count, i
 }
 
 void tn_gemm_choose_tile(tenon_context *context, const gemm_problem *p, tn_gemm_tile_trial trial,
-                         const tn_gemm_tile *tiles, int32_t width, uint32_t count,
+                         const tn_kind_tile *tiles, int32_t width, uint32_t count,
                          tn_choice *choice)
 {
     const tn_choice given = *choice;
@@ -77,7 +82,7 @@ void tn_gemm_choose_tile(tenon_context *context, const gemm_problem *p, tn_gemm_
     bool fits = choice->misfit == NULL && !context->device.is_cpu;
     /* A CPU, which only runs this where it is asked to, has the smallest: its drivers compile long.
      */
-    for (int i = context->device.is_cpu ? TN_GEMM_TILES - 1 : 1; i < TN_GEMM_TILES; i++) {
+    for (int i = context->device.is_cpu ? TN_KIND_TILES - 1 : 1; i < TN_KIND_TILES; i++) {
         tn_choice tried = given;
         take_tile(&tiles[i], width, count, tried.values);
         trial(context, p, &tried);
@@ -130,49 +135,41 @@ const char *tn_gemm_tiled_constrains(tenon_context *context, const tn_problem *p
                : NULL;
 }
 
-/* What a work-item spends on a multiply-add, counted in them: itself, its share of reading mr + nr
- * elements from local memory for mr · nr of them, and of bringing an element of a there for a row
- * of the block, of b for a column. */
-static double cost(const int32_t *values, double finding)
+/* Each element of a, or b, that is brought serves a row, or a column, of the block. */
+tn_work tn_gemm_tiled_loop(uint32_t dtype, const int32_t *values, double groups, double k,
+                           double finding)
 {
     const double mr = values[TILED_MR], nr = values[TILED_NR];
     const double mb = values[TILED_MB], nb = values[TILED_NB];
-    return 0.98 + 0.6 * (1 / mr + 1 / nr) + BRINGING / nb + (BRINGING + finding) / mb;
-}
-
-/* Work-groups run in waves of one for each core; of many, the last is not waited for by all. */
-static double waves_of(double groups, double cores)
-{
-    const double waves = groups / cores;
-    return waves < 2 ? ceil(waves) : waves + 0.25;
-}
-
-double tn_gemm_tiled_time(tenon_context *context, const int32_t *values, double groups, double k,
-                          double finding)
-{
-    const double cores = (double)tn_gpu_cores(context), units = context->device.info.compute_units;
-    const double block = (double)values[TILED_MB] * values[TILED_NB] * values[TILED_KB] *
-                         cost(values, finding) * cores / (units * tn_gpu_multiply_adds(context));
-    const double waves = waves_of(groups, cores);
-    return MEMORY_LATENCY + fmax(waves * block, MEMORY_LATENCY) * ceil(k / values[TILED_KB]);
+    const double steps = ceil(k / values[TILED_KB]);
+    const double all = groups * mb * nb * steps * values[TILED_KB];
+    return (tn_work){.launches = 1,
+                     .groups = groups,
+                     .steps = steps,
+                     .rate = tn_sum_rate(dtype),
+                     .multiply_adds = all,
+                     .instructions = all * (READING * (1 / mr + 1 / nr) + BRINGING / nb +
+                                            (BRINGING + finding) / mb)};
 }
 
 /* All that is read and written comes from memory once. */
-double tn_gemm_tiled_estimate(tenon_context *context, const gemm_problem *p, const int32_t *values)
+tn_work tn_gemm_tiled_work(const gemm_problem *p, const int32_t *values)
 {
     const double groups = (double)tn_gemm_tiled_groups(p, values[TILED_MB], values[TILED_NB]);
     const double m = (double)p->m, n = (double)p->n, k = (double)p->k;
-    const double bytes = (m * k + k * n + m * n) * (double)tn_gemm_batch_count(p) *
-                         (double)tenon_dtype_size((tenon_dtype)p->dtype);
-    return TN_GPU_LAUNCH +
-           fmax(tn_gemm_tiled_time(context, values, groups, k, 0), bytes / tn_gpu_bytes(context));
+    tn_work work = tn_gemm_tiled_loop(p->dtype, values, groups, k, 0);
+    work.bytes = (m * k + k * n + m * n) * (double)tn_gemm_batch_count(p) *
+                 (double)tenon_dtype_size((tenon_dtype)p->dtype);
+    return work;
 }
 
 static void try_tile(tenon_context *context, const gemm_problem *p, tn_choice *choice)
 {
     choice->misfit = tn_gemm_tiled_constrains(context, &p->head, choice->values);
-    if (choice->misfit == NULL)
-        choice->time = tn_gemm_tiled_estimate(context, p, choice->values);
+    if (choice->misfit != NULL)
+        return;
+    const tn_work work = tn_gemm_tiled_work(p, choice->values);
+    tn_choice_add(context, choice, &work);
 }
 
 static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
@@ -180,8 +177,8 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
     const gemm_problem *p = (const gemm_problem *)problem;
     const int32_t *values = choice->values;
     choice->never_chosen = tn_gemm_made_for_gpus(context);
-    tn_gemm_choose_tile(context, p, try_tile, tn_gemm_tiles(context, p->dtype), vector_width(p),
-                        TILED_PARAMETERS, choice);
+    tn_gemm_choose_tile(context, p, try_tile, tn_gemm_tiles(context, p->dtype, false),
+                        vector_width(p), TILED_PARAMETERS, choice);
     if (choice->misfit != NULL)
         return NULL;
     bool vectors = values[TILED_VW] > 1;

@@ -10,15 +10,9 @@ enum { TILED_MB, TILED_NB, TILED_KB, TILED_MR, TILED_NR, TILED_VW, TILED_LB, TIL
 enum { TILED_SLICES = TILED_PARAMETERS, TILED_SPLIT_PARAMETERS };
 extern const tn_parameter tn_gemm_tiled_parameters[TILED_SPLIT_PARAMETERS];
 
-/* A device's tiles for a type, the largest first. */
-enum { TN_GEMM_TILES = 3 };
-typedef struct tn_gemm_tile {
-    int16_t mb, nb, kb, mr, nr, lb;
-} tn_gemm_tile;
-const tn_gemm_tile *tn_gemm_tiles(tenon_context *context, uint32_t dtype);
-
-/* The same for kernels that need registers beside the sums. */
-const tn_gemm_tile *tn_gemm_small_tiles(tenon_context *context, uint32_t dtype);
+/* The tiles of the device's kind for a type, the largest first; the small ones for kernels that
+ * need registers beside the sums. */
+const tn_kind_tile *tn_gemm_tiles(const tenon_context *context, uint32_t dtype, bool small);
 
 /* Fills in the misfit of a choice with all its values, or its time. */
 typedef void (*tn_gemm_tile_trial)(tenon_context *context, const gemm_problem *problem,
@@ -28,7 +22,7 @@ typedef void (*tn_gemm_tile_trial)(tenon_context *context, const gemm_problem *p
  * every core at work on a small problem. The first `count` parameters are gemm/tiled's; those that
  * are not 0 stay. `width` is the default of vw. */
 void tn_gemm_choose_tile(tenon_context *context, const gemm_problem *problem,
-                         tn_gemm_tile_trial trial, const tn_gemm_tile *tiles, int32_t width,
+                         tn_gemm_tile_trial trial, const tn_kind_tile *tiles, int32_t width,
                          uint32_t count, tn_choice *choice);
 
 /* Work-groups, each with a block of mb by nb elements of d. */
@@ -42,16 +36,13 @@ const char *tn_gemm_made_for_gpus(const tenon_context *context);
 const char *tn_gemm_tiled_constrains(tenon_context *context, const tn_problem *problem,
                                      const int32_t *values);
 
-/* Nanoseconds, by the parameters. */
-double tn_gemm_tiled_estimate(tenon_context *context, const gemm_problem *problem,
-                              const int32_t *values);
+/* What a launch of gemm/tiled does. */
+tn_work tn_gemm_tiled_work(const gemm_problem *problem, const int32_t *values);
 
-/* The model behind it, for every kernel with such a main loop: nanoseconds of so many work-groups,
- * each with a block of mb by nb through k steps. A block of kb steps takes its multiply-adds, or as
- * long as the next one takes to come, which is then not hidden. `finding` are the instructions that
- * an element of b takes beside those of a matrix: its place must be found first. */
-double tn_gemm_tiled_time(tenon_context *context, const int32_t *values, double groups, double k,
-                          double finding);
+/* The main loop of every such kernel: of so many work-groups through k steps of K, where an element
+ * of b takes `finding` instructions more to be found. */
+tn_work tn_gemm_tiled_loop(uint32_t dtype, const int32_t *values, double groups, double k,
+                           double finding);
 
 /* Bytes of local memory that the tiles take. */
 uint64_t tn_gemm_tiled_local(const gemm_problem *problem, const int32_t *values);

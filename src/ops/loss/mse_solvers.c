@@ -1,6 +1,7 @@
 /* mse_backward/rows and mse_backward/columns: work-items that take several short lines of elements,
  * or a piece of a long one. (The solvers of the forward direction are those of all reductions.) */
 #include "base/checked.h"
+#include "ops/common/lanes.h"
 #include "ops/loss/internal.h"
 
 #include <string.h>
@@ -19,17 +20,21 @@ static tn_rows_problem with_axis(const tn_problem *problem)
     return p;
 }
 
-/* In nanoseconds: what an element takes, and a line of them where it is not the work-item's only
- * one. */
-static double time_of(tenon_context *context, const tn_rows_problem *p, bool rows)
+/* A work-item for each line, or for each vector of columns. */
+static tn_work work_of(const tn_rows_problem *p, bool rows)
 {
-    double elements = 1, length = (double)p->shape[p->rank - 1], worker = 1;
+    const double length = (double)p->shape[p->rank - 1];
+    double elements = 1;
     for (uint64_t d = 0; d < p->rank; d++)
         elements *= (double)p->shape[d];
-    double lines = elements / length;
-    if (rows)
-        worker = context->device.is_cpu && lines < 8 ? 4 : context->device.is_cpu ? 1 : 100;
-    return 5000 + elements * 0.3 * worker + lines * (rows ? 10 : 100);
+    const double lines = elements / length, size = (double)tenon_dtype_size((tenon_dtype)p->dtype);
+    return (tn_work){.launches = 1,
+                     .items = rows ? lines : elements,
+                     .rate = tn_sum_rate(p->dtype),
+                     .vector_elements = 4 * elements,
+                     .rows = lines * (rows ? 2 : 20),
+                     .bytes = 2 * elements * size,
+                     .reads = rows ? tn_reads_of_row(length * size) : TN_SIDE_BY_SIDE};
 }
 
 static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
@@ -40,7 +45,9 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
         tn_rows_configure(context, &p.head, choice);
     else
         tn_columns_configure(context, problem, choice);
-    choice->time = time_of(context, (const tn_rows_problem *)problem, rows);
+    const tn_work work = work_of((const tn_rows_problem *)problem, rows);
+    choice->time = 0;
+    tn_choice_add(context, choice, &work);
     return NULL;
 }
 

@@ -47,7 +47,7 @@ void tn_norm_configure_parameters(tenon_context *context, const norm_problem *p,
         return;
     share(context, p, p->parameters, split, args);
     choice->workspace = split ? tn_norm_work(p, args) : 0;
-    choice->time += tn_norm_time(context, p, args, split);
+    tn_norm_add_time(context, p, args, split, choice);
 }
 
 static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
@@ -58,7 +58,7 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
     tn_norm_configure_parameters(context, p, split, choice);
     share(context, p, tn_norm_kept(p), split, args);
     if (has_dx(p))
-        choice->time += tn_norm_time(context, p, args, split);
+        tn_norm_add_time(context, p, args, split, choice);
     if (split && tn_norm_wants_sums(p) && tn_norm_work(p, args) > choice->workspace)
         choice->workspace = tn_norm_work(p, args);
     tn_norm_options(context, p, choice, args->columns, choice->options);

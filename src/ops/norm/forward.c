@@ -48,7 +48,7 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
         share_partial(context, p, args);
         choice->workspace = tn_norm_work(p, args);
     }
-    choice->time = tn_norm_time(context, p, args, split);
+    tn_norm_add_time(context, p, args, split, choice);
     return NULL;
 }
 

@@ -11,24 +11,24 @@ static int64_t vectors_of(const norm_problem *p, const norm_args *args)
     return args->lines * tn_ceil_div(args->shape[args->rank - 1], tn_gpu_lanes(p->dtype));
 }
 
-/* Sets that are not kept are read for each sum, the cache giving some. */
-static double time_of(tenon_context *context, const norm_problem *p, const norm_args *args,
-                      int32_t team)
+/* Sets that are not kept are read for each sum, the cache giving some. What keeps a GPU's
+ * work-items together costs a CPU. */
+static tn_work work_of(const tenon_context *context, const norm_problem *p, const norm_args *args,
+                       int32_t team)
 {
     const double size = (double)tenon_dtype_size((tenon_dtype)p->dtype);
     const double inputs = p->backward ? 2 : 1;
     const int across = args->columns ? args->kept - 1 : args->rank - 1;
     const double elements = (double)args->sets * (double)args->count;
     const double times = vectors_of(p, args) <= (int64_t)team * TN_TEAM_VECTORS ? 1 : 2;
-    double part = TN_GPU_SIDE_BY_SIDE;
-    if (context->device.is_cpu) /* what keeps a GPU's work-items together costs a CPU */
-        return 1e6 + 20 * elements;
-    if (args->stride[NORM_X][across] > 1)
-        part = TN_GPU_LONG_ROWS;
-    else if (team == 1 && !args->columns)
-        part = tn_gpu_own_row((double)args->count * size);
-    return tn_gpu_time(context, elements * size * (inputs * times + 1), (double)args->sets * team,
-                       part);
+    const bool alone = team == 1 && !args->columns;
+    return (tn_work){.launches = 1,
+                     .items = (double)args->sets * team,
+                     .single_elements = context->device.is_cpu ? 1e6 + 25 * elements : 0,
+                     .bytes = elements * size * (inputs * times + 1),
+                     .reads = args->stride[NORM_X][across] > 1 ? TN_APART
+                              : alone ? tn_reads_of_row((double)args->count * size)
+                                      : TN_SIDE_BY_SIDE};
 }
 
 static const char *configure_sets(tenon_context *context, const norm_problem *p, tn_choice *choice)
@@ -46,7 +46,8 @@ static const char *configure_sets(tenon_context *context, const norm_problem *p,
         choice->misfit = "a team is too small for the sets";
     if (choice->misfit != NULL)
         return NULL;
-    choice->time += time_of(context, p, args, choice->values[0]);
+    const tn_work work = work_of(context, p, args, choice->values[0]);
+    tn_choice_add(context, choice, &work);
     tn_build_options(context, choice->options, "-DTENON_DTYPE=%u -DTENON_PARAM_ACC=%u %s", p->dtype,
                      p->parameter_acc, tn_team_options(context, p->dtype, options));
     return NULL;

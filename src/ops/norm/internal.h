@@ -122,8 +122,8 @@ typedef struct norm_layout {
  * of workspace for sums in pieces; the vectors that hold `count` elements. */
 void tn_norm_options(tenon_context *context, const norm_problem *problem, const tn_choice *choice,
                      bool columns, char text[TN_OPTIONS_SIZE]);
-double tn_norm_time(const tenon_context *context, const norm_problem *problem,
-                    const norm_args *args, bool split);
+void tn_norm_add_time(const tenon_context *context, const norm_problem *problem,
+                      const norm_args *args, bool split, tn_choice *choice);
 uint64_t tn_norm_work(const norm_problem *problem, const norm_args *args);
 int64_t tn_norm_vectors(const tenon_context *context, const norm_problem *problem, int64_t count);
 

@@ -120,18 +120,6 @@ void tn_norm_options(tenon_context *context, const norm_problem *p, const tn_cho
                      columns, p->parameter_acc, tn_stores_option(stores ? choice->values : NULL));
 }
 
-/* What an element costs a CPU in nanoseconds: vectors that are loaded whole, those that are
- * gathered, and the step to the next line; measured on x86-64. */
-static double element_time(const norm_args *args, int64_t lanes)
-{
-    const int across = args->columns ? args->kept - 1 : args->rank - 1;
-    const int64_t length = args->shape[across], full = length / lanes;
-    const bool whole = args->stride[NORM_X][across] <= 1;
-    const double line = args->columns ? 0 : 4;
-    return ((double)full * (whole ? 2.4 : 20) + (length % lanes != 0 ? 20 : 0) + line) /
-           (double)length;
-}
-
 /* What columns that lie apart cost where a work-item's are more than its cache holds: sets are read
  * again from memory, pieces are not. */
 static double distance_factor(const norm_problem *p, const norm_args *args, int64_t lanes,
@@ -143,38 +131,51 @@ static double distance_factor(const norm_problem *p, const norm_args *args, int6
     return !far ? 1 : split ? 1.4 : 2.2;
 }
 
-/* Whole sets are read once for the mean, once for the squares and once for what is made of them, of
- * which a cache gives some; so are pieces, by three launches. */
-static double gpu_time(const tenon_context *context, const norm_problem *p, const norm_args *args,
+/* Sets are read once for the mean, once for the squares and once for what is made of them, of which
+ * a cache gives some; so are pieces, by three launches. A CPU's vectors are loaded whole, or
+ * gathered as those of a line's end are. */
+static tn_work reading(const tenon_context *context, const norm_problem *p, const norm_args *args,
                        bool split)
 {
     const int across = args->columns ? args->kept - 1 : args->rank - 1;
+    const int64_t length = args->shape[across], lanes = tn_lanes(context, p->dtype);
     const double size = (double)tenon_dtype_size((tenon_dtype)p->dtype);
     const double inputs = p->backward ? 2 : 1;
-    const double bytes = (double)args->sets * (double)args->count * size;
-    double part =
-        args->columns || split ? TN_GPU_SIDE_BY_SIDE : tn_gpu_own_row((double)args->count * size);
-    if (args->stride[NORM_X][across] > 1)
-        part = TN_GPU_LONG_ROWS;
-    if (!split)
-        return tn_gpu_time(context, bytes * (2 * inputs + 1), (double)args->items, part);
-    return tn_gpu_time(context, bytes * (1.5 * inputs), (double)args->items, part) +
-           tn_gpu_time(context, bytes * (inputs + 1), tn_gpu_items(context), part) + TN_GPU_LAUNCH +
-           20.0 * (double)args->pieces;
+    const double elements = (double)args->sets * (double)args->count;
+    const double lines = elements / (double)length;
+    const double cost = distance_factor(p, args, lanes, split) * (split ? 1.1 : 1);
+    const bool apart = args->stride[NORM_X][across] > 1;
+    const int64_t full = length / lanes * lanes;
+    const double whole = apart ? 0 : lines * (double)full;
+    return (tn_work){.launches = 1,
+                     .items = (double)args->items,
+                     .rate = tn_sum_rate(p->dtype),
+                     .vector_elements = 2 * whole * cost,
+                     .single_elements = 1.5 * lines * cost *
+                                        (double)(apart                 ? tn_round_up(length, lanes)
+                                                 : length % lanes != 0 ? lanes
+                                                                       : 0),
+                     .rows = args->columns ? 0 : lines * cost,
+                     .bytes = cost * elements * size * (split ? 1.5 * inputs : 2 * inputs + 1),
+                     .reads = apart ? TN_APART
+                              : args->columns || split
+                                  ? TN_SIDE_BY_SIDE
+                                  : tn_reads_of_row((double)args->count * size)};
 }
 
-/* Few work-items leave compute units idle. */
-double tn_norm_time(const tenon_context *context, const norm_problem *p, const norm_args *args,
-                    bool split)
+void tn_norm_add_time(const tenon_context *context, const norm_problem *p, const norm_args *args,
+                      bool split, tn_choice *choice)
 {
     const double elements = (double)args->sets * (double)args->count;
-    const double units = (double)context->device.info.compute_units;
-    const double launches = split ? 11000 + (double)(args->pieces * args->sets) : 5000;
-    const int64_t lanes = tn_lanes(context, p->dtype);
-    if (!context->device.is_cpu)
-        return gpu_time(context, p, args, split);
-    return launches + elements * element_time(args, lanes) * fmax(units / (double)args->items, 1) *
-                          distance_factor(p, args, lanes, split) * (split ? 1.1 : 1);
+    const tn_work reads = reading(context, p, args, split);
+    const tn_work joins = {.launches = 2,
+                           .follows = true,
+                           .single_elements = (double)(args->pieces * args->sets),
+                           .bytes = elements * (p->backward ? 3 : 2) *
+                                    (double)tenon_dtype_size((tenon_dtype)p->dtype)};
+    tn_choice_add(context, choice, &reads);
+    if (split)
+        tn_choice_add(context, choice, &joins);
 }
 
 static uint32_t element_size(const norm_problem *p, int view)

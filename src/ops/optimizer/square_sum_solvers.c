@@ -1,6 +1,7 @@
 /* square_sum/lines: many work-items leave partial sums in a workspace, which are added up in order.
  * square_sum/single: one work-item, which needs none. */
 #include "base/checked.h"
+#include "ops/common/lanes.h"
 #include "ops/optimizer/internal.h"
 
 #include <stddef.h>
@@ -39,8 +40,12 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
         choice->workspace =
             (uint64_t)(l->sums + (l->sums > MANY ? tn_ceil_div(l->sums, GROUP) : 0)) *
             tn_acc_size(p->dtype);
-    choice->time = single ? 5000 + (cpu ? 0.2 : 20) * elements
-                          : 8000 + 0.2 * elements / context->device.info.compute_units;
+    const tn_work work = {.launches = single ? 1 : 2,
+                          .items = (double)l->sums,
+                          .rate = tn_sum_rate(p->dtype),
+                          .vector_elements = 2 * elements,
+                          .bytes = elements * (double)tenon_dtype_size((tenon_dtype)p->dtype)};
+    tn_choice_add(context, choice, &work);
     tn_lines_options(context, p, choice->options);
     return NULL;
 }

@@ -30,10 +30,9 @@ static bool sums_wait(const gemm_problem *p)
     return tenon_dtype_size((tenon_dtype)p->dtype) != tn_acc_size(p->dtype);
 }
 
-static int32_t tall_rows(tenon_context *context, uint32_t dtype)
+static int32_t tall_rows(const tenon_context *context)
 {
-    bool wide = tn_gemm_lanes(context, dtype) * (int64_t)tn_acc_size(dtype) >= 64;
-    return wide ? TALL_ROWS_WIDE : TALL_ROWS;
+    return tn_gemm_has_many_registers(context) ? TALL_ROWS_WIDE : TALL_ROWS;
 }
 
 /* As packed/gemm_cpu.cl: the copied rows of a, each with a vector's gap behind it, and the sums of
@@ -52,9 +51,8 @@ static bool fits(tenon_context *context, const gemm_problem *p, const int32_t *v
  * the larger tile, so that they are the same for every M. */
 static int32_t sum_tiles(tenon_context *context, const packed_problem *p)
 {
-    const int32_t tall[CPU_PARAMETERS] = {[CPU_MR] = tall_rows(context, p->gemm.dtype),
-                                          [CPU_NR] = (int32_t)p->panel,
-                                          [CPU_KC] = BLOCK};
+    const int32_t tall[CPU_PARAMETERS] = {
+        [CPU_MR] = tall_rows(context), [CPU_NR] = (int32_t)p->panel, [CPU_KC] = BLOCK};
     int32_t tiles = SUM_TILES;
     while (tiles > 1 && !fits(context, &p->gemm, tall, tiles))
         tiles /= 2;
@@ -63,9 +61,8 @@ static int32_t sum_tiles(tenon_context *context, const packed_problem *p)
 
 static int32_t block_length(tenon_context *context, const packed_problem *p)
 {
-    int32_t tall[CPU_PARAMETERS] = {[CPU_MR] = tall_rows(context, p->gemm.dtype),
-                                    [CPU_NR] = (int32_t)p->panel,
-                                    [CPU_KC] = BLOCK};
+    int32_t tall[CPU_PARAMETERS] = {
+        [CPU_MR] = tall_rows(context), [CPU_NR] = (int32_t)p->panel, [CPU_KC] = BLOCK};
     while (tall[CPU_KC] > LEAST_BLOCK && !fits(context, &p->gemm, tall, sum_tiles(context, p)))
         tall[CPU_KC] /= 2;
     return tall[CPU_KC];
@@ -84,7 +81,7 @@ static int32_t choose_tiles(tenon_context *context, const packed_problem *p, int
 static void tune(tenon_context *context, const packed_problem *p, int32_t *values)
 {
     if (values[CPU_MR] == 0)
-        values[CPU_MR] = p->gemm.m <= THIN_ROWS ? THIN_ROWS : tall_rows(context, p->gemm.dtype);
+        values[CPU_MR] = p->gemm.m <= THIN_ROWS ? THIN_ROWS : tall_rows(context);
     if (values[CPU_NR] == 0)
         values[CPU_NR] = (int32_t)p->panel * (values[CPU_MR] <= THIN_ROWS ? 2 : 1);
     if (values[CPU_KC] == 0)
@@ -122,7 +119,8 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
     choice->misfit = constrains(context, p, values);
     if (choice->misfit != NULL)
         return NULL;
-    choice->time = CPU_LAUNCH_TIME + tn_gemm_cpu_tile_time(context, &p->gemm, values);
+    const tn_work work = tn_gemm_cpu_work(context, &p->gemm, values);
+    tn_choice_add(context, choice, &work);
     tn_build_options(context, choice->options,
                      GEMM_OPTIONS_FORMAT " -DTENON_VW=%d -DTENON_MR=%d -DTENON_NV=%d -DTENON_PV=%d"
                                          " -DTENON_KC=%d -DTENON_NTP=%d",

@@ -58,29 +58,29 @@ static int64_t lanes_of(const pool_problem *p)
     return tn_pool_taps(p) > 16 * WINDOW_ITEMS ? 1 : ITEMS / WINDOW_ITEMS;
 }
 
-/* Nanoseconds. Guesses until they are measured on each kind of device: a tap where all of
- * the device is at work, a tap that waits for the one before, and a compute unit's work-group. */
-#define NEAR_TAP   0.004
-#define FAR_TAP    0.016
-#define NEXT_TAP   20.0
-#define GROUP_TIME 120.0
-
 /* Neighbours read what lies side by side unless each has a plane to itself. */
-static double items_time(const pool_problem *p)
+static tn_work work_of_items(const pool_problem *p)
 {
     const bool near = by_channels(p->y) ? p->x[1] == 1 : p->x[4] == 1 && p->out[2] > 1;
-    const double taps = tn_pool_taps(p);
-    return TN_GPU_LAUNCH +
-           fmax(tn_pool_elements(p, p->out) * taps * (near ? NEAR_TAP : FAR_TAP), taps * NEXT_TAP);
+    const double outputs = tn_pool_elements(p, p->out);
+    return (tn_work){.launches = 1,
+                     .items = outputs,
+                     .bytes = outputs * tn_pool_taps(p) *
+                              (double)tenon_dtype_size((tenon_dtype)p->dtype),
+                     .reads = near ? TN_SIDE_BY_SIDE : TN_SHORT_ROWS};
 }
 
-static double groups_time(const tenon_context *context, const pool_problem *p)
+/* Instructions of a work-item that shares taps and brings its part to the others; a guess. */
+#define SHARING 100.0
+
+static tn_work work_of_groups(const pool_problem *p)
 {
-    const double lanes = (double)lanes_of(p), outputs = tn_pool_elements(p, p->out);
-    const double groups = outputs / lanes, taps = tn_pool_taps(p);
-    return TN_GPU_LAUNCH + fmax(outputs * taps * NEAR_TAP,
-                                GROUP_TIME * (1 + groups / context->device.info.compute_units) +
-                                    taps * lanes / ITEMS * NEXT_TAP);
+    const double groups = tn_pool_elements(p, p->out) / (double)lanes_of(p);
+    tn_work work = work_of_items(p);
+    work.items = groups * ITEMS;
+    work.instructions = groups * ITEMS * SHARING;
+    work.reads = TN_SIDE_BY_SIDE;
+    return work;
 }
 
 static bool by_groups(const tn_choice *choice)
@@ -96,7 +96,8 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
         return "the images are too large";
     if (context->device.is_cpu)
         choice->never_chosen = "made for GPUs";
-    choice->time = by_groups(choice) ? groups_time(context, p) : items_time(p);
+    const tn_work work = by_groups(choice) ? work_of_groups(p) : work_of_items(p);
+    tn_choice_add(context, choice, &work);
     tn_build_options(context, choice->options,
                      "-DTENON_DTYPE=%u -DTENON_POOL_MAX=%d -DTENON_ITEMS=%d", p->dtype,
                      p->kind == TENON_POOL_MAX, ITEMS);

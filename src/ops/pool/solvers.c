@@ -27,32 +27,46 @@ double tn_pool_taps(const pool_problem *p)
     return (double)p->window[0] * (double)p->window[1] * (double)p->window[2];
 }
 
-/* What a tap costs, in nanoseconds. On a CPU, outputs side by side are a vector, which is gathered
- * where the stride is not 1; measured on x86-64. On a GPU, neighbours in memory should run side by
- * side. */
-static double rows_tap(const tenon_context *context, const pool_problem *p)
+/* Taps by how they are read: vectors of outputs side by side, gathered where the stride is not 1;
+ * on a GPU, neighbours in memory should run side by side. The weights were measured on x86-64. */
+typedef struct taps {
+    double by_vectors, alone;
+    tn_reads reads;
+} taps;
+
+static taps taps_of_rows(const tenon_context *context, const pool_problem *p)
 {
-    if (!context->device.is_cpu)
-        return p->x[4] == 1 ? 0.01 : 0.1;
+    const tn_reads reads = p->x[4] == 1 ? TN_SHORT_ROWS : TN_LONG_ROWS;
     if (p->out[2] < (int64_t)tn_lanes(context, p->dtype))
-        return 1.5;
-    return p->x[4] == 1 && p->step[2] == 1 ? 0.2 : 0.8;
+        return (taps){0, 2, reads};
+    return p->x[4] == 1 && p->step[2] == 1 ? (taps){2, 0, reads} : (taps){0, 1, reads};
 }
 
-static double channels_tap(const tenon_context *context, const pool_problem *p)
+static taps taps_of_channels(const tenon_context *context, const pool_problem *p)
 {
-    if (!context->device.is_cpu)
-        return p->x[1] == 1 && p->y[1] == 1 ? 0.02 : 0.2;
+    const bool near = p->x[1] == 1 && p->y[1] == 1;
+    const tn_reads reads = near ? TN_SHORT_ROWS : TN_LONG_ROWS;
     if (p->c < (int64_t)tn_lanes(context, p->dtype))
-        return 1.5;
-    return p->x[1] == 1 && p->y[1] == 1 ? 0.1 : 0.5;
+        return (taps){0, 2, reads};
+    return near ? (taps){1, 0, reads} : (taps){0, 0.6, reads};
 }
 
 /* The windows over an element cost its gradient much what its taps cost an output. */
-static const char *configure_for(tenon_context *context, const pool_problem *p, double tap,
+static const char *configure_for(tenon_context *context, const pool_problem *p, taps each,
                                  tn_choice *choice)
 {
-    choice->time = 5000 + tn_pool_elements(p, p->out) * tn_pool_taps(p) * tap;
+    const double all = tn_pool_elements(p, p->out) * tn_pool_taps(p);
+    const tn_work work = {.launches = 1,
+                          .items = tn_pool_elements(p, p->out) / tn_lanes(context, p->dtype),
+                          .rate = tn_sum_rate(p->dtype),
+                          .vector_elements = each.by_vectors * all,
+                          .single_elements = each.alone * all,
+                          .bytes = context->device.is_cpu /* whose caches have most taps */
+                                       ? 0
+                                       : all * (double)tenon_dtype_size((tenon_dtype)p->dtype),
+                          .reads = each.reads,
+                          .reach = by_channels(choice) ? 0.5 : 1};
+    tn_choice_add(context, choice, &work);
     tn_build_options(context, choice->options, "-DTENON_DTYPE=%u -DTENON_POOL_MAX=%d -DTENON_VW=%u",
                      p->dtype, p->kind == TENON_POOL_MAX, tn_lanes(context, p->dtype));
     return NULL;
@@ -61,8 +75,9 @@ static const char *configure_for(tenon_context *context, const pool_problem *p, 
 static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
 {
     const pool_problem *p = (const pool_problem *)problem;
-    const double tap = by_channels(choice) ? channels_tap(context, p) : rows_tap(context, p);
-    return configure_for(context, p, tap, choice);
+    return configure_for(
+        context, p, by_channels(choice) ? taps_of_channels(context, p) : taps_of_rows(context, p),
+        choice);
 }
 
 /* The gradient makes no vectors along w. */
@@ -70,7 +85,8 @@ static const char *configure_backward(tenon_context *context, const tn_problem *
                                       tn_choice *choice)
 {
     if (context->device.is_cpu && !by_channels(choice))
-        return configure_for(context, (const pool_problem *)problem, 1.2, choice);
+        return configure_for(context, (const pool_problem *)problem, (taps){0, 1.5, TN_SHORT_ROWS},
+                             choice);
     return configure(context, problem, choice);
 }
 

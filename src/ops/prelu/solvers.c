@@ -139,33 +139,30 @@ static void global_size(const prelu_backward_problem *p, way w, const prelu_args
     global[2] = (size_t)(args->slopes / inner);
 }
 
-/* Nanoseconds of an element: more where vectors are not filled by neighbours, and where a CPU takes
- * a little of each of many rows, which lie in as many pages. */
-static double element_cost(tenon_context *context, const prelu_backward_problem *p, way w,
-                           const prelu_args *args)
-{
-    const uint32_t d = vector_dimension(p, w);
-    const int64_t inner = p->shape[d], lanes = tn_lanes(context, p->dtype);
-    bool vectors = inner >= lanes && p->stride[PRELU_X][d] <= 1 && p->stride[PRELU_DY][d] <= 1 &&
-                   p->stride[PRELU_DX][d] == 1;
-    bool hops = w == ACROSS && context->device.is_cpu && args->segments == 1 &&
-                args->units > CPU_LEAST_UNITS && inner > width_of(context, p);
-    return !vectors ? 5 : hops ? 2 : 0.5;
-}
-
-/* Shared by as many work-items as there are, and as run at once. */
-static double time_of(tenon_context *context, const prelu_backward_problem *p,
-                      const prelu_layout *layout)
+/* Elements of a vector that is not filled by neighbours are single ones; much costs a CPU, too, to
+ * take a little of each of many rows, which lie in as many pages. */
+static tn_work work_of(tenon_context *context, const prelu_backward_problem *p,
+                       const prelu_layout *layout)
 {
     const prelu_args *args = &layout->args;
+    const uint32_t d = vector_dimension(p, layout->way);
+    const int64_t inner = p->shape[d], lanes = tn_lanes(context, p->dtype);
+    const bool vectors = inner >= lanes && p->stride[PRELU_X][d] <= 1 &&
+                         p->stride[PRELU_DY][d] <= 1 && p->stride[PRELU_DX][d] == 1;
+    const bool hops = layout->way == ACROSS && args->segments == 1 &&
+                      args->units > CPU_LEAST_UNITS && inner > width_of(context, p);
+    const double elements = (double)product(p, 0, p->rank);
     size_t global[3];
     global_size(p, layout->way, args, global);
-    double items = (double)global[0] * (double)global[1] * (double)global[2];
-    double at_once =
-        context->device.is_cpu ? (double)context->device.info.compute_units : (double)GPU_ITEMS;
-    double work = (double)product(p, 0, p->rank) * element_cost(context, p, layout->way, args);
-    double finish = args->segments > 1 ? 3000 + (double)(args->segments * args->slopes) : 0;
-    return 5000 + finish + work * at_once / (items < at_once ? items : at_once);
+    return (tn_work){.launches = 1,
+                     .items = (double)global[0] * (double)global[1] * (double)global[2],
+                     .rate = tn_sum_rate(p->dtype),
+                     .vector_elements = vectors && !hops ? 6 * elements : 0,
+                     .single_elements = !vectors ? 6 * elements
+                                        : hops   ? 2.5 * elements
+                                                 : 0,
+                     .bytes = elements * 3 * (double)tenon_dtype_size((tenon_dtype)p->dtype),
+                     .reads = vectors && !hops ? TN_SIDE_BY_SIDE : TN_APART};
 }
 
 static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
@@ -180,7 +177,14 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
     if (split)
         choice->workspace =
             (uint64_t)layout->args.segments * (uint64_t)layout->args.slopes * tn_acc_size(p->dtype);
-    choice->time = time_of(context, p, layout);
+    const tn_work work = work_of(context, p, layout);
+    const tn_work finish = {.launches = 1,
+                            .follows = true,
+                            .single_elements =
+                                (double)(layout->args.segments * layout->args.slopes)};
+    tn_choice_add(context, choice, &work);
+    if (layout->args.segments > 1)
+        tn_choice_add(context, choice, &finish);
     tn_build_options(context, choice->options, "-DTENON_DTYPE=%u -DTENON_VW=%u%s -DPRELU_GROUP=%d",
                      p->dtype, tn_lanes(context, p->dtype), tn_gpu_option(context),
                      context->device.is_cpu ? CPU_GROUP : 1);

@@ -1,9 +1,9 @@
-/* Which solvers plans take on kinds of GPU: of operations that are bound by memory, few long rows
- * and many short ones; of convolutions, when columns in the workspace are worth their while. */
+/* Which solvers plans take on kinds of devices: on CPUs; on GPUs of operations that are bound by
+ * memory, few long rows and many short ones; of convolutions, when columns in the workspace are
+ * worth their while. */
 #include "common/testing.h"
 
 #include "check/case.h"
-#include "ops/common/gpu.h"
 #include "ops/gemm/tiled.h"
 #include "runtime/target.h"
 
@@ -58,21 +58,60 @@ static const char *const choices[][2] = {
     {"copy x=T:4096x4096/1,4096 y=T:4096x4096", "copy/transpose_local"},
 };
 
+/* On CPUs of 4, 8 and 16 lanes alike. */
+static const char *const cpu_choices[][2] = {
+    {"gemm a=T:256x256 b=T:256x256 d=T:256x256", "gemm/cpu_direct:"},
+    {"gemm a=T:256x256 b=T:256x256/1,256 d=T:256x256", "gemm/cpu_"},
+    {"gemm a=T:4x4096 b=T:4096x4096 d=T:4x4096", "gemm/cpu_skinny:"},
+    {"gemm a=T:4096x4096 b=T:4096x1 d=T:4096x1", "gemm/gemv_dot"},
+    {"gemm a=T:8x8 b=T:8x8 d=T:8x8", "gemm/plain"},
+    {"conv x=T:1x64x56x56 w=T:64x64x3x3 y=T:1x64x56x56 pad_begin=1,1 pad_end=1,1",
+     "conv/winograd4:"},
+    {"conv x=T:8x64x56x56 w=T:256x64x1x1 y=T:8x256x56x56", "conv/pointwise"},
+    {"conv x=T:8x144x56x56 w=T:144x1x3x3 y=T:8x144x56x56 pad_begin=1,1 pad_end=1,1 groups=144",
+     "conv/depthwise:"},
+    {"conv_backward_data dy=T:8x64x56x56 w=T:64x64x3x3 dx=T:8x64x56x56 pad_begin=1,1 pad_end=1,1",
+     "conv_backward_data/implicit_packed:"},
+    {"conv_backward_filter x=T:8x64x56x56 dy=T:8x64x56x56 dw=T:64x64x3x3 pad_begin=1,1 pad_end=1,1",
+     "conv_backward_filter/implicit_packed:"},
+    {"softmax x=T:8192x1024 y=T:8192x1024", "softmax/rows"},
+    {"softmax x=T:8192x1024 y=T:8192x1024 axis=0", "softmax/columns"},
+    {"reduce x=T:8192x1024 y=T:8192 axis_count=1 axes=1", "reduce/rows"},
+    {"reduce x=T:8192x1024 y=T:1024 axis_count=1 axes=0", "reduce/columns"},
+    {"reduce x=T:1x67108864 y=T: axis_count=2 axes=0,1", "reduce/split_rows"},
+    {"copy x=T:4096x4096/1,4096 y=T:4096x4096", "copy/transpose:"},
+    {"pool x=T:8x64x56x56/200704,1,3584,64 y=T:8x64x54x54/186624,1,3456,64 window=3,3",
+     "pool/channels"},
+};
+
+static void check_choices(const tn_device_kind *kind, const char *const (*lines)[2], size_t count)
+{
+    tenon_context *context;
+    assert_int_equal(tn_target_context(kind, ignore, NULL, &context), TENON_OK);
+    for (size_t i = 0; i < count; i++) {
+        char text[1024];
+        choose(context, lines[i][0], TENON_DTYPE_F32, text, sizeof text);
+        if (strncmp(text, lines[i][1], strlen(lines[i][1])) != 0)
+            fail_msg("%s: %s has %s", lines[i][0], kind->name, text);
+    }
+    tenon_context_release(context);
+}
+
 static void rows_by_their_number_and_length(void **state)
 {
     (void)state;
-    for (int arch = 0; arch < TN_ARCH_COUNT; arch++) {
-        tenon_context *context;
-        assert_int_equal(tn_target_context((tn_arch)arch, ignore, NULL, &context), TENON_OK);
-        for (size_t i = 0; i < sizeof choices / sizeof *choices; i++) {
-            char text[1024];
-            choose(context, choices[i][0], TENON_DTYPE_F32, text, sizeof text);
-            if (strncmp(text, choices[i][1], strlen(choices[i][1])) != 0)
-                fail_msg("%s: %s has %s", choices[i][0], tn_arch_facts_of((tn_arch)arch)->name,
-                         text);
-        }
-        tenon_context_release(context);
-    }
+    for (size_t k = 0; k < tn_device_kind_count; k++)
+        if (!tn_device_kind_is_cpu(&tn_device_kinds[k]))
+            check_choices(&tn_device_kinds[k], choices, sizeof choices / sizeof *choices);
+}
+
+static void cpus_of_every_width(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < tn_device_kind_count; k++)
+        if (tn_device_kind_is_cpu(&tn_device_kinds[k]))
+            check_choices(&tn_device_kinds[k], cpu_choices,
+                          sizeof cpu_choices / sizeof *cpu_choices);
 }
 
 /* The convolutions of ResNet-50 that are no product as they stand: images of c channels, k filters.
@@ -129,7 +168,8 @@ static bool may_have_columns(tenon_context *context, int direction, size_t l, in
     const int64_t side =
         direction == DATA ? layers[l].side : (layers[l].side - 1) / layers[l].stride + 1;
     const int64_t blocks = n * rows * side * side / (GOOD_BLOCK * GOOD_BLOCK);
-    return rows <= LEAST_BLOCK / 2 || (direction != FILTER && blocks < 2 * tn_gpu_cores(context)) ||
+    return rows <= LEAST_BLOCK / 2 ||
+           (direction != FILTER && (double)blocks < 2 * tn_model_cores(&context->device.model)) ||
            (dtype == TENON_DTYPE_F32 && strstr(plan, "gemm_matrix(") != NULL);
 }
 
@@ -152,18 +192,22 @@ static void columns_for_a_reason(void **state)
 {
     static const tenon_dtype types[] = {TENON_DTYPE_F32, TENON_DTYPE_F16, TENON_DTYPE_BF16};
     (void)state;
-    for (int arch = 0; arch < TN_ARCH_COUNT; arch++) {
+    for (size_t k = 0; k < tn_device_kind_count; k++) {
+        const tn_device_kind *kind = &tn_device_kinds[k];
         tenon_context *context;
-        assert_int_equal(tn_target_context((tn_arch)arch, ignore, NULL, &context), TENON_OK);
+        if (tn_device_kind_is_cpu(kind))
+            continue;
+        assert_int_equal(tn_target_context(kind, ignore, NULL, &context), TENON_OK);
         for (size_t i = 0; i < LAYERS * 3; i++)
-            check_layer(context, tn_arch_facts_of((tn_arch)arch)->name, i / 3, types[i % 3]);
+            check_layer(context, kind->name, i / 3, types[i % 3]);
         tenon_context_release(context);
     }
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(rows_by_their_number_and_length),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(cpus_of_every_width),
+                                       cmocka_unit_test(rows_by_their_number_and_length),
                                        cmocka_unit_test(columns_for_a_reason)};
-    return cmocka_run_group_tests_name("gpu_choice", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("choice", tests, NULL, NULL);
 }

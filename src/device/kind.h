@@ -1,0 +1,139 @@
+/*
+ * What Tenon knows of kinds of devices before anything is measured on one: which device is of a
+ * kind, what it can do at best, what the steps of kernels cost it, and which tiles suit it. All of
+ * it decides defaults and estimates alone, never whether something works: that is tried
+ * (runtime/capability.h).
+ *
+ * kinds/NAME.json has one kind, with the names of the struct's fields; "like" names the file that
+ * has what it leaves out. A new kind of device is a new file.
+ */
+#ifndef TN_DEVICE_KIND_H
+#define TN_DEVICE_KIND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Which devices are of a kind; the first that holds of a vendor's kinds, the best one last. */
+typedef struct tn_kind_match {
+    uint32_t nvidia;      /* compute capability times 10, and beyond; 0: not NVIDIA's */
+    const char *amd[4];   /* how the name begins, as "gfx94" */
+    uint32_t intel[4][2]; /* from and to: architecture times 100 and release of the IP version */
+    uint32_t cpu_lanes;   /* a CPU with vectors of so many f32, and beyond; 0: not a CPU */
+} tn_kind_match;
+
+/* Multiply-adds in a nanosecond of a compute unit: of a CPU in full vectors as a good loop reaches
+ * them; of a GPU at best. Matrix units' are 0 where there are none. */
+typedef struct tn_kind_rates {
+    double f32, f64;
+    double matrix_16; /* of f16 or bf16; twice as many of bytes */
+    double matrix_32; /* of f32 or tf32 */
+    /* Of single elements, with what finds them: a work-item's plain code. */
+    double scalar;
+} tn_kind_rates;
+
+/* Nanoseconds of a CPU's core, beside multiply-adds. */
+typedef struct tn_kind_steps {
+    double vector_element; /* of f32, read or written as part of a vector that is loaded whole */
+    double single_element; /* read or written alone */
+    double row;            /* beginning one: where it lies, its edges, its ragged end */
+} tn_kind_steps;
+
+/* Memory in bytes a nanosecond, and which share of it kernels of a GPU reach by how their
+ * work-items read. */
+typedef struct tn_kind_memory {
+    double bandwidth;    /* of the whole device */
+    double cache;        /* of a compute unit, where all fits the last cache; 0: not known */
+    double latency;      /* nanoseconds until it answers */
+    double side_by_side; /* neighbours read neighbours */
+    double short_rows;   /* each goes through a short row of its own, whose lines the cache keeps */
+    double long_rows;    /* through a long one, of which nothing is left at the next vector */
+    double apart;        /* elements lie apart */
+    uint32_t items;      /* work-items of a compute unit that cover the latency */
+} tn_kind_memory;
+
+typedef struct tn_kind_launch {
+    /* Nanoseconds of a launch, of one that is behind another, and more where it works on blocks. */
+    double first, next, blocks;
+} tn_kind_launch;
+
+/* A block of gemm/tiled and its like: mb, nb, kb, mr, nr, lb. The largest first. */
+enum { TN_KIND_TILES = 3 };
+typedef struct tn_kind_tile {
+    int16_t mb, nb, kb, mr, nr, lb;
+} tn_kind_tile;
+
+typedef struct tn_kind_tiled {
+    tn_kind_tile f32[TN_KIND_TILES]; /* of 16-bit types too, which are added up in f32 */
+    tn_kind_tile f64[TN_KIND_TILES];
+    /* For kernels that need registers beside the sums. */
+    tn_kind_tile small[TN_KIND_TILES];
+} tn_kind_tiled;
+
+/* A block of matrix units and its grid of warps: mb, nb, wm, wn. */
+typedef struct tn_kind_block {
+    int16_t mb, nb, wm, wn;
+} tn_kind_block;
+
+typedef struct tn_kind_matrix {
+    tn_kind_block large, small;
+    double efficiency; /* of the units' rate, what a kernel that feeds them reaches */
+} tn_kind_matrix;
+
+/* A register tile of a CPU's product, and the time of a multiply-add beside the best one's. */
+typedef struct tn_kind_cpu_tile {
+    int16_t mr, vectors;
+    double time;
+} tn_kind_cpu_tile;
+
+/* A usual device of the kind, for lists of kernels and for tests where there is none. */
+typedef struct tn_kind_usual {
+    uint32_t compute_units, max_work_group, least_sub_group;
+    uint64_t memory, cache, local_memory; /* bytes */
+    const char *capabilities[16];         /* by the names that `tenon devices -v` prints */
+    const char *second_forms[4];          /* of which it has the second form */
+} tn_kind_usual;
+
+typedef struct tn_device_kind {
+    const char *name;
+    const char *source; /* of the figures */
+    tn_kind_match match;
+    /* f32 of a CPU's vectors; work-items of a GPU that run in step, 0 where that is not known. */
+    uint32_t lanes;
+    uint32_t vector_registers; /* of a CPU */
+    uint32_t group_units; /* compute units that share local memory: a work-group has all of them */
+    tn_kind_rates rates;
+    tn_kind_steps steps;
+    tn_kind_memory memory;
+    tn_kind_launch launch;
+    tn_kind_tiled tiled;
+    tn_kind_matrix matrix, wgmma;
+    tn_kind_cpu_tile cpu_tiles[4]; /* the first that is best for a shape; ends with vectors of 0 */
+    int16_t
+        cpu_rows[4]; /* of register tiles of 1 to 4 vectors, for kernels that pack both factors */
+    tn_kind_usual usual;
+} tn_device_kind;
+
+/* All kinds, in the order of their names. */
+extern const tn_device_kind tn_device_kinds[];
+extern const size_t tn_device_kind_count;
+
+static inline bool tn_device_kind_is_cpu(const tn_device_kind *kind)
+{
+    return kind->match.cpu_lanes != 0;
+}
+
+/* The kind of that name; NULL where there is none. */
+const tn_device_kind *tn_device_kind_named(const char *name);
+
+/* Of a GPU of which nothing is known. */
+const tn_device_kind *tn_device_kind_other(void);
+
+/* By the vendors' own ways to say what a device is; a newer or a lesser one is taken for the
+ * nearest older kind of its vendor. */
+const tn_device_kind *tn_device_kind_of_nvidia(uint32_t major, uint32_t minor);
+const tn_device_kind *tn_device_kind_of_amd(const char *name);
+const tn_device_kind *tn_device_kind_of_intel(uint32_t ip_version);
+const tn_device_kind *tn_device_kind_of_cpu(uint32_t vector_width_f32);
+
+#endif

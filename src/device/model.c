@@ -1,0 +1,99 @@
+#include "device/model.h"
+
+#include <math.h>
+
+/* Of work that is done while memory is waited for, what it takes all the same. */
+#define OVERLAP 0.1
+/* Bytes of a row that a work-item reads at once; and that the cache keeps. */
+#define VECTOR_BYTES 16
+#define SHORT_BYTES  128
+
+double tn_model_cores(const tn_model *model)
+{
+    return fmax(1, floor(model->units / model->kind->group_units));
+}
+
+double tn_model_items(const tn_model *model)
+{
+    return model->units * model->kind->memory.items;
+}
+
+tn_reads tn_reads_of_row(double bytes)
+{
+    return bytes <= VECTOR_BYTES  ? TN_SIDE_BY_SIDE
+           : bytes <= SHORT_BYTES ? TN_SHORT_ROWS
+                                  : TN_LONG_ROWS;
+}
+
+/* Work-groups run in rounds of one for each core. Of many, the last is not waited for by all; a
+ * CPU's driver gives the next to whoever is done. */
+static double rounds_of(const tn_model *model, double groups)
+{
+    const bool is_cpu = tn_device_kind_is_cpu(model->kind);
+    const double rounds = groups / tn_model_cores(model);
+    if (rounds < (is_cpu ? 4 : 2))
+        return ceil(rounds);
+    return is_cpu ? rounds : rounds + 0.25;
+}
+
+static double rate_of(const tn_model *model, const tn_work *work)
+{
+    const tn_kind_rates *rates = &model->kind->rates;
+    const double rate = work->rate == TN_RATE_F32   ? rates->f32
+                        : work->rate == TN_RATE_F64 ? rates->f64
+                        : work->bits == 32          ? rates->matrix_32
+                                                    : rates->matrix_16 * 16 / work->bits;
+    return fmax(rate * (work->efficiency > 0 ? work->efficiency : 1), 1e-3);
+}
+
+/* Nanoseconds of one compute unit that did all of it. */
+static double computing(const tn_model *model, const tn_work *work)
+{
+    const tn_kind_rates *rates = &model->kind->rates;
+    const tn_kind_steps *steps = &model->kind->steps;
+    const double multiplying = work->multiply_adds / rate_of(model, work),
+                 plain = work->scalar / rates->scalar;
+    if (!tn_device_kind_is_cpu(model->kind))
+        return multiplying + plain + work->instructions / rates->f32;
+    const double vectors = work->vector_elements * (work->rate == TN_RATE_F64 ? 2 : 1);
+    return multiplying + plain + vectors * steps->vector_element +
+           work->single_elements * steps->single_element + work->rows * steps->row;
+}
+
+/* Of all that is there, with no unit idle but in the last round. */
+static double compute_time(const tn_model *model, const tn_work *work)
+{
+    const double cores = tn_model_cores(model), latency = model->kind->memory.latency;
+    const double all = computing(model, work) / model->units;
+    const double busy = work->items > 0 ? fmin(work->items / tn_model_items(model), 1) : 1;
+    if (work->groups <= 0)
+        return all / busy;
+    const double rounds = rounds_of(model, work->groups),
+                 time = all / work->groups * cores * rounds;
+    const double waiting = latency * work->steps;
+    return work->steps > 0 ? latency + fmax(time, waiting) + OVERLAP * fmin(time, waiting) : time;
+}
+
+static double memory_time(const tn_model *model, const tn_work *work)
+{
+    const tn_kind_memory *memory = &model->kind->memory;
+    const bool cached = memory->cache > 0 && work->bytes <= (double)model->cache_size;
+    const double speed = cached ? memory->cache * model->units : memory->bandwidth;
+    const double shares[] = {[TN_SIDE_BY_SIDE] = memory->side_by_side,
+                             [TN_SHORT_ROWS] = memory->short_rows,
+                             [TN_LONG_ROWS] = memory->long_rows,
+                             [TN_APART] = memory->apart};
+    double busy = work->items > 0 ? fmin(work->items / tn_model_items(model), 1) : 1;
+    if (tn_device_kind_is_cpu(model->kind) && work->groups > 0)
+        busy = fmin(work->groups / model->units, 1);
+    return work->bytes / (speed * busy * shares[work->reads] * (work->reach > 0 ? work->reach : 1));
+}
+
+double tn_work_time(const tn_model *model, const tn_work *work)
+{
+    const tn_kind_launch *launch = &model->kind->launch;
+    const double others = work->launches - (work->follows ? 0 : fmin(work->launches, 1));
+    return (work->launches - others) * launch->first + others * launch->next +
+           (work->blocks ? launch->blocks : 0) +
+           fmax(compute_time(model, work), memory_time(model, work));
+}

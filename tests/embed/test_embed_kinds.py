@@ -1,0 +1,66 @@
+#!/usr/bin/env python3
+"""Tests src/device/embed_kinds.py: what a kind has from another, new files, errors."""
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+EMBED = Path(__file__).resolve().parents[2] / "src" / "device" / "embed_kinds.py"
+
+
+class EmbedKinds(unittest.TestCase):
+    def setUp(self):
+        self.folder = Path(tempfile.mkdtemp(prefix="tenon-kinds-"))
+        self.addCleanup(shutil.rmtree, self.folder)
+        self.write("base", {"lanes": 8, "match": {"nvidia": 10}, "rates": {"f32": 1.5, "f64": 2}})
+
+    def write(self, name, kind):
+        text = kind if isinstance(kind, str) else json.dumps(kind)
+        (self.folder / f"{name}.json").write_text(text)
+
+    def run_embed(self):
+        return subprocess.run(
+            [sys.executable, EMBED, "--output", "kinds.c", "--depfile", "kinds.d", self.folder],
+            cwd=self.folder, capture_output=True, text=True, check=False)
+
+    def embedded(self):
+        done = self.run_embed()
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return (self.folder / "kinds.c").read_text()
+
+    def test_a_kind_has_what_another_has(self):
+        self.write("more", {"like": "base", "rates": {"f64": 4}, "tiles": [[1, 2], []]})
+        text = self.embedded()
+        self.assertIn('{.name = "more", .lanes = 8, .rates = {.f32 = 1.5, .f64 = 4}, '
+                      '.tiles = {{1, 2}, {0}}}', text)
+        self.assertIn("tn_device_kind_count = 2;", text)
+
+    def test_which_devices_are_of_it_is_its_own(self):
+        self.write("more", {"like": "base"})
+        self.assertEqual(self.embedded().count(".nvidia = 10"), 1)
+
+    def test_a_new_file_makes_it_run_again(self):
+        self.embedded()
+        depends = (self.folder / "kinds.d").read_text().split()
+        self.assertIn(str(self.folder), depends)
+        self.assertIn(str(self.folder / "base.json"), depends)
+
+    def test_a_missing_or_circular_kind_is_refused(self):
+        for like in ("nothing", "more"):
+            self.write("more", {"like": like})
+            done = self.run_embed()
+            self.assertEqual(done.returncode, 1)
+            self.assertIn(f"more.json: like: there is no kind {like}", done.stderr)
+
+    def test_what_is_no_json_is_refused(self):
+        self.write("broken", "{")
+        done = self.run_embed()
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("broken.json: ", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,167 @@
+/* The kinds of devices and the time of work on them: device/kind.h and device/model.h. */
+#include "common/testing.h"
+
+#include "device/model.h"
+#include "runtime/capability_trials.h"
+
+#include <string.h>
+
+#define COUNT(list) (sizeof(list) / sizeof *(list))
+
+static bool is_capability(const char *name)
+{
+    for (int i = 0; i < TENON_CAPABILITY_COUNT; i++)
+        if (strcmp(tn_trials[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+static void check_usual(const tn_kind_usual *usual)
+{
+    assert_true(usual->compute_units > 0 && usual->max_work_group > 0 && usual->memory > 0);
+    assert_true(usual->cache > 0 && usual->local_memory > 0);
+    for (size_t i = 0; i < COUNT(usual->capabilities) && usual->capabilities[i] != NULL; i++)
+        assert_true(is_capability(usual->capabilities[i]));
+    for (size_t i = 0; i < COUNT(usual->second_forms) && usual->second_forms[i] != NULL; i++)
+        assert_true(is_capability(usual->second_forms[i]));
+}
+
+static void check_cpu(const tn_device_kind *kind)
+{
+    assert_true(kind->lanes > 0 && kind->vector_registers > 0 && kind->cpu_tiles[0].mr > 0);
+    assert_true(kind->steps.vector_element > 0 && kind->steps.single_element > 0);
+    assert_true(kind->steps.row > 0 && kind->memory.cache > 0);
+    assert_int_equal(kind->cpu_tiles[COUNT(kind->cpu_tiles) - 1].vectors, 0);
+}
+
+/* A file that leaves something out, and says of no other that has it, is not one. */
+static void every_kind_is_whole(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < tn_device_kind_count; k++) {
+        const tn_device_kind *kind = &tn_device_kinds[k];
+        const tn_kind_memory *memory = &kind->memory;
+        print_message("%s\n", kind->name);
+        assert_true(strlen(kind->source) > 10 && kind->group_units > 0);
+        assert_true(kind->rates.f32 > 0 && kind->rates.f64 > 0 && kind->rates.scalar > 0);
+        assert_int_equal(kind->rates.matrix_16 > 0, kind->matrix.efficiency > 0);
+        assert_int_equal(kind->matrix.efficiency > 0, kind->matrix.small.mb > 0);
+        assert_true(memory->bandwidth > 0 && memory->latency > 0 && memory->items > 0);
+        assert_true(memory->side_by_side > 0 && memory->short_rows > 0);
+        assert_true(memory->long_rows > 0 && memory->apart > 0);
+        assert_true(kind->launch.first > 0 && kind->launch.next > 0);
+        for (int t = 0; t < TN_KIND_TILES; t++)
+            assert_true(kind->tiled.f32[t].lb > 0 && kind->tiled.f64[t].lb > 0 &&
+                        kind->tiled.small[t].lb > 0);
+        for (size_t v = 0; v < COUNT(kind->cpu_rows); v++)
+            assert_true(kind->cpu_rows[v] > 0);
+        check_usual(&kind->usual);
+        if (tn_device_kind_is_cpu(kind))
+            check_cpu(kind);
+    }
+}
+
+static void cpus_by_their_lanes(void **state)
+{
+    static const struct {
+        uint32_t lanes;
+        const char *kind;
+    } cpus[] = {{0, "cpu_4"}, {1, "cpu_4"},   {4, "cpu_4"},   {7, "cpu_4"},
+                {8, "cpu_8"}, {16, "cpu_16"}, {32, "cpu_16"}, {64, "cpu_16"}};
+    (void)state;
+    for (size_t i = 0; i < COUNT(cpus); i++)
+        assert_string_equal(tn_device_kind_of_cpu(cpus[i].lanes)->name, cpus[i].kind);
+}
+
+static tn_model model_of(const char *kind, double units)
+{
+    return (tn_model){tn_device_kind_named(kind), units, 32 << 20};
+}
+
+static void assert_near(double time, double expected)
+{
+    if (time < expected * 0.999 || time > expected * 1.001)
+        fail_msg("%g ns, not %g", time, expected);
+}
+
+static void launches_and_bytes(void **state)
+{
+    const tn_model gpu = model_of("sm_90", 132), cpu = model_of("cpu_16", 2);
+    const tn_kind_memory *memory = &gpu.kind->memory;
+    (void)state;
+    assert_near(tn_work_time(&gpu, &(tn_work){.launches = 1}), gpu.kind->launch.first);
+    assert_near(tn_work_time(&gpu, &(tn_work){.launches = 3}),
+                gpu.kind->launch.first + 2 * gpu.kind->launch.next);
+    assert_near(tn_work_time(&gpu, &(tn_work){.launches = 2, .follows = true}),
+                2 * gpu.kind->launch.next);
+    assert_near(tn_work_time(&gpu, &(tn_work){.bytes = 1e9}),
+                1e9 / memory->bandwidth / memory->side_by_side);
+    assert_near(tn_work_time(&gpu, &(tn_work){.bytes = 1e9, .reads = TN_LONG_ROWS, .reach = 0.5}),
+                2e9 / memory->bandwidth / memory->long_rows);
+    /* Half the work-items that memory wants reach half its speed. */
+    assert_near(tn_work_time(&gpu, &(tn_work){.bytes = 1e9, .items = tn_model_items(&gpu) / 2}),
+                2e9 / memory->bandwidth / memory->side_by_side);
+    assert_near(tn_work_time(&cpu, &(tn_work){.bytes = 1e6}), 1e6 / cpu.kind->memory.cache / 2);
+    assert_near(tn_work_time(&cpu, &(tn_work){.bytes = 1e9}), 1e9 / cpu.kind->memory.bandwidth);
+    assert_near(tn_work_time(&cpu, &(tn_work){.bytes = 1e9, .groups = 1}),
+                2e9 / cpu.kind->memory.bandwidth);
+    assert_near(tn_work_time(&cpu, &(tn_work){.launches = 1, .blocks = true}),
+                cpu.kind->launch.first + cpu.kind->launch.blocks);
+}
+
+static void rates_by_unit_and_type(void **state)
+{
+    const tn_model gpu = model_of("sm_90", 132), cpu = model_of("cpu_8", 4);
+    const tn_kind_rates *rates = &gpu.kind->rates;
+    (void)state;
+    assert_near(tn_work_time(&gpu, &(tn_work){.multiply_adds = 1e12}), 1e12 / 132 / rates->f32);
+    assert_near(
+        tn_work_time(&gpu,
+                     &(tn_work){.multiply_adds = 1e12, .rate = TN_RATE_F64, .efficiency = 0.5}),
+        2e12 / 132 / rates->f64);
+    for (uint32_t bits = 8; bits <= 32; bits *= 2)
+        assert_near(
+            tn_work_time(&gpu,
+                         &(tn_work){.multiply_adds = 1e12, .rate = TN_RATE_MATRIX, .bits = bits}),
+            1e12 / 132 / (bits == 32 ? rates->matrix_32 : rates->matrix_16 * 16 / bits));
+    assert_near(tn_work_time(&cpu, &(tn_work){.vector_elements = 1e6}),
+                1e6 / 4 * cpu.kind->steps.vector_element);
+    assert_near(tn_work_time(&cpu, &(tn_work){.vector_elements = 1e6, .rate = TN_RATE_F64}),
+                2e6 / 4 * cpu.kind->steps.vector_element);
+    assert_near(tn_work_time(&cpu, &(tn_work){.single_elements = 1e6, .rows = 1e3}),
+                (1e6 * cpu.kind->steps.single_element + 1e3 * cpu.kind->steps.row) / 4);
+}
+
+/* Three work-groups take two rounds of two cores, and one leaves a core idle. */
+static void rounds_of_work_groups(void **state)
+{
+    const tn_model cpu = model_of("cpu_16", 2);
+    const double all = 1e9 / 2 / cpu.kind->rates.f32;
+    (void)state;
+    assert_near(tn_work_time(&cpu, &(tn_work){.multiply_adds = 1e9, .groups = 1}), 2 * all);
+    assert_near(tn_work_time(&cpu, &(tn_work){.multiply_adds = 1e9, .groups = 2}), all);
+    assert_near(tn_work_time(&cpu, &(tn_work){.multiply_adds = 1e9, .groups = 3}), all * 4 / 3);
+    assert_near(tn_work_time(&cpu, &(tn_work){.multiply_adds = 1e9, .groups = 1000}), all);
+}
+
+/* Blocks of K that are smaller than memory is slow wait for it, one after the other. */
+static void steps_wait_for_memory(void **state)
+{
+    const tn_model gpu = model_of("sm_80", 108);
+    tn_work loop = {.groups = 108, .steps = 100, .multiply_adds = 1};
+    const double latency = gpu.kind->memory.latency;
+    (void)state;
+    assert_near(tn_work_time(&gpu, &loop), 101 * latency);
+    loop.multiply_adds = 1e12;
+    assert_true(tn_work_time(&gpu, &loop) > 1e12 / 108 / gpu.kind->rates.f32);
+    assert_true(tn_work_time(&gpu, &loop) < 1.01 * 1e12 / 108 / gpu.kind->rates.f32);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_kind_is_whole),   cmocka_unit_test(cpus_by_their_lanes),
+        cmocka_unit_test(launches_and_bytes),    cmocka_unit_test(rates_by_unit_and_type),
+        cmocka_unit_test(rounds_of_work_groups), cmocka_unit_test(steps_wait_for_memory)};
+    return cmocka_run_group_tests_name("model", tests, NULL, NULL);
+}
