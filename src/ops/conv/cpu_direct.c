@@ -137,9 +137,11 @@ static void choose_channels(tenon_context *context, layout *l)
     l->channel_last = found && order.channel_last;
     l->taps_join = found && order.stride == 1;
     l->channels = even_part(p->c, taps_for(context, TAPS) / taps);
-    const int64_t whole = tn_min_i64(p->c, tn_round_up(l->channels, l->lanes));
-    /* So that vectors along the taps do not reach into the next row of them. */
-    if (l->channel_last && whole * taps <= taps_for(context, MOST_TAPS))
+    /* So that vectors along the taps do not reach into the next row of them, where a panel of that
+     * leaves half of the memory. */
+    const int64_t whole = tn_min_i64(p->c, tn_round_up(l->channels, l->lanes)),
+                  room = scratch_vectors(context, l, p->dtype) / 2 / PANEL_VECTORS;
+    if (l->channel_last && whole * taps <= tn_min_i64(room, taps_for(context, MOST_TAPS)))
         l->channels = whole;
 }
 
