@@ -17,6 +17,7 @@
  *   TENON_RUN      pixels of a run
  *   TENON_RUNS     runs of a tile; 2 * RUN * RUNS sums and 3 vectors must fit the registers
  *   TENON_SCRATCH  vectors of local memory
+ *   TENON_TAP_ROOM taps that are done at a time, at most
  *
  * TENON_VW, TENON_DTYPE, TENON_HW_FMA, TENON_ACT_BUILD: see common/types.clh and
  * common/activation.clh.
@@ -32,6 +33,9 @@
 #endif
 #ifndef TENON_SCRATCH
 #define TENON_SCRATCH 8192
+#endif
+#ifndef TENON_TAP_ROOM
+#define TENON_TAP_ROOM 1024
 #endif
 
 #define PANEL_VECTORS 2
@@ -141,9 +145,9 @@ conv_cpu_direct(__global const data_t *x, __global const data_t *w, __global con
                 __global const data_t *bias, __global data_t *y, const conv_direct_args args)
 {
     __local acc_v scratch[TENON_SCRATCH];
-    __local long tap_w[CONV_DIRECT_TAPS];
-    __local int tap_x[CONV_DIRECT_TAPS], run_x[CONV_DIRECT_RUNS];
-    __local line_span spans[CONV_DIRECT_TAPS];
+    __local long tap_w[TENON_TAP_ROOM];
+    __local int tap_x[TENON_TAP_ROOM], run_x[CONV_DIRECT_RUNS];
+    __local line_span spans[TENON_TAP_ROOM];
     __local acc_t *copy = (__local acc_t *)scratch;
     __local acc_v *sums = scratch + args.sums_at, *filters = scratch + args.filters_at;
     const conv_window *v = &args.conv.window;

@@ -4,8 +4,7 @@
 
 #include "conv/args.h"
 
-/* What a work-group has room for: taps that it does at a time, and runs of pixels. */
-#define CONV_DIRECT_TAPS 1024
+/* Runs of pixels that a work-group has room for. */
 #define CONV_DIRECT_RUNS 512
 
 /*

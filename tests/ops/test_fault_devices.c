@@ -155,6 +155,7 @@ static void a_list_says_what_is_broken(void **state)
     assert_contains(info.note, "CL_INVALID_DEVICE");
 }
 
+/* It begins with the platform's own, by which the device may have been asked for. */
 static void a_long_platform_name_is_cut(void **state)
 {
     char name[300];
@@ -162,6 +163,8 @@ static void a_long_platform_name_is_cut(void **state)
     (void)state;
     memset(name, 'x', sizeof name);
     name[sizeof name - 1] = '\0';
+    const char *const own = test_context->device.info.platform_name;
+    memcpy(name, own, strlen(own));
     for (int import = 0; import < 2; import++) {
         tenon_device_info info;
         faults_answer_query("clGetPlatformInfo", CL_PLATFORM_NAME, name, sizeof name);
@@ -169,7 +172,7 @@ static void a_long_platform_name_is_cut(void **state)
         assert_true(faults_end() > 0);
         assert_ok(tenon_context_device(context, &info));
         assert_int_equal(strlen(info.platform_name), sizeof info.platform_name - 1);
-        assert_int_equal(strspn(info.platform_name, "x"), sizeof info.platform_name - 1);
+        assert_memory_equal(info.platform_name, name, sizeof info.platform_name - 1);
         tenon_context_release(context);
     }
     static const char pocl[] = "Portable Computing Language";

@@ -179,6 +179,16 @@ static void tiles_by_name(void **state)
     destroy_gemm(&data);
 }
 
+/* Where the rows of a tile are forced, the block of K shrinks until they fit: with vectors of any
+ * width these do not in so many bytes, and the usual ones do. */
+static void little_local_memory(void **state)
+{
+    static const char *const lines[] = {
+        "gemm_packed/cpu:mr13 a=f32:40x203 d=f32:40x150 k=203 n=150", NULL};
+    (void)state;
+    assert_int_equal(test_with_local_memory(26 << 10, lines), 1);
+}
+
 static void random_problems(void **state)
 {
     test_random random = test_random_for(840);
@@ -295,6 +305,7 @@ int main(void)
         cmocka_unit_test(nan_and_infinity_propagate),
         cmocka_unit_test(larger_problems),
         cmocka_unit_test(tiles_by_name),
+        cmocka_unit_test(little_local_memory),
         cmocka_unit_test(random_problems),
         cmocka_unit_test(any_number_of_rows_gives_the_same_bits),
         cmocka_unit_test(rows_are_multiplied_by_every_solver),

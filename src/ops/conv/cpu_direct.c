@@ -25,6 +25,12 @@ static const tn_parameter parameters[PARAMETERS] = {
 /* Taps that are done at a time, as far as whole channels allow: a panel of them stays in the first
  * cache, and the copy in the second. */
 #define TAPS 256
+/* Taps that the tables have room for: a channel may have more than are usual. */
+#define MOST_TAPS 1024
+/* With less local memory than this, both are so many times fewer: tables and a panel of filters
+ * would leave nothing for the copy. */
+#define LITTLE_MEMORY (UINT64_C(64) << 10)
+#define FEWER_TAPS    4
 /* Local memory that a work-group uses. */
 #define MOST_BYTES (INT64_C(512) << 10)
 
@@ -53,10 +59,15 @@ static int64_t runs_of_tile(const layout *l, uint32_t dtype)
     return tn_max_i64(1, tile_pixels(l->lanes * (int64_t)tn_acc_size(dtype)) / l->run);
 }
 
+static int64_t taps_for(tenon_context *context, int64_t taps)
+{
+    return context->device.info.local_memory < LITTLE_MEMORY ? taps / FEWER_TAPS : taps;
+}
+
 /* Bytes of local memory that a work-group may use, the tables left out. */
 static int64_t scratch_bytes(tenon_context *context)
 {
-    const int64_t tables = CONV_DIRECT_TAPS * 24 + CONV_DIRECT_RUNS * 4 + 4096;
+    const int64_t tables = taps_for(context, MOST_TAPS) * 24 + CONV_DIRECT_RUNS * 4 + 4096;
     const int64_t local = (int64_t)context->device.info.local_memory - tables;
     return tn_max_i64(0, tn_min_i64(local, MOST_BYTES)) / 64 * 64;
 }
@@ -118,17 +129,21 @@ static void choose_box(layout *l, int64_t pixels)
 }
 
 /* How many channels are done at a time. */
-static void choose_channels(layout *l)
+static void choose_channels(tenon_context *context, layout *l)
 {
     const conv_problem *p = &l->problem;
     conv_tap_order order;
     bool found = tn_conv_find_tap_order(p, &order);
-    int64_t most = TAPS / tn_window_taps(&p->window);
+    const int64_t taps = tn_window_taps(&p->window);
     l->channel_last = found && order.channel_last;
     l->taps_join = found && order.stride == 1;
-    l->channels = even_part(p->c, most);
-    if (l->channel_last) /* so that vectors along the taps do not reach into the next row of them */
-        l->channels = tn_min_i64(p->c, tn_round_up(l->channels, l->lanes));
+    l->channels = even_part(p->c, taps_for(context, TAPS) / taps);
+    /* So that vectors along the taps do not reach into the next row of them, where a panel of that
+     * leaves half of the memory. */
+    const int64_t whole = tn_min_i64(p->c, tn_round_up(l->channels, l->lanes)),
+                  room = scratch_vectors(context, l, p->dtype) / 2 / PANEL_VECTORS;
+    if (l->channel_last && whole * taps <= tn_min_i64(room, taps_for(context, MOST_TAPS)))
+        l->channels = whole;
 }
 
 /* The copy's sizes; false where they are beyond all reason. */
@@ -162,14 +177,14 @@ static bool lay_out(tenon_context *context, const conv_problem *p, const int32_t
     l->filters = tn_min_i64(tn_round_up(values[FILTERS], l->panel), tn_round_up(p->k, l->panel));
     l->panels = l->filters / l->panel;
     choose_box(l, values[PIXELS]);
-    choose_channels(l);
+    choose_channels(context, l);
     if (l->runs > CONV_DIRECT_RUNS || !measure_copy(l))
         return false;
     int64_t taps = l->channels * tn_window_taps(&p->window);
     l->copy = tn_ceil_div(l->channels * l->channel, l->lanes) + 1;
     l->sums = l->panels * l->runs * l->run * PANEL_VECTORS;
     l->laid = taps * PANEL_VECTORS;
-    return taps <= CONV_DIRECT_TAPS &&
+    return taps <= taps_for(context, MOST_TAPS) &&
            l->copy + l->sums + l->laid <= scratch_vectors(context, l, p->dtype);
 }
 
@@ -284,10 +299,10 @@ static void set_options(tenon_context *context, const layout *l, char text[TN_OP
     const conv_problem *p = &l->problem;
     tn_build_options(context, text,
                      "-DTENON_DTYPE=%u -DTENON_ACT_BUILD=%u -DTENON_VW=%d -DTENON_RUN=%d "
-                     "-DTENON_RUNS=%d -DTENON_SCRATCH=%d",
+                     "-DTENON_RUNS=%d -DTENON_SCRATCH=%d -DTENON_TAP_ROOM=%d",
                      p->dtype, tn_activation_is_build(p->activation) ? p->activation : 0u,
                      (int)l->lanes, (int)l->run, (int)runs_of_tile(l, p->dtype),
-                     (int)scratch_vectors(context, l, p->dtype));
+                     (int)scratch_vectors(context, l, p->dtype), (int)taps_for(context, MOST_TAPS));
 }
 
 static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)

@@ -104,7 +104,12 @@ static int64_t group_count(const gemm_problem *p, int32_t mb, int32_t nb)
     return block_count(p, mb, nb) * tn_gemm_batch_count(p);
 }
 
-/* The larger block where there is one for each core. */
+static bool fits(tenon_context *context, const matrix_unit *unit, const int32_t *values)
+{
+    return (uint64_t)tn_matrix_local(unit, values) <= context->device.info.local_memory;
+}
+
+/* The larger block where there is one for each core, and as many of them on the way as fit. */
 void tn_matrix_tune(tenon_context *context, const tn_problem *problem, const matrix_unit *unit,
                     int32_t *values)
 {
@@ -124,9 +129,12 @@ void tn_matrix_tune(tenon_context *context, const tn_problem *problem, const mat
                                                            : 1,
         [MATRIX_FORM] = MATRIX_OF_DEVICE,
     };
+    const bool free_stages = values[MATRIX_STAGES] == 0;
     for (int i = 0; i < MATRIX_PARAMETERS; i++)
         if (values[i] == 0)
             values[i] = defaults[i];
+    while (free_stages && values[MATRIX_STAGES] > 2 && !fits(context, unit, values))
+        values[MATRIX_STAGES]--;
 }
 
 static int64_t work_items(const matrix_unit *unit, const int32_t *values)
@@ -174,9 +182,7 @@ const char *tn_matrix_constrains(tenon_context *context, const matrix_unit *unit
         return "st must be at least 2: blocks do not pass the registers";
     if ((uint64_t)work_items(unit, values) > context->device.info.max_work_group)
         return "the work-group is larger than the device allows";
-    return (uint64_t)tn_matrix_local(unit, values) > context->device.info.local_memory
-               ? "the blocks do not fit the local memory"
-               : NULL;
+    return fits(context, unit, values) ? NULL : "the blocks do not fit the local memory";
 }
 
 /* Whether vectors of 16 bytes lie in every row and every matrix of a factor, wherever it begins. */

@@ -59,13 +59,15 @@ static int32_t sum_tiles(tenon_context *context, const packed_problem *p)
     return tiles;
 }
 
-static int32_t block_length(tenon_context *context, const packed_problem *p)
+/* A tile of so many rows, or the larger of the usual ones. */
+static int32_t block_length(tenon_context *context, const packed_problem *p, int32_t rows)
 {
-    int32_t tall[CPU_PARAMETERS] = {
-        [CPU_MR] = tall_rows(context), [CPU_NR] = (int32_t)p->panel, [CPU_KC] = BLOCK};
-    while (tall[CPU_KC] > LEAST_BLOCK && !fits(context, &p->gemm, tall, sum_tiles(context, p)))
-        tall[CPU_KC] /= 2;
-    return tall[CPU_KC];
+    const int32_t most = tall_rows(context), tiles = sum_tiles(context, p);
+    int32_t tile[CPU_PARAMETERS] = {
+        [CPU_MR] = rows > most ? rows : most, [CPU_NR] = (int32_t)p->panel, [CPU_KC] = BLOCK};
+    while (tile[CPU_KC] > LEAST_BLOCK && !fits(context, &p->gemm, tile, tiles))
+        tile[CPU_KC] /= 2;
+    return tile[CPU_KC];
 }
 
 /* The most tiles that leave work-groups enough; many rows make up for columns. */
@@ -85,7 +87,7 @@ static void tune(tenon_context *context, const packed_problem *p, int32_t *value
     if (values[CPU_NR] == 0)
         values[CPU_NR] = (int32_t)p->panel * (values[CPU_MR] <= THIN_ROWS ? 2 : 1);
     if (values[CPU_KC] == 0)
-        values[CPU_KC] = block_length(context, p);
+        values[CPU_KC] = block_length(context, p, values[CPU_MR]);
     if (values[CPU_PANELS] == 0)
         values[CPU_PANELS] = choose_tiles(context, p, values[CPU_NR]);
 }
