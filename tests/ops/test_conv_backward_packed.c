@@ -1,35 +1,16 @@
 /* The gradients of convolutions by packed blocks, around the edges of every kind of block. */
-#include "gradient_case.h"
-
-/* What forced solvers give, on reals and on integers. */
-static void check_forced(gradient_direction direction, const conv_case *p, tenon_dtype dtype,
-                         const char *const *solvers, test_random *random)
-{
-    for (int exact = 0; exact < 2; exact++) {
-        gradient_data data;
-        gradient_make(&data, direction, p, dtype, exact ? TEST_EXACT : TEST_BOUND, random);
-        gradient_expect(&data);
-        const test_subject subject = gradient_subject(&data);
-        for (uint32_t i = 0; i + 1 < data.count; i++)
-            test_upload(&data.operands[i]);
-        for (const char *const *solver = solvers; *solver != NULL; solver++)
-            assert_true(test_run(&subject, *solver));
-        gradient_destroy(&data);
-    }
-}
+#include "conv_case.h"
 
 /* Blocks of every kind in the packed solvers: bands of lines and parts of lines, several images of
  * a band, blocks of filters and channels, slices, runs of taps beyond a vector, and every tile. */
 static void packed_blocks(void **state)
 {
-    static const char *const of_image[] = {
-        "conv_backward_data/implicit_packed", "conv_backward_data/implicit_packed:kc64,rb24,kb4",
-        "conv_backward_data/implicit_packed:mr14,nv1,kc64", NULL};
-    static const char *const transposed[] = {"conv_transpose/implicit_packed",
-                                             "conv_transpose/implicit_packed:kc64,rb24,kb4", NULL};
-    static const char *const of_filter[] = {"conv_backward_filter/implicit_packed",
-                                            "conv_backward_filter/implicit_packed:mr2,nv2,kb4",
-                                            "conv_backward_filter/implicit_packed:mr14,nv1", NULL};
+    static const char *const of_image[] = {"implicit_packed", "implicit_packed:kc64,rb24,kb4",
+                                           "implicit_packed:mr14,nv1,kc64", NULL};
+    static const char *const transposed[] = {"implicit_packed", "implicit_packed:kc64,rb24,kb4",
+                                             NULL};
+    static const char *const of_filter[] = {"implicit_packed", "implicit_packed:mr2,nv2,kb4",
+                                            "implicit_packed:mr14,nv1", NULL};
     /* n, c, size, k, filter, stride, dilation, padding, groups */
     static const int64_t cases[][10] = {
         {3, 32, 7, 7, 130, 3, 1, 1, 1, 1},  {1, 16, 20, 33, 17, 3, 2, 1, 1, 1},
@@ -58,10 +39,11 @@ static void packed_blocks(void **state)
             p.geometry.dilation[d] = v[7];
             p.geometry.pad_begin[d] = p.geometry.pad_end[d] = v[8];
         }
-        check_forced(OF_IMAGE, &p, TENON_DTYPE_F32, of_image, &random);
+        conv_check_by(OF_IMAGE, &p, TENON_DTYPE_F32, of_image, &random);
         p.residual = p.beta != 0 ? FULL_RESIDUAL : NO_RESIDUAL; /* of the transposed alone */
-        check_forced(TRANSPOSED, &p, TENON_DTYPE_F16, transposed, &random);
-        check_forced(OF_FILTER, &p, i % 2 ? TENON_DTYPE_F32 : TENON_DTYPE_BF16, of_filter, &random);
+        conv_check_by(TRANSPOSED, &p, TENON_DTYPE_F16, transposed, &random);
+        conv_check_by(OF_FILTER, &p, i % 2 ? TENON_DTYPE_F32 : TENON_DTYPE_BF16, of_filter,
+                      &random);
     }
 }
 

@@ -5,29 +5,10 @@
  */
 #include "conv_case.h"
 
-/* Every solver, and this one with each name, in one type. */
-static void check_named(const conv_case *p, tenon_dtype dtype, const char *const *names,
-                        size_t count, test_random *random)
-{
-    for (int judge = TEST_BOUND; judge <= TEST_EXACT; judge++) {
-        conv_data data;
-        make_conv(&data, p, dtype, (test_judge)judge, random);
-        compute_conv_reference(&data);
-        const test_subject subject = conv_subject(&data);
-        for (int operand = 0; operand < CONV_Y; operand++)
-            if (data.operands[operand].image != NULL)
-                test_upload(&data.operands[operand]);
-        for (size_t i = 0; i < count; i++)
-            if (!test_run(&subject, names[i]))
-                fail_msg("%s cannot serve %s", names[i], describe_conv(&data));
-        destroy_conv(&data);
-    }
-}
-
 static void check_default(const conv_case *p, tenon_dtype dtype, test_random *random)
 {
-    static const char *const name = "conv/cpu_direct";
-    check_named(p, dtype, &name, 1, random);
+    static const char *const solvers[] = {"cpu_direct", NULL};
+    conv_check_by(FORWARD, p, dtype, solvers, random);
 }
 
 /* One around the ends of runs of 4 and 7 and of tiles of two and three of them. */
@@ -105,11 +86,13 @@ static void phases(void **state)
 /* Work-groups that have little, so that boxes are cut along every dimension and across images. */
 static void boxes(void **state)
 {
-    static const char *const names[] = {
-        "conv/cpu_direct:run7,px7,nf32",   "conv/cpu_direct:run7,px60,nf32",
-        "conv/cpu_direct:run7,px200,nf64", "conv/cpu_direct:run7,px1000,nf32",
-        "conv/cpu_direct:run4,px5,nf64",   "conv/cpu_direct:run4,px150,nf32",
-    };
+    static const char *const solvers[] = {"cpu_direct:run7,px7,nf32",
+                                          "cpu_direct:run7,px60,nf32",
+                                          "cpu_direct:run7,px200,nf64",
+                                          "cpu_direct:run7,px1000,nf32",
+                                          "cpu_direct:run4,px5,nf64",
+                                          "cpu_direct:run4,px150,nf32",
+                                          NULL};
     test_random random = test_random_for(225);
     (void)state;
     for (int i = 0; i < 6; i++) {
@@ -124,10 +107,10 @@ static void boxes(void **state)
         p.residual = (conv_residual)(i % 4);
         p.beta = p.residual != NO_RESIDUAL ? -2 : 0;
         p.geometry.pad_begin[0] = 1;
-        check_named(&p, TENON_DTYPE_F32, names, sizeof names / sizeof *names, &random);
+        conv_check_by(FORWARD, &p, TENON_DTYPE_F32, solvers, &random);
         p.filter[0] = p.filter[1] = p.filter[2] = 1;
         p.geometry = no_geometry;
-        check_named(&p, TENON_DTYPE_F32, names, sizeof names / sizeof *names, &random);
+        conv_check_by(FORWARD, &p, TENON_DTYPE_F32, solvers, &random);
     }
 }
 
@@ -168,8 +151,8 @@ static void pointwise_products(void **state)
     p.size[0] = p.size[1] = 5;
     p.filter[0] = p.filter[1] = 1;
     p.bias = true;
-    check_conv_typed(&p, TENON_DTYPE_F32, &random);
-    check_conv_typed(&p, TENON_DTYPE_BF16, &random);
+    conv_check_typed(FORWARD, &p, TENON_DTYPE_F32, &random);
+    conv_check_typed(FORWARD, &p, TENON_DTYPE_BF16, &random);
 }
 
 /* Where a problem fits the local memory, that of its self-check does: in so many bytes most
