@@ -194,13 +194,18 @@ void test_release(test_fixture *f)
     free(f->own);
 }
 
-static double weighted_sum(const test_fixture *f, const test_tensor *weights)
+double test_dot(const tn_bounded *a, const test_tensor *b)
 {
     double sum = 0;
-    test_expect_of(f, NULL, f->expected);
-    for (int64_t i = 0; i < tenon_tensor_elements(&weights->view); i++)
-        sum += test_get(weights, i) * f->expected[i].value;
+    for (int64_t i = 0; i < tenon_tensor_elements(&b->view); i++)
+        sum += a[i].value * test_get(b, i);
     return sum;
+}
+
+static double weighted_sum(test_fixture *f, const test_tensor *weights)
+{
+    test_expect(f);
+    return test_dot(f->expected, weights);
 }
 
 void test_slopes(test_fixture *f, uint32_t input, const test_tensor *weights,

@@ -113,6 +113,9 @@ void test_run_plan(test_fixture *f, tenon_plan *plan, const tenon_memory *memori
 /* Lets go of the memory. */
 void test_release(test_fixture *f);
 
+/* The sum of what is expected times a tensor's elements. */
+double test_dot(const tn_bounded *a, const test_tensor *b);
+
 /* Whether `gradient` is the slope of the sum of `weights` times the first output of f, as its
  * reference gives it, by each element of an input: within `absolute`, and `relative` times the
  * slope. All are f64. */

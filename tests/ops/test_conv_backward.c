@@ -19,14 +19,6 @@ static void known_values(void **state)
     TEST_KNOWN("conv_backward_bias dy=T:1x1x2 db=T:1", dy, db);
 }
 
-static double dot(const tn_bounded *a, const test_tensor *b)
-{
-    double sum = 0;
-    for (int64_t i = 0; i < tenon_tensor_elements(&b->view); i++)
-        sum += a[i].value * test_get(b, i);
-    return sum;
-}
-
 static void copy_elements(test_tensor *to, const test_tensor *from)
 {
     for (int64_t i = 0; i < tenon_tensor_elements(&to->view); i++)
@@ -56,9 +48,9 @@ static void adjoint(void **state)
         test_expect(&forward);
         test_expect(&image);
         test_expect(&filter);
-        double by_y = dot(forward.expected, &image.operands[0]);
-        double by_x = dot(image.expected, &forward.operands[CONV_X]);
-        double by_w = dot(filter.expected, &forward.operands[CONV_W]);
+        double by_y = test_dot(forward.expected, &image.operands[0]);
+        double by_x = test_dot(image.expected, &forward.operands[CONV_X]);
+        double by_w = test_dot(filter.expected, &forward.operands[CONV_W]);
         if (by_y != by_x || by_y != by_w)
             fail_msg("%g by y, %g by x, %g by w: %s", by_y, by_x, by_w,
                      tn_case_text(&forward.c, text));
