@@ -204,20 +204,6 @@ static void epilogues(void **state)
     }
 }
 
-static void nan_and_infinity_propagate(void **state)
-{
-    test_random random = test_random_for(208);
-    (void)state;
-    for (int i = 0; i < 6; i++) {
-        conv_case p = simple_conv;
-        test_fixture f;
-        p.geometry.pad_begin[0] = p.geometry.pad_end[1] = i / 3;
-        conv_make(&f, FORWARD, &p, TENON_DTYPE_F32, TEST_BOUND, &random);
-        conv_spoil(&f, CONV_X, i, &random);
-        test_finish(&f, TEST_ALL);
-    }
-}
-
 /* No workspace at all, and little: the result is the same problem's, whichever way it is done. */
 static void small_workspaces(void **state)
 {
@@ -273,7 +259,6 @@ int main(void)
         cmocka_unit_test(sizes),
         cmocka_unit_test(empty),
         cmocka_unit_test(epilogues),
-        cmocka_unit_test(nan_and_infinity_propagate),
         cmocka_unit_test(small_workspaces),
         cmocka_unit_test(larger_problems),
         cmocka_unit_test(every_unit_has_served),

@@ -88,20 +88,21 @@ static void finite_differences(void **state)
     test_release(&dw);
 }
 
-/* Only what is there is summed into dx; the padding counts in dw and in dx of the transposed. */
+/* In every direction. Only what is there is summed into dx; the padding counts in y, in dw and in
+ * dx of the transposed. */
 static void nan_and_infinity_propagate(void **state)
 {
     test_random random = test_random_for(1207);
     (void)state;
     for (int i = 0; i < 24; i++)
-        for (size_t g = 0; g < GRADIENTS; g++) {
+        for (int d = FORWARD; d < DIRECTIONS; d++) {
             conv_case p = simple_conv;
             test_fixture f;
             p.geometry.pad_begin[0] = p.geometry.pad_end[1] = i / 3 % 2;
             p.geometry.stride[1] = 1 + i / 6 % 2;
             p.x = p.y = i < 12 ? NCHW : NHWC;
-            conv_make(&f, conv_gradients[g], &p, TENON_DTYPE_F32, TEST_BOUND, &random);
-            conv_spoil(&f, conv_gradients[g] == OF_BIAS ? 0 : (uint32_t)i % 2, i, &random);
+            conv_make(&f, (conv_direction)d, &p, TENON_DTYPE_F32, TEST_BOUND, &random);
+            conv_spoil(&f, d == OF_BIAS ? 0 : (uint32_t)i % 2, i, &random);
             test_finish(&f, TEST_ALL);
         }
 }
