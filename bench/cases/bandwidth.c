@@ -125,12 +125,12 @@ static bool call(void *data, tenon_stream *stream, int turn)
 {
     const pass *p = data;
     const tenon_memory *m = p->operands.memory[turn % p->operands.copies];
-    const uint32_t count = operation_of(p)->operand_count;
+    const uint32_t operands = operation_of(p)->operand_count;
     tenon_memory memories[MOST_VIEWS] = {{0}};
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < operands; i++)
         if (operand_of(p, i) != ABSENT)
             memories[i] = m[operand_of(p, i)];
-    return BENCH_WELL(tenon_plan_run(stream, p->plan, memories, count, NULL));
+    return BENCH_WELL(tenon_plan_run(stream, p->plan, memories, operands, NULL));
 }
 
 /* The views of some rows of the result, and of what they are made of: a sum of all has one row. */

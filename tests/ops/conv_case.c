@@ -256,10 +256,9 @@ static void make_divisible(test_fixture *f, const conv_case *p)
         test_set(w, i, 9 * test_get(w, i));
 }
 
-void conv_make(test_fixture *f, conv_direction direction, const conv_case *p, tenon_dtype dtype,
-               test_judge judge, test_random *random)
+void conv_fill(test_fixture *f, conv_direction direction, const conv_case *p, test_judge judge,
+               test_random *random)
 {
-    conv_begin(f, direction, p, dtype);
     test_make(f);
     test_fill_inputs(f, judge, random);
     if (direction == FORWARD && judge == TEST_EXACT)
@@ -270,6 +269,13 @@ void conv_make(test_fixture *f, conv_direction direction, const conv_case *p, te
         test_fill_poison(added);
     for (uint32_t i = 0; i < 2 && has_epilogue(direction) && p->alpha == 0; i++)
         test_fill_poison(&f->operands[i]);
+}
+
+void conv_make(test_fixture *f, conv_direction direction, const conv_case *p, tenon_dtype dtype,
+               test_judge judge, test_random *random)
+{
+    conv_begin(f, direction, p, dtype);
+    conv_fill(f, direction, p, judge, random);
 }
 
 void conv_spoil(test_fixture *f, uint32_t operand, int number, test_random *random)

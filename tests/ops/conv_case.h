@@ -61,8 +61,11 @@ tenon_tensor image_view(tenon_dtype dtype, image_layout layout, uint32_t spatial
 /* Whether the direction takes such sizes: a transposed convolution has no output for an empty x. */
 bool conv_takes(conv_direction direction, const conv_case *p);
 
-/* The call; and with its operands, filled for the judge. What must not be read is left poisoned. */
+/* The call; its operands, filled for the judge; and both. What must not be read is left poisoned.
+ */
 void conv_begin(test_fixture *f, conv_direction direction, const conv_case *p, tenon_dtype dtype);
+void conv_fill(test_fixture *f, conv_direction direction, const conv_case *p, test_judge judge,
+               test_random *random);
 void conv_make(test_fixture *f, conv_direction direction, const conv_case *p, tenon_dtype dtype,
                test_judge judge, test_random *random);
 
