@@ -2,29 +2,14 @@
 
 #include "base/dtype.h"
 #include "dispatch/plan.h"
-#include "check/case.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
-bool bench_judge(tenon_dtype dtype, const void *got, int64_t first, int64_t step, int64_t count,
-                 const tn_bounded *expected, double *error_over_bound, char why[256])
-{
-    const size_t size = tenon_dtype_size(dtype);
-    for (int64_t i = 0; i < count; i++) {
-        const int64_t at = first + i * step;
-        double value = tn_dtype_load(dtype, (const unsigned char *)got + (size_t)at * size);
-        double error = fabs(value - expected[i].value);
-        if (expected[i].bound > 0 && error / expected[i].bound > *error_over_bound)
-            *error_over_bound = error / expected[i].bound;
-        if (!(error <= expected[i].bound)) {
-            snprintf(why, 256, "element %lld is %.9g, must be %.9g within %.3g", (long long)at,
-                     value, expected[i].value, expected[i].bound);
-            return false;
-        }
-    }
-    return true;
-}
+/* Multiply-adds of a reference that take a moment. */
+#define MOMENT ((double)(1 << 24))
 
 bool bench_plan(bench_session *session, const tn_operation *operation, const void *params,
                 const tenon_tensor *const *views, bench_case *bench, tenon_plan **plan)
@@ -38,4 +23,58 @@ bool bench_plan(bench_session *session, const tn_operation *operation, const voi
     tn_case_make(operation, params, views, (*plan)->name, 1, &c);
     tn_case_text(&c, bench->repeat);
     return true;
+}
+
+/* Compares the elements of a part with what is expected of them. */
+static bool judge(tenon_dtype dtype, const unsigned char *got, int64_t first, int64_t count,
+                  const tn_bounded *expected, double *error_over_bound, char why[256])
+{
+    for (int64_t i = 0; i < count; i++) {
+        const double value = tn_dtype_load(dtype, got + (first + i) * tenon_dtype_size(dtype));
+        const double ratio = fabs(value - expected[i].value) / expected[i].bound;
+        if (expected[i].bound > 0 && ratio > *error_over_bound)
+            *error_over_bound = ratio;
+        if (!tn_within(value, expected[i])) {
+            snprintf(why, 256, "element %lld is %.9g, must be %.9g within %.3g",
+                     (long long)(first + i), value, expected[i].value, expected[i].bound);
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool verify_part(const bench_parts *parts, int64_t number, const unsigned char *got,
+                        double *error_over_bound, char why[256])
+{
+    const tn_operation *operation = parts->operation;
+    const tenon_tensor *views[TN_MAX_OPERANDS] = {NULL};
+    bench_part part;
+    memset(&part, 0, sizeof part);
+    memcpy(part.params.bytes, parts->params, operation->params_size);
+    part.params.head.solver = parts->solver;
+    parts->cut(parts->data, number, &part);
+    for (uint32_t i = 0; i < operation->operand_count; i++)
+        views[i] = part.views[i].dtype != TENON_DTYPE_INVALID ? &part.views[i] : NULL;
+    const tenon_tensor *result = views[operation->operand_count - operation->output_count];
+    const int64_t count = tenon_tensor_elements(result);
+    tn_bounded *expected = malloc(((size_t)count + 1) * sizeof *expected);
+    const bool well = expected != NULL && operation->reference(&part.params, views, expected) &&
+                      judge(result->dtype, got, part.first, count, expected, error_over_bound, why);
+    free(expected);
+    return well;
+}
+
+bool bench_verify(tenon_stream *stream, const bench_parts *parts, double *error_over_bound,
+                  char why[256])
+{
+    const int64_t in_a_moment = (int64_t)(MOMENT / parts->work) + 2,
+                  verified = in_a_moment < parts->count ? in_a_moment : parts->count;
+    unsigned char *got = bench_output(stream, parts->operands, parts->result);
+    bool well = got != NULL;
+    for (int64_t i = 0; well && i < verified; i++) {
+        const int64_t number = verified > 1 ? i * (parts->count - 1) / (verified - 1) : 0;
+        well = verify_part(parts, number, got, error_over_bound, why);
+    }
+    free(got);
+    return well;
 }

@@ -3,9 +3,9 @@
 #include "peers/loop.h"
 #include "peers/peers.h"
 
-#include "ops/activation/internal.h"
 #include "ops/registry.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -52,25 +52,36 @@ static bool call(void *data, tenon_stream *stream, int turn)
         tenon_plan_run(stream, m->plan, m->operands.memory[turn % m->operands.copies], 2, NULL));
 }
 
-static bool verify(void *data, tenon_stream *stream, double *error_over_bound, char why[256])
+/* Sizes are multiples of it, or smaller. */
+static int64_t part_of(const map *m)
+{
+    return m->peer.elements < 1 << 16 ? m->peer.elements : 1 << 16;
+}
+
+static void cut(const void *data, int64_t number, bench_part *part)
 {
     const map *m = data;
     const bench_operand *o = m->operands.operand;
-    const int64_t part = m->peer.elements < 1 << 16 ? m->peer.elements : 1 << 16,
-                  last = m->peer.elements - part;
-    unsigned char *got = bench_output(stream, &m->operands, Y);
-    tn_bounded *expected = malloc((size_t)part * sizeof *expected);
-    bool well = got != NULL && expected != NULL;
-    for (int64_t first = 0; well && first <= last; first += last > 0 ? last : 1) {
-        const tenon_tensor x = tenon_tensor_slice(o[X].host, 0, first, part),
-                           y = tenon_tensor_slice(o[Y].view, 0, first, part),
-                           *const views[] = {&x, &y};
-        well = tn_activation_forward_reference(&m->params, views, expected) &&
-               bench_judge(o[Y].view.dtype, got, first, 1, part, expected, error_over_bound, why);
-    }
-    free(got);
-    free(expected);
-    return well;
+    const int64_t size = part_of(m);
+    part->first = number * size;
+    part->views[X] = tenon_tensor_slice(o[X].host, 0, part->first, size);
+    part->views[Y] = tenon_tensor_slice(o[Y].view, 0, part->first, size);
+}
+
+/* The first part and the last. */
+static bool verify(void *data, tenon_stream *stream, double *error_over_bound, char why[256])
+{
+    const map *m = data;
+    const bench_parts parts = {&tn_operation_activation,
+                               &m->params,
+                               m->plan->name,
+                               &m->operands,
+                               Y,
+                               m->peer.elements / part_of(m),
+                               (double)INFINITY,
+                               cut,
+                               m};
+    return bench_verify(stream, &parts, error_over_bound, why);
 }
 
 static void destroy(bench_case *bench)

@@ -4,13 +4,9 @@
 #include "peers/loop.h"
 #include "peers/peers.h"
 
-#include "ops/activation/internal.h"
-#include "ops/elementwise/internal.h"
-#include "ops/norm/internal.h"
-#include "ops/reduce/internal.h"
-#include "ops/softmax/internal.h"
 #include "ops/registry.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -23,11 +19,24 @@ enum { X0, X1, X2, Y, CASE_OPERANDS };
 
 enum { ON_CPU, ON_GPU }; /* the suites' selections */
 
-typedef enum operation { ACTIVATION, ADD, CHAIN, COPY, REDUCE, SOFTMAX, NORM } operation;
+/* The operations, and which of the case's operands each of theirs is. */
+typedef enum which { ACTIVATION, ADD, CHAIN, COPY, REDUCE, SOFTMAX, NORM } which;
+static const struct call_of {
+    const tn_operation *operation;
+    int order[MOST_VIEWS];
+} calls[] = {
+    [ACTIVATION] = {&tn_operation_activation, {X0, Y}},
+    [ADD] = {&tn_operation_elementwise, {X0, X1, Y}},
+    [CHAIN] = {&tn_operation_elementwise_chain, {X0, X1, ABSENT, ABSENT, Y}},
+    [COPY] = {&tn_operation_copy, {X0, Y}},
+    [REDUCE] = {&tn_operation_reduce, {X0, Y}},
+    [SOFTMAX] = {&tn_operation_softmax, {X0, Y}},
+    [NORM] = {&tn_operation_norm, {X0, X1, X2, Y, ABSENT, ABSENT, ABSENT, ABSENT}},
+};
 
 typedef struct kind {
     const char *name;
-    operation operation;
+    which call;
     bench_loop_kind loop;
     int inputs;
     bool vectors;  /* inputs but the first are of COLS elements */
@@ -58,10 +67,7 @@ typedef struct pass {
     int64_t rows;
     bench_operands operands;
     tenon_plan *plan;
-    int order[MOST_VIEWS]; /* the case's operand for each of the plan's, or ABSENT */
-    tenon_activation_params activation;
-    tenon_elementwise_chain_params chain;
-    tenon_reduce_params reduce;
+    tn_case_params params;
     bench_loop loop;
 } pass;
 
@@ -103,16 +109,28 @@ static void name_of(const bench_suite *suite, uint32_t number, char name[BENCH_N
         snprintf(name, BENCH_NAME_SIZE, "%s %d Ki", k->name, (int)(size >> 10));
 }
 
+static const tn_operation *operation_of(const pass *p)
+{
+    return calls[p->kind->call].operation;
+}
+
+/* Which of the case's operands one of the operation's is. */
+static int operand_of(const pass *p, uint32_t number)
+{
+    const int operand = calls[p->kind->call].order[number];
+    return operand == Y || operand < p->kind->inputs ? operand : ABSENT;
+}
+
 static bool call(void *data, tenon_stream *stream, int turn)
 {
     const pass *p = data;
     const tenon_memory *m = p->operands.memory[turn % p->operands.copies];
+    const uint32_t operands = operation_of(p)->operand_count;
     tenon_memory memories[MOST_VIEWS] = {{0}};
-    for (int i = 0; i < MOST_VIEWS; i++)
-        if (p->order[i] != ABSENT)
-            memories[i] = m[p->order[i]];
-    return BENCH_WELL(
-        tenon_plan_run(stream, p->plan, memories, tenon_plan_operands(p->plan), NULL));
+    for (uint32_t i = 0; i < operands; i++)
+        if (operand_of(p, i) != ABSENT)
+            memories[i] = m[operand_of(p, i)];
+    return BENCH_WELL(tenon_plan_run(stream, p->plan, memories, operands, NULL));
 }
 
 /* The views of some rows of the result, and of what they are made of: a sum of all has one row. */
@@ -130,37 +148,24 @@ static void views_of(const pass *p, int64_t first, int64_t rows, tenon_tensor vi
     views[Y] = all ? o[Y].view : tenon_tensor_slice(o[Y].view, 0, first, rows);
 }
 
-static bool reference(const pass *p, const tenon_tensor *v, tn_bounded *expected)
+/* Rows of the result that are compared together; it has a multiple of them, or is one number. */
+static int64_t rows_of_part(const pass *p)
 {
-    const tenon_tensor *const unary[] = {&v[X0], &v[Y]};
-    const tenon_tensor *const binary[] = {&v[X0], &v[X1], &v[Y]};
-    const tenon_tensor *const chained[] = {&v[X0], p->kind->inputs > 1 ? &v[X1] : NULL, NULL, NULL,
-                                           &v[Y]};
-    const tenon_elementwise_params add = tenon_elementwise_params_default();
-    const tenon_softmax_params softmax = tenon_softmax_params_default();
-    const tenon_norm_params norm = tenon_norm_params_default();
-    switch (p->kind->operation) {
-    case ACTIVATION:
-        return tn_activation_forward_reference(&p->activation, unary, expected);
-    case ADD:
-        return tn_elementwise_reference(&add, binary, expected);
-    case CHAIN:
-        return tn_elementwise_chain_reference(&p->chain, chained, expected);
-    case COPY:
-        return tn_copy_reference(NULL, unary, expected);
-    case REDUCE:
-        return tn_reduce_reference(&p->reduce, (const tenon_tensor *const[]){&v[X0], &v[Y]},
-                                   expected);
-    case SOFTMAX:
-        return tn_softmax_forward_reference(&softmax, (const tenon_tensor *const[]){&v[X0], &v[Y]},
-                                            expected);
-    case NORM:
-        return tn_operation_norm.reference(
-            &norm,
-            (const tenon_tensor *const[]){&v[X0], &v[X1], &v[X2], &v[Y], NULL, NULL, NULL, NULL},
-            expected);
-    }
-    return false;
+    const tenon_tensor *y = &p->operands.operand[Y].view;
+    return y->rank == 0 ? 1 : y->shape[0] < 16 ? y->shape[0] : 16;
+}
+
+static void cut(const void *data, int64_t number, bench_part *part)
+{
+    const pass *p = data;
+    const tenon_tensor *y = &p->operands.operand[Y].view;
+    const int64_t rows = rows_of_part(p), width = y->rank > 1 ? y->shape[1] : 1;
+    tenon_tensor views[CASE_OPERANDS] = {{{0}}};
+    views_of(p, number * rows, rows, views);
+    for (uint32_t i = 0; i < operation_of(p)->operand_count; i++)
+        if (operand_of(p, i) != ABSENT)
+            part->views[i] = views[operand_of(p, i)];
+    part->first = number * rows * width;
 }
 
 /* The first rows of the result and the last; all of it where it is one number. */
@@ -168,21 +173,11 @@ static bool verify(void *data, tenon_stream *stream, double *error_over_bound, c
 {
     const pass *p = data;
     const tenon_tensor *y = &p->operands.operand[Y].view;
-    const int64_t all = y->rank > 0 ? y->shape[0] : 1, width = y->rank > 1 ? y->shape[1] : 1,
-                  rows = all < 16 ? all : 16, last = all - rows;
-    unsigned char *got = bench_output(stream, &p->operands, Y);
-    tn_bounded *expected = malloc((size_t)(rows * width) * sizeof *expected);
-    bool well = got != NULL && expected != NULL;
-    for (int64_t first = 0; well && first <= last; first += last > 0 ? last : 1) {
-        tenon_tensor views[CASE_OPERANDS] = {{{0}}};
-        views_of(p, first, rows, views);
-        well = reference(p, views, expected) &&
-               bench_judge(y->dtype, got, first * width, 1, rows * width, expected,
-                           error_over_bound, why);
-    }
-    free(got);
-    free(expected);
-    return well;
+    const bench_parts parts = {
+        operation_of(p),  &p->params, p->plan->name,
+        &p->operands,     Y,          (y->rank > 0 ? y->shape[0] : 1) / rows_of_part(p),
+        (double)INFINITY, cut,        p};
+    return bench_verify(stream, &parts, error_over_bound, why);
 }
 
 static void destroy(bench_case *bench)
@@ -218,86 +213,53 @@ static void add_operands(pass *p, tenon_dtype dtype)
     }
 }
 
-static void set_parameters(pass *p, const char *solver)
+static void set_steps(const pass *p, tenon_elementwise_chain_params *chain)
 {
-    p->activation = tenon_activation_params_default();
-    p->activation.activation.kind = TENON_ACTIVATION_RELU;
-    p->activation.solver = solver;
-    p->reduce = tenon_reduce_params_default();
-    p->reduce.kind = p->kind->loop == BENCH_LOOP_MAX ? TENON_REDUCE_MAX : TENON_REDUCE_SUM;
-    p->reduce.axis_count = p->kind->loop == BENCH_LOOP_ROW_SUM ? 1 : 0;
-    p->reduce.axes[0] = -1;
-    p->reduce.solver = solver;
-    p->chain = tenon_elementwise_chain_params_default();
-    p->chain.solver = solver;
-    p->chain.step_count = p->kind->loop == BENCH_LOOP_BIAS_GELU ? 2 : 1;
+    chain->step_count = p->kind->loop == BENCH_LOOP_BIAS_GELU ? 2 : 1;
     switch (p->kind->loop) {
     case BENCH_LOOP_SCALE:
-        p->chain.steps[0] = (tenon_chain_step){.op = TENON_CHAIN_MULTIPLY, .alpha = 1.5};
+        chain->steps[0] = (tenon_chain_step){.op = TENON_CHAIN_MULTIPLY, .alpha = 1.5};
         break;
     case BENCH_LOOP_SAXPY:
-        p->chain.steps[0] =
+        chain->steps[0] =
             (tenon_chain_step){.op = TENON_CHAIN_FMA, .addend = TENON_CHAIN_X1, .alpha = 2.5};
         break;
     default:
-        p->chain.steps[0] = (tenon_chain_step){.op = TENON_CHAIN_ADD, .operand = TENON_CHAIN_X1};
-        p->chain.steps[1] = (tenon_chain_step){.op = TENON_CHAIN_ACTIVATE,
-                                               .activation = TENON_ACTIVATION_GELU_TANH};
+        chain->steps[0] = (tenon_chain_step){.op = TENON_CHAIN_ADD, .operand = TENON_CHAIN_X1};
+        chain->steps[1] = (tenon_chain_step){.op = TENON_CHAIN_ACTIVATE,
+                                             .activation = TENON_ACTIVATION_GELU_TANH};
         break;
+    }
+}
+
+static void set_parameters(pass *p, const char *solver)
+{
+    void *params = p->params.bytes;
+    tenon_reduce_params *reduce = params;
+    tn_operation_defaults(operation_of(p), params);
+    p->params.head.solver = solver;
+    if (p->kind->call == ACTIVATION)
+        ((tenon_activation_params *)params)->activation.kind = TENON_ACTIVATION_RELU;
+    if (p->kind->call == CHAIN)
+        set_steps(p, params);
+    if (p->kind->call == REDUCE) {
+        reduce->kind = p->kind->loop == BENCH_LOOP_MAX ? TENON_REDUCE_MAX : TENON_REDUCE_SUM;
+        reduce->axis_count = p->kind->loop == BENCH_LOOP_ROW_SUM ? 1 : 0;
+        reduce->axes[0] = -1;
     }
 }
 
 static bool make_plan(bench_session *session, pass *p, bench_case *bench)
 {
     const bench_operand *o = p->operands.operand;
-    const tenon_tensor *x0 = &o[X0].view, *x1 = p->kind->inputs > 1 ? &o[X1].view : NULL,
-                       *y = &o[Y].view;
-    const tenon_tensor turned = tenon_tensor_transpose(*x0, 0, 1);
-    const tenon_tensor *const pair[] = {x0, y}, *const two[] = {x0, x1, y},
-                              *const copied[] = {p->kind->loop == BENCH_LOOP_TRANSPOSE ? &turned
-                                                                                       : x0,
-                                                 y},
-                              *const chained[] = {x0, x1, NULL, NULL, y},
-                              *const normed[] = {x0, x1, &o[X2].view, y, NULL, NULL, NULL, NULL};
-    tenon_elementwise_params add = tenon_elementwise_params_default();
-    tenon_copy_params copy = tenon_copy_params_default();
-    tenon_softmax_params softmax = tenon_softmax_params_default();
-    tenon_norm_params norm = tenon_norm_params_default();
-    add.solver = copy.solver = softmax.solver = norm.solver = session->options->solver;
-    const struct {
-        const tn_operation *operation;
-        const void *params;
-        const tenon_tensor *const *views;
-    } of[] = {
-        [ACTIVATION] = {&tn_operation_activation, &p->activation, pair},
-        [ADD] = {&tn_operation_elementwise, &add, two},
-        [CHAIN] = {&tn_operation_elementwise_chain, &p->chain, chained},
-        [COPY] = {&tn_operation_copy, &copy, copied},
-        [REDUCE] = {&tn_operation_reduce, &p->reduce, pair},
-        [SOFTMAX] = {&tn_operation_softmax, &softmax, pair},
-        [NORM] = {&tn_operation_norm, &norm, normed},
-    };
-    const int which = p->kind->operation;
-    return bench_plan(session, of[which].operation, of[which].params, of[which].views, bench,
-                      &p->plan);
-}
-
-/* Which of the case's operands each of the plan's is. */
-static void set_order(pass *p)
-{
-    static const int orders[][MOST_VIEWS] = {
-        [ACTIVATION] = {X0, Y, ABSENT, ABSENT, ABSENT, ABSENT, ABSENT, ABSENT},
-        [ADD] = {X0, X1, Y, ABSENT, ABSENT, ABSENT, ABSENT, ABSENT},
-        [CHAIN] = {X0, X1, ABSENT, ABSENT, Y, ABSENT, ABSENT, ABSENT},
-        [COPY] = {X0, Y, ABSENT, ABSENT, ABSENT, ABSENT, ABSENT, ABSENT},
-        [REDUCE] = {X0, Y, ABSENT, ABSENT, ABSENT, ABSENT, ABSENT, ABSENT},
-        [SOFTMAX] = {X0, Y, ABSENT, ABSENT, ABSENT, ABSENT, ABSENT, ABSENT},
-        [NORM] = {X0, X1, X2, Y, ABSENT, ABSENT, ABSENT, ABSENT},
-    };
-    for (int i = 0; i < MOST_VIEWS; i++) {
-        const int operand = orders[p->kind->operation][i];
-        p->order[i] = operand == Y || operand < p->kind->inputs ? operand : ABSENT;
-    }
+    const tenon_tensor *views[TN_MAX_OPERANDS] = {NULL};
+    const tenon_tensor turned = tenon_tensor_transpose(o[X0].view, 0, 1);
+    for (uint32_t i = 0; i < operation_of(p)->operand_count; i++)
+        if (operand_of(p, i) != ABSENT)
+            views[i] = &o[operand_of(p, i)].view;
+    if (p->kind->loop == BENCH_LOOP_TRANSPOSE)
+        views[0] = &turned;
+    return bench_plan(session, operation_of(p), p->params.bytes, views, bench, &p->plan);
 }
 
 static bool make(bench_session *session, const bench_suite *suite, uint32_t number,
@@ -314,7 +276,6 @@ static bool make(bench_session *session, const bench_suite *suite, uint32_t numb
     bench->verify = verify;
     add_operands(p, dtype);
     set_parameters(p, session->options->solver);
-    set_order(p);
     if (!bench_operands_create(session, &p->operands, size > 1 << 20) ||
         !make_plan(session, p, bench))
         return false;

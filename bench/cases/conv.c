@@ -48,47 +48,38 @@ static bool call(void *data, tenon_stream *stream, int turn)
     return BENCH_WELL(tenon_plan_run(stream, v->plan, memories, 5, NULL));
 }
 
-/* Some output channels of some images; those of one group need that group's input channels. */
-static bool verify_plane(const convolution *v, const unsigned char *got, int64_t image, int64_t k,
-                         tn_bounded *expected, double *error_over_bound, char why[256])
+/* An output channel of an image, which needs its group's input channels. */
+static void cut(const void *data, int64_t number, bench_part *part)
 {
+    const convolution *v = data;
     const bench_conv *c = &v->peer;
     const bench_conv_shape *s = &c->shape;
     const bench_operand *o = v->operands.operand;
-    const int64_t inner = s->c / s->groups, group = k / (s->k / s->groups);
-    const int64_t plane[] = {1, 1, c->p, c->q};
-    tenon_conv_params params = v->params;
-    params.groups = 1;
-    params.solver = v->plan->name; /* the bound is the solver's */
-    const tenon_tensor x = tenon_tensor_slice(tenon_tensor_slice(o[X].host, 0, image, 1), 1,
-                                              group * inner, inner),
-                       w = tenon_tensor_slice(o[W].host, 0, k, 1),
-                       y = tenon_tensor_view(o[Y].view.dtype, 4, plane);
-    return tn_conv_reference(&params, (const tenon_tensor *const[]){&x, &w, NULL, NULL, &y},
-                             expected) &&
-           bench_judge(o[Y].view.dtype, got, (image * s->k + k) * c->p * c->q, 1, c->p * c->q,
-                       expected, error_over_bound, why);
+    const int64_t image = number / s->k, k = number % s->k, inner = s->c / s->groups,
+                  group = k / (s->k / s->groups), plane[] = {1, 1, c->p, c->q};
+    ((tenon_conv_params *)(void *)part->params.bytes)->groups = 1;
+    part->views[CONV_X] =
+        tenon_tensor_slice(tenon_tensor_slice(o[X].host, 0, image, 1), 1, group * inner, inner);
+    part->views[CONV_W] = tenon_tensor_slice(o[W].host, 0, k, 1);
+    part->views[CONV_Y] = tenon_tensor_view(o[Y].view.dtype, 4, plane);
+    part->first = number * c->p * c->q;
 }
 
 static bool verify(void *data, tenon_stream *stream, double *error_over_bound, char why[256])
 {
     const convolution *v = data;
-    const bench_conv *c = &v->peer;
-    const bench_conv_shape *s = &c->shape;
-    const int64_t plane = c->p * c->q, work = plane * (s->c / s->groups) * s->r * s->s;
+    const bench_conv_shape *s = &v->peer.shape;
     const int64_t all = s->n * s->k;
-    int64_t planes = BENCH_JUDGE_WORK / work + 2;
-    unsigned char *got = bench_output(stream, &v->operands, Y);
-    tn_bounded *expected = malloc((size_t)plane * sizeof *expected);
-    bool well = got != NULL && expected != NULL;
-    planes = planes < all ? planes : all;
-    for (int64_t i = 0; well && i < planes; i++) {
-        const int64_t at = planes > 1 ? i * (all - 1) / (planes - 1) : 0;
-        well = verify_plane(v, got, at / s->k, at % s->k, expected, error_over_bound, why);
-    }
-    free(got);
-    free(expected);
-    return well;
+    const bench_parts parts = {&tn_operation_conv,
+                               &v->params,
+                               v->plan->name,
+                               &v->operands,
+                               Y,
+                               all,
+                               bench_conv_operations(s) / 2 / (double)all,
+                               cut,
+                               v};
+    return bench_verify(stream, &parts, error_over_bound, why);
 }
 
 static void destroy(bench_case *bench)

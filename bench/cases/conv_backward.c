@@ -56,59 +56,52 @@ static bool call(void *data, tenon_stream *stream, int turn)
         tenon_plan_run(stream, g->plan, g->operands.memory[turn % g->operands.copies], 3, NULL));
 }
 
+static const tn_operation *operation_of(const gradient *g)
+{
+    return g->peer.direction == BENCH_CONV_BACKWARD_FILTER ? &tn_operation_conv_backward_filter
+                                                           : &tn_operation_conv_backward_data;
+}
+
 /* Element (k, c) of the filters' gradient, or plane (image, c) of the images': `outer` and `inner`
  * are the two. What is read of the others are those of its group. */
-static bool verify_part(const gradient *g, const unsigned char *got, int64_t outer, int64_t inner,
-                        tn_bounded *expected, double *error_over_bound, char why[256])
+static void cut(const void *data, int64_t number, bench_part *part)
 {
+    const gradient *g = data;
     const bench_operand *o = g->operands.operand;
-    const tenon_tensor result =
-        tenon_tensor_slice(tenon_tensor_slice(o[RESULT].view, 0, outer, 1), 1, inner, 1);
-    const int64_t size = result.shape[2] * result.shape[3];
-    const tenon_tensor dense = tenon_tensor_view(result.dtype, 4, result.shape);
     const bench_conv_shape *s = &g->peer.shape;
-    const int64_t channels = s->c / s->groups, filters = s->k / s->groups;
-    tenon_conv_backward_params params = g->params;
-    bool well;
-    params.groups = 1;
+    const int64_t *shape = o[RESULT].view.shape, outer = number / shape[1],
+                  inner = number % shape[1], channels = s->c / s->groups,
+                  filters = s->k / s->groups, first = inner / channels * filters,
+                  one[] = {1, 1, shape[2], shape[3]};
+    ((tenon_conv_backward_params *)(void *)part->params.bytes)->groups = 1;
     if (g->peer.direction == BENCH_CONV_BACKWARD_FILTER) {
-        const tenon_tensor x = tenon_tensor_slice(o[FIRST].host, 1,
-                                                  outer / filters * channels + inner, 1),
-                           dy = tenon_tensor_slice(o[SECOND].host, 1, outer, 1);
-        well = tn_conv_backward_filter_reference(
-            &params, (const tenon_tensor *const[]){&x, &dy, &dense}, expected);
+        part->views[FIRST] =
+            tenon_tensor_slice(o[FIRST].host, 1, outer / filters * channels + inner, 1);
+        part->views[SECOND] = tenon_tensor_slice(o[SECOND].host, 1, outer, 1);
     } else {
-        const int64_t first = inner / channels * filters;
-        const tenon_tensor dy = tenon_tensor_slice(tenon_tensor_slice(o[FIRST].host, 0, outer, 1),
-                                                   1, first, filters),
-                           w = tenon_tensor_slice(
-                               tenon_tensor_slice(o[SECOND].host, 0, first, filters), 1,
-                               inner % channels, 1);
-        well = tn_conv_backward_data_reference(
-            &params, (const tenon_tensor *const[]){&dy, &w, &dense}, expected);
+        part->views[FIRST] =
+            tenon_tensor_slice(tenon_tensor_slice(o[FIRST].host, 0, outer, 1), 1, first, filters);
+        part->views[SECOND] = tenon_tensor_slice(
+            tenon_tensor_slice(o[SECOND].host, 0, first, filters), 1, inner % channels, 1);
     }
-    return well && bench_judge(result.dtype, got, (outer * o[RESULT].view.shape[1] + inner) * size,
-                               1, size, expected, error_over_bound, why);
+    part->views[RESULT] = tenon_tensor_view(o[RESULT].view.dtype, 4, one);
+    part->first = number * shape[2] * shape[3];
 }
 
 static bool verify(void *data, tenon_stream *stream, double *error_over_bound, char why[256])
 {
     const gradient *g = data;
-    const int64_t *shape = g->operands.operand[RESULT].view.shape;
-    const int64_t size = shape[2] * shape[3], all = shape[0] * shape[1];
-    const double work = bench_conv_operations(&g->peer.shape) / 2 / (double)all;
-    int64_t parts = (int64_t)(BENCH_JUDGE_WORK / work) + 2;
-    unsigned char *got = bench_output(stream, &g->operands, RESULT);
-    tn_bounded *expected = malloc((size_t)size * sizeof *expected);
-    bool well = got != NULL && expected != NULL;
-    parts = parts < all ? parts : all;
-    for (int64_t i = 0; well && i < parts; i++) {
-        const int64_t at = parts > 1 ? i * (all - 1) / (parts - 1) : 0;
-        well = verify_part(g, got, at / shape[1], at % shape[1], expected, error_over_bound, why);
-    }
-    free(got);
-    free(expected);
-    return well;
+    const int64_t *shape = g->operands.operand[RESULT].view.shape, all = shape[0] * shape[1];
+    const bench_parts parts = {operation_of(g),
+                               &g->params,
+                               g->plan->name,
+                               &g->operands,
+                               RESULT,
+                               all,
+                               bench_conv_operations(&g->peer.shape) / 2 / (double)all,
+                               cut,
+                               g};
+    return bench_verify(stream, &parts, error_over_bound, why);
 }
 
 static void destroy(bench_case *bench)
@@ -123,11 +116,7 @@ static bool plan(bench_session *session, gradient *g, bench_case *bench)
 {
     const bench_operand *o = g->operands.operand;
     const tenon_tensor *const views[] = {&o[FIRST].view, &o[SECOND].view, &o[RESULT].view};
-    return bench_plan(session,
-                      g->peer.direction == BENCH_CONV_BACKWARD_FILTER
-                          ? &tn_operation_conv_backward_filter
-                          : &tn_operation_conv_backward_data,
-                      &g->params, views, bench, &g->plan);
+    return bench_plan(session, operation_of(g), &g->params, views, bench, &g->plan);
 }
 
 static bool prepare(bench_session *session, gradient *g, const bench_conv_shape *s, bool filter,

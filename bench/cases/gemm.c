@@ -3,6 +3,7 @@
 #include "peers/peers.h"
 #include "shapes/shapes.h"
 
+#include "ops/gemm/internal.h"
 #include "ops/registry.h"
 
 #include <stdio.h>
@@ -84,42 +85,35 @@ static bool call_f32(void *data, tenon_stream *stream, int turn)
 }
 
 /* A row of one product of the batch. */
-static bool verify_row(const product *p, const unsigned char *got, int64_t row,
-                       tn_bounded *expected, double *error_over_bound, char why[256])
+static void cut(const void *data, int64_t number, bench_part *part)
 {
+    const product *p = data;
     const bench_gemm_shape *s = &p->shape;
     const bench_operand *o = p->operands.operand;
-    const int64_t z = row / s->m, width[] = {1, 1, s->n};
-    const tenon_tensor stored_a = tenon_tensor_slice(o[A].host, 0, z, 1),
-                       stored_b = tenon_tensor_slice(o[B].host, 0, z, 1);
-    const tenon_tensor a = tenon_tensor_slice(view_of(&stored_a, s->a_transposed), 1, row % s->m,
-                                              1),
-                       b = view_of(&stored_b, s->b_transposed),
-                       d = tenon_tensor_view(o[D].view.dtype, 3, width);
-    const tn_operation *operation = operation_for(a.dtype);
-    const tenon_tensor *views[TN_MAX_OPERANDS] = {&a, &b};
-    views[operation->operand_count - 1] = &d;
-    return operation->reference(&p->params, views, expected) &&
-           bench_judge(d.dtype, got, row * s->n, 1, s->n, expected, error_over_bound, why);
+    const int64_t z = number / s->m, width[] = {1, 1, s->n};
+    const tenon_tensor a = tenon_tensor_slice(o[A].host, 0, z, 1),
+                       b = tenon_tensor_slice(o[B].host, 0, z, 1);
+    part->views[GEMM_A] = tenon_tensor_slice(view_of(&a, s->a_transposed), 1, number % s->m, 1);
+    part->views[GEMM_B] = view_of(&b, s->b_transposed);
+    part->views[operation_for(a.dtype)->operand_count - 1] =
+        tenon_tensor_view(o[D].view.dtype, 3, width);
+    part->first = number * s->n;
 }
 
-/* Rows of the result, as many as can be computed in a moment. */
 static bool verify(void *data, tenon_stream *stream, double *error_over_bound, char why[256])
 {
     const product *p = data;
     const bench_gemm_shape *s = &p->shape;
-    const int64_t all = s->batch * s->m;
-    int64_t rows = BENCH_JUDGE_WORK / (s->n * s->k) + 2;
-    unsigned char *got = bench_output(stream, &p->operands, D);
-    tn_bounded *expected = malloc((size_t)s->n * sizeof *expected);
-    bool well = got != NULL && expected != NULL;
-    rows = rows < all ? rows : all;
-    for (int64_t i = 0; well && i < rows; i++)
-        well = verify_row(p, got, rows > 1 ? i * (all - 1) / (rows - 1) : 0, expected,
-                          error_over_bound, why);
-    free(got);
-    free(expected);
-    return well;
+    const bench_parts parts = {operation_for(p->peer.dtype),
+                               &p->params,
+                               p->plan->name,
+                               &p->operands,
+                               D,
+                               s->batch * s->m,
+                               (double)s->n * (double)s->k,
+                               cut,
+                               p};
+    return bench_verify(stream, &parts, error_over_bound, why);
 }
 
 static void destroy(bench_case *bench)

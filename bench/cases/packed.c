@@ -3,6 +3,7 @@
 #include "peers/peers.h"
 
 #include "ops/gemm/internal.h"
+#include "ops/registry.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -77,29 +78,25 @@ static bool add_unpacked(bench_session *session, product *p, bench_way *way)
                                       &o[D].view, &p->unpacked));
 }
 
-/* Rows of the result, as many as can be computed in a moment. */
-static bool verify(void *data, tenon_stream *stream, double *error_over_bound, char why[256])
+/* A row of the product, which is tenon_gemm's of the weights as they are. */
+static void cut(const void *data, int64_t number, bench_part *part)
 {
     const product *p = data;
     const bench_operand *o = p->operands.operand;
+    const int64_t width[] = {1, p->n};
+    part->views[GEMM_A] = tenon_tensor_slice(o[A].host, 0, number, 1);
+    part->views[GEMM_B] = o[B].host;
+    part->views[GEMM_D] = tenon_tensor_view(o[D].view.dtype, 2, width);
+    part->first = number * p->n;
+}
+
+static bool verify(void *data, tenon_stream *stream, double *error_over_bound, char why[256])
+{
+    const product *p = data;
     const tenon_gemm_params params = TENON_GEMM_PARAMS_INIT;
-    const int64_t least = BENCH_JUDGE_WORK / (p->n * p->k) + 2,
-                  judged = least < p->m ? least : p->m;
-    unsigned char *got = bench_output(stream, &p->operands, D);
-    tn_bounded *expected = malloc((size_t)p->n * sizeof *expected);
-    bool well = got != NULL && expected != NULL;
-    for (int64_t i = 0; well && i < judged; i++) {
-        const int64_t row = judged > 1 ? i * (p->m - 1) / (judged - 1) : 0, width[] = {1, p->n};
-        const tenon_tensor line = tenon_tensor_slice(o[A].host, 0, row, 1),
-                           d = tenon_tensor_view(o[D].view.dtype, 2, width);
-        const tenon_tensor *const views[] = {&line, &o[B].host, NULL, NULL, &d};
-        well =
-            tn_gemm_reference(&params, views, expected) &&
-            bench_judge(o[D].view.dtype, got, row * p->n, 1, p->n, expected, error_over_bound, why);
-    }
-    free(got);
-    free(expected);
-    return well;
+    const bench_parts parts = {&tn_operation_gemm,          &params, NULL, &p->operands, D, p->m,
+                               (double)p->n * (double)p->k, cut,     p};
+    return bench_verify(stream, &parts, error_over_bound, why);
 }
 
 static void destroy(bench_case *bench)

@@ -6,7 +6,12 @@
 #include "ops/conv/winograd.h"
 #include "ops/registry.h"
 
+#include <math.h>
+
 const tenon_conv_geometry no_geometry = TENON_CONV_GEOMETRY_INIT;
+
+const conv_direction conv_gradients[GRADIENTS] = {OF_IMAGE, OF_FILTER, OF_BIAS, TRANSPOSED_OF_IMAGE,
+                                                  TRANSPOSED_OF_FILTER};
 
 const conv_case simple_conv = {.spatial = 2,
                                .n = 2,
@@ -18,25 +23,45 @@ const conv_case simple_conv = {.spatial = 2,
                                .geometry = TENON_CONV_GEOMETRY_INIT,
                                .alpha = 1};
 
-const char *describe_conv(const void *user)
+conv_case conv_of_sizes(const int64_t sizes[7])
 {
-    static char text[1024];
-    const conv_data *data = user;
-    const conv_case *p = &data->problem;
-    const tenon_conv_geometry *g = &p->geometry;
-    char x[160], w[160], s[160], d[160], b[160], e[160];
-    uint32_t n = p->spatial;
-    snprintf(text, sizeof text,
-             "%s x %s w %s groups %lld stride %s dilation %s padding %s + %s, layouts x %d w %d y "
-             "%d, offset %lld, residual %d, bias %d, alpha %g beta %g activation %u",
-             tenon_dtype_string(data->dtype),
-             tn_shape_text(n + 2, data->operands[CONV_X].view.shape, x),
-             tn_shape_text(n + 2, data->operands[CONV_W].view.shape, w), (long long)p->groups,
-             tn_shape_text(n, g->stride, s), tn_shape_text(n, g->dilation, d),
-             tn_shape_text(n, g->pad_begin, b), tn_shape_text(n, g->pad_end, e), (int)p->x,
-             (int)p->w, (int)p->y, (long long)p->offset, (int)p->residual, p->bias, p->alpha,
-             p->beta, p->activation.kind);
-    return text;
+    conv_case p = simple_conv;
+    p.n = sizes[0];
+    p.c = sizes[1];
+    p.size[0] = sizes[2];
+    p.size[1] = sizes[3];
+    p.k = sizes[4];
+    p.filter[0] = sizes[5];
+    p.filter[1] = sizes[6];
+    return p;
+}
+
+void conv_pad(conv_case *p, int64_t top, int64_t bottom, int64_t left, int64_t right)
+{
+    p->geometry.pad_begin[0] = top;
+    p->geometry.pad_end[0] = bottom;
+    p->geometry.pad_begin[1] = left;
+    p->geometry.pad_end[1] = right;
+}
+
+/* The operands of a call, in order: CONV_X … of the convolution, the output last. */
+static const struct call {
+    const tn_operation *operation;
+    uint8_t tensor[CONV_OPERANDS];
+} calls[DIRECTIONS] = {
+    [FORWARD] = {&tn_operation_conv, {CONV_X, CONV_W, CONV_C, CONV_BIAS, CONV_Y}},
+    [OF_IMAGE] = {&tn_operation_conv_backward_data, {CONV_Y, CONV_W, CONV_X}},
+    [OF_FILTER] = {&tn_operation_conv_backward_filter, {CONV_X, CONV_Y, CONV_W}},
+    [OF_BIAS] = {&tn_operation_conv_backward_bias, {CONV_Y, CONV_BIAS}},
+    [TRANSPOSED] = {&tn_operation_conv_transpose, {CONV_Y, CONV_W, CONV_C, CONV_BIAS, CONV_X}},
+    [TRANSPOSED_OF_IMAGE] = {&tn_operation_conv_transpose_backward_data, {CONV_X, CONV_W, CONV_Y}},
+    [TRANSPOSED_OF_FILTER] = {&tn_operation_conv_transpose_backward_filter,
+                              {CONV_Y, CONV_X, CONV_W}},
+};
+
+static bool has_epilogue(conv_direction direction)
+{
+    return direction == FORWARD || direction == TRANSPOSED;
 }
 
 /* The order of the dimensions, innermost first. */
@@ -54,270 +79,262 @@ static void image_order(image_layout layout, uint32_t rank, uint32_t *order)
         order[layout == HWCN] = 1;
 }
 
-void create_conv_tensor(test_tensor *tensor, tenon_dtype dtype, image_layout layout,
-                        uint32_t spatial, int64_t n, int64_t c, const int64_t *size, int64_t offset)
+tenon_tensor image_view(tenon_dtype dtype, image_layout layout, uint32_t spatial, int64_t n,
+                        int64_t c, const int64_t *size, int64_t offset)
 {
     uint32_t order[CONV_RANK], rank = spatial + 2;
-    int64_t shape[CONV_RANK] = {n, c}, stride[CONV_RANK], step = layout == ODD ? 2 : 1;
+    int64_t shape[CONV_RANK] = {n, c}, step = layout == ODD ? 2 : 1;
     memcpy(shape + 2, size, spatial * sizeof *size);
+    tenon_tensor view = test_view(dtype, TEST_ROW, false, rank, shape, offset);
     image_order(layout, rank, order);
     for (uint32_t i = 0; i < rank; i++) {
         int64_t length = shape[order[i]];
-        stride[order[i]] = step;
+        view.stride[order[i]] = step;
         step = step * (length > 0 ? length : 1) + (layout == ODD ? 3 : 0);
     }
-    test_tensor_create(tensor, dtype, rank, shape, stride, offset);
+    return view;
 }
 
-static void create_image(conv_data *data, int operand, image_layout layout, int64_t n, int64_t c,
-                         const int64_t *size)
+static void output_size(const conv_case *p, int64_t out[3])
 {
-    create_conv_tensor(&data->operands[operand], data->dtype, layout, data->problem.spatial, n, c,
-                       size, data->problem.offset);
-}
-
-tenon_conv_params conv_params(const conv_case *p, const char *solver)
-{
-    tenon_conv_params params = TENON_CONV_PARAMS_INIT;
-    params.solver = solver;
-    params.groups = p->groups;
-    params.geometry = p->geometry;
-    params.epilogue.alpha = p->alpha;
-    params.epilogue.beta = p->beta;
-    params.epilogue.activation = p->activation;
-    return params;
-}
-
-const tenon_tensor *conv_view(const conv_data *data, int operand, bool host)
-{
-    if (operand == CONV_C && data->problem.residual == IN_PLACE)
-        operand = CONV_Y;
-    if (data->operands[operand].image == NULL)
-        return NULL;
-    return host ? &data->operands[operand].host : &data->operands[operand].view;
-}
-
-static void create(conv_data *data)
-{
-    const conv_case *p = &data->problem;
-    const int64_t filters[] = {p->k}, channels[] = {p->k, 1, 1, 1};
-    const int64_t filters_stride[] = {2}, channels_stride[] = {1, 1, 1, 1};
-    int64_t out[3];
     for (uint32_t d = 0; d < p->spatial; d++)
-        out[d] = tenon_conv_output_size(&p->geometry, d, p->size[d], p->filter[d]);
-    create_image(data, CONV_X, p->x, p->n, p->c, p->size);
-    create_image(data, CONV_W, p->w, p->k, p->c / p->groups, p->filter);
-    create_image(data, CONV_Y, p->y, p->n, p->k, out);
-    if (p->bias)
-        test_tensor_create(&data->operands[CONV_BIAS], data->dtype, 1, filters, filters_stride, 1);
-    if (p->residual == FULL_RESIDUAL)
-        create_image(data, CONV_C, NHWC, p->n, p->k, out);
-    else if (p->residual == CHANNEL_RESIDUAL)
-        test_tensor_create(&data->operands[CONV_C], data->dtype, p->spatial + 1, channels,
-                           channels_stride, 1);
+        out[d] = tenon_conv_output_size(&p->geometry, d, p->size[d], p->filter[d]) - p->beyond[d];
 }
 
-/* conv/winograd4 divides filters by 3 in each dimension: multiples of 9 keep its sums exact. */
-static void make_divisible(conv_data *data)
+bool conv_takes(conv_direction direction, const conv_case *p)
 {
-    test_tensor *w = &data->operands[CONV_W];
-    const uint32_t last = data->problem.spatial - 1;
-    const int64_t *filter = data->problem.filter;
-    if (data->judge != TEST_EXACT || last < 1 || filter[last] != 3 || filter[last - 1] != 3)
-        return;
-    for (int64_t i = tenon_tensor_elements(&w->view) - 1; i >= 0; i--)
-        test_set(w, i, 9 * test_get(w, i));
+    int64_t out[3];
+    output_size(p, out);
+    for (uint32_t d = 0; d < p->spatial && direction == TRANSPOSED; d++)
+        if (out[d] == 0 || p->size[d] == 0)
+            return false;
+    return true;
 }
 
-void make_conv(conv_data *data, const conv_case *p, tenon_dtype dtype, test_judge judge,
-               test_random *random)
+/* Of type 0 where it is absent. */
+static tenon_tensor view_of(conv_direction direction, const conv_case *p, tenon_dtype dtype,
+                            int tensor)
 {
-    *data = (conv_data){.problem = *p, .dtype = dtype, .judge = judge};
-    data->transformed = calloc(1, sizeof *data->transformed);
-    assert_non_null(data->transformed);
-    create(data);
-    if (p->alpha != 0) {
-        test_fill(&data->operands[CONV_X], judge, random);
-        test_fill(&data->operands[CONV_W], judge, random);
-        make_divisible(data);
+    const bool transposed = direction == TRANSPOSED;
+    const int64_t channels[] = {transposed ? p->c : p->k, 1, 1, 1};
+    tenon_tensor bias = test_view(dtype, TEST_ROW, false, 1, channels, 1);
+    int64_t out[3];
+    output_size(p, out);
+    bias.stride[0] = 2;
+    if (tensor == CONV_C && p->residual == FULL_RESIDUAL)
+        return image_view(dtype, NHWC, p->spatial, p->n, channels[0], transposed ? p->size : out,
+                          p->offset);
+    if (tensor == CONV_C && p->residual == CHANNEL_RESIDUAL)
+        return test_view(dtype, TEST_ROW, false, p->spatial + 1, channels, 1);
+    if (tensor == CONV_X)
+        return image_view(dtype, p->x, p->spatial, p->n, p->c, p->size, p->offset);
+    if (tensor == CONV_W)
+        return image_view(dtype, p->w, p->spatial, p->k, p->c / p->groups, p->filter, p->offset);
+    if (tensor == CONV_Y)
+        return image_view(dtype, p->y, p->spatial, p->n, p->k, out, p->offset);
+    if (tensor == CONV_BIAS && (p->bias || direction == OF_BIAS))
+        return bias;
+    return (tenon_tensor){.dtype = TENON_DTYPE_INVALID};
+}
+
+/* What the stride leaves of the image. */
+static void set_output_padding(tenon_conv_transpose_params *params, const conv_case *p)
+{
+    const tenon_conv_geometry *g = &p->geometry;
+    int64_t out[3];
+    output_size(p, out);
+    for (uint32_t d = 0; d < p->spatial; d++) {
+        int64_t reach = (p->filter[d] - 1) * g->dilation[d] + 1;
+        params->output_padding[d] =
+            p->size[d] + g->pad_begin[d] + g->pad_end[d] - reach - (out[d] - 1) * g->stride[d];
     }
-    if (p->bias)
-        test_fill(&data->operands[CONV_BIAS], judge, random);
-    if (p->beta != 0)
-        test_fill(&data->operands[p->residual == IN_PLACE ? CONV_Y : CONV_C], judge, random);
 }
 
-static tn_bounded *expect(const conv_data *data, const char *solver)
+static void set_params(test_fixture *f, conv_direction direction, const conv_case *p)
 {
-    tenon_conv_params params = conv_params(&data->problem, solver);
-    const tenon_tensor *views[CONV_OPERANDS];
-    for (int i = 0; i < CONV_OPERANDS; i++)
-        views[i] = conv_view(data, i, true);
-    const int64_t count = tenon_tensor_elements(views[CONV_Y]);
-    tn_bounded *expected = malloc(((size_t)count + 1) * sizeof *expected);
-    assert_non_null(expected);
-    assert_true(tn_conv_reference(&params, views, expected));
-    return expected;
-}
-
-void compute_conv_reference(conv_data *data)
-{
-    data->expected = expect(data, NULL);
+    tenon_conv_params *forward = test_params(f, tenon_conv_params);
+    tenon_conv_backward_params *backward = test_params(f, tenon_conv_backward_params);
+    tenon_conv_transpose_params *transposed = test_params(f, tenon_conv_transpose_params);
+    tenon_epilogue *epilogue = direction == FORWARD ? &forward->epilogue : &transposed->epilogue;
+    *(direction == FORWARD      ? &forward->groups
+      : direction == TRANSPOSED ? &transposed->groups
+                                : &backward->groups) = p->groups;
+    *(direction == FORWARD      ? &forward->geometry
+      : direction == TRANSPOSED ? &transposed->geometry
+                                : &backward->geometry) = p->geometry;
+    if (direction == TRANSPOSED)
+        set_output_padding(transposed, p);
+    if (has_epilogue(direction)) {
+        epilogue->alpha = p->alpha;
+        epilogue->beta = p->beta;
+        epilogue->activation = p->activation;
+    } else
+        backward->beta = p->beta;
 }
 
 /* Whether all that Winograd's convolution sums fits the accumulator: multiples of 1/4 for tiles of
  * 2 (a half in each dimension), and of 1/64 for tiles of 4 and filters that are multiples of 9. */
-static bool sums_are_exact(const conv_data *data, int64_t tile)
+static bool sums_are_exact(const test_fixture *f, int64_t tile)
 {
-    tenon_conv_params params = conv_params(&data->problem, NULL);
-    const tenon_tensor *x = conv_view(data, CONV_X, true), *w = conv_view(data, CONV_W, true),
-                       *y = conv_view(data, CONV_Y, true);
+    const tenon_tensor *x = &f->operands[CONV_X].host, *w = &f->operands[CONV_W].host,
+                       *y = &f->operands[CONV_Y].host;
+    tenon_conv_params params = *test_params(f, const tenon_conv_params);
     const int64_t count = tenon_tensor_elements(y);
     double largest = 0, *dense_x = tn_host_read(x, x->rank, x->shape),
            *dense_w = tn_host_read(w, w->rank, w->shape);
     tn_bounded *sums = malloc(((size_t)count + 1) * sizeof *sums);
     conv_problem problem;
-    assert_ok(tn_conv_canonicalise("test", &params, x, w, conv_view(data, CONV_C, true),
-                                   conv_view(data, CONV_BIAS, true), y, &problem));
+    params.epilogue = (tenon_epilogue)TENON_EPILOGUE_INIT; /* of which the sums are the same */
+    assert_ok(tn_conv_canonicalise("test", &params, x, w, NULL, NULL, y, &problem));
     assert_true(sums != NULL && tn_winograd_sums(&problem, tile, dense_x, dense_w, sums));
     for (int64_t i = 0; i < count; i++)
-        largest = sums[i].bound > largest ? sums[i].bound : largest;
+        largest = fmax(largest, sums[i].bound);
     free(sums);
     free(dense_x);
     free(dense_w);
-    return largest * (tile == 2 ? 4 : 64) * tn_roundoff(data->dtype) < 1;
+    return largest * (tile == 2 ? 4 : 64) * tn_roundoff(y->dtype) < 1;
 }
 
-static void choose(const conv_data *data, char name[TN_SOLVER_NAME_SIZE])
+/* Winograd's solvers, whose sums are not those of the others. The gradient of a transposed
+ * convolution's image is a convolution, which they may serve. */
+static bool is_transformed(const test_fixture *f, const tn_solver *solver, test_judge *judge)
 {
-    tenon_conv_params params = conv_params(&data->problem, NULL);
-    tenon_plan *plan;
-    assert_ok(tenon_conv_forward_plan(
-        test_stream->context, &params, conv_view(data, CONV_X, false),
-        conv_view(data, CONV_W, false), conv_view(data, CONV_C, false),
-        conv_view(data, CONV_BIAS, false), conv_view(data, CONV_Y, false), &plan));
-    snprintf(name, TN_SOLVER_NAME_SIZE, "%s", plan->name);
-    tenon_plan_release(plan);
+    const int64_t tile = tn_winograd_tile(solver);
+    if (tile == 0 || tn_tensor_empty(&f->operands[f->c.operation->operand_count - 1].host))
+        return false; /* of an empty output, whatever the sizes, no solver ran */
+    if (*judge == TEST_EXACT &&
+        !(f->c.operation == &tn_operation_conv ? sums_are_exact(f, tile) : !solver->inexact))
+        *judge = TEST_BOUND;
+    return true;
 }
 
-static const tn_bounded *expected_of(const void *user, const char *solver, test_judge *judge)
+static void emulate_conv(const test_subject *subject)
 {
-    const conv_data *data = user;
-    char name[TN_SOLVER_NAME_SIZE];
-    if (tn_tensor_empty(conv_view(data, CONV_Y, true))) /* whatever the sizes, no solver ran */
-        return NULL;
-    if (solver == NULL) {
-        choose(data, name);
-        solver = name;
-    }
-    const int64_t tile = tn_winograd_tile(tn_solver_named(&tn_conv_family, solver));
-    if (tile == 0)
-        return NULL;
-    const int i = tile == 4;
-    transformed_sums *t = data->transformed;
-    if (t->expected[i] == NULL) {
-        t->expected[i] = expect(data, solver);
-        t->judge[i] = *judge == TEST_EXACT && sums_are_exact(data, tile) ? TEST_EXACT : TEST_BOUND;
-    }
-    *judge = t->judge[i];
-    return t->expected[i];
-}
-
-void destroy_conv(conv_data *data)
-{
-    for (int i = 0; i < CONV_OPERANDS; i++)
-        if (data->operands[i].image != NULL)
-            test_tensor_destroy(&data->operands[i]);
-    free(data->expected);
-    for (int i = 0; i < 2; i++)
-        free(data->transformed->expected[i]);
-    free(data->transformed);
-}
-
-static tenon_status call(const void *user, const char *solver)
-{
-    const conv_data *data = user;
-    tenon_conv_params params = conv_params(&data->problem, solver);
-    return test_call(&tn_operation_conv, &params, conv_view(data, CONV_X, false),
-                     conv_view(data, CONV_W, false), conv_view(data, CONV_C, false),
-                     conv_view(data, CONV_BIAS, false), conv_view(data, CONV_Y, false));
-}
-
-static bool has_product(const conv_case *p)
-{
-    bool has = p->n > 0 && p->c > 0 && p->k > 0;
-    for (uint32_t d = 0; d < p->spatial; d++)
-        has &= p->size[d] > 0 && p->filter[d] > 0 &&
-               tenon_conv_output_size(&p->geometry, d, p->size[d], p->filter[d]) > 0;
-    return has;
-}
-
-void emulate_conv(const test_subject *subject, const conv_case *p, tenon_dtype dtype, bool is_build)
-{
+    const test_fixture *f = subject->data;
+    const uint32_t output = subject->operand_count - 1;
+    const tn_operation *operation = f->c.operation;
+    const tenon_epilogue *epilogue =
+        operation == &tn_operation_conv ? &test_params(f, const tenon_conv_params)->epilogue
+        : operation == &tn_operation_conv_transpose
+            ? &test_params(f, const tenon_conv_transpose_params)->epilogue
+            : NULL;
+    const tenon_dtype dtype = f->operands[output].host.dtype;
+    const bool is_empty = tn_tensor_empty(&f->operands[0].host) ||
+                          tn_tensor_empty(&f->operands[1].host) ||
+                          tn_tensor_empty(&f->operands[output].host);
     const emulation e = {.type = dtype == TENON_DTYPE_F32 ? 0 : emulated_type(dtype),
                          .no_type = "made for f16 and bf16",
-                         .refusal = has_product(p) ? NULL : "there is no product",
-                         .is_build = is_build};
+                         .refusal = is_empty ? "there is no product" : NULL,
+                         .is_build =
+                             epilogue != NULL && tn_activation_is_build(epilogue->activation.kind)};
     emulate(subject, &e);
 }
 
-static void emulate_forward(const test_subject *subject)
+void conv_begin(test_fixture *f, conv_direction direction, const conv_case *p, tenon_dtype dtype)
 {
-    const conv_data *data = subject->data;
-    emulate_conv(subject, &data->problem, data->dtype,
-                 tn_activation_is_build(data->problem.activation.kind));
+    const struct call *call = &calls[direction];
+    test_begin(f, call->operation);
+    set_params(f, direction, p);
+    for (uint32_t i = 0; i < call->operation->operand_count; i++) {
+        f->c.views[i] = view_of(direction, p, dtype, call->tensor[i]);
+        if (call->tensor[i] == CONV_C && p->residual == IN_PLACE)
+            f->c.same[i] = call->operation->operand_count;
+    }
+    f->emulate = emulate_conv;
+    if (call->operation->family == &tn_conv_family)
+        f->has_own_bounds = is_transformed;
 }
 
-test_subject conv_subject(const conv_data *data)
+/* conv/winograd4 divides filters by 3 in each dimension: multiples of 9 keep its sums exact. */
+static void make_divisible(test_fixture *f, const conv_case *p)
 {
-    return (test_subject){.family = &tn_conv_family,
-                          .call = call,
-                          .describe = describe_conv,
-                          .data = data,
-                          .operands = data->operands,
-                          .operand_count = CONV_OPERANDS,
-                          .expected = data->expected,
-                          .judge = data->judge,
-                          .expected_of = expected_of,
-                          .emulate = emulate_forward};
+    test_tensor *w = &f->operands[CONV_W];
+    const uint32_t last = p->spatial - 1;
+    if (last < 1 || p->filter[last] != 3 || p->filter[last - 1] != 3)
+        return;
+    for (int64_t i = tenon_tensor_elements(&w->view) - 1; i >= 0; i--)
+        test_set(w, i, 9 * test_get(w, i));
 }
 
-static void check_type(const conv_case *p, tenon_dtype dtype, void (*check)(const test_subject *),
-                       test_random *random)
+void conv_fill(test_fixture *f, conv_direction direction, const conv_case *p, test_judge judge,
+               test_random *random)
 {
-    bool exact = !tn_activation_is_build(p->activation.kind);
+    test_make(f);
+    test_fill_inputs(f, judge, random);
+    if (direction == FORWARD && judge == TEST_EXACT)
+        make_divisible(f, p);
+    test_tensor *added = test_operand(
+        f, has_epilogue(direction) ? (uint32_t)CONV_C : f->c.operation->operand_count - 1);
+    if (p->beta == 0 && added != NULL)
+        test_fill_poison(added);
+    for (uint32_t i = 0; i < 2 && has_epilogue(direction) && p->alpha == 0; i++)
+        test_fill_poison(&f->operands[i]);
+}
+
+void conv_make(test_fixture *f, conv_direction direction, const conv_case *p, tenon_dtype dtype,
+               test_judge judge, test_random *random)
+{
+    conv_begin(f, direction, p, dtype);
+    conv_fill(f, direction, p, judge, random);
+}
+
+void conv_spoil(test_fixture *f, uint32_t operand, int number, test_random *random)
+{
+    static const double specials[] = {NAN, INFINITY, -INFINITY};
+    test_tensor *tensor = &f->operands[operand];
+    test_set(tensor, test_between(random, 0, tenon_tensor_elements(&tensor->view) - 1),
+             specials[number % 3]);
+}
+
+/* On reals and, where the result can be exact, on integers. */
+static void check_type(conv_direction direction, const conv_case *p, tenon_dtype dtype,
+                       test_extent extent, test_random *random)
+{
+    bool exact = !has_epilogue(direction) || !tn_activation_is_build(p->activation.kind);
     for (int judge = TEST_BOUND; judge <= (exact ? TEST_EXACT : TEST_BOUND); judge++) {
-        conv_data data;
-        make_conv(&data, p, dtype, (test_judge)judge, random);
-        compute_conv_reference(&data);
-        const test_subject subject = conv_subject(&data);
-        check(&subject);
-        destroy_conv(&data);
+        test_fixture f;
+        conv_make(&f, direction, p, dtype, (test_judge)judge, random);
+        test_finish(&f, extent);
     }
 }
 
-void check_conv_typed(const conv_case *p, tenon_dtype dtype, test_random *random)
+void conv_check_typed(conv_direction direction, const conv_case *p, tenon_dtype dtype,
+                      test_random *random)
 {
-    const tenon_dtype other = emulated_other(dtype);
+    const tenon_dtype other = direction != OF_BIAS ? emulated_other(dtype) : TENON_DTYPE_INVALID;
     test_random own = *random;
-    check_type(p, dtype, test_run_all, random);
+    check_type(direction, p, dtype, TEST_ALL, random);
     if (other != TENON_DTYPE_INVALID)
-        check_type(p, other, test_emulate, &own);
+        check_type(direction, p, other, TEST_EMULATED, &own);
 }
 
-void check_conv(const conv_case *p, test_random *random)
+void conv_check(conv_direction direction, const conv_case *p, test_random *random)
 {
     for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++)
-        check_type(p, *type, test_run_all, random);
+        check_type(direction, p, *type, TEST_ALL, random);
 }
 
-void check_conv_once(const conv_case *p, test_random *random)
+void conv_check_once(conv_direction direction, const conv_case *p, test_random *random)
 {
-    const tenon_dtype *types = test_float_types();
-    int64_t count = 1; /* f32 is everywhere */
-    while (types[count] != TENON_DTYPE_INVALID)
-        count++;
-    check_conv_typed(p, types[test_between(random, 0, count - 1)], random);
+    conv_check_typed(direction, p, test_float_type((uint32_t)test_between(random, 0, 255)), random);
+}
+
+void conv_check_by(conv_direction direction, const conv_case *p, tenon_dtype dtype,
+                   const char *const *solvers, test_random *random)
+{
+    for (int judge = TEST_BOUND; judge <= TEST_EXACT; judge++) {
+        test_fixture f;
+        conv_make(&f, direction, p, dtype, (test_judge)judge, random);
+        test_finish_by(&f, solvers);
+    }
+}
+
+void conv_run_once(conv_direction direction, const conv_case *p, tenon_dtype dtype,
+                   test_random *random)
+{
+    test_fixture f;
+    conv_make(&f, direction, p, dtype, TEST_BOUND, random);
+    test_finish(&f, TEST_ONCE);
 }
 
 /* Sizes whose product stays near a hundred, whatever the number of dimensions. */

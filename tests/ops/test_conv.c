@@ -5,8 +5,6 @@
 #include "conv_case.h"
 #include "emulation.h"
 
-#include <math.h>
-
 /* The row-major number of the element of x under a tap, or -1 in the padding; out and tap are
  * indices of y and of w. */
 static int64_t under(const conv_case *c, const int64_t *out, int64_t channel, const int64_t *tap)
@@ -23,23 +21,22 @@ static int64_t under(const conv_case *c, const int64_t *out, int64_t channel, co
 }
 
 /* The sum of the header's formula, by plain loops over logical indices. */
-static double by_definition(const conv_data *data, const int64_t *out)
+static double by_definition(const conv_case *c, const test_fixture *f, const int64_t *out)
 {
-    const conv_case *c = &data->problem;
-    const tenon_tensor *w = &data->operands[CONV_W].view;
+    const test_tensor *x = &f->operands[CONV_X], *w = &f->operands[CONV_W];
     int64_t channels = c->c / c->groups, group = out[1] / (c->k / c->groups);
     int64_t shape[CONV_RANK], tap[CONV_RANK] = {0}, number = out[1];
     double sum = 0;
-    memcpy(shape, w->shape, sizeof shape);
+    memcpy(shape, w->view.shape, sizeof shape);
     shape[0] = 1;
-    for (uint32_t d = 1; d < w->rank; d++)
+    for (uint32_t d = 1; d < w->view.rank; d++)
         number *= shape[d];
     do {
-        int64_t x = under(c, out, group * channels + tap[1], tap);
-        if (x >= 0)
-            sum += test_get(&data->operands[CONV_X], x) * test_get(&data->operands[CONV_W], number);
+        int64_t at = under(c, out, group * channels + tap[1], tap);
+        if (at >= 0)
+            sum += test_get(x, at) * test_get(w, number);
         number++;
-    } while (tn_next_index(tap, shape, w->rank));
+    } while (tn_next_index(tap, shape, w->view.rank));
     return sum;
 }
 
@@ -49,21 +46,22 @@ static void the_reference_is_the_definition(void **state)
     (void)state;
     for (int n = 0; n < 60; n++) {
         conv_case p = random_conv(&random);
-        conv_data data;
+        char text[TN_CASE_TEXT_SIZE];
         int64_t out[CONV_RANK] = {0};
+        test_fixture f;
         p.activation.kind = 0;
         p.residual = NO_RESIDUAL;
         p.beta = 0;
         p.bias = false;
-        make_conv(&data, &p, TENON_DTYPE_F32, TEST_EXACT, &random);
-        compute_conv_reference(&data);
-        const tenon_tensor *y = &data.operands[CONV_Y].view;
+        conv_make(&f, FORWARD, &p, TENON_DTYPE_F32, TEST_EXACT, &random);
+        test_expect(&f);
+        const tenon_tensor *y = &f.operands[CONV_Y].view;
         for (int64_t i = 0; i < tenon_tensor_elements(y); i++) {
-            if (data.expected[i].value != by_definition(&data, out))
-                fail_msg("element %lld of %s", (long long)i, describe_conv(&data));
+            if (f.expected[i].value != by_definition(&p, &f, out))
+                fail_msg("element %lld of %s", (long long)i, tn_case_text(&f.c, text));
             tn_next_index(out, y->shape, y->rank);
         }
-        destroy_conv(&data);
+        test_release(&f);
     }
 }
 
@@ -103,10 +101,10 @@ static void every_layout(void **state)
         p.w = (image_layout)test_between(&random, 0, IMAGE_LAYOUTS - 1);
         p.offset = i % 3;
         p.geometry.pad_begin[0] = p.geometry.pad_end[1] = 1;
-        check_conv_once(&p, &random);
+        conv_check_once(FORWARD, &p, &random);
         p.filter[0] = p.filter[1] = 1; /* which is a matrix product where there is no padding */
         p.geometry = no_geometry;
-        check_conv_once(&p, &random);
+        conv_check_once(FORWARD, &p, &random);
     }
 }
 
@@ -125,7 +123,7 @@ static void strides_dilations_and_padding(void **state)
         p.geometry.pad_begin[1] = i / 3 % 3;
         p.geometry.pad_end[1] = i % 2;
         p.filter[0] = 2 + i % 2;
-        check_conv(&p, &random);
+        conv_check(FORWARD, &p, &random);
     }
 }
 
@@ -143,9 +141,9 @@ static void groups(void **state)
             p.x = p.y = (image_layout)layout;
             p.geometry.pad_begin[0] = p.geometry.pad_begin[1] = 1;
             p.bias = true;
-            check_conv(&p, &random);
+            conv_check(FORWARD, &p, &random);
             p.filter[0] = p.filter[1] = 1;
-            check_conv(&p, &random);
+            conv_check(FORWARD, &p, &random);
         }
 }
 
@@ -158,16 +156,8 @@ static void sizes(void **state)
     test_random random = test_random_for(205);
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        conv_case p = simple_conv;
-        const int64_t *v = cases[i];
-        p.n = v[0];
-        p.c = v[1];
-        p.size[0] = v[2];
-        p.size[1] = v[3];
-        p.k = v[4];
-        p.filter[0] = v[5];
-        p.filter[1] = v[6];
-        check_conv(&p, &random);
+        const conv_case p = conv_of_sizes(cases[i]);
+        conv_check(FORWARD, &p, &random);
     }
 }
 
@@ -184,14 +174,14 @@ static void empty(void **state)
           : i == 3 ? &p.size[0]
                    : &p.filter[0]) = i == 4 ? 10 : 0;
         p.bias = i == 2;
-        check_conv(&p, &random);
+        conv_check(FORWARD, &p, &random);
     }
     conv_case padded = simple_conv;
     padded.size[0] = 0; /* all that the filter sees is padding */
     padded.geometry.pad_begin[0] = 2;
     padded.geometry.pad_end[0] = 2;
     padded.bias = true;
-    check_conv(&padded, &random);
+    conv_check(FORWARD, &padded, &random);
 }
 
 static void epilogues(void **state)
@@ -210,26 +200,7 @@ static void epilogues(void **state)
         p.alpha = i % 7 == 3 ? 0 : 0.5;
         p.bias = i % 2 == 0;
         p.y = i % 3 == 0 ? NHWC : NCHW;
-        check_conv_once(&p, &random);
-    }
-}
-
-static void nan_and_infinity_propagate(void **state)
-{
-    static const double specials[] = {NAN, INFINITY, -INFINITY};
-    test_random random = test_random_for(208);
-    (void)state;
-    for (int i = 0; i < 6; i++) {
-        conv_case p = simple_conv;
-        conv_data data;
-        p.geometry.pad_begin[0] = p.geometry.pad_end[1] = i / 3;
-        make_conv(&data, &p, TENON_DTYPE_F32, TEST_BOUND, &random);
-        test_tensor *x = &data.operands[CONV_X];
-        test_set(x, test_between(&random, 0, tenon_tensor_elements(&x->view) - 1), specials[i % 3]);
-        compute_conv_reference(&data);
-        const test_subject subject = conv_subject(&data);
-        test_run_all(&subject);
-        destroy_conv(&data);
+        conv_check_once(FORWARD, &p, &random);
     }
 }
 
@@ -238,34 +209,18 @@ static void small_workspaces(void **state)
 {
     static const uint64_t limits[] = {0, 1, 128, 4096, 20000};
     test_random random = test_random_for(209);
-    tenon_stream *usual = test_stream;
+    conv_case p = simple_conv;
     (void)state;
+    p.bias = true;
+    p.geometry.pad_begin[1] = 1;
     for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
-        tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
-        tenon_context *context;
-        params.workspace_limit = limits[i];
-        tenon_device_info info;
-        assert_ok(tenon_context_device(test_context, &info));
-        assert_ok(
-            tenon_context_import(tenon_context_cl(test_context), info.device, &params, &context));
-        assert_ok(tenon_stream_create(context, NULL, &test_stream));
-        conv_case p = simple_conv;
-        p.bias = true;
-        p.geometry.pad_begin[1] = 1;
+        test_limit_workspace(limits[i]);
         for (int judge = TEST_BOUND; judge <= TEST_EXACT; judge++) {
-            conv_data data;
-            make_conv(&data, &p, TENON_DTYPE_F32, (test_judge)judge, &random);
-            compute_conv_reference(&data);
-            const test_subject subject = conv_subject(&data);
-            for (int operand = 0; operand < CONV_Y; operand++)
-                if (data.operands[operand].image != NULL)
-                    test_upload(&data.operands[operand]);
-            test_run(&subject, NULL);
-            destroy_conv(&data);
+            test_fixture f;
+            conv_make(&f, FORWARD, &p, TENON_DTYPE_F32, (test_judge)judge, &random);
+            test_finish(&f, TEST_ONCE);
         }
-        tenon_stream_destroy(test_stream);
-        tenon_context_release(context);
-        test_stream = usual;
+        test_usual_stream();
     }
 }
 
@@ -281,9 +236,9 @@ static void larger_problems(void **state)
     p.geometry.pad_begin[0] = p.geometry.pad_end[0] = 1;
     p.bias = true;
     p.activation.kind = TENON_ACTIVATION_RELU;
-    check_conv_typed(&p, TENON_DTYPE_F32, &random);
+    conv_check_typed(FORWARD, &p, TENON_DTYPE_F32, &random);
     p.x = p.y = NHWC;
-    check_conv_typed(&p, TENON_DTYPE_F32, &random);
+    conv_check_typed(FORWARD, &p, TENON_DTYPE_F32, &random);
 }
 
 static void every_unit_has_served(void **state)
@@ -304,7 +259,6 @@ int main(void)
         cmocka_unit_test(sizes),
         cmocka_unit_test(empty),
         cmocka_unit_test(epilogues),
-        cmocka_unit_test(nan_and_infinity_propagate),
         cmocka_unit_test(small_workspaces),
         cmocka_unit_test(larger_problems),
         cmocka_unit_test(every_unit_has_served),

@@ -1,38 +1,19 @@
 /* The gradients of convolutions by packed blocks, around the edges of every kind of block. */
-#include "gradient_case.h"
+#include "conv_case.h"
 
 #include "runtime/context.h"
-
-/* What forced solvers give, on reals and on integers. */
-static void check_forced(gradient_direction direction, const conv_case *p, tenon_dtype dtype,
-                         const char *const *solvers, test_random *random)
-{
-    for (int exact = 0; exact < 2; exact++) {
-        gradient_data data;
-        gradient_make(&data, direction, p, dtype, exact ? TEST_EXACT : TEST_BOUND, random);
-        gradient_expect(&data);
-        const test_subject subject = gradient_subject(&data);
-        for (uint32_t i = 0; i + 1 < data.count; i++)
-            test_upload(&data.operands[i]);
-        for (const char *const *solver = solvers; *solver != NULL; solver++)
-            assert_true(test_run(&subject, *solver));
-        gradient_destroy(&data);
-    }
-}
 
 /* Blocks of every kind in the packed solvers: bands of lines and parts of lines, several images of
  * a band, blocks of filters and channels, slices, runs of taps beyond a vector, and every tile. */
 static void packed_blocks(void **state)
 {
-    static const char *const of_image[] = {
-        "conv_backward_data/implicit_packed", "conv_backward_data/implicit_packed:kc64,rb24,kb4",
-        "conv_backward_data/implicit_packed:mr14,nv1,kc64", NULL};
-    static const char *const transposed[] = {"conv_transpose/implicit_packed",
-                                             "conv_transpose/implicit_packed:kc64,rb24,kb4", NULL};
+    static const char *const of_image[] = {"implicit_packed", "implicit_packed:kc64,rb24,kb4",
+                                           "implicit_packed:mr14,nv1,kc64", NULL};
+    static const char *const transposed[] = {"implicit_packed", "implicit_packed:kc64,rb24,kb4",
+                                             NULL};
     /* The first needs more local memory than the least that OpenCL allows. */
-    static const char *const of_filter[] = {
-        "conv_backward_filter/implicit_packed:mr14,nv1", "conv_backward_filter/implicit_packed",
-        "conv_backward_filter/implicit_packed:mr2,nv2,kb2", NULL};
+    static const char *const of_filter[] = {"implicit_packed:mr14,nv1", "implicit_packed",
+                                            "implicit_packed:mr2,nv2,kb2", NULL};
     const bool has_room = test_context->device.info.local_memory >= 48 << 10;
     /* n, c, size, k, filter, stride, dilation, padding, groups */
     static const int64_t cases[][10] = {
@@ -62,11 +43,11 @@ static void packed_blocks(void **state)
             p.geometry.dilation[d] = v[7];
             p.geometry.pad_begin[d] = p.geometry.pad_end[d] = v[8];
         }
-        check_forced(OF_IMAGE, &p, TENON_DTYPE_F32, of_image, &random);
+        conv_check_by(OF_IMAGE, &p, TENON_DTYPE_F32, of_image, &random);
         p.residual = p.beta != 0 ? FULL_RESIDUAL : NO_RESIDUAL; /* of the transposed alone */
-        check_forced(TRANSPOSED, &p, TENON_DTYPE_F16, transposed, &random);
-        check_forced(OF_FILTER, &p, i % 2 ? TENON_DTYPE_F32 : TENON_DTYPE_BF16,
-                     of_filter + !has_room, &random);
+        conv_check_by(TRANSPOSED, &p, TENON_DTYPE_F16, transposed, &random);
+        conv_check_by(OF_FILTER, &p, i % 2 ? TENON_DTYPE_F32 : TENON_DTYPE_BF16,
+                      of_filter + !has_room, &random);
     }
 }
 

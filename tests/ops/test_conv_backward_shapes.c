@@ -1,22 +1,18 @@
 /* The gradients of convolutions and of transposed convolutions over shapes and layouts: every
  * solver against the references. */
+#include "conv_case.h"
 #include "emulation.h"
-#include "gradient_case.h"
-
-static const gradient_direction gradients[] = {OF_IMAGE, OF_FILTER, OF_BIAS, TRANSPOSED_OF_IMAGE,
-                                               TRANSPOSED_OF_FILTER};
-#define GRADIENTS (sizeof gradients / sizeof *gradients)
 
 static void check_all(const conv_case *p, test_random *random)
 {
     for (size_t i = 0; i < GRADIENTS; i++)
-        gradient_check(gradients[i], p, random);
+        conv_check(conv_gradients[i], p, random);
 }
 
 static void check_all_typed(const conv_case *p, tenon_dtype dtype, test_random *random)
 {
     for (size_t i = 0; i < GRADIENTS; i++)
-        gradient_check_typed(gradients[i], p, dtype, random);
+        conv_check_typed(conv_gradients[i], p, dtype, random);
 }
 
 static void every_layout(void **state)
@@ -74,15 +70,7 @@ static void sizes(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (int layout = NCHW; layout <= NHWC; layout++) {
-            conv_case p = simple_conv;
-            const int64_t *v = cases[i];
-            p.n = v[0];
-            p.c = v[1];
-            p.size[0] = v[2];
-            p.size[1] = v[3];
-            p.k = v[4];
-            p.filter[0] = v[5];
-            p.filter[1] = v[6];
+            conv_case p = conv_of_sizes(cases[i]);
             p.x = p.y = (image_layout)layout;
             p.geometry.pad_begin[1] = p.filter[1] > 1;
             check_all_typed(&p, i % 2 == 0 ? TENON_DTYPE_F32 : TENON_DTYPE_BF16, &random);

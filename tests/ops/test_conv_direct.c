@@ -7,29 +7,10 @@
 
 #include "runtime/context.h"
 
-/* Every solver, and this one with each name, in one type. */
-static void check_named(const conv_case *p, tenon_dtype dtype, const char *const *names,
-                        size_t count, test_random *random)
-{
-    for (int judge = TEST_BOUND; judge <= TEST_EXACT; judge++) {
-        conv_data data;
-        make_conv(&data, p, dtype, (test_judge)judge, random);
-        compute_conv_reference(&data);
-        const test_subject subject = conv_subject(&data);
-        for (int operand = 0; operand < CONV_Y; operand++)
-            if (data.operands[operand].image != NULL)
-                test_upload(&data.operands[operand]);
-        for (size_t i = 0; i < count; i++)
-            if (!test_run(&subject, names[i]))
-                fail_msg("%s cannot serve %s", names[i], describe_conv(&data));
-        destroy_conv(&data);
-    }
-}
-
 static void check_default(const conv_case *p, tenon_dtype dtype, test_random *random)
 {
-    static const char *const name = "conv/cpu_direct";
-    check_named(p, dtype, &name, 1, random);
+    static const char *const solvers[] = {"cpu_direct", NULL};
+    conv_check_by(FORWARD, p, dtype, solvers, random);
 }
 
 /* One around the ends of runs of 4 and 7 and of tiles of two and three of them. */
@@ -107,16 +88,19 @@ static void phases(void **state)
 /* Work-groups that have little, so that boxes are cut along every dimension and across images. */
 static void boxes(void **state)
 {
-    static const char *const names[][6] = {
-        {"conv/cpu_direct:run3,px3,nf32", "conv/cpu_direct:run3,px60,nf32",
-         "conv/cpu_direct:run2,px5,nf64", "conv/cpu_direct:run3,px200,nf64",
-         "conv/cpu_direct:run3,px1000,nf32", "conv/cpu_direct:run2,px150,nf32"},
-        {"conv/cpu_direct:run7,px7,nf32", "conv/cpu_direct:run7,px60,nf32",
-         "conv/cpu_direct:run4,px5,nf64", "conv/cpu_direct:run7,px200,nf64",
-         "conv/cpu_direct:run7,px1000,nf32", "conv/cpu_direct:run4,px150,nf32"}};
+    /* Of vectors of 32 bytes and of 64, whose registers the longest runs fill; the last three need
+     * more local memory than the least that OpenCL allows. */
+    static const char *const all[][7] = {
+        {"cpu_direct:run3,px3,nf32", "cpu_direct:run3,px60,nf32", "cpu_direct:run2,px5,nf64",
+         "cpu_direct:run3,px200,nf64", "cpu_direct:run3,px1000,nf32", "cpu_direct:run2,px150,nf32"},
+        {"cpu_direct:run7,px7,nf32", "cpu_direct:run7,px60,nf32", "cpu_direct:run4,px5,nf64",
+         "cpu_direct:run7,px200,nf64", "cpu_direct:run7,px1000,nf32",
+         "cpu_direct:run4,px150,nf32"}};
     const tenon_device_info *device = &test_context->device.info;
-    const int wide = device->vector_width_f32 >= 16; /* the longest runs fill the registers */
-    const size_t count = device->local_memory < 256 << 10 ? 3 : 6;
+    const char *solvers[7];
+    memcpy(solvers, all[device->vector_width_f32 >= 16], sizeof solvers);
+    if (device->local_memory < 256 << 10)
+        solvers[3] = NULL;
     test_random random = test_random_for(225);
     (void)state;
     for (int i = 0; i < 6; i++) {
@@ -131,10 +115,10 @@ static void boxes(void **state)
         p.residual = (conv_residual)(i % 4);
         p.beta = p.residual != NO_RESIDUAL ? -2 : 0;
         p.geometry.pad_begin[0] = 1;
-        check_named(&p, TENON_DTYPE_F32, names[wide], count, &random);
+        conv_check_by(FORWARD, &p, TENON_DTYPE_F32, solvers, &random);
         p.filter[0] = p.filter[1] = p.filter[2] = 1;
         p.geometry = no_geometry;
-        check_named(&p, TENON_DTYPE_F32, names[wide], count, &random);
+        conv_check_by(FORWARD, &p, TENON_DTYPE_F32, solvers, &random);
     }
 }
 
@@ -175,8 +159,8 @@ static void pointwise_products(void **state)
     p.size[0] = p.size[1] = 5;
     p.filter[0] = p.filter[1] = 1;
     p.bias = true;
-    check_conv_typed(&p, TENON_DTYPE_F32, &random);
-    check_conv_typed(&p, TENON_DTYPE_BF16, &random);
+    conv_check_typed(FORWARD, &p, TENON_DTYPE_F32, &random);
+    conv_check_typed(FORWARD, &p, TENON_DTYPE_BF16, &random);
 }
 
 /* Where a problem fits the local memory, that of its self-check does: in so many bytes most

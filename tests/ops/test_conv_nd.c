@@ -24,7 +24,7 @@ static void one_dimension(void **state)
             p.bias = i % 2 == 0;
             p.residual = CHANNEL_RESIDUAL;
             p.beta = 2;
-            check_conv(&p, &random);
+            conv_check(FORWARD, &p, &random);
         }
 }
 
@@ -49,7 +49,7 @@ static void three_dimensions(void **state)
         p.w = (image_layout)(i / 4);
         p.residual = FULL_RESIDUAL;
         p.beta = 1;
-        check_conv(&p, &random);
+        conv_check(FORWARD, &p, &random);
     }
 }
 
@@ -67,7 +67,7 @@ static void large_filters(void **state)
         p.geometry.pad_begin[0] = 2;
         p.geometry.pad_end[1] = 3;
         p.x = p.y = i < 3 ? NCHW : NHWC;
-        check_conv(&p, &random);
+        conv_check(FORWARD, &p, &random);
     }
 }
 
@@ -91,7 +91,7 @@ static void edges(void **state)
             p.geometry.pad_begin[0] = 1;
             p.geometry.pad_begin[1] = 1 + joined;
             p.geometry.pad_end[1] = 1;
-            check_conv_typed(&p, TENON_DTYPE_F32, &random);
+            conv_check_typed(FORWARD, &p, TENON_DTYPE_F32, &random);
         }
 }
 
@@ -102,7 +102,7 @@ static void random_problems(void **state)
     for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++)
         for (int n = 0; n < test_problems(20); n++) {
             conv_case p = random_conv(&random);
-            check_conv_typed(&p, *type, &random);
+            conv_check_typed(FORWARD, &p, *type, &random);
         }
 }
 

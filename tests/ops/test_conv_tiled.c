@@ -4,11 +4,8 @@
  * which are emulated. Other programs run the same solvers with the blocks that a device has.
  */
 #include "conv_case.h"
-#include "gradient_case.h"
 
 #include "runtime/context.h"
-
-#include <math.h>
 
 #define TILED "implicit_tiled:mb16,nb32,kb8,mr2,nr4"
 /* Blocks of 32 filters by 16 pixels, and 16 steps. */
@@ -56,68 +53,28 @@ static conv_case case_of(const shape *s, image_layout layout, size_t number)
     return p;
 }
 
-/* One solver, which must serve. */
-static void run_solver(const test_subject *subject, const char *solver)
+/* One solver, on reals and on integers. */
+static void run(conv_direction direction, const conv_case *p, tenon_dtype dtype, const char *solver,
+                test_random *random)
 {
-    if (!test_run(subject, solver))
-        fail_msg("%s cannot serve: %s", solver, tenon_last_error());
-}
-
-static void run_forward(const conv_case *p, tenon_dtype dtype, const char *solver,
-                        test_random *random)
-{
-    for (int judge = TEST_BOUND; judge <= TEST_EXACT; judge++) {
-        conv_data data;
-        make_conv(&data, p, dtype, (test_judge)judge, random);
-        compute_conv_reference(&data);
-        for (int i = 0; i < CONV_OPERANDS; i++)
-            if (data.operands[i].image != NULL)
-                test_upload(&data.operands[i]);
-        const test_subject subject = conv_subject(&data);
-        run_solver(&subject, solver);
-        destroy_conv(&data);
-    }
-}
-
-static void run_data(gradient_data *data, const char *solver)
-{
-    gradient_expect(data);
-    for (uint32_t i = 0; i < data->count; i++)
-        if (data->operands[i].image != NULL)
-            test_upload(&data->operands[i]);
-    const test_subject subject = gradient_subject(data);
-    run_solver(&subject, solver);
-}
-
-static void run_gradient(gradient_direction direction, const conv_case *p, tenon_dtype dtype,
-                         const char *solver, test_random *random)
-{
-    for (int judge = TEST_BOUND; judge <= TEST_EXACT; judge++) {
-        gradient_data data;
-        gradient_make(&data, direction, p, dtype, (test_judge)judge, random);
-        run_data(&data, solver);
-        gradient_destroy(&data);
-    }
+    const char *const solvers[] = {solver, NULL};
+    conv_check_by(direction, p, dtype, solvers, random);
 }
 
 /* A tiled or a matrix solver in each direction. */
-static void run_shapes(tenon_dtype dtype, const char *variant, const char *filter_variant,
+static void run_shapes(tenon_dtype dtype, const char *solver, const char *of_filter,
                        test_random *random)
 {
-    char forward[96], image[96], filter[96];
-    snprintf(forward, sizeof forward, "conv/%s", variant);
-    snprintf(image, sizeof image, "conv_backward_data/%s", variant);
-    snprintf(filter, sizeof filter, "conv_backward_filter/%s", filter_variant);
     for (size_t i = 0; i < SHAPES; i++)
         for (int layout = NCHW; layout <= NHWC; layout++) {
             conv_case p = case_of(&shapes[i], (image_layout)layout, i);
             p.beta = i % 2 == 0 ? 0 : -0.5;
-            run_gradient(OF_IMAGE, &p, dtype, image, random);
-            run_gradient(OF_FILTER, &p, dtype, filter, random);
+            run(OF_IMAGE, &p, dtype, solver, random);
+            run(OF_FILTER, &p, dtype, of_filter, random);
             p.beta = 0;
             p.bias = i % 2 == 0;
             p.activation.kind = i % 3 == 0 ? TENON_ACTIVATION_RELU : TENON_ACTIVATION_IDENTITY;
-            run_forward(&p, dtype, forward, random);
+            run(FORWARD, &p, dtype, solver, random);
         }
 }
 
@@ -145,17 +102,16 @@ static void slices_and_layouts(void **state)
         conv_case p = case_of(&shapes[i % SHAPES], (image_layout)(i % IMAGE_LAYOUTS), (size_t)i);
         p.w = (image_layout)(i / 2 % IMAGE_LAYOUTS);
         p.y = (image_layout)(i / 3 % IMAGE_LAYOUTS);
-        run_gradient(OF_FILTER, &p, TENON_DTYPE_F16, "conv_backward_filter/" TILED ",ks2", &random);
-        run_forward(&p, TENON_DTYPE_F32, "conv/" TILED, &random);
-        run_gradient(OF_IMAGE, &p, TENON_DTYPE_F32, "conv_backward_data/" TILED, &random);
+        run(OF_FILTER, &p, TENON_DTYPE_F16, TILED ",ks2", &random);
+        run(FORWARD, &p, TENON_DTYPE_F32, TILED, &random);
+        run(OF_IMAGE, &p, TENON_DTYPE_F32, TILED, &random);
     }
 }
 
 /* All of the epilogue, which a transposed convolution has, too. */
 static void epilogues(void **state)
 {
-    static const char *const solvers[][2] = {{"conv/" TILED, "conv_transpose/" TILED},
-                                             {"conv/" MMA, "conv_transpose/" MMA}};
+    static const char *const solvers[] = {TILED, MMA};
     test_random random = test_random_for(864);
     (void)state;
     for (int i = 0; i < 8; i++) {
@@ -166,9 +122,9 @@ static void epilogues(void **state)
         p.bias = true;
         p.residual = i % 4 < 2 ? FULL_RESIDUAL : i % 4 == 2 ? CHANNEL_RESIDUAL : IN_PLACE;
         p.activation.kind = TENON_ACTIVATION_RELU;
-        run_forward(&p, dtype, solvers[i / 4][0], &random);
+        run(FORWARD, &p, dtype, solvers[i / 4], &random);
         p.residual = FULL_RESIDUAL;
-        run_gradient(TRANSPOSED, &p, dtype, solvers[i / 4][1], &random);
+        run(TRANSPOSED, &p, dtype, solvers[i / 4], &random);
     }
 }
 
@@ -176,48 +132,35 @@ static void epilogues(void **state)
  * element of the filters meets elements of dy alone. */
 static void infinite_filters(void **state)
 {
-    static const char *const solvers[] = {"conv_backward_data/" TILED, "conv_backward_data/" MMA};
+    static const char *const solvers[][2] = {{TILED, NULL}, {MMA, NULL}};
     test_random random = test_random_for(865);
     (void)state;
     for (int i = 0; i < 8; i++) {
         const conv_case p = case_of(&shapes[1 + i / 2 * 2], (image_layout)(i % 2), 0);
-        const tenon_dtype dtype = i % 4 < 2 ? TENON_DTYPE_F32 : TENON_DTYPE_F16;
-        gradient_data data;
-        gradient_make(&data, OF_IMAGE, &p, dtype, TEST_BOUND, &random);
-        test_tensor *w = &data.operands[gradient_operand(OF_IMAGE, CONV_W)];
-        test_set(w, test_between(&random, 0, tenon_tensor_elements(&w->view) - 1),
-                 i % 3 == 0 ? NAN : INFINITY);
-        run_data(&data, solvers[i % 4 / 2]);
-        gradient_destroy(&data);
+        test_fixture f;
+        conv_make(&f, OF_IMAGE, &p, i % 4 < 2 ? TENON_DTYPE_F32 : TENON_DTYPE_F16, TEST_BOUND,
+                  &random);
+        conv_spoil(&f, 1, i % 3 != 0, &random);
+        test_finish_by(&f, solvers[i % 4 / 2]);
     }
-}
-
-static void refuse(const conv_case *p, tenon_dtype dtype, const char *solver, const char *why)
-{
-    test_random random = test_random_for(866);
-    conv_data data;
-    make_conv(&data, p, dtype, TEST_BOUND, &random);
-    const tenon_conv_params params = conv_params(p, solver);
-    assert_refused(tenon_conv_forward(test_stream, &params, &data.operands[CONV_X].view,
-                                      &data.operands[CONV_W].view, NULL, NULL,
-                                      &data.operands[CONV_Y].view, NULL),
-                   strchr(solver, ':') != NULL ? TENON_ERROR_INVALID_ARGUMENT
-                                               : TENON_ERROR_UNSUPPORTED,
-                   "tenon_conv_forward", why);
-    destroy_conv(&data);
 }
 
 static void what_cannot_be_served(void **state)
 {
-    conv_case p = simple_conv;
+    static const test_refusal refusals[] = {
+        {"conv/implicit_matrix x=f32:2x4x9x11 w=f32:6x4x3x3 y=f32:2x6x7x9", TENON_ERROR_UNSUPPORTED,
+         "f16 and bf16"},
+        {"conv/implicit_matrix:em1,st2 x=f16:2x4x9x11 w=f16:6x4x3x3 y=f16:2x6x7x9",
+         TENON_ERROR_INVALID_ARGUMENT, "st above 1"},
+        {"conv/implicit_tiled:mb8,nb8,kb16,mr4,nr4 x=f32:2x4x9x11 w=f32:6x4x3x3 y=f32:2x6x7x9",
+         TENON_ERROR_INVALID_ARGUMENT, "kb"},
+        {"conv/implicit_tiled x=f32:2x0x9x11 w=f32:6x0x3x3 y=f32:2x6x7x9", TENON_ERROR_UNSUPPORTED,
+         "no product"},
+        {"conv/implicit_matrix x=f16:2x4x9x11 w=f16:6x4x3x3 y=f16:2x6x7x9", TENON_ERROR_UNSUPPORTED,
+         "no such matrix units"}, /* of CPUs */
+    };
     (void)state;
-    refuse(&p, TENON_DTYPE_F32, "conv/implicit_matrix", "f16 and bf16");
-    refuse(&p, TENON_DTYPE_F16, "conv/implicit_matrix:em1,st2", "st above 1");
-    refuse(&p, TENON_DTYPE_F32, "conv/implicit_tiled:mb8,nb8,kb16,mr4,nr4", "kb");
-    if (test_context->device.is_cpu)
-        refuse(&p, TENON_DTYPE_F16, "conv/implicit_matrix", "no such matrix units");
-    p.c = 0;
-    refuse(&p, TENON_DTYPE_F32, "conv/implicit_tiled", "no product");
+    test_refuse(refusals, test_context->device.is_cpu ? 5 : 4);
 }
 
 int main(void)

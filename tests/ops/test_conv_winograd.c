@@ -3,35 +3,10 @@
  * workspace. test_conv tries them on everything else. */
 #include "conv_case.h"
 
-#include <math.h>
-
-static const char *const solvers[] = {"conv/winograd2", "conv/winograd4", "conv/winograd2_gemm",
-                                      "conv/winograd4_gemm"};
-#define SOLVERS 4
-
-/* By solvers [first, last). */
-static void check_some(const conv_case *p, tenon_dtype dtype, int first, int last,
-                       test_random *random)
-{
-    for (int judge = TEST_BOUND; judge <= TEST_EXACT; judge++) {
-        conv_data data;
-        make_conv(&data, p, dtype, (test_judge)judge, random);
-        compute_conv_reference(&data);
-        const test_subject subject = conv_subject(&data);
-        for (int operand = 0; operand < CONV_Y; operand++)
-            if (data.operands[operand].image != NULL)
-                test_upload(&data.operands[operand]);
-        for (int i = first; i < last; i++)
-            if (!test_run(&subject, solvers[i]))
-                fail_msg("%s does not serve %s", solvers[i], describe_conv(&data));
-        destroy_conv(&data);
-    }
-}
-
-static void check(const conv_case *p, tenon_dtype dtype, test_random *random)
-{
-    check_some(p, dtype, 0, SOLVERS, random);
-}
+static const char *const solvers[] = {"winograd2", "winograd4", "winograd2_gemm", "winograd4_gemm",
+                                      NULL};
+/* Without those that multiply matrices. */
+static const char *const in_sets[] = {"winograd2", "winograd4", NULL};
 
 /* Outputs from one to two tiles and one in each dimension, padded on either side or not. */
 static void tile_edges(void **state)
@@ -52,7 +27,7 @@ static void tile_edges(void **state)
             p.y = (image_layout)test_between(&random, 0, IMAGE_LAYOUTS - 1);
             p.w = (image_layout)test_between(&random, 0, IMAGE_LAYOUTS - 1);
             p.offset = test_between(&random, 0, 3);
-            check(&p, TENON_DTYPE_F32, &random);
+            conv_check_by(FORWARD, &p, TENON_DTYPE_F32, solvers, &random);
         }
 }
 
@@ -68,7 +43,7 @@ static void wide_padding(void **state)
         p.geometry.pad_begin[0] = 7;
         p.geometry.pad_end[1] = 11;
         p.bias = true;
-        check(&p, TENON_DTYPE_F32, &random);
+        conv_check_by(FORWARD, &p, TENON_DTYPE_F32, solvers, &random);
     }
 }
 
@@ -93,7 +68,8 @@ static void channels_and_filters(void **state)
             p.residual = FULL_RESIDUAL;
             p.beta = 0.5;
             /* Of the product's tiles GEMM's own tests see the edges. */
-            check_some(&p, TENON_DTYPE_F32, 0, i % 4 == 0 || p.groups > 1 ? SOLVERS : 2, &random);
+            conv_check_by(FORWARD, &p, TENON_DTYPE_F32,
+                          i % 4 == 0 || p.groups > 1 ? solvers : in_sets, &random);
         }
 }
 
@@ -111,7 +87,7 @@ static void runs_and_sets(void **state)
         p.k = 18;
         p.x = p.y = (image_layout)(i % 2);
         p.activation.kind = TENON_ACTIVATION_RELU;
-        check(&p, TENON_DTYPE_F32, &random);
+        conv_check_by(FORWARD, &p, TENON_DTYPE_F32, solvers, &random);
     }
 }
 
@@ -126,7 +102,7 @@ static void every_type(void **state)
     p.bias = true;
     p.geometry.pad_begin[0] = p.geometry.pad_end[1] = 1;
     for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++)
-        check(&p, *type, &random);
+        conv_check_by(FORWARD, &p, *type, solvers, &random);
 }
 
 /* With less and less workspace: fewer slices, smaller sets, filters transformed on the way; and
@@ -135,61 +111,64 @@ static void workspaces(void **state)
 {
     static const uint64_t limits[] = {4 << 20, 1 << 20, 650000, 400000, 300000, 250000};
     test_random random = test_random_for(1206);
-    tenon_stream *usual = test_stream;
-    tenon_device_info info;
+    conv_case p = simple_conv;
     (void)state;
-    assert_ok(tenon_context_device(test_context, &info));
+    p.c = 20;
+    p.k = 70;
+    p.size[0] = p.size[1] = 40;
     for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
-        tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
-        tenon_context *context;
-        params.workspace_limit = limits[i];
-        assert_ok(
-            tenon_context_import(tenon_context_cl(test_context), info.device, &params, &context));
-        assert_ok(tenon_stream_create(context, NULL, &test_stream));
-        conv_case p = simple_conv;
-        p.c = 20;
-        p.k = 70;
-        p.size[0] = p.size[1] = 40;
-        check_some(&p, TENON_DTYPE_F32, 0, i < 3 ? SOLVERS : 2, &random);
-        tenon_stream_destroy(test_stream);
-        tenon_context_release(context);
-        test_stream = usual;
+        test_limit_workspace(limits[i]);
+        conv_check_by(FORWARD, &p, TENON_DTYPE_F32, i < 3 ? solvers : in_sets, &random);
+        test_usual_stream();
     }
 }
 
-static void plan_name(uint32_t flags, const char *solver, tenon_status expected,
-                      char name[TN_SOLVER_NAME_SIZE])
+static void plan_name(uint32_t flags, char name[TN_SOLVER_NAME_SIZE])
 {
-    const int64_t x[] = {1, 64, 56, 56}, w[] = {64, 64, 3, 3}, y[] = {1, 64, 54, 54};
-    const tenon_tensor views[] = {tenon_tensor_view(TENON_DTYPE_F32, 4, x),
-                                  tenon_tensor_view(TENON_DTYPE_F32, 4, w),
-                                  tenon_tensor_view(TENON_DTYPE_F32, 4, y)};
-    tenon_conv_params params = TENON_CONV_PARAMS_INIT;
-    tenon_plan *plan = NULL;
-    params.flags = flags;
-    params.solver = solver;
-    const tenon_status status = tenon_conv_forward_plan(test_context, &params, &views[0], &views[1],
-                                                        NULL, NULL, &views[2], &plan);
-    if (status != expected)
-        fail_msg("%s: %s", tenon_status_string(status), tenon_last_error());
-    if (plan != NULL)
-        snprintf(name, TN_SOLVER_NAME_SIZE, "%s", plan->name);
-    tenon_plan_release(plan);
+    test_fixture f;
+    test_begin_line(&f, "conv x=f32:1x64x56x56 w=f32:64x64x3x3 y=f32:1x64x54x54", 0);
+    test_params(&f, tenon_conv_params)->flags = flags;
+    test_make(&f);
+    test_name_solver(&f, NULL, name);
+    test_release(&f);
 }
 
 /* TENON_CONV_EXACT rules both out; without it they are chosen where they pay. */
 static void exact(void **state)
 {
-    char name[TN_SOLVER_NAME_SIZE] = "";
+    static const test_refusal refusals[] = {
+        {"conv/winograd2 x=T:1x4x9x9 w=T:8x4x3x3 y=T:1x8x7x7 flags=1", TENON_ERROR_UNSUPPORTED,
+         "cannot serve"},
+        {"conv/winograd4 x=T:1x4x9x9 w=T:8x4x3x3 y=T:1x8x7x7 flags=1", TENON_ERROR_UNSUPPORTED,
+         "cannot serve"},
+        {"conv/winograd2_gemm x=T:1x4x9x9 w=T:8x4x3x3 y=T:1x8x7x7 flags=1", TENON_ERROR_UNSUPPORTED,
+         "cannot serve"},
+        {"conv/winograd4_gemm x=T:1x4x9x9 w=T:8x4x3x3 y=T:1x8x7x7 flags=1", TENON_ERROR_UNSUPPORTED,
+         "cannot serve"},
+        {"conv x=T:1x4x9x9 w=T:8x4x3x3 y=T:1x8x7x7 flags=2", TENON_ERROR_INVALID_ARGUMENT, "flags"},
+    };
+    char name[TN_SOLVER_NAME_SIZE];
     (void)state;
-    plan_name(TENON_CONV_EXACT, NULL, TENON_OK, name);
+    TEST_REFUSE(refusals);
+    plan_name(TENON_CONV_EXACT, name);
     assert_null(strstr(name, "winograd"));
-    for (int i = 0; i < SOLVERS; i++)
-        plan_name(TENON_CONV_EXACT, solvers[i], TENON_ERROR_UNSUPPORTED, name);
-    plan_name(0, NULL, TENON_OK, name);
+    plan_name(0, name);
     if (test_context->device.is_cpu)
         assert_non_null(strstr(name, "winograd"));
-    plan_name(2, NULL, TENON_ERROR_INVALID_ARGUMENT, name);
+}
+
+/* Whether the values of f->expected are within bounds. */
+static bool are_within(const test_fixture *f, const tn_bounded *bounds)
+{
+    const int64_t count = tenon_tensor_elements(&f->operands[CONV_Y].view);
+    double *got = calloc((size_t)count, sizeof *got);
+    char why[256];
+    assert_non_null(got);
+    for (int64_t i = 0; i < count; i++)
+        got[i] = f->expected[i].value;
+    const bool within = test_compare(got, bounds, count, TENON_DTYPE_F32, TEST_BOUND, why);
+    free(got);
+    return within;
 }
 
 /* A lost channel, and a NaN that did not come through, must show in what is compared. */
@@ -199,30 +178,21 @@ static void bounds_are_sharp(void **state)
     conv_case p = simple_conv;
     (void)state;
     p.c = 40;
-    for (int i = 0; i < SOLVERS; i++) {
-        conv_data data;
-        char why[256];
-        test_judge judge = TEST_BOUND;
-        make_conv(&data, &p, TENON_DTYPE_F32, TEST_BOUND, &random);
-        compute_conv_reference(&data);
-        const test_subject subject = conv_subject(&data);
-        const int64_t count = tenon_tensor_elements(&data.operands[CONV_Y].view);
-        const tn_bounded *bounds = subject.expected_of(&data, solvers[i], &judge);
-        double *got = calloc((size_t)count, sizeof *got);
-        if (got == NULL || bounds == NULL)
-            fail_msg("%s: no memory, or no bounds of its own", solvers[i]);
-        for (int64_t j = 0; got != NULL && bounds != NULL && j < count; j++)
-            got[j] = bounds[j].value;
-        assert_true(test_compare(got, bounds, count, TENON_DTYPE_F32, judge, why));
-        for (int64_t j = 0; j < 9; j++) /* the last channel of the first filter */
-            test_set(&data.operands[CONV_W], 39 * 9 + j, 0);
-        free(data.expected);
-        compute_conv_reference(&data);
-        for (int64_t j = 0; got != NULL && j < count; j++)
-            got[j] = data.expected[j].value;
-        assert_false(test_compare(got, bounds, count, TENON_DTYPE_F32, judge, why));
-        free(got);
-        destroy_conv(&data);
+    for (const char *const *solver = solvers; *solver != NULL; solver++) {
+        char name[TN_SOLVER_NAME_SIZE];
+        test_fixture f;
+        snprintf(name, sizeof name, "conv/%s", *solver);
+        conv_make(&f, FORWARD, &p, TENON_DTYPE_F32, TEST_BOUND, &random);
+        test_expect(&f);
+        test_expect_of(&f, name, f.own);
+        if (f.own[0].bound == f.expected[0].bound)
+            fail_msg("%s has no bounds of its own", name);
+        assert_true(are_within(&f, f.own));
+        for (int64_t i = 0; i < 9; i++) /* the last channel of the first filter */
+            test_set(&f.operands[CONV_W], 39 * 9 + i, 0);
+        test_expect(&f);
+        assert_false(are_within(&f, f.own));
+        test_release(&f);
     }
 }
 

@@ -53,18 +53,16 @@ static void gemm(void **state)
 
 static void conv(void **state)
 {
+    static const char *const solvers[] = {"direct", NULL};
     test_random random = test_random_for(432);
     (void)state;
     for (size_t i = 0; i < ACTIVATIONS; i++) {
         conv_case p = simple_conv;
-        conv_data data;
+        test_fixture f;
         p.activation = activations[i];
         p.bias = true;
-        make_conv(&data, &p, TENON_DTYPE_F32, TEST_BOUND, &random);
-        compute_conv_reference(&data);
-        const test_subject subject = conv_subject(&data);
-        assert_true(run(&subject, "conv/direct"));
-        destroy_conv(&data);
+        conv_make(&f, FORWARD, &p, TENON_DTYPE_F32, TEST_BOUND, &random);
+        test_finish_by(&f, solvers);
     }
 }
 

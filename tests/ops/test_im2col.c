@@ -1,148 +1,150 @@
-/* tenon_im2col against its reference, which moves elements and computes nothing: every bit counts.
- */
-#include "support.h"
+/* tenon_im2col, which moves elements and computes nothing, so that every bit counts, and
+ * tenon_col2im, its adjoint, against their references. */
+#include "conv_case.h"
 
-#include "ops/conv/internal.h"
+#include "ops/conv/gradient.h"
 #include "ops/registry.h"
 
 #include <math.h>
 
-typedef struct im2col_case {
+typedef struct columns_case {
     uint32_t spatial; /* dimensions */
     int64_t n, c, size[3], filter[3];
     tenon_conv_geometry geometry;
-    test_layout x, col;
+    int x; /* a test_layout, or TEST_LAYOUTS and an image_layout */
+    test_layout col;
     bool gap;
     int64_t offset;
-} im2col_case;
+} columns_case;
+#define X_LAYOUTS (TEST_LAYOUTS + IMAGE_LAYOUTS)
 
-static const im2col_case simple = {.spatial = 2,
-                                   .n = 2,
-                                   .c = 3,
-                                   .size = {7, 9, 1},
-                                   .filter = {3, 2, 1},
-                                   .geometry = TENON_CONV_GEOMETRY_INIT};
+static const columns_case simple = {.spatial = 2,
+                                    .n = 2,
+                                    .c = 3,
+                                    .size = {7, 9, 1},
+                                    .filter = {3, 2, 1},
+                                    .geometry = TENON_CONV_GEOMETRY_INIT};
 
-typedef struct im2col_data {
-    im2col_case problem;
-    tenon_dtype dtype;
-    test_tensor operands[IM2COL_OPERANDS];
-    tn_bounded *expected;
-} im2col_data;
-
-static const char *describe(const void *user)
+static tenon_tensor view_of_x(const columns_case *p, tenon_dtype dtype)
 {
-    static char text[1024];
-    const im2col_data *data = user;
-    const im2col_case *p = &data->problem;
-    const tenon_conv_geometry *g = &p->geometry;
-    char x[160], f[160], s[160], d[160], b[160], e[160];
-    uint32_t n = p->spatial;
-    snprintf(text, sizeof text,
-             "%s x %s filter %s stride %s dilation %s padding %s + %s, x %s, col %s%s, offset %lld",
-             tenon_dtype_string(data->dtype),
-             tn_shape_text(n + 2, data->operands[IM2COL_X].view.shape, x),
-             tn_shape_text(n, p->filter, f), tn_shape_text(n, g->stride, s),
-             tn_shape_text(n, g->dilation, d), tn_shape_text(n, g->pad_begin, b),
-             tn_shape_text(n, g->pad_end, e), test_layout_string(p->x), test_layout_string(p->col),
-             p->gap ? " with gaps" : "", (long long)p->offset);
-    return text;
+    int64_t shape[CONV_RANK] = {p->n, p->c};
+    memcpy(shape + 2, p->size, sizeof p->size);
+    return p->x < TEST_LAYOUTS
+               ? test_view(dtype, (test_layout)p->x, p->gap, p->spatial + 2, shape, p->offset)
+               : image_view(dtype, (image_layout)(p->x - TEST_LAYOUTS), p->spatial, p->n, p->c,
+                            p->size, p->offset);
 }
 
-static tenon_im2col_params params_of(const im2col_case *p, const char *solver)
+/* tenon_im2col of x and col, or, folding, tenon_col2im of col and x. */
+static void begin(test_fixture *f, bool folds, const columns_case *p, tenon_dtype dtype)
 {
-    tenon_im2col_params params = TENON_IM2COL_PARAMS_INIT;
-    params.solver = solver;
-    params.geometry = p->geometry;
-    memcpy(params.filter, p->filter, sizeof p->filter);
-    return params;
-}
-
-static tenon_status call(const void *user, const char *solver)
-{
-    const im2col_data *data = user;
-    tenon_im2col_params params = params_of(&data->problem, solver);
-    return test_call(&tn_operation_im2col, &params, &data->operands[IM2COL_X].view,
-                     &data->operands[IM2COL_COL].view);
-}
-
-static void create(im2col_data *data)
-{
-    const im2col_case *p = &data->problem;
-    const tenon_conv_geometry *g = &p->geometry;
-    int64_t x[CONV_RANK] = {p->n, p->c}, col[] = {p->n, p->c, 1}, stride[CONV_RANK];
+    int64_t col[] = {p->n, p->c, 1};
     for (uint32_t d = 0; d < p->spatial; d++) {
-        x[2 + d] = p->size[d];
         col[1] *= p->filter[d];
-        col[2] *= tenon_conv_output_size(g, d, p->size[d], p->filter[d]);
+        col[2] *= tenon_conv_output_size(&p->geometry, d, p->size[d], p->filter[d]);
     }
-    uint32_t rank = p->spatial + 2;
-    test_strides(p->x, p->gap, rank, x, stride);
-    test_tensor_create(&data->operands[IM2COL_X], data->dtype, rank, x, stride, p->offset);
-    test_strides(p->col, p->gap, 3, col, stride);
-    test_tensor_create(&data->operands[IM2COL_COL], data->dtype, 3, col, stride, p->offset);
+    test_begin(f, folds ? &tn_operation_col2im : &tn_operation_im2col);
+    test_params(f, tenon_im2col_params)->geometry = p->geometry;
+    memcpy(test_params(f, tenon_im2col_params)->filter, p->filter, sizeof p->filter);
+    f->c.views[folds ? 1 : 0] = view_of_x(p, dtype);
+    f->c.views[folds ? 0 : 1] = test_view(dtype, p->col, p->gap, 3, col, p->offset);
 }
 
-static void check_typed(const im2col_case *p, tenon_dtype dtype, test_random *random)
+/* Folds reals and integers, and unfolds reals, NaN and an infinity. */
+static void check_typed(const columns_case *p, tenon_dtype dtype, test_random *random)
 {
-    im2col_data data = {.problem = *p, .dtype = dtype};
-    tenon_im2col_params params = params_of(p, NULL);
-    create(&data);
-    test_tensor *x = &data.operands[IM2COL_X], *col = &data.operands[IM2COL_COL];
-    test_fill_reals(x, random);
-    if (tenon_tensor_elements(&x->view) > 3) {
-        test_set(x, 0, NAN);
-        test_set(x, 2, -INFINITY);
+    test_fixture f;
+    for (int judge = TEST_BOUND; judge <= TEST_EXACT; judge++) {
+        begin(&f, true, p, dtype);
+        test_run_fixture(&f, (test_judge)judge, TEST_ALL, random);
     }
-    data.expected = malloc(((size_t)tenon_tensor_elements(&col->view) + 1) * sizeof *data.expected);
-    assert_non_null(data.expected);
-    assert_true(tn_im2col_reference(&params, (const tenon_tensor *const[]){&x->host, &col->host},
-                                    data.expected));
-    const test_subject subject = {&tn_im2col_family, call,          describe,  &data, data.operands,
-                                  IM2COL_OPERANDS,   data.expected, TEST_EXACT};
-    test_run_all(&subject);
-    test_tensor_destroy(x);
-    test_tensor_destroy(col);
-    free(data.expected);
+    begin(&f, false, p, dtype);
+    test_make(&f);
+    test_fill_inputs(&f, TEST_BOUND, random);
+    f.judge = TEST_EXACT;
+    if (tenon_tensor_elements(&f.operands[0].view) > 3) {
+        test_set(&f.operands[0], 0, NAN);
+        test_set(&f.operands[0], 2, -INFINITY);
+    }
+    test_finish(&f, TEST_ALL);
 }
 
-static void check(const im2col_case *p, test_random *random)
+static void check(const columns_case *p, test_random *random)
 {
     for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++)
         check_typed(p, *type, random);
 }
 
-/* A small one, written out. */
-static void known_columns(void **state)
+static columns_case random_case(test_random *random)
+{
+    static const int64_t most[] = {200, 30, 9}, most_filter[] = {15, 5, 3};
+    columns_case p = simple;
+    p.spatial = (uint32_t)test_between(random, 1, 3);
+    p.n = test_between(random, 1, 3);
+    p.c = test_between(random, 1, 19);
+    for (uint32_t d = 0; d < p.spatial; d++) {
+        p.size[d] = test_between(random, 1, most[p.spatial - 1]);
+        p.filter[d] = test_between(random, 1, most_filter[p.spatial - 1]);
+        p.geometry.stride[d] = test_between(random, 1, 4);
+        p.geometry.dilation[d] = test_between(random, 1, 4);
+        p.geometry.pad_begin[d] = test_between(random, 0, 6);
+        p.geometry.pad_end[d] = test_between(random, 0, 6);
+    }
+    p.x = (int)test_between(random, 0, X_LAYOUTS - 1);
+    p.col = (test_layout)test_between(random, 0, TEST_LAYOUTS - 1);
+    p.gap = test_one_in(random, 2);
+    p.offset = test_between(random, 0, 3);
+    return p;
+}
+
+/* Small ones, written out. */
+static void known_values(void **state)
 {
     static const float pixels[] = {1, 2, 3, 4};
-    static const float columns[4][4] = {{0, 1, 0, 3}, {1, 2, 3, 4}, {0, 3, 0, 0}, {3, 4, 0, 0}};
-    const int64_t x_shape[] = {1, 1, 2, 2}, col_shape[] = {1, 4, 4};
-    tenon_im2col_params params = TENON_IM2COL_PARAMS_INIT;
-    tenon_tensor x, col;
-    float got[4][4];
+    static const float unfolded[] = {0, 1, 0, 3, 1, 2, 3, 4, 0, 3, 0, 0, 3, 4, 0, 0};
+    static const float columns[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16};
+    static const float folded[] = {2 + 5, 6, 4 + 7 + 10 + 13, 8 + 14};
     (void)state;
-    params.filter[0] = params.filter[1] = 2;
-    params.geometry.pad_begin[1] = 1;
-    params.geometry.pad_end[0] = 1;
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 4, x_shape, &x));
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 3, col_shape, &col));
-    assert_ok(tenon_tensor_upload(test_stream, pixels, sizeof pixels, &x, NULL));
-    assert_ok(tenon_im2col(test_stream, &params, &x, &col, NULL));
-    assert_ok(tenon_tensor_download(test_stream, &col, got, sizeof got, NULL));
-    assert_memory_equal(got, columns, sizeof got);
-    tenon_memory_destroy(&x.memory);
-    tenon_memory_destroy(&col.memory);
+    TEST_KNOWN("im2col x=T:1x1x2x2 col=T:1x4x4 filter=2,2 pad_begin=0,1 pad_end=1,0", pixels,
+               unfolded);
+    TEST_KNOWN("col2im col=T:1x4x4 x=T:1x1x2x2 filter=2,2 pad_begin=0,1 pad_end=1,0", columns,
+               folded);
+}
+
+/* ⟨im2col(x), col⟩ = ⟨x, col2im(col)⟩ on integers, which ties one reference to the other. */
+static void adjoint(void **state)
+{
+    test_random random = test_random_for(1301);
+    (void)state;
+    for (int i = 0; i < 60; i++) {
+        const columns_case p = random_case(&random);
+        test_fixture unfolds, folds;
+        char text[TN_CASE_TEXT_SIZE];
+        begin(&unfolds, false, &p, TENON_DTYPE_F32);
+        begin(&folds, true, &p, TENON_DTYPE_F32);
+        test_make(&unfolds);
+        test_make(&folds);
+        test_fill_inputs(&unfolds, TEST_EXACT, &random);
+        test_fill_inputs(&folds, TEST_EXACT, &random);
+        test_expect(&unfolds);
+        test_expect(&folds);
+        const double by_col = test_dot(unfolds.expected, &folds.operands[0]);
+        const double by_x = test_dot(folds.expected, &unfolds.operands[0]);
+        if (by_col != by_x)
+            fail_msg("%g by col, %g by x: %s", by_col, by_x, tn_case_text(&folds.c, text));
+        test_release(&unfolds);
+        test_release(&folds);
+    }
 }
 
 static void every_layout(void **state)
 {
-    test_random random = test_random_for(301);
+    test_random random = test_random_for(1302);
     (void)state;
-    for (int i = 0; i < TEST_LAYOUTS * TEST_LAYOUTS * 2; i++) {
-        im2col_case p = simple;
-        p.x = (test_layout)(i / 2 % TEST_LAYOUTS);
-        p.col = (test_layout)(i / 2 / TEST_LAYOUTS);
+    for (int i = 0; i < X_LAYOUTS * TEST_LAYOUTS * 2; i++) {
+        columns_case p = simple;
+        p.x = i / 2 % X_LAYOUTS;
+        p.col = (test_layout)(i / 2 / X_LAYOUTS);
         p.gap = i % 2 == 1;
         p.offset = i % 3;
         p.geometry.pad_begin[0] = i % 2;
@@ -150,12 +152,33 @@ static void every_layout(void **state)
     }
 }
 
+/* Around vectors, with strides and dilations that share a divisor and that do not. */
+static void lengths(void **state)
+{
+    static const int64_t sizes[] = {1, 7, 8, 9, 15, 16, 17, 31, 33, 49};
+    test_random random = test_random_for(1303);
+    (void)state;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        for (int layout = NCHW; layout <= NHWC; layout++) {
+            columns_case p = simple;
+            p.spatial = 1;
+            p.x = TEST_LAYOUTS + layout;
+            p.c = layout == NHWC ? sizes[i] : 2;
+            p.size[0] = layout == NHWC ? 5 : sizes[i];
+            p.geometry.stride[0] = 1 + (int64_t)i % 4;
+            p.geometry.dilation[0] = 1 + (int64_t)i % 3;
+            p.geometry.pad_begin[0] = 2;
+            p.geometry.pad_end[0] = 4;
+            check(&p, &random);
+        }
+}
+
 static void empty(void **state)
 {
-    test_random random = test_random_for(302);
+    test_random random = test_random_for(1304);
     (void)state;
     for (int i = 0; i < 4; i++) {
-        im2col_case p = simple;
+        columns_case p = simple;
         *(i == 0 ? &p.n : i == 1 ? &p.c : i == 2 ? &p.size[0] : &p.filter[1]) = i == 3 ? 20 : 0;
         check(&p, &random);
         p.geometry.pad_begin[0] = 3;
@@ -164,39 +187,88 @@ static void empty(void **state)
     }
 }
 
+/* Into sums; unfolding has them in every case. */
+static void nan_and_infinity_propagate(void **state)
+{
+    test_random random = test_random_for(1305);
+    (void)state;
+    for (int i = 0; i < 12; i++) {
+        columns_case p = simple;
+        test_fixture f;
+        p.x = TEST_LAYOUTS + (i % 2 == 0 ? NCHW : NHWC);
+        p.geometry.pad_begin[1] = i / 2 % 2;
+        begin(&f, true, &p, test_float_type((uint32_t)i % 3));
+        test_make(&f);
+        test_fill_inputs(&f, TEST_BOUND, &random);
+        for (int s = 0; s < 3; s++)
+            conv_spoil(&f, 0, s, &random);
+        test_finish(&f, TEST_ALL);
+    }
+}
+
 static void random_problems(void **state)
 {
-    static const int64_t most[] = {200, 30, 9}, most_filter[] = {15, 5, 3};
-    test_random random = test_random_for(303);
+    test_random random = test_random_for(1306);
     (void)state;
     for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++)
         for (int n = 0; n < test_problems(40); n++) {
-            im2col_case p = simple;
-            p.spatial = (uint32_t)test_between(&random, 1, 3);
-            p.n = test_between(&random, 1, 3);
-            p.c = test_between(&random, 1, 6);
-            for (uint32_t d = 0; d < p.spatial; d++) {
-                p.size[d] = test_between(&random, 1, most[p.spatial - 1]);
-                p.filter[d] = test_between(&random, 1, most_filter[p.spatial - 1]);
-                p.geometry.stride[d] = test_between(&random, 1, 3);
-                p.geometry.dilation[d] = test_between(&random, 1, 3);
-                p.geometry.pad_begin[d] = test_between(&random, 0, 6);
-                p.geometry.pad_end[d] = test_between(&random, 0, 6);
-            }
-            p.x = (test_layout)test_between(&random, 0, TEST_LAYOUTS - 1);
-            p.col = (test_layout)test_between(&random, 0, TEST_LAYOUTS - 1);
-            p.gap = test_one_in(&random, 2);
+            const columns_case p = random_case(&random);
             check_typed(&p, *type, &random);
+        }
+}
+
+/* A self-check in the validation context takes the paths of the problem, and tells right from
+ * wrong. */
+static void check_folding(const col2im_problem *problem)
+{
+    tenon_stream *validation;
+    assert_ok(tn_validation_enter(test_context, &validation));
+    for (uint32_t s = 0; s < tn_col2im_family.solver_count; s++) {
+        tn_solver mutant = *tn_col2im_family.solvers[s];
+        tn_choice choice = {.solver = tn_col2im_family.solvers[s]};
+        char why[256] = "";
+        bool right = false;
+        tn_dispatch_of(validation->context)->paths = 0;
+        assert_ok(tn_self_check_once(validation, &tn_col2im_family, &problem->head, &choice, &right,
+                                     why));
+        if (!right)
+            fail_msg("%s: %s", mutant.name, why);
+        assert_true((tn_col2im_family.paths(&problem->head) &
+                     ~tn_dispatch_of(validation->context)->paths) == 0);
+        mutant.launch = test_launch_nothing;
+        choice.solver = &mutant;
+        assert_ok(tn_self_check_once(validation, &tn_col2im_family, &problem->head, &choice, &right,
+                                     why));
+        assert_false(right);
+    }
+    tn_validation_leave(test_context);
+}
+
+/* Within a convolution it has an epilogue, and columns in the type of sums, which no call has. */
+static void self_checks_within_a_convolution(void **state)
+{
+    static const uint32_t flags[] = {0, CONV_HAS_C, CONV_HAS_BIAS, CONV_HAS_C | CONV_HAS_BIAS,
+                                     CONV_SKIP_XW | CONV_HAS_C};
+    (void)state;
+    for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++)
+        for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
+            const col2im_problem problem = {.head = {.size = sizeof problem, .forced = -1},
+                                            .dtype = *type,
+                                            .activation = i % 2 == 0 ? TENON_ACTIVATION_CLIPPED_RELU
+                                                                     : TENON_ACTIVATION_TANH,
+                                            .flags = flags[i],
+                                            .col_acc = tn_conv_is_converted(*type)};
+            check_folding(&problem);
         }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(known_columns),
-        cmocka_unit_test(every_layout),
-        cmocka_unit_test(empty),
-        cmocka_unit_test(random_problems),
+        cmocka_unit_test(known_values),    cmocka_unit_test(adjoint),
+        cmocka_unit_test(every_layout),    cmocka_unit_test(lengths),
+        cmocka_unit_test(empty),           cmocka_unit_test(nan_and_infinity_propagate),
+        cmocka_unit_test(random_problems), cmocka_unit_test(self_checks_within_a_convolution),
     };
     return TEST_MAIN(tests);
 }

@@ -78,17 +78,12 @@ static void filters_unpack_too(void **state)
         }
 }
 
-static tenon_status call_conv(const void *user, const char *solver)
+static tenon_status call_conv(const void *params, const tenon_tensor *const *v)
 {
-    const conv_data *data = user;
-    const tenon_conv_params params = conv_params(&data->problem, solver);
     tenon_packed *packed;
-    assert_ok(
-        tenon_conv_pack_filter(test_stream, NULL, conv_view(data, CONV_W, false), &packed, NULL));
-    tenon_status status =
-        tenon_conv_forward_packed(test_stream, &params, conv_view(data, CONV_X, false), packed,
-                                  conv_view(data, CONV_C, false), conv_view(data, CONV_BIAS, false),
-                                  conv_view(data, CONV_Y, false), NULL);
+    assert_ok(tenon_conv_pack_filter(test_stream, NULL, v[CONV_W], &packed, NULL));
+    const tenon_status status = tenon_conv_forward_packed(test_stream, params, v[CONV_X], packed,
+                                                          v[CONV_C], v[CONV_BIAS], v[CONV_Y], NULL);
     tenon_packed_release(packed);
     return status;
 }
@@ -98,15 +93,12 @@ static void convolutions_take_packed_filters(void **state)
     test_random random = test_random_for(854);
     (void)state;
     for (int i = 0; i < 12; i++) {
-        conv_data data;
         const conv_case p = random_conv(&random);
-        make_conv(&data, &p, i % 3 == 0 ? TENON_DTYPE_BF16 : TENON_DTYPE_F32,
+        test_fixture f;
+        conv_make(&f, FORWARD, &p, i % 3 == 0 ? TENON_DTYPE_BF16 : TENON_DTYPE_F32,
                   i % 2 == 0 ? TEST_EXACT : TEST_BOUND, &random);
-        compute_conv_reference(&data);
-        test_subject subject = conv_subject(&data);
-        subject.call = call_conv;
-        test_run_all(&subject);
-        destroy_conv(&data);
+        f.call = call_conv;
+        test_finish(&f, TEST_ALL);
     }
 }
 
