@@ -81,7 +81,8 @@ void test_make(test_fixture *f)
             results += tenon_tensor_elements(view);
     }
     f->expected = calloc((size_t)results, sizeof *f->expected);
-    assert_non_null(f->expected);
+    f->own = calloc((size_t)results, sizeof *f->own);
+    assert_true(f->expected != NULL && f->own != NULL);
 }
 
 /* The views of all operands, in the image or on the device. */
@@ -130,7 +131,8 @@ static tenon_status call(const void *user, const char *solver)
     tn_case_params params = f->c.params;
     gather_views(f, false, views);
     params.head.solver = solver;
-    return test_call_views(f->c.operation, &params, views);
+    return f->call != NULL ? f->call(&params, views)
+                           : test_call_views(f->c.operation, &params, views);
 }
 
 static const char *describe(const void *user)
@@ -139,38 +141,45 @@ static const char *describe(const void *user)
     return tn_case_text(&((const test_fixture *)user)->c, text);
 }
 
-static void expect(const test_fixture *f, const char *solver)
+void test_expect_of(const test_fixture *f, const char *solver, tn_bounded *expected)
 {
     const tenon_tensor *views[TN_MAX_OPERANDS];
     tn_case_params params = f->c.params;
     gather_views(f, true, views);
     params.head.solver = solver;
-    assert_true(f->c.operation->reference(&params, views, f->expected));
+    assert_true(f->c.operation->reference(&params, views, expected));
 }
 
 void test_expect(test_fixture *f)
 {
-    expect(f, NULL);
+    test_expect_of(f, NULL, f->expected);
+}
+
+void test_name_solver(const test_fixture *f, const char *solver, char name[TN_SOLVER_NAME_SIZE])
+{
+    const tenon_tensor *views[TN_MAX_OPERANDS];
+    tn_case_params params = f->c.params;
+    tenon_plan *plan;
+    gather_views(f, false, views);
+    params.head.solver = solver;
+    assert_ok(f->c.operation->plan(test_stream->context, &params, views, &plan));
+    snprintf(name, TN_SOLVER_NAME_SIZE, "%s", plan->name);
+    tenon_plan_release(plan);
 }
 
 /* What the solver promises; the automatic choice is what its plan says. */
 static const tn_bounded *expected_of(const void *user, const char *solver, test_judge *judge)
 {
     const test_fixture *f = user;
-    const tenon_tensor *views[TN_MAX_OPERANDS];
     char name[TN_SOLVER_NAME_SIZE];
-    tn_case_params params = f->c.params;
-    tenon_plan *plan;
-    gather_views(f, false, views);
-    params.head.solver = solver;
-    assert_ok(f->c.operation->plan(test_context, &params, views, &plan));
-    snprintf(name, sizeof name, "%s", plan->name);
-    tenon_plan_release(plan);
+    test_name_solver(f, solver, name);
     const tn_solver *found = tn_solver_named(f->c.operation->family, name);
-    if (found != NULL && found->inexact)
+    if (f->has_own_bounds != NULL && !f->has_own_bounds(f, found, judge))
+        return NULL;
+    if (f->has_own_bounds == NULL && found != NULL && found->inexact)
         *judge = TEST_BOUND;
-    expect(f, name);
-    return f->expected;
+    test_expect_of(f, name, f->own);
+    return f->own;
 }
 
 void test_release(test_fixture *f)
@@ -179,12 +188,13 @@ void test_release(test_fixture *f)
         if (f->operands[i].image != NULL)
             test_tensor_destroy(&f->operands[i]);
     free(f->expected);
+    free(f->own);
 }
 
 static double weighted_sum(const test_fixture *f, const test_tensor *weights)
 {
     double sum = 0;
-    expect(f, NULL);
+    test_expect_of(f, NULL, f->expected);
     for (int64_t i = 0; i < tenon_tensor_elements(&weights->view); i++)
         sum += test_get(weights, i) * f->expected[i].value;
     return sum;
@@ -208,28 +218,143 @@ void test_slopes(test_fixture *f, uint32_t input, const test_tensor *weights,
     }
 }
 
-void test_finish(test_fixture *f, test_extent extent)
+test_subject test_subject_of(const test_fixture *f)
 {
     const tn_operation *operation = f->c.operation;
+    return (test_subject){.family = f->family != NULL ? f->family : operation->family,
+                          .call = call,
+                          .describe = describe,
+                          .data = f,
+                          .operands = f->operands,
+                          .operand_count = operation->operand_count,
+                          .expected = f->expected,
+                          .judge = f->judge,
+                          .outputs = operation->output_count,
+                          .expected_of =
+                              f->by_solver || f->has_own_bounds != NULL ? expected_of : NULL,
+                          .emulate = f->emulate};
+}
+
+static void expect_tightly(test_fixture *f)
+{
     test_expect(f);
     if (f->tighten != NULL)
         f->tighten(f);
-    const test_subject subject = {.family = operation->family,
-                                  .call = call,
-                                  .describe = describe,
-                                  .data = f,
-                                  .operands = f->operands,
-                                  .operand_count = operation->operand_count,
-                                  .expected = f->expected,
-                                  .judge = f->judge,
-                                  .outputs = operation->output_count,
-                                  .expected_of = f->by_solver ? expected_of : NULL,
-                                  .emulate = f->emulate};
+}
+
+void test_check(test_fixture *f, test_extent extent)
+{
+    const test_subject subject = test_subject_of(f);
+    expect_tightly(f);
     if (extent == TEST_ALL)
         test_run_all(&subject);
-    else
+    else if (extent == TEST_ONCE)
         test_run_once(&subject);
+    else
+        test_emulate(&subject);
+}
+
+void test_finish(test_fixture *f, test_extent extent)
+{
+    test_check(f, extent);
     test_release(f);
+}
+
+void test_upload_all(const test_fixture *f)
+{
+    for (uint32_t i = 0; i < f->c.operation->operand_count; i++)
+        if (f->operands[i].image != NULL)
+            test_upload(&f->operands[i]);
+}
+
+bool test_solver(test_fixture *f, const char *solver)
+{
+    const test_subject subject = test_subject_of(f);
+    expect_tightly(f);
+    test_upload_all(f);
+    return test_run(&subject, solver);
+}
+
+void test_finish_by(test_fixture *f, const char *const *solvers)
+{
+    char name[TN_SOLVER_NAME_SIZE];
+    const test_subject subject = test_subject_of(f);
+    expect_tightly(f);
+    test_upload_all(f);
+    for (; *solvers != NULL; solvers++) {
+        snprintf(name, sizeof name, "%s/%s", subject.family->name, *solvers);
+        if (!test_run(&subject, name))
+            fail_msg("%s does not serve %s: %s", name, describe(f), tenon_last_error());
+    }
+    test_release(f);
+}
+
+/* The memory of an operand of a plan, whose order may be another than the operation's. */
+static tenon_memory memory_of(const test_fixture *f, const char *name)
+{
+    const tenon_tensor *views[TN_MAX_OPERANDS];
+    gather_views(f, false, views);
+    for (uint32_t i = 0; i < f->c.operation->operand_count; i++)
+        if (views[i] != NULL && strcmp(f->c.operation->operands[i].name, name) == 0)
+            return views[i]->memory;
+    return (tenon_memory){.kind = TENON_MEMORY_NONE};
+}
+
+uint32_t test_plan(test_fixture *f, tenon_plan **plan, tenon_memory memories[TN_MAX_OPERANDS])
+{
+    const tenon_tensor *views[TN_MAX_OPERANDS];
+    tenon_tensor bare[TN_MAX_OPERANDS];
+    gather_views(f, false, views);
+    for (uint32_t i = 0; i < f->c.operation->operand_count; i++)
+        if (views[i] != NULL) {
+            bare[i] = *views[i];
+            bare[i].memory = (tenon_memory){.kind = TENON_MEMORY_NONE};
+            views[i] = &bare[i];
+        }
+    assert_ok(f->c.operation->plan(test_context, f->c.params.bytes, views, plan));
+    test_upload_all(f);
+    for (uint32_t i = 0; i < (*plan)->operand_count; i++)
+        memories[i] = memory_of(f, (*plan)->operands[i].name);
+    return (*plan)->operand_count;
+}
+
+void test_run_plan(test_fixture *f, tenon_plan *plan, const tenon_memory *memories, uint32_t count)
+{
+    const uint32_t end = f->c.operation->operand_count;
+    const tn_bounded *expected = f->expected;
+    char why[256];
+    expect_tightly(f);
+    for (uint32_t i = first_output(f); i < end; i++)
+        if (f->operands[i].image != NULL)
+            test_upload(&f->operands[i]);
+    assert_ok(tenon_plan_run(test_stream, plan, memories, count, NULL));
+    for (uint32_t i = first_output(f); i < end; i++)
+        if (f->operands[i].image != NULL) {
+            if (!test_result(&f->operands[i], expected, f->judge, why))
+                fail_msg("%s, by a plan of %s", why, describe(f));
+            expected += tenon_tensor_elements(&f->operands[i].view);
+        }
+}
+
+static tenon_stream *usual;
+
+void test_limit_workspace(uint64_t bytes)
+{
+    tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
+    tenon_device_info info;
+    tenon_context *context;
+    params.workspace_limit = bytes;
+    assert_ok(tenon_context_device(test_context, &info));
+    assert_ok(tenon_context_import(tenon_context_cl(test_context), info.device, &params, &context));
+    usual = test_stream;
+    assert_ok(tenon_stream_create(context, NULL, &test_stream));
+    tenon_context_release(context);
+}
+
+void test_usual_stream(void)
+{
+    tenon_stream_destroy(test_stream);
+    test_stream = usual;
 }
 
 void test_run_fixture(test_fixture *f, test_judge judge, test_extent extent, test_random *random)
@@ -241,11 +366,10 @@ void test_run_fixture(test_fixture *f, test_judge judge, test_extent extent, tes
 
 void test_refuse_fixture(test_fixture *f, tenon_status status, const char *text)
 {
+    const char *forced = strchr(f->c.solver, '/') != NULL ? f->c.solver : NULL;
     test_make(f);
-    for (uint32_t i = 0; i < f->c.operation->operand_count; i++)
-        if (f->operands[i].image != NULL)
-            test_upload(&f->operands[i]);
-    test_assert_refused(call(f, NULL), status, f->c.operation->name, text, describe(f), __FILE__,
+    test_upload_all(f);
+    test_assert_refused(call(f, forced), status, f->c.operation->name, text, describe(f), __FILE__,
                         __LINE__);
     for (uint32_t i = first_output(f); i < f->c.operation->operand_count; i++)
         assert_true(f->operands[i].image == NULL || test_untouched(&f->operands[i]));
