@@ -6,6 +6,9 @@
 
 const gemm_case simple_gemm = {.m = 13, .n = 37, .k = 41, .batch = {2, 3, 2}, .alpha = 1};
 
+const gemm_case simple_packed = {
+    .m = 13, .n = 37, .k = 41, .batch = {2, 3, 2}, .alpha = 1, .pack = IN_PANELS};
+
 const gemm_case simple_int8 = {.m = 13,
                                .n = 37,
                                .k = 41,
@@ -26,12 +29,49 @@ const tenon_activation gemm_activations[GEMM_ACTIVATIONS] = {
     {TENON_ACTIVATION_TANH, 0, 0, 0},
 };
 
-gemm_case gemm_of(int64_t m, int64_t n, int64_t k)
+gemm_case gemm_of(const gemm_case *like, int64_t m, int64_t n, int64_t k)
 {
-    gemm_case p = simple_gemm;
+    gemm_case p = *like;
     p.m = m;
     p.n = n;
     p.k = k;
+    return p;
+}
+
+static int64_t random_size(test_random *random)
+{
+    return test_one_in(random, 4) ? 1 : test_between(random, 1, test_one_in(random, 4) ? 150 : 40);
+}
+
+gemm_case random_gemm(test_random *random)
+{
+    static const double scalars[] = {1, 1, 0.5, -2, 0};
+    gemm_case p = {.m = random_size(random), .n = random_size(random)};
+    p.k = test_one_in(random, 5) ? test_between(random, 200, 900) : test_between(random, 0, 60);
+    p.batch_rank = test_one_in(random, 2) ? 0 : (uint32_t)test_between(random, 1, MAX_BATCH_RANK);
+    for (uint32_t i = 0; i < p.batch_rank; i++)
+        p.batch[i] = test_between(random, 1, 3);
+    p.a_once = (uint32_t)test_between(random, 0, 7);
+    p.b_once = (uint32_t)test_between(random, 0, 7);
+    p.a_flat = test_one_in(random, 4);
+    p.b_flat = test_one_in(random, 4);
+    p.a = (test_layout)test_between(random, 0, TEST_LAYOUTS - 1);
+    p.b = (test_layout)((p.a + 1) % TEST_LAYOUTS);
+    p.c = (test_layout)test_between(random, 0, TEST_LAYOUTS - 1);
+    p.d = (test_layout)test_between(random, 0, TEST_LAYOUTS - 1);
+    p.gap = test_one_in(random, 2);
+    p.offset = test_between(random, 0, 9);
+    p.c_form = (gemm_form)test_between(random, 0, FORMS - 1);
+    p.bias_form = (gemm_form)test_between(random, 0, FORM_SCALAR);
+    p.alpha = scalars[test_between(random, 0, 4)];
+    p.beta = p.c_form == FORM_NONE ? 0 : scalars[test_between(random, 0, 4)];
+    if (test_one_in(random, 2))
+        p.activation = gemm_activations[test_between(random, 0, 2)];
+    int64_t products = p.m * p.n * p.k;
+    for (uint32_t i = 0; i < p.batch_rank; i++)
+        products *= p.batch[i];
+    if (products > 400000) /* the reference is slow */
+        p.k = p.k * 400000 / products;
     return p;
 }
 
@@ -245,6 +285,12 @@ void check_gemm(const gemm_case *p, test_random *random)
         check_type(p, p->d_type, TEST_ALL, random);
     for (const tenon_dtype *type = test_float_types(); *type != 0 && p->a_type == 0; type++)
         check_type(p, *type, TEST_ALL, random);
+}
+
+void check_gemm_sizes(const gemm_case *like, int64_t m, int64_t n, int64_t k, test_random *random)
+{
+    const gemm_case p = gemm_of(like, m, n, k);
+    check_gemm(&p, random);
 }
 
 tenon_packed *pack_matrix(const tenon_tensor *b, const char *layout)

@@ -47,12 +47,16 @@ typedef struct gemm_case {
 
 #define ALL_VECTORS ((1U << INT8_VECTORS) - 1)
 
-/* 13 x 37 x 41; and u8 by i8, f32 from all scales and zero points that this can have. Their batch
- * has rank 0, and the sizes 2, 3, 2 where a test gives it one. */
-extern const gemm_case simple_gemm, simple_int8;
+/* 13 x 37 x 41; in panels; and u8 by i8, f32 from all scales and zero points that this can have.
+ * Their batch has rank 0, and the sizes 2, 3, 2 where a test gives it one. */
+extern const gemm_case simple_gemm, simple_packed, simple_int8;
 
-/* The simple one of other sizes. */
-gemm_case gemm_of(int64_t m, int64_t n, int64_t k);
+/* A case of other sizes. */
+gemm_case gemm_of(const gemm_case *like, int64_t m, int64_t n, int64_t k);
+
+/* Sizes, batches, layouts, forms and scalars by chance, of at most 400,000 products; a and b in one
+ * of five pairs of layouts, since each is a build of its own, and an activation that is not. */
+gemm_case random_gemm(test_random *random);
 
 /* The types that products of i8 and u8 may have; ends with TENON_DTYPE_INVALID. */
 #define INT8_RESULTS 6
@@ -85,6 +89,9 @@ bool gemm_is_exact(const gemm_case *p);
  * or in every type of test_float_types(), where the case has no types of its own. */
 void check_gemm_typed(const gemm_case *p, tenon_dtype dtype, test_random *random);
 void check_gemm(const gemm_case *p, test_random *random);
+
+/* check_gemm by other sizes. */
+void check_gemm_sizes(const gemm_case *like, int64_t m, int64_t n, int64_t k, test_random *random);
 
 /* Packs a view; "rows", "panels" or NULL. */
 tenon_packed *pack_matrix(const tenon_tensor *b, const char *layout);

@@ -24,7 +24,7 @@ static void empty_products(void **state)
 static void no_depth(void **state)
 {
     test_random random = test_random_for(102);
-    gemm_case p = gemm_of(13, 37, 0);
+    gemm_case p = gemm_of(&simple_gemm, 13, 37, 0);
     (void)state;
     check_gemm(&p, &random);
     p.bias_form = FORM_COLUMNS;
@@ -37,12 +37,6 @@ static void no_depth(void **state)
     check_gemm(&p, &random);
 }
 
-static void check_sizes(int64_t m, int64_t n, int64_t k, test_random *random)
-{
-    const gemm_case p = gemm_of(m, n, k);
-    check_gemm(&p, random);
-}
-
 /* One below, at and one above each tile edge there is: rows 6, 12, 14, columns 32, 64, depth 384.
  */
 static void sizes_around_tile_edges(void **state)
@@ -53,12 +47,12 @@ static void sizes_around_tile_edges(void **state)
     test_random random = test_random_for(103);
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        check_sizes(rows[i], i % 2 == 0 ? 65 : 33, 41, &random);
+        check_gemm_sizes(&simple_gemm, rows[i], i % 2 == 0 ? 65 : 33, 41, &random);
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
-        check_sizes(13, columns[i], 41, &random);
+        check_gemm_sizes(&simple_gemm, 13, columns[i], 41, &random);
     for (size_t i = 0; i < sizeof depths / sizeof *depths; i++)
-        check_sizes(13, 37, depths[i], &random);
-    check_sizes(1, 1, 1, &random);
+        check_gemm_sizes(&simple_gemm, 13, 37, depths[i], &random);
+    check_gemm_sizes(&simple_gemm, 1, 1, 1, &random);
 }
 
 static void every_layout(void **state)
@@ -91,7 +85,8 @@ static void vectors(void **state)
         for (int layout = 0; layout < TEST_LAYOUTS; layout++)
             for (int side = 0; side < 2; side++) {
                 const int64_t length = lengths[i][0], k = lengths[i][1];
-                gemm_case p = side == 0 ? gemm_of(length, 1, k) : gemm_of(1, length, k);
+                gemm_case p = side == 0 ? gemm_of(&simple_gemm, length, 1, k)
+                                        : gemm_of(&simple_gemm, 1, length, k);
                 *(side == 0 ? &p.a : &p.b) = (test_layout)layout;
                 *(side == 0 ? &p.b : &p.a) = (test_layout)((layout + (int)i) % TEST_LAYOUTS);
                 p.d = i % 2 == 0 ? TEST_ROW : TEST_STRIDED;
@@ -107,7 +102,7 @@ static void batches(void **state)
     for (uint32_t rank = 1; rank <= MAX_BATCH_RANK; rank++)
         for (uint32_t once = 0; once < (1U << rank); once++)
             for (int gap = 0; gap < 2; gap++) {
-                gemm_case p = gemm_of(7, 37, 9);
+                gemm_case p = gemm_of(&simple_gemm, 7, 37, 9);
                 p.batch_rank = rank;
                 p.a_once = once;
                 p.b_once = ~once & ((1U << rank) - 1);
@@ -127,7 +122,7 @@ static void flat_factors(void **state)
     test_random random = test_random_for(107);
     (void)state;
     for (int i = 0; i < 16; i++) {
-        gemm_case p = gemm_of((i & 4) != 0 ? 1 : 5, (i & 8) != 0 ? 1 : 19, 41);
+        gemm_case p = gemm_of(&simple_gemm, (i & 4) != 0 ? 1 : 5, (i & 8) != 0 ? 1 : 19, 41);
         p.batch_rank = 2;
         p.batch[0] = 3;
         p.batch[1] = 2;

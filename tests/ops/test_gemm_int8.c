@@ -52,15 +52,6 @@ static tenon_dtype result_of(size_t i)
     return int8_results[i % INT8_RESULTS];
 }
 
-static gemm_case int8_of(int64_t m, int64_t n, int64_t k)
-{
-    gemm_case p = simple_int8;
-    p.m = m;
-    p.n = n;
-    p.k = k;
-    return p;
-}
-
 static void sizes_around_tile_edges(void **state)
 {
     static const int64_t rows[] = {1, 2, 5, 6, 7, 8, 11, 12, 13, 47, 48, 49, 97};
@@ -70,13 +61,13 @@ static void sizes_around_tile_edges(void **state)
     test_random random = test_random_for(1203);
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        gemm_case p = int8_of(rows[i], 37, 41);
+        gemm_case p = gemm_of(&simple_int8, rows[i], 37, 41);
         p.d_type = result_of(i);
         p.many = ALL_VECTORS;
         check_gemm(&p, &random);
     }
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
-        gemm_case p = int8_of(13, columns[i], 41);
+        gemm_case p = gemm_of(&simple_int8, 13, columns[i], 41);
         p.d_type = result_of(i);
         p.many = ALL_VECTORS;
         p.bias_form = FORM_FULL;
@@ -84,7 +75,7 @@ static void sizes_around_tile_edges(void **state)
         check_gemm(&p, &random);
     }
     for (size_t i = 0; i < sizeof depths / sizeof *depths; i++) {
-        gemm_case p = int8_of(13, 37, depths[i]);
+        gemm_case p = gemm_of(&simple_int8, 13, 37, depths[i]);
         p.d_type = result_of(i);
         p.b = i % 2 == 0 ? TEST_COL : TEST_ROW;
         check_gemm(&p, &random);
@@ -123,7 +114,7 @@ static void alignments(void **state)
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         for (int layout = 0; layout < 4; layout++)
             for (int offset = 0; offset < 2; offset++) {
-                gemm_case p = int8_of(sizes[i][0], sizes[i][1], sizes[i][2]);
+                gemm_case p = gemm_of(&simple_int8, sizes[i][0], sizes[i][1], sizes[i][2]);
                 p.a = layout % 2 == 0 ? TEST_ROW : TEST_COL;
                 p.b = layout / 2 == 0 ? TEST_ROW : TEST_COL;
                 p.offset = offset * 4;
@@ -139,7 +130,7 @@ static void batches(void **state)
     for (uint32_t rank = 1; rank <= MAX_BATCH_RANK; rank++)
         for (uint32_t once = 0; once < (1U << rank); once++)
             for (uint32_t form = 0; form < 4; form++) {
-                gemm_case p = int8_of(form == 3 ? 1 : 7, form == 2 ? 1 : 19, 9);
+                gemm_case p = gemm_of(&simple_int8, form == 3 ? 1 : 7, form == 2 ? 1 : 19, 9);
                 p.batch_rank = rank;
                 p.a_once = once;
                 p.b_once = ~once & ((1U << rank) - 1);
@@ -172,7 +163,7 @@ static void no_depth(void **state)
     test_random random = test_random_for(1207);
     (void)state;
     for (const tenon_dtype *d = int8_results; *d != TENON_DTYPE_INVALID; d++) {
-        gemm_case p = int8_of(13, 37, 0);
+        gemm_case p = gemm_of(&simple_int8, 13, 37, 0);
         p.d_type = *d;
         check_gemm(&p, &random);
         p.bias_form = FORM_COLUMNS;
@@ -193,7 +184,8 @@ static void vectors(void **state)
         for (int layout = 0; layout < TEST_LAYOUTS; layout++)
             for (int side = 0; side < 2; side++) {
                 const int64_t length = lengths[i][0], k = lengths[i][1];
-                gemm_case p = side == 0 ? int8_of(length, 1, k) : int8_of(1, length, k);
+                gemm_case p = side == 0 ? gemm_of(&simple_int8, length, 1, k)
+                                        : gemm_of(&simple_int8, 1, length, k);
                 *(side == 0 ? &p.a : &p.b) = (test_layout)layout;
                 p.d = i % 2 == 0 ? TEST_ROW : TEST_STRIDED;
                 p.bias_form = (gemm_form)(i % FORM_SAME);

@@ -34,7 +34,7 @@ static void run_sizes(const char *solver, tenon_dtype dtype, test_layout a, test
                       test_random *random)
 {
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        gemm_case p = gemm_of(sizes[i].m, sizes[i].n, sizes[i].k);
+        gemm_case p = gemm_of(&simple_gemm, sizes[i].m, sizes[i].n, sizes[i].k);
         p.offset = sizes[i].offset;
         p.a = a;
         p.b = b;
@@ -90,7 +90,7 @@ static void products_of_f32(void **state)
     test_random random = test_random_for(847);
     (void)state;
     for (size_t i = 0; i < 4; i++) {
-        gemm_case p = gemm_of(sizes[i].m, sizes[i].n, sizes[i].k);
+        gemm_case p = gemm_of(&simple_gemm, sizes[i].m, sizes[i].n, sizes[i].k);
         run_solver(&p, TENON_DTYPE_F32, "gemm/mfma:em1", &random);
         p.flags = TENON_GEMM_ALLOW_TF32;
         run_solver(&p, TENON_DTYPE_F32, "gemm/mma:em1", &random);
@@ -114,10 +114,7 @@ static void products_of_bytes(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof units / sizeof *units; i++)
         for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
-            gemm_case p = simple_int8;
-            p.m = sizes[s].m;
-            p.n = sizes[s].n;
-            p.k = sizes[s].k;
+            gemm_case p = gemm_of(&simple_int8, sizes[s].m, sizes[s].n, sizes[s].k);
             p.a = units[i].a;
             p.b = units[i].b;
             p.offset = 2 * sizes[s].offset;
@@ -150,7 +147,7 @@ static void slices_and_epilogues(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof solvers / sizeof *solvers; i++)
         for (int activation = 0; activation < (i == 0 ? GEMM_ACTIVATIONS - 1 : 2); activation++) {
-            gemm_case p = gemm_of(37, 41, 523);
+            gemm_case p = gemm_of(&simple_gemm, 37, 41, 523);
             p.alpha = 2;
             p.beta = -0.5;
             p.c_form = activation == 0 ? FORM_SAME : FORM_COLUMNS;
@@ -168,7 +165,7 @@ static void slices_and_epilogues(void **state)
 static void many_blocks(void **state)
 {
     test_random random = test_random_for(845);
-    gemm_case p = gemm_of(331, 83, 40);
+    gemm_case p = gemm_of(&simple_gemm, 331, 83, 40);
     (void)state;
     run_solver(&p, TENON_DTYPE_F16, "gemm/mma:em1", &random);
     p.k = 0;

@@ -14,7 +14,7 @@ static void long_sums(void **state)
     test_random random = test_random_for(821);
     (void)state;
     for (size_t i = 0; i < sizeof depths / sizeof *depths; i++) {
-        gemm_case p = gemm_of(5 + (int64_t)i, i % 2 == 0 ? 35 : 6, depths[i]);
+        gemm_case p = gemm_of(&simple_gemm, 5 + (int64_t)i, i % 2 == 0 ? 35 : 6, depths[i]);
         p.a = p.b = i % 3 == 0 ? TEST_COL : TEST_ROW; /* each pair is a build of its own */
         p.offset = (int64_t)i;
         p.bias_form = FORM_COLUMNS;
@@ -59,8 +59,8 @@ static void thin_factors(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof thin / sizeof *thin; i++)
         for (int side = 0; side < 2; side++) {
-            gemm_case p = side == 0 ? gemm_of(thin[i], wide[i], depths[i])
-                                    : gemm_of(wide[i], thin[i], depths[i]);
+            gemm_case p = side == 0 ? gemm_of(&simple_gemm, thin[i], wide[i], depths[i])
+                                    : gemm_of(&simple_gemm, wide[i], thin[i], depths[i]);
             p.a = p.b = i % 2 == 0 ? TEST_PITCH : TEST_COL;
             p.d = i == 3 ? TEST_STRIDED : TEST_ROW;
             p.bias_form = FORM_FULL;
@@ -87,7 +87,7 @@ static void tiles_by_name(void **state)
     (void)state;
     for (size_t i = 0; i < 16; i++) {
         const int64_t *size = sizes[i / 4];
-        gemm_case p = gemm_of(size[0], size[1], size[2]);
+        gemm_case p = gemm_of(&simple_gemm, size[0], size[1], size[2]);
         test_fixture f;
         p.a = layouts[i % 4][0];
         p.b = layouts[i % 4][1];
@@ -105,7 +105,7 @@ static void tiles_of_three_vectors(void **state)
     test_random random = test_random_for(827);
     (void)state;
     for (size_t i = 0; i < sizeof cols / sizeof *cols; i++) {
-        gemm_case p = gemm_of(rows[i], cols[i], 385 + (int64_t)i);
+        gemm_case p = gemm_of(&simple_gemm, rows[i], cols[i], 385 + (int64_t)i);
         p.offset = (int64_t)i;
         p.bias_form = i % 2 == 0 ? FORM_NONE : FORM_COLUMNS;
         if (i == 0)
@@ -127,7 +127,7 @@ static void check_width(uint32_t lanes, test_random *random)
     context->device.info.vector_width_f32 = lanes;
     assert_ok(tenon_stream_create(context, NULL, &test_stream));
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
-        gemm_case p = gemm_of(13, 4 * (int64_t)lanes + 3, 391);
+        gemm_case p = gemm_of(&simple_gemm, 13, 4 * (int64_t)lanes + 3, 391);
         p.a = p.b = i == 1 ? TEST_COL : TEST_ROW;
         check_gemm_typed(&p, types[i], random);
     }
@@ -149,7 +149,7 @@ static void every_operand_repeats_in_any_dimension(void **state)
     test_random random = test_random_for(824);
     (void)state;
     for (uint32_t once = 0; once < 64; once++) {
-        gemm_case p = gemm_of(3, 5, 4);
+        gemm_case p = gemm_of(&simple_gemm, 3, 5, 4);
         p.beta = 1;
         p.batch_rank = 3;
         p.a_once = once & 7;
@@ -218,7 +218,7 @@ static tenon_status run_forced(test_fixture *f, tenon_stream *stream, const char
 static void slices_need_workspace(void **state)
 {
     test_random random = test_random_for(826);
-    const gemm_case p = gemm_of(8, 8, 2000);
+    const gemm_case p = gemm_of(&simple_gemm, 8, 8, 2000);
     test_fixture f;
     tenon_stream *stream;
     (void)state;
@@ -249,7 +249,7 @@ static void count_launches(void *user, const tenon_trace_record *record)
 static void clblast_keeps_to_the_sync(void **state)
 {
     test_random random = test_random_for(827);
-    gemm_case p = gemm_of(33, 17, 20);
+    gemm_case p = gemm_of(&simple_gemm, 33, 17, 20);
     test_fixture f;
     cl_event event = NULL;
     cl_int error, wait_status;

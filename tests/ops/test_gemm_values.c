@@ -86,7 +86,7 @@ static void larger_problems(void **state)
     test_random random = test_random_for(112);
     (void)state;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        gemm_case p = gemm_of(sizes[i][0], sizes[i][1], sizes[i][2]);
+        gemm_case p = gemm_of(&simple_gemm, sizes[i][0], sizes[i][1], sizes[i][2]);
         p.a = (test_layout)i;
         p.b = (test_layout)(TEST_STRIDED - i);
         p.bias_form = FORM_COLUMNS;
@@ -95,52 +95,13 @@ static void larger_problems(void **state)
     }
 }
 
-static int64_t random_size(test_random *random)
-{
-    return test_one_in(random, 4) ? 1 : test_between(random, 1, test_one_in(random, 4) ? 150 : 40);
-}
-
-static gemm_case random_case(test_random *random)
-{
-    static const double scalars[] = {1, 1, 0.5, -2, 0};
-    gemm_case p = {.m = random_size(random), .n = random_size(random)};
-    p.k = test_one_in(random, 5) ? test_between(random, 300, 900) : test_between(random, 0, 60);
-    p.batch_rank = test_one_in(random, 2) ? 0 : (uint32_t)test_between(random, 1, MAX_BATCH_RANK);
-    for (uint32_t i = 0; i < p.batch_rank; i++)
-        p.batch[i] = test_between(random, 1, 3);
-    p.a_once = (uint32_t)test_between(random, 0, 7);
-    p.b_once = (uint32_t)test_between(random, 0, 7);
-    p.a_flat = test_one_in(random, 4);
-    p.b_flat = test_one_in(random, 4);
-    p.a = (test_layout)test_between(random, 0, TEST_LAYOUTS - 1);
-    /* Every pair has been tried; each is a build of its own for every tile there is. */
-    p.b = (test_layout)((p.a + 1) % TEST_LAYOUTS);
-    p.c = (test_layout)test_between(random, 0, TEST_LAYOUTS - 1);
-    p.d = (test_layout)test_between(random, 0, TEST_LAYOUTS - 1);
-    p.gap = test_one_in(random, 2);
-    p.offset = test_between(random, 0, 9);
-    p.c_form = (gemm_form)test_between(random, 0, FORMS - 1);
-    p.bias_form = (gemm_form)test_between(random, 0, FORM_SCALAR);
-    p.alpha = scalars[test_between(random, 0, 4)];
-    p.beta = p.c_form == FORM_NONE ? 0 : scalars[test_between(random, 0, 4)];
-    if (test_one_in(random, 2)) /* the two that need a build of their own have their tests */
-        p.activation = gemm_activations[test_between(random, 0, 2)];
-    /* The reference is slow; what is large has a test of its own. */
-    int64_t products = p.m * p.n * p.k;
-    for (uint32_t i = 0; i < p.batch_rank; i++)
-        products *= p.batch[i];
-    if (products > 400000)
-        p.k = p.k * 400000 / products;
-    return p;
-}
-
 static void random_problems(void **state)
 {
     test_random random = test_random_for(113);
     bool f64 = test_has(TENON_CAPABILITY_F64);
     (void)state;
     for (int n = 0; n < test_problems(200); n++) {
-        gemm_case p = random_case(&random);
+        gemm_case p = random_gemm(&random);
         check_gemm_typed(&p, n % 3 != 0 || !f64 ? TENON_DTYPE_F32 : TENON_DTYPE_F64, &random);
     }
 }
@@ -175,7 +136,7 @@ static void rows_do_not_depend_on_the_batch(void **state)
     (void)state;
     for (int i = 0; i < 8; i++)
         for (const tenon_dtype *type = test_float_types(); *type != 0; type++) {
-            gemm_case p = gemm_of(100, i % 2 == 0 ? 70 : 1, 800);
+            gemm_case p = gemm_of(&simple_gemm, 100, i % 2 == 0 ? 70 : 1, 800);
             test_fixture f;
             p.batch_rank = 1;
             p.batch[0] = (i & 4) != 0 ? 2 : 1;
@@ -250,7 +211,7 @@ static void mutant_without_the_last_step(void **state)
     test_random random = test_random_for(116);
     (void)state;
     for (size_t i = 0; i < sizeof depths / sizeof *depths; i++) {
-        const gemm_case p = gemm_of(13, 37, depths[i]);
+        const gemm_case p = gemm_of(&simple_gemm, 13, 37, depths[i]);
         test_fixture f;
         make_gemm(&f, &p, TENON_DTYPE_F32, TEST_EXACT, &random);
         test_fill_value(&f.operands[GEMM_A], 1);
@@ -274,7 +235,7 @@ static void mutant_of_lower_precision(void **state)
     test_random random = test_random_for(117);
     (void)state;
     for (int i = 0; i < 9; i++) {
-        const gemm_case p = gemm_of(13, 37, depths[i / 3]);
+        const gemm_case p = gemm_of(&simple_gemm, 13, 37, depths[i / 3]);
         test_fixture f;
         make_gemm(&f, &p, lower[i % 3][0], TEST_BOUND, &random);
         test_expect(&f);

@@ -7,19 +7,6 @@
 
 #include <math.h>
 
-static gemm_case packed_of(int64_t m, int64_t n, int64_t k)
-{
-    gemm_case p = gemm_of(m, n, k);
-    p.pack = IN_PANELS;
-    return p;
-}
-
-static void check_sizes(int64_t m, int64_t n, int64_t k, test_random *random)
-{
-    const gemm_case p = packed_of(m, n, k);
-    check_gemm(&p, random);
-}
-
 /* One below, at and one above each edge: rows 4, 8, 12 and their sums; panels of 32 columns and
  * pairs of them, which leave one; blocks of 1024 steps, in equal parts. */
 static void sizes_around_tile_edges(void **state)
@@ -30,11 +17,11 @@ static void sizes_around_tile_edges(void **state)
     test_random random = test_random_for(831);
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        check_sizes(rows[i], 37, 41, &random);
+        check_gemm_sizes(&simple_packed, rows[i], 37, 41, &random);
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
-        check_sizes(i % 2 == 0 ? 3 : 13, columns[i], 41, &random);
+        check_gemm_sizes(&simple_packed, i % 2 == 0 ? 3 : 13, columns[i], 41, &random);
     for (size_t i = 0; i < sizeof depths / sizeof *depths; i++)
-        check_sizes(i % 2 == 0 ? 13 : 2, 37, depths[i], &random);
+        check_gemm_sizes(&simple_packed, i % 2 == 0 ? 13 : 2, 37, depths[i], &random);
 }
 
 static void empty_products(void **state)
@@ -42,7 +29,7 @@ static void empty_products(void **state)
     test_random random = test_random_for(832);
     (void)state;
     for (int i = 0; i < 4; i++) {
-        gemm_case p = packed_of(13, 37, 41);
+        gemm_case p = simple_packed;
         p.batch_rank = 1;
         *(i == 0 ? &p.m : i == 1 ? &p.n : i == 2 ? &p.k : &p.batch[0]) = 0;
         p.bias_form = FORM_COLUMNS;
@@ -56,7 +43,7 @@ static void every_layout(void **state)
     (void)state;
     for (int a = 0; a < TEST_LAYOUTS; a++)
         for (int b = 0; b < TEST_LAYOUTS; b++) {
-            gemm_case p = packed_of(13, 37, 41);
+            gemm_case p = simple_packed;
             p.a = (test_layout)a;
             p.b = (test_layout)b;
             p.d = (test_layout)((a + b) % TEST_LAYOUTS);
@@ -74,7 +61,7 @@ static void batches(void **state)
     (void)state;
     for (uint32_t once = 0; once < 8; once++)
         for (uint32_t a_once = 0; a_once < 8; a_once += 3) {
-            gemm_case p = packed_of(5, once == 5 ? 1 : 33, 19);
+            gemm_case p = gemm_of(&simple_packed, 5, once == 5 ? 1 : 33, 19);
             p.alpha = 2;
             p.batch_rank = 3;
             p.b_once = once;
@@ -94,7 +81,7 @@ static void every_form_of_c_and_bias(void **state)
     (void)state;
     for (int c = 0; c < FORMS; c++)
         for (int bias = 0; bias < FORM_SAME; bias++) {
-            gemm_case p = packed_of(13, 37, 41);
+            gemm_case p = simple_packed;
             p.c_form = (gemm_form)c;
             p.c = (test_layout)(bias % TEST_LAYOUTS);
             p.bias_form = (gemm_form)bias;
@@ -111,7 +98,7 @@ static void activations(void **state)
     test_random random = test_random_for(836);
     (void)state;
     for (size_t i = 0; i < GEMM_ACTIVATIONS; i++) {
-        gemm_case p = packed_of(13, 37, 41);
+        gemm_case p = simple_packed;
         p.activation = gemm_activations[i];
         p.bias_form = FORM_COLUMNS;
         p.k = i == 0 ? 1100 : p.k;
@@ -130,7 +117,7 @@ static void nan_and_infinity_propagate(void **state)
     (void)state;
     for (int i = 0; i < 3; i++)
         for (int operand = GEMM_A; operand < GEMM_D; operand++) {
-            gemm_case p = packed_of(13, 37, 41);
+            gemm_case p = simple_packed;
             test_fixture f;
             p.c_form = p.bias_form = FORM_FULL;
             p.beta = 1;
@@ -146,7 +133,7 @@ static void larger_problems(void **state)
     test_random random = test_random_for(838);
     (void)state;
     for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++) {
-        gemm_case p = packed_of(203, 300, 1050);
+        gemm_case p = gemm_of(&simple_packed, 203, 300, 1050);
         p.bias_form = FORM_COLUMNS;
         check_gemm_typed(&p, *type, &random);
         p.m = 1;
@@ -161,7 +148,7 @@ static void tiles_by_name(void **state)
                                         "cpu:mr6,np4",  "cpu:mr13",    NULL};
     test_random random = test_random_for(839);
     test_fixture f;
-    gemm_case p = packed_of(40, 150, 203);
+    gemm_case p = gemm_of(&simple_packed, 40, 150, 203);
     (void)state;
     p.bias_form = FORM_ROWS;
     make_gemm(&f, &p, TENON_DTYPE_F32, TEST_EXACT, &random);
@@ -174,17 +161,10 @@ static void random_problems(void **state)
     (void)state;
     for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++)
         for (int i = test_problems(30); i > 0; i--) {
-            gemm_case p = {.m = test_between(&random, 1, 60),
-                           .n = test_between(&random, 1, 140),
-                           .k = test_between(&random, 0, 90),
-                           .a = (test_layout)test_between(&random, 0, TEST_LAYOUTS - 1),
-                           .b = (test_layout)test_between(&random, 0, TEST_LAYOUTS - 1),
-                           .d = (test_layout)test_between(&random, 0, TEST_LAYOUTS - 1),
-                           .offset = test_between(&random, 0, 9),
-                           .bias_form = (gemm_form)test_between(&random, 0, FORM_SCALAR),
-                           .activation = gemm_activations[test_between(&random, 0, 2)],
-                           .alpha = test_real(&random, -2, 2),
-                           .pack = IN_PANELS};
+            gemm_case p = random_gemm(&random);
+            p.b = (test_layout)test_between(&random, 0, TEST_LAYOUTS - 1);
+            p.alpha = test_real(&random, -2, 2);
+            p.pack = IN_PANELS;
             test_fixture f;
             make_gemm(&f, &p, *type, TEST_BOUND, &random);
             test_finish(&f, TEST_ONCE);
@@ -215,7 +195,7 @@ static void any_number_of_rows_gives_the_same_bits(void **state)
     (void)state;
     for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++)
         for (int layout = TEST_ROW; layout <= TEST_COL; layout++) {
-            gemm_case p = gemm_of(61, 70, 1050);
+            gemm_case p = gemm_of(&simple_gemm, 61, 70, 1050);
             test_fixture f;
             p.a = (test_layout)layout;
             make_gemm(&f, &p, *type, TEST_BOUND, &random);
@@ -240,7 +220,7 @@ static void rows_are_multiplied_by_every_solver(void **state)
     test_random random = test_random_for(853);
     (void)state;
     for (int i = 0; i < 3; i++) {
-        gemm_case p = gemm_of(i == 0 ? 1 : 13, i == 1 ? 1 : 37, 41);
+        gemm_case p = gemm_of(&simple_gemm, i == 0 ? 1 : 13, i == 1 ? 1 : 37, 41);
         test_fixture f;
         p.b = (test_layout)(i + 1);
         p.batch_rank = i == 2 ? 1 : 0;

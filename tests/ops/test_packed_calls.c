@@ -116,7 +116,7 @@ static void plans_keep_the_packed_matrix(void **state)
     test_random random = test_random_for(855);
     (void)state;
     for (int l = 0; l < 3; l++) {
-        const gemm_case p = gemm_of(9, 40, 50);
+        const gemm_case p = gemm_of(&simple_gemm, 9, 40, 50);
         test_fixture f;
         tenon_plan *plan;
         make_gemm(&f, &p, TENON_DTYPE_F32, TEST_EXACT, &random);
