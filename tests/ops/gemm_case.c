@@ -38,6 +38,18 @@ gemm_case gemm_of(const gemm_case *like, int64_t m, int64_t n, int64_t k)
     return p;
 }
 
+gemm_case gemm_of_forms(const gemm_case *like, gemm_form c, gemm_form bias)
+{
+    gemm_case p = *like;
+    p.c_form = c;
+    p.c = (test_layout)(bias % TEST_LAYOUTS);
+    p.bias_form = bias;
+    p.beta = c == FORM_NONE ? 0 : -0.5;
+    p.alpha = 2;
+    p.d = (c + bias) % 3 == 0 ? TEST_COL : TEST_PITCH;
+    return p;
+}
+
 static int64_t random_size(test_random *random)
 {
     return test_one_in(random, 4) ? 1 : test_between(random, 1, test_one_in(random, 4) ? 150 : 40);

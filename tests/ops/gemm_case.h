@@ -54,6 +54,9 @@ extern const gemm_case simple_gemm, simple_packed, simple_int8;
 /* A case of other sizes. */
 gemm_case gemm_of(const gemm_case *like, int64_t m, int64_t n, int64_t k);
 
+/* With c and the bias of some forms, which are read, and layouts of c and d that go with them. */
+gemm_case gemm_of_forms(const gemm_case *like, gemm_form c, gemm_form bias);
+
 /* Sizes, batches, layouts, forms and scalars by chance, of at most 400,000 products; a and b in one
  * of five pairs of layouts, since each is a build of its own, and an activation that is not. */
 gemm_case random_gemm(test_random *random);

@@ -140,14 +140,8 @@ static void every_form_of_c_and_bias(void **state)
     (void)state;
     for (int c = 0; c < FORMS; c++)
         for (int bias = 0; bias < FORM_SAME; bias++) {
-            gemm_case p = simple_gemm;
-            p.c_form = (gemm_form)c;
-            p.c = (test_layout)(bias % TEST_LAYOUTS);
-            p.bias_form = (gemm_form)bias;
-            p.beta = c == FORM_NONE ? 0 : -0.5;
-            p.alpha = 2;
+            gemm_case p = gemm_of_forms(&simple_gemm, (gemm_form)c, (gemm_form)bias);
             p.batch_rank = (uint32_t)(c + bias) % 2;
-            p.d = (c + bias) % 3 == 0 ? TEST_COL : TEST_PITCH;
             check_gemm(&p, &random);
         }
 }

@@ -81,14 +81,9 @@ static void every_form_of_c_and_bias(void **state)
     (void)state;
     for (int c = 0; c < FORMS; c++)
         for (int bias = 0; bias < FORM_SAME; bias++) {
-            gemm_case p = simple_packed;
-            p.c_form = (gemm_form)c;
-            p.c = (test_layout)(bias % TEST_LAYOUTS);
-            p.bias_form = (gemm_form)bias;
-            p.beta = c == FORM_NONE ? 0 : -0.5;
+            gemm_case p = gemm_of_forms(&simple_packed, (gemm_form)c, (gemm_form)bias);
             p.alpha = c == 2 && bias == 2 ? 0 : 2;
             p.k = c == bias ? 1100 : p.k; /* sums wait between blocks of K */
-            p.d = (c + bias) % 3 == 0 ? TEST_COL : TEST_PITCH;
             check_gemm(&p, &random);
         }
 }
