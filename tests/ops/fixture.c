@@ -167,12 +167,15 @@ void test_name_solver(const test_fixture *f, const char *solver, char name[TN_SO
     tenon_plan_release(plan);
 }
 
-/* What the solver promises; the automatic choice is what its plan says. */
+/* What the solver promises; the automatic choice is the one that its plan names. */
 static const tn_bounded *expected_of(const void *user, const char *solver, test_judge *judge)
 {
     const test_fixture *f = user;
     char name[TN_SOLVER_NAME_SIZE];
-    test_name_solver(f, solver, name);
+    if (solver != NULL)
+        snprintf(name, sizeof name, "%s", solver);
+    else
+        test_name_solver(f, NULL, name);
     const tn_solver *found = tn_solver_named(f->c.operation->family, name);
     if (f->has_own_bounds != NULL && !f->has_own_bounds(f, found, judge))
         return NULL;
@@ -191,13 +194,18 @@ void test_release(test_fixture *f)
     free(f->own);
 }
 
-static double weighted_sum(const test_fixture *f, const test_tensor *weights)
+double test_dot(const tn_bounded *a, const test_tensor *b)
 {
     double sum = 0;
-    test_expect_of(f, NULL, f->expected);
-    for (int64_t i = 0; i < tenon_tensor_elements(&weights->view); i++)
-        sum += test_get(weights, i) * f->expected[i].value;
+    for (int64_t i = 0; i < tenon_tensor_elements(&b->view); i++)
+        sum += a[i].value * test_get(b, i);
     return sum;
+}
+
+static double weighted_sum(test_fixture *f, const test_tensor *weights)
+{
+    test_expect(f);
+    return test_dot(f->expected, weights);
 }
 
 void test_slopes(test_fixture *f, uint32_t input, const test_tensor *weights,
@@ -355,6 +363,25 @@ void test_usual_stream(void)
 {
     tenon_stream_destroy(test_stream);
     test_stream = usual;
+}
+
+void test_known(const char *line, const float *const *values)
+{
+    test_fixture f;
+    test_begin_line(&f, line, TENON_DTYPE_F32);
+    test_make(&f);
+    tn_bounded *expected = f.expected;
+    f.judge = TEST_EXACT;
+    for (uint32_t i = 0; i < f.c.operation->operand_count; i++)
+        for (int64_t n = 0;
+             f.operands[i].image != NULL && n < tenon_tensor_elements(&f.operands[i].view); n++)
+            if (i < first_output(&f))
+                test_set(&f.operands[i], n, values[i][n]);
+            else
+                *expected++ = (tn_bounded){values[i][n], 0};
+    const test_subject subject = test_subject_of(&f);
+    test_run_once(&subject);
+    test_release(&f);
 }
 
 void test_run_fixture(test_fixture *f, test_judge judge, test_extent extent, test_random *random)

@@ -113,6 +113,9 @@ void test_run_plan(test_fixture *f, tenon_plan *plan, const tenon_memory *memori
 /* Lets go of the memory. */
 void test_release(test_fixture *f);
 
+/* The sum of what is expected times a tensor's elements. */
+double test_dot(const tn_bounded *a, const test_tensor *b);
+
 /* Whether `gradient` is the slope of the sum of `weights` times the first output of f, as its
  * reference gives it, by each element of an input: within `absolute`, and `relative` times the
  * slope. All are f64. */
@@ -133,6 +136,11 @@ void test_refuse_fixture(test_fixture *f, tenon_status status, const char *text)
 /* Until test_usual_stream calls go to a stream that may use so many bytes of workspace. */
 void test_limit_workspace(uint64_t bytes);
 void test_usual_stream(void);
+
+/* By hand, not by the reference: a call of f32 in words, and the values of its operands in their
+ * order (NULL where absent); outputs must come out as they are. */
+#define TEST_KNOWN(line, ...) test_known(line, (const float *const[]){__VA_ARGS__})
+void test_known(const char *line, const float *const *values);
 
 /* All of a call: made, filled, compared. */
 void test_run_fixture(test_fixture *f, test_judge judge, test_extent extent, test_random *random);
