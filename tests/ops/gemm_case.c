@@ -284,7 +284,7 @@ static void check_type(const gemm_case *p, tenon_dtype dtype, test_extent extent
 
 void check_gemm_typed(const gemm_case *p, tenon_dtype dtype, test_random *random)
 {
-    const tenon_dtype other = p->pack ? TENON_DTYPE_INVALID : emulated_other(dtype);
+    const tenon_dtype other = p->pack != NOT_PACKED ? TENON_DTYPE_INVALID : emulated_other(dtype);
     test_random own = *random;
     check_type(p, dtype, TEST_ALL, random);
     if (other != TENON_DTYPE_INVALID)
@@ -293,9 +293,11 @@ void check_gemm_typed(const gemm_case *p, tenon_dtype dtype, test_random *random
 
 void check_gemm(const gemm_case *p, test_random *random)
 {
-    if (p->a_type != TENON_DTYPE_INVALID)
+    if (p->a_type != TENON_DTYPE_INVALID) {
         check_type(p, p->d_type, TEST_ALL, random);
-    for (const tenon_dtype *type = test_float_types(); *type != 0 && p->a_type == 0; type++)
+        return;
+    }
+    for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++)
         check_type(p, *type, TEST_ALL, random);
 }
 
