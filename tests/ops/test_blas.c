@@ -1,42 +1,78 @@
-/* The BLAS-shaped calls against loops over the arguments as BLAS defines them. */
-#include "support.h"
+/* The BLAS-shaped calls as products of the matrices that their arguments describe. */
+#include "fixture.h"
 
 #include "base/dtype.h"
+#include "ops/gemm/internal.h"
+#include "ops/registry.h"
 
 #include <math.h>
 
-/* A matrix in host memory and on the device, as BLAS sees it: a block of elements with an offset
- * and a leading dimension. Exact integers, so that sums are the same in any order. */
-typedef struct block {
-    size_t rows, cols; /* as stored: `rows` vectors of `cols` elements, or columns */
-    size_t offset, ld;
-    test_tensor memory;
-} block;
+/* The arguments of a call besides its memory; a vector's leading dimension is its increment. */
+typedef struct blas_call {
+    tenon_blas_layout layout;
+    tenon_blas_transpose ta, tb;
+    size_t m, n, k;
+    double alpha, beta;
+    size_t ld[GEMM_OPERANDS];
+} blas_call;
 
-static void make_block(block *b, tenon_dtype dtype, tenon_blas_layout layout, size_t rows,
-                       size_t cols, size_t offset, size_t gap, test_random *random)
+static blas_call called;
+
+/* op(X), rows by cols, of which BLAS sees the block X with a leading dimension. */
+static tenon_tensor block(int operand, tenon_dtype dtype, tenon_blas_transpose transpose,
+                          size_t rows, size_t cols, int64_t offset, size_t gap)
 {
-    bool by_rows = layout == TENON_BLAS_ROW_MAJOR;
-    b->rows = rows;
-    b->cols = cols;
-    b->ld = (by_rows ? cols : rows) + gap;
     const int64_t shape[] = {(int64_t)rows, (int64_t)cols};
-    const int64_t stride[] = {by_rows ? (int64_t)b->ld : 1, by_rows ? 1 : (int64_t)b->ld};
-    test_tensor_create(&b->memory, dtype, 2, shape, stride, (int64_t)offset);
-    b->offset = (size_t)b->memory.view.offset / tenon_dtype_size(dtype);
-    test_fill_integers(&b->memory, random, 3);
-    test_upload(&b->memory);
+    const bool by_rows =
+        (called.layout == TENON_BLAS_ROW_MAJOR) == (transpose == TENON_BLAS_NO_TRANSPOSE);
+    tenon_tensor view = test_view(dtype, TEST_ROW, false, 2, shape, offset);
+    called.ld[operand] = (by_rows ? cols : rows) + gap;
+    view.stride[by_rows ? 0 : 1] = (int64_t)called.ld[operand];
+    view.stride[by_rows ? 1 : 0] = 1;
+    return view;
 }
 
-/* op(b)[i, j] */
-static double at(const block *b, bool transposed, size_t i, size_t j)
+/* The same of a vector as a matrix of one column. */
+static tenon_tensor vector(int operand, tenon_dtype dtype, size_t size, int64_t offset,
+                           test_random *random)
 {
-    return test_get(&b->memory, (int64_t)(transposed ? j * b->cols + i : i * b->cols + j));
+    const int64_t shape[] = {(int64_t)size, 1};
+    tenon_tensor view = test_view(dtype, TEST_ROW, false, 2, shape, offset);
+    called.ld[operand] = (size_t)test_between(random, 1, 3);
+    view.stride[0] = (int64_t)called.ld[operand];
+    return view;
 }
 
-static bool is_transposed(tenon_blas_transpose transpose)
+static size_t offset_of(const tenon_tensor *view)
 {
-    return transpose != TENON_BLAS_NO_TRANSPOSE;
+    return (size_t)view->offset / tenon_dtype_size(view->dtype);
+}
+
+#define BUFFER(operand) v[operand]->memory.u.buffer, offset_of(v[operand]), called.ld[operand]
+#define GEMM(name, scalar)                                                                         \
+    name(test_stream, called.layout, called.ta, called.tb, called.m, called.n, called.k,           \
+         scalar(called.alpha), BUFFER(GEMM_A), BUFFER(GEMM_B), scalar(called.beta),                \
+         BUFFER(GEMM_D), NULL)
+#define GEMV(name, scalar)                                                                         \
+    name(test_stream, called.layout, called.ta, called.m, called.n, scalar(called.alpha),          \
+         BUFFER(GEMM_A), BUFFER(GEMM_B), scalar(called.beta), BUFFER(GEMM_D), NULL)
+
+static tenon_status call_gemm(const void *params, const tenon_tensor *const *v)
+{
+    const tenon_dtype dtype = v[GEMM_D]->dtype;
+    (void)params;
+    return dtype == TENON_DTYPE_F32   ? GEMM(tenon_sgemm, (float))
+           : dtype == TENON_DTYPE_F16 ? GEMM(tenon_hgemm, tn_f16_from_double)
+                                      : GEMM(tenon_dgemm, );
+}
+
+static tenon_status call_gemv(const void *params, const tenon_tensor *const *v)
+{
+    const tenon_dtype dtype = v[GEMM_D]->dtype;
+    (void)params;
+    return dtype == TENON_DTYPE_F32   ? GEMV(tenon_sgemv, (float))
+           : dtype == TENON_DTYPE_F16 ? GEMV(tenon_hgemv, tn_f16_from_double)
+                                      : GEMV(tenon_dgemv, );
 }
 
 static tenon_blas_transpose random_transpose(test_random *random)
@@ -45,94 +81,48 @@ static tenon_blas_transpose random_transpose(test_random *random)
                                               TENON_BLAS_CONJUGATE_TRANSPOSE);
 }
 
-static void check_result(const block *c, const tn_bounded *expected, const char *what)
+static void begin(test_fixture *f, int64_t most, test_random *random)
 {
-    char why[256];
-    if (!test_result(&c->memory, expected, TEST_EXACT, why))
-        fail_msg("%s: %s (TENON_TEST_SEED=%llu)", what, why, (unsigned long long)test_seed());
+    called =
+        (blas_call){.layout = test_one_in(random, 2) ? TENON_BLAS_ROW_MAJOR : TENON_BLAS_COL_MAJOR,
+                    .ta = random_transpose(random),
+                    .tb = random_transpose(random),
+                    .m = (size_t)test_between(random, 0, most),
+                    .n = (size_t)test_between(random, 0, most),
+                    .k = (size_t)test_between(random, 0, most),
+                    .alpha = (double)test_between(random, -2, 2),
+                    .beta = (double)test_between(random, -1, 1)};
+    test_begin(f, &tn_operation_gemm);
+    f->c.same[GEMM_C] = 1 + GEMM_D;
+    test_params(f, tenon_gemm_params)->epilogue.alpha = called.alpha;
+    test_params(f, tenon_gemm_params)->epilogue.beta = called.beta;
 }
 
 static void check_gemm(tenon_dtype dtype, test_random *random)
 {
-    tenon_blas_layout layout = test_one_in(random, 2) ? TENON_BLAS_ROW_MAJOR : TENON_BLAS_COL_MAJOR;
-    tenon_blas_transpose ta = random_transpose(random), tb = random_transpose(random);
-    size_t m = (size_t)test_between(random, 0, 20), n = (size_t)test_between(random, 0, 20);
-    size_t k = (size_t)test_between(random, 0, 20), gap = (size_t)test_between(random, 1, 3);
-    double alpha = (double)test_between(random, -2, 2), beta = (double)test_between(random, -1, 1);
-    bool at_ = is_transposed(ta), bt = is_transposed(tb);
-    block a, b, c;
-    make_block(&a, dtype, layout, at_ ? k : m, at_ ? m : k, 5, gap, random);
-    make_block(&b, dtype, layout, bt ? n : k, bt ? k : n, 0, gap, random);
-    make_block(&c, dtype, layout, m, n, 7, gap, random);
-    tn_bounded *expected = calloc(m * n + 1, sizeof *expected);
-    assert_non_null(expected);
-    for (size_t i = 0; i < m; i++)
-        for (size_t j = 0; j < n; j++) {
-            double sum = 0;
-            for (size_t l = 0; l < k; l++)
-                sum += at(&a, at_, i, l) * at(&b, bt, l, j);
-            expected[i * n + j].value = alpha * sum + beta * at(&c, false, i, j);
-        }
-    cl_mem ma = a.memory.view.memory.u.buffer, mb = b.memory.view.memory.u.buffer;
-    cl_mem mc = c.memory.view.memory.u.buffer;
-    if (dtype == TENON_DTYPE_F32)
-        assert_ok(tenon_sgemm(test_stream, layout, ta, tb, m, n, k, (float)alpha, ma, a.offset,
-                              a.ld, mb, b.offset, b.ld, (float)beta, mc, c.offset, c.ld, NULL));
-    else if (dtype == TENON_DTYPE_F16)
-        assert_ok(tenon_hgemm(test_stream, layout, ta, tb, m, n, k, tn_f16_from_double(alpha), ma,
-                              a.offset, a.ld, mb, b.offset, b.ld, tn_f16_from_double(beta), mc,
-                              c.offset, c.ld, NULL));
-    else
-        assert_ok(tenon_dgemm(test_stream, layout, ta, tb, m, n, k, alpha, ma, a.offset, a.ld, mb,
-                              b.offset, b.ld, beta, mc, c.offset, c.ld, NULL));
-    check_result(&c, expected, "gemm");
-    free(expected);
-    test_tensor_destroy(&a.memory);
-    test_tensor_destroy(&b.memory);
-    test_tensor_destroy(&c.memory);
+    test_fixture f;
+    begin(&f, 20, random);
+    const size_t m = called.m, n = called.n, k = called.k, gap = (size_t)test_between(random, 1, 3);
+    f.c.views[GEMM_A] = block(GEMM_A, dtype, called.ta, m, k, 5, gap);
+    f.c.views[GEMM_B] = block(GEMM_B, dtype, called.tb, k, n, 0, gap);
+    f.c.views[GEMM_D] = block(GEMM_D, dtype, TENON_BLAS_NO_TRANSPOSE, m, n, 7, gap);
+    f.call = call_gemm;
+    test_run_fixture(&f, TEST_EXACT, TEST_ONCE, random);
 }
 
 static void check_gemv(tenon_dtype dtype, test_random *random)
 {
-    tenon_blas_layout layout = test_one_in(random, 2) ? TENON_BLAS_ROW_MAJOR : TENON_BLAS_COL_MAJOR;
-    tenon_blas_transpose ta = random_transpose(random);
-    bool transposed = is_transposed(ta);
-    size_t m = (size_t)test_between(random, 0, 40), n = (size_t)test_between(random, 0, 40);
-    size_t rows = transposed ? n : m, cols = transposed ? m : n;
-    double alpha = (double)test_between(random, -2, 2), beta = (double)test_between(random, -1, 1);
-    block a, x, y; /* a vector is a matrix of one column, its increment the leading dimension */
-    make_block(&a, dtype, layout, m, n, 3, 2, random);
-    make_block(&x, dtype, TENON_BLAS_ROW_MAJOR, cols, 1, 1, (size_t)test_between(random, 0, 2),
-               random);
-    make_block(&y, dtype, TENON_BLAS_ROW_MAJOR, rows, 1, 2, (size_t)test_between(random, 0, 2),
-               random);
-    tn_bounded *expected = calloc(rows + 1, sizeof *expected);
-    assert_non_null(expected);
-    for (size_t i = 0; i < rows; i++) {
-        double sum = 0;
-        for (size_t l = 0; l < cols; l++)
-            sum += at(&a, transposed, i, l) * at(&x, false, l, 0);
-        expected[i].value = alpha * sum + beta * at(&y, false, i, 0);
-        if (cols == 0) /* by the header: nothing is done */
-            expected[i].value = at(&y, false, i, 0);
-    }
-    cl_mem ma = a.memory.view.memory.u.buffer, mx = x.memory.view.memory.u.buffer;
-    cl_mem my = y.memory.view.memory.u.buffer;
-    if (dtype == TENON_DTYPE_F32)
-        assert_ok(tenon_sgemv(test_stream, layout, ta, m, n, (float)alpha, ma, a.offset, a.ld, mx,
-                              x.offset, x.ld, (float)beta, my, y.offset, y.ld, NULL));
-    else if (dtype == TENON_DTYPE_F16)
-        assert_ok(tenon_hgemv(test_stream, layout, ta, m, n, tn_f16_from_double(alpha), ma,
-                              a.offset, a.ld, mx, x.offset, x.ld, tn_f16_from_double(beta), my,
-                              y.offset, y.ld, NULL));
-    else
-        assert_ok(tenon_dgemv(test_stream, layout, ta, m, n, alpha, ma, a.offset, a.ld, mx,
-                              x.offset, x.ld, beta, my, y.offset, y.ld, NULL));
-    check_result(&y, expected, "gemv");
-    free(expected);
-    test_tensor_destroy(&a.memory);
-    test_tensor_destroy(&x.memory);
-    test_tensor_destroy(&y.memory);
+    test_fixture f;
+    begin(&f, 40, random);
+    const bool transposed = called.ta != TENON_BLAS_NO_TRANSPOSE;
+    const size_t rows = transposed ? called.n : called.m, cols = transposed ? called.m : called.n;
+    f.c.views[GEMM_A] = block(GEMM_A, dtype, called.ta, rows, cols, 3, 2);
+    f.c.views[GEMM_B] = vector(GEMM_B, dtype, cols, 1, random);
+    f.c.views[GEMM_D] = vector(GEMM_D, dtype, rows, 2, random);
+    f.call = call_gemv;
+    if (cols == 0) /* by the header: nothing is done */
+        test_params(&f, tenon_gemm_params)->epilogue.beta = 1;
+    test_run_fixture(&f, TEST_EXACT, TEST_ONCE, random);
 }
 
 /* The types that have calls of their own. */
@@ -213,14 +203,14 @@ static void wrong_arguments(void **state)
         {"a:", 101, 111, 111, SIZE_MAX, 4, 4, 4, 4, 4, 0},
         {"", 101, 111, 111, 4, SIZE_MAX / 2, 4, 4, SIZE_MAX / 2, SIZE_MAX / 2, 0},
     };
-    test_random random = test_random_for(503);
-    block a, b, c;
+    test_fixture f;
     (void)state;
-    make_block(&a, TENON_DTYPE_F32, TENON_BLAS_ROW_MAJOR, 6, 6, 0, 0, &random);
-    make_block(&b, TENON_DTYPE_F32, TENON_BLAS_ROW_MAJOR, 6, 6, 0, 0, &random);
-    make_block(&c, TENON_DTYPE_F32, TENON_BLAS_ROW_MAJOR, 6, 6, 0, 0, &random);
-    cl_mem ma = a.memory.view.memory.u.buffer, mb = b.memory.view.memory.u.buffer;
-    cl_mem mc = c.memory.view.memory.u.buffer;
+    test_begin_line(&f, "gemm a=f32:6x6 b=f32:6x6 d=f32:6x6", TENON_DTYPE_F32);
+    test_make(&f);
+    test_upload_all(&f);
+    cl_mem ma = f.operands[GEMM_A].view.memory.u.buffer;
+    cl_mem mb = f.operands[GEMM_B].view.memory.u.buffer;
+    cl_mem mc = f.operands[GEMM_D].view.memory.u.buffer;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         assert_refused(tenon_sgemm(test_stream, (tenon_blas_layout)cases[i].layout,
                                    (tenon_blas_transpose)cases[i].ta,
@@ -246,10 +236,8 @@ static void wrong_arguments(void **state)
     assert_refused(tenon_dgemv(test_stream, TENON_BLAS_ROW_MAJOR, TENON_BLAS_NO_TRANSPOSE, 2, 2, 1,
                                ma, 0, 2, mb, 0, 1, 0, mc, 0, 0, NULL),
                    TENON_ERROR_INVALID_ARGUMENT, "tenon_dgemv", "y_inc");
-    assert_untouched(&c.memory);
-    test_tensor_destroy(&a.memory);
-    test_tensor_destroy(&b.memory);
-    test_tensor_destroy(&c.memory);
+    assert_untouched(&f.operands[GEMM_D]);
+    test_release(&f);
 }
 
 int main(void)

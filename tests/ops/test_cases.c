@@ -2,7 +2,7 @@
  * Cases: calls in words. Their text reads back as the same case, malformed ones say what is wrong,
  * and a result that is wrong is found.
  */
-#include "gemm_case.h"
+#include "fixture.h"
 #include "quick.h"
 
 #include "check/case.h"
@@ -169,23 +169,17 @@ static void wrong_results(void **state)
 /* The line that a failed test prints. */
 static void tests_can_be_repeated(void **state)
 {
-    gemm_case p = simple_gemm;
-    gemm_data data;
+    static const char *const solvers[] = {"plain", NULL};
+    test_fixture f;
     tn_case c;
     tn_case_result result;
     test_random random = test_random_for(811);
     (void)state;
-    p.c_form = FORM_SAME;
-    p.beta = 0.5;
-    p.b = TEST_COL_PITCH;
-    make_gemm(&data, &p, TENON_DTYPE_F32, TEST_BOUND, &random);
-    compute_gemm_reference(&data);
-    const test_subject subject = gemm_subject(&data);
-    for (int i = 0; i < GEMM_OPERANDS; i++)
-        if (data.operands[i].image != NULL)
-            test_upload(&data.operands[i]);
-    assert_true(test_run(&subject, "gemm/plain"));
-    destroy_gemm(&data);
+    test_begin_line(&f, "gemm a=f32:13x41 b=f32:41x37/1,44 c=@d d=f32:13x37 beta=0.5",
+                    TENON_DTYPE_F32);
+    test_make(&f);
+    test_fill_inputs(&f, TEST_BOUND, &random);
+    test_finish_by(&f, solvers);
     assert_contains(test_repeat(true), "tenon check gemm/plain a=f32:13x41");
     assert_contains(test_repeat(true), "c=@d d=f32:13x37");
     assert_contains(test_repeat(true), "--integers");

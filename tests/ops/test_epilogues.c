@@ -24,30 +24,20 @@ static const tenon_activation activations[] = {
 };
 #define ACTIVATIONS (sizeof activations / sizeof *activations)
 
-static bool run(const test_subject *subject, const char *solver)
-{
-    for (uint32_t i = 0; i < subject->operand_count; i++)
-        if (subject->operands[i].image != NULL)
-            test_upload(&subject->operands[i]);
-    return test_run(subject, solver);
-}
-
 static void gemm(void **state)
 {
     test_random random = test_random_for(431);
     (void)state;
     for (size_t i = 0; i < ACTIVATIONS; i++) {
         gemm_case p = simple_gemm;
-        gemm_data data;
+        test_fixture f;
         p.activation = activations[i];
         p.bias_form = FORM_COLUMNS;
-        make_gemm(&data, &p, TENON_DTYPE_F32, TEST_BOUND, &random);
-        compute_gemm_reference(&data);
-        const test_subject subject = gemm_subject(&data);
-        assert_true(run(&subject, "gemm/plain"));
+        make_gemm(&f, &p, TENON_DTYPE_F32, TEST_BOUND, &random);
+        assert_true(test_solver(&f, "gemm/plain"));
         if (i % 4 == 0) /* with vectors; on CPUs alone */
-            run(&subject, "gemm/cpu_direct");
-        destroy_gemm(&data);
+            test_solver(&f, "gemm/cpu_direct");
+        test_release(&f);
     }
 }
 

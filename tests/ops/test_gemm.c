@@ -9,13 +9,11 @@
 static void empty_products(void **state)
 {
     test_random random = test_random_for(101);
-    gemm_case p = simple_gemm;
     (void)state;
     for (int i = 0; i < 3; i++) {
-        p = simple_gemm;
+        gemm_case p = simple_gemm;
         *(i == 0 ? &p.m : i == 1 ? &p.n : &p.batch[0]) = 0;
         p.batch_rank = i == 2 ? 2 : 0;
-        p.batch[1] = 3;
         check_gemm(&p, &random);
         p.k = 0;
         check_gemm(&p, &random);
@@ -26,9 +24,8 @@ static void empty_products(void **state)
 static void no_depth(void **state)
 {
     test_random random = test_random_for(102);
-    gemm_case p = simple_gemm;
+    gemm_case p = gemm_of(&simple_gemm, 13, 37, 0);
     (void)state;
-    p.k = 0;
     check_gemm(&p, &random);
     p.bias_form = FORM_COLUMNS;
     p.c_form = FORM_FULL;
@@ -48,26 +45,14 @@ static void sizes_around_tile_edges(void **state)
     static const int64_t columns[] = {1, 2, 7, 8, 15, 16, 17, 31, 32, 33, 63, 64, 65, 129};
     static const int64_t depths[] = {1, 2, 3, 8, 31, 32, 33, 383, 384, 385, 767, 769};
     test_random random = test_random_for(103);
-    gemm_case p = simple_gemm;
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        p = simple_gemm;
-        p.m = rows[i];
-        p.n = i % 2 == 0 ? 65 : 33;
-        check_gemm(&p, &random);
-    }
-    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
-        p = simple_gemm;
-        p.n = columns[i];
-        check_gemm(&p, &random);
-    }
-    for (size_t i = 0; i < sizeof depths / sizeof *depths; i++) {
-        p = simple_gemm;
-        p.k = depths[i];
-        check_gemm(&p, &random);
-    }
-    p = (gemm_case){.m = 1, .n = 1, .k = 1, .alpha = 1};
-    check_gemm(&p, &random);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        check_gemm_sizes(&simple_gemm, rows[i], i % 2 == 0 ? 65 : 33, 41, &random);
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
+        check_gemm_sizes(&simple_gemm, 13, columns[i], 41, &random);
+    for (size_t i = 0; i < sizeof depths / sizeof *depths; i++)
+        check_gemm_sizes(&simple_gemm, 13, 37, depths[i], &random);
+    check_gemm_sizes(&simple_gemm, 1, 1, 1, &random);
 }
 
 static void every_layout(void **state)
@@ -99,12 +84,11 @@ static void vectors(void **state)
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
         for (int layout = 0; layout < TEST_LAYOUTS; layout++)
             for (int side = 0; side < 2; side++) {
-                gemm_case p = simple_gemm;
-                *(side == 0 ? &p.m : &p.n) = lengths[i][0];
-                *(side == 0 ? &p.n : &p.m) = 1;
+                const int64_t length = lengths[i][0], k = lengths[i][1];
+                gemm_case p = side == 0 ? gemm_of(&simple_gemm, length, 1, k)
+                                        : gemm_of(&simple_gemm, 1, length, k);
                 *(side == 0 ? &p.a : &p.b) = (test_layout)layout;
                 *(side == 0 ? &p.b : &p.a) = (test_layout)((layout + (int)i) % TEST_LAYOUTS);
-                p.k = lengths[i][1];
                 p.d = i % 2 == 0 ? TEST_ROW : TEST_STRIDED;
                 p.bias_form = (gemm_form)(i % FORM_SAME);
                 check_gemm(&p, &random);
@@ -118,13 +102,8 @@ static void batches(void **state)
     for (uint32_t rank = 1; rank <= MAX_BATCH_RANK; rank++)
         for (uint32_t once = 0; once < (1U << rank); once++)
             for (int gap = 0; gap < 2; gap++) {
-                gemm_case p = simple_gemm;
-                p.m = 7;
-                p.k = 9;
+                gemm_case p = gemm_of(&simple_gemm, 7, 37, 9);
                 p.batch_rank = rank;
-                p.batch[0] = 2;
-                p.batch[1] = 3;
-                p.batch[2] = 2;
                 p.a_once = once;
                 p.b_once = ~once & ((1U << rank) - 1);
                 p.gap = gap != 0;
@@ -143,12 +122,10 @@ static void flat_factors(void **state)
     test_random random = test_random_for(107);
     (void)state;
     for (int i = 0; i < 16; i++) {
-        gemm_case p = simple_gemm;
+        gemm_case p = gemm_of(&simple_gemm, (i & 4) != 0 ? 1 : 5, (i & 8) != 0 ? 1 : 19, 41);
         p.batch_rank = 2;
         p.batch[0] = 3;
         p.batch[1] = 2;
-        p.m = (i & 4) != 0 ? 1 : 5;
-        p.n = (i & 8) != 0 ? 1 : 19;
         p.a_flat = (i & 1) != 0;
         p.b_flat = (i & 2) != 0;
         p.d = i % 3 == 0 ? TEST_COL : TEST_ROW;
@@ -163,15 +140,8 @@ static void every_form_of_c_and_bias(void **state)
     (void)state;
     for (int c = 0; c < FORMS; c++)
         for (int bias = 0; bias < FORM_SAME; bias++) {
-            gemm_case p = simple_gemm;
-            p.c_form = (gemm_form)c;
-            p.c = (test_layout)(bias % TEST_LAYOUTS);
-            p.bias_form = (gemm_form)bias;
-            p.beta = c == FORM_NONE ? 0 : -0.5;
-            p.alpha = 2;
+            gemm_case p = gemm_of_forms(&simple_gemm, (gemm_form)c, (gemm_form)bias);
             p.batch_rank = (uint32_t)(c + bias) % 2;
-            p.batch[0] = 2;
-            p.d = (c + bias) % 3 == 0 ? TEST_COL : TEST_PITCH;
             check_gemm(&p, &random);
         }
 }

@@ -4,7 +4,7 @@
  * the rest.
  */
 #include "emulation.h"
-#include "int8_case.h"
+#include "gemm_case.h"
 
 static const tenon_dtype bytes[] = {TENON_DTYPE_I8, TENON_DTYPE_U8};
 
@@ -16,19 +16,17 @@ static void every_type(void **state)
     for (int pair = 0; pair < 4; pair++)
         for (const tenon_dtype *d = int8_results; *d != TENON_DTYPE_INVALID; d++)
             for (int form = 0; form < 3; form++) {
-                int8_case p = simple_int8;
-                p.a = bytes[pair % 2];
-                p.b = bytes[pair / 2];
-                p.d = *d;
+                gemm_case p = simple_int8;
+                p.a_type = bytes[pair % 2];
+                p.b_type = bytes[pair / 2];
+                p.d_type = *d;
                 p.vectors = form == 0 ? 0 : ALL_VECTORS;
                 p.many = form == 2 ? ALL_VECTORS : 0;
                 p.bias_i32 = form == 1;
-                p.gemm.bias_form = FORM_COLUMNS;
-                p.gemm.c_form = pair % 2 == 0 ? FORM_FULL : FORM_NONE;
-                p.gemm.beta = pair % 2;
-                if (pair % 2 == 1)
-                    p.gemm.c_form = FORM_FULL;
-                check_int8(&p, &random);
+                p.bias_form = FORM_COLUMNS;
+                p.c_form = FORM_FULL;
+                p.beta = pair % 2;
+                check_gemm(&p, &random);
             }
 }
 
@@ -40,18 +38,18 @@ static void every_vector(void **state)
     for (int i = 0; i < INT8_VECTORS; i++)
         for (int many = 0; many < 2; many++)
             for (int layout = 0; layout < 2; layout++) {
-                int8_case p = simple_int8;
-                p.d = TENON_DTYPE_I8;
+                gemm_case p = simple_int8;
+                p.d_type = TENON_DTYPE_I8;
                 p.vectors = 1U << i;
                 p.many = many != 0 ? ALL_VECTORS : 0;
-                p.gemm.d = layout == 0 ? TEST_ROW : TEST_COL;
-                check_int8(&p, &random);
+                p.d = layout == 0 ? TEST_ROW : TEST_COL;
+                check_gemm(&p, &random);
             }
 }
 
 static tenon_dtype result_of(size_t i)
 {
-    return int8_results[i % 6];
+    return int8_results[i % INT8_RESULTS];
 }
 
 static void sizes_around_tile_edges(void **state)
@@ -63,27 +61,24 @@ static void sizes_around_tile_edges(void **state)
     test_random random = test_random_for(1203);
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        int8_case p = simple_int8;
-        p.gemm.m = rows[i];
-        p.d = result_of(i);
+        gemm_case p = gemm_of(&simple_int8, rows[i], 37, 41);
+        p.d_type = result_of(i);
         p.many = ALL_VECTORS;
-        check_int8(&p, &random);
+        check_gemm(&p, &random);
     }
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
-        int8_case p = simple_int8;
-        p.gemm.n = columns[i];
-        p.d = result_of(i);
+        gemm_case p = gemm_of(&simple_int8, 13, columns[i], 41);
+        p.d_type = result_of(i);
         p.many = ALL_VECTORS;
-        p.gemm.bias_form = FORM_FULL;
-        p.gemm.b = i % 2 == 0 ? TEST_ROW : TEST_COL;
-        check_int8(&p, &random);
+        p.bias_form = FORM_FULL;
+        p.b = i % 2 == 0 ? TEST_ROW : TEST_COL;
+        check_gemm(&p, &random);
     }
     for (size_t i = 0; i < sizeof depths / sizeof *depths; i++) {
-        int8_case p = simple_int8;
-        p.gemm.k = depths[i];
-        p.d = result_of(i);
-        p.gemm.b = i % 2 == 0 ? TEST_COL : TEST_ROW;
-        check_int8(&p, &random);
+        gemm_case p = gemm_of(&simple_int8, 13, 37, depths[i]);
+        p.d_type = result_of(i);
+        p.b = i % 2 == 0 ? TEST_COL : TEST_ROW;
+        check_gemm(&p, &random);
     }
 }
 
@@ -94,17 +89,17 @@ static void every_layout(void **state)
     for (int a = 0; a < TEST_LAYOUTS; a++)
         for (int b = 0; b < TEST_LAYOUTS; b++)
             for (int d = 0; d < TEST_LAYOUTS; d++) {
-                int8_case p = simple_int8;
-                p.gemm.a = (test_layout)a;
-                p.gemm.b = (test_layout)b;
-                p.gemm.c = (test_layout)((a + d) % TEST_LAYOUTS);
-                p.gemm.d = (test_layout)d;
-                p.gemm.offset = a + b;
-                p.gemm.c_form = FORM_FULL;
-                p.gemm.beta = 1;
-                p.d = result_of((size_t)a + (size_t)b + (size_t)d);
+                gemm_case p = simple_int8;
+                p.a = (test_layout)a;
+                p.b = (test_layout)b;
+                p.c = (test_layout)((a + d) % TEST_LAYOUTS);
+                p.d = (test_layout)d;
+                p.offset = a + b;
+                p.c_form = FORM_FULL;
+                p.beta = 1;
+                p.d_type = result_of((size_t)a + (size_t)b + (size_t)d);
                 p.many = (uint32_t)(a + 2 * b + 4 * d) * 5;
-                check_int8(&p, &random);
+                check_gemm(&p, &random);
             }
 }
 
@@ -119,14 +114,11 @@ static void alignments(void **state)
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         for (int layout = 0; layout < 4; layout++)
             for (int offset = 0; offset < 2; offset++) {
-                int8_case p = simple_int8;
-                p.gemm.m = sizes[i][0];
-                p.gemm.n = sizes[i][1];
-                p.gemm.k = sizes[i][2];
-                p.gemm.a = layout % 2 == 0 ? TEST_ROW : TEST_COL;
-                p.gemm.b = layout / 2 == 0 ? TEST_ROW : TEST_COL;
-                p.gemm.offset = offset * 4;
-                check_int8(&p, &random);
+                gemm_case p = gemm_of(&simple_int8, sizes[i][0], sizes[i][1], sizes[i][2]);
+                p.a = layout % 2 == 0 ? TEST_ROW : TEST_COL;
+                p.b = layout / 2 == 0 ? TEST_ROW : TEST_COL;
+                p.offset = offset * 4;
+                check_gemm(&p, &random);
             }
 }
 
@@ -138,22 +130,16 @@ static void batches(void **state)
     for (uint32_t rank = 1; rank <= MAX_BATCH_RANK; rank++)
         for (uint32_t once = 0; once < (1U << rank); once++)
             for (uint32_t form = 0; form < 4; form++) {
-                int8_case p = simple_int8;
-                p.gemm.m = form == 3 ? 1 : 7;
-                p.gemm.n = form == 2 ? 1 : 19;
-                p.gemm.k = 9;
-                p.gemm.batch_rank = rank;
-                p.gemm.batch[0] = 2;
-                p.gemm.batch[1] = 3;
-                p.gemm.batch[2] = 2;
-                p.gemm.a_once = once;
-                p.gemm.b_once = ~once & ((1U << rank) - 1);
-                p.gemm.gap = form == 1;
-                p.gemm.bias_form = (once & 1) != 0 ? FORM_ROWS : FORM_FULL;
-                p.gemm.a_flat = form == 0 && once == 0;
-                p.d = result_of(form + rank);
+                gemm_case p = gemm_of(&simple_int8, form == 3 ? 1 : 7, form == 2 ? 1 : 19, 9);
+                p.batch_rank = rank;
+                p.a_once = once;
+                p.b_once = ~once & ((1U << rank) - 1);
+                p.gap = form == 1;
+                p.bias_form = (once & 1) != 0 ? FORM_ROWS : FORM_FULL;
+                p.a_flat = form == 0 && once == 0;
+                p.d_type = result_of(form + rank);
                 p.many = form == 0 ? 0 : ALL_VECTORS >> (once + form);
-                check_int8(&p, &random);
+                check_gemm(&p, &random);
             }
 }
 
@@ -162,12 +148,12 @@ static void empty_products(void **state)
     test_random random = test_random_for(1206);
     (void)state;
     for (int i = 0; i < 3; i++) {
-        int8_case p = simple_int8;
-        *(i == 0 ? &p.gemm.m : i == 1 ? &p.gemm.n : &p.gemm.batch[0]) = 0;
-        p.gemm.batch_rank = i == 2 ? 1 : 0;
-        check_int8(&p, &random);
-        p.gemm.k = 0;
-        check_int8(&p, &random);
+        gemm_case p = simple_int8;
+        *(i == 0 ? &p.m : i == 1 ? &p.n : &p.batch[0]) = 0;
+        p.batch_rank = i == 2 ? 1 : 0;
+        check_gemm(&p, &random);
+        p.k = 0;
+        check_gemm(&p, &random);
     }
 }
 
@@ -177,15 +163,14 @@ static void no_depth(void **state)
     test_random random = test_random_for(1207);
     (void)state;
     for (const tenon_dtype *d = int8_results; *d != TENON_DTYPE_INVALID; d++) {
-        int8_case p = simple_int8;
-        p.gemm.k = 0;
-        p.d = *d;
-        check_int8(&p, &random);
-        p.gemm.bias_form = FORM_COLUMNS;
-        p.gemm.c_form = FORM_FULL;
-        p.gemm.beta = 1;
+        gemm_case p = gemm_of(&simple_int8, 13, 37, 0);
+        p.d_type = *d;
+        check_gemm(&p, &random);
+        p.bias_form = FORM_COLUMNS;
+        p.c_form = FORM_FULL;
+        p.beta = 1;
         p.many = ALL_VECTORS;
-        check_int8(&p, &random);
+        check_gemm(&p, &random);
     }
 }
 
@@ -198,16 +183,15 @@ static void vectors(void **state)
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
         for (int layout = 0; layout < TEST_LAYOUTS; layout++)
             for (int side = 0; side < 2; side++) {
-                int8_case p = simple_int8;
-                *(side == 0 ? &p.gemm.m : &p.gemm.n) = lengths[i][0];
-                *(side == 0 ? &p.gemm.n : &p.gemm.m) = 1;
-                *(side == 0 ? &p.gemm.a : &p.gemm.b) = (test_layout)layout;
-                p.gemm.k = lengths[i][1];
-                p.gemm.d = i % 2 == 0 ? TEST_ROW : TEST_STRIDED;
-                p.gemm.bias_form = (gemm_form)(i % FORM_SAME);
-                p.d = result_of(i + (size_t)layout);
+                const int64_t length = lengths[i][0], k = lengths[i][1];
+                gemm_case p = side == 0 ? gemm_of(&simple_int8, length, 1, k)
+                                        : gemm_of(&simple_int8, 1, length, k);
+                *(side == 0 ? &p.a : &p.b) = (test_layout)layout;
+                p.d = i % 2 == 0 ? TEST_ROW : TEST_STRIDED;
+                p.bias_form = (gemm_form)(i % FORM_SAME);
+                p.d_type = result_of(i + (size_t)layout);
                 p.many = ALL_VECTORS;
-                check_int8(&p, &random);
+                check_gemm(&p, &random);
             }
 }
 

@@ -3,7 +3,7 @@
  * local memory, around the edges of blocks and of K, with alignment and without, K cut into slices,
  * and what follows the sum. A device's own units run the same kernel in every other test of GEMM.
  */
-#include "int8_case.h"
+#include "gemm_case.h"
 
 #include "runtime/context.h"
 
@@ -19,19 +19,13 @@ static const struct {
 static void run_solver(const gemm_case *p, tenon_dtype dtype, const char *solver,
                        test_random *random)
 {
-    for (int judge = TEST_BOUND; judge <= TEST_EXACT; judge++) {
-        gemm_data data;
-        if (judge == TEST_EXACT && tn_activation_is_build(p->activation.kind))
-            continue;
-        make_gemm(&data, p, dtype, (test_judge)judge, random);
-        compute_gemm_reference_of(&data, solver);
-        const test_subject subject = gemm_subject(&data);
-        for (int i = 0; i < GEMM_OPERANDS; i++)
-            if (data.operands[i].image != NULL)
-                test_upload(&data.operands[i]);
-        if (!test_run(&subject, solver))
+    for (int judge = TEST_BOUND; judge <= (gemm_is_exact(p) ? TEST_EXACT : TEST_BOUND); judge++) {
+        test_fixture f;
+        make_gemm(&f, p, dtype, (test_judge)judge, random);
+        f.by_solver = true;
+        if (!test_solver(&f, solver))
             fail_msg("%s cannot serve: %s", solver, tenon_last_error());
-        destroy_gemm(&data);
+        test_release(&f);
     }
 }
 
@@ -40,13 +34,10 @@ static void run_sizes(const char *solver, tenon_dtype dtype, test_layout a, test
                       test_random *random)
 {
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        gemm_case p = {.m = sizes[i].m,
-                       .n = sizes[i].n,
-                       .k = sizes[i].k,
-                       .offset = sizes[i].offset,
-                       .a = a,
-                       .b = b,
-                       .alpha = 1};
+        gemm_case p = gemm_of(&simple_gemm, sizes[i].m, sizes[i].n, sizes[i].k);
+        p.offset = sizes[i].offset;
+        p.a = a;
+        p.b = b;
         run_solver(&p, dtype, solver, random);
     }
 }
@@ -107,26 +98,12 @@ static void products_of_f32(void **state)
     test_random random = test_random_for(847);
     (void)state;
     for (size_t i = 0; i < 4; i++) {
-        gemm_case p = {.m = sizes[i].m, .n = sizes[i].n, .k = sizes[i].k, .alpha = 1};
+        gemm_case p = gemm_of(&simple_gemm, sizes[i].m, sizes[i].n, sizes[i].k);
         run_solver(&p, TENON_DTYPE_F32, "gemm/mfma:em1", &random);
         p.flags = TENON_GEMM_ALLOW_TF32;
         run_solver(&p, TENON_DTYPE_F32, "gemm/mma:em1", &random);
         run_solver(&p, TENON_DTYPE_F32, "gemm/mma:em1,st2", &random);
         run_solver(&p, TENON_DTYPE_F32, NULL, &random);
-    }
-}
-
-static void run_bytes(const int8_case *p, const char *solver, test_random *random)
-{
-    for (int judge = TEST_BOUND; judge <= TEST_EXACT; judge++) {
-        int8_data data;
-        make_int8(&data, p, (test_judge)judge, random);
-        compute_int8_reference(&data);
-        upload_int8(&data);
-        const test_subject subject = int8_subject(&data);
-        if (!test_run(&subject, solver))
-            fail_msg("%s cannot serve: %s", solver, tenon_last_error());
-        destroy_int8(&data);
     }
 }
 
@@ -145,18 +122,15 @@ static void products_of_bytes(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof units / sizeof *units; i++)
         for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
-            int8_case p = simple_int8;
-            p.gemm.m = sizes[s].m;
-            p.gemm.n = sizes[s].n;
-            p.gemm.k = sizes[s].k;
-            p.gemm.a = units[i].a;
-            p.gemm.b = units[i].b;
-            p.gemm.offset = 2 * sizes[s].offset;
-            p.a = s % 2 == 0 ? TENON_DTYPE_I8 : TENON_DTYPE_U8;
-            p.b = s / 2 % 2 == 0 ? TENON_DTYPE_I8 : TENON_DTYPE_U8;
-            p.d = results[(s + i) % 3];
+            gemm_case p = gemm_of(&simple_int8, sizes[s].m, sizes[s].n, sizes[s].k);
+            p.a = units[i].a;
+            p.b = units[i].b;
+            p.offset = 2 * sizes[s].offset;
+            p.a_type = s % 2 == 0 ? TENON_DTYPE_I8 : TENON_DTYPE_U8;
+            p.b_type = s / 2 % 2 == 0 ? TENON_DTYPE_I8 : TENON_DTYPE_U8;
+            p.d_type = results[(s + i) % 3];
             p.vectors = s < 2 ? 0 : ALL_VECTORS;
-            run_bytes(&p, units[i].solver, &random);
+            run_solver(&p, p.d_type, units[i].solver, &random);
         }
 }
 
@@ -182,13 +156,13 @@ static void slices_and_epilogues(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof solvers / sizeof *solvers; i++)
         for (int activation = 0; activation < (i == 0 ? GEMM_ACTIVATIONS - 1 : 2); activation++) {
-            gemm_case p = {.m = 37, .n = 41, .k = 523, .alpha = 2, .beta = -0.5};
+            gemm_case p = gemm_of(&simple_gemm, 37, 41, 523);
+            p.alpha = 2;
+            p.beta = -0.5;
             p.c_form = activation == 0 ? FORM_SAME : FORM_COLUMNS;
             p.bias_form = FORM_ROWS;
             p.activation = gemm_activations[activation];
             p.batch_rank = 2;
-            p.batch[0] = 2;
-            p.batch[1] = 3;
             p.gap = true;
             p.b_once = 1;
             p.d = activation == 1 ? TEST_STRIDED : TEST_ROW;
@@ -200,7 +174,7 @@ static void slices_and_epilogues(void **state)
 static void many_blocks(void **state)
 {
     test_random random = test_random_for(845);
-    gemm_case p = {.m = 331, .n = 83, .k = 40, .alpha = 1};
+    gemm_case p = gemm_of(&simple_gemm, 331, 83, 40);
     (void)state;
     run_solver(&p, TENON_DTYPE_F16, "gemm/mma:em1", &random);
     p.k = 0;
@@ -218,36 +192,29 @@ static void little_local_memory(void **state)
     assert_int_equal(test_with_local_memory(32 << 10, lines), 1);
 }
 
-static void refuse(const char *solver, tenon_dtype dtype, uint32_t flags, tenon_status status,
-                   const char *why)
-{
-    test_random random = test_random_for(846);
-    gemm_case p = simple_gemm;
-    gemm_data data;
-    p.flags = flags;
-    make_gemm(&data, &p, dtype, TEST_BOUND, &random);
-    const tenon_gemm_params params = gemm_params(&p, solver);
-    assert_refused(tenon_gemm(test_stream, &params, &data.operands[GEMM_A].view,
-                              &data.operands[GEMM_B].view, NULL, NULL, &data.operands[GEMM_D].view,
-                              NULL),
-                   status, "tenon_gemm", why);
-    destroy_gemm(&data);
-}
+#define F32 "a=f32:13x37 b=f32:37x41 d=f32:13x41"
+#define F16 "a=f16:13x37 b=f16:37x41 d=f16:13x41"
 
 static void what_cannot_be_served(void **state)
 {
+    static const test_refusal refusals[] = {
+        {"gemm/mma:em1 " F32, TENON_ERROR_UNSUPPORTED, "would round it"},
+        {"gemm/mma:em1 " F16 " flags=1", TENON_ERROR_UNSUPPORTED, "another order"},
+        {"gemm/mma:em1,mb24 " F16, TENON_ERROR_INVALID_ARGUMENT, "unit's rows"},
+        {"gemm/mma:em1,kb8 " F16, TENON_ERROR_INVALID_ARGUMENT, "unit's depth"},
+        {"gemm/wgmma:em1,st1 " F16, TENON_ERROR_INVALID_ARGUMENT, "at least 2"},
+        {"gemm/wmma:em1,st2 " F16, TENON_ERROR_INVALID_ARGUMENT, "cp.async"},
+    };
+    static const test_refusal of_cpus[] = {
+        {"gemm/mma " F16, TENON_ERROR_UNSUPPORTED, "no such matrix units"}};
+    static const test_refusal without_wgmma[] = {
+        {"gemm/wgmma " F16, TENON_ERROR_UNSUPPORTED, "no such matrix units"}};
     (void)state;
-    refuse("gemm/mma:em1", TENON_DTYPE_F32, 0, TENON_ERROR_UNSUPPORTED, "would round it");
-    refuse("gemm/mma:em1", TENON_DTYPE_F16, TENON_GEMM_BATCH_INVARIANT, TENON_ERROR_UNSUPPORTED,
-           "another order");
-    refuse("gemm/mma:em1,mb24", TENON_DTYPE_F16, 0, TENON_ERROR_INVALID_ARGUMENT, "unit's rows");
-    refuse("gemm/mma:em1,kb8", TENON_DTYPE_F16, 0, TENON_ERROR_INVALID_ARGUMENT, "unit's depth");
-    refuse("gemm/wgmma:em1,st1", TENON_DTYPE_F16, 0, TENON_ERROR_INVALID_ARGUMENT, "at least 2");
-    refuse("gemm/wmma:em1,st2", TENON_DTYPE_F16, 0, TENON_ERROR_INVALID_ARGUMENT, "cp.async");
+    TEST_REFUSE(refusals);
     if (test_context->device.is_cpu)
-        refuse("gemm/mma", TENON_DTYPE_F16, 0, TENON_ERROR_UNSUPPORTED, "no such matrix units");
+        TEST_REFUSE(of_cpus);
     if (!tn_context_has(test_context, TENON_CAPABILITY_NVIDIA_WGMMA))
-        refuse("gemm/wgmma", TENON_DTYPE_F16, 0, TENON_ERROR_UNSUPPORTED, "no such matrix units");
+        TEST_REFUSE(without_wgmma);
 }
 
 int main(void)

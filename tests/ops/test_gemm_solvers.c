@@ -14,16 +14,11 @@ static void long_sums(void **state)
     test_random random = test_random_for(821);
     (void)state;
     for (size_t i = 0; i < sizeof depths / sizeof *depths; i++) {
-        gemm_case p = simple_gemm;
-        p.k = depths[i];
-        p.m = 5 + (int64_t)i;
-        p.n = i % 2 == 0 ? 35 : 6;
+        gemm_case p = gemm_of(&simple_gemm, 5 + (int64_t)i, i % 2 == 0 ? 35 : 6, depths[i]);
         p.a = p.b = i % 3 == 0 ? TEST_COL : TEST_ROW; /* each pair is a build of its own */
         p.offset = (int64_t)i;
         p.bias_form = FORM_COLUMNS;
         p.batch_rank = (uint32_t)(i % 3);
-        p.batch[0] = 2;
-        p.batch[1] = 3;
         p.gap = true;
         p.b_once = i == 4 ? 1 : 0;
         if (i % 3 == 0)
@@ -36,30 +31,21 @@ static void long_sums(void **state)
 /* Any number of slices gives what is right, with what follows the sum. */
 static void slices_by_name(void **state)
 {
-    static const char *const names[] = {"gemm/cpu_split_k:ks2",     "gemm/cpu_split_k:ks7,pb1",
-                                        "gemm/cpu_split_k:ks7,pb2", "gemm/cpu_split_k:ks64,pb2",
-                                        "gemm/split_k:ks2",         "gemm/split_k:ks13",
-                                        "gemm/split_k:ks64"};
+    static const char *const names[] = {
+        "cpu_split_k:ks2", "cpu_split_k:ks7,pb1", "cpu_split_k:ks7,pb2", "cpu_split_k:ks64,pb2",
+        "split_k:ks2",     "split_k:ks13",        "split_k:ks64",        NULL};
     test_random random = test_random_for(822);
+    gemm_case p = {.m = 9, .n = 75, .k = 1003, .batch_rank = 1, .batch = {2}, .alpha = 2};
     (void)state;
+    p.beta = -0.5;
+    p.c_form = FORM_SAME;
+    p.bias_form = FORM_ROWS;
+    p.activation = gemm_activations[1];
     for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++)
         for (int judge = TEST_BOUND; judge <= TEST_EXACT; judge++) {
-            gemm_data data;
-            gemm_case p = {.m = 9, .n = 75, .k = 1003, .alpha = 2, .beta = -0.5};
-            p.c_form = FORM_SAME;
-            p.bias_form = FORM_ROWS;
-            p.activation = gemm_activations[1];
-            p.batch_rank = 1;
-            p.batch[0] = 2;
-            make_gemm(&data, &p, *type, (test_judge)judge, &random);
-            compute_gemm_reference(&data);
-            const test_subject subject = gemm_subject(&data);
-            for (int i = 0; i < GEMM_OPERANDS; i++)
-                if (data.operands[i].image != NULL)
-                    test_upload(&data.operands[i]);
-            for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-                assert_true(test_run(&subject, names[i]));
-            destroy_gemm(&data);
+            test_fixture f;
+            make_gemm(&f, &p, *type, (test_judge)judge, &random);
+            test_finish_by(&f, names);
         }
 }
 
@@ -73,17 +59,14 @@ static void thin_factors(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof thin / sizeof *thin; i++)
         for (int side = 0; side < 2; side++) {
-            gemm_case p = simple_gemm;
-            p.m = side == 0 ? thin[i] : wide[i];
-            p.n = side == 0 ? wide[i] : thin[i];
-            p.k = depths[i];
+            gemm_case p = side == 0 ? gemm_of(&simple_gemm, thin[i], wide[i], depths[i])
+                                    : gemm_of(&simple_gemm, wide[i], thin[i], depths[i]);
             p.a = p.b = i % 2 == 0 ? TEST_PITCH : TEST_COL;
             p.d = i == 3 ? TEST_STRIDED : TEST_ROW;
             p.bias_form = FORM_FULL;
             p.c_form = FORM_SAME;
             p.beta = 0.5;
             p.batch_rank = (uint32_t)(i % 2);
-            p.batch[0] = 2;
             if (i == 1 || i == 4)
                 check_gemm(&p, &random);
             else
@@ -95,31 +78,23 @@ static void thin_factors(void **state)
  * aligned or end within a vector, in each pair of layouts. */
 static void tiles_by_name(void **state)
 {
-    static const char *const names[] = {"gemm/tiled:mb32,nb64,kb8,mr8,nr8,vw4,lb2",
-                                        "gemm/tiled:mb32,nb32,kb16,mr4,nr2,vw2,lb1"};
+    static const char *const names[] = {"tiled:mb32,nb64,kb8,mr8,nr8,vw4,lb2",
+                                        "tiled:mb32,nb32,kb16,mr4,nr2,vw2,lb1", NULL};
     static const test_layout layouts[][2] = {
         {TEST_ROW, TEST_ROW}, {TEST_ROW, TEST_COL}, {TEST_COL, TEST_ROW}, {TEST_COL, TEST_COL}};
     static const int64_t sizes[][3] = {{32, 64, 16}, {36, 68, 20}, {33, 65, 17}, {64, 128, 8}};
     test_random random = test_random_for(829);
     (void)state;
     for (size_t i = 0; i < 16; i++) {
-        gemm_data data;
         const int64_t *size = sizes[i / 4];
-        gemm_case p = {.m = size[0], .n = size[1], .k = size[2], .alpha = 1};
+        gemm_case p = gemm_of(&simple_gemm, size[0], size[1], size[2]);
+        test_fixture f;
         p.a = layouts[i % 4][0];
         p.b = layouts[i % 4][1];
         p.offset = i % 4 == 1 ? 1 : 0;
         p.batch_rank = i % 3 == 0;
-        p.batch[0] = 2;
-        make_gemm(&data, &p, TENON_DTYPE_F32, i % 2 == 0 ? TEST_EXACT : TEST_BOUND, &random);
-        compute_gemm_reference(&data);
-        const test_subject subject = gemm_subject(&data);
-        for (int x = 0; x < GEMM_OPERANDS; x++)
-            if (data.operands[x].image != NULL)
-                test_upload(&data.operands[x]);
-        for (size_t s = 0; s < sizeof names / sizeof *names; s++)
-            assert_true(test_run(&subject, names[s]));
-        destroy_gemm(&data);
+        make_gemm(&f, &p, TENON_DTYPE_F32, i % 2 == 0 ? TEST_EXACT : TEST_BOUND, &random);
+        test_finish_by(&f, names);
     }
 }
 
@@ -130,10 +105,7 @@ static void tiles_of_three_vectors(void **state)
     test_random random = test_random_for(827);
     (void)state;
     for (size_t i = 0; i < sizeof cols / sizeof *cols; i++) {
-        gemm_case p = simple_gemm;
-        p.m = rows[i];
-        p.n = cols[i];
-        p.k = 385 + (int64_t)i;
+        gemm_case p = gemm_of(&simple_gemm, rows[i], cols[i], 385 + (int64_t)i);
         p.offset = (int64_t)i;
         p.bias_form = i % 2 == 0 ? FORM_NONE : FORM_COLUMNS;
         if (i == 0)
@@ -155,10 +127,7 @@ static void check_width(uint32_t lanes, test_random *random)
     context->device.info.vector_width_f32 = lanes;
     assert_ok(tenon_stream_create(context, NULL, &test_stream));
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
-        gemm_case p = simple_gemm;
-        p.m = 13;
-        p.n = 4 * (int64_t)lanes + 3;
-        p.k = 391;
+        gemm_case p = gemm_of(&simple_gemm, 13, 4 * (int64_t)lanes + 3, 391);
         p.a = p.b = i == 1 ? TEST_COL : TEST_ROW;
         check_gemm_typed(&p, types[i], random);
     }
@@ -180,11 +149,9 @@ static void every_operand_repeats_in_any_dimension(void **state)
     test_random random = test_random_for(824);
     (void)state;
     for (uint32_t once = 0; once < 64; once++) {
-        gemm_case p = {.m = 3, .n = 5, .k = 4, .alpha = 1, .beta = 1};
+        gemm_case p = gemm_of(&simple_gemm, 3, 5, 4);
+        p.beta = 1;
         p.batch_rank = 3;
-        p.batch[0] = 2;
-        p.batch[1] = 3;
-        p.batch[2] = 2;
         p.a_once = once & 7;
         p.b_once = once >> 3;
         p.c_once = (once * 5 + 1) & 7;
@@ -230,53 +197,44 @@ static void random_problems(void **state)
     (void)state;
     for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++)
         for (int n = test_problems(20); n > 0; n--) {
-            gemm_data data;
-            gemm_case p = random_case(&random);
-            make_gemm(&data, &p, *type, TEST_BOUND, &random);
-            compute_gemm_reference(&data);
-            const test_subject subject = gemm_subject(&data);
-            for (int i = 0; i < GEMM_OPERANDS; i++)
-                if (data.operands[i].image != NULL)
-                    test_upload(&data.operands[i]);
+            test_fixture f;
+            const gemm_case p = random_case(&random);
+            make_gemm(&f, &p, *type, TEST_BOUND, &random);
             for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-                test_run(&subject, names[i]);
-            destroy_gemm(&data);
+                test_solver(&f, names[i]);
+            test_release(&f);
         }
 }
 
-static tenon_status run_forced(gemm_data *data, tenon_stream *stream, const char *solver,
+static tenon_status run_forced(test_fixture *f, tenon_stream *stream, const char *solver,
                                const tenon_sync *sync)
 {
-    const tenon_gemm_params params = gemm_params(&data->problem, solver);
-    return tenon_gemm(stream, &params, &data->operands[GEMM_A].view, &data->operands[GEMM_B].view,
-                      NULL, NULL, &data->operands[GEMM_D].view, sync);
+    tn_case_params params = f->c.params;
+    params.head.solver = solver;
+    return tenon_gemm(stream, (const void *)&params, &f->operands[GEMM_A].view,
+                      &f->operands[GEMM_B].view, NULL, NULL, &f->operands[GEMM_D].view, sync);
 }
 
 static void slices_need_workspace(void **state)
 {
     test_random random = test_random_for(826);
-    gemm_case p = {.m = 8, .n = 8, .k = 2000, .alpha = 1};
-    gemm_data data;
+    const gemm_case p = gemm_of(&simple_gemm, 8, 8, 2000);
+    test_fixture f;
     tenon_stream *stream;
     (void)state;
-    make_gemm(&data, &p, TENON_DTYPE_F32, TEST_BOUND, &random);
-    for (int i = 0; i < GEMM_OPERANDS; i++)
-        if (data.operands[i].image != NULL)
-            test_upload(&data.operands[i]);
+    make_gemm(&f, &p, TENON_DTYPE_F32, TEST_BOUND, &random);
+    test_upload_all(&f);
     assert_ok(tenon_stream_create(test_context, NULL, &stream));
     /* 128 bytes are not enough for a single slice. */
-    tenon_tensor small = data.operands[GEMM_A].view;
+    tenon_tensor small = f.operands[GEMM_A].view;
     assert_ok(tenon_stream_set_workspace(stream, &small.memory, 0, 128));
-    assert_refused(run_forced(&data, stream, "gemm/split_k", NULL), TENON_ERROR_WORKSPACE_TOO_SMALL,
+    assert_refused(run_forced(&f, stream, "gemm/split_k", NULL), TENON_ERROR_WORKSPACE_TOO_SMALL,
                    "tenon_gemm", "workspace");
-    assert_untouched(&data.operands[GEMM_D]);
-    assert_ok(run_forced(&data, stream, NULL, NULL));
-    data.problem.flags = TENON_GEMM_BATCH_INVARIANT;
-    assert_refused(run_forced(&data, test_stream, "gemm/split_k", NULL), TENON_ERROR_UNSUPPORTED,
-                   "tenon_gemm", "where K is cut");
+    assert_untouched(&f.operands[GEMM_D]);
+    assert_ok(run_forced(&f, stream, NULL, NULL));
     assert_ok(tenon_stream_finish(stream));
     tenon_stream_destroy(stream);
-    destroy_gemm(&data);
+    test_release(&f);
 }
 
 static void count_launches(void *user, const tenon_trace_record *record)
@@ -291,23 +249,22 @@ static void count_launches(void *user, const tenon_trace_record *record)
 static void clblast_keeps_to_the_sync(void **state)
 {
     test_random random = test_random_for(827);
-    gemm_case p = {.m = 33, .n = 17, .k = 20, .alpha = 2};
-    gemm_data data;
+    gemm_case p = gemm_of(&simple_gemm, 33, 17, 20);
+    test_fixture f;
     cl_event event = NULL;
     cl_int error, wait_status;
     char why[256];
     int launches = 0;
     (void)state;
-    make_gemm(&data, &p, TENON_DTYPE_F32, TEST_EXACT, &random);
-    compute_gemm_reference(&data);
-    for (int i = 0; i < GEMM_OPERANDS; i++)
-        if (data.operands[i].image != NULL)
-            test_upload(&data.operands[i]);
+    p.alpha = 2;
+    make_gemm(&f, &p, TENON_DTYPE_F32, TEST_EXACT, &random);
+    test_expect(&f);
+    test_upload_all(&f);
     cl_event gate = clCreateUserEvent(tenon_context_cl(test_context), &error);
     const tenon_sync sync = {.wait_count = 1, .wait_list = &gate, .event = &event};
     assert_int_equal(error, CL_SUCCESS);
     assert_ok(tenon_stream_set_trace(test_stream, count_launches, &launches));
-    tenon_status status = run_forced(&data, test_stream, "gemm/clblast", &sync);
+    tenon_status status = run_forced(&f, test_stream, "gemm/clblast", &sync);
     assert_ok(tenon_stream_set_trace(test_stream, NULL, NULL));
     if (status == TENON_OK) {
         assert_int_equal(launches, 1);
@@ -320,61 +277,59 @@ static void clblast_keeps_to_the_sync(void **state)
     if (status == TENON_OK) {
         assert_int_equal(clWaitForEvents(1, &event), CL_SUCCESS);
         clReleaseEvent(event);
-        if (!test_result(&data.operands[GEMM_D], data.expected, TEST_EXACT, why))
-            fail_msg("%s\n  %s", why, describe_gemm(&data));
+        if (!test_result(&f.operands[GEMM_D], f.expected, TEST_EXACT, why))
+            fail_msg("%s", why);
     }
     clReleaseEvent(gate);
-    destroy_gemm(&data);
+    test_release(&f);
     if (status != TENON_OK) /* a library built without it says so */
         test_assert_refused(status, TENON_ERROR_UNSUPPORTED, "tenon_gemm", "without CLBlast",
                             "tenon_gemm", __FILE__, __LINE__);
 }
 
-static void clblast_is_never_chosen_nor_used_where_it_cannot_serve(void **state)
+static void clblast_is_never_chosen(void **state)
 {
-    test_random random = test_random_for(828);
-    gemm_case p = {.m = 64, .n = 64, .k = 64, .alpha = 1};
-    gemm_data data;
+    tenon_memory memories[TN_MAX_OPERANDS];
+    test_fixture f;
     tenon_plan *plan;
     char line[256];
     (void)state;
-    make_gemm(&data, &p, TENON_DTYPE_F32, TEST_BOUND, &random);
-    assert_ok(tenon_gemm_plan(test_context, NULL, &data.operands[GEMM_A].view,
-                              &data.operands[GEMM_B].view, NULL, NULL, &data.operands[GEMM_D].view,
-                              &plan));
+    test_begin_line(&f, "gemm a=f32:64x64 b=f32:64x64 d=f32:64x64", TENON_DTYPE_F32);
+    test_make(&f);
+    test_plan(&f, &plan, memories);
     tenon_plan_describe(plan, line, sizeof line);
     assert_null(strstr(line, "clblast"));
     tenon_plan_release(plan);
-    data.problem.activation = gemm_activations[0];
-    test_upload(&data.operands[GEMM_D]);
-    assert_refused(run_forced(&data, test_stream, "gemm/clblast", NULL), TENON_ERROR_UNSUPPORTED,
-                   "tenon_gemm", "CLBlast");
-    assert_untouched(&data.operands[GEMM_D]);
-    destroy_gemm(&data);
+    test_release(&f);
 }
 
-/* Blocks of K are rounded to multiples of four, and must not outgrow their memory by that. */
+static void what_cannot_be_served(void **state)
+{
+    static const test_refusal refusals[] = {
+        {"gemm/clblast a=f32:64x64 b=f32:64x64 d=f32:64x64 activation=relu",
+         TENON_ERROR_UNSUPPORTED, "CLBlast"},
+        {"gemm/split_k a=f32:8x2000 b=f32:2000x8 d=f32:8x8 flags=1", TENON_ERROR_UNSUPPORTED,
+         "where K is cut"},
+    };
+    (void)state;
+    TEST_REFUSE(refusals);
+}
+
+/* Blocks of K are rounded to multiples of four, and must not outgrow their memory by that. On a GPU
+ * these solvers cannot serve at all. */
 static void parameters_that_do_not_go_together(void **state)
 {
-    static const char *const names[][2] = {{"gemm/cpu_packed:kc65", "kc"},
-                                           {"gemm/cpu_direct:kc130", "kc"},
-                                           {"gemm/cpu_packed:nr3", "nr"},
-                                           {"gemm/cpu_packed:mr14,nr64", "registers"},
-                                           {"gemm/cpu_packed:kc2048,np16", "local memory"}};
-    test_random random = test_random_for(828);
-    gemm_case p = simple_gemm;
-    gemm_data data;
+#define WITH "a=f32:13x130 b=f32:130x37 d=f32:13x37"
+    static const test_refusal refusals[] = {
+        {"gemm/cpu_packed:kc65 " WITH, TENON_ERROR_INVALID_ARGUMENT, "kc"},
+        {"gemm/cpu_direct:kc130 " WITH, TENON_ERROR_INVALID_ARGUMENT, "kc"},
+        {"gemm/cpu_packed:nr3 " WITH, TENON_ERROR_INVALID_ARGUMENT, "nr"},
+        {"gemm/cpu_packed:mr14,nr64 " WITH, TENON_ERROR_INVALID_ARGUMENT, "registers"},
+        {"gemm/cpu_packed:kc2048,np16 " WITH, TENON_ERROR_INVALID_ARGUMENT, "local memory"},
+    };
     (void)state;
-    p.k = 130;
-    make_gemm(&data, &p, TENON_DTYPE_F32, TEST_BOUND, &random);
-    test_upload(&data.operands[GEMM_D]);
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        tenon_status status = run_forced(&data, test_stream, names[i][0], NULL);
-        if (status != TENON_ERROR_UNSUPPORTED) /* on a GPU these solvers cannot serve at all */
-            assert_refused(status, TENON_ERROR_INVALID_ARGUMENT, "tenon_gemm", names[i][1]);
-    }
-    assert_untouched(&data.operands[GEMM_D]);
-    destroy_gemm(&data);
+    if (test_context->device.is_cpu)
+        TEST_REFUSE(refusals);
 }
 
 /* Tiles shrink until their blocks fit: a product that is too large for gemm/plain has a solver. */
@@ -401,7 +356,8 @@ int main(void)
         cmocka_unit_test(parameters_that_do_not_go_together),
         cmocka_unit_test(little_local_memory),
         cmocka_unit_test(clblast_keeps_to_the_sync),
-        cmocka_unit_test(clblast_is_never_chosen_nor_used_where_it_cannot_serve),
+        cmocka_unit_test(clblast_is_never_chosen),
+        cmocka_unit_test(what_cannot_be_served),
     };
     return TEST_MAIN(tests);
 }

@@ -46,17 +46,14 @@ static void zero_scalars_do_not_read(void **state)
 static void check_special(const gemm_case *p, tenon_dtype dtype, const double *specials,
                           test_random *random)
 {
-    gemm_data data;
-    make_gemm(&data, p, dtype, TEST_BOUND, random);
+    test_fixture f;
+    make_gemm(&f, p, dtype, TEST_BOUND, random);
     for (int operand = GEMM_A; operand <= GEMM_BIAS; operand++)
-        for (int i = 0; i < 3 && data.operands[operand].image != NULL; i++) {
-            int64_t count = tenon_tensor_elements(&data.operands[operand].view);
-            test_set(&data.operands[operand], test_between(random, 0, count - 1), specials[i]);
+        for (int i = 0; i < 3 && f.operands[operand].image != NULL; i++) {
+            int64_t count = tenon_tensor_elements(&f.operands[operand].view);
+            test_set(&f.operands[operand], test_between(random, 0, count - 1), specials[i]);
         }
-    compute_gemm_reference(&data);
-    const test_subject subject = gemm_subject(&data);
-    test_run_all(&subject);
-    destroy_gemm(&data);
+    test_finish(&f, TEST_ALL);
 }
 
 static void nan_and_infinity_propagate(void **state)
@@ -89,10 +86,7 @@ static void larger_problems(void **state)
     test_random random = test_random_for(112);
     (void)state;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        gemm_case p = simple_gemm;
-        p.m = sizes[i][0];
-        p.n = sizes[i][1];
-        p.k = sizes[i][2];
+        gemm_case p = gemm_of(&simple_gemm, sizes[i][0], sizes[i][1], sizes[i][2]);
         p.a = (test_layout)i;
         p.b = (test_layout)(TEST_STRIDED - i);
         p.bias_form = FORM_COLUMNS;
@@ -101,83 +95,36 @@ static void larger_problems(void **state)
     }
 }
 
-static int64_t random_size(test_random *random)
-{
-    return test_one_in(random, 4) ? 1 : test_between(random, 1, test_one_in(random, 4) ? 150 : 40);
-}
-
-static gemm_case random_case(test_random *random)
-{
-    static const double scalars[] = {1, 1, 0.5, -2, 0};
-    gemm_case p = {.m = random_size(random), .n = random_size(random)};
-    p.k = test_one_in(random, 5) ? test_between(random, 300, 900) : test_between(random, 0, 60);
-    p.batch_rank = test_one_in(random, 2) ? 0 : (uint32_t)test_between(random, 1, MAX_BATCH_RANK);
-    for (uint32_t i = 0; i < p.batch_rank; i++)
-        p.batch[i] = test_between(random, 1, 3);
-    p.a_once = (uint32_t)test_between(random, 0, 7);
-    p.b_once = (uint32_t)test_between(random, 0, 7);
-    p.a_flat = test_one_in(random, 4);
-    p.b_flat = test_one_in(random, 4);
-    p.a = (test_layout)test_between(random, 0, TEST_LAYOUTS - 1);
-    /* Every pair has been tried; each is a build of its own for every tile there is. */
-    p.b = (test_layout)((p.a + 1) % TEST_LAYOUTS);
-    p.c = (test_layout)test_between(random, 0, TEST_LAYOUTS - 1);
-    p.d = (test_layout)test_between(random, 0, TEST_LAYOUTS - 1);
-    p.gap = test_one_in(random, 2);
-    p.offset = test_between(random, 0, 9);
-    p.c_form = (gemm_form)test_between(random, 0, FORMS - 1);
-    p.bias_form = (gemm_form)test_between(random, 0, FORM_SCALAR);
-    p.alpha = scalars[test_between(random, 0, 4)];
-    p.beta = p.c_form == FORM_NONE ? 0 : scalars[test_between(random, 0, 4)];
-    if (test_one_in(random, 2)) /* the two that need a build of their own have their tests */
-        p.activation = gemm_activations[test_between(random, 0, 2)];
-    /* The reference is slow; what is large has a test of its own. */
-    int64_t products = p.m * p.n * p.k;
-    for (uint32_t i = 0; i < p.batch_rank; i++)
-        products *= p.batch[i];
-    if (products > 400000)
-        p.k = p.k * 400000 / products;
-    return p;
-}
-
 static void random_problems(void **state)
 {
     test_random random = test_random_for(113);
     bool f64 = test_has(TENON_CAPABILITY_F64);
     (void)state;
     for (int n = 0; n < test_problems(200); n++) {
-        gemm_case p = random_case(&random);
+        gemm_case p = random_gemm(&random);
         check_gemm_typed(&p, n % 3 != 0 || !f64 ? TENON_DTYPE_F32 : TENON_DTYPE_F64, &random);
     }
 }
 
 /* Row `row` of entry `entry` of a's batch as a problem of its own. */
-static void compare_row(const gemm_data *whole, int64_t entry, int64_t row)
+static void compare_row(const test_fixture *whole, int64_t entry, int64_t row)
 {
-    const gemm_case *p = &whole->problem;
-    size_t bytes = (size_t)p->n * tenon_dtype_size(whole->dtype);
-    tenon_gemm_params params = gemm_params(p, NULL);
-    const int64_t shape[] = {1, p->n};
-    int64_t stride[2];
+    const tenon_tensor *d = &whole->operands[GEMM_D].view;
+    const int64_t m = d->shape[1], shape[] = {1, 1, d->shape[2]};
+    const size_t bytes = (size_t)d->shape[2] * tenon_dtype_size(d->dtype);
     test_tensor single;
-    test_strides(TEST_ROW, false, 2, shape, stride);
-    test_tensor_create(&single, whole->dtype, 2, shape, stride, 0);
+    const tenon_tensor dense = tenon_tensor_view(d->dtype, 3, shape);
+    test_tensor_create(&single, d->dtype, 3, shape, dense.stride, 0);
     test_upload(&single);
     tenon_tensor a = tenon_tensor_slice(whole->operands[GEMM_A].view, 0, entry, 1);
     a = tenon_tensor_slice(a, 1, row, 1);
-    tenon_tensor b = tenon_tensor_slice(whole->operands[GEMM_B].view, 0, 0, 1);
-    tenon_tensor *views[] = {&a, &b};
-    for (int i = 0; i < 2; i++) { /* drop the batch, of which one entry is left */
-        views[i]->rank = 2;
-        memmove(views[i]->shape, views[i]->shape + 1, 2 * sizeof *a.shape);
-        memmove(views[i]->stride, views[i]->stride + 1, 2 * sizeof *a.stride);
-    }
-    assert_ok(tenon_gemm(test_stream, &params, &a, &b, NULL, NULL, &single.view, NULL));
+    assert_ok(tenon_gemm(test_stream, (const void *)whole->c.params.bytes, &a,
+                         &whole->operands[GEMM_B].view, NULL, NULL, &single.view, NULL));
     unsigned char *alone = test_download_bits(&single);
     unsigned char *all = test_download_bits(&whole->operands[GEMM_D]);
-    if (memcmp(alone, all + (size_t)(entry * p->m + row) * bytes, bytes) != 0)
-        fail_msg("row %lld of entry %lld has other bits alone\n  %s", (long long)row,
-                 (long long)entry, describe_gemm(whole));
+    if (memcmp(alone, all + (size_t)(entry * m + row) * bytes, bytes) != 0)
+        fail_msg("row %lld of entry %lld has other bits alone: %s", (long long)row,
+                 (long long)entry, test_repeat(false));
     free(alone);
     free(all);
     test_tensor_destroy(&single);
@@ -185,27 +132,24 @@ static void compare_row(const gemm_data *whole, int64_t entry, int64_t row)
 
 static void rows_do_not_depend_on_the_batch(void **state)
 {
-    static const int64_t columns[] = {70, 1};
     test_random random = test_random_for(114);
     (void)state;
     for (int i = 0; i < 8; i++)
         for (const tenon_dtype *type = test_float_types(); *type != 0; type++) {
-            gemm_case p = {.m = 100, .n = columns[i % 2], .k = 800, .alpha = 1};
-            gemm_data data;
+            gemm_case p = gemm_of(&simple_gemm, 100, i % 2 == 0 ? 70 : 1, 800);
+            test_fixture f;
             p.batch_rank = 1;
             p.batch[0] = (i & 4) != 0 ? 2 : 1;
             p.b_once = 1;
             p.b = (i & 2) != 0 ? TEST_COL : TEST_ROW;
             p.flags = TENON_GEMM_BATCH_INVARIANT;
-            make_gemm(&data, &p, *type, TEST_BOUND, &random);
-            compute_gemm_reference(&data);
-            const test_subject subject = gemm_subject(&data);
-            test_run_all(&subject);
-            test_run(&subject, NULL);
+            make_gemm(&f, &p, *type, TEST_BOUND, &random);
+            test_check(&f, TEST_ALL);
+            test_solver(&f, NULL);
             for (int64_t entry = 0; entry < p.batch[0] && !test_left_out(); entry++)
                 for (int64_t row = 0; row < p.m; row += 33)
-                    compare_row(&data, entry, row);
-            destroy_gemm(&data);
+                    compare_row(&f, entry, row);
+            test_release(&f);
         }
 }
 
@@ -213,56 +157,39 @@ static void plans_run_again_and_again(void **state)
 {
     test_random random = test_random_for(115);
     gemm_case p = simple_gemm;
-    gemm_data data;
+    tenon_memory memories[TN_MAX_OPERANDS];
+    test_fixture f;
     tenon_plan *plan;
-    char why[256], line[256];
+    char line[256];
     (void)state;
     p.c_form = FORM_FULL;
     p.beta = 1;
-    make_gemm(&data, &p, TENON_DTYPE_F32, TEST_EXACT, &random);
-    compute_gemm_reference(&data);
-    tenon_gemm_params params = gemm_params(&p, NULL);
-    tenon_tensor views[GEMM_OPERANDS];
-    tenon_memory memories[GEMM_OPERANDS] = {0};
-    for (int i = 0; i < GEMM_OPERANDS; i++)
-        if (data.operands[i].image != NULL) {
-            test_upload(&data.operands[i]);
-            views[i] = data.operands[i].view;
-            memories[i] = views[i].memory;
-            memset(&views[i].memory, 0, sizeof views[i].memory); /* a plan needs none */
-        }
-    assert_ok(tenon_gemm_plan(test_context, &params, &views[GEMM_A], &views[GEMM_B], &views[GEMM_C],
-                              NULL, &views[GEMM_D], &plan));
+    make_gemm(&f, &p, TENON_DTYPE_F32, TEST_EXACT, &random);
+    assert_int_equal(test_plan(&f, &plan, memories), GEMM_OPERANDS);
     assert_int_equal(tenon_plan_operands(plan), GEMM_OPERANDS);
     size_t length = tenon_plan_describe(plan, line, sizeof line);
     assert_int_equal(length, strlen(line));
     assert_int_equal(strncmp(line, "gemm/", 5), 0);
-    for (int i = 0; i < 3; i++) {
-        test_upload(&data.operands[GEMM_D]);
-        assert_ok(tenon_plan_run(test_stream, plan, memories, GEMM_OPERANDS, NULL));
-        if (!test_result(&data.operands[GEMM_D], data.expected, TEST_EXACT, why))
-            fail_msg("%s\n  run %d of a plan: %s", why, i, describe_gemm(&data));
-    }
+    for (int i = 0; i < 3; i++)
+        test_run_plan(&f, plan, memories, GEMM_OPERANDS);
     tenon_plan_release(plan);
-    destroy_gemm(&data);
+    test_release(&f);
 }
 
 /* What a device would give that computes the mutated problem as well as can be. */
-static bool mutant_passes(const gemm_data *data, const tenon_tensor *a, const tenon_tensor *b)
+static bool mutant_passes(const test_fixture *f, const tenon_tensor *a, const tenon_tensor *b)
 {
-    int64_t count = tenon_tensor_elements(&data->operands[GEMM_D].view);
-    tenon_gemm_params params = gemm_params(&data->problem, NULL);
+    const tenon_tensor *d = &f->operands[GEMM_D].host;
+    const tenon_tensor *const views[] = {a, b, NULL, NULL, d};
+    int64_t count = tenon_tensor_elements(d);
     tn_bounded *mutated = malloc((size_t)count * sizeof *mutated);
     double *got = malloc((size_t)count * sizeof *got);
     char why[256];
-    assert_non_null(mutated);
-    assert_non_null(got);
-    const tenon_tensor *const views[] = {a, b, NULL, NULL, &data->operands[GEMM_D].host};
-    tn_gemm_reference(&params, views, mutated);
+    assert_true(mutated != NULL && got != NULL);
+    tn_gemm_reference(f->c.params.bytes, views, mutated);
     for (int64_t i = 0; i < count; i++)
-        got[i] =
-            data->dtype == TENON_DTYPE_F32 ? (double)(float)mutated[i].value : mutated[i].value;
-    bool passes = test_compare(got, data->expected, count, data->dtype, data->judge, why);
+        got[i] = d->dtype == TENON_DTYPE_F32 ? (double)(float)mutated[i].value : mutated[i].value;
+    bool passes = test_compare(got, f->expected, count, d->dtype, f->judge, why);
     free(mutated);
     free(got);
     return passes;
@@ -284,18 +211,17 @@ static void mutant_without_the_last_step(void **state)
     test_random random = test_random_for(116);
     (void)state;
     for (size_t i = 0; i < sizeof depths / sizeof *depths; i++) {
-        gemm_case p = simple_gemm;
-        gemm_data data;
-        p.k = depths[i];
-        make_gemm(&data, &p, TENON_DTYPE_F32, TEST_EXACT, &random);
-        test_fill_value(&data.operands[GEMM_A], 1);
-        compute_gemm_reference(&data);
-        const tenon_tensor *a = &data.operands[GEMM_A].host, *b = &data.operands[GEMM_B].host;
-        assert_true(mutant_passes(&data, a, b));
+        const gemm_case p = gemm_of(&simple_gemm, 13, 37, depths[i]);
+        test_fixture f;
+        make_gemm(&f, &p, TENON_DTYPE_F32, TEST_EXACT, &random);
+        test_fill_value(&f.operands[GEMM_A], 1);
+        test_expect(&f);
+        const tenon_tensor *a = &f.operands[GEMM_A].host, *b = &f.operands[GEMM_B].host;
+        assert_true(mutant_passes(&f, a, b));
         tenon_tensor short_a = tenon_tensor_slice(*a, 1, 0, p.k - 1);
         tenon_tensor short_b = tenon_tensor_slice(*b, 0, 0, p.k - 1);
-        assert_false(mutant_passes(&data, &short_a, &short_b));
-        destroy_gemm(&data);
+        assert_false(mutant_passes(&f, &short_a, &short_b));
+        test_release(&f);
     }
 }
 
@@ -309,17 +235,16 @@ static void mutant_of_lower_precision(void **state)
     test_random random = test_random_for(117);
     (void)state;
     for (int i = 0; i < 9; i++) {
-        gemm_case p = simple_gemm;
-        gemm_data data;
-        p.k = depths[i / 3];
-        make_gemm(&data, &p, lower[i % 3][0], TEST_BOUND, &random);
-        compute_gemm_reference(&data);
-        const tenon_tensor *a = &data.operands[GEMM_A].host, *b = &data.operands[GEMM_B].host;
-        assert_true(mutant_passes(&data, a, b));
-        round_elements(&data.operands[GEMM_A], lower[i % 3][1]);
-        round_elements(&data.operands[GEMM_B], lower[i % 3][1]);
-        assert_false(mutant_passes(&data, a, b));
-        destroy_gemm(&data);
+        const gemm_case p = gemm_of(&simple_gemm, 13, 37, depths[i / 3]);
+        test_fixture f;
+        make_gemm(&f, &p, lower[i % 3][0], TEST_BOUND, &random);
+        test_expect(&f);
+        const tenon_tensor *a = &f.operands[GEMM_A].host, *b = &f.operands[GEMM_B].host;
+        assert_true(mutant_passes(&f, a, b));
+        round_elements(&f.operands[GEMM_A], lower[i % 3][1]);
+        round_elements(&f.operands[GEMM_B], lower[i % 3][1]);
+        assert_false(mutant_passes(&f, a, b));
+        test_release(&f);
     }
 }
 

@@ -1,9 +1,9 @@
 /*
  * tenon_gemm_packed against the reference of tenon_gemm: sizes around every tile, layouts, batches,
- * epilogues, special values; the same bits for any number of
- * rows; and the layout that GEMM's own solvers multiply.
+ * epilogues, special values; the same bits for any number of rows; and the layout that GEMM's own
+ * solvers multiply.
  */
-#include "packed_case.h"
+#include "gemm_case.h"
 
 #include <math.h>
 
@@ -15,25 +15,13 @@ static void sizes_around_tile_edges(void **state)
     static const int64_t columns[] = {1, 2, 15, 16, 17, 31, 32, 33, 63, 64, 65, 95, 96, 97, 129};
     static const int64_t depths[] = {1, 2, 15, 16, 17, 1023, 1024, 1025, 1030, 2048, 2049, 2055};
     test_random random = test_random_for(831);
-    gemm_case p;
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        p = simple_gemm;
-        p.m = rows[i];
-        check_packed(&p, &random);
-    }
-    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
-        p = simple_gemm;
-        p.n = columns[i];
-        p.m = i % 2 == 0 ? 3 : 13;
-        check_packed(&p, &random);
-    }
-    for (size_t i = 0; i < sizeof depths / sizeof *depths; i++) {
-        p = simple_gemm;
-        p.k = depths[i];
-        p.m = i % 2 == 0 ? 13 : 2;
-        check_packed(&p, &random);
-    }
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        check_gemm_sizes(&simple_packed, rows[i], 37, 41, &random);
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
+        check_gemm_sizes(&simple_packed, i % 2 == 0 ? 3 : 13, columns[i], 41, &random);
+    for (size_t i = 0; i < sizeof depths / sizeof *depths; i++)
+        check_gemm_sizes(&simple_packed, i % 2 == 0 ? 13 : 2, 37, depths[i], &random);
 }
 
 static void empty_products(void **state)
@@ -41,12 +29,11 @@ static void empty_products(void **state)
     test_random random = test_random_for(832);
     (void)state;
     for (int i = 0; i < 4; i++) {
-        gemm_case p = simple_gemm;
+        gemm_case p = simple_packed;
         p.batch_rank = 1;
-        p.batch[0] = 2;
         *(i == 0 ? &p.m : i == 1 ? &p.n : i == 2 ? &p.k : &p.batch[0]) = 0;
         p.bias_form = FORM_COLUMNS;
-        check_packed(&p, &random);
+        check_gemm(&p, &random);
     }
 }
 
@@ -56,13 +43,13 @@ static void every_layout(void **state)
     (void)state;
     for (int a = 0; a < TEST_LAYOUTS; a++)
         for (int b = 0; b < TEST_LAYOUTS; b++) {
-            gemm_case p = simple_gemm;
+            gemm_case p = simple_packed;
             p.a = (test_layout)a;
             p.b = (test_layout)b;
             p.d = (test_layout)((a + b) % TEST_LAYOUTS);
             p.m = b == 1 ? 1 : p.m;
             p.offset = a + b;
-            check_packed(&p, &random);
+            check_gemm(&p, &random);
         }
 }
 
@@ -74,19 +61,17 @@ static void batches(void **state)
     (void)state;
     for (uint32_t once = 0; once < 8; once++)
         for (uint32_t a_once = 0; a_once < 8; a_once += 3) {
-            gemm_case p = {.m = 5, .n = 33, .k = 19, .alpha = 2, .batch_rank = 3};
-            p.batch[0] = 2;
-            p.batch[1] = 3;
-            p.batch[2] = 2;
+            gemm_case p = gemm_of(&simple_packed, 5, once == 5 ? 1 : 33, 19);
+            p.alpha = 2;
+            p.batch_rank = 3;
             p.b_once = once;
             p.a_once = a_once;
             p.b_flat = once == 7;
             p.gap = a_once != 0;
-            p.n = once == 5 ? 1 : p.n;
             p.b = (test_layout)(once % TEST_LAYOUTS);
             p.c_form = once % 2 == 0 ? FORM_FULL : FORM_SAME;
             p.beta = -1;
-            check_packed_typed(&p, once % 2 == 0 ? TENON_DTYPE_F32 : TENON_DTYPE_BF16, &random);
+            check_gemm_typed(&p, once % 2 == 0 ? TENON_DTYPE_F32 : TENON_DTYPE_BF16, &random);
         }
 }
 
@@ -96,15 +81,10 @@ static void every_form_of_c_and_bias(void **state)
     (void)state;
     for (int c = 0; c < FORMS; c++)
         for (int bias = 0; bias < FORM_SAME; bias++) {
-            gemm_case p = simple_gemm;
-            p.c_form = (gemm_form)c;
-            p.c = (test_layout)(bias % TEST_LAYOUTS);
-            p.bias_form = (gemm_form)bias;
-            p.beta = c == FORM_NONE ? 0 : -0.5;
+            gemm_case p = gemm_of_forms(&simple_packed, (gemm_form)c, (gemm_form)bias);
             p.alpha = c == 2 && bias == 2 ? 0 : 2;
             p.k = c == bias ? 1100 : p.k; /* sums wait between blocks of K */
-            p.d = (c + bias) % 3 == 0 ? TEST_COL : TEST_PITCH;
-            check_packed(&p, &random);
+            check_gemm(&p, &random);
         }
 }
 
@@ -113,14 +93,14 @@ static void activations(void **state)
     test_random random = test_random_for(836);
     (void)state;
     for (size_t i = 0; i < GEMM_ACTIVATIONS; i++) {
-        gemm_case p = simple_gemm;
+        gemm_case p = simple_packed;
         p.activation = gemm_activations[i];
         p.bias_form = FORM_COLUMNS;
         p.k = i == 0 ? 1100 : p.k;
         if (tn_activation_is_build(p.activation.kind)) /* for which each type is one more */
-            check_packed_typed(&p, TENON_DTYPE_F32, &random);
+            check_gemm_typed(&p, TENON_DTYPE_F32, &random);
         else
-            check_packed(&p, &random);
+            check_gemm(&p, &random);
     }
 }
 
@@ -132,17 +112,14 @@ static void nan_and_infinity_propagate(void **state)
     (void)state;
     for (int i = 0; i < 3; i++)
         for (int operand = GEMM_A; operand < GEMM_D; operand++) {
-            gemm_data data;
-            gemm_case p = simple_gemm;
+            gemm_case p = simple_packed;
+            test_fixture f;
             p.c_form = p.bias_form = FORM_FULL;
             p.beta = 1;
-            make_gemm(&data, &p, TENON_DTYPE_F32, TEST_BOUND, &random);
-            int64_t count = tenon_tensor_elements(&data.operands[operand].view);
-            test_set(&data.operands[operand], test_between(&random, 0, count - 1), specials[i]);
-            compute_gemm_reference(&data);
-            const test_subject subject = packed_subject(&data);
-            test_run_all(&subject);
-            destroy_gemm(&data);
+            make_gemm(&f, &p, TENON_DTYPE_F32, TEST_BOUND, &random);
+            int64_t count = tenon_tensor_elements(&f.operands[operand].view);
+            test_set(&f.operands[operand], test_between(&random, 0, count - 1), specials[i]);
+            test_finish(&f, TEST_ALL);
         }
 }
 
@@ -151,32 +128,26 @@ static void larger_problems(void **state)
     test_random random = test_random_for(838);
     (void)state;
     for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++) {
-        gemm_case p = {.m = 203, .n = 300, .k = 1050, .alpha = 1, .bias_form = FORM_COLUMNS};
-        check_packed_typed(&p, *type, &random);
+        gemm_case p = gemm_of(&simple_packed, 203, 300, 1050);
+        p.bias_form = FORM_COLUMNS;
+        check_gemm_typed(&p, *type, &random);
         p.m = 1;
         p.n = 1030;
-        check_packed_typed(&p, *type, &random);
+        check_gemm_typed(&p, *type, &random);
     }
 }
 
 static void tiles_by_name(void **state)
 {
-    static const char *const names[] = {"gemm_packed/cpu:mr1,kc64", "gemm_packed/cpu:mr2,np3",
-                                        "gemm_packed/cpu:mr4,kc80,np1", "gemm_packed/cpu:mr6,np4",
-                                        "gemm_packed/cpu:mr13"};
+    static const char *const names[] = {"cpu:mr1,kc64", "cpu:mr2,np3", "cpu:mr4,kc80,np1",
+                                        "cpu:mr6,np4",  "cpu:mr13",    NULL};
     test_random random = test_random_for(839);
-    gemm_data data;
-    gemm_case p = {.m = 40, .n = 150, .k = 203, .alpha = 1, .bias_form = FORM_ROWS};
+    test_fixture f;
+    gemm_case p = gemm_of(&simple_packed, 40, 150, 203);
     (void)state;
-    make_gemm(&data, &p, TENON_DTYPE_F32, TEST_EXACT, &random);
-    compute_gemm_reference(&data);
-    const test_subject subject = packed_subject(&data);
-    for (int i = 0; i < GEMM_OPERANDS; i++)
-        if (data.operands[i].image != NULL)
-            test_upload(&data.operands[i]);
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        assert_true(test_run(&subject, names[i]));
-    destroy_gemm(&data);
+    p.bias_form = FORM_ROWS;
+    make_gemm(&f, &p, TENON_DTYPE_F32, TEST_EXACT, &random);
+    test_finish_by(&f, names);
 }
 
 /* Where the rows of a tile are forced, the block of K shrinks until they fit: with vectors of any
@@ -195,22 +166,13 @@ static void random_problems(void **state)
     (void)state;
     for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++)
         for (int i = test_problems(30); i > 0; i--) {
-            gemm_case p = {.m = test_between(&random, 1, 60),
-                           .n = test_between(&random, 1, 140),
-                           .k = test_between(&random, 0, 90),
-                           .a = (test_layout)test_between(&random, 0, TEST_LAYOUTS - 1),
-                           .b = (test_layout)test_between(&random, 0, TEST_LAYOUTS - 1),
-                           .d = (test_layout)test_between(&random, 0, TEST_LAYOUTS - 1),
-                           .offset = test_between(&random, 0, 9),
-                           .bias_form = (gemm_form)test_between(&random, 0, FORM_SCALAR),
-                           .activation = gemm_activations[test_between(&random, 0, 2)],
-                           .alpha = test_real(&random, -2, 2)};
-            gemm_data data;
-            make_gemm(&data, &p, *type, TEST_BOUND, &random);
-            compute_gemm_reference(&data);
-            const test_subject subject = packed_subject(&data);
-            test_run_once(&subject);
-            destroy_gemm(&data);
+            gemm_case p = random_gemm(&random);
+            p.b = (test_layout)test_between(&random, 0, TEST_LAYOUTS - 1);
+            p.alpha = test_real(&random, -2, 2);
+            p.pack = IN_PANELS;
+            test_fixture f;
+            make_gemm(&f, &p, *type, TEST_BOUND, &random);
+            test_finish(&f, TEST_ONCE);
         }
 }
 
@@ -238,16 +200,15 @@ static void any_number_of_rows_gives_the_same_bits(void **state)
     (void)state;
     for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++)
         for (int layout = TEST_ROW; layout <= TEST_COL; layout++) {
-            gemm_data data;
-            gemm_case p = {.m = 61, .n = 70, .k = 1050, .alpha = 1, .a = (test_layout)layout};
-            make_gemm(&data, &p, *type, TEST_BOUND, &random);
-            for (int i = GEMM_A; i <= GEMM_B; i++)
-                test_upload(&data.operands[i]);
-            tenon_packed *packed = pack_matrix(&data.operands[GEMM_B].view, "panels");
-            const test_tensor *a = &data.operands[GEMM_A], *d = &data.operands[GEMM_D];
+            gemm_case p = gemm_of(&simple_gemm, 61, 70, 1050);
+            test_fixture f;
+            p.a = (test_layout)layout;
+            make_gemm(&f, &p, *type, TEST_BOUND, &random);
+            test_upload_all(&f);
+            tenon_packed *packed = pack_matrix(&f.operands[GEMM_B].view, "panels");
+            const test_tensor *a = &f.operands[GEMM_A], *d = &f.operands[GEMM_D];
             tenon_gemm_params params = TENON_GEMM_PARAMS_INIT;
             params.flags = TENON_GEMM_BATCH_INVARIANT;
-            test_upload(d);
             assert_ok(tenon_gemm_packed(test_stream, &params, &a->view, packed, NULL, NULL,
                                         &d->view, NULL));
             unsigned char *all = test_download_bits(d);
@@ -255,21 +216,8 @@ static void any_number_of_rows_gives_the_same_bits(void **state)
                 same_bits_for(packed, a, d, all, m);
             free(all);
             tenon_packed_release(packed);
-            destroy_gemm(&data);
+            test_release(&f);
         }
-}
-
-static tenon_status call_rows(const void *user, const char *solver)
-{
-    const gemm_data *data = user;
-    tenon_gemm_params params = gemm_params(&data->problem, solver);
-    tenon_packed *packed = pack_matrix(gemm_view(data, GEMM_B, false), "rows");
-    tenon_status status =
-        tenon_gemm_packed(test_stream, &params, gemm_view(data, GEMM_A, false), packed,
-                          gemm_view(data, GEMM_C, false), gemm_view(data, GEMM_BIAS, false),
-                          gemm_view(data, GEMM_D, false), NULL);
-    tenon_packed_release(packed);
-    return status;
 }
 
 static void rows_are_multiplied_by_every_solver(void **state)
@@ -277,19 +225,13 @@ static void rows_are_multiplied_by_every_solver(void **state)
     test_random random = test_random_for(853);
     (void)state;
     for (int i = 0; i < 3; i++) {
-        gemm_data data;
-        gemm_case p = simple_gemm;
-        p.m = i == 0 ? 1 : p.m;
-        p.n = i == 1 ? 1 : p.n;
+        gemm_case p = gemm_of(&simple_gemm, i == 0 ? 1 : 13, i == 1 ? 1 : 37, 41);
+        test_fixture f;
         p.b = (test_layout)(i + 1);
         p.batch_rank = i == 2 ? 1 : 0;
-        p.batch[0] = 2;
-        make_gemm(&data, &p, TENON_DTYPE_F32, TEST_EXACT, &random);
-        compute_gemm_reference(&data);
-        test_subject subject = gemm_subject(&data);
-        subject.call = call_rows;
-        test_run_all(&subject);
-        destroy_gemm(&data);
+        p.pack = IN_ROWS;
+        make_gemm(&f, &p, TENON_DTYPE_F32, TEST_EXACT, &random);
+        test_finish(&f, TEST_ALL);
     }
 }
 

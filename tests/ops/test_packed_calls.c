@@ -3,7 +3,7 @@
  * them, lifetimes, and calls that are refused.
  */
 #include "conv_case.h"
-#include "packed_case.h"
+#include "gemm_case.h"
 
 static const char *const layouts[] = {NULL, "panels", "rows"};
 
@@ -108,19 +108,15 @@ static void plans_keep_the_packed_matrix(void **state)
     test_random random = test_random_for(855);
     (void)state;
     for (int l = 0; l < 3; l++) {
-        gemm_data data;
-        gemm_case p = {.m = 9, .n = 40, .k = 50, .alpha = 1};
-        char why[256];
+        const gemm_case p = gemm_of(&simple_gemm, 9, 40, 50);
+        test_fixture f;
         tenon_plan *plan;
-        make_gemm(&data, &p, TENON_DTYPE_F32, TEST_EXACT, &random);
-        compute_gemm_reference(&data);
-        for (int i = GEMM_A; i <= GEMM_B; i++)
-            test_upload(&data.operands[i]);
-        test_upload(&data.operands[GEMM_D]);
-        tenon_tensor a = data.operands[GEMM_A].view, d = data.operands[GEMM_D].view;
+        make_gemm(&f, &p, TENON_DTYPE_F32, TEST_EXACT, &random);
+        test_upload_all(&f);
+        tenon_tensor a = f.operands[GEMM_A].view, d = f.operands[GEMM_D].view;
         const tenon_memory memories[] = {a.memory, {0}, {0}, d.memory};
         a.memory = d.memory = (tenon_memory){0};
-        tenon_packed *packed = pack_matrix(&data.operands[GEMM_B].view, layouts[l]);
+        tenon_packed *packed = pack_matrix(&f.operands[GEMM_B].view, layouts[l]);
         assert_ok(tenon_gemm_packed_plan(test_context, NULL, &a, packed, NULL, NULL, &d, &plan));
         tenon_packed_retain(packed);
         tenon_packed_release(packed);
@@ -128,13 +124,10 @@ static void plans_keep_the_packed_matrix(void **state)
         assert_int_equal(tenon_plan_operands(plan), 4);
         assert_refused(tenon_plan_run(test_stream, plan, memories, 5, NULL),
                        TENON_ERROR_INVALID_ARGUMENT, "tenon_plan_run", "count");
-        for (int run = 0; run < 2; run++) {
-            assert_ok(tenon_plan_run(test_stream, plan, memories, 4, NULL));
-            if (!test_result(&data.operands[GEMM_D], data.expected, TEST_EXACT, why))
-                fail_msg("run %d of a plan: %s", run, why);
-        }
+        for (int run = 0; run < 2; run++)
+            test_run_plan(&f, plan, memories, 4);
         tenon_plan_release(plan);
-        destroy_gemm(&data);
+        test_release(&f);
     }
 }
 
