@@ -105,6 +105,9 @@ static void right_results(void **state)
     assert_string_equal(result.solver, "gemm/plain");
     result = run("gemm/plain a=T:3x5 b=T:5x4 d=T:3x4 --integers");
     assert_true(result.right && result.error_over_bound == 0);
+    /* A row of d whose elements lie apart: the self-check's case must not exchange the factors. */
+    result = run("gemm_int8 a=i8:1x1x7 b=u8:3x7x1 zero_point_of_a=i8: d=f16:3x1x1/13,4,1 flags=1");
+    assert_true(result.served && result.right);
     result = run("gemm a=T:0x5 b=T:5x4 d=T:0x4");
     assert_true(result.served && result.right);
     result = run("gemm/gemv_dot a=T:3x5 b=T:5x4 d=T:3x4");

@@ -35,6 +35,15 @@ static tenon_tensor matrix_view(uint32_t dtype, gemm_layout layout, int64_t batc
     return view;
 }
 
+/* A single row whose elements lie apart is contiguous along M, too. Calls whose bits must not follow
+ * the batch keep such a d as it is; in all others the factors change places, and the case would be
+ * of another problem. */
+static gemm_layout layout_of_d(const gemm_problem *like)
+{
+    const gemm_layout layout = tn_gemm_layout(like, GEMM_D);
+    return layout == GEMM_UNIT_ROW ? GEMM_STRIDED : layout;
+}
+
 void tn_gemm_awkward_views(const gemm_problem *like, const tn_choice *choice, uint32_t number,
                            int64_t batch, int64_t rows, const uint32_t types[GEMM_OPERANDS],
                            tenon_tensor views[GEMM_OPERANDS])
@@ -50,7 +59,7 @@ void tn_gemm_awkward_views(const gemm_problem *like, const tn_choice *choice, ui
     }
     views[GEMM_A] = matrix_view(types[GEMM_A], tn_gemm_layout(like, GEMM_A), batch, m, k, width);
     views[GEMM_B] = matrix_view(types[GEMM_B], tn_gemm_layout(like, GEMM_B), batch, k, n, width);
-    views[GEMM_D] = matrix_view(types[GEMM_D], tn_gemm_layout(like, GEMM_D), batch, m, n, 1);
+    views[GEMM_D] = matrix_view(types[GEMM_D], layout_of_d(like), batch, m, n, 1);
     if ((like->flags & GEMM_HAS_C) != 0)
         views[GEMM_C] = matrix_view(types[GEMM_C], GEMM_UNIT_COL, batch, m, n, 1);
     if ((like->flags & GEMM_HAS_BIAS) != 0)
