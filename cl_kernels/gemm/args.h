@@ -22,6 +22,14 @@
 #define GEMM_UNSCALED 64  /* alpha is 1, whatever the call says */
 #define GEMM_TF32     128 /* products of f32 may be of tf32 */
 
+/* What kernels have in local memory, which the host counts: tiles of rows that a CPU's work-group
+ * packs of a at once, and whose sums it keeps for d of 16 bits; elements between the rows of a
+ * GPU's tiles; steps of K of a thin factor. */
+#define GEMM_PACKED_TILES 8
+#define GEMM_SUM_TILES    16
+#define GEMM_TILE_PADDING 4
+#define GEMM_SKINNY_DEPTH 128
+
 typedef struct gemm_args {
     tenon_i64 a_offset, b_offset, c_offset, bias_offset, d_offset; /* set for each call */
     tenon_i64 alpha, beta, act_alpha, act_beta; /* bits of an acc_t (f32 in the low 32 bits) */

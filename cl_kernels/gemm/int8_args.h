@@ -14,6 +14,10 @@
 #define INT8_ZERO_D  5
 #define INT8_VECTORS 6
 
+/* Tiles of rows that a CPU's work-group does; rows that a product with a vector does together. */
+#define INT8_SUM_TILES 32
+#define INT8_TOGETHER  4
+
 /* What d is. */
 #define INT8_TO_REAL 0 /* f32, f16 or bf16, which is TENON_DTYPE */
 #define INT8_TO_I32  1

@@ -19,7 +19,7 @@
 #include "gemm/cpu_pack.clh"
 #include "gemm/int8.clh"
 
-#define ROWS (32 * TENON_MR) /* the most of a work-group */
+#define ROWS (INT8_SUM_TILES * TENON_MR) /* the most of a work-group */
 
 /* rows x kc of a, from element `at`, the first of which is row m of the matrix: rows of TENON_KC.
  */

@@ -43,17 +43,17 @@ TENON_INLINE uint sum_lanes(uint_v x)
 }
 
 #if TENON_A_LAYOUT == 1
-#define TOGETHER 4 /* rows that share what is read of b */
 
 /* Σ (a + sign)(b - zb) of some rows, which start at elements at[], and Σ (b - zb). */
-TENON_INLINE uint dot_rows(uint sums[TOGETHER], __global const uchar *a, const long at[TOGETHER],
-                           __global const uchar *b, const int8_args *args, int zb)
+TENON_INLINE uint dot_rows(uint sums[INT8_TOGETHER], __global const uchar *a,
+                           const long at[INT8_TOGETHER], __global const uchar *b,
+                           const int8_args *args, int zb)
 {
     const long k_end = args->gemm.k, step = args->gemm.b_row;
-    uint_v sum[TOGETHER], total = (uint_v)(0);
+    uint_v sum[INT8_TOGETHER], total = (uint_v)(0);
     long k = 0;
 #pragma unroll
-    for (int i = 0; i < TOGETHER; i++) {
+    for (int i = 0; i < INT8_TOGETHER; i++) {
         sum[i] = (uint_v)(0);
     }
     for (; k + TENON_VW <= k_end; k += TENON_VW) {
@@ -61,20 +61,20 @@ TENON_INLINE uint dot_rows(uint sums[TOGETHER], __global const uchar *a, const l
         int_v y = TENON_TO_INT_V(TENON_TO_SHORT_V(bytes - (int_v)(zb)));
         total += TENON_TO_UINT_V(y);
 #pragma unroll
-        for (int i = 0; i < TOGETHER; i++) {
+        for (int i = 0; i < INT8_TOGETHER; i++) {
             int_v x = shifted_bytes(TENON_VLOAD(0, a + at[i] + k), args->a_sign);
             sum[i] += TENON_TO_UINT_V(x * y);
         }
     }
     uint total_sum = sum_lanes(total);
 #pragma unroll
-    for (int i = 0; i < TOGETHER; i++) {
+    for (int i = 0; i < INT8_TOGETHER; i++) {
         sums[i] = sum_lanes(sum[i]);
     }
     for (; k < k_end; k++) {
         int y = byte_value(b[k * step], args->b_sign) - zb;
         total_sum += (uint)y;
-        for (int i = 0; i < TOGETHER; i++) {
+        for (int i = 0; i < INT8_TOGETHER; i++) {
             sums[i] += (uint)(((int)a[at[i] + k] ^ args->a_sign) * y);
         }
     }
@@ -91,14 +91,14 @@ TENON_KERNEL __attribute__((reqd_work_group_size(1, 1, 1))) void gemm_int8_gemv(
     args.gemm.k = depth_at(&args.gemm, z);
     a += GEMM_START(args.gemm, a, z);
     b += GEMM_START(args.gemm, b, z);
-    for (long m = m0; m < m1; m += TOGETHER) {
-        uint sums[TOGETHER];
-        long at[TOGETHER];
-        for (int i = 0; i < TOGETHER; i++) {
+    for (long m = m0; m < m1; m += INT8_TOGETHER) {
+        uint sums[INT8_TOGETHER];
+        long at[INT8_TOGETHER];
+        for (int i = 0; i < INT8_TOGETHER; i++) {
             at[i] = min(m + i, m1 - 1) * args.gemm.a_row;
         }
         uint total = dot_rows(sums, a, at, b, &args, zb);
-        for (int i = 0; i < min((long)TOGETHER, m1 - m); i++) {
+        for (int i = 0; i < min((long)INT8_TOGETHER, m1 - m); i++) {
             int za = zero_point(zero_a, &args, INT8_ZERO_A, m + i, 0, args.a_sign);
             int8_store(&e, &args, m + i, 0, sums[i] - (uint)(args.a_sign + za) * total);
         }

@@ -41,7 +41,7 @@
 #define ITEMS  (TENON_COLS * TENON_SHARES)
 #define WIDTH  (TENON_COLS * TENON_VL) /* columns of a work-group, not of dot products */
 #define SHARED (TENON_SHARES * WIDTH)  /* sums of a row that are to be added up */
-#define KC     128                     /* steps of K whose part of a is in local memory */
+#define KC     GEMM_SKINNY_DEPTH       /* steps of K whose part of a is in local memory */
 
 /* Adds up the `many` neighbours in each of `rows` rows, [row][pitch], a power of two of them; the
  * sums take the place of the first. */

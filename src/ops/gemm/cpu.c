@@ -30,9 +30,6 @@ const tn_parameter tn_gemm_cpu_parameters[CPU_SPLIT_PARAMETERS] = {
 
 #define MOST_LANES 16
 
-/* As gemm/cpu_tile.clh: tiles of rows whose sums a work-group keeps, for d of 16 bits. */
-#define SUM_TILES 16
-
 int64_t tn_gemm_lanes(tenon_context *context, uint32_t dtype)
 {
     int64_t f32 = context->device.info.vector_width_f32;
@@ -140,7 +137,7 @@ int64_t tn_gemm_cpu_sums(const gemm_problem *p, const int32_t *values)
 {
     return stores_acc(p)
                ? 1
-               : (int64_t)SUM_TILES * values[CPU_MR] * values[CPU_PANELS] * values[CPU_NR];
+               : (int64_t)GEMM_SUM_TILES * values[CPU_MR] * values[CPU_PANELS] * values[CPU_NR];
 }
 
 /* As gemm/cpu_pack.clh: eight tiles of rows, each k padded to a power of two; or rows as they lie,
@@ -149,10 +146,12 @@ int64_t tn_gemm_cpu_packed_a(const gemm_problem *p, const int32_t *values)
 {
     int64_t pitch = 1;
     if (tn_gemm_layout(p, GEMM_A) == GEMM_UNIT_COL)
-        return stores_acc(p) ? 0 : 8 * (int64_t)values[CPU_MR] * (values[CPU_KC] + MOST_LANES);
+        return stores_acc(p)
+                   ? 0
+                   : GEMM_PACKED_TILES * (int64_t)values[CPU_MR] * (values[CPU_KC] + MOST_LANES);
     while (pitch < values[CPU_MR])
         pitch *= 2;
-    return 8 * pitch * values[CPU_KC];
+    return GEMM_PACKED_TILES * pitch * values[CPU_KC];
 }
 
 /* The numbers by which the kernels call the layouts. */
@@ -196,7 +195,7 @@ int64_t tn_gemm_cpu_tile_rows(tenon_context *context, const gemm_problem *p, con
     int64_t groups = tn_ceil_div(
         wanted, tn_max_i64(1, tn_gemm_cpu_column_groups(p, values) * tn_gemm_batch_count(p)));
     int64_t rows = tn_round_up(tn_ceil_div(p->m, groups), values[CPU_MR]);
-    return stores_acc(p) ? rows : tn_min_i64(rows, SUM_TILES * values[CPU_MR]);
+    return stores_acc(p) ? rows : tn_min_i64(rows, GEMM_SUM_TILES * values[CPU_MR]);
 }
 
 /* Moves of an element of a contiguous along M, which is packed: the fewer rows a work-group packs,

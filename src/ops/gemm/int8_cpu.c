@@ -7,9 +7,6 @@
 /* A block of K may be shorter: as many products as a float sums exactly, 256 at least. */
 #define USUAL_KC 384
 #define LEAST_KC 64
-/* As gemm/int8_cpu.cl: tiles of rows that a work-group does. */
-#define SUM_TILES   32
-#define PACKED_ROWS 8 /* tiles of a packed at once */
 
 static const tn_parameter parameters[CPU_PARAMETERS] = {[CPU_MR] = {"mr", 1, 14},
                                                         [CPU_NR] = {"nr", 2, 64},
@@ -20,8 +17,8 @@ static int64_t local_elements(const gemm_problem *p, const int32_t *values)
 {
     int64_t columns = (int64_t)values[CPU_PANELS] * values[CPU_NR];
     (void)p;
-    return (columns + (int64_t)PACKED_ROWS * values[CPU_MR]) * values[CPU_KC] +
-           SUM_TILES * values[CPU_MR] * columns;
+    return (columns + (int64_t)GEMM_PACKED_TILES * values[CPU_MR]) * values[CPU_KC] +
+           INT8_SUM_TILES * values[CPU_MR] * columns;
 }
 
 static void tune(tenon_context *context, const gemm_problem *p, int32_t *values)
@@ -61,7 +58,7 @@ static tenon_status launch(const char *operation, tn_recording *recording,
     const int8_problem *p = (const int8_problem *)problem;
     const int64_t rows =
         tn_min_i64(tn_gemm_cpu_tile_rows(recording->context, &p->gemm, choice->values),
-                   (int64_t)SUM_TILES * choice->values[CPU_MR]);
+                   (int64_t)INT8_SUM_TILES * choice->values[CPU_MR]);
     tn_launch launch = tn_gemm_cpu_launch(&p->gemm, choice, rows, "gemm/int8_cpu", "gemm_int8_cpu");
     return tn_gemm_int8_record_launch(operation, recording, p, rows, &launch);
 }

@@ -3,8 +3,6 @@
 #include "ops/gemm/cpu.h"
 #include "ops/gemm/int8.h"
 
-/* Rows of a work-item are a multiple of those that the kernel does together. */
-#define TOGETHER        4
 #define GROUPS_PER_UNIT 8
 /* As gemm/int8_gemv.cl, for a contiguous along M: a few cache lines for each step of K. */
 #define VECTORS 16
@@ -17,7 +15,7 @@ static bool along_k(const gemm_problem *p)
 static int64_t rows_of(tenon_context *context, const gemm_problem *p)
 {
     int64_t groups = GROUPS_PER_UNIT * (int64_t)context->device.info.compute_units;
-    return along_k(p) ? tn_round_up(tn_ceil_div(p->m, groups), TOGETHER)
+    return along_k(p) ? tn_round_up(tn_ceil_div(p->m, groups), INT8_TOGETHER)
                       : VECTORS * tn_gemm_lanes(context, p->dtype);
 }
 

@@ -22,8 +22,6 @@
 /* Of a GPU's work-group. */
 #define GPU_COLS   8
 #define GPU_SHARES 16
-/* Steps of K of the thin factor in a GPU's local memory: the kernel's KC. */
-#define GPU_DEPTH 128
 /* Work-items of the model that a work-group's loads in flight are like. */
 #define GPU_GROUP_ITEMS 256
 /* Register tile of a CPU's dot products, in vectors: with 32 registers, and with 16. */
@@ -130,7 +128,7 @@ static const char *constrains_gpu(tenon_context *context, const gemm_problem *p,
 {
     uint64_t items = (uint64_t)GPU_COLS * GPU_SHARES, rows = (uint64_t)values[SKINNY_MR];
     uint64_t sums = by_dots(p) ? (uint64_t)values[SKINNY_NR] * (items + 1)
-                               : (uint64_t)gpu_vector(p, values) * items + GPU_DEPTH;
+                               : (uint64_t)gpu_vector(p, values) * items + GEMM_SKINNY_DEPTH;
     if (items > context->device.info.max_work_group)
         return "the work-group is larger than the device allows";
     return rows * sums * tn_acc_size(p->dtype) > context->device.info.local_memory

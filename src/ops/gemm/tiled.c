@@ -23,8 +23,6 @@ const tn_parameter tn_gemm_tiled_parameters[TILED_SPLIT_PARAMETERS] = {
 #define BRINGING 4.0
 /* Elements of a factor that wait in a work-item's registers, at most. */
 #define MOST_WAITING 64
-/* Padding of a row of a tile, in elements. */
-#define TILE_PADDING 4
 
 const tn_kind_tile *tn_gemm_tiles(const tenon_context *context, uint32_t dtype, bool small)
 {
@@ -96,7 +94,7 @@ void tn_gemm_choose_tile(tenon_context *context, const gemm_problem *p, tn_gemm_
 uint64_t tn_gemm_tiled_local(const gemm_problem *p, const int32_t *values)
 {
     int64_t mb = values[TILED_MB], nb = values[TILED_NB];
-    int64_t tiles = values[TILED_LB] * values[TILED_KB] * (mb + nb + 2 * TILE_PADDING);
+    int64_t tiles = values[TILED_LB] * values[TILED_KB] * (mb + nb + 2 * GEMM_TILE_PADDING);
     int64_t staged = mb / values[TILED_MR] * nb;
     return (uint64_t)tn_max_i64(tiles, staged) * tn_acc_size(p->dtype);
 }
