@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Nanoseconds for packing an element of b; see gemm/cpu_packed. */
+/* Moves of an element of b that is packed; see gemm/cpu_packed. */
 #define PACK_MOVES 4
 
 static const gemm_problem *product_of(const tn_problem *problem)

@@ -22,7 +22,7 @@ uint64_t tn_gemm_split_bytes(const gemm_problem *problem, int32_t slices);
  * at least. */
 int32_t tn_gemm_split_tune(const gemm_problem *problem, int64_t groups, int64_t wanted);
 
-/* Nanoseconds of the second kernel, and its launch: by elements, or by `rows` on a CPU. */
+/* What the second kernel does; and its launch: by elements, or by `rows` on a CPU. */
 tn_work tn_gemm_split_sum_work(const tenon_context *context, const gemm_problem *problem,
                                int32_t slices);
 tenon_status tn_gemm_split_record_sum(const char *operation, tn_recording *recording,
