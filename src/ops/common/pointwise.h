@@ -41,7 +41,8 @@ uint64_t tn_pointwise_paths(const tn_problem *problem);
 
 int64_t tn_pointwise_elements(const tn_pointwise_problem *problem);
 
-/* The time of a solver that goes from element to element, by vectors where it can. */
+/* Whether a solver that goes from element to element can do so by vectors, and what it does then, or
+ * without. */
 bool tn_pointwise_has_vectors(const tn_pointwise_problem *problem);
 tn_work tn_pointwise_work(const tn_pointwise_problem *problem, bool vectors);
 
