@@ -2,11 +2,11 @@
  * of col2im: their tensors lie as those of the problem at hand do, and a solver's sizes stand
  * beside it. */
 #include "check/awkward.h"
-#include "ops/conv/cpu_direct.h"
+#include "ops/conv/forward/cpu_direct.h"
 #include "ops/conv/depthwise.h"
 #include "ops/conv/gradient.h"
 #include "ops/conv/implicit.h"
-#include "ops/conv/tiled.h"
+#include "ops/conv/implicit_tiled.h"
 #include "ops/registry.h"
 
 #include <stddef.h>

@@ -37,10 +37,10 @@ bool tn_conv_find_tap_order(const conv_problem *p, conv_tap_order *order)
     return tn_conv_choose_tap_order(p, false, true, order);
 }
 
-/* Instructions of a work-item of conv/im2col.cl, which has an element of the columns, and of
- * conv/col2im.cl, which has one of the image and loops over its taps: six and seven divisions of 64
- * bits with what is around them, counted in the code for sm_90 and gfx942 with their short way for
- * numbers of 32 bits. */
+/* Instructions of a work-item of conv/columns/im2col.cl, which has an element of the columns, and
+ * of conv/columns/col2im.cl, which has one of the image and loops over its taps: six and seven
+ * divisions of 64 bits with what is around them, counted in the code for sm_90 and gfx942 with
+ * their short way for numbers of 32 bits. */
 #define UNFOLD_INSTRUCTIONS 200.0
 #define FOLD_INSTRUCTIONS   250.0
 #define TAP_INSTRUCTIONS    20.0

@@ -1,7 +1,7 @@
 /* The references of convolution and im2col, in plain C and double precision. */
 #include "base/shape.h"
 #include "check/host.h"
-#include "ops/conv/winograd.h"
+#include "ops/conv/forward/winograd.h"
 
 #include <math.h>
 #include <stdlib.h>
