@@ -32,9 +32,9 @@ typedef struct conv_tiled_args {
     /* For gradients of the image, which columns count: the convolution's. Its outputs are then the
      * gathered image, whose strides and those of w and of the written image lie in depth.image,
      * depth.other and columns.other. */
-    tenon_i32 step[3], dilation[3], first[3], filter[3];
-    tenon_i32 phases[3];      /* residues of a position that are met by taps of their own */
-    tenon_i32 tap[3], out[3]; /* as conv_meeting */
+    tenon_i32 stride[3], dilation[3], first[3], filter[3];
+    tenon_i32 phases[3];      /* sub-filters: a position belongs to one by its remainder */
+    tenon_i32 tap[3], out[3]; /* as in conv_subfilter */
     tenon_i32 whole[3];       /* of the written image */
 } conv_tiled_args;
 

@@ -8,8 +8,8 @@
  * is not 0, otherwise along w. Global size: {pixels * channels, 1, images}.
  *
  * col2im_rows: a work-item does rows of x, in vectors along w of elements that the same taps meet,
- * which are args.window.step[2] apart, for args.run rows of one plane. Global size: {ceil(h / run),
- * d * c, images}.
+ * which are args.window.stride[2] apart, for args.run rows of one plane. Global size: {ceil(h /
+ * run), d * c, images}.
  *
  * col2im_channels: a work-item does the channels of args.run pixels of one row, in vectors along c.
  * Global size: {ceil(w / run), d * h, images}.
@@ -96,10 +96,10 @@ TENON_INLINE void finish(__global const data_t *res, __global const data_t *bias
     store_data(x, args->x_offset + place(args->x_stride, to), activate(result, &activation));
 }
 
-/* The same for `lanes` elements along dimension d of x (1: its channels), `step` apart. */
+/* The same for `lanes` elements along dimension d of x (1: its channels), `stride` apart. */
 TENON_INLINE void finish_v(__global const data_t *res, __global const data_t *bias,
                            __global data_t *x, const col2im_args *args, const pixel *to, int d,
-                           long step, int lanes, acc_v sum)
+                           long stride, int lanes, acc_v sum)
 {
     activation_args activation = activation_of(args);
     acc_v result =
@@ -107,13 +107,13 @@ TENON_INLINE void finish_v(__global const data_t *res, __global const data_t *bi
     if (args->flags & CONV_HAS_C) {
         result += splat(TENON_FROM_BITS(args->beta)) *
                   load_lanes(res, args->res_offset + place(args->res_stride, to),
-                             step * args->res_stride[d], lanes);
+                             stride * args->res_stride[d], lanes);
     }
     if (args->flags & CONV_HAS_BIAS) {
         result += load_lanes(bias, args->bias_offset + to->c * args->bias_c,
                              d == 1 ? args->bias_c : 0, lanes);
     }
-    store_lanes(x, args->x_offset + place(args->x_stride, to), step * args->x_stride[d], lanes,
+    store_lanes(x, args->x_offset + place(args->x_stride, to), stride * args->x_stride[d], lanes,
                 activate_v(result, &activation));
 }
 
@@ -140,13 +140,13 @@ TENON_KERNEL void col2im_elements(__global const col_t *col, __global const data
     to.c += number;
     tap_line lines[3];
     for (int d = 0; d < 3; d++) {
-        find_line(lines + d, v, &args.meeting, d, to.at[d]);
+        find_line(lines + d, v, &args.subfilter, d, to.at[d]);
     }
     col += args.col_offset + to.n * args.col_stride[0] + to.c * args.col_stride[1];
     acc_t sum = 0;
-    FOR_TAPS(v, &args.meeting, 0, lines[0], t, o)
-    FOR_TAPS(v, &args.meeting, 1, lines[1], r, p)
-    FOR_TAPS(v, &args.meeting, 2, lines[2], s, q)
+    FOR_TAPS(v, &args.subfilter, 0, lines[0], t, o)
+    FOR_TAPS(v, &args.subfilter, 1, lines[1], r, p)
+    FOR_TAPS(v, &args.subfilter, 2, lines[2], s, q)
     {
         sum += load_col(col, column(&args, t, r, s, o, p, q));
     }
@@ -158,13 +158,14 @@ TENON_KERNEL void col2im_elements(__global const col_t *col, __global const data
 TENON_INLINE acc_v load_outputs(__global const col_t *col, const col2im_args *args, long row,
                                 long q)
 {
-    const long step = args->col_stride[7], size = args->window.out[2], at = row + q * step;
+    const long stride = args->col_stride[7], size = args->window.out[2], at = row + q * stride;
     if (q >= 0 && q + TENON_VW <= size) {
-        return load_col_lanes(col, at, step, TENON_VW);
+        return load_col_lanes(col, at, stride, TENON_VW);
     }
     lane_t number[TENON_VW];
     acc_t x[TENON_VW];
-    if (step == 1 && at >= args->col_offset && at + TENON_VW <= args->col_offset + args->col_span) {
+    if (stride == 1 && at >= args->col_offset &&
+        at + TENON_VW <= args->col_offset + args->col_span) {
         for (int l = 0; l < TENON_VW; l++) {
             number[l] = l;
         }
@@ -175,7 +176,7 @@ TENON_INLINE acc_v load_outputs(__global const col_t *col, const col2im_args *ar
     }
     TENON_VSTORE(splat(0), 0, x);
     for (long l = max(-q, 0L); l < min(size - q, (long)TENON_VW); l++) {
-        x[l] = load_col(col, at + l * step);
+        x[l] = load_col(col, at + l * stride);
     }
     return TENON_VLOAD(0, x);
 }
@@ -187,15 +188,15 @@ TENON_INLINE acc_v sum_row(__global const col_t *col, const col2im_args *args, l
 {
     const conv_window *v = &args->window;
     acc_v sum = splat(0);
-    FOR_TAPS(v, &args->meeting, 0, lines[0], t, o)
-    FOR_TAPS(v, &args->meeting, 1, lines[1], r, p)
+    FOR_TAPS(v, &args->subfilter, 0, lines[0], t, o)
+    FOR_TAPS(v, &args->subfilter, 1, lines[1], r, p)
     {
         long q = lines[2].out + from;
-        for (long s = lines[2].tap; s < v->filter[2]; s += args->meeting.tap[2]) {
+        for (long s = lines[2].tap; s < v->filter[2]; s += args->subfilter.tap[2]) {
             if (q > -TENON_VW && q < v->out[2]) {
                 sum += load_outputs(col, args, begin + column(args, t, r, s, o, p, 0), q);
             }
-            q -= args->meeting.out[2];
+            q -= args->subfilter.out[2];
         }
     }
     return sum;
@@ -206,23 +207,23 @@ TENON_KERNEL void col2im_rows(__global const col_t *col, __global const data_t *
                               const col2im_args args)
 {
     const conv_window *v = &args.window;
-    const long step = v->step[2], first_row = (long)get_global_id(0) * args.run;
+    const long stride = v->stride[2], first_row = (long)get_global_id(0) * args.run;
     long plane = (long)get_global_id(1);
     pixel to;
     to.n = (long)get_global_id(2);
     to.c = cut_index(&plane, args.c);
     to.at[0] = plane;
     tap_line lines[3];
-    find_line(lines, v, &args.meeting, 0, to.at[0]);
+    find_line(lines, v, &args.subfilter, 0, to.at[0]);
     long begin = args.col_offset + to.n * args.col_stride[0] + to.c * args.col_stride[1];
-    for (long first = 0; first < min(step, v->size[2]); first++) {
-        long count = (v->size[2] - first + step - 1) / step;
-        find_line(lines + 2, v, &args.meeting, 2, first);
+    for (long first = 0; first < min(stride, v->size[2]); first++) {
+        long count = (v->size[2] - first + stride - 1) / stride;
+        find_line(lines + 2, v, &args.subfilter, 2, first);
         for (to.at[1] = first_row; to.at[1] < min(first_row + args.run, v->size[1]); to.at[1]++) {
-            find_line(lines + 1, v, &args.meeting, 1, to.at[1]);
+            find_line(lines + 1, v, &args.subfilter, 1, to.at[1]);
             for (long i = 0; i < count; i += TENON_VW) {
-                to.at[2] = first + i * step;
-                finish_v(res, bias, x, &args, &to, 4, step, (int)min(count - i, (long)TENON_VW),
+                to.at[2] = first + i * stride;
+                finish_v(res, bias, x, &args, &to, 4, stride, (int)min(count - i, (long)TENON_VW),
                          sum_row(col, &args, begin, lines, i));
             }
         }
@@ -241,17 +242,17 @@ TENON_KERNEL void col2im_channels(__global const col_t *col, __global const data
     to.at[1] = cut_index(&row, v->size[1]);
     to.at[0] = row;
     tap_line lines[3];
-    find_line(lines, v, &args.meeting, 0, to.at[0]);
-    find_line(lines + 1, v, &args.meeting, 1, to.at[1]);
+    find_line(lines, v, &args.subfilter, 0, to.at[0]);
+    find_line(lines + 1, v, &args.subfilter, 1, to.at[1]);
     col += args.col_offset + to.n * args.col_stride[0];
     for (to.at[2] = first; to.at[2] < min(first + args.run, v->size[2]); to.at[2]++) {
-        find_line(lines + 2, v, &args.meeting, 2, to.at[2]);
+        find_line(lines + 2, v, &args.subfilter, 2, to.at[2]);
         for (to.c = 0; to.c < args.c; to.c += TENON_VW) {
             int lanes = (int)min(args.c - to.c, (long)TENON_VW);
             acc_v sum = splat(0);
-            FOR_TAPS(v, &args.meeting, 0, lines[0], t, o)
-            FOR_TAPS(v, &args.meeting, 1, lines[1], r, p)
-            FOR_TAPS(v, &args.meeting, 2, lines[2], s, q)
+            FOR_TAPS(v, &args.subfilter, 0, lines[0], t, o)
+            FOR_TAPS(v, &args.subfilter, 1, lines[1], r, p)
+            FOR_TAPS(v, &args.subfilter, 2, lines[2], s, q)
             {
                 sum += load_col_lanes(col, column(&args, t, r, s, o, p, q) + to.c * stride, stride,
                                       lanes);

@@ -18,14 +18,14 @@ TENON_INLINE void unfold_line(__global const data_t *x, __global data_t *col, in
                               const im2col_args *args, long w, long q0, long q1)
 {
     const conv_window *v = &args->window;
-    const long x_step = args->x_stride[4], col_step = args->col_stride[7];
+    const long x_stride = args->x_stride[4], col_stride = args->col_stride[7];
     if (!in_image) {
         for (long q = q0; q < q1; q++) {
-            store_data(col, q * col_step, 0);
+            store_data(col, q * col_stride, 0);
         }
         return;
     }
-    if (v->step[2] == 1 && x_step == 1 && col_step == 1) {
+    if (v->stride[2] == 1 && x_stride == 1 && col_stride == 1) {
         /* The common case, with no multiplication and no test in its middle. */
         long low = clamp(-w, q0, q1), high = clamp(v->size[2] - w, low, q1);
         for (long q = q0; q < low; q++) {
@@ -40,12 +40,12 @@ TENON_INLINE void unfold_line(__global const data_t *x, __global data_t *col, in
         return;
     }
     for (long q = q0; q < q1; q++) {
-        long at = q * v->step[2] + w;
+        long at = q * v->stride[2] + w;
         acc_t value = 0;
         if (inside(v, 2, at)) {
-            value = load_data(x, at * x_step);
+            value = load_data(x, at * x_stride);
         }
-        store_data(col, q * col_step, value);
+        store_data(col, q * col_stride, value);
     }
 }
 
@@ -79,18 +79,18 @@ TENON_KERNEL void im2col_rows(__global const data_t *x, __global data_t *col,
 TENON_INLINE void unfold_pixel(__global const data_t *x, __global data_t *col, int in_image,
                                const im2col_args *args, long c0, long c1)
 {
-    const long x_step = args->x_stride[1], col_step = args->col_stride[1];
+    const long x_stride = args->x_stride[1], col_stride = args->col_stride[1];
     if (!in_image) {
         for (long c = c0; c < c1; c++) {
-            store_data(col, c * col_step, 0);
+            store_data(col, c * col_stride, 0);
         }
-    } else if (x_step == 1 && col_step == 1) {
+    } else if (x_stride == 1 && col_stride == 1) {
         for (long c = c0; c < c1; c++) {
             store_data(col, c, load_data(x, c));
         }
     } else {
         for (long c = c0; c < c1; c++) {
-            store_data(col, c * col_step, load_data(x, c * x_step));
+            store_data(col, c * col_stride, load_data(x, c * x_stride));
         }
     }
 }

@@ -28,11 +28,11 @@ TENON_INLINE acc_t sum_taps(__global const data_t *y, __global const data_t *w,
     const conv_args *a = &args->conv;
     const conv_window *v = &a->window;
     acc_t sum = 0;
-    FOR_TAPS(v, &args->meeting, 0, lines[0], t, o)
+    FOR_TAPS(v, &args->subfilter, 0, lines[0], t, o)
     {
-        FOR_TAPS(v, &args->meeting, 1, lines[1], r, p)
+        FOR_TAPS(v, &args->subfilter, 1, lines[1], r, p)
         {
-            FOR_TAPS(v, &args->meeting, 2, lines[2], s, q)
+            FOR_TAPS(v, &args->subfilter, 2, lines[2], s, q)
             {
                 sum = sum_filters(y + o * a->y_stride[2] + p * a->y_stride[3] + q * a->y_stride[4],
                                   w + t * a->w_stride[2] + r * a->w_stride[3] + s * a->w_stride[4],
@@ -67,7 +67,7 @@ TENON_KERNEL void conv_backward_data(__global data_t *x, __global const data_t *
     if (!(a->flags & CONV_SKIP_XW)) {
         tap_line lines[3];
         for (int d = 0; d < 3; d++) {
-            find_line(lines + d, v, &args.meeting, d, at[d]);
+            find_line(lines + d, v, &args.subfilter, d, at[d]);
         }
         long first = channel / a->group_channels * a->group_filters;
         y += a->y_offset + n * a->y_stride[0] + first * a->y_stride[1];

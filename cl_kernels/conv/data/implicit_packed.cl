@@ -6,7 +6,7 @@
  *
  * A work-group has some channels of a group, a band of lines of x along h in one plane, and some
  * images. A row of its product is a tap of a channel, a column a pixel of y. Sums of x wait in
- * local memory, in acc_t: for each phase of the step they are a plane of their own, in which the
+ * local memory, in acc_t: for each phase of the stride they are a plane of their own, in which the
  * pixels under a tap are neighbours. Only outputs that exist are summed.
  *
  * Global size: {blocks of channels * groups, bands * planes of x, blocks of images}, local size
@@ -36,7 +36,7 @@
 #ifndef TENON_SUMS
 #define TENON_SUMS 32768
 #endif
-#include "common/turn.clh"
+#include "common/transpose.clh"
 #include "conv/data/implicit_packed_sums.clh"
 
 #define TENON_NR (TENON_VW * TENON_NV)
@@ -61,8 +61,8 @@ TENON_INLINE int tap_offset(const conv_data_packed_args *args, const data_block 
 {
     const conv_window *v = &args->conv.window;
     const int phase = r % (int)args->phases[1] * (int)args->phases[2] + s % (int)args->phases[2];
-    return phase * b->plane + (int)(r * v->dilation[1] / v->step[1] * args->pitch) +
-           (int)(s * v->dilation[2] / v->step[2]);
+    return phase * b->plane + (int)(r * v->dilation[1] / v->stride[1] * args->pitch) +
+           (int)(s * v->dilation[2] / v->stride[2]);
 }
 
 /* Where the sums of rows [row, row + rows) begin, each a tap of a channel. */
@@ -128,7 +128,7 @@ TENON_INLINE void pack_vector(__local acc_v *to, __global const data_t *y,
             for (int l = 0; l < TENON_VW; l++) {
                 x[l] = load_data_v(y, first + at[l] + k);
             }
-            turn_square(x);
+            transpose_square(x);
 #pragma unroll
             for (int l = 0; l < TENON_VW; l++) {
                 to[(k + l) * TENON_NV] = x[l];
@@ -308,8 +308,8 @@ conv_data_packed(__global data_t *x, __global const data_t *w, __global const da
         sums[i] = splat(0);
     }
     for (long t = 0; t < v->filter[0]; t++) {
-        const long reach = b.d - v->start[0] - t * v->dilation[0], o = reach / v->step[0];
-        if (b.lines > 0 && reach >= 0 && o * v->step[0] == reach && o < v->out[0]) {
+        const long reach = b.d - v->start[0] - t * v->dilation[0], o = reach / v->stride[0];
+        if (b.lines > 0 && reach >= 0 && o * v->stride[0] == reach && o < v->out[0]) {
             add_plane((__local acc_t *)sums, packed_w, packed_y, &table, row_sums,
                       w + args.conv.w_offset, y + args.conv.y_offset, &args, &b, t, o);
         }

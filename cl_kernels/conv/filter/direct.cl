@@ -17,11 +17,11 @@
 #include "conv/window.clh"
 
 /* dy times the zeros of the padding, which an infinity turns into NaN. */
-TENON_INLINE acc_t sum_padding(__global const data_t *y, long step, long first, long last,
+TENON_INLINE acc_t sum_padding(__global const data_t *y, long stride, long first, long last,
                                acc_t sum)
 {
     for (long q = first; q < last; q++) {
-        sum += load_data(y, q * step) * 0;
+        sum += load_data(y, q * stride) * 0;
     }
     return sum;
 }
@@ -30,8 +30,8 @@ TENON_INLINE acc_t sum_padding(__global const data_t *y, long step, long first, 
 TENON_INLINE void inner_outputs(const conv_window *v, long s, long *low, long *high)
 {
     long begin = under_tap(v, 2, 0, s), room = v->size[2] - begin;
-    *low = begin < 0 ? (-begin + v->step[2] - 1) / v->step[2] : 0;
-    *high = room > 0 ? (room + v->step[2] - 1) / v->step[2] : 0;
+    *low = begin < 0 ? (-begin + v->stride[2] - 1) / v->stride[2] : 0;
+    *high = room > 0 ? (room + v->stride[2] - 1) / v->stride[2] : 0;
     *low = min(*low, v->out[2]);
     *high = max(min(*high, v->out[2]), *low);
 }
@@ -44,14 +44,14 @@ typedef struct filter_sum {
 TENON_INLINE void add_row(__global const data_t *x, __global const data_t *y,
                           const conv_filter_args *args, long low, long high, filter_sum *sum)
 {
-    const long x_step = args->window.step[2] * args->x_stride[4], y_step = args->y_stride[4];
+    const long x_stride = args->window.stride[2] * args->x_stride[4], y_stride = args->y_stride[4];
     long q = low;
     for (; q + TENON_VW <= high; q += TENON_VW) {
-        sum->lanes = TENON_FMA(load_lanes(x, q * x_step, x_step, TENON_VW),
-                               load_lanes(y, q * y_step, y_step, TENON_VW), sum->lanes);
+        sum->lanes = TENON_FMA(load_lanes(x, q * x_stride, x_stride, TENON_VW),
+                               load_lanes(y, q * y_stride, y_stride, TENON_VW), sum->lanes);
     }
     for (; q < high; q++) {
-        sum->rest = TENON_FMA(load_data(x, q * x_step), load_data(y, q * y_step), sum->rest);
+        sum->rest = TENON_FMA(load_data(x, q * x_stride), load_data(y, q * y_stride), sum->rest);
     }
 }
 

@@ -40,12 +40,12 @@
 
 #if TENON_Y_IN_PLACE
 typedef __global const data_t *tile_y;
-#define TILE_LOAD_Y(y, step, i) load_data(y, (i) * (step))
-#define PACKED_Y_SIZE           1
+#define TILE_LOAD_Y(y, stride, i) load_data(y, (i) * (stride))
+#define PACKED_Y_SIZE             1
 #else
 typedef __local const acc_t *tile_y;
-#define TILE_LOAD_Y(y, step, i) ((y)[i])
-#define PACKED_Y_SIZE           (TENON_PIXELS * TENON_MR)
+#define TILE_LOAD_Y(y, stride, i) ((y)[i])
+#define PACKED_Y_SIZE             (TENON_PIXELS * TENON_MR)
 #endif
 
 /* Where each pixel of a band lies, in the packed image and in what dy is read from. */
@@ -60,9 +60,9 @@ TENON_INLINE int find_pixels(__local pixel_table *table, const conv_filter_packe
     int i = 0;
     for (int n = 0; n < of->images; n++) {
         for (int p = 0; p < of->lines; p++) {
-            const int row = n * (int)(args->filter[0] * args->rows) + p * (int)args->step[1];
+            const int row = n * (int)(args->filter[0] * args->rows) + p * (int)args->stride[1];
             for (int q = 0; q < of->width; q++, i++) {
-                table->x[i] = (row * (int)args->pitch + q * (int)args->step[2]) * b->channels;
+                table->x[i] = (row * (int)args->pitch + q * (int)args->stride[2]) * b->channels;
 #if TENON_Y_IN_PLACE
                 table->y[i] = n * args->y_stride[0] + p * args->y_stride[3] + q * args->y_stride[4];
 #else

@@ -6,10 +6,10 @@
  * copies what the box sees of the image into local memory, zeros for the padding, and then, panel
  * by panel of 2 * VW filters, lays the panel's taps as [tap][filter] and multiplies. A register
  * tile is TENON_RUNS runs of TENON_RUN pixels by one panel; the pixels of a run are neighbours in
- * the copy, whatever the step (see conv/forward/cpu_direct_args.h), so that one table of offsets
- * serves every geometry. Sums wait in local memory as [panel][run][pixel][filter], and are turned
- * where y is not contiguous along its channels. An element is one chain of multiply-adds in the
- * order of the taps.
+ * the copy, whatever the stride (see conv/forward/cpu_direct_args.h), so that one table of offsets
+ * serves every geometry. Sums wait in local memory as [panel][run][pixel][filter], and are
+ * transposed where y is not contiguous along its channels. An element is one chain of multiply-adds
+ * in the order of the taps.
  *
  * Global size: {boxes, ceil(filters of a group / args.filters), groups}, local size {1, 1, 1}. The
  * box of a work-group may reach past y, its last filters past the group's.
@@ -73,7 +73,7 @@ TENON_INLINE void lay_filters(__local acc_v *to, __global const data_t *w, long 
                 x[l] = l < filters ? load_data_v(w, at + l * w_filter) : splat(0);
             }
         }
-        turn_square(x);
+        transpose_square(x);
 #pragma unroll
         for (int l = 0; l < TENON_VW; l++) {
             to[(first + l) * PANEL_VECTORS] = x[l];

@@ -10,8 +10,8 @@
 /*
  * A work-group does a box of images and pixels for some of a group's filters. For a few channels at
  * a time it copies the part of the image that the box sees into local memory, in phases: along each
- * dimension, taps whose distance is a multiple of the step see the same elements. Tap t belongs to
- * phase t % meet_tap, and sees its elements t / meet_tap * meet_out further on.
+ * dimension, taps whose distance is a multiple of the stride see the same elements. Tap t belongs
+ * to phase t % subfilter_tap, and sees its elements t / subfilter_tap * subfilter_out further on.
  */
 typedef struct conv_direct_args {
     conv_args conv;
@@ -20,7 +20,7 @@ typedef struct conv_direct_args {
     tenon_i64 filters;  /* of a work-group */
     tenon_i64 channels; /* done at a time */
     tenon_i64 x_span;   /* elements from the first of a group's image to its last */
-    tenon_i64 meet_tap[3], meet_out[3];
+    tenon_i64 subfilter_tap[3], subfilter_out[3];
     tenon_i64 phases[3], extent[3]; /* of the copy, and elements of a phase */
     tenon_i64 channel;              /* elements of the copy in one channel */
     tenon_i64 sums_at, filters_at;  /* in local memory, in vectors; the copy is at 0 */

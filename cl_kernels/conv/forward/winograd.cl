@@ -8,9 +8,9 @@
  * they stay in its cache. The filters are transformed before, by conv/forward/winograd_filter.cl,
  * or on the way, some channels at a time, where no other work-group needs the same ones.
  *
- * Vectors lie along channels, and along filters. Images that are contiguous along w are turned on
- * their way, square by square: there and back through `patch`, what a run of tiles of one row reads
- * or writes, with a vector for each pixel.
+ * Vectors lie along channels, and along filters. Images that are contiguous along w are transposed
+ * on their way, square by square: there and back through `patch`, what a run of tiles of one row
+ * reads or writes, with a vector for each pixel.
  *
  * Global size: {slices, parts of the panels, groups}, local size {1, 1, 1}.
  *   TENON_MR   tiles that are multiplied at once: MR * NV accumulators
@@ -117,7 +117,7 @@ TENON_INLINE void transform_back(__global const acc_t *m, long point, __local ac
 
 /* Where y, c and the bias of a vector's first lane lie, and from lane to lane. */
 typedef struct output_place {
-    long y, c, bias, y_step, c_step, bias_step;
+    long y, c, bias, y_stride, c_step, bias_step;
 } output_place;
 
 /* The first lanes of a vector to consecutive elements, in as few pieces as there are. */
@@ -165,17 +165,17 @@ TENON_INLINE void store_output(__global const data_t *c, __global const data_t *
         result += load_lanes(bias, place->bias, place->bias_step, lanes);
     }
     result = activate_v(result, &activation);
-    if (place->y_step == 1 && lanes < TENON_VW) {
+    if (place->y_stride == 1 && lanes < TENON_VW) {
         store_leading(y, place->y, lanes, result);
     } else {
-        store_lanes(y, place->y, place->y_step, lanes, result);
+        store_lanes(y, place->y, place->y_stride, lanes, result);
     }
 }
 
 /* Columns of a row of the patch, filter by filter, to an output that is contiguous along w. */
-TENON_INLINE void turn_out(__local const acc_v *row, __global const data_t *c,
-                           __global const data_t *bias, __global data_t *y, const conv_args *args,
-                           output_place place, int columns, int filters)
+TENON_INLINE void transpose_out(__local const acc_v *row, __global const data_t *c,
+                                __global const data_t *bias, __global data_t *y,
+                                const conv_args *args, output_place place, int columns, int filters)
 {
     for (int b = 0; b < columns; b += TENON_VW) {
         acc_v square[TENON_VW];
@@ -183,7 +183,7 @@ TENON_INLINE void turn_out(__local const acc_v *row, __global const data_t *c,
         for (int j = 0; j < TENON_VW; j++) {
             square[j] = row[b + j];
         }
-        turn_square(square);
+        transpose_square(square);
         for (int l = 0; l < filters; l++) {
             const output_place at = {place.y + b + l * args->y_stride[1],
                                      place.c + b * args->c_stride[4] + l * args->c_stride[1],
@@ -201,7 +201,7 @@ TENON_INLINE void gather_out(__local const acc_v *row, __global const data_t *c,
                              __global const data_t *bias, __global data_t *y, const conv_args *args,
                              output_place place, int columns, int filters)
 {
-    place.y_step = args->y_stride[1];
+    place.y_stride = args->y_stride[1];
     place.c_step = args->c_stride[1];
     place.bias_step = args->bias_k;
     for (int j = 0; j < columns; j++) {
@@ -230,7 +230,7 @@ TENON_INLINE void store_patch(__local acc_v patch[SIDE][PATCH_COLS], __global co
             0,
             0};
         if (args->y_stride[4] == 1) {
-            turn_out(patch[i], c, bias, y, args, place, columns, filters);
+            transpose_out(patch[i], c, bias, y, args, place, columns, filters);
         } else {
             gather_out(patch[i], c, bias, y, args, place, columns, filters);
         }

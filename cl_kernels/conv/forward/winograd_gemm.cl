@@ -125,12 +125,12 @@ TENON_INLINE acc_t finish(acc_t product, const conv_args *a, __global const data
     return activate(result + bias, activation);
 }
 
-/* The first `count` of a tile's row, `step` elements apart: in one piece where that is how they
+/* The first `count` of a tile's row, `stride` elements apart: in one piece where that is how they
  * lie. */
-TENON_INLINE void store_row(__global data_t *y, long step, int count, const acc_t *row)
+TENON_INLINE void store_row(__global data_t *y, long stride, int count, const acc_t *row)
 {
 #if TENON_STORES_ACC
-    if (count == TENON_TILE && step == 1 && ((size_t)y & (TENON_TILE * sizeof(acc_t) - 1)) == 0) {
+    if (count == TENON_TILE && stride == 1 && ((size_t)y & (TENON_TILE * sizeof(acc_t) - 1)) == 0) {
 #if TENON_TILE == 2
         *(__global TENON_CAT(TENON_ACC, 2) *)y = (TENON_CAT(TENON_ACC, 2))(row[0], row[1]);
 #else
@@ -143,7 +143,7 @@ TENON_INLINE void store_row(__global data_t *y, long step, int count, const acc_
 #pragma unroll
     for (int j = 0; j < TENON_TILE; j++) {
         if (j < count) {
-            store_data(y, j * step, row[j]);
+            store_data(y, j * stride, row[j]);
         }
     }
 }

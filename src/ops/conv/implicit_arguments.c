@@ -60,7 +60,7 @@ static void fill_result(const conv_problem *p, conv_tiled_args *args)
 {
     const conv_window *v = &p->window;
     fill_side(&args->depth, p->c, p->x[1], p->w[1], v->filter, v->dilation, p->x + 2, p->w + 2);
-    fill_side(&args->columns, p->n, p->x[0], p->y[0], v->out, v->step, p->x + 2, p->y + 2);
+    fill_side(&args->columns, p->n, p->x[0], p->y[0], v->out, v->stride, p->x + 2, p->y + 2);
     start_side(&args->columns, v, p->x + 2);
 }
 
@@ -69,29 +69,29 @@ static void fill_filter(const conv_problem *p, int64_t slices, conv_tiled_args *
     const conv_window *v = &p->window;
     const int64_t *f = v->filter, plane = f[0] * f[1] * f[2];
     const int64_t dense[] = {plane, f[1] * f[2], f[2], 1}, *to = slices > 1 ? dense : p->w + 1;
-    fill_side(&args->depth, p->n, p->x[0], p->y[0], v->out, v->step, p->x + 2, p->y + 2);
+    fill_side(&args->depth, p->n, p->x[0], p->y[0], v->out, v->stride, p->x + 2, p->y + 2);
     fill_side(&args->columns, p->c, p->x[1], to[0], f, v->dilation, p->x + 2, to + 1);
     start_side(&args->columns, v, p->x + 2);
     for (int d = 0; d < 4; d++)
         args->res[d] = narrow(p->w[1 + d]);
 }
 
-/* The kernel narrows the sides to what a residue meets. */
+/* The kernel narrows the sides to those of a sub-filter. */
 static void fill_image(const conv_problem *p, conv_tiled_args *args)
 {
     static const int64_t ones[3] = {1, 1, 1};
     const conv_window *v = &p->window;
-    const conv_meeting meeting = tn_conv_find_meeting(v);
+    const conv_subfilter subfilter = tn_conv_find_subfilter(v);
     fill_side(&args->depth, p->k, p->y[1], p->w[0], v->filter, ones, p->y + 2, p->w + 2);
     fill_side(&args->columns, p->n, p->y[0], p->x[0], v->size, ones, p->y + 2, p->x + 2);
     for (int d = 0; d < 3; d++) {
-        args->step[d] = narrow(v->step[d]);
+        args->stride[d] = narrow(v->stride[d]);
         args->dilation[d] = narrow(v->dilation[d]);
         args->first[d] = narrow(v->start[d]);
         args->filter[d] = narrow(v->filter[d]);
         args->phases[d] = narrow(tn_conv_phases(v, d));
-        args->tap[d] = narrow(meeting.tap[d]);
-        args->out[d] = narrow(meeting.out[d]);
+        args->tap[d] = narrow(subfilter.tap[d]);
+        args->out[d] = narrow(subfilter.out[d]);
         args->whole[d] = narrow(v->size[d]);
     }
 }

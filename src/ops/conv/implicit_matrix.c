@@ -18,7 +18,8 @@ static const char *const source_names[] = {
 #define VECTOR 8
 /* Slices of the pixels have at least so many steps. */
 #define LEAST_SLICE 512
-/* As in conv/tiled.c: local memory of a column and of a step of k, of which there are two tables.
+/* As in conv/implicit_tiled.c: local memory of a column and of a step of k, of which there are two
+ * tables.
  */
 #define COLUMN_BYTES 24
 #define STEP_BYTES   56
@@ -95,13 +96,15 @@ static const char *misfit_of(tenon_context *context, const matrix_unit *unit, co
                : NULL;
 }
 
-/* Instructions that find what a step of a block needs: an element at a time, or a vector where it
- * is read whole. */
-static double finding(const conv_problem *p, const conv_tiled_layout *l, const int32_t *values)
+/* Instructions that compute the addresses of what a step of a block needs: an element at a time, or
+ * a vector where it is read whole. */
+static double address_instructions(const conv_problem *p, const conv_tiled_layout *l,
+                                   const int32_t *values)
 {
     const double run = tn_conv_run(p, l->direction, values[MATRIX_KB], VECTOR),
                  a_run = tn_conv_reads_vectors_of_a(p, l) ? VECTOR : 1;
-    return CONV_FINDING * values[MATRIX_KB] * (values[MATRIX_MB] / a_run + values[MATRIX_NB] / run);
+    return CONV_ADDRESS_INSTRUCTIONS * values[MATRIX_KB] *
+           (values[MATRIX_MB] / a_run + values[MATRIX_NB] / run);
 }
 
 static void add_time(tenon_context *context, const conv_problem *p, const layout *l,
@@ -113,7 +116,7 @@ static void add_time(tenon_context *context, const conv_problem *p, const layout
         (double)tn_gemm_tiled_groups(&t->product, values[MATRIX_MB], values[MATRIX_NB]);
     const tn_work slices = tn_conv_slices_work(p, t->slices);
     tn_work loop = tn_matrix_loop(context, &l->unit, values, groups, tn_conv_depth(p, t),
-                                  finding(p, t, values));
+                                  address_instructions(p, t, values));
     loop.bytes = tn_conv_bytes(p);
     tn_choice_add(context, choice, &loop);
     tn_choice_add(context, choice, &slices);

@@ -22,8 +22,8 @@ const tn_parameter tn_conv_tiled_parameters[CONV_TILED_SPLIT_PARAMETERS] = {
 /* Elements, and what is counted, must fit the kernel's 32 bits. */
 #define MOST_ELEMENTS INT64_C(0x7fffffff)
 #define MOST_COUNTED  (INT64_C(1) << 30)
-/* More products than this, for as many residues, are not worth their launch. */
-#define MOST_RESIDUES 64
+/* More products than this, for as many sub-filters, are not worth their launch. */
+#define MOST_SUBFILTERS 64
 /* Pixels that a slice has at least: enough to be worth writing its sums. */
 #define LEAST_SLICE 256
 /* Local memory of a column and of a step of k, in the kernel's tables, of which there are
@@ -76,10 +76,10 @@ static bool counts_fit(const conv_problem *p)
 
 int64_t tn_conv_phases(const conv_window *window, int d)
 {
-    return tn_max_i64(1, tn_min_i64(window->step[d], window->size[d]));
+    return tn_max_i64(1, tn_min_i64(window->stride[d], window->size[d]));
 }
 
-static int64_t residues(const conv_window *v)
+static int64_t subfilters(const conv_window *v)
 {
     int64_t count = 1;
     for (int d = 0; d < 3; d++)
@@ -95,7 +95,7 @@ const char *tn_conv_tiled_refuses(const conv_problem *p, conv_direction directio
         return "there is no product";
     if (!counts_fit(p) || !elements_fit(p, direction))
         return "the image is too large";
-    if (direction == CONV_GRADIENT_OF_IMAGE && residues(v) > MOST_RESIDUES)
+    if (direction == CONV_GRADIENT_OF_IMAGE && subfilters(v) > MOST_SUBFILTERS)
         return "the strides are too long";
     return NULL;
 }
@@ -105,8 +105,8 @@ int64_t tn_conv_pixels(const conv_problem *p)
     return p->n * tn_window_pixels(&p->window);
 }
 
-/* The columns of the largest residue. */
-static int64_t residue_pixels(const conv_problem *p)
+/* Elements of the image that the largest sub-filter writes. */
+static int64_t subfilter_pixels(const conv_problem *p)
 {
     const conv_window *v = &p->window;
     int64_t pixels = p->n;
@@ -115,13 +115,13 @@ static int64_t residue_pixels(const conv_problem *p)
     return pixels;
 }
 
-/* The most taps that meet one element of the image. */
-static int64_t meeting_taps(const conv_window *v)
+/* Taps of the largest sub-filter. */
+static int64_t subfilter_taps(const conv_window *v)
 {
-    const conv_meeting meeting = tn_conv_find_meeting(v);
+    const conv_subfilter subfilter = tn_conv_find_subfilter(v);
     int64_t taps = 1;
     for (int d = 0; d < 3; d++)
-        taps *= tn_ceil_div(v->filter[d], meeting.tap[d]);
+        taps *= tn_ceil_div(v->filter[d], subfilter.tap[d]);
     return taps;
 }
 
@@ -144,9 +144,9 @@ static gemm_problem image_product(const conv_problem *p)
 {
     return (gemm_problem){
         .m = p->c,
-        .n = residue_pixels(p),
-        .k = p->k * meeting_taps(&p->window),
-        .batch = {p->groups, residues(&p->window)},
+        .n = subfilter_pixels(p),
+        .k = p->k * subfilter_taps(&p->window),
+        .batch = {p->groups, subfilters(&p->window)},
         .matrix = {
             [GEMM_A] = {.row = p->w[1], .batch = {p->k * p->w[0]}, .operand = p->operand[CONV_W]},
             [GEMM_B] = {.batch = {p->k * p->y[1]}, .operand = p->operand[CONV_Y]},
@@ -245,7 +245,7 @@ double tn_conv_depth(const conv_problem *p, const conv_tiled_layout *l)
 {
     if (l->direction != CONV_GRADIENT_OF_IMAGE)
         return (double)l->product.k;
-    return (double)p->k * (double)tn_window_taps(&p->window) / (double)residues(&p->window);
+    return (double)p->k * (double)tn_window_taps(&p->window) / (double)subfilters(&p->window);
 }
 
 static const char *misfit_of(tenon_context *context, const gemm_problem *g, const int32_t *values)
@@ -273,9 +273,11 @@ static double time_of(tenon_context *context, const conv_problem *p, const conv_
 {
     const double groups =
         (double)tn_gemm_tiled_groups(&l->product, values[TILED_MB], values[TILED_NB]);
-    const double finding = CONV_FINDING / tn_conv_run(p, l->direction, values[TILED_KB], RUN);
+    const double address_instructions =
+        CONV_ADDRESS_INSTRUCTIONS / tn_conv_run(p, l->direction, values[TILED_KB], RUN);
     const tn_work slices = tn_conv_slices_work(p, l->slices);
-    tn_work loop = tn_gemm_tiled_loop(p->dtype, values, groups, tn_conv_depth(p, l), finding);
+    tn_work loop =
+        tn_gemm_tiled_loop(p->dtype, values, groups, tn_conv_depth(p, l), address_instructions);
     loop.bytes = tn_conv_bytes(p);
     return tn_work_time(&context->device.model, &loop) +
            tn_work_time(&context->device.model, &slices);
@@ -375,7 +377,7 @@ const tn_solver tn_conv_implicit_tiled = {.name = "implicit_tiled",
                                           .configure = configure,
                                           .launch = launch};
 
-/* A product for each residue of the strides, whose b is gathered from dy. */
+/* A product for each sub-filter, whose b is gathered from dy. */
 const tn_solver tn_conv_backward_data_implicit_tiled = {.name = "implicit_tiled",
                                                         .awkward = TN_CONV_TILED_DATA_AWKWARD,
                                                         .parameters = tn_conv_tiled_parameters,

@@ -37,17 +37,18 @@ void tn_conv_tiled_lay_out(const conv_problem *problem, conv_direction direction
                            conv_tiled_layout *layout);
 
 /* The product for one group, with the groups as the outer dimension of its batch; the inner one is
- * the residues of the image's gradient, or `slices` of the sums. Of b and of the strides along n
+ * the sub-filters of the image's gradient, or `slices` of the sums. Of b and of the strides along n
  * nothing is said. */
 gemm_problem tn_conv_tiled_product(const conv_problem *problem, conv_direction direction,
                                    int64_t slices);
 
 /* What the solvers on matrix units share, too. */
 
-/* Instructions of a work-item to find an element of the image, or a run of them that is loaded
- * whole: its place and three positions, added up from both tables and compared. A guess until it is
+/* Instructions of a work-item that compute the address of an element of the image, or of a run of
+ * them that is loaded whole: the address and three positions are sums from both tables, and are
+ * compared with the image's sizes. A guess until it is
  * measured. */
-#define CONV_FINDING 10.0
+#define CONV_ADDRESS_INSTRUCTIONS 10.0
 
 /* Whether neighbouring work-items gather along k: channels that are neighbours, or pixels. */
 bool tn_conv_gathers_along_k(const conv_problem *problem, conv_direction direction);
@@ -63,7 +64,8 @@ bool tn_conv_reads_vectors_of_a(const conv_problem *problem, const conv_tiled_la
 /* The pixels of all images, of which the product's columns are made, or its sums. */
 int64_t tn_conv_pixels(const conv_problem *problem);
 
-/* Positions along dimension d of the image that are met by taps of their own. */
+/* Sub-filters along dimension d: the image's gradient at positions that differ modulo the stride is
+ * computed from different taps. */
 int64_t tn_conv_phases(const conv_window *window, int d);
 
 /* Completes a launch, which has its kernel and its local size along the first dimension, and
@@ -95,7 +97,7 @@ void tn_conv_tiled_arguments(const conv_problem *problem, const conv_tiled_layou
 /* Bytes of the three tensors. */
 double tn_conv_bytes(const conv_problem *problem);
 
-/* Steps of the product's k, on the average of the residues. */
+/* Steps of the product's k, on the average of the sub-filters. */
 double tn_conv_depth(const conv_problem *problem, const conv_tiled_layout *layout);
 
 /* Their awkward cases: a block of rows and one, and a depth that is loaded as the one at hand is.

@@ -67,7 +67,7 @@ static col2im_args arguments(const col2im_problem *p)
                         .col_span = 1,
                         .c = p->c,
                         .window = *v,
-                        .meeting = tn_conv_find_meeting(v),
+                        .subfilter = tn_conv_find_subfilter(v),
                         .activation = (tenon_i32)p->activation,
                         .flags = (tenon_i32)p->flags};
     memcpy(args.col_stride, p->col, sizeof args.col_stride);

@@ -2,7 +2,7 @@
  * conv_backward_data/col2im_gemm: columns as the product of the transposed filters and y, in the
  * workspace, then folded into the image.
  *
- * The columns are laid so that both steps go along what is contiguous in x: along q, or along the
+ * The columns are laid so that both stages go along what is contiguous in x: along q, or along the
  * channels (NHWC). The order of the taps is that in which the filters lie; filters that lie in
  * neither order are packed first. 16-bit tensors are packed, too, as what they are summed in: the
  * columns must not be rounded before they are added up. Where the columns do not fit the workspace,

@@ -28,7 +28,7 @@ static tenon_status launch(const char *operation, tn_recording *recording,
     const bool reads[CONV_OPERANDS] = {
         [CONV_Y] = any, [CONV_W] = any, [CONV_C] = true, [CONV_BIAS] = true};
     tn_patch patches[CONV_OPERANDS + TN_EPILOGUE_SCALARS];
-    conv_reverse_args args = {.meeting = tn_conv_find_meeting(v)};
+    conv_reverse_args args = {.subfilter = tn_conv_find_subfilter(v)};
     tn_launch launch = {.source = "conv/data/direct",
                         .options = choice->options,
                         .kernel = "conv_backward_data",

@@ -60,8 +60,8 @@ static int64_t sums_of_band(const conv_problem *p, int64_t band, layout *l)
     const conv_window *v = &p->window;
     int64_t reach = (v->filter[1] - 1) * v->dilation[1];
     l->band = band;
-    l->lines = tn_min_i64(v->out[1], (band - 1 + reach) / v->step[1] + 1);
-    l->rows = l->lines + reach / v->step[1];
+    l->lines = tn_min_i64(v->out[1], (band - 1 + reach) / v->stride[1] + 1);
+    l->rows = l->lines + reach / v->stride[1];
     return l->phases[1] * l->phases[2] * l->rows * l->pitch;
 }
 
@@ -110,13 +110,13 @@ static const char *lay_out(tenon_context *context, const conv_problem *p, const 
                            layout *l)
 {
     const conv_window *v = &p->window;
-    const conv_meeting meeting = tn_conv_find_meeting(v);
+    const conv_subfilter subfilter = tn_conv_find_subfilter(v);
     int64_t room = (int64_t)values[SUMS] * SUMS_UNIT, taps = v->filter[1] * v->filter[2];
     memset(l, 0, sizeof *l);
     for (int d = 0; d < 3; d++)
-        l->phases[d] = tn_min_i64(v->filter[d], meeting.tap[d]);
-    l->pitch = tn_max_i64(v->out[2] + (v->filter[2] - 1) * v->dilation[2] / v->step[2],
-                          (v->size[2] - 1 - v->start[2]) / v->step[2] + 1);
+        l->phases[d] = tn_min_i64(v->filter[d], subfilter.tap[d]);
+    l->pitch = tn_max_i64(v->out[2] + (v->filter[2] - 1) * v->dilation[2] / v->stride[2],
+                          (v->size[2] - 1 - v->start[2]) / v->stride[2] + 1);
     l->images = 1;
     l->channels = tn_min_i64(p->c, tn_max_i64(1, values[ROWS] / taps));
     while (!choose_band(p, room / l->channels, l)) {
@@ -141,7 +141,7 @@ static const char *refuses(const conv_problem *p)
         return "there is no product";
     for (int d = 0; d < 3; d++) /* which are counted in 32 bits */
         if (v->filter[d] > SUMS_UNIT || v->dilation[d] > INT32_MAX / SUMS_UNIT / 4 ||
-            v->step[d] > INT32_MAX / SUMS_UNIT / 4 || v->size[d] > INT32_MAX / 4 ||
+            v->stride[d] > INT32_MAX / SUMS_UNIT / 4 || v->size[d] > INT32_MAX / 4 ||
             v->out[d] > INT32_MAX / 4 || -v->start[d] > INT32_MAX / 4)
             return "the image is too large";
     return NULL;
@@ -263,7 +263,7 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
 static void fill_arguments(const conv_problem *p, const layout *l, conv_data_packed_args *args)
 {
     const conv_window *v = &p->window;
-    args->meeting = tn_conv_find_meeting(v);
+    args->subfilter = tn_conv_find_subfilter(v);
     args->n = p->n;
     args->channels = l->channels;
     args->images = l->images;
@@ -287,7 +287,7 @@ static tenon_status launch(const char *operation, tn_recording *recording,
     const bool reads[CONV_OPERANDS] = {
         [CONV_Y] = true, [CONV_W] = true, [CONV_C] = true, [CONV_BIAS] = true};
     tn_patch patches[CONV_OPERANDS + TN_EPILOGUE_SCALARS];
-    conv_data_packed_args args = {.meeting = {.tap = {0}}};
+    conv_data_packed_args args = {.subfilter = {.tap = {0}}};
     const layout *l = TN_LAYOUT(const layout, choice);
     fill_arguments(p, l, &args);
     tn_launch launch = {.source = "conv/data/implicit_packed",

@@ -11,7 +11,7 @@ static const char *refuses(const conv_problem *p)
     if (tn_window_taps(v) != 1)
         return "the filter is not 1x1";
     for (int d = 0; d < 3; d++)
-        if (v->start[d] != 0 || v->step[d] != 1 || v->out[d] != v->size[d])
+        if (v->start[d] != 0 || v->stride[d] != 1 || v->out[d] != v->size[d])
             return "the filter does not meet every pixel once";
     return tn_window_pixels(v) == 0 ? "there is no product" : NULL;
 }

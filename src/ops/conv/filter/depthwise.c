@@ -47,7 +47,7 @@ static bool lay_out(const conv_problem *p, int32_t lanes, layout *l)
     switch (l->how) {
     case ITEMS:
         l->units =
-            planes * tn_ceil_div(out[1], tn_depthwise_step(v) != 0 ? rows_of(p, 1) : 1) * out[2];
+            planes * tn_ceil_div(out[1], tn_depthwise_stride(v) != 0 ? rows_of(p, 1) : 1) * out[2];
         l->groups = tn_ceil_div(filters, filters_of_group(p));
         return true;
     case CHANNELS:
@@ -129,7 +129,7 @@ static void set_options(tenon_context *context, const conv_problem *p, int32_t l
                      p->dtype, lanes, rows_of(p, lanes), tn_depthwise_taps(&p->window),
                      tn_depthwise_along_channels(p, lanes), (int)tn_depthwise_room(p->dtype),
                      TN_DEPTHWISE_MOST_TAPS, GPU_ITEMS,
-                     lanes == 1 ? tn_depthwise_step(&p->window) : 0);
+                     lanes == 1 ? tn_depthwise_stride(&p->window) : 0);
 }
 
 /* With the lanes that were asked for, or else the device's. */

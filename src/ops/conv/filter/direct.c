@@ -12,7 +12,7 @@
 /* Vectors serve where rows are long; few filters leave a GPU idle. */
 static tn_work filter_work(tenon_context *context, const conv_problem *p)
 {
-    const bool dense = p->window.step[2] == 1 && p->x[4] == 1 && p->y[4] == 1 &&
+    const bool dense = p->window.stride[2] == 1 && p->x[4] == 1 && p->y[4] == 1 &&
                        p->window.out[2] >= (int64_t)tn_lanes(context, p->dtype);
     tn_work work = tn_conv_direct_work(p);
     work.rate = tn_sum_rate(p->dtype);

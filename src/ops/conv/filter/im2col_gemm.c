@@ -54,11 +54,11 @@ static void choose_order(const conv_problem *p, layout *l)
 }
 
 /* Whether the pixels of so many images of dy can be stepped through as one. */
-static bool merges(const conv_problem *p, int64_t images, int64_t *step)
+static bool merges(const conv_problem *p, int64_t images, int64_t *joined)
 {
     const int64_t *out = p->window.out, *y = p->y;
     const int64_t shape[] = {images, out[0], out[1], out[2]}, stride[] = {y[0], y[2], y[3], y[4]};
-    return tn_conv_one_dimension(shape, stride, step);
+    return tn_conv_one_dimension(shape, stride, joined);
 }
 
 /* The sizes of a block. Where not even the least fits into the workspace, they are that one's. */
@@ -184,7 +184,7 @@ static im2col_problem unfold_problem(const conv_problem *p, const layout *l, con
     column_strides(p, l, b, u.col);
     for (int d = 0; d < 3; d++) {
         u.window.out[d] = b->count[d];
-        u.window.start[d] += b->first[d] * p->window.step[d];
+        u.window.start[d] += b->first[d] * p->window.stride[d];
     }
     return u;
 }

@@ -35,7 +35,7 @@ static const tn_parameter parameters[PARAMETERS] = {
 typedef struct layout {
     conv_window window; /* with lines joined */
     int64_t x[CONV_RANK], y[CONV_RANK];
-    int64_t skip[3], step[3], dilation[3];
+    int64_t skip[3], stride[3], dilation[3];
     int64_t run, channels, filters;
     int64_t vectors;              /* of a work-group's columns */
     int64_t images, lines, width; /* of a band */
@@ -49,7 +49,7 @@ static void join_lines(const conv_problem *p, layout *l)
     conv_window *v = &l->window;
     int64_t joined = 1;
     for (int d = 1; d < 3; d++)
-        if (v->filter[d] != 1 || v->step[d] != 1 || v->start[d] != 0 || v->out[d] != v->size[d])
+        if (v->filter[d] != 1 || v->stride[d] != 1 || v->start[d] != 0 || v->out[d] != v->size[d])
             return;
     if (p->x[3] != v->out[2] * p->x[4] || p->y[3] != v->out[2] * p->y[4])
         return;
@@ -67,8 +67,8 @@ static void choose_positions(layout *l)
     const conv_window *v = &l->window;
     for (int d = 0; d < 3; d++) {
         bool skips = d > 0 && v->filter[d] == 1;
-        l->skip[d] = skips ? v->step[d] : 1;
-        l->step[d] = skips ? 1 : v->step[d];
+        l->skip[d] = skips ? v->stride[d] : 1;
+        l->stride[d] = skips ? 1 : v->stride[d];
         l->dilation[d] = v->dilation[d];
     }
 }
@@ -76,7 +76,7 @@ static void choose_positions(layout *l)
 /* The positions that the filter meets along a dimension from so many outputs. */
 static int64_t reach(const layout *l, int d, int64_t outputs)
 {
-    return (outputs - 1) * l->step[d] + (l->window.filter[d] - 1) * l->dilation[d] + 1;
+    return (outputs - 1) * l->stride[d] + (l->window.filter[d] - 1) * l->dilation[d] + 1;
 }
 
 static void choose_columns(const conv_problem *p, int64_t lanes, layout *l)
@@ -98,11 +98,11 @@ static bool choose_band(const conv_problem *p, int64_t room, layout *l)
         return false;
     if (reach(l, 2, out[2]) > most / reach(l, 1, 1) || out[2] > BAND_PIXELS) {
         int64_t positions = most / reach(l, 1, 1) - reach(l, 2, 1);
-        l->width = tn_min_i64(tn_min_i64(out[2], BAND_PIXELS), 1 + positions / l->step[2]);
+        l->width = tn_min_i64(tn_min_i64(out[2], BAND_PIXELS), 1 + positions / l->stride[2]);
     } else {
         int64_t rows = most / reach(l, 2, out[2]) - reach(l, 1, 1);
         l->width = out[2];
-        l->lines = tn_min_i64(tn_min_i64(out[1], BAND_PIXELS / out[2]), 1 + rows / l->step[1]);
+        l->lines = tn_min_i64(tn_min_i64(out[1], BAND_PIXELS / out[2]), 1 + rows / l->stride[1]);
         l->lines = tn_ceil_div(out[1], tn_ceil_div(out[1], l->lines));
     }
     l->rows = reach(l, 1, l->lines);
@@ -212,7 +212,7 @@ static const char *refuses(const conv_problem *p)
         return "there is no product";
     for (int d = 0; d < 3; d++) /* of which a band's are counted in 32 bits */
         if (v->filter[d] > BLOCK_UNIT || v->dilation[d] > INT32_MAX / BLOCK_UNIT / 2 ||
-            v->step[d] > INT32_MAX / BLOCK_UNIT / 2)
+            v->stride[d] > INT32_MAX / BLOCK_UNIT / 2)
             return "the filter's reach is too long";
     return NULL;
 }
@@ -336,7 +336,7 @@ static conv_filter_packed_args arguments(const conv_problem *p, const layout *l)
     }
     args.taps_join &= p->c == 1 || args.to_stride[1] == next;
     memcpy(args.skip, l->skip, sizeof args.skip);
-    memcpy(args.step, l->step, sizeof args.step);
+    memcpy(args.stride, l->stride, sizeof args.stride);
     memcpy(args.dilation, l->dilation, sizeof args.dilation);
     memcpy(args.size, v->size, sizeof args.size);
     memcpy(args.filter, f, sizeof args.filter);

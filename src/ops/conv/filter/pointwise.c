@@ -8,12 +8,12 @@
 
 /* Whether the pixels of so many images can be stepped through as one. */
 static bool merges(const conv_problem *p, int64_t images, const int64_t stride[CONV_RANK],
-                   int64_t *step)
+                   int64_t *joined)
 {
     const int64_t *out = p->window.out;
     const int64_t shape[] = {images, out[0], out[1], out[2]};
     const int64_t strides[] = {stride[0], stride[2], stride[3], stride[4]};
-    return tn_conv_one_dimension(shape, strides, step);
+    return tn_conv_one_dimension(shape, strides, joined);
 }
 
 static bool merges_both(const conv_problem *p, int64_t images, int64_t *x, int64_t *y)
@@ -32,7 +32,7 @@ static const char *lay_out(const conv_problem *p, layout *l)
     if (tn_window_taps(v) != 1)
         return "the filter is not 1x1";
     for (int d = 0; d < 3; d++)
-        if (v->start[d] != 0 || v->step[d] != 1 || v->out[d] != v->size[d])
+        if (v->start[d] != 0 || v->stride[d] != 1 || v->out[d] != v->size[d])
             return "the filter does not meet every pixel once";
     if (p->n == 0 || tn_window_pixels(v) == 0)
         return "there is no product";

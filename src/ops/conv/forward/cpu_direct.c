@@ -39,7 +39,7 @@ typedef struct layout {
     conv_problem problem; /* with the pixels of a 1x1 filter as one dimension, where they are */
     int64_t run, lanes, panel;
     int64_t box[4], filters, channels;
-    conv_meeting meeting;
+    conv_subfilter subfilter;
     int64_t phases[3], extent[3];
     int64_t channel;             /* elements of the copy */
     int64_t copy, sums, laid;    /* vectors of local memory */
@@ -84,10 +84,10 @@ static void join_pixels(conv_problem *p)
     conv_window *v = &p->window;
     tn_space space = {.rank = 3, .views = 3};
     for (int d = 0; d < 3; d++) {
-        if (v->filter[d] != 1 || v->start[d] != 0 || (v->out[d] - 1) * v->step[d] >= v->size[d])
+        if (v->filter[d] != 1 || v->start[d] != 0 || (v->out[d] - 1) * v->stride[d] >= v->size[d])
             return;
         space.shape[d] = v->out[d];
-        space.stride[0][d] = p->x[2 + d] * v->step[d];
+        space.stride[0][d] = p->x[2 + d] * v->stride[d];
         space.stride[1][d] = p->y[2 + d];
         space.stride[2][d] = p->res[2 + d];
     }
@@ -97,7 +97,7 @@ static void join_pixels(conv_problem *p)
     const conv_window row = {.size = {1, 1, space.shape[0]},
                              .filter = {1, 1, 1},
                              .out = {1, 1, space.shape[0]},
-                             .step = {1, 1, 1},
+                             .stride = {1, 1, 1},
                              .dilation = {1, 1, 1}};
     *v = row;
     p->x[4] = space.stride[0][0];
@@ -150,12 +150,12 @@ static void choose_channels(tenon_context *context, layout *l)
 static bool measure_copy(layout *l)
 {
     const conv_window *v = &l->problem.window;
-    l->meeting = tn_conv_find_meeting(v);
+    l->subfilter = tn_conv_find_subfilter(v);
     l->channel = l->box[0];
     for (int d = 0; d < 3; d++) {
         int64_t pixels = d < 2 ? l->box[1 + d] : tn_round_up(l->box[3], l->run);
-        l->phases[d] = tn_min_i64(v->filter[d], l->meeting.tap[d]);
-        l->extent[d] = pixels + (v->filter[d] - 1) / l->meeting.tap[d] * l->meeting.out[d];
+        l->phases[d] = tn_min_i64(v->filter[d], l->subfilter.tap[d]);
+        l->extent[d] = pixels + (v->filter[d] - 1) / l->subfilter.tap[d] * l->subfilter.out[d];
         if (l->extent[d] > MOST_BYTES || l->phases[d] > MOST_BYTES ||
             l->channel > MOST_BYTES / (l->extent[d] * l->phases[d]))
             return false;
@@ -192,7 +192,7 @@ static bool lay_out(tenon_context *context, const conv_problem *p, const int32_t
 static void add_copy(const layout *l, double groups, tn_work *work)
 {
     const conv_problem *p = &l->problem;
-    const int64_t pitch = p->window.step[2] * p->x[4];
+    const int64_t pitch = p->window.stride[2] * p->x[4];
     const double lines = groups * (double)p->c * (double)l->channel / (double)l->extent[2];
     const double elements = lines * (double)tn_round_up(l->extent[2], l->lanes);
     work->rows += lines;
@@ -359,8 +359,8 @@ static conv_direct_args make_args(const layout *l)
                              .taps_join = l->taps_join,
                              .join = joined_dimensions(l)};
     memcpy(args.box, l->box, sizeof args.box);
-    memcpy(args.meet_tap, l->meeting.tap, sizeof args.meet_tap);
-    memcpy(args.meet_out, l->meeting.out, sizeof args.meet_out);
+    memcpy(args.subfilter_tap, l->subfilter.tap, sizeof args.subfilter_tap);
+    memcpy(args.subfilter_out, l->subfilter.out, sizeof args.subfilter_out);
     memcpy(args.phases, l->phases, sizeof args.phases);
     memcpy(args.extent, l->extent, sizeof args.extent);
     for (int d = 0; d < 3; d++)

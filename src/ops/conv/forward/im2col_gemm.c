@@ -120,7 +120,7 @@ static im2col_problem unfold_problem(const conv_problem *p, const layout *l,
     u.col_operand = TN_WORKSPACE;
     for (int d = 0; d < 3; d++) {
         u.window.out[d] = block->count[d];
-        u.window.start[d] += block->first[d] * p->window.step[d];
+        u.window.start[d] += block->first[d] * p->window.stride[d];
     }
     return u;
 }

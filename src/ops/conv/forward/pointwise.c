@@ -8,7 +8,7 @@ static const char *refuses(const conv_problem *p)
     if (tn_window_taps(v) != 1)
         return "the filter is not 1x1";
     for (int d = 0; d < 3; d++)
-        if (v->start[d] != 0 || (v->out[d] - 1) * v->step[d] >= v->size[d])
+        if (v->start[d] != 0 || (v->out[d] - 1) * v->stride[d] >= v->size[d])
             return "the filter reaches into the padding";
     return NULL;
 }
@@ -24,7 +24,7 @@ static tenon_status product(const char *operation, const conv_problem *p, gemm_p
         .image = p->x[0],
         .group = p->c * p->x[1],
         .tap = p->x[1],
-        .pixel = {v->step[0] * p->x[2], v->step[1] * p->x[3], v->step[2] * p->x[4]},
+        .pixel = {v->stride[0] * p->x[2], v->stride[1] * p->x[3], v->stride[2] * p->x[4]},
         .w_operand = p->operand[CONV_W],
         .col_operand = p->operand[CONV_X],
         .taps = p->c};

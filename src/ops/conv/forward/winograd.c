@@ -64,7 +64,7 @@ const char *tn_winograd_refuses(const conv_problem *p)
     if (v->size[0] != 1 || v->out[0] != 1 || v->start[0] != 0)
         return "the image has more than two dimensions";
     for (int d = 1; d < 3; d++)
-        if (v->step[d] != 1 || v->dilation[d] != 1)
+        if (v->stride[d] != 1 || v->dilation[d] != 1)
             return "the stride or the dilation is not 1";
     if (!tn_mul_i64(p->c, p->groups * p->k, &size) || !tn_mul_i64(size, MOST_BYTES, &size))
         return "the size of the transformed filters overflows";
