@@ -1,3 +1,4 @@
+/* What the solvers of implicit GEMM share: conv/implicit_packed and conv/cpu_direct. */
 #include "ops/conv/implicit.h"
 
 #include "base/checked.h"

@@ -1,3 +1,4 @@
+/* What solvers by a matrix product share: pointwise, im2col_gemm, col2im_gemm and winograd_gemm. */
 #include "ops/conv/product.h"
 
 #include "base/checked.h"
