@@ -25,13 +25,14 @@
  * TENON_SPREAD:   1 where the image's rows lie apart, so that some of the tile hold nothing.
  * TENON_ROWS:     see above.
  * TENON_STEP:     1 or 2, with TENON_TAPS: the window's stride, without dilation, of an image that
- * is not spread. The kernel along rows then reads the image itself where it can, and rows of x and
- * y are contiguous. 0: any window. TENON_BACKWARDS: 1: only elements that exist are multiplied, as
- * args.backwards says. TENON_PLANES:   with TENON_STEP, channels that a vector has a row of, 1
- * or 2. TENON_BLOCKS:   vectors along a tile's row, at most, with TENON_STEP. TENON_TILE: elements
- * of a tile in local memory. TENON_VW:       lanes of a vector; 1 builds the kernel without
- * vectors. TENON_DTYPE, TENON_HW_FMA, TENON_ACT_BUILD: see common/types.clh and
- * common/activation.clh.
+ *                 is not spread. The kernel along rows then reads the image itself where it can,
+ *                 and rows of x and y are contiguous. 0: any window.
+ * TENON_BACKWARDS: 1: only elements that exist are multiplied, as args.backwards says.
+ * TENON_PLANES:   with TENON_STEP, channels that a vector has a row of, 1 or 2.
+ * TENON_BLOCKS:   vectors along a tile's row, at most, with TENON_STEP.
+ * TENON_TILE:     elements of a tile in local memory.
+ * TENON_VW:       lanes of a vector; 1 builds the kernel without vectors.
+ * TENON_DTYPE, TENON_HW_FMA, TENON_ACT_BUILD: see common/types.clh and common/activation.clh.
  */
 #ifndef TENON_TAPS
 #define TENON_TAPS 3

@@ -11,8 +11,7 @@ typedef struct depthwise_tile {
     tenon_i64 rows, columns; /* outputs; columns are whole vectors unless one tile has all */
     tenon_i64 phase, pitch;  /* elements from a phase, and from a row, to the next */
     tenon_i64 member;        /* elements of an image channel */
-    tenon_i64 tap_quotient,
-        tap_remainder; /* of a dilation along w: dilation / stride, dilation % stride */
+    tenon_i64 tap_quotient, tap_remainder; /* of the dilation along w by the stride */
 } depthwise_tile;
 
 /* One image channel for each result channel, or `members` of them: forward, or backwards. */

@@ -21,9 +21,11 @@
  * TENON_CHANNELS: 1 builds the kernel along channels instead of that along rows.
  * TENON_ROWS:     rows of dy that are taken at once.
  * TENON_STEP:     1 or 2, with TENON_TAPS and without vectors: the window's stride, without
- * dilation; 0: any window. TENON_ITEMS:    work-items of a work-group without vectors, a power of
- * two. TENON_TILE:     elements of a tile in local memory. TENON_VW:       lanes of a vector; 1
- * builds the kernel without vectors. TENON_DTYPE, TENON_HW_FMA: see common/types.clh.
+ *                 dilation; 0: any window.
+ * TENON_ITEMS:    work-items of a work-group without vectors, a power of two.
+ * TENON_TILE:     elements of a tile in local memory.
+ * TENON_VW:       lanes of a vector; 1 builds the kernel without vectors.
+ * TENON_DTYPE, TENON_HW_FMA: see common/types.clh.
  */
 #ifndef TENON_TAPS
 #define TENON_TAPS 3

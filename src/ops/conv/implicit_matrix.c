@@ -19,8 +19,7 @@ static const char *const source_names[] = {
 /* Slices of the pixels have at least so many steps. */
 #define LEAST_SLICE 512
 /* As in conv/implicit_tiled.c: local memory of a column and of a step of k, of which there are two
- * tables.
- */
+ * tables. */
 #define COLUMN_BYTES 24
 #define STEP_BYTES   56
 #define PART_BYTES   256

@@ -46,8 +46,7 @@ gemm_problem tn_conv_tiled_product(const conv_problem *problem, conv_direction d
 
 /* Instructions of a work-item that compute the address of an element of the image, or of a run of
  * them that is loaded whole: the address and three positions are sums from both tables, and are
- * compared with the image's sizes. A guess until it is
- * measured. */
+ * compared with the image's sizes. A guess until it is measured. */
 #define CONV_ADDRESS_INSTRUCTIONS 10.0
 
 /* Whether neighbouring work-items gather along k: channels that are neighbours, or pixels. */
