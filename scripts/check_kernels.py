@@ -22,8 +22,8 @@ from offline.occupancy import occupancy
 # One machine of each vendor compiles all that the automatic choice comes to, SPIR-V's all that may be
 # chosen at all. The others compile what is chosen for the shapes of usual networks: of these kernels
 # their own, of others what that one lacks, as the machines of a vendor differ little in them.
-HEAVY = ("gemm/tiled", "gemm/matrix", "gemm/int8_", "conv/implicit_", "conv/data_", "conv/filter_",
-         "capability/matrix")
+HEAVY = ("gemm/tiled", "gemm/matrix", "gemm/int8_", "conv/forward/implicit_",
+         "conv/data/implicit_", "conv/filter/implicit_", "capability/matrix")
 REPRESENTATIVES = {"nvidia": "sm_80", "amd": "gfx942", "intel": "dg2", "spirv": "spirv64"}
 SUB_GROUP = re.compile(r"-DTENON_SUB_GROUP=\d+ ?")
 KNOWN_SPILLS = Path(__file__).parent / "offline" / "known_spills.txt"

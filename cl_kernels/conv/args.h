@@ -5,11 +5,11 @@
 #include "gemm/args.h"
 
 /* Images x[n, c, d, h, w] laid under filters w[k, c, t, r, s], which gives y[n, k, o, p, q]: in
- * each of the three dimensions tap t of output o reads o * step + start + t * dilation, or 0 where
- * that is outside. Those that the caller's images lack come first, with one element. */
+ * each of the three dimensions tap t of output o reads o * stride + start + t * dilation, or 0
+ * where that is outside. Those that the caller's images lack come first, with one element. */
 typedef struct conv_window {
     tenon_i64 size[3], filter[3], out[3]; /* of x, w and y */
-    tenon_i64 step[3], dilation[3];
+    tenon_i64 stride[3], dilation[3];
     tenon_i64 start[3]; /* minus the padding, usually */
 } conv_window;
 
@@ -40,8 +40,8 @@ typedef struct conv_product_args {
     tenon_i64 x_stride[3]; /* along d, h and w */
     tenon_i64 channel,
         taps; /* stride of x along its channels, and taps of a filter in one of them */
-    /* Tap i of channel c is number c * tap_channel + i * tap_step of a filter. */
-    tenon_i64 tap_channel, tap_step;
+    /* Tap i of channel c is number c * tap_channel + i * tap_stride of a filter. */
+    tenon_i64 tap_channel, tap_stride;
     tenon_i64 channels; /* of a group */
     tenon_i64 x_span;   /* elements from the first of a group's image to its last */
     conv_window window;

@@ -36,7 +36,7 @@ TENON_INLINE void write(__global data_t *db, const conv_bias_args *args, long k,
 TENON_KERNEL void conv_bias_rows(__global const data_t *y, __global acc_t *sums,
                                  __global data_t *db, const conv_bias_args args)
 {
-    const long k = (long)get_global_id(0), part = (long)get_global_id(1), step = args.y_stride[4];
+    const long k = (long)get_global_id(0), part = (long)get_global_id(1), stride = args.y_stride[4];
     const long last = min((part + 1) * args.chunk, args.lines);
     y += args.y_offset + k * args.y_stride[1];
     acc_v lanes = splat(0);
@@ -44,10 +44,10 @@ TENON_KERNEL void conv_bias_rows(__global const data_t *y, __global acc_t *sums,
     for (long line = part * args.chunk; line < last; line++) {
         long q = 0, at = line_of(&args, line);
         for (; q + TENON_VW <= args.out[2]; q += TENON_VW) {
-            lanes += load_lanes(y, at + q * step, step, TENON_VW);
+            lanes += load_lanes(y, at + q * stride, stride, TENON_VW);
         }
         for (; q < args.out[2]; q++) {
-            sum += load_data(y, at + q * step);
+            sum += load_data(y, at + q * stride);
         }
     }
     sum += sum_of_lanes(lanes);

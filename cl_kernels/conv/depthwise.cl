@@ -3,7 +3,7 @@
  *
  *   y[n, k] = act(alpha * (x[n, k / share] convolved with w[k]) + beta * c + bias),
  *
- * or run backwards from `members` of them, of images that are spread by the convolution's step,
+ * or run backwards from `members` of them, of images that are spread by the convolution's stride,
  * with filters that are reversed (their strides are negative).
  *
  * conv_depthwise_rows: for CPUs, vectors along w. A work-item does args.run tiles of a channel's
@@ -24,9 +24,9 @@
  * TENON_CHANNELS: 1 builds the kernel along channels instead of that along rows.
  * TENON_SPREAD:   1 where the image's rows lie apart, so that some of the tile hold nothing.
  * TENON_ROWS:     see above.
- * TENON_STEP:     1 or 2, with TENON_TAPS: the window's step, without dilation, of an image that is
- *                 not spread. The kernel along rows then reads the image itself where it can, and
- *                 rows of x and y are contiguous. 0: any window.
+ * TENON_STEP:     1 or 2, with TENON_TAPS: the window's stride, without dilation, of an image that
+ *                 is not spread. The kernel along rows then reads the image itself where it can,
+ *                 and rows of x and y are contiguous. 0: any window.
  * TENON_BACKWARDS: 1: only elements that exist are multiplied, as args.backwards says.
  * TENON_PLANES:   with TENON_STEP, channels that a vector has a row of, 1 or 2.
  * TENON_BLOCKS:   vectors along a tile's row, at most, with TENON_STEP.

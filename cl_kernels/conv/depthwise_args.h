@@ -5,20 +5,20 @@
 #include "conv/args.h"
 
 /* How results are cut into tiles, and the part of an image that is under one, as it is laid out in
- * local memory: rows of acc_t, each split by the window's step along w into phases, so that what a
- * tap reads for neighbouring outputs lies side by side. */
+ * local memory: rows of acc_t, each split by the window's stride along w into phases, so that what
+ * a tap reads for neighbouring outputs lies side by side. */
 typedef struct depthwise_tile {
-    tenon_i64 rows, columns;      /* outputs; columns are whole vectors unless one tile has all */
-    tenon_i64 phase, pitch;       /* elements from a phase, and from a row, to the next */
-    tenon_i64 member;             /* elements of an image channel */
-    tenon_i64 tap_step, tap_turn; /* of a dilation along w: dilation / step, dilation % step */
+    tenon_i64 rows, columns; /* outputs; columns are whole vectors unless one tile has all */
+    tenon_i64 phase, pitch;  /* elements from a phase, and from a row, to the next */
+    tenon_i64 member;        /* elements of an image channel */
+    tenon_i64 tap_quotient, tap_remainder; /* of the dilation along w by the stride */
 } depthwise_tile;
 
 /* One image channel for each result channel, or `members` of them: forward, or backwards. */
 typedef struct depthwise_args {
     conv_args conv;       /* x is the image that is read, y what is written */
     tenon_i64 spread[3];  /* the image's elements lie so far apart under the window, with nothing in
-                            between: the step of the convolution that is run backwards, or 1 */
+                            between: the stride of the convolution that is run backwards, or 1 */
     tenon_i64 channels;   /* of y */
     tenon_i64 share;      /* channels of y that read the same image channel */
     tenon_i64 members;    /* image channels that are summed for a channel of y */

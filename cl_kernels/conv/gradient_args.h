@@ -5,17 +5,17 @@
 
 #include "conv/args.h"
 
-/* The taps that meet one element of x, in each dimension: from one such tap to the next it is
- * `tap` taps, and the output that it belongs to lies `out` outputs earlier. With g the greatest
- * common divisor of step and dilation these are step / g and dilation / g. */
-typedef struct conv_meeting {
+/* The sub-filter of an element of x: the taps that read it. In each dimension the next one is `tap`
+ * taps further, and the output that it belongs to lies `out` outputs earlier. With g the greatest
+ * common divisor of stride and dilation these are stride / g and dilation / g. */
+typedef struct conv_subfilter {
     tenon_i64 tap[3], out[3];
-} conv_meeting;
+} conv_subfilter;
 
 /* In conv, x is what is written, and c and bias are shaped like it; y is read. */
 typedef struct conv_reverse_args {
     conv_args conv;
-    conv_meeting meeting;
+    conv_subfilter subfilter;
 } conv_reverse_args;
 
 /* x[n, c, d, h, w] = act(alpha * (sum of col[n, c, t, r, s, o, p, q]) + beta * res + bias). */
@@ -28,7 +28,7 @@ typedef struct col2im_args {
     tenon_i64 c;        /* channels */
     tenon_i64 run;      /* a kernel's own */
     conv_window window;
-    conv_meeting meeting;
+    conv_subfilter subfilter;
     tenon_i32 activation; /* run-time kind, TENON_ACT_* */
     tenon_i32 flags;      /* CONV_* */
 } col2im_args;
@@ -36,7 +36,7 @@ typedef struct col2im_args {
 /* The same by products whose columns are folded at once. */
 typedef struct conv_data_packed_args {
     conv_args conv;
-    conv_meeting meeting;
+    conv_subfilter subfilter;
     tenon_i64 y_span, w_span; /* elements from the first to the last, both included */
     tenon_i64 n, channels;    /* images; channels of a work-group */
     tenon_i64 images, band;   /* images of a work-group, and lines of x along h */
@@ -57,8 +57,8 @@ typedef struct conv_filter_args {
 } conv_filter_args;
 
 /* The same by blocks that are packed in local memory. Along h and w, where the filter has but one
- * element only what it meets is packed: a packed position is `skip` of the image's, and `step` and
- * `dilation` count packed ones. */
+ * element only what it meets is packed: a packed position is `skip` of the image's, and `stride`
+ * and `dilation` count packed ones. */
 typedef struct conv_filter_packed_args {
     tenon_i64 x_offset, y_offset, w_offset, sum_offset;
     tenon_i64 beta; /* bits of an acc_t */
@@ -72,7 +72,7 @@ typedef struct conv_filter_packed_args {
     tenon_i64 bands;                /* of a slice */
     tenon_i64 slice; /* elements of a slice's sums; 0: the only one, which goes to dw */
     tenon_i64 run;   /* taps along w whose channels are neighbours: all, or 1 */
-    tenon_i64 skip[3], step[3], dilation[3];
+    tenon_i64 skip[3], stride[3], dilation[3];
     tenon_i64 rows, pitch; /* packed: rows of a plane, positions of a row */
     tenon_i64 size[3], filter[3], out[3], start[3]; /* as conv_window */
     tenon_i32 adds;

@@ -26,23 +26,23 @@ TENON_INLINE long row_of(const conv_pack_args *args, long row)
 TENON_KERNEL void conv_pack(__global const data_t *tensor, __global acc_t *packed,
                             const conv_pack_args args)
 {
-    const long row = (long)get_global_id(1), step = args.stride[4];
+    const long row = (long)get_global_id(1), stride = args.stride[4];
     long i = (long)get_global_id(0) * args.run;
     const long end = min(i + args.run, args.shape[4]);
     tensor += row_of(&args, row);
     packed += args.packed_offset + row * args.shape[4];
     for (; i + TENON_VW <= end; i += TENON_VW) {
-        TENON_VSTORE(load_lanes(tensor, i * step, step, TENON_VW), 0, packed + i);
+        TENON_VSTORE(load_lanes(tensor, i * stride, stride, TENON_VW), 0, packed + i);
     }
     for (; i < end; i++) {
-        packed[i] = load_data(tensor, i * step);
+        packed[i] = load_data(tensor, i * stride);
     }
 }
 
 TENON_KERNEL void conv_unpack(__global data_t *tensor, __global const acc_t *packed,
                               const conv_pack_args args)
 {
-    const long row = (long)get_global_id(1), step = args.stride[4];
+    const long row = (long)get_global_id(1), stride = args.stride[4];
     const long first = (long)get_global_id(0) * args.run;
     tensor += row_of(&args, row);
     packed += args.packed_offset + row * args.shape[4];
@@ -52,8 +52,8 @@ TENON_KERNEL void conv_unpack(__global data_t *tensor, __global const acc_t *pac
             result += packed[i + part * args.part];
         }
         if (args.adds) {
-            result += TENON_FROM_BITS(args.beta) * load_data(tensor, i * step);
+            result += TENON_FROM_BITS(args.beta) * load_data(tensor, i * stride);
         }
-        store_data(tensor, i * step, result);
+        store_data(tensor, i * stride, result);
     }
 }

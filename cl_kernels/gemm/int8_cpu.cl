@@ -14,7 +14,7 @@
 
 #define TILE_B            __local const acc_v *
 #define TILE_LOAD_B(b, i) ((b)[(i) / TENON_VW])
-#include "common/turn.clh"
+#include "common/transpose.clh"
 #include "gemm/cpu_tile.clh"
 #include "gemm/cpu_pack.clh"
 #include "gemm/int8.clh"
@@ -53,7 +53,7 @@ TENON_INLINE void pack_bytes_along_k(__local acc_v *to, __global const uchar *b,
                                   byte_values(load_bytes(b, at + l * b_col + k, 1, kc - k), sign))
                             : splat(0);
         }
-        turn_square(x);
+        transpose_square(x);
         for (int l = 0; l < min(TENON_VW, kc - k); l++) {
             to[(k + l) * TENON_NV] = x[l] - zb;
         }

@@ -41,11 +41,11 @@ TENON_INLINE int lane_for(int what)
 
 /* Brings UNIT_K steps of `width` lines of x into local memory: along K, or across. */
 TENON_INLINE void fill(__local unit_t *tile, __global const unit_t *x, int width, long depth,
-                       int pitch, int turned)
+                       int pitch, int transposed)
 {
     for (int i = (int)get_local_id(0); i < width * UNIT_K; i += ITEMS) {
         const int line = i / UNIT_K, k = i % UNIT_K;
-        tile[turned ? k * pitch + line : line * pitch + k] = x[line * depth + k];
+        tile[transposed ? k * pitch + line : line * pitch + k] = x[line * depth + k];
     }
 }
 
@@ -62,16 +62,17 @@ TENON_INLINE void multiply_straight(unit_d d[UNIT_TILES_M][UNIT_TILES_N],
     unit_multiply_block(d, a, b, scratch, unit_lane());
 }
 
-TENON_INLINE void multiply_turned(unit_d d[UNIT_TILES_M][UNIT_TILES_N],
-                                  __local const unit_t *tile_a, __local const unit_t *tile_b,
-                                  __local uint *scratch)
+TENON_INLINE void multiply_transposed(unit_d d[UNIT_TILES_M][UNIT_TILES_N],
+                                      __local const unit_t *tile_a, __local const unit_t *tile_b,
+                                      __local uint *scratch)
 {
     unit_a a[UNIT_TILES_M];
     unit_b b[UNIT_TILES_N];
     for (int i = 0; i < UNIT_TILES_M; i++) {
-        unit_a_load_turned(&a[i], tile_a + unit_warp() * ROWS + i * UNIT_M, PITCH_M, lane_for(1));
+        unit_a_load_transposed(&a[i], tile_a + unit_warp() * ROWS + i * UNIT_M, PITCH_M,
+                               lane_for(1));
     }
-    unit_b_load_turned_pair(b, tile_b, PITCH_N, lane_for(2));
+    unit_b_load_transposed_pair(b, tile_b, PITCH_N, lane_for(2));
     UNIT_UNROLL
     for (int t = 0; t < UNIT_TILES_M * UNIT_TILES_N; t++) {
         unit_multiply(&d[t / UNIT_TILES_N][t % UNIT_TILES_N], &a[t / UNIT_TILES_N],
@@ -106,11 +107,13 @@ UNIT_KERNEL __kernel void multiply(__global const unit_t *a, __global const unit
     unit_d d[UNIT_TILES_M][UNIT_TILES_N];
     move(out, d, 1);
     for (int step = 0; step < args.steps; step++) {
-        fill(tile_a, a + step * UNIT_K, M, depth, args.turned ? PITCH_M : PITCH, args.turned);
-        fill(tile_b, b + step * UNIT_K, N, depth, args.turned ? PITCH_N : PITCH, args.turned);
+        fill(tile_a, a + step * UNIT_K, M, depth, args.transposed ? PITCH_M : PITCH,
+             args.transposed);
+        fill(tile_b, b + step * UNIT_K, N, depth, args.transposed ? PITCH_N : PITCH,
+             args.transposed);
         barrier(CLK_LOCAL_MEM_FENCE);
-        if (args.turned) {
-            multiply_turned(d, tile_a, tile_b, scratch);
+        if (args.transposed) {
+            multiply_transposed(d, tile_a, tile_b, scratch);
         } else {
             multiply_straight(d, tile_a, tile_b, scratch);
         }

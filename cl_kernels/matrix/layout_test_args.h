@@ -5,8 +5,8 @@
 #include "common/args.h"
 
 typedef struct layout_test_args {
-    tenon_i32 steps;  /* of UNIT_K */
-    tenon_i32 turned; /* 1: tiles lie across, and products are made one by one */
+    tenon_i32 steps;      /* of UNIT_K */
+    tenon_i32 transposed; /* 1: tiles lie across, and products are made one by one */
 } layout_test_args;
 
 #endif

@@ -3,7 +3,7 @@
 #include "emulation.h"
 
 #include "check/host.h"
-#include "ops/conv/winograd.h"
+#include "ops/conv/forward/winograd.h"
 #include "ops/registry.h"
 
 #include <math.h>

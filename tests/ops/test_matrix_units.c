@@ -18,7 +18,7 @@ typedef struct unit_case {
     int unit, type;
     const char *options; /* besides those that name the unit and the type */
     bool emulated;
-    bool turned;
+    bool transposed;
     bool reals;                  /* random reals in place of small integers */
     tenon_capability capability; /* that gives the first options, where it is not emulated */
 } unit_case;
@@ -159,7 +159,7 @@ static int first_wrong(const unit_case *c, test_random *random)
     upload_bytes(&tensors[0], TENON_DTYPE_I8, a.bytes, (size_t)(m * depth) * element);
     upload_bytes(&tensors[1], TENON_DTYPE_I8, b.bytes, (size_t)(n * depth) * element);
     upload_bytes(&tensors[2], TENON_DTYPE_I32, d, size);
-    const layout_test_args args = {STEPS, c->turned};
+    const layout_test_args args = {STEPS, c->transposed};
     run_kernel("matrix/layout_test", "multiply", options_of(c, options),
                WARPS * (size_t)MATRIX_LANES(c->unit), &args, sizeof args, tensors, 3);
     assert_ok(tenon_tensor_download(test_stream, &tensors[2], got, size, NULL));
@@ -181,8 +181,8 @@ static void expect_right(const unit_case *c, test_random *random)
     if (wrong >= 0)
         fail_msg("%s %s, %s%s%s %s: element [%d, %d] is wrong", unit_names[c->unit],
                  type_names[c->type], c->emulated ? "emulated" : "the device's own",
-                 c->turned ? ", turned" : "", c->reals ? ", reals" : "", c->options, wrong / n,
-                 wrong % n);
+                 c->transposed ? ", transposed" : "", c->reals ? ", reals" : "", c->options,
+                 wrong / n, wrong % n);
 }
 
 /* Bit for bit: small integers, and reals, which the emulation rounds as told. */
@@ -197,7 +197,7 @@ static void emulated_units_multiply(void **state)
                                           .type = type,
                                           .options = "",
                                           .emulated = true,
-                                          .turned = way % 2,
+                                          .transposed = way % 2,
                                           .reals = way / 2},
                              &random);
 }
@@ -206,12 +206,12 @@ static void loads_may_round(void **state)
 {
     test_random random = test_random_for(2);
     (void)state;
-    for (int turned = 0; turned < 2; turned++)
+    for (int transposed = 0; transposed < 2; transposed++)
         expect_right(&(unit_case){.unit = MATRIX_NVIDIA,
                                   .type = MATRIX_TF32,
                                   .options = "-DTENON_UNIT_ROUND=1",
                                   .emulated = true,
-                                  .turned = turned,
+                                  .transposed = transposed,
                                   .reals = true},
                      &random);
 }
@@ -238,11 +238,11 @@ static void try_unit(tenon_capability capability, int unit, const char *options,
     if (!test_has(capability))
         return;
     for (; *types != '\0'; types++) {
-        for (int turned = 0; turned < 2; turned++)
+        for (int transposed = 0; transposed < 2; transposed++)
             expect_right(&(unit_case){.unit = unit,
                                       .type = *types - '0',
                                       .options = options,
-                                      .turned = turned,
+                                      .transposed = transposed,
                                       .capability = capability},
                          &random);
         printf("right: %s %s %s, by the device's own unit\n", unit_names[unit],

@@ -2,11 +2,11 @@
  * of col2im: their tensors lie as those of the problem at hand do, and a solver's sizes stand
  * beside it. */
 #include "check/awkward.h"
-#include "ops/conv/cpu_direct.h"
+#include "ops/conv/forward/cpu_direct.h"
 #include "ops/conv/depthwise.h"
 #include "ops/conv/gradient.h"
 #include "ops/conv/implicit.h"
-#include "ops/conv/tiled.h"
+#include "ops/conv/implicit_tiled.h"
 #include "ops/registry.h"
 
 #include <stddef.h>
@@ -152,15 +152,15 @@ static tenon_tensor filters_like(const conv_problem *like, const sizes *s)
     if (!tn_conv_find_tap_order(like, &order))
         return image_view(like->dtype, channels_last(like->w), rows_join, k, c, size);
     tenon_tensor view = image_view(like->dtype, order.channel_last, true, k, c, size);
-    int64_t taps = size[0] * size[1] * size[2], step = order.stride == 1 ? 1 : 2;
-    bool filters_first = (like->w[0] == 1 || like->k == 1) && step != 1;
+    int64_t taps = size[0] * size[1] * size[2], stride = order.stride == 1 ? 1 : 2;
+    bool filters_first = (like->w[0] == 1 || like->k == 1) && stride != 1;
     if (filters_first)
-        step = k;
-    view.stride[4] = order.channel_last ? c * step : step;
+        stride = k;
+    view.stride[4] = order.channel_last ? c * stride : stride;
     view.stride[3] = size[2] * view.stride[4];
     view.stride[2] = size[1] * view.stride[3];
-    view.stride[1] = order.channel_last ? step : taps * step;
-    view.stride[0] = filters_first ? 1 : c * taps * step + 3;
+    view.stride[1] = order.channel_last ? stride : taps * stride;
+    view.stride[0] = filters_first ? 1 : c * taps * stride + 3;
     return view;
 }
 
@@ -177,8 +177,8 @@ static void take_epilogue(const conv_problem *like, const tenon_tensor *image,
 static void take_views(const conv_problem *like, const sizes *s, tn_case *c)
 {
     tenon_conv_params *params = (tenon_conv_params *)c->params.bytes;
-    int64_t y_step, res_step;
-    const bool join = tn_conv_pixels_join(like, &y_step, &res_step);
+    int64_t y_stride, res_stride;
+    const bool join = tn_conv_pixels_join(like, &y_stride, &res_stride);
     params->groups = s->groups;
     params->geometry = s->geometry;
     params->epilogue = tn_check_epilogue(like->flags, like->activation);

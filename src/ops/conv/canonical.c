@@ -70,7 +70,7 @@ static tenon_status take_dimension(const char *operation, const tenon_conv_geome
     v->size[at] = size;
     v->filter[at] = filter;
     v->out[at] = out;
-    v->step[at] = g->stride[d];
+    v->stride[at] = g->stride[d];
     v->dilation[at] = filter > 1 ? g->dilation[d] : 1;
     v->start[at] = -g->pad_begin[d];
     return TENON_OK;
@@ -84,7 +84,7 @@ static tenon_status take_window(const char *operation, const tenon_conv_geometry
     int missing = CONV_RANK - (int)x->rank;
     for (int i = 0; i < 3; i++) {
         int d = i - missing;
-        v->size[i] = v->filter[i] = v->out[i] = v->step[i] = v->dilation[i] = 1;
+        v->size[i] = v->filter[i] = v->out[i] = v->stride[i] = v->dilation[i] = 1;
         if (d >= 0)
             TN_TRY(take_dimension(operation, g, (uint32_t)d, i, x->shape[2 + d], filter[d], v));
         if (!tn_mul_i64(taps, v->filter[i], &taps))

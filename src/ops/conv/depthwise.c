@@ -1,8 +1,8 @@
 /*
  * conv/depthwise and conv_backward_data/depthwise: convolutions whose groups have one channel.
  *
- * Run backwards, one is a convolution forward: of dy, whose elements lie apart by the step, with
- * the filters reversed, at step 1 and without what does not exist. One kernel serves both.
+ * Run backwards, one is a convolution forward: of dy, whose elements lie apart by the stride, with
+ * the filters reversed, at stride 1 and without what does not exist. One kernel serves both.
  */
 #include "base/checked.h"
 #include "ops/common/lanes.h"
@@ -56,10 +56,10 @@ static depthwise as_backwards(const conv_problem *p)
     swap_operands(p, &w.problem);
     for (int d = 0; d < 3; d++) {
         int64_t reach = (v->filter[d] - 1) * v->dilation[d];
-        w.spread[d] = v->step[d];
+        w.spread[d] = v->stride[d];
         v->size[d] = p->window.out[d];
         v->out[d] = p->window.size[d];
-        v->step[d] = 1;
+        v->stride[d] = 1;
         v->start[d] = -v->start[d] - reach;
         w.w_shift += (v->filter[d] - 1) * p->w[2 + d];
         w.problem.w[2 + d] = -p->w[2 + d];
@@ -67,28 +67,28 @@ static depthwise as_backwards(const conv_problem *p)
     return w;
 }
 
-/* The step at which rows of results are computed straight from the image without looking for each
+/* The stride at which rows of results are computed straight from the image without looking for each
  * tap, or 0. */
-static int plain_step(const depthwise *w)
+static int plain_stride(const depthwise *w)
 {
     bool whole = w->members == 1 && w->spread[1] == 1 && w->spread[2] == 1;
-    return whole ? tn_depthwise_step(&w->problem.window) : 0;
+    return whole ? tn_depthwise_stride(&w->problem.window) : 0;
 }
 
 /* The same of work-items without vectors, which take every plane of the image for one that is
  * there. */
-static int column_step(const depthwise *w)
+static int column_stride(const depthwise *w)
 {
-    return w->spread[0] == 1 ? plain_step(w) : 0;
+    return w->spread[0] == 1 ? plain_stride(w) : 0;
 }
 
 /* The same of kernels with vectors along rows: otherwise the image must be brought into local
  * memory. */
-static int straight_step(const depthwise *w)
+static int straight_stride(const depthwise *w)
 {
     const conv_problem *p = &w->problem;
     bool serves = p->window.size[2] <= MOST_WIDTH && p->x[4] == 1 && p->y[4] == 1;
-    return serves ? plain_step(w) : 0;
+    return serves ? plain_stride(w) : 0;
 }
 
 /* Channels whose rows share a vector: two where one fills no more than half of it. */
@@ -96,10 +96,10 @@ static int planes_of(const depthwise *w, const int32_t *values)
 {
     const conv_problem *p = &w->problem;
     int64_t lanes = p->window.out[2];
-    if (straight_step(w) == 2) /* of one load each, in which the last taps' lie too */
+    if (straight_stride(w) == 2) /* of one load each, in which the last taps' lie too */
         lanes += (p->window.filter[2] - 1) / 2;
     bool whole = tn_acc_size(p->dtype) == tenon_dtype_size((tenon_dtype)p->dtype);
-    return straight_step(w) != 0 && whole && values[VW] >= 4 && lanes <= values[VW] / 2 ? 2 : 1;
+    return straight_stride(w) != 0 && whole && values[VW] >= 4 && lanes <= values[VW] / 2 ? 2 : 1;
 }
 
 static int64_t channels_of(const depthwise *w)
@@ -120,7 +120,7 @@ static double items_of(const depthwise *w, int32_t rows)
 static int32_t rows_of(tenon_context *context, const depthwise *w, int32_t lanes)
 {
     int64_t out = w->problem.window.out[1];
-    bool straight = lanes == 1 ? column_step(w) != 0 : straight_step(w) != 0;
+    bool straight = lanes == 1 ? column_stride(w) != 0 : straight_stride(w) != 0;
     bool seven =
         straight && w->problem.window.filter[1] == 3 && tn_round_up(out, 7) <= tn_round_up(out, 4);
     int32_t rows = seven ? 7 : 4;
@@ -213,7 +213,7 @@ static void set_options(tenon_context *context, const depthwise *w, const int32_
                      p->dtype, tn_activation_is_build(p->activation) ? p->activation : 0u,
                      values[VW], values[ROWS], tn_depthwise_taps(&p->window),
                      tn_depthwise_along_channels(p, values[VW]), w->spread[1] > 1,
-                     values[VW] == 1 ? column_step(w) : straight_step(w), planes_of(w, values),
+                     values[VW] == 1 ? column_stride(w) : straight_stride(w), planes_of(w, values),
                      TN_DEPTHWISE_BLOCKS, (int)tn_depthwise_room(p->dtype), TN_DEPTHWISE_MOST_TAPS,
                      w->backwards);
 }

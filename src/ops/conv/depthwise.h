@@ -27,8 +27,8 @@ int64_t tn_depthwise_span(const int64_t *shape, const int64_t *stride);
 /* The side of a window whose loops are unrolled, or 0. */
 int tn_depthwise_taps(const conv_window *v);
 
-/* The step of a window of such taps, 1 or 2 in both dimensions and without dilation, or 0. */
-int tn_depthwise_step(const conv_window *v);
+/* The stride of a window of such taps, 1 or 2 in both dimensions and without dilation, or 0. */
+int tn_depthwise_stride(const conv_window *v);
 
 /* A CPU's vectors of so many results. */
 tn_work tn_depthwise_vectors(const conv_problem *problem, double vectors, int32_t lanes,

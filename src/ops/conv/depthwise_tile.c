@@ -4,8 +4,8 @@
 #include "ops/conv/depthwise.h"
 
 /* Windows within these overflow nothing here; no tile has room for others. */
-#define MOST_STEP  4096
-#define MOST_REACH (1 << 20)
+#define MOST_STRIDE 4096
+#define MOST_REACH  (1 << 20)
 
 int64_t tn_depthwise_span(const int64_t *shape, const int64_t *stride)
 {
@@ -21,11 +21,11 @@ int tn_depthwise_taps(const conv_window *v)
     return square && (v->filter[1] == 3 || v->filter[1] == 5) ? (int)v->filter[1] : 0;
 }
 
-int tn_depthwise_step(const conv_window *v)
+int tn_depthwise_stride(const conv_window *v)
 {
-    bool serves = tn_depthwise_taps(v) != 0 && v->step[1] == v->step[2] && v->step[1] <= 2 &&
+    bool serves = tn_depthwise_taps(v) != 0 && v->stride[1] == v->stride[2] && v->stride[1] <= 2 &&
                   v->dilation[1] == 1 && v->dilation[2] == 1;
-    return serves ? (int)v->step[1] : 0;
+    return serves ? (int)v->stride[1] : 0;
 }
 
 int64_t tn_depthwise_room(uint32_t dtype)
@@ -40,14 +40,14 @@ static void lay_row(const conv_window *v, int64_t spread, int64_t columns, int64
     int64_t reach = (v->filter[2] - 1) * v->dilation[2];
     t->columns = columns;
     /* Loads of the last vector, behind the last tap. */
-    t->phase = tn_round_up(tn_round_up(columns, lanes) + reach / v->step[2],
+    t->phase = tn_round_up(tn_round_up(columns, lanes) + reach / v->stride[2],
                            spread > 1 ? 2 * lanes : lanes);
-    t->pitch = t->phase * v->step[2] + (spread > 1 ? lanes : 0);
+    t->pitch = t->phase * v->stride[2] + (spread > 1 ? lanes : 0);
 }
 
 static int64_t rows_under(const conv_window *v, int64_t rows)
 {
-    return (rows - 1) * v->step[1] + (v->filter[1] - 1) * v->dilation[1] + 1;
+    return (rows - 1) * v->stride[1] + (v->filter[1] - 1) * v->dilation[1] + 1;
 }
 
 /* The whole width where it leaves room for some rows, else as many columns as do. */
@@ -55,8 +55,8 @@ bool tn_depthwise_lay_out(const conv_window *v, int64_t spread, int64_t members,
                           int64_t rows, int64_t lanes, depthwise_tile *t)
 {
     int64_t each = room / members, columns = tn_min_i64(v->out[2], TN_DEPTHWISE_BLOCKS * lanes);
-    t->tap_step = v->dilation[2] / v->step[2];
-    t->tap_turn = v->dilation[2] % v->step[2];
+    t->tap_quotient = v->dilation[2] / v->stride[2];
+    t->tap_remainder = v->dilation[2] % v->stride[2];
     lay_row(v, spread, columns, lanes, t);
     while (t->pitch * rows_under(v, rows) > each && columns > lanes) {
         columns = tn_round_up(columns / 2, lanes);
@@ -82,8 +82,8 @@ const char *tn_depthwise_refuses(const conv_problem *p)
         tn_window_empty(v) || (p->flags & CONV_SKIP_XW) != 0)
         return "there is no product";
     for (int d = 0; d < 3; d++)
-        if (v->step[d] > MOST_STEP || v->dilation[d] > MOST_REACH || v->filter[d] > MOST_REACH ||
-            (v->filter[d] - 1) * v->dilation[d] > MOST_REACH)
+        if (v->stride[d] > MOST_STRIDE || v->dilation[d] > MOST_REACH ||
+            v->filter[d] > MOST_REACH || (v->filter[d] - 1) * v->dilation[d] > MOST_REACH)
             return "the window is too large";
     return NULL;
 }

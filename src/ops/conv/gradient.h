@@ -91,7 +91,7 @@ void tn_conv_scalars(const tenon_epilogue *epilogue, double scalars[TN_MAX_SCALA
 
 /* For solvers: */
 
-conv_meeting tn_conv_find_meeting(const conv_window *window);
+conv_subfilter tn_conv_find_subfilter(const conv_window *window);
 
 /* The type in which a tensor's elements are summed, as a type of tensors. */
 tenon_dtype tn_conv_sum_type(uint32_t dtype);

@@ -22,7 +22,7 @@ static int64_t *make_places(const conv_window *v)
         for (int64_t j = 0; j < pixels; j++) {
             int64_t at = 0;
             for (int d = 0; d < 3; d++) {
-                int64_t x = out[d] * v->step[d] + v->start[d] + tap[d] * v->dilation[d];
+                int64_t x = out[d] * v->stride[d] + v->start[d] + tap[d] * v->dilation[d];
                 at = at < 0 || x < 0 || x >= v->size[d] ? -1 : at * v->size[d] + x;
             }
             *place++ = at;

@@ -1,3 +1,4 @@
+/* What the solvers of implicit GEMM share: conv/implicit_packed and conv/cpu_direct. */
 #include "ops/conv/implicit.h"
 
 #include "base/checked.h"
@@ -8,15 +9,15 @@
 /* Kernels count positions in 31 bits, with one for those that are nowhere. */
 #define MOST_POSITIONS (INT64_C(1) << 30)
 
-bool tn_conv_pixels_join(const conv_problem *p, int64_t *y_step, int64_t *res_step)
+bool tn_conv_pixels_join(const conv_problem *p, int64_t *y_stride, int64_t *res_stride)
 {
     tn_space space = {.rank = 3, .views = 2};
     memcpy(space.shape, p->window.out, sizeof p->window.out);
     memcpy(space.stride[0], p->y + 2, 3 * sizeof *p->y);
     memcpy(space.stride[1], p->res + 2, 3 * sizeof *p->res);
     tn_space_collapse(&space);
-    *y_step = space.rank == 0 ? 0 : space.stride[0][0];
-    *res_step = space.rank == 0 ? 0 : space.stride[1][0];
+    *y_stride = space.rank == 0 ? 0 : space.stride[0][0];
+    *res_stride = space.rank == 0 ? 0 : space.stride[1][0];
     return space.rank <= 1;
 }
 
@@ -24,7 +25,7 @@ bool tn_conv_positions_fit(const conv_window *v)
 {
     for (int d = 0; d < 3; d++) {
         int64_t reach = (v->filter[d] - 1) * v->dilation[d];
-        int64_t last = (v->out[d] - 1) * v->step[d] + reach;
+        int64_t last = (v->out[d] - 1) * v->stride[d] + reach;
         if (v->size[d] >= MOST_POSITIONS || -v->start[d] >= MOST_POSITIONS ||
             last >= MOST_POSITIONS)
             return false;
@@ -34,7 +35,7 @@ bool tn_conv_positions_fit(const conv_window *v)
 
 const char *tn_conv_implicit_refuses(const conv_problem *p)
 {
-    int64_t y_step, res_step;
+    int64_t y_stride, res_stride;
     conv_tap_order order;
     if (p->c == 0)
         return "there are no channels";
@@ -42,7 +43,7 @@ const char *tn_conv_implicit_refuses(const conv_problem *p)
         return "the image is empty";
     if (!tn_conv_find_tap_order(p, &order))
         return "the taps of a filter do not lie at one stride";
-    if (!tn_conv_pixels_join(p, &y_step, &res_step))
+    if (!tn_conv_pixels_join(p, &y_stride, &res_stride))
         return "the pixels of y, or of c, do not lie at one stride";
     return tn_conv_positions_fit(&p->window) ? NULL : "the image is too large";
 }
@@ -61,10 +62,10 @@ gemm_problem tn_conv_implicit_product(const conv_problem *p)
                       .batch_rank = 2,
                       .batch = {p->n, p->groups}};
     gemm_matrix *matrix = g.matrix;
-    int64_t y_step, res_step;
+    int64_t y_stride, res_stride;
     conv_tap_order order;
     tn_conv_find_tap_order(p, &order);
-    tn_conv_pixels_join(p, &y_step, &res_step);
+    tn_conv_pixels_join(p, &y_stride, &res_stride);
     matrix[GEMM_A] = (gemm_matrix){.row = p->w[0],
                                    .col = order.stride,
                                    .batch = {0, p->k * p->w[0]},
@@ -72,13 +73,13 @@ gemm_problem tn_conv_implicit_product(const conv_problem *p)
     matrix[GEMM_B] =
         (gemm_matrix){.batch = {p->x[0], p->c * p->x[1]}, .operand = p->operand[CONV_X]};
     matrix[GEMM_C] = (gemm_matrix){.row = p->res[1],
-                                   .col = res_step,
+                                   .col = res_stride,
                                    .batch = {p->res[0], p->k * p->res[1]},
                                    .operand = p->operand[CONV_C]};
     matrix[GEMM_BIAS] = (gemm_matrix){
         .row = p->bias, .batch = {0, p->k * p->bias}, .operand = p->operand[CONV_BIAS]};
     matrix[GEMM_D] = (gemm_matrix){.row = p->y[1],
-                                   .col = y_step,
+                                   .col = y_stride,
                                    .batch = {p->y[0], p->k * p->y[1]},
                                    .operand = p->operand[CONV_Y]};
     return g;
@@ -87,8 +88,8 @@ gemm_problem tn_conv_implicit_product(const conv_problem *p)
 bool tn_conv_implicit_by_vectors(const conv_problem *p, int64_t lanes)
 {
     const conv_window *v = &p->window;
-    int64_t pitch = v->step[2] * p->x[4];
-    bool rows_join = v->step[1] * p->x[3] == v->out[2] * pitch;
+    int64_t pitch = v->stride[2] * p->x[4];
+    bool rows_join = v->stride[1] * p->x[3] == v->out[2] * pitch;
     return (pitch == 1 || pitch == 2) && (rows_join || v->out[2] >= lanes);
 }
 
@@ -105,7 +106,7 @@ static conv_product_args product_args(const conv_problem *p, const gemm_args *ge
                               .window = *v};
     tn_conv_find_tap_order(p, &order);
     args.tap_channel = order.channel_last ? 1 : args.taps;
-    args.tap_step = order.channel_last ? p->c : 1;
+    args.tap_stride = order.channel_last ? p->c : 1;
     for (int d = 0; d < 3; d++)
         args.x_span += (v->size[d] - 1) * p->x[2 + d];
     return args;

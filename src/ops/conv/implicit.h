@@ -6,7 +6,7 @@
 #include "ops/conv/product.h"
 
 /* Whether y's pixels are one dimension, and the residual's, and their strides. */
-bool tn_conv_pixels_join(const conv_problem *problem, int64_t *y_step, int64_t *res_step);
+bool tn_conv_pixels_join(const conv_problem *problem, int64_t *y_stride, int64_t *res_stride);
 
 /* Whether all that a tap can read lies within what kernels for CPUs count in 31 bits. */
 bool tn_conv_positions_fit(const conv_window *window);

@@ -1,4 +1,4 @@
-/* What solvers that work through the workspace share: the meeting of taps, and packing. */
+/* What solvers share: the taps of sub-filters, and packing tensors into the workspace. */
 #include "base/checked.h"
 #include "base/shape.h"
 #include "ops/common/lanes.h"
@@ -20,15 +20,15 @@ static int64_t common_divisor(int64_t a, int64_t b)
     return a;
 }
 
-conv_meeting tn_conv_find_meeting(const conv_window *window)
+conv_subfilter tn_conv_find_subfilter(const conv_window *window)
 {
-    conv_meeting meeting;
+    conv_subfilter subfilter;
     for (int d = 0; d < 3; d++) {
-        int64_t divisor = common_divisor(window->step[d], window->dilation[d]);
-        meeting.tap[d] = window->step[d] / divisor;
-        meeting.out[d] = window->dilation[d] / divisor;
+        int64_t divisor = common_divisor(window->stride[d], window->dilation[d]);
+        subfilter.tap[d] = window->stride[d] / divisor;
+        subfilter.out[d] = window->dilation[d] / divisor;
     }
-    return meeting;
+    return subfilter;
 }
 
 tenon_dtype tn_conv_sum_type(uint32_t dtype)

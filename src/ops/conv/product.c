@@ -1,3 +1,4 @@
+/* What solvers by a matrix product share: pointwise, im2col_gemm, col2im_gemm and winograd_gemm. */
 #include "ops/conv/product.h"
 
 #include "base/checked.h"
@@ -8,13 +9,13 @@
 #include <stdio.h>
 #include <string.h>
 
-bool tn_conv_one_dimension(const int64_t shape[4], const int64_t stride[4], int64_t *step)
+bool tn_conv_one_dimension(const int64_t shape[4], const int64_t stride[4], int64_t *joined)
 {
     tn_space space = {.rank = 4, .views = 1};
     memcpy(space.shape, shape, 4 * sizeof *shape);
     memcpy(space.stride[0], stride, 4 * sizeof *stride);
     tn_space_collapse(&space);
-    *step = space.rank == 0 ? 1 : space.stride[0][0];
+    *joined = space.rank == 0 ? 1 : space.stride[0][0];
     return space.rank <= 1;
 }
 
@@ -24,11 +25,11 @@ bool tn_conv_choose_tap_order(const conv_problem *p, bool prefers_last, bool may
     const int64_t *f = p->window.filter, *w = p->w;
     const int64_t first_shape[] = {p->c, f[0], f[1], f[2]}, first[] = {w[1], w[2], w[3], w[4]};
     const int64_t last_shape[] = {f[0], f[1], f[2], p->c}, last[] = {w[2], w[3], w[4], w[1]};
-    int64_t first_step, last_step = 0;
-    bool is_first = tn_conv_one_dimension(first_shape, first, &first_step);
-    bool is_last = may_be_last && tn_conv_one_dimension(last_shape, last, &last_step);
+    int64_t first_stride, last_stride = 0;
+    bool is_first = tn_conv_one_dimension(first_shape, first, &first_stride);
+    bool is_last = may_be_last && tn_conv_one_dimension(last_shape, last, &last_stride);
     order->channel_last = may_be_last && (prefers_last || (is_last && !is_first));
-    order->stride = order->channel_last ? last_step : first_step;
+    order->stride = order->channel_last ? last_stride : first_stride;
     return order->channel_last ? is_last : is_first;
 }
 
@@ -37,10 +38,10 @@ bool tn_conv_find_tap_order(const conv_problem *p, conv_tap_order *order)
     return tn_conv_choose_tap_order(p, false, true, order);
 }
 
-/* Instructions of a work-item of conv/im2col.cl, which has an element of the columns, and of
- * conv/col2im.cl, which has one of the image and loops over its taps: six and seven divisions of 64
- * bits with what is around them, counted in the code for sm_90 and gfx942 with their short way for
- * numbers of 32 bits. */
+/* Instructions of a work-item of conv/columns/im2col.cl, which has an element of the columns, and
+ * of conv/columns/col2im.cl, which has one of the image and loops over its taps: six and seven
+ * divisions of 64 bits with what is around them, counted in the code for sm_90 and gfx942 with
+ * their short way for numbers of 32 bits. */
 #define UNFOLD_INSTRUCTIONS 200.0
 #define FOLD_INSTRUCTIONS   250.0
 #define TAP_INSTRUCTIONS    20.0

@@ -42,7 +42,7 @@ typedef struct conv_tap_order {
 } conv_tap_order;
 
 /* Whether four dimensions can be stepped through as one, and its stride. */
-bool tn_conv_one_dimension(const int64_t shape[4], const int64_t stride[4], int64_t *step);
+bool tn_conv_one_dimension(const int64_t shape[4], const int64_t stride[4], int64_t *joined);
 
 /* Chooses the order in which columns are laid: that of the filters, or the preferred one. False
  * where the filters do not lie so. */

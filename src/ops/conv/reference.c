@@ -1,7 +1,7 @@
 /* The references of convolution and im2col, in plain C and double precision. */
 #include "base/shape.h"
 #include "check/host.h"
-#include "ops/conv/winograd.h"
+#include "ops/conv/forward/winograd.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -20,8 +20,8 @@ typedef struct image_row {
 static image_row row_under(const double *x, const conv_window *v, int64_t channel,
                            const int64_t out[3], int64_t t, int64_t r)
 {
-    int64_t d = out[0] * v->step[0] + v->start[0] + t * v->dilation[0];
-    int64_t h = out[1] * v->step[1] + v->start[1] + r * v->dilation[1];
+    int64_t d = out[0] * v->stride[0] + v->start[0] + t * v->dilation[0];
+    int64_t h = out[1] * v->stride[1] + v->start[1] + r * v->dilation[1];
     bool within = d >= 0 && d < v->size[0] && h >= 0 && h < v->size[1];
     int64_t number = (channel * v->size[0] + d) * v->size[1] + h;
     return (image_row){within ? x + number * v->size[2] : NULL, v->size[2]};
@@ -29,7 +29,7 @@ static image_row row_under(const double *x, const conv_window *v, int64_t channe
 
 static double pixel(image_row row, const conv_window *v, int64_t q, int64_t s)
 {
-    int64_t w = q * v->step[2] + v->start[2] + s * v->dilation[2];
+    int64_t w = q * v->stride[2] + v->start[2] + s * v->dilation[2];
     return row.row != NULL && w >= 0 && w < row.length ? row.row[w] : 0;
 }
 

@@ -13,7 +13,7 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
 {
     const gemm_problem *p = (const gemm_problem *)problem;
     const gemm_layout b = tn_gemm_layout(p, GEMM_B);
-    /* Where a is packed too, wider groups pack it less often; where b is turned, which takes
+    /* Where a is packed too, wider groups pack it less often; where b is transposed, which takes
      * longest, narrow ones are cut by fewer rows, and each of those packs b again. */
     const int32_t panels = tn_gemm_layout(p, GEMM_A) != GEMM_UNIT_COL ? 4
                            : b == GEMM_UNIT_ROW                       ? 1

@@ -199,7 +199,7 @@ static bool is_aligned(const gemm_problem *p, int matrix, const matrix_unit *uni
 }
 
 tn_work tn_matrix_loop(const tenon_context *context, const matrix_unit *unit, const int32_t *values,
-                       double groups, double k, double finding)
+                       double groups, double k, double address_instructions)
 {
     const double steps = ceil(fmax(k, 1) / values[MATRIX_KB]);
     const double products =
@@ -211,7 +211,7 @@ tn_work tn_matrix_loop(const tenon_context *context, const matrix_unit *unit, co
                      .bits = (uint32_t)MATRIX_BITS(unit->type),
                      .multiply_adds = groups * steps * products,
                      .efficiency = blocks_for(context, unit).efficiency,
-                     .instructions = groups * steps * finding};
+                     .instructions = groups * steps * address_instructions};
 }
 
 static tn_work work_of(const tenon_context *context, const gemm_problem *p, const matrix_unit *unit,

@@ -63,9 +63,9 @@ const char *tn_matrix_constrains(tenon_context *context, const matrix_unit *unit
 int64_t tn_matrix_local(const matrix_unit *unit, const int32_t *values); /* bytes of local memory */
 
 /* The main loop of every such kernel: of so many work-groups through k steps of K, each block of
- * which takes `finding` instructions to be found. */
+ * which takes `address_instructions` to compute its addresses. */
 tn_work tn_matrix_loop(const tenon_context *context, const matrix_unit *unit, const int32_t *values,
-                       double groups, double k, double finding);
+                       double groups, double k, double address_instructions);
 
 /* What the kernel is built with: "… -DTENON_UNIT=… -DTENON_MB=…". */
 void tn_matrix_options(tenon_context *context, const gemm_problem *problem, const matrix_unit *unit,

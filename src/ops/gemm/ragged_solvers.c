@@ -1,4 +1,5 @@
-/* The solvers of the ragged product, each GEMM's of the same kind on the rows of the groups. */
+/* gemm_ragged/plain, gemm_ragged/tiled and gemm_ragged/cpu: each GEMM's solver of the same kind on
+ * the rows of the groups. */
 #include "base/checked.h"
 #include "ops/gemm/cpu.h"
 #include "ops/gemm/ragged.h"

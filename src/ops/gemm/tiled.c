@@ -135,7 +135,7 @@ const char *tn_gemm_tiled_constrains(tenon_context *context, const tn_problem *p
 
 /* Each element of a, or b, that is brought serves a row, or a column, of the block. */
 tn_work tn_gemm_tiled_loop(uint32_t dtype, const int32_t *values, double groups, double k,
-                           double finding)
+                           double address_instructions)
 {
     const double mr = values[TILED_MR], nr = values[TILED_NR];
     const double mb = values[TILED_MB], nb = values[TILED_NB];
@@ -147,7 +147,7 @@ tn_work tn_gemm_tiled_loop(uint32_t dtype, const int32_t *values, double groups,
                      .rate = tn_sum_rate(dtype),
                      .multiply_adds = all,
                      .instructions = all * (READING * (1 / mr + 1 / nr) + BRINGING / nb +
-                                            (BRINGING + finding) / mb)};
+                                            (BRINGING + address_instructions) / mb)};
 }
 
 /* All that is read and written comes from memory once. */

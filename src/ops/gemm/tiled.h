@@ -40,9 +40,9 @@ const char *tn_gemm_tiled_constrains(tenon_context *context, const tn_problem *p
 tn_work tn_gemm_tiled_work(const gemm_problem *problem, const int32_t *values);
 
 /* The main loop of every such kernel: of so many work-groups through k steps of K, where an element
- * of b takes `finding` instructions more to be found. */
+ * of b takes `address_instructions` more to compute its address. */
 tn_work tn_gemm_tiled_loop(uint32_t dtype, const int32_t *values, double groups, double k,
-                           double finding);
+                           double address_instructions);
 
 /* Bytes of local memory that the tiles take. */
 uint64_t tn_gemm_tiled_local(const gemm_problem *problem, const int32_t *values);

@@ -1,4 +1,0 @@
-/* The gradient of a convolution's image, for GPUs; also the transposed convolution: see
- * conv/tiled.clh. */
-#define TENON_GRADIENT_OF_IMAGE 1
-#include "conv/tiled.clh"

@@ -1,3 +1,0 @@
-/* The gradient of a convolution's filters, for GPUs: see conv/tiled.clh. */
-#define TENON_GRADIENT_OF_FILTER 1
-#include "conv/tiled.clh"

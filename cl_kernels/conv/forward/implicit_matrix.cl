@@ -1,0 +1,2 @@
+/* Convolution on matrix units, forward: see conv/implicit_matrix.clh. */
+#include "conv/implicit_matrix.clh"

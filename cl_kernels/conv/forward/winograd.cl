@@ -1,0 +1,307 @@
+/*
+ * Winograd convolution for CPUs: 3 x 3 filters, stride and dilation 1 (conv/forward/winograd.clh).
+ *
+ * A work-group takes sets of tiles. It transforms what the tiles of a set read of the image, for
+ * all channels, then multiplies each point's matrix, tiles by channels, with that point's channels
+ * by filters, panel by panel, and transforms the products of a panel back. The transformed image
+ * and the products lie in a slice of the workspace that the work-group uses for every set, so that
+ * they stay in its cache. The filters are transformed before, by conv/forward/winograd_filter.cl,
+ * or on the way, some channels at a time, where no other work-group needs the same ones.
+ *
+ * Vectors lie along channels, and along filters. Images that are contiguous along w are transposed
+ * on their way, square by square: there and back through `patch`, what a run of tiles of one row
+ * reads or writes, with a vector for each pixel.
+ *
+ * Global size: {slices, parts of the panels, groups}, local size {1, 1, 1}.
+ *   TENON_MR   tiles that are multiplied at once: MR * NV accumulators
+ * and those of conv/forward/winograd.clh, common/types.clh and common/activation.clh.
+ */
+#ifndef TENON_MR
+#define TENON_MR 6
+#endif
+#include "conv/forward/winograd_filter.clh"
+
+#include "common/activation.clh"
+#include "conv/forward/winograd_tiles.clh"
+
+#define PAIR 2 /* rows of the tiles that are left */
+
+/* One channel's contribution to `rows` tiles by a panel of filters. */
+TENON_INLINE void multiply_step(const int rows, acc_v sum[TENON_MR][TENON_NV],
+                                __global const acc_t *v, long v_row, __global const acc_t *u)
+{
+    acc_v filter[TENON_NV];
+#pragma unroll
+    for (int j = 0; j < TENON_NV; j++) {
+        filter[j] = TENON_VLOAD(j, u);
+    }
+#pragma unroll
+    for (int i = 0; i < rows; i++) {
+        const acc_v pixel = splat(v[i * v_row]);
+#pragma unroll
+        for (int j = 0; j < TENON_NV; j++) {
+            sum[i][j] = TENON_FMA(pixel, filter[j], sum[i][j]);
+        }
+    }
+}
+
+/* m[tile][lane] = the sum over the channels of v[tile][c] * u[c][lane], and of what m holds where
+ * it `adds`. `rows` is a constant wherever this is inlined. */
+TENON_INLINE void multiply_rows(const int rows, __global const acc_t *v, long v_row,
+                                __global const acc_t *u, long channels, int adds, __global acc_t *m)
+{
+    acc_v sum[TENON_MR][TENON_NV];
+#pragma unroll
+    for (int i = 0; i < rows; i++) {
+#pragma unroll
+        for (int j = 0; j < TENON_NV; j++) {
+            sum[i][j] = splat(0);
+            if (adds) {
+                sum[i][j] = TENON_VLOAD(j, m + i * PANEL);
+            }
+        }
+    }
+    long c = 0;
+    for (; c + 2 <= channels; c += 2) { /* by hand: see gemm/cpu_tile.clh */
+        multiply_step(rows, sum, v + c, v_row, u + c * PANEL);
+        multiply_step(rows, sum, v + c + 1, v_row, u + (c + 1) * PANEL);
+    }
+    if (c < channels) {
+        multiply_step(rows, sum, v + c, v_row, u + c * PANEL);
+    }
+#pragma unroll
+    for (int i = 0; i < rows; i++) {
+#pragma unroll
+        for (int j = 0; j < TENON_NV; j++) {
+            TENON_VSTORE(sum[i][j], j, m + i * PANEL);
+        }
+    }
+}
+
+/* The products of one point: whole tiles of registers, then pairs; a single row is a pair of the
+ * same row twice, and m has room for the second. */
+TENON_INLINE void multiply_point(__global const acc_t *v, long v_row, __global const acc_t *u,
+                                 long channels, int tiles, int adds, __global acc_t *m)
+{
+    int t = 0;
+    for (; t + TENON_MR <= tiles; t += TENON_MR) {
+        multiply_rows(TENON_MR, v + t * v_row, v_row, u, channels, adds, m + t * PANEL);
+    }
+    for (; t < tiles; t += PAIR) {
+        multiply_rows(PAIR, v + t * v_row, t + 1 < tiles ? v_row : 0, u, channels, adds,
+                      m + t * PANEL);
+    }
+}
+
+/* A tile's outputs from its products. */
+TENON_INLINE void transform_back(__global const acc_t *m, long point, __local acc_v *patch)
+{
+    acc_v half_way[TENON_TILE * SIDE], column[SIDE], row[TENON_TILE];
+#pragma unroll
+    for (int j = 0; j < SIDE; j++) {
+#pragma unroll
+        for (int i = 0; i < SIDE; i++) {
+            column[i] = TENON_VLOAD(0, m + (i * SIDE + j) * point);
+        }
+        transform_output(column, 1, half_way + j, SIDE);
+    }
+#pragma unroll
+    for (int i = 0; i < TENON_TILE; i++) {
+        transform_output(half_way + i * SIDE, 1, row, 1);
+#pragma unroll
+        for (int j = 0; j < TENON_TILE; j++) {
+            patch[i * PATCH_COLS + j] = row[j];
+        }
+    }
+}
+
+/* Where y, c and the bias of a vector's first lane lie, and from lane to lane. */
+typedef struct output_place {
+    long y, c, bias, y_stride, c_step, bias_step;
+} output_place;
+
+/* The first lanes of a vector to consecutive elements, in as few pieces as there are. */
+TENON_INLINE void store_leading(__global data_t *y, long at, int lanes, acc_v x)
+{
+#if TENON_STORES_ACC
+    acc_t lane[TENON_VW];
+    int l = 0;
+    TENON_VSTORE(x, 0, lane);
+#if TENON_VW > 8
+    if (lanes & 8) {
+        vstore8(vload8(0, lane), 0, y + at);
+        l = 8;
+    }
+#endif
+#if TENON_VW > 4
+    if (lanes & 4) {
+        vstore4(vload4(0, lane + l), 0, y + at + l);
+        l += 4;
+    }
+#endif
+    for (; l < lanes; l++) {
+        y[at + l] = lane[l];
+    }
+#else
+    store_lanes(y, at, 1, lanes, x);
+#endif
+}
+
+/* y = act(alpha * product + beta * c + bias) */
+TENON_INLINE void store_output(__global const data_t *c, __global const data_t *bias,
+                               __global data_t *y, const conv_args *args, const output_place *place,
+                               int lanes, acc_v product)
+{
+    activation_args activation;
+    acc_v result = splat(TENON_FROM_BITS(args->alpha)) * product;
+    activation.kind = args->activation;
+    activation.alpha = TENON_FROM_BITS(args->act_alpha);
+    activation.beta = TENON_FROM_BITS(args->act_beta);
+    if (args->flags & CONV_HAS_C) {
+        result = TENON_FMA(splat(TENON_FROM_BITS(args->beta)),
+                           load_lanes(c, place->c, place->c_step, lanes), result);
+    }
+    if (args->flags & CONV_HAS_BIAS) {
+        result += load_lanes(bias, place->bias, place->bias_step, lanes);
+    }
+    result = activate_v(result, &activation);
+    if (place->y_stride == 1 && lanes < TENON_VW) {
+        store_leading(y, place->y, lanes, result);
+    } else {
+        store_lanes(y, place->y, place->y_stride, lanes, result);
+    }
+}
+
+/* Columns of a row of the patch, filter by filter, to an output that is contiguous along w. */
+TENON_INLINE void transpose_out(__local const acc_v *row, __global const data_t *c,
+                                __global const data_t *bias, __global data_t *y,
+                                const conv_args *args, output_place place, int columns, int filters)
+{
+    for (int b = 0; b < columns; b += TENON_VW) {
+        acc_v square[TENON_VW];
+#pragma unroll
+        for (int j = 0; j < TENON_VW; j++) {
+            square[j] = row[b + j];
+        }
+        transpose_square(square);
+        for (int l = 0; l < filters; l++) {
+            const output_place at = {place.y + b + l * args->y_stride[1],
+                                     place.c + b * args->c_stride[4] + l * args->c_stride[1],
+                                     place.bias + l * args->bias_k,
+                                     1,
+                                     args->c_stride[4],
+                                     0};
+            store_output(c, bias, y, args, &at, min(columns - b, TENON_VW), square[l]);
+        }
+    }
+}
+
+/* The same pixel by pixel, to any output. */
+TENON_INLINE void gather_out(__local const acc_v *row, __global const data_t *c,
+                             __global const data_t *bias, __global data_t *y, const conv_args *args,
+                             output_place place, int columns, int filters)
+{
+    place.y_stride = args->y_stride[1];
+    place.c_step = args->c_stride[1];
+    place.bias_step = args->bias_k;
+    for (int j = 0; j < columns; j++) {
+        store_output(c, bias, y, args, &place, filters, row[j]);
+        place.y += args->y_stride[4];
+        place.c += args->c_stride[4];
+    }
+}
+
+/* What a run of tiles has in the filters from `k` of all on. */
+TENON_INLINE void store_patch(__local acc_v patch[SIDE][PATCH_COLS], __global const data_t *c,
+                              __global const data_t *bias, __global data_t *y,
+                              const conv_args *args, const tile_run *run, long k, int filters)
+{
+    const long p = run->y * TENON_TILE, q = run->x * TENON_TILE;
+    const int rows = (int)min((long)TENON_TILE, args->window.out[1] - p);
+    const int columns = (int)min((long)run->count * TENON_TILE, args->window.out[2] - q);
+    for (int i = 0; i < rows; i++) {
+        const output_place place = {
+            args->y_offset + run->n * args->y_stride[0] + k * args->y_stride[1] +
+                (p + i) * args->y_stride[3] + q * args->y_stride[4],
+            args->c_offset + run->n * args->c_stride[0] + k * args->c_stride[1] +
+                (p + i) * args->c_stride[3] + q * args->c_stride[4],
+            args->bias_offset + k * args->bias_k,
+            0,
+            0,
+            0};
+        if (args->y_stride[4] == 1) {
+            transpose_out(patch[i], c, bias, y, args, place, columns, filters);
+        } else {
+            gather_out(patch[i], c, bias, y, args, place, columns, filters);
+        }
+    }
+}
+
+/* A panel's products back to the outputs. */
+TENON_INLINE void finish_set(__global const acc_t *m, __global const data_t *c,
+                             __global const data_t *bias, __global data_t *y,
+                             const winograd_args *args, long first, int tiles, long group,
+                             long panel, __local acc_v patch[SIDE][PATCH_COLS])
+{
+    const long filters = args->conv.group_filters;
+    for (int t = 0; t < tiles;) {
+        const tile_run run = next_run(args, first + t, t, tiles - t);
+        for (int j = 0; j < TENON_NV; j++) {
+            const long k = panel * PANEL + j * TENON_VW;
+            if (k < filters) {
+                for (int i = 0; i < run.count; i++) {
+                    transform_back(m + (run.first + i) * PANEL + j * TENON_VW, args->m_point,
+                                   &patch[0][i * TENON_TILE]);
+                }
+                store_patch(patch, c, bias, y, &args->conv, &run, group * filters + k,
+                            (int)min(filters - k, (long)TENON_VW));
+            }
+        }
+        t += run.count;
+    }
+}
+
+/* The products of a set with one panel. */
+TENON_INLINE void multiply_set(__global const data_t *w, __global const acc_t *u,
+                               const winograd_args *args, __global acc_t *slice, int tiles,
+                               long group, long panel)
+{
+    const long channels = args->conv.group_channels;
+    __global acc_t *own_u = slice + args->own_u, *m = slice + args->m;
+    u += group * args->u_group + panel * args->u_panel;
+    for (long c = 0; c < channels; c += args->block) {
+        const long count = min((long)args->block, channels - c);
+        if (args->own_u) {
+            transform_filters(w, &args->filters, group, panel, c, c + count, own_u, args->u_point);
+            u = own_u;
+        }
+        for (int e = 0; e < POINTS; e++) {
+            multiply_point(slice + e * args->v_point + c, args->v_row, u + e * args->u_point, count,
+                           tiles, c > 0, m + e * args->m_point);
+        }
+    }
+}
+
+TENON_KERNEL __attribute__((reqd_work_group_size(1, 1, 1))) void
+conv_winograd(__global const data_t *x, __global const data_t *w, __global const data_t *c,
+              __global const data_t *bias, __global data_t *y, __global acc_t *work,
+              const winograd_args args)
+{
+    __local acc_v patch[SIDE][PATCH_COLS];
+    const long number = (long)get_global_id(0), slices = (long)get_global_size(0);
+    const long part = (long)get_global_id(1), group = (long)get_global_id(2);
+    const long p1 = min((part + 1) * args.part, (long)args.panels);
+    work += args.work_offset;
+    __global acc_t *slice =
+        work + args.slices +
+        ((group * (long)get_global_size(1) + part) * slices + number) * args.slice;
+    for (long first = number * args.set_tiles; first < args.all_tiles;
+         first += slices * args.set_tiles) {
+        const int tiles = (int)min((long)args.set_tiles, args.all_tiles - first);
+        transform_set(x + args.conv.x_offset, &args, first, tiles, group, patch, slice);
+        for (long p = part * args.part; p < p1; p++) {
+            multiply_set(w + args.conv.w_offset, work, &args, slice, tiles, group, p);
+            finish_set(slice + args.m, c, bias, y, &args, first, tiles, group, p, patch);
+        }
+    }
+}

@@ -1,2 +1,0 @@
-/* Convolution for GPUs, forward: see conv/tiled.clh. */
-#include "conv/tiled.clh"

@@ -1,0 +1,278 @@
+/* tenon_col2im: what it refuses, the family, col2im within a convolution, and the solvers:
+ * elements, rows and channels, which compute one element of the image at a time, or vectors along
+ * w, or along the channels. Each serves any strides, on any device, without workspace. */
+#include "base/checked.h"
+#include "base/shape.h"
+#include "ops/common/lanes.h"
+#include "ops/conv/gradient.h"
+#include "ops/conv/product.h"
+
+#include <stddef.h>
+#include <string.h>
+
+enum { OPERAND_COL, OPERAND_X }; /* as the caller numbers them */
+
+/* A CPU's work-item is worth its launch from about this many elements on. */
+#define CPU_WORK 1024
+
+static bool channels_last(const col2im_problem *p)
+{
+    return p->x[1] == 1 && p->x[4] != 1;
+}
+
+/* Vectors on a CPU, along what is contiguous, in the columns above all; on a GPU neighbours in
+ * neighbouring work-items. */
+static tn_work work_of(tenon_context *context, const col2im_problem *p, const tn_solver *solver)
+{
+    const conv_window *v = &p->window;
+    const double image =
+        (double)p->n * (double)p->c * (double)v->size[0] * (double)v->size[1] * (double)v->size[2];
+    const double columns =
+        (double)p->n * (double)p->c * (double)tn_window_taps(v) * (double)tn_window_pixels(v);
+    const bool fills = p->c >= (int64_t)tn_lanes(context, p->dtype);
+    const bool elements = tn_is_solver(solver, &tn_col2im_elements),
+               rows = tn_is_solver(solver, &tn_col2im_rows);
+    const double apart =
+        rows ? (p->col[7] == 1 ? 0 : 2) + (p->x[4] == 1 ? 0 : 0.5)
+             : 0.25 + (p->col[1] == 1 ? 0 : 2) + (p->x[1] == 1 ? 0 : 0.5) + (fills ? 0 : 2);
+    tn_work work = tn_conv_fold_work(p->dtype, image, columns);
+    work.single_elements *= elements ? 10 : 1 + apart;
+    work.reads = elements ? TN_SIDE_BY_SIDE : TN_LONG_ROWS;
+    work.reach = elements ? 1 : 1 / (1 + apart);
+    return work;
+}
+
+static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
+{
+    const col2im_problem *p = (const col2im_problem *)problem;
+    const tn_work work = work_of(context, p, choice->solver);
+    tn_choice_add(context, choice, &work);
+    tn_build_options(context, choice->options,
+                     "-DTENON_DTYPE=%u -DTENON_ACT_BUILD=%u -DTENON_VW=%u -DTENON_COL_ACC=%u",
+                     p->dtype, tn_activation_is_build(p->activation) ? p->activation : 0u,
+                     tn_lanes(context, p->dtype), p->col_acc);
+    return NULL;
+}
+
+static col2im_args arguments(const col2im_problem *p)
+{
+    const conv_window *v = &p->window;
+    const int64_t shape[8] = {p->n,         p->c,      v->filter[0], v->filter[1],
+                              v->filter[2], v->out[0], v->out[1],    v->out[2]};
+    col2im_args args = {.col_offset = p->shift[COL2IM_COL],
+                        .res_offset = p->shift[COL2IM_RES],
+                        .bias_offset = p->shift[COL2IM_BIAS],
+                        .x_offset = p->shift[COL2IM_X],
+                        .bias_c = p->bias,
+                        .col_span = 1,
+                        .c = p->c,
+                        .window = *v,
+                        .subfilter = tn_conv_find_subfilter(v),
+                        .activation = (tenon_i32)p->activation,
+                        .flags = (tenon_i32)p->flags};
+    memcpy(args.col_stride, p->col, sizeof args.col_stride);
+    memcpy(args.res_stride, p->res, sizeof args.res_stride);
+    memcpy(args.x_stride, p->x, sizeof args.x_stride);
+    for (int d = 0; d < 8; d++)
+        args.col_span += (shape[d] - 1) * p->col[d];
+    return args;
+}
+
+static bool is_read(const col2im_problem *p, int operand)
+{
+    switch (operand) {
+    case COL2IM_COL:
+        return tn_window_pixels(&p->window) > 0;
+    case COL2IM_RES:
+        return (p->flags & CONV_HAS_C) != 0;
+    case COL2IM_BIAS:
+        return (p->flags & CONV_HAS_BIAS) != 0;
+    default:
+        return true;
+    }
+}
+
+static tenon_status record(const char *operation, tn_recording *recording, const col2im_problem *p,
+                           const tn_choice *choice, const col2im_args *args, tn_launch launch)
+{
+    static const uint16_t offset_at[] = {
+        offsetof(col2im_args, col_offset), offsetof(col2im_args, res_offset),
+        offsetof(col2im_args, bias_offset), offsetof(col2im_args, x_offset)};
+    static const uint16_t scalar_at[] = {offsetof(col2im_args, alpha), offsetof(col2im_args, beta),
+                                         offsetof(col2im_args, act_alpha),
+                                         offsetof(col2im_args, act_beta)};
+    tn_patch patches[COL2IM_OPERANDS + TN_EPILOGUE_SCALARS];
+    size_t size = tenon_dtype_size((tenon_dtype)p->dtype);
+    for (int i = 0; i < COL2IM_OPERANDS; i++) {
+        uint8_t operand = p->operand[is_read(p, i) ? i : COL2IM_X];
+        bool sums = i == COL2IM_COL && p->col_acc;
+        launch.operands[i] = operand;
+        patches[launch.patch_count++] = (tn_patch){TN_PATCH_OFFSET, operand, offset_at[i],
+                                                   (uint32_t)(sums ? tn_acc_size(p->dtype) : size)};
+    }
+    for (uint32_t i = 0; i < TN_EPILOGUE_SCALARS; i++)
+        patches[launch.patch_count++] = (tn_patch){(uint8_t)tn_scalar_patch((tenon_dtype)p->dtype),
+                                                   (uint8_t)(p->first_scalar + i), scalar_at[i], 1};
+    /* Where the driver chooses a work-group by the sizes, PoCL compiles for each that is new. */
+    launch.local[0] = launch.local[1] = launch.local[2] = recording->context->device.is_cpu ? 1 : 0;
+    launch.source = "conv/columns/col2im";
+    launch.options = choice->options;
+    launch.dimensions = 3;
+    launch.global[2] = (size_t)p->n;
+    launch.operand_count = COL2IM_OPERANDS;
+    launch.args = args;
+    launch.args_size = sizeof *args;
+    launch.patches = patches;
+    return tn_record(operation, recording, &launch);
+}
+
+static tenon_status launch_elements(const char *operation, tn_recording *recording,
+                                    const tn_problem *problem, const tn_choice *choice)
+{
+    const col2im_problem *p = (const col2im_problem *)problem;
+    const int64_t *size = p->window.size;
+    col2im_args args = arguments(p);
+    tn_launch launch = {.kernel = "col2im_elements"};
+    args.run = channels_last(p);
+    launch.global[0] = (size_t)(size[0] * size[1] * size[2] * p->c);
+    launch.global[1] = 1;
+    return record(operation, recording, p, choice, &args, launch);
+}
+
+static tenon_status launch_rows(const char *operation, tn_recording *recording,
+                                const tn_problem *problem, const tn_choice *choice)
+{
+    const col2im_problem *p = (const col2im_problem *)problem;
+    col2im_args args = arguments(p);
+    tn_launch launch = {.kernel = "col2im_rows"};
+    int64_t rows = p->window.size[1];
+    args.run = tn_max_i64(1, tn_min_i64(rows, CPU_WORK / p->window.size[2]));
+    launch.global[0] = (size_t)tn_ceil_div(rows, args.run);
+    launch.global[1] = (size_t)(p->c * p->window.size[0]);
+    return record(operation, recording, p, choice, &args, launch);
+}
+
+static tenon_status launch_channels(const char *operation, tn_recording *recording,
+                                    const tn_problem *problem, const tn_choice *choice)
+{
+    const col2im_problem *p = (const col2im_problem *)problem;
+    col2im_args args = arguments(p);
+    tn_launch launch = {.kernel = "col2im_channels"};
+    int64_t width = p->window.size[2];
+    args.run = tn_max_i64(1, tn_min_i64(width, CPU_WORK / p->c));
+    launch.global[0] = (size_t)tn_ceil_div(width, args.run);
+    launch.global[1] = (size_t)(p->window.size[0] * p->window.size[1]);
+    return record(operation, recording, p, choice, &args, launch);
+}
+
+const tn_solver tn_col2im_elements = {
+    .name = "elements", .configure = configure, .launch = launch_elements};
+
+const tn_solver tn_col2im_rows = {.name = "rows", .configure = configure, .launch = launch_rows};
+
+const tn_solver tn_col2im_channels = {
+    .name = "channels", .configure = configure, .launch = launch_channels};
+
+static const tn_solver *const solvers[] = {&tn_col2im_channels, &tn_col2im_rows,
+                                           &tn_col2im_elements};
+
+static uint64_t paths(const tn_problem *problem)
+{
+    const col2im_problem *p = (const col2im_problem *)problem;
+    return tn_epilogue_paths(p->flags, p->activation);
+}
+
+const tn_family tn_col2im_family = {.name = "col2im",
+                                    .solvers = solvers,
+                                    .solver_count = sizeof solvers / sizeof *solvers,
+                                    .awkward = tn_col2im_awkward,
+                                    .paths = paths};
+
+tenon_status tn_col2im_canonicalise(const char *operation, const tenon_im2col_params *params,
+                                    const tenon_tensor *col, const tenon_tensor *x,
+                                    col2im_problem *p)
+{
+    static const uint8_t operand[COL2IM_OPERANDS] = {OPERAND_COL, OPERAND_X, OPERAND_X, OPERAND_X};
+    im2col_problem unfolding;
+    TN_TRY(tn_im2col_canonicalise(operation, params, x, col, &unfolding));
+    memset(p, 0, sizeof *p);
+    p->head.size = sizeof *p;
+    p->head.forced = -1;
+    p->dtype = x->dtype;
+    p->first_scalar = CONV_SCALAR_ONES;
+    p->n = unfolding.n;
+    p->c = unfolding.c;
+    p->window = unfolding.window;
+    memcpy(p->operand, operand, sizeof operand);
+    memcpy(p->col, unfolding.col, sizeof p->col);
+    memcpy(p->x, unfolding.x, sizeof p->x);
+    return TENON_OK;
+}
+
+tenon_status tn_col2im_prepare(const void *given, tn_call *call, tn_problem *problem, bool *empty)
+{
+    const char *operation = call->operation;
+    const tenon_im2col_params *params = given;
+    const tenon_tensor *col = call->operands[OPERAND_COL].view, *x = call->operands[OPERAND_X].view;
+    const tenon_epilogue epilogue = TENON_EPILOGUE_INIT;
+    TN_TRY(tn_params_check(operation, params->struct_size, sizeof *params, params->flags, 0));
+    TN_TRY(tn_tensor_check(operation, "col", col));
+    TN_TRY(tn_call_check_views(call));
+    TN_TRY(tn_float_check(operation, "col", call->context, col->dtype));
+    TN_TRY(tn_same_dtype_check(operation, "x", x, "col", col->dtype));
+    TN_TRY(tn_col2im_canonicalise(operation, params, col, x, (col2im_problem *)problem));
+    *empty = tn_tensor_empty(x);
+    tn_conv_scalars(&epilogue, call->scalars);
+    return TENON_OK;
+}
+
+/* Makes of a problem, which is that of col2im alone, that of a convolution which ends with it. */
+static tenon_status prepare_folding(const void *given, tn_call *call, tn_problem *head, bool *empty)
+{
+    const conv_folding_params *params = given;
+    const tn_argument *o = call->operands;
+    const tenon_tensor *col = o[COL2IM_COL].view, *x = o[COL2IM_X].view;
+    col2im_problem *p = (col2im_problem *)head;
+    TN_TRY(tn_col2im_canonicalise(call->operation, &params->columns, col, x, p));
+    p->activation = params->epilogue.activation.kind;
+    p->flags = tn_conv_flags(&params->epilogue, o[COL2IM_BIAS].view);
+    p->col_acc = col->dtype != x->dtype;
+    p->first_scalar = 0;
+    p->bias = 1;
+    tn_conv_copy_strides(p->res, x);
+    for (int i = 0; i < COL2IM_OPERANDS; i++)
+        p->operand[i] = (uint8_t)i;
+    *empty = false;
+    tn_conv_scalars(&params->epilogue, call->scalars);
+    return TENON_OK;
+}
+
+static tenon_status plan_folding(tenon_context *context, const void *params,
+                                 const tenon_tensor *const *views, tenon_plan **plan)
+{
+    return tn_operation_plan(&tn_conv_folding, context, params, views, plan);
+}
+
+static const tn_field fields[] = {
+    TN_FIELD_ARRAY("filter", TN_FIELD_I64, conv_folding_params, columns.filter),
+    TN_GEOMETRY_FIELDS(conv_folding_params, columns.geometry),
+    TN_EPILOGUE_FIELDS(conv_folding_params, epilogue)};
+static const conv_folding_params folding_defaults = {TENON_IM2COL_PARAMS_INIT, TENON_EPILOGUE_INIT};
+
+const tn_operation tn_conv_folding = {
+    .name = "conv_folding",
+    .plan_name = "conv_folding",
+    .family = &tn_col2im_family,
+    .operands = {{.name = "col"},
+                 {.name = "c", .optional = true},
+                 {.name = "bias", .optional = true},
+                 {.name = "x", .role = TN_OUTPUT}},
+    .operand_count = COL2IM_OPERANDS,
+    .output_count = 1,
+    TN_FIELDS(fields),
+    TN_PARAMS(folding),
+    TN_PROBLEM(col2im_problem),
+    .prepare = prepare_folding,
+    .plan = plan_folding,
+    .reference = tn_conv_folding_reference,
+};

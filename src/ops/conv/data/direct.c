@@ -1,0 +1,46 @@
+/* conv_backward_data/direct: one work-item for each element of the image. Serves everything, on any
+ * device, without workspace. */
+#include "base/checked.h"
+#include "ops/common/lanes.h"
+#include "ops/conv/gradient.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#define LOCAL_SIZE 32
+
+static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
+{
+    const conv_problem *p = (const conv_problem *)problem;
+    const tn_work work = tn_conv_direct_work(p);
+    tn_choice_add(context, choice, &work);
+    tn_build_options(context, choice->options, "-DTENON_DTYPE=%u -DTENON_ACT_BUILD=%u", p->dtype,
+                     tn_activation_is_build(p->activation) ? p->activation : 0u);
+    return NULL;
+}
+
+static tenon_status launch(const char *operation, tn_recording *recording,
+                           const tn_problem *problem, const tn_choice *choice)
+{
+    const conv_problem *p = (const conv_problem *)problem;
+    const conv_window *v = &p->window;
+    bool any = p->k > 0 && tn_window_pixels(v) > 0 && (p->flags & CONV_SKIP_XW) == 0;
+    const bool reads[CONV_OPERANDS] = {
+        [CONV_Y] = any, [CONV_W] = any, [CONV_C] = true, [CONV_BIAS] = true};
+    tn_patch patches[CONV_OPERANDS + TN_EPILOGUE_SCALARS];
+    conv_reverse_args args = {.subfilter = tn_conv_find_subfilter(v)};
+    tn_launch launch = {.source = "conv/data/direct",
+                        .options = choice->options,
+                        .kernel = "conv_backward_data",
+                        .dimensions = 3,
+                        .local = {LOCAL_SIZE, 1, 1},
+                        .args_size = sizeof args};
+    tn_conv_direct_launch(p, reads, CONV_X, &launch, &args.conv, patches);
+    launch.global[0] = (size_t)tn_round_up(v->size[0] * v->size[1] * v->size[2], LOCAL_SIZE);
+    launch.global[1] = (size_t)(p->groups * p->c);
+    launch.global[2] = (size_t)p->n;
+    return tn_record(operation, recording, &launch);
+}
+
+const tn_solver tn_conv_backward_data_direct = {
+    .name = "direct", .configure = configure, .launch = launch};

@@ -1,0 +1,394 @@
+/*
+ * conv_backward_filter/im2col_gemm: the images unfolded into columns in the workspace, then the
+ * product of dy and the transposed columns, summed over blocks of pixels.
+ *
+ * The columns are laid as the images are (along q, or along the channels for NHWC), and the order
+ * of the taps follows from that and from how the filters lie. Blocks of several images are one
+ * product: dy is packed where its images and pixels cannot be stepped through as one. Blocks are
+ * added in order, in dw itself, or in the workspace where dw would round their sum or lies
+ * otherwise than the columns. On a GPU whose work-groups outnumber the tiles of dw, each image of a
+ * block has a sum of its own, and the sums are added in order at the end.
+ */
+#include "base/checked.h"
+#include "base/shape.h"
+#include "ops/common/gpu.h"
+#include "ops/common/lanes.h"
+#include "ops/conv/product.h"
+#include "ops/conv/gradient.h"
+
+#include <math.h>
+#include <string.h>
+
+/* On a CPU, columns that stay in the cache until they are read are worth more than long products.
+ */
+#define CPU_BLOCK_BYTES (INT64_C(8) << 20)
+/* Where a part of the workspace begins, in elements: a vector's boundary. */
+#define ALIGNMENT 32
+/* Fewer columns than this are not worth a product of their own, unless a row has no more. */
+#define LEAST_COLUMNS 256
+/* The elements of dw that a work-group of a GPU's GEMM has, about. */
+#define GPU_TILE 4096
+
+/* How the work is laid out. Sizes are in elements of what is summed in. */
+typedef struct layout {
+    bool by_taps;      /* the taps of a column are contiguous */
+    bool channel_last; /* taps in the order t, r, s, c instead of c, t, r, s */
+    bool packs_x;      /* the images are converted first */
+    bool packs_y;
+    bool sums;        /* in the workspace, not in dw */
+    bool slices;      /* each image of a block has a sum of its own */
+    int64_t taps;     /* of a group */
+    int64_t w_tap;    /* stride from one tap of dw to the next */
+    int64_t y_pixel;  /* stride from one pixel of dy to the next, unless it is packed */
+    conv_block block; /* the first one, and the largest */
+    int64_t sum_size, x_size, y_size; /* of all sums; a packed image; a packed block of dy */
+} layout;
+
+static void choose_order(const conv_problem *p, layout *l)
+{
+    conv_tap_order order;
+    bool lies_so = tn_conv_choose_tap_order(p, l->by_taps, p->groups == 1, &order);
+    l->channel_last = order.channel_last;
+    l->w_tap = order.stride;
+    l->sums = tn_conv_is_converted(p->dtype) || !lies_so;
+}
+
+/* Whether the pixels of so many images of dy can be stepped through as one. */
+static bool merges(const conv_problem *p, int64_t images, int64_t *joined)
+{
+    const int64_t *out = p->window.out, *y = p->y;
+    const int64_t shape[] = {images, out[0], out[1], out[2]}, stride[] = {y[0], y[2], y[3], y[4]};
+    return tn_conv_one_dimension(shape, stride, joined);
+}
+
+/* The sizes of a block. Where not even the least fits into the workspace, they are that one's. */
+static void choose_block(tenon_context *context, const conv_problem *p, layout *l)
+{
+    const conv_window *v = &p->window;
+    int64_t size = (int64_t)tn_acc_size(p->dtype), pixels = tn_window_pixels(v);
+    uint64_t limit = p->head.workspace_limit;
+    int64_t room =
+        (int64_t)(limit < INT64_MAX ? limit : INT64_MAX) / size - l->sum_size - 3 * ALIGNMENT;
+    bool packs = tn_conv_is_converted(p->dtype) || !merges(p, p->n, &l->y_pixel);
+    int64_t pixel = p->groups * (l->taps + (packs ? p->k : 0));
+    int64_t image = pixel * pixels + l->x_size;
+    int64_t columns = room > l->x_size ? (room - l->x_size) / pixel : 0;
+    tn_conv_cut_pixels(v, tn_max_i64(columns, tn_min_i64(LEAST_COLUMNS, v->out[2])),
+                       l->block.count);
+    l->block.images = 1;
+    if (room >= image) {
+        int64_t wanted = context->device.is_cpu ? tn_min_i64(room, CPU_BLOCK_BYTES / size) : room;
+        l->block.images = tn_max_i64(1, tn_min_i64(p->n, wanted / image));
+    }
+    /* An image alone may merge where several do not. */
+    l->packs_y = packs && (tn_conv_is_converted(p->dtype) || l->block.images > 1 ||
+                           !merges(p, 1, &l->y_pixel));
+    int64_t block = l->block.images * tn_conv_block_pixels(&l->block);
+    l->y_size = l->packs_y ? p->groups * p->k * block : 0;
+}
+
+/* A sum for each image of a block, where dw has too few tiles to keep a GPU busy. */
+static bool wants_slices(tenon_context *context, const conv_problem *p, const layout *l, int64_t dw)
+{
+    int64_t room = (int64_t)(p->head.workspace_limit / tn_acc_size(p->dtype) / 4);
+    return !context->device.is_cpu && l->block.images > 1 &&
+           dw < 2 * GPU_TILE * (int64_t)tn_model_cores(&context->device.model) &&
+           dw <= room / l->block.images;
+}
+
+static void lay_out(tenon_context *context, const conv_problem *p, layout *l)
+{
+    const int64_t *size = p->window.size;
+    l->by_taps = p->x[1] == 1 && p->x[4] != 1;
+    l->packs_x = tn_conv_is_converted(p->dtype);
+    l->taps = p->c * tn_window_taps(&p->window);
+    choose_order(p, l);
+    if (l->packs_x)
+        l->x_size = p->groups * p->c * size[0] * size[1] * size[2];
+    int64_t dw = tn_round_up(p->groups * p->k * l->taps, ALIGNMENT);
+    l->sum_size = l->sums ? dw : 0;
+    choose_block(context, p, l);
+    if (wants_slices(context, p, l, dw)) {
+        l->slices = l->sums = true;
+        l->sum_size = dw * l->block.images;
+        choose_block(context, p, l); /* with the room that the sums leave */
+    }
+}
+
+/* The workspace: sums, packed images, packed dy, columns. */
+static int64_t x_at(const layout *l)
+{
+    return tn_round_up(l->sum_size, ALIGNMENT);
+}
+
+static int64_t y_at(const layout *l)
+{
+    return x_at(l) + tn_round_up(l->block.images * l->x_size, ALIGNMENT);
+}
+
+static int64_t columns_at(const layout *l)
+{
+    return y_at(l) + tn_round_up(l->y_size, ALIGNMENT);
+}
+
+static const char *refuses(const conv_problem *p)
+{
+    const conv_window *v = &p->window;
+    int64_t size;
+    if (p->n == 0 || tn_window_pixels(v) == 0 || tn_window_empty(v))
+        return "there is no product";
+    if (!tn_mul_i64((p->c + p->k) * p->groups, tn_window_taps(v), &size) ||
+        !tn_mul_i64(size, tn_window_pixels(v), &size) || !tn_mul_i64(size, 16 * p->n, &size))
+        return "the columns' size overflows";
+    return NULL;
+}
+
+/* Strides of col[n, c, t, r, s, o, p, q]: pixels of all images of a block together, or taps. */
+static void column_strides(const conv_problem *p, const layout *l, const conv_block *b,
+                           int64_t stride[8])
+{
+    const conv_window *v = &p->window;
+    int64_t pixels = tn_conv_block_pixels(b), tap = l->by_taps ? 1 : b->images * pixels;
+    stride[1] = l->channel_last ? tap : tn_window_taps(v) * tap;
+    stride[4] = l->channel_last ? p->c * tap : tap;
+    stride[3] = v->filter[2] * stride[4];
+    stride[2] = v->filter[1] * stride[3];
+    stride[7] = l->by_taps ? p->groups * l->taps : 1;
+    stride[6] = b->count[2] * stride[7];
+    stride[5] = b->count[1] * stride[6];
+    stride[0] = b->count[0] * stride[5];
+}
+
+static im2col_problem unfold_problem(const conv_problem *p, const layout *l, const conv_block *b)
+{
+    const int64_t *size = p->window.size, channels = p->groups * p->c;
+    im2col_problem u = {.head = {.size = sizeof u, .forced = -1},
+                        .dtype = tn_conv_sum_type(p->dtype),
+                        .n = b->images,
+                        .c = channels,
+                        .x_shift = b->image * p->x[0],
+                        .col_shift = columns_at(l),
+                        .x_operand = p->operand[CONV_X],
+                        .col_operand = TN_WORKSPACE,
+                        .window = p->window};
+    memcpy(u.x, p->x, sizeof u.x);
+    if (l->packs_x) {
+        u.x_operand = TN_WORKSPACE;
+        u.x_shift = x_at(l);
+        u.x[0] = l->x_size;
+        u.x[1] = l->by_taps ? 1 : size[0] * size[1] * size[2];
+        u.x[4] = l->by_taps ? channels : 1;
+        u.x[3] = size[2] * u.x[4];
+        u.x[2] = size[1] * u.x[3];
+    }
+    column_strides(p, l, b, u.col);
+    for (int d = 0; d < 3; d++) {
+        u.window.out[d] = b->count[d];
+        u.window.start[d] += b->first[d] * p->window.stride[d];
+    }
+    return u;
+}
+
+static tenon_tensor make_view(const conv_problem *p, const int64_t shape[4],
+                              const int64_t stride[4])
+{
+    tenon_tensor view = {.dtype = tn_conv_sum_type(p->dtype), .rank = 4};
+    memcpy(view.shape, shape, 4 * sizeof *shape);
+    memcpy(view.stride, stride, 4 * sizeof *stride);
+    return view;
+}
+
+/* Strides of dy by slice, group, filter and pixel. */
+static void source_strides(const conv_problem *p, const layout *l, const conv_block *b,
+                           int64_t stride[4])
+{
+    int64_t pixels = tn_conv_block_pixels(b), filters = p->groups * p->k;
+    bool by_filters = l->packs_y && l->by_taps;
+    stride[2] = by_filters ? 1 : l->packs_y ? b->images * pixels : p->y[1];
+    stride[3] = by_filters ? filters : l->packs_y ? 1 : l->y_pixel;
+    stride[1] = p->k * stride[2];
+    stride[0] = l->packs_y ? pixels * stride[3] : p->y[0];
+}
+
+static void place(gemm_problem *product, const conv_problem *p, const layout *l,
+                  const conv_block *b)
+{
+    const int64_t *y = p->y, *first = b->first;
+    uint8_t sums = l->sums ? TN_WORKSPACE : p->operand[CONV_W];
+    const uint8_t operand[GEMM_OPERANDS] = {[GEMM_A] =
+                                                l->packs_y ? TN_WORKSPACE : p->operand[CONV_Y],
+                                            [GEMM_B] = TN_WORKSPACE,
+                                            [GEMM_C] = sums,
+                                            [GEMM_BIAS] = sums,
+                                            [GEMM_D] = sums};
+    const int64_t shift[GEMM_OPERANDS] = {[GEMM_A] = l->packs_y
+                                                         ? y_at(l)
+                                                         : b->image * y[0] + first[0] * y[2] +
+                                                               first[1] * y[3] + first[2] * y[4],
+                                          [GEMM_B] = columns_at(l)};
+    tn_conv_place(product, operand, shift);
+}
+
+/* dw [slice, group, filters, taps] = dy · columns transposed, over the pixels; added to what is
+ * there in all blocks but the first, which adds the caller's beta times dw where it is summed in
+ * place. */
+static tenon_status block_product(const char *operation, const conv_problem *p, const layout *l,
+                                  const conv_block *b, bool is_first, gemm_problem *product)
+{
+    tenon_gemm_params params = TENON_GEMM_PARAMS_INIT;
+    int64_t pixels = b->images * tn_conv_block_pixels(b), slices = l->slices ? b->images : 1;
+    int64_t c[8], y_stride[4], length = pixels / slices;
+    int64_t group = l->by_taps ? l->taps : l->taps * pixels;
+    bool empty = false, adds = is_first ? !l->sums && (p->flags & CONV_HAS_C) != 0 : true;
+    source_strides(p, l, b, y_stride);
+    column_strides(p, l, b, c);
+    const int64_t y_shape[] = {slices, p->groups, p->k, length};
+    const int64_t c_shape[] = {slices, p->groups, length, l->taps};
+    const int64_t c_stride[] = {c[0], group, c[7], l->by_taps ? 1 : pixels};
+    const int64_t w_shape[] = {slices, p->groups, p->k, l->taps};
+    const int64_t filter = l->sums ? l->taps : p->w[0], tap = l->sums ? 1 : l->w_tap;
+    const int64_t w_stride[] = {p->groups * p->k * filter, p->k * filter, filter, tap};
+    const tenon_tensor y = make_view(p, y_shape, y_stride), cols = make_view(p, c_shape, c_stride),
+                       w = make_view(p, w_shape, w_stride);
+    params.epilogue.beta = adds;
+    TN_TRY(tn_gemm_canonicalise(operation, &params, &y, &cols, adds ? &w : NULL, NULL, &w, product,
+                                &empty));
+    place(product, p, l, b);
+    product->first_scalar = is_first ? 0 : CONV_SCALAR_ONES;
+    return TENON_OK;
+}
+
+/* Moves of an element that is unfolded into the type of sums, tap by tap, beside those of im2col.
+ */
+#define GATHERED 4
+
+/* The products, and beside them unfolding, packing, and the sums that all but the first read and
+ * write again: a GPU's products have these in their own estimates, and sums of slices are added up
+ * at the end. */
+static void add_time(tenon_context *context, const conv_problem *p, const layout *l,
+                     tn_choice *choice)
+{
+    const double blocks = tn_conv_block_count(p, &l->block), n = (double)p->n,
+                 pixels = n * (double)tn_window_pixels(&p->window),
+                 columns = pixels * (double)p->groups * (double)l->taps;
+    const double packed =
+        pixels * (double)(l->packs_y ? p->groups * p->k : 0) + n * (double)l->x_size;
+    const double sums = context->device.is_cpu
+                            ? (double)(p->groups * p->k * l->taps) * (l->sums ? blocks : blocks - 1)
+                            : (double)l->sum_size;
+    tn_work unfold = tn_conv_unfold_work(tn_conv_sum_type(p->dtype),
+                                         n * tn_conv_image_elements(p) / blocks, columns / blocks);
+    const tn_work pack = tn_conv_pack_work((uint32_t)p->dtype, packed / blocks),
+                  add = tn_conv_pack_work((uint32_t)p->dtype, sums);
+    gemm_problem product;
+    if (block_product("configure", p, l, &l->block, true, &product) != TENON_OK) {
+        choice->time = INFINITY;
+        return;
+    }
+    unfold.vector_elements *= GATHERED;
+    tn_choice_add(context, choice, &unfold);
+    tn_choice_add(context, choice, &pack);
+    choice->time = blocks * (choice->time + tn_gemm_estimate(context, &product));
+    tn_choice_add(context, choice, &add);
+    if (!context->device.is_cpu)
+        choice->time *= CONV_COLUMNS_DOUBT;
+}
+
+static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
+{
+    const conv_problem *p = (const conv_problem *)problem;
+    layout *l = TN_LAYOUT(layout, choice);
+    const char *why = refuses(p);
+    if (why != NULL)
+        return why;
+    lay_out(context, p, l);
+    int64_t columns = p->groups * l->taps * l->block.images * tn_conv_block_pixels(&l->block);
+    choice->workspace = (uint64_t)(columns_at(l) + columns) * tn_acc_size(p->dtype);
+    add_time(context, p, l, choice);
+    tn_build_options(context, choice->options, "-DTENON_DTYPE=%u -DTENON_VW=%u", p->dtype,
+                     tn_lanes(context, p->dtype));
+    return NULL;
+}
+
+static tenon_status record_pack_x(const char *operation, tn_recording *recording,
+                                  const conv_problem *p, const layout *l, const conv_block *b)
+{
+    const int64_t *size = p->window.size, channels = p->groups * p->c, *x = p->x;
+    conv_packing packing = {.dtype = p->dtype,
+                            .operand = p->operand[CONV_X],
+                            .shift = b->image * x[0],
+                            .packed = x_at(l),
+                            .shape = {b->images, channels, size[0], size[1], size[2]},
+                            .stride = {x[0], x[1], x[2], x[3], x[4]}};
+    if (l->by_taps)
+        tn_conv_move_last(&packing, 1);
+    return tn_conv_record_pack(operation, recording, &packing);
+}
+
+static tenon_status record_pack_y(const char *operation, tn_recording *recording,
+                                  const conv_problem *p, const layout *l, const conv_block *b)
+{
+    const int64_t *count = b->count, *y = p->y, filters = p->groups * p->k;
+    conv_packing packing = {.dtype = p->dtype,
+                            .operand = p->operand[CONV_Y],
+                            .shift = b->image * y[0] + b->first[0] * y[2] + b->first[1] * y[3] +
+                                     b->first[2] * y[4],
+                            .packed = y_at(l),
+                            .shape = {filters, b->images, count[0], count[1], count[2]},
+                            .stride = {y[1], y[0], y[2], y[3], y[4]}};
+    if (l->by_taps)
+        tn_conv_move_last(&packing, 0);
+    return tn_conv_record_pack(operation, recording, &packing);
+}
+
+static tenon_status record_unpack(const char *operation, tn_recording *recording,
+                                  const conv_problem *p, const layout *l)
+{
+    const int64_t *f = p->window.filter, *w = p->w;
+    conv_packing packing = {.dtype = p->dtype,
+                            .operand = p->operand[CONV_W],
+                            .adds = (p->flags & CONV_HAS_C) != 0,
+                            .shape = {p->groups * p->k, p->c, f[0], f[1], f[2]},
+                            .stride = {w[0], w[1], w[2], w[3], w[4]},
+                            .parts = l->slices ? l->block.images : 1};
+    if (l->channel_last)
+        tn_conv_move_last(&packing, 1);
+    return tn_conv_record_unpack(operation, recording, &packing);
+}
+
+static tenon_status record_block(const char *operation, tn_recording *recording,
+                                 const conv_problem *p, const layout *l, const conv_block *b,
+                                 bool is_first)
+{
+    gemm_problem product;
+    im2col_problem unfold = unfold_problem(p, l, b);
+    TN_TRY(tn_problem_record(operation, recording, &tn_im2col_family, &unfold.head));
+    if (l->packs_y)
+        TN_TRY(record_pack_y(operation, recording, p, l, b));
+    TN_TRY(block_product(operation, p, l, b, is_first, &product));
+    return tn_gemm_record(operation, recording, &product);
+}
+
+static tenon_status launch(const char *operation, tn_recording *recording,
+                           const tn_problem *problem, const tn_choice *choice)
+{
+    const conv_problem *p = (const conv_problem *)problem;
+    int64_t blocks[3], index[3] = {0};
+    const layout *l = TN_LAYOUT(const layout, choice);
+    bool is_first = true;
+    for (int d = 0; d < 3; d++)
+        blocks[d] = tn_ceil_div(p->window.out[d], l->block.count[d]);
+    for (int64_t n = 0; n < p->n; n += l->block.images) {
+        do {
+            const conv_block b = tn_conv_block_at(&p->window, p->n, &l->block, n, index);
+            if (l->packs_x && index[0] + index[1] + index[2] == 0)
+                TN_TRY(record_pack_x(operation, recording, p, l, &b));
+            TN_TRY(record_block(operation, recording, p, l, &b, is_first));
+            is_first = false;
+        } while (tn_next_index(index, blocks, 3));
+    }
+    return l->sums ? record_unpack(operation, recording, p, l) : TENON_OK;
+}
+
+const tn_solver tn_conv_backward_filter_im2col_gemm = {
+    .name = "im2col_gemm", .configure = configure, .launch = launch};

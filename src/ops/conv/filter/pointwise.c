@@ -1,0 +1,121 @@
+/* conv_backward_filter/pointwise: with a filter of one element that visits every pixel of the image
+ * once, the image is its own columns. One product for all images where their pixels can be stepped
+ * through as one, otherwise one for each, added in order. */
+#include "ops/conv/gradient.h"
+#include "ops/conv/product.h"
+
+#include <string.h>
+
+/* Whether the pixels of so many images can be stepped through as one. */
+static bool merges(const conv_problem *p, int64_t images, const int64_t stride[CONV_RANK],
+                   int64_t *joined)
+{
+    const int64_t *out = p->window.out;
+    const int64_t shape[] = {images, out[0], out[1], out[2]};
+    const int64_t strides[] = {stride[0], stride[2], stride[3], stride[4]};
+    return tn_conv_one_dimension(shape, strides, joined);
+}
+
+static bool merges_both(const conv_problem *p, int64_t images, int64_t *x, int64_t *y)
+{
+    return merges(p, images, p->x, x) && merges(p, images, p->y, y);
+}
+
+/* Images of a product, and the strides from one pixel to the next. */
+typedef struct layout {
+    int64_t images, x, y;
+} layout;
+
+static const char *lay_out(const conv_problem *p, layout *l)
+{
+    const conv_window *v = &p->window;
+    if (tn_window_taps(v) != 1)
+        return "the filter is not 1x1";
+    for (int d = 0; d < 3; d++)
+        if (v->start[d] != 0 || v->stride[d] != 1 || v->out[d] != v->size[d])
+            return "the filter does not meet every pixel once";
+    if (p->n == 0 || tn_window_pixels(v) == 0)
+        return "there is no product";
+    l->images = p->n;
+    if (merges_both(p, p->n, &l->x, &l->y))
+        return NULL;
+    l->images = 1;
+    if (!merges_both(p, 1, &l->x, &l->y))
+        return "the pixels do not have one stride";
+    return tn_conv_is_converted(p->dtype) ? "dw would round the sum of each image" : NULL;
+}
+
+static tenon_tensor make_view(const conv_problem *p, const int64_t shape[3],
+                              const int64_t stride[3])
+{
+    tenon_tensor view = {.dtype = (tenon_dtype)p->dtype, .rank = 3};
+    memcpy(view.shape, shape, 3 * sizeof *shape);
+    memcpy(view.stride, stride, 3 * sizeof *stride);
+    return view;
+}
+
+/* dw [group, filters, channels] = dy · x transposed, added to what is there but for the first. */
+static tenon_status product(const char *operation, const conv_problem *p, const layout *l,
+                            int64_t image, gemm_problem *product)
+{
+    tenon_gemm_params params = TENON_GEMM_PARAMS_INIT;
+    int64_t length = l->images * tn_window_pixels(&p->window);
+    bool empty = false, adds = image > 0 || (p->flags & CONV_HAS_C) != 0;
+    const int64_t y_shape[] = {p->groups, p->k, length}, x_shape[] = {p->groups, length, p->c},
+                  w_shape[] = {p->groups, p->k, p->c};
+    const int64_t y_stride[] = {p->k * p->y[1], p->y[1], l->y},
+                  x_stride[] = {p->c * p->x[1], l->x, p->x[1]},
+                  w_stride[] = {p->k * p->w[0], p->w[0], p->w[1]};
+    const tenon_tensor y = make_view(p, y_shape, y_stride), x = make_view(p, x_shape, x_stride),
+                       w = make_view(p, w_shape, w_stride);
+    params.epilogue.beta = adds;
+    TN_TRY(tn_gemm_canonicalise(operation, &params, &y, &x, adds ? &w : NULL, NULL, &w, product,
+                                &empty));
+    const uint8_t operand[GEMM_OPERANDS] = {[GEMM_A] = p->operand[CONV_Y],
+                                            [GEMM_B] = p->operand[CONV_X],
+                                            [GEMM_C] = p->operand[CONV_W],
+                                            [GEMM_BIAS] = p->operand[CONV_W],
+                                            [GEMM_D] = p->operand[CONV_W]};
+    const int64_t shift[GEMM_OPERANDS] = {[GEMM_A] = image * p->y[0], [GEMM_B] = image * p->x[0]};
+    tn_conv_place(product, operand, shift);
+    product->first_scalar = image > 0 ? CONV_SCALAR_ONES : 0;
+    return TENON_OK;
+}
+
+static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
+{
+    const conv_problem *p = (const conv_problem *)problem;
+    const double filters = (double)p->groups * (double)p->k * (double)p->c;
+    layout *l = TN_LAYOUT(layout, choice);
+    gemm_problem g;
+    const char *why = lay_out(p, l);
+    if (why != NULL)
+        return why;
+    if (product("configure", p, l, 0, &g) != TENON_OK)
+        return "there is no such product";
+    const int64_t products = p->n / l->images;
+    const tn_work adding = {.single_elements = (double)(products - 1) * filters};
+    choice->time = (double)products * tn_gemm_estimate(context, &g);
+    tn_choice_add(context, choice, &adding);
+    tn_conv_product_options(p, choice->options);
+    return NULL;
+}
+
+static tenon_status launch(const char *operation, tn_recording *recording,
+                           const tn_problem *problem, const tn_choice *choice)
+{
+    const conv_problem *p = (const conv_problem *)problem;
+    const layout *l = TN_LAYOUT(const layout, choice);
+    gemm_problem g;
+    for (int64_t image = 0; image < p->n; image += l->images) {
+        TN_TRY(product(operation, p, l, image, &g));
+        TN_TRY(tn_gemm_record(operation, recording, &g));
+    }
+    return TENON_OK;
+}
+
+const tn_solver tn_conv_backward_filter_pointwise = {
+    .name = "pointwise",
+    .awkward = "n=1 t=1 r=1 s=1 stride_w=1 dense_images=1",
+    .configure = configure,
+    .launch = launch};

@@ -1,0 +1,95 @@
+/* conv/direct: one work-item for each element of the output. Serves everything, on any device,
+ * without workspace. */
+#include "base/checked.h"
+#include "ops/common/gpu.h"
+#include "ops/conv/internal.h"
+
+#include <stddef.h>
+#include <string.h>
+
+/* As gemm/plain, with the tests of the padding beside each step. */
+tn_work tn_conv_direct_work(const conv_problem *p)
+{
+    const double y = (double)(p->n * p->groups * p->k) * (double)tn_window_pixels(&p->window);
+    return (tn_work){.launches = 1,
+                     .scalar = 2 * tn_conv_work(p),
+                     .rows = y + (double)p->n * tn_conv_image_elements(p)};
+}
+
+static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
+{
+    const conv_problem *p = (const conv_problem *)problem;
+    const tn_work work = tn_conv_direct_work(p);
+    tn_choice_add(context, choice, &work);
+    tn_build_options(context, choice->options, "-DTENON_DTYPE=%u -DTENON_ACT_BUILD=%u", p->dtype,
+                     tn_activation_is_build(p->activation) ? p->activation : 0u);
+    return NULL;
+}
+
+static void fill_arguments(const conv_problem *p, conv_args *args)
+{
+    args->bias_k = p->bias;
+    args->group_channels = p->c;
+    args->group_filters = p->k;
+    args->window = p->window;
+    args->activation = (tenon_i32)p->activation;
+    args->flags = (tenon_i32)p->flags;
+    memcpy(args->x_stride, p->x, sizeof args->x_stride);
+    memcpy(args->w_stride, p->w, sizeof args->w_stride);
+    memcpy(args->c_stride, p->res, sizeof args->c_stride);
+    memcpy(args->y_stride, p->y, sizeof args->y_stride);
+}
+
+void tn_conv_direct_launch(const conv_problem *p, const bool reads[CONV_OPERANDS], int result,
+                           tn_launch *launch, conv_args *args, tn_patch *patches)
+{
+    static const uint16_t offset_at[] = {
+        offsetof(conv_args, x_offset), offsetof(conv_args, w_offset), offsetof(conv_args, c_offset),
+        offsetof(conv_args, bias_offset), offsetof(conv_args, y_offset)};
+    static const uint16_t scalar_at[] = {offsetof(conv_args, alpha), offsetof(conv_args, beta),
+                                         offsetof(conv_args, act_alpha),
+                                         offsetof(conv_args, act_beta)};
+    const bool has[] = {true, true, (p->flags & CONV_HAS_C) != 0, (p->flags & CONV_HAS_BIAS) != 0,
+                        true};
+    uint32_t size = (uint32_t)tenon_dtype_size((tenon_dtype)p->dtype);
+    fill_arguments(p, args);
+    launch->operand_count = CONV_OPERANDS;
+    launch->args = args;
+    launch->patches = patches;
+    for (int i = 0; i < CONV_OPERANDS; i++) {
+        bool takes = (reads[i] && has[i]) || i == result;
+        launch->operands[i] = p->operand[takes ? i : result];
+        if (takes)
+            patches[launch->patch_count++] =
+                (tn_patch){TN_PATCH_OFFSET, p->operand[i], offset_at[i], size};
+    }
+    for (int i = 0; i < TN_EPILOGUE_SCALARS; i++)
+        patches[launch->patch_count++] = (tn_patch){(uint8_t)tn_scalar_patch((tenon_dtype)p->dtype),
+                                                    (uint8_t)i, scalar_at[i], 1};
+}
+
+static tenon_status launch(const char *operation, tn_recording *recording,
+                           const tn_problem *problem, const tn_choice *choice)
+{
+    const conv_problem *p = (const conv_problem *)problem;
+    const bool reads[CONV_OPERANDS] = {[CONV_X] = p->c > 0 && !tn_window_empty(&p->window),
+                                       [CONV_W] =
+                                           p->c > 0, /* even where all that it meets is padding */
+                                       [CONV_C] = true,
+                                       [CONV_BIAS] = true};
+    tn_patch patches[CONV_OPERANDS + TN_EPILOGUE_SCALARS];
+    conv_args args = {0};
+    tn_launch launch = {.source = "conv/forward/direct",
+                        .options = choice->options,
+                        .kernel = "conv_direct",
+                        .dimensions = 3,
+                        .local = {32, 1, 1},
+                        .args_size = sizeof args};
+    tn_conv_direct_launch(p, reads, CONV_Y, &launch, &args, patches);
+    launch.global[0] = (size_t)tn_round_up(tn_window_pixels(&p->window), 32);
+    launch.global[1] = (size_t)(p->groups * p->k);
+    launch.global[2] = (size_t)p->n;
+    return tn_record(operation, recording, &launch);
+}
+
+const tn_solver tn_conv_direct = {.name = "direct", .configure = configure, .launch = launch};

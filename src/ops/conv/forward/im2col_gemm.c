@@ -1,0 +1,238 @@
+/*
+ * conv/im2col_gemm: the images unfolded into columns in the workspace, then a matrix product.
+ *
+ * The columns are laid so that the product reads and writes whole rows: along q where y is (NCHW),
+ * along the taps where y is contiguous along its channels (NHWC). The order of the taps is that in
+ * which the filters lie; filters that lie in neither order are gathered first. Where the columns do
+ * not fit the workspace, images are done in several blocks, and where not even one image fits, some
+ * of its planes, rows or pixels at a time.
+ */
+#include "base/checked.h"
+#include "ops/conv/product.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+/* On a CPU, columns that stay in the cache until they are read are worth more than longer products.
+ */
+#define CPU_BLOCK_BYTES (INT64_C(8) << 20)
+/* Where the columns begin after gathered filters, in elements: a vector's boundary. */
+#define ALIGNMENT 32
+
+/* Fewer columns than this are not worth a product of their own, unless a row has no more. */
+#define LEAST_COLUMNS 256
+
+/* How the work is laid out. */
+typedef struct layout {
+    bool by_taps;      /* the taps of a column are contiguous */
+    bool channel_last; /* taps in the order t, r, s, c instead of c, t, r, s */
+    bool gathers;      /* the filters are gathered in the workspace first */
+    int64_t w_tap;     /* stride from one tap of a filter to the next */
+    int64_t taps;      /* of a group */
+    int64_t packed;    /* elements of gathered filters */
+    int64_t column;    /* elements of the columns of one pixel: one for each group */
+    conv_block block;  /* the first one, and the largest */
+} layout;
+
+/* With groups, taps whose channels lie last would not have one stride from channel to channel. */
+static void choose_order(const conv_problem *p, layout *l)
+{
+    conv_tap_order order;
+    bool found = tn_conv_find_tap_order(p, &order) && (!order.channel_last || p->groups == 1);
+    l->gathers = !found;
+    l->channel_last = found && order.channel_last;
+    l->w_tap = order.stride;
+}
+
+/* The sizes of a block. Where not even the least fits into the workspace, they are that one's. */
+static void choose_block(tenon_context *context, const conv_problem *p, uint64_t limit, layout *l)
+{
+    const conv_window *v = &p->window;
+    int64_t size = (int64_t)tenon_dtype_size((tenon_dtype)p->dtype);
+    int64_t room = (int64_t)(limit < INT64_MAX ? limit : INT64_MAX) / size - l->packed;
+    int64_t image = l->column * tn_window_pixels(v);
+    int64_t columns = l->column > 0 && room > 0 ? room / l->column : room;
+    tn_conv_cut_pixels(v, tn_max_i64(columns, tn_min_i64(LEAST_COLUMNS, v->out[2])),
+                       l->block.count);
+    l->block.images = 1;
+    if (room < image)
+        return;
+    int64_t wanted = context->device.is_cpu ? tn_min_i64(room, CPU_BLOCK_BYTES / size) : room;
+    l->block.images = tn_max_i64(1, tn_min_i64(p->n, image > 0 ? wanted / image : p->n));
+}
+
+static void lay_out(tenon_context *context, const conv_problem *p, layout *l)
+{
+    l->by_taps = p->y[1] == 1 && p->y[4] != 1;
+    l->taps = p->c * tn_window_taps(&p->window);
+    choose_order(p, l);
+    if (l->gathers) {
+        l->packed = tn_round_up(p->groups * p->k * l->taps, ALIGNMENT);
+        l->w_tap = 1;
+    }
+    l->column = p->groups * l->taps;
+    choose_block(context, p, p->head.workspace_limit, l);
+}
+
+static const char *refuses(const conv_problem *p)
+{
+    const conv_window *v = &p->window;
+    int64_t size;
+    if (tn_window_empty(v))
+        return "the image is empty";
+    if (!tn_mul_i64(p->c * p->groups, tn_window_taps(v), &size) ||
+        !tn_mul_i64(size, tn_window_pixels(v), &size) ||
+        !tn_mul_i64(size, 8 * tn_max_i64(p->n, 1), &size))
+        return "the columns' size overflows";
+    return NULL;
+}
+
+/* Strides of col[n, c, t, r, s, o, p, q] for a block. */
+static void column_strides(const conv_problem *p, const layout *l, const conv_block *block,
+                           int64_t stride[8])
+{
+    const conv_window *v = &p->window;
+    int64_t pixels = tn_conv_block_pixels(block), tap = l->by_taps ? 1 : pixels;
+    stride[0] = l->column * pixels;
+    stride[1] = l->channel_last ? tap : tn_window_taps(v) * tap;
+    stride[4] = l->channel_last ? p->c * tap : tap;
+    stride[3] = v->filter[2] * stride[4];
+    stride[2] = v->filter[1] * stride[3];
+    stride[7] = l->by_taps ? l->column : 1;
+    stride[6] = block->count[2] * stride[7];
+    stride[5] = block->count[1] * stride[6];
+}
+
+static im2col_problem unfold_problem(const conv_problem *p, const layout *l,
+                                     const conv_block *block)
+{
+    im2col_problem u = {.head = {.size = sizeof u, .forced = -1},
+                        .dtype = p->dtype,
+                        .n = block->images,
+                        .c = p->groups * p->c,
+                        .window = p->window};
+    memcpy(u.x, p->x, sizeof u.x);
+    column_strides(p, l, block, u.col);
+    u.x_shift = block->image * p->x[0];
+    u.col_shift = l->packed;
+    u.x_operand = p->operand[CONV_X];
+    u.col_operand = TN_WORKSPACE;
+    for (int d = 0; d < 3; d++) {
+        u.window.out[d] = block->count[d];
+        u.window.start[d] += block->first[d] * p->window.stride[d];
+    }
+    return u;
+}
+
+static tenon_status block_product(const char *operation, const conv_problem *p, const layout *l,
+                                  const conv_block *block, gemm_problem *product)
+{
+    int64_t stride[8], tap = l->by_taps ? 1 : tn_conv_block_pixels(block);
+    column_strides(p, l, block, stride);
+    int64_t w_filter = l->gathers ? l->taps : p->w[0];
+    const conv_factors factors = {.w_group = p->k * w_filter,
+                                  .w_filter = w_filter,
+                                  .w_tap = l->w_tap,
+                                  .image = stride[0],
+                                  .group = l->taps * tap,
+                                  .tap = tap,
+                                  .pixel = {stride[5], stride[6], stride[7]},
+                                  .col_shift = l->packed,
+                                  .w_operand = l->gathers ? TN_WORKSPACE : p->operand[CONV_W],
+                                  .col_operand = TN_WORKSPACE,
+                                  .taps = l->taps};
+    return tn_conv_product(operation, p, block, &factors, product);
+}
+
+/* Writing the columns and reading them again, and the products. */
+static void add_time(tenon_context *context, const conv_problem *p, const layout *l,
+                     tn_choice *choice)
+{
+    const double blocks = tn_conv_block_count(p, &l->block);
+    const im2col_problem unfold = unfold_problem(p, l, &l->block);
+    const tn_work pack = tn_conv_pack_work((uint32_t)p->dtype, (double)l->packed);
+    gemm_problem product;
+    if (block_product("configure", p, l, &l->block, &product) != TENON_OK) {
+        choice->time = INFINITY;
+        return;
+    }
+    choice->time = blocks * (tn_problem_time(context, &tn_im2col_family, &unfold.head) +
+                             tn_gemm_estimate(context, &product));
+    tn_choice_add(context, choice, &pack);
+    if (!context->device.is_cpu)
+        choice->time *= CONV_COLUMNS_DOUBT;
+}
+
+static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
+{
+    const conv_problem *p = (const conv_problem *)problem;
+    layout *l = TN_LAYOUT(layout, choice);
+    const char *why = refuses(p);
+    if (why != NULL)
+        return why;
+    lay_out(context, p, l);
+    choice->workspace =
+        (uint64_t)(l->packed + l->block.images * tn_conv_block_pixels(&l->block) * l->column) *
+        tenon_dtype_size((tenon_dtype)p->dtype);
+    add_time(context, p, l, choice);
+    tn_build_options(context, choice->options, "-DTENON_DTYPE=%u", p->dtype);
+    return NULL;
+}
+
+static tenon_status record_gather(const char *operation, tn_recording *recording,
+                                  const conv_problem *p, const tn_choice *choice)
+{
+    uint32_t size = (uint32_t)tenon_dtype_size((tenon_dtype)p->dtype);
+    pack_filter_args args = {.c = p->c,
+                             .elements = p->groups * p->k * p->c * tn_window_taps(&p->window)};
+    const tn_patch patches[] = {
+        {TN_PATCH_OFFSET, p->operand[CONV_W], offsetof(pack_filter_args, w_offset), size},
+        {TN_PATCH_OFFSET, TN_WORKSPACE, offsetof(pack_filter_args, packed_offset), size}};
+    memcpy(args.w_stride, p->w, sizeof args.w_stride);
+    memcpy(args.filter, p->window.filter, sizeof args.filter);
+    tn_launch launch = {.source = "conv/forward/pack_filter",
+                        .options = choice->options,
+                        .kernel = "pack_filter",
+                        .dimensions = 1,
+                        .global = {(size_t)tn_round_up(args.elements, 64)},
+                        .local = {64},
+                        .operands = {p->operand[CONV_W], TN_WORKSPACE},
+                        .operand_count = 2,
+                        .args = &args,
+                        .args_size = sizeof args,
+                        .patches = patches,
+                        .patch_count = 2};
+    return tn_record(operation, recording, &launch);
+}
+
+static tenon_status record_block(const char *operation, tn_recording *recording,
+                                 const conv_problem *p, const layout *l, const conv_block *block)
+{
+    gemm_problem product;
+    im2col_problem unfold = unfold_problem(p, l, block);
+    TN_TRY(tn_problem_record(operation, recording, &tn_im2col_family, &unfold.head));
+    TN_TRY(block_product(operation, p, l, block, &product));
+    return tn_gemm_record(operation, recording, &product);
+}
+
+static tenon_status launch(const char *operation, tn_recording *recording,
+                           const tn_problem *problem, const tn_choice *choice)
+{
+    const conv_problem *p = (const conv_problem *)problem;
+    int64_t blocks[3], index[3] = {0};
+    const layout *l = TN_LAYOUT(const layout, choice);
+    if (l->gathers)
+        TN_TRY(record_gather(operation, recording, p, choice));
+    for (int d = 0; d < 3; d++)
+        blocks[d] = tn_ceil_div(p->window.out[d], l->block.count[d]);
+    for (int64_t n = 0; n < p->n; n += l->block.images)
+        do {
+            const conv_block block = tn_conv_block_at(&p->window, p->n, &l->block, n, index);
+            TN_TRY(record_block(operation, recording, p, l, &block));
+        } while (tn_next_index(index, blocks, 3));
+    return TENON_OK;
+}
+
+const tn_solver tn_conv_im2col_gemm = {
+    .name = "im2col_gemm", .configure = configure, .launch = launch};

@@ -1,0 +1,78 @@
+/* conv/implicit_packed: gemm/cpu_packed with its blocks of b packed straight from the image. */
+#include "base/checked.h"
+#include "ops/conv/implicit.h"
+#include "ops/conv/implicit_tiled.h"
+#include "ops/gemm/cpu.h"
+
+/* A pixel has three positions, the number of its element, of 64 bits, and what its vector has. */
+static int64_t local_elements(const gemm_problem *g, const int32_t *values)
+{
+    int64_t columns = (int64_t)values[CPU_PANELS] * values[CPU_NR];
+    return columns * (values[CPU_KC] + 8) + tn_gemm_cpu_packed_a(g, values) +
+           tn_gemm_cpu_sums(g, values);
+}
+
+/* Beside the product: packing by vectors or one by one, finding where a pixel lies once for each
+ * work-group, and sums that are scattered, once for each block of K. */
+static void add_time(tenon_context *context, const conv_problem *p, const gemm_problem *g,
+                     tn_choice *choice)
+{
+    const int32_t *values = choice->values;
+    const bool by_vectors = tn_conv_implicit_by_vectors(p, tn_gemm_lanes(context, p->dtype));
+    const double batch = (double)tn_gemm_batch_count(g);
+    const double row_groups = (double)tn_ceil_div(g->m, tn_gemm_cpu_tile_rows(context, g, values));
+    const double pixels = (double)tn_round_up(g->n, values[CPU_NR]) * batch * row_groups;
+    const double packed = pixels * (double)g->k;
+    tn_work work = tn_gemm_cpu_work(context, g, values);
+    work.rows += pixels;
+    work.bytes = tn_conv_bytes(p); /* the columns are packed as they are needed */
+    work.vector_elements += by_vectors ? 1.2 * packed : 0;
+    work.single_elements += by_vectors ? 0 : packed;
+    if (g->matrix[GEMM_D].col > 1)
+        work.single_elements +=
+            (double)g->m * (double)g->n * batch * (double)tn_ceil_div(g->k, values[CPU_KC]);
+    tn_choice_add(context, choice, &work);
+}
+
+/* The layout is the product. */
+static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
+{
+    const conv_problem *p = (const conv_problem *)problem;
+    gemm_problem *g = TN_LAYOUT(gemm_problem, choice);
+    const char *why = tn_conv_implicit_refuses(p);
+    if (why != NULL)
+        return why;
+    *g = tn_conv_implicit_product(p);
+    choice->never_chosen = context->device.is_cpu ? NULL : "made for CPUs";
+    tn_gemm_cpu_tune(context, g, 2, local_elements, choice->values);
+    choice->misfit = tn_gemm_cpu_constrains(context, g, choice->values, local_elements);
+    if (choice->misfit != NULL)
+        return NULL;
+    add_time(context, p, g, choice);
+    tn_gemm_cpu_options(context, &g->head, choice->values, choice->options);
+    return NULL;
+}
+
+static tenon_status launch(const char *operation, tn_recording *recording,
+                           const tn_problem *problem, const tn_choice *choice)
+{
+    const conv_problem *p = (const conv_problem *)problem;
+    const gemm_problem *g = TN_LAYOUT(const gemm_problem, choice);
+    const int32_t *values = choice->values;
+    int64_t rows = tn_gemm_cpu_tile_rows(recording->context, g, values);
+    int64_t columns = (int64_t)values[CPU_PANELS] * values[CPU_NR];
+    tn_launch launch = {
+        .source = "conv/forward/implicit_packed",
+        .options = choice->options,
+        .kernel = "conv_implicit_packed",
+        .global = {(size_t)tn_ceil_div(g->n, columns), (size_t)tn_ceil_div(g->m, rows)},
+        .local = {1, 1, 1},
+    };
+    return tn_conv_implicit_record(operation, recording, p, g, rows, &launch);
+}
+
+const tn_solver tn_conv_implicit_packed = {.name = "implicit_packed",
+                                           .parameters = tn_gemm_cpu_parameters,
+                                           .parameter_count = CPU_PARAMETERS,
+                                           .configure = configure,
+                                           .launch = launch};

@@ -1,0 +1,46 @@
+/* conv/pointwise: a filter of one element that stays within the image is a matrix product over the
+ * image as it lies. */
+#include "ops/conv/product.h"
+
+static const char *refuses(const conv_problem *p)
+{
+    const conv_window *v = &p->window;
+    if (tn_window_taps(v) != 1)
+        return "the filter is not 1x1";
+    for (int d = 0; d < 3; d++)
+        if (v->start[d] != 0 || (v->out[d] - 1) * v->stride[d] >= v->size[d])
+            return "the filter reaches into the padding";
+    return NULL;
+}
+
+static tenon_status product(const char *operation, const conv_problem *p, gemm_problem *product)
+{
+    const conv_window *v = &p->window;
+    const conv_block all = {.images = p->n, .count = {v->out[0], v->out[1], v->out[2]}};
+    const conv_factors factors = {
+        .w_group = p->k * p->w[0],
+        .w_filter = p->w[0],
+        .w_tap = p->w[1],
+        .image = p->x[0],
+        .group = p->c * p->x[1],
+        .tap = p->x[1],
+        .pixel = {v->stride[0] * p->x[2], v->stride[1] * p->x[3], v->stride[2] * p->x[4]},
+        .w_operand = p->operand[CONV_W],
+        .col_operand = p->operand[CONV_X],
+        .taps = p->c};
+    TN_TRY(tn_conv_product(operation, p, &all, &factors, product));
+    product->head.workspace_limit = p->head.workspace_limit; /* all of it: nothing else needs any */
+    return TENON_OK;
+}
+
+static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
+{
+    const conv_problem *p = (const conv_problem *)problem;
+    const char *why = refuses(p);
+    return why != NULL ? why : tn_conv_product_configure(context, p, product, choice);
+}
+
+const tn_solver tn_conv_pointwise = {.name = "pointwise",
+                                     .awkward = "t=1 r=1 s=1 stride_w=1; t=1 r=1 s=1 stride_w=2",
+                                     .configure = configure,
+                                     .launch = tn_conv_product_launch};

@@ -1,0 +1,416 @@
+/* conv/winograd2 and conv/winograd4: with tiles of 2 x 2 and of 4 x 4 outputs, for CPUs. */
+#include "ops/conv/forward/winograd.h"
+
+#include "base/checked.h"
+#include "conv/forward/winograd_args.h"
+#include "ops/common/lanes.h"
+#include "ops/gemm/cpu.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+enum { WINOGRAD_MR, WINOGRAD_NR, WINOGRAD_PARAMETERS };
+static const tn_parameter parameters[WINOGRAD_PARAMETERS] = {
+    [WINOGRAD_MR] = {"mr", 2, 14}, /* tiles that are multiplied at once */
+    [WINOGRAD_NR] = {"nr", 2, 64}, /* filters of a panel */
+};
+
+/* Columns of the kernel's patch of an image. */
+#define PATCH_COLS 64
+#define REGISTERS  32
+/* Of one filter of one channel, when a panel has no other. */
+#define MOST_BYTES (36 * 64 * 8)
+/* Tiles of a set: enough that the transformed filters are not read too often, few enough that what
+ * becomes of the tiles stays in the cache. */
+#define MOST_TILES 64
+/* Channels whose filters a work-item transforms, and those that are transformed on the way. */
+#define FILTER_CHANNELS 32
+#define FUSED_CHANNELS  32
+/* Bytes of transformed filters, for each compute unit, that stay in the caches. */
+#define U_CACHED (1 << 20)
+/* Slices for each compute unit. */
+#define SLICES_PER_UNIT 4
+
+/* How the work is shared out, and how the workspace is laid out, in elements. */
+typedef struct layout {
+    bool fuses, fits; /* filters are transformed on the way; the workspace suffices */
+    int64_t lanes, panels;
+    int64_t tiles[2], all_tiles, set_tiles, slices;
+    int64_t part, parts; /* panels of a work-group, and how many these make */
+    int64_t block;       /* channels */
+    int64_t u_point, u_panel, u_group, u;
+    int64_t v_row, v_point, m, m_point, own_u, slice;
+} layout;
+
+static int64_t side(const winograd *w)
+{
+    return w->tile + 2;
+}
+
+static int64_t points(const winograd *w)
+{
+    return side(w) * side(w);
+}
+
+const char *tn_winograd_refuses(const conv_problem *p)
+{
+    const conv_window *v = &p->window;
+    int64_t size;
+    if (p->exact)
+        return "it rearranges sums, which the call rules out";
+    if (v->filter[0] != 1 || v->filter[1] != 3 || v->filter[2] != 3)
+        return "the filter is not 3x3";
+    if (v->size[0] != 1 || v->out[0] != 1 || v->start[0] != 0)
+        return "the image has more than two dimensions";
+    for (int d = 1; d < 3; d++)
+        if (v->stride[d] != 1 || v->dilation[d] != 1)
+            return "the stride or the dilation is not 1";
+    if (!tn_mul_i64(p->c, p->groups * p->k, &size) || !tn_mul_i64(size, MOST_BYTES, &size))
+        return "the size of the transformed filters overflows";
+    return p->c == 0 || tn_window_empty(v) || (p->flags & CONV_SKIP_XW) != 0 ? "there is no product"
+                                                                             : NULL;
+}
+
+static void tune(tenon_context *context, const winograd *w, int32_t *values)
+{
+    int64_t lanes = tn_gemm_lanes(context, w->conv->dtype);
+    int64_t vectors = w->conv->k > 2 * lanes && tn_gemm_has_many_registers(context) ? 4
+                      : w->conv->k > lanes                                          ? 2
+                                                                                    : 1;
+    if (values[WINOGRAD_MR] == 0)
+        values[WINOGRAD_MR] = 6;
+    if (values[WINOGRAD_NR] == 0)
+        values[WINOGRAD_NR] = (int32_t)(lanes * vectors);
+}
+
+static const char *misfit_of(tenon_context *context, const winograd *w, const int32_t *values)
+{
+    int64_t lanes = tn_gemm_lanes(context, w->conv->dtype),
+            size = (int64_t)tn_acc_size(w->conv->dtype);
+    if (values[WINOGRAD_NR] % lanes != 0)
+        return "nr must be a multiple of the vector width";
+    int64_t vectors = values[WINOGRAD_NR] / lanes;
+    if (values[WINOGRAD_MR] * vectors + vectors + 1 > REGISTERS)
+        return "the tile of mr x nr does not fit the vector registers";
+    if ((uint64_t)(side(w) * PATCH_COLS * lanes * size) > context->device.info.local_memory)
+        return "the patch of an image does not fit the local memory";
+    return NULL;
+}
+
+/* What a set takes, in vectors of products: whole tiles of registers, and the rest by twos. */
+static double multiply_rows(int64_t tiles, int64_t mr)
+{
+    const int64_t whole = tiles / mr * mr;
+    return (double)whole + 1.3 * (double)tn_round_up(tiles - whole, 2);
+}
+
+/* Moves of an element for each of a tile's points: of an image, of sums and of filters that are
+ * transformed; measured on x86-64. */
+#define IN_MOVES     2.4
+#define OUT_MOVES    2.2
+#define FILTER_MOVES 2.2
+
+/* All sets by all work-groups: images transformed, products, sums transformed. */
+static tn_work work_of_sets(const winograd *w, const int32_t *values, const layout *l)
+{
+    const conv_problem *p = w->conv;
+    const double c = (double)p->c, nr = values[WINOGRAD_NR], tiles = (double)l->set_tiles;
+    const double adding = 1 + 2 * (c / (double)l->block - 1) / c;
+    const double sets = (double)tn_ceil_div(l->all_tiles, l->set_tiles),
+                 groups = sets * (double)l->parts * (double)p->groups,
+                 panels = groups * (double)tn_ceil_div(l->panels, l->parts);
+    const double all = (double)points(w);
+    return (tn_work){.launches = 1,
+                     .blocks = true,
+                     .groups = groups,
+                     .rate = tn_sum_rate(p->dtype),
+                     .multiply_adds = panels * all * c * nr * adding *
+                                      multiply_rows(l->set_tiles, values[WINOGRAD_MR]),
+                     .vector_elements =
+                         all * (IN_MOVES * groups * tiles * (double)tn_round_up(p->c, l->lanes) +
+                                OUT_MOVES * panels * tiles * nr +
+                                (l->fuses ? FILTER_MOVES * panels * c * nr : 0))};
+}
+
+static double time_of(tenon_context *context, const winograd *w, const int32_t *values,
+                      const layout *l)
+{
+    const conv_problem *p = w->conv;
+    const tn_model *model = &context->device.model;
+    const double cached = U_CACHED * model->units;
+    const double sets = (double)tn_ceil_div(l->all_tiles, l->set_tiles);
+    const double y = (double)p->n * (double)(p->groups * p->k) *
+                     (double)tn_window_pixels(&p->window) *
+                     (double)tenon_dtype_size((tenon_dtype)p->dtype);
+    const double u =
+        (double)(p->groups * l->panels) * (double)points(w) * (double)p->c * values[WINOGRAD_NR];
+    const double u_bytes = u * (double)tn_acc_size(p->dtype);
+    const tn_work products = work_of_sets(w, values, l);
+    const tn_work filters = {.launches = 1,
+                             .follows = true,
+                             .rate = tn_sum_rate(p->dtype),
+                             .vector_elements = FILTER_MOVES * u};
+    /* Rows of tiles are stored to lines that do not wait in the cache; filters may not stay there.
+     */
+    const tn_work moves = {.bytes = (y > cached ? 2 * y : 0) +
+                                    (!l->fuses && u_bytes > cached ? u_bytes * (2 + sets) : 0)};
+    return tn_work_time(model, &products) + tn_work_time(model, &moves) +
+           (l->fuses ? 0 : tn_work_time(model, &filters));
+}
+
+/* The sizes of a slice. */
+static void lay_out_slice(const winograd *w, const int32_t *values, layout *l)
+{
+    int64_t own = l->block * values[WINOGRAD_NR] + l->lanes;
+    l->v_row = tn_round_up(w->conv->c, l->lanes);
+    l->v_point = l->set_tiles * l->v_row + l->lanes;
+    l->m = points(w) * l->v_point;
+    l->m_point = tn_round_up(l->set_tiles, 2) * values[WINOGRAD_NR] + l->lanes;
+    l->slice = l->m + points(w) * l->m_point;
+    l->own_u = 0;
+    if (l->fuses) {
+        l->own_u = l->slice;
+        l->u_point = own;
+        l->slice += points(w) * own;
+    }
+}
+
+static int64_t elements(const winograd *w, const layout *l)
+{
+    return l->u + l->slices * l->parts * w->conv->groups * l->slice;
+}
+
+/* Completes a layout of which set_tiles, parts and fuses are given: with fewer slices where the
+ * workspace has less room. */
+static layout complete(tenon_context *context, const winograd *w, const int32_t *values, layout l)
+{
+    const conv_problem *p = w->conv;
+    int64_t units = context->device.info.compute_units;
+    uint64_t limit = p->head.workspace_limit / tn_acc_size(p->dtype);
+    int64_t room = (int64_t)(limit < INT64_MAX ? limit : INT64_MAX);
+    l.part = tn_ceil_div(l.panels, l.parts);
+    l.parts = tn_ceil_div(l.panels, l.part);
+    l.block = l.fuses ? tn_min_i64(p->c, FUSED_CHANNELS) : p->c;
+    l.u_point = p->c * values[WINOGRAD_NR] + l.lanes;
+    l.u_panel = points(w) * l.u_point;
+    l.u_group = l.panels * l.u_panel;
+    l.u = l.fuses ? 0 : p->groups * l.u_group;
+    lay_out_slice(w, values, &l);
+    l.slices = tn_min_i64(tn_ceil_div(l.all_tiles, l.set_tiles), SLICES_PER_UNIT * units);
+    while (l.slices > 1 && elements(w, &l) > room)
+        l.slices--;
+    l.fits = elements(w, &l) <= room;
+    return l;
+}
+
+/* The layout that is done soonest among those that fit; without one, the smallest, as on devices
+ * where tests alone ask for it. */
+static layout lay_out(tenon_context *context, const winograd *w, const int32_t *values)
+{
+    const conv_problem *p = w->conv;
+    const layout start = {
+        .lanes = tn_gemm_lanes(context, p->dtype),
+        .panels = tn_ceil_div(p->k, values[WINOGRAD_NR]),
+        .tiles = {tn_ceil_div(p->window.out[1], w->tile), tn_ceil_div(p->window.out[2], w->tile)},
+        .all_tiles =
+            p->n * tn_ceil_div(p->window.out[1], w->tile) * tn_ceil_div(p->window.out[2], w->tile),
+        .set_tiles = 1,
+        .parts = 1,
+        .fuses = true};
+    int64_t most = tn_min_i64(start.panels, 2 * (int64_t)context->device.info.compute_units);
+    layout best = complete(context, w, values, start);
+    double least = time_of(context, w, values, &best);
+    if (!context->device.is_cpu)
+        return best;
+    for (int fuses = 0; fuses < 2; fuses++)
+        for (int64_t parts = 1; parts <= most; parts++)
+            for (int64_t tiles = 1; tiles <= tn_min_i64(MOST_TILES, start.all_tiles); tiles++) {
+                layout l = start;
+                l.fuses = fuses != 0;
+                l.parts = parts;
+                l.set_tiles = tiles;
+                l = complete(context, w, values, l);
+                double time = time_of(context, w, values, &l);
+                if (!l.fits || (best.fits && time >= least))
+                    continue;
+                best = l;
+                least = time;
+            }
+    return best;
+}
+
+static void set_options(tenon_context *context, const winograd *w, const int32_t *values,
+                        char text[TN_OPTIONS_SIZE])
+{
+    const conv_problem *p = w->conv;
+    int lanes = (int)tn_gemm_lanes(context, p->dtype);
+    tn_build_options(context, text,
+                     "-DTENON_DTYPE=%u -DTENON_ACT_BUILD=%u -DTENON_VW=%d -DTENON_TILE=%d "
+                     "-DTENON_MR=%d -DTENON_NV=%d -DTENON_BUILTIN_PREFETCH=%d",
+                     p->dtype, tn_activation_is_build(p->activation) ? p->activation : 0u, lanes,
+                     (int)w->tile, values[WINOGRAD_MR], values[WINOGRAD_NR] / lanes,
+                     context->device.has_builtin_prefetch);
+}
+
+static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
+{
+    const winograd w = {(const conv_problem *)problem, tn_winograd_tile(choice->solver)};
+    const char *why = tn_winograd_refuses(w.conv);
+    layout *l = TN_LAYOUT(layout, choice);
+    if (why != NULL)
+        return why;
+    choice->never_chosen = context->device.is_cpu ? NULL : "made for CPUs";
+    tune(context, &w, choice->values);
+    choice->misfit = misfit_of(context, &w, choice->values);
+    if (choice->misfit != NULL)
+        return NULL;
+    *l = lay_out(context, &w, choice->values);
+    choice->workspace = (uint64_t)elements(&w, l) * tn_acc_size(w.conv->dtype);
+    choice->time = time_of(context, &w, choice->values, l);
+    set_options(context, &w, choice->values, choice->options);
+    return NULL;
+}
+
+/* Elements from a tensor's first to its last. */
+static int64_t span(const int64_t *stride, const int64_t shape[CONV_RANK])
+{
+    int64_t elements = 1;
+    for (int d = 0; d < CONV_RANK; d++)
+        elements += (shape[d] - 1) * stride[d];
+    return elements;
+}
+
+static int64_t filter_layout(const int64_t stride[CONV_RANK])
+{
+    if (stride[4] == 1 && stride[3] == 3)
+        return stride[1] == 9 ? WINOGRAD_ALL_TAPS : WINOGRAD_TAPS;
+    return stride[1] == 1 ? WINOGRAD_CHANNELS : WINOGRAD_STRIDED;
+}
+
+static winograd_filters filters_of(const winograd *w)
+{
+    const conv_problem *p = w->conv;
+    const int64_t shape[CONV_RANK] = {p->groups * p->k, p->c, 1, 3, 3};
+    winograd_filters f = {.filter = p->w[0],
+                          .channel = p->w[1],
+                          .span = span(p->w, shape),
+                          .c = p->c,
+                          .k = p->k,
+                          .layout = filter_layout(p->w)};
+    for (int t = 0; t < 9; t++)
+        f.tap[t] = t / 3 * p->w[3] + t % 3 * p->w[4];
+    return f;
+}
+
+static tenon_status record_filters(const char *operation, tn_recording *recording,
+                                   const winograd *w, const tn_choice *choice, const layout *l)
+{
+    const conv_problem *p = w->conv;
+    const winograd_filter_args args = {.filters = filters_of(w),
+                                       .point = l->u_point,
+                                       .panel = l->u_panel,
+                                       .group = l->u_group,
+                                       .part = tn_min_i64(p->c, FILTER_CHANNELS)};
+    const tn_patch patches[] = {
+        {TN_PATCH_OFFSET, p->operand[CONV_W], offsetof(winograd_filter_args, w_offset),
+         (uint32_t)tenon_dtype_size((tenon_dtype)p->dtype)},
+        {TN_PATCH_OFFSET, TN_WORKSPACE, offsetof(winograd_filter_args, u_offset),
+         (uint32_t)tn_acc_size(p->dtype)}};
+    tn_launch launch = {
+        .source = "conv/forward/winograd_filter",
+        .options = choice->options,
+        .kernel = "conv_winograd_filter",
+        .dimensions = 3,
+        .global = {(size_t)l->panels, (size_t)tn_ceil_div(p->c, args.part), (size_t)p->groups},
+        .local = {1, 1, 1},
+        .operands = {p->operand[CONV_W], TN_WORKSPACE},
+        .operand_count = 2,
+        .args = &args,
+        .args_size = sizeof args,
+        .patches = patches,
+        .patch_count = 2};
+    return tn_record(operation, recording, &launch);
+}
+
+static winograd_args arguments(const winograd *w, const layout *l)
+{
+    const conv_problem *p = w->conv;
+    const conv_window *v = &p->window;
+    const int64_t shape[CONV_RANK] = {p->n, p->groups * p->c, v->size[0], v->size[1], v->size[2]};
+    return (winograd_args){.filters = filters_of(w),
+                           .own_u = l->own_u,
+                           .block = l->block,
+                           .u_point = l->u_point,
+                           .u_panel = l->u_panel,
+                           .u_group = l->u_group,
+                           .slices = l->u,
+                           .slice = l->slice,
+                           .v_row = l->v_row,
+                           .v_point = l->v_point,
+                           .m = l->m,
+                           .m_point = l->m_point,
+                           .tiles = {l->tiles[0], l->tiles[1]},
+                           .all_tiles = l->all_tiles,
+                           .set_tiles = l->set_tiles,
+                           .panels = l->panels,
+                           .part = l->part,
+                           .x_span = span(p->x, shape)};
+}
+
+static tenon_status launch(const char *operation, tn_recording *recording,
+                           const tn_problem *problem, const tn_choice *choice)
+{
+    const conv_problem *p = (const conv_problem *)problem;
+    const winograd w = {p, tn_winograd_tile(choice->solver)};
+    const layout *l = TN_LAYOUT(const layout, choice);
+    const bool reads[CONV_OPERANDS] = {
+        [CONV_X] = true, [CONV_W] = true, [CONV_C] = true, [CONV_BIAS] = true};
+    tn_patch patches[CONV_OPERANDS + TN_EPILOGUE_SCALARS + 1];
+    winograd_args args = arguments(&w, l);
+    if (!l->fuses)
+        TN_TRY(record_filters(operation, recording, &w, choice, l));
+    tn_launch launch = {.source = "conv/forward/winograd",
+                        .options = choice->options,
+                        .kernel = "conv_winograd",
+                        .dimensions = 3,
+                        .global = {(size_t)l->slices, (size_t)l->parts, (size_t)p->groups},
+                        .local = {1, 1, 1},
+                        .args_size = sizeof args};
+    tn_conv_direct_launch(p, reads, CONV_Y, &launch, &args.conv, patches);
+    launch.operands[launch.operand_count++] = TN_WORKSPACE;
+    patches[launch.patch_count++] =
+        (tn_patch){TN_PATCH_OFFSET, TN_WORKSPACE, offsetof(winograd_args, work_offset),
+                   (uint32_t)tn_acc_size(p->dtype)};
+    return tn_record(operation, recording, &launch);
+}
+
+const tn_solver tn_conv_winograd2 = {.name = "winograd2",
+                                     .awkward = TN_WINOGRAD_AWKWARD,
+                                     .parameters = parameters,
+                                     .parameter_count = WINOGRAD_PARAMETERS,
+                                     .configure = configure,
+                                     .launch = launch};
+
+const tn_solver tn_conv_winograd4 = {.name = "winograd4",
+                                     .awkward = TN_WINOGRAD_AWKWARD,
+                                     .inexact = true,
+                                     .parameters = parameters,
+                                     .parameter_count = WINOGRAD_PARAMETERS,
+                                     .configure = configure,
+                                     .launch = launch};
+
+int64_t tn_winograd_tile(const tn_solver *solver)
+{
+    static const struct {
+        const tn_solver *solver;
+        int64_t tile;
+    } all[] = {{&tn_conv_winograd2, 2},
+               {&tn_conv_winograd4, 4},
+               {&tn_conv_winograd2_gemm, 2},
+               {&tn_conv_winograd4_gemm, 4}};
+    for (size_t i = 0; solver != NULL && i < sizeof all / sizeof *all; i++)
+        if (tn_is_solver(solver, all[i].solver))
+            return all[i].tile;
+    return 0;
+}

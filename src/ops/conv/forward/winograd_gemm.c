@@ -1,0 +1,253 @@
+/*
+ * conv/winograd2_gemm and conv/winograd4_gemm, for GPUs: filters and tiles are transformed to the
+ * workspace, a matrix for each point, a batch of products follows, and their transform back with
+ * the epilogue. Where not all tiles fit the workspace they are done in several sets.
+ *
+ * What is transformed stays in the type of sums: kept in 16 bits, a term would be off by 2^-11 (or
+ * 2^-8) of a magnitude that exceeds an output's by far, where the bound has an output's alone.
+ */
+#include "base/checked.h"
+#include "ops/common/gpu.h"
+#include "conv/forward/winograd_gemm_args.h"
+#include "ops/conv/gradient.h"
+#include "ops/conv/product.h"
+#include "ops/conv/forward/winograd.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+#define GROUP 64 /* work-items of a work-group */
+/* Work-items of a launch, and tiles of all images, are counted in 31 bits. */
+#define MOST_ITEMS (INT64_C(1) << 30)
+/* Rows of the matrices begin at multiples of this many elements, and sets are such multiples. */
+#define ALIGNMENT 32
+/* The part of a memory's published bandwidth that a kernel of loads and stores has. */
+#define REACH 0.83
+
+/* How the workspace is laid out, in elements. */
+typedef struct layout {
+    int64_t tiles[2], all_tiles, set_tiles;
+    int64_t u_point;
+    winograd_matrix v, m;
+    int64_t elements;
+} layout;
+
+static int64_t points(const winograd *w)
+{
+    return (w->tile + 2) * (w->tile + 2);
+}
+
+static int64_t channels_of(const conv_problem *p)
+{
+    return p->groups * p->c;
+}
+
+static int64_t filters_of(const conv_problem *p)
+{
+    return p->groups * p->k;
+}
+
+static int64_t tiles_along(const winograd *w, int d)
+{
+    return tn_ceil_div(w->conv->window.out[d], w->tile);
+}
+
+static const char *refuses(const winograd *w)
+{
+    const conv_problem *p = w->conv;
+    const char *why = tn_winograd_refuses(p);
+    int64_t tiles;
+    if (why != NULL)
+        return why;
+    if (!tn_mul_i64(p->n, tiles_along(w, 1), &tiles) ||
+        !tn_mul_i64(tiles, tiles_along(w, 2), &tiles) || tiles > MOST_ITEMS ||
+        filters_of(p) * p->c > MOST_ITEMS || channels_of(p) > MOST_ITEMS)
+        return "the tiles, or the filters, are too many";
+    return NULL;
+}
+
+/* A matrix whose rows, or else whose columns, are what lies side by side in the tensor. */
+static winograd_matrix make_matrix(int64_t at, int64_t rows, int64_t tiles,
+                                   const int64_t stride[CONV_RANK])
+{
+    const int64_t pitch = tn_round_up(tiles, ALIGNMENT);
+    if (stride[1] == 1 && stride[4] != 1)
+        return (winograd_matrix){.at = at, .point = rows * pitch, .row = 1, .tile = rows};
+    return (winograd_matrix){.at = at, .point = rows * pitch, .row = pitch, .tile = 1};
+}
+
+/* With as many tiles in a set as the workspace has room for, or one. */
+static layout lay_out(const winograd *w)
+{
+    const conv_problem *p = w->conv;
+    const int64_t rows = channels_of(p) + filters_of(p),
+                  most = tn_max_i64(channels_of(p), filters_of(p));
+    const uint64_t limit = p->head.workspace_limit / tn_acc_size(p->dtype);
+    layout l = {.tiles = {tiles_along(w, 1), tiles_along(w, 2)}, .u_point = filters_of(p) * p->c};
+    int64_t u = tn_round_up(points(w) * l.u_point, ALIGNMENT),
+            room = (int64_t)(limit < INT64_MAX ? limit : INT64_MAX) - u;
+    int64_t fitting = tn_min_i64(room / rows / points(w), MOST_ITEMS / most);
+    l.all_tiles = p->n * l.tiles[0] * l.tiles[1];
+    l.set_tiles = tn_round_up(l.all_tiles, ALIGNMENT) <= fitting ? l.all_tiles
+                                                                 : fitting / ALIGNMENT * ALIGNMENT;
+    l.set_tiles = tn_max_i64(l.set_tiles, tn_min_i64(l.all_tiles, ALIGNMENT));
+    l.v = make_matrix(u, channels_of(p), l.set_tiles, p->x);
+    l.m = make_matrix(u + points(w) * l.v.point, filters_of(p), l.set_tiles, p->y);
+    l.elements = l.m.at + points(w) * l.m.point;
+    return l;
+}
+
+static tenon_tensor make_view(const winograd *w, int64_t rows, int64_t columns,
+                              const int64_t stride[4])
+{
+    tenon_tensor view = {.dtype = tn_conv_sum_type(w->conv->dtype),
+                         .rank = 4,
+                         .shape = {points(w), w->conv->groups, rows, columns}};
+    memcpy(view.stride, stride, 4 * sizeof *stride);
+    return view;
+}
+
+/* For each point and group, filters times channels by channels times tiles. */
+static tenon_status make_product(const char *operation, const winograd *w, const layout *l,
+                                 int64_t tiles, gemm_problem *product)
+{
+    const conv_problem *p = w->conv;
+    const tenon_gemm_params params = TENON_GEMM_PARAMS_INIT;
+    const int64_t u_stride[] = {l->u_point, p->k * p->c, p->c, 1},
+                  v_stride[] = {l->v.point, p->c * l->v.row, l->v.row, l->v.tile},
+                  m_stride[] = {l->m.point, p->k * l->m.row, l->m.row, l->m.tile};
+    const tenon_tensor u = make_view(w, p->k, p->c, u_stride),
+                       v = make_view(w, p->c, tiles, v_stride),
+                       m = make_view(w, p->k, tiles, m_stride);
+    const uint8_t operand[GEMM_OPERANDS] = {TN_WORKSPACE, TN_WORKSPACE, TN_WORKSPACE, TN_WORKSPACE,
+                                            TN_WORKSPACE};
+    const int64_t shift[GEMM_OPERANDS] = {[GEMM_B] = l->v.at, [GEMM_D] = l->m.at};
+    bool empty = false;
+    TN_TRY(tn_gemm_canonicalise(operation, &params, &u, &v, NULL, NULL, &m, product, &empty));
+    tn_conv_place(product, operand, shift);
+    product->first_scalar = CONV_SCALAR_ONES;
+    return TENON_OK;
+}
+
+/* The products of all sets, and what the transforms read and write. */
+static void add_time(tenon_context *context, const winograd *w, const layout *l, tn_choice *choice)
+{
+    const conv_problem *p = w->conv;
+    const double sets = (double)tn_ceil_div(l->all_tiles, l->set_tiles), all = (double)l->all_tiles;
+    const double sum = (double)tn_acc_size(p->dtype), point = (double)points(w) * sum,
+                 element = (double)tenon_dtype_size((tenon_dtype)p->dtype),
+                 tile = (double)(w->tile * w->tile) * element;
+    const tn_work transforms = {.launches = 1 + 2 * sets,
+                                .bytes =
+                                    (double)l->u_point * (9 * element + point) +
+                                    all * (double)(channels_of(p) + filters_of(p)) * (point + tile),
+                                .reach = REACH};
+    gemm_problem product;
+    if (make_product("configure", w, l, l->set_tiles, &product) != TENON_OK) {
+        choice->time = INFINITY;
+        return;
+    }
+    choice->time = sets * tn_gemm_estimate(context, &product);
+    tn_choice_add(context, choice, &transforms);
+}
+
+static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
+{
+    const conv_problem *p = (const conv_problem *)problem;
+    const winograd w = {p, tn_winograd_tile(choice->solver)};
+    layout *l = TN_LAYOUT(layout, choice);
+    const char *why = refuses(&w);
+    if (why != NULL)
+        return why;
+    choice->never_chosen = context->device.is_cpu ? "made for GPUs" : NULL;
+    *l = lay_out(&w);
+    choice->workspace = (uint64_t)l->elements * tn_acc_size(p->dtype);
+    add_time(context, &w, l, choice);
+    tn_build_options(context, choice->options,
+                     "-DTENON_DTYPE=%u -DTENON_ACT_BUILD=%u -DTENON_TILE=%d", p->dtype,
+                     tn_activation_is_build(p->activation) ? p->activation : 0u, (int)w.tile);
+    return NULL;
+}
+
+/* A kernel, what it takes of the convolution's tensors, and its work-items. */
+typedef struct transform {
+    const char *kernel;
+    bool takes[CONV_OPERANDS];
+    int64_t items;
+} transform;
+
+static tenon_status record_transform(const char *operation, tn_recording *recording,
+                                     const conv_problem *p, const tn_choice *choice,
+                                     const transform *t, winograd_gemm_args args)
+{
+    tn_patch patches[CONV_OPERANDS + TN_EPILOGUE_SCALARS + 1];
+    tn_launch launch = {.source = "conv/forward/winograd_gemm",
+                        .options = choice->options,
+                        .kernel = t->kernel,
+                        .dimensions = 1,
+                        .global = {(size_t)tn_round_up(t->items, GROUP)},
+                        .local = {GROUP},
+                        .args_size = sizeof args};
+    tn_conv_direct_launch(p, t->takes, CONV_Y, &launch, &args.conv, patches);
+    uint32_t count = 0;
+    for (int i = 0; i < CONV_OPERANDS; i++)
+        if (t->takes[i])
+            launch.operands[count++] = launch.operands[i];
+    launch.operands[count++] = TN_WORKSPACE;
+    launch.operand_count = count;
+    patches[launch.patch_count++] =
+        (tn_patch){TN_PATCH_OFFSET, TN_WORKSPACE, offsetof(winograd_gemm_args, work_offset),
+                   (uint32_t)tn_acc_size(p->dtype)};
+    return tn_record(operation, recording, &launch);
+}
+
+static tenon_status record_set(const char *operation, tn_recording *recording, const winograd *w,
+                               const tn_choice *choice, winograd_gemm_args *args)
+{
+    const transform tiles = {"conv_winograd_tile_points",
+                             {[CONV_X] = true},
+                             args->count * channels_of(w->conv)},
+                    outputs = {"conv_winograd_outputs",
+                               {[CONV_C] = true, [CONV_BIAS] = true, [CONV_Y] = true},
+                               args->count * filters_of(w->conv)};
+    gemm_problem product;
+    TN_TRY(make_product(operation, w, TN_LAYOUT(const layout, choice), args->count, &product));
+    TN_TRY(record_transform(operation, recording, w->conv, choice, &tiles, *args));
+    TN_TRY(tn_gemm_record(operation, recording, &product));
+    return record_transform(operation, recording, w->conv, choice, &outputs, *args);
+}
+
+static tenon_status launch(const char *operation, tn_recording *recording,
+                           const tn_problem *problem, const tn_choice *choice)
+{
+    const conv_problem *p = (const conv_problem *)problem;
+    const winograd w = {p, tn_winograd_tile(choice->solver)};
+    const layout *l = TN_LAYOUT(const layout, choice);
+    const transform filters = {
+        "conv_winograd_filter_points", {[CONV_W] = true}, filters_of(p) * p->c};
+    winograd_gemm_args args = {.u_point = l->u_point,
+                               .v = l->v,
+                               .m = l->m,
+                               .channels = channels_of(p),
+                               .filters = filters_of(p),
+                               .tiles = {(tenon_i32)l->tiles[0], (tenon_i32)l->tiles[1]}};
+    TN_TRY(record_transform(operation, recording, p, choice, &filters, args));
+    for (int64_t first = 0; first < l->all_tiles; first += l->set_tiles) {
+        args.first = (tenon_i32)first;
+        args.count = (tenon_i32)tn_min_i64(l->set_tiles, l->all_tiles - first);
+        TN_TRY(record_set(operation, recording, &w, choice, &args));
+    }
+    return TENON_OK;
+}
+
+const tn_solver tn_conv_winograd2_gemm = {.name = "winograd2_gemm",
+                                          .awkward = TN_WINOGRAD_AWKWARD,
+                                          .configure = configure,
+                                          .launch = launch};
+
+const tn_solver tn_conv_winograd4_gemm = {.name = "winograd4_gemm",
+                                          .awkward = TN_WINOGRAD_AWKWARD,
+                                          .inexact = true,
+                                          .configure = configure,
+                                          .launch = launch};

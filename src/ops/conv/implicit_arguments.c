@@ -1,0 +1,178 @@
+/* The arguments of conv/implicit_tiled.clh and conv/implicit_matrix.clh. */
+#include "base/checked.h"
+#include "ops/conv/gradient.h"
+#include "ops/conv/implicit_tiled.h"
+
+/* Strides of the gathered image. */
+static const int64_t *gathered(const conv_problem *p, conv_direction direction)
+{
+    return direction == CONV_GRADIENT_OF_IMAGE ? p->y : p->x;
+}
+
+bool tn_conv_gathers_along_k(const conv_problem *p, conv_direction direction)
+{
+    const int64_t *image = gathered(p, direction);
+    bool channels_last = image[1] == 1 && image[4] != 1;
+    return channels_last != (direction == CONV_GRADIENT_OF_FILTER);
+}
+
+int32_t tn_conv_run(const conv_problem *p, conv_direction direction, int32_t kb, int32_t width)
+{
+    int64_t channels = direction == CONV_RESULT ? p->c : p->k;
+    bool runs = tn_conv_gathers_along_k(p, direction) && direction != CONV_GRADIENT_OF_FILTER &&
+                channels % width == 0 && kb % width == 0;
+    return runs ? width : 1;
+}
+
+static tenon_i32 narrow(int64_t x)
+{
+    return (tenon_i32)(uint32_t)(uint64_t)x;
+}
+
+/* A side that counts channels (or images) and places along three dimensions. */
+static void fill_side(conv_side *side, int64_t count, int64_t image, int64_t other,
+                      const int64_t counts[3], const int64_t scale[3],
+                      const int64_t image_stride[3], const int64_t other_stride[3])
+{
+    side->count[0] = narrow(count);
+    side->image[0] = narrow(image);
+    side->other[0] = narrow(other);
+    for (int d = 0; d < 3; d++) {
+        side->count[1 + d] = narrow(counts[d]);
+        side->image[1 + d] = (tenon_i32)((uint32_t)scale[d] * (uint32_t)image_stride[d]);
+        side->other[1 + d] = narrow(other_stride[d]);
+        side->position[d] = narrow(scale[d]);
+    }
+}
+
+/* The columns', or the steps', places begin at the window's. */
+static void start_side(conv_side *side, const conv_window *v, const int64_t stride[3])
+{
+    uint32_t shift = 0;
+    for (int d = 0; d < 3; d++) {
+        side->start[d] = narrow(v->start[d]);
+        shift += (uint32_t)v->start[d] * (uint32_t)stride[d];
+    }
+    side->image_shift = (tenon_i32)shift;
+}
+
+static void fill_result(const conv_problem *p, conv_tiled_args *args)
+{
+    const conv_window *v = &p->window;
+    fill_side(&args->depth, p->c, p->x[1], p->w[1], v->filter, v->dilation, p->x + 2, p->w + 2);
+    fill_side(&args->columns, p->n, p->x[0], p->y[0], v->out, v->stride, p->x + 2, p->y + 2);
+    start_side(&args->columns, v, p->x + 2);
+}
+
+static void fill_filter(const conv_problem *p, int64_t slices, conv_tiled_args *args)
+{
+    const conv_window *v = &p->window;
+    const int64_t *f = v->filter, plane = f[0] * f[1] * f[2];
+    const int64_t dense[] = {plane, f[1] * f[2], f[2], 1}, *to = slices > 1 ? dense : p->w + 1;
+    fill_side(&args->depth, p->n, p->x[0], p->y[0], v->out, v->stride, p->x + 2, p->y + 2);
+    fill_side(&args->columns, p->c, p->x[1], to[0], f, v->dilation, p->x + 2, to + 1);
+    start_side(&args->columns, v, p->x + 2);
+    for (int d = 0; d < 4; d++)
+        args->res[d] = narrow(p->w[1 + d]);
+}
+
+/* The kernel narrows the sides to those of a sub-filter. */
+static void fill_image(const conv_problem *p, conv_tiled_args *args)
+{
+    static const int64_t ones[3] = {1, 1, 1};
+    const conv_window *v = &p->window;
+    const conv_subfilter subfilter = tn_conv_find_subfilter(v);
+    fill_side(&args->depth, p->k, p->y[1], p->w[0], v->filter, ones, p->y + 2, p->w + 2);
+    fill_side(&args->columns, p->n, p->y[0], p->x[0], v->size, ones, p->y + 2, p->x + 2);
+    for (int d = 0; d < 3; d++) {
+        args->stride[d] = narrow(v->stride[d]);
+        args->dilation[d] = narrow(v->dilation[d]);
+        args->first[d] = narrow(v->start[d]);
+        args->filter[d] = narrow(v->filter[d]);
+        args->phases[d] = narrow(tn_conv_phases(v, d));
+        args->tap[d] = narrow(subfilter.tap[d]);
+        args->out[d] = narrow(subfilter.out[d]);
+        args->whole[d] = narrow(v->size[d]);
+    }
+}
+
+/* Whether the fastest index of k is contiguous in a, by which neighbouring work-items then read it.
+ */
+static bool reads_a_along_k(const conv_tiled_args *args, bool channels_first)
+{
+    const conv_side *depth = &args->depth;
+    static const int slowest_last[2][4] = {{3, 2, 1, 0}, {0, 3, 2, 1}};
+    for (int i = 0; i < 4; i++) {
+        int d = slowest_last[channels_first][i];
+        if (depth->count[d] > 1)
+            return depth->other[d] == 1 || args->gemm.a_row != 1;
+    }
+    return args->gemm.a_row != 1;
+}
+
+/* Whether vectors of so many steps lie one after the other in a, and begin at multiples of that:
+ * the fastest indices of k that are neighbours count such a multiple, and what is slower steps by
+ * it. */
+static bool reads_vectors_of_a(const conv_tiled_args *args, bool channels_first, bool one_index,
+                               int64_t width)
+{
+    const conv_side *depth = &args->depth;
+    static const int slowest_last[2][4] = {{3, 2, 1, 0}, {0, 3, 2, 1}};
+    int64_t next = 1;
+    bool joined = true, whole = true;
+    for (int i = 0; i < 4; i++) {
+        int d = slowest_last[channels_first][i];
+        if (depth->count[d] == 1)
+            continue;
+        joined = joined && depth->other[d] == next && !(one_index && next > 1);
+        if (joined)
+            next *= depth->count[d];
+        else
+            whole = whole && depth->other[d] % width == 0;
+    }
+    return whole && next % width == 0 && args->gemm.a_row % width == 0 &&
+           args->gemm.a_batch[0] % width == 0;
+}
+
+void tn_conv_tiled_arguments(const conv_problem *p, const conv_tiled_layout *l, int32_t mb,
+                             conv_tiled_args *args)
+{
+    const conv_direction direction = l->direction;
+    const conv_window *v = &p->window;
+    const int64_t *image = gathered(p, direction),
+                  *size = direction == CONV_GRADIENT_OF_IMAGE ? v->out : v->size;
+    const int64_t vector = tn_conv_is_converted(p->dtype) ? 8 : 4;
+    const bool channels_first =
+        tn_conv_gathers_along_k(p, direction) && direction != CONV_GRADIENT_OF_FILTER;
+    for (int d = 0; d < 4; d++)
+        args->res[d] = narrow(p->res[d == 0 ? 0 : 1 + d]);
+    if (direction == CONV_RESULT)
+        fill_result(p, args);
+    else if (direction == CONV_GRADIENT_OF_IMAGE)
+        fill_image(p, args);
+    else
+        fill_filter(p, l->slices, args);
+    for (int d = 0; d < 3; d++)
+        args->size[d] = narrow(size[d]);
+    args->row_blocks = narrow(tn_ceil_div(l->product.m, mb));
+    args->slice = narrow(l->product.k);
+    args->a_along_k = reads_a_along_k(args, channels_first);
+    args->a_whole =
+        args->a_along_k &&
+        reads_vectors_of_a(args, channels_first, direction == CONV_GRADIENT_OF_IMAGE, vector);
+    args->d_along_m = args->gemm.d_row == 1 && args->columns.other[3] != 1;
+    args->aligned = 1;
+    for (int d = 0; d < CONV_RANK; d++)
+        args->aligned &= d == 1 || image[d] % vector == 0;
+}
+
+bool tn_conv_reads_vectors_of_a(const conv_problem *p, const conv_tiled_layout *l)
+{
+    gemm_arguments arguments;
+    conv_tiled_args args;
+    tn_gemm_arguments(&l->product, &arguments);
+    memset(&args, 0, sizeof args);
+    args.gemm = arguments.args;
+    tn_conv_tiled_arguments(p, l, 1, &args);
+    return args.a_whole != 0;
+}
