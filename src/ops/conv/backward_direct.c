@@ -116,7 +116,9 @@ static tenon_status launch_filter(const char *operation, tn_recording *recording
 }
 
 const tn_solver tn_conv_backward_data_direct = {
-    .name = "direct", .configure = configure_data, .launch = launch_data};
+    .name = "direct", .serves = "everything", .configure = configure_data, .launch = launch_data};
 
-const tn_solver tn_conv_backward_filter_direct = {
-    .name = "direct", .configure = configure_filter, .launch = launch_filter};
+const tn_solver tn_conv_backward_filter_direct = {.name = "direct",
+                                                  .serves = "everything",
+                                                  .configure = configure_filter,
+                                                  .launch = launch_filter};
