@@ -4,7 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-DOCUMENT = Path("docs/solvers.md")
+DOCUMENT = Path(__file__).resolve().parents[1] / "docs" / "solvers.md"
 TITLE = """# Solvers
 
 The solvers of each operation. `./run docs` writes this page from `tenon solvers`: what is said of a
@@ -51,7 +51,7 @@ def main():
     if done.returncode != 0:
         sys.exit(f"solvers: {tenon} solvers failed:\n{done.stderr.strip()}")
     DOCUMENT.write_text(page(done.stdout), encoding="utf-8")
-    print(f"wrote {DOCUMENT}")
+    print("wrote docs/solvers.md")
 
 
 if __name__ == "__main__":

@@ -164,7 +164,7 @@ class Check(unittest.TestCase):
 
 class Solvers(unittest.TestCase):
     def test_the_page_of_solvers_is_what_the_library_has(self):
-        kept = (ROOT / solvers.DOCUMENT).read_text(encoding="utf-8")
+        kept = solvers.DOCUMENT.read_text(encoding="utf-8")
         self.assertEqual(solvers.page(tenon("solvers").stdout), kept, "./run docs writes it anew")
 
     def test_each_says_what_it_serves_in_a_line_that_a_table_takes(self):
