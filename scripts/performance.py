@@ -63,8 +63,11 @@ def read(name):
 
 def filled(text):
     """The page with each table as its file has it."""
-    return PLACE.sub(lambda place: f"<!-- table: {place[1]} -->\n{table(place[1], read(place[1]))}{END}",
-                     text)
+    def place(match):
+        name = match[1]
+        return f"<!-- table: {name} -->\n{table(name, read(name))}{END}"
+
+    return PLACE.sub(place, text)
 
 
 def names(text):
