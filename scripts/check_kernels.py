@@ -46,7 +46,7 @@ def read_arguments(arguments):
                         help="every kernel for every target, also where one stands for its vendor's others")
     parser.add_argument("--accept", action="store_true",
                         help="rewrite the list of known spills from what this run finds")
-    parser.add_argument("--docs", action="store_true", help="rewrite the tables of docs/gpu-kernels.md")
+    parser.add_argument("--docs", action="store_true", help=f"rewrite {report.DOCUMENT}")
     parser.add_argument("--tenon", default="build/tools/tenon", help=argparse.SUPPRESS)
     parser.add_argument("--cache", default="build/kernel-cache", help=argparse.SUPPRESS)
     parser.add_argument("--known", default=str(KNOWN_SPILLS), help=argparse.SUPPRESS)
@@ -254,7 +254,7 @@ def judge(kernels, known):
 
 
 def write_docs(options, compilers, machines, sources):
-    """The kernels that the main calls come to, whatever --filter says, in docs/gpu-kernels.md."""
+    """The kernels that the main calls come to, whatever --filter says, in report.DOCUMENT."""
     tables = []
     options.filter, options.every = None, True
     for call in report.CALLS:

@@ -1,9 +1,15 @@
-"""Tables of what check_kernels.py measured: on the terminal, and in docs/gpu-kernels.md."""
+"""Tables of what check_kernels.py measured: on the terminal, and in docs/gpu-kernels-tables.md."""
 from dataclasses import dataclass
 from pathlib import Path
 
-DOCUMENT = Path("docs/gpu-kernels.md")
-BEGIN, END = "<!-- tables: written by ./run check-kernels --docs -->\n", "<!-- end of the tables -->\n"
+DOCUMENT = Path("docs/gpu-kernels-tables.md")
+TITLE = """# GPU kernels: tables
+
+What the compilers make of the kernel that does most of the work of a call, for each target.
+[GPU kernels](gpu-kernels.md) says how it is compiled and how to read the columns. This page is
+written whole by `./run check-kernels --docs`.
+
+"""
 
 
 def print_tables(kernels, machines):
@@ -105,7 +111,7 @@ def table(call, kernels):
         solver = kernel["solvers"][0].partition("/")[2].replace(":", " ")
         rows.append(f'| {kernel["machine"]} | {solver} | `{kernel["kernel"]}` | '
                     + " | ".join(figures(kernel, call.kind)) + " |\n")
-    return f"### {call.title}\n\n`{call.words}`\n\n{HEADER}{''.join(rows)}\n"
+    return f"## {call.title}\n\n`{call.words}`\n\n{HEADER}{''.join(rows)}"
 
 
 def main_kernel(kernels):
@@ -114,8 +120,5 @@ def main_kernel(kernels):
     return max(kernels, key=lambda k: k.get("loop", {}).get("macs", 0), default=None)
 
 
-def write_document(tables):
-    text = DOCUMENT.read_text(encoding="utf-8")
-    before, _, rest = text.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    DOCUMENT.write_text(before + BEGIN + "\n" + "".join(tables) + END + after, encoding="utf-8")
+def write_document(tables, document=DOCUMENT):
+    document.write_text(TITLE + "\n".join(tables), encoding="utf-8")

@@ -60,6 +60,11 @@ typedef struct tn_choice {
 
 struct tn_solver {
     const char *name;
+    /* Which problems it can do, on which devices; `tenon solvers` prints it and docs/solvers.md has
+     * it. */
+    const char *serves;
+    /* The memory that it needs beyond its operands; NULL: none. */
+    const char *needs;
     /* The sizes of its awkward cases, in terms of its parameters (check/awkward.h); NULL where the
      * family's usual ones do. */
     const char *awkward;

@@ -10,6 +10,12 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "scripts"))
+
+import solvers  # noqa: E402
 
 TENON = sys.argv.pop(1) if len(sys.argv) > 1 else "build/tools/tenon"
 SPOILED_DRIVER = sys.argv.pop(1) if len(sys.argv) > 1 else "build/tests/cli/libspoiled_driver.so"
@@ -154,6 +160,31 @@ class Check(unittest.TestCase):
             done = tenon("check", *args)
             self.assertEqual(done.returncode, 1, args)
             self.assertIn(why, done.stderr)
+
+
+class Solvers(unittest.TestCase):
+    def test_the_page_of_solvers_is_what_the_library_has(self):
+        kept = solvers.DOCUMENT.read_text(encoding="utf-8")
+        self.assertEqual(solvers.page(tenon("solvers").stdout), kept, "./run docs writes it anew")
+
+    def test_each_says_what_it_serves_in_a_line_that_a_table_takes(self):
+        listed = solvers.read(tenon("solvers").stdout)
+        self.assertGreater(len(listed), 100)
+        for name, facts in listed:
+            self.assertIn("serves", facts, name)
+            self.assertNotIn("|", "".join(facts.values()), name)
+
+    def test_one_operation(self):
+        done = tenon("solvers", "pool")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        families = {name.partition("/")[0] for name, _ in solvers.read(done.stdout)}
+        self.assertEqual(families, {"pool"})
+
+    def test_what_is_no_operation_is_named(self):
+        for args, named in ((["nothing"], "nothing"), (["pool", "extra"], "extra")):
+            done = tenon("solvers", *args)
+            self.assertEqual((done.returncode, done.stdout), (2, ""), args)
+            self.assertIn(named, done.stderr)
 
 
 class Selftest(unittest.TestCase):

@@ -6,6 +6,7 @@
 Whatever needs a compiler is skipped where that is not installed.
 """
 import json
+import re
 import subprocess
 import sys
 import tempfile
@@ -16,7 +17,7 @@ SCRIPTS = sys.argv.pop(1) if len(sys.argv) > 1 else "scripts"
 sys.path.insert(0, SCRIPTS)
 
 import check_kernels  # noqa: E402
-from offline import compilers, loops, occupancy, output  # noqa: E402
+from offline import compilers, loops, occupancy, output, report  # noqa: E402
 
 AMD = """
 \tglobal_store_dword v[0:1], v2, off
@@ -379,6 +380,27 @@ class Whole(unittest.TestCase):
         done = self.check("", "k", "--filter", "nothing", "--target", "spirv64")
         self.assertEqual(done.returncode, 1)
         self.assertIn('has "nothing"', done.stderr)
+
+
+class Document(unittest.TestCase):
+    """The page of tables is written whole, a table for each of the calls."""
+
+    PAGE = Path(SCRIPTS).parent / report.DOCUMENT
+
+    def test_what_is_written_is_the_title_and_the_tables(self):
+        with tempfile.TemporaryDirectory() as folder:
+            page = Path(folder) / "page.md"
+            report.write_document([report.table(call, []) for call in report.CALLS], page)
+            text = page.read_text(encoding="utf-8")
+        kept = self.PAGE.read_text(encoding="utf-8")
+        is_row = re.compile(r"(?m)^\| [^T].*\n")
+        self.assertEqual(is_row.sub("", kept), text)
+        self.assertGreater(len(is_row.findall(kept)), len(report.CALLS))
+
+    def test_the_prose_has_no_table_of_measures(self):
+        prose = (self.PAGE.parent / "gpu-kernels.md").read_text(encoding="utf-8")
+        self.assertNotIn(report.HEADER, prose)
+        self.assertIn(f"({report.DOCUMENT.name})", prose)
 
 
 if __name__ == "__main__":

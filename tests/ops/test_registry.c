@@ -118,6 +118,7 @@ static void every_solver_is_whole(void **state)
         for (uint32_t s = 0; s < tn_family_at(i)->solver_count; s++) {
             const tn_solver *solver = tn_family_at(i)->solvers[s];
             assert_true(solver->configure != NULL && solver->launch != NULL);
+            assert_non_null(solver->serves);
             assert_true(solver->parameter_count <= TN_MAX_PARAMETERS);
             for (uint32_t p = 0; p < solver->parameter_count; p++)
                 assert_true(solver->parameters[p].low >= 1 &&

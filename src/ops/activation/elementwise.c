@@ -114,13 +114,16 @@ static tenon_status launch_strided(const char *operation, tn_recording *recordin
 
 /* Non-temporal stores take place where vectors are aligned. */
 static const tn_solver dense = {.name = "dense",
+                                .serves = "tensors that are contiguous in one order of dimensions",
                                 .awkward = "dense=1 offset=3; dense=1 offset=64",
                                 .parameters = tn_stores_parameter,
                                 .parameter_count = 1,
                                 .configure = configure_dense,
                                 .launch = launch_dense};
 
-static const tn_solver strided = {
-    .name = "strided", .configure = configure_strided, .launch = launch_strided};
+static const tn_solver strided = {.name = "strided",
+                                  .serves = "any strides",
+                                  .configure = configure_strided,
+                                  .launch = launch_strided};
 
 const tn_solver *const tn_activation_solvers[2] = {&dense, &strided};

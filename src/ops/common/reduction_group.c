@@ -92,8 +92,11 @@ static tenon_status launch(const char *operation, tn_recording *recording,
     return tn_reduction_launch(operation, recording, p, &it, &args);
 }
 
-const tn_solver tn_reduction_group = {.name = "group",
-                                      .parameters = tn_team_parameter,
-                                      .parameter_count = 1,
-                                      .configure = configure,
-                                      .launch = launch};
+const tn_solver tn_reduction_group = {
+    .name = "group",
+    .serves = "rows of 2²⁰ elements at most, of two dimensions that do not merge; "
+              "a row to a team of work-items, on GPUs",
+    .parameters = tn_team_parameter,
+    .parameter_count = 1,
+    .configure = configure,
+    .launch = launch};

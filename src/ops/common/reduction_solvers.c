@@ -271,14 +271,33 @@ static tenon_status launch(const char *operation, tn_recording *recording,
     return launch_finish(operation, recording, problem, choice, REDUCTION_SQUARES);
 }
 
-const tn_solver tn_reduction_rows = {
-    .name = "rows", .variant = ALONG, .configure = configure, .launch = launch};
+const tn_solver tn_reduction_rows = {.name = "rows",
+                                     .serves =
+                                         "everything; vectors lie along the rows that are reduced",
+                                     .variant = ALONG,
+                                     .configure = configure,
+                                     .launch = launch};
 
 const tn_solver tn_reduction_columns = {
-    .name = "columns", .configure = configure, .launch = launch};
+    .name = "columns",
+    .serves = "everything; vectors lie across the rows that are reduced",
+    .configure = configure,
+    .launch = launch};
 
 const tn_solver tn_reduction_split_rows = {
-    .name = "split_rows", .variant = ALONG | SPLIT, .configure = configure, .launch = launch};
+    .name = "split_rows",
+    .serves = "rows of 128 elements at least, cut into pieces; vectors lie along "
+              "them; best where there are few",
+    .needs = "workspace for what the pieces give",
+    .variant = ALONG | SPLIT,
+    .configure = configure,
+    .launch = launch};
 
 const tn_solver tn_reduction_split_columns = {
-    .name = "split_columns", .variant = SPLIT, .configure = configure, .launch = launch};
+    .name = "split_columns",
+    .serves = "rows of 128 elements at least, cut into pieces; vectors lie across "
+              "them; best where there are few",
+    .needs = "workspace for what the pieces give",
+    .variant = SPLIT,
+    .configure = configure,
+    .launch = launch};

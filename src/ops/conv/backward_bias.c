@@ -147,10 +147,14 @@ static tenon_status launch(const char *operation, tn_recording *recording,
 }
 
 const tn_solver tn_conv_backward_bias_whole = {
-    .name = "whole", .configure = configure_whole, .launch = launch};
+    .name = "whole", .serves = "everything", .configure = configure_whole, .launch = launch};
 
-const tn_solver tn_conv_backward_bias_parts = {
-    .name = "parts", .configure = configure_parts, .launch = launch};
+const tn_solver tn_conv_backward_bias_parts = {.name = "parts",
+                                               .serves =
+                                                   "more lines of dy than one work-item should do",
+                                               .needs = "workspace for partial sums",
+                                               .configure = configure_parts,
+                                               .launch = launch};
 
 static const tn_solver *const solvers[] = {&tn_conv_backward_bias_parts,
                                            &tn_conv_backward_bias_whole};

@@ -336,6 +336,8 @@ static tenon_status launch(const char *operation, tn_recording *recording,
 }
 
 const tn_solver tn_conv_depthwise = {.name = "depthwise",
+                                     .serves =
+                                         "groups of one channel, windows of up to two dimensions",
                                      .awkward = TN_DEPTHWISE_AWKWARD,
                                      .parameters = parameters,
                                      .parameter_count = PARAMETERS,
@@ -343,10 +345,12 @@ const tn_solver tn_conv_depthwise = {.name = "depthwise",
                                      .configure = configure,
                                      .launch = launch};
 
-const tn_solver tn_conv_backward_data_depthwise = {.name = "depthwise",
-                                                   .awkward = TN_DEPTHWISE_AWKWARD,
-                                                   .parameters = parameters,
-                                                   .parameter_count = PARAMETERS,
-                                                   .variant = BACKWARDS,
-                                                   .configure = configure,
-                                                   .launch = launch};
+const tn_solver tn_conv_backward_data_depthwise = {
+    .name = "depthwise",
+    .serves = "groups of one channel, windows of up to two dimensions",
+    .awkward = TN_DEPTHWISE_AWKWARD,
+    .parameters = parameters,
+    .parameter_count = PARAMETERS,
+    .variant = BACKWARDS,
+    .configure = configure,
+    .launch = launch};

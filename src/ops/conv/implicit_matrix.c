@@ -174,27 +174,36 @@ static tenon_status launch(const char *operation, tn_recording *recording,
                                 block, &launch);
 }
 
-const tn_solver tn_conv_implicit_matrix = {.name = "implicit_matrix",
-                                           .awkward = TN_CONV_TILED_AWKWARD,
-                                           .parameters = tn_gemm_matrix_parameters,
-                                           .parameter_count = MATRIX_PARAMETERS,
-                                           .variant = CONV_RESULT,
-                                           .configure = configure,
-                                           .launch = launch};
+const tn_solver tn_conv_implicit_matrix = {
+    .name = "implicit_matrix",
+    .serves = "tensors of fewer than 2³¹ elements in f16 and bf16, on GPUs with "
+              "matrix units",
+    .awkward = TN_CONV_TILED_AWKWARD,
+    .parameters = tn_gemm_matrix_parameters,
+    .parameter_count = MATRIX_PARAMETERS,
+    .variant = CONV_RESULT,
+    .configure = configure,
+    .launch = launch};
 
-const tn_solver tn_conv_backward_data_implicit_matrix = {.name = "implicit_matrix",
-                                                         .awkward = TN_CONV_TILED_DATA_AWKWARD,
-                                                         .parameters = tn_gemm_matrix_parameters,
-                                                         .parameter_count = MATRIX_PARAMETERS,
-                                                         .variant = CONV_GRADIENT_OF_IMAGE,
-                                                         .configure = configure,
-                                                         .launch = launch};
+const tn_solver tn_conv_backward_data_implicit_matrix = {
+    .name = "implicit_matrix",
+    .serves = "tensors of fewer than 2³¹ elements in f16 and bf16 and strides "
+              "whose product is at most 64, on GPUs with matrix units",
+    .awkward = TN_CONV_TILED_DATA_AWKWARD,
+    .parameters = tn_gemm_matrix_parameters,
+    .parameter_count = MATRIX_PARAMETERS,
+    .variant = CONV_GRADIENT_OF_IMAGE,
+    .configure = configure,
+    .launch = launch};
 
-const tn_solver tn_conv_backward_filter_implicit_matrix = {.name = "implicit_matrix",
-                                                           .awkward = TN_CONV_TILED_FILTER_AWKWARD,
-                                                           .parameters = tn_gemm_matrix_parameters,
-                                                           .parameter_count =
-                                                               MATRIX_SPLIT_PARAMETERS,
-                                                           .variant = CONV_GRADIENT_OF_FILTER,
-                                                           .configure = configure,
-                                                           .launch = launch};
+const tn_solver tn_conv_backward_filter_implicit_matrix = {
+    .name = "implicit_matrix",
+    .serves = "tensors of fewer than 2³¹ elements in f16 and bf16, on GPUs with "
+              "matrix units",
+    .needs = "workspace for slices of the pixels where dw is small",
+    .awkward = TN_CONV_TILED_FILTER_AWKWARD,
+    .parameters = tn_gemm_matrix_parameters,
+    .parameter_count = MATRIX_SPLIT_PARAMETERS,
+    .variant = CONV_GRADIENT_OF_FILTER,
+    .configure = configure,
+    .launch = launch};

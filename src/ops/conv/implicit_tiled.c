@@ -370,6 +370,7 @@ static tenon_status launch(const char *operation, tn_recording *recording,
 }
 
 const tn_solver tn_conv_implicit_tiled = {.name = "implicit_tiled",
+                                          .serves = "tensors of fewer than 2³¹ elements, on GPUs",
                                           .awkward = TN_CONV_TILED_AWKWARD,
                                           .parameters = tn_conv_tiled_parameters,
                                           .parameter_count = CONV_TILED_PARAMETERS,
@@ -378,21 +379,26 @@ const tn_solver tn_conv_implicit_tiled = {.name = "implicit_tiled",
                                           .launch = launch};
 
 /* A product for each sub-filter, whose b is gathered from dy. */
-const tn_solver tn_conv_backward_data_implicit_tiled = {.name = "implicit_tiled",
-                                                        .awkward = TN_CONV_TILED_DATA_AWKWARD,
-                                                        .parameters = tn_conv_tiled_parameters,
-                                                        .parameter_count = CONV_TILED_PARAMETERS,
-                                                        .variant = CONV_GRADIENT_OF_IMAGE,
-                                                        .configure = configure,
-                                                        .launch = launch};
+const tn_solver tn_conv_backward_data_implicit_tiled = {
+    .name = "implicit_tiled",
+    .serves = "tensors of fewer than 2³¹ elements and strides whose product is at "
+              "most 64, on GPUs",
+    .awkward = TN_CONV_TILED_DATA_AWKWARD,
+    .parameters = tn_conv_tiled_parameters,
+    .parameter_count = CONV_TILED_PARAMETERS,
+    .variant = CONV_GRADIENT_OF_IMAGE,
+    .configure = configure,
+    .launch = launch};
 
 /* dy times what the taps meet of x, over the pixels of all images; with a workspace in slices,
  * whose sums are added in order. */
-const tn_solver tn_conv_backward_filter_implicit_tiled = {.name = "implicit_tiled",
-                                                          .awkward = TN_CONV_TILED_FILTER_AWKWARD,
-                                                          .parameters = tn_conv_tiled_parameters,
-                                                          .parameter_count =
-                                                              CONV_TILED_SPLIT_PARAMETERS,
-                                                          .variant = CONV_GRADIENT_OF_FILTER,
-                                                          .configure = configure,
-                                                          .launch = launch};
+const tn_solver tn_conv_backward_filter_implicit_tiled = {
+    .name = "implicit_tiled",
+    .serves = "tensors of fewer than 2³¹ elements, on GPUs",
+    .needs = "workspace for slices of the pixels where dw is small",
+    .awkward = TN_CONV_TILED_FILTER_AWKWARD,
+    .parameters = tn_conv_tiled_parameters,
+    .parameter_count = CONV_TILED_SPLIT_PARAMETERS,
+    .variant = CONV_GRADIENT_OF_FILTER,
+    .configure = configure,
+    .launch = launch};

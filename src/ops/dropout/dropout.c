@@ -26,7 +26,10 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
 
 /* Each work-item does pieces of lines. */
 static const tn_solver lines_solver = {
-    .name = "lines", .configure = configure, .launch = tn_lines_launch_choice};
+    .name = "lines",
+    .serves = "everything; vectors are neighbouring blocks of random words",
+    .configure = configure,
+    .launch = tn_lines_launch_choice};
 
 static const tn_solver *const solvers[] = {&lines_solver};
 

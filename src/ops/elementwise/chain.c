@@ -50,11 +50,14 @@ static tenon_status launch(const char *operation, tn_recording *recording,
                            "elementwise/chain", "chain", choice->options);
 }
 
-static const tn_solver rows = {.name = "rows",
-                               .parameters = tn_stores_parameter,
-                               .parameter_count = 1,
-                               .configure = configure,
-                               .launch = launch};
+static const tn_solver rows = {
+    .name = "rows",
+    .serves = "any strides and broadcasts; by vectors where the last dimension "
+              "allows",
+    .parameters = tn_stores_parameter,
+    .parameter_count = 1,
+    .configure = configure,
+    .launch = launch};
 
 static const tn_solver *const solvers[] = {&tn_chain_fixed, &rows};
 

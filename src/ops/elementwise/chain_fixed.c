@@ -60,9 +60,12 @@ static tenon_status launch(const char *operation, tn_recording *recording,
                            "elementwise/chain_fixed", "chain_fixed", choice->options);
 }
 
-const tn_solver tn_chain_fixed = {.name = "fixed",
-                                  .awkward = "same_steps=1",
-                                  .parameters = tn_stores_parameter,
-                                  .parameter_count = 1,
-                                  .configure = configure,
-                                  .launch = launch};
+const tn_solver tn_chain_fixed = {
+    .name = "fixed",
+    .serves = "one to three steps on 2¹⁵ elements at least, contiguous along "
+              "lines (inputs may repeat), on CPUs; each list of steps is a build",
+    .awkward = "same_steps=1",
+    .parameters = tn_stores_parameter,
+    .parameter_count = 1,
+    .configure = configure,
+    .launch = launch};

@@ -61,13 +61,17 @@ static tenon_status launch_copy(const char *operation, tn_recording *recording,
                                tn_pointwise_gpu_chunk(p) > 1 ? lanes : 1);
 }
 
-const tn_solver tn_elementwise_rows = {.name = "rows",
-                                       .parameters = tn_stores_parameter,
-                                       .parameter_count = 1,
-                                       .configure = configure_binary,
-                                       .launch = launch_binary};
+const tn_solver tn_elementwise_rows = {
+    .name = "rows",
+    .serves = "any strides and broadcasts; by vectors where the last dimension "
+              "allows",
+    .parameters = tn_stores_parameter,
+    .parameter_count = 1,
+    .configure = configure_binary,
+    .launch = launch_binary};
 
 const tn_solver tn_copy_rows = {.name = "rows",
+                                .serves = "any strides, any two types",
                                 .parameters = tn_stores_parameter,
                                 .parameter_count = 1,
                                 .configure = configure_copy,

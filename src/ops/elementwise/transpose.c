@@ -160,12 +160,20 @@ static tenon_status launch(const char *operation, tn_recording *recording,
 /* Two blocks and a tail each way. */
 #define AWKWARD "rows=131 columns=150"
 
-const tn_solver tn_copy_transpose = {.name = "transpose",
-                                     .awkward = AWKWARD,
-                                     .parameters = tn_stores_parameter,
-                                     .parameter_count = 1,
-                                     .configure = configure,
-                                     .launch = launch};
+const tn_solver tn_copy_transpose = {
+    .name = "transpose",
+    .serves = "x and y of one type, contiguous along different dimensions; "
+              "squares turn in registers, on CPUs",
+    .awkward = AWKWARD,
+    .parameters = tn_stores_parameter,
+    .parameter_count = 1,
+    .configure = configure,
+    .launch = launch};
 
 const tn_solver tn_copy_transpose_local = {
-    .name = "transpose_local", .awkward = AWKWARD, .configure = configure, .launch = launch};
+    .name = "transpose_local",
+    .serves = "x and y of one type, contiguous along different dimensions; "
+              "squares turn in local memory, on GPUs",
+    .awkward = AWKWARD,
+    .configure = configure,
+    .launch = launch};

@@ -212,7 +212,15 @@ static tenon_status launch_sorted(const char *operation, tn_recording *recording
 }
 
 const tn_solver tn_gather_backward_scan = {
-    .name = "scan", .configure = configure_scan, .launch = launch_scan};
+    .name = "scan",
+    .serves = "everything; each row goes through all indices: few rows, or few "
+              "indices",
+    .configure = configure_scan,
+    .launch = launch_scan};
 
 const tn_solver tn_gather_backward_sorted = {
-    .name = "sorted", .configure = configure_sorted, .launch = launch_sorted};
+    .name = "sorted",
+    .serves = "everything; the indices are sorted, and each row finds its own",
+    .needs = "workspace, some 20 bytes an index",
+    .configure = configure_sorted,
+    .launch = launch_sorted};

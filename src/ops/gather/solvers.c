@@ -59,4 +59,9 @@ static tenon_status launch(const char *operation, tn_recording *recording,
     return tn_record(operation, recording, &rows);
 }
 
-const tn_solver tn_gather_rows = {.name = "rows", .configure = configure, .launch = launch};
+const tn_solver tn_gather_rows = {
+    .name = "rows",
+    .serves = "everything; lines of the table are copied where they share an "
+              "index",
+    .configure = configure,
+    .launch = launch};

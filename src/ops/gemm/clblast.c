@@ -195,4 +195,10 @@ static tenon_status launch(const char *operation, tn_recording *recording,
 
 #endif
 
-const tn_solver tn_gemm_clblast = {.name = "clblast", .configure = configure, .launch = launch};
+const tn_solver tn_gemm_clblast = {
+    .name = "clblast",
+    .serves = "f32 and f64 with leading dimensions, without activation; never "
+              "chosen by estimate",
+    .needs = "memory that CLBlast allocates",
+    .configure = configure,
+    .launch = launch};

@@ -139,15 +139,21 @@ static tenon_status launch_split(const char *operation, tn_recording *recording,
                          axpy_rows(recording->context, &reduce));
 }
 
-const tn_solver tn_gemm_gemv_dot = {
-    .name = "gemv_dot", .awkward = "m=701 n=1", .configure = configure_dot, .launch = launch_dot};
+const tn_solver tn_gemm_gemv_dot = {.name = "gemv_dot",
+                                    .serves = "a vector and a matrix contiguous along K, on CPUs",
+                                    .awkward = "m=701 n=1",
+                                    .configure = configure_dot,
+                                    .launch = launch_dot};
 
 const tn_solver tn_gemm_gemv_axpy = {.name = "gemv_axpy",
+                                     .serves = "a vector and a matrix contiguous along M, on CPUs",
                                      .awkward = "m=701 n=1",
                                      .configure = configure_axpy,
                                      .launch = launch_axpy};
 
 const tn_solver tn_gemm_gemv_split = {.name = "gemv_split",
+                                      .serves = "a vector and a matrix contiguous along M, on CPUs",
+                                      .needs = "workspace for partial sums",
                                       .awkward = "m=701 n=1",
                                       .configure = configure_split,
                                       .launch = launch_split};

@@ -64,6 +64,7 @@ static tenon_status launch(const char *operation, tn_recording *recording,
 }
 
 const tn_solver tn_gemm_int8_cpu = {.name = "cpu",
+                                    .serves = "any layout, on CPUs",
                                     .parameters = parameters,
                                     .parameter_count = CPU_PARAMETERS,
                                     .configure = configure,

@@ -54,5 +54,9 @@ static tenon_status launch(const char *operation, tn_recording *recording,
     return tn_gemm_int8_record_launch(operation, recording, p, rows, &launch);
 }
 
-const tn_solver tn_gemm_int8_gemv = {
-    .name = "gemv", .awkward = "m=701 n=1", .configure = configure, .launch = launch};
+const tn_solver tn_gemm_int8_gemv = {.name = "gemv",
+                                     .serves =
+                                         "a vector and a matrix contiguous along K or M, on CPUs",
+                                     .awkward = "m=701 n=1",
+                                     .configure = configure,
+                                     .launch = launch};

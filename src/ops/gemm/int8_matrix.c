@@ -25,7 +25,11 @@ static tenon_status launch(const char *operation, tn_recording *recording,
     return tn_gemm_int8_record_launch(operation, recording, p, 0, &launch);
 }
 
-const tn_solver tn_gemm_int8_mma = TN_MATRIX_SOLVER(mma, MATRIX_PARAMETERS);
-const tn_solver tn_gemm_int8_mfma = TN_MATRIX_SOLVER(mfma, MATRIX_PARAMETERS);
-const tn_solver tn_gemm_int8_wmma = TN_MATRIX_SOLVER(wmma, MATRIX_PARAMETERS);
-const tn_solver tn_gemm_int8_xmx = TN_MATRIX_SOLVER(xmx, MATRIX_PARAMETERS);
+const tn_solver tn_gemm_int8_mma =
+    TN_MATRIX_SOLVER(mma, MATRIX_PARAMETERS, "everything, on NVIDIA's matrix units", NULL);
+const tn_solver tn_gemm_int8_mfma = TN_MATRIX_SOLVER(
+    mfma, MATRIX_PARAMETERS, "everything, on the matrix units of AMD's CDNA", NULL);
+const tn_solver tn_gemm_int8_wmma = TN_MATRIX_SOLVER(
+    wmma, MATRIX_PARAMETERS, "everything, on the matrix units of AMD's RDNA", NULL);
+const tn_solver tn_gemm_int8_xmx =
+    TN_MATRIX_SOLVER(xmx, MATRIX_PARAMETERS, "everything, on Intel's matrix units", NULL);

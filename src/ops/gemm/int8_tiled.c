@@ -80,6 +80,7 @@ static tenon_status launch(const char *operation, tn_recording *recording,
 }
 
 const tn_solver tn_gemm_int8_tiled = {.name = "tiled",
+                                      .serves = "everything, on GPUs",
                                       .awkward = "m=129 width=16",
                                       .parameters = tn_gemm_tiled_parameters,
                                       .parameter_count = INT8_TILED_PARAMETERS,

@@ -79,13 +79,13 @@ void tn_matrix_configure(tenon_context *context, const gemm_problem *problem,
 void tn_matrix_sizes(const gemm_problem *problem, const matrix_unit *unit, const int32_t *values,
                      tn_launch *launch);
 
-/* A solver by its name and its file's configure and launch. Its awkward case has two blocks and
- * one, K past all stages and a tail, and vectors of 16 bytes or more. */
-#define TN_MATRIX_SOLVER(solver, parameters_used)                                                  \
+/* A solver by its name, its file's configure and launch, and what tn_solver says of it. Its awkward
+ * case has two blocks and one, K past all stages and a tail, and vectors of 16 bytes or more. */
+#define TN_MATRIX_SOLVER(solver, parameters_used, serves_text, needs_text)                         \
     {                                                                                              \
-        .name = #solver, .awkward = "m=2*mb+1 n=2*nb+1 k=5*kb+3 width=16",                         \
-        .parameters = tn_gemm_matrix_parameters, .parameter_count = parameters_used,               \
-        .configure = configure, .launch = launch                                                   \
+        .name = #solver, .serves = serves_text, .needs = needs_text,                               \
+        .awkward = "m=2*mb+1 n=2*nb+1 k=5*kb+3 width=16", .parameters = tn_gemm_matrix_parameters, \
+        .parameter_count = parameters_used, .configure = configure, .launch = launch               \
     }
 
 #endif

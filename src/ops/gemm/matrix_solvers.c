@@ -121,8 +121,17 @@ bool tn_gemm_is_matrix(const tn_solver *solver)
     return solver->parameters == tn_gemm_matrix_parameters;
 }
 
-const tn_solver tn_gemm_mma = TN_MATRIX_SOLVER(mma, MATRIX_SPLIT_PARAMETERS);
-const tn_solver tn_gemm_mfma = TN_MATRIX_SOLVER(mfma, MATRIX_SPLIT_PARAMETERS);
-const tn_solver tn_gemm_wmma = TN_MATRIX_SOLVER(wmma, MATRIX_SPLIT_PARAMETERS);
-const tn_solver tn_gemm_xmx = TN_MATRIX_SOLVER(xmx, MATRIX_SPLIT_PARAMETERS);
-const tn_solver tn_gemm_wgmma = TN_MATRIX_SOLVER(wgmma, MATRIX_SPLIT_PARAMETERS);
+#define NEEDS "workspace where K is cut"
+
+const tn_solver tn_gemm_mma = TN_MATRIX_SOLVER(
+    mma, MATRIX_SPLIT_PARAMETERS,
+    "f16 and bf16, and f32 where TF32 is allowed, on NVIDIA's matrix units", NEEDS);
+const tn_solver tn_gemm_mfma = TN_MATRIX_SOLVER(
+    mfma, MATRIX_SPLIT_PARAMETERS, "f16, bf16 and f32 on the matrix units of AMD's CDNA", NEEDS);
+const tn_solver tn_gemm_wmma = TN_MATRIX_SOLVER(
+    wmma, MATRIX_SPLIT_PARAMETERS, "f16 and bf16 on the matrix units of AMD's RDNA", NEEDS);
+const tn_solver tn_gemm_xmx =
+    TN_MATRIX_SOLVER(xmx, MATRIX_SPLIT_PARAMETERS, "f16 and bf16 on Intel's matrix units", NEEDS);
+const tn_solver tn_gemm_wgmma =
+    TN_MATRIX_SOLVER(wgmma, MATRIX_SPLIT_PARAMETERS,
+                     "f16 and bf16 on Hopper's matrix units, where the driver takes wgmma", NEEDS);

@@ -46,4 +46,7 @@ static tenon_status launch(const char *operation, tn_recording *recording,
     return tn_gemm_record_launch(operation, recording, p, &arguments, &plain);
 }
 
-const tn_solver tn_gemm_plain = {.name = "plain", .configure = configure, .launch = launch};
+const tn_solver tn_gemm_plain = {.name = "plain",
+                                 .serves = "everything; chosen up to 2²⁰ multiply-adds",
+                                 .configure = configure,
+                                 .launch = launch};

@@ -84,8 +84,10 @@ static tenon_status launch_plain(const char *operation, tn_recording *recording,
     return record_launch(operation, recording, problem, 0, &plain);
 }
 
-const tn_solver tn_ragged_plain = {
-    .name = "plain", .configure = configure_plain, .launch = launch_plain};
+const tn_solver tn_ragged_plain = {.name = "plain",
+                                   .serves = "everything; chosen up to 2²⁰ multiply-adds",
+                                   .configure = configure_plain,
+                                   .launch = launch_plain};
 
 /* gemm_ragged/tiled */
 
@@ -122,6 +124,7 @@ static tenon_status launch_tiled(const char *operation, tn_recording *recording,
 }
 
 const tn_solver tn_ragged_tiled = {.name = "tiled",
+                                   .serves = "everything, on GPUs",
                                    .awkward = "m=167 width=vw",
                                    .parameters = tn_gemm_tiled_parameters,
                                    .parameter_count = TILED_PARAMETERS,
@@ -158,6 +161,7 @@ static tenon_status launch_cpu(const char *operation, tn_recording *recording,
 }
 
 const tn_solver tn_ragged_cpu = {.name = "cpu",
+                                 .serves = "any layout, on CPUs",
                                  .parameters = tn_gemm_cpu_parameters,
                                  .parameter_count = CPU_PARAMETERS,
                                  .configure = configure_cpu,

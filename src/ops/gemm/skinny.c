@@ -246,16 +246,22 @@ static tenon_status launch_gpu(const char *operation, tn_recording *recording,
     return tn_gemm_record_launch(operation, recording, &p, &arguments, &launch);
 }
 
-const tn_solver tn_gemm_cpu_skinny = {.name = "cpu_skinny",
-                                      .awkward = "thin=13",
-                                      .parameters = parameters,
-                                      .parameter_count = SKINNY_PARAMETERS,
-                                      .configure = configure_cpu,
-                                      .launch = launch_cpu};
+const tn_solver tn_gemm_cpu_skinny = {
+    .name = "cpu_skinny",
+    .serves = "up to 16 rows or columns, the other factor contiguous in one "
+              "dimension, on CPUs",
+    .awkward = "thin=13",
+    .parameters = parameters,
+    .parameter_count = SKINNY_PARAMETERS,
+    .configure = configure_cpu,
+    .launch = launch_cpu};
 
-const tn_solver tn_gemm_skinny = {.name = "skinny",
-                                  .awkward = "thin=13",
-                                  .parameters = parameters,
-                                  .parameter_count = SKINNY_PARAMETERS,
-                                  .configure = configure_gpu,
-                                  .launch = launch_gpu};
+const tn_solver tn_gemm_skinny = {
+    .name = "skinny",
+    .serves = "up to 16 rows or columns, the other factor contiguous in one "
+              "dimension, on GPUs",
+    .awkward = "thin=13",
+    .parameters = parameters,
+    .parameter_count = SKINNY_PARAMETERS,
+    .configure = configure_gpu,
+    .launch = launch_gpu};

@@ -221,6 +221,8 @@ static tenon_status launch_gpu(const char *operation, tn_recording *recording,
 }
 
 const tn_solver tn_gemm_split_k = {.name = "split_k",
+                                   .serves = "a small d and a long K, on GPUs",
+                                   .needs = "workspace for the sums of the slices",
                                    .awkward = "m=2*mb+1 n=2*nb+1 width=vw",
                                    .parameters = tn_gemm_tiled_parameters,
                                    .parameter_count = TILED_SPLIT_PARAMETERS,
@@ -231,12 +233,16 @@ const tn_solver tn_gemm_split_k = {.name = "split_k",
 static const tn_parameter skinny_parameters[] = {
     {"mr", 1, 8}, {"nr", 1, 8}, {"ks", 2, TN_GEMM_MOST_SLICES}};
 
-const tn_solver tn_gemm_skinny_split = {.name = "skinny_split",
-                                        .awkward = "thin=13",
-                                        .parameters = skinny_parameters,
-                                        .parameter_count = 3,
-                                        .configure = configure_gpu,
-                                        .launch = launch_gpu};
+const tn_solver tn_gemm_skinny_split = {
+    .name = "skinny_split",
+    .serves = "up to 16 rows or columns and a long K, the other factor contiguous "
+              "in one dimension, on GPUs",
+    .needs = "workspace for the sums of the slices",
+    .awkward = "thin=13",
+    .parameters = skinny_parameters,
+    .parameter_count = 3,
+    .configure = configure_gpu,
+    .launch = launch_gpu};
 
 /* gemm/cpu_split_k: the slices are gemm/cpu_packed's or gemm/cpu_direct's. */
 
@@ -293,6 +299,8 @@ static tenon_status launch_cpu(const char *operation, tn_recording *recording,
 }
 
 const tn_solver tn_gemm_cpu_split_k = {.name = "cpu_split_k",
+                                       .serves = "a small d and a long K, on CPUs",
+                                       .needs = "workspace for the sums of the slices",
                                        .parameters = tn_gemm_cpu_parameters,
                                        .parameter_count = CPU_SPLIT_PARAMETERS,
                                        .configure = configure_cpu,

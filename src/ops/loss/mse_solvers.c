@@ -59,7 +59,12 @@ static tenon_status launch(const char *operation, tn_recording *recording,
                           rows ? "mse_rows" : "mse_columns");
 }
 
-const tn_solver tn_mse_backward_rows = {.name = "rows", .configure = configure, .launch = launch};
+const tn_solver tn_mse_backward_rows = {.name = "rows",
+                                        .serves = "everything; short lines of elements",
+                                        .configure = configure,
+                                        .launch = launch};
 
-const tn_solver tn_mse_backward_columns = {
-    .name = "columns", .configure = configure, .launch = launch};
+const tn_solver tn_mse_backward_columns = {.name = "columns",
+                                           .serves = "everything; long lines of elements",
+                                           .configure = configure,
+                                           .launch = launch};

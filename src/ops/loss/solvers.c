@@ -19,15 +19,22 @@ static tenon_status launch(const char *operation, tn_recording *recording,
     return tn_rows_launch(operation, recording, problem, choice, source, kernel);
 }
 
-const tn_solver tn_cross_entropy_rows = {
-    .name = "rows", .configure = tn_rows_configure, .launch = launch};
+const tn_solver tn_cross_entropy_rows = {.name = "rows",
+                                         .serves = "everything; vectors lie along the classes",
+                                         .configure = tn_rows_configure,
+                                         .launch = launch};
 
-const tn_solver tn_cross_entropy_columns = {
-    .name = "columns", .configure = tn_columns_configure, .launch = launch};
+const tn_solver tn_cross_entropy_columns = {.name = "columns",
+                                            .serves = "everything; vectors lie across the classes",
+                                            .configure = tn_columns_configure,
+                                            .launch = launch};
 
-const tn_solver tn_cross_entropy_group = {.name = "group",
-                                          .awkward = TN_ROWS_GROUP_AWKWARD,
-                                          .parameters = tn_team_parameter,
-                                          .parameter_count = 1,
-                                          .configure = tn_rows_group_configure,
-                                          .launch = launch};
+const tn_solver tn_cross_entropy_group = {
+    .name = "group",
+    .serves = "rows of 2³⁰ elements at most; a row to a team of work-items, on "
+              "GPUs",
+    .awkward = TN_ROWS_GROUP_AWKWARD,
+    .parameters = tn_team_parameter,
+    .parameter_count = 1,
+    .configure = tn_rows_group_configure,
+    .launch = launch};

@@ -158,8 +158,14 @@ static tenon_status launch_split(const char *operation, tn_recording *recording,
     return launch_gradient(operation, recording, problem, choice, 2 * args.pieces * args.sets);
 }
 
-const tn_solver tn_norm_backward_sets = {
-    .name = "sets", .configure = configure, .launch = launch_sets};
+const tn_solver tn_norm_backward_sets = {.name = "sets",
+                                         .serves = "everything; a work-item has all of a set",
+                                         .configure = configure,
+                                         .launch = launch_sets};
 
 const tn_solver tn_norm_backward_split = {
-    .name = "split", .configure = configure, .launch = launch_split};
+    .name = "split",
+    .serves = "everything; few sets of many elements are summed in pieces",
+    .needs = "workspace for partial sums",
+    .configure = configure,
+    .launch = launch_split};

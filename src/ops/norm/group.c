@@ -96,16 +96,23 @@ static tenon_status launch_backward(const char *operation, tn_recording *recordi
 static const char awkward[] =
     "height=1; height=1 width=tm+2; samples=2 channels=6 height=1 width=32*tm+7";
 
-const tn_solver tn_norm_group = {.name = "group",
-                                 .awkward = awkward,
-                                 .parameters = tn_team_parameter,
-                                 .parameter_count = 1,
-                                 .configure = configure_forward,
-                                 .launch = launch_forward};
+const tn_solver tn_norm_group = {
+    .name = "group",
+    .serves = "sets of 2¹⁸ elements at most, of two dimensions that do not merge; "
+              "a set to a team of work-items, on GPUs",
+    .awkward = awkward,
+    .parameters = tn_team_parameter,
+    .parameter_count = 1,
+    .configure = configure_forward,
+    .launch = launch_forward};
 
-const tn_solver tn_norm_backward_group = {.name = "group",
-                                          .awkward = awkward,
-                                          .parameters = tn_team_parameter,
-                                          .parameter_count = 1,
-                                          .configure = configure_backward,
-                                          .launch = launch_backward};
+const tn_solver tn_norm_backward_group = {
+    .name = "group",
+    .serves = "sets of 2¹⁸ elements at most, of two dimensions that do not merge; "
+              "a set to a team of work-items, on GPUs",
+    .needs = "workspace for partial sums of the parameters' gradients",
+    .awkward = awkward,
+    .parameters = tn_team_parameter,
+    .parameter_count = 1,
+    .configure = configure_backward,
+    .launch = launch_backward};

@@ -29,8 +29,10 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
     return tn_optimizer_configure(context, problem, "optimizer/adam", "adam", ADAM_SCALARS, choice);
 }
 
-static const tn_solver lines_solver = {
-    .name = "lines", .configure = configure, .launch = tn_lines_launch_choice};
+static const tn_solver lines_solver = {.name = "lines",
+                                       .serves = "everything",
+                                       .configure = configure,
+                                       .launch = tn_lines_launch_choice};
 
 /* With each flag, with a master and without. β₂ is so small that the new term of the second moment
  * counts as much as the old one. */

@@ -22,8 +22,10 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
     return NULL;
 }
 
-static const tn_solver lines_solver = {
-    .name = "lines", .configure = configure, .launch = tn_lines_launch_choice};
+static const tn_solver lines_solver = {.name = "lines",
+                                       .serves = "everything",
+                                       .configure = configure,
+                                       .launch = tn_lines_launch_choice};
 
 /* The norm of the random sum is at most 3, which one limit clips and one does not. With the flag
  * sums may be negative, so that the norm is NaN: the two cases have one sum of either sign. */

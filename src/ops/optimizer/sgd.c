@@ -21,8 +21,10 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
     return tn_optimizer_configure(context, problem, "optimizer/sgd", "sgd", SGD_SCALARS, choice);
 }
 
-static const tn_solver lines_solver = {
-    .name = "lines", .configure = configure, .launch = tn_lines_launch_choice};
+static const tn_solver lines_solver = {.name = "lines",
+                                       .serves = "everything",
+                                       .configure = configure,
+                                       .launch = tn_lines_launch_choice};
 
 /* With and without each of the operands and flags, which are all in one build. */
 static bool awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number, tn_case *c)

@@ -105,6 +105,13 @@ static tenon_status launch(const char *operation, tn_recording *recording,
     return record_add(operation, recording, p, options, from, sums, sums);
 }
 
-const tn_solver tn_square_sum_lines = {.name = "lines", .configure = configure, .launch = launch};
+const tn_solver tn_square_sum_lines = {.name = "lines",
+                                       .serves = "everything",
+                                       .needs = "workspace for partial sums",
+                                       .configure = configure,
+                                       .launch = launch};
 
-const tn_solver tn_square_sum_single = {.name = "single", .configure = configure, .launch = launch};
+const tn_solver tn_square_sum_single = {.name = "single",
+                                        .serves = "everything, by one work-item",
+                                        .configure = configure,
+                                        .launch = launch};

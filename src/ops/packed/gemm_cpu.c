@@ -147,6 +147,7 @@ static tenon_status launch(const char *operation, tn_recording *recording,
  * 4 and 1; 1; and 2; with tiles of four 3, 1 and 2. K is past two of the longest blocks, and a
  * tail. */
 const tn_solver tn_gemm_packed_cpu = {.name = "cpu",
+                                      .serves = "panels, with any a, c and d, on CPUs",
                                       .awkward = "m=27 k=2091; m=29 k=2091; m=30 k=2091",
                                       .parameters = tn_gemm_cpu_parameters,
                                       .parameter_count = CPU_PARAMETERS,

@@ -23,4 +23,8 @@ static tenon_status launch(const char *operation, tn_recording *recording,
     return tn_gemm_packed_record(operation, recording, p, 0, 0, &plain);
 }
 
-const tn_solver tn_gemm_packed_plain = {.name = "plain", .configure = configure, .launch = launch};
+const tn_solver tn_gemm_packed_plain = {
+    .name = "plain",
+    .serves = "panels, on any device; chosen where nothing else can serve",
+    .configure = configure,
+    .launch = launch};

@@ -96,4 +96,8 @@ static tenon_status launch(const char *operation, tn_recording *recording,
     return tn_record(operation, recording, &rows);
 }
 
-const tn_solver tn_pad_rows = {.name = "rows", .configure = configure, .launch = launch};
+const tn_solver tn_pad_rows = {
+    .name = "rows",
+    .serves = "any strides, every mode; lines are copied between their two ends",
+    .configure = configure,
+    .launch = launch};

@@ -143,10 +143,21 @@ static tenon_status launch_backward(const char *operation, tn_recording *recordi
     return tn_pool_record_backward(operation, recording, p, &args, &launch);
 }
 
-const tn_solver tn_pool_items = {.name = "items", .configure = configure, .launch = launch_forward};
+const tn_solver tn_pool_items = {.name = "items",
+                                 .serves =
+                                     "planes within 31 bits, on GPUs; a work-item for each result",
+                                 .configure = configure,
+                                 .launch = launch_forward};
 
 const tn_solver tn_pool_groups = {
-    .name = "groups", .configure = configure, .launch = launch_forward};
+    .name = "groups",
+    .serves = "planes within 31 bits, on GPUs; a work-group shares the taps of "
+              "large windows, such as all of an image",
+    .configure = configure,
+    .launch = launch_forward};
 
 const tn_solver tn_pool_backward_items = {
-    .name = "items", .configure = configure, .launch = launch_backward};
+    .name = "items",
+    .serves = "planes within 31 bits, on GPUs; a work-item for each result",
+    .configure = configure,
+    .launch = launch_backward};

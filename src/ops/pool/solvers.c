@@ -217,13 +217,25 @@ static tenon_status launch_backward(const char *operation, tn_recording *recordi
     return tn_pool_record_backward(operation, recording, p, &args, &launch);
 }
 
-const tn_solver tn_pool_rows = {.name = "rows", .configure = configure, .launch = launch_forward};
+const tn_solver tn_pool_rows = {.name = "rows",
+                                .serves =
+                                    "everything; a line of work lies along the last dimension",
+                                .configure = configure,
+                                .launch = launch_forward};
 
-const tn_solver tn_pool_channels = {
-    .name = "channels", .configure = configure, .launch = launch_forward};
+const tn_solver tn_pool_channels = {.name = "channels",
+                                    .serves = "everything; best where the channels are contiguous",
+                                    .configure = configure,
+                                    .launch = launch_forward};
 
 const tn_solver tn_pool_backward_rows = {
-    .name = "rows", .configure = configure_backward, .launch = launch_backward};
+    .name = "rows",
+    .serves = "everything; a line of work lies along the last dimension",
+    .configure = configure_backward,
+    .launch = launch_backward};
 
 const tn_solver tn_pool_backward_channels = {
-    .name = "channels", .configure = configure_backward, .launch = launch_backward};
+    .name = "channels",
+    .serves = "everything; best where the channels are contiguous",
+    .configure = configure_backward,
+    .launch = launch_backward};

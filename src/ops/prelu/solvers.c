@@ -48,6 +48,7 @@ static tenon_status launch_forward(const char *operation, tn_recording *recordin
 }
 
 const tn_solver tn_prelu_rows = {.name = "rows",
+                                 .serves = "any strides and broadcasts",
                                  .parameters = tn_stores_parameter,
                                  .parameter_count = 1,
                                  .configure = configure_forward,
@@ -243,19 +244,31 @@ static tenon_status launch(const char *operation, tn_recording *recording,
     return record(operation, recording, p, finish);
 }
 
-const tn_solver tn_prelu_along = {
-    .name = "along", .variant = ALONG, .configure = configure, .launch = launch};
-const tn_solver tn_prelu_across = {
-    .name = "across", .variant = ACROSS, .configure = configure, .launch = launch};
+const tn_solver tn_prelu_along = {.name = "along",
+                                  .serves = "everything; vectors lie along what is summed",
+                                  .variant = ALONG,
+                                  .configure = configure,
+                                  .launch = launch};
+const tn_solver tn_prelu_across = {.name = "across",
+                                   .serves = "everything; vectors lie across the slopes",
+                                   .variant = ACROSS,
+                                   .configure = configure,
+                                   .launch = launch};
 
 /* Sums long enough to be shared out. */
-const tn_solver tn_prelu_along_split = {.name = "along_split",
-                                        .awkward = "; rows=20011 columns=5; rows=3301 columns=5",
-                                        .variant = ALONG | SPLIT,
-                                        .configure = configure,
-                                        .launch = launch};
-const tn_solver tn_prelu_across_split = {.name = "across_split",
-                                         .awkward = ";; rows=3301 columns=5",
-                                         .variant = ACROSS | SPLIT,
-                                         .configure = configure,
-                                         .launch = launch};
+const tn_solver tn_prelu_along_split = {
+    .name = "along_split",
+    .serves = "sums long enough to be shared out; vectors lie along them",
+    .needs = "workspace for partial sums",
+    .awkward = "; rows=20011 columns=5; rows=3301 columns=5",
+    .variant = ALONG | SPLIT,
+    .configure = configure,
+    .launch = launch};
+const tn_solver tn_prelu_across_split = {
+    .name = "across_split",
+    .serves = "sums long enough to be shared out; vectors lie across the slopes",
+    .needs = "workspace for partial sums",
+    .awkward = ";; rows=3301 columns=5",
+    .variant = ACROSS | SPLIT,
+    .configure = configure,
+    .launch = launch};

@@ -33,4 +33,7 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
 }
 
 const tn_solver tn_random_lines = {
-    .name = "lines", .configure = configure, .launch = tn_lines_launch_choice};
+    .name = "lines",
+    .serves = "everything; vectors are neighbouring blocks of random words",
+    .configure = configure,
+    .launch = tn_lines_launch_choice};

@@ -165,13 +165,20 @@ static tenon_status launch_channels(const char *operation, tn_recording *recordi
     return record(operation, recording, p, choice, &args, launch);
 }
 
-const tn_solver tn_col2im_elements = {
-    .name = "elements", .configure = configure, .launch = launch_elements};
+const tn_solver tn_col2im_elements = {.name = "elements",
+                                      .serves = "everything; chosen on GPUs",
+                                      .configure = configure,
+                                      .launch = launch_elements};
 
-const tn_solver tn_col2im_rows = {.name = "rows", .configure = configure, .launch = launch_rows};
+const tn_solver tn_col2im_rows = {.name = "rows",
+                                  .serves = "everything; vectors lie along w",
+                                  .configure = configure,
+                                  .launch = launch_rows};
 
-const tn_solver tn_col2im_channels = {
-    .name = "channels", .configure = configure, .launch = launch_channels};
+const tn_solver tn_col2im_channels = {.name = "channels",
+                                      .serves = "everything; vectors lie along the channels",
+                                      .configure = configure,
+                                      .launch = launch_channels};
 
 static const tn_solver *const solvers[] = {&tn_col2im_channels, &tn_col2im_rows,
                                            &tn_col2im_elements};

@@ -108,9 +108,15 @@ static tenon_status launch(const char *operation, tn_recording *recording,
                         p->c * tn_window_taps(v));
 }
 
-const tn_solver tn_im2col_rows = {.name = "rows", .configure = configure, .launch = launch};
+const tn_solver tn_im2col_rows = {.name = "rows",
+                                  .serves = "everything; best where columns are contiguous along q",
+                                  .configure = configure,
+                                  .launch = launch};
 
-const tn_solver tn_im2col_channels = {.name = "channels", .configure = configure, .launch = launch};
+const tn_solver tn_im2col_channels = {.name = "channels",
+                                      .serves = "columns contiguous along the channels",
+                                      .configure = configure,
+                                      .launch = launch};
 
 static const tn_solver *const solvers[] = {&tn_im2col_channels, &tn_im2col_rows};
 

@@ -334,4 +334,9 @@ static tenon_status launch(const char *operation, tn_recording *recording,
 }
 
 const tn_solver tn_conv_backward_data_col2im_gemm = {
-    .name = "col2im_gemm", .configure = configure, .launch = launch};
+    .name = "col2im_gemm",
+    .serves = "everything",
+    .needs = "workspace for columns; works by images, groups or channels that "
+             "fit the limit",
+    .configure = configure,
+    .launch = launch};

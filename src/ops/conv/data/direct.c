@@ -43,4 +43,4 @@ static tenon_status launch(const char *operation, tn_recording *recording,
 }
 
 const tn_solver tn_conv_backward_data_direct = {
-    .name = "direct", .configure = configure, .launch = launch};
+    .name = "direct", .serves = "everything", .configure = configure, .launch = launch};

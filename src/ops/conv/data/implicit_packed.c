@@ -305,6 +305,7 @@ static tenon_status launch(const char *operation, tn_recording *recording,
 
 const tn_solver tn_conv_backward_data_implicit_packed = {
     .name = "implicit_packed",
+    .serves = "everything whose lines fit the local memory, on CPUs",
     .awkward = "filters=265; filters=265 dense_filters=1",
     .parameters = parameters,
     .parameter_count = PARAMETERS,

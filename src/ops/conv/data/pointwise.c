@@ -54,7 +54,9 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
     return why != NULL ? why : tn_conv_product_configure(context, p, product, choice);
 }
 
-const tn_solver tn_conv_backward_data_pointwise = {.name = "pointwise",
-                                                   .awkward = "t=1 r=1 s=1 stride_w=1 dilation_h=1",
-                                                   .configure = configure,
-                                                   .launch = tn_conv_product_launch};
+const tn_solver tn_conv_backward_data_pointwise = {
+    .name = "pointwise",
+    .serves = "filters of one element that meet every pixel once",
+    .awkward = "t=1 r=1 s=1 stride_w=1 dilation_h=1",
+    .configure = configure,
+    .launch = tn_conv_product_launch};

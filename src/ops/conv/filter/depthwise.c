@@ -246,9 +246,12 @@ static tenon_status launch(const char *operation, tn_recording *recording,
     return parts ? record_finish(operation, recording, p, &launch) : TENON_OK;
 }
 
-const tn_solver tn_conv_backward_filter_depthwise = {.name = "depthwise",
-                                                     .awkward = TN_DEPTHWISE_AWKWARD,
-                                                     .parameters = parameters,
-                                                     .parameter_count = PARAMETERS,
-                                                     .configure = configure,
-                                                     .launch = launch};
+const tn_solver tn_conv_backward_filter_depthwise = {
+    .name = "depthwise",
+    .serves = "groups of one channel, windows of up to two dimensions",
+    .needs = "workspace for partial sums where there are several parts",
+    .awkward = TN_DEPTHWISE_AWKWARD,
+    .parameters = parameters,
+    .parameter_count = PARAMETERS,
+    .configure = configure,
+    .launch = launch};

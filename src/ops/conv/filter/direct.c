@@ -81,4 +81,4 @@ static tenon_status launch(const char *operation, tn_recording *recording,
 }
 
 const tn_solver tn_conv_backward_filter_direct = {
-    .name = "direct", .configure = configure, .launch = launch};
+    .name = "direct", .serves = "everything", .configure = configure, .launch = launch};

@@ -396,6 +396,8 @@ static tenon_status launch(const char *operation, tn_recording *recording,
 
 const tn_solver tn_conv_backward_filter_implicit_packed = {
     .name = "implicit_packed",
+    .serves = "filters whose reach fits the local memory, on CPUs",
+    .needs = "workspace for slices of the outputs where dw is small",
     .awkward = "channels=35 filters=29; channels=35 filters=29 dense_filters=1",
     .parameters = parameters,
     .parameter_count = PARAMETERS,

@@ -116,6 +116,8 @@ static tenon_status launch(const char *operation, tn_recording *recording,
 
 const tn_solver tn_conv_backward_filter_pointwise = {
     .name = "pointwise",
+    .serves = "filters of one element that meet every pixel once, of images with "
+              "one stride",
     .awkward = "n=1 t=1 r=1 s=1 stride_w=1 dense_images=1",
     .configure = configure,
     .launch = launch};

@@ -389,9 +389,12 @@ static tenon_status launch(const char *operation, tn_recording *recording,
     return tn_record(operation, recording, &launch);
 }
 
-const tn_solver tn_conv_cpu_direct = {.name = "cpu_direct",
-                                      .awkward = "cut=1 stride_w=1; cut=1 stride_w=2",
-                                      .parameters = parameters,
-                                      .parameter_count = PARAMETERS,
-                                      .configure = configure,
-                                      .launch = launch};
+const tn_solver tn_conv_cpu_direct = {
+    .name = "cpu_direct",
+    .serves = "everything of which what a few pixels see fits the local memory, "
+              "on CPUs",
+    .awkward = "cut=1 stride_w=1; cut=1 stride_w=2",
+    .parameters = parameters,
+    .parameter_count = PARAMETERS,
+    .configure = configure,
+    .launch = launch};

@@ -92,4 +92,5 @@ static tenon_status launch(const char *operation, tn_recording *recording,
     return tn_record(operation, recording, &launch);
 }
 
-const tn_solver tn_conv_direct = {.name = "direct", .configure = configure, .launch = launch};
+const tn_solver tn_conv_direct = {
+    .name = "direct", .serves = "everything", .configure = configure, .launch = launch};

@@ -235,4 +235,8 @@ static tenon_status launch(const char *operation, tn_recording *recording,
 }
 
 const tn_solver tn_conv_im2col_gemm = {
-    .name = "im2col_gemm", .configure = configure, .launch = launch};
+    .name = "im2col_gemm",
+    .serves = "everything",
+    .needs = "workspace for columns; works in blocks that fit the limit",
+    .configure = configure,
+    .launch = launch};

@@ -71,8 +71,11 @@ static tenon_status launch(const char *operation, tn_recording *recording,
     return tn_conv_implicit_record(operation, recording, p, g, rows, &launch);
 }
 
-const tn_solver tn_conv_implicit_packed = {.name = "implicit_packed",
-                                           .parameters = tn_gemm_cpu_parameters,
-                                           .parameter_count = CPU_PARAMETERS,
-                                           .configure = configure,
-                                           .launch = launch};
+const tn_solver tn_conv_implicit_packed = {
+    .name = "implicit_packed",
+    .serves = "filters whose taps, and outputs whose pixels, lie at one stride, "
+              "on CPUs",
+    .parameters = tn_gemm_cpu_parameters,
+    .parameter_count = CPU_PARAMETERS,
+    .configure = configure,
+    .launch = launch};

@@ -41,6 +41,7 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
 }
 
 const tn_solver tn_conv_pointwise = {.name = "pointwise",
+                                     .serves = "filters of one element that stay within the image",
                                      .awkward = "t=1 r=1 s=1 stride_w=1; t=1 r=1 s=1 stride_w=2",
                                      .configure = configure,
                                      .launch = tn_conv_product_launch};

@@ -385,20 +385,30 @@ static tenon_status launch(const char *operation, tn_recording *recording,
     return tn_record(operation, recording, &launch);
 }
 
-const tn_solver tn_conv_winograd2 = {.name = "winograd2",
-                                     .awkward = TN_WINOGRAD_AWKWARD,
-                                     .parameters = parameters,
-                                     .parameter_count = WINOGRAD_PARAMETERS,
-                                     .configure = configure,
-                                     .launch = launch};
+const tn_solver tn_conv_winograd2 = {
+    .name = "winograd2",
+    .serves = "3 × 3 filters with stride and dilation 1, unless TENON_CONV_EXACT "
+              "is asked for; tiles of 2 × 2 outputs; on CPUs",
+    .needs = "workspace for transformed tiles and filters; works in sets of "
+             "tiles that fit the limit",
+    .awkward = TN_WINOGRAD_AWKWARD,
+    .parameters = parameters,
+    .parameter_count = WINOGRAD_PARAMETERS,
+    .configure = configure,
+    .launch = launch};
 
-const tn_solver tn_conv_winograd4 = {.name = "winograd4",
-                                     .awkward = TN_WINOGRAD_AWKWARD,
-                                     .inexact = true,
-                                     .parameters = parameters,
-                                     .parameter_count = WINOGRAD_PARAMETERS,
-                                     .configure = configure,
-                                     .launch = launch};
+const tn_solver tn_conv_winograd4 = {
+    .name = "winograd4",
+    .serves = "3 × 3 filters with stride and dilation 1, unless TENON_CONV_EXACT "
+              "is asked for; tiles of 4 × 4 outputs; on CPUs",
+    .needs = "workspace for transformed tiles and filters; works in sets of "
+             "tiles that fit the limit",
+    .awkward = TN_WINOGRAD_AWKWARD,
+    .inexact = true,
+    .parameters = parameters,
+    .parameter_count = WINOGRAD_PARAMETERS,
+    .configure = configure,
+    .launch = launch};
 
 int64_t tn_winograd_tile(const tn_solver *solver)
 {

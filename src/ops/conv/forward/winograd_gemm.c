@@ -241,13 +241,23 @@ static tenon_status launch(const char *operation, tn_recording *recording,
     return TENON_OK;
 }
 
-const tn_solver tn_conv_winograd2_gemm = {.name = "winograd2_gemm",
-                                          .awkward = TN_WINOGRAD_AWKWARD,
-                                          .configure = configure,
-                                          .launch = launch};
+const tn_solver tn_conv_winograd2_gemm = {
+    .name = "winograd2_gemm",
+    .serves = "3 × 3 filters with stride and dilation 1, unless TENON_CONV_EXACT "
+              "is asked for, on GPUs: a product for each of a tile's 16 points",
+    .needs = "workspace for transformed tiles, filters and products; works in "
+             "sets of tiles that fit the limit",
+    .awkward = TN_WINOGRAD_AWKWARD,
+    .configure = configure,
+    .launch = launch};
 
-const tn_solver tn_conv_winograd4_gemm = {.name = "winograd4_gemm",
-                                          .awkward = TN_WINOGRAD_AWKWARD,
-                                          .inexact = true,
-                                          .configure = configure,
-                                          .launch = launch};
+const tn_solver tn_conv_winograd4_gemm = {
+    .name = "winograd4_gemm",
+    .serves = "3 × 3 filters with stride and dilation 1, unless TENON_CONV_EXACT "
+              "is asked for, on GPUs: a product for each of a tile's 36 points",
+    .needs = "workspace for transformed tiles, filters and products; works in "
+             "sets of tiles that fit the limit",
+    .awkward = TN_WINOGRAD_AWKWARD,
+    .inexact = true,
+    .configure = configure,
+    .launch = launch};

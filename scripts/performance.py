@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+"""./run docs: writes the measured tables of docs/performance.md from the files of bench/results/.
+
+Between `<!-- table: NAME -->` and `<!-- end of the table -->` stands what bench/results/NAME.json
+says: what `tenon-bench run --json` wrote, or a table with where and how it was measured.
+"""
+import json
+import re
+import shlex
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+DOCUMENT = ROOT / "docs" / "performance.md"
+RESULTS = ROOT / "bench" / "results"
+END = "<!-- end of the table -->\n"
+PLACE = re.compile(r"<!-- table: (\S+) -->\n.*?" + re.escape(END), re.DOTALL)
+TABLE = re.compile(r"(?m)^\|.*\n")
+
+
+def of_benchmark(file):
+    """A table of what tenon-bench wrote: its summary."""
+    device, host = file["device"], file["host"]
+    rows = [[r["suite"], r["dtype"], r["peer"], str(r["cases"]), f'{r["mean"]:.2f}',
+             f'{r["least"]:.2f}', r["least_case"]] for r in file["summary"]["ratios"]]
+    conditions = "Ratios: a peer's time over Tenon's."
+    if not file["complete"]:
+        conditions += " The run was interrupted or a case failed."
+    return {"recorded": file["date"][:10],
+            "device": f'{device["name"]} ({device["platform"]}, driver {device["driver"]}), '
+                      f'{host["processors"]} processors',
+            "conditions": conditions, "commands": [shlex.join(file["command"])],
+            "columns": ["Suite", "Type", "Beside", "Cases", "Geometric mean", "Least", "At"],
+            "rows": rows}
+
+
+def row(cells):
+    return f'| {" | ".join(cells)} |\n'
+
+
+def table(name, file):
+    """The text of a table."""
+    if "summary" in file:
+        file = of_benchmark(file)
+    for cells in file["rows"]:
+        if len(cells) != len(file["columns"]):
+            sys.exit(f"performance: {name}: a row has {len(cells)} cells, must have "
+                     f'{len(file["columns"])}: {cells}')
+    lines = [row(file["columns"]), "|" + "---|" * len(file["columns"]) + "\n",
+             *map(row, file["rows"]),
+             f'\n{file["recorded"]}, {file["device"]}. {file["conditions"]}\n',
+             "\n```sh\n", *(f"{command}\n" for command in file["commands"]), "```\n"]
+    return "".join(lines)
+
+
+def read(name):
+    path = RESULTS / f"{name}.json"
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        sys.exit(f"performance: {path.name}: {error}")
+
+
+def filled(text):
+    """The page with each table as its file has it."""
+    def place(match):
+        name = match[1]
+        return f"<!-- table: {name} -->\n{table(name, read(name))}{END}"
+
+    return PLACE.sub(place, text)
+
+
+def names(text):
+    """Of the tables of a page."""
+    return PLACE.findall(text)
+
+
+def typed(text):
+    """The lines of tables that come from no file."""
+    return TABLE.findall(PLACE.sub("", text))
+
+
+def main():
+    DOCUMENT.write_text(filled(DOCUMENT.read_text(encoding="utf-8")), encoding="utf-8")
+    print(f"wrote {DOCUMENT.relative_to(ROOT)}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,58 @@
+#!/usr/bin/env python3
+"""./run docs: writes docs/solvers.md, the page of solvers, from what `tenon solvers` prints."""
+import subprocess
+import sys
+from pathlib import Path
+
+DOCUMENT = Path(__file__).resolve().parents[1] / "docs" / "solvers.md"
+TITLE = """# Solvers
+
+The solvers of each operation. `./run docs` writes this page from `tenon solvers`: what is said of a
+solver stands beside it in the source (`serves` and `needs`, `src/dispatch/solver.h`).
+[Architecture](architecture.md#solvers) says how one is chosen and what the parameters mean. Behind
+a parameter are the least and the greatest value that may be forced.
+"""
+HEADER = "| Solver | Parameters | Serves | Needs |\n|---|---|---|---|\n"
+
+
+def read(listing):
+    """[(name, {label: text})] of what `tenon solvers` prints."""
+    solvers = []
+    for line in listing.splitlines():
+        if line.startswith("  "):
+            label, text = line.split(maxsplit=1)
+            solvers[-1][1][label] = text
+        else:
+            solvers.append((line, {}))
+    return solvers
+
+
+def row(name, facts):
+    if "serves" not in facts:
+        sys.exit(f"solvers: {name} does not say what it serves (tn_solver.serves)")
+    parameters = facts.get("parameters", "").replace("..", "–")
+    return f'| `{name}` | {parameters} | {facts["serves"]} | {facts.get("needs", "nothing")} |\n'
+
+
+def page(listing):
+    """The text of the page."""
+    text, family = TITLE, None
+    for name, facts in read(listing):
+        before, family = family, name.partition("/")[0]
+        if family != before:
+            text += f"\n## {family}\n\n{HEADER}"
+        text += row(name, facts)
+    return text
+
+
+def main():
+    tenon = sys.argv[1] if len(sys.argv) > 1 else "build/tools/tenon"
+    done = subprocess.run([tenon, "solvers"], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        sys.exit(f"solvers: {tenon} solvers failed:\n{done.stderr.strip()}")
+    DOCUMENT.write_text(page(done.stdout), encoding="utf-8")
+    print("wrote docs/solvers.md")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,60 @@
+#!/usr/bin/env python3
+"""Tests the measured tables of docs/performance.md: each is what its file says."""
+import sys
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
+
+import performance  # noqa: E402
+
+WRITTEN = {
+    "version": 2, "date": "2026-01-02T03:04:05Z", "complete": True,
+    "command": ["tenon-bench", "run", "--filter", "3x3 n"],
+    "device": {"name": "card", "platform": "vendor", "driver": "1.2"}, "host": {"processors": 4},
+    "summary": {"slowest": [], "ratios": [
+        {"suite": "gemm", "dtype": "f32", "peer": "best", "cases": 3, "mean": 1.249, "least": 0.5,
+         "least_case": "64x64x64"}]},
+}
+
+
+class Performance(unittest.TestCase):
+    def setUp(self):
+        self.text = performance.DOCUMENT.read_text(encoding="utf-8")
+
+    def test_each_table_is_what_its_file_says(self):
+        self.assertGreater(len(performance.names(self.text)), 5)
+        self.assertEqual(performance.filled(self.text), self.text, "./run docs writes it anew")
+
+    def test_no_table_is_typed(self):
+        self.assertEqual(performance.typed(self.text), [])
+
+    def test_every_file_has_its_table(self):
+        kept = {path.stem for path in performance.RESULTS.glob("*.json")}
+        self.assertEqual(kept, set(performance.names(self.text)))
+
+    def test_what_is_edited_by_hand_is_found(self):
+        edited = self.text.replace("| 1.", "| 9.", 1)
+        self.assertNotEqual(edited, self.text)
+        self.assertEqual(performance.filled(edited), self.text)
+        self.assertEqual(performance.typed("text\n| a | b |\n|---|---|\n"),
+                         ["| a | b |\n", "|---|---|\n"])
+
+    def test_a_file_of_the_benchmark_gives_its_summary(self):
+        text = performance.table("written", WRITTEN)
+        self.assertIn("| gemm | f32 | best | 3 | 1.25 | 0.50 | 64x64x64 |\n", text)
+        self.assertIn("2026-01-02, card (vendor, driver 1.2), 4 processors.", text)
+        self.assertIn("tenon-bench run --filter '3x3 n'\n", text)
+
+    def test_a_row_of_too_few_cells_is_refused(self):
+        file = {"columns": ["a", "b"], "rows": [["1"]]}
+        with self.assertRaisesRegex(SystemExit, "short: a row has 1 cells, must have 2"):
+            performance.table("short", file)
+
+    def test_a_file_that_is_not_there_is_named(self):
+        with self.assertRaisesRegex(SystemExit, "nothing.json"):
+            performance.read("nothing")
+
+
+if __name__ == "__main__":
+    unittest.main()

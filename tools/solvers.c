@@ -1,0 +1,63 @@
+/* tenon solvers: the ways that there are to do each operation. */
+#include "command.h"
+
+#include "ops/registry.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+static void print_parameters(const tn_solver *solver)
+{
+    for (uint32_t i = 0; i < solver->parameter_count; i++) {
+        const tn_parameter *p = &solver->parameters[i];
+        printf("%s%s %d..%d", i == 0 ? "  parameters  " : ", ", p->name, (int)p->low, (int)p->high);
+    }
+    if (solver->parameter_count > 0)
+        putchar('\n');
+}
+
+static void print_solver(const tn_family *family, const tn_solver *solver)
+{
+    printf("%s/%s\n", family->name, solver->name);
+    print_parameters(solver);
+    if (solver->serves != NULL)
+        printf("  serves      %s\n", solver->serves);
+    if (solver->needs != NULL)
+        printf("  needs       %s\n", solver->needs);
+}
+
+/* Of one family, or of all where `wanted` is NULL. Returns whether there is such a family. */
+static bool print_families(const char *wanted)
+{
+    bool found = false;
+    const tn_family *family;
+    for (uint32_t f = 0; (family = tn_family_at(f)) != NULL; f++) {
+        if (wanted != NULL && strcmp(wanted, family->name) != 0)
+            continue;
+        found = true;
+        for (uint32_t s = 0; s < family->solver_count; s++)
+            print_solver(family, family->solvers[s]);
+    }
+    return found;
+}
+
+static int run(int argc, char **argv)
+{
+    if (argc > 2)
+        return usage_error(&solvers_command, "unexpected argument \"%s\"", argv[2]);
+    if (print_families(argc == 2 ? argv[1] : NULL))
+        return EXIT_OK;
+    return usage_error(&solvers_command, "there is no operation \"%s\"", argv[1]);
+}
+
+const command solvers_command = {
+    .name = "solvers",
+    .arguments = "[OPERATION]",
+    .summary = "list the solvers of every operation, or of one: names, parameters, what they serve",
+    .details = "For each solver: the name that an operation's parameters may force, the tuning\n"
+               "parameters that may follow it (as in gemm/skinny:mr4,nr2) with the least and the\n"
+               "greatest value of each, which problems it serves, and the memory that it needs\n"
+               "beyond its operands, where it needs any. No device is asked.\n",
+    .run = run,
+};
