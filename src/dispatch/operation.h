@@ -101,7 +101,7 @@ typedef struct tn_operation {
     bool (*reference)(const void *params, const tenon_tensor *const *views, tn_bounded *expected);
     /* Puts values that the operation allows where random ones would not do (labels, indices,
      * variances); NULL where any will. */
-    void (*settle)(const void *params, const tenon_tensor *const *views, uint64_t *seed);
+    void (*fill_valid)(const void *params, const tenon_tensor *const *views, uint64_t *seed);
     /*
      * Calls in the words of `tenon check` (case.h has the grammar), ended by NULL. A type T stands
      * for f32, f16, bf16 and f64 in turn, and S for the type of T's sums: f64 of f64, otherwise

@@ -82,7 +82,7 @@ tenon_status tn_plan_create(const char *operation, tenon_context *context, const
     /* Solvers may fail before one serves. */
     if (!tn_message_keep(&kept))
         return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory for a plan", operation);
-    return tn_message_settle(&kept, create(operation, context, family, problem, out));
+    return tn_message_end(&kept, create(operation, context, family, problem, out));
 }
 
 TENON_API void tenon_plan_retain(tenon_plan *plan)

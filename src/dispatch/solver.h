@@ -9,6 +9,7 @@
 #ifndef TN_DISPATCH_SOLVER_H
 #define TN_DISPATCH_SOLVER_H
 
+#include "runtime/capability.h"
 #include "runtime/context.h"
 #include "runtime/launch.h"
 

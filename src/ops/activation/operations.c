@@ -16,7 +16,7 @@ TN_ENTRIES(tenon_activation_backward, tn_operation_activation_backward, tenon_ac
            (v[0], v[1], v[2]))
 
 /* Where the functions fall off, an error of exp() shows that is none around zero. */
-static void settle_x(const void *params, const tenon_tensor *const *v, uint64_t *seed)
+static void fill_valid_x(const void *params, const tenon_tensor *const *v, uint64_t *seed)
 {
     (void)params;
     tn_case_tails(v[0], seed);
@@ -51,7 +51,7 @@ const tn_operation tn_operation_activation = {
     TN_PROBLEM(tn_pointwise_problem),
     .prepare = tn_activation_prepare,
     .reference = tn_activation_forward_reference,
-    .settle = settle_x,
+    .fill_valid = fill_valid_x,
     .examples = forward_examples,
 };
 
@@ -68,6 +68,6 @@ const tn_operation tn_operation_activation_backward = {
     TN_PROBLEM(tn_pointwise_problem),
     .prepare = tn_activation_prepare,
     .reference = tn_activation_backward_reference,
-    .settle = settle_x,
+    .fill_valid = fill_valid_x,
     .examples = backward_examples,
 };

@@ -53,9 +53,9 @@ bool tn_gather_reference(const void *params, const tenon_tensor *const *views,
                          tn_bounded *expected);
 bool tn_gather_backward_reference(const void *params, const tenon_tensor *const *views,
                                   tn_bounded *expected);
-void tn_gather_settle(const void *params, const tenon_tensor *const *views, uint64_t *seed);
-void tn_gather_backward_settle(const void *params, const tenon_tensor *const *views,
-                               uint64_t *seed);
+void tn_gather_fill_valid(const void *params, const tenon_tensor *const *views, uint64_t *seed);
+void tn_gather_backward_fill_valid(const void *params, const tenon_tensor *const *views,
+                                   uint64_t *seed);
 bool tn_gather_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
                        struct tn_case *c);
 bool tn_gather_backward_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,

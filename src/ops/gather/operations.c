@@ -41,7 +41,7 @@ const tn_operation tn_operation_gather = {
     TN_PROBLEM(gather_problem),
     .prepare = tn_gather_prepare,
     .reference = tn_gather_reference,
-    .settle = tn_gather_settle,
+    .fill_valid = tn_gather_fill_valid,
     .examples = forward_examples,
     .converts = true,
 };
@@ -57,6 +57,6 @@ const tn_operation tn_operation_gather_backward = {
     TN_PROBLEM(gather_backward_problem),
     .prepare = tn_gather_backward_prepare,
     .reference = tn_gather_backward_reference,
-    .settle = tn_gather_backward_settle,
+    .fill_valid = tn_gather_backward_fill_valid,
     .examples = backward_examples,
 };

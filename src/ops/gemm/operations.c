@@ -139,7 +139,7 @@ static tenon_status plan_int8(tenon_context *context, const void *params,
 }
 
 /* Scales are above 0. */
-static void settle_int8(const void *params, const tenon_tensor *const *v, uint64_t *seed)
+static void fill_scales(const void *params, const tenon_tensor *const *v, uint64_t *seed)
 {
     (void)params;
     for (int i = INT8_SCALE_A; i <= INT8_SCALE_D; i++)
@@ -180,7 +180,7 @@ const tn_operation tn_operation_gemm_int8 = {
     TN_FIELDS(gemm_fields),
     TN_PARAMS(gemm),
     .reference = tn_gemm_int8_reference,
-    .settle = settle_int8,
+    .fill_valid = fill_scales,
     .examples = int8_examples,
 };
 
@@ -217,6 +217,6 @@ const tn_operation tn_operation_gemm_ragged = {
     TN_PROBLEM(ragged_problem),
     .prepare = tn_ragged_prepare,
     .reference = tn_gemm_ragged_reference,
-    .settle = tn_ragged_settle,
+    .fill_valid = tn_ragged_fill_valid,
     .examples = ragged_examples,
 };

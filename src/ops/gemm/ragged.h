@@ -20,7 +20,7 @@ extern const tn_solver tn_ragged_plain, tn_ragged_tiled, tn_ragged_cpu;
 tenon_status tn_ragged_prepare(const void *given, tn_call *call, tn_problem *problem, bool *empty);
 bool tn_gemm_ragged_reference(const void *params, const tenon_tensor *const *views,
                               tn_bounded *results);
-void tn_ragged_settle(const void *params, const tenon_tensor *const *views, uint64_t *seed);
+void tn_ragged_fill_valid(const void *params, const tenon_tensor *const *views, uint64_t *seed);
 bool tn_ragged_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
                        struct tn_case *c);
 

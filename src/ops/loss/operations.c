@@ -33,7 +33,7 @@ TN_ENTRIES(tenon_mse_backward, tn_operation_mse_backward, tenon_mse_params,
            (x, t, dloss, dx), (v[0], v[1], v[2], v[3]))
 
 /* Classes, and now and then a number that is none. */
-static void settle_labels(const void *params, const tenon_tensor *const *v, uint64_t *seed)
+static void fill_valid_labels(const void *params, const tenon_tensor *const *v, uint64_t *seed)
 {
     const int32_t axis = ((const tenon_cross_entropy_params *)params)->axis;
     const int32_t rank = (int32_t)v[0]->rank;
@@ -82,7 +82,7 @@ const tn_operation tn_operation_cross_entropy = {
     TN_PROBLEM(tn_rows_problem),
     .prepare = tn_cross_entropy_prepare,
     .reference = tn_cross_entropy_forward_reference,
-    .settle = settle_labels,
+    .fill_valid = fill_valid_labels,
     .examples = cross_entropy_examples,
 };
 
@@ -100,7 +100,7 @@ const tn_operation tn_operation_cross_entropy_backward = {
     TN_PROBLEM(tn_rows_problem),
     .prepare = tn_cross_entropy_prepare,
     .reference = tn_cross_entropy_backward_reference,
-    .settle = settle_labels,
+    .fill_valid = fill_valid_labels,
     .examples = cross_entropy_backward_examples,
 };
 

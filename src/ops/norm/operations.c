@@ -60,13 +60,13 @@ static bool inference_backward_reference(const void *params, const tenon_tensor 
 }
 
 /* A variance, or the reciprocal of a deviation: operand 4 but for the running one. */
-static void settle_given(const void *params, const tenon_tensor *const *v, uint64_t *seed)
+static void fill_valid_given(const void *params, const tenon_tensor *const *v, uint64_t *seed)
 {
     (void)params;
     tn_case_reals(v[4], 0.5, 1.5, seed);
 }
 
-static void settle_running(const void *params, const tenon_tensor *const *v, uint64_t *seed)
+static void fill_valid_running(const void *params, const tenon_tensor *const *v, uint64_t *seed)
 {
     (void)params;
     if (v[7] != NULL)
@@ -132,7 +132,7 @@ const tn_operation tn_operation_norm = {
     TN_PROBLEM(norm_problem),
     .prepare = tn_norm_prepare,
     .reference = forward_reference,
-    .settle = settle_running,
+    .fill_valid = fill_valid_running,
     .examples = forward_examples,
 };
 
@@ -152,7 +152,7 @@ const tn_operation tn_operation_norm_inference = {
     TN_PROBLEM(norm_problem),
     .prepare = tn_norm_prepare,
     .reference = inference_reference,
-    .settle = settle_given,
+    .fill_valid = fill_valid_given,
     .examples = inference_examples,
 };
 
@@ -174,7 +174,7 @@ const tn_operation tn_operation_norm_backward = {
     TN_PROBLEM(norm_problem),
     .prepare = tn_norm_prepare,
     .reference = backward_reference,
-    .settle = settle_given,
+    .fill_valid = fill_valid_given,
     .examples = backward_examples,
 };
 
@@ -196,6 +196,6 @@ const tn_operation tn_operation_norm_inference_backward = {
     TN_PROBLEM(norm_problem),
     .prepare = tn_norm_prepare,
     .reference = inference_backward_reference,
-    .settle = settle_given,
+    .fill_valid = fill_valid_given,
     .examples = inference_backward_examples,
 };

@@ -42,14 +42,14 @@ TN_ENTRIES(tenon_clip, tn_operation_clip, tenon_clip_params,
            (const tenon_tensor *sum, const tenon_tensor *x), (sum, x), (v[0], v[1]))
 
 /* A mean of squares. */
-static void settle_second(const void *params, const tenon_tensor *const *v, uint64_t *seed)
+static void fill_valid_second(const void *params, const tenon_tensor *const *v, uint64_t *seed)
 {
     (void)params;
     tn_case_reals(v[ADAM_SECOND], 0, 1, seed);
 }
 
 /* A sum of squares, or one that has no root where that makes a difference. */
-static void settle_sum(const void *given, const tenon_tensor *const *v, uint64_t *seed)
+static void fill_valid_sum(const void *given, const tenon_tensor *const *v, uint64_t *seed)
 {
     const bool skips = (((const tenon_clip_params *)given)->flags & TENON_CLIP_SKIP_NONFINITE) != 0;
     tn_case_reals(v[CLIP_SUM], skips ? -9 : 0, 9, seed);
@@ -122,7 +122,7 @@ const tn_operation tn_operation_adam = {
     TN_PROBLEM(tn_lines_problem),
     .prepare = tn_adam_prepare,
     .reference = tn_adam_reference,
-    .settle = settle_second,
+    .fill_valid = fill_valid_second,
     .examples = adam_examples,
 };
 
@@ -151,6 +151,6 @@ const tn_operation tn_operation_clip = {
     TN_PROBLEM(tn_lines_problem),
     .prepare = tn_clip_prepare,
     .reference = tn_clip_reference,
-    .settle = settle_sum,
+    .fill_valid = fill_valid_sum,
     .examples = clip_examples,
 };

@@ -70,7 +70,8 @@ tenon_status tn_pool_backward_prepare(const void *given, tn_call *call, tn_probl
 bool tn_pool_reference(const void *params, const tenon_tensor *const *views, tn_bounded *expected);
 bool tn_pool_backward_reference(const void *params, const tenon_tensor *const *views,
                                 tn_bounded *expected);
-void tn_pool_backward_settle(const void *params, const tenon_tensor *const *views, uint64_t *seed);
+void tn_pool_backward_fill_valid(const void *params, const tenon_tensor *const *views,
+                                 uint64_t *seed);
 bool tn_pool_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
                      struct tn_case *c);
 bool tn_pool_backward_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,

@@ -75,6 +75,6 @@ const tn_operation tn_operation_pool_backward = {
     TN_PROBLEM(pool_problem),
     .prepare = tn_pool_backward_prepare,
     .reference = tn_pool_backward_reference,
-    .settle = tn_pool_backward_settle,
+    .fill_valid = tn_pool_backward_fill_valid,
     .examples = backward_examples,
 };
