@@ -7,6 +7,7 @@
 #define TN_DISPATCH_OPERATION_H
 
 #include "dispatch/plan.h"
+#include "dispatch/tensor_list.h"
 
 #include <stddef.h>
 
@@ -75,7 +76,8 @@ typedef struct tn_params_head {
     const char *solver;
 } tn_params_head;
 
-typedef struct tn_operation {
+typedef struct tn_operation tn_operation;
+struct tn_operation {
     const char *name, *plan_name; /* "tenon_gemm", "tenon_gemm_plan" */
     /* The dispatch family whose solvers serve it. One that serves several operations is theirs all;
      * one operation of several families (by types) has a tn_operation for each. */
@@ -86,6 +88,9 @@ typedef struct tn_operation {
     uint32_t field_count;
     size_t params_size;
     const void *defaults; /* of the parameters */
+    /* The description that serves a call with these views, to which it adds those of the further
+     * operands that it has; NULL where it is always this one. Parameters may be NULL. */
+    const tn_operation *(*served_as)(const void *params, const tenon_tensor **views);
     /* Refuses what is wrong with the parameters and the views, and fills in the problem, which has
      * room for problem_size bytes and of which the head is set, and the call's scalars. The solver
      * that the parameters name is forced afterwards. */
@@ -110,7 +115,7 @@ typedef struct tn_operation {
      */
     const char *const *examples;
     bool converts; /* each operand may be of a type of its own */
-} tn_operation;
+};
 
 /* Bytes of an element of a field; the word for a value, NULL where it has none. */
 size_t tn_field_size(tn_field_type type);
@@ -145,35 +150,30 @@ tenon_status tn_operation_plan_as(const char *name, const tn_operation *operatio
 
 void tn_operation_defaults(const tn_operation *operation, void *params);
 
-#define TN_UNPACK(...) __VA_ARGS__
-
-/* The two public functions of an operation, and what its description says of them (TN_CALLS;
- * TN_OF_VIEWS makes these of functions that are written by hand).
- * `declared` are its tensors as parameters, `named` their names, `viewed` v[0], v[1], … */
-#define TN_ENTRIES(name, operation, type, declared, named, viewed)                                 \
-    TENON_API tenon_status name(tenon_stream *stream, const type *params, TN_UNPACK declared,      \
+/* The two public functions of an operation whose tensors, in the order of its operands, are the
+ * further arguments, and what its description says of them (TN_CALLS). */
+#define TN_ENTRIES(name, operation, type, ...)                                                     \
+    TENON_API tenon_status name(tenon_stream *stream, const type *params, TN_TENSORS(__VA_ARGS__), \
                                 const tenon_sync *sync)                                            \
     {                                                                                              \
-        const tenon_tensor *const views[] = {TN_UNPACK named};                                     \
+        const tenon_tensor *const views[] = {__VA_ARGS__};                                         \
         return tn_operation_run(&operation, stream, params, views, sync);                          \
     }                                                                                              \
     TENON_API tenon_status name##_plan(tenon_context *context, const type *params,                 \
-                                       TN_UNPACK declared, tenon_plan **plan)                      \
+                                       TN_TENSORS(__VA_ARGS__), tenon_plan **plan)                 \
     {                                                                                              \
-        const tenon_tensor *const views[] = {TN_UNPACK named};                                     \
+        const tenon_tensor *const views[] = {__VA_ARGS__};                                         \
         return tn_operation_plan(&operation, context, params, views, plan);                        \
     }                                                                                              \
-    TN_OF_VIEWS(name, viewed)
-#define TN_OF_VIEWS(name, viewed)                                                                  \
     static tenon_status name##_of_views(tenon_stream *stream, const void *params,                  \
                                         const tenon_tensor *const *v, const tenon_sync *sync)      \
     {                                                                                              \
-        return name(stream, params, TN_UNPACK viewed, sync);                                       \
+        return name(stream, params, TN_VIEWS(__VA_ARGS__), sync);                                  \
     }                                                                                              \
     static tenon_status name##_plan_of_views(tenon_context *context, const void *params,           \
                                              const tenon_tensor *const *v, tenon_plan **plan)      \
     {                                                                                              \
-        return name##_plan(context, params, TN_UNPACK viewed, plan);                               \
+        return name##_plan(context, params, TN_VIEWS(__VA_ARGS__), plan);                          \
     }
 #define TN_CALLS(function)                                                                         \
     .name = #function, .plan_name = #function "_plan", .run = function##_of_views,                 \

@@ -120,6 +120,9 @@ typedef struct tn_family {
     uint64_t (*paths)(const tn_problem *problem);
 } tn_family;
 
+#define TN_SOLVERS(list)           .solvers = list, .solver_count = sizeof(list) / sizeof *(list)
+#define TN_PARAMETERS(list, count) .parameters = list, .parameter_count = count
+
 /* The bits of flags that are either set or not: `mask` has those that count, below bit 32. */
 static inline uint64_t tn_paths_of_flags(uint64_t flags, uint64_t mask)
 {

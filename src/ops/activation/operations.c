@@ -9,11 +9,9 @@ static const tn_field fields[] = {TN_FLAGS_FIELD(tenon_activation_params),
                                   TN_ACTIVATION_FIELDS(tenon_activation_params, activation)};
 
 TN_DEFAULTS(activation, tenon_activation_params, TENON_ACTIVATION_PARAMS_INIT)
-TN_ENTRIES(tenon_activation_forward, tn_operation_activation, tenon_activation_params,
-           (const tenon_tensor *x, const tenon_tensor *y), (x, y), (v[0], v[1]))
-TN_ENTRIES(tenon_activation_backward, tn_operation_activation_backward, tenon_activation_params,
-           (const tenon_tensor *x, const tenon_tensor *dy, const tenon_tensor *dx), (x, dy, dx),
-           (v[0], v[1], v[2]))
+TN_ENTRIES(tenon_activation_forward, tn_operation_activation, tenon_activation_params, x, y)
+TN_ENTRIES(tenon_activation_backward, tn_operation_activation_backward, tenon_activation_params, x,
+           dy, dx)
 
 /* Where the functions fall off, an error of exp() shows that is none around zero. */
 static void fill_valid_x(const void *params, const tenon_tensor *const *v, uint64_t *seed)

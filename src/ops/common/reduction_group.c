@@ -92,8 +92,5 @@ static tenon_status launch(const char *operation, tn_recording *recording,
     return tn_reduction_launch(operation, recording, p, &it, &args);
 }
 
-const tn_solver tn_reduction_group = {.name = "group",
-                                      .parameters = tn_team_parameter,
-                                      .parameter_count = 1,
-                                      .configure = configure,
-                                      .launch = launch};
+const tn_solver tn_reduction_group = {
+    .name = "group", TN_PARAMETERS(tn_team_parameter, 1), .configure = configure, .launch = launch};

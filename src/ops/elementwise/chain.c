@@ -51,8 +51,7 @@ static tenon_status launch(const char *operation, tn_recording *recording,
 }
 
 static const tn_solver rows = {.name = "rows",
-                               .parameters = tn_stores_parameter,
-                               .parameter_count = 1,
+                               TN_PARAMETERS(tn_stores_parameter, 1),
                                .configure = configure,
                                .launch = launch};
 
@@ -73,8 +72,7 @@ static uint64_t paths(const tn_problem *problem)
 }
 
 const tn_family tn_elementwise_chain_family = {.name = "elementwise_chain",
-                                               .solvers = solvers,
-                                               .solver_count = sizeof solvers / sizeof *solvers,
+                                               TN_SOLVERS(solvers),
                                                .awkward = tn_elementwise_chain_awkward,
                                                .paths = paths};
 

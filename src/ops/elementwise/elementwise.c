@@ -6,8 +6,7 @@
 static const tn_solver *const solvers[] = {&tn_elementwise_rows};
 
 const tn_family tn_elementwise_family = {.name = "elementwise",
-                                         .solvers = solvers,
-                                         .solver_count = sizeof solvers / sizeof *solvers,
+                                         TN_SOLVERS(solvers),
                                          .awkward = tn_elementwise_awkward,
                                          .paths = tn_pointwise_paths};
 

@@ -62,13 +62,11 @@ static tenon_status launch_copy(const char *operation, tn_recording *recording,
 }
 
 const tn_solver tn_elementwise_rows = {.name = "rows",
-                                       .parameters = tn_stores_parameter,
-                                       .parameter_count = 1,
+                                       TN_PARAMETERS(tn_stores_parameter, 1),
                                        .configure = configure_binary,
                                        .launch = launch_binary};
 
 const tn_solver tn_copy_rows = {.name = "rows",
-                                .parameters = tn_stores_parameter,
-                                .parameter_count = 1,
+                                TN_PARAMETERS(tn_stores_parameter, 1),
                                 .configure = configure_copy,
                                 .launch = launch_copy};

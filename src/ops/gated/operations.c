@@ -9,13 +9,8 @@ static const tn_field fields[] = {TN_FLAGS_FIELD(tenon_gated_params),
                                   TN_ACTIVATION_FIELDS(tenon_gated_params, activation)};
 
 TN_DEFAULTS(gated, tenon_gated_params, TENON_GATED_PARAMS_INIT)
-TN_ENTRIES(tenon_gated_forward, tn_operation_gated, tenon_gated_params,
-           (const tenon_tensor *a, const tenon_tensor *b, const tenon_tensor *y), (a, b, y),
-           (v[0], v[1], v[2]))
-TN_ENTRIES(tenon_gated_backward, tn_operation_gated_backward, tenon_gated_params,
-           (const tenon_tensor *a, const tenon_tensor *b, const tenon_tensor *dy,
-            const tenon_tensor *da, const tenon_tensor *db),
-           (a, b, dy, da, db), (v[0], v[1], v[2], v[3], v[4]))
+TN_ENTRIES(tenon_gated_forward, tn_operation_gated, tenon_gated_params, a, b, y)
+TN_ENTRIES(tenon_gated_backward, tn_operation_gated_backward, tenon_gated_params, a, b, dy, da, db)
 
 /* Activations have tails. */
 static void fill_valid_gate(const void *params, const tenon_tensor *const *v, uint64_t *seed)

@@ -10,12 +10,10 @@ static const tn_solver *const backward_solvers[] = {&tn_gather_backward_scan,
                                                     &tn_gather_backward_sorted};
 
 const tn_family tn_gather_family = {
-    .name = "gather", .solvers = forward_solvers, .solver_count = 1, .awkward = tn_gather_awkward};
+    .name = "gather", TN_SOLVERS(forward_solvers), .awkward = tn_gather_awkward};
 
-const tn_family tn_gather_backward_family = {.name = "gather_backward",
-                                             .solvers = backward_solvers,
-                                             .solver_count = 2,
-                                             .awkward = tn_gather_backward_awkward};
+const tn_family tn_gather_backward_family = {
+    .name = "gather_backward", TN_SOLVERS(backward_solvers), .awkward = tn_gather_backward_awkward};
 
 static tenon_status check_types(const tn_call *call, bool backward)
 {

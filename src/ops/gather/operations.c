@@ -7,12 +7,9 @@ static const tn_field fields[] = {TN_FLAGS_FIELD(tenon_gather_params),
                                   TN_FIELD("axis", TN_FIELD_I32, tenon_gather_params, axis)};
 
 TN_DEFAULTS(gather, tenon_gather_params, TENON_GATHER_PARAMS_INIT)
-TN_ENTRIES(tenon_gather_forward, tn_operation_gather, tenon_gather_params,
-           (const tenon_tensor *x, const tenon_tensor *indices, const tenon_tensor *y),
-           (x, indices, y), (v[0], v[1], v[2]))
-TN_ENTRIES(tenon_gather_backward, tn_operation_gather_backward, tenon_gather_params,
-           (const tenon_tensor *dy, const tenon_tensor *indices, const tenon_tensor *dx),
-           (dy, indices, dx), (v[0], v[1], v[2]))
+TN_ENTRIES(tenon_gather_forward, tn_operation_gather, tenon_gather_params, x, indices, y)
+TN_ENTRIES(tenon_gather_backward, tn_operation_gather_backward, tenon_gather_params, dy, indices,
+           dx)
 
 static const char *const forward_examples[] = {
     "gather x=T:4x5 indices=i32:7 y=T:7x5",

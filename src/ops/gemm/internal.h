@@ -42,17 +42,6 @@ typedef struct gemm_problem {
 
 extern const tn_family tn_gemm_family;
 
-/* tenon_gemm under another name, which its messages give. */
-tenon_status tn_gemm_call(const char *name, tenon_stream *stream, const tenon_gemm_params *params,
-                          const tenon_tensor *a, const tenon_tensor *b, const tenon_tensor *c,
-                          const tenon_tensor *bias, const tenon_tensor *d, const tenon_sync *sync);
-
-/* tenon_gemm_plan likewise. */
-tenon_status tn_gemm_call_plan(const char *name, tenon_context *context,
-                               const tenon_gemm_params *params, const tenon_tensor *a,
-                               const tenon_tensor *b, const tenon_tensor *c,
-                               const tenon_tensor *bias, const tenon_tensor *d, tenon_plan **plan);
-
 /* Fills in a problem from views that have been checked; c and bias may be NULL. Sets *empty where
  * there is nothing to do. Refuses shapes that do not fit. */
 tenon_status tn_gemm_canonicalise(const char *operation, const tenon_gemm_params *params,

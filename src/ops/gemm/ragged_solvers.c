@@ -122,8 +122,7 @@ static tenon_status launch_tiled(const char *operation, tn_recording *recording,
 
 const tn_solver tn_ragged_tiled = {.name = "tiled",
                                    .awkward = "m=167 width=vw",
-                                   .parameters = tn_gemm_tiled_parameters,
-                                   .parameter_count = TILED_PARAMETERS,
+                                   TN_PARAMETERS(tn_gemm_tiled_parameters, TILED_PARAMETERS),
                                    .configure = configure_tiled,
                                    .launch = launch_tiled};
 
@@ -157,7 +156,6 @@ static tenon_status launch_cpu(const char *operation, tn_recording *recording,
 }
 
 const tn_solver tn_ragged_cpu = {.name = "cpu",
-                                 .parameters = tn_gemm_cpu_parameters,
-                                 .parameter_count = CPU_PARAMETERS,
+                                 TN_PARAMETERS(tn_gemm_cpu_parameters, CPU_PARAMETERS),
                                  .configure = configure_cpu,
                                  .launch = launch_cpu};

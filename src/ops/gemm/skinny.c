@@ -248,14 +248,12 @@ static tenon_status launch_gpu(const char *operation, tn_recording *recording,
 
 const tn_solver tn_gemm_cpu_skinny = {.name = "cpu_skinny",
                                       .awkward = "thin=13",
-                                      .parameters = parameters,
-                                      .parameter_count = SKINNY_PARAMETERS,
+                                      TN_PARAMETERS(parameters, SKINNY_PARAMETERS),
                                       .configure = configure_cpu,
                                       .launch = launch_cpu};
 
 const tn_solver tn_gemm_skinny = {.name = "skinny",
                                   .awkward = "thin=13",
-                                  .parameters = parameters,
-                                  .parameter_count = SKINNY_PARAMETERS,
+                                  TN_PARAMETERS(parameters, SKINNY_PARAMETERS),
                                   .configure = configure_gpu,
                                   .launch = launch_gpu};

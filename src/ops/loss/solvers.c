@@ -27,7 +27,6 @@ const tn_solver tn_cross_entropy_columns = {
 
 const tn_solver tn_cross_entropy_group = {.name = "group",
                                           .awkward = TN_ROWS_GROUP_AWKWARD,
-                                          .parameters = tn_team_parameter,
-                                          .parameter_count = 1,
+                                          TN_PARAMETERS(tn_team_parameter, 1),
                                           .configure = tn_rows_group_configure,
                                           .launch = launch};

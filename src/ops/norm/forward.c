@@ -126,19 +126,16 @@ static tenon_status launch_given(const char *operation, tn_recording *recording,
 }
 
 const tn_solver tn_norm_sets = {.name = "sets",
-                                .parameters = tn_stores_parameter,
-                                .parameter_count = 1,
+                                TN_PARAMETERS(tn_stores_parameter, 1),
                                 .configure = configure,
                                 .launch = launch_sets};
 
 const tn_solver tn_norm_split = {.name = "split",
-                                 .parameters = tn_stores_parameter,
-                                 .parameter_count = 1,
+                                 TN_PARAMETERS(tn_stores_parameter, 1),
                                  .configure = configure,
                                  .launch = launch_split};
 
 const tn_solver tn_norm_given = {.name = "given",
-                                 .parameters = tn_stores_parameter,
-                                 .parameter_count = 1,
+                                 TN_PARAMETERS(tn_stores_parameter, 1),
                                  .configure = configure,
                                  .launch = launch_given};

@@ -98,14 +98,12 @@ static const char awkward[] =
 
 const tn_solver tn_norm_group = {.name = "group",
                                  .awkward = awkward,
-                                 .parameters = tn_team_parameter,
-                                 .parameter_count = 1,
+                                 TN_PARAMETERS(tn_team_parameter, 1),
                                  .configure = configure_forward,
                                  .launch = launch_forward};
 
 const tn_solver tn_norm_backward_group = {.name = "group",
                                           .awkward = awkward,
-                                          .parameters = tn_team_parameter,
-                                          .parameter_count = 1,
+                                          TN_PARAMETERS(tn_team_parameter, 1),
                                           .configure = configure_backward,
                                           .launch = launch_backward};

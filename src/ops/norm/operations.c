@@ -12,28 +12,14 @@ static const tn_field fields[] = {
     TN_FIELD("momentum", TN_FIELD_F64, tenon_norm_params, momentum)};
 
 TN_DEFAULTS(norm, tenon_norm_params, TENON_NORM_PARAMS_INIT)
-TN_ENTRIES(tenon_norm_forward, tn_operation_norm, tenon_norm_params,
-           (const tenon_tensor *x, const tenon_tensor *gamma, const tenon_tensor *beta,
-            const tenon_tensor *y, const tenon_tensor *mean, const tenon_tensor *rstd,
-            const tenon_tensor *running_mean, const tenon_tensor *running_variance),
-           (x, gamma, beta, y, mean, rstd, running_mean, running_variance),
-           (v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7]))
-TN_ENTRIES(tenon_norm_inference, tn_operation_norm_inference, tenon_norm_params,
-           (const tenon_tensor *x, const tenon_tensor *gamma, const tenon_tensor *beta,
-            const tenon_tensor *mean, const tenon_tensor *variance, const tenon_tensor *y),
-           (x, gamma, beta, mean, variance, y), (v[0], v[1], v[2], v[3], v[4], v[5]))
-TN_ENTRIES(tenon_norm_backward, tn_operation_norm_backward, tenon_norm_params,
-           (const tenon_tensor *x, const tenon_tensor *dy, const tenon_tensor *gamma,
-            const tenon_tensor *mean, const tenon_tensor *rstd, const tenon_tensor *dx,
-            const tenon_tensor *dgamma, const tenon_tensor *dbeta),
-           (x, dy, gamma, mean, rstd, dx, dgamma, dbeta),
-           (v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7]))
+TN_ENTRIES(tenon_norm_forward, tn_operation_norm, tenon_norm_params, x, gamma, beta, y, mean, rstd,
+           running_mean, running_variance)
+TN_ENTRIES(tenon_norm_inference, tn_operation_norm_inference, tenon_norm_params, x, gamma, beta,
+           mean, variance, y)
+TN_ENTRIES(tenon_norm_backward, tn_operation_norm_backward, tenon_norm_params, x, dy, gamma, mean,
+           rstd, dx, dgamma, dbeta)
 TN_ENTRIES(tenon_norm_inference_backward, tn_operation_norm_inference_backward, tenon_norm_params,
-           (const tenon_tensor *x, const tenon_tensor *dy, const tenon_tensor *gamma,
-            const tenon_tensor *mean, const tenon_tensor *variance, const tenon_tensor *dx,
-            const tenon_tensor *dgamma, const tenon_tensor *dbeta),
-           (x, dy, gamma, mean, variance, dx, dgamma, dbeta),
-           (v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7]))
+           x, dy, gamma, mean, variance, dx, dgamma, dbeta)
 
 static bool forward_reference(const void *params, const tenon_tensor *const *v,
                               tn_bounded *expected)

@@ -28,18 +28,11 @@ TN_DEFAULTS(sgd, tenon_sgd_params, TENON_SGD_PARAMS_INIT)
 TN_DEFAULTS(adam, tenon_adam_params, TENON_ADAM_PARAMS_INIT)
 TN_DEFAULTS(square_sum, tenon_square_sum_params, TENON_SQUARE_SUM_PARAMS_INIT)
 TN_DEFAULTS(clip, tenon_clip_params, TENON_CLIP_PARAMS_INIT)
-TN_ENTRIES(tenon_sgd, tn_operation_sgd, tenon_sgd_params,
-           (const tenon_tensor *gradient, const tenon_tensor *parameter,
-            const tenon_tensor *velocity, const tenon_tensor *master),
-           (gradient, parameter, velocity, master), (v[0], v[1], v[2], v[3]))
-TN_ENTRIES(tenon_adam, tn_operation_adam, tenon_adam_params,
-           (const tenon_tensor *gradient, const tenon_tensor *parameter, const tenon_tensor *first,
-            const tenon_tensor *second, const tenon_tensor *master),
-           (gradient, parameter, first, second, master), (v[0], v[1], v[2], v[3], v[4]))
-TN_ENTRIES(tenon_square_sum, tn_operation_square_sum, tenon_square_sum_params,
-           (const tenon_tensor *x, const tenon_tensor *sum), (x, sum), (v[0], v[1]))
-TN_ENTRIES(tenon_clip, tn_operation_clip, tenon_clip_params,
-           (const tenon_tensor *sum, const tenon_tensor *x), (sum, x), (v[0], v[1]))
+TN_ENTRIES(tenon_sgd, tn_operation_sgd, tenon_sgd_params, gradient, parameter, velocity, master)
+TN_ENTRIES(tenon_adam, tn_operation_adam, tenon_adam_params, gradient, parameter, first, second,
+           master)
+TN_ENTRIES(tenon_square_sum, tn_operation_square_sum, tenon_square_sum_params, x, sum)
+TN_ENTRIES(tenon_clip, tn_operation_clip, tenon_clip_params, sum, x)
 
 /* A mean of squares. */
 static void fill_valid_second(const void *params, const tenon_tensor *const *v, uint64_t *seed)

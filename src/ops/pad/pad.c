@@ -13,11 +13,8 @@ static uint64_t paths(const tn_problem *problem)
     return UINT64_C(1) << ((const pad_problem *)problem)->mode;
 }
 
-const tn_family tn_pad_family = {.name = "pad",
-                                 .solvers = solvers,
-                                 .solver_count = 1,
-                                 .awkward = tn_pad_awkward,
-                                 .paths = paths};
+const tn_family tn_pad_family = {
+    .name = "pad", TN_SOLVERS(solvers), .awkward = tn_pad_awkward, .paths = paths};
 
 static tenon_status check_params(const char *operation, const tenon_pad_params *params,
                                  uint32_t rank)

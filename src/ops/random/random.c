@@ -11,10 +11,8 @@
 
 static const tn_solver *const solvers[] = {&tn_random_lines};
 
-const tn_family tn_random_family = {.name = "random",
-                                    .solvers = solvers,
-                                    .solver_count = sizeof solvers / sizeof *solvers,
-                                    .awkward = tn_random_awkward};
+const tn_family tn_random_family = {
+    .name = "random", TN_SOLVERS(solvers), .awkward = tn_random_awkward};
 
 static double rounded(tenon_dtype dtype, double value)
 {

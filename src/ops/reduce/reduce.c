@@ -15,8 +15,7 @@ static const tn_solver *const solvers[] = {&tn_reduction_rows, &tn_reduction_col
                                            &tn_reduction_group};
 
 const tn_family tn_reduce_family = {.name = "reduce",
-                                    .solvers = solvers,
-                                    .solver_count = sizeof solvers / sizeof *solvers,
+                                    TN_SOLVERS(solvers),
                                     .awkward = tn_reduce_awkward,
                                     .paths = tn_reduction_paths};
 

@@ -5,15 +5,11 @@
 static const tn_solver *const solvers[] = {&tn_softmax_rows, &tn_softmax_columns,
                                            &tn_softmax_group};
 
-const tn_family tn_softmax_family = {.name = "softmax",
-                                     .solvers = solvers,
-                                     .solver_count = sizeof solvers / sizeof *solvers,
-                                     .awkward = tn_softmax_awkward,
-                                     .paths = tn_rows_paths};
+const tn_family tn_softmax_family = {
+    .name = "softmax", TN_SOLVERS(solvers), .awkward = tn_softmax_awkward, .paths = tn_rows_paths};
 
 const tn_family tn_softmax_backward_family = {.name = "softmax_backward",
-                                              .solvers = solvers,
-                                              .solver_count = sizeof solvers / sizeof *solvers,
+                                              TN_SOLVERS(solvers),
                                               .awkward = tn_softmax_awkward,
                                               .paths = tn_rows_paths};
 
