@@ -76,6 +76,13 @@ typedef struct tn_params_head {
     const char *solver;
 } tn_params_head;
 
+/* The functions of a description, as it explains them. */
+typedef tenon_status tn_prepare_function(const void *params, tn_call *call, tn_problem *problem,
+                                         bool *empty);
+typedef bool tn_reference_function(const void *params, const tenon_tensor *const *views,
+                                   tn_bounded *expected);
+typedef void tn_fill_function(const void *params, const tenon_tensor *const *views, uint64_t *seed);
+
 typedef struct tn_operation tn_operation;
 struct tn_operation {
     const char *name, *plan_name; /* "tenon_gemm", "tenon_gemm_plan" */
@@ -94,7 +101,7 @@ struct tn_operation {
     /* Refuses what is wrong with the parameters and the views, and fills in the problem, which has
      * room for problem_size bytes and of which the head is set, and the call's scalars. The solver
      * that the parameters name is forced afterwards. */
-    tenon_status (*prepare)(const void *params, tn_call *call, tn_problem *problem, bool *empty);
+    tn_prepare_function *prepare;
     size_t problem_size;
     /* The public calls; views are in the order of `operands`, NULL where absent. */
     tenon_status (*run)(tenon_stream *stream, const void *params, const tenon_tensor *const *views,
@@ -103,10 +110,10 @@ struct tn_operation {
                          const tenon_tensor *const *views, tenon_plan **plan);
     /* What is expected of the outputs that are present, one after the other, in row-major order;
      * memory is host memory of kind SVM. False without memory. */
-    bool (*reference)(const void *params, const tenon_tensor *const *views, tn_bounded *expected);
+    tn_reference_function *reference;
     /* Puts values that the operation allows where random ones would not do (labels, indices,
      * variances); NULL where any will. */
-    void (*fill_valid)(const void *params, const tenon_tensor *const *views, uint64_t *seed);
+    tn_fill_function *fill_valid;
     /*
      * Calls in the words of `tenon check` (case.h has the grammar), ended by NULL. A type T stands
      * for f32, f16, bf16 and f64 in turn, and S for the type of T's sums: f64 of f64, otherwise

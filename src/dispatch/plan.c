@@ -132,6 +132,23 @@ tenon_status tn_params_check(const char *operation, uint32_t size, size_t known_
     return TENON_OK;
 }
 
+tenon_status tn_reserved_check(const char *operation, uint32_t reserved)
+{
+    if (reserved != 0)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: reserved is %u, must be 0",
+                       operation, reserved);
+    return TENON_OK;
+}
+
+tenon_status tn_kind_check(const char *operation, const char *parameter, uint32_t kind,
+                           uint32_t last, const char *type)
+{
+    if (kind > last)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: %s is %u, which is no %s",
+                       operation, parameter, kind, type);
+    return TENON_OK;
+}
+
 tenon_status tn_plan_check(const char *operation, const tenon_context *context, tenon_plan **plan)
 {
     if (plan != NULL)

@@ -101,14 +101,16 @@ static inline bool tn_is_solver(const tn_solver *solver, const tn_solver *which)
 
 struct tn_case;
 
+typedef bool tn_awkward_function(const tn_problem *problem, const tn_choice *choice,
+                                 uint32_t number, struct tn_case *c);
+
 typedef struct tn_family {
     const char *name;
     const tn_solver *const *solvers;
     uint32_t solver_count;
     /* The awkward cases that a choice is checked on, derived from the problem at hand: one by its
      * number, into `c`, which is zeroed; false past the last. */
-    bool (*awkward)(const tn_problem *problem, const tn_choice *choice, uint32_t number,
-                    struct tn_case *c);
+    tn_awkward_function *awkward;
     /* Checks in the place of tn_oracle, in the validation context that `stream` is of: for tests,
      * whose families have no operation. NULL elsewhere. */
     tenon_status (*self_check)(tenon_stream *stream, const tn_problem *problem,

@@ -171,9 +171,7 @@ static tenon_status check_params(const tn_call *call, const tenon_elementwise_ch
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
                        "%s: params: step_count is %u, must be at most %d", operation,
                        params->step_count, TENON_CHAIN_MAX_STEPS);
-    if (params->reserved != 0)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: reserved is %u, must be 0",
-                       operation, params->reserved);
+    TN_TRY(tn_reserved_check(operation, params->reserved));
     for (uint32_t n = 0; n < params->step_count; n++)
         TN_TRY(check_step(call, n, &params->steps[n]));
     return check_activations(operation, params);

@@ -69,10 +69,9 @@ tenon_status tn_gemm_record(const char *operation, tn_recording *recording,
 double tn_gemm_estimate(tenon_context *context, const gemm_problem *problem);
 
 /* As tn_operation and tn_family have them. The reference does not read d. */
-tenon_status tn_gemm_prepare(const void *given, tn_call *call, tn_problem *problem, bool *empty);
-bool tn_gemm_reference(const void *params, const tenon_tensor *const *views, tn_bounded *results);
-bool tn_gemm_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
-                     struct tn_case *c);
+tn_prepare_function tn_gemm_prepare;
+tn_reference_function tn_gemm_reference;
+tn_awkward_function tn_gemm_awkward;
 
 /* The operands of an awkward case of the types given: with the layouts of `like`, and c and bias
  * where it has them, in a batch unless that is 0. The sizes m, n and k are the solver's, and those

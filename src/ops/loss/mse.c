@@ -96,9 +96,7 @@ static tenon_status check_params(const char *operation, const tenon_mse_params *
 {
     TN_TRY(tn_params_check(operation, params->struct_size, sizeof *params, params->flags,
                            TENON_MSE_MEAN));
-    if (params->reserved != 0)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: reserved is %u, must be 0",
-                       operation, params->reserved);
+    TN_TRY(tn_reserved_check(operation, params->reserved));
     return tn_number_check(operation, "scale", params->scale, -(double)INFINITY, (double)INFINITY);
 }
 

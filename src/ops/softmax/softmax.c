@@ -45,9 +45,7 @@ tenon_status tn_softmax_prepare(const void *given, tn_call *call, tn_problem *pr
     uint32_t axis = 0;
     TN_TRY(tn_params_check(operation, params->struct_size, sizeof *params, params->flags,
                            TENON_SOFTMAX_LOG));
-    if (params->reserved != 0)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: reserved is %u, must be 0",
-                       operation, params->reserved);
+    TN_TRY(tn_reserved_check(operation, params->reserved));
     TN_TRY(check_views(call));
     for (uint32_t i = 0; i < call->operand_count; i++)
         views[i] = call->operands[i].view;
