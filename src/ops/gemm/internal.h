@@ -68,6 +68,11 @@ tenon_status tn_gemm_record(const char *operation, tn_recording *recording,
 /* Nanoseconds, by the estimate of the fastest solver within the problem's limit. */
 double tn_gemm_estimate(tenon_context *context, const gemm_problem *problem);
 
+/* For references: a matrix of rows by cols in each of d's batch, as tn_host_read gives it; NULL for
+ * a view that is absent. */
+double *tn_gemm_read_matrix(const tenon_tensor *view, const tenon_tensor *d, int64_t rows,
+                            int64_t cols);
+
 /* As tn_operation and tn_family have them. The reference does not read d. */
 tn_prepare_function tn_gemm_prepare;
 tn_reference_function tn_gemm_reference;
