@@ -122,6 +122,7 @@ typedef struct tn_family {
     uint64_t (*paths)(const tn_problem *problem);
 } tn_family;
 
+/* The solvers of a family, and the parameters of a solver, with their number. */
 #define TN_SOLVERS(list)           .solvers = list, .solver_count = sizeof(list) / sizeof *(list)
 #define TN_PARAMETERS(list, count) .parameters = list, .parameter_count = count
 
