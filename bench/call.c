@@ -5,6 +5,7 @@
  */
 #include "environment.h"
 #include "ops/gemm/internal.h"
+#include "runtime/program.h"
 #include "timing.h"
 
 #include <stdio.h>

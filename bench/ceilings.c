@@ -4,6 +4,7 @@
 
 #include "device.h"
 #include "matrix/layout.h"
+#include "runtime/capability.h"
 #include "runtime/capability_trials.h"
 #include "runtime/context.h"
 #include "timing.h"

@@ -4,6 +4,7 @@
 #include "device.h"
 #include "check/case.h"
 #include "runtime/context.h"
+#include "runtime/context_create.h"
 #include "runtime/kernel_sources.h"
 
 #include <stdio.h>

@@ -1,9 +1,9 @@
 #include "base/invalid_view.h"
 
-#include "base/checked.h"
-#include "base/shape.h"
+#include "base/shape_text.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -145,15 +145,6 @@ bool tn_tensor_same_view(const tenon_tensor *a, const tenon_tensor *b)
     return true;
 }
 
-char *tn_shape_text(uint32_t rank, const int64_t *shape, char text[160])
-{
-    int used = snprintf(text, 160, "%s", rank == 0 ? "scalar" : "");
-    for (uint32_t d = 0; d < rank && used < 160; d++)
-        used +=
-            snprintf(text + used, (size_t)(160 - used), "%s%" PRId64, d == 0 ? "" : "x", shape[d]);
-    return text;
-}
-
 tenon_status tn_broadcast(const char *operation, const char *argument, const tenon_tensor *tensor,
                           uint32_t rank, const int64_t *shape, int64_t *stride)
 {

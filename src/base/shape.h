@@ -2,6 +2,7 @@
 #ifndef TN_BASE_SHAPE_H
 #define TN_BASE_SHAPE_H
 
+#include "base/shape_text.h"
 #include "base/status.h"
 
 #include <tenon/tensor.h>
@@ -54,9 +55,6 @@ tenon_status tn_output_check(const char *operation, const char *argument,
  * right, 0 where it repeats. Refuses a shape that does not broadcast. */
 tenon_status tn_broadcast(const char *operation, const char *argument, const tenon_tensor *tensor,
                           uint32_t rank, const int64_t *shape, int64_t *stride);
-
-/* "2x3x4" for messages; "scalar" for rank 0. Returns `text`. */
-char *tn_shape_text(uint32_t rank, const int64_t *shape, char text[160]);
 
 /* Steps an index over a shape, the last dimension fastest; false, and all zeros, after the last. */
 bool tn_next_index(int64_t *index, const int64_t *shape, uint32_t rank);

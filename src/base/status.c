@@ -123,7 +123,7 @@ void tn_message_restore(tn_kept_message *kept)
     free(kept->text);
 }
 
-tenon_status tn_message_settle(tn_kept_message *kept, tenon_status status)
+tenon_status tn_message_end(tn_kept_message *kept, tenon_status status)
 {
     if (status == TENON_OK)
         tn_message_restore(kept);

@@ -46,7 +46,7 @@ void tn_message_restore(tn_kept_message *kept);
 
 /* Brings it back where the work succeeded; where it failed, its own message stays. Returns
  * `status`. */
-tenon_status tn_message_settle(tn_kept_message *kept, tenon_status status);
+tenon_status tn_message_end(tn_kept_message *kept, tenon_status status);
 
 /* Leaves with the status of a call that failed. */
 #define TN_TRY(call)                                                                               \

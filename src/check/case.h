@@ -71,7 +71,7 @@ typedef struct tn_case_result {
  * what they were. Fails where the call does, otherwise than by a solver that cannot serve. */
 tenon_status tn_case_run(tenon_stream *stream, const tn_case *c, tn_case_result *result);
 
-/* For tn_operation.settle: random integers from low to high, or reals in [low, high]. */
+/* For tn_operation.fill_valid: random integers from low to high, or reals in [low, high]. */
 void tn_case_integers(const tenon_tensor *view, int64_t low, int64_t high, uint64_t *seed);
 void tn_case_reals(const tenon_tensor *view, double low, double high, uint64_t *seed);
 /* Reals in [-1, 1], and every third in [-100, 0], where exp() has a tail and does not overflow. */

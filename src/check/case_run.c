@@ -120,7 +120,7 @@ static tenon_status create(tenon_stream *stream, trial *t)
 #define MOST_INTEGER 3
 
 /* What the operation asks of its values; outputs that are not read hold NaN. */
-static tenon_status settle(tenon_stream *stream, trial *t)
+static tenon_status fill_operands(tenon_stream *stream, trial *t)
 {
     const tn_operation *operation = t->c->operation;
     uint64_t seed = t->c->seed;
@@ -134,8 +134,8 @@ static tenon_status settle(tenon_stream *stream, trial *t)
                              t->mirrors[i].host.dtype == TENON_DTYPE_U8 ? 0 : -MOST_INTEGER,
                              MOST_INTEGER, &seed);
     }
-    if (operation->settle != NULL)
-        operation->settle(t->c->params.bytes, t->host, &seed);
+    if (operation->fill_valid != NULL)
+        operation->fill_valid(t->c->params.bytes, t->host, &seed);
     for (uint32_t i = 0; i < operation->operand_count; i++) {
         const tn_mirror *mirror = &t->mirrors[i];
         if (mirror->host.memory.kind == TENON_MEMORY_NONE)
@@ -293,7 +293,7 @@ static tenon_status run(tenon_stream *stream, trial *t, tn_case_result *result)
     TN_TRY(plan(stream, t, &params, result));
     if (!result->served)
         return TENON_OK;
-    TN_TRY(settle(stream, t));
+    TN_TRY(fill_operands(stream, t));
     const tn_solver *solver = tn_solver_named(t->c->operation->family, result->solver);
     t->exact = t->c->integers && (solver == NULL || !solver->inexact);
     params.head.solver = result->solver;

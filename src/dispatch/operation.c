@@ -10,8 +10,12 @@ typedef union any_problem {
 } any_problem;
 
 static tn_call call_of(const tn_operation *operation, const char *name, tenon_context *context,
-                       const tenon_tensor *const *views)
+                       const void *params, const tenon_tensor *const *given)
 {
+    const tenon_tensor *views[TN_MAX_OPERANDS] = {NULL};
+    memcpy(views, given, operation->operand_count * sizeof *views);
+    if (operation->served_as != NULL)
+        operation = operation->served_as(params, views);
     tn_call call = {name, operation, context, .operand_count = operation->operand_count};
     for (uint32_t i = 0; i < operation->operand_count; i++)
         call.operands[i] =
@@ -37,9 +41,9 @@ tenon_status tn_operation_run_as(const char *name, const tn_operation *operation
     any_problem problem;
     bool empty = false;
     TN_TRY(tn_stream_check(name, stream));
-    tn_call call = call_of(operation, name, stream->context, views);
+    tn_call call = call_of(operation, name, stream->context, params, views);
     TN_TRY(tn_operation_prepare(params, &call, &problem.head, &empty));
-    return tn_call_run(stream, operation->family, empty ? NULL : &problem.head, &call, sync);
+    return tn_call_run(stream, call.described->family, empty ? NULL : &problem.head, &call, sync);
 }
 
 tenon_status tn_operation_plan_as(const char *name, const tn_operation *operation,
@@ -49,9 +53,9 @@ tenon_status tn_operation_plan_as(const char *name, const tn_operation *operatio
     any_problem problem;
     bool empty = false;
     TN_TRY(tn_plan_check(name, context, plan));
-    tn_call call = call_of(operation, name, context, views);
+    tn_call call = call_of(operation, name, context, params, views);
     TN_TRY(tn_operation_prepare(params, &call, &problem.head, &empty));
-    return tn_call_plan(context, operation->family, empty ? NULL : &problem.head, &call, plan);
+    return tn_call_plan(context, call.described->family, empty ? NULL : &problem.head, &call, plan);
 }
 
 tenon_status tn_operation_run(const tn_operation *operation, tenon_stream *stream,

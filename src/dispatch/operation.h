@@ -7,6 +7,7 @@
 #define TN_DISPATCH_OPERATION_H
 
 #include "dispatch/plan.h"
+#include "dispatch/tensor_list.h"
 
 #include <stddef.h>
 
@@ -75,7 +76,15 @@ typedef struct tn_params_head {
     const char *solver;
 } tn_params_head;
 
-typedef struct tn_operation {
+/* The functions of a description, as it explains them. */
+typedef tenon_status tn_prepare_function(const void *params, tn_call *call, tn_problem *problem,
+                                         bool *empty);
+typedef bool tn_reference_function(const void *params, const tenon_tensor *const *views,
+                                   tn_bounded *expected);
+typedef void tn_fill_function(const void *params, const tenon_tensor *const *views, uint64_t *seed);
+
+typedef struct tn_operation tn_operation;
+struct tn_operation {
     const char *name, *plan_name; /* "tenon_gemm", "tenon_gemm_plan" */
     /* The dispatch family whose solvers serve it. One that serves several operations is theirs all;
      * one operation of several families (by types) has a tn_operation for each. */
@@ -86,10 +95,13 @@ typedef struct tn_operation {
     uint32_t field_count;
     size_t params_size;
     const void *defaults; /* of the parameters */
+    /* The description that serves a call with these views, to which it adds those of the further
+     * operands that it has; NULL where it is always this one. Parameters may be NULL. */
+    const tn_operation *(*served_as)(const void *params, const tenon_tensor **views);
     /* Refuses what is wrong with the parameters and the views, and fills in the problem, which has
      * room for problem_size bytes and of which the head is set, and the call's scalars. The solver
      * that the parameters name is forced afterwards. */
-    tenon_status (*prepare)(const void *params, tn_call *call, tn_problem *problem, bool *empty);
+    tn_prepare_function *prepare;
     size_t problem_size;
     /* The public calls; views are in the order of `operands`, NULL where absent. */
     tenon_status (*run)(tenon_stream *stream, const void *params, const tenon_tensor *const *views,
@@ -98,10 +110,10 @@ typedef struct tn_operation {
                          const tenon_tensor *const *views, tenon_plan **plan);
     /* What is expected of the outputs that are present, one after the other, in row-major order;
      * memory is host memory of kind SVM. False without memory. */
-    bool (*reference)(const void *params, const tenon_tensor *const *views, tn_bounded *expected);
+    tn_reference_function *reference;
     /* Puts values that the operation allows where random ones would not do (labels, indices,
      * variances); NULL where any will. */
-    void (*settle)(const void *params, const tenon_tensor *const *views, uint64_t *seed);
+    tn_fill_function *fill_valid;
     /*
      * Calls in the words of `tenon check` (case.h has the grammar), ended by NULL. A type T stands
      * for f32, f16, bf16 and f64 in turn, and S for the type of T's sums: f64 of f64, otherwise
@@ -110,7 +122,7 @@ typedef struct tn_operation {
      */
     const char *const *examples;
     bool converts; /* each operand may be of a type of its own */
-} tn_operation;
+};
 
 /* Bytes of an element of a field; the word for a value, NULL where it has none. */
 size_t tn_field_size(tn_field_type type);
@@ -145,35 +157,30 @@ tenon_status tn_operation_plan_as(const char *name, const tn_operation *operatio
 
 void tn_operation_defaults(const tn_operation *operation, void *params);
 
-#define TN_UNPACK(...) __VA_ARGS__
-
-/* The two public functions of an operation, and what its description says of them (TN_CALLS;
- * TN_OF_VIEWS makes these of functions that are written by hand).
- * `declared` are its tensors as parameters, `named` their names, `viewed` v[0], v[1], … */
-#define TN_ENTRIES(name, operation, type, declared, named, viewed)                                 \
-    TENON_API tenon_status name(tenon_stream *stream, const type *params, TN_UNPACK declared,      \
+/* The two public functions of an operation whose tensors, in the order of its operands, are the
+ * further arguments, and what its description says of them (TN_CALLS). */
+#define TN_ENTRIES(name, operation, type, ...)                                                     \
+    TENON_API tenon_status name(tenon_stream *stream, const type *params, TN_TENSORS(__VA_ARGS__), \
                                 const tenon_sync *sync)                                            \
     {                                                                                              \
-        const tenon_tensor *const views[] = {TN_UNPACK named};                                     \
+        const tenon_tensor *const views[] = {__VA_ARGS__};                                         \
         return tn_operation_run(&operation, stream, params, views, sync);                          \
     }                                                                                              \
     TENON_API tenon_status name##_plan(tenon_context *context, const type *params,                 \
-                                       TN_UNPACK declared, tenon_plan **plan)                      \
+                                       TN_TENSORS(__VA_ARGS__), tenon_plan **plan)                 \
     {                                                                                              \
-        const tenon_tensor *const views[] = {TN_UNPACK named};                                     \
+        const tenon_tensor *const views[] = {__VA_ARGS__};                                         \
         return tn_operation_plan(&operation, context, params, views, plan);                        \
     }                                                                                              \
-    TN_OF_VIEWS(name, viewed)
-#define TN_OF_VIEWS(name, viewed)                                                                  \
     static tenon_status name##_of_views(tenon_stream *stream, const void *params,                  \
                                         const tenon_tensor *const *v, const tenon_sync *sync)      \
     {                                                                                              \
-        return name(stream, params, TN_UNPACK viewed, sync);                                       \
+        return name(stream, params, TN_VIEWS(__VA_ARGS__), sync);                                  \
     }                                                                                              \
     static tenon_status name##_plan_of_views(tenon_context *context, const void *params,           \
                                              const tenon_tensor *const *v, tenon_plan **plan)      \
     {                                                                                              \
-        return name##_plan(context, params, TN_UNPACK viewed, plan);                               \
+        return name##_plan(context, params, TN_VIEWS(__VA_ARGS__), plan);                          \
     }
 #define TN_CALLS(function)                                                                         \
     .name = #function, .plan_name = #function "_plan", .run = function##_of_views,                 \

@@ -82,7 +82,7 @@ tenon_status tn_plan_create(const char *operation, tenon_context *context, const
     /* Solvers may fail before one serves. */
     if (!tn_message_keep(&kept))
         return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory for a plan", operation);
-    return tn_message_settle(&kept, create(operation, context, family, problem, out));
+    return tn_message_end(&kept, create(operation, context, family, problem, out));
 }
 
 TENON_API void tenon_plan_retain(tenon_plan *plan)
@@ -129,6 +129,23 @@ tenon_status tn_params_check(const char *operation, uint32_t size, size_t known_
     if ((flags & ~known_flags) != 0)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: flags is %#x, known are %#x",
                        operation, flags, known_flags);
+    return TENON_OK;
+}
+
+tenon_status tn_reserved_check(const char *operation, uint32_t reserved)
+{
+    if (reserved != 0)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: reserved is %u, must be 0",
+                       operation, reserved);
+    return TENON_OK;
+}
+
+tenon_status tn_kind_check(const char *operation, const char *parameter, uint32_t kind,
+                           uint32_t last, const char *type)
+{
+    if (kind > last)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: %s is %u, which is no %s",
+                       operation, parameter, kind, type);
     return TENON_OK;
 }
 

@@ -43,6 +43,11 @@ typedef struct tn_call {
 tenon_status tn_params_check(const char *operation, uint32_t size, size_t known_size,
                              uint32_t flags, uint32_t known_flags);
 
+/* Refuses a reserved parameter that is set, and a value beyond the last one of an enumeration. */
+tenon_status tn_reserved_check(const char *operation, uint32_t reserved);
+tenon_status tn_kind_check(const char *operation, const char *parameter, uint32_t kind,
+                           uint32_t last, const char *type);
+
 /* The arguments of every call that makes a plan; sets *plan to NULL. */
 tenon_status tn_plan_check(const char *operation, const tenon_context *context, tenon_plan **plan);
 

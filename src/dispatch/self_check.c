@@ -1,5 +1,6 @@
 /* Checking kernel variants against the reference, once for a device, in the validation context. */
 #include "dispatch/plan.h"
+#include "runtime/validation.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -116,13 +117,13 @@ static tenon_status check_until_right(tenon_context *context, tenon_stream *vali
         tn_log_send(&context->log, TENON_LOG_INFO,
                     "solver %s is compiled anew, as this driver may err by chance: %s", v->name,
                     why);
-        validation->context->anew++;
+        validation->context->rebuild_salt++;
         why[0] = '\0';
         status = tn_self_check_once(validation, v->family, v->problem, v->choice, right, why);
     }
     if (status == TENON_OK && *right)
-        context->anew = validation->context->anew;
-    validation->context->anew = context->anew;
+        context->rebuild_salt = validation->context->rebuild_salt;
+    validation->context->rebuild_salt = context->rebuild_salt;
     if (most > 1) {
         tn_choice renewed = *v->choice; /* its options say how often it was compiled */
         tn_configure(context, v->problem, &renewed);

@@ -9,6 +9,7 @@
 #ifndef TN_DISPATCH_SOLVER_H
 #define TN_DISPATCH_SOLVER_H
 
+#include "runtime/capability.h"
 #include "runtime/context.h"
 #include "runtime/launch.h"
 
@@ -105,14 +106,16 @@ static inline bool tn_is_solver(const tn_solver *solver, const tn_solver *which)
 
 struct tn_case;
 
+typedef bool tn_awkward_function(const tn_problem *problem, const tn_choice *choice,
+                                 uint32_t number, struct tn_case *c);
+
 typedef struct tn_family {
     const char *name;
     const tn_solver *const *solvers;
     uint32_t solver_count;
     /* The awkward cases that a choice is checked on, derived from the problem at hand: one by its
      * number, into `c`, which is zeroed; false past the last. */
-    bool (*awkward)(const tn_problem *problem, const tn_choice *choice, uint32_t number,
-                    struct tn_case *c);
+    tn_awkward_function *awkward;
     /* Checks in the place of tn_oracle, in the validation context that `stream` is of: for tests,
      * whose families have no operation. NULL elsewhere. */
     tenon_status (*self_check)(tenon_stream *stream, const tn_problem *problem,
@@ -123,6 +126,10 @@ typedef struct tn_family {
      * NULL where a build does one thing. */
     uint64_t (*paths)(const tn_problem *problem);
 } tn_family;
+
+/* The solvers of a family, and the parameters of a solver, with their number. */
+#define TN_SOLVERS(list)           .solvers = list, .solver_count = sizeof(list) / sizeof *(list)
+#define TN_PARAMETERS(list, count) .parameters = list, .parameter_count = count
 
 /* The bits of flags that are either set or not: `mask` has those that count, below bit 32. */
 static inline uint64_t tn_paths_of_flags(uint64_t flags, uint64_t mask)

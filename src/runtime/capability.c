@@ -4,8 +4,8 @@
 #include "capability/args.h"
 #include "runtime/capability_trials.h"
 #include "runtime/cl_error.h"
-#include "runtime/context.h"
 #include "runtime/launch.h"
+#include "runtime/validation.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -248,7 +248,7 @@ static tenon_status find_out(const char *operation, tenon_context *context,
         tn_fail_because(status, "%s: whether %s has %s cannot be tried", operation,
                         context->device.info.name, tn_trials[capability].name);
     if (is_kept)
-        tn_message_settle(&kept, operation != NULL ? status : TENON_OK);
+        tn_message_end(&kept, operation != NULL ? status : TENON_OK);
     return status;
 }
 
@@ -326,12 +326,12 @@ static char *build_options(tenon_context *context, const char *first, char optio
     /* CPUs' drivers compute some functions lane by lane, which no trial would tell reliably. */
     const char *math = fma && context->device.is_cpu ? "-DTENON_VECTOR_MATH=1 " : "";
     const uint32_t sub_group = context->device.least_sub_group;
-    const uint32_t anew = context->anew;
+    const uint32_t salt = context->rebuild_salt;
     int used = snprintf(options, 512, "%s -DTENON_HW_FMA=%d %s", first, fma, math);
     if (sub_group > 0)
         used += snprintf(options + used, (size_t)(512 - used), "-DTENON_SUB_GROUP=%u ", sub_group);
-    if (anew > 0)
-        used += snprintf(options + used, (size_t)(512 - used), "-DTENON_ANEW=%u ", anew);
+    if (salt > 0)
+        used += snprintf(options + used, (size_t)(512 - used), "-DTENON_REBUILD_SALT=%u ", salt);
     used += vsnprintf(options + used, (size_t)(512 - used), format, arguments);
     if (used < 512 && want_own_exp(context, options))
         snprintf(options + used, (size_t)(512 - used), " -DTENON_OWN_EXP=1");

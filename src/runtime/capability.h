@@ -4,22 +4,7 @@
 
 #include <tenon/context.h>
 
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdbool.h>
-
-typedef struct tn_capability_result {
-    bool known, available;
-    int form;            /* which of the trial's options passed: 0 or 1 */
-    const char *options; /* what the trial was compiled with where it passed; static */
-    char reason[256];
-} tn_capability_result;
-
-typedef struct tn_capabilities {
-    pthread_mutex_t lock;
-    tn_capability_result results[TENON_CAPABILITY_COUNT];
-    atomic_uint unmade; /* how many trials could not be made */
-} tn_capabilities;
 
 /* Whether the device has the capability; runs the trial where it has not run yet. A trial that
  * cannot even be made (no memory, say) counts as absent this time, and is tried again the next.

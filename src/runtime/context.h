@@ -1,16 +1,55 @@
-/* What a context holds. Layers above keep what is theirs in slots, whose destructors they give. */
+/* What a context holds, with the types of its parts, which the files of their names work on. Layers
+ * above keep what is theirs in slots, whose destructors they give. */
 #ifndef TN_RUNTIME_CONTEXT_H
 #define TN_RUNTIME_CONTEXT_H
 
 #include "base/log.h"
-#include "runtime/capability.h"
 #include "runtime/device.h"
-#include "runtime/program.h"
 
 #include <tenon/stream.h>
 
 #include <pthread.h>
 #include <stdatomic.h>
+
+typedef struct tn_capability_result {
+    bool known, available;
+    int form;            /* which of the trial's options passed: 0 or 1 */
+    const char *options; /* what the trial was compiled with where it passed; static */
+    char reason[256];
+} tn_capability_result;
+
+typedef struct tn_capabilities {
+    pthread_mutex_t lock;
+    tn_capability_result results[TENON_CAPABILITY_COUNT];
+    atomic_uint unmade; /* how many trials could not be made */
+} tn_capabilities;
+
+/* Takes a kernel that a plan needs: the embedded source, the options of its build, its name, and
+ * the work-items of its work-group (0 where the driver may choose). */
+typedef void (*tn_kernel_listener)(void *user, const char *source, const char *options,
+                                   const char *kernel, size_t work_group);
+
+typedef struct tn_program tn_program;
+
+/* A kernel function of a built program. Its number is an index that streams keep their cl_kernel
+ * objects under. */
+typedef struct tn_kernel {
+    const tn_program *program;
+    char name[32];
+    size_t max_work_group; /* CL_KERNEL_WORK_GROUP_SIZE */
+} tn_kernel;
+
+typedef struct tn_program_cache {
+    pthread_mutex_t lock;
+    pthread_cond_t built;
+    tn_program **programs;
+    uint32_t program_count, program_capacity;
+    tn_kernel *kernels;
+    uint32_t kernel_count, kernel_capacity;
+    tn_kernel_listener
+        listener; /* where there is no device: told of kernels in place of building */
+    void *listener_user;
+} tn_program_cache;
 
 /* Where trials and self-checks run: a private OpenCL context and queue on the same device, so that
  * they can neither wait behind the application's events nor spoil its context. Made at the first
@@ -40,9 +79,10 @@ struct tenon_context {
     bool only_chosen;     /* a forced solver is refused where it would not be chosen */
     tenon_context *owner; /* of a validation context: the context that it serves, not retained; NULL
                              for any other */
-    /* How often kernels were wanted compiled anew, which their options say; the validation
-     * context's is ahead while a self-check tries (dispatch/self_check.c). */
-    atomic_uint anew;
+    /* Part of every kernel's options: another value makes a driver compile again in place of taking
+     * what it has kept. The validation context's is ahead while a self-check tries
+     * (dispatch/self_check.c). */
+    atomic_uint rebuild_salt;
     tn_capabilities capabilities;
     tn_validation validation;
     tn_program_cache programs;
@@ -50,19 +90,9 @@ struct tenon_context {
     tn_slot slots[TN_SLOT_COUNT];
 };
 
-/* A context without an OpenCL context: its capabilities are set (tn_capability_set), its kernels
- * are told to its programs' listener. */
-tenon_status tn_context_without_device(const char *operation, const tn_device *device,
-                                       tenon_context **out);
-
 /* What is kept in a slot, made by `create` at the first call (NULL when that fails). */
 void *tn_context_slot(tenon_context *context, tn_slot_id id, void *(*create)(void),
                       void (*destroy)(void *));
-
-/* Enters the validation context of a context: the caller alone uses it until tn_validation_leave.
- * Must not be called with a lock held. */
-tenon_status tn_validation_enter(tenon_context *context, tenon_stream **stream);
-void tn_validation_leave(tenon_context *context);
 
 /* The validation context where it has been made, or NULL. */
 tenon_context *tn_validation_if_made(tenon_context *context);

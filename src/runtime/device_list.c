@@ -139,7 +139,7 @@ static tenon_status enumerate(const char *operation, device_list *list)
     tn_kept_message kept;
     if (!tn_message_keep(&kept))
         return out_of_memory(operation);
-    return tn_message_settle(&kept, append_all(operation, list));
+    return tn_message_end(&kept, append_all(operation, list));
 }
 
 TENON_API tenon_status tenon_device_list(tenon_device_info *infos, uint32_t capacity,

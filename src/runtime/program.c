@@ -1,7 +1,6 @@
 #include "runtime/program.h"
 
 #include "runtime/cl_error.h"
-#include "runtime/context.h"
 #include "runtime/kernel_sources.h"
 
 #include <stdio.h>

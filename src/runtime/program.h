@@ -3,35 +3,7 @@
 #ifndef TN_RUNTIME_PROGRAM_H
 #define TN_RUNTIME_PROGRAM_H
 
-#include "base/status.h"
-#include "runtime/target.h"
-
-#include <tenon/context.h>
-
-#include <pthread.h>
-#include <stdbool.h>
-
-typedef struct tn_program tn_program;
-
-/* A kernel function of a built program. Its number is an index that streams keep their cl_kernel
- * objects under. */
-typedef struct tn_kernel {
-    const tn_program *program;
-    char name[32];
-    size_t max_work_group; /* CL_KERNEL_WORK_GROUP_SIZE */
-} tn_kernel;
-
-typedef struct tn_program_cache {
-    pthread_mutex_t lock;
-    pthread_cond_t built;
-    tn_program **programs;
-    uint32_t program_count, program_capacity;
-    tn_kernel *kernels;
-    uint32_t kernel_count, kernel_capacity;
-    tn_kernel_listener
-        listener; /* where there is no device: told of kernels in place of building */
-    void *listener_user;
-} tn_program_cache;
+#include "runtime/context.h"
 
 tenon_status tn_program_cache_init(const char *operation, tn_program_cache *cache);
 void tn_program_cache_destroy(tn_program_cache *cache);

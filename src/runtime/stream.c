@@ -2,6 +2,7 @@
 
 #include "runtime/cl_error.h"
 #include "runtime/memory.h"
+#include "runtime/program.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,8 @@
 #include "runtime/target.h"
 
+#include "runtime/capability.h"
 #include "runtime/capability_trials.h"
-#include "runtime/context.h"
+#include "runtime/context_create.h"
 
 #include <stdio.h>
 #include <string.h>

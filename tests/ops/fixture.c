@@ -120,8 +120,8 @@ void test_fill_inputs(test_fixture *f, test_judge judge, test_random *random)
     uint64_t seed = (uint64_t)test_between(random, 1, 1 << 30);
     test_fill_plainly(f, judge, 1, random);
     gather_views(f, true, views);
-    if (operation->settle != NULL)
-        operation->settle(f->c.params.bytes, views, &seed);
+    if (operation->fill_valid != NULL)
+        operation->fill_valid(f->c.params.bytes, views, &seed);
 }
 
 static tenon_status call(const void *user, const char *solver)

@@ -1,6 +1,7 @@
 #include "support.h"
 
 #include "runtime/context.h"
+#include "runtime/validation.h"
 
 static tenon_context *context_with(uint64_t bytes)
 {

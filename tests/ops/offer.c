@@ -10,8 +10,8 @@ static void fill(const tn_operation *op, const void *params, test_tensor *tensor
             test_fill_reals(&tensors[i], &random);
             host[i] = &tensors[i].host;
         }
-    if (op->settle != NULL)
-        op->settle(params, host, &seed);
+    if (op->fill_valid != NULL)
+        op->fill_valid(params, host, &seed);
 }
 
 void prepare(offer *o, const tn_operation *op)

@@ -2,6 +2,7 @@
 
 #include "dispatch/plan.h"
 #include "runtime/context.h"
+#include "runtime/context_create.h"
 
 #include <sys/stat.h>
 

@@ -4,6 +4,7 @@
 
 #include "ops/conv/gradient.h"
 #include "ops/registry.h"
+#include "runtime/validation.h"
 
 #include <math.h>
 

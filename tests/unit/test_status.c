@@ -163,7 +163,7 @@ static void only_success_restores(void **state)
         tn_fail_cl(TENON_ERROR_OPENCL, CL_INVALID_VALUE, "mine");
         assert_true(tn_message_keep(&kept));
         tn_fail(TENON_ERROR_UNSUPPORTED, "on the way");
-        assert_int_equal(tn_message_settle(&kept, status), status);
+        assert_int_equal(tn_message_end(&kept, status), status);
         assert_string_equal(tenon_last_error(), failed ? "on the way" : "mine");
         assert_int_equal(tenon_last_cl_error(), failed ? CL_SUCCESS : CL_INVALID_VALUE);
     }

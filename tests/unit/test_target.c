@@ -1,6 +1,7 @@
 /* Kinds of GPU, and plans for those that are not there. */
 #include "common/testing.h"
 
+#include "runtime/capability.h"
 #include "runtime/context.h"
 #include "runtime/target.h"
 

@@ -3,14 +3,12 @@
 #include "ops/activation/internal.h"
 
 const tn_family tn_activation_family = {.name = "activation",
-                                        .solvers = tn_activation_solvers,
-                                        .solver_count = 2,
+                                        TN_SOLVERS(tn_activation_solvers),
                                         .awkward = tn_activation_awkward,
                                         .paths = tn_pointwise_paths};
 
 const tn_family tn_activation_backward_family = {.name = "activation_backward",
-                                                 .solvers = tn_activation_solvers,
-                                                 .solver_count = 2,
+                                                 TN_SOLVERS(tn_activation_solvers),
                                                  .awkward = tn_activation_awkward,
                                                  .paths = tn_pointwise_paths};
 

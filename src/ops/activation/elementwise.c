@@ -116,8 +116,7 @@ static tenon_status launch_strided(const char *operation, tn_recording *recordin
 static const tn_solver dense = {.name = "dense",
                                 .serves = "tensors that are contiguous in one order of dimensions",
                                 .awkward = "dense=1 offset=3; dense=1 offset=64",
-                                .parameters = tn_stores_parameter,
-                                .parameter_count = 1,
+                                TN_PARAMETERS(tn_stores_parameter, 1),
                                 .configure = configure_dense,
                                 .launch = launch_dense};
 

@@ -14,15 +14,10 @@ extern const tn_family tn_activation_family, tn_activation_backward_family;
 extern const tn_solver *const tn_activation_solvers[2];
 
 /* Of both operations and both families. */
-tenon_status tn_activation_prepare(const void *given, tn_call *call, tn_problem *problem,
-                                   bool *empty);
-bool tn_activation_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
-                           struct tn_case *c);
+tn_prepare_function tn_activation_prepare;
+tn_awkward_function tn_activation_awkward;
 
 /* As tn_operation has them. */
-bool tn_activation_forward_reference(const void *params, const tenon_tensor *const *views,
-                                     tn_bounded *expected);
-bool tn_activation_backward_reference(const void *params, const tenon_tensor *const *views,
-                                      tn_bounded *expected);
+tn_reference_function tn_activation_forward_reference, tn_activation_backward_reference;
 
 #endif

@@ -9,14 +9,12 @@ static const tn_field fields[] = {TN_FLAGS_FIELD(tenon_activation_params),
                                   TN_ACTIVATION_FIELDS(tenon_activation_params, activation)};
 
 TN_DEFAULTS(activation, tenon_activation_params, TENON_ACTIVATION_PARAMS_INIT)
-TN_ENTRIES(tenon_activation_forward, tn_operation_activation, tenon_activation_params,
-           (const tenon_tensor *x, const tenon_tensor *y), (x, y), (v[0], v[1]))
-TN_ENTRIES(tenon_activation_backward, tn_operation_activation_backward, tenon_activation_params,
-           (const tenon_tensor *x, const tenon_tensor *dy, const tenon_tensor *dx), (x, dy, dx),
-           (v[0], v[1], v[2]))
+TN_ENTRIES(tenon_activation_forward, tn_operation_activation, tenon_activation_params, x, y)
+TN_ENTRIES(tenon_activation_backward, tn_operation_activation_backward, tenon_activation_params, x,
+           dy, dx)
 
 /* Where the functions fall off, an error of exp() shows that is none around zero. */
-static void settle_x(const void *params, const tenon_tensor *const *v, uint64_t *seed)
+static void fill_valid_x(const void *params, const tenon_tensor *const *v, uint64_t *seed)
 {
     (void)params;
     tn_case_tails(v[0], seed);
@@ -51,7 +49,7 @@ const tn_operation tn_operation_activation = {
     TN_PROBLEM(tn_pointwise_problem),
     .prepare = tn_activation_prepare,
     .reference = tn_activation_forward_reference,
-    .settle = settle_x,
+    .fill_valid = fill_valid_x,
     .examples = forward_examples,
 };
 
@@ -68,6 +66,6 @@ const tn_operation tn_operation_activation_backward = {
     TN_PROBLEM(tn_pointwise_problem),
     .prepare = tn_activation_prepare,
     .reference = tn_activation_backward_reference,
-    .settle = settle_x,
+    .fill_valid = fill_valid_x,
     .examples = backward_examples,
 };

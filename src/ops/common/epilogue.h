@@ -3,7 +3,7 @@
 #define TN_OPS_COMMON_EPILOGUE_H
 
 #include "check/bounds.h"
-#include "dispatch/plan.h"
+#include "dispatch/operation.h"
 
 #include <tenon/epilogue.h>
 

@@ -96,7 +96,6 @@ const tn_solver tn_reduction_group = {
     .name = "group",
     .serves = "rows of 2²⁰ elements at most, of two dimensions that do not merge; "
               "a row to a team of work-items, on GPUs",
-    .parameters = tn_team_parameter,
-    .parameter_count = 1,
+    TN_PARAMETERS(tn_team_parameter, 1),
     .configure = configure,
     .launch = launch};

@@ -19,26 +19,17 @@ static const tn_field transpose_fields[] = {
 TN_DEFAULTS(conv_backward, tenon_conv_backward_params, TENON_CONV_BACKWARD_PARAMS_INIT)
 TN_DEFAULTS(conv_transpose, tenon_conv_transpose_params, TENON_CONV_TRANSPOSE_PARAMS_INIT)
 TN_ENTRIES(tenon_conv_backward_data, tn_operation_conv_backward_data, tenon_conv_backward_params,
-           (const tenon_tensor *dy, const tenon_tensor *w, const tenon_tensor *dx), (dy, w, dx),
-           (v[0], v[1], v[2]))
+           dy, w, dx)
 TN_ENTRIES(tenon_conv_backward_filter, tn_operation_conv_backward_filter,
-           tenon_conv_backward_params,
-           (const tenon_tensor *x, const tenon_tensor *dy, const tenon_tensor *dw), (x, dy, dw),
-           (v[0], v[1], v[2]))
+           tenon_conv_backward_params, x, dy, dw)
 TN_ENTRIES(tenon_conv_backward_bias, tn_operation_conv_backward_bias, tenon_conv_backward_params,
-           (const tenon_tensor *dy, const tenon_tensor *db), (dy, db), (v[0], v[1]))
+           dy, db)
 TN_ENTRIES(tenon_conv_transpose_forward, tn_operation_conv_transpose, tenon_conv_transpose_params,
-           (const tenon_tensor *x, const tenon_tensor *w, const tenon_tensor *c,
-            const tenon_tensor *bias, const tenon_tensor *y),
-           (x, w, c, bias, y), (v[0], v[1], v[2], v[3], v[4]))
+           x, w, c, bias, y)
 TN_ENTRIES(tenon_conv_transpose_backward_data, tn_operation_conv_transpose_backward_data,
-           tenon_conv_backward_params,
-           (const tenon_tensor *dy, const tenon_tensor *w, const tenon_tensor *dx), (dy, w, dx),
-           (v[0], v[1], v[2]))
+           tenon_conv_backward_params, dy, w, dx)
 TN_ENTRIES(tenon_conv_transpose_backward_filter, tn_operation_conv_transpose_backward_filter,
-           tenon_conv_backward_params,
-           (const tenon_tensor *x, const tenon_tensor *dy, const tenon_tensor *dw), (x, dy, dw),
-           (v[0], v[1], v[2]))
+           tenon_conv_backward_params, x, dy, dw)
 
 static const char *const data_examples[] = {
     "conv_backward_data dy=T:2x4x4x4 w=T:4x3x2x3 dx=T:2x3x5x6",

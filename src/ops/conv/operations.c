@@ -14,14 +14,9 @@ static const tn_field columns_fields[] = {
 
 TN_DEFAULTS(conv, tenon_conv_params, TENON_CONV_PARAMS_INIT)
 TN_DEFAULTS(im2col, tenon_im2col_params, TENON_IM2COL_PARAMS_INIT)
-TN_ENTRIES(tenon_conv_forward, tn_operation_conv, tenon_conv_params,
-           (const tenon_tensor *x, const tenon_tensor *w, const tenon_tensor *c,
-            const tenon_tensor *bias, const tenon_tensor *y),
-           (x, w, c, bias, y), (v[0], v[1], v[2], v[3], v[4]))
-TN_ENTRIES(tenon_im2col, tn_operation_im2col, tenon_im2col_params,
-           (const tenon_tensor *x, const tenon_tensor *col), (x, col), (v[0], v[1]))
-TN_ENTRIES(tenon_col2im, tn_operation_col2im, tenon_im2col_params,
-           (const tenon_tensor *col, const tenon_tensor *x), (col, x), (v[0], v[1]))
+TN_ENTRIES(tenon_conv_forward, tn_operation_conv, tenon_conv_params, x, w, c, bias, y)
+TN_ENTRIES(tenon_im2col, tn_operation_im2col, tenon_im2col_params, x, col)
+TN_ENTRIES(tenon_col2im, tn_operation_col2im, tenon_im2col_params, col, x)
 
 static const char *const conv_examples[] = {
     "conv x=T:2x3x5x6 w=T:4x3x2x3 c=T:2x4x4x4 bias=T:4 y=T:2x4x4x4 beta=1",

@@ -33,10 +33,8 @@ static const tn_solver lines_solver = {
 
 static const tn_solver *const solvers[] = {&lines_solver};
 
-const tn_family tn_dropout_family = {.name = "dropout",
-                                     .solvers = solvers,
-                                     .solver_count = sizeof solvers / sizeof *solvers,
-                                     .awkward = tn_dropout_awkward};
+const tn_family tn_dropout_family = {
+    .name = "dropout", TN_SOLVERS(solvers), .awkward = tn_dropout_awkward};
 
 /* The seed, the sequence, the threshold of what is dropped, the scale. */
 static void set_scalars(const tenon_dropout_params *params, double scalars[TN_MAX_SCALARS])

@@ -10,12 +10,10 @@ enum { DROPOUT_X, DROPOUT_Y, DROPOUT_OPERANDS };
 
 extern const tn_family tn_dropout_family;
 
-tenon_status tn_dropout_prepare(const void *given, tn_call *call, tn_problem *problem, bool *empty);
+tn_prepare_function tn_dropout_prepare;
 
 /* As tn_operation and tn_family have them. */
-bool tn_dropout_reference(const void *params, const tenon_tensor *const *views,
-                          tn_bounded *expected);
-bool tn_dropout_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
-                        struct tn_case *c);
+tn_reference_function tn_dropout_reference;
+tn_awkward_function tn_dropout_awkward;
 
 #endif

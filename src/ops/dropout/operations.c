@@ -10,8 +10,7 @@ static const tn_field fields[] = {
     TN_FIELD("probability", TN_FIELD_F64, tenon_dropout_params, probability)};
 
 TN_DEFAULTS(dropout, tenon_dropout_params, TENON_DROPOUT_PARAMS_INIT)
-TN_ENTRIES(tenon_dropout, tn_operation_dropout, tenon_dropout_params,
-           (const tenon_tensor *x, const tenon_tensor *y), (x, y), (v[0], v[1]))
+TN_ENTRIES(tenon_dropout, tn_operation_dropout, tenon_dropout_params, x, y)
 
 static const char *const examples[] = {
     "dropout x=T:4x5 y=T:4x5 probability=0.5",

@@ -54,8 +54,7 @@ static const tn_solver rows = {
     .name = "rows",
     .serves = "any strides and broadcasts; by vectors where the last dimension "
               "allows",
-    .parameters = tn_stores_parameter,
-    .parameter_count = 1,
+    TN_PARAMETERS(tn_stores_parameter, 1),
     .configure = configure,
     .launch = launch};
 
@@ -76,8 +75,7 @@ static uint64_t paths(const tn_problem *problem)
 }
 
 const tn_family tn_elementwise_chain_family = {.name = "elementwise_chain",
-                                               .solvers = solvers,
-                                               .solver_count = sizeof solvers / sizeof *solvers,
+                                               TN_SOLVERS(solvers),
                                                .awkward = tn_elementwise_chain_awkward,
                                                .paths = paths};
 
@@ -176,9 +174,7 @@ static tenon_status check_params(const tn_call *call, const tenon_elementwise_ch
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
                        "%s: params: step_count is %u, must be at most %d", operation,
                        params->step_count, TENON_CHAIN_MAX_STEPS);
-    if (params->reserved != 0)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: reserved is %u, must be 0",
-                       operation, params->reserved);
+    TN_TRY(tn_reserved_check(operation, params->reserved));
     for (uint32_t n = 0; n < params->step_count; n++)
         TN_TRY(check_step(call, n, &params->steps[n]));
     return check_activations(operation, params);

@@ -65,7 +65,6 @@ const tn_solver tn_chain_fixed = {
     .serves = "one to three steps on 2¹⁵ elements at least, contiguous along "
               "lines (inputs may repeat), on CPUs; each list of steps is a build",
     .awkward = "same_steps=1",
-    .parameters = tn_stores_parameter,
-    .parameter_count = 1,
+    TN_PARAMETERS(tn_stores_parameter, 1),
     .configure = configure,
     .launch = launch};

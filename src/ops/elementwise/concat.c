@@ -41,10 +41,7 @@ static bool same_elements(const tenon_tensor *a, const tenon_tensor *b)
 static tenon_status check_params(const tenon_concat_params *params)
 {
     TN_TRY(tn_params_check(operation, params->struct_size, sizeof *params, params->flags, 0));
-    if (params->reserved != 0)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: reserved is %u, must be 0",
-                       operation, params->reserved);
-    return TENON_OK;
+    return tn_reserved_check(operation, params->reserved);
 }
 
 static tenon_status check_output(const concat *c)

@@ -5,10 +5,7 @@
 static const tn_solver *const solvers[] = {&tn_copy_rows, &tn_copy_transpose,
                                            &tn_copy_transpose_local};
 
-const tn_family tn_copy_family = {.name = "copy",
-                                  .solvers = solvers,
-                                  .solver_count = sizeof solvers / sizeof *solvers,
-                                  .awkward = tn_copy_awkward};
+const tn_family tn_copy_family = {.name = "copy", TN_SOLVERS(solvers), .awkward = tn_copy_awkward};
 
 static tenon_status check_types(const char *operation, tenon_context *context,
                                 const tenon_tensor *x, const tenon_tensor *y)

@@ -6,22 +6,16 @@
 static const tn_solver *const solvers[] = {&tn_elementwise_rows};
 
 const tn_family tn_elementwise_family = {.name = "elementwise",
-                                         .solvers = solvers,
-                                         .solver_count = sizeof solvers / sizeof *solvers,
+                                         TN_SOLVERS(solvers),
                                          .awkward = tn_elementwise_awkward,
                                          .paths = tn_pointwise_paths};
 
 static tenon_status check_params(const char *operation, const tenon_elementwise_params *params)
 {
     TN_TRY(tn_params_check(operation, params->struct_size, sizeof *params, params->flags, 0));
-    if (params->kind > TENON_ELEMENTWISE_SCALE_ADD)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: params: kind is %u, which is no tenon_elementwise_kind", operation,
-                       params->kind);
-    if (params->reserved != 0)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: reserved is %u, must be 0",
-                       operation, params->reserved);
-    return TENON_OK;
+    TN_TRY(tn_kind_check(operation, "kind", params->kind, TENON_ELEMENTWISE_SCALE_ADD,
+                         "tenon_elementwise_kind"));
+    return tn_reserved_check(operation, params->reserved);
 }
 
 tenon_status tn_elementwise_prepare(const void *given, tn_call *call, tn_problem *problem,

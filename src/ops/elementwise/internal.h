@@ -32,21 +32,11 @@ tenon_status tn_chain_record(const char *operation, tn_recording *recording,
                              const char *kernel, const char *options);
 
 /* As tn_operation and tn_family have them. */
-tenon_status tn_elementwise_prepare(const void *given, tn_call *call, tn_problem *problem,
-                                    bool *empty);
-tenon_status tn_elementwise_chain_prepare(const void *given, tn_call *call, tn_problem *problem,
-                                          bool *empty);
-tenon_status tn_copy_prepare(const void *given, tn_call *call, tn_problem *problem, bool *empty);
-bool tn_elementwise_reference(const void *params, const tenon_tensor *const *views,
-                              tn_bounded *expected);
-bool tn_elementwise_chain_reference(const void *params, const tenon_tensor *const *views,
-                                    tn_bounded *expected);
-bool tn_copy_reference(const void *params, const tenon_tensor *const *views, tn_bounded *expected);
-bool tn_elementwise_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
-                            struct tn_case *c);
+tn_prepare_function tn_elementwise_prepare, tn_elementwise_chain_prepare, tn_copy_prepare;
+tn_reference_function tn_elementwise_reference, tn_elementwise_chain_reference, tn_copy_reference;
+tn_awkward_function tn_elementwise_awkward;
 bool tn_elementwise_chain_awkward(const tn_problem *problem, const tn_choice *choice,
                                   uint32_t number, struct tn_case *c);
-bool tn_copy_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
-                     struct tn_case *c);
+tn_awkward_function tn_copy_awkward;
 
 #endif

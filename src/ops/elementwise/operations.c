@@ -32,17 +32,12 @@ static const tn_field chain_fields[] = {
 static const tn_field copy_fields[] = {TN_FLAGS_FIELD(tenon_copy_params)};
 
 TN_DEFAULTS(elementwise, tenon_elementwise_params, TENON_ELEMENTWISE_PARAMS_INIT)
-TN_ENTRIES(tenon_elementwise, tn_operation_elementwise, tenon_elementwise_params,
-           (const tenon_tensor *a, const tenon_tensor *b, const tenon_tensor *d), (a, b, d),
-           (v[0], v[1], v[2]))
+TN_ENTRIES(tenon_elementwise, tn_operation_elementwise, tenon_elementwise_params, a, b, d)
 TN_DEFAULTS(chain, tenon_elementwise_chain_params, TENON_ELEMENTWISE_CHAIN_PARAMS_INIT)
 TN_ENTRIES(tenon_elementwise_chain, tn_operation_elementwise_chain, tenon_elementwise_chain_params,
-           (const tenon_tensor *x0, const tenon_tensor *x1, const tenon_tensor *x2,
-            const tenon_tensor *x3, const tenon_tensor *y),
-           (x0, x1, x2, x3, y), (v[0], v[1], v[2], v[3], v[4]))
+           x0, x1, x2, x3, y)
 TN_DEFAULTS(copy, tenon_copy_params, TENON_COPY_PARAMS_INIT)
-TN_ENTRIES(tenon_copy, tn_operation_copy, tenon_copy_params,
-           (const tenon_tensor *x, const tenon_tensor *y), (x, y), (v[0], v[1]))
+TN_ENTRIES(tenon_copy, tn_operation_copy, tenon_copy_params, x, y)
 
 static const char *const binary_examples[] = {
     "elementwise a=T:4x5 b=T:4x5 d=T:4x5",

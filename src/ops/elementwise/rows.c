@@ -65,14 +65,12 @@ const tn_solver tn_elementwise_rows = {
     .name = "rows",
     .serves = "any strides and broadcasts; by vectors where the last dimension "
               "allows",
-    .parameters = tn_stores_parameter,
-    .parameter_count = 1,
+    TN_PARAMETERS(tn_stores_parameter, 1),
     .configure = configure_binary,
     .launch = launch_binary};
 
 const tn_solver tn_copy_rows = {.name = "rows",
                                 .serves = "any strides, any two types",
-                                .parameters = tn_stores_parameter,
-                                .parameter_count = 1,
+                                TN_PARAMETERS(tn_stores_parameter, 1),
                                 .configure = configure_copy,
                                 .launch = launch_copy};

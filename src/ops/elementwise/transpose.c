@@ -165,8 +165,7 @@ const tn_solver tn_copy_transpose = {
     .serves = "x and y of one type, contiguous along different dimensions; "
               "squares turn in registers, on CPUs",
     .awkward = AWKWARD,
-    .parameters = tn_stores_parameter,
-    .parameter_count = 1,
+    TN_PARAMETERS(tn_stores_parameter, 1),
     .configure = configure,
     .launch = launch};
 

@@ -4,15 +4,11 @@
 
 static const tn_solver *const solvers[] = {&tn_gated_rows};
 
-const tn_family tn_gated_family = {.name = "gated",
-                                   .solvers = solvers,
-                                   .solver_count = sizeof solvers / sizeof *solvers,
-                                   .awkward = tn_gated_awkward,
-                                   .paths = tn_pointwise_paths};
+const tn_family tn_gated_family = {
+    .name = "gated", TN_SOLVERS(solvers), .awkward = tn_gated_awkward, .paths = tn_pointwise_paths};
 
 const tn_family tn_gated_backward_family = {.name = "gated_backward",
-                                            .solvers = solvers,
-                                            .solver_count = sizeof solvers / sizeof *solvers,
+                                            TN_SOLVERS(solvers),
                                             .awkward = tn_gated_awkward,
                                             .paths = tn_pointwise_paths};
 

@@ -20,13 +20,10 @@ extern const tn_family tn_gated_family, tn_gated_backward_family;
 extern const tn_solver tn_gated_rows;
 
 /* Of both operations and both families. */
-tenon_status tn_gated_prepare(const void *given, tn_call *call, tn_problem *problem, bool *empty);
-bool tn_gated_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
-                      struct tn_case *c);
+tn_prepare_function tn_gated_prepare;
+tn_awkward_function tn_gated_awkward;
 
 /* As tn_operation has them. */
-bool tn_gated_reference(const void *params, const tenon_tensor *const *views, tn_bounded *expected);
-bool tn_gated_backward_reference(const void *params, const tenon_tensor *const *views,
-                                 tn_bounded *expected);
+tn_reference_function tn_gated_reference, tn_gated_backward_reference;
 
 #endif

@@ -9,16 +9,11 @@ static const tn_field fields[] = {TN_FLAGS_FIELD(tenon_gated_params),
                                   TN_ACTIVATION_FIELDS(tenon_gated_params, activation)};
 
 TN_DEFAULTS(gated, tenon_gated_params, TENON_GATED_PARAMS_INIT)
-TN_ENTRIES(tenon_gated_forward, tn_operation_gated, tenon_gated_params,
-           (const tenon_tensor *a, const tenon_tensor *b, const tenon_tensor *y), (a, b, y),
-           (v[0], v[1], v[2]))
-TN_ENTRIES(tenon_gated_backward, tn_operation_gated_backward, tenon_gated_params,
-           (const tenon_tensor *a, const tenon_tensor *b, const tenon_tensor *dy,
-            const tenon_tensor *da, const tenon_tensor *db),
-           (a, b, dy, da, db), (v[0], v[1], v[2], v[3], v[4]))
+TN_ENTRIES(tenon_gated_forward, tn_operation_gated, tenon_gated_params, a, b, y)
+TN_ENTRIES(tenon_gated_backward, tn_operation_gated_backward, tenon_gated_params, a, b, dy, da, db)
 
 /* Activations have tails. */
-static void settle_gate(const void *params, const tenon_tensor *const *v, uint64_t *seed)
+static void fill_valid_gate(const void *params, const tenon_tensor *const *v, uint64_t *seed)
 {
     (void)params;
     tn_case_tails(v[1], seed);
@@ -52,7 +47,7 @@ const tn_operation tn_operation_gated = {
     TN_PROBLEM(tn_pointwise_problem),
     .prepare = tn_gated_prepare,
     .reference = tn_gated_reference,
-    .settle = settle_gate,
+    .fill_valid = fill_valid_gate,
     .examples = forward_examples,
 };
 
@@ -71,6 +66,6 @@ const tn_operation tn_operation_gated_backward = {
     TN_PROBLEM(tn_pointwise_problem),
     .prepare = tn_gated_prepare,
     .reference = tn_gated_backward_reference,
-    .settle = settle_gate,
+    .fill_valid = fill_valid_gate,
     .examples = backward_examples,
 };

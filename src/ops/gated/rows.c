@@ -40,7 +40,6 @@ static tenon_status launch(const char *operation, tn_recording *recording,
 
 const tn_solver tn_gated_rows = {.name = "rows",
                                  .serves = "any strides",
-                                 .parameters = tn_stores_parameter,
-                                 .parameter_count = 1,
+                                 TN_PARAMETERS(tn_stores_parameter, 1),
                                  .configure = configure,
                                  .launch = launch};

@@ -10,12 +10,10 @@ static const tn_solver *const backward_solvers[] = {&tn_gather_backward_scan,
                                                     &tn_gather_backward_sorted};
 
 const tn_family tn_gather_family = {
-    .name = "gather", .solvers = forward_solvers, .solver_count = 1, .awkward = tn_gather_awkward};
+    .name = "gather", TN_SOLVERS(forward_solvers), .awkward = tn_gather_awkward};
 
-const tn_family tn_gather_backward_family = {.name = "gather_backward",
-                                             .solvers = backward_solvers,
-                                             .solver_count = 2,
-                                             .awkward = tn_gather_backward_awkward};
+const tn_family tn_gather_backward_family = {
+    .name = "gather_backward", TN_SOLVERS(backward_solvers), .awkward = tn_gather_backward_awkward};
 
 static tenon_status check_types(const tn_call *call, bool backward)
 {
@@ -77,9 +75,7 @@ static tenon_status check_call(const tenon_gather_params *params, const tn_call 
     const tn_argument *picked = &call->operands[backward ? GATHER_FROM : GATHER_TO];
     const tenon_tensor *indices = call->operands[GATHER_INDICES].view;
     TN_TRY(tn_params_check(operation, params->struct_size, sizeof *params, params->flags, 0));
-    if (params->reserved != 0)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: reserved is %u, must be 0",
-                       operation, params->reserved);
+    TN_TRY(tn_reserved_check(operation, params->reserved));
     for (uint32_t i = 0; i < call->operand_count; i++)
         TN_TRY(tn_tensor_check(operation, call->operands[i].name, call->operands[i].view));
     TN_TRY(tn_call_check_views(call));

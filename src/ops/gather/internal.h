@@ -44,21 +44,11 @@ void tn_gather_backward_canonicalise(const tenon_tensor *dy, const tenon_tensor 
                                      const tenon_tensor *dx, uint32_t axis,
                                      gather_backward_problem *problem);
 
-tenon_status tn_gather_prepare(const void *given, tn_call *call, tn_problem *problem, bool *empty);
-tenon_status tn_gather_backward_prepare(const void *given, tn_call *call, tn_problem *problem,
-                                        bool *empty);
+tn_prepare_function tn_gather_prepare, tn_gather_backward_prepare;
 
 /* As tn_operation and tn_family have them. */
-bool tn_gather_reference(const void *params, const tenon_tensor *const *views,
-                         tn_bounded *expected);
-bool tn_gather_backward_reference(const void *params, const tenon_tensor *const *views,
-                                  tn_bounded *expected);
-void tn_gather_settle(const void *params, const tenon_tensor *const *views, uint64_t *seed);
-void tn_gather_backward_settle(const void *params, const tenon_tensor *const *views,
-                               uint64_t *seed);
-bool tn_gather_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
-                       struct tn_case *c);
-bool tn_gather_backward_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
-                                struct tn_case *c);
+tn_reference_function tn_gather_reference, tn_gather_backward_reference;
+tn_fill_function tn_gather_fill_valid, tn_gather_backward_fill_valid;
+tn_awkward_function tn_gather_awkward, tn_gather_backward_awkward;
 
 #endif

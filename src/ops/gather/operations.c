@@ -7,12 +7,9 @@ static const tn_field fields[] = {TN_FLAGS_FIELD(tenon_gather_params),
                                   TN_FIELD("axis", TN_FIELD_I32, tenon_gather_params, axis)};
 
 TN_DEFAULTS(gather, tenon_gather_params, TENON_GATHER_PARAMS_INIT)
-TN_ENTRIES(tenon_gather_forward, tn_operation_gather, tenon_gather_params,
-           (const tenon_tensor *x, const tenon_tensor *indices, const tenon_tensor *y),
-           (x, indices, y), (v[0], v[1], v[2]))
-TN_ENTRIES(tenon_gather_backward, tn_operation_gather_backward, tenon_gather_params,
-           (const tenon_tensor *dy, const tenon_tensor *indices, const tenon_tensor *dx),
-           (dy, indices, dx), (v[0], v[1], v[2]))
+TN_ENTRIES(tenon_gather_forward, tn_operation_gather, tenon_gather_params, x, indices, y)
+TN_ENTRIES(tenon_gather_backward, tn_operation_gather_backward, tenon_gather_params, dy, indices,
+           dx)
 
 static const char *const forward_examples[] = {
     "gather x=T:4x5 indices=i32:7 y=T:7x5",
@@ -41,7 +38,7 @@ const tn_operation tn_operation_gather = {
     TN_PROBLEM(gather_problem),
     .prepare = tn_gather_prepare,
     .reference = tn_gather_reference,
-    .settle = tn_gather_settle,
+    .fill_valid = tn_gather_fill_valid,
     .examples = forward_examples,
     .converts = true,
 };
@@ -57,6 +54,6 @@ const tn_operation tn_operation_gather_backward = {
     TN_PROBLEM(gather_backward_problem),
     .prepare = tn_gather_backward_prepare,
     .reference = tn_gather_backward_reference,
-    .settle = tn_gather_backward_settle,
+    .fill_valid = tn_gather_backward_fill_valid,
     .examples = backward_examples,
 };

@@ -120,12 +120,12 @@ static void put_indices(const void *params, const tenon_tensor *table, const ten
     }
 }
 
-void tn_gather_settle(const void *params, const tenon_tensor *const *v, uint64_t *seed)
+void tn_gather_fill_valid(const void *params, const tenon_tensor *const *v, uint64_t *seed)
 {
     put_indices(params, v[GATHER_FROM], v[GATHER_INDICES], seed);
 }
 
-void tn_gather_backward_settle(const void *params, const tenon_tensor *const *v, uint64_t *seed)
+void tn_gather_backward_fill_valid(const void *params, const tenon_tensor *const *v, uint64_t *seed)
 {
     put_indices(params, v[GATHER_TO], v[GATHER_INDICES], seed);
 }

@@ -2,6 +2,7 @@
 #include "base/dtype.h"
 #include "base/shape.h"
 #include "ops/gemm/internal.h"
+#include "ops/registry.h"
 
 #include <tenon/blas.h>
 
@@ -108,7 +109,8 @@ static tenon_status gemm(const char *operation, tenon_dtype dtype, tenon_stream 
     TN_TRY(matrix_view(operation, dtype, layout, b_transpose != TENON_BLAS_NO_TRANSPOSE, k, n, &b,
                        &vb));
     TN_TRY(matrix_view(operation, dtype, layout, false, m, n, &c, &vc));
-    return tn_gemm_call(operation, stream, &params, &va, &vb, &vc, NULL, &vc, sync);
+    return tn_operation_run_as(operation, &tn_operation_gemm, stream, &params,
+                               (const tenon_tensor *const[]){&va, &vb, &vc, NULL, &vc}, sync);
 }
 
 static tenon_status gemv(const char *operation, tenon_dtype dtype, tenon_stream *stream,
@@ -126,7 +128,8 @@ static tenon_status gemv(const char *operation, tenon_dtype dtype, tenon_stream 
     TN_TRY(vector_view(operation, dtype, rows, &y, &vy));
     if (cols == 0) /* BLAS does nothing then; the product would multiply y by beta */
         va.shape[0] = vy.shape[0] = 0;
-    return tn_gemm_call(operation, stream, &params, &va, &vx, &vy, NULL, &vy, sync);
+    return tn_operation_run_as(operation, &tn_operation_gemm, stream, &params,
+                               (const tenon_tensor *const[]){&va, &vx, &vy, NULL, &vy}, sync);
 }
 
 TENON_API tenon_status tenon_sgemm(tenon_stream *stream, tenon_blas_layout layout,

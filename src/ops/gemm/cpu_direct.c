@@ -46,7 +46,6 @@ static tenon_status launch(const char *operation, tn_recording *recording,
 
 const tn_solver tn_gemm_cpu_direct = {.name = "cpu_direct",
                                       .serves = "b contiguous along N, on CPUs",
-                                      .parameters = tn_gemm_cpu_parameters,
-                                      .parameter_count = CPU_PARAMETERS,
+                                      TN_PARAMETERS(tn_gemm_cpu_parameters, CPU_PARAMETERS),
                                       .configure = configure,
                                       .launch = launch};

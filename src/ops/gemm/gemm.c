@@ -8,11 +8,8 @@ static const tn_solver *const solvers[] = {
     &tn_gemm_clblast,    &tn_gemm_mma,        &tn_gemm_mfma,     &tn_gemm_wmma,
     &tn_gemm_xmx,        &tn_gemm_wgmma};
 
-const tn_family tn_gemm_family = {.name = "gemm",
-                                  .solvers = solvers,
-                                  .solver_count = sizeof solvers / sizeof *solvers,
-                                  .awkward = tn_gemm_awkward,
-                                  .paths = tn_gemm_paths};
+const tn_family tn_gemm_family = {
+    .name = "gemm", TN_SOLVERS(solvers), .awkward = tn_gemm_awkward, .paths = tn_gemm_paths};
 
 static tenon_status check_type(const char *operation, tenon_context *context, tenon_dtype dtype)
 {

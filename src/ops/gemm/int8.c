@@ -28,11 +28,8 @@ static uint64_t paths(const tn_problem *problem)
 
 _Static_assert(INT8_VECTORS == 6, "paths has six bits for them");
 
-const tn_family tn_gemm_int8_family = {.name = "gemm_int8",
-                                       .solvers = solvers,
-                                       .solver_count = sizeof solvers / sizeof *solvers,
-                                       .awkward = tn_gemm_int8_awkward,
-                                       .paths = paths};
+const tn_family tn_gemm_int8_family = {
+    .name = "gemm_int8", TN_SOLVERS(solvers), .awkward = tn_gemm_int8_awkward, .paths = paths};
 
 bool tn_gemm_is_int8(const tenon_tensor *a)
 {

@@ -38,12 +38,9 @@ bool tn_gemm_is_int8(const tenon_tensor *a);
 /* As tn_operation and tn_family have them. The operands of a call are in the order of an
  * int8_views; the reference takes them in that of tn_operation_gemm_int8, whose output is the last.
  */
-tenon_status tn_gemm_int8_prepare(const void *given, tn_call *call, tn_problem *problem,
-                                  bool *empty);
-bool tn_gemm_int8_reference(const void *params, const tenon_tensor *const *views,
-                            tn_bounded *results);
-bool tn_gemm_int8_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
-                          struct tn_case *c);
+tn_prepare_function tn_gemm_int8_prepare;
+tn_reference_function tn_gemm_int8_reference;
+tn_awkward_function tn_gemm_int8_awkward;
 
 /* Refuses types that do not go together, vectors that do not fit, and what an i32 result cannot do
  * exactly. The views are sound. */

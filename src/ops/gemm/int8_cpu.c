@@ -65,7 +65,6 @@ static tenon_status launch(const char *operation, tn_recording *recording,
 
 const tn_solver tn_gemm_int8_cpu = {.name = "cpu",
                                     .serves = "any layout, on CPUs",
-                                    .parameters = parameters,
-                                    .parameter_count = CPU_PARAMETERS,
+                                    TN_PARAMETERS(parameters, CPU_PARAMETERS),
                                     .configure = configure,
                                     .launch = launch};

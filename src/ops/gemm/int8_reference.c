@@ -22,16 +22,6 @@ typedef struct dense {
     tenon_dtype bias, d;
 } dense;
 
-static double *read_matrix(const tenon_tensor *view, const tenon_tensor *d, int64_t rows,
-                           int64_t cols)
-{
-    int64_t shape[TENON_MAX_RANK];
-    memcpy(shape, d->shape, sizeof shape);
-    shape[d->rank - 2] = rows;
-    shape[d->rank - 1] = cols;
-    return tn_host_read(view, d->rank, shape);
-}
-
 static bool read_all(const tenon_tensor *const *views, dense *o)
 {
     const tenon_tensor *d = views[INT8_D];
@@ -41,7 +31,7 @@ static bool read_all(const tenon_tensor *const *views, dense *o)
         bool of_rows = i == GEMM_D + INT8_SCALE_A || i == GEMM_D + INT8_ZERO_A;
         if (views[i] == NULL || (i == GEMM_C && o->epilogue->beta == 0))
             continue;
-        o->x[i] = i < GEMM_D ? read_matrix(views[i], d, rows[i], cols[i])
+        o->x[i] = i < GEMM_D ? tn_gemm_read_matrix(views[i], d, rows[i], cols[i])
                              : tn_host_read(views[i], 1, of_rows ? &o->m : &o->n);
         whole &= o->x[i] != NULL;
     }

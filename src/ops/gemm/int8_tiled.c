@@ -79,10 +79,10 @@ static tenon_status launch(const char *operation, tn_recording *recording,
     return tn_gemm_int8_record_launch(operation, recording, p, 0, &launch);
 }
 
-const tn_solver tn_gemm_int8_tiled = {.name = "tiled",
-                                      .serves = "everything, on GPUs",
-                                      .awkward = "m=129 width=16",
-                                      .parameters = tn_gemm_tiled_parameters,
-                                      .parameter_count = INT8_TILED_PARAMETERS,
-                                      .configure = configure,
-                                      .launch = launch};
+const tn_solver tn_gemm_int8_tiled = {
+    .name = "tiled",
+    .serves = "everything, on GPUs",
+    .awkward = "m=129 width=16",
+    TN_PARAMETERS(tn_gemm_tiled_parameters, INT8_TILED_PARAMETERS),
+    .configure = configure,
+    .launch = launch};

@@ -42,17 +42,6 @@ typedef struct gemm_problem {
 
 extern const tn_family tn_gemm_family;
 
-/* tenon_gemm under another name, which its messages give. */
-tenon_status tn_gemm_call(const char *name, tenon_stream *stream, const tenon_gemm_params *params,
-                          const tenon_tensor *a, const tenon_tensor *b, const tenon_tensor *c,
-                          const tenon_tensor *bias, const tenon_tensor *d, const tenon_sync *sync);
-
-/* tenon_gemm_plan likewise. */
-tenon_status tn_gemm_call_plan(const char *name, tenon_context *context,
-                               const tenon_gemm_params *params, const tenon_tensor *a,
-                               const tenon_tensor *b, const tenon_tensor *c,
-                               const tenon_tensor *bias, const tenon_tensor *d, tenon_plan **plan);
-
 /* Fills in a problem from views that have been checked; c and bias may be NULL. Sets *empty where
  * there is nothing to do. Refuses shapes that do not fit. */
 tenon_status tn_gemm_canonicalise(const char *operation, const tenon_gemm_params *params,
@@ -79,11 +68,15 @@ tenon_status tn_gemm_record(const char *operation, tn_recording *recording,
 /* Nanoseconds, by the estimate of the fastest solver within the problem's limit. */
 double tn_gemm_estimate(tenon_context *context, const gemm_problem *problem);
 
+/* For references: a matrix of rows by cols in each of d's batch, as tn_host_read gives it; NULL for
+ * a view that is absent. */
+double *tn_gemm_read_matrix(const tenon_tensor *view, const tenon_tensor *d, int64_t rows,
+                            int64_t cols);
+
 /* As tn_operation and tn_family have them. The reference does not read d. */
-tenon_status tn_gemm_prepare(const void *given, tn_call *call, tn_problem *problem, bool *empty);
-bool tn_gemm_reference(const void *params, const tenon_tensor *const *views, tn_bounded *results);
-bool tn_gemm_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
-                     struct tn_case *c);
+tn_prepare_function tn_gemm_prepare;
+tn_reference_function tn_gemm_reference;
+tn_awkward_function tn_gemm_awkward;
 
 /* The operands of an awkward case of the types given: with the layouts of `like`, and c and bias
  * where it has them, in a batch unless that is 0. The sizes m, n and k are the solver's, and those

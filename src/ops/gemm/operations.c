@@ -8,7 +8,7 @@ static const tn_field gemm_fields[] = {TN_FLAGS_FIELD(tenon_gemm_params),
                                        TN_EPILOGUE_FIELDS(tenon_gemm_params, epilogue)};
 
 TN_DEFAULTS(gemm, tenon_gemm_params, TENON_GEMM_PARAMS_INIT)
-TN_OF_VIEWS(tenon_gemm, (v[GEMM_A], v[GEMM_B], v[GEMM_C], v[GEMM_BIAS], v[GEMM_D]))
+TN_ENTRIES(tenon_gemm, tn_operation_gemm, tenon_gemm_params, a, b, c, bias, d)
 
 static const char *const gemm_examples[] = {
     "gemm a=T:4x5 b=T:5x6 c=T:4x6 bias=T:6 d=T:4x6 beta=1",
@@ -25,24 +25,6 @@ static const char *const gemm_examples[] = {
     "gemm a=T:17x9000 b=T:9000x19 d=T:17x19",
     "gemm a=T:0x5 b=T:5x6 d=T:0x6",
     NULL,
-};
-
-const tn_operation tn_operation_gemm = {
-    TN_CALLS(tenon_gemm),
-    .family = &tn_gemm_family,
-    .operands = {{.name = "a"},
-                 {.name = "b"},
-                 {.name = "c", .optional = true, .role = TN_INPUT_OR_SAME},
-                 {.name = "bias", .optional = true},
-                 {.name = "d", .role = TN_OUTPUT}},
-    .operand_count = GEMM_OPERANDS,
-    .output_count = 1,
-    TN_FIELDS(gemm_fields),
-    TN_PARAMS(gemm),
-    TN_PROBLEM(gemm_problem),
-    .prepare = tn_gemm_prepare,
-    .reference = tn_gemm_reference,
-    .examples = gemm_examples,
 };
 
 /* How a product of i8 or u8 is called: its scales and zero points, which parameters point to, are
@@ -66,9 +48,9 @@ static const tn_operation int8_call = {
     .prepare = tn_gemm_int8_prepare,
 };
 
-/* What serves a call with these views, to which it adds. */
-static const tn_operation *operation_of(const tenon_gemm_params *params, int8_views views)
+static const tn_operation *served_as(const void *given, const tenon_tensor **views)
 {
+    const tenon_gemm_params *params = given;
     if (!tn_gemm_is_int8(views[GEMM_A]))
         return &tn_operation_gemm;
     for (int i = 0; i < 3 && params != NULL; i++) {
@@ -78,38 +60,24 @@ static const tn_operation *operation_of(const tenon_gemm_params *params, int8_vi
     return &int8_call;
 }
 
-tenon_status tn_gemm_call(const char *name, tenon_stream *stream, const tenon_gemm_params *params,
-                          const tenon_tensor *a, const tenon_tensor *b, const tenon_tensor *c,
-                          const tenon_tensor *bias, const tenon_tensor *d, const tenon_sync *sync)
-{
-    int8_views views = {a, b, c, bias, d};
-    return tn_operation_run_as(name, operation_of(params, views), stream, params, views, sync);
-}
-
-tenon_status tn_gemm_call_plan(const char *name, tenon_context *context,
-                               const tenon_gemm_params *params, const tenon_tensor *a,
-                               const tenon_tensor *b, const tenon_tensor *c,
-                               const tenon_tensor *bias, const tenon_tensor *d, tenon_plan **plan)
-{
-    int8_views views = {a, b, c, bias, d};
-    return tn_operation_plan_as(name, operation_of(params, views), context, params, views, plan);
-}
-
-TENON_API tenon_status tenon_gemm(tenon_stream *stream, const tenon_gemm_params *params,
-                                  const tenon_tensor *a, const tenon_tensor *b,
-                                  const tenon_tensor *c, const tenon_tensor *bias,
-                                  const tenon_tensor *d, const tenon_sync *sync)
-{
-    return tn_gemm_call(tn_operation_gemm.name, stream, params, a, b, c, bias, d, sync);
-}
-
-TENON_API tenon_status tenon_gemm_plan(tenon_context *context, const tenon_gemm_params *params,
-                                       const tenon_tensor *a, const tenon_tensor *b,
-                                       const tenon_tensor *c, const tenon_tensor *bias,
-                                       const tenon_tensor *d, tenon_plan **plan)
-{
-    return tn_gemm_call_plan(tn_operation_gemm.plan_name, context, params, a, b, c, bias, d, plan);
-}
+const tn_operation tn_operation_gemm = {
+    TN_CALLS(tenon_gemm),
+    .family = &tn_gemm_family,
+    .operands = {{.name = "a"},
+                 {.name = "b"},
+                 {.name = "c", .optional = true, .role = TN_INPUT_OR_SAME},
+                 {.name = "bias", .optional = true},
+                 {.name = "d", .role = TN_OUTPUT}},
+    .operand_count = GEMM_OPERANDS,
+    .output_count = 1,
+    TN_FIELDS(gemm_fields),
+    TN_PARAMS(gemm),
+    TN_PROBLEM(gemm_problem),
+    .served_as = served_as,
+    .prepare = tn_gemm_prepare,
+    .reference = tn_gemm_reference,
+    .examples = gemm_examples,
+};
 
 /* Products of i8 and u8 for those who call all operations alike: the output is the last operand,
  * and scales and zero points are no parameters. */
@@ -139,7 +107,7 @@ static tenon_status plan_int8(tenon_context *context, const void *params,
 }
 
 /* Scales are above 0. */
-static void settle_int8(const void *params, const tenon_tensor *const *v, uint64_t *seed)
+static void fill_scales(const void *params, const tenon_tensor *const *v, uint64_t *seed)
 {
     (void)params;
     for (int i = INT8_SCALE_A; i <= INT8_SCALE_D; i++)
@@ -180,7 +148,7 @@ const tn_operation tn_operation_gemm_int8 = {
     TN_FIELDS(gemm_fields),
     TN_PARAMS(gemm),
     .reference = tn_gemm_int8_reference,
-    .settle = settle_int8,
+    .fill_valid = fill_scales,
     .examples = int8_examples,
 };
 
@@ -188,10 +156,8 @@ static const tn_field ragged_fields[] = {TN_FLAGS_FIELD(tenon_gemm_ragged_params
                                          TN_EPILOGUE_FIELDS(tenon_gemm_ragged_params, epilogue)};
 
 TN_DEFAULTS(ragged, tenon_gemm_ragged_params, TENON_GEMM_RAGGED_PARAMS_INIT)
-TN_ENTRIES(tenon_gemm_ragged, tn_operation_gemm_ragged, tenon_gemm_ragged_params,
-           (const tenon_tensor *a, const tenon_tensor *b, const tenon_tensor *offsets,
-            const tenon_tensor *c, const tenon_tensor *bias, const tenon_tensor *d),
-           (a, b, offsets, c, bias, d), (v[0], v[1], v[2], v[3], v[4], v[5]))
+TN_ENTRIES(tenon_gemm_ragged, tn_operation_gemm_ragged, tenon_gemm_ragged_params, a, b, offsets, c,
+           bias, d)
 
 static const char *const ragged_examples[] = {
     "gemm_ragged a=T:4x5 b=T:2x5x6 offsets=i32:3 c=T:4x6 bias=T:2x6 d=T:4x6 beta=1",
@@ -217,6 +183,6 @@ const tn_operation tn_operation_gemm_ragged = {
     TN_PROBLEM(ragged_problem),
     .prepare = tn_ragged_prepare,
     .reference = tn_gemm_ragged_reference,
-    .settle = tn_ragged_settle,
+    .fill_valid = tn_ragged_fill_valid,
     .examples = ragged_examples,
 };

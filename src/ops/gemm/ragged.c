@@ -9,8 +9,7 @@
 static const tn_solver *const solvers[] = {&tn_ragged_cpu, &tn_ragged_tiled, &tn_ragged_plain};
 
 const tn_family tn_gemm_ragged_family = {.name = "gemm_ragged",
-                                         .solvers = solvers,
-                                         .solver_count = sizeof solvers / sizeof *solvers,
+                                         TN_SOLVERS(solvers),
                                          .awkward = tn_ragged_awkward,
                                          .paths = tn_gemm_paths};
 

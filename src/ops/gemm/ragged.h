@@ -17,11 +17,9 @@ extern const tn_family tn_gemm_ragged_family;
 extern const tn_solver tn_ragged_plain, tn_ragged_tiled, tn_ragged_cpu;
 
 /* As tn_operation and tn_family have them. For the reference a row of no group is what d holds. */
-tenon_status tn_ragged_prepare(const void *given, tn_call *call, tn_problem *problem, bool *empty);
-bool tn_gemm_ragged_reference(const void *params, const tenon_tensor *const *views,
-                              tn_bounded *results);
-void tn_ragged_settle(const void *params, const tenon_tensor *const *views, uint64_t *seed);
-bool tn_ragged_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
-                       struct tn_case *c);
+tn_prepare_function tn_ragged_prepare;
+tn_reference_function tn_gemm_ragged_reference;
+tn_fill_function tn_ragged_fill_valid;
+tn_awkward_function tn_ragged_awkward;
 
 #endif

@@ -84,7 +84,7 @@ static void set_offset(const tenon_tensor *offsets, int64_t group, int64_t row)
 /* Offsets that rise from 0 to the rows of a, some groups empty; or for as many groups as awkward
  * cases have, groups that are empty, of one row and of many, with rows before and after them all
  * and an offset that goes back. */
-void tn_ragged_settle(const void *params, const tenon_tensor *const *v, uint64_t *seed)
+void tn_ragged_fill_valid(const void *params, const tenon_tensor *const *v, uint64_t *seed)
 {
     const tenon_tensor *offsets = v[RAGGED_OFFSETS];
     const int64_t rows = v[RAGGED_A]->shape[0], groups = offsets->shape[0] - 1;

@@ -126,8 +126,7 @@ static tenon_status launch_tiled(const char *operation, tn_recording *recording,
 const tn_solver tn_ragged_tiled = {.name = "tiled",
                                    .serves = "everything, on GPUs",
                                    .awkward = "m=167 width=vw",
-                                   .parameters = tn_gemm_tiled_parameters,
-                                   .parameter_count = TILED_PARAMETERS,
+                                   TN_PARAMETERS(tn_gemm_tiled_parameters, TILED_PARAMETERS),
                                    .configure = configure_tiled,
                                    .launch = launch_tiled};
 
@@ -162,7 +161,6 @@ static tenon_status launch_cpu(const char *operation, tn_recording *recording,
 
 const tn_solver tn_ragged_cpu = {.name = "cpu",
                                  .serves = "any layout, on CPUs",
-                                 .parameters = tn_gemm_cpu_parameters,
-                                 .parameter_count = CPU_PARAMETERS,
+                                 TN_PARAMETERS(tn_gemm_cpu_parameters, CPU_PARAMETERS),
                                  .configure = configure_cpu,
                                  .launch = launch_cpu};

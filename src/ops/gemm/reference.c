@@ -41,8 +41,8 @@ static void choose_bound(const tenon_gemm_params *params, tenon_dtype dtype, den
         units && dtype == TENON_DTYPE_F16 && tn_is_solver(solver, &tn_gemm_mfma) ? 0x1p-14 : 0;
 }
 
-static double *read_matrix(const tenon_tensor *view, const tenon_tensor *d, int64_t rows,
-                           int64_t cols)
+double *tn_gemm_read_matrix(const tenon_tensor *view, const tenon_tensor *d, int64_t rows,
+                            int64_t cols)
 {
     int64_t shape[TENON_MAX_RANK];
     memcpy(shape, d->shape, sizeof shape);
@@ -89,10 +89,11 @@ bool tn_gemm_reference(const void *given, const tenon_tensor *const *v, tn_bound
     const tenon_tensor *a = v[GEMM_A], *bias = v[GEMM_BIAS], *d = v[GEMM_D];
     int64_t m = d->shape[d->rank - 2], n = d->shape[d->rank - 1], k = a->shape[a->rank - 1],
             batches = 1;
-    dense_operands x = {.a = read_matrix(a, d, m, k),
-                        .b = read_matrix(v[GEMM_B], d, k, n),
-                        .c = params->epilogue.beta != 0 ? read_matrix(v[GEMM_C], d, m, n) : NULL,
-                        .bias = read_matrix(bias, d, m, n),
+    dense_operands x = {.a = tn_gemm_read_matrix(a, d, m, k),
+                        .b = tn_gemm_read_matrix(v[GEMM_B], d, k, n),
+                        .c = params->epilogue.beta != 0 ? tn_gemm_read_matrix(v[GEMM_C], d, m, n)
+                                                        : NULL,
+                        .bias = tn_gemm_read_matrix(bias, d, m, n),
                         .m = m,
                         .n = n,
                         .k = k};

@@ -251,8 +251,7 @@ const tn_solver tn_gemm_cpu_skinny = {
     .serves = "up to 16 rows or columns, the other factor contiguous in one "
               "dimension, on CPUs",
     .awkward = "thin=13",
-    .parameters = parameters,
-    .parameter_count = SKINNY_PARAMETERS,
+    TN_PARAMETERS(parameters, SKINNY_PARAMETERS),
     .configure = configure_cpu,
     .launch = launch_cpu};
 
@@ -261,7 +260,6 @@ const tn_solver tn_gemm_skinny = {
     .serves = "up to 16 rows or columns, the other factor contiguous in one "
               "dimension, on GPUs",
     .awkward = "thin=13",
-    .parameters = parameters,
-    .parameter_count = SKINNY_PARAMETERS,
+    TN_PARAMETERS(parameters, SKINNY_PARAMETERS),
     .configure = configure_gpu,
     .launch = launch_gpu};

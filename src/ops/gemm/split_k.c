@@ -224,8 +224,7 @@ const tn_solver tn_gemm_split_k = {.name = "split_k",
                                    .serves = "a small d and a long K, on GPUs",
                                    .needs = "workspace for the sums of the slices",
                                    .awkward = "m=2*mb+1 n=2*nb+1 width=vw",
-                                   .parameters = tn_gemm_tiled_parameters,
-                                   .parameter_count = TILED_SPLIT_PARAMETERS,
+                                   TN_PARAMETERS(tn_gemm_tiled_parameters, TILED_SPLIT_PARAMETERS),
                                    .configure = configure_gpu,
                                    .launch = launch_gpu};
 
@@ -239,8 +238,7 @@ const tn_solver tn_gemm_skinny_split = {
               "in one dimension, on GPUs",
     .needs = "workspace for the sums of the slices",
     .awkward = "thin=13",
-    .parameters = skinny_parameters,
-    .parameter_count = 3,
+    TN_PARAMETERS(skinny_parameters, 3),
     .configure = configure_gpu,
     .launch = launch_gpu};
 
@@ -301,7 +299,6 @@ static tenon_status launch_cpu(const char *operation, tn_recording *recording,
 const tn_solver tn_gemm_cpu_split_k = {.name = "cpu_split_k",
                                        .serves = "a small d and a long K, on CPUs",
                                        .needs = "workspace for the sums of the slices",
-                                       .parameters = tn_gemm_cpu_parameters,
-                                       .parameter_count = CPU_SPLIT_PARAMETERS,
+                                       TN_PARAMETERS(tn_gemm_cpu_parameters, CPU_SPLIT_PARAMETERS),
                                        .configure = configure_cpu,
                                        .launch = launch_cpu};

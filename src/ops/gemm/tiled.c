@@ -213,7 +213,6 @@ static tenon_status launch(const char *operation, tn_recording *recording,
 const tn_solver tn_gemm_tiled = {.name = "tiled",
                                  .serves = "everything, on GPUs",
                                  .awkward = "m=2*mb+1 n=2*nb+1 k=4*kb+3 width=vw",
-                                 .parameters = tn_gemm_tiled_parameters,
-                                 .parameter_count = TILED_PARAMETERS,
+                                 TN_PARAMETERS(tn_gemm_tiled_parameters, TILED_PARAMETERS),
                                  .configure = configure,
                                  .launch = launch};

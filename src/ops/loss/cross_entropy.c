@@ -8,15 +8,12 @@ static const tn_solver *const solvers[] = {&tn_cross_entropy_rows, &tn_cross_ent
                                            &tn_cross_entropy_group};
 
 const tn_family tn_cross_entropy_family = {.name = "cross_entropy",
-                                           .solvers = solvers,
-                                           .solver_count = sizeof solvers / sizeof *solvers,
+                                           TN_SOLVERS(solvers),
                                            .awkward = tn_cross_entropy_awkward,
                                            .paths = tn_rows_paths};
 
 const tn_family tn_cross_entropy_backward_family = {.name = "cross_entropy_backward",
-                                                    .solvers = solvers,
-                                                    .solver_count =
-                                                        sizeof solvers / sizeof *solvers,
+                                                    TN_SOLVERS(solvers),
                                                     .awkward = tn_cross_entropy_awkward,
                                                     .paths = tn_rows_paths};
 

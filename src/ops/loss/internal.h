@@ -14,16 +14,11 @@ enum { CROSS_ENTROPY_DLOSS = 2, CROSS_ENTROPY_DLOGITS, CROSS_ENTROPY_BACKWARD_OP
 extern const tn_family tn_cross_entropy_family, tn_cross_entropy_backward_family;
 extern const tn_solver tn_cross_entropy_rows, tn_cross_entropy_columns, tn_cross_entropy_group;
 
-tenon_status tn_cross_entropy_prepare(const void *given, tn_call *call, tn_problem *problem,
-                                      bool *empty);
+tn_prepare_function tn_cross_entropy_prepare;
 
 /* As tn_operation and tn_family have them. */
-bool tn_cross_entropy_forward_reference(const void *params, const tenon_tensor *const *views,
-                                        tn_bounded *expected);
-bool tn_cross_entropy_backward_reference(const void *params, const tenon_tensor *const *views,
-                                         tn_bounded *expected);
-bool tn_cross_entropy_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
-                              struct tn_case *c);
+tn_reference_function tn_cross_entropy_forward_reference, tn_cross_entropy_backward_reference;
+tn_awkward_function tn_cross_entropy_awkward;
 
 enum { MSE_X, MSE_T, MSE_LOSS, MSE_OPERANDS };
 enum { MSE_DLOSS = 2, MSE_DX, MSE_BACKWARD_OPERANDS };
@@ -34,18 +29,10 @@ extern const tn_solver tn_mse_backward_rows, tn_mse_backward_columns;
 /* What multiplies the sum of the squares. */
 double tn_mse_factor(const tenon_mse_params *params, const tn_axes *axes, const tenon_tensor *x);
 
-tenon_status tn_mse_prepare(const void *given, tn_call *call, tn_problem *problem, bool *empty);
-tenon_status tn_mse_backward_prepare(const void *given, tn_call *call, tn_problem *problem,
-                                     bool *empty);
+tn_prepare_function tn_mse_prepare, tn_mse_backward_prepare;
 
 /* As tn_operation and tn_family have them. */
-bool tn_mse_forward_reference(const void *params, const tenon_tensor *const *views,
-                              tn_bounded *expected);
-bool tn_mse_backward_reference(const void *params, const tenon_tensor *const *views,
-                               tn_bounded *expected);
-bool tn_mse_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
-                    struct tn_case *c);
-bool tn_mse_backward_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
-                             struct tn_case *c);
+tn_reference_function tn_mse_forward_reference, tn_mse_backward_reference;
+tn_awkward_function tn_mse_awkward, tn_mse_backward_awkward;
 
 #endif

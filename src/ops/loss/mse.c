@@ -11,16 +11,11 @@ static const tn_solver *const solvers[] = {&tn_reduction_rows, &tn_reduction_col
 static const tn_solver *const backward_solvers[] = {&tn_mse_backward_rows,
                                                     &tn_mse_backward_columns};
 
-const tn_family tn_mse_family = {.name = "mse",
-                                 .solvers = solvers,
-                                 .solver_count = sizeof solvers / sizeof *solvers,
-                                 .awkward = tn_mse_awkward,
-                                 .paths = tn_reduction_paths};
+const tn_family tn_mse_family = {
+    .name = "mse", TN_SOLVERS(solvers), .awkward = tn_mse_awkward, .paths = tn_reduction_paths};
 
 const tn_family tn_mse_backward_family = {.name = "mse_backward",
-                                          .solvers = backward_solvers,
-                                          .solver_count =
-                                              sizeof backward_solvers / sizeof *backward_solvers,
+                                          TN_SOLVERS(backward_solvers),
                                           .awkward = tn_mse_backward_awkward,
                                           .paths = tn_rows_paths};
 
@@ -101,9 +96,7 @@ static tenon_status check_params(const char *operation, const tenon_mse_params *
 {
     TN_TRY(tn_params_check(operation, params->struct_size, sizeof *params, params->flags,
                            TENON_MSE_MEAN));
-    if (params->reserved != 0)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: reserved is %u, must be 0",
-                       operation, params->reserved);
+    TN_TRY(tn_reserved_check(operation, params->reserved));
     return tn_number_check(operation, "scale", params->scale, -(double)INFINITY, (double)INFINITY);
 }
 

@@ -17,23 +17,14 @@ static const tn_field mse_fields[] = {
 TN_DEFAULTS(cross_entropy, tenon_cross_entropy_params, TENON_CROSS_ENTROPY_PARAMS_INIT)
 TN_DEFAULTS(mse, tenon_mse_params, TENON_MSE_PARAMS_INIT)
 TN_ENTRIES(tenon_cross_entropy_forward, tn_operation_cross_entropy, tenon_cross_entropy_params,
-           (const tenon_tensor *logits, const tenon_tensor *labels, const tenon_tensor *loss),
-           (logits, labels, loss), (v[0], v[1], v[2]))
+           logits, labels, loss)
 TN_ENTRIES(tenon_cross_entropy_backward, tn_operation_cross_entropy_backward,
-           tenon_cross_entropy_params,
-           (const tenon_tensor *logits, const tenon_tensor *labels, const tenon_tensor *dloss,
-            const tenon_tensor *dlogits),
-           (logits, labels, dloss, dlogits), (v[0], v[1], v[2], v[3]))
-TN_ENTRIES(tenon_mse_forward, tn_operation_mse, tenon_mse_params,
-           (const tenon_tensor *x, const tenon_tensor *t, const tenon_tensor *loss), (x, t, loss),
-           (v[0], v[1], v[2]))
-TN_ENTRIES(tenon_mse_backward, tn_operation_mse_backward, tenon_mse_params,
-           (const tenon_tensor *x, const tenon_tensor *t, const tenon_tensor *dloss,
-            const tenon_tensor *dx),
-           (x, t, dloss, dx), (v[0], v[1], v[2], v[3]))
+           tenon_cross_entropy_params, logits, labels, dloss, dlogits)
+TN_ENTRIES(tenon_mse_forward, tn_operation_mse, tenon_mse_params, x, t, loss)
+TN_ENTRIES(tenon_mse_backward, tn_operation_mse_backward, tenon_mse_params, x, t, dloss, dx)
 
 /* Classes, and now and then a number that is none. */
-static void settle_labels(const void *params, const tenon_tensor *const *v, uint64_t *seed)
+static void fill_valid_labels(const void *params, const tenon_tensor *const *v, uint64_t *seed)
 {
     const int32_t axis = ((const tenon_cross_entropy_params *)params)->axis;
     const int32_t rank = (int32_t)v[0]->rank;
@@ -82,7 +73,7 @@ const tn_operation tn_operation_cross_entropy = {
     TN_PROBLEM(tn_rows_problem),
     .prepare = tn_cross_entropy_prepare,
     .reference = tn_cross_entropy_forward_reference,
-    .settle = settle_labels,
+    .fill_valid = fill_valid_labels,
     .examples = cross_entropy_examples,
 };
 
@@ -100,7 +91,7 @@ const tn_operation tn_operation_cross_entropy_backward = {
     TN_PROBLEM(tn_rows_problem),
     .prepare = tn_cross_entropy_prepare,
     .reference = tn_cross_entropy_backward_reference,
-    .settle = settle_labels,
+    .fill_valid = fill_valid_labels,
     .examples = cross_entropy_backward_examples,
 };
 

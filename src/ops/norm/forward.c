@@ -129,8 +129,7 @@ const tn_solver tn_norm_sets = {
     .name = "sets",
     .serves = "everything but statistics that are given; a work-item has all of a "
               "set",
-    .parameters = tn_stores_parameter,
-    .parameter_count = 1,
+    TN_PARAMETERS(tn_stores_parameter, 1),
     .configure = configure,
     .launch = launch_sets};
 
@@ -139,15 +138,13 @@ const tn_solver tn_norm_split = {.name = "split",
                                      "everything but statistics that are given; few sets of many "
                                      "elements are summed in pieces",
                                  .needs = "workspace for partial sums",
-                                 .parameters = tn_stores_parameter,
-                                 .parameter_count = 1,
+                                 TN_PARAMETERS(tn_stores_parameter, 1),
                                  .configure = configure,
                                  .launch = launch_split};
 
 const tn_solver tn_norm_given = {.name = "given",
                                  .serves =
                                      "statistics that are given: batch normalization's inference",
-                                 .parameters = tn_stores_parameter,
-                                 .parameter_count = 1,
+                                 TN_PARAMETERS(tn_stores_parameter, 1),
                                  .configure = configure,
                                  .launch = launch_given};

@@ -101,8 +101,7 @@ const tn_solver tn_norm_group = {
     .serves = "sets of 2¹⁸ elements at most, of two dimensions that do not merge; "
               "a set to a team of work-items, on GPUs",
     .awkward = awkward,
-    .parameters = tn_team_parameter,
-    .parameter_count = 1,
+    TN_PARAMETERS(tn_team_parameter, 1),
     .configure = configure_forward,
     .launch = launch_forward};
 
@@ -112,7 +111,6 @@ const tn_solver tn_norm_backward_group = {
               "a set to a team of work-items, on GPUs",
     .needs = "workspace for partial sums of the parameters' gradients",
     .awkward = awkward,
-    .parameters = tn_team_parameter,
-    .parameter_count = 1,
+    TN_PARAMETERS(tn_team_parameter, 1),
     .configure = configure_backward,
     .launch = launch_backward};

@@ -173,12 +173,11 @@ int tn_norm_number(const tn_operation *operation, uint32_t operand);
 norm_views tn_norm_views(const tn_operation *operation, const tenon_tensor *const *operands);
 
 /* As tn_operation and tn_family have them. */
-tenon_status tn_norm_prepare(const void *given, tn_call *call, tn_problem *problem, bool *empty);
+tn_prepare_function tn_norm_prepare;
 bool tn_norm_forward_reference(const tn_operation *operation, const tenon_norm_params *params,
                                const tenon_tensor *const *operands, tn_bounded *expected);
 bool tn_norm_backward_reference(const tn_operation *operation, const tenon_norm_params *params,
                                 const tenon_tensor *const *operands, tn_bounded *expected);
-bool tn_norm_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
-                     struct tn_case *c);
+tn_awkward_function tn_norm_awkward;
 
 #endif

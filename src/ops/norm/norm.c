@@ -16,16 +16,11 @@ static uint64_t paths(const tn_problem *problem)
                              all | NORM_CENTERED | NORM_GIVEN | NORM_WEIGHTED);
 }
 
-const tn_family tn_norm_family = {.name = "norm",
-                                  .solvers = solvers,
-                                  .solver_count = sizeof solvers / sizeof *solvers,
-                                  .awkward = tn_norm_awkward,
-                                  .paths = paths};
+const tn_family tn_norm_family = {
+    .name = "norm", TN_SOLVERS(solvers), .awkward = tn_norm_awkward, .paths = paths};
 
 const tn_family tn_norm_backward_family = {.name = "norm_backward",
-                                           .solvers = backward_solvers,
-                                           .solver_count =
-                                               sizeof backward_solvers / sizeof *backward_solvers,
+                                           TN_SOLVERS(backward_solvers),
                                            .awkward = tn_norm_awkward,
                                            .paths = paths};
 

@@ -12,28 +12,14 @@ static const tn_field fields[] = {
     TN_FIELD("momentum", TN_FIELD_F64, tenon_norm_params, momentum)};
 
 TN_DEFAULTS(norm, tenon_norm_params, TENON_NORM_PARAMS_INIT)
-TN_ENTRIES(tenon_norm_forward, tn_operation_norm, tenon_norm_params,
-           (const tenon_tensor *x, const tenon_tensor *gamma, const tenon_tensor *beta,
-            const tenon_tensor *y, const tenon_tensor *mean, const tenon_tensor *rstd,
-            const tenon_tensor *running_mean, const tenon_tensor *running_variance),
-           (x, gamma, beta, y, mean, rstd, running_mean, running_variance),
-           (v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7]))
-TN_ENTRIES(tenon_norm_inference, tn_operation_norm_inference, tenon_norm_params,
-           (const tenon_tensor *x, const tenon_tensor *gamma, const tenon_tensor *beta,
-            const tenon_tensor *mean, const tenon_tensor *variance, const tenon_tensor *y),
-           (x, gamma, beta, mean, variance, y), (v[0], v[1], v[2], v[3], v[4], v[5]))
-TN_ENTRIES(tenon_norm_backward, tn_operation_norm_backward, tenon_norm_params,
-           (const tenon_tensor *x, const tenon_tensor *dy, const tenon_tensor *gamma,
-            const tenon_tensor *mean, const tenon_tensor *rstd, const tenon_tensor *dx,
-            const tenon_tensor *dgamma, const tenon_tensor *dbeta),
-           (x, dy, gamma, mean, rstd, dx, dgamma, dbeta),
-           (v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7]))
+TN_ENTRIES(tenon_norm_forward, tn_operation_norm, tenon_norm_params, x, gamma, beta, y, mean, rstd,
+           running_mean, running_variance)
+TN_ENTRIES(tenon_norm_inference, tn_operation_norm_inference, tenon_norm_params, x, gamma, beta,
+           mean, variance, y)
+TN_ENTRIES(tenon_norm_backward, tn_operation_norm_backward, tenon_norm_params, x, dy, gamma, mean,
+           rstd, dx, dgamma, dbeta)
 TN_ENTRIES(tenon_norm_inference_backward, tn_operation_norm_inference_backward, tenon_norm_params,
-           (const tenon_tensor *x, const tenon_tensor *dy, const tenon_tensor *gamma,
-            const tenon_tensor *mean, const tenon_tensor *variance, const tenon_tensor *dx,
-            const tenon_tensor *dgamma, const tenon_tensor *dbeta),
-           (x, dy, gamma, mean, variance, dx, dgamma, dbeta),
-           (v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7]))
+           x, dy, gamma, mean, variance, dx, dgamma, dbeta)
 
 static bool forward_reference(const void *params, const tenon_tensor *const *v,
                               tn_bounded *expected)
@@ -60,13 +46,13 @@ static bool inference_backward_reference(const void *params, const tenon_tensor 
 }
 
 /* A variance, or the reciprocal of a deviation: operand 4 but for the running one. */
-static void settle_given(const void *params, const tenon_tensor *const *v, uint64_t *seed)
+static void fill_valid_given(const void *params, const tenon_tensor *const *v, uint64_t *seed)
 {
     (void)params;
     tn_case_reals(v[4], 0.5, 1.5, seed);
 }
 
-static void settle_running(const void *params, const tenon_tensor *const *v, uint64_t *seed)
+static void fill_valid_running(const void *params, const tenon_tensor *const *v, uint64_t *seed)
 {
     (void)params;
     if (v[7] != NULL)
@@ -132,7 +118,7 @@ const tn_operation tn_operation_norm = {
     TN_PROBLEM(norm_problem),
     .prepare = tn_norm_prepare,
     .reference = forward_reference,
-    .settle = settle_running,
+    .fill_valid = fill_valid_running,
     .examples = forward_examples,
 };
 
@@ -152,7 +138,7 @@ const tn_operation tn_operation_norm_inference = {
     TN_PROBLEM(norm_problem),
     .prepare = tn_norm_prepare,
     .reference = inference_reference,
-    .settle = settle_given,
+    .fill_valid = fill_valid_given,
     .examples = inference_examples,
 };
 
@@ -174,7 +160,7 @@ const tn_operation tn_operation_norm_backward = {
     TN_PROBLEM(norm_problem),
     .prepare = tn_norm_prepare,
     .reference = backward_reference,
-    .settle = settle_given,
+    .fill_valid = fill_valid_given,
     .examples = backward_examples,
 };
 
@@ -196,6 +182,6 @@ const tn_operation tn_operation_norm_inference_backward = {
     TN_PROBLEM(norm_problem),
     .prepare = tn_norm_prepare,
     .reference = inference_backward_reference,
-    .settle = settle_given,
+    .fill_valid = fill_valid_given,
     .examples = inference_backward_examples,
 };

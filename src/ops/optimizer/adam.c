@@ -63,11 +63,8 @@ static uint64_t paths(const tn_problem *problem)
                              TENON_ADAM_DECOUPLED | TENON_ADAM_MAXIMIZE | OPTIMIZER_HAS_MASTER);
 }
 
-const tn_family tn_adam_family = {.name = "adam",
-                                  .solvers = solvers,
-                                  .solver_count = sizeof solvers / sizeof *solvers,
-                                  .awkward = awkward,
-                                  .paths = paths};
+const tn_family tn_adam_family = {
+    .name = "adam", TN_SOLVERS(solvers), .awkward = awkward, .paths = paths};
 
 static tenon_status check_params(const char *operation, const tenon_adam_params *params)
 {

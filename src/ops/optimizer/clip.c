@@ -53,11 +53,8 @@ static uint64_t paths(const tn_problem *problem)
     return tn_paths_of_flags(((const tn_lines_problem *)problem)->flags, TENON_CLIP_SKIP_NONFINITE);
 }
 
-const tn_family tn_clip_family = {.name = "clip",
-                                  .solvers = solvers,
-                                  .solver_count = sizeof solvers / sizeof *solvers,
-                                  .awkward = awkward,
-                                  .paths = paths};
+const tn_family tn_clip_family = {
+    .name = "clip", TN_SOLVERS(solvers), .awkward = awkward, .paths = paths};
 
 static tenon_status check_params(const char *operation, const tenon_clip_params *params)
 {

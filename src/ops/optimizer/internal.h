@@ -52,20 +52,13 @@ void tn_optimizer_awkward(const tn_lines_problem *like, uint32_t layout, struct 
 /* Checks a tensor of one element that holds a sum for tensors of a type. */
 tenon_status tn_sum_check(const char *operation, const tenon_tensor *sum, tenon_dtype dtype);
 
-tenon_status tn_sgd_prepare(const void *given, tn_call *call, tn_problem *problem, bool *empty);
-tenon_status tn_adam_prepare(const void *given, tn_call *call, tn_problem *problem, bool *empty);
-tenon_status tn_square_sum_prepare(const void *given, tn_call *call, tn_problem *problem,
-                                   bool *empty);
-tenon_status tn_clip_prepare(const void *given, tn_call *call, tn_problem *problem, bool *empty);
+tn_prepare_function tn_sgd_prepare, tn_adam_prepare, tn_square_sum_prepare, tn_clip_prepare;
 
 void tn_sgd_scalars(const tenon_sgd_params *params, double scalars[TN_MAX_SCALARS]);
 void tn_adam_scalars(const tenon_adam_params *params, double scalars[TN_MAX_SCALARS]);
 
 /* As tn_operation has them. */
-bool tn_sgd_reference(const void *params, const tenon_tensor *const *views, tn_bounded *results);
-bool tn_adam_reference(const void *params, const tenon_tensor *const *views, tn_bounded *results);
-bool tn_square_sum_reference(const void *params, const tenon_tensor *const *views,
-                             tn_bounded *results);
-bool tn_clip_reference(const void *params, const tenon_tensor *const *views, tn_bounded *results);
+tn_reference_function tn_sgd_reference, tn_adam_reference, tn_square_sum_reference,
+    tn_clip_reference;
 
 #endif

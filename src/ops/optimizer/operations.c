@@ -28,28 +28,21 @@ TN_DEFAULTS(sgd, tenon_sgd_params, TENON_SGD_PARAMS_INIT)
 TN_DEFAULTS(adam, tenon_adam_params, TENON_ADAM_PARAMS_INIT)
 TN_DEFAULTS(square_sum, tenon_square_sum_params, TENON_SQUARE_SUM_PARAMS_INIT)
 TN_DEFAULTS(clip, tenon_clip_params, TENON_CLIP_PARAMS_INIT)
-TN_ENTRIES(tenon_sgd, tn_operation_sgd, tenon_sgd_params,
-           (const tenon_tensor *gradient, const tenon_tensor *parameter,
-            const tenon_tensor *velocity, const tenon_tensor *master),
-           (gradient, parameter, velocity, master), (v[0], v[1], v[2], v[3]))
-TN_ENTRIES(tenon_adam, tn_operation_adam, tenon_adam_params,
-           (const tenon_tensor *gradient, const tenon_tensor *parameter, const tenon_tensor *first,
-            const tenon_tensor *second, const tenon_tensor *master),
-           (gradient, parameter, first, second, master), (v[0], v[1], v[2], v[3], v[4]))
-TN_ENTRIES(tenon_square_sum, tn_operation_square_sum, tenon_square_sum_params,
-           (const tenon_tensor *x, const tenon_tensor *sum), (x, sum), (v[0], v[1]))
-TN_ENTRIES(tenon_clip, tn_operation_clip, tenon_clip_params,
-           (const tenon_tensor *sum, const tenon_tensor *x), (sum, x), (v[0], v[1]))
+TN_ENTRIES(tenon_sgd, tn_operation_sgd, tenon_sgd_params, gradient, parameter, velocity, master)
+TN_ENTRIES(tenon_adam, tn_operation_adam, tenon_adam_params, gradient, parameter, first, second,
+           master)
+TN_ENTRIES(tenon_square_sum, tn_operation_square_sum, tenon_square_sum_params, x, sum)
+TN_ENTRIES(tenon_clip, tn_operation_clip, tenon_clip_params, sum, x)
 
 /* A mean of squares. */
-static void settle_second(const void *params, const tenon_tensor *const *v, uint64_t *seed)
+static void fill_valid_second(const void *params, const tenon_tensor *const *v, uint64_t *seed)
 {
     (void)params;
     tn_case_reals(v[ADAM_SECOND], 0, 1, seed);
 }
 
 /* A sum of squares, or one that has no root where that makes a difference. */
-static void settle_sum(const void *given, const tenon_tensor *const *v, uint64_t *seed)
+static void fill_valid_sum(const void *given, const tenon_tensor *const *v, uint64_t *seed)
 {
     const bool skips = (((const tenon_clip_params *)given)->flags & TENON_CLIP_SKIP_NONFINITE) != 0;
     tn_case_reals(v[CLIP_SUM], skips ? -9 : 0, 9, seed);
@@ -122,7 +115,7 @@ const tn_operation tn_operation_adam = {
     TN_PROBLEM(tn_lines_problem),
     .prepare = tn_adam_prepare,
     .reference = tn_adam_reference,
-    .settle = settle_second,
+    .fill_valid = fill_valid_second,
     .examples = adam_examples,
 };
 
@@ -151,6 +144,6 @@ const tn_operation tn_operation_clip = {
     TN_PROBLEM(tn_lines_problem),
     .prepare = tn_clip_prepare,
     .reference = tn_clip_reference,
-    .settle = settle_sum,
+    .fill_valid = fill_valid_sum,
     .examples = clip_examples,
 };

@@ -56,11 +56,8 @@ static uint64_t paths(const tn_problem *problem)
                                  OPTIMIZER_HAS_VELOCITY | OPTIMIZER_HAS_MASTER);
 }
 
-const tn_family tn_sgd_family = {.name = "sgd",
-                                 .solvers = solvers,
-                                 .solver_count = sizeof solvers / sizeof *solvers,
-                                 .awkward = awkward,
-                                 .paths = paths};
+const tn_family tn_sgd_family = {
+    .name = "sgd", TN_SOLVERS(solvers), .awkward = awkward, .paths = paths};
 
 static tenon_status check_params(const char *operation, const tenon_sgd_params *params,
                                  const tenon_tensor *velocity)

@@ -28,11 +28,8 @@ static uint64_t paths(const tn_problem *problem)
     return tn_paths_of_flags(((const tn_lines_problem *)problem)->flags, TENON_SQUARE_SUM_ADD);
 }
 
-const tn_family tn_square_sum_family = {.name = "square_sum",
-                                        .solvers = solvers,
-                                        .solver_count = sizeof solvers / sizeof *solvers,
-                                        .awkward = awkward,
-                                        .paths = paths};
+const tn_family tn_square_sum_family = {
+    .name = "square_sum", TN_SOLVERS(solvers), .awkward = awkward, .paths = paths};
 
 tenon_status tn_square_sum_prepare(const void *given, tn_call *call, tn_problem *problem,
                                    bool *empty)

@@ -1,8 +1,8 @@
 /* tenon_gemm_packed: the public entries, the canonical problem, and the family that multiplies
  * panels. A matrix that is packed as rows is GEMM's. */
 #include "base/shape.h"
-#include "dispatch/operation.h"
 #include "ops/packed/internal.h"
+#include "ops/registry.h"
 
 #include <stddef.h>
 
@@ -11,8 +11,7 @@
 static const tn_solver *const solvers[] = {&tn_gemm_packed_cpu, &tn_gemm_packed_plain};
 
 const tn_family tn_gemm_packed_family = {.name = "gemm_packed",
-                                         .solvers = solvers,
-                                         .solver_count = sizeof solvers / sizeof *solvers,
+                                         TN_SOLVERS(solvers),
                                          .awkward = tn_gemm_packed_awkward,
                                          .paths = tn_gemm_paths};
 
@@ -98,6 +97,18 @@ static const tn_operation by_panels = {
     .prepare = prepare,
 };
 
+/* What multiplies the packed matrix, and its elements as that takes them. Both read panels_params,
+ * which begin with GEMM's. */
+static const tn_operation *serving(const tenon_packed *packed)
+{
+    return packed->layout == PACKED_ROWS ? &tn_operation_gemm : &by_panels;
+}
+
+static tenon_tensor elements(const tenon_packed *packed)
+{
+    return packed->layout == PACKED_ROWS ? tn_packed_dense(packed) : packed->memory;
+}
+
 static const tenon_gemm_params defaults = TENON_GEMM_PARAMS_INIT;
 
 TENON_API tenon_status tenon_gemm_packed(tenon_stream *stream, const tenon_gemm_params *params,
@@ -109,12 +120,8 @@ TENON_API tenon_status tenon_gemm_packed(tenon_stream *stream, const tenon_gemm_
     const panels_params all = {params != NULL ? *params : defaults, packed};
     TN_TRY(tn_stream_check(operation, stream));
     TN_TRY(tn_packed_check(operation, stream->context, packed, PACKED_GEMM));
-    if (packed->layout == PACKED_ROWS) {
-        const tenon_tensor b = tn_packed_dense(packed);
-        return tn_gemm_call(operation, stream, params, a, &b, c, bias, d, sync);
-    }
-    const tenon_tensor *const views[] = {a, &packed->memory, c, bias, d};
-    return tn_operation_run(&by_panels, stream, &all, views, sync);
+    const tenon_tensor b = elements(packed), *const views[] = {a, &b, c, bias, d};
+    return tn_operation_run_as(operation, serving(packed), stream, &all, views, sync);
 }
 
 TENON_API tenon_status tenon_gemm_packed_plan(tenon_context *context,
@@ -127,13 +134,8 @@ TENON_API tenon_status tenon_gemm_packed_plan(tenon_context *context,
     const panels_params all = {params != NULL ? *params : defaults, packed};
     TN_TRY(tn_plan_check(operation, context, plan));
     TN_TRY(tn_packed_check(operation, context, packed, PACKED_GEMM));
-    if (packed->layout == PACKED_ROWS) {
-        const tenon_tensor b = tn_packed_dense(packed);
-        TN_TRY(tn_gemm_call_plan(operation, context, params, a, &b, c, bias, d, plan));
-    } else {
-        const tenon_tensor *const views[] = {a, &packed->memory, c, bias, d};
-        TN_TRY(tn_operation_plan(&by_panels, context, &all, views, plan));
-    }
+    const tenon_tensor b = elements(packed), *const views[] = {a, &b, c, bias, d};
+    TN_TRY(tn_operation_plan_as(operation, serving(packed), context, &all, views, plan));
     tn_packed_keep(*plan, GEMM_B, packed);
     return TENON_OK;
 }

@@ -149,7 +149,6 @@ static tenon_status launch(const char *operation, tn_recording *recording,
 const tn_solver tn_gemm_packed_cpu = {.name = "cpu",
                                       .serves = "panels, with any a, c and d, on CPUs",
                                       .awkward = "m=27 k=2091; m=29 k=2091; m=30 k=2091",
-                                      .parameters = tn_gemm_cpu_parameters,
-                                      .parameter_count = CPU_PARAMETERS,
+                                      TN_PARAMETERS(tn_gemm_cpu_parameters, CPU_PARAMETERS),
                                       .configure = configure,
                                       .launch = launch};

@@ -61,7 +61,6 @@ tenon_status tn_gemm_packed_record(const char *operation, tn_recording *recordin
                                    int64_t tile_cols, tn_launch *launch);
 
 /* As tn_family has it. */
-bool tn_gemm_packed_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
-                            struct tn_case *c);
+tn_awkward_function tn_gemm_packed_awkward;
 
 #endif

@@ -32,11 +32,10 @@ extern const tn_solver tn_pad_rows;
 void tn_pad_canonicalise(const tenon_pad_params *params, const tenon_tensor *x,
                          const tenon_tensor *y, pad_problem *problem);
 
-tenon_status tn_pad_prepare(const void *given, tn_call *call, tn_problem *problem, bool *empty);
+tn_prepare_function tn_pad_prepare;
 
 /* As tn_operation and tn_family have them. */
-bool tn_pad_reference(const void *params, const tenon_tensor *const *views, tn_bounded *expected);
-bool tn_pad_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
-                    struct tn_case *c);
+tn_reference_function tn_pad_reference;
+tn_awkward_function tn_pad_awkward;
 
 #endif

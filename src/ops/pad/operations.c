@@ -13,8 +13,7 @@ static const tn_field fields[] = {
     TN_FIELD_ARRAY("end", TN_FIELD_I64, tenon_pad_params, end)};
 
 TN_DEFAULTS(pad, tenon_pad_params, TENON_PAD_PARAMS_INIT)
-TN_ENTRIES(tenon_pad_forward, tn_operation_pad, tenon_pad_params,
-           (const tenon_tensor *x, const tenon_tensor *y), (x, y), (v[0], v[1]))
+TN_ENTRIES(tenon_pad_forward, tn_operation_pad, tenon_pad_params, x, y)
 
 static const char *const examples[] = {
     "pad x=T:4x5 y=T:5x7 begin=1 end=0,2",

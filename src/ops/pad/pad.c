@@ -13,23 +13,15 @@ static uint64_t paths(const tn_problem *problem)
     return UINT64_C(1) << ((const pad_problem *)problem)->mode;
 }
 
-const tn_family tn_pad_family = {.name = "pad",
-                                 .solvers = solvers,
-                                 .solver_count = 1,
-                                 .awkward = tn_pad_awkward,
-                                 .paths = paths};
+const tn_family tn_pad_family = {
+    .name = "pad", TN_SOLVERS(solvers), .awkward = tn_pad_awkward, .paths = paths};
 
 static tenon_status check_params(const char *operation, const tenon_pad_params *params,
                                  uint32_t rank)
 {
     TN_TRY(tn_params_check(operation, params->struct_size, sizeof *params, params->flags, 0));
-    if (params->reserved != 0)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: reserved is %u, must be 0",
-                       operation, params->reserved);
-    if (params->mode > TENON_PAD_REFLECT)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: params: mode is %u, which is no tenon_pad_mode", operation,
-                       params->mode);
+    TN_TRY(tn_reserved_check(operation, params->reserved));
+    TN_TRY(tn_kind_check(operation, "mode", params->mode, TENON_PAD_REFLECT, "tenon_pad_mode"));
     for (uint32_t d = 0; d < TENON_MAX_RANK; d++) {
         int64_t begin = params->begin[d], end = params->end[d];
         if (begin < 0 || end < 0 || (d >= rank && (begin != 0 || end != 0)))

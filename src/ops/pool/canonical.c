@@ -9,14 +9,9 @@
 
 static tenon_status check_params(const char *operation, const tenon_pool_params *params)
 {
-    if (params->kind > TENON_POOL_AVERAGE_INSIDE)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: params: kind is %u, which is no tenon_pool_kind", operation,
-                       params->kind);
-    if (params->reserved != 0)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: reserved is %u, must be 0",
-                       operation, params->reserved);
-    return TENON_OK;
+    TN_TRY(tn_kind_check(operation, "kind", params->kind, TENON_POOL_AVERAGE_INSIDE,
+                         "tenon_pool_kind"));
+    return tn_reserved_check(operation, params->reserved);
 }
 
 /* `d` is the dimension as the caller counts them. */

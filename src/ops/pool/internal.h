@@ -62,18 +62,11 @@ typedef struct pool_views {
 tenon_status tn_pool_canonicalise(const char *operation, const tenon_pool_params *params,
                                   const pool_views *views, pool_problem *problem);
 
-tenon_status tn_pool_prepare(const void *given, tn_call *call, tn_problem *problem, bool *empty);
-tenon_status tn_pool_backward_prepare(const void *given, tn_call *call, tn_problem *problem,
-                                      bool *empty);
+tn_prepare_function tn_pool_prepare, tn_pool_backward_prepare;
 
 /* As tn_operation and tn_family have them. */
-bool tn_pool_reference(const void *params, const tenon_tensor *const *views, tn_bounded *expected);
-bool tn_pool_backward_reference(const void *params, const tenon_tensor *const *views,
-                                tn_bounded *expected);
-void tn_pool_backward_settle(const void *params, const tenon_tensor *const *views, uint64_t *seed);
-bool tn_pool_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
-                     struct tn_case *c);
-bool tn_pool_backward_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
-                              struct tn_case *c);
+tn_reference_function tn_pool_reference, tn_pool_backward_reference;
+tn_fill_function tn_pool_backward_fill_valid;
+tn_awkward_function tn_pool_awkward, tn_pool_backward_awkward;
 
 #endif

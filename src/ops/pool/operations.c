@@ -12,14 +12,8 @@ static const tn_field fields[] = {
     TN_GEOMETRY_FIELDS(tenon_pool_params, geometry)};
 
 TN_DEFAULTS(pool, tenon_pool_params, TENON_POOL_PARAMS_INIT)
-TN_ENTRIES(tenon_pool_forward, tn_operation_pool, tenon_pool_params,
-           (const tenon_tensor *x, const tenon_tensor *y, const tenon_tensor *indices),
-           (x, y, indices), (v[POOL_X], v[POOL_Y], v[POOL_INDICES]))
-TN_ENTRIES(tenon_pool_backward, tn_operation_pool_backward, tenon_pool_params,
-           (const tenon_tensor *x, const tenon_tensor *dy, const tenon_tensor *indices,
-            const tenon_tensor *dx),
-           (x, dy, indices, dx),
-           (v[POOL_BACKWARD_X], v[POOL_BACKWARD_DY], v[POOL_BACKWARD_INDICES], v[POOL_BACKWARD_DX]))
+TN_ENTRIES(tenon_pool_forward, tn_operation_pool, tenon_pool_params, x, y, indices)
+TN_ENTRIES(tenon_pool_backward, tn_operation_pool_backward, tenon_pool_params, x, dy, indices, dx)
 
 static const char *const forward_examples[] = {
     "pool x=T:2x3x5x6 y=T:2x3x5x5 indices=i32:2x3x5x5 window=1,2",
@@ -75,6 +69,6 @@ const tn_operation tn_operation_pool_backward = {
     TN_PROBLEM(pool_problem),
     .prepare = tn_pool_backward_prepare,
     .reference = tn_pool_backward_reference,
-    .settle = tn_pool_backward_settle,
+    .fill_valid = tn_pool_backward_fill_valid,
     .examples = backward_examples,
 };

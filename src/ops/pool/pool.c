@@ -17,16 +17,11 @@ static uint64_t paths(const tn_problem *problem)
            tn_paths_of_flags((uint64_t)by_channels << 16, 1U << 16);
 }
 
-const tn_family tn_pool_family = {.name = "pool",
-                                  .solvers = solvers,
-                                  .solver_count = sizeof solvers / sizeof *solvers,
-                                  .awkward = tn_pool_awkward,
-                                  .paths = paths};
+const tn_family tn_pool_family = {
+    .name = "pool", TN_SOLVERS(solvers), .awkward = tn_pool_awkward, .paths = paths};
 
 const tn_family tn_pool_backward_family = {.name = "pool_backward",
-                                           .solvers = backward_solvers,
-                                           .solver_count =
-                                               sizeof backward_solvers / sizeof *backward_solvers,
+                                           TN_SOLVERS(backward_solvers),
                                            .awkward = tn_pool_backward_awkward,
                                            .paths = paths};
 

@@ -205,7 +205,7 @@ static int64_t some_tap(const pool_problem *p, const int64_t *output, uint64_t *
 }
 
 /* Half of the indices lie in their windows, the others anywhere in the plane. */
-void tn_pool_backward_settle(const void *params, const tenon_tensor *const *v, uint64_t *seed)
+void tn_pool_backward_fill_valid(const void *params, const tenon_tensor *const *v, uint64_t *seed)
 {
     const tenon_tensor *dy = v[POOL_BACKWARD_DY], *indices = v[POOL_BACKWARD_INDICES],
                        *dx = v[POOL_BACKWARD_DX];

@@ -29,15 +29,8 @@ extern const tn_solver tn_prelu_along, tn_prelu_across, tn_prelu_along_split, tn
 tenon_status tn_prelu_backward_canonicalise(const tn_call *call, prelu_backward_problem *problem);
 
 /* As tn_operation and tn_family have them. */
-tenon_status tn_prelu_prepare(const void *params, tn_call *call, tn_problem *problem, bool *empty);
-tenon_status tn_prelu_backward_prepare(const void *params, tn_call *call, tn_problem *problem,
-                                       bool *empty);
-bool tn_prelu_reference(const void *params, const tenon_tensor *const *views, tn_bounded *expected);
-bool tn_prelu_backward_reference(const void *params, const tenon_tensor *const *views,
-                                 tn_bounded *expected);
-bool tn_prelu_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
-                      struct tn_case *c);
-bool tn_prelu_backward_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
-                               struct tn_case *c);
+tn_prepare_function tn_prelu_prepare, tn_prelu_backward_prepare;
+tn_reference_function tn_prelu_reference, tn_prelu_backward_reference;
+tn_awkward_function tn_prelu_awkward, tn_prelu_backward_awkward;
 
 #endif

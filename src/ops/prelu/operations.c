@@ -7,13 +7,9 @@
 static const tn_field fields[] = {TN_FLAGS_FIELD(tenon_prelu_params)};
 
 TN_DEFAULTS(prelu, tenon_prelu_params, TENON_PRELU_PARAMS_INIT)
-TN_ENTRIES(tenon_prelu_forward, tn_operation_prelu, tenon_prelu_params,
-           (const tenon_tensor *x, const tenon_tensor *slope, const tenon_tensor *y), (x, slope, y),
-           (v[0], v[1], v[2]))
-TN_ENTRIES(tenon_prelu_backward, tn_operation_prelu_backward, tenon_prelu_params,
-           (const tenon_tensor *x, const tenon_tensor *slope, const tenon_tensor *dy,
-            const tenon_tensor *dx, const tenon_tensor *dslope),
-           (x, slope, dy, dx, dslope), (v[0], v[1], v[2], v[3], v[4]))
+TN_ENTRIES(tenon_prelu_forward, tn_operation_prelu, tenon_prelu_params, x, slope, y)
+TN_ENTRIES(tenon_prelu_backward, tn_operation_prelu_backward, tenon_prelu_params, x, slope, dy, dx,
+           dslope)
 
 static const char *const forward_examples[] = {
     "prelu x=T:4x2x5 slope=T:2x5 y=T:4x2x5",

@@ -4,19 +4,14 @@
 
 static const tn_solver *const solvers[] = {&tn_prelu_rows};
 
-const tn_family tn_prelu_family = {.name = "prelu",
-                                   .solvers = solvers,
-                                   .solver_count = sizeof solvers / sizeof *solvers,
-                                   .awkward = tn_prelu_awkward};
+const tn_family tn_prelu_family = {
+    .name = "prelu", TN_SOLVERS(solvers), .awkward = tn_prelu_awkward};
 
 static const tn_solver *const backward_solvers[] = {&tn_prelu_along, &tn_prelu_across,
                                                     &tn_prelu_along_split, &tn_prelu_across_split};
 
-const tn_family tn_prelu_backward_family = {.name = "prelu_backward",
-                                            .solvers = backward_solvers,
-                                            .solver_count =
-                                                sizeof backward_solvers / sizeof *backward_solvers,
-                                            .awkward = tn_prelu_backward_awkward};
+const tn_family tn_prelu_backward_family = {
+    .name = "prelu_backward", TN_SOLVERS(backward_solvers), .awkward = tn_prelu_backward_awkward};
 
 static tenon_status check(const tenon_prelu_params *params, const tn_call *call, bool *empty)
 {

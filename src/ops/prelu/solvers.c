@@ -49,8 +49,7 @@ static tenon_status launch_forward(const char *operation, tn_recording *recordin
 
 const tn_solver tn_prelu_rows = {.name = "rows",
                                  .serves = "any strides and broadcasts",
-                                 .parameters = tn_stores_parameter,
-                                 .parameter_count = 1,
+                                 TN_PARAMETERS(tn_stores_parameter, 1),
                                  .configure = configure_forward,
                                  .launch = launch_forward};
 

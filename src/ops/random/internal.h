@@ -14,12 +14,10 @@ extern const tn_solver tn_random_lines;
 /* The least and the greatest number of a type in [low, high); false where there is none. */
 bool tn_random_limits(tenon_dtype dtype, double low, double high, double *least, double *most);
 
-tenon_status tn_random_prepare(const void *given, tn_call *call, tn_problem *problem, bool *empty);
+tn_prepare_function tn_random_prepare;
 
 /* As tn_operation and tn_family have them. */
-bool tn_random_reference(const void *params, const tenon_tensor *const *views,
-                         tn_bounded *expected);
-bool tn_random_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
-                       struct tn_case *c);
+tn_reference_function tn_random_reference;
+tn_awkward_function tn_random_awkward;
 
 #endif

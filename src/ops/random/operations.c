@@ -17,8 +17,7 @@ static const tn_field fields[] = {
     TN_FIELD("probability", TN_FIELD_F64, tenon_random_params, probability)};
 
 TN_DEFAULTS(random, tenon_random_params, TENON_RANDOM_PARAMS_INIT)
-TN_ENTRIES(tenon_random, tn_operation_random, tenon_random_params, (const tenon_tensor *y), (y),
-           (v[0]))
+TN_ENTRIES(tenon_random, tn_operation_random, tenon_random_params, y)
 
 static const char *const examples[] = {
     "random y=T:4x5",

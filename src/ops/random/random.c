@@ -11,10 +11,8 @@
 
 static const tn_solver *const solvers[] = {&tn_random_lines};
 
-const tn_family tn_random_family = {.name = "random",
-                                    .solvers = solvers,
-                                    .solver_count = sizeof solvers / sizeof *solvers,
-                                    .awkward = tn_random_awkward};
+const tn_family tn_random_family = {
+    .name = "random", TN_SOLVERS(solvers), .awkward = tn_random_awkward};
 
 static double rounded(tenon_dtype dtype, double value)
 {
@@ -102,13 +100,9 @@ static tenon_status check_params(const char *operation, const tenon_random_param
 {
     const double most = accumulator(dtype) == TENON_DTYPE_F64 ? DBL_MAX : (double)FLT_MAX;
     TN_TRY(tn_params_check(operation, params->struct_size, sizeof *params, params->flags, 0));
-    if (params->kind > TENON_RANDOM_BERNOULLI)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: params: kind is %u, which is no tenon_random_kind", operation,
-                       params->kind);
-    if (params->reserved != 0)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: reserved is %u, must be 0",
-                       operation, params->reserved);
+    TN_TRY(tn_kind_check(operation, "kind", params->kind, TENON_RANDOM_BERNOULLI,
+                         "tenon_random_kind"));
+    TN_TRY(tn_reserved_check(operation, params->reserved));
     if (params->kind == TENON_RANDOM_UNIFORM)
         return check_interval(operation, params, dtype);
     if (params->kind == TENON_RANDOM_BERNOULLI)

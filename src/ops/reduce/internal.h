@@ -14,14 +14,10 @@ extern const char *const tn_reduce_words[];
 
 extern const tn_family tn_reduce_family;
 
-tenon_status tn_reduce_prepare(const void *given, tn_call *call, tn_problem *problem, bool *empty);
+tn_prepare_function tn_reduce_prepare;
 
 /* As tn_operation and tn_family have them. */
-bool tn_reduce_reference(const void *params, const tenon_tensor *const *views,
-                         tn_bounded *expected);
-bool tn_moments_reference(const void *params, const tenon_tensor *const *views,
-                          tn_bounded *expected);
-bool tn_reduce_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
-                       struct tn_case *c);
+tn_reference_function tn_reduce_reference, tn_moments_reference;
+tn_awkward_function tn_reduce_awkward;
 
 #endif

@@ -13,11 +13,8 @@ static const tn_field fields[] = {
 static const tenon_reduce_params moments_defaults = {.struct_size = sizeof moments_defaults,
                                                      .kind = TENON_REDUCE_VARIANCE};
 TN_DEFAULTS(reduce, tenon_reduce_params, TENON_REDUCE_PARAMS_INIT)
-TN_ENTRIES(tenon_reduce, tn_operation_reduce, tenon_reduce_params,
-           (const tenon_tensor *x, const tenon_tensor *y), (x, y), (v[0], v[1]))
-TN_ENTRIES(tenon_moments, tn_operation_moments, tenon_reduce_params,
-           (const tenon_tensor *x, const tenon_tensor *mean, const tenon_tensor *variance),
-           (x, mean, variance), (v[0], v[1], v[2]))
+TN_ENTRIES(tenon_reduce, tn_operation_reduce, tenon_reduce_params, x, y)
+TN_ENTRIES(tenon_moments, tn_operation_moments, tenon_reduce_params, x, mean, variance)
 
 static const char *const reduce_examples[] = {
     "reduce x=T:3x4x5 y=T:3x5 axis_count=1 axes=1",

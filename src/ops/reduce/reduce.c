@@ -15,8 +15,7 @@ static const tn_solver *const solvers[] = {&tn_reduction_rows, &tn_reduction_col
                                            &tn_reduction_group};
 
 const tn_family tn_reduce_family = {.name = "reduce",
-                                    .solvers = solvers,
-                                    .solver_count = sizeof solvers / sizeof *solvers,
+                                    TN_SOLVERS(solvers),
                                     .awkward = tn_reduce_awkward,
                                     .paths = tn_reduction_paths};
 
@@ -31,14 +30,9 @@ static bool is_place(uint32_t kind)
 static tenon_status check_params(const char *operation, const tenon_reduce_params *params)
 {
     TN_TRY(tn_params_check(operation, params->struct_size, sizeof *params, params->flags, 0));
-    if (params->kind > TENON_REDUCE_VARIANCE)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: params: kind is %u, which is no tenon_reduce_kind", operation,
-                       params->kind);
-    if (params->reserved != 0)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: reserved is %u, must be 0",
-                       operation, params->reserved);
-    return TENON_OK;
+    TN_TRY(
+        tn_kind_check(operation, "kind", params->kind, TENON_REDUCE_VARIANCE, "tenon_reduce_kind"));
+    return tn_reserved_check(operation, params->reserved);
 }
 
 /* What the number of elements along the axes allows. */

@@ -8,11 +8,8 @@ static const tn_field fields[] = {TN_FLAGS_FIELD(tenon_softmax_params),
                                   TN_FIELD("axis", TN_FIELD_I32, tenon_softmax_params, axis)};
 
 TN_DEFAULTS(softmax, tenon_softmax_params, TENON_SOFTMAX_PARAMS_INIT)
-TN_ENTRIES(tenon_softmax_forward, tn_operation_softmax, tenon_softmax_params,
-           (const tenon_tensor *x, const tenon_tensor *y), (x, y), (v[0], v[1]))
-TN_ENTRIES(tenon_softmax_backward, tn_operation_softmax_backward, tenon_softmax_params,
-           (const tenon_tensor *y, const tenon_tensor *dy, const tenon_tensor *dx), (y, dy, dx),
-           (v[0], v[1], v[2]))
+TN_ENTRIES(tenon_softmax_forward, tn_operation_softmax, tenon_softmax_params, x, y)
+TN_ENTRIES(tenon_softmax_backward, tn_operation_softmax_backward, tenon_softmax_params, y, dy, dx)
 
 static const char *const forward_examples[] = {
     "softmax x=T:4x5 y=T:4x5",

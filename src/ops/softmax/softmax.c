@@ -5,15 +5,11 @@
 static const tn_solver *const solvers[] = {&tn_softmax_rows, &tn_softmax_columns,
                                            &tn_softmax_group};
 
-const tn_family tn_softmax_family = {.name = "softmax",
-                                     .solvers = solvers,
-                                     .solver_count = sizeof solvers / sizeof *solvers,
-                                     .awkward = tn_softmax_awkward,
-                                     .paths = tn_rows_paths};
+const tn_family tn_softmax_family = {
+    .name = "softmax", TN_SOLVERS(solvers), .awkward = tn_softmax_awkward, .paths = tn_rows_paths};
 
 const tn_family tn_softmax_backward_family = {.name = "softmax_backward",
-                                              .solvers = solvers,
-                                              .solver_count = sizeof solvers / sizeof *solvers,
+                                              TN_SOLVERS(solvers),
                                               .awkward = tn_softmax_awkward,
                                               .paths = tn_rows_paths};
 
@@ -49,9 +45,7 @@ tenon_status tn_softmax_prepare(const void *given, tn_call *call, tn_problem *pr
     uint32_t axis = 0;
     TN_TRY(tn_params_check(operation, params->struct_size, sizeof *params, params->flags,
                            TENON_SOFTMAX_LOG));
-    if (params->reserved != 0)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: reserved is %u, must be 0",
-                       operation, params->reserved);
+    TN_TRY(tn_reserved_check(operation, params->reserved));
     TN_TRY(check_views(call));
     for (uint32_t i = 0; i < call->operand_count; i++)
         views[i] = call->operands[i].view;

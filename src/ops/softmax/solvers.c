@@ -32,7 +32,6 @@ const tn_solver tn_softmax_group = {
     .serves = "rows of 2³⁰ elements at most; a row to a team of work-items, on "
               "GPUs",
     .awkward = TN_ROWS_GROUP_AWKWARD,
-    .parameters = tn_team_parameter,
-    .parameter_count = 1,
+    TN_PARAMETERS(tn_team_parameter, 1),
     .configure = tn_rows_group_configure,
     .launch = launch};

@@ -1,0 +1,188 @@
+#include "runtime/context_create.h"
+
+#include "runtime/cl_error.h"
+#include "runtime/program.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+TENON_API tenon_context_params tenon_context_params_default(void)
+{
+    return (tenon_context_params)TENON_CONTEXT_PARAMS_INIT;
+}
+
+static tenon_status check_params(const char *operation, const tenon_context_params *params)
+{
+    if (params->struct_size != sizeof *params)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: struct_size is %u, must be %zu",
+                       operation, params->struct_size, sizeof *params);
+    if (params->log_level > TENON_LOG_DEBUG)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                       "%s: params: log_level is %u, must be at most %d", operation,
+                       params->log_level, TENON_LOG_DEBUG);
+    if (params->profiling > 1 || params->reserved != 0)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: %s is %u, must be %s", operation,
+                       params->profiling > 1 ? "profiling" : "reserved",
+                       params->profiling > 1 ? params->profiling : params->reserved,
+                       params->profiling > 1 ? "0 or 1" : "0");
+    return TENON_OK;
+}
+
+static uint64_t workspace_limit(const tn_device *device, uint64_t wanted)
+{
+    const uint64_t most = UINT64_C(256) << 20, share = device->info.global_memory / 8;
+    if (wanted != TENON_WORKSPACE_DEFAULT)
+        return wanted;
+    return share < most ? share : most;
+}
+
+static tenon_status init_locks(const char *operation, tenon_context *context)
+{
+    pthread_mutexattr_t recursive;
+    bool made = pthread_mutexattr_init(&recursive) == 0 &&
+                pthread_mutexattr_settype(&recursive, PTHREAD_MUTEX_RECURSIVE) == 0 &&
+                pthread_mutex_init(&context->validation.lock, &recursive) == 0 &&
+                pthread_mutex_init(&context->slot_lock, NULL) == 0 &&
+                pthread_mutex_init(&context->capabilities.lock, NULL) == 0;
+    pthread_mutexattr_destroy(&recursive);
+    if (!made)
+        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: the context's locks cannot be made",
+                       operation);
+    return tn_program_cache_init(operation, &context->programs);
+}
+
+static void release_cl_context(cl_context cl)
+{
+    if (cl != NULL)
+        clReleaseContext(cl);
+}
+
+/* Takes over the reference to `cl`, on failure too. */
+static tenon_status make_context(const char *operation, cl_context cl, const tn_device *device,
+                                 const tenon_context_params *params, tenon_context *owner,
+                                 tenon_context **out)
+{
+    tenon_context *context = calloc(1, sizeof *context);
+    if (context == NULL) {
+        release_cl_context(cl);
+        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", operation);
+    }
+    tenon_status status = init_locks(operation, context);
+    if (status != TENON_OK) {
+        free(context);
+        release_cl_context(cl);
+        return status;
+    }
+    atomic_init(&context->references, 1);
+    atomic_init(&context->validation.context, NULL);
+    atomic_init(&context->capabilities.unmade, 0);
+    context->cl = cl;
+    context->device = *device;
+    context->log = (tn_log){params->log, params->log_user,
+                            params->log_level != 0 ? params->log_level : TENON_LOG_WARNING};
+    context->workspace_limit = workspace_limit(device, params->workspace_limit);
+    context->profiling = params->profiling == 1;
+    context->owner = owner;
+    *out = context;
+    return TENON_OK;
+}
+
+static tenon_status create_cl_context(const char *operation, const tn_device *device,
+                                      cl_context *cl)
+{
+    cl_context_properties properties[] = {CL_CONTEXT_PLATFORM,
+                                          (cl_context_properties)device->info.platform, 0};
+    cl_int error;
+    *cl = clCreateContext(properties, 1, &device->info.device, NULL, NULL, &error);
+    TN_CL_TRY(operation, "clCreateContext", error);
+    return TENON_OK;
+}
+
+TENON_API tenon_status tenon_context_create(const tenon_context_params *params, tenon_context **out)
+{
+    static const char operation[] = "tenon_context_create";
+    const tenon_context_params defaults = TENON_CONTEXT_PARAMS_INIT;
+    tenon_device_info info;
+    tn_device device;
+    cl_context cl;
+    if (out == NULL)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: out is NULL", operation);
+    *out = NULL;
+    params = params != NULL ? params : &defaults;
+    TN_TRY(check_params(operation, params));
+    TN_TRY(tenon_device_select(params->device, &info));
+    TN_TRY(tn_device_read(operation, info.device, &device));
+    memcpy(device.info.selector, info.selector, sizeof info.selector);
+    TN_TRY(create_cl_context(operation, &device, &cl));
+    return make_context(operation, cl, &device, params, NULL, out);
+}
+
+tenon_status tn_context_without_device(const char *operation, const tn_device *device,
+                                       tenon_context **out)
+{
+    const tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
+    return make_context(operation, NULL, device, &params, NULL, out);
+}
+
+TENON_API tenon_status tenon_context_import(cl_context cl, cl_device_id id,
+                                            const tenon_context_params *params, tenon_context **out)
+{
+    static const char operation[] = "tenon_context_import";
+    const tenon_context_params defaults = TENON_CONTEXT_PARAMS_INIT;
+    tn_device device;
+    bool belongs;
+    if (out == NULL)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: out is NULL", operation);
+    *out = NULL;
+    if (cl == NULL || id == NULL)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", operation,
+                       cl == NULL ? "cl" : "device");
+    params = params != NULL ? params : &defaults;
+    TN_TRY(check_params(operation, params));
+    TN_TRY(tn_device_of_context(operation, cl, id, &belongs));
+    if (!belongs)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                       "%s: device %p is not one of the OpenCL context's", operation, (void *)id);
+    TN_TRY(tn_device_read(operation, id, &device));
+    TN_CL_TRY(operation, "clRetainContext", clRetainContext(cl));
+    return make_context(operation, cl, &device, params, NULL, out);
+}
+
+/* The validation context's stream holds the one reference to the validation context that matters.
+ */
+static void destroy_validation(tn_validation *validation)
+{
+    tenon_context *context = atomic_load(&validation->context);
+    tenon_stream_destroy(validation->stream);
+    tenon_context_release(context);
+    pthread_mutex_destroy(&validation->lock);
+}
+
+TENON_API void tenon_context_release(tenon_context *context)
+{
+    if (context == NULL || atomic_fetch_sub(&context->references, 1) != 1)
+        return;
+    for (int i = 0; i < TN_SLOT_COUNT; i++)
+        if (context->slots[i].data != NULL)
+            context->slots[i].destroy(context->slots[i].data);
+    destroy_validation(&context->validation);
+    tn_program_cache_destroy(&context->programs);
+    pthread_mutex_destroy(&context->slot_lock);
+    pthread_mutex_destroy(&context->capabilities.lock);
+    release_cl_context(context->cl);
+    free(context);
+}
+
+tenon_status tn_context_for_validation(const char *operation, tenon_context *owner,
+                                       tenon_context **out)
+{
+    tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
+    cl_context cl;
+    /* Nothing is logged from within the validation context, since its lock is held: what it finds
+     * is reported by who asked. */
+    params.workspace_limit = UINT64_C(16) << 20;
+    params.profiling = 1;
+    TN_TRY(create_cl_context(operation, &owner->device, &cl));
+    return make_context(operation, cl, &owner->device, &params, owner, out);
+}
