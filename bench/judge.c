@@ -30,13 +30,14 @@ static bool judge(tenon_dtype dtype, const unsigned char *got, int64_t first, in
                   const tn_bounded *expected, double *error_over_bound, char why[256])
 {
     for (int64_t i = 0; i < count; i++) {
-        const double value = tn_dtype_load(dtype, got + (first + i) * tenon_dtype_size(dtype));
+        const int64_t element = first + i;
+        const double value = tn_dtype_load(dtype, got + element * tenon_dtype_size(dtype));
         const double ratio = fabs(value - expected[i].value) / expected[i].bound;
         if (expected[i].bound > 0 && ratio > *error_over_bound)
             *error_over_bound = ratio;
         if (!tn_within(value, expected[i])) {
-            snprintf(why, 256, "element %lld is %.9g, must be %.9g within %.3g",
-                     (long long)(first + i), value, expected[i].value, expected[i].bound);
+            snprintf(why, 256, "element %lld is %.9g, must be %.9g within %.3g", (long long)element,
+                     value, expected[i].value, expected[i].bound);
             return false;
         }
     }

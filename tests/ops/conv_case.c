@@ -82,7 +82,7 @@ static void image_order(image_layout layout, uint32_t rank, uint32_t *order)
 tenon_tensor image_view(tenon_dtype dtype, image_layout layout, uint32_t spatial, int64_t n,
                         int64_t c, const int64_t *size, int64_t offset)
 {
-    uint32_t order[CONV_RANK], rank = spatial + 2;
+    uint32_t order[CONV_RANK] = {0}, rank = spatial + 2;
     int64_t shape[CONV_RANK] = {n, c}, step = layout == ODD ? 2 : 1;
     memcpy(shape + 2, size, spatial * sizeof *size);
     tenon_tensor view = test_view(dtype, TEST_ROW, false, rank, shape, offset);

@@ -52,7 +52,7 @@ static void draw(test_fixture *f, test_random *random)
     const uint32_t rank = (uint32_t)test_between(random, 1, 5),
                    axis = (uint32_t)test_between(random, 0, rank - 1);
     const tenon_dtype dtype = (tenon_dtype)test_between(random, TENON_DTYPE_F64, TENON_DTYPE_I32);
-    int64_t shape[TENON_MAX_RANK], sizes[MOST], start = 0;
+    int64_t shape[TENON_MAX_RANK], sizes[MOST] = {0}, start = 0;
     inputs.count = (uint32_t)test_between(random, 1, test_one_in(random, 4) ? MOST : 4);
     inputs.axis = (int32_t)axis - (test_one_in(random, 2) ? (int32_t)rank : 0);
     for (uint32_t d = 0; d < rank; d++)

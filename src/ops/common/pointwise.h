@@ -41,8 +41,8 @@ uint64_t tn_pointwise_paths(const tn_problem *problem);
 
 int64_t tn_pointwise_elements(const tn_pointwise_problem *problem);
 
-/* Whether a solver that goes from element to element can do so by vectors, and what it does then, or
- * without. */
+/* Whether a solver that goes from element to element can do so by vectors, and what it does then,
+ * or without. */
 bool tn_pointwise_has_vectors(const tn_pointwise_problem *problem);
 tn_work tn_pointwise_work(const tn_pointwise_problem *problem, bool vectors);
 

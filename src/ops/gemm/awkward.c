@@ -35,9 +35,9 @@ static tenon_tensor matrix_view(uint32_t dtype, gemm_layout layout, int64_t batc
     return view;
 }
 
-/* A single row whose elements lie apart is contiguous along M, too. Calls whose bits must not follow
- * the batch keep such a d as it is; in all others the factors change places, and the case would be
- * of another problem. */
+/* A single row whose elements lie apart is contiguous along M, too. Calls whose bits must not
+ * follow the batch keep such a d as it is; in all others the factors change places, and the case
+ * would be of another problem. */
 static gemm_layout layout_of_d(const gemm_problem *like)
 {
     const gemm_layout layout = tn_gemm_layout(like, GEMM_D);
