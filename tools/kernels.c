@@ -42,20 +42,33 @@ typedef struct listing {
     uint32_t failures;
 } listing;
 
+/* A plan may launch a kernel for each of many blocks: it counts once. */
+static bool was_heard(const listing *l, const heard *h)
+{
+    for (size_t i = 0; i < l->heard_count; i++)
+        if (strcmp(l->heard[i].source, h->source) == 0 &&
+            strcmp(l->heard[i].options, h->options) == 0 &&
+            strcmp(l->heard[i].kernel, h->kernel) == 0 && l->heard[i].work_group == h->work_group)
+            return true;
+    return false;
+}
+
 static void listen(void *user, const char *source, const char *options, const char *kernel,
                    size_t work_group)
 {
     listing *l = user;
+    heard now = {.work_group = work_group};
+    snprintf(now.source, sizeof now.source, "%s", source);
+    snprintf(now.options, sizeof now.options, "%s", options);
+    snprintf(now.kernel, sizeof now.kernel, "%s", kernel);
+    if (was_heard(l, &now))
+        return;
     if (l->heard_count == MOST_HEARD) {
         fprintf(stderr, "tenon kernels: a plan has more than %d kernels\n", MOST_HEARD);
         l->failures++;
         return;
     }
-    heard *h = &l->heard[l->heard_count++];
-    snprintf(h->source, sizeof h->source, "%s", source);
-    snprintf(h->options, sizeof h->options, "%s", options);
-    snprintf(h->kernel, sizeof h->kernel, "%s", kernel);
-    h->work_group = work_group;
+    l->heard[l->heard_count++] = now;
 }
 
 /* Whether the line is new to the target. */

@@ -14,7 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Which devices are of a kind; the first that holds of a vendor's kinds, the best one last. */
+/* Which devices are of a kind. Where a number and beyond are, the kind with the largest that a
+ * device reaches. */
 typedef struct tn_kind_match {
     uint32_t nvidia;      /* compute capability times 10, and beyond; 0: not NVIDIA's */
     const char *amd[4];   /* how the name begins, as "gfx94" */
@@ -98,8 +99,7 @@ typedef struct tn_device_kind {
     const char *name;
     const char *source; /* of the figures */
     tn_kind_match match;
-    /* f32 of a CPU's vectors; work-items of a GPU that run in step, 0 where that is not known. */
-    uint32_t lanes;
+    uint32_t lanes;            /* f32 of a CPU's vectors */
     uint32_t vector_registers; /* of a CPU */
     uint32_t group_units; /* compute units that share local memory: a work-group has all of them */
     tn_kind_rates rates;

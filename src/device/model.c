@@ -36,6 +36,12 @@ static double rounds_of(const tn_model *model, double groups)
     return is_cpu ? rounds : rounds + 0.25;
 }
 
+/* The share of the device that so many work-items keep busy. */
+static double busy_share(const tn_model *model, double items)
+{
+    return items > 0 ? fmin(items / tn_model_items(model), 1) : 1;
+}
+
 static double rate_of(const tn_model *model, const tn_work *work)
 {
     const tn_kind_rates *rates = &model->kind->rates;
@@ -65,9 +71,8 @@ static double compute_time(const tn_model *model, const tn_work *work)
 {
     const double cores = tn_model_cores(model), latency = model->kind->memory.latency;
     const double all = computing(model, work) / model->units;
-    const double busy = work->items > 0 ? fmin(work->items / tn_model_items(model), 1) : 1;
     if (work->groups <= 0)
-        return all / busy;
+        return all / busy_share(model, work->items);
     const double rounds = rounds_of(model, work->groups),
                  time = all / work->groups * cores * rounds;
     const double waiting = latency * work->steps;
@@ -83,7 +88,7 @@ static double memory_time(const tn_model *model, const tn_work *work)
                              [TN_SHORT_ROWS] = memory->short_rows,
                              [TN_LONG_ROWS] = memory->long_rows,
                              [TN_APART] = memory->apart};
-    double busy = work->items > 0 ? fmin(work->items / tn_model_items(model), 1) : 1;
+    double busy = busy_share(model, work->items);
     if (tn_device_kind_is_cpu(model->kind) && work->groups > 0)
         busy = fmin(work->groups / model->units, 1);
     return work->bytes / (speed * busy * shares[work->reads] * (work->reach > 0 ? work->reach : 1));

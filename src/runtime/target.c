@@ -10,24 +10,24 @@
 static tn_device describe(const tn_device_kind *kind)
 {
     const tn_kind_usual *usual = &kind->usual;
-    const uint32_t cpu_lanes = kind->match.cpu_lanes;
+    const uint32_t lanes = tn_device_kind_is_cpu(kind) ? kind->lanes : 1;
     tn_device device = {.opencl_version = 120,
-                        .vector_width_f64 = cpu_lanes > 1 ? cpu_lanes / 2 : 1,
+                        .vector_width_f64 = lanes > 1 ? lanes / 2 : 1,
                         .address_align = 128,
                         .model = {kind, usual->compute_units, usual->cache},
                         .least_sub_group = usual->least_sub_group,
-                        .is_cpu = cpu_lanes != 0,
+                        .is_cpu = tn_device_kind_is_cpu(kind),
                         .has_compiler = true};
     for (int d = 0; d < 3; d++)
         device.max_work_item[d] = usual->max_work_group;
-    device.info =
-        (tenon_device_info){.type = cpu_lanes != 0 ? CL_DEVICE_TYPE_CPU : CL_DEVICE_TYPE_GPU,
-                            .compute_units = usual->compute_units,
-                            .vector_width_f32 = cpu_lanes > 0 ? cpu_lanes : 1,
-                            .global_memory = usual->memory,
-                            .max_allocation = usual->memory / 4,
-                            .local_memory = usual->local_memory,
-                            .max_work_group = usual->max_work_group};
+    device.info = (tenon_device_info){.type = tn_device_kind_is_cpu(kind) ? CL_DEVICE_TYPE_CPU
+                                                                          : CL_DEVICE_TYPE_GPU,
+                                      .compute_units = usual->compute_units,
+                                      .vector_width_f32 = lanes,
+                                      .global_memory = usual->memory,
+                                      .max_allocation = usual->memory / 4,
+                                      .local_memory = usual->local_memory,
+                                      .max_work_group = usual->max_work_group};
     snprintf(device.info.name, sizeof device.info.name, "%s", kind->name);
     snprintf(device.info.version, sizeof device.info.version, "OpenCL 1.2");
     return device;

@@ -227,6 +227,15 @@ class Kernels(unittest.TestCase):
         self.assertFalse([source for source in sources if "cpu" in source])
         self.assertTrue(any(row["chosen"] and row["usual"] for row in rows))
 
+    def test_a_cpu_of_a_width(self):
+        for target, lanes in (("cpu_4", 4), ("cpu_16", 16)):
+            rows = self.rows("--target", target)
+            used = {int(re.search(r"-DTENON_VW=(\d+) ", row["options"])[1])
+                    for row in rows if row["source"] == "gemm/cpu_packed"}
+            self.assertEqual(used, {lanes, lanes // 2}, "of f32 and of f64")
+            # Plans of many blocks launch a kernel for each.
+            self.assertIn("conv/columns/col2im", {row["source"] for row in rows})
+
     def test_a_call(self):
         call = "gemm a=f32:512x512 b=f32:512x512 d=f32:512x512"
         rows = self.rows("--target", "sm_90", "--call", call)

@@ -36,6 +36,7 @@ static tenon_stream *begin(tenon_context **context)
     tenon_stream *stream;
     assert_ok(tenon_context_create(NULL, context));
     (*context)->device.is_cpu = false;
+    (*context)->device.model.kind = tn_device_kind_other();
     assert_ok(tenon_stream_create(*context, NULL, &stream));
     return stream;
 }

@@ -222,6 +222,21 @@ static void trials_by_what_a_target_has(void **state)
 }
 
 /* Which matrix units a kind has, and in which form. */
+static void cpus_have_the_vectors_of_their_kind(void **state)
+{
+    static const char *const kinds[] = {"cpu_4", "cpu_8", "cpu_16"};
+    (void)state;
+    for (uint32_t i = 0; i < 3; i++) {
+        tenon_context *context;
+        assert_int_equal(tn_target_context(tn_device_kind_named(kinds[i]), NULL, NULL, &context),
+                         TENON_OK);
+        assert_true(context->device.is_cpu);
+        assert_int_equal(context->device.info.vector_width_f32, 4 << i);
+        assert_int_equal(context->device.vector_width_f64, 2 << i);
+        tenon_context_release(context);
+    }
+}
+
 static void units_of_each_kind(void **state)
 {
     static const struct {
@@ -262,6 +277,7 @@ static void units_of_each_kind(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(cpus_have_the_vectors_of_their_kind),
         cmocka_unit_test(nvidia_by_its_compute_capability),
         cmocka_unit_test(amd_by_its_name),
         cmocka_unit_test(intel_by_its_ip_version),

@@ -9,8 +9,6 @@
 
 /* Rows side by side, fewer than which are not read as neighbours. */
 #define TN_GPU_LEAST_COLUMNS 16
-/* Bytes that a work-item reads at once, of which its vector has tn_gpu_lanes. */
-#define TN_GPU_VECTOR_BYTES 16
 
 /* TENON_GPU, which common/types.clh describes, with a space before it; "" on a CPU. */
 const char *tn_gpu_option(const tenon_context *context);
