@@ -5,6 +5,8 @@
  */
 #include "conv_case.h"
 
+#include <math.h>
+
 /* The directions that have a depthwise solver. */
 static const conv_direction directions[] = {FORWARD, OF_IMAGE, OF_FILTER, TRANSPOSED};
 #define COUNT (sizeof directions / sizeof *directions)
@@ -205,6 +207,35 @@ static void nan_and_infinity_propagate(void **state)
     }
 }
 
+/* A NaN in each tap, by vectors of every length: backwards it meets no zero of the padding, and
+ * none of those between the elements that the stride spreads. In each output, with padding's zeros:
+ * these count in the gradient of the filters. */
+static void nan_in_every_place(void **state)
+{
+    static const char *const backwards[] = {"depthwise:vw1", "depthwise:vw2",  "depthwise:vw4",
+                                            "depthwise:vw8", "depthwise:vw16", NULL};
+    static const char *const by_items[] = {"direct", NULL};
+    test_random random = test_random_for(1314);
+    conv_case p = depthwise(8, 1, 5, 12);
+    (void)state;
+    p.n = 1;
+    conv_pad(&p, 1, 2, 1, 2);
+    p.geometry.stride[0] = p.geometry.stride[1] = 2;
+    for (int64_t i = 0; i < 9; i++) {
+        test_fixture f;
+        conv_make(&f, OF_IMAGE, &p, TENON_DTYPE_F32, TEST_BOUND, &random);
+        for (int64_t k = 0; k < 8; k++)
+            test_set(&f.operands[1], 9 * k + i, i % 2 == 0 ? NAN : INFINITY);
+        test_finish_by(&f, backwards);
+    }
+    for (int64_t i = 0; i < 4; i++) {
+        test_fixture f;
+        conv_make(&f, OF_FILTER, &p, TENON_DTYPE_F32, TEST_BOUND, &random);
+        test_set(test_operand(&f, 1), i, i % 2 == 0 ? NAN : INFINITY);
+        test_finish_by(&f, by_items);
+    }
+}
+
 /* The gradient of the filters in more parts than there are pieces of work, too. */
 static void parts(void **state)
 {
@@ -281,6 +312,7 @@ int main(void)
         cmocka_unit_test(types),
         cmocka_unit_test(dimensions),
         cmocka_unit_test(nan_and_infinity_propagate),
+        cmocka_unit_test(nan_in_every_place),
         cmocka_unit_test(parts),
         cmocka_unit_test(no_workspace),
         cmocka_unit_test(refused),
