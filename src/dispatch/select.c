@@ -11,12 +11,32 @@
 
 #define MAX_CANDIDATES 24
 
+static const char *configure(tenon_context *context, const tn_problem *problem, bool is_estimate,
+                             tn_choice *choice)
+{
+    const tn_solver *solver = choice->solver;
+    int32_t values[TN_MAX_PARAMETERS];
+    memcpy(values, choice->values, sizeof values);
+    memset(choice, 0, sizeof *choice);
+    choice->solver = solver;
+    choice->is_estimate = is_estimate;
+    memcpy(choice->values, values, sizeof values);
+    return solver->configure(context, problem, choice);
+}
+
 const char *tn_configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
 {
-    tn_choice fresh = {.solver = choice->solver};
-    memcpy(fresh.values, choice->values, sizeof fresh.values);
-    *choice = fresh;
-    return choice->solver->configure(context, problem, choice);
+    return configure(context, problem, false, choice);
+}
+
+void tn_choice_options(tenon_context *context, tn_choice *choice, const char *format, ...)
+{
+    va_list arguments;
+    if (choice->is_estimate)
+        return;
+    va_start(arguments, format);
+    tn_build_options_list(context, choice->options, format, arguments);
+    va_end(arguments);
 }
 
 tenon_status tn_choice_record(const char *operation, tn_recording *recording,
@@ -66,34 +86,37 @@ static tenon_status select_forced(const char *operation, tenon_context *context,
     return TENON_OK;
 }
 
-/* Why a solver is not chosen for a problem; NULL where it may be. */
-static const char *refuses(tenon_context *context, const tn_problem *problem, tn_choice *choice)
+/* Why a solver is not chosen for a problem; NULL where it may be, and then its time is known. */
+static const char *refuses(tenon_context *context, const tn_problem *problem,
+                           const tn_solver *solver, double *time)
 {
-    const char *why = tn_configure(context, problem, choice);
-    return why != NULL                                    ? why
-           : choice->never_chosen != NULL                 ? choice->never_chosen
-           : choice->misfit != NULL                       ? choice->misfit
-           : choice->workspace > problem->workspace_limit ? "needs more workspace than the limit"
-                                                          : NULL;
+    tn_choice choice;
+    choice.solver = solver;
+    memset(choice.values, 0, sizeof choice.values);
+    const char *why = configure(context, problem, true, &choice);
+    *time = choice.time;
+    return why != NULL                                   ? why
+           : choice.never_chosen != NULL                 ? choice.never_chosen
+           : choice.misfit != NULL                       ? choice.misfit
+           : choice.workspace > problem->workspace_limit ? "needs more workspace than the limit"
+                                                         : NULL;
 }
 
-/* Every solver that could serve, the fastest by estimate first. Appends the others' reasons to
- * `reasons`. */
+/* A solver that could serve, and its time by estimate. */
+typedef struct candidate {
+    const tn_solver *solver;
+    double time;
+} candidate;
+
+/* All of them, the fastest first. */
 static uint32_t gather(tenon_context *context, const tn_family *family, const tn_problem *problem,
-                       tn_choice candidates[MAX_CANDIDATES], char *reasons, size_t size)
+                       candidate candidates[MAX_CANDIDATES])
 {
     uint32_t count = 0;
-    size_t used = 0;
-    reasons[0] = '\0';
     for (uint32_t i = 0; i < family->solver_count && count < MAX_CANDIDATES; i++) {
-        tn_choice c = {.solver = family->solvers[i]};
-        const char *why = refuses(context, problem, &c);
-        if (why != NULL) {
-            int length = snprintf(reasons + used, size - used, "\n  %s/%s: %s", family->name,
-                                  c.solver->name, why);
-            used += (size_t)length < size - used ? (size_t)length : size - used - 1;
+        candidate c = {.solver = family->solvers[i]};
+        if (refuses(context, problem, c.solver, &c.time) != NULL)
             continue;
-        }
         uint32_t at = count++;
         for (; at > 0 && candidates[at - 1].time > c.time; at--)
             candidates[at] = candidates[at - 1];
@@ -102,14 +125,27 @@ static uint32_t gather(tenon_context *context, const tn_family *family, const tn
     return count;
 }
 
+static tenon_status fail_with_reasons(const char *operation, tenon_context *context,
+                                      const tn_family *family, const tn_problem *problem)
+{
+    char reasons[1024] = "";
+    size_t used = 0;
+    double time;
+    for (uint32_t i = 0; i < family->solver_count && used < sizeof reasons - 1; i++) {
+        const tn_solver *solver = family->solvers[i];
+        const char *why = refuses(context, problem, solver, &time);
+        used += (size_t)snprintf(reasons + used, sizeof reasons - used, "\n  %s/%s: %s",
+                                 family->name, solver->name, why != NULL ? why : "");
+    }
+    return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: no solver can serve:%s", operation, reasons);
+}
+
 double tn_problem_time(tenon_context *context, const tn_family *family, const tn_problem *problem)
 {
-    double least = (double)INFINITY;
-    for (uint32_t i = 0; i < family->solver_count; i++) {
-        tn_choice c = {.solver = family->solvers[i]};
-        if (refuses(context, problem, &c) == NULL && c.time < least)
-            least = c.time;
-    }
+    double least = (double)INFINITY, time;
+    for (uint32_t i = 0; i < family->solver_count; i++)
+        if (refuses(context, problem, family->solvers[i], &time) == NULL && time < least)
+            least = time;
     return least;
 }
 
@@ -124,15 +160,16 @@ tenon_status tn_problem_record(const char *operation, tn_recording *recording,
 /* The first of them that this device has right. */
 static tenon_status take_first(const char *operation, tenon_context *context,
                                const tn_family *family, const tn_problem *problem,
-                               const tn_choice *candidates, uint32_t count, tn_choice *choice)
+                               const candidate *candidates, uint32_t count, tn_choice *choice)
 {
     tenon_status status = TENON_OK;
     char why[256] = "";
     for (uint32_t i = 0; i < count; i++) {
         bool right = false;
-        status = tn_self_check(operation, context, family, problem, &candidates[i], &right, why);
+        *choice = (tn_choice){.solver = candidates[i].solver};
+        tn_configure(context, problem, choice);
+        status = tn_self_check(operation, context, family, problem, choice, &right, why);
         if (status == TENON_OK && right) {
-            *choice = candidates[i];
             renew(context, problem, choice);
             return TENON_OK;
         }
@@ -152,21 +189,15 @@ static tenon_status take_first(const char *operation, tenon_context *context,
 tenon_status tn_select(const char *operation, tenon_context *context, const tn_family *family,
                        const tn_problem *problem, tn_choice *choice)
 {
-    char reasons[1024];
+    candidate candidates[MAX_CANDIDATES];
     bool chosen;
     TN_TRY(tn_self_check_choose(operation, context, family, problem, choice, &chosen));
     if (chosen)
         return TENON_OK;
     if (problem->forced >= 0)
         return select_forced(operation, context, family, problem, choice);
-    tn_choice *candidates = malloc(MAX_CANDIDATES * sizeof *candidates);
-    if (candidates == NULL)
-        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory for a plan", operation);
-    uint32_t count = gather(context, family, problem, candidates, reasons, sizeof reasons);
-    tenon_status status =
-        count > 0
-            ? take_first(operation, context, family, problem, candidates, count, choice)
-            : tn_fail(TENON_ERROR_UNSUPPORTED, "%s: no solver can serve:%s", operation, reasons);
-    free(candidates);
-    return status;
+    const uint32_t count = gather(context, family, problem, candidates);
+    if (count == 0)
+        return fail_with_reasons(operation, context, family, problem);
+    return take_first(operation, context, family, problem, candidates, count, choice);
 }

@@ -40,6 +40,8 @@ typedef struct tn_solver tn_solver;
 #define TN_LAYOUT_WORDS 200
 typedef struct tn_choice {
     const tn_solver *solver;
+    /* Only the time counts, and whether it can serve: the options need not be written. */
+    bool is_estimate;
     int32_t values[TN_MAX_PARAMETERS]; /* of its parameters */
     uint64_t workspace;                /* bytes */
     /* Nanoseconds that it should take; compared among the solvers of one family only. */
@@ -86,6 +88,10 @@ struct tn_solver {
 /* Configures a choice whose solver and forced values are given, all else is zeroed first. Returns
  * why the solver cannot serve, or NULL. */
 const char *tn_configure(tenon_context *context, const tn_problem *problem, tn_choice *choice);
+
+/* The compiler's options of a choice: those that every kernel gets, and those of `format`. */
+void tn_choice_options(tenon_context *context, tn_choice *choice, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* Adds the time of work to a choice's. */
 static inline void tn_choice_add(const tenon_context *context, tn_choice *choice,

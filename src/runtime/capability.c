@@ -338,11 +338,17 @@ static char *build_options(tenon_context *context, const char *first, char optio
     return options;
 }
 
+char *tn_build_options_list(tenon_context *context, char options[512], const char *format,
+                            va_list arguments)
+{
+    return build_options(context, TN_LEAST_VERSION, options, format, arguments);
+}
+
 char *tn_build_options(tenon_context *context, char options[512], const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    build_options(context, TN_LEAST_VERSION, options, format, arguments);
+    tn_build_options_list(context, options, format, arguments);
     va_end(arguments);
     return options;
 }

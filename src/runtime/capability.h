@@ -4,6 +4,7 @@
 
 #include <tenon/context.h>
 
+#include <stdarg.h>
 #include <stdbool.h>
 
 /* Whether the device has the capability; runs the trial where it has not run yet. A trial that
@@ -44,6 +45,9 @@ bool tn_capability_trial(tenon_context *context, tenon_capability capability, ui
  * -DTENON_HW_FMA=1 …". Returns `options`. */
 char *tn_build_options(tenon_context *context, char options[512], const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+char *tn_build_options_list(tenon_context *context, char options[512], const char *format,
+                            va_list arguments);
 
 /* The same with the options of a capability's trial in place of -cl-std=CL1.2, where the device has
  * the capability. */

@@ -13,10 +13,10 @@
 
 static void set_options(tenon_context *context, const tn_pointwise_problem *p, tn_choice *choice)
 {
-    tn_build_options(context, choice->options,
-                     "-DTENON_DTYPE=%u -DTENON_ACT_BUILD=%u -DTENON_VW=%u%s%s", p->to,
-                     tn_activation_is_build(p->kind) ? p->kind : 0u, tn_lanes(context, p->to),
-                     tn_gpu_option(context), tn_stores_option(choice->values));
+    tn_choice_options(context, choice, "-DTENON_DTYPE=%u -DTENON_ACT_BUILD=%u -DTENON_VW=%u%s%s",
+                      p->to, tn_activation_is_build(p->kind) ? p->kind : 0u,
+                      tn_lanes(context, p->to), tn_gpu_option(context),
+                      tn_stores_option(choice->values));
 }
 
 static const char *configure_dense(tenon_context *context, const tn_problem *problem,

@@ -125,9 +125,9 @@ void tn_pointwise_configure(tenon_context *context, const tn_pointwise_problem *
                         choice);
     const tn_work work = tn_pointwise_work(p, tn_pointwise_has_vectors(p));
     tn_choice_add(context, choice, &work);
-    tn_build_options(context, choice->options, "-DTENON_DTYPE=%u -DTENON_VW=%u%s%s%s", p->to,
-                     tn_lanes(context, p->to), tn_gpu_option(context), more,
-                     tn_stores_option(choice->values));
+    tn_choice_options(context, choice, "-DTENON_DTYPE=%u -DTENON_VW=%u%s%s%s", p->to,
+                      tn_lanes(context, p->to), tn_gpu_option(context), more,
+                      tn_stores_option(choice->values));
 }
 
 int64_t tn_pointwise_copy_bytes(const tn_pointwise_problem *problem)

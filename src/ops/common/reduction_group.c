@@ -62,9 +62,9 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
         return NULL;
     const tn_work work = work_of(context, p, choice->values[0]);
     tn_choice_add(context, choice, &work);
-    tn_build_options(context, choice->options, "-DTENON_DTYPE=%u %s%s", p->dtype,
-                     tn_team_options(context, p->dtype, options),
-                     tn_reduction_is_extremum(p) ? " -DTENON_EXTREMUM" : "");
+    tn_choice_options(context, choice, "-DTENON_DTYPE=%u %s%s", p->dtype,
+                      tn_team_options(context, p->dtype, options),
+                      tn_reduction_is_extremum(p) ? " -DTENON_EXTREMUM" : "");
     return NULL;
 }
 

@@ -193,8 +193,8 @@ static void configure(tenon_context *context, const tn_rows_problem *p, uint32_t
     layout->args.chunk = chunk;
     memcpy(layout->global, grid.global, dimensions * sizeof *global);
     memcpy(layout->local, grid.local, dimensions * sizeof *global);
-    tn_build_options(context, choice->options, "-DTENON_DTYPE=%u -DTENON_VW=%u%s", p->dtype,
-                     tn_lanes(context, p->dtype), tn_gpu_option(context));
+    tn_choice_options(context, choice, "-DTENON_DTYPE=%u -DTENON_VW=%u%s", p->dtype,
+                      tn_lanes(context, p->dtype), tn_gpu_option(context));
 }
 
 const char *tn_rows_configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)

@@ -43,8 +43,8 @@ const char *tn_rows_group_configure(tenon_context *context, const tn_problem *pr
         return NULL;
     const tn_work work = work_of(context, p, choice->values[0]);
     tn_choice_add(context, choice, &work);
-    tn_build_options(context, choice->options, "-DTENON_DTYPE=%u %s", p->dtype,
-                     tn_team_options(context, p->dtype, options));
+    tn_choice_options(context, choice, "-DTENON_DTYPE=%u %s", p->dtype,
+                      tn_team_options(context, p->dtype, options));
     tn_rows_layout *layout = tn_rows_layout_of(p, choice);
     layout->args.team = choice->values[0];
     layout->args.across = is_across(p);

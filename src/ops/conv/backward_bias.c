@@ -60,8 +60,8 @@ static int64_t chunk_of(tenon_context *context, const conv_bias_problem *p)
 
 static void set_options(tenon_context *context, const conv_bias_problem *p, tn_choice *choice)
 {
-    tn_build_options(context, choice->options, "-DTENON_DTYPE=%u -DTENON_VW=%u", p->dtype,
-                     tn_lanes(context, p->dtype));
+    tn_choice_options(context, choice, "-DTENON_DTYPE=%u -DTENON_VW=%u", p->dtype,
+                      tn_lanes(context, p->dtype));
 }
 
 static const char *configure_whole(tenon_context *context, const tn_problem *problem,

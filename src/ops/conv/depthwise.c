@@ -237,7 +237,8 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
         return NULL;
     const tn_work work = work_of(context, w, values);
     tn_choice_add(context, choice, &work);
-    set_options(context, w, values, choice->options);
+    if (!choice->is_estimate)
+        set_options(context, w, values, choice->options);
     return NULL;
 }
 

@@ -156,7 +156,8 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
     tn_conv_tiled_lay_out(p, direction, choice->values[MATRIX_SLICES], &l->tiled);
     choice->workspace = tn_conv_slices_size(p, l->tiled.slices);
     add_time(context, p, l, choice);
-    set_options(context, p, l, choice);
+    if (!choice->is_estimate)
+        set_options(context, p, l, choice);
     return NULL;
 }
 

@@ -318,13 +318,13 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
     if (choice->misfit != NULL)
         return NULL;
     choice->workspace = tn_conv_slices_size(p, l->slices);
-    tn_build_options(context, choice->options,
-                     GEMM_OPTIONS_FORMAT " -DTENON_MB=%d -DTENON_NB=%d -DTENON_KB=%d -DTENON_MR=%d"
-                                         " -DTENON_NR=%d -DTENON_ALONG_K=%d -DTENON_RUN=%d",
-                     GEMM_OPTIONS_VALUES(&l->product), values[TILED_MB], values[TILED_NB],
-                     values[TILED_KB], values[TILED_MR], values[TILED_NR],
-                     tn_conv_gathers_along_k(p, l->direction),
-                     tn_conv_run(p, l->direction, values[TILED_KB], RUN));
+    tn_choice_options(context, choice,
+                      GEMM_OPTIONS_FORMAT " -DTENON_MB=%d -DTENON_NB=%d -DTENON_KB=%d -DTENON_MR=%d"
+                                          " -DTENON_NR=%d -DTENON_ALONG_K=%d -DTENON_RUN=%d",
+                      GEMM_OPTIONS_VALUES(&l->product), values[TILED_MB], values[TILED_NB],
+                      values[TILED_KB], values[TILED_MR], values[TILED_NR],
+                      tn_conv_gathers_along_k(p, l->direction),
+                      tn_conv_run(p, l->direction, values[TILED_KB], RUN));
     return NULL;
 }
 

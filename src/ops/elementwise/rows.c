@@ -42,7 +42,7 @@ static const char *configure_copy(tenon_context *context, const tn_problem *prob
     if (p->from == p->to)
         tn_element_options(context, (tenon_dtype)p->to, choice->values, choice->options);
     else
-        tn_build_options(context, choice->options, "-DTENON_FROM=%u -DTENON_TO=%u", p->from, p->to);
+        tn_choice_options(context, choice, "-DTENON_FROM=%u -DTENON_TO=%u", p->from, p->to);
     return NULL;
 }
 

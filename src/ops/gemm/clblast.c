@@ -114,9 +114,9 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
     /* Never the choice of an estimate: how fast it is depends on what it was tuned for. */
     choice->time = 1e30;
     /* Nothing is built with it, but each pair of layouts is checked. */
-    tn_build_options(context, choice->options, GEMM_OPTIONS_FORMAT " -DTENON_LAYOUTS=%d%d",
-                     GEMM_OPTIONS_VALUES(p), (int)tn_gemm_layout(p, GEMM_A),
-                     (int)tn_gemm_layout(p, GEMM_B));
+    tn_choice_options(context, choice, GEMM_OPTIONS_FORMAT " -DTENON_LAYOUTS=%d%d",
+                      GEMM_OPTIONS_VALUES(p), (int)tn_gemm_layout(p, GEMM_A),
+                      (int)tn_gemm_layout(p, GEMM_B));
     return refuses(p, TN_LAYOUT(clblast_args, choice));
 }
 

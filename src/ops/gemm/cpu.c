@@ -239,7 +239,8 @@ void tn_gemm_cpu_configure(tenon_context *context, const gemm_problem *p, int32_
         return;
     const tn_work work = tn_gemm_cpu_work(context, p, choice->values);
     tn_choice_add(context, choice, &work);
-    tn_gemm_cpu_options(context, &p->head, choice->values, choice->options);
+    if (!choice->is_estimate)
+        tn_gemm_cpu_options(context, &p->head, choice->values, choice->options);
 }
 
 tn_launch tn_gemm_cpu_launch(const gemm_problem *p, const tn_choice *choice, int64_t rows,

@@ -26,8 +26,8 @@ static const char *configure(tenon_context *context, const gemm_problem *p, gemm
     if (tn_gemm_layout(p, GEMM_A) != layout)
         return layout == GEMM_UNIT_COL ? "the matrix is not contiguous along K"
                                        : "the matrix is not contiguous along M";
-    tn_build_options(context, choice->options, GEMM_OPTIONS_FORMAT " -DTENON_VW=%d",
-                     GEMM_OPTIONS_VALUES(p), (int)tn_gemm_lanes(context, p->dtype));
+    tn_choice_options(context, choice, GEMM_OPTIONS_FORMAT " -DTENON_VW=%d", GEMM_OPTIONS_VALUES(p),
+                      (int)tn_gemm_lanes(context, p->dtype));
     return NULL;
 }
 

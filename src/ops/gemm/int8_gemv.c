@@ -35,9 +35,9 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
         .vector_elements = tn_gemm_work(p),
         .bytes = tn_gemm_work(p)};
     tn_choice_add(context, choice, &work);
-    tn_build_options(context, choice->options,
-                     GEMM_OPTIONS_FORMAT " -DTENON_VW=%d -DTENON_A_LAYOUT=%d -DTENON_ROWS=%d",
-                     GEMM_OPTIONS_VALUES(p), lanes, along_k(p) ? 1 : 2, VECTORS * lanes);
+    tn_choice_options(context, choice,
+                      GEMM_OPTIONS_FORMAT " -DTENON_VW=%d -DTENON_A_LAYOUT=%d -DTENON_ROWS=%d",
+                      GEMM_OPTIONS_VALUES(p), lanes, along_k(p) ? 1 : 2, VECTORS * lanes);
     return NULL;
 }
 

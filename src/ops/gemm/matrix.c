@@ -251,7 +251,8 @@ void tn_matrix_configure(tenon_context *context, const gemm_problem *p, const ma
         return;
     const tn_work work = work_of(context, p, unit, choice->values);
     tn_choice_add(context, choice, &work);
-    tn_matrix_options(context, p, unit, choice->values, choice->options);
+    if (!choice->is_estimate)
+        tn_matrix_options(context, p, unit, choice->values, choice->options);
 }
 
 void tn_matrix_sizes(const gemm_problem *p, const matrix_unit *unit, const int32_t *values,

@@ -13,7 +13,7 @@ void tn_gemm_plain_configure(tenon_context *context, const gemm_problem *p, tn_c
     const double items = (double)p->m * (double)p->n * (double)tn_gemm_batch_count(p);
     const tn_work work = {.launches = 1, .items = items, .scalar = items * ((double)p->k + 8)};
     tn_choice_add(context, choice, &work);
-    tn_build_options(context, choice->options, GEMM_OPTIONS_FORMAT, GEMM_OPTIONS_VALUES(p));
+    tn_choice_options(context, choice, GEMM_OPTIONS_FORMAT, GEMM_OPTIONS_VALUES(p));
 }
 
 tn_launch tn_gemm_plain_launch(const gemm_problem *p, const char *options, const char *source,

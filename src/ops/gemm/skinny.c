@@ -182,12 +182,12 @@ static const char *configure_cpu(tenon_context *context, const tn_problem *probl
         return NULL;
     const tn_work work = work_cpu(context, &p, values);
     tn_choice_add(context, choice, &work);
-    tn_build_options(context, choice->options,
-                     GEMM_OPTIONS_FORMAT
-                     " -DTENON_VW=%d -DTENON_MR=%d -DTENON_NR=%d -DTENON_STRIP=%d -DTENON_KC=%d",
-                     GEMM_OPTIONS_VALUES(&p), (int)tn_gemm_lanes(context, p.dtype),
-                     values[SKINNY_MR], values[SKINNY_NR], strip_of(context, &p),
-                     strip_of(context, &p) / 2);
+    tn_choice_options(context, choice,
+                      GEMM_OPTIONS_FORMAT
+                      " -DTENON_VW=%d -DTENON_MR=%d -DTENON_NR=%d -DTENON_STRIP=%d -DTENON_KC=%d",
+                      GEMM_OPTIONS_VALUES(&p), (int)tn_gemm_lanes(context, p.dtype),
+                      values[SKINNY_MR], values[SKINNY_NR], strip_of(context, &p),
+                      strip_of(context, &p) / 2);
     return NULL;
 }
 
@@ -206,11 +206,12 @@ static const char *configure_gpu(tenon_context *context, const tn_problem *probl
         return NULL;
     const tn_work work = work_gpu(&p, values);
     tn_choice_add(context, choice, &work);
-    tn_build_options(context, choice->options,
-                     GEMM_OPTIONS_FORMAT
-                     " -DTENON_MR=%d -DTENON_NR=%d -DTENON_COLS=%d -DTENON_SHARES=%d -DTENON_VL=%d",
-                     GEMM_OPTIONS_VALUES(&p), values[SKINNY_MR], values[SKINNY_NR], GPU_COLS,
-                     GPU_SHARES, gpu_vector(&p, values));
+    tn_choice_options(
+        context, choice,
+        GEMM_OPTIONS_FORMAT
+        " -DTENON_MR=%d -DTENON_NR=%d -DTENON_COLS=%d -DTENON_SHARES=%d -DTENON_VL=%d",
+        GEMM_OPTIONS_VALUES(&p), values[SKINNY_MR], values[SKINNY_NR], GPU_COLS, GPU_SHARES,
+        gpu_vector(&p, values));
     return NULL;
 }
 

@@ -161,7 +161,8 @@ static const char *configure_slices(tenon_context *context, const gemm_problem *
     choice->workspace = tn_gemm_split_bytes(p, slices);
     const tn_work sum = tn_gemm_split_sum_work(context, p, slices);
     tn_choice_add(context, choice, &sum);
-    tn_gemm_split_add_options(p, choice->options, &TN_LAYOUT(split_layout, choice)->options);
+    if (!choice->is_estimate)
+        tn_gemm_split_add_options(p, choice->options, &TN_LAYOUT(split_layout, choice)->options);
     return NULL;
 }
 

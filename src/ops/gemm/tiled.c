@@ -180,14 +180,14 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
     if (choice->misfit != NULL)
         return NULL;
     bool vectors = values[TILED_VW] > 1;
-    tn_build_options(context, choice->options,
-                     GEMM_OPTIONS_FORMAT
-                     " -DTENON_MB=%d -DTENON_NB=%d -DTENON_KB=%d -DTENON_MR=%d -DTENON_NR=%d"
-                     " -DTENON_VL=%d -DTENON_LB=%d -DTENON_A_ALONG_K=%d -DTENON_B_ALONG_K=%d",
-                     GEMM_OPTIONS_VALUES(p), values[TILED_MB], values[TILED_NB], values[TILED_KB],
-                     values[TILED_MR], values[TILED_NR], values[TILED_VW], values[TILED_LB],
-                     vectors && tn_gemm_layout(p, GEMM_A) == GEMM_UNIT_COL,
-                     vectors && tn_gemm_layout(p, GEMM_B) == GEMM_UNIT_ROW);
+    tn_choice_options(context, choice,
+                      GEMM_OPTIONS_FORMAT
+                      " -DTENON_MB=%d -DTENON_NB=%d -DTENON_KB=%d -DTENON_MR=%d -DTENON_NR=%d"
+                      " -DTENON_VL=%d -DTENON_LB=%d -DTENON_A_ALONG_K=%d -DTENON_B_ALONG_K=%d",
+                      GEMM_OPTIONS_VALUES(p), values[TILED_MB], values[TILED_NB], values[TILED_KB],
+                      values[TILED_MR], values[TILED_NR], values[TILED_VW], values[TILED_LB],
+                      vectors && tn_gemm_layout(p, GEMM_A) == GEMM_UNIT_COL,
+                      vectors && tn_gemm_layout(p, GEMM_B) == GEMM_UNIT_ROW);
     return NULL;
 }
 

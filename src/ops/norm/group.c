@@ -48,8 +48,8 @@ static const char *configure_sets(tenon_context *context, const norm_problem *p,
         return NULL;
     const tn_work work = work_of(context, p, args, choice->values[0]);
     tn_choice_add(context, choice, &work);
-    tn_build_options(context, choice->options, "-DTENON_DTYPE=%u -DTENON_PARAM_ACC=%u %s", p->dtype,
-                     p->parameter_acc, tn_team_options(context, p->dtype, options));
+    tn_choice_options(context, choice, "-DTENON_DTYPE=%u -DTENON_PARAM_ACC=%u %s", p->dtype,
+                      p->parameter_acc, tn_team_options(context, p->dtype, options));
     return NULL;
 }
 

@@ -76,9 +76,8 @@ const char *tn_optimizer_configure(tenon_context *context, const tn_problem *pro
                                                             .cpu_chunk = CPU_CHUNK,
                                                             .gpu_chunk = GPU_CHUNK,
                                                             .numbers = scalars};
-    tn_build_options(context, choice->options,
-                     "-DTENON_DTYPE=%u -DTENON_VW=%u%s -DTENON_GRADIENT_ACC=%u", p->dtype,
-                     tn_lanes(context, p->dtype), tn_gpu_option(context), p->kind);
+    tn_choice_options(context, choice, "-DTENON_DTYPE=%u -DTENON_VW=%u%s -DTENON_GRADIENT_ACC=%u",
+                      p->dtype, tn_lanes(context, p->dtype), tn_gpu_option(context), p->kind);
     return NULL;
 }
 

@@ -123,11 +123,11 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
         return NULL;
     const tn_work work = tn_gemm_cpu_work(context, &p->gemm, values);
     tn_choice_add(context, choice, &work);
-    tn_build_options(context, choice->options,
-                     GEMM_OPTIONS_FORMAT " -DTENON_VW=%d -DTENON_MR=%d -DTENON_NV=%d -DTENON_PV=%d"
-                                         " -DTENON_KC=%d -DTENON_NTP=%d",
-                     GEMM_OPTIONS_VALUES(&p->gemm), lanes, values[CPU_MR], values[CPU_NR] / lanes,
-                     (int)p->panel / lanes, values[CPU_KC], sum_tiles(context, p));
+    tn_choice_options(context, choice,
+                      GEMM_OPTIONS_FORMAT " -DTENON_VW=%d -DTENON_MR=%d -DTENON_NV=%d -DTENON_PV=%d"
+                                          " -DTENON_KC=%d -DTENON_NTP=%d",
+                      GEMM_OPTIONS_VALUES(&p->gemm), lanes, values[CPU_MR], values[CPU_NR] / lanes,
+                      (int)p->panel / lanes, values[CPU_KC], sum_tiles(context, p));
     return NULL;
 }
 

@@ -98,9 +98,8 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
         choice->never_chosen = "made for GPUs";
     const tn_work work = by_groups(choice) ? work_of_groups(p) : work_of_items(p);
     tn_choice_add(context, choice, &work);
-    tn_build_options(context, choice->options,
-                     "-DTENON_DTYPE=%u -DTENON_POOL_MAX=%d -DTENON_ITEMS=%d", p->dtype,
-                     p->kind == TENON_POOL_MAX, ITEMS);
+    tn_choice_options(context, choice, "-DTENON_DTYPE=%u -DTENON_POOL_MAX=%d -DTENON_ITEMS=%d",
+                      p->dtype, p->kind == TENON_POOL_MAX, ITEMS);
     return NULL;
 }
 

@@ -67,8 +67,8 @@ static const char *configure_for(tenon_context *context, const pool_problem *p, 
                           .reads = each.reads,
                           .reach = by_channels(choice) ? 0.5 : 1};
     tn_choice_add(context, choice, &work);
-    tn_build_options(context, choice->options, "-DTENON_DTYPE=%u -DTENON_POOL_MAX=%d -DTENON_VW=%u",
-                     p->dtype, p->kind == TENON_POOL_MAX, tn_lanes(context, p->dtype));
+    tn_choice_options(context, choice, "-DTENON_DTYPE=%u -DTENON_POOL_MAX=%d -DTENON_VW=%u",
+                      p->dtype, p->kind == TENON_POOL_MAX, tn_lanes(context, p->dtype));
     return NULL;
 }
 

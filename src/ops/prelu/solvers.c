@@ -185,9 +185,9 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
     tn_choice_add(context, choice, &work);
     if (layout->args.segments > 1)
         tn_choice_add(context, choice, &finish);
-    tn_build_options(context, choice->options, "-DTENON_DTYPE=%u -DTENON_VW=%u%s -DPRELU_GROUP=%d",
-                     p->dtype, tn_lanes(context, p->dtype), tn_gpu_option(context),
-                     context->device.is_cpu ? CPU_GROUP : 1);
+    tn_choice_options(context, choice, "-DTENON_DTYPE=%u -DTENON_VW=%u%s -DPRELU_GROUP=%d",
+                      p->dtype, tn_lanes(context, p->dtype), tn_gpu_option(context),
+                      context->device.is_cpu ? CPU_GROUP : 1);
     return NULL;
 }
 

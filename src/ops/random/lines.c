@@ -18,9 +18,8 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
     char bytes[40] = "";
     if (integer)
         snprintf(bytes, sizeof bytes, " -DTENON_RANDOM_BYTES=%u", p->element_size[RANDOM_Y]);
-    tn_build_options(context, choice->options,
-                     "-DTENON_DTYPE=%u -DTENON_VW=%u%s -DTENON_RANDOM_KIND=%u%s", dtype,
-                     tn_lanes(context, dtype), tn_gpu_option(context), p->kind, bytes);
+    tn_choice_options(context, choice, "-DTENON_DTYPE=%u -DTENON_VW=%u%s -DTENON_RANDOM_KIND=%u%s",
+                      dtype, tn_lanes(context, dtype), tn_gpu_option(context), p->kind, bytes);
     *TN_LAYOUT(tn_lines_launch, choice) =
         (tn_lines_launch){.source = "random/random",
                           .kernel = "random_fill",

@@ -47,10 +47,10 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
     const col2im_problem *p = (const col2im_problem *)problem;
     const tn_work work = work_of(context, p, choice->solver);
     tn_choice_add(context, choice, &work);
-    tn_build_options(context, choice->options,
-                     "-DTENON_DTYPE=%u -DTENON_ACT_BUILD=%u -DTENON_VW=%u -DTENON_COL_ACC=%u",
-                     p->dtype, tn_activation_is_build(p->activation) ? p->activation : 0u,
-                     tn_lanes(context, p->dtype), p->col_acc);
+    tn_choice_options(context, choice,
+                      "-DTENON_DTYPE=%u -DTENON_ACT_BUILD=%u -DTENON_VW=%u -DTENON_COL_ACC=%u",
+                      p->dtype, tn_activation_is_build(p->activation) ? p->activation : 0u,
+                      tn_lanes(context, p->dtype), p->col_acc);
     return NULL;
 }
 

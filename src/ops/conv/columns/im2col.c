@@ -40,7 +40,7 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
         choice->never_chosen = "the columns are not contiguous along the channels";
     const tn_work work = work_of(p, is_channels(choice));
     tn_choice_add(context, choice, &work);
-    tn_build_options(context, choice->options, "-DTENON_DTYPE=%u", (unsigned)p->dtype);
+    tn_choice_options(context, choice, "-DTENON_DTYPE=%u", (unsigned)p->dtype);
     return NULL;
 }
 

@@ -266,9 +266,9 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
     const int64_t columns = l->images * l->groups * l->channels * l->taps * l->pixels;
     choice->workspace = (uint64_t)(columns_at(l) + columns) * tn_acc_size(p->dtype);
     add_time(context, p, l, choice);
-    tn_build_options(
-        context, choice->options, "-DTENON_DTYPE=%u -DTENON_ACT_BUILD=%u -DTENON_VW=%u", p->dtype,
-        tn_activation_is_build(p->activation) ? p->activation : 0u, tn_lanes(context, p->dtype));
+    tn_choice_options(context, choice, "-DTENON_DTYPE=%u -DTENON_ACT_BUILD=%u -DTENON_VW=%u",
+                      p->dtype, tn_activation_is_build(p->activation) ? p->activation : 0u,
+                      tn_lanes(context, p->dtype));
     return NULL;
 }
 

@@ -157,7 +157,8 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
         return NULL;
     choice->workspace = workspace(p, values[PARTS]);
     add_time(context, p, l, choice);
-    set_options(context, p, values[VW], choice->options);
+    if (!choice->is_estimate)
+        set_options(context, p, values[VW], choice->options);
     return NULL;
 }
 

@@ -29,8 +29,8 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
     const conv_problem *p = (const conv_problem *)problem;
     const tn_work work = filter_work(context, p);
     tn_choice_add(context, choice, &work);
-    tn_build_options(context, choice->options, "-DTENON_DTYPE=%u -DTENON_VW=%u", p->dtype,
-                     tn_lanes(context, p->dtype));
+    tn_choice_options(context, choice, "-DTENON_DTYPE=%u -DTENON_VW=%u", p->dtype,
+                      tn_lanes(context, p->dtype));
     return NULL;
 }
 

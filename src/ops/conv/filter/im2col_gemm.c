@@ -305,8 +305,8 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
     int64_t columns = p->groups * l->taps * l->block.images * tn_conv_block_pixels(&l->block);
     choice->workspace = (uint64_t)(columns_at(l) + columns) * tn_acc_size(p->dtype);
     add_time(context, p, l, choice);
-    tn_build_options(context, choice->options, "-DTENON_DTYPE=%u -DTENON_VW=%u", p->dtype,
-                     tn_lanes(context, p->dtype));
+    tn_choice_options(context, choice, "-DTENON_DTYPE=%u -DTENON_VW=%u", p->dtype,
+                      tn_lanes(context, p->dtype));
     return NULL;
 }
 

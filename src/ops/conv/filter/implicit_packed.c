@@ -300,7 +300,8 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
         choice->workspace = (uint64_t)l->slices * slice_size(p) * tn_acc_size(p->dtype);
     const tn_work work = work_of(context, p, l, choice->values);
     tn_choice_add(context, choice, &work);
-    set_options(context, p, choice->values, choice->options);
+    if (!choice->is_estimate)
+        set_options(context, p, choice->values, choice->options);
     return NULL;
 }
 

@@ -329,7 +329,8 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
         return NULL;
     const tn_work work = work_of(l);
     tn_choice_add(context, choice, &work);
-    set_options(context, l, choice->options);
+    if (!choice->is_estimate)
+        set_options(context, l, choice->options);
     return NULL;
 }
 

@@ -21,8 +21,8 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
     const conv_problem *p = (const conv_problem *)problem;
     const tn_work work = tn_conv_direct_work(p);
     tn_choice_add(context, choice, &work);
-    tn_build_options(context, choice->options, "-DTENON_DTYPE=%u -DTENON_ACT_BUILD=%u", p->dtype,
-                     tn_activation_is_build(p->activation) ? p->activation : 0u);
+    tn_choice_options(context, choice, "-DTENON_DTYPE=%u -DTENON_ACT_BUILD=%u", p->dtype,
+                      tn_activation_is_build(p->activation) ? p->activation : 0u);
     return NULL;
 }
 

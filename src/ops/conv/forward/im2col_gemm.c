@@ -176,7 +176,7 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
         (uint64_t)(l->packed + l->block.images * tn_conv_block_pixels(&l->block) * l->column) *
         tenon_dtype_size((tenon_dtype)p->dtype);
     add_time(context, p, l, choice);
-    tn_build_options(context, choice->options, "-DTENON_DTYPE=%u", p->dtype);
+    tn_choice_options(context, choice, "-DTENON_DTYPE=%u", p->dtype);
     return NULL;
 }
 

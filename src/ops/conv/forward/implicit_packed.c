@@ -49,7 +49,8 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
     if (choice->misfit != NULL)
         return NULL;
     add_time(context, p, g, choice);
-    tn_gemm_cpu_options(context, &g->head, choice->values, choice->options);
+    if (!choice->is_estimate)
+        tn_gemm_cpu_options(context, &g->head, choice->values, choice->options);
     return NULL;
 }
 

@@ -268,7 +268,8 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
     *l = lay_out(context, &w, choice->values);
     choice->workspace = (uint64_t)elements(&w, l) * tn_acc_size(w.conv->dtype);
     choice->time = time_of(context, &w, choice->values, l);
-    set_options(context, &w, choice->values, choice->options);
+    if (!choice->is_estimate)
+        set_options(context, &w, choice->values, choice->options);
     return NULL;
 }
 

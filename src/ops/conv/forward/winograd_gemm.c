@@ -164,9 +164,9 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
     *l = lay_out(&w);
     choice->workspace = (uint64_t)l->elements * tn_acc_size(p->dtype);
     add_time(context, &w, l, choice);
-    tn_build_options(context, choice->options,
-                     "-DTENON_DTYPE=%u -DTENON_ACT_BUILD=%u -DTENON_TILE=%d", p->dtype,
-                     tn_activation_is_build(p->activation) ? p->activation : 0u, (int)w.tile);
+    tn_choice_options(context, choice, "-DTENON_DTYPE=%u -DTENON_ACT_BUILD=%u -DTENON_TILE=%d",
+                      p->dtype, tn_activation_is_build(p->activation) ? p->activation : 0u,
+                      (int)w.tile);
     return NULL;
 }
 
