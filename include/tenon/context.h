@@ -3,6 +3,7 @@
 #define TENON_CONTEXT_H
 
 #include <tenon/device.h>
+#include <tenon/store.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -14,6 +15,25 @@ typedef struct tenon_context tenon_context;
 /** The workspace limit that stands for the smaller of 256 MiB and an eighth of the device's global
  * memory. */
 #define TENON_WORKSPACE_DEFAULT UINT64_MAX
+
+/** What takes its time at a first use. */
+typedef enum tenon_progress_stage {
+    TENON_PROGRESS_BUILD, /**< the driver compiles a kernel */
+    TENON_PROGRESS_TRIAL, /**< a capability is tried */
+    TENON_PROGRESS_CHECK  /**< a kernel variant is compared with its reference; it builds, too */
+} tenon_progress_stage;
+
+/** A step of it, told when it begins and when it has ended. */
+typedef struct tenon_progress {
+    uint32_t stage;      /**< a tenon_progress_stage */
+    uint32_t is_done;    /**< 0: it begins; 1: it has ended */
+    const char *name;    /**< of the kernel, the capability or the solver; valid in the call only */
+    double milliseconds; /**< that it took; 0 where it begins */
+} tenon_progress;
+
+/** Called on the thread that needs it, which waits: it must be short and must not call the
+ * library. */
+typedef void (*tenon_progress_callback)(void *user, const tenon_progress *progress);
 
 /** How a context is made. Start from TENON_CONTEXT_PARAMS_INIT. */
 typedef struct tenon_context_params {
@@ -29,11 +49,15 @@ typedef struct tenon_context_params {
     uint32_t profiling; /**< 1: queues that the library creates record times
                            (CL_QUEUE_PROFILING_ENABLE) */
     uint32_t reserved;  /**< 0 */
+    tenon_store store;  /**< what is kept between processes, and where; zeroed: the usual folder */
+    tenon_progress_callback progress; /**< or NULL */
+    void *progress_user;
 } tenon_context_params;
 
 #define TENON_CONTEXT_PARAMS_INIT                                                                  \
     {                                                                                              \
-        sizeof(tenon_context_params), 0, NULL, TENON_WORKSPACE_DEFAULT, NULL, NULL, 0, 0           \
+        sizeof(tenon_context_params), 0, NULL, TENON_WORKSPACE_DEFAULT, NULL, NULL, 0, 0,          \
+            {0, 0, NULL, 0, NULL, NULL, NULL}, NULL, NULL                                          \
     }
 
 /** The same as the initialiser, for languages without macros. */

@@ -28,7 +28,9 @@
 #include <tenon/random.h>
 #include <tenon/reduce.h>
 #include <tenon/softmax.h>
+#include <tenon/statistics.h>
 #include <tenon/status.h>
+#include <tenon/store.h>
 #include <tenon/stream.h>
 #include <tenon/tensor.h>
 #include <tenon/version.h>

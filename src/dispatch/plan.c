@@ -82,7 +82,11 @@ tenon_status tn_plan_create(const char *operation, tenon_context *context, const
     /* Solvers may fail before one serves. */
     if (!tn_message_keep(&kept))
         return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory for a plan", operation);
-    return tn_message_end(&kept, create(operation, context, family, problem, out));
+    const uint64_t began = tn_now();
+    const tenon_status status = create(operation, context, family, problem, out);
+    if (status == TENON_OK && context->owner == NULL)
+        tn_count(context, TN_PLANS_MADE, began);
+    return tn_message_end(&kept, status);
 }
 
 TENON_API void tenon_plan_retain(tenon_plan *plan)

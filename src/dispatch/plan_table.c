@@ -114,8 +114,10 @@ tenon_status tn_plan_table_get(const char *operation, tenon_context *context,
     tenon_plan *plan = find(table, family, problem, hash);
     *out = plan != NULL ? use(table, plan) : NULL;
     pthread_mutex_unlock(&table->lock);
-    if (*out != NULL)
+    if (*out != NULL) {
+        tn_count_only(context, TN_PLANS_FOUND, context->owner == NULL);
         return TENON_OK;
+    }
     /* Not under the lock: making a plan compiles. Should two threads make the same one, the first
      * to come stays. */
     tenon_plan *made, *spare = NULL, *evicted = NULL;

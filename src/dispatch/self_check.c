@@ -1,5 +1,7 @@
 /* Checking kernel variants against the reference, once for a device, in the validation context. */
 #include "dispatch/plan.h"
+#include "runtime/identity.h"
+#include "runtime/program.h"
 #include "runtime/validation.h"
 
 #include <inttypes.h>
@@ -64,6 +66,52 @@ static void remember(tn_dispatch *dispatch, const char *key, uint64_t paths, boo
     pthread_mutex_unlock(&dispatch->checked_lock);
 }
 
+/* Reads a stored outcome: the paths that it holds for, and why the variant is wrong, or nothing.
+ * Takes any text. */
+static bool read_outcome(const char *text, uint64_t *paths, bool *right, char why[256])
+{
+    int is_right, length = 0;
+    if (sscanf(text, "right %d paths %" SCNx64 "%n", &is_right, paths, &length) != 2 ||
+        text[length] != '\n' || is_right < 0 || is_right > 1)
+        return false;
+    *right = is_right == 1;
+    snprintf(why, 256, "%s", text + length + 1);
+    return true;
+}
+
+/* What another process has found out is remembered like one's own. */
+static void recall_stored(tenon_context *context, const char *key)
+{
+    size_t size;
+    uint64_t paths;
+    bool right;
+    char why[256];
+    char *name = tn_identity_key(context, "check %s", key);
+    char *text = name != NULL ? tn_store_get(context->store, TN_STORE_CHECK, name, &size) : NULL;
+    if (text != NULL && read_outcome(text, &paths, &right, why)) {
+        remember(tn_dispatch_of(context), key, paths, right, why);
+        tn_count_only(context, TN_CHECKS_RECALLED, 1);
+    }
+    free(text);
+    free(name);
+}
+
+static void store_outcome(tenon_context *context, const char *key)
+{
+    tn_dispatch *dispatch = tn_dispatch_of(context);
+    char text[384] = "";
+    pthread_mutex_lock(&dispatch->checked_lock);
+    const tn_checked_variant *known = find(dispatch, key);
+    if (known != NULL)
+        snprintf(text, sizeof text, "right %d paths %" PRIx64 "\n%s", known->right, known->paths,
+                 known->why);
+    pthread_mutex_unlock(&dispatch->checked_lock);
+    char *name = tn_identity_key(context, "check %s", key);
+    if (name != NULL && known != NULL)
+        tn_store_put(context->store, TN_STORE_CHECK, name, text, strlen(text));
+    free(name);
+}
+
 /* A variant that is to be checked. */
 typedef struct variant {
     const tn_family *family;
@@ -117,10 +165,12 @@ static tenon_status check_until_right(tenon_context *context, tenon_stream *vali
         tn_log_send(&context->log, TENON_LOG_INFO,
                     "solver %s is compiled anew, as this driver may err by chance: %s", v->name,
                     why);
+        tn_programs_judge(validation->context, false);
         validation->context->rebuild_salt++;
         why[0] = '\0';
         status = tn_self_check_once(validation, v->family, v->problem, v->choice, right, why);
     }
+    tn_programs_judge(validation->context, status == TENON_OK && *right);
     if (status == TENON_OK && *right)
         context->rebuild_salt = validation->context->rebuild_salt;
     validation->context->rebuild_salt = context->rebuild_salt;
@@ -169,9 +219,27 @@ static tenon_status check(tenon_context *context, tenon_stream *stream, tn_dispa
                        " of %#" PRIx64,
                        v->name, v->paths & ~validation->paths, v->paths);
     /* Where a capability could not be tried, another variant may have been built. */
-    if (tn_capabilities_unmade(context) == unmade)
+    if (tn_capabilities_unmade(context) == unmade) {
         remember(tn_dispatch_of(context), v->key, validation->paths, *right, why);
+        store_outcome(context, v->key);
+    }
     return TENON_OK;
+}
+
+static tenon_status check_and_tell(tenon_context *context, tenon_stream *stream,
+                                   tn_dispatch *validation, variant *v, bool *right, char why[256])
+{
+    const uint64_t began = tn_now();
+    tn_progress_send(stream->context, TENON_PROGRESS_CHECK, v->name, "", -1);
+    const tenon_status status = check(context, stream, validation, v, right, why);
+    const double milliseconds = tn_count(context, TN_CHECKS_MADE, began);
+    tn_count_only(context, TN_CHECKS_WRONG, status == TENON_OK && !*right);
+    tn_progress_send(stream->context, TENON_PROGRESS_CHECK, v->name,
+                     status != TENON_OK ? "could not be made"
+                     : *right           ? "right"
+                                        : "wrong",
+                     milliseconds);
+    return status;
 }
 
 static tenon_status check_in_validation(tenon_context *context, variant *v, bool *right,
@@ -185,7 +253,7 @@ static tenon_status check_in_validation(tenon_context *context, variant *v, bool
         status = tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory for the self-check", v->name);
     /* Another thread may have checked it while this one waited. */
     else if (!recall(tn_dispatch_of(context), v->key, v->paths, right, why))
-        status = check(context, stream, validation, v, right, why);
+        status = check_and_tell(context, stream, validation, v, right, why);
     tn_validation_leave(context);
     return status;
 }
@@ -214,6 +282,12 @@ static tenon_status check_variant(const char *operation, tenon_context *context,
     v->paths = paths_of(v->family, v->problem);
     if (recall(dispatch, v->key, v->paths, right, why))
         return TENON_OK;
+    recall_stored(context, v->key);
+    if (recall(dispatch, v->key, v->paths, right, why)) {
+        if (!*right)
+            report(context, v, TENON_OK, why);
+        return TENON_OK;
+    }
     tenon_status status = check_in_validation(context, v, right, why);
     if (status != TENON_OK || !*right)
         report(context, v, status, why);

@@ -4,11 +4,14 @@
 #include "capability/args.h"
 #include "runtime/capability_trials.h"
 #include "runtime/cl_error.h"
+#include "runtime/identity.h"
 #include "runtime/launch.h"
+#include "runtime/program.h"
 #include "runtime/validation.h"
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -171,8 +174,8 @@ static tenon_status try_form(tenon_stream *stream, const tn_trial *t, int form,
     return TENON_OK;
 }
 
-static tenon_status try_in_lab(tenon_stream *stream, tenon_capability capability,
-                               tn_capability_result *result)
+static tenon_status try_forms(tenon_stream *stream, tenon_capability capability,
+                              tn_capability_result *result)
 {
     const tn_trial *t = &tn_trials[capability];
     for (int i = 0; i < 2 && t->options[i] != NULL && !result->available; i++)
@@ -200,27 +203,94 @@ static void set_known(tn_capabilities *known, tenon_capability capability,
     pthread_mutex_unlock(&known->lock);
 }
 
-static tenon_status make_trial(tenon_context *context, tenon_capability capability,
-                               tn_capability_result *result)
+/* Reads what was stored: the form, -1 where the device lacks it, and the reason in a line of its
+ * own. Takes any text. */
+static bool read_result(tenon_capability capability, const char *text, tn_capability_result *result)
+{
+    int form, length = 0;
+    if (sscanf(text, "form %d%n", &form, &length) != 1 || text[length] != '\n' || form < -1 ||
+        form > 1 || (form >= 0 && tn_trials[capability].options[form] == NULL))
+        return false;
+    *result = (tn_capability_result){
+        .available = form >= 0,
+        .form = form,
+        .options = form >= 0 ? tn_trials[capability].options[form] : NULL,
+    };
+    snprintf(result->reason, sizeof result->reason, "%s", text + length + 1);
+    return true;
+}
+
+static bool recall_trial(tenon_context *context, const char *key, tenon_capability capability,
+                         tn_capability_result *result)
+{
+    size_t size;
+    char *text = key != NULL ? tn_store_get(context->store, TN_STORE_TRIAL, key, &size) : NULL;
+    const bool found = text != NULL && read_result(capability, text, result);
+    free(text);
+    return found;
+}
+
+static void store_trial(tenon_context *context, const char *key, const tn_capability_result *result)
+{
+    char text[sizeof result->reason + 32];
+    if (key == NULL)
+        return;
+    const int length = snprintf(text, sizeof text, "form %d\n%s",
+                                result->available ? result->form : -1, result->reason);
+    tn_store_put(context->store, TN_STORE_TRIAL, key, text, (size_t)length);
+}
+
+/* In the validation context, which has been entered. */
+static tenon_status run_trial(tenon_context *context, tenon_stream *stream,
+                              tenon_capability capability, tn_capability_result *result)
+{
+    const char *name = tn_trials[capability].name;
+    const uint64_t began = tn_now();
+    *result = (tn_capability_result){.form = -1};
+    tn_progress_send(stream->context, TENON_PROGRESS_TRIAL, name, "", -1);
+    tenon_status status = try_forms(stream, capability, result);
+    tn_programs_judge(stream->context, false); /* its programs are not needed again */
+    tn_progress_send(stream->context, TENON_PROGRESS_TRIAL, name, result->reason,
+                     tn_count(context, TN_TRIALS_MADE, began));
+    return status;
+}
+
+static tenon_status find_in_validation(tenon_context *context, const char *key,
+                                       tenon_capability capability, tn_capability_result *result)
 {
     tn_capabilities *known = &context->capabilities;
     tenon_status status = TENON_OK;
     tenon_stream *stream;
+    TN_TRY(tn_validation_enter(context, &stream));
+    /* Another thread may have found out while this one waited for the validation context. */
+    if (!get_known(known, capability, result) &&
+        (status = run_trial(context, stream, capability, result)) == TENON_OK) {
+        set_known(known, capability, result);
+        store_trial(context, key, result);
+    }
+    tn_validation_leave(context);
+    return status;
+}
+
+static tenon_status make_trial(tenon_context *context, tenon_capability capability,
+                               tn_capability_result *result)
+{
     const char *ruled_out = tn_trials[capability].ruled_out(&context->device);
     *result = (tn_capability_result){.form = -1};
     if (ruled_out != NULL) {
         snprintf(result->reason, sizeof result->reason, "%s", ruled_out);
-        set_known(known, capability, result);
+        set_known(&context->capabilities, capability, result);
         return TENON_OK;
     }
-    TN_TRY(tn_validation_enter(context, &stream));
-    /* Another thread may have found out while this one waited for the validation context. */
-    if (!get_known(known, capability, result)) {
-        *result = (tn_capability_result){.form = -1};
-        if ((status = try_in_lab(stream, capability, result)) == TENON_OK)
-            set_known(known, capability, result);
+    tenon_status status = TENON_OK;
+    char *key = tn_identity_key(context, "trial %s", tn_trials[capability].name);
+    if (recall_trial(context, key, capability, result)) {
+        tn_count_only(context, TN_TRIALS_RECALLED, 1);
+        set_known(&context->capabilities, capability, result);
+    } else {
+        status = find_in_validation(context, key, capability, result);
     }
-    tn_validation_leave(context);
+    free(key);
     return status;
 }
 

@@ -4,7 +4,9 @@
 #define TN_RUNTIME_CONTEXT_H
 
 #include "base/log.h"
+#include "base/store.h"
 #include "runtime/device.h"
+#include "runtime/statistics.h"
 
 #include <tenon/stream.h>
 
@@ -34,7 +36,7 @@ typedef struct tn_program tn_program;
 /* A kernel function of a built program. Its number is an index that streams keep their cl_kernel
  * objects under. */
 typedef struct tn_kernel {
-    const tn_program *program;
+    tn_program *program;
     char name[32];
     size_t max_work_group; /* CL_KERNEL_WORK_GROUP_SIZE */
 } tn_kernel;
@@ -51,6 +53,21 @@ typedef struct tn_program_cache {
     void *listener_user;
 } tn_program_cache;
 
+/* Writes programs to the store (keeper.h). */
+typedef struct tn_keeper {
+    pthread_mutex_t lock; /* of all below */
+    pthread_cond_t changed;
+    pthread_t thread;
+    bool has_thread, is_ending;
+    unsigned noted, done; /* builds, and those of them that have been seen to */
+} tn_keeper;
+
+/* A line of the log that waits until the validation context is left. */
+typedef struct tn_late_line {
+    struct tn_late_line *next;
+    char text[];
+} tn_late_line;
+
 /* Where trials and self-checks run: a private OpenCL context and queue on the same device, so that
  * they can neither wait behind the application's events nor spoil its context. Made at the first
  * need. */
@@ -59,6 +76,8 @@ typedef struct tn_validation {
         lock; /* recursive: a self-check may ask for a capability, which may need a trial */
     _Atomic(tenon_context *) context;
     tenon_stream *stream;
+    int depth; /* how often the lock is held */
+    tn_late_line *lines, **last_line;
 } tn_validation;
 
 /* Who keeps something in a context. */
@@ -74,6 +93,12 @@ struct tenon_context {
     cl_context cl; /* NULL where there is no device */
     tn_device device;
     tn_log log;
+    tenon_progress_callback progress; /* or NULL */
+    void *progress_user;
+    tn_statistics statistics;
+    tn_store *store; /* of a validation context: its owner's; NULL where nothing is kept */
+    char *identity;  /* what entries of the store are for */
+    tn_keeper keeper;
     uint64_t workspace_limit;
     bool profiling;
     bool only_chosen;     /* a forced solver is refused where it would not be chosen */
@@ -93,6 +118,14 @@ struct tenon_context {
 /* What is kept in a slot, made by `create` at the first call (NULL when that fails). */
 void *tn_context_slot(tenon_context *context, tn_slot_id id, void *(*create)(void),
                       void (*destroy)(void *));
+
+/* Tells the application of something that takes its time: begun (milliseconds below 0), or done,
+ * which the log is told as well. */
+void tn_progress_send(tenon_context *context, tenon_progress_stage stage, const char *name,
+                      const char *details, double milliseconds);
+
+/* Sends lines that have waited (to nobody, where `log` is NULL), and frees them. */
+void tn_late_lines_send(const tn_log *log, tn_late_line *lines);
 
 /* The validation context where it has been made, or NULL. */
 tenon_context *tn_validation_if_made(tenon_context *context);

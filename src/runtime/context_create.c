@@ -1,6 +1,8 @@
 #include "runtime/context_create.h"
 
 #include "runtime/cl_error.h"
+#include "runtime/identity.h"
+#include "runtime/keeper.h"
 #include "runtime/program.h"
 
 #include <inttypes.h>
@@ -49,7 +51,33 @@ static tenon_status init_locks(const char *operation, tenon_context *context)
     if (!made)
         return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: the context's locks cannot be made",
                        operation);
+    TN_TRY(tn_keeper_init(operation, &context->keeper));
     return tn_program_cache_init(operation, &context->programs);
+}
+
+/* What is learnt in a context is kept under the name of its device. */
+static tenon_status open_store(const char *operation, tenon_context *context,
+                               const tenon_context_params *params)
+{
+    if (context->owner != NULL) {
+        context->store = context->owner->store;
+        context->identity = context->owner->identity;
+        return TENON_OK;
+    }
+    if (context->cl == NULL)
+        return TENON_OK;
+    TN_TRY(tn_store_create(operation, &params->store, &context->log, &context->store));
+    if (context->store != NULL && (context->identity = tn_identity_make(&context->device)) == NULL)
+        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", operation);
+    return TENON_OK;
+}
+
+static void close_store(tenon_context *context)
+{
+    if (context->owner != NULL)
+        return;
+    tn_store_destroy(context->store);
+    free(context->identity);
 }
 
 static void release_cl_context(cl_context cl)
@@ -83,7 +111,13 @@ static tenon_status make_context(const char *operation, cl_context cl, const tn_
                             params->log_level != 0 ? params->log_level : TENON_LOG_WARNING};
     context->workspace_limit = workspace_limit(device, params->workspace_limit);
     context->profiling = params->profiling == 1;
+    context->progress = params->progress;
+    context->progress_user = params->progress_user;
     context->owner = owner;
+    if ((status = open_store(operation, context, params)) != TENON_OK) {
+        tenon_context_release(context);
+        return status;
+    }
     *out = context;
     return TENON_OK;
 }
@@ -156,6 +190,7 @@ static void destroy_validation(tn_validation *validation)
     tenon_context *context = atomic_load(&validation->context);
     tenon_stream_destroy(validation->stream);
     tenon_context_release(context);
+    tn_late_lines_send(NULL, validation->lines);
     pthread_mutex_destroy(&validation->lock);
 }
 
@@ -166,10 +201,12 @@ TENON_API void tenon_context_release(tenon_context *context)
     for (int i = 0; i < TN_SLOT_COUNT; i++)
         if (context->slots[i].data != NULL)
             context->slots[i].destroy(context->slots[i].data);
+    tn_keeper_finish(context);
     destroy_validation(&context->validation);
     tn_program_cache_destroy(&context->programs);
     pthread_mutex_destroy(&context->slot_lock);
     pthread_mutex_destroy(&context->capabilities.lock);
+    close_store(context);
     release_cl_context(context->cl);
     free(context);
 }

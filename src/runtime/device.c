@@ -88,26 +88,37 @@ static void read_text(reading *r, cl_device_info what, const char *query, char t
 }
 #define NEED_TEXT(r, what, text) read_text(r, what, #what, text)
 
-tenon_status tn_platform_read(const char *operation, cl_platform_id platform, char name[128])
+/* Drivers take no buffer that is too short: a long text is read whole, and then cut. */
+static tenon_status read_platform_text(const char *operation, cl_platform_id platform,
+                                       cl_platform_info what, const char *query, char text[128])
 {
-    static const char query[] = "clGetPlatformInfo(CL_PLATFORM_NAME)";
     size_t size = 0;
+    TN_CL_TRY(operation, query, clGetPlatformInfo(platform, what, 0, NULL, &size));
+    char *whole = malloc(size + 1);
+    if (whole == NULL)
+        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory for %s", operation, query);
+    cl_int error = clGetPlatformInfo(platform, what, size, whole, NULL);
+    whole[size] = '\0';
+    if (error == CL_SUCCESS)
+        snprintf(text, 128, "%s", whole);
+    free(whole);
+    TN_CL_TRY(operation, query, error);
+    return TENON_OK;
+}
+
+tenon_status tn_platform_read(const char *operation, cl_platform_id platform, char name[128],
+                              char version[128])
+{
     /* Without a loader a device may have no platform. */
     snprintf(name, 128, "unnamed platform");
     if (platform == NULL)
         return TENON_OK;
-    /* Drivers take no buffer that is too short: a long name is read whole, and then cut. */
-    TN_CL_TRY(operation, query, clGetPlatformInfo(platform, CL_PLATFORM_NAME, 0, NULL, &size));
-    char *whole = malloc(size + 1);
-    if (whole == NULL)
-        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory for a platform's name", operation);
-    cl_int error = clGetPlatformInfo(platform, CL_PLATFORM_NAME, size, whole, NULL);
-    whole[size] = '\0';
-    if (error == CL_SUCCESS)
-        snprintf(name, 128, "%s", whole);
-    free(whole);
-    TN_CL_TRY(operation, query, error);
-    return TENON_OK;
+    TN_TRY(read_platform_text(operation, platform, CL_PLATFORM_NAME,
+                              "clGetPlatformInfo(CL_PLATFORM_NAME)", name));
+    if (version == NULL)
+        return TENON_OK;
+    return read_platform_text(operation, platform, CL_PLATFORM_VERSION,
+                              "clGetPlatformInfo(CL_PLATFORM_VERSION)", version);
 }
 
 /* Drivers pad names with blanks, and separate extensions by one: a word must match whole. */
@@ -232,15 +243,17 @@ static void read_units(reading *r, tn_device *device)
     free(sizes);
 }
 
-static void read_names(reading *r, tenon_device_info *info)
+static void read_names(reading *r, tn_device *device)
 {
+    tenon_device_info *info = &device->info;
     NEED_TEXT(r, CL_DEVICE_NAME, info->name);
     NEED_TEXT(r, CL_DEVICE_VENDOR, info->vendor);
     NEED_TEXT(r, CL_DEVICE_VERSION, info->version);
     NEED_TEXT(r, CL_DRIVER_VERSION, info->driver_version);
     NEED(r, CL_DEVICE_PLATFORM, &info->platform);
     if (r->status == TENON_OK)
-        r->status = tn_platform_read(r->operation, info->platform, info->platform_name);
+        r->status = tn_platform_read(r->operation, info->platform, info->platform_name,
+                                     device->platform_version);
 }
 
 tenon_status tn_device_read(const char *operation, cl_device_id id, tn_device *device)
@@ -251,7 +264,7 @@ tenon_status tn_device_read(const char *operation, cl_device_id id, tn_device *d
     device->info.device = id;
     NEED(&r, CL_DEVICE_TYPE, &device->info.type);
     device->is_cpu = (device->info.type & CL_DEVICE_TYPE_CPU) != 0;
-    read_names(&r, &device->info);
+    read_names(&r, device);
     read_units(&r, device);
     read_memory(&r, device);
     device->opencl_version = parse_version(device->info.version);

@@ -12,6 +12,7 @@
 
 typedef struct tn_device {
     tenon_device_info info;
+    char platform_version[128];
     uint32_t opencl_version;   /* 120, 200, 300 … */
     uint32_t vector_width_f64; /* native lanes of double, at least 1 */
     size_t max_work_item[3];
@@ -40,8 +41,9 @@ typedef struct tn_device {
 /* Reads a device. Fails where something that is needed cannot be read, and says what. */
 tenon_status tn_device_read(const char *operation, cl_device_id id, tn_device *device);
 
-/* The name of a platform, cut to fit. */
-tenon_status tn_platform_read(const char *operation, cl_platform_id platform, char name[128]);
+/* The name of a platform, and its version where it is wanted (NULL: it is not), cut to fit. */
+tenon_status tn_platform_read(const char *operation, cl_platform_id platform, char name[128],
+                              char version[128]);
 
 /* Whether `id` is one of the context's devices. */
 tenon_status tn_device_of_context(const char *operation, cl_context context, cl_device_id id,

@@ -46,7 +46,7 @@ static tenon_status append_note(const char *operation, device_list *list, cl_pla
                                 const char *what, const char *why)
 {
     char name[sizeof list->entries->platform_name];
-    tenon_status status = tn_platform_read(operation, platform, name);
+    tenon_status status = tn_platform_read(operation, platform, name, NULL);
     if (is_our_own(status))
         return status;
     tenon_device_info *info = append(list);

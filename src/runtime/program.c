@@ -1,17 +1,12 @@
 #include "runtime/program.h"
 
 #include "runtime/cl_error.h"
-#include "runtime/kernel_sources.h"
+#include "runtime/keeper.h"
+#include "runtime/program_build.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-struct tn_program {
-    const struct tenon_kernel_file *source;
-    char *options;
-    cl_program cl; /* NULL while a thread is building it */
-};
 
 tenon_status tn_program_cache_init(const char *operation, tn_program_cache *cache)
 {
@@ -32,6 +27,7 @@ static void free_program(tn_program *program)
     if (program->cl != NULL)
         clReleaseProgram(program->cl);
     free(program->options);
+    free(program->key);
     free(program);
 }
 
@@ -93,117 +89,60 @@ static void remove_program(tn_program_cache *cache, tn_program *program)
     free_program(program);
 }
 
-static char *build_log(cl_program cl, cl_device_id device)
+cl_program tn_program_retained(tenon_context *context, const struct tenon_kernel_file *source,
+                               const char *options)
 {
-    size_t size = 0;
-    char *text = NULL;
-    if (clGetProgramBuildInfo(cl, device, CL_PROGRAM_BUILD_LOG, 0, NULL, &size) == CL_SUCCESS &&
-        (text = calloc(1, size + 1)) != NULL)
-        clGetProgramBuildInfo(cl, device, CL_PROGRAM_BUILD_LOG, size, text, NULL);
-    return text;
-}
-
-static tenon_status fail_build(tenon_context *context, const struct tenon_kernel_file *source,
-                               const char *options, cl_program cl, cl_int error)
-{
-    char *text = build_log(cl, context->device.info.device);
-    tn_fail_cl(TENON_ERROR_BUILD_FAILED, error,
-               "kernel %s does not build on %s with \"%s\": clBuildProgram gave %s\n", source->name,
-               context->device.info.name, options, tn_cl_error_string(error));
-    tn_fail_append(text != NULL ? text : "(no build log)");
-    tn_log_send(&context->log, TENON_LOG_ERROR, "kernel %s does not build with \"%s\":\n%s",
-                source->name, options, text != NULL ? text : "(no build log)");
-    free(text);
-    return TENON_ERROR_BUILD_FAILED;
-}
-
-static tenon_status build_source(tenon_context *context, const struct tenon_kernel_file *source,
-                                 const char *options, cl_program *out)
-{
-    cl_int error;
-    size_t length;
-    char *text = tn_kernel_text(&tenon_kernel_sources, source, &length);
-    cl_device_id device = context->device.info.device;
-    if (text == NULL)
-        return no_memory(source->name);
-    cl_program cl =
-        clCreateProgramWithSource(context->cl, 1, (const char **)&text, &length, &error);
-    free(text);
-    TN_CL_TRY(source->name, "clCreateProgramWithSource", error);
-    error = clBuildProgram(cl, 1, &device, options, NULL, NULL);
-    if (error != CL_SUCCESS) {
-        tenon_status status = tn_cl_refuses_program(error)
-                                  ? fail_build(context, source, options, cl, error)
-                                  : tn_fail_opencl(source->name, "clBuildProgram", error);
-        clReleaseProgram(cl);
-        return status;
-    }
-    *out = cl;
-    return TENON_OK;
-}
-
-/* The binary of a program with one device, or NULL. */
-static unsigned char *get_binary(cl_program cl, size_t *size)
-{
-    *size = 0;
-    if (clGetProgramInfo(cl, CL_PROGRAM_BINARY_SIZES, sizeof *size, size, NULL) != CL_SUCCESS ||
-        *size == 0)
-        return NULL;
-    unsigned char *binary = malloc(*size);
-    if (binary != NULL &&
-        clGetProgramInfo(cl, CL_PROGRAM_BINARIES, sizeof binary, &binary, NULL) != CL_SUCCESS) {
-        free(binary);
-        return NULL;
-    }
-    return binary;
-}
-
-/* What was built for a self-check in the private context need not be compiled again. NULL where
- * there is nothing to take, or the driver does not take its own binary: then the source is
- * compiled. */
-static cl_program take_from_lab(tenon_context *context, const struct tenon_kernel_file *source,
-                                const char *options)
-{
-    tenon_context *validation = tn_validation_if_made(context);
-    cl_device_id device = context->device.info.device;
-    cl_program made = NULL, cl = NULL;
-    if (validation == NULL || context->device.keeps_builds)
-        return NULL;
-    pthread_mutex_lock(&validation->programs.lock);
-    tn_program *program = find_program(&validation->programs, source, options);
+    cl_program made = NULL;
+    pthread_mutex_lock(&context->programs.lock);
+    const tn_program *program = find_program(&context->programs, source, options);
     if (program != NULL && program->cl != NULL && clRetainProgram(program->cl) == CL_SUCCESS)
         made = program->cl;
-    pthread_mutex_unlock(&validation->programs.lock);
-    if (made == NULL)
-        return NULL;
-    size_t size;
-    unsigned char *binary = get_binary(made, &size);
-    clReleaseProgram(made);
-    if (binary == NULL)
-        return NULL;
-    cl_int error, loaded;
-    cl = clCreateProgramWithBinary(context->cl, 1, &device, &size, (const unsigned char **)&binary,
-                                   &loaded, &error);
-    free(binary);
-    if (error != CL_SUCCESS)
-        return NULL;
-    if (loaded != CL_SUCCESS || clBuildProgram(cl, 1, &device, options, NULL, NULL) != CL_SUCCESS) {
-        clReleaseProgram(cl);
-        return NULL;
-    }
-    return cl;
+    pthread_mutex_unlock(&context->programs.lock);
+    return made;
 }
 
-static tenon_status build(tenon_context *context, const struct tenon_kernel_file *source,
-                          const char *options, cl_program *out)
+void tn_programs_judge(tenon_context *validation, bool right)
 {
-    if (!context->device.has_compiler)
-        return tn_fail(TENON_ERROR_UNSUPPORTED_DEVICE, "kernel %s: device %s has no compiler",
-                       source->name, context->device.info.name);
-    if ((*out = take_from_lab(context, source, options)) != NULL)
-        return TENON_OK;
-    tn_log_send(&context->log, TENON_LOG_DEBUG, "building %s with \"%s\"", source->name, options);
-    return build_source(context, source, options, out);
+    tn_program_cache *cache = &validation->programs;
+    pthread_mutex_lock(&cache->lock);
+    for (uint32_t i = 0; i < cache->program_count; i++) {
+        tn_program *program = cache->programs[i];
+        if (program->cl != NULL && program->trust == TN_PROGRAM_NEW)
+            program->trust = right ? TN_PROGRAM_SOUND : TN_PROGRAM_SUSPECT;
+    }
+    pthread_mutex_unlock(&cache->lock);
+}
+
+/* The next program from number `*at` on that has been built and used, and is not kept. */
+static tn_program *next_to_keep(tenon_context *context, uint32_t *at)
+{
+    tn_program_cache *cache = &context->programs;
+    tn_program *found = NULL;
+    pthread_mutex_lock(&cache->lock);
+    for (; found == NULL && *at < cache->program_count; ++*at) {
+        tn_program *program = cache->programs[*at];
+        if (program->cl != NULL && !program->is_kept && atomic_load(&program->is_used) &&
+            (context->owner == NULL || program->trust == TN_PROGRAM_SOUND))
+            found = program;
+    }
+    pthread_mutex_unlock(&cache->lock);
+    return found;
+}
+
+void tn_programs_keep(tenon_context *context)
+{
+    uint32_t at = 0;
+    for (tn_program *p; (p = next_to_keep(context, &at)) != NULL;)
+        tn_program_keep(context, p);
+}
+
+/* Where the driver keeps what it builds, a binary is asked for when the program has run. */
+static void keep_or_note(tenon_context *context, tn_program *program)
+{
+    if (context->device.keeps_builds)
+        tn_keeper_note(context);
+    else
+        tn_program_keep(context, program);
 }
 
 static tenon_status get_program(tenon_context *context, const struct tenon_kernel_file *source,
@@ -226,17 +165,21 @@ static tenon_status get_program(tenon_context *context, const struct tenon_kerne
     if (program == NULL)
         return no_memory(source->name);
     /* Not under the lock: a build takes long, and a failing one calls the log callback. */
-    cl_program cl = NULL;
-    tenon_status status = build(context, source, options, &cl);
+    tn_program built = {.source = source, .options = program->options};
+    tenon_status status = tn_program_build(context, &built);
     pthread_mutex_lock(&cache->lock);
-    program->cl = cl;
+    program->cl = built.cl;
+    program->key = built.key;
+    program->is_kept = built.is_kept;
     if (status != TENON_OK)
         remove_program(cache, program);
     pthread_cond_broadcast(&cache->built);
     pthread_mutex_unlock(&cache->lock);
-    if (status == TENON_OK)
-        *out = program;
-    return status;
+    if (status != TENON_OK)
+        return status;
+    keep_or_note(context, program);
+    *out = program;
+    return TENON_OK;
 }
 
 /* With the lock held. */
@@ -267,7 +210,7 @@ static bool append_kernel(tn_program_cache *cache, const tn_kernel *entry, uint3
     return true;
 }
 
-static tenon_status read_kernel(tenon_context *context, const tn_program *program, const char *name,
+static tenon_status read_kernel(tenon_context *context, tn_program *program, const char *name,
                                 tn_kernel *entry)
 {
     cl_int error;
@@ -286,7 +229,7 @@ static tenon_status read_kernel(tenon_context *context, const tn_program *progra
 static tenon_status list_kernel(tenon_context *context, const char *source, const char *options,
                                 const char *name, size_t work_group, uint32_t *kernel)
 {
-    static const tn_program not_there;
+    static tn_program not_there;
     tn_program_cache *cache = &context->programs;
     tn_kernel entry = {.program = &not_there,
                        .max_work_group = context->device.info.max_work_group};
@@ -338,5 +281,6 @@ tenon_status tn_program_create_kernel(tenon_context *context, const char *operat
     tn_program_kernel_info(context, kernel, &info);
     *out = clCreateKernel(info.program->cl, info.name, &error);
     TN_CL_TRY(operation, "clCreateKernel", error);
+    atomic_store(&info.program->is_used, true);
     return TENON_OK;
 }

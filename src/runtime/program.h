@@ -1,9 +1,9 @@
-/* Programs: embedded sources built with options, kept in memory for the life of a context. The only
- * place that builds. */
+/* Programs: embedded sources built with options, in memory for the life of a context. */
 #ifndef TN_RUNTIME_PROGRAM_H
 #define TN_RUNTIME_PROGRAM_H
 
 #include "runtime/context.h"
+#include "runtime/kernel_sources.h"
 
 tenon_status tn_program_cache_init(const char *operation, tn_program_cache *cache);
 void tn_program_cache_destroy(tn_program_cache *cache);
@@ -13,6 +13,17 @@ void tn_program_cache_destroy(tn_program_cache *cache);
  * TENON_ERROR_BUILD_FAILED with the whole log in the message. */
 tenon_status tn_program_kernel(tenon_context *context, const char *source, const char *options,
                                const char *name, size_t work_group, uint32_t *kernel);
+
+/* A program that has been built, with a reference for the caller; NULL where there is none. */
+cl_program tn_program_retained(tenon_context *context, const struct tenon_kernel_file *source,
+                               const char *options);
+
+/* What has been built in a validation context since this was last called came out right, or did
+ * not: then it is not kept. */
+void tn_programs_judge(tenon_context *validation, bool right);
+
+/* Writes the programs that have been used to the store. */
+void tn_programs_keep(tenon_context *context);
 
 /* What is known of a kernel; the result stays valid as long as the context. */
 void tn_program_kernel_info(tenon_context *context, uint32_t kernel, tn_kernel *info);

@@ -132,13 +132,6 @@ TENON_API tenon_status tenon_stream_create(tenon_context *context, cl_command_qu
     return TENON_OK;
 }
 
-static void drop_arena(tn_arena *arena)
-{
-    if (!arena->borrowed)
-        tenon_memory_destroy(&arena->memory);
-    memset(arena, 0, sizeof *arena);
-}
-
 TENON_API void tenon_stream_destroy(tenon_stream *stream)
 {
     if (stream == NULL)
@@ -147,7 +140,7 @@ TENON_API void tenon_stream_destroy(tenon_stream *stream)
         if (stream->kernels[i] != NULL)
             clReleaseKernel(stream->kernels[i]);
     free(stream->kernels);
-    drop_arena(&stream->arena);
+    tn_arena_release(stream);
     clReleaseCommandQueue(stream->queue);
     tenon_context_release(stream->context);
     free(stream);

@@ -50,4 +50,7 @@ tenon_status tn_stream_kernel(const char *operation, tenon_stream *stream, uint3
 /* Sees to it that the arena has `bytes`. */
 tenon_status tn_arena_require(const char *operation, tenon_stream *stream, uint64_t bytes);
 
+/* Lets go of an arena of the stream's own; the caller sets what comes after it. */
+void tn_arena_release(tenon_stream *stream);
+
 #endif

@@ -22,13 +22,21 @@ tenon_status tn_validation_enter(tenon_context *context, tenon_stream **stream)
     tenon_status status =
         atomic_load(&context->validation.context) != NULL ? TENON_OK : make_validation(context);
     *stream = context->validation.stream;
-    if (status != TENON_OK)
+    if (status == TENON_OK)
+        context->validation.depth++;
+    else
         pthread_mutex_unlock(&context->validation.lock);
     return status;
 }
 
 void tn_validation_leave(tenon_context *context)
 {
+    tn_late_line *lines = NULL;
     context = context->owner != NULL ? context->owner : context;
+    if (--context->validation.depth == 0) {
+        lines = context->validation.lines;
+        context->validation.lines = NULL;
+    }
     pthread_mutex_unlock(&context->validation.lock);
+    tn_late_lines_send(&context->log, lines);
 }

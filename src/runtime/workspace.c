@@ -23,9 +23,19 @@ tenon_status tn_arena_require(const char *operation, tenon_stream *stream, uint6
     TN_TRY(tenon_memory_create(stream->context, bytes, &memory));
     /* Launches that use the old one hold on to it until they are done. */
     tenon_memory_destroy(&arena->memory);
+    tn_count_only(stream->context, TN_WORKSPACE_BYTES, (int64_t)(bytes - arena->size));
     arena->memory = memory;
     arena->size = bytes;
     return TENON_OK;
+}
+
+void tn_arena_release(tenon_stream *stream)
+{
+    tn_arena *arena = &stream->arena;
+    if (arena->borrowed)
+        return;
+    tenon_memory_destroy(&arena->memory);
+    tn_count_only(stream->context, TN_WORKSPACE_BYTES, -(int64_t)arena->size);
 }
 
 TENON_API tenon_status tenon_stream_reserve_workspace(tenon_stream *stream, uint64_t bytes)
@@ -58,8 +68,7 @@ TENON_API tenon_status tenon_stream_set_workspace(tenon_stream *stream, const te
     TN_TRY(tn_stream_check(operation, stream));
     if (memory != NULL)
         TN_TRY(check_own_workspace(operation, stream, memory, offset, bytes));
-    if (!stream->arena.borrowed)
-        tenon_memory_destroy(&stream->arena.memory);
+    tn_arena_release(stream);
     if (memory != NULL)
         stream->arena = (tn_arena){*memory, offset, bytes, bytes, true};
     else

@@ -1,0 +1,51 @@
+/* What a context has done so far. */
+#ifndef TENON_STATISTICS_H
+#define TENON_STATISTICS_H
+
+#include <tenon/context.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Counts since the context was made, and the seconds that went into them. Times of threads that
+ * work at once add up; those of a self-check have in them what it builds. Start from
+ * TENON_STATISTICS_INIT. */
+typedef struct tenon_statistics {
+    uint32_t struct_size;     /**< sizeof(tenon_statistics) */
+    uint32_t reserved;        /**< 0 */
+    uint64_t programs_built;  /**< compiled from source, for trials and self-checks too */
+    uint64_t programs_loaded; /**< from the store (tenon/store.h) */
+    uint64_t programs_kept;   /**< written to the store */
+    uint64_t trials;          /**< of capabilities, made */
+    uint64_t trials_recalled; /**< found in the store */
+    uint64_t checks;          /**< self-checks of kernel variants, made */
+    uint64_t checks_wrong;    /**< of these, those after which a variant is barred */
+    uint64_t checks_recalled; /**< outcomes found in the store */
+    uint64_t plans;           /**< made, for immediate calls too */
+    uint64_t plans_found;     /**< immediate calls whose plan was there */
+    uint64_t workspace_bytes; /**< of device memory that streams hold for workspace now */
+    double build_seconds;
+    double load_seconds;
+    double keep_seconds;
+    double trial_seconds;
+    double check_seconds;
+    double plan_seconds; /**< choosing, checking and building included */
+} tenon_statistics;
+
+#define TENON_STATISTICS_INIT                                                                      \
+    {                                                                                              \
+        sizeof(tenon_statistics)                                                                   \
+    }
+
+/** Reads the counts.
+ *  @param out  its struct_size must be set; receives the rest
+ *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT (a NULL pointer, a wrong struct_size) */
+TENON_API tenon_status tenon_context_statistics(const tenon_context *context,
+                                                tenon_statistics *out);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,228 @@
+#include "base/store.h"
+
+#include "base/store_entry.h"
+#include "base/store_folder.h"
+#include "base/status.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct tn_store {
+    tenon_store where;
+    char *folder; /* NULL: the application's functions */
+    const tn_log *log;
+    pthread_mutex_t lock; /* of what follows */
+    bool is_prepared;
+    uint64_t written;    /* bytes since the folder was last trimmed */
+    atomic_bool is_off;  /* it cannot be used at all */
+    atomic_bool is_full; /* nothing can be written */
+};
+
+static tenon_status check(const char *operation, const tenon_store *where)
+{
+    if (where->kind > TENON_STORE_FUNCTIONS)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                       "%s: params: store.kind is %u, which is no tenon_store_kind", operation,
+                       where->kind);
+    if (where->reserved != 0)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: store.reserved is %u, must be 0",
+                       operation, where->reserved);
+    if (where->kind == TENON_STORE_FOLDER && (where->folder == NULL || where->folder[0] == '\0'))
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: store.folder is %s", operation,
+                       where->folder == NULL ? "NULL" : "empty");
+    if (where->kind == TENON_STORE_FUNCTIONS && (where->get == NULL || where->set == NULL))
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: store.%s is NULL", operation,
+                       where->get == NULL ? "get" : "set");
+    return TENON_OK;
+}
+
+static tenon_status no_memory(const char *operation)
+{
+    return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory for the store", operation);
+}
+
+tenon_status tn_store_create(const char *operation, const tenon_store *where, const tn_log *log,
+                             tn_store **out)
+{
+    char *folder = NULL;
+    *out = NULL;
+    TN_TRY(check(operation, where));
+    if (where->kind == TENON_STORE_USUAL && (folder = tn_folder_usual()) == NULL)
+        return TENON_OK;
+    if (where->kind == TENON_STORE_NONE)
+        return TENON_OK;
+    if (where->kind == TENON_STORE_FOLDER && (folder = strdup(where->folder)) == NULL)
+        return no_memory(operation);
+    tn_store *store = calloc(1, sizeof *store);
+    if (store == NULL || pthread_mutex_init(&store->lock, NULL) != 0) {
+        free(folder);
+        free(store);
+        return no_memory(operation);
+    }
+    store->where = *where;
+    store->where.folder = NULL;
+    if (where->limit == TENON_STORE_LIMIT_DEFAULT)
+        store->where.limit = TN_STORE_LIMIT;
+    store->folder = folder;
+    store->log = log;
+    *out = store;
+    return TENON_OK;
+}
+
+void tn_store_destroy(tn_store *store)
+{
+    if (store == NULL)
+        return;
+    pthread_mutex_destroy(&store->lock);
+    free(store->folder);
+    free(store);
+}
+
+const char *tn_store_folder(const tn_store *store)
+{
+    return store != NULL ? store->folder : NULL;
+}
+
+static void prepare_folder(tn_store *store)
+{
+    char why[256];
+    bool is_first = false;
+    pthread_mutex_lock(&store->lock);
+    if (!store->is_prepared) {
+        store->is_prepared = is_first = true;
+        atomic_store(&store->is_off, tn_folder_make(store->folder, why) != NULL);
+        if (!atomic_load(&store->is_off))
+            tn_folder_sweep(store->folder);
+    }
+    pthread_mutex_unlock(&store->lock);
+    if (is_first && atomic_load(&store->is_off))
+        tn_log_send(store->log, TENON_LOG_WARNING,
+                    "what is learnt on this machine is not kept: folder %s: %s", store->folder,
+                    why);
+}
+
+/* Whether anything can be kept or found. */
+static bool works(tn_store *store)
+{
+    if (store == NULL)
+        return false;
+    if (store->folder != NULL)
+        prepare_folder(store);
+    return !atomic_load(&store->is_off);
+}
+
+/* What may have changed between the call that tells the size and that which copies is left. */
+static unsigned char *ask(const tn_store *store, const char *name, size_t *size)
+{
+    const tenon_store *where = &store->where;
+    const size_t capacity = where->get(where->user, name, NULL, 0);
+    unsigned char *bytes = capacity == 0 || capacity > TN_ENTRY_MOST ? NULL : malloc(capacity + 1);
+    if (bytes == NULL)
+        return NULL;
+    *size = where->get(where->user, name, bytes, capacity);
+    if (*size == capacity)
+        return bytes;
+    free(bytes);
+    return NULL;
+}
+
+void *tn_store_get(tn_store *store, tn_store_kind kind, const char *key, size_t *size)
+{
+    char name[TN_ENTRY_NAME_SIZE];
+    tn_entry entry;
+    size_t all;
+    if (!works(store))
+        return NULL;
+    tn_entry_name(kind, key, name);
+    unsigned char *bytes =
+        store->folder != NULL ? tn_folder_read(store->folder, name, &all) : ask(store, name, &all);
+    if (bytes == NULL)
+        return NULL;
+    if (!tn_entry_read(bytes, all, &entry)) {
+        tn_log_send(store->log, TENON_LOG_WARNING,
+                    "entry %s of the store was cut or altered, and is made anew", name);
+        tn_store_remove(store, kind, key);
+        free(bytes);
+        return NULL;
+    }
+    /* Another key of the same hash is no fault. */
+    if (entry.kind != kind || strcmp(entry.key, key) != 0) {
+        free(bytes);
+        return NULL;
+    }
+    *size = entry.data_size;
+    memmove(bytes, entry.data, entry.data_size);
+    bytes[entry.data_size] = '\0';
+    return bytes;
+}
+
+bool tn_store_has(tn_store *store, tn_store_kind kind, const char *key)
+{
+    char name[TN_ENTRY_NAME_SIZE];
+    if (!works(store))
+        return false;
+    tn_entry_name(kind, key, name);
+    return store->folder != NULL ? tn_folder_has(store->folder, name)
+                                 : store->where.get(store->where.user, name, NULL, 0) > 0;
+}
+
+/* A folder is looked through when this process has written a part of its limit. */
+static void count_written(tn_store *store, size_t size)
+{
+    pthread_mutex_lock(&store->lock);
+    const bool is_first = store->written == 0;
+    store->written += size;
+    const bool trims = is_first || store->written > store->where.limit / 16;
+    if (trims)
+        store->written = 1;
+    pthread_mutex_unlock(&store->lock);
+    if (trims)
+        tn_folder_trim(store->folder, store->where.limit);
+}
+
+static void write_file(tn_store *store, const char *name, const void *bytes, size_t size)
+{
+    char why[256];
+    if (atomic_load(&store->is_full))
+        return;
+    if (tn_folder_write(store->folder, name, bytes, size, why) == NULL) {
+        count_written(store, size);
+        return;
+    }
+    if (!atomic_exchange(&store->is_full, true))
+        tn_log_send(store->log, TENON_LOG_WARNING,
+                    "what is learnt on this machine is not kept: folder %s: %s", store->folder,
+                    why);
+}
+
+void tn_store_put(tn_store *store, tn_store_kind kind, const char *key, const void *data,
+                  size_t size)
+{
+    char name[TN_ENTRY_NAME_SIZE];
+    size_t all;
+    if (!works(store))
+        return;
+    unsigned char *bytes = tn_entry_make(kind, key, data, size, &all);
+    if (bytes == NULL)
+        return;
+    tn_entry_name(kind, key, name);
+    if (store->folder != NULL)
+        write_file(store, name, bytes, all);
+    else
+        store->where.set(store->where.user, name, bytes, all);
+    free(bytes);
+}
+
+void tn_store_remove(tn_store *store, tn_store_kind kind, const char *key)
+{
+    char name[TN_ENTRY_NAME_SIZE];
+    if (!works(store))
+        return;
+    tn_entry_name(kind, key, name);
+    if (store->folder != NULL)
+        tn_folder_remove(store->folder, name);
+    else
+        store->where.set(store->where.user, name, NULL, 0);
+}

@@ -1,0 +1,88 @@
+#include "runtime/keeper.h"
+
+#include "runtime/program.h"
+
+#include <errno.h>
+#include <time.h>
+
+#define QUIET_SECONDS 1
+
+tenon_status tn_keeper_init(const char *operation, tn_keeper *keeper)
+{
+    if (pthread_mutex_init(&keeper->lock, NULL) != 0)
+        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: the context's locks cannot be made",
+                       operation);
+    if (pthread_cond_init(&keeper->changed, NULL) == 0)
+        return TENON_OK;
+    pthread_mutex_destroy(&keeper->lock);
+    return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: the context's locks cannot be made", operation);
+}
+
+static void keep_all(tenon_context *context)
+{
+    tenon_context *validation = tn_validation_if_made(context);
+    if (validation != NULL)
+        tn_programs_keep(validation);
+    tn_programs_keep(context);
+}
+
+/* With the lock held: waits until nothing has been noted for a while. */
+static void wait_for_quiet(tn_keeper *keeper)
+{
+    for (unsigned seen = keeper->noted - 1; seen != keeper->noted && !keeper->is_ending;) {
+        struct timespec until;
+        seen = keeper->noted;
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_sec += QUIET_SECONDS;
+        while (!keeper->is_ending && seen == keeper->noted &&
+               pthread_cond_timedwait(&keeper->changed, &keeper->lock, &until) != ETIMEDOUT)
+            ;
+    }
+}
+
+static void *work(void *data)
+{
+    tenon_context *context = data;
+    tn_keeper *keeper = &context->keeper;
+    pthread_mutex_lock(&keeper->lock);
+    while (!keeper->is_ending || keeper->done != keeper->noted) {
+        if (keeper->done == keeper->noted) {
+            pthread_cond_wait(&keeper->changed, &keeper->lock);
+            continue;
+        }
+        wait_for_quiet(keeper);
+        keeper->done = keeper->noted;
+        pthread_mutex_unlock(&keeper->lock);
+        keep_all(context);
+        pthread_mutex_lock(&keeper->lock);
+    }
+    pthread_mutex_unlock(&keeper->lock);
+    return NULL;
+}
+
+void tn_keeper_note(tenon_context *context)
+{
+    context = context->owner != NULL ? context->owner : context;
+    tn_keeper *keeper = &context->keeper;
+    if (context->store == NULL || !context->device.keeps_builds)
+        return;
+    pthread_mutex_lock(&keeper->lock);
+    keeper->noted++;
+    if (!keeper->has_thread)
+        keeper->has_thread = pthread_create(&keeper->thread, NULL, work, context) == 0;
+    pthread_cond_signal(&keeper->changed);
+    pthread_mutex_unlock(&keeper->lock);
+}
+
+void tn_keeper_finish(tenon_context *context)
+{
+    tn_keeper *keeper = &context->keeper;
+    pthread_mutex_lock(&keeper->lock);
+    keeper->is_ending = true;
+    pthread_cond_signal(&keeper->changed);
+    pthread_mutex_unlock(&keeper->lock);
+    if (keeper->has_thread)
+        pthread_join(keeper->thread, NULL);
+    pthread_cond_destroy(&keeper->changed);
+    pthread_mutex_destroy(&keeper->lock);
+}
