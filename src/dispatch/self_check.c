@@ -2,6 +2,7 @@
 #include "dispatch/plan.h"
 #include "runtime/identity.h"
 #include "runtime/program.h"
+#include "runtime/running.h"
 #include "runtime/validation.h"
 
 #include <inttypes.h>
@@ -79,6 +80,12 @@ static bool read_outcome(const char *text, uint64_t *paths, bool *right, char wh
     return true;
 }
 
+/* The name of a variant's outcome in the store; the caller frees it. */
+static char *stored_name(const tenon_context *context, const char *key)
+{
+    return tn_identity_key(context, "check %s", key);
+}
+
 /* What another process has found out is remembered like one's own. */
 static void recall_stored(tenon_context *context, const char *key)
 {
@@ -86,7 +93,7 @@ static void recall_stored(tenon_context *context, const char *key)
     uint64_t paths;
     bool right;
     char why[256];
-    char *name = tn_identity_key(context, "check %s", key);
+    char *name = stored_name(context, key);
     char *text = name != NULL ? tn_store_get(context->store, TN_STORE_CHECK, name, &size) : NULL;
     if (text != NULL && read_outcome(text, &paths, &right, why)) {
         remember(tn_dispatch_of(context), key, paths, right, why);
@@ -106,7 +113,7 @@ static void store_outcome(tenon_context *context, const char *key)
         snprintf(text, sizeof text, "right %d paths %" PRIx64 "\n%s", known->right, known->paths,
                  known->why);
     pthread_mutex_unlock(&dispatch->checked_lock);
-    char *name = tn_identity_key(context, "check %s", key);
+    char *name = stored_name(context, key);
     if (name != NULL && known != NULL)
         tn_store_put(context->store, TN_STORE_CHECK, name, text, strlen(text));
     free(name);
@@ -242,6 +249,24 @@ static tenon_status check_and_tell(tenon_context *context, tenon_stream *stream,
     return status;
 }
 
+/* With a mark in the store while it runs. What ended a process before is wrong, for a time: that is
+ * not an outcome to be stored. */
+static tenon_status check_marked(tenon_context *context, tenon_stream *stream,
+                                 tn_dispatch *validation, variant *v, bool *right, char why[256])
+{
+    tenon_status status = TENON_OK;
+    char *name = stored_name(context, v->key);
+    if (tn_running_begin(context, name, why)) {
+        status = check_and_tell(context, stream, validation, v, right, why);
+        tn_running_end(context, name);
+    } else {
+        *right = false;
+        remember(tn_dispatch_of(context), v->key, v->paths, false, why);
+    }
+    free(name);
+    return status;
+}
+
 static tenon_status check_in_validation(tenon_context *context, variant *v, bool *right,
                                         char why[256])
 {
@@ -253,7 +278,7 @@ static tenon_status check_in_validation(tenon_context *context, variant *v, bool
         status = tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory for the self-check", v->name);
     /* Another thread may have checked it while this one waited. */
     else if (!recall(tn_dispatch_of(context), v->key, v->paths, right, why))
-        status = check_and_tell(context, stream, validation, v, right, why);
+        status = check_marked(context, stream, validation, v, right, why);
     tn_validation_leave(context);
     return status;
 }

@@ -7,6 +7,7 @@
 #include "runtime/identity.h"
 #include "runtime/launch.h"
 #include "runtime/program.h"
+#include "runtime/running.h"
 #include "runtime/validation.h"
 
 #include <stdarg.h>
@@ -241,17 +242,22 @@ static void store_trial(tenon_context *context, const char *key, const tn_capabi
 }
 
 /* In the validation context, which has been entered. */
-static tenon_status run_trial(tenon_context *context, tenon_stream *stream,
+static tenon_status run_trial(tenon_context *context, tenon_stream *stream, const char *key,
                               tenon_capability capability, tn_capability_result *result)
 {
     const char *name = tn_trials[capability].name;
     const uint64_t began = tn_now();
     *result = (tn_capability_result){.form = -1};
+    if (!tn_running_begin(context, key, result->reason))
+        return TENON_OK;
     tn_progress_send(stream->context, TENON_PROGRESS_TRIAL, name, "", -1);
     tenon_status status = try_forms(stream, capability, result);
+    tn_running_end(context, key);
     tn_programs_judge(stream->context, false); /* its programs are not needed again */
     tn_progress_send(stream->context, TENON_PROGRESS_TRIAL, name, result->reason,
                      tn_count(context, TN_TRIALS_MADE, began));
+    if (status == TENON_OK)
+        store_trial(context, key, result);
     return status;
 }
 
@@ -264,10 +270,8 @@ static tenon_status find_in_validation(tenon_context *context, const char *key,
     TN_TRY(tn_validation_enter(context, &stream));
     /* Another thread may have found out while this one waited for the validation context. */
     if (!get_known(known, capability, result) &&
-        (status = run_trial(context, stream, capability, result)) == TENON_OK) {
+        (status = run_trial(context, stream, key, capability, result)) == TENON_OK)
         set_known(known, capability, result);
-        store_trial(context, key, result);
-    }
     tn_validation_leave(context);
     return status;
 }

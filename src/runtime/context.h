@@ -59,6 +59,7 @@ typedef struct tn_keeper {
     pthread_cond_t changed;
     pthread_t thread;
     bool has_thread, is_ending;
+    uint64_t ends;        /* when it is to stop, once it is ending (tn_now) */
     unsigned noted, done; /* builds, and those of them that have been seen to */
 } tn_keeper;
 

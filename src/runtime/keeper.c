@@ -6,6 +6,8 @@
 #include <time.h>
 
 #define QUIET_SECONDS 1
+/* How long the end of a context may wait; what is left then is for the next process. */
+#define MOST_END_NANOSECONDS UINT64_C(1000000000)
 
 tenon_status tn_keeper_init(const char *operation, tn_keeper *keeper)
 {
@@ -18,12 +20,24 @@ tenon_status tn_keeper_init(const char *operation, tn_keeper *keeper)
     return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: the context's locks cannot be made", operation);
 }
 
+/* With the lock held. */
+static bool is_late(const tn_keeper *keeper)
+{
+    return keeper->is_ending && tn_now() > keeper->ends;
+}
+
+/* The validation context's come first: they have run all that they have. */
 static void keep_all(tenon_context *context)
 {
-    tenon_context *validation = tn_validation_if_made(context);
-    if (validation != NULL)
-        tn_programs_keep(validation);
-    tn_programs_keep(context);
+    tenon_context *contexts[2] = {tn_validation_if_made(context), context};
+    for (int i = 0; i < 2; i++) {
+        bool goes_on = contexts[i] != NULL;
+        for (uint32_t at = 0; goes_on && tn_programs_keep_next(contexts[i], &at);) {
+            pthread_mutex_lock(&context->keeper.lock);
+            goes_on = !is_late(&context->keeper);
+            pthread_mutex_unlock(&context->keeper.lock);
+        }
+    }
 }
 
 /* With the lock held: waits until nothing has been noted for a while. */
@@ -79,6 +93,7 @@ void tn_keeper_finish(tenon_context *context)
     tn_keeper *keeper = &context->keeper;
     pthread_mutex_lock(&keeper->lock);
     keeper->is_ending = true;
+    keeper->ends = tn_now() + MOST_END_NANOSECONDS;
     pthread_cond_signal(&keeper->changed);
     pthread_mutex_unlock(&keeper->lock);
     if (keeper->has_thread)

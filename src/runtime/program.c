@@ -129,11 +129,12 @@ static tn_program *next_to_keep(tenon_context *context, uint32_t *at)
     return found;
 }
 
-void tn_programs_keep(tenon_context *context)
+bool tn_programs_keep_next(tenon_context *context, uint32_t *at)
 {
-    uint32_t at = 0;
-    for (tn_program *p; (p = next_to_keep(context, &at)) != NULL;)
-        tn_program_keep(context, p);
+    tn_program *program = next_to_keep(context, at);
+    if (program != NULL)
+        tn_program_keep(context, program);
+    return program != NULL;
 }
 
 /* Where the driver keeps what it builds, a binary is asked for when the program has run. */

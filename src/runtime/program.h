@@ -22,8 +22,9 @@ cl_program tn_program_retained(tenon_context *context, const struct tenon_kernel
  * not: then it is not kept. */
 void tn_programs_judge(tenon_context *validation, bool right);
 
-/* Writes the programs that have been used to the store. */
-void tn_programs_keep(tenon_context *context);
+/* Writes the next program, from number `*at` on, that has been used to the store; false where there
+ * is none. */
+bool tn_programs_keep_next(tenon_context *context, uint32_t *at);
 
 /* What is known of a kernel; the result stays valid as long as the context. */
 void tn_program_kernel_info(tenon_context *context, uint32_t kernel, tn_kernel *info);

@@ -1,5 +1,11 @@
 #include "common/testing.h"
 
+/* Where a test is run without meson test. */
+__attribute__((constructor)) static void keep_nothing(void)
+{
+    setenv("TENON_CACHE", "0", 1);
+}
+
 uint64_t test_seed(void)
 {
     static uint64_t seed;
