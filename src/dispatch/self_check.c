@@ -2,6 +2,7 @@
 #include "dispatch/plan.h"
 #include "runtime/identity.h"
 #include "runtime/program.h"
+#include "runtime/cl_error.h"
 #include "runtime/running.h"
 #include "runtime/validation.h"
 
@@ -267,18 +268,38 @@ static tenon_status check_marked(tenon_context *context, tenon_stream *stream,
     return status;
 }
 
+/* A kernel that spoils its context is wrong, and costs no other variant its check. */
+static tenon_status check_or_blame(tenon_context *context, tenon_stream *stream, variant *v,
+                                   bool *right, char why[256])
+{
+    tn_dispatch *validation = tn_dispatch_of(stream->context);
+    if (validation == NULL)
+        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory for the self-check", v->name);
+    const tenon_status status = check_marked(context, stream, validation, v, right, why);
+    if (status == TENON_OK || tn_failure_lasts(status) || !tn_validation_renewed(context, &stream))
+        return status;
+    *right = false;
+    snprintf(why, 256, "it spoils its context: %.200s", tenon_last_error());
+    remember(tn_dispatch_of(context), v->key, v->paths, false, why);
+    store_outcome(context, v->key);
+    return TENON_OK;
+}
+
 static tenon_status check_in_validation(tenon_context *context, variant *v, bool *right,
                                         char why[256])
 {
     tenon_status status = TENON_OK;
-    tenon_stream *stream;
+    tenon_stream *stream, *used = NULL;
     TN_TRY(tn_validation_enter(context, &stream));
-    tn_dispatch *validation = tn_dispatch_of(stream->context);
-    if (validation == NULL)
-        status = tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory for the self-check", v->name);
-    /* Another thread may have checked it while this one waited. */
-    else if (!recall(tn_dispatch_of(context), v->key, v->paths, right, why))
-        status = check_marked(context, stream, validation, v, right, why);
+    /* Another thread may have checked it while this one waited. Where a trial on the way has spoilt
+     * the context, there is another by now. */
+    while (used != stream && !recall(tn_dispatch_of(context), v->key, v->paths, right, why)) {
+        used = stream;
+        status = check_or_blame(context, stream, v, right, why);
+        stream = context->validation.stream;
+        if (status == TENON_OK || tn_failure_lasts(status))
+            break;
+    }
     tn_validation_leave(context);
     return status;
 }

@@ -152,16 +152,27 @@ static void write_type_options(const tn_trial *t, int form, char type, char opti
              t->further[form], type);
 }
 
-/* All types of a matrix unit. */
+/* The types of a matrix unit, each for itself: the device has the unit where one is right. The
+ * reason is that of the first that is not. */
 static tenon_status try_types(tenon_stream *stream, const tn_trial *t, int form,
                               tn_capability_result *result)
 {
-    result->available = true;
-    for (const char *type = t->types; result->available && *type != '\0'; type++) {
+    char wrong[sizeof result->reason] = "";
+    size_t right = 0;
+    result->types[0] = '\0';
+    for (const char *type = t->types; *type != '\0'; type++) {
         char options[160];
         write_type_options(t, form, *type, options);
         TN_TRY(try_build(stream, t, options, result));
+        if (result->available)
+            result->types[right++] = *type;
+        else if (wrong[0] == '\0')
+            snprintf(wrong, sizeof wrong, "%s", result->reason);
+        result->types[right] = '\0';
     }
+    result->available = right > 0;
+    if (wrong[0] != '\0')
+        snprintf(result->reason, sizeof result->reason, "%s", wrong);
     return TENON_OK;
 }
 
@@ -209,14 +220,18 @@ static void set_known(tn_capabilities *known, tenon_capability capability,
 static bool read_result(tenon_capability capability, const char *text, tn_capability_result *result)
 {
     int form, length = 0;
-    if (sscanf(text, "form %d%n", &form, &length) != 1 || text[length] != '\n' || form < -1 ||
-        form > 1 || (form >= 0 && tn_trials[capability].options[form] == NULL))
+    char types[sizeof result->types + 1];
+    if (sscanf(text, "form %d types %8[0-9-]%n", &form, types, &length) != 2 ||
+        text[length] != '\n' || form < -1 || form > 1 || strlen(types) > sizeof result->types ||
+        (form >= 0 && tn_trials[capability].options[form] == NULL))
         return false;
     *result = (tn_capability_result){
         .available = form >= 0,
         .form = form,
         .options = form >= 0 ? tn_trials[capability].options[form] : NULL,
     };
+    /* A line that holds no types has a dash. */
+    snprintf(result->types, sizeof result->types, "%.7s", types[0] != '-' ? types : "");
     snprintf(result->reason, sizeof result->reason, "%s", text + length + 1);
     return true;
 }
@@ -236,8 +251,9 @@ static void store_trial(tenon_context *context, const char *key, const tn_capabi
     char text[sizeof result->reason + 32];
     if (key == NULL)
         return;
-    const int length = snprintf(text, sizeof text, "form %d\n%s",
-                                result->available ? result->form : -1, result->reason);
+    const int length =
+        snprintf(text, sizeof text, "form %d types %s\n%s", result->available ? result->form : -1,
+                 result->types[0] != '\0' ? result->types : "-", result->reason);
     tn_store_put(context->store, TN_STORE_TRIAL, key, text, (size_t)length);
 }
 
@@ -252,8 +268,14 @@ static tenon_status run_trial(tenon_context *context, tenon_stream *stream, cons
         return TENON_OK;
     tn_progress_send(stream->context, TENON_PROGRESS_TRIAL, name, "", -1);
     tenon_status status = try_forms(stream, capability, result);
-    tn_running_end(context, key);
     tn_programs_judge(stream->context, false); /* its programs are not needed again */
+    if (status != TENON_OK && tn_validation_renewed(context, &stream)) {
+        snprintf(result->reason, sizeof result->reason, "the trial spoilt its context: %.200s",
+                 tenon_last_error());
+        result->available = false;
+        status = TENON_OK;
+    }
+    tn_running_end(context, key);
     tn_progress_send(stream->context, TENON_PROGRESS_TRIAL, name, result->reason,
                      tn_count(context, TN_TRIALS_MADE, began));
     if (status == TENON_OK)
@@ -367,6 +389,16 @@ void tn_capability_set(tenon_context *context, tenon_capability capability, int 
                                .form = form,
                                .options = form >= 0 ? tn_trials[capability].options[form] : NULL,
                                .reason = "set without a trial"};
+    if (form >= 0 && tn_trials[capability].types != NULL)
+        snprintf(context->capabilities.results[capability].types,
+                 sizeof context->capabilities.results[capability].types, "%s",
+                 tn_trials[capability].types);
+}
+
+bool tn_capability_has_type(tenon_context *context, tenon_capability capability, int type)
+{
+    const tn_capability_result result = get(context, capability);
+    return result.available && strchr(result.types, '0' + type) != NULL;
 }
 
 bool tn_capability_trial(tenon_context *context, tenon_capability capability, uint32_t number,
@@ -374,11 +406,11 @@ bool tn_capability_trial(tenon_context *context, tenon_capability capability, ui
 {
     const tn_trial *t = &tn_trials[capability];
     const tn_capability_result result = get(context, capability);
-    if (!result.available || number >= (t->types != NULL ? strlen(t->types) : 1))
+    if (!result.available || number >= (t->types != NULL ? strlen(result.types) : 1))
         return false;
     *out = (tn_trial_build){.source = t->source, .items = items_of(t)};
     if (t->types != NULL)
-        write_type_options(t, result.form, t->types[number], out->options);
+        write_type_options(t, result.form, result.types[number], out->options);
     else
         snprintf(out->options, sizeof out->options, "%s", result.options);
     return true;

@@ -26,6 +26,9 @@ unsigned tn_capabilities_unmade(tenon_context *context);
  * not. */
 int tn_capability_form(tenon_context *context, tenon_capability capability);
 
+/* Whether a matrix unit has a type, by its number in kernels (TENON_UNIT_TYPE). */
+bool tn_capability_has_type(tenon_context *context, tenon_capability capability, int type);
+
 /* In place of a trial: the device has it, by the options that are tried first (0) or next (1); or
  * has it not (-1). */
 void tn_capability_set(tenon_context *context, tenon_capability capability, int form);

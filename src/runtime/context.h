@@ -16,6 +16,7 @@
 typedef struct tn_capability_result {
     bool known, available;
     int form;            /* which of the trial's options passed: 0 or 1 */
+    char types[8];       /* of a matrix unit: those of the trial's types that came out right */
     const char *options; /* what the trial was compiled with where it passed; static */
     char reason[256];
 } tn_capability_result;
@@ -77,7 +78,8 @@ typedef struct tn_validation {
         lock; /* recursive: a self-check may ask for a capability, which may need a trial */
     _Atomic(tenon_context *) context;
     tenon_stream *stream;
-    int depth; /* how often the lock is held */
+    int depth;              /* how often the lock is held */
+    tenon_context *retired; /* those that a kernel has spoilt, linked by their own `retired` */
     tn_late_line *lines, **last_line;
 } tn_validation;
 
@@ -102,7 +104,11 @@ struct tenon_context {
     tn_keeper keeper;
     uint64_t workspace_limit;
     bool profiling;
-    bool only_chosen;     /* a forced solver is refused where it would not be chosen */
+    bool only_chosen; /* a forced solver is refused where it would not be chosen */
+    struct {
+        tenon_context *next;
+        tenon_stream *stream;
+    } retired;            /* of a validation context that has been replaced */
     tenon_context *owner; /* of a validation context: the context that it serves, not retained; NULL
                              for any other */
     /* Part of every kernel's options: another value makes a driver compile again in place of taking

@@ -190,6 +190,11 @@ static void destroy_validation(tn_validation *validation)
     tenon_context *context = atomic_load(&validation->context);
     tenon_stream_destroy(validation->stream);
     tenon_context_release(context);
+    while ((context = validation->retired) != NULL) {
+        validation->retired = context->retired.next;
+        tenon_stream_destroy(context->retired.stream);
+        tenon_context_release(context);
+    }
     tn_late_lines_send(NULL, validation->lines);
     pthread_mutex_destroy(&validation->lock);
 }

@@ -79,7 +79,9 @@ bool tn_matrix_unit(tenon_context *context, matrix_kind kind, int32_t form, int 
     }
     /* Turing's instructions have two types. */
     return MATRIX_HAS(unit->number, type) &&
-           (!unit->split || type == MATRIX_F16 || type == MATRIX_I8);
+           (!unit->split || type == MATRIX_F16 || type == MATRIX_I8) &&
+           (unit->emulated || kind == MATRIX_NVIDIA_WGMMA ||
+            tn_capability_has_type(context, unit->capability, type));
 }
 
 /* What the device's kind says of the unit; an emulated one, or one that its kind is not known to
