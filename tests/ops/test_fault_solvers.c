@@ -10,6 +10,8 @@
 static tenon_status reason;
 static cl_int reason_error;
 static bool no_trial_when_asked, no_trial_when_checked;
+/* Where a check leaves the queue of the context that it has spoilt: that takes no command more. */
+static cl_command_queue *spoilt;
 static int checks;
 
 static bool try_without_memory(tenon_context *context)
@@ -45,6 +47,10 @@ static tenon_status check_fake(tenon_stream *stream, const tn_problem *problem,
     why[0] = '\0';
     if (no_trial_when_checked)
         try_without_memory(stream->context);
+    if (choice->solver == &fast && spoilt != NULL) {
+        *spoilt = stream->queue;
+        stream->queue = NULL;
+    }
     if (choice->solver == &fast && reason != TENON_OK)
         return tn_fail_cl(reason, reason_error, "fake self-check: does not fit");
     return TENON_OK;
@@ -124,6 +130,44 @@ static void checks_that_fail_once_fail_the_call(void **state)
         assert_plan(context, "fake/fast");
         tenon_context_release(context);
     }
+}
+
+static void hear(void *user, tenon_log_level level, const char *text)
+{
+    if (level == TENON_LOG_WARNING)
+        snprintf(user, 512, "%s", text);
+}
+
+/* A kernel that its context does not survive bars its own variant: the next one is checked in a new
+ * context, and trials are made there. */
+static void a_spoilt_context_costs_nothing_else(void **state)
+{
+    char heard[512] = "";
+    cl_command_queue queue = NULL;
+    tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
+    tenon_statistics counts = TENON_STATISTICS_INIT;
+    tenon_context *context;
+    (void)state;
+    params.log = hear;
+    params.log_user = heard;
+    assert_ok(tenon_context_create(&params, &context));
+    reason = TENON_ERROR_OPENCL;
+    reason_error = CL_INVALID_COMMAND_QUEUE;
+    spoilt = &queue;
+    assert_plan(context, "fake/slow");
+    assert_contains(heard, "solver fake/fast is barred");
+    assert_contains(heard, "it spoils its context: fake self-check: does not fit");
+    reason = TENON_OK;
+    spoilt = NULL;
+    assert_plan(context, "fake/slow");
+    assert_int_equal(tn_context_has(context, TENON_CAPABILITY_HARDWARE_FMA),
+                     tn_context_has(test_context, TENON_CAPABILITY_HARDWARE_FMA));
+    assert_int_equal(tn_capabilities_unmade(context), 0);
+    assert_ok(tenon_context_statistics(context, &counts));
+    assert_int_equal(counts.checks, 2);
+    tenon_context_release(context);
+    assert_non_null(queue);
+    clReleaseCommandQueue(queue);
 }
 
 /* Whether the table has the plan of `open`; its name. */
@@ -329,6 +373,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(checks_that_this_device_cannot_make_pass_on),
         cmocka_unit_test(checks_that_fail_once_fail_the_call),
+        cmocka_unit_test(a_spoilt_context_costs_nothing_else),
         cmocka_unit_test(nothing_is_kept_that_came_of_a_trial_not_made),
         cmocka_unit_test(no_lesser_plan_is_kept),
         cmocka_unit_test(refused_programs_are_passed_over),
