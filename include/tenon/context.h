@@ -35,6 +35,20 @@ typedef struct tenon_progress {
  * library. */
 typedef void (*tenon_progress_callback)(void *user, const tenon_progress *progress);
 
+/** What part measurements have in choosing solvers. An outcome that is stored stands until `tenon
+ * tune` replaces it, so that equal calls have equal bits, in later processes too. */
+typedef enum tenon_measurements {
+    /** Those that are stored are used; TENON_TUNE=1 in the environment: TENON_MEASUREMENTS_MADE,
+     * TENON_TUNE=0: TENON_MEASUREMENTS_NONE. */
+    TENON_MEASUREMENTS_USUAL = 0,
+    TENON_MEASUREMENTS_NONE, /**< estimates alone, which are the same on equal devices */
+    /** Where a plan is made of a problem that was not measured, the solvers that should be the
+     * fastest, up to three whose estimates are within 1.5 of each other, are timed in the
+     * validation context, and the outcome is stored. That takes some milliseconds a plan, and as
+     * much memory as the operands. */
+    TENON_MEASUREMENTS_MADE
+} tenon_measurements;
+
 /** How a context is made. Start from TENON_CONTEXT_PARAMS_INIT. */
 typedef struct tenon_context_params {
     uint32_t struct_size; /**< sizeof(tenon_context_params) */
@@ -46,10 +60,10 @@ typedef struct tenon_context_params {
     uint64_t workspace_limit;
     tenon_log_callback log; /**< or NULL */
     void *log_user;
-    uint32_t profiling; /**< 1: queues that the library creates record times
-                           (CL_QUEUE_PROFILING_ENABLE) */
-    uint32_t reserved;  /**< 0 */
-    tenon_store store;  /**< what is kept between processes, and where; zeroed: the usual folder */
+    uint32_t profiling;    /**< 1: queues that the library creates record times
+                              (CL_QUEUE_PROFILING_ENABLE) */
+    uint32_t measurements; /**< a tenon_measurements */
+    tenon_store store; /**< what is kept between processes, and where; zeroed: the usual folder */
     tenon_progress_callback progress; /**< or NULL */
     void *progress_user;
 } tenon_context_params;

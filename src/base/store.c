@@ -130,12 +130,12 @@ static unsigned char *ask(const tn_store *store, const char *name, size_t *size)
 
 void *tn_store_get(tn_store *store, tn_store_kind kind, const char *key, size_t *size)
 {
-    char name[TN_ENTRY_NAME_SIZE];
+    char name[TN_STORE_NAME_SIZE];
     tn_entry entry;
     size_t all;
     if (!works(store))
         return NULL;
-    tn_entry_name(kind, key, name);
+    tn_store_name(kind, key, name);
     unsigned char *bytes =
         store->folder != NULL ? tn_folder_read(store->folder, name, &all) : ask(store, name, &all);
     if (bytes == NULL)
@@ -160,12 +160,34 @@ void *tn_store_get(tn_store *store, tn_store_kind kind, const char *key, size_t 
 
 bool tn_store_has(tn_store *store, tn_store_kind kind, const char *key)
 {
-    char name[TN_ENTRY_NAME_SIZE];
+    char name[TN_STORE_NAME_SIZE];
     if (!works(store))
         return false;
-    tn_entry_name(kind, key, name);
+    tn_store_name(kind, key, name);
     return store->folder != NULL ? tn_folder_has(store->folder, name)
                                  : store->where.get(store->where.user, name, NULL, 0) > 0;
+}
+
+typedef struct kind_visit {
+    const char *kind;
+    bool (*visit)(void *user, const char *name);
+    void *user;
+} kind_visit;
+
+static bool visit_kind(void *user, const char *name, uint64_t size, int64_t used)
+{
+    const kind_visit *v = user;
+    (void)size;
+    (void)used;
+    return strcmp(strchr(name, '.') + 1, v->kind) != 0 || v->visit(v->user, name);
+}
+
+bool tn_store_each(tn_store *store, tn_store_kind kind, bool (*visit)(void *user, const char *name),
+                   void *user)
+{
+    kind_visit v = {tn_store_kind_name(kind), visit, user};
+    return store == NULL ||
+           (works(store) && store->folder != NULL && tn_folder_each(store->folder, visit_kind, &v));
 }
 
 /* A folder is looked through when this process has written a part of its limit. */
@@ -200,14 +222,14 @@ static void write_file(tn_store *store, const char *name, const void *bytes, siz
 void tn_store_put(tn_store *store, tn_store_kind kind, const char *key, const void *data,
                   size_t size)
 {
-    char name[TN_ENTRY_NAME_SIZE];
+    char name[TN_STORE_NAME_SIZE];
     size_t all;
     if (!works(store))
         return;
     unsigned char *bytes = tn_entry_make(kind, key, data, size, &all);
     if (bytes == NULL)
         return;
-    tn_entry_name(kind, key, name);
+    tn_store_name(kind, key, name);
     if (store->folder != NULL)
         write_file(store, name, bytes, all);
     else
@@ -217,10 +239,10 @@ void tn_store_put(tn_store *store, tn_store_kind kind, const char *key, const vo
 
 void tn_store_remove(tn_store *store, tn_store_kind kind, const char *key)
 {
-    char name[TN_ENTRY_NAME_SIZE];
+    char name[TN_STORE_NAME_SIZE];
     if (!works(store))
         return;
-    tn_entry_name(kind, key, name);
+    tn_store_name(kind, key, name);
     if (store->folder != NULL)
         tn_folder_remove(store->folder, name);
     else

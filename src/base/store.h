@@ -25,6 +25,7 @@ typedef enum tn_store_kind {
     TN_STORE_CHECK,   /* the outcome of a self-check */
     TN_STORE_TRIAL,   /* the outcome of a capability's trial */
     TN_STORE_RUNNING, /* a check or trial that has not ended */
+    TN_STORE_TUNING,  /* the fastest solver of a problem, as measured */
     TN_STORE_KINDS
 } tn_store_kind;
 
@@ -47,6 +48,15 @@ bool tn_store_has(tn_store *store, tn_store_kind kind, const char *key);
 void tn_store_put(tn_store *store, tn_store_kind kind, const char *key, const void *data,
                   size_t size);
 void tn_store_remove(tn_store *store, tn_store_kind kind, const char *key);
+
+/* The name of an entry: a hash of its key in 32 hexadecimal digits, and the word for its kind. */
+#define TN_STORE_NAME_SIZE 64
+void tn_store_name(tn_store_kind kind, const char *key, char name[TN_STORE_NAME_SIZE]);
+
+/* Calls for the name of every entry of a kind. False where they cannot all be listed: those of the
+ * application's functions cannot. */
+bool tn_store_each(tn_store *store, tn_store_kind kind, bool (*visit)(void *user, const char *name),
+                   void *user);
 
 /* Where it is; NULL where that is no folder. */
 const char *tn_store_folder(const tn_store *store);

@@ -24,10 +24,8 @@ typedef struct header {
 #define CHECKED offsetof(header, checksum)
 
 static const char *const kind_names[TN_STORE_KINDS] = {
-    [TN_STORE_PROGRAM] = "program",
-    [TN_STORE_CHECK] = "check",
-    [TN_STORE_TRIAL] = "trial",
-    [TN_STORE_RUNNING] = "running",
+    [TN_STORE_PROGRAM] = "program", [TN_STORE_CHECK] = "check",   [TN_STORE_TRIAL] = "trial",
+    [TN_STORE_RUNNING] = "running", [TN_STORE_TUNING] = "tuning",
 };
 
 const char *tn_store_kind_name(tn_store_kind kind)
@@ -35,10 +33,10 @@ const char *tn_store_kind_name(tn_store_kind kind)
     return kind_names[kind];
 }
 
-void tn_entry_name(tn_store_kind kind, const char *key, char name[TN_ENTRY_NAME_SIZE])
+void tn_store_name(tn_store_kind kind, const char *key, char name[TN_STORE_NAME_SIZE])
 {
     const XXH128_hash_t hash = XXH3_128bits(key, strlen(key));
-    snprintf(name, TN_ENTRY_NAME_SIZE, "%016" PRIx64 "%016" PRIx64 ".%s", (uint64_t)hash.high64,
+    snprintf(name, TN_STORE_NAME_SIZE, "%016" PRIx64 "%016" PRIx64 ".%s", (uint64_t)hash.high64,
              (uint64_t)hash.low64, kind_names[kind]);
 }
 

@@ -6,8 +6,7 @@
 
 #include <stdint.h>
 
-#define TN_ENTRY_NAME_SIZE 64
-#define TN_ENTRY_MOST      (UINT64_C(1) << 30) /* bytes of an entry that may be right */
+#define TN_ENTRY_MOST (UINT64_C(1) << 30) /* bytes of an entry that may be right */
 
 /* What an entry is made of; the pointers are into it. */
 typedef struct tn_entry {
@@ -16,9 +15,6 @@ typedef struct tn_entry {
     const unsigned char *data;
     size_t data_size;
 } tn_entry;
-
-/* The name of an entry: a hash of its key, and its kind. */
-void tn_entry_name(tn_store_kind kind, const char *key, char name[TN_ENTRY_NAME_SIZE]);
 
 /* An entry as it is kept, which the caller frees; NULL without memory. */
 unsigned char *tn_entry_make(tn_store_kind kind, const char *key, const void *data,

@@ -244,7 +244,7 @@ void tn_folder_sweep(const char *folder)
 }
 
 typedef struct aged {
-    char name[TN_ENTRY_NAME_SIZE];
+    char name[TN_STORE_NAME_SIZE];
     uint64_t size;
     int64_t used;
 } aged;

@@ -139,6 +139,16 @@ char *tn_case_text(const tn_case *c, char text[TN_CASE_TEXT_SIZE])
     return text;
 }
 
+void tn_call_text(const tn_call *call, char text[TN_REPEAT_SIZE])
+{
+    const tenon_tensor *views[TN_MAX_OPERANDS] = {NULL};
+    tn_case c;
+    for (uint32_t i = 0; i < call->operand_count; i++)
+        views[i] = call->operands[i].view;
+    tn_case_make(call->described, call->params, views, NULL, 1, &c);
+    tn_case_text(&c, text);
+}
+
 static bool same_place(const tenon_tensor *a, const tenon_tensor *b)
 {
     return a->memory.kind != TENON_MEMORY_NONE && a->memory.kind == b->memory.kind &&

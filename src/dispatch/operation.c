@@ -16,7 +16,9 @@ static tn_call call_of(const tn_operation *operation, const char *name, tenon_co
     memcpy(views, given, operation->operand_count * sizeof *views);
     if (operation->served_as != NULL)
         operation = operation->served_as(params, views);
-    tn_call call = {name, operation, context, .operand_count = operation->operand_count};
+    tn_call call = {name, operation, context,
+                    .params = params != NULL ? params : operation->defaults,
+                    .operand_count = operation->operand_count};
     for (uint32_t i = 0; i < operation->operand_count; i++)
         call.operands[i] =
             (tn_argument){operation->operands[i].name, views[i], operation->operands[i].role};

@@ -22,6 +22,7 @@ static void destroy_dispatch(void *data)
     for (uint32_t i = 0; i < dispatch->checked_count; i++)
         free(dispatch->checked[i].key);
     free(dispatch->checked);
+    free(dispatch->tuned);
     pthread_mutex_destroy(&dispatch->checked_lock);
     free(dispatch);
 }
@@ -43,14 +44,14 @@ static void free_plan(tenon_plan *plan)
 }
 
 static tenon_status record(const char *operation, tenon_context *context, const tn_family *family,
-                           const tn_problem *problem, tenon_plan *plan)
+                           const tn_problem *problem, const tn_call *call, tenon_plan *plan)
 {
     tn_choice choice;
     if (problem == NULL) {
         snprintf(plan->name, sizeof plan->name, "%s/nothing", family->name);
         return TENON_OK;
     }
-    TN_TRY(tn_select(operation, context, family, problem, &choice));
+    TN_TRY(tn_select_for(operation, context, family, problem, call, &choice));
     tn_solver_name(family, &choice, plan->name);
     TN_TRY(tn_choice_record(operation, &plan->recording, problem, &choice));
     tn_log_send(&context->log, TENON_LOG_DEBUG, "%s: planned %s", operation, plan->name);
@@ -58,7 +59,7 @@ static tenon_status record(const char *operation, tenon_context *context, const 
 }
 
 static tenon_status create(const char *operation, tenon_context *context, const tn_family *family,
-                           const tn_problem *problem, tenon_plan **out)
+                           const tn_problem *problem, const tn_call *call, tenon_plan **out)
 {
     tenon_plan *plan = calloc(1, sizeof *plan);
     if (plan == NULL)
@@ -66,7 +67,7 @@ static tenon_status create(const char *operation, tenon_context *context, const 
     atomic_init(&plan->references, 1);
     plan->operation = operation;
     plan->recording.context = context;
-    tenon_status status = record(operation, context, family, problem, plan);
+    tenon_status status = record(operation, context, family, problem, call, plan);
     if (status != TENON_OK) {
         free_plan(plan);
         return status;
@@ -76,14 +77,14 @@ static tenon_status create(const char *operation, tenon_context *context, const 
 }
 
 tenon_status tn_plan_create(const char *operation, tenon_context *context, const tn_family *family,
-                            const tn_problem *problem, tenon_plan **out)
+                            const tn_problem *problem, const tn_call *call, tenon_plan **out)
 {
     tn_kept_message kept;
     /* Solvers may fail before one serves. */
     if (!tn_message_keep(&kept))
         return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory for a plan", operation);
     const uint64_t began = tn_now();
-    const tenon_status status = create(operation, context, family, problem, out);
+    const tenon_status status = create(operation, context, family, problem, call, out);
     if (status == TENON_OK && context->owner == NULL)
         tn_count(context, TN_PLANS_MADE, began);
     return tn_message_end(&kept, status);
@@ -252,7 +253,7 @@ tenon_status tn_call_run(tenon_stream *stream, const tn_family *family, tn_probl
         return tn_recording_run(call->operation, "", stream, &nothing, NULL, NULL, sync);
     }
     problem->workspace_limit = stream->arena.limit;
-    TN_TRY(tn_plan_table_get(call->operation, stream->context, family, problem, &plan));
+    TN_TRY(tn_plan_table_get(call->operation, stream->context, family, problem, call, &plan));
     tenon_status status = enqueue(stream, plan, call, sync);
     tenon_plan_release(plan);
     return status;
@@ -275,7 +276,7 @@ tenon_status tn_call_plan(tenon_context *context, const tn_family *family, tn_pr
     TN_TRY(check_some_memory(call, context));
     if (problem != NULL)
         problem->workspace_limit = context->workspace_limit;
-    TN_TRY(tn_plan_create(call->operation, context, family, problem, out));
+    TN_TRY(tn_plan_create(call->operation, context, family, problem, call, out));
     tenon_plan *plan = *out;
     tenon_context_retain(context);
     plan->keeps_context = true;

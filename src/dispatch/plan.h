@@ -34,6 +34,7 @@ typedef struct tn_call {
     const char *operation; /* "tenon_gemm" */
     const struct tn_operation *described;
     tenon_context *context;
+    const void *params; /* the parameters, or the defaults */
     tn_argument operands[TN_MAX_OPERANDS];
     uint32_t operand_count;
     double scalars[TN_MAX_SCALARS];
@@ -104,9 +105,9 @@ struct tenon_plan {
 };
 
 /* Selects and records. The result has one reference. A NULL problem gives a plan that does nothing.
- */
+ * The call is what measuring needs, where it is asked for; NULL: nothing is measured. */
 tenon_status tn_plan_create(const char *operation, tenon_context *context, const tn_family *family,
-                            const tn_problem *problem, tenon_plan **out);
+                            const tn_problem *problem, const tn_call *call, tenon_plan **out);
 
 /* The table of the plans of immediate calls: bounded, the least recently used one goes first. */
 #define TN_PLAN_TABLE_CAPACITY 4096
@@ -124,7 +125,7 @@ void tn_plan_table_destroy(tn_plan_table *table);
 /* Finds the plan of a problem or makes it; the caller drops the reference that it gets. */
 tenon_status tn_plan_table_get(const char *operation, tenon_context *context,
                                const tn_family *family, const tn_problem *problem,
-                               tenon_plan **out);
+                               const tn_call *call, tenon_plan **out);
 
 /* Of the line that repeats a failure. */
 #define TN_REPEAT_SIZE 2048
@@ -142,6 +143,11 @@ typedef struct tn_dispatch {
     pthread_mutex_t checked_lock;
     tn_checked_variant *checked;
     uint32_t checked_count, checked_capacity;
+    /* Under the same lock: the names of stored measurements, by their first 64 bits, where they can
+     * be listed. */
+    uint64_t *tuned;
+    uint32_t tuned_count, tuned_capacity;
+    bool knows_tuned, lists_tuned;
     /* Of a validation context: whose problems the self-check at hand runs, and which paths they
      * have taken. */
     const tn_family *checking;
@@ -151,6 +157,13 @@ typedef struct tn_dispatch {
      * does not say. */
     char repeat[TN_REPEAT_SIZE];
 } tn_dispatch;
+
+/* The call in the words of `tenon check` (check/case.h). */
+void tn_call_text(const tn_call *call, char text[TN_REPEAT_SIZE]);
+
+/* tn_select, which may measure for the call (NULL: it does not). */
+tenon_status tn_select_for(const char *operation, tenon_context *context, const tn_family *family,
+                           const tn_problem *problem, const tn_call *call, tn_choice *choice);
 
 /* NULL without memory. */
 tn_dispatch *tn_dispatch_of(tenon_context *context);

@@ -86,9 +86,10 @@ static tenon_plan *use(tn_plan_table *table, tenon_plan *plan)
 }
 
 static tenon_status make(const char *operation, tenon_context *context, const tn_family *family,
-                         const tn_problem *problem, uint64_t hash, tenon_plan **out)
+                         const tn_problem *problem, const tn_call *call, uint64_t hash,
+                         tenon_plan **out)
 {
-    TN_TRY(tn_plan_create(operation, context, family, problem, out));
+    TN_TRY(tn_plan_create(operation, context, family, problem, call, out));
     tenon_plan *plan = *out;
     plan->family = family;
     plan->hash = hash;
@@ -102,7 +103,8 @@ static tenon_status make(const char *operation, tenon_context *context, const tn
 }
 
 tenon_status tn_plan_table_get(const char *operation, tenon_context *context,
-                               const tn_family *family, const tn_problem *problem, tenon_plan **out)
+                               const tn_family *family, const tn_problem *problem,
+                               const tn_call *call, tenon_plan **out)
 {
     tn_dispatch *dispatch = tn_dispatch_of(context);
     if (dispatch == NULL)
@@ -122,7 +124,7 @@ tenon_status tn_plan_table_get(const char *operation, tenon_context *context,
      * to come stays. */
     tenon_plan *made, *spare = NULL, *evicted = NULL;
     const unsigned unmade = tn_capabilities_unmade(context);
-    TN_TRY(make(operation, context, family, problem, hash, &made));
+    TN_TRY(make(operation, context, family, problem, call, hash, &made));
     /* Chosen without knowing all that the device can do: it serves this call alone. */
     if (tn_capabilities_unmade(context) != unmade) {
         *out = made;

@@ -1,5 +1,6 @@
 /* Choosing a solver. */
-#include "dispatch/solver.h"
+#include "dispatch/operation.h"
+#include "dispatch/tuning.h"
 
 #include "runtime/cl_error.h"
 
@@ -157,37 +158,95 @@ tenon_status tn_problem_record(const char *operation, tn_recording *recording,
     return tn_choice_record(operation, recording, problem, &choice);
 }
 
+/* Configures a candidate and checks it. Where `*passes` is false the next one is to be tried; a
+ * failure that would not come again is returned, since a plan without this solver would be kept
+ * though it may serve the next time. */
+static tenon_status try_candidate(const char *operation, tenon_context *context,
+                                  const tn_family *family, const tn_problem *problem,
+                                  const candidate *c, tn_choice *choice, bool *passes,
+                                  tenon_status *last, char why[256])
+{
+    bool right = false;
+    *choice = (tn_choice){.solver = c->solver};
+    tn_configure(context, problem, choice);
+    *last = tn_self_check(operation, context, family, problem, choice, &right, why);
+    *passes = *last == TENON_OK && right;
+    if (*passes)
+        renew(context, problem, choice);
+    return *last == TENON_OK || tn_failure_lasts(*last) ? TENON_OK : *last;
+}
+
 /* The first of them that this device has right. */
 static tenon_status take_first(const char *operation, tenon_context *context,
                                const tn_family *family, const tn_problem *problem,
                                const candidate *candidates, uint32_t count, tn_choice *choice)
 {
-    tenon_status status = TENON_OK;
+    tenon_status last = TENON_OK;
     char why[256] = "";
+    bool passes = false;
     for (uint32_t i = 0; i < count; i++) {
-        bool right = false;
-        *choice = (tn_choice){.solver = candidates[i].solver};
-        tn_configure(context, problem, choice);
-        status = tn_self_check(operation, context, family, problem, choice, &right, why);
-        if (status == TENON_OK && right) {
-            renew(context, problem, choice);
+        TN_TRY(try_candidate(operation, context, family, problem, &candidates[i], choice, &passes,
+                             &last, why));
+        if (passes)
             return TENON_OK;
-        }
-        /* A solver that this device cannot build, launch or check leaves the others to try. Any
-         * other failure is not about the solver: a plan without it would be kept though it may
-         * serve the next time. */
-        if (status != TENON_OK && !tn_failure_lasts(status))
-            return status;
     }
-    if (status != TENON_OK)
-        return status;
+    if (last != TENON_OK)
+        return last;
     return tn_fail(TENON_ERROR_SOLVER_BARRED,
                    "%s: every solver gives wrong results on this device; the last one: %s",
                    operation, why);
 }
 
-tenon_status tn_select(const char *operation, tenon_context *context, const tn_family *family,
-                       const tn_problem *problem, tn_choice *choice)
+/* Takes the candidate that measures as the fastest to the front. What fails on the way leaves the
+ * order of estimates. */
+static void measure(const char *operation, tenon_context *context, const tn_family *family,
+                    const tn_problem *problem, const tn_call *call, candidate *candidates,
+                    uint32_t count)
+{
+    tn_choice *choices[TN_TUNING_MOST] = {NULL};
+    uint32_t numbers[TN_TUNING_MOST], right = 0;
+    tenon_status last;
+    char why[256];
+    if (context->measurements != TENON_MEASUREMENTS_MADE || context->owner != NULL || call == NULL)
+        return;
+    for (uint32_t i = 0; i < count && right < TN_TUNING_MOST &&
+                         candidates[i].time <= TN_TUNING_RATIO * candidates[0].time;
+         i++) {
+        bool passes = false;
+        if (choices[right] == NULL && (choices[right] = malloc(sizeof **choices)) == NULL)
+            break;
+        if (try_candidate(operation, context, family, problem, &candidates[i], choices[right],
+                          &passes, &last, why) != TENON_OK)
+            break;
+        if (passes)
+            numbers[right++] = i;
+    }
+    const uint32_t best =
+        right > 1 ? tn_tuning_choose(context, family, problem, call, choices, right) : 0;
+    if (best > 0) {
+        const candidate fastest = candidates[numbers[best]];
+        memmove(candidates + 1, candidates, numbers[best] * sizeof *candidates);
+        candidates[0] = fastest;
+    }
+    for (uint32_t i = 0; i < TN_TUNING_MOST; i++)
+        free(choices[i]);
+}
+
+/* What was measured before, where it can still be had. */
+static bool take_measured(const char *operation, tenon_context *context, const tn_family *family,
+                          const tn_problem *problem, tn_choice *choice)
+{
+    uint64_t words[TN_PROBLEM_SIZE / sizeof(uint64_t)];
+    tn_tuned tuned;
+    if (problem->size > sizeof words || !tn_tuning_find(context, family, problem, &tuned))
+        return false;
+    memcpy(words, problem, problem->size);
+    return tn_solver_force(operation, family, tuned.solver, (tn_problem *)words) == TENON_OK &&
+           select_forced(operation, context, family, (const tn_problem *)words, choice) == TENON_OK;
+}
+
+tenon_status tn_select_for(const char *operation, tenon_context *context, const tn_family *family,
+                           const tn_problem *problem, const tn_call *call, tn_choice *choice)
 {
     candidate candidates[MAX_CANDIDATES];
     bool chosen;
@@ -196,8 +255,17 @@ tenon_status tn_select(const char *operation, tenon_context *context, const tn_f
         return TENON_OK;
     if (problem->forced >= 0)
         return select_forced(operation, context, family, problem, choice);
+    if (take_measured(operation, context, family, problem, choice))
+        return TENON_OK;
     const uint32_t count = gather(context, family, problem, candidates);
     if (count == 0)
         return fail_with_reasons(operation, context, family, problem);
+    measure(operation, context, family, problem, call, candidates, count);
     return take_first(operation, context, family, problem, candidates, count, choice);
+}
+
+tenon_status tn_select(const char *operation, tenon_context *context, const tn_family *family,
+                       const tn_problem *problem, tn_choice *choice)
+{
+    return tn_select_for(operation, context, family, problem, NULL, choice);
 }

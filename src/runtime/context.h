@@ -104,6 +104,7 @@ struct tenon_context {
     tn_keeper keeper;
     uint64_t workspace_limit;
     bool profiling;
+    tenon_measurements measurements;
     bool only_chosen; /* a forced solver is refused where it would not be chosen */
     struct {
         tenon_context *next;

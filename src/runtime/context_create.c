@@ -23,12 +23,24 @@ static tenon_status check_params(const char *operation, const tenon_context_para
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
                        "%s: params: log_level is %u, must be at most %d", operation,
                        params->log_level, TENON_LOG_DEBUG);
-    if (params->profiling > 1 || params->reserved != 0)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: %s is %u, must be %s", operation,
-                       params->profiling > 1 ? "profiling" : "reserved",
-                       params->profiling > 1 ? params->profiling : params->reserved,
-                       params->profiling > 1 ? "0 or 1" : "0");
+    if (params->profiling > 1)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: profiling is %u, must be 0 or 1",
+                       operation, params->profiling);
+    if (params->measurements > TENON_MEASUREMENTS_MADE)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                       "%s: params: measurements is %u, which is no tenon_measurements", operation,
+                       params->measurements);
     return TENON_OK;
+}
+
+static tenon_measurements measurements(uint32_t wanted)
+{
+    const char *text = getenv("TENON_TUNE");
+    if (wanted != TENON_MEASUREMENTS_USUAL || text == NULL)
+        return (tenon_measurements)wanted;
+    return strcmp(text, "1") == 0   ? TENON_MEASUREMENTS_MADE
+           : strcmp(text, "0") == 0 ? TENON_MEASUREMENTS_NONE
+                                    : TENON_MEASUREMENTS_USUAL;
 }
 
 static uint64_t workspace_limit(const tn_device *device, uint64_t wanted)
@@ -111,6 +123,7 @@ static tenon_status make_context(const char *operation, cl_context cl, const tn_
                             params->log_level != 0 ? params->log_level : TENON_LOG_WARNING};
     context->workspace_limit = workspace_limit(device, params->workspace_limit);
     context->profiling = params->profiling == 1;
+    context->measurements = measurements(params->measurements);
     context->progress = params->progress;
     context->progress_user = params->progress_user;
     context->owner = owner;

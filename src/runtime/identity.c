@@ -21,15 +21,31 @@ char *tn_identity_make(const tn_device *device)
     if (device->is_cpu)
         tn_processor_name(processor);
     snprintf(text, size,
-             "library %s %s, pointers of %zu bytes\n"
+             "sources %s\n"
+             "library %s, pointers of %zu bytes\n"
              "platform %s, %s\n"
              "driver %s\n"
              "device %s, %s, %s, %u units\n"
              "processor %s\n",
-             tenon_version_string(), tn_build_id, sizeof(void *), info->platform_name,
+             tn_build_id, tenon_version_string(), sizeof(void *), info->platform_name,
              device->platform_version, info->driver_version, info->name, info->vendor,
              info->version, info->compute_units, processor);
     return text;
+}
+
+static char *key_of(const char *identity, const char *format, va_list arguments)
+{
+    va_list again;
+    va_copy(again, arguments);
+    const int length = vsnprintf(NULL, 0, format, again);
+    va_end(again);
+    const size_t size = (size_t)length + strlen(identity) + 2;
+    char *key = malloc(size);
+    if (key == NULL)
+        return NULL;
+    vsnprintf(key, size, format, arguments);
+    snprintf(key + length, size - (size_t)length, "\n%s", identity);
+    return key;
 }
 
 char *tn_identity_key(const tenon_context *context, const char *format, ...)
@@ -38,15 +54,18 @@ char *tn_identity_key(const tenon_context *context, const char *format, ...)
     if (context->store == NULL || context->identity == NULL)
         return NULL;
     va_start(arguments, format);
-    const int length = vsnprintf(NULL, 0, format, arguments);
+    char *key = key_of(context->identity, format, arguments);
     va_end(arguments);
-    const size_t size = (size_t)length + strlen(context->identity) + 2;
-    char *key = malloc(size);
-    if (key == NULL)
+    return key;
+}
+
+char *tn_identity_machine_key(const tenon_context *context, const char *format, ...)
+{
+    va_list arguments;
+    if (context->store == NULL || context->identity == NULL)
         return NULL;
     va_start(arguments, format);
-    vsnprintf(key, size, format, arguments);
+    char *key = key_of(strchr(context->identity, '\n') + 1, format, arguments);
     va_end(arguments);
-    snprintf(key + length, size - (size_t)length, "\n%s", context->identity);
     return key;
 }

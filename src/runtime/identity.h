@@ -16,4 +16,9 @@ char *tn_identity_make(const tn_device *device);
 char *tn_identity_key(const tenon_context *context, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* The same for what was measured on the machine, which does not depend on the library's sources: it
+ * holds for the same version. */
+char *tn_identity_machine_key(const tenon_context *context, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
 #endif

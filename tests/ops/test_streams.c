@@ -23,9 +23,9 @@ static void contexts_refuse_wrong_parameters(void **state)
     assert_refused(tenon_context_create(&params, &context), TENON_ERROR_INVALID_ARGUMENT, operation,
                    "profiling");
     params = tenon_context_params_default();
-    params.reserved = 8;
+    params.measurements = 8;
     assert_refused(tenon_context_create(&params, &context), TENON_ERROR_INVALID_ARGUMENT, operation,
-                   "reserved is 8");
+                   "measurements is 8");
     tenon_device_info info;
     assert_ok(tenon_context_device(test_context, &info));
     assert_refused(tenon_context_import(NULL, info.device, NULL, &context),

@@ -72,7 +72,8 @@ static tenon_plan *get_from(tenon_context *context, const tn_family *of, uint64_
 {
     const fake_problem problem = {{.size = sizeof problem, .forced = -1}, number};
     tenon_plan *plan = NULL;
-    assert_int_equal(tn_plan_table_get("tenon_fake", context, of, &problem.head, &plan), TENON_OK);
+    assert_int_equal(tn_plan_table_get("tenon_fake", context, of, &problem.head, NULL, &plan),
+                     TENON_OK);
     assert_non_null(plan);
     return plan;
 }
@@ -172,7 +173,7 @@ static void a_failure_leaves_nothing_behind(void **state)
     tenon_plan *plan = NULL;
     next_status = TENON_ERROR_BUILD_FAILED;
     assert_int_equal(
-        tn_plan_table_get("tenon_fake", context_of(state), &family, &problem.head, &plan),
+        tn_plan_table_get("tenon_fake", context_of(state), &family, &problem.head, NULL, &plan),
         TENON_ERROR_BUILD_FAILED);
     assert_string_equal(tenon_last_error(), "tenon_fake: as told");
     assert_int_equal(count_of(context_of(state)), 0);

@@ -1,0 +1,155 @@
+#include "dispatch/tuning.h"
+
+#include "dispatch/measure.h"
+#include "dispatch/operation.h"
+#include "runtime/identity.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The key of a problem, whatever solver was forced for it. The caller frees it. */
+static char *key_of(const tenon_context *context, const tn_family *family,
+                    const tn_problem *problem)
+{
+    uint64_t words[TN_PROBLEM_SIZE / sizeof(uint64_t)];
+    tn_problem *open = (tn_problem *)words;
+    if (problem->size > sizeof words)
+        return NULL;
+    memcpy(words, problem, problem->size);
+    open->forced = -1;
+    memset(open->forced_values, 0, sizeof open->forced_values);
+    const XXH128_hash_t hash = XXH3_128bits(words, problem->size);
+    return tn_identity_machine_key(context, "tuned %s %016" PRIx64 "%016" PRIx64, family->name,
+                                   (uint64_t)hash.high64, (uint64_t)hash.low64);
+}
+
+int tn_tuned_text(const tn_tuned *tuned, char *text, size_t size)
+{
+    return snprintf(text, size, "solver %s\nnanoseconds %.0f\ncandidates %u\ncall %s\n",
+                    tuned->solver, tuned->nanoseconds, tuned->candidates, tuned->call);
+}
+
+bool tn_tuned_parse(const char *text, tn_tuned *tuned)
+{
+    int length = 0;
+    memset(tuned, 0, sizeof *tuned);
+    if (sscanf(text, "solver %127s nanoseconds %lf candidates %u call %n", tuned->solver,
+               &tuned->nanoseconds, &tuned->candidates, &length) != 3 ||
+        length == 0 || !(tuned->nanoseconds >= 0))
+        return false;
+    snprintf(tuned->call, sizeof tuned->call, "%.*s", (int)strcspn(text + length, "\n"),
+             text + length);
+    return true;
+}
+
+/* The first 64 bits of an entry's name. */
+static uint64_t first_bits(const char *name)
+{
+    char digits[17] = "";
+    memcpy(digits, name, sizeof digits - 1);
+    return strtoull(digits, NULL, 16);
+}
+
+/* The names of the outcomes that there are, so that a problem without one costs no look at the
+ * disk. */
+static bool add_name(void *user, const char *name)
+{
+    tn_dispatch *dispatch = user;
+    if (dispatch->tuned_count == dispatch->tuned_capacity) {
+        const uint32_t capacity = dispatch->tuned_capacity * 2 + 64;
+        uint64_t *names = realloc(dispatch->tuned, capacity * sizeof *names);
+        if (names == NULL)
+            return false;
+        dispatch->tuned = names;
+        dispatch->tuned_capacity = capacity;
+    }
+    dispatch->tuned[dispatch->tuned_count++] = first_bits(name);
+    return true;
+}
+
+static bool may_be_there(tenon_context *context, const char *key)
+{
+    tn_dispatch *dispatch = tn_dispatch_of(context);
+    char name[TN_STORE_NAME_SIZE];
+    bool found = false;
+    if (dispatch == NULL)
+        return false;
+    tn_store_name(TN_STORE_TUNING, key, name);
+    const uint64_t wanted = first_bits(name);
+    pthread_mutex_lock(&dispatch->checked_lock);
+    if (!dispatch->knows_tuned) {
+        dispatch->knows_tuned = true;
+        dispatch->lists_tuned = tn_store_each(context->store, TN_STORE_TUNING, add_name, dispatch);
+    }
+    found = !dispatch->lists_tuned;
+    for (uint32_t i = 0; !found && i < dispatch->tuned_count; i++)
+        found = dispatch->tuned[i] == wanted;
+    pthread_mutex_unlock(&dispatch->checked_lock);
+    return found;
+}
+
+bool tn_tuning_find(tenon_context *context, const tn_family *family, const tn_problem *problem,
+                    tn_tuned *tuned)
+{
+    size_t size;
+    bool found = false;
+    if (context->owner != NULL || context->store == NULL ||
+        context->measurements == TENON_MEASUREMENTS_NONE)
+        return false;
+    char *key = key_of(context, family, problem);
+    if (key != NULL && may_be_there(context, key)) {
+        char *text = tn_store_get(context->store, TN_STORE_TUNING, key, &size);
+        found = text != NULL && tn_tuned_parse(text, tuned);
+        free(text);
+    }
+    free(key);
+    return found;
+}
+
+void tn_tuning_keep(tenon_context *context, const tn_family *family, const tn_problem *problem,
+                    const tn_tuned *tuned)
+{
+    tn_dispatch *dispatch = tn_dispatch_of(context);
+    char text[TN_SOLVER_NAME_SIZE + TN_REPEAT_SIZE + 96], name[TN_STORE_NAME_SIZE];
+    char *key = key_of(context, family, problem);
+    if (key == NULL || dispatch == NULL) {
+        free(key);
+        return;
+    }
+    const int length = tn_tuned_text(tuned, text, sizeof text);
+    tn_store_put(context->store, TN_STORE_TUNING, key, text, (size_t)length);
+    tn_store_name(TN_STORE_TUNING, key, name);
+    pthread_mutex_lock(&dispatch->checked_lock);
+    add_name(dispatch, name);
+    pthread_mutex_unlock(&dispatch->checked_lock);
+    free(key);
+}
+
+uint32_t tn_tuning_choose(tenon_context *context, const tn_family *family,
+                          const tn_problem *problem, const tn_call *call, tn_choice *const *choices,
+                          uint32_t count)
+{
+    double times[TN_TUNING_MOST];
+    uint32_t best = 0;
+    tn_tuned tuned;
+    if (!tn_can_measure(call) ||
+        tn_measure(context, family, problem, call, choices, count, times) != TENON_OK)
+        return 0;
+    for (uint32_t i = 1; i < count; i++)
+        best = times[i] < times[best] ? i : best;
+    if (!(times[best] < (double)INFINITY))
+        return 0;
+    tuned = (tn_tuned){.nanoseconds = times[best], .candidates = count};
+    tn_solver_name(family, choices[best], tuned.solver);
+    tn_call_text(call, tuned.call);
+    tn_tuning_keep(context, family, problem, &tuned);
+    tn_log_send(&context->log, TENON_LOG_INFO, "measured %s: %.0f ns, the fastest of %u, for %s",
+                tuned.solver, tuned.nanoseconds, count, tuned.call);
+    return best;
+}

@@ -1,0 +1,40 @@
+/*
+ * What was measured on this device: the fastest solver of a problem, kept in the store. It is never
+ * decided again but by who asks for it (tenon tune), so that equal calls have equal bits.
+ */
+#ifndef TN_DISPATCH_TUNING_H
+#define TN_DISPATCH_TUNING_H
+
+#include "dispatch/plan.h"
+
+/* An outcome. */
+typedef struct tn_tuned {
+    char solver[TN_SOLVER_NAME_SIZE]; /* with its parameters */
+    double nanoseconds;
+    uint32_t candidates;       /* that were measured */
+    char call[TN_REPEAT_SIZE]; /* the call in the words of `tenon check` */
+} tn_tuned;
+
+/* False where the problem was not measured, or the context leaves measurements out. */
+bool tn_tuning_find(tenon_context *context, const tn_family *family, const tn_problem *problem,
+                    tn_tuned *tuned);
+
+void tn_tuning_keep(tenon_context *context, const tn_family *family, const tn_problem *problem,
+                    const tn_tuned *tuned);
+
+/* Writes an outcome, and reads one; takes any text. */
+int tn_tuned_text(const tn_tuned *tuned, char *text, size_t size);
+bool tn_tuned_parse(const char *text, tn_tuned *tuned);
+
+/* As many choices are measured at a plan's making, of those whose estimates are within this ratio
+ * of the least: what is further apart is believed. */
+#define TN_TUNING_MOST  3
+#define TN_TUNING_RATIO 1.5
+
+/* Measures choices, which have been checked, against each other, and keeps the outcome: the number
+ * of the fastest; 0 where nothing could be measured. */
+uint32_t tn_tuning_choose(tenon_context *context, const tn_family *family,
+                          const tn_problem *problem, const tn_call *call, tn_choice *const *choices,
+                          uint32_t count);
+
+#endif
