@@ -1,5 +1,7 @@
 #include "dispatch/plan.h"
 
+#include "dispatch/record_calls.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -85,8 +87,10 @@ tenon_status tn_plan_create(const char *operation, tenon_context *context, const
         return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory for a plan", operation);
     const uint64_t began = tn_now();
     const tenon_status status = create(operation, context, family, problem, call, out);
-    if (status == TENON_OK && context->owner == NULL)
+    if (status == TENON_OK && context->owner == NULL) {
         tn_count(context, TN_PLANS_MADE, began);
+        tn_call_record(context, call);
+    }
     return tn_message_end(&kept, status);
 }
 

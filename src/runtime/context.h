@@ -105,6 +105,8 @@ struct tenon_context {
     uint64_t workspace_limit;
     bool profiling;
     tenon_measurements measurements;
+    char *record; /* the file that calls are written down in; NULL: none */
+    atomic_bool record_failed;
     bool only_chosen; /* a forced solver is refused where it would not be chosen */
     struct {
         tenon_context *next;

@@ -67,6 +67,17 @@ static tenon_status init_locks(const char *operation, tenon_context *context)
     return tn_program_cache_init(operation, &context->programs);
 }
 
+/* A context of a device writes its calls down where the environment names a file. */
+static tenon_status open_record(const char *operation, tenon_context *context)
+{
+    const char *path = getenv("TENON_RECORD");
+    if (context->owner != NULL || context->cl == NULL || path == NULL || path[0] == '\0')
+        return TENON_OK;
+    if ((context->record = strdup(path)) == NULL)
+        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", operation);
+    return TENON_OK;
+}
+
 /* What is learnt in a context is kept under the name of its device. */
 static tenon_status open_store(const char *operation, tenon_context *context,
                                const tenon_context_params *params)
@@ -127,7 +138,8 @@ static tenon_status make_context(const char *operation, cl_context cl, const tn_
     context->progress = params->progress;
     context->progress_user = params->progress_user;
     context->owner = owner;
-    if ((status = open_store(operation, context, params)) != TENON_OK) {
+    if ((status = open_store(operation, context, params)) != TENON_OK ||
+        (status = open_record(operation, context)) != TENON_OK) {
         tenon_context_release(context);
         return status;
     }
@@ -225,6 +237,7 @@ TENON_API void tenon_context_release(tenon_context *context)
     pthread_mutex_destroy(&context->slot_lock);
     pthread_mutex_destroy(&context->capabilities.lock);
     close_store(context);
+    free(context->record);
     release_cl_context(context->cl);
     free(context);
 }
