@@ -4,8 +4,8 @@
 
 #include "dispatch/plan.h"
 
-/* Appends the call in the words of `tenon check`, a line in one write, so that several processes may
- * share the file. Does nothing where the context records nothing. */
+/* Appends the call in the words of `tenon check`, a line in one write, so that several processes
+ * may share the file. Does nothing where the context records nothing. */
 void tn_call_record(tenon_context *context, const tn_call *call);
 
 #endif

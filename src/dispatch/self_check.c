@@ -1,8 +1,7 @@
 /* Checking kernel variants against the reference, once for a device, in the validation context. */
-#include "dispatch/plan.h"
-#include "runtime/identity.h"
-#include "runtime/program.h"
+#include "dispatch/verdicts.h"
 #include "runtime/cl_error.h"
+#include "runtime/program.h"
 #include "runtime/running.h"
 #include "runtime/validation.h"
 
@@ -10,115 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static tn_checked_variant *find(tn_dispatch *dispatch, const char *key)
-{
-    for (uint32_t i = 0; i < dispatch->checked_count; i++)
-        if (strcmp(dispatch->checked[i].key, key) == 0)
-            return &dispatch->checked[i];
-    return NULL;
-}
-
-/* Whether it is known that a variant is wrong, or right on all of these paths. */
-static bool recall(tn_dispatch *dispatch, const char *key, uint64_t paths, bool *right,
-                   char why[256])
-{
-    pthread_mutex_lock(&dispatch->checked_lock);
-    const tn_checked_variant *known = find(dispatch, key);
-    if (known != NULL && known->right && (paths & ~known->paths) != 0)
-        known = NULL;
-    if (known != NULL) {
-        *right = known->right;
-        memcpy(why, known->why, sizeof known->why);
-    }
-    pthread_mutex_unlock(&dispatch->checked_lock);
-    return known != NULL;
-}
-
-/* With the lock held. Forgetting is harmless: the variant is checked again. */
-static tn_checked_variant *append(tn_dispatch *dispatch, const char *key)
-{
-    if (dispatch->checked_count == dispatch->checked_capacity) {
-        uint32_t capacity = dispatch->checked_capacity * 2 + 16;
-        tn_checked_variant *checked = realloc(dispatch->checked, capacity * sizeof *checked);
-        if (checked == NULL)
-            return NULL;
-        dispatch->checked = checked;
-        dispatch->checked_capacity = capacity;
-    }
-    tn_checked_variant variant = {.key = strdup(key), .right = true};
-    if (variant.key == NULL)
-        return NULL;
-    dispatch->checked[dispatch->checked_count] = variant;
-    return &dispatch->checked[dispatch->checked_count++];
-}
-
-static void remember(tn_dispatch *dispatch, const char *key, uint64_t paths, bool right,
-                     const char *why)
-{
-    pthread_mutex_lock(&dispatch->checked_lock);
-    tn_checked_variant *variant = find(dispatch, key);
-    if (variant == NULL)
-        variant = append(dispatch, key);
-    if (variant != NULL && variant->right) {
-        variant->right = right;
-        variant->paths |= paths;
-        snprintf(variant->why, sizeof variant->why, "%s", why);
-    }
-    pthread_mutex_unlock(&dispatch->checked_lock);
-}
-
-/* Reads a stored outcome: the paths that it holds for, and why the variant is wrong, or nothing.
- * Takes any text. */
-static bool read_outcome(const char *text, uint64_t *paths, bool *right, char why[256])
-{
-    int is_right, length = 0;
-    if (sscanf(text, "right %d paths %" SCNx64 "%n", &is_right, paths, &length) != 2 ||
-        text[length] != '\n' || is_right < 0 || is_right > 1)
-        return false;
-    *right = is_right == 1;
-    snprintf(why, 256, "%s", text + length + 1);
-    return true;
-}
-
-/* The name of a variant's outcome in the store; the caller frees it. */
-static char *stored_name(const tenon_context *context, const char *key)
-{
-    return tn_identity_key(context, "check %s", key);
-}
-
-/* What another process has found out is remembered like one's own. */
-static void recall_stored(tenon_context *context, const char *key)
-{
-    size_t size;
-    uint64_t paths;
-    bool right;
-    char why[256];
-    char *name = stored_name(context, key);
-    char *text = name != NULL ? tn_store_get(context->store, TN_STORE_CHECK, name, &size) : NULL;
-    if (text != NULL && read_outcome(text, &paths, &right, why)) {
-        remember(tn_dispatch_of(context), key, paths, right, why);
-        tn_count_only(context, TN_CHECKS_RECALLED, 1);
-    }
-    free(text);
-    free(name);
-}
-
-static void store_outcome(tenon_context *context, const char *key)
-{
-    tn_dispatch *dispatch = tn_dispatch_of(context);
-    char text[384] = "";
-    pthread_mutex_lock(&dispatch->checked_lock);
-    const tn_checked_variant *known = find(dispatch, key);
-    if (known != NULL)
-        snprintf(text, sizeof text, "right %d paths %" PRIx64 "\n%s", known->right, known->paths,
-                 known->why);
-    pthread_mutex_unlock(&dispatch->checked_lock);
-    char *name = stored_name(context, key);
-    if (name != NULL && known != NULL)
-        tn_store_put(context->store, TN_STORE_CHECK, name, text, strlen(text));
-    free(name);
-}
 
 /* A variant that is to be checked. */
 typedef struct variant {
@@ -228,8 +118,8 @@ static tenon_status check(tenon_context *context, tenon_stream *stream, tn_dispa
                        v->name, v->paths & ~validation->paths, v->paths);
     /* Where a capability could not be tried, another variant may have been built. */
     if (tn_capabilities_unmade(context) == unmade) {
-        remember(tn_dispatch_of(context), v->key, validation->paths, *right, why);
-        store_outcome(context, v->key);
+        tn_verdict_remember(tn_dispatch_of(context), v->key, validation->paths, *right, why);
+        tn_verdict_store(context, v->key);
     }
     return TENON_OK;
 }
@@ -256,13 +146,13 @@ static tenon_status check_marked(tenon_context *context, tenon_stream *stream,
                                  tn_dispatch *validation, variant *v, bool *right, char why[256])
 {
     tenon_status status = TENON_OK;
-    char *name = stored_name(context, v->key);
+    char *name = tn_verdict_name(context, v->key);
     if (tn_running_begin(context, name, why)) {
         status = check_and_tell(context, stream, validation, v, right, why);
         tn_running_end(context, name);
     } else {
         *right = false;
-        remember(tn_dispatch_of(context), v->key, v->paths, false, why);
+        tn_verdict_remember(tn_dispatch_of(context), v->key, v->paths, false, why);
     }
     free(name);
     return status;
@@ -280,8 +170,8 @@ static tenon_status check_or_blame(tenon_context *context, tenon_stream *stream,
         return status;
     *right = false;
     snprintf(why, 256, "it spoils its context: %.200s", tenon_last_error());
-    remember(tn_dispatch_of(context), v->key, v->paths, false, why);
-    store_outcome(context, v->key);
+    tn_verdict_remember(tn_dispatch_of(context), v->key, v->paths, false, why);
+    tn_verdict_store(context, v->key);
     return TENON_OK;
 }
 
@@ -293,7 +183,8 @@ static tenon_status check_in_validation(tenon_context *context, variant *v, bool
     TN_TRY(tn_validation_enter(context, &stream));
     /* Another thread may have checked it while this one waited. Where a trial on the way has spoilt
      * the context, there is another by now. */
-    while (used != stream && !recall(tn_dispatch_of(context), v->key, v->paths, right, why)) {
+    while (used != stream &&
+           !tn_verdict_recall(tn_dispatch_of(context), v->key, v->paths, right, why)) {
         used = stream;
         status = check_or_blame(context, stream, v, right, why);
         stream = context->validation.stream;
@@ -326,10 +217,10 @@ static tenon_status check_variant(const char *operation, tenon_context *context,
         return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory for the self-check", operation);
     name_variant(v->choice, v);
     v->paths = paths_of(v->family, v->problem);
-    if (recall(dispatch, v->key, v->paths, right, why))
+    if (tn_verdict_recall(dispatch, v->key, v->paths, right, why))
         return TENON_OK;
-    recall_stored(context, v->key);
-    if (recall(dispatch, v->key, v->paths, right, why)) {
+    tn_verdict_recall_stored(context, v->key);
+    if (tn_verdict_recall(dispatch, v->key, v->paths, right, why)) {
         if (!*right)
             report(context, v, TENON_OK, why);
         return TENON_OK;

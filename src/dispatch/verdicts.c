@@ -1,0 +1,117 @@
+#include "dispatch/verdicts.h"
+
+#include "runtime/identity.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static tn_checked_variant *find(tn_dispatch *dispatch, const char *key)
+{
+    for (uint32_t i = 0; i < dispatch->checked_count; i++)
+        if (strcmp(dispatch->checked[i].key, key) == 0)
+            return &dispatch->checked[i];
+    return NULL;
+}
+
+/* Whether it is known that a variant is wrong, or right on all of these paths. */
+bool tn_verdict_recall(tn_dispatch *dispatch, const char *key, uint64_t paths, bool *right,
+                       char why[256])
+{
+    pthread_mutex_lock(&dispatch->checked_lock);
+    const tn_checked_variant *known = find(dispatch, key);
+    if (known != NULL && known->right && (paths & ~known->paths) != 0)
+        known = NULL;
+    if (known != NULL) {
+        *right = known->right;
+        memcpy(why, known->why, sizeof known->why);
+    }
+    pthread_mutex_unlock(&dispatch->checked_lock);
+    return known != NULL;
+}
+
+/* With the lock held. Forgetting is harmless: the variant is checked again. */
+static tn_checked_variant *append(tn_dispatch *dispatch, const char *key)
+{
+    if (dispatch->checked_count == dispatch->checked_capacity) {
+        uint32_t capacity = dispatch->checked_capacity * 2 + 16;
+        tn_checked_variant *checked = realloc(dispatch->checked, capacity * sizeof *checked);
+        if (checked == NULL)
+            return NULL;
+        dispatch->checked = checked;
+        dispatch->checked_capacity = capacity;
+    }
+    tn_checked_variant variant = {.key = strdup(key), .right = true};
+    if (variant.key == NULL)
+        return NULL;
+    dispatch->checked[dispatch->checked_count] = variant;
+    return &dispatch->checked[dispatch->checked_count++];
+}
+
+void tn_verdict_remember(tn_dispatch *dispatch, const char *key, uint64_t paths, bool right,
+                         const char *why)
+{
+    pthread_mutex_lock(&dispatch->checked_lock);
+    tn_checked_variant *variant = find(dispatch, key);
+    if (variant == NULL)
+        variant = append(dispatch, key);
+    if (variant != NULL && variant->right) {
+        variant->right = right;
+        variant->paths |= paths;
+        snprintf(variant->why, sizeof variant->why, "%s", why);
+    }
+    pthread_mutex_unlock(&dispatch->checked_lock);
+}
+
+/* Reads a stored outcome: the paths that it holds for, and why the variant is wrong, or nothing.
+ * Takes any text. */
+static bool read_outcome(const char *text, uint64_t *paths, bool *right, char why[256])
+{
+    int is_right, length = 0;
+    if (sscanf(text, "right %d paths %" SCNx64 "%n", &is_right, paths, &length) != 2 ||
+        text[length] != '\n' || is_right < 0 || is_right > 1)
+        return false;
+    *right = is_right == 1;
+    snprintf(why, 256, "%s", text + length + 1);
+    return true;
+}
+
+/* The name of a variant's outcome in the store; the caller frees it. */
+char *tn_verdict_name(const tenon_context *context, const char *key)
+{
+    return tn_identity_key(context, "check %s", key);
+}
+
+/* What another process has found out is remembered like one's own. */
+void tn_verdict_recall_stored(tenon_context *context, const char *key)
+{
+    size_t size;
+    uint64_t paths;
+    bool right;
+    char why[256];
+    char *name = tn_verdict_name(context, key);
+    char *text = name != NULL ? tn_store_get(context->store, TN_STORE_CHECK, name, &size) : NULL;
+    if (text != NULL && read_outcome(text, &paths, &right, why)) {
+        tn_verdict_remember(tn_dispatch_of(context), key, paths, right, why);
+        tn_count_only(context, TN_CHECKS_RECALLED, 1);
+    }
+    free(text);
+    free(name);
+}
+
+void tn_verdict_store(tenon_context *context, const char *key)
+{
+    tn_dispatch *dispatch = tn_dispatch_of(context);
+    char text[384] = "";
+    pthread_mutex_lock(&dispatch->checked_lock);
+    const tn_checked_variant *known = find(dispatch, key);
+    if (known != NULL)
+        snprintf(text, sizeof text, "right %d paths %" PRIx64 "\n%s", known->right, known->paths,
+                 known->why);
+    pthread_mutex_unlock(&dispatch->checked_lock);
+    char *name = tn_verdict_name(context, key);
+    if (name != NULL && known != NULL)
+        tn_store_put(context->store, TN_STORE_CHECK, name, text, strlen(text));
+    free(name);
+}
