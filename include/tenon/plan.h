@@ -48,7 +48,43 @@ TENON_API uint32_t tenon_plan_operands(const tenon_plan *plan);
  *  @return the length of the whole line without its terminator; 0 for a NULL plan */
 TENON_API size_t tenon_plan_describe(const tenon_plan *plan, char *text, size_t size);
 
-/** Enqueues the plan. Never compiles or waits, and allocates nothing but, at the first run on a
+/*
+ * Plans in the background: what compiling and checking take need not be waited for.
+ *
+ *     tenon_prepare_begin(context);
+ *     tenon_gemm_plan(context, NULL, &a, &b, NULL, NULL, &d, &product);    returns at once
+ *     tenon_conv_forward_plan(context, &params, &x, &w, NULL, NULL, &y, &convolution);
+ *     tenon_prepare_end(context);
+ *     …                                        the plans are made on a thread of the library's
+ *     tenon_plan_run(stream, product, memories, 5, NULL);                  waits where it must
+ */
+
+/** From here until tenon_prepare_end() the plans of the context that the calling thread asks for are
+ * made on a thread of the library's, in their order. The functions that make them check their
+ * arguments and return a plan, which every function takes; those that need what is not there yet
+ * wait for it. Immediate calls and other threads are not touched. The context's callbacks (log,
+ * progress) may come from that thread.
+ *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT (NULL; this thread has begun already) ·
+ *          TENON_ERROR_OUT_OF_MEMORY */
+TENON_API tenon_status tenon_prepare_begin(tenon_context *context);
+
+/** Ends that. Does not wait.
+ *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT (NULL; this thread has not begun with it) */
+TENON_API tenon_status tenon_prepare_end(tenon_context *context);
+
+/** How far the context is with them.
+ *  @param made   receives how many have been made, or have failed
+ *  @param asked  receives how many there were to make since the context began
+ *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT (NULL) · TENON_ERROR_OUT_OF_MEMORY */
+TENON_API tenon_status tenon_prepare_progress(tenon_context *context, uint64_t *made,
+                                              uint64_t *asked);
+
+/** Waits until a plan has been made.
+ *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT (NULL) · as the function that made it; a plan
+ *          that failed gives that from tenon_plan_run, too, and has no workspace and no text */
+TENON_API tenon_status tenon_plan_wait(const tenon_plan *plan);
+
+/** Enqueues the plan. Never compiles, waits for nothing but a plan in the background, and allocates nothing but, at the first run on a
  * stream, the stream's kernel objects and its workspace (see tenon_stream_reserve_workspace).
  * Shapes, strides and offsets are those of the views it was made from; only the memory is new.
  *  @param memories  one for each operand, in the order of the operation's arguments; kind NONE

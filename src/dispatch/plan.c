@@ -1,5 +1,6 @@
 #include "dispatch/plan.h"
 
+#include "dispatch/prepare.h"
 #include "dispatch/record_calls.h"
 
 #include <inttypes.h>
@@ -20,6 +21,7 @@ static void *create_dispatch(void)
 static void destroy_dispatch(void *data)
 {
     tn_dispatch *dispatch = data;
+    tn_preparer_end(dispatch->preparer);
     tn_plan_table_destroy(&dispatch->plans);
     for (uint32_t i = 0; i < dispatch->checked_count; i++)
         free(dispatch->checked[i].key);
@@ -41,14 +43,17 @@ static void free_plan(tenon_plan *plan)
     if (plan->kept != NULL)
         plan->release_kept(plan->kept);
     free(plan->problem);
+    free(plan->message);
     free(plan);
     tenon_context_release(context);
 }
 
-static tenon_status record(const char *operation, tenon_context *context, const tn_family *family,
-                           const tn_problem *problem, const tn_call *call, tenon_plan *plan)
+static tenon_status record(const tn_family *family, const tn_problem *problem, const tn_call *call,
+                           tenon_plan *plan)
 {
     tn_choice choice;
+    const char *operation = plan->operation;
+    tenon_context *context = plan->recording.context;
     if (problem == NULL) {
         snprintf(plan->name, sizeof plan->name, "%s/nothing", family->name);
         return TENON_OK;
@@ -60,38 +65,50 @@ static tenon_status record(const char *operation, tenon_context *context, const 
     return TENON_OK;
 }
 
-static tenon_status create(const char *operation, tenon_context *context, const tn_family *family,
-                           const tn_problem *problem, const tn_call *call, tenon_plan **out)
+tenon_status tn_plan_record(tenon_plan *plan, const tn_family *family, const tn_problem *problem,
+                            const tn_call *call)
+{
+    tenon_context *context = plan->recording.context;
+    const uint64_t began = tn_now();
+    tn_kept_message kept;
+    /* Solvers may fail before one serves. */
+    if (!tn_message_keep(&kept))
+        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory for a plan", plan->operation);
+    const tenon_status status = record(family, problem, call, plan);
+    if (status == TENON_OK && context->owner == NULL) {
+        tn_count(context, TN_PLANS_MADE, began);
+        tn_call_record(context, call);
+    }
+    return tn_message_end(&kept, status);
+}
+
+static tenon_plan *new_plan(const char *operation, tenon_context *context)
 {
     tenon_plan *plan = calloc(1, sizeof *plan);
-    if (plan == NULL)
-        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory for a plan", operation);
+    if (plan == NULL) {
+        tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory for a plan", operation);
+        return NULL;
+    }
     atomic_init(&plan->references, 1);
+    atomic_init(&plan->is_pending, false);
     plan->operation = operation;
     plan->recording.context = context;
-    tenon_status status = record(operation, context, family, problem, call, plan);
+    return plan;
+}
+
+tenon_status tn_plan_create(const char *operation, tenon_context *context, const tn_family *family,
+                            const tn_problem *problem, const tn_call *call, tenon_plan **out)
+{
+    tenon_plan *plan = new_plan(operation, context);
+    if (plan == NULL)
+        return TENON_ERROR_OUT_OF_MEMORY;
+    const tenon_status status = tn_plan_record(plan, family, problem, call);
     if (status != TENON_OK) {
         free_plan(plan);
         return status;
     }
     *out = plan;
     return TENON_OK;
-}
-
-tenon_status tn_plan_create(const char *operation, tenon_context *context, const tn_family *family,
-                            const tn_problem *problem, const tn_call *call, tenon_plan **out)
-{
-    tn_kept_message kept;
-    /* Solvers may fail before one serves. */
-    if (!tn_message_keep(&kept))
-        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory for a plan", operation);
-    const uint64_t began = tn_now();
-    const tenon_status status = create(operation, context, family, problem, call, out);
-    if (status == TENON_OK && context->owner == NULL) {
-        tn_count(context, TN_PLANS_MADE, began);
-        tn_call_record(context, call);
-    }
-    return tn_message_end(&kept, status);
 }
 
 TENON_API void tenon_plan_retain(tenon_plan *plan)
@@ -108,7 +125,7 @@ TENON_API void tenon_plan_release(tenon_plan *plan)
 
 TENON_API uint64_t tenon_plan_workspace(const tenon_plan *plan)
 {
-    return plan != NULL ? plan->recording.workspace : 0;
+    return plan != NULL && tn_plan_await(plan) == TENON_OK ? plan->recording.workspace : 0;
 }
 
 TENON_API uint32_t tenon_plan_operands(const tenon_plan *plan)
@@ -118,7 +135,7 @@ TENON_API uint32_t tenon_plan_operands(const tenon_plan *plan)
 
 TENON_API size_t tenon_plan_describe(const tenon_plan *plan, char *text, size_t size)
 {
-    if (plan == NULL) {
+    if (plan == NULL || tn_plan_await(plan) != TENON_OK) {
         if (text != NULL && size > 0)
             text[0] = '\0';
         return 0;
@@ -274,16 +291,8 @@ static tenon_status check_some_memory(const tn_call *call, tenon_context *contex
     return tn_call_check_memory(&given, context);
 }
 
-tenon_status tn_call_plan(tenon_context *context, const tn_family *family, tn_problem *problem,
-                          const tn_call *call, tenon_plan **out)
+static void take_operands(tenon_plan *plan, const tn_call *call)
 {
-    TN_TRY(check_some_memory(call, context));
-    if (problem != NULL)
-        problem->workspace_limit = context->workspace_limit;
-    TN_TRY(tn_plan_create(call->operation, context, family, problem, call, out));
-    tenon_plan *plan = *out;
-    tenon_context_retain(context);
-    plan->keeps_context = true;
     plan->operand_count = call->operand_count;
     memcpy(plan->scalars, call->scalars, sizeof plan->scalars);
     for (uint32_t i = 0; i < call->operand_count; i++) {
@@ -298,6 +307,27 @@ tenon_status tn_call_plan(tenon_context *context, const tn_family *family, tn_pr
         }
         memset(&plan->operands[i].view.memory, 0, sizeof plan->operands[i].view.memory);
     }
+}
+
+tenon_status tn_call_plan(tenon_context *context, const tn_family *family, tn_problem *problem,
+                          const tn_call *call, tenon_plan **out)
+{
+    TN_TRY(check_some_memory(call, context));
+    if (problem != NULL)
+        problem->workspace_limit = context->workspace_limit;
+    tenon_plan *plan = new_plan(call->operation, context);
+    if (plan == NULL)
+        return TENON_ERROR_OUT_OF_MEMORY;
+    tenon_context_retain(context);
+    plan->keeps_context = true;
+    take_operands(plan, call);
+    const tenon_status status = tn_prepares(context) ? tn_prepare_later(plan, family, problem, call)
+                                                     : tn_plan_record(plan, family, problem, call);
+    if (status != TENON_OK) {
+        free_plan(plan);
+        return status;
+    }
+    *out = plan;
     return TENON_OK;
 }
 

@@ -87,6 +87,11 @@ typedef struct tn_planned {
 
 struct tenon_plan {
     atomic_uint references;
+    /* Of one that is made later (prepare.h): whether that is still to come, and how it failed. */
+    atomic_bool is_pending;
+    tenon_status failure;
+    cl_int failure_cl;
+    char *message;
     bool keeps_context; /* a plan in the context's own table must not keep the context alive */
     const char *operation;
     char name[TN_SOLVER_NAME_SIZE];
@@ -108,6 +113,10 @@ struct tenon_plan {
  * The call is what measuring needs, where it is asked for; NULL: nothing is measured. */
 tenon_status tn_plan_create(const char *operation, tenon_context *context, const tn_family *family,
                             const tn_problem *problem, const tn_call *call, tenon_plan **out);
+
+/* The second half of it, for a plan that is there. */
+tenon_status tn_plan_record(tenon_plan *plan, const tn_family *family, const tn_problem *problem,
+                            const tn_call *call);
 
 /* The table of the plans of immediate calls: bounded, the least recently used one goes first. */
 #define TN_PLAN_TABLE_CAPACITY 4096
@@ -138,8 +147,11 @@ typedef struct tn_checked_variant {
     char why[256];
 } tn_checked_variant;
 
+typedef struct tn_preparer tn_preparer; /* prepare.h */
+
 typedef struct tn_dispatch {
     tn_plan_table plans;
+    tn_preparer *preparer; /* NULL until something is made later; under the lock below */
     pthread_mutex_t checked_lock;
     tn_checked_variant *checked;
     uint32_t checked_count, checked_capacity;

@@ -1,5 +1,5 @@
 /* Running a plan of the caller's own: what happens most often, and so without a detour. */
-#include "dispatch/plan.h"
+#include "dispatch/prepare.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -81,6 +81,7 @@ TENON_API tenon_status tenon_plan_run(tenon_stream *stream, const tenon_plan *pl
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", operation,
                        plan == NULL ? "plan" : "memories");
     TN_TRY(check_run(operation, stream, plan, memories, count));
+    TN_TRY(tn_plan_await(plan));
     memories = all_memories(plan, memories, all);
     TN_TRY(tn_sync_check(plan->operation, sync));
     if (!is_plain(plan, stream->context, memories))

@@ -73,21 +73,36 @@ static bool add_name(void *user, const char *name)
     return true;
 }
 
+/* With the lock held. */
+static void list_names(tenon_context *context, tn_dispatch *dispatch)
+{
+    if (dispatch->knows_tuned)
+        return;
+    dispatch->knows_tuned = true;
+    dispatch->lists_tuned = tn_store_each(context->store, TN_STORE_TUNING, add_name, dispatch);
+}
+
+/* Most contexts have no outcomes at all, and then a plan should not have to wait for a key. */
+static bool has_any(tenon_context *context)
+{
+    tn_dispatch *dispatch = tn_dispatch_of(context);
+    if (dispatch == NULL)
+        return false;
+    pthread_mutex_lock(&dispatch->checked_lock);
+    list_names(context, dispatch);
+    const bool has = !dispatch->lists_tuned || dispatch->tuned_count > 0;
+    pthread_mutex_unlock(&dispatch->checked_lock);
+    return has;
+}
+
 static bool may_be_there(tenon_context *context, const char *key)
 {
     tn_dispatch *dispatch = tn_dispatch_of(context);
     char name[TN_STORE_NAME_SIZE];
-    bool found = false;
-    if (dispatch == NULL)
-        return false;
     tn_store_name(TN_STORE_TUNING, key, name);
     const uint64_t wanted = first_bits(name);
     pthread_mutex_lock(&dispatch->checked_lock);
-    if (!dispatch->knows_tuned) {
-        dispatch->knows_tuned = true;
-        dispatch->lists_tuned = tn_store_each(context->store, TN_STORE_TUNING, add_name, dispatch);
-    }
-    found = !dispatch->lists_tuned;
+    bool found = !dispatch->lists_tuned;
     for (uint32_t i = 0; !found && i < dispatch->tuned_count; i++)
         found = dispatch->tuned[i] == wanted;
     pthread_mutex_unlock(&dispatch->checked_lock);
@@ -100,7 +115,7 @@ bool tn_tuning_find(tenon_context *context, const tn_family *family, const tn_pr
     size_t size;
     bool found = false;
     if (context->owner != NULL || context->store == NULL ||
-        context->measurements == TENON_MEASUREMENTS_NONE)
+        context->measurements == TENON_MEASUREMENTS_NONE || !has_any(context))
         return false;
     char *key = key_of(context, family, problem);
     if (key != NULL && may_be_there(context, key)) {

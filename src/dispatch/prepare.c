@@ -1,0 +1,245 @@
+#include "dispatch/prepare.h"
+
+#include "dispatch/operation.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A plan that is to be made, with copies of all that it takes. */
+typedef struct later {
+    struct later *next;
+    tenon_plan *plan;
+    const tn_family *family;
+    bool is_empty;
+    uint64_t problem[TN_PROBLEM_SIZE / sizeof(uint64_t)];
+    tn_call call;
+    tenon_tensor views[TN_MAX_OPERANDS];
+    unsigned char params[];
+} later;
+
+/* The thread may outlive the context: where it drops the last plan, and with it the context, it
+ * still needs this. So it is held by both. */
+struct tn_preparer {
+    atomic_uint references;
+    pthread_mutex_t lock; /* of all below */
+    pthread_cond_t asked, made;
+    pthread_t thread;
+    bool is_ending;
+    later *first, **last;
+    uint64_t asked_count, made_count;
+};
+
+static _Thread_local tenon_context *preparing;
+
+bool tn_prepares(const tenon_context *context)
+{
+    return preparing == context;
+}
+
+static void drop(tn_preparer *p)
+{
+    if (atomic_fetch_sub(&p->references, 1) != 1)
+        return;
+    pthread_cond_destroy(&p->asked);
+    pthread_cond_destroy(&p->made);
+    pthread_mutex_destroy(&p->lock);
+    free(p);
+}
+
+static void make(tn_preparer *p, later *l)
+{
+    tenon_plan *plan = l->plan;
+    const tenon_status status =
+        tn_plan_record(plan, l->family, l->is_empty ? NULL : (tn_problem *)l->problem, &l->call);
+    char *message = status != TENON_OK ? strdup(tenon_last_error()) : NULL;
+    pthread_mutex_lock(&p->lock);
+    plan->failure = status;
+    plan->failure_cl = status != TENON_OK ? tenon_last_cl_error() : CL_SUCCESS;
+    plan->message = message;
+    atomic_store(&plan->is_pending, false);
+    p->made_count++;
+    pthread_cond_broadcast(&p->made);
+    pthread_mutex_unlock(&p->lock);
+    free(l);
+    tenon_plan_release(plan); /* with it the context may go */
+}
+
+static void *work(void *data)
+{
+    tn_preparer *p = data;
+    pthread_mutex_lock(&p->lock);
+    while (!p->is_ending) {
+        later *l = p->first;
+        if (l == NULL) {
+            pthread_cond_wait(&p->asked, &p->lock);
+            continue;
+        }
+        p->first = l->next;
+        if (p->first == NULL)
+            p->last = &p->first;
+        pthread_mutex_unlock(&p->lock);
+        make(p, l);
+        pthread_mutex_lock(&p->lock);
+    }
+    pthread_mutex_unlock(&p->lock);
+    drop(p);
+    return NULL;
+}
+
+static tn_preparer *create(void)
+{
+    tn_preparer *p = calloc(1, sizeof *p);
+    if (p == NULL)
+        return NULL;
+    atomic_init(&p->references, 2);
+    p->last = &p->first;
+    if (pthread_mutex_init(&p->lock, NULL) == 0) {
+        if (pthread_cond_init(&p->asked, NULL) == 0) {
+            if (pthread_cond_init(&p->made, NULL) == 0) {
+                if (pthread_create(&p->thread, NULL, work, p) == 0)
+                    return p;
+                pthread_cond_destroy(&p->made);
+            }
+            pthread_cond_destroy(&p->asked);
+        }
+        pthread_mutex_destroy(&p->lock);
+    }
+    free(p);
+    return NULL;
+}
+
+void tn_preparer_end(tn_preparer *p)
+{
+    if (p == NULL)
+        return;
+    pthread_mutex_lock(&p->lock);
+    p->is_ending = true;
+    pthread_cond_signal(&p->asked);
+    pthread_mutex_unlock(&p->lock);
+    if (pthread_equal(pthread_self(), p->thread))
+        pthread_detach(p->thread);
+    else
+        pthread_join(p->thread, NULL);
+    drop(p);
+}
+
+/* The context's, made at the first need. */
+static tn_preparer *preparer_of(tenon_context *context)
+{
+    tn_dispatch *dispatch = tn_dispatch_of(context);
+    if (dispatch == NULL)
+        return NULL;
+    pthread_mutex_lock(&dispatch->checked_lock);
+    if (dispatch->preparer == NULL)
+        dispatch->preparer = create();
+    tn_preparer *p = dispatch->preparer;
+    pthread_mutex_unlock(&dispatch->checked_lock);
+    return p;
+}
+
+static later *copy(tenon_plan *plan, const tn_family *family, const tn_problem *problem,
+                   const tn_call *call)
+{
+    const size_t size = call->described->params_size;
+    later *l = malloc(sizeof *l + size);
+    if (l == NULL)
+        return NULL;
+    *l = (later){.plan = plan, .family = family, .is_empty = problem == NULL, .call = *call};
+    if (problem != NULL)
+        memcpy(l->problem, problem, problem->size);
+    memcpy(l->params, call->params, size);
+    ((tn_params_head *)l->params)->solver = NULL; /* it is in the problem */
+    l->call.params = l->params;
+    for (uint32_t i = 0; i < call->operand_count; i++) {
+        l->views[i] = plan->operands[i].view;
+        l->call.operands[i].view = call->operands[i].view != NULL ? &l->views[i] : NULL;
+    }
+    return l;
+}
+
+tenon_status tn_prepare_later(tenon_plan *plan, const tn_family *family, const tn_problem *problem,
+                              const tn_call *call)
+{
+    tn_preparer *p = preparer_of(plan->recording.context);
+    later *l = p != NULL ? copy(plan, family, problem, call) : NULL;
+    if (l == NULL)
+        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory to make a plan later",
+                       call->operation);
+    atomic_store(&plan->is_pending, true);
+    tenon_plan_retain(plan);
+    pthread_mutex_lock(&p->lock);
+    *p->last = l;
+    p->last = &l->next;
+    p->asked_count++;
+    pthread_cond_signal(&p->asked);
+    pthread_mutex_unlock(&p->lock);
+    return TENON_OK;
+}
+
+tenon_status tn_plan_await(const tenon_plan *plan)
+{
+    if (atomic_load_explicit(&plan->is_pending, memory_order_acquire)) {
+        tn_preparer *p = preparer_of(plan->recording.context);
+        pthread_mutex_lock(&p->lock);
+        while (atomic_load(&plan->is_pending))
+            pthread_cond_wait(&p->made, &p->lock);
+        pthread_mutex_unlock(&p->lock);
+    }
+    if (plan->failure == TENON_OK)
+        return TENON_OK;
+    return tn_fail_cl(plan->failure, plan->failure_cl, "%s",
+                      plan->message != NULL ? plan->message : "a plan could not be made");
+}
+
+TENON_API tenon_status tenon_prepare_begin(tenon_context *context)
+{
+    static const char operation[] = "tenon_prepare_begin";
+    if (context == NULL)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: context is NULL", operation);
+    if (preparing != NULL)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                       "%s: this thread has begun already, for context %p", operation,
+                       (void *)preparing);
+    if (preparer_of(context) == NULL)
+        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no thread can be made", operation);
+    tenon_context_retain(context);
+    preparing = context;
+    return TENON_OK;
+}
+
+TENON_API tenon_status tenon_prepare_end(tenon_context *context)
+{
+    if (context == NULL || preparing != context)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                       "tenon_prepare_end: context is %p, this thread has begun for %p",
+                       (void *)context, (void *)preparing);
+    preparing = NULL;
+    tenon_context_release(context);
+    return TENON_OK;
+}
+
+TENON_API tenon_status tenon_prepare_progress(tenon_context *context, uint64_t *made,
+                                              uint64_t *asked)
+{
+    static const char operation[] = "tenon_prepare_progress";
+    if (context == NULL || made == NULL || asked == NULL)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", operation,
+                       context == NULL ? "context"
+                       : made == NULL  ? "made"
+                                       : "asked");
+    tn_preparer *p = preparer_of(context);
+    if (p == NULL)
+        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no thread can be made", operation);
+    pthread_mutex_lock(&p->lock);
+    *made = p->made_count;
+    *asked = p->asked_count;
+    pthread_mutex_unlock(&p->lock);
+    return TENON_OK;
+}
+
+TENON_API tenon_status tenon_plan_wait(const tenon_plan *plan)
+{
+    if (plan == NULL)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "tenon_plan_wait: plan is NULL");
+    return tn_plan_await(plan);
+}
