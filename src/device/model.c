@@ -94,11 +94,40 @@ static double memory_time(const tn_model *model, const tn_work *work)
     return work->bytes / (speed * busy * shares[work->reads] * (work->reach > 0 ? work->reach : 1));
 }
 
-double tn_work_time(const tn_model *model, const tn_work *work)
+static double launch_time(const tn_model *model, const tn_work *work)
 {
     const tn_kind_launch *launch = &model->kind->launch;
     const double others = work->launches - (work->follows ? 0 : fmin(work->launches, 1));
     return (work->launches - others) * launch->first + others * launch->next +
-           (work->blocks ? launch->blocks : 0) +
-           fmax(compute_time(model, work), memory_time(model, work));
+           (work->blocks ? launch->blocks : 0);
+}
+
+tn_work_parts tn_work_parts_of(const tn_model *model, const tn_work *work)
+{
+    tn_work_parts parts = {.launching = launch_time(model, work),
+                           .computing = compute_time(model, work),
+                           .memory = memory_time(model, work),
+                           .launches = work->launches,
+                           .groups = work->groups,
+                           .rounds = work->groups > 0 ? rounds_of(model, work->groups) : 0};
+    parts.total = parts.launching + fmax(parts.computing, parts.memory);
+    return parts;
+}
+
+void tn_work_parts_add(tn_work_parts *sum, const tn_work_parts *more)
+{
+    sum->total += more->total;
+    sum->launching += more->launching;
+    sum->computing += more->computing;
+    sum->memory += more->memory;
+    sum->launches += more->launches;
+    if (more->groups > sum->groups) {
+        sum->groups = more->groups;
+        sum->rounds = more->rounds;
+    }
+}
+
+double tn_work_time(const tn_model *model, const tn_work *work)
+{
+    return tn_work_parts_of(model, work).total;
 }

@@ -129,6 +129,11 @@ tenon_status tn_plan_table_get(const char *operation, tenon_context *context,
 /* Of the line that repeats a failure. */
 #define TN_REPEAT_SIZE 2048
 
+/* Is told of each choice before it is recorded, the outermost operation's first; NULL where none
+ * serves. */
+typedef void (*tn_choice_listener)(void *user, const tn_family *family, const tn_problem *problem,
+                                   const tn_choice *choice);
+
 /* What dispatch keeps in a context. */
 typedef struct tn_checked_variant {
     char *key;
@@ -139,6 +144,8 @@ typedef struct tn_checked_variant {
 
 typedef struct tn_dispatch {
     tn_plan_table plans;
+    tn_choice_listener listener; /* NULL: none; set before plans are made */
+    void *listener_user;
     pthread_mutex_t checked_lock;
     tn_checked_variant *checked;
     uint32_t checked_count, checked_capacity;

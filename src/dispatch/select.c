@@ -1,5 +1,5 @@
 /* Choosing a solver. */
-#include "dispatch/solver.h"
+#include "dispatch/plan.h"
 
 #include "runtime/cl_error.h"
 
@@ -8,8 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define MAX_CANDIDATES 24
 
 static const char *configure(tenon_context *context, const tn_problem *problem, bool is_estimate,
                              tn_choice *choice)
@@ -102,41 +100,38 @@ static const char *refuses(tenon_context *context, const tn_problem *problem,
                                                          : NULL;
 }
 
-/* A solver that could serve, and its time by estimate. */
-typedef struct candidate {
-    const tn_solver *solver;
-    double time;
-} candidate;
-
-/* All of them, the fastest first. */
-static uint32_t gather(tenon_context *context, const tn_family *family, const tn_problem *problem,
-                       candidate candidates[MAX_CANDIDATES])
+/* Those that may be chosen, the fastest first; then the others, in the family's order. */
+static bool comes_before(const tn_candidate *a, const tn_candidate *b)
 {
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < family->solver_count && count < MAX_CANDIDATES; i++) {
-        candidate c = {.solver = family->solvers[i]};
-        if (refuses(context, problem, c.solver, &c.time) != NULL)
-            continue;
-        uint32_t at = count++;
-        for (; at > 0 && candidates[at - 1].time > c.time; at--)
-            candidates[at] = candidates[at - 1];
-        candidates[at] = c;
-    }
-    return count;
+    if ((a->why_not == NULL) != (b->why_not == NULL))
+        return a->why_not == NULL;
+    return a->why_not == NULL && a->time < b->time;
 }
 
-static tenon_status fail_with_reasons(const char *operation, tenon_context *context,
-                                      const tn_family *family, const tn_problem *problem)
+uint32_t tn_candidates(tenon_context *context, const tn_family *family, const tn_problem *problem,
+                       tn_candidate list[TN_MOST_SOLVERS])
+{
+    uint32_t serving = 0;
+    for (uint32_t i = 0; i < family->solver_count; i++) {
+        tn_candidate c = {.solver = family->solvers[i]};
+        uint32_t at = i;
+        c.why_not = refuses(context, problem, c.solver, &c.time);
+        serving += c.why_not == NULL;
+        for (; at > 0 && comes_before(&c, &list[at - 1]); at--)
+            list[at] = list[at - 1];
+        list[at] = c;
+    }
+    return serving;
+}
+
+static tenon_status fail_with_reasons(const char *operation, const tn_family *family,
+                                      const tn_candidate *refused)
 {
     char reasons[1024] = "";
     size_t used = 0;
-    double time;
-    for (uint32_t i = 0; i < family->solver_count && used < sizeof reasons - 1; i++) {
-        const tn_solver *solver = family->solvers[i];
-        const char *why = refuses(context, problem, solver, &time);
+    for (uint32_t i = 0; i < family->solver_count && used < sizeof reasons - 1; i++)
         used += (size_t)snprintf(reasons + used, sizeof reasons - used, "\n  %s/%s: %s",
-                                 family->name, solver->name, why != NULL ? why : "");
-    }
+                                 family->name, refused[i].solver->name, refused[i].why_not);
     return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: no solver can serve:%s", operation, reasons);
 }
 
@@ -160,7 +155,7 @@ tenon_status tn_problem_record(const char *operation, tn_recording *recording,
 /* The first of them that this device has right. */
 static tenon_status take_first(const char *operation, tenon_context *context,
                                const tn_family *family, const tn_problem *problem,
-                               const candidate *candidates, uint32_t count, tn_choice *choice)
+                               const tn_candidate *candidates, uint32_t count, tn_choice *choice)
 {
     tenon_status status = TENON_OK;
     char why[256] = "";
@@ -186,18 +181,30 @@ static tenon_status take_first(const char *operation, tenon_context *context,
                    operation, why);
 }
 
-tenon_status tn_select(const char *operation, tenon_context *context, const tn_family *family,
-                       const tn_problem *problem, tn_choice *choice)
+static tenon_status select_one(const char *operation, tenon_context *context,
+                               const tn_family *family, const tn_problem *problem,
+                               tn_choice *choice)
 {
-    candidate candidates[MAX_CANDIDATES];
+    tn_candidate candidates[TN_MOST_SOLVERS];
     bool chosen;
     TN_TRY(tn_self_check_choose(operation, context, family, problem, choice, &chosen));
     if (chosen)
         return TENON_OK;
     if (problem->forced >= 0)
         return select_forced(operation, context, family, problem, choice);
-    const uint32_t count = gather(context, family, problem, candidates);
+    const uint32_t count = tn_candidates(context, family, problem, candidates);
     if (count == 0)
-        return fail_with_reasons(operation, context, family, problem);
+        return fail_with_reasons(operation, family, candidates);
     return take_first(operation, context, family, problem, candidates, count, choice);
+}
+
+tenon_status tn_select(const char *operation, tenon_context *context, const tn_family *family,
+                       const tn_problem *problem, tn_choice *choice)
+{
+    const tenon_status status = select_one(operation, context, family, problem, choice);
+    const tn_dispatch *dispatch = tn_dispatch_of(context);
+    if (dispatch != NULL && dispatch->listener != NULL)
+        dispatch->listener(dispatch->listener_user, family, problem,
+                           status == TENON_OK ? choice : NULL);
+    return status;
 }

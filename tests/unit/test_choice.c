@@ -23,16 +23,12 @@ static void ignore(void *user, const char *source, const char *options, const ch
 static void choose(tenon_context *context, const char *line, tenon_dtype dtype, char *text,
                    size_t size)
 {
-    const tenon_tensor *views[TN_MAX_OPERANDS] = {0};
     tenon_plan *plan;
     tn_case c;
     memset(&c, 0, sizeof c);
     if (tn_case_parse_line(line, dtype, &c) != TENON_OK)
         fail_msg("%s: %s", line, tenon_last_error());
-    for (uint32_t i = 0; i < c.operation->operand_count; i++)
-        if (c.views[i].dtype != 0)
-            views[i] = &c.views[c.same[i] != 0 ? c.same[i] - 1 : i];
-    if (c.operation->plan(context, c.params.bytes, views, &plan) != TENON_OK)
+    if (tn_case_plan(context, &c, NULL, &plan) != TENON_OK)
         fail_msg("%s: %s", line, tenon_last_error());
     tenon_plan_describe(plan, text, size);
     tenon_plan_release(plan);
