@@ -105,6 +105,14 @@ static inline void tn_choice_add(const tenon_context *context, tn_choice *choice
     tn_work_parts_add(&choice->parts, &parts);
 }
 
+/* Whether a choice takes less time than another of the solver; where memory makes both as long, it
+ * has less to compute. */
+static inline bool tn_choice_beats(const tn_choice *choice, const tn_choice *other)
+{
+    return choice->time < other->time ||
+           (choice->time <= other->time && choice->parts.computing < other->parts.computing);
+}
+
 /* Forgets what was added. */
 static inline void tn_choice_add_anew(tn_choice *choice)
 {

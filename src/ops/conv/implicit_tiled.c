@@ -291,7 +291,8 @@ static void choose_tile(tenon_context *context, const conv_problem *p, conv_dire
 {
     const tn_kind_tile *tiles = tn_gemm_tiles(context, p->dtype, true);
     tn_choice best = {.time = INFINITY};
-    for (int i = TN_KIND_TILES - 1; i >= (context->device.is_cpu ? TN_KIND_TILES - 1 : 0); i--) {
+    const int last = tn_gemm_tile_count(tiles) - 1;
+    for (int i = last; i >= (context->device.is_cpu ? last : 0); i--) {
         tn_choice tried = *choice;
         conv_tiled_layout *l = TN_LAYOUT(conv_tiled_layout, &tried);
         take_tile(context, p, direction, &tiles[i], tried.values);
@@ -301,7 +302,7 @@ static void choose_tile(tenon_context *context, const conv_problem *p, conv_dire
             add_time(context, p, l, &tried);
         else
             tried.time = INFINITY;
-        if (tried.time < best.time || i == TN_KIND_TILES - 1)
+        if (tried.time < best.time || i == last)
             best = tried;
     }
     *choice = best;
