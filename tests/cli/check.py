@@ -188,8 +188,8 @@ class Solvers(unittest.TestCase):
 
 
 class Explain(unittest.TestCase):
-    ROW = re.compile(r"^([* ]) +([\d.]+) +(\d+|-) +([\d.]+) +([\d.]+) +([\d.]+) +(\d+|-) +([\d.]+|-)"
-                     r" +(\w+)  (\S+)$", re.M)
+    ROW = re.compile(r"^([* ]) +([\d.]+) +(\d+|-) +([\d.]+) +([\d.]+) +([\d.]+) +(\d+|-)"
+                     r" +([\d.]+|-) +(\w+)  (\S+)$", re.M)
 
     def explain(self, *args):
         done = tenon("explain", *args)

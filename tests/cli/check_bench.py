@@ -206,9 +206,9 @@ class Regret(unittest.TestCase):
         self.assertLessEqual(max(map(len, printed.splitlines()[1:])), 100)
 
     def test_the_95th_percentile_is_one_of_the_ratios(self):
-        found, _ = self.regret("--suite", "bandwidth-cpu", "--filter", "sum")
+        found, _ = self.regret("--suite", "bandwidth-cpu", "--filter", "x 64 Ki")
         ratios = sorted(r["ratio"] for r in found["results"])
-        self.assertGreater(len(ratios), 2)
+        self.assertGreater(len(ratios), 1)
         self.assertAlmostEqual(found["summary"]["percentile_95"],
                                ratios[math.ceil(0.95 * len(ratios)) - 1], places=5)
 
