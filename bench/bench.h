@@ -61,6 +61,8 @@ typedef struct bench_case {
     double seconds;    /* that it may take, about */
     char solver[128];  /* as the plan describes it */
     char repeat[2048]; /* the "tenon check" line; "" where nothing is computed */
+    tenon_plan *
+        *plan; /* where the case keeps the plan that its calls run; NULL where it has none */
     double operations; /* of floating point, in a call; 0: not what the case is about */
     double bytes;      /* that a call must at least read and write */
     bench_way tenon;

@@ -26,6 +26,9 @@ json_t *bench_json_device(const tenon_device_info *device);
 json_t *bench_json_host(void);
 /* "2026-11-21T18:00:00Z" */
 json_t *bench_json_date(void);
+/* What every file of results says: where and by which command; takes the references to both. */
+json_t *bench_json_document(const bench_session *session, int argc, char **argv, bool complete,
+                            json_t *results, json_t *summary);
 /* Writes beside `path` and renames, and releases the document; false, with why on stderr, where
  * that fails. With no path, to the standard output. */
 bool bench_json_write(const char *path, json_t *document);

@@ -99,17 +99,23 @@ static json_t *command_of(int argc, char **argv)
     return command;
 }
 
+json_t *bench_json_document(const bench_session *session, int argc, char **argv, bool complete,
+                            json_t *results, json_t *summary)
+{
+    return json_pack("{s:i, s:s, s:o, s:o, s:b, s:o, s:o, s:o, s:o}", "version", BENCH_JSON_VERSION,
+                     "tenon", tenon_version_string(), "date", bench_json_date(), "command",
+                     command_of(argc, argv), "complete", complete, "device",
+                     bench_json_device(&session->device), "host", bench_json_host(), "results",
+                     results, "summary", summary);
+}
+
 static json_t *document(const bench_session *session, int argc, char **argv, bool complete,
                         const bench_result *results, uint32_t count, const bench_summary *summary)
 {
     json_t *list = json_array();
     for (uint32_t i = 0; i < count; i++)
         json_array_append_new(list, result_of(&results[i]));
-    return json_pack("{s:i, s:s, s:o, s:o, s:b, s:o, s:o, s:o, s:o}", "version", BENCH_JSON_VERSION,
-                     "tenon", tenon_version_string(), "date", bench_json_date(), "command",
-                     command_of(argc, argv), "complete", complete, "device",
-                     bench_json_device(&session->device), "host", bench_json_host(), "results",
-                     list, "summary", summary_of(summary));
+    return bench_json_document(session, argc, argv, complete, list, summary_of(summary));
 }
 
 bool bench_write_text(const char *path, const char *text)

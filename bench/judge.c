@@ -19,6 +19,7 @@ bool bench_plan(bench_session *session, const tn_operation *operation, const voi
         return false;
     if (bench == NULL)
         return true;
+    bench->plan = plan;
     snprintf(bench->solver, sizeof bench->solver, "%s", (*plan)->name);
     tn_case_make(operation, params, views, (*plan)->name, 1, &c);
     tn_case_text(&c, bench->repeat);

@@ -2,112 +2,21 @@
  * tenon-bench: measures Tenon on a device, beside its peers.
  *
  *     tenon-bench run --suite gemm,conv --dtype f32 --json results.json
+ *     tenon-bench regret --suite gemm-cpu
  *     tenon-bench list
  */
 #include "ceilings.h"
 #include "environment.h"
 #include "options.h"
 #include "peers/peers.h"
+#include "regret.h"
 #include "report.h"
+#include "session.h"
 #include "timing.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define WRONG_USE   2
-#define INTERRUPTED 130 /* as shells have it for SIGINT */
-
-bool bench_went_well(tenon_status status, const char *call)
-{
-    if (status == TENON_OK)
-        return true;
-    fprintf(stderr, "tenon-bench: %s: %s: %s\n", call, tenon_status_string(status),
-            tenon_last_error());
-    return false;
-}
-
-static bool open_session(bench_session *session)
-{
-    tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
-    cl_int error;
-    params.device = session->options->device;
-    params.workspace_limit = session->options->workspace;
-    if (!BENCH_WELL(tenon_context_create(&params, &session->context)) ||
-        !BENCH_WELL(tenon_context_device(session->context, &session->device)) ||
-        !BENCH_WELL(tenon_stream_create(session->context, NULL, &session->stream)))
-        return false;
-    const cl_queue_properties properties[] = {CL_QUEUE_PROPERTIES, CL_QUEUE_PROFILING_ENABLE, 0};
-    cl_command_queue queue = clCreateCommandQueueWithProperties(
-        tenon_context_cl(session->context), session->device.device, properties, &error);
-    if (error != CL_SUCCESS ||
-        !BENCH_WELL(tenon_stream_create(session->context, queue, &session->profiled)))
-        return false;
-    clReleaseCommandQueue(queue);
-    if (session->options->clblast_tuning != NULL &&
-        !bench_clblast_tune(session->device.device, session->options->clblast_tuning))
-        return false;
-    return true;
-}
-
-static void print_device(const tenon_device_info *d)
-{
-    printf("%s, %s, driver %s, %u compute units\n", d->name, d->platform_name, d->driver_version,
-           d->compute_units);
-}
-
-static void close_session(bench_session *session)
-{
-    tenon_stream_destroy(session->profiled);
-    tenon_stream_destroy(session->stream);
-    tenon_context_release(session->context);
-}
-
-/* A case in one type, by number; a walk over them all. */
-typedef struct entry {
-    const bench_suite *suite;
-    uint32_t number;
-    tenon_dtype dtype;
-} entry;
-
-/* By its own name, or by that of the group that ends it. */
-static bool suite_wanted(const bench_options *o, const char *suite)
-{
-    const size_t length = strlen(suite);
-    const char *end = length > 4 ? suite + length - 4 : "";
-    return bench_listed(o->suites, suite) ||
-           ((strcmp(end, "-gpu") == 0 || strcmp(end, "-cpu") == 0) &&
-            bench_listed(o->suites, end + 1));
-}
-
-static bool wanted(const bench_options *o, const entry *e)
-{
-    char name[BENCH_NAME_SIZE];
-    e->suite->name_of(e->suite, e->number, name);
-    return suite_wanted(o, e->suite->name) &&
-           bench_listed(o->dtypes, tenon_dtype_string(e->dtype)) &&
-           e->suite->has_dtype(e->suite, e->number, e->dtype) &&
-           (o->filter == NULL || strstr(name, o->filter) != NULL);
-}
-
-/* All cases that are asked for; the caller frees them. */
-static entry *entries_of(const bench_options *o, uint32_t *count)
-{
-    uint32_t most = 0;
-    for (uint32_t s = 0; s < bench_suite_count; s++)
-        most += bench_suites[s]->count(bench_suites[s]) * BENCH_DTYPES;
-    entry *entries = malloc((most + 1) * sizeof *entries);
-    *count = 0;
-    for (uint32_t s = 0; entries != NULL && s < bench_suite_count; s++)
-        for (uint32_t n = 0; n < bench_suites[s]->count(bench_suites[s]); n++)
-            for (size_t t = 0; t < BENCH_DTYPES; t++) {
-                const entry e = {bench_suites[s], n, bench_dtypes[t]};
-                if (wanted(o, &e))
-                    entries[(*count)++] = e;
-            }
-    return entries;
-}
 
 /* Results so far, and whether all went well. */
 typedef struct progress {
@@ -143,7 +52,7 @@ static bool cannot_be_forced(const bench_options *o)
     return o->solver != NULL && strstr(tenon_last_error(), "cannot serve") != NULL;
 }
 
-static void run_entry(bench_session *session, const entry *e, progress *p)
+static void run_entry(bench_session *session, const bench_entry *e, progress *p)
 {
     bench_case bench = {.suite = e->suite->name, .dtype = e->dtype, .seconds = e->suite->seconds};
     if (session->options->seconds > 0)
@@ -166,7 +75,7 @@ static void run_entry(bench_session *session, const entry *e, progress *p)
 }
 
 /* By each solver that is asked for, in turn. */
-static void run_by_all(bench_session *session, const entry *e, progress *p)
+static void run_by_all(bench_session *session, const bench_entry *e, progress *p)
 {
     bench_options *o = p->options;
     char *rest = NULL, *names = strdup(o->solvers != NULL ? o->solvers : "");
@@ -180,7 +89,8 @@ static void run_by_all(bench_session *session, const entry *e, progress *p)
     o->solver = NULL;
 }
 
-static void run_entries(bench_session *session, const entry *entries, uint32_t count, progress *p)
+static void run_entries(bench_session *session, const bench_entry *entries, uint32_t count,
+                        progress *p)
 {
     double start = bench_now();
     for (uint32_t i = 0; i < count && !bench_interrupted; i++) {
@@ -195,25 +105,17 @@ static void run_entries(bench_session *session, const entry *entries, uint32_t c
     bench_progress_clear();
 }
 
-static void interrupt(int signal_number)
-{
-    (void)signal_number;
-    bench_interrupted = 1;
-}
-
 /* Measures and writes the files; the exit status. */
-static int run_all(bench_session *session, const entry *entries, uint32_t count, progress *p)
+static int run_all(bench_session *session, const bench_entry *entries, uint32_t count, progress *p)
 {
     const bench_options *o = p->options;
-    const struct sigaction action = {.sa_handler = interrupt, .sa_flags = SA_RESTART};
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
+    bench_catch_interrupts();
     run_entries(session, entries, count, p);
     p->well &= write_json(session, p, p->well && !bench_interrupted);
     bench_print_summary(&p->summary);
     if (o->csv != NULL)
         p->well &= bench_write_csv(o->csv, p->results, p->count);
-    return bench_interrupted ? INTERRUPTED : p->well ? 0 : 1;
+    return bench_interrupted ? BENCH_INTERRUPTED : p->well ? 0 : 1;
 }
 
 static int run(int argc, char **argv)
@@ -223,22 +125,22 @@ static int run(int argc, char **argv)
     uint32_t count;
     int status = 1;
     if (!bench_parse(argc - 1, argv + 1, &o))
-        return WRONG_USE;
+        return BENCH_WRONG_USE;
     bench_prepare_environment(argv);
     bench_pin_openblas();
-    entry *entries = entries_of(&o, &count);
+    bench_entry *entries = bench_entries_of(&o, &count);
     static progress p; /* large for a stack */
     p = (progress){.options = &o, .well = true, .argc = argc, .argv = argv};
     p.results = calloc((size_t)count * solvers_of(&o) + 1, sizeof *p.results);
     if (count == 0) {
         fprintf(stderr, "tenon-bench: no case is of these suites and types and has \"%s\" in it\n",
                 o.filter != NULL ? o.filter : "");
-        status = WRONG_USE;
-    } else if (entries != NULL && p.results != NULL && open_session(&session)) {
-        print_device(&session.device);
+        status = BENCH_WRONG_USE;
+    } else if (entries != NULL && p.results != NULL && bench_open_session(&session)) {
+        bench_print_device(&session.device);
         status = run_all(&session, entries, count, &p);
     }
-    close_session(&session);
+    bench_close_session(&session);
     free(entries);
     free(p.results);
     return status;
@@ -250,10 +152,10 @@ static int ask(int argc, char **argv, bool (*question)(bench_session *session))
     bench_options o;
     bench_session session = {.options = &o};
     if (!bench_parse(argc - 1, argv + 1, &o))
-        return WRONG_USE;
+        return BENCH_WRONG_USE;
     bench_prepare_environment(argv);
-    const bool well = open_session(&session) && question(&session);
-    close_session(&session);
+    const bool well = bench_open_session(&session) && question(&session);
+    bench_close_session(&session);
     return well ? 0 : 1;
 }
 
@@ -272,6 +174,8 @@ int main(int argc, char **argv)
     const char *command = argc > 1 ? argv[1] : "";
     if (strcmp(command, "run") == 0)
         return run(argc, argv);
+    if (strcmp(command, "regret") == 0)
+        return bench_regret(argc, argv);
     if (strcmp(command, "ceilings") == 0)
         return ask(argc, argv, bench_ceilings);
     if (strcmp(command, "facts") == 0)
@@ -284,7 +188,7 @@ int main(int argc, char **argv)
         fputs(bench_usage, stdout);
     else {
         fputs(bench_usage, stderr);
-        return WRONG_USE;
+        return BENCH_WRONG_USE;
     }
     return 0;
 }

@@ -8,10 +8,12 @@
 #include <string.h>
 
 const char bench_usage[] =
-    "usage: tenon-bench run [OPTION …] | ceilings [OPTION …] | facts [OPTION …] |\n"
-    "                   list | solvers | help\n"
+    "usage: tenon-bench run [OPTION …] | regret [OPTION …] | ceilings [OPTION …] |\n"
+    "                   facts [OPTION …] | list | solvers | help\n"
     "\n"
     "  run                 measures the cases of the suites\n"
+    "  regret              measures what is chosen beside all other candidates; the suites\n"
+    "                      gemm-cpu and conv-cpu unless given; no peers, no --csv, no --solver\n"
     "  ceilings            what the device can do at most: --device, --json\n"
     "  facts               what it is and what its compiler takes, as JSON: --device, --json;\n"
     "                      --filter: only kernels of calls that contain it\n"

@@ -29,8 +29,7 @@ bench_times bench_times_of(double *values, int count)
     return (bench_times){median, values[low], values[high]};
 }
 
-/* Seconds of so many calls and the wait for them; negative where a call failed. */
-static double round_of(bench_session *session, const bench_way *way, int calls, int *turn)
+double bench_round(bench_session *session, const bench_way *way, int calls, int *turn)
 {
     double start = bench_now();
     for (int i = 0; i < calls; i++)
@@ -53,16 +52,15 @@ static void take_turns(const bench_way *last, const bench_way *next)
         nanosleep(&while_threads_spin, NULL);
 }
 
-/* How many calls of a way make a round; 0 on failure. */
-static int calls_of(bench_session *session, const bench_way *way, double *seconds_of_call)
+int bench_calls(bench_session *session, const bench_way *way, double *seconds_of_call)
 {
     int turn = 0, calls = 1;
-    double seconds = round_of(session, way, 1, &turn); /* compiles, fills the caches */
+    double seconds = bench_round(session, way, 1, &turn); /* compiles, fills the caches */
     if (seconds > LEAST_SECONDS)
-        seconds = round_of(session, way, 1, &turn);
+        seconds = bench_round(session, way, 1, &turn);
     else
         while (seconds >= 0) {
-            seconds = round_of(session, way, calls, &turn);
+            seconds = bench_round(session, way, calls, &turn);
             if (seconds > LEAST_SECONDS / 4)
                 break;
             calls *= 2;
@@ -81,7 +79,7 @@ static bool rounds_of(bench_session *session, bench_way *const *ways, uint32_t c
     double each[BENCH_MAX_PEERS + 1];
     for (uint32_t w = 0; w < count; w++) {
         take_turns(ways[w > 0 ? w - 1 : 0], ways[w]);
-        calls[w] = calls_of(session, ways[w], &each[w]);
+        calls[w] = bench_calls(session, ways[w], &each[w]);
         if (calls[w] == 0)
             return false;
     }
@@ -93,7 +91,7 @@ static bool rounds_of(bench_session *session, bench_way *const *ways, uint32_t c
             if (each[w] > SLOW * each[0] && rounds[w] == SLOW_ROUNDS)
                 continue;
             take_turns(ways[last], ways[w]);
-            double seconds = round_of(session, ways[w], calls[w], &turn[w]);
+            double seconds = bench_round(session, ways[w], calls[w], &turn[w]);
             if (seconds < 0)
                 return false;
             values[w][rounds[w]++] = 1e9 * seconds / calls[w];
@@ -110,7 +108,7 @@ static bool measure_latency(bench_session *session, const bench_way *way, double
     double values[LATENCY_ROUNDS];
     int turn = 0;
     for (int i = 0; i < LATENCY_ROUNDS; i++) {
-        values[i] = 1e9 * round_of(session, way, 1, &turn);
+        values[i] = 1e9 * bench_round(session, way, 1, &turn);
         if (values[i] < 0)
             return false;
     }
@@ -168,20 +166,17 @@ static bool measure_events(bench_session *session, const bench_way *way, double 
     return true;
 }
 
-static bool verify(bench_session *session, bench_case *bench, bench_result *result)
+bool bench_verify_case(bench_session *session, bench_case *bench, double *error_over_bound)
 {
     char why[256] = "";
-    if (bench->verify == NULL || session->options->trusted)
-        return true;
     if (!bench->tenon.call(bench->tenon.data, session->stream, 0) ||
         !BENCH_WELL(tenon_stream_finish(session->stream)))
         return false;
-    result->verified =
-        bench->verify(bench->tenon.data, session->stream, &result->error_over_bound, why);
-    if (!result->verified)
+    const bool right = bench->verify(bench->tenon.data, session->stream, error_over_bound, why);
+    if (!right)
         fprintf(stderr, "tenon-bench: %s %s %s by %s is wrong: %s\n  %s\n", bench->suite,
                 bench->name, tenon_dtype_string(bench->dtype), bench->solver, why, bench->repeat);
-    return result->verified;
+    return right;
 }
 
 bool bench_run(bench_session *session, bench_case *bench, bench_result *result)
@@ -196,7 +191,8 @@ bool bench_run(bench_session *session, bench_case *bench, bench_result *result)
     result->dtype = bench->dtype;
     result->operations = bench->operations;
     result->bytes = bench->bytes;
-    if (!verify(session, bench, result))
+    result->verified = bench->verify != NULL && !session->options->trusted;
+    if (result->verified && !bench_verify_case(session, bench, &result->error_over_bound))
         return false;
     for (uint32_t p = 0; p < bench->peer_count; p++)
         ways[p + 1] = &bench->peers[p];

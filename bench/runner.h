@@ -30,6 +30,16 @@ typedef struct bench_result {
 /* Runs a case. False, with why on stderr, where a call fails or the result is wrong. */
 bool bench_run(bench_session *session, bench_case *bench, bench_result *result);
 
+/* Whether the result of a call of Tenon's is that of the reference, for a case that has one;
+ * otherwise says what differs on stderr. */
+bool bench_verify_case(bench_session *session, bench_case *bench, double *error_over_bound);
+
+/* How many calls of a way make a round, and how long one takes; 0 on failure. */
+int bench_calls(bench_session *session, const bench_way *way, double *seconds_of_call);
+
+/* Seconds of so many calls and the wait for them; negative where a call failed. */
+double bench_round(bench_session *session, const bench_way *way, int calls, int *turn);
+
 /* Set from a signal handler: the runner stops after the round that it is in. */
 extern volatile int bench_interrupted;
 

@@ -1,6 +1,7 @@
 /* tenon check: one call of an operation again, from the line that a failure printed. */
 #include "command.h"
 
+#include "options.h"
 #include "check/case.h"
 
 #include <stdio.h>
@@ -50,27 +51,10 @@ static int check(const char *device, const tn_case *c)
     return code;
 }
 
-/* Takes --device SELECTOR out of the words; false where the selector is missing. */
-static bool take_device(int *argc, char **argv, const char **device)
-{
-    int kept = 1;
-    *device = NULL;
-    for (int i = 1; i < *argc; i++) {
-        if (strcmp(argv[i], "--device") != 0)
-            argv[kept++] = argv[i];
-        else if (++i == *argc || argv[i][0] == '\0')
-            return false;
-        else
-            *device = argv[i];
-    }
-    *argc = kept;
-    return true;
-}
-
 static int run(int argc, char **argv)
 {
-    const char *device;
-    if (!take_device(&argc, argv, &device))
+    const char *device = NULL;
+    if (!take_option(&argc, argv, "--device", &device))
         return usage_error(&check_command, "--device lacks its SELECTOR");
     tn_case *c = malloc(sizeof *c);
     if (c == NULL) {

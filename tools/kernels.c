@@ -2,6 +2,7 @@
 #include "command.h"
 
 #include "kernel_shapes.h"
+#include "options.h"
 #include "check/case.h"
 #include "runtime/capability.h"
 #include "runtime/fill.h"
@@ -119,14 +120,9 @@ static bool is_refusal(tenon_status status)
 /* A NULL solver is the automatic choice. */
 static void plan_case(listing *l, tn_case *c, const char *solver)
 {
-    const tenon_tensor *views[TN_MAX_OPERANDS] = {NULL};
     tenon_plan *made = NULL;
-    for (uint32_t i = 0; i < c->operation->operand_count; i++)
-        if (c->views[i].dtype != TENON_DTYPE_INVALID)
-            views[i] = &c->views[c->same[i] != 0 ? c->same[i] - 1 : i];
-    c->params.head.solver = solver;
     l->heard_count = 0;
-    const tenon_status status = c->operation->plan(l->context, c->params.bytes, views, &made);
+    const tenon_status status = tn_case_plan(l->context, c, solver, &made);
     if (status == TENON_OK) {
         print_heard(l, c->operation->name, made->name, solver == NULL);
         tenon_plan_release(made);
@@ -280,15 +276,6 @@ static int write_sources(const char *folder)
     return code;
 }
 
-static int unknown_target(const char *name)
-{
-    char names[512] = "";
-    size_t used = 0;
-    for (size_t i = 0; i < tn_device_kind_count; i++)
-        used += (size_t)snprintf(names + used, sizeof names - used, " %s", tn_device_kinds[i].name);
-    return usage_error(&kernels_command, "there is no target \"%s\"; there are%s", name, names);
-}
-
 typedef struct wishes {
     const char *target, *sources, *call;
 } wishes;
@@ -318,7 +305,7 @@ static int run(int argc, char **argv)
         return code;
     const tn_device_kind *only = w.target != NULL ? tn_device_kind_named(w.target) : NULL;
     if (w.target != NULL && only == NULL)
-        return unknown_target(w.target);
+        return unknown_target(&kernels_command, w.target);
     if (w.sources != NULL && (code = write_sources(w.sources)) != EXIT_OK)
         return code;
     for (size_t i = 0; i < tn_device_kind_count; i++) {

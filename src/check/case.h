@@ -59,6 +59,10 @@ void tn_case_make(const tn_operation *operation, const void *params,
                   const tenon_tensor *const *views, const char *solver, uint64_t seed,
                   tn_case *out);
 
+/* The plan of a case's call by a solver; NULL: the automatic choice. */
+tenon_status tn_case_plan(tenon_context *context, const tn_case *c, const char *solver,
+                          tenon_plan **plan);
+
 typedef struct tn_case_result {
     bool served; /* false: the solver says in `why` that it cannot */
     bool right;  /* false: `why` says what differed */

@@ -178,3 +178,15 @@ void tn_case_make(const tn_operation *operation, const void *params,
         out->views[i].memory = (tenon_memory){0};
     }
 }
+
+tenon_status tn_case_plan(tenon_context *context, const tn_case *c, const char *solver,
+                          tenon_plan **plan)
+{
+    const tenon_tensor *views[TN_MAX_OPERANDS] = {NULL};
+    tn_case_params params = c->params;
+    params.head.solver = solver;
+    for (uint32_t i = 0; i < c->operation->operand_count; i++)
+        if (c->views[i].dtype != TENON_DTYPE_INVALID)
+            views[i] = &c->views[c->same[i] != 0 ? c->same[i] - 1 : i];
+    return c->operation->plan(context, params.bytes, views, plan);
+}

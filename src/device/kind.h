@@ -58,8 +58,9 @@ typedef struct tn_kind_launch {
     double first, next, blocks;
 } tn_kind_launch;
 
-/* A block of gemm/tiled and its like: mb, nb, kb, mr, nr, lb. The largest first. */
-enum { TN_KIND_TILES = 3 };
+/* A block of gemm/tiled and its like: mb, nb, kb, mr, nr, lb. Of lists the estimate takes one for
+ * each problem, the first of equals; those that are not full end with blocks of 0. */
+enum { TN_KIND_TILES = 5 };
 typedef struct tn_kind_tile {
     int16_t mb, nb, kb, mr, nr, lb;
 } tn_kind_tile;
@@ -76,9 +77,10 @@ typedef struct tn_kind_block {
     int16_t mb, nb, wm, wn;
 } tn_kind_block;
 
+enum { TN_KIND_BLOCKS = 8 };
 typedef struct tn_kind_matrix {
-    tn_kind_block large, small;
-    double efficiency; /* of the units' rate, what a kernel that feeds them reaches */
+    tn_kind_block blocks[TN_KIND_BLOCKS]; /* as tiles are listed */
+    double efficiency; /* of the units' rate, what a kernel reaches beside its reads */
 } tn_kind_matrix;
 
 /* A register tile of a CPU's product, and the time of a multiply-add beside the best one's. */

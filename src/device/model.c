@@ -2,6 +2,12 @@
 
 #include <math.h>
 
+/* Rounds up to which the last is as long as the others; and what of a round is lost when there are
+ * many. */
+#define FEW_ROUNDS 4.0
+#define LATE       0.25
+/* So many times its share of a GPU's bandwidth a core reads at most; a guess until measured. */
+#define MOST_SHARE 2.0
 /* Of work that is done while memory is waited for, what it takes all the same. */
 #define OVERLAP 0.1
 /* Bytes of a row that a work-item reads at once; and that the cache keeps. */
@@ -25,15 +31,16 @@ tn_reads tn_reads_of_row(double bytes)
                                   : TN_LONG_ROWS;
 }
 
-/* Work-groups run in rounds of one for each core. Of many, the last is not waited for by all; a
- * CPU's driver gives the next to whoever is done. */
+/* Work-groups run in rounds of one for each core. Few rounds are whole: cores that have none of the
+ * last wait for it. Of many the last blurs, since a core that is done sooner begins sooner; a CPU's
+ * driver gives the next to whoever is done, and so it has no last one that counts. */
 static double rounds_of(const tn_model *model, double groups)
 {
-    const bool is_cpu = tn_device_kind_is_cpu(model->kind);
-    const double rounds = groups / tn_model_cores(model);
-    if (rounds < (is_cpu ? 4 : 2))
-        return ceil(rounds);
-    return is_cpu ? rounds : rounds + 0.25;
+    const double rounds = groups / tn_model_cores(model), idle = ceil(rounds) - rounds;
+    if (tn_device_kind_is_cpu(model->kind))
+        return rounds < FEW_ROUNDS ? ceil(rounds) : rounds;
+    const double whole = fmin(FEW_ROUNDS / rounds, 1);
+    return rounds + whole * idle + (1 - whole) * LATE;
 }
 
 /* The share of the device that so many work-items keep busy. */
@@ -91,14 +98,45 @@ static double memory_time(const tn_model *model, const tn_work *work)
     double busy = busy_share(model, work->items);
     if (tn_device_kind_is_cpu(model->kind) && work->groups > 0)
         busy = fmin(work->groups / model->units, 1);
+    else if (work->groups > 0)
+        busy = fmin(busy, MOST_SHARE * work->groups / tn_model_cores(model));
     return work->bytes / (speed * busy * shares[work->reads] * (work->reach > 0 ? work->reach : 1));
 }
 
-double tn_work_time(const tn_model *model, const tn_work *work)
+static double launch_time(const tn_model *model, const tn_work *work)
 {
     const tn_kind_launch *launch = &model->kind->launch;
     const double others = work->launches - (work->follows ? 0 : fmin(work->launches, 1));
     return (work->launches - others) * launch->first + others * launch->next +
-           (work->blocks ? launch->blocks : 0) +
-           fmax(compute_time(model, work), memory_time(model, work));
+           (work->blocks ? launch->blocks : 0);
+}
+
+tn_work_parts tn_work_parts_of(const tn_model *model, const tn_work *work)
+{
+    tn_work_parts parts = {.launching = launch_time(model, work),
+                           .computing = compute_time(model, work),
+                           .memory = memory_time(model, work),
+                           .launches = work->launches,
+                           .groups = work->groups,
+                           .rounds = work->groups > 0 ? rounds_of(model, work->groups) : 0};
+    parts.total = parts.launching + fmax(parts.computing, parts.memory);
+    return parts;
+}
+
+void tn_work_parts_add(tn_work_parts *sum, const tn_work_parts *more)
+{
+    sum->total += more->total;
+    sum->launching += more->launching;
+    sum->computing += more->computing;
+    sum->memory += more->memory;
+    sum->launches += more->launches;
+    if (more->groups > sum->groups) {
+        sum->groups = more->groups;
+        sum->rounds = more->rounds;
+    }
+}
+
+double tn_work_time(const tn_model *model, const tn_work *work)
+{
+    return tn_work_parts_of(model, work).total;
 }

@@ -55,7 +55,20 @@ typedef struct tn_work {
     double reach; /* the share of that speed for reasons of the kernel's own; 0 is 1 */
 } tn_work;
 
-/* Nanoseconds. */
+/* What the time of work is made of. */
+typedef struct tn_work_parts {
+    double total;                        /* nanoseconds, as the next three */
+    double launching, computing, memory; /* of the last two the longer counts, for each work */
+    double launches;
+    double groups, rounds; /* work-groups, and rounds of one for each core; 0 where not counted */
+} tn_work_parts;
+
+tn_work_parts tn_work_parts_of(const tn_model *model, const tn_work *work);
+
+/* Adds up; groups and rounds are those of the work that has the most of them. */
+void tn_work_parts_add(tn_work_parts *sum, const tn_work_parts *more);
+
+/* Nanoseconds: the total of the parts. */
 double tn_work_time(const tn_model *model, const tn_work *work);
 
 /* Parts of the device that have a work-group each: compute units, or the several of them that share

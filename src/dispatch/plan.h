@@ -139,6 +139,11 @@ tenon_status tn_plan_table_get(const char *operation, tenon_context *context,
 /* Of the line that repeats a failure. */
 #define TN_REPEAT_SIZE 2048
 
+/* Is told of each choice before it is recorded, the outermost operation's first; NULL where none
+ * serves. */
+typedef void (*tn_choice_listener)(void *user, const tn_family *family, const tn_problem *problem,
+                                   const tn_choice *choice);
+
 /* What dispatch keeps in a context. */
 typedef struct tn_checked_variant {
     char *key;
@@ -151,7 +156,9 @@ typedef struct tn_preparer tn_preparer; /* prepare.h */
 
 typedef struct tn_dispatch {
     tn_plan_table plans;
-    tn_preparer *preparer; /* NULL until something is made later; under the lock below */
+    tn_preparer *preparer;       /* NULL until something is made later; under the lock below */
+    tn_choice_listener listener; /* NULL: none; set before plans are made */
+    void *listener_user;
     pthread_mutex_t checked_lock;
     tn_checked_variant *checked;
     uint32_t checked_count, checked_capacity;

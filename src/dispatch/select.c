@@ -6,11 +6,10 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define MAX_CANDIDATES 24
 
 static const char *configure(tenon_context *context, const tn_problem *problem, bool is_estimate,
                              tn_choice *choice)
@@ -18,7 +17,8 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
     const tn_solver *solver = choice->solver;
     int32_t values[TN_MAX_PARAMETERS];
     memcpy(values, choice->values, sizeof values);
-    memset(choice, 0, sizeof *choice);
+    memset(choice, 0, offsetof(tn_choice, options) + 1); /* the options are a text */
+    memset(choice->layout, 0, sizeof choice->layout);
     choice->solver = solver;
     choice->is_estimate = is_estimate;
     memcpy(choice->values, values, sizeof values);
@@ -103,41 +103,35 @@ static const char *refuses(tenon_context *context, const tn_problem *problem,
                                                          : NULL;
 }
 
-/* A solver that could serve, and its time by estimate. */
-typedef struct candidate {
-    const tn_solver *solver;
-    double time;
-} candidate;
-
-/* All of them, the fastest first. */
-static uint32_t gather(tenon_context *context, const tn_family *family, const tn_problem *problem,
-                       candidate candidates[MAX_CANDIDATES])
+uint32_t tn_candidates(tenon_context *context, const tn_family *family, const tn_problem *problem,
+                       tn_candidate list[TN_MOST_SOLVERS])
 {
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < family->solver_count && count < MAX_CANDIDATES; i++) {
-        candidate c = {.solver = family->solvers[i]};
-        if (refuses(context, problem, c.solver, &c.time) != NULL)
+    tn_candidate refused[TN_MOST_SOLVERS];
+    uint32_t serving = 0, refused_count = 0;
+    for (uint32_t i = 0; i < family->solver_count; i++) {
+        tn_candidate c = {.solver = family->solvers[i]};
+        c.why_not = refuses(context, problem, c.solver, &c.time);
+        if (c.why_not != NULL) {
+            refused[refused_count++] = c;
             continue;
-        uint32_t at = count++;
-        for (; at > 0 && candidates[at - 1].time > c.time; at--)
-            candidates[at] = candidates[at - 1];
-        candidates[at] = c;
+        }
+        uint32_t at = serving++;
+        for (; at > 0 && list[at - 1].time > c.time; at--)
+            list[at] = list[at - 1];
+        list[at] = c;
     }
-    return count;
+    memcpy(list + serving, refused, refused_count * sizeof *refused);
+    return serving;
 }
 
-static tenon_status fail_with_reasons(const char *operation, tenon_context *context,
-                                      const tn_family *family, const tn_problem *problem)
+static tenon_status fail_with_reasons(const char *operation, const tn_family *family,
+                                      const tn_candidate *refused)
 {
     char reasons[1024] = "";
     size_t used = 0;
-    double time;
-    for (uint32_t i = 0; i < family->solver_count && used < sizeof reasons - 1; i++) {
-        const tn_solver *solver = family->solvers[i];
-        const char *why = refuses(context, problem, solver, &time);
+    for (uint32_t i = 0; i < family->solver_count && used < sizeof reasons - 1; i++)
         used += (size_t)snprintf(reasons + used, sizeof reasons - used, "\n  %s/%s: %s",
-                                 family->name, solver->name, why != NULL ? why : "");
-    }
+                                 family->name, refused[i].solver->name, refused[i].why_not);
     return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: no solver can serve:%s", operation, reasons);
 }
 
@@ -163,7 +157,7 @@ tenon_status tn_problem_record(const char *operation, tn_recording *recording,
  * though it may serve the next time. */
 static tenon_status try_candidate(const char *operation, tenon_context *context,
                                   const tn_family *family, const tn_problem *problem,
-                                  const candidate *c, tn_choice *choice, bool *passes,
+                                  const tn_candidate *c, tn_choice *choice, bool *passes,
                                   tenon_status *last, char why[256])
 {
     bool right = false;
@@ -179,7 +173,7 @@ static tenon_status try_candidate(const char *operation, tenon_context *context,
 /* The first of them that this device has right. */
 static tenon_status take_first(const char *operation, tenon_context *context,
                                const tn_family *family, const tn_problem *problem,
-                               const candidate *candidates, uint32_t count, tn_choice *choice)
+                               const tn_candidate *candidates, uint32_t count, tn_choice *choice)
 {
     tenon_status last = TENON_OK;
     char why[256] = "";
@@ -200,7 +194,7 @@ static tenon_status take_first(const char *operation, tenon_context *context,
 /* Takes the candidate that measures as the fastest to the front. What fails on the way leaves the
  * order of estimates. */
 static void measure(const char *operation, tenon_context *context, const tn_family *family,
-                    const tn_problem *problem, const tn_call *call, candidate *candidates,
+                    const tn_problem *problem, const tn_call *call, tn_candidate *candidates,
                     uint32_t count)
 {
     tn_choice *choices[TN_TUNING_MOST] = {NULL};
@@ -224,7 +218,7 @@ static void measure(const char *operation, tenon_context *context, const tn_fami
     const uint32_t best =
         right > 1 ? tn_tuning_choose(context, family, problem, call, choices, right) : 0;
     if (best > 0) {
-        const candidate fastest = candidates[numbers[best]];
+        const tn_candidate fastest = candidates[numbers[best]];
         memmove(candidates + 1, candidates, numbers[best] * sizeof *candidates);
         candidates[0] = fastest;
     }
@@ -245,10 +239,11 @@ static bool take_measured(const char *operation, tenon_context *context, const t
            select_forced(operation, context, family, (const tn_problem *)words, choice) == TENON_OK;
 }
 
-tenon_status tn_select_for(const char *operation, tenon_context *context, const tn_family *family,
-                           const tn_problem *problem, const tn_call *call, tn_choice *choice)
+static tenon_status select_one(const char *operation, tenon_context *context,
+                               const tn_family *family, const tn_problem *problem,
+                               const tn_call *call, tn_choice *choice)
 {
-    candidate candidates[MAX_CANDIDATES];
+    tn_candidate candidates[TN_MOST_SOLVERS];
     bool chosen;
     TN_TRY(tn_self_check_choose(operation, context, family, problem, choice, &chosen));
     if (chosen)
@@ -257,11 +252,22 @@ tenon_status tn_select_for(const char *operation, tenon_context *context, const 
         return select_forced(operation, context, family, problem, choice);
     if (take_measured(operation, context, family, problem, choice))
         return TENON_OK;
-    const uint32_t count = gather(context, family, problem, candidates);
+    const uint32_t count = tn_candidates(context, family, problem, candidates);
     if (count == 0)
-        return fail_with_reasons(operation, context, family, problem);
+        return fail_with_reasons(operation, family, candidates);
     measure(operation, context, family, problem, call, candidates, count);
     return take_first(operation, context, family, problem, candidates, count, choice);
+}
+
+tenon_status tn_select_for(const char *operation, tenon_context *context, const tn_family *family,
+                           const tn_problem *problem, const tn_call *call, tn_choice *choice)
+{
+    const tenon_status status = select_one(operation, context, family, problem, call, choice);
+    const tn_dispatch *dispatch = tn_dispatch_of(context);
+    if (dispatch != NULL && dispatch->listener != NULL)
+        dispatch->listener(dispatch->listener_user, family, problem,
+                           status == TENON_OK ? choice : NULL);
+    return status;
 }
 
 tenon_status tn_select(const char *operation, tenon_context *context, const tn_family *family,

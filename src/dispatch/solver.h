@@ -46,6 +46,9 @@ typedef struct tn_choice {
     uint64_t workspace;                /* bytes */
     /* Nanoseconds that it should take; compared among the solvers of one family only. */
     double time;
+    /* What of it was added as work (tn_choice_add); the rest is the time of other operations that
+     * it asks. */
+    tn_work_parts parts;
     /* Why it is never chosen, though it can serve where it is forced; NULL where it may be. */
     const char *never_chosen;
     /* Why the values do not go together; NULL where they do. */
@@ -97,7 +100,24 @@ void tn_choice_options(tenon_context *context, tn_choice *choice, const char *fo
 static inline void tn_choice_add(const tenon_context *context, tn_choice *choice,
                                  const tn_work *work)
 {
-    choice->time += tn_work_time(&context->device.model, work);
+    const tn_work_parts parts = tn_work_parts_of(&context->device.model, work);
+    choice->time += parts.total;
+    tn_work_parts_add(&choice->parts, &parts);
+}
+
+/* Whether a choice takes less time than another of the solver; where memory makes both as long, it
+ * has less to compute. */
+static inline bool tn_choice_beats(const tn_choice *choice, const tn_choice *other)
+{
+    return choice->time < other->time ||
+           (choice->time <= other->time && choice->parts.computing < other->parts.computing);
+}
+
+/* Forgets what was added. */
+static inline void tn_choice_add_anew(tn_choice *choice)
+{
+    choice->time = 0;
+    choice->parts = (tn_work_parts){0};
 }
 
 /* Records a choice, and the workspace that it needs. */
@@ -153,6 +173,21 @@ tenon_status tn_solver_force(const char *operation, const tn_family *family, con
 
 /* The solver of such a name, with parameters or without; NULL where it is none of the family's. */
 const tn_solver *tn_solver_named(const tn_family *family, const char *name);
+
+/* A solver for a problem: its time by estimate, or why it is not chosen. */
+typedef struct tn_candidate {
+    const tn_solver *solver;
+    double time;
+    const char *why_not; /* NULL where it may be chosen */
+} tn_candidate;
+
+/* More than any family has. */
+#define TN_MOST_SOLVERS 24
+
+/* Lists all solvers of the family: those that may be chosen, the fastest by estimate first, and
+ * behind them the others. Returns how many may be chosen. */
+uint32_t tn_candidates(tenon_context *context, const tn_family *family, const tn_problem *problem,
+                       tn_candidate list[TN_MOST_SOLVERS]);
 
 /* Chooses among the family's solvers: the forced one, else the one with the least estimate; checks
  * it once for this device, and takes the next where it is found wrong. */

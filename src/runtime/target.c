@@ -50,6 +50,13 @@ static int form_of(const tn_device_kind *kind, const char *capability)
     return LISTS(kind->usual.second_forms, capability) ? 1 : 0;
 }
 
+static void listen(tenon_context *context, tn_kernel_listener listener, void *user)
+{
+    context->only_chosen = true;
+    context->programs.listener = listener;
+    context->programs.listener_user = user;
+}
+
 tenon_status tn_target_context(const tn_device_kind *kind, tn_kernel_listener listener, void *user,
                                tenon_context **out)
 {
@@ -57,8 +64,22 @@ tenon_status tn_target_context(const tn_device_kind *kind, tn_kernel_listener li
     TN_TRY(tn_context_without_device("tn_target_context", &device, out));
     for (int i = 0; i < TENON_CAPABILITY_COUNT; i++)
         tn_capability_set(*out, (tenon_capability)i, form_of(kind, tn_trials[i].name));
-    (*out)->only_chosen = true;
-    (*out)->programs.listener = listener;
-    (*out)->programs.listener_user = user;
+    listen(*out, listener, user);
+    return TENON_OK;
+}
+
+tenon_status tn_target_like(tenon_context *context, const tn_device_kind *kind,
+                            tn_kernel_listener listener, void *user, tenon_context **out)
+{
+    tn_device device = context->device;
+    device.model.kind = kind;
+    TN_TRY(tn_context_without_device("tn_target_like", &device, out));
+    for (int i = 0; i < TENON_CAPABILITY_COUNT; i++) {
+        const tenon_capability capability = (tenon_capability)i;
+        const bool has = tn_context_has(context, capability);
+        tn_capability_set(*out, capability, has ? tn_capability_form(context, capability) : -1);
+    }
+    (*out)->workspace_limit = context->workspace_limit;
+    listen(*out, listener, user);
     return TENON_OK;
 }

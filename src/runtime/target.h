@@ -9,4 +9,9 @@
 tenon_status tn_target_context(const tn_device_kind *kind, tn_kernel_listener listener, void *user,
                                tenon_context **out);
 
+/* A context of a device that is there, taken for another kind: its plans choose by that kind's
+ * tables. It has the capabilities and the workspace limit of `context`. */
+tenon_status tn_target_like(tenon_context *context, const tn_device_kind *kind,
+                            tn_kernel_listener listener, void *user, tenon_context **out);
+
 #endif

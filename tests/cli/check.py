@@ -187,6 +187,71 @@ class Solvers(unittest.TestCase):
             self.assertIn(named, done.stderr)
 
 
+class Explain(unittest.TestCase):
+    ROW = re.compile(r"^([* ]) +([\d.]+) +(\d+|-) +([\d.]+) +([\d.]+) +([\d.]+) +(\d+|-)"
+                     r" +([\d.]+|-) +(\w+)  (\S+)$", re.M)
+
+    def explain(self, *args):
+        done = tenon("explain", *args)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout, self.ROW.findall(done.stdout)
+
+    def test_every_solver_is_a_candidate_or_has_a_reason(self):
+        printed, rows = self.explain("gemm", "512x49x4608", "--target", "sm_90", "--dtype", "f16")
+        names = [row[-1].partition(":")[0] for row in rows]
+        refused = re.findall(r"^  (gemm/\w+): \S", printed, re.M)
+        listed = {name for name, _ in solvers.read(tenon("solvers", "gemm").stdout)}
+        self.assertEqual(sorted(names + refused), sorted(listed))
+        times = [float(row[1]) for row in rows]
+        self.assertEqual(times, sorted(times))
+        self.assertEqual([row[0] for row in rows], ["*"] + [" "] * (len(rows) - 1))
+        self.assertIn(f"chosen: {rows[0][-1]}: the least estimate\n", printed)
+
+    def test_an_estimate_is_launching_and_the_longer_of_computing_and_memory(self):
+        call = ("gemm", "a=f32:1x1000", "b=f32:1000x1000", "d=f32:1x1000", "--target", "cpu_16")
+        for _, total, _, *parts, _, _, most, name in self.explain(*call)[1]:
+            launching, computing, memory = map(float, parts)
+            self.assertIn(most, ("launch", "compute", "memory", "others"), name)
+            self.assertLessEqual(float(total), launching + computing + memory + 0.2, name)
+            self.assertGreaterEqual(float(total), launching + max(computing, memory) - 0.2, name)
+
+    def test_another_operation(self):
+        call = ("conv", "x=T:8x64x56x56", "w=T:64x64x3x3", "y=T:8x64x56x56", "pad_begin=1,1",
+                "pad_end=1,1")
+        printed, rows = self.explain(*call, "--target", "cpu_16")
+        self.assertIn("conv/pointwise: the filter is not 1x1", printed)
+        self.assertRegex(rows[0][-1], "^conv/winograd4:")
+        columns = [row for row in rows if row[-1] == "conv/im2col_gemm"]
+        self.assertEqual([row[8] for row in columns], ["others"])
+
+    def test_what_is_asked_for_is_chosen(self):
+        printed, rows = self.explain("gemm/tiled:mb64", "100x100x100", "--target", "gfx942")
+        self.assertRegex(rows[0][-1], "^gemm/tiled:mb64,")
+        self.assertRegex(printed, "\nchosen: gemm/tiled:mb64,.*: it was asked for\n$")
+
+    def test_what_is_barred_is_passed_over(self):
+        call = ("explain", "activation", "x=f32:4096", "y=f32:4096", "activation=abs")
+        self.assertIn("chosen: activation/dense:st1: the least estimate\n", tenon(*call).stdout)
+        done = tenon(*call, LD_PRELOAD=SPOILED_DRIVER, SPOILED_KERNEL="forward_dense")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout, r"(?m)^solver activation/dense.* is barred on .*: element ")
+        self.assertIn("chosen: activation/strided: the least estimate of those not barred",
+                      done.stdout)
+
+    def test_what_is_malformed_or_unknown(self):
+        for args, why in ((("gemm", "5xx"), "5xx"), ((), "SOLVER"), (("nothing",), "nothing"),
+                          (("gemm", "5x5x5", "--target", "sm_20"), "sm_20"),
+                          (("gemm", "5x5x5", "--dtype", "f33"), "f33"),
+                          (("gemm", "5x5x5", "--target"), "lacks")):
+            done = tenon("explain", *args)
+            self.assertEqual((done.returncode, done.stdout), (2, ""), args)
+            self.assertIn(why, done.stderr)
+        done = tenon("explain", "gemm/cpu_packed", "5x5x5", "--target", "sm_90")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("made for CPUs", done.stderr)
+        self.assertIn("chosen: none", done.stdout)
+
+
 class Selftest(unittest.TestCase):
     def test_a_line_for_each_solver(self):
         done = tenon("selftest", "--filter", "dropout", "--seed", "3")

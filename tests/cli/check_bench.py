@@ -179,6 +179,50 @@ class Summary(unittest.TestCase):
         self.assertNotIn("peer time / Tenon time\n\n", printed)
 
 
+class Regret(unittest.TestCase):
+    def regret(self, *args):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "r.json")
+            done = bench("regret", *args, "--json", path)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            return read_results(path), done.stdout
+
+    def test_what_is_chosen_beside_the_candidates(self):
+        found, printed = self.regret("--suite", "bandwidth-cpu", "--filter", "relu 64 Ki")
+        (result,) = found["results"]
+        self.assertTrue(found["complete"])
+        names = [m["solver"] for m in result["measured"]]
+        self.assertEqual(names[0], result["chosen"])
+        self.assertEqual(len(names), len(set(names)))
+        self.assertIn(result["best"], names)
+        # The shipped one, another solver, and a neighbour in a parameter.
+        self.assertLessEqual({"activation/dense:st1", "activation/dense:st2", "activation/strided"},
+                             set(names))
+        self.assertAlmostEqual(result["ratio"], result["chosen_ns"] / result["best_ns"], places=5)
+        self.assertEqual(found["summary"], {"cases": 1, "median": result["ratio"],
+                                            "percentile_95": result["ratio"],
+                                            "least_candidates": len(names)})
+        self.assertIn(f"at least {len(names)} candidates", printed)
+        self.assertLessEqual(max(map(len, printed.splitlines()[1:])), 100)
+
+    def test_the_95th_percentile_is_one_of_the_ratios(self):
+        found, _ = self.regret("--suite", "bandwidth-cpu", "--filter", "x 64 Ki")
+        ratios = sorted(r["ratio"] for r in found["results"])
+        self.assertGreater(len(ratios), 1)
+        self.assertAlmostEqual(found["summary"]["percentile_95"],
+                               ratios[math.ceil(0.95 * len(ratios)) - 1], places=5)
+
+    def test_what_it_does_not_take(self):
+        for args, named in ((["--csv", "x"], "--csv"), (["--solver", "gemm/plain"], "--solver"),
+                            (["--filter", "no such case"], "no such case")):
+            done = bench("regret", *args)
+            self.assertEqual((done.returncode, done.stdout), (2, ""), args)
+            self.assertIn(named, done.stderr)
+        done = bench("regret", "--suite", "start", "--filter", "32x32x32")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("not about a plan", done.stderr)
+
+
 class Comparison(unittest.TestCase):
     SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "scripts", "compare.py")
 

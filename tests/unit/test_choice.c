@@ -1,6 +1,6 @@
 /* Which solvers plans take on kinds of devices: on CPUs; on GPUs of operations that are bound by
- * memory, few long rows and many short ones; of convolutions, when columns in the workspace are
- * worth their while. */
+ * memory, few long rows and many short ones; on matrix units, of products; of convolutions, when
+ * columns in the workspace are worth their while. */
 #include "common/testing.h"
 
 #include "check/case.h"
@@ -23,16 +23,12 @@ static void ignore(void *user, const char *source, const char *options, const ch
 static void choose(tenon_context *context, const char *line, tenon_dtype dtype, char *text,
                    size_t size)
 {
-    const tenon_tensor *views[TN_MAX_OPERANDS] = {0};
     tenon_plan *plan;
     tn_case c;
     memset(&c, 0, sizeof c);
     if (tn_case_parse_line(line, dtype, &c) != TENON_OK)
         fail_msg("%s: %s", line, tenon_last_error());
-    for (uint32_t i = 0; i < c.operation->operand_count; i++)
-        if (c.views[i].dtype != 0)
-            views[i] = &c.views[c.same[i] != 0 ? c.same[i] - 1 : i];
-    if (c.operation->plan(context, c.params.bytes, views, &plan) != TENON_OK)
+    if (tn_case_plan(context, &c, NULL, &plan) != TENON_OK)
         fail_msg("%s: %s", line, tenon_last_error());
     tenon_plan_describe(plan, text, size);
     tenon_plan_release(plan);
@@ -112,6 +108,58 @@ static void cpus_of_every_width(void **state)
         if (tn_device_kind_is_cpu(&tn_device_kinds[k]))
             check_choices(&tn_device_kinds[k], cpu_choices,
                           sizeof cpu_choices / sizeof *cpu_choices);
+}
+
+/* Products of f16 on matrix units: 1536 x 1536 by 4096, of which blocks of 128 x 128 would be
+ * little more than a whole number of rounds on some; and of 16 rows, or columns, and 4096 x 4096,
+ * with a thin block and K cut where blocks leave units idle. sm_89's units multiply f16 at twice
+ * the rate of f32 alone, so that many blocks of plain products are as good as few. */
+static const struct {
+    const char *kind, *square, *rows, *columns;
+} matrix_choices[] = {
+    {"sm_75", "mma:mb128,nb128", "mma:mb16,nb128", "mma:mb128,nb16"},
+    {"sm_80", "mma:mb128,nb64", "mma:mb16,nb128", "mma:mb128,nb16"},
+    {"sm_86", "mma:mb64,nb64", "mma:mb16,nb128", "mma:mb128,nb16"},
+    {"sm_89", "mma:mb64,nb64", "tiled:mb32,nb32", "tiled:mb32,nb32"},
+    {"sm_90", "mma:mb64,nb64", "mma:mb16,nb128", "mma:mb128,nb16"},
+    {"sm_90a", "wgmma:mb64,nb128", "mma:mb16,nb128", "wgmma:mb64,nb128"},
+    {"sm_100", "mma:mb128,nb128", "mma:mb16,nb128", "mma:mb128,nb16"},
+    {"gfx90a", "mfma:mb128,nb64", "mfma:mb32,nb128", "mfma:mb128,nb32"},
+    {"gfx942", "mfma:mb128,nb64", "mfma:mb32,nb128", "mfma:mb128,nb32"},
+    {"gfx1100", "wmma:mb128,nb128", "wmma:mb16,nb128", "wmma:mb128,nb16"},
+    {"gfx1201", "wmma:mb128,nb128", "wmma:mb16,nb128", "wmma:mb128,nb16"},
+    {"xe_hpc", "xmx:mb64,nb64", "xmx:mb16,nb128", "xmx:mb128,nb16"},
+    {"xe_hpg", "xmx:mb128,nb64", "xmx:mb16,nb64", "xmx:mb128,nb16"},
+};
+#define MATRIX_KINDS (sizeof matrix_choices / sizeof *matrix_choices)
+
+static void check_product(tenon_context *context, int m, int n, int k, const char *solver)
+{
+    char line[128], text[1024], begins[64];
+    snprintf(line, sizeof line, "gemm a=T:%dx%d b=T:%dx%d d=T:%dx%d", m, k, k, n, m, n);
+    snprintf(begins, sizeof begins, "gemm/%s", solver);
+    choose(context, line, TENON_DTYPE_F16, text, sizeof text);
+    if (strncmp(text, begins, strlen(begins)) != 0)
+        fail_msg("%s: %s has %s, not %s", line, context->device.info.name, text, begins);
+}
+
+static void blocks_that_fill_matrix_units(void **state)
+{
+    size_t kinds = 0;
+    (void)state;
+    for (size_t i = 0; i < MATRIX_KINDS; i++) {
+        tenon_context *context;
+        const tn_device_kind *kind = tn_device_kind_named(matrix_choices[i].kind);
+        assert_int_equal(tn_target_context(kind, ignore, NULL, &context), TENON_OK);
+        check_product(context, 1536, 1536, 4096, matrix_choices[i].square);
+        check_product(context, 16, 4096, 4096, matrix_choices[i].rows);
+        check_product(context, 4096, 16, 4096, matrix_choices[i].columns);
+        tenon_context_release(context);
+    }
+    for (size_t k = 0; k < tn_device_kind_count; k++)
+        kinds +=
+            tn_device_kinds[k].matrix.blocks[0].mb > 0 && tn_device_kinds[k].rates.matrix_16 > 0;
+    assert_int_equal(kinds, MATRIX_KINDS);
 }
 
 /* The convolutions of ResNet-50 that are no product as they stand: images of c channels, k filters.
@@ -206,8 +254,8 @@ static void columns_for_a_reason(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(cpus_of_every_width),
-                                       cmocka_unit_test(rows_by_their_number_and_length),
-                                       cmocka_unit_test(columns_for_a_reason)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(cpus_of_every_width), cmocka_unit_test(rows_by_their_number_and_length),
+        cmocka_unit_test(blocks_that_fill_matrix_units), cmocka_unit_test(columns_for_a_reason)};
     return cmocka_run_group_tests_name("choice", tests, NULL, NULL);
 }

@@ -45,12 +45,12 @@ static void every_kind_is_whole(void **state)
         assert_true(strlen(kind->source) > 10 && kind->group_units > 0);
         assert_true(kind->rates.f32 > 0 && kind->rates.f64 > 0 && kind->rates.scalar > 0);
         assert_int_equal(kind->rates.matrix_16 > 0, kind->matrix.efficiency > 0);
-        assert_int_equal(kind->matrix.efficiency > 0, kind->matrix.small.mb > 0);
+        assert_int_equal(kind->matrix.efficiency > 0, kind->matrix.blocks[0].mb > 0);
         assert_true(memory->bandwidth > 0 && memory->latency > 0 && memory->items > 0);
         assert_true(memory->side_by_side > 0 && memory->short_rows > 0);
         assert_true(memory->long_rows > 0 && memory->apart > 0);
         assert_true(kind->launch.first > 0 && kind->launch.next > 0);
-        for (int t = 0; t < TN_KIND_TILES; t++)
+        for (int t = 0; t < 3; t++)
             assert_true(kind->tiled.f32[t].lb > 0 && kind->tiled.f64[t].lb > 0 &&
                         kind->tiled.small[t].lb > 0);
         for (size_t v = 0; v < COUNT(kind->cpu_rows); v++)
@@ -144,6 +144,53 @@ static void rounds_of_work_groups(void **state)
     assert_near(tn_work_time(&cpu, &(tn_work){.multiply_adds = 1e9, .groups = 1000}), all);
 }
 
+/* Few rounds of a GPU are whole, so that 144 work-groups for 132 units take as long as 264; of many
+ * the last one hardly counts. */
+static void rounds_of_a_gpu(void **state)
+{
+    const tn_model gpu = model_of("sm_90", 132);
+    const double one = tn_work_time(&gpu, &(tn_work){.multiply_adds = 132e6, .groups = 132});
+    const double rounds[][2] = {{1, 1}, {132, 1}, {144, 2}, {264, 2}, {265, 3}, {528, 4}};
+    (void)state;
+    for (size_t i = 0; i < COUNT(rounds); i++)
+        assert_near(tn_work_time(&gpu, &(tn_work){.multiply_adds = rounds[i][0] * 1e6,
+                                                  .groups = rounds[i][0]}),
+                    rounds[i][1] * one);
+    for (double groups = 1321; groups < 13200; groups *= 1.07) {
+        const tn_work work = {.multiply_adds = groups * 1e6, .groups = groups};
+        assert_true(tn_work_time(&gpu, &work) > groups / 132 * one);
+        assert_true(tn_work_time(&gpu, &work) < (groups / 132 + 0.6) * one);
+    }
+}
+
+/* A few units do not reach all of the memory's speed. */
+static void few_units_read_slower(void **state)
+{
+    const tn_model gpu = model_of("sm_90", 132);
+    const double all = tn_work_time(&gpu, &(tn_work){.bytes = 1e9});
+    (void)state;
+    assert_near(tn_work_time(&gpu, &(tn_work){.bytes = 1e9, .groups = 132}), all);
+    assert_near(tn_work_time(&gpu, &(tn_work){.bytes = 1e9, .groups = 33}), 2 * all);
+}
+
+/* What a time is made of. */
+static void parts_of_a_time(void **state)
+{
+    const tn_model gpu = model_of("sm_90", 132);
+    const tn_work few = {.launches = 1, .groups = 144, .multiply_adds = 1e9, .bytes = 1e6},
+                  many = {.launches = 2, .follows = true, .groups = 1000, .bytes = 1e9};
+    tn_work_parts sum = tn_work_parts_of(&gpu, &few);
+    const tn_work_parts more = tn_work_parts_of(&gpu, &many);
+    (void)state;
+    assert_near(sum.total, tn_work_time(&gpu, &few));
+    assert_near(sum.total, sum.launching + sum.computing);
+    assert_true(sum.groups == 144 && sum.rounds == 2 && sum.launches == 1);
+    tn_work_parts_add(&sum, &more);
+    assert_near(sum.total, tn_work_time(&gpu, &few) + tn_work_time(&gpu, &many));
+    assert_near(sum.memory, tn_work_parts_of(&gpu, &few).memory + more.memory);
+    assert_true(sum.groups == 1000 && sum.rounds == more.rounds && sum.launches == 3);
+}
+
 /* Blocks of K that are smaller than memory is slow wait for it, one after the other. */
 static void steps_wait_for_memory(void **state)
 {
@@ -162,6 +209,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_kind_is_whole),   cmocka_unit_test(cpus_by_their_lanes),
         cmocka_unit_test(launches_and_bytes),    cmocka_unit_test(rates_by_unit_and_type),
-        cmocka_unit_test(rounds_of_work_groups), cmocka_unit_test(steps_wait_for_memory)};
+        cmocka_unit_test(rounds_of_work_groups), cmocka_unit_test(steps_wait_for_memory),
+        cmocka_unit_test(rounds_of_a_gpu),       cmocka_unit_test(few_units_read_slower),
+        cmocka_unit_test(parts_of_a_time)};
     return cmocka_run_group_tests_name("model", tests, NULL, NULL);
 }

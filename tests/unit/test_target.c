@@ -274,6 +274,27 @@ static void units_of_each_kind(void **state)
     }
 }
 
+/* A device taken for another kind keeps what it can do, and chooses by the other's tables. */
+static void a_device_like_another_kind(void **state)
+{
+    tenon_context *device, *like;
+    heard h = {0};
+    (void)state;
+    assert_int_equal(tn_target_context(tn_device_kind_named("sm_90a"), listen, &h, &device),
+                     TENON_OK);
+    device->workspace_limit = 12345;
+    assert_int_equal(tn_target_like(device, tn_device_kind_named("xe_hpc"), listen, &h, &like),
+                     TENON_OK);
+    assert_string_equal(like->device.model.kind->name, "xe_hpc");
+    assert_string_equal(like->device.info.name, "sm_90a");
+    assert_int_equal(like->workspace_limit, 12345);
+    for (int i = 0; i < TENON_CAPABILITY_COUNT; i++)
+        assert_int_equal(tn_context_has(like, (tenon_capability)i),
+                         tn_context_has(device, (tenon_capability)i));
+    tenon_context_release(like);
+    tenon_context_release(device);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -289,6 +310,7 @@ int main(void)
         cmocka_unit_test(a_solver_made_for_others_is_refused),
         cmocka_unit_test(trials_by_what_a_target_has),
         cmocka_unit_test(units_of_each_kind),
+        cmocka_unit_test(a_device_like_another_kind),
     };
     return cmocka_run_group_tests_name("target", tests, NULL, NULL);
 }

@@ -49,35 +49,6 @@ static bool find_unit(tenon_context *context, const conv_problem *p, int32_t for
     return false;
 }
 
-/* Half the usual rows, by half the warps, where there are no more. */
-static void halve_rows(const gemm_problem *g, int32_t *values)
-{
-    while (g->m <= values[MATRIX_MB] / 2 && values[MATRIX_WM] % 2 == 0) {
-        values[MATRIX_MB] /= 2;
-        values[MATRIX_WM] /= 2;
-    }
-}
-
-/* Where K will be cut, the block is chosen for as many work-groups as there may be. */
-static void tune(tenon_context *context, const conv_problem *p, conv_direction direction,
-                 const matrix_unit *unit, int32_t *values)
-{
-    const bool filter = direction == CONV_GRADIENT_OF_FILTER,
-               is_free = values[MATRIX_MB] == 0 && values[MATRIX_WM] == 0;
-    const int32_t most = filter ? tn_conv_tune_slices(context, p, 1, LEAST_SLICE) : 1;
-    const gemm_problem g = tn_conv_tiled_product(p, direction, tn_conv_slices(p, most));
-    if (values[MATRIX_STAGES] == 0)
-        values[MATRIX_STAGES] = 1;
-    tn_matrix_tune(context, &g.head, unit, values);
-    if (is_free && !unit->emulated)
-        halve_rows(&g, values);
-    if (!filter || values[MATRIX_SLICES] != 0)
-        return;
-    const gemm_problem whole = tn_conv_tiled_product(p, direction, 1);
-    const int64_t groups = tn_gemm_tiled_groups(&whole, values[MATRIX_MB], values[MATRIX_NB]);
-    values[MATRIX_SLICES] = tn_conv_tune_slices(context, p, groups, LEAST_SLICE);
-}
-
 static const char *misfit_of(tenon_context *context, const matrix_unit *unit, const int32_t *values)
 {
     const char *why = tn_matrix_constrains(context, unit, values);
@@ -121,6 +92,27 @@ static void add_time(tenon_context *context, const conv_problem *p, const layout
     tn_choice_add(context, choice, &slices);
 }
 
+/* The slices of the filters' gradient, where they are free, are those that the block wants. */
+static void try_block(tenon_context *context, const tn_problem *problem, const matrix_unit *unit,
+                      tn_choice *choice)
+{
+    const conv_problem *p = (const conv_problem *)problem;
+    const conv_direction direction = (conv_direction)choice->solver->variant;
+    layout *l = TN_LAYOUT(layout, choice);
+    int32_t *values = choice->values;
+    choice->misfit = misfit_of(context, unit, values);
+    if (choice->misfit != NULL)
+        return;
+    if (direction == CONV_GRADIENT_OF_FILTER && values[MATRIX_SLICES] == 0) {
+        const gemm_problem whole = tn_conv_tiled_product(p, direction, 1);
+        const int64_t groups = tn_gemm_tiled_groups(&whole, values[MATRIX_MB], values[MATRIX_NB]);
+        values[MATRIX_SLICES] = tn_conv_tune_slices(context, p, groups, LEAST_SLICE);
+    }
+    tn_conv_tiled_lay_out(p, direction, values[MATRIX_SLICES], &l->tiled);
+    choice->workspace = tn_conv_slices_size(p, l->tiled.slices);
+    add_time(context, p, l, choice);
+}
+
 /* How a and b lie is the kernel's business here, and makes no variants. */
 static void set_options(tenon_context *context, const conv_problem *p, const layout *l,
                         tn_choice *choice)
@@ -149,14 +141,10 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
     if (why != NULL)
         return why;
     choice->never_chosen = context->device.is_cpu ? "made for GPUs" : NULL;
-    tune(context, p, direction, &l->unit, choice->values);
-    choice->misfit = misfit_of(context, &l->unit, choice->values);
-    if (choice->misfit != NULL)
-        return NULL;
-    tn_conv_tiled_lay_out(p, direction, choice->values[MATRIX_SLICES], &l->tiled);
-    choice->workspace = tn_conv_slices_size(p, l->tiled.slices);
-    add_time(context, p, l, choice);
-    if (!choice->is_estimate)
+    if (choice->values[MATRIX_STAGES] == 0)
+        choice->values[MATRIX_STAGES] = 1;
+    tn_matrix_choose_block(context, problem, &l->unit, try_block, choice);
+    if (choice->misfit == NULL && !choice->is_estimate)
         set_options(context, p, l, choice);
     return NULL;
 }

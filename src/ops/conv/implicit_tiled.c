@@ -268,9 +268,10 @@ static const char *misfit_of(tenon_context *context, const gemm_problem *g, cons
 }
 
 /* The main loop is gemm/tiled's, whose b is gathered: a run of it is found at once. */
-static double time_of(tenon_context *context, const conv_problem *p, const conv_tiled_layout *l,
-                      const int32_t *values)
+static void add_time(tenon_context *context, const conv_problem *p, const conv_tiled_layout *l,
+                     tn_choice *choice)
 {
+    const int32_t *values = choice->values;
     const double groups =
         (double)tn_gemm_tiled_groups(&l->product, values[TILED_MB], values[TILED_NB]);
     const double address_instructions =
@@ -279,8 +280,8 @@ static double time_of(tenon_context *context, const conv_problem *p, const conv_
     tn_work loop =
         tn_gemm_tiled_loop(p->dtype, values, groups, tn_conv_depth(p, l), address_instructions);
     loop.bytes = tn_conv_bytes(p);
-    return tn_work_time(&context->device.model, &loop) +
-           tn_work_time(&context->device.model, &slices);
+    tn_choice_add(context, choice, &loop);
+    tn_choice_add(context, choice, &slices);
 }
 
 /* Of the device's tiles the one that is fastest here; on CPUs, where tests alone force it, the
@@ -290,14 +291,18 @@ static void choose_tile(tenon_context *context, const conv_problem *p, conv_dire
 {
     const tn_kind_tile *tiles = tn_gemm_tiles(context, p->dtype, true);
     tn_choice best = {.time = INFINITY};
-    for (int i = TN_KIND_TILES - 1; i >= (context->device.is_cpu ? TN_KIND_TILES - 1 : 0); i--) {
+    const int last = tn_gemm_tile_count(tiles) - 1;
+    for (int i = last; i >= (context->device.is_cpu ? last : 0); i--) {
         tn_choice tried = *choice;
         conv_tiled_layout *l = TN_LAYOUT(conv_tiled_layout, &tried);
         take_tile(context, p, direction, &tiles[i], tried.values);
         tn_conv_tiled_lay_out(p, direction, tried.values[CONV_TILED_SLICES], l);
         tried.misfit = misfit_of(context, &l->product, tried.values);
-        tried.time = tried.misfit == NULL ? time_of(context, p, l, tried.values) : (double)INFINITY;
-        if (tried.time < best.time || i == TN_KIND_TILES - 1)
+        if (tried.misfit == NULL)
+            add_time(context, p, l, &tried);
+        else
+            tried.time = INFINITY;
+        if (tried.time < best.time || i == last)
             best = tried;
     }
     *choice = best;

@@ -10,8 +10,10 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
                         MATRIX_I8, unit))
         return "the device has no such matrix units";
     unit->async = false; /* bytes are made signed on their way through registers */
-    tn_matrix_tune(context, problem, unit, choice->values);
-    tn_matrix_configure(context, (const gemm_problem *)problem, unit, choice);
+    tn_matrix_choose_block(context, problem, unit, tn_matrix_try, choice);
+    if (choice->misfit == NULL && !choice->is_estimate)
+        tn_matrix_options(context, (const gemm_problem *)problem, unit, choice->values,
+                          choice->options);
     return NULL;
 }
 

@@ -23,6 +23,12 @@ const tn_parameter tn_gemm_matrix_parameters[MATRIX_SPLIT_PARAMETERS] = {
 
 /* How much longer a step takes whose blocks are copied element by element. */
 #define UNALIGNED 3.0
+/* Instructions beside the products: a row and a column of a warp's tile are read for each step of
+ * K, and each element of a factor is brought into local memory; guesses until measured. */
+#define READING  0.5
+#define BRINGING 2.0
+/* Rows or columns of a thin block. */
+#define MOST_THIN 32
 /* Bytes of a row of a block, along K. */
 #define KB_BYTES 64
 
@@ -93,7 +99,7 @@ static tn_kind_matrix blocks_for(const tenon_context *context, const matrix_unit
     const int16_t m = (int16_t)MATRIX_M(unit->number), n = (int16_t)MATRIX_N(unit->number);
     const tn_kind_block least = unit->number == MATRIX_WGMMA ? (tn_kind_block){m, n, 1, 1}
                                                              : (tn_kind_block){2 * m, 2 * n, 1, 2};
-    return own->large.mb > 0 && !unit->emulated ? *own : (tn_kind_matrix){least, least, 0.5};
+    return own->blocks[0].mb > 0 && !unit->emulated ? *own : (tn_kind_matrix){{least}, 0.5};
 }
 
 static int64_t block_count(const gemm_problem *p, int32_t mb, int32_t nb)
@@ -111,24 +117,27 @@ static bool fits(tenon_context *context, const matrix_unit *unit, const int32_t 
     return (uint64_t)tn_matrix_local(unit, values) <= context->device.info.local_memory;
 }
 
-/* The larger block where there is one for each core, and as many of them on the way as fit. */
-void tn_matrix_tune(tenon_context *context, const tn_problem *problem, const matrix_unit *unit,
-                    int32_t *values)
+/* How many blocks are on their way at a time. A thin one is multiplied long before the next could
+ * be there: as many as there may be, or fit. */
+static int32_t usual_stages(const matrix_unit *unit, const tn_kind_block *block)
 {
-    const gemm_problem *p = (const gemm_problem *)problem;
-    const tn_kind_matrix kind = blocks_for(context, unit);
-    const bool large = (double)group_count(p, kind.large.mb, kind.large.nb) >=
-                       tn_model_cores(&context->device.model);
-    const tn_kind_block usual = large ? kind.large : kind.small;
+    const bool is_thin = block->mb <= MOST_THIN || block->nb <= MOST_THIN;
+    if (unit->number == MATRIX_WGMMA)
+        return 3;
+    return !unit->async || unit->emulated ? 1 : is_thin ? 4 : 2;
+}
+
+/* The parameters that are 0, as many stages as fit. */
+static void take_block(tenon_context *context, const matrix_unit *unit, const tn_kind_block *block,
+                       int32_t *values)
+{
     const int32_t defaults[MATRIX_PARAMETERS] = {
-        [MATRIX_MB] = usual.mb,
-        [MATRIX_NB] = usual.nb,
+        [MATRIX_MB] = block->mb,
+        [MATRIX_NB] = block->nb,
         [MATRIX_KB] = KB_BYTES * 8 / MATRIX_BITS(unit->type),
-        [MATRIX_WM] = usual.wm,
-        [MATRIX_WN] = usual.wn,
-        [MATRIX_STAGES] = unit->number == MATRIX_WGMMA     ? 3
-                          : unit->async && !unit->emulated ? 2
-                                                           : 1,
+        [MATRIX_WM] = block->wm,
+        [MATRIX_WN] = block->wn,
+        [MATRIX_STAGES] = usual_stages(unit, block),
         [MATRIX_FORM] = MATRIX_OF_DEVICE,
     };
     const bool free_stages = values[MATRIX_STAGES] == 0;
@@ -137,6 +146,23 @@ void tn_matrix_tune(tenon_context *context, const tn_problem *problem, const mat
             values[i] = defaults[i];
     while (free_stages && values[MATRIX_STAGES] > 2 && !fits(context, unit, values))
         values[MATRIX_STAGES]--;
+}
+
+void tn_matrix_choose_block(tenon_context *context, const tn_problem *problem,
+                            const matrix_unit *given_unit, tn_matrix_trial *trial,
+                            tn_choice *choice)
+{
+    const matrix_unit unit = *given_unit; /* which may be a part of the choice */
+    const tn_kind_matrix kind = blocks_for(context, &unit);
+    const tn_choice given = *choice;
+    for (int i = 0; i < TN_KIND_BLOCKS && kind.blocks[i].mb > 0; i++) {
+        tn_choice tried = given;
+        take_block(context, &unit, &kind.blocks[i], tried.values);
+        trial(context, problem, &unit, &tried);
+        if (i == 0 ||
+            (tried.misfit == NULL && (choice->misfit != NULL || tn_choice_beats(&tried, choice))))
+            *choice = tried;
+    }
 }
 
 static int64_t work_items(const matrix_unit *unit, const int32_t *values)
@@ -204,16 +230,20 @@ tn_work tn_matrix_loop(const tenon_context *context, const matrix_unit *unit, co
                        double groups, double k, double address_instructions)
 {
     const double steps = ceil(fmax(k, 1) / values[MATRIX_KB]);
-    const double products =
-        (double)values[MATRIX_MB] * (double)values[MATRIX_NB] * (double)values[MATRIX_KB];
+    const double mb = values[MATRIX_MB], nb = values[MATRIX_NB];
+    const double products = groups * steps * mb * nb * values[MATRIX_KB];
+    const double reads = unit->number == MATRIX_WGMMA /* which reads by itself */
+                             ? 0
+                             : READING * (values[MATRIX_WM] / mb + values[MATRIX_WN] / nb);
     return (tn_work){.launches = 1,
                      .groups = groups,
-                     .steps = steps,
+                     .steps = steps / fmax(values[MATRIX_STAGES] - 1, 1),
                      .rate = TN_RATE_MATRIX,
                      .bits = (uint32_t)MATRIX_BITS(unit->type),
-                     .multiply_adds = groups * steps * products,
+                     .multiply_adds = products,
                      .efficiency = blocks_for(context, unit).efficiency,
-                     .instructions = groups * steps * address_instructions};
+                     .instructions = products * (reads + BRINGING * (1 / mb + 1 / nb)) +
+                                     groups * steps * address_instructions};
 }
 
 static tn_work work_of(const tenon_context *context, const gemm_problem *p, const matrix_unit *unit,
@@ -245,16 +275,14 @@ void tn_matrix_options(tenon_context *context, const gemm_problem *p, const matr
         unit->type == MATRIX_TF32 ? " -DTENON_UNIT_ROUND=1" : "");
 }
 
-void tn_matrix_configure(tenon_context *context, const gemm_problem *p, const matrix_unit *unit,
-                         tn_choice *choice)
+void tn_matrix_try(tenon_context *context, const tn_problem *problem, const matrix_unit *unit,
+                   tn_choice *choice)
 {
     choice->misfit = tn_matrix_constrains(context, unit, choice->values);
     if (choice->misfit != NULL)
         return;
-    const tn_work work = work_of(context, p, unit, choice->values);
+    const tn_work work = work_of(context, (const gemm_problem *)problem, unit, choice->values);
     tn_choice_add(context, choice, &work);
-    if (!choice->is_estimate)
-        tn_matrix_options(context, p, unit, choice->values, choice->options);
 }
 
 void tn_matrix_sizes(const gemm_problem *p, const matrix_unit *unit, const int32_t *values,

@@ -54,10 +54,20 @@ bool tn_gemm_is_matrix(const tn_solver *solver);
 bool tn_matrix_unit(tenon_context *context, matrix_kind kind, int32_t form, int type,
                     matrix_unit *unit);
 
-/* The parameters that are 0, and why they do not go together. The problem begins with a
- * gemm_problem. */
-void tn_matrix_tune(tenon_context *context, const tn_problem *problem, const matrix_unit *unit,
-                    int32_t *values);
+/* Fills in the misfit of a choice whose block is given, or adds its time. */
+typedef void tn_matrix_trial(tenon_context *context, const tn_problem *problem,
+                             const matrix_unit *unit, tn_choice *choice);
+
+/* Gives a choice the block that is fastest by trial of those that suit the device's kind, and the
+ * usual values of what else is 0. Small and thin blocks read more for a product, and keep every
+ * core at work on a small or thin problem. */
+void tn_matrix_choose_block(tenon_context *context, const tn_problem *problem,
+                            const matrix_unit *unit, tn_matrix_trial *trial, tn_choice *choice);
+
+/* The trial of a product whose problem begins with a gemm_problem. */
+tn_matrix_trial tn_matrix_try;
+
+/* Why the parameters do not go together, or NULL. */
 const char *tn_matrix_constrains(tenon_context *context, const matrix_unit *unit,
                                  const int32_t *values);
 int64_t tn_matrix_local(const matrix_unit *unit, const int32_t *values); /* bytes of local memory */
@@ -70,10 +80,6 @@ tn_work tn_matrix_loop(const tenon_context *context, const matrix_unit *unit, co
 /* What the kernel is built with: "… -DTENON_UNIT=… -DTENON_MB=…". */
 void tn_matrix_options(tenon_context *context, const gemm_problem *problem, const matrix_unit *unit,
                        const int32_t *values, char text[TN_OPTIONS_SIZE]);
-
-/* Fills in a choice with all its values. */
-void tn_matrix_configure(tenon_context *context, const gemm_problem *problem,
-                         const matrix_unit *unit, tn_choice *choice);
 
 /* Fills in the local and the global size, but for the batch. */
 void tn_matrix_sizes(const gemm_problem *problem, const matrix_unit *unit, const int32_t *values,

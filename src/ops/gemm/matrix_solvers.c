@@ -46,47 +46,81 @@ static const char *refuses(tenon_context *context, const gemm_problem *p, const 
     return (p->sums & ~(UINT64_C(1) << GEMM_D)) != 0 ? "a factor is sums" : NULL;
 }
 
-/* K is cut where there are fewer work-groups than cores, and the sums fit the workspace. */
-static int32_t tune_slices(tenon_context *context, const gemm_problem *p, const int32_t *values)
+/* A block with the number of slices that is given. */
+static void try_slices(tenon_context *context, const gemm_problem *p, const matrix_unit *unit,
+                       tn_choice *choice)
+{
+    const int32_t slices = choice->values[MATRIX_SLICES];
+    if (slices <= 1) {
+        tn_matrix_try(context, &p->head, unit, choice);
+        return;
+    }
+    choice->misfit = tn_gemm_split_refuses(p);
+    if (choice->misfit != NULL)
+        return;
+    const gemm_problem partial = tn_gemm_split_partial(p, slices);
+    const tn_work sum = tn_gemm_split_sum_work(context, p, slices);
+    tn_matrix_try(context, &partial.head, unit, choice);
+    tn_choice_add(context, choice, &sum);
+    choice->workspace = tn_gemm_split_bytes(p, slices);
+}
+
+/* K may be cut where a block leaves half the cores without work. */
+static bool may_be_cut(tenon_context *context, const gemm_problem *p, const int32_t *values)
 {
     const int64_t groups = tn_ceil_div(p->m, values[MATRIX_MB]) *
                            tn_ceil_div(p->n, values[MATRIX_NB]) * tn_gemm_batch_count(p);
-    const int64_t cores = (int64_t)tn_model_cores(&context->device.model);
-    if (context->device.is_cpu || 2 * groups > cores || tn_gemm_split_refuses(p) != NULL)
-        return 1;
-    int32_t slices = tn_gemm_split_tune(p, groups, cores);
-    while (slices > 1 && tn_gemm_split_bytes(p, slices) > p->head.workspace_limit)
-        slices /= 2;
-    return slices;
+    return !context->device.is_cpu && tn_gemm_split_refuses(p) == NULL &&
+           2.0 * (double)groups <= tn_model_cores(&context->device.model);
+}
+
+/* A block with as many slices as are fastest. */
+static void try_block(tenon_context *context, const tn_problem *problem, const matrix_unit *unit,
+                      tn_choice *choice)
+{
+    const gemm_problem *p = (const gemm_problem *)problem;
+    const bool is_free = choice->values[MATRIX_SLICES] == 0;
+    if (is_free)
+        choice->values[MATRIX_SLICES] = 1;
+    const tn_choice given = *choice;
+    try_slices(context, p, unit, choice);
+    if (!is_free || choice->misfit != NULL || !may_be_cut(context, p, given.values))
+        return;
+    for (int32_t slices = 2;
+         slices <= TN_GEMM_MOST_SLICES && p->k >= (int64_t)slices * TN_GEMM_TUNED_SLICE &&
+         tn_gemm_split_bytes(p, slices) <= p->head.workspace_limit;
+         slices *= 2) {
+        tn_choice tried = given;
+        tried.values[MATRIX_SLICES] = slices;
+        try_slices(context, p, unit, &tried);
+        if (tn_choice_beats(&tried, choice))
+            *choice = tried;
+    }
+}
+
+static void set_options(tenon_context *context, const gemm_problem *p, matrix_layout *layout,
+                        tn_choice *choice)
+{
+    const int32_t slices = choice->values[MATRIX_SLICES];
+    const gemm_problem product = slices > 1 ? tn_gemm_split_partial(p, slices) : *p;
+    tn_matrix_options(context, &product, &layout->unit, choice->values, choice->options);
+    if (slices > 1)
+        tn_gemm_split_add_options(p, choice->options, &layout->options);
 }
 
 static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
 {
     const gemm_problem *p = (const gemm_problem *)problem;
     matrix_layout *layout = TN_LAYOUT(matrix_layout, choice);
-    int32_t *values = choice->values;
     const char *why = refuses(context, p, choice, &layout->unit);
     if (why != NULL)
         return why;
     if (p->m == 1 || p->n == 1)
         choice->never_chosen =
             "a vector is read once, which other solvers do with fewer work-items idle";
-    tn_matrix_tune(context, problem, &layout->unit, values);
-    if (values[MATRIX_SLICES] == 0)
-        values[MATRIX_SLICES] = tune_slices(context, p, values);
-    if (values[MATRIX_SLICES] <= 1) {
-        tn_matrix_configure(context, p, &layout->unit, choice);
-        return NULL;
-    }
-    choice->misfit = tn_gemm_split_refuses(p);
-    if (choice->misfit != NULL)
-        return NULL;
-    const gemm_problem slices = tn_gemm_split_partial(p, values[MATRIX_SLICES]);
-    tn_matrix_configure(context, &slices, &layout->unit, choice);
-    const tn_work sum = tn_gemm_split_sum_work(context, p, values[MATRIX_SLICES]);
-    tn_choice_add(context, choice, &sum);
-    choice->workspace = tn_gemm_split_bytes(p, values[MATRIX_SLICES]);
-    tn_gemm_split_add_options(p, choice->options, &layout->options);
+    tn_matrix_choose_block(context, problem, &layout->unit, try_block, choice);
+    if (choice->misfit == NULL && !choice->is_estimate)
+        set_options(context, p, layout, choice);
     return NULL;
 }
 

@@ -30,6 +30,14 @@ const tn_kind_tile *tn_gemm_tiles(const tenon_context *context, uint32_t dtype, 
     return dtype == TENON_DTYPE_F64 ? tiled->f64 : small ? tiled->small : tiled->f32;
 }
 
+int tn_gemm_tile_count(const tn_kind_tile *tiles)
+{
+    int count = 0;
+    while (count < TN_KIND_TILES && tiles[count].mb > 0)
+        count++;
+    return count;
+}
+
 const char *tn_gemm_made_for_gpus(const tenon_context *context)
 {
     return context->device.is_cpu ? "made for GPUs" : NULL;
@@ -75,16 +83,17 @@ void tn_gemm_choose_tile(tenon_context *context, const gemm_problem *p, tn_gemm_
                          tn_choice *choice)
 {
     const tn_choice given = *choice;
+    const int number = tn_gemm_tile_count(tiles);
     take_tile(&tiles[0], width, count, choice->values);
     trial(context, p, choice);
     bool fits = choice->misfit == NULL && !context->device.is_cpu;
-    /* A CPU, which only runs this where it is asked to, has the smallest: its drivers compile long.
-     */
-    for (int i = context->device.is_cpu ? TN_KIND_TILES - 1 : 1; i < TN_KIND_TILES; i++) {
+    /* A CPU, which only runs this where it is asked to, has the last, which is the smallest: its
+     * drivers compile long. */
+    for (int i = context->device.is_cpu ? number - 1 : 1; i < number; i++) {
         tn_choice tried = given;
         take_tile(&tiles[i], width, count, tried.values);
         trial(context, p, &tried);
-        if (tried.misfit == NULL && (!fits || tried.time < choice->time)) {
+        if (tried.misfit == NULL && (!fits || tn_choice_beats(&tried, choice))) {
             fits = true;
             *choice = tried;
         }

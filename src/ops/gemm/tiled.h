@@ -10,9 +10,10 @@ enum { TILED_MB, TILED_NB, TILED_KB, TILED_MR, TILED_NR, TILED_VW, TILED_LB, TIL
 enum { TILED_SLICES = TILED_PARAMETERS, TILED_SPLIT_PARAMETERS };
 extern const tn_parameter tn_gemm_tiled_parameters[TILED_SPLIT_PARAMETERS];
 
-/* The tiles of the device's kind for a type, the largest first; the small ones for kernels that
- * need registers beside the sums. */
+/* The tiles of the device's kind for a type, the largest first and the smallest last; the small
+ * ones for kernels that need registers beside the sums. And how many there are. */
 const tn_kind_tile *tn_gemm_tiles(const tenon_context *context, uint32_t dtype, bool small);
+int tn_gemm_tile_count(const tn_kind_tile *tiles);
 
 /* Fills in the misfit of a choice with all its values, or its time. */
 typedef void (*tn_gemm_tile_trial)(tenon_context *context, const gemm_problem *problem,

@@ -46,7 +46,7 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
     else
         tn_columns_configure(context, problem, choice);
     const tn_work work = work_of((const tn_rows_problem *)problem, rows);
-    choice->time = 0;
+    tn_choice_add_anew(choice);
     tn_choice_add(context, choice, &work);
     return NULL;
 }

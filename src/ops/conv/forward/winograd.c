@@ -133,12 +133,14 @@ static tn_work work_of_sets(const winograd *w, const int32_t *values, const layo
                                 (l->fuses ? FILTER_MOVES * panels * c * nr : 0))};
 }
 
-static double time_of(tenon_context *context, const winograd *w, const int32_t *values,
-                      const layout *l)
+/* All sets, what leaves the caches, and the filters where a launch before transforms them. */
+enum { WORKS = 3 };
+
+static void count_work(tenon_context *context, const winograd *w, const int32_t *values,
+                       const layout *l, tn_work works[WORKS])
 {
     const conv_problem *p = w->conv;
-    const tn_model *model = &context->device.model;
-    const double cached = U_CACHED * model->units;
+    const double cached = U_CACHED * context->device.model.units;
     const double sets = (double)tn_ceil_div(l->all_tiles, l->set_tiles);
     const double y = (double)p->n * (double)(p->groups * p->k) *
                      (double)tn_window_pixels(&p->window) *
@@ -146,17 +148,27 @@ static double time_of(tenon_context *context, const winograd *w, const int32_t *
     const double u =
         (double)(p->groups * l->panels) * (double)points(w) * (double)p->c * values[WINOGRAD_NR];
     const double u_bytes = u * (double)tn_acc_size(p->dtype);
-    const tn_work products = work_of_sets(w, values, l);
-    const tn_work filters = {.launches = 1,
-                             .follows = true,
-                             .rate = tn_sum_rate(p->dtype),
-                             .vector_elements = FILTER_MOVES * u};
+    works[0] = work_of_sets(w, values, l);
     /* Rows of tiles are stored to lines that do not wait in the cache; filters may not stay there.
      */
-    const tn_work moves = {.bytes = (y > cached ? 2 * y : 0) +
-                                    (!l->fuses && u_bytes > cached ? u_bytes * (2 + sets) : 0)};
-    return tn_work_time(model, &products) + tn_work_time(model, &moves) +
-           (l->fuses ? 0 : tn_work_time(model, &filters));
+    works[1] = (tn_work){.bytes = (y > cached ? 2 * y : 0) +
+                                  (!l->fuses && u_bytes > cached ? u_bytes * (2 + sets) : 0)};
+    works[2] = l->fuses ? (tn_work){0}
+                        : (tn_work){.launches = 1,
+                                    .follows = true,
+                                    .rate = tn_sum_rate(p->dtype),
+                                    .vector_elements = FILTER_MOVES * u};
+}
+
+static double time_of(tenon_context *context, const winograd *w, const int32_t *values,
+                      const layout *l)
+{
+    tn_work works[WORKS];
+    double time = 0;
+    count_work(context, w, values, l, works);
+    for (int i = 0; i < WORKS; i++)
+        time += tn_work_time(&context->device.model, &works[i]);
+    return time;
 }
 
 /* The sizes of a slice. */
@@ -258,6 +270,7 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
     const winograd w = {(const conv_problem *)problem, tn_winograd_tile(choice->solver)};
     const char *why = tn_winograd_refuses(w.conv);
     layout *l = TN_LAYOUT(layout, choice);
+    tn_work works[WORKS];
     if (why != NULL)
         return why;
     choice->never_chosen = context->device.is_cpu ? NULL : "made for CPUs";
@@ -267,7 +280,9 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
         return NULL;
     *l = lay_out(context, &w, choice->values);
     choice->workspace = (uint64_t)elements(&w, l) * tn_acc_size(w.conv->dtype);
-    choice->time = time_of(context, &w, choice->values, l);
+    count_work(context, &w, choice->values, l, works);
+    for (int i = 0; i < WORKS; i++)
+        tn_choice_add(context, choice, &works[i]);
     if (!choice->is_estimate)
         set_options(context, &w, choice->values, choice->options);
     return NULL;

@@ -1,0 +1,370 @@
+/* tenon-bench regret: for each case what is chosen and the other candidates, in interleaved rounds;
+ * how much longer what was chosen takes than the best. */
+#include "regret.h"
+
+#include "candidates.h"
+#include "device.h"
+#include "environment.h"
+#include "options.h"
+#include "report.h"
+#include "runner.h"
+#include "session.h"
+#include "timing.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SUITES "gemm-cpu,conv-cpu"
+/* Rounds after which losers leave, that others have, and of the best and the choice at the end. */
+#define FEW_ROUNDS   2
+#define ROUNDS       5
+#define FINAL_ROUNDS 7
+#define LOSER        2.0 /* so many times as slow as the best */
+
+/* A candidate at work. */
+typedef struct runner {
+    const char *name;
+    tenon_plan *plan;
+    int calls, turn, rounds;
+    double times[ROUNDS]; /* nanoseconds of a call */
+    double median;
+    bool is_out;
+} runner;
+
+/* A case and its candidates; the first is what was chosen. */
+typedef struct race {
+    bench_session *session;
+    bench_case *bench;
+    const tn_case *call;
+    bench_candidates *candidates;
+    runner runners[BENCH_MOST_CANDIDATES];
+    uint32_t count;
+    bool well;
+} race;
+
+typedef struct outcome {
+    char suite[BENCH_NAME_SIZE], name[BENCH_NAME_SIZE];
+    char chosen[TN_SOLVER_NAME_SIZE], best[TN_SOLVER_NAME_SIZE];
+    tenon_dtype dtype;
+    double chosen_time, best_time, ratio;
+    uint32_t candidates;
+    json_t *measured;
+} outcome;
+
+/* A round of so many calls; nanoseconds of one, negative where it failed. */
+static double run_round(race *r, runner *it, int calls)
+{
+    *r->bench->plan = it->plan;
+    return 1e9 * bench_round(r->session, &r->bench->tenon, calls, &it->turn) / calls;
+}
+
+/* Plans, verifies and warms up. A candidate that the device does not take (its self-check bars it,
+ * say) is left out; one that is wrong is a failure. */
+static void enter(race *r, const char *name)
+{
+    runner *it = &r->runners[r->count++];
+    double error = 0, seconds;
+    *it = (runner){.name = name};
+    it->is_out = !BENCH_WELL(tn_case_plan(r->session->context, r->call, name, &it->plan));
+    if (it->is_out)
+        return;
+    *r->bench->plan = it->plan;
+    snprintf(r->bench->solver, sizeof r->bench->solver, "%s", name);
+    if (!r->session->options->trusted)
+        it->is_out = !bench_verify_case(r->session, r->bench, &error);
+    if (!it->is_out)
+        it->calls = bench_calls(r->session, &r->bench->tenon, &seconds);
+    it->is_out |= it->calls == 0;
+    r->well &= !it->is_out;
+}
+
+static void enter_all(race *r)
+{
+    while (r->count < r->candidates->count && !bench_interrupted)
+        enter(r, r->candidates->names[r->count]);
+}
+
+static double median_of(const double *times, int count)
+{
+    double sorted[ROUNDS];
+    memcpy(sorted, times, (size_t)count * sizeof *times);
+    return bench_median(sorted, count);
+}
+
+static runner *best_of(race *r)
+{
+    runner *best = NULL;
+    for (uint32_t i = 0; i < r->count; i++)
+        if (!r->runners[i].is_out && r->runners[i].rounds > 0 &&
+            (best == NULL || r->runners[i].median < best->median))
+            best = &r->runners[i];
+    return best;
+}
+
+/* A round each of those that have not had so many; then losers leave, but for what was chosen. */
+static void sweep(race *r, int rounds)
+{
+    for (uint32_t i = 0; i < r->count && !bench_interrupted; i++) {
+        runner *it = &r->runners[i];
+        if (it->is_out || it->rounds >= rounds)
+            continue;
+        it->times[it->rounds] = run_round(r, it, it->calls);
+        if (it->times[it->rounds] < 0)
+            it->is_out = true;
+        else
+            it->median = median_of(it->times, ++it->rounds);
+        r->well &= !it->is_out;
+    }
+    const runner *best = best_of(r);
+    for (uint32_t i = 1; i < r->count && best != NULL; i++)
+        if (r->runners[i].rounds >= FEW_ROUNDS && r->runners[i].median > LOSER * best->median)
+            r->runners[i].is_out = true;
+}
+
+/* The shipped candidates first; then the neighbours of the best of them and of what was chosen. */
+static void run_rounds(race *r)
+{
+    bench_candidates_add_shipped(r->candidates, r->call);
+    enter_all(r);
+    for (int i = 0; i < FEW_ROUNDS; i++)
+        sweep(r, FEW_ROUNDS);
+    const runner *best = best_of(r);
+    if (best == NULL)
+        return;
+    bench_candidates_add_neighbours(r->candidates, r->call, best->name);
+    bench_candidates_add_neighbours(r->candidates, r->call, r->runners[0].name);
+    enter_all(r);
+    for (int i = 0; i < ROUNDS; i++)
+        sweep(r, ROUNDS);
+}
+
+/* The least of many medians is low by chance: the best and the choice run once more, in turn. */
+static void decide(race *r, outcome *o)
+{
+    runner *chosen = &r->runners[0], *best = best_of(r), *const two[] = {chosen, best};
+    double times[2][FINAL_ROUNDS];
+    if (best == NULL || chosen->is_out) {
+        r->well = false;
+        return;
+    }
+    for (int i = 0; i < FINAL_ROUNDS; i++)
+        for (int w = 0; w < 2; w++)
+            times[w][i] = best == chosen ? chosen->median : run_round(r, two[w], two[w]->calls);
+    o->chosen_time = bench_median(times[0], FINAL_ROUNDS);
+    o->best_time = bench_median(times[1], FINAL_ROUNDS);
+    r->well &= times[0][0] > 0 && times[1][0] > 0; /* the least of each */
+    if (o->best_time > o->chosen_time)
+        best = chosen;
+    o->best_time = fmin(o->best_time, o->chosen_time);
+    o->ratio = o->chosen_time / o->best_time;
+    snprintf(o->chosen, sizeof o->chosen, "%s", chosen->name);
+    snprintf(o->best, sizeof o->best, "%s", best->name);
+}
+
+static json_t *measured_by(const race *r)
+{
+    json_t *list = json_array();
+    for (uint32_t i = 0; i < r->count; i++)
+        if (r->runners[i].rounds > 0)
+            json_array_append_new(list, json_pack("{s:s, s:f, s:i}", "solver", r->runners[i].name,
+                                                  "median_ns", r->runners[i].median, "rounds",
+                                                  r->runners[i].rounds));
+    return list;
+}
+
+/* The candidates of a case that is made; its own plan is that of what was chosen. */
+static bool run_race(race *r, outcome *o)
+{
+    tenon_plan *own = *r->bench->plan;
+    r->candidates->count = r->count = 0;
+    bench_candidates_add(r->candidates, own->name);
+    run_rounds(r);
+    if (r->count > 0 && !bench_interrupted)
+        decide(r, o);
+    o->measured = measured_by(r);
+    o->candidates = (uint32_t)json_array_size(o->measured);
+    for (uint32_t i = 0; i < r->count; i++)
+        tenon_plan_release(r->runners[i].plan);
+    *r->bench->plan = own;
+    return r->well && !bench_interrupted;
+}
+
+static bool read_call(const bench_case *bench, tn_case *call)
+{
+    static const char begins[] = "tenon check ";
+    const size_t skipped =
+        strncmp(bench->repeat, begins, sizeof begins - 1) == 0 ? sizeof begins - 1 : 0;
+    if (bench->plan == NULL || *bench->plan == NULL || bench->verify == NULL) {
+        fprintf(stderr, "tenon-bench: %s %s is not about a plan of one call\n", bench->suite,
+                bench->name);
+        return false;
+    }
+    return BENCH_WELL(tn_case_parse_line(bench->repeat + skipped, TENON_DTYPE_INVALID, call));
+}
+
+static bool run_case(bench_session *session, const bench_entry *e, bench_candidates *candidates,
+                     outcome *o)
+{
+    static race r; /* large for a stack */
+    bench_case bench = {.suite = e->suite->name, .dtype = e->dtype};
+    tn_case call;
+    e->suite->name_of(e->suite, e->number, bench.name);
+    *o = (outcome){.dtype = e->dtype};
+    snprintf(o->suite, sizeof o->suite, "%s", bench.suite);
+    snprintf(o->name, sizeof o->name, "%s", bench.name);
+    r = (race){session, &bench, &call, candidates, .well = true};
+    const bool well = e->suite->make(session, e->suite, e->number, e->dtype, &bench) &&
+                      read_call(&bench, &call) && run_race(&r, o);
+    if (bench.destroy != NULL)
+        bench.destroy(&bench);
+    return well;
+}
+
+/* All outcomes so far. */
+typedef struct regrets {
+    outcome *outcomes;
+    uint32_t count;
+    int argc;
+    char **argv;
+} regrets;
+
+typedef struct totals {
+    double median, most; /* of the ratios; the latter is their 95th percentile */
+    uint32_t least_candidates;
+} totals;
+
+static totals totals_of(const regrets *all)
+{
+    totals t = {0, 0, all->count > 0 ? UINT32_MAX : 0};
+    double *ratios = malloc((all->count + 1) * sizeof *ratios);
+    for (uint32_t i = 0; i < all->count && ratios != NULL; i++) {
+        ratios[i] = all->outcomes[i].ratio;
+        if (all->outcomes[i].candidates < t.least_candidates)
+            t.least_candidates = all->outcomes[i].candidates;
+    }
+    if (all->count > 0 && ratios != NULL) {
+        t.median = bench_median(ratios, (int)all->count); /* which sorts them */
+        t.most = ratios[(uint32_t)ceil(0.95 * all->count) - 1];
+    }
+    free(ratios);
+    return t;
+}
+
+static bool write_json(const bench_session *session, const regrets *all, bool complete)
+{
+    const totals t = totals_of(all);
+    json_t *list = json_array();
+    if (session->options->json == NULL) {
+        json_decref(list);
+        return true;
+    }
+    for (uint32_t i = 0; i < all->count; i++) {
+        const outcome *o = &all->outcomes[i];
+        json_array_append_new(
+            list, json_pack("{s:s, s:s, s:s, s:s, s:s, s:f, s:f, s:f, s:O}", "suite", o->suite,
+                            "case", o->name, "dtype", tenon_dtype_string(o->dtype), "chosen",
+                            o->chosen, "best", o->best, "chosen_ns", o->chosen_time, "best_ns",
+                            o->best_time, "ratio", o->ratio, "measured", o->measured));
+    }
+    json_t *summary =
+        json_pack("{s:i, s:f, s:f, s:i}", "cases", (int)all->count, "median", t.median,
+                  "percentile_95", t.most, "least_candidates", (int)t.least_candidates);
+    return bench_json_write(
+        session->options->json,
+        bench_json_document(session, all->argc, all->argv, complete, list, summary));
+}
+
+static void print_outcome(const outcome *o)
+{
+    printf("%-50.50s %-5s %10u %12.1f %12.1f %6.2f\n", o->name, tenon_dtype_string(o->dtype),
+           o->candidates, o->chosen_time * 1e-3, o->best_time * 1e-3, o->ratio);
+    printf("    chosen  %s\n", o->chosen);
+    if (strcmp(o->chosen, o->best) != 0)
+        printf("    best    %s\n", o->best);
+    fflush(stdout);
+}
+
+static void print_totals(const regrets *all)
+{
+    const totals t = totals_of(all);
+    printf("\n%u cases, time of what was chosen over the best: median %.3f, 95th percentile %.3f;\n"
+           "at least %u candidates\n",
+           all->count, t.median, t.most, t.least_candidates);
+}
+
+/* Measures all cases; whether all went well. */
+static bool run_cases(bench_session *session, const bench_entry *entries, uint32_t count,
+                      bench_candidates *candidates, regrets *all)
+{
+    const double start = bench_now();
+    bool well = true;
+    printf("%-50s %-5s %10s %12s %12s %6s\n", "case", "type", "candidates", "chosen us", "best us",
+           "ratio");
+    for (uint32_t i = 0; i < count && !bench_interrupted; i++) {
+        char name[BENCH_NAME_SIZE];
+        entries[i].suite->name_of(entries[i].suite, entries[i].number, name);
+        bench_progress(i, count, bench_now() - start, name);
+        outcome *o = &all->outcomes[all->count];
+        const bool right = run_case(session, &entries[i], candidates, o);
+        bench_progress_clear();
+        if (o->ratio > 0 && !bench_interrupted) {
+            print_outcome(o);
+            all->count++;
+        } else {
+            json_decref(o->measured);
+        }
+        well = (right || bench_interrupted) && write_json(session, all, false) && well;
+    }
+    return well;
+}
+
+static int run_all(bench_session *session, const bench_entry *entries, uint32_t count, regrets *all)
+{
+    static bench_candidates candidates; /* large for a stack */
+    bench_catch_interrupts();
+    bench_print_device(&session->device);
+    bool well = bench_candidates_open(session, &candidates) &&
+                run_cases(session, entries, count, &candidates, all);
+    well &= write_json(session, all, well && !bench_interrupted);
+    print_totals(all);
+    bench_candidates_close(&candidates);
+    for (uint32_t i = 0; i < all->count; i++)
+        json_decref(all->outcomes[i].measured);
+    return bench_interrupted ? BENCH_INTERRUPTED : well ? 0 : 1;
+}
+
+static bool options_are_for_it(const bench_options *o)
+{
+    if (o->solvers == NULL && o->csv == NULL)
+        return true;
+    fprintf(stderr, "tenon-bench: regret takes no %s\n", o->csv != NULL ? "--csv" : "--solver");
+    return false;
+}
+
+int bench_regret(int argc, char **argv)
+{
+    bench_options o;
+    bench_session session = {.options = &o};
+    uint32_t count;
+    int status = 1;
+    if (!bench_parse(argc - 1, argv + 1, &o) || !options_are_for_it(&o))
+        return BENCH_WRONG_USE;
+    o.peers = "none";
+    o.suites = o.suites != NULL ? o.suites : SUITES;
+    bench_prepare_environment(argv);
+    bench_entry *entries = bench_entries_of(&o, &count);
+    regrets all = {calloc((size_t)count + 1, sizeof *all.outcomes), 0, argc, argv};
+    if (count == 0) {
+        fprintf(stderr, "tenon-bench: no case is of these suites and types and has \"%s\" in it\n",
+                o.filter != NULL ? o.filter : "");
+        status = BENCH_WRONG_USE;
+    } else if (entries != NULL && all.outcomes != NULL && bench_open_session(&session)) {
+        status = run_all(&session, entries, count, &all);
+    }
+    bench_close_session(&session);
+    free(entries);
+    free(all.outcomes);
+    return status;
+}

@@ -1,0 +1,105 @@
+#include "session.h"
+
+#include "options.h"
+#include "peers/peers.h"
+#include "runner.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool bench_went_well(tenon_status status, const char *call)
+{
+    if (status == TENON_OK)
+        return true;
+    fprintf(stderr, "tenon-bench: %s: %s: %s\n", call, tenon_status_string(status),
+            tenon_last_error());
+    return false;
+}
+
+bool bench_open_session(bench_session *session)
+{
+    tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
+    cl_int error;
+    params.device = session->options->device;
+    params.workspace_limit = session->options->workspace;
+    if (!BENCH_WELL(tenon_context_create(&params, &session->context)) ||
+        !BENCH_WELL(tenon_context_device(session->context, &session->device)) ||
+        !BENCH_WELL(tenon_stream_create(session->context, NULL, &session->stream)))
+        return false;
+    const cl_queue_properties properties[] = {CL_QUEUE_PROPERTIES, CL_QUEUE_PROFILING_ENABLE, 0};
+    cl_command_queue queue = clCreateCommandQueueWithProperties(
+        tenon_context_cl(session->context), session->device.device, properties, &error);
+    if (error != CL_SUCCESS ||
+        !BENCH_WELL(tenon_stream_create(session->context, queue, &session->profiled)))
+        return false;
+    clReleaseCommandQueue(queue);
+    if (session->options->clblast_tuning != NULL &&
+        !bench_clblast_tune(session->device.device, session->options->clblast_tuning))
+        return false;
+    return true;
+}
+
+void bench_print_device(const tenon_device_info *d)
+{
+    printf("%s, %s, driver %s, %u compute units\n", d->name, d->platform_name, d->driver_version,
+           d->compute_units);
+}
+
+void bench_close_session(bench_session *session)
+{
+    tenon_stream_destroy(session->profiled);
+    tenon_stream_destroy(session->stream);
+    tenon_context_release(session->context);
+}
+
+/* By its own name, or by that of the group that ends it. */
+static bool suite_wanted(const bench_options *o, const char *suite)
+{
+    const size_t length = strlen(suite);
+    const char *end = length > 4 ? suite + length - 4 : "";
+    return bench_listed(o->suites, suite) ||
+           ((strcmp(end, "-gpu") == 0 || strcmp(end, "-cpu") == 0) &&
+            bench_listed(o->suites, end + 1));
+}
+
+static bool wanted(const bench_options *o, const bench_entry *e)
+{
+    char name[BENCH_NAME_SIZE];
+    e->suite->name_of(e->suite, e->number, name);
+    return suite_wanted(o, e->suite->name) &&
+           bench_listed(o->dtypes, tenon_dtype_string(e->dtype)) &&
+           e->suite->has_dtype(e->suite, e->number, e->dtype) &&
+           (o->filter == NULL || strstr(name, o->filter) != NULL);
+}
+
+bench_entry *bench_entries_of(const bench_options *o, uint32_t *count)
+{
+    uint32_t most = 0;
+    for (uint32_t s = 0; s < bench_suite_count; s++)
+        most += bench_suites[s]->count(bench_suites[s]) * BENCH_DTYPES;
+    bench_entry *entries = malloc((most + 1) * sizeof *entries);
+    *count = 0;
+    for (uint32_t s = 0; entries != NULL && s < bench_suite_count; s++)
+        for (uint32_t n = 0; n < bench_suites[s]->count(bench_suites[s]); n++)
+            for (size_t t = 0; t < BENCH_DTYPES; t++) {
+                const bench_entry e = {bench_suites[s], n, bench_dtypes[t]};
+                if (wanted(o, &e))
+                    entries[(*count)++] = e;
+            }
+    return entries;
+}
+
+static void interrupt(int signal_number)
+{
+    (void)signal_number;
+    bench_interrupted = 1;
+}
+
+void bench_catch_interrupts(void)
+{
+    const struct sigaction action = {.sa_handler = interrupt, .sa_flags = SA_RESTART};
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+}

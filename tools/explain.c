@@ -1,0 +1,236 @@
+/* tenon explain: what Tenon chooses for a call, among which candidates, and why. */
+#include "command.h"
+
+#include "options.h"
+#include "check/case.h"
+#include "runtime/target.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_WORDS 64
+
+typedef struct explanation {
+    tenon_context *context;
+    bool is_done; /* a choice has been explained; those that its launches ask for are not */
+} explanation;
+
+/* What most of the estimate is. */
+static const char *bound_by(const tn_choice *choice)
+{
+    const tn_work_parts *parts = &choice->parts;
+    const double others = choice->time - parts->total;
+    const double most = fmax(fmax(parts->launching, others), fmax(parts->computing, parts->memory));
+    return most == others             ? "others"
+           : most == parts->launching ? "launch"
+           : most == parts->computing ? "compute"
+                                      : "memory";
+}
+
+static void print_heading(void)
+{
+    printf("  %11s %8s %9s %9s %9s %8s %7s %7s  %s\n", "estimate us", "launches", "launch us",
+           "comp. us", "memory us", "groups", "rounds", "most", "candidate");
+}
+
+static void print_count(const char *format, int width, double count)
+{
+    if (count > 0)
+        printf(format, width, count);
+    else
+        printf(" %*s", width, "-");
+}
+
+static void print_choice(const tn_choice *choice, const char *name, bool is_chosen)
+{
+    const tn_work_parts *parts = &choice->parts;
+    printf("%c %11.1f", is_chosen ? '*' : ' ', choice->time / 1e3);
+    print_count(" %*.0f", 8, parts->launches);
+    printf(" %9.1f %9.1f %9.1f", parts->launching / 1e3, parts->computing / 1e3,
+           parts->memory / 1e3);
+    print_count(" %*.0f", 8, parts->groups);
+    print_count(" %*.2f", 7, parts->rounds);
+    printf(" %7s  %s\n", bound_by(choice), name);
+}
+
+static void print_candidate(const explanation *e, const tn_family *family,
+                            const tn_problem *problem, const tn_solver *solver, const char *chosen)
+{
+    char name[TN_SOLVER_NAME_SIZE];
+    tn_choice choice = {.solver = solver};
+    tn_configure(e->context, problem, &choice);
+    tn_solver_name(family, &choice, name);
+    print_choice(&choice, name, strcmp(name, chosen) == 0);
+}
+
+static void print_conclusion(const tn_problem *problem, const tn_candidate *first,
+                             const tn_choice *choice, const char *chosen)
+{
+    if (choice == NULL)
+        printf("chosen: none\n");
+    else
+        printf("chosen: %s: %s\n", chosen,
+               problem->forced >= 0              ? "it was asked for"
+               : choice->solver == first->solver ? "the least estimate"
+                                                 : "the least estimate of those not barred");
+}
+
+static void explain(void *user, const tn_family *family, const tn_problem *problem,
+                    const tn_choice *choice)
+{
+    explanation *e = user;
+    tn_candidate list[TN_MOST_SOLVERS];
+    char chosen[TN_SOLVER_NAME_SIZE] = "";
+    if (e->is_done)
+        return;
+    e->is_done = true;
+    if (choice != NULL)
+        tn_solver_name(family, choice, chosen);
+    const uint32_t count = tn_candidates(e->context, family, problem, list);
+    print_heading();
+    if (choice != NULL && problem->forced >= 0) /* with parameters that the list may not have */
+        print_choice(choice, chosen, true);
+    for (uint32_t i = 0; i < count; i++)
+        print_candidate(e, family, problem, list[i].solver, chosen);
+    if (count < family->solver_count)
+        printf("not chosen here:\n");
+    for (uint32_t i = count; i < family->solver_count; i++)
+        printf("  %s/%s: %s\n", family->name, list[i].solver->name, list[i].why_not);
+    print_conclusion(problem, &list[0], choice, chosen);
+}
+
+static void ignore(void *user, const char *source, const char *options, const char *kernel,
+                   size_t work_group)
+{
+    (void)user;
+    (void)source;
+    (void)options;
+    (void)kernel;
+    (void)work_group;
+}
+
+/* What is barred on the way, and why. */
+static void print_log(void *user, tenon_log_level level, const char *message)
+{
+    (void)user;
+    (void)level;
+    printf("%s\n", message);
+}
+
+static tenon_status open_context(const tn_device_kind *target, const char *device,
+                                 tenon_context **context)
+{
+    tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
+    params.device = device;
+    params.log = print_log;
+    return target != NULL ? tn_target_context(target, ignore, NULL, context)
+                          : tenon_context_create(&params, context);
+}
+
+static int explain_case(const tn_device_kind *target, const char *device, const tn_case *c)
+{
+    explanation e = {NULL};
+    tenon_plan *plan = NULL;
+    const char *solver = strchr(c->solver, '/') != NULL ? c->solver : NULL;
+    tenon_status status = open_context(target, device, &e.context);
+    tn_dispatch *dispatch = status == TENON_OK ? tn_dispatch_of(e.context) : NULL;
+    if (dispatch != NULL) {
+        dispatch->listener = explain;
+        dispatch->listener_user = &e;
+        printf("%s on %s, %.0f compute units, taken for %s\n", c->operation->name,
+               e.context->device.info.name, e.context->device.model.units,
+               e.context->device.model.kind->name);
+        status = tn_case_plan(e.context, c, solver, &plan);
+    }
+    if (status == TENON_OK && !e.is_done)
+        printf("chosen: %s\n", plan != NULL ? plan->name : "none");
+    tenon_plan_release(plan);
+    tenon_context_release(e.context);
+    return status == TENON_OK ? EXIT_OK : report_failure("explain");
+}
+
+/* 512x49x4608 as the views of a product of 512 rows, 49 columns and 4608 steps of K; 0 for any
+ * other word. */
+static uint32_t read_sizes(const char *word, const char *type, char views[3][64])
+{
+    long long m, n, k;
+    int end = 0;
+    if (sscanf(word, "%lldx%lldx%lld%n", &m, &n, &k, &end) != 3 || word[end] != '\0')
+        return 0;
+    snprintf(views[0], 64, "a=%s:%lldx%lld", type, m, k);
+    snprintf(views[1], 64, "b=%s:%lldx%lld", type, k, n);
+    snprintf(views[2], 64, "d=%s:%lldx%lld", strcmp(type, "i8") == 0 ? "i32" : type, m, n);
+    return 3;
+}
+
+static tenon_dtype type_named(const char *name)
+{
+    tenon_dtype type = TENON_DTYPE_F64;
+    while (type <= TENON_DTYPE_I32 && strcmp(tenon_dtype_string(type), name) != 0)
+        type = (tenon_dtype)(type + 1);
+    return type <= TENON_DTYPE_I32 ? type : TENON_DTYPE_INVALID;
+}
+
+/* The words of a call, sizes of a product among them. */
+static tenon_status read_case(int argc, char **argv, const char *type, tn_case *c)
+{
+    const char *words[MOST_WORDS];
+    char views[3][64];
+    uint32_t count = 0;
+    for (int i = 1; i < argc && count + 3 < MOST_WORDS; i++) {
+        const uint32_t sizes = read_sizes(argv[i], type, views);
+        for (uint32_t s = 0; s < sizes; s++)
+            words[count++] = views[s];
+        if (sizes == 0)
+            words[count++] = argv[i];
+    }
+    return tn_case_parse(words, count, type_named(type), c);
+}
+
+static int run(int argc, char **argv)
+{
+    const char *device = NULL, *target = NULL, *type = "f32";
+    if (!take_option(&argc, argv, "--device", &device) ||
+        !take_option(&argc, argv, "--target", &target) ||
+        !take_option(&argc, argv, "--dtype", &type))
+        return usage_error(&explain_command, "an option lacks its value");
+    const tn_device_kind *kind = target != NULL ? tn_device_kind_named(target) : NULL;
+    if (target != NULL && kind == NULL)
+        return unknown_target(&explain_command, target);
+    if (type_named(type) == TENON_DTYPE_INVALID)
+        return usage_error(&explain_command, "--dtype: there is no type \"%s\"", type);
+    tn_case *c = malloc(sizeof *c);
+    int code = EXIT_USAGE;
+    if (c == NULL)
+        fprintf(stderr, "tenon explain: no memory\n");
+    else if (read_case(argc, argv, type, c) == TENON_OK)
+        code = explain_case(kind, device, c);
+    else
+        fprintf(stderr, "%s\n", tenon_last_error());
+    free(c);
+    return code;
+}
+
+const command explain_command = {
+    .name = "explain",
+    .arguments = "OPERATION CALL … [--target NAME] [--dtype TYPE] [--device SELECTOR]",
+    .summary = "list the candidates for a call with their estimates, and what is chosen and why",
+    .details =
+        "A line for each solver that may be chosen, the least estimate first, with the values of\n"
+        "its parameters: its launches; the time of launching, of computing and of memory, of\n"
+        "which the longer one counts; its work-groups and their rounds of one for each core (for\n"
+        "each that shares local memory); what most of the estimate is (others: operations that it\n"
+        "asks for). Then the solvers that are not chosen, with the reason. * marks the choice,\n"
+        "which has passed its self-check; one that fails it is named.\n\n"
+        "  CALL               in the words of \"tenon check\", as\n"
+        "                     conv x=f32:8x64x56x56 w=f32:64x64x3x3 y=f32:8x64x54x54;\n"
+        "                     of gemm also MxNxK, as gemm 512x49x4608; gemm/tiled asks for a "
+        "solver\n"
+        "  --dtype TYPE       of MxNxK, and of T in views; f32 without it\n"
+        "  --target NAME      a usual device of a kind that need not be there: sm_90, gfx942,\n"
+        "                     cpu_16 …; nothing is built or checked\n"
+        "  --device SELECTOR  as for \"tenon devices\"\n",
+    .run = run,
+};
