@@ -190,6 +190,32 @@ bool tn_store_each(tn_store *store, tn_store_kind kind, bool (*visit)(void *user
            (works(store) && store->folder != NULL && tn_folder_each(store->folder, visit_kind, &v));
 }
 
+typedef struct entry_visit {
+    tn_store *store;
+    tn_store_visitor visit;
+    void *user;
+} entry_visit;
+
+static bool visit_entry(void *user, const char *name)
+{
+    const entry_visit *v = user;
+    tn_entry entry;
+    size_t size;
+    unsigned char *bytes = tn_folder_read(v->store->folder, name, &size);
+    if (bytes != NULL && tn_entry_read(bytes, size, &entry)) {
+        bytes[size] = '\0'; /* tn_folder_read has room for it */
+        v->visit(v->user, entry.key, (const char *)entry.data, entry.data_size);
+    }
+    free(bytes);
+    return true;
+}
+
+bool tn_store_each_entry(tn_store *store, tn_store_kind kind, tn_store_visitor visit, void *user)
+{
+    entry_visit v = {store, visit, user};
+    return tn_store_each(store, kind, visit_entry, &v);
+}
+
 /* A folder is looked through when this process has written a part of its limit. */
 static void count_written(tn_store *store, size_t size)
 {

@@ -17,7 +17,8 @@ char *tn_folder_usual(void);
  * where it can: `why` holds the text. */
 const char *tn_folder_make(const char *folder, char why[256]);
 
-/* A whole file, which the caller frees; NULL where it cannot be read. Notes that it was used. */
+/* A whole file, which the caller frees, with room for a byte behind it; NULL where it cannot be read.
+ * Notes that it was used. */
 unsigned char *tn_folder_read(const char *folder, const char *name, size_t *size);
 
 bool tn_folder_has(const char *folder, const char *name);

@@ -170,6 +170,7 @@ static tenon_status check_or_blame(tenon_context *context, tenon_stream *stream,
         return status;
     *right = false;
     snprintf(why, 256, "it spoils its context: %.200s", tenon_last_error());
+    tn_count_only(context, TN_CHECKS_WRONG, 1);
     tn_verdict_remember(tn_dispatch_of(context), v->key, v->paths, false, why);
     tn_verdict_store(context, v->key);
     return TENON_OK;

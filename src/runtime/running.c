@@ -28,13 +28,18 @@ static void write_mark(tenon_context *context, const char *key, const mark *m)
     tn_store_put(context->store, TN_STORE_RUNNING, key, text, (size_t)length);
 }
 
+static bool parse_mark(const char *text, mark *m)
+{
+    return sscanf(text, "process %63s strikes %u since %" SCNd64, m->process, &m->strikes,
+                  &m->since) == 3;
+}
+
 /* False where there is none, or any other text. */
 static bool read_mark(tenon_context *context, const char *key, mark *m)
 {
     size_t size;
     char *text = tn_store_get(context->store, TN_STORE_RUNNING, key, &size);
-    const bool found = text != NULL && sscanf(text, "process %63s strikes %u since %" SCNd64,
-                                              m->process, &m->strikes, &m->since) == 3;
+    const bool found = text != NULL && parse_mark(text, m);
     free(text);
     return found;
 }
@@ -51,6 +56,24 @@ static bool has_ended(const mark *m, int64_t now)
     return state == TN_PROCESS_ENDED || (state == TN_PROCESS_ELSEWHERE && now - m->since > DAY);
 }
 
+/* Whether it is barred now. */
+static bool is_barred(const mark *m, int64_t now, char why[256])
+{
+    if (strcmp(m->process, "-") != 0 || now - m->since >= term(m->strikes))
+        return false;
+    snprintf(why, 256,
+             "a process ended while it was tried (%u so far); it is tried again in %" PRId64
+             " minutes",
+             m->strikes, (m->since + term(m->strikes) - now) / 60 + 1);
+    return true;
+}
+
+bool tn_running_explain(const char *text, char why[256])
+{
+    mark m = {.strikes = 0};
+    return parse_mark(text, &m) && is_barred(&m, (int64_t)time(NULL), why);
+}
+
 bool tn_running_begin(tenon_context *context, const char *key, char why[256])
 {
     const int64_t now = (int64_t)time(NULL);
@@ -62,13 +85,8 @@ bool tn_running_begin(tenon_context *context, const char *key, char why[256])
             m = (mark){.process = "-", .strikes = m.strikes + 1, .since = now};
             write_mark(context, key, &m);
         }
-        if (strcmp(m.process, "-") == 0 && now - m.since < term(m.strikes)) {
-            snprintf(why, 256,
-                     "a process ended while it was tried (%u so far); it is tried again "
-                     "in %" PRId64 " minutes",
-                     m.strikes, (m.since + term(m.strikes) - now) / 60 + 1);
+        if (is_barred(&m, now, why))
             return false;
-        }
     }
     tn_process_name(m.process);
     m.since = now;

@@ -15,4 +15,7 @@ bool tn_running_begin(tenon_context *context, const char *key, char why[256]);
 /* It has ended, and the process has not. */
 void tn_running_end(tenon_context *context, const char *key);
 
+/* Whether the text of a mark says that it has ended a process: why it is barred. Takes any text. */
+bool tn_running_explain(const char *text, char why[256]);
+
 #endif

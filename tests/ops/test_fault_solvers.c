@@ -138,6 +138,11 @@ static void hear(void *user, tenon_log_level level, const char *text)
         snprintf(user, 512, "%s", text);
 }
 
+static void list_barred(void *user, const char *solver, const char *why)
+{
+    snprintf(user, 512, "%s: %s", solver, why);
+}
+
 /* A kernel that its context does not survive bars its own variant: the next one is checked in a new
  * context, and trials are made there. */
 static void a_spoilt_context_costs_nothing_else(void **state)
@@ -165,6 +170,10 @@ static void a_spoilt_context_costs_nothing_else(void **state)
     assert_int_equal(tn_capabilities_unmade(context), 0);
     assert_ok(tenon_context_statistics(context, &counts));
     assert_int_equal(counts.checks, 2);
+    assert_int_equal(counts.checks_wrong, 1);
+    assert_ok(tenon_context_barred(context, list_barred, heard));
+    assert_contains(heard, "fake/fast");
+    assert_contains(heard, ": it spoils its context: fake self-check");
     tenon_context_release(context);
     assert_non_null(queue);
     clReleaseCommandQueue(queue);
