@@ -43,7 +43,7 @@
 #include "packed/args.h"
 
 #define TENON_PANEL   (TENON_PV * TENON_VW) /* columns of a panel */
-#define TENON_A_PITCH (TENON_KC + TENON_VW) /* between the copied rows of a */
+#define TENON_A_PITCH PACKED_A_PITCH(TENON_KC, TENON_VW)
 /* Accumulators up to which the registers hold what two steps of k need at once. */
 #define TENON_PAIRED 24
 

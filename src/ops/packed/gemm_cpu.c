@@ -35,14 +35,14 @@ static int32_t tall_rows(const tenon_context *context)
     return tn_gemm_has_many_registers(context) ? TALL_ROWS_WIDE : TALL_ROWS;
 }
 
-/* As packed/gemm_cpu.cl: the copied rows of a, each with a vector's gap behind it, and the sums of
- * `tiles` tiles side by side. */
+/* The copied rows of a and the sums of `tiles` tiles side by side. */
 static bool fits(tenon_context *context, const gemm_problem *p, const int32_t *values,
                  int32_t tiles)
 {
     const int32_t sums[CPU_PARAMETERS] = {
         [CPU_MR] = values[CPU_MR], [CPU_NR] = values[CPU_NR], [CPU_PANELS] = tiles};
-    int64_t rows = values[CPU_MR] * (values[CPU_KC] + tn_gemm_lanes(context, p->dtype));
+    const int64_t rows =
+        values[CPU_MR] * PACKED_A_PITCH(values[CPU_KC], tn_gemm_lanes(context, p->dtype));
     uint64_t bytes = (uint64_t)(rows + tn_gemm_cpu_sums(p, sums)) * tn_acc_size(p->dtype);
     return bytes <= context->device.info.local_memory;
 }
