@@ -104,6 +104,7 @@ struct tenon_context {
     tn_keeper keeper;
     uint64_t workspace_limit;
     bool profiling;
+    bool unchecked; /* no self-checks */
     tenon_measurements measurements;
     char *record; /* the file that calls are written down in; NULL: none */
     atomic_bool record_failed;
