@@ -253,19 +253,19 @@ static void altered_entries_are_told_and_made_anew(void **state)
 /* As a whole entry that somebody has given another's name: it would stand in its way for good. */
 static void entries_of_another_key_are_told_and_made_anew(void **state)
 {
-    char *folder = temporary_make(), a[TN_ENTRY_NAME_SIZE], b[TN_ENTRY_NAME_SIZE];
+    char *folder = temporary_make(), a[TN_STORE_NAME_SIZE], b[TN_STORE_NAME_SIZE];
     tn_store *store = open_folder(folder, 0);
     size_t size;
     (void)state;
     put(store, "b", "2");
-    tn_entry_name(TN_STORE_TRIAL, "a", a);
-    tn_entry_name(TN_STORE_TRIAL, "b", b);
+    tn_store_name(TN_STORE_TRIAL, "a", a);
+    tn_store_name(TN_STORE_TRIAL, "b", b);
     assert_int_equal(rename(temporary_path(folder, b), temporary_path(folder, a)), 0);
     assert_null(tn_store_get(store, TN_STORE_TRIAL, "a", &size));
     assert_lines(1, "has another key, and is made anew");
     assert_has(store, "a", NULL);
     tn_store_put(store, TN_STORE_CHECK, "a", "3", 1);
-    tn_entry_name(TN_STORE_CHECK, "a", b);
+    tn_store_name(TN_STORE_CHECK, "a", b);
     assert_int_equal(rename(temporary_path(folder, b), temporary_path(folder, a)), 0);
     assert_null(tn_store_get(store, TN_STORE_TRIAL, "a", &size));
     assert_lines(1, "has another key, and is made anew");

@@ -164,18 +164,18 @@ static void real_ones_that_were_mutated_are_refused(void **state)
 
 static void names_are_of_key_and_kind(void **state)
 {
-    char first[TN_ENTRY_NAME_SIZE], again[TN_ENTRY_NAME_SIZE], other[TN_ENTRY_NAME_SIZE];
+    char first[TN_STORE_NAME_SIZE], again[TN_STORE_NAME_SIZE], other[TN_STORE_NAME_SIZE];
     (void)state;
     for (int kind = 0; kind < TN_STORE_KINDS; kind++) {
-        tn_entry_name((tn_store_kind)kind, "key", first);
-        tn_entry_name((tn_store_kind)kind, "key", again);
+        tn_store_name((tn_store_kind)kind, "key", first);
+        tn_store_name((tn_store_kind)kind, "key", again);
         assert_string_equal(first, again);
         assert_int_equal(strspn(first, "0123456789abcdef"), 32);
         assert_int_equal(first[32], '.');
         assert_string_equal(first + 33, tn_store_kind_name((tn_store_kind)kind));
-        tn_entry_name((tn_store_kind)kind, "kez", other);
+        tn_store_name((tn_store_kind)kind, "kez", other);
         assert_string_not_equal(first, other);
-        tn_entry_name((tn_store_kind)((kind + 1) % TN_STORE_KINDS), "key", other);
+        tn_store_name((tn_store_kind)((kind + 1) % TN_STORE_KINDS), "key", other);
         assert_memory_equal(first, other, 33);
         assert_string_not_equal(first, other);
     }

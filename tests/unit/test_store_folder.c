@@ -124,11 +124,11 @@ static void set_age(const char *folder, const char *name, int64_t seconds)
     assert_int_equal(utimensat(AT_FDCWD, temporary_path(folder, name), times, 0), 0);
 }
 
-static void name_of(int number, char name[TN_ENTRY_NAME_SIZE])
+static void name_of(int number, char name[TN_STORE_NAME_SIZE])
 {
     char key[32];
     snprintf(key, sizeof key, "key %d", number);
-    tn_entry_name(TN_STORE_TRIAL, key, name);
+    tn_store_name(TN_STORE_TRIAL, key, name);
 }
 
 /* Twenty entries of 1000 bytes, number i used i days ago. */
@@ -136,7 +136,7 @@ static void fill(const char *folder)
 {
     unsigned char bytes[1000] = {0};
     for (int i = 0; i < 20; i++) {
-        char name[TN_ENTRY_NAME_SIZE];
+        char name[TN_STORE_NAME_SIZE];
         name_of(i, name);
         assert_null(tn_folder_write(folder, name, bytes, sizeof bytes, why));
         set_age(folder, name, i * (int64_t)DAY + DAY / 2);
@@ -145,7 +145,7 @@ static void fill(const char *folder)
 
 static bool is_there(const char *folder, int number)
 {
-    char name[TN_ENTRY_NAME_SIZE];
+    char name[TN_STORE_NAME_SIZE];
     name_of(number, name);
     return tn_folder_has(folder, name);
 }
@@ -170,7 +170,7 @@ static void what_was_used_longest_ago_goes_first(void **state)
 static void a_use_is_noted_and_a_look_is_not(void **state)
 {
     char *folder = temporary_make();
-    char used[TN_ENTRY_NAME_SIZE], seen[TN_ENTRY_NAME_SIZE];
+    char used[TN_STORE_NAME_SIZE], seen[TN_STORE_NAME_SIZE];
     size_t size;
     (void)state;
     fill(folder);
@@ -239,7 +239,7 @@ static void what_writers_have_left_that_are_no_more_goes(void **state)
 static void only_files_are_read(void **state)
 {
     char *folder = temporary_make();
-    char name[TN_ENTRY_NAME_SIZE];
+    char name[TN_STORE_NAME_SIZE];
     size_t size;
     (void)state;
     name_of(0, name);
