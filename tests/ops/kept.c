@@ -137,7 +137,7 @@ int kept_begin_anew(const char *variables, const char *what, const char *folder,
     if (length <= 0)
         skip();
     program[length] = '\0';
-    snprintf(command, sizeof command, "env %s '%s' %s '%s'", variables, program, what, folder);
+    snprintf(command, sizeof command, "exec env %s '%s' %s '%s'", variables, program, what, folder);
     FILE *pipe = popen(command, "r");
     assert_non_null(pipe);
     line[0] = '\0';
