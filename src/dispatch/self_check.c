@@ -57,10 +57,11 @@ static tenon_status check_until_right(tenon_context *context, tenon_stream *vali
                                       bool *right, char why[256])
 {
     const int most = context->device.miscompiles_at_random ? MOST_TRIES : 1;
+    const tn_log log = tn_context_log(context);
     tenon_status status =
         tn_self_check_once(validation, v->family, v->problem, v->choice, right, why);
     for (int tries = 1; status == TENON_OK && !*right && tries < most; tries++) {
-        tn_log_send(&context->log, TENON_LOG_INFO,
+        tn_log_send(&log, TENON_LOG_INFO,
                     "solver %s is compiled anew, as this driver may err by chance: %s", v->name,
                     why);
         tn_programs_judge(validation->context, false);

@@ -264,8 +264,12 @@ static tenon_status run_trial(tenon_context *context, tenon_stream *stream, cons
     const char *name = tn_trials[capability].name;
     const uint64_t began = tn_now();
     *result = (tn_capability_result){.form = -1};
-    if (!tn_running_begin(context, key, result->reason))
+    if (!tn_running_begin(context, key, result->reason)) {
+        const tn_log log = tn_context_log(context);
+        tn_log_send(&log, TENON_LOG_WARNING, "%s is not tried on %s: %s", name,
+                    context->device.info.name, result->reason);
         return TENON_OK;
+    }
     tn_progress_send(stream->context, TENON_PROGRESS_TRIAL, name, "", -1);
     tenon_status status = try_forms(stream, capability, result);
     tn_programs_judge(stream->context, false); /* its programs are not needed again */

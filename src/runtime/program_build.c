@@ -127,6 +127,7 @@ static cl_program take_from_store(tenon_context *context, const tn_program *prog
 {
     size_t size;
     const uint64_t began = tn_now();
+    const tn_log log = tn_context_log(context);
     if (program->key == NULL)
         return NULL;
     unsigned char *binary = tn_store_get(context->store, TN_STORE_PROGRAM, program->key, &size);
@@ -136,11 +137,11 @@ static cl_program take_from_store(tenon_context *context, const tn_program *prog
     free(binary);
     if (cl != NULL) {
         const double milliseconds = tn_count(context, TN_PROGRAMS_LOADED, began);
-        tn_log_send(&context->log, TENON_LOG_INFO, "kernel %s came from the store in %.1f ms (%s)",
+        tn_log_send(&log, TENON_LOG_INFO, "kernel %s came from the store in %.1f ms (%s)",
                     program->source->name, milliseconds, program->options);
         return cl;
     }
-    tn_log_send(&context->log, TENON_LOG_WARNING,
+    tn_log_send(&log, TENON_LOG_WARNING,
                 "the driver does not take its own binary of kernel %s, which is compiled anew",
                 program->source->name);
     tn_store_remove(context->store, TN_STORE_PROGRAM, program->key);

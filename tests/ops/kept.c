@@ -1,5 +1,7 @@
 #include "kept.h"
 
+#include "runtime/context.h"
+
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
@@ -7,10 +9,31 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+static void *try_lock(void *user)
+{
+    tenon_context *context = user;
+    if (pthread_mutex_trylock(&context->validation.lock) != 0)
+        return NULL;
+    pthread_mutex_unlock(&context->validation.lock);
+    return user;
+}
+
+/* As an application's callback may wait for another thread that uses the library. */
+static void assert_unlocked(tenon_context *context)
+{
+    pthread_t other;
+    void *was_free;
+    assert_int_equal(pthread_create(&other, NULL, try_lock, context), 0);
+    assert_int_equal(pthread_join(other, &was_free), 0);
+    assert_non_null(was_free);
+}
+
 static void hear(void *user, tenon_log_level level, const char *message)
 {
     static const char *const starts[] = {"build of kernel ", "trial of ", "self-check of "};
     kept_log *log = user;
+    if (log->context != NULL)
+        assert_unlocked(log->context);
     if (level == TENON_LOG_INFO) {
         log->infos++;
         for (int i = 0; i < 3; i++)
@@ -50,6 +73,7 @@ void kept_open(kept_session *s, const tenon_store *store)
     params.progress_user = &s->log;
     params.store = *store;
     assert_ok(tenon_context_create(&params, &s->context));
+    s->log.context = s->context;
     assert_ok(tenon_stream_create(s->context, NULL, &s->stream));
 }
 

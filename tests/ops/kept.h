@@ -11,6 +11,7 @@
 
 /* What a context has said. */
 typedef struct kept_log {
+    tenon_context *context; /* of which no lock may be held where it speaks */
     int warnings, infos;
     int begun[3], done[3]; /* steps of progress, by stage */
     int info_lines[3];     /* lines that tell of one that is done, by stage */

@@ -383,6 +383,37 @@ static void marks_of_any_text_are_taken(void **state)
     }
 }
 
+/* A trial that has ended a process finds the capability absent, and says so. */
+static void trials_that_ended_a_process_are_not_made(void **state)
+{
+    char *folder = temporary_make(), data[128], name[TN_STORE_NAME_SIZE];
+    const tenon_store store = kept_folder(folder);
+    kept_session s;
+    tn_entry entry;
+    size_t size;
+    (void)state;
+    const uint64_t bits = kept_run(&s, &store);
+    const char *path = entry_of(folder, TN_STORE_TRIAL);
+    unsigned char *bytes = temporary_read(path, &size);
+    assert_true(tn_entry_read(bytes, size, &entry));
+    assert_contains(entry.key, "trial hardware_fma");
+    snprintf(data, sizeof data, "process - strikes 1 since %lld", (long long)time(NULL) - 60);
+    tn_store_name(TN_STORE_RUNNING, entry.key, name);
+    write_data(temporary_path(folder, name), TN_STORE_RUNNING, entry.key, data);
+    free(bytes);
+    assert_int_equal(remove(path), 0);
+    assert_true(kept_run(&s, &store) == bits); /* of integers */
+    assert_int_equal(s.seen.trials, 0);
+    assert_int_equal(s.log.warnings, 1);
+    assert_contains(s.log.warning, "hardware_fma is not tried on ");
+    assert_contains(s.log.warning, "a process ended while it was tried (1 so far)");
+    age_mark(folder, HOUR);
+    assert_true(kept_run(&s, &store) == bits);
+    assert_int_equal(s.seen.trials, 1);
+    assert_int_equal(s.log.warnings, 0);
+    temporary_remove(folder);
+}
+
 /* One line for a mark that was altered. */
 static void marks_that_were_damaged_bar_nothing(void **state)
 {
@@ -408,6 +439,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(what_ends_the_process_is_barred_at_the_second_start),
         cmocka_unit_test(what_ended_a_process_cannot_be_forced),
         cmocka_unit_test(marks_of_any_text_are_taken),
+        cmocka_unit_test(trials_that_ended_a_process_are_not_made),
         cmocka_unit_test(marks_that_were_damaged_bar_nothing),
     };
     if (argc == 3 && strcmp(argv[1], "abort") == 0)
