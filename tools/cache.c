@@ -243,8 +243,8 @@ static int read_arguments(int argc, char **argv, request *r)
     if (takes_file && r->file == NULL)
         return usage_error(c, "%s: lacks its FILE", r->verb);
     if (r->kind != NULL && !is_kind(r->kind))
-        return usage_error(c, "list: --kind is \"%s\", must be program, check, trial or running",
-                           r->kind);
+        return usage_error(
+            c, "list: --kind is \"%s\", must be program, check, trial, tuning or running", r->kind);
     return EXIT_OK;
 }
 
@@ -271,9 +271,9 @@ const command cache_command = {
     .arguments = "list [--kind KIND] | clear | path | export FILE | import FILE [--force]",
     .summary = "what is kept between processes: list it, remove it, carry it elsewhere",
     .details =
-        "  list          a line for each entry: its kind (program, check, trial, running), bytes,\n"
-        "                when it was last used (to the day), what it is of; --kind lists one kind;\n"
-        "                fails where an entry is damaged\n"
+        "  list          a line for each entry: its kind (program, check, trial, tuning,\n"
+        "                running), bytes, when it was last used (to the day), what it is of;\n"
+        "                --kind lists one kind; fails where an entry is damaged\n"
         "  clear         removes all entries\n"
         "  path          prints the folder: TENON_CACHE_DIR, else $XDG_CACHE_HOME/tenon, else\n"
         "                ~/.cache/tenon; fails where none would be used, as with TENON_CACHE=0\n"

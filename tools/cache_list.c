@@ -4,6 +4,7 @@
 #include "command.h"
 
 #include "base/store_folder.h"
+#include "dispatch/tuning.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -102,9 +103,19 @@ static void print_outcome(const tn_entry *entry, const char *first, const char *
     putchar('\n');
 }
 
+static void print_tuning(const char *data)
+{
+    tn_tuned tuned;
+    if (tn_tuned_parse(data, &tuned))
+        printf("%s: %s, %.0f ns, of %u candidates\n", tuned.call, tuned.solver, tuned.nanoseconds,
+               tuned.candidates);
+    else
+        printf("makes no sense\n");
+}
+
 static void print_entry(const tn_entry *entry)
 {
-    char data[512];
+    char data[4096];
     const size_t size = entry->data_size < sizeof data ? entry->data_size : sizeof data - 1;
     if (entry->kind == TN_STORE_PROGRAM) {
         print_program(entry);
@@ -112,6 +123,10 @@ static void print_entry(const tn_entry *entry)
     }
     memcpy(data, entry->data, size);
     data[size] = '\0';
+    if (entry->kind == TN_STORE_TUNING) {
+        print_tuning(data);
+        return;
+    }
     const char *right = "right 1 ", *wrong = "right 0 ", *absent = "form -1";
     const char *first = strncmp(data, right, strlen(right)) == 0     ? "right"
                         : strncmp(data, wrong, strlen(wrong)) == 0   ? "wrong"

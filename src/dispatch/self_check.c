@@ -142,18 +142,16 @@ static tenon_status check_and_tell(tenon_context *context, tenon_stream *stream,
 }
 
 /* With a mark in the store while it runs. What ended a process before is wrong, for a time: that is
- * not an outcome to be stored. */
+ * neither stored nor remembered, since elsewhere it may be the last resort. */
 static tenon_status check_marked(tenon_context *context, tenon_stream *stream,
                                  tn_dispatch *validation, variant *v, bool *right, char why[256])
 {
     tenon_status status = TENON_OK;
     char *name = tn_verdict_name(context, v->key);
-    if (tn_running_begin(context, name, why)) {
+    *right = tn_running_begin(context, name, v->choice->is_last_resort ? 2 : 1, why);
+    if (*right) {
         status = check_and_tell(context, stream, validation, v, right, why);
         tn_running_end(context, name);
-    } else {
-        *right = false;
-        tn_verdict_remember(tn_dispatch_of(context), v->key, v->paths, false, why);
     }
     free(name);
     return status;

@@ -77,7 +77,7 @@ bool tn_running_explain(const char *text, char why[256])
     return parse_mark(text, now, &m) && is_barred(&m, now, why);
 }
 
-bool tn_running_begin(tenon_context *context, const char *key, char why[256])
+bool tn_running_begin(tenon_context *context, const char *key, unsigned least, char why[256])
 {
     const int64_t now = (int64_t)time(NULL);
     mark m = {.strikes = 0};
@@ -88,7 +88,7 @@ bool tn_running_begin(tenon_context *context, const char *key, char why[256])
         m = (mark){.process = "-", .strikes = m.strikes + 1, .since = now};
         write_mark(context, key, &m);
     }
-    if (is_marked && is_barred(&m, now, why))
+    if (is_marked && m.strikes >= least && is_barred(&m, now, why))
         return false;
     m.strikes = is_marked ? m.strikes : 0;
     tn_process_name(m.process);

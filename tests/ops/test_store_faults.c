@@ -383,6 +383,41 @@ static void marks_of_any_text_are_taken(void **state)
     }
 }
 
+/* A call that nothing else serves is not refused for what may have been somebody's Ctrl-C: what
+ * ended one process is tried again there, and barred when it has ended two. */
+static void what_serves_alone_is_tried_once_more(void **state)
+{
+    const tn_family alone = {
+        .name = "fake", .solvers = both, .solver_count = 1, .self_check = check_as_told};
+    char *folder = temporary_make();
+    const tenon_store store = kept_folder(folder);
+    tn_choice choice;
+    kept_session s;
+    (void)state;
+    abort_once(folder);
+    behaviour = RIGHT;
+    kept_open(&s, &store);
+    assert_ok(tn_select("tenon_fake", s.context, &family, &open, &choice));
+    assert_string_equal(choice.solver->name, "good");
+    assert_ok(tn_select("tenon_fake", s.context, &alone, &open, &choice));
+    assert_string_equal(choice.solver->name, "bad");
+    assert_int_equal(s.log.warnings, 1);
+    kept_close(&s);
+    temporary_remove(folder);
+
+    folder = temporary_make();
+    const tenon_store other = kept_folder(folder);
+    abort_once(folder);
+    assert_chosen(&s, folder, &good_solver, 1);
+    age_mark(folder, HOUR + 1);
+    abort_once(folder);
+    kept_open(&s, &other);
+    assert_refused(tn_select("tenon_fake", s.context, &alone, &open, &choice),
+                   TENON_ERROR_SOLVER_BARRED, "tenon_fake", "a process ended");
+    kept_close(&s);
+    temporary_remove(folder);
+}
+
 /* A trial that has ended a process finds the capability absent, and says so. */
 static void trials_that_ended_a_process_are_not_made(void **state)
 {
@@ -397,7 +432,7 @@ static void trials_that_ended_a_process_are_not_made(void **state)
     unsigned char *bytes = temporary_read(path, &size);
     assert_true(tn_entry_read(bytes, size, &entry));
     assert_contains(entry.key, "trial hardware_fma");
-    snprintf(data, sizeof data, "process - strikes 1 since %lld", (long long)time(NULL) - 60);
+    snprintf(data, sizeof data, "process - strikes 2 since %lld", (long long)time(NULL) - 60);
     tn_store_name(TN_STORE_RUNNING, entry.key, name);
     write_data(temporary_path(folder, name), TN_STORE_RUNNING, entry.key, data);
     free(bytes);
@@ -406,8 +441,8 @@ static void trials_that_ended_a_process_are_not_made(void **state)
     assert_int_equal(s.seen.trials, 0);
     assert_int_equal(s.log.warnings, 1);
     assert_contains(s.log.warning, "hardware_fma is not tried on ");
-    assert_contains(s.log.warning, "a process ended while it was tried (1 so far)");
-    age_mark(folder, HOUR);
+    assert_contains(s.log.warning, "a process ended while it was tried (2 so far)");
+    age_mark(folder, 24 * HOUR);
     assert_true(kept_run(&s, &store) == bits);
     assert_int_equal(s.seen.trials, 1);
     assert_int_equal(s.log.warnings, 0);
@@ -439,6 +474,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(what_ends_the_process_is_barred_at_the_second_start),
         cmocka_unit_test(what_ended_a_process_cannot_be_forced),
         cmocka_unit_test(marks_of_any_text_are_taken),
+        cmocka_unit_test(what_serves_alone_is_tried_once_more),
         cmocka_unit_test(trials_that_ended_a_process_are_not_made),
         cmocka_unit_test(marks_that_were_damaged_bar_nothing),
     };
