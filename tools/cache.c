@@ -280,7 +280,7 @@ const command cache_command = {
         "  export FILE   writes all entries into one file, but for the marks of what is running\n"
         "  import FILE   takes the entries of such a file, once all of it has been verified, on a\n"
         "                machine with the same device, driver and library; others never use them.\n"
-        "                Entries that are there stay, unless --force is given. What is kept is run\n"
-        "                as code: import only what comes from who may run code here.\n",
+        "                Entries that are there stay, unless --force is given. What is kept is\n"
+        "                run as code: import only what comes from who may run code here.\n",
     .run = run,
 };

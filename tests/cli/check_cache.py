@@ -154,7 +154,8 @@ class List(WithFolder):
         self.fill()
         (self.folder / "README").write_text("not an entry")
         count = len(self.entries()) - 1
-        self.assertRegex(self.cache("clear").stdout, rf"^removed {count} entries of \d+ bytes from ")
+        self.assertRegex(self.cache("clear").stdout,
+                         rf"^removed {count} entries of \d+ bytes from ")
         self.assertEqual(list(self.entries()), ["README"])
 
 
@@ -224,7 +225,8 @@ class Carry(WithFolder):
         head = b"tenon cache 1\n"
         for _ in range(100):
             self.refused(head * draw.randrange(2) + draw.randbytes(draw.randrange(300)))
-        for line, why in ((b"x\n", "line of entry 1"), (b"end 1\n", "it has 0 entries, must have 1"),
+        for line, why in ((b"x\n", "line of entry 1"),
+                          (b"end 1\n", "it has 0 entries, must have 1"),
                           (b"../../x.trial 3 0\nabc", "line of entry 1"),
                           (b"a.trial 1073741824 0\nabc", "a.trial: the file ends within its bytes"),
                           (b"a.trial 18446744073709551615 0\n", "line of entry 1"),
