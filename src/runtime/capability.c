@@ -257,6 +257,16 @@ static void store_trial(tenon_context *context, const char *key, const tn_capabi
     tn_store_put(context->store, TN_STORE_TRIAL, key, text, (size_t)length);
 }
 
+/* Calls of a type are refused, or have other bits, where these are found absent; they try plain
+ * OpenCL C, which ends no process as a rule. */
+static unsigned least_to_bar(tenon_capability capability)
+{
+    return capability == TENON_CAPABILITY_F64 || capability == TENON_CAPABILITY_F16 ||
+                   capability == TENON_CAPABILITY_HARDWARE_FMA
+               ? 2
+               : 1;
+}
+
 /* In the validation context, which has been entered. */
 static tenon_status run_trial(tenon_context *context, tenon_stream *stream, const char *key,
                               tenon_capability capability, tn_capability_result *result)
@@ -264,8 +274,12 @@ static tenon_status run_trial(tenon_context *context, tenon_stream *stream, cons
     const char *name = tn_trials[capability].name;
     const uint64_t began = tn_now();
     *result = (tn_capability_result){.form = -1};
-    if (!tn_running_begin(context, key, result->reason))
+    if (!tn_running_begin(context, key, least_to_bar(capability), result->reason)) {
+        const tn_log log = tn_context_log(context);
+        tn_log_send(&log, TENON_LOG_WARNING, "%s is not tried on %s: %s", name,
+                    context->device.info.name, result->reason);
         return TENON_OK;
+    }
     tn_progress_send(stream->context, TENON_PROGRESS_TRIAL, name, "", -1);
     tenon_status status = try_forms(stream, capability, result);
     tn_programs_judge(stream->context, false); /* its programs are not needed again */

@@ -67,6 +67,7 @@ typedef struct tn_keeper {
 /* A line of the log that waits until the validation context is left. */
 typedef struct tn_late_line {
     struct tn_late_line *next;
+    tenon_log_level level;
     char text[];
 } tn_late_line;
 
@@ -99,6 +100,7 @@ struct tenon_context {
     tenon_progress_callback progress; /* or NULL */
     void *progress_user;
     tn_statistics statistics;
+    tn_log store_log;
     tn_store *store; /* of a validation context: its owner's; NULL where nothing is kept */
     char *identity;  /* what entries of the store are for */
     tn_keeper keeper;
@@ -134,6 +136,10 @@ void *tn_context_slot(tenon_context *context, tn_slot_id id, void *(*create)(voi
  * which the log is told as well. */
 void tn_progress_send(tenon_context *context, tenon_progress_stage stage, const char *name,
                       const char *details, double milliseconds);
+
+/* The log of a context, or of the owner of a validation context, for whoever may be within the
+ * validation context: there lines wait until it is left, since no callback runs under a lock. */
+tn_log tn_context_log(tenon_context *context);
 
 /* Sends lines that have waited (to nobody, where `log` is NULL), and frees them. */
 void tn_late_lines_send(const tn_log *log, tn_late_line *lines);

@@ -93,7 +93,8 @@ static tenon_status open_store(const char *operation, tenon_context *context,
     }
     if (context->cl == NULL)
         return TENON_OK;
-    TN_TRY(tn_store_create(operation, &params->store, &context->log, &context->store));
+    context->store_log = tn_context_log(context);
+    TN_TRY(tn_store_create(operation, &params->store, &context->store_log, &context->store));
     if (context->store != NULL && (context->identity = tn_identity_make(&context->device)) == NULL)
         return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", operation);
     return TENON_OK;
