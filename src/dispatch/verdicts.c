@@ -130,13 +130,14 @@ typedef struct telling {
     void *user;
 } telling;
 
-/* Of a key's own words, for this device; false for another's. */
-static bool words_of(const telling *t, const char *key, char words[TN_KEY_WORDS])
+/* What a key of this device is of, behind the word for its kind ("check", "trial"); false for any
+ * other key. */
+static bool subject_of(const telling *t, const char *key, char subject[TN_KEY_WORDS])
 {
-    const char *end = strchr(key, '\n');
-    if (end == NULL || strcmp(end + 1, t->identity) != 0)
+    const char *end = strchr(key, '\n'), *blank = strchr(key, ' ');
+    if (end == NULL || blank == NULL || blank > end || strcmp(end + 1, t->identity) != 0)
         return false;
-    snprintf(words, TN_KEY_WORDS, "%.*s", (int)(end - key), key);
+    snprintf(subject, TN_KEY_WORDS, "%.*s", (int)(end - blank - 1), blank + 1);
     return true;
 }
 
@@ -152,22 +153,22 @@ static bool is_known(tn_dispatch *dispatch, const char *key)
 static void tell_check(void *user, const char *key, const char *data, size_t size)
 {
     const telling *t = user;
-    char words[TN_KEY_WORDS], why[256];
+    char subject[TN_KEY_WORDS], why[256];
     uint64_t paths;
     bool right;
     (void)size;
-    if (words_of(t, key, words) && read_outcome(data, &paths, &right, why) && !right &&
-        !is_known(t->dispatch, words + strlen("check ")))
-        t->barred(t->user, words + strlen("check "), why);
+    if (subject_of(t, key, subject) && read_outcome(data, &paths, &right, why) && !right &&
+        !is_known(t->dispatch, subject))
+        t->barred(t->user, subject, why);
 }
 
 static void tell_mark(void *user, const char *key, const char *data, size_t size)
 {
     const telling *t = user;
-    char words[TN_KEY_WORDS], why[256];
+    char subject[TN_KEY_WORDS], why[256];
     (void)size;
-    if (words_of(t, key, words) && tn_running_explain(data, why))
-        t->barred(t->user, strchr(words, ' ') + 1, why);
+    if (subject_of(t, key, subject) && tn_running_explain(data, why))
+        t->barred(t->user, subject, why);
 }
 
 /* What this context has found. The callback must not be called under the lock. */
