@@ -13,6 +13,7 @@
 
 typedef struct tn_capability_result {
     bool known, available;
+    bool told;           /* the compiler says what would else be measured */
     int form;            /* which of the trial's options passed: 0 or 1 */
     const char *options; /* what the trial was compiled with where it passed; static */
     char reason[256];
