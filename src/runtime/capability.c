@@ -330,10 +330,11 @@ static char *build_options(tenon_context *context, const char *first, char optio
 {
     const bool fma = tn_context_has(context, TENON_CAPABILITY_HARDWARE_FMA);
     /* CPUs' drivers compute some functions lane by lane, which no trial would tell reliably. */
+    const char *cpu = context->device.is_cpu ? "-DTENON_CPU=1 " : "";
     const char *math = fma && context->device.is_cpu ? "-DTENON_VECTOR_MATH=1 " : "";
     const uint32_t sub_group = context->device.least_sub_group;
     const uint32_t salt = context->rebuild_salt;
-    int used = snprintf(options, 512, "%s -DTENON_HW_FMA=%d %s", first, fma, math);
+    int used = snprintf(options, 512, "%s -DTENON_HW_FMA=%d %s%s", first, fma, cpu, math);
     if (sub_group > 0)
         used += snprintf(options + used, (size_t)(512 - used), "-DTENON_SUB_GROUP=%u ", sub_group);
     if (salt > 0)

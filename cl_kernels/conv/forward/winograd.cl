@@ -282,7 +282,7 @@ TENON_INLINE void multiply_set(__global const data_t *w, __global const acc_t *u
     }
 }
 
-TENON_KERNEL __attribute__((reqd_work_group_size(1, 1, 1))) void
+TENON_VECTOR_KERNEL __attribute__((reqd_work_group_size(1, 1, 1))) void
 conv_winograd(__global const data_t *x, __global const data_t *w, __global const data_t *c,
               __global const data_t *bias, __global data_t *y, __global acc_t *work,
               const winograd_args args)

@@ -6,7 +6,7 @@
  */
 #include "conv/forward/winograd_filter.clh"
 
-TENON_KERNEL __attribute__((reqd_work_group_size(1, 1, 1))) void
+TENON_VECTOR_KERNEL __attribute__((reqd_work_group_size(1, 1, 1))) void
 conv_winograd_filter(__global const data_t *w, __global acc_t *u, const winograd_filter_args args)
 {
     const long panel = (long)get_global_id(0), group = (long)get_global_id(2);
