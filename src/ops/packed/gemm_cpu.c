@@ -144,11 +144,14 @@ static tenon_status launch(const char *operation, tn_recording *recording,
 }
 
 /* Rows after whose tiles every height of the last ones is left over: with tiles of fourteen rows 8,
- * 4 and 1; 1; and 2; with tiles of four 3, 1 and 2. K is past two of the longest blocks, and a
- * tail. */
+ * 4 and 1; 1; and 2; with tiles of four 3, 1 and 2. K is past two of the longest blocks and a tail
+ * once, so that there is a block between the first and the last; then past one. The second
+ * work-group of columns is ragged. */
 const tn_solver tn_gemm_packed_cpu = {.name = "cpu",
                                       .serves = "panels, with any a, c and d, on CPUs",
-                                      .awkward = "m=27 k=2091; m=29 k=2091; m=30 k=2091",
+                                      .awkward =
+                                          "m=27 n=np*nr+nr/2+3 k=2091; m=29 n=np*nr+nr/2+3 k=1067; "
+                                          "m=30 n=np*nr+nr/2+3 k=1067",
                                       TN_PARAMETERS(tn_gemm_cpu_parameters, CPU_PARAMETERS),
                                       .configure = configure,
                                       .launch = launch};
