@@ -10,6 +10,7 @@
 
 #define TILE_B            __global const data_t *
 #define TILE_LOAD_B(b, i) load_data_v(b, i)
+#define TILE_B_IS_GLOBAL
 #include "gemm/cpu_tile.clh"
 #include "gemm/cpu_pack.clh"
 

@@ -82,8 +82,8 @@ TENON_INLINE void multiply_rows(const int rows, __global const acc_t *v, long v_
 
 /* The products of one point: whole tiles of registers, then pairs; a single row is a pair of the
  * same row twice, and m has room for the second. */
-TENON_INLINE void multiply_point(__global const acc_t *v, long v_row, __global const acc_t *u,
-                                 long channels, int tiles, int adds, __global acc_t *m)
+TENON_FUNCTION void multiply_point(__global const acc_t *v, long v_row, __global const acc_t *u,
+                                   long channels, int tiles, int adds, __global acc_t *m)
 {
     int t = 0;
     for (; t + TENON_MR <= tiles; t += TENON_MR) {
