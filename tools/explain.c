@@ -55,14 +55,17 @@ static void print_choice(const tn_choice *choice, const char *name, bool is_chos
     printf(" %7s  %s\n", bound_by(choice), name);
 }
 
-static void print_candidate(const explanation *e, const tn_family *family,
+/* Whether it is what was chosen. */
+static bool print_candidate(const explanation *e, const tn_family *family,
                             const tn_problem *problem, const tn_solver *solver, const char *chosen)
 {
     char name[TN_SOLVER_NAME_SIZE];
     tn_choice choice = {.solver = solver};
     tn_configure(e->context, problem, &choice);
     tn_solver_name(family, &choice, name);
-    print_choice(&choice, name, strcmp(name, chosen) == 0);
+    const bool is_chosen = strcmp(name, chosen) == 0;
+    print_choice(&choice, name, is_chosen);
+    return is_chosen;
 }
 
 static void print_conclusion(const tn_problem *problem, const tn_candidate *first,
@@ -73,16 +76,18 @@ static void print_conclusion(const tn_problem *problem, const tn_candidate *firs
     else
         printf("chosen: %s: %s\n", chosen,
                problem->forced >= 0              ? "it was asked for"
+               : choice->is_measured             ? "measured as the fastest"
                : choice->solver == first->solver ? "the least estimate"
                                                  : "the least estimate of those not barred");
 }
 
 static void explain(void *user, const tn_family *family, const tn_problem *problem,
-                    const tn_choice *choice)
+                    const tn_call *call, const tn_choice *choice)
 {
     explanation *e = user;
     tn_candidate list[TN_MOST_SOLVERS];
     char chosen[TN_SOLVER_NAME_SIZE] = "";
+    (void)call;
     if (e->is_done)
         return;
     e->is_done = true;
@@ -90,10 +95,11 @@ static void explain(void *user, const tn_family *family, const tn_problem *probl
         tn_solver_name(family, choice, chosen);
     const uint32_t count = tn_candidates(e->context, family, problem, list);
     print_heading();
-    if (choice != NULL && problem->forced >= 0) /* with parameters that the list may not have */
-        print_choice(choice, chosen, true);
+    bool is_listed = choice == NULL;
     for (uint32_t i = 0; i < count; i++)
-        print_candidate(e, family, problem, list[i].solver, chosen);
+        is_listed |= print_candidate(e, family, problem, list[i].solver, chosen);
+    if (!is_listed) /* its parameters are not those of the tables */
+        print_choice(choice, chosen, true);
     if (count < family->solver_count)
         printf("not chosen here:\n");
     for (uint32_t i = count; i < family->solver_count; i++)

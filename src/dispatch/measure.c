@@ -187,6 +187,9 @@ tenon_status tn_measure(tenon_context *context, const tn_family *family, const t
     tn_arena_release(b.stream);
     b.stream->arena = (tn_arena){.limit = limit};
     tn_programs_judge(b.stream->context, true);
+    for (uint32_t i = 0; status == TENON_OK && i < count; i++)
+        if (!(nanoseconds[i] < (double)INFINITY) && tn_validation_renewed(context, &b.stream))
+            break; /* one that spoils its context costs no other */
     tn_validation_leave(context);
     return status;
 }
