@@ -1,6 +1,7 @@
 /* tenon explain: what Tenon chooses for a call, among which candidates, and why. */
 #include "command.h"
 
+#include "call_words.h"
 #include "options.h"
 #include "check/case.h"
 #include "runtime/target.h"
@@ -9,8 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define MOST_WORDS 64
 
 typedef struct explanation {
     tenon_context *context;
@@ -157,44 +156,6 @@ static int explain_case(const tn_device_kind *target, const char *device, const 
     return status == TENON_OK ? EXIT_OK : report_failure("explain");
 }
 
-/* 512x49x4608 as the views of a product of 512 rows, 49 columns and 4608 steps of K; 0 for any
- * other word. */
-static uint32_t read_sizes(const char *word, const char *type, char views[3][64])
-{
-    long long m, n, k;
-    int end = 0;
-    if (sscanf(word, "%lldx%lldx%lld%n", &m, &n, &k, &end) != 3 || word[end] != '\0')
-        return 0;
-    snprintf(views[0], 64, "a=%s:%lldx%lld", type, m, k);
-    snprintf(views[1], 64, "b=%s:%lldx%lld", type, k, n);
-    snprintf(views[2], 64, "d=%s:%lldx%lld", strcmp(type, "i8") == 0 ? "i32" : type, m, n);
-    return 3;
-}
-
-static tenon_dtype type_named(const char *name)
-{
-    tenon_dtype type = TENON_DTYPE_F64;
-    while (type <= TENON_DTYPE_I32 && strcmp(tenon_dtype_string(type), name) != 0)
-        type = (tenon_dtype)(type + 1);
-    return type <= TENON_DTYPE_I32 ? type : TENON_DTYPE_INVALID;
-}
-
-/* The words of a call, sizes of a product among them. */
-static tenon_status read_case(int argc, char **argv, const char *type, tn_case *c)
-{
-    const char *words[MOST_WORDS];
-    char views[3][64];
-    uint32_t count = 0;
-    for (int i = 1; i < argc && count + 3 < MOST_WORDS; i++) {
-        const uint32_t sizes = read_sizes(argv[i], type, views);
-        for (uint32_t s = 0; s < sizes; s++)
-            words[count++] = views[s];
-        if (sizes == 0)
-            words[count++] = argv[i];
-    }
-    return tn_case_parse(words, count, type_named(type), c);
-}
-
 static int run(int argc, char **argv)
 {
     const char *device = NULL, *target = NULL, *type = "f32";
@@ -211,7 +172,7 @@ static int run(int argc, char **argv)
     int code = EXIT_USAGE;
     if (c == NULL)
         fprintf(stderr, "tenon explain: no memory\n");
-    else if (read_case(argc, argv, type, c) == TENON_OK)
+    else if (read_call(argc - 1, argv + 1, type, c) == TENON_OK)
         code = explain_case(kind, device, c);
     else
         fprintf(stderr, "%s\n", tenon_last_error());

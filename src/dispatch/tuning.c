@@ -15,9 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The problem's part of a key, whatever solver was forced for it. False where it has none. */
-static bool name_problem(const tn_family *family, const tn_problem *problem,
-                         char name[TN_TUNING_KEY_SIZE])
+bool tn_tuning_name(const tn_family *family, const tn_problem *problem,
+                    char name[TN_TUNING_KEY_SIZE])
 {
     uint64_t words[TN_PROBLEM_SIZE / sizeof(uint64_t)];
     tn_problem *open = (tn_problem *)words;
@@ -144,7 +143,7 @@ bool tn_tuning_find(tenon_context *context, const tn_family *family, const tn_pr
     char name[TN_TUNING_KEY_SIZE];
     if (context->owner != NULL || context->store == NULL ||
         context->measurements == TENON_MEASUREMENTS_NONE || !has_any(context) ||
-        !name_problem(family, problem, name))
+        !tn_tuning_name(family, problem, name))
         return false;
     char *key = key_of(context, name);
     const bool found = key != NULL && may_be_there(context, key) && read_entry(context, key, tuned);
@@ -170,11 +169,19 @@ void tn_tuning_put(tenon_context *context, const char *problem, const tn_tuned *
     free(key);
 }
 
+void tn_tuning_drop(tenon_context *context, const char *problem)
+{
+    char *key = key_of(context, problem);
+    if (key != NULL)
+        tn_store_remove(context->store, TN_STORE_TUNING, key);
+    free(key);
+}
+
 void tn_tuning_keep(tenon_context *context, const tn_family *family, const tn_problem *problem,
                     const tn_tuned *tuned)
 {
     char name[TN_TUNING_KEY_SIZE];
-    if (name_problem(family, problem, name))
+    if (tn_tuning_name(family, problem, name))
         tn_tuning_put(context, name, tuned);
 }
 

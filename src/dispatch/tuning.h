@@ -38,15 +38,19 @@ bool tn_tuning_choose(tenon_context *context, const tn_family *family, const tn_
                       const tn_call *call, tn_choice *const *choices, uint32_t count,
                       uint32_t *best);
 
-/* The part of an outcome's key that names the problem, "gemm " and 32 digits; the rest is the
- * machine's. Every outcome of this machine that the store can list: the visitor returns false to
- * end. */
+/* The part of an outcome's key that names the problem, "gemm " and 32 digits, whatever solver was
+ * forced for it; the rest is the machine's. False where the problem is larger than any. */
 #define TN_TUNING_KEY_SIZE 96
+bool tn_tuning_name(const tn_family *family, const tn_problem *problem,
+                    char name[TN_TUNING_KEY_SIZE]);
+
+/* Every outcome of this machine that the store can list: the visitor returns false to end. */
 typedef bool tn_tuning_visitor(void *user, const char *problem, const tn_tuned *tuned);
 bool tn_tuning_each(tenon_context *context, tn_tuning_visitor *visit, void *user);
 
 /* The same as find and keep, by that part of the key, whatever the context says of measurements. */
 bool tn_tuning_get(tenon_context *context, const char *problem, tn_tuned *tuned);
 void tn_tuning_put(tenon_context *context, const char *problem, const tn_tuned *tuned);
+void tn_tuning_drop(tenon_context *context, const char *problem);
 
 #endif
