@@ -4,6 +4,7 @@
 #include "call_words.h"
 #include "options.h"
 #include "tune_calls.h"
+#include "tune_file.h"
 #include "tune_search.h"
 
 #include "runtime/launch.h"
@@ -17,6 +18,7 @@
 
 typedef struct tune_options {
     const char *calls, *suite, *device, *time, *type;
+    const char *exported, *imported, *merged;
     bool anew;
     double seconds; /* infinite without a limit */
 } tune_options;
@@ -31,21 +33,25 @@ typedef struct tune_run {
     bool shows; /* stderr is a terminal */
 } tune_run;
 
+/* So many interrupts end the program at once; `timeout` sends two. */
+#define TOO_MANY 3
 static volatile sig_atomic_t interrupted;
 
 static void interrupt(int number)
 {
-    (void)number;
-    interrupted = 1;
+    interrupted = interrupted + 1;
+    if (interrupted < TOO_MANY)
+        return;
+    signal(number, SIG_DFL);
+    raise(number);
 }
 
-/* The second one ends the program. */
 static void catch_interrupts(void)
 {
     struct sigaction action;
     memset(&action, 0, sizeof action);
     action.sa_handler = interrupt;
-    action.sa_flags = (int)(SA_RESTART | SA_RESETHAND);
+    action.sa_flags = SA_RESTART;
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
 }
@@ -157,31 +163,54 @@ static bool can_keep(tenon_context *context)
     return kept;
 }
 
-static int run_all(tune_run *run)
+/* NULL, which stderr is told, where there is none by which anything can be kept. */
+static tenon_context *open_context(tune_run *run)
 {
-    static tn_search_space space; /* large for a stack */
     tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
     tenon_context *context = NULL;
     params.device = run->options->device;
     params.measurements = TENON_MEASUREMENTS_NONE;
     params.log = print_log;
     params.log_user = run;
-    if (tenon_context_create(&params, &context) != TENON_OK)
-        return report_failure("tune");
-    int code = EXIT_FAILED;
-    if (can_keep(context)) {
-        catch_interrupts();
-        run->began = now();
-        if (tn_search_space_open(context, &space) == TENON_OK) {
-            tune_all(run, context, &space);
-            code = report(run);
-        } else {
-            report_failure("tune");
-        }
-        tn_search_space_close(&space);
+    if (tenon_context_create(&params, &context) != TENON_OK) {
+        report_failure("tune");
+    } else if (!can_keep(context)) {
+        tenon_context_release(context);
+        context = NULL;
     }
+    return context;
+}
+
+static int run_all(tune_run *run)
+{
+    static tn_search_space space; /* large for a stack */
+    int code = EXIT_FAILED;
+    tenon_context *context = open_context(run);
+    if (context == NULL)
+        return code;
+    catch_interrupts();
+    run->began = now();
+    if (tn_search_space_open(context, &space) == TENON_OK) {
+        tune_all(run, context, &space);
+        code = report(run);
+    } else {
+        report_failure("tune");
+    }
+    tn_search_space_close(&space);
     tenon_context_release(context);
     return code;
+}
+
+static int run_file(const tune_options *o)
+{
+    tune_run run = {.options = o};
+    tenon_context *context = open_context(&run);
+    const bool well =
+        context != NULL && (o->exported != NULL   ? tune_file_export(context, o->exported)
+                            : o->imported != NULL ? tune_file_import(context, o->imported, false)
+                                                  : tune_file_import(context, o->merged, true));
+    tenon_context_release(context);
+    return well ? EXIT_OK : EXIT_FAILED;
 }
 
 /* False where the calls are wrong, which stderr has been told. */
@@ -230,6 +259,9 @@ static int run(int argc, char **argv)
     if (!take_option(&argc, argv, "--calls", &o.calls) ||
         !take_option(&argc, argv, "--suite", &o.suite) ||
         !take_option(&argc, argv, "--device", &o.device) ||
+        !take_option(&argc, argv, "--export", &o.exported) ||
+        !take_option(&argc, argv, "--import", &o.imported) ||
+        !take_option(&argc, argv, "--merge", &o.merged) ||
         !take_option(&argc, argv, "--time", &o.time) ||
         !take_option(&argc, argv, "--dtype", &o.type))
         return usage_error(&tune_command, "an option lacks its value");
@@ -238,15 +270,20 @@ static int run(int argc, char **argv)
         return usage_error(&tune_command, "--time: \"%s\" is no number of seconds", o.time);
     if (type_named(o.type) == TENON_DTYPE_INVALID)
         return usage_error(&tune_command, "--dtype: there is no type \"%s\"", o.type);
-    if ((argc > 1) + (o.calls != NULL) + (o.suite != NULL) != 1)
-        return usage_error(&tune_command, "one of a call, --calls and --suite is wanted");
-    unsetenv("TENON_RECORD"); /* what is tuned is not written down */
-    return tune(&o, argc, argv);
+    const int files = (o.exported != NULL) + (o.imported != NULL) + (o.merged != NULL);
+    if ((argc > 1) + (o.calls != NULL) + (o.suite != NULL) + files != 1)
+        return usage_error(
+            &tune_command,
+            "one of a call, --calls, --suite, --export, --import and --merge is wanted");
+    unsetenv("TENON_RECORD");        /* what is tuned is not written down */
+    setenv("POCL_AFFINITY", "1", 0); /* README.md says why */
+    return files > 0 ? run_file(&o) : tune(&o, argc, argv);
 }
 
 const command tune_command = {
     .name = "tune",
-    .arguments = "CALL … | --calls FILE | --suite NAME [--time SECONDS] [--force] [OPTION …]",
+    .arguments = "CALL … | --calls FILE | --suite NAME | --export FILE | --import FILE | "
+                 "--merge FILE [OPTION …]",
     .summary = "measure the ways to serve calls on this device, and keep the fastest",
     .details =
         "For each call the solvers that may serve it, with parameters that the tables of some\n"
@@ -261,6 +298,9 @@ const command tune_command = {
         "  --dtype TYPE       of a suite, of MxNxK, and of T in views; f32 without it\n"
         "  --time SECONDS     then it ends; what was found is kept\n"
         "  --force            calls that were tuned before, too\n"
+        "  --export FILE      writes all outcomes of the device as JSON\n"
+        "  --import FILE      takes those of a file, in the place of others of the same problems\n"
+        "  --merge FILE       takes those of a file that are faster, or about other problems\n"
         "  --device SELECTOR  as for \"tenon devices\"\n",
     .run = run,
 };
