@@ -104,13 +104,19 @@ void digits_upload(const digits_data *data, device *here)
     TRY(tenon_copy(here->stream, NULL, &data->raw, &data->images, NULL)); /* converts, if need be */
 }
 
-double digits_report(const digits_data *data, uint64_t seed)
+double digits_right(const digits_data *data)
 {
     const int held = data->count - data->train;
     int right = 0;
     for (int i = 0; i < held; i++)
         right += data->taken_for[i] == data->digits[data->train + i].label;
-    printf("%-5s seed %-4llu %.2f %% of the held-out digits read right\n",
-           tenon_dtype_string(data->images.dtype), (unsigned long long)seed, 100.0 * right / held);
     return (double)right / held;
+}
+
+double digits_report(const digits_data *data, uint64_t seed)
+{
+    const double right = digits_right(data);
+    printf("%-5s seed %-4llu %.2f %% of the held-out digits read right\n",
+           tenon_dtype_string(data->images.dtype), (unsigned long long)seed, 100 * right);
+    return right;
 }

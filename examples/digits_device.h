@@ -47,6 +47,9 @@ void digits_start(digits_data *data, const digit *digits, uint64_t *seed);
 /* Brings them to the device in their present order. */
 void digits_upload(const digits_data *data, device *here);
 
+/* The share of the held-out digits that was read right. */
+double digits_right(const digits_data *data);
+
 /* Prints and returns the share of the held-out digits that was read right. */
 double digits_report(const digits_data *data, uint64_t seed);
 

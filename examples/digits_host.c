@@ -214,6 +214,14 @@ void progress_show(progress *p)
     fflush(stdout);
 }
 
+void progress_kernels(const char *type, int ready, int all)
+{
+    if (!isatty(STDOUT_FILENO))
+        return;
+    printf("\r%-5s kernels   %d of %d calls have theirs ", type, ready, all);
+    fflush(stdout);
+}
+
 void progress_clear(void)
 {
     if (isatty(STDOUT_FILENO))

@@ -47,6 +47,9 @@ typedef struct progress {
  * line to be printed replaces, else as a line for each fifth. */
 void progress_show(progress *p);
 
+/* Shows, on a terminal, how many of the first calls are ready. */
+void progress_kernels(const char *type, int ready, int all);
+
 /* Makes room for a line where a bar may be. */
 void progress_clear(void);
 

@@ -114,6 +114,14 @@ static int print_capability(tenon_context *context, tenon_capability capability)
     return status == TENON_OK ? EXIT_OK : EXIT_FAILED;
 }
 
+static void print_barred(void *user, const char *solver, const char *why)
+{
+    uint32_t *count = user;
+    if (++*count == 1)
+        printf("        what is not used, since it was found wrong here:\n");
+    printf("        %s\n          %s\n", solver, why);
+}
+
 static int print_capabilities(const tenon_device_info *info)
 {
     tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
@@ -128,6 +136,11 @@ static int print_capabilities(const tenon_device_info *info)
     for (int i = 0; i < TENON_CAPABILITY_COUNT; i++)
         if (print_capability(context, (tenon_capability)i) != EXIT_OK)
             status = EXIT_FAILED;
+    uint32_t barred = 0;
+    if (tenon_context_barred(context, print_barred, &barred) != TENON_OK) {
+        print_line("cannot be told", tenon_last_error());
+        status = EXIT_FAILED;
+    }
     tenon_context_release(context);
     return status;
 }

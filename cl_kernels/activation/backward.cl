@@ -12,8 +12,8 @@
 #include "common/derivative.clh"
 #include "activation/elementwise.clh"
 
-TENON_KERNEL void backward_dense(__global const data_t *x, __global const data_t *dy,
-                                 __global data_t *dx, const elementwise_args args)
+TENON_VECTOR_KERNEL void backward_dense(__global const data_t *x, __global const data_t *dy,
+                                        __global data_t *dx, const elementwise_args args)
 {
     const activation_args activation = make_activation(&args);
     long first = (long)get_global_id(0) * args.chunk;
@@ -31,8 +31,8 @@ TENON_KERNEL void backward_dense(__global const data_t *x, __global const data_t
     }
 }
 
-TENON_KERNEL void backward_strided(__global const data_t *x, __global const data_t *dy,
-                                   __global data_t *dx, const elementwise_args args)
+TENON_VECTOR_KERNEL void backward_strided(__global const data_t *x, __global const data_t *dy,
+                                          __global data_t *dx, const elementwise_args args)
 {
     const activation_args activation = make_activation(&args);
     const int inner = args.rank - 1;

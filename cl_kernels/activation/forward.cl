@@ -15,8 +15,8 @@
 #endif
 #include "activation/elementwise.clh"
 
-TENON_KERNEL void forward_dense(__global const data_t *x, __global data_t *y,
-                                const elementwise_args args)
+TENON_VECTOR_KERNEL void forward_dense(__global const data_t *x, __global data_t *y,
+                                       const elementwise_args args)
 {
     const activation_args activation = make_activation(&args);
     long first = (long)get_global_id(0) * args.chunk;
@@ -31,8 +31,8 @@ TENON_KERNEL void forward_dense(__global const data_t *x, __global data_t *y,
     }
 }
 
-TENON_KERNEL void forward_strided(__global const data_t *x, __global data_t *y,
-                                  const elementwise_args args)
+TENON_VECTOR_KERNEL void forward_strided(__global const data_t *x, __global data_t *y,
+                                         const elementwise_args args)
 {
     const activation_args activation = make_activation(&args);
     const int inner = args.rank - 1;

@@ -33,8 +33,8 @@ TENON_INLINE void write(__global data_t *db, const conv_bias_args *args, long k,
     store_data(db, at, sum);
 }
 
-TENON_KERNEL void conv_bias_rows(__global const data_t *y, __global acc_t *sums,
-                                 __global data_t *db, const conv_bias_args args)
+TENON_VECTOR_KERNEL void conv_bias_rows(__global const data_t *y, __global acc_t *sums,
+                                        __global data_t *db, const conv_bias_args args)
 {
     const long k = (long)get_global_id(0), part = (long)get_global_id(1), stride = args.y_stride[4];
     const long last = min((part + 1) * args.chunk, args.lines);
@@ -58,8 +58,8 @@ TENON_KERNEL void conv_bias_rows(__global const data_t *y, __global acc_t *sums,
     }
 }
 
-TENON_KERNEL void conv_bias_channels(__global const data_t *y, __global acc_t *sums,
-                                     __global data_t *db, const conv_bias_args args)
+TENON_VECTOR_KERNEL void conv_bias_channels(__global const data_t *y, __global acc_t *sums,
+                                            __global data_t *db, const conv_bias_args args)
 {
     const long first = (long)get_global_id(0) * TENON_VW, part = (long)get_global_id(1);
     const long last = min((part + 1) * args.chunk, args.lines), stride = args.y_stride[1];

@@ -23,8 +23,8 @@ TENON_INLINE long row_of(const conv_pack_args *args, long row)
     return at;
 }
 
-TENON_KERNEL void conv_pack(__global const data_t *tensor, __global acc_t *packed,
-                            const conv_pack_args args)
+TENON_VECTOR_KERNEL void conv_pack(__global const data_t *tensor, __global acc_t *packed,
+                                   const conv_pack_args args)
 {
     const long row = (long)get_global_id(1), stride = args.stride[4];
     long i = (long)get_global_id(0) * args.run;

@@ -15,7 +15,8 @@
 
 #define WORDS 4
 
-TENON_KERNEL void dropout(__global const data_t *x, __global data_t *y, const lines_args args)
+TENON_VECTOR_KERNEL void dropout(__global const data_t *x, __global data_t *y,
+                                 const lines_args args)
 {
     const philox_stream stream = philox_begin(&args);
     const long x_stride = args.stride[0][args.rank - 1], y_stride = args.stride[1][args.rank - 1];

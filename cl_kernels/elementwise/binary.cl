@@ -131,8 +131,8 @@ TENON_INLINE int kind_of(const elementwise_args *args, acc_t alpha, acc_t beta)
     return alpha != 0 ? KIND_SCALE_A : beta != 0 ? KIND_SCALE_B : KIND_ZERO;
 }
 
-TENON_KERNEL void binary(__global const data_t *a, __global const data_t *b, __global data_t *d,
-                         const elementwise_args args)
+TENON_VECTOR_KERNEL void binary(__global const data_t *a, __global const data_t *b,
+                                __global data_t *d, const elementwise_args args)
 {
     const int inner = args.walk.rank - 1;
     row_args row;

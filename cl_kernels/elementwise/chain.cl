@@ -120,9 +120,9 @@ TENON_INLINE void run_step(const int op, const activation_args *activation, acc_
     }
 }
 
-TENON_KERNEL void chain(__global const data_t *x0, __global const data_t *x1,
-                        __global const data_t *x2, __global const data_t *x3, __global data_t *y,
-                        const chain_args args)
+TENON_VECTOR_KERNEL void chain(__global const data_t *x0, __global const data_t *x1,
+                               __global const data_t *x2, __global const data_t *x3,
+                               __global data_t *y, const chain_args args)
 {
     const long y_step = args.walk.stride[4][args.walk.rank - 1];
     const int fresh = y != x0 && y != x1 && y != x2 && y != x3;

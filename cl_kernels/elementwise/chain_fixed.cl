@@ -145,9 +145,9 @@ TENON_INLINE acc_v run_steps(const row_sources *row, long i, int lanes)
     return v;
 }
 
-TENON_KERNEL void chain_fixed(__global const data_t *x0, __global const data_t *x1,
-                              __global const data_t *x2, __global const data_t *x3,
-                              __global data_t *y, const chain_args args)
+TENON_VECTOR_KERNEL void chain_fixed(__global const data_t *x0, __global const data_t *x1,
+                                     __global const data_t *x2, __global const data_t *x3,
+                                     __global data_t *y, const chain_args args)
 {
     const inputs in = {x0, x1, x2, x3};
     const int fresh = y != x0 && y != x1 && y != x2 && y != x3;

@@ -22,9 +22,9 @@ TENON_INLINE acc_v load_operand(__global const data_t *x, const gated_args *args
     return load_lanes(x, w->at[operand] + i * step, step, lanes);
 }
 
-TENON_KERNEL void backward(__global const data_t *a, __global const data_t *b,
-                           __global const data_t *dy, __global data_t *da, __global data_t *db,
-                           const gated_args args)
+TENON_VECTOR_KERNEL void backward(__global const data_t *a, __global const data_t *b,
+                                  __global const data_t *dy, __global data_t *da,
+                                  __global data_t *db, const gated_args args)
 {
     const activation_args f = {args.activation, TENON_FROM_BITS(args.alpha),
                                TENON_FROM_BITS(args.beta)};

@@ -14,8 +14,8 @@
 #include "common/walk.clh"
 #include "gated/args.h"
 
-TENON_KERNEL void forward(__global const data_t *a, __global const data_t *b, __global data_t *y,
-                          const gated_args args)
+TENON_VECTOR_KERNEL void forward(__global const data_t *a, __global const data_t *b,
+                                 __global data_t *y, const gated_args args)
 {
     const activation_args f = {args.activation, TENON_FROM_BITS(args.alpha),
                                TENON_FROM_BITS(args.beta)};

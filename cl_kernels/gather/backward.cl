@@ -104,8 +104,8 @@ TENON_INLINE void find_members(members *m, const gather_backward_args *args)
     }
 }
 
-TENON_KERNEL void backward_scan(__global const data_t *dy, __global const int *indices,
-                                __global data_t *dx, const gather_backward_args args)
+TENON_VECTOR_KERNEL void backward_scan(__global const data_t *dy, __global const int *indices,
+                                       __global data_t *dx, const gather_backward_args args)
 {
     place at = place_of(&args);
     members m = {.indices = indices + args.index_offset};
@@ -131,8 +131,8 @@ TENON_INLINE long first_of(__global const int *rows, long count, long row)
     return low;
 }
 
-TENON_KERNEL void backward_sorted(__global const data_t *dy, __global const int *workspace,
-                                  __global data_t *dx, const gather_backward_args args)
+TENON_VECTOR_KERNEL void backward_sorted(__global const data_t *dy, __global const int *workspace,
+                                         __global data_t *dx, const gather_backward_args args)
 {
     place at = place_of(&args);
     __global const int *rows = workspace + args.workspace + args.sorted_at;

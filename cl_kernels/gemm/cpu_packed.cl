@@ -5,7 +5,7 @@
  */
 #include "gemm/cpu_packed.clh"
 
-TENON_KERNEL __attribute__((reqd_work_group_size(1, 1, 1))) void
+TENON_VECTOR_KERNEL __attribute__((reqd_work_group_size(1, 1, 1))) void
 gemm_cpu_packed(__global const data_t *a, __global const data_t *b, __global const data_t *c,
                 __global const data_t *bias, __global out_t *d, gemm_args args)
 {

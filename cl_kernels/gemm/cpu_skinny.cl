@@ -118,7 +118,7 @@ TENON_INLINE void store_rows(const gemm_epilogue *e, long m, long n, int rows, i
     }
 }
 
-TENON_KERNEL __attribute__((reqd_work_group_size(1, 1, 1))) void
+TENON_VECTOR_KERNEL __attribute__((reqd_work_group_size(1, 1, 1))) void
 gemm_cpu_skinny_axpy(__global const data_t *a, __global const data_t *b, __global const data_t *c,
                      __global const data_t *bias, __global out_t *d, gemm_args args)
 {
@@ -219,7 +219,7 @@ TENON_INLINE void dot_tile(acc_v *sum, __global const data_t *b, long b_col, int
     }
 }
 
-TENON_KERNEL __attribute__((reqd_work_group_size(1, 1, 1))) void
+TENON_VECTOR_KERNEL __attribute__((reqd_work_group_size(1, 1, 1))) void
 gemm_cpu_skinny_dot(__global const data_t *a, __global const data_t *b, __global const data_t *c,
                     __global const data_t *bias, __global out_t *d, gemm_args args)
 {

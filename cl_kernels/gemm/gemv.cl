@@ -81,7 +81,7 @@ TENON_INLINE void dot_rows(acc_v *sum, __global const data_t *a, long a_row, int
     }
 }
 
-TENON_KERNEL __attribute__((reqd_work_group_size(1, 1, 1))) void
+TENON_VECTOR_KERNEL __attribute__((reqd_work_group_size(1, 1, 1))) void
 gemv_dot(__global const data_t *a, __global const data_t *b, __global const data_t *c,
          __global const data_t *bias, __global data_t *d, gemm_args args)
 {
@@ -151,7 +151,7 @@ TENON_INLINE void axpy_strip(__local acc_t *sum, __global const data_t *a, long 
     }
 }
 
-TENON_KERNEL __attribute__((reqd_work_group_size(1, 1, 1))) void
+TENON_VECTOR_KERNEL __attribute__((reqd_work_group_size(1, 1, 1))) void
 gemv_axpy(__global const data_t *a, __global const data_t *b, __global const data_t *c,
           __global const data_t *bias, __global data_t *d, gemm_args args)
 {
@@ -171,7 +171,7 @@ gemv_axpy(__global const data_t *a, __global const data_t *b, __global const dat
     }
 }
 
-TENON_KERNEL __attribute__((reqd_work_group_size(1, 1, 1))) void
+TENON_VECTOR_KERNEL __attribute__((reqd_work_group_size(1, 1, 1))) void
 gemv_axpy_partial(__global const data_t *a, __global const data_t *b, __global const data_t *c,
                   __global const data_t *bias, __global acc_t *workspace, gemm_args args)
 {
@@ -192,7 +192,7 @@ gemv_axpy_partial(__global const data_t *a, __global const data_t *b, __global c
     }
 }
 
-TENON_KERNEL __attribute__((reqd_work_group_size(1, 1, 1))) void
+TENON_VECTOR_KERNEL __attribute__((reqd_work_group_size(1, 1, 1))) void
 gemv_reduce(__global const acc_t *workspace, __global const data_t *b, __global const data_t *c,
             __global const data_t *bias, __global data_t *d, gemm_args args)
 {

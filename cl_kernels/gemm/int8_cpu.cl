@@ -110,8 +110,8 @@ TENON_INLINE void add_tile(__local uint *sums, const acc_v *tile, int rows, bool
     }
 }
 
-TENON_KERNEL __attribute__((reqd_work_group_size(1, 1, 1))) void gemm_int8_cpu(INT8_POINTERS,
-                                                                               int8_args args)
+TENON_VECTOR_KERNEL __attribute__((reqd_work_group_size(1, 1, 1))) void
+gemm_int8_cpu(INT8_POINTERS, int8_args args)
 {
     __local acc_v packed_b[TENON_NTP * TENON_KC * TENON_NV];
     __local acc_t packed_a[TENON_MB * TENON_KC];

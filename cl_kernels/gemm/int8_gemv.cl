@@ -81,8 +81,8 @@ TENON_INLINE uint dot_rows(uint sums[INT8_TOGETHER], __global const uchar *a,
     return total_sum;
 }
 
-TENON_KERNEL __attribute__((reqd_work_group_size(1, 1, 1))) void gemm_int8_gemv(INT8_POINTERS,
-                                                                                int8_args args)
+TENON_VECTOR_KERNEL __attribute__((reqd_work_group_size(1, 1, 1))) void
+gemm_int8_gemv(INT8_POINTERS, int8_args args)
 {
     long z = get_global_id(2), m0 = get_global_id(0) * args.gemm.tile_rows;
     long m1 = min(args.gemm.m, m0 + args.gemm.tile_rows);
@@ -107,8 +107,8 @@ TENON_KERNEL __attribute__((reqd_work_group_size(1, 1, 1))) void gemm_int8_gemv(
 #else
 #define VECTORS (TENON_ROWS / TENON_VW)
 
-TENON_KERNEL __attribute__((reqd_work_group_size(1, 1, 1))) void gemm_int8_gemv(INT8_POINTERS,
-                                                                                int8_args args)
+TENON_VECTOR_KERNEL __attribute__((reqd_work_group_size(1, 1, 1))) void
+gemm_int8_gemv(INT8_POINTERS, int8_args args)
 {
     long z = get_global_id(2), m0 = get_global_id(0) * TENON_ROWS;
     int rows = (int)min(args.gemm.m - m0, (long)TENON_ROWS);

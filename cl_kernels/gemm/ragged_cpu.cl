@@ -7,7 +7,7 @@
 #include "gemm/cpu_packed.clh"
 #include "gemm/ragged.clh"
 
-TENON_KERNEL __attribute__((reqd_work_group_size(1, 1, 1))) void
+TENON_VECTOR_KERNEL __attribute__((reqd_work_group_size(1, 1, 1))) void
 gemm_ragged_cpu(__global const data_t *a, __global const data_t *b, __global const data_t *c,
                 __global const data_t *bias, __global data_t *d, __global const int *offsets,
                 ragged_args args)

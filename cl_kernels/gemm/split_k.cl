@@ -49,7 +49,7 @@ TENON_INLINE acc_v load_sums(__global const acc_t *p, int lanes)
     return TENON_VLOAD(0, x);
 }
 
-TENON_KERNEL __attribute__((reqd_work_group_size(1, 1, 1))) void
+TENON_VECTOR_KERNEL __attribute__((reqd_work_group_size(1, 1, 1))) void
 gemm_add_slices_rows(__global const acc_t *sums, __global const data_t *b, __global const data_t *c,
                      __global const data_t *bias, __global data_t *d, gemm_args args)
 {

@@ -54,9 +54,9 @@ TENON_INLINE void write_row(__global const data_t *x, long xa, __global data_t *
     }
 }
 
-TENON_KERNEL void cross_entropy_rows(__global const data_t *x, __global const int *labels,
-                                     __global const data_t *dloss, __global data_t *dx,
-                                     const rows_args args)
+TENON_VECTOR_KERNEL void cross_entropy_rows(__global const data_t *x, __global const int *labels,
+                                            __global const data_t *dloss, __global data_t *dx,
+                                            const rows_args args)
 {
     long first = (long)get_global_id(0) * args.chunk;
     long last = min(first + args.chunk, args.count);
@@ -94,9 +94,9 @@ TENON_INLINE void write_columns(__global const data_t *x, long xa, __global data
     }
 }
 
-TENON_KERNEL void cross_entropy_columns(__global const data_t *x, __global const int *labels,
-                                        __global const data_t *dloss, __global data_t *dx,
-                                        const rows_args args)
+TENON_VECTOR_KERNEL void cross_entropy_columns(__global const data_t *x, __global const int *labels,
+                                               __global const data_t *dloss, __global data_t *dx,
+                                               const rows_args args)
 {
     const int inner = args.rank - 1;
     const long xs = args.stride[0][inner], ls = args.stride[1][inner];

@@ -22,8 +22,8 @@ TENON_INLINE acc_t loss_of(__global const data_t *x, long at, const rows_args *a
                                  : (acc_t)NAN;
 }
 
-TENON_KERNEL void cross_entropy_rows(__global const data_t *x, __global const int *labels,
-                                     __global data_t *loss, const rows_args args)
+TENON_VECTOR_KERNEL void cross_entropy_rows(__global const data_t *x, __global const int *labels,
+                                            __global data_t *loss, const rows_args args)
 {
     long first = (long)get_global_id(0) * args.chunk;
     long last = min(first + args.chunk, args.count);
@@ -36,8 +36,8 @@ TENON_KERNEL void cross_entropy_rows(__global const data_t *x, __global const in
     }
 }
 
-TENON_KERNEL void cross_entropy_columns(__global const data_t *x, __global const int *labels,
-                                        __global data_t *loss, const rows_args args)
+TENON_VECTOR_KERNEL void cross_entropy_columns(__global const data_t *x, __global const int *labels,
+                                               __global data_t *loss, const rows_args args)
 {
     const int inner = args.rank - 1;
     const long xs = args.stride[0][inner];

@@ -31,8 +31,9 @@ TENON_INLINE void gradient(__global const data_t *x, __global const data_t *t,
     store_lanes(dx, v->at[3], v->stride[3], lanes, factor * d);
 }
 
-TENON_KERNEL void mse_rows(__global const data_t *x, __global const data_t *t,
-                           __global const data_t *dloss, __global data_t *dx, const rows_args args)
+TENON_VECTOR_KERNEL void mse_rows(__global const data_t *x, __global const data_t *t,
+                                  __global const data_t *dloss, __global data_t *dx,
+                                  const rows_args args)
 {
     long first = (long)get_global_id(0) * args.chunk;
     long last = min(first + args.chunk, (long)args.count);
@@ -52,9 +53,9 @@ TENON_KERNEL void mse_rows(__global const data_t *x, __global const data_t *t,
 }
 
 /* The axis has size 1. */
-TENON_KERNEL void mse_columns(__global const data_t *x, __global const data_t *t,
-                              __global const data_t *dloss, __global data_t *dx,
-                              const rows_args args)
+TENON_VECTOR_KERNEL void mse_columns(__global const data_t *x, __global const data_t *t,
+                                     __global const data_t *dloss, __global data_t *dx,
+                                     const rows_args args)
 {
     const int inner = args.rank - 1;
     long first = (long)get_global_id(0) * args.chunk;

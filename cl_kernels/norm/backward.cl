@@ -114,10 +114,11 @@ TENON_INLINE void do_sums(const int side, const norm_sources *from, __global acc
     }
 }
 
-TENON_KERNEL void norm_sums(__global const data_t *x, __global const data_t *dy,
-                            __global const param_t *gamma, __global const acc_t *mean,
-                            __global const acc_t *rstd, __global acc_t *work,
-                            __global param_t *dgamma, __global param_t *dbeta, const norm_args args)
+TENON_VECTOR_KERNEL void norm_sums(__global const data_t *x, __global const data_t *dy,
+                                   __global const param_t *gamma, __global const acc_t *mean,
+                                   __global const acc_t *rstd, __global acc_t *work,
+                                   __global param_t *dgamma, __global param_t *dbeta,
+                                   const norm_args args)
 {
     const norm_sources from = {x, dy, gamma, 0, mean, rstd, 0};
     const norm_share s = share_of(&args);
@@ -201,10 +202,10 @@ TENON_INLINE void do_gradient(const int side, const norm_sources *from, __global
     gradient_piece(side, from, dx, args, w, &piece, column_lanes, &f);
 }
 
-TENON_KERNEL void norm_gradient(__global const data_t *x, __global const data_t *dy,
-                                __global const param_t *gamma, __global const acc_t *mean,
-                                __global const acc_t *rstd, __global const acc_t *sums,
-                                __global data_t *dx, const norm_args args)
+TENON_VECTOR_KERNEL void norm_gradient(__global const data_t *x, __global const data_t *dy,
+                                       __global const param_t *gamma, __global const acc_t *mean,
+                                       __global const acc_t *rstd, __global const acc_t *sums,
+                                       __global data_t *dx, const norm_args args)
 {
     const norm_sources from = {x, dy, gamma, 0, mean, rstd, sums};
     const norm_share s = share_of(&args);
@@ -233,11 +234,11 @@ TENON_INLINE void do_whole(const int side, const norm_sources *from, __global da
     gradient_piece(side, from, dx, args, w, &all, column_lanes, &f);
 }
 
-TENON_KERNEL void norm_whole(__global const data_t *x, __global const data_t *dy,
-                             __global const param_t *gamma, __global const acc_t *mean,
-                             __global const acc_t *rstd, __global data_t *dx,
-                             __global param_t *dgamma, __global param_t *dbeta,
-                             const norm_args args)
+TENON_VECTOR_KERNEL void norm_whole(__global const data_t *x, __global const data_t *dy,
+                                    __global const param_t *gamma, __global const acc_t *mean,
+                                    __global const acc_t *rstd, __global data_t *dx,
+                                    __global param_t *dgamma, __global param_t *dbeta,
+                                    const norm_args args)
 {
     const norm_sources from = {x, dy, gamma, 0, mean, rstd, 0};
     const norm_share s = share_of(&args);

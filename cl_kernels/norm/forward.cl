@@ -149,10 +149,11 @@ TENON_INLINE void do_sets(const int side, const norm_sources *from, __global dat
     apply_piece(side, from, y, args, w, &all, column_lanes, &f);
 }
 
-TENON_KERNEL void norm_sets(__global const data_t *x, __global const param_t *gamma,
-                            __global const param_t *beta, __global data_t *y, __global acc_t *mean,
-                            __global acc_t *rstd, __global acc_t *running_mean,
-                            __global acc_t *running_variance, const norm_args args)
+TENON_VECTOR_KERNEL void norm_sets(__global const data_t *x, __global const param_t *gamma,
+                                   __global const param_t *beta, __global data_t *y,
+                                   __global acc_t *mean, __global acc_t *rstd,
+                                   __global acc_t *running_mean, __global acc_t *running_variance,
+                                   const norm_args args)
 {
     const norm_sources from = {x, 0, gamma, beta, 0, 0, 0};
     const outputs out = {mean, rstd, running_mean, running_variance};
@@ -188,7 +189,8 @@ TENON_INLINE void do_partial(const int side, __global const data_t *x, __global 
     }
 }
 
-TENON_KERNEL void norm_partial(__global const data_t *x, __global acc_t *work, const norm_args args)
+TENON_VECTOR_KERNEL void norm_partial(__global const data_t *x, __global acc_t *work,
+                                      const norm_args args)
 {
     const norm_share s = share_of(&args);
 #define PARTIAL(side, set, lanes) do_partial(side, x, work, &args, s.number, set, lanes)
@@ -263,9 +265,10 @@ TENON_INLINE void do_apply(const int side, const norm_sources *from, __global da
     apply_piece(side, from, y, args, w, &piece, column_lanes, &f);
 }
 
-TENON_KERNEL void norm_apply(__global const data_t *x, __global const param_t *gamma,
-                             __global const param_t *beta, __global const acc_t *mean,
-                             __global const acc_t *rstd, __global data_t *y, const norm_args args)
+TENON_VECTOR_KERNEL void norm_apply(__global const data_t *x, __global const param_t *gamma,
+                                    __global const param_t *beta, __global const acc_t *mean,
+                                    __global const acc_t *rstd, __global data_t *y,
+                                    const norm_args args)
 {
     const norm_sources from = {x, 0, gamma, beta, mean, rstd, 0};
     const norm_share s = share_of(&args);

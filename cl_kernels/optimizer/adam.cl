@@ -31,9 +31,9 @@ TENON_INLINE acc_v update(__global acc_t *moment, place at, int lanes, acc_v x, 
     return result;
 }
 
-TENON_KERNEL void adam(__global const gradient_t *gradient, __global data_t *parameter,
-                       __global acc_t *first, __global acc_t *second, __global acc_t *master,
-                       const lines_args args)
+TENON_VECTOR_KERNEL void adam(__global const gradient_t *gradient, __global data_t *parameter,
+                              __global acc_t *first, __global acc_t *second, __global acc_t *master,
+                              const lines_args args)
 {
     const acc_v rate = splat(lines_scalar(&args, 0)), root = splat(lines_scalar(&args, 5));
     const acc_v epsilon = splat(lines_scalar(&args, 6));

@@ -27,7 +27,7 @@ TENON_INLINE acc_t clip_factor(const lines_args *args, acc_t sum)
     return factor;
 }
 
-TENON_KERNEL void clip(__global const acc_t *sum, __global data_t *x, const lines_args args)
+TENON_VECTOR_KERNEL void clip(__global const acc_t *sum, __global data_t *x, const lines_args args)
 {
     const acc_v factor = splat(clip_factor(&args, sum[args.offset[0]]));
     const long stride = args.stride[1][args.rank - 1];

@@ -36,8 +36,9 @@ TENON_INLINE acc_v descend(const lines_args *args, __global acc_t *velocity, pla
     return (args->flags & NESTEROV) != 0 ? TENON_FMA(momentum, v, g) : v;
 }
 
-TENON_KERNEL void sgd(__global const gradient_t *gradient, __global data_t *parameter,
-                      __global acc_t *velocity, __global acc_t *master, const lines_args args)
+TENON_VECTOR_KERNEL void sgd(__global const gradient_t *gradient, __global data_t *parameter,
+                             __global acc_t *velocity, __global acc_t *master,
+                             const lines_args args)
 {
     const acc_v rate = splat(lines_scalar(&args, 0));
     const acc_t decay = lines_scalar(&args, 3);

@@ -26,7 +26,8 @@ TENON_INLINE void leave(__global acc_t *sums, const lines_args *args, long item,
     }
 }
 
-TENON_KERNEL void square_sum(__global const data_t *x, __global acc_t *sums, const lines_args args)
+TENON_VECTOR_KERNEL void square_sum(__global const data_t *x, __global acc_t *sums,
+                                    const lines_args args)
 {
     const long stride = args.stride[0][args.rank - 1];
     acc_v total = splat(0);

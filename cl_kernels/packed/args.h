@@ -8,6 +8,10 @@
 
 #include "gemm/args.h"
 
+/* Elements between the rows of a that a work-group copies to local memory: a block of K, and a
+ * vector's gap. */
+#define PACKED_A_PITCH(kc, lanes) ((kc) + (lanes))
+
 typedef struct packed_gemm_args {
     gemm_args gemm;
     tenon_i64 panel;

@@ -43,7 +43,7 @@
 #include "packed/args.h"
 
 #define TENON_PANEL   (TENON_PV * TENON_VW) /* columns of a panel */
-#define TENON_A_PITCH (TENON_KC + TENON_VW) /* between the copied rows of a */
+#define TENON_A_PITCH PACKED_A_PITCH(TENON_KC, TENON_VW)
 /* Accumulators up to which the registers hold what two steps of k need at once. */
 #define TENON_PAIRED 24
 
@@ -248,7 +248,7 @@ TENON_INLINE void panel_multiply(const gemm_args *args, const gemm_epilogue *e,
     }
 }
 
-TENON_KERNEL __attribute__((reqd_work_group_size(1, 1, 1))) void
+TENON_VECTOR_KERNEL __attribute__((reqd_work_group_size(1, 1, 1))) void
 packed_gemm_cpu(__global const data_t *a, __global const data_t *b, __global const data_t *c,
                 __global const data_t *bias, __global out_t *d, const packed_gemm_args args)
 {

@@ -21,9 +21,9 @@
 #endif
 #include "pool/gradient.clh"
 
-TENON_KERNEL void pool_backward_rows(__global const data_t *image, __global const data_t *dy,
-                                     __global const int *indices, __global data_t *dx,
-                                     const pool_args args)
+TENON_VECTOR_KERNEL void pool_backward_rows(__global const data_t *image, __global const data_t *dy,
+                                            __global const int *indices, __global data_t *dx,
+                                            const pool_args args)
 {
     const long first = (long)get_global_id(1) * args.lines;
     const long last = min(first + args.lines, args.line_count);
@@ -47,9 +47,10 @@ TENON_KERNEL void pool_backward_rows(__global const data_t *image, __global cons
     }
 }
 
-TENON_KERNEL void pool_backward_channels(__global const data_t *image, __global const data_t *dy,
-                                         __global const int *indices, __global data_t *dx,
-                                         const pool_args args)
+TENON_VECTOR_KERNEL void pool_backward_channels(__global const data_t *image,
+                                                __global const data_t *dy,
+                                                __global const int *indices, __global data_t *dx,
+                                                const pool_args args)
 {
     const long first = (long)get_global_id(1) * args.lines;
     const long last = min(first + args.lines, args.line_count);

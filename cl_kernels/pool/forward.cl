@@ -74,8 +74,8 @@ TENON_INLINE void row(__global const data_t *x, __global data_t *y, __global int
     }
 }
 
-TENON_KERNEL void pool_forward_rows(__global const data_t *x, __global data_t *y,
-                                    __global int *indices, const pool_args args)
+TENON_VECTOR_KERNEL void pool_forward_rows(__global const data_t *x, __global data_t *y,
+                                           __global int *indices, const pool_args args)
 {
     const long first = (long)get_global_id(1) * args.lines;
     const long last = min(first + args.lines, args.line_count);
@@ -111,8 +111,8 @@ TENON_INLINE void pixel(__global const data_t *x, __global data_t *y, __global i
     }
 }
 
-TENON_KERNEL void pool_forward_channels(__global const data_t *x, __global data_t *y,
-                                        __global int *indices, const pool_args args)
+TENON_VECTOR_KERNEL void pool_forward_channels(__global const data_t *x, __global data_t *y,
+                                               __global int *indices, const pool_args args)
 {
     const long first = (long)get_global_id(1) * args.lines;
     const long last = min(first + args.lines, args.line_count);

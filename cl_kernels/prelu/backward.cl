@@ -90,9 +90,10 @@ TENON_INLINE acc_t sum_along(const prelu_args *args, long segment, __global cons
     return sum_of_lanes(sum);
 }
 
-TENON_KERNEL void along(__global const data_t *x, __global const data_t *slope,
-                        __global const data_t *dy, __global data_t *dx, __global data_t *dslope,
-                        __global acc_t *partial, const prelu_args args)
+TENON_VECTOR_KERNEL void along(__global const data_t *x, __global const data_t *slope,
+                               __global const data_t *dy, __global data_t *dx,
+                               __global data_t *dslope, __global acc_t *partial,
+                               const prelu_args args)
 {
     const long segment = (long)get_global_id(0);
     long k = (long)get_global_id(1) * args.slopes_each;
@@ -158,9 +159,10 @@ TENON_INLINE void sum_across(const prelu_args *args, long segment, __global cons
     }
 }
 
-TENON_KERNEL void across(__global const data_t *x, __global const data_t *slope,
-                         __global const data_t *dy, __global data_t *dx, __global data_t *dslope,
-                         __global acc_t *partial, const prelu_args args)
+TENON_VECTOR_KERNEL void across(__global const data_t *x, __global const data_t *slope,
+                                __global const data_t *dy, __global data_t *dx,
+                                __global data_t *dslope, __global acc_t *partial,
+                                const prelu_args args)
 {
     const int d = args.kept - 1;
     const long segment = (long)get_global_id(0), inner = args.shape[d];
@@ -191,9 +193,10 @@ TENON_KERNEL void across(__global const data_t *x, __global const data_t *slope,
     }
 }
 
-TENON_KERNEL void stream(__global const data_t *x, __global const data_t *slope,
-                         __global const data_t *dy, __global data_t *dx, __global data_t *dslope,
-                         __global acc_t *partial, const prelu_args args)
+TENON_VECTOR_KERNEL void stream(__global const data_t *x, __global const data_t *slope,
+                                __global const data_t *dy, __global data_t *dx,
+                                __global data_t *dslope, __global acc_t *partial,
+                                const prelu_args args)
 {
     const int d = args.kept - 1;
     const long segment = (long)get_global_id(0), row = (long)get_global_id(2);

@@ -14,8 +14,8 @@
 #include "common/types.clh"
 #include "common/walk.clh"
 
-TENON_KERNEL void forward(__global const data_t *x, __global const data_t *slope,
-                          __global data_t *y, const walk_args args)
+TENON_VECTOR_KERNEL void forward(__global const data_t *x, __global const data_t *slope,
+                                 __global data_t *y, const walk_args args)
 {
     const int inner = args.rank - 1;
     const long x_step = args.stride[0][inner], slope_step = args.stride[1][inner],

@@ -156,7 +156,7 @@ typedef data_t out_t;
 #define store lines_store
 #endif
 
-TENON_KERNEL void random_fill(__global out_t *y, const lines_args args)
+TENON_VECTOR_KERNEL void random_fill(__global out_t *y, const lines_args args)
 {
     const philox_stream stream = philox_begin(&args);
     const long stride = args.stride[0][args.rank - 1];

@@ -164,9 +164,9 @@ TENON_INLINE void store_row(__global data_t *y, long y_at, __global acc_t *works
     }
 }
 
-TENON_KERNEL void reduce_rows(__global const data_t *x, __global const data_t *t,
-                              __global data_t *y, __global data_t *means, __global acc_t *workspace,
-                              const reduction_args args)
+TENON_VECTOR_KERNEL void reduce_rows(__global const data_t *x, __global const data_t *t,
+                                     __global data_t *y, __global data_t *means,
+                                     __global acc_t *workspace, const reduction_args args)
 {
     const long piece = (long)get_global_id(0) % args.pieces;
     const long first = (long)get_global_id(0) / args.pieces * args.chunk;
@@ -198,9 +198,9 @@ TENON_INLINE void store_columns(__global data_t *y, __global acc_t *workspace,
     }
 }
 
-TENON_KERNEL void reduce_columns(__global const data_t *x, __global const data_t *t,
-                                 __global data_t *y, __global data_t *means,
-                                 __global acc_t *workspace, const reduction_args args)
+TENON_VECTOR_KERNEL void reduce_columns(__global const data_t *x, __global const data_t *t,
+                                        __global data_t *y, __global data_t *means,
+                                        __global acc_t *workspace, const reduction_args args)
 {
     const long xs = args.kept_stride[REDUCTION_X][args.kept_rank - 1];
     column_work w;

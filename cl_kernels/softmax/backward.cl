@@ -42,8 +42,8 @@ TENON_INLINE acc_t row_sum(__global const data_t *y, __global const data_t *dy,
     return sum;
 }
 
-TENON_KERNEL void backward_rows(__global const data_t *y, __global const data_t *dy,
-                                __global data_t *dx, const rows_args args)
+TENON_VECTOR_KERNEL void backward_rows(__global const data_t *y, __global const data_t *dy,
+                                       __global data_t *dx, const rows_args args)
 {
     const long ys = args.axis[0], ds = args.axis[1], xs = args.axis[2];
     long first = (long)get_global_id(0) * args.chunk;
@@ -66,8 +66,8 @@ TENON_KERNEL void backward_rows(__global const data_t *y, __global const data_t 
     }
 }
 
-TENON_KERNEL void backward_columns(__global const data_t *y, __global const data_t *dy,
-                                   __global data_t *dx, const rows_args args)
+TENON_VECTOR_KERNEL void backward_columns(__global const data_t *y, __global const data_t *dy,
+                                          __global data_t *dx, const rows_args args)
 {
     const int inner = args.rank - 1;
     const long ys = args.stride[0][inner], ds = args.stride[1][inner], xs = args.stride[2][inner];

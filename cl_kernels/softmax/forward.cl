@@ -78,7 +78,8 @@ TENON_INLINE void softmax_row(__global const data_t *x, __global data_t *y, cons
 #endif
 }
 
-TENON_KERNEL void forward_rows(__global const data_t *x, __global data_t *y, const rows_args args)
+TENON_VECTOR_KERNEL void forward_rows(__global const data_t *x, __global data_t *y,
+                                      const rows_args args)
 {
     long first = (long)get_global_id(0) * args.chunk;
     long last = min(first + args.chunk, args.count);
@@ -125,8 +126,8 @@ TENON_INLINE void columns(__global const data_t *x, long xa, __global data_t *y,
     }
 }
 
-TENON_KERNEL void forward_columns(__global const data_t *x, __global data_t *y,
-                                  const rows_args args)
+TENON_VECTOR_KERNEL void forward_columns(__global const data_t *x, __global data_t *y,
+                                         const rows_args args)
 {
     const int inner = args.rank - 1;
     long first = (long)get_global_id(0) * args.chunk;

@@ -63,6 +63,8 @@ typedef struct tenon_context_params {
     uint32_t profiling;    /**< 1: queues that the library creates record times
                               (CL_QUEUE_PROFILING_ENABLE) */
     uint32_t measurements; /**< a tenon_measurements */
+    uint32_t unchecked;    /**< 1: kernels are used without a self-check before their first use */
+    uint32_t reserved;     /**< 0 */
     tenon_store store; /**< what is kept between processes, and where; zeroed: the usual folder */
     tenon_progress_callback progress; /**< or NULL */
     void *progress_user;
@@ -70,7 +72,7 @@ typedef struct tenon_context_params {
 
 #define TENON_CONTEXT_PARAMS_INIT                                                                  \
     {                                                                                              \
-        sizeof(tenon_context_params), 0, NULL, TENON_WORKSPACE_DEFAULT, NULL, NULL, 0, 0,          \
+        sizeof(tenon_context_params), 0, NULL, TENON_WORKSPACE_DEFAULT, NULL, NULL, 0, 0, 0, 0,    \
             {0, 0, NULL, 0, NULL, NULL, NULL}, NULL, NULL                                          \
     }
 

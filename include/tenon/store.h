@@ -36,7 +36,8 @@ typedef struct tenon_store {
     /** Of folders: the most bytes of entries; beyond it those that were used longest ago go.
      * TENON_STORE_LIMIT_DEFAULT: 256 MiB. */
     uint64_t limit;
-    /** Of TENON_STORE_FUNCTIONS; called from any thread, several at once.
+    /** Of TENON_STORE_FUNCTIONS; called from any thread, several at once, those of the library's
+     * own among them, until the context is gone. They must not call the library.
      *
      * Copies at most `capacity` bytes of the entry `name` (up to 63 characters: letters of ASCII,
      * digits, points) to `data`, which may be NULL where that is 0, and returns the entry's size; 0

@@ -128,6 +128,19 @@ static unsigned char *ask(const tn_store *store, const char *name, size_t *size)
     return NULL;
 }
 
+/* It goes, since what is there is not written again. */
+static void *refuse_entry(tn_store *store, tn_store_kind kind, const char *key, const char *why,
+                          unsigned char *bytes)
+{
+    char name[TN_STORE_NAME_SIZE];
+    tn_store_name(kind, key, name);
+    tn_log_send(store->log, TENON_LOG_WARNING, "entry %s of the store %s, and is made anew", name,
+                why);
+    tn_store_remove(store, kind, key);
+    free(bytes);
+    return NULL;
+}
+
 void *tn_store_get(tn_store *store, tn_store_kind kind, const char *key, size_t *size)
 {
     char name[TN_STORE_NAME_SIZE];
@@ -137,21 +150,14 @@ void *tn_store_get(tn_store *store, tn_store_kind kind, const char *key, size_t 
         return NULL;
     tn_store_name(kind, key, name);
     unsigned char *bytes =
-        store->folder != NULL ? tn_folder_read(store->folder, name, &all) : ask(store, name, &all);
+        store->folder != NULL ? tn_folder_use(store->folder, name, &all) : ask(store, name, &all);
     if (bytes == NULL)
         return NULL;
-    if (!tn_entry_read(bytes, all, &entry)) {
-        tn_log_send(store->log, TENON_LOG_WARNING,
-                    "entry %s of the store was cut or altered, and is made anew", name);
-        tn_store_remove(store, kind, key);
-        free(bytes);
-        return NULL;
-    }
-    /* Another key of the same hash is no fault. */
-    if (entry.kind != kind || strcmp(entry.key, key) != 0) {
-        free(bytes);
-        return NULL;
-    }
+    if (!tn_entry_read(bytes, all, &entry))
+        return refuse_entry(store, kind, key, "was cut or altered", bytes);
+    /* One that was given this name: the names of two keys differ. */
+    if (entry.kind != kind || strcmp(entry.key, key) != 0)
+        return refuse_entry(store, kind, key, "has another key", bytes);
     *size = entry.data_size;
     memmove(bytes, entry.data, entry.data_size);
     bytes[entry.data_size] = '\0';
@@ -188,6 +194,32 @@ bool tn_store_each(tn_store *store, tn_store_kind kind, bool (*visit)(void *user
     kind_visit v = {tn_store_kind_name(kind), visit, user};
     return store == NULL ||
            (works(store) && store->folder != NULL && tn_folder_each(store->folder, visit_kind, &v));
+}
+
+typedef struct entry_visit {
+    tn_store *store;
+    tn_store_visitor visit;
+    void *user;
+} entry_visit;
+
+static bool visit_entry(void *user, const char *name)
+{
+    const entry_visit *v = user;
+    tn_entry entry;
+    size_t size;
+    unsigned char *bytes = tn_folder_read(v->store->folder, name, &size);
+    if (bytes != NULL && tn_entry_read(bytes, size, &entry)) {
+        bytes[size] = '\0'; /* tn_folder_read has room for it */
+        v->visit(v->user, entry.key, (const char *)entry.data, entry.data_size);
+    }
+    free(bytes);
+    return true;
+}
+
+bool tn_store_each_entry(tn_store *store, tn_store_kind kind, tn_store_visitor visit, void *user)
+{
+    entry_visit v = {store, visit, user};
+    return tn_store_each(store, kind, visit_entry, &v);
 }
 
 /* A folder is looked through when this process has written a part of its limit. */

@@ -58,6 +58,11 @@ void tn_store_name(tn_store_kind kind, const char *key, char name[TN_STORE_NAME_
 bool tn_store_each(tn_store *store, tn_store_kind kind, bool (*visit)(void *user, const char *name),
                    void *user);
 
+/* Calls for every entry of a kind that is whole, with its key and its data, which has a byte of 0
+ * behind it. False where they cannot all be listed. */
+typedef void (*tn_store_visitor)(void *user, const char *key, const char *data, size_t size);
+bool tn_store_each_entry(tn_store *store, tn_store_kind kind, tn_store_visitor visit, void *user);
+
 /* Where it is; NULL where that is no folder. */
 const char *tn_store_folder(const tn_store *store);
 

@@ -55,7 +55,8 @@ unsigned char *tn_entry_make(tn_store_kind kind, const char *key, const void *da
     memcpy(h.magic, MAGIC, sizeof h.magic);
     h.key_size = strlen(key) + 1;
     *size = sizeof h + h.key_size + data_size;
-    unsigned char *bytes = malloc(*size);
+    unsigned char *bytes =
+        data_size < TN_ENTRY_MOST && *size <= TN_ENTRY_MOST ? malloc(*size) : NULL;
     if (bytes == NULL)
         return NULL;
     memcpy(bytes, &h, sizeof h);

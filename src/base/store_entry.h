@@ -16,7 +16,7 @@ typedef struct tn_entry {
     size_t data_size;
 } tn_entry;
 
-/* An entry as it is kept, which the caller frees; NULL without memory. */
+/* An entry as it is kept, which the caller frees; NULL without memory, or beyond TN_ENTRY_MOST. */
 unsigned char *tn_entry_make(tn_store_kind kind, const char *key, const void *data,
                              size_t data_size, size_t *size);
 

@@ -60,8 +60,7 @@ static const char *say(char why[256], const char *what, int error)
     return why;
 }
 
-/* What is kept here is run as code: nobody else may put anything in. */
-static const char *refuse(const char *folder, char why[256])
+const char *tn_folder_refuse(const char *folder, char why[256])
 {
     struct stat is;
     if (stat(folder, &is) != 0)
@@ -90,7 +89,7 @@ const char *tn_folder_make(const char *folder, char why[256])
         if (is_last)
             break;
     }
-    return refuse(folder, why);
+    return tn_folder_refuse(folder, why);
 }
 
 /* So that those which are used stay; once a day, since a write for each use would be waste. */
@@ -100,7 +99,7 @@ static void note_use(int file, const struct stat *is)
         (void)futimens(file, NULL);
 }
 
-static unsigned char *read_open(int file, size_t *size)
+static unsigned char *read_open(int file, bool is_used, size_t *size)
 {
     struct stat is;
     if (fstat(file, &is) != 0 || !S_ISREG(is.st_mode) || is.st_size < 0 ||
@@ -117,19 +116,32 @@ static unsigned char *read_open(int file, size_t *size)
         }
         *size += got > 0 ? (size_t)got : 0;
     }
-    note_use(file, &is);
+    if (is_used)
+        note_use(file, &is);
+    return bytes;
+}
+
+/* Without waiting for who should write into it, where somebody has put a pipe there. */
+static unsigned char *read_file(const char *folder, const char *name, bool is_used, size_t *size)
+{
+    char path[PATH_SIZE];
+    const int file =
+        join(path, folder, name) ? open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK) : -1;
+    if (file < 0)
+        return NULL;
+    unsigned char *bytes = read_open(file, is_used, size);
+    close(file);
     return bytes;
 }
 
 unsigned char *tn_folder_read(const char *folder, const char *name, size_t *size)
 {
-    char path[PATH_SIZE];
-    const int file = join(path, folder, name) ? open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW) : -1;
-    if (file < 0)
-        return NULL;
-    unsigned char *bytes = read_open(file, size);
-    close(file);
-    return bytes;
+    return read_file(folder, name, false, size);
+}
+
+unsigned char *tn_folder_use(const char *folder, const char *name, size_t *size)
+{
+    return read_file(folder, name, true, size);
 }
 
 bool tn_folder_has(const char *folder, const char *name)
@@ -143,12 +155,13 @@ static bool finish(int file, const unsigned char *bytes, size_t size, const char
                    const char *path)
 {
     bool written = true;
+    errno = 0;
     for (size_t done = 0; written && done < size;) {
         const ssize_t put = write(file, bytes + done, size - done);
         written = put > 0 || (put < 0 && errno == EINTR);
         done += put > 0 ? (size_t)put : 0;
     }
-    int error = written ? 0 : errno;
+    int error = written ? 0 : errno != 0 ? errno : EIO;
     if (close(file) != 0 && error == 0)
         error = errno;
     if (error == 0 && rename(temporary, path) == 0)

@@ -13,12 +13,20 @@
  * frees it. */
 char *tn_folder_usual(void);
 
+/* Why a folder cannot be used, NULL where it can: `why` holds the text. What is kept there is run
+ * as code, so nobody else may put anything in. */
+const char *tn_folder_refuse(const char *folder, char why[256]);
+
 /* Makes the folder and those above it where they are not there. Returns why it cannot be used, NULL
  * where it can: `why` holds the text. */
 const char *tn_folder_make(const char *folder, char why[256]);
 
-/* A whole file, which the caller frees; NULL where it cannot be read. Notes that it was used. */
+/* A whole file, which the caller frees, with room for a byte behind it; NULL where it cannot be
+ * read. */
 unsigned char *tn_folder_read(const char *folder, const char *name, size_t *size);
+
+/* The same, and notes that it was used. */
+unsigned char *tn_folder_use(const char *folder, const char *name, size_t *size);
 
 bool tn_folder_has(const char *folder, const char *name);
 

@@ -25,9 +25,10 @@ static void fill(const tenon_tensor *view, double (*draw)(const double *range, u
                  const double range[2], uint64_t *seed)
 {
     int64_t index[TENON_MAX_RANK] = {0};
-    for (int64_t count = tenon_tensor_elements(view); count > 0; count--) {
-        tn_dtype_store(view->dtype, tn_host_element(view, index), draw(range, seed));
-        tn_next_index(index, view->shape, view->rank);
+    for (int64_t rows = tn_host_rows(view); rows > 0; rows--) {
+        const tn_host_row row = tn_host_next_row(view, index);
+        for (int64_t i = 0; i < row.count; i++)
+            tn_dtype_store(view->dtype, row.first + i * row.step, draw(range, seed));
     }
 }
 
@@ -185,22 +186,30 @@ static bool agrees(bool exact, tenon_dtype dtype, double got, tn_bounded expecte
     return tn_within(got, expected);
 }
 
+static void report_element(const trial *t, uint32_t number, int64_t at, double got,
+                           tn_bounded expected, tn_case_result *result)
+{
+    snprintf(
+        result->why, sizeof result->why,
+        "%s: element %" PRId64 " of %" PRId64 " is %.9g, the reference says %.9g, at most %.3g off",
+        t->c->operation->operands[number].name, at, tenon_tensor_elements(&t->mirrors[number].host),
+        got, expected.value, t->exact ? 0 : expected.bound);
+}
+
 static bool elements_agree(const trial *t, uint32_t number, const tn_bounded *expected,
                            tn_case_result *result)
 {
     const tenon_tensor *view = &t->mirrors[number].host;
-    int64_t index[TENON_MAX_RANK] = {0}, count = tenon_tensor_elements(view);
-    for (int64_t i = 0; i < count; i++) {
-        const double got = tn_dtype_load(view->dtype, tn_host_element(view, index));
-        if (!agrees(t->exact, view->dtype, got, expected[i], &result->error_over_bound)) {
-            snprintf(result->why, sizeof result->why,
-                     "%s: element %" PRId64 " of %" PRId64
-                     " is %.9g, the reference says %.9g, at most %.3g off",
-                     t->c->operation->operands[number].name, i, count, got, expected[i].value,
-                     t->exact ? 0 : expected[i].bound);
+    int64_t index[TENON_MAX_RANK] = {0}, at = 0;
+    for (int64_t rows = tn_host_rows(view); rows > 0; rows--) {
+        const tn_host_row row = tn_host_next_row(view, index);
+        for (int64_t i = 0; i < row.count; i++, at++) {
+            const double got = tn_dtype_load(view->dtype, row.first + i * row.step);
+            if (agrees(t->exact, view->dtype, got, expected[at], &result->error_over_bound))
+                continue;
+            report_element(t, number, at, got, expected[at], result);
             return false;
         }
-        tn_next_index(index, view->shape, view->rank);
     }
     return true;
 }
@@ -212,10 +221,12 @@ static bool rest_untouched(const trial *t, uint32_t number, bool output, tn_case
     const tenon_tensor *view = &t->mirrors[number].host;
     const char *memory = view->memory.u.svm;
     int64_t index[TENON_MAX_RANK] = {0};
-    for (int64_t i = tenon_tensor_elements(view); output && i > 0; i--) {
-        char *at = tn_host_element(view, index);
-        memcpy(at, t->before[number] + (at - memory), tenon_dtype_size(view->dtype));
-        tn_next_index(index, view->shape, view->rank);
+    const size_t size = tenon_dtype_size(view->dtype);
+    for (int64_t rows = output ? tn_host_rows(view) : 0; rows > 0; rows--) {
+        const tn_host_row row = tn_host_next_row(view, index);
+        const unsigned char *before = t->before[number] + (row.first - memory);
+        for (int64_t i = 0; i < row.count; i++)
+            memcpy(row.first + i * row.step, before + i * row.step, size);
     }
     if (memcmp(memory, t->before[number], (size_t)tn_mirror_bytes(view)) == 0)
         return true;

@@ -22,6 +22,24 @@ void *tn_host_element(const tenon_tensor *view, const int64_t *index)
     return (char *)view->memory.u.svm + view->offset + at * (int64_t)tenon_dtype_size(view->dtype);
 }
 
+int64_t tn_host_rows(const tenon_tensor *view)
+{
+    const int64_t count = tenon_tensor_elements(view);
+    return view->rank > 0 && count > 0 ? count / view->shape[view->rank - 1] : count;
+}
+
+tn_host_row tn_host_next_row(const tenon_tensor *view, int64_t *index)
+{
+    const int64_t size = (int64_t)tenon_dtype_size(view->dtype);
+    tn_host_row row = {tn_host_element(view, index), 1, 0};
+    if (view->rank > 0) {
+        row.count = view->shape[view->rank - 1];
+        row.step = view->stride[view->rank - 1] * size;
+        tn_next_index(index, view->shape, view->rank - 1);
+    }
+    return row;
+}
+
 double *tn_host_read(const tenon_tensor *view, uint32_t rank, const int64_t *shape)
 {
     tenon_tensor wide = *view;
@@ -32,9 +50,11 @@ double *tn_host_read(const tenon_tensor *view, uint32_t rank, const int64_t *sha
         return NULL;
     int64_t count = tenon_tensor_elements(&wide);
     double *values = malloc((size_t)(count > 0 ? count : 1) * sizeof *values);
-    for (int64_t i = 0; values != NULL && i < count; i++) {
-        values[i] = tn_dtype_load(wide.dtype, tn_host_element(&wide, index));
-        tn_next_index(index, wide.shape, rank);
+    double *to = values;
+    for (int64_t rows = tn_host_rows(&wide); values != NULL && rows > 0; rows--) {
+        const tn_host_row row = tn_host_next_row(&wide, index);
+        for (int64_t i = 0; i < row.count; i++)
+            *to++ = tn_dtype_load(wide.dtype, row.first + i * row.step);
     }
     return values;
 }
@@ -79,14 +99,18 @@ static void put_nothing(tenon_dtype dtype, char *element, uint64_t seed)
 
 static void fill_host(tenon_tensor *host, uint64_t *seed)
 {
-    tenon_tensor all = whole(host, host->memory);
+    const tenon_tensor all = whole(host, host->memory);
+    const size_t size = tenon_dtype_size(host->dtype);
+    char *first = host->memory.u.svm;
     int64_t index[TENON_MAX_RANK] = {0};
-    for (int64_t i = 0; i < all.shape[0]; i++)
-        put_nothing(all.dtype, tn_host_element(&all, &i), *seed);
-    for (int64_t count = tenon_tensor_elements(host); count > 0; count--) {
-        tn_dtype_store(host->dtype, tn_host_element(host, index),
-                       random_element(host->dtype, seed));
-        tn_next_index(index, host->shape, host->rank);
+    put_nothing(all.dtype, first, *seed);
+    for (int64_t i = 1; i < all.shape[0]; i++)
+        memcpy(first + (size_t)i * size, first, size);
+    for (int64_t rows = tn_host_rows(host); rows > 0; rows--) {
+        const tn_host_row row = tn_host_next_row(host, index);
+        for (int64_t i = 0; i < row.count; i++)
+            tn_dtype_store(host->dtype, row.first + i * row.step,
+                           random_element(host->dtype, seed));
     }
 }
 

@@ -14,6 +14,18 @@ double *tn_host_read(const tenon_tensor *view, uint32_t rank, const int64_t *sha
 /* Where an element of a view of host memory lies. */
 void *tn_host_element(const tenon_tensor *view, const int64_t *index);
 
+/* Elements along the last dimension of a view of host memory. */
+typedef struct tn_host_row {
+    char *first;
+    int64_t count, step; /* in bytes */
+} tn_host_row;
+
+/* How many such rows a view has. */
+int64_t tn_host_rows(const tenon_tensor *view);
+
+/* The row at `index`, which is of all dimensions and moves on to the next row. */
+tn_host_row tn_host_next_row(const tenon_tensor *view, int64_t *index);
+
 /* A view for self-checks: N C H W, or N H W C, with an offset and gaps between rows, channels or
  * pixels, and images. */
 tenon_tensor tn_image_view(tenon_dtype dtype, bool channels_last, int64_t n, int64_t c,

@@ -157,12 +157,13 @@ tenon_status tn_problem_record(const char *operation, tn_recording *recording,
  * though it may serve the next time. */
 static tenon_status try_candidate(const char *operation, tenon_context *context,
                                   const tn_family *family, const tn_problem *problem,
-                                  const tn_candidate *c, tn_choice *choice, bool *passes,
-                                  tenon_status *last, char why[256])
+                                  const tn_candidate *c, bool is_last_resort, tn_choice *choice,
+                                  bool *passes, tenon_status *last, char why[256])
 {
     bool right = false;
     *choice = (tn_choice){.solver = c->solver};
     tn_configure(context, problem, choice);
+    choice->is_last_resort = is_last_resort;
     *last = tn_self_check(operation, context, family, problem, choice, &right, why);
     *passes = *last == TENON_OK && right;
     if (*passes)
@@ -179,8 +180,8 @@ static tenon_status take_first(const char *operation, tenon_context *context,
     char why[256] = "";
     bool passes = false;
     for (uint32_t i = 0; i < count; i++) {
-        TN_TRY(try_candidate(operation, context, family, problem, &candidates[i], choice, &passes,
-                             &last, why));
+        TN_TRY(try_candidate(operation, context, family, problem, &candidates[i], i + 1 == count,
+                             choice, &passes, &last, why));
         if (passes)
             return TENON_OK;
     }
@@ -209,8 +210,8 @@ static bool measure(const char *operation, tenon_context *context, const tn_fami
         bool passes = false;
         if (choices[right] == NULL && (choices[right] = malloc(sizeof **choices)) == NULL)
             break;
-        if (try_candidate(operation, context, family, problem, &candidates[i], choices[right],
-                          &passes, &last, why) != TENON_OK)
+        if (try_candidate(operation, context, family, problem, &candidates[i], false,
+                          choices[right], &passes, &last, why) != TENON_OK)
             break;
         if (passes)
             numbers[right++] = i;

@@ -57,10 +57,11 @@ static tenon_status check_until_right(tenon_context *context, tenon_stream *vali
                                       bool *right, char why[256])
 {
     const int most = context->device.miscompiles_at_random ? MOST_TRIES : 1;
+    const tn_log log = tn_context_log(context);
     tenon_status status =
         tn_self_check_once(validation, v->family, v->problem, v->choice, right, why);
     for (int tries = 1; status == TENON_OK && !*right && tries < most; tries++) {
-        tn_log_send(&context->log, TENON_LOG_INFO,
+        tn_log_send(&log, TENON_LOG_INFO,
                     "solver %s is compiled anew, as this driver may err by chance: %s", v->name,
                     why);
         tn_programs_judge(validation->context, false);
@@ -141,18 +142,16 @@ static tenon_status check_and_tell(tenon_context *context, tenon_stream *stream,
 }
 
 /* With a mark in the store while it runs. What ended a process before is wrong, for a time: that is
- * not an outcome to be stored. */
+ * neither stored nor remembered, since elsewhere it may be the last resort. */
 static tenon_status check_marked(tenon_context *context, tenon_stream *stream,
                                  tn_dispatch *validation, variant *v, bool *right, char why[256])
 {
     tenon_status status = TENON_OK;
     char *name = tn_verdict_name(context, v->key);
-    if (tn_running_begin(context, name, why)) {
+    *right = tn_running_begin(context, name, v->choice->is_last_resort ? 2 : 1, why);
+    if (*right) {
         status = check_and_tell(context, stream, validation, v, right, why);
         tn_running_end(context, name);
-    } else {
-        *right = false;
-        tn_verdict_remember(tn_dispatch_of(context), v->key, v->paths, false, why);
     }
     free(name);
     return status;
@@ -170,6 +169,7 @@ static tenon_status check_or_blame(tenon_context *context, tenon_stream *stream,
         return status;
     *right = false;
     snprintf(why, 256, "it spoils its context: %.200s", tenon_last_error());
+    tn_count_only(context, TN_CHECKS_WRONG, 1);
     tn_verdict_remember(tn_dispatch_of(context), v->key, v->paths, false, why);
     tn_verdict_store(context, v->key);
     return TENON_OK;
@@ -237,7 +237,7 @@ tenon_status tn_self_check(const char *operation, tenon_context *context, const 
 {
     *right = true;
     why[0] = '\0';
-    if (context->owner != NULL || context->cl == NULL)
+    if (context->owner != NULL || context->cl == NULL || context->unchecked)
         return TENON_OK;
     variant *v = calloc(1, sizeof *v);
     if (v == NULL)

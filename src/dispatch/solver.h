@@ -42,6 +42,9 @@ typedef struct tn_choice {
     const tn_solver *solver;
     /* Only the time counts, and whether it can serve: the options need not be written. */
     bool is_estimate;
+    /* Nothing else serves: it is checked though that has ended a process, which may have been
+     * killed by somebody. */
+    bool is_last_resort;
     int32_t values[TN_MAX_PARAMETERS]; /* of its parameters */
     uint64_t workspace;                /* bytes */
     /* Nanoseconds that it should take; compared among the solvers of one family only. */

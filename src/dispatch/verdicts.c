@@ -1,11 +1,17 @@
 #include "dispatch/verdicts.h"
 
 #include "runtime/identity.h"
+#include "runtime/running.h"
+
+#include <tenon/statistics.h>
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* The first line of a key: what it is of. */
+#define TN_KEY_WORDS (TN_SOLVER_NAME_SIZE + TN_OPTIONS_SIZE + 16)
 
 static tn_checked_variant *find(tn_dispatch *dispatch, const char *key)
 {
@@ -114,4 +120,93 @@ void tn_verdict_store(tenon_context *context, const char *key)
     if (name != NULL && known != NULL)
         tn_store_put(context->store, TN_STORE_CHECK, name, text, strlen(text));
     free(name);
+}
+
+/* Who is told of what is barred on a device. */
+typedef struct telling {
+    tn_dispatch *dispatch;
+    const char *identity;
+    tenon_barred_callback barred;
+    void *user;
+} telling;
+
+/* What a key of this device is of, behind the word for its kind ("check", "trial"); false for any
+ * other key. */
+static bool subject_of(const telling *t, const char *key, char subject[TN_KEY_WORDS])
+{
+    const char *end = strchr(key, '\n'), *blank = strchr(key, ' ');
+    if (end == NULL || blank == NULL || blank > end || strcmp(end + 1, t->identity) != 0)
+        return false;
+    snprintf(subject, TN_KEY_WORDS, "%.*s", (int)(end - blank - 1), blank + 1);
+    return true;
+}
+
+/* What this context knows itself has been told by then. */
+static bool is_known(tn_dispatch *dispatch, const char *key)
+{
+    pthread_mutex_lock(&dispatch->checked_lock);
+    const bool known = find(dispatch, key) != NULL;
+    pthread_mutex_unlock(&dispatch->checked_lock);
+    return known;
+}
+
+static void tell_check(void *user, const char *key, const char *data, size_t size)
+{
+    const telling *t = user;
+    char subject[TN_KEY_WORDS], why[256];
+    uint64_t paths;
+    bool right;
+    (void)size;
+    if (subject_of(t, key, subject) && read_outcome(data, &paths, &right, why) && !right &&
+        !is_known(t->dispatch, subject))
+        t->barred(t->user, subject, why);
+}
+
+static void tell_mark(void *user, const char *key, const char *data, size_t size)
+{
+    const telling *t = user;
+    char subject[TN_KEY_WORDS], why[256];
+    (void)size;
+    if (subject_of(t, key, subject) && tn_running_explain(data, why))
+        t->barred(t->user, subject, why);
+}
+
+/* What this context has found. The callback must not be called under the lock. */
+static void tell_own(tn_dispatch *dispatch, const telling *t)
+{
+    for (uint32_t i = 0;; i++) {
+        char words[TN_KEY_WORDS] = "", why[256] = "";
+        bool is_wrong = false;
+        pthread_mutex_lock(&dispatch->checked_lock);
+        const bool is_last = i >= dispatch->checked_count;
+        if (!is_last && !dispatch->checked[i].right) {
+            is_wrong = true;
+            snprintf(words, sizeof words, "%s", dispatch->checked[i].key);
+            memcpy(why, dispatch->checked[i].why, sizeof why);
+        }
+        pthread_mutex_unlock(&dispatch->checked_lock);
+        if (is_last)
+            return;
+        if (is_wrong)
+            t->barred(t->user, words, why);
+    }
+}
+
+TENON_API tenon_status tenon_context_barred(tenon_context *context, tenon_barred_callback barred,
+                                            void *user)
+{
+    static const char operation[] = "tenon_context_barred";
+    if (context == NULL || barred == NULL)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", operation,
+                       context == NULL ? "context" : "barred");
+    tn_dispatch *dispatch = tn_dispatch_of(context);
+    telling t = {dispatch, context->identity, barred, user};
+    if (dispatch == NULL)
+        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", operation);
+    tell_own(dispatch, &t);
+    if (context->identity == NULL)
+        return TENON_OK;
+    tn_store_each_entry(context->store, TN_STORE_CHECK, tell_check, &t);
+    tn_store_each_entry(context->store, TN_STORE_RUNNING, tell_mark, &t);
+    return TENON_OK;
 }

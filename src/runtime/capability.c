@@ -56,9 +56,9 @@ static tenon_status launch(tenon_stream *stream, const tn_trial *t, const char *
     return status;
 }
 
-/* Whether every work-item found what it tried to be right. */
+/* What every work-item found, of args.h's answers; TRIAL_WRONG where they differ. */
 static tenon_status run_kernel(tenon_stream *stream, const tn_trial *t, const char *options,
-                               const char *kernel, bool *right)
+                               const char *kernel, int32_t *answer)
 {
     int32_t values[TN_MOST_TRIAL_ITEMS] = {0};
     const uint32_t items = items_of(t);
@@ -72,9 +72,9 @@ static tenon_status run_kernel(tenon_stream *stream, const tn_trial *t, const ch
     if (status == TENON_OK)
         status = tenon_tensor_download(stream, &results, values, items * sizeof *values, NULL);
     tenon_memory_destroy(&results.memory);
-    *right = true;
-    for (uint32_t i = 0; i < items; i++)
-        *right &= values[i] == 1;
+    *answer = values[0];
+    for (uint32_t i = 1; i < items; i++)
+        *answer = values[i] == values[0] ? *answer : TRIAL_WRONG;
     return status;
 }
 
@@ -89,9 +89,9 @@ static double now(void)
 static tenon_status time_run(tenon_stream *stream, const tn_trial *t, const char *kernel,
                              double *seconds)
 {
-    bool right;
+    int32_t answer;
     const double start = now();
-    TN_TRY(run_kernel(stream, t, t->options[0], kernel, &right));
+    TN_TRY(run_kernel(stream, t, t->options[0], kernel, &answer));
     const double took = now() - start;
     if (took < *seconds)
         *seconds = took;
@@ -101,8 +101,11 @@ static tenon_status time_run(tenon_stream *stream, const tn_trial *t, const char
 /* Other work on the machine makes runs long, some in a row, and never short: so the least time of
  * both counts, they take turns, and an fma that looks slow is given more of them. Both launch as
  * well, which only brings the ratio of an emulated fma (20 and more) down. */
-static tenon_status time_fma(tenon_stream *stream, const tn_trial *t, tn_capability_result *result)
+tenon_status tn_capability_time_fma(tenon_stream *stream, tn_capability_result *result)
 {
+    tn_trial timed = tn_trials[TENON_CAPABILITY_HARDWARE_FMA];
+    const tn_trial *t = &timed;
+    timed.source = "capability/fma_time";
     double fma_time = 1e9, mul_add_time = 1e9, compiling = 1e9;
     TN_TRY(time_run(stream, t, "time_fma", &compiling));
     TN_TRY(time_run(stream, t, "time_mul_add", &compiling));
@@ -138,9 +141,12 @@ static tenon_status take_failure(tn_capability_result *result, tenon_status stat
 static tenon_status try_build(tenon_stream *stream, const tn_trial *t, const char *options,
                               tn_capability_result *result)
 {
-    tenon_status status = run_kernel(stream, t, options, "trial", &result->available);
+    int32_t answer;
+    tenon_status status = run_kernel(stream, t, options, "trial", &answer);
     if (status != TENON_OK)
         return take_failure(result, status);
+    result->told = answer == TRIAL_TOLD;
+    result->available = answer == TRIAL_RIGHT || result->told;
     snprintf(result->reason, sizeof result->reason, "%s",
              result->available ? t->found : "compiles and runs, but the result is wrong");
     return TENON_OK;
@@ -192,8 +198,8 @@ static tenon_status try_forms(tenon_stream *stream, tenon_capability capability,
     const tn_trial *t = &tn_trials[capability];
     for (int i = 0; i < 2 && t->options[i] != NULL && !result->available; i++)
         TN_TRY(try_form(stream, t, i, result));
-    if (capability == TENON_CAPABILITY_HARDWARE_FMA && result->available)
-        TN_TRY(take_failure(result, time_fma(stream, t, result)));
+    if (capability == TENON_CAPABILITY_HARDWARE_FMA && result->available && !result->told)
+        TN_TRY(take_failure(result, tn_capability_time_fma(stream, result)));
     return TENON_OK;
 }
 
@@ -257,6 +263,16 @@ static void store_trial(tenon_context *context, const char *key, const tn_capabi
     tn_store_put(context->store, TN_STORE_TRIAL, key, text, (size_t)length);
 }
 
+/* Calls of a type are refused, or have other bits, where these are found absent; they try plain
+ * OpenCL C, which ends no process as a rule. */
+static unsigned least_to_bar(tenon_capability capability)
+{
+    return capability == TENON_CAPABILITY_F64 || capability == TENON_CAPABILITY_F16 ||
+                   capability == TENON_CAPABILITY_HARDWARE_FMA
+               ? 2
+               : 1;
+}
+
 /* In the validation context, which has been entered. */
 static tenon_status run_trial(tenon_context *context, tenon_stream *stream, const char *key,
                               tenon_capability capability, tn_capability_result *result)
@@ -264,8 +280,12 @@ static tenon_status run_trial(tenon_context *context, tenon_stream *stream, cons
     const char *name = tn_trials[capability].name;
     const uint64_t began = tn_now();
     *result = (tn_capability_result){.form = -1};
-    if (!tn_running_begin(context, key, result->reason))
+    if (!tn_running_begin(context, key, least_to_bar(capability), result->reason)) {
+        const tn_log log = tn_context_log(context);
+        tn_log_send(&log, TENON_LOG_WARNING, "%s is not tried on %s: %s", name,
+                    context->device.info.name, result->reason);
         return TENON_OK;
+    }
     tn_progress_send(stream->context, TENON_PROGRESS_TRIAL, name, "", -1);
     tenon_status status = try_forms(stream, capability, result);
     tn_programs_judge(stream->context, false); /* its programs are not needed again */
@@ -430,10 +450,11 @@ static char *build_options(tenon_context *context, const char *first, char optio
 {
     const bool fma = tn_context_has(context, TENON_CAPABILITY_HARDWARE_FMA);
     /* CPUs' drivers compute some functions lane by lane, which no trial would tell reliably. */
+    const char *cpu = context->device.is_cpu ? "-DTENON_CPU=1 " : "";
     const char *math = fma && context->device.is_cpu ? "-DTENON_VECTOR_MATH=1 " : "";
     const uint32_t sub_group = context->device.least_sub_group;
     const uint32_t salt = context->rebuild_salt;
-    int used = snprintf(options, 512, "%s -DTENON_HW_FMA=%d %s", first, fma, math);
+    int used = snprintf(options, 512, "%s -DTENON_HW_FMA=%d %s%s", first, fma, cpu, math);
     if (sub_group > 0)
         used += snprintf(options + used, (size_t)(512 - used), "-DTENON_SUB_GROUP=%u ", sub_group);
     if (salt > 0)

@@ -72,7 +72,8 @@ const tn_trial tn_trials[TENON_CAPABILITY_COUNT] = {
     [TENON_CAPABILITY_F16] =
         TRIAL("f16", "capability/f16", without_f16, "arithmetic is right", TN_LEAST_VERSION),
     [TENON_CAPABILITY_HARDWARE_FMA] =
-        TRIAL("hardware_fma", "capability/fma", never_ruled_out, "", TN_LEAST_VERSION),
+        TRIAL("hardware_fma", "capability/fma", never_ruled_out,
+              "the compiler says that it is an instruction", TN_LEAST_VERSION),
     [TENON_CAPABILITY_SUB_GROUPS] =
         TRIAL("sub_groups", "capability/sub_groups", without_sub_groups,
               "broadcast and sum are right", "-cl-std=CL3.0", "-cl-std=CL2.0"),

@@ -2,6 +2,7 @@
 #ifndef TN_RUNTIME_CAPABILITY_TRIALS_H
 #define TN_RUNTIME_CAPABILITY_TRIALS_H
 
+#include "runtime/context.h"
 #include "runtime/device.h"
 
 /* The language that kernels are written in, unless they use what came later. */
@@ -25,5 +26,9 @@ typedef struct tn_trial {
 } tn_trial;
 
 extern const tn_trial tn_trials[TENON_CAPABILITY_COUNT];
+
+/* Times fma against a multiply and an add, in the validation context: what is done where the
+ * compiler does not say whether fma is an instruction. */
+tenon_status tn_capability_time_fma(tenon_stream *validation, tn_capability_result *result);
 
 #endif

@@ -15,6 +15,7 @@
 
 typedef struct tn_capability_result {
     bool known, available;
+    bool told;           /* the compiler says what would else be measured */
     int form;            /* which of the trial's options passed: 0 or 1 */
     char types[8];       /* of a matrix unit: those of the trial's types that came out right */
     const char *options; /* what the trial was compiled with where it passed; static */
@@ -67,6 +68,7 @@ typedef struct tn_keeper {
 /* A line of the log that waits until the validation context is left. */
 typedef struct tn_late_line {
     struct tn_late_line *next;
+    tenon_log_level level;
     char text[];
 } tn_late_line;
 
@@ -99,11 +101,13 @@ struct tenon_context {
     tenon_progress_callback progress; /* or NULL */
     void *progress_user;
     tn_statistics statistics;
+    tn_log store_log;
     tn_store *store; /* of a validation context: its owner's; NULL where nothing is kept */
     char *identity;  /* what entries of the store are for */
     tn_keeper keeper;
     uint64_t workspace_limit;
     bool profiling;
+    bool unchecked; /* no self-checks */
     tenon_measurements measurements;
     char *record; /* the file that calls are written down in; NULL: none */
     atomic_bool record_failed;
@@ -133,6 +137,10 @@ void *tn_context_slot(tenon_context *context, tn_slot_id id, void *(*create)(voi
  * which the log is told as well. */
 void tn_progress_send(tenon_context *context, tenon_progress_stage stage, const char *name,
                       const char *details, double milliseconds);
+
+/* The log of a context, or of the owner of a validation context, for whoever may be within the
+ * validation context: there lines wait until it is left, since no callback runs under a lock. */
+tn_log tn_context_log(tenon_context *context);
 
 /* Sends lines that have waited (to nobody, where `log` is NULL), and frees them. */
 void tn_late_lines_send(const tn_log *log, tn_late_line *lines);

@@ -23,9 +23,13 @@ static tenon_status check_params(const char *operation, const tenon_context_para
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
                        "%s: params: log_level is %u, must be at most %d", operation,
                        params->log_level, TENON_LOG_DEBUG);
-    if (params->profiling > 1)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: profiling is %u, must be 0 or 1",
-                       operation, params->profiling);
+    if (params->profiling > 1 || params->unchecked > 1)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: %s is %u, must be 0 or 1",
+                       operation, params->profiling > 1 ? "profiling" : "unchecked",
+                       params->profiling > 1 ? params->profiling : params->unchecked);
+    if (params->reserved != 0)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: reserved is %u, must be 0",
+                       operation, params->reserved);
     if (params->measurements > TENON_MEASUREMENTS_MADE)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
                        "%s: params: measurements is %u, which is no tenon_measurements", operation,
@@ -89,7 +93,8 @@ static tenon_status open_store(const char *operation, tenon_context *context,
     }
     if (context->cl == NULL)
         return TENON_OK;
-    TN_TRY(tn_store_create(operation, &params->store, &context->log, &context->store));
+    context->store_log = tn_context_log(context);
+    TN_TRY(tn_store_create(operation, &params->store, &context->store_log, &context->store));
     if (context->store != NULL && (context->identity = tn_identity_make(&context->device)) == NULL)
         return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", operation);
     return TENON_OK;
@@ -134,6 +139,7 @@ static tenon_status make_context(const char *operation, cl_context cl, const tn_
                             params->log_level != 0 ? params->log_level : TENON_LOG_WARNING};
     context->workspace_limit = workspace_limit(device, params->workspace_limit);
     context->profiling = params->profiling == 1;
+    context->unchecked = params->unchecked == 1;
     context->measurements = measurements(params->measurements);
     context->progress = params->progress;
     context->progress_user = params->progress_user;

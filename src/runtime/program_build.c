@@ -36,16 +36,11 @@ static tenon_status fail_build(tenon_context *context, const tn_program *program
     return TENON_ERROR_BUILD_FAILED;
 }
 
-static tenon_status compile(tenon_context *context, tn_program *program, const char *text,
-                            size_t length)
+static tenon_status compile_text(tenon_context *context, tn_program *program, const char *text,
+                                 size_t length)
 {
     cl_int error;
     cl_device_id device = context->device.info.device;
-    const uint64_t began = tn_now();
-    if (!context->device.has_compiler)
-        return tn_fail(TENON_ERROR_UNSUPPORTED_DEVICE, "kernel %s: device %s has no compiler",
-                       program->source->name, context->device.info.name);
-    tn_progress_send(context, TENON_PROGRESS_BUILD, program->source->name, program->options, -1);
     cl_program cl = clCreateProgramWithSource(context->cl, 1, &text, &length, &error);
     TN_CL_TRY(program->source->name, "clCreateProgramWithSource", error);
     error = clBuildProgram(cl, 1, &device, program->options, NULL, NULL);
@@ -57,10 +52,25 @@ static tenon_status compile(tenon_context *context, tn_program *program, const c
         return status;
     }
     program->cl = cl;
-    const double milliseconds = tn_count(context, TN_PROGRAMS_BUILT, began);
-    tn_progress_send(context, TENON_PROGRESS_BUILD, program->source->name, program->options,
-                     milliseconds);
     return TENON_OK;
+}
+
+/* Whoever is told that a build begins is told of its end, too. */
+static tenon_status compile(tenon_context *context, tn_program *program, const char *text,
+                            size_t length)
+{
+    const char *name = program->source->name;
+    const uint64_t began = tn_now();
+    if (!context->device.has_compiler)
+        return tn_fail(TENON_ERROR_UNSUPPORTED_DEVICE, "kernel %s: device %s has no compiler", name,
+                       context->device.info.name);
+    tn_progress_send(context, TENON_PROGRESS_BUILD, name, program->options, -1);
+    tenon_status status = compile_text(context, program, text, length);
+    const double milliseconds = tn_count(context, TN_PROGRAMS_BUILT, began);
+    tn_count_only(context, TN_PROGRAMS_BUILT, status == TENON_OK ? 0 : -1);
+    tn_progress_send(context, TENON_PROGRESS_BUILD, name,
+                     status == TENON_OK ? program->options : "it failed", milliseconds);
+    return status;
 }
 
 /* The binary of a program with one device, or NULL. */
@@ -117,6 +127,7 @@ static cl_program take_from_store(tenon_context *context, const tn_program *prog
 {
     size_t size;
     const uint64_t began = tn_now();
+    const tn_log log = tn_context_log(context);
     if (program->key == NULL)
         return NULL;
     unsigned char *binary = tn_store_get(context->store, TN_STORE_PROGRAM, program->key, &size);
@@ -126,11 +137,11 @@ static cl_program take_from_store(tenon_context *context, const tn_program *prog
     free(binary);
     if (cl != NULL) {
         const double milliseconds = tn_count(context, TN_PROGRAMS_LOADED, began);
-        tn_log_send(&context->log, TENON_LOG_INFO, "kernel %s came from the store in %.1f ms (%s)",
+        tn_log_send(&log, TENON_LOG_INFO, "kernel %s came from the store in %.1f ms (%s)",
                     program->source->name, milliseconds, program->options);
         return cl;
     }
-    tn_log_send(&context->log, TENON_LOG_WARNING,
+    tn_log_send(&log, TENON_LOG_WARNING,
                 "the driver does not take its own binary of kernel %s, which is compiled anew",
                 program->source->name);
     tn_store_remove(context->store, TN_STORE_PROGRAM, program->key);

@@ -12,12 +12,13 @@ static const char *const stages[] = {
 
 /* The validation context's lock is held, under which the application's callback must not run. A
  * line for which there is no memory is lost. */
-static void add_late_line(tn_validation *validation, const char *text)
+static void add_late_line(tn_validation *validation, tenon_log_level level, const char *text)
 {
     tn_late_line *line = malloc(sizeof *line + strlen(text) + 1);
     if (line == NULL)
         return;
     line->next = NULL;
+    line->level = level;
     memcpy(line->text, text, strlen(text) + 1);
     if (validation->lines == NULL)
         validation->last_line = &validation->lines;
@@ -30,10 +31,35 @@ void tn_late_lines_send(const tn_log *log, tn_late_line *lines)
     while (lines != NULL) {
         tn_late_line *next = lines->next;
         if (log != NULL)
-            tn_log_send(log, TENON_LOG_INFO, "%s", lines->text);
+            tn_log_send(log, lines->level, "%s", lines->text);
         free(lines);
         lines = next;
     }
+}
+
+/* Whether this thread is in the validation context: its lock is recursive. */
+static bool has_entered(tn_validation *validation)
+{
+    if (pthread_mutex_trylock(&validation->lock) != 0)
+        return false;
+    const bool entered = validation->depth > 0;
+    pthread_mutex_unlock(&validation->lock);
+    return entered;
+}
+
+static void tell(void *user, tenon_log_level level, const char *text)
+{
+    tenon_context *owner = user;
+    if (has_entered(&owner->validation))
+        add_late_line(&owner->validation, level, text);
+    else
+        tn_log_send(&owner->log, level, "%s", text);
+}
+
+tn_log tn_context_log(tenon_context *context)
+{
+    tenon_context *owner = context->owner != NULL ? context->owner : context;
+    return (tn_log){owner->log.callback != NULL ? tell : NULL, owner, owner->log.level};
 }
 
 void tn_progress_send(tenon_context *context, tenon_progress_stage stage, const char *name,
@@ -50,8 +76,5 @@ void tn_progress_send(tenon_context *context, tenon_progress_stage stage, const 
     if (milliseconds < 0 || owner->log.callback == NULL || owner->log.level < TENON_LOG_INFO)
         return;
     snprintf(text, sizeof text, "%s %s: %.1f ms; %s", stages[stage], name, milliseconds, details);
-    if (context->owner != NULL)
-        add_late_line(&owner->validation, text);
-    else
-        tn_log_send(&owner->log, TENON_LOG_INFO, "%s", text);
+    tell(owner, TENON_LOG_INFO, text);
 }

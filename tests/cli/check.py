@@ -301,6 +301,21 @@ class Kernels(unittest.TestCase):
             # Plans of many blocks launch a kernel for each.
             self.assertIn("conv/columns/col2im", {row["source"] for row in rows})
 
+    def test_cpus_are_told_of_vectors(self):
+        """Intel's CPU runtime would put work-items into vectors, for seconds a kernel."""
+        declaration = (r"\n(TENON_\w*KERNEL)\s+__attribute__\(\(reqd_work_group_size\(1, 1, 1\)\)\)"
+                       r"[^{]*\b%s\(")
+        with tempfile.TemporaryDirectory() as folder:
+            rows = self.rows("--target", "cpu_16", "--sources", folder)
+            for row in rows:
+                with open(os.path.join(folder, row["source"] + ".cl"), encoding="utf-8") as file:
+                    found = re.search(declaration % row["kernel"], file.read())
+                if found is not None:
+                    self.assertEqual(found[1], "TENON_VECTOR_KERNEL", row)
+                    self.assertIn(" -DTENON_CPU=1 ", row["options"])
+        for row in self.rows("--target", "xe_hpc"):
+            self.assertNotIn("TENON_CPU", row["options"])
+
     def test_a_call(self):
         call = "gemm a=f32:512x512 b=f32:512x512 d=f32:512x512"
         rows = self.rows("--target", "sm_90", "--call", call)

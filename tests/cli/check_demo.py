@@ -47,8 +47,10 @@ class Demo(unittest.TestCase):
         lines = [line for line in done.stdout.splitlines() if re.match("[a-z]", line)]
         self.assertRegex(lines[0], "^device ")
         self.assertRegex(lines[1], r"^learning .* 1 type x 1 seed x \d+ steps$")
-        self.assertRegex(lines[2], r"^f32   kernels   compiled in [0-9.]+ s$")
-        shown = [re.match(r"training +(\d+) %  about (\d+) s left$", line) for line in lines[3:8]]
+        self.assertRegex(lines[2], r"^f32   untrained \d+\.\d\d % of the held-out digits read right$")
+        self.assertLess(float(lines[2].split()[2]), 50)  # by chance, a tenth
+        self.assertRegex(lines[3], r"^f32   kernels   compiled in [0-9.]+ s$")
+        shown = [re.match(r"training +(\d+) %  about (\d+) s left$", line) for line in lines[4:9]]
         self.assertEqual([int(s[1]) for s in shown], [20, 40, 60, 80, 100], lines)
         trained = float(re.search(r"^f32   worst .*, ([0-9.]+) s,", done.stdout, re.M)[1])
         self.assertLess(int(shown[0][2]), 5 * trained + 5)  # compiling is no part of it
@@ -62,6 +64,10 @@ class Demo(unittest.TestCase):
             status, output = on_terminal("--type", "f32", "--seeds", "2", "--data", str(data))
         self.assertEqual(status, 1, output)
         self.assertIn("1 type x 2 seeds x 30 steps", output)
+        ready = [(int(done), int(of))
+                 for done, of in re.findall(r"kernels   (\d+) of (\d+) calls have theirs", output)]
+        self.assertEqual(ready, [(i + 1, len(ready)) for i in range(len(ready))], output)
+        self.assertGreater(len(ready), 30)
         for line in output.split("\n"):
             last = line.rstrip("\r").split("\r")[-1]  # what is left on the terminal
             self.assertNotIn("training  [", last)

@@ -138,6 +138,27 @@ static void hear(void *user, tenon_log_level level, const char *text)
         snprintf(user, 512, "%s", text);
 }
 
+/* An application that would rather have the first call at once takes what there is. */
+static void checks_can_be_left_out(void **state)
+{
+    tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
+    tenon_context *context;
+    (void)state;
+    params.unchecked = 1;
+    assert_ok(tenon_context_create(&params, &context));
+    checks = 0;
+    reason = TENON_ERROR_UNSUPPORTED;
+    assert_plan(context, "fake/fast");
+    assert_int_equal(checks, 0);
+    reason = TENON_OK;
+    tenon_context_release(context);
+}
+
+static void list_barred(void *user, const char *solver, const char *why)
+{
+    snprintf(user, 512, "%s: %s", solver, why);
+}
+
 /* A kernel that its context does not survive bars its own variant: the next one is checked in a new
  * context, and trials are made there. */
 static void a_spoilt_context_costs_nothing_else(void **state)
@@ -165,6 +186,10 @@ static void a_spoilt_context_costs_nothing_else(void **state)
     assert_int_equal(tn_capabilities_unmade(context), 0);
     assert_ok(tenon_context_statistics(context, &counts));
     assert_int_equal(counts.checks, 2);
+    assert_int_equal(counts.checks_wrong, 1);
+    assert_ok(tenon_context_barred(context, list_barred, heard));
+    assert_contains(heard, "fake/fast");
+    assert_contains(heard, ": it spoils its context: fake self-check");
     tenon_context_release(context);
     assert_non_null(queue);
     clReleaseCommandQueue(queue);
@@ -374,6 +399,7 @@ int main(void)
         cmocka_unit_test(checks_that_this_device_cannot_make_pass_on),
         cmocka_unit_test(checks_that_fail_once_fail_the_call),
         cmocka_unit_test(a_spoilt_context_costs_nothing_else),
+        cmocka_unit_test(checks_can_be_left_out),
         cmocka_unit_test(nothing_is_kept_that_came_of_a_trial_not_made),
         cmocka_unit_test(no_lesser_plan_is_kept),
         cmocka_unit_test(refused_programs_are_passed_over),

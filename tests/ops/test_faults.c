@@ -4,7 +4,9 @@
 #include "runtime.h"
 
 #include "dispatch/plan.h"
+#include "runtime/capability_trials.h"
 #include "runtime/cl_error.h"
+#include "runtime/validation.h"
 
 static tenon_context *make_context(void)
 {
@@ -78,10 +80,48 @@ static void trials_that_cannot_be_made_are_made_again(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
         try_and_fail(TENON_CAPABILITY_NONTEMPORAL_STORE, &faults[i]);
-    /* One launch finds whether fma is right; those that follow take its time. */
-    for (unsigned nth = 1; nth <= 9; nth += 4)
-        try_and_fail(TENON_CAPABILITY_HARDWARE_FMA,
-                     &(fault){"clEnqueueNDRangeKernel", CL_OUT_OF_RESOURCES, nth});
+}
+
+/* What the compiler says need not be timed: one launch finds whether fma is right. */
+static void fma_is_timed_only_where_the_compiler_says_nothing(void **state)
+{
+    tenon_context *context = make_context();
+    (void)state;
+    if (!test_has(TENON_CAPABILITY_HARDWARE_FMA))
+        skip();
+    faults_delay("clEnqueueNDRangeKernel", ~0u);
+    assert_int_equal(ask(context, TENON_CAPABILITY_HARDWARE_FMA), 1);
+    const unsigned launches = faults_end();
+    if (context->capabilities.results[TENON_CAPABILITY_HARDWARE_FMA].told)
+        assert_int_equal(launches, 1);
+    else
+        assert_true(launches >= 9);
+    tenon_context_release(context);
+}
+
+/* Times fma on a new context, whatever its compiler says of it, while a fault or a delay waits. */
+static tenon_status time_fma(tn_capability_result *result)
+{
+    tenon_context *context = make_context();
+    tenon_stream *validation;
+    assert_ok(tn_validation_enter(context, &validation));
+    const tenon_status status = tn_capability_time_fma(validation, result);
+    tn_validation_leave(context);
+    tenon_context_release(context);
+    return status;
+}
+
+static void a_launch_that_fails_while_fma_is_timed_is_told(void **state)
+{
+    (void)state;
+    for (unsigned nth = 1; nth <= 8; nth += 3) {
+        tn_capability_result result = {0};
+        faults_fail_next("clEnqueueNDRangeKernel", CL_OUT_OF_RESOURCES, nth);
+        const tenon_status status = time_fma(&result);
+        assert_int_equal(faults_end(), 1);
+        assert_false(tn_failure_lasts(status));
+        assert_int_not_equal(status, TENON_OK);
+    }
 }
 
 static void what_a_driver_refuses_is_remembered(void **state)
@@ -113,11 +153,11 @@ static void a_busy_machine_does_not_make_fma_slow(void **state)
     if (!test_has(TENON_CAPABILITY_HARDWARE_FMA))
         skip();
     for (size_t i = 0; i < sizeof delayed / sizeof *delayed; i++) {
-        tenon_context *context = make_context();
+        tn_capability_result result = {0};
         faults_delay("clEnqueueNDRangeKernel", delayed[i]);
-        assert_int_equal(ask(context, TENON_CAPABILITY_HARDWARE_FMA), 1);
+        assert_ok(time_fma(&result));
         assert_true(faults_end() > 0);
-        tenon_context_release(context);
+        assert_true(result.available);
     }
 }
 
@@ -289,6 +329,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(trials_that_cannot_be_made_are_made_again),
         cmocka_unit_test(what_a_driver_refuses_is_remembered),
+        cmocka_unit_test(fma_is_timed_only_where_the_compiler_says_nothing),
+        cmocka_unit_test(a_launch_that_fails_while_fma_is_timed_is_told),
         cmocka_unit_test(a_busy_machine_does_not_make_fma_slow),
         cmocka_unit_test(types_are_not_refused_for_want_of_memory),
         cmocka_unit_test(nothing_stays_mapped_after_a_failure),

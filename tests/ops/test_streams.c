@@ -23,6 +23,14 @@ static void contexts_refuse_wrong_parameters(void **state)
     assert_refused(tenon_context_create(&params, &context), TENON_ERROR_INVALID_ARGUMENT, operation,
                    "profiling");
     params = tenon_context_params_default();
+    params.unchecked = 2;
+    assert_refused(tenon_context_create(&params, &context), TENON_ERROR_INVALID_ARGUMENT, operation,
+                   "unchecked is 2");
+    params = tenon_context_params_default();
+    params.reserved = 8;
+    assert_refused(tenon_context_create(&params, &context), TENON_ERROR_INVALID_ARGUMENT, operation,
+                   "reserved is 8");
+    params = tenon_context_params_default();
     params.measurements = 8;
     assert_refused(tenon_context_create(&params, &context), TENON_ERROR_INVALID_ARGUMENT, operation,
                    "measurements is 8");

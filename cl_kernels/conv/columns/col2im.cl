@@ -202,9 +202,9 @@ TENON_INLINE acc_v sum_row(__global const col_t *col, const col2im_args *args, l
     return sum;
 }
 
-TENON_KERNEL void col2im_rows(__global const col_t *col, __global const data_t *res,
-                              __global const data_t *bias, __global data_t *x,
-                              const col2im_args args)
+TENON_VECTOR_KERNEL void col2im_rows(__global const col_t *col, __global const data_t *res,
+                                     __global const data_t *bias, __global data_t *x,
+                                     const col2im_args args)
 {
     const conv_window *v = &args.window;
     const long stride = v->stride[2], first_row = (long)get_global_id(0) * args.run;
@@ -230,9 +230,9 @@ TENON_KERNEL void col2im_rows(__global const col_t *col, __global const data_t *
     }
 }
 
-TENON_KERNEL void col2im_channels(__global const col_t *col, __global const data_t *res,
-                                  __global const data_t *bias, __global data_t *x,
-                                  const col2im_args args)
+TENON_VECTOR_KERNEL void col2im_channels(__global const col_t *col, __global const data_t *res,
+                                         __global const data_t *bias, __global data_t *x,
+                                         const col2im_args args)
 {
     const conv_window *v = &args.window;
     const long first = (long)get_global_id(0) * args.run, stride = args.col_stride[1];

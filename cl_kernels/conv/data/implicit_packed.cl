@@ -291,7 +291,7 @@ TENON_INLINE void add_plane(__local acc_t *sums, __local acc_t *packed_w, __loca
     }
 }
 
-TENON_KERNEL __attribute__((reqd_work_group_size(1, 1, 1))) void
+TENON_VECTOR_KERNEL __attribute__((reqd_work_group_size(1, 1, 1))) void
 conv_data_packed(__global data_t *x, __global const data_t *w, __global const data_t *c,
                  __global const data_t *bias, __global const data_t *y,
                  const conv_data_packed_args args)

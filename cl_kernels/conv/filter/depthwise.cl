@@ -158,7 +158,7 @@ TENON_INLINE void add_channels(__global const data_t *x, __global const data_t *
     }
 }
 
-TENON_KERNEL __attribute__((reqd_work_group_size(1, 1, 1))) void
+TENON_VECTOR_KERNEL __attribute__((reqd_work_group_size(1, 1, 1))) void
 conv_depthwise_filter_channels(__global const data_t *x, __global const data_t *y,
                                __global acc_t *sums, __global data_t *dw,
                                const depthwise_filter_args args)

@@ -78,8 +78,8 @@ TENON_INLINE void add_image(__global const data_t *x, __global const data_t *y,
     }
 }
 
-TENON_KERNEL void conv_backward_filter(__global const data_t *x, __global const data_t *y,
-                                       __global data_t *dw, const conv_filter_args args)
+TENON_VECTOR_KERNEL void conv_backward_filter(__global const data_t *x, __global const data_t *y,
+                                              __global data_t *dw, const conv_filter_args args)
 {
     const conv_window *v = &args.window;
     long number = (long)get_global_id(0), k = (long)get_global_id(1), tap[3];

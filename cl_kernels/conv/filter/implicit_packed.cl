@@ -177,7 +177,7 @@ TENON_INLINE void multiply_band(__global const data_t *y, __local acc_t *packed_
     }
 }
 
-TENON_KERNEL __attribute__((reqd_work_group_size(1, 1, 1))) void
+TENON_VECTOR_KERNEL __attribute__((reqd_work_group_size(1, 1, 1))) void
 conv_filter_packed(__global const data_t *x, __global const data_t *y, __global data_t *dw,
                    __global acc_t *slices, const conv_filter_packed_args args)
 {

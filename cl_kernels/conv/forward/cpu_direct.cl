@@ -140,7 +140,7 @@ TENON_INLINE void multiply_panel(__local acc_v *sums, __local const acc_t *copy,
     }
 }
 
-TENON_KERNEL __attribute__((reqd_work_group_size(1, 1, 1))) void
+TENON_VECTOR_KERNEL __attribute__((reqd_work_group_size(1, 1, 1))) void
 conv_cpu_direct(__global const data_t *x, __global const data_t *w, __global const data_t *c,
                 __global const data_t *bias, __global data_t *y, const conv_direct_args args)
 {

@@ -10,7 +10,7 @@
 
 #include "conv/forward/pack_taps.clh"
 
-TENON_KERNEL __attribute__((reqd_work_group_size(1, 1, 1))) void
+TENON_VECTOR_KERNEL __attribute__((reqd_work_group_size(1, 1, 1))) void
 conv_implicit_packed(__global const data_t *w, __global const data_t *x, __global const data_t *c,
                      __global const data_t *bias, __global out_t *y, conv_product_args args)
 {

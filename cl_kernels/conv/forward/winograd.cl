@@ -5,14 +5,16 @@
  * all channels, then multiplies each point's matrix, tiles by channels, with that point's channels
  * by filters, panel by panel, and transforms the products of a panel back. The transformed image
  * and the products lie in a slice of the workspace that the work-group uses for every set, so that
- * they stay in its cache. The filters are transformed before, by conv/forward/winograd_filter.cl,
- * or on the way, some channels at a time, where no other work-group needs the same ones.
+ * they stay in its cache. The filters are transformed before, by a launch of the same kernel that
+ * does nothing else, so that one kernel is compiled; or on the way, some channels at a time, where
+ * no other work-group needs the same ones.
  *
  * Vectors lie along channels, and along filters. Images that are contiguous along w are transposed
  * on their way, square by square: there and back through `patch`, what a run of tiles of one row
  * reads or writes, with a vector for each pixel.
  *
- * Global size: {slices, parts of the panels, groups}, local size {1, 1, 1}.
+ * Global size: {slices, parts of the panels, groups}, or for filters alone {panels, blocks of
+ * channels, groups}; local size {1, 1, 1}.
  *   TENON_MR   tiles that are multiplied at once: MR * NV accumulators
  * and those of conv/forward/winograd.clh, common/types.clh and common/activation.clh.
  */
@@ -261,28 +263,29 @@ TENON_INLINE void finish_set(__global const acc_t *m, __global const data_t *c,
     }
 }
 
-/* The products of a set with one panel. */
-TENON_INLINE void multiply_set(__global const data_t *w, __global const acc_t *u,
+/* The products of a set with one panel; of filters alone, their transforms in channels [c0, c1). */
+TENON_INLINE void multiply_set(__global const data_t *w, __global acc_t *u,
                                const winograd_args *args, __global acc_t *slice, int tiles,
-                               long group, long panel)
+                               long group, long panel, long c0, long c1)
 {
-    const long channels = args->conv.group_channels;
-    __global acc_t *own_u = slice + args->own_u, *m = slice + args->m;
-    u += group * args->u_group + panel * args->u_panel;
-    for (long c = 0; c < channels; c += args->block) {
-        const long count = min((long)args->block, channels - c);
-        if (args->own_u) {
-            transform_filters(w, &args->filters, group, panel, c, c + count, own_u, args->u_point);
-            u = own_u;
+    __global acc_t *m = slice + args->m;
+    u += group * args->u_group + panel * args->u_panel + c0 * PANEL;
+    if (args->own_u) {
+        u = slice + args->own_u;
+    }
+    for (long c = c0; c < c1; c += args->block) {
+        const long count = min((long)args->block, c1 - c);
+        if (args->own_u || args->filters_only) {
+            transform_filters(w, &args->filters, group, panel, c, c + count, u, args->u_point);
         }
-        for (int e = 0; e < POINTS; e++) {
+        for (int e = 0; e < POINTS && !args->filters_only; e++) {
             multiply_point(slice + e * args->v_point + c, args->v_row, u + e * args->u_point, count,
                            tiles, c > 0, m + e * args->m_point);
         }
     }
 }
 
-TENON_KERNEL __attribute__((reqd_work_group_size(1, 1, 1))) void
+TENON_VECTOR_KERNEL __attribute__((reqd_work_group_size(1, 1, 1))) void
 conv_winograd(__global const data_t *x, __global const data_t *w, __global const data_t *c,
               __global const data_t *bias, __global data_t *y, __global acc_t *work,
               const winograd_args args)
@@ -290,18 +293,26 @@ conv_winograd(__global const data_t *x, __global const data_t *w, __global const
     __local acc_v patch[SIDE][PATCH_COLS];
     const long number = (long)get_global_id(0), slices = (long)get_global_size(0);
     const long part = (long)get_global_id(1), group = (long)get_global_id(2);
-    const long p1 = min((part + 1) * args.part, (long)args.panels);
+    const int alone = args.filters_only != 0;
+    const long channels = args.conv.group_channels, c0 = alone ? part * args.block : 0;
+    const long c1 = alone ? min(c0 + args.block, channels) : channels;
+    const long p0 = alone ? number : part * args.part;
+    const long p1 = alone ? number + 1 : min(p0 + args.part, (long)args.panels);
     work += args.work_offset;
     __global acc_t *slice =
         work + args.slices +
         ((group * (long)get_global_size(1) + part) * slices + number) * args.slice;
-    for (long first = number * args.set_tiles; first < args.all_tiles;
+    for (long first = alone ? 0 : number * args.set_tiles; first < args.all_tiles;
          first += slices * args.set_tiles) {
         const int tiles = (int)min((long)args.set_tiles, args.all_tiles - first);
-        transform_set(x + args.conv.x_offset, &args, first, tiles, group, patch, slice);
-        for (long p = part * args.part; p < p1; p++) {
-            multiply_set(w + args.conv.w_offset, work, &args, slice, tiles, group, p);
-            finish_set(slice + args.m, c, bias, y, &args, first, tiles, group, p, patch);
+        if (!alone) {
+            transform_set(x + args.conv.x_offset, &args, first, tiles, group, patch, slice);
+        }
+        for (long p = p0; p < p1; p++) {
+            multiply_set(w + args.conv.w_offset, work, &args, slice, tiles, group, p, c0, c1);
+            if (!alone) {
+                finish_set(slice + args.m, c, bias, y, &args, first, tiles, group, p, patch);
+            }
         }
     }
 }

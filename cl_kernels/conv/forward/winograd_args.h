@@ -20,23 +20,17 @@ typedef struct winograd_filters {
 #define WINOGRAD_ALL_TAPS 2 /* and these follow those of the channel before */
 #define WINOGRAD_CHANNELS 3
 
-/* Transformed filters u[group][panel][point][channel][lane], the lanes being a panel's filters. A
- * point's channels are followed by a vector that is not used: powers of two apart, the points would
- * share one set of a cache. */
-typedef struct winograd_filter_args {
-    winograd_filters filters;
-    tenon_i64 w_offset, u_offset;
-    tenon_i64 point, panel, group; /* strides of u */
-    tenon_i64 part;                /* channels of a work-item */
-} winograd_filter_args;
-
 /* The convolution: each work-group does every so manieth set of tiles, with some panels of filters,
- * in a slice of the workspace of its own. */
+ * in a slice of the workspace of its own.
+ *
+ * Transformed filters are u[group][panel][point][channel][lane], the lanes being a panel's filters.
+ * A point's channels are followed by a vector that is not used: powers of two apart, the points
+ * would share one set of a cache. */
 typedef struct winograd_args {
     conv_args conv;
     winograd_filters filters;
     tenon_i64 work_offset;
-    tenon_i64 u_point, u_panel, u_group; /* as above */
+    tenon_i64 u_point, u_panel, u_group; /* strides of u */
     tenon_i64 slices, slice;             /* where the slices begin, and the size of one */
     tenon_i64 v_row, v_point;            /* transformed image v[point][tile][channel] */
     tenon_i64 m, m_point;                /* products m[point][tile][lane]: where in a slice */
@@ -46,6 +40,7 @@ typedef struct winograd_args {
     tenon_i64 all_tiles, set_tiles; /* of all images, and of a set */
     tenon_i64 panels, part;         /* of a group, and of a work-group */
     tenon_i64 x_span;               /* elements from the first of x to its last */
+    tenon_i64 filters_only; /* 1: the launch before, which does no more than transform filters */
 } winograd_args;
 
 #endif

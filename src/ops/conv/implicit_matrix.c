@@ -18,11 +18,6 @@ static const char *const source_names[] = {
 #define VECTOR 8
 /* Slices of the pixels have at least so many steps. */
 #define LEAST_SLICE 512
-/* As in conv/implicit_tiled.c: local memory of a column and of a step of k, of which there are two
- * tables. */
-#define COLUMN_BYTES 24
-#define STEP_BYTES   56
-#define PART_BYTES   256
 
 typedef struct layout {
     conv_tiled_layout tiled;
@@ -60,7 +55,7 @@ static const char *misfit_of(tenon_context *context, const matrix_unit *unit, co
                   columns = values[MATRIX_NB], steps = values[MATRIX_KB];
     if (steps > warps * MATRIX_LANES(unit->number))
         return "kb is more than the work-group";
-    const int64_t tables = columns * COLUMN_BYTES + steps * STEP_BYTES + PART_BYTES;
+    const int64_t tables = columns * CONV_COLUMN_BYTES + steps * CONV_STEP_BYTES + CONV_PART_BYTES;
     return (uint64_t)(tn_matrix_local(unit, values) + tables) > context->device.info.local_memory
                ? "the blocks and the tables do not fit the local memory"
                : NULL;

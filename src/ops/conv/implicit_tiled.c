@@ -26,11 +26,6 @@ const tn_parameter tn_conv_tiled_parameters[CONV_TILED_SPLIT_PARAMETERS] = {
 #define MOST_SUBFILTERS 64
 /* Pixels that a slice has at least: enough to be worth writing its sums. */
 #define LEAST_SLICE 256
-/* Local memory of a column and of a step of k, in the kernel's tables, of which there are
- * two of steps. */
-#define COLUMN_BYTES 24
-#define STEP_BYTES   56
-#define PART_BYTES   256
 /* Steps of k that are loaded together where they lie so. */
 #define RUN 4
 
@@ -261,7 +256,8 @@ static const char *misfit_of(tenon_context *context, const gemm_problem *g, cons
         return "kb is more than the work-group";
     uint64_t area = tn_gemm_tiled_local(g, gemm_values),
              columns = (uint64_t)items_n * (uint64_t)mb * tn_acc_size(g->dtype);
-    uint64_t tables = (uint64_t)nb * COLUMN_BYTES + (uint64_t)kb * STEP_BYTES + PART_BYTES;
+    uint64_t tables =
+        (uint64_t)nb * CONV_COLUMN_BYTES + (uint64_t)kb * CONV_STEP_BYTES + CONV_PART_BYTES;
     return (area > columns ? area : columns) + tables > context->device.info.local_memory
                ? "the blocks and the tables do not fit the local memory"
                : NULL;

@@ -18,7 +18,7 @@ typedef struct image_row {
 
 /* The row under taps (t, r) of outputs (o, p). */
 static image_row row_under(const double *x, const conv_window *v, int64_t channel,
-                           const int64_t out[3], int64_t t, int64_t r)
+                           const int64_t out[2], int64_t t, int64_t r)
 {
     int64_t d = out[0] * v->stride[0] + v->start[0] + t * v->dilation[0];
     int64_t h = out[1] * v->stride[1] + v->start[1] + r * v->dilation[1];
@@ -27,9 +27,8 @@ static image_row row_under(const double *x, const conv_window *v, int64_t channe
     return (image_row){within ? x + number * v->size[2] : NULL, v->size[2]};
 }
 
-static double pixel(image_row row, const conv_window *v, int64_t q, int64_t s)
+static double pixel(image_row row, int64_t w)
 {
-    int64_t w = q * v->stride[2] + v->start[2] + s * v->dilation[2];
     return row.row != NULL && w >= 0 && w < row.length ? row.row[w] : 0;
 }
 
@@ -40,24 +39,60 @@ typedef struct dense_operands {
     double roundings; /* of those */
 } dense_operands;
 
-/* The sum of an output's products, and of their magnitudes as its bound; `x` begins with the first
- * channel of its group, `w` with its filter. */
-static tn_bounded sum_taps(const conv_problem *p, const double *x, const double *w,
-                           const int64_t out[3])
+/* Room for a row of outputs: what the taps of all channels of a group read for it, a line with its
+ * padding for each row of taps, and the sums of the products of one filter and of their magnitudes.
+ */
+typedef struct row_sums {
+    double *lines, *value, *magnitude;
+    int64_t line;
+} row_sums;
+
+static bool make_room(const conv_problem *p, row_sums *sums)
 {
     const conv_window *v = &p->window;
-    tn_bounded sum = {0, 0};
+    const int64_t width = v->out[2], lines = p->c * v->filter[0] * v->filter[1];
+    sums->line = (width - 1) * v->stride[2] + (v->filter[2] - 1) * v->dilation[2] + 1;
+    sums->value = malloc((size_t)(2 * width + lines * sums->line) * sizeof *sums->value);
+    sums->magnitude = sums->value + width;
+    sums->lines = sums->value + 2 * width;
+    return sums->value != NULL;
+}
+
+/* The lines under row (o, p) of the outputs; `x` begins with the first channel of the group. */
+static void take_lines(const conv_problem *p, const double *x, const int64_t out[2],
+                       const row_sums *sums)
+{
+    const conv_window *v = &p->window;
+    double *to = sums->lines;
     for (int64_t c = 0; c < p->c; c++)
         for (int64_t t = 0; t < v->filter[0]; t++)
             for (int64_t r = 0; r < v->filter[1]; r++) {
-                image_row row = row_under(x, v, c, out, t, r);
-                for (int64_t s = 0; s < v->filter[2]; s++) {
-                    double term = pixel(row, v, out[2], s) * *w++;
-                    sum.value += term;
-                    sum.bound += fabs(term);
-                }
+                const image_row row = row_under(x, v, c, out, t, r);
+                for (int64_t i = 0; i < sums->line; i++)
+                    *to++ = pixel(row, i + v->start[2]);
             }
-    return sum;
+}
+
+/* The sums of a filter: each goes through channels and taps in order, and those of a row go side by
+ * side, so that a compiler takes several at a time. */
+static void sum_row(const conv_problem *p, const double *w, const row_sums *sums)
+{
+    const conv_window *v = &p->window;
+    const int64_t width = v->out[2], lines = p->c * v->filter[0] * v->filter[1];
+    const int64_t stride = v->stride[2];
+    double *restrict value = sums->value, *restrict magnitude = sums->magnitude;
+    for (int64_t q = 0; q < width; q++)
+        value[q] = magnitude[q] = 0;
+    for (int64_t l = 0; l < lines; l++)
+        for (int64_t s = 0; s < v->filter[2]; s++) {
+            const double *pixels = sums->lines + l * sums->line + s * v->dilation[2];
+            const double tap = *w++;
+            for (int64_t q = 0; q < width; q++) {
+                const double term = pixels[q * stride] * tap;
+                value[q] += term;
+                magnitude[q] += fabs(term);
+            }
+        }
 }
 
 tn_bounded tn_conv_element(uint32_t dtype, const tenon_epilogue *e, tn_bounded sum, double count,
@@ -78,17 +113,14 @@ tn_bounded tn_conv_element(uint32_t dtype, const tenon_epilogue *e, tn_bounded s
                                                                  (tn_bounded){value, bound}));
 }
 
-/* Element `number` of y, which is that of filter k and pixel `out` of image n. */
+/* Element `number` of y, of filter k, the q-th of its row. */
 static tn_bounded element(const conv_problem *p, const tenon_epilogue *e, const dense_operands *o,
-                          int64_t number, int64_t n, int64_t k, const int64_t out[3])
+                          const row_sums *sums, int64_t number, int64_t k, int64_t q)
 {
-    const conv_window *v = &p->window;
-    int64_t count = p->c * tn_window_taps(v), first = n * p->groups * p->c + k / p->k * p->c;
-    int64_t image = v->size[0] * v->size[1] * v->size[2];
     tn_bounded sum = {0, 0};
-    double roundings = (double)count;
+    double roundings = (double)(p->c * tn_window_taps(&p->window));
     if (e->alpha != 0)
-        sum = sum_taps(p, o->x + first * image, o->w + k * count, out);
+        sum = (tn_bounded){sums->value[q], sums->magnitude[q]};
     if (o->sums != NULL) {
         const tn_bounded *other = &o->sums[number];
         sum = (tn_bounded){isfinite(other->value) ? sum.value : other->value, other->bound};
@@ -96,6 +128,39 @@ static tn_bounded element(const conv_problem *p, const tenon_epilogue *e, const 
     }
     return tn_conv_element(p->dtype, e, sum, roundings, o->c != NULL ? e->beta * o->c[number] : 0,
                            o->bias != NULL ? o->bias[k] : 0);
+}
+
+/* Row (o, p) of an image's outputs, for all filters of a group. */
+static void row_results(const conv_problem *p, const tenon_epilogue *e, const dense_operands *o,
+                        const row_sums *sums, const int64_t at[4], tn_bounded *expected)
+{
+    const conv_window *v = &p->window;
+    const int64_t n = at[0], g = at[1], image = v->size[0] * v->size[1] * v->size[2];
+    if (e->alpha != 0)
+        take_lines(p, o->x + (n * p->groups + g) * p->c * image, at + 2, sums);
+    for (int64_t k = g * p->k; k < (g + 1) * p->k; k++) {
+        const int64_t row = ((n * p->groups * p->k + k) * v->out[0] + at[2]) * v->out[1] + at[3];
+        if (e->alpha != 0)
+            sum_row(p, o->w + k * p->c * tn_window_taps(v), sums);
+        for (int64_t q = 0; q < v->out[2]; q++)
+            expected[row * v->out[2] + q] = element(p, e, o, sums, row * v->out[2] + q, k, q);
+    }
+}
+
+/* All of y, which is not empty; false without memory. */
+static bool all_results(const conv_problem *p, const tenon_epilogue *e, const dense_operands *o,
+                        tn_bounded *expected)
+{
+    const int64_t shape[] = {p->n, p->groups, p->window.out[0], p->window.out[1]};
+    int64_t at[4] = {0};
+    row_sums sums;
+    if (!make_room(p, &sums))
+        return false;
+    do
+        row_results(p, e, o, &sums, at, expected);
+    while (tn_next_index(at, shape, 4));
+    free(sums.value);
+    return true;
 }
 
 /* The sums as a forced solver has them, where that makes a difference; false without memory. */
@@ -122,14 +187,9 @@ bool tn_conv_problem_reference(const conv_problem *p, const tenon_epilogue *epil
                         .bias = bias != NULL ? tn_host_read(bias, 1, bias->shape) : NULL};
     bool whole =
         o.x != NULL && o.w != NULL && (!adds || o.c != NULL) && (bias == NULL || o.bias != NULL);
-    int64_t index[CONV_RANK] = {0}, count = tenon_tensor_elements(y);
-    whole = whole && take_sums(p, solver, count, &o);
-    const int64_t *out = p->window.out, filters = p->groups * p->k;
-    const int64_t shape[CONV_RANK] = {p->n, filters, out[0], out[1], out[2]};
-    for (int64_t i = 0; i < count && whole; i++) {
-        expected[i] = element(p, epilogue, &o, i, index[0], index[1], index + 2);
-        tn_next_index(index, shape, CONV_RANK);
-    }
+    const int64_t count = tenon_tensor_elements(y);
+    whole = whole && take_sums(p, solver, count, &o) &&
+            (count == 0 || all_results(p, epilogue, &o, expected));
     free(o.x);
     free(o.w);
     free(o.c);
@@ -160,7 +220,8 @@ bool tn_im2col_reference(const void *params, const tenon_tensor *const *views, t
     int64_t i[8] = {0}; /* n, c, t, r, s, o, p, q */
     for (int64_t left = tenon_tensor_elements(col); left > 0 && dense != NULL; left--) {
         image_row row = row_under(dense, v, i[0] * p.c + i[1], i + 5, i[2], i[3]);
-        *expected++ = (tn_bounded){pixel(row, v, i[7], i[4]), 0};
+        const int64_t w = i[7] * v->stride[2] + v->start[2] + i[4] * v->dilation[2];
+        *expected++ = (tn_bounded){pixel(row, w), 0};
         tn_next_index(i, shape, 8);
     }
     bool whole = dense != NULL;

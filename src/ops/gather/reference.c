@@ -130,14 +130,16 @@ void tn_gather_backward_fill_valid(const void *params, const tenon_tensor *const
     put_indices(params, v[GATHER_TO], v[GATHER_INDICES], seed);
 }
 
-/* More rows than one digit of the sort counts. */
-#define AWKWARD_ROWS 300
+/* More rows than one digit of the sort counts, and more indices than one work-item sorts. */
+#define AWKWARD_ROWS    300
+#define AWKWARD_INDICES 59, 71
 
 /* The table, or what is picked from it; contiguous along the last dimension or along the axis, with
  * a gap between lines. */
 static tenon_tensor make_view(tenon_dtype dtype, bool table, bool along_axis, int64_t inner)
 {
-    const int64_t table_shape[] = {2, AWKWARD_ROWS, inner}, picked_shape[] = {2, 67, 79, inner};
+    const int64_t table_shape[] = {2, AWKWARD_ROWS, inner},
+                  picked_shape[] = {2, AWKWARD_INDICES, inner};
     tenon_tensor view =
         tn_awkward_view(dtype, table ? 3 : 4, table ? table_shape : picked_shape, false);
     const uint32_t last = view.rank - 1;
@@ -154,7 +156,7 @@ static tenon_tensor make_view(tenon_dtype dtype, bool table, bool along_axis, in
     return view;
 }
 
-/* Indices that repeat and that are out of range, more of them than one work-item sorts. */
+/* Indices that repeat and that are out of range. */
 static bool make_awkward(uint32_t type, const tn_operation *operation, uint32_t number, tn_case *c)
 {
     const tenon_dtype dtype = (tenon_dtype)type;
@@ -165,8 +167,11 @@ static bool make_awkward(uint32_t type, const tn_operation *operation, uint32_t 
     tn_awkward_begin(c, operation);
     ((tenon_gather_params *)c->params.bytes)->axis = 1;
     c->views[GATHER_FROM] = make_view(dtype, !backward, along_axis, inner);
-    c->views[GATHER_INDICES] = (tenon_tensor){
-        .offset = 4, .dtype = TENON_DTYPE_I32, .rank = 2, .shape = {67, 79}, .stride = {81, 1}};
+    c->views[GATHER_INDICES] = (tenon_tensor){.offset = 4,
+                                              .dtype = TENON_DTYPE_I32,
+                                              .rank = 2,
+                                              .shape = {AWKWARD_INDICES},
+                                              .stride = {81, 1}};
     c->views[GATHER_TO] = make_view(dtype, backward, along_axis, inner);
     return true;
 }

@@ -1,4 +1,5 @@
 /* The reference of GEMM, in plain C and double precision. */
+#include "base/checked.h"
 #include "check/host.h"
 #include "ops/gemm/matrix.h"
 
@@ -51,22 +52,47 @@ double *tn_gemm_read_matrix(const tenon_tensor *view, const tenon_tensor *d, int
     return view != NULL ? tn_host_read(view, d->rank, shape) : NULL;
 }
 
-static tn_bounded element(const dense_operands *x, const tenon_gemm_params *params,
-                          tenon_dtype dtype, int64_t batch, int64_t i, int64_t j)
+/* Columns of b that are summed at a time, for all rows: they stay in a cache. */
+#define STRIP 32
+
+/* What a strip of a row of d needs of its products. */
+typedef struct strip_sums {
+    double value[STRIP], magnitude[STRIP], factors[STRIP];
+} strip_sums;
+
+/* Each element's sums go through K in order; those of a strip go side by side, so that a compiler
+ * takes several at a time. */
+static void sum_strip(const dense_operands *x, int64_t batch, int64_t i, int64_t first,
+                      strip_sums *sums)
 {
-    const tenon_epilogue *e = &params->epilogue;
-    int64_t at = (batch * x->m + i) * x->n + j;
-    double u = tn_roundoff(dtype), k = (double)x->k, value = 0, magnitude = 0, factors = 0;
-    const double *a = x->a + (batch * x->m + i) * x->k, *b = x->b + batch * x->k * x->n + j;
-    for (int64_t l = 0; l < x->k && e->alpha != 0; l++) {
-        value += a[l] * b[l * x->n];
-        magnitude += fabs(a[l] * b[l * x->n]);
-        factors += fabs(a[l]) + fabs(b[l * x->n]);
+    const int64_t count = tn_min_i64(STRIP, x->n - first);
+    const double *a = x->a + (batch * x->m + i) * x->k, *b = x->b + batch * x->k * x->n + first;
+    double *restrict value = sums->value, *restrict magnitude = sums->magnitude;
+    memset(sums, 0, sizeof *sums);
+    for (int64_t l = 0; l < x->k; l++) {
+        const double factor = a[l], *row = b + l * x->n;
+        for (int64_t j = 0; j < count; j++) {
+            const double product = factor * row[j];
+            value[j] += product;
+            magnitude[j] += fabs(product);
+        }
     }
-    value = e->alpha != 0 ? e->alpha * value : 0;
-    magnitude *= fabs(e->alpha);
-    const double rounded = x->input_error * magnitude + x->flushed * factors * fabs(e->alpha);
-    magnitude += rounded;
+    for (int64_t l = 0; l < x->k && x->flushed != 0; l++)
+        for (int64_t j = 0; j < count; j++)
+            sums->factors[j] += fabs(a[l]) + fabs(b[l * x->n + j]);
+}
+
+/* Element `at` of the dense d, the j-th of a strip. */
+static tn_bounded element(const dense_operands *x, const tenon_epilogue *e, tenon_dtype dtype,
+                          const strip_sums *sums, int64_t at, int64_t j)
+{
+    double u = tn_roundoff(dtype), k = (double)x->k, value = 0, magnitude = 0, rounded = 0;
+    if (e->alpha != 0) {
+        value = e->alpha * sums->value[j];
+        magnitude = fabs(e->alpha) * sums->magnitude[j];
+        rounded = x->input_error * magnitude + x->flushed * sums->factors[j] * fabs(e->alpha);
+        magnitude += rounded;
+    }
     if (x->c != NULL) {
         value += e->beta * x->c[at];
         magnitude += fabs(e->beta * x->c[at]);
@@ -81,6 +107,20 @@ static tn_bounded element(const dense_operands *x, const tenon_gemm_params *para
     tn_bounded sum = {value, rounded + tn_gamma(roundings, u) * magnitude +
                                  (k + EPILOGUE_ROUNDINGS) * tn_least_normal(dtype)};
     return tn_stored(dtype, tn_activation_reference(&e->activation, dtype, sum));
+}
+
+static void strip_results(const dense_operands *x, const tenon_epilogue *e, tenon_dtype dtype,
+                          int64_t batch, int64_t first, tn_bounded *results)
+{
+    const int64_t count = tn_min_i64(STRIP, x->n - first);
+    strip_sums sums;
+    for (int64_t i = 0; i < x->m; i++) {
+        const int64_t at = (batch * x->m + i) * x->n + first;
+        if (e->alpha != 0)
+            sum_strip(x, batch, i, first, &sums);
+        for (int64_t j = 0; j < count; j++)
+            results[at + j] = element(x, e, dtype, &sums, at + j, j);
+    }
 }
 
 bool tn_gemm_reference(const void *given, const tenon_tensor *const *v, tn_bounded *results)
@@ -103,9 +143,8 @@ bool tn_gemm_reference(const void *given, const tenon_tensor *const *v, tn_bound
     bool whole = x.a != NULL && x.b != NULL && (params->epilogue.beta == 0 || x.c != NULL) &&
                  (bias == NULL || x.bias != NULL);
     for (int64_t z = 0; z < batches && whole; z++)
-        for (int64_t i = 0; i < m; i++)
-            for (int64_t j = 0; j < n; j++)
-                results[(z * m + i) * n + j] = element(&x, params, d->dtype, z, i, j);
+        for (int64_t first = 0; first < n; first += STRIP)
+            strip_results(&x, &params->epilogue, d->dtype, z, first, results);
     free(x.a);
     free(x.b);
     free(x.c);

@@ -35,14 +35,14 @@ static int32_t tall_rows(const tenon_context *context)
     return tn_gemm_has_many_registers(context) ? TALL_ROWS_WIDE : TALL_ROWS;
 }
 
-/* As packed/gemm_cpu.cl: the copied rows of a, each with a vector's gap behind it, and the sums of
- * `tiles` tiles side by side. */
+/* The copied rows of a and the sums of `tiles` tiles side by side. */
 static bool fits(tenon_context *context, const gemm_problem *p, const int32_t *values,
                  int32_t tiles)
 {
     const int32_t sums[CPU_PARAMETERS] = {
         [CPU_MR] = values[CPU_MR], [CPU_NR] = values[CPU_NR], [CPU_PANELS] = tiles};
-    int64_t rows = values[CPU_MR] * (values[CPU_KC] + tn_gemm_lanes(context, p->dtype));
+    const int64_t rows =
+        values[CPU_MR] * PACKED_A_PITCH(values[CPU_KC], tn_gemm_lanes(context, p->dtype));
     uint64_t bytes = (uint64_t)(rows + tn_gemm_cpu_sums(p, sums)) * tn_acc_size(p->dtype);
     return bytes <= context->device.info.local_memory;
 }
@@ -144,11 +144,14 @@ static tenon_status launch(const char *operation, tn_recording *recording,
 }
 
 /* Rows after whose tiles every height of the last ones is left over: with tiles of fourteen rows 8,
- * 4 and 1; 1; and 2; with tiles of four 3, 1 and 2. K is past two of the longest blocks, and a
- * tail. */
+ * 4 and 1; 1; and 2; with tiles of four 3, 1 and 2. K is past two of the longest blocks and a tail
+ * once, so that there is a block between the first and the last; then past one. The second
+ * work-group of columns is ragged. */
 const tn_solver tn_gemm_packed_cpu = {.name = "cpu",
                                       .serves = "panels, with any a, c and d, on CPUs",
-                                      .awkward = "m=27 k=2091; m=29 k=2091; m=30 k=2091",
+                                      .awkward =
+                                          "m=27 n=np*nr+nr/2+3 k=2091; m=29 n=np*nr+nr/2+3 k=1067; "
+                                          "m=30 n=np*nr+nr/2+3 k=1067",
                                       TN_PARAMETERS(tn_gemm_cpu_parameters, CPU_PARAMETERS),
                                       .configure = configure,
                                       .launch = launch};

@@ -150,7 +150,7 @@ static tenon_tensor make_view(const check_shape *shape, uint32_t type, uint32_t 
 bool tn_prelu_backward_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
                                tn_case *c)
 {
-    const check_shape shapes[] = {{3, 2, {3, 5, 16387}, 0},
+    const check_shape shapes[] = {{3, 2, {3, 2, 16387}, 0},
                                   {2,
                                    2,
                                    {tn_awkward_size(choice, number, "rows", 1031),
@@ -158,7 +158,7 @@ bool tn_prelu_backward_awkward(const tn_problem *problem, const tn_choice *choic
                                    0},
                                   {4,
                                    10,
-                                   {5, 3, tn_awkward_size(choice, number, "rows", 7),
+                                   {5, 2, tn_awkward_size(choice, number, "rows", 7),
                                     tn_awkward_size(choice, number, "columns", 11)},
                                    1}};
     if (number == sizeof shapes / sizeof *shapes)

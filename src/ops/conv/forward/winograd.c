@@ -319,36 +319,6 @@ static winograd_filters filters_of(const winograd *w)
     return f;
 }
 
-static tenon_status record_filters(const char *operation, tn_recording *recording,
-                                   const winograd *w, const tn_choice *choice, const layout *l)
-{
-    const conv_problem *p = w->conv;
-    const winograd_filter_args args = {.filters = filters_of(w),
-                                       .point = l->u_point,
-                                       .panel = l->u_panel,
-                                       .group = l->u_group,
-                                       .part = tn_min_i64(p->c, FILTER_CHANNELS)};
-    const tn_patch patches[] = {
-        {TN_PATCH_OFFSET, p->operand[CONV_W], offsetof(winograd_filter_args, w_offset),
-         (uint32_t)tenon_dtype_size((tenon_dtype)p->dtype)},
-        {TN_PATCH_OFFSET, TN_WORKSPACE, offsetof(winograd_filter_args, u_offset),
-         (uint32_t)tn_acc_size(p->dtype)}};
-    tn_launch launch = {
-        .source = "conv/forward/winograd_filter",
-        .options = choice->options,
-        .kernel = "conv_winograd_filter",
-        .dimensions = 3,
-        .global = {(size_t)l->panels, (size_t)tn_ceil_div(p->c, args.part), (size_t)p->groups},
-        .local = {1, 1, 1},
-        .operands = {p->operand[CONV_W], TN_WORKSPACE},
-        .operand_count = 2,
-        .args = &args,
-        .args_size = sizeof args,
-        .patches = patches,
-        .patch_count = 2};
-    return tn_record(operation, recording, &launch);
-}
-
 static winograd_args arguments(const winograd *w, const layout *l)
 {
     const conv_problem *p = w->conv;
@@ -374,6 +344,22 @@ static winograd_args arguments(const winograd *w, const layout *l)
                            .x_span = span(p->x, shape)};
 }
 
+/* The same kernel, before, for filters alone. */
+static tenon_status record_filters(const char *operation, tn_recording *recording,
+                                   const winograd *w, const layout *l, const tn_launch *convolution)
+{
+    const conv_problem *p = w->conv;
+    winograd_args args = *(const winograd_args *)convolution->args;
+    tn_launch launch = *convolution;
+    args.filters_only = 1;
+    args.block = tn_min_i64(p->c, FILTER_CHANNELS);
+    args.set_tiles = args.all_tiles = 1;
+    launch.global[0] = (size_t)l->panels;
+    launch.global[1] = (size_t)tn_ceil_div(p->c, args.block);
+    launch.args = &args;
+    return tn_record(operation, recording, &launch);
+}
+
 static tenon_status launch(const char *operation, tn_recording *recording,
                            const tn_problem *problem, const tn_choice *choice)
 {
@@ -384,8 +370,6 @@ static tenon_status launch(const char *operation, tn_recording *recording,
         [CONV_X] = true, [CONV_W] = true, [CONV_C] = true, [CONV_BIAS] = true};
     tn_patch patches[CONV_OPERANDS + TN_EPILOGUE_SCALARS + 1];
     winograd_args args = arguments(&w, l);
-    if (!l->fuses)
-        TN_TRY(record_filters(operation, recording, &w, choice, l));
     tn_launch launch = {.source = "conv/forward/winograd",
                         .options = choice->options,
                         .kernel = "conv_winograd",
@@ -398,6 +382,8 @@ static tenon_status launch(const char *operation, tn_recording *recording,
     patches[launch.patch_count++] =
         (tn_patch){TN_PATCH_OFFSET, TN_WORKSPACE, offsetof(winograd_args, work_offset),
                    (uint32_t)tn_acc_size(p->dtype)};
+    if (!l->fuses)
+        TN_TRY(record_filters(operation, recording, &w, l, &launch));
     return tn_record(operation, recording, &launch);
 }
 

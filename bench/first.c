@@ -1,0 +1,296 @@
+/*
+ * What a first use costs, from a created context on: a product of 512x512x512, the first 3x3
+ * convolution after it, every plan of a forward pass of ResNet-50 with 8 images, and these once
+ * more. Each row is of a process of its own, with caches that are
+ *
+ *   cold    all empty: Tenon's store and the driver's cache
+ *   driver  Tenon's store off, the driver's cache full: what there was without a store
+ *   warm    Tenon's store full, the driver's cache empty
+ *
+ *   bench-first [ROUNDS]    medians of so many rounds (3); the cold run is the first of each
+ *
+ * Results are compared with sums in double, outside the time.
+ */
+#define _GNU_SOURCE
+#include "environment.h"
+#include "shapes/shapes.h"
+#include "timing.h"
+
+#include <ftw.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define SIZE        512
+#define IMAGES      8
+#define MOST_ROUNDS 32
+
+enum { PRODUCT, CONVOLUTION, NETWORK, NETWORK_AGAIN, MEASURES };
+
+static const char *const names[MEASURES] = {"first product 512x512x512", "first 3x3 convolution",
+                                            "plans of ResNet-50, 8 images", "the same again"};
+
+/* Where drivers keep what they compile. */
+static const char *const driver_caches[] = {"POCL_CACHE_DIR", "CUDA_CACHE_PATH", "NEO_CACHE_DIR",
+                                            "MESA_SHADER_CACHE_DIR", "AMD_COMGR_CACHE_DIR"};
+
+/* The largest difference of a few rows of the product from their sums in double, over the bound of
+ * a sum of SIZE products of numbers up to 1. */
+static void compare_product(const float *a, const float *b, const float *d)
+{
+    for (int row = 0; row < SIZE; row += 101)
+        for (int col = 0; col < SIZE; col++) {
+            double sum = 0;
+            for (int k = 0; k < SIZE; k++)
+                sum += (double)a[row * SIZE + k] * b[k * SIZE + col];
+            if (!(fabs(sum - d[row * SIZE + col]) <= SIZE * SIZE * 6e-8)) {
+                fprintf(stderr, "bench-first: element %d, %d is %g, must be %g\n", row, col,
+                        (double)d[row * SIZE + col], sum);
+                exit(1);
+            }
+        }
+}
+
+static double first_product(tenon_stream *stream)
+{
+    float *a_values, *b_values, *d_values;
+    tenon_tensor a = bench_tensor(stream, SIZE, SIZE, &a_values);
+    tenon_tensor b = bench_tensor(stream, SIZE, SIZE, &b_values);
+    tenon_tensor d = bench_tensor(stream, SIZE, SIZE, &d_values);
+    const double start = bench_now();
+    BENCH_CHECK(tenon_gemm(stream, NULL, &a, &b, NULL, NULL, &d, NULL));
+    BENCH_CHECK(tenon_stream_finish(stream));
+    const double took = bench_now() - start;
+    BENCH_CHECK(tenon_tensor_download(stream, &d, d_values, SIZE * SIZE * sizeof *d_values, NULL));
+    compare_product(a_values, b_values, d_values);
+    return took;
+}
+
+static tenon_tensor view(uint32_t rank, const int64_t *shape)
+{
+    return tenon_tensor_view(TENON_DTYPE_F32, rank, shape);
+}
+
+static void plan_conv(tenon_context *context, const bench_conv_shape *s)
+{
+    const int64_t x_shape[] = {s->n, s->c, s->h, s->w}, bias_shape[] = {s->k},
+                  w_shape[] = {s->k, s->c / s->groups, s->r, s->s},
+                  y_shape[] = {s->n, s->k, bench_conv_output(s, false), bench_conv_output(s, true)};
+    const tenon_tensor x = view(4, x_shape), w = view(4, w_shape), y = view(4, y_shape),
+                       bias = view(1, bias_shape);
+    tenon_conv_params params = TENON_CONV_PARAMS_INIT;
+    tenon_plan *plan;
+    params.groups = s->groups;
+    params.geometry = bench_conv_geometry(s);
+    params.epilogue.activation.kind = TENON_ACTIVATION_RELU;
+    BENCH_CHECK(tenon_conv_forward_plan(context, &params, &x, &w, NULL, &bias, &y, &plan));
+    tenon_plan_release(plan);
+}
+
+static void plan_pool(tenon_context *context, bool is_last)
+{
+    const int64_t first_x[] = {IMAGES, 64, 112, 112}, first_y[] = {IMAGES, 64, 56, 56},
+                  last_x[] = {IMAGES, 2048, 7, 7}, last_y[] = {IMAGES, 2048, 1, 1};
+    const tenon_tensor x = view(4, is_last ? last_x : first_x),
+                       y = view(4, is_last ? last_y : first_y);
+    tenon_pool_params params = TENON_POOL_PARAMS_INIT;
+    tenon_plan *plan;
+    if (is_last) {
+        params.flags = TENON_POOL_GLOBAL;
+        params.kind = TENON_POOL_AVERAGE;
+    } else {
+        params.window[0] = params.window[1] = 3;
+        params.geometry.stride[0] = params.geometry.stride[1] = 2;
+        params.geometry.pad_begin[0] = params.geometry.pad_begin[1] = 1;
+        params.geometry.pad_end[0] = params.geometry.pad_end[1] = 1;
+    }
+    BENCH_CHECK(tenon_pool_forward_plan(context, &params, &x, &y, NULL, &plan));
+    tenon_plan_release(plan);
+}
+
+static void plan_classifier(tenon_context *context)
+{
+    const int64_t x_shape[] = {IMAGES, 2048}, w_shape[] = {2048, 1000}, y_shape[] = {IMAGES, 1000},
+                  bias_shape[] = {1000};
+    const tenon_tensor x = view(2, x_shape), w = view(2, w_shape), y = view(2, y_shape),
+                       bias = view(1, bias_shape);
+    tenon_plan *plan;
+    BENCH_CHECK(tenon_gemm_plan(context, NULL, &x, &w, NULL, &bias, &y, &plan));
+    tenon_plan_release(plan);
+}
+
+static double plan_network(tenon_context *context)
+{
+    bench_conv_shape shape;
+    const double start = bench_now();
+    for (uint32_t i = 0; bench_conv_shape_at(BENCH_CONV_RESNET50, i, &shape); i++)
+        if (shape.n == IMAGES)
+            plan_conv(context, &shape);
+    plan_pool(context, false);
+    plan_pool(context, true);
+    plan_classifier(context);
+    return bench_now() - start;
+}
+
+/* Sums of ones: each pixel is the number of taps in the image. */
+static void compare_convolution(const float *y, int channels, int size)
+{
+    for (int i = 0; i < size * size; i++) {
+        const int rows = i / size % (size - 1) == 0 ? 2 : 3,
+                  cols = i % size % (size - 1) == 0 ? 2 : 3;
+        const double sum = channels * rows * cols;
+        if (!(fabs(y[i] - sum) <= 1e-3 * sum)) {
+            fprintf(stderr, "bench-first: pixel %d is %g, must be %g\n", i, (double)y[i], sum);
+            exit(1);
+        }
+    }
+}
+
+static double first_convolution(tenon_context *context, tenon_stream *stream)
+{
+    enum { CHANNELS = 64, PIXELS = 56, COUNT = CHANNELS * PIXELS * PIXELS };
+    static float values[COUNT];
+    const bench_conv_shape s = {"", 1, CHANNELS, PIXELS, PIXELS, CHANNELS, 3, 3, 1, 1, 1};
+    const int64_t x_shape[] = {s.n, s.c, s.h, s.w}, w_shape[] = {s.k, s.c, s.r, s.s};
+    tenon_tensor x, w, y;
+    tenon_conv_params params = TENON_CONV_PARAMS_INIT;
+    params.geometry = bench_conv_geometry(&s);
+    BENCH_CHECK(tenon_tensor_create(context, TENON_DTYPE_F32, 4, x_shape, &x));
+    BENCH_CHECK(tenon_tensor_create(context, TENON_DTYPE_F32, 4, w_shape, &w));
+    BENCH_CHECK(tenon_tensor_create(context, TENON_DTYPE_F32, 4, x_shape, &y));
+    for (int i = 0; i < COUNT; i++)
+        values[i] = 1;
+    BENCH_CHECK(tenon_tensor_upload(stream, values, sizeof values, &x, NULL));
+    BENCH_CHECK(
+        tenon_tensor_upload(stream, values, CHANNELS * CHANNELS * 9 * sizeof *values, &w, NULL));
+    const double start = bench_now();
+    BENCH_CHECK(tenon_conv_forward(stream, &params, &x, &w, NULL, NULL, &y, NULL));
+    BENCH_CHECK(tenon_stream_finish(stream));
+    const double took = bench_now() - start;
+    BENCH_CHECK(tenon_tensor_download(stream, &y, values, sizeof values, NULL));
+    compare_convolution(values, CHANNELS, PIXELS);
+    return took;
+}
+
+/* One process: its times go to the pipe. Contexts end as they do in an application, so that what is
+ * to be kept is. */
+static void measure(int pipe)
+{
+    double times[MEASURES];
+    tenon_stream *stream = bench_open();
+    tenon_context *context = tenon_stream_context(stream);
+    times[PRODUCT] = first_product(stream);
+    times[CONVOLUTION] = first_convolution(context, stream);
+    times[NETWORK] = plan_network(context);
+    times[NETWORK_AGAIN] = plan_network(context);
+    tenon_stream_destroy(stream); /* and with it the context */
+    if (write(pipe, times, sizeof times) != (ssize_t)sizeof times)
+        exit(1);
+}
+
+static int remove_one(const char *path, const struct stat *is, int type, struct FTW *at)
+{
+    (void)is;
+    (void)type;
+    (void)at;
+    return remove(path);
+}
+
+static void empty(const char *folder)
+{
+    nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    if (mkdir(folder, S_IRWXU) != 0) {
+        perror(folder);
+        exit(1);
+    }
+}
+
+/* A measure in a process of its own, which finds these folders. */
+static void run(const char *store, const char *driver, double times[MEASURES])
+{
+    int ends[2], status;
+    fflush(stdout);
+    if (pipe(ends) != 0) {
+        perror("pipe");
+        exit(1);
+    }
+    const pid_t child = fork();
+    if (child == 0) {
+        setenv("TENON_CACHE", store != NULL ? "1" : "0", 1);
+        setenv("TENON_CACHE_DIR", store != NULL ? store : "", 1);
+        for (size_t i = 0; i < sizeof driver_caches / sizeof *driver_caches; i++)
+            setenv(driver_caches[i], driver, 1);
+        if (freopen("/dev/null", "w", stdout) == NULL)
+            exit(1);
+        measure(ends[1]);
+        exit(0);
+    }
+    close(ends[1]);
+    const bool told =
+        read(ends[0], times, MEASURES * sizeof *times) == (ssize_t)(MEASURES * sizeof *times);
+    close(ends[0]);
+    if (child < 0 || waitpid(child, &status, 0) != child || status != 0 || !told) {
+        fprintf(stderr, "bench-first: a process failed\n");
+        exit(1);
+    }
+}
+
+static void print_row(const char *caches, double times[MEASURES][MOST_ROUNDS], int rounds)
+{
+    printf("%-8s", caches);
+    for (int i = 0; i < MEASURES; i++)
+        printf("  %*.1f", (int)strlen(names[i]), 1e3 * bench_median(times[i], rounds));
+    printf("\n");
+}
+
+static void add(double times[MEASURES][MOST_ROUNDS], int round, const double *more)
+{
+    for (int i = 0; i < MEASURES; i++)
+        times[i][round] = more[i];
+}
+
+int main(int argc, char **argv)
+{
+    static double cold[MEASURES][MOST_ROUNDS], warm[MEASURES][MOST_ROUNDS],
+        driver_full[MEASURES][MOST_ROUNDS];
+    char folder[] = "/tmp/bench-first-XXXXXX", store[64], driver[64];
+    const int rounds = argc > 1 ? atoi(argv[1]) : 3;
+    double times[MEASURES];
+    if (rounds < 1 || rounds > MOST_ROUNDS) {
+        fprintf(stderr, "bench-first: rounds is %s, must be from 1 to %d\n", argv[1], MOST_ROUNDS);
+        return 2;
+    }
+    bench_prepare_environment(argv);
+    if (mkdtemp(folder) == NULL) {
+        perror(folder);
+        return 1;
+    }
+    snprintf(store, sizeof store, "%s/store", folder);
+    snprintf(driver, sizeof driver, "%s/driver", folder);
+    printf("milliseconds, medians of %d rounds\n%-8s", rounds, "caches");
+    for (int i = 0; i < MEASURES; i++)
+        printf("  %s", names[i]);
+    printf("\n");
+    for (int round = 0; round < rounds; round++) {
+        empty(store);
+        empty(driver);
+        run(store, driver, times);
+        add(cold, round, times);
+        run(NULL, driver, times);
+        add(driver_full, round, times);
+        run(store, driver, times); /* what the first process had no time to keep */
+        empty(driver);
+        run(store, driver, times);
+        add(warm, round, times);
+    }
+    print_row("cold", cold, rounds);
+    print_row("driver", driver_full, rounds);
+    print_row("warm", warm, rounds);
+    nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    return 0;
+}

@@ -1,0 +1,255 @@
+#!/usr/bin/env python3
+"""Tests `tenon cache` from outside: what it lists, removes, writes and takes.
+
+    check_cache.py path/to/tenon
+"""
+import os
+import random
+import re
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+TENON = sys.argv.pop(1) if len(sys.argv) > 1 else "build/tools/tenon"
+SEED = int(os.environ.get("TENON_TEST_SEED") or time.time())
+CASE = ("check", "activation", "x=f32:4096", "y=f32:4096", "activation=abs")
+
+
+def tenon(*args, **environment):
+    return subprocess.run([TENON, *args], capture_output=True, text=True, check=False,
+                          env=dict(os.environ, **environment))
+
+
+class WithFolder(unittest.TestCase):
+    """A folder for a store that is not there yet, and a place for files."""
+
+    def setUp(self):
+        place = tempfile.TemporaryDirectory()
+        self.addCleanup(place.cleanup)
+        self.place = Path(place.name)
+        self.folder = self.place / "store"
+
+    def cache(self, *args, **environment):
+        return tenon("cache", *args, **{"TENON_CACHE": "1", "TENON_CACHE_DIR": str(self.folder),
+                                        **environment})
+
+    def fill(self):
+        done = tenon(*CASE, TENON_CACHE="1", TENON_CACHE_DIR=str(self.folder))
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def entries(self):
+        return {path.name: path.read_bytes() for path in self.folder.glob("*")}
+
+    def assert_fails(self, done, *texts):
+        self.assertEqual(done.returncode, 1, done.stdout)
+        for text in texts:
+            self.assertIn(text, done.stderr)
+
+
+class Usage(WithFolder):
+    def test_wrong_usage(self):
+        for args, why in (((), "lacks what to do"), (("remove",), 'does not know "remove"'),
+                          (("list", "--kind"), 'list: does not know "--kind"'),
+                          (("list", "--kind", "dog"), '--kind is "dog", must be program, check'),
+                          (("export",), "export: lacks its FILE"), (("import",), "lacks its FILE"),
+                          (("export", "a", "b"), 'export: does not know "b"'),
+                          (("export", "a", "--force"), 'does not know "--force"'),
+                          (("clear", "all"), 'clear: does not know "all"')):
+            done = self.cache(*args)
+            self.assertEqual((done.returncode, done.stdout), (2, ""), args)
+            self.assertIn(why, done.stderr)
+            self.assertIn("usage: tenon cache", done.stderr)
+
+    def test_help(self):
+        done = tenon("help", "cache")
+        for word in ("list", "clear", "path", "export", "import", "TENON_CACHE_DIR"):
+            self.assertIn(word, done.stdout)
+
+
+class Folder(WithFolder):
+    def test_the_path_is_that_of_the_environment(self):
+        home = str(self.place)
+        for changes, expected in (({}, self.folder),
+                                  ({"TENON_CACHE_DIR": "", "XDG_CACHE_HOME": home},
+                                   self.place / "tenon"),
+                                  ({"TENON_CACHE_DIR": "", "XDG_CACHE_HOME": "", "HOME": home},
+                                   self.place / ".cache/tenon")):
+            done = self.cache("path", **changes)
+            self.assertEqual((done.returncode, done.stdout), (0, f"{expected}\n"), done.stderr)
+        self.assertEqual(list(self.place.iterdir()), [], "asking makes nothing")
+
+    def test_why_there_is_none(self):
+        self.assert_fails(self.cache("path", TENON_CACHE="0"),
+                          "path: there is no folder: TENON_CACHE is 0")
+        self.assert_fails(self.cache("list", TENON_CACHE_DIR="", XDG_CACHE_HOME="", HOME=""),
+                          "list: there is no folder: none of TENON_CACHE_DIR")
+
+    def test_one_that_is_not_used_says_why(self):
+        self.folder.mkdir()
+        self.folder.chmod(0o770)
+        done = self.cache("path")
+        self.assertEqual(done.stdout, f"{self.folder}\n")
+        self.assert_fails(done, f"folder {self.folder} is not used: others may write into it")
+        for args in (("clear",), ("export", str(self.place / "file")),
+                     ("import", str(self.place / "file"))):
+            self.assert_fails(self.cache(*args), "others may write into it")
+
+    def test_an_empty_one(self):
+        self.assertEqual(self.cache("list").stdout, f"0 entries of 0 bytes in {self.folder}\n")
+        self.assertEqual(self.cache("clear").stdout,
+                         f"removed 0 entries of 0 bytes from {self.folder}\n")
+        self.assertFalse(self.folder.exists())
+
+
+class List(WithFolder):
+    def test_every_kind_has_its_line(self):
+        self.fill()
+        done = self.cache("list")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for pattern in (r"check +\d+  \d{4}-\d\d-\d\d \d\d:\d\d  activation/\S+ -cl-std.*: right",
+                        r"program +\d+  .{16}  activation/\S+ -cl-std=\S+ ",
+                        r"trial +\d+  .{16}  hardware_fma: \S+"):
+            self.assertRegex(done.stdout, f"(?m)^{pattern}")
+        entries = self.entries()
+        size = sum(len(data) for data in entries.values())
+        self.assertTrue(done.stdout.endswith(
+            f"\n{len(entries)} entries of {size} bytes in {self.folder}\n"), done.stdout)
+
+    def test_one_kind(self):
+        self.fill()
+        lines = self.cache("list", "--kind", "trial").stdout.splitlines()
+        names = [name for name in self.entries() if name.endswith(".trial")]
+        self.assertEqual(len(lines), len(names) + 1)
+        self.assertTrue(all(line.startswith("trial ") for line in lines[:-1]), lines)
+
+    def test_a_barred_variant_is_listed_as_wrong(self):
+        spoiled = Path(TENON).resolve().parents[1] / "tests/cli/libspoiled_driver.so"
+        if not spoiled.exists():
+            self.skipTest("there is no driver that spoils a kernel")
+        done = tenon(*CASE, LD_PRELOAD=str(spoiled), SPOILED_KERNEL="forward_dense",
+                     TENON_CACHE="1", TENON_CACHE_DIR=str(self.folder))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(self.cache("list", "--kind", "check").stdout,
+                         "(?m)^check .* activation/dense.*: wrong: .*element ")
+
+    def test_damaged_entries_are_a_failure(self):
+        self.fill()
+        path = next(self.folder.glob("*.trial"))
+        path.write_bytes(path.read_bytes()[:-1])
+        self.assert_fails(self.cache("list"), f"list: 1 damaged in {self.folder}")
+        self.assertIn(f"{path.name} is damaged", self.cache("list").stdout)
+
+    def test_a_look_is_no_use(self):
+        self.fill()
+        path = next(self.folder.glob("*.trial"))
+        os.utime(path, (1000000000, 1000000000))
+        self.assertIn("2001-09-", self.cache("list").stdout)
+        self.cache("export", str(self.place / "file"))
+        self.assertEqual(path.stat().st_mtime, 1000000000)
+
+    def test_clear(self):
+        self.fill()
+        (self.folder / "README").write_text("not an entry")
+        count = len(self.entries()) - 1
+        self.assertRegex(self.cache("clear").stdout,
+                         rf"^removed {count} entries of \d+ bytes from ")
+        self.assertEqual(list(self.entries()), ["README"])
+
+
+class Carry(WithFolder):
+    def setUp(self):
+        super().setUp()
+        self.file = self.place / "file"
+        self.fill()
+        self.before = self.entries()
+        done = self.cache("export", str(self.file))
+        self.assertRegex(done.stdout, rf"^wrote {len(self.before)} entries of \d+ bytes from ")
+        self.assertEqual(sorted(path.name for path in self.place.iterdir()), ["file", "store"])
+
+    def take(self, data=None, *more):
+        if data is not None:
+            self.file.write_bytes(data)
+        return self.cache("import", str(self.file), *more)
+
+    def test_what_is_imported_is_what_was_exported_and_is_used(self):
+        self.cache("clear")
+        self.assertRegex(self.take().stdout, rf"^wrote {len(self.before)} entries to ")
+        self.assertEqual(self.entries(), self.before)
+        elsewhere = self.place / "elsewhere/of/mine"
+        done = self.cache("import", str(self.file), TENON_CACHE_DIR=str(elsewhere))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(elsewhere.stat().st_mode & 0o777, 0o700)
+
+    def test_what_is_there_stays_unless_forced(self):
+        path = next(self.folder.glob("*.trial"))
+        path.write_bytes(b"mine")
+        self.assertRegex(self.take().stdout, rf"^wrote 0 entries to .* {len(self.before)} more")
+        self.assertEqual(path.read_bytes(), b"mine")
+        self.assertRegex(self.take(None, "--force").stdout, rf"^wrote {len(self.before)} entries")
+        self.assertEqual(self.entries(), self.before)
+
+    def test_marks_stay_here_and_damaged_entries_too(self):
+        mark = self.folder / ("0" * 32 + ".running")
+        mark.write_bytes(b"damaged")
+        done = self.cache("export", str(self.file))
+        self.assertIn(f"{mark.name} is damaged, and left out", done.stderr)
+        self.assertIn(f"wrote {len(self.before)} entries", done.stdout)
+
+    def refused(self, data, *texts):
+        done = self.take(data)
+        self.assert_fails(done, f"tenon cache: import: {self.file}: ", *texts)
+        self.assertEqual(self.entries(), {})
+
+    def test_what_was_altered_or_cut_is_refused_as_a_whole(self):
+        whole = self.file.read_bytes()
+        self.cache("clear")
+        draw = random.Random(SEED)
+        ends = list(range(min(40, len(whole)))) + [draw.randrange(len(whole)) for _ in range(40)]
+        for end in ends:
+            self.refused(whole[:end])
+        places = list(range(100)) + [draw.randrange(len(whole)) for _ in range(100)]
+        for at in places:
+            altered = bytearray(whole)
+            altered[at] ^= draw.randrange(1, 256)
+            self.refused(bytes(altered))
+        self.refused(whole + b"x", "there is more behind its")
+        self.refused(b"", 'its first line: it is not "tenon cache 1"')
+        self.refused(whole[:-6], "")
+
+    def test_arbitrary_bytes_do_no_harm(self):
+        self.cache("clear")
+        draw = random.Random(SEED)
+        head = b"tenon cache 1\n"
+        for _ in range(100):
+            self.refused(head * draw.randrange(2) + draw.randbytes(draw.randrange(300)))
+        for line, why in ((b"x\n", "line of entry 1"),
+                          (b"end 1\n", "it has 0 entries, must have 1"),
+                          (b"../../x.trial 3 0\nabc", "line of entry 1"),
+                          (b"a.trial 1073741824 0\nabc", "a.trial: the file ends within its bytes"),
+                          (b"a.trial 18446744073709551615 0\n", "line of entry 1"),
+                          (b"a.trial 0 0\n", "line of entry 1"), (b"", "its last line"),
+                          (b"a.trial 3 0\nabcend 1\n", "another checksum"), (b"\0\n", "entry 1"),
+                          (b"9" * 1000, "line of entry 1")):
+            self.refused(head + line, why)
+
+    def test_an_entry_of_another_name_is_refused(self):
+        whole = self.file.read_bytes()
+        name = next(name for name in self.before if name.endswith(".trial"))
+        self.cache("clear")
+        self.refused(whole.replace(name.encode(), b"0" * 32 + b".trial"),
+                     f"its name must be {name}, by its key")
+
+    def test_files_that_are_not_there(self):
+        self.assert_fails(self.cache("import", str(self.place / "none")),
+                          f"import: {self.place / 'none'} cannot be read: ")
+        target = self.place / "none/file"
+        self.assert_fails(self.cache("export", str(target)), f"export: {target} cannot be written")
+        self.assertTrue(re.search("No such file", self.cache("export", str(target)).stderr))
+
+
+if __name__ == "__main__":
+    print(f"TENON_TEST_SEED={SEED}", flush=True)
+    unittest.main()

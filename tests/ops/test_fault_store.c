@@ -1,0 +1,94 @@
+/* Drivers that do not take the binaries that they gave, and memory that is short where the store is
+ * used. */
+#include "common/cl_faults.h"
+#include "kept.h"
+
+#include "runtime/context.h"
+
+/* Whatever fails on the way, it is compiled anew, told once, and kept anew. */
+static void binaries_that_are_refused_are_compiled_anew(void **state)
+{
+    static const struct {
+        const char *function;
+        cl_int error;
+    } faults[] = {{"clCreateProgramWithBinary", CL_INVALID_BINARY},
+                  {"clBuildProgram", CL_BUILD_PROGRAM_FAILURE},
+                  {"clBuildProgram", CL_INVALID_BINARY}};
+    char *folder = temporary_make();
+    const tenon_store store = kept_folder(folder);
+    kept_session s;
+    (void)state;
+    const uint64_t bits = kept_run(&s, &store);
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
+        faults_fail_next(faults[i].function, faults[i].error, 1);
+        assert_true(kept_run(&s, &store) == bits);
+        assert_int_equal(faults_end(), 1);
+        assert_int_equal(s.log.warnings, 1);
+        assert_contains(s.log.warning, "the driver does not take its own binary of kernel");
+        assert_contains(s.log.warning, "compiled anew");
+        assert_int_equal(s.seen.programs_built, 1);
+        assert_int_equal(s.seen.programs_loaded, 0);
+        assert_int_equal(s.seen.checks + s.seen.trials, 0);
+        assert_true(kept_run(&s, &store) == bits);
+        assert_nothing_new(&s);
+        assert_int_equal(s.log.warnings, 0);
+    }
+    temporary_remove(folder);
+}
+
+/* Binaries that the driver does not give are not kept, and nobody is told. */
+static void binaries_that_are_not_given_are_not_kept(void **state)
+{
+    char *folder = temporary_make();
+    const tenon_store store = kept_folder(folder);
+    kept_session s;
+    (void)state;
+    if (test_context->device.keeps_builds) /* another thread asks for them */
+        skip();
+    faults_fail_query("clGetProgramInfo", CL_PROGRAM_BINARY_SIZES, CL_OUT_OF_HOST_MEMORY);
+    kept_run(&s, &store);
+    faults_end();
+    assert_int_equal(kept_count(folder, TN_STORE_PROGRAM), 0);
+    assert_int_equal(s.log.warnings, 0);
+    temporary_remove(folder);
+}
+
+/* Each allocation fails in turn, in a context whose store is full: the call fails or is right, and
+ * what is kept stays right. */
+static void allocations_that_fail_spoil_nothing(void **state)
+{
+    static const char *const functions[] = {"malloc", "calloc", "realloc", "strdup"};
+    char *folder = temporary_make();
+    const tenon_store store = kept_folder(folder);
+    kept_session s;
+    (void)state;
+    const uint64_t bits = kept_run(&s, &store);
+    for (int f = 0; f < 4; f++) {
+        unsigned struck = 1;
+        for (unsigned nth = 1; struck > 0; nth++) {
+            uint32_t available;
+            kept_open(&s, &store);
+            faults_fail_next(functions[f], CL_OUT_OF_HOST_MEMORY, nth);
+            tenon_status status = tenon_context_capability(s.context, TENON_CAPABILITY_HARDWARE_FMA,
+                                                           &available, NULL, 0);
+            struck = faults_end();
+            assert_true(status == TENON_OK || status == TENON_ERROR_OUT_OF_MEMORY);
+            assert_true(kept_product(&s) == bits);
+            assert_int_equal(s.log.warnings, 0);
+            kept_close(&s);
+        }
+    }
+    kept_run(&s, &store);
+    assert_nothing_new(&s);
+    temporary_remove(folder);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(binaries_that_are_refused_are_compiled_anew),
+        cmocka_unit_test(binaries_that_are_not_given_are_not_kept),
+        cmocka_unit_test(allocations_that_fail_spoil_nothing),
+    };
+    return TEST_MAIN(tests);
+}

@@ -1,0 +1,196 @@
+/* Plans that are made in the background. */
+#include "runtime.h"
+
+#include <pthread.h>
+
+enum { SIZE = 1000 };
+
+static tenon_status plan_relu(tenon_context *context, const tenon_tensor *x, const char *solver,
+                              tenon_plan **plan)
+{
+    tenon_activation_params params = TENON_ACTIVATION_PARAMS_INIT;
+    params.activation.kind = TENON_ACTIVATION_RELU;
+    params.solver = solver;
+    return tenon_activation_forward_plan(context, &params, x, x, plan);
+}
+
+static void assert_progress(tenon_context *context, uint64_t made, uint64_t asked)
+{
+    uint64_t is_made, is_asked;
+    assert_ok(tenon_prepare_progress(context, &is_made, &is_asked));
+    assert_int_equal(is_made, made);
+    assert_int_equal(is_asked, asked);
+}
+
+/* Runs relu of -1, 0, 1, … and looks at what comes of it. */
+static void assert_runs(const tenon_plan *plan, tenon_tensor *x)
+{
+    float values[SIZE];
+    for (int i = 0; i < SIZE; i++)
+        values[i] = (float)(i % 3 - 1);
+    assert_ok(tenon_tensor_upload(test_stream, values, sizeof values, x, NULL));
+    const tenon_memory memories[] = {x->memory, x->memory};
+    assert_ok(tenon_plan_run(test_stream, plan, memories, 2, NULL));
+    assert_ok(tenon_tensor_download(test_stream, x, values, sizeof values, NULL));
+    for (int i = 0; i < SIZE; i++)
+        assert_true(values[i] == (i % 3 == 2 ? 1 : 0));
+}
+
+/* A plan is there at once, runs when it has been made, and is the one that would have been made. */
+static void plans_are_made_later(void **state)
+{
+    tenon_tensor x = make_tensor(test_context, SIZE);
+    char text[512], usual[512];
+    tenon_plan *plan, *other, *now;
+    (void)state;
+    assert_ok(tenon_prepare_begin(test_context));
+    assert_ok(plan_relu(test_context, &x, NULL, &plan));
+    assert_ok(plan_relu(test_context, &x, NULL, &other));
+    assert_ok(tenon_prepare_end(test_context));
+    assert_int_equal(tenon_plan_operands(plan), 2);
+    assert_runs(plan, &x);
+    assert_ok(tenon_plan_wait(other));
+    assert_progress(test_context, 2, 2);
+    assert_ok(plan_relu(test_context, &x, NULL, &now));
+    assert_progress(test_context, 2, 2);
+    tenon_plan_describe(now, usual, sizeof usual);
+    tenon_plan_describe(plan, text, sizeof text);
+    assert_string_equal(text, usual);
+    assert_int_equal(tenon_plan_workspace(plan), tenon_plan_workspace(now));
+    assert_runs(other, &x);
+    tenon_plan_release(plan);
+    tenon_plan_release(other);
+    tenon_plan_release(now);
+    tenon_memory_destroy(&x.memory);
+}
+
+/* What is wrong with the arguments is told at once; what is found on the way, by every use. */
+static void failures_are_told(void **state)
+{
+    tenon_tensor x = make_tensor(test_context, SIZE), wrong = x;
+    const tenon_memory memories[] = {x.memory, x.memory};
+    char text[16] = "x";
+    tenon_plan *plan = NULL;
+    (void)state;
+    wrong.dtype = TENON_DTYPE_I32;
+    assert_ok(tenon_prepare_begin(test_context));
+    assert_int_equal(plan_relu(test_context, &wrong, NULL, &plan), TENON_ERROR_UNSUPPORTED);
+    assert_null(plan);
+    assert_int_equal(plan_relu(test_context, &x, "activation/none", &plan),
+                     TENON_ERROR_INVALID_ARGUMENT);
+    tenon_gemm_params params = TENON_GEMM_PARAMS_INIT;
+    params.solver = "gemm/skinny"; /* for few rows or columns */
+    const int64_t large[] = {80, 80};
+    const tenon_tensor b = tenon_tensor_view(TENON_DTYPE_F32, 2, large);
+    assert_ok(tenon_gemm_plan(test_context, &params, &b, &b, NULL, NULL, &b, &plan));
+    assert_ok(tenon_prepare_end(test_context));
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(tenon_plan_wait(plan), TENON_ERROR_UNSUPPORTED);
+        assert_contains(tenon_last_error(), "tenon_gemm_plan: solver gemm/skinny cannot serve");
+    }
+    const tenon_memory operands[] = {x.memory, x.memory, {0}, {0}, memories[0]};
+    assert_int_equal(tenon_plan_run(test_stream, plan, operands, 5, NULL), TENON_ERROR_UNSUPPORTED);
+    assert_int_equal(tenon_plan_workspace(plan), 0);
+    assert_int_equal(tenon_plan_describe(plan, text, sizeof text), 0);
+    assert_string_equal(text, "");
+    tenon_plan_release(plan);
+    tenon_memory_destroy(&x.memory);
+}
+
+static void calls_come_in_pairs(void **state)
+{
+    tenon_context *other;
+    uint64_t count;
+    (void)state;
+    assert_ok(tenon_context_create(NULL, &other));
+    assert_refused(tenon_prepare_begin(NULL), TENON_ERROR_INVALID_ARGUMENT, "tenon_prepare_begin",
+                   "context is NULL");
+    assert_refused(tenon_prepare_end(other), TENON_ERROR_INVALID_ARGUMENT, "tenon_prepare_end",
+                   "this thread has begun for");
+    assert_ok(tenon_prepare_begin(other));
+    assert_refused(tenon_prepare_begin(test_context), TENON_ERROR_INVALID_ARGUMENT,
+                   "tenon_prepare_begin", "has begun already");
+    assert_refused(tenon_prepare_end(test_context), TENON_ERROR_INVALID_ARGUMENT,
+                   "tenon_prepare_end", "context is");
+    assert_ok(tenon_prepare_end(other));
+    assert_refused(tenon_prepare_progress(NULL, &count, &count), TENON_ERROR_INVALID_ARGUMENT,
+                   "tenon_prepare_progress", "context is NULL");
+    assert_refused(tenon_prepare_progress(other, NULL, &count), TENON_ERROR_INVALID_ARGUMENT,
+                   "tenon_prepare_progress", "made is NULL");
+    assert_refused(tenon_prepare_progress(other, &count, NULL), TENON_ERROR_INVALID_ARGUMENT,
+                   "tenon_prepare_progress", "asked is NULL");
+    assert_refused(tenon_plan_wait(NULL), TENON_ERROR_INVALID_ARGUMENT, "tenon_plan_wait",
+                   "plan is NULL");
+    tenon_context_release(other);
+}
+
+static void *plan_elsewhere(void *data)
+{
+    tenon_plan *plan;
+    const tenon_status status = plan_relu(test_context, data, NULL, &plan);
+    tenon_plan_release(plan);
+    return status == TENON_OK ? data : NULL;
+}
+
+/* Another thread's plans, and those of other contexts, are made as always. */
+static void others_are_not_touched(void **state)
+{
+    tenon_tensor x = make_tensor(test_context, SIZE);
+    tenon_context *other;
+    tenon_plan *plan;
+    pthread_t thread;
+    uint64_t made, asked;
+    void *well;
+    (void)state;
+    assert_ok(tenon_context_create(NULL, &other));
+    tenon_tensor y = make_tensor(other, SIZE);
+    assert_ok(tenon_prepare_progress(test_context, &made, &asked));
+    assert_ok(tenon_prepare_begin(test_context));
+    assert_int_equal(pthread_create(&thread, NULL, plan_elsewhere, &x), 0);
+    assert_int_equal(pthread_join(thread, &well), 0);
+    assert_non_null(well);
+    assert_ok(plan_relu(other, &y, NULL, &plan));
+    assert_ok(relu(test_stream, &x, &x, NULL));
+    assert_ok(tenon_prepare_end(test_context));
+    assert_progress(test_context, made, asked);
+    assert_progress(other, 0, 0);
+    tenon_plan_release(plan);
+    tenon_memory_destroy(&x.memory);
+    tenon_memory_destroy(&y.memory);
+    tenon_context_release(other);
+}
+
+/* Whoever lets go last, the caller or the library's thread, takes the context with it. */
+static void plans_outlive_their_callers(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 8; i++) {
+        tenon_context *context;
+        tenon_plan *plans[4];
+        assert_ok(tenon_context_create(NULL, &context));
+        tenon_tensor x = make_tensor(context, SIZE + i);
+        assert_ok(tenon_prepare_begin(context));
+        for (int p = 0; p < 4; p++)
+            assert_ok(plan_relu(context, &x, NULL, &plans[p]));
+        assert_ok(tenon_prepare_end(context));
+        tenon_memory_destroy(&x.memory);
+        if (i % 2 == 0)
+            tenon_context_release(context);
+        if (i % 4 >= 2)
+            assert_ok(tenon_plan_wait(plans[3]));
+        for (int p = 0; p < 4; p++)
+            tenon_plan_release(plans[p]);
+        if (i % 2 == 1)
+            tenon_context_release(context);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(plans_are_made_later),        cmocka_unit_test(failures_are_told),
+        cmocka_unit_test(calls_come_in_pairs),         cmocka_unit_test(others_are_not_touched),
+        cmocka_unit_test(plans_outlive_their_callers),
+    };
+    return TEST_MAIN(tests);
+}

@@ -1,0 +1,301 @@
+/* What is learnt is kept between contexts and processes: programs, and the outcomes of trials and
+ * self-checks. What becomes of faults is in test_store_faults.c. */
+#include "kept.h"
+
+#include "runtime/context.h"
+#include "runtime/program.h"
+
+#include <inttypes.h>
+#include <unistd.h>
+
+static void a_second_context_makes_nothing_anew(void **state)
+{
+    char *folder = temporary_make();
+    const tenon_store store = kept_folder(folder);
+    kept_session first, second;
+    (void)state;
+    const uint64_t bits = kept_run(&first, &store);
+    assert_true(first.seen.programs_built > 0);
+    assert_true(first.seen.trials > 0);
+    assert_true(first.seen.checks > 0);
+    assert_int_equal(first.seen.programs_loaded, 0);
+    assert_int_equal(first.seen.trials_recalled + first.seen.checks_recalled, 0);
+    for (int kind = 0; kind < TN_STORE_RUNNING; kind++)
+        assert_true(kept_count(folder, (tn_store_kind)kind) > 0);
+    assert_int_equal(kept_count(folder, TN_STORE_RUNNING), 0);
+    assert_true(kept_run(&second, &store) == bits);
+    assert_nothing_new(&second);
+    assert_true(second.seen.programs_loaded > 0);
+    assert_int_equal(second.seen.trials_recalled, first.seen.trials);
+    assert_int_equal(second.seen.checks_recalled, first.seen.checks);
+    assert_int_equal(first.log.warnings + second.log.warnings, 0);
+    temporary_remove(folder);
+}
+
+/* Nor does one for which the driver has forgotten all that it has built. */
+static void a_second_process_makes_nothing_anew(void **state)
+{
+    char *folder = temporary_make(), *drivers = temporary_make();
+    const tenon_store store = kept_folder(folder);
+    char line[256], expected[256], variables[1024];
+    kept_session first;
+    (void)state;
+    const uint64_t bits = kept_run(&first, &store);
+    snprintf(expected, sizeof expected,
+             "built 0 trials 0 checks 0 warnings 0 bits %016" PRIx64 "\n", bits);
+    assert_int_equal(kept_begin_anew("", "run", folder, line), 0);
+    assert_string_equal(line, expected);
+    snprintf(variables, sizeof variables, "POCL_CACHE_DIR='%s'", drivers);
+    assert_int_equal(kept_begin_anew(variables, "run", folder, line), 0);
+    assert_string_equal(line, expected);
+    temporary_remove(drivers);
+    temporary_remove(folder);
+}
+
+/* Each step is told when it begins and when it has ended, and once in the log. */
+static void steps_are_told_and_found_ones_are_not(void **state)
+{
+    char *folder = temporary_make();
+    const tenon_store store = kept_folder(folder);
+    kept_session s;
+    (void)state;
+    kept_run(&s, &store);
+    const uint64_t counts[3] = {s.seen.programs_built, s.seen.trials, s.seen.checks};
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(s.log.begun[i], counts[i]);
+        assert_int_equal(s.log.done[i], counts[i]);
+        assert_int_equal(s.log.info_lines[i], counts[i]);
+    }
+    kept_run(&s, &store);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(s.log.begun[i] + s.log.done[i] + s.log.info_lines[i], 0);
+    temporary_remove(folder);
+}
+
+/* A build that fails begins and ends, too. */
+static void builds_that_fail_are_told_to_have_ended(void **state)
+{
+    const tenon_store none = {.kind = TENON_STORE_NONE};
+    kept_session s;
+    uint32_t kernel;
+    (void)state;
+    kept_open(&s, &none);
+    assert_int_equal(tn_program_kernel(s.context, "tensor/fill",
+                                       "-cl-std=CL1.2 -DELEMENT_SIZE=oops(", "fill", 0, &kernel),
+                     TENON_ERROR_BUILD_FAILED);
+    kept_see(&s);
+    assert_int_equal(s.log.begun[TENON_PROGRESS_BUILD], 1);
+    assert_int_equal(s.log.done[TENON_PROGRESS_BUILD], 1);
+    assert_int_equal(s.seen.programs_built, 0);
+    kept_close(&s);
+}
+
+static void it_can_be_turned_off(void **state)
+{
+    char *folder = temporary_make();
+    const tenon_store none = {.kind = TENON_STORE_NONE}, usual = {.kind = TENON_STORE_USUAL};
+    kept_session s;
+    (void)state;
+    setenv("TENON_CACHE_DIR", folder, 1);
+    for (int i = 0; i < 2; i++) {
+        kept_run(&s, &none);
+        assert_true(s.seen.programs_built > 0 && s.seen.trials > 0 && s.seen.checks > 0);
+        assert_int_equal(s.seen.programs_kept, 0);
+        kept_run(&s, &usual); /* tests have TENON_CACHE=0 */
+        assert_true(s.seen.programs_built > 0 && s.seen.trials > 0 && s.seen.checks > 0);
+    }
+    assert_int_equal(temporary_count(folder, ""), 0);
+    setenv("TENON_CACHE", "1", 1);
+    kept_run(&s, &usual);
+    kept_run(&s, &usual);
+    setenv("TENON_CACHE", "0", 1);
+    assert_nothing_new(&s);
+    assert_int_equal(s.log.warnings, 0);
+    assert_true(temporary_count(folder, "") > 0);
+    temporary_remove(folder);
+}
+
+/* An application's cache. */
+#define MOST_OWN 64
+static struct own {
+    pthread_mutex_t lock;
+    int count, delay; /* nanoseconds that it takes to keep a program */
+    struct {
+        char name[64];
+        unsigned char *bytes;
+        size_t size;
+    } entries[MOST_OWN];
+} own = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* With the lock held; the first free one where there is none of that name. */
+static int find_own(const char *name)
+{
+    int i = 0;
+    while (i < own.count && strcmp(own.entries[i].name, name) != 0)
+        i++;
+    return i;
+}
+
+static size_t get_own(void *user, const char *name, void *data, size_t capacity)
+{
+    (void)user;
+    pthread_mutex_lock(&own.lock);
+    const int i = find_own(name);
+    const size_t size = i < own.count ? own.entries[i].size : 0;
+    if (size > 0 && data != NULL)
+        memcpy(data, own.entries[i].bytes, size < capacity ? size : capacity);
+    pthread_mutex_unlock(&own.lock);
+    return size;
+}
+
+static void set_own(void *user, const char *name, const void *data, size_t size)
+{
+    (void)user;
+    if (strstr(name, ".program") != NULL && own.delay > 0)
+        nanosleep(&(struct timespec){.tv_nsec = own.delay}, NULL);
+    pthread_mutex_lock(&own.lock);
+    const int i = find_own(name);
+    if (i < own.count)
+        free(own.entries[i].bytes);
+    else
+        snprintf(own.entries[i].name, sizeof own.entries[i].name, "%s", name);
+    own.count += i == own.count;
+    assert_true(own.count < MOST_OWN);
+    own.entries[i].bytes = size > 0 ? malloc(size) : NULL;
+    own.entries[i].size = size;
+    if (size > 0)
+        memcpy(own.entries[i].bytes, data, size);
+    pthread_mutex_unlock(&own.lock);
+}
+
+static const tenon_store own_store = {
+    .kind = TENON_STORE_FUNCTIONS, .get = get_own, .set = set_own};
+
+static void forget_own(void)
+{
+    for (int i = 0; i < own.count; i++)
+        free(own.entries[i].bytes);
+    own.count = own.delay = 0;
+}
+
+static void an_application_keeps_entries_itself(void **state)
+{
+    kept_session s;
+    (void)state;
+    const uint64_t bits = kept_run(&s, &own_store);
+    assert_true(s.seen.programs_built > 0);
+    assert_true(own.count > 0);
+    assert_true(kept_run(&s, &own_store) == bits);
+    assert_nothing_new(&s);
+    assert_int_equal(s.log.warnings, 0);
+    forget_own();
+}
+
+#define PROGRAMS 10
+
+/* What has been used, and takes half a second each to keep, keeps nobody waiting at the end. */
+static void the_end_of_a_context_does_not_wait_for_all(void **state)
+{
+    kept_session s;
+    (void)state;
+    kept_open(&s, &own_store);
+    if (!s.context->device.keeps_builds) {
+        kept_close(&s);
+        skip();
+    }
+    own.delay = 500000000;
+    for (int i = 0; i < PROGRAMS; i++) {
+        char options[64];
+        uint32_t kernel;
+        cl_kernel made;
+        snprintf(options, sizeof options, "-cl-std=CL1.2 -DELEMENT_SIZE=4 -DSALT=%d", i);
+        assert_ok(tn_program_kernel(s.context, "tensor/fill", options, "fill", 0, &kernel));
+        assert_ok(tn_program_create_kernel(s.context, "test", kernel, &made));
+        clReleaseKernel(made);
+    }
+    const uint64_t began = tn_now();
+    kept_close(&s);
+    const double seconds = 1e-9 * (double)(tn_now() - began);
+    if (seconds > 0.6 * PROGRAMS * 0.5)
+        fail_msg("the end of the context took %.1f s", seconds);
+    assert_in_range(own.count, 1, PROGRAMS - 1);
+    forget_own();
+}
+
+static void every_count_counts(void **state)
+{
+    char *folder = temporary_make();
+    const tenon_store store = kept_folder(folder);
+    kept_session s;
+    (void)state;
+    kept_open(&s, &store);
+    kept_see(&s);
+    assert_int_equal(s.seen.plans + s.seen.plans_found + s.seen.workspace_bytes, 0);
+    kept_product(&s);
+    kept_product(&s);
+    kept_product(&s);
+    assert_ok(tenon_stream_reserve_workspace(s.stream, 12345));
+    kept_wait(&s, 1);
+    assert_int_equal(s.seen.plans, 1);
+    assert_int_equal(s.seen.plans_found, 2);
+    assert_true(s.seen.workspace_bytes >= 12345);
+    assert_int_equal(s.seen.checks_wrong, 0);
+    assert_true(s.seen.build_seconds > 0 && s.seen.keep_seconds > 0);
+    assert_true(s.seen.trial_seconds > 0 && s.seen.check_seconds > 0);
+    assert_true(s.seen.plan_seconds >= s.seen.check_seconds);
+    assert_true(s.seen.load_seconds == 0);
+    tenon_stream_destroy(s.stream);
+    kept_see(&s);
+    assert_int_equal(s.seen.workspace_bytes, 0);
+    tenon_context_release(s.context);
+    kept_run(&s, &store);
+    assert_true(s.seen.load_seconds > 0);
+    assert_true(s.seen.build_seconds == 0 && s.seen.trial_seconds == 0);
+    temporary_remove(folder);
+}
+
+static void statistics_are_refused_what_is_wrong(void **state)
+{
+    tenon_statistics seen = TENON_STATISTICS_INIT;
+    (void)state;
+    assert_refused(tenon_context_statistics(NULL, &seen), TENON_ERROR_INVALID_ARGUMENT,
+                   "tenon_context_statistics", "context is NULL");
+    assert_refused(tenon_context_statistics(test_context, NULL), TENON_ERROR_INVALID_ARGUMENT,
+                   "tenon_context_statistics", "out is NULL");
+    seen.struct_size = 8;
+    assert_refused(tenon_context_statistics(test_context, &seen), TENON_ERROR_INVALID_ARGUMENT,
+                   "tenon_context_statistics", "out: struct_size is 8, must be");
+}
+
+static void what_is_no_store_makes_no_context(void **state)
+{
+    tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
+    tenon_context *context;
+    (void)state;
+    params.store.kind = 9;
+    assert_refused(tenon_context_create(&params, &context), TENON_ERROR_INVALID_ARGUMENT,
+                   "tenon_context_create", "params: store.kind is 9");
+    assert_null(context);
+    params.store = kept_folder("");
+    assert_refused(tenon_context_create(&params, &context), TENON_ERROR_INVALID_ARGUMENT,
+                   "tenon_context_create", "params: store.folder is empty");
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_second_context_makes_nothing_anew),
+        cmocka_unit_test(a_second_process_makes_nothing_anew),
+        cmocka_unit_test(steps_are_told_and_found_ones_are_not),
+        cmocka_unit_test(builds_that_fail_are_told_to_have_ended),
+        cmocka_unit_test(it_can_be_turned_off),
+        cmocka_unit_test(an_application_keeps_entries_itself),
+        cmocka_unit_test(the_end_of_a_context_does_not_wait_for_all),
+        cmocka_unit_test(every_count_counts),
+        cmocka_unit_test(statistics_are_refused_what_is_wrong),
+        cmocka_unit_test(what_is_no_store_makes_no_context),
+    };
+    if (argc == 3 && strcmp(argv[1], "run") == 0)
+        return kept_run_and_print(argv[2]);
+    return TEST_MAIN(tests);
+}

@@ -1,0 +1,452 @@
+/* The store: what it keeps, what it refuses, and that no fault of it stops anything. */
+#include "common/temporary.h"
+#include "common/testing.h"
+
+#include "base/status.h"
+#include "base/store_entry.h"
+#include "base/store_folder.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static atomic_int lines;
+static char last_line[512];
+
+static void hear(void *user, tenon_log_level level, const char *message)
+{
+    (void)user;
+    assert_int_equal(level, TENON_LOG_WARNING);
+    atomic_fetch_add(&lines, 1);
+    snprintf(last_line, sizeof last_line, "%s", message);
+}
+
+static const tn_log heard = {hear, NULL, TENON_LOG_DEBUG};
+
+static tn_store *open_store(const tenon_store *where)
+{
+    tn_store *store;
+    atomic_store(&lines, 0);
+    assert_int_equal(tn_store_create("tenon_test", where, &heard, &store), TENON_OK);
+    return store;
+}
+
+static tn_store *open_folder(const char *folder, uint64_t limit)
+{
+    return open_store(&(tenon_store){.kind = TENON_STORE_FOLDER, .folder = folder, .limit = limit});
+}
+
+static void put(tn_store *store, const char *key, const char *text)
+{
+    tn_store_put(store, TN_STORE_TRIAL, key, text, strlen(text));
+}
+
+static void assert_has(tn_store *store, const char *key, const char *text)
+{
+    size_t size = 0;
+    char *got = tn_store_get(store, TN_STORE_TRIAL, key, &size);
+    assert_int_equal(tn_store_has(store, TN_STORE_TRIAL, key), text != NULL);
+    if (text == NULL) {
+        assert_null(got);
+        return;
+    }
+    assert_non_null(got);
+    assert_int_equal(size, strlen(text));
+    assert_string_equal(got, text);
+    free(got);
+}
+
+static void assert_lines(int count, const char *part)
+{
+    assert_int_equal(atomic_load(&lines), count);
+    if (count > 0)
+        assert_contains(last_line, part);
+    atomic_store(&lines, 0);
+}
+
+static void what_is_put_is_got_until_it_is_removed(void **state)
+{
+    char *folder = temporary_make();
+    tn_store *store = open_folder(temporary_path(folder, "new/one"), 0);
+    (void)state;
+    assert_string_equal(tn_store_folder(store), temporary_path(folder, "new/one"));
+    assert_has(store, "a", NULL);
+    put(store, "a", "1");
+    put(store, "b", "");
+    put(store, "a", "one");
+    tn_store_put(store, TN_STORE_CHECK, "a", "another kind's", 14);
+    assert_has(store, "a", "one");
+    assert_has(store, "b", "");
+    tn_store_remove(store, TN_STORE_TRIAL, "a");
+    tn_store_remove(store, TN_STORE_TRIAL, "never there");
+    assert_has(store, "a", NULL);
+    assert_true(tn_store_has(store, TN_STORE_CHECK, "a"));
+    tn_store_destroy(store);
+    store = open_folder(temporary_path(folder, "new/one"), 0);
+    assert_has(store, "b", "");
+    assert_lines(0, "");
+    tn_store_destroy(store);
+    temporary_remove(folder);
+}
+
+static void nothing_is_kept_where_there_is_no_store(void **state)
+{
+    size_t size;
+    (void)state;
+    assert_null(open_store(&(tenon_store){.kind = TENON_STORE_NONE}));
+    setenv("TENON_CACHE", "0", 1);
+    assert_null(open_store(&(tenon_store){.kind = TENON_STORE_USUAL}));
+    assert_null(tn_store_get(NULL, TN_STORE_CHECK, "a", &size));
+    assert_false(tn_store_has(NULL, TN_STORE_CHECK, "a"));
+    tn_store_put(NULL, TN_STORE_CHECK, "a", "1", 1);
+    tn_store_remove(NULL, TN_STORE_CHECK, "a");
+    assert_null(tn_store_folder(NULL));
+    tn_store_destroy(NULL);
+}
+
+static size_t get_nothing(void *user, const char *name, void *data, size_t capacity)
+{
+    (void)user;
+    (void)name;
+    (void)data;
+    (void)capacity;
+    return 0;
+}
+
+static void set_nothing(void *user, const char *name, const void *data, size_t size)
+{
+    (void)user;
+    (void)name;
+    (void)data;
+    (void)size;
+}
+
+static void assert_refusal(const tenon_store *where, const char *message)
+{
+    tn_store *store = (tn_store *)&lines;
+    assert_int_equal(tn_store_create("tenon_test", where, &heard, &store),
+                     TENON_ERROR_INVALID_ARGUMENT);
+    assert_string_equal(tenon_last_error(), message);
+    assert_null(store);
+}
+
+static void what_is_no_store_is_refused(void **state)
+{
+    (void)state;
+    assert_refusal(&(tenon_store){.kind = 4},
+                   "tenon_test: params: store.kind is 4, which is no tenon_store_kind");
+    assert_refusal(&(tenon_store){.reserved = 7},
+                   "tenon_test: params: store.reserved is 7, must be 0");
+    assert_refusal(&(tenon_store){.kind = TENON_STORE_FOLDER},
+                   "tenon_test: params: store.folder is NULL");
+    assert_refusal(&(tenon_store){.kind = TENON_STORE_FOLDER, .folder = ""},
+                   "tenon_test: params: store.folder is empty");
+    assert_refusal(&(tenon_store){.kind = TENON_STORE_FUNCTIONS, .set = set_nothing},
+                   "tenon_test: params: store.get is NULL");
+    assert_refusal(&(tenon_store){.kind = TENON_STORE_FUNCTIONS, .get = get_nothing},
+                   "tenon_test: params: store.set is NULL");
+}
+
+/* Calls of every kind, which have nothing to find. */
+static void use_in_vain(tn_store *store)
+{
+    for (int i = 0; i < 3; i++) {
+        put(store, "a", "1");
+        assert_has(store, "a", NULL);
+        tn_store_remove(store, TN_STORE_TRIAL, "a");
+    }
+}
+
+static void a_folder_that_cannot_be_used_is_told_once(void **state)
+{
+    char *folder = temporary_make();
+    (void)state;
+    assert_int_equal(chmod(folder, 0770), 0);
+    tn_store *store = open_folder(folder, 0);
+    use_in_vain(store);
+    assert_lines(1, "others may write into it");
+    tn_store_destroy(store);
+    assert_int_equal(chmod(folder, 0700), 0);
+    temporary_write(temporary_path(folder, "file"), "", 0);
+    store = open_folder(temporary_path(folder, "file"), 0);
+    use_in_vain(store);
+    assert_lines(1, "it is no folder");
+    tn_store_destroy(store);
+    temporary_remove(folder);
+}
+
+static void a_folder_that_goes_is_told_once(void **state)
+{
+    char *parent = temporary_make(), *folder = strdup(temporary_path(parent, "store"));
+    tn_store *store = open_folder(folder, 0);
+    char name[256];
+    (void)state;
+    put(store, "a", "1");
+    assert_has(store, "a", "1");
+    assert_true(temporary_find(folder, ".trial", name));
+    assert_int_equal(unlink(temporary_path(folder, name)), 0);
+    assert_int_equal(rmdir(folder), 0);
+    use_in_vain(store);
+    assert_lines(1, "no file can be made in it");
+    tn_store_destroy(store);
+    free(folder);
+    temporary_remove(parent);
+}
+
+static void a_full_disk_is_told_once_and_what_is_there_still_read(void **state)
+{
+    char *folder = temporary_make(), *large = calloc(1, 100000);
+    struct rlimit usual, small;
+    tn_store *store = open_folder(folder, 0);
+    (void)state;
+    put(store, "small", "1");
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &usual), 0);
+    signal(SIGXFSZ, SIG_IGN);
+    small = usual;
+    small.rlim_cur = 50000;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    for (int i = 0; i < 3; i++)
+        tn_store_put(store, TN_STORE_PROGRAM, "large", large, 100000);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &usual), 0);
+    assert_lines(1, "it cannot be written");
+    assert_false(tn_store_has(store, TN_STORE_PROGRAM, "large"));
+    assert_has(store, "small", "1");
+    assert_int_equal(temporary_count(folder, ".writing-"), 0);
+    tn_store_destroy(store);
+    free(large);
+    temporary_remove(folder);
+}
+
+/* What was altered goes, and is written again. */
+static void altered_entries_are_told_and_made_anew(void **state)
+{
+    char *folder = temporary_make(), name[256];
+    unsigned char *bytes;
+    size_t size;
+    tn_store *store = open_folder(folder, 0);
+    (void)state;
+    put(store, "a", "1");
+    assert_true(temporary_find(folder, ".trial", name));
+    const char *path = temporary_path(folder, name);
+    bytes = temporary_read(path, &size);
+    for (int i = 0; i < 3; i++) {
+        bytes[size - 1] ^= 4;
+        temporary_write(path, bytes, i == 0 ? size - 1 : i == 1 ? size : 0);
+        assert_null(tn_store_get(store, TN_STORE_TRIAL, "a", &size));
+        assert_lines(1, "was cut or altered, and is made anew");
+        assert_contains(last_line, name);
+        assert_has(store, "a", NULL);
+        put(store, "a", "1");
+        assert_has(store, "a", "1");
+        free(bytes);
+        bytes = temporary_read(path, &size);
+    }
+    assert_lines(0, "");
+    free(bytes);
+    tn_store_destroy(store);
+    temporary_remove(folder);
+}
+
+/* As a whole entry that somebody has given another's name: it would stand in its way for good. */
+static void entries_of_another_key_are_told_and_made_anew(void **state)
+{
+    char *folder = temporary_make(), a[TN_STORE_NAME_SIZE], b[TN_STORE_NAME_SIZE];
+    tn_store *store = open_folder(folder, 0);
+    size_t size;
+    (void)state;
+    put(store, "b", "2");
+    tn_store_name(TN_STORE_TRIAL, "a", a);
+    tn_store_name(TN_STORE_TRIAL, "b", b);
+    assert_int_equal(rename(temporary_path(folder, b), temporary_path(folder, a)), 0);
+    assert_null(tn_store_get(store, TN_STORE_TRIAL, "a", &size));
+    assert_lines(1, "has another key, and is made anew");
+    assert_has(store, "a", NULL);
+    tn_store_put(store, TN_STORE_CHECK, "a", "3", 1);
+    tn_store_name(TN_STORE_CHECK, "a", b);
+    assert_int_equal(rename(temporary_path(folder, b), temporary_path(folder, a)), 0);
+    assert_null(tn_store_get(store, TN_STORE_TRIAL, "a", &size));
+    assert_lines(1, "has another key, and is made anew");
+    tn_store_destroy(store);
+    temporary_remove(folder);
+}
+
+/* Through the store, whose first write looks at what is there. */
+static void the_limit_is_kept(void **state)
+{
+    char *folder = temporary_make(), key[32], text[1001];
+    (void)state;
+    memset(text, 'x', sizeof text);
+    text[1000] = '\0';
+    tn_store *store = open_folder(folder, 0);
+    for (int i = 0; i < 20; i++) {
+        snprintf(key, sizeof key, "key %d", i);
+        put(store, key, text);
+    }
+    assert_int_equal(temporary_count(folder, ".trial"), 20);
+    tn_store_destroy(store);
+    store = open_folder(folder, 5500);
+    put(store, "one more", "1");
+    assert_in_range(temporary_count(folder, ".trial"), 4, 6);
+    for (int i = 0; i < 100; i++) {
+        snprintf(key, sizeof key, "new %d", i);
+        put(store, key, text);
+        assert_true(temporary_count(folder, ".trial") <= 6);
+    }
+    assert_lines(0, "");
+    tn_store_destroy(store);
+    temporary_remove(folder);
+}
+
+/* An application's cache of one entry, which answers as it is told. */
+static struct own {
+    char name[64];
+    unsigned char bytes[1000];
+    size_t size, told_first, told_second;
+    bool is_lying;
+    int sets, removals;
+} own;
+
+static size_t get_own(void *user, const char *name, void *data, size_t capacity)
+{
+    assert_ptr_equal(user, &own);
+    if (own.is_lying)
+        return data == NULL ? own.told_first : own.told_second;
+    if (strcmp(name, own.name) != 0)
+        return 0;
+    if (data != NULL)
+        memcpy(data, own.bytes, capacity < own.size ? capacity : own.size);
+    return own.size;
+}
+
+static void set_own(void *user, const char *name, const void *data, size_t size)
+{
+    assert_ptr_equal(user, &own);
+    assert_true(strlen(name) < 64);
+    assert_int_equal(strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789."), strlen(name));
+    own.sets += size > 0;
+    own.removals += size == 0;
+    assert_true(size <= sizeof own.bytes);
+    if (size > 0)
+        memcpy(own.bytes, data, size);
+    own.size = size;
+    snprintf(own.name, sizeof own.name, "%s", name);
+}
+
+static tn_store *open_own(void)
+{
+    memset(&own, 0, sizeof own);
+    return open_store(&(tenon_store){
+        .kind = TENON_STORE_FUNCTIONS, .get = get_own, .set = set_own, .user = &own});
+}
+
+static void the_applications_functions_are_used(void **state)
+{
+    tn_store *store = open_own();
+    size_t size;
+    (void)state;
+    assert_null(tn_store_folder(store));
+    assert_has(store, "a", NULL);
+    put(store, "a", "one");
+    assert_has(store, "a", "one");
+    assert_has(store, "b", NULL);
+    own.bytes[own.size - 1] ^= 1;
+    assert_null(tn_store_get(store, TN_STORE_TRIAL, "a", &size));
+    assert_lines(1, "was cut or altered");
+    assert_int_equal(own.removals, 1);
+    assert_has(store, "a", NULL);
+    put(store, "a", "two");
+    tn_store_remove(store, TN_STORE_TRIAL, "a");
+    assert_int_equal(own.removals, 2);
+    assert_int_equal(own.sets, 2);
+    assert_lines(0, "");
+    tn_store_destroy(store);
+}
+
+static void sizes_that_make_no_sense_do_no_harm(void **state)
+{
+    static const size_t sizes[] = {
+        0,       1, 47, 48, 100, (size_t)1 << 29, ((size_t)1 << 30) + 1, SIZE_MAX / 2, SIZE_MAX - 1,
+        SIZE_MAX};
+    const size_t count = sizeof sizes / sizeof *sizes;
+    tn_store *store = open_own();
+    size_t size;
+    (void)state;
+    own.is_lying = true;
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; k < count; k++) {
+            /* One that says that it has written so much would have had to. */
+            if (i == k && sizes[i] > 0 && sizes[i] <= TN_ENTRY_MOST)
+                continue;
+            own.told_first = sizes[i];
+            own.told_second = sizes[k];
+            assert_null(tn_store_get(store, TN_STORE_TRIAL, "a", &size));
+            assert_int_equal(tn_store_has(store, TN_STORE_TRIAL, "a"), sizes[i] > 0);
+        }
+    assert_lines(0, "");
+    tn_store_destroy(store);
+}
+
+#define THREADS 6
+
+/* What a thread finds under a key was put there whole, by whichever thread. */
+static void *use_at_once(void *data)
+{
+    tn_store *store = data;
+    test_random random = test_random_for((uint64_t)(uintptr_t)&random);
+    for (int i = 0; i < 300; i++) {
+        char key[32], text[4000];
+        const int number = (int)test_between(&random, 0, 7);
+        snprintf(key, sizeof key, "key %d", number);
+        memset(text, 'a' + number, sizeof text);
+        text[test_between(&random, 1, sizeof text - 1)] = '\0';
+        size_t size;
+        char *got = tn_store_get(store, TN_STORE_TRIAL, key, &size);
+        for (size_t k = 0; got != NULL && k < size; k++)
+            assert_int_equal(got[k], 'a' + number);
+        free(got);
+        if (test_one_in(&random, 8))
+            tn_store_remove(store, TN_STORE_TRIAL, key);
+        else
+            put(store, key, text);
+    }
+    return NULL;
+}
+
+static void several_threads_at_once(void **state)
+{
+    char *folder = temporary_make();
+    pthread_t threads[THREADS];
+    (void)state;
+    test_seed(); /* which is not for threads to find first */
+    tn_store *store = open_folder(folder, 30000);
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, use_at_once, store), 0);
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+    assert_lines(0, "");
+    assert_int_equal(temporary_count(folder, ".writing-"), 0);
+    tn_store_destroy(store);
+    temporary_remove(folder);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_put_is_got_until_it_is_removed),
+        cmocka_unit_test(nothing_is_kept_where_there_is_no_store),
+        cmocka_unit_test(what_is_no_store_is_refused),
+        cmocka_unit_test(a_folder_that_cannot_be_used_is_told_once),
+        cmocka_unit_test(a_folder_that_goes_is_told_once),
+        cmocka_unit_test(a_full_disk_is_told_once_and_what_is_there_still_read),
+        cmocka_unit_test(altered_entries_are_told_and_made_anew),
+        cmocka_unit_test(entries_of_another_key_are_told_and_made_anew),
+        cmocka_unit_test(the_limit_is_kept),
+        cmocka_unit_test(the_applications_functions_are_used),
+        cmocka_unit_test(sizes_that_make_no_sense_do_no_harm),
+        cmocka_unit_test(several_threads_at_once),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

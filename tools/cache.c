@@ -1,0 +1,286 @@
+/* tenon cache: what is kept between processes. */
+#include "cache_file.h"
+#include "cache_list.h"
+#include "command.h"
+
+#include "base/store_folder.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define WHY_SIZE 256
+
+/* The folder of the environment, which the caller frees; NULL, which stderr is told, where there is
+ * none. */
+static char *usual_folder(const char *verb)
+{
+    char *folder = tn_folder_usual();
+    const char *off = getenv("TENON_CACHE");
+    if (folder == NULL)
+        fprintf(stderr, "tenon cache: %s: there is no folder: %s\n", verb,
+                off != NULL && strcmp(off, "0") == 0
+                    ? "TENON_CACHE is 0"
+                    : "none of TENON_CACHE_DIR, XDG_CACHE_HOME and HOME is set");
+    return folder;
+}
+
+/* One that is not there yet is made at its first use. */
+static bool may_be_used(const char *verb, const char *folder)
+{
+    char why[WHY_SIZE];
+    struct stat is;
+    if ((stat(folder, &is) != 0 && errno == ENOENT) || tn_folder_refuse(folder, why) == NULL)
+        return true;
+    fprintf(stderr, "tenon cache: %s: folder %s is not used: %s\n", verb, folder, why);
+    return false;
+}
+
+static int path(const char *folder)
+{
+    printf("%s\n", folder);
+    return may_be_used("path", folder) ? EXIT_OK : EXIT_FAILED;
+}
+
+static int list(const char *folder, const char *kind)
+{
+    cache_rows rows;
+    if (!cache_rows_read("list", folder, &rows))
+        return EXIT_FAILED;
+    const int status = cache_list(folder, &rows, kind);
+    free(rows.rows);
+    return status;
+}
+
+static int clear(const char *folder)
+{
+    cache_rows before, after;
+    if (!may_be_used("clear", folder) || !cache_rows_read("clear", folder, &before))
+        return EXIT_FAILED;
+    for (size_t i = 0; i < before.count; i++)
+        tn_folder_remove(folder, before.rows[i].name);
+    tn_folder_sweep(folder);
+    free(before.rows);
+    if (!cache_rows_read("clear", folder, &after))
+        return EXIT_FAILED;
+    free(after.rows);
+    printf("removed %zu %s of %" PRIu64 " bytes from %s\n", before.count,
+           before.count == 1 ? "entry" : "entries", before.bytes, folder);
+    if (after.count == 0)
+        return EXIT_OK;
+    fprintf(stderr, "tenon cache: clear: %zu could not be removed from %s, or are new\n",
+            after.count, folder);
+    return EXIT_FAILED;
+}
+
+/* Entries that are whole; marks of what is under way are of this machine alone. */
+static bool write_all(FILE *file, const char *folder, const cache_rows *rows, size_t *count,
+                      uint64_t *bytes)
+{
+    bool written = cache_file_begin(file);
+    for (size_t i = 0; written && i < rows->count; i++) {
+        const char *name = rows->rows[i].name;
+        size_t size;
+        tn_entry entry;
+        unsigned char *whole = tn_folder_read(folder, name, &size);
+        if (whole != NULL && !tn_entry_read(whole, size, &entry)) {
+            fprintf(stderr, "tenon cache: export: %s is damaged, and left out\n", name);
+        } else if (whole != NULL && entry.kind != TN_STORE_RUNNING) {
+            written = cache_file_add(file, name, whole, size);
+            ++*count;
+            *bytes += size;
+        }
+        free(whole);
+    }
+    return written && cache_file_end(file, *count);
+}
+
+static int cannot_write(const char *path)
+{
+    fprintf(stderr, "tenon cache: export: %s cannot be written: %s\n", path, strerror(errno));
+    return EXIT_FAILED;
+}
+
+/* A reader sees all of the file or nothing. */
+static int export_rows(const char *folder, const cache_rows *rows, const char *path)
+{
+    char temporary[4096];
+    size_t count = 0;
+    uint64_t bytes = 0;
+    if (snprintf(temporary, sizeof temporary, "%s.XXXXXX", path) >= (int)sizeof temporary) {
+        errno = ENAMETOOLONG;
+        return cannot_write(path);
+    }
+    const int number = mkstemp(temporary);
+    FILE *file = number >= 0 ? fdopen(number, "wb") : NULL;
+    if (file == NULL)
+        return cannot_write(path);
+    const bool written = write_all(file, folder, rows, &count, &bytes);
+    if (fclose(file) != 0 || !written || rename(temporary, path) != 0) {
+        const int status = cannot_write(path);
+        unlink(temporary);
+        return status;
+    }
+    printf("wrote %zu %s of %" PRIu64 " bytes from %s to %s\n", count,
+           count == 1 ? "entry" : "entries", bytes, folder, path);
+    return EXIT_OK;
+}
+
+static int export_all(const char *folder, const char *path)
+{
+    cache_rows rows;
+    if (!may_be_used("export", folder) || !cache_rows_read("export", folder, &rows))
+        return EXIT_FAILED;
+    const int status = export_rows(folder, &rows, path);
+    free(rows.rows);
+    return status;
+}
+
+typedef struct importing {
+    const char *folder;
+    bool force;
+    size_t written, kept;
+    char why[WHY_SIZE];
+    bool failed;
+} importing;
+
+static bool only_look(void *user, const cache_item *item)
+{
+    (void)user;
+    (void)item;
+    return true;
+}
+
+static bool import_one(void *user, const cache_item *item)
+{
+    importing *job = user;
+    if (item->entry.kind == TN_STORE_RUNNING)
+        return true;
+    if (!job->force && tn_folder_has(job->folder, item->name)) {
+        job->kept++;
+        return true;
+    }
+    job->failed =
+        tn_folder_write(job->folder, item->name, item->bytes, item->size, job->why) != NULL;
+    job->written += !job->failed;
+    return !job->failed;
+}
+
+/* Nothing is written of a file that is not right as a whole. */
+static int import_file(importing *job, FILE *file, const char *path)
+{
+    char fault[CACHE_FAULT_SIZE];
+    if (!cache_file_read(file, only_look, NULL, fault) || fseek(file, 0, SEEK_SET) != 0 ||
+        !cache_file_read(file, import_one, job, fault)) {
+        fprintf(stderr, "tenon cache: import: %s: %s\n", path, fault);
+        return EXIT_FAILED;
+    }
+    if (job->failed) {
+        fprintf(stderr, "tenon cache: import: folder %s: %s\n", job->folder, job->why);
+        return EXIT_FAILED;
+    }
+    printf("wrote %zu %s to %s, which had %zu more of the file\n", job->written,
+           job->written == 1 ? "entry" : "entries", job->folder, job->kept);
+    return EXIT_OK;
+}
+
+static int import_all(const char *folder, const char *path, bool force)
+{
+    importing job = {.folder = folder, .force = force};
+    if (tn_folder_make(folder, job.why) != NULL) {
+        fprintf(stderr, "tenon cache: import: folder %s is not used: %s\n", folder, job.why);
+        return EXIT_FAILED;
+    }
+    FILE *file = fopen(path, "rb");
+    if (file == NULL) {
+        fprintf(stderr, "tenon cache: import: %s cannot be read: %s\n", path, strerror(errno));
+        return EXIT_FAILED;
+    }
+    const int status = import_file(&job, file, path);
+    fclose(file);
+    return status;
+}
+
+typedef struct request {
+    const char *verb, *file, *kind;
+    bool force;
+} request;
+
+static bool is_kind(const char *word)
+{
+    for (int kind = 0; kind < TN_STORE_KINDS; kind++)
+        if (strcmp(word, tn_store_kind_name((tn_store_kind)kind)) == 0)
+            return true;
+    return false;
+}
+
+/* Returns EXIT_OK, or what usage_error does. */
+static int read_arguments(int argc, char **argv, request *r)
+{
+    static const char *const verbs[] = {"list", "clear", "path", "export", "import"};
+    const command *c = &cache_command;
+    *r = (request){.verb = argc > 1 ? argv[1] : ""};
+    size_t known = 0;
+    while (known < 5 && strcmp(r->verb, verbs[known]) != 0)
+        known++;
+    if (known == 5)
+        return argc > 1 ? usage_error(c, "does not know \"%s\"", r->verb)
+                        : usage_error(c, "lacks what to do");
+    const bool takes_file = known >= 3;
+    for (int i = 2; i < argc; i++) {
+        if (strcmp(r->verb, "import") == 0 && strcmp(argv[i], "--force") == 0)
+            r->force = true;
+        else if (known == 0 && strcmp(argv[i], "--kind") == 0 && i + 1 < argc)
+            r->kind = argv[++i];
+        else if (takes_file && r->file == NULL && argv[i][0] != '-' && argv[i][0] != '\0')
+            r->file = argv[i];
+        else
+            return usage_error(c, "%s: does not know \"%s\"", r->verb, argv[i]);
+    }
+    if (takes_file && r->file == NULL)
+        return usage_error(c, "%s: lacks its FILE", r->verb);
+    if (r->kind != NULL && !is_kind(r->kind))
+        return usage_error(
+            c, "list: --kind is \"%s\", must be program, check, trial, tuning or running", r->kind);
+    return EXIT_OK;
+}
+
+static int run(int argc, char **argv)
+{
+    request r;
+    int status = read_arguments(argc, argv, &r);
+    if (status != EXIT_OK)
+        return status;
+    char *folder = usual_folder(r.verb);
+    if (folder == NULL)
+        return EXIT_FAILED;
+    status = strcmp(r.verb, "path") == 0     ? path(folder)
+             : strcmp(r.verb, "list") == 0   ? list(folder, r.kind)
+             : strcmp(r.verb, "clear") == 0  ? clear(folder)
+             : strcmp(r.verb, "export") == 0 ? export_all(folder, r.file)
+                                             : import_all(folder, r.file, r.force);
+    free(folder);
+    return status;
+}
+
+const command cache_command = {
+    .name = "cache",
+    .arguments = "list [--kind KIND] | clear | path | export FILE | import FILE [--force]",
+    .summary = "what is kept between processes: list it, remove it, carry it elsewhere",
+    .details =
+        "  list          a line for each entry: its kind (program, check, trial, tuning,\n"
+        "                running), bytes, when it was last used (to the day), what it is of;\n"
+        "                --kind lists one kind; fails where an entry is damaged\n"
+        "  clear         removes all entries\n"
+        "  path          prints the folder: TENON_CACHE_DIR, else $XDG_CACHE_HOME/tenon, else\n"
+        "                ~/.cache/tenon; fails where none would be used, as with TENON_CACHE=0\n"
+        "  export FILE   writes all entries into one file, but for the marks of what is running\n"
+        "  import FILE   takes the entries of such a file, once all of it has been verified, on a\n"
+        "                machine with the same device, driver and library; others never use them.\n"
+        "                Entries that are there stay, unless --force is given. What is kept is\n"
+        "                run as code: import only what comes from who may run code here.\n",
+    .run = run,
+};
