@@ -69,7 +69,7 @@ static json_t *sorted(json_t *list)
     return result;
 }
 
-static bool add_outcome(void *user, const char *problem, const tn_tuned *tuned)
+static void add_outcome(void *user, const char *problem, const tn_tuned *tuned)
 {
     json_t *outcome =
         json_pack("{s:s, s:s, s:f, s:I, s:b, s:s}", "call", tuned->call, "solver", tuned->solver,
@@ -77,7 +77,6 @@ static bool add_outcome(void *user, const char *problem, const tn_tuned *tuned)
                   "searched", (int)tuned->is_searched, "key", problem);
     if (outcome != NULL)
         json_array_append_new(user, outcome);
-    return true;
 }
 
 /* Under a temporary name beside it, which is renamed. */

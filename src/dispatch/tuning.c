@@ -1,7 +1,5 @@
 #include "dispatch/tuning.h"
 
-#include "base/store_entry.h"
-#include "base/store_folder.h"
 #include "dispatch/measure.h"
 #include "dispatch/operation.h"
 #include "runtime/identity.h"
@@ -206,27 +204,21 @@ static bool read_key(const listing *l, const char *key, char name[TN_TUNING_KEY_
     return is_own;
 }
 
-static bool visit_entry(void *user, const char *file)
+static void visit_entry(void *user, const char *key, const char *data, size_t size)
 {
     const listing *l = user;
     char name[TN_TUNING_KEY_SIZE];
-    size_t size;
-    tn_entry entry;
     tn_tuned tuned;
-    bool goes_on = true;
-    unsigned char *bytes = tn_folder_read(tn_store_folder(l->context->store), file, &size);
-    if (bytes != NULL && tn_entry_read(bytes, size, &entry) && entry.kind == TN_STORE_TUNING &&
-        read_key(l, entry.key, name) && tn_tuning_get(l->context, name, &tuned))
-        goes_on = l->visit(l->user, name, &tuned);
-    free(bytes);
-    return goes_on;
+    (void)size;
+    if (read_key(l, key, name) && tn_tuned_parse(data, &tuned))
+        l->visit(l->user, name, &tuned);
 }
 
 bool tn_tuning_each(tenon_context *context, tn_tuning_visitor *visit, void *user)
 {
     listing l = {context, visit, user};
-    return context->store != NULL && tn_store_folder(context->store) != NULL &&
-           tn_store_each(context->store, TN_STORE_TUNING, visit_entry, &l);
+    return context->store != NULL &&
+           tn_store_each_entry(context->store, TN_STORE_TUNING, visit_entry, &l);
 }
 
 bool tn_tuning_choose(tenon_context *context, const tn_family *family, const tn_problem *problem,

@@ -44,8 +44,8 @@ bool tn_tuning_choose(tenon_context *context, const tn_family *family, const tn_
 bool tn_tuning_name(const tn_family *family, const tn_problem *problem,
                     char name[TN_TUNING_KEY_SIZE]);
 
-/* Every outcome of this machine that the store can list: the visitor returns false to end. */
-typedef bool tn_tuning_visitor(void *user, const char *problem, const tn_tuned *tuned);
+/* Every outcome of this machine; false where the store cannot be listed. */
+typedef void tn_tuning_visitor(void *user, const char *problem, const tn_tuned *tuned);
 bool tn_tuning_each(tenon_context *context, tn_tuning_visitor *visit, void *user);
 
 /* The same as find and keep, by that part of the key, whatever the context says of measurements. */
