@@ -14,7 +14,7 @@ enum { FIRST, SECOND, THIRD, SOLVERS };
 static double estimates[SOLVERS];
 static unsigned naps[SOLVERS]; /* microseconds */
 static bool is_wrong[SOLVERS], is_unable[SOLVERS];
-static tenon_status check_status;
+static tenon_status check_status; /* of the third */
 static int runs[SOLVERS];
 static bool was_measured; /* the last choice */
 
@@ -58,7 +58,9 @@ static tenon_status check(tenon_stream *stream, const tn_problem *problem, const
     (void)problem;
     *right = !is_wrong[choice->solver->variant];
     snprintf(why, 256, "wrong on purpose");
-    return check_status == TENON_OK ? TENON_OK : tn_fail(check_status, "fake: does not fit");
+    return check_status == TENON_OK || choice->solver->variant != THIRD
+               ? TENON_OK
+               : tn_fail(check_status, "fake: does not fit");
 }
 
 #define SOLVER(text, number)                                                                       \
