@@ -230,15 +230,18 @@ static bool measure(const char *operation, tenon_context *context, const tn_fami
 }
 
 /* What was measured before, where it can still be had. A failure that would not come again is
- * returned, so that the outcome is not decided anew for it. */
+ * returned, so that the outcome is not decided anew for it. What one operation asks of another goes
+ * by estimates: so it was when the asking one was measured, and a product that is measured later
+ * must not change the bits of a convolution. */
 static tenon_status take_measured(const char *operation, tenon_context *context,
                                   const tn_family *family, const tn_problem *problem,
-                                  tn_choice *choice, bool *taken)
+                                  const tn_call *call, tn_choice *choice, bool *taken)
 {
     uint64_t words[TN_PROBLEM_SIZE / sizeof(uint64_t)];
     tn_tuned tuned;
     *taken = false;
-    if (problem->size > sizeof words || !tn_tuning_find(context, family, problem, &tuned))
+    if (call == NULL || problem->size > sizeof words ||
+        !tn_tuning_find(context, family, problem, &tuned))
         return TENON_OK;
     memcpy(words, problem, problem->size);
     if (tn_solver_force(operation, family, tuned.solver, (tn_problem *)words) != TENON_OK)
@@ -262,7 +265,7 @@ static tenon_status select_one(const char *operation, tenon_context *context,
         return TENON_OK;
     if (problem->forced >= 0)
         return select_forced(operation, context, family, problem, choice);
-    TN_TRY(take_measured(operation, context, family, problem, choice, &chosen));
+    TN_TRY(take_measured(operation, context, family, problem, call, choice, &chosen));
     if (chosen)
         return TENON_OK;
     const uint32_t count = tn_candidates(context, family, problem, candidates);

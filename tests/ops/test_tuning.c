@@ -173,6 +173,22 @@ static void a_stored_outcome_comes_before_estimates(void **state)
     temporary_remove(folder);
 }
 
+/* A product that is measured must not change the bits of the convolution that asks for it. */
+static void what_an_operation_asks_of_another_goes_by_estimates(void **state)
+{
+    char *folder = temporary_make();
+    tenon_context *context = make_context(folder, TENON_MEASUREMENTS_MADE);
+    tn_choice choice;
+    (void)state;
+    keep(context, "fake/third");
+    assert_ok(tn_select("tenon_fake", context, &family, &open, &choice));
+    assert_ptr_equal(choice.solver, &first);
+    assert_plan(context, "fake/third");
+    assert_int_equal(total_runs(), 0);
+    tenon_context_release(context);
+    temporary_remove(folder);
+}
+
 static void what_cannot_serve_leaves_estimates(void **state)
 {
     static const char *const names[] = {"fake/none", "other/first", "fake/second:mr4",
@@ -370,6 +386,7 @@ static void calls_are_written_down_once(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {TEST(a_stored_outcome_comes_before_estimates),
+                                       TEST(what_an_operation_asks_of_another_goes_by_estimates),
                                        TEST(what_cannot_serve_leaves_estimates),
                                        TEST(a_failure_that_passes_decides_nothing_anew),
                                        TEST(outcomes_are_read_as_they_were_written),
