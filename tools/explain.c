@@ -54,17 +54,24 @@ static void print_choice(const tn_choice *choice, const char *name, bool is_chos
     printf(" %7s  %s\n", bound_by(choice), name);
 }
 
-/* Whether it is what was chosen. */
-static bool print_candidate(const explanation *e, const tn_family *family,
+static void print_candidate(const explanation *e, const tn_family *family,
                             const tn_problem *problem, const tn_solver *solver, const char *chosen)
 {
     char name[TN_SOLVER_NAME_SIZE];
     tn_choice choice = {.solver = solver};
     tn_configure(e->context, problem, &choice);
     tn_solver_name(family, &choice, name);
-    const bool is_chosen = strcmp(name, chosen) == 0;
-    print_choice(&choice, name, is_chosen);
-    return is_chosen;
+    print_choice(&choice, name, strcmp(name, chosen) == 0);
+}
+
+/* Whether the solver of a choice would be given the same parameters without being asked for. */
+static bool is_usual(const explanation *e, const tn_family *family, const tn_problem *problem,
+                     const tn_choice *chosen, const char *wanted)
+{
+    char name[TN_SOLVER_NAME_SIZE];
+    tn_choice choice = {.solver = chosen->solver};
+    return tn_configure(e->context, problem, &choice) == NULL && choice.never_chosen == NULL &&
+           strcmp(tn_solver_name(family, &choice, name), wanted) == 0;
 }
 
 static void print_conclusion(const tn_problem *problem, const tn_candidate *first,
@@ -94,11 +101,10 @@ static void explain(void *user, const tn_family *family, const tn_problem *probl
         tn_solver_name(family, choice, chosen);
     const uint32_t count = tn_candidates(e->context, family, problem, list);
     print_heading();
-    bool is_listed = choice == NULL;
-    for (uint32_t i = 0; i < count; i++)
-        is_listed |= print_candidate(e, family, problem, list[i].solver, chosen);
-    if (!is_listed) /* its parameters are not those of the tables */
+    if (choice != NULL && !is_usual(e, family, problem, choice, chosen))
         print_choice(choice, chosen, true);
+    for (uint32_t i = 0; i < count; i++)
+        print_candidate(e, family, problem, list[i].solver, chosen);
     if (count < family->solver_count)
         printf("not chosen here:\n");
     for (uint32_t i = count; i < family->solver_count; i++)
