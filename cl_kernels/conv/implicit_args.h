@@ -17,8 +17,9 @@ typedef struct conv_side {
     tenon_i32 image_shift, other_shift;
 } conv_side;
 
-/* Local memory beside the blocks, in bytes: a column's entries in the tables `points` and `targets`;
- * a step's in `steps` and `a_at`, of which there are two, and `digits`; and room for a conv_part. */
+/* Local memory beside the blocks, in bytes: a column's entries in the tables `points` and
+ * `targets`; a step's in `steps` and `a_at`, of which there are two, and `digits`; and room for a
+ * conv_part. */
 #define CONV_COLUMN_BYTES (16 + 8)
 #define CONV_STEP_BYTES   (2 * 16 + 2 * 4 + 16)
 #define CONV_PART_BYTES   256

@@ -59,8 +59,8 @@ TENON_API size_t tenon_plan_describe(const tenon_plan *plan, char *text, size_t 
  *     tenon_plan_run(stream, product, memories, 5, NULL);                  waits where it must
  */
 
-/** From here until tenon_prepare_end() the plans of the context that the calling thread asks for are
- * made on a thread of the library's, in their order. The functions that make them check their
+/** From here until tenon_prepare_end() the plans of the context that the calling thread asks for
+ * are made on a thread of the library's, in their order. The functions that make them check their
  * arguments and return a plan, which every function takes; those that need what is not there yet
  * wait for it. Immediate calls and other threads are not touched. The context's callbacks (log,
  * progress) may come from that thread.
@@ -84,9 +84,10 @@ TENON_API tenon_status tenon_prepare_progress(tenon_context *context, uint64_t *
  *          that failed gives that from tenon_plan_run, too, and has no workspace and no text */
 TENON_API tenon_status tenon_plan_wait(const tenon_plan *plan);
 
-/** Enqueues the plan. Never compiles, waits for nothing but a plan in the background, and allocates nothing but, at the first run on a
- * stream, the stream's kernel objects and its workspace (see tenon_stream_reserve_workspace).
- * Shapes, strides and offsets are those of the views it was made from; only the memory is new.
+/** Enqueues the plan. Never compiles, waits for nothing but a plan in the background, and allocates
+ * nothing but, at the first run on a stream, the stream's kernel objects and its workspace (see
+ * tenon_stream_reserve_workspace). Shapes, strides and offsets are those of the views it was made
+ * from; only the memory is new.
  *  @param memories  one for each operand, in the order of the operation's arguments; kind NONE
  *                   where the operand was absent or empty
  *  @param count     tenon_plan_operands(plan)

@@ -156,7 +156,8 @@ static void rounds_of_a_gpu(void **state)
         assert_near(tn_work_time(&gpu, &(tn_work){.multiply_adds = rounds[i][0] * 1e6,
                                                   .groups = rounds[i][0]}),
                     rounds[i][1] * one);
-    for (double groups = 1321; groups < 13200; groups *= 1.07) {
+    double groups = 1321;
+    for (int step = 0; step < 34; step++, groups *= 1.07) {
         const tn_work work = {.multiply_adds = groups * 1e6, .groups = groups};
         assert_true(tn_work_time(&gpu, &work) > groups / 132 * one);
         assert_true(tn_work_time(&gpu, &work) < (groups / 132 + 0.6) * one);
