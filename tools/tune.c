@@ -147,10 +147,10 @@ static int report(const tune_run *run)
     if (left > 0)
         printf("%s: %u of %u calls are left; the same command goes on\n",
                interrupted ? "interrupted" : "the time is over", left, run->calls->count);
-    return failed > 0 || interrupted ? EXIT_FAILED : EXIT_OK;
+    return failed > 0 || (interrupted && left > 0) ? EXIT_FAILED : EXIT_OK;
 }
 
-/* Whether outcomes can be kept at all: a search that cannot be would be in vain. */
+/* Whether outcomes can be kept at all: otherwise a search would be in vain. */
 static bool can_keep(tenon_context *context)
 {
     static const tn_tuned probe = {.solver = "probe", .call = "probe"};

@@ -69,8 +69,11 @@ static json_t *sorted(json_t *list)
     return result;
 }
 
+/* A key of one word is that of a `tenon tune` which tries whether it can keep anything. */
 static void add_outcome(void *user, const char *problem, const tn_tuned *tuned)
 {
+    if (strchr(problem, ' ') == NULL)
+        return;
     json_t *outcome =
         json_pack("{s:s, s:s, s:f, s:I, s:b, s:s}", "call", tuned->call, "solver", tuned->solver,
                   "nanoseconds", tuned->nanoseconds, "candidates", (json_int_t)tuned->candidates,

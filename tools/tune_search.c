@@ -126,6 +126,7 @@ static bool enter(hunt *h, const candidate *c)
         return true;
     }
     h->batch[h->count++] = choice;
+    tell(h);
     return h->count < BATCH || race(h);
 }
 
@@ -205,7 +206,7 @@ static void keep(const hunt *h)
                       .candidates = r->measured,
                       .is_searched = r->end == TUNE_DONE};
     snprintf(tuned.solver, sizeof tuned.solver, "%s", r->fastest);
-    tn_call_text(h->call, tuned.call);
+    tn_case_text(h->c, tuned.call);
     if (r->end == TUNE_DONE || !h->was_searched)
         tn_tuning_put(h->search->context, h->key, &tuned);
 }
