@@ -248,10 +248,11 @@ static tenon_status take_measured(const char *operation, tenon_context *context,
         return TENON_OK;
     const tenon_status status =
         select_forced(operation, context, family, (const tn_problem *)words, choice);
-    *taken = status == TENON_OK;
+    *taken = status == TENON_OK && choice->never_chosen == NULL;
     choice->is_measured = *taken;
-    return *taken || status == TENON_ERROR_SOLVER_BARRED || tn_failure_lasts(status) ? TENON_OK
-                                                                                     : status;
+    return status == TENON_OK || status == TENON_ERROR_SOLVER_BARRED || tn_failure_lasts(status)
+               ? TENON_OK
+               : status;
 }
 
 static tenon_status select_one(const char *operation, tenon_context *context,

@@ -8,6 +8,7 @@ The word is for a tenon that was built without a JSON library.
 """
 import json
 import os
+import pty
 import random
 import shutil
 import signal
@@ -95,6 +96,24 @@ class Calls(WithFolder):
         self.assertGreater(Path(path).read_text().count("\n"), 0)
         self.assertIn("    fastest", self.tune("--calls", path, TENON_RECORD=path))
         self.assertIn("measured as the fastest", self.tenon("explain", *PRELU).stdout)
+
+    def test_a_terminal_shows_how_far_it_is(self):
+        path = self.write("calls", lines_of(PRELU, COPY))
+        ours, theirs = pty.openpty()
+        with subprocess.Popen([TENON, "tune", "--calls", path], stdout=subprocess.DEVNULL,
+                              stderr=theirs, env=self.environment) as process:
+            os.close(theirs)
+            shown = b""
+            try:
+                while part := os.read(ours, 4096):
+                    shown += part
+            except OSError:  # the other end is closed
+                pass
+        os.close(ours)
+        self.assertEqual(process.returncode, 0, shown)
+        self.assertRegex(shown, rb"\r\x1b\[K0 of 2 calls, \d+ s: \d+ candidates of prelu x=f32")
+        self.assertRegex(shown, rb"1 of 2 calls, \d+ s, about \d+ s left: \d+ candidates of copy ")
+        self.assertTrue(shown.endswith(b"\r\x1b[K"), shown)
 
     def test_wrong_files_of_calls(self):
         for text, why in (("copy x=f3\n", ":1: is no call"), ("# a\n\ndog\n", ":3: is no call"),

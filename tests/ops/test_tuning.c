@@ -13,7 +13,7 @@
 enum { FIRST, SECOND, THIRD, SOLVERS };
 static double estimates[SOLVERS];
 static unsigned naps[SOLVERS]; /* microseconds */
-static bool is_wrong[SOLVERS], is_unable[SOLVERS];
+static bool is_wrong[SOLVERS], is_unable[SOLVERS], is_never_chosen[SOLVERS];
 static tenon_status check_status; /* of the third */
 static int runs[SOLVERS];
 static bool was_measured; /* the last choice */
@@ -37,6 +37,7 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
     (void)context;
     (void)problem;
     choice->time = estimates[choice->solver->variant];
+    choice->never_chosen = is_never_chosen[choice->solver->variant] ? "on purpose" : NULL;
     return is_unable[choice->solver->variant] ? "cannot serve" : NULL;
 }
 
@@ -80,7 +81,7 @@ static int reset(void **state)
     for (int i = 0; i < SOLVERS; i++) {
         estimates[i] = i == THIRD ? 10 : 1 + 0.2 * i;
         naps[i] = i == FIRST ? 3000 : 100;
-        is_wrong[i] = is_unable[i] = false;
+        is_wrong[i] = is_unable[i] = is_never_chosen[i] = false;
         runs[i] = 0;
     }
     check_status = TENON_OK;
@@ -185,6 +186,20 @@ static void what_an_operation_asks_of_another_goes_by_estimates(void **state)
     assert_ptr_equal(choice.solver, &first);
     assert_plan(context, "fake/third");
     assert_int_equal(total_runs(), 0);
+    tenon_context_release(context);
+    temporary_remove(folder);
+}
+
+/* An outcome may have come from a file. */
+static void what_is_never_chosen_is_not_by_an_outcome(void **state)
+{
+    char *folder = temporary_make();
+    tenon_context *context = make_context(folder, TENON_MEASUREMENTS_USUAL);
+    (void)state;
+    is_never_chosen[THIRD] = true;
+    keep(context, "fake/third");
+    assert_plan(context, "fake/first");
+    assert_false(was_measured);
     tenon_context_release(context);
     temporary_remove(folder);
 }
@@ -387,6 +402,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {TEST(a_stored_outcome_comes_before_estimates),
                                        TEST(what_an_operation_asks_of_another_goes_by_estimates),
+                                       TEST(what_is_never_chosen_is_not_by_an_outcome),
                                        TEST(what_cannot_serve_leaves_estimates),
                                        TEST(a_failure_that_passes_decides_nothing_anew),
                                        TEST(outcomes_are_read_as_they_were_written),
