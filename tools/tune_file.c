@@ -247,8 +247,11 @@ static entry *read_outcomes(const char *path, const json_t *document, size_t *co
     const json_t *list = json_object_get(document, "outcomes");
     *count = json_array_size(list);
     entry *entries = calloc(*count + 1, sizeof *entries);
-    bool well = entries != NULL || fail(path, "no memory");
-    well = well && (json_is_array(list) || fail(path, "outcomes is no array"));
+    if (entries == NULL) {
+        fail(path, "no memory");
+        return NULL;
+    }
+    bool well = json_is_array(list) || fail(path, "outcomes is no array");
     for (size_t i = 0; well && i < *count; i++)
         well = read_outcome(&(reader){path, i + 1}, json_array_get(list, i), &entries[i]);
     if (well)

@@ -28,8 +28,8 @@ void tn_search_space_add(tn_search_space *space, const char *name);
  * tables of each kind. */
 void tn_search_space_add_shipped(tn_search_space *space, const tn_case *c);
 
-/* Adds what differs from a name in one parameter: half of it, twice, and of small ones one less and
- * one more. */
-void tn_search_space_add_neighbours(tn_search_space *space, const tn_case *c, const char *name);
+/* Adds what differs from the name `of` in one parameter: half of it, twice, and of small ones one
+ * less and one more. */
+void tn_search_space_add_neighbours(tn_search_space *space, const tn_case *c, const char *of);
 
 #endif
