@@ -2,7 +2,6 @@
  * how much longer what was chosen takes than the best. */
 #include "regret.h"
 
-#include "candidates.h"
 #include "device.h"
 #include "environment.h"
 #include "options.h"
@@ -10,6 +9,8 @@
 #include "runner.h"
 #include "session.h"
 #include "timing.h"
+
+#include "check/search_space.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -38,8 +39,8 @@ typedef struct race {
     bench_session *session;
     bench_case *bench;
     const tn_case *call;
-    bench_candidates *candidates;
-    runner runners[BENCH_MOST_CANDIDATES];
+    tn_search_space *candidates;
+    runner runners[TN_MOST_POINTS];
     uint32_t count;
     bool well;
 } race;
@@ -126,15 +127,15 @@ static void sweep(race *r, int rounds)
 /* The shipped candidates first; then the neighbours of the best of them and of what was chosen. */
 static void run_rounds(race *r)
 {
-    bench_candidates_add_shipped(r->candidates, r->call);
+    tn_search_space_add_shipped(r->candidates, r->call);
     enter_all(r);
     for (int i = 0; i < FEW_ROUNDS; i++)
         sweep(r, FEW_ROUNDS);
     const runner *best = best_of(r);
     if (best == NULL)
         return;
-    bench_candidates_add_neighbours(r->candidates, r->call, best->name);
-    bench_candidates_add_neighbours(r->candidates, r->call, r->runners[0].name);
+    tn_search_space_add_neighbours(r->candidates, r->call, best->name);
+    tn_search_space_add_neighbours(r->candidates, r->call, r->runners[0].name);
     enter_all(r);
     for (int i = 0; i < ROUNDS; i++)
         sweep(r, ROUNDS);
@@ -179,7 +180,7 @@ static bool run_race(race *r, outcome *o)
 {
     tenon_plan *own = *r->bench->plan;
     r->candidates->count = r->count = 0;
-    bench_candidates_add(r->candidates, own->name);
+    tn_search_space_add(r->candidates, own->name);
     run_rounds(r);
     if (r->count > 0 && !bench_interrupted)
         decide(r, o);
@@ -204,7 +205,7 @@ static bool read_call(const bench_case *bench, tn_case *call)
     return BENCH_WELL(tn_case_parse_line(bench->repeat + skipped, TENON_DTYPE_INVALID, call));
 }
 
-static bool run_case(bench_session *session, const bench_entry *e, bench_candidates *candidates,
+static bool run_case(bench_session *session, const bench_entry *e, tn_search_space *candidates,
                      outcome *o)
 {
     static race r; /* large for a stack */
@@ -296,7 +297,7 @@ static void print_totals(const regrets *all)
 
 /* Measures all cases; whether all went well. */
 static bool run_cases(bench_session *session, const bench_entry *entries, uint32_t count,
-                      bench_candidates *candidates, regrets *all)
+                      tn_search_space *candidates, regrets *all)
 {
     const double start = bench_now();
     bool well = true;
@@ -322,14 +323,14 @@ static bool run_cases(bench_session *session, const bench_entry *entries, uint32
 
 static int run_all(bench_session *session, const bench_entry *entries, uint32_t count, regrets *all)
 {
-    static bench_candidates candidates; /* large for a stack */
+    static tn_search_space candidates; /* large for a stack */
     bench_catch_interrupts();
     bench_print_device(&session->device);
-    bool well = bench_candidates_open(session, &candidates) &&
+    bool well = BENCH_WELL(tn_search_space_open(session->context, &candidates)) &&
                 run_cases(session, entries, count, &candidates, all);
     well &= write_json(session, all, well && !bench_interrupted);
     print_totals(all);
-    bench_candidates_close(&candidates);
+    tn_search_space_close(&candidates);
     for (uint32_t i = 0; i < all->count; i++)
         json_decref(all->outcomes[i].measured);
     return bench_interrupted ? BENCH_INTERRUPTED : well ? 0 : 1;

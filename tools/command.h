@@ -15,7 +15,7 @@ typedef struct command {
 } command;
 
 extern const command cache_command, check_command, devices_command, explain_command,
-    kernels_command, selftest_command, solvers_command;
+    kernels_command, selftest_command, solvers_command, tune_command;
 
 /* Says on stderr what is wrong with the command line, and the usage of the command. Returns
  * EXIT_USAGE. */

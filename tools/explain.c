@@ -1,6 +1,7 @@
 /* tenon explain: what Tenon chooses for a call, among which candidates, and why. */
 #include "command.h"
 
+#include "call_words.h"
 #include "options.h"
 #include "check/case.h"
 #include "runtime/target.h"
@@ -9,8 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define MOST_WORDS 64
 
 typedef struct explanation {
     tenon_context *context;
@@ -65,6 +64,16 @@ static void print_candidate(const explanation *e, const tn_family *family,
     print_choice(&choice, name, strcmp(name, chosen) == 0);
 }
 
+/* Whether the solver of a choice would be given the same parameters without being asked for. */
+static bool is_usual(const explanation *e, const tn_family *family, const tn_problem *problem,
+                     const tn_choice *chosen, const char *wanted)
+{
+    char name[TN_SOLVER_NAME_SIZE];
+    tn_choice choice = {.solver = chosen->solver};
+    return tn_configure(e->context, problem, &choice) == NULL && choice.never_chosen == NULL &&
+           strcmp(tn_solver_name(family, &choice, name), wanted) == 0;
+}
+
 static void print_conclusion(const tn_problem *problem, const tn_candidate *first,
                              const tn_choice *choice, const char *chosen)
 {
@@ -73,16 +82,18 @@ static void print_conclusion(const tn_problem *problem, const tn_candidate *firs
     else
         printf("chosen: %s: %s\n", chosen,
                problem->forced >= 0              ? "it was asked for"
+               : choice->is_measured             ? "measured as the fastest"
                : choice->solver == first->solver ? "the least estimate"
                                                  : "the least estimate of those not barred");
 }
 
 static void explain(void *user, const tn_family *family, const tn_problem *problem,
-                    const tn_choice *choice)
+                    const tn_call *call, const tn_choice *choice)
 {
     explanation *e = user;
     tn_candidate list[TN_MOST_SOLVERS];
     char chosen[TN_SOLVER_NAME_SIZE] = "";
+    (void)call;
     if (e->is_done)
         return;
     e->is_done = true;
@@ -90,7 +101,7 @@ static void explain(void *user, const tn_family *family, const tn_problem *probl
         tn_solver_name(family, choice, chosen);
     const uint32_t count = tn_candidates(e->context, family, problem, list);
     print_heading();
-    if (choice != NULL && problem->forced >= 0) /* with parameters that the list may not have */
+    if (choice != NULL && !is_usual(e, family, problem, choice, chosen))
         print_choice(choice, chosen, true);
     for (uint32_t i = 0; i < count; i++)
         print_candidate(e, family, problem, list[i].solver, chosen);
@@ -151,44 +162,6 @@ static int explain_case(const tn_device_kind *target, const char *device, const 
     return status == TENON_OK ? EXIT_OK : report_failure("explain");
 }
 
-/* 512x49x4608 as the views of a product of 512 rows, 49 columns and 4608 steps of K; 0 for any
- * other word. */
-static uint32_t read_sizes(const char *word, const char *type, char views[3][64])
-{
-    long long m, n, k;
-    int end = 0;
-    if (sscanf(word, "%lldx%lldx%lld%n", &m, &n, &k, &end) != 3 || word[end] != '\0')
-        return 0;
-    snprintf(views[0], 64, "a=%s:%lldx%lld", type, m, k);
-    snprintf(views[1], 64, "b=%s:%lldx%lld", type, k, n);
-    snprintf(views[2], 64, "d=%s:%lldx%lld", strcmp(type, "i8") == 0 ? "i32" : type, m, n);
-    return 3;
-}
-
-static tenon_dtype type_named(const char *name)
-{
-    tenon_dtype type = TENON_DTYPE_F64;
-    while (type <= TENON_DTYPE_I32 && strcmp(tenon_dtype_string(type), name) != 0)
-        type = (tenon_dtype)(type + 1);
-    return type <= TENON_DTYPE_I32 ? type : TENON_DTYPE_INVALID;
-}
-
-/* The words of a call, sizes of a product among them. */
-static tenon_status read_case(int argc, char **argv, const char *type, tn_case *c)
-{
-    const char *words[MOST_WORDS];
-    char views[3][64];
-    uint32_t count = 0;
-    for (int i = 1; i < argc && count + 3 < MOST_WORDS; i++) {
-        const uint32_t sizes = read_sizes(argv[i], type, views);
-        for (uint32_t s = 0; s < sizes; s++)
-            words[count++] = views[s];
-        if (sizes == 0)
-            words[count++] = argv[i];
-    }
-    return tn_case_parse(words, count, type_named(type), c);
-}
-
 static int run(int argc, char **argv)
 {
     const char *device = NULL, *target = NULL, *type = "f32";
@@ -205,7 +178,7 @@ static int run(int argc, char **argv)
     int code = EXIT_USAGE;
     if (c == NULL)
         fprintf(stderr, "tenon explain: no memory\n");
-    else if (read_case(argc, argv, type, c) == TENON_OK)
+    else if (read_call(argc - 1, argv + 1, type, c) == TENON_OK)
         code = explain_case(kind, device, c);
     else
         fprintf(stderr, "%s\n", tenon_last_error());

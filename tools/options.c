@@ -20,6 +20,17 @@ bool take_option(int *argc, char **argv, const char *name, const char **value)
     return true;
 }
 
+bool take_flag(int *argc, char **argv, const char *name)
+{
+    int kept = 1;
+    for (int i = 1; i < *argc; i++)
+        if (strcmp(argv[i], name) != 0)
+            argv[kept++] = argv[i];
+    const bool was_there = kept < *argc;
+    *argc = kept;
+    return was_there;
+}
+
 int unknown_target(const command *c, const char *name)
 {
     char names[512] = "";

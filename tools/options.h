@@ -10,6 +10,9 @@
  * there is none. False where the option lacks its value. */
 bool take_option(int *argc, char **argv, const char *name, const char **value);
 
+/* Takes `name` out of the words; whether it was there. */
+bool take_flag(int *argc, char **argv, const char *name);
+
 /* Says that there is no such target, and which there are. Returns EXIT_USAGE. */
 int unknown_target(const command *c, const char *name);
 

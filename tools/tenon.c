@@ -9,7 +9,7 @@
 
 static const command *const commands[] = {
     &devices_command, &selftest_command, &check_command, &explain_command,
-    &kernels_command, &solvers_command,  &cache_command,
+    &kernels_command, &solvers_command,  &cache_command, &tune_command,
 };
 
 #define COMMAND_COUNT (sizeof commands / sizeof commands[0])

@@ -4,8 +4,6 @@
 
 #include "dispatch/plan.h"
 
-#define TN_MOST_MEASURED 64
-
 /* Nanoseconds of each of `count` choices of a family for the problem of a call: medians of runs
  * that take turns. A choice that proves twice as slow as the best is left out of further turns; one
  * that fails takes forever. Choices must have been checked. Fails where the operands' memory is not

@@ -140,9 +140,9 @@ tenon_status tn_plan_table_get(const char *operation, tenon_context *context,
 #define TN_REPEAT_SIZE 2048
 
 /* Is told of each choice before it is recorded, the outermost operation's first; NULL where none
- * serves. */
+ * serves. The call is NULL where an operation asks for another. */
 typedef void (*tn_choice_listener)(void *user, const tn_family *family, const tn_problem *problem,
-                                   const tn_choice *choice);
+                                   const tn_call *call, const tn_choice *choice);
 
 /* What dispatch keeps in a context. */
 typedef struct tn_checked_variant {

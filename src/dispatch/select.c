@@ -193,8 +193,8 @@ static tenon_status take_first(const char *operation, tenon_context *context,
 }
 
 /* Takes the candidate that measures as the fastest to the front. What fails on the way leaves the
- * order of estimates. */
-static void measure(const char *operation, tenon_context *context, const tn_family *family,
+ * order of estimates: false. */
+static bool measure(const char *operation, tenon_context *context, const tn_family *family,
                     const tn_problem *problem, const tn_call *call, tn_candidate *candidates,
                     uint32_t count)
 {
@@ -203,7 +203,7 @@ static void measure(const char *operation, tenon_context *context, const tn_fami
     tenon_status last;
     char why[256];
     if (context->measurements != TENON_MEASUREMENTS_MADE || context->owner != NULL || call == NULL)
-        return;
+        return false;
     for (uint32_t i = 0; i < count && right < TN_TUNING_MOST &&
                          candidates[i].time <= TN_TUNING_RATIO * candidates[0].time;
          i++) {
@@ -216,28 +216,43 @@ static void measure(const char *operation, tenon_context *context, const tn_fami
         if (passes)
             numbers[right++] = i;
     }
-    const uint32_t best =
-        right > 1 ? tn_tuning_choose(context, family, problem, call, choices, right) : 0;
-    if (best > 0) {
+    uint32_t best = 0;
+    const bool measured =
+        right > 1 && tn_tuning_choose(context, family, problem, call, choices, right, &best);
+    if (measured) {
         const tn_candidate fastest = candidates[numbers[best]];
         memmove(candidates + 1, candidates, numbers[best] * sizeof *candidates);
         candidates[0] = fastest;
     }
     for (uint32_t i = 0; i < TN_TUNING_MOST; i++)
         free(choices[i]);
+    return measured;
 }
 
-/* What was measured before, where it can still be had. */
-static bool take_measured(const char *operation, tenon_context *context, const tn_family *family,
-                          const tn_problem *problem, tn_choice *choice)
+/* What was measured before, where it can still be had. A failure that would not come again is
+ * returned, so that the outcome is not decided anew for it. What one operation asks of another goes
+ * by estimates: so it was when the asking one was measured, and a product that is measured later
+ * must not change the bits of a convolution. */
+static tenon_status take_measured(const char *operation, tenon_context *context,
+                                  const tn_family *family, const tn_problem *problem,
+                                  const tn_call *call, tn_choice *choice, bool *taken)
 {
     uint64_t words[TN_PROBLEM_SIZE / sizeof(uint64_t)];
     tn_tuned tuned;
-    if (problem->size > sizeof words || !tn_tuning_find(context, family, problem, &tuned))
-        return false;
+    *taken = false;
+    if (call == NULL || problem->size > sizeof words ||
+        !tn_tuning_find(context, family, problem, &tuned))
+        return TENON_OK;
     memcpy(words, problem, problem->size);
-    return tn_solver_force(operation, family, tuned.solver, (tn_problem *)words) == TENON_OK &&
-           select_forced(operation, context, family, (const tn_problem *)words, choice) == TENON_OK;
+    if (tn_solver_force(operation, family, tuned.solver, (tn_problem *)words) != TENON_OK)
+        return TENON_OK;
+    const tenon_status status =
+        select_forced(operation, context, family, (const tn_problem *)words, choice);
+    *taken = status == TENON_OK && choice->never_chosen == NULL;
+    choice->is_measured = *taken;
+    return status == TENON_OK || status == TENON_ERROR_SOLVER_BARRED || tn_failure_lasts(status)
+               ? TENON_OK
+               : status;
 }
 
 static tenon_status select_one(const char *operation, tenon_context *context,
@@ -251,13 +266,16 @@ static tenon_status select_one(const char *operation, tenon_context *context,
         return TENON_OK;
     if (problem->forced >= 0)
         return select_forced(operation, context, family, problem, choice);
-    if (take_measured(operation, context, family, problem, choice))
+    TN_TRY(take_measured(operation, context, family, problem, call, choice, &chosen));
+    if (chosen)
         return TENON_OK;
     const uint32_t count = tn_candidates(context, family, problem, candidates);
     if (count == 0)
         return fail_with_reasons(operation, family, candidates);
-    measure(operation, context, family, problem, call, candidates, count);
-    return take_first(operation, context, family, problem, candidates, count, choice);
+    const bool measured = measure(operation, context, family, problem, call, candidates, count);
+    TN_TRY(take_first(operation, context, family, problem, candidates, count, choice));
+    choice->is_measured = measured;
+    return TENON_OK;
 }
 
 tenon_status tn_select_for(const char *operation, tenon_context *context, const tn_family *family,
@@ -266,7 +284,7 @@ tenon_status tn_select_for(const char *operation, tenon_context *context, const 
     const tenon_status status = select_one(operation, context, family, problem, call, choice);
     const tn_dispatch *dispatch = tn_dispatch_of(context);
     if (dispatch != NULL && dispatch->listener != NULL)
-        dispatch->listener(dispatch->listener_user, family, problem,
+        dispatch->listener(dispatch->listener_user, family, problem, call,
                            status == TENON_OK ? choice : NULL);
     return status;
 }

@@ -56,6 +56,7 @@ typedef struct tn_choice {
     const char *never_chosen;
     /* Why the values do not go together; NULL where they do. */
     const char *misfit;
+    bool is_measured; /* it was chosen by a measurement */
     /* What the compiler is told, which is what makes a kernel variant; checked once for a device.
      */
     char options[TN_OPTIONS_SIZE];

@@ -13,36 +13,45 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The key of a problem, whatever solver was forced for it. The caller frees it. */
-static char *key_of(const tenon_context *context, const tn_family *family,
-                    const tn_problem *problem)
+bool tn_tuning_name(const tn_family *family, const tn_problem *problem,
+                    char name[TN_TUNING_KEY_SIZE])
 {
     uint64_t words[TN_PROBLEM_SIZE / sizeof(uint64_t)];
     tn_problem *open = (tn_problem *)words;
     if (problem->size > sizeof words)
-        return NULL;
+        return false;
     memcpy(words, problem, problem->size);
     open->forced = -1;
     memset(open->forced_values, 0, sizeof open->forced_values);
     const XXH128_hash_t hash = XXH3_128bits(words, problem->size);
-    return tn_identity_machine_key(context, "tuned %s %016" PRIx64 "%016" PRIx64, family->name,
-                                   (uint64_t)hash.high64, (uint64_t)hash.low64);
+    return snprintf(name, TN_TUNING_KEY_SIZE, "%s %016" PRIx64 "%016" PRIx64, family->name,
+                    (uint64_t)hash.high64, (uint64_t)hash.low64) < TN_TUNING_KEY_SIZE;
+}
+
+#define KEY_BEGINS "tuned "
+
+/* The caller frees it. */
+static char *key_of(const tenon_context *context, const char *problem)
+{
+    return tn_identity_machine_key(context, KEY_BEGINS "%s", problem);
 }
 
 int tn_tuned_text(const tn_tuned *tuned, char *text, size_t size)
 {
-    return snprintf(text, size, "solver %s\nnanoseconds %.0f\ncandidates %u\ncall %s\n",
-                    tuned->solver, tuned->nanoseconds, tuned->candidates, tuned->call);
+    return snprintf(
+        text, size, "solver %s\nnanoseconds %.0f\ncandidates %u\nsearched %d\ncall %s\n",
+        tuned->solver, tuned->nanoseconds, tuned->candidates, tuned->is_searched, tuned->call);
 }
 
 bool tn_tuned_parse(const char *text, tn_tuned *tuned)
 {
-    int length = 0;
+    int length = 0, searched;
     memset(tuned, 0, sizeof *tuned);
-    if (sscanf(text, "solver %127s nanoseconds %lf candidates %u call %n", tuned->solver,
-               &tuned->nanoseconds, &tuned->candidates, &length) != 3 ||
-        length == 0 || !(tuned->nanoseconds >= 0))
+    if (sscanf(text, "solver %127s nanoseconds %lf candidates %u searched %d call %n",
+               tuned->solver, &tuned->nanoseconds, &tuned->candidates, &searched, &length) != 4 ||
+        length == 0 || !(tuned->nanoseconds >= 0 && tuned->nanoseconds < (double)INFINITY))
         return false;
+    tuned->is_searched = searched == 1;
     snprintf(tuned->call, sizeof tuned->call, "%.*s", (int)strcspn(text + length, "\n"),
              text + length);
     return true;
@@ -109,30 +118,42 @@ static bool may_be_there(tenon_context *context, const char *key)
     return found;
 }
 
-bool tn_tuning_find(tenon_context *context, const tn_family *family, const tn_problem *problem,
-                    tn_tuned *tuned)
+static bool read_entry(tenon_context *context, const char *key, tn_tuned *tuned)
 {
     size_t size;
-    bool found = false;
-    if (context->owner != NULL || context->store == NULL ||
-        context->measurements == TENON_MEASUREMENTS_NONE || !has_any(context))
-        return false;
-    char *key = key_of(context, family, problem);
-    if (key != NULL && may_be_there(context, key)) {
-        char *text = tn_store_get(context->store, TN_STORE_TUNING, key, &size);
-        found = text != NULL && tn_tuned_parse(text, tuned);
-        free(text);
-    }
+    char *text = tn_store_get(context->store, TN_STORE_TUNING, key, &size);
+    const bool found = text != NULL && tn_tuned_parse(text, tuned);
+    free(text);
+    return found;
+}
+
+bool tn_tuning_get(tenon_context *context, const char *problem, tn_tuned *tuned)
+{
+    char *key = key_of(context, problem);
+    const bool found = key != NULL && read_entry(context, key, tuned);
     free(key);
     return found;
 }
 
-void tn_tuning_keep(tenon_context *context, const tn_family *family, const tn_problem *problem,
-                    const tn_tuned *tuned)
+bool tn_tuning_find(tenon_context *context, const tn_family *family, const tn_problem *problem,
+                    tn_tuned *tuned)
+{
+    char name[TN_TUNING_KEY_SIZE];
+    if (context->owner != NULL || context->store == NULL ||
+        context->measurements == TENON_MEASUREMENTS_NONE || !has_any(context) ||
+        !tn_tuning_name(family, problem, name))
+        return false;
+    char *key = key_of(context, name);
+    const bool found = key != NULL && may_be_there(context, key) && read_entry(context, key, tuned);
+    free(key);
+    return found;
+}
+
+void tn_tuning_put(tenon_context *context, const char *problem, const tn_tuned *tuned)
 {
     tn_dispatch *dispatch = tn_dispatch_of(context);
-    char text[TN_SOLVER_NAME_SIZE + TN_REPEAT_SIZE + 96], name[TN_STORE_NAME_SIZE];
-    char *key = key_of(context, family, problem);
+    char text[TN_SOLVER_NAME_SIZE + TN_REPEAT_SIZE + 128], name[TN_STORE_NAME_SIZE];
+    char *key = key_of(context, problem);
     if (key == NULL || dispatch == NULL) {
         free(key);
         return;
@@ -146,25 +167,79 @@ void tn_tuning_keep(tenon_context *context, const tn_family *family, const tn_pr
     free(key);
 }
 
-uint32_t tn_tuning_choose(tenon_context *context, const tn_family *family,
-                          const tn_problem *problem, const tn_call *call, tn_choice *const *choices,
-                          uint32_t count)
+void tn_tuning_drop(tenon_context *context, const char *problem)
+{
+    char *key = key_of(context, problem);
+    if (key != NULL)
+        tn_store_remove(context->store, TN_STORE_TUNING, key);
+    free(key);
+}
+
+void tn_tuning_keep(tenon_context *context, const tn_family *family, const tn_problem *problem,
+                    const tn_tuned *tuned)
+{
+    char name[TN_TUNING_KEY_SIZE];
+    if (tn_tuning_name(family, problem, name))
+        tn_tuning_put(context, name, tuned);
+}
+
+typedef struct listing {
+    tenon_context *context;
+    tn_tuning_visitor *visit;
+    void *user;
+} listing;
+
+/* The problem's part of a key that is of this machine; false for any other. */
+static bool read_key(const listing *l, const char *key, char name[TN_TUNING_KEY_SIZE])
+{
+    const char *end = strchr(key, '\n');
+    const size_t begins = sizeof KEY_BEGINS - 1;
+    if (end == NULL || strncmp(key, KEY_BEGINS, begins) != 0 ||
+        (size_t)(end - key) - begins >= TN_TUNING_KEY_SIZE)
+        return false;
+    snprintf(name, TN_TUNING_KEY_SIZE, "%.*s", (int)((size_t)(end - key) - begins), key + begins);
+    char *own = key_of(l->context, name);
+    const bool is_own = own != NULL && strcmp(own, key) == 0;
+    free(own);
+    return is_own;
+}
+
+static void visit_entry(void *user, const char *key, const char *data, size_t size)
+{
+    const listing *l = user;
+    char name[TN_TUNING_KEY_SIZE];
+    tn_tuned tuned;
+    (void)size;
+    if (read_key(l, key, name) && tn_tuned_parse(data, &tuned))
+        l->visit(l->user, name, &tuned);
+}
+
+bool tn_tuning_each(tenon_context *context, tn_tuning_visitor *visit, void *user)
+{
+    listing l = {context, visit, user};
+    return context->store != NULL &&
+           tn_store_each_entry(context->store, TN_STORE_TUNING, visit_entry, &l);
+}
+
+bool tn_tuning_choose(tenon_context *context, const tn_family *family, const tn_problem *problem,
+                      const tn_call *call, tn_choice *const *choices, uint32_t count, uint32_t *out)
 {
     double times[TN_TUNING_MOST];
     uint32_t best = 0;
     tn_tuned tuned;
     if (!tn_can_measure(call) ||
         tn_measure(context, family, problem, call, choices, count, times) != TENON_OK)
-        return 0;
+        return false;
     for (uint32_t i = 1; i < count; i++)
         best = times[i] < times[best] ? i : best;
     if (!(times[best] < (double)INFINITY))
-        return 0;
+        return false;
     tuned = (tn_tuned){.nanoseconds = times[best], .candidates = count};
     tn_solver_name(family, choices[best], tuned.solver);
     tn_call_text(call, tuned.call);
     tn_tuning_keep(context, family, problem, &tuned);
     tn_log_send(&context->log, TENON_LOG_INFO, "measured %s: %.0f ns, the fastest of %u, for %s",
                 tuned.solver, tuned.nanoseconds, count, tuned.call);
-    return best;
+    *out = best;
+    return true;
 }

@@ -12,6 +12,7 @@ typedef struct tn_tuned {
     char solver[TN_SOLVER_NAME_SIZE]; /* with its parameters */
     double nanoseconds;
     uint32_t candidates;       /* that were measured */
+    bool is_searched;          /* `tenon tune` has measured all that it would */
     char call[TN_REPEAT_SIZE]; /* the call in the words of `tenon check` */
 } tn_tuned;
 
@@ -32,9 +33,24 @@ bool tn_tuned_parse(const char *text, tn_tuned *tuned);
 #define TN_TUNING_RATIO 1.5
 
 /* Measures choices, which have been checked, against each other, and keeps the outcome: the number
- * of the fastest; 0 where nothing could be measured. */
-uint32_t tn_tuning_choose(tenon_context *context, const tn_family *family,
-                          const tn_problem *problem, const tn_call *call, tn_choice *const *choices,
-                          uint32_t count);
+ * of the fastest in `best`. False where nothing could be measured. */
+bool tn_tuning_choose(tenon_context *context, const tn_family *family, const tn_problem *problem,
+                      const tn_call *call, tn_choice *const *choices, uint32_t count,
+                      uint32_t *best);
+
+/* The part of an outcome's key that names the problem, "gemm " and 32 digits, whatever solver was
+ * forced for it; the rest is the machine's. False where the problem is larger than any. */
+#define TN_TUNING_KEY_SIZE 96
+bool tn_tuning_name(const tn_family *family, const tn_problem *problem,
+                    char name[TN_TUNING_KEY_SIZE]);
+
+/* Every outcome of this machine; false where the store cannot be listed. */
+typedef void tn_tuning_visitor(void *user, const char *problem, const tn_tuned *tuned);
+bool tn_tuning_each(tenon_context *context, tn_tuning_visitor *visit, void *user);
+
+/* The same as find and keep, by that part of the key, whatever the context says of measurements. */
+bool tn_tuning_get(tenon_context *context, const char *problem, tn_tuned *tuned);
+void tn_tuning_put(tenon_context *context, const char *problem, const tn_tuned *tuned);
+void tn_tuning_drop(tenon_context *context, const char *problem);
 
 #endif

@@ -1,0 +1,283 @@
+#!/usr/bin/env python3
+"""Tests `tenon tune` from outside: what it keeps, where it goes on, the files that it writes and
+takes.
+
+    check_tune.py path/to/tenon [no-json]
+
+The word is for a tenon that was built without a JSON library.
+"""
+import json
+import os
+import pty
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+TENON = sys.argv.pop(1) if len(sys.argv) > 1 else "build/tools/tenon"
+HAS_JSON = sys.argv[1:2] != ["no-json"]
+if not HAS_JSON:
+    del sys.argv[1]
+SEED = int(os.environ.get("TENON_TEST_SEED") or time.time())
+PRELU = ("prelu", "x=f32:64x64", "slope=f32:64", "y=f32:64x64")
+COPY = ("copy", "x=f32:64x64", "y=f32:64x64")
+FIELDS = {"call", "solver", "nanoseconds", "candidates", "searched", "key"}
+
+
+def lines_of(*calls):
+    return "".join(f"tenon check {' '.join(call)} --seed 1\n" for call in calls)
+
+
+class WithFolder(unittest.TestCase):
+    """A folder for a store that is not there yet, and a place for files."""
+
+    def setUp(self):
+        place = tempfile.TemporaryDirectory()
+        self.addCleanup(place.cleanup)
+        self.place = Path(place.name)
+        self.store = self.place / "store"
+        self.environment = dict(os.environ, TENON_CACHE="1", TENON_CACHE_DIR=str(self.store))
+
+    def tenon(self, *args, **environment):
+        return subprocess.run([TENON, *args], capture_output=True, text=True, check=False,
+                              env=dict(self.environment, **environment))
+
+    def tune(self, *args, status=0, **environment):
+        done = self.tenon("tune", *args, **environment)
+        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+        return done.stdout if status == 0 else done.stderr
+
+    def write(self, name, text):
+        path = self.place / name
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return str(path)
+
+    def export(self):
+        path = self.place / "exported.json"
+        self.tune("--export", str(path))
+        self.assertEqual([p.name for p in self.place.glob("exported.json*")], [path.name])
+        return json.loads(path.read_text())
+
+
+def tuned_before(text):
+    return text.count("tuned before")
+
+
+class Calls(WithFolder):
+    def test_what_is_tuned_is_used_and_not_tuned_again(self):
+        self.assertIn("the least estimate", self.tenon("explain", *PRELU).stdout)
+        first = self.tune(*PRELU)
+        self.assertRegex(first, r"(?m)^ +\d+ +\d+\.\d +\d+\.\d +\d+\.\d\d  prelu x=f32:64x64 ")
+        self.assertRegex(first, r"(?m)^    fastest +prelu/\w+")
+        explained = self.tenon("explain", *PRELU).stdout
+        self.assertRegex(explained, r"chosen: prelu/\S+: measured as the fastest\n")
+        self.assertEqual(explained.count("\n* "), 1, explained)
+        self.assertIn("the least estimate", self.tenon("explain", *PRELU, TENON_TUNE="0").stdout)
+        self.assertEqual(tuned_before(self.tune(*PRELU)), 1)
+        self.assertEqual(tuned_before(self.tune(*PRELU, "--force")), 0)
+
+    def test_a_file_of_calls_has_each_once(self):
+        copy_of_other_seed = lines_of(COPY).replace("--seed 1", "--seed 9")
+        path = self.write("calls", "# a remark\n\n" + lines_of(PRELU, COPY, PRELU) +
+                          copy_of_other_seed)
+        out = self.tune("--calls", path)
+        self.assertEqual(out.count("    fastest"), 2, out)
+        self.assertEqual(tuned_before(self.tune("--calls", path)), 2)
+
+    def test_recorded_calls_are_tuned(self):
+        path = str(self.place / "calls")
+        for _ in range(2):
+            self.assertEqual(self.tenon("check", *PRELU, TENON_RECORD=path).returncode, 0)
+        self.assertGreater(Path(path).read_text().count("\n"), 0)
+        self.assertIn("    fastest", self.tune("--calls", path, TENON_RECORD=path))
+        self.assertIn("measured as the fastest", self.tenon("explain", *PRELU).stdout)
+
+    def test_a_terminal_shows_how_far_it_is(self):
+        path = self.write("calls", lines_of(PRELU, COPY))
+        ours, theirs = pty.openpty()
+        with subprocess.Popen([TENON, "tune", "--calls", path], stdout=subprocess.DEVNULL,
+                              stderr=theirs, env=self.environment) as process:
+            os.close(theirs)
+            shown = b""
+            try:
+                while part := os.read(ours, 4096):
+                    shown += part
+            except OSError:  # the other end is closed
+                pass
+        os.close(ours)
+        self.assertEqual(process.returncode, 0, shown)
+        self.assertRegex(shown, rb"\r\x1b\[K0 of 2 calls, \d+ s: \d+ candidates of prelu x=f32")
+        self.assertRegex(shown, rb"1 of 2 calls, \d+ s, about \d+ s left: \d+ candidates of copy ")
+        self.assertTrue(shown.endswith(b"\r\x1b[K"), shown)
+
+    def test_wrong_files_of_calls(self):
+        for text, why in (("copy x=f3\n", ":1: is no call"), ("# a\n\ndog\n", ":3: is no call"),
+                          (b"copy\0 x=f32:3\n", ":1: has a byte of 0")):
+            path = self.write("calls", text)
+            self.assertIn(path + why, self.tune("--calls", path, status=2))
+        self.assertIn("cannot be read", self.tune("--calls", str(self.place / "none"), status=2))
+        self.assertIn("cannot be read", self.tune("--calls", str(self.place), status=2))
+
+    def test_wrong_usage(self):
+        for args, why in (((), "is wanted"), ((*COPY, "--suite", "gemm"), "is wanted"),
+                          ((*COPY, "--time", "soon"), '"soon" is no number'),
+                          (("--suite", "dog"), 'no suite "dog"; there are gemm'),
+                          ((*COPY, "--dtype", "f31"), 'no type "f31"'), (("--calls",), "lacks")):
+            self.assertIn(why, self.tune(*args, status=2))
+
+    def test_without_a_store_nothing_is_tuned(self):
+        self.assertIn("nothing can be kept", self.tune(*COPY, status=1, TENON_CACHE="0"))
+
+    def test_what_cannot_be_measured_is_said(self):
+        out = self.tune("cross_entropy", "logits=f32:4x5", "labels=i32:4", "loss=f32:4")
+        self.assertIn("its time depends on its values", out)
+
+
+class Interrupted(WithFolder):
+    CALLS = lines_of(PRELU, ("gemm", "a=f32:96x96", "b=f32:96x96", "d=f32:96x96"), COPY)
+
+    def wait_for_an_outcome(self):
+        """That stays: at its start the command tries whether it can keep one."""
+        seen = set()
+        for _ in range(600):
+            before, seen = seen, set(self.store.glob("*.tuning"))
+            if seen & before:
+                return
+            time.sleep(0.1)
+        self.fail("nothing was tuned")
+
+    def test_what_was_done_is_kept_and_the_rest_is_left(self):
+        """The product has dozens of candidates, each of which is compiled."""
+        path = self.write("calls", self.CALLS)
+        with subprocess.Popen([TENON, "tune", "--calls", path], stdout=subprocess.PIPE, text=True,
+                              env=self.environment) as process:
+            self.wait_for_an_outcome()
+            process.send_signal(signal.SIGINT)
+            out = process.communicate()[0]
+        self.assertEqual(process.returncode, 1, out)
+        self.assertIn("interrupted: 2 of 3 calls are left", out)
+        out = self.tune("--calls", path, "--time", "1")
+        self.assertEqual(tuned_before(out), 1)
+        self.assertIn("the time is over: 2 of 3 calls are left", out)
+        path = self.write("calls", lines_of(PRELU, COPY))
+        self.assertEqual(tuned_before(self.tune("--calls", path)), 1)
+
+
+@unittest.skipIf(HAS_JSON, "this tenon knows JSON")
+class WithoutJson(WithFolder):
+    def test_files_are_refused(self):
+        for option in ("--export", "--import", "--merge"):
+            self.assertIn("x.json: Tenon was built without Jansson",
+                          self.tune(option, "x.json", status=1))
+
+
+@unittest.skipUnless(HAS_JSON, "this tenon knows no JSON")
+class Files(WithFolder):
+    tuned = None  # a store with the outcomes of two calls
+
+    @classmethod
+    def tearDownClass(cls):
+        if cls.tuned is not None:
+            cls.tuned.cleanup()
+
+    def setUp(self):
+        super().setUp()
+        if Files.tuned is None:
+            self.tune("--calls", self.write("calls", lines_of(PRELU, COPY)))
+            Files.tuned = tempfile.TemporaryDirectory()
+            shutil.copytree(self.store, Path(self.tuned.name) / "store")
+        else:
+            shutil.copytree(Path(self.tuned.name) / "store", self.store)
+        self.document = self.export()
+
+    def take(self, option, document, **options):
+        return self.tune(option, self.write("taken.json", document if isinstance(document, bytes)
+                                            else json.dumps(document)), **options)
+
+    def solver(self):
+        """Of the copy, which is the first."""
+        return self.export()["outcomes"][0]["solver"]
+
+    def test_the_file_says_what_it_is(self):
+        self.assertEqual(self.document["format"], "tenon tuning")
+        self.assertEqual(set(self.document["machine"]),
+                         {"library", "platform", "driver", "device", "processor"})
+        self.assertEqual(["tenon check copy" in o["call"] for o in self.document["outcomes"]],
+                         [True, False])
+        for outcome in self.document["outcomes"]:
+            self.assertEqual(set(outcome), FIELDS)
+
+    def test_import_on_another_store(self):
+        self.environment["TENON_CACHE_DIR"] = str(self.place / "other")
+        self.assertIn("took 2 of 2", self.take("--import", self.document))
+        self.assertIn("measured as the fastest", self.tenon("explain", *COPY).stdout)
+        self.assertEqual(self.export(), self.document)
+
+    def test_import_replaces_and_merge_keeps_the_faster(self):
+        outcome = self.document["outcomes"][0]
+        own, outcome["solver"] = outcome["solver"], "copy/transpose"
+        time_was, outcome["nanoseconds"] = outcome["nanoseconds"], outcome["nanoseconds"] + 1
+        self.assertIn("took 0 of 2", self.take("--merge", self.document))
+        self.assertEqual(self.solver(), own)
+        outcome["nanoseconds"] = time_was - 1
+        self.assertIn("took 1 of 2", self.take("--merge", self.document))
+        self.assertEqual(self.solver(), "copy/transpose")
+        outcome["solver"], outcome["nanoseconds"] = own, time_was + 9
+        self.assertIn("took 2 of 2", self.take("--import", self.document))
+        self.assertEqual(self.solver(), own)
+
+    def test_wrong_outcomes_are_refused_with_all_of_their_file(self):
+        for field, value, why in (
+                ("solver", "gemm/plain", "is not a solver of prelu"), ("solver", 3, "is no text"),
+                ("solver", "copy/" + "x" * 200, "longer"), ("call", "", "is empty"),
+                ("call", "a\nb", "control character"), ("nanoseconds", 0, "is no number above 0"),
+                ("nanoseconds", "1", "is no number"), ("candidates", 1.5, "is no number"),
+                ("candidates", -1, "is no number"), ("searched", 1, "neither true nor false"),
+                ("key", "copy 12", "is not an operation and 32"),
+                ("key", "dog " + "0" * 32, "is not an operation and 32")):
+            document = json.loads(json.dumps(self.document))
+            document["outcomes"][0]["nanoseconds"] = 1
+            document["outcomes"][1][field] = value
+            message = self.take("--import", document, status=1)
+            self.assertIn(f"outcome 2: {field}", message)
+            self.assertIn(why, message)
+        self.assertEqual(self.export(), self.document)
+
+    def test_files_of_another_machine_are_refused(self):
+        self.document["machine"]["driver"] = "0.1"
+        self.assertIn('machine: driver is "0.1", must be "',
+                      self.take("--merge", self.document, status=1))
+
+    def test_files_of_another_form_are_refused(self):
+        for key, value in (("format", "dog"), ("version", 2), ("machine", []), ("outcomes", {})):
+            self.assertIn(f"{key} is ",
+                          self.take("--import", {**self.document, key: value}, status=1))
+
+    def test_arbitrary_bytes_do_no_harm(self):
+        draw = random.Random(SEED)
+        whole = (self.place / "exported.json").read_bytes()
+        for i in range(40):
+            text = bytearray(whole if i % 4 else draw.randbytes(200))
+            for _ in range(draw.randint(1, 3)):
+                text[draw.randrange(len(text))] = draw.randrange(256)
+            if i % 3 == 0:
+                del text[draw.randrange(len(text)):]
+            done = self.tenon("tune", "--import", self.write("taken.json", bytes(text)))
+            self.assertIn(done.returncode, (0, 1), f"seed {SEED}: {done.stderr}")
+            if done.returncode == 1:
+                self.assertIn("taken.json: ", done.stderr)
+
+    def test_files_that_cannot_be_read_or_written(self):
+        path = str(self.place / "none" / "x.json")
+        self.assertIn(path + ": cannot be written: No such file", self.tune("--export", path,
+                                                                            status=1))
+        self.assertIn(path, self.tune("--import", path, status=1))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,417 @@
+/* Outcomes of measurements: when they are made, when they are taken, and what becomes of them when
+ * something fails on the way. */
+#include "common/cl_faults.h"
+#include "kept.h"
+#include "runtime.h"
+
+#include "dispatch/tuning.h"
+#include "ops/registry.h"
+
+#include <math.h>
+
+/* A family of three solvers that sleep, with estimates and naps of their own. */
+enum { FIRST, SECOND, THIRD, SOLVERS };
+static double estimates[SOLVERS];
+static unsigned naps[SOLVERS]; /* microseconds */
+static bool is_wrong[SOLVERS], is_unable[SOLVERS], is_never_chosen[SOLVERS];
+static tenon_status check_status; /* of the third */
+static int runs[SOLVERS];
+static bool was_measured; /* the last choice */
+
+static tenon_status sleep_for(const char *operation, cl_command_queue queue, const cl_mem *buffers,
+                              const void *args)
+{
+    int number;
+    (void)operation;
+    (void)queue;
+    (void)buffers;
+    memcpy(&number, args, sizeof number);
+    const struct timespec time = {.tv_nsec = 1000L * naps[number]};
+    nanosleep(&time, NULL);
+    runs[number]++;
+    return TENON_OK;
+}
+
+static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
+{
+    (void)context;
+    (void)problem;
+    choice->time = estimates[choice->solver->variant];
+    choice->never_chosen = is_never_chosen[choice->solver->variant] ? "on purpose" : NULL;
+    return is_unable[choice->solver->variant] ? "cannot serve" : NULL;
+}
+
+static tenon_status launch(const char *operation, tn_recording *recording,
+                           const tn_problem *problem, const tn_choice *choice)
+{
+    (void)problem;
+    return tn_record(operation, recording,
+                     &(tn_launch){.foreign = sleep_for,
+                                  .kernel = "sleep",
+                                  .args = &choice->solver->variant,
+                                  .args_size = sizeof choice->solver->variant});
+}
+
+static tenon_status check(tenon_stream *stream, const tn_problem *problem, const tn_choice *choice,
+                          bool *right, char why[256])
+{
+    (void)stream;
+    (void)problem;
+    *right = !is_wrong[choice->solver->variant];
+    snprintf(why, 256, "wrong on purpose");
+    return check_status == TENON_OK || choice->solver->variant != THIRD
+               ? TENON_OK
+               : tn_fail(check_status, "fake: does not fit");
+}
+
+#define SOLVER(text, number)                                                                       \
+    {                                                                                              \
+        .name = text, .variant = number, .configure = configure, .launch = launch                  \
+    }
+static const tn_solver first = SOLVER("first", FIRST), second = SOLVER("second", SECOND),
+                       third = SOLVER("third", THIRD);
+static const tn_solver *const all[] = {&first, &second, &third};
+static const tn_family family = {.name = "fake", TN_SOLVERS(all), .self_check = check};
+static const tn_problem open = {.size = sizeof open, .forced = -1};
+
+/* By estimate the first is the best, by the clock the second; the third is hopeless. */
+static int reset(void **state)
+{
+    (void)state;
+    for (int i = 0; i < SOLVERS; i++) {
+        estimates[i] = i == THIRD ? 10 : 1 + 0.2 * i;
+        naps[i] = i == FIRST ? 3000 : 100;
+        is_wrong[i] = is_unable[i] = is_never_chosen[i] = false;
+        runs[i] = 0;
+    }
+    check_status = TENON_OK;
+    return 0;
+}
+
+static void hear_choice(void *user, const tn_family *of, const tn_problem *problem,
+                        const tn_call *call, const tn_choice *choice)
+{
+    (void)user;
+    (void)of;
+    (void)problem;
+    (void)call;
+    was_measured = choice != NULL && choice->is_measured;
+}
+
+static tenon_context *make_context(const char *folder, tenon_measurements measurements)
+{
+    tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
+    tenon_context *context;
+    params.store = kept_folder(folder);
+    params.measurements = measurements;
+    params.log_level = TENON_LOG_ERROR;
+    assert_ok(tenon_context_create(&params, &context));
+    tn_dispatch_of(context)->listener = hear_choice;
+    return context;
+}
+
+/* A call whose operands are those of a copy, or of another operation. */
+static tenon_status plan_for(tenon_context *context, const tn_operation *operation, char *name)
+{
+    static const int64_t shape[] = {16};
+    const tenon_tensor view = tenon_tensor_view(TENON_DTYPE_F32, 1, shape);
+    tn_call call = {"tenon_fake", operation, context, operation->defaults};
+    tenon_plan *plan;
+    call.operand_count = 2;
+    for (uint32_t i = 0; i < 2; i++)
+        call.operands[i] =
+            (tn_argument){operation->operands[i].name, &view, operation->operands[i].role};
+    const tenon_status status = tn_plan_create("tenon_fake", context, &family, &open, &call, &plan);
+    if (status != TENON_OK)
+        return status;
+    snprintf(name, TN_SOLVER_NAME_SIZE, "%s", plan->name);
+    tenon_plan_release(plan);
+    return TENON_OK;
+}
+
+static void assert_plan(tenon_context *context, const char *wanted)
+{
+    char name[TN_SOLVER_NAME_SIZE];
+    assert_ok(plan_for(context, &tn_operation_copy, name));
+    assert_string_equal(name, wanted);
+}
+
+static void assert_plan_anew(const char *folder, tenon_measurements measurements,
+                             const char *wanted)
+{
+    tenon_context *context = make_context(folder, measurements);
+    assert_plan(context, wanted);
+    tenon_context_release(context);
+}
+
+static void keep(tenon_context *context, const char *solver)
+{
+    tn_tuned tuned = {.nanoseconds = 5, .candidates = 2, .call = "tenon check fake"};
+    snprintf(tuned.solver, sizeof tuned.solver, "%s", solver);
+    tn_tuning_keep(context, &family, &open, &tuned);
+}
+
+static int total_runs(void)
+{
+    return runs[FIRST] + runs[SECOND] + runs[THIRD];
+}
+
+static void a_stored_outcome_comes_before_estimates(void **state)
+{
+    char *folder = temporary_make();
+    tenon_context *context = make_context(folder, TENON_MEASUREMENTS_USUAL);
+    (void)state;
+    assert_plan(context, "fake/first");
+    assert_false(was_measured);
+    keep(context, "fake/third");
+    assert_plan(context, "fake/third");
+    assert_true(was_measured);
+    tenon_context_release(context);
+    assert_plan_anew(folder, TENON_MEASUREMENTS_USUAL, "fake/third");
+    assert_plan_anew(folder, TENON_MEASUREMENTS_MADE, "fake/third");
+    assert_plan_anew(folder, TENON_MEASUREMENTS_NONE, "fake/first");
+    assert_int_equal(total_runs(), 0);
+    temporary_remove(folder);
+}
+
+/* A product that is measured must not change the bits of the convolution that asks for it. */
+static void what_an_operation_asks_of_another_goes_by_estimates(void **state)
+{
+    char *folder = temporary_make();
+    tenon_context *context = make_context(folder, TENON_MEASUREMENTS_MADE);
+    tn_choice choice;
+    (void)state;
+    keep(context, "fake/third");
+    assert_ok(tn_select("tenon_fake", context, &family, &open, &choice));
+    assert_ptr_equal(choice.solver, &first);
+    assert_plan(context, "fake/third");
+    assert_int_equal(total_runs(), 0);
+    tenon_context_release(context);
+    temporary_remove(folder);
+}
+
+/* An outcome may have come from a file. */
+static void what_is_never_chosen_is_not_by_an_outcome(void **state)
+{
+    char *folder = temporary_make();
+    tenon_context *context = make_context(folder, TENON_MEASUREMENTS_USUAL);
+    (void)state;
+    is_never_chosen[THIRD] = true;
+    keep(context, "fake/third");
+    assert_plan(context, "fake/first");
+    assert_false(was_measured);
+    tenon_context_release(context);
+    temporary_remove(folder);
+}
+
+static void what_cannot_serve_leaves_estimates(void **state)
+{
+    static const char *const names[] = {"fake/none", "other/first", "fake/second:mr4",
+                                        "fake",      "fake/second", "fake/third"};
+    char *folder = temporary_make();
+    (void)state;
+    is_unable[SECOND] = is_wrong[THIRD] = true;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        tenon_context *context = make_context(folder, TENON_MEASUREMENTS_USUAL);
+        keep(context, names[i]);
+        fail_before();
+        assert_plan(context, "fake/first");
+        assert_as_before();
+        assert_false(was_measured);
+        tenon_context_release(context);
+    }
+    temporary_remove(folder);
+}
+
+/* What fails once fails the call: the outcome is not decided anew for it. */
+static void a_failure_that_passes_decides_nothing_anew(void **state)
+{
+    char *folder = temporary_make(), name[TN_SOLVER_NAME_SIZE];
+    tenon_context *context = make_context(folder, TENON_MEASUREMENTS_MADE);
+    (void)state;
+    keep(context, "fake/third");
+    check_status = TENON_ERROR_OUT_OF_MEMORY;
+    assert_int_equal(plan_for(context, &tn_operation_copy, name), TENON_ERROR_OUT_OF_MEMORY);
+    check_status = TENON_OK;
+    assert_plan(context, "fake/third");
+    assert_int_equal(total_runs(), 0);
+    tenon_context_release(context);
+    temporary_remove(folder);
+}
+
+static void outcomes_are_read_as_they_were_written(void **state)
+{
+    const tn_tuned tuned = {"gemm/tiled:mb64", 1234, 17, true, "tenon check gemm a=f32:3x5"};
+    tn_tuned read;
+    char text[512];
+    (void)state;
+    tn_tuned_text(&tuned, text, sizeof text);
+    assert_true(tn_tuned_parse(text, &read));
+    assert_string_equal(read.solver, tuned.solver);
+    assert_string_equal(read.call, tuned.call);
+    assert_true(read.nanoseconds == 1234 && read.candidates == 17 && read.is_searched);
+    for (size_t i = 0; i < 3; i++) {
+        static const char *const times[] = {"inf", "nan", "-1"};
+        snprintf(text, sizeof text, "solver a/b nanoseconds %s candidates 3 searched 1 call x",
+                 times[i]);
+        assert_false(tn_tuned_parse(text, &read));
+    }
+}
+
+static void arbitrary_bytes_do_no_harm(void **state)
+{
+    static const char begins[] = "solver gemm/tiled nanoseconds 12 candidates 3 searched 1 call x";
+    test_random random = test_random_for(1);
+    (void)state;
+    for (int i = 0; i < 20000; i++) {
+        char text[4097] = "";
+        tn_tuned tuned;
+        size_t length = (size_t)test_between(&random, 0, i % 16 == 0 ? 4096 : 100);
+        if (i % 2 == 0)
+            memcpy(text, begins, sizeof begins - 1);
+        for (size_t n = i % 2 == 0 ? length / 32 + 1 : length; n-- > 0;)
+            text[test_between(&random, 0, length > 0 ? (int64_t)length - 1 : 0)] =
+                (char)test_between(&random, 0, 255);
+        if (!tn_tuned_parse(text, &tuned))
+            continue;
+        assert_true(tuned.nanoseconds >= 0 && tuned.nanoseconds < (double)INFINITY);
+        assert_true(strlen(tuned.solver) < sizeof tuned.solver);
+        assert_true(strlen(tuned.call) < sizeof tuned.call);
+    }
+}
+
+static void the_faster_one_is_found_once(void **state)
+{
+    char *folder = temporary_make();
+    (void)state;
+    assert_plan_anew(folder, TENON_MEASUREMENTS_MADE, "fake/second");
+    assert_true(was_measured);
+    assert_true(runs[FIRST] > 0 && runs[SECOND] > 0);
+    assert_int_equal(runs[THIRD], 0); /* too far apart from the first */
+    assert_int_equal(kept_count(folder, TN_STORE_TUNING), 1);
+    const int before = total_runs();
+    naps[SECOND] = 6000;
+    for (int i = 0; i < 2; i++)
+        assert_plan_anew(folder, i == 0 ? TENON_MEASUREMENTS_MADE : TENON_MEASUREMENTS_USUAL,
+                         "fake/second");
+    assert_int_equal(total_runs(), before);
+    assert_int_equal(kept_count(folder, TN_STORE_TUNING), 1);
+    temporary_remove(folder);
+}
+
+static void what_is_far_apart_is_believed(void **state)
+{
+    char *folder = temporary_make();
+    (void)state;
+    estimates[SECOND] = 1.6;
+    assert_plan_anew(folder, TENON_MEASUREMENTS_MADE, "fake/first");
+    assert_false(was_measured);
+    estimates[SECOND] = 1.4;
+    assert_plan_anew(folder, TENON_MEASUREMENTS_NONE, "fake/first");
+    assert_plan_anew(folder, TENON_MEASUREMENTS_USUAL, "fake/first");
+    assert_int_equal(total_runs(), 0);
+    assert_int_equal(kept_count(folder, TN_STORE_TUNING), 0);
+    temporary_remove(folder);
+}
+
+static void what_values_decide_is_not_measured(void **state)
+{
+    tn_operation operation = tn_operation_copy;
+    char *folder = temporary_make(), name[TN_SOLVER_NAME_SIZE];
+    tenon_context *context = make_context(folder, TENON_MEASUREMENTS_MADE);
+    (void)state;
+    operation.fill_valid = tn_operation_cross_entropy.fill_valid;
+    assert_non_null(operation.fill_valid);
+    assert_ok(plan_for(context, &operation, name));
+    assert_string_equal(name, "fake/first");
+    assert_int_equal(total_runs(), 0);
+    tenon_context_release(context);
+    temporary_remove(folder);
+}
+
+static void what_is_barred_is_not_timed(void **state)
+{
+    char *folder = temporary_make();
+    (void)state;
+    estimates[THIRD] = 1.1;
+    naps[THIRD] = 0;
+    is_wrong[THIRD] = true;
+    assert_plan_anew(folder, TENON_MEASUREMENTS_MADE, "fake/second");
+    assert_int_equal(runs[THIRD], 0);
+    temporary_remove(folder);
+}
+
+static void a_call_goes_on_where_measuring_fails(void **state)
+{
+    static const char *const functions[] = {"clCreateBuffer", "clEnqueueFillBuffer"};
+    (void)state;
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+        char *folder = temporary_make();
+        tenon_context *context = make_context(folder, TENON_MEASUREMENTS_MADE);
+        fail_before();
+        faults_fail_all(functions[i], CL_MEM_OBJECT_ALLOCATION_FAILURE);
+        assert_plan(context, "fake/first");
+        assert_true(faults_end() > 0);
+        assert_as_before();
+        assert_false(was_measured);
+        assert_int_equal(kept_count(folder, TN_STORE_TUNING), 0);
+        assert_plan(context, "fake/second");
+        tenon_context_release(context);
+        temporary_remove(folder);
+    }
+}
+
+static void calls_are_written_down_once(void **state)
+{
+    char *folder = temporary_make();
+    const char *path = temporary_path(folder, "calls");
+    tenon_context *context;
+    tenon_stream *stream;
+    size_t size;
+    tn_case c;
+    (void)state;
+    setenv("TENON_RECORD", path, 1);
+    assert_ok(tenon_context_create(NULL, &context));
+    unsetenv("TENON_RECORD");
+    assert_ok(tenon_stream_create(context, NULL, &stream));
+    tenon_tensor x = make_tensor(context, 1000), y = make_tensor(context, 999);
+    for (int i = 0; i < 3; i++)
+        assert_ok(relu(stream, &x, &x, NULL));
+    assert_ok(relu(stream, &y, &y, NULL));
+    assert_ok(tenon_stream_finish(stream));
+    char *text = (char *)temporary_read(path, &size), *rest = text;
+    for (int i = 0; i < 2; i++) {
+        char *line = strtok_r(rest, "\n", &rest);
+        assert_non_null(line);
+        assert_ok(tn_case_parse_line(line + strlen("tenon check "), TENON_DTYPE_INVALID, &c));
+        assert_true(c.operation == &tn_operation_activation);
+        assert_int_equal(c.views[0].shape[0], i == 0 ? 1000 : 999);
+    }
+    assert_null(strtok_r(rest, "\n", &rest));
+    free(text);
+    tenon_memory_destroy(&x.memory);
+    tenon_memory_destroy(&y.memory);
+    tenon_stream_destroy(stream);
+    tenon_context_release(context);
+    temporary_remove(folder);
+}
+
+#define TEST(function) cmocka_unit_test_setup(function, reset)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {TEST(a_stored_outcome_comes_before_estimates),
+                                       TEST(what_an_operation_asks_of_another_goes_by_estimates),
+                                       TEST(what_is_never_chosen_is_not_by_an_outcome),
+                                       TEST(what_cannot_serve_leaves_estimates),
+                                       TEST(a_failure_that_passes_decides_nothing_anew),
+                                       TEST(outcomes_are_read_as_they_were_written),
+                                       TEST(arbitrary_bytes_do_no_harm),
+                                       TEST(the_faster_one_is_found_once),
+                                       TEST(what_is_far_apart_is_believed),
+                                       TEST(what_values_decide_is_not_measured),
+                                       TEST(what_is_barred_is_not_timed),
+                                       TEST(a_call_goes_on_where_measuring_fails),
+                                       TEST(calls_are_written_down_once)};
+    return TEST_MAIN(tests);
+}

@@ -1,0 +1,43 @@
+#include "call_words.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define MOST_WORDS 64
+
+/* 512x49x4608 as the views of a product of 512 rows, 49 columns and 4608 steps of K; 0 for any
+ * other word. */
+static uint32_t read_sizes(const char *word, const char *type, char views[3][64])
+{
+    long long m, n, k;
+    int end = 0;
+    if (sscanf(word, "%lldx%lldx%lld%n", &m, &n, &k, &end) != 3 || word[end] != '\0')
+        return 0;
+    snprintf(views[0], 64, "a=%s:%lldx%lld", type, m, k);
+    snprintf(views[1], 64, "b=%s:%lldx%lld", type, k, n);
+    snprintf(views[2], 64, "d=%s:%lldx%lld", strcmp(type, "i8") == 0 ? "i32" : type, m, n);
+    return 3;
+}
+
+tenon_dtype type_named(const char *name)
+{
+    tenon_dtype type = TENON_DTYPE_F64;
+    while (type <= TENON_DTYPE_I32 && strcmp(tenon_dtype_string(type), name) != 0)
+        type = (tenon_dtype)(type + 1);
+    return type <= TENON_DTYPE_I32 ? type : TENON_DTYPE_INVALID;
+}
+
+tenon_status read_call(int argc, char **argv, const char *type, tn_case *c)
+{
+    const char *words[MOST_WORDS];
+    char views[3][64];
+    uint32_t count = 0;
+    for (int i = 0; i < argc && count + 3 < MOST_WORDS; i++) {
+        const uint32_t sizes = read_sizes(argv[i], type, views);
+        for (uint32_t s = 0; s < sizes; s++)
+            words[count++] = views[s];
+        if (sizes == 0)
+            words[count++] = argv[i];
+    }
+    return tn_case_parse(words, count, type_named(type), c);
+}

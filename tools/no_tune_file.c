@@ -1,0 +1,24 @@
+/* Where there is no JSON library. */
+#include "tune_file.h"
+
+#include <stdio.h>
+
+static bool fail(const char *path)
+{
+    fprintf(stderr, "tenon tune: %s: Tenon was built without Jansson, which reads and writes it\n",
+            path);
+    return false;
+}
+
+bool tune_file_export(tenon_context *context, const char *path)
+{
+    (void)context;
+    return fail(path);
+}
+
+bool tune_file_import(tenon_context *context, const char *path, bool merges)
+{
+    (void)context;
+    (void)merges;
+    return fail(path);
+}

@@ -1,0 +1,306 @@
+/* tenon tune: measures the ways to serve calls on this device, and keeps the fastest. */
+#include "command.h"
+
+#include "call_words.h"
+#include "options.h"
+#include "tune_calls.h"
+#include "tune_file.h"
+#include "tune_search.h"
+
+#include "runtime/launch.h"
+
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef struct tune_options {
+    const char *calls, *suite, *device, *time, *type;
+    const char *exported, *imported, *merged;
+    bool anew;
+    double seconds; /* infinite without a limit */
+} tune_options;
+
+/* A run over all calls. */
+typedef struct tune_run {
+    const tune_options *options;
+    const tune_calls *calls;
+    tune_result *results;
+    uint32_t done;
+    double began;
+    bool shows; /* stderr is a terminal */
+} tune_run;
+
+/* So many interrupts end the program at once; `timeout` sends two. */
+#define TOO_MANY 3
+static volatile sig_atomic_t interrupted;
+
+static void interrupt(int number)
+{
+    interrupted = interrupted + 1;
+    if (interrupted < TOO_MANY)
+        return;
+    signal(number, SIG_DFL);
+    raise(number);
+}
+
+static void catch_interrupts(void)
+{
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    action.sa_handler = interrupt;
+    action.sa_flags = SA_RESTART;
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+}
+
+static double now(void)
+{
+    return (double)tn_now() * 1e-9;
+}
+
+static bool is_over(void *user)
+{
+    const tune_run *run = user;
+    return interrupted || now() - run->began > run->options->seconds;
+}
+
+/* The time that calls take differs; without a call that is done nothing is known of it. */
+static void show(void *user, const tune_result *result)
+{
+    const tune_run *run = user;
+    const double spent = now() - run->began;
+    char left[64] = "";
+    if (!run->shows)
+        return;
+    if (run->done > 0)
+        snprintf(left, sizeof left, ", about %.0f s left",
+                 fmin(spent / run->done * (run->calls->count - run->done),
+                      fmax(run->options->seconds - spent, 0)));
+    fprintf(stderr, "\r\033[K%u of %u calls, %.0f s%s: %u candidates of %.40s", run->done,
+            run->calls->count, spent, left, result->measured,
+            run->calls->texts[run->done] + strlen("tenon check "));
+    fflush(stderr);
+}
+
+static void clear_line(const tune_run *run)
+{
+    if (run->shows)
+        fprintf(stderr, "\r\033[K");
+}
+
+/* What is barred on the way, and why. */
+static void print_log(void *user, tenon_log_level level, const char *message)
+{
+    clear_line(user);
+    (void)level;
+    fprintf(stderr, "%s\n", message);
+}
+
+static void tune_all(tune_run *run, tenon_context *context, tn_search_space *space)
+{
+    const tune_search search = {context, space, run->options->anew, is_over, show, run};
+    while (run->done < run->calls->count && !is_over(run)) {
+        tune_result *result = &run->results[run->done];
+        show(run, result);
+        tune_call(&search, &run->calls->cases[run->done], result);
+        if (result->end == TUNE_LEFT)
+            break;
+        run->done++;
+    }
+    clear_line(run);
+}
+
+static void print_result(const char *call, const tune_result *r)
+{
+    call += strlen("tenon check ");
+    if (r->end == TUNE_FAILED || r->end == TUNE_BY_VALUE) {
+        printf("%10s %12s %12s %6s  %s\n    %s\n", "-", "-", "-", "-", call,
+               r->end == TUNE_FAILED ? r->why : "not measured: its time depends on its values");
+        return;
+    }
+    if (r->end == TUNE_BEFORE) {
+        printf("%10u %12s %12.1f %6s  %s\n    tuned before  %s\n", r->measured, "-",
+               r->fastest_time / 1e3, "-", call, r->fastest);
+        return;
+    }
+    printf("%10u %12.1f %12.1f %6.2f  %s\n", r->measured, r->estimated_time / 1e3,
+           r->fastest_time / 1e3, r->estimated_time / r->fastest_time, call);
+    printf("    estimate      %s\n    fastest       %s\n", r->estimated, r->fastest);
+    if (r->left_out > 0 || r->barred > 0 || r->end == TUNE_CUT)
+        printf("    %u left out by the model, %u barred%s\n", r->left_out, r->barred,
+               r->end == TUNE_CUT ? "; the search was cut" : "");
+}
+
+static int report(const tune_run *run)
+{
+    uint32_t failed = 0, cut = 0;
+    printf("%10s %12s %12s %6s  %s\n", "candidates", "estimate us", "fastest us", "ratio", "call");
+    for (uint32_t i = 0; i < run->done; i++) {
+        print_result(run->calls->texts[i], &run->results[i]);
+        failed += run->results[i].end == TUNE_FAILED;
+        cut += run->results[i].end == TUNE_CUT;
+    }
+    const uint32_t left = run->calls->count - run->done + cut;
+    if (left > 0)
+        printf("%s: %u of %u calls are left; the same command goes on\n",
+               interrupted ? "interrupted" : "the time is over", left, run->calls->count);
+    return failed > 0 || (interrupted && left > 0) ? EXIT_FAILED : EXIT_OK;
+}
+
+/* Whether outcomes can be kept at all: otherwise a search would be in vain. */
+static bool can_keep(tenon_context *context)
+{
+    static const tn_tuned probe = {.solver = "probe", .call = "probe"};
+    tn_tuned found;
+    tn_tuning_put(context, "probe", &probe);
+    const bool kept = tn_tuning_get(context, "probe", &found);
+    tn_tuning_drop(context, "probe");
+    if (!kept)
+        fprintf(stderr, "tenon tune: nothing can be kept; \"tenon cache path\" says where\n");
+    return kept;
+}
+
+/* NULL, which stderr is told, where there is none by which anything can be kept. */
+static tenon_context *open_context(tune_run *run)
+{
+    tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
+    tenon_context *context = NULL;
+    params.device = run->options->device;
+    params.measurements = TENON_MEASUREMENTS_NONE;
+    params.log = print_log;
+    params.log_user = run;
+    if (tenon_context_create(&params, &context) != TENON_OK) {
+        report_failure("tune");
+    } else if (!can_keep(context)) {
+        tenon_context_release(context);
+        context = NULL;
+    }
+    return context;
+}
+
+static int run_all(tune_run *run)
+{
+    static tn_search_space space; /* large for a stack */
+    int code = EXIT_FAILED;
+    tenon_context *context = open_context(run);
+    if (context == NULL)
+        return code;
+    catch_interrupts();
+    run->began = now();
+    if (tn_search_space_open(context, &space) == TENON_OK) {
+        tune_all(run, context, &space);
+        code = report(run);
+    } else {
+        report_failure("tune");
+    }
+    tn_search_space_close(&space);
+    tenon_context_release(context);
+    return code;
+}
+
+static int run_file(const tune_options *o)
+{
+    tune_run run = {.options = o};
+    tenon_context *context = open_context(&run);
+    const bool well =
+        context != NULL && (o->exported != NULL   ? tune_file_export(context, o->exported)
+                            : o->imported != NULL ? tune_file_import(context, o->imported, false)
+                                                  : tune_file_import(context, o->merged, true));
+    tenon_context_release(context);
+    return well ? EXIT_OK : EXIT_FAILED;
+}
+
+/* False where the calls are wrong, which stderr has been told. */
+static bool read_calls(const tune_options *o, int argc, char **argv, tune_calls *calls)
+{
+    const tenon_dtype type = type_named(o->type);
+    tn_case c;
+    if (o->calls != NULL)
+        return tune_calls_add_file(calls, o->calls, type);
+    if (o->suite != NULL)
+        return tune_calls_add_suite(calls, o->suite, type);
+    if (read_call(argc - 1, argv + 1, o->type, &c) == TENON_OK)
+        return tune_calls_add(calls, &c);
+    fprintf(stderr, "%s\n", tenon_last_error());
+    return false;
+}
+
+static int tune(const tune_options *o, int argc, char **argv)
+{
+    tune_calls calls = {NULL};
+    int code = EXIT_USAGE;
+    if (read_calls(o, argc, argv, &calls)) {
+        tune_run run = {o, &calls, calloc(calls.count + 1, sizeof *run.results),
+                        0, 0,      isatty(STDERR_FILENO) == 1};
+        if (run.results != NULL)
+            code = run_all(&run);
+        free(run.results);
+    }
+    tune_calls_free(&calls);
+    return code;
+}
+
+static bool read_seconds(tune_options *o)
+{
+    char *end;
+    o->seconds = (double)INFINITY;
+    if (o->time == NULL)
+        return true;
+    o->seconds = strtod(o->time, &end);
+    return end != o->time && *end == '\0' && o->seconds > 0;
+}
+
+static int run(int argc, char **argv)
+{
+    tune_options o = {.type = "f32"};
+    if (!take_option(&argc, argv, "--calls", &o.calls) ||
+        !take_option(&argc, argv, "--suite", &o.suite) ||
+        !take_option(&argc, argv, "--device", &o.device) ||
+        !take_option(&argc, argv, "--export", &o.exported) ||
+        !take_option(&argc, argv, "--import", &o.imported) ||
+        !take_option(&argc, argv, "--merge", &o.merged) ||
+        !take_option(&argc, argv, "--time", &o.time) ||
+        !take_option(&argc, argv, "--dtype", &o.type))
+        return usage_error(&tune_command, "an option lacks its value");
+    o.anew = take_flag(&argc, argv, "--force");
+    if (!read_seconds(&o))
+        return usage_error(&tune_command, "--time: \"%s\" is no number of seconds", o.time);
+    if (type_named(o.type) == TENON_DTYPE_INVALID)
+        return usage_error(&tune_command, "--dtype: there is no type \"%s\"", o.type);
+    const int files = (o.exported != NULL) + (o.imported != NULL) + (o.merged != NULL);
+    if ((argc > 1) + (o.calls != NULL) + (o.suite != NULL) + files != 1)
+        return usage_error(
+            &tune_command,
+            "one of a call, --calls, --suite, --export, --import and --merge is wanted");
+    unsetenv("TENON_RECORD");        /* what is tuned is not written down */
+    setenv("POCL_AFFINITY", "1", 0); /* README.md says why */
+    return files > 0 ? run_file(&o) : tune(&o, argc, argv);
+}
+
+const command tune_command = {
+    .name = "tune",
+    .arguments = "CALL … | --calls FILE | --suite NAME | --export FILE | --import FILE | "
+                 "--merge FILE [OPTION …]",
+    .summary = "measure the ways to serve calls on this device, and keep the fastest",
+    .details =
+        "For each call the solvers that may serve it, with parameters that the tables of some\n"
+        "device have, and then neighbours of the fastest, are checked and timed against each\n"
+        "other; what the model expects to take three times as long is left out. The fastest is\n"
+        "kept in the store, and taken from then on before all estimates. A call that was tuned is\n"
+        "passed over, so that a run that was interrupted goes on where it stopped.\n\n"
+        "  CALL               in the words of \"tenon explain\"\n"
+        "  --calls FILE       a line each, as TENON_RECORD=FILE makes a program write them\n"
+        "  --suite NAME       of tenon-bench: gemm, gemm-cpu, gemm-gpu, conv, conv-cpu,\n"
+        "                     conv-cpu-depthwise, conv-gpu\n"
+        "  --dtype TYPE       of a suite, of MxNxK, and of T in views; f32 without it\n"
+        "  --time SECONDS     then it ends; what was found is kept\n"
+        "  --force            calls that were tuned before, too\n"
+        "  --export FILE      writes all outcomes of the device as JSON\n"
+        "  --import FILE      takes those of a file, in the place of others of the same problems\n"
+        "  --merge FILE       takes those of a file that are faster, or about other problems\n"
+        "  --device SELECTOR  as for \"tenon devices\"\n",
+    .run = run,
+};

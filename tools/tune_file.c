@@ -1,0 +1,295 @@
+#include "tune_file.h"
+
+#include "dispatch/operation.h"
+
+#include <jansson.h>
+
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define FORMAT      "tenon tuning"
+#define VERSION     1
+#define LINE_SIZE   1024
+#define HASH_DIGITS 32
+
+__attribute__((format(printf, 2, 3))) static bool fail(const char *path, const char *format, ...)
+{
+    va_list arguments;
+    fprintf(stderr, "tenon tune: %s: ", path);
+    va_start(arguments, format);
+    vfprintf(stderr, format, arguments);
+    va_end(arguments);
+    fputc('\n', stderr);
+    return false;
+}
+
+/* What outcomes depend on: the lines of the context's identity behind the library's sources, a word
+ * and its value each. */
+static json_t *machine_of(const tenon_context *context)
+{
+    json_t *machine = json_object();
+    const char *line = context->identity;
+    while ((line = strchr(line, '\n')) != NULL && *++line != '\0') {
+        const size_t length = strcspn(line, "\n"), word = strcspn(line, " \n");
+        char name[32], value[LINE_SIZE];
+        snprintf(name, sizeof name, "%.*s", (int)word, line);
+        snprintf(value, sizeof value, "%.*s", (int)(length > word ? length - word - 1 : 0),
+                 line + word + 1);
+        json_object_set_new(machine, name, json_string(value));
+    }
+    return machine;
+}
+
+/* The outcome of a list, by call. */
+static int by_call(const void *a, const void *b)
+{
+    const json_t *const *x = a, *const *y = b;
+    return strcmp(json_string_value(json_object_get(*x, "call")),
+                  json_string_value(json_object_get(*y, "call")));
+}
+
+static json_t *sorted(json_t *list)
+{
+    const size_t count = json_array_size(list);
+    json_t **items = calloc(count + 1, sizeof *items), *result = json_array();
+    for (size_t i = 0; items != NULL && i < count; i++)
+        items[i] = json_array_get(list, i);
+    if (items != NULL)
+        qsort(items, count, sizeof *items, by_call);
+    for (size_t i = 0; items != NULL && i < count; i++)
+        json_array_append(result, items[i]);
+    free(items);
+    json_decref(list);
+    return result;
+}
+
+/* A key of one word is that of a `tenon tune` which tries whether it can keep anything. */
+static void add_outcome(void *user, const char *problem, const tn_tuned *tuned)
+{
+    if (strchr(problem, ' ') == NULL)
+        return;
+    json_t *outcome =
+        json_pack("{s:s, s:s, s:f, s:I, s:b, s:s}", "call", tuned->call, "solver", tuned->solver,
+                  "nanoseconds", tuned->nanoseconds, "candidates", (json_int_t)tuned->candidates,
+                  "searched", (int)tuned->is_searched, "key", problem);
+    if (outcome != NULL)
+        json_array_append_new(user, outcome);
+}
+
+/* Under a temporary name beside it, which is renamed. */
+static bool write_file(const char *path, const json_t *document)
+{
+    char temporary[4096];
+    if (snprintf(temporary, sizeof temporary, "%s.XXXXXX", path) >= (int)sizeof temporary)
+        return fail(path, "cannot be written: %s", strerror(ENAMETOOLONG));
+    const int number = mkstemp(temporary);
+    if (number < 0)
+        return fail(path, "cannot be written: %s", strerror(errno));
+    const mode_t mask = umask(0);
+    umask(mask);
+    errno = 0;
+    bool written = json_dumpfd(document, number, JSON_INDENT(2)) == 0 &&
+                   write(number, "\n", 1) == 1 && fchmod(number, 0666 & ~mask) == 0;
+    written = close(number) == 0 && written && rename(temporary, path) == 0;
+    if (written)
+        return true;
+    const int error = errno;
+    unlink(temporary);
+    return fail(path, "cannot be written: %s", strerror(error != 0 ? error : EIO));
+}
+
+bool tune_file_export(tenon_context *context, const char *path)
+{
+    json_t *outcomes = json_array();
+    if (!tn_tuning_each(context, add_outcome, outcomes)) {
+        json_decref(outcomes);
+        return fail(path, "the store cannot be read");
+    }
+    outcomes = sorted(outcomes);
+    const size_t count = json_array_size(outcomes);
+    json_t *document = json_pack("{s:s, s:i, s:o, s:o}", "format", FORMAT, "version", VERSION,
+                                 "machine", machine_of(context), "outcomes", outcomes);
+    const bool written =
+        document != NULL ? write_file(path, document) : fail(path, "cannot be written");
+    json_decref(document);
+    if (written)
+        printf("wrote %zu outcomes to %s\n", count, path);
+    return written;
+}
+
+/* An outcome as it is read, with its place in the file for messages. */
+typedef struct entry {
+    char key[TN_TUNING_KEY_SIZE];
+    tn_tuned tuned;
+} entry;
+
+typedef struct reader {
+    const char *path;
+    size_t number; /* of the outcome, from 1 */
+} reader;
+
+static bool fail_field(const reader *r, const char *field, const char *what)
+{
+    return fail(r->path, "outcome %zu: %s %s", r->number, field, what);
+}
+
+static bool read_text(const reader *r, const json_t *outcome, const char *field, char *text,
+                      size_t size)
+{
+    const char *value = json_string_value(json_object_get(outcome, field));
+    if (value == NULL)
+        return fail_field(r, field, "is no text");
+    const size_t length = strlen(value);
+    if (length == 0 || length >= size)
+        return fail_field(r, field, length == 0 ? "is empty" : "is longer than any can be");
+    for (const char *c = value; *c != '\0'; c++)
+        if ((unsigned char)*c < ' ')
+            return fail_field(r, field, "has a control character");
+    memcpy(text, value, length + 1);
+    return true;
+}
+
+static bool read_numbers(const reader *r, const json_t *outcome, tn_tuned *tuned)
+{
+    const json_t *nanoseconds = json_object_get(outcome, "nanoseconds"),
+                 *candidates = json_object_get(outcome, "candidates"),
+                 *searched = json_object_get(outcome, "searched");
+    tuned->nanoseconds = json_number_value(nanoseconds);
+    if (!json_is_number(nanoseconds) || !(tuned->nanoseconds > 0 && tuned->nanoseconds < 1e18))
+        return fail_field(r, "nanoseconds", "is no number above 0");
+    const json_int_t count = json_integer_value(candidates);
+    if (!json_is_integer(candidates) || count < 1 || count > UINT32_MAX)
+        return fail_field(r, "candidates", "is no number above 0");
+    tuned->candidates = (uint32_t)count;
+    if (!json_is_boolean(searched))
+        return fail_field(r, "searched", "is neither true nor false");
+    tuned->is_searched = json_is_true(searched);
+    return true;
+}
+
+static const tn_family *family_named(const char *name, size_t length)
+{
+    const tn_family *family;
+    for (uint32_t i = 0; (family = tn_family_at(i)) != NULL; i++)
+        if (strlen(family->name) == length && strncmp(family->name, name, length) == 0)
+            return family;
+    return NULL;
+}
+
+/* The solver has to be one of the family that the key names. */
+static bool check_names(const reader *r, const entry *e)
+{
+    tn_problem problem = {.forced = -1};
+    const size_t length = strcspn(e->key, " ");
+    const tn_family *family = family_named(e->key, length);
+    const char *hash = e->key + length + (e->key[length] == ' ');
+    if (family == NULL || strlen(hash) != HASH_DIGITS ||
+        strspn(hash, "0123456789abcdef") != HASH_DIGITS)
+        return fail_field(r, "key", "is not an operation and 32 hexadecimal digits");
+    if (tn_solver_force("tenon tune", family, e->tuned.solver, &problem) == TENON_OK)
+        return true;
+    return fail(r->path, "outcome %zu: solver: %s", r->number, tenon_last_error());
+}
+
+static bool read_outcome(const reader *r, const json_t *outcome, entry *e)
+{
+    if (!json_is_object(outcome))
+        return fail(r->path, "outcome %zu is no object", r->number);
+    return read_text(r, outcome, "call", e->tuned.call, sizeof e->tuned.call) &&
+           read_text(r, outcome, "solver", e->tuned.solver, sizeof e->tuned.solver) &&
+           read_text(r, outcome, "key", e->key, sizeof e->key) &&
+           read_numbers(r, outcome, &e->tuned) && check_names(r, e);
+}
+
+/* Outcomes of another device, driver, processor or version are none of this one. */
+static bool check_machine(tenon_context *context, const char *path, const json_t *document)
+{
+    json_t *own = machine_of(context);
+    const json_t *there = json_object_get(document, "machine");
+    const char *name;
+    json_t *value;
+    bool same = json_is_object(there) || fail(path, "machine is no object");
+    if (same)
+        json_object_foreach(own, name, value)
+        {
+            const char *text = json_string_value(json_object_get(there, name));
+            same = text != NULL && strcmp(text, json_string_value(value)) == 0;
+            if (!same) {
+                fail(path, "machine: %s is \"%s\", must be \"%s\"", name, text != NULL ? text : "",
+                     json_string_value(value));
+                break;
+            }
+        }
+    json_decref(own);
+    return same;
+}
+
+static bool check_head(tenon_context *context, const char *path, const json_t *document)
+{
+    const char *format = json_string_value(json_object_get(document, "format"));
+    const json_t *version = json_object_get(document, "version");
+    if (format == NULL || strcmp(format, FORMAT) != 0)
+        return fail(path, "format is not \"" FORMAT "\"");
+    if (!json_is_integer(version) || json_integer_value(version) != VERSION)
+        return fail(path, "version is not %d", VERSION);
+    return check_machine(context, path, document);
+}
+
+/* All outcomes, which the caller frees; NULL where one is wrong. */
+static entry *read_outcomes(const char *path, const json_t *document, size_t *count)
+{
+    const json_t *list = json_object_get(document, "outcomes");
+    *count = json_array_size(list);
+    entry *entries = calloc(*count + 1, sizeof *entries);
+    if (entries == NULL) {
+        fail(path, "no memory");
+        return NULL;
+    }
+    bool well = json_is_array(list) || fail(path, "outcomes is no array");
+    for (size_t i = 0; well && i < *count; i++)
+        well = read_outcome(&(reader){path, i + 1}, json_array_get(list, i), &entries[i]);
+    if (well)
+        return entries;
+    free(entries);
+    return NULL;
+}
+
+static void put_outcomes(tenon_context *context, const entry *entries, size_t count, bool merges,
+                         const char *path)
+{
+    size_t taken = 0;
+    for (size_t i = 0; i < count; i++) {
+        tn_tuned own;
+        if (merges && tn_tuning_get(context, entries[i].key, &own) &&
+            own.nanoseconds <= entries[i].tuned.nanoseconds)
+            continue;
+        tn_tuning_put(context, entries[i].key, &entries[i].tuned);
+        taken++;
+    }
+    printf("took %zu of %zu outcomes from %s\n", taken, count, path);
+}
+
+bool tune_file_import(tenon_context *context, const char *path, bool merges)
+{
+    json_error_t error;
+    size_t count;
+    json_t *document = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
+    if (document == NULL)
+        return error.line > 0
+                   ? fail(path, "line %d, column %d: %s", error.line, error.column, error.text)
+                   : fail(path, "%s", error.text);
+    entry *entries = NULL;
+    if (check_head(context, path, document))
+        entries = read_outcomes(path, document, &count);
+    if (entries != NULL)
+        put_outcomes(context, entries, count, merges, path);
+    json_decref(document);
+    free(entries);
+    return entries != NULL;
+}
