@@ -41,8 +41,8 @@ typedef struct tenon_statistics {
 /** Reads the counts.
  *  @param out  its struct_size must be set; receives the rest
  *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT (a NULL pointer, a wrong struct_size) */
-TENON_API tenon_status
-tenon_context_statistics(const tenon_context *context, tenon_statistics *out);
+TENON_API tenon_status tenon_context_statistics(const tenon_context *context,
+                                                tenon_statistics *out);
 
 /** Told of a kernel variant that is not used on the device.
  *  @param solver  its solver and the compiler's options, in a line; or the capability's name

@@ -27,8 +27,8 @@ typedef struct tn_trial {
 
 extern const tn_trial tn_trials[TENON_CAPABILITY_COUNT];
 
-/* Times fma against a multiply and an add, in the validation context: what is done where the
- * compiler does not say whether fma is an instruction. */
-tenon_status tn_capability_time_fma(tenon_stream *validation, tn_capability_result *result);
+/* Times fma against a multiply and an add, in the validation context that `stream` is of: what is
+ * done where the compiler does not say whether fma is an instruction. */
+tenon_status tn_capability_time_fma(tenon_stream *stream, tn_capability_result *result);
 
 #endif

@@ -61,7 +61,7 @@ static void known_answers(void **state)
 static double *generate(const tenon_random_params *params, tenon_dtype dtype, int64_t size)
 {
     const size_t bytes = (size_t)size * tenon_dtype_size(dtype);
-    double *values = malloc((size_t)size * sizeof *values);
+    double *values = calloc((size_t)size, sizeof *values);
     unsigned char *elements = malloc(bytes);
     tenon_tensor y;
     assert_true(values != NULL && elements != NULL);

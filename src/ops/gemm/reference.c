@@ -5,7 +5,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Roundings of a result beyond those of the products' sum: alpha · sum, beta · c, the two additions
  * of the epilogue, the roundings of alpha and beta to the type, and one to spare. */
@@ -68,7 +67,7 @@ static void sum_strip(const dense_operands *x, int64_t batch, int64_t i, int64_t
     const int64_t count = tn_min_i64(STRIP, x->n - first);
     const double *a = x->a + (batch * x->m + i) * x->k, *b = x->b + batch * x->k * x->n + first;
     double *restrict value = sums->value, *restrict magnitude = sums->magnitude;
-    memset(sums, 0, sizeof *sums);
+    *sums = (strip_sums){0};
     for (int64_t l = 0; l < x->k; l++) {
         const double factor = a[l], *row = b + l * x->n;
         for (int64_t j = 0; j < count; j++) {
@@ -113,7 +112,7 @@ static void strip_results(const dense_operands *x, const tenon_epilogue *e, teno
                           int64_t batch, int64_t first, tn_bounded *results)
 {
     const int64_t count = tn_min_i64(STRIP, x->n - first);
-    strip_sums sums;
+    strip_sums sums = {0};
     for (int64_t i = 0; i < x->m; i++) {
         const int64_t at = (batch * x->m + i) * x->n + first;
         if (e->alpha != 0)
