@@ -101,18 +101,6 @@ cl_program tn_program_retained(tenon_context *context, const struct tenon_kernel
     return made;
 }
 
-void tn_programs_judge(tenon_context *validation, bool right)
-{
-    tn_program_cache *cache = &validation->programs;
-    pthread_mutex_lock(&cache->lock);
-    for (uint32_t i = 0; i < cache->program_count; i++) {
-        tn_program *program = cache->programs[i];
-        if (program->cl != NULL && program->trust == TN_PROGRAM_NEW)
-            program->trust = right ? TN_PROGRAM_SOUND : TN_PROGRAM_SUSPECT;
-    }
-    pthread_mutex_unlock(&cache->lock);
-}
-
 /* The next program from number `*at` on that has been built and used, and is not kept. */
 static tn_program *next_to_keep(tenon_context *context, uint32_t *at)
 {
@@ -137,12 +125,28 @@ bool tn_programs_keep_next(tenon_context *context, uint32_t *at)
     return program != NULL;
 }
 
-/* Where the driver keeps what it builds, a binary is asked for when the program has run. */
+void tn_programs_judge(tenon_context *validation, bool right)
+{
+    tn_program_cache *cache = &validation->programs;
+    pthread_mutex_lock(&cache->lock);
+    for (uint32_t i = 0; i < cache->program_count; i++) {
+        tn_program *program = cache->programs[i];
+        if (program->cl != NULL && program->trust == TN_PROGRAM_NEW)
+            program->trust = right ? TN_PROGRAM_SOUND : TN_PROGRAM_SUSPECT;
+    }
+    pthread_mutex_unlock(&cache->lock);
+    uint32_t at = 0;
+    while (right && !validation->device.keeps_builds && tn_programs_keep_next(validation, &at))
+        ;
+}
+
+/* Where the driver keeps what it builds, a binary is asked for when the program has run. What a
+ * validation context builds is judged first. */
 static void keep_or_note(tenon_context *context, tn_program *program)
 {
     if (context->device.keeps_builds)
         tn_keeper_note(context);
-    else
+    else if (context->owner == NULL)
         tn_program_keep(context, program);
 }
 
