@@ -120,8 +120,8 @@ uint64_t kept_product(kept_session *s)
             sum += a[i / N * K + k] * b[k * N + i % N];
         if (d[i] != sum)
             fail_msg("element %d is %g, must be %g", i, (double)d[i], (double)sum);
-        /* Mesa's code for a kernel of the store and that for its source give zeros of other signs.
-         */
+        /* A trial that is timed may come out otherwise on a busy machine, and make another kernel
+         * of the same sums: a zero may have another sign. */
         d[i] += 0.0f;
     }
     tenon_memory_destroy(&x.memory);

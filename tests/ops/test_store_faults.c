@@ -80,7 +80,9 @@ static void entries_that_were_damaged_are_made_anew(void **state)
             assert_int_equal(s.seen.programs_built > 0,
                              kind == TN_STORE_PROGRAM || s.seen.trials > 0);
             assert_int_equal(s.seen.trials > 0, kind == TN_STORE_TRIAL);
-            assert_int_equal(s.seen.checks > 0, kind == TN_STORE_CHECK);
+            /* A trial that is timed may come out otherwise, and make another kernel. */
+            if (kind != TN_STORE_TRIAL)
+                assert_int_equal(s.seen.checks > 0, kind == TN_STORE_CHECK);
             assert_int_equal(kept_count(folder, (tn_store_kind)kind), before);
             kept_run(&s, &store);
             assert_nothing_new(&s);
