@@ -128,7 +128,7 @@ static const struct {
     {"gfx942", "mfma:mb128,nb64", "mfma:mb32,nb128", "mfma:mb128,nb32"},
     {"gfx1100", "wmma:mb128,nb128", "wmma:mb16,nb128", "wmma:mb128,nb16"},
     {"gfx1201", "wmma:mb128,nb128", "wmma:mb16,nb128", "wmma:mb128,nb16"},
-    {"xe_hpc", "xmx:mb64,nb64", "xmx:mb16,nb128", "xmx:mb128,nb16"},
+    {"xe_hpc", "xmx:mb64,nb64", "xmx:mb32,nb128", "xmx:mb128,nb16"},
     {"xe_hpg", "xmx:mb128,nb64", "xmx:mb16,nb64", "xmx:mb128,nb16"},
 };
 #define MATRIX_KINDS (sizeof matrix_choices / sizeof *matrix_choices)
