@@ -112,16 +112,6 @@ static void explain(void *user, const tn_family *family, const tn_problem *probl
     print_conclusion(problem, &list[0], choice, chosen);
 }
 
-static void ignore(void *user, const char *source, const char *options, const char *kernel,
-                   size_t work_group)
-{
-    (void)user;
-    (void)source;
-    (void)options;
-    (void)kernel;
-    (void)work_group;
-}
-
 /* What is barred on the way, and why. */
 static void print_log(void *user, tenon_log_level level, const char *message)
 {
@@ -136,7 +126,7 @@ static tenon_status open_context(const tn_device_kind *target, const char *devic
     tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
     params.device = device;
     params.log = print_log;
-    return target != NULL ? tn_target_context(target, ignore, NULL, context)
+    return target != NULL ? tn_target_context(target, NULL, NULL, context)
                           : tenon_context_create(&params, context);
 }
 

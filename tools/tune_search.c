@@ -85,8 +85,7 @@ static bool race(hunt *h)
     uint32_t best = 0;
     if (h->count < 2)
         return true;
-    if (tn_measure(h->search->context, h->family, h->problem, h->call, h->batch, h->count, times) !=
-        TENON_OK)
+    if (tn_measure(h->search->context, h->problem, h->call, h->batch, h->count, times) != TENON_OK)
         return false;
     for (uint32_t i = 1; i < h->count; i++)
         best = times[i] < times[best] ? i : best;
@@ -185,8 +184,8 @@ static bool decide(hunt *h)
         return false;
     tn_choice *two[] = {h->batch[0], estimated};
     const uint32_t count = strcmp(r->fastest, r->estimated) == 0 ? 1 : 2;
-    const bool measured = tn_measure(h->search->context, h->family, h->problem, h->call, two, count,
-                                     times) == TENON_OK;
+    const bool measured =
+        tn_measure(h->search->context, h->problem, h->call, two, count, times) == TENON_OK;
     free(estimated);
     if (!measured)
         return false;

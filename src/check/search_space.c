@@ -8,22 +8,12 @@
 /* From here on one more or less is no other speed. */
 #define SMALL 16
 
-static void ignore(void *user, const char *source, const char *options, const char *kernel,
-                   size_t work_group)
-{
-    (void)user;
-    (void)source;
-    (void)options;
-    (void)kernel;
-    (void)work_group;
-}
-
 static tenon_status open_kind(tenon_context *context, const tn_device_kind *kind,
                               tn_search_space *space)
 {
     if (space->kind_count == sizeof space->kinds / sizeof *space->kinds)
         return TENON_OK;
-    TN_TRY(tn_target_like(context, kind, ignore, NULL, &space->kinds[space->kind_count]));
+    TN_TRY(tn_target_like(context, kind, NULL, NULL, &space->kinds[space->kind_count]));
     space->kind_count++;
     return TENON_OK;
 }

@@ -172,12 +172,10 @@ static tenon_status measure_all(bench *b, const tn_problem *problem, tn_choice *
     return TENON_OK;
 }
 
-tenon_status tn_measure(tenon_context *context, const tn_family *family, const tn_problem *problem,
-                        const tn_call *call, tn_choice *const *choices, uint32_t count,
-                        double *nanoseconds)
+tenon_status tn_measure(tenon_context *context, const tn_problem *problem, const tn_call *call,
+                        tn_choice *const *choices, uint32_t count, double *nanoseconds)
 {
     bench b = {.call = call};
-    (void)family;
     TN_TRY(tn_validation_enter(context, &b.stream));
     const uint64_t limit = b.stream->arena.limit;
     b.stream->arena.limit = problem->workspace_limit;

@@ -14,7 +14,7 @@ typedef struct later {
     uint64_t problem[TN_PROBLEM_SIZE / sizeof(uint64_t)];
     tn_call call;
     tenon_tensor views[TN_MAX_OPERANDS];
-    unsigned char params[];
+    _Alignas(double) unsigned char params[]; /* any parameter struct */
 } later;
 
 /* The thread may outlive the context: where it drops the last plan, and with it the context, it

@@ -228,7 +228,7 @@ bool tn_tuning_choose(tenon_context *context, const tn_family *family, const tn_
     uint32_t best = 0;
     tn_tuned tuned;
     if (!tn_can_measure(call) ||
-        tn_measure(context, family, problem, call, choices, count, times) != TENON_OK)
+        tn_measure(context, problem, call, choices, count, times) != TENON_OK)
         return false;
     for (uint32_t i = 1; i < count; i++)
         best = times[i] < times[best] ? i : best;

@@ -27,6 +27,15 @@ typedef struct tn_trial {
 
 extern const tn_trial tn_trials[TENON_CAPABILITY_COUNT];
 
+/* Tries a capability in the validation context that `stream` is of, which may be another afterwards
+ * (tn_validation_renewed). Fails where the trial cannot be made. */
+tenon_status tn_trial_run(tenon_stream *stream, tenon_capability capability,
+                          tn_capability_result *result);
+
+/* Work-items of its one work-group; and the options of one type of a matrix unit's. */
+uint32_t tn_trial_items(const tn_trial *trial);
+void tn_trial_options(const tn_trial *trial, int form, char type, char options[160]);
+
 /* Times fma against a multiply and an add, in the validation context that `stream` is of: what is
  * done where the compiler does not say whether fma is an instruction. */
 tenon_status tn_capability_time_fma(tenon_stream *stream, tn_capability_result *result);

@@ -43,7 +43,8 @@ static void keep_all(tenon_context *context)
 /* With the lock held: waits until nothing has been noted for a while. */
 static void wait_for_quiet(tn_keeper *keeper)
 {
-    for (unsigned seen = keeper->noted - 1; seen != keeper->noted && !keeper->is_ending;) {
+    unsigned seen;
+    do {
         struct timespec until;
         seen = keeper->noted;
         clock_gettime(CLOCK_REALTIME, &until);
@@ -51,7 +52,7 @@ static void wait_for_quiet(tn_keeper *keeper)
         while (!keeper->is_ending && seen == keeper->noted &&
                pthread_cond_timedwait(&keeper->changed, &keeper->lock, &until) != ETIMEDOUT)
             ;
-    }
+    } while (!keeper->is_ending && seen != keeper->noted);
 }
 
 static void *work(void *data)

@@ -167,10 +167,7 @@ tenon_status tn_program_build(tenon_context *context, tn_program *program)
         return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory for a program",
                        program->source->name);
     program->key = key_of(context, program, text, length);
-    program->cl = take_from_validation(context, program);
-    /* What the validation context has, it keeps. */
-    program->is_kept = program->cl != NULL;
-    if (program->cl == NULL) {
+    if ((program->cl = take_from_validation(context, program)) == NULL) {
         program->cl = take_from_store(context, program);
         program->is_kept = program->cl != NULL;
     }

@@ -50,10 +50,20 @@ static int form_of(const tn_device_kind *kind, const char *capability)
     return LISTS(kind->usual.second_forms, capability) ? 1 : 0;
 }
 
+static void ignore(void *user, const char *source, const char *options, const char *kernel,
+                   size_t work_group)
+{
+    (void)user;
+    (void)source;
+    (void)options;
+    (void)kernel;
+    (void)work_group;
+}
+
 static void listen(tenon_context *context, tn_kernel_listener listener, void *user)
 {
     context->only_chosen = true;
-    context->programs.listener = listener;
+    context->programs.listener = listener != NULL ? listener : ignore;
     context->programs.listener_user = user;
 }
 

@@ -5,7 +5,7 @@
 
 #include "runtime/context.h"
 
-/* A context of a usual device of the kind. */
+/* A context of a usual device of the kind. The listener may be NULL: nobody is told of kernels. */
 tenon_status tn_target_context(const tn_device_kind *kind, tn_kernel_listener listener, void *user,
                                tenon_context **out);
 

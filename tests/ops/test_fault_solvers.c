@@ -4,6 +4,7 @@
 
 #include "dispatch/plan.h"
 #include "runtime/stream.h"
+#include "runtime/validation.h"
 
 /* A family of two solvers that do nothing. The check of the faster one fails as `reason` says. A
  * trial can be made impossible where the faster one is asked whether it serves, or is checked. */
@@ -192,6 +193,31 @@ static void a_spoilt_context_costs_nothing_else(void **state)
     assert_contains(heard, ": it spoils its context: fake self-check");
     tenon_context_release(context);
     assert_non_null(queue);
+    clReleaseCommandQueue(queue);
+}
+
+/* A trial that its context does not survive has found that the capability is absent, and costs no
+ * other trial. */
+static void a_spoilt_trial_costs_nothing_else(void **state)
+{
+    char why[256];
+    uint32_t available = 1;
+    tenon_context *context;
+    tenon_stream *stream;
+    (void)state;
+    assert_ok(tenon_context_create(NULL, &context));
+    assert_ok(tn_validation_enter(context, &stream));
+    const cl_command_queue queue = stream->queue;
+    stream->queue = NULL;
+    tn_validation_leave(context);
+    assert_ok(tenon_context_capability(context, TENON_CAPABILITY_HARDWARE_FMA, &available, why,
+                                       sizeof why));
+    assert_int_equal(available, 0);
+    assert_contains(why, "the trial spoilt its context: ");
+    assert_int_equal(tn_context_has(context, TENON_CAPABILITY_NONTEMPORAL_STORE),
+                     tn_context_has(test_context, TENON_CAPABILITY_NONTEMPORAL_STORE));
+    assert_int_equal(tn_capabilities_unmade(context), 0);
+    tenon_context_release(context);
     clReleaseCommandQueue(queue);
 }
 
@@ -399,6 +425,7 @@ int main(void)
         cmocka_unit_test(checks_that_this_device_cannot_make_pass_on),
         cmocka_unit_test(checks_that_fail_once_fail_the_call),
         cmocka_unit_test(a_spoilt_context_costs_nothing_else),
+        cmocka_unit_test(a_spoilt_trial_costs_nothing_else),
         cmocka_unit_test(checks_can_be_left_out),
         cmocka_unit_test(nothing_is_kept_that_came_of_a_trial_not_made),
         cmocka_unit_test(no_lesser_plan_is_kept),
