@@ -177,18 +177,6 @@ static double first_convolution(tenon_context *context, tenon_stream *stream)
     return took;
 }
 
-/* As an application that goes on for a while: until nothing more has been kept for some seconds. */
-static void wait_for_store(tenon_context *context)
-{
-    tenon_statistics now = TENON_STATISTICS_INIT;
-    uint64_t kept;
-    do {
-        kept = now.programs_kept;
-        sleep(4);
-        BENCH_CHECK(tenon_context_statistics(context, &now));
-    } while (now.programs_kept != kept);
-}
-
 /* One process: its times go to the pipe. */
 static void measure(int pipe, bool fills)
 {
@@ -199,9 +187,11 @@ static void measure(int pipe, bool fills)
     times[CONVOLUTION] = first_convolution(context, stream);
     times[NETWORK] = plan_network(context);
     times[NETWORK_AGAIN] = plan_network(context);
+    tenon_context_retain(context);
+    tenon_stream_destroy(stream);
     if (fills)
-        wait_for_store(context);
-    tenon_stream_destroy(stream); /* and with it the context */
+        BENCH_CHECK(tenon_context_keep(context));
+    tenon_context_release(context);
     if (write(pipe, times, sizeof times) != (ssize_t)sizeof times)
         exit(1);
 }

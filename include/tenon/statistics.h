@@ -44,6 +44,16 @@ typedef struct tenon_statistics {
 TENON_API tenon_status tenon_context_statistics(const tenon_context *context,
                                                 tenon_statistics *out);
 
+/** Writes to the store what has been built and is not there yet. Most drivers give their binaries
+ * at once, and nothing is left to write. PoCL compiles every kernel once more for them, and its
+ * kernels must not run meanwhile: there it is done at the end of the process's only context, for a
+ * second or so, and here, whatever it takes: for a process that lives long, or prepares a store for
+ * others.
+ *  @return TENON_OK, also where nothing is kept · TENON_ERROR_INVALID_ARGUMENT (NULL) ·
+ *          TENON_ERROR_UNSUPPORTED (on PoCL: the context has a stream, or the process has another
+ *          context; nothing is written) */
+TENON_API tenon_status tenon_context_keep(tenon_context *context);
+
 /** Told of a kernel variant that is not used on the device.
  *  @param solver  its solver and the compiler's options, in a line; or the capability's name
  *  @param why     what was found wrong */

@@ -55,15 +55,13 @@ typedef struct tn_program_cache {
     void *listener_user;
 } tn_program_cache;
 
-/* Writes programs to the store (keeper.h). */
-typedef struct tn_keeper {
-    pthread_mutex_t lock; /* of all below */
-    pthread_cond_t changed;
-    pthread_t thread;
-    bool has_thread, is_ending;
-    uint64_t ends;        /* when it is to stop, once it is ending (tn_now) */
-    unsigned noted, done; /* builds, and those of them that have been seen to */
-} tn_keeper;
+/* What may be running, where that matters (runtime/keeper.c, which guards it). */
+typedef struct tn_pending_work {
+    unsigned streams; /* that are open */
+    cl_event *ends;   /* of what was enqueued in streams that have been destroyed */
+    uint32_t end_count;
+    bool is_unknown; /* one of them could not be had */
+} tn_pending_work;
 
 /* A line of the log that waits until the validation context is left. */
 typedef struct tn_late_line {
@@ -104,7 +102,7 @@ struct tenon_context {
     tn_log store_log;
     tn_store *store; /* of a validation context: its owner's; NULL where nothing is kept */
     char *identity;  /* what entries of the store are for */
-    tn_keeper keeper;
+    tn_pending_work work;
     uint64_t workspace_limit;
     bool profiling;
     bool unchecked; /* no self-checks */

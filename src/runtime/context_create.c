@@ -67,7 +67,6 @@ static tenon_status init_locks(const char *operation, tenon_context *context)
     if (!made)
         return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: the context's locks cannot be made",
                        operation);
-    TN_TRY(tn_keeper_init(operation, &context->keeper));
     return tn_program_cache_init(operation, &context->programs);
 }
 
@@ -131,6 +130,8 @@ static tenon_status make_context(const char *operation, cl_context cl, const tn_
         return status;
     }
     atomic_init(&context->references, 1);
+    if (owner == NULL && cl != NULL)
+        tn_keeper_enter();
     atomic_init(&context->validation.context, NULL);
     atomic_init(&context->capabilities.unmade, 0);
     context->cl = cl;
@@ -237,7 +238,8 @@ TENON_API void tenon_context_release(tenon_context *context)
     for (int i = 0; i < TN_SLOT_COUNT; i++)
         if (context->slots[i].data != NULL)
             context->slots[i].destroy(context->slots[i].data);
-    tn_keeper_finish(context);
+    if (context->owner == NULL && context->cl != NULL)
+        tn_keeper_leave(context);
     destroy_validation(&context->validation);
     tn_program_cache_destroy(&context->programs);
     pthread_mutex_destroy(&context->slot_lock);

@@ -1,104 +1,190 @@
 #include "runtime/keeper.h"
 
 #include "runtime/program.h"
+#include "runtime/validation.h"
 
-#include <errno.h>
+#include <tenon/statistics.h>
+
+#include <stdlib.h>
 #include <time.h>
 
-#define QUIET_SECONDS 1
-/* How long the end of a context may wait; what is left then is for the next process. */
+/* How long the end of a context may take; what is left then is for the next process. */
 #define MOST_END_NANOSECONDS UINT64_C(1000000000)
 
-tenon_status tn_keeper_init(const char *operation, tn_keeper *keeper)
+/* What PoCL must not be doing is done in the whole process: this is global for its sake alone. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static unsigned contexts;
+static bool is_keeping;
+static pthread_t keeping_thread;
+
+/* What is built in a validation context is its owner's to keep. */
+static bool waits_to_keep(const tenon_context *context)
 {
-    if (pthread_mutex_init(&keeper->lock, NULL) != 0)
-        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: the context's locks cannot be made",
-                       operation);
-    if (pthread_cond_init(&keeper->changed, NULL) == 0)
-        return TENON_OK;
-    pthread_mutex_destroy(&keeper->lock);
-    return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: the context's locks cannot be made", operation);
+    return context->owner == NULL && context->store != NULL && context->device.keeps_builds;
+}
+
+/* With the lock held. A callback of the log may make a context or a stream on the thread that
+ * writes, which is between two programs then. */
+static void wait_for_others(void)
+{
+    while (is_keeping && !pthread_equal(keeping_thread, pthread_self()))
+        pthread_cond_wait(&changed, &lock);
+}
+
+void tn_keeper_enter(void)
+{
+    pthread_mutex_lock(&lock);
+    wait_for_others();
+    contexts++;
+    pthread_mutex_unlock(&lock);
+}
+
+void tn_keeper_stream_begins(tenon_context *context)
+{
+    if (!waits_to_keep(context))
+        return;
+    pthread_mutex_lock(&lock);
+    wait_for_others();
+    context->work.streams++;
+    pthread_mutex_unlock(&lock);
+}
+
+static bool is_over(cl_event event)
+{
+    cl_int status = CL_QUEUED;
+    return clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, NULL) ==
+               CL_SUCCESS &&
+           status <= CL_COMPLETE;
+}
+
+/* With the lock held: forgets what is over; whether there is anything else. */
+static bool has_work(tn_pending_work *work)
+{
+    uint32_t left = 0;
+    for (uint32_t i = 0; i < work->end_count; i++)
+        if (is_over(work->ends[i]))
+            clReleaseEvent(work->ends[i]);
+        else
+            work->ends[left++] = work->ends[i];
+    work->end_count = left;
+    return left > 0 || work->is_unknown;
 }
 
 /* With the lock held. */
-static bool is_late(const tn_keeper *keeper)
+static bool append_end(tn_pending_work *work, cl_event end)
 {
-    return keeper->is_ending && tn_now() > keeper->ends;
+    cl_event *ends = realloc(work->ends, (work->end_count + 1) * sizeof(cl_event));
+    if (ends == NULL)
+        return false;
+    work->ends = ends;
+    ends[work->end_count++] = end;
+    return true;
 }
 
-/* The validation context's come first: they have run all that they have. */
-static void keep_all(tenon_context *context)
+void tn_keeper_stream_ends(tenon_context *context, cl_command_queue queue)
 {
-    tenon_context *contexts[2] = {tn_validation_if_made(context), context};
-    for (int i = 0; i < 2; i++) {
-        bool goes_on = contexts[i] != NULL;
-        for (uint32_t at = 0; goes_on && tn_programs_keep_next(contexts[i], &at);) {
-            pthread_mutex_lock(&context->keeper.lock);
-            goes_on = !is_late(&context->keeper);
-            pthread_mutex_unlock(&context->keeper.lock);
-        }
-    }
-}
-
-/* With the lock held: waits until nothing has been noted for a while. */
-static void wait_for_quiet(tn_keeper *keeper)
-{
-    unsigned seen;
-    do {
-        struct timespec until;
-        seen = keeper->noted;
-        clock_gettime(CLOCK_REALTIME, &until);
-        until.tv_sec += QUIET_SECONDS;
-        while (!keeper->is_ending && seen == keeper->noted &&
-               pthread_cond_timedwait(&keeper->changed, &keeper->lock, &until) != ETIMEDOUT)
-            ;
-    } while (!keeper->is_ending && seen != keeper->noted);
-}
-
-static void *work(void *data)
-{
-    tenon_context *context = data;
-    tn_keeper *keeper = &context->keeper;
-    pthread_mutex_lock(&keeper->lock);
-    while (!keeper->is_ending || keeper->done != keeper->noted) {
-        if (keeper->done == keeper->noted) {
-            pthread_cond_wait(&keeper->changed, &keeper->lock);
-            continue;
-        }
-        wait_for_quiet(keeper);
-        keeper->done = keeper->noted;
-        pthread_mutex_unlock(&keeper->lock);
-        keep_all(context);
-        pthread_mutex_lock(&keeper->lock);
-    }
-    pthread_mutex_unlock(&keeper->lock);
-    return NULL;
-}
-
-void tn_keeper_note(tenon_context *context)
-{
-    context = context->owner != NULL ? context->owner : context;
-    tn_keeper *keeper = &context->keeper;
-    if (context->store == NULL || !context->device.keeps_builds)
+    cl_event end = NULL;
+    if (!waits_to_keep(context))
         return;
-    pthread_mutex_lock(&keeper->lock);
-    keeper->noted++;
-    if (!keeper->has_thread)
-        keeper->has_thread = pthread_create(&keeper->thread, NULL, work, context) == 0;
-    pthread_cond_signal(&keeper->changed);
-    pthread_mutex_unlock(&keeper->lock);
+    bool is_known = clEnqueueMarkerWithWaitList(queue, 0, NULL, &end) == CL_SUCCESS &&
+                    clFlush(queue) == CL_SUCCESS;
+    pthread_mutex_lock(&lock);
+    has_work(&context->work);
+    is_known = is_known && append_end(&context->work, end);
+    context->work.is_unknown |= !is_known;
+    context->work.streams--;
+    pthread_mutex_unlock(&lock);
+    if (!is_known && end != NULL)
+        clReleaseEvent(end);
 }
 
-void tn_keeper_finish(tenon_context *context)
+/* With the lock held. */
+static bool wait_for_work(tn_pending_work *work, uint64_t until)
 {
-    tn_keeper *keeper = &context->keeper;
-    pthread_mutex_lock(&keeper->lock);
-    keeper->is_ending = true;
-    keeper->ends = tn_now() + MOST_END_NANOSECONDS;
-    pthread_cond_signal(&keeper->changed);
-    pthread_mutex_unlock(&keeper->lock);
-    if (keeper->has_thread)
-        pthread_join(keeper->thread, NULL);
-    pthread_cond_destroy(&keeper->changed);
-    pthread_mutex_destroy(&keeper->lock);
+    while (has_work(work)) {
+        if (work->is_unknown || tn_now() > until)
+            return false;
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    }
+    return true;
+}
+
+/* In no time at all, it is one program. */
+static void keep_until(tenon_context *context, uint64_t until)
+{
+    for (uint32_t at = 0; tn_programs_keep_next(context, &at);)
+        if (tn_now() > until)
+            return;
+}
+
+/* The validation context's come first: they have run all that they have. It is held, so that
+ * nobody who makes a plan runs anything there. */
+static void keep_all(tenon_context *context, uint64_t until)
+{
+    tenon_context *validation = tn_validation_if_made(context);
+    tenon_stream *stream;
+    const bool is_held = validation != NULL && tn_validation_enter(context, &stream) == TENON_OK;
+    if (is_held && tenon_stream_finish(stream) == TENON_OK)
+        keep_until(validation, until);
+    if (validation == NULL || is_held)
+        keep_until(context, until);
+    if (is_held)
+        tn_validation_leave(context);
+}
+
+/* With the lock held, which is free meanwhile, since the log may be told. */
+static void keep(tenon_context *context, uint64_t until)
+{
+    is_keeping = true;
+    keeping_thread = pthread_self();
+    pthread_mutex_unlock(&lock);
+    keep_all(context, until);
+    pthread_mutex_lock(&lock);
+    is_keeping = false;
+    pthread_cond_broadcast(&changed);
+}
+
+void tn_keeper_leave(tenon_context *context)
+{
+    const uint64_t until = tn_now() + MOST_END_NANOSECONDS;
+    tn_pending_work *work = &context->work;
+    pthread_mutex_lock(&lock);
+    if (waits_to_keep(context) && contexts == 1 && !is_keeping && wait_for_work(work, until))
+        keep(context, until);
+    contexts--;
+    pthread_mutex_unlock(&lock);
+    for (uint32_t i = 0; i < work->end_count; i++)
+        clReleaseEvent(work->ends[i]);
+    free(work->ends);
+}
+
+/* Why nothing can be written now; NULL where it can. With the lock held. */
+static const char *why_not(tenon_context *context)
+{
+    if (context->work.streams > 0)
+        return "the context has streams";
+    if (contexts > 1 || is_keeping)
+        return "the process has other contexts";
+    return wait_for_work(&context->work, UINT64_MAX)
+               ? NULL
+               : "it is not known whether a stream has ended its work";
+}
+
+TENON_API tenon_status tenon_context_keep(tenon_context *context)
+{
+    static const char operation[] = "tenon_context_keep";
+    if (context == NULL)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: context is NULL", operation);
+    if (!waits_to_keep(context))
+        return TENON_OK;
+    pthread_mutex_lock(&lock);
+    const char *why = why_not(context);
+    if (why == NULL)
+        keep(context, UINT64_MAX);
+    pthread_mutex_unlock(&lock);
+    if (why != NULL)
+        return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: %s, and a kernel may be running", operation,
+                       why);
+    return TENON_OK;
 }

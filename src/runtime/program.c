@@ -1,7 +1,6 @@
 #include "runtime/program.h"
 
 #include "runtime/cl_error.h"
-#include "runtime/keeper.h"
 #include "runtime/program_build.h"
 
 #include <stdio.h>
@@ -140,16 +139,6 @@ void tn_programs_judge(tenon_context *validation, bool right)
         ;
 }
 
-/* Where the driver keeps what it builds, a binary is asked for when the program has run. What a
- * validation context builds is judged first. */
-static void keep_or_note(tenon_context *context, tn_program *program)
-{
-    if (context->device.keeps_builds)
-        tn_keeper_note(context);
-    else if (context->owner == NULL)
-        tn_program_keep(context, program);
-}
-
 static tenon_status get_program(tenon_context *context, const struct tenon_kernel_file *source,
                                 const char *options, tn_program **out)
 {
@@ -182,7 +171,10 @@ static tenon_status get_program(tenon_context *context, const struct tenon_kerne
     pthread_mutex_unlock(&cache->lock);
     if (status != TENON_OK)
         return status;
-    keep_or_note(context, program);
+    /* What a validation context builds is judged first; where a binary is costly, it waits
+     * (keeper.h). */
+    if (context->owner == NULL && !context->device.keeps_builds)
+        tn_program_keep(context, program);
     *out = program;
     return TENON_OK;
 }

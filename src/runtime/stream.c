@@ -1,6 +1,7 @@
 #include "runtime/stream.h"
 
 #include "runtime/cl_error.h"
+#include "runtime/keeper.h"
 #include "runtime/memory.h"
 #include "runtime/program.h"
 
@@ -128,6 +129,7 @@ TENON_API tenon_status tenon_stream_create(tenon_context *context, cl_command_qu
     stream->context = context;
     stream->queue = queue;
     stream->arena.limit = context->workspace_limit;
+    tn_keeper_stream_begins(context);
     *out = stream;
     return TENON_OK;
 }
@@ -141,6 +143,7 @@ TENON_API void tenon_stream_destroy(tenon_stream *stream)
             clReleaseKernel(stream->kernels[i]);
     free(stream->kernels);
     tn_arena_release(stream);
+    tn_keeper_stream_ends(stream->context, stream->queue);
     clReleaseCommandQueue(stream->queue);
     tenon_context_release(stream->context);
     free(stream);

@@ -86,6 +86,7 @@ void kept_see(kept_session *s)
 void kept_close(kept_session *s)
 {
     tenon_stream_destroy(s->stream);
+    assert_ok(tenon_context_keep(s->context));
     tenon_context_release(s->context);
 }
 
@@ -137,17 +138,6 @@ uint64_t kept_run(kept_session *s, const tenon_store *store)
     kept_see(s);
     kept_close(s);
     return bits;
-}
-
-void kept_wait(kept_session *s, uint64_t programs)
-{
-    for (int i = 0; i < 1000; i++) {
-        kept_see(s);
-        if (s->seen.programs_kept >= programs)
-            return;
-        nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
-    }
-    fail_msg("%" PRIu64 " programs were kept, must be %" PRIu64, s->seen.programs_kept, programs);
 }
 
 int kept_count(const char *folder, tn_store_kind kind)

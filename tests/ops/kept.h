@@ -29,7 +29,7 @@ typedef struct kept_session {
 
 tenon_store kept_folder(const char *folder);
 void kept_open(kept_session *s, const tenon_store *store);
-void kept_close(kept_session *s);
+void kept_close(kept_session *s); /* when all is kept; there may be no other context */
 void kept_see(kept_session *s);
 
 /* Runs a product whose result is exact and compared; gives a hash of its bits. */
@@ -37,9 +37,6 @@ uint64_t kept_product(kept_session *s);
 
 /* All of it; the statistics are those of before the end, when nothing more is to be kept. */
 uint64_t kept_run(kept_session *s, const tenon_store *store);
-
-/* Waits until a context has kept at least so many programs; fails after ten seconds. */
-void kept_wait(kept_session *s, uint64_t programs);
 
 /* How many of the folder's entries are of a kind. */
 int kept_count(const char *folder, tn_store_kind kind);

@@ -343,19 +343,34 @@ void test_fill(test_tensor *tensor, test_judge judge, test_random *random)
         test_fill_reals(tensor, random);
 }
 
+static int run_group(const char *name, const struct CMUnitTest *tests, size_t count)
+{
+    const char *filter = getenv("TENON_TEST_FILTER"); /* a pattern of tests' names */
+    if (filter != NULL)
+        cmocka_set_test_filter(filter);
+    return _cmocka_run_group_tests(name, tests, count, NULL, NULL);
+}
+
 int test_main(const char *name, const struct CMUnitTest *tests, size_t count)
 {
     int failed = open_device();
-    const char *filter = getenv("TENON_TEST_FILTER"); /* a pattern of tests' names */
     test_seed();
-    if (filter != NULL)
-        cmocka_set_test_filter(filter);
     if (failed != 0)
         return failed;
-    failed = _cmocka_run_group_tests(name, tests, count, NULL, NULL);
+    failed = run_group(name, tests, count);
     tally_print();
     emulation_print();
     quick_print();
     close_device();
     return failed;
+}
+
+int test_main_alone(const char *name, const struct CMUnitTest *tests, size_t count)
+{
+    const int failed = open_device();
+    test_seed();
+    close_device();
+    test_context = NULL;
+    test_stream = NULL;
+    return failed != 0 ? failed : run_group(name, tests, count);
 }

@@ -27,6 +27,10 @@ extern tenon_stream *test_stream;
 #define TEST_MAIN(tests) test_main(#tests, tests, sizeof(tests) / sizeof(tests)[0])
 int test_main(const char *name, const struct CMUnitTest *tests, size_t count);
 
+/* The same without test_context: the process has the contexts that its tests make, and no other. */
+#define TEST_MAIN_ALONE(tests) test_main_alone(#tests, tests, sizeof(tests) / sizeof(tests)[0])
+int test_main_alone(const char *name, const struct CMUnitTest *tests, size_t count);
+
 bool test_has(tenon_capability capability);
 
 /* Runs calls in the words of `tenon check`, ended by NULL, in a context whose device has so many

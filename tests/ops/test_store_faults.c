@@ -482,5 +482,5 @@ int main(int argc, char **argv)
     };
     if (argc == 3 && strcmp(argv[1], "abort") == 0)
         return run_and_abort(argv[2]);
-    return TEST_MAIN(tests);
+    return TEST_MAIN_ALONE(tests);
 }
