@@ -81,10 +81,11 @@ static void print_conclusion(const tn_problem *problem, const tn_candidate *firs
         printf("chosen: none\n");
     else
         printf("chosen: %s: %s\n", chosen,
-               problem->forced >= 0              ? "it was asked for"
-               : choice->is_measured             ? "measured as the fastest"
-               : choice->solver == first->solver ? "the least estimate"
-                                                 : "the least estimate of those not barred");
+               problem->forced >= 0                 ? "it was asked for"
+               : choice->basis == TN_BY_MEASUREMENT ? "measured as the fastest"
+               : choice->basis == TN_BY_NEAREST     ? "measured as the fastest of a like call"
+               : choice->solver == first->solver    ? "the least estimate"
+                                                    : "the least estimate of those not barred");
 }
 
 static void explain(void *user, const tn_family *family, const tn_problem *problem,

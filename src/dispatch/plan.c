@@ -1,5 +1,6 @@
 #include "dispatch/plan.h"
 
+#include "dispatch/nearest.h"
 #include "dispatch/prepare.h"
 #include "dispatch/record_calls.h"
 
@@ -27,6 +28,7 @@ static void destroy_dispatch(void *data)
         free(dispatch->checked[i].key);
     free(dispatch->checked);
     free(dispatch->tuned);
+    tn_nearest_forget(dispatch);
     pthread_mutex_destroy(&dispatch->checked_lock);
     free(dispatch);
 }

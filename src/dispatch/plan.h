@@ -167,6 +167,10 @@ typedef struct tn_dispatch {
     uint64_t *tuned;
     uint32_t tuned_count, tuned_capacity;
     bool knows_tuned, lists_tuned;
+    /* And what `tenon tune` has found, where a call without an outcome has asked for a like one. */
+    struct tn_tuned *searched;
+    uint32_t searched_count;
+    bool knows_searched;
     /* Of a validation context: whose problems the self-check at hand runs, and which paths they
      * have taken. */
     const tn_family *checking;

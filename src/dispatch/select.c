@@ -1,6 +1,6 @@
 /* Choosing a solver. */
+#include "dispatch/nearest.h"
 #include "dispatch/operation.h"
-#include "dispatch/tuning.h"
 
 #include "runtime/cl_error.h"
 
@@ -229,30 +229,45 @@ static bool measure(const char *operation, tenon_context *context, const tn_fami
     return measured;
 }
 
-/* What was measured before, where it can still be had. A failure that would not come again is
- * returned, so that the outcome is not decided anew for it. What one operation asks of another goes
- * by estimates: so it was when the asking one was measured, and a product that is measured later
- * must not change the bits of a convolution. */
-static tenon_status take_measured(const char *operation, tenon_context *context,
-                                  const tn_family *family, const tn_problem *problem,
-                                  const tn_call *call, tn_choice *choice, bool *taken)
+/* The solver of an outcome, where it can still be had. A failure that would not come again is
+ * returned, so that the outcome is not decided anew for it. */
+static tenon_status take(const char *operation, tenon_context *context, const tn_family *family,
+                         const tn_problem *problem, const tn_tuned *tuned, tn_basis basis,
+                         tn_choice *choice)
 {
     uint64_t words[TN_PROBLEM_SIZE / sizeof(uint64_t)];
-    tn_tuned tuned;
-    *taken = false;
-    if (call == NULL || problem->size > sizeof words ||
-        !tn_tuning_find(context, family, problem, &tuned))
+    if (problem->size > sizeof words)
         return TENON_OK;
     memcpy(words, problem, problem->size);
-    if (tn_solver_force(operation, family, tuned.solver, (tn_problem *)words) != TENON_OK)
+    if (tn_solver_force(operation, family, tuned->solver, (tn_problem *)words) != TENON_OK)
         return TENON_OK;
     const tenon_status status =
         select_forced(operation, context, family, (const tn_problem *)words, choice);
-    *taken = status == TENON_OK && choice->never_chosen == NULL;
-    choice->is_measured = *taken;
+    if (status == TENON_OK && choice->never_chosen == NULL)
+        choice->basis = basis;
     return status == TENON_OK || status == TENON_ERROR_SOLVER_BARRED || tn_failure_lasts(status)
                ? TENON_OK
                : status;
+}
+
+/* What was measured before, for this call or, unless it is to be measured, for the nearest. What
+ * one operation asks of another goes by estimates: so it was when the asking one was measured, and
+ * a product that is measured later must not change the bits of a convolution. The choice's basis
+ * stays an estimate where nothing is taken. */
+static tenon_status take_measured(const char *operation, tenon_context *context,
+                                  const tn_family *family, const tn_problem *problem,
+                                  const tn_call *call, tn_choice *choice)
+{
+    tn_tuned tuned;
+    choice->basis = TN_BY_ESTIMATE;
+    if (call == NULL)
+        return TENON_OK;
+    if (tn_tuning_find(context, family, problem, &tuned))
+        return take(operation, context, family, problem, &tuned, TN_BY_MEASUREMENT, choice);
+    if (context->measurements != TENON_MEASUREMENTS_MADE &&
+        tn_nearest_find(context, family, call, &tuned))
+        return take(operation, context, family, problem, &tuned, TN_BY_NEAREST, choice);
+    return TENON_OK;
 }
 
 static tenon_status select_one(const char *operation, tenon_context *context,
@@ -266,15 +281,15 @@ static tenon_status select_one(const char *operation, tenon_context *context,
         return TENON_OK;
     if (problem->forced >= 0)
         return select_forced(operation, context, family, problem, choice);
-    TN_TRY(take_measured(operation, context, family, problem, call, choice, &chosen));
-    if (chosen)
+    TN_TRY(take_measured(operation, context, family, problem, call, choice));
+    if (choice->basis != TN_BY_ESTIMATE)
         return TENON_OK;
     const uint32_t count = tn_candidates(context, family, problem, candidates);
     if (count == 0)
         return fail_with_reasons(operation, family, candidates);
     const bool measured = measure(operation, context, family, problem, call, candidates, count);
     TN_TRY(take_first(operation, context, family, problem, candidates, count, choice));
-    choice->is_measured = measured;
+    choice->basis = measured ? TN_BY_MEASUREMENT : TN_BY_ESTIMATE;
     return TENON_OK;
 }
 

@@ -36,6 +36,10 @@ typedef struct tn_problem {
 
 typedef struct tn_solver tn_solver;
 
+/* What a choice goes by: what was asked for or is estimated, what was measured for the call, or for
+ * one like it. */
+typedef enum tn_basis { TN_BY_ESTIMATE, TN_BY_MEASUREMENT, TN_BY_NEAREST } tn_basis;
+
 /* What a solver would do for a problem: its configuration. */
 #define TN_LAYOUT_WORDS 200
 typedef struct tn_choice {
@@ -56,7 +60,7 @@ typedef struct tn_choice {
     const char *never_chosen;
     /* Why the values do not go together; NULL where they do. */
     const char *misfit;
-    bool is_measured; /* it was chosen by a measurement */
+    tn_basis basis;
     /* What the compiler is told, which is what makes a kernel variant; checked once for a device.
      */
     char options[TN_OPTIONS_SIZE];

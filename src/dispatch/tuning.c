@@ -92,10 +92,11 @@ static void list_names(tenon_context *context, tn_dispatch *dispatch)
 }
 
 /* Most contexts have no outcomes at all, and then a plan should not have to wait for a key. */
-static bool has_any(tenon_context *context)
+bool tn_tuning_has_any(tenon_context *context)
 {
     tn_dispatch *dispatch = tn_dispatch_of(context);
-    if (dispatch == NULL)
+    if (dispatch == NULL || context->owner != NULL || context->store == NULL ||
+        context->measurements == TENON_MEASUREMENTS_NONE)
         return false;
     pthread_mutex_lock(&dispatch->checked_lock);
     list_names(context, dispatch);
@@ -139,9 +140,7 @@ bool tn_tuning_find(tenon_context *context, const tn_family *family, const tn_pr
                     tn_tuned *tuned)
 {
     char name[TN_TUNING_KEY_SIZE];
-    if (context->owner != NULL || context->store == NULL ||
-        context->measurements == TENON_MEASUREMENTS_NONE || !has_any(context) ||
-        !tn_tuning_name(family, problem, name))
+    if (!tn_tuning_has_any(context) || !tn_tuning_name(family, problem, name))
         return false;
     char *key = key_of(context, name);
     const bool found = key != NULL && may_be_there(context, key) && read_entry(context, key, tuned);

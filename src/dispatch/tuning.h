@@ -16,6 +16,9 @@ typedef struct tn_tuned {
     char call[TN_REPEAT_SIZE]; /* the call in the words of `tenon check` */
 } tn_tuned;
 
+/* Whether there may be outcomes, and the context does not leave them out. */
+bool tn_tuning_has_any(tenon_context *context);
+
 /* False where the problem was not measured, or the context leaves measurements out. */
 bool tn_tuning_find(tenon_context *context, const tn_family *family, const tn_problem *problem,
                     tn_tuned *tuned);

@@ -25,7 +25,7 @@ static struct {
 } plans;
 static long left_out, admitted;
 
-static bool is_quick(void)
+bool quick_is_on(void)
 {
     return getenv("TENON_TEST_QUICK") != NULL;
 }
@@ -37,7 +37,7 @@ static uint64_t draw(const void *bytes, size_t size)
 
 bool quick_draws(const char *line, uint32_t of)
 {
-    return !is_quick() || draw(line, strlen(line)) % of == 0;
+    return !quick_is_on() || draw(line, strlen(line)) % of == 0;
 }
 
 static void hear(void *user, const char *source, const char *options, const char *kernel,
@@ -124,7 +124,7 @@ bool quick_admits(const tn_operation *operation, const void *params,
                   const tenon_tensor *const *views)
 {
     tenon_plan *plan = NULL;
-    if (!is_quick())
+    if (!quick_is_on())
         return true;
     plans.count = 0;
     tenon_tensor copies[TN_MAX_OPERANDS];
@@ -157,12 +157,12 @@ bool quick_admits(const tn_operation *operation, const void *params,
 
 bool quick_tries(const char *solver)
 {
-    return !is_quick() || builds_of(solver) == 0 || quick_draws(solver, TRIED_AGAIN);
+    return !quick_is_on() || builds_of(solver) == 0 || quick_draws(solver, TRIED_AGAIN);
 }
 
 void quick_print(void)
 {
-    if (is_quick())
+    if (quick_is_on())
         printf("quick set: %ld calls, %ld left to the full run\n", admitted, left_out);
 }
 

@@ -9,6 +9,9 @@
 
 #include "support.h"
 
+/* Whether this is the quick set. */
+bool quick_is_on(void);
+
 /* Whether the quick set has one of many lines: one in `of`, by chance. */
 bool quick_draws(const char *line, uint32_t of);
 

@@ -4,7 +4,7 @@
 #include "kept.h"
 #include "runtime.h"
 
-#include "dispatch/tuning.h"
+#include "dispatch/nearest.h"
 #include "ops/registry.h"
 
 #include <math.h>
@@ -16,7 +16,7 @@ static unsigned naps[SOLVERS]; /* microseconds */
 static bool is_wrong[SOLVERS], is_unable[SOLVERS], is_never_chosen[SOLVERS];
 static tenon_status check_status; /* of the third */
 static int runs[SOLVERS];
-static bool was_measured; /* the last choice */
+static bool was_measured, was_nearest; /* the last choice */
 
 static tenon_status sleep_for(const char *operation, cl_command_queue queue, const cl_mem *buffers,
                               const void *args)
@@ -95,7 +95,8 @@ static void hear_choice(void *user, const tn_family *of, const tn_problem *probl
     (void)of;
     (void)problem;
     (void)call;
-    was_measured = choice != NULL && choice->is_measured;
+    was_measured = choice != NULL && choice->basis == TN_BY_MEASUREMENT;
+    was_nearest = choice != NULL && choice->basis == TN_BY_NEAREST;
 }
 
 static tenon_context *make_context(const char *folder, tenon_measurements measurements)
@@ -361,6 +362,105 @@ static void a_call_goes_on_where_measuring_fails(void **state)
     }
 }
 
+static void assert_distance(const char *a, const char *b, double distance)
+{
+    const double there = tn_call_distance(a, b), back = tn_call_distance(b, a);
+    if (!(there == back && (there == distance || fabs(there - distance) < 1e-9)))
+        fail_msg("%s and %s: %g and %g, must be %g", a, b, there, back, distance);
+}
+
+static void distances_are_of_sizes_alone(void **state)
+{
+    static const char call[] = "tenon check gemm a=f32:64x32 b=f32:32x9 d=f32:64x9/16,1+2 --seed 1";
+    static const char *const others[] = {
+        "tenon check gemm a=f16:64x32 b=f32:32x9 d=f32:64x9/16,1+2 --seed 1",
+        "tenon check gemm a=f32:64x32 b=f32:32x9 d=f32:64x9/17,1+2 --seed 1",
+        "tenon check gemm a=f32:64x32 b=f32:32x9 d=f32:64x9/16,1+3 --seed 1",
+        "tenon check gemm a=f32:64x32 b=f32:32x9 d=f32:64x9/16,1+2 --seed 2",
+        "tenon check gemm a=f32:64x32 b=f32:32x9 d=f32:64x9/16,1+2 alpha=2 --seed 1",
+        "tenon check gemm a=f32:64x32 b=f32:32x9 c=@d d=f32:64x9/16,1+2 --seed 1",
+        "tenon check gemm a=f32:64x32x2 b=f32:32x9 d=f32:64x9/16,1+2 --seed 1",
+        "tenon check gemm a=f32:64x b=f32:32x9 d=f32:64x9/16,1+2 --seed 1",
+        "tenon check gemm a=f32: b=f32:32x9 d=f32:64x9/16,1+2 --seed 1",
+        "tenon check gemm a=f32:64x32 b=f32:32x9",
+        "tenon check gemm a=f32:97x32 b=f32:32x9 d=f32:64x9/16,1+2 --seed 1",
+        "tenon check gemm a=f32:64x32 b=f32:32x7 d=f32:64x9/16,1+2 --seed 1",
+        "",
+    };
+    (void)state;
+    assert_distance(call, call, 0);
+    assert_distance(call, "tenon check gemm a=f32:96x32 b=f32:32x9 d=f32:64x9/16,1+2 --seed 1",
+                    log2(1.5));
+    assert_distance(call, "tenon check gemm a=f32:80x32 b=f32:32x8 d=f32:64x9/16,1+2 --seed 1",
+                    log2(1.25) + log2(1.125));
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        assert_distance(call, others[i], (double)INFINITY);
+}
+
+/* What `tenon tune` has found for a copy of so many elements. */
+static void keep_like(tenon_context *context, int elements, const char *solver, bool is_searched)
+{
+    tn_tuned tuned = {.nanoseconds = 5, .candidates = 2, .is_searched = is_searched};
+    char problem[TN_TUNING_KEY_SIZE];
+    snprintf(problem, sizeof problem, "fake %d", elements);
+    snprintf(tuned.solver, sizeof tuned.solver, "%s", solver);
+    snprintf(tuned.call, sizeof tuned.call, "tenon check copy x=f32:%d y=f32:%d --seed 1", elements,
+             elements);
+    tn_tuning_put(context, problem, &tuned);
+}
+
+/* The plans are of 16 elements. */
+static void the_nearest_outcome_comes_before_estimates(void **state)
+{
+    static const struct {
+        int elements;
+        const char *solver;
+        bool is_searched, is_taken;
+    } outcomes[] = {{16, "fake/third", true, true},   {20, "fake/third", true, true},
+                    {20, "fake/third", false, false}, {23, "fake/third", true, false},
+                    {12, "fake/second", true, true},  {17, "other/third", true, false},
+                    {17, "fake/none", true, false}};
+    (void)state;
+    for (size_t i = 0; i < sizeof outcomes / sizeof *outcomes; i++) {
+        char *folder = temporary_make();
+        tenon_context *context = make_context(folder, TENON_MEASUREMENTS_USUAL);
+        keep_like(context, outcomes[i].elements, outcomes[i].solver, outcomes[i].is_searched);
+        assert_plan(context, outcomes[i].is_taken ? outcomes[i].solver : "fake/first");
+        assert_int_equal(was_nearest, outcomes[i].is_taken);
+        tenon_context_release(context);
+        assert_plan_anew(folder, TENON_MEASUREMENTS_NONE, "fake/first");
+        temporary_remove(folder);
+    }
+    assert_int_equal(total_runs(), 0);
+}
+
+static void of_several_the_nearest_and_never_before_its_own(void **state)
+{
+    char *folder = temporary_make();
+    tenon_context *context = make_context(folder, TENON_MEASUREMENTS_USUAL);
+    (void)state;
+    keep_like(context, 20, "fake/second", true);
+    keep_like(context, 18, "fake/third", true);
+    assert_plan(context, "fake/third");
+    keep(context, "fake/first");
+    assert_plan(context, "fake/first");
+    assert_true(was_measured && !was_nearest);
+    tenon_context_release(context);
+    temporary_remove(folder);
+}
+
+static void a_call_to_be_measured_is_not_taken_for_another(void **state)
+{
+    char *folder = temporary_make();
+    tenon_context *context = make_context(folder, TENON_MEASUREMENTS_USUAL);
+    (void)state;
+    keep_like(context, 20, "fake/third", true);
+    tenon_context_release(context);
+    assert_plan_anew(folder, TENON_MEASUREMENTS_MADE, "fake/second");
+    assert_true(was_measured);
+    temporary_remove(folder);
+}
+
 static void calls_are_written_down_once(void **state)
 {
     char *folder = temporary_make();
@@ -412,6 +512,10 @@ int main(void)
                                        TEST(what_values_decide_is_not_measured),
                                        TEST(what_is_barred_is_not_timed),
                                        TEST(a_call_goes_on_where_measuring_fails),
+                                       TEST(distances_are_of_sizes_alone),
+                                       TEST(the_nearest_outcome_comes_before_estimates),
+                                       TEST(of_several_the_nearest_and_never_before_its_own),
+                                       TEST(a_call_to_be_measured_is_not_taken_for_another),
                                        TEST(calls_are_written_down_once)};
     return TEST_MAIN(tests);
 }

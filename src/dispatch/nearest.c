@@ -1,0 +1,142 @@
+#include "dispatch/nearest.h"
+
+#include "dispatch/measure.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LEAST_SIZE 8 /* smaller ones are of a kind: a filter of 3x3 is no neighbour of one of 5x5  \
+                      */
+#define MOST_RATIO 1.5 /* of one size */
+#define FARTHEST   1.0 /* of all of them: twice the work, say */
+
+static size_t word_length(const char *text)
+{
+    return strcspn(text, " ");
+}
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static double size_distance(double a, double b)
+{
+    if (a == b)
+        return 0;
+    const double ratio = a > b ? a / b : b / a;
+    return fmin(a, b) < LEAST_SIZE || ratio > MOST_RATIO ? (double)INFINITY : log2(ratio);
+}
+
+/* Reads one of each. False where either has none there. */
+static bool read_sizes(const char **a, const char **b, double *distance)
+{
+    char *a_end, *b_end;
+    if (!is_digit(**a) || !is_digit(**b))
+        return false;
+    *distance += size_distance((double)strtoull(*a, &a_end, 10), (double)strtoull(*b, &b_end, 10));
+    *a = a_end;
+    *b = b_end;
+    return true;
+}
+
+/* Of two views, TYPE:SHAPE[/STRIDES][+OFFSET] each, that are not the same. Strides and offsets must
+ * be. */
+static double view_distance(const char *a, const char *b, const char *a_end, const char *b_end)
+{
+    double distance = 0;
+    while (a < a_end && b < b_end && *a == *b && *a != ':') {
+        a++;
+        b++;
+    }
+    if (a == a_end || *a != ':' || *b != ':')
+        return (double)INFINITY;
+    do {
+        a++;
+        b++;
+        if (!read_sizes(&a, &b, &distance))
+            return (double)INFINITY;
+    } while (*a == 'x' && *b == 'x');
+    const size_t left = (size_t)(a_end - a);
+    return left == (size_t)(b_end - b) && memcmp(a, b, left) == 0 ? distance : (double)INFINITY;
+}
+
+double tn_call_distance(const char *a, const char *b)
+{
+    double distance = 0;
+    while (*a != '\0' && *b != '\0') {
+        const size_t a_length = word_length(a), b_length = word_length(b);
+        if (a_length != b_length || memcmp(a, b, a_length) != 0)
+            distance += view_distance(a, b, a + a_length, b + b_length);
+        if (!(distance < (double)INFINITY))
+            return distance;
+        a += a_length + strspn(a + a_length, " ");
+        b += b_length + strspn(b + b_length, " ");
+    }
+    return *a == *b ? distance : (double)INFINITY;
+}
+
+/* With the lock held. Without memory an outcome is not known. */
+static void add(void *user, const char *problem, const tn_tuned *tuned)
+{
+    tn_dispatch *dispatch = user;
+    (void)problem;
+    if (!tuned->is_searched)
+        return;
+    tn_tuned *list = realloc(dispatch->searched, (dispatch->searched_count + 1) * sizeof *list);
+    if (list == NULL)
+        return;
+    dispatch->searched = list;
+    list[dispatch->searched_count++] = *tuned;
+}
+
+static bool is_of_family(const char *solver, const tn_family *family)
+{
+    const size_t length = strlen(family->name);
+    return strncmp(solver, family->name, length) == 0 && solver[length] == '/';
+}
+
+/* With the lock held. Of equals the first by the solver's name, whatever the order in the store. */
+static const tn_tuned *nearest_of(const tn_dispatch *dispatch, const tn_family *family,
+                                  const char *text)
+{
+    const tn_tuned *nearest = NULL;
+    double least = FARTHEST;
+    for (uint32_t i = 0; i < dispatch->searched_count; i++) {
+        const tn_tuned *t = &dispatch->searched[i];
+        if (!is_of_family(t->solver, family))
+            continue;
+        const double distance = tn_call_distance(t->call, text);
+        if (distance < least ||
+            (distance == least && (nearest == NULL || strcmp(t->solver, nearest->solver) < 0))) {
+            nearest = t;
+            least = distance;
+        }
+    }
+    return nearest;
+}
+
+bool tn_nearest_find(tenon_context *context, const tn_family *family, const tn_call *call,
+                     tn_tuned *tuned)
+{
+    tn_dispatch *dispatch = tn_dispatch_of(context);
+    char text[TN_REPEAT_SIZE];
+    if (!tn_can_measure(call) || !tn_tuning_has_any(context))
+        return false;
+    tn_call_text(call, text);
+    pthread_mutex_lock(&dispatch->checked_lock);
+    if (!dispatch->knows_searched)
+        tn_tuning_each(context, add, dispatch);
+    dispatch->knows_searched = true;
+    const tn_tuned *nearest = nearest_of(dispatch, family, text);
+    if (nearest != NULL)
+        *tuned = *nearest;
+    pthread_mutex_unlock(&dispatch->checked_lock);
+    return nearest != NULL;
+}
+
+void tn_nearest_forget(tn_dispatch *dispatch)
+{
+    free(dispatch->searched);
+}

@@ -1,0 +1,45 @@
+/* An application whose shapes change with every call comes to where nothing more is compiled. */
+#include "quick.h"
+#include "random_calls.h"
+
+#include <inttypes.h>
+
+enum { IN_A_ROW = 1000, MOST = 20 * IN_A_ROW, MOST_PROGRAMS = 100 };
+enum { QUICK_KINDS = 2 }; /* whose kernels compile fast */
+
+static tenon_statistics statistics(void)
+{
+    tenon_statistics seen = TENON_STATISTICS_INIT;
+    assert_ok(tenon_context_statistics(test_context, &seen));
+    return seen;
+}
+
+static void a_thousand_in_a_row_compile_nothing(void **state)
+{
+    test_random random = test_random_for(71);
+    uint64_t builds = statistics().programs_built;
+    const uint64_t begins = builds;
+    int calls = 0, quiet = 0;
+    (void)state;
+    for (; quiet < IN_A_ROW && calls < MOST; calls++) {
+        tn_case c;
+        char why[512];
+        random_call(&random, quick_is_on() ? QUICK_KINDS : RANDOM_CALLS, &c);
+        if (random_call_run(test_stream, &c, why)[0] != '\0')
+            fail_msg("%s", why);
+        const uint64_t now = statistics().programs_built;
+        quiet = now == builds ? quiet + 1 : 0;
+        builds = now;
+    }
+    printf("%" PRIu64 " programs in %d calls\n", builds - begins, calls - quiet);
+    assert_int_equal(quiet, IN_A_ROW);
+    assert_in_range(builds - begins, 1, MOST_PROGRAMS);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_thousand_in_a_row_compile_nothing),
+    };
+    return TEST_MAIN(tests);
+}

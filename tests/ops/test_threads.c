@@ -1,0 +1,118 @@
+/* Many threads, on one context and on one each: every result is right, and under ThreadSanitizer
+ * (docs/testing.md) none touches what another does. */
+#include "quick.h"
+#include "random_calls.h"
+
+#include "common/temporary.h"
+#include "dispatch/plan.h"
+
+#include <tenon/statistics.h>
+
+enum { THREADS = 16, CALLS = 24 };
+/* Different shapes that they draw from, and what the quick set has: most of the time goes into
+ * compiling, for each context anew. */
+enum { SHAPES = 48, QUICK_SHAPES = 3, QUICK_CONTEXTS = 2 };
+
+typedef struct worker {
+    pthread_t thread;
+    tenon_context *context; /* or NULL: it makes one */
+    tenon_store store;
+    tn_case cases[CALLS];
+    char why[512]; /* what was wrong */
+} worker;
+
+static bool fails(worker *w, tenon_status status)
+{
+    if (status == TENON_OK)
+        return false;
+    snprintf(w->why, sizeof w->why, "%s", tenon_last_error());
+    return true;
+}
+
+/* Each thread prepares, runs, and asks for what other threads change. */
+static void run_cases(worker *w, tenon_context *context)
+{
+    tenon_stream *stream;
+    tenon_statistics seen = TENON_STATISTICS_INIT;
+    if (fails(w, tenon_stream_create(context, NULL, &stream)))
+        return;
+    for (int i = 0; i < CALLS && w->why[0] == '\0'; i++) {
+        random_call_run(stream, &w->cases[i], w->why);
+        if (w->why[0] == '\0')
+            fails(w, tenon_context_statistics(context, &seen));
+    }
+    tenon_stream_destroy(stream);
+}
+
+static void *work(void *data)
+{
+    worker *w = data;
+    tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
+    tenon_context *context = w->context;
+    params.store = w->store;
+    if (context == NULL && fails(w, tenon_context_create(&params, &context)))
+        return NULL;
+    run_cases(w, context);
+    if (w->context == NULL)
+        tenon_context_release(context);
+    return NULL;
+}
+
+static void run_all(tenon_context *context, const tenon_store *store, uint64_t stream)
+{
+    const int threads = quick_is_on() && context == NULL ? QUICK_CONTEXTS : THREADS,
+              shape_count = quick_is_on() ? QUICK_SHAPES : SHAPES;
+    static worker workers[THREADS];
+    static tn_case shapes[SHAPES];
+    test_random random = test_random_for(stream);
+    for (int i = 0; i < shape_count; i++)
+        random_call(&random, RANDOM_CALLS, &shapes[i]);
+    for (int t = 0; t < threads; t++) {
+        workers[t] = (worker){.context = context, .store = *store};
+        for (int i = 0; i < CALLS; i++) {
+            workers[t].cases[i] = shapes[test_between(&random, 0, shape_count - 1)];
+            workers[t].cases[i].seed = test_next(&random);
+        }
+    }
+    for (int t = 0; t < threads; t++)
+        assert_int_equal(pthread_create(&workers[t].thread, NULL, work, &workers[t]), 0);
+    for (int t = 0; t < threads; t++)
+        pthread_join(workers[t].thread, NULL);
+    for (int t = 0; t < threads; t++)
+        assert_string_equal(workers[t].why, "");
+}
+
+static void threads_share_a_context(void **state)
+{
+    char *folder = temporary_make();
+    const tenon_store store = {.kind = TENON_STORE_FOLDER, .folder = folder};
+    tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
+    tenon_context *context;
+    (void)state;
+    params.store = store;
+    assert_ok(tenon_context_create(&params, &context));
+    run_all(context, &store, 72);
+    assert_ok(tenon_context_keep(context));
+    tenon_context_release(context);
+    temporary_remove(folder);
+}
+
+/* And a folder. */
+static void threads_have_a_context_each(void **state)
+{
+    char *folder = temporary_make();
+    const tenon_store store = {.kind = TENON_STORE_FOLDER, .folder = folder};
+    (void)state;
+    for (int run = 0; run < 2; run++)
+        run_all(NULL, &store, 73);
+    temporary_remove(folder);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(threads_share_a_context),
+        cmocka_unit_test(threads_have_a_context_each),
+    };
+    return TEST_MAIN_ALONE(tests);
+}
