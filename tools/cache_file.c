@@ -16,16 +16,28 @@ bool cache_file_begin(FILE *file)
     return fputs(FIRST_LINE, file) >= 0;
 }
 
+static void item_line(const char *name, uint64_t size, uint64_t checksum, char line[LINE_SIZE])
+{
+    snprintf(line, LINE_SIZE, "%s %" PRIu64 " %016" PRIx64 "\n", name, size, checksum);
+}
+
 bool cache_file_add(FILE *file, const char *name, const unsigned char *bytes, size_t size)
 {
-    return fprintf(file, "%s %zu %016" PRIx64 "\n", name, size,
-                   (uint64_t)XXH3_64bits(bytes, size)) > 0 &&
-           fwrite(bytes, 1, size, file) == size;
+    char line[LINE_SIZE];
+    item_line(name, size, XXH3_64bits(bytes, size), line);
+    return fputs(line, file) >= 0 && fwrite(bytes, 1, size, file) == size;
+}
+
+static void end_line(unsigned long long count, char line[LINE_SIZE])
+{
+    snprintf(line, LINE_SIZE, "end %llu\n", count);
 }
 
 bool cache_file_end(FILE *file, unsigned long long count)
 {
-    return fprintf(file, "end %llu\n", count) > 0;
+    char line[LINE_SIZE];
+    end_line(count, line);
+    return fputs(line, file) >= 0;
 }
 
 static bool find_fault(char fault[CACHE_FAULT_SIZE], const char *name, const char *what)
@@ -92,6 +104,26 @@ static bool read_end(FILE *file, unsigned long long told, unsigned long long cou
     return false;
 }
 
+/* A line that means the same and is written otherwise was altered. */
+static bool read_end_line(const char *line, unsigned long long *count)
+{
+    char again[LINE_SIZE];
+    if (sscanf(line, "end %llu", count) != 1)
+        return false;
+    end_line(*count, again);
+    return strcmp(line, again) == 0;
+}
+
+static bool read_item_line(const char *line, char name[TN_STORE_NAME_SIZE], uint64_t *size,
+                           uint64_t *checksum)
+{
+    char again[LINE_SIZE];
+    if (sscanf(line, "%63[0-9a-z.] %" SCNu64 " %16" SCNx64, name, size, checksum) != 3)
+        return false;
+    item_line(name, *size, *checksum, again);
+    return strcmp(line, again) == 0 && *size > 0 && *size <= TN_ENTRY_MOST;
+}
+
 bool cache_file_read(FILE *file, cache_visitor visit, void *user, char fault[CACHE_FAULT_SIZE])
 {
     char line[LINE_SIZE], name[TN_STORE_NAME_SIZE];
@@ -101,15 +133,11 @@ bool cache_file_read(FILE *file, cache_visitor visit, void *user, char fault[CAC
     if (fgets(line, sizeof line, file) == NULL || strcmp(line, FIRST_LINE) != 0)
         return find_fault(fault, "its first line", "it is not \"tenon cache 1\"");
     for (; goes_on; count++) {
-        int length = 0;
         if (fgets(line, sizeof line, file) == NULL)
             return find_fault(fault, "its last line", "it is missing");
-        if (sscanf(line, "end %llu%n", &told, &length) == 1 && strcmp(line + length, "\n") == 0)
+        if (read_end_line(line, &told))
             return read_end(file, told, count, fault);
-        length = 0;
-        if (sscanf(line, "%63[0-9a-z.] %" SCNu64 " %16" SCNx64 "%n", name, &size, &checksum,
-                   &length) != 3 ||
-            strcmp(line + length, "\n") != 0 || size == 0 || size > TN_ENTRY_MOST) {
+        if (!read_item_line(line, name, &size, &checksum)) {
             snprintf(fault, CACHE_FAULT_SIZE,
                      "the line of entry %llu is not \"NAME SIZE CHECKSUM\"", count + 1);
             return false;

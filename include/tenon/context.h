@@ -31,8 +31,8 @@ typedef struct tenon_progress {
     double milliseconds; /**< that it took; 0 where it begins */
 } tenon_progress;
 
-/** Called on the thread that needs it, which waits: it must be short and must not call the
- * library. */
+/** Called on the thread that needs it, which waits, or on one that builds for it beside others: it
+ * must be short, may be called by several at once, and must not call the library. */
 typedef void (*tenon_progress_callback)(void *user, const tenon_progress *progress);
 
 /** What part measurements have in choosing solvers. An outcome that is stored stands until `tenon

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LEAST_SIZE 8 /* smaller ones are of a kind: a filter of 3x3 is no neighbour of one of 5x5  \
-                      */
+/* Smaller sizes are of a kind: a filter of 3x3 is no neighbour of one of 5x5. */
+#define LEAST_SIZE 8
 #define MOST_RATIO 1.5 /* of one size */
 #define FARTHEST   1.0 /* of all of them: twice the work, say */
 

@@ -40,9 +40,25 @@ void tn_choice_options(tenon_context *context, tn_choice *choice, const char *fo
     va_end(arguments);
 }
 
+/* What the launches ask for is known before any of it is built. */
+static void build_ahead(const char *operation, tenon_context *context, const tn_problem *problem,
+                        const tn_choice *choice)
+{
+    tn_build_list asks = {.count = 0};
+    tn_recording listing = {.context = context, .asks = &asks};
+    tn_kept_message kept;
+    if (!tn_builds_side_by_side(context) || !tn_message_keep(&kept))
+        return;
+    (void)choice->solver->launch(operation, &listing, problem, choice);
+    tn_build_list_run(context, &asks);
+    tn_message_restore(&kept);
+}
+
 tenon_status tn_choice_record(const char *operation, tn_recording *recording,
                               const tn_problem *problem, const tn_choice *choice)
 {
+    if (recording->asks == NULL)
+        build_ahead(operation, recording->context, problem, choice);
     if (choice->workspace > recording->workspace)
         recording->workspace = choice->workspace;
     return choice->solver->launch(operation, recording, problem, choice);

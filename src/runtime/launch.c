@@ -98,15 +98,33 @@ static tenon_status append_step(const char *operation, tn_recording *recording,
     return TENON_OK;
 }
 
+static bool is_empty(const tn_launch *launch)
+{
+    for (uint32_t d = 0; d < launch->dimensions; d++)
+        if (launch->global[d] == 0)
+            return true;
+    return false;
+}
+
+static void list_program(tn_build_list *asks, const tn_launch *launch)
+{
+    const struct tenon_kernel_file *source = tn_kernel_file(&tenon_kernel_sources, launch->source);
+    if (source != NULL)
+        tn_build_list_add(asks, source, launch->options);
+}
+
 tenon_status tn_record(const char *operation, tn_recording *recording, const tn_launch *launch)
 {
     uint32_t number;
     tn_kernel kernel;
     if (launch->foreign != NULL)
-        return append_step(operation, recording, launch, 0);
-    for (uint32_t d = 0; d < launch->dimensions; d++)
-        if (launch->global[d] == 0)
-            return TENON_OK;
+        return recording->asks == NULL ? append_step(operation, recording, launch, 0) : TENON_OK;
+    if (is_empty(launch))
+        return TENON_OK;
+    if (recording->asks != NULL) {
+        list_program(recording->asks, launch);
+        return TENON_OK;
+    }
     TN_TRY(tn_program_kernel(recording->context, launch->source, launch->options, launch->kernel,
                              items_of(launch), &number));
     tn_program_kernel_info(recording->context, number, &kernel);

@@ -11,6 +11,7 @@
 #ifndef TN_RUNTIME_LAUNCH_H
 #define TN_RUNTIME_LAUNCH_H
 
+#include "runtime/build_list.h"
 #include "runtime/stream.h"
 
 /* The operand number that stands for the stream's workspace. */
@@ -64,6 +65,8 @@ typedef struct tn_recording {
     uint32_t step_count, step_capacity;
     bool has_foreign;   /* some step is a routine of another library */
     uint64_t workspace; /* bytes that a run needs */
+    /* Not NULL: launches are not recorded, only their programs listed. */
+    tn_build_list *asks;
 } tn_recording;
 
 /* An operand of a run. */

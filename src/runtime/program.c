@@ -88,6 +88,15 @@ static void remove_program(tn_program_cache *cache, tn_program *program)
     free_program(program);
 }
 
+bool tn_program_is_there(tenon_context *context, const struct tenon_kernel_file *source,
+                         const char *options)
+{
+    pthread_mutex_lock(&context->programs.lock);
+    const bool found = find_program(&context->programs, source, options) != NULL;
+    pthread_mutex_unlock(&context->programs.lock);
+    return found;
+}
+
 cl_program tn_program_retained(tenon_context *context, const struct tenon_kernel_file *source,
                                const char *options)
 {
@@ -177,6 +186,13 @@ static tenon_status get_program(tenon_context *context, const struct tenon_kerne
         tn_program_keep(context, program);
     *out = program;
     return TENON_OK;
+}
+
+tenon_status tn_program_build_ahead(tenon_context *context, const struct tenon_kernel_file *source,
+                                    const char *options)
+{
+    tn_program *program;
+    return get_program(context, source, options, &program);
 }
 
 /* With the lock held. */

@@ -14,6 +14,12 @@ void tn_program_cache_destroy(tn_program_cache *cache);
 tenon_status tn_program_kernel(tenon_context *context, const char *source, const char *options,
                                const char *name, size_t work_group, uint32_t *kernel);
 
+/* Whether it is built, or being built; and the same as above without a kernel of it. */
+bool tn_program_is_there(tenon_context *context, const struct tenon_kernel_file *source,
+                         const char *options);
+tenon_status tn_program_build_ahead(tenon_context *context, const struct tenon_kernel_file *source,
+                                    const char *options);
+
 /* A program that has been built, with a reference for the caller; NULL where there is none. */
 cl_program tn_program_retained(tenon_context *context, const struct tenon_kernel_file *source,
                                const char *options);

@@ -215,6 +215,12 @@ class Carry(WithFolder):
             altered = bytearray(whole)
             altered[at] ^= draw.randrange(1, 256)
             self.refused(bytes(altered))
+        line = whole.split(b"\n")[1]  # the same in meaning, written otherwise
+        for other in (line.replace(b" ", b"\t"), line.replace(b" ", b"  "), line.upper(),
+                      line.replace(b" ", b" 0", 1), line.replace(b" ", b" +", 1)):
+            self.assertNotEqual(other, line)
+            self.refused(whole.replace(line, other, 1), "line of entry 1")
+        self.refused(whole.replace(b"end ", b"end 0"), f"line of entry {len(self.before) + 1}")
         self.refused(whole + b"x", "there is more behind its")
         self.refused(b"", 'its first line: it is not "tenon cache 1"')
         self.refused(whole[:-6], "")
@@ -227,11 +233,12 @@ class Carry(WithFolder):
             self.refused(head * draw.randrange(2) + draw.randbytes(draw.randrange(300)))
         for line, why in ((b"x\n", "line of entry 1"),
                           (b"end 1\n", "it has 0 entries, must have 1"),
-                          (b"../../x.trial 3 0\nabc", "line of entry 1"),
-                          (b"a.trial 1073741824 0\nabc", "a.trial: the file ends within its bytes"),
-                          (b"a.trial 18446744073709551615 0\n", "line of entry 1"),
-                          (b"a.trial 0 0\n", "line of entry 1"), (b"", "its last line"),
-                          (b"a.trial 3 0\nabcend 1\n", "another checksum"), (b"\0\n", "entry 1"),
+                          (b"../../x.trial 3 %016x\nabc" % 0, "line of entry 1"),
+                          (b"a.trial 1073741824 %016x\nabc" % 0,
+                           "a.trial: the file ends within its bytes"),
+                          (b"a.trial 18446744073709551615 %016x\n" % 0, "line of entry 1"),
+                          (b"a.trial 0 %016x\n" % 0, "line of entry 1"), (b"", "its last line"),
+                          (b"a.trial 3 %016x\nabcend 1\n" % 0, "another checksum"), (b"\0\n", "entry 1"),
                           (b"9" * 1000, "line of entry 1")):
             self.refused(head + line, why)
 

@@ -28,12 +28,12 @@ static void assert_unlocked(tenon_context *context)
     assert_non_null(was_free);
 }
 
-static void hear(void *user, tenon_log_level level, const char *message)
+/* Programs may be built side by side. */
+static pthread_mutex_t telling = PTHREAD_MUTEX_INITIALIZER;
+
+static void note(kept_log *log, tenon_log_level level, const char *message)
 {
     static const char *const starts[] = {"build of kernel ", "trial of ", "self-check of "};
-    kept_log *log = user;
-    if (log->context != NULL)
-        assert_unlocked(log->context);
     if (level == TENON_LOG_INFO) {
         log->infos++;
         for (int i = 0; i < 3; i++)
@@ -47,14 +47,26 @@ static void hear(void *user, tenon_log_level level, const char *message)
     snprintf(log->warning, sizeof log->warning, "%s", message);
 }
 
+static void hear(void *user, tenon_log_level level, const char *message)
+{
+    kept_log *log = user;
+    if (log->context != NULL)
+        assert_unlocked(log->context);
+    pthread_mutex_lock(&telling);
+    note(log, level, message);
+    pthread_mutex_unlock(&telling);
+}
+
 static void follow(void *user, const tenon_progress *progress)
 {
     kept_log *log = user;
     assert_true(progress->stage < 3);
     assert_true(progress->name[0] != '\0');
     assert_true(progress->is_done ? progress->milliseconds >= 0 : progress->milliseconds == 0);
+    pthread_mutex_lock(&telling);
     *(progress->is_done ? &log->done[progress->stage] : &log->begun[progress->stage]) += 1;
     assert_true(log->done[progress->stage] <= log->begun[progress->stage]);
+    pthread_mutex_unlock(&telling);
 }
 
 tenon_store kept_folder(const char *folder)

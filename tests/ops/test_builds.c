@@ -165,9 +165,80 @@ static void the_log_follows_its_level(void **state)
     assert_int_equal(chatty.level, TENON_LOG_DEBUG);
 }
 
+/* Builds that have begun and those that are done, as a callback is told. */
+typedef struct building {
+    pthread_mutex_t lock;
+    int begun, done, most_at_once;
+} building;
+
+static void follow(void *user, const tenon_progress *progress)
+{
+    building *b = user;
+    pthread_mutex_lock(&b->lock);
+    *(progress->is_done ? &b->done : &b->begun) += 1;
+    b->most_at_once = b->begun - b->done > b->most_at_once ? b->begun - b->done : b->most_at_once;
+    pthread_mutex_unlock(&b->lock);
+}
+
+/* Three programs, one of them for two launches; where asked, the last does not compile. */
+static bool last_is_wrong;
+static tenon_status launch_four(const char *operation, tn_recording *recording,
+                                const tn_problem *problem, const tn_choice *choice)
+{
+    static const char *const options[] = {
+        "-cl-std=CL1.2 -DELEMENT_SIZE=1", "-cl-std=CL1.2 -DELEMENT_SIZE=2",
+        "-cl-std=CL1.2 -DELEMENT_SIZE=1", "-cl-std=CL1.2 -DELEMENT_SIZE=4"};
+    (void)problem;
+    (void)choice;
+    for (int i = 0; i < 4; i++)
+        TN_TRY(tn_record(operation, recording,
+                         &(tn_launch){.source = "tensor/fill",
+                                      .options = i == 3 && last_is_wrong
+                                                     ? "-cl-std=CL1.2 -DELEMENT_SIZE=oops("
+                                                     : options[i],
+                                      .kernel = "fill",
+                                      .dimensions = 1,
+                                      .global = {1}}));
+    return TENON_OK;
+}
+
+static void assert_built(bool driver_has_a_lock, bool wrong, int builds, int most_at_once)
+{
+    static const tn_solver solver = {.name = "four", .launch = launch_four};
+    const tn_problem problem = {.size = sizeof problem, .forced = -1};
+    const tn_choice choice = {.solver = &solver};
+    building b = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
+    tenon_context *context;
+    params.progress = follow;
+    params.progress_user = &b;
+    assert_ok(tenon_context_create(&params, &context));
+    context->device.keeps_builds = driver_has_a_lock;
+    last_is_wrong = wrong;
+    tn_recording recording = {.context = context};
+    assert_int_equal(tn_choice_record("tenon_fake", &recording, &problem, &choice),
+                     wrong ? TENON_ERROR_BUILD_FAILED : TENON_OK);
+    assert_int_equal(recording.step_count, wrong ? 3 : 4);
+    assert_int_equal(b.begun, builds);
+    assert_int_equal(b.done, builds);
+    assert_int_equal(b.most_at_once, most_at_once);
+    tn_recording_destroy(&recording);
+    tenon_context_release(context);
+}
+
+static void programs_of_a_call_are_built_side_by_side(void **state)
+{
+    (void)state;
+    assert_built(true, false, 3, 1);
+    assert_built(false, false, 3, 3);
+    assert_built(false, true, 4, 3); /* what has failed fails where it is asked for */
+    assert_contains(tenon_last_error(), "oops");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(programs_of_a_call_are_built_side_by_side),
         cmocka_unit_test(failed_builds_show_their_log),
         cmocka_unit_test(unknown_kernels_are_refused),
         cmocka_unit_test(wrong_solvers_are_barred),
