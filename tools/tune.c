@@ -18,9 +18,10 @@
 
 typedef struct tune_options {
     const char *calls, *suite, *device, *time, *type;
-    const char *exported, *imported, *merged;
+    const char *exported, *imported, *merged, *build, *jobs;
     bool anew;
     double seconds; /* infinite without a limit */
+    unsigned job_count;
 } tune_options;
 
 /* A run over all calls. */
@@ -34,7 +35,8 @@ typedef struct tune_run {
 } tune_run;
 
 /* So many interrupts end the program at once; `timeout` sends two. */
-#define TOO_MANY 3
+#define TOO_MANY  3
+#define MOST_JOBS 64
 static volatile sig_atomic_t interrupted;
 
 static void interrupt(int number)
@@ -101,7 +103,9 @@ static void print_log(void *user, tenon_log_level level, const char *message)
 
 static void tune_all(tune_run *run, tenon_context *context, tn_search_space *space)
 {
-    const tune_search search = {context, space, run->options->anew, is_over, show, run};
+    const tune_options *o = run->options;
+    const tune_search search = {context, space, o->anew, {o->device, o->job_count},
+                                is_over, show,  run};
     while (run->done < run->calls->count && !is_over(run)) {
         tune_result *result = &run->results[run->done];
         show(run, result);
@@ -163,8 +167,8 @@ static bool can_keep(tenon_context *context)
     return kept;
 }
 
-/* NULL, which stderr is told, where there is none by which anything can be kept. */
-static tenon_context *open_context(tune_run *run)
+/* NULL, which stderr is told, where there is none. */
+static tenon_context *make_context(tune_run *run)
 {
     tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
     tenon_context *context = NULL;
@@ -172,13 +176,19 @@ static tenon_context *open_context(tune_run *run)
     params.measurements = TENON_MEASUREMENTS_NONE;
     params.log = print_log;
     params.log_user = run;
-    if (tenon_context_create(&params, &context) != TENON_OK) {
+    if (tenon_context_create(&params, &context) != TENON_OK)
         report_failure("tune");
-    } else if (!can_keep(context)) {
-        tenon_context_release(context);
-        context = NULL;
-    }
     return context;
+}
+
+/* NULL where there is none by which anything can be kept. */
+static tenon_context *open_context(tune_run *run)
+{
+    tenon_context *context = make_context(run);
+    if (context == NULL || can_keep(context))
+        return context;
+    tenon_context_release(context);
+    return NULL;
 }
 
 static int run_all(tune_run *run)
@@ -228,6 +238,25 @@ static bool read_calls(const tune_options *o, int argc, char **argv, tune_calls 
     return false;
 }
 
+/* An interrupt is for the process that waits for this one: a check that does not end would bar what
+ * it checks. The context is left to the end of the process: what it holds is not worth a second. */
+static int build(const tune_options *o, int argc, char **argv)
+{
+    tune_run run = {.options = o};
+    tn_case c;
+    if (read_call(argc - 1, argv + 1, o->type, &c) != TENON_OK) {
+        fprintf(stderr, "%s\n", tenon_last_error());
+        return EXIT_USAGE;
+    }
+    tenon_context *context = open_context(&run);
+    if (context == NULL)
+        return EXIT_FAILED;
+    const int code =
+        tune_build(context, &c, o->build) == TENON_OK ? EXIT_OK : report_failure("tune");
+    fflush(NULL);
+    _exit(code);
+}
+
 static int tune(const tune_options *o, int argc, char **argv)
 {
     tune_calls calls = {NULL};
@@ -253,6 +282,18 @@ static bool read_seconds(tune_options *o)
     return end != o->time && *end == '\0' && o->seconds > 0;
 }
 
+static bool read_jobs(tune_options *o)
+{
+    char *end;
+    const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    o->job_count = cores > 0 ? (unsigned)cores : 1;
+    if (o->jobs == NULL)
+        return true;
+    const long jobs = strtol(o->jobs, &end, 10);
+    o->job_count = (unsigned)jobs;
+    return end != o->jobs && *end == '\0' && jobs >= 1 && jobs <= MOST_JOBS;
+}
+
 static int run(int argc, char **argv)
 {
     tune_options o = {.type = "f32"};
@@ -263,11 +304,15 @@ static int run(int argc, char **argv)
         !take_option(&argc, argv, "--import", &o.imported) ||
         !take_option(&argc, argv, "--merge", &o.merged) ||
         !take_option(&argc, argv, "--time", &o.time) ||
+        !take_option(&argc, argv, "--jobs", &o.jobs) ||
+        !take_option(&argc, argv, "--build", &o.build) ||
         !take_option(&argc, argv, "--dtype", &o.type))
         return usage_error(&tune_command, "an option lacks its value");
     o.anew = take_flag(&argc, argv, "--force");
     if (!read_seconds(&o))
         return usage_error(&tune_command, "--time: \"%s\" is no number of seconds", o.time);
+    if (!read_jobs(&o))
+        return usage_error(&tune_command, "--jobs: \"%s\" is not from 1 to %d", o.jobs, MOST_JOBS);
     if (type_named(o.type) == TENON_DTYPE_INVALID)
         return usage_error(&tune_command, "--dtype: there is no type \"%s\"", o.type);
     const int files = (o.exported != NULL) + (o.imported != NULL) + (o.merged != NULL);
@@ -277,6 +322,9 @@ static int run(int argc, char **argv)
             "one of a call, --calls, --suite, --export, --import and --merge is wanted");
     unsetenv("TENON_RECORD");        /* what is tuned is not written down */
     setenv("POCL_AFFINITY", "1", 0); /* README.md says why */
+    if (o.build != NULL)
+        return argc > 1 ? build(&o, argc, argv)
+                        : usage_error(&tune_command, "--build lacks a call");
     return files > 0 ? run_file(&o) : tune(&o, argc, argv);
 }
 
@@ -298,6 +346,10 @@ const command tune_command = {
         "  --dtype TYPE       of a suite, of MxNxK, and of T in views; f32 without it\n"
         "  --time SECONDS     then it ends; what was found is kept\n"
         "  --force            calls that were tuned before, too\n"
+        "  --jobs N           processes that build candidates ahead, so many at once; the number\n"
+        "                     of cores without it, 1: none\n"
+        "  --build SOLVER     what such a process does: builds a solver, or several between\n"
+        "                     blanks, for a CALL\n"
         "  --export FILE      writes all outcomes of the device as JSON\n"
         "  --import FILE      takes those of a file, in the place of others of the same problems\n"
         "  --merge FILE       takes those of a file that are faster, or about other problems\n"

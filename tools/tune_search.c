@@ -109,10 +109,15 @@ static int by_estimate(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
+static bool is_hopeless(const hunt *h, const candidate *c)
+{
+    return c->estimate > HOPELESS * h->batch[0]->time;
+}
+
 /* Puts a candidate into the batch, unless the model gives it no chance or it is wrong. */
 static bool enter(hunt *h, const candidate *c)
 {
-    if (c->estimate > HOPELESS * h->batch[0]->time) {
+    if (is_hopeless(h, c)) {
         h->result->left_out++;
         return true;
     }
@@ -143,14 +148,28 @@ static uint32_t sort(const hunt *h, uint32_t first, candidate list[TN_MOST_POINT
     return count;
 }
 
+/* As many as the next race may have. */
+static void build_ahead(const hunt *h, const candidate *list, uint32_t count)
+{
+    const char *names[BATCH];
+    uint32_t wanted = 0;
+    for (uint32_t i = 0; i < count && i < BATCH; i++)
+        if (!is_hopeless(h, &list[i]))
+            names[wanted++] = list[i].name;
+    tune_ahead_build(&h->search->ahead, h->c, names, wanted);
+}
+
 /* False where measuring failed. */
 static bool enter_all(hunt *h, uint32_t first)
 {
     candidate list[TN_MOST_POINTS];
     const uint32_t count = sort(h, first, list);
-    for (uint32_t i = 0; i < count && !is_over(h); i++)
+    for (uint32_t i = 0; i < count && !is_over(h); i++) {
+        if (i % BATCH == 0)
+            build_ahead(h, &list[i], count - i);
         if (!enter(h, &list[i]))
             return false;
+    }
     return race(h);
 }
 
@@ -308,4 +327,38 @@ void tune_call(const tune_search *search, const tn_case *c, tune_result *result)
         say_why(result);
     }
     tenon_plan_release(plan);
+}
+
+static void build(void *user, const tn_family *family, const tn_problem *problem,
+                  const tn_call *call, const tn_choice *choice)
+{
+    tenon_context *context = user;
+    double nanoseconds;
+    (void)family;
+    if (call == NULL || choice == NULL)
+        return;
+    tn_choice copy = *choice, *const one = &copy;
+    (void)tn_measure(context, problem, call, &one, 1, &nanoseconds);
+}
+
+tenon_status tune_build(tenon_context *context, const tn_case *c, const char *names)
+{
+    tn_dispatch *dispatch = tn_dispatch_of(context);
+    tenon_status status = TENON_OK;
+    if (dispatch == NULL)
+        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "tenon tune: no memory");
+    dispatch->listener = build;
+    dispatch->listener_user = context;
+    while (*(names += strspn(names, " ")) != '\0') {
+        char name[TN_SOLVER_NAME_SIZE];
+        tenon_plan *plan = NULL;
+        const size_t length = strcspn(names, " ");
+        snprintf(name, sizeof name, "%.*s", (int)length, names);
+        const tenon_status made = tn_case_plan(context, c, name, &plan);
+        tenon_plan_release(plan);
+        status = made != TENON_OK ? made : status;
+        names += length;
+    }
+    dispatch->listener = NULL;
+    return status;
 }

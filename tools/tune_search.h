@@ -2,6 +2,8 @@
 #ifndef TENON_TOOLS_TUNE_SEARCH_H
 #define TENON_TOOLS_TUNE_SEARCH_H
 
+#include "tune_ahead.h"
+
 #include "check/search_space.h"
 #include "dispatch/tuning.h"
 
@@ -27,6 +29,7 @@ typedef struct tune_search {
     tenon_context *context; /* TENON_MEASUREMENTS_NONE, so that it chooses by estimates */
     tn_search_space *space; /* of the context */
     bool anew;              /* calls that were tuned before, too */
+    tune_ahead ahead;
     /* Asked between candidates: whether to stop. Told of the result so far. */
     bool (*is_over)(void *user);
     void (*progress)(void *user, const tune_result *result);
@@ -37,5 +40,9 @@ typedef struct tune_search {
  * then neighbours of the fastest as long as there is a faster one. Each is checked before it is
  * measured. Keeps the outcome in the store. */
 void tune_call(const tune_search *search, const tn_case *c, tune_result *result);
+
+/* What a process that builds ahead does: checks solvers, whose names blanks separate, and runs
+ * them. Keeps no outcome. The status is that of the last one that failed. */
+tenon_status tune_build(tenon_context *context, const tn_case *c, const char *names);
 
 #endif

@@ -10,6 +10,7 @@ import json
 import os
 import pty
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -25,6 +26,7 @@ if not HAS_JSON:
     del sys.argv[1]
 SEED = int(os.environ.get("TENON_TEST_SEED") or time.time())
 PRELU = ("prelu", "x=f32:64x64", "slope=f32:64", "y=f32:64x64")
+PRODUCT = ("gemm", "a=f32:40x50", "b=f32:50x60", "d=f32:40x60")
 COPY = ("copy", "x=f32:64x64", "y=f32:64x64")
 FIELDS = {"call", "solver", "nanoseconds", "candidates", "searched", "key"}
 
@@ -127,8 +129,25 @@ class Calls(WithFolder):
         for args, why in (((), "is wanted"), ((*COPY, "--suite", "gemm"), "is wanted"),
                           ((*COPY, "--time", "soon"), '"soon" is no number'),
                           (("--suite", "dog"), 'no suite "dog"; there are gemm'),
-                          ((*COPY, "--dtype", "f31"), 'no type "f31"'), (("--calls",), "lacks")):
+                          ((*COPY, "--dtype", "f31"), 'no type "f31"'), (("--calls",), "lacks"),
+                          ((*COPY, "--jobs", "0"), '"0" is not from 1 to'),
+                          ((*COPY, "--jobs", "many"), '"many" is not from 1 to'),
+                          (("--build", "copy/rows", "--suite", "gemm"), "--build lacks a call")):
             self.assertIn(why, self.tune(*args, status=2))
+
+    def test_a_candidate_is_built_ahead(self):
+        self.tune("--build", "prelu/rows:st1 prelu/rows:st2", *PRELU)
+        kept = sorted(path.suffix for path in self.store.iterdir())
+        self.assertIn(".check", kept)
+        self.assertNotIn(".tuning", kept)
+        self.assertNotIn(".running", kept)
+        self.assertIn("prelu/none", self.tune("--build", "prelu/none prelu/rows", *PRELU, status=1))
+
+    def test_as_many_processes_as_are_asked_for(self):
+        for jobs in ("1", "3"):
+            done = self.tune("--force", "--jobs", jobs, *PRODUCT)
+            self.assertGreaterEqual(int(re.search(r"(?m)^ +(\d+) .* gemm a=", done)[1]), 2)
+            self.assertEqual(list(self.store.glob("*.running")), [])
 
     def test_without_a_store_nothing_is_tuned(self):
         self.assertIn("nothing can be kept", self.tune(*COPY, status=1, TENON_CACHE="0"))

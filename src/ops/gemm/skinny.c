@@ -90,8 +90,9 @@ static int64_t tile_cols(tenon_context *context, const gemm_problem *p)
     return tn_round_up(tn_min_i64(MOST_STRIP, tn_ceil_div(p->n, units)), AXPY_COLS);
 }
 
-/* Measured on an AVX-512 machine beside gemm/cpu_packed and gemm/cpu_direct: a large factor is read
- * faster than by them, a small one, which stays in the caches, is not. */
+/* Measured on AVX-512 machines beside gemm/cpu_packed and gemm/cpu_direct: a large factor is read
+ * faster than by them, a small one, which stays in the caches, is not. Dots of many rows read few
+ * columns side by side, and wait for memory. */
 static tn_work work_cpu(tenon_context *context, const gemm_problem *p, const int32_t *values)
 {
     const bool dots = by_dots(p);
@@ -112,7 +113,9 @@ static tn_work work_cpu(tenon_context *context, const gemm_problem *p, const int
         .vector_elements = tn_acc_size(p->dtype) > size ? 2 * passes * elements(p) : 0,
         .single_elements = dots && p->matrix[GEMM_A].col != 1 ? products / DOT_COLS : 0,
         .bytes = bytes * (dots ? 1 : passes),
-        .reach = dots ? 1 : 1.28};
+        .reach = !dots                    ? 1.28
+                 : values[SKINNY_MR] <= 4 ? 1
+                                          : 0.8};
 }
 
 /* Elements that a work-item of a GPU reads at once: 16 bytes, or with several rows four at most,
