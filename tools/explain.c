@@ -4,6 +4,7 @@
 #include "call_words.h"
 #include "options.h"
 #include "check/case.h"
+#include "runtime/constants.h"
 #include "runtime/target.h"
 
 #include <math.h>
@@ -21,6 +22,8 @@ static const char *bound_by(const tn_choice *choice)
 {
     const tn_work_parts *parts = &choice->parts;
     const double others = choice->time - parts->total;
+    if (choice->time >= TN_NO_ESTIMATE)
+        return "unknown";
     const double most = fmax(fmax(parts->launching, others), fmax(parts->computing, parts->memory));
     return most == others             ? "others"
            : most == parts->launching ? "launch"
@@ -45,7 +48,9 @@ static void print_count(const char *format, int width, double count)
 static void print_choice(const tn_choice *choice, const char *name, bool is_chosen)
 {
     const tn_work_parts *parts = &choice->parts;
-    printf("%c %11.1f", is_chosen ? '*' : ' ', choice->time / 1e3);
+    const double time = choice->time < TN_NO_ESTIMATE ? choice->time / 1e3 : 0;
+    printf("%c", is_chosen ? '*' : ' ');
+    print_count(" %*.1f", 11, time);
     print_count(" %*.0f", 8, parts->launches);
     printf(" %9.1f %9.1f %9.1f", parts->launching / 1e3, parts->computing / 1e3,
            parts->memory / 1e3);
@@ -131,6 +136,19 @@ static tenon_status open_context(const tn_device_kind *target, const char *devic
                           : tenon_context_create(&params, context);
 }
 
+/* Of a CPU: the model's numbers, which may be the kind's or those of the processor. */
+static void print_constants(tenon_context *context)
+{
+    tn_constants_need(context);
+    const tn_device_kind *kind = context->device.model.kind;
+    if (tn_device_kind_is_cpu(kind))
+        printf(
+            "%s: %.1f multiply-adds a ns of a core; bytes a ns: %.1f from memory, %.1f of a core "
+            "from the last cache\n",
+            kind == &context->constants.kind ? "as measured here" : "as its kind's table has it",
+            kind->rates.f32, kind->memory.bandwidth, kind->memory.cache);
+}
+
 static int explain_case(const tn_device_kind *target, const char *device, const tn_case *c)
 {
     explanation e = {NULL};
@@ -144,6 +162,7 @@ static int explain_case(const tn_device_kind *target, const char *device, const 
         printf("%s on %s, %.0f compute units, taken for %s\n", c->operation->name,
                e.context->device.info.name, e.context->device.model.units,
                e.context->device.model.kind->name);
+        print_constants(e.context);
         status = tn_case_plan(e.context, c, solver, &plan);
     }
     if (status == TENON_OK && !e.is_done)

@@ -21,11 +21,12 @@ typedef struct tn_store tn_store;
 
 /* What an entry is: a part of its name, so that equal keys of two kinds are two entries. */
 typedef enum tn_store_kind {
-    TN_STORE_PROGRAM, /* a program as the driver gives it */
-    TN_STORE_CHECK,   /* the outcome of a self-check */
-    TN_STORE_TRIAL,   /* the outcome of a capability's trial */
-    TN_STORE_RUNNING, /* a check or trial that has not ended */
-    TN_STORE_TUNING,  /* the fastest solver of a problem, as measured */
+    TN_STORE_PROGRAM,   /* a program as the driver gives it */
+    TN_STORE_CHECK,     /* the outcome of a self-check */
+    TN_STORE_TRIAL,     /* the outcome of a capability's trial */
+    TN_STORE_RUNNING,   /* a check or trial that has not ended */
+    TN_STORE_TUNING,    /* the fastest solver of a problem, as measured */
+    TN_STORE_CONSTANTS, /* the device model's numbers, as measured */
     TN_STORE_KINDS
 } tn_store_kind;
 

@@ -24,8 +24,9 @@ typedef struct header {
 #define CHECKED offsetof(header, checksum)
 
 static const char *const kind_names[TN_STORE_KINDS] = {
-    [TN_STORE_PROGRAM] = "program", [TN_STORE_CHECK] = "check",   [TN_STORE_TRIAL] = "trial",
-    [TN_STORE_RUNNING] = "running", [TN_STORE_TUNING] = "tuning",
+    [TN_STORE_PROGRAM] = "program", [TN_STORE_CHECK] = "check",
+    [TN_STORE_TRIAL] = "trial",     [TN_STORE_RUNNING] = "running",
+    [TN_STORE_TUNING] = "tuning",   [TN_STORE_CONSTANTS] = "constants",
 };
 
 const char *tn_store_kind_name(tn_store_kind kind)

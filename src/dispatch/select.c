@@ -3,6 +3,7 @@
 #include "dispatch/operation.h"
 
 #include "runtime/cl_error.h"
+#include "runtime/constants.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -124,6 +125,7 @@ uint32_t tn_candidates(tenon_context *context, const tn_family *family, const tn
 {
     tn_candidate refused[TN_MOST_SOLVERS];
     uint32_t serving = 0, refused_count = 0;
+    tn_constants_need(context);
     for (uint32_t i = 0; i < family->solver_count; i++) {
         tn_candidate c = {.solver = family->solvers[i]};
         c.why_not = refuses(context, problem, c.solver, &c.time);
@@ -312,6 +314,7 @@ static tenon_status select_one(const char *operation, tenon_context *context,
 tenon_status tn_select_for(const char *operation, tenon_context *context, const tn_family *family,
                            const tn_problem *problem, const tn_call *call, tn_choice *choice)
 {
+    tn_constants_need(context);
     const tenon_status status = select_one(operation, context, family, problem, call, choice);
     const tn_dispatch *dispatch = tn_dispatch_of(context);
     if (dispatch != NULL && dispatch->listener != NULL)

@@ -36,6 +36,9 @@ typedef struct tn_problem {
 
 typedef struct tn_solver tn_solver;
 
+/* The time of what is never chosen by estimate, though it may be by measurement. */
+#define TN_NO_ESTIMATE 1e30
+
 /* What a choice goes by: what was asked for or is estimated, what was measured for the call, or for
  * one like it. */
 typedef enum tn_basis { TN_BY_ESTIMATE, TN_BY_MEASUREMENT, TN_BY_NEAREST } tn_basis;

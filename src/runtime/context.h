@@ -120,6 +120,10 @@ struct tenon_context {
      * what it has kept. The validation context's is ahead while a self-check tries
      * (dispatch/self_check.c). */
     atomic_uint rebuild_salt;
+    struct {
+        atomic_bool are_settled;
+        tn_device_kind kind; /* the device's, with its own numbers */
+    } constants;
     tn_capabilities capabilities;
     tn_validation validation;
     tn_program_cache programs;

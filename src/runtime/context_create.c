@@ -134,6 +134,7 @@ static tenon_status make_context(const char *operation, cl_context cl, const tn_
         tn_keeper_enter();
     atomic_init(&context->validation.context, NULL);
     atomic_init(&context->capabilities.unmade, 0);
+    atomic_init(&context->constants.are_settled, false);
     context->cl = cl;
     context->device = *device;
     context->log = (tn_log){params->log, params->log_user,

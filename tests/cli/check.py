@@ -188,7 +188,7 @@ class Solvers(unittest.TestCase):
 
 
 class Explain(unittest.TestCase):
-    ROW = re.compile(r"^([* ]) +([\d.]+) +(\d+|-) +([\d.]+) +([\d.]+) +([\d.]+) +(\d+|-)"
+    ROW = re.compile(r"^([* ]) +([\d.]+|-) +(\d+|-) +([\d.]+) +([\d.]+) +([\d.]+) +(\d+|-)"
                      r" +([\d.]+|-) +(\w+)  (\S+)$", re.M)
 
     def explain(self, *args):
@@ -202,7 +202,7 @@ class Explain(unittest.TestCase):
         refused = re.findall(r"^  (gemm/\w+): \S", printed, re.M)
         listed = {name for name, _ in solvers.read(tenon("solvers", "gemm").stdout)}
         self.assertEqual(sorted(names + refused), sorted(listed))
-        times = [float(row[1]) for row in rows]
+        times = [float("inf" if row[1] == "-" else row[1]) for row in rows]
         self.assertEqual(times, sorted(times))
         self.assertEqual([row[0] for row in rows], ["*"] + [" "] * (len(rows) - 1))
         self.assertIn(f"chosen: {rows[0][-1]}: the least estimate\n", printed)
@@ -211,6 +211,9 @@ class Explain(unittest.TestCase):
         call = ("gemm", "a=f32:1x1000", "b=f32:1000x1000", "d=f32:1x1000", "--target", "cpu_16")
         for _, total, _, *parts, _, _, most, name in self.explain(*call)[1]:
             launching, computing, memory = map(float, parts)
+            if name == "gemm/clblast":
+                self.assertEqual((total, most), ("-", "unknown"))
+                continue
             self.assertIn(most, ("launch", "compute", "memory", "others"), name)
             self.assertLessEqual(float(total), launching + computing + memory + 0.2, name)
             self.assertGreaterEqual(float(total), launching + max(computing, memory) - 0.2, name)

@@ -15,6 +15,7 @@ typedef struct kept_log {
     int warnings, infos;
     int begun[3], done[3]; /* steps of progress, by stage */
     int info_lines[3];     /* lines that tell of one that is done, by stage */
+    int measured;          /* lines that tell of the processor's numbers */
     char warning[1024];    /* the last one */
     char all[4096];        /* warnings, one after the other */
 } kept_log;

@@ -258,6 +258,54 @@ static void every_count_counts(void **state)
     temporary_remove(folder);
 }
 
+/* Once for a machine, and again where what was kept is damaged. */
+static void the_processors_numbers_are_kept(void **state)
+{
+    char *folder = temporary_make(), name[256];
+    const tenon_store store = kept_folder(folder);
+    kept_session s;
+    (void)state;
+    for (int run = 0; run < 4; run++) {
+        kept_open(&s, &store);
+        if (!s.context->device.is_cpu) {
+            kept_close(&s);
+            skip();
+        }
+        const tn_device_kind table = *s.context->device.model.kind;
+        kept_product(&s);
+        const tn_device_kind *kind = s.context->device.model.kind;
+        assert_ptr_equal(kind, &s.context->constants.kind);
+        assert_string_equal(kind->name, table.name);
+        assert_int_equal(kept_count(folder, TN_STORE_CONSTANTS), 1);
+        assert_int_equal(s.log.measured, run != 1);
+        assert_int_equal(s.log.warnings, run == 2);
+        kept_close(&s);
+        assert_true(temporary_find(folder, ".constants", name));
+        if (run == 1)
+            temporary_write(temporary_path(folder, name), "damaged", 7);
+        if (run == 2)
+            assert_int_equal(remove(temporary_path(folder, name)), 0);
+    }
+    temporary_remove(folder);
+}
+
+static void without_measurements_there_is_the_table_alone(void **state)
+{
+    char *folder = temporary_make();
+    tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
+    kept_session s = {0};
+    (void)state;
+    params.store = kept_folder(folder);
+    params.measurements = TENON_MEASUREMENTS_NONE;
+    assert_ok(tenon_context_create(&params, &s.context));
+    assert_ok(tenon_stream_create(s.context, NULL, &s.stream));
+    kept_product(&s);
+    assert_ptr_not_equal(s.context->device.model.kind, &s.context->constants.kind);
+    assert_int_equal(kept_count(folder, TN_STORE_CONSTANTS), 0);
+    kept_close(&s);
+    temporary_remove(folder);
+}
+
 static void statistics_are_refused_what_is_wrong(void **state)
 {
     const tenon_store none = {.kind = TENON_STORE_NONE};
@@ -303,6 +351,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(an_application_keeps_entries_itself),
         cmocka_unit_test(the_end_of_a_context_does_not_wait_for_all),
         cmocka_unit_test(every_count_counts),
+        cmocka_unit_test(the_processors_numbers_are_kept),
+        cmocka_unit_test(without_measurements_there_is_the_table_alone),
         cmocka_unit_test(statistics_are_refused_what_is_wrong),
         cmocka_unit_test(what_is_no_store_makes_no_context),
     };

@@ -111,8 +111,7 @@ static const char *refuses(const gemm_problem *p, clblast_args *args)
 static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
 {
     const gemm_problem *p = (const gemm_problem *)problem;
-    /* Never the choice of an estimate: how fast it is depends on what it was tuned for. */
-    choice->time = 1e30;
+    choice->time = TN_NO_ESTIMATE; /* how fast it is depends on what it was tuned for */
     /* Nothing is built with it, but each pair of layouts is checked. */
     tn_choice_options(context, choice, GEMM_OPTIONS_FORMAT " -DTENON_LAYOUTS=%d%d",
                       GEMM_OPTIONS_VALUES(p), (int)tn_gemm_layout(p, GEMM_A),

@@ -91,11 +91,11 @@ static int64_t tile_cols(tenon_context *context, const gemm_problem *p)
 }
 
 /* Measured on AVX-512 machines beside gemm/cpu_packed and gemm/cpu_direct: a large factor is read
- * faster than by them, a small one, which stays in the caches, is not. Dots of many rows read few
- * columns side by side, and wait for memory. */
+ * faster than by them, a small one, which stays in the caches, is not. Dots of many rows have
+ * few columns side by side: their sums wait for one another, and for memory. */
 static tn_work work_cpu(tenon_context *context, const gemm_problem *p, const int32_t *values)
 {
-    const bool dots = by_dots(p);
+    const bool dots = by_dots(p), many_dots = dots && values[SKINNY_MR] > 4;
     const double passes = (double)tn_ceil_div(p->m, values[SKINNY_MR]);
     const uint64_t size = tenon_dtype_size((tenon_dtype)p->dtype);
     const double bytes = elements(p) * (double)size;
@@ -107,15 +107,16 @@ static tn_work work_cpu(tenon_context *context, const gemm_problem *p, const int
         .groups = (double)tn_ceil_div(p->n, tile_cols(context, p)) * (double)tn_gemm_batch_count(p),
         .rate = tn_sum_rate(p->dtype),
         .multiply_adds = products,
-        .efficiency = dots      ? 0.9
+        .efficiency = many_dots ? 0.4
+                      : dots    ? 0.9
                       : streams ? 1.1
                                 : 0.7,
         .vector_elements = tn_acc_size(p->dtype) > size ? 2 * passes * elements(p) : 0,
         .single_elements = dots && p->matrix[GEMM_A].col != 1 ? products / DOT_COLS : 0,
         .bytes = bytes * (dots ? 1 : passes),
-        .reach = !dots                    ? 1.28
-                 : values[SKINNY_MR] <= 4 ? 1
-                                          : 0.8};
+        .reach = many_dots ? 0.8
+                 : dots    ? 1
+                           : 1.28};
 }
 
 /* Elements that a work-item of a GPU reads at once: 16 bytes, or with several rows four at most,

@@ -1,0 +1,236 @@
+#include "device/host_speed.h"
+
+#include <pthread.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define MOST_THREADS 64
+#define REPEATS      6        /* the fastest counts: others do not make a processor faster */
+#define GAP          15000000 /* nanoseconds between them: who takes a core away has it for a while */
+/* Bytes that are read from memory by all threads together: twice the last cache, and no more. */
+#define MOST_MEMORY ((uint64_t)256 << 20)
+#define MOST_CACHED ((uint64_t)4 << 20) /* of a thread */
+
+/* A product's inner loop: rows of a times a panel of b, as wide as there are registers for. */
+#define ROWS        6
+#define DEPTH       384
+#define MOST_WIDTH  64 /* columns of the panel */
+#define LOOP_ROUNDS 200000
+
+typedef void inner_loop(const float *a, const float *b, int depth, float *sums);
+
+/* The compiler may not make fma of a product and a sum unless it is told so. */
+#if defined(__clang__)
+#define FAST_SUMS
+#elif defined(__GNUC__)
+#define FAST_SUMS __attribute__((optimize("O2,fp-contract=fast,unroll-loops")))
+#else
+#define FAST_SUMS
+#endif
+
+#define DEFINE_LOOP(name, lanes, vectors, target)                                                  \
+    typedef float name##_vector __attribute__((vector_size(4 * (lanes)), aligned(4)));             \
+    target FAST_SUMS static void name(const float *a, const float *b, int depth, float *sums)      \
+    {                                                                                              \
+        name##_vector sum[ROWS][vectors] = {{{0}}};                                                \
+        for (int k = 0; k < depth; k++)                                                            \
+            for (int v = 0; v < (vectors); v++) {                                                  \
+                const name##_vector right =                                                        \
+                    *(const name##_vector *)(b + (k * (vectors) + v) * (lanes));                   \
+                for (int r = 0; r < ROWS; r++)                                                     \
+                    sum[r][v] += a[k * ROWS + r] * right;                                          \
+            }                                                                                      \
+        for (int r = 0; r < ROWS; r++)                                                             \
+            for (int v = 0; v < (vectors); v++)                                                    \
+                *(name##_vector *)(sums + (r * (vectors) + v) * (lanes)) += sum[r][v];             \
+    }
+
+#if defined(__x86_64__) && defined(__GNUC__)
+DEFINE_LOOP(loop_16, 16, 4, __attribute__((target("avx512f"))))
+DEFINE_LOOP(loop_8, 8, 2, __attribute__((target("avx2,fma"))))
+#endif
+DEFINE_LOOP(loop_4, 4, 2, )
+
+/* The loop, and the columns of its panel; NULL where the processor has no such vectors. */
+static inner_loop *loop_of(uint32_t lanes, int *width)
+{
+    *width = (int)lanes * (lanes == 16 ? 4 : 2);
+#if defined(__x86_64__) && defined(__GNUC__)
+    if (lanes == 16)
+        return __builtin_cpu_supports("avx512f") ? loop_16 : NULL;
+    if (lanes == 8)
+        return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? loop_8 : NULL;
+#endif
+    return lanes == 4 ? loop_4 : NULL;
+}
+
+/* What all threads work on. */
+typedef struct team {
+    pthread_mutex_t gate; /* until all threads are there, or one could not be made */
+    pthread_barrier_t barrier;
+    bool is_short;
+    inner_loop *loop;
+    int width;
+    uint64_t memory_bytes, cached_bytes; /* of a thread */
+} team;
+
+/* Nanoseconds of each repeat. */
+typedef struct times {
+    double memory[REPEATS], cache[REPEATS], sums[REPEATS];
+} times;
+
+typedef struct member {
+    team *team;
+    pthread_t thread;
+    uint64_t *memory;
+    float a[DEPTH * ROWS], b[DEPTH * MOST_WIDTH], sums[ROWS * MOST_WIDTH];
+    times times;
+    uint64_t seen; /* so that nothing is left out as unused */
+} member;
+
+static double now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return 1e9 * (double)time.tv_sec + (double)time.tv_nsec;
+}
+
+static void read_all(member *m, uint64_t bytes, uint64_t rounds)
+{
+    uint64_t sum[8] = {0};
+    for (uint64_t t = 0; t < rounds; t++)
+        for (uint64_t i = 0; i + 8 <= bytes / 8; i += 8)
+            for (uint64_t j = 0; j < 8; j++)
+                sum[j] += m->memory[i + j];
+    for (int j = 0; j < 8; j++)
+        m->seen += sum[j];
+}
+
+static uint64_t cached_rounds(const team *t)
+{
+    return MOST_CACHED / t->cached_bytes + 1;
+}
+
+/* Every thread begins each part of a repeat together with the others. */
+static void measure(member *m, int repeat)
+{
+    team *t = m->team;
+    pthread_barrier_wait(&t->barrier);
+    double begins = now();
+    read_all(m, t->memory_bytes, 1);
+    m->times.memory[repeat] = now() - begins;
+    read_all(m, t->cached_bytes, 1);
+    pthread_barrier_wait(&t->barrier);
+    begins = now();
+    read_all(m, t->cached_bytes, cached_rounds(t));
+    m->times.cache[repeat] = now() - begins;
+    pthread_barrier_wait(&t->barrier);
+    begins = now();
+    for (int i = 0; i < LOOP_ROUNDS / DEPTH; i++)
+        t->loop(m->a, m->b, DEPTH, m->sums);
+    m->times.sums[repeat] = now() - begins;
+}
+
+static void *work(void *data)
+{
+    member *m = data;
+    pthread_mutex_lock(&m->team->gate);
+    pthread_mutex_unlock(&m->team->gate);
+    if (m->team->is_short)
+        return NULL;
+    memset(m->memory, 1, m->team->memory_bytes);
+    for (int i = 0; i < REPEATS; i++) {
+        if (i > 0)
+            nanosleep(&(struct timespec){.tv_nsec = GAP}, NULL);
+        measure(m, i);
+    }
+    return NULL;
+}
+
+static int compare(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* The times of the slowest threads of each repeat, the fastest repeat first. `offset` is that of a
+ * list in times. */
+static void sort_times(const member *members, uint32_t count, size_t offset, double sorted[REPEATS])
+{
+    for (int i = 0; i < REPEATS; i++) {
+        sorted[i] = 1;
+        for (uint32_t m = 0; m < count; m++) {
+            const double *list = (const double *)((const char *)&members[m].times + offset);
+            sorted[i] = list[i] > sorted[i] ? list[i] : sorted[i];
+        }
+    }
+    qsort(sorted, REPEATS, sizeof *sorted, compare);
+}
+
+/* Others take a core away, and do not make it faster: the fastest counts. Memory they share: its
+ * usual speed counts. */
+static void add_up(const team *t, const member *members, uint32_t count, tn_host_speed *out)
+{
+    double memory[REPEATS], cache[REPEATS], sums[REPEATS];
+    sort_times(members, count, offsetof(times, memory), memory);
+    sort_times(members, count, offsetof(times, cache), cache);
+    sort_times(members, count, offsetof(times, sums), sums);
+    out->memory = (double)t->memory_bytes * count / memory[REPEATS / 2];
+    out->cache = (double)(t->cached_bytes * cached_rounds(t)) / cache[0];
+    out->rate = (double)(LOOP_ROUNDS / DEPTH) * DEPTH * ROWS * t->width / sums[0];
+}
+
+static bool run(team *t, member *members, uint32_t count)
+{
+    uint32_t made = 0;
+    pthread_mutex_lock(&t->gate);
+    while (made < count && pthread_create(&members[made].thread, NULL, work, &members[made]) == 0)
+        made++;
+    t->is_short = made < count;
+    pthread_mutex_unlock(&t->gate);
+    for (uint32_t i = 0; i < made; i++)
+        pthread_join(members[i].thread, NULL);
+    return !t->is_short;
+}
+
+static bool run_with_memory(team *t, uint32_t count, tn_host_speed *out)
+{
+    member *members = calloc(count, sizeof *members);
+    unsigned char *memory = malloc(t->memory_bytes * count);
+    bool well = members != NULL && memory != NULL;
+    for (uint32_t i = 0; well && i < count; i++) {
+        members[i].team = t;
+        members[i].memory = (uint64_t *)(void *)(memory + i * t->memory_bytes);
+    }
+    well = well && run(t, members, count);
+    if (well)
+        add_up(t, members, count, out);
+    free(memory);
+    free(members);
+    return well;
+}
+
+static uint64_t between(uint64_t low, uint64_t value, uint64_t high)
+{
+    return value < low ? low : value > high ? high : value;
+}
+
+bool tn_host_speed_measure(uint32_t threads, uint32_t lanes, uint64_t cache_size,
+                           uint64_t most_bytes, tn_host_speed *out)
+{
+    const uint32_t count = (uint32_t)between(1, threads, MOST_THREADS);
+    const uint64_t most = between(64 * (uint64_t)count, most_bytes, MOST_MEMORY);
+    team t = {.gate = PTHREAD_MUTEX_INITIALIZER};
+    t.loop = loop_of(lanes, &t.width);
+    t.memory_bytes = between(64 * (uint64_t)count, 2 * cache_size, most) / count / 64 * 64;
+    t.cached_bytes = between(64, cache_size / count / 4, MOST_CACHED) / 64 * 64;
+    if (t.cached_bytes > t.memory_bytes)
+        t.cached_bytes = t.memory_bytes;
+    if (t.loop == NULL || pthread_barrier_init(&t.barrier, NULL, count) != 0)
+        return false;
+    const bool well = run_with_memory(&t, count, out);
+    pthread_barrier_destroy(&t.barrier);
+    return well;
+}

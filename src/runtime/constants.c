@@ -1,0 +1,144 @@
+#include "runtime/constants.h"
+
+#include "runtime/identity.h"
+#include "runtime/validation.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What a good kernel reaches of what is measured. */
+#define REACHED_RATE   0.9
+#define REACHED_MEMORY 0.75
+#define REACHED_CACHE  0.45
+/* Steps of a doubling that a factor is rounded to; within one step the table is right. */
+#define STEPS      4
+#define MOST_STEPS 24
+/* Of the device's memory, for measuring. */
+#define MEMORY_SHARE 16
+
+static double rounded(double factor)
+{
+    const double steps = fmax(fmin(nearbyint(STEPS * log2(factor)), MOST_STEPS), -MOST_STEPS);
+    return fabs(steps) <= 1 ? 1 : exp2(steps / STEPS);
+}
+
+void tn_constants_apply(const tn_device_kind *kind, const tn_host_speed *speed, tn_device_kind *out)
+{
+    const double rate = rounded(REACHED_RATE * speed->rate / kind->rates.f32);
+    *out = *kind;
+    out->rates.f32 *= rate;
+    out->rates.f64 *= rate;
+    out->rates.scalar *= rate;
+    out->steps.vector_element /= rate;
+    out->steps.single_element /= rate;
+    out->steps.row /= rate;
+    out->memory.bandwidth *= rounded(REACHED_MEMORY * speed->memory / kind->memory.bandwidth);
+    if (kind->memory.cache > 0)
+        out->memory.cache *= rounded(REACHED_CACHE * speed->cache / kind->memory.cache);
+}
+
+int tn_constants_text(const tn_host_speed *speed, char *text, size_t size)
+{
+    return snprintf(text, size, "rate %.4g memory %.4g cache %.4g\n", speed->rate, speed->memory,
+                    speed->cache);
+}
+
+static bool makes_sense(double number)
+{
+    return number > 1e-3 && number < 1e6;
+}
+
+bool tn_constants_parse(const char *text, tn_host_speed *speed)
+{
+    return sscanf(text, "rate %lf memory %lf cache %lf", &speed->rate, &speed->memory,
+                  &speed->cache) == 3 &&
+           makes_sense(speed->rate) && makes_sense(speed->memory) && makes_sense(speed->cache);
+}
+
+static bool recall(tenon_context *context, const char *key, tn_host_speed *speed)
+{
+    size_t size;
+    char *text = tn_store_get(context->store, TN_STORE_CONSTANTS, key, &size);
+    const bool found = text != NULL && tn_constants_parse(text, speed);
+    if (text != NULL && !found)
+        tn_store_remove(context->store, TN_STORE_CONSTANTS, key);
+    free(text);
+    return found;
+}
+
+static bool measure(tenon_context *context, const tn_device_kind *table, const char *key,
+                    tn_host_speed *speed)
+{
+    const tn_device *device = &context->device;
+    const tn_log log = tn_context_log(context);
+    const uint64_t began = tn_now();
+    char text[128];
+    /* What could not be read for want of memory is not decided anew. */
+    if (tn_store_has(context->store, TN_STORE_CONSTANTS, key) ||
+        !tn_host_speed_measure((uint32_t)device->model.units, table->lanes,
+                               device->model.cache_size, device->info.global_memory / MEMORY_SHARE,
+                               speed))
+        return false;
+    const int length = tn_constants_text(speed, text, sizeof text);
+    tn_store_put(context->store, TN_STORE_CONSTANTS, key, text, (size_t)length);
+    tn_log_send(&log, TENON_LOG_INFO, "the processor's own numbers: %.*s, measured in %.1f ms",
+                length - 1, text, 1e-6 * (double)(tn_now() - began));
+    return tn_constants_parse(text, speed); /* with the digits that the next process will read */
+}
+
+/* The table whose numbers are to be replaced; NULL where they stay, or have been. */
+static const tn_device_kind *table_of(tenon_context *context)
+{
+    pthread_mutex_lock(&context->slot_lock);
+    const tn_device_kind *kind =
+        atomic_load(&context->constants.are_settled) ? NULL : context->device.model.kind;
+    pthread_mutex_unlock(&context->slot_lock);
+    const bool has_own = kind != NULL && tn_device_kind_is_cpu(kind) && context->device.is_cpu &&
+                         context->store != NULL && context->measurements != TENON_MEASUREMENTS_NONE;
+    return has_own ? kind : NULL;
+}
+
+/* One thread measures; those that waited for it find what it has kept. */
+static bool measure_once(tenon_context *context, const tn_device_kind *table, const char *key,
+                         tn_host_speed *speed)
+{
+    tenon_stream *stream;
+    if (tn_validation_enter(context, &stream) != TENON_OK)
+        return false;
+    const bool found = recall(context, key, speed) || measure(context, table, key, speed);
+    tn_validation_leave(context);
+    return found;
+}
+
+/* The first one counts. */
+static void settle(tenon_context *context, const tn_host_speed *speed)
+{
+    pthread_mutex_lock(&context->slot_lock);
+    if (!atomic_load(&context->constants.are_settled) && speed != NULL) {
+        tn_constants_apply(context->device.model.kind, speed, &context->constants.kind);
+        context->device.model.kind = &context->constants.kind;
+    }
+    atomic_store(&context->constants.are_settled, true);
+    pthread_mutex_unlock(&context->slot_lock);
+}
+
+/* A validation context has its owner's, which settles them before it lets anything be chosen. */
+void tn_constants_need(tenon_context *context)
+{
+    tn_host_speed speed;
+    if (context->owner != NULL) {
+        context->device.model.kind = context->owner->device.model.kind;
+        return;
+    }
+    if (atomic_load(&context->constants.are_settled))
+        return;
+    const tn_device_kind *table = table_of(context);
+    char *key =
+        table != NULL ? tn_identity_machine_key(context, "constants of the processor") : NULL;
+    const bool found =
+        key != NULL && (recall(context, key, &speed) || measure_once(context, table, key, &speed));
+    settle(context, found ? &speed : NULL);
+    free(key);
+}
