@@ -7,17 +7,18 @@
 #include <time.h>
 
 #define MOST_THREADS 64
-#define REPEATS      6        /* the fastest counts: others do not make a processor faster */
-#define GAP          15000000 /* nanoseconds between them: who takes a core away has it for a while */
+#define REPEATS      6
+/* Nanoseconds between them: who takes a core away has it for a while. */
+#define GAP 15000000
 /* Bytes that are read from memory by all threads together: twice the last cache, and no more. */
 #define MOST_MEMORY ((uint64_t)256 << 20)
 #define MOST_CACHED ((uint64_t)4 << 20) /* of a thread */
 
 /* A product's inner loop: rows of a times a panel of b, as wide as there are registers for. */
-#define ROWS        6
-#define DEPTH       384
-#define MOST_WIDTH  64 /* columns of the panel */
-#define LOOP_ROUNDS 200000
+#define ROWS       6
+#define DEPTH      384
+#define MOST_WIDTH 64 /* columns of the panel */
+#define LOOP_RUNS  520
 
 typedef void inner_loop(const float *a, const float *b, int depth, float *sums);
 
@@ -128,7 +129,7 @@ static void measure(member *m, int repeat)
     m->times.cache[repeat] = now() - begins;
     pthread_barrier_wait(&t->barrier);
     begins = now();
-    for (int i = 0; i < LOOP_ROUNDS / DEPTH; i++)
+    for (int i = 0; i < LOOP_RUNS; i++)
         t->loop(m->a, m->b, DEPTH, m->sums);
     m->times.sums[repeat] = now() - begins;
 }
@@ -179,7 +180,7 @@ static void add_up(const team *t, const member *members, uint32_t count, tn_host
     sort_times(members, count, offsetof(times, sums), sums);
     out->memory = (double)t->memory_bytes * count / memory[REPEATS / 2];
     out->cache = (double)(t->cached_bytes * cached_rounds(t)) / cache[0];
-    out->rate = (double)(LOOP_ROUNDS / DEPTH) * DEPTH * ROWS * t->width / sums[0];
+    out->rate = (double)LOOP_RUNS * DEPTH * ROWS * t->width / sums[0];
 }
 
 static bool run(team *t, member *members, uint32_t count)

@@ -27,7 +27,8 @@ static void assert_near(double value, double wanted)
 static void near_the_table_it_stays_the_table(void **state)
 {
     (void)state;
-    for (double factor = 0.78; factor < 1.29; factor += 0.05) {
+    for (int percent = 78; percent < 129; percent += 5) {
+        const double factor = percent / 100.0;
         tn_host_speed speed = usual();
         tn_device_kind own;
         speed.rate *= factor;
