@@ -18,6 +18,7 @@ main() {
     CC=gcc build build-coverage -Db_coverage=true
     find build-coverage -name '*.gcda' -delete
     stage "Running the tests" build-coverage/log/test.log meson test -C build-coverage --no-rebuild --no-suite embed "$@"
+    mkdir -p build-coverage/coverage
     gcovr --root . --object-directory build-coverage --filter src/ --print-summary \
         --html-details build-coverage/coverage/index.html --sort-percentage \
         --txt build-coverage/coverage.txt --exclude-unreachable-branches --exclude-throw-branches \
