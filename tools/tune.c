@@ -136,6 +136,8 @@ static void print_result(const char *call, const tune_result *r)
     if (r->left_out > 0 || r->barred > 0 || r->end == TUNE_CUT)
         printf("    %u left out by the model, %u barred%s\n", r->left_out, r->barred,
                r->end == TUNE_CUT ? "; the search was cut" : "");
+    if (r->ahead > 0)
+        printf("    %u processes have built candidates ahead\n", r->ahead);
 }
 
 static int report(const tune_run *run)
@@ -248,7 +250,8 @@ static int build(const tune_options *o, int argc, char **argv)
         fprintf(stderr, "%s\n", tenon_last_error());
         return EXIT_USAGE;
     }
-    tenon_context *context = open_context(&run);
+    signal(SIGINT, SIG_IGN);
+    tenon_context *context = make_context(&run);
     if (context == NULL)
         return EXIT_FAILED;
     const int code =

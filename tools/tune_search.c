@@ -156,7 +156,7 @@ static void build_ahead(const hunt *h, const candidate *list, uint32_t count)
     for (uint32_t i = 0; i < count && i < BATCH; i++)
         if (!is_hopeless(h, &list[i]))
             names[wanted++] = list[i].name;
-    tune_ahead_build(&h->search->ahead, h->c, names, wanted);
+    h->result->ahead += tune_ahead_build(&h->search->ahead, h->c, names, wanted);
 }
 
 /* False where measuring failed. */

@@ -23,6 +23,7 @@ typedef struct tune_result {
     double estimated_time, fastest_time; /* nanoseconds */
     char why[256];
     uint32_t measured, left_out, barred; /* left out: the model's estimate is too long */
+    uint32_t ahead;                      /* processes that have built candidates */
 } tune_result;
 
 typedef struct tune_search {

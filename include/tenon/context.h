@@ -38,8 +38,10 @@ typedef void (*tenon_progress_callback)(void *user, const tenon_progress *progre
 /** What part measurements have in choosing solvers. An outcome that is stored stands until `tenon
  * tune` replaces it, so that equal calls have equal bits, in later processes too. */
 typedef enum tenon_measurements {
-    /** Those that are stored are used; TENON_TUNE=1 in the environment: TENON_MEASUREMENTS_MADE,
-     * TENON_TUNE=0: TENON_MEASUREMENTS_NONE. */
+    /** Stored measurements are used: those of the call, else those that `tenon tune` has made of a
+     * call that differs a little in its sizes alone. On a CPU, where there is a store, estimates go
+     * by the speed of the processor, which is measured at the first choice and stored. TENON_TUNE=1
+     * in the environment: TENON_MEASUREMENTS_MADE, TENON_TUNE=0: TENON_MEASUREMENTS_NONE. */
     TENON_MEASUREMENTS_USUAL = 0,
     TENON_MEASUREMENTS_NONE, /**< estimates alone, which are the same on equal devices */
     /** Where a plan is made of a problem that was not measured, the solvers that should be the

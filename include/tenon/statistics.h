@@ -48,7 +48,8 @@ TENON_API tenon_status tenon_context_statistics(const tenon_context *context,
  * at once, and nothing is left to write. PoCL compiles every kernel once more for them, and its
  * kernels must not run meanwhile: there it is done at the end of the process's only context, for a
  * second or so, and here, whatever it takes: for a process that lives long, or prepares a store for
- * others.
+ * others. Waits for work that the context's streams have left; other threads that make a context or
+ * a stream meanwhile wait for this.
  *  @return TENON_OK, also where nothing is kept · TENON_ERROR_INVALID_ARGUMENT (NULL) ·
  *          TENON_ERROR_UNSUPPORTED (on PoCL: the context has a stream, or the process has another
  *          context; nothing is written) */

@@ -9,10 +9,12 @@
 #define MOST_THREADS 64
 #define REPEATS      6
 /* Nanoseconds between them: who takes a core away has it for a while. */
-#define GAP 15000000
-/* Bytes that are read from memory by all threads together: twice the last cache, and no more. */
+#define GAP  15000000
+#define LINE ((uint64_t)64) /* bytes of a line of a cache */
+/* Bytes that are read: from memory twice the last cache, by all threads together; from the cache,
+ * by each. */
 #define MOST_MEMORY ((uint64_t)256 << 20)
-#define MOST_CACHED ((uint64_t)4 << 20) /* of a thread */
+#define MOST_CACHED ((uint64_t)4 << 20)
 
 /* A product's inner loop: rows of a times a panel of b, as wide as there are registers for. */
 #define ROWS       6
@@ -32,7 +34,7 @@ typedef void inner_loop(const float *a, const float *b, int depth, float *sums);
 #endif
 
 #define DEFINE_LOOP(name, lanes, vectors, target)                                                  \
-    typedef float name##_vector __attribute__((vector_size(4 * (lanes)), aligned(4)));             \
+    typedef float name##_vector __attribute__((vector_size(4 * (lanes)), aligned(4), may_alias));  \
     target FAST_SUMS static void name(const float *a, const float *b, int depth, float *sums)      \
     {                                                                                              \
         name##_vector sum[ROWS][vectors] = {{{0}}};                                                \
@@ -102,7 +104,7 @@ static void read_all(member *m, uint64_t bytes, uint64_t rounds)
 {
     uint64_t sum[8] = {0};
     for (uint64_t t = 0; t < rounds; t++)
-        for (uint64_t i = 0; i + 8 <= bytes / 8; i += 8)
+        for (uint64_t i = 0; i < bytes / sizeof *m->memory; i += 8)
             for (uint64_t j = 0; j < 8; j++)
                 sum[j] += m->memory[i + j];
     for (int j = 0; j < 8; j++)
@@ -222,14 +224,14 @@ bool tn_host_speed_measure(uint32_t threads, uint32_t lanes, uint64_t cache_size
                            uint64_t most_bytes, tn_host_speed *out)
 {
     const uint32_t count = (uint32_t)between(1, threads, MOST_THREADS);
-    const uint64_t most = between(64 * (uint64_t)count, most_bytes, MOST_MEMORY);
+    const uint64_t bytes = 2 * cache_size;
     team t = {.gate = PTHREAD_MUTEX_INITIALIZER};
     t.loop = loop_of(lanes, &t.width);
-    t.memory_bytes = between(64 * (uint64_t)count, 2 * cache_size, most) / count / 64 * 64;
-    t.cached_bytes = between(64, cache_size / count / 4, MOST_CACHED) / 64 * 64;
-    if (t.cached_bytes > t.memory_bytes)
-        t.cached_bytes = t.memory_bytes;
-    if (t.loop == NULL || pthread_barrier_init(&t.barrier, NULL, count) != 0)
+    t.memory_bytes = bytes / count / LINE * LINE;
+    t.cached_bytes = between(LINE, cache_size / count / 4, MOST_CACHED) / LINE * LINE;
+    /* What fits the last cache would tell nothing of memory. */
+    if (t.loop == NULL || t.memory_bytes < t.cached_bytes || bytes > MOST_MEMORY ||
+        bytes > most_bytes || pthread_barrier_init(&t.barrier, NULL, count) != 0)
         return false;
     const bool well = run_with_memory(&t, count, out);
     pthread_barrier_destroy(&t.barrier);

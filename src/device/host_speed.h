@@ -13,8 +13,9 @@ typedef struct tn_host_speed {
     double memory, cache;
 } tn_host_speed;
 
-/* Takes some 100 milliseconds with so many threads, vectors of so many f32, and `most_bytes` of
- * memory. False where threads or memory are short, or the processor has no such vectors. */
+/* Takes some 150 milliseconds with so many threads, vectors of so many f32, and twice the bytes of
+ * the last cache. False where these are more than `most_bytes` or 256 MiB, the size of the cache is
+ * not known (0), threads or memory are short, or the processor has no such vectors. */
 bool tn_host_speed_measure(uint32_t threads, uint32_t lanes, uint64_t cache_size,
                            uint64_t most_bytes, tn_host_speed *out);
 

@@ -77,18 +77,38 @@ double tn_call_distance(const char *a, const char *b)
     return *a == *b ? distance : (double)INFINITY;
 }
 
-/* With the lock held. Without memory an outcome is not known. */
+/* Without memory an outcome is not known. */
 static void add(void *user, const char *problem, const tn_tuned *tuned)
 {
-    tn_dispatch *dispatch = user;
+    tn_searched *searched = user;
     (void)problem;
     if (!tuned->is_searched)
         return;
-    tn_tuned *list = realloc(dispatch->searched, (dispatch->searched_count + 1) * sizeof *list);
-    if (list == NULL)
+    tn_tuned *outcomes = realloc(searched->outcomes, (searched->count + 1) * sizeof *outcomes);
+    if (outcomes == NULL)
         return;
-    dispatch->searched = list;
-    list[dispatch->searched_count++] = *tuned;
+    searched->outcomes = outcomes;
+    outcomes[searched->count++] = *tuned;
+}
+
+/* Not under the lock, since the store may tell the log. The first thread that is done counts. */
+static void read_searched(tenon_context *context, tn_dispatch *dispatch)
+{
+    tn_searched read = {NULL, 0};
+    pthread_mutex_lock(&dispatch->checked_lock);
+    const bool is_known = dispatch->knows_searched;
+    pthread_mutex_unlock(&dispatch->checked_lock);
+    if (is_known)
+        return;
+    tn_tuning_each(context, add, &read);
+    pthread_mutex_lock(&dispatch->checked_lock);
+    if (!dispatch->knows_searched) {
+        dispatch->searched = read;
+        read.outcomes = NULL;
+    }
+    dispatch->knows_searched = true;
+    pthread_mutex_unlock(&dispatch->checked_lock);
+    free(read.outcomes);
 }
 
 static bool is_of_family(const char *solver, const tn_family *family)
@@ -98,13 +118,13 @@ static bool is_of_family(const char *solver, const tn_family *family)
 }
 
 /* With the lock held. Of equals the first by the solver's name, whatever the order in the store. */
-static const tn_tuned *nearest_of(const tn_dispatch *dispatch, const tn_family *family,
+static const tn_tuned *nearest_of(const tn_searched *searched, const tn_family *family,
                                   const char *text)
 {
     const tn_tuned *nearest = NULL;
     double least = FARTHEST;
-    for (uint32_t i = 0; i < dispatch->searched_count; i++) {
-        const tn_tuned *t = &dispatch->searched[i];
+    for (uint32_t i = 0; i < searched->count; i++) {
+        const tn_tuned *t = &searched->outcomes[i];
         if (!is_of_family(t->solver, family))
             continue;
         const double distance = tn_call_distance(t->call, text);
@@ -125,11 +145,9 @@ bool tn_nearest_find(tenon_context *context, const tn_family *family, const tn_c
     if (!tn_can_measure(call) || !tn_tuning_has_any(context))
         return false;
     tn_call_text(call, text);
+    read_searched(context, dispatch);
     pthread_mutex_lock(&dispatch->checked_lock);
-    if (!dispatch->knows_searched)
-        tn_tuning_each(context, add, dispatch);
-    dispatch->knows_searched = true;
-    const tn_tuned *nearest = nearest_of(dispatch, family, text);
+    const tn_tuned *nearest = nearest_of(&dispatch->searched, family, text);
     if (nearest != NULL)
         *tuned = *nearest;
     pthread_mutex_unlock(&dispatch->checked_lock);
@@ -138,5 +156,5 @@ bool tn_nearest_find(tenon_context *context, const tn_family *family, const tn_c
 
 void tn_nearest_forget(tn_dispatch *dispatch)
 {
-    free(dispatch->searched);
+    free(dispatch->searched.outcomes);
 }

@@ -9,8 +9,8 @@
 #include "dispatch/tuning.h"
 
 /* How far two calls are apart, in the words of `tenon check`: the sum of |log2| of the ratios of
- * their sizes. Infinite where they differ in anything else, in a size below 8, or in one by half.
- */
+ * their sizes. Infinite where they differ in anything else, in a size below 8, or in one by
+ * more than half. */
 double tn_call_distance(const char *a, const char *b);
 
 /* The outcome of the nearest call of the family, where one is near enough. */

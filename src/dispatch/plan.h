@@ -154,6 +154,11 @@ typedef struct tn_checked_variant {
 
 typedef struct tn_preparer tn_preparer; /* prepare.h */
 
+typedef struct tn_searched {
+    struct tn_tuned *outcomes;
+    uint32_t count;
+} tn_searched;
+
 typedef struct tn_dispatch {
     tn_plan_table plans;
     tn_preparer *preparer;       /* NULL until something is made later; under the lock below */
@@ -168,8 +173,7 @@ typedef struct tn_dispatch {
     uint32_t tuned_count, tuned_capacity;
     bool knows_tuned, lists_tuned;
     /* And what `tenon tune` has found, where a call without an outcome has asked for a like one. */
-    struct tn_tuned *searched;
-    uint32_t searched_count;
+    tn_searched searched;
     bool knows_searched;
     /* Of a validation context: whose problems the self-check at hand runs, and which paths they
      * have taken. */

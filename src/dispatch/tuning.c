@@ -66,10 +66,9 @@ static uint64_t first_bits(const char *name)
 }
 
 /* The names of the outcomes that there are, so that a problem without one costs no look at the
- * disk. */
-static bool add_name(void *user, const char *name)
+ * disk. With the lock held. */
+static bool add_name(tn_dispatch *dispatch, uint64_t name)
 {
-    tn_dispatch *dispatch = user;
     if (dispatch->tuned_count == dispatch->tuned_capacity) {
         const uint32_t capacity = dispatch->tuned_capacity * 2 + 64;
         uint64_t *names = realloc(dispatch->tuned, capacity * sizeof *names);
@@ -78,17 +77,33 @@ static bool add_name(void *user, const char *name)
         dispatch->tuned = names;
         dispatch->tuned_capacity = capacity;
     }
-    dispatch->tuned[dispatch->tuned_count++] = first_bits(name);
+    dispatch->tuned[dispatch->tuned_count++] = name;
     return true;
 }
 
-/* With the lock held. */
+static bool add_listed(void *user, const char *name)
+{
+    tn_dispatch *dispatch = user;
+    pthread_mutex_lock(&dispatch->checked_lock);
+    const bool added = add_name(dispatch, first_bits(name));
+    pthread_mutex_unlock(&dispatch->checked_lock);
+    return added;
+}
+
+/* Not under the lock, since the store may tell the log. Names that two threads list are there
+ * twice. */
 static void list_names(tenon_context *context, tn_dispatch *dispatch)
 {
-    if (dispatch->knows_tuned)
+    pthread_mutex_lock(&dispatch->checked_lock);
+    const bool is_known = dispatch->knows_tuned;
+    pthread_mutex_unlock(&dispatch->checked_lock);
+    if (is_known)
         return;
+    const bool listed = tn_store_each(context->store, TN_STORE_TUNING, add_listed, dispatch);
+    pthread_mutex_lock(&dispatch->checked_lock);
     dispatch->knows_tuned = true;
-    dispatch->lists_tuned = tn_store_each(context->store, TN_STORE_TUNING, add_name, dispatch);
+    dispatch->lists_tuned = listed;
+    pthread_mutex_unlock(&dispatch->checked_lock);
 }
 
 /* Most contexts have no outcomes at all, and then a plan should not have to wait for a key. */
@@ -98,8 +113,8 @@ bool tn_tuning_has_any(tenon_context *context)
     if (dispatch == NULL || context->owner != NULL || context->store == NULL ||
         context->measurements == TENON_MEASUREMENTS_NONE)
         return false;
-    pthread_mutex_lock(&dispatch->checked_lock);
     list_names(context, dispatch);
+    pthread_mutex_lock(&dispatch->checked_lock);
     const bool has = !dispatch->lists_tuned || dispatch->tuned_count > 0;
     pthread_mutex_unlock(&dispatch->checked_lock);
     return has;
@@ -161,7 +176,7 @@ void tn_tuning_put(tenon_context *context, const char *problem, const tn_tuned *
     tn_store_put(context->store, TN_STORE_TUNING, key, text, (size_t)length);
     tn_store_name(TN_STORE_TUNING, key, name);
     pthread_mutex_lock(&dispatch->checked_lock);
-    add_name(dispatch, name);
+    add_name(dispatch, first_bits(name));
     pthread_mutex_unlock(&dispatch->checked_lock);
     free(key);
 }

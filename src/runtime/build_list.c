@@ -39,28 +39,19 @@ static void *work(void *data)
     return NULL;
 }
 
-/* One alone has nothing beside it. */
-static uint32_t list_missing(tenon_context *context, const tn_build_list *list,
-                             build builds[TN_MOST_BUILDS])
-{
-    uint32_t missing = 0;
-    for (uint32_t i = 0; i < list->count; i++) {
-        const build b = {context, list->programs[i].source, list->programs[i].options, 0, false};
-        if (!tn_program_is_there(context, b.source, b.options))
-            builds[missing++] = b;
-    }
-    return missing > 1 ? missing : 0;
-}
-
+/* One alone has nothing beside it, and is built when it is asked for. */
 void tn_build_list_run(tenon_context *context, tn_build_list *list)
 {
     build builds[TN_MOST_BUILDS];
-    const uint32_t count = list_missing(context, list, builds);
-    for (uint32_t i = 0; i + 1 < count; i++)
-        builds[i].has_thread = pthread_create(&builds[i].thread, NULL, work, &builds[i]) == 0;
+    const uint32_t count = list->count > 1 ? list->count : 0;
+    for (uint32_t i = 0; i < count; i++) {
+        build *b = &builds[i];
+        *b = (build){context, list->programs[i].source, list->programs[i].options, 0, false};
+        b->has_thread = i + 1 < count && pthread_create(&b->thread, NULL, work, b) == 0;
+    }
     if (count > 0)
         work(&builds[count - 1]);
-    for (uint32_t i = 0; i + 1 < count; i++)
+    for (uint32_t i = 0; i < count; i++)
         if (builds[i].has_thread)
             pthread_join(builds[i].thread, NULL);
     for (uint32_t i = 0; i < list->count; i++)

@@ -18,7 +18,8 @@ typedef struct tn_build_list {
 /* Whether the context's driver builds several at once: PoCL has a lock for its compiler. */
 bool tn_builds_side_by_side(const tenon_context *context);
 
-/* One that does not fit, or has no memory, is built when it is asked for. */
+/* Adds one that is not there yet. What does not fit, or has no memory, is built when it is asked
+ * for. */
 void tn_build_list_add(tn_build_list *list, const struct tenon_kernel_file *source,
                        const char *options);
 

@@ -100,16 +100,23 @@ static const tn_device_kind *table_of(tenon_context *context)
     return has_own ? kind : NULL;
 }
 
-/* One thread measures; those that waited for it find what it has kept. */
-static bool measure_once(tenon_context *context, const tn_device_kind *table, const char *key,
-                         tn_host_speed *speed)
+/* One thread measures; those that waited for it find what it has kept. Fails where nothing can be
+ * found out now. */
+static tenon_status find(tenon_context *context, const tn_device_kind *table, tn_host_speed *speed,
+                         bool *found)
 {
     tenon_stream *stream;
-    if (tn_validation_enter(context, &stream) != TENON_OK)
-        return false;
-    const bool found = recall(context, key, speed) || measure(context, table, key, speed);
-    tn_validation_leave(context);
-    return found;
+    tenon_status status = TENON_OK;
+    char *key = tn_identity_machine_key(context, "constants of the processor");
+    if (key == NULL)
+        return TENON_ERROR_OUT_OF_MEMORY;
+    *found = recall(context, key, speed);
+    if (!*found && (status = tn_validation_enter(context, &stream)) == TENON_OK) {
+        *found = recall(context, key, speed) || measure(context, table, key, speed);
+        tn_validation_leave(context);
+    }
+    free(key);
+    return status;
 }
 
 /* The first one counts. */
@@ -135,10 +142,7 @@ void tn_constants_need(tenon_context *context)
     if (atomic_load(&context->constants.are_settled))
         return;
     const tn_device_kind *table = table_of(context);
-    char *key =
-        table != NULL ? tn_identity_machine_key(context, "constants of the processor") : NULL;
-    const bool found =
-        key != NULL && (recall(context, key, &speed) || measure_once(context, table, key, &speed));
-    settle(context, found ? &speed : NULL);
-    free(key);
+    bool found = false;
+    if (table == NULL || find(context, table, &speed, &found) == TENON_OK)
+        settle(context, found ? &speed : NULL);
 }

@@ -110,12 +110,10 @@ static bool wait_for_work(tn_pending_work *work, uint64_t until)
     return true;
 }
 
-/* In no time at all, it is one program. */
 static void keep_until(tenon_context *context, uint64_t until)
 {
-    for (uint32_t at = 0; tn_programs_keep_next(context, &at);)
-        if (tn_now() > until)
-            return;
+    for (uint32_t at = 0; tn_now() <= until && tn_programs_keep_next(context, &at);)
+        ;
 }
 
 /* The validation context's come first: they have run all that they have. It is held, so that

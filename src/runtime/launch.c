@@ -106,11 +106,11 @@ static bool is_empty(const tn_launch *launch)
     return false;
 }
 
-static void list_program(tn_build_list *asks, const tn_launch *launch)
+static void list_program(const tn_recording *recording, const tn_launch *launch)
 {
     const struct tenon_kernel_file *source = tn_kernel_file(&tenon_kernel_sources, launch->source);
-    if (source != NULL)
-        tn_build_list_add(asks, source, launch->options);
+    if (source != NULL && !tn_program_is_there(recording->context, source, launch->options))
+        tn_build_list_add(recording->asks, source, launch->options);
 }
 
 tenon_status tn_record(const char *operation, tn_recording *recording, const tn_launch *launch)
@@ -122,7 +122,7 @@ tenon_status tn_record(const char *operation, tn_recording *recording, const tn_
     if (is_empty(launch))
         return TENON_OK;
     if (recording->asks != NULL) {
-        list_program(recording->asks, launch);
+        list_program(recording, launch);
         return TENON_OK;
     }
     TN_TRY(tn_program_kernel(recording->context, launch->source, launch->options, launch->kernel,

@@ -151,6 +151,8 @@ class Calls(WithFolder):
         for jobs in ("1", "3"):
             done = self.tune("--force", "--jobs", jobs, *PRODUCT)
             self.assertGreaterEqual(int(re.search(r"(?m)^ +(\d+) .* gemm a=", done)[1]), 2)
+            ahead = re.search(r"(?m)^    (\d+) processes have built", done)
+            self.assertEqual(ahead is not None and int(ahead[1]) >= 2, jobs == "3", done)
             self.assertEqual(list(self.store.glob("*.running")), [])
 
     def test_without_a_store_nothing_is_tuned(self):

@@ -73,7 +73,8 @@ static driver_outcome reduced(const driver *d)
     return DRIVER_RIGHT;
 }
 
-#define ROWS 700
+#define ROWS     700
+#define LAUNCHES 100
 
 static tenon_tensor make(tenon_context *context)
 {
@@ -88,6 +89,13 @@ static const char *why_not(tenon_context *context)
     return tenon_context_keep(context) == TENON_OK ? "" : tenon_last_error();
 }
 
+static bool is_over(cl_event event)
+{
+    cl_int status = CL_QUEUED;
+    clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, NULL);
+    return status == CL_COMPLETE;
+}
+
 /* Work goes on where its stream ends: until it is over, nothing asks for a binary. */
 static void what_is_kept_waits_for_what_runs(void **state)
 {
@@ -97,14 +105,16 @@ static void what_is_kept_waits_for_what_runs(void **state)
     tenon_statistics before = TENON_STATISTICS_INIT, after = TENON_STATISTICS_INIT;
     tenon_context *context, *other;
     tenon_stream *stream;
+    cl_event last;
     (void)state;
     params.store = store;
     assert_ok(tenon_context_create(&params, &context));
     assert_ok(tenon_stream_create(context, NULL, &stream));
     tenon_tensor x = make(context), y = make(context);
     assert_ok(tenon_tensor_fill(stream, &x, 0.5, NULL));
-    for (int i = 0; i < 50; i++)
-        assert_ok(tenon_gemm(stream, NULL, &x, &x, NULL, NULL, &y, NULL));
+    for (int i = 0; i < LAUNCHES; i++)
+        assert_ok(tenon_gemm(stream, NULL, &x, &x, NULL, NULL, &y,
+                             i + 1 == LAUNCHES ? &(tenon_sync){.event = &last} : NULL));
     assert_ok(tenon_context_statistics(context, &before));
     const bool is_asked_for_later = before.programs_kept == 0;
     if (is_asked_for_later)
@@ -115,6 +125,9 @@ static void what_is_kept_waits_for_what_runs(void **state)
         assert_contains(why_not(context), "the process has other contexts");
     tenon_context_release(other);
     assert_string_equal(why_not(context), "");
+    if (is_asked_for_later)
+        assert_true(is_over(last));
+    clReleaseEvent(last);
     assert_ok(tenon_context_statistics(context, &after));
     assert_true(after.programs_kept > 0);
     tenon_memory_destroy(&x.memory);

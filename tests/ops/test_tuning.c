@@ -8,6 +8,7 @@
 #include "ops/registry.h"
 
 #include <math.h>
+#include <sys/stat.h>
 
 /* A family of three solvers that sleep, with estimates and naps of their own. */
 enum { FIRST, SECOND, THIRD, SOLVERS };
@@ -240,47 +241,6 @@ static void a_failure_that_passes_decides_nothing_anew(void **state)
     temporary_remove(folder);
 }
 
-static void outcomes_are_read_as_they_were_written(void **state)
-{
-    const tn_tuned tuned = {"gemm/tiled:mb64", 1234, 17, true, "tenon check gemm a=f32:3x5"};
-    tn_tuned read;
-    char text[512];
-    (void)state;
-    tn_tuned_text(&tuned, text, sizeof text);
-    assert_true(tn_tuned_parse(text, &read));
-    assert_string_equal(read.solver, tuned.solver);
-    assert_string_equal(read.call, tuned.call);
-    assert_true(read.nanoseconds == 1234 && read.candidates == 17 && read.is_searched);
-    for (size_t i = 0; i < 3; i++) {
-        static const char *const times[] = {"inf", "nan", "-1"};
-        snprintf(text, sizeof text, "solver a/b nanoseconds %s candidates 3 searched 1 call x",
-                 times[i]);
-        assert_false(tn_tuned_parse(text, &read));
-    }
-}
-
-static void arbitrary_bytes_do_no_harm(void **state)
-{
-    static const char begins[] = "solver gemm/tiled nanoseconds 12 candidates 3 searched 1 call x";
-    test_random random = test_random_for(1);
-    (void)state;
-    for (int i = 0; i < 20000; i++) {
-        char text[4097] = "";
-        tn_tuned tuned;
-        size_t length = (size_t)test_between(&random, 0, i % 16 == 0 ? 4096 : 100);
-        if (i % 2 == 0)
-            memcpy(text, begins, sizeof begins - 1);
-        for (size_t n = i % 2 == 0 ? length / 32 + 1 : length; n-- > 0;)
-            text[test_between(&random, 0, length > 0 ? (int64_t)length - 1 : 0)] =
-                (char)test_between(&random, 0, 255);
-        if (!tn_tuned_parse(text, &tuned))
-            continue;
-        assert_true(tuned.nanoseconds >= 0 && tuned.nanoseconds < (double)INFINITY);
-        assert_true(strlen(tuned.solver) < sizeof tuned.solver);
-        assert_true(strlen(tuned.call) < sizeof tuned.call);
-    }
-}
-
 static void the_faster_one_is_found_once(void **state)
 {
     char *folder = temporary_make();
@@ -362,41 +322,6 @@ static void a_call_goes_on_where_measuring_fails(void **state)
     }
 }
 
-static void assert_distance(const char *a, const char *b, double distance)
-{
-    const double there = tn_call_distance(a, b), back = tn_call_distance(b, a);
-    if (!(there == back && (there == distance || fabs(there - distance) < 1e-9)))
-        fail_msg("%s and %s: %g and %g, must be %g", a, b, there, back, distance);
-}
-
-static void distances_are_of_sizes_alone(void **state)
-{
-    static const char call[] = "tenon check gemm a=f32:64x32 b=f32:32x9 d=f32:64x9/16,1+2 --seed 1";
-    static const char *const others[] = {
-        "tenon check gemm a=f16:64x32 b=f32:32x9 d=f32:64x9/16,1+2 --seed 1",
-        "tenon check gemm a=f32:64x32 b=f32:32x9 d=f32:64x9/17,1+2 --seed 1",
-        "tenon check gemm a=f32:64x32 b=f32:32x9 d=f32:64x9/16,1+3 --seed 1",
-        "tenon check gemm a=f32:64x32 b=f32:32x9 d=f32:64x9/16,1+2 --seed 2",
-        "tenon check gemm a=f32:64x32 b=f32:32x9 d=f32:64x9/16,1+2 alpha=2 --seed 1",
-        "tenon check gemm a=f32:64x32 b=f32:32x9 c=@d d=f32:64x9/16,1+2 --seed 1",
-        "tenon check gemm a=f32:64x32x2 b=f32:32x9 d=f32:64x9/16,1+2 --seed 1",
-        "tenon check gemm a=f32:64x b=f32:32x9 d=f32:64x9/16,1+2 --seed 1",
-        "tenon check gemm a=f32: b=f32:32x9 d=f32:64x9/16,1+2 --seed 1",
-        "tenon check gemm a=f32:64x32 b=f32:32x9",
-        "tenon check gemm a=f32:97x32 b=f32:32x9 d=f32:64x9/16,1+2 --seed 1",
-        "tenon check gemm a=f32:64x32 b=f32:32x7 d=f32:64x9/16,1+2 --seed 1",
-        "",
-    };
-    (void)state;
-    assert_distance(call, call, 0);
-    assert_distance(call, "tenon check gemm a=f32:96x32 b=f32:32x9 d=f32:64x9/16,1+2 --seed 1",
-                    log2(1.5));
-    assert_distance(call, "tenon check gemm a=f32:80x32 b=f32:32x8 d=f32:64x9/16,1+2 --seed 1",
-                    log2(1.25) + log2(1.125));
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        assert_distance(call, others[i], (double)INFINITY);
-}
-
 /* What `tenon tune` has found for a copy of so many elements. */
 static void keep_like(tenon_context *context, int elements, const char *solver, bool is_searched)
 {
@@ -446,6 +371,45 @@ static void of_several_the_nearest_and_never_before_its_own(void **state)
     assert_plan(context, "fake/first");
     assert_true(was_measured && !was_nearest);
     tenon_context_release(context);
+    temporary_remove(folder);
+}
+
+/* Whether the lock of a context's choices is held where its log is told. */
+typedef struct lock_probe {
+    tenon_context *context;
+    int lines, held;
+} lock_probe;
+
+static void probe_lock(void *user, tenon_log_level level, const char *message)
+{
+    lock_probe *probe = user;
+    (void)level;
+    (void)message;
+    pthread_mutex_t *lock = &tn_dispatch_of(probe->context)->checked_lock;
+    probe->lines++;
+    if (pthread_mutex_trylock(lock) != 0)
+        probe->held++;
+    else
+        pthread_mutex_unlock(lock);
+}
+
+/* The first look at a store whose folder others may write into is told. */
+static void no_lock_is_held_where_outcomes_are_listed(void **state)
+{
+    char *folder = temporary_make();
+    tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
+    lock_probe probe = {NULL, 0, 0};
+    (void)state;
+    assert_int_equal(chmod(folder, 0777), 0);
+    params.store = kept_folder(folder);
+    params.log = probe_lock;
+    params.log_user = &probe;
+    assert_ok(tenon_context_create(&params, &probe.context));
+    probe.context->device.is_cpu = false; /* whose numbers would be looked for before */
+    assert_plan(probe.context, "fake/first");
+    assert_int_equal(probe.lines, 1);
+    assert_int_equal(probe.held, 0);
+    tenon_context_release(probe.context);
     temporary_remove(folder);
 }
 
@@ -505,16 +469,14 @@ int main(void)
                                        TEST(what_is_never_chosen_is_not_by_an_outcome),
                                        TEST(what_cannot_serve_leaves_estimates),
                                        TEST(a_failure_that_passes_decides_nothing_anew),
-                                       TEST(outcomes_are_read_as_they_were_written),
-                                       TEST(arbitrary_bytes_do_no_harm),
                                        TEST(the_faster_one_is_found_once),
                                        TEST(what_is_far_apart_is_believed),
                                        TEST(what_values_decide_is_not_measured),
                                        TEST(what_is_barred_is_not_timed),
                                        TEST(a_call_goes_on_where_measuring_fails),
-                                       TEST(distances_are_of_sizes_alone),
                                        TEST(the_nearest_outcome_comes_before_estimates),
                                        TEST(of_several_the_nearest_and_never_before_its_own),
+                                       TEST(no_lock_is_held_where_outcomes_are_listed),
                                        TEST(a_call_to_be_measured_is_not_taken_for_another),
                                        TEST(calls_are_written_down_once)};
     return TEST_MAIN(tests);

@@ -108,7 +108,9 @@ static void it_is_measured(void **state)
         assert_true(speed.rate > 0.01 && speed.memory > 0.01 && speed.cache > 0.01);
         assert_true(speed.rate < 1000 && speed.cache < 10000);
     }
-    assert_true(tn_host_speed_measure(2, 4, 0, 0, &speed));
+    assert_false(tn_host_speed_measure(2, 4, 0, (uint64_t)8 << 20, &speed));
+    assert_false(tn_host_speed_measure(2, 4, (uint64_t)1 << 20, ((uint64_t)2 << 20) - 1, &speed));
+    assert_false(tn_host_speed_measure(2, 4, (uint64_t)1 << 40, UINT64_MAX, &speed));
     assert_false(tn_host_speed_measure(2, 7, (uint64_t)1 << 20, (uint64_t)8 << 20, &speed));
 }
 
