@@ -91,6 +91,28 @@ static void runs_and_sets(void **state)
     }
 }
 
+/* Tiles that are left over by every number of those that are multiplied at once, of two blocks of
+ * channels: what a pair of them writes must not be another point's. */
+static void tiles_left_over(void **state)
+{
+    test_random random = test_random_for(1208);
+    (void)state;
+    for (int side = 2; side <= 4; side += 2) {
+        char name[64];
+        const char *const one[] = {name, NULL};
+        const int mr = (int)test_between(&random, 1, 2) * 2 + 1; /* 3 or 5: the widest that fit */
+        snprintf(name, sizeof name, "winograd%d:mr%d", side, mr);
+        for (int tiles = mr; tiles <= 2 * mr + 1; tiles++) {
+            conv_case p = simple_conv;
+            p.c = 35;
+            p.k = 40;
+            p.size[0] = side + 2;
+            p.size[1] = (int64_t)side * tiles + 2;
+            conv_check_by(FORWARD, &p, TENON_DTYPE_F32, one, &random);
+        }
+    }
+}
+
 static void every_type(void **state)
 {
     test_random random = test_random_for(1205);
@@ -199,13 +221,10 @@ static void bounds_are_sharp(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tile_edges),
-        cmocka_unit_test(wide_padding),
-        cmocka_unit_test(channels_and_filters),
-        cmocka_unit_test(runs_and_sets),
-        cmocka_unit_test(every_type),
-        cmocka_unit_test(workspaces),
-        cmocka_unit_test(exact),
+        cmocka_unit_test(tile_edges),           cmocka_unit_test(wide_padding),
+        cmocka_unit_test(channels_and_filters), cmocka_unit_test(runs_and_sets),
+        cmocka_unit_test(tiles_left_over),      cmocka_unit_test(every_type),
+        cmocka_unit_test(workspaces),           cmocka_unit_test(exact),
         cmocka_unit_test(bounds_are_sharp),
     };
     return TEST_MAIN(tests);

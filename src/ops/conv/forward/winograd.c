@@ -171,6 +171,12 @@ static double time_of(tenon_context *context, const winograd *w, const int32_t *
     return time;
 }
 
+/* Rows of products: a single one that is left over is multiplied as a pair. */
+static int64_t product_rows(const int32_t *values, int64_t tiles)
+{
+    return tiles + tiles % values[WINOGRAD_MR] % 2;
+}
+
 /* The sizes of a slice. */
 static void lay_out_slice(const winograd *w, const int32_t *values, layout *l)
 {
@@ -178,7 +184,7 @@ static void lay_out_slice(const winograd *w, const int32_t *values, layout *l)
     l->v_row = tn_round_up(w->conv->c, l->lanes);
     l->v_point = l->set_tiles * l->v_row + l->lanes;
     l->m = points(w) * l->v_point;
-    l->m_point = tn_round_up(l->set_tiles, 2) * values[WINOGRAD_NR] + l->lanes;
+    l->m_point = product_rows(values, l->set_tiles) * values[WINOGRAD_NR] + l->lanes;
     l->slice = l->m + points(w) * l->m_point;
     l->own_u = 0;
     if (l->fuses) {
@@ -387,13 +393,17 @@ static tenon_status launch(const char *operation, tn_recording *recording,
     return tn_record(operation, recording, &launch);
 }
 
+/* And a row of one tile more than are multiplied at once, of channels past a block: a single row is
+ * left over, whose pair must not fall on other products. */
+#define LEFT_OVER "; channels=37 filters=67 d=1 t=1 r=3 s=3 stride_h=1 stride_w=1 dilation_h=1 n=1 "
+
 const tn_solver tn_conv_winograd2 = {
     .name = "winograd2",
     .serves = "3 × 3 filters with stride and dilation 1, unless TENON_CONV_EXACT "
               "is asked for; tiles of 2 × 2 outputs; on CPUs",
     .needs = "workspace for transformed tiles and filters; works in sets of "
              "tiles that fit the limit",
-    .awkward = TN_WINOGRAD_AWKWARD,
+    .awkward = TN_WINOGRAD_AWKWARD LEFT_OVER "h=1 w=2*mr",
     .parameters = parameters,
     .parameter_count = WINOGRAD_PARAMETERS,
     .configure = configure,
@@ -405,7 +415,7 @@ const tn_solver tn_conv_winograd4 = {
               "is asked for; tiles of 4 × 4 outputs; on CPUs",
     .needs = "workspace for transformed tiles and filters; works in sets of "
              "tiles that fit the limit",
-    .awkward = TN_WINOGRAD_AWKWARD,
+    .awkward = TN_WINOGRAD_AWKWARD LEFT_OVER "h=3 w=4*mr+2",
     .inexact = true,
     .parameters = parameters,
     .parameter_count = WINOGRAD_PARAMETERS,
