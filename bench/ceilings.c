@@ -377,7 +377,7 @@ bool bench_ceilings(bench_session *session)
         clReleaseProgram(c.program);
     json_t *document =
         json_pack("{s:i, s:s, s:o, s:o, s:o, s:o}", "version", 1, "tenon", tenon_version_string(),
-                  "date", bench_json_date(), "device", bench_json_device(&session->device), "host",
+                  "date", bench_json_date(), "device", bench_json_device(session), "host",
                   bench_json_host(), "ceilings", c.list);
     if (session->options->json != NULL)
         c.well &= bench_json_write(session->options->json, document);

@@ -1,6 +1,7 @@
 #include "device.h"
 
 #include "report.h"
+#include "runtime/context.h"
 #include "runtime/kernel_sources.h"
 
 #include <stdarg.h>
@@ -78,12 +79,15 @@ bool bench_launch(const bench_session *session, cl_kernel kernel, size_t global,
                                   &local, 0, NULL, NULL) == CL_SUCCESS;
 }
 
-json_t *bench_json_device(const tenon_device_info *d)
+json_t *bench_json_device(const bench_session *session)
 {
-    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:i, s:i}", "name", d->name, "vendor", d->vendor,
-                     "platform", d->platform_name, "version", d->version, "driver",
+    const tenon_device_info *d = &session->device;
+    const tn_model *model = &session->context->device.model;
+    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:i, s:i, s:s, s:I}", "name", d->name, "vendor",
+                     d->vendor, "platform", d->platform_name, "version", d->version, "driver",
                      d->driver_version, "compute_units", (int)d->compute_units, "vector_width_f32",
-                     (int)d->vector_width_f32);
+                     (int)d->vector_width_f32, "kind", model->kind->name, "cache",
+                     (json_int_t)model->cache_size);
 }
 
 json_t *bench_json_host(void)

@@ -22,7 +22,7 @@ bool bench_arguments(cl_kernel kernel, ...);
 /* Launches on the session's queue, one dimension. */
 bool bench_launch(const bench_session *session, cl_kernel kernel, size_t global, size_t local);
 
-json_t *bench_json_device(const tenon_device_info *device);
+json_t *bench_json_device(const bench_session *session);
 json_t *bench_json_host(void);
 /* "2026-11-21T18:00:00Z" */
 json_t *bench_json_date(void);

@@ -105,8 +105,8 @@ json_t *bench_json_document(const bench_session *session, int argc, char **argv,
     return json_pack("{s:i, s:s, s:o, s:o, s:b, s:o, s:o, s:o, s:o}", "version", BENCH_JSON_VERSION,
                      "tenon", tenon_version_string(), "date", bench_json_date(), "command",
                      command_of(argc, argv), "complete", complete, "device",
-                     bench_json_device(&session->device), "host", bench_json_host(), "results",
-                     results, "summary", summary);
+                     bench_json_device(session), "host", bench_json_host(), "results", results,
+                     "summary", summary);
 }
 
 static json_t *document(const bench_session *session, int argc, char **argv, bool complete,

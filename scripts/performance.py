@@ -2,11 +2,13 @@
 """./run docs: writes the measured tables of docs/performance.md from the files of bench/results/.
 
 Between `<!-- table: NAME -->` and `<!-- end of the table -->` stands what bench/results/NAME.json
-says: what `tenon-bench run --json` wrote, or a table with where and how it was measured.
+says: what `tenon-bench run --json` or `regret --json` wrote, or a table with where and how it was measured.
 """
 import json
+import math
 import re
 import shlex
+import statistics
 import sys
 from pathlib import Path
 
@@ -18,20 +20,40 @@ PLACE = re.compile(r"<!-- table: (\S+) -->\n.*?" + re.escape(END), re.DOTALL)
 TABLE = re.compile(r"(?m)^\|.*\n")
 
 
-def of_benchmark(file):
-    """A table of what tenon-bench wrote: its summary."""
+def where(file, conditions, columns, rows):
+    """A table with the place and the command of what tenon-bench wrote."""
     device, host = file["device"], file["host"]
-    rows = [[r["suite"], r["dtype"], r["peer"], str(r["cases"]), f'{r["mean"]:.2f}',
-             f'{r["least"]:.2f}', r["least_case"]] for r in file["summary"]["ratios"]]
-    conditions = "Ratios: a peer's time over Tenon's."
     if not file["complete"]:
         conditions += " The run was interrupted or a case failed."
     return {"recorded": file["date"][:10],
             "device": f'{device["name"]} ({device["platform"]}, driver {device["driver"]}), '
                       f'{host["processors"]} processors',
             "conditions": conditions, "commands": [shlex.join(file["command"])],
-            "columns": ["Suite", "Type", "Beside", "Cases", "Geometric mean", "Least", "At"],
-            "rows": rows}
+            "columns": columns, "rows": rows}
+
+
+def of_benchmark(file):
+    """A table of what tenon-bench run wrote: its summary."""
+    rows = [[r["suite"], r["dtype"], r["peer"], str(r["cases"]), f'{r["mean"]:.2f}',
+             f'{r["least"]:.2f}', r["least_case"]] for r in file["summary"]["ratios"]]
+    return where(file, "Ratios: a peer's time over Tenon's.",
+                 ["Suite", "Type", "Beside", "Cases", "Geometric mean", "Least", "At"], rows)
+
+
+def of_regret(file):
+    """A table of what tenon-bench regret wrote, a row for each suite and type."""
+    rows = []
+    for suite, dtype in sorted({(r["suite"], r["dtype"]) for r in file["results"]}):
+        of_suite = sorted((r for r in file["results"] if (r["suite"], r["dtype"]) == (suite, dtype)),
+                          key=lambda r: r["ratio"])
+        ratios = [r["ratio"] for r in of_suite]
+        late = ratios[math.ceil(0.95 * len(ratios)) - 1]
+        rows.append([suite, dtype, str(len(ratios)), str(min(len(r["measured"]) for r in of_suite)),
+                     f"{statistics.median(ratios):.3f}", f"{late:.2f}", f"{ratios[-1]:.2f}",
+                     of_suite[-1]["case"]])
+    return where(file, "The time of what was chosen over that of the best candidate.",
+                 ["Suite", "Type", "Cases", "Least candidates", "Median", "95th percentile",
+                  "Largest", "At"], rows)
 
 
 def row(cells):
@@ -41,7 +63,7 @@ def row(cells):
 def table(name, file):
     """The text of a table."""
     if "summary" in file:
-        file = of_benchmark(file)
+        file = (of_benchmark if "ratios" in file["summary"] else of_regret)(file)
     for cells in file["rows"]:
         if len(cells) != len(file["columns"]):
             sys.exit(f"performance: {name}: a row has {len(cells)} cells, must have "

@@ -1,6 +1,7 @@
 #include "tune_file.h"
 
 #include "dispatch/operation.h"
+#include "runtime/constants.h"
 
 #include <jansson.h>
 
@@ -44,6 +45,21 @@ static json_t *machine_of(const tenon_context *context)
         json_object_set_new(machine, name, json_string(value));
     }
     return machine;
+}
+
+/* What a table of the device's kind can be made of, with the outcomes; nobody reads it back. */
+static json_t *device_of(tenon_context *context)
+{
+    const tn_model *model = &context->device.model;
+    tn_host_speed speed;
+    json_t *device = json_pack("{s:s, s:s, s:f, s:I}", "name", context->device.info.name, "kind",
+                               model->kind->name, "compute_units", model->units, "cache",
+                               (json_int_t)model->cache_size);
+    if (tn_constants_measured(context, &speed))
+        json_object_set_new(device, "speed",
+                            json_pack("{s:f, s:f, s:f}", "rate", speed.rate, "memory", speed.memory,
+                                      "cache", speed.cache));
+    return device;
 }
 
 /* The outcome of a list, by call. */
@@ -113,8 +129,9 @@ bool tune_file_export(tenon_context *context, const char *path)
     }
     outcomes = sorted(outcomes);
     const size_t count = json_array_size(outcomes);
-    json_t *document = json_pack("{s:s, s:i, s:o, s:o}", "format", FORMAT, "version", VERSION,
-                                 "machine", machine_of(context), "outcomes", outcomes);
+    json_t *document =
+        json_pack("{s:s, s:i, s:o, s:o, s:o}", "format", FORMAT, "version", VERSION, "machine",
+                  machine_of(context), "device", device_of(context), "outcomes", outcomes);
     const bool written =
         document != NULL ? write_file(path, document) : fail(path, "cannot be written");
     json_decref(document);

@@ -5,6 +5,7 @@
  *     "format": "tenon tuning",
  *     "version": 1,
  *     "machine": {"library": …, "platform": …, "driver": …, "device": …, "processor": …},
+ *     "device": {"name": …, "kind": …, "compute_units": …, "cache": …, "speed": {…}},
  *     "outcomes": [
  *       {"call": …, "solver": …, "nanoseconds": …, "candidates": …, "searched": …, "key": …}, …
  *     ]

@@ -15,38 +15,41 @@ const tn_device_kind *tn_device_kind_other(void)
     return tn_device_kind_named("other");
 }
 
-/* The kind with the largest number that `value` reaches, where `number` finds it in a kind. */
-static const tn_device_kind *best_below(uint32_t (*number)(const tn_kind_match *match),
-                                        uint32_t value)
+const tn_device_kind *tn_device_kind_of_nvidia(uint32_t major, uint32_t minor)
 {
-    const tn_device_kind *best = NULL;
+    const tn_device_kind *best = tn_device_kind_other();
     for (size_t i = 0; i < tn_device_kind_count; i++) {
-        const uint32_t own = number(&tn_device_kinds[i].match);
-        if (own != 0 && own <= value && (best == NULL || own > number(&best->match)))
+        const uint32_t own = tn_device_kinds[i].match.nvidia;
+        if (own != 0 && own <= 10 * major + minor && own > best->match.nvidia)
             best = &tn_device_kinds[i];
     }
     return best;
 }
 
-static uint32_t nvidia_of(const tn_kind_match *match)
+static bool is_nearer(const tn_kind_match *one, const tn_kind_match *other)
 {
-    return match->nvidia;
+    return one->cpu_lanes != other->cpu_lanes ? one->cpu_lanes > other->cpu_lanes
+                                              : one->cpu_cache > other->cpu_cache;
 }
 
-static uint32_t lanes_of(const tn_kind_match *match)
+const tn_device_kind *tn_device_kind_of_cpu_among(const tn_device_kind *kinds, size_t count,
+                                                  uint32_t vector_width_f32, uint64_t last_cache)
 {
-    return match->cpu_lanes;
+    const uint32_t lanes = vector_width_f32 > 0 ? vector_width_f32 : 1;
+    const tn_device_kind *best = NULL;
+    for (size_t i = 0; i < count; i++) {
+        const tn_kind_match *own = &kinds[i].match;
+        if (own->cpu_lanes != 0 && own->cpu_lanes <= lanes && own->cpu_cache <= last_cache &&
+            (best == NULL || is_nearer(own, &best->match)))
+            best = &kinds[i];
+    }
+    return best;
 }
 
-const tn_device_kind *tn_device_kind_of_nvidia(uint32_t major, uint32_t minor)
+const tn_device_kind *tn_device_kind_of_cpu(uint32_t vector_width_f32, uint64_t last_cache)
 {
-    const tn_device_kind *kind = best_below(nvidia_of, 10 * major + minor);
-    return kind != NULL ? kind : tn_device_kind_other();
-}
-
-const tn_device_kind *tn_device_kind_of_cpu(uint32_t vector_width_f32)
-{
-    return best_below(lanes_of, vector_width_f32 > 0 ? vector_width_f32 : 1);
+    return tn_device_kind_of_cpu_among(tn_device_kinds, tn_device_kind_count, vector_width_f32,
+                                       last_cache);
 }
 
 static bool begins_as(const tn_kind_match *match, const char *name)

@@ -20,7 +20,10 @@ typedef struct tn_kind_match {
     uint32_t nvidia;      /* compute capability times 10, and beyond; 0: not NVIDIA's */
     const char *amd[4];   /* how the name begins, as "gfx94" */
     uint32_t intel[4][2]; /* from and to: architecture times 100 and release of the IP version */
-    uint32_t cpu_lanes;   /* a CPU with vectors of so many f32, and beyond; 0: not a CPU */
+    /* A CPU with vectors of so many f32, and beyond; 0: not a CPU. Of kinds with the same lanes the
+     * last cache decides in the same way: bytes, and beyond. */
+    uint32_t cpu_lanes;
+    uint64_t cpu_cache;
 } tn_kind_match;
 
 /* Multiply-adds in a nanosecond of a compute unit: of a CPU in full vectors as a good loop reaches
@@ -52,6 +55,11 @@ typedef struct tn_kind_memory {
     double apart;        /* elements lie apart */
     uint32_t items;      /* work-items of a compute unit that cover the latency */
 } tn_kind_memory;
+
+/* What good kernels of a CPU reach of what device/host_speed.h measures. */
+typedef struct tn_kind_reached {
+    double rate, memory, cache;
+} tn_kind_reached;
 
 typedef struct tn_kind_launch {
     /* Nanoseconds of a launch, of one that is behind another, and more where it works on blocks. */
@@ -107,6 +115,7 @@ typedef struct tn_device_kind {
     tn_kind_rates rates;
     tn_kind_steps steps;
     tn_kind_memory memory;
+    tn_kind_reached reached;
     tn_kind_launch launch;
     tn_kind_tiled tiled;
     tn_kind_matrix matrix, wgmma;
@@ -136,6 +145,10 @@ const tn_device_kind *tn_device_kind_other(void);
 const tn_device_kind *tn_device_kind_of_nvidia(uint32_t major, uint32_t minor);
 const tn_device_kind *tn_device_kind_of_amd(const char *name);
 const tn_device_kind *tn_device_kind_of_intel(uint32_t ip_version);
-const tn_device_kind *tn_device_kind_of_cpu(uint32_t vector_width_f32);
+const tn_device_kind *tn_device_kind_of_cpu(uint32_t vector_width_f32, uint64_t last_cache);
+
+/* The same among `count` kinds. */
+const tn_device_kind *tn_device_kind_of_cpu_among(const tn_device_kind *kinds, size_t count,
+                                                  uint32_t vector_width_f32, uint64_t last_cache);
 
 #endif

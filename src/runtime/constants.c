@@ -8,10 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a good kernel reaches of what is measured. */
-#define REACHED_RATE   0.9
-#define REACHED_MEMORY 0.75
-#define REACHED_CACHE  0.45
 /* Steps of a doubling that a factor is rounded to; within one step the table is right. */
 #define STEPS      4
 #define MOST_STEPS 24
@@ -26,7 +22,7 @@ static double rounded(double factor)
 
 void tn_constants_apply(const tn_device_kind *kind, const tn_host_speed *speed, tn_device_kind *out)
 {
-    const double rate = rounded(REACHED_RATE * speed->rate / kind->rates.f32);
+    const double rate = rounded(kind->reached.rate * speed->rate / kind->rates.f32);
     *out = *kind;
     out->rates.f32 *= rate;
     out->rates.f64 *= rate;
@@ -34,9 +30,9 @@ void tn_constants_apply(const tn_device_kind *kind, const tn_host_speed *speed, 
     out->steps.vector_element /= rate;
     out->steps.single_element /= rate;
     out->steps.row /= rate;
-    out->memory.bandwidth *= rounded(REACHED_MEMORY * speed->memory / kind->memory.bandwidth);
+    out->memory.bandwidth *= rounded(kind->reached.memory * speed->memory / kind->memory.bandwidth);
     if (kind->memory.cache > 0)
-        out->memory.cache *= rounded(REACHED_CACHE * speed->cache / kind->memory.cache);
+        out->memory.cache *= rounded(kind->reached.cache * speed->cache / kind->memory.cache);
 }
 
 int tn_constants_text(const tn_host_speed *speed, char *text, size_t size)
@@ -98,6 +94,16 @@ static const tn_device_kind *table_of(tenon_context *context)
     const bool has_own = kind != NULL && tn_device_kind_is_cpu(kind) && context->device.is_cpu &&
                          context->store != NULL && context->measurements != TENON_MEASUREMENTS_NONE;
     return has_own ? kind : NULL;
+}
+
+bool tn_constants_measured(tenon_context *context, tn_host_speed *speed)
+{
+    char *key = context->store != NULL
+                    ? tn_identity_machine_key(context, "constants of the processor")
+                    : NULL;
+    const bool found = key != NULL && recall(context, key, speed);
+    free(key);
+    return found;
 }
 
 /* One thread measures; those that waited for it find what it has kept. Fails where nothing can be

@@ -13,6 +13,9 @@
 /* Must have been called before anything in the context is chosen. */
 void tn_constants_need(tenon_context *context);
 
+/* What is kept of the processor; false where nothing is. Measures nothing. */
+bool tn_constants_measured(tenon_context *context, tn_host_speed *speed);
+
 /* The kind with the numbers of a processor. */
 void tn_constants_apply(const tn_device_kind *kind, const tn_host_speed *speed,
                         tn_device_kind *out);

@@ -136,7 +136,7 @@ static const tn_device_kind *read_kind(reading *r, const tn_device *device, cons
 {
     cl_uint major, minor;
     if (device->is_cpu)
-        return tn_device_kind_of_cpu(device->info.vector_width_f32);
+        return tn_device_kind_of_cpu(device->info.vector_width_f32, device->model.cache_size);
     if (has_word(words, "cl_nv_device_attribute_query")) {
         HINT(r, CL_DEVICE_COMPUTE_CAPABILITY_MAJOR_NV, &major);
         HINT(r, CL_DEVICE_COMPUTE_CAPABILITY_MINOR_NV, &minor);

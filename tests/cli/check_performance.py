@@ -18,6 +18,11 @@ WRITTEN = {
 }
 
 
+RACED = dict(WRITTEN, command=["tenon-bench", "regret"], summary={"cases": 21}, results=[
+    {"suite": "gemm-cpu", "case": f"case {i}", "dtype": "f32", "ratio": 1 + i / 100,
+     "measured": [{}] * (4 + i)} for i in range(21)])
+
+
 class Performance(unittest.TestCase):
     def setUp(self):
         self.text = performance.DOCUMENT.read_text(encoding="utf-8")
@@ -45,6 +50,11 @@ class Performance(unittest.TestCase):
         self.assertIn("| gemm | f32 | best | 3 | 1.25 | 0.50 | 64x64x64 |\n", text)
         self.assertIn("2026-01-02, card (vendor, driver 1.2), 4 processors.", text)
         self.assertIn("tenon-bench run --filter '3x3 n'\n", text)
+
+    def test_a_file_of_regrets_gives_a_row_for_each_suite_and_type(self):
+        text = performance.table("raced", RACED)
+        self.assertIn("| gemm-cpu | f32 | 21 | 4 | 1.100 | 1.19 | 1.20 | case 20 |\n", text)
+        self.assertIn("tenon-bench regret\n", text)
 
     def test_a_row_of_too_few_cells_is_refused(self):
         file = {"columns": ["a", "b"], "rows": [["1"]]}

@@ -31,6 +31,7 @@ static void check_cpu(const tn_device_kind *kind)
     assert_true(kind->lanes > 0 && kind->vector_registers > 0 && kind->cpu_tiles[0].mr > 0);
     assert_true(kind->steps.vector_element > 0 && kind->steps.single_element > 0);
     assert_true(kind->steps.row > 0 && kind->memory.cache > 0);
+    assert_true(kind->reached.rate > 0 && kind->reached.memory > 0 && kind->reached.cache > 0);
     assert_int_equal(kind->cpu_tiles[COUNT(kind->cpu_tiles) - 1].vectors, 0);
 }
 
@@ -70,7 +71,35 @@ static void cpus_by_their_lanes(void **state)
                 {8, "cpu_8"}, {16, "cpu_16"}, {32, "cpu_16"}, {64, "cpu_16"}};
     (void)state;
     for (size_t i = 0; i < COUNT(cpus); i++)
-        assert_string_equal(tn_device_kind_of_cpu(cpus[i].lanes)->name, cpus[i].kind);
+        assert_string_equal(tn_device_kind_of_cpu(cpus[i].lanes, 1 << 20)->name, cpus[i].kind);
+}
+
+static void cpus_of_equal_lanes_by_their_caches(void **state)
+{
+    static const tn_device_kind kinds[] = {
+        {.name = "8, large", .match = {.cpu_lanes = 8, .cpu_cache = 64 << 20}},
+        {.name = "16", .match = {.cpu_lanes = 16}},
+        {.name = "gpu", .match = {.nvidia = 80}},
+        {.name = "16, large", .match = {.cpu_lanes = 16, .cpu_cache = 64 << 20}},
+        {.name = "16, medium", .match = {.cpu_lanes = 16, .cpu_cache = 32 << 20}},
+        {.name = "4", .match = {.cpu_lanes = 1}},
+    };
+    static const struct {
+        uint32_t lanes;
+        uint64_t cache;
+        const char *kind;
+    } cpus[] = {{16, 0, "16"},
+                {16, (32 << 20) - 1, "16"},
+                {16, 32 << 20, "16, medium"},
+                {32, (64 << 20) - 1, "16, medium"},
+                {16, (uint64_t)1 << 40, "16, large"},
+                {8, 64 << 20, "8, large"},
+                {8, 32 << 20, "4"}};
+    (void)state;
+    for (size_t i = 0; i < COUNT(cpus); i++)
+        assert_string_equal(
+            tn_device_kind_of_cpu_among(kinds, COUNT(kinds), cpus[i].lanes, cpus[i].cache)->name,
+            cpus[i].kind);
 }
 
 static tn_model model_of(const char *kind, double units)
@@ -209,6 +238,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_kind_is_whole),   cmocka_unit_test(cpus_by_their_lanes),
+        cmocka_unit_test(cpus_of_equal_lanes_by_their_caches),
         cmocka_unit_test(launches_and_bytes),    cmocka_unit_test(rates_by_unit_and_type),
         cmocka_unit_test(rounds_of_work_groups), cmocka_unit_test(steps_wait_for_memory),
         cmocka_unit_test(rounds_of_a_gpu),       cmocka_unit_test(few_units_read_slower),
