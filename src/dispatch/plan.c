@@ -3,6 +3,7 @@
 #include "dispatch/nearest.h"
 #include "dispatch/prepare.h"
 #include "dispatch/record_calls.h"
+#include "dispatch/verbose.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -261,8 +262,13 @@ static tenon_status enqueue(tenon_stream *stream, const tenon_plan *plan, const 
         const tenon_tensor *view = call->operands[i].view;
         operands[i] = view != NULL ? (tn_operand){view->memory, view->offset} : (tn_operand){0};
     }
-    return tn_recording_run(call->operation, plan->name, stream, &plan->recording, operands,
-                            call->scalars, sync);
+    if (!stream->context->is_verbose)
+        return tn_recording_run(call->operation, plan->name, stream, &plan->recording, operands,
+                                call->scalars, sync);
+    tn_verbose_operand named[TN_MAX_OPERANDS];
+    for (uint32_t i = 0; i < call->operand_count; i++)
+        named[i] = (tn_verbose_operand){call->operands[i].name, call->operands[i].view};
+    return tn_verbose_run(plan, stream, operands, call->scalars, named, call->operand_count, sync);
 }
 
 tenon_status tn_call_run(tenon_stream *stream, const tn_family *family, tn_problem *problem,

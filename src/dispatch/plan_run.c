@@ -1,5 +1,6 @@
 /* Running a plan of the caller's own: what happens most often, and so without a detour. */
 #include "dispatch/prepare.h"
+#include "dispatch/verbose.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -69,6 +70,16 @@ static const tenon_memory *all_memories(const tenon_plan *plan, const tenon_memo
     return all;
 }
 
+static tenon_status run_verbosely(tenon_stream *stream, const tenon_plan *plan,
+                                  const tn_operand *operands, const tenon_sync *sync)
+{
+    tn_verbose_operand named[TN_MAX_OPERANDS];
+    for (uint32_t i = 0; i < plan->operand_count; i++)
+        named[i] = (tn_verbose_operand){plan->operands[i].name,
+                                        plan->operands[i].present ? &plan->operands[i].view : NULL};
+    return tn_verbose_run(plan, stream, operands, plan->scalars, named, plan->operand_count, sync);
+}
+
 TENON_API tenon_status tenon_plan_run(tenon_stream *stream, const tenon_plan *plan,
                                       const tenon_memory *memories, uint32_t count,
                                       const tenon_sync *sync)
@@ -90,6 +101,8 @@ TENON_API tenon_status tenon_plan_run(tenon_stream *stream, const tenon_plan *pl
         operands[i] = plan->operands[i].present
                           ? (tn_operand){memories[i], plan->operands[i].view.offset}
                           : (tn_operand){0};
+    if (stream->context->is_verbose)
+        return run_verbosely(stream, plan, operands, sync);
     return tn_recording_run(plan->operation, plan->name, stream, &plan->recording, operands,
                             plan->scalars, sync);
 }

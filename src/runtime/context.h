@@ -96,6 +96,8 @@ struct tenon_context {
     cl_context cl; /* NULL where there is no device */
     tn_device device;
     tn_log log;
+    bool is_verbose; /* says what it does (TENON_VERBOSE); `told` is then the application's log */
+    tn_log told;
     tenon_progress_callback progress; /* or NULL */
     void *progress_user;
     tn_statistics statistics;

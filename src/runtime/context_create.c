@@ -6,6 +6,7 @@
 #include "runtime/program.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -81,6 +82,26 @@ static tenon_status open_record(const char *operation, tenon_context *context)
     return TENON_OK;
 }
 
+/* What goes to the log is printed, builds and checks too. */
+static void print_and_tell(void *user, tenon_log_level level, const char *message)
+{
+    const tenon_context *context = user;
+    fprintf(stderr, "tenon: %s\n", message);
+    tn_log_send(&context->told, level, "%s", message);
+}
+
+static void read_verbosity(tenon_context *context)
+{
+    const char *wanted = getenv("TENON_VERBOSE");
+    if (context->owner != NULL || context->cl == NULL || wanted == NULL || strcmp(wanted, "1") != 0)
+        return;
+    context->is_verbose = true;
+    context->told = context->log;
+    context->log = (tn_log){print_and_tell, context, TENON_LOG_INFO};
+    if (context->told.level > context->log.level)
+        context->log.level = context->told.level;
+}
+
 /* What is learnt in a context is kept under the name of its device. */
 static tenon_status open_store(const char *operation, tenon_context *context,
                                const tenon_context_params *params)
@@ -146,6 +167,7 @@ static tenon_status make_context(const char *operation, cl_context cl, const tn_
     context->progress = params->progress;
     context->progress_user = params->progress_user;
     context->owner = owner;
+    read_verbosity(context);
     if ((status = open_store(operation, context, params)) != TENON_OK ||
         (status = open_record(operation, context)) != TENON_OK) {
         tenon_context_release(context);

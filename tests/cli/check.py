@@ -131,6 +131,18 @@ class Check(unittest.TestCase):
         done = tenon("check", "--device", "0:0", *self.CASE)
         self.assertEqual(done.returncode, 0, done.stderr)
 
+    def test_verbose_prints_a_line_a_call_and_one_for_each_build(self):
+        line = (r"(?m)^tenon: \d+\.\d us tenon_gemm gemm/plain a=f32:3x5 b=f32:5x4 c=f32:3x4 "
+                r"d=f32:3x4$")
+        done = tenon("check", *self.CASE, TENON_VERBOSE="1", TENON_CACHE="0")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(len(re.findall(line, done.stderr)), 1, done.stderr)
+        self.assertRegex(done.stderr, r"(?m)^tenon: build of kernel gemm/plain.cl: \d+\.\d ms; ")
+        self.assertRegex(done.stderr, r"(?m)^tenon: self-check of gemm/plain: \d+\.\d ms; right$")
+        self.assertNotIn("tenon:", done.stdout)
+        for off in ({}, {"TENON_VERBOSE": ""}, {"TENON_VERBOSE": "0"}):
+            self.assertEqual(tenon("check", *self.CASE, **off).stderr, "")
+
     def test_barred_variants_are_named(self):
         """Those that the choice left out, as their kernel does nothing; the next is right."""
         case = ("check", "activation", "x=f32:4096", "y=f32:4096", "activation=abs")

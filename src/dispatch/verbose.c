@@ -1,0 +1,33 @@
+#include "dispatch/verbose.h"
+
+#include "base/shape_text.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Behind what the text holds, as far as it has room. */
+static void add(char text[TN_REPEAT_SIZE], const char *name, const tenon_tensor *view)
+{
+    char shape[160];
+    const size_t length = strlen(text);
+    snprintf(text + length, TN_REPEAT_SIZE - length, " %s=%s:%s", name,
+             tenon_dtype_string(view->dtype), tn_shape_text(view->rank, view->shape, shape));
+}
+
+tenon_status tn_verbose_run(const tenon_plan *plan, tenon_stream *stream,
+                            const tn_operand *operands, const double *scalars,
+                            const tn_verbose_operand *named, uint32_t count, const tenon_sync *sync)
+{
+    char text[TN_REPEAT_SIZE] = "";
+    TN_TRY(tenon_stream_finish(stream)); /* what others have enqueued is not this call's time */
+    const uint64_t began = tn_now();
+    TN_TRY(tn_recording_run(plan->operation, plan->name, stream, &plan->recording, operands,
+                            scalars, sync));
+    TN_TRY(tenon_stream_finish(stream));
+    const double microseconds = 1e-3 * (double)(tn_now() - began);
+    for (uint32_t i = 0; i < count; i++)
+        if (named[i].view != NULL)
+            add(text, named[i].name, named[i].view);
+    fprintf(stderr, "tenon: %.1f us %s %s%s\n", microseconds, plan->operation, plan->name, text);
+    return TENON_OK;
+}
