@@ -4,6 +4,9 @@
 BASE_PACKAGES=(build-essential meson ninja-build pkg-config python3 ocl-icd-opencl-dev opencl-headers
     pocl-opencl-icd libcmocka-dev libxxhash-dev libjansson-dev
     python3-jsonschema)
+# What tests use where it is there.
+# shellcheck disable=SC2034  # of those who source this
+TEST_PACKAGES=(cmake)
 # What stands for them where there is no apt; "module:" marks what pkg-config must know.
 BASE_NEEDS=(cc meson ninja pkg-config python3 module:OpenCL module:cmocka module:libxxhash
     module:jansson)

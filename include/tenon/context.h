@@ -84,9 +84,10 @@ TENON_API tenon_context_params tenon_context_params_default(void);
 /** Makes a context on a device, with an OpenCL context of its own.
  *  @param params  NULL means the defaults; read during the call only
  *  @param out     receives the context, with one reference that the caller owns; NULL on failure
- *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT · TENON_ERROR_DEVICE_NOT_FOUND ·
- *          TENON_ERROR_OUT_OF_MEMORY · TENON_ERROR_OPENCL · TENON_ERROR_DEVICE_LOST. Where what
- *          Tenon needs to know of the device cannot be read, the message names the query */
+ *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT · TENON_ERROR_NO_OPENCL (there is no loader) ·
+ *          TENON_ERROR_DEVICE_NOT_FOUND · TENON_ERROR_OUT_OF_MEMORY · TENON_ERROR_OPENCL ·
+ *          TENON_ERROR_DEVICE_LOST. Where what Tenon needs to know of the device cannot be read,
+ *          the message names the query */
 TENON_API tenon_status tenon_context_create(const tenon_context_params *params,
                                             tenon_context **out);
 

@@ -33,13 +33,15 @@ typedef struct tenon_device_info {
     char note[128];
 } tenon_device_info;
 
-/** Lists every device of every platform, and the platforms without a device.
+/** Lists every device of every platform, and the platforms without a device. The first call that
+ * reaches OpenCL, this or another, opens its loader.
  *  @param infos    room for `capacity` entries, or NULL with capacity 0 to count
  *  @param count    receives how many there are, which may be more than were written; 0 where no
  *                  platform is installed
  *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT (count NULL; infos NULL with a capacity) ·
- *          TENON_ERROR_OUT_OF_MEMORY · TENON_ERROR_OPENCL Callable from any thread. Order:
- *          platforms as the loader gives them, devices as their platform gives them. */
+ *          TENON_ERROR_NO_OPENCL (there is no loader) · TENON_ERROR_OUT_OF_MEMORY ·
+ *          TENON_ERROR_OPENCL. Callable from any thread. Order: platforms as the loader gives them,
+ *          devices as their platform gives them. */
 TENON_API tenon_status tenon_device_list(tenon_device_info *infos, uint32_t capacity,
                                          uint32_t *count);
 
@@ -50,10 +52,11 @@ TENON_API tenon_status tenon_device_list(tenon_device_info *infos, uint32_t capa
  *                   TENON_DEVICE; where that is unset too, the first GPU, then the first
  *                   accelerator, then the first device of any kind.
  *  @param info      receives the device
- *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT (info NULL) · TENON_ERROR_DEVICE_NOT_FOUND (the
- *          message lists what is there) · TENON_ERROR_OUT_OF_MEMORY · TENON_ERROR_OPENCL or
- *          TENON_ERROR_DEVICE_LOST (the same, where a device could not be read and so may be the
- *          one that is meant). Callable from any thread. */
+ *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT (info NULL) · TENON_ERROR_NO_OPENCL (there is no
+ *          loader) · TENON_ERROR_DEVICE_NOT_FOUND (the message lists what is there) ·
+ *          TENON_ERROR_OUT_OF_MEMORY · TENON_ERROR_OPENCL or TENON_ERROR_DEVICE_LOST (as
+ *          TENON_ERROR_DEVICE_NOT_FOUND, where a device could not be read and so may be the one
+ *          that is meant). Callable from any thread. */
 TENON_API tenon_status tenon_device_select(const char *selector, tenon_device_info *info);
 
 /** What a device may or may not be able to do. Each is found by compiling and running a tiny kernel

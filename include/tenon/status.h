@@ -46,7 +46,13 @@ typedef enum tenon_status {
     TENON_ERROR_DEVICE_LOST = 10,
     /** The call failed after part of its work was enqueued: the contents of its output are
        undefined. tenon_last_cl_error() has the code of the OpenCL call that failed, if one did. */
-    TENON_ERROR_INCOMPLETE = 11
+    TENON_ERROR_INCOMPLETE = 11,
+    /** There is no OpenCL here: its loader (libOpenCL.so.1) is not installed or cannot be used; the
+       message has the reason. Only calls that may be a process's first of OpenCL return it
+       (tenon_device_list, tenon_device_select, tenon_context_create, tenon_context_import), and
+       none where the library was built with -Dopencl=link. A loader without any driver is none of
+       these: it has no devices. */
+    TENON_ERROR_NO_OPENCL = 12
 } tenon_status;
 
 /** The name of a status, "TENON_OK" for example; "unknown status" for a value that is none. Never

@@ -34,6 +34,8 @@ TENON_API const char *tenon_status_string(tenon_status status)
         return "TENON_ERROR_DEVICE_LOST";
     case TENON_ERROR_INCOMPLETE:
         return "TENON_ERROR_INCOMPLETE";
+    case TENON_ERROR_NO_OPENCL:
+        return "TENON_ERROR_NO_OPENCL";
     }
     return "unknown status";
 }

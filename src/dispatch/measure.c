@@ -3,6 +3,7 @@
 #include "dispatch/operation.h"
 #include "runtime/cl_error.h"
 #include "runtime/launch.h"
+#include "runtime/opencl.h"
 #include "runtime/program.h"
 #include "runtime/stream.h"
 #include "runtime/validation.h"

@@ -3,6 +3,7 @@
 #include "runtime/cl_error.h"
 #include "runtime/identity.h"
 #include "runtime/keeper.h"
+#include "runtime/opencl.h"
 #include "runtime/program.h"
 
 #include <inttypes.h>
@@ -229,6 +230,7 @@ TENON_API tenon_status tenon_context_import(cl_context cl, cl_device_id id,
                        cl == NULL ? "cl" : "device");
     params = params != NULL ? params : &defaults;
     TN_TRY(check_params(operation, params));
+    TN_TRY(tn_opencl_load(operation));
     TN_TRY(tn_device_of_context(operation, cl, id, &belongs));
     if (!belongs)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,

@@ -1,6 +1,7 @@
 #include "runtime/device.h"
 
 #include "runtime/cl_error.h"
+#include "runtime/opencl.h"
 
 #include <CL/cl_ext.h>
 
@@ -273,7 +274,7 @@ tenon_status tn_device_read(const char *operation, cl_device_id id, tn_device *d
     device->keeps_builds = strcmp(device->info.platform_name, "Portable Computing Language") == 0;
     device->miscompiles_at_random = miscompiles_at_random(device);
     device->has_builtin_prefetch = device->keeps_builds && device->is_cpu;
-    device->svm = (svm & CL_DEVICE_SVM_COARSE_GRAIN_BUFFER) != 0;
+    device->svm = (svm & CL_DEVICE_SVM_COARSE_GRAIN_BUFFER) != 0 && tn_opencl_has_svm();
     read_extensions(&r, device);
     return r.status;
 }

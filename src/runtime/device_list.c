@@ -2,6 +2,7 @@
 #include "base/status.h"
 #include "runtime/cl_error.h"
 #include "runtime/device.h"
+#include "runtime/opencl.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -116,6 +117,7 @@ static tenon_status append_platform(const char *operation, device_list *list, un
 static tenon_status append_all(const char *operation, device_list *list)
 {
     cl_uint count = 0;
+    TN_TRY(tn_opencl_load(operation));
     cl_int error = clGetPlatformIDs(0, NULL, &count);
     /* A loader without any platform says so by an error of its own. */
     if (error == -1001 || (error == CL_SUCCESS && count == 0))

@@ -1,5 +1,6 @@
 #include "runtime/keeper.h"
 
+#include "runtime/opencl.h"
 #include "runtime/program.h"
 #include "runtime/validation.h"
 

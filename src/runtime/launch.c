@@ -1,6 +1,7 @@
 #include "runtime/launch.h"
 
 #include "runtime/cl_error.h"
+#include "runtime/opencl.h"
 #include "runtime/program.h"
 
 #include <stdarg.h>

@@ -2,6 +2,7 @@
 
 #include "runtime/cl_error.h"
 #include "runtime/context.h"
+#include "runtime/opencl.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -64,7 +65,8 @@ TENON_API void tenon_memory_destroy(tenon_memory *memory)
 {
     if (memory == NULL)
         return;
-    if (memory->kind == TENON_MEMORY_BUFFER && memory->u.buffer != NULL)
+    if (memory->kind == TENON_MEMORY_BUFFER && memory->u.buffer != NULL &&
+        tn_opencl_load("tenon_memory_destroy") == TENON_OK)
         clReleaseMemObject(memory->u.buffer);
     memset(memory, 0, sizeof *memory);
 }

@@ -1,6 +1,7 @@
 #include "runtime/program.h"
 
 #include "runtime/cl_error.h"
+#include "runtime/opencl.h"
 #include "runtime/program_build.h"
 
 #include <stdio.h>

@@ -2,6 +2,7 @@
 
 #include "runtime/cl_error.h"
 #include "runtime/identity.h"
+#include "runtime/opencl.h"
 #include "runtime/program.h"
 
 #define XXH_INLINE_ALL

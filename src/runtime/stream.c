@@ -3,6 +3,7 @@
 #include "runtime/cl_error.h"
 #include "runtime/keeper.h"
 #include "runtime/memory.h"
+#include "runtime/opencl.h"
 #include "runtime/program.h"
 
 #include <stdlib.h>
@@ -70,15 +71,7 @@ static tenon_status create_queue(const char *operation, tenon_context *context,
 {
     cl_command_queue_properties properties = context->profiling ? CL_QUEUE_PROFILING_ENABLE : 0;
     cl_int error;
-#ifdef __GNUC__
-/* The call that OpenCL 2.0 put in its place does not exist in 1.2, the floor. */
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
-#endif
     *queue = clCreateCommandQueue(context->cl, context->device.info.device, properties, &error);
-#ifdef __GNUC__
-#pragma GCC diagnostic pop
-#endif
     TN_CL_TRY(operation, "clCreateCommandQueue", error);
     return TENON_OK;
 }

@@ -1,6 +1,7 @@
 /* Moving data between host and tensors: upload, download, map, unmap. */
 #include "runtime/cl_error.h"
 #include "runtime/memory.h"
+#include "runtime/opencl.h"
 #include "runtime/stream.h"
 
 #include <inttypes.h>

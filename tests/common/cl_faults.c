@@ -3,7 +3,9 @@
 
 #include <CL/cl.h>
 
+#include <dlfcn.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -126,6 +128,21 @@ static cl_int answer(size_t size, void *value, size_t *used)
 /* One that answers what it is asked. */
 #define WRAP_QUERY(name, parameters, arguments)                                                    \
     WRAP_AS(answer(size, value, used), cl_int, name, what, parameters, arguments)
+
+void *__real_dlsym(void *library, const char *name);
+void *__wrap_dlsym(void *library, const char *name);
+
+/* Where the library opens OpenCL itself: it finds the functions below in the place of the real
+ * ones. */
+void *__wrap_dlsym(void *library, const char *name)
+{
+    char wrapped[80];
+    void *program = dlopen(NULL, RTLD_NOW), *found = NULL;
+    snprintf(wrapped, sizeof wrapped, "__wrap_%s", name);
+    if (program != NULL)
+        found = __real_dlsym(program, wrapped);
+    return found != NULL ? found : __real_dlsym(library, name);
+}
 
 WRAP_MEMORY(void *, malloc, (size_t size), (size))
 WRAP_MEMORY(void *, calloc, (size_t count, size_t size), (count, size))

@@ -282,9 +282,9 @@ static void clblast_keeps_to_the_sync(void **state)
     }
     clReleaseEvent(gate);
     test_release(&f);
-    if (status != TENON_OK) /* a library built without it says so */
-        test_assert_refused(status, TENON_ERROR_UNSUPPORTED, "tenon_gemm", "without CLBlast",
-                            "tenon_gemm", __FILE__, __LINE__);
+    if (status != TENON_OK) /* the library was built without it, or it is not there */
+        test_assert_refused(status, TENON_ERROR_UNSUPPORTED, "tenon_gemm", "CLBlast", "tenon_gemm",
+                            __FILE__, __LINE__);
 }
 
 static void clblast_is_never_chosen(void **state)

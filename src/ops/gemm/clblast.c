@@ -1,6 +1,7 @@
 /*
- * gemm/clblast: the CLBlast library, for who forces it; by estimate it is the last. It compiles its
- * kernels in the caller's context at the first run there, and takes memory of its own.
+ * gemm/clblast: the CLBlast library, for who forces it; by estimate it is the last. It is opened
+ * when it is first asked for, compiles its kernels in the caller's context at the first run there,
+ * and takes memory of its own.
  */
 #include "ops/gemm/internal.h"
 
@@ -11,6 +12,47 @@
 
 #ifdef TENON_CLBLAST
 #include <clblast_c.h>
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+
+#define CLBLAST_FUNCTIONS(X)                                                                       \
+    X(CLBlastSgemm)                                                                                \
+    X(CLBlastDgemm)                                                                                \
+    X(CLBlastSgemmStridedBatched)                                                                  \
+    X(CLBlastDgemmStridedBatched)
+
+static struct {
+#define MEMBER(name) __typeof__(&name) name;
+    CLBLAST_FUNCTIONS(MEMBER)
+} clblast;
+
+static pthread_once_t clblast_once = PTHREAD_ONCE_INIT;
+static char clblast_missing[256]; /* "" where all functions were found */
+
+static void open_clblast(void)
+{
+    void *library = dlopen("libclblast.so.1", RTLD_NOW | RTLD_LOCAL), *found;
+    if (library == NULL) {
+        const char *why = dlerror();
+        snprintf(clblast_missing, sizeof clblast_missing, "CLBlast cannot be opened: %s",
+                 why != NULL ? why : "libclblast.so.1");
+        return;
+    }
+#define FIND(name)                                                                                 \
+    if ((found = dlsym(library, #name)) == NULL)                                                   \
+        snprintf(clblast_missing, sizeof clblast_missing, "CLBlast has no %s", #name);             \
+    memcpy(&clblast.name, &found, sizeof found); /* C has no cast from void * to a function */
+    CLBLAST_FUNCTIONS(FIND)
+}
+
+/* Why CLBlast is not there; NULL where it is. */
+static const char *lacks_clblast(void)
+{
+    pthread_once(&clblast_once, open_clblast);
+    return clblast_missing[0] != '\0' ? clblast_missing : NULL;
+}
 
 /* One product, or a batch of them that are equally far apart; sizes and strides in elements. */
 typedef struct clblast_args {
@@ -47,15 +89,15 @@ static tenon_status status_of(const char *operation, const char *routine, CLBlas
         memcpy(&beta, &x->beta, sizeof beta);                                                      \
         if (x->batch == 1)                                                                         \
             return status_of(operation, #gemm,                                                     \
-                             gemm(CLBlastLayoutRowMajor, x->a_transpose, x->b_transpose, x->m,     \
-                                  x->n, x->k, alpha, a, a_at, x->a_ld, b, b_at, x->b_ld, beta, d,  \
-                                  d_at, x->d_ld, &queue, NULL));                                   \
+                             clblast.gemm(CLBlastLayoutRowMajor, x->a_transpose, x->b_transpose,   \
+                                          x->m, x->n, x->k, alpha, a, a_at, x->a_ld, b, b_at,      \
+                                          x->b_ld, beta, d, d_at, x->d_ld, &queue, NULL));         \
         return status_of(operation, #gemm "StridedBatched",                                        \
-                         gemm##StridedBatched(CLBlastLayoutRowMajor, x->a_transpose,               \
-                                              x->b_transpose, x->m, x->n, x->k, alpha, a, a_at,    \
-                                              x->a_ld, x->a_batch, b, b_at, x->b_ld, x->b_batch,   \
-                                              beta, d, d_at, x->d_ld, x->d_batch, x->batch,        \
-                                              &queue, NULL));                                      \
+                         clblast.gemm##StridedBatched(CLBlastLayoutRowMajor, x->a_transpose,       \
+                                                      x->b_transpose, x->m, x->n, x->k, alpha, a,  \
+                                                      a_at, x->a_ld, x->a_batch, b, b_at, x->b_ld, \
+                                                      x->b_batch, beta, d, d_at, x->d_ld,          \
+                                                      x->d_batch, x->batch, &queue, NULL));        \
     }
 
 DEFINE_RUN(run_f32, float, CLBlastSgemm)
@@ -116,7 +158,8 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
     tn_choice_options(context, choice, GEMM_OPTIONS_FORMAT " -DTENON_LAYOUTS=%d%d",
                       GEMM_OPTIONS_VALUES(p), (int)tn_gemm_layout(p, GEMM_A),
                       (int)tn_gemm_layout(p, GEMM_B));
-    return refuses(p, TN_LAYOUT(clblast_args, choice));
+    const char *why = refuses(p, TN_LAYOUT(clblast_args, choice));
+    return why != NULL || choice->is_estimate ? why : lacks_clblast();
 }
 
 /* One call for each index of the batch's dimensions but the last, which is CLBlast's. */
@@ -162,6 +205,9 @@ static tenon_status launch(const char *operation, tn_recording *recording,
 {
     const gemm_problem *p = (const gemm_problem *)problem;
     clblast_args args = *TN_LAYOUT(const clblast_args, choice);
+    const char *why = lacks_clblast(); /* it was not asked while it was estimated */
+    if (why != NULL)
+        return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: %s", operation, why);
     if ((p->flags & (GEMM_HAS_C | GEMM_HAS_BIAS)) != 0) {
         tn_choice plain = {.solver = &tn_gemm_plain};
         gemm_problem start = *p;

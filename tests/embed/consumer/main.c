@@ -1,4 +1,5 @@
-/* The smallest application of Tenon: it knows only the installed header. */
+/* The smallest application of Tenon: it knows only the installed header. Ends with 3 where there is
+ * no OpenCL. */
 #include <stdio.h>
 #include <tenon/tenon.h>
 
@@ -7,7 +8,8 @@ int main(void)
     tenon_context *context = NULL;
     tenon_status status = tenon_context_create(NULL, &context);
 
-    printf("tenon %s: %s\n", tenon_version_string(), tenon_status_string(status));
+    printf("tenon %s: %s%s%s\n", tenon_version_string(), tenon_status_string(status),
+           status == TENON_OK ? "" : ": ", status == TENON_OK ? "" : tenon_last_error());
     tenon_context_release(context);
-    return status == TENON_OK ? 0 : 1;
+    return status == TENON_OK ? 0 : status == TENON_ERROR_NO_OPENCL ? 3 : 1;
 }

@@ -1,0 +1,92 @@
+#define TN_OPENCL_BY_NAME
+#include "runtime/opencl.h"
+
+#include "base/status.h"
+
+#ifdef TENON_LINK_OPENCL
+
+#ifdef __GNUC__
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+#endif
+#define LINKED(name) .name = name,
+tn_opencl_functions tn_opencl = {TN_OPENCL_FUNCTIONS(LINKED) TN_OPENCL_SVM_FUNCTIONS(LINKED)};
+
+tenon_status tn_opencl_load(const char *operation)
+{
+    (void)operation;
+    return TENON_OK;
+}
+
+#else
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+tn_opencl_functions tn_opencl;
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static char why_not[256]; /* "" where all functions were found */
+
+#ifdef __APPLE__
+static const char *const names[] = {"/System/Library/Frameworks/OpenCL.framework/OpenCL"};
+#else
+static const char *const names[] = {"libOpenCL.so.1", "libOpenCL.so"};
+#endif
+
+/* What the first of the names failed with is why there is none. */
+static void *open_loader(void)
+{
+    void *loader = NULL;
+    for (size_t i = 0; i < sizeof names / sizeof *names && loader == NULL; i++) {
+        loader = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+        const char *why = loader == NULL ? dlerror() : NULL;
+        if (i == 0 && why != NULL)
+            snprintf(why_not, sizeof why_not, "%s", why);
+    }
+    if (loader != NULL)
+        why_not[0] = '\0';
+    return loader;
+}
+
+/* Objects must come from and go to one and the same OpenCL: that of the application, where it has
+ * one linked or preloaded, and each function of it that was replaced there. */
+static void *find(void *program, void *loader, const char *name)
+{
+    void *found = program != NULL ? dlsym(program, name) : NULL;
+    return found == NULL && loader != NULL ? dlsym(loader, name) : found;
+}
+
+static void load(void)
+{
+    void *program = dlopen(NULL, RTLD_NOW | RTLD_LOCAL), *loader = NULL, *found;
+    if (find(program, NULL, "clGetPlatformIDs") == NULL && (loader = open_loader()) == NULL)
+        return;
+#define TAKE(name)                                                                                 \
+    found = find(program, loader, #name);                                                          \
+    memcpy(&tn_opencl.name, &found, sizeof found); /* C has no cast from void * to a function */
+#define NEED(name)                                                                                 \
+    TAKE(name)                                                                                     \
+    if (found == NULL && why_not[0] == '\0')                                                       \
+        snprintf(why_not, sizeof why_not, "its loader has no %s", #name);
+    TN_OPENCL_FUNCTIONS(NEED)
+    TN_OPENCL_SVM_FUNCTIONS(TAKE)
+}
+
+tenon_status tn_opencl_load(const char *operation)
+{
+    pthread_once(&once, load);
+    if (why_not[0] != '\0')
+        return tn_fail(TENON_ERROR_NO_OPENCL, "%s: there is no OpenCL here: %s", operation,
+                       why_not);
+    return TENON_OK;
+}
+
+#endif
+
+bool tn_opencl_has_svm(void)
+{
+    return tn_opencl.clEnqueueSVMMap != NULL && tn_opencl.clEnqueueSVMUnmap != NULL &&
+           tn_opencl.clSetKernelArgSVMPointer != NULL;
+}
