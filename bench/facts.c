@@ -102,7 +102,7 @@ static json_t *device_answers(const bench_session *session)
 static json_t *capabilities(const bench_session *session)
 {
     json_t *all = json_object();
-    for (int i = 0; i < TENON_CAPABILITY_COUNT; i++) {
+    for (int i = 0; tenon_capability_string((tenon_capability)i) != NULL; i++) {
         const tenon_capability capability = (tenon_capability)i;
         uint32_t available = 0;
         char reason[1024] = "";
@@ -323,7 +323,7 @@ static json_t *kernels(const bench_session *session)
     tenon_context *mirror;
     if (!BENCH_WELL(tn_context_without_device("tenon-bench", &session->context->device, &mirror)))
         return h.kernels;
-    for (int i = 0; i < TENON_CAPABILITY_COUNT; i++)
+    for (int i = 0; tenon_capability_string((tenon_capability)i) != NULL; i++)
         mirror->capabilities.results[i] = session->context->capabilities.results[i];
     mirror->programs.listener = hear;
     mirror->programs.listener_user = &h;

@@ -22,6 +22,7 @@ bool bench_open_session(bench_session *session)
 {
     tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
     cl_int error;
+    session->device.struct_size = sizeof session->device;
     params.device = session->options->device;
     params.workspace_limit = session->options->workspace;
     if (!BENCH_WELL(tenon_context_create(&params, &session->context)) ||

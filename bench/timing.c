@@ -35,7 +35,7 @@ tenon_stream *bench_open(void)
 {
     tenon_context *context;
     tenon_stream *stream;
-    tenon_device_info info;
+    tenon_device_info info = TENON_DEVICE_INFO_INIT;
     BENCH_CHECK(tenon_context_create(NULL, &context));
     BENCH_CHECK(tenon_stream_create(context, NULL, &stream));
     BENCH_CHECK(tenon_context_device(context, &info));

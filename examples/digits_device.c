@@ -33,7 +33,7 @@ device device_open(const char *selector)
 {
     device here = {.owned_count = 0};
     tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
-    tenon_device_info info;
+    tenon_device_info info = TENON_DEVICE_INFO_INIT;
     params.device = selector;
     params.log = print_log; /* warnings and errors: the default level */
     TRY(tenon_context_create(&params, &here.context));

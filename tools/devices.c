@@ -133,7 +133,7 @@ static int print_capabilities(const tenon_device_info *info)
         return EXIT_FAILED;
     }
     printf("        what it can do, by trial:\n");
-    for (int i = 0; i < TENON_CAPABILITY_COUNT; i++)
+    for (int i = 0; tenon_capability_string((tenon_capability)i) != NULL; i++)
         if (print_capability(context, (tenon_capability)i) != EXIT_OK)
             status = EXIT_FAILED;
     uint32_t barred = 0;
@@ -161,7 +161,7 @@ static void print_summary(const tenon_device_info *info, bool is_default)
 
 static int print_devices(const tenon_device_info *infos, uint32_t count, bool verbose)
 {
-    tenon_device_info preferred;
+    tenon_device_info preferred = TENON_DEVICE_INFO_INIT;
     int status = EXIT_OK;
     bool marked = false;
     /* TENON_DEVICE may name none that is there: the list shows what could be named instead. */
@@ -196,6 +196,7 @@ static tenon_device_info *list_devices(uint32_t *count)
         fprintf(stderr, "tenon devices: no memory for the list\n");
         return NULL;
     }
+    infos->struct_size = sizeof *infos;
     if (status == TENON_OK)
         status = tenon_device_list(infos, capacity, count);
     if (status != TENON_OK) {
@@ -210,7 +211,7 @@ static tenon_device_info *list_devices(uint32_t *count)
 
 static int show_one(const options *o)
 {
-    tenon_device_info info;
+    tenon_device_info info = TENON_DEVICE_INFO_INIT;
     if (tenon_device_select(o->selector, &info) != TENON_OK)
         return report_failure("devices");
     return print_devices(&info, 1, o->verbose);

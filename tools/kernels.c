@@ -168,7 +168,7 @@ static void list_example(listing *l, const char *example)
 /* The trials of what the target is taken to have. */
 static void list_trials(listing *l)
 {
-    for (int i = 0; i < TENON_CAPABILITY_COUNT; i++) {
+    for (int i = 0; tenon_capability_string((tenon_capability)i) != NULL; i++) {
         tn_trial_build build;
         l->heard_count = 0;
         for (uint32_t n = 0; tn_capability_trial(l->context, (tenon_capability)i, n, &build); n++)

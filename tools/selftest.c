@@ -78,8 +78,10 @@ static void run_example(const selftest *test, const char *example, const char *s
     tn_case *c = malloc(sizeof *c);
     for (size_t t = 0; c != NULL && t < (is_typed(example) ? TYPES : 1); t++) {
         uint32_t has_f64 = 0;
-        tenon_context_capability(test->context, TENON_CAPABILITY_F64, &has_f64, NULL, 0);
-        if (types[t] == TENON_DTYPE_F64 && !has_f64)
+        if (types[t] == TENON_DTYPE_F64 &&
+            (tenon_context_capability(test->context, TENON_CAPABILITY_F64, &has_f64, NULL, 0) !=
+                 TENON_OK ||
+             !has_f64))
             continue;
         if (tn_case_parse_line(example, types[t], c) != TENON_OK) {
             snprintf(o->why, sizeof o->why, "%s", tenon_last_error());
@@ -150,7 +152,7 @@ static void test_family(selftest *test, const tn_family *family)
 
 static int conclude(const selftest *test, double seconds)
 {
-    tenon_device_info info;
+    tenon_device_info info = TENON_DEVICE_INFO_INIT;
     if (test->right + test->wrong + test->idle == 0) {
         fprintf(stderr, "tenon selftest: no solver's name has \"%s\" in it\n", test->filter);
         return EXIT_FAILED;

@@ -103,7 +103,7 @@ static bool make(bench_session *session, const bench_suite *suite, uint32_t numb
     bench->tenon = (bench_way){"tenon", call, false, m, NULL, NULL};
     bench->destroy = destroy;
     bench->verify = verify;
-    m->params = tenon_activation_params_default();
+    m->params = (tenon_activation_params)TENON_ACTIVATION_PARAMS_INIT;
     m->params.solver = session->options->solver;
     m->params.activation.kind = kinds[number / SIZES];
     bench_operand_add(&m->operands, dtype, 1, shape, false);

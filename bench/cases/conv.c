@@ -96,7 +96,7 @@ static bool prepare(bench_session *session, convolution *v, const bench_conv_sha
     const int64_t p = bench_conv_output(s, false), q = bench_conv_output(s, true),
                   x[] = {s->n, s->c, s->h, s->w}, w[] = {s->k, s->c / s->groups, s->r, s->s},
                   y[] = {s->n, s->k, p, q};
-    v->params = tenon_conv_params_default();
+    v->params = (tenon_conv_params)TENON_CONV_PARAMS_INIT;
     v->params.solver = session->options->solver;
     v->params.groups = s->groups;
     v->params.geometry = bench_conv_geometry(s);

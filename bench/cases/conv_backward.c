@@ -125,7 +125,7 @@ static bool prepare(bench_session *session, gradient *g, const bench_conv_shape 
     const int64_t p = bench_conv_output(s, false), q = bench_conv_output(s, true),
                   x[] = {s->n, s->c, s->h, s->w}, w[] = {s->k, s->c / s->groups, s->r, s->s},
                   y[] = {s->n, s->k, p, q};
-    g->params = tenon_conv_backward_params_default();
+    g->params = (tenon_conv_backward_params)TENON_CONV_BACKWARD_PARAMS_INIT;
     g->params.solver = session->options->solver;
     g->params.groups = s->groups;
     g->params.geometry = bench_conv_geometry(s);

@@ -187,7 +187,7 @@ static bool make(bench_session *session, const bench_suite *suite, uint32_t numb
     if (p == NULL)
         return false;
     p->shape = shape_of(suite, number);
-    p->params = tenon_gemm_params_default();
+    p->params = (tenon_gemm_params)TENON_GEMM_PARAMS_INIT;
     p->params.solver = session->options->solver;
     bench->tenon = (bench_way){"tenon", call, false, p, NULL, NULL};
     bench->destroy = destroy;

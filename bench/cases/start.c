@@ -136,7 +136,7 @@ static bool make(bench_session *session, const bench_suite *suite, uint32_t numb
         !BENCH_WELL(tenon_tensor_create(session->context, dtype, 2, shape, &s->y)) ||
         !BENCH_WELL(tenon_tensor_fill(session->stream, &s->x, 1, NULL)))
         return false;
-    const tenon_gemm_params params = tenon_gemm_params_default();
+    const tenon_gemm_params params = TENON_GEMM_PARAMS_INIT;
     const tenon_tensor *const views[] = {&s->x, &s->x, NULL, NULL, &s->y};
     return bench_plan(session, &tn_operation_gemm, &params, views, bench, &s->plan);
 }

@@ -87,16 +87,23 @@ typedef struct tenon_activation_params {
     tenon_activation activation;
 } tenon_activation_params;
 
+#define TENON_ACTIVATION_PARAMS_DEFAULTS                                                           \
+    sizeof(tenon_activation_params), 0, NULL,                                                      \
+    {                                                                                              \
+        0, 0, 0.0, 0.0                                                                             \
+    }
 #define TENON_ACTIVATION_PARAMS_INIT                                                               \
     {                                                                                              \
-        sizeof(tenon_activation_params), 0, NULL,                                                  \
-        {                                                                                          \
-            0, 0, 0.0, 0.0                                                                         \
-        }                                                                                          \
+        TENON_ACTIVATION_PARAMS_DEFAULTS                                                           \
     }
+#ifndef __cplusplus
+#define tenon_activation_params(...)                                                               \
+    TENON_LITERAL(tenon_activation_params, TENON_ACTIVATION_PARAMS_DEFAULTS, __VA_ARGS__)
+#endif
 
-/** The same as the initialiser, for languages without macros. */
-TENON_API tenon_activation_params tenon_activation_params_default(void);
+/** Sets the defaults, for languages without macros.
+ *  @param size  sizeof(tenon_activation_params) */
+TENON_API void tenon_activation_params_default(tenon_activation_params *params, uint32_t size);
 
 /** y = activation(x), element by element.
  *  @param params  NULL means the defaults: a copy
@@ -109,19 +116,19 @@ TENON_API tenon_activation_params tenon_activation_params_default(void);
  *          TENON_ERROR_UNSUPPORTED_DEVICE (f64 on a device without it) · TENON_ERROR_BUILD_FAILED ·
  *          TENON_ERROR_SOLVER_BARRED · TENON_ERROR_OUT_OF_MEMORY · TENON_ERROR_OPENCL ·
  *          TENON_ERROR_INCOMPLETE */
-TENON_API tenon_status tenon_activation_forward(tenon_stream *stream,
-                                                const tenon_activation_params *params,
-                                                const tenon_tensor *x, const tenon_tensor *y,
-                                                const tenon_sync *sync);
+TENON_CALL tenon_status tenon_activation_forward(tenon_stream *stream,
+                                                 const tenon_activation_params *params,
+                                                 const tenon_tensor *x, const tenon_tensor *y,
+                                                 const tenon_sync *sync);
 
 /** The plan of tenon_activation_forward; operands x, y. The views need no memory; where they have
  * it, it is checked.
  *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
  *  @return as the immediate call, but for TENON_ERROR_INCOMPLETE */
-TENON_API tenon_status tenon_activation_forward_plan(tenon_context *context,
-                                                     const tenon_activation_params *params,
-                                                     const tenon_tensor *x, const tenon_tensor *y,
-                                                     tenon_plan **plan);
+TENON_CALL tenon_status tenon_activation_forward_plan(tenon_context *context,
+                                                      const tenon_activation_params *params,
+                                                      const tenon_tensor *x, const tenon_tensor *y,
+                                                      tenon_plan **plan);
 
 /** dx = dy · f'(x), element by element, f' being the derivative of the activation as
  * tenon_activation_kind documents it. x is what the forward call read, not its result. The product
@@ -135,19 +142,20 @@ TENON_API tenon_status tenon_activation_forward_plan(tenon_context *context,
  *                 overlap
  *  @param sync    or NULL
  *  @return as tenon_activation_forward */
-TENON_API tenon_status tenon_activation_backward(tenon_stream *stream,
-                                                 const tenon_activation_params *params,
-                                                 const tenon_tensor *x, const tenon_tensor *dy,
-                                                 const tenon_tensor *dx, const tenon_sync *sync);
+TENON_CALL tenon_status tenon_activation_backward(tenon_stream *stream,
+                                                  const tenon_activation_params *params,
+                                                  const tenon_tensor *x, const tenon_tensor *dy,
+                                                  const tenon_tensor *dx, const tenon_sync *sync);
 
 /** The plan of tenon_activation_backward; operands x, dy, dx. The views need no memory; where they
  * have it, it is checked.
  *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
  *  @return as the immediate call, but for TENON_ERROR_INCOMPLETE */
-TENON_API tenon_status tenon_activation_backward_plan(tenon_context *context,
-                                                      const tenon_activation_params *params,
-                                                      const tenon_tensor *x, const tenon_tensor *dy,
-                                                      const tenon_tensor *dx, tenon_plan **plan);
+TENON_CALL tenon_status tenon_activation_backward_plan(tenon_context *context,
+                                                       const tenon_activation_params *params,
+                                                       const tenon_tensor *x,
+                                                       const tenon_tensor *dy,
+                                                       const tenon_tensor *dx, tenon_plan **plan);
 
 #ifdef __cplusplus
 }

@@ -34,29 +34,29 @@ typedef enum tenon_blas_transpose {
  *               b_ld and c_ld
  *  @param c     must not overlap a or b
  *  @return as tenon_gemm */
-TENON_API tenon_status tenon_sgemm(tenon_stream *stream, tenon_blas_layout layout,
-                                   tenon_blas_transpose a_transpose,
-                                   tenon_blas_transpose b_transpose, size_t m, size_t n, size_t k,
-                                   float alpha, cl_mem a, size_t a_offset, size_t a_ld, cl_mem b,
-                                   size_t b_offset, size_t b_ld, float beta, cl_mem c,
-                                   size_t c_offset, size_t c_ld, const tenon_sync *sync);
+TENON_CALL tenon_status tenon_sgemm(tenon_stream *stream, tenon_blas_layout layout,
+                                    tenon_blas_transpose a_transpose,
+                                    tenon_blas_transpose b_transpose, size_t m, size_t n, size_t k,
+                                    float alpha, cl_mem a, size_t a_offset, size_t a_ld, cl_mem b,
+                                    size_t b_offset, size_t b_ld, float beta, cl_mem c,
+                                    size_t c_offset, size_t c_ld, const tenon_sync *sync);
 
 /** The same in f64. */
-TENON_API tenon_status tenon_dgemm(tenon_stream *stream, tenon_blas_layout layout,
-                                   tenon_blas_transpose a_transpose,
-                                   tenon_blas_transpose b_transpose, size_t m, size_t n, size_t k,
-                                   double alpha, cl_mem a, size_t a_offset, size_t a_ld, cl_mem b,
-                                   size_t b_offset, size_t b_ld, double beta, cl_mem c,
-                                   size_t c_offset, size_t c_ld, const tenon_sync *sync);
+TENON_CALL tenon_status tenon_dgemm(tenon_stream *stream, tenon_blas_layout layout,
+                                    tenon_blas_transpose a_transpose,
+                                    tenon_blas_transpose b_transpose, size_t m, size_t n, size_t k,
+                                    double alpha, cl_mem a, size_t a_offset, size_t a_ld, cl_mem b,
+                                    size_t b_offset, size_t b_ld, double beta, cl_mem c,
+                                    size_t c_offset, size_t c_ld, const tenon_sync *sync);
 
 /** The same in f16, whose sums are f32. The scalars are bits of a half, as OpenCL's hosts have it.
  */
-TENON_API tenon_status tenon_hgemm(tenon_stream *stream, tenon_blas_layout layout,
-                                   tenon_blas_transpose a_transpose,
-                                   tenon_blas_transpose b_transpose, size_t m, size_t n, size_t k,
-                                   cl_half alpha, cl_mem a, size_t a_offset, size_t a_ld, cl_mem b,
-                                   size_t b_offset, size_t b_ld, cl_half beta, cl_mem c,
-                                   size_t c_offset, size_t c_ld, const tenon_sync *sync);
+TENON_CALL tenon_status tenon_hgemm(tenon_stream *stream, tenon_blas_layout layout,
+                                    tenon_blas_transpose a_transpose,
+                                    tenon_blas_transpose b_transpose, size_t m, size_t n, size_t k,
+                                    cl_half alpha, cl_mem a, size_t a_offset, size_t a_ld, cl_mem b,
+                                    size_t b_offset, size_t b_ld, cl_half beta, cl_mem c,
+                                    size_t c_offset, size_t c_ld, const tenon_sync *sync);
 
 /** y = alpha · op(A) · x + beta · y in f32. A is M×N before op; x and y have N and M elements, M
  * and N when A is transposed. As in the reference BLAS, nothing is done where M or N is 0: y is
@@ -64,25 +64,25 @@ TENON_API tenon_status tenon_hgemm(tenon_stream *stream, tenon_blas_layout layou
  *  @param x_inc  at least 1; so y_inc
  *  @param y      must not overlap a or x
  *  @return as tenon_gemm */
-TENON_API tenon_status tenon_sgemv(tenon_stream *stream, tenon_blas_layout layout,
-                                   tenon_blas_transpose a_transpose, size_t m, size_t n,
-                                   float alpha, cl_mem a, size_t a_offset, size_t a_ld, cl_mem x,
-                                   size_t x_offset, size_t x_inc, float beta, cl_mem y,
-                                   size_t y_offset, size_t y_inc, const tenon_sync *sync);
+TENON_CALL tenon_status tenon_sgemv(tenon_stream *stream, tenon_blas_layout layout,
+                                    tenon_blas_transpose a_transpose, size_t m, size_t n,
+                                    float alpha, cl_mem a, size_t a_offset, size_t a_ld, cl_mem x,
+                                    size_t x_offset, size_t x_inc, float beta, cl_mem y,
+                                    size_t y_offset, size_t y_inc, const tenon_sync *sync);
 
 /** The same in f64. */
-TENON_API tenon_status tenon_dgemv(tenon_stream *stream, tenon_blas_layout layout,
-                                   tenon_blas_transpose a_transpose, size_t m, size_t n,
-                                   double alpha, cl_mem a, size_t a_offset, size_t a_ld, cl_mem x,
-                                   size_t x_offset, size_t x_inc, double beta, cl_mem y,
-                                   size_t y_offset, size_t y_inc, const tenon_sync *sync);
+TENON_CALL tenon_status tenon_dgemv(tenon_stream *stream, tenon_blas_layout layout,
+                                    tenon_blas_transpose a_transpose, size_t m, size_t n,
+                                    double alpha, cl_mem a, size_t a_offset, size_t a_ld, cl_mem x,
+                                    size_t x_offset, size_t x_inc, double beta, cl_mem y,
+                                    size_t y_offset, size_t y_inc, const tenon_sync *sync);
 
 /** The same in f16. */
-TENON_API tenon_status tenon_hgemv(tenon_stream *stream, tenon_blas_layout layout,
-                                   tenon_blas_transpose a_transpose, size_t m, size_t n,
-                                   cl_half alpha, cl_mem a, size_t a_offset, size_t a_ld, cl_mem x,
-                                   size_t x_offset, size_t x_inc, cl_half beta, cl_mem y,
-                                   size_t y_offset, size_t y_inc, const tenon_sync *sync);
+TENON_CALL tenon_status tenon_hgemv(tenon_stream *stream, tenon_blas_layout layout,
+                                    tenon_blas_transpose a_transpose, size_t m, size_t n,
+                                    cl_half alpha, cl_mem a, size_t a_offset, size_t a_ld, cl_mem x,
+                                    size_t x_offset, size_t x_inc, cl_half beta, cl_mem y,
+                                    size_t y_offset, size_t y_inc, const tenon_sync *sync);
 
 #ifdef __cplusplus
 }

@@ -18,13 +18,19 @@ typedef struct tenon_concat_params {
     uint32_t reserved;    /**< 0 */
 } tenon_concat_params;
 
+#define TENON_CONCAT_PARAMS_DEFAULTS sizeof(tenon_concat_params), 0, NULL, 0, 0
 #define TENON_CONCAT_PARAMS_INIT                                                                   \
     {                                                                                              \
-        sizeof(tenon_concat_params), 0, NULL, 0, 0                                                 \
+        TENON_CONCAT_PARAMS_DEFAULTS                                                               \
     }
+#ifndef __cplusplus
+#define tenon_concat_params(...)                                                                   \
+    TENON_LITERAL(tenon_concat_params, TENON_CONCAT_PARAMS_DEFAULTS, __VA_ARGS__)
+#endif
 
-/** The same as the initialiser, for languages without macros. */
-TENON_API tenon_concat_params tenon_concat_params_default(void);
+/** Sets the defaults, for languages without macros.
+ *  @param size  sizeof(tenon_concat_params) */
+TENON_API void tenon_concat_params_default(tenon_concat_params *params, uint32_t size);
 
 /** y = the inputs one behind the other along the axis; each is copied into its slice of y. To plan
  * it, plan these copies: tenon_copy_plan from each input to tenon_tensor_slice of y.
@@ -40,9 +46,9 @@ TENON_API tenon_concat_params tenon_concat_params_default(void);
  *          TENON_ERROR_BUILD_FAILED · TENON_ERROR_SOLVER_BARRED · TENON_ERROR_OUT_OF_MEMORY ·
  *          TENON_ERROR_OPENCL · TENON_ERROR_INCOMPLETE (some of the copies were enqueued: what y
  *          holds is undefined) */
-TENON_API tenon_status tenon_concat(tenon_stream *stream, const tenon_concat_params *params,
-                                    const tenon_tensor *const *inputs, uint32_t count,
-                                    const tenon_tensor *y, const tenon_sync *sync);
+TENON_CALL tenon_status tenon_concat(tenon_stream *stream, const tenon_concat_params *params,
+                                     const tenon_tensor *const *inputs, uint32_t count,
+                                     const tenon_tensor *y, const tenon_sync *sync);
 
 #ifdef __cplusplus
 }

@@ -25,8 +25,10 @@ typedef enum tenon_progress_stage {
 
 /** A step of it, told when it begins and when it has ended. */
 typedef struct tenon_progress {
-    uint32_t stage;      /**< a tenon_progress_stage */
-    uint32_t is_done;    /**< 0: it begins; 1: it has ended */
+    uint32_t struct_size; /**< sizeof(tenon_progress) as the library has it */
+    uint32_t stage;       /**< a tenon_progress_stage */
+    uint32_t is_done;     /**< 0: it begins; 1: it has ended */
+    uint32_t reserved;    /**< 0 */
     const char *name;    /**< of the kernel, the capability or the solver; valid in the call only */
     double milliseconds; /**< that it took; 0 where it begins */
 } tenon_progress;
@@ -72,14 +74,21 @@ typedef struct tenon_context_params {
     void *progress_user;
 } tenon_context_params;
 
+#define TENON_CONTEXT_PARAMS_DEFAULTS                                                              \
+    sizeof(tenon_context_params), 0, NULL, TENON_WORKSPACE_DEFAULT, NULL, NULL, 0, 0, 0, 0,        \
+        {0, 0, NULL, 0, NULL, NULL, NULL}, NULL, NULL
 #define TENON_CONTEXT_PARAMS_INIT                                                                  \
     {                                                                                              \
-        sizeof(tenon_context_params), 0, NULL, TENON_WORKSPACE_DEFAULT, NULL, NULL, 0, 0, 0, 0,    \
-            {0, 0, NULL, 0, NULL, NULL, NULL}, NULL, NULL                                          \
+        TENON_CONTEXT_PARAMS_DEFAULTS                                                              \
     }
+#ifndef __cplusplus
+#define tenon_context_params(...)                                                                  \
+    TENON_LITERAL(tenon_context_params, TENON_CONTEXT_PARAMS_DEFAULTS, __VA_ARGS__)
+#endif
 
-/** The same as the initialiser, for languages without macros. */
-TENON_API tenon_context_params tenon_context_params_default(void);
+/** Sets the defaults, for languages without macros.
+ *  @param size  sizeof(tenon_context_params) */
+TENON_API void tenon_context_params_default(tenon_context_params *params, uint32_t size);
 
 /** Makes a context on a device, with an OpenCL context of its own.
  *  @param params  NULL means the defaults; read during the call only
@@ -88,17 +97,17 @@ TENON_API tenon_context_params tenon_context_params_default(void);
  *          TENON_ERROR_DEVICE_NOT_FOUND · TENON_ERROR_OUT_OF_MEMORY · TENON_ERROR_OPENCL ·
  *          TENON_ERROR_DEVICE_LOST. Where what Tenon needs to know of the device cannot be read,
  *          the message names the query */
-TENON_API tenon_status tenon_context_create(const tenon_context_params *params,
-                                            tenon_context **out);
+TENON_CALL tenon_status tenon_context_create(const tenon_context_params *params,
+                                             tenon_context **out);
 
 /** Makes a context on the application's own OpenCL context, which is retained.
  *  @param cl      an OpenCL context that `device` belongs to
  *  @param device  a device of it
  *  @return as tenon_context_create; TENON_ERROR_INVALID_ARGUMENT too where the device is not of the
  *          context */
-TENON_API tenon_status tenon_context_import(cl_context cl, cl_device_id device,
-                                            const tenon_context_params *params,
-                                            tenon_context **out);
+TENON_CALL tenon_status tenon_context_import(cl_context cl, cl_device_id device,
+                                             const tenon_context_params *params,
+                                             tenon_context **out);
 
 /** Adds a reference. NULL is allowed and does nothing. */
 TENON_API void tenon_context_retain(tenon_context *context);
@@ -111,8 +120,10 @@ TENON_API void tenon_context_release(tenon_context *context);
 TENON_API cl_context tenon_context_cl(const tenon_context *context);
 
 /** The device.
- *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT (a NULL pointer) */
-TENON_API tenon_status tenon_context_device(const tenon_context *context, tenon_device_info *info);
+ *  @param info  its struct_size must be set; receives the rest
+ *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT (a NULL pointer, a struct_size that cannot be)
+ */
+TENON_CALL tenon_status tenon_context_device(const tenon_context *context, tenon_device_info *info);
 
 /** Whether the device has a capability, and the reason. Runs the trial at the first request
  * (milliseconds to a second).
@@ -122,9 +133,9 @@ TENON_API tenon_status tenon_context_device(const tenon_context *context, tenon_
  *  @return TENON_OK, also where the capability is absent · TENON_ERROR_INVALID_ARGUMENT ·
  *          TENON_ERROR_OUT_OF_MEMORY, TENON_ERROR_OPENCL or TENON_ERROR_DEVICE_LOST (the trial
  *          could not be made: nothing is known, and the next request tries again) */
-TENON_API tenon_status tenon_context_capability(tenon_context *context, tenon_capability capability,
-                                                uint32_t *available, char *reason,
-                                                size_t reason_size);
+TENON_CALL tenon_status tenon_context_capability(tenon_context *context,
+                                                 tenon_capability capability, uint32_t *available,
+                                                 char *reason, size_t reason_size);
 
 #ifdef __cplusplus
 }

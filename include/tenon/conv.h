@@ -48,13 +48,20 @@ typedef struct tenon_conv_params {
     tenon_epilogue epilogue;
 } tenon_conv_params;
 
+#define TENON_CONV_PARAMS_DEFAULTS                                                                 \
+    sizeof(tenon_conv_params), 0, NULL, 1, TENON_CONV_GEOMETRY_INIT, TENON_EPILOGUE_INIT
 #define TENON_CONV_PARAMS_INIT                                                                     \
     {                                                                                              \
-        sizeof(tenon_conv_params), 0, NULL, 1, TENON_CONV_GEOMETRY_INIT, TENON_EPILOGUE_INIT       \
+        TENON_CONV_PARAMS_DEFAULTS                                                                 \
     }
+#ifndef __cplusplus
+#define tenon_conv_params(...)                                                                     \
+    TENON_LITERAL(tenon_conv_params, TENON_CONV_PARAMS_DEFAULTS, __VA_ARGS__)
+#endif
 
-/** The same as the initialiser, for languages without macros. */
-TENON_API tenon_conv_params tenon_conv_params_default(void);
+/** Sets the defaults, for languages without macros.
+ *  @param size  sizeof(tenon_conv_params) */
+TENON_API void tenon_conv_params_default(tenon_conv_params *params, uint32_t size);
 
 /** The size of a convolution's output along spatial dimension `dim`:
  *  floor((size + pad_begin + pad_end - dilation · (filter - 1) - 1) / stride) + 1 (Dumoulin and
@@ -88,20 +95,20 @@ TENON_API int64_t tenon_conv_output_size(const tenon_conv_geometry *geometry, ui
  *          TENON_ERROR_WORKSPACE_TOO_SMALL (a forced solver) · TENON_ERROR_BUILD_FAILED ·
  *          TENON_ERROR_SOLVER_BARRED · TENON_ERROR_OUT_OF_MEMORY · TENON_ERROR_OPENCL ·
  *          TENON_ERROR_INCOMPLETE */
-TENON_API tenon_status tenon_conv_forward(tenon_stream *stream, const tenon_conv_params *params,
-                                          const tenon_tensor *x, const tenon_tensor *w,
-                                          const tenon_tensor *c, const tenon_tensor *bias,
-                                          const tenon_tensor *y, const tenon_sync *sync);
+TENON_CALL tenon_status tenon_conv_forward(tenon_stream *stream, const tenon_conv_params *params,
+                                           const tenon_tensor *x, const tenon_tensor *w,
+                                           const tenon_tensor *c, const tenon_tensor *bias,
+                                           const tenon_tensor *y, const tenon_sync *sync);
 
 /** The plan of tenon_conv_forward; operands x, w, c, bias, y. The views need no memory; where they
  * have it, it is checked.
  *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
  *  @return as tenon_conv_forward, but for TENON_ERROR_INCOMPLETE */
-TENON_API tenon_status tenon_conv_forward_plan(tenon_context *context,
-                                               const tenon_conv_params *params,
-                                               const tenon_tensor *x, const tenon_tensor *w,
-                                               const tenon_tensor *c, const tenon_tensor *bias,
-                                               const tenon_tensor *y, tenon_plan **plan);
+TENON_CALL tenon_status tenon_conv_forward_plan(tenon_context *context,
+                                                const tenon_conv_params *params,
+                                                const tenon_tensor *x, const tenon_tensor *w,
+                                                const tenon_tensor *c, const tenon_tensor *bias,
+                                                const tenon_tensor *y, tenon_plan **plan);
 
 /** Start from TENON_IM2COL_PARAMS_INIT and set `filter`. */
 typedef struct tenon_im2col_params {
@@ -113,13 +120,20 @@ typedef struct tenon_im2col_params {
     tenon_conv_geometry geometry;
 } tenon_im2col_params;
 
+#define TENON_IM2COL_PARAMS_DEFAULTS                                                               \
+    sizeof(tenon_im2col_params), 0, NULL, {1, 1, 1}, TENON_CONV_GEOMETRY_INIT
 #define TENON_IM2COL_PARAMS_INIT                                                                   \
     {                                                                                              \
-        sizeof(tenon_im2col_params), 0, NULL, {1, 1, 1}, TENON_CONV_GEOMETRY_INIT                  \
+        TENON_IM2COL_PARAMS_DEFAULTS                                                               \
     }
+#ifndef __cplusplus
+#define tenon_im2col_params(...)                                                                   \
+    TENON_LITERAL(tenon_im2col_params, TENON_IM2COL_PARAMS_DEFAULTS, __VA_ARGS__)
+#endif
 
-/** The same as the initialiser, for languages without macros. */
-TENON_API tenon_im2col_params tenon_im2col_params_default(void);
+/** Sets the defaults, for languages without macros.
+ *  @param size  sizeof(tenon_im2col_params) */
+TENON_API void tenon_im2col_params_default(tenon_im2col_params *params, uint32_t size);
 
 /** Unfolds images of one, two or three spatial dimensions into columns; in two, col[n, (c·R + r)·S
  * + s, p·Q + q] = x[n, c, p·stride - pad_begin + r·dilation, …], 0 in the padding, so that a
@@ -132,16 +146,16 @@ TENON_API tenon_im2col_params tenon_im2col_params_default(void);
  *                 overlap x
  *  @param sync    or NULL
  *  @return as tenon_conv_forward */
-TENON_API tenon_status tenon_im2col(tenon_stream *stream, const tenon_im2col_params *params,
-                                    const tenon_tensor *x, const tenon_tensor *col,
-                                    const tenon_sync *sync);
+TENON_CALL tenon_status tenon_im2col(tenon_stream *stream, const tenon_im2col_params *params,
+                                     const tenon_tensor *x, const tenon_tensor *col,
+                                     const tenon_sync *sync);
 
 /** The plan of tenon_im2col; operands x, col.
  *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
  *  @return as tenon_im2col, but for TENON_ERROR_INCOMPLETE */
-TENON_API tenon_status tenon_im2col_plan(tenon_context *context, const tenon_im2col_params *params,
-                                         const tenon_tensor *x, const tenon_tensor *col,
-                                         tenon_plan **plan);
+TENON_CALL tenon_status tenon_im2col_plan(tenon_context *context, const tenon_im2col_params *params,
+                                          const tenon_tensor *x, const tenon_tensor *col,
+                                          tenon_plan **plan);
 
 /** Folds columns back into images, the adjoint of tenon_im2col: x[n, c, h, w] = Σ col[n, (c·R +
  * r)·S + s, p·Q + q] over all taps and outputs with p·stride - pad + r·dilation = h, and likewise
@@ -152,16 +166,16 @@ TENON_API tenon_status tenon_im2col_plan(tenon_context *context, const tenon_im2
  *  @param x       as there, of col's type, any strides that do not overlap; must not overlap col
  *  @param sync    or NULL
  *  @return as tenon_conv_forward */
-TENON_API tenon_status tenon_col2im(tenon_stream *stream, const tenon_im2col_params *params,
-                                    const tenon_tensor *col, const tenon_tensor *x,
-                                    const tenon_sync *sync);
+TENON_CALL tenon_status tenon_col2im(tenon_stream *stream, const tenon_im2col_params *params,
+                                     const tenon_tensor *col, const tenon_tensor *x,
+                                     const tenon_sync *sync);
 
 /** The plan of tenon_col2im; operands col, x.
  *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
  *  @return as tenon_col2im, but for TENON_ERROR_INCOMPLETE */
-TENON_API tenon_status tenon_col2im_plan(tenon_context *context, const tenon_im2col_params *params,
-                                         const tenon_tensor *col, const tenon_tensor *x,
-                                         tenon_plan **plan);
+TENON_CALL tenon_status tenon_col2im_plan(tenon_context *context, const tenon_im2col_params *params,
+                                          const tenon_tensor *col, const tenon_tensor *x,
+                                          tenon_plan **plan);
 
 #ifdef __cplusplus
 }

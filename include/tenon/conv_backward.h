@@ -19,13 +19,21 @@ typedef struct tenon_conv_backward_params {
                     gradient is added to beta times what the output holds */
 } tenon_conv_backward_params;
 
+#define TENON_CONV_BACKWARD_PARAMS_DEFAULTS                                                        \
+    sizeof(tenon_conv_backward_params), 0, NULL, 1, TENON_CONV_GEOMETRY_INIT, 0.0
 #define TENON_CONV_BACKWARD_PARAMS_INIT                                                            \
     {                                                                                              \
-        sizeof(tenon_conv_backward_params), 0, NULL, 1, TENON_CONV_GEOMETRY_INIT, 0.0              \
+        TENON_CONV_BACKWARD_PARAMS_DEFAULTS                                                        \
     }
+#ifndef __cplusplus
+#define tenon_conv_backward_params(...)                                                            \
+    TENON_LITERAL(tenon_conv_backward_params, TENON_CONV_BACKWARD_PARAMS_DEFAULTS, __VA_ARGS__)
+#endif
 
-/** The same as the initialiser, for languages without macros. */
-TENON_API tenon_conv_backward_params tenon_conv_backward_params_default(void);
+/** Sets the defaults, for languages without macros.
+ *  @param size  sizeof(tenon_conv_backward_params) */
+TENON_API void tenon_conv_backward_params_default(tenon_conv_backward_params *params,
+                                                  uint32_t size);
 
 /** The gradient of a convolution's image (Dumoulin and Visin, "A guide to convolution arithmetic
  * for deep learning", 2016, section 4): dx[n,c,h,w] = Σ dy[n,k,p,q] · w[k,c,r,s] over the filters k
@@ -45,19 +53,19 @@ TENON_API tenon_conv_backward_params tenon_conv_backward_params_default(void);
  *          TENON_ERROR_UNSUPPORTED_DEVICE · TENON_ERROR_WORKSPACE_TOO_SMALL (a forced solver) ·
  *          TENON_ERROR_BUILD_FAILED · TENON_ERROR_SOLVER_BARRED · TENON_ERROR_OUT_OF_MEMORY ·
  *          TENON_ERROR_OPENCL · TENON_ERROR_INCOMPLETE */
-TENON_API tenon_status tenon_conv_backward_data(tenon_stream *stream,
-                                                const tenon_conv_backward_params *params,
-                                                const tenon_tensor *dy, const tenon_tensor *w,
-                                                const tenon_tensor *dx, const tenon_sync *sync);
+TENON_CALL tenon_status tenon_conv_backward_data(tenon_stream *stream,
+                                                 const tenon_conv_backward_params *params,
+                                                 const tenon_tensor *dy, const tenon_tensor *w,
+                                                 const tenon_tensor *dx, const tenon_sync *sync);
 
 /** The plan of tenon_conv_backward_data; operands dy, w, dx. The views need no memory; where they
  * have it, it is checked.
  *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
  *  @return as tenon_conv_backward_data, but for TENON_ERROR_INCOMPLETE */
-TENON_API tenon_status tenon_conv_backward_data_plan(tenon_context *context,
-                                                     const tenon_conv_backward_params *params,
-                                                     const tenon_tensor *dy, const tenon_tensor *w,
-                                                     const tenon_tensor *dx, tenon_plan **plan);
+TENON_CALL tenon_status tenon_conv_backward_data_plan(tenon_context *context,
+                                                      const tenon_conv_backward_params *params,
+                                                      const tenon_tensor *dy, const tenon_tensor *w,
+                                                      const tenon_tensor *dx, tenon_plan **plan);
 
 /** The gradient of a convolution's filters: dw[k,c,r,s] = Σ_{n,p,q} dy[n,k,p,q] · x[n, g·C/G + c,
  * p·stride - pad + r·dilation, …], with x read as 0 in the padding, plus beta · dw. The padding is
@@ -71,19 +79,19 @@ TENON_API tenon_status tenon_conv_backward_data_plan(tenon_context *context,
  *
  *  An empty dw is nothing to do; an empty dy gives zeros.
  *  @return as tenon_conv_backward_data */
-TENON_API tenon_status tenon_conv_backward_filter(tenon_stream *stream,
-                                                  const tenon_conv_backward_params *params,
-                                                  const tenon_tensor *x, const tenon_tensor *dy,
-                                                  const tenon_tensor *dw, const tenon_sync *sync);
+TENON_CALL tenon_status tenon_conv_backward_filter(tenon_stream *stream,
+                                                   const tenon_conv_backward_params *params,
+                                                   const tenon_tensor *x, const tenon_tensor *dy,
+                                                   const tenon_tensor *dw, const tenon_sync *sync);
 
 /** The plan of tenon_conv_backward_filter; operands x, dy, dw.
  *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
  *  @return as tenon_conv_backward_data_plan */
-TENON_API tenon_status tenon_conv_backward_filter_plan(tenon_context *context,
-                                                       const tenon_conv_backward_params *params,
-                                                       const tenon_tensor *x,
-                                                       const tenon_tensor *dy,
-                                                       const tenon_tensor *dw, tenon_plan **plan);
+TENON_CALL tenon_status tenon_conv_backward_filter_plan(tenon_context *context,
+                                                        const tenon_conv_backward_params *params,
+                                                        const tenon_tensor *x,
+                                                        const tenon_tensor *dy,
+                                                        const tenon_tensor *dw, tenon_plan **plan);
 
 /** The gradient of a convolution's bias: db[k] = Σ_{n,p,q} dy[n,k,p,q] + beta · db[k], summed in a
  * fixed order. It is also that of a transposed convolution.
@@ -94,18 +102,18 @@ TENON_API tenon_status tenon_conv_backward_filter_plan(tenon_context *context,
  *
  *  An empty db is nothing to do; no images or no pixels give zeros.
  *  @return as tenon_conv_backward_data */
-TENON_API tenon_status tenon_conv_backward_bias(tenon_stream *stream,
-                                                const tenon_conv_backward_params *params,
-                                                const tenon_tensor *dy, const tenon_tensor *db,
-                                                const tenon_sync *sync);
+TENON_CALL tenon_status tenon_conv_backward_bias(tenon_stream *stream,
+                                                 const tenon_conv_backward_params *params,
+                                                 const tenon_tensor *dy, const tenon_tensor *db,
+                                                 const tenon_sync *sync);
 
 /** The plan of tenon_conv_backward_bias; operands dy, db.
  *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
  *  @return as tenon_conv_backward_data_plan */
-TENON_API tenon_status tenon_conv_backward_bias_plan(tenon_context *context,
-                                                     const tenon_conv_backward_params *params,
-                                                     const tenon_tensor *dy, const tenon_tensor *db,
-                                                     tenon_plan **plan);
+TENON_CALL tenon_status tenon_conv_backward_bias_plan(tenon_context *context,
+                                                      const tenon_conv_backward_params *params,
+                                                      const tenon_tensor *dy,
+                                                      const tenon_tensor *db, tenon_plan **plan);
 
 #ifdef __cplusplus
 }

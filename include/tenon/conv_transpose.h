@@ -23,14 +23,22 @@ typedef struct tenon_conv_transpose_params {
     tenon_epilogue epilogue;
 } tenon_conv_transpose_params;
 
+#define TENON_CONV_TRANSPOSE_PARAMS_DEFAULTS                                                       \
+    sizeof(tenon_conv_transpose_params), 0, NULL, 1, TENON_CONV_GEOMETRY_INIT, {0, 0, 0},          \
+        TENON_EPILOGUE_INIT
 #define TENON_CONV_TRANSPOSE_PARAMS_INIT                                                           \
     {                                                                                              \
-        sizeof(tenon_conv_transpose_params), 0, NULL, 1, TENON_CONV_GEOMETRY_INIT, {0, 0, 0},      \
-            TENON_EPILOGUE_INIT                                                                    \
+        TENON_CONV_TRANSPOSE_PARAMS_DEFAULTS                                                       \
     }
+#ifndef __cplusplus
+#define tenon_conv_transpose_params(...)                                                           \
+    TENON_LITERAL(tenon_conv_transpose_params, TENON_CONV_TRANSPOSE_PARAMS_DEFAULTS, __VA_ARGS__)
+#endif
 
-/** The same as the initialiser, for languages without macros. */
-TENON_API tenon_conv_transpose_params tenon_conv_transpose_params_default(void);
+/** Sets the defaults, for languages without macros.
+ *  @param size  sizeof(tenon_conv_transpose_params) */
+TENON_API void tenon_conv_transpose_params_default(tenon_conv_transpose_params *params,
+                                                   uint32_t size);
 
 /** The size of a transposed convolution's output along spatial dimension `dim`:
  *  (size - 1) · stride - pad_begin - pad_end + dilation · (filter - 1) + output_padding + 1
@@ -57,17 +65,18 @@ TENON_API int64_t tenon_conv_transpose_output_size(const tenon_conv_geometry *ge
  *  Thread safety is the stream's. Types f64, f32, f16 and bf16; the 16-bit ones are summed in f32.
  * An empty y is nothing to do. The bits are the same from call to call.
  *  @return as tenon_conv_backward_data */
-TENON_API tenon_status tenon_conv_transpose_forward(tenon_stream *stream,
-                                                    const tenon_conv_transpose_params *params,
-                                                    const tenon_tensor *x, const tenon_tensor *w,
-                                                    const tenon_tensor *c, const tenon_tensor *bias,
-                                                    const tenon_tensor *y, const tenon_sync *sync);
+TENON_CALL tenon_status tenon_conv_transpose_forward(tenon_stream *stream,
+                                                     const tenon_conv_transpose_params *params,
+                                                     const tenon_tensor *x, const tenon_tensor *w,
+                                                     const tenon_tensor *c,
+                                                     const tenon_tensor *bias,
+                                                     const tenon_tensor *y, const tenon_sync *sync);
 
 /** The plan of tenon_conv_transpose_forward; operands x, w, c, bias, y. The views need no memory;
  * where they have it, it is checked.
  *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
  *  @return as tenon_conv_transpose_forward, but for TENON_ERROR_INCOMPLETE */
-TENON_API tenon_status tenon_conv_transpose_forward_plan(
+TENON_CALL tenon_status tenon_conv_transpose_forward_plan(
     tenon_context *context, const tenon_conv_transpose_params *params, const tenon_tensor *x,
     const tenon_tensor *w, const tenon_tensor *c, const tenon_tensor *bias, const tenon_tensor *y,
     tenon_plan **plan);
@@ -83,14 +92,14 @@ TENON_API tenon_status tenon_conv_transpose_forward_plan(
  *                 with some output padding, of dy's type; overlaps no input
  *  @param sync    or NULL
  *  @return as tenon_conv_backward_data */
-TENON_API tenon_status tenon_conv_transpose_backward_data(
+TENON_CALL tenon_status tenon_conv_transpose_backward_data(
     tenon_stream *stream, const tenon_conv_backward_params *params, const tenon_tensor *dy,
     const tenon_tensor *w, const tenon_tensor *dx, const tenon_sync *sync);
 
 /** The plan of tenon_conv_transpose_backward_data; operands dy, w, dx.
  *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
  *  @return as tenon_conv_backward_data_plan */
-TENON_API tenon_status tenon_conv_transpose_backward_data_plan(
+TENON_CALL tenon_status tenon_conv_transpose_backward_data_plan(
     tenon_context *context, const tenon_conv_backward_params *params, const tenon_tensor *dy,
     const tenon_tensor *w, const tenon_tensor *dx, tenon_plan **plan);
 
@@ -104,14 +113,14 @@ TENON_API tenon_status tenon_conv_transpose_backward_data_plan(
  *  @param dw      C K/groups and the filters' spatial dimensions, of x's type; overlaps no input
  *  @param sync    or NULL
  *  @return as tenon_conv_backward_data */
-TENON_API tenon_status tenon_conv_transpose_backward_filter(
+TENON_CALL tenon_status tenon_conv_transpose_backward_filter(
     tenon_stream *stream, const tenon_conv_backward_params *params, const tenon_tensor *x,
     const tenon_tensor *dy, const tenon_tensor *dw, const tenon_sync *sync);
 
 /** The plan of tenon_conv_transpose_backward_filter; operands x, dy, dw.
  *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
  *  @return as tenon_conv_backward_data_plan */
-TENON_API tenon_status tenon_conv_transpose_backward_filter_plan(
+TENON_CALL tenon_status tenon_conv_transpose_backward_filter_plan(
     tenon_context *context, const tenon_conv_backward_params *params, const tenon_tensor *x,
     const tenon_tensor *dy, const tenon_tensor *dw, tenon_plan **plan);
 

@@ -10,8 +10,10 @@ extern "C" {
 #endif
 
 /** A device, or a platform that has none. A plain value; the strings are cut to fit and always
- * terminated. */
+ * terminated. Start from TENON_DEVICE_INFO_INIT: who fills it in must know its size. */
 typedef struct tenon_device_info {
+    uint32_t struct_size;    /**< sizeof(tenon_device_info) */
+    uint32_t unified_memory; /**< 1 where host and device share memory */
     cl_platform_id platform;
     cl_device_id device;       /**< NULL where the platform has no device, or one that cannot be
                                   read: `note` says why */
@@ -22,8 +24,6 @@ typedef struct tenon_device_info {
     uint64_t max_allocation;   /**< bytes: the largest single buffer */
     uint64_t local_memory;     /**< bytes for a work-group */
     uint64_t max_work_group;   /**< work-items in a work-group */
-    uint32_t unified_memory;   /**< 1 where host and device share memory */
-    uint32_t reserved;         /**< 0 */
     char selector[24];         /**< "platform:device" by index, "1:0": selects exactly this one */
     char platform_name[128];
     char name[128];
@@ -33,17 +33,23 @@ typedef struct tenon_device_info {
     char note[128];
 } tenon_device_info;
 
+#define TENON_DEVICE_INFO_INIT                                                                     \
+    {                                                                                              \
+        sizeof(tenon_device_info), 0, NULL, NULL, 0, 0, 0, 0, 0, 0, 0, "", "", "", "", "", "", ""  \
+    }
+
 /** Lists every device of every platform, and the platforms without a device. The first call that
  * reaches OpenCL, this or another, opens its loader.
- *  @param infos    room for `capacity` entries, or NULL with capacity 0 to count
+ *  @param infos    room for `capacity` entries, or NULL with capacity 0 to count; the first one's
+ *                  struct_size must be set, and is that of all
  *  @param count    receives how many there are, which may be more than were written; 0 where no
  *                  platform is installed
- *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT (count NULL; infos NULL with a capacity) ·
- *          TENON_ERROR_NO_OPENCL (there is no loader) · TENON_ERROR_OUT_OF_MEMORY ·
- *          TENON_ERROR_OPENCL. Callable from any thread. Order: platforms as the loader gives them,
- *          devices as their platform gives them. */
-TENON_API tenon_status tenon_device_list(tenon_device_info *infos, uint32_t capacity,
-                                         uint32_t *count);
+ *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT (count NULL; infos NULL with a capacity; a
+ *          struct_size that cannot be) · TENON_ERROR_NO_OPENCL (there is no loader) ·
+ *          TENON_ERROR_OUT_OF_MEMORY · TENON_ERROR_OPENCL. Callable from any thread. Order:
+ *          platforms as the loader gives them, devices as their platform gives them. */
+TENON_CALL tenon_status tenon_device_list(tenon_device_info *infos, uint32_t capacity,
+                                          uint32_t *count);
 
 /** Finds the device that a selector names.
  *  @param selector  "gpu", "cpu", "accelerator" (the first of that type), "P:D" (indices, as in
@@ -51,13 +57,13 @@ TENON_API tenon_status tenon_device_list(tenon_device_info *infos, uint32_t capa
  *                   any case ("nvidia", "pocl", "arc"). NULL or "" takes the environment variable
  *                   TENON_DEVICE; where that is unset too, the first GPU, then the first
  *                   accelerator, then the first device of any kind.
- *  @param info      receives the device
+ *  @param info      its struct_size must be set; receives the rest
  *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT (info NULL) · TENON_ERROR_NO_OPENCL (there is no
  *          loader) · TENON_ERROR_DEVICE_NOT_FOUND (the message lists what is there) ·
  *          TENON_ERROR_OUT_OF_MEMORY · TENON_ERROR_OPENCL or TENON_ERROR_DEVICE_LOST (as
  *          TENON_ERROR_DEVICE_NOT_FOUND, where a device could not be read and so may be the one
  *          that is meant). Callable from any thread. */
-TENON_API tenon_status tenon_device_select(const char *selector, tenon_device_info *info);
+TENON_CALL tenon_status tenon_device_select(const char *selector, tenon_device_info *info);
 
 /** What a device may or may not be able to do. Each is found by compiling and running a tiny kernel
  * on it, in a private OpenCL context, the first time that it is asked for; never from an extension
@@ -81,11 +87,11 @@ typedef enum tenon_capability {
     TENON_CAPABILITY_NVIDIA_CP_ASYNC = 11, /**< cp.async by inline PTX */
     TENON_CAPABILITY_NVIDIA_WGMMA = 12,    /**< wgmma by inline PTX */
     TENON_CAPABILITY_AMD_MFMA = 13, /**< matrix units: MFMA of f16, bf16, i8 and f32, of 32 x 32 */
-    TENON_CAPABILITY_AMD_WMMA = 14, /**< matrix units: WMMA of f16, bf16 and i8, of 16 x 16 */
-    TENON_CAPABILITY_COUNT = 15
+    TENON_CAPABILITY_AMD_WMMA = 14  /**< matrix units: WMMA of f16, bf16 and i8, of 16 x 16 */
 } tenon_capability;
 
-/** The short name of a capability, "f64" for example; NULL for a value that is none. Static. */
+/** The short name of a capability, "f64" for example; NULL for a value that is none, so that
+ * counting up to the first NULL goes through those that the library knows. Static. */
 TENON_API const char *tenon_capability_string(tenon_capability capability);
 
 #ifdef __cplusplus

@@ -19,13 +19,19 @@ typedef struct tenon_dropout_params {
     double probability; /**< with which an element is dropped: in [0, 1] */
 } tenon_dropout_params;
 
+#define TENON_DROPOUT_PARAMS_DEFAULTS sizeof(tenon_dropout_params), 0, NULL, 0, 0, 0.5
 #define TENON_DROPOUT_PARAMS_INIT                                                                  \
     {                                                                                              \
-        sizeof(tenon_dropout_params), 0, NULL, 0, 0, 0.5                                           \
+        TENON_DROPOUT_PARAMS_DEFAULTS                                                              \
     }
+#ifndef __cplusplus
+#define tenon_dropout_params(...)                                                                  \
+    TENON_LITERAL(tenon_dropout_params, TENON_DROPOUT_PARAMS_DEFAULTS, __VA_ARGS__)
+#endif
 
-/** The same as the initialiser, for languages without macros. */
-TENON_API tenon_dropout_params tenon_dropout_params_default(void);
+/** Sets the defaults, for languages without macros.
+ *  @param size  sizeof(tenon_dropout_params) */
+TENON_API void tenon_dropout_params_default(tenon_dropout_params *params, uint32_t size);
 
 /** y = x / (1 - p) where an element is kept, and 0 where it is dropped (N. Srivastava et al.,
  * "Dropout: A Simple Way to Prevent Neural Networks from Overfitting", JMLR 15, 2014, in the form
@@ -44,17 +50,18 @@ TENON_API tenon_dropout_params tenon_dropout_params_default(void);
  *          TENON_ERROR_UNSUPPORTED_DEVICE (f64 on a device without it) · TENON_ERROR_BUILD_FAILED ·
  *          TENON_ERROR_SOLVER_BARRED · TENON_ERROR_OUT_OF_MEMORY · TENON_ERROR_OPENCL ·
  *          TENON_ERROR_INCOMPLETE */
-TENON_API tenon_status tenon_dropout(tenon_stream *stream, const tenon_dropout_params *params,
-                                     const tenon_tensor *x, const tenon_tensor *y,
-                                     const tenon_sync *sync);
+TENON_CALL tenon_status tenon_dropout(tenon_stream *stream, const tenon_dropout_params *params,
+                                      const tenon_tensor *x, const tenon_tensor *y,
+                                      const tenon_sync *sync);
 
 /** The plan of tenon_dropout; operands x, y. It keeps the seed and the sequence, so each run drops
  * the same elements. The views need no memory; where they have it, it is checked.
  *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
  *  @return as the immediate call, but for TENON_ERROR_INCOMPLETE */
-TENON_API tenon_status tenon_dropout_plan(tenon_context *context,
-                                          const tenon_dropout_params *params, const tenon_tensor *x,
-                                          const tenon_tensor *y, tenon_plan **plan);
+TENON_CALL tenon_status tenon_dropout_plan(tenon_context *context,
+                                           const tenon_dropout_params *params,
+                                           const tenon_tensor *x, const tenon_tensor *y,
+                                           tenon_plan **plan);
 
 #ifdef __cplusplus
 }

@@ -35,13 +35,19 @@ typedef struct tenon_elementwise_params {
                              tensors, f32 for all others */
 } tenon_elementwise_params;
 
+#define TENON_ELEMENTWISE_PARAMS_DEFAULTS sizeof(tenon_elementwise_params), 0, NULL, 0, 0, 1.0, 1.0
 #define TENON_ELEMENTWISE_PARAMS_INIT                                                              \
     {                                                                                              \
-        sizeof(tenon_elementwise_params), 0, NULL, 0, 0, 1.0, 1.0                                  \
+        TENON_ELEMENTWISE_PARAMS_DEFAULTS                                                          \
     }
+#ifndef __cplusplus
+#define tenon_elementwise_params(...)                                                              \
+    TENON_LITERAL(tenon_elementwise_params, TENON_ELEMENTWISE_PARAMS_DEFAULTS, __VA_ARGS__)
+#endif
 
-/** The same as the initialiser, for languages without macros. */
-TENON_API tenon_elementwise_params tenon_elementwise_params_default(void);
+/** Sets the defaults, for languages without macros.
+ *  @param size  sizeof(tenon_elementwise_params) */
+TENON_API void tenon_elementwise_params_default(tenon_elementwise_params *params, uint32_t size);
 
 /** d = a ∘ b, element by element. a and b are broadcast to d's shape as NumPy does: aligned at the
  * last dimension, sizes of 1 and missing dimensions repeat.
@@ -60,19 +66,19 @@ TENON_API tenon_elementwise_params tenon_elementwise_params_default(void);
  *          TENON_ERROR_UNSUPPORTED_DEVICE (f64 on a device without it) · TENON_ERROR_BUILD_FAILED ·
  *          TENON_ERROR_SOLVER_BARRED · TENON_ERROR_OUT_OF_MEMORY · TENON_ERROR_OPENCL ·
  *          TENON_ERROR_INCOMPLETE */
-TENON_API tenon_status tenon_elementwise(tenon_stream *stream,
-                                         const tenon_elementwise_params *params,
-                                         const tenon_tensor *a, const tenon_tensor *b,
-                                         const tenon_tensor *d, const tenon_sync *sync);
+TENON_CALL tenon_status tenon_elementwise(tenon_stream *stream,
+                                          const tenon_elementwise_params *params,
+                                          const tenon_tensor *a, const tenon_tensor *b,
+                                          const tenon_tensor *d, const tenon_sync *sync);
 
 /** The plan of tenon_elementwise; operands a, b, d. The views need no memory; where they have it,
  * it is checked.
  *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
  *  @return as the immediate call, but for TENON_ERROR_INCOMPLETE */
-TENON_API tenon_status tenon_elementwise_plan(tenon_context *context,
-                                              const tenon_elementwise_params *params,
-                                              const tenon_tensor *a, const tenon_tensor *b,
-                                              const tenon_tensor *d, tenon_plan **plan);
+TENON_CALL tenon_status tenon_elementwise_plan(tenon_context *context,
+                                               const tenon_elementwise_params *params,
+                                               const tenon_tensor *a, const tenon_tensor *b,
+                                               const tenon_tensor *d, tenon_plan **plan);
 
 /** What a step of a chain does with the value so far, v, and its operand p. Roundings and NaN are
  * those of tenon_elementwise and of the activations; between steps nothing is rounded to a 16-bit
@@ -124,18 +130,27 @@ typedef struct tenon_elementwise_chain_params {
     tenon_chain_step steps[TENON_CHAIN_MAX_STEPS];
 } tenon_elementwise_chain_params;
 
-#define TENON_ELEMENTWISE_CHAIN_PARAMS_INIT                                                        \
+#define TENON_ELEMENTWISE_CHAIN_PARAMS_DEFAULTS                                                    \
+    sizeof(tenon_elementwise_chain_params), 0, NULL, 0, 0,                                         \
     {                                                                                              \
-        sizeof(tenon_elementwise_chain_params), 0, NULL, 0, 0,                                     \
         {                                                                                          \
-            {                                                                                      \
-                0, 0, 0, 0, 0.0, 0.0                                                               \
-            }                                                                                      \
+            0, 0, 0, 0, 0.0, 0.0                                                                   \
         }                                                                                          \
     }
+#define TENON_ELEMENTWISE_CHAIN_PARAMS_INIT                                                        \
+    {                                                                                              \
+        TENON_ELEMENTWISE_CHAIN_PARAMS_DEFAULTS                                                    \
+    }
+#ifndef __cplusplus
+#define tenon_elementwise_chain_params(...)                                                        \
+    TENON_LITERAL(tenon_elementwise_chain_params, TENON_ELEMENTWISE_CHAIN_PARAMS_DEFAULTS,         \
+                  __VA_ARGS__)
+#endif
 
-/** The same as the initialiser, for languages without macros. */
-TENON_API tenon_elementwise_chain_params tenon_elementwise_chain_params_default(void);
+/** Sets the defaults, for languages without macros.
+ *  @param size  sizeof(tenon_elementwise_chain_params) */
+TENON_API void tenon_elementwise_chain_params_default(tenon_elementwise_chain_params *params,
+                                                      uint32_t size);
 
 /** y = the result of all steps, one after the other, from the value x0 on, element by element and
  * in one pass over memory. The inputs are broadcast to y's shape as in tenon_elementwise.
@@ -154,21 +169,21 @@ TENON_API tenon_elementwise_chain_params tenon_elementwise_chain_params_default(
  *  @param sync        or NULL
  *  @return as tenon_elementwise; TENON_ERROR_UNSUPPORTED also for two different activations of
  *          those that tenon_chain_step lists */
-TENON_API tenon_status tenon_elementwise_chain(tenon_stream *stream,
-                                               const tenon_elementwise_chain_params *params,
-                                               const tenon_tensor *x0, const tenon_tensor *x1,
-                                               const tenon_tensor *x2, const tenon_tensor *x3,
-                                               const tenon_tensor *y, const tenon_sync *sync);
+TENON_CALL tenon_status tenon_elementwise_chain(tenon_stream *stream,
+                                                const tenon_elementwise_chain_params *params,
+                                                const tenon_tensor *x0, const tenon_tensor *x1,
+                                                const tenon_tensor *x2, const tenon_tensor *x3,
+                                                const tenon_tensor *y, const tenon_sync *sync);
 
 /** The plan of tenon_elementwise_chain; operands x0, x1, x2, x3, y. The views need no memory; where
  * they have it, it is checked.
  *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
  *  @return as the immediate call, but for TENON_ERROR_INCOMPLETE */
-TENON_API tenon_status tenon_elementwise_chain_plan(tenon_context *context,
-                                                    const tenon_elementwise_chain_params *params,
-                                                    const tenon_tensor *x0, const tenon_tensor *x1,
-                                                    const tenon_tensor *x2, const tenon_tensor *x3,
-                                                    const tenon_tensor *y, tenon_plan **plan);
+TENON_CALL tenon_status tenon_elementwise_chain_plan(tenon_context *context,
+                                                     const tenon_elementwise_chain_params *params,
+                                                     const tenon_tensor *x0, const tenon_tensor *x1,
+                                                     const tenon_tensor *x2, const tenon_tensor *x3,
+                                                     const tenon_tensor *y, tenon_plan **plan);
 
 /** Start from TENON_COPY_PARAMS_INIT. */
 typedef struct tenon_copy_params {
@@ -177,13 +192,19 @@ typedef struct tenon_copy_params {
     const char *solver;   /**< forces a solver (plan.h has the grammar); NULL chooses */
 } tenon_copy_params;
 
+#define TENON_COPY_PARAMS_DEFAULTS sizeof(tenon_copy_params), 0, NULL
 #define TENON_COPY_PARAMS_INIT                                                                     \
     {                                                                                              \
-        sizeof(tenon_copy_params), 0, NULL                                                         \
+        TENON_COPY_PARAMS_DEFAULTS                                                                 \
     }
+#ifndef __cplusplus
+#define tenon_copy_params(...)                                                                     \
+    TENON_LITERAL(tenon_copy_params, TENON_COPY_PARAMS_DEFAULTS, __VA_ARGS__)
+#endif
 
-/** The same as the initialiser, for languages without macros. */
-TENON_API tenon_copy_params tenon_copy_params_default(void);
+/** Sets the defaults, for languages without macros.
+ *  @param size  sizeof(tenon_copy_params) */
+TENON_API void tenon_copy_params_default(tenon_copy_params *params, uint32_t size);
 
 /** y = x, element by element, converted to y's type: a transpose, a slice, a gather of any view, a
  * cast. Between two tensors of one type the bits are copied. Otherwise a value is rounded once, to
@@ -198,17 +219,17 @@ TENON_API tenon_copy_params tenon_copy_params_default(void);
  *          TENON_ERROR_UNSUPPORTED_DEVICE (f64 to or from another type on a device without it) ·
  *          TENON_ERROR_BUILD_FAILED · TENON_ERROR_SOLVER_BARRED · TENON_ERROR_OUT_OF_MEMORY ·
  *          TENON_ERROR_OPENCL · TENON_ERROR_INCOMPLETE */
-TENON_API tenon_status tenon_copy(tenon_stream *stream, const tenon_copy_params *params,
-                                  const tenon_tensor *x, const tenon_tensor *y,
-                                  const tenon_sync *sync);
+TENON_CALL tenon_status tenon_copy(tenon_stream *stream, const tenon_copy_params *params,
+                                   const tenon_tensor *x, const tenon_tensor *y,
+                                   const tenon_sync *sync);
 
 /** The plan of tenon_copy; operands x, y. The views need no memory; where they have it, it is
  * checked.
  *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
  *  @return as the immediate call, but for TENON_ERROR_INCOMPLETE */
-TENON_API tenon_status tenon_copy_plan(tenon_context *context, const tenon_copy_params *params,
-                                       const tenon_tensor *x, const tenon_tensor *y,
-                                       tenon_plan **plan);
+TENON_CALL tenon_status tenon_copy_plan(tenon_context *context, const tenon_copy_params *params,
+                                        const tenon_tensor *x, const tenon_tensor *y,
+                                        tenon_plan **plan);
 
 #ifdef __cplusplus
 }

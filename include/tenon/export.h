@@ -1,4 +1,5 @@
-/* Symbol visibility, and the OpenCL header that the rest of the API is written in terms of. */
+/* What declarations of the API are made of, and the OpenCL header that it is written in terms of.
+ */
 #ifndef TENON_EXPORT_H
 #define TENON_EXPORT_H
 
@@ -20,6 +21,51 @@
 #define TENON_API __attribute__((visibility("default")))
 #else
 #define TENON_API
+#endif
+
+/** What a function has that returns a tenon_status: who does not look at it is warned. */
+#ifdef __GNUC__
+#define TENON_CALL TENON_API __attribute__((warn_unused_result))
+#else
+#define TENON_CALL TENON_API
+#endif
+
+/** Before a declaration: there is a better way, which the text names; it stays to the next major
+ * version. */
+#ifdef __GNUC__
+#define TENON_DEPRECATED(text) __attribute__((deprecated(text)))
+#else
+#define TENON_DEPRECATED(text)
+#endif
+
+/*
+ * Parameters where they are used, in C: the defaults, and what is named after them.
+ *
+ *     tenon_conv_forward(stream, &tenon_conv_params(.groups = 2, .geometry.stride = {2, 2}), …)
+ *
+ * The object lives as long as the block that it is in. Within functions only; elsewhere, and in
+ * C++, start from the initialiser: tenon_conv_params params = TENON_CONV_PARAMS_INIT. Members of a
+ * member are set one by one, as above: `.geometry = {…}` replaces all of them, by zeros where none
+ * is given.
+ */
+#ifndef __cplusplus
+#ifdef __GNUC__
+#ifdef __clang__
+#define TENON_OVERRIDES_ _Pragma("GCC diagnostic ignored \"-Winitializer-overrides\"")
+#else
+#define TENON_OVERRIDES_ _Pragma("GCC diagnostic ignored \"-Woverride-init\"")
+#endif
+/* The value is made in a block of its own, where compilers can be told that overriding a default is
+ * meant. */
+#define TENON_LITERAL(type, defaults, ...)                                                         \
+    (*(const struct type[1]){__extension__({                                                       \
+        _Pragma("GCC diagnostic push")                                                             \
+            TENON_OVERRIDES_ const struct type type##_ = {defaults, __VA_ARGS__};                  \
+        _Pragma("GCC diagnostic pop") type##_;                                                     \
+    })})
+#else
+#define TENON_LITERAL(type, defaults, ...) ((const struct type){defaults, __VA_ARGS__})
+#endif
 #endif
 
 #endif

@@ -27,16 +27,23 @@ typedef struct tenon_gated_params {
     tenon_activation activation; /**< f */
 } tenon_gated_params;
 
+#define TENON_GATED_PARAMS_DEFAULTS                                                                \
+    sizeof(tenon_gated_params), 0, NULL,                                                           \
+    {                                                                                              \
+        TENON_ACTIVATION_SIGMOID, 0, 0.0, 0.0                                                      \
+    }
 #define TENON_GATED_PARAMS_INIT                                                                    \
     {                                                                                              \
-        sizeof(tenon_gated_params), 0, NULL,                                                       \
-        {                                                                                          \
-            TENON_ACTIVATION_SIGMOID, 0, 0.0, 0.0                                                  \
-        }                                                                                          \
+        TENON_GATED_PARAMS_DEFAULTS                                                                \
     }
+#ifndef __cplusplus
+#define tenon_gated_params(...)                                                                    \
+    TENON_LITERAL(tenon_gated_params, TENON_GATED_PARAMS_DEFAULTS, __VA_ARGS__)
+#endif
 
-/** The same as the initialiser, for languages without macros. */
-TENON_API tenon_gated_params tenon_gated_params_default(void);
+/** Sets the defaults, for languages without macros.
+ *  @param size  sizeof(tenon_gated_params) */
+TENON_API void tenon_gated_params_default(tenon_gated_params *params, uint32_t size);
 
 /** y = a · f(b), element by element: b is the gate, which the function is applied to.
  *
@@ -60,18 +67,18 @@ TENON_API tenon_gated_params tenon_gated_params_default(void);
  *          TENON_ERROR_UNSUPPORTED_DEVICE (f64 on a device without it) · TENON_ERROR_BUILD_FAILED ·
  *          TENON_ERROR_SOLVER_BARRED · TENON_ERROR_OUT_OF_MEMORY · TENON_ERROR_OPENCL ·
  *          TENON_ERROR_INCOMPLETE */
-TENON_API tenon_status tenon_gated_forward(tenon_stream *stream, const tenon_gated_params *params,
-                                           const tenon_tensor *a, const tenon_tensor *b,
-                                           const tenon_tensor *y, const tenon_sync *sync);
+TENON_CALL tenon_status tenon_gated_forward(tenon_stream *stream, const tenon_gated_params *params,
+                                            const tenon_tensor *a, const tenon_tensor *b,
+                                            const tenon_tensor *y, const tenon_sync *sync);
 
 /** The plan of tenon_gated_forward; operands a, b, y. The views need no memory; where they have it,
  * it is checked.
  *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
  *  @return as the immediate call, but for TENON_ERROR_INCOMPLETE */
-TENON_API tenon_status tenon_gated_forward_plan(tenon_context *context,
-                                                const tenon_gated_params *params,
-                                                const tenon_tensor *a, const tenon_tensor *b,
-                                                const tenon_tensor *y, tenon_plan **plan);
+TENON_CALL tenon_status tenon_gated_forward_plan(tenon_context *context,
+                                                 const tenon_gated_params *params,
+                                                 const tenon_tensor *a, const tenon_tensor *b,
+                                                 const tenon_tensor *y, tenon_plan **plan);
 
 /** The gradients with respect to both: da = dy · f(b) and db = dy · a · f'(b), f' by the
  * conventions of activation.h. a and b are what the forward call read.
@@ -83,20 +90,20 @@ TENON_API tenon_status tenon_gated_forward_plan(tenon_context *context,
  *                 its own elements must not overlap
  *  @param sync    or NULL
  *  @return as tenon_gated_forward */
-TENON_API tenon_status tenon_gated_backward(tenon_stream *stream, const tenon_gated_params *params,
-                                            const tenon_tensor *a, const tenon_tensor *b,
-                                            const tenon_tensor *dy, const tenon_tensor *da,
-                                            const tenon_tensor *db, const tenon_sync *sync);
+TENON_CALL tenon_status tenon_gated_backward(tenon_stream *stream, const tenon_gated_params *params,
+                                             const tenon_tensor *a, const tenon_tensor *b,
+                                             const tenon_tensor *dy, const tenon_tensor *da,
+                                             const tenon_tensor *db, const tenon_sync *sync);
 
 /** The plan of tenon_gated_backward; operands a, b, dy, da, db. The views need no memory; where
  * they have it, it is checked.
  *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
  *  @return as the immediate call, but for TENON_ERROR_INCOMPLETE */
-TENON_API tenon_status tenon_gated_backward_plan(tenon_context *context,
-                                                 const tenon_gated_params *params,
-                                                 const tenon_tensor *a, const tenon_tensor *b,
-                                                 const tenon_tensor *dy, const tenon_tensor *da,
-                                                 const tenon_tensor *db, tenon_plan **plan);
+TENON_CALL tenon_status tenon_gated_backward_plan(tenon_context *context,
+                                                  const tenon_gated_params *params,
+                                                  const tenon_tensor *a, const tenon_tensor *b,
+                                                  const tenon_tensor *dy, const tenon_tensor *da,
+                                                  const tenon_tensor *db, tenon_plan **plan);
 
 #ifdef __cplusplus
 }

@@ -20,13 +20,19 @@ typedef struct tenon_gather_params {
     uint32_t reserved;    /**< 0 */
 } tenon_gather_params;
 
+#define TENON_GATHER_PARAMS_DEFAULTS sizeof(tenon_gather_params), 0, NULL, 0, 0
 #define TENON_GATHER_PARAMS_INIT                                                                   \
     {                                                                                              \
-        sizeof(tenon_gather_params), 0, NULL, 0, 0                                                 \
+        TENON_GATHER_PARAMS_DEFAULTS                                                               \
     }
+#ifndef __cplusplus
+#define tenon_gather_params(...)                                                                   \
+    TENON_LITERAL(tenon_gather_params, TENON_GATHER_PARAMS_DEFAULTS, __VA_ARGS__)
+#endif
 
-/** The same as the initialiser, for languages without macros. */
-TENON_API tenon_gather_params tenon_gather_params_default(void);
+/** Sets the defaults, for languages without macros.
+ *  @param size  sizeof(tenon_gather_params) */
+TENON_API void tenon_gather_params_default(tenon_gather_params *params, uint32_t size);
 
 /** y[a…, i…, b…] = x[a…, indices[i…], b…], the index standing at the axis (ONNX, operator Gather,
  * but that negative indices do not count from the end). The bits are copied. An index that is
@@ -43,18 +49,20 @@ TENON_API tenon_gather_params tenon_gather_params_default(void);
  *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT · TENON_ERROR_UNSUPPORTED ·
  *          TENON_ERROR_UNSUPPORTED_DEVICE · TENON_ERROR_BUILD_FAILED · TENON_ERROR_SOLVER_BARRED ·
  *          TENON_ERROR_OUT_OF_MEMORY · TENON_ERROR_OPENCL · TENON_ERROR_INCOMPLETE */
-TENON_API tenon_status tenon_gather_forward(tenon_stream *stream, const tenon_gather_params *params,
-                                            const tenon_tensor *x, const tenon_tensor *indices,
-                                            const tenon_tensor *y, const tenon_sync *sync);
+TENON_CALL tenon_status tenon_gather_forward(tenon_stream *stream,
+                                             const tenon_gather_params *params,
+                                             const tenon_tensor *x, const tenon_tensor *indices,
+                                             const tenon_tensor *y, const tenon_sync *sync);
 
 /** The plan of tenon_gather_forward; operands x, indices, y. The views need no memory; where they
  * have it, it is checked.
  *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
  *  @return as the immediate call, but for TENON_ERROR_INCOMPLETE */
-TENON_API tenon_status tenon_gather_forward_plan(tenon_context *context,
-                                                 const tenon_gather_params *params,
-                                                 const tenon_tensor *x, const tenon_tensor *indices,
-                                                 const tenon_tensor *y, tenon_plan **plan);
+TENON_CALL tenon_status tenon_gather_forward_plan(tenon_context *context,
+                                                  const tenon_gather_params *params,
+                                                  const tenon_tensor *x,
+                                                  const tenon_tensor *indices,
+                                                  const tenon_tensor *y, tenon_plan **plan);
 
 /** The gradient with respect to the table: dx[a…, r, b…] is the sum of dy[a…, i…, b…] over all i…
  * whose index is r, in the row-major order of the indices, the same bits each time; 0 where there
@@ -72,18 +80,18 @@ TENON_API tenon_status tenon_gather_forward_plan(tenon_context *context,
  *                  overlap dy or indices, and its own elements must not overlap
  *  @return as tenon_gather_forward, TENON_ERROR_UNSUPPORTED_DEVICE for f64 on a device without it,
  *          and TENON_ERROR_WORKSPACE_TOO_SMALL */
-TENON_API tenon_status tenon_gather_backward(tenon_stream *stream,
-                                             const tenon_gather_params *params,
-                                             const tenon_tensor *dy, const tenon_tensor *indices,
-                                             const tenon_tensor *dx, const tenon_sync *sync);
+TENON_CALL tenon_status tenon_gather_backward(tenon_stream *stream,
+                                              const tenon_gather_params *params,
+                                              const tenon_tensor *dy, const tenon_tensor *indices,
+                                              const tenon_tensor *dx, const tenon_sync *sync);
 
 /** The plan of tenon_gather_backward; operands dy, indices, dx.
  *  @return as the immediate call, but for TENON_ERROR_INCOMPLETE */
-TENON_API tenon_status tenon_gather_backward_plan(tenon_context *context,
-                                                  const tenon_gather_params *params,
-                                                  const tenon_tensor *dy,
-                                                  const tenon_tensor *indices,
-                                                  const tenon_tensor *dx, tenon_plan **plan);
+TENON_CALL tenon_status tenon_gather_backward_plan(tenon_context *context,
+                                                   const tenon_gather_params *params,
+                                                   const tenon_tensor *dy,
+                                                   const tenon_tensor *indices,
+                                                   const tenon_tensor *dx, tenon_plan **plan);
 
 #ifdef __cplusplus
 }

@@ -26,13 +26,19 @@ typedef struct tenon_gemm_params {
     tenon_epilogue epilogue;
 } tenon_gemm_params;
 
+#define TENON_GEMM_PARAMS_DEFAULTS sizeof(tenon_gemm_params), 0, NULL, TENON_EPILOGUE_INIT
 #define TENON_GEMM_PARAMS_INIT                                                                     \
     {                                                                                              \
-        sizeof(tenon_gemm_params), 0, NULL, TENON_EPILOGUE_INIT                                    \
+        TENON_GEMM_PARAMS_DEFAULTS                                                                 \
     }
+#ifndef __cplusplus
+#define tenon_gemm_params(...)                                                                     \
+    TENON_LITERAL(tenon_gemm_params, TENON_GEMM_PARAMS_DEFAULTS, __VA_ARGS__)
+#endif
 
-/** The same as the initialiser, for languages without macros. */
-TENON_API tenon_gemm_params tenon_gemm_params_default(void);
+/** Sets the defaults, for languages without macros.
+ *  @param size  sizeof(tenon_gemm_params) */
+TENON_API void tenon_gemm_params_default(tenon_gemm_params *params, uint32_t size);
 
 /** d = activation(alpha · a·b + beta · c + bias), the general matrix product of BLAS (Dongarra et
  * al., "A set of level 3 basic linear algebra subprograms", ACM TOMS 16, 1990) with batches, a bias
@@ -84,20 +90,20 @@ TENON_API tenon_gemm_params tenon_gemm_params_default(void);
  *          TENON_ERROR_WORKSPACE_TOO_SMALL (a forced solver) · TENON_ERROR_BUILD_FAILED ·
  *          TENON_ERROR_SOLVER_BARRED · TENON_ERROR_OUT_OF_MEMORY · TENON_ERROR_OPENCL ·
  *          TENON_ERROR_INCOMPLETE */
-TENON_API tenon_status tenon_gemm(tenon_stream *stream, const tenon_gemm_params *params,
-                                  const tenon_tensor *a, const tenon_tensor *b,
-                                  const tenon_tensor *c, const tenon_tensor *bias,
-                                  const tenon_tensor *d, const tenon_sync *sync);
+TENON_CALL tenon_status tenon_gemm(tenon_stream *stream, const tenon_gemm_params *params,
+                                   const tenon_tensor *a, const tenon_tensor *b,
+                                   const tenon_tensor *c, const tenon_tensor *bias,
+                                   const tenon_tensor *d, const tenon_sync *sync);
 
 /** The plan of tenon_gemm; operands a, b, c, bias, d, and for a product of i8 or u8 then the scales
  * of a, b and d and the zero points of a, b and d. The views need no memory; where they have it, it
  * is checked.
  *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
  *  @return as tenon_gemm, but for TENON_ERROR_INCOMPLETE */
-TENON_API tenon_status tenon_gemm_plan(tenon_context *context, const tenon_gemm_params *params,
-                                       const tenon_tensor *a, const tenon_tensor *b,
-                                       const tenon_tensor *c, const tenon_tensor *bias,
-                                       const tenon_tensor *d, tenon_plan **plan);
+TENON_CALL tenon_status tenon_gemm_plan(tenon_context *context, const tenon_gemm_params *params,
+                                        const tenon_tensor *a, const tenon_tensor *b,
+                                        const tenon_tensor *c, const tenon_tensor *bias,
+                                        const tenon_tensor *d, tenon_plan **plan);
 
 /** Start from TENON_GEMM_RAGGED_PARAMS_INIT. */
 typedef struct tenon_gemm_ragged_params {
@@ -107,13 +113,20 @@ typedef struct tenon_gemm_ragged_params {
     tenon_epilogue epilogue;
 } tenon_gemm_ragged_params;
 
+#define TENON_GEMM_RAGGED_PARAMS_DEFAULTS                                                          \
+    sizeof(tenon_gemm_ragged_params), 0, NULL, TENON_EPILOGUE_INIT
 #define TENON_GEMM_RAGGED_PARAMS_INIT                                                              \
     {                                                                                              \
-        sizeof(tenon_gemm_ragged_params), 0, NULL, TENON_EPILOGUE_INIT                             \
+        TENON_GEMM_RAGGED_PARAMS_DEFAULTS                                                          \
     }
+#ifndef __cplusplus
+#define tenon_gemm_ragged_params(...)                                                              \
+    TENON_LITERAL(tenon_gemm_ragged_params, TENON_GEMM_RAGGED_PARAMS_DEFAULTS, __VA_ARGS__)
+#endif
 
-/** The same as the initialiser, for languages without macros. */
-TENON_API tenon_gemm_ragged_params tenon_gemm_ragged_params_default(void);
+/** Sets the defaults, for languages without macros.
+ *  @param size  sizeof(tenon_gemm_ragged_params) */
+TENON_API void tenon_gemm_ragged_params_default(tenon_gemm_ragged_params *params, uint32_t size);
 
 /** A product for each of G groups of rows that lie one after the other, as the experts of a mixture
  * have them: for every row r of group g, d[r] = activation(alpha · a[r]·b[g] + beta · c[r] +
@@ -141,23 +154,23 @@ TENON_API tenon_gemm_ragged_params tenon_gemm_ragged_params_default(void);
  *  All strides are free; stride 0 repeats an input. The rows, N or G may be 0: nothing is done. K =
  * 0 gives a·b = 0. Sums, bounds and bits are as with tenon_gemm.
  *  @return as tenon_gemm */
-TENON_API tenon_status tenon_gemm_ragged(tenon_stream *stream,
-                                         const tenon_gemm_ragged_params *params,
-                                         const tenon_tensor *a, const tenon_tensor *b,
-                                         const tenon_tensor *offsets, const tenon_tensor *c,
-                                         const tenon_tensor *bias, const tenon_tensor *d,
-                                         const tenon_sync *sync);
+TENON_CALL tenon_status tenon_gemm_ragged(tenon_stream *stream,
+                                          const tenon_gemm_ragged_params *params,
+                                          const tenon_tensor *a, const tenon_tensor *b,
+                                          const tenon_tensor *offsets, const tenon_tensor *c,
+                                          const tenon_tensor *bias, const tenon_tensor *d,
+                                          const tenon_sync *sync);
 
 /** The plan of tenon_gemm_ragged; operands a, b, offsets, c, bias, d. The views need no memory;
  * where they have it, it is checked.
  *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
  *  @return as tenon_gemm_ragged, but for TENON_ERROR_INCOMPLETE */
-TENON_API tenon_status tenon_gemm_ragged_plan(tenon_context *context,
-                                              const tenon_gemm_ragged_params *params,
-                                              const tenon_tensor *a, const tenon_tensor *b,
-                                              const tenon_tensor *offsets, const tenon_tensor *c,
-                                              const tenon_tensor *bias, const tenon_tensor *d,
-                                              tenon_plan **plan);
+TENON_CALL tenon_status tenon_gemm_ragged_plan(tenon_context *context,
+                                               const tenon_gemm_ragged_params *params,
+                                               const tenon_tensor *a, const tenon_tensor *b,
+                                               const tenon_tensor *offsets, const tenon_tensor *c,
+                                               const tenon_tensor *bias, const tenon_tensor *d,
+                                               tenon_plan **plan);
 
 #ifdef __cplusplus
 }

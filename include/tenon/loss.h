@@ -23,13 +23,20 @@ typedef struct tenon_cross_entropy_params {
                      use it */
 } tenon_cross_entropy_params;
 
+#define TENON_CROSS_ENTROPY_PARAMS_DEFAULTS sizeof(tenon_cross_entropy_params), 0, NULL, -1, 0, 1.0
 #define TENON_CROSS_ENTROPY_PARAMS_INIT                                                            \
     {                                                                                              \
-        sizeof(tenon_cross_entropy_params), 0, NULL, -1, 0, 1.0                                    \
+        TENON_CROSS_ENTROPY_PARAMS_DEFAULTS                                                        \
     }
+#ifndef __cplusplus
+#define tenon_cross_entropy_params(...)                                                            \
+    TENON_LITERAL(tenon_cross_entropy_params, TENON_CROSS_ENTROPY_PARAMS_DEFAULTS, __VA_ARGS__)
+#endif
 
-/** The same as the initialiser, for languages without macros. */
-TENON_API tenon_cross_entropy_params tenon_cross_entropy_params_default(void);
+/** Sets the defaults, for languages without macros.
+ *  @param size  sizeof(tenon_cross_entropy_params) */
+TENON_API void tenon_cross_entropy_params_default(tenon_cross_entropy_params *params,
+                                                  uint32_t size);
 
 /** loss = log(sum of exp(x - m)) - (x[label] - m) for each row x of the logits along the axis, m
  * being its greatest element: the negative logarithm of softmax at the label, in one pass over the
@@ -49,7 +56,7 @@ TENON_API tenon_cross_entropy_params tenon_cross_entropy_params_default(void);
  *          TENON_ERROR_UNSUPPORTED_DEVICE (f64 on a device without it) · TENON_ERROR_BUILD_FAILED ·
  *          TENON_ERROR_SOLVER_BARRED · TENON_ERROR_OUT_OF_MEMORY · TENON_ERROR_OPENCL ·
  *          TENON_ERROR_INCOMPLETE */
-TENON_API tenon_status tenon_cross_entropy_forward(
+TENON_CALL tenon_status tenon_cross_entropy_forward(
     tenon_stream *stream, const tenon_cross_entropy_params *params, const tenon_tensor *logits,
     const tenon_tensor *labels, const tenon_tensor *loss, const tenon_sync *sync);
 
@@ -57,7 +64,7 @@ TENON_API tenon_status tenon_cross_entropy_forward(
  * memory; where they have it, it is checked.
  *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
  *  @return as the immediate call, but for TENON_ERROR_INCOMPLETE */
-TENON_API tenon_status tenon_cross_entropy_forward_plan(
+TENON_CALL tenon_status tenon_cross_entropy_forward_plan(
     tenon_context *context, const tenon_cross_entropy_params *params, const tenon_tensor *logits,
     const tenon_tensor *labels, const tenon_tensor *loss, tenon_plan **plan);
 
@@ -70,14 +77,14 @@ TENON_API tenon_status tenon_cross_entropy_forward_plan(
  *  @param dlogits  of the logits' type and shape; may be exactly logits, must not overlap them
  *                  otherwise nor labels nor dloss, and its own elements must not overlap
  *  @return as tenon_cross_entropy_forward */
-TENON_API tenon_status tenon_cross_entropy_backward(
+TENON_CALL tenon_status tenon_cross_entropy_backward(
     tenon_stream *stream, const tenon_cross_entropy_params *params, const tenon_tensor *logits,
     const tenon_tensor *labels, const tenon_tensor *dloss, const tenon_tensor *dlogits,
     const tenon_sync *sync);
 
 /** The plan of tenon_cross_entropy_backward; operands logits, labels, dloss, dlogits.
  *  @return as the immediate call, but for TENON_ERROR_INCOMPLETE */
-TENON_API tenon_status tenon_cross_entropy_backward_plan(
+TENON_CALL tenon_status tenon_cross_entropy_backward_plan(
     tenon_context *context, const tenon_cross_entropy_params *params, const tenon_tensor *logits,
     const tenon_tensor *labels, const tenon_tensor *dloss, const tenon_tensor *dlogits,
     tenon_plan **plan);
@@ -95,13 +102,19 @@ typedef struct tenon_mse_params {
     double scale;                 /**< finite; multiplies the loss, and so the gradient */
 } tenon_mse_params;
 
+#define TENON_MSE_PARAMS_DEFAULTS sizeof(tenon_mse_params), TENON_MSE_MEAN, NULL, 0, {0}, 0, 1.0
 #define TENON_MSE_PARAMS_INIT                                                                      \
     {                                                                                              \
-        sizeof(tenon_mse_params), TENON_MSE_MEAN, NULL, 0, {0}, 0, 1.0                             \
+        TENON_MSE_PARAMS_DEFAULTS                                                                  \
     }
+#ifndef __cplusplus
+#define tenon_mse_params(...)                                                                      \
+    TENON_LITERAL(tenon_mse_params, TENON_MSE_PARAMS_DEFAULTS, __VA_ARGS__)
+#endif
 
-/** The same as the initialiser, for languages without macros. */
-TENON_API tenon_mse_params tenon_mse_params_default(void);
+/** Sets the defaults, for languages without macros.
+ *  @param size  sizeof(tenon_mse_params) */
+TENON_API void tenon_mse_params_default(tenon_mse_params *params, uint32_t size);
 
 /** loss = scale · sum of (x - t)² over the axes, divided with TENON_MSE_MEAN by how many elements
  * there are along them (C. Bishop, "Pattern Recognition and Machine Learning", 2006, section
@@ -116,18 +129,18 @@ TENON_API tenon_mse_params tenon_mse_params_default(void);
  *  @param sync    or NULL
  *  @return as tenon_cross_entropy_forward, and TENON_ERROR_WORKSPACE_TOO_SMALL (a forced
  *          solver's) */
-TENON_API tenon_status tenon_mse_forward(tenon_stream *stream, const tenon_mse_params *params,
-                                         const tenon_tensor *x, const tenon_tensor *t,
-                                         const tenon_tensor *loss, const tenon_sync *sync);
+TENON_CALL tenon_status tenon_mse_forward(tenon_stream *stream, const tenon_mse_params *params,
+                                          const tenon_tensor *x, const tenon_tensor *t,
+                                          const tenon_tensor *loss, const tenon_sync *sync);
 
 /** The plan of tenon_mse_forward; operands x, t, loss. The views need no memory; where they have
  * it, it is checked.
  *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
  *  @return as the immediate call, but for TENON_ERROR_INCOMPLETE */
-TENON_API tenon_status tenon_mse_forward_plan(tenon_context *context,
-                                              const tenon_mse_params *params, const tenon_tensor *x,
-                                              const tenon_tensor *t, const tenon_tensor *loss,
-                                              tenon_plan **plan);
+TENON_CALL tenon_status tenon_mse_forward_plan(tenon_context *context,
+                                               const tenon_mse_params *params,
+                                               const tenon_tensor *x, const tenon_tensor *t,
+                                               const tenon_tensor *loss, tenon_plan **plan);
 
 /** The gradient with respect to x: dx = 2 · scale · dloss · (x - t), divided with TENON_MSE_MEAN as
  * the loss is. That with respect to t is its negative: exchange x and t.
@@ -138,18 +151,18 @@ TENON_API tenon_status tenon_mse_forward_plan(tenon_context *context,
  *  @param dx      of x's type and shape; may be exactly x or exactly t, must not overlap them
  *                 otherwise nor dloss, and its own elements must not overlap
  *  @return as tenon_cross_entropy_backward */
-TENON_API tenon_status tenon_mse_backward(tenon_stream *stream, const tenon_mse_params *params,
-                                          const tenon_tensor *x, const tenon_tensor *t,
-                                          const tenon_tensor *dloss, const tenon_tensor *dx,
-                                          const tenon_sync *sync);
+TENON_CALL tenon_status tenon_mse_backward(tenon_stream *stream, const tenon_mse_params *params,
+                                           const tenon_tensor *x, const tenon_tensor *t,
+                                           const tenon_tensor *dloss, const tenon_tensor *dx,
+                                           const tenon_sync *sync);
 
 /** The plan of tenon_mse_backward; operands x, t, dloss, dx.
  *  @return as the immediate call, but for TENON_ERROR_INCOMPLETE */
-TENON_API tenon_status tenon_mse_backward_plan(tenon_context *context,
-                                               const tenon_mse_params *params,
-                                               const tenon_tensor *x, const tenon_tensor *t,
-                                               const tenon_tensor *dloss, const tenon_tensor *dx,
-                                               tenon_plan **plan);
+TENON_CALL tenon_status tenon_mse_backward_plan(tenon_context *context,
+                                                const tenon_mse_params *params,
+                                                const tenon_tensor *x, const tenon_tensor *t,
+                                                const tenon_tensor *dloss, const tenon_tensor *dx,
+                                                tenon_plan **plan);
 
 #ifdef __cplusplus
 }

@@ -55,13 +55,20 @@ typedef struct tenon_norm_params {
     double momentum;      /**< BATCH: the weight of new statistics in the running ones, 0 to 1 */
 } tenon_norm_params;
 
+#define TENON_NORM_PARAMS_DEFAULTS                                                                 \
+    sizeof(tenon_norm_params), 0, NULL, TENON_NORM_LAYER, 1, 1, 1e-5, 0.1
 #define TENON_NORM_PARAMS_INIT                                                                     \
     {                                                                                              \
-        sizeof(tenon_norm_params), 0, NULL, TENON_NORM_LAYER, 1, 1, 1e-5, 0.1                      \
+        TENON_NORM_PARAMS_DEFAULTS                                                                 \
     }
+#ifndef __cplusplus
+#define tenon_norm_params(...)                                                                     \
+    TENON_LITERAL(tenon_norm_params, TENON_NORM_PARAMS_DEFAULTS, __VA_ARGS__)
+#endif
 
-/** The same as the initialiser, for languages without macros. */
-TENON_API tenon_norm_params tenon_norm_params_default(void);
+/** Sets the defaults, for languages without macros.
+ *  @param size  sizeof(tenon_norm_params) */
+TENON_API void tenon_norm_params_default(tenon_norm_params *params, uint32_t size);
 
 /** y = (x - m) · r · gamma + beta with the statistics of x itself: all kinds, and batch
  * normalization as training does it.
@@ -87,19 +94,19 @@ TENON_API tenon_norm_params tenon_norm_params_default(void);
  *          TENON_ERROR_INCOMPLETE An empty x changes nothing, the running statistics included, and
  *          leaves mean and rstd as they are. One thread at a time uses a stream; the views are read
  *          during the call only. */
-TENON_API tenon_status tenon_norm_forward(tenon_stream *stream, const tenon_norm_params *params,
-                                          const tenon_tensor *x, const tenon_tensor *gamma,
-                                          const tenon_tensor *beta, const tenon_tensor *y,
-                                          const tenon_tensor *mean, const tenon_tensor *rstd,
-                                          const tenon_tensor *running_mean,
-                                          const tenon_tensor *running_variance,
-                                          const tenon_sync *sync);
+TENON_CALL tenon_status tenon_norm_forward(tenon_stream *stream, const tenon_norm_params *params,
+                                           const tenon_tensor *x, const tenon_tensor *gamma,
+                                           const tenon_tensor *beta, const tenon_tensor *y,
+                                           const tenon_tensor *mean, const tenon_tensor *rstd,
+                                           const tenon_tensor *running_mean,
+                                           const tenon_tensor *running_variance,
+                                           const tenon_sync *sync);
 
 /** The plan of tenon_norm_forward; operands x, gamma, beta, y, mean, rstd, running_mean,
  * running_variance. The views need no memory; where they have it, it is checked.
  *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
  *  @return as the immediate call, but for TENON_ERROR_INCOMPLETE */
-TENON_API tenon_status tenon_norm_forward_plan(
+TENON_CALL tenon_status tenon_norm_forward_plan(
     tenon_context *context, const tenon_norm_params *params, const tenon_tensor *x,
     const tenon_tensor *gamma, const tenon_tensor *beta, const tenon_tensor *y,
     const tenon_tensor *mean, const tenon_tensor *rstd, const tenon_tensor *running_mean,
@@ -120,22 +127,22 @@ TENON_API tenon_status tenon_norm_forward_plan(
  *  @param dbeta   or NULL; of dgamma's shape and type; NULL for RMS
  *  @return as tenon_norm_forward; TENON_ERROR_INVALID_ARGUMENT also where dx, dgamma and dbeta are
  *          all NULL. An empty x leaves dgamma and dbeta as they are */
-TENON_API tenon_status tenon_norm_backward(tenon_stream *stream, const tenon_norm_params *params,
-                                           const tenon_tensor *x, const tenon_tensor *dy,
-                                           const tenon_tensor *gamma, const tenon_tensor *mean,
-                                           const tenon_tensor *rstd, const tenon_tensor *dx,
-                                           const tenon_tensor *dgamma, const tenon_tensor *dbeta,
-                                           const tenon_sync *sync);
+TENON_CALL tenon_status tenon_norm_backward(tenon_stream *stream, const tenon_norm_params *params,
+                                            const tenon_tensor *x, const tenon_tensor *dy,
+                                            const tenon_tensor *gamma, const tenon_tensor *mean,
+                                            const tenon_tensor *rstd, const tenon_tensor *dx,
+                                            const tenon_tensor *dgamma, const tenon_tensor *dbeta,
+                                            const tenon_sync *sync);
 
 /** The plan of tenon_norm_backward; operands x, dy, gamma, mean, rstd, dx, dgamma, dbeta.
  *  @return as the immediate call, but for TENON_ERROR_INCOMPLETE */
-TENON_API tenon_status tenon_norm_backward_plan(tenon_context *context,
-                                                const tenon_norm_params *params,
-                                                const tenon_tensor *x, const tenon_tensor *dy,
-                                                const tenon_tensor *gamma, const tenon_tensor *mean,
-                                                const tenon_tensor *rstd, const tenon_tensor *dx,
-                                                const tenon_tensor *dgamma,
-                                                const tenon_tensor *dbeta, tenon_plan **plan);
+TENON_CALL tenon_status tenon_norm_backward_plan(tenon_context *context,
+                                                 const tenon_norm_params *params,
+                                                 const tenon_tensor *x, const tenon_tensor *dy,
+                                                 const tenon_tensor *gamma,
+                                                 const tenon_tensor *mean, const tenon_tensor *rstd,
+                                                 const tenon_tensor *dx, const tenon_tensor *dgamma,
+                                                 const tenon_tensor *dbeta, tenon_plan **plan);
 
 /** Batch normalization with statistics that are given, as inference does it:
  * y = (x - mean) / sqrt(variance + epsilon) · gamma + beta.
@@ -144,26 +151,24 @@ TENON_API tenon_status tenon_norm_backward_plan(tenon_context *context,
  *  @param mean      of shape C
  *  @param variance  of shape C; a negative sum with epsilon gives NaN
  *  @return as tenon_norm_forward */
-TENON_API tenon_status tenon_norm_inference(tenon_stream *stream, const tenon_norm_params *params,
-                                            const tenon_tensor *x, const tenon_tensor *gamma,
-                                            const tenon_tensor *beta, const tenon_tensor *mean,
-                                            const tenon_tensor *variance, const tenon_tensor *y,
-                                            const tenon_sync *sync);
+TENON_CALL tenon_status tenon_norm_inference(tenon_stream *stream, const tenon_norm_params *params,
+                                             const tenon_tensor *x, const tenon_tensor *gamma,
+                                             const tenon_tensor *beta, const tenon_tensor *mean,
+                                             const tenon_tensor *variance, const tenon_tensor *y,
+                                             const tenon_sync *sync);
 
 /** The plan of tenon_norm_inference; operands x, gamma, beta, mean, variance, y.
  *  @return as the immediate call, but for TENON_ERROR_INCOMPLETE */
-TENON_API tenon_status tenon_norm_inference_plan(tenon_context *context,
-                                                 const tenon_norm_params *params,
-                                                 const tenon_tensor *x, const tenon_tensor *gamma,
-                                                 const tenon_tensor *beta, const tenon_tensor *mean,
-                                                 const tenon_tensor *variance,
-                                                 const tenon_tensor *y, tenon_plan **plan);
+TENON_CALL tenon_status tenon_norm_inference_plan(
+    tenon_context *context, const tenon_norm_params *params, const tenon_tensor *x,
+    const tenon_tensor *gamma, const tenon_tensor *beta, const tenon_tensor *mean,
+    const tenon_tensor *variance, const tenon_tensor *y, tenon_plan **plan);
 
 /** The gradients of tenon_norm_inference, whose statistics do not depend on x: with
  * r = 1 / sqrt(variance + epsilon), dx = dy · gamma · r, dgamma = sum of dy · (x - mean) · r and
  * dbeta = sum of dy.
  *  @return as tenon_norm_backward */
-TENON_API tenon_status tenon_norm_inference_backward(
+TENON_CALL tenon_status tenon_norm_inference_backward(
     tenon_stream *stream, const tenon_norm_params *params, const tenon_tensor *x,
     const tenon_tensor *dy, const tenon_tensor *gamma, const tenon_tensor *mean,
     const tenon_tensor *variance, const tenon_tensor *dx, const tenon_tensor *dgamma,
@@ -172,7 +177,7 @@ TENON_API tenon_status tenon_norm_inference_backward(
 /** The plan of tenon_norm_inference_backward; operands x, dy, gamma, mean, variance, dx, dgamma,
  * dbeta.
  *  @return as the immediate call, but for TENON_ERROR_INCOMPLETE */
-TENON_API tenon_status tenon_norm_inference_backward_plan(
+TENON_CALL tenon_status tenon_norm_inference_backward_plan(
     tenon_context *context, const tenon_norm_params *params, const tenon_tensor *x,
     const tenon_tensor *dy, const tenon_tensor *gamma, const tenon_tensor *mean,
     const tenon_tensor *variance, const tenon_tensor *dx, const tenon_tensor *dgamma,

@@ -33,13 +33,19 @@ typedef struct tenon_sgd_params {
     double weight_decay; /**< λ, of an L2 penalty */
 } tenon_sgd_params;
 
+#define TENON_SGD_PARAMS_DEFAULTS sizeof(tenon_sgd_params), 0, NULL, 0.01, 0.0, 0.0, 0.0
 #define TENON_SGD_PARAMS_INIT                                                                      \
     {                                                                                              \
-        sizeof(tenon_sgd_params), 0, NULL, 0.01, 0.0, 0.0, 0.0                                     \
+        TENON_SGD_PARAMS_DEFAULTS                                                                  \
     }
+#ifndef __cplusplus
+#define tenon_sgd_params(...)                                                                      \
+    TENON_LITERAL(tenon_sgd_params, TENON_SGD_PARAMS_DEFAULTS, __VA_ARGS__)
+#endif
 
-/** The same as the initialiser, for languages without macros. */
-TENON_API tenon_sgd_params tenon_sgd_params_default(void);
+/** Sets the defaults, for languages without macros.
+ *  @param size  sizeof(tenon_sgd_params) */
+TENON_API void tenon_sgd_params_default(tenon_sgd_params *params, uint32_t size);
 
 /** A step of stochastic gradient descent (I. Sutskever, J. Martens, G. Dahl, G. Hinton, "On the
  * importance of initialization and momentum in deep learning", ICML 2013, with the learning rate
@@ -63,19 +69,19 @@ TENON_API tenon_sgd_params tenon_sgd_params_default(void);
  *          TENON_ERROR_UNSUPPORTED_DEVICE (f64 on a device without it) · TENON_ERROR_BUILD_FAILED ·
  *          TENON_ERROR_SOLVER_BARRED · TENON_ERROR_OUT_OF_MEMORY · TENON_ERROR_OPENCL ·
  *          TENON_ERROR_INCOMPLETE */
-TENON_API tenon_status tenon_sgd(tenon_stream *stream, const tenon_sgd_params *params,
-                                 const tenon_tensor *gradient, const tenon_tensor *parameter,
-                                 const tenon_tensor *velocity, const tenon_tensor *master,
-                                 const tenon_sync *sync);
+TENON_CALL tenon_status tenon_sgd(tenon_stream *stream, const tenon_sgd_params *params,
+                                  const tenon_tensor *gradient, const tenon_tensor *parameter,
+                                  const tenon_tensor *velocity, const tenon_tensor *master,
+                                  const tenon_sync *sync);
 
 /** The plan of tenon_sgd; operands gradient, parameter, velocity, master. It keeps the scalars. The
  * views need no memory; where they have it, it is checked.
  *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
  *  @return as the immediate call, but for TENON_ERROR_INCOMPLETE */
-TENON_API tenon_status tenon_sgd_plan(tenon_context *context, const tenon_sgd_params *params,
-                                      const tenon_tensor *gradient, const tenon_tensor *parameter,
-                                      const tenon_tensor *velocity, const tenon_tensor *master,
-                                      tenon_plan **plan);
+TENON_CALL tenon_status tenon_sgd_plan(tenon_context *context, const tenon_sgd_params *params,
+                                       const tenon_tensor *gradient, const tenon_tensor *parameter,
+                                       const tenon_tensor *velocity, const tenon_tensor *master,
+                                       tenon_plan **plan);
 
 #define TENON_ADAM_DECOUPLED 1u /**< flag: decoupled weight decay, which makes it AdamW */
 #define TENON_ADAM_MAXIMIZE  2u /**< flag: climb instead of descend */
@@ -93,13 +99,20 @@ typedef struct tenon_adam_params {
     uint64_t step;       /**< t, from 1 */
 } tenon_adam_params;
 
+#define TENON_ADAM_PARAMS_DEFAULTS                                                                 \
+    sizeof(tenon_adam_params), 0, NULL, 0.001, 0.9, 0.999, 1e-8, 0.0, 1
 #define TENON_ADAM_PARAMS_INIT                                                                     \
     {                                                                                              \
-        sizeof(tenon_adam_params), 0, NULL, 0.001, 0.9, 0.999, 1e-8, 0.0, 1                        \
+        TENON_ADAM_PARAMS_DEFAULTS                                                                 \
     }
+#ifndef __cplusplus
+#define tenon_adam_params(...)                                                                     \
+    TENON_LITERAL(tenon_adam_params, TENON_ADAM_PARAMS_DEFAULTS, __VA_ARGS__)
+#endif
 
-/** The same as the initialiser, for languages without macros. */
-TENON_API tenon_adam_params tenon_adam_params_default(void);
+/** Sets the defaults, for languages without macros.
+ *  @param size  sizeof(tenon_adam_params) */
+TENON_API void tenon_adam_params_default(tenon_adam_params *params, uint32_t size);
 
 /** A step of Adam (D. Kingma, J. Ba, "Adam: A Method for Stochastic Optimization", ICLR 2015,
  * algorithm 1), or of AdamW (I. Loshchilov, F. Hutter, "Decoupled Weight Decay Regularization",
@@ -129,20 +142,20 @@ TENON_API tenon_adam_params tenon_adam_params_default(void);
  *          TENON_ERROR_UNSUPPORTED_DEVICE (f64 on a device without it) · TENON_ERROR_BUILD_FAILED ·
  *          TENON_ERROR_SOLVER_BARRED · TENON_ERROR_OUT_OF_MEMORY · TENON_ERROR_OPENCL ·
  *          TENON_ERROR_INCOMPLETE */
-TENON_API tenon_status tenon_adam(tenon_stream *stream, const tenon_adam_params *params,
-                                  const tenon_tensor *gradient, const tenon_tensor *parameter,
-                                  const tenon_tensor *first, const tenon_tensor *second,
-                                  const tenon_tensor *master, const tenon_sync *sync);
+TENON_CALL tenon_status tenon_adam(tenon_stream *stream, const tenon_adam_params *params,
+                                   const tenon_tensor *gradient, const tenon_tensor *parameter,
+                                   const tenon_tensor *first, const tenon_tensor *second,
+                                   const tenon_tensor *master, const tenon_sync *sync);
 
 /** The plan of tenon_adam; operands gradient, parameter, first, second, master. It keeps the
  * scalars, the step among them: for a training loop make the immediate call. The views need no
  * memory; where they have it, it is checked.
  *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
  *  @return as the immediate call, but for TENON_ERROR_INCOMPLETE */
-TENON_API tenon_status tenon_adam_plan(tenon_context *context, const tenon_adam_params *params,
-                                       const tenon_tensor *gradient, const tenon_tensor *parameter,
-                                       const tenon_tensor *first, const tenon_tensor *second,
-                                       const tenon_tensor *master, tenon_plan **plan);
+TENON_CALL tenon_status tenon_adam_plan(tenon_context *context, const tenon_adam_params *params,
+                                        const tenon_tensor *gradient, const tenon_tensor *parameter,
+                                        const tenon_tensor *first, const tenon_tensor *second,
+                                        const tenon_tensor *master, tenon_plan **plan);
 
 #define TENON_SQUARE_SUM_ADD 1u /**< flag: add to what the sum holds, instead of replacing it */
 
@@ -153,13 +166,19 @@ typedef struct tenon_square_sum_params {
     const char *solver;   /**< forces a solver (plan.h has the grammar); NULL chooses */
 } tenon_square_sum_params;
 
+#define TENON_SQUARE_SUM_PARAMS_DEFAULTS sizeof(tenon_square_sum_params), 0, NULL
 #define TENON_SQUARE_SUM_PARAMS_INIT                                                               \
     {                                                                                              \
-        sizeof(tenon_square_sum_params), 0, NULL                                                   \
+        TENON_SQUARE_SUM_PARAMS_DEFAULTS                                                           \
     }
+#ifndef __cplusplus
+#define tenon_square_sum_params(...)                                                               \
+    TENON_LITERAL(tenon_square_sum_params, TENON_SQUARE_SUM_PARAMS_DEFAULTS, __VA_ARGS__)
+#endif
 
-/** The same as the initialiser, for languages without macros. */
-TENON_API tenon_square_sum_params tenon_square_sum_params_default(void);
+/** Sets the defaults, for languages without macros.
+ *  @param size  sizeof(tenon_square_sum_params) */
+TENON_API void tenon_square_sum_params_default(tenon_square_sum_params *params, uint32_t size);
 
 /** sum = Σ x² over all elements, or sum + Σ x²: the square of the norm of any number of tensors,
  * one call for each. The order of the additions is fixed, so the bits are the same each time. NaN
@@ -172,18 +191,19 @@ TENON_API tenon_square_sum_params tenon_square_sum_params_default(void);
  *          TENON_ERROR_UNSUPPORTED_DEVICE (f64 on a device without it) · TENON_ERROR_BUILD_FAILED ·
  *          TENON_ERROR_SOLVER_BARRED · TENON_ERROR_WORKSPACE_TOO_SMALL ·
  *          TENON_ERROR_OUT_OF_MEMORY · TENON_ERROR_OPENCL · TENON_ERROR_INCOMPLETE */
-TENON_API tenon_status tenon_square_sum(tenon_stream *stream, const tenon_square_sum_params *params,
-                                        const tenon_tensor *x, const tenon_tensor *sum,
-                                        const tenon_sync *sync);
+TENON_CALL tenon_status tenon_square_sum(tenon_stream *stream,
+                                         const tenon_square_sum_params *params,
+                                         const tenon_tensor *x, const tenon_tensor *sum,
+                                         const tenon_sync *sync);
 
 /** The plan of tenon_square_sum; operands x, sum. The views need no memory; where they have it, it
  * is checked.
  *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
  *  @return as the immediate call, but for TENON_ERROR_INCOMPLETE */
-TENON_API tenon_status tenon_square_sum_plan(tenon_context *context,
-                                             const tenon_square_sum_params *params,
-                                             const tenon_tensor *x, const tenon_tensor *sum,
-                                             tenon_plan **plan);
+TENON_CALL tenon_status tenon_square_sum_plan(tenon_context *context,
+                                              const tenon_square_sum_params *params,
+                                              const tenon_tensor *x, const tenon_tensor *sum,
+                                              tenon_plan **plan);
 
 #define TENON_CLIP_SKIP_NONFINITE 1u /**< flag: a norm that is NaN or infinite scales nothing */
 
@@ -196,13 +216,19 @@ typedef struct tenon_clip_params {
     double epsilon;       /**< finite, not negative */
 } tenon_clip_params;
 
+#define TENON_CLIP_PARAMS_DEFAULTS sizeof(tenon_clip_params), 0, NULL, 1.0, 1e-6
 #define TENON_CLIP_PARAMS_INIT                                                                     \
     {                                                                                              \
-        sizeof(tenon_clip_params), 0, NULL, 1.0, 1e-6                                              \
+        TENON_CLIP_PARAMS_DEFAULTS                                                                 \
     }
+#ifndef __cplusplus
+#define tenon_clip_params(...)                                                                     \
+    TENON_LITERAL(tenon_clip_params, TENON_CLIP_PARAMS_DEFAULTS, __VA_ARGS__)
+#endif
 
-/** The same as the initialiser, for languages without macros. */
-TENON_API tenon_clip_params tenon_clip_params_default(void);
+/** Sets the defaults, for languages without macros.
+ *  @param size  sizeof(tenon_clip_params) */
+TENON_API void tenon_clip_params_default(tenon_clip_params *params, uint32_t size);
 
 /** x = x · min(1, max_norm / (sqrt(sum) + ε)), in place, with a sum of squares that the device
  * computed (R. Pascanu, T. Mikolov, Y. Bengio, "On the difficulty of training recurrent neural
@@ -213,17 +239,17 @@ TENON_API tenon_clip_params tenon_clip_params_default(void);
  *  @param x       f64, f32, f16 or bf16; its elements must not overlap
  *  @param sync    or NULL
  *  @return as tenon_sgd */
-TENON_API tenon_status tenon_clip(tenon_stream *stream, const tenon_clip_params *params,
-                                  const tenon_tensor *sum, const tenon_tensor *x,
-                                  const tenon_sync *sync);
+TENON_CALL tenon_status tenon_clip(tenon_stream *stream, const tenon_clip_params *params,
+                                   const tenon_tensor *sum, const tenon_tensor *x,
+                                   const tenon_sync *sync);
 
 /** The plan of tenon_clip; operands sum, x. The views need no memory; where they have it, it is
  * checked.
  *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
  *  @return as the immediate call, but for TENON_ERROR_INCOMPLETE */
-TENON_API tenon_status tenon_clip_plan(tenon_context *context, const tenon_clip_params *params,
-                                       const tenon_tensor *sum, const tenon_tensor *x,
-                                       tenon_plan **plan);
+TENON_CALL tenon_status tenon_clip_plan(tenon_context *context, const tenon_clip_params *params,
+                                        const tenon_tensor *sum, const tenon_tensor *x,
+                                        tenon_plan **plan);
 
 /** Clips gradients by the norm of all of them together: a tenon_square_sum for each, then a
  * tenon_clip for each. All arguments are checked before anything is enqueued.
@@ -233,9 +259,9 @@ TENON_API tenon_status tenon_clip_plan(tenon_context *context, const tenon_clip_
  *  @param sum        receives the sum of squares: one element, as in tenon_square_sum
  *  @param sync       or NULL; the wait list precedes the first launch, the event follows the last
  *  @return as tenon_square_sum */
-TENON_API tenon_status tenon_clip_by_norm(tenon_stream *stream, const tenon_clip_params *params,
-                                          const tenon_tensor *gradients, uint32_t count,
-                                          const tenon_tensor *sum, const tenon_sync *sync);
+TENON_CALL tenon_status tenon_clip_by_norm(tenon_stream *stream, const tenon_clip_params *params,
+                                           const tenon_tensor *gradients, uint32_t count,
+                                           const tenon_tensor *sum, const tenon_sync *sync);
 
 #ifdef __cplusplus
 }

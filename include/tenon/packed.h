@@ -29,13 +29,19 @@ typedef struct tenon_pack_params {
     const char *layout;
 } tenon_pack_params;
 
+#define TENON_PACK_PARAMS_DEFAULTS sizeof(tenon_pack_params), 0, NULL
 #define TENON_PACK_PARAMS_INIT                                                                     \
     {                                                                                              \
-        sizeof(tenon_pack_params), 0, NULL                                                         \
+        TENON_PACK_PARAMS_DEFAULTS                                                                 \
     }
+#ifndef __cplusplus
+#define tenon_pack_params(...)                                                                     \
+    TENON_LITERAL(tenon_pack_params, TENON_PACK_PARAMS_DEFAULTS, __VA_ARGS__)
+#endif
 
-/** The same as the initialiser, for languages without macros. */
-TENON_API tenon_pack_params tenon_pack_params_default(void);
+/** Sets the defaults, for languages without macros.
+ *  @param size  sizeof(tenon_pack_params) */
+TENON_API void tenon_pack_params_default(tenon_pack_params *params, uint32_t size);
 
 /** Packs the b of tenon_gemm_packed. Its layouts are
  *   - "panels": panels of two vectors' width (32 columns of f32 where a vector has 16 lanes), each
@@ -56,18 +62,19 @@ TENON_API tenon_pack_params tenon_pack_params_default(void);
  *          TENON_ERROR_UNSUPPORTED_DEVICE (f64 on a device without it) · TENON_ERROR_BUILD_FAILED ·
  *          TENON_ERROR_SOLVER_BARRED · TENON_ERROR_OUT_OF_MEMORY · TENON_ERROR_OPENCL ·
  *          TENON_ERROR_INCOMPLETE (nothing is packed) */
-TENON_API tenon_status tenon_gemm_pack(tenon_stream *stream, const tenon_pack_params *params,
-                                       const tenon_tensor *b, tenon_packed **packed,
-                                       const tenon_sync *sync);
+TENON_CALL tenon_status tenon_gemm_pack(tenon_stream *stream, const tenon_pack_params *params,
+                                        const tenon_tensor *b, tenon_packed **packed,
+                                        const tenon_sync *sync);
 
 /** Packs the filters of tenon_conv_forward_packed. The one layout so far is "filters": dense and
  * row-major, what every solver takes without gathering it at each run.
  *  @param w  K C/groups and the filter's size in each spatial dimension, as tenon_conv_forward
  *            takes it; with memory
  *  @return as tenon_gemm_pack; the other parameters, too */
-TENON_API tenon_status tenon_conv_pack_filter(tenon_stream *stream, const tenon_pack_params *params,
-                                              const tenon_tensor *w, tenon_packed **packed,
-                                              const tenon_sync *sync);
+TENON_CALL tenon_status tenon_conv_pack_filter(tenon_stream *stream,
+                                               const tenon_pack_params *params,
+                                               const tenon_tensor *w, tenon_packed **packed,
+                                               const tenon_sync *sync);
 
 /** Adds a reference. NULL is allowed. */
 TENON_API void tenon_packed_retain(tenon_packed *packed);
@@ -94,44 +101,44 @@ TENON_API size_t tenon_packed_describe(const tenon_packed *packed, char *text, s
  *  @param sync    or NULL
  *  @return as tenon_gemm_pack; TENON_ERROR_INVALID_ARGUMENT too for a
  *          stream of another context, or a tensor of another type or shape */
-TENON_API tenon_status tenon_packed_unpack(tenon_stream *stream, const tenon_packed *packed,
-                                           const tenon_tensor *tensor, const tenon_sync *sync);
+TENON_CALL tenon_status tenon_packed_unpack(tenon_stream *stream, const tenon_packed *packed,
+                                            const tenon_tensor *tensor, const tenon_sync *sync);
 
 /** tenon_gemm whose b is packed: d = activation(alpha · a·b + beta · c + bias). Parameters, shapes,
  * broadcasting, aliasing and statuses are those of tenon_gemm. With panels every M gives a row the
  * same bits where TENON_GEMM_BATCH_INVARIANT is set, and d may then have any strides.
  *  @param packed  of tenon_gemm_pack, in the stream's context (otherwise
  *                 TENON_ERROR_INVALID_ARGUMENT); a has its type */
-TENON_API tenon_status tenon_gemm_packed(tenon_stream *stream, const tenon_gemm_params *params,
-                                         const tenon_tensor *a, const tenon_packed *packed,
-                                         const tenon_tensor *c, const tenon_tensor *bias,
-                                         const tenon_tensor *d, const tenon_sync *sync);
+TENON_CALL tenon_status tenon_gemm_packed(tenon_stream *stream, const tenon_gemm_params *params,
+                                          const tenon_tensor *a, const tenon_packed *packed,
+                                          const tenon_tensor *c, const tenon_tensor *bias,
+                                          const tenon_tensor *d, const tenon_sync *sync);
 
 /** The plan of tenon_gemm_packed; operands a, c, bias, d. The views need no memory; where they have
  * it, it is checked. The plan keeps the packed matrix.
  *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
  *  @return as tenon_gemm_packed, but for TENON_ERROR_INCOMPLETE */
-TENON_API tenon_status tenon_gemm_packed_plan(tenon_context *context,
-                                              const tenon_gemm_params *params,
-                                              const tenon_tensor *a, const tenon_packed *packed,
-                                              const tenon_tensor *c, const tenon_tensor *bias,
-                                              const tenon_tensor *d, tenon_plan **plan);
+TENON_CALL tenon_status tenon_gemm_packed_plan(tenon_context *context,
+                                               const tenon_gemm_params *params,
+                                               const tenon_tensor *a, const tenon_packed *packed,
+                                               const tenon_tensor *c, const tenon_tensor *bias,
+                                               const tenon_tensor *d, tenon_plan **plan);
 
 /** tenon_conv_forward whose filters are packed. Parameters, shapes, aliasing and statuses are those
  * of tenon_conv_forward.
  *  @param packed  of tenon_conv_pack_filter, in the stream's context (otherwise
  *                 TENON_ERROR_INVALID_ARGUMENT); x has its type */
-TENON_API tenon_status tenon_conv_forward_packed(tenon_stream *stream,
-                                                 const tenon_conv_params *params,
-                                                 const tenon_tensor *x, const tenon_packed *packed,
-                                                 const tenon_tensor *c, const tenon_tensor *bias,
-                                                 const tenon_tensor *y, const tenon_sync *sync);
+TENON_CALL tenon_status tenon_conv_forward_packed(tenon_stream *stream,
+                                                  const tenon_conv_params *params,
+                                                  const tenon_tensor *x, const tenon_packed *packed,
+                                                  const tenon_tensor *c, const tenon_tensor *bias,
+                                                  const tenon_tensor *y, const tenon_sync *sync);
 
 /** The plan of tenon_conv_forward_packed; operands x, c, bias, y. The views need no memory; where
  * they have it, it is checked. The plan keeps the packed filters.
  *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
  *  @return as tenon_conv_forward_packed, but for TENON_ERROR_INCOMPLETE */
-TENON_API tenon_status tenon_conv_forward_packed_plan(
+TENON_CALL tenon_status tenon_conv_forward_packed_plan(
     tenon_context *context, const tenon_conv_params *params, const tenon_tensor *x,
     const tenon_packed *packed, const tenon_tensor *c, const tenon_tensor *bias,
     const tenon_tensor *y, tenon_plan **plan);

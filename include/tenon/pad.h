@@ -32,16 +32,23 @@ typedef struct tenon_pad_params {
     int64_t end[TENON_MAX_RANK]; /**< elements behind them */
 } tenon_pad_params;
 
+#define TENON_PAD_PARAMS_DEFAULTS                                                                  \
+    sizeof(tenon_pad_params), 0, NULL, TENON_PAD_CONSTANT, 0, 0.0, {0},                            \
+    {                                                                                              \
+        0                                                                                          \
+    }
 #define TENON_PAD_PARAMS_INIT                                                                      \
     {                                                                                              \
-        sizeof(tenon_pad_params), 0, NULL, TENON_PAD_CONSTANT, 0, 0.0, {0},                        \
-        {                                                                                          \
-            0                                                                                      \
-        }                                                                                          \
+        TENON_PAD_PARAMS_DEFAULTS                                                                  \
     }
+#ifndef __cplusplus
+#define tenon_pad_params(...)                                                                      \
+    TENON_LITERAL(tenon_pad_params, TENON_PAD_PARAMS_DEFAULTS, __VA_ARGS__)
+#endif
 
-/** The same as the initialiser, for languages without macros. */
-TENON_API tenon_pad_params tenon_pad_params_default(void);
+/** Sets the defaults, for languages without macros.
+ *  @param size  sizeof(tenon_pad_params) */
+TENON_API void tenon_pad_params_default(tenon_pad_params *params, uint32_t size);
 
 /** y = x with begin[d] elements before it and end[d] behind it in every dimension d (ONNX, operator
  * Pad, its modes constant, edge and reflect; no negative padding: that is a slice). The bits of x
@@ -57,17 +64,18 @@ TENON_API tenon_pad_params tenon_pad_params_default(void);
  *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT · TENON_ERROR_UNSUPPORTED ·
  *          TENON_ERROR_UNSUPPORTED_DEVICE · TENON_ERROR_BUILD_FAILED · TENON_ERROR_SOLVER_BARRED ·
  *          TENON_ERROR_OUT_OF_MEMORY · TENON_ERROR_OPENCL · TENON_ERROR_INCOMPLETE */
-TENON_API tenon_status tenon_pad_forward(tenon_stream *stream, const tenon_pad_params *params,
-                                         const tenon_tensor *x, const tenon_tensor *y,
-                                         const tenon_sync *sync);
+TENON_CALL tenon_status tenon_pad_forward(tenon_stream *stream, const tenon_pad_params *params,
+                                          const tenon_tensor *x, const tenon_tensor *y,
+                                          const tenon_sync *sync);
 
 /** The plan of tenon_pad_forward; operands x, y. The views need no memory; where they have it, it
  * is checked.
  *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
  *  @return as the immediate call, but for TENON_ERROR_INCOMPLETE */
-TENON_API tenon_status tenon_pad_forward_plan(tenon_context *context,
-                                              const tenon_pad_params *params, const tenon_tensor *x,
-                                              const tenon_tensor *y, tenon_plan **plan);
+TENON_CALL tenon_status tenon_pad_forward_plan(tenon_context *context,
+                                               const tenon_pad_params *params,
+                                               const tenon_tensor *x, const tenon_tensor *y,
+                                               tenon_plan **plan);
 
 #ifdef __cplusplus
 }

@@ -66,23 +66,23 @@ TENON_API size_t tenon_plan_describe(const tenon_plan *plan, char *text, size_t 
  * progress) may come from that thread.
  *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT (NULL; this thread has begun already) ·
  *          TENON_ERROR_OUT_OF_MEMORY */
-TENON_API tenon_status tenon_prepare_begin(tenon_context *context);
+TENON_CALL tenon_status tenon_prepare_begin(tenon_context *context);
 
 /** Ends that. Does not wait.
  *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT (NULL; this thread has not begun with it) */
-TENON_API tenon_status tenon_prepare_end(tenon_context *context);
+TENON_CALL tenon_status tenon_prepare_end(tenon_context *context);
 
 /** How far the context is with them.
  *  @param made   receives how many have been made, or have failed
  *  @param asked  receives how many there were to make since the context began
  *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT (NULL) · TENON_ERROR_OUT_OF_MEMORY */
-TENON_API tenon_status tenon_prepare_progress(tenon_context *context, uint64_t *made,
-                                              uint64_t *asked);
+TENON_CALL tenon_status tenon_prepare_progress(tenon_context *context, uint64_t *made,
+                                               uint64_t *asked);
 
 /** Waits until a plan has been made.
  *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT (NULL) · as the function that made it; a plan
  *          that failed gives that from tenon_plan_run, too, and has no workspace and no text */
-TENON_API tenon_status tenon_plan_wait(const tenon_plan *plan);
+TENON_CALL tenon_status tenon_plan_wait(const tenon_plan *plan);
 
 /** Enqueues the plan. Never compiles, waits for nothing but a plan in the background, and allocates
  * nothing but, at the first run on a stream, the stream's kernel objects and its workspace (see
@@ -96,9 +96,9 @@ TENON_API tenon_status tenon_plan_wait(const tenon_plan *plan);
  *          small for its view, or overlapping where the operation does not allow it) ·
  *          TENON_ERROR_WORKSPACE_TOO_SMALL · TENON_ERROR_OUT_OF_MEMORY · TENON_ERROR_OPENCL ·
  *          TENON_ERROR_INCOMPLETE */
-TENON_API tenon_status tenon_plan_run(tenon_stream *stream, const tenon_plan *plan,
-                                      const tenon_memory *memories, uint32_t count,
-                                      const tenon_sync *sync);
+TENON_CALL tenon_status tenon_plan_run(tenon_stream *stream, const tenon_plan *plan,
+                                       const tenon_memory *memories, uint32_t count,
+                                       const tenon_sync *sync);
 
 #ifdef __cplusplus
 }

@@ -30,13 +30,20 @@ typedef struct tenon_pool_params {
     tenon_conv_geometry geometry;
 } tenon_pool_params;
 
+#define TENON_POOL_PARAMS_DEFAULTS                                                                 \
+    sizeof(tenon_pool_params), 0, NULL, TENON_POOL_MAX, 0, {1, 1, 1}, TENON_CONV_GEOMETRY_INIT
 #define TENON_POOL_PARAMS_INIT                                                                     \
     {                                                                                              \
-        sizeof(tenon_pool_params), 0, NULL, TENON_POOL_MAX, 0, {1, 1, 1}, TENON_CONV_GEOMETRY_INIT \
+        TENON_POOL_PARAMS_DEFAULTS                                                                 \
     }
+#ifndef __cplusplus
+#define tenon_pool_params(...)                                                                     \
+    TENON_LITERAL(tenon_pool_params, TENON_POOL_PARAMS_DEFAULTS, __VA_ARGS__)
+#endif
 
-/** The same as the initialiser, for languages without macros. */
-TENON_API tenon_pool_params tenon_pool_params_default(void);
+/** Sets the defaults, for languages without macros.
+ *  @param size  sizeof(tenon_pool_params) */
+TENON_API void tenon_pool_params_default(tenon_pool_params *params, uint32_t size);
 
 /** y = the maximum or the average of each window of x: y[n,c,p…] is over the taps
  *  x[n, c, p·stride - pad_begin + r·dilation, …] with r below `window`, in one, two or three
@@ -64,18 +71,18 @@ TENON_API tenon_pool_params tenon_pool_params_default(void);
  *          TENON_ERROR_UNSUPPORTED_DEVICE (f64 on a device without it) · TENON_ERROR_BUILD_FAILED ·
  *          TENON_ERROR_SOLVER_BARRED · TENON_ERROR_OUT_OF_MEMORY · TENON_ERROR_OPENCL ·
  *          TENON_ERROR_INCOMPLETE */
-TENON_API tenon_status tenon_pool_forward(tenon_stream *stream, const tenon_pool_params *params,
-                                          const tenon_tensor *x, const tenon_tensor *y,
-                                          const tenon_tensor *indices, const tenon_sync *sync);
+TENON_CALL tenon_status tenon_pool_forward(tenon_stream *stream, const tenon_pool_params *params,
+                                           const tenon_tensor *x, const tenon_tensor *y,
+                                           const tenon_tensor *indices, const tenon_sync *sync);
 
 /** The plan of tenon_pool_forward; operands x, y, indices. The views need no memory; where they
  * have it, it is checked.
  *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
  *  @return as tenon_pool_forward, but for TENON_ERROR_INCOMPLETE */
-TENON_API tenon_status tenon_pool_forward_plan(tenon_context *context,
-                                               const tenon_pool_params *params,
-                                               const tenon_tensor *x, const tenon_tensor *y,
-                                               const tenon_tensor *indices, tenon_plan **plan);
+TENON_CALL tenon_status tenon_pool_forward_plan(tenon_context *context,
+                                                const tenon_pool_params *params,
+                                                const tenon_tensor *x, const tenon_tensor *y,
+                                                const tenon_tensor *indices, tenon_plan **plan);
 
 /** dx = the gradient of tenon_pool_forward: for the maximum each dy goes to the element that its
  * index names, for the averages an equal share goes to every tap within the image. An element sums
@@ -90,20 +97,20 @@ TENON_API tenon_status tenon_pool_forward_plan(tenon_context *context,
  *                  overlap no other operand, nor its own elements
  *  @param sync     or NULL
  *  @return as tenon_pool_forward */
-TENON_API tenon_status tenon_pool_backward(tenon_stream *stream, const tenon_pool_params *params,
-                                           const tenon_tensor *x, const tenon_tensor *dy,
-                                           const tenon_tensor *indices, const tenon_tensor *dx,
-                                           const tenon_sync *sync);
+TENON_CALL tenon_status tenon_pool_backward(tenon_stream *stream, const tenon_pool_params *params,
+                                            const tenon_tensor *x, const tenon_tensor *dy,
+                                            const tenon_tensor *indices, const tenon_tensor *dx,
+                                            const tenon_sync *sync);
 
 /** The plan of tenon_pool_backward; operands x, dy, indices, dx. The views need no memory; where
  * they have it, it is checked.
  *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
  *  @return as tenon_pool_backward, but for TENON_ERROR_INCOMPLETE */
-TENON_API tenon_status tenon_pool_backward_plan(tenon_context *context,
-                                                const tenon_pool_params *params,
-                                                const tenon_tensor *x, const tenon_tensor *dy,
-                                                const tenon_tensor *indices, const tenon_tensor *dx,
-                                                tenon_plan **plan);
+TENON_CALL tenon_status tenon_pool_backward_plan(tenon_context *context,
+                                                 const tenon_pool_params *params,
+                                                 const tenon_tensor *x, const tenon_tensor *dy,
+                                                 const tenon_tensor *indices,
+                                                 const tenon_tensor *dx, tenon_plan **plan);
 
 #ifdef __cplusplus
 }

@@ -16,13 +16,19 @@ typedef struct tenon_prelu_params {
     const char *solver;   /**< forces a solver (plan.h has the grammar); NULL chooses */
 } tenon_prelu_params;
 
+#define TENON_PRELU_PARAMS_DEFAULTS sizeof(tenon_prelu_params), 0, NULL
 #define TENON_PRELU_PARAMS_INIT                                                                    \
     {                                                                                              \
-        sizeof(tenon_prelu_params), 0, NULL                                                        \
+        TENON_PRELU_PARAMS_DEFAULTS                                                                \
     }
+#ifndef __cplusplus
+#define tenon_prelu_params(...)                                                                    \
+    TENON_LITERAL(tenon_prelu_params, TENON_PRELU_PARAMS_DEFAULTS, __VA_ARGS__)
+#endif
 
-/** The same as the initialiser, for languages without macros. */
-TENON_API tenon_prelu_params tenon_prelu_params_default(void);
+/** Sets the defaults, for languages without macros.
+ *  @param size  sizeof(tenon_prelu_params) */
+TENON_API void tenon_prelu_params_default(tenon_prelu_params *params, uint32_t size);
 
 /** y = x > 0 ? x : slope · x (He et al., "Delving deep into rectifiers", 2015). A NaN of x gives
  * NaN; one of the slope comes through where x is not above 0.
@@ -39,18 +45,18 @@ TENON_API tenon_prelu_params tenon_prelu_params_default(void);
  *          TENON_ERROR_UNSUPPORTED_DEVICE (f64 on a device without it) · TENON_ERROR_BUILD_FAILED ·
  *          TENON_ERROR_SOLVER_BARRED · TENON_ERROR_OUT_OF_MEMORY · TENON_ERROR_OPENCL ·
  *          TENON_ERROR_INCOMPLETE */
-TENON_API tenon_status tenon_prelu_forward(tenon_stream *stream, const tenon_prelu_params *params,
-                                           const tenon_tensor *x, const tenon_tensor *slope,
-                                           const tenon_tensor *y, const tenon_sync *sync);
+TENON_CALL tenon_status tenon_prelu_forward(tenon_stream *stream, const tenon_prelu_params *params,
+                                            const tenon_tensor *x, const tenon_tensor *slope,
+                                            const tenon_tensor *y, const tenon_sync *sync);
 
 /** The plan of tenon_prelu_forward; operands x, slope, y. The views need no memory; where they have
  * it, it is checked.
  *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
  *  @return as the immediate call, but for TENON_ERROR_INCOMPLETE */
-TENON_API tenon_status tenon_prelu_forward_plan(tenon_context *context,
-                                                const tenon_prelu_params *params,
-                                                const tenon_tensor *x, const tenon_tensor *slope,
-                                                const tenon_tensor *y, tenon_plan **plan);
+TENON_CALL tenon_status tenon_prelu_forward_plan(tenon_context *context,
+                                                 const tenon_prelu_params *params,
+                                                 const tenon_tensor *x, const tenon_tensor *slope,
+                                                 const tenon_tensor *y, tenon_plan **plan);
 
 /** The gradients: dx = x > 0 ? dy : slope · dy, and dslope, each element the sum of
  * (x > 0 ? 0 : x · dy) over all elements of x that its slope served, in a fixed order. A NaN of x
@@ -68,20 +74,20 @@ TENON_API tenon_status tenon_prelu_forward_plan(tenon_context *context,
  *  @param sync    or NULL
  *  @return as tenon_prelu_forward, and TENON_ERROR_WORKSPACE_TOO_SMALL where a solver is forced
  *          that needs more than the limit */
-TENON_API tenon_status tenon_prelu_backward(tenon_stream *stream, const tenon_prelu_params *params,
-                                            const tenon_tensor *x, const tenon_tensor *slope,
-                                            const tenon_tensor *dy, const tenon_tensor *dx,
-                                            const tenon_tensor *dslope, const tenon_sync *sync);
+TENON_CALL tenon_status tenon_prelu_backward(tenon_stream *stream, const tenon_prelu_params *params,
+                                             const tenon_tensor *x, const tenon_tensor *slope,
+                                             const tenon_tensor *dy, const tenon_tensor *dx,
+                                             const tenon_tensor *dslope, const tenon_sync *sync);
 
 /** The plan of tenon_prelu_backward; operands x, slope, dy, dx, dslope. The views need no memory;
  * where they have it, it is checked.
  *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
  *  @return as the immediate call, but for TENON_ERROR_INCOMPLETE */
-TENON_API tenon_status tenon_prelu_backward_plan(tenon_context *context,
-                                                 const tenon_prelu_params *params,
-                                                 const tenon_tensor *x, const tenon_tensor *slope,
-                                                 const tenon_tensor *dy, const tenon_tensor *dx,
-                                                 const tenon_tensor *dslope, tenon_plan **plan);
+TENON_CALL tenon_status tenon_prelu_backward_plan(tenon_context *context,
+                                                  const tenon_prelu_params *params,
+                                                  const tenon_tensor *x, const tenon_tensor *slope,
+                                                  const tenon_tensor *dy, const tenon_tensor *dx,
+                                                  const tenon_tensor *dslope, tenon_plan **plan);
 
 #ifdef __cplusplus
 }

@@ -52,13 +52,20 @@ typedef struct tenon_random_params {
     double probability;     /**< of Bernoulli: in [0, 1] */
 } tenon_random_params;
 
+#define TENON_RANDOM_PARAMS_DEFAULTS                                                               \
+    sizeof(tenon_random_params), 0, NULL, 0, 0, 0, 0, 0.0, 1.0, 0.0, 1.0, 0.5
 #define TENON_RANDOM_PARAMS_INIT                                                                   \
     {                                                                                              \
-        sizeof(tenon_random_params), 0, NULL, 0, 0, 0, 0, 0.0, 1.0, 0.0, 1.0, 0.5                  \
+        TENON_RANDOM_PARAMS_DEFAULTS                                                               \
     }
+#ifndef __cplusplus
+#define tenon_random_params(...)                                                                   \
+    TENON_LITERAL(tenon_random_params, TENON_RANDOM_PARAMS_DEFAULTS, __VA_ARGS__)
+#endif
 
-/** The same as the initialiser, for languages without macros. */
-TENON_API tenon_random_params tenon_random_params_default(void);
+/** Sets the defaults, for languages without macros.
+ *  @param size  sizeof(tenon_random_params) */
+TENON_API void tenon_random_params_default(tenon_random_params *params, uint32_t size);
 
 /** Fills y with random numbers. low, high, mean and deviation are rounded to the type of the
  * arithmetic (f64 for f64, f32 for the others), and the result to y's. Calls that differ in seed,
@@ -71,16 +78,16 @@ TENON_API tenon_random_params tenon_random_params_default(void);
  *          TENON_ERROR_UNSUPPORTED_DEVICE (f64 on a device without it) · TENON_ERROR_BUILD_FAILED ·
  *          TENON_ERROR_SOLVER_BARRED · TENON_ERROR_OUT_OF_MEMORY · TENON_ERROR_OPENCL ·
  *          TENON_ERROR_INCOMPLETE */
-TENON_API tenon_status tenon_random(tenon_stream *stream, const tenon_random_params *params,
-                                    const tenon_tensor *y, const tenon_sync *sync);
+TENON_CALL tenon_status tenon_random(tenon_stream *stream, const tenon_random_params *params,
+                                     const tenon_tensor *y, const tenon_sync *sync);
 
 /** The plan of tenon_random; operand y. It keeps the seed and the sequence, so each run gives the
  * same numbers; for new ones make the immediate call. The view needs no memory; where it has it, it
  * is checked.
  *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
  *  @return as the immediate call, but for TENON_ERROR_INCOMPLETE */
-TENON_API tenon_status tenon_random_plan(tenon_context *context, const tenon_random_params *params,
-                                         const tenon_tensor *y, tenon_plan **plan);
+TENON_CALL tenon_status tenon_random_plan(tenon_context *context, const tenon_random_params *params,
+                                          const tenon_tensor *y, tenon_plan **plan);
 
 #ifdef __cplusplus
 }

@@ -50,13 +50,20 @@ typedef struct tenon_reduce_params {
     uint32_t reserved;            /**< 0 */
 } tenon_reduce_params;
 
+#define TENON_REDUCE_PARAMS_DEFAULTS                                                               \
+    sizeof(tenon_reduce_params), 0, NULL, TENON_REDUCE_SUM, 0, {0}, 0, 0
 #define TENON_REDUCE_PARAMS_INIT                                                                   \
     {                                                                                              \
-        sizeof(tenon_reduce_params), 0, NULL, TENON_REDUCE_SUM, 0, {0}, 0, 0                       \
+        TENON_REDUCE_PARAMS_DEFAULTS                                                               \
     }
+#ifndef __cplusplus
+#define tenon_reduce_params(...)                                                                   \
+    TENON_LITERAL(tenon_reduce_params, TENON_REDUCE_PARAMS_DEFAULTS, __VA_ARGS__)
+#endif
 
-/** The same as the initialiser, for languages without macros. */
-TENON_API tenon_reduce_params tenon_reduce_params_default(void);
+/** Sets the defaults, for languages without macros.
+ *  @param size  sizeof(tenon_reduce_params) */
+TENON_API void tenon_reduce_params_default(tenon_reduce_params *params, uint32_t size);
 
 /** y = the reduction of x over the axes. Where an element of them is NaN, so is the result; sums
  * are done in blocks and in a fixed order. The variance takes
@@ -80,17 +87,17 @@ TENON_API tenon_reduce_params tenon_reduce_params_default(void);
  *          TENON_ERROR_UNSUPPORTED_DEVICE (f64 on a device without it) · TENON_ERROR_BUILD_FAILED ·
  *          TENON_ERROR_SOLVER_BARRED · TENON_ERROR_WORKSPACE_TOO_SMALL (a forced solver's) ·
  *          TENON_ERROR_OUT_OF_MEMORY · TENON_ERROR_OPENCL · TENON_ERROR_INCOMPLETE */
-TENON_API tenon_status tenon_reduce(tenon_stream *stream, const tenon_reduce_params *params,
-                                    const tenon_tensor *x, const tenon_tensor *y,
-                                    const tenon_sync *sync);
+TENON_CALL tenon_status tenon_reduce(tenon_stream *stream, const tenon_reduce_params *params,
+                                     const tenon_tensor *x, const tenon_tensor *y,
+                                     const tenon_sync *sync);
 
 /** The plan of tenon_reduce; operands x, y. The views need no memory; where they have it, it is
  * checked.
  *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
  *  @return as the immediate call, but for TENON_ERROR_INCOMPLETE */
-TENON_API tenon_status tenon_reduce_plan(tenon_context *context, const tenon_reduce_params *params,
-                                         const tenon_tensor *x, const tenon_tensor *y,
-                                         tenon_plan **plan);
+TENON_CALL tenon_status tenon_reduce_plan(tenon_context *context, const tenon_reduce_params *params,
+                                          const tenon_tensor *x, const tenon_tensor *y,
+                                          tenon_plan **plan);
 
 /** The mean and the variance in one call, which costs no more than the variance: what a
  * normalization needs.
@@ -100,15 +107,16 @@ TENON_API tenon_status tenon_reduce_plan(tenon_context *context, const tenon_red
  *  @param variance  of mean's shape and type; must not overlap x or mean, and its own elements must
  *                   not overlap
  *  @return as tenon_reduce */
-TENON_API tenon_status tenon_moments(tenon_stream *stream, const tenon_reduce_params *params,
-                                     const tenon_tensor *x, const tenon_tensor *mean,
-                                     const tenon_tensor *variance, const tenon_sync *sync);
+TENON_CALL tenon_status tenon_moments(tenon_stream *stream, const tenon_reduce_params *params,
+                                      const tenon_tensor *x, const tenon_tensor *mean,
+                                      const tenon_tensor *variance, const tenon_sync *sync);
 
 /** The plan of tenon_moments; operands x, mean, variance.
  *  @return as the immediate call, but for TENON_ERROR_INCOMPLETE */
-TENON_API tenon_status tenon_moments_plan(tenon_context *context, const tenon_reduce_params *params,
-                                          const tenon_tensor *x, const tenon_tensor *mean,
-                                          const tenon_tensor *variance, tenon_plan **plan);
+TENON_CALL tenon_status tenon_moments_plan(tenon_context *context,
+                                           const tenon_reduce_params *params, const tenon_tensor *x,
+                                           const tenon_tensor *mean, const tenon_tensor *variance,
+                                           tenon_plan **plan);
 
 #ifdef __cplusplus
 }

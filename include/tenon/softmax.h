@@ -20,13 +20,19 @@ typedef struct tenon_softmax_params {
     uint32_t reserved;    /**< 0 */
 } tenon_softmax_params;
 
+#define TENON_SOFTMAX_PARAMS_DEFAULTS sizeof(tenon_softmax_params), 0, NULL, -1, 0
 #define TENON_SOFTMAX_PARAMS_INIT                                                                  \
     {                                                                                              \
-        sizeof(tenon_softmax_params), 0, NULL, -1, 0                                               \
+        TENON_SOFTMAX_PARAMS_DEFAULTS                                                              \
     }
+#ifndef __cplusplus
+#define tenon_softmax_params(...)                                                                  \
+    TENON_LITERAL(tenon_softmax_params, TENON_SOFTMAX_PARAMS_DEFAULTS, __VA_ARGS__)
+#endif
 
-/** The same as the initialiser, for languages without macros. */
-TENON_API tenon_softmax_params tenon_softmax_params_default(void);
+/** Sets the defaults, for languages without macros.
+ *  @param size  sizeof(tenon_softmax_params) */
+TENON_API void tenon_softmax_params_default(tenon_softmax_params *params, uint32_t size);
 
 /** y = exp(x - m) / s along the axis, where m is the greatest element of a row and s the sum of
  * exp(x - m) over it; with TENON_SOFTMAX_LOG, y = (x - m) - log(s) (J. Bridle, "Probabilistic
@@ -44,19 +50,19 @@ TENON_API tenon_softmax_params tenon_softmax_params_default(void);
  *          TENON_ERROR_UNSUPPORTED_DEVICE (f64 on a device without it) · TENON_ERROR_BUILD_FAILED ·
  *          TENON_ERROR_SOLVER_BARRED · TENON_ERROR_OUT_OF_MEMORY · TENON_ERROR_OPENCL ·
  *          TENON_ERROR_INCOMPLETE */
-TENON_API tenon_status tenon_softmax_forward(tenon_stream *stream,
-                                             const tenon_softmax_params *params,
-                                             const tenon_tensor *x, const tenon_tensor *y,
-                                             const tenon_sync *sync);
+TENON_CALL tenon_status tenon_softmax_forward(tenon_stream *stream,
+                                              const tenon_softmax_params *params,
+                                              const tenon_tensor *x, const tenon_tensor *y,
+                                              const tenon_sync *sync);
 
 /** The plan of tenon_softmax_forward; operands x, y. The views need no memory; where they have it,
  * it is checked.
  *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
  *  @return as the immediate call, but for TENON_ERROR_INCOMPLETE */
-TENON_API tenon_status tenon_softmax_forward_plan(tenon_context *context,
-                                                  const tenon_softmax_params *params,
-                                                  const tenon_tensor *x, const tenon_tensor *y,
-                                                  tenon_plan **plan);
+TENON_CALL tenon_status tenon_softmax_forward_plan(tenon_context *context,
+                                                   const tenon_softmax_params *params,
+                                                   const tenon_tensor *x, const tenon_tensor *y,
+                                                   tenon_plan **plan);
 
 /** The gradient with respect to x, from the forward result: dx = y · (dy - sum of y · dy along the
  * axis); with TENON_SOFTMAX_LOG, y being the logarithm, dx = dy - exp(y) · (sum of dy).
@@ -66,17 +72,17 @@ TENON_API tenon_status tenon_softmax_forward_plan(tenon_context *context,
  *  @param dx      of y's type and shape; may be exactly y or exactly dy, must not overlap them
  *                 otherwise, and its own elements must not overlap
  *  @return as tenon_softmax_forward */
-TENON_API tenon_status tenon_softmax_backward(tenon_stream *stream,
-                                              const tenon_softmax_params *params,
-                                              const tenon_tensor *y, const tenon_tensor *dy,
-                                              const tenon_tensor *dx, const tenon_sync *sync);
+TENON_CALL tenon_status tenon_softmax_backward(tenon_stream *stream,
+                                               const tenon_softmax_params *params,
+                                               const tenon_tensor *y, const tenon_tensor *dy,
+                                               const tenon_tensor *dx, const tenon_sync *sync);
 
 /** The plan of tenon_softmax_backward; operands y, dy, dx.
  *  @return as the immediate call, but for TENON_ERROR_INCOMPLETE */
-TENON_API tenon_status tenon_softmax_backward_plan(tenon_context *context,
-                                                   const tenon_softmax_params *params,
-                                                   const tenon_tensor *y, const tenon_tensor *dy,
-                                                   const tenon_tensor *dx, tenon_plan **plan);
+TENON_CALL tenon_status tenon_softmax_backward_plan(tenon_context *context,
+                                                    const tenon_softmax_params *params,
+                                                    const tenon_tensor *y, const tenon_tensor *dy,
+                                                    const tenon_tensor *dx, tenon_plan **plan);
 
 #ifdef __cplusplus
 }

@@ -40,9 +40,10 @@ typedef struct tenon_statistics {
 
 /** Reads the counts.
  *  @param out  its struct_size must be set; receives the rest
- *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT (a NULL pointer, a wrong struct_size) */
-TENON_API tenon_status tenon_context_statistics(const tenon_context *context,
-                                                tenon_statistics *out);
+ *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT (a NULL pointer, a struct_size that cannot be)
+ */
+TENON_CALL tenon_status tenon_context_statistics(const tenon_context *context,
+                                                 tenon_statistics *out);
 
 /** Writes to the store what has been built and is not there yet. Most drivers give their binaries
  * at once, and nothing is left to write. PoCL compiles every kernel once more for them, and its
@@ -53,7 +54,7 @@ TENON_API tenon_status tenon_context_statistics(const tenon_context *context,
  *  @return TENON_OK, also where nothing is kept · TENON_ERROR_INVALID_ARGUMENT (NULL) ·
  *          TENON_ERROR_UNSUPPORTED (on PoCL: the context has a stream, or the process has another
  *          context; nothing is written) */
-TENON_API tenon_status tenon_context_keep(tenon_context *context);
+TENON_CALL tenon_status tenon_context_keep(tenon_context *context);
 
 /** Told of a kernel variant that is not used on the device.
  *  @param solver  its solver and the compiler's options, in a line; or the capability's name
@@ -65,8 +66,8 @@ typedef void (*tenon_barred_callback)(void *user, const char *solver, const char
  * is left alone for a while.
  *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT (a NULL context or callback) ·
  *          TENON_ERROR_OUT_OF_MEMORY */
-TENON_API tenon_status tenon_context_barred(tenon_context *context, tenon_barred_callback barred,
-                                            void *user);
+TENON_CALL tenon_status tenon_context_barred(tenon_context *context, tenon_barred_callback barred,
+                                             void *user);
 
 #ifdef __cplusplus
 }

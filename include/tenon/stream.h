@@ -36,8 +36,8 @@ typedef struct tenon_sync {
  *                on failure
  *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT (NULL; a queue of another context or device; an
  *          out-of-order queue) · TENON_ERROR_OUT_OF_MEMORY · TENON_ERROR_OPENCL */
-TENON_API tenon_status tenon_stream_create(tenon_context *context, cl_command_queue queue,
-                                           tenon_stream **out);
+TENON_CALL tenon_status tenon_stream_create(tenon_context *context, cl_command_queue queue,
+                                            tenon_stream **out);
 
 /** Frees a stream. Work already enqueued goes on. NULL is allowed. */
 TENON_API void tenon_stream_destroy(tenon_stream *stream);
@@ -50,17 +50,17 @@ TENON_API tenon_context *tenon_stream_context(const tenon_stream *stream);
 /** Sends what is enqueued to the device.
  *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT · TENON_ERROR_DEVICE_LOST · TENON_ERROR_OPENCL
  */
-TENON_API tenon_status tenon_stream_flush(tenon_stream *stream);
+TENON_CALL tenon_status tenon_stream_flush(tenon_stream *stream);
 
 /** Waits until all that is enqueued is done; statuses as tenon_stream_flush. A device lost
  * meanwhile is reported here. */
-TENON_API tenon_status tenon_stream_finish(tenon_stream *stream);
+TENON_CALL tenon_status tenon_stream_finish(tenon_stream *stream);
 
 /** Allocates workspace in advance, so that no later run of a plan that needs up to `bytes`
  * allocates.
  *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT · TENON_ERROR_WORKSPACE_TOO_SMALL (above the
  *          stream's limit) · TENON_ERROR_OUT_OF_MEMORY · TENON_ERROR_OPENCL */
-TENON_API tenon_status tenon_stream_reserve_workspace(tenon_stream *stream, uint64_t bytes);
+TENON_CALL tenon_status tenon_stream_reserve_workspace(tenon_stream *stream, uint64_t bytes);
 
 /** Replaces the stream's workspace by the caller's memory, which stays the caller's and must
  * outlive the work that uses it. The stream's limit becomes `bytes`. Memory NULL goes back to the
@@ -69,16 +69,16 @@ TENON_API tenon_status tenon_stream_reserve_workspace(tenon_stream *stream, uint
  *  @param offset  bytes, a multiple of 128
  *  @param bytes   how much of it may be used from there
  *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT · TENON_ERROR_OPENCL */
-TENON_API tenon_status tenon_stream_set_workspace(tenon_stream *stream,
-                                                  const struct tenon_memory *memory,
-                                                  uint64_t offset, uint64_t bytes);
+TENON_CALL tenon_status tenon_stream_set_workspace(tenon_stream *stream,
+                                                   const struct tenon_memory *memory,
+                                                   uint64_t offset, uint64_t bytes);
 
 /** One kernel launch, as the trace callback sees it. Pointers are valid during the call only. */
 typedef struct tenon_trace_record {
-    const char *solver;  /**< by the grammar of solver names, with the operation before the slash */
-    const char *kernel;  /**< the kernel function */
-    uint32_t dimensions; /**< 0 for a routine of another library, which launches what it will */
-    uint32_t reserved;   /**< 0 */
+    uint32_t struct_size; /**< sizeof(tenon_trace_record) as the library has it */
+    uint32_t dimensions;  /**< 0 for a routine of another library, which launches what it will */
+    const char *solver; /**< by the grammar of solver names, with the operation before the slash */
+    const char *kernel; /**< the kernel function */
     size_t global[3];
     size_t local[3]; /**< zeros where the driver chooses */
     cl_event event;  /**< of this launch; retain it to keep it */
@@ -90,8 +90,8 @@ typedef void (*tenon_trace_callback)(void *user, const tenon_trace_record *recor
 
 /** Sets the trace callback; NULL ends tracing.
  *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT */
-TENON_API tenon_status tenon_stream_set_trace(tenon_stream *stream, tenon_trace_callback callback,
-                                              void *user);
+TENON_CALL tenon_status tenon_stream_set_trace(tenon_stream *stream, tenon_trace_callback callback,
+                                               void *user);
 
 #ifdef __cplusplus
 }

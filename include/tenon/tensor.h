@@ -103,8 +103,8 @@ TENON_API tenon_tensor tenon_tensor_permute(tenon_tensor tensor, const uint32_t 
  *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT (NULL, a bad view or shape, another number of
  *          elements) · TENON_ERROR_UNSUPPORTED where the strides do not allow it: tenon_copy to a
  *          row-major tensor first */
-TENON_API tenon_status tenon_tensor_reshape(const tenon_tensor *tensor, uint32_t rank,
-                                            const int64_t *shape, tenon_tensor *view);
+TENON_CALL tenon_status tenon_tensor_reshape(const tenon_tensor *tensor, uint32_t rank,
+                                             const int64_t *shape, tenon_tensor *view);
 
 /** The view without dimension `dim`.
  *  @return the view; TENON_DTYPE_INVALID when the dimension is not there or its size is not 1 */
@@ -129,16 +129,16 @@ TENON_API int64_t tenon_tensor_elements(const tenon_tensor *tensor);
  *  @param memory  receives a buffer that the caller owns and gives back with tenon_memory_destroy
  *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT · TENON_ERROR_OUT_OF_MEMORY (also above the
  *          device's largest allocation, which the message names) · TENON_ERROR_OPENCL */
-TENON_API tenon_status tenon_memory_create(tenon_context *context, uint64_t bytes,
-                                           tenon_memory *memory);
+TENON_CALL tenon_status tenon_memory_create(tenon_context *context, uint64_t bytes,
+                                            tenon_memory *memory);
 
 /** Makes device memory of host memory, without a copy where the device shares the host's memory.
  *  @param host   at least `bytes` bytes, which must stay valid until the memory is destroyed and
  *                the work that uses it has finished; to read or write it meanwhile, map a tensor of
  *                it
  *  @return as tenon_memory_create */
-TENON_API tenon_status tenon_memory_wrap(tenon_context *context, void *host, uint64_t bytes,
-                                         tenon_memory *memory);
+TENON_CALL tenon_status tenon_memory_wrap(tenon_context *context, void *host, uint64_t bytes,
+                                          tenon_memory *memory);
 
 /** Gives the memory of tenon_memory_create or tenon_memory_wrap back and sets it to kind NONE. Work
  * already enqueued keeps what it needs. NULL, and kind NONE, do nothing. */
@@ -147,8 +147,9 @@ TENON_API void tenon_memory_destroy(tenon_memory *memory);
 /** A row-major tensor in memory of its own: tenon_tensor_view and tenon_memory_create in one. Give
  * it back with tenon_memory_destroy(&tensor->memory).
  *  @return as tenon_memory_create */
-TENON_API tenon_status tenon_tensor_create(tenon_context *context, tenon_dtype dtype, uint32_t rank,
-                                           const int64_t *shape, tenon_tensor *tensor);
+TENON_CALL tenon_status tenon_tensor_create(tenon_context *context, tenon_dtype dtype,
+                                            uint32_t rank, const int64_t *shape,
+                                            tenon_tensor *tensor);
 
 /** Copies dense row-major host data into a tensor of any strides (but no broadcast). Returns when
  * the host data may be reused.
@@ -157,20 +158,20 @@ TENON_API tenon_status tenon_tensor_create(tenon_context *context, tenon_dtype d
  *  @param sync   or NULL
  *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT · TENON_ERROR_OUT_OF_MEMORY · TENON_ERROR_OPENCL
  *          · TENON_ERROR_DEVICE_LOST */
-TENON_API tenon_status tenon_tensor_upload(tenon_stream *stream, const void *data, size_t bytes,
-                                           const tenon_tensor *tensor, const tenon_sync *sync);
+TENON_CALL tenon_status tenon_tensor_upload(tenon_stream *stream, const void *data, size_t bytes,
+                                            const tenon_tensor *tensor, const tenon_sync *sync);
 
 /** Copies a tensor of any strides into dense row-major host data. Returns when the data is there.
  *  Parameters and statuses as tenon_tensor_upload. */
-TENON_API tenon_status tenon_tensor_download(tenon_stream *stream, const tenon_tensor *tensor,
-                                             void *data, size_t bytes, const tenon_sync *sync);
+TENON_CALL tenon_status tenon_tensor_download(tenon_stream *stream, const tenon_tensor *tensor,
+                                              void *data, size_t bytes, const tenon_sync *sync);
 
 /** Sets every element to `value`, rounded to the tensor's type (to nearest, ties to even; integers
  * saturate, NaN becomes 0). Elements between those of the view are not touched.
  *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT · TENON_ERROR_UNSUPPORTED_DEVICE ·
  *          TENON_ERROR_BUILD_FAILED · TENON_ERROR_OUT_OF_MEMORY · TENON_ERROR_OPENCL */
-TENON_API tenon_status tenon_tensor_fill(tenon_stream *stream, const tenon_tensor *tensor,
-                                         double value, const tenon_sync *sync);
+TENON_CALL tenon_status tenon_tensor_fill(tenon_stream *stream, const tenon_tensor *tensor,
+                                          double value, const tenon_sync *sync);
 
 /** What a mapping is for; may be combined. */
 typedef enum tenon_map_flags {
@@ -183,14 +184,14 @@ typedef enum tenon_map_flags {
  * host. Waits until they are. Between map and unmap no operation may use them.
  *  @param pointer  receives the address of the tensor's first element; NULL for an empty tensor
  *  @return as tenon_tensor_upload */
-TENON_API tenon_status tenon_tensor_map(tenon_stream *stream, const tenon_tensor *tensor,
-                                        uint32_t flags, void **pointer, const tenon_sync *sync);
+TENON_CALL tenon_status tenon_tensor_map(tenon_stream *stream, const tenon_tensor *tensor,
+                                         uint32_t flags, void **pointer, const tenon_sync *sync);
 
 /** Ends a mapping.
  *  @param pointer  as tenon_tensor_map gave it
  *  @return as tenon_tensor_upload */
-TENON_API tenon_status tenon_tensor_unmap(tenon_stream *stream, const tenon_tensor *tensor,
-                                          void *pointer, const tenon_sync *sync);
+TENON_CALL tenon_status tenon_tensor_unmap(tenon_stream *stream, const tenon_tensor *tensor,
+                                           void *pointer, const tenon_sync *sync);
 
 #ifdef __cplusplus
 }

@@ -7,3 +7,8 @@ TENON_API const char *tenon_version_string(void)
 {
     return TEXT(TENON_VERSION_MAJOR) "." TEXT(TENON_VERSION_MINOR) "." TEXT(TENON_VERSION_PATCH);
 }
+
+TENON_API uint32_t tenon_version_number(void)
+{
+    return TENON_VERSION_NUMBER;
+}

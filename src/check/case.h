@@ -16,7 +16,6 @@
 #include "check/host.h"
 #include "dispatch/operation.h"
 
-#define TN_PARAMS_SIZE    1024
 #define TN_CASE_TEXT_SIZE TN_REPEAT_SIZE
 
 /* Room for the parameters of any operation. */

@@ -180,8 +180,10 @@ tenon_status tn_measure(tenon_context *context, const tn_problem *problem, const
     TN_TRY(tn_validation_enter(context, &b.stream));
     const uint64_t limit = b.stream->arena.limit;
     b.stream->arena.limit = problem->workspace_limit;
-    const tenon_status status = measure_all(&b, problem, choices, count, nanoseconds);
-    tenon_stream_finish(b.stream);
+    tenon_status status = measure_all(&b, problem, choices, count, nanoseconds);
+    const tenon_status finished = tenon_stream_finish(b.stream);
+    if (status == TENON_OK)
+        status = finished;
     release(&b);
     tn_arena_release(b.stream);
     b.stream->arena = (tn_arena){.limit = limit};

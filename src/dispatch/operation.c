@@ -9,6 +9,12 @@ typedef union any_problem {
     uint64_t words[TN_PROBLEM_SIZE / sizeof(uint64_t)];
 } any_problem;
 
+/* Room for the parameters of any operation, as this version has them. */
+typedef union any_params {
+    tn_params_head head;
+    uint64_t words[TN_PARAMS_SIZE / sizeof(uint64_t)];
+} any_params;
+
 static tn_call call_of(const tn_operation *operation, const char *name, tenon_context *context,
                        const void *params, const tenon_tensor *const *given)
 {
@@ -41,8 +47,11 @@ tenon_status tn_operation_run_as(const char *name, const tn_operation *operation
                                  const tenon_tensor *const *views, const tenon_sync *sync)
 {
     any_problem problem;
+    any_params room;
     bool empty = false;
     TN_TRY(tn_stream_check(name, stream));
+    TN_TRY(
+        tn_params_take(name, params, operation->defaults, operation->params_size, &room, &params));
     tn_call call = call_of(operation, name, stream->context, params, views);
     TN_TRY(tn_operation_prepare(params, &call, &problem.head, &empty));
     return tn_call_run(stream, call.described->family, empty ? NULL : &problem.head, &call, sync);
@@ -53,8 +62,11 @@ tenon_status tn_operation_plan_as(const char *name, const tn_operation *operatio
                                   const tenon_tensor *const *views, tenon_plan **plan)
 {
     any_problem problem;
+    any_params room;
     bool empty = false;
     TN_TRY(tn_plan_check(name, context, plan));
+    TN_TRY(
+        tn_params_take(name, params, operation->defaults, operation->params_size, &room, &params));
     tn_call call = call_of(operation, name, context, params, views);
     TN_TRY(tn_operation_prepare(params, &call, &problem.head, &empty));
     return tn_call_plan(context, call.described->family, empty ? NULL : &problem.head, &call, plan);

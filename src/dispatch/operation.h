@@ -6,6 +6,7 @@
 #ifndef TN_DISPATCH_OPERATION_H
 #define TN_DISPATCH_OPERATION_H
 
+#include "base/sized.h"
 #include "dispatch/plan.h"
 #include "dispatch/tensor_list.h"
 
@@ -189,11 +190,17 @@ void tn_operation_defaults(const tn_operation *operation, void *params);
 /* The public function of a parameter struct's defaults, and NAME_defaults for descriptions. */
 #define TN_DEFAULTS(name, type, initialiser)                                                       \
     static const type name##_defaults = initialiser;                                               \
-    TENON_API type type##_default(void)                                                            \
+    TENON_API void type##_default(type *params, uint32_t size)                                     \
     {                                                                                              \
-        return name##_defaults;                                                                    \
+        tn_params_give(params, size, &name##_defaults, sizeof name##_defaults);                    \
     }
-#define TN_PARAMS(name) .defaults = &name##_defaults, .params_size = sizeof name##_defaults
+
+/* The parameters of a description: of which tn_operation_run has room for others' versions. */
+#define TN_PARAMS_SIZE 1024
+#define TN_PARAMS(name)                                                                            \
+    .defaults = &name##_defaults,                                                                  \
+    .params_size = sizeof name##_defaults +                                                        \
+                   0 * sizeof(char[sizeof name##_defaults <= TN_PARAMS_SIZE ? 1 : -1])
 
 /* The problem of a description: one that tn_operation_run has room for. */
 #define TN_PROBLEM_SIZE 1536

@@ -16,7 +16,7 @@
 
 TENON_API const char *tenon_capability_string(tenon_capability capability)
 {
-    return (unsigned)capability < TENON_CAPABILITY_COUNT ? tn_trials[capability].name : NULL;
+    return (unsigned)capability < TN_CAPABILITY_COUNT ? tn_trials[capability].name : NULL;
 }
 
 static bool get_known(tn_capabilities *known, tenon_capability capability,
@@ -311,7 +311,7 @@ TENON_API tenon_status tenon_context_capability(tenon_context *context, tenon_ca
                        context == NULL     ? "context"
                        : available == NULL ? "available"
                                            : "reason");
-    if ((unsigned)capability >= TENON_CAPABILITY_COUNT)
+    if ((unsigned)capability >= TN_CAPABILITY_COUNT)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
                        "%s: capability is %d, which is no tenon_capability", operation,
                        (int)capability);

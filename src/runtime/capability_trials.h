@@ -25,7 +25,7 @@ typedef struct tn_trial {
     const char *types; /* of matrix/layout.h, each a digit: all are tried; NULL: there are none */
 } tn_trial;
 
-extern const tn_trial tn_trials[TENON_CAPABILITY_COUNT];
+extern const tn_trial tn_trials[TN_CAPABILITY_COUNT];
 
 /* Tries a capability in the validation context that `stream` is of, which may be another afterwards
  * (tn_validation_renewed). Fails where the trial cannot be made. */

@@ -1,5 +1,7 @@
 #include "runtime/context.h"
 
+#include "base/sized.h"
+
 TENON_API void tenon_context_retain(tenon_context *context)
 {
     if (context != NULL)
@@ -13,10 +15,11 @@ TENON_API cl_context tenon_context_cl(const tenon_context *context)
 
 TENON_API tenon_status tenon_context_device(const tenon_context *context, tenon_device_info *info)
 {
-    if (context == NULL || info == NULL)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "tenon_context_device: %s is NULL",
-                       context == NULL ? "context" : "info");
-    *info = context->device.info;
+    static const char operation[] = "tenon_context_device";
+    if (context == NULL)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: context is NULL", operation);
+    TN_TRY(tn_sized_check(operation, "info", info));
+    tn_sized_fill(info, &context->device.info, sizeof context->device.info);
     return TENON_OK;
 }
 

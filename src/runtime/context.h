@@ -13,6 +13,9 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+/* One more than the last. */
+enum { TN_CAPABILITY_COUNT = TENON_CAPABILITY_AMD_WMMA + 1 };
+
 typedef struct tn_capability_result {
     bool known, available;
     bool told;           /* the compiler says what would else be measured */
@@ -24,7 +27,7 @@ typedef struct tn_capability_result {
 
 typedef struct tn_capabilities {
     pthread_mutex_t lock;
-    tn_capability_result results[TENON_CAPABILITY_COUNT];
+    tn_capability_result results[TN_CAPABILITY_COUNT];
     atomic_uint unmade; /* how many trials could not be made */
 } tn_capabilities;
 

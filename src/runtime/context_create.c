@@ -1,5 +1,6 @@
 #include "runtime/context_create.h"
 
+#include "base/sized.h"
 #include "runtime/cl_error.h"
 #include "runtime/identity.h"
 #include "runtime/keeper.h"
@@ -11,16 +12,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-TENON_API tenon_context_params tenon_context_params_default(void)
+static const tenon_context_params defaults = TENON_CONTEXT_PARAMS_INIT;
+
+TENON_API void tenon_context_params_default(tenon_context_params *params, uint32_t size)
 {
-    return (tenon_context_params)TENON_CONTEXT_PARAMS_INIT;
+    tn_params_give(params, size, &defaults, sizeof defaults);
 }
 
 static tenon_status check_params(const char *operation, const tenon_context_params *params)
 {
-    if (params->struct_size != sizeof *params)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: struct_size is %u, must be %zu",
-                       operation, params->struct_size, sizeof *params);
     if (params->log_level > TENON_LOG_DEBUG)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
                        "%s: params: log_level is %u, must be at most %d", operation,
@@ -192,14 +192,16 @@ static tenon_status create_cl_context(const char *operation, const tn_device *de
 TENON_API tenon_status tenon_context_create(const tenon_context_params *params, tenon_context **out)
 {
     static const char operation[] = "tenon_context_create";
-    const tenon_context_params defaults = TENON_CONTEXT_PARAMS_INIT;
-    tenon_device_info info;
+    tenon_context_params room;
+    const void *taken;
+    tenon_device_info info = TENON_DEVICE_INFO_INIT;
     tn_device device;
     cl_context cl;
     if (out == NULL)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: out is NULL", operation);
     *out = NULL;
-    params = params != NULL ? params : &defaults;
+    TN_TRY(tn_params_take(operation, params, &defaults, sizeof defaults, &room, &taken));
+    params = taken;
     TN_TRY(check_params(operation, params));
     TN_TRY(tenon_device_select(params->device, &info));
     TN_TRY(tn_device_read(operation, info.device, &device));
@@ -219,7 +221,8 @@ TENON_API tenon_status tenon_context_import(cl_context cl, cl_device_id id,
                                             const tenon_context_params *params, tenon_context **out)
 {
     static const char operation[] = "tenon_context_import";
-    const tenon_context_params defaults = TENON_CONTEXT_PARAMS_INIT;
+    tenon_context_params room;
+    const void *taken;
     tn_device device;
     bool belongs;
     if (out == NULL)
@@ -228,7 +231,8 @@ TENON_API tenon_status tenon_context_import(cl_context cl, cl_device_id id,
     if (cl == NULL || id == NULL)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", operation,
                        cl == NULL ? "cl" : "device");
-    params = params != NULL ? params : &defaults;
+    TN_TRY(tn_params_take(operation, params, &defaults, sizeof defaults, &room, &taken));
+    params = taken;
     TN_TRY(check_params(operation, params));
     TN_TRY(tn_opencl_load(operation));
     TN_TRY(tn_device_of_context(operation, cl, id, &belongs));

@@ -1,5 +1,5 @@
 /* Which devices there are, and which of them a selector names. */
-#include "base/status.h"
+#include "base/sized.h"
 #include "runtime/cl_error.h"
 #include "runtime/device.h"
 #include "runtime/opencl.h"
@@ -144,18 +144,30 @@ static tenon_status enumerate(const char *operation, device_list *list)
     return tn_message_end(&kept, append_all(operation, list));
 }
 
+/* Entries are as far apart as the caller's struct is large. */
+static void give_all(const device_list *list, tenon_device_info *infos, uint32_t capacity)
+{
+    const uint32_t size = capacity > 0 ? infos->struct_size : 0;
+    char *at = (char *)infos;
+    for (uint32_t i = 0; i < list->count && i < capacity; i++, at += size) {
+        memcpy(at, &size, sizeof size);
+        tn_sized_fill(at, &list->entries[i], sizeof *list->entries);
+    }
+}
+
 TENON_API tenon_status tenon_device_list(tenon_device_info *infos, uint32_t capacity,
                                          uint32_t *count)
 {
     if (count == NULL || (infos == NULL && capacity > 0))
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "tenon_device_list: %s is NULL",
                        count == NULL ? "count" : "infos");
+    if (capacity > 0)
+        TN_TRY(tn_sized_check("tenon_device_list", "infos", infos));
     device_list list = {0};
     tenon_status status = enumerate("tenon_device_list", &list);
     if (status == TENON_OK) {
         *count = list.count;
-        for (uint32_t i = 0; i < list.count && i < capacity; i++)
-            infos[i] = list.entries[i];
+        give_all(&list, infos, capacity);
     }
     free(list.entries);
     return status;
@@ -255,8 +267,7 @@ static tenon_status fail_not_found(const char *operation, const device_list *lis
 TENON_API tenon_status tenon_device_select(const char *selector, tenon_device_info *info)
 {
     static const char operation[] = "tenon_device_select";
-    if (info == NULL)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: info is NULL", operation);
+    TN_TRY(tn_sized_check(operation, "info", info));
     if (selector == NULL || selector[0] == '\0')
         selector = getenv("TENON_DEVICE");
     if (selector != NULL && selector[0] == '\0')
@@ -266,7 +277,7 @@ TENON_API tenon_status tenon_device_select(const char *selector, tenon_device_in
     if (status == TENON_OK) {
         const tenon_device_info *found = find(&list, selector);
         if (found != NULL)
-            *info = *found;
+            tn_sized_fill(info, found, sizeof *found);
         else
             status = fail_not_found(operation, &list, selector);
     }

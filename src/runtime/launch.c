@@ -243,8 +243,11 @@ static void call_trace(const run *r, const tn_step *step, cl_event event)
 {
     tn_kernel kernel;
     name_of(r->stream->context, step, &kernel);
-    tenon_trace_record record = {
-        .solver = r->label, .kernel = kernel.name, .dimensions = step->dimensions, .event = event};
+    tenon_trace_record record = {.struct_size = sizeof record,
+                                 .solver = r->label,
+                                 .kernel = kernel.name,
+                                 .dimensions = step->dimensions,
+                                 .event = event};
     memcpy(record.global, step->global, sizeof record.global);
     memcpy(record.local, step->local, sizeof record.local);
     r->stream->trace(r->stream->trace_user, &record);

@@ -66,7 +66,8 @@ void tn_progress_send(tenon_context *context, tenon_progress_stage stage, const 
                       const char *details, double milliseconds)
 {
     tenon_context *owner = context->owner != NULL ? context->owner : context;
-    const tenon_progress progress = {.stage = stage,
+    const tenon_progress progress = {.struct_size = sizeof progress,
+                                     .stage = stage,
                                      .is_done = milliseconds >= 0,
                                      .name = name,
                                      .milliseconds = milliseconds >= 0 ? milliseconds : 0};

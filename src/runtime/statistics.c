@@ -1,6 +1,6 @@
 #include "runtime/statistics.h"
 
-#include "base/status.h"
+#include "base/sized.h"
 #include "runtime/context.h"
 
 #include <tenon/statistics.h>
@@ -35,15 +35,11 @@ double tn_count(tenon_context *context, tn_statistic which, uint64_t began)
 TENON_API tenon_status tenon_context_statistics(const tenon_context *context, tenon_statistics *out)
 {
     static const char operation[] = "tenon_context_statistics";
-    if (context == NULL || out == NULL)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", operation,
-                       context == NULL ? "context" : "out");
-    if (out->struct_size != sizeof *out)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: out: struct_size is %u, must be %zu",
-                       operation, out->struct_size, sizeof *out);
+    if (context == NULL)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: context is NULL", operation);
+    TN_TRY(tn_sized_check(operation, "out", out));
     const tn_statistics *s = &context->statistics;
-    *out = (tenon_statistics){
-        .struct_size = sizeof *out,
+    const tenon_statistics made = {
         .programs_built = atomic_load(&s->count[TN_PROGRAMS_BUILT]),
         .programs_loaded = atomic_load(&s->count[TN_PROGRAMS_LOADED]),
         .programs_kept = atomic_load(&s->count[TN_PROGRAMS_KEPT]),
@@ -62,5 +58,6 @@ TENON_API tenon_status tenon_context_statistics(const tenon_context *context, te
         .check_seconds = 1e-9 * (double)atomic_load(&s->nanoseconds[TN_CHECKS_MADE]),
         .plan_seconds = 1e-9 * (double)atomic_load(&s->nanoseconds[TN_PLANS_MADE]),
     };
+    tn_sized_fill(out, &made, sizeof made);
     return TENON_OK;
 }

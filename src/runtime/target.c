@@ -72,7 +72,7 @@ tenon_status tn_target_context(const tn_device_kind *kind, tn_kernel_listener li
 {
     const tn_device device = describe(kind);
     TN_TRY(tn_context_without_device("tn_target_context", &device, out));
-    for (int i = 0; i < TENON_CAPABILITY_COUNT; i++)
+    for (int i = 0; i < TN_CAPABILITY_COUNT; i++)
         tn_capability_set(*out, (tenon_capability)i, form_of(kind, tn_trials[i].name));
     listen(*out, listener, user);
     return TENON_OK;
@@ -84,7 +84,7 @@ tenon_status tn_target_like(tenon_context *context, const tn_device_kind *kind,
     tn_device device = context->device;
     device.model.kind = kind;
     TN_TRY(tn_context_without_device("tn_target_like", &device, out));
-    for (int i = 0; i < TENON_CAPABILITY_COUNT; i++) {
+    for (int i = 0; i < TN_CAPABILITY_COUNT; i++) {
         const tenon_capability capability = (tenon_capability)i;
         const bool has = tn_context_has(context, capability);
         tn_capability_set(*out, capability, has ? tn_capability_form(context, capability) : -1);

@@ -13,7 +13,7 @@ static void try_here(const char *devices, driver_outcome (*run)(const driver *))
     const struct rlimit no_core = {0, 0};
     tenon_context *context;
     tenon_stream *stream;
-    tenon_device_info info;
+    tenon_device_info info = TENON_DEVICE_INFO_INIT;
     setrlimit(RLIMIT_CORE, &no_core);
     alarm(MOST_SECONDS);
     if (devices != NULL)

@@ -131,7 +131,7 @@ static void a_product_through_local_memory_is_exact(void **state)
     assert_ok(tenon_tensor_upload(test_stream, a, sizeof a, &ta, NULL));
     assert_ok(tenon_tensor_upload(test_stream, b, sizeof b, &tb, NULL));
     tenon_gemm_params params = TENON_GEMM_PARAMS_INIT;
-    tenon_device_info info;
+    tenon_device_info info = TENON_DEVICE_INFO_INIT;
     assert_ok(tenon_context_device(test_context, &info));
     params.solver = info.type == CL_DEVICE_TYPE_CPU ? "gemm/cpu_packed" : "gemm/tiled";
     assert_ok(tenon_gemm(test_stream, &params, &ta, &tb, NULL, NULL, &td, NULL));

@@ -4,7 +4,7 @@
     headers.py --language c --include include --include build/include [--flag=-I…] -- cc
 
 Each folder given by --include is searched for tenon/*.h. A header is included twice, to try its
-guard, and every TENON_…_INIT in it initialises an object of its type.
+guard, every TENON_…_INIT in it initialises an object of its type, and every tenon_…_params(…) is an object in C.
 Exit status 77 (skipped) where the compiler is missing.
 """
 import argparse
@@ -17,15 +17,20 @@ from pathlib import Path
 
 STANDARD = {"c": "c11", "c++": "c++17"}
 INIT = re.compile(r"^\s*#\s*define\s+(TENON_(\w+)_INIT)\b", re.M)
+LITERAL = re.compile(r"^\s*#\s*define\s+(tenon_\w+_params)\(", re.M)
 
 
-def source_for(header, text):
+def source_for(header, text, language):
     lines = [f"#include <tenon/{header}>"] * 2
     lines.append("typedef int tenon_test_not_empty;")
     for macro, stem in INIT.findall(text):
         name = stem.lower()
         lines.append(f"tenon_{name} test_{name}(void);")
         lines.append(f"tenon_{name} test_{name}(void) {{ tenon_{name} p = {macro}; return p; }}")
+    for name in LITERAL.findall(text) if language == "c" else []:
+        lines.append(f"uint32_t test_literal_{name}(const {name} *p);")
+        lines.append(f"uint32_t test_{name}(void);")
+        lines.append(f"uint32_t test_{name}(void) {{ return test_literal_{name}(&{name}(.struct_size = 3)); }}")
     return "\n".join(lines) + "\n"
 
 
@@ -62,7 +67,8 @@ def main():
     with tempfile.TemporaryDirectory(prefix="tenon-headers-") as folder:
         for name, path in headers.items():
             source = Path(folder, name + ".txt")
-            source.write_text(source_for(name, path.read_text(encoding="utf-8")), encoding="utf-8")
+            source.write_text(source_for(name, path.read_text(encoding="utf-8"), args.language),
+                              encoding="utf-8")
             if not compile_alone(args.compiler, args.language, flags, source):
                 bad.append(name)
     print(f"{len(headers)} headers, not alone as {STANDARD[args.language]}: {', '.join(bad) or 'none'}")

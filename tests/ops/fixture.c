@@ -349,7 +349,7 @@ static tenon_stream *usual;
 void test_limit_workspace(uint64_t bytes)
 {
     tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
-    tenon_device_info info;
+    tenon_device_info info = TENON_DEVICE_INFO_INIT;
     tenon_context *context;
     params.workspace_limit = bytes;
     assert_ok(tenon_context_device(test_context, &info));

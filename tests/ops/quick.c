@@ -54,7 +54,7 @@ static tenon_context *planning_context(void)
 {
     if (plans.context == NULL) {
         assert_ok(tn_context_without_device("quick", &test_context->device, &plans.context));
-        for (int i = 0; i < TENON_CAPABILITY_COUNT; i++)
+        for (int i = 0; i < TN_CAPABILITY_COUNT; i++)
             test_has((tenon_capability)i);
         plans.context->programs.listener = hear;
     }

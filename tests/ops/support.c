@@ -35,15 +35,16 @@ static void refuse_gaps(void *user, tenon_log_level level, const char *message)
 /* A device that was asked for by name and is not there is a mistake; none at all is not. */
 static int open_device(void)
 {
-    tenon_device_info info;
+    tenon_device_info info = TENON_DEVICE_INFO_INIT;
     tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
     params.log = refuse_gaps;
     params.log_level = TENON_LOG_ERROR;
     tenon_status status = tenon_context_create(&params, &test_context);
     if (status == TENON_OK)
         status = tenon_stream_create(test_context, NULL, &test_stream);
+    if (status == TENON_OK)
+        status = tenon_context_device(test_context, &info);
     if (status == TENON_OK) {
-        tenon_context_device(test_context, &info);
         printf("device %s: %s, %s\n", info.selector, info.name, info.platform_name);
         return 0;
     }

@@ -14,14 +14,15 @@ typedef struct logged {
 static void keep_log(void *user, tenon_log_level level, const char *message)
 {
     logged *log = user;
-    tenon_device_info info;
+    tenon_device_info info = TENON_DEVICE_INFO_INIT;
     uint32_t available;
     log->count++;
     log->level = level;
     snprintf(log->text, sizeof log->text, "%s", message);
     if (log->context != NULL) {
-        tenon_context_device(log->context, &info);
-        tenon_context_capability(log->context, TENON_CAPABILITY_F64, &available, NULL, 0);
+        assert_ok(tenon_context_device(log->context, &info));
+        assert_ok(
+            tenon_context_capability(log->context, TENON_CAPABILITY_F64, &available, NULL, 0));
     }
 }
 

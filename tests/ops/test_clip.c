@@ -142,7 +142,7 @@ static void norms_that_are_no_numbers(void **state)
     assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 1, shape, &x));
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (uint32_t flags = 0; flags < 2; flags++) {
-            tenon_clip_params params = tenon_clip_params_default();
+            tenon_clip_params params = TENON_CLIP_PARAMS_INIT;
             float got[3];
             const double want = flags == 0 ? cases[i].y : cases[i].skipped;
             params.flags = flags;
@@ -258,7 +258,7 @@ static void bad_input(void **state)
         bad.max_norm = wrong[i];
         assert_refused(tenon_clip(test_stream, &bad, &sum.view, &x.view, NULL), invalid,
                        "tenon_clip", "max_norm");
-        bad = tenon_clip_params_default();
+        bad = (tenon_clip_params)TENON_CLIP_PARAMS_INIT;
         bad.epsilon = i == 0 ? -1e-9 : wrong[i];
         assert_refused(tenon_clip(test_stream, &bad, &sum.view, &x.view, NULL), invalid,
                        "tenon_clip", "epsilon");

@@ -102,7 +102,7 @@ static void bad_input(void **state)
     bad.max_norm = -1;
     assert_refused(tenon_clip_by_norm(test_stream, &bad, gradients, 1, &sum.view, NULL), invalid,
                    op, "max_norm is -1");
-    bad = tenon_clip_params_default();
+    bad = (tenon_clip_params)TENON_CLIP_PARAMS_INIT;
     bad.solver = "square_sum/lines";
     assert_refused(tenon_clip_by_norm(test_stream, &bad, gradients, 1, &sum.view, NULL), invalid,
                    op, "solver");

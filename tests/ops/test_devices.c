@@ -9,6 +9,9 @@ static void devices_are_listed(void **state)
     assert_true(count > 0);
     tenon_device_info *infos = calloc(count, sizeof *infos);
     assert_non_null(infos);
+    assert_refused(tenon_device_list(infos, count, &again), TENON_ERROR_INVALID_ARGUMENT,
+                   "tenon_device_list", "infos: struct_size is 0");
+    infos[0].struct_size = sizeof *infos;
     assert_ok(tenon_device_list(infos, count, &again));
     assert_int_equal(again, count);
     for (uint32_t i = 0; i < count; i++) {
@@ -19,7 +22,7 @@ static void devices_are_listed(void **state)
         }
         assert_true(infos[i].compute_units > 0 && infos[i].max_allocation > 0);
         assert_true(infos[i].vector_width_f32 > 0);
-        tenon_device_info same;
+        tenon_device_info same = TENON_DEVICE_INFO_INIT;
         assert_ok(tenon_device_select(infos[i].selector, &same));
         assert_ptr_equal(same.device, infos[i].device);
     }
@@ -32,7 +35,7 @@ static void devices_are_listed(void **state)
 
 static void selectors(void **state)
 {
-    tenon_device_info mine, info;
+    tenon_device_info mine = TENON_DEVICE_INFO_INIT, info = TENON_DEVICE_INFO_INIT;
     char fragment[16];
     (void)state;
     assert_ok(tenon_context_device(test_context, &mine));
@@ -57,7 +60,7 @@ static void selectors(void **state)
 static void no_match_lists_what_there_is(void **state)
 {
     static const char *const none[] = {"no such device", "accelerator", "99:0", "0:99", ":", "0:"};
-    tenon_device_info mine, info;
+    tenon_device_info mine = TENON_DEVICE_INFO_INIT, info = TENON_DEVICE_INFO_INIT;
     (void)state;
     assert_ok(tenon_context_device(test_context, &mine));
     for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
@@ -80,7 +83,7 @@ static void capabilities_have_reasons(void **state)
     uint32_t available = 7;
     char reason[256], cut[5];
     (void)state;
-    for (int c = 0; c < TENON_CAPABILITY_COUNT; c++) {
+    for (int c = 0; c < TN_CAPABILITY_COUNT; c++) {
         assert_non_null(tenon_capability_string((tenon_capability)c));
         assert_ok(tenon_context_capability(test_context, (tenon_capability)c, &available, reason,
                                            sizeof reason));
@@ -89,11 +92,11 @@ static void capabilities_have_reasons(void **state)
     assert_ok(
         tenon_context_capability(test_context, TENON_CAPABILITY_F64, &available, cut, sizeof cut));
     assert_true(strlen(cut) < sizeof cut);
-    assert_null(tenon_capability_string(TENON_CAPABILITY_COUNT));
+    assert_null(tenon_capability_string((tenon_capability)TN_CAPABILITY_COUNT));
     static const char operation[] = "tenon_context_capability";
-    assert_refused(
-        tenon_context_capability(test_context, TENON_CAPABILITY_COUNT, &available, NULL, 0),
-        TENON_ERROR_INVALID_ARGUMENT, operation, "capability");
+    assert_refused(tenon_context_capability(test_context, (tenon_capability)TN_CAPABILITY_COUNT,
+                                            &available, NULL, 0),
+                   TENON_ERROR_INVALID_ARGUMENT, operation, "capability");
     assert_refused(tenon_context_capability(NULL, TENON_CAPABILITY_F64, &available, NULL, 0),
                    TENON_ERROR_INVALID_ARGUMENT, operation, "context");
     assert_refused(tenon_context_capability(test_context, TENON_CAPABILITY_F64, NULL, NULL, 0),

@@ -28,7 +28,7 @@ static void known_values(void **state)
     assert_ok(tenon_tensor_upload(test_stream, a, sizeof a, &at, NULL));
     assert_ok(tenon_tensor_upload(test_stream, b, sizeof b, &bt, NULL));
     for (uint32_t kind = 0; kind < KINDS; kind++) {
-        tenon_elementwise_params params = tenon_elementwise_params_default();
+        tenon_elementwise_params params = TENON_ELEMENTWISE_PARAMS_INIT;
         params.kind = kind;
         params.alpha = 2;
         params.beta = 0.5;

@@ -187,7 +187,7 @@ static void bad_input(void **state)
         {{.op = TENON_CHAIN_ACTIVATE, .activation = TENON_ACTIVATION_CELU}, "celu"},
     };
     const int64_t shape[] = {4};
-    tenon_elementwise_chain_params params = tenon_elementwise_chain_params_default();
+    tenon_elementwise_chain_params params = TENON_ELEMENTWISE_CHAIN_PARAMS_INIT;
     tenon_tensor x, y;
     (void)state;
     assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 1, shape, &x));

@@ -45,7 +45,7 @@ static const query hints[] = {
 /* By both ways, of which the first looks for the device. */
 static tenon_status make(bool import, tenon_context **out)
 {
-    tenon_device_info info;
+    tenon_device_info info = TENON_DEVICE_INFO_INIT;
     *out = test_context;
     assert_ok(tenon_context_device(test_context, &info));
     return import ? tenon_context_import(tenon_context_cl(test_context), info.device, NULL, out)
@@ -141,7 +141,7 @@ static void nothing_is_made_without_memory(void **state)
 /* A list with a device that cannot be read is a list, and no failure. */
 static void a_list_says_what_is_broken(void **state)
 {
-    tenon_device_info info;
+    tenon_device_info info = TENON_DEVICE_INFO_INIT;
     uint32_t count = 0;
     (void)state;
     fail_before();
@@ -166,7 +166,7 @@ static void a_long_platform_name_is_cut(void **state)
     const char *const own = test_context->device.info.platform_name;
     memcpy(name, own, strlen(own));
     for (int import = 0; import < 2; import++) {
-        tenon_device_info info;
+        tenon_device_info info = TENON_DEVICE_INFO_INIT;
         faults_answer_query("clGetPlatformInfo", CL_PLATFORM_NAME, name, sizeof name);
         assert_ok(make(import == 1, &context));
         assert_true(faults_end() > 0);

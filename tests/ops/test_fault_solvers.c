@@ -316,7 +316,7 @@ static void describe(place *p, char text[1024])
 /* Spares a context its trials, which take most of the time. */
 static void copy_capabilities(tenon_context *to)
 {
-    for (int i = 0; i < TENON_CAPABILITY_COUNT; i++)
+    for (int i = 0; i < TN_CAPABILITY_COUNT; i++)
         tn_capability_set(to, (tenon_capability)i,
                           tn_capability_form(test_context, (tenon_capability)i));
 }

@@ -154,7 +154,7 @@ static void bad_input(void **state)
 {
     const int64_t shape[] = {4, 6};
     tenon_tensor v[5];
-    tenon_gated_params params = tenon_gated_params_default();
+    tenon_gated_params params = TENON_GATED_PARAMS_INIT;
     (void)state;
     for (int i = 0; i < 5; i++)
         assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 2, shape, &v[i]));

@@ -121,7 +121,7 @@ static void check_width(uint32_t lanes, test_random *random)
     static const tenon_dtype types[] = {TENON_DTYPE_F32, TENON_DTYPE_F64, TENON_DTYPE_BF16};
     tenon_stream *usual = test_stream;
     tenon_context *context;
-    tenon_device_info info;
+    tenon_device_info info = TENON_DEVICE_INFO_INIT;
     assert_ok(tenon_context_device(test_context, &info));
     assert_ok(tenon_context_import(tenon_context_cl(test_context), info.device, NULL, &context));
     context->device.info.vector_width_f32 = lanes;

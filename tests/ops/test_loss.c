@@ -140,7 +140,7 @@ static void known_values(void **state)
     static const float x[4][3] = {{5, 5, 5}, {5, 5, 5}, {NAN, 5, 5}, {0, -INFINITY, 0}};
     static const int32_t labels[4] = {2, 3, -100, 1};
     const int64_t shape[] = {4, 3};
-    tenon_cross_entropy_params params = tenon_cross_entropy_params_default();
+    tenon_cross_entropy_params params = TENON_CROSS_ENTROPY_PARAMS_INIT;
     tenon_tensor tx, tl, ty, tdx;
     float y[4], dx[4][3];
     (void)state;

@@ -5,7 +5,7 @@
 
 static void memory_of_wrong_sizes(void **state)
 {
-    tenon_device_info info;
+    tenon_device_info info = TENON_DEVICE_INFO_INIT;
     tenon_memory memory = {.kind = 7};
     tenon_tensor tensor;
     char largest[32];
@@ -264,7 +264,7 @@ static void workspace_within_its_limit(void **state)
     assert_ok(tenon_tensor_create(context, TENON_DTYPE_F32, 4, y_shape, &y));
     assert_ok(tenon_conv_forward(stream, &conv, &x, &w, NULL, NULL, &y, NULL));
     conv.solver = "conv/im2col_gemm";
-    tenon_stream_set_workspace(stream, NULL, 0, 0);
+    assert_ok(tenon_stream_set_workspace(stream, NULL, 0, 0));
     tenon_status status = tenon_conv_forward(stream, &conv, &x, &w, NULL, NULL, &y, NULL);
     if (status != TENON_OK) /* it may work in blocks that are small enough */
         assert_refused(status, TENON_ERROR_WORKSPACE_TOO_SMALL, "tenon_conv_forward", "1000");

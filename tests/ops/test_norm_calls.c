@@ -31,7 +31,7 @@ static void expect_all(const tenon_tensor *tensor, const double *values, int64_t
 
 static tenon_norm_params params_of(tenon_norm_kind kind, double epsilon)
 {
-    tenon_norm_params params = tenon_norm_params_default();
+    tenon_norm_params params = TENON_NORM_PARAMS_INIT;
     params.kind = (int32_t)kind;
     params.epsilon = epsilon;
     return params;

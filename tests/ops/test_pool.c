@@ -19,7 +19,7 @@ static void known_values(void **state)
     assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_I32, 4, y_shape, &indices));
     assert_ok(tenon_tensor_upload(test_stream, x, sizeof x, &image, NULL));
     for (uint32_t kind = 0; kind < 3; kind++) {
-        tenon_pool_params params = tenon_pool_params_default();
+        tenon_pool_params params = TENON_POOL_PARAMS_INIT;
         float got[6];
         int32_t where[6];
         params.kind = kind;

@@ -38,7 +38,7 @@ static void known_values(void **state)
     for (uint32_t kind = 0; kind < REDUCE_KINDS; kind++)
         for (uint32_t axes = 0; axes < 2; axes++) {
             bool place = kind == TENON_REDUCE_ARGMAX || kind == TENON_REDUCE_ARGMIN;
-            tenon_reduce_params params = tenon_reduce_params_default();
+            tenon_reduce_params params = TENON_REDUCE_PARAMS_INIT;
             tenon_tensor ty = upload(place ? TENON_DTYPE_I32 : TENON_DTYPE_F32, axes, shape, NULL);
             float y[2];
             int32_t places[2];

@@ -45,7 +45,7 @@ static void poisoned_rows(void **state)
         {1, NAN, 2}, {1, INFINITY, 2}, {-INFINITY, -INFINITY, -INFINITY}, {0, -INFINITY, 0}};
     const int64_t shape[] = {4, 3};
     float y[4][3];
-    tenon_softmax_params params = tenon_softmax_params_default();
+    tenon_softmax_params params = TENON_SOFTMAX_PARAMS_INIT;
     tenon_tensor tensor;
     (void)state;
     assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 2, shape, &tensor));

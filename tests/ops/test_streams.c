@@ -14,27 +14,27 @@ static void contexts_refuse_wrong_parameters(void **state)
     params.struct_size = 3;
     assert_refused(tenon_context_create(&params, &context), TENON_ERROR_INVALID_ARGUMENT, operation,
                    "struct_size");
-    params = tenon_context_params_default();
+    params = (tenon_context_params)TENON_CONTEXT_PARAMS_INIT;
     params.log_level = 9;
     assert_refused(tenon_context_create(&params, &context), TENON_ERROR_INVALID_ARGUMENT, operation,
                    "log_level");
-    params = tenon_context_params_default();
+    params = (tenon_context_params)TENON_CONTEXT_PARAMS_INIT;
     params.profiling = 2;
     assert_refused(tenon_context_create(&params, &context), TENON_ERROR_INVALID_ARGUMENT, operation,
                    "profiling");
-    params = tenon_context_params_default();
+    params = (tenon_context_params)TENON_CONTEXT_PARAMS_INIT;
     params.unchecked = 2;
     assert_refused(tenon_context_create(&params, &context), TENON_ERROR_INVALID_ARGUMENT, operation,
                    "unchecked is 2");
-    params = tenon_context_params_default();
+    params = (tenon_context_params)TENON_CONTEXT_PARAMS_INIT;
     params.reserved = 8;
     assert_refused(tenon_context_create(&params, &context), TENON_ERROR_INVALID_ARGUMENT, operation,
                    "reserved is 8");
-    params = tenon_context_params_default();
+    params = (tenon_context_params)TENON_CONTEXT_PARAMS_INIT;
     params.measurements = 8;
     assert_refused(tenon_context_create(&params, &context), TENON_ERROR_INVALID_ARGUMENT, operation,
                    "measurements is 8");
-    tenon_device_info info;
+    tenon_device_info info = TENON_DEVICE_INFO_INIT;
     assert_ok(tenon_context_device(test_context, &info));
     assert_refused(tenon_context_import(NULL, info.device, NULL, &context),
                    TENON_ERROR_INVALID_ARGUMENT, "tenon_context_import", "cl");
@@ -61,7 +61,7 @@ static void release_in_any_order(void **state)
 {
     cl_context cl = tenon_context_cl(test_context);
     cl_uint before = references_of(cl);
-    tenon_device_info info;
+    tenon_device_info info = TENON_DEVICE_INFO_INIT;
     (void)state;
     assert_ok(tenon_context_device(test_context, &info));
     for (int order = 0; order < 6; order++) {
@@ -100,7 +100,7 @@ static void release_in_any_order(void **state)
 
 static cl_command_queue make_queue(cl_context cl, cl_command_queue_properties properties)
 {
-    tenon_device_info info;
+    tenon_device_info info = TENON_DEVICE_INFO_INIT;
     cl_int error;
     assert_ok(tenon_context_device(test_context, &info));
     const cl_queue_properties list[] = {CL_QUEUE_PROPERTIES, properties, 0};

@@ -10,7 +10,7 @@
 
 static bool is_capability(const char *name)
 {
-    for (int i = 0; i < TENON_CAPABILITY_COUNT; i++)
+    for (int i = 0; i < TN_CAPABILITY_COUNT; i++)
         if (strcmp(tn_trials[i].name, name) == 0)
             return true;
     return false;

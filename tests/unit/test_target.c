@@ -288,7 +288,7 @@ static void a_device_like_another_kind(void **state)
     assert_string_equal(like->device.model.kind->name, "xe_hpc");
     assert_string_equal(like->device.info.name, "sm_90a");
     assert_int_equal(like->workspace_limit, 12345);
-    for (int i = 0; i < TENON_CAPABILITY_COUNT; i++)
+    for (int i = 0; i < TN_CAPABILITY_COUNT; i++)
         assert_int_equal(tn_context_has(like, (tenon_capability)i),
                          tn_context_has(device, (tenon_capability)i));
     tenon_context_release(like);

@@ -130,8 +130,11 @@ TENON_API tenon_status tenon_concat(tenon_stream *stream, const tenon_concat_par
 {
     concat c = {stream, inputs, count, 0, y};
     tn_problem head = {.forced = -1};
-    params = params != NULL ? params : &concat_defaults;
+    tenon_concat_params room;
+    const void *taken;
     TN_TRY(tn_stream_check(operation, stream));
+    TN_TRY(tn_params_take(operation, params, &concat_defaults, sizeof room, &room, &taken));
+    params = taken;
     TN_TRY(check_params(params));
     TN_TRY(tn_solver_force(operation, &tn_copy_family, params->solver, &head));
     TN_TRY(check_output(&c));

@@ -37,7 +37,6 @@ static tenon_status check(tenon_stream *stream, const tenon_clip_params *params,
                           const tenon_sync *sync)
 {
     part p;
-    TN_TRY(tn_stream_check(operation, stream));
     TN_TRY(tn_sync_check(operation, sync));
     if (gradients == NULL && count > 0)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: gradients is NULL, but count is %u",
@@ -63,7 +62,10 @@ TENON_API tenon_status tenon_clip_by_norm(tenon_stream *stream, const tenon_clip
                                           const tenon_tensor *sum, const tenon_sync *sync)
 {
     static const tenon_clip_params defaults = TENON_CLIP_PARAMS_INIT;
-    const tenon_clip_params *p = params != NULL ? params : &defaults;
+    tenon_clip_params room;
+    const void *p;
+    TN_TRY(tn_stream_check(operation, stream));
+    TN_TRY(tn_params_take(operation, params, &defaults, sizeof defaults, &room, &p));
     TN_TRY(check(stream, p, gradients, count, sum, sync));
     if (count == 0)
         return tenon_tensor_fill(stream, sum, 0, sync);

@@ -66,7 +66,7 @@ static tenon_status prepare(const void *given, tn_call *call, tn_problem *proble
     const tenon_gemm_params *params = &all->gemm;
     const char *operation = call->operation;
     const tn_argument *operands = call->operands;
-    TN_TRY(tn_params_check(operation, params->struct_size, sizeof *params, params->flags,
+    TN_TRY(tn_params_check(operation, params->struct_size, sizeof *all, params->flags,
                            TENON_GEMM_BATCH_INVARIANT));
     TN_TRY(tn_tensor_check(operation, "a", operands[GEMM_A].view));
     TN_TRY(tn_call_check_views(call));
@@ -93,6 +93,7 @@ static const tn_operation by_panels = {
                  {.name = "bias"},
                  {.name = "d", .role = TN_OUTPUT}},
     .operand_count = GEMM_OPERANDS,
+    .params_size = sizeof(panels_params),
     TN_PROBLEM(packed_problem),
     .prepare = prepare,
 };
@@ -109,7 +110,19 @@ static tenon_tensor elements(const tenon_packed *packed)
     return packed->layout == PACKED_ROWS ? tn_packed_dense(packed) : packed->memory;
 }
 
-static const tenon_gemm_params defaults = TENON_GEMM_PARAMS_INIT;
+/* The parameters with the object, as what multiplies it has them. */
+static tenon_status take_params(const char *operation, const tenon_gemm_params *given,
+                                const tenon_packed *packed, panels_params *all)
+{
+    static const tenon_gemm_params defaults = TENON_GEMM_PARAMS_INIT;
+    const void *params;
+    TN_TRY(tn_params_take(operation, given, &defaults, sizeof defaults, &all->gemm, &params));
+    if (params != &all->gemm)
+        all->gemm = *(const tenon_gemm_params *)params;
+    all->gemm.struct_size = (uint32_t)serving(packed)->params_size;
+    all->packed = packed;
+    return TENON_OK;
+}
 
 TENON_API tenon_status tenon_gemm_packed(tenon_stream *stream, const tenon_gemm_params *params,
                                          const tenon_tensor *a, const tenon_packed *packed,
@@ -117,9 +130,10 @@ TENON_API tenon_status tenon_gemm_packed(tenon_stream *stream, const tenon_gemm_
                                          const tenon_tensor *d, const tenon_sync *sync)
 {
     const char *operation = by_panels.name;
-    const panels_params all = {params != NULL ? *params : defaults, packed};
+    panels_params all;
     TN_TRY(tn_stream_check(operation, stream));
     TN_TRY(tn_packed_check(operation, stream->context, packed, PACKED_GEMM));
+    TN_TRY(take_params(operation, params, packed, &all));
     const tenon_tensor b = elements(packed), *const views[] = {a, &b, c, bias, d};
     return tn_operation_run_as(operation, serving(packed), stream, &all, views, sync);
 }
@@ -131,9 +145,10 @@ TENON_API tenon_status tenon_gemm_packed_plan(tenon_context *context,
                                               const tenon_tensor *d, tenon_plan **plan)
 {
     const char *operation = by_panels.plan_name;
-    const panels_params all = {params != NULL ? *params : defaults, packed};
+    panels_params all;
     TN_TRY(tn_plan_check(operation, context, plan));
     TN_TRY(tn_packed_check(operation, context, packed, PACKED_GEMM));
+    TN_TRY(take_params(operation, params, packed, &all));
     const tenon_tensor b = elements(packed), *const views[] = {a, &b, c, bias, d};
     TN_TRY(tn_operation_plan_as(operation, serving(packed), context, &all, views, plan));
     tn_packed_keep(*plan, GEMM_B, packed);

@@ -24,10 +24,17 @@ static const tn_field fields[] = {TN_FIELD("flags", TN_FIELD_U32, pattern_params
                                   TN_FIELD("n", TN_FIELD_I64, pattern_params, n)};
 
 /* What the public call takes, with whatever is wrong with its size. */
-static tenon_gemm_params inner_params(const pattern_params *p)
+typedef struct call_params {
+    tenon_gemm_params gemm;
+    uint64_t beyond; /* of a size that is too large */
+} call_params;
+
+static call_params inner_params(const pattern_params *p)
 {
-    tenon_gemm_params params = p->gemm;
-    params.struct_size -= (uint32_t)(sizeof *p - sizeof params);
+    call_params params = {.gemm = p->gemm};
+    params.gemm.struct_size -= (uint32_t)(sizeof *p - sizeof params.gemm);
+    if (p->gemm.struct_size > sizeof *p)
+        memcpy(&params.beyond, p + 1, sizeof params.beyond);
     return params;
 }
 
@@ -106,10 +113,10 @@ static tenon_packed *pack_weights(tenon_stream *stream, const pattern_params *p,
 static tenon_status run_packed(tenon_stream *stream, const void *params,
                                const tenon_tensor *const *v, const tenon_sync *sync)
 {
-    const tenon_gemm_params inner = inner_params(params);
+    const call_params inner = inner_params(params);
     tenon_packed *packed = stream != NULL ? pack_weights(stream, params, v[X_A]) : NULL;
     tenon_status status =
-        tenon_gemm_packed(stream, &inner, v[X_A], packed, v[X_C], v[X_BIAS], v[X_D], sync);
+        tenon_gemm_packed(stream, &inner.gemm, v[X_A], packed, v[X_C], v[X_BIAS], v[X_D], sync);
     tenon_packed_release(packed);
     return status;
 }
@@ -117,15 +124,18 @@ static tenon_status run_packed(tenon_stream *stream, const void *params,
 static tenon_status plan_packed(tenon_context *context, const void *params,
                                 const tenon_tensor *const *v, tenon_plan **plan)
 {
-    const tenon_gemm_params inner = inner_params(params);
+    const call_params inner = inner_params(params);
     tenon_stream *stream = NULL;
     tenon_packed *packed = NULL;
     if (context != NULL && tenon_stream_create(context, NULL, &stream) == TENON_OK) {
         packed = pack_weights(stream, params, v[X_A]);
-        (void)tenon_stream_finish(stream);
+        if (tenon_stream_finish(stream) != TENON_OK) {
+            tenon_packed_release(packed);
+            packed = NULL;
+        }
     }
-    tenon_status status =
-        tenon_gemm_packed_plan(context, &inner, v[X_A], packed, v[X_C], v[X_BIAS], v[X_D], plan);
+    tenon_status status = tenon_gemm_packed_plan(context, &inner.gemm, v[X_A], packed, v[X_C],
+                                                 v[X_BIAS], v[X_D], plan);
     tenon_packed_release(packed);
     tenon_stream_destroy(stream);
     return status;
@@ -133,11 +143,11 @@ static tenon_status plan_packed(tenon_context *context, const void *params,
 
 static bool packed_reference(const void *params, const tenon_tensor *const *v, tn_bounded *expected)
 {
-    const tenon_gemm_params inner = inner_params(params);
+    const call_params inner = inner_params(params);
     tenon_tensor b;
     void *data = make_weights(params, v[X_A]->dtype, &b);
     const tenon_tensor *const views[] = {v[X_A], &b, v[X_C], v[X_BIAS], v[X_D]};
-    const bool made = data != NULL && tn_gemm_reference(&inner, views, expected);
+    const bool made = data != NULL && tn_gemm_reference(&inner.gemm, views, expected);
     free(data);
     return made;
 }

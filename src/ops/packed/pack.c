@@ -137,12 +137,15 @@ static tenon_status pack(const char *operation, tenon_stream *stream,
                          const tenon_tensor *tensor, tenon_packed **out, const tenon_sync *sync)
 {
     static const tenon_pack_params defaults = TENON_PACK_PARAMS_INIT;
+    tenon_pack_params room;
+    const void *taken;
     tenon_packed *packed;
-    params = params != NULL ? params : &defaults;
     if (out == NULL)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: packed is NULL", operation);
     *out = NULL;
     TN_TRY(tn_stream_check(operation, stream));
+    TN_TRY(tn_params_take(operation, params, &defaults, sizeof defaults, &room, &taken));
+    params = taken;
     TN_TRY(tn_params_check(operation, params->struct_size, sizeof *params, params->flags, 0));
     TN_TRY(tn_sync_check(operation, sync));
     TN_TRY(check_source(operation, stream->context, argument, tensor, kind == PACKED_FILTER ? 3 : 2,

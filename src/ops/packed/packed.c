@@ -15,9 +15,10 @@
 /* A matrix of no more columns is left to the solvers of few columns, which need no padding. */
 #define NARROW_COLUMNS 8
 
-TENON_API tenon_pack_params tenon_pack_params_default(void)
+TENON_API void tenon_pack_params_default(tenon_pack_params *params, uint32_t size)
 {
-    return (tenon_pack_params)TENON_PACK_PARAMS_INIT;
+    static const tenon_pack_params defaults = TENON_PACK_PARAMS_INIT;
+    tn_params_give(params, size, &defaults, sizeof defaults);
 }
 
 static const char *const kind_names[] = {[PACKED_GEMM] = "gemm", [PACKED_FILTER] = "conv"};

@@ -264,7 +264,9 @@ static const tn_field fields[] = {
     TN_FIELD_ARRAY("filter", TN_FIELD_I64, conv_folding_params, columns.filter),
     TN_GEOMETRY_FIELDS(conv_folding_params, columns.geometry),
     TN_EPILOGUE_FIELDS(conv_folding_params, epilogue)};
-static const conv_folding_params folding_defaults = {TENON_IM2COL_PARAMS_INIT, TENON_EPILOGUE_INIT};
+static const conv_folding_params folding_defaults = {
+    {sizeof(conv_folding_params), 0, NULL, {1, 1, 1}, TENON_CONV_GEOMETRY_INIT},
+    TENON_EPILOGUE_INIT};
 
 const tn_operation tn_conv_folding = {
     .name = "conv_folding",

@@ -1,0 +1,32 @@
+/*
+ * Structs that begin with their size and grow at their end: callers may have been compiled with the
+ * headers of another version. docs/abi.md has the rules.
+ */
+#ifndef TN_BASE_SIZED_H
+#define TN_BASE_SIZED_H
+
+#include "base/status.h"
+
+#include <stddef.h>
+
+/* No struct of any version is smaller or larger: what is beyond was never set. */
+#define TN_SIZED_LEAST 16
+#define TN_SIZED_MOST  4096
+
+/* Parameters as this version has them, `size` bytes: `given` itself where its size is that, the
+ * defaults where it is NULL, else made in `room`. What an older caller does not know has its
+ * default; what this version does not know must be 0. */
+tenon_status tn_params_take(const char *operation, const void *given, const void *defaults,
+                            size_t size, void *room, const void **params);
+
+/* The defaults for a caller whose struct has `given_size` bytes. */
+void tn_params_give(void *params, uint32_t given_size, const void *defaults, size_t size);
+
+/* Refuses a struct that is to be filled in, where its size cannot be meant. */
+tenon_status tn_sized_check(const char *operation, const char *argument, const void *out);
+
+/* Fills it in with `made`, as far as the caller's goes, and zeros beyond what this version knows;
+ * the size stays the caller's. */
+void tn_sized_fill(void *out, const void *made, size_t size);
+
+#endif

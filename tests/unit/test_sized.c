@@ -1,0 +1,175 @@
+/* Structs of callers that have the headers of another version. */
+#include "base/sized.h"
+#include "common/testing.h"
+
+#include <tenon/tenon.h>
+
+#include <string.h>
+
+typedef struct known {
+    uint32_t struct_size, flags;
+    const char *solver;
+    double scale;
+    int64_t count;
+} known;
+
+/* As an older and a newer version have it. */
+typedef struct older {
+    uint32_t struct_size, flags;
+    const char *solver;
+    double scale;
+} older;
+
+typedef struct newer {
+    known known;
+    int64_t more[2];
+} newer;
+
+static const known defaults = {sizeof defaults, 0, NULL, 1.0, 7};
+
+static tenon_status take(const void *given, known *room, const known **taken)
+{
+    const void *params = NULL;
+    tenon_status status = tn_params_take("op", given, &defaults, sizeof defaults, room, &params);
+    *taken = params;
+    return status;
+}
+
+static void ones_own_are_taken_as_they_are(void **state)
+{
+    known room, own = {sizeof own, 1, "a", 2, 3};
+    const known *taken;
+    (void)state;
+    assert_int_equal(take(&own, &room, &taken), TENON_OK);
+    assert_ptr_equal(taken, &own);
+    assert_int_equal(take(NULL, &room, &taken), TENON_OK);
+    assert_ptr_equal(taken, &defaults);
+}
+
+static void what_an_older_caller_lacks_has_its_default(void **state)
+{
+    const older own = {sizeof own, 1, "a", 2};
+    const known *taken;
+    known room;
+    (void)state;
+    assert_int_equal(take(&own, &room, &taken), TENON_OK);
+    assert_int_equal(taken->struct_size, sizeof *taken);
+    assert_int_equal(taken->flags, 1);
+    assert_string_equal(taken->solver, "a");
+    assert_true(taken->scale == 2);
+    assert_int_equal(taken->count, 7);
+}
+
+static void a_newer_caller_may_ask_for_nothing_new(void **state)
+{
+    newer own = {{sizeof own, 1, "a", 2, 3}, {0, 0}};
+    const known *taken;
+    known room;
+    (void)state;
+    assert_int_equal(take(&own, &room, &taken), TENON_OK);
+    assert_int_equal(taken->struct_size, sizeof *taken);
+    assert_int_equal(taken->count, 3);
+    own.more[1] = 1;
+    assert_int_equal(take(&own, &room, &taken), TENON_ERROR_UNSUPPORTED);
+    assert_non_null(
+        strstr(tenon_last_error(), "op: params: struct_size is 48, and byte 40 is not 0"));
+}
+
+static void sizes_that_cannot_be(void **state)
+{
+    static const uint32_t sizes[] = {0, 4, 15, 17, TN_SIZED_MOST + 4, UINT32_MAX};
+    known room, own = defaults;
+    const known *taken;
+    (void)state;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        own.struct_size = sizes[i];
+        assert_int_equal(take(&own, &room, &taken), TENON_ERROR_INVALID_ARGUMENT);
+        assert_non_null(strstr(tenon_last_error(), "op: params: struct_size is "));
+        assert_int_equal(tn_sized_check("op", "out", &own), TENON_ERROR_INVALID_ARGUMENT);
+    }
+    assert_int_equal(tn_sized_check("op", "out", NULL), TENON_ERROR_INVALID_ARGUMENT);
+    assert_string_equal(tenon_last_error(), "op: out is NULL");
+}
+
+static void what_is_filled_in_ends_where_the_callers_does(void **state)
+{
+    const known made = {0, 1, "a", 2, 3};
+    struct {
+        older out;
+        char beyond[8];
+    } small = {.out = {.struct_size = sizeof small.out}, .beyond = "beyond"};
+    newer large;
+    (void)state;
+    assert_int_equal(tn_sized_check("op", "out", &small), TENON_OK);
+    tn_sized_fill(&small, &made, sizeof made);
+    assert_int_equal(small.out.struct_size, sizeof small.out);
+    assert_true(small.out.scale == 2);
+    assert_string_equal(small.beyond, "beyond");
+    memset(&large, 0xff, sizeof large);
+    large.known.struct_size = sizeof large;
+    tn_sized_fill(&large, &made, sizeof made);
+    assert_int_equal(large.known.struct_size, sizeof large);
+    assert_int_equal(large.known.count, 3);
+    assert_true(large.more[0] == 0 && large.more[1] == 0);
+}
+
+static void defaults_by_function(void **state)
+{
+    const tenon_conv_params init = TENON_CONV_PARAMS_INIT;
+    tenon_conv_params params;
+    struct {
+        tenon_conv_params params;
+        uint64_t more;
+    } larger = {.more = 1};
+    (void)state;
+    memset(&params, 0xff, sizeof params);
+    tenon_conv_params_default(&params, sizeof params);
+    assert_memory_equal(&params, &init, sizeof params);
+    tenon_conv_params_default(&larger.params, sizeof larger);
+    assert_int_equal(larger.params.struct_size, sizeof larger);
+    assert_int_equal(larger.params.groups, 1);
+    assert_true(larger.more == 0);
+    tenon_conv_params_default(NULL, sizeof params);
+}
+
+static const tenon_conv_params *same(const tenon_conv_params *params)
+{
+    return params;
+}
+
+static void literals_name_what_differs(void **state)
+{
+    const tenon_conv_params init = TENON_CONV_PARAMS_INIT;
+    (void)state;
+    assert_memory_equal(same(&tenon_conv_params()), &init, sizeof init);
+    const tenon_conv_params *params =
+        &tenon_conv_params(.groups = 2, .geometry.stride = {2, 2}, .epilogue.beta = 1);
+    tenon_conv_params expected = TENON_CONV_PARAMS_INIT;
+    expected.groups = 2;
+    expected.geometry.stride[0] = expected.geometry.stride[1] = 2;
+    expected.geometry.stride[2] = 0;
+    expected.epilogue.beta = 1;
+    assert_memory_equal(params, &expected, sizeof expected);
+}
+
+static void versions_are_numbers(void **state)
+{
+    (void)state;
+    assert_int_equal(TENON_VERSION_OF(1, 2, 3), 10203);
+    assert_int_equal(tenon_version_number(), TENON_VERSION_NUMBER);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ones_own_are_taken_as_they_are),
+        cmocka_unit_test(what_an_older_caller_lacks_has_its_default),
+        cmocka_unit_test(a_newer_caller_may_ask_for_nothing_new),
+        cmocka_unit_test(sizes_that_cannot_be),
+        cmocka_unit_test(what_is_filled_in_ends_where_the_callers_does),
+        cmocka_unit_test(defaults_by_function),
+        cmocka_unit_test(literals_name_what_differs),
+        cmocka_unit_test(versions_are_numbers),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
