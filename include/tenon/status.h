@@ -4,8 +4,9 @@
  * Rules that hold for every function of the library:
  *  - A function that can fail returns a tenon_status. A call that is refused leaves its outputs as
  * they were.
- *  - Nothing is ever printed. The reason of a failure is kept for the calling thread
- * (tenon_last_error), and what may interest a developer goes to the log callback of the context.
+ *  - Nothing is ever printed, unless TENON_VERBOSE=1 in the environment asks for it. The reason of
+ * a failure is kept for the calling thread (tenon_last_error), and what may interest a developer
+ * goes to the log callback of the context.
  *  - The library never exits or aborts the process, never changes the environment and installs no
  * signal handler.
  */

@@ -1,0 +1,3 @@
+/* What the blocks of docs/guide.md take for given. */
+#include <stdio.h>
+#include <tenon/tenon.h>
