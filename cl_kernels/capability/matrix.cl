@@ -49,8 +49,8 @@ UNIT_KERNEL __kernel void trial(__global int *result, const trial_args args)
     unit_b part_b;
     unit_d d;
     unit_clear(&d);
-    unit_a_load(&part_a, a, PITCH, lane);
-    unit_b_load(&part_b, b, PITCH, lane);
+    unit_a_load(&part_a, a, PITCH, 0, 0, lane);
+    unit_b_load(&part_b, b, PITCH, 0, 0, lane);
     unit_multiply(&d, &part_a, &part_b, scratch, lane);
     int right = 1;
     for (int i = 0; i < UNIT_D_COUNT; i++) {

@@ -199,6 +199,19 @@ static inline int matrix_ldmatrix_trans_b_col(int lane)
     return 8 * (lane >> 4);
 }
 
+/* Blocks of a factor lie in local memory as lines of `pitch` elements. NVIDIA's local memory has 32
+ * banks of 4 bytes and serves 8 lanes at a time that read or write 16 bytes each, at the speed of
+ * one access where their vectors lie in different eighths of 128 bytes. Lanes write vectors of a
+ * line, and ldmatrix reads 8 lines at the same vector: both find all eighths where a line of a
+ * power of two of vectors has its vectors exchanged by pairs, another way in each of the lines that
+ * begin at the same bank. This is where element `at` of a line then is. */
+static inline int matrix_swizzled(int pack, int pitch, int line, int at)
+{
+    const int vector = 4 * pack, vectors = pitch / vector;
+    const int turn = vectors < 8 ? (line * vectors >> 3) & (vectors - 1) : line & 7;
+    return line * pitch + (at ^ turn * vector);
+}
+
 /* wgmma's factors, of elements of 16 bits, lie in local memory without swizzling: as squares of 8
  * lines of 8 elements, 16 bytes each ("core matrices"). Lines lie along the dimension in which the
  * factor is contiguous: `along_k`, or across K. A block has lines of `length` elements; squares

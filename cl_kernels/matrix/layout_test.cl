@@ -45,7 +45,8 @@ TENON_INLINE void fill(__local unit_t *tile, __global const unit_t *x, int width
 {
     for (int i = (int)get_local_id(0); i < width * UNIT_K; i += ITEMS) {
         const int line = i / UNIT_K, k = i % UNIT_K;
-        tile[transposed ? k * pitch + line : line * pitch + k] = x[line * depth + k];
+        tile[transposed ? unit_place(pitch, k, line) : unit_place(pitch, line, k)] =
+            x[line * depth + k];
     }
 }
 
@@ -56,9 +57,9 @@ TENON_INLINE void multiply_straight(unit_d d[UNIT_TILES_M][UNIT_TILES_N],
     unit_a a[UNIT_TILES_M];
     unit_b b[UNIT_TILES_N];
     for (int i = 0; i < UNIT_TILES_M; i++) {
-        unit_a_load(&a[i], tile_a + (unit_warp() * ROWS + i * UNIT_M) * PITCH, PITCH, lane_for(1));
+        unit_a_load(&a[i], tile_a, PITCH, unit_warp() * ROWS + i * UNIT_M, 0, lane_for(1));
     }
-    unit_b_load_pair(b, tile_b, PITCH, lane_for(2));
+    unit_b_load_pair(b, tile_b, PITCH, 0, 0, lane_for(2));
     unit_multiply_block(d, a, b, scratch, unit_lane());
 }
 
@@ -69,10 +70,10 @@ TENON_INLINE void multiply_transposed(unit_d d[UNIT_TILES_M][UNIT_TILES_N],
     unit_a a[UNIT_TILES_M];
     unit_b b[UNIT_TILES_N];
     for (int i = 0; i < UNIT_TILES_M; i++) {
-        unit_a_load_transposed(&a[i], tile_a + unit_warp() * ROWS + i * UNIT_M, PITCH_M,
+        unit_a_load_transposed(&a[i], tile_a, PITCH_M, unit_warp() * ROWS + i * UNIT_M, 0,
                                lane_for(1));
     }
-    unit_b_load_transposed_pair(b, tile_b, PITCH_N, lane_for(2));
+    unit_b_load_transposed_pair(b, tile_b, PITCH_N, 0, 0, lane_for(2));
     UNIT_UNROLL
     for (int t = 0; t < UNIT_TILES_M * UNIT_TILES_N; t++) {
         unit_multiply(&d[t / UNIT_TILES_N][t % UNIT_TILES_N], &a[t / UNIT_TILES_N],

@@ -170,6 +170,22 @@ static int64_t work_items(const matrix_unit *unit, const int32_t *values)
     return (int64_t)values[MATRIX_WM] * values[MATRIX_WN] * MATRIX_LANES(unit->number);
 }
 
+/* Bytes of so many lines of a block: with 16 bytes of padding each, where they are not swizzled. */
+static int64_t lines_bytes(const matrix_unit *unit, int64_t lines, int64_t length)
+{
+    const bool is_dense = unit->number == MATRIX_WGMMA ||
+                          (unit->number == MATRIX_NVIDIA && (length & (length - 1)) == 0);
+    return lines * (length * MATRIX_BITS(unit->type) / 8 + (is_dense ? 0 : 16));
+}
+
+/* A block's lines run along K; those that pass the registers by also across it. */
+static int64_t block_bytes(const matrix_unit *unit, const int32_t *values, int64_t width)
+{
+    const int64_t along = lines_bytes(unit, width, values[MATRIX_KB]),
+                  across = lines_bytes(unit, values[MATRIX_KB], width);
+    return values[MATRIX_STAGES] > 1 ? tn_max_i64(along, across) : along;
+}
+
 /* As gemm/matrix.clh has it: blocks, or a row of tiles of each warp's sums; for bytes the sums of
  * lines; and what an emulated unit takes. */
 int64_t tn_matrix_local(const matrix_unit *unit, const int32_t *values)
@@ -178,10 +194,10 @@ int64_t tn_matrix_local(const matrix_unit *unit, const int32_t *values)
                   warps = (int64_t)values[MATRIX_WM] * values[MATRIX_WN];
     const int64_t warp_m = values[MATRIX_MB] / values[MATRIX_WM],
                   warp_n = values[MATRIX_NB] / values[MATRIX_WN];
-    const bool is_wgmma = unit->number == MATRIX_WGMMA; /* rows without gaps; half a tile of sums */
-    const int64_t pitch = values[MATRIX_KB] * bytes + (is_wgmma ? 0 : 16);
+    const bool is_wgmma = unit->number == MATRIX_WGMMA; /* half a tile of sums */
     const int64_t buffers = tn_max_i64(values[MATRIX_STAGES], 2);
-    const int64_t blocks = buffers * (values[MATRIX_MB] + values[MATRIX_NB]) * pitch;
+    const int64_t blocks = buffers * (block_bytes(unit, values, values[MATRIX_MB]) +
+                                      block_bytes(unit, values, values[MATRIX_NB]));
     const int64_t sums_n = is_wgmma ? MATRIX_N(unit->number) / 2 : warp_n;
     const int64_t sums = warps * MATRIX_M(unit->number) * (sums_n + 4) * 4;
     const int64_t lines = unit->type == MATRIX_I8 ? 4 * (values[MATRIX_MB] + values[MATRIX_NB]) : 0;
