@@ -46,7 +46,7 @@ TENON_INLINE void store_block(const place *p, const int8_epilogue *e, const int8
             const int row = p->row + i * UNIT_M + x / WARP_N, col = p->col + x % WARP_N;
             const long m = m0 + row, n = n0 + col;
             if (m < args->gemm.m && n < args->gemm.n) {
-                const uint products = as_uint(own[x / WARP_N * SUM_PITCH + x % WARP_N]);
+                const uint products = as_uint(own[sum_place(x / WARP_N, x % WARP_N)]);
                 const uint sum = int8_unshifted(args, zero_a, zero_b, m, n, k_end, products,
                                                 lines[row], lines[TENON_MB + col]);
                 int8_store(e, args, m, n, sum);

@@ -2,30 +2,100 @@
  *
  * Global size {blocks of d, 1, batch} work-groups. Macros and local size: see gemm/matrix.clh.
  */
+/* The epilogue's vectors have 16 bytes of d: of f16 (3) and bf16 (4), or of sums. */
+#if (TENON_DTYPE == 3 || TENON_DTYPE == 4) && !defined(TENON_PARTIAL)
+#define TENON_VW 8
+#else
+#define TENON_VW 4
+#endif
+#define TENON_GPU 1
+
 #include "gemm/matrix.clh"
+
+#if UNIT_IS_PTX && TENON_VW == 8
+/* Two elements, by one instruction where the unit is no older than it. */
+TENON_INLINE uint two_elements(acc_t low, acc_t high)
+{
+    uint word;
+#if TENON_UNIT_SPLIT
+    __asm__("{ .reg .b16 low, high; cvt.rn.f16.f32 low, %1; cvt.rn.f16.f32 high, %2;"
+            " mov.b32 %0, {low, high}; }"
+            : "=r"(word)
+            : "f"(low), "f"(high));
+#elif TENON_DTYPE == TENON_DTYPE_F16
+    __asm__("cvt.rn.f16x2.f32 %0, %2, %1;" : "=r"(word) : "f"(low), "f"(high));
+#else
+    __asm__("cvt.rn.bf16x2.f32 %0, %2, %1;" : "=r"(word) : "f"(low), "f"(high));
+#endif
+    return word;
+}
+
+TENON_INLINE void store_elements_v(__global data_t *to, acc_v x)
+{
+    *(__global uint4 *)to = (uint4)(two_elements(x.s0, x.s1), two_elements(x.s2, x.s3),
+                                    two_elements(x.s4, x.s5), two_elements(x.s6, x.s7));
+}
+#define EPILOGUE_STORE_V(d, at, x) store_elements_v((d) + (at), x)
+#endif
 
 #include "gemm/epilogue.clh"
 
+/* Neighbouring sums of a warp's part, from a column on that is a multiple of TENON_VW. */
+TENON_INLINE acc_v sums_at(__local const acc_t *own, int row, int col)
+{
+    const float4 first = *(__local const float4 *)(own + sum_place(row, col));
+#if TENON_VW == 4
+    return first;
+#else
+    return (acc_v)(first, *(__local const float4 *)(own + sum_place(row, col + 4)));
+#endif
+}
+
+/* Writes a part of a warp's sums to d, from d[m, n] on: by vectors, which are aligned. */
+TENON_INLINE void store_vectors(const gemm_epilogue *e, const gemm_args *args, long m, long n,
+                                int lane, __local const acc_t *own)
+{
+#pragma unroll 1
+    for (int x = lane; x < UNIT_M * PART_N / TENON_VW; x += UNIT_LANES) {
+        const int row = x / (PART_N / TENON_VW), col = x % (PART_N / TENON_VW) * TENON_VW;
+        if (m + row < args->m && n + col < args->n) {
+            epilogue_store_aligned(e, m + row, n + col, sums_at(own, row, col));
+        }
+    }
+}
+
+/* The same, element by element. */
+TENON_INLINE void store_elements(const gemm_epilogue *e, const gemm_args *args, long m, long n,
+                                 int lane, __local const acc_t *own)
+{
+#pragma unroll 1
+    for (int x = lane; x < UNIT_M * PART_N; x += UNIT_LANES) {
+        const int row = x / PART_N, col = x % PART_N;
+        if (m + row < args->m && n + col < args->n) {
+            epilogue_store(e, m + row, n + col, own[sum_place(row, col)]);
+        }
+    }
+}
+
 /* The epilogue. Sums pass through local memory, a row of tiles at a time or a part of one, so that
- * neighbouring work-items write neighbouring elements of d, and what is done to an element stands
- * here once. */
+ * neighbouring work-items write what is neighbouring in d, and what is done to an element stands
+ * here once for each way. */
 TENON_INLINE void store_block(const place *p, const gemm_epilogue *e, const gemm_args *args, long m,
                               long n, __local acc_t *memory,
                               unit_d sums[UNIT_TILES_M][UNIT_TILES_N])
 {
     __local acc_t *own = memory + p->warp * UNIT_M * SUM_PITCH;
+    const int by_vectors = epilogue_is_aligned(e) && args->n % TENON_VW == 0;
     m += p->row;
     n += p->col;
 #pragma unroll 1
     for (int i = 0; i < UNIT_TILES_M * SUM_PARTS; i++) {
         const long first_row = m + i / SUM_PARTS * UNIT_M, first_col = n + i % SUM_PARTS * PART_N;
         stage_sums(own, p->lane, i, sums);
-#pragma unroll 1
-        for (int x = p->lane; x < UNIT_M * PART_N; x += UNIT_LANES) {
-            const int row = x / PART_N, col = x % PART_N;
-            if (first_row + row < args->m && first_col + col < args->n) {
-                epilogue_store(e, first_row + row, first_col + col, own[row * SUM_PITCH + col]);
-            }
+        if (by_vectors) {
+            store_vectors(e, args, first_row, first_col, p->lane, own);
+        } else {
+            store_elements(e, args, first_row, first_col, p->lane, own);
         }
     }
 }

@@ -212,6 +212,14 @@ static inline int matrix_swizzled(int pack, int pitch, int line, int at)
     return line * pitch + (at ^ turn * vector);
 }
 
+/* Sums pass through local memory on their way to d, as rows of `width` (a multiple of 8) that lie
+ * `pitch` apart. Lanes that read 8 neighbouring sums each, as two vectors of 16 bytes, want only
+ * every other such vector at a time: in the odd 128 bytes of them the two have changed places. */
+static inline int matrix_sum_place(int pitch, int width, int row, int col)
+{
+    return row * pitch + (col ^ ((row * width + col) >> 3 & 4));
+}
+
 /* wgmma's factors, of elements of 16 bits, lie in local memory without swizzling: as squares of 8
  * lines of 8 elements, 16 bytes each ("core matrices"). Lines lie along the dimension in which the
  * factor is contiguous: `along_k`, or across K. A block has lines of `length` elements; squares

@@ -321,6 +321,69 @@ static void swizzled_lines_keep_their_vectors(void **state)
         }
 }
 
+/* The same of 16 lanes that want 8 bytes each. */
+static int busiest_of_pairs(const int places[16])
+{
+    int wanted[32] = {0}, most = 0;
+    for (int lane = 0; lane < 16; lane++)
+        for (int word = 0; word < 2; word++) {
+            int *bank = &wanted[(places[lane] + word) % 32];
+            most = ++*bank > most ? *bank : most;
+        }
+    return most;
+}
+
+/* Of lanes that write their pairs of sums, for all tiles of a row. */
+static int of_sums_written(int width, int pitch)
+{
+    int most = 0;
+    for (int x = 0; x < width * 16 / 32; x += 2)
+        for (int first = 0; first < 32; first += 16) {
+            const int i = x % 4, col = x / 4 * 8;
+            int places[16];
+            for (int l = 0; l < 16; l++)
+                places[l] = matrix_sum_place(pitch, width, matrix_d_row(MATRIX_NVIDIA, first + l, i),
+                                             col + matrix_d_col(MATRIX_NVIDIA, first + l, i));
+            const int here = busiest_of_pairs(places);
+            most = here > most ? here : most;
+        }
+    return most;
+}
+
+/* Of 8 lanes that read so many sums each, 4 at a time. */
+static int of_sums_read(int width, int pitch, int count)
+{
+    int most = 0;
+    for (int x = 0; x < 16 * width; x += 8 * count)
+        for (int part = 0; part < count; part += 4) {
+            int places[8];
+            for (int l = 0; l < 8; l++)
+                places[l] = matrix_sum_place(pitch, width, (x + l * count) / width,
+                                             (x + l * count) % width + part);
+            const int here = busiest(1, places);
+            most = here > most ? here : most;
+        }
+    return most;
+}
+
+/* Sums of NVIDIA's units on their way to d; rows 4 banks apart would have conflicts. */
+static void sums_without_bank_conflicts(void **state)
+{
+    (void)state;
+    for (int width = 32; width <= 64; width *= 2) {
+        tally held = {{{0}}};
+        assert_int_equal(of_sums_written(width, width + 8), 1);
+        assert_int_equal(of_sums_written(width, width + 4), 2);
+        assert_int_equal(of_sums_read(width, width + 8, 8), 1);
+        assert_int_equal(of_sums_read(width, width + 8, 4), 1);
+        for (int i = 0; i < 16 * width; i++) {
+            const int place = matrix_sum_place(width + 8, width, i / width, i % width);
+            hold(&held, place / (width + 8), place % (width + 8));
+        }
+        assert_true(covers(&held, 16, width, 1));
+    }
+}
+
 /* PTX ISA, "Register Fragments and Shared Memory Matrix Layouts" of wgmma.m64nNk16, D: row = 16 w +
  * lane / 4 + 8 ((i % 4) / 2) of warp w, col = 8 (i / 4) + 2 (lane % 4) + i % 2. */
 static void wgmma_shares_d(void **state)
@@ -413,6 +476,7 @@ int main(void)
         cmocka_unit_test(ldmatrix_turns),
         cmocka_unit_test(blocks_without_bank_conflicts),
         cmocka_unit_test(swizzled_lines_keep_their_vectors),
+        cmocka_unit_test(sums_without_bank_conflicts),
         cmocka_unit_test(wgmma_shares_d),
         cmocka_unit_test(wgmma_finds_its_factors),
         cmocka_unit_test(blocks_of_wgmma_have_no_gaps),

@@ -199,7 +199,8 @@ int64_t tn_matrix_local(const matrix_unit *unit, const int32_t *values)
     const int64_t blocks = buffers * (block_bytes(unit, values, values[MATRIX_MB]) +
                                       block_bytes(unit, values, values[MATRIX_NB]));
     const int64_t sums_n = is_wgmma ? MATRIX_N(unit->number) / 2 : warp_n;
-    const int64_t sums = warps * MATRIX_M(unit->number) * (sums_n + 4) * 4;
+    const bool in_pairs = is_wgmma || unit->number == MATRIX_NVIDIA;
+    const int64_t sums = warps * MATRIX_M(unit->number) * (sums_n + (in_pairs ? 8 : 4)) * 4;
     const int64_t lines = unit->type == MATRIX_I8 ? 4 * (values[MATRIX_MB] + values[MATRIX_NB]) : 0;
     const int64_t emulated = warps * (warp_m + warp_n) * MATRIX_K(unit->number, unit->type) * bytes;
     return tn_max_i64(blocks, sums) + lines + (unit->emulated && !is_wgmma ? emulated : 0);
