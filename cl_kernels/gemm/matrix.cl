@@ -2,8 +2,12 @@
  *
  * Global size {blocks of d, 1, batch} work-groups. Macros and local size: see gemm/matrix.clh.
  */
-/* The epilogue's vectors have 16 bytes of d: of f16 (3) and bf16 (4), or of sums. */
-#if (TENON_DTYPE == 3 || TENON_DTYPE == 4) && !defined(TENON_PARTIAL)
+#include "matrix/layout.h"
+
+/* The epilogue's vectors have 16 bytes of d; of f16 (3) and bf16 (4) 8 on AMD and Intel, where
+ * twice as much would take registers that the main loop does without. */
+#if (TENON_DTYPE == 3 || TENON_DTYPE == 4) && !defined(TENON_PARTIAL) &&                           \
+    (TENON_UNIT == MATRIX_NVIDIA || TENON_UNIT == MATRIX_WGMMA)
 #define TENON_VW 8
 #else
 #define TENON_VW 4

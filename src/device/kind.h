@@ -48,6 +48,7 @@ typedef struct tn_kind_steps {
 typedef struct tn_kind_memory {
     double bandwidth;    /* of the whole device */
     double cache;        /* of a compute unit, where all fits the last cache; 0: not known */
+    double local;        /* of a compute unit, its local memory; 0: not known */
     double latency;      /* nanoseconds until it answers */
     double side_by_side; /* neighbours read neighbours */
     double short_rows;   /* each goes through a short row of its own, whose lines the cache keeps */
@@ -80,9 +81,10 @@ typedef struct tn_kind_tiled {
     tn_kind_tile small[TN_KIND_TILES];
 } tn_kind_tiled;
 
-/* A block of matrix units and its grid of warps: mb, nb, wm, wn. */
+/* A block of matrix units and its grid of warps: mb, nb, wm, wn; and, where they are not 64, how
+ * many bytes of K a line of it has. */
 typedef struct tn_kind_block {
-    int16_t mb, nb, wm, wn;
+    int16_t mb, nb, wm, wn, line;
 } tn_kind_block;
 
 enum { TN_KIND_BLOCKS = 8 };
@@ -119,6 +121,7 @@ typedef struct tn_device_kind {
     tn_kind_launch launch;
     tn_kind_tiled tiled;
     tn_kind_matrix matrix, wgmma;
+    tn_kind_matrix copied; /* of `matrix` where blocks reach local memory past the registers */
     tn_kind_cpu_tile cpu_tiles[4]; /* the first that is best for a shape; ends with vectors of 0 */
     int16_t
         cpu_rows[4]; /* of register tiles of 1 to 4 vectors, for kernels that pack both factors */

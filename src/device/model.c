@@ -8,6 +8,9 @@
 #define LATE       0.25
 /* So many times its share of a GPU's bandwidth a core reads at most; a guess until measured. */
 #define MOST_SHARE 2.0
+/* So much faster than from memory work-groups fetch from a GPU's last cache what others fetch as
+ * well; a guess until measured. */
+#define FETCHING 2.0
 /* Of work that is done while memory is waited for, what it takes all the same. */
 #define OVERLAP 0.1
 /* Bytes of a row that a work-item reads at once; and that the cache keeps. */
@@ -65,9 +68,10 @@ static double computing(const tn_model *model, const tn_work *work)
     const tn_kind_rates *rates = &model->kind->rates;
     const tn_kind_steps *steps = &model->kind->steps;
     const double multiplying = work->multiply_adds / rate_of(model, work),
-                 plain = work->scalar / rates->scalar;
+                 plain = work->scalar / rates->scalar, local = model->kind->memory.local,
+                 moving = local > 0 ? work->local_bytes / local : 0;
     if (!tn_device_kind_is_cpu(model->kind))
-        return multiplying + plain + work->instructions / rates->f32;
+        return fmax(multiplying, moving) + plain + work->instructions / rates->f32;
     const double vectors = work->vector_elements * (work->rate == TN_RATE_F64 ? 2 : 1);
     return multiplying + plain + vectors * steps->vector_element +
            work->single_elements * steps->single_element + work->rows * steps->row;
@@ -100,7 +104,9 @@ static double memory_time(const tn_model *model, const tn_work *work)
         busy = fmin(work->groups / model->units, 1);
     else if (work->groups > 0)
         busy = fmin(busy, MOST_SHARE * work->groups / tn_model_cores(model));
-    return work->bytes / (speed * busy * shares[work->reads] * (work->reach > 0 ? work->reach : 1));
+    const double share = shares[work->reads] * (work->reach > 0 ? work->reach : 1);
+    return fmax(work->bytes / (speed * busy * share),
+                work->fetched_bytes / (FETCHING * memory->bandwidth));
 }
 
 static double launch_time(const tn_model *model, const tn_work *work)

@@ -44,8 +44,11 @@ typedef struct tn_work {
     /* Blocks of K that every work-group goes through, each of which waits for memory. 0: reads do
      * not wait for one another. */
     double steps;
-    double scalar;          /* multiply-adds of single elements, or as much of plain code */
-    double instructions;    /* of a GPU, beside the multiply-adds: to find and move elements */
+    double scalar;       /* multiply-adds of single elements, or as much of plain code */
+    double instructions; /* of a GPU, beside the multiply-adds: to find and move elements */
+    /* While others multiply: to and from local memory; and what work-groups fetch of it from the
+     * caches, each for itself. */
+    double local_bytes, fetched_bytes;
     double vector_elements; /* read, or written, as part of whole vectors */
     double single_elements; /* alone */
     double rows;            /* begun */

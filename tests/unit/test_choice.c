@@ -109,12 +109,12 @@ static const struct {
     const char *kind, *square, *rows, *columns;
 } matrix_choices[] = {
     {"sm_75", "mma:mb128,nb128", "mma:mb16,nb128", "mma:mb128,nb16"},
-    {"sm_80", "mma:mb128,nb64", "mma:mb16,nb128", "mma:mb128,nb16"},
-    {"sm_86", "mma:mb64,nb64", "mma:mb16,nb128", "mma:mb128,nb16"},
-    {"sm_89", "mma:mb64,nb64", "tiled:mb32,nb32", "tiled:mb32,nb32"},
-    {"sm_90", "mma:mb64,nb64", "mma:mb16,nb128", "mma:mb128,nb16"},
-    {"sm_90a", "wgmma:mb64,nb128", "mma:mb16,nb128", "wgmma:mb64,nb128"},
-    {"sm_100", "mma:mb128,nb128", "mma:mb16,nb128", "mma:mb128,nb16"},
+    {"sm_80", "mma:mb128,nb64", "mma:mb16,nb64,kb64,wm1,wn4,st4", "mma:mb64,nb16,kb64"},
+    {"sm_86", "mma:mb64,nb64", "mma:mb16,nb64,kb64,wm1,wn4,st4", "mma:mb64,nb16,kb64"},
+    {"sm_89", "mma:mb128,nb64", "mma:mb16,nb64,kb64,wm1,wn4,st4", "mma:mb64,nb16,kb64"},
+    {"sm_90", "mma:mb128,nb256", "mma:mb16,nb64,kb64,wm1,wn4,st4", "mma:mb64,nb16,kb64"},
+    {"sm_90a", "wgmma:mb64,nb128", "mma:mb16,nb64,kb64,wm1,wn4,st4", "mma:mb64,nb16,kb64"},
+    {"sm_100", "mma:mb128,nb128", "mma:mb16,nb64,kb64,wm1,wn4,st4", "mma:mb64,nb16,kb64"},
     {"gfx90a", "mfma:mb128,nb64", "mfma:mb32,nb128", "mfma:mb128,nb32"},
     {"gfx942", "mfma:mb128,nb64", "mfma:mb32,nb128", "mfma:mb128,nb32"},
     {"gfx1100", "wmma:mb128,nb128", "wmma:mb16,nb128", "wmma:mb128,nb16"},

@@ -47,6 +47,8 @@ static void every_kind_is_whole(void **state)
         assert_true(kind->rates.f32 > 0 && kind->rates.f64 > 0 && kind->rates.scalar > 0);
         assert_int_equal(kind->rates.matrix_16 > 0, kind->matrix.efficiency > 0);
         assert_int_equal(kind->matrix.efficiency > 0, kind->matrix.blocks[0].mb > 0);
+        assert_int_equal(kind->copied.efficiency > 0, kind->copied.blocks[0].mb > 0);
+        assert_int_equal(kind->copied.efficiency > 0, kind->memory.local > 0);
         assert_true(memory->bandwidth > 0 && memory->latency > 0 && memory->items > 0);
         assert_true(memory->side_by_side > 0 && memory->short_rows > 0);
         assert_true(memory->long_rows > 0 && memory->apart > 0);
@@ -161,6 +163,28 @@ static void rates_by_unit_and_type(void **state)
                 (1e6 * cpu.kind->steps.single_element + 1e3 * cpu.kind->steps.row) / 4);
 }
 
+/* Local memory and the way from the last cache are at work while others multiply: the slowest
+ * counts. */
+static void blocks_move_while_others_multiply(void **state)
+{
+    const tn_model gpu = model_of("sm_90", 132), other = model_of("gfx942", 304);
+    const tn_work products = {.multiply_adds = 1e12, .rate = TN_RATE_MATRIX, .bits = 16};
+    const double alone = tn_work_time(&gpu, &products);
+    const tn_kind_memory *memory = &gpu.kind->memory;
+    tn_work work = products;
+    (void)state;
+    work.local_bytes = alone * 132 * memory->local;
+    work.fetched_bytes = alone * memory->bandwidth;
+    assert_near(tn_work_time(&gpu, &work), alone);
+    work.local_bytes *= 3;
+    assert_near(tn_work_time(&gpu, &work), 3 * alone);
+    work.fetched_bytes *= 8;
+    assert_near(tn_work_time(&gpu, &work), 4 * alone);
+    /* Where local memory's speed is not known it costs nothing. */
+    work.fetched_bytes = 0;
+    assert_near(tn_work_time(&other, &work), tn_work_time(&other, &products));
+}
+
 /* Three work-groups take two rounds of two cores, and one leaves a core idle. */
 static void rounds_of_work_groups(void **state)
 {
@@ -236,12 +260,16 @@ static void steps_wait_for_memory(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_kind_is_whole),   cmocka_unit_test(cpus_by_their_lanes),
-        cmocka_unit_test(cpus_of_equal_lanes_by_their_caches),
-        cmocka_unit_test(launches_and_bytes),    cmocka_unit_test(rates_by_unit_and_type),
-        cmocka_unit_test(rounds_of_work_groups), cmocka_unit_test(steps_wait_for_memory),
-        cmocka_unit_test(rounds_of_a_gpu),       cmocka_unit_test(few_units_read_slower),
-        cmocka_unit_test(parts_of_a_time)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_kind_is_whole),
+                                       cmocka_unit_test(cpus_by_their_lanes),
+                                       cmocka_unit_test(cpus_of_equal_lanes_by_their_caches),
+                                       cmocka_unit_test(launches_and_bytes),
+                                       cmocka_unit_test(rates_by_unit_and_type),
+                                       cmocka_unit_test(blocks_move_while_others_multiply),
+                                       cmocka_unit_test(rounds_of_work_groups),
+                                       cmocka_unit_test(steps_wait_for_memory),
+                                       cmocka_unit_test(rounds_of_a_gpu),
+                                       cmocka_unit_test(few_units_read_slower),
+                                       cmocka_unit_test(parts_of_a_time)};
     return cmocka_run_group_tests_name("model", tests, NULL, NULL);
 }

@@ -24,13 +24,15 @@ const tn_parameter tn_gemm_matrix_parameters[MATRIX_SPLIT_PARAMETERS] = {
 /* How much longer a step takes whose blocks are copied element by element. */
 #define UNALIGNED 3.0
 /* Instructions beside the products: a row and a column of a warp's tile are read for each step of
- * K, and each element of a factor is brought into local memory; guesses until measured. */
+ * K, and each element of a factor is brought into local memory, or a vector of 16 bytes copied past
+ * the registers; guesses until measured. */
 #define READING  0.5
 #define BRINGING 2.0
+#define COPYING  4.0
 /* Rows or columns of a thin block. */
 #define MOST_THIN 32
-/* Bytes of a row of a block, along K. */
-#define KB_BYTES 64
+/* Bytes of K in a line of a block, where the kind does not say. */
+#define LINE_BYTES 64
 
 /* The solvers' names, and both forms of each kind: where it has one alone, that twice. */
 static const struct {
@@ -90,12 +92,15 @@ bool tn_matrix_unit(tenon_context *context, matrix_kind kind, int32_t form, int 
             tn_capability_has_type(context, unit->capability, type));
 }
 
-/* What the device's kind says of the unit; an emulated one, or one that its kind is not known to
- * have, takes the smallest block that is of use. */
-static tn_kind_matrix blocks_for(const tenon_context *context, const matrix_unit *unit)
+/* What the device's kind says of the unit, with so many stages; an emulated one, or one that its
+ * kind is not known to have, takes the smallest block that is of use. */
+static tn_kind_matrix blocks_for(const tenon_context *context, const matrix_unit *unit,
+                                 int32_t stages)
 {
     const tn_device_kind *kind = context->device.model.kind;
-    const tn_kind_matrix *own = unit->number == MATRIX_WGMMA ? &kind->wgmma : &kind->matrix;
+    const tn_kind_matrix *own = unit->number == MATRIX_WGMMA ? &kind->wgmma
+                                : unit->async && stages != 1 ? &kind->copied
+                                                             : &kind->matrix;
     const int16_t m = (int16_t)MATRIX_M(unit->number), n = (int16_t)MATRIX_N(unit->number);
     const tn_kind_block least = unit->number == MATRIX_WGMMA ? (tn_kind_block){m, n, 1, 1}
                                                              : (tn_kind_block){2 * m, 2 * n, 1, 2};
@@ -117,33 +122,35 @@ static bool fits(tenon_context *context, const matrix_unit *unit, const int32_t 
     return (uint64_t)tn_matrix_local(unit, values) <= context->device.info.local_memory;
 }
 
-/* How many blocks are on their way at a time. A thin one is multiplied long before the next could
- * be there: as many as there may be, or fit. */
-static int32_t usual_stages(const matrix_unit *unit, const tn_kind_block *block)
+/* How many blocks there are at a time, if they fit. A thin one is multiplied long before the next
+ * could be there: as many as there may be. */
+static int32_t usual_stages(const matrix_unit *unit, const int32_t *values)
 {
-    const bool is_thin = block->mb <= MOST_THIN || block->nb <= MOST_THIN;
+    const bool is_thin = values[MATRIX_MB] <= MOST_THIN || values[MATRIX_NB] <= MOST_THIN;
     if (unit->number == MATRIX_WGMMA)
         return 3;
-    return !unit->async || unit->emulated ? 1 : is_thin ? 4 : 2;
+    return !unit->async || unit->emulated ? 1 : is_thin ? 4 : 3;
 }
 
 /* The parameters that are 0, as many stages as fit. */
 static void take_block(tenon_context *context, const matrix_unit *unit, const tn_kind_block *block,
                        int32_t *values)
 {
+    const int32_t line = block->line > 0 ? block->line : LINE_BYTES;
     const int32_t defaults[MATRIX_PARAMETERS] = {
         [MATRIX_MB] = block->mb,
         [MATRIX_NB] = block->nb,
-        [MATRIX_KB] = KB_BYTES * 8 / MATRIX_BITS(unit->type),
+        [MATRIX_KB] = line * 8 / MATRIX_BITS(unit->type),
         [MATRIX_WM] = block->wm,
         [MATRIX_WN] = block->wn,
-        [MATRIX_STAGES] = usual_stages(unit, block),
         [MATRIX_FORM] = MATRIX_OF_DEVICE,
     };
     const bool free_stages = values[MATRIX_STAGES] == 0;
     for (int i = 0; i < MATRIX_PARAMETERS; i++)
         if (values[i] == 0)
             values[i] = defaults[i];
+    if (free_stages)
+        values[MATRIX_STAGES] = usual_stages(unit, values);
     while (free_stages && values[MATRIX_STAGES] > 2 && !fits(context, unit, values))
         values[MATRIX_STAGES]--;
 }
@@ -153,7 +160,7 @@ void tn_matrix_choose_block(tenon_context *context, const tn_problem *problem,
                             tn_choice *choice)
 {
     const matrix_unit unit = *given_unit; /* which may be a part of the choice */
-    const tn_kind_matrix kind = blocks_for(context, &unit);
+    const tn_kind_matrix kind = blocks_for(context, &unit, choice->values[MATRIX_STAGES]);
     const tn_choice given = *choice;
     for (int i = 0; i < TN_KIND_BLOCKS && kind.blocks[i].mb > 0; i++) {
         tn_choice tried = given;
@@ -249,18 +256,23 @@ tn_work tn_matrix_loop(const tenon_context *context, const matrix_unit *unit, co
     const double steps = ceil(fmax(k, 1) / values[MATRIX_KB]);
     const double mb = values[MATRIX_MB], nb = values[MATRIX_NB];
     const double products = groups * steps * mb * nb * values[MATRIX_KB];
-    const double reads = unit->number == MATRIX_WGMMA /* which reads by itself */
-                             ? 0
-                             : READING * (values[MATRIX_WM] / mb + values[MATRIX_WN] / nb);
+    const double bytes = MATRIX_BITS(unit->type) / 8.0;
+    /* Elements that are brought there for a product, and that warps read; wgmma does by itself. */
+    const double brought = 1 / mb + 1 / nb, read = values[MATRIX_WM] / mb + values[MATRIX_WN] / nb;
+    const bool is_wgmma = unit->number == MATRIX_WGMMA;
+    const bool is_copied = values[MATRIX_STAGES] > 1 && !is_wgmma;
+    const double moves =
+        (is_copied ? COPYING * bytes / 16 : BRINGING) * brought + (is_wgmma ? 0 : READING * read);
     return (tn_work){.launches = 1,
                      .groups = groups,
                      .steps = steps / fmax(values[MATRIX_STAGES] - 1, 1),
                      .rate = TN_RATE_MATRIX,
                      .bits = (uint32_t)MATRIX_BITS(unit->type),
                      .multiply_adds = products,
-                     .efficiency = blocks_for(context, unit).efficiency,
-                     .instructions = products * (reads + BRINGING * (1 / mb + 1 / nb)) +
-                                     groups * steps * address_instructions};
+                     .efficiency = blocks_for(context, unit, values[MATRIX_STAGES]).efficiency,
+                     .instructions = products * moves + groups * steps * address_instructions,
+                     .local_bytes = is_copied ? products * bytes * (brought + read) : 0,
+                     .fetched_bytes = is_copied ? products * bytes * brought : 0};
 }
 
 static tn_work work_of(const tenon_context *context, const gemm_problem *p, const matrix_unit *unit,

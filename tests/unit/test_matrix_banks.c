@@ -1,0 +1,210 @@
+/* The banks of NVIDIA's local memory that lanes want together, where blocks of factors and sums lie
+ * as cl_kernels/matrix/layout.h has them: by lanes and addresses alone, which ldmatrix and cp.async
+ * are given. */
+#include "common/testing.h"
+
+#include "matrix/layout.h"
+
+/* Elements of a line, at most. */
+enum { MOST = 128 };
+
+/* NVIDIA's local memory has 32 banks of 4 bytes, and serves 8 lanes at a time that want 16 bytes
+ * each. How many of them want the busiest bank, where their vectors begin at these elements. */
+static int busiest(int pack, const int places[8])
+{
+    int wanted[32] = {0}, most = 0;
+    for (int lane = 0; lane < 8; lane++)
+        for (int word = 0; word < 4; word++) {
+            int *bank = &wanted[(places[lane] / pack + word) % 32];
+            most = ++*bank > most ? *bank : most;
+        }
+    return most;
+}
+
+/* How blocks may lie. */
+typedef int place_of(int pack, int pitch, int line, int at);
+
+static int without_swizzle(int pack, int pitch, int line, int at)
+{
+    (void)pack;
+    return line * pitch + at;
+}
+
+typedef struct banks {
+    place_of *place;
+    int pack, length, pitch; /* elements of a word and of a line; from a line to the next */
+} banks;
+
+/* Of 8 lanes from one on, by ldmatrix: which line and element each of them gives. */
+typedef int of_lane(int lane);
+
+static int of_squares(const banks *b, of_lane *line, of_lane *at, int scale, int first_line,
+                      int first, int squares)
+{
+    int most = 0;
+    for (int square = 0; square < squares; square++) {
+        int places[8];
+        for (int r = 0; r < 8; r++) {
+            const int lane = 8 * square + r;
+            places[r] =
+                b->place(b->pack, b->pitch, first_line + line(lane), first + at(lane) * scale);
+        }
+        const int here = busiest(b->pack, places);
+        most = here > most ? here : most;
+    }
+    return most;
+}
+
+/* Of all that ldmatrix loads of 64 lines: along K, or across. */
+static int of_loads(const banks *b, bool across)
+{
+    const int step = across ? 16 : 8 * b->pack; /* of a product, in elements of a line */
+    int most = 0;
+    for (int line = 0; line < 64; line += 16)
+        for (int at = 0; at + step <= b->length; at += step) {
+            const int of_a = across ? of_squares(b, matrix_ldmatrix_trans_a_k,
+                                                 matrix_ldmatrix_trans_a_row, 1, line, at, 4)
+                                    : of_squares(b, matrix_ldmatrix_a_row, matrix_ldmatrix_a_word,
+                                                 b->pack, line, at, 4);
+            const int of_b = across ? of_squares(b, matrix_ldmatrix_trans_b_k,
+                                                 matrix_ldmatrix_trans_b_col, 1, line, at, 4)
+                                    : of_squares(b, matrix_ldmatrix_b_col, matrix_ldmatrix_b_word,
+                                                 b->pack, line, at, 4);
+            most = of_a > most ? of_a : most;
+            most = of_b > most ? of_b : most;
+        }
+    return most;
+}
+
+/* Of the vectors that 8 lanes copy there together, which follow one another along the lines. */
+static int of_copies(const banks *b)
+{
+    const int vector = 4 * b->pack, in_line = b->length / vector;
+    int most = 0;
+    for (int v = 0; v < 64 * in_line; v += 8) {
+        int places[8];
+        for (int l = 0; l < 8; l++)
+            places[l] = b->place(b->pack, b->pitch, (v + l) / in_line, (v + l) % in_line * vector);
+        const int here = busiest(b->pack, places);
+        most = here > most ? here : most;
+    }
+    return most;
+}
+
+/* Swizzled, 8 lanes never want the same bank. Without it, blocks of such lines have conflicts: in
+ * loads where there is no padding, in copies of lines of 64 bytes where there is. */
+static void blocks_without_bank_conflicts(void **state)
+{
+    (void)state;
+    for (int pack = 1; pack <= 4; pack *= 2)
+        for (int vectors = 2; vectors <= 32; vectors *= 2) {
+            const int length = 4 * pack * vectors;
+            const banks swizzled = {matrix_swizzled, pack, length, length},
+                        plain = {without_swizzle, pack, length, length},
+                        padded = {without_swizzle, pack, length, length + 4 * pack};
+            assert_int_equal(of_copies(&swizzled), 1);
+            assert_int_equal(of_loads(&swizzled, false), 1);
+            assert_int_equal(of_loads(&plain, false), vectors < 8 ? vectors : 8);
+            if (vectors == 4)
+                assert_int_equal(of_copies(&padded), 2);
+            if (pack == 2) { /* ldmatrix turns these alone */
+                assert_int_equal(of_loads(&swizzled, true), 1);
+                assert_int_equal(of_loads(&plain, true), vectors < 8 ? vectors : 8);
+            }
+        }
+}
+
+/* Each element of a swizzled block has its own place in its line, and those of a vector stay
+ * together. */
+static void swizzled_lines_keep_their_vectors(void **state)
+{
+    (void)state;
+    for (int pack = 1; pack <= 4; pack *= 2)
+        for (int length = 4 * pack; length <= 128; length *= 2) {
+            bool held[16 * MOST] = {false};
+            for (int line = 0; line < 16; line++)
+                for (int at = 0; at < length; at++) {
+                    const int place = matrix_swizzled(pack, length, line, at),
+                              first = matrix_swizzled(pack, length, line, at & -4 * pack);
+                    assert_int_equal(place - first, at % (4 * pack));
+                    assert_int_equal(place / length, line);
+                    assert_false(held[place]);
+                    held[place] = true;
+                }
+        }
+}
+
+/* The same of 16 lanes that want 8 bytes each. */
+static int busiest_of_pairs(const int places[16])
+{
+    int wanted[32] = {0}, most = 0;
+    for (int lane = 0; lane < 16; lane++)
+        for (int word = 0; word < 2; word++) {
+            int *bank = &wanted[(places[lane] + word) % 32];
+            most = ++*bank > most ? *bank : most;
+        }
+    return most;
+}
+
+/* Of lanes that write their pairs of sums, for all tiles of a row. */
+static int of_sums_written(int width, int pitch)
+{
+    int most = 0;
+    for (int x = 0; x < width * 16 / 32; x += 2)
+        for (int first = 0; first < 32; first += 16) {
+            const int i = x % 4, col = x / 4 * 8;
+            int places[16];
+            for (int l = 0; l < 16; l++)
+                places[l] =
+                    matrix_sum_place(pitch, width, matrix_d_row(MATRIX_NVIDIA, first + l, i),
+                                     col + matrix_d_col(MATRIX_NVIDIA, first + l, i));
+            const int here = busiest_of_pairs(places);
+            most = here > most ? here : most;
+        }
+    return most;
+}
+
+/* Of 8 lanes that read so many sums each, 4 at a time. */
+static int of_sums_read(int width, int pitch, int count)
+{
+    int most = 0;
+    for (int x = 0; x < 16 * width; x += 8 * count)
+        for (int part = 0; part < count; part += 4) {
+            int places[8];
+            for (int l = 0; l < 8; l++)
+                places[l] = matrix_sum_place(pitch, width, (x + l * count) / width,
+                                             (x + l * count) % width + part);
+            const int here = busiest(1, places);
+            most = here > most ? here : most;
+        }
+    return most;
+}
+
+/* Sums of NVIDIA's units on their way to d; rows 4 banks apart would have conflicts. */
+static void sums_without_bank_conflicts(void **state)
+{
+    (void)state;
+    for (int width = 32; width <= 64; width *= 2) {
+        bool held[16 * MOST] = {false};
+        assert_int_equal(of_sums_written(width, width + 8), 1);
+        assert_int_equal(of_sums_written(width, width + 4), 2);
+        assert_int_equal(of_sums_read(width, width + 8, 8), 1);
+        assert_int_equal(of_sums_read(width, width + 8, 4), 1);
+        for (int i = 0; i < 16 * width; i++) {
+            const int place = matrix_sum_place(width + 8, width, i / width, i % width);
+            assert_in_range(place, i / width * (width + 8), i / width * (width + 8) + width - 1);
+            assert_false(held[place]);
+            held[place] = true;
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(blocks_without_bank_conflicts),
+        cmocka_unit_test(swizzled_lines_keep_their_vectors),
+        cmocka_unit_test(sums_without_bank_conflicts),
+    };
+    return cmocka_run_group_tests_name("matrix banks", tests, NULL, NULL);
+}
