@@ -9,7 +9,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from offline import loops, output
+from offline import loops, output, stores
 
 LLVM_VERSIONS = range(30, 18, -1)
 CLC = Path("/usr/lib/clc")
@@ -116,7 +116,7 @@ class Compilers:
                  "spirv": [self.clang, self.spirv_val]}[vendor]
         parts = [f"{tool} {os.stat(os.path.realpath(tool)).st_mtime_ns}" for tool in tools if tool]
         here = Path(__file__).parent
-        for name in ("compilers.py", "output.py", "loops.py", "libdevice.cl"):
+        for name in ("compilers.py", "output.py", "loops.py", "stores.py", "libdevice.cl"):
             parts.append(hashlib.sha256((here / name).read_bytes()).hexdigest())
         return " ".join(parts)
 
@@ -173,6 +173,10 @@ class Compilers:
         for kernel, loop in loops.main_loops(text, machine).items():
             if kernel in kernels:
                 kernels[kernel]["loop"] = loop
+        if machine.vendor == "nvidia":
+            for kernel, lines in loops.functions(text, loops.FUNCTION["nvidia"]):
+                if kernel in kernels and (store := stores.widest_store(lines)):
+                    kernels[kernel]["store"] = store
         return kernels
 
     def libdevice(self):

@@ -17,7 +17,7 @@ SCRIPTS = sys.argv.pop(1) if len(sys.argv) > 1 else "scripts"
 sys.path.insert(0, SCRIPTS)
 
 import check_kernels  # noqa: E402
-from offline import compilers, loops, occupancy, output, report  # noqa: E402
+from offline import compilers, loops, occupancy, output, report, stores  # noqa: E402
 
 AMD = """
 \tglobal_store_dword v[0:1], v2, off
@@ -195,6 +195,41 @@ class Loops(unittest.TestCase):
         # 16 · 8 · 16 / 32 + 1 multiply-adds.
         self.assertEqual(loops.main_loops(PTX_LOOP, self.machine("sm_80")),
                          {"gemm": {"macs": 65, "matrix": 1, "local": 24, "global": 16}})
+
+
+# A turn of "near" that stores has 2 + 2 instructions; by way of "far" 3 more. The loop behind them stores less.
+PTX_STORE = """
+.visible .entry gemm(
+)
+{
+	.reg .b32 %r<9>;
+$L__BB0_1:
+	mov.b32 	%r1, 0; // a comment
+	@%p1 bra 	$L__BB0_3;
+	mul.f32 	%r2, %r2, %r2;
+	mul.f32 	%r2, %r2, %r2;
+	bra.uni 	$L__BB0_3;
+$L__BB0_3:
+	st.global.v4.b32 	[%rd1], {%r1, %r2, %r3, %r4};
+	$L_brx_0: .branchtargets
+		$L__BB0_1,
+		$L__BB0_4;
+	brx.idx 	%r1, $L_brx_0;
+$L__BB0_4:
+	st.global.b16 	[%rd1], %rs1;
+	@%p2 bra 	$L__BB0_4;
+	ret;
+}
+"""
+
+
+class Stores(unittest.TestCase):
+    def test_the_widest_by_the_shortest_turn(self):
+        (_, lines), = loops.functions(PTX_STORE, loops.FUNCTION["nvidia"])
+        self.assertEqual(stores.widest_store(lines), {"instructions": 4, "bytes": 16})
+
+    def test_what_no_loop_stores_does_not_count(self):
+        self.assertIsNone(stores.widest_store(["\tst.global.v4.b32 \t[%rd1], {%r1};", "\tret;"]))
 
 
 class Occupancy(unittest.TestCase):
