@@ -138,10 +138,11 @@ static void products_of_bytes(void **state)
 static void other_blocks(void **state)
 {
     static const char *const solvers[] = {
-        "gemm/mma:em1,mb64,nb16,wm4,wn1,kb16", "gemm/mma:em1,mb16,nb48,wm1,wn3,kb64,st3",
-        "gemm/wmma:em2,mb48,nb32,wm3,wn1",     "gemm/xmx:em2,mb8,nb24,wm1,wn3,kb16",
-        "gemm/wgmma:em1,mb128,nb256,wm1,wn1",  "gemm/mma:em1,mb16,nb48,wm1,wn3,kb64,st4"};
-    const size_t count = sizeof solvers / sizeof *solvers - (has_room() ? 0 : 2);
+        "gemm/mma:em1,mb64,nb16,wm4,wn1,kb16",     "gemm/mma:em1,mb16,nb48,wm1,wn3,kb64,st3",
+        "gemm/wmma:em2,mb48,nb32,wm3,wn1",         "gemm/xmx:em2,mb8,nb24,wm1,wn3,kb16",
+        "gemm/wgmma:em1,mb128,nb256,wm1,wn1",      "gemm/mma:em1,mb16,nb48,wm1,wn3,kb64,st4",
+        "gemm/mma:em1,mb16,nb64,wm1,wn4,kb64,st4", "gemm/mma:em1,mb64,nb64,wm1,wn1,st3"};
+    const size_t count = sizeof solvers / sizeof *solvers - (has_room() ? 0 : 4);
     test_random random = test_random_for(843);
     (void)state;
     for (size_t i = 0; i < count; i++)
