@@ -53,15 +53,16 @@ void tn_gemm_awkward_views(const gemm_problem *like, const tn_choice *choice, ui
     const int64_t k = tn_awkward_size(choice, number, "k", USUAL_DEPTH);
     const int64_t thin = tn_awkward_size(choice, number, "thin", 0);
     const int64_t width = tn_awkward_size(choice, number, "width", 1);
+    const int64_t d_width = tn_awkward_size(choice, number, "d_width", 1);
     if (thin > 0) { /* the thin side stays the thin side */
         m = like->n < like->m ? USUAL_COLS : thin;
         n = like->n < like->m ? thin : USUAL_COLS;
     }
     views[GEMM_A] = matrix_view(types[GEMM_A], tn_gemm_layout(like, GEMM_A), batch, m, k, width);
     views[GEMM_B] = matrix_view(types[GEMM_B], tn_gemm_layout(like, GEMM_B), batch, k, n, width);
-    views[GEMM_D] = matrix_view(types[GEMM_D], layout_of_d(like), batch, m, n, 1);
+    views[GEMM_D] = matrix_view(types[GEMM_D], layout_of_d(like), batch, m, n, d_width);
     if ((like->flags & GEMM_HAS_C) != 0)
-        views[GEMM_C] = matrix_view(types[GEMM_C], GEMM_UNIT_COL, batch, m, n, 1);
+        views[GEMM_C] = matrix_view(types[GEMM_C], GEMM_UNIT_COL, batch, m, n, d_width);
     if ((like->flags & GEMM_HAS_BIAS) != 0)
         views[GEMM_BIAS] = matrix_view(types[GEMM_BIAS], GEMM_UNIT_COL, batch, 1, n, 1);
 }

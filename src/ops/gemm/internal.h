@@ -81,7 +81,8 @@ tn_awkward_function tn_gemm_awkward;
 /* The operands of an awkward case of the types given: with the layouts of `like`, and c and bias
  * where it has them, in a batch unless that is 0. The sizes m, n and k are the solver's, and those
  * that it leaves out usual ones, of so many rows; `width` is that of the vectors that it reads
- * where it can, and `thin` a size of its own for the lesser of m and n. */
+ * where it can, `d_width` that of those it writes, and `thin` a size of its own for the lesser of m
+ * and n. */
 #define GEMM_AWKWARD_ROWS 29
 void tn_gemm_awkward_views(const gemm_problem *like, const tn_choice *choice, uint32_t number,
                            int64_t batch, int64_t rows, const uint32_t types[GEMM_OPERANDS],
