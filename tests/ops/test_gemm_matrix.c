@@ -151,7 +151,8 @@ static void other_blocks(void **state)
 
 static void slices_and_epilogues(void **state)
 {
-    static const char *const solvers[] = {"gemm/mma:em1,ks3", "gemm/mma:em1,ks64", "gemm/mma:em1",
+    static const char *const solvers[] = {"gemm/mma:em1,ks3", "gemm/mma:em1,ks64",
+                                          "gemm/mma:em1",     "gemm/mma:em1,ks2,rs1",
                                           "gemm/xmx:em1,ks2", "gemm/wgmma:em1,ks2"};
     test_random random = test_random_for(844);
     (void)state;

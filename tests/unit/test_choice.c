@@ -102,24 +102,28 @@ static void cpus_of_every_width(void **state)
 }
 
 /* Products of f16 on matrix units: 1536 x 1536 by 4096, of which blocks of 128 x 128 would be
- * little more than a whole number of rounds on some; and of 16 rows, or columns, and 4096 x 4096,
- * with a thin block and K cut where blocks leave units idle. sm_89's units multiply f16 at twice
- * the rate of f32 alone, so that many blocks of plain products are as good as few. */
+ * little more than a whole number of rounds on some, so that the rows that are left have K cut; and
+ * of 16 rows, or columns, and 4096 x 4096, with a thin block. */
 static const struct {
     const char *kind, *square, *rows, *columns;
 } matrix_choices[] = {
     {"sm_75", "mma:mb128,nb128", "mma:mb16,nb128", "mma:mb128,nb16"},
-    {"sm_80", "mma:mb128,nb64", "mma:mb16,nb64,kb64,wm1,wn4,st4", "mma:mb64,nb16,kb64"},
+    {"sm_80", "mma:mb128,nb128,kb32,wm2,wn2,st3,em3,ks2,rs3", "mma:mb16,nb64,kb64,wm1,wn4,st4",
+     "mma:mb64,nb16,kb64"},
     {"sm_86", "mma:mb64,nb64", "mma:mb16,nb64,kb64,wm1,wn4,st4", "mma:mb64,nb16,kb64"},
-    {"sm_89", "mma:mb128,nb64", "mma:mb16,nb64,kb64,wm1,wn4,st4", "mma:mb64,nb16,kb64"},
-    {"sm_90", "mma:mb128,nb256", "mma:mb16,nb64,kb64,wm1,wn4,st4", "mma:mb64,nb16,kb64"},
-    {"sm_90a", "wgmma:mb64,nb128", "mma:mb16,nb64,kb64,wm1,wn4,st4", "mma:mb64,nb16,kb64"},
+    {"sm_89", "mma:mb128,nb128,kb32,wm2,wn2,st3,em3,ks4,rs2", "mma:mb16,nb64,kb64,wm1,wn4,st4",
+     "mma:mb64,nb16,kb64"},
+    {"sm_90", "mma:mb128,nb128,kb32,wm2,wn2,st3,em3,ks8,rs1", "mma:mb16,nb64,kb64,wm1,wn4,st4",
+     "mma:mb64,nb16,kb64"},
+    {"sm_90a", "wgmma:mb128,nb128,kb32,wm2,wn1,st3,em3,ks8,rs1", "mma:mb16,nb64,kb64,wm1,wn4,st4",
+     "mma:mb64,nb16,kb64"},
     {"sm_100", "mma:mb128,nb128", "mma:mb16,nb64,kb64,wm1,wn4,st4", "mma:mb64,nb16,kb64"},
-    {"gfx90a", "mfma:mb128,nb64", "mfma:mb32,nb128", "mfma:mb128,nb32"},
+    {"gfx90a", "mfma:mb128,nb128,kb32,wm2,wn2,st1,em3,ks2,rs4", "mfma:mb32,nb128",
+     "mfma:mb128,nb32"},
     {"gfx942", "mfma:mb128,nb64", "mfma:mb32,nb128", "mfma:mb128,nb32"},
     {"gfx1100", "wmma:mb128,nb128", "wmma:mb16,nb128", "wmma:mb128,nb16"},
     {"gfx1201", "wmma:mb128,nb128", "wmma:mb16,nb128", "wmma:mb128,nb16"},
-    {"xe_hpc", "xmx:mb64,nb64", "xmx:mb32,nb128", "xmx:mb128,nb16"},
+    {"xe_hpc", "xmx:mb128,nb128,kb32,wm4,wn4,st1,em3,ks8,rs2", "xmx:mb32,nb128", "xmx:mb128,nb16"},
     {"xe_hpg", "xmx:mb128,nb64", "xmx:mb16,nb64", "xmx:mb128,nb16"},
 };
 #define MATRIX_KINDS (sizeof matrix_choices / sizeof *matrix_choices)

@@ -45,6 +45,7 @@ static void intel_by_its_ip_version(void **state)
     assert_string_equal(tn_device_kind_of_intel(ip_version(20, 4))->name, "xe_hpg");
 }
 
+/* The first kernel of a plan: others add up slices. */
 typedef struct heard {
     int kernels;
     char source[64], options[512], kernel[64];
@@ -55,7 +56,8 @@ static void listen(void *user, const char *source, const char *options, const ch
                    size_t work_group)
 {
     heard *h = user;
-    h->kernels++;
+    if (h->kernels++ > 0)
+        return;
     snprintf(h->source, sizeof h->source, "%s", source);
     snprintf(h->options, sizeof h->options, "%s", options);
     snprintf(h->kernel, sizeof h->kernel, "%s", kernel);

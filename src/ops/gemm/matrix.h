@@ -6,7 +6,7 @@
 #include "matrix/layout.h"
 #include "ops/gemm/internal.h"
 
-/* Tuning parameters, in this order; the last is not for bytes. */
+/* Tuning parameters, in this order; the last two are not for bytes, the last for gemm alone. */
 enum {
     MATRIX_MB,
     MATRIX_NB,
@@ -17,9 +17,14 @@ enum {
     MATRIX_FORM,
     MATRIX_PARAMETERS,
     MATRIX_SLICES = MATRIX_PARAMETERS,
-    MATRIX_SPLIT_PARAMETERS
+    MATRIX_SPLIT_PARAMETERS,
+    MATRIX_CUT_ROWS = MATRIX_SPLIT_PARAMETERS,
+    MATRIX_GEMM_PARAMETERS
 };
-extern const tn_parameter tn_gemm_matrix_parameters[MATRIX_SPLIT_PARAMETERS];
+extern const tn_parameter tn_gemm_matrix_parameters[MATRIX_GEMM_PARAMETERS];
+
+/* The value of MATRIX_CUT_ROWS for all rows of blocks. */
+#define MATRIX_ALL_ROWS 99
 
 /* Values of MATRIX_FORM. Emulated units are for tests: every device has them, and they are slow. */
 enum { MATRIX_EMULATED = 1, MATRIX_EMULATED_OTHER = 2, MATRIX_OF_DEVICE = 3 };

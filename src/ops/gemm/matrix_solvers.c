@@ -26,12 +26,6 @@ static int type_of(const gemm_problem *p, matrix_kind kind)
     }
 }
 
-/* What a choice keeps: the unit, and how much of its options is the product's kernel's. */
-typedef struct matrix_layout {
-    matrix_unit unit;
-    uint64_t options;
-} matrix_layout;
-
 static const char *refuses(tenon_context *context, const gemm_problem *p, const tn_choice *choice,
                            matrix_unit *unit)
 {
@@ -46,7 +40,25 @@ static const char *refuses(tenon_context *context, const gemm_problem *p, const 
     return (p->sums & ~(UINT64_C(1) << GEMM_D)) != 0 ? "a factor is sums" : NULL;
 }
 
-/* A block with the number of slices that is given. */
+/* So many rows of a product, from `first` on. */
+static gemm_problem rows_of(const gemm_problem *p, int64_t first, int64_t count)
+{
+    static const int of_rows[] = {GEMM_A, GEMM_C, GEMM_BIAS, GEMM_D};
+    gemm_problem part = *p;
+    part.m = count;
+    for (int i = 0; i < 4; i++)
+        part.matrix[of_rows[i]].shift += first * part.matrix[of_rows[i]].row;
+    return part;
+}
+
+/* The rows before those whose K is cut. */
+static int64_t whole_rows(const gemm_problem *p, const int32_t *values)
+{
+    const int64_t rows = tn_ceil_div(p->m, values[MATRIX_MB]), cut = values[MATRIX_CUT_ROWS];
+    return cut == MATRIX_ALL_ROWS || cut >= rows ? 0 : (rows - cut) * values[MATRIX_MB];
+}
+
+/* A block with the slices, and the rows that are cut, that are given. */
 static void try_slices(tenon_context *context, const gemm_problem *p, const matrix_unit *unit,
                        tn_choice *choice)
 {
@@ -58,20 +70,34 @@ static void try_slices(tenon_context *context, const gemm_problem *p, const matr
     choice->misfit = tn_gemm_split_refuses(p);
     if (choice->misfit != NULL)
         return;
-    const gemm_problem partial = tn_gemm_split_partial(p, slices);
-    const tn_work sum = tn_gemm_split_sum_work(context, p, slices);
+    const int64_t first = whole_rows(p, choice->values);
+    const gemm_problem whole = rows_of(p, 0, first), cut = rows_of(p, first, p->m - first);
+    const gemm_problem partial = tn_gemm_split_partial(&cut, slices);
+    const tn_work sum = tn_gemm_split_sum_work(context, &cut, slices);
+    if (first > 0)
+        tn_matrix_try(context, &whole.head, unit, choice);
     tn_matrix_try(context, &partial.head, unit, choice);
     tn_choice_add(context, choice, &sum);
-    choice->workspace = tn_gemm_split_bytes(p, slices);
+    choice->workspace = tn_gemm_split_bytes(&cut, slices);
 }
 
-/* K may be cut where a block leaves half the cores without work. */
-static bool may_be_cut(tenon_context *context, const gemm_problem *p, const int32_t *values)
+static int64_t row_groups(const gemm_problem *p, const int32_t *values)
 {
-    const int64_t groups = tn_ceil_div(p->m, values[MATRIX_MB]) *
-                           tn_ceil_div(p->n, values[MATRIX_NB]) * tn_gemm_batch_count(p);
-    return !context->device.is_cpu && tn_gemm_split_refuses(p) == NULL &&
-           2.0 * (double)groups <= tn_model_cores(&context->device.model);
+    return tn_ceil_div(p->n, values[MATRIX_NB]) * tn_gemm_batch_count(p);
+}
+
+/* Which rows of blocks may have K cut: all, where they leave half the cores without work; those
+ * that would begin another round of work-groups, where others fill whole rounds; or none, 0. */
+static int32_t rows_to_cut(tenon_context *context, const gemm_problem *p, const int32_t *values)
+{
+    const int64_t rows = tn_ceil_div(p->m, values[MATRIX_MB]), in_row = row_groups(p, values);
+    const int64_t cores = (int64_t)tn_model_cores(&context->device.model);
+    if (context->device.is_cpu || tn_gemm_split_refuses(p) != NULL)
+        return 0;
+    if (2 * rows * in_row <= cores)
+        return MATRIX_ALL_ROWS;
+    const int64_t rest = rows - rows * in_row / cores * cores / in_row;
+    return rest < rows && rest < MATRIX_ALL_ROWS ? (int32_t)rest : 0;
 }
 
 /* A block with as many slices as are fastest. */
@@ -80,58 +106,68 @@ static void try_block(tenon_context *context, const tn_problem *problem, const m
 {
     const gemm_problem *p = (const gemm_problem *)problem;
     const bool is_free = choice->values[MATRIX_SLICES] == 0;
+    const int32_t given_rows = choice->values[MATRIX_CUT_ROWS];
     if (is_free)
         choice->values[MATRIX_SLICES] = 1;
-    const tn_choice given = *choice;
+    if (given_rows == 0)
+        choice->values[MATRIX_CUT_ROWS] = MATRIX_ALL_ROWS;
+    tn_choice tried = *choice;
     try_slices(context, p, unit, choice);
-    if (!is_free || choice->misfit != NULL || !may_be_cut(context, p, given.values))
+    const int32_t rows = given_rows > 0 ? given_rows : rows_to_cut(context, p, tried.values);
+    if (!is_free || choice->misfit != NULL || rows == 0)
         return;
+    const tn_choice given = tried;
     for (int32_t slices = 2;
-         slices <= TN_GEMM_MOST_SLICES && p->k >= (int64_t)slices * TN_GEMM_TUNED_SLICE &&
-         tn_gemm_split_bytes(p, slices) <= p->head.workspace_limit;
+         slices <= TN_GEMM_MOST_SLICES && p->k >= (int64_t)slices * TN_GEMM_TUNED_SLICE;
          slices *= 2) {
-        tn_choice tried = given;
+        tried = given;
         tried.values[MATRIX_SLICES] = slices;
+        tried.values[MATRIX_CUT_ROWS] = rows;
         try_slices(context, p, unit, &tried);
-        if (tn_choice_beats(&tried, choice))
+        if (tried.misfit == NULL && tried.workspace <= p->head.workspace_limit &&
+            tn_choice_beats(&tried, choice))
             *choice = tried;
     }
 }
 
-static void set_options(tenon_context *context, const gemm_problem *p, matrix_layout *layout,
+/* Options by which programs are told apart; a launch makes those of its own. */
+static void set_options(tenon_context *context, const gemm_problem *p, const matrix_unit *unit,
                         tn_choice *choice)
 {
+    uint64_t length;
     const int32_t slices = choice->values[MATRIX_SLICES];
     const gemm_problem product = slices > 1 ? tn_gemm_split_partial(p, slices) : *p;
-    tn_matrix_options(context, &product, &layout->unit, choice->values, choice->options);
+    tn_matrix_options(context, &product, unit, choice->values, choice->options);
     if (slices > 1)
-        tn_gemm_split_add_options(p, choice->options, &layout->options);
+        tn_gemm_split_add_options(p, choice->options, &length);
 }
 
 static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
 {
     const gemm_problem *p = (const gemm_problem *)problem;
-    matrix_layout *layout = TN_LAYOUT(matrix_layout, choice);
-    const char *why = refuses(context, p, choice, &layout->unit);
+    matrix_unit *unit = TN_LAYOUT(matrix_unit, choice);
+    const char *why = refuses(context, p, choice, unit);
     if (why != NULL)
         return why;
     if (p->m == 1 || p->n == 1)
         choice->never_chosen =
             "a vector is read once, which other solvers do with fewer work-items idle";
-    tn_matrix_choose_block(context, problem, &layout->unit, try_block, choice);
+    tn_matrix_choose_block(context, problem, unit, try_block, choice);
     if (choice->misfit == NULL && !choice->is_estimate)
-        set_options(context, p, layout, choice);
+        set_options(context, p, unit, choice);
     return NULL;
 }
 
 static tenon_status launch_product(const char *operation, tn_recording *recording,
-                                   const gemm_problem *p, const tn_choice *choice,
-                                   const char *options)
+                                   const gemm_problem *p, const tn_choice *choice)
 {
+    const matrix_unit *unit = TN_LAYOUT(const matrix_unit, choice);
+    char options[TN_OPTIONS_SIZE];
     gemm_arguments arguments;
     tn_launch launch = {.source = "gemm/matrix", .options = options, .kernel = "gemm_matrix"};
+    tn_matrix_options(recording->context, p, unit, choice->values, options);
     tn_gemm_arguments(p, &arguments);
-    tn_matrix_sizes(p, &TN_LAYOUT(const matrix_layout, choice)->unit, choice->values, &launch);
+    tn_matrix_sizes(p, unit, choice->values, &launch);
     return tn_gemm_record_launch(operation, recording, p, &arguments, &launch);
 }
 
@@ -140,14 +176,15 @@ static tenon_status launch(const char *operation, tn_recording *recording,
 {
     const gemm_problem *p = (const gemm_problem *)problem;
     const int32_t slices = choice->values[MATRIX_SLICES];
-    char options[TN_OPTIONS_SIZE];
     if (slices <= 1)
-        return launch_product(operation, recording, p, choice, choice->options);
-    const gemm_problem partial = tn_gemm_split_partial(p, slices);
-    memcpy(options, choice->options, sizeof options);
-    options[TN_LAYOUT(const matrix_layout, choice)->options] = '\0';
-    TN_TRY(launch_product(operation, recording, &partial, choice, options));
-    return tn_gemm_split_record_sum(operation, recording, p, slices, false);
+        return launch_product(operation, recording, p, choice);
+    const int64_t first = whole_rows(p, choice->values);
+    const gemm_problem whole = rows_of(p, 0, first), cut = rows_of(p, first, p->m - first);
+    const gemm_problem partial = tn_gemm_split_partial(&cut, slices);
+    if (first > 0)
+        TN_TRY(launch_product(operation, recording, &whole, choice));
+    TN_TRY(launch_product(operation, recording, &partial, choice));
+    return tn_gemm_split_record_sum(operation, recording, &cut, slices, false);
 }
 
 bool tn_gemm_is_matrix(const tn_solver *solver)
@@ -158,14 +195,14 @@ bool tn_gemm_is_matrix(const tn_solver *solver)
 #define NEEDS "workspace where K is cut"
 
 const tn_solver tn_gemm_mma = TN_MATRIX_SOLVER(
-    mma, MATRIX_SPLIT_PARAMETERS,
+    mma, MATRIX_GEMM_PARAMETERS,
     "f16 and bf16, and f32 where TF32 is allowed, on NVIDIA's matrix units", NEEDS);
 const tn_solver tn_gemm_mfma = TN_MATRIX_SOLVER(
-    mfma, MATRIX_SPLIT_PARAMETERS, "f16, bf16 and f32 on the matrix units of AMD's CDNA", NEEDS);
+    mfma, MATRIX_GEMM_PARAMETERS, "f16, bf16 and f32 on the matrix units of AMD's CDNA", NEEDS);
 const tn_solver tn_gemm_wmma = TN_MATRIX_SOLVER(
-    wmma, MATRIX_SPLIT_PARAMETERS, "f16 and bf16 on the matrix units of AMD's RDNA", NEEDS);
+    wmma, MATRIX_GEMM_PARAMETERS, "f16 and bf16 on the matrix units of AMD's RDNA", NEEDS);
 const tn_solver tn_gemm_xmx =
-    TN_MATRIX_SOLVER(xmx, MATRIX_SPLIT_PARAMETERS, "f16 and bf16 on Intel's matrix units", NEEDS);
+    TN_MATRIX_SOLVER(xmx, MATRIX_GEMM_PARAMETERS, "f16 and bf16 on Intel's matrix units", NEEDS);
 const tn_solver tn_gemm_wgmma =
-    TN_MATRIX_SOLVER(wgmma, MATRIX_SPLIT_PARAMETERS,
+    TN_MATRIX_SOLVER(wgmma, MATRIX_GEMM_PARAMETERS,
                      "f16 and bf16 on Hopper's matrix units, where the driver takes wgmma", NEEDS);
