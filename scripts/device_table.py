@@ -24,10 +24,14 @@ NEAR = 1.02  # times the fastest: as good, by what two runs differ
 LISTS = [
     ("tiled f32", "gemm/tiled", {"f32", "f16", "bf16"}, ("mb", "nb", "kb", "mr", "nr", "lb"), 5),
     ("tiled f64", "gemm/tiled", {"f64"}, ("mb", "nb", "kb", "mr", "nr", "lb"), 5),
-    ("matrix blocks", "gemm/(mma|mfma|wmma|xmx)", None, ("mb", "nb", "wm", "wn"), 8),
+    ("matrix blocks", "gemm/(mma|mfma|wmma|xmx):.*st1\\b.*", None, ("mb", "nb", "wm", "wn"), 8),
+    ("copied blocks", "gemm/mma:.*st[2-9].*", None, ("mb", "nb", "wm", "wn", "line"), 8),
     ("wgmma blocks", "gemm/wgmma", None, ("mb", "nb", "wm", "wn"), 8),
 ]
 CPU_TILES, MOST_CPU_TILES = "gemm/cpu_(direct|packed)", 3
+# Bytes of K in a line of a block, unless its point says otherwise.
+LINE = 64
+BYTES = {"f64": 8, "f32": 4, "f16": 2, "bf16": 2, "i8": 1, "u8": 1}
 # A table's field of the model, and the measured speed that it follows.
 SPEEDS = [("memory bandwidth", "memory"), ("memory cache", "cache")]
 
@@ -49,9 +53,11 @@ def whole(name):
     return base
 
 
-def parameters(solver):
-    return {word: int(number)
-            for word, number in re.findall(r"([a-z]+)(-?\d+)", solver.partition(":")[2])}
+def parameters(solver, dtype):
+    values = {word: int(number)
+              for word, number in re.findall(r"([a-z]+)(-?\d+)", solver.partition(":")[2])}
+    values["line"] = values.get("kb", 0) * BYTES[dtype]
+    return values
 
 
 def read(path):
@@ -72,13 +78,18 @@ def read(path):
     return device, calls
 
 
+def matches(solver, name):
+    """Whether a name with its parameters is of solvers that are given with some or without."""
+    return re.fullmatch(solver, name if ":" in solver else name.partition(":")[0])
+
+
 def near_best(calls, solver, types, point_of):
     """Of each call that such a solver serves best, or nearly: the points that do."""
     sets = []
     for dtype, times in calls:
         best = min(times.values())
-        points = {point_of(name) for name, time in times.items()
-                  if re.fullmatch(solver, name.partition(":")[0]) and time <= NEAR * best}
+        points = {point_of(name, dtype) for name, time in times.items()
+                  if matches(solver, name) and time <= NEAR * best}
         if points and (types is None or dtype in types):
             sets.append(points)
     return sets
@@ -106,11 +117,11 @@ def put(table, path, value):
 def tile_times(calls, chosen, point_of):
     """How much longer calls take by each tile alone than by the fastest of them."""
     ratios = {tile: [] for tile in chosen}
-    for _, times in calls:
+    for dtype, times in calls:
         least = {}
         for name, time in times.items():
-            if re.fullmatch(CPU_TILES, name.partition(":")[0]):
-                tile = point_of(name)
+            if matches(CPU_TILES, name):
+                tile = point_of(name, dtype)
                 least[tile] = min(time, least.get(tile, time))
         for tile in set(least) & set(chosen) if len(least) > 1 else ():
             ratios[tile].append(least[tile] / min(least.values()))
@@ -118,8 +129,8 @@ def tile_times(calls, chosen, point_of):
 
 
 def add_cpu_tiles(table, base, calls):
-    def point_of(name):
-        values = parameters(name)
+    def point_of(name, dtype):
+        values = parameters(name, dtype)
         return (values["mr"], values["nr"] // base["lanes"])
 
     chosen = cover(near_best(calls, CPU_TILES, {"f32"}, point_of), MOST_CPU_TILES)
@@ -129,9 +140,10 @@ def add_cpu_tiles(table, base, calls):
 
 def add_lists(table, calls):
     for path, solver, types, names, most in LISTS:
-        def point_of(name, names=names):
-            values = parameters(name)
-            return tuple(values[word] for word in names)
+        def point_of(name, dtype, names=names):
+            values = parameters(name, dtype)
+            point = tuple(values[word] for word in names)
+            return point[:-1] if names[-1] == "line" and values["line"] == LINE else point
 
         chosen = cover(near_best(calls, solver, types, point_of), most)
         if chosen:

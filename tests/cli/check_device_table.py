@@ -90,6 +90,15 @@ class Tables(unittest.TestCase):
         before = json.loads((self.kinds / "gfx942.json").read_text())
         self.assertEqual(table["rates"], before["rates"])
 
+    def test_blocks_that_are_copied_past_the_registers(self):
+        call = "tenon check gemm a=f16:9x9 b=f16:9x9 d=f16:9x9"
+        table = self.table(tuned(
+            dict(GPU, kind="sm_90"), (call, "gemm/mma:mb128,nb128,kb32,wm2,wn2,st3,em3,ks1"),
+            (call, "gemm/mma:mb16,nb64,kb64,wm1,wn4,st4,em3,ks1"),
+            (call, "gemm/mma:mb64,nb64,kb32,wm2,wn2,st1,em3,ks1")))
+        self.assertEqual(table["copied"]["blocks"], [[16, 64, 1, 4, 128], [128, 128, 2, 2]])
+        self.assertEqual(table["matrix"]["blocks"], [[64, 64, 2, 2]])
+
     def test_a_kind_of_its_own(self):
         table = self.table(tuned(CPU), tuned(dict(CPU, cache=1 << 27)), name="cpu_16_large")
         self.assertEqual(table["like"], "cpu_16")
