@@ -20,7 +20,9 @@ __kernel void trial(__global int *result, const trial_args args)
     __asm__ volatile("fence.proxy.async;" ::: "memory");
     barrier(CLK_LOCAL_MEM_FENCE);
     const ulong descriptor = ((ulong)(size_t)b >> 4 & 0x3fff) | 8ul << 16 | 16ul << 32;
-    __asm__ volatile("wgmma.fence.sync.aligned;" ::: "memory");
+    /* The sums are operands: what sets them must stand before the fence. */
+    __asm__ volatile("wgmma.fence.sync.aligned;"
+                     : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])::"memory");
     __asm__ volatile("wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 "
                      "{%0, %1, %2, %3}, {%4, %4, %4, %4}, %5, 1, 1, 1, 0;"
                      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
