@@ -152,18 +152,23 @@ class Compilers:
             raise Failure("unresolved: " + ", ".join(unresolved))
         return self.with_loops(output.amd(text), text, machine)
 
-    def nvidia(self, machine, path, options):
-        name = machine.name
+    def ptx(self, machine, path, options):
+        """The file with the PTX of a source, which has nothing unresolved. Raises Failure."""
         target = ["-nogpulib", "-target", "nvptx64-unknown-nvidiacl", "-Xclang", "-target-cpu", "-Xclang",
-                  name, "-Xclang", "-target-feature", "-Xclang", "+" + PTX[name]]
+                  machine.name, "-Xclang", "-target-feature", "-Xclang", "+" + PTX[machine.name]]
         language = [*options, "-fgnu-keywords", "-Xclang", "-cl-ext=+cl_khr_fp16,+cl_khr_fp64"]
         assembly = self.back_end(path, target, language, [self.libraries["nvidia"], self.libdevice()])
-        ptx = assembly.read_text(encoding="utf-8")
-        if unresolved := output.ptx_unresolved(ptx):
+        if unresolved := output.ptx_unresolved(assembly.read_text(encoding="utf-8")):
             raise Failure("unresolved: " + ", ".join(unresolved))
+        return assembly
+
+    def nvidia(self, machine, path, options):
+        assembly = self.ptx(machine, path, options)
+        ptx = assembly.read_text(encoding="utf-8")
         if self.ptxas is None:
             return self.with_loops({kernel: {} for kernel in re.findall(r"\.entry (\w+)", ptx)}, ptx, machine)
-        done = run([self.ptxas, f"-arch={name}", "-v", str(assembly), "-o", str(path.with_suffix(".cubin"))])
+        done = run([self.ptxas, f"-arch={machine.name}", "-v", str(assembly), "-o",
+                    str(path.with_suffix(".cubin"))])
         if done.returncode != 0:
             raise Failure(said(done))
         return self.with_loops(output.ptxas(done.stderr + done.stdout), ptx, machine)

@@ -1,0 +1,191 @@
+/* What the driver says of its platform and device: PTX_DEVICE is "sm_80" or "sm_90a". */
+#include "driver.h"
+
+#include <CL/cl_ext.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+struct _cl_platform_id {
+    int nothing;
+};
+struct _cl_device_id {
+    int nothing;
+};
+
+static struct _cl_platform_id platform;
+static struct _cl_device_id device;
+
+cl_int ptx_answer(const void *value, size_t length, size_t size, void *to, size_t *size_ret)
+{
+    if (size_ret != NULL)
+        *size_ret = length;
+    if (to == NULL)
+        return CL_SUCCESS;
+    if (size < length)
+        return CL_INVALID_VALUE;
+    memcpy(to, value, length);
+    return CL_SUCCESS;
+}
+
+cl_int ptx_answer_text(const char *text, size_t size, void *to, size_t *size_ret)
+{
+    return ptx_answer(text, strlen(text) + 1, size, to, size_ret);
+}
+
+static uint64_t setting(const char *name, uint64_t usual)
+{
+    const char *text = getenv(name);
+    return text != NULL ? strtoull(text, NULL, 0) : usual;
+}
+
+/* 80 of sm_80. */
+static cl_uint capability(void)
+{
+    const char *name = getenv("PTX_DEVICE");
+    return name != NULL && strncmp(name, "sm_", 3) == 0 ? (cl_uint)atoi(name + 3) : 80;
+}
+
+EXPORT cl_int clGetPlatformIDs(cl_uint count, cl_platform_id *ids, cl_uint *found)
+{
+    if (ids != NULL && count > 0)
+        ids[0] = &platform;
+    if (found != NULL)
+        *found = 1;
+    return CL_SUCCESS;
+}
+
+EXPORT cl_int clGetPlatformInfo(cl_platform_id id, cl_platform_info what, size_t size, void *to,
+                                size_t *size_ret)
+{
+    (void)id;
+    switch (what) {
+    case CL_PLATFORM_NAME:
+        return ptx_answer_text("PTX interpreter", size, to, size_ret);
+    case CL_PLATFORM_VERSION:
+        return ptx_answer_text("OpenCL 1.2", size, to, size_ret);
+    default:
+        return CL_INVALID_VALUE;
+    }
+}
+
+EXPORT cl_int clGetDeviceIDs(cl_platform_id id, cl_device_type type, cl_uint count,
+                             cl_device_id *ids, cl_uint *found)
+{
+    (void)id;
+    if ((type & (CL_DEVICE_TYPE_GPU | CL_DEVICE_TYPE_DEFAULT)) == 0)
+        return CL_DEVICE_NOT_FOUND;
+    if (ids != NULL && count > 0)
+        ids[0] = &device;
+    if (found != NULL)
+        *found = 1;
+    return CL_SUCCESS;
+}
+
+static cl_int text_info(cl_device_info what, size_t size, void *to, size_t *size_ret)
+{
+    switch (what) {
+    case CL_DEVICE_NAME:
+        return ptx_answer_text("interpreted GPU", size, to, size_ret);
+    case CL_DEVICE_VENDOR:
+    case CL_DRIVER_VERSION:
+        return ptx_answer_text("PTX interpreter", size, to, size_ret);
+    case CL_DEVICE_VERSION:
+        return ptx_answer_text("OpenCL 1.2", size, to, size_ret);
+    case CL_DEVICE_EXTENSIONS:
+        return ptx_answer_text("cl_khr_fp64 cl_nv_device_attribute_query cl_nv_compiler_options",
+                               size, to, size_ret);
+    default:
+        return CL_INVALID_VALUE;
+    }
+}
+
+static cl_int number_info(cl_device_info what, size_t size, void *to, size_t *size_ret)
+{
+    cl_uint number;
+    switch (what) {
+    case CL_DEVICE_MAX_COMPUTE_UNITS:
+        number = (cl_uint)setting("PTX_UNITS", 4);
+        break;
+    case CL_DEVICE_MEM_BASE_ADDR_ALIGN:
+        number = 4096;
+        break;
+    case CL_DEVICE_COMPUTE_CAPABILITY_MAJOR_NV:
+        number = capability() / 10;
+        break;
+    case CL_DEVICE_COMPUTE_CAPABILITY_MINOR_NV:
+        number = capability() % 10;
+        break;
+    case CL_DEVICE_COMPILER_AVAILABLE:
+    case CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT:
+    case CL_DEVICE_NATIVE_VECTOR_WIDTH_DOUBLE:
+        number = 1;
+        break;
+    case CL_DEVICE_HOST_UNIFIED_MEMORY:
+        number = 0;
+        break;
+    default:
+        return text_info(what, size, to, size_ret);
+    }
+    return ptx_answer(&number, sizeof number, size, to, size_ret);
+}
+
+EXPORT cl_int clGetDeviceInfo(cl_device_id id, cl_device_info what, size_t size, void *to,
+                              size_t *size_ret)
+{
+    static const size_t most_items[3] = {1024, 1024, 64}, most = 1024;
+    const cl_device_type type = CL_DEVICE_TYPE_GPU;
+    const cl_platform_id own = &platform;
+    cl_ulong bytes;
+    (void)id;
+    switch (what) {
+    case CL_DEVICE_TYPE:
+        return ptx_answer(&type, sizeof type, size, to, size_ret);
+    case CL_DEVICE_PLATFORM:
+        return ptx_answer(&own, sizeof own, size, to, size_ret);
+    case CL_DEVICE_MAX_WORK_GROUP_SIZE:
+        return ptx_answer(&most, sizeof most, size, to, size_ret);
+    case CL_DEVICE_MAX_WORK_ITEM_SIZES:
+        return ptx_answer(most_items, sizeof most_items, size, to, size_ret);
+    case CL_DEVICE_GLOBAL_MEM_SIZE:
+    case CL_DEVICE_MAX_MEM_ALLOC_SIZE:
+        bytes = (cl_ulong)1 << 30;
+        break;
+    case CL_DEVICE_LOCAL_MEM_SIZE:
+        bytes = setting("PTX_LOCAL_MEMORY", 48 << 10);
+        break;
+    case CL_DEVICE_GLOBAL_MEM_CACHE_SIZE:
+        bytes = 40 << 20;
+        break;
+    default:
+        return number_info(what, size, to, size_ret);
+    }
+    return ptx_answer(&bytes, sizeof bytes, size, to, size_ret);
+}
+
+EXPORT cl_int clGetContextInfo(cl_context context, cl_context_info what, size_t size, void *to,
+                               size_t *size_ret)
+{
+    const cl_device_id own = &device;
+    const cl_uint one = 1;
+    (void)context;
+    if (what == CL_CONTEXT_DEVICES)
+        return ptx_answer(&own, sizeof own, size, to, size_ret);
+    if (what == CL_CONTEXT_NUM_DEVICES)
+        return ptx_answer(&one, sizeof one, size, to, size_ret);
+    return CL_INVALID_VALUE;
+}
+
+EXPORT cl_int clGetCommandQueueInfo(cl_command_queue queue, cl_command_queue_info what, size_t size,
+                                    void *to, size_t *size_ret)
+{
+    const cl_command_queue_properties none = 0;
+    const cl_device_id own = &device;
+    if (what == CL_QUEUE_CONTEXT) /* a queue is its context */
+        return ptx_answer(&queue, sizeof queue, size, to, size_ret);
+    if (what == CL_QUEUE_DEVICE)
+        return ptx_answer(&own, sizeof own, size, to, size_ret);
+    if (what == CL_QUEUE_PROPERTIES)
+        return ptx_answer(&none, sizeof none, size, to, size_ret);
+    return CL_INVALID_VALUE;
+}

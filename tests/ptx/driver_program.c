@@ -1,0 +1,192 @@
+/* Programs and kernels: compiled by the command in PTX_COMPILER, which is given the file with the
+ * source, that for the PTX, and the options. */
+#include "driver.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+EXPORT cl_program clCreateProgramWithSource(cl_context context, cl_uint count, const char **texts,
+                                            const size_t *lengths, cl_int *error)
+{
+    cl_program made = calloc(1, sizeof *made);
+    size_t used = 0;
+    (void)context;
+    for (cl_uint i = 0; made != NULL && i < count; i++) {
+        const size_t length = lengths != NULL && lengths[i] != 0 ? lengths[i] : strlen(texts[i]);
+        char *longer = realloc(made->source, used + length + 1);
+        if (longer == NULL)
+            break;
+        made->source = longer;
+        memcpy(made->source + used, texts[i], length);
+        used += length;
+        made->source[used] = '\0';
+    }
+    if (made != NULL)
+        made->references = 1;
+    if (error != NULL)
+        *error = made != NULL && made->source != NULL ? CL_SUCCESS : CL_OUT_OF_HOST_MEMORY;
+    return made;
+}
+
+EXPORT cl_program clCreateProgramWithBinary(cl_context context, cl_uint count,
+                                            const cl_device_id *devices, const size_t *lengths,
+                                            const unsigned char **binaries, cl_int *loaded,
+                                            cl_int *error)
+{
+    (void)context;
+    (void)count;
+    (void)devices;
+    (void)lengths;
+    (void)binaries;
+    if (loaded != NULL)
+        *loaded = CL_INVALID_BINARY;
+    if (error != NULL)
+        *error = CL_INVALID_BINARY;
+    return NULL;
+}
+
+static char *read_file(const char *path)
+{
+    FILE *file = fopen(path, "rb");
+    char *text = NULL;
+    if (file == NULL || fseek(file, 0, SEEK_END) != 0)
+        return NULL;
+    const long size = ftell(file);
+    rewind(file);
+    if (size >= 0 && (text = malloc((size_t)size + 1)) != NULL)
+        text[fread(text, 1, (size_t)size, file)] = '\0';
+    fclose(file);
+    return text;
+}
+
+static bool write_file(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "wb");
+    if (file == NULL)
+        return false;
+    const bool is_written = fwrite(text, 1, strlen(text), file) == strlen(text);
+    return fclose(file) == 0 && is_written;
+}
+
+/* The compiler must not be preloaded in its turn. Its output goes to the file `log`. */
+static bool compile(const char *source, const char *ptx, const char *log, const char *options)
+{
+    const char *compiler = getenv("PTX_COMPILER");
+    char command[8192];
+    if (compiler == NULL)
+        return false;
+    snprintf(command, sizeof command, "%s %s %s %s > %s 2>&1", compiler, source, ptx, options, log);
+    const pid_t child = fork();
+    if (child == 0) {
+        unsetenv("LD_PRELOAD");
+        execl("/bin/sh", "sh", "-c", command, (char *)NULL);
+        _exit(127);
+    }
+    int status = 1;
+    return child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) &&
+           WEXITSTATUS(status) == 0;
+}
+
+static void build(cl_program program, const char *options)
+{
+    char folder[] = "/tmp/ptx-XXXXXX", source[64], ptx[64], log[64], why[256] = "";
+    if (mkdtemp(folder) == NULL)
+        return;
+    snprintf(source, sizeof source, "%s/k.cl", folder);
+    snprintf(ptx, sizeof ptx, "%s/k.ptx", folder);
+    snprintf(log, sizeof log, "%s/log", folder);
+    const bool is_compiled =
+        write_file(source, program->source) && compile(source, ptx, log, options);
+    char *text = read_file(is_compiled ? ptx : log);
+    if (is_compiled && text != NULL)
+        program->made = ptx_parse(text, why);
+    if (is_compiled && program->made == NULL)
+        fprintf(stderr, "ptx: a program is not interpreted: %s\n", why);
+    snprintf(program->log, sizeof program->log, "%s", is_compiled || text == NULL ? why : text);
+    free(text);
+    unlink(source);
+    unlink(ptx);
+    unlink(log);
+    rmdir(folder);
+}
+
+EXPORT cl_int clBuildProgram(cl_program program, cl_uint count, const cl_device_id *devices,
+                             const char *options, void (*notify)(cl_program, void *), void *user)
+{
+    (void)count;
+    (void)devices;
+    (void)notify;
+    (void)user;
+    build(program, options != NULL ? options : "");
+    return program->made != NULL ? CL_SUCCESS : CL_BUILD_PROGRAM_FAILURE;
+}
+
+EXPORT cl_int clGetProgramBuildInfo(cl_program program, cl_device_id device,
+                                    cl_program_build_info what, size_t size, void *to,
+                                    size_t *size_ret)
+{
+    (void)device;
+    return what == CL_PROGRAM_BUILD_LOG ? ptx_answer_text(program->log, size, to, size_ret)
+                                        : CL_INVALID_VALUE;
+}
+
+/* There are no binaries. */
+EXPORT cl_int clGetProgramInfo(cl_program program, cl_program_info what, size_t size, void *to,
+                               size_t *size_ret)
+{
+    const size_t none = 0;
+    (void)program;
+    return what == CL_PROGRAM_BINARY_SIZES ? ptx_answer(&none, sizeof none, size, to, size_ret)
+                                           : CL_INVALID_VALUE;
+}
+
+EXPORT cl_int clRetainProgram(cl_program program)
+{
+    __atomic_add_fetch(&program->references, 1, __ATOMIC_SEQ_CST);
+    return CL_SUCCESS;
+}
+
+EXPORT cl_int clReleaseProgram(cl_program program)
+{
+    if (__atomic_sub_fetch(&program->references, 1, __ATOMIC_SEQ_CST) == 0) {
+        ptx_destroy(program->made);
+        free(program->source);
+        free(program);
+    }
+    return CL_SUCCESS;
+}
+
+EXPORT cl_kernel clCreateKernel(cl_program program, const char *name, cl_int *error)
+{
+    const ptx_function *function = program->made != NULL ? ptx_find(program->made, name) : NULL;
+    cl_kernel made = function != NULL ? calloc(1, sizeof *made) : NULL;
+    if (made != NULL) {
+        made->program = program;
+        made->function = function;
+        clRetainProgram(program);
+    }
+    if (error != NULL)
+        *error = made != NULL ? CL_SUCCESS : CL_INVALID_KERNEL_NAME;
+    return made;
+}
+
+EXPORT cl_int clReleaseKernel(cl_kernel kernel)
+{
+    clReleaseProgram(kernel->program);
+    free(kernel);
+    return CL_SUCCESS;
+}
+
+EXPORT cl_int clGetKernelWorkGroupInfo(cl_kernel kernel, cl_device_id device,
+                                       cl_kernel_work_group_info what, size_t size, void *to,
+                                       size_t *size_ret)
+{
+    const size_t most = 1024;
+    (void)kernel;
+    (void)device;
+    return what == CL_KERNEL_WORK_GROUP_SIZE ? ptx_answer(&most, sizeof most, size, to, size_ret)
+                                             : CL_INVALID_VALUE;
+}

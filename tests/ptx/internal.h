@@ -1,0 +1,175 @@
+/* What the machine's files share. */
+#ifndef PTX_INTERNAL_H
+#define PTX_INTERNAL_H
+
+#include "machine.h"
+#include "operations.h"
+
+#include <setjmp.h>
+
+#define LANES      32
+#define MAX_WARPS  32
+#define BARRIERS   16
+#define CALL_DEPTH 8
+#define POISON     0xfff7fff7fff7fff7u /* NaN as f16, bf16, f32 and f64 */
+
+/* Windows of generic addresses. Global memory lies below. */
+#define WINDOW        ((uint64_t)1 << 48)
+#define SHARED_WINDOW (1 * WINDOW)
+#define LOCAL_WINDOW  (2 * WINDOW)
+#define PARAM_WINDOW  (3 * WINDOW)
+
+typedef uint64_t lanes[LANES];
+
+__extension__ typedef __int128 int128;
+__extension__ typedef unsigned __int128 uint128;
+
+/* A cp.async that is under way. */
+typedef struct copy {
+    uint32_t to;
+    uint64_t from;
+    int size, read; /* bytes written, of which so many are read and the others zeros */
+    int lane;
+    uint32_t group;
+} copy;
+
+/* Bytes of shared memory that a wgmma reads, and the group that it is in. */
+typedef struct product {
+    uint32_t group;
+    uint64_t serial;
+    int piece_count;
+    uint32_t *pieces; /* addresses of 16 bytes */
+} product;
+
+typedef struct warp {
+    int number;
+    uint32_t alive;  /* lanes that have not ended */
+    uint32_t parked; /* lanes that wait for the others of the warp, at their pc */
+    int pc[LANES];
+    lanes *r;
+    uint32_t carry;   /* of add.cc, a bit for each lane */
+    int waiting;      /* the barrier, or -1 */
+    int depth[LANES]; /* of calls */
+    int back[CALL_DEPTH][LANES];
+    /* What it knows of the others: its own component counts its barriers, synchronisations and
+     * fences. An access at time t of warp v came before if clock[v] >= t. */
+    uint32_t clock[MAX_WARPS];
+    uint32_t fenced[MAX_WARPS]; /* the same of writes made visible to the async proxy */
+    uint32_t lanes_met;         /* when its lanes last synchronised with one another */
+    /* cp.async */
+    copy *copies;
+    int copy_count, copy_capacity;
+    uint32_t copy_groups[LANES]; /* committed */
+    /* wgmma */
+    product *products;
+    int product_count, product_capacity;
+    uint32_t product_groups; /* committed */
+    uint64_t serial, done;   /* of products: the last issued, the last known to have ended */
+    uint64_t *taken;         /* of registers: the serial of the last product that has it */
+    uint64_t *touched;       /* when it was last read or written otherwise */
+    uint64_t fence;          /* when wgmma.fence was last executed; 0: never */
+    uint64_t *descriptors;   /* what its products were given, for comparison in the group */
+    int descriptor_count, descriptor_capacity;
+} warp;
+
+typedef struct barrier {
+    uint32_t arrived, expected; /* threads; 0: nobody is there */
+    uint32_t waiting;           /* warps */
+    uint32_t clock[MAX_WARPS], fenced[MAX_WARPS];
+} barrier;
+
+/* A byte of shared memory. */
+typedef struct shadow {
+    uint32_t written;     /* when, by the writer's clock; 0: never */
+    uint8_t writer, lane; /* warp and lane */
+    uint8_t coming;       /* a cp.async to it is under way */
+    uint16_t products;    /* that read it and are under way */
+} shadow;
+
+typedef struct machine {
+    const ptx_launch *launch;
+    const ptx_program *program;
+    ptx_counts *counts;
+    uint32_t group[3];
+    int warp_count;
+    uint32_t item_count;
+    warp warps[MAX_WARPS];
+    barrier barriers[BARRIERS];
+    unsigned char *shared, *local, *params;
+    shadow *shadows;
+    uint32_t *read_at;        /* [byte][warp]: when it was last read */
+    uint8_t *read_by;         /* and by which lane; 255: several */
+    const ptx_buffer *recent; /* that an access found */
+    const ptx_instruction *now;
+    warp *acting;
+    uint64_t time, random;
+    char *message;
+    jmp_buf failed;
+} machine;
+
+_Noreturn void machine_fail(machine *m, int lane, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+uint64_t draw(machine *m);
+
+/* --- registers --- */
+/* An operand's value in every lane: where it lies, or `room`, filled. */
+const uint64_t *fetch(machine *m, warp *w, const ptx_operand *o, lanes room);
+void put(machine *m, warp *w, const ptx_operand *o, const uint64_t *values, uint32_t mask);
+/* A register whose value is of no account, or that a product of the warp still has, fails. */
+void touch(machine *m, warp *w, int number);
+
+/* --- memory --- */
+uint64_t address_of(machine *m, warp *w, const ptx_operand *o, int lane);
+/* Where bytes lie. The access is checked and noted. */
+unsigned char *memory_at(machine *m, ptx_space space, uint64_t address, size_t size, bool write,
+                         const void *value, int lane);
+const unsigned char *global_at(machine *m, uint64_t address, size_t size, int lane);
+void note_read(machine *m, uint32_t at, size_t size, int lane);
+void note_write(machine *m, uint32_t at, size_t size, int lane, const void *value);
+void check_shared(machine *m, uint64_t at, size_t size, int lane);
+void run_load(machine *m, warp *w, const ptx_instruction *i, uint32_t mask);
+void run_store(machine *m, warp *w, const ptx_instruction *i, uint32_t mask);
+void run_atomic(machine *m, warp *w, const ptx_instruction *i, uint32_t mask);
+void run_address(machine *m, warp *w, const ptx_instruction *i, uint32_t mask);
+
+/* --- arithmetic --- */
+/* False: it is none. */
+bool run_arithmetic(machine *m, warp *w, const ptx_instruction *i, uint32_t mask);
+bool run_float(machine *m, warp *w, const ptx_instruction *i, uint32_t mask);
+void run_compare(machine *m, warp *w, const ptx_instruction *i, uint32_t mask);
+void run_convert(machine *m, warp *w, const ptx_instruction *i, uint32_t mask);
+void run_move(machine *m, warp *w, const ptx_instruction *i, uint32_t mask);
+void run_shuffle(machine *m, warp *w, const ptx_instruction *i, uint32_t mask);
+void run_vote(machine *m, warp *w, const ptx_instruction *i, uint32_t mask);
+void run_redux(machine *m, warp *w, const ptx_instruction *i, uint32_t mask);
+uint64_t extended(ptx_type type, uint64_t bits);
+
+/* --- numbers --- */
+double to_double(ptx_type type, uint64_t bits);
+uint64_t from_double(ptx_type type, double x, ptx_round round);
+float f32_of(uint64_t bits);
+uint64_t bits_of_f32(float x);
+/* f16, bf16, tf32, f32, s8 and u8 as what they stand for. */
+float element_value(ptx_type type, uint32_t bits);
+
+/* --- what is asynchronous --- */
+void run_cp_async(machine *m, warp *w, const ptx_instruction *i, uint32_t mask);
+void run_wgmma(machine *m, warp *w, const ptx_instruction *i, uint32_t mask);
+void note_proxy_fence(machine *m, warp *w, uint32_t mask);
+
+/* --- matrices --- */
+void run_mma(machine *m, warp *w, const ptx_instruction *i);
+void run_ldmatrix(machine *m, warp *w, const ptx_instruction *i);
+void run_stmatrix(machine *m, warp *w, const ptx_instruction *i);
+void multiply_group(machine *m, warp *w, const ptx_instruction *i);
+
+/* --- control --- */
+void arrive(machine *m, warp *w, const ptx_instruction *i);
+void meet_lanes(warp *w);
+
+#define EACH_LANE(mask, lane)                                                                      \
+    for (int lane = 0; lane < LANES; lane++)                                                       \
+        if ((mask) >> lane & 1)
+
+#endif
