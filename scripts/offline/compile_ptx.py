@@ -3,14 +3,12 @@
 
     compile_ptx.py SOURCE PTX [OPTION …]
 
-PTX_DEVICE is the machine. What was compiled is kept in the folder PTX_CACHE. PTX_EDIT is a file with
-an edit of the text, the pattern and what takes its place on a line each, by which a test makes a
-mutant; it must find something in each program whose name the third line has.
+PTX_DEVICE is the machine. PTX_EDIT is a file with an edit by which a test makes a mutant
+(interpreter.Edit), in JSON.
 """
-import hashlib
+import json
 import os
 import re
-import shutil
 import sys
 import tempfile
 from pathlib import Path
@@ -20,36 +18,26 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from offline.compilers import MACHINES, Compilers, Failure  # noqa: E402
 
 
-def compiled(machine, source, options):
-    """The PTX, from the folder or made."""
+def compiled(machine, text, options):
     compilers = Compilers()
     if "nvidia" in compilers.absent:
         sys.exit(compilers.absent["nvidia"])
-    key = "\0".join([machine.name, " ".join(options), source.read_text(encoding="utf-8"),
-                     compilers.version("nvidia")])
-    kept = Path(os.environ["PTX_CACHE"], hashlib.sha256(key.encode()).hexdigest()[:32] + ".ptx")
-    if kept.exists():
-        return kept.read_text(encoding="utf-8")
-    kept.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "k.cl")
-        shutil.copy(source, path)
+        path.write_text(text, encoding="utf-8")
         try:
-            text = compilers.ptx(machine, path, options).read_text(encoding="utf-8")
+            return compilers.ptx(machine, path, options).read_text(encoding="utf-8")
         except Failure as error:
             sys.exit(str(error))
-    mine = kept.with_suffix(f".{os.getpid()}")
-    mine.write_text(text, encoding="utf-8")
-    mine.rename(kept)
-    return text
 
 
-def edited(text):
-    edit = os.environ.get("PTX_EDIT")
-    if edit is None:
+def edited(where, text):
+    """The text after the edit, where that is for such a text and for a kernel of it."""
+    path = os.environ.get("PTX_EDIT")
+    if path is None:
         return text
-    pattern, replacement, kernel = Path(edit).read_text(encoding="utf-8").splitlines()
-    if f".entry {kernel}(" not in text:
+    place, kernel, pattern, replacement = json.loads(Path(path).read_text(encoding="utf-8"))
+    if place != where or not re.search(rf"\b{kernel}\(", text):
         return text
     text, count = re.subn(pattern, replacement, text)
     if count == 0:
@@ -60,7 +48,9 @@ def edited(text):
 def main():
     source, ptx, *options = sys.argv[1:]
     machine = next(m for m in MACHINES if m.name == os.environ["PTX_DEVICE"])
-    Path(ptx).write_text(edited(compiled(machine, Path(source), options)), encoding="utf-8")
+    options.append("-DFP_FAST_FMAF=1")  # as NVIDIA's compiler has it
+    text = edited("source", Path(source).read_text(encoding="utf-8"))
+    Path(ptx).write_text(edited("ptx", compiled(machine, text, options)), encoding="utf-8")
 
 
 if __name__ == "__main__":

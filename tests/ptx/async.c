@@ -56,8 +56,7 @@ static void issue_copies(machine *m, warp *w, const ptx_instruction *i, uint32_t
         touch(m, w, i->operands[0].number);
     if (i->operands[1].has_register)
         touch(m, w, i->operands[1].number);
-    EACH_LANE(mask, l)
-    {
+    for (EACH_LANE(l, mask)) {
         copy c = {.from = address_of(m, w, &i->operands[1], l),
                   .size = (int)size[l],
                   .read = ignores ? (read[l] & 1 ? 0 : (int)size[l]) : (int)(uint32_t)read[l],
@@ -106,8 +105,8 @@ void run_cp_async(machine *m, warp *w, const ptx_instruction *i, uint32_t mask)
         break;
     case PTX_WAIT_ALL:
     case PTX_COMMIT:
-        EACH_LANE(mask, l)
-        w->copy_groups[l]++;
+        for (EACH_LANE(l, mask))
+            w->copy_groups[l]++;
         if (i->variant == PTX_WAIT_ALL)
             wait_copies(m, w, 0, mask);
         break;

@@ -2,6 +2,7 @@
  * source, that for the PTX, and the options. */
 #include "driver.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -90,27 +91,73 @@ static bool compile(const char *source, const char *ptx, const char *log, const 
            WEXITSTATUS(status) == 0;
 }
 
-static void build(cl_program program, const char *options)
+/* FNV-1a, of 64 bits, goes on from `hash`. */
+static uint64_t hashed(uint64_t hash, const char *text)
 {
-    char folder[] = "/tmp/ptx-XXXXXX", source[64], ptx[64], log[64], why[256] = "";
-    if (mkdtemp(folder) == NULL)
-        return;
-    snprintf(source, sizeof source, "%s/k.cl", folder);
+    for (; *text != '\0'; text++)
+        hash = (hash ^ (unsigned char)*text) * 0x100000001b3u;
+    return (hash ^ 0xff) * 0x100000001b3u;
+}
+
+/* Where the program is kept once it is compiled: PTX_CACHE/…, named after all that it depends on,
+ * of which PTX_COMPILERS says what the compiler is. False: it is not kept. */
+static bool kept_path(const char *source, const char *options, char path[512])
+{
+    const char *const parts[] = {getenv("PTX_DEVICE"), getenv("PTX_COMPILERS"), options, source};
+    const char *folder = getenv("PTX_CACHE"), *edited = getenv("PTX_EDIT_KERNEL");
+    uint64_t hash[2] = {0xcbf29ce484222325u, 0x84222325cbf29ceu};
+    if (folder == NULL || (edited != NULL && strstr(source, edited) != NULL))
+        return false;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        for (int h = 0; h < 2; h++)
+            hash[h] = hashed(hash[h], parts[i] != NULL ? parts[i] : "");
+    snprintf(path, 512, "%s/%016" PRIx64 "%016" PRIx64 ".ptx", folder, hash[0], hash[1]);
+    return true;
+}
+
+/* The log is where a failure is told. */
+static char *compiled(const char *source, const char *options, char message[512])
+{
+    char folder[512] = "/tmp/ptx-XXXXXX", cl[520], ptx[520], log[520], kept[512];
+    const bool keeps = kept_path(source, options, kept);
+    char *text = keeps ? read_file(kept) : NULL;
+    if (text != NULL)
+        return text;
+    if (keeps) /* on the same file system, for the renaming */
+        snprintf(folder, sizeof folder, "%s/XXXXXX", getenv("PTX_CACHE"));
+    if (mkdtemp(folder) == NULL) {
+        snprintf(message, 512, "no folder %s can be made", folder);
+        return NULL;
+    }
+    snprintf(cl, sizeof cl, "%s/k.cl", folder);
     snprintf(ptx, sizeof ptx, "%s/k.ptx", folder);
     snprintf(log, sizeof log, "%s/log", folder);
-    const bool is_compiled =
-        write_file(source, program->source) && compile(source, ptx, log, options);
-    char *text = read_file(is_compiled ? ptx : log);
-    if (is_compiled && text != NULL)
-        program->made = ptx_parse(text, why);
-    if (is_compiled && program->made == NULL)
-        fprintf(stderr, "ptx: a program is not interpreted: %s\n", why);
-    snprintf(program->log, sizeof program->log, "%s", is_compiled || text == NULL ? why : text);
-    free(text);
-    unlink(source);
+    if (write_file(cl, source) && compile(cl, ptx, log, options))
+        text = read_file(ptx);
+    char *said = text == NULL ? read_file(log) : NULL;
+    snprintf(message, 512, "%s", said != NULL ? said : "");
+    free(said);
+    if (text != NULL && keeps && write_file(log, text))
+        rename(log, kept);
+    unlink(cl);
     unlink(ptx);
     unlink(log);
     rmdir(folder);
+    return text;
+}
+
+static void build(cl_program program, const char *options)
+{
+    char why[256] = "";
+    char *text = compiled(program->source, options, program->log);
+    if (text == NULL)
+        return;
+    program->made = ptx_parse(text, why);
+    if (program->made == NULL) {
+        fprintf(stderr, "ptx: a program is not interpreted: %s\n", why);
+        snprintf(program->log, sizeof program->log, "%s", why);
+    }
+    free(text);
 }
 
 EXPORT cl_int clBuildProgram(cl_program program, cl_uint count, const cl_device_id *devices,

@@ -104,6 +104,25 @@ static uint64_t element(machine *m, const ptx_instruction *i, const uint64_t *op
     return from_double(type, y, (ptx_round)i->round);
 }
 
+/* The usual ones of f32, in all lanes at once. False: it is none of these. */
+static bool compute_all(const ptx_instruction *i, const uint64_t *const *o, uint64_t *result)
+{
+    const bool is_usual = i->types[0].bits == 32 && i->types[0].kind == PTX_FLOAT &&
+                          i->round == PTX_RN && (i->flags & (PTX_FTZ | PTX_SAT | PTX_RELU)) == 0;
+    if (is_usual && (i->op == PTX_OP_fma || i->op == PTX_OP_mad))
+        for (int l = 0; l < LANES; l++)
+            result[l] = bits_of_f32(fmaf(f32_of(o[0][l]), f32_of(o[1][l]), f32_of(o[2][l])));
+    else if (is_usual && i->op == PTX_OP_mul)
+        for (int l = 0; l < LANES; l++)
+            result[l] = bits_of_f32(f32_of(o[0][l]) * f32_of(o[1][l]));
+    else if (is_usual && i->op == PTX_OP_add)
+        for (int l = 0; l < LANES; l++)
+            result[l] = bits_of_f32(f32_of(o[0][l]) + f32_of(o[1][l]));
+    else
+        return false;
+    return true;
+}
+
 bool run_float(machine *m, warp *w, const ptx_instruction *i, uint32_t mask)
 {
     lanes rooms[3], result;
@@ -114,8 +133,11 @@ bool run_float(machine *m, warp *w, const ptx_instruction *i, uint32_t mask)
         return false;
     for (int n = 0; n < count; n++)
         o[n] = fetch(m, w, &i->operands[n + 1], rooms[n]);
-    EACH_LANE(mask, l)
-    {
+    if (compute_all(i, o, result)) {
+        put(m, w, &i->operands[0], result, mask);
+        return true;
+    }
+    for (EACH_LANE(l, mask)) {
         result[l] = 0;
         for (int e = 0; e < type.count; e++) {
             uint64_t values[3] = {0};
@@ -186,8 +208,7 @@ void run_compare(machine *m, warp *w, const ptx_instruction *i, uint32_t mask)
     const uint64_t *b = fetch(m, w, &i->operands[2], rooms[1]), *c = NULL;
     if (i->operand_count > 3)
         c = fetch(m, w, &i->operands[3], rooms[2]);
-    EACH_LANE(mask, l)
-    {
+    for (EACH_LANE(l, mask)) {
         const uint64_t is = compared(i, i->types[0], a[l], b[l]);
         result[l] = is;
         opposite[l] = is ^ 1;
@@ -288,11 +309,11 @@ void run_convert(machine *m, warp *w, const ptx_instruction *i, uint32_t mask)
     if (to.count == 2 && i->operand_count == 3) {
         const uint64_t *b = fetch(m, w, &i->operands[2], rooms[1]);
         to.count = 1;
-        EACH_LANE(mask, l)
-        result[l] = converted(i, to, from, a[l]) << 16 | converted(i, to, from, b[l]);
+        for (EACH_LANE(l, mask))
+            result[l] = converted(i, to, from, a[l]) << 16 | converted(i, to, from, b[l]);
     } else if (to.count == 1 && from.count == 1) {
-        EACH_LANE(mask, l)
-        result[l] = converted(i, to, from, a[l]);
+        for (EACH_LANE(l, mask))
+            result[l] = converted(i, to, from, a[l]);
     } else {
         machine_fail(m, 0, "this form of it is not interpreted");
     }

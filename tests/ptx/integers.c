@@ -214,8 +214,7 @@ static void run_carry(machine *m, warp *w, const ptx_instruction *i, uint32_t ma
     const uint64_t *a = fetch(m, w, &i->operands[1], room[0]);
     const uint64_t *b = fetch(m, w, &i->operands[2], room[1]);
     const uint128 all = ((uint128)1 << bits) - 1;
-    EACH_LANE(mask, l)
-    {
+    for (EACH_LANE(l, mask)) {
         const unsigned carry = takes ? w->carry >> l & 1 : 0;
         const uint128 x = a[l] & all, y = b[l] & all;
         const uint128 sum = subtracts ? x - y - carry : x + y + carry;
@@ -266,6 +265,37 @@ static bool is_whole(const ptx_instruction *i)
     return i->type_count > 0 && t.count == 1 && t.kind != PTX_FLOAT && t.kind != PTX_BFLOAT;
 }
 
+/* What most instructions are, in all lanes at once: that of operands the upper bits are not looked
+ * at, and those of the result are cut. False: it is none of these. */
+static bool compute_all(const ptx_instruction *i, const uint64_t *const *o, uint64_t *result)
+{
+    const bool is_low = (i->flags & (PTX_WIDE | PTX_HI | PTX_SAT)) == 0;
+    if (i->op == PTX_OP_add && is_low)
+        for (int l = 0; l < LANES; l++)
+            result[l] = o[0][l] + o[1][l];
+    else if (i->op == PTX_OP_sub && is_low)
+        for (int l = 0; l < LANES; l++)
+            result[l] = o[0][l] - o[1][l];
+    else if (i->op == PTX_OP_mul && is_low)
+        for (int l = 0; l < LANES; l++)
+            result[l] = o[0][l] * o[1][l];
+    else if (i->op == PTX_OP_mad && is_low)
+        for (int l = 0; l < LANES; l++)
+            result[l] = o[0][l] * o[1][l] + o[2][l];
+    else if (i->op == PTX_OP_and)
+        for (int l = 0; l < LANES; l++)
+            result[l] = o[0][l] & o[1][l];
+    else if (i->op == PTX_OP_or)
+        for (int l = 0; l < LANES; l++)
+            result[l] = o[0][l] | o[1][l];
+    else if (i->op == PTX_OP_xor)
+        for (int l = 0; l < LANES; l++)
+            result[l] = o[0][l] ^ o[1][l];
+    else
+        return false;
+    return true;
+}
+
 bool run_arithmetic(machine *m, warp *w, const ptx_instruction *i, uint32_t mask)
 {
     lanes rooms[4], result;
@@ -283,8 +313,11 @@ bool run_arithmetic(machine *m, warp *w, const ptx_instruction *i, uint32_t mask
     const int count = i->operand_count - 1;
     for (int n = 0; n < count; n++)
         o[n] = fetch(m, w, &i->operands[n + 1], rooms[n]);
-    EACH_LANE(mask, l)
-    {
+    if (compute_all(i, o, result)) {
+        put(m, w, &i->operands[0], result, mask);
+        return true;
+    }
+    for (EACH_LANE(l, mask)) {
         uint64_t values[4] = {0};
         for (int n = 0; n < count; n++)
             values[n] = is_amount(i, n) ? o[n][l] : extended(i->types[0], o[n][l]);

@@ -165,11 +165,20 @@ void run_stmatrix(machine *m, warp *w, const ptx_instruction *i);
 void multiply_group(machine *m, warp *w, const ptx_instruction *i);
 
 /* --- control --- */
-void arrive(machine *m, warp *w, const ptx_instruction *i);
-void meet_lanes(warp *w);
+void branch(warp *w, uint32_t mask, int to);
+/* So many instructions, or until the warp waits or has ended. */
+void run_warp(machine *m, warp *w, uint64_t count);
 
-#define EACH_LANE(mask, lane)                                                                      \
-    for (int lane = 0; lane < LANES; lane++)                                                       \
-        if ((mask) >> lane & 1)
+/* The next lane of a mask behind this one; LANES where there is none. */
+static inline int next_lane(uint32_t mask, int lane)
+{
+    const uint64_t left = (uint64_t)mask >> (lane + 1);
+    return left == 0 ? LANES : lane + 1 + __builtin_ctzll(left);
+}
+
+#define EACH_LANE(lane, mask)                                                                      \
+    int lane = next_lane(mask, -1);                                                                \
+    lane < LANES;                                                                                  \
+    lane = next_lane(mask, lane)
 
 #endif

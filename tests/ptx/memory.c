@@ -203,8 +203,7 @@ void run_load(machine *m, warp *w, const ptx_instruction *i, uint32_t mask)
     lanes values[8];
     if (at->has_register)
         touch(m, w, at->number);
-    EACH_LANE(mask, l)
-    {
+    for (EACH_LANE(l, mask)) {
         const unsigned char *bytes = memory_at(m, accessed(m, i, at), address_of(m, w, at, l),
                                                size * (size_t)count, false, NULL, l);
         for (int e = 0; e < count; e++) {
@@ -228,8 +227,7 @@ void run_store(machine *m, warp *w, const ptx_instruction *i, uint32_t mask)
         touch(m, w, at->number);
     for (int e = 0; e < count; e++)
         values[e] = fetch(m, w, element(from, e), room[e]);
-    EACH_LANE(mask, l)
-    {
+    for (EACH_LANE(l, mask)) {
         unsigned char bytes[32];
         for (int e = 0; e < count; e++)
             memcpy(bytes + (size_t)e * size, &values[e][l], size);
@@ -277,8 +275,7 @@ void run_atomic(machine *m, warp *w, const ptx_instruction *i, uint32_t mask)
     const uint64_t *b = fetch(m, w, &rest[0], room_b), *c = b;
     if (i->variant == PTX_MODE_CAS)
         c = fetch(m, w, &rest[1], room_c);
-    EACH_LANE(mask, l)
-    {
+    for (EACH_LANE(l, mask)) {
         uint64_t address = address_of(m, w, at, l), old = 0;
         ptx_space space = (ptx_space)i->space;
         if (space == PTX_GENERIC)

@@ -86,7 +86,7 @@ uint64_t from_double(ptx_type type, double x, ptx_round round)
         memcpy(&bits, &x, sizeof bits);
         return bits;
     }
-    if (type.bits == 32 && round == PTX_RN)
+    if (type.bits == 32 && round == PTX_RN && !isnan(x))
         return bits_of_f32((float)x);
     format_of(type, &fraction, &exponent);
     const int bias = (1 << (exponent - 1)) - 1, width = fraction + exponent;

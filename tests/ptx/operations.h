@@ -4,15 +4,16 @@
 
 #define PTX_OPERATIONS(X)                                                                          \
     X(abs)                                                                                         \
-    X(activemask) X(add) X(addc) X(and) X(atom) X(bar) X(barrier) X(bfe) X(bfi) X(bfind) X(bmsk)   \
-        X(bra) X(brev) X(brx) X(call) X(clz) X(copysign) X(cos) X(cp) X(cvt) X(cvta) X(discard)    \
-            X(div) X(dp4a) X(elect) X(ex2) X(exit) X(fence) X(fma) X(isspacep) X(ld) X(ldmatrix)   \
-                X(ldu) X(lg2) X(lop3) X(mad) X(max) X(membar) X(min) X(mma) X(mov) X(movmatrix)    \
-                    X(mul) X(mul24) X(nanosleep) X(neg) X(not ) X(or) X(popc) X(prefetch) X(prmt)  \
-                        X(rcp) X(red) X(redux) X(rem) X(ret) X(rsqrt) X(sad) X(selp) X(set)        \
-                            X(setmaxnreg) X(setp) X(shf) X(shfl) X(shl) X(shr) X(sin) X(slct)      \
-                                X(sqrt) X(st) X(stmatrix) X(sub) X(subc) X(szext) X(tanh) X(testp) \
-                                    X(trap) X(vote) X(wgmma) X(xor)
+    X(activemask)                                                                                  \
+    X(add) X(addc) X(and) X(atom) X(bar) X(barrier) X(bfe) X(bfi) X(bfind) X(bmsk) X(bra) X(brev)  \
+        X(brx) X(call) X(clz) X(copysign) X(cos) X(cp) X(cvt) X(cvta) X(discard) X(div) X(dp4a)    \
+            X(elect) X(ex2) X(exit) X(fence) X(fma) X(isspacep) X(ld) X(ldmatrix) X(ldu) X(lg2)    \
+                X(lop3) X(mad) X(max) X(membar) X(min) X(mma) X(mov) X(movmatrix) X(mul) X(mul24)  \
+                    X(nanosleep) X(neg) X(not ) X(or) X(popc) X(prefetch) X(prmt) X(rcp) X(red)    \
+                        X(redux) X(rem) X(ret) X(rsqrt) X(sad) X(selp) X(set) X(setmaxnreg)        \
+                            X(setp) X(shf) X(shfl) X(shl) X(shr) X(sin) X(slct) X(sqrt) X(st)      \
+                                X(stmatrix) X(sub) X(subc) X(szext) X(tanh) X(testp) X(trap)       \
+                                    X(vote) X(wgmma) X(xor)
 
 #define PTX_ENUM(name) PTX_OP_##name,
 typedef enum ptx_op { PTX_OPERATIONS(PTX_ENUM) PTX_OP_COUNT } ptx_op;

@@ -67,6 +67,10 @@ void decode_opcode(parser *p, const token *word, ptx_instruction *out);
 /* ".b32" and the like. */
 bool type_named(const char *name, ptx_type *type);
 
+/* At a function's end its labels are known; at the module's, its functions. */
+void fix_labels(parser *p);
+void fix_calls(parser *p);
+
 /* The register of a guard. */
 int take_register(parser *p);
 /* The operands up to ';'. */

@@ -98,8 +98,8 @@ void put(machine *m, warp *w, const ptx_operand *o, const uint64_t *values, uint
     uint64_t *r = w->r[o->number];
     const int bits = m->program->register_bits[o->number];
     const uint64_t kept = bits == 64 ? ~(uint64_t)0 : ((uint64_t)1 << bits) - 1;
-    EACH_LANE(mask, l)
-    r[l] = values[l] & kept;
+    for (EACH_LANE(l, mask))
+        r[l] = values[l] & kept;
 }
 
 /* The parts of a value that a vector operand names, of `bits` bits each. */
@@ -141,8 +141,7 @@ void run_shuffle(machine *m, warp *w, const ptx_instruction *i, uint32_t mask)
     const uint64_t *a = fetch(m, w, &i->operands[1], room_a);
     const uint64_t *b = fetch(m, w, &i->operands[2], room_b);
     const uint64_t *c = fetch(m, w, &i->operands[3], room_c);
-    EACH_LANE(mask, l)
-    {
+    for (EACH_LANE(l, mask)) {
         const int offset = (int)(b[l] & 31), limit = (int)(c[l] & 31);
         const int segment = (int)(c[l] >> 8 & 31), first = l & segment;
         const int last = first | (limit & ~segment);
@@ -173,8 +172,8 @@ void run_vote(machine *m, warp *w, const ptx_instruction *i, uint32_t mask)
     uint64_t value = mask;
     if (i->op == PTX_OP_vote) {
         const uint64_t *a = fetch(m, w, &i->operands[1], room);
-        EACH_LANE(mask, l)
-        set |= (uint32_t)(a[l] & 1) << l;
+        for (EACH_LANE(l, mask))
+            set |= (uint32_t)(a[l] & 1) << l;
         value = i->variant == PTX_MODE_BALLOT ? set
                 : i->variant == PTX_MODE_ANY  ? set != 0
                 : i->variant == PTX_MODE_UNI  ? set == 0 || set == mask
@@ -191,8 +190,7 @@ void run_redux(machine *m, warp *w, const ptx_instruction *i, uint32_t mask)
     const uint64_t *a = fetch(m, w, &i->operands[1], room);
     bool is_first = true;
     int64_t value = 0;
-    EACH_LANE(mask, l)
-    {
+    for (EACH_LANE(l, mask)) {
         const int64_t x = (int64_t)extended(i->types[0], a[l]);
         if (is_first)
             value = x;

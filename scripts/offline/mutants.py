@@ -1,0 +1,84 @@
+"""Faults put into the kernels of NVIDIA's matrix units, and what the interpreter must say of each."""
+from dataclasses import dataclass
+
+from offline.interpreter import Edit
+
+
+@dataclass(frozen=True)
+class Mutant:
+    name: str
+    target: str
+    words: str  # of the call
+    found: str  # in what is said: a pattern
+    edit: Edit
+
+
+MMA = "gemm/mma:mb64,nb64,kb32,wm2,wn2,st3,em3,ks1 a=f16:69x104 b=f16:104x72 d=f16:69x72"
+THROUGH_REGISTERS = MMA.replace("st3", "st1")
+WGMMA = "gemm/wgmma a=f16:133x72 b=f16:72x168 d=f16:133x168"
+INT8 = "gemm_int8/mma a=i8:69x144 b=i8:144x72/1,144 d=i32:69x72"
+WRONG = "the reference says|WRONG"
+NO_BARRIER = "without a barrier between"
+NOT_WAITED = "cp.async has not been waited for"
+STILL = "a register that a wgmma still has|which a wgmma still reads"
+STRAY = f"{WRONG}|where no variable is|has not been waited for|without a barrier"
+
+
+def ptx(pattern, replacement, kernel="gemm_matrix"):
+    return Edit("ptx", kernel, pattern, replacement)
+
+
+def source(pattern, replacement, kernel="gemm_matrix"):
+    return Edit("source", kernel, pattern, replacement)
+
+
+def only(number, text):
+    """The pattern of the number-th of several, with what stands before it as group 1."""
+    return rf"(?s)\A((?:.*?{text}){{{number - 1}}}.*?){text}"
+
+
+MUTANTS = [
+    Mutant("mma: rows of A exchanged", "sm_80", MMA, WRONG,
+           ptx(r"(mma\.sync\S+ \{[^}]*\}, \{)(%r\d+), (%r\d+)", r"\1\3, \2")),
+    Mutant("mma: halves of K of B exchanged", "sm_80", MMA, WRONG,
+           ptx(r"(mma\.sync\S+ \{[^}]*\}, \{[^}]*\}, \{)(%r\d+), (%r\d+)", r"\1\3, \2")),
+    Mutant("mma: A and C exchange a sum", "sm_80", MMA, WRONG,
+           ptx(r"(mma\.sync[^;]*, \{)(%[rf]\d+), (%[rf]\d+), (%[rf]\d+), (%[rf]\d+)\};", r"\1\3, \2, \4, \5};")),
+    Mutant("mma of bytes: halves of K of B exchanged", "sm_80", INT8, WRONG,
+           ptx(r"(mma\.sync\S+ \{[^}]*\}, \{[^}]*\}, \{)(%r\d+), (%r\d+)", r"\1\3, \2", "gemm_int8_matrix")),
+    Mutant("ldmatrix without .trans", "sm_80", MMA, WRONG, ptx(r"(ldmatrix\S*)\.trans", r"\1")),
+    Mutant("layout: D's rows", "sm_80", MMA, WRONG,
+           source(r"return \(lane >> 2\) \+ 8 \* \(i >> 1\);", "return (lane >> 2) + 8 * (i & 1);")),
+    Mutant("layout: the columns of B that ldmatrix loads", "sm_80", MMA.replace("b=f16:104x72", "b=f16:104x72/1,104"),
+           WRONG, source(r"return \(lane & 7\) \+ 8 \* \(lane >> 4\);", "return lane & 15;")),
+    Mutant("no barrier behind cp.async's wait", "sm_80", MMA, NO_BARRIER, ptx(only(1, r"bar\.sync[ \t]+0;"), r"\1")),
+    Mutant("no barrier before the sums are put down", "sm_80", MMA, NO_BARRIER,
+           ptx(only(2, r"bar\.sync[ \t]+0;"), r"\1")),
+    Mutant("no barrier behind stores to the block", "sm_80", THROUGH_REGISTERS, NO_BARRIER,
+           ptx(only(1, r"bar\.sync[ \t]+0;"), r"\1")),
+    Mutant("cp.async: one group more may be on its way", "sm_80", MMA, NOT_WAITED,
+           ptx(r"cp\.async\.wait_group 1;", "cp.async.wait_group 2;")),
+    Mutant("cp.async: no wait", "sm_80", MMA, NOT_WAITED, ptx(r"cp\.async\.wait_group \d+;", "")),
+    Mutant("cp.async: no group", "sm_80", MMA, NOT_WAITED, ptx(r"cp\.async\.commit_group;", "")),
+    Mutant("cp.async: past the end of K no zeros", "sm_80", MMA, WRONG + "|where no buffer is",
+           source(r'"r"\(count \* \(BITS / 8\)\)', '"r"(16)')),
+    Mutant("wgmma without fence.proxy.async", "sm_90a", WGMMA, "without a fence.proxy.async",
+           ptx(r"fence\.proxy\.async;", "")),
+    Mutant("wgmma without wgmma.fence", "sm_90a", WGMMA, "no wgmma.fence", ptx(r"wgmma\.fence\S+;", "")),
+    Mutant("wgmma: sums set behind wgmma.fence", "sm_90a", WGMMA, "accessed after the last wgmma.fence",
+           ptx(r"(wgmma\.mma_async\S+ \{)(%[rf]\d+)", r"mov.b32 \2, \2; \1\2")),
+    Mutant("wgmma: one group may be on its way", "sm_90a", WGMMA, STILL,
+           ptx(r"(wgmma\.wait_group\S+) 0;", r"\1 1;")),
+    Mutant("wgmma: no group", "sm_90a", WGMMA, STILL,
+           ptx(r"wgmma\.commit_group\S+;", "")),
+    Mutant("wgmma: no barrier behind cp.async's wait", "sm_90a", WGMMA, NO_BARRIER,
+           ptx(only(1, r"bar\.sync[ \t]+0;"), r"\1")),
+    Mutant("wgmma: A lies across K", "sm_90a", WGMMA, WRONG,
+           ptx(r"(wgmma\.mma_async[^;]*, 1, 1, 1), 0,", r"\1, 1,")),
+    Mutant("wgmma: leading and stride offsets exchanged", "sm_90a", WGMMA, STRAY,
+           source(r"matrix_wgmma_low\(start, leading\) \| \(ulong\)matrix_wgmma_high\(stride\)",
+                  "matrix_wgmma_low(start, stride) | (ulong)matrix_wgmma_high(leading)")),
+    Mutant("wgmma: D's columns", "sm_90a", WGMMA, WRONG,
+           source(r"return 8 \* \(i >> 2\) \+ 2 \* \(lane & 3\) \+ \(i & 1\);",
+                  "return 8 * (i >> 2) + (lane & 3) + 4 * (i & 1);")),
+]

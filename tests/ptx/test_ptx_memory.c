@@ -1,0 +1,195 @@
+/* What the interpreter must find: accesses outside, races, and what has not arrived yet. */
+#include "common/testing.h"
+
+#include "run_text.h"
+
+#define ADDRESS "mad.wide.u32 %d1, %tid, 4, %out;\n"
+/* %r1: the lane's word of shared memory; %r2 that of the work-item 32 further, round the group. */
+#define PLACES                                                                                     \
+    "mov.b64 %d2, shared; cvt.u32.u64 %r0, %d2; shl.b32 %r1, %tid, 2; add.u32 %r1, %r1, %r0;\n"    \
+    "xor.b32 %r2, %tid, 32; shl.b32 %r2, %r2, 2; add.u32 %r2, %r2, %r0;\n"
+
+static uint32_t memory[64];
+static uint32_t source[256];
+
+static test_kernel kernel(const char *body)
+{
+    for (uint32_t i = 0; i < 256; i++)
+        source[i] = 1000 + i;
+    memset(memory, 0, sizeof memory);
+    return (test_kernel){.body = body,
+                         .items = 64,
+                         .shared = 1024,
+                         .in = source,
+                         .in_size = sizeof source,
+                         .out = memory,
+                         .out_size = sizeof memory};
+}
+
+static void run_right(const char *body)
+{
+    test_kernel t = kernel(body);
+    for (t.seed = 0; t.seed < 10; t.seed++)
+        if (!run_text(&t))
+            fail_msg("%s", t.message);
+}
+
+static void run_wrong(const char *body, const char *said)
+{
+    test_kernel t = kernel(body);
+    expect_failure(&t, said);
+}
+
+static void accesses_outside(void **state)
+{
+    (void)state;
+    run_right(ADDRESS "st.global.u32 [%d1], %tid;");
+    run_wrong(ADDRESS "st.global.u32 [%d1+4], %tid;", "where no buffer is");
+    run_wrong(ADDRESS "ld.global.u32 %r1, [%d1+-4];", "where no buffer is");
+    run_wrong(ADDRESS "ld.global.v4.u32 {%r1, %r2, %r3, %r4}, [%d1];", "which is not a multiple");
+    run_wrong(PLACES "st.shared.u32 [%r1+1024], %tid;", "where no variable is");
+    run_wrong(PLACES "ld.shared.v2.u32 {%r3, %r4}, [%r1];", "which is not a multiple");
+    run_wrong("ld.param.u64 %d1, [out+8];", "at parameter");
+    run_wrong(".local .align 4 .b8 own[16];\nst.local.u32 [own+16], %tid;", "at local address");
+}
+
+static void barriers_order_accesses(void **state)
+{
+    (void)state;
+    run_right(PLACES "st.shared.u32 [%r1], %tid; bar.sync 0; ld.shared.u32 %r3, [%r2];" ADDRESS
+                     "st.global.u32 [%d1], %r3;");
+    for (uint32_t i = 0; i < 64; i++)
+        assert_int_equal(memory[i], i ^ 32);
+    run_wrong(PLACES "st.shared.u32 [%r1], %tid; ld.shared.u32 %r3, [%r2];",
+              "without a barrier between");
+    run_wrong(PLACES "st.shared.u32 [%r1], %tid; bar.warp.sync -1; ld.shared.u32 %r3, [%r2];",
+              "without a barrier between");
+    /* A part of the threads only: of one barrier's number. */
+    run_wrong(PLACES "st.shared.u32 [%r1], %tid; bar.sync 1, 32; ld.shared.u32 %r3, [%r2];",
+              "without a barrier between");
+    /* What was read must not be written either before all have. */
+    run_wrong(PLACES "st.shared.u32 [%r1], %tid; bar.sync 0; ld.shared.u32 %r3, [%r2];"
+                     "st.shared.u32 [%r1], %r3;",
+              "without a barrier between");
+    run_right(PLACES "st.shared.u32 [%r1], %tid; bar.sync 0; ld.shared.u32 %r3, [%r2];"
+                     "bar.sync 0; st.shared.u32 [%r1], %r3;");
+    run_wrong(PLACES "st.shared.u32 [%r0], %tid;", "without a barrier between");
+    run_right(PLACES "mov.u32 %r3, 5; st.shared.u32 [%r0], %r3;"); /* the same value */
+}
+
+/* Lanes of a warp are threads like others. */
+static void lanes_of_a_warp_must_meet(void **state)
+{
+    static const char next[] = PLACES "xor.b32 %r2, %r1, 4; st.shared.u32 [%r1], %tid;";
+    char body[512];
+    (void)state;
+    snprintf(body, sizeof body, "%s ld.shared.u32 %%r3, [%%r2];", next);
+    run_wrong(body, "without a barrier between");
+    snprintf(body, sizeof body, "%s bar.warp.sync -1; ld.shared.u32 %%r3, [%%r2];", next);
+    run_right(body);
+}
+
+static void barriers_that_not_all_reach(void **state)
+{
+    (void)state;
+    run_wrong("setp.lt.u32 %p1, %tid, 32; @%p1 bar.sync 0;", "warps that never come");
+    run_wrong("setp.lt.u32 %p1, %tid, 5; @%p1 bar.sync 0;", "of the warp execute it");
+    run_wrong("setp.lt.u32 %p1, %tid, 5; @%p1 bra A;\nbar.sync 0; bra B;\nA: bar.sync 0;\nB:",
+              "wait for one another at different places");
+    run_wrong("trap;", "stops itself");
+}
+
+#define COPY "mad.wide.u32 %d3, %tid, 16, %in; mad.lo.u32 %r1, %tid, 16, %r0;\n"
+
+/* 64 copies of 16 bytes; each reads the words of the work-item 32 further. */
+static void copies_arrive_when_they_are_waited_for(void **state)
+{
+    static const char read[] = "xor.b32 %r2, %tid, 32; mad.lo.u32 %r2, %r2, 16, %r0;"
+                               "ld.shared.u32 %r3, [%r2+4];" ADDRESS "st.global.u32 [%d1], %r3;";
+    static const struct {
+        const char *wait, *said;
+    } cases[] = {
+        {"cp.async.commit_group; cp.async.wait_group 0; bar.sync 0;", NULL},
+        {"cp.async.wait_all; bar.sync 0;", NULL},
+        {"cp.async.commit_group; cp.async.commit_group; cp.async.wait_group 1; bar.sync 0;", NULL},
+        {"cp.async.commit_group; cp.async.wait_group 1; bar.sync 0;", "has not been waited for"},
+        {"cp.async.wait_group 0; bar.sync 0;", "has not been waited for"}, /* no group */
+        {"cp.async.commit_group; bar.sync 0;", "has not been waited for"},
+        {"bar.sync 0; cp.async.wait_all;",
+         ""}, /* another's has not been waited for, or no barrier */
+    };
+    char body[1024];
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        snprintf(body, sizeof body, "%s%s %s",
+                 PLACES COPY "cp.async.cg.shared.global [%r1], [%d3], 16;", cases[i].wait, read);
+        if (cases[i].said != NULL) {
+            run_wrong(body, cases[i].said);
+            continue;
+        }
+        run_right(body);
+        for (uint32_t l = 0; l < 64; l++)
+            assert_int_equal(memory[l], 1000 + 4 * (l ^ 32) + 1);
+    }
+}
+
+static void copies_of_less_write_zeros(void **state)
+{
+    (void)state;
+    run_right(PLACES COPY "and.b32 %r4, %tid, 3; shl.b32 %r4, %r4, 2;" /* 0, 4, 8 or 12 bytes */
+                          "cp.async.cg.shared.global [%r1], [%d3], 16, %r4; cp.async.wait_all;"
+                          "ld.shared.u32 %r3, [%r1+4];" ADDRESS "st.global.u32 [%d1], %r3;");
+    for (uint32_t l = 0; l < 64; l++)
+        assert_int_equal(memory[l], (l & 3) >= 2 ? 1000 + 4 * l + 1 : 0);
+    /* Of no bytes the address may be any. */
+    run_right(PLACES COPY "cp.async.cg.shared.global [%r1], [%d3+4096], 16, 0; cp.async.wait_all;");
+    run_right(PLACES COPY "setp.eq.u32 %p1, 0, 0; cp.async.ca.shared.global [%r1], [%d3], 4, %p1;"
+                          "cp.async.wait_all; ld.shared.u32 %r3, [%r1];" ADDRESS
+                          "st.global.u32 [%d1], %r3;");
+    assert_int_equal(memory[1], 0);
+    run_wrong(PLACES COPY "cp.async.cg.shared.global [%r1], [%d3+16], 16;", "where no buffer is");
+    run_wrong(PLACES COPY "cp.async.cg.shared.global [%r1], [%d3+4], 16, 4;", "not multiples");
+    run_wrong(PLACES COPY "cp.async.ca.shared.global [%r1], [%d3], 16, 17;",
+              "reads 17 bytes of 16");
+    run_wrong(PLACES COPY "cp.async.cg.shared.global [%r1], [%d3], 8;", "copies 8 bytes");
+}
+
+/* A copy may arrive before it is waited for: what it writes over must have been read. */
+static void copies_may_come_early(void **state)
+{
+    (void)state;
+    run_wrong(PLACES COPY "st.shared.u32 [%r1], %tid; bar.sync 0;"
+                          "cp.async.cg.shared.global [%r1], [%d3], 16; ld.shared.u32 %r3, [%r1];",
+              "has not been waited for");
+    run_wrong(PLACES COPY "xor.b32 %r2, %tid, 32; mad.lo.u32 %r2, %r2, 16, %r0;"
+                          "st.shared.u32 [%r1], %tid; bar.sync 0; ld.shared.u32 %r3, [%r2];"
+                          "cp.async.cg.shared.global [%r1], [%d3], 16;",
+              ""); /* a race, or what is under way is read */
+}
+
+/* Shared memory and registers begin as NaN. */
+static void what_was_not_written_is_nan(void **state)
+{
+    (void)state;
+    run_right(PLACES
+              "ld.shared.f32 %r3, [%r1]; setp.nan.f32 %p1, %r3, %r3; setp.nan.f32 %p2, %r4, %r4;"
+              "and.pred %p1, %p1, %p2; selp.u32 %r5, 1, 0, %p1;" ADDRESS
+              "st.global.u32 [%d1], %r5;");
+    for (uint32_t l = 0; l < 64; l++)
+        assert_int_equal(memory[l], 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(accesses_outside),
+        cmocka_unit_test(barriers_order_accesses),
+        cmocka_unit_test(lanes_of_a_warp_must_meet),
+        cmocka_unit_test(barriers_that_not_all_reach),
+        cmocka_unit_test(copies_arrive_when_they_are_waited_for),
+        cmocka_unit_test(copies_of_less_write_zeros),
+        cmocka_unit_test(copies_may_come_early),
+        cmocka_unit_test(what_was_not_written_is_nan),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
