@@ -15,8 +15,9 @@ import sys
 import time
 from pathlib import Path
 
-from offline import report
+from offline import interpreted, report
 from offline.compilers import MACHINES, Compilers, Failure
+from offline.interpreter import DRIVER, Interpreter
 from offline.occupancy import occupancy
 
 # One machine of each vendor compiles all that the automatic choice comes to, SPIR-V's all that may be
@@ -44,6 +45,8 @@ def read_arguments(arguments):
                         help="compilers at a time (as many as there are processors)")
     parser.add_argument("--every", action="store_true",
                         help="every kernel for every target, also where one stands for its vendor's others")
+    parser.add_argument("--seed", type=int, default=int(time.time()) % 100000, metavar="N",
+                        help="of what is interpreted: values, and the order of warps (printed)")
     parser.add_argument("--accept", action="store_true",
                         help="rewrite the list of known spills from what this run finds")
     parser.add_argument("--docs", action="store_true", help=f"rewrite {report.DOCUMENT}")
@@ -282,6 +285,23 @@ def choose_machines(options, compilers):
     return [m for m in wanted if m.vendor not in compilers.absent]
 
 
+def interpret(options, rows, absent):
+    """Runs the kernels for NVIDIA's matrix units, where they are among what is checked, on small calls. The
+    problems, a text each."""
+    targets = [name for name in interpreted.CHECKED if not options.target or name in options.target]
+    has_matrix = any(row["source"] == "gemm/matrix" and row["target"] in targets for row in rows)
+    if not has_matrix or (options.filter is not None and "matrix" not in options.filter):
+        return []
+    why = absent.get("nvidia")
+    if why is None and not DRIVER.exists():
+        why = f"no {DRIVER.name}, which is built with the tests"
+    if why is not None:
+        print(f"SKIPPED the interpretation of NVIDIA's kernels: {why}")
+        return []
+    interpreter = Interpreter(options.tenon, Path(options.cache, "ptx"), options.seed)
+    return interpreted.check(interpreter, targets, options.jobs)
+
+
 def main():
     options = read_arguments(sys.argv[1:])
     sources = Path(options.cache, "sources")
@@ -301,6 +321,7 @@ def main():
     if options.accept:
         accept(kernels, machines, options.known)
     problems, remarks = judge(kernels, read_known(options.known))
+    problems += interpret(options, rows, compilers.absent)
     report.print_tables(kernels, machines)
     Path(options.json).write_text(json.dumps({"kernels": kernels, "problems": problems}, indent=1) + "\n",
                                   encoding="utf-8")

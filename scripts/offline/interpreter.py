@@ -34,7 +34,7 @@ class Outcome:
 class Interpreter:
     def __init__(self, tenon=ROOT / "build/tools/tenon", cache=ROOT / "build/kernel-cache/ptx", seed=1,
                  local_memory=48 << 10):
-        self.tenon, self.cache, self.seed, self.local_memory = tenon, Path(cache), seed, local_memory
+        self.tenon, self.cache, self.seed, self.local_memory = tenon, Path(cache).resolve(), seed, local_memory
         self.cache.mkdir(parents=True, exist_ok=True)
         compilers = Compilers()
         self.absent = compilers.absent.get("nvidia")  # why nothing can be compiled

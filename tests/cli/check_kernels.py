@@ -17,7 +17,8 @@ SCRIPTS = sys.argv.pop(1) if len(sys.argv) > 1 else "scripts"
 sys.path.insert(0, SCRIPTS)
 
 import check_kernels  # noqa: E402
-from offline import compilers, loops, occupancy, output, report, stores  # noqa: E402
+from offline import (compilers, interpreted, interpreter, loops, mutants, occupancy,  # noqa: E402
+                     output, report, stores)
 
 AMD = """
 \tglobal_store_dword v[0:1], v2, off
@@ -326,6 +327,47 @@ class Judgement(unittest.TestCase):
                 (self.kernel(spills=0), set(), 0, 0), (self.kernel(error="no", chosen=False), set(), 1, 0)):
             problems, remarks = check_kernels.judge([kernel], known)
             self.assertEqual((len(problems), len(remarks)), (wrong, remarked), kernel)
+
+
+class Interpreted(unittest.TestCase):
+    """What is made of the interpreter's outcomes: ./run check-kernels has the kernels themselves."""
+
+    def judge(self, code=0, products=5, wrong="", kernel="gemm_matrix"):
+        launch = {"kernel": kernel, "products": products, "wrong": wrong}
+        return interpreted.judge(interpreter.Outcome(code, "said", (launch,)), "gemm_matrix", "sm_80", ["gemm/mma"])
+
+    def test_only_what_has_multiplied_and_is_right_is_right(self):
+        self.assertIsNone(self.judge())
+        self.assertIn("said", self.judge(code=1))
+        self.assertIn("said", self.judge(wrong="line 5, ld: no"))
+        self.assertIn("has multiplied nothing", self.judge(products=0))
+        self.assertIn("has multiplied nothing", self.judge(kernel="another"))
+
+    def test_a_mutant_must_fail_for_its_own_reason(self):
+        mutant = mutants.Mutant("one", "sm_80", "gemm/mma", "the reference says", mutants.ptx("a", "b"))
+        for code, text, found in ((1, "d: the reference says 3", True), (0, "right", False),
+                                  (0, "the reference says", False), (1, "the edit 'a' finds nothing", False)):
+            class Fake:
+                run = staticmethod(lambda *_, text=text, code=code: interpreter.Outcome(code, text, ()))
+            self.assertEqual(interpreted.run_mutant(Fake, mutant) is None, found, text)
+
+    def test_mutants_have_names_of_their_own_and_patterns(self):
+        names = [mutant.name for mutant in mutants.MUTANTS]
+        self.assertEqual(len(names), len(set(names)))
+        for mutant in mutants.MUTANTS:
+            re.compile(mutant.edit.pattern)
+            self.assertIn(mutant.target, interpreted.CHECKED)
+
+    def test_the_number_th_of_several_goes(self):
+        self.assertEqual(re.sub(mutants.only(2, "bar;"), r"\1", "a bar; b\nbar; c bar;"), "a bar; b\n c bar;")
+
+    def test_three_solvers_have_every_layout(self):
+        forms = {" ".join(words) for number in range(3)
+                 for words, _ in interpreted.gemm_calls("gemm/wgmma:mb64,nb128,kb32,ks1", number)}
+        self.assertEqual(len(forms), len(interpreted.GEMM_FORMS))
+
+    def test_solvers_by_their_names(self):
+        self.assertEqual(interpreted.parameters("gemm/mma:mb128,nb64,ks2"), {"mb": 128, "nb": 64, "ks": 2})
 
 
 class Whole(unittest.TestCase):

@@ -57,7 +57,7 @@ static const line lines[] = {
     {R3 "setp.lt.u32 %p0, %r1, %r2;" TO_P, 0xffffffff, 0, 0, 0},
     {R3 "setp.eq.s32 %p1, 0, 0; setp.lt.and.s32 %p0, %r1, %r2, !%p1;" TO_P, 1, 2, 0, 0},
     {H3 "add.rn.f16 %h0, %h1, %h2;" TO_H, 0x3c00, 0x1000, 0, 0x3c00}, /* 1 + 2^-11: to even */
-    {H3 "fma.rn.f16 %h0, %h1, %h2, %h3;" TO_H, 0x3c01, 0x3c01, 0xbc00, 0x1802},
+    {H3 "fma.rn.f16 %h0, %h1, %h2, %h3;" TO_H, 0x3c03, 0x3c03, 0xbc00, 0x1e02},
     {R3 "cvt.rn.f16.f32 %h0, %r1;" TO_H, 0x477fefff, 0, 0, 0x7bff}, /* just below 65520 */
     {R3 "cvt.rn.f16.f32 %h0, %r1;" TO_H, 0x477ff000, 0, 0, 0x7c00},
     {R3 "cvt.rn.f16.f32 %h0, %r1;" TO_H, 0x33000001, 0, 0, 0x0001}, /* beyond 2^-25 */
