@@ -210,9 +210,6 @@ void run_wgmma(machine *m, warp *w, const ptx_instruction *i, uint32_t mask)
 {
     lanes room;
     (void)mask;
-    if (strcmp(m->program->target, "sm_90a") != 0)
-        machine_fail(m, 0, "wgmma is of the target sm_90a alone, and this is %s",
-                     m->program->target);
     switch (i->variant) {
     case PTX_ORDER:
         w->fence = m->time;

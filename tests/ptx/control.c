@@ -166,7 +166,6 @@ static void run_plain(machine *m, warp *w, const ptx_instruction *i, uint32_t ma
         run_convert(m, w, i, mask);
         break;
     case PTX_OP_setp:
-    case PTX_OP_set:
         run_compare(m, w, i, mask);
         break;
     case PTX_OP_shfl:

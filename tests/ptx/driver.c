@@ -15,21 +15,21 @@ struct _cl_context {
     int references;
 };
 
-EXPORT cl_context clCreateContext(const cl_context_properties *properties, cl_uint count,
+EXPORT cl_context clCreateContext(const cl_context_properties *properties, cl_uint num_devices,
                                   const cl_device_id *devices,
-                                  void (*notify)(const char *, const void *, size_t, void *),
-                                  void *user, cl_int *error)
+                                  void (*pfn_notify)(const char *, const void *, size_t, void *),
+                                  void *user_data, cl_int *errcode_ret)
 {
     cl_context made = calloc(1, sizeof *made);
     (void)properties;
-    (void)count;
+    (void)num_devices;
     (void)devices;
-    (void)notify;
-    (void)user;
+    (void)pfn_notify;
+    (void)user_data;
     if (made != NULL)
         made->references = 1;
-    if (error != NULL)
-        *error = made != NULL ? CL_SUCCESS : CL_OUT_OF_HOST_MEMORY;
+    if (errcode_ret != NULL)
+        *errcode_ret = made != NULL ? CL_SUCCESS : CL_OUT_OF_HOST_MEMORY;
     return made;
 }
 
@@ -48,41 +48,42 @@ EXPORT cl_int clReleaseContext(cl_context context)
 
 /* A queue is its context. */
 EXPORT cl_command_queue clCreateCommandQueue(cl_context context, cl_device_id device,
-                                             cl_command_queue_properties properties, cl_int *error)
+                                             cl_command_queue_properties properties,
+                                             cl_int *errcode_ret)
 {
     (void)device;
     (void)properties;
     clRetainContext(context);
-    if (error != NULL)
-        *error = CL_SUCCESS;
+    if (errcode_ret != NULL)
+        *errcode_ret = CL_SUCCESS;
     return (cl_command_queue)context;
 }
 
-EXPORT cl_int clRetainCommandQueue(cl_command_queue queue)
+EXPORT cl_int clRetainCommandQueue(cl_command_queue command_queue)
 {
-    return clRetainContext((cl_context)queue);
+    return clRetainContext((cl_context)command_queue);
 }
 
-EXPORT cl_int clReleaseCommandQueue(cl_command_queue queue)
+EXPORT cl_int clReleaseCommandQueue(cl_command_queue command_queue)
 {
-    return clReleaseContext((cl_context)queue);
+    return clReleaseContext((cl_context)command_queue);
 }
 
 /* Buffers lie far apart, so that what goes beyond one meets none. */
-EXPORT cl_mem clCreateBuffer(cl_context context, cl_mem_flags flags, size_t size, void *host,
-                             cl_int *error)
+EXPORT cl_mem clCreateBuffer(cl_context context, cl_mem_flags flags, size_t size, void *host_ptr,
+                             cl_int *errcode_ret)
 {
     cl_mem made = calloc(1, sizeof *made);
     (void)flags;
     if (made == NULL || (made->bytes = malloc(size > 0 ? size : 1)) == NULL) {
         free(made);
-        if (error != NULL)
-            *error = CL_OUT_OF_HOST_MEMORY;
+        if (errcode_ret != NULL)
+            *errcode_ret = CL_OUT_OF_HOST_MEMORY;
         return NULL;
     }
     memset(made->bytes, 0xff, size); /* NaN */
-    if (host != NULL)
-        memcpy(made->bytes, host, size);
+    if (host_ptr != NULL)
+        memcpy(made->bytes, host_ptr, size);
     pthread_mutex_lock(&ptx_lock);
     made->context = context;
     made->size = size;
@@ -92,39 +93,41 @@ EXPORT cl_mem clCreateBuffer(cl_context context, cl_mem_flags flags, size_t size
     made->next = all_memory;
     all_memory = made;
     pthread_mutex_unlock(&ptx_lock);
-    if (error != NULL)
-        *error = CL_SUCCESS;
+    if (errcode_ret != NULL)
+        *errcode_ret = CL_SUCCESS;
     return made;
 }
 
-EXPORT cl_int clReleaseMemObject(cl_mem memory)
+EXPORT cl_int clReleaseMemObject(cl_mem memobj)
 {
     pthread_mutex_lock(&ptx_lock);
     for (cl_mem *at = &all_memory; *at != NULL; at = &(*at)->next)
-        if (*at == memory) {
-            *at = memory->next;
+        if (*at == memobj) {
+            *at = memobj->next;
             break;
         }
     pthread_mutex_unlock(&ptx_lock);
-    free(memory->bytes);
-    free(memory);
+    free(memobj->bytes);
+    free(memobj);
     return CL_SUCCESS;
 }
 
-EXPORT cl_int clGetMemObjectInfo(cl_mem memory, cl_mem_info what, size_t size, void *to,
-                                 size_t *size_ret)
+EXPORT cl_int clGetMemObjectInfo(cl_mem memobj, cl_mem_info param_name, size_t param_value_size,
+                                 void *param_value, size_t *param_value_size_ret)
 {
     const cl_mem none = NULL;
     const size_t zero = 0;
-    switch (what) {
+    switch (param_name) {
     case CL_MEM_SIZE:
-        return ptx_answer(&memory->size, sizeof memory->size, size, to, size_ret);
+        return ptx_answer(&memobj->size, sizeof memobj->size, param_value_size, param_value,
+                          param_value_size_ret);
     case CL_MEM_CONTEXT:
-        return ptx_answer(&memory->context, sizeof memory->context, size, to, size_ret);
+        return ptx_answer(&memobj->context, sizeof memobj->context, param_value_size, param_value,
+                          param_value_size_ret);
     case CL_MEM_ASSOCIATED_MEMOBJECT:
-        return ptx_answer(&none, sizeof none, size, to, size_ret);
+        return ptx_answer(&none, sizeof none, param_value_size, param_value, param_value_size_ret);
     case CL_MEM_OFFSET:
-        return ptx_answer(&zero, sizeof zero, size, to, size_ret);
+        return ptx_answer(&zero, sizeof zero, param_value_size, param_value, param_value_size_ret);
     default:
         return CL_INVALID_VALUE;
     }
@@ -144,41 +147,42 @@ EXPORT cl_int clReleaseEvent(cl_event event)
     return CL_SUCCESS;
 }
 
-EXPORT cl_int clGetEventInfo(cl_event event, cl_event_info what, size_t size, void *to,
-                             size_t *size_ret)
+EXPORT cl_int clGetEventInfo(cl_event event, cl_event_info param_name, size_t param_value_size,
+                             void *param_value, size_t *param_value_size_ret)
 {
     const cl_int complete = CL_COMPLETE;
     (void)event;
-    return what == CL_EVENT_COMMAND_EXECUTION_STATUS
-               ? ptx_answer(&complete, sizeof complete, size, to, size_ret)
+    return param_name == CL_EVENT_COMMAND_EXECUTION_STATUS
+               ? ptx_answer(&complete, sizeof complete, param_value_size, param_value,
+                            param_value_size_ret)
                : CL_INVALID_VALUE;
 }
 
-EXPORT cl_int clFlush(cl_command_queue queue)
+EXPORT cl_int clFlush(cl_command_queue command_queue)
 {
-    (void)queue;
+    (void)command_queue;
     return CL_SUCCESS;
 }
 
-EXPORT cl_int clFinish(cl_command_queue queue)
+EXPORT cl_int clFinish(cl_command_queue command_queue)
 {
-    (void)queue;
+    (void)command_queue;
     return CL_SUCCESS;
 }
 
-#define WAITS cl_uint count, const cl_event *list, cl_event *event
+#define WAITS cl_uint num_events_in_wait_list, const cl_event *event_wait_list, cl_event *event
 #define UNUSED_WAITS                                                                               \
-    (void)queue;                                                                                   \
-    (void)count;                                                                                   \
-    (void)list
+    (void)command_queue;                                                                           \
+    (void)num_events_in_wait_list;                                                                 \
+    (void)event_wait_list
 
-EXPORT cl_int clEnqueueMarkerWithWaitList(cl_command_queue queue, WAITS)
+EXPORT cl_int clEnqueueMarkerWithWaitList(cl_command_queue command_queue, WAITS)
 {
     UNUSED_WAITS;
     return done(event);
 }
 
-EXPORT cl_int clEnqueueBarrierWithWaitList(cl_command_queue queue, WAITS)
+EXPORT cl_int clEnqueueBarrierWithWaitList(cl_command_queue command_queue, WAITS)
 {
     UNUSED_WAITS;
     return done(event);
@@ -189,58 +193,62 @@ static bool fits(cl_mem memory, size_t offset, size_t size)
     return offset <= memory->size && memory->size - offset >= size;
 }
 
-EXPORT cl_int clEnqueueReadBuffer(cl_command_queue queue, cl_mem memory, cl_bool blocking,
-                                  size_t offset, size_t size, void *to, WAITS)
+EXPORT cl_int clEnqueueReadBuffer(cl_command_queue command_queue, cl_mem buffer,
+                                  cl_bool blocking_read, size_t offset, size_t size, void *ptr,
+                                  WAITS)
 {
     UNUSED_WAITS;
-    (void)blocking;
-    if (!fits(memory, offset, size))
+    (void)blocking_read;
+    if (!fits(buffer, offset, size))
         return CL_INVALID_VALUE;
-    memcpy(to, memory->bytes + offset, size);
+    memcpy(ptr, buffer->bytes + offset, size);
     return done(event);
 }
 
-EXPORT cl_int clEnqueueWriteBuffer(cl_command_queue queue, cl_mem memory, cl_bool blocking,
-                                   size_t offset, size_t size, const void *from, WAITS)
+EXPORT cl_int clEnqueueWriteBuffer(cl_command_queue command_queue, cl_mem buffer,
+                                   cl_bool blocking_write, size_t offset, size_t size,
+                                   const void *ptr, WAITS)
 {
     UNUSED_WAITS;
-    (void)blocking;
-    if (!fits(memory, offset, size))
+    (void)blocking_write;
+    if (!fits(buffer, offset, size))
         return CL_INVALID_VALUE;
-    memcpy(memory->bytes + offset, from, size);
+    memcpy(buffer->bytes + offset, ptr, size);
     return done(event);
 }
 
-EXPORT cl_int clEnqueueFillBuffer(cl_command_queue queue, cl_mem memory, const void *pattern,
-                                  size_t length, size_t offset, size_t size, WAITS)
+EXPORT cl_int clEnqueueFillBuffer(cl_command_queue command_queue, cl_mem buffer,
+                                  const void *pattern, size_t pattern_size, size_t offset,
+                                  size_t size, WAITS)
 {
     UNUSED_WAITS;
-    if (!fits(memory, offset, size) || length == 0 || size % length != 0)
+    if (!fits(buffer, offset, size) || pattern_size == 0 || size % pattern_size != 0)
         return CL_INVALID_VALUE;
-    for (size_t at = 0; at < size; at += length)
-        memcpy(memory->bytes + offset + at, pattern, length);
+    for (size_t at = 0; at < size; at += pattern_size)
+        memcpy(buffer->bytes + offset + at, pattern, pattern_size);
     return done(event);
 }
 
-EXPORT void *clEnqueueMapBuffer(cl_command_queue queue, cl_mem memory, cl_bool blocking,
-                                cl_map_flags flags, size_t offset, size_t size, WAITS,
-                                cl_int *error)
+EXPORT void *clEnqueueMapBuffer(cl_command_queue command_queue, cl_mem buffer, cl_bool blocking_map,
+                                cl_map_flags map_flags, size_t offset, size_t size, WAITS,
+                                cl_int *errcode_ret)
 {
     UNUSED_WAITS;
-    (void)blocking;
-    (void)flags;
-    const bool is_within = fits(memory, offset, size);
+    (void)blocking_map;
+    (void)map_flags;
+    const bool is_within = fits(buffer, offset, size);
     const cl_int status = is_within ? done(event) : CL_INVALID_VALUE;
-    if (error != NULL)
-        *error = status;
-    return is_within ? memory->bytes + offset : NULL;
+    if (errcode_ret != NULL)
+        *errcode_ret = status;
+    return is_within ? buffer->bytes + offset : NULL;
 }
 
-EXPORT cl_int clEnqueueUnmapMemObject(cl_command_queue queue, cl_mem memory, void *at, WAITS)
+EXPORT cl_int clEnqueueUnmapMemObject(cl_command_queue command_queue, cl_mem memobj,
+                                      void *mapped_ptr, WAITS)
 {
     UNUSED_WAITS;
-    (void)memory;
-    (void)at;
+    (void)memobj;
+    (void)mapped_ptr;
     return done(event);
 }
 
@@ -253,24 +261,25 @@ static bool is_memory(cl_mem memory)
 }
 
 /* What has the size of a cl_mem and is one is a buffer; all else is a value. */
-EXPORT cl_int clSetKernelArg(cl_kernel kernel, cl_uint index, size_t size, const void *value)
+EXPORT cl_int clSetKernelArg(cl_kernel kernel, cl_uint arg_index, size_t arg_size,
+                             const void *arg_value)
 {
-    if ((int)index >= kernel->function->param_count || index >= MOST_ARGS)
+    if ((int)arg_index >= kernel->function->param_count || arg_index >= MOST_ARGS)
         return CL_INVALID_ARG_INDEX;
-    const ptx_variable *v = &kernel->program->made->variables[kernel->function->params[index]];
-    if (value == NULL || size != v->size || v->offset + size > sizeof kernel->params)
+    const ptx_variable *v = &kernel->program->made->variables[kernel->function->params[arg_index]];
+    if (arg_value == NULL || arg_size != v->size || v->offset + arg_size > sizeof kernel->params)
         return CL_INVALID_ARG_SIZE;
     cl_mem memory = NULL;
-    if (size == sizeof memory)
-        memcpy(&memory, value, sizeof memory);
+    if (arg_size == sizeof memory)
+        memcpy(&memory, arg_value, sizeof memory);
     pthread_mutex_lock(&ptx_lock);
-    kernel->memory[index] = memory != NULL && is_memory(memory) ? memory : NULL;
+    kernel->memory[arg_index] = memory != NULL && is_memory(memory) ? memory : NULL;
     pthread_mutex_unlock(&ptx_lock);
-    if (kernel->memory[index] != NULL)
+    if (kernel->memory[arg_index] != NULL)
         memcpy(kernel->params + v->offset, &memory->address, sizeof memory->address);
     else
-        memcpy(kernel->params + v->offset, value, size);
-    kernel->given |= 1u << index;
+        memcpy(kernel->params + v->offset, arg_value, arg_size);
+    kernel->given |= 1u << arg_index;
     return CL_SUCCESS;
 }
 
@@ -304,7 +313,7 @@ static void report(cl_kernel kernel, const ptx_launch *launch, const ptx_counts 
     fclose(file);
 }
 
-static cl_int run(cl_kernel kernel, ptx_launch *launch)
+static cl_int run(cl_kernel kernel, ptx_launch launch)
 {
     static uint64_t number;
     const char *seed = getenv("PTX_SEED");
@@ -313,18 +322,19 @@ static cl_int run(cl_kernel kernel, ptx_launch *launch)
     char message[512] = "";
     for (int i = 0; i < kernel->function->param_count; i++)
         if (kernel->memory[i] != NULL)
-            buffers[launch->buffer_count++] = (ptx_buffer){
+            buffers[launch.buffer_count++] = (ptx_buffer){
                 kernel->memory[i]->address, kernel->memory[i]->size, kernel->memory[i]->bytes};
-    launch->buffers = buffers;
-    launch->seed = seed != NULL ? strtoull(seed, NULL, 0) + number++ : 1;
-    const bool is_right = ptx_run(launch, &counts, message);
-    report(kernel, launch, &counts, is_right ? NULL : message);
+    launch.buffers = buffers;
+    launch.seed = seed != NULL ? strtoull(seed, NULL, 0) + number++ : 1;
+    const bool is_right = ptx_run(&launch, &counts, message);
+    report(kernel, &launch, &counts, is_right ? NULL : message);
     return is_right ? CL_SUCCESS : CL_OUT_OF_RESOURCES;
 }
 
-EXPORT cl_int clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint dimensions,
-                                     const size_t *offset, const size_t *global,
-                                     const size_t *local, WAITS)
+EXPORT cl_int clEnqueueNDRangeKernel(cl_command_queue command_queue, cl_kernel kernel,
+                                     cl_uint work_dim, const size_t *global_work_offset,
+                                     const size_t *global_work_size, const size_t *local_work_size,
+                                     WAITS)
 {
     ptx_launch launch = {.program = kernel->program->made,
                          .kernel = kernel->function,
@@ -334,17 +344,19 @@ EXPORT cl_int clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, c
     UNUSED_WAITS;
     if (kernel->given != (1u << kernel->function->param_count) - 1)
         return CL_INVALID_KERNEL_ARGS;
-    for (cl_uint d = 0; d < dimensions; d++) {
-        const size_t items = local != NULL ? local[d] : d == 0 ? chosen(global[d]) : 1;
-        if (items == 0 || global[d] % items != 0 || global[d] == 0)
+    for (cl_uint d = 0; d < work_dim; d++) {
+        const size_t items = local_work_size != NULL ? local_work_size[d]
+                             : d == 0                ? chosen(global_work_size[d])
+                                                     : 1;
+        if (items == 0 || global_work_size[d] % items != 0 || global_work_size[d] == 0)
             return CL_INVALID_WORK_GROUP_SIZE;
-        if (offset != NULL && offset[d] != 0)
+        if (global_work_offset != NULL && global_work_offset[d] != 0)
             return CL_INVALID_GLOBAL_OFFSET;
         launch.items[d] = (uint32_t)items;
-        launch.groups[d] = (uint32_t)(global[d] / items);
+        launch.groups[d] = (uint32_t)(global_work_size[d] / items);
     }
     pthread_mutex_lock(&ptx_lock);
-    const cl_int status = run(kernel, &launch);
+    const cl_int status = run(kernel, launch);
     pthread_mutex_unlock(&ptx_lock);
     return status == CL_SUCCESS ? done(event) : status;
 }

@@ -13,8 +13,8 @@ struct _cl_device_id {
     int nothing;
 };
 
-static struct _cl_platform_id platform;
-static struct _cl_device_id device;
+static struct _cl_platform_id the_platform;
+static struct _cl_device_id the_device;
 
 cl_int ptx_answer(const void *value, size_t length, size_t size, void *to, size_t *size_ret)
 {
@@ -46,39 +46,42 @@ static cl_uint capability(void)
     return name != NULL && strncmp(name, "sm_", 3) == 0 ? (cl_uint)atoi(name + 3) : 80;
 }
 
-EXPORT cl_int clGetPlatformIDs(cl_uint count, cl_platform_id *ids, cl_uint *found)
+EXPORT cl_int clGetPlatformIDs(cl_uint num_entries, cl_platform_id *platforms,
+                               cl_uint *num_platforms)
 {
-    if (ids != NULL && count > 0)
-        ids[0] = &platform;
-    if (found != NULL)
-        *found = 1;
+    if (platforms != NULL && num_entries > 0)
+        platforms[0] = &the_platform;
+    if (num_platforms != NULL)
+        *num_platforms = 1;
     return CL_SUCCESS;
 }
 
-EXPORT cl_int clGetPlatformInfo(cl_platform_id id, cl_platform_info what, size_t size, void *to,
-                                size_t *size_ret)
+EXPORT cl_int clGetPlatformInfo(cl_platform_id platform, cl_platform_info param_name,
+                                size_t param_value_size, void *param_value,
+                                size_t *param_value_size_ret)
 {
-    (void)id;
-    switch (what) {
+    (void)platform;
+    switch (param_name) {
     case CL_PLATFORM_NAME:
-        return ptx_answer_text("PTX interpreter", size, to, size_ret);
+        return ptx_answer_text("PTX interpreter", param_value_size, param_value,
+                               param_value_size_ret);
     case CL_PLATFORM_VERSION:
-        return ptx_answer_text("OpenCL 1.2", size, to, size_ret);
+        return ptx_answer_text("OpenCL 1.2", param_value_size, param_value, param_value_size_ret);
     default:
         return CL_INVALID_VALUE;
     }
 }
 
-EXPORT cl_int clGetDeviceIDs(cl_platform_id id, cl_device_type type, cl_uint count,
-                             cl_device_id *ids, cl_uint *found)
+EXPORT cl_int clGetDeviceIDs(cl_platform_id platform, cl_device_type device_type,
+                             cl_uint num_entries, cl_device_id *devices, cl_uint *num_devices)
 {
-    (void)id;
-    if ((type & (CL_DEVICE_TYPE_GPU | CL_DEVICE_TYPE_DEFAULT)) == 0)
+    (void)platform;
+    if ((device_type & (CL_DEVICE_TYPE_GPU | CL_DEVICE_TYPE_DEFAULT)) == 0)
         return CL_DEVICE_NOT_FOUND;
-    if (ids != NULL && count > 0)
-        ids[0] = &device;
-    if (found != NULL)
-        *found = 1;
+    if (devices != NULL && num_entries > 0)
+        devices[0] = &the_device;
+    if (num_devices != NULL)
+        *num_devices = 1;
     return CL_SUCCESS;
 }
 
@@ -130,23 +133,25 @@ static cl_int number_info(cl_device_info what, size_t size, void *to, size_t *si
     return ptx_answer(&number, sizeof number, size, to, size_ret);
 }
 
-EXPORT cl_int clGetDeviceInfo(cl_device_id id, cl_device_info what, size_t size, void *to,
-                              size_t *size_ret)
+EXPORT cl_int clGetDeviceInfo(cl_device_id device, cl_device_info param_name,
+                              size_t param_value_size, void *param_value,
+                              size_t *param_value_size_ret)
 {
     static const size_t most_items[3] = {1024, 1024, 64}, most = 1024;
     const cl_device_type type = CL_DEVICE_TYPE_GPU;
-    const cl_platform_id own = &platform;
+    const cl_platform_id own = &the_platform;
     cl_ulong bytes;
-    (void)id;
-    switch (what) {
+    (void)device;
+    switch (param_name) {
     case CL_DEVICE_TYPE:
-        return ptx_answer(&type, sizeof type, size, to, size_ret);
+        return ptx_answer(&type, sizeof type, param_value_size, param_value, param_value_size_ret);
     case CL_DEVICE_PLATFORM:
-        return ptx_answer(&own, sizeof own, size, to, size_ret);
+        return ptx_answer(&own, sizeof own, param_value_size, param_value, param_value_size_ret);
     case CL_DEVICE_MAX_WORK_GROUP_SIZE:
-        return ptx_answer(&most, sizeof most, size, to, size_ret);
+        return ptx_answer(&most, sizeof most, param_value_size, param_value, param_value_size_ret);
     case CL_DEVICE_MAX_WORK_ITEM_SIZES:
-        return ptx_answer(most_items, sizeof most_items, size, to, size_ret);
+        return ptx_answer(most_items, sizeof most_items, param_value_size, param_value,
+                          param_value_size_ret);
     case CL_DEVICE_GLOBAL_MEM_SIZE:
     case CL_DEVICE_MAX_MEM_ALLOC_SIZE:
         bytes = (cl_ulong)1 << 30;
@@ -158,34 +163,37 @@ EXPORT cl_int clGetDeviceInfo(cl_device_id id, cl_device_info what, size_t size,
         bytes = 40 << 20;
         break;
     default:
-        return number_info(what, size, to, size_ret);
+        return number_info(param_name, param_value_size, param_value, param_value_size_ret);
     }
-    return ptx_answer(&bytes, sizeof bytes, size, to, size_ret);
+    return ptx_answer(&bytes, sizeof bytes, param_value_size, param_value, param_value_size_ret);
 }
 
-EXPORT cl_int clGetContextInfo(cl_context context, cl_context_info what, size_t size, void *to,
-                               size_t *size_ret)
+EXPORT cl_int clGetContextInfo(cl_context context, cl_context_info param_name,
+                               size_t param_value_size, void *param_value,
+                               size_t *param_value_size_ret)
 {
-    const cl_device_id own = &device;
+    const cl_device_id own = &the_device;
     const cl_uint one = 1;
     (void)context;
-    if (what == CL_CONTEXT_DEVICES)
-        return ptx_answer(&own, sizeof own, size, to, size_ret);
-    if (what == CL_CONTEXT_NUM_DEVICES)
-        return ptx_answer(&one, sizeof one, size, to, size_ret);
+    if (param_name == CL_CONTEXT_DEVICES)
+        return ptx_answer(&own, sizeof own, param_value_size, param_value, param_value_size_ret);
+    if (param_name == CL_CONTEXT_NUM_DEVICES)
+        return ptx_answer(&one, sizeof one, param_value_size, param_value, param_value_size_ret);
     return CL_INVALID_VALUE;
 }
 
-EXPORT cl_int clGetCommandQueueInfo(cl_command_queue queue, cl_command_queue_info what, size_t size,
-                                    void *to, size_t *size_ret)
+EXPORT cl_int clGetCommandQueueInfo(cl_command_queue command_queue,
+                                    cl_command_queue_info param_name, size_t param_value_size,
+                                    void *param_value, size_t *param_value_size_ret)
 {
     const cl_command_queue_properties none = 0;
-    const cl_device_id own = &device;
-    if (what == CL_QUEUE_CONTEXT) /* a queue is its context */
-        return ptx_answer(&queue, sizeof queue, size, to, size_ret);
-    if (what == CL_QUEUE_DEVICE)
-        return ptx_answer(&own, sizeof own, size, to, size_ret);
-    if (what == CL_QUEUE_PROPERTIES)
-        return ptx_answer(&none, sizeof none, size, to, size_ret);
+    const cl_device_id own = &the_device;
+    if (param_name == CL_QUEUE_CONTEXT) /* a command_queue is its context */
+        return ptx_answer(&command_queue, sizeof command_queue, param_value_size, param_value,
+                          param_value_size_ret);
+    if (param_name == CL_QUEUE_DEVICE)
+        return ptx_answer(&own, sizeof own, param_value_size, param_value, param_value_size_ret);
+    if (param_name == CL_QUEUE_PROPERTIES)
+        return ptx_answer(&none, sizeof none, param_value_size, param_value, param_value_size_ret);
     return CL_INVALID_VALUE;
 }

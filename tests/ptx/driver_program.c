@@ -9,43 +9,43 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-EXPORT cl_program clCreateProgramWithSource(cl_context context, cl_uint count, const char **texts,
-                                            const size_t *lengths, cl_int *error)
+EXPORT cl_program clCreateProgramWithSource(cl_context context, cl_uint count, const char **strings,
+                                            const size_t *lengths, cl_int *errcode_ret)
 {
     cl_program made = calloc(1, sizeof *made);
     size_t used = 0;
     (void)context;
     for (cl_uint i = 0; made != NULL && i < count; i++) {
-        const size_t length = lengths != NULL && lengths[i] != 0 ? lengths[i] : strlen(texts[i]);
+        const size_t length = lengths != NULL && lengths[i] != 0 ? lengths[i] : strlen(strings[i]);
         char *longer = realloc(made->source, used + length + 1);
         if (longer == NULL)
             break;
         made->source = longer;
-        memcpy(made->source + used, texts[i], length);
+        memcpy(made->source + used, strings[i], length);
         used += length;
         made->source[used] = '\0';
     }
     if (made != NULL)
         made->references = 1;
-    if (error != NULL)
-        *error = made != NULL && made->source != NULL ? CL_SUCCESS : CL_OUT_OF_HOST_MEMORY;
+    if (errcode_ret != NULL)
+        *errcode_ret = made != NULL && made->source != NULL ? CL_SUCCESS : CL_OUT_OF_HOST_MEMORY;
     return made;
 }
 
-EXPORT cl_program clCreateProgramWithBinary(cl_context context, cl_uint count,
-                                            const cl_device_id *devices, const size_t *lengths,
-                                            const unsigned char **binaries, cl_int *loaded,
-                                            cl_int *error)
+EXPORT cl_program clCreateProgramWithBinary(cl_context context, cl_uint num_devices,
+                                            const cl_device_id *device_list, const size_t *lengths,
+                                            const unsigned char **binaries, cl_int *binary_status,
+                                            cl_int *errcode_ret)
 {
     (void)context;
-    (void)count;
-    (void)devices;
+    (void)num_devices;
+    (void)device_list;
     (void)lengths;
     (void)binaries;
-    if (loaded != NULL)
-        *loaded = CL_INVALID_BINARY;
-    if (error != NULL)
-        *error = CL_INVALID_BINARY;
+    if (binary_status != NULL)
+        *binary_status = CL_INVALID_BINARY;
+    if (errcode_ret != NULL)
+        *errcode_ret = CL_INVALID_BINARY;
     return NULL;
 }
 
@@ -160,34 +160,38 @@ static void build(cl_program program, const char *options)
     free(text);
 }
 
-EXPORT cl_int clBuildProgram(cl_program program, cl_uint count, const cl_device_id *devices,
-                             const char *options, void (*notify)(cl_program, void *), void *user)
+EXPORT cl_int clBuildProgram(cl_program program, cl_uint num_devices,
+                             const cl_device_id *device_list, const char *options,
+                             void (*pfn_notify)(cl_program, void *), void *user_data)
 {
-    (void)count;
-    (void)devices;
-    (void)notify;
-    (void)user;
+    (void)num_devices;
+    (void)device_list;
+    (void)pfn_notify;
+    (void)user_data;
     build(program, options != NULL ? options : "");
     return program->made != NULL ? CL_SUCCESS : CL_BUILD_PROGRAM_FAILURE;
 }
 
 EXPORT cl_int clGetProgramBuildInfo(cl_program program, cl_device_id device,
-                                    cl_program_build_info what, size_t size, void *to,
-                                    size_t *size_ret)
+                                    cl_program_build_info param_name, size_t param_value_size,
+                                    void *param_value, size_t *param_value_size_ret)
 {
     (void)device;
-    return what == CL_PROGRAM_BUILD_LOG ? ptx_answer_text(program->log, size, to, size_ret)
-                                        : CL_INVALID_VALUE;
+    return param_name == CL_PROGRAM_BUILD_LOG
+               ? ptx_answer_text(program->log, param_value_size, param_value, param_value_size_ret)
+               : CL_INVALID_VALUE;
 }
 
 /* There are no binaries. */
-EXPORT cl_int clGetProgramInfo(cl_program program, cl_program_info what, size_t size, void *to,
-                               size_t *size_ret)
+EXPORT cl_int clGetProgramInfo(cl_program program, cl_program_info param_name,
+                               size_t param_value_size, void *param_value,
+                               size_t *param_value_size_ret)
 {
     const size_t none = 0;
     (void)program;
-    return what == CL_PROGRAM_BINARY_SIZES ? ptx_answer(&none, sizeof none, size, to, size_ret)
-                                           : CL_INVALID_VALUE;
+    return param_name == CL_PROGRAM_BINARY_SIZES
+               ? ptx_answer(&none, sizeof none, param_value_size, param_value, param_value_size_ret)
+               : CL_INVALID_VALUE;
 }
 
 EXPORT cl_int clRetainProgram(cl_program program)
@@ -206,17 +210,18 @@ EXPORT cl_int clReleaseProgram(cl_program program)
     return CL_SUCCESS;
 }
 
-EXPORT cl_kernel clCreateKernel(cl_program program, const char *name, cl_int *error)
+EXPORT cl_kernel clCreateKernel(cl_program program, const char *kernel_name, cl_int *errcode_ret)
 {
-    const ptx_function *function = program->made != NULL ? ptx_find(program->made, name) : NULL;
+    const ptx_function *function =
+        program->made != NULL ? ptx_find(program->made, kernel_name) : NULL;
     cl_kernel made = function != NULL ? calloc(1, sizeof *made) : NULL;
     if (made != NULL) {
         made->program = program;
         made->function = function;
         clRetainProgram(program);
     }
-    if (error != NULL)
-        *error = made != NULL ? CL_SUCCESS : CL_INVALID_KERNEL_NAME;
+    if (errcode_ret != NULL)
+        *errcode_ret = made != NULL ? CL_SUCCESS : CL_INVALID_KERNEL_NAME;
     return made;
 }
 
@@ -228,12 +233,14 @@ EXPORT cl_int clReleaseKernel(cl_kernel kernel)
 }
 
 EXPORT cl_int clGetKernelWorkGroupInfo(cl_kernel kernel, cl_device_id device,
-                                       cl_kernel_work_group_info what, size_t size, void *to,
-                                       size_t *size_ret)
+                                       cl_kernel_work_group_info param_name,
+                                       size_t param_value_size, void *param_value,
+                                       size_t *param_value_size_ret)
 {
     const size_t most = 1024;
     (void)kernel;
     (void)device;
-    return what == CL_KERNEL_WORK_GROUP_SIZE ? ptx_answer(&most, sizeof most, size, to, size_ret)
-                                             : CL_INVALID_VALUE;
+    return param_name == CL_KERNEL_WORK_GROUP_SIZE
+               ? ptx_answer(&most, sizeof most, param_value_size, param_value, param_value_size_ret)
+               : CL_INVALID_VALUE;
 }

@@ -123,13 +123,33 @@ static bool compute_all(const ptx_instruction *i, const uint64_t *const *o, uint
     return true;
 }
 
+/* How many operands it has besides the result. */
+static int operands_of(const ptx_instruction *i)
+{
+    switch (i->op) {
+    case PTX_OP_fma:
+    case PTX_OP_mad:
+        return 3;
+    case PTX_OP_add:
+    case PTX_OP_sub:
+    case PTX_OP_mul:
+    case PTX_OP_div:
+    case PTX_OP_min:
+    case PTX_OP_max:
+    case PTX_OP_copysign:
+        return 2;
+    default:
+        return 1;
+    }
+}
+
 bool run_float(machine *m, warp *w, const ptx_instruction *i, uint32_t mask)
 {
-    lanes rooms[3], result;
-    const uint64_t *o[3];
+    lanes rooms[3], result = {0};
+    const uint64_t *o[3] = {result, result, result};
     const ptx_type type = i->types[0];
-    const int count = i->operand_count - 1;
-    if (i->type_count == 0 || count < 1 || count > 3)
+    const int count = operands_of(i);
+    if (i->type_count == 0 || count != i->operand_count - 1)
         return false;
     for (int n = 0; n < count; n++)
         o[n] = fetch(m, w, &i->operands[n + 1], rooms[n]);
@@ -202,7 +222,7 @@ static bool compared(const ptx_instruction *i, ptx_type type, uint64_t a, uint64
 void run_compare(machine *m, warp *w, const ptx_instruction *i, uint32_t mask)
 {
     lanes rooms[3], result, opposite;
-    if (i->op == PTX_OP_set || i->types[0].count != 1)
+    if (i->types[0].count != 1)
         machine_fail(m, 0, "this form of it is not interpreted");
     const uint64_t *a = fetch(m, w, &i->operands[1], rooms[0]);
     const uint64_t *b = fetch(m, w, &i->operands[2], rooms[1]), *c = NULL;

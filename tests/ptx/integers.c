@@ -154,7 +154,6 @@ static uint64_t compute(machine *m, const ptx_instruction *i, const uint64_t *o,
     case PTX_OP_sub:
         return sum(i, o[0], 0 - o[1]);
     case PTX_OP_mul:
-    case PTX_OP_mul24:
         return multiplied(i, o[0], o[1]);
     case PTX_OP_mad:
         return multiplied(i, o[0], o[1]) + o[2];
@@ -296,16 +295,43 @@ static bool compute_all(const ptx_instruction *i, const uint64_t *const *o, uint
     return true;
 }
 
+/* How many operands it has besides the result. */
+static int operands_of(const ptx_instruction *i)
+{
+    switch (i->op) {
+    case PTX_OP_abs:
+    case PTX_OP_neg:
+    case PTX_OP_not:
+    case PTX_OP_brev:
+    case PTX_OP_popc:
+    case PTX_OP_clz:
+        return 1;
+    case PTX_OP_mad:
+    case PTX_OP_shf:
+    case PTX_OP_bfe:
+    case PTX_OP_prmt:
+    case PTX_OP_dp4a:
+        return 3;
+    case PTX_OP_bfi:
+    case PTX_OP_lop3:
+        return 4;
+    default:
+        return 2;
+    }
+}
+
 bool run_arithmetic(machine *m, warp *w, const ptx_instruction *i, uint32_t mask)
 {
-    lanes rooms[4], result;
-    const uint64_t *o[4];
+    lanes rooms[4], result = {0};
+    const uint64_t *o[4] = {result, result, result, result};
     if (i->op == PTX_OP_selp) {
         run_choice(m, w, i, mask);
         return true;
     }
-    if (!is_whole(i) || i->operand_count < 2 || i->operand_count > 5)
+    if (!is_whole(i))
         return false;
+    if (i->operand_count != operands_of(i) + 1)
+        machine_fail(m, 0, "%d operands", i->operand_count);
     if (i->flags & PTX_CC || i->op == PTX_OP_addc || i->op == PTX_OP_subc) {
         run_carry(m, w, i, mask);
         return true;

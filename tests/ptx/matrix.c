@@ -138,7 +138,8 @@ void run_mma(machine *m, warp *w, const ptx_instruction *i)
 {
     const int rows = i->shape[0], k = i->shape[2], d_count = rows * 8 / LANES;
     const ptx_type type = i->types[1];
-    double of_a[LANES][16], of_b[LANES][16], of_c[LANES][16], a[16][32], b[32][8];
+    double of_a[LANES][16] = {{0}}, of_b[LANES][16] = {{0}}, of_c[LANES][16] = {{0}}, a[16][32],
+           b[32][8];
     if (!is_known(i))
         machine_fail(m, 0, "mma has no such shape and types");
     const int a_count = read_fragment(m, w, &i->operands[1], i->types[1], rows * k / LANES, of_a);

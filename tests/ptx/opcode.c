@@ -3,10 +3,20 @@
 #include "parse_internal.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#define PTX_NAME(name) #name,
-static const char *const names[] = {PTX_OPERATIONS(PTX_NAME)};
+/* In the order of ptx_op. */
+static const char *const names[PTX_OP_COUNT] = {
+    "abs",   "activemask", "add",   "addc",     "and",        "atom",     "bar",       "barrier",
+    "bfe",   "bfi",        "bra",   "brev",     "brx",        "call",     "clz",       "copysign",
+    "cos",   "cp",         "cvt",   "cvta",     "div",        "dp4a",     "ex2",       "exit",
+    "fence", "fma",        "ld",    "ldmatrix", "ldu",        "lg2",      "lop3",      "mad",
+    "max",   "membar",     "min",   "mma",      "mov",        "mul",      "nanosleep", "neg",
+    "not",   "or",         "popc",  "prefetch", "prmt",       "rcp",      "red",       "redux",
+    "rem",   "ret",        "rsqrt", "selp",     "setmaxnreg", "setp",     "shf",       "shfl",
+    "shl",   "shr",        "sin",   "sqrt",     "st",         "stmatrix", "sub",       "subc",
+    "tanh",  "trap",       "vote",  "wgmma",    "xor"};
 
 bool type_named(const char *name, ptx_type *type)
 {
@@ -124,7 +134,7 @@ static bool take_special(const char *part, ptx_instruction *out)
         {"ballot", PTX_MODE_BALLOT},  {"add", PTX_MODE_ADD},       {"exch", PTX_MODE_EXCH},
         {"cas", PTX_MODE_CAS},        {"min", PTX_MODE_MIN},       {"max", PTX_MODE_MAX},
         {"inc", PTX_MODE_INC},        {"dec", PTX_MODE_DEC}};
-    const bool compares = out->op == PTX_OP_setp || out->op == PTX_OP_set;
+    const bool compares = out->op == PTX_OP_setp;
     const int test = compares ? FIND(tests, part) : -1;
     const int variant = compares ? -1 : FIND(variants, part);
     if (test >= 0)
@@ -171,6 +181,40 @@ static void take_part(parser *p, const char *part, ptx_instruction *out)
     }
 }
 
+/* The PTX ISA's "Target ISA Notes": the first target that has it. */
+static int first_target(const ptx_instruction *i)
+{
+    switch (i->op) {
+    case PTX_OP_cp:
+        return 80;
+    case PTX_OP_mma: /* of sm_75: two halves of f16, one word of bytes */
+        return (i->shape[0] == 16 && i->shape[2] == 8 && i->types[1].bits == 16 &&
+                i->types[1].kind == PTX_FLOAT) ||
+                       i->shape[0] == 8
+                   ? 75
+                   : 80;
+    case PTX_OP_stmatrix:
+    case PTX_OP_setmaxnreg:
+        return 90;
+    case PTX_OP_redux:
+        return 80;
+    case PTX_OP_ldmatrix:
+        return 75;
+    default:
+        return 0;
+    }
+}
+
+static void check_target(parser *p, const ptx_instruction *i)
+{
+    const char *target = p->program->target;
+    const int number = strncmp(target, "sm_", 3) == 0 ? atoi(target + 3) : 0;
+    if (number < first_target(i))
+        parse_fail(p, "%s needs sm_%d, and this is %s", i->text, first_target(i), target);
+    if (i->op == PTX_OP_wgmma && strcmp(target, "sm_90a") != 0)
+        parse_fail(p, "wgmma is of the target sm_90a alone, and this is %s", target);
+}
+
 static int operation_named(const char *name)
 {
     for (int i = 0; i < PTX_OP_COUNT; i++)
@@ -208,4 +252,5 @@ void decode_opcode(parser *p, const token *t, ptx_instruction *out)
         take_part(p, part, out);
     if (op == PTX_OP_cp && out->variant == PTX_PLAIN)
         out->variant = PTX_COPY;
+    check_target(p, out);
 }

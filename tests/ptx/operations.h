@@ -1,22 +1,77 @@
 /* The instructions that the interpreter knows, by the first part of their names. */
 #ifndef PTX_OPERATIONS_H
-#define PTX_OPERATIONS_H
-
-#define PTX_OPERATIONS(X)                                                                          \
-    X(abs)                                                                                         \
-    X(activemask)                                                                                  \
-    X(add) X(addc) X(and) X(atom) X(bar) X(barrier) X(bfe) X(bfi) X(bfind) X(bmsk) X(bra) X(brev)  \
-        X(brx) X(call) X(clz) X(copysign) X(cos) X(cp) X(cvt) X(cvta) X(discard) X(div) X(dp4a)    \
-            X(elect) X(ex2) X(exit) X(fence) X(fma) X(isspacep) X(ld) X(ldmatrix) X(ldu) X(lg2)    \
-                X(lop3) X(mad) X(max) X(membar) X(min) X(mma) X(mov) X(movmatrix) X(mul) X(mul24)  \
-                    X(nanosleep) X(neg) X(not ) X(or) X(popc) X(prefetch) X(prmt) X(rcp) X(red)    \
-                        X(redux) X(rem) X(ret) X(rsqrt) X(sad) X(selp) X(set) X(setmaxnreg)        \
-                            X(setp) X(shf) X(shfl) X(shl) X(shr) X(sin) X(slct) X(sqrt) X(st)      \
-                                X(stmatrix) X(sub) X(subc) X(szext) X(tanh) X(testp) X(trap)       \
-                                    X(vote) X(wgmma) X(xor)
-
-#define PTX_ENUM(name) PTX_OP_##name,
-typedef enum ptx_op { PTX_OPERATIONS(PTX_ENUM) PTX_OP_COUNT } ptx_op;
+typedef enum ptx_op {
+    PTX_OP_abs,
+    PTX_OP_activemask,
+    PTX_OP_add,
+    PTX_OP_addc,
+    PTX_OP_and,
+    PTX_OP_atom,
+    PTX_OP_bar,
+    PTX_OP_barrier,
+    PTX_OP_bfe,
+    PTX_OP_bfi,
+    PTX_OP_bra,
+    PTX_OP_brev,
+    PTX_OP_brx,
+    PTX_OP_call,
+    PTX_OP_clz,
+    PTX_OP_copysign,
+    PTX_OP_cos,
+    PTX_OP_cp,
+    PTX_OP_cvt,
+    PTX_OP_cvta,
+    PTX_OP_div,
+    PTX_OP_dp4a,
+    PTX_OP_ex2,
+    PTX_OP_exit,
+    PTX_OP_fence,
+    PTX_OP_fma,
+    PTX_OP_ld,
+    PTX_OP_ldmatrix,
+    PTX_OP_ldu,
+    PTX_OP_lg2,
+    PTX_OP_lop3,
+    PTX_OP_mad,
+    PTX_OP_max,
+    PTX_OP_membar,
+    PTX_OP_min,
+    PTX_OP_mma,
+    PTX_OP_mov,
+    PTX_OP_mul,
+    PTX_OP_nanosleep,
+    PTX_OP_neg,
+    PTX_OP_not,
+    PTX_OP_or,
+    PTX_OP_popc,
+    PTX_OP_prefetch,
+    PTX_OP_prmt,
+    PTX_OP_rcp,
+    PTX_OP_red,
+    PTX_OP_redux,
+    PTX_OP_rem,
+    PTX_OP_ret,
+    PTX_OP_rsqrt,
+    PTX_OP_selp,
+    PTX_OP_setmaxnreg,
+    PTX_OP_setp,
+    PTX_OP_shf,
+    PTX_OP_shfl,
+    PTX_OP_shl,
+    PTX_OP_shr,
+    PTX_OP_sin,
+    PTX_OP_sqrt,
+    PTX_OP_st,
+    PTX_OP_stmatrix,
+    PTX_OP_sub,
+    PTX_OP_subc,
+    PTX_OP_tanh,
+    PTX_OP_trap,
+    PTX_OP_vote,
+    PTX_OP_wgmma,
+    PTX_OP_xor,
+    PTX_OP_COUNT
+} ptx_op;
 
 /* What cp, cp.async and wgmma do is in a further part of their names. */
 typedef enum ptx_variant {

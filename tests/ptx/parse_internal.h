@@ -63,7 +63,7 @@ uint64_t take_number(parser *p);
 void *list_add(parser *p, list *l, size_t size, const void *item);
 
 /* The opcode: what its parts say. */
-void decode_opcode(parser *p, const token *word, ptx_instruction *out);
+void decode_opcode(parser *p, const token *t, ptx_instruction *out);
 /* ".b32" and the like. */
 bool type_named(const char *name, ptx_type *type);
 

@@ -5,15 +5,17 @@
 static char *whole(const char *body, const char *target, uint32_t shared)
 {
     static char text[1 << 18];
-    const int length = snprintf(
-        text, sizeof text,
-        ".version 8.0\n.target %s\n.address_size 64\n"
-        ".shared .align 1024 .b8 shared[%u];\n"
-        ".visible .entry k(.param .u64 in, .param .u64 .ptr .global .align 4 out)\n{\n"
-        ".reg .pred %%p<20>;\n.reg .b16 %%h<20>;\n.reg .b32 %%r<200>;\n.reg .b32 %%tid;\n"
-        ".reg .b64 %%d<40>;\n.reg .b64 %%in, %%out;\n"
-        "ld.param.u64 %%in, [in];\nld.param.u64 %%out, [out];\nmov.u32 %%tid, %%tid.x;\n%s\nret;\n}\n",
-        target != NULL ? target : "sm_90a", shared > 0 ? shared : 16, body);
+    const int length =
+        snprintf(text, sizeof text,
+                 ".version 8.0\n.target %s\n.address_size 64\n"
+                 ".shared .align 1024 .b8 shared[%u];\n"
+                 ".visible .entry k(.param .u64 in, "
+                 ".param .u64 .ptr .global .align 4 out)\n{\n"
+                 ".reg .pred %%p<20>;\n.reg .b16 %%h<20>;\n.reg .b32 %%r<200>;\n.reg .b32 %%tid;\n"
+                 ".reg .b64 %%d<40>;\n.reg .b64 %%in, %%out;\n"
+                 "ld.param.u64 %%in, [in];\nld.param.u64 %%out, [out];\n"
+                 "mov.u32 %%tid, %%tid.x;\n%s\nret;\n}\n",
+                 target != NULL ? target : "sm_90a", shared > 0 ? shared : 16, body);
     assert_true(length > 0 && (size_t)length < sizeof text);
     return text;
 }
@@ -48,9 +50,9 @@ void expect_failure(test_kernel *t, const char *said)
     }
 }
 
-bool parses(const char *body, char message[256])
+bool parses(const char *body, const char *target, char message[256])
 {
-    ptx_program *program = ptx_parse(whole(body, NULL, 0), message);
+    ptx_program *program = ptx_parse(whole(body, target, 0), message);
     ptx_destroy(program);
     return program != NULL;
 }

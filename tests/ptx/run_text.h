@@ -18,12 +18,12 @@ typedef struct test_kernel {
 } test_kernel;
 
 /* Whether it runs to its end, with nothing wrong. A text that is not understood fails the test. */
-bool run_text(test_kernel *kernel);
+bool run_text(test_kernel *t);
 
 /* It must fail, and say this. */
-void expect_failure(test_kernel *kernel, const char *said);
+void expect_failure(test_kernel *t, const char *said);
 
-/* Whether the text is one that the parser takes. */
-bool parses(const char *body, char message[256]);
+/* Whether the text is one that the parser takes, of a target (NULL: sm_90a). */
+bool parses(const char *body, const char *target, char message[256]);
 
 #endif

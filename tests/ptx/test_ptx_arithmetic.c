@@ -169,7 +169,8 @@ static void calls(void **state)
         ".version 8.0\n.target sm_80\n.address_size 64\n"
         ".func (.param .b32 result) twice(.param .b32 x)\n{\n.reg .b32 %r<3>;\n"
         "ld.param.b32 %r1, [x]; add.u32 %r2, %r1, %r1; st.param.b32 [result], %r2; ret;\n}\n"
-        ".visible .entry k(.param .u64 out)\n{\n.reg .b32 %r<5>;\n.reg .b64 %d<4>;\n.reg .pred %p<2>;\n"
+        ".visible .entry k(.param .u64 out)\n{\n"
+        ".reg .b32 %r<5>;\n.reg .b64 %d<4>;\n.reg .pred %p<2>;\n"
         "ld.param.u64 %d1, [out]; mov.u32 %r1, %tid.x; mov.u32 %r2, 0; setp.eq.u32 %p1, %r1, 1;\n"
         "@%p1 bra SKIP;\n{\n.param .b32 param0; st.param.b32 [param0], %r1;\n.param .b32 retval0;\n"
         "call.uni (retval0), twice, (param0); ld.param.b32 %r2, [retval0];\n}\n"
@@ -206,9 +207,35 @@ static void what_is_not_known_is_refused(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++) {
         message[0] = '\0';
-        if (parses(bodies[i], message))
+        if (parses(bodies[i], NULL, message))
             fail_msg("\"%s\" is taken", bodies[i]);
         assert_string_not_equal(message, "");
+    }
+}
+
+static void targets_have_their_instructions(void **state)
+{
+    static const struct {
+        const char *target, *body;
+        bool is_known;
+    } cases[] = {{"sm_75", "cp.async.wait_all;", false},
+                 {"sm_80", "cp.async.wait_all;", true},
+                 {"sm_75",
+                  "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%r0, %r1, %r2, %r3}, "
+                  "{%r4, %r5, %r6, %r7}, {%r8, %r9}, {%r0, %r1, %r2, %r3};",
+                  false},
+                 {"sm_75",
+                  "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%r0, %r1, %r2, %r3}, "
+                  "{%r4, %r5}, {%r8}, {%r0, %r1, %r2, %r3};",
+                  true},
+                 {"sm_90", "wgmma.fence.sync.aligned;", false},
+                 {"sm_90a", "wgmma.fence.sync.aligned;", true},
+                 {"sm_80", "stmatrix.sync.aligned.m8n8.x1.shared.b16 [%r1], {%r2};", false}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char message[256] = "";
+        if (parses(cases[i].body, cases[i].target, message) != cases[i].is_known)
+            fail_msg("%s on %s: %s", cases[i].body, cases[i].target, message);
     }
 }
 
@@ -221,6 +248,7 @@ int main(void)
         cmocka_unit_test(exchanges_between_lanes),
         cmocka_unit_test(calls),
         cmocka_unit_test(what_is_not_known_is_refused),
+        cmocka_unit_test(targets_have_their_instructions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
