@@ -253,20 +253,6 @@ static bool is_float(ptx_type type)
     return type.kind == PTX_FLOAT || type.kind == PTX_BFLOAT;
 }
 
-static double rounded_whole(double x, ptx_round round)
-{
-    switch (round) {
-    case PTX_RZ:
-        return trunc(x);
-    case PTX_RM:
-        return floor(x);
-    case PTX_RP:
-        return ceil(x);
-    default:
-        return nearbyint(x);
-    }
-}
-
 /* PTX ISA, "cvt": out of range gives the nearest there is, NaN gives 0. */
 static uint64_t to_whole(ptx_type type, double x, ptx_round round)
 {

@@ -148,6 +148,8 @@ uint64_t extended(ptx_type type, uint64_t bits);
 /* --- numbers --- */
 double to_double(ptx_type type, uint64_t bits);
 uint64_t from_double(ptx_type type, double x, ptx_round round);
+/* A whole number near it. */
+double rounded_whole(double x, ptx_round round);
 float f32_of(uint64_t bits);
 uint64_t bits_of_f32(float x);
 /* f16, bf16, tf32, f32, s8 and u8 as what they stand for. */

@@ -54,7 +54,7 @@ double to_double(ptx_type type, uint64_t bits)
 }
 
 /* A whole number by one of the ways of rounding. */
-static double whole(double x, ptx_round round)
+double rounded_whole(double x, ptx_round round)
 {
     switch (round) {
     case PTX_RZ:
@@ -98,7 +98,7 @@ uint64_t from_double(ptx_type type, double x, ptx_round round)
         return infinite(fraction, exponent, negative, PTX_RN) << shift;
     frexp(x, &e);
     e = x == 0 || e - 1 < 1 - bias ? 1 - bias : e - 1;
-    double scaled = fabs(whole(ldexp(x, fraction - e), round)); /* 1.0 is 2^fraction */
+    double scaled = fabs(rounded_whole(ldexp(x, fraction - e), round)); /* 1.0 is 2^fraction */
     if (scaled == ldexp(2, fraction)) {
         scaled /= 2;
         e++;
