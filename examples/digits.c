@@ -66,21 +66,11 @@ static void count_call(network *net)
         progress_kernels(tenon_dtype_string(net->dtype), net->calls, net->first_calls);
 }
 
-/* What is the same in every call. */
-static const tenon_conv_params conv =
-    {/* stride and dilation 1, a pixel of padding */
-     sizeof conv, 0, NULL, 1, {{1, 1, 1}, {1, 1, 1}, {1, 1, 0}, {1, 1, 0}}, TENON_EPILOGUE_INIT};
-static const tenon_conv_backward_params conv_backward = {
-    sizeof conv_backward, 0, NULL, 1, {{1, 1, 1}, {1, 1, 1}, {1, 1, 0}, {1, 1, 0}}, 0};
-static const tenon_norm_params norm = {sizeof norm, 0, NULL, TENON_NORM_BATCH, 1, 1, 1e-5, 0.1};
-static const tenon_activation_params relu = {
-    sizeof relu, 0, NULL, {TENON_ACTIVATION_RELU, 0, 0, 0}};
-static const tenon_reduce_params sum_of_rows = {
-    sizeof sum_of_rows, 0, NULL, TENON_REDUCE_SUM, 1, {0}, 0, 0};
-static const tenon_reduce_params greatest = {
-    sizeof greatest, 0, NULL, TENON_REDUCE_ARGMAX, 1, {1}, 0, 0};
-static const tenon_pool_params maximum = {
-    sizeof maximum, 0, NULL, TENON_POOL_MAX, 0, {2, 2, 1}, {{2, 2, 1}, {1, 1, 1}, {0}, {0}}};
+/* What several calls have. */
+#define PADDED         .geometry.pad_begin = {1, 1}, .geometry.pad_end = {1, 1}
+#define BATCH_NORM     &tenon_norm_params(.kind = TENON_NORM_BATCH)
+#define RELU           &tenon_activation_params(.activation.kind = TENON_ACTIVATION_RELU)
+#define MAXIMUM_OF_2X2 &tenon_pool_params(.window = {2, 2, 1}, .geometry.stride = {2, 2, 1})
 
 static parameter new_parameter(network *net, tenon_dtype dtype, uint32_t rank, const int64_t *shape)
 {
@@ -132,28 +122,30 @@ static void forward_block(network *net, block *b, const tenon_tensor *x, bool tr
 {
     const parameter *p = b->parameters;
     const tenon_tensor *s = b->statistics;
-    RUN(tenon_conv_forward, &conv, x, &p[FILTERS].value, NULL, NULL, &b->convolved);
+    RUN(tenon_conv_forward, &tenon_conv_params(PADDED), x, &p[FILTERS].value, NULL, NULL,
+        &b->convolved);
     if (training)
-        RUN(tenon_norm_forward, &norm, &b->convolved, &p[GAMMA].value, &p[BETA].value, &b->output,
-            &s[MEAN], &s[RSTD], &s[RUNNING_MEAN], &s[RUNNING_VARIANCE]);
+        RUN(tenon_norm_forward, BATCH_NORM, &b->convolved, &p[GAMMA].value, &p[BETA].value,
+            &b->output, &s[MEAN], &s[RSTD], &s[RUNNING_MEAN], &s[RUNNING_VARIANCE]);
     else
-        RUN(tenon_norm_inference, &norm, &b->convolved, &p[GAMMA].value, &p[BETA].value,
+        RUN(tenon_norm_inference, BATCH_NORM, &b->convolved, &p[GAMMA].value, &p[BETA].value,
             &s[RUNNING_MEAN], &s[RUNNING_VARIANCE], &b->output);
-    RUN(tenon_activation_forward, &relu, &b->output, &b->output);
+    RUN(tenon_activation_forward, RELU, &b->output, &b->output);
 }
 
 /* Drops the same elements forward and backward, and others in every step. */
 static void drop(network *net, const tenon_tensor *x)
 {
-    const tenon_dropout_params params = {sizeof params, 0, NULL, net->seed, net->step, DROPPED};
-    RUN(tenon_dropout, &params, x, x);
+    RUN(tenon_dropout,
+        &tenon_dropout_params(.seed = net->seed, .sequence = net->step, .probability = DROPPED), x,
+        x);
 }
 
 static void forward(network *net, const tenon_tensor *images, bool training)
 {
     forward_block(net, &net->blocks[0], images, training);
     forward_block(net, &net->blocks[1], &net->blocks[0].output, training);
-    RUN(tenon_pool_forward, &maximum, &net->blocks[1].output, &net->pooled, &net->places);
+    RUN(tenon_pool_forward, MAXIMUM_OF_2X2, &net->blocks[1].output, &net->pooled, &net->places);
     if (training)
         drop(net, &net->pooled);
     RUN(tenon_gemm, NULL, &net->rows, &net->parameters[WEIGHTS].value, NULL,
@@ -168,26 +160,29 @@ static void backward_block(network *net, block *b, const tenon_tensor *x, const 
     const tenon_tensor *s = b->statistics;
     const tenon_tensor *dy = &b->gradient; /* each step replaces it by the gradient before it */
     /* relu's output is positive where its input was, and serves in its place. */
-    RUN(tenon_activation_backward, &relu, &b->output, dy, dy);
-    RUN(tenon_norm_backward, &norm, &b->convolved, dy, &p[GAMMA].value, &s[MEAN], &s[RSTD], dy,
+    RUN(tenon_activation_backward, RELU, &b->output, dy, dy);
+    RUN(tenon_norm_backward, BATCH_NORM, &b->convolved, dy, &p[GAMMA].value, &s[MEAN], &s[RSTD], dy,
         &p[GAMMA].gradient, &p[BETA].gradient);
-    RUN(tenon_conv_backward_filter, &conv_backward, x, dy, &p[FILTERS].gradient);
+    RUN(tenon_conv_backward_filter, &tenon_conv_backward_params(PADDED), x, dy,
+        &p[FILTERS].gradient);
     if (dx != NULL)
-        RUN(tenon_conv_backward_data, &conv_backward, dy, &p[FILTERS].value, dx);
+        RUN(tenon_conv_backward_data, &tenon_conv_backward_params(PADDED), dy, &p[FILTERS].value,
+            dx);
 }
 
 static void backward(network *net, const tenon_tensor *images, const tenon_tensor *labels)
 {
     const tenon_tensor columns = tenon_tensor_transpose(net->rows, 0, 1),
                        transposed = tenon_tensor_transpose(net->parameters[WEIGHTS].value, 0, 1);
-    tenon_cross_entropy_params loss = TENON_CROSS_ENTROPY_PARAMS_INIT;
-    loss.scale = 1.0 / BATCH; /* the mean over the batch */
-    RUN(tenon_cross_entropy_backward, &loss, &net->logits, labels, NULL, &net->d_logits);
+    /* The scale makes the mean over the batch. */
+    RUN(tenon_cross_entropy_backward, &tenon_cross_entropy_params(.scale = 1.0 / BATCH),
+        &net->logits, labels, NULL, &net->d_logits);
     RUN(tenon_gemm, NULL, &columns, &net->d_logits, NULL, NULL, &net->parameters[WEIGHTS].gradient);
-    RUN(tenon_reduce, &sum_of_rows, &net->d_logits, &net->parameters[BIAS].gradient);
+    RUN(tenon_reduce, &tenon_reduce_params(.axis_count = 1, .axes = {0}), &net->d_logits,
+        &net->parameters[BIAS].gradient);
     RUN(tenon_gemm, NULL, &net->d_logits, &transposed, NULL, NULL, &net->d_rows);
     drop(net, &net->d_pooled);
-    RUN(tenon_pool_backward, &maximum, NULL, &net->d_pooled, &net->places,
+    RUN(tenon_pool_backward, MAXIMUM_OF_2X2, NULL, &net->d_pooled, &net->places,
         &net->blocks[1].gradient);
     backward_block(net, &net->blocks[1], &net->blocks[0].output, &net->blocks[0].gradient);
     backward_block(net, &net->blocks[0], images, NULL);
@@ -195,9 +190,7 @@ static void backward(network *net, const tenon_tensor *images, const tenon_tenso
 
 static void update(network *net, double rate)
 {
-    tenon_adam_params adam = TENON_ADAM_PARAMS_INIT;
-    adam.learning_rate = rate;
-    adam.step = net->step;
+    const tenon_adam_params adam = tenon_adam_params(.learning_rate = rate, .step = net->step);
     for (int i = 0; i < PARAMETERS; i++) {
         const parameter *p = &net->parameters[i];
         RUN(tenon_adam, &adam, &p->gradient, &p->value, &p->first, &p->second,
@@ -209,9 +202,8 @@ static void update(network *net, double rate)
  * deep into rectifiers", 2015); gamma and the running variances are 1, the rest is 0. */
 static void reset(network *net)
 {
-    tenon_random_params normal = TENON_RANDOM_PARAMS_INIT;
-    normal.kind = TENON_RANDOM_NORMAL;
-    normal.seed = net->seed;
+    tenon_random_params normal =
+        tenon_random_params(.kind = TENON_RANDOM_NORMAL, .seed = net->seed);
     for (int i = 0; i < PARAMETERS; i++) {
         const parameter *p = &net->parameters[i];
         const double fan_in = i == WEIGHTS ? FEATURES : p->value.stride[0];
@@ -239,7 +231,9 @@ static void read_held_out(network *net, digits_data *d)
         const int at = first + BATCH <= d->count ? first : d->count - BATCH;
         const tenon_tensor images = tenon_tensor_slice(d->images, 0, at, BATCH);
         forward(net, &images, false);
-        RUN(tenon_reduce, &greatest, &net->logits, &net->guesses);
+        RUN(tenon_reduce,
+            &tenon_reduce_params(.kind = TENON_REDUCE_ARGMAX, .axis_count = 1, .axes = {1}),
+            &net->logits, &net->guesses);
         RUN(tenon_tensor_download, &net->guesses, d->taken_for + (at - d->train),
             BATCH * sizeof *d->taken_for);
     }

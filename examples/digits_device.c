@@ -32,11 +32,10 @@ static void print_log(void *user, tenon_log_level level, const char *message)
 device device_open(const char *selector)
 {
     device here = {.owned_count = 0};
-    tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
     tenon_device_info info = TENON_DEVICE_INFO_INIT;
-    params.device = selector;
-    params.log = print_log; /* warnings and errors: the default level */
-    TRY(tenon_context_create(&params, &here.context));
+    /* Warnings and errors go to the log: the default level. */
+    TRY(tenon_context_create(&tenon_context_params(.device = selector, .log = print_log),
+                             &here.context));
     TRY(tenon_stream_create(here.context, NULL, &here.stream));
     TRY(tenon_context_device(here.context, &info));
     printf("device    %s (%s)\n", info.name, info.platform_name);

@@ -124,6 +124,31 @@ TENON_API tenon_tensor tenon_tensor_broadcast(tenon_tensor tensor, uint32_t rank
 /** How many elements the view has; 0 for an invalid one and for one whose count overflows. */
 TENON_API int64_t tenon_tensor_elements(const tenon_tensor *tensor);
 
+/** Whether a view can be one: where it is made, rather than where it is used.
+ *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT: NULL, or impossible whatever the memory; of an
+ *          invalid view the message says which function made it, of which shape and with which
+ *          arguments */
+TENON_CALL tenon_status tenon_tensor_check(const tenon_tensor *tensor);
+
+/** A row-major tensor in a buffer of the application's. It owns nothing: the buffer stays the
+ * application's, and must stay valid as long as work that uses the tensor.
+ *  @param buffer  of the OpenCL context that the tensor will be used in
+ *  @param offset  bytes, a multiple of the element's size
+ *  @param tensor  receives the tensor; untouched on failure
+ *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT (NULL; no such type or shape; an offset that is
+ *          no multiple of the element's size; a buffer that ends before the tensor does) ·
+ *          TENON_ERROR_NO_OPENCL · TENON_ERROR_OPENCL (what is no buffer) */
+TENON_CALL tenon_status tenon_tensor_from_buffer(cl_mem buffer, uint64_t offset, tenon_dtype dtype,
+                                                 uint32_t rank, const int64_t *shape,
+                                                 tenon_tensor *tensor);
+
+/** The same in shared virtual memory, whose size OpenCL does not know.
+ *  @param svm  as clSVMAlloc gives it, or an address within
+ *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT (as tenon_tensor_from_buffer) */
+TENON_CALL tenon_status tenon_tensor_from_svm(void *svm, uint64_t offset, tenon_dtype dtype,
+                                              uint32_t rank, const int64_t *shape,
+                                              tenon_tensor *tensor);
+
 /** Allocates device memory.
  *  @param bytes   0 gives memory of kind NONE, which an empty tensor may have
  *  @param memory  receives a buffer that the caller owns and gives back with tenon_memory_destroy
@@ -145,11 +170,16 @@ TENON_CALL tenon_status tenon_memory_wrap(tenon_context *context, void *host, ui
 TENON_API void tenon_memory_destroy(tenon_memory *memory);
 
 /** A row-major tensor in memory of its own: tenon_tensor_view and tenon_memory_create in one. Give
- * it back with tenon_memory_destroy(&tensor->memory).
+ * it back with tenon_tensor_destroy.
  *  @return as tenon_memory_create */
 TENON_CALL tenon_status tenon_tensor_create(tenon_context *context, tenon_dtype dtype,
                                             uint32_t rank, const int64_t *shape,
                                             tenon_tensor *tensor);
+
+/** Gives the memory of a tensor of tenon_tensor_create back, as tenon_memory_destroy does, and sets
+ * the tensor to zeros, which every call refuses. Other views of that memory must not be used any
+ * more, nor destroyed. NULL, and zeros, do nothing. */
+TENON_API void tenon_tensor_destroy(tenon_tensor *tensor);
 
 /** Copies dense row-major host data into a tensor of any strides (but no broadcast). Returns when
  * the host data may be reused.

@@ -17,6 +17,24 @@ static tenon_status check_size(const char *operation, const tenon_context *conte
     return TENON_OK;
 }
 
+static tenon_status find_size(const char *operation, cl_mem buffer, size_t *size)
+{
+    TN_CL_TRY(operation, "clGetMemObjectInfo(CL_MEM_SIZE)",
+              clGetMemObjectInfo(buffer, CL_MEM_SIZE, sizeof *size, size, NULL));
+    return TENON_OK;
+}
+
+static tenon_status check_end(const char *operation, const char *argument,
+                              const tenon_tensor *tensor, size_t size)
+{
+    const uint64_t end = tn_tensor_extent(tensor).end;
+    if (end > size)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                       "%s: %s: the view ends at byte %" PRIu64 " of a buffer of %zu bytes",
+                       operation, argument, end, size);
+    return TENON_OK;
+}
+
 static tenon_status create_buffer(const char *operation, tenon_context *context, cl_mem_flags flags,
                                   void *host, uint64_t bytes, tenon_memory *memory)
 {
@@ -89,6 +107,69 @@ TENON_API tenon_status tenon_tensor_create(tenon_context *context, tenon_dtype d
     return TENON_OK;
 }
 
+TENON_API void tenon_tensor_destroy(tenon_tensor *tensor)
+{
+    if (tensor == NULL)
+        return;
+    tenon_memory_destroy(&tensor->memory);
+    memset(tensor, 0, sizeof *tensor);
+}
+
+TENON_API tenon_status tenon_tensor_check(const tenon_tensor *tensor)
+{
+    return tn_tensor_check("tenon_tensor_check", "tensor", tensor);
+}
+
+/* A view of memory that the application has. */
+static tenon_status view_memory(const char *operation, tenon_memory memory, uint64_t offset,
+                                tenon_dtype dtype, uint32_t rank, const int64_t *shape,
+                                tenon_tensor *view)
+{
+    if (tenon_dtype_size(dtype) == 0)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: dtype is %d, which is no tenon_dtype",
+                       operation, (int)dtype);
+    *view = tenon_tensor_view(dtype, rank, shape);
+    if (view->dtype != TENON_DTYPE_INVALID) {
+        view->memory = memory;
+        view->offset = offset;
+    }
+    return tn_tensor_check(operation, "tensor", view);
+}
+
+TENON_API tenon_status tenon_tensor_from_buffer(cl_mem buffer, uint64_t offset, tenon_dtype dtype,
+                                                uint32_t rank, const int64_t *shape,
+                                                tenon_tensor *tensor)
+{
+    static const char operation[] = "tenon_tensor_from_buffer";
+    const tenon_memory memory = {.kind = TENON_MEMORY_BUFFER, .u.buffer = buffer};
+    tenon_tensor view;
+    size_t size;
+    if (buffer == NULL || tensor == NULL)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", operation,
+                       buffer == NULL ? "buffer" : "tensor");
+    TN_TRY(view_memory(operation, memory, offset, dtype, rank, shape, &view));
+    TN_TRY(tn_opencl_load(operation));
+    TN_TRY(find_size(operation, buffer, &size));
+    TN_TRY(check_end(operation, "tensor", &view, size));
+    *tensor = view;
+    return TENON_OK;
+}
+
+TENON_API tenon_status tenon_tensor_from_svm(void *svm, uint64_t offset, tenon_dtype dtype,
+                                             uint32_t rank, const int64_t *shape,
+                                             tenon_tensor *tensor)
+{
+    static const char operation[] = "tenon_tensor_from_svm";
+    const tenon_memory memory = {.kind = TENON_MEMORY_SVM, .u.svm = svm};
+    tenon_tensor view;
+    if (svm == NULL || tensor == NULL)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", operation,
+                       svm == NULL ? "svm" : "tensor");
+    TN_TRY(view_memory(operation, memory, offset, dtype, rank, shape, &view));
+    *tensor = view;
+    return TENON_OK;
+}
+
 static tenon_status check_buffer(const char *operation, const char *argument,
                                  tenon_context *context, const tenon_tensor *tensor)
 {
@@ -98,19 +179,13 @@ static tenon_status check_buffer(const char *operation, const char *argument,
     if (buffer == NULL)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s: its buffer is NULL", operation,
                        argument);
-    TN_CL_TRY(operation, "clGetMemObjectInfo(CL_MEM_SIZE)",
-              clGetMemObjectInfo(buffer, CL_MEM_SIZE, sizeof size, &size, NULL));
+    TN_TRY(find_size(operation, buffer, &size));
     TN_CL_TRY(operation, "clGetMemObjectInfo(CL_MEM_CONTEXT)",
               clGetMemObjectInfo(buffer, CL_MEM_CONTEXT, sizeof cl, &cl, NULL));
     if (cl != context->cl)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
                        "%s: %s: its buffer is of another OpenCL context", operation, argument);
-    uint64_t end = tn_tensor_extent(tensor).end;
-    if (end > size)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: %s: the view ends at byte %" PRIu64 " of a buffer of %zu bytes",
-                       operation, argument, end, size);
-    return TENON_OK;
+    return check_end(operation, argument, tensor, size);
 }
 
 bool tn_memory_is_plain(const tenon_context *context, const tenon_memory *memory, uint64_t end)

@@ -269,11 +269,92 @@ static void workspace_within_its_limit(void **state)
     if (status != TENON_OK) /* it may work in blocks that are small enough */
         assert_refused(status, TENON_ERROR_WORKSPACE_TOO_SMALL, "tenon_conv_forward", "1000");
     assert_ok(tenon_stream_finish(stream));
-    tenon_memory_destroy(&x.memory);
-    tenon_memory_destroy(&w.memory);
-    tenon_memory_destroy(&y.memory);
+    tenon_tensor_destroy(&x);
+    tenon_tensor_destroy(&w);
+    tenon_tensor_destroy(&y);
     tenon_stream_destroy(stream);
     tenon_context_release(context);
+}
+
+static void buffers_of_the_application(void **state)
+{
+    static const float data[] = {1, 2, 3, 4, 5, 6};
+    static const char name[] = "tenon_tensor_from_buffer";
+    const int64_t shape[] = {2, 3}, negative[] = {-1}, huge[] = {INT64_MAX / 8, 8};
+    const tenon_status invalid = TENON_ERROR_INVALID_ARGUMENT;
+    const tenon_dtype f32 = TENON_DTYPE_F32;
+    tenon_tensor tensor = {.rank = 7};
+    float all[10] = {0};
+    cl_int error;
+    (void)state;
+    cl_mem buffer =
+        clCreateBuffer(tenon_context_cl(test_context), CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR,
+                       sizeof all, all, &error);
+    assert_int_equal(error, CL_SUCCESS);
+    assert_refused(tenon_tensor_from_buffer(NULL, 0, f32, 2, shape, &tensor), invalid, name,
+                   "buffer");
+    assert_refused(tenon_tensor_from_buffer(buffer, 0, f32, 2, shape, NULL), invalid, name,
+                   "tensor");
+    assert_refused(tenon_tensor_from_buffer(buffer, 0, TENON_DTYPE_INVALID, 2, shape, &tensor),
+                   invalid, name, "dtype is 0");
+    assert_refused(tenon_tensor_from_buffer(buffer, 2, f32, 2, shape, &tensor), invalid, name,
+                   "offset is 2 bytes");
+    assert_refused(tenon_tensor_from_buffer(buffer, 20, f32, 2, shape, &tensor), invalid, name,
+                   "ends at byte 44 of a buffer of 40");
+    assert_refused(tenon_tensor_from_buffer(buffer, 0, f32, 1, negative, &tensor), invalid, name,
+                   "shape -1");
+    assert_refused(tenon_tensor_from_buffer(buffer, 0, f32, 2, huge, &tensor), invalid, name,
+                   "overflow");
+    assert_refused(tenon_tensor_from_buffer(buffer, 0, f32, 9, shape, &tensor), invalid, name, "9");
+    assert_int_equal(tensor.rank, 7);
+    assert_ok(tenon_tensor_from_buffer(buffer, 16, f32, 2, shape, &tensor));
+    assert_ok(tenon_tensor_upload(test_stream, data, sizeof data, &tensor, NULL));
+    assert_int_equal(clEnqueueReadBuffer(tenon_stream_cl(test_stream), buffer, CL_TRUE, 0,
+                                         sizeof all, all, 0, NULL, NULL),
+                     CL_SUCCESS);
+    assert_true(all[3] == 0 && memcmp(all + 4, data, sizeof data) == 0);
+    clReleaseMemObject(buffer);
+}
+
+static void shared_memory_of_the_application(void **state)
+{
+    static const char name[] = "tenon_tensor_from_svm";
+    const int64_t shape[] = {2, 3};
+    tenon_tensor tensor = {.rank = 7};
+    float host[8];
+    (void)state;
+    assert_refused(tenon_tensor_from_svm(NULL, 0, TENON_DTYPE_F32, 2, shape, &tensor),
+                   TENON_ERROR_INVALID_ARGUMENT, name, "svm");
+    assert_refused(tenon_tensor_from_svm(host, 0, TENON_DTYPE_F32, 2, shape, NULL),
+                   TENON_ERROR_INVALID_ARGUMENT, name, "tensor");
+    assert_refused(tenon_tensor_from_svm(host, 3, TENON_DTYPE_F32, 2, shape, &tensor),
+                   TENON_ERROR_INVALID_ARGUMENT, name, "offset is 3 bytes");
+    assert_int_equal(tensor.rank, 7);
+    assert_ok(tenon_tensor_from_svm(host, 8, TENON_DTYPE_F32, 2, shape, &tensor));
+    assert_int_equal(tensor.memory.kind, TENON_MEMORY_SVM);
+    assert_ptr_equal(tensor.memory.u.svm, host);
+    assert_int_equal(tensor.offset, 8);
+    assert_int_equal(tensor.stride[0], 3);
+}
+
+static void tensors_are_checked_and_given_back(void **state)
+{
+    const int64_t shape[] = {2, 3};
+    tenon_tensor tensor, zeros = {.rank = 0};
+    (void)state;
+    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 2, shape, &tensor));
+    assert_ok(tenon_tensor_check(&tensor));
+    const tenon_tensor slice = tenon_tensor_slice(tensor, 1, 2, 2);
+    assert_refused(tenon_tensor_check(&slice), TENON_ERROR_INVALID_ARGUMENT, "tenon_tensor_check",
+                   "tenon_tensor_slice");
+    assert_refused(tenon_tensor_check(NULL), TENON_ERROR_INVALID_ARGUMENT, "tenon_tensor_check",
+                   "tensor");
+    tenon_tensor_destroy(&tensor);
+    assert_memory_equal(&tensor, &zeros, sizeof tensor);
+    assert_refused(tenon_tensor_check(&tensor), TENON_ERROR_INVALID_ARGUMENT, "tenon_tensor_check",
+                   "tensor");
+    tenon_tensor_destroy(&tensor);
+    tenon_tensor_destroy(NULL);
 }
 
 int main(void)
@@ -287,6 +368,9 @@ int main(void)
         cmocka_unit_test(wrapped_host_memory),
         cmocka_unit_test(workspace_of_the_caller),
         cmocka_unit_test(workspace_within_its_limit),
+        cmocka_unit_test(buffers_of_the_application),
+        cmocka_unit_test(shared_memory_of_the_application),
+        cmocka_unit_test(tensors_are_checked_and_given_back),
     };
     return TEST_MAIN(tests);
 }

@@ -6,7 +6,8 @@
 int main(void)
 {
     tenon_context *context = NULL;
-    tenon_status status = tenon_context_create(NULL, &context);
+    tenon_status status =
+        tenon_context_create(&tenon_context_params(.log_level = TENON_LOG_ERROR), &context);
 
     printf("tenon %s: %s%s%s\n", tenon_version_string(), tenon_status_string(status),
            status == TENON_OK ? "" : ": ", status == TENON_OK ? "" : tenon_last_error());

@@ -6,7 +6,9 @@
 int main()
 {
     tenon_context *made = nullptr;
-    const tenon_status status = tenon_context_create(nullptr, &made);
+    tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
+    params.log_level = TENON_LOG_ERROR;
+    const tenon_status status = tenon_context_create(&params, &made);
     const std::unique_ptr<tenon_context, decltype(&tenon_context_release)> context(
         made, tenon_context_release);
 
