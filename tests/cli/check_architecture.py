@@ -35,6 +35,8 @@ class AddingAnOperation(unittest.TestCase):
         for folder in ("include", "src", "cl_kernels", "tests"):
             for path in (ROOT / folder).rglob("*"):
                 name = path.relative_to(ROOT).as_posix()
+                if name.startswith("tests/docs/"):  # what the page's own code takes for given
+                    continue
                 if path.suffix in (".c", ".h", ".cl", ".clh", ".build") and not OWN.search(name) \
                         and NAMED.search(path.read_text(encoding="utf-8")):
                     found.add(name)
