@@ -1,0 +1,151 @@
+"""How an operation is called: operands brought to the device, outputs made, the status checked."""
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
+
+import numpy as np
+
+from . import shapes
+from .context import Context, Stream, context_of
+from .library import check, ffi, lib
+from .packed import Packed
+from .params import Params
+from .plan import Plan
+from .tensor import Tensor, empty, full, shape_tuple, stream_of, tensor, view
+
+# Of each operation, by operations.py: the struct of its parameters, the operands in C's order,
+# those that are read and those that are written, each with its marks in signatures.txt.
+OPERATIONS: Dict[str, Tuple[str, List[str], Dict[str, str], Dict[str, str]]] = {}
+
+
+class Call(NamedTuple):
+    """What an operation is called with."""
+
+    params: Params
+    operands: Dict[str, Any]  # of each name a Tensor, a Packed or None
+    outputs: List[str]        # of those that are written, which are asked for
+    is_numpy: bool            # whether all operands were arrays
+
+
+def context_among(operands: Sequence[Any], context: Optional[Context]) -> Context:
+    """The context of the operands, or the one that is named, or the default one."""
+    found = {id(o.context): o.context for o in operands if isinstance(o, (Tensor, Packed))}
+    if context is not None:
+        found[id(context)] = context_of(context)
+    if len(found) > 1:
+        raise ValueError("the operands, or the stream, are of several contexts")
+    return next(iter(found.values())) if found else context_of(None)
+
+
+def _dtype_beside(operands: Sequence[Any]) -> Any:
+    """The type that a number takes: that of the first tensor or array."""
+    for o in operands:
+        if isinstance(o, (Tensor, np.ndarray)):
+            return o.dtype
+    return "f32"
+
+
+def to_tensor(name: str, value: Any, dtype: Any, context: Context, stream: Optional[Stream]) -> Any:
+    """An operand as one on the device."""
+    if value is None or isinstance(value, (Tensor, Packed)):
+        return value
+    if isinstance(value, (bool, int, float, np.generic)):
+        return full((), value, dtype, context)
+    if isinstance(value, np.ndarray):
+        return tensor(value, context=context, stream=stream)
+    if hasattr(value, "__dlpack__"):
+        return tensor(np.from_dlpack(value), context=context, stream=stream)
+    raise TypeError(f"{name}: a tenon.Tensor or numpy.ndarray is needed, "
+                    f"this is a {type(value).__name__}")
+
+
+def _inputs(name: str, given: Dict[str, Any], context: Context,
+            stream: Optional[Stream]) -> Dict[str, Any]:
+    found, dtype = {}, _dtype_beside(list(given.values()))
+    for operand, marks in OPERATIONS[name][2].items():
+        value = given[operand]
+        if value is None and "?" not in marks:
+            raise TypeError(f"{name}: {operand} is None")
+        if "!" in marks and not isinstance(value, (Tensor, type(None))):
+            raise TypeError(f"{name}: {operand} is written, and must be a tenon.Tensor")
+        if isinstance(value, Packed) != (operand == "packed"):
+            raise TypeError(f"{name}: {operand} is a {type(value).__name__}")
+        found[operand] = to_tensor(f"{name}: {operand}", value, dtype, context, stream)
+    return found
+
+
+def _output(name: str, operand: str, given: Any, call: Dict[str, Any], params: Any, make: Any,
+            context: Context) -> Tensor:
+    """The tensor given for an output, or one of the shape given, or of that which follows."""
+    if isinstance(given, Tensor):
+        return given
+    if isinstance(given, np.ndarray):
+        raise TypeError(f"{name}: {operand} is written, and must be a tenon.Tensor or a shape")
+    if given is None or given is True:
+        dtype, shape = shapes.infer(name, operand, call, params)
+    else:
+        dtype, shape = shapes.dtype_of(call), shape_tuple(given)
+    return make(shape, dtype, context)
+
+
+def prepare(name: str, values: Sequence[Any], given: Dict[str, Any], context: Context,
+            stream: Optional[Stream], make: Any) -> Call:
+    """Brings operands to the device and makes what outputs are asked for."""
+    struct, names, inputs, outputs = OPERATIONS[name]
+    all_given = dict(zip(names, values))
+    operands = _inputs(name, all_given, context, stream)
+    for key in ("scale", "zero_point"):
+        if given.get(key) is not None:
+            given[key] = [to_tensor(f"{name}: {key}", v, "f32", context, stream)
+                          for v in given[key]]
+    if operands.get("c") is not None and given.get("beta") is None:
+        raise ValueError(f"{name}: c is given, and beta, which it is multiplied by, is not")
+    params = Params(struct, given)
+    asked = [o for o, marks in outputs.items()
+             if "?" not in marks or (all_given[o] is not None and all_given[o] is not False)]
+    for operand in asked:
+        operands[operand] = _output(name, operand, all_given[operand], operands, params.c, make,
+                                    context)
+    is_numpy = not any(isinstance(o, (Tensor, Packed)) for o in values)
+    is_numpy = is_numpy and any(isinstance(all_given[o], np.ndarray) for o in inputs)
+    return Call(params, {o: operands.get(o) for o in names}, asked, is_numpy)
+
+
+def pointer(operand: Any) -> Any:
+    return ffi.NULL if operand is None else operand._c
+
+
+def result(tensors: List[Tensor], is_numpy: bool) -> Any:
+    """One tensor (or array) by itself, several as a tuple, None where there are none."""
+    found = [t.numpy() for t in tensors] if is_numpy else tensors
+    return None if not found else found[0] if len(found) == 1 else tuple(found)
+
+
+def enqueue(stream: Stream, tensors: Sequence[Any], function: Any, *arguments: Any) -> None:
+    """Makes a call on a stream, after whatever other streams do with its operands."""
+    for t in tensors:
+        if isinstance(t, (Tensor, Packed)):
+            t.memory.use(stream)
+    with stream.lock:
+        check(function(stream._c, *arguments, ffi.NULL))
+
+
+def run(name: str, values: Sequence[Any], given: Dict[str, Any], stream: Optional[Stream]) -> Any:
+    """Makes the immediate call."""
+    context = context_among(values, getattr(stream, "context", None))
+    stream = stream_of(stream, context)
+    call = prepare(name, values, given, context, stream, empty)
+    tensors = list(call.operands.values())
+    enqueue(stream, [*tensors, *(given.get("scale") or ()), *(given.get("zero_point") or ())],
+            getattr(lib, f"tenon_{name}"), call.params.c, *map(pointer, tensors))
+    return result([call.operands[o] for o in call.outputs], call.is_numpy)
+
+
+def plan(name: str, values: Sequence[Any], given: Dict[str, Any],
+         context: Optional[Context]) -> Plan:
+    """Makes a plan."""
+    context = context_among(values, context)
+    call = prepare(name, values, given, context, None, view)
+    out = ffi.new("tenon_plan **")
+    check(getattr(lib, f"tenon_{name}_plan")(context._c, call.params.c,
+                                             *map(pointer, call.operands.values()), out))
+    scales = [t for key in ("scale", "zero_point") for t in (given.get(key) or [None] * 3)]
+    return Plan(name, context, out[0], call.operands, call.outputs, scales)

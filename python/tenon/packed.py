@@ -1,0 +1,74 @@
+"""Packed weights: a matrix or filters laid out once as a device's kernels read them."""
+from typing import Any, Optional, Tuple
+
+from .context import Stream
+from .library import check, defaults, ffi, lib, text
+from .tensor import Memory, Tensor, empty, stream_of, tensor
+
+
+class Packed:
+    """Packed weights for gemm_packed and conv_forward_packed: immutable."""
+
+    def __init__(self, handle: Any, stream: Stream):
+        self._c = ffi.gc(handle, lib.tenon_packed_release)
+        self.context = stream.context
+        self.memory = Memory(self.context, None)  # which streams have used it
+        self.memory.use(stream)
+
+    @property
+    def shape(self) -> Tuple[int, ...]:
+        view = lib.tenon_packed_view(self._c)
+        return tuple(view.shape[0:view.rank])
+
+    @property
+    def dtype(self) -> str:
+        return text(lib.tenon_dtype_string(lib.tenon_packed_view(self._c).dtype))
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of device memory that it owns."""
+        return lib.tenon_packed_bytes(self._c)
+
+    def describe(self) -> str:
+        """A line: what it was packed for, type, shape, layout and bytes."""
+        line = ffi.new("char[]", lib.tenon_packed_describe(self._c, ffi.NULL, 0) + 1)
+        lib.tenon_packed_describe(self._c, line, len(line))
+        return text(line)
+
+    def unpack(self, stream: Optional[Stream] = None) -> Tensor:
+        """What was packed, with the very bits."""
+        stream = stream_of(stream, self.context)
+        made = empty(self.shape, self.dtype, self.context)
+        for memory in (self.memory, made.memory):
+            memory.use(stream)
+        with stream.lock:
+            check(lib.tenon_packed_unpack(stream._c, self._c, made._c, ffi.NULL))
+        return made
+
+    def __repr__(self) -> str:
+        return f"<tenon.Packed {self.describe()}>"
+
+
+def _pack(function: Any, weights: Any, layout: Optional[str], stream: Optional[Stream]) -> Packed:
+    if not isinstance(weights, Tensor):
+        weights = tensor(weights, stream=stream)
+    stream = stream_of(stream, weights.context)
+    params = defaults("tenon_pack_params")
+    name = ffi.new("char[]", (layout or "").encode())
+    params.layout = name if layout is not None else ffi.NULL
+    out = ffi.new("tenon_packed **")
+    weights.memory.use(stream)
+    with stream.lock:
+        check(function(stream._c, params, weights._c, out, ffi.NULL))
+    return Packed(out[0], stream)
+
+
+def gemm_pack(b: Any, *, layout: Optional[str] = None, stream: Optional[Stream] = None) -> Packed:
+    """Packs the b of gemm_packed, … K N. Layouts: "panels", "rows"; None: what suits."""
+    return _pack(lib.tenon_gemm_pack, b, layout, stream)
+
+
+def conv_pack_filter(w: Any, *, layout: Optional[str] = None,
+                     stream: Optional[Stream] = None) -> Packed:
+    """Packs the filters of conv_forward_packed, K C/groups and the spatial sizes."""
+    return _pack(lib.tenon_conv_pack_filter, w, layout, stream)

@@ -1,0 +1,88 @@
+"""Plans: an operation validated and compiled once, run as often as you like."""
+from typing import Any, Dict, List, Optional, Sequence
+
+import numpy as np
+
+from .context import Context, Stream
+from .library import check, ffi, lib
+from .tensor import Tensor, empty, stream_of, tensor
+
+
+class Plan:
+    """What `…_plan` gives. `run` takes operands by the operation's names, tensors of the shapes,
+    types, strides and offsets that the plan was made with; outputs that are not given are made."""
+
+    def __init__(self, name: str, context: Context, handle: Any, operands: Dict[str, Any],
+                 outputs: List[str], scales: Sequence[Optional[Tensor]]):
+        self._c = ffi.gc(handle, lib.tenon_plan_release)
+        self.name = name
+        self.context = context
+        self._outputs = outputs
+        # Packed operands are the plan's own, and runs are not given them.
+        self._views = {o: v for o, v in operands.items() if o != "packed"}
+        self._scales = list(scales)
+
+    @property
+    def workspace(self) -> int:
+        """The bytes of workspace that a run needs."""
+        return lib.tenon_plan_workspace(self._c)
+
+    @property
+    def operands(self) -> Dict[str, Any]:
+        """The view that each operand was planned with, None where there is none."""
+        return dict(self._views)
+
+    def describe(self) -> str:
+        """A line: the solver's name, the workspace and the launches."""
+        line = ffi.new("char[]", lib.tenon_plan_describe(self._c, ffi.NULL, 0) + 1)
+        lib.tenon_plan_describe(self._c, line, len(line))
+        return ffi.string(line).decode("utf-8", "replace")
+
+    def wait(self) -> "Plan":
+        """Waits until a plan in the background has been made."""
+        check(lib.tenon_plan_wait(self._c))
+        return self
+
+    def _operand(self, name: str, value: Any, stream: Stream) -> Optional[Tensor]:
+        view = self._views[name]
+        if view is None or (value is None and name in self._outputs):
+            if value is not None:
+                raise ValueError(f"{self.name}: the plan was made without {name}")
+            return None if view is None else empty(view.shape, view.dtype, self.context)
+        if isinstance(value, np.ndarray) and name not in self._outputs:
+            value = tensor(value, context=self.context, stream=stream)
+        if not isinstance(value, Tensor):
+            raise TypeError(f"{self.name}: {name} is {type(value).__name__}, not a tenon.Tensor")
+        if value.context is not self.context:
+            raise ValueError(f"{self.name}: {name} is of another context than the plan")
+        places = [(t.dtype, t.shape, t.strides, t._c.offset) for t in (view, value)]
+        if places[0] != places[1]:
+            raise ValueError(f"{self.name}: {name} has (type, shape, strides, offset) {places[1]}, "
+                             f"the plan was made for {places[0]}")
+        return value
+
+    def run(self, *inputs: Any, stream: Optional[Stream] = None, **named: Any) -> Any:
+        """Enqueues the plan. Operands without a name are the inputs in their order."""
+        stream = stream_of(stream, self.context)
+        names = [o for o, v in self._views.items() if v is not None and o not in self._outputs]
+        if len(inputs) > len(names) or set(named) - set(self._views):
+            raise TypeError(f"{self.name}: the operands are {', '.join(self._views)}")
+        given = dict(zip(names, inputs))
+        if set(given) & set(named):
+            raise TypeError(f"{self.name}: {', '.join(set(given) & set(named))} is given twice")
+        given.update(named)
+        operands = {o: self._operand(o, given.get(o), stream) for o in self._views}
+        tensors = [*operands.values(), *self._scales]
+        count = lib.tenon_plan_operands(self._c)
+        memories = ffi.new("tenon_memory[]", count)
+        for i, t in enumerate(tensors[:count]):
+            if t is not None:
+                memories[i] = t._c.memory
+                t.memory.use(stream)
+        with stream.lock:
+            check(lib.tenon_plan_run(stream._c, self._c, memories, count, ffi.NULL))
+        made = [operands[o] for o in self._outputs]
+        return None if not made else made[0] if len(made) == 1 else tuple(made)
+
+    def __repr__(self) -> str:
+        return f"<tenon.Plan {self.describe()}>"

@@ -1,0 +1,214 @@
+"""Shapes and types of outputs that the caller leaves to the package."""
+import math
+from typing import Any, Callable, Dict, Tuple
+
+import numpy as np
+
+from . import constants
+from .library import ffi, lib
+
+Form = Tuple[str, Tuple[int, ...]]  # a type and a shape
+
+
+def dtype_of(operands: Dict[str, Any]) -> str:
+    """The type of the first operand; f32 where there is none."""
+    return next((o.dtype for o in operands.values() if o is not None), "f32")
+
+
+def _sums(dtype: str) -> str:
+    """The type that sums of a type are kept in."""
+    return "f64" if dtype == "f64" else "f32"
+
+
+def like(operand: str) -> Callable[[Dict[str, Any], Any], Form]:
+    return lambda o, p: (o[operand].dtype, o[operand].shape)
+
+
+def _weights(o: Dict[str, Any], name: str) -> Any:
+    """The second factor, which may be packed."""
+    return o[name] if name in o else o["packed"]
+
+
+def _product(o: Dict[str, Any], _: Any) -> Form:
+    a, b = o["a"], _weights(o, "b")
+    batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    dtype = "i32" if a.dtype in ("i8", "u8") else a.dtype
+    return dtype, (*batch, a.shape[-2], b.shape[-1])
+
+
+def _ragged(o: Dict[str, Any], _: Any) -> Form:
+    return o["a"].dtype, (o["a"].shape[0], o["b"].shape[2])
+
+
+def _broadcast(*names: str) -> Callable[[Dict[str, Any], Any], Form]:
+    def rule(o: Dict[str, Any], _: Any) -> Form:
+        found = [o[n] for n in names if o[n] is not None]
+        return found[0].dtype, np.broadcast_shapes(*(t.shape for t in found))
+    return rule
+
+
+def _windows(sizes: Tuple[int, ...], window: Tuple[int, ...], geometry: Any) -> Tuple[int, ...]:
+    """The output's spatial sizes of a convolution or pooling."""
+    if not 1 <= len(sizes) <= constants.MAX_SPATIAL or len(window) < len(sizes):
+        raise ValueError
+    found = tuple(lib.tenon_conv_output_size(ffi.addressof(geometry), d, size, window[d])
+                  for d, size in enumerate(sizes))
+    if min(found) < 0:
+        raise ValueError
+    return found
+
+
+def _conv(o: Dict[str, Any], p: Any) -> Form:
+    x, w = o["x"], _weights(o, "w")
+    return x.dtype, (x.shape[0], w.shape[0], *_windows(x.shape[2:], w.shape[2:], p.geometry))
+
+
+def _conv_transpose(o: Dict[str, Any], p: Any) -> Form:
+    x, w = o["x"], o["w"]
+    if not 1 <= x.ndim - 2 <= constants.MAX_SPATIAL or w.ndim != x.ndim:
+        raise ValueError
+    sizes = [lib.tenon_conv_transpose_output_size(ffi.addressof(p.geometry), d, x.shape[2 + d],
+                                                  w.shape[2 + d], p.output_padding[d])
+             for d in range(x.ndim - 2)]
+    if min(sizes) < 0:
+        raise ValueError
+    return x.dtype, (x.shape[0], w.shape[1] * p.groups, *sizes)
+
+
+def _columns(o: Dict[str, Any], p: Any) -> Form:
+    x = o["x"]
+    taps = tuple(p.filter)[:x.ndim - 2]
+    outputs = _windows(x.shape[2:], taps, p.geometry)
+    return x.dtype, (x.shape[0], x.shape[1] * math.prod(taps), math.prod(outputs))
+
+
+def _pool(dtype: Any) -> Callable[[Dict[str, Any], Any], Form]:
+    def rule(o: Dict[str, Any], p: Any) -> Form:
+        x = o["x"]
+        if p.flags & constants.POOL_GLOBAL:
+            sizes: Tuple[int, ...] = (1,) * (x.ndim - 2)
+        else:
+            sizes = _windows(x.shape[2:], tuple(p.window), p.geometry)
+        return dtype or x.dtype, (*x.shape[:2], *sizes)
+    return rule
+
+
+def _reduced(o: Dict[str, Any], p: Any) -> Form:
+    x = o["x"]
+    axes = [_axis(x, a) for a in p.axes[0:p.axis_count]] if p.axis_count else range(x.ndim)
+    shape = tuple(n for d, n in enumerate(x.shape) if d not in axes)
+    is_index = hasattr(p, "kind") and p.kind in (constants.REDUCE_ARGMAX, constants.REDUCE_ARGMIN)
+    return "i32" if is_index else x.dtype, shape
+
+
+def _moments(o: Dict[str, Any], p: Any) -> Form:
+    return o["x"].dtype, _reduced(o, p)[1]
+
+
+def _axis(tensor: Any, axis: int) -> int:
+    if not -tensor.ndim <= axis < tensor.ndim:
+        raise ValueError
+    return axis % tensor.ndim
+
+
+def _cross_entropy(o: Dict[str, Any], p: Any) -> Form:
+    x = o["logits"]
+    axis = _axis(x, p.axis)
+    return x.dtype, x.shape[:axis] + x.shape[axis + 1:]
+
+
+def _gather(o: Dict[str, Any], p: Any) -> Form:
+    x = o["x"]
+    axis = _axis(x, p.axis)
+    return x.dtype, x.shape[:axis] + o["indices"].shape + x.shape[axis + 1:]
+
+
+def _padded(o: Dict[str, Any], p: Any) -> Form:
+    x = o["x"]
+    return x.dtype, tuple(n + p.begin[d] + p.end[d] for d, n in enumerate(x.shape))
+
+
+def _is_by_row(p: Any) -> bool:
+    return p.kind in (constants.NORM_LAYER, constants.NORM_RMS)
+
+
+def _statistics(o: Dict[str, Any], p: Any) -> Form:
+    x = o["x"]
+    if _is_by_row(p):
+        shape = x.shape[:max(x.ndim - p.dimensions, 0)]
+    elif p.kind == constants.NORM_BATCH:
+        shape = x.shape[1:2]
+    else:
+        shape = (x.shape[0], p.groups if p.kind == constants.NORM_GROUP else x.shape[1])
+    return _sums(x.dtype), shape
+
+
+def _gamma(o: Dict[str, Any], p: Any) -> Form:
+    if o["gamma"] is not None:
+        return o["gamma"].dtype, o["gamma"].shape
+    x = o["x"]
+    shape = x.shape[max(x.ndim - p.dimensions, 0):] if _is_by_row(p) else x.shape[1:2]
+    return x.dtype, shape
+
+
+RULES: Dict[str, Callable[[Dict[str, Any], Any], Form]] = {
+    "activation_backward.dx": like("x"),
+    "activation_forward.y": like("x"),
+    "conv_backward_bias.db": lambda o, p: (o["dy"].dtype, o["dy"].shape[1:2]),
+    "conv_forward.y": _conv,
+    "conv_forward_packed.y": _conv,
+    "conv_transpose_forward.y": _conv_transpose,
+    "copy.y": like("x"),
+    "cross_entropy_backward.dlogits": like("logits"),
+    "cross_entropy_forward.loss": _cross_entropy,
+    "dropout.y": like("x"),
+    "elementwise.d": _broadcast("a", "b"),
+    "elementwise_chain.y": _broadcast("x0", "x1", "x2", "x3"),
+    "gated_backward.da": like("a"),
+    "gated_backward.db": like("a"),
+    "gated_forward.y": like("a"),
+    "gather_forward.y": _gather,
+    "gemm.d": _product,
+    "gemm_packed.d": _product,
+    "gemm_ragged.d": _ragged,
+    "im2col.col": _columns,
+    "moments.mean": _moments,
+    "moments.variance": _moments,
+    "mse_backward.dx": like("x"),
+    "mse_forward.loss": _reduced,
+    "norm_backward.dbeta": _gamma,
+    "norm_backward.dgamma": _gamma,
+    "norm_backward.dx": like("x"),
+    "norm_forward.mean": _statistics,
+    "norm_forward.rstd": _statistics,
+    "norm_forward.y": like("x"),
+    "norm_inference.y": like("x"),
+    "norm_inference_backward.dbeta": _gamma,
+    "norm_inference_backward.dgamma": _gamma,
+    "norm_inference_backward.dx": like("x"),
+    "pad_forward.y": _padded,
+    "pool_backward.dx": like("x"),
+    "pool_forward.indices": _pool("i32"),
+    "pool_forward.y": _pool(None),
+    "prelu_backward.dslope": like("slope"),
+    "prelu_backward.dx": like("x"),
+    "prelu_forward.y": like("x"),
+    "reduce.y": _reduced,
+    "softmax_backward.dx": like("y"),
+    "softmax_forward.y": like("x"),
+    "square_sum.sum": lambda o, p: (_sums(o["x"].dtype), ()),
+}
+
+
+def infer(name: str, output: str, operands: Dict[str, Any], params: Any) -> Form:
+    """The type and shape of an output, where they follow from what is read."""
+    rule = RULES.get(f"{name}.{output}")
+    if rule is None:
+        raise TypeError(f"{name}: the shape of {output} does not follow from the others: "
+                        f"pass {output}=shape, or a tensor")
+    try:
+        return rule(operands, params)
+    except (AttributeError, IndexError, ValueError):
+        given = ", ".join(f"{n} {o.shape}" for n, o in operands.items() if o is not None)
+        raise ValueError(f"{name}: no shape of {output} follows from {given} "
+                         "and the parameters") from None

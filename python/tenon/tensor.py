@@ -1,0 +1,362 @@
+"""Tensors on the device, from and to NumPy and DLPack."""
+import threading
+from typing import Any, Optional, Sequence, Tuple, Union
+
+import numpy as np
+
+from .context import Context, Stream, context_of
+from .library import check, ffi, lib, text
+
+DTYPES = {name: getattr(lib, f"TENON_DTYPE_{name.upper()}")
+          for name in ("f64", "f32", "f16", "bf16", "i8", "u8", "i32")}
+NUMPY = {"f64": np.dtype("f8"), "f32": np.dtype("f4"), "f16": np.dtype("f2"),
+         "i8": np.dtype("i1"), "u8": np.dtype("u1"), "i32": np.dtype("i4")}
+NAMES = {dtype: name for name, dtype in NUMPY.items()}
+_CPU = (1, 0)  # DLPack: kDLCPU
+
+Shape = Union[int, Sequence[int]]
+# What an operation reads: numbers take the type of the first tensor or array beside them.
+Operand = Union["Tensor", np.ndarray, float, int]
+# What it writes: a tensor; the shape of one to be made; True for one that may be left out.
+Output = Union["Tensor", Shape, bool, None]
+
+
+def dtype_name(dtype: Any) -> str:
+    """Tenon's name of an element type, given that, or NumPy's type or its name."""
+    if isinstance(dtype, str) and dtype in DTYPES:
+        return dtype
+    if getattr(dtype, "name", dtype) == "bfloat16":  # of the package ml_dtypes
+        return "bf16"
+    try:
+        return NAMES[np.dtype(dtype).newbyteorder("=")]
+    except (KeyError, TypeError):
+        raise TypeError(f"dtype: {dtype} is none of Tenon's types ({', '.join(DTYPES)}); "
+                        "convert it first, as in array.astype(\"f4\")") from None
+
+
+def shape_tuple(shape: Shape) -> Tuple[int, ...]:
+    return (int(shape),) if hasattr(shape, "__index__") else tuple(int(n) for n in shape)
+
+
+class Memory:
+    """Device memory, and the streams that have used it since they were last waited for."""
+
+    _lock = threading.Lock()
+
+    def __init__(self, context: Context, handle: Any):
+        self.context = context
+        self.c = handle if handle is None else ffi.gc(handle, lib.tenon_memory_destroy)
+        self._streams: frozenset = frozenset()
+
+    def use(self, stream: Stream) -> None:
+        """Orders a stream after all others that have used the memory, by waiting for them."""
+        with Memory._lock:
+            others, self._streams = self._streams - {stream}, frozenset({stream})
+        for other in others:
+            other.finish()
+
+
+class Tensor:
+    """A view of device memory; the memory lives as long as a view of it.
+
+    Make one with tensor, empty, zeros or full. `+ - * /`, `@`, slices with steps, `np.asarray` and
+    DLPack (of the CPU: a copy) do what they do with arrays.
+    """
+
+    __array_ufunc__ = None  # array + tensor is Tensor.__radd__
+
+    def __init__(self, c: Any, memory: Memory):
+        self._c = c
+        self.memory = memory
+
+    @property
+    def context(self) -> Context:
+        return self.memory.context
+
+    @property
+    def dtype(self) -> str:
+        """"f32" for example."""
+        return text(lib.tenon_dtype_string(self._c.dtype))
+
+    @property
+    def shape(self) -> Tuple[int, ...]:
+        return tuple(self._c.shape[0:self._c.rank])
+
+    @property
+    def strides(self) -> Tuple[int, ...]:
+        """In elements; 0 repeats."""
+        return tuple(self._c.stride[0:self._c.rank])
+
+    @property
+    def ndim(self) -> int:
+        return self._c.rank
+
+    @property
+    def size(self) -> int:
+        return lib.tenon_tensor_elements(self._c)
+
+    @property
+    def nbytes(self) -> int:
+        return self.size * lib.tenon_dtype_size(self._c.dtype)
+
+    def __len__(self) -> int:
+        if self.ndim == 0:
+            raise TypeError("a tensor of rank 0 has no length")
+        return self.shape[0]
+
+    def __bool__(self) -> bool:
+        raise TypeError("a tensor is neither true nor false")
+
+    def __repr__(self) -> str:
+        if self.memory.c is None and self.size > 0:
+            return f"tenon.view({self.shape}, dtype={self.dtype})"
+        return f"tenon.tensor({self.numpy()}, dtype={self.dtype})"
+
+    # Views -------------------------------------------------------------------------------------
+
+    def _view(self, value: Any, what: str) -> "Tensor":
+        if value.dtype == lib.TENON_DTYPE_INVALID:
+            raise ValueError(f"{what} is not possible with shape {self.shape}")
+        return Tensor(ffi.new("tenon_tensor *", value), self.memory)
+
+    def transpose(self, d0: int = -2, d1: int = -1) -> "Tensor":
+        """Dimensions d0 and d1 exchanged; the last two, where none are named."""
+        d0, d1 = self._dim(d0), self._dim(d1)
+        return self._view(lib.tenon_tensor_transpose(self._c[0], d0, d1), f"transpose({d0}, {d1})")
+
+    @property
+    def T(self) -> "Tensor":
+        """All dimensions in the opposite order."""
+        return self.permute(range(self.ndim)[::-1])
+
+    def permute(self, order: Sequence[int]) -> "Tensor":
+        """Dimension d is dimension order[d] of this tensor."""
+        order = [self._dim(d) for d in order]
+        if len(order) != self.ndim:
+            raise ValueError(f"permute: {len(order)} dimensions are named, there are {self.ndim}")
+        return self._view(lib.tenon_tensor_permute(self._c[0], order), f"permute({order})")
+
+    def slice(self, dim: int, start: int, size: int, step: int = 1) -> "Tensor":
+        """`size` entries of a dimension, every `step` of them from `start`."""
+        value = lib.tenon_tensor_slice_step(self._c[0], self._dim(dim), start, size, step)
+        return self._view(value, f"slice({dim}, {start}, {size}, {step})")
+
+    def squeeze(self, dim: int) -> "Tensor":
+        return self._view(lib.tenon_tensor_squeeze(self._c[0], self._dim(dim)), f"squeeze({dim})")
+
+    def unsqueeze(self, dim: int) -> "Tensor":
+        """One more dimension, of size 1, before `dim`; ndim puts it last."""
+        if not 0 <= dim <= self.ndim:
+            raise IndexError(f"dimension {dim} is not from 0 to {self.ndim}")
+        return self._view(lib.tenon_tensor_unsqueeze(self._c[0], dim), f"unsqueeze({dim})")
+
+    def reshape(self, *shape: Any) -> "Tensor":
+        """The same elements in another shape, one of whose sizes may be -1; never a copy."""
+        sizes = shape_tuple(shape[0] if len(shape) == 1 else shape)
+        out = ffi.new("tenon_tensor *")
+        check(lib.tenon_tensor_reshape(self._c, len(sizes), sizes, out))
+        return Tensor(out, self.memory)
+
+    def broadcast(self, *shape: Any) -> "Tensor":
+        sizes = shape_tuple(shape[0] if len(shape) == 1 else shape)
+        value = lib.tenon_tensor_broadcast(self._c[0], len(sizes), sizes)
+        return self._view(value, f"broadcast({sizes})")
+
+    def _dim(self, dim: int) -> int:
+        if not -self.ndim <= dim < self.ndim:
+            raise IndexError(f"dimension {dim} is not there: the tensor has {self.ndim}")
+        return dim % self.ndim
+
+    def __getitem__(self, key: Any) -> "Tensor":
+        """A view by numbers, slices with positive steps, None and …, as of an array."""
+        keys = list(key) if isinstance(key, tuple) else [key]
+        places = [i for i, k in enumerate(keys) if k is Ellipsis]
+        if len(places) > 1:
+            raise IndexError("more than one …")
+        missing = self.ndim - sum(k is not None and k is not Ellipsis for k in keys)
+        if missing < 0:
+            raise IndexError(f"{self.ndim - missing} indices for {self.ndim} dimensions")
+        at = places[0] if places else len(keys)
+        keys[at:at + 1] = [slice(None)] * missing
+        view, dim = self, 0
+        for k in keys:
+            view, dim = view._index(dim, k)
+        return view
+
+    def _index(self, dim: int, key: Any) -> Tuple["Tensor", int]:
+        """The view by one key, and the dimension that the next key is for."""
+        if key is None:
+            return self.unsqueeze(dim), dim + 1
+        size = self.shape[dim]
+        if isinstance(key, slice):
+            start, stop, step = key.indices(size)
+            if step < 1:
+                raise IndexError(f"a step of {step}: only positive ones are views")
+            return self.slice(dim, start, len(range(start, stop, step)), step), dim + 1
+        if not hasattr(key, "__index__") or isinstance(key, bool):
+            raise TypeError(f"an index is a number, a slice, None or …, not {type(key).__name__}")
+        place = key.__index__()
+        if not -size <= place < size:
+            raise IndexError(f"index {place} is not within dimension {dim} of size {size}")
+        return self.slice(dim, place % size, 1).squeeze(dim), dim
+
+    # To and from the host ------------------------------------------------------------------------
+
+    def upload(self, array: Any, stream: Optional[Stream] = None) -> "Tensor":
+        """Copies an array of this shape and type into the tensor."""
+        array = np.asarray(array)
+        if dtype_name(array.dtype) != self.dtype or array.shape != self.shape:
+            raise ValueError(f"upload: an array {array.dtype} {array.shape} into a tensor "
+                             f"{self.dtype} {self.shape}")
+        array = np.asarray(array, dtype=array.dtype.newbyteorder("="), order="C")
+        self._transfer(lib.tenon_tensor_upload, array, stream)
+        return self
+
+    def numpy(self, stream: Optional[Stream] = None) -> np.ndarray:
+        """A copy as an array. bf16, which NumPy has not, comes as f32, without a loss."""
+        if self.dtype == "bf16":
+            from .operations import copy
+            return copy(self, y=empty(self.shape, "f32", self.context), stream=stream).numpy(stream)
+        array = np.empty(self.shape, NUMPY[self.dtype])
+        self._transfer(lib.tenon_tensor_download, array, stream)
+        return array
+
+    def _transfer(self, call: Any, array: np.ndarray, stream: Optional[Stream]) -> None:
+        stream = stream_of(stream, self.context)
+        data = ffi.cast("void *", array.ctypes.data)
+        self.memory.use(stream)
+        with stream.lock:
+            if call == lib.tenon_tensor_upload:
+                check(call(stream._c, data, array.nbytes, self._c, ffi.NULL))
+            else:
+                check(call(stream._c, self._c, data, array.nbytes, ffi.NULL))
+
+    def fill(self, value: float, stream: Optional[Stream] = None) -> "Tensor":
+        """Sets every element, rounded to the tensor's type."""
+        stream = stream_of(stream, self.context)
+        self.memory.use(stream)
+        with stream.lock:
+            check(lib.tenon_tensor_fill(stream._c, self._c, value, ffi.NULL))
+        return self
+
+    def __array__(self, dtype: Any = None, copy: Optional[bool] = None) -> np.ndarray:
+        if copy is False:
+            raise ValueError("a tensor is on the device: an array of it is a copy")
+        array = self.numpy()
+        return array if dtype is None else array.astype(dtype)
+
+    def __dlpack__(self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None,
+                   copy: Optional[bool] = None) -> Any:
+        """A copy in the host's memory; DLPack's kDLOpenCL is not offered."""
+        if copy is False or dl_device not in (None, _CPU):
+            raise BufferError("a tensor is handed over as a copy in the host's memory alone")
+        if self.dtype == "bf16":
+            raise BufferError("bf16 has no array: convert the tensor with tenon.copy first")
+        return self.numpy().__dlpack__()
+
+    def __dlpack_device__(self) -> Tuple[int, int]:
+        return _CPU
+
+    # Operators -----------------------------------------------------------------------------------
+
+    def _elementwise(self, kind: str, a: Any, b: Any) -> Any:
+        from .operations import elementwise
+        if not all(isinstance(x, (Tensor, np.ndarray, np.generic, int, float)) for x in (a, b)):
+            return NotImplemented
+        return elementwise(a, b, kind=kind)
+
+    def __add__(self, other: Operand) -> "Tensor":
+        return self._elementwise("add", self, other)
+
+    def __radd__(self, other: Operand) -> "Tensor":
+        return self._elementwise("add", other, self)
+
+    def __sub__(self, other: Operand) -> "Tensor":
+        return self._elementwise("subtract", self, other)
+
+    def __rsub__(self, other: Operand) -> "Tensor":
+        return self._elementwise("subtract", other, self)
+
+    def __mul__(self, other: Operand) -> "Tensor":
+        return self._elementwise("multiply", self, other)
+
+    def __rmul__(self, other: Operand) -> "Tensor":
+        return self._elementwise("multiply", other, self)
+
+    def __truediv__(self, other: Operand) -> "Tensor":
+        return self._elementwise("divide", self, other)
+
+    def __rtruediv__(self, other: Operand) -> "Tensor":
+        return self._elementwise("divide", other, self)
+
+    def __neg__(self) -> "Tensor":
+        return self._elementwise("multiply", self, -1)
+
+    def __matmul__(self, other: Operand) -> "Tensor":
+        from .operations import gemm
+        return gemm(self, other)
+
+    def __rmatmul__(self, other: Operand) -> "Tensor":
+        from .operations import gemm
+        return gemm(other, self)
+
+
+def stream_of(stream: Optional[Stream], context: Context) -> Stream:
+    """The stream that is named, or the context's."""
+    if stream is None:
+        return context.stream
+    if not isinstance(stream, Stream):
+        raise TypeError(f"stream: a tenon.Stream is needed, this is a {type(stream).__name__}")
+    if stream.context is not context:
+        raise ValueError("stream: it is of another context than a tensor")
+    return stream
+
+
+def view(shape: Shape, dtype: Any = "f32", context: Optional[Context] = None) -> Tensor:
+    """A row-major view without memory: enough to make a plan with."""
+    sizes = shape_tuple(shape)
+    value = lib.tenon_tensor_view(DTYPES[dtype_name(dtype)], len(sizes), sizes)
+    if value.dtype == lib.TENON_DTYPE_INVALID:
+        raise ValueError(f"shape: no tensor has the shape {sizes}")
+    return Tensor(ffi.new("tenon_tensor *", value), Memory(context_of(context), None))
+
+
+def empty(shape: Shape, dtype: Any = "f32", context: Optional[Context] = None) -> Tensor:
+    """A row-major tensor in memory of its own, which holds anything."""
+    made = view(shape, dtype, context)
+    memory = ffi.new("tenon_memory *")
+    check(lib.tenon_memory_create(made.context._c, made.nbytes, memory))
+    made._c.memory = memory[0]
+    made.memory = Memory(made.context, memory)
+    return made
+
+
+def full(shape: Shape, value: float, dtype: Any = "f32",
+         context: Optional[Context] = None) -> Tensor:
+    """A tensor whose elements are all `value`."""
+    return empty(shape, dtype, context).fill(value)
+
+
+def zeros(shape: Shape, dtype: Any = "f32", context: Optional[Context] = None) -> Tensor:
+    """A tensor of zeros."""
+    return full(shape, 0, dtype, context)
+
+
+def tensor(array: Any, dtype: Any = None, context: Optional[Context] = None,
+           stream: Optional[Stream] = None) -> Tensor:
+    """A tensor of an array (or list) on the device; converted there where a type is given."""
+    if context is None and stream is not None:
+        context = stream.context
+    array = np.asarray(array)
+    made = empty(array.shape, dtype_name(array.dtype), context).upload(array, stream)
+    if dtype is None or dtype_name(dtype) == made.dtype:
+        return made
+    from .operations import copy
+    return copy(made, y=empty(made.shape, dtype, made.context), stream=stream)
+
+
+def from_dlpack(x: Any, context: Optional[Context] = None) -> Tensor:
+    """A tensor of what another library has in the host's memory; a copy."""
+    if not hasattr(x, "__dlpack__"):
+        raise TypeError(f"from_dlpack: a {type(x).__name__} has no __dlpack__")
+    return tensor(np.from_dlpack(x), context=context)

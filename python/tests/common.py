@@ -1,0 +1,56 @@
+"""References and bounds; docs/numerics.md derives the latter.
+
+The tests are of the package, not of the kernels: mostly on small integers, whose results every
+type has exactly, so that what comes back must match bit for bit.
+"""
+import numpy as np
+
+DTYPES = ("f8", "f4", "f2")
+UNIT = {"f8": 2.0**-53, "f4": 2.0**-24, "f2": 2.0**-24}  # of the sums
+TINY = {"f8": 2.0**-1022, "f4": 2.0**-126, "f2": 2.0**-126}
+
+
+def integers(seed, *shape, dtype="f4", low=-4, high=4):
+    return np.random.default_rng(seed).integers(low, high + 1, shape).astype(dtype)
+
+
+def reals(seed, *shape, dtype="f4"):
+    return np.random.default_rng(seed).standard_normal(shape).astype(dtype)
+
+
+def gamma(n, dtype):
+    """Of n roundings; those of f64's reference count as well."""
+    nu = n * UNIT[dtype] * (2 if dtype == "f8" else 1)
+    return nu / (1 - nu)
+
+
+def stored(value, dtype):
+    """What a 16-bit type loses at the end."""
+    return 2.0**-11 * np.abs(value) + 2.0**-25 if dtype == "f2" else 0.0
+
+
+def assert_within(test, got, expected, bound):
+    error = np.abs(np.asarray(got, "f8") - expected)
+    worst = np.unravel_index(np.argmax(error - bound), error.shape)
+    test.assertTrue((error <= bound).all(), f"at {worst}: {np.asarray(got)[worst]} for "
+                                            f"{np.asarray(expected)[worst]}")
+
+
+def conv(x, w, stride=1, pad=0, dilation=1, groups=1):
+    """Two-dimensional convolution in float64, tap by tap."""
+    x = np.pad(x.astype("f8"), ((0, 0), (0, 0), (pad, pad), (pad, pad)))
+    n, c, height, width = x.shape
+    k, _, r, s = w.shape
+    p = (height - dilation * (r - 1) - 1) // stride + 1
+    q = (width - dilation * (s - 1) - 1) // stride + 1
+    y = np.zeros((n, k, p, q))
+    for g in range(groups):
+        channels = slice(g * c // groups, (g + 1) * c // groups)
+        filters = slice(g * k // groups, (g + 1) * k // groups)
+        for i in range(r):
+            for j in range(s):
+                top, left = i * dilation, j * dilation
+                part = x[:, channels, top:top + (p - 1) * stride + 1:stride,
+                         left:left + (q - 1) * stride + 1:stride]
+                y[:, filters] += np.einsum("nchw,kc->nkhw", part, w[filters, :, i, j].astype("f8"))
+    return y

@@ -1,0 +1,112 @@
+"""Bad input: an exception with a message that names what is wrong, never a crash."""
+import os
+import subprocess
+import sys
+import unittest
+
+import numpy as np
+import tenon
+from tenon import operations
+
+A = np.ones((4, 4), "f4")
+
+
+class Refusals(unittest.TestCase):
+    def refused(self, error, pattern, call, *args, **kwargs):
+        with self.assertRaisesRegex(error, pattern):
+            call(*args, **kwargs)
+
+    def test_types(self):
+        for array in (A.astype("i8"), A.astype("c8"), A.astype(bool), A.astype(object),
+                      np.array(["a"])):
+            self.refused(TypeError, "none of Tenon's types", tenon.tensor, array)
+            self.refused(TypeError, "none of Tenon's types", tenon.gemm, array, array)
+        self.refused(TypeError, "gemm: a: a tenon.Tensor or numpy", tenon.gemm, [[1.0]], A)
+        self.refused(TypeError, "gemm: b is None", tenon.gemm, A, None)
+        self.refused(TypeError, "gemm: d is written", tenon.gemm, A, A, d=A)
+        self.refused(TypeError, "sgd: parameter is written", tenon.sgd, A, A)
+        self.refused(TypeError, "packed", tenon.gemm_packed, A, A)
+        self.refused(TypeError, "Packed", tenon.gemm, A, tenon.gemm_pack(A))
+        self.refused(TypeError, "stream", tenon.gemm, A, A, stream=3)
+        self.refused(TypeError, "context", tenon.tensor, A, context=3)
+
+    def test_shapes(self):
+        self.refused(ValueError, "tenon_gemm: .*3", tenon.gemm, A, np.ones((3, 4), "f4"))
+        self.refused(ValueError, "gemm: no shape of d follows from a", tenon.gemm, A[0], A)
+        self.refused(ValueError, "tenon_gemm", tenon.gemm, A, A, d=tenon.empty((3, 4)))
+        self.refused(ValueError, "elementwise: no shape", tenon.elementwise, A, A[:3])
+        self.refused(ValueError, "conv_forward: no shape", tenon.conv_forward, A, A)
+        x = np.ones((1, 2, 4, 4), "f4")
+        self.refused(ValueError, "conv_forward", tenon.conv_forward, x, np.ones((3, 3, 3, 3), "f4"))
+        self.refused(ValueError, "conv_forward", tenon.conv_forward, x, x, stride=0)
+        self.refused(ValueError, "", tenon.softmax_forward, A, axis=2)
+        self.refused(ValueError, "", tenon.reduce, A, axes=(0, 0))
+        self.refused(ValueError, "axes", tenon.reduce, A, axes=())
+        self.refused(ValueError, "rank|shape", tenon.tensor, np.ones((1,) * 9, "f4"))
+        self.refused(ValueError, "shape", tenon.empty, (-1,))
+        self.refused(ValueError, "shape", tenon.empty, (2**62, 2**62))
+        self.refused(TypeError, "pass dx=shape", tenon.conv_backward_data, x, x)
+
+    def test_parameters(self):
+        self.refused(ValueError, "there is no 'relv'", tenon.gemm, A, A, activation="relv")
+        self.refused(ValueError, "solver", tenon.gemm, A, A, solver="gemm/nothing")
+        self.refused(ValueError, "c is given, and beta", tenon.gemm, A, A, c=A)
+        self.refused(TypeError, "", tenon.gemm, A, A, alpha="two")
+        self.refused(TypeError, "", tenon.gemm, A, A, alhpa=2)
+        self.refused(OverflowError, "", tenon.gemm, A, A, flags=-1)
+        self.refused(ValueError, "flags", tenon.gemm, A, A, flags=1 << 31)
+        self.refused(ValueError, "at most 3", tenon.im2col, A, filter=(1, 2, 3, 4))
+        self.refused(ValueError, "at most 8", tenon.elementwise_chain, A, steps=[{}] * 9)
+        self.refused(AttributeError, "", tenon.elementwise_chain, A, steps=[{"what": 1}])
+        self.refused(ValueError, "no input", tenon.concat, [])
+
+    def test_views(self):
+        t = tenon.tensor(A)
+        for key in (4, (0, 0, 0), -5, (..., ...)):
+            self.refused(IndexError, "", t.__getitem__, key)
+        for key in ("a", 1.0, True, [0, 1]):
+            self.refused(TypeError, "", t.__getitem__, key)
+        self.refused(IndexError, "positive", t.__getitem__, slice(None, None, -1))
+        self.refused(ValueError, "slice", t.slice, 0, 3, 2)
+        self.refused(ValueError, "permute", t.permute, (0, 0))
+        self.refused(ValueError, "permute", t.permute, (0,))
+        self.refused(ValueError, "", t.reshape, 3, -1)
+        self.refused(tenon.Unsupported, "", t.T.reshape, 16)
+        self.refused(ValueError, "upload", t.upload, A[:2])
+        self.refused(ValueError, "upload", t.upload, A.astype("f8"))
+        self.refused(ValueError, "", t[0].broadcast(4, 4).upload, A)
+
+    def test_a_view_without_memory(self):
+        view = tenon.view((4, 4))
+        self.refused(tenon.InvalidArgument, "a", tenon.gemm, view, A)
+        self.refused(tenon.InvalidArgument, "", view.numpy)
+        self.refused(tenon.InvalidArgument, "", view.fill, 1)
+
+    def test_too_large(self):
+        self.refused((tenon.OutOfMemory, MemoryError), "", tenon.empty, (2**50,))
+
+    def test_statuses(self):
+        with self.assertRaises(tenon.DeviceNotFound) as caught:
+            tenon.Context("no such device")
+        self.assertEqual(caught.exception.status, tenon.ERROR_DEVICE_NOT_FOUND)
+        self.assertIn("no such device", str(caught.exception))
+        self.refused(LookupError, "", tenon.device_select, "9:9")
+        self.refused(ValueError, "there is no 'f63'", tenon.default_context().capability, "f63")
+
+    def test_every_operation_refuses_what_it_cannot_mean(self):
+        for name in operations.__all__:
+            function = getattr(tenon, name)
+            count = function.__code__.co_argcount
+            for value in (None, "text", object(), [], A.astype("i8")):
+                if count > 0:
+                    with self.subTest(name, value=value):
+                        self.refused((TypeError, ValueError), "", function, *[value] * count)
+
+    def test_without_a_library(self):
+        done = subprocess.run([sys.executable, "-c", "import tenon"], capture_output=True,
+                              text=True, check=False, env={**os.environ, "TENON_LIBRARY": "/none"})
+        self.assertIn("ImportError: Tenon's library does not open", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,24 @@
+"""What the pages show of Python runs."""
+import contextlib
+import io
+import re
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = ("README.md", "docs/python.md", "python/README.md")
+
+
+class Blocks(unittest.TestCase):
+    def test_each_runs_by_itself(self):
+        for page in PAGES:
+            text = (ROOT / page).read_text(encoding="utf-8")
+            blocks = re.findall(r"(?ms)^```python\n(.*?)^```$", text)
+            self.assertGreater(len(blocks), 0, page)
+            for code in blocks:
+                with self.subTest(page, code=code), contextlib.redirect_stdout(io.StringIO()):
+                    exec(compile(code, page, "exec"), {})
+
+
+if __name__ == "__main__":
+    unittest.main()
