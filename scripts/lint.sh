@@ -31,12 +31,12 @@ set_up_lint() {
 }
 
 formatting() {
-    files '*.c' '*.h' '*.cpp' '*.cl' '*.clh' | xargs -0r clang-format --dry-run --Werror
+    files '*.c' '*.h' '*.cpp' '*.hpp' '*.cl' '*.clh' | xargs -0r clang-format --dry-run --Werror
 }
 
 # clang-format breaks comments and code, but no string and no macro.
 long_lines() {
-    files '*.c' '*.h' '*.cpp' '*.cl' '*.clh' | xargs -0r python3 -c '
+    files '*.c' '*.h' '*.cpp' '*.hpp' '*.cl' '*.clh' | xargs -0r python3 -c '
 import sys
 found = [f"{path}:{number}: {len(line)} columns" for path in sys.argv[1:]
          for number, line in enumerate(open(path, encoding="utf-8").read().splitlines(), 1)

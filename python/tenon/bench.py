@@ -4,6 +4,7 @@ GFLOP/s in f32 of the fastest of several calls on the default device, whose oper
 already; those of NumPy and PyTorch on the host's processor. For figures to quote, ./run bench.
 """
 import argparse
+import os
 import time
 from typing import Any, Callable, List
 
@@ -86,6 +87,7 @@ def main() -> None:
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=0.5, help="for each figure")
     args = parser.parse_args()
+    os.environ.setdefault("POCL_AFFINITY", "1")  # or PoCL's threads may share a core
     print(f"{tenon.default_context().device.name}; f32, GFLOP/s")
     print(f"{'':24}{'tenon':>10}{'numpy':>10}" + (f"{'torch':>10}" if torch else ""))
     for sizes in PRODUCTS:

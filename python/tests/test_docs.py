@@ -2,6 +2,8 @@
 import contextlib
 import io
 import re
+import subprocess
+import sys
 import unittest
 from pathlib import Path
 
@@ -18,6 +20,12 @@ class Blocks(unittest.TestCase):
             for code in blocks:
                 with self.subTest(page, code=code), contextlib.redirect_stdout(io.StringIO()):
                     exec(compile(code, page, "exec"), {})
+
+    def test_the_example_runs(self):
+        done = subprocess.run([sys.executable, ROOT / "examples" / "edges.py"], check=False,
+                              capture_output=True, text=True)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertIn("#####", done.stdout)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,49 @@
+#!/usr/bin/env python3
+"""Edges in Python: a disc is filtered on the device by Sobel's two operators, as a convolution with
+two filters, and drawn before and after. NumPy computes it as well; edges.cpp is the same in C++.
+
+    pip install ./python && python examples/edges.py
+"""
+import numpy as np
+import tenon
+
+HEIGHT, WIDTH = 20, 44
+SOBEL = np.array([[-1, 0, 1], [-2, 0, 2], [-1, 0, 1]], "f4")
+FILTERS = np.stack([SOBEL, SOBEL.T])[:, np.newaxis]  # 2 1 3 3: along x and along y
+
+
+def disc():
+    down, right = np.ogrid[1 - HEIGHT:HEIGHT:2, -(WIDTH // 2):WIDTH - WIDTH // 2]
+    return (down**2 + right**2 < 225).astype("f4")
+
+
+def edges_on_device(pixels):
+    x = tenon.tensor(pixels[np.newaxis, np.newaxis])
+    # A plan chooses and compiles once; run it for as many pictures as there are.
+    plan = tenon.conv_forward_plan(x, FILTERS, pad_begin=1, pad_end=1, activation="abs")
+    y = plan.run(x, FILTERS)
+    return (y[0, 0] + y[0, 1]).numpy()
+
+
+def edges_on_host(pixels):
+    windows = np.lib.stride_tricks.sliding_window_view(np.pad(pixels, 1), (3, 3))
+    return sum(abs((windows * f).sum((2, 3))) for f in FILTERS[:, 0])
+
+
+def draw(pixels):
+    for row in pixels:
+        print("".join("#" if p > 0 else "." for p in row))
+    print()
+
+
+def main():
+    pixels = disc()
+    edges = edges_on_device(pixels)
+    draw(pixels)
+    draw(edges)
+    if not np.array_equal(edges, edges_on_host(pixels)):  # small integers: not a bit may differ
+        raise SystemExit("edges: the device's differ from the host's")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,487 @@
+/*
+ * Tenon for C++17: the C API with owners that release what they own, element types that follow from
+ * C++ types, and exceptions in place of statuses. Nothing here computes: each name is the function
+ * of the C header, which says what it takes.
+ *
+ *     tenon::Context context(tenon::context_params{});
+ *     tenon::Stream stream(context);
+ *     tenon::Tensor<float> a(context, {2, 3}), b(context, {3, 4}), d(context, {2, 4});
+ *     a.upload(stream, values);
+ *     tenon::gemm(stream, nullptr, a, b, nullptr, nullptr, d);        of C without its last
+ * argument std::vector<float> result = d.download(stream);
+ *
+ * Without exceptions (-fno-exceptions, or TENON_NO_EXCEPTIONS defined before this header) all that
+ * can fail returns a tenon::result, a tenon_status that may not be ignored, and objects are made by
+ * `create`, which takes the object to fill first:
+ *
+ *     tenon::Context context;
+ *     if (tenon::Context::create(context) != TENON_OK) …              tenon_last_error() says why
+ *
+ * `create` is there with exceptions too. A macro decides, so one program should not mix both ways.
+ *
+ * Owners (Context, Stream, Tensor, Plan, Packed, Event) move and do not copy; they may be released
+ * in any order, and convert to the C handle, so that each function of the C API takes them. Thread
+ * safety is that of the C objects.
+ */
+#ifndef TENON_TENON_HPP
+#define TENON_TENON_HPP
+
+#include <tenon/tenon.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#if defined(__cpp_exceptions) && !defined(TENON_NO_EXCEPTIONS)
+#define TENON_HPP_EXCEPTIONS 1
+#include <stdexcept>
+#else
+#define TENON_HPP_EXCEPTIONS 0
+#endif
+
+// Most functions here are one call, on one line.
+// clang-format off
+namespace tenon {
+
+#if TENON_HPP_EXCEPTIONS
+/** A call that failed: its status, the OpenCL error behind it, and Tenon's message. */
+class Error : public std::runtime_error {
+  public:
+    explicit Error(tenon_status failed)
+        : std::runtime_error(std::string(tenon_status_string(failed)) + ": " + tenon_last_error()),
+          status(failed), cl_error(tenon_last_cl_error())
+    {
+    }
+    tenon_status status;
+    cl_int cl_error;
+};
+
+/** What a call that can fail returns: nothing, for it throws. */
+using result = void;
+
+inline void check(tenon_status status)
+{
+    if (status != TENON_OK)
+        throw Error(status);
+}
+#else
+/** What a call that can fail returns: a tenon_status that may not be ignored. */
+class [[nodiscard]] result {
+  public:
+    explicit result(tenon_status status) : status_(status) {}
+    operator tenon_status() const { return status_; }
+
+  private:
+    tenon_status status_;
+};
+
+inline result check(tenon_status status) { return result(status); }
+#endif
+
+/** Storage of 16-bit floats, whose bits are the application's to make. */
+enum class f16 : std::uint16_t {};
+enum class bf16 : std::uint16_t {};
+
+/** The tenon_dtype of a C++ type; TENON_DTYPE_INVALID where it has none. */
+template <class T> inline constexpr tenon_dtype dtype_v = TENON_DTYPE_INVALID;
+template <> inline constexpr tenon_dtype dtype_v<double> = TENON_DTYPE_F64;
+template <> inline constexpr tenon_dtype dtype_v<float> = TENON_DTYPE_F32;
+template <> inline constexpr tenon_dtype dtype_v<f16> = TENON_DTYPE_F16;
+template <> inline constexpr tenon_dtype dtype_v<bf16> = TENON_DTYPE_BF16;
+template <> inline constexpr tenon_dtype dtype_v<std::int8_t> = TENON_DTYPE_I8;
+template <> inline constexpr tenon_dtype dtype_v<std::uint8_t> = TENON_DTYPE_U8;
+template <> inline constexpr tenon_dtype dtype_v<std::int32_t> = TENON_DTYPE_I32;
+
+/** Sizes of a tensor: {2, 3}. */
+using shape = std::vector<std::int64_t>;
+
+namespace detail {
+
+/* What takes a `const P *` of the C API: nullptr, a P, or what is or converts to one. It points to
+ * its argument, and so is for parameters only. */
+template <class P> class reference {
+  public:
+    reference(std::nullptr_t) {}
+    reference(const P *pointer) : pointer_(pointer) {}
+    template <class X, class = std::enable_if_t<std::is_convertible_v<const X &, const P &>>>
+    reference(const X &x) : pointer_(&static_cast<const P &>(x))
+    {
+    }
+    operator const P *() const { return pointer_; }
+
+  private:
+    const P *pointer_ = nullptr;
+};
+
+/* The type of a parameter here for its type in C: structs are handed by reference. */
+template <class A> struct parameter {
+    using type = A;
+};
+template <class P> struct parameter<const P *> {
+    using type = std::conditional_t<std::is_class_v<P> && !std::is_same_v<P, tenon_packed>,
+                                    reference<P>, const P *>;
+};
+
+/* A handle of the C API that is released at its end. */
+template <class T, void (*Release)(T *)> class owner {
+  public:
+    owner() = default;
+    explicit owner(T *owned) : handle_(owned) {}
+    operator T *() const { return handle_.get(); }
+    T *get() const { return handle_.get(); }
+
+  private:
+    struct release {
+        void operator()(T *handle) const { Release(handle); }
+    };
+    std::unique_ptr<T, release> handle_;
+};
+
+/* Fills an owner by a call that gives a handle. */
+template <class Owner, class T, class Call> result make(Owner &out, T *, Call call) {
+    T *made = nullptr;
+    const tenon_status status = call(&made);
+    if (status == TENON_OK)
+        out = Owner(made);
+    return check(status);
+}
+
+} // namespace detail
+
+/** Structs of parameters that begin with the defaults: gemm_params p; p.epilogue.alpha = 2; */
+#define TENON_HPP_PARAMS(name, NAME)                                                               \
+    struct name##_params : ::tenon_##name##_params {                                               \
+        name##_params() : ::tenon_##name##_params TENON_##NAME##_PARAMS_INIT {}                    \
+    };
+TENON_HPP_PARAMS(activation, ACTIVATION)
+TENON_HPP_PARAMS(adam, ADAM)
+TENON_HPP_PARAMS(clip, CLIP)
+TENON_HPP_PARAMS(concat, CONCAT)
+TENON_HPP_PARAMS(context, CONTEXT)
+TENON_HPP_PARAMS(conv, CONV)
+TENON_HPP_PARAMS(conv_backward, CONV_BACKWARD)
+TENON_HPP_PARAMS(conv_transpose, CONV_TRANSPOSE)
+TENON_HPP_PARAMS(copy, COPY)
+TENON_HPP_PARAMS(cross_entropy, CROSS_ENTROPY)
+TENON_HPP_PARAMS(dropout, DROPOUT)
+TENON_HPP_PARAMS(elementwise, ELEMENTWISE)
+TENON_HPP_PARAMS(elementwise_chain, ELEMENTWISE_CHAIN)
+TENON_HPP_PARAMS(gated, GATED)
+TENON_HPP_PARAMS(gather, GATHER)
+TENON_HPP_PARAMS(gemm, GEMM)
+TENON_HPP_PARAMS(gemm_ragged, GEMM_RAGGED)
+TENON_HPP_PARAMS(im2col, IM2COL)
+TENON_HPP_PARAMS(mse, MSE)
+TENON_HPP_PARAMS(norm, NORM)
+TENON_HPP_PARAMS(pack, PACK)
+TENON_HPP_PARAMS(pad, PAD)
+TENON_HPP_PARAMS(pool, POOL)
+TENON_HPP_PARAMS(prelu, PRELU)
+TENON_HPP_PARAMS(random, RANDOM)
+TENON_HPP_PARAMS(reduce, REDUCE)
+TENON_HPP_PARAMS(sgd, SGD)
+TENON_HPP_PARAMS(softmax, SOFTMAX)
+TENON_HPP_PARAMS(square_sum, SQUARE_SUM)
+#undef TENON_HPP_PARAMS
+
+/** tenon_context. An owner can also be made of a handle that C functions gave. */
+class Context : public detail::owner<tenon_context, tenon_context_release> {
+  public:
+    using owner::owner;
+    static result create(Context &out, const tenon_context_params &params = context_params())
+    {
+        return detail::make(out, out.get(),
+                            [&](tenon_context **c) { return tenon_context_create(&params, c); });
+    }
+#if TENON_HPP_EXCEPTIONS
+    explicit Context(const tenon_context_params &params) { create(*this, params); }
+#endif
+};
+
+/** tenon_stream; `queue` is the application's own, or nullptr. */
+class Stream : public detail::owner<tenon_stream, tenon_stream_destroy> {
+  public:
+    using owner::owner;
+    static result create(Stream &out, tenon_context *context, cl_command_queue queue = nullptr)
+    {
+        return detail::make(out, out.get(), [&](tenon_stream **s) {
+            return tenon_stream_create(context, queue, s);
+        });
+    }
+#if TENON_HPP_EXCEPTIONS
+    explicit Stream(tenon_context *context, cl_command_queue queue = nullptr)
+    {
+        create(*this, context, queue);
+    }
+#endif
+    result flush() const { return check(tenon_stream_flush(get())); }
+    result finish() const { return check(tenon_stream_finish(get())); }
+    result reserve_workspace(std::uint64_t bytes) const
+    {
+        return check(tenon_stream_reserve_workspace(get(), bytes));
+    }
+};
+
+/** An OpenCL event that a call has signalled. Its members need OpenCL's library (-lOpenCL).
+ *
+ *     tenon::gemm(stream, nullptr, a, b, nullptr, nullptr, d, event.signal());
+ *     tenon::copy(other, nullptr, d, e, event.after());                                        */
+class Event {
+  public:
+    Event() = default;
+    Event(Event &&other) noexcept : event_(std::exchange(other.event_, nullptr)) {}
+    Event &operator=(Event &&other) noexcept
+    {
+        std::swap(event_, other.event_);
+        return *this;
+    }
+    ~Event() { release(); }
+    operator cl_event() const { return event_; }
+    /** What a call is given that signals this event. */
+    tenon_sync signal()
+    {
+        release();
+        return {nullptr, 0, 0, &event_};
+    }
+    /** What a call is given that waits for this event, which a call has signalled. */
+    tenon_sync after() const { return {&event_, 1, 0, nullptr}; }
+    /** Waits for it on this thread. @return OpenCL's code */
+    cl_int wait() const { return clWaitForEvents(1, &event_); }
+
+  private:
+    void release()
+    {
+        if (event_ != nullptr)
+            clReleaseEvent(std::exchange(event_, nullptr));
+    }
+    cl_event event_ = nullptr;
+};
+
+/** A tenon_tensor in memory of its own, with elements of a C++ type. What takes a tenon_tensor
+ * takes one: tenon_tensor_transpose(a, 0, 1) is a view of it, which must not outlive it. */
+template <class T> class Tensor {
+    static_assert(dtype_v<T> != TENON_DTYPE_INVALID, "T is none of Tenon's element types");
+
+  public:
+    Tensor() = default;
+    static result create(Tensor &out, tenon_context *context, const shape &sizes)
+    {
+        Tensor made;
+        const tenon_status status =
+            tenon_tensor_create(context, dtype_v<T>, static_cast<std::uint32_t>(sizes.size()),
+                                sizes.data(), &made.view_);
+        if (status == TENON_OK)
+            out = std::move(made);
+        return check(status);
+    }
+#if TENON_HPP_EXCEPTIONS
+    Tensor(tenon_context *context, const shape &sizes) { create(*this, context, sizes); }
+#endif
+    Tensor(Tensor &&other) noexcept : view_(std::exchange(other.view_, tenon_tensor{})) {}
+    Tensor &operator=(Tensor &&other) noexcept
+    {
+        std::swap(view_, other.view_);
+        return *this;
+    }
+    ~Tensor() { tenon_memory_destroy(&view_.memory); }
+
+    const tenon_tensor &view() const { return view_; }
+    operator const tenon_tensor &() const { return view_; }
+    std::int64_t elements() const { return tenon_tensor_elements(&view_); }
+
+    /** Copies `count` values, which must be as many as there are elements. */
+    result upload(tenon_stream *stream, const T *values, std::size_t count) const
+    {
+        return check(tenon_tensor_upload(stream, values, count * sizeof(T), &view_, nullptr));
+    }
+    result upload(tenon_stream *stream, const std::vector<T> &values) const
+    {
+        return upload(stream, values.data(), values.size());
+    }
+    result download(tenon_stream *stream, T *values, std::size_t count) const
+    {
+        return check(tenon_tensor_download(stream, &view_, values, count * sizeof(T), nullptr));
+    }
+#if TENON_HPP_EXCEPTIONS
+    std::vector<T> download(tenon_stream *stream) const
+    {
+        std::vector<T> values(static_cast<std::size_t>(elements()));
+        download(stream, values.data(), values.size());
+        return values;
+    }
+#endif
+    result fill(tenon_stream *stream, double value) const
+    {
+        return check(tenon_tensor_fill(stream, &view_, value, nullptr));
+    }
+
+  private:
+    tenon_tensor view_{};
+};
+
+/** A row-major view without memory, to plan with. */
+template <class T> tenon_tensor tensor_view(const shape &sizes) {
+    static_assert(dtype_v<T> != TENON_DTYPE_INVALID, "T is none of Tenon's element types");
+    return tenon_tensor_view(dtype_v<T>, static_cast<std::uint32_t>(sizes.size()), sizes.data());
+}
+
+namespace detail {
+inline tenon_memory memory_of(std::nullptr_t) { return {}; }
+inline tenon_memory memory_of(const tenon_memory &memory) { return memory; }
+inline tenon_memory memory_of(const tenon_tensor &tensor) { return tensor.memory; }
+} // namespace detail
+
+/** tenon_plan, which the functions …_plan make. */
+class Plan : public detail::owner<tenon_plan, tenon_plan_release> {
+  public:
+    using owner::owner;
+    std::uint64_t workspace() const { return tenon_plan_workspace(get()); }
+    std::uint32_t operands() const { return tenon_plan_operands(get()); }
+    result wait() const { return check(tenon_plan_wait(get())); }
+    std::string describe() const
+    {
+        std::string text(tenon_plan_describe(get(), nullptr, 0), '\0');
+        tenon_plan_describe(get(), text.data(), text.size() + 1);
+        return text;
+    }
+    /** Enqueues the plan. Each operand, in the order of the operation's, is a tensor, of which the
+     * memory alone is taken, a tenon_memory, or nullptr where it is absent. */
+    template <class... M> result run(tenon_stream *stream, const M &...operands) const
+    {
+        const tenon_memory memories[] = {detail::memory_of(operands)...};
+        return check(tenon_plan_run(stream, get(), memories, sizeof...(M), nullptr));
+    }
+    template <class... M>
+    result run(tenon_stream *stream, const tenon_sync &sync, const M &...operands) const
+    {
+        const tenon_memory memories[] = {detail::memory_of(operands)...};
+        return check(tenon_plan_run(stream, get(), memories, sizeof...(M), &sync));
+    }
+};
+
+/** tenon_packed: weights in the order of a device's kernels. */
+class Packed : public detail::owner<tenon_packed, tenon_packed_release> {
+  public:
+    using owner::owner;
+    static result gemm_pack(Packed &out, tenon_stream *stream, const tenon_tensor &b,
+                            const tenon_pack_params &params = pack_params())
+    {
+        return detail::make(out, out.get(), [&](tenon_packed **p) {
+            return tenon_gemm_pack(stream, &params, &b, p, nullptr);
+        });
+    }
+    static result conv_pack_filter(Packed &out, tenon_stream *stream, const tenon_tensor &w,
+                                   const tenon_pack_params &params = pack_params())
+    {
+        return detail::make(out, out.get(), [&](tenon_packed **p) {
+            return tenon_conv_pack_filter(stream, &params, &w, p, nullptr);
+        });
+    }
+};
+
+namespace detail {
+
+/* An immediate call. The last argument, sync, may be left out. */
+template <auto Function> struct operation;
+template <class... A, tenon_status (*Function)(A...)> struct operation<Function> {
+    template <class... X> result operator()(X &&...x) const
+    {
+        if constexpr (sizeof...(X) == sizeof...(A))
+            return call(std::forward<X>(x)...);
+        else
+            return call(std::forward<X>(x)..., nullptr);
+    }
+
+  private:
+    static result call(typename parameter<A>::type... a) { return check(Function(a...)); }
+};
+
+/* What makes a plan: (plan, context, …), and with exceptions (context, …), which returns it. */
+template <auto Function> struct plan_maker;
+template <class... A, tenon_status (*Function)(A...)> struct plan_maker<Function> {
+    template <class... X> result operator()(Plan &out, tenon_context *context, X &&...x) const
+    {
+        return make(out, out.get(),
+                    [&](tenon_plan **p) { return call(context, std::forward<X>(x)..., p); });
+    }
+#if TENON_HPP_EXCEPTIONS
+    template <class... X> Plan operator()(tenon_context *context, X &&...x) const
+    {
+        Plan out;
+        (*this)(out, context, std::forward<X>(x)...);
+        return out;
+    }
+#endif
+
+  private:
+    static tenon_status call(typename parameter<A>::type... a) { return Function(a...); }
+};
+
+} // namespace detail
+
+/** The operations, with the arguments of the C functions of their names: tensors and parameters by
+ * reference, nullptr for what is absent, sync last or left out. Those of …_plan begin with the plan
+ * to fill, or, with exceptions, return it. */
+#define TENON_HPP_CALL(name) inline constexpr detail::operation<&::tenon_##name> name{};
+#define TENON_HPP_OPERATION(name)                                                                  \
+    TENON_HPP_CALL(name)                                                                           \
+    inline constexpr detail::plan_maker<&::tenon_##name##_plan> name##_plan{};
+TENON_HPP_OPERATION(activation_backward)
+TENON_HPP_OPERATION(activation_forward)
+TENON_HPP_OPERATION(adam)
+TENON_HPP_OPERATION(clip)
+TENON_HPP_CALL(clip_by_norm)
+TENON_HPP_OPERATION(col2im)
+TENON_HPP_CALL(concat)
+TENON_HPP_OPERATION(conv_backward_bias)
+TENON_HPP_OPERATION(conv_backward_data)
+TENON_HPP_OPERATION(conv_backward_filter)
+TENON_HPP_OPERATION(conv_forward)
+TENON_HPP_OPERATION(conv_forward_packed)
+TENON_HPP_OPERATION(conv_transpose_backward_data)
+TENON_HPP_OPERATION(conv_transpose_backward_filter)
+TENON_HPP_OPERATION(conv_transpose_forward)
+TENON_HPP_OPERATION(copy)
+TENON_HPP_OPERATION(cross_entropy_backward)
+TENON_HPP_OPERATION(cross_entropy_forward)
+TENON_HPP_OPERATION(dropout)
+TENON_HPP_OPERATION(elementwise)
+TENON_HPP_OPERATION(elementwise_chain)
+TENON_HPP_OPERATION(gated_backward)
+TENON_HPP_OPERATION(gated_forward)
+TENON_HPP_OPERATION(gather_backward)
+TENON_HPP_OPERATION(gather_forward)
+TENON_HPP_OPERATION(gemm)
+TENON_HPP_OPERATION(gemm_packed)
+TENON_HPP_OPERATION(gemm_ragged)
+TENON_HPP_OPERATION(im2col)
+TENON_HPP_OPERATION(moments)
+TENON_HPP_OPERATION(mse_backward)
+TENON_HPP_OPERATION(mse_forward)
+TENON_HPP_OPERATION(norm_backward)
+TENON_HPP_OPERATION(norm_forward)
+TENON_HPP_OPERATION(norm_inference)
+TENON_HPP_OPERATION(norm_inference_backward)
+TENON_HPP_CALL(packed_unpack)
+TENON_HPP_OPERATION(pad_forward)
+TENON_HPP_OPERATION(pool_backward)
+TENON_HPP_OPERATION(pool_forward)
+TENON_HPP_OPERATION(prelu_backward)
+TENON_HPP_OPERATION(prelu_forward)
+TENON_HPP_OPERATION(random)
+TENON_HPP_OPERATION(reduce)
+TENON_HPP_OPERATION(sgd)
+TENON_HPP_OPERATION(softmax_backward)
+TENON_HPP_OPERATION(softmax_forward)
+TENON_HPP_OPERATION(square_sum)
+#undef TENON_HPP_OPERATION
+#undef TENON_HPP_CALL
+
+} // namespace tenon
+// clang-format on
+
+#endif

@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+"""Builds and runs what tries tenon.hpp, with exceptions and without, by each C++ compiler; and the
+programs in C++ that the pages show.
+
+    check.py --library build/src --include include --include build/include [--flag=-I…] -- g++ [clang++ …]
+
+Fails too where the header lacks an operation of the library. Exit status 77 (skipped) where there is
+no compiler.
+"""
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[2]
+STRICT = ["-std=c++17", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Werror"]
+
+
+def lacking():
+    """Operations that have a plan in C, and none in the header."""
+    names = (ROOT / "src" / "tenon.symbols").read_text(encoding="utf-8").split()
+    header = (ROOT / "include" / "tenon" / "tenon.hpp").read_text(encoding="utf-8")
+    there = set(re.findall(r"^TENON_HPP_OPERATION\((\w+)\)", header, re.M))
+    operations = {m[1] for m in (re.fullmatch(r"tenon_(\w+)_plan", n) for n in names) if m}
+    return sorted(operations - there)
+
+
+def shown(folder):
+    """The blocks of C++ in the pages, as files."""
+    for page in [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md"))]:
+        text = page.read_text(encoding="utf-8")
+        for number, code in enumerate(re.findall(r"(?ms)^```cpp\n(.*?)^```$", text), 1):
+            path = Path(folder, f"{page.stem}-{number}.cpp")
+            path.write_text(code, encoding="utf-8")
+            yield path
+
+
+def try_it(compiler, source, mode, args, folder):
+    program = Path(folder, "program")
+    flags = [f"-I{folder}" for folder in args.include] + args.flag
+    subprocess.run([compiler, *STRICT, *mode, *flags, str(source), "-o", str(program),
+                    f"-L{args.library}", "-ltenon", "-lOpenCL"], check=True)
+    path = os.pathsep.join(filter(None, [args.library, os.environ.get("LD_LIBRARY_PATH")]))
+    done = subprocess.run([str(program)], env=dict(os.environ, LD_LIBRARY_PATH=path), check=False)
+    return done.returncode == 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--library", required=True)
+    parser.add_argument("--include", action="append", required=True)
+    parser.add_argument("--flag", action="append", default=[])
+    parser.add_argument("compiler", nargs="*")
+    args = parser.parse_args()
+    compilers = [c for c in args.compiler if shutil.which(c)]
+    if not compilers:
+        print("no compiler")
+        return 77
+    bad = [f"tenon.hpp lacks {name}" for name in lacking()]
+    with tempfile.TemporaryDirectory(prefix="tenon-cpp-") as folder:
+        for compiler in compilers:
+            for mode in ([], ["-fno-exceptions"], ["-DTENON_NO_EXCEPTIONS"]):
+                print(compiler, *mode, flush=True)
+                if not try_it(compiler, HERE / "main.cpp", mode, args, folder):
+                    bad.append(" ".join([compiler, *mode]))
+        for source in shown(folder):
+            print(source.name, flush=True)
+            if not try_it(compilers[0], source, [], args, folder):
+                bad.append(source.name)
+    print("bad:", ", ".join(bad) or "nothing")
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,183 @@
+/* Tries tenon.hpp, with exceptions and without: TRY is how a call that should succeed is made. */
+#include <tenon/tenon.hpp>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+namespace
+{
+
+int failures = 0;
+
+void expect(bool is_right, const char *what, int line)
+{
+    if (!is_right) {
+        std::printf("line %d: %s\n", line, what);
+        failures++;
+    }
+}
+#define EXPECT(condition) expect(condition, #condition, __LINE__)
+
+#if TENON_HPP_EXCEPTIONS
+#define TRY(call) call
+/* The status that a call fails with. */
+template <class Call> tenon_status status_of(Call call)
+{
+    try {
+        call();
+    } catch (const tenon::Error &error) {
+        EXPECT(std::strstr(error.what(), tenon_last_error()) != nullptr);
+        return error.status;
+    }
+    return TENON_OK;
+}
+#else
+void attempt(tenon_status status, const char *what, int line)
+{
+    expect(status == TENON_OK, what, line);
+    if (status != TENON_OK)
+        std::printf("%s: %s\n", tenon_status_string(status), tenon_last_error());
+}
+#define TRY(call) attempt(call, #call, __LINE__)
+template <class Call> tenon_status status_of(Call call)
+{
+    return call();
+}
+#endif
+
+using Floats = std::vector<float>;
+
+/* d = a·b for 2 × 3 and 3 × 2. */
+struct Product {
+    tenon::Tensor<float> a, b, d;
+
+    Product(const tenon::Context &context, const tenon::Stream &stream)
+    {
+        TRY(tenon::Tensor<float>::create(a, context, {2, 3}));
+        TRY(tenon::Tensor<float>::create(b, context, {3, 2}));
+        TRY(tenon::Tensor<float>::create(d, context, {2, 2}));
+        TRY(a.upload(stream, {1, 2, 3, 4, 5, 6}));
+        TRY(b.upload(stream, {1, 0, 0, 1, 1, 1}));
+    }
+    Floats result(const tenon::Stream &stream) const
+    {
+        Floats values(4);
+        TRY(d.download(stream, values.data(), values.size()));
+        return values;
+    }
+};
+
+void test_calls(const tenon::Context &context, const tenon::Stream &stream)
+{
+    Product p(context, stream);
+    TRY(tenon::gemm(stream, nullptr, p.a, p.b, nullptr, nullptr, p.d));
+    EXPECT(p.result(stream) == (Floats{4, 5, 10, 11}));
+    tenon::gemm_params params;
+    params.epilogue.alpha = 2;
+    TRY(tenon::gemm(stream, params, p.a, p.b, nullptr, nullptr, p.d, nullptr));
+    EXPECT(p.result(stream) == (Floats{8, 10, 20, 22}));
+    TRY(tenon::gemm(stream, nullptr, tenon_tensor_slice(p.a, 1, 0, 2),
+                    tenon_tensor_slice(p.b, 0, 0, 2), nullptr, nullptr, p.d));
+    EXPECT(p.result(stream) == (Floats{1, 2, 4, 5}));
+    const tenon_tensor *halves[] = {&p.a.view(), &p.a.view()};
+    tenon::Tensor<float> both;
+    TRY(tenon::Tensor<float>::create(both, context, {4, 3}));
+    TRY(tenon::concat(stream, nullptr, halves, 2, both));
+    tenon::activation_params square;
+    square.activation = tenon_activation_default(TENON_ACTIVATION_SQUARE);
+    TRY(tenon::activation_forward(stream, square, p.d, p.d));
+    EXPECT(p.result(stream) == (Floats{1, 4, 16, 25}));
+}
+
+void test_plans(const tenon::Context &context, const tenon::Stream &stream)
+{
+    Product p(context, stream);
+    tenon::Plan plan;
+    const tenon_tensor a = tenon::tensor_view<float>({2, 3}), b = tenon::tensor_view<float>({3, 2}),
+                       d = tenon::tensor_view<float>({2, 2});
+    TRY(tenon::gemm_plan(plan, context, nullptr, a, b, nullptr, nullptr, d));
+    TRY(plan.wait());
+    EXPECT(plan.operands() == 5 && plan.describe().find("gemm/") == 0);
+    tenon::Event event;
+    TRY(plan.run(stream, event.signal(), p.a, p.b, nullptr, nullptr, p.d));
+    EXPECT(event.wait() == CL_SUCCESS);
+    EXPECT(p.result(stream) == (Floats{4, 5, 10, 11}));
+    tenon::Event moved = std::move(event);
+    TRY(tenon::copy(stream, nullptr, p.b, p.b, moved.after()));
+    tenon::Packed packed;
+    TRY(tenon::Packed::gemm_pack(packed, stream, p.b));
+    TRY(p.d.fill(stream, 0));
+    TRY(tenon::gemm_packed(stream, nullptr, p.a, packed, nullptr, nullptr, p.d));
+    EXPECT(p.result(stream) == (Floats{4, 5, 10, 11}));
+    TRY(tenon::packed_unpack(stream, packed, p.b));
+#if TENON_HPP_EXCEPTIONS
+    tenon::Plan other = tenon::gemm_packed_plan(context, nullptr, a, packed, nullptr, nullptr, d);
+    packed = tenon::Packed();
+    other.run(stream, p.a, nullptr, nullptr, p.d);
+    EXPECT(p.d.download(stream) == (Floats{4, 5, 10, 11}));
+#endif
+}
+
+void test_failures(const tenon::Context &context, const tenon::Stream &stream)
+{
+    Product p(context, stream);
+    EXPECT(status_of([&] {
+               return tenon::gemm(stream, nullptr, p.a, p.a, nullptr, nullptr, p.d);
+           }) == TENON_ERROR_INVALID_ARGUMENT);
+    EXPECT(status_of([&] { return p.a.upload(stream, {1, 2}); }) == TENON_ERROR_INVALID_ARGUMENT);
+    tenon::Plan plan;
+    EXPECT(status_of([&] {
+               return tenon::gemm_plan(plan, context, nullptr, p.a, p.a, nullptr, nullptr, p.d);
+           }) == TENON_ERROR_INVALID_ARGUMENT);
+    EXPECT(plan == nullptr);
+    tenon::context_params params;
+    params.device = "no such device";
+    tenon::Context other;
+    EXPECT(status_of([&] { return tenon::Context::create(other, params); }) ==
+           TENON_ERROR_DEVICE_NOT_FOUND);
+    EXPECT(other == nullptr);
+}
+
+/* Whatever moves is released once; the order of release does not matter. */
+void test_owners()
+{
+    tenon::Tensor<double> kept;
+    {
+        tenon::Context context;
+        TRY(tenon::Context::create(context));
+        tenon::Stream stream;
+        TRY(tenon::Stream::create(stream, context));
+        tenon::Context moved = std::move(context);
+        EXPECT(context == nullptr && moved != nullptr);
+        tenon::Tensor<double> tensor;
+        TRY(tenon::Tensor<double>::create(tensor, moved, {4}));
+        moved = tenon::Context();
+        kept = std::move(tensor);
+        TRY(stream.flush());
+    }
+    EXPECT(kept.elements() == 4);
+}
+
+static_assert(tenon::dtype_v<std::int8_t> == TENON_DTYPE_I8);
+static_assert(tenon::dtype_v<long double> == TENON_DTYPE_INVALID);
+static_assert(!std::is_copy_constructible_v<tenon::Tensor<float>>);
+static_assert(!std::is_copy_constructible_v<tenon::Plan>);
+static_assert(std::is_nothrow_move_constructible_v<tenon::Event>);
+
+} // namespace
+
+int main()
+{
+    tenon::Context context;
+    TRY(tenon::Context::create(context));
+    tenon::Stream stream;
+    TRY(tenon::Stream::create(stream, context));
+    test_calls(context, stream);
+    test_plans(context, stream);
+    test_failures(context, stream);
+    test_owners();
+    TRY(stream.finish());
+    std::printf("%d failures\n", failures);
+    return failures == 0 ? 0 : 1;
+}
