@@ -136,7 +136,7 @@ def parameters(ffi, ctype):
         if kind.kind == "struct" and kind.cname != "struct tenon_activation":
             yield from parameters(ffi, kind)
         elif kind.kind == "struct":
-            yield name, "Union[Activation, str]"
+            yield name, "Union[Activation, int, str]"
         elif name in ("kind", "mode"):
             yield name, "Union[int, str]"
         elif kind.kind == "array":

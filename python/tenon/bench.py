@@ -90,10 +90,10 @@ def main() -> None:
     os.environ.setdefault("POCL_AFFINITY", "1")  # or PoCL's threads may share a core
     print(f"{tenon.default_context().device.name}; f32, GFLOP/s")
     print(f"{'':24}{'tenon':>10}{'numpy':>10}" + (f"{'torch':>10}" if torch else ""))
-    for sizes in PRODUCTS:
-        product(*sizes, args.seconds)
-    for sizes in CONVOLUTIONS:
-        convolution(*sizes, args.seconds)
+    for m, n, k in PRODUCTS:
+        product(m, n, k, args.seconds)
+    for images, channels, size, filters, taps in CONVOLUTIONS:
+        convolution(images, channels, size, filters, taps, args.seconds)
 
 
 if __name__ == "__main__":

@@ -47,7 +47,9 @@ def to_tensor(name: str, value: Any, dtype: Any, context: Context, stream: Optio
     """An operand as one on the device."""
     if value is None or isinstance(value, (Tensor, Packed)):
         return value
-    if isinstance(value, (bool, int, float, np.generic)):
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, (int, float)):
         return full((), value, dtype, context)
     if isinstance(value, np.ndarray):
         return tensor(value, context=context, stream=stream)
@@ -79,7 +81,7 @@ def _output(name: str, operand: str, given: Any, call: Dict[str, Any], params: A
         return given
     if isinstance(given, np.ndarray):
         raise TypeError(f"{name}: {operand} is written, and must be a tenon.Tensor or a shape")
-    if given is None or given is True:
+    if given is None or isinstance(given, bool):
         dtype, shape = shapes.infer(name, operand, call, params)
     else:
         dtype, shape = shapes.dtype_of(call), shape_tuple(given)

@@ -1,14 +1,14 @@
 """Devices, contexts and streams. A program that names none of them works on the default ones."""
 import threading
 from types import SimpleNamespace
-from typing import List, Optional, Tuple
+from typing import Any, Dict, List, Optional, Tuple
 
 from .library import check, defaults, ffi, lib, sized, text
 
 
 def _device(info) -> SimpleNamespace:
     """A tenon_device_info as an object with the same names."""
-    fields = {}
+    fields: Dict[str, Any] = {}
     for name, _ in ffi.typeof(info).fields:
         value = getattr(info, name)
         if isinstance(value, ffi.CData) and ffi.typeof(value).kind == "array":

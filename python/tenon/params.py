@@ -41,8 +41,8 @@ def word(struct: str, field: str, value: Union[int, str]) -> int:
     return found
 
 
-def activation(value: Union[Activation, str]) -> Any:
-    given = Activation(value) if isinstance(value, str) else Activation(*value)
+def activation(value: Union[Activation, int, str]) -> Any:
+    given = Activation(value) if isinstance(value, (int, str)) else Activation(*value)
     found = ffi.new("tenon_activation *",
                     lib.tenon_activation_default(word("tenon_activation", "kind", given.kind)))
     for name in ("alpha", "beta"):

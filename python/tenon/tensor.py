@@ -1,6 +1,7 @@
 """Tensors on the device, from and to NumPy and DLPack."""
+import operator
 import threading
-from typing import Any, Optional, Sequence, Tuple, Union
+from typing import Any, Dict, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
@@ -9,7 +10,7 @@ from .library import check, ffi, lib, text
 
 DTYPES = {name: getattr(lib, f"TENON_DTYPE_{name.upper()}")
           for name in ("f64", "f32", "f16", "bf16", "i8", "u8", "i32")}
-NUMPY = {"f64": np.dtype("f8"), "f32": np.dtype("f4"), "f16": np.dtype("f2"),
+NUMPY: Dict[str, Any] = {"f64": np.dtype("f8"), "f32": np.dtype("f4"), "f16": np.dtype("f2"),
          "i8": np.dtype("i1"), "u8": np.dtype("u1"), "i32": np.dtype("i4")}
 NAMES = {dtype: name for name, dtype in NUMPY.items()}
 _CPU = (1, 0)  # DLPack: kDLCPU
@@ -35,7 +36,9 @@ def dtype_name(dtype: Any) -> str:
 
 
 def shape_tuple(shape: Shape) -> Tuple[int, ...]:
-    return (int(shape),) if hasattr(shape, "__index__") else tuple(int(n) for n in shape)
+    if hasattr(shape, "__index__"):
+        return (operator.index(shape),)
+    return tuple(operator.index(n) for n in shape)
 
 
 class Memory:

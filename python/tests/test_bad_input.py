@@ -44,6 +44,8 @@ class Refusals(unittest.TestCase):
         self.refused(ValueError, "axes", tenon.reduce, A, axes=())
         self.refused(ValueError, "rank|shape", tenon.tensor, np.ones((1,) * 9, "f4"))
         self.refused(ValueError, "shape", tenon.empty, (-1,))
+        for shape in (2.5, (2.0, 3), "23", None):
+            self.refused(TypeError, "", tenon.empty, shape)
         self.refused(ValueError, "shape", tenon.empty, (2**62, 2**62))
         self.refused(TypeError, "pass dx=shape", tenon.conv_backward_data, x, x)
 

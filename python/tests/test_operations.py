@@ -30,6 +30,8 @@ class Products(unittest.TestCase):
         bias = integers(8, 5)
         d = tenon.gemm(a, b, c=c, bias=bias, alpha=2, beta=-1, activation="relu")
         np.testing.assert_array_equal(d, np.maximum(2 * (a @ b) - c + bias, 0))
+        np.testing.assert_array_equal(tenon.gemm(a, b, activation=tenon.ACTIVATION_RELU),
+                                      np.maximum(a @ b, 0))
         d = tenon.gemm(a, b, activation=tenon.Activation("clipped_relu", 5))
         np.testing.assert_array_equal(d, np.clip(a @ b, 0, 5))
 

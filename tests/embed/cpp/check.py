@@ -22,12 +22,15 @@ STRICT = ["-std=c++17", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Werror"]
 
 
 def lacking():
-    """Operations that have a plan in C, and none in the header."""
-    names = (ROOT / "src" / "tenon.symbols").read_text(encoding="utf-8").split()
+    """Of the library's operations with a plan, and of its parameters, those not in the header."""
+    names = (ROOT / "src" / "tenon.symbols").read_text(encoding="utf-8")
     header = (ROOT / "include" / "tenon" / "tenon.hpp").read_text(encoding="utf-8")
-    there = set(re.findall(r"^TENON_HPP_OPERATION\((\w+)\)", header, re.M))
-    operations = {m[1] for m in (re.fullmatch(r"tenon_(\w+)_plan", n) for n in names) if m}
-    return sorted(operations - there)
+    bad = []
+    for end, macro in (("_plan", "OPERATION"), ("_params_default", "PARAMS")):
+        there = set(re.findall(rf"^TENON_HPP_{macro}\((\w+)", header, re.M))
+        wanted = set(re.findall(rf"^tenon_(\w+){end}$", names, re.M))
+        bad += sorted(wanted ^ there)
+    return bad
 
 
 def shown(folder):
