@@ -1,6 +1,7 @@
 #define _GNU_SOURCE /* sched_setaffinity */
 #include "environment.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -27,7 +28,6 @@ static const struct {
     {"OMP_NUM_THREADS", NULL},
     {"OMP_THREAD_LIMIT", NULL},
     {"OMP_DYNAMIC", NULL},
-    {"OPENBLAS_CORETYPE", NULL},
     {"OPENBLAS_NUM_THREADS", NULL},
     {"OPENBLAS_MAIN_FREE", NULL},
     {"GOTO_NUM_THREADS", NULL},
@@ -49,9 +49,89 @@ static bool set(const char *name, const char *value, bool overridable)
     return setenv(name, value, 1) == 0;
 }
 
+/* Of the library where it is there. */
+__attribute__((weak)) char *openblas_get_corename(void);
+__attribute__((weak)) char *openblas_get_config(void);
+
+/* What this program has set, and what OpenBLAS took before. */
+#define CORE "OPENBLAS_CORETYPE"
+#define OWN  "TENON_BENCH_OPENBLAS_OWN"
+
+typedef enum vectors { OLDER, AVX2, AVX512 } vectors;
+
+static vectors vectors_of_processor(void)
+{
+#if defined(__x86_64__) && defined(__GNUC__)
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl"))
+        return AVX512;
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+        return AVX2;
+#endif
+    return OLDER;
+}
+
+static const char *core_with(vectors v)
+{
+#if defined(__x86_64__) && defined(__GNUC__)
+    if (v == AVX512)
+        return "SkylakeX";
+    if (v == AVX2)
+        return __builtin_cpu_is("amd") ? "Zen" : "Haswell";
+#endif
+    (void)v;
+    return NULL;
+}
+
+/* What kernels for a processor, by OpenBLAS's name, make use of. */
+static vectors vectors_of_core(const char *core)
+{
+    static const struct {
+        const char *core;
+        vectors vectors;
+    } known[] = {{"SkylakeX", AVX512},
+                 {"Cooperlake", AVX512},
+                 {"SapphireRapids", AVX512},
+                 {"Haswell", AVX2},
+                 {"Zen", AVX2}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strcmp(known[i].core, core) == 0)
+            return known[i].vectors;
+    return OLDER;
+}
+
+/* Of OpenBLAS's kernels the best that the processor runs, where it takes lesser ones by itself.
+ * That it says once what is in its way is gone. */
+static bool ask_openblas(void)
+{
+    const vectors most = vectors_of_processor();
+    if (getenv(OWN) != NULL)
+        return false;
+    if (getenv(CORE) != NULL)
+        return unsetenv(CORE) == 0;
+    if (openblas_get_corename == NULL || core_with(most) == NULL)
+        return false;
+    const char *own = openblas_get_corename();
+    return vectors_of_core(own) < most && setenv(OWN, own, 1) == 0 &&
+           setenv(CORE, core_with(most), 1) == 0;
+}
+
+const bench_openblas_kernels *bench_openblas(void)
+{
+    static bench_openblas_kernels kernels;
+    if (kernels.now[0] == '\0' && openblas_get_corename != NULL && openblas_get_config != NULL) {
+        const char *own = getenv(OWN);
+        snprintf(kernels.now, sizeof kernels.now, "%s", openblas_get_corename());
+        snprintf(kernels.own, sizeof kernels.own, "%s", own != NULL ? own : kernels.now);
+        snprintf(kernels.config, sizeof kernels.config, "%s", openblas_get_config());
+    }
+    return &kernels;
+}
+
 void bench_prepare_environment(char **argv)
 {
-    bool changed = false;
+    bool changed = ask_openblas();
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
         changed |= set(wanted[i].name, wanted[i].value, wanted[i].overridable);
     /* Where it cannot start again, what is set before a library's first call has to do. */

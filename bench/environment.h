@@ -10,6 +10,14 @@
  * libraries have read the environment before main. */
 void bench_prepare_environment(char **argv);
 
+/* For which processor OpenBLAS runs its kernels, for which it would by itself, and what it says of
+ * itself; "" where it is not there. A processor that it does not know it takes for an old one: then
+ * bench_prepare_environment asks it for the best that the processor's features allow. */
+typedef struct bench_openblas_kernels {
+    char now[32], own[32], config[192];
+} bench_openblas_kernels;
+const bench_openblas_kernels *bench_openblas(void);
+
 /* The processors that the process may use; 1 at least. */
 int bench_processors(void);
 

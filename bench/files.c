@@ -1,4 +1,5 @@
 #include "device.h"
+#include "peers/absent.h"
 #include "report.h"
 
 #include <errno.h>
@@ -102,11 +103,11 @@ static json_t *command_of(int argc, char **argv)
 json_t *bench_json_document(const bench_session *session, int argc, char **argv, bool complete,
                             json_t *results, json_t *summary)
 {
-    return json_pack("{s:i, s:s, s:o, s:o, s:b, s:o, s:o, s:o, s:o}", "version", BENCH_JSON_VERSION,
-                     "tenon", tenon_version_string(), "date", bench_json_date(), "command",
-                     command_of(argc, argv), "complete", complete, "device",
-                     bench_json_device(session), "host", bench_json_host(), "results", results,
-                     "summary", summary);
+    return json_pack("{s:i, s:s, s:o, s:o, s:b, s:o, s:o, s:o, s:o, s:o}", "version",
+                     BENCH_JSON_VERSION, "tenon", tenon_version_string(), "date", bench_json_date(),
+                     "command", command_of(argc, argv), "complete", complete, "device",
+                     bench_json_device(session), "host", bench_json_host(), "peers",
+                     bench_json_peers(session->options), "results", results, "summary", summary);
 }
 
 static json_t *document(const bench_session *session, int argc, char **argv, bool complete,

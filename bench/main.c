@@ -8,6 +8,7 @@
 #include "ceilings.h"
 #include "environment.h"
 #include "options.h"
+#include "peers/absent.h"
 #include "peers/peers.h"
 #include "regret.h"
 #include "report.h"
@@ -138,6 +139,7 @@ static int run(int argc, char **argv)
         status = BENCH_WRONG_USE;
     } else if (entries != NULL && p.results != NULL && bench_open_session(&session)) {
         bench_print_device(&session.device);
+        bench_print_peers(&o);
         status = run_all(&session, entries, count, &p);
     }
     bench_close_session(&session);
@@ -169,6 +171,13 @@ static void list(void)
         }
 }
 
+static void print_peers(char **argv)
+{
+    const bench_options all = {.peers = NULL};
+    bench_prepare_environment(argv);
+    bench_print_peers(&all);
+}
+
 int main(int argc, char **argv)
 {
     const char *command = argc > 1 ? argv[1] : "";
@@ -182,6 +191,8 @@ int main(int argc, char **argv)
         return ask(argc, argv, bench_facts);
     if (strcmp(command, "list") == 0)
         list();
+    else if (strcmp(command, "peers") == 0)
+        print_peers(argv);
     else if (strcmp(command, "solvers") == 0)
         return bench_solvers() ? 0 : 1;
     else if (strcmp(command, "help") == 0 || strcmp(command, "--help") == 0)

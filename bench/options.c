@@ -9,7 +9,7 @@
 
 const char bench_usage[] =
     "usage: tenon-bench run [OPTION …] | regret [OPTION …] | ceilings [OPTION …] |\n"
-    "                   facts [OPTION …] | list | solvers | help\n"
+    "                   facts [OPTION …] | list | peers | solvers | help\n"
     "\n"
     "  run                 measures the cases of the suites\n"
     "  regret              measures what is chosen beside all other candidates; the suites\n"
@@ -18,6 +18,7 @@ const char bench_usage[] =
     "  facts               what it is and what its compiler takes, as JSON: --device, --json;\n"
     "                      --filter: only kernels of calls that contain it\n"
     "  list                all cases\n"
+    "  peers               whose kernels OpenBLAS runs, and which peers are not built in\n"
     "  solvers             every solver with its parameters and their ranges, as JSON\n"
     "\n"
     "  --suite S[,S]       which suites; all unless given; gpu or cpu: those whose names end so\n"

@@ -94,6 +94,12 @@ set_up() {
     fi
 }
 
+# Meson remembers what it has not found, and would not look for what was installed since.
+configure_again() {
+    stage "Forgetting what was not there" "$1/log/clear.log" meson configure "$1" --clearcache &&
+        stage "Configuring $1 again" "$1/log/configure.log" meson setup "$1" . --reconfigure
+}
+
 # build FOLDER [MESON OPTION…]: configures where that is not done (or packages were added), builds.
 build() {
     local folder=$1
@@ -102,8 +108,7 @@ build() {
         stage "Configuring $folder" "$folder/log/configure.log" \
             meson setup "$folder" . --buildtype=release "$@" || return
     elif [ "${INSTALLED:-0}" -eq 1 ]; then
-        stage "Configuring $folder again" "$folder/log/configure.log" \
-            meson setup "$folder" . --reconfigure || return
+        configure_again "$folder" || return
     fi
     stage "Building $folder" "$folder/log/build.log" ninja -C "$folder"
 }

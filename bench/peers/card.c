@@ -1,5 +1,6 @@
 #include "card.h"
 
+#include "absent.h"
 #include "base/dtype.h"
 
 #include <dlfcn.h>
@@ -16,7 +17,7 @@ static void *open_first(const char *what, const char *const *names)
         if (library != NULL)
             return library;
     }
-    fprintf(stderr, "tenon-bench: %s is left out: %s\n", what, dlerror());
+    bench_leave_out(what, "%s", dlerror());
     return NULL;
 }
 
@@ -29,7 +30,7 @@ bool bench_card_find(const char *what, const char *const *names,
     for (const bench_card_function *f = functions; f->name != NULL; f++) {
         void *found = dlsym(library, f->name);
         if (found == NULL) {
-            fprintf(stderr, "tenon-bench: %s is left out: it lacks %s\n", what, f->name);
+            bench_leave_out(what, "it lacks %s", f->name);
             return false;
         }
         /* Through memory, since ISO C has no conversion from data to functions. */
@@ -112,6 +113,6 @@ bool bench_card_agrees(const char *who, tenon_dtype dtype, double got, double wa
     const double slack = rounding * fabs(wanted) + 0x1p-22 * sqrt((double)terms) * 4;
     const bool agrees = fabs(got - wanted) <= slack;
     if (!agrees)
-        fprintf(stderr, "tenon-bench: %s is left out: it gives %.9g for %.9g\n", who, got, wanted);
+        bench_leave_out(who, "it gives %.9g for %.9g", got, wanted);
     return agrees;
 }

@@ -1,4 +1,5 @@
 /* CUDA's driver: the card that an OpenCL device of NVIDIA's is. */
+#include "absent.h"
 #include "card.h"
 
 #include <stdio.h>
@@ -36,7 +37,7 @@ static bool begin(const char *place)
     const bool begun = driver.init(0) == 0 && driver.by_bus(&device, place) == 0 &&
                        driver.retain(&context, device) == 0 && driver.set_current(context) == 0;
     if (!begun)
-        fprintf(stderr, "tenon-bench: CUDA does not start on the card at %s\n", place);
+        bench_leave_out("cublas and cudnn", "CUDA does not start on the card at %s", place);
     return begun;
 }
 
@@ -58,7 +59,10 @@ const bench_card *bench_cuda_open(const bench_session *session)
         {NULL, NULL},
     };
     char place[32];
-    if (!tried && place_of(session->device.device, place))
+    if (!tried && !place_of(session->device.device, place))
+        (void)bench_note_absent("cublas and cudnn",
+                                "the device is no card of NVIDIA's that says where it is");
+    else if (!tried)
         card.ready = bench_card_find("CUDA", names, functions) && begin(place);
     tried = true;
     return card.ready ? &card : NULL;

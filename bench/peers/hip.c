@@ -1,4 +1,5 @@
 /* HIP: the card that an OpenCL device of AMD's is. */
+#include "absent.h"
 #include "card.h"
 
 #include <stdio.h>
@@ -45,8 +46,8 @@ static bool begin(const char *place)
         }
     const bool begun = found == 1 && runtime.set(device) == 0;
     if (!begun)
-        fprintf(stderr, "tenon-bench: HIP does not start on the card at %s: it has %d there\n",
-                place, found);
+        bench_leave_out("rocblas", "HIP does not start on the card at %s: it has %d there", place,
+                        found);
     return begun;
 }
 
@@ -69,7 +70,9 @@ const bench_card *bench_hip_open(const bench_session *session)
         {NULL, NULL},
     };
     char place[16];
-    if (!tried && place_of(session->device.device, place))
+    if (!tried && !place_of(session->device.device, place))
+        (void)bench_note_absent("rocblas", "the device is no card of AMD's that says where it is");
+    else if (!tried)
         card.ready = bench_card_find("HIP", names, functions) && begin(place);
     tried = true;
     return card.ready ? &card : NULL;

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Tests tenon-bench from outside: its files, its refusals, and what an interruption leaves.
 
-    check_bench.py path/to/tenon-bench path/to/results.schema.json
+    check_bench.py path/to/tenon-bench path/to/results.schema.json path/to/fake_openblas
 """
 import csv
 import json
@@ -16,6 +16,7 @@ import unittest
 
 import jsonschema
 
+FAKE_OPENBLAS = os.path.abspath(sys.argv.pop(3))
 SCHEMA = sys.argv.pop(2)
 BENCH = sys.argv.pop(1)
 QUICK = ["run", "--time", "0.01", "--peers", "none"]
@@ -72,6 +73,58 @@ class Usage(unittest.TestCase):
         done = bench(*QUICK, "--suite", "gemm", "--filter", "64x64x64", "--solver", "gemm/none")
         self.assertNotEqual(done.returncode, 0)
         self.assertIn("gemm/none", done.stderr)
+
+
+def features():
+    """Of the processor, as the system tells."""
+    with open("/proc/cpuinfo", encoding="utf-8") as file:
+        return set(next((line.split() for line in file if line.startswith("flags")), []))
+
+
+class Peers(unittest.TestCase):
+    """Whose kernels OpenBLAS runs, and which peers are left out."""
+
+    def peers(self, *args, **env):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "r.json")
+            done = subprocess.run([BENCH, "run", "--time", "0.01", "--suite", "gemm", "--filter", "64x64x64", "--no-verify", "--json",
+                                   path, *args], capture_output=True, text=True, check=False, env={**os.environ, **env})
+            self.assertEqual(done.returncode, 0, done.stderr)
+            return read_results(path)["peers"], done.stdout
+
+    def best(self):
+        """OpenBLAS's name for the processor whose kernels these features allow."""
+        have = features()
+        if {"avx512f", "avx512dq", "avx512bw", "avx512vl"} <= have:
+            return {"SkylakeX"}
+        return {"Haswell", "Zen"} if {"avx2", "fma"} <= have else None
+
+    def test_openblas_is_asked_for_the_best_that_the_processor_runs(self):
+        best = self.best()
+        if best is None or self.peers("--peers", "openblas")[0]["openblas"] is None:
+            self.skipTest("no OpenBLAS, or a processor without AVX2")
+        # What the environment asks for by itself counts as little as what the library takes an unknown processor for.
+        for asked in ({}, {"OPENBLAS_CORETYPE": "Nehalem"}):
+            told, printed = self.peers("--peers", "openblas", LD_PRELOAD=FAKE_OPENBLAS, FAKE_CORE="Prescott", **asked)
+            self.assertIn(told["openblas"]["kernels"], best)
+            self.assertEqual(told["openblas"]["own"], "Prescott")
+            self.assertIn("by itself it takes those for Prescott", printed)
+
+    def test_openblas_is_left_alone_where_it_knows_the_processor(self):
+        if self.peers("--peers", "openblas")[0]["openblas"] is None:
+            self.skipTest("no OpenBLAS")
+        told, printed = self.peers("--peers", "openblas", LD_PRELOAD=FAKE_OPENBLAS, FAKE_CORE="SapphireRapids")
+        self.assertEqual((told["openblas"]["kernels"], told["openblas"]["own"]), ("SapphireRapids", "SapphireRapids"))
+        self.assertIn("openblas: kernels for SapphireRapids\n", printed)
+
+    def test_who_is_left_out_is_said(self):
+        told, _ = self.peers("--peers", "openblas,onednn,cublas,rocblas")
+        missing = [line.split()[0] for line in bench("peers").stdout.splitlines() if " is left out: " in line]
+        names = [name for one in told["left_out"] for name in one["name"].split() if name != "and"]
+        self.assertEqual({n for n in names if n in ("openblas", "onednn")}, {n for n in missing if n in ("openblas", "onednn")})
+        # On a device that is no card, those of the cards' vendors are.
+        self.assertTrue({"cublas", "rocblas"} <= set(names), told)
+        self.assertEqual(self.peers("--peers", "none")[0], {"openblas": None, "left_out": []})
 
 
 class Suites(unittest.TestCase):

@@ -1,0 +1,103 @@
+#include "absent.h"
+
+#include "environment.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define MOST 12
+
+static struct {
+    char who[32], why[256];
+} left_out[MOST];
+static int count;
+
+#ifdef BENCH_OPENBLAS
+#define HAS_OPENBLAS true
+#else
+#define HAS_OPENBLAS false
+#endif
+#ifdef BENCH_ONEDNN
+#define HAS_ONEDNN true
+#else
+#define HAS_ONEDNN false
+#endif
+#ifdef BENCH_CLBLAST
+#define HAS_CLBLAST true
+#else
+#define HAS_CLBLAST false
+#endif
+#ifdef BENCH_VENDORS
+#define HAS_VENDORS true
+#else
+#define HAS_VENDORS false
+#endif
+
+/* Those that a build may lack. */
+static const struct {
+    const char *name;
+    bool is_built_in;
+} known[] = {
+    {"openblas", HAS_OPENBLAS}, {"onednn", HAS_ONEDNN},  {"onednn-blocked", HAS_ONEDNN},
+    {"clblast", HAS_CLBLAST},   {"cublas", HAS_VENDORS}, {"cudnn", HAS_VENDORS},
+    {"rocblas", HAS_VENDORS},
+};
+static const char not_built_in[] = "it was not there when this program was configured";
+
+bool bench_note_absent(const char *who, const char *why)
+{
+    for (int i = 0; i < count; i++)
+        if (strcmp(left_out[i].who, who) == 0)
+            return false;
+    if (count < MOST) {
+        snprintf(left_out[count].who, sizeof left_out[count].who, "%s", who);
+        snprintf(left_out[count++].why, sizeof left_out->why, "%s", why);
+    }
+    return true;
+}
+
+void bench_leave_out(const char *who, const char *format, ...)
+{
+    char why[256];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(why, sizeof why, format, list);
+    va_end(list);
+    if (bench_note_absent(who, why))
+        fprintf(stderr, "tenon-bench: %s is left out: %s\n", who, why);
+}
+
+void bench_print_peers(const bench_options *options)
+{
+    const bench_openblas_kernels *k = bench_openblas();
+    if (HAS_OPENBLAS && k->now[0] != '\0' && bench_listed(options->peers, "openblas")) {
+        printf("openblas: kernels for %s", k->now);
+        if (strcmp(k->now, k->own) != 0)
+            printf(", which it was asked for: by itself it takes those for %s", k->own);
+        printf("\n");
+    }
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (!known[i].is_built_in && bench_listed(options->peers, known[i].name))
+            printf("%s is left out: %s\n", known[i].name, not_built_in);
+}
+
+static json_t *reason(const char *who, const char *why)
+{
+    return json_pack("{s:s, s:s}", "name", who, "why", why);
+}
+
+json_t *bench_json_peers(const bench_options *options)
+{
+    const bench_openblas_kernels *k = bench_openblas();
+    json_t *all = json_array(), *openblas = json_null();
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (!known[i].is_built_in && bench_listed(options->peers, known[i].name))
+            json_array_append_new(all, reason(known[i].name, not_built_in));
+    for (int i = 0; i < count; i++)
+        json_array_append_new(all, reason(left_out[i].who, left_out[i].why));
+    if (HAS_OPENBLAS && bench_listed(options->peers, "openblas"))
+        openblas =
+            json_pack("{s:s, s:s, s:s}", "kernels", k->now, "own", k->own, "config", k->config);
+    return json_pack("{s:o, s:o}", "openblas", openblas, "left_out", all);
+}
