@@ -13,6 +13,7 @@
 
 typedef struct selftest {
     const char *device, *filter;
+    const char *solvers; /* whole names between commas; NULL: all */
     uint64_t seed;
     tenon_context *context;
     tenon_stream *stream;
@@ -132,9 +133,19 @@ static void test_solver(selftest *test, const tn_family *family, const char *sol
     free(o);
 }
 
+static bool is_listed(const char *list, const char *name)
+{
+    const size_t length = strlen(name);
+    for (; *list != '\0'; list += strcspn(list, ","), list += *list == ',')
+        if (strcspn(list, ",") == length && strncmp(list, name, length) == 0)
+            return true;
+    return false;
+}
+
 static bool is_wanted(const selftest *test, const char *solver)
 {
-    return test->filter == NULL || strstr(solver, test->filter) != NULL;
+    return (test->filter == NULL || strstr(solver, test->filter) != NULL) &&
+           (test->solvers == NULL || is_listed(test->solvers, solver));
 }
 
 /* The automatic choice first, then each solver. */
@@ -154,7 +165,10 @@ static int conclude(const selftest *test, double seconds)
 {
     tenon_device_info info = TENON_DEVICE_INFO_INIT;
     if (test->right + test->wrong + test->idle == 0) {
-        fprintf(stderr, "tenon selftest: no solver's name has \"%s\" in it\n", test->filter);
+        if (test->solvers != NULL)
+            fprintf(stderr, "tenon selftest: there is no solver \"%s\"\n", test->solvers);
+        else
+            fprintf(stderr, "tenon selftest: no solver's name has \"%s\" in it\n", test->filter);
         return EXIT_FAILED;
     }
     if (tenon_context_device(test->context, &info) == TENON_OK)
@@ -188,7 +202,7 @@ static int read_option(selftest *test, const char *option, const char *value)
 {
     char *end = NULL;
     if (strcmp(option, "--device") != 0 && strcmp(option, "--filter") != 0 &&
-        strcmp(option, "--seed") != 0)
+        strcmp(option, "--solver") != 0 && strcmp(option, "--seed") != 0)
         return usage_error(&selftest_command, "does not know \"%s\"", option);
     if (value == NULL || value[0] == '\0')
         return usage_error(&selftest_command, "%s lacks its value", option);
@@ -196,6 +210,8 @@ static int read_option(selftest *test, const char *option, const char *value)
         test->device = value;
     else if (strcmp(option, "--filter") == 0)
         test->filter = value;
+    else if (strcmp(option, "--solver") == 0)
+        test->solvers = value;
     else
         test->seed = strtoull(value, &end, 10);
     if (end != NULL && (*end != '\0' || *value < '0' || *value > '9'))
@@ -216,7 +232,7 @@ static int run(int argc, char **argv)
 
 const command selftest_command = {
     .name = "selftest",
-    .arguments = "[--device SELECTOR] [--filter TEXT] [--seed N]",
+    .arguments = "[--device SELECTOR] [--filter TEXT] [--solver NAME[,NAME…]] [--seed N]",
     .summary = "try every solver of every operation on the device, against the references",
     .details =
         "A line each: whether it was right, how many cases it served, the time (which has the\n"
@@ -225,6 +241,9 @@ const command selftest_command = {
         "comes with the \"tenon check\" line that repeats it, and makes the exit status 1.\n\n"
         "  --device SELECTOR  as for \"tenon devices\"\n"
         "  --filter TEXT      only solvers whose name has the text in it, as gemm or conv/direct\n"
+        "  --solver NAMES     only these, by their whole names between commas; that of a family alone "
+        "is\n"
+        "                     the automatic choice\n"
         "  --seed N           of the random values; 1 without it\n",
     .run = run,
 };

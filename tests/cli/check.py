@@ -277,14 +277,23 @@ class Selftest(unittest.TestCase):
             self.assertRegex(line, r"^right +dropout")
         self.assertRegex(last, rf": {len(lines)} right, 0 wrong, 0 cannot serve here, in ")
 
+    def test_solvers_by_their_whole_names(self):
+        """That of the family alone is the automatic choice, and part of a name is none."""
+        listed = [line for line in tenon("solvers", "dropout").stdout.splitlines() if line.startswith("dropout/")]
+        for names in (["dropout"], [listed[0]], ["dropout", *listed]):
+            done = tenon("selftest", "--solver", ",".join(names))
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual(sorted(line.split()[1] for line in done.stdout.splitlines()[:-1]), sorted(names))
+
     def test_wrong_usage(self):
-        for args in (("--filter",), ("--seed", "x"), ("extra",)):
+        for args in (("--filter",), ("--solver",), ("--seed", "x"), ("extra",)):
             done = tenon("selftest", *args)
             self.assertEqual(done.returncode, 2, args)
             self.assertIn("usage", done.stderr.lower())
 
     def test_nothing_to_test_is_a_failure(self):
-        for args, why in ((("--filter", "no-such"), "no-such"), (("--device", "none"), "none")):
+        for args, why in ((("--filter", "no-such"), "no-such"), (("--solver", "dropout/no-such"), "dropout/no-such"),
+                          (("--device", "none"), "none")):
             done = tenon("selftest", *args)
             self.assertEqual(done.returncode, 1, args)
             self.assertIn(why, done.stderr)
