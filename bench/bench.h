@@ -23,9 +23,11 @@ typedef struct bench_options {
     double seconds;      /* of each case, about; 0: as its suite has it */
     uint64_t workspace;  /* the most bytes that a stream may use for it */
     double least_operations;    /* of a case that counts among the best and the slowest */
+    bool emulated;              /* of "ceilings": matrix units' kernels in their emulation */
     bool trusted;               /* results are not compared with the reference */
     const char *clblast_tuning; /* a folder of the files of CLBlast's tuners */
     const char *json, *csv;
+    uint32_t part, parts; /* of "build": every so many of the cases, from the first on */
 } bench_options;
 
 /* The device under test. The second stream records times, which costs a little. */

@@ -3,7 +3,7 @@
 #include "ceilings.h"
 
 #include "device.h"
-#include "matrix/layout.h"
+#include "limits.h"
 #include "runtime/capability.h"
 #include "runtime/capability_trials.h"
 #include "runtime/context.h"
@@ -15,29 +15,19 @@
 #include <string.h>
 #include <time.h>
 
-#define GROUP         256
-#define ROUNDS        5
-#define ROUND_SECONDS 0.02
-#define LAUNCHES      200
-#define CHAINS        16 /* as in the kernel */
-#define STEPS         8
-#define UNIT_PRODUCTS 8                   /* of a warp at once, in matrix_peak.cl */
-#define FAR           (UINT64_C(1) << 30) /* bytes beyond any cache */
-
-typedef struct ceilings {
-    bench_session *session;
-    cl_command_queue queue;
-    cl_program program;
-    cl_mem x, y;
-    uint64_t bytes; /* of each of the two */
-    size_t items;   /* work-items that fill the device */
-    json_t *list;
-    bool well;
-} ceilings;
+#define ROUNDS          5
+#define ROUND_SECONDS   0.02
+#define LAUNCHES        200
+#define CPU_SECONDS     0.001 /* of a launch: a hundred times what starting it takes */
+#define SINGLE_LAUNCHES 40
+#define CHAINS          16 /* as in the kernel */
+#define CPU_CHAINS      12
+#define STEPS           8
+#define FAR             (UINT64_C(1) << 30) /* bytes beyond any cache */
 
 /* Notes a limit; `value` in the unit, which it takes so many nanoseconds to reach. */
-static void note(ceilings *c, const char *name, double value, const char *unit, double nanoseconds,
-                 bool right)
+static void note(bench_limits *c, const char *name, double value, const char *unit,
+                 double nanoseconds, bool right)
 {
     value = isfinite(value) ? value : 0;
     printf("%-28s %12.4g %-8s %12.1f us%s\n", name, value, unit, nanoseconds * 1e-3,
@@ -49,6 +39,18 @@ static void note(ceilings *c, const char *name, double value, const char *unit, 
     c->well &= right;
 }
 
+bool bench_limit_wanted(const bench_limits *c, const char *name)
+{
+    const char *filter = c->session->options->filter;
+    return filter == NULL || strstr(name, filter) != NULL;
+}
+
+void bench_limit_left_out(bench_limits *c, const char *name, const char *why)
+{
+    printf("%-28s is left out: %.*s\n", name, (int)strcspn(why, "\n"), why);
+    json_array_append_new(c->left_out, json_pack("{s:s, s:s}", "name", name, "why", why));
+}
+
 static cl_kernel kernel_of(cl_program program, const char *name)
 {
     cl_int error;
@@ -57,17 +59,17 @@ static cl_kernel kernel_of(cl_program program, const char *name)
 }
 
 /* Seconds of so many launches and the wait for them; negative where one failed. */
-static double seconds_of(const ceilings *c, cl_kernel kernel, size_t items, int launches)
+static double seconds_of(const bench_limits *c, cl_kernel kernel, size_t items, int launches)
 {
     const double start = bench_now();
     for (int i = 0; i < launches; i++)
-        if (!bench_launch(c->session, kernel, items, GROUP))
+        if (!bench_launch(c->session, kernel, items, c->group))
             return -1;
     return clFinish(c->queue) == CL_SUCCESS ? bench_now() - start : -1;
 }
 
-/* Nanoseconds of a launch among launches back to back, the median of a few rounds; 0 on failure. */
-static double time_of(const ceilings *c, cl_kernel kernel, size_t items)
+/* Of launches back to back, in a few rounds, the median nanoseconds of one; 0 on failure. */
+static double time_in_a_row(const bench_limits *c, cl_kernel kernel, size_t items)
 {
     double values[ROUNDS], seconds = seconds_of(c, kernel, items, 1);
     int launches = 1;
@@ -81,8 +83,24 @@ static double time_of(const ceilings *c, cl_kernel kernel, size_t items)
     return seconds < 0 ? 0 : bench_median(values, ROUNDS);
 }
 
+/* Nanoseconds of a launch; 0 on failure. A CPU's are timed one by one, and the least counts: others
+ * can only take a processor away, and do so between two of them. */
+static double time_of(const bench_limits *c, cl_kernel kernel, size_t items)
+{
+    double least = INFINITY;
+    if (c->lanes == 0)
+        return time_in_a_row(c, kernel, items);
+    for (int i = 0; i < SINGLE_LAUNCHES; i++) {
+        const double seconds = seconds_of(c, kernel, items, 1);
+        if (seconds < 0)
+            return 0;
+        least = fmin(least, 1e9 * seconds);
+    }
+    return least;
+}
+
 /* Whether the first `count` floats of a buffer are all the value. */
-static bool all_are(const ceilings *c, cl_mem buffer, size_t count, float value)
+static bool all_are(const bench_limits *c, cl_mem buffer, size_t count, float value)
 {
     float *host = malloc(count * sizeof *host);
     bool right =
@@ -94,7 +112,7 @@ static bool all_are(const ceilings *c, cl_mem buffer, size_t count, float value)
     return right;
 }
 
-static bool fill(const ceilings *c, cl_mem buffer, float value)
+static bool fill(const bench_limits *c, cl_mem buffer, float value)
 {
     cl_kernel kernel = kernel_of(c->program, "write");
     const cl_ulong count = c->bytes / sizeof(cl_float4);
@@ -107,7 +125,7 @@ static bool fill(const ceilings *c, cl_mem buffer, float value)
     return well;
 }
 
-static void measure_write(ceilings *c)
+static void measure_write(bench_limits *c)
 {
     cl_kernel kernel = kernel_of(c->program, "write");
     const cl_ulong count = c->bytes / sizeof(cl_float4);
@@ -123,7 +141,7 @@ static void measure_write(ceilings *c)
     clReleaseKernel(kernel);
 }
 
-static void measure_copy(ceilings *c)
+static void measure_copy(bench_limits *c)
 {
     cl_kernel kernel = kernel_of(c->program, "copy");
     const cl_ulong count = c->bytes / sizeof(cl_float4);
@@ -146,13 +164,17 @@ static void measure_copy(ceilings *c)
         values[i < 0 ? 0 : i] = 1e9 * (bench_now() - start);
     }
     time = bench_median(values, ROUNDS);
+    if (c->lanes > 0)
+        time = values[0]; /* which are sorted now */
     note(c, "copy by the driver", 2.0 * (double)c->bytes / time, "GB/s", time,
          right && all_are(c, c->y, (size_t)1 << 16, 1));
 }
 
 /* Reads a window again and again: from memory, or from the caches. */
-static void measure_read(ceilings *c, uint64_t window, const char *name)
+static void measure_read(bench_limits *c, uint64_t window, const char *name)
 {
+    if (!bench_limit_wanted(c, name))
+        return;
     cl_kernel kernel = kernel_of(c->program, "read");
     window = window < c->bytes ? window : c->bytes;
     const cl_ulong count = window / sizeof(cl_float4);
@@ -172,32 +194,37 @@ static void measure_read(ceilings *c, uint64_t window, const char *name)
     clReleaseKernel(kernel);
 }
 
-/* A kernel of arithmetic alone: its results and then `loops` are its first arguments. */
-typedef struct arithmetic {
-    const char *name, *source, *kernel, *options;
-    double operations, once; /* of a work-item: in a loop, and beside them */
-    float result;            /* of each work-item */
-} arithmetic;
+/* The least of three launches: who takes a processor away meanwhile does not count. */
+static double least_seconds_of(const bench_limits *c, cl_kernel kernel, size_t items)
+{
+    double least = seconds_of(c, kernel, items, 1);
+    for (int i = 0; i < 2 && least >= 0; i++) {
+        const double seconds = seconds_of(c, kernel, items, 1);
+        least = seconds < least ? seconds : least;
+    }
+    return least;
+}
 
 /* Loops until a launch takes a while; then its time. */
-static void measure_loops(ceilings *c, const arithmetic *a, cl_kernel kernel)
+static void measure_loops(bench_limits *c, const bench_arithmetic *a, cl_kernel kernel)
 {
     cl_uint loops = 16;
-    double seconds;
+    double seconds = 0;
     do {
         loops *= 2;
         seconds = clSetKernelArg(kernel, 1, sizeof loops, &loops) == CL_SUCCESS
-                      ? seconds_of(c, kernel, c->items, 1)
+                      ? least_seconds_of(c, kernel, c->items)
                       : -1;
-    } while (seconds >= 0 && seconds < ROUND_SECONDS / 4 && loops < 1U << 24);
+    } while (seconds >= 0 && seconds < (c->lanes > 0 ? CPU_SECONDS : ROUND_SECONDS / 4) &&
+             loops < 1U << 24);
     const double time = seconds >= 0 ? time_of(c, kernel, c->items) : 0;
     const double all = (a->operations * loops + a->once) * (double)c->items;
     note(c, a->name, all / (time > 0 ? time : 1), "GFLOP/s", time,
          time > 0 && all_are(c, c->y, c->items, a->result));
 }
 
-/* The arguments after `loops` are two words, as bits. */
-static void measure_arithmetic(ceilings *c, const arithmetic *a, cl_uint first, cl_uint second)
+void bench_measure_arithmetic(bench_limits *c, const bench_arithmetic *a, cl_uint first,
+                              cl_uint second)
 {
     const cl_uint loops = 1;
     char *log;
@@ -207,6 +234,8 @@ static void measure_arithmetic(ceilings *c, const arithmetic *a, cl_uint first, 
         bench_arguments(kernel, sizeof c->y, &c->y, sizeof loops, &loops, sizeof first, &first,
                         sizeof second, &second, (size_t)0)) {
         measure_loops(c, a, kernel);
+    } else if (a->may_lack) {
+        bench_limit_left_out(c, a->name, log != NULL && *log != '\0' ? log : "it does not build");
     } else {
         fprintf(stderr, "tenon-bench: %s does not build: %s\n", a->name, log != NULL ? log : "");
         c->well = false;
@@ -218,91 +247,43 @@ static void measure_arithmetic(ceilings *c, const arithmetic *a, cl_uint first, 
         clReleaseProgram(program);
 }
 
-static void measure_multiply_add(ceilings *c, const char *name, const char *options, int width)
+/* `width` elements of a number of bits, in whose type T `options` say. */
+static void measure_multiply_add(bench_limits *c, const char *name, const char *options, int width)
 {
+    if (!bench_limit_wanted(c, name))
+        return;
+    const int chains = c->lanes > 0 ? CPU_CHAINS : CHAINS;
     const float half = 0.5F, one = 1;
     cl_uint first, second;
     memcpy(&first, &half, sizeof first);
     memcpy(&second, &one, sizeof second);
-    const arithmetic a = {.name = name,
-                          .source = "ceilings",
-                          .kernel = "multiply_add",
-                          .options = options,
-                          .operations = 2.0 * CHAINS * STEPS * width,
-                          .result = 2.0F * CHAINS * (float)width};
-    measure_arithmetic(c, &a, first, second);
-}
-
-static const struct {
-    const char *name;
-    uint32_t plus, minus; /* a word of elements 1 and -1 */
-} unit_types[] = {
-    [MATRIX_F16] = {"f16", 0x3c003c00, 0xbc00bc00},
-    [MATRIX_BF16] = {"bf16", 0x3f803f80, 0xbf80bf80},
-    [MATRIX_TF32] = {"tf32", 0x3f800000, 0xbf800000},
-    [MATRIX_I8] = {"i8", 0x01010101, 0xffffffff},
-    [MATRIX_F32] = {"f32", 0x3f800000, 0xbf800000},
-};
-
-static void measure_unit(ceilings *c, int unit, int type, const char *options)
-{
-    const int k = MATRIX_K(unit, type), lanes = MATRIX_LANES(unit),
-              result = UNIT_PRODUCTS * MATRIX_D_COUNT(unit) * (3 + k);
-    const double products = 2.0 * UNIT_PRODUCTS * MATRIX_M(unit) * MATRIX_N(unit) * k / lanes;
-    char name[64], all[640];
-    snprintf(name, sizeof name, "matrix unit %s", unit_types[type].name);
-    snprintf(all, sizeof all, "%s -DTENON_UNIT_TYPE=%d -DTENON_EMULATE=0", options, type);
-    const arithmetic a = {.name = name,
-                          .source = "matrix_peak",
-                          .kernel = "matrix_peak",
-                          .options = all,
-                          .operations = 2 * products,
-                          .once = products,
-                          .result = (float)result};
-    measure_arithmetic(c, &a, unit_types[type].plus, unit_types[type].minus);
-}
-
-/* The unit that the device has, in each type that it multiplies. */
-static void measure_units(ceilings *c)
-{
-    static const struct {
-        tenon_capability capability;
-        int units[2]; /* of its forms */
-    } known[] = {{TENON_CAPABILITY_NVIDIA_MMA, {MATRIX_NVIDIA}},
-                 {TENON_CAPABILITY_AMD_MFMA, {MATRIX_MFMA}},
-                 {TENON_CAPABILITY_AMD_WMMA, {MATRIX_WMMA_11, MATRIX_WMMA_12}},
-                 {TENON_CAPABILITY_INTEL_MATRIX, {MATRIX_XMX_16, MATRIX_XMX_8}}};
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        const int form = tn_capability_form(c->session->context, known[i].capability);
-        const int unit = form >= 0 ? known[i].units[form] : 0;
-        char options[512];
-        if (form < 0)
-            continue;
-        tn_build_options_with(c->session->context, known[i].capability, options, "-DTENON_UNIT=%d",
-                              unit);
-        for (int type = MATRIX_F16; type <= MATRIX_F32; type++)
-            if (MATRIX_HAS(unit, type))
-                measure_unit(c, unit, type, options);
-    }
+    const bench_arithmetic a = {.name = name,
+                                .source = "ceilings",
+                                .kernel = "multiply_add",
+                                .options = options,
+                                .operations = 2.0 * chains * STEPS * width,
+                                .result = 2.0F * (float)(chains * width)};
+    bench_measure_arithmetic(c, &a, first, second);
 }
 
 /* What a launch costs: in a row, alone with its wait, and alone after a while without work. */
-static void measure_launches(ceilings *c)
+static void measure_launches(bench_limits *c)
 {
     cl_kernel kernel = kernel_of(c->program, "nothing");
     const struct timespec while_idle = {0, 200000000};
     double alone[ROUNDS * 4], woken[ROUNDS];
+    const size_t items = c->group;
     if (kernel == NULL || !bench_arguments(kernel, sizeof c->y, &c->y, (size_t)0) ||
-        seconds_of(c, kernel, GROUP, 1) < 0) {
+        seconds_of(c, kernel, items, 1) < 0) {
         c->well = false;
         return;
     }
-    const double many = seconds_of(c, kernel, GROUP, LAUNCHES) / LAUNCHES;
+    const double many = seconds_of(c, kernel, items, LAUNCHES) / LAUNCHES;
     for (int i = 0; i < ROUNDS * 4; i++)
-        alone[i] = seconds_of(c, kernel, GROUP, 1);
+        alone[i] = seconds_of(c, kernel, items, 1);
     for (int i = 0; i < ROUNDS; i++) {
         nanosleep(&while_idle, NULL);
-        woken[i] = seconds_of(c, kernel, GROUP, 1);
+        woken[i] = seconds_of(c, kernel, items, 1);
     }
     const bool right = all_are(c, c->y, 1, 1);
     const double one = bench_median(alone, ROUNDS * 4), late = bench_median(woken, ROUNDS);
@@ -312,20 +293,33 @@ static void measure_launches(ceilings *c)
     clReleaseKernel(kernel);
 }
 
-static bool prepare(ceilings *c)
+/* Buffers that no cache holds, and work-items that fill the device: powers of two, all. */
+static void size_up(bench_limits *c)
 {
     const tenon_device_info *d = &c->session->device;
     const bool is_cpu = (d->type & CL_DEVICE_TYPE_CPU) != 0;
-    cl_int first, second;
-    char *log;
-    c->bytes = is_cpu ? FAR / 64 : FAR; /* where the kernels' order of access is no CPU's */
+    const uint64_t cache = c->session->context->device.model.cache_size;
+    c->lanes = is_cpu ? (int)d->vector_width_f32 : 0;
+    c->group = is_cpu ? 1 : BENCH_GROUP;
+    c->bytes = is_cpu ? FAR / 16 : FAR;
+    while (is_cpu && c->bytes < 4 * cache && c->bytes < FAR)
+        c->bytes *= 2;
     while (c->bytes > d->max_allocation || c->bytes > d->global_memory / 4)
         c->bytes /= 2;
-    c->items = GROUP;
-    while (c->items < (size_t)d->compute_units * (is_cpu ? GROUP : 2048))
+    c->items = c->group;
+    while (c->items < (size_t)d->compute_units * (is_cpu ? 8 : 2048))
         c->items *= 2;
+}
+
+static bool prepare(bench_limits *c)
+{
+    cl_int first, second;
+    char *log;
+    size_up(c);
     c->queue = tenon_stream_cl(c->session->stream);
-    c->program = bench_build_own(c->session, "ceilings", TN_LEAST_VERSION, &log);
+    c->program =
+        bench_build_own(c->session, "ceilings",
+                        c->lanes > 0 ? TN_LEAST_VERSION " -DCPU=1" : TN_LEAST_VERSION, &log);
     if (c->program == NULL)
         fprintf(stderr, "tenon-bench: bench/kernels/ceilings.cl does not build:\n%s\n",
                 log != NULL ? log : "");
@@ -338,7 +332,7 @@ static bool prepare(ceilings *c)
            fill(c, c->y, 0);
 }
 
-static bool has(const ceilings *c, tenon_capability capability)
+static bool has(const bench_limits *c, tenon_capability capability)
 {
     uint32_t available = 0;
     return tenon_context_capability(c->session->context, capability, &available, NULL, 0) ==
@@ -346,26 +340,53 @@ static bool has(const ceilings *c, tenon_capability capability)
            available;
 }
 
-static void measure_all(ceilings *c)
+/* In a CPU's vectors, of which all processors have their share. */
+static void measure_vectors(bench_limits *c)
 {
-    measure_write(c);
-    measure_copy(c);
-    measure_read(c, c->bytes, "read");
-    measure_read(c, UINT64_C(32) << 20, "read 32 MiB again");
-    measure_read(c, UINT64_C(8) << 20, "read 8 MiB again");
-    measure_read(c, UINT64_C(1) << 20, "read 1 MiB again");
+    const int halves = c->lanes / 2;
+    char options[128];
+    snprintf(options, sizeof options, TN_LEAST_VERSION " -DCPU=1 -DT=float%d -DE=float -DLANES=%d",
+             c->lanes, c->lanes);
+    measure_multiply_add(c, "multiply-add f32", options, c->lanes);
+    snprintf(options, sizeof options,
+             TN_LEAST_VERSION " -DCPU=1 -DT=double%d -DE=double -DLANES=%d -DNEEDS=64", halves,
+             halves);
+    if (has(c, TENON_CAPABILITY_F64))
+        measure_multiply_add(c, "multiply-add f64", options, halves);
+}
+
+static void measure_scalars(bench_limits *c)
+{
     measure_multiply_add(c, "multiply-add f32", TN_LEAST_VERSION, 1);
     if (has(c, TENON_CAPABILITY_F64))
         measure_multiply_add(c, "multiply-add f64", TN_LEAST_VERSION " -DT=double -DNEEDS=64", 1);
     if (has(c, TENON_CAPABILITY_F16))
         measure_multiply_add(c, "multiply-add f16", TN_LEAST_VERSION " -DT=half2 -DNEEDS=16", 2);
-    measure_units(c);
-    measure_launches(c);
+}
+
+static void measure_all(bench_limits *c)
+{
+    if (bench_limit_wanted(c, "write"))
+        measure_write(c);
+    if (bench_limit_wanted(c, "copy"))
+        measure_copy(c);
+    measure_read(c, c->bytes, "read");
+    measure_read(c, UINT64_C(32) << 20, "read 32 MiB again");
+    measure_read(c, UINT64_C(8) << 20, "read 8 MiB again");
+    measure_read(c, UINT64_C(1) << 20, "read 1 MiB again");
+    if (c->lanes >= 4)
+        measure_vectors(c);
+    else
+        measure_scalars(c);
+    bench_measure_units(c);
+    if (bench_limit_wanted(c, "launch"))
+        measure_launches(c);
 }
 
 bool bench_ceilings(bench_session *session)
 {
-    ceilings c = {.session = session, .list = json_array(), .well = true};
+    bench_limits c = {
+        .session = session, .list = json_array(), .left_out = json_array(), .well = true};
     const bool ready = prepare(&c);
     if (ready)
         measure_all(&c);
@@ -375,10 +396,10 @@ bool bench_ceilings(bench_session *session)
         clReleaseMemObject(c.y);
     if (c.program != NULL)
         clReleaseProgram(c.program);
-    json_t *document =
-        json_pack("{s:i, s:s, s:o, s:o, s:o, s:o}", "version", 1, "tenon", tenon_version_string(),
-                  "date", bench_json_date(), "device", bench_json_device(session), "host",
-                  bench_json_host(), "ceilings", c.list);
+    json_t *document = json_pack("{s:i, s:s, s:o, s:o, s:o, s:o, s:o}", "version", 1, "tenon",
+                                 tenon_version_string(), "date", bench_json_date(), "device",
+                                 bench_json_device(session), "host", bench_json_host(), "ceilings",
+                                 c.list, "left_out", c.left_out);
     if (session->options->json != NULL)
         c.well &= bench_json_write(session->options->json, document);
     else

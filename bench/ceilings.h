@@ -9,9 +9,18 @@
  * or the device fails. */
 bool bench_ceilings(bench_session *session);
 
-/* What the driver says of the device, which capabilities it has, what its compiler takes, and the
- * registers and memory of the main kernels, as JSON to options->json or the standard output. */
+/* What the driver says of the device, which capabilities it has, and the registers and memory of
+ * the main kernels, as JSON to options->json or the standard output. */
 bool bench_facts(bench_session *session);
+
+/* What only a trial tells of a driver, of all or of the one that options->filter names; as JSON,
+ * written after each answer, since some driver may end the process at the next. */
+bool bench_questions(bench_session *session);
+
+/* Makes what "run" would measure, so that programs are built, checked and kept, and measures
+ * nothing. With options->json: what the compiler and the device model say of each. False where one
+ * that should serve could not be made. */
+bool bench_build_ahead(bench_session *session);
 
 /* Every solver of every family with its parameters and their ranges, as JSON to the standard
  * output: what --solver takes. */

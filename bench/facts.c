@@ -2,16 +2,12 @@
 #include "ceilings.h"
 
 #include "device.h"
-#include "check/case.h"
+#include "mirror.h"
 #include "runtime/context.h"
-#include "runtime/context_create.h"
-#include "runtime/kernel_sources.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define GROUP 256
 
 typedef enum form { TEXT, U32, U64, SIZE } form;
 
@@ -115,118 +111,6 @@ static json_t *capabilities(const bench_session *session)
     return all;
 }
 
-/* Whether every work-item of a few work-groups finds its local memory whole. */
-static bool local_memory_works(const bench_session *session, cl_program program)
-{
-    float results[4 * GROUP] = {0};
-    cl_int error, made;
-    cl_kernel kernel = clCreateKernel(program, "local_bytes", &error);
-    cl_mem buffer = clCreateBuffer(tenon_context_cl(session->context), CL_MEM_READ_WRITE,
-                                   sizeof results, NULL, &made);
-    bool right = error == CL_SUCCESS && made == CL_SUCCESS &&
-                 bench_arguments(kernel, sizeof buffer, &buffer, (size_t)0) &&
-                 bench_launch(session, kernel, 4 * GROUP, GROUP) &&
-                 clEnqueueReadBuffer(tenon_stream_cl(session->stream), buffer, CL_TRUE, 0,
-                                     sizeof results, results, 0, NULL, NULL) == CL_SUCCESS;
-    for (int i = 0; right && i < 4 * GROUP; i++)
-        right = results[i] == 1;
-    if (made == CL_SUCCESS)
-        clReleaseMemObject(buffer);
-    if (error == CL_SUCCESS)
-        clReleaseKernel(kernel);
-    return right;
-}
-
-/* How much local memory a work-group gets in truth, whatever the driver says. */
-static json_t *local_memory(const bench_session *session)
-{
-    static const int kilobytes[] = {16, 32, 48, 64, 96, 99, 128, 163, 227};
-    json_t *all = json_array();
-    for (size_t i = 0; i < sizeof kilobytes / sizeof *kilobytes; i++) {
-        char options[64];
-        snprintf(options, sizeof options, "-cl-std=CL1.2 -DLOCAL=%d", kilobytes[i] * 1024);
-        /* Beyond the driver's own figure PoCL's compiler ends the process. */
-        const bool asked = (uint64_t)kilobytes[i] * 1024 <= session->device.local_memory ||
-                           session->context->device.speaks_nvidia;
-        cl_program program = asked ? bench_build_own(session, "ceilings", options, NULL) : NULL;
-        json_array_append_new(all,
-                              json_pack("{s:i, s:b, s:b, s:b}", "kilobytes", kilobytes[i], "tried",
-                                        asked, "builds", program != NULL, "works",
-                                        program != NULL && local_memory_works(session, program)));
-        if (program != NULL)
-            clReleaseProgram(program);
-    }
-    return all;
-}
-
-/* Lines of PTX that only some targets' assemblers take. They are built, not run. */
-static const struct {
-    const char *name, *line;
-} lines[] = {
-    {"cp.async", "cp.async.commit_group;"},
-    {"cp.async.bulk", "cp.async.bulk.commit_group;"},
-    {"ldmatrix", "{ .reg .b32 r; .shared .align 16 .b8 s[512];"
-                 " ldmatrix.sync.aligned.m8n8.x1.shared.b16 {r}, [s]; }"},
-    {"mma f16", "{ .reg .b32 a,b; .reg .f32 d<4>; mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32"
-                " {d0,d1,d2,d3}, {a,a}, {b}, {d0,d1,d2,d3}; }"},
-    {"mma tf32", "{ .reg .b32 a,b; .reg .f32 d<4>;"
-                 " mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32"
-                 " {d0,d1,d2,d3}, {a,a,a,a}, {b,b}, {d0,d1,d2,d3}; }"},
-    {"mma s8", "{ .reg .b32 a,b; .reg .s32 d<4>; mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32"
-               " {d0,d1,d2,d3}, {a,a,a,a}, {b,b}, {d0,d1,d2,d3}; }"},
-    {"wgmma", "{ .reg .b64 a; .reg .f32 d<4>; mov.b64 a, 0; wgmma.fence.sync.aligned;"
-              " wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16"
-              " {d0,d1,d2,d3}, a, a, 1, 1, 1, 0, 0; wgmma.commit_group.sync.aligned; }"},
-    {"setmaxnreg", "setmaxnreg.inc.sync.aligned.u32 232;"},
-    {"mbarrier", "{ .reg .b64 t; .shared .align 8 .b64 m; mbarrier.init.shared.b64 [m], 1; }"},
-};
-
-static json_t *try_line(const bench_session *session, const char *line)
-{
-    char source[512], *log;
-    snprintf(source, sizeof source,
-             "__kernel void trial(__global unsigned *x)\n"
-             "{\n    __asm__ volatile(\"%s\");\n    x[0] = 1;\n}\n",
-             line);
-    cl_program program = bench_build(session, source, strlen(source), "", &log);
-    json_t *result = json_pack("{s:b, s:s}", "builds", program != NULL, "log",
-                               program == NULL && log != NULL ? log : "");
-    free(log);
-    if (program != NULL)
-        clReleaseProgram(program);
-    return result;
-}
-
-static json_t *assembler(const bench_session *session)
-{
-    json_t *all = json_object();
-    for (size_t i = 0; session->context->device.speaks_nvidia && i < sizeof lines / sizeof *lines;
-         i++)
-        json_object_set_new(all, lines[i].name, try_line(session, lines[i].line));
-    return all;
-}
-
-/* NVIDIA's "binary" is PTX, whose first lines name its version and its target. */
-static json_t *first_lines_of_binary(cl_program program)
-{
-    size_t size = 0;
-    unsigned char *binary = NULL;
-    json_t *text = NULL;
-    if (clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof size, &size, NULL) ==
-            CL_SUCCESS &&
-        size > 0 && (binary = malloc(size + 1)) != NULL &&
-        clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof binary, &binary, NULL) ==
-            CL_SUCCESS) {
-        binary[size] = '\0';
-        const char *at = strstr((const char *)binary, ".version");
-        if (at != NULL)
-            text =
-                json_stringn(at, strcspn(at, "\n") + 1 + strcspn(at + strcspn(at, "\n") + 1, "\n"));
-    }
-    free(binary);
-    return text != NULL ? text : json_null();
-}
-
 /* Calls whose kernels matter most, as the lines of "tenon check" have them. */
 static const char *const calls[] = {
     "gemm a=f32:4096x4096 b=f32:4096x4096 d=f32:4096x4096",
@@ -242,106 +126,25 @@ static const char *const calls[] = {
     "softmax x=f32:4096x1024 y=f32:4096x1024",
 };
 
-typedef struct hearing {
-    const bench_session *session;
-    const char *call;
-    json_t *kernels;
-} hearing;
-
-static void add_size(json_t *to, const char *name, cl_kernel kernel, cl_device_id device,
-                     cl_kernel_work_group_info query)
-{
-    cl_ulong value = 0;
-    if (clGetKernelWorkGroupInfo(kernel, device, query, sizeof value, &value, NULL) == CL_SUCCESS)
-        json_object_set_new(to, name, json_integer((json_int_t)value));
-}
-
-/* A kernel that a plan would need: built here with the compiler's own account of its registers. */
-static void hear(void *user, const char *source, const char *options, const char *kernel,
-                 size_t work_group)
-{
-    hearing *h = user;
-    const struct tenon_kernel_file *file = tn_kernel_file(&tenon_kernel_sources, source);
-    cl_device_id device = h->session->device.device;
-    char verbose[1024], *log = NULL;
-    cl_int error = CL_SUCCESS;
-    size_t length;
-    char *text = file != NULL ? tn_kernel_text(&tenon_kernel_sources, file, &length) : NULL;
-    if (text == NULL)
-        return;
-    snprintf(verbose, sizeof verbose, "%s%s", options,
-             h->session->context->device.speaks_nvidia ? " -cl-nv-verbose" : "");
-    cl_program program = bench_build(h->session, text, length, verbose, &log);
-    free(text);
-    json_t *entry =
-        json_pack("{s:s, s:s, s:s, s:s, s:i, s:b, s:s}", "call", h->call, "source", source,
-                  "options", options, "kernel", kernel, "work_group", (int)work_group, "builds",
-                  program != NULL, "log", log != NULL ? log : "");
-    cl_kernel made = program != NULL ? clCreateKernel(program, kernel, &error) : NULL;
-    if (made != NULL && error == CL_SUCCESS) {
-        add_size(entry, "max_work_group", made, device, CL_KERNEL_WORK_GROUP_SIZE);
-        add_size(entry, "multiple", made, device, CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE);
-        add_size(entry, "local_bytes", made, device, CL_KERNEL_LOCAL_MEM_SIZE);
-        add_size(entry, "private_bytes", made, device, CL_KERNEL_PRIVATE_MEM_SIZE);
-        add_size(entry, "intel_spilled_bytes", made, device, 0x4109);
-        clReleaseKernel(made);
-    }
-    if (program != NULL)
-        json_object_set_new(entry, "binary", first_lines_of_binary(program));
-    json_array_append_new(h->kernels, entry);
-    free(log);
-    if (program != NULL)
-        clReleaseProgram(program);
-}
-
-/* Makes the plan of a line; one that cannot be made is left out. */
-static void plan_line(tenon_context *context, const char *line)
-{
-    tn_case *c = malloc(sizeof *c);
-    const tenon_tensor *views[TN_MAX_OPERANDS] = {NULL};
-    tenon_plan *plan = NULL;
-    if (c == NULL || tn_case_parse_line(line, TENON_DTYPE_INVALID, c) != TENON_OK) {
-        fprintf(stderr, "tenon-bench: %s\n", tenon_last_error());
-        free(c);
-        return;
-    }
-    for (uint32_t i = 0; i < c->operation->operand_count; i++)
-        if (c->views[i].dtype != TENON_DTYPE_INVALID)
-            views[i] = &c->views[i];
-    c->params.head.solver = NULL;
-    if (c->operation->plan(context, &c->params, views, &plan) != TENON_OK)
-        fprintf(stderr, "tenon-bench: %s: %s\n", line, tenon_last_error());
-    tenon_plan_release(plan);
-    free(c);
-}
-
-/* Plans made for the device in a context without it, which builds nothing by itself. What the
- * device can do has been tried by now. */
+/* What the driver's compiler makes of these calls' kernels. */
 static json_t *kernels(const bench_session *session)
 {
-    hearing h = {session, NULL, json_array()};
-    tenon_context *mirror;
-    if (!BENCH_WELL(tn_context_without_device("tenon-bench", &session->context->device, &mirror)))
-        return h.kernels;
-    for (int i = 0; tenon_capability_string((tenon_capability)i) != NULL; i++)
-        mirror->capabilities.results[i] = session->context->capabilities.results[i];
-    mirror->programs.listener = hear;
-    mirror->programs.listener_user = &h;
-    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
-        h.call = calls[i];
+    json_t *all = json_array();
+    bench_mirror mirror;
+    if (!bench_mirror_open(session, &mirror))
+        return all;
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
         if (session->options->filter == NULL || strstr(calls[i], session->options->filter) != NULL)
-            plan_line(mirror, calls[i]);
-    }
-    tenon_context_release(mirror);
-    return h.kernels;
+            bench_mirror_plan(&mirror, calls[i], NULL, all, NULL);
+    bench_mirror_close(&mirror);
+    return all;
 }
 
 bool bench_facts(bench_session *session)
 {
     json_t *document = json_pack(
-        "{s:i, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "version", 1, "tenon",
-        tenon_version_string(), "date", bench_json_date(), "host", bench_json_host(), "device",
-        device_answers(session), "capabilities", capabilities(session), "local_memory",
-        local_memory(session), "assembler", assembler(session), "kernels", kernels(session));
+        "{s:i, s:s, s:o, s:o, s:o, s:o, s:o}", "version", 2, "tenon", tenon_version_string(),
+        "date", bench_json_date(), "host", bench_json_host(), "device", device_answers(session),
+        "capabilities", capabilities(session), "kernels", kernels(session));
     return bench_json_write(session->options->json, document);
 }

@@ -189,6 +189,10 @@ int main(int argc, char **argv)
         return ask(argc, argv, bench_ceilings);
     if (strcmp(command, "facts") == 0)
         return ask(argc, argv, bench_facts);
+    if (strcmp(command, "questions") == 0)
+        return ask(argc, argv, bench_questions);
+    if (strcmp(command, "build") == 0)
+        return ask(argc, argv, bench_build_ahead);
     if (strcmp(command, "list") == 0)
         list();
     else if (strcmp(command, "peers") == 0)

@@ -9,14 +9,22 @@
 
 const char bench_usage[] =
     "usage: tenon-bench run [OPTION …] | regret [OPTION …] | ceilings [OPTION …] |\n"
-    "                   facts [OPTION …] | list | peers | solvers | help\n"
+    "                   facts [OPTION …] | questions [OPTION …] | build [OPTION …] | list |\n"
+    "                   peers | solvers | help\n"
     "\n"
     "  run                 measures the cases of the suites\n"
     "  regret              measures what is chosen beside all other candidates; the suites\n"
     "                      gemm-cpu and conv-cpu unless given; no peers, no --csv, no --solver\n"
-    "  ceilings            what the device can do at most: --device, --json\n"
-    "  facts               what it is and what its compiler takes, as JSON: --device, --json;\n"
-    "                      --filter: only kernels of calls that contain it\n"
+    "  ceilings            what the device can do at most: --device, --json; --filter: only limits\n"
+    "                      whose names contain it; --emulated: the kernels of all matrix units in\n"
+    "                      their emulation, to try them\n"
+    "  facts               what it is and what its compiler makes of the main kernels, as JSON:\n"
+    "                      --device, --json; --filter: only kernels of calls that contain it\n"
+    "  questions           what only a trial tells of its driver, as JSON: --device, --json;\n"
+    "                      --filter: only the question of that name\n"
+    "  build               builds and checks what run would measure with the same options, and\n"
+    "                      measures nothing; --part I/N: every N-th from the I-th on; --json: what\n"
+    "                      the compiler and the device model say of each\n"
     "  list                all cases\n"
     "  peers               whose kernels OpenBLAS runs, and which peers are not built in\n"
     "  solvers             every solver with its parameters and their ranges, as JSON\n"
@@ -97,6 +105,17 @@ static bool options_make_sense(const bench_options *o)
            (o->csv == NULL || bench_can_write(o->csv));
 }
 
+/* "2/5" */
+static bool part_of(const char *text, bench_options *o)
+{
+    char end;
+    if (sscanf(text, "%u/%u%c", &o->part, &o->parts, &end) == 2 && o->part >= 1 &&
+        o->part <= o->parts)
+        return true;
+    fprintf(stderr, "tenon-bench: --part wants I/N with I from 1 to N, not \"%s\"\n", text);
+    return false;
+}
+
 /* A number of the command line within its bounds; otherwise says what the option wants. */
 static bool number_of(const char *option, const char *text, double least, double most,
                       double *value)
@@ -147,6 +166,11 @@ static bool take(int option, bench_options *o)
     case 'n':
         o->trusted = true;
         return true;
+    case 'e':
+        o->emulated = true;
+        return true;
+    case 'a':
+        return part_of(optarg, o);
     case 'j':
         o->json = optarg;
         return true;
@@ -170,6 +194,8 @@ bool bench_parse(int argc, char **argv, bench_options *o)
                                           {"workspace", required_argument, NULL, 'w'},
                                           {"min-flops", required_argument, NULL, 'o'},
                                           {"no-verify", no_argument, NULL, 'n'},
+                                          {"emulated", no_argument, NULL, 'e'},
+                                          {"part", required_argument, NULL, 'a'},
                                           {"json", required_argument, NULL, 'j'},
                                           {"csv", required_argument, NULL, 'c'},
                                           {"clblast-tuning", required_argument, NULL, 'b'},

@@ -9,6 +9,7 @@ from pathlib import Path
 from pack import MODULES, OPTIONAL
 
 PROGRAMS = ["bench/tenon-bench", "tools/tenon"]
+SOURCES = ["include", "src", "cl_kernels", "bench", "tools"]
 
 
 class Toolchain:
@@ -78,9 +79,23 @@ def build(run, toolchain, folder):
     return run.job("build/programs", [*toolchain.ninja, "-C", folder, *PROGRAMS]) == "ok"
 
 
-def identity(folder, device):
-    """Names the programs and the device of a measurement."""
-    whole = hashlib.sha256(device.encode())
-    for name in PROGRAMS:
-        whole.update(Path(folder, name).read_bytes())
-    return whole.hexdigest()[:16]
+def identity(run):
+    """Names the programs and the device of a measurement: the programs by what they are built from, so that those that
+    another machine builds are the same; a build that was given by itself. The device by what it says of itself."""
+    whole = hashlib.sha256()
+    paths = [Path(run.build, name) for name in PROGRAMS]
+    if not run.given_build:
+        paths = sorted(p for folder in SOURCES for p in Path(folder).rglob("*") if p.is_file() and "__pycache__" not in p.parts)
+    for path in paths:
+        whole.update(str(path.relative_to(run.build) if run.given_build else path).encode() + path.read_bytes())
+    return hashlib.sha256(whole.digest() + run.device.encode() + says_of_itself(run)).hexdigest()[:16]
+
+
+def says_of_itself(run):
+    """Name, driver and sizes of the device; what it can do is found out later."""
+    try:
+        listed = subprocess.run([run.tenon, "devices", "-v", "--device", run.device], capture_output=True, check=False, env=run.env,
+                                stdin=subprocess.DEVNULL, timeout=60).stdout
+    except subprocess.TimeoutExpired as cut:
+        listed = cut.stdout or b""
+    return listed.partition(b"what it can do")[0]

@@ -133,7 +133,7 @@ def look(out, carried=None):
     env = environment_for([f["library"] for f in found], out, os.environ)
     for entry in found:
         entry["fails"] = loads(entry["library"], env)
-    facts = {"found": found, "missing": missing, "registered": registered(),
+    facts = {"found": found, "missing": missing, "registered": registered(), "libcuda": find("libcuda.so.1", known, where),
              "environment": {k: env[k] for k in ("OCL_ICD_VENDORS", "LD_LIBRARY_PATH") if k in env},
              "signs": {v: [s for s in paths if os.path.exists(s)] for v, paths in SIGNS.items()}}
     return env, facts
@@ -146,6 +146,8 @@ def describe(facts):
     for icd, library in facts["registered"].items():
         yield f"registered: {icd}: {library}"
     yield from facts["missing"]
+    if facts.get("libcuda") and not any(f["vendor"] == "NVIDIA" and not f["fails"] for f in facts["found"]):
+        yield f"CUDA's driver is there ({facts['libcuda']}), NVIDIA's OpenCL is not: kernels are loaded as PTX, without it"
     if not facts["found"] and not facts["registered"]:
         yield "no OpenCL driver was found: no vendor's library, and nothing under " + VENDORS
     if "OCL_ICD_VENDORS" in facts["environment"]:

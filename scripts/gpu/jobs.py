@@ -8,6 +8,7 @@ from pathlib import Path
 
 OK, FAILED, CUT, NO_TIME, SKIPPED = "ok", "failed", "cut", "no time", "skipped"
 LEAST = 2  # seconds worth starting for
+KEPT_EVERY = 60  # seconds within a stage
 GRACE = 6  # seconds that a program has to write down what it measured
 
 
@@ -43,19 +44,29 @@ def read_lines(path):
     return values
 
 
-def end(process):
-    """Ends a program and all that it started: asked first, then without asking. A process that a driver
+def end(*processes):
+    """Ends programs and all that they started: asked first, then without asking. A process that a driver
     holds on to is left behind."""
-    for number, patience in ((signal.SIGTERM, GRACE), (signal.SIGKILL, GRACE)):
-        try:
-            os.killpg(process.pid, number)
-        except ProcessLookupError:
-            pass
-        try:
-            process.wait(patience)
-            return
-        except subprocess.TimeoutExpired:
-            continue
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        alive = [p for p in processes if p.poll() is None]
+        for process in alive:
+            try:
+                os.killpg(process.pid, number)
+            except ProcessLookupError:
+                pass
+        until = time.monotonic() + GRACE
+        for process in alive:
+            try:
+                process.wait(max(0.0, until - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                continue
+
+
+def ended(process, started):
+    """How a process went that has ended: status, seconds, exit status and reason."""
+    code = process.returncode
+    why = "" if code == 0 else f"exit status {code}" if code > 0 else f"signal {-code}"
+    return OK if code == 0 else FAILED, time.monotonic() - started, code, why
 
 
 class Run:
@@ -69,6 +80,7 @@ class Run:
         self.logs.mkdir(parents=True, exist_ok=True)
         self.state = read_json(self.out / "state.json", {}) or {}
         self.state.setdefault("jobs", {})
+        self.keep, self.last_kept = None, self.start  # what keeps the run as a whole, and when it did
         for key in [k for k in self.state["jobs"] if "all" in again or k.split("/")[0] in again]:
             del self.state["jobs"][key]
 
@@ -80,6 +92,10 @@ class Run:
     def status(self, key):
         """How a job ended; None for one that was not begun."""
         return self.state["jobs"].get(key, {}).get("status")
+
+    def is_done(self, key, needs=()):
+        """Whether a job went well before, and what it left is there."""
+        return self.status(key) == OK and all(Path(n).exists() for n in needs)
 
     def left(self):
         """Seconds of the stage."""
@@ -95,6 +111,7 @@ class Run:
 
     def save(self):
         """Keeps the state."""
+        self.state["saved"] = time.time()
         write_json(self.out / "state.json", self.state)
 
     def note(self, key, status, seconds=0.0, code=None, why=""):
@@ -103,13 +120,20 @@ class Run:
                                    "log": f"logs/{key.replace('/', '-')}.log"}
         self.save()
         print(f"  {key}: {status}" + (f", {seconds:.1f} s" if seconds else "") + (f" ({why})" if why else ""), flush=True)
+        if time.monotonic() - self.last_kept > KEPT_EVERY:
+            self.kept()
         return status
+
+    def kept(self):
+        """Keeps the run as a whole, where there is what does so: whoever ends it now loses nothing."""
+        if self.keep is not None:
+            self.keep()
+        self.last_kept = time.monotonic()
 
     def job(self, key, command, limit=None, needs=(), env=None, cwd=None, optional=False):
         """Runs a command unless it is done; `limit` in seconds, `needs` files that must be there if it is
         done. Its output goes to a log. An optional one counts as skipped where it does not succeed."""
-        known = self.state["jobs"].get(key, {})
-        if known.get("status") == OK and all(Path(n).exists() for n in needs):
+        if self.is_done(key, needs):
             print(f"  {key}: done before", flush=True)
             return SKIPPED
         limit = min(self.left(), self.left() if limit is None else limit)
@@ -118,30 +142,82 @@ class Run:
             outcome = (SKIPPED, outcome[1], outcome[2], ": ".join(filter(None, (outcome[0], outcome[3]))))
         return self.note(key, *outcome)
 
+    def unmark(self):
+        """Takes away what the store of this run has noted of programs that were ended here in the middle of a kernel: it
+        would bar the kernel for an hour, as if it had ended them."""
+        for mark in Path(self.env.get("TENON_CACHE_DIR", "/nowhere")).glob("*.running"):
+            mark.unlink(missing_ok=True)
+
+    def begin(self, key, command, env=None, cwd=None):
+        """Starts a command whose output goes to the job's log. Raises OSError."""
+        with open(self.logs / (key.replace("/", "-") + ".log"), "wb") as output:
+            output.write(("$ " + " ".join(map(str, command)) + "\n").encode())
+            output.flush()
+            return subprocess.Popen([str(c) for c in command], stdout=output, stderr=subprocess.STDOUT, cwd=cwd,
+                                    stdin=subprocess.DEVNULL, env={**self.env, **(env or {})}, start_new_session=True)
+
     def attempt(self, key, command, limit, env, cwd):
         """Runs a command to its end or its limit: status, seconds, exit status and reason."""
         if limit < LEAST:
             return NO_TIME, 0.0, None, ""
-        log = self.logs / (key.replace("/", "-") + ".log")
         started = time.monotonic()
-        with open(log, "wb") as output:
-            output.write(("$ " + " ".join(map(str, command)) + "\n").encode())
-            output.flush()
-            try:
-                process = subprocess.Popen([str(c) for c in command], stdout=output, stderr=subprocess.STDOUT, cwd=cwd,
-                                           stdin=subprocess.DEVNULL, env={**self.env, **(env or {})}, start_new_session=True)
-            except OSError as error:
-                return FAILED, 0.0, None, str(error)
-            try:
-                code = process.wait(limit)
-            except subprocess.TimeoutExpired:
-                end(process)
-                return CUT, time.monotonic() - started, process.poll(), f"at its limit of {limit:.0f} s"
-            except BaseException:
-                end(process)
-                raise
-        why = "" if code == 0 else f"exit status {code}" if code > 0 else f"signal {-code}"
-        return OK if code == 0 else FAILED, time.monotonic() - started, code, why
+        try:
+            process = self.begin(key, command, env, cwd)
+        except OSError as error:
+            return FAILED, 0.0, None, str(error)
+        try:
+            process.wait(limit)
+        except subprocess.TimeoutExpired:
+            end(process)
+            self.unmark()
+            return CUT, time.monotonic() - started, process.poll(), f"at its limit of {limit:.0f} s"
+        except BaseException:
+            end(process)
+            raise
+        return ended(process, started)
+
+    def side_by_side(self, listed, count, optional=False, env=None):
+        """Runs (key, command, needs), so many at once, in their order, unless they are done. All have what is left
+        of the stage; one that fails or hangs holds up no other. Returns the outcomes by key."""
+        outcomes, waiting, running = {}, [], {}
+        for key, command, needs in listed:
+            if self.is_done(key, needs):
+                print(f"  {key}: done before", flush=True)
+                outcomes[key] = SKIPPED
+            else:
+                waiting.append((key, command))
+
+        def close(key, outcome):
+            if optional and outcome[0] != OK:
+                outcome = (SKIPPED, outcome[1], outcome[2], ": ".join(filter(None, (outcome[0], outcome[3]))))
+            outcomes[key] = self.note(key, *outcome)
+
+        try:
+            while waiting or running:
+                while waiting and len(running) < count:
+                    key, command = waiting.pop(0)
+                    if self.left() < LEAST:
+                        close(key, (NO_TIME, 0.0, None, ""))
+                        continue
+                    try:
+                        running[key] = self.begin(key, command, env), time.monotonic()
+                    except OSError as error:
+                        close(key, (FAILED, 0.0, None, str(error)))
+                over = self.left() <= 0
+                if over:
+                    cut = [key for key, (process, _) in running.items() if process.poll() is None]
+                    end(*(running[key][0] for key in cut))
+                    self.unmark()
+                    for key in cut:
+                        process, started = running.pop(key)
+                        close(key, (CUT, time.monotonic() - started, process.poll(), "at the end of the stage"))
+                for key in [k for k, (process, _) in running.items() if process.poll() is not None]:
+                    close(key, ended(*running.pop(key)))
+                time.sleep(0.01)
+        except BaseException:
+            end(*(process for process, _ in running.values()))
+            raise
+        return outcomes
 
     def jobs(self, listed, env=None):
         """Runs (key, weight, command, needs) in turn; each may take its part of what is left."""

@@ -9,6 +9,7 @@ import tempfile
 import zipfile
 from pathlib import Path
 
+import ptx
 from jobs import write_json
 
 # pkg-config's name: headers, and libraries to link with. xxHash is its header alone.
@@ -145,6 +146,9 @@ def pack(folder):
     for program in (folder / "bin").iterdir():
         program.chmod(0o755)
     modules, missing = add_modules(folder)
+    why = ptx.make(folder / "ptx")
+    if why:
+        print(f"run gpu --pack: no PTX is carried: {why}", file=sys.stderr)
     write_json(folder / "modules.json", modules)
     size = sum(p.stat().st_size for p in folder.rglob("*") if p.is_file()) / 1e6
     glibc = newest_symbols(p for p in (folder / "lib").iterdir() if not p.is_symlink())

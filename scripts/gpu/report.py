@@ -2,12 +2,15 @@
 import re
 from pathlib import Path
 
+import proposal
+import selftests
+from figures import registers_of, stack_of
 from jobs import CUT, FAILED, NO_TIME, read_json, read_lines, write_json
 
-REGISTERS = re.compile(r"Used (\d+) registers")
-SPILLS = re.compile(r"(\d+) bytes spill stores")
 REPEAT = re.compile(r"tenon check [^\n]*")
 WRONG = re.compile(r"^WRONG\s+(\S+)", re.M)
+# What drivers answer to the next call when a kernel did not come to its end.
+LOST = re.compile(r"CL_OUT_OF_RESOURCES|CL_INVALID_COMMAND_QUEUE|CL_DEVICE_NOT_AVAILABLE|\berror -(?:5|36|9999)\b")
 
 
 def table(heads, rows):
@@ -32,13 +35,6 @@ def device_of(out):
         if document and document.get("device", {}).get("name"):
             return document["device"]
     return {}
-
-
-def registers_of(kernel):
-    """Registers, and bytes spilled, by the compiler's log."""
-    log = kernel.get("log", "")
-    used, spilled = REGISTERS.findall(log), SPILLS.findall(log)
-    return (max(map(int, used)) if used else None, max(map(int, spilled)) if spilled else kernel.get("intel_spilled_bytes"))
 
 
 def results_of(out):
@@ -113,6 +109,17 @@ def bench_lines(out, ceilings):
         yield from table(["case", "type", "us", "rate", "of the ceiling", "solver", "peer time / Tenon time"], rows)
 
 
+def absent_lines(out):
+    """The peers that a bench was to be compared with and was not."""
+    found = {}
+    for path in sorted((out / "bench").glob("*.json")):
+        for one in ((read_json(path) or {}).get("peers") or {}).get("left_out", []):
+            found.setdefault(one["name"], one["why"])
+    if found:
+        yield "\n## Peers that are left out\n"
+        yield from (f"- {name}: {why}" for name, why in found.items())
+
+
 def sweep_lines(out):
     """The best of each search beside the default."""
     rows = []
@@ -134,18 +141,73 @@ def facts_lines(out):
     yield "\n## What it can do\n"
     yield from table(["", "", "by trial"], [[name, "yes" if c["available"] else "no", c["reason"].splitlines()[0][:100] if c["reason"] else ""]
                                             for name, c in facts["capabilities"].items()])
-    works = [str(m["kilobytes"]) for m in facts["local_memory"] if m["works"]]
-    yield f"\nLocal memory that a work-group gets, by trial: {', '.join(works) or 'none'} KiB.\n"
-    if facts["assembler"]:
-        yield "Assembles: " + ", ".join(n for n, a in facts["assembler"].items() if a["builds"]) + ". Does not: " + (
-            ", ".join(n for n, a in facts["assembler"].items() if not a["builds"]) or "nothing") + ".\n"
     rows = []
     for kernel in facts["kernels"]:
         used, spilled = registers_of(kernel)
         rows.append([kernel["call"].split(" a=")[0][:40] if " a=" in kernel["call"] else kernel["call"][:40],
                      f"{kernel['source']}: {kernel['kernel']}", kernel["work_group"], used if used is not None else "",
-                     spilled if spilled is not None else "", kernel.get("local_bytes", ""), (kernel.get("binary") or "").replace("\n", " ")])
-    yield from table(["call", "kernel", "work-group", "registers", "spilled", "local", "target"], rows)
+                     spilled if spilled is not None else "", "" if stack_of(kernel) is None else stack_of(kernel),
+                     kernel.get("local_bytes", ""), (kernel.get("binary") or "").replace("\n", " ")])
+    yield from table(["call", "kernel", "work-group", "registers", "spilled", "stack", "local", "target"], rows)
+
+
+def first_line(text):
+    """Of what a compiler says the first line that names an error, else the first."""
+    lines = [line.strip() for line in str(text).splitlines() if line.strip()]
+    return next((line for line in lines if "error" in line), lines[0] if lines else "")[:160]
+
+
+def question_lines(out):
+    """What only a trial tells of the driver."""
+    answers = read_json(out / "questions.json")
+    if not answers:
+        return
+    yield "\n## What its driver does\n"
+    rows = [[name, row["what"], {True: "yes", False: "no", None: "-"}[row["works"]], first_line(row["why"])]
+            for name, all_rows in answers.items() for row in all_rows]
+    yield from table(["question", "", "works", ""], rows)
+
+
+def surprises_of(run):
+    """Where the driver does not do what it says, or ends what it runs: a line each."""
+    for name, rows in (read_json(run.out / "questions.json", {}) or {}).items():
+        says = next((row for row in rows if row["what"].endswith("what the driver says")), None)
+        if says and not says["works"]:
+            works = [row["what"] for row in rows if row["works"]]
+            yield (f"a work-group does not get the local memory that the driver says ({says['what'].split(',')[0]}), asked by "
+                   f"{name}: {works[-1] if works else 'none'} works")
+        for row in rows:
+            if row["what"] == "the rest":
+                yield f"the question {name} ended its process: {row['why']}"
+    for key, job in run.state["jobs"].items():
+        if job["status"] == FAILED:
+            ended = sorted(set(LOST.findall(run.log(key))))
+            if ended:
+                yield f"{key}: the driver ended a kernel (a watchdog, or an address that is not there): {', '.join(ended)}"
+            if (job.get("code") or 0) < 0:
+                yield f"{key}: the process was ended by {job['why']}"
+    if run.host.get("libcuda") and not any(f["vendor"] == "NVIDIA" and not f["fails"] for f in run.host["found"]):
+        yield "CUDA's driver is there and NVIDIA's OpenCL is not: Tenon cannot run on the card; what its driver does with PTX is below"
+
+
+def cuda_lines(out):
+    """The card by CUDA's driver alone."""
+    found = read_json(out / "cuda.json")
+    if not found:
+        return
+    about = found["device"]
+    yield "\n## By CUDA's driver, without OpenCL\n"
+    yield f"{about.get('name', 'no card')}, compute capability {about.get('major')}.{about.get('minor')}, driver {about.get('driver')}; "
+    yield (f"{about.get('multiprocessors')} multiprocessors, {about.get('max_shared')} bytes of shared memory for a block, "
+           f"{about.get('shared_by_asking')} by asking; at most {about.get('groups_y')} and {about.get('groups_z')} blocks in y and z.\n")
+    rows = []
+    for name, one in found["files"].items():
+        kernels = ", ".join(f"{k} {v['registers']} registers" for k, v in one.get("kernels", {}).items())
+        rates = ", ".join(f"{c['name']} {number(c['value'])} {c['unit']}" if c["verified"] else f"{c['name']} WRONG"
+                          for c in one.get("ceilings", []))
+        rows.append([name, "yes" if one.get("loads") else "no", kernels, rates, first_line(one.get("fails") or (
+            "" if one.get("loads") else one.get("log", "")))])
+    yield from table(["PTX", "loads", "kernels", "measured", "why not"], rows)
 
 
 def write(run, wanted):
@@ -161,6 +223,12 @@ def write(run, wanted):
               f"{len(short)} cut by the budget" + (f" ({', '.join(short)})" if short else "") + "."]
     if tests:
         lines.append("Tests: " + ", ".join(f"{n} {r}" for r, n in sorted(tests.items())) + ".")
+    tested = read_json(out / "selftest.json")
+    if tested:
+        lines.append(f"Self-tests: {selftests.summary(tested)}.")
+    surprises = list(surprises_of(run))
+    if surprises:
+        lines += ["\n## What is not as it should be\n", *("- " + line for line in surprises)]
     if failures:
         lines.append("\n## Failures\n")
         for failure in failures:
@@ -168,10 +236,19 @@ def write(run, wanted):
             lines += [f"  - `{repeat}`" for repeat in failure["repeat"]]
     if ceilings:
         lines.append("\n## Ceilings\n")
+        missing = (read_json(out / "ceilings.json") or {}).get("left_out", [])
+        lines += [f"- {one['name']} is left out: {first_line(one['why'])}" for one in missing] + [""] * bool(missing)
         lines += table(["", "", "unit"], [[c["name"], number(c["value"]), c["unit"]] for c in ceilings.values()])
     lines += facts_lines(out)
+    lines += question_lines(out)
+    lines += cuda_lines(out)
+    lines += absent_lines(out)
     lines += bench_lines(out, ceilings)
     lines += sweep_lines(out)
+    proposed = proposal.write(out)
+    if proposed:
+        lines.append(f"\n## The device model: what kinds/{proposed[0]}.json would change\n")
+        lines += table(["field", "now", "proposed"], proposed[1])
     lines.append("\n## Jobs\n")
     lines += table(["job", "", "seconds", "log"], [[k, j["status"] + (": " + j["why"] if j["why"] else ""), j["seconds"],
                                                    f"[log]({j['log']})" if Path(out, j["log"]).exists() else ""]
@@ -179,6 +256,6 @@ def write(run, wanted):
     Path(out, "REPORT.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
     status = 1 if failures else 3 if short else 0
     write_json(out / "report.json", {"version": 1, "device": device, "selector": run.device, "stages": wanted, "status": status,
-                                     "host": run.host, "failures": failures, "short": short, "tests": tests, "jobs": jobs,
+                                     "host": run.host, "failures": failures, "surprises": surprises, "short": short, "tests": tests, "jobs": jobs,
                                      "ceilings": ceilings})
     return status

@@ -9,9 +9,11 @@ import sys
 from pathlib import Path
 
 import building
+import cuda_stage
 import report
+import selftests
 import sweep as sweeping
-from jobs import FAILED, NO_TIME, read_json, read_lines, write_json
+from jobs import FAILED, NO_TIME, OK, SKIPPED, read_json, read_lines, write_json
 
 HERE = Path(__file__).parent
 # How the names of cards' vendors begin.
@@ -19,8 +21,11 @@ VENDORS = {"nvidia": ("NVIDIA",), "amd": ("Advanced Micro Devices", "AMD"), "int
 # Programs that tell of cards and drivers; they are slow where a driver is, and fail without a card.
 TELLERS = [("nvidia-smi", ["-q"]), ("rocm-smi", ["--showallinfo"]), ("clinfo", [])]
 # Parts of the budget; what a stage leaves goes to those after it.
-SHARES = {"host": 1, "build": 90, "facts": 35, "ceilings": 20, "selftest": 60, "bench": 150, "sweep": 70, "torch": 40,
-          "tests": 80}
+SHARES = {"host": 1, "build": 90, "cuda": 15, "facts": 35, "ceilings": 20, "selftest": 60, "ahead": 40, "bench": 150,
+          "sweep": 70, "torch": 40, "tests": 80}
+WITHOUT_OPENCL = {"host", "build", "cuda"}
+# What `tenon-bench questions` knows, each asked by a process of its own: some may end it.
+QUESTIONS = ["local-array", "local-argument", "groups", "argument-stack", "assembler", "target", "edited-ptx"]
 # Suite, type, weight, seconds a case.
 BENCHES = [("gemm-gpu", "f32", 16, 0.3), ("gemm-gpu", "f16", 16, 0.3), ("conv-gpu", "f32", 22, 0.2),
            ("conv-gpu", "f16", 22, 0.2), ("bandwidth-gpu", "f32", 14, 0.15), ("gemm-gpu", "bf16", 12, 0.2),
@@ -37,7 +42,8 @@ def host(run):
         print("  " + line)
     usable = [f for f in run.host["found"] if not f["fails"]] or run.host["registered"]
     broken = [f for f in run.host["found"] if f["fails"]]
-    run.note("host/drivers", "ok" if usable else FAILED, why="" if usable else "no OpenCL driver that can be loaded")
+    run.note("host/drivers", "ok" if usable else FAILED, why="" if usable else "no OpenCL driver that can be loaded"
+             + ("; libcuda is there, which the stage cuda asks" if run.host.get("libcuda") else ""))
     if broken and not usable:
         print("  a driver's library is there and cannot be loaded: see the reasons above")
     run.stage_end = run.end
@@ -61,7 +67,7 @@ def build(run):
 
 
 def facts(run):
-    """First the layouts of matrix units, then what the device is and can do."""
+    """First the layouts of matrix units, then what the device is and can do, then what nobody knows of it yet."""
     there = [] if run.quick else sorted(glob.glob(f"{run.build}/tests/*/test_matrix*"))
     tests = [t for t in there if os.access(t, os.X_OK) and os.path.isfile(t)]
     jobs = [("facts/devices", 10, [run.tenon, "devices", "-v", "--device", run.device], [])]
@@ -80,7 +86,26 @@ def facts(run):
     # NVIDIA's compiler says nothing of registers where its cache has the kernel.
     run.env["CUDA_CACHE_DISABLE"] = "1"
     run.jobs(jobs)
+    questions(run)
     del run.env["CUDA_CACHE_DISABLE"]
+
+
+def questions(run):
+    """The answers in questions.json. A question that ends its process, or hangs, is an answer, too: whoever asks the
+    driver so gets that."""
+    answers = {}
+    for name in QUESTIONS:
+        path = run.out / "questions" / (name + ".json")
+        path.parent.mkdir(exist_ok=True)
+        status = run.job("questions/" + name, [run.bench, "questions", "--device", run.device, "--filter", name, "--json", path],
+                         limit=min(30, run.left() / 2), needs=[path], optional=True)
+        answers.update((read_json(path) or {}).get("questions", {}))
+        # Kept after each answer: the file has what came before the one that ended the process.
+        if status == SKIPPED and run.status("questions/" + name) != OK:
+            job = run.state["jobs"]["questions/" + name]
+            answers.setdefault(name, []).append({"what": "the rest", "works": False, "why": "the program did not end well: "
+                                                 + job["why"]})
+    write_json(run.out / "questions.json", answers)
 
 
 def ceilings(run):
@@ -90,12 +115,25 @@ def ceilings(run):
 
 
 def selftest(run):
-    """Every solver of every operation; the families that the benches use first."""
-    filters = ["gemm/", "conv/", "gemm_int8/", "softmax", "reduce", "norm/", "elementwise", "activation/"]
-    if run.quick:
-        filters = ["copy"]
-    run.jobs([(f"selftest/{f.strip('/').replace('/', '-')}", 6 if f in ("gemm/", "conv/") else 2,
-               [run.tenon, "selftest", "--device", run.device, "--filter", f], []) for f in filters])
+    """Every solver of every operation, side by side; the families that the benches use first."""
+    selftests.run_all(run)
+
+
+def ahead(run):
+    """What the benches will run, built and checked by a process for each processor: from Tenon's store and the driver's
+    cache the timed programs have it. Failures are theirs to tell."""
+    suites = {}
+    for suite, dtype, *_ in QUICK_BENCHES if run.quick else BENCHES:
+        suites.setdefault(dtype, []).append(suite)
+    parts = 1 if run.quick else selftests.on_device(run)
+    text = ["--filter", QUICK_BENCHES[0][4]] if run.quick else []
+    # Lies where the driver keeps what it has compiled: an archive that had no room for that has no mark either.
+    mark = run.out / "cache" / "driver" / "tenon-ahead"
+    run.side_by_side([(f"ahead/{dtype}-{i + 1}", [run.bench, "build", "--device", run.device, "--suite", ",".join(named), "--dtype",
+                                                 dtype, "--part", f"{i + 1}/{parts}", *text], [mark])
+                      for i in range(parts) for dtype, named in suites.items()], parts, optional=True)
+    mark.parent.mkdir(parents=True, exist_ok=True)
+    mark.touch()
 
 
 def bench(run):
@@ -112,12 +150,8 @@ def bench(run):
 
 def sweep(run):
     """The parameters of the main kernels."""
-    listed = subprocess.run([run.bench, "solvers"], capture_output=True, text=True, check=False, env=run.env)
-    path = run.out / "solvers.json"
-    path.write_text(listed.stdout, encoding="utf-8")
-    solvers = read_json(path)
+    solvers = selftests.solvers_of(run, "sweep")
     if solvers is None:
-        run.note("sweep/solvers", FAILED, why="tenon-bench solvers gives no JSON")
         return
     sweeping.sweep(run, run.bench, solvers, sweeping.QUICK if run.quick else sweeping.SEARCHES)
 
@@ -186,12 +220,28 @@ def tests(run):
     known = json.loads(listed.stdout) if listed.returncode == 0 else []
     names = [t["name"] for t in known if {"tenon:ops", "tenon:unit", "ops", "unit"} & set(t["suite"]) and t["name"] not in right]
     log.unlink(missing_ok=True)
-    run.job("tests/all", [*meson, "test", "-C", run.build, "--no-rebuild", "--logbase", "gpu", "--num-processes", "4", *names],
+    run.job("tests/all", [*meson, "test", "-C", run.build, "--no-rebuild", "--logbase", "gpu", "--num-processes",
+                          str(selftests.on_device(run)), *names],
             env={"TENON_DEVICE": run.device})
     keep_tests(path, log)
 
 
-ORDER = [host, build, facts, ceilings, selftest, bench, sweep, torch, tests]
+def cuda(run):
+    """NVIDIA's driver without OpenCL: the same PTX."""
+    cuda_stage.ask(run)
+
+
+ORDER = [host, build, cuda, facts, ceilings, selftest, ahead, bench, sweep, torch, tests]
+
+
+def can_go_on(run):
+    """Whether what follows has programs and a driver; whether it has only CUDA's is said."""
+    built, driver = run.status("build/programs") == OK, run.status("host/drivers") != FAILED
+    if built and driver:
+        run.adopt(building.identity(run))
+        return True
+    print("without " + ("a driver" if built else "the programs") + " there is nothing to measure by OpenCL")
+    return False
 
 
 def run_all(run, wanted):
@@ -210,8 +260,5 @@ def run_all(run, wanted):
             continue
         stage(run)
         if name == "build":
-            if run.status("build/programs") != "ok" or run.status("host/drivers") == FAILED:
-                print("without " + ("a driver" if run.status("build/programs") == "ok" else "the programs")
-                      + " there is nothing to measure")
-                break
-            run.adopt(building.identity(run.build, run.device))
+            wanted = wanted if can_go_on(run) else [w for w in wanted if w in WITHOUT_OPENCL]
+        run.kept()

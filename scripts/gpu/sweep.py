@@ -1,8 +1,11 @@
 """Searches the parameters of a solver for the fastest on a shape: the values that its defaults have,
-neighbours of the best so far, and a few drawn at random; always the same ones."""
+neighbours of the best so far, and a few drawn at random; always the same ones. Candidates are built by a process for
+each processor; of those that build, the ones that look best by their registers and the device model are timed."""
 import random
 import re
 
+import figures
+import selftests
 from jobs import read_json, write_json
 
 # A search: suite, part of a case's name, type, solver. The solver's own table says which parameters
@@ -24,8 +27,10 @@ SEARCHES = [
     ("gemm-gpu", "square 1024x1024x1024", "f32", "gemm/tiled"),
 ]
 QUICK = [("bandwidth-cpu", "copy 64 Ki", "f32", "copy/rows")]
-# Programs take some seconds to start and a kernel one to compile: so many at once.
+# Programs take some seconds to start and a kernel one to compile: so many are timed at once, of so many times as many
+# that are built.
 BATCH = 6
+BUILT = 3
 # Seconds of a search: rather a few of them whole than each begun.
 LEAST = 25
 # Parameters that say how a solver is served, not how fast: they stay as the default has them.
@@ -105,25 +110,51 @@ def measure(run, key, bench, search, names):
     return sorted(results, key=lambda r: r["median_ns"])
 
 
+def build(run, key, bench, search, names):
+    """Has the names built and checked, dealt out among the processors. What is known of each by name: the model's time
+    and its kernels' registers, or why it cannot be."""
+    suite, case, dtype, _ = search
+    count = max(1, min(selftests.on_device(run), len(names)))
+    paths = [run.out / "sweep" / f"{key.replace('/', '-')}-built-{i}.json" for i in range(count)]
+    paths[0].parent.mkdir(exist_ok=True)
+    for path in paths:
+        path.unlink(missing_ok=True)
+    run.side_by_side([(f"{key}-built-{i}", [bench, "build", "--device", run.device, "--suite", suite, "--filter", case, "--dtype",
+                                            dtype, "--solver", " ".join(names[i::count]), "--json", path], [path])
+                      for i, path in enumerate(paths)], count, optional=True)
+    built = {}
+    for path in paths:
+        document = read_json(path) or {}
+        for one_built in document.get("built", []):
+            built[one_built["asked"]] = {**one_built, "kind": document.get("kind")}
+        path.unlink(missing_ok=True)
+    return built
+
+
 def one(run, number, bench, search, parameters, end):
     """A search until its time is over; what it found."""
     solver = search[3]
     finding = Search(parameters, solver)
-    results = measure(run, f"sweep/{number}-0", bench, search, [solver])
+    results, known = measure(run, f"sweep/{number}-0", bench, search, [solver]), {}
     default = results[0] if results else None
     finding.best = parse(default["solver"]) if default else None
     batch, longest = 0, 6
     while end() > longest * 1.3 and parameters and results:
         batch, began = batch + 1, end()
-        names = finding.batch(BATCH)
+        names = finding.batch(BUILT * BATCH)
         if not names:
             break
-        results += measure(run, f"sweep/{number}-{batch}", bench, search, names)
+        built = build(run, f"sweep/{number}-{batch}", bench, search, names)
+        known.update(built)
+        chosen = figures.best(built, BATCH)
+        if chosen:
+            results += measure(run, f"sweep/{number}-{batch}", bench, search, chosen)
         longest = max(longest, began - end())
         results.sort(key=lambda r: r["median_ns"])
         finding.best = parse(results[0]["solver"])
     return {"suite": search[0], "case": search[1], "dtype": search[2], "solver": solver, "tried": len(finding.tried),
-            "default": default, "best": results[0] if results else None, "results": results}
+            "timed": len(results), "default": default, "best": results[0] if results else None, "results": results,
+            "built": list(known.values())}
 
 
 def sweep(run, bench, solvers, searches):

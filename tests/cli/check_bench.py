@@ -127,6 +127,61 @@ class Peers(unittest.TestCase):
         self.assertEqual(self.peers("--peers", "none")[0], {"openblas": None, "left_out": []})
 
 
+class Device(unittest.TestCase):
+    """What is asked of the device itself."""
+
+    def ask(self, *args):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "r.json")
+            done = bench(*args, "--json", path)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            with open(path, encoding="utf-8") as file:
+                return json.load(file)
+
+    def test_work_groups_far_out_run_and_local_memory_is_whole(self):
+        groups = self.ask("questions", "--filter", "groups")["questions"]["groups"]
+        self.assertEqual([row["what"] for row in groups], [f"{n} in {d}" for n in (65535, 65536, 70000) for d in "yz"])
+        self.assertEqual([row["works"] for row in groups], [True] * 6)
+        for name in ("local-array", "local-argument"):
+            rows = self.ask("questions", "--filter", name)["questions"][name]
+            self.assertTrue(rows[-1]["what"].endswith("what the driver says"), rows)
+            self.assertEqual({row["works"] for row in rows}, {True}, rows)
+
+    def test_what_is_nvidia_s_is_not_asked_of_others(self):
+        rows = self.ask("questions", "--filter", "edited-ptx")["questions"]["edited-ptx"]
+        self.assertEqual([row["works"] for row in rows], [None])
+        self.assertEqual(bench("questions", "--filter", "walk").returncode, 1)
+
+    def test_kernels_of_matrix_units_are_right_in_their_emulation(self):
+        found = self.ask("ceilings", "--emulated", "--filter", "wgmma f16")["ceilings"]
+        self.assertEqual([(c["name"], c["verified"]) for c in found], [("matrix unit wgmma f16, emulated", True)])
+
+    def test_a_processor_reads_by_all_its_cores_and_in_its_vectors(self):
+        """Faster than one core can multiply and add in scalars."""
+        found = {c["name"]: c for c in self.ask("ceilings", "--filter", "multiply-add f32")["ceilings"]}
+        self.assertTrue(found["multiply-add f32"]["verified"])
+        if {"avx2", "fma"} <= features():
+            self.assertGreater(found["multiply-add f32"]["value"], 16)  # two units, four operations a nanosecond each
+
+    def test_building_ahead_says_what_is_known_of_each_and_measures_nothing(self):
+        names = "gemm/cpu_direct gemm/none"
+        built = self.ask("build", "--suite", "gemm", "--filter", "64x64x64", "--solver", "gemm/cpu_direct gemm/gemv_split")["built"]
+        self.assertEqual([(b["asked"], b["serves"]) for b in built], [("gemm/cpu_direct", True), ("gemm/gemv_split", False)])
+        self.assertGreater(built[0]["predicted_ns"], 0)
+        self.assertTrue(all(k["builds"] for k in built[0]["kernels"]), built)
+        self.assertIn("gemv_split", built[1]["why"])
+        self.assertEqual(bench("build", "--suite", "gemm", "--filter", "64x64x64", "--solver", names).returncode, 1)
+
+    def test_parts_share_the_cases(self):
+        parts = [bench("build", "--suite", "bandwidth-cpu", "--filter", "copy", "--part", f"{i}/2").stdout.splitlines()
+                 for i in (1, 2)]
+        whole = bench("build", "--suite", "bandwidth-cpu", "--filter", "copy").stdout.splitlines()
+        self.assertEqual(sorted(parts[0] + parts[1]), sorted(whole))
+        self.assertTrue(parts[0] and parts[1])
+        for wrong in ("0/2", "3/2", "1", "1/2x"):
+            self.assertEqual(bench("build", "--part", wrong).returncode, 2, wrong)
+
+
 class Suites(unittest.TestCase):
     def setUp(self):
         self.cases = {}

@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
 """Tests ./run gpu where there is no GPU: its stages on another device, what a cut leaves, what a second
-run skips, and the carried folder.
+run skips, the archive that is handed back in, drivers that do wrong, and the carried folder.
 
     check_gpu.py path/to/source path/to/build
 """
+import io
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
+import tarfile
 import tempfile
 import time
 import unittest
@@ -17,27 +20,34 @@ from pathlib import Path
 
 BUILD = os.path.abspath(sys.argv.pop(2))
 SOURCE = os.path.abspath(sys.argv.pop(1))
-STAND_INS = os.path.join(SOURCE, "tests", "cli", "stand_ins")
 sys.path.insert(0, os.path.join(SOURCE, "scripts", "gpu"))
 
+import archive  # noqa: E402
+import figures  # noqa: E402
 import host  # noqa: E402
 import jobs  # noqa: E402
 import pack  # noqa: E402
+import proposal  # noqa: E402
 import report  # noqa: E402
+import selftests  # noqa: E402
 import shapes  # noqa: E402
 import stages  # noqa: E402
 import sweep  # noqa: E402
 
 
-def gpu(*args):
+FAKE = os.path.join(BUILD, "tests", "cli", "libfake_card.so")
+
+
+def gpu(*args, **env):
     return subprocess.run([sys.executable, os.path.join(SOURCE, "scripts", "gpu"), *args], capture_output=True, text=True,
-                          check=False)
+                          check=False, env={**os.environ, **env})
 
 
 class Usage(unittest.TestCase):
     def test_what_is_unknown_is_named(self):
         for args, named in ((["--stages", "walk"], "walk"), (["--again", "walk"], "walk"), (["--budget", "0"], "budget"),
-                            (["--nothing"], "nothing")):
+                            (["--processes", "0"], "processes"), (["--nothing"], "nothing"),
+                            (["--resume", "/no/such/file"], "/no/such/file")):
             done = gpu(*args)
             self.assertEqual(done.returncode, 2, args)
             self.assertIn(named, done.stderr)
@@ -62,6 +72,18 @@ class Jobs(unittest.TestCase):
         self.assertEqual(run.job("a/none", ["/no/such/program"]), jobs.FAILED)
         state = json.loads(Path(self.folder.name, "state.json").read_text(encoding="utf-8"))
         self.assertEqual([j["status"] for j in state["jobs"].values()], ["cut", "ok", "failed", "failed"])
+
+    def test_what_a_cut_program_was_at_is_not_barred_and_what_ended_one_is(self):
+        run, mark = self.run_of(), Path(self.folder.name, "store", "a.running")
+        mark.parent.mkdir()
+        run.env["TENON_CACHE_DIR"] = str(mark.parent)
+        run.job("a/crash", ["sh", "-c", f"touch {mark}; kill -11 $$"])
+        self.assertTrue(mark.exists())
+        run.job("a/cut", ["sh", "-c", f"touch {mark}; exec sleep 60"], limit=2)
+        self.assertFalse(mark.exists())
+        run.stage_end = time.monotonic() + 2.5
+        run.side_by_side([("a/cut too", ["sh", "-c", f"touch {mark}; exec sleep 60"], [])], 1)
+        self.assertEqual((run.status("a/cut too"), mark.exists()), ("cut", False))
 
     def test_one_that_ignores_the_asking_is_ended(self):
         run, start = self.run_of(), time.monotonic()
@@ -95,9 +117,194 @@ class Jobs(unittest.TestCase):
         again.adopt("second")
         self.assertEqual(again.job("a/one", ["true"]), jobs.OK)
 
+    def test_side_by_side_one_that_hangs_or_fails_holds_up_no_other(self):
+        run, start = self.run_of(), time.monotonic()
+        run.stage_end = start + 4
+        grace, jobs.GRACE = jobs.GRACE, 1
+        try:
+            outcomes = run.side_by_side([("a/deaf", ["sh", "-c", "trap '' TERM; while :; do sleep 1; done"], []),
+                                         ("a/deafer", ["sh", "-c", "trap '' TERM; while :; do sleep 1; done"], []),
+                                         ("a/wrong", ["sh", "-c", "exit 3"], []), ("a/killed", ["sh", "-c", "kill -9 $$"], []),
+                                         ("a/none", ["/no/such/program"], []), ("a/one", ["sleep", "0.5"], []),
+                                         ("a/two", ["true"], [])], 3)
+        finally:
+            jobs.GRACE = grace
+        self.assertEqual(outcomes, {"a/deaf": "cut", "a/deafer": "cut", "a/wrong": "failed", "a/killed": "failed",
+                                    "a/none": "failed", "a/one": "ok", "a/two": "ok"})
+        self.assertIn("signal 9", run.state["jobs"]["a/killed"]["why"])
+        self.assertLess(time.monotonic() - start, 10)
+        again = run.side_by_side([("a/one", ["false"], []), ("a/wrong", ["true"], [])], 2)
+        self.assertEqual(again, {"a/one": "skipped", "a/wrong": "no time"})
+
+    def test_side_by_side_is_at_once(self):
+        run, start = self.run_of(), time.monotonic()
+        run.side_by_side([(f"a/{i}", ["sleep", "1"], []) for i in range(6)], 6)
+        self.assertLess(time.monotonic() - start, 4)
+
     def test_without_time_nothing_is_begun(self):
         run = self.run_of(budget=1)
         self.assertEqual(run.job("a/late", ["true"]), jobs.NO_TIME)
+
+
+class Archive(unittest.TestCase):
+    """What is packed comes out again, and nothing that is not a run's."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        self.path = self.folder / "run.tar.gz"
+
+    def made(self, out="first"):
+        run = jobs.Run(self.folder / out, 60, dict(os.environ))
+        run.env.update(archive.environment(run.out))
+        store = Path(run.env["TENON_CACHE_DIR"])
+        (store / "a.program").write_bytes(os.urandom(5000))
+        (store / "b.running").write_bytes(b"mark")
+        (Path(run.env["CUDA_CACHE_PATH"]) / "x").mkdir()
+        (Path(run.env["CUDA_CACHE_PATH"]) / "x" / "y").write_bytes(os.urandom(70000))
+        for key in ("a/one", "build/programs", "tests/build", "host/drivers"):
+            run.job(key, ["true"])
+        return run
+
+    def refused(self, out="second"):
+        with self.assertRaises(archive.Refused) as caught:
+            archive.resume(self.path, self.folder / out)
+        self.assertFalse(list(self.folder.glob(out + "*")), "nothing is left behind")
+        return str(caught.exception)
+
+    def test_it_goes_on_in_another_folder(self):
+        run = self.made()
+        self.assertEqual(archive.write(run, self.path), [])
+        second = self.folder / "second"
+        self.assertIn("1 jobs are done", archive.resume(self.path, second))
+        again = jobs.Run(second, 60, dict(os.environ))
+        self.assertEqual(again.job("a/one", ["false"]), jobs.SKIPPED)
+        self.assertEqual(list(again.state["jobs"]), ["a/one"], "what was built there is not here")
+        for name in ("cache/tenon/a.program", "cache/driver/x/y", "logs/a-one.log"):
+            self.assertEqual((second / name).read_bytes(), (run.out / name).read_bytes(), name)
+        # The store refuses a folder that others may write into; what a cut program was at is tried again.
+        self.assertEqual((second / "cache" / "tenon").stat().st_mode & 0o77, 0)
+        self.assertEqual(list(second.rglob("*.running")), [])
+
+    def test_of_two_the_one_that_has_gone_further_counts(self):
+        run = self.made()
+        archive.write(run, self.path)
+        run.job("a/two", ["true"])
+        self.assertIn("or more", archive.resume(self.path, run.out))
+        self.assertEqual(jobs.Run(run.out, 60, {}).status("a/two"), "ok")
+        archive.write(run, self.path)
+        older = jobs.Run(self.folder / "older", 60, dict(os.environ))
+        older.job("a/old", ["true"])
+        older.state["saved"] = 1
+        jobs.write_json(older.out / "state.json", older.state)
+        archive.resume(self.path, older.out)
+        self.assertEqual(sorted(jobs.Run(older.out, 60, {}).state["jobs"]), ["a/one", "a/two"])
+
+    def test_what_is_too_large_is_left_out_and_named(self):
+        run = self.made()
+        left_out = archive.write(run, self.path, most=30000)
+        self.assertEqual([text.split()[0] for text in left_out], ["cache/driver"])
+        archive.resume(self.path, self.folder / "second")
+        self.assertTrue((self.folder / "second" / "cache" / "tenon" / "a.program").exists())
+        self.assertFalse((self.folder / "second" / "cache" / "driver").exists())
+
+    def test_what_is_no_archive_changes_nothing(self):
+        self.path.write_bytes(b"no archive")
+        self.assertIn("cannot be read", self.refused())
+        archive.write(self.made(), self.path)
+        whole = self.path.read_bytes()
+        self.path.write_bytes(whole[:len(whole) // 2])
+        self.assertIn("cannot be read", self.refused())
+        link = tarfile.TarInfo("state.json")
+        link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
+        for member in (tarfile.TarInfo("../outside"), tarfile.TarInfo("/outside"), link):
+            with tarfile.open(self.path, "w:gz") as tar:
+                tar.addfile(member, io.BytesIO(b""))
+            self.assertIn("no file of a run", self.refused())
+        with tarfile.open(self.path, "w:gz") as tar:
+            tar.addfile(tarfile.TarInfo("REPORT.md"), io.BytesIO(b""))
+        self.assertIn("state.json", self.refused())
+        archive.write(self.made("third"), self.path)
+        (self.folder / "mine").mkdir()
+        (self.folder / "mine" / "thesis").write_text("text", encoding="utf-8")
+        with self.assertRaises(archive.Refused):
+            archive.resume(self.path, self.folder / "mine")
+        self.assertEqual((self.folder / "mine" / "thesis").read_text(encoding="utf-8"), "text")
+
+
+class Figures(unittest.TestCase):
+    """Which candidates are timed first, and what is proposed for the device model."""
+
+    @staticmethod
+    def built(predicted, registers, spilled=0, local=0, serves=True):
+        log = f"ptxas info : 0 bytes stack frame, {spilled} bytes spill stores\nptxas info : Used {registers} registers"
+        return {"serves": serves, "kind": "sm_90", "predicted_ns": predicted,
+                "kernels": [{"log": log, "local_bytes": local, "work_group": 256}]}
+
+    def test_what_fits_in_registers_and_is_predicted_to_be_fast_comes_first(self):
+        built = {"slow": self.built(9e5, 64), "fast": self.built(5e5, 128), "spills": self.built(1e5, 255, spilled=64),
+                 "fits nowhere": self.built(1e5, 64, local=300 << 10), "roomy": self.built(5e5, 64),
+                 "refused": self.built(1e5, 64, serves=False), "unknown": {"serves": True, "kernels": [], "predicted_ns": None}}
+        self.assertEqual(figures.best(built, 9), ["roomy", "fast", "slow", "unknown", "spills"])
+        self.assertEqual(figures.best(built, 2), ["roomy", "fast"])
+
+    def test_a_proposal_is_a_kind_with_what_was_measured(self):
+        with tempfile.TemporaryDirectory() as folder:
+            out = Path(folder)
+            limits = {"multiply-add f32": 60000, "matrix unit f16": 900000, "read": 4400, "copy by a kernel": 4100}
+            jobs.write_json(out / "facts.json", {"device": {"kind": "sm_90", "compute_units": 100, "name": "a card", "driver": "1"},
+                                                 "date": "2026-01-02T03:04:05Z"})
+            jobs.write_json(out / "ceilings.json", {"ceilings": [{"name": n, "value": v, "median_ns": 1.0, "verified": True}
+                                                                 for n, v in limits.items()]
+                                                    + [{"name": "matrix unit tf32", "value": 1, "median_ns": 1.0, "verified": False}]})
+            best = {"solver": "gemm/mma:mb256,nb128,kb32,wm2,wn4,st2,em3"}
+            jobs.write_json(out / "sweep.json", [{"solver": "gemm/mma", "dtype": "f16", "best": best}])
+            name, changed = proposal.write(out)
+            proposed = json.loads((out / "kinds" / "sm_90.json").read_text(encoding="utf-8"))
+            self.assertEqual(name, "sm_90")
+            self.assertEqual(proposed["rates"]["f32"], 300)
+            self.assertEqual(proposed["rates"]["matrix_16"], 4500)
+            self.assertEqual(proposed["rates"]["matrix_32"], json.loads(
+                Path(SOURCE, "src/device/kinds/sm_90.json").read_text(encoding="utf-8"))["rates"]["matrix_32"], "not what was wrong")
+            self.assertEqual(proposed["memory"]["bandwidth"], 4400)
+            self.assertEqual(proposed["copied"]["blocks"][0], [256, 128, 2, 4])
+            self.assertIn("memory.bandwidth", [field for field, _, _ in changed])
+            # It takes the place of the file that there is.
+            kinds = out / "all"
+            kinds.mkdir()
+            for path in Path(SOURCE, "src/device/kinds").glob("*.json"):
+                (kinds / path.name).write_bytes((out / "kinds" / path.name if path.stem == name else path).read_bytes())
+            subprocess.run([sys.executable, os.path.join(SOURCE, "src/device/embed_kinds.py"), "--output", out / "kinds.c", "--depfile",
+                            out / "kinds.d", kinds], check=True)
+            self.assertIn(".bandwidth = 4400", (out / "kinds.c").read_text(encoding="utf-8"))
+
+    def test_a_kernel_that_the_driver_ended_is_told_apart_from_a_wrong_result(self):
+        with tempfile.TemporaryDirectory() as folder:
+            run = jobs.Run(folder, 60, dict(os.environ))
+            run.device, run.describe_host, run.host = "gpu", [], {"found": [], "registered": {}, "libcuda": None}
+            run.job("selftest/a", ["sh", "-c", "echo 'clFinish: CL_OUT_OF_RESOURCES'; exit 1"])
+            run.job("selftest/b", ["sh", "-c", "echo 'WRONG  gemm/mma'; exit 1"])
+            run.job("selftest/c", ["sh", "-c", "kill -11 $$"])
+            self.assertEqual(report.write(run, ["selftest"]), 1)
+            told = json.loads(Path(folder, "report.json").read_text(encoding="utf-8"))
+        self.assertEqual([line.split(":")[0] for line in told["surprises"]], ["selftest/a", "selftest/c"])
+        self.assertIn("CL_OUT_OF_RESOURCES", told["surprises"][0])
+        self.assertEqual([f["job"] for f in told["failures"]], ["selftest/a", "selftest/b", "selftest/c"])
+
+    def test_self_tests_are_shared_out_and_put_together_again(self):
+        parts = selftests.parts_of(["copy/rows", "gemm/tiled", "gemm/mma", "copy/bytes"])
+        self.assertEqual(parts, [["gemm/tiled"], ["gemm/mma"], ["gemm"], ["copy", "copy/rows", "copy/bytes"]])
+        with tempfile.TemporaryDirectory() as folder:
+            run = jobs.Run(folder, 60, dict(os.environ))
+            for part, said in zip(parts, ("right  gemm/tiled   3 cases", "WRONG  gemm/mma  1 case", "", "right  copy\n-   copy/rows x")):
+                (run.logs / (selftests.key_of(part).replace("/", "-") + ".log")).write_text(said + "\n", encoding="utf-8")
+            found = selftests.merged(run, parts)
+            run.note(selftests.key_of(parts[2]), jobs.NO_TIME)
+            later = selftests.merged(run, parts)
+        self.assertEqual([one["verdict"] for one in found], ["right", "wrong", "no answer", "right", "cannot serve", "no answer"])
+        self.assertEqual(selftests.summary(found), "2 right, 1 wrong, 1 cannot serve, 2 no answer (gemm, copy/bytes)")
+        self.assertEqual(selftests.summary(later), "2 right, 1 wrong, 1 cannot serve, 1 no answer (copy/bytes), 1 not begun")
 
 
 class Host(unittest.TestCase):
@@ -202,144 +409,94 @@ class Tests(unittest.TestCase):
             self.assertEqual(report.tests_of(Path(folder)), {"OK": 2})
 
 
-class Peers(unittest.TestCase):
-    """The vendors' libraries, by one that stands for them on the host (fake_card.h)."""
-
-    def peers_of(self, card, *args, **more):
-        fake = os.path.join(BUILD, "tests", "cli", "libfake_card.so")
-        with tempfile.TemporaryDirectory() as folder:
-            for name in ("libcuda.so.1", "libcublas.so", "libcudnn.so", "libamdhip64.so", "librocblas.so"):
-                os.symlink(fake, os.path.join(folder, name))
-            path = os.path.join(folder, "r.json")
-            done = subprocess.run([os.path.join(BUILD, "bench", "tenon-bench"), "run", "--time", "0.01", "--json", path, *args],
-                                  capture_output=True, text=True, check=False,
-                                  env={**os.environ, "LD_PRELOAD": fake, "LD_LIBRARY_PATH": folder, "FAKE_CARD": card, **more})
-            self.assertEqual(done.returncode, 0, done.stderr)
-            with open(path, encoding="utf-8") as file:
-                return json.load(file)["results"], done.stderr
-
-    def test_products_are_asked_for_as_each_vendor_has_them(self):
-        """Of the two peers the one whose card it is, in every type, layout and batch."""
-        for card, peer in (("nvidia", "cublas"), ("amd", "rocblas")):
-            for suite, case, dtypes in (("gemm", "64x64x64", "f32,f64,f16,bf16"), ("gemm", "head 128x128x64 b'", "f32"),
-                                        ("gemm", "gemv 4096x1x4096 a'", "f32"), ("gemm-gpu", "gemv", "i8")):
-                results, errors = self.peers_of(card, "--suite", suite, "--filter", case, "--dtype", dtypes, "--peers",
-                                                "cublas,rocblas")
-                self.assertEqual(len(results), len(dtypes.split(",")))
-                for result in results:
-                    self.assertEqual(list(result["peers"]), [peer], errors)
-
-    def test_a_card_that_is_none_of_theirs_has_no_peers(self):
-        results, errors = self.peers_of("intel", "--suite", "gemm", "--filter", "64x64x64", "--peers", "cublas,cudnn,rocblas")
-        self.assertEqual([result["peers"] for result in results], [{}])
-        self.assertEqual(errors.count("left out"), 0, errors)
-
-    def test_of_two_cards_at_one_place_none_is_taken(self):
-        results, errors = self.peers_of("amd", "--suite", "gemm", "--filter", "64x64x64", "--peers", "rocblas", FAKE_CARD_TWICE="1")
-        self.assertEqual([result["peers"] for result in results], [{}])
-        self.assertIn("HIP does not start on the card at :3b:03.: it has 2 there", errors)
-
-    def test_convolutions_are_asked_for_as_cudnn_has_them(self):
-        results, errors = self.peers_of("nvidia", "--suite", "conv", "--filter", "512@7 k512 3x3 n1", "--dtype", "f32", "--peers",
-                                        "cudnn")
-        self.assertEqual([r["peers"]["cudnn"]["algorithm"] for r in results], ["implicit precomputed gemm"], errors)
-
-
-class PythonPeers(unittest.TestCase):
-    """PyTorch and dpnp, by modules that stand for them and know the shapes alone (stand_ins)."""
-
-    CASES = [{"suite": "gemm-gpu", "case": "square 64x64x64", "dtypes": ["f32", "bf16"]},
-             {"suite": "gemm-gpu", "case": "batch 3x 8x16x32 a'b'", "dtypes": ["f32"]},
-             {"suite": "conv-gpu", "case": "resnet50 256@28 k128 3x3/2 n4", "dtypes": ["f16"]}]
-
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
-        jobs.write_json(self.folder / "cases.json", self.CASES)
-
-    def peer(self, script, *args, **env):
-        done = subprocess.run([sys.executable, os.path.join(SOURCE, "scripts", "gpu", script), self.folder / "cases.json",
-                               self.folder / "out.json", *args], capture_output=True, text=True, check=False,
-                              env={**os.environ, "PYTHONPATH": STAND_INS, **env})
-        self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
-        return json.loads((self.folder / "out.json").read_text(encoding="utf-8"))
-
-    def test_results_name_the_vendor_s_library(self):
-        for built, vendor, blas, products, convolutions in (
-                ("cuda", "nvidia", "Default", "cuBLAS", "cuDNN"), ("cuda", "nvidia", "Cublaslt", "cuBLASLt", "cuDNN"),
-                ("hip", "amd", "Cublas", "rocBLAS", "MIOpen"), ("hip", "amd", "Cublaslt", "hipBLASLt", "MIOpen"),
-                ("xpu", "intel", "Cublas", "oneDNN", "oneDNN")):
-            found = self.peer("torch_peer.py", vendor, FAKE_TORCH=built, FAKE_TORCH_BLAS=blas)
-            self.assertEqual(found["device"], "card of " + built)
-            self.assertEqual([(r["case"], r["dtype"], r["library"]) for r in found["results"]],
-                             [(c["case"], d, products if c["suite"] == "gemm-gpu" else convolutions)
-                              for c in self.CASES for d in c["dtypes"]])
-            self.assertTrue(all(r["median_ns"] > 0 and r["gflops"] > 0 for r in found["results"]), found)
-
-    def test_another_vendor_s_card_is_not_measured(self):
-        for built, vendor in (("cuda", "amd"), ("hip", "nvidia"), ("cuda", "intel"), ("xpu", "nvidia")):
-            found = self.peer("torch_peer.py", vendor, FAKE_TORCH=built)
-            self.assertEqual(found["results"], [])
-            self.assertIn(vendor, found["left_out"])
-
-    def test_onemkl_multiplies_on_intel_s_gpu(self):
-        found = self.peer("onemkl_peer.py", FAKE_SYCL="Intel(R) Corporation")
-        self.assertEqual([(r["case"], r["dtype"]) for r in found["results"]],
-                         [("square 64x64x64", "f32"), ("batch 3x 8x16x32 a'b'", "f32")])
-        self.assertEqual(self.peer("onemkl_peer.py", FAKE_SYCL="NVIDIA Corporation")["results"], [])
-
-    def test_a_vendor_is_known_by_its_cards(self):
-        for text, vendor in (("NVIDIA Corporation", "nvidia"), ("Advanced Micro Devices, Inc.", "amd"), ("AMD", "amd"),
-                             ("Intel(R) Corporation", "intel"), ("GenuineIntel", None), ("AuthenticAMD", None)):
-            self.assertEqual(stages.vendor_of({"vendor": text}), vendor, text)
-        self.assertIsNone(stages.vendor_of({}))
-
-    def test_the_stage_asks_both_for_intel_s_cards_and_the_report_shows_them(self):
-        listing = self.folder / "bench.sh"
-        listing.write_text("#!/bin/sh\necho 'gemm-gpu  square 64x64x64'\necho 'start  a plan'\n", encoding="utf-8")
-        listing.chmod(0o755)
-        env = {"PYTHONPATH": STAND_INS, "FAKE_TORCH": "xpu", "FAKE_SYCL": "Intel(R) Corporation",
-               "TENON_TORCH_PYTHON": sys.executable, "TENON_DPNP_PYTHON": sys.executable}
-        for vendor, names in (("Intel(R) Corporation", ["torch", "onemkl"]), ("GenuineIntel", ["torch"])):
-            out = self.folder / vendor
-            with unittest.mock.patch.dict(os.environ, env):
-                run = jobs.Run(out, 60, dict(os.environ))
-                run.quick, run.bench = False, str(listing)
-                jobs.write_json(out / "facts.json", {"device": {"name": "a card", "vendor": vendor}})
-                stages.torch(run)
-            others = report.by_python(out)[("gemm-gpu", "square 64x64x64", "f32")]
-            self.assertEqual([name for name, _, _ in others], names)
-            text = report.peer_text({"peers": {}, "median_ns": 1.0}, others)
-            self.assertRegex(text, r"^torch [0-9.e+]+ \(oneDNN\)" + (", onemkl [0-9.e+]+$" if len(names) > 1 else "$"))
-
-
 class Whole(unittest.TestCase):
     """All that runs on any device, in the build that is there."""
 
-    def test_report_and_files_are_there_and_a_second_run_skips(self):
+    def test_what_was_compiled_ahead_is_so_again_where_the_archive_had_no_room_for_it(self):
         with tempfile.TemporaryDirectory() as folder:
-            args = ["--build", BUILD, "--out", folder, "--device", "cpu", "--quick", "--budget", "400", "--stages",
-                    "host,build,facts,ceilings,selftest,bench,sweep"]
-            done = gpu(*args)
-            text = Path(folder, "REPORT.md").read_text(encoding="utf-8")
-            self.assertEqual(done.returncode, 0, done.stdout + done.stderr + text)
-            for name in ("host", "facts", "ceilings", "solvers", "sweep", "report", "bench/gemm-f32"):
-                with open(Path(folder, name + ".json"), encoding="utf-8") as file:
-                    json.load(file)
-            for heading in ("## Ceilings", "## What it can do", "## gemm", "## Parameters", "## Jobs"):
-                self.assertIn(heading, text)
-            found = json.loads(Path(folder, "report.json").read_text(encoding="utf-8"))
-            self.assertEqual(found["failures"], [])
-            self.assertTrue(all(c["verified"] and c["value"] > 0 for c in found["ceilings"].values()), found["ceilings"])
-            self.assertGreater(len(json.loads(Path(folder, "sweep.json").read_text(encoding="utf-8"))[0]["results"]), 1)
-            start = time.monotonic()
-            again = gpu(*args)
-            self.assertEqual(again.returncode, 0, again.stdout)
-            measured = [j for j in found["jobs"] if re.match("(facts|ceilings|selftest|bench)/", j)]
-            kept = re.findall("^  (.*): done before$", again.stdout, re.M)
-            self.assertEqual([j for j in kept if not j.startswith("host/")], measured, again.stdout)
-            self.assertLess(time.monotonic() - start, 20)
+            folder = Path(folder)
+            listing = folder / "bench.sh"
+            listing.write_text("#!/bin/sh\nexit 0\n", encoding="utf-8")
+            listing.chmod(0o755)
+            run = jobs.Run(folder / "out", 60, dict(os.environ))
+            run.device, run.quick, run.processes, run.bench = "cpu", True, 1, str(listing)
+            for room, again in ((archive.MOST, "skipped"), (0, "ok")):
+                stages.ahead(run)
+                archive.write(run, folder / "a.tar.gz", most=room)
+                archive.resume(folder / "a.tar.gz", folder / f"room-{room}")
+                fresh = jobs.Run(folder / f"room-{room}", 60, dict(os.environ))
+                fresh.device, fresh.quick, fresh.processes, fresh.bench = "cpu", True, 1, str(listing)
+                before = fresh.state["jobs"]["ahead/f32-1"]
+                stages.ahead(fresh)
+                self.assertEqual(fresh.state["jobs"]["ahead/f32-1"] is before, again == "skipped", room)
+
+    def test_a_run_goes_on_from_its_archive_twice(self):
+        """As on a machine that is lent for a few calls: each begins with nothing but the archive of the one before."""
+        with tempfile.TemporaryDirectory() as folder:
+            folder, kept = Path(folder), Path(folder, "kept.tar.gz")
+            common = ["--build", BUILD, "--device", "cpu", "--quick", "--budget", "400", "--archive", str(kept)]
+            calls = [(["--stages", "host,build,facts,ceilings,selftest"], "first"),
+                     (["--stages", "host,build,facts,ceilings,selftest,ahead,bench,sweep"], "second"),
+                     (["--stages", "host,build,facts,ceilings,selftest,ahead,bench,sweep"], "third")]
+            told = []
+            for number, (more, name) in enumerate(calls):
+                done = gpu(*common, *more, "--out", str(folder / name), *(["--resume", str(kept)] if number else []), TENON_CACHE="1")
+                text = (folder / name / "REPORT.md").read_text(encoding="utf-8")
+                self.assertEqual(done.returncode, 0, done.stdout + done.stderr + text)
+                told.append(done.stdout)
+                if number < 2:
+                    subprocess.run(["rm", "-rf", folder / name], check=True)
+            out = folder / "third"
+            self.check_results(out, text)
+            found = json.loads((out / "report.json").read_text(encoding="utf-8"))
+            measured = [j for j in found["jobs"] if re.match("(facts|questions|ceilings|selftest|ahead|bench)/", j)]
+            first = [j for j in measured if not j.startswith(("ahead/", "bench/"))]
+            done_before = [[j for j in re.findall("^  (.*): done before$", t, re.M) if not j.startswith("host/")] for t in told]
+            self.assertEqual(done_before, [[], first, measured])
+            self.assertTrue(list((out / "cache" / "tenon").glob("*.check")), "what was checked need not be checked again")
+
+    def check_results(self, out, text):
+        for name in ("host", "facts", "questions", "ceilings", "solvers", "selftest", "sweep", "report", "bench/gemm-f32"):
+            with open(out / (name + ".json"), encoding="utf-8") as file:
+                json.load(file)
+        for heading in ("## Ceilings", "## What it can do", "## What its driver does", "## gemm", "## Parameters", "## Jobs",
+                        "## The device model"):
+            self.assertIn(heading, text)
+        found = json.loads((out / "report.json").read_text(encoding="utf-8"))
+        self.assertEqual((found["failures"], found["surprises"]), ([], []))
+        self.assertTrue(all(c["verified"] and c["value"] > 0 for c in found["ceilings"].values()), found["ceilings"])
+        answers = json.loads((out / "questions.json").read_text(encoding="utf-8"))
+        self.assertEqual(list(answers), stages.QUESTIONS)
+        swept = json.loads((out / "sweep.json").read_text(encoding="utf-8"))[0]
+        self.assertGreater(len(swept["results"]), 1)
+        self.assertTrue(all("kernels" in one or "why" in one for one in swept["built"]), swept["built"])
+        self.assertTrue(all(one["verdict"] == "right" for one in json.loads((out / "selftest.json").read_text(encoding="utf-8"))))
+
+    def test_a_driver_that_gives_less_local_memory_than_it_says_is_told(self):
+        """PoCL ends the process then; what was answered before is kept, and the rest goes on."""
+        with tempfile.TemporaryDirectory() as folder:
+            done = gpu("--build", BUILD, "--out", folder + "/out", "--device", "cpu", "--quick", "--stages", "host,build,facts",
+                       LD_PRELOAD=FAKE, FAKE_LOCAL_MEMORY=str(1 << 26))
+            answers = jobs.read_json(Path(folder, "out", "questions.json"))
+            self.assertEqual(answers["local-array"][0], {"what": "16 KiB", "works": True, "why": ""}, done.stdout)
+            self.assertFalse(answers["local-array"][-1]["works"])
+            self.assertEqual([row["works"] for row in answers["groups"]], [True] * 6)
+            text = Path(folder, "out", "REPORT.md").read_text(encoding="utf-8")
+            self.assertRegex(text, "local-array ended its process|does not get the local memory")
+
+    def test_ended_from_outside_it_keeps_what_it_has(self):
+        with tempfile.TemporaryDirectory() as folder:
+            process = subprocess.Popen([sys.executable, os.path.join(SOURCE, "scripts", "gpu"), "--build", BUILD, "--out", folder + "/out",
+                                        "--device", "cpu", "--quick", "--stages", "host,build,ceilings"], stdout=subprocess.PIPE, text=True)
+            for line in process.stdout:
+                if line.startswith("ceilings"):
+                    process.send_signal(signal.SIGTERM)
+                    break
+            rest = process.communicate(timeout=60)[0]
+            self.assertEqual(process.returncode, 130, rest)
+            self.assertIn("what was measured is kept", rest)
+            with tarfile.open(folder + "/out.tar.gz") as tar:
+                self.assertIn("report.json", tar.getnames())
 
     def test_a_device_that_is_not_there_is_a_failure(self):
         with tempfile.TemporaryDirectory() as folder:
