@@ -6,6 +6,7 @@ unresolved, and where registers are spilled in a kernel that offline/known_spill
 """
 import argparse
 import concurrent.futures
+import fnmatch
 import hashlib
 import json
 import os
@@ -27,7 +28,10 @@ HEAVY = ("gemm/tiled", "gemm/matrix", "gemm/int8_", "conv/forward/implicit_",
          "conv/data/implicit_", "conv/filter/implicit_", "capability/matrix")
 REPRESENTATIVES = {"nvidia": "sm_80", "amd": "gfx942", "intel": "dg2", "spirv": "spirv64"}
 SUB_GROUP = re.compile(r"-DTENON_SUB_GROUP=\d+ ?")
-KNOWN_SPILLS = Path(__file__).parent / "offline" / "known_spills.txt"
+KNOWN = Path(__file__).parent / "offline"
+
+# What a kernel keeps in memory of its own, each with a list of those that are known.
+LISTS = {"spills": "known_spills.txt", "frame": "known_frames.txt"}
 
 
 def fail(message):
@@ -48,11 +52,11 @@ def read_arguments(arguments):
     parser.add_argument("--seed", type=int, default=int(time.time()) % 100000, metavar="N",
                         help="of what is interpreted: values, and the order of warps (printed)")
     parser.add_argument("--accept", action="store_true",
-                        help="rewrite the list of known spills from what this run finds")
+                        help="rewrite the lists of known spills and frames from what this run finds")
     parser.add_argument("--docs", action="store_true", help=f"rewrite {report.DOCUMENT}")
     parser.add_argument("--tenon", default="build/tools/tenon", help=argparse.SUPPRESS)
     parser.add_argument("--cache", default="build/kernel-cache", help=argparse.SUPPRESS)
-    parser.add_argument("--known", default=str(KNOWN_SPILLS), help=argparse.SUPPRESS)
+    parser.add_argument("--known", default=str(KNOWN), metavar="FOLDER", help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     names = [machine.name for machine in MACHINES]
     for name in options.target:
@@ -214,45 +218,71 @@ def measure(jobs, results):
     return sorted(kernels, key=lambda k: (k["machine"], k["source"], k["options"], k["kernel"]))
 
 
-def read_known(path):
-    """{(machine, kernel)}: the spills that are known."""
-    known = set()
-    for line in Path(path).read_text(encoding="utf-8").splitlines():
-        words = line.partition("#")[0].split()
-        if len(words) == 2:
-            known.add(tuple(words))
-        elif words:
-            fail(f"{path}: expected MACHINE SOURCE:KERNEL, found {line!r}")
+def memory_of(kernel):
+    """(what, how much) of the kernel's registers or arrays is in memory: spills, or else a stack frame,
+    which holds arrays, or a copy of the arguments, that are indexed at run time. None where nothing is."""
+    if kernel.get("spills", 0) > 0:
+        return "spills", kernel["spills"]
+    return ("frame", kernel["scratch"]) if kernel.get("scratch", 0) > 0 else None
+
+
+def place_of(kernel):
+    return f'{kernel["machine"]} {kernel["source"]}:{kernel["kernel"]}'
+
+
+def is_known(kernel, known):
+    """Whether a line of a list names the kernel, in which * stands for anything."""
+    machine, place = place_of(kernel).split()
+    return any(fnmatch.fnmatchcase(machine, m) and fnmatch.fnmatchcase(place, p) for m, p in known)
+
+
+def read_known(folder):
+    """{what: {(machine, kernel)}}: what is known."""
+    known = {}
+    for what, name in LISTS.items():
+        known[what] = set()
+        for line in Path(folder, name).read_text(encoding="utf-8").splitlines():
+            words = line.partition("#")[0].split()
+            if len(words) == 2:
+                known[what].add(tuple(words))
+            elif words:
+                fail(f"{name}: expected MACHINE SOURCE:KERNEL, found {line!r}")
     return known
 
 
-def accept(kernels, machines, path):
-    """Puts the spills of what is chosen in place of those known of the machines that were compiled for."""
+def accept(kernels, machines, folder):
+    """Puts what is found of chosen kernels in place of what is known of the machines that were compiled for."""
     names = {machine.name for machine in machines}
-    worst = {}
+    worst = {what: {} for what in LISTS}
     for kernel in kernels:
-        if kernel.get("spills", 0) > 0 and kernel["chosen"]:
-            place = f'{kernel["machine"]} {kernel["source"]}:{kernel["kernel"]}'
-            worst[place] = max(worst.get(place, 0), kernel["spills"])
-    lines = Path(path).read_text(encoding="utf-8").splitlines()
-    kept = [line for line in lines if line.startswith("#") or line.split()[:1] not in [[n] for n in names]]
-    added = [f"{place} # {spills}" for place, spills in sorted(worst.items())]
-    Path(path).write_text("\n".join(kept + added) + "\n", encoding="utf-8")
+        if kernel["chosen"] and (found := memory_of(kernel)):
+            what, amount = found
+            worst[what][place_of(kernel)] = max(worst[what].get(place_of(kernel), 0), amount)
+    for what, name in LISTS.items():
+        path = Path(folder, name)
+        lines = path.read_text(encoding="utf-8").splitlines()
+        kept = [line for line in lines if line.startswith("#") or line.split()[:1] not in [[n] for n in names]]
+        added = [f"{place} # {amount}" for place, amount in sorted(worst[what].items())]
+        path.write_text("\n".join(kept + added) + "\n", encoding="utf-8")
+
+
+TEXTS = {"spills": "spills {}, with {} registers", "frame": "has a stack frame of {} bytes"}
 
 
 def judge(kernels, known):
-    """What is wrong, and what spills without that being wrong, a text each."""
+    """What is wrong, and what is in memory without that being wrong, a text each."""
     problems, remarks = [], []
     for kernel in kernels:
-        place = f'{kernel["machine"]} {kernel["source"]}:{kernel["kernel"]}'
+        place = place_of(kernel)
         if "error" in kernel:
             first = "\n    ".join(kernel["error"].splitlines()[:8])
             problems.append(f'{place} ({kernel["options"]})\n    {first}')
-        elif kernel.get("spills", 0) > 0:
-            is_wrong = kernel["chosen"] and tuple(place.split()) not in known
+        elif found := memory_of(kernel):
+            what, amount = found
+            is_wrong = kernel["chosen"] and not is_known(kernel, known[what])
             (problems if is_wrong else remarks).append(
-                f'{place} ({kernel["options"]}): spills {kernel["spills"]}, with '
-                f'{kernel["registers"]} registers; {", ".join(kernel["solvers"][:3])}')
+                f'{place} ({kernel["options"]}): {TEXTS[what].format(amount, kernel["registers"])}; '
+                f'{", ".join(kernel["solvers"][:3])}')
     return problems, remarks
 
 

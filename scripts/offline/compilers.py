@@ -152,10 +152,14 @@ class Compilers:
             raise Failure("unresolved: " + ", ".join(unresolved))
         return self.with_loops(output.amd(text), text, machine)
 
+    @staticmethod
+    def ptx_target(machine):
+        return ["-nogpulib", "-target", "nvptx64-unknown-nvidiacl", "-Xclang", "-target-cpu", "-Xclang",
+                machine.name, "-Xclang", "-target-feature", "-Xclang", "+" + PTX[machine.name]]
+
     def ptx(self, machine, path, options):
         """The file with the PTX of a source, which has nothing unresolved. Raises Failure."""
-        target = ["-nogpulib", "-target", "nvptx64-unknown-nvidiacl", "-Xclang", "-target-cpu", "-Xclang",
-                  machine.name, "-Xclang", "-target-feature", "-Xclang", "+" + PTX[machine.name]]
+        target = self.ptx_target(machine)
         language = [*options, "-fgnu-keywords", "-Xclang", "-cl-ext=+cl_khr_fp16,+cl_khr_fp64"]
         assembly = self.back_end(path, target, language, [self.libraries["nvidia"], self.libdevice()])
         if unresolved := output.ptx_unresolved(assembly.read_text(encoding="utf-8")):
@@ -163,6 +167,7 @@ class Compilers:
         return assembly
 
     def nvidia(self, machine, path, options):
+        self.without_half(path, self.ptx_target(machine), options)
         assembly = self.ptx(machine, path, options)
         ptx = assembly.read_text(encoding="utf-8")
         if self.ptxas is None:
@@ -172,6 +177,13 @@ class Compilers:
         if done.returncode != 0:
             raise Failure(said(done))
         return self.with_loops(output.ptxas(done.stderr + done.stdout), ptx, machine)
+
+    def without_half(self, path, target, options):
+        """NVIDIA's OpenCL has no half arithmetic, and no GNU keywords."""
+        done = run([self.clang, "-x", "cl", *target, *options, "-Xclang", "-cl-ext=-cl_khr_fp16,+cl_khr_fp64",
+                    "-w", "-fsyntax-only", str(path)])
+        if done.returncode != 0:
+            raise Failure("without cl_khr_fp16: " + said(done))
 
     @staticmethod
     def with_loops(kernels, text, machine):

@@ -3,7 +3,7 @@
 registers: of a work-item (NVIDIA, AMD: vector registers) or of a hardware thread (Intel)
 spills: registers that went to memory (AMD: of them; NVIDIA: bytes; Intel: the compiler's count)
 scalar_spills: scalar registers that went to lanes of vector ones (AMD), which costs no memory
-scratch: bytes of private memory, which spills and arrays indexed at run time take
+scratch: bytes of private memory of a work-item, which spills and arrays indexed at run time take
 local: bytes of the work-group's local memory
 simd: lanes of a hardware thread (Intel)
 """
@@ -102,7 +102,7 @@ def ze_info(text):
 
 
 PROGRAM_MAGIC = 0x494E5443
-LOCAL_SURFACE, VFE_STATE, ENVIRONMENT = 15, 18, 23
+LOCAL_SURFACE, VFE_STATE, ENVIRONMENT, PRIVATE_SURFACE = 15, 18, 23, 38
 
 
 def patch_tokens(binary):
@@ -126,6 +126,7 @@ def patch_tokens(binary):
 
 def tokens(data):
     values, at = {"registers": 128, "simd": 16, "local": 0, "spills": 0, "scratch": 0}, 0
+    of_thread = 0
     while at + 8 <= len(data):
         token, size = struct.unpack_from("<II", data, at)
         if size < 8:
@@ -133,10 +134,14 @@ def tokens(data):
         if token == LOCAL_SURFACE:
             values["local"] = struct.unpack_from("<I", data, at + 12)[0]
         elif token == VFE_STATE:
-            values["scratch"] = struct.unpack_from("<I", data, at + 12)[0]
+            of_thread = struct.unpack_from("<I", data, at + 12)[0]
+        elif token == PRIVATE_SURFACE:
+            values["scratch"] = struct.unpack_from("<I", data, at + 20)[0]
         elif token == ENVIRONMENT:
             values["simd"] = struct.unpack_from("<I", data, at + 8 + 12)[0]
         at += size
+    # Some chips have private memory in the thread's scratch space, others in a surface of its own.
+    values["scratch"] = max(values["scratch"], of_thread // values["simd"])
     return values
 
 

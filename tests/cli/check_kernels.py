@@ -137,6 +137,24 @@ __kernel void spilling(__global float *x)
 }
 """
 
+FRAMED = """
+__kernel void framed(__global int *x)
+{
+    int kept[264];
+    for (int i = 0; i < 264; i++)
+        kept[(i * 7 + x[i]) % 264] = x[i + get_global_id(0)];
+    x[get_global_id(0)] = kept[x[get_global_id(0)] % 264];
+}
+"""
+
+HALVES = """
+#pragma OPENCL EXTENSION cl_khr_fp16 : enable
+__kernel void halves(__global half *x)
+{
+    x[get_global_id(0)] *= x[get_global_id(0) + 1];
+}
+"""
+
 UNRESOLVED = """
 float tenon_no_such_function(float x);
 __kernel void unresolved(__global float *x)
@@ -318,15 +336,24 @@ class Plan(unittest.TestCase):
 class Judgement(unittest.TestCase):
     def kernel(self, **fields):
         return {"machine": "sm_80", "source": "a/b", "kernel": "k", "options": "", "chosen": True,
-                "solvers": ["a/b"], "registers": 255, "spills": 8, **fields}
+                "solvers": ["a/b"], "registers": 255, "spills": 8, "scratch": 32, **fields}
 
     def test_only_what_is_chosen_and_not_known_is_wrong(self):
         for kernel, known, wrong, remarked in (
                 (self.kernel(), set(), 1, 0), (self.kernel(), {("sm_80", "a/b:k")}, 0, 1),
-                (self.kernel(), {("sm_90", "a/b:k")}, 1, 0), (self.kernel(chosen=False), set(), 0, 1),
-                (self.kernel(spills=0), set(), 0, 0), (self.kernel(error="no", chosen=False), set(), 1, 0)):
-            problems, remarks = check_kernels.judge([kernel], known)
+                (self.kernel(), {("sm_90", "a/b:k")}, 1, 0), (self.kernel(), {("sm_*", "a/*:*")}, 0, 1),
+                (self.kernel(), {("sm_80", "a/*:other")}, 1, 0), (self.kernel(chosen=False), set(), 0, 1),
+                (self.kernel(spills=0, scratch=0), set(), 0, 0),
+                (self.kernel(error="no", chosen=False), set(), 1, 0)):
+            problems, remarks = check_kernels.judge([kernel], {"spills": known, "frame": set()})
             self.assertEqual((len(problems), len(remarks)), (wrong, remarked), kernel)
+
+    def test_a_frame_without_spills_has_a_list_of_its_own(self):
+        place = {("sm_80", "a/b:k")}
+        for spills, frame, wrong in ((place, set(), 1), (set(), place, 0)):
+            problems, remarks = check_kernels.judge([self.kernel(spills=0)], {"spills": spills, "frame": frame})
+            self.assertEqual((len(problems), len(remarks)), (wrong, 1 - wrong))
+            self.assertIn("has a stack frame of 32 bytes", (problems + remarks)[0])
 
 
 class Interpreted(unittest.TestCase):
@@ -379,7 +406,7 @@ class Whole(unittest.TestCase):
         self.compilers = compilers.Compilers()
         self.addCleanup(self.compilers.close)
 
-    def check(self, source, kernel, *arguments, known=""):
+    def check(self, source, kernel, *arguments, known="", frames=""):
         folder = Path(self.folder.name)
         tenon = folder / "tenon"
         rows = [row(m.target, "test/one", kernel=kernel) for m in compilers.MACHINES]
@@ -389,10 +416,11 @@ class Whole(unittest.TestCase):
                          f"open(folder + '/test/one.cl', 'w').write({source!r})\n"
                          f"print({chr(10).join(map(json.dumps, rows))!r})\n", encoding="utf-8")
         tenon.chmod(0o755)
-        (folder / "known").write_text(known, encoding="utf-8")
+        (folder / "known_spills.txt").write_text(known, encoding="utf-8")
+        (folder / "known_frames.txt").write_text(frames, encoding="utf-8")
         return subprocess.run([sys.executable, str(Path(SCRIPTS) / "check_kernels.py"), "--tenon", str(tenon),
                                "--cache", str(folder / "cache"), "--json", str(folder / "report.json"),
-                               "--known", str(folder / "known"), "--jobs", "2", *arguments],
+                               "--known", str(folder), "--jobs", "2", *arguments],
                               capture_output=True, text=True, check=False)
 
     def need(self, vendor):
@@ -411,11 +439,29 @@ class Whole(unittest.TestCase):
                 known = self.check(SPILLING, "spilling", "--target", name, known=f"{name} test/one:spilling\n")
                 self.assertEqual(known.returncode, 0, known.stdout + known.stderr)
                 self.assertEqual(self.check(SPILLING, "spilling", "--target", name, "--accept").returncode, 0)
-                self.assertRegex((Path(self.folder.name) / "known").read_text(encoding="utf-8"),
+                self.assertRegex((Path(self.folder.name) / "known_spills.txt").read_text(encoding="utf-8"),
                                  rf"^{name} test/one:spilling # \d+\n$")
                 report = json.loads((Path(self.folder.name) / "report.json").read_text(encoding="utf-8"))
                 self.assertGreater(report["kernels"][0]["spills"], 0)
                 self.assertEqual(report["problems"], [])
+
+    def test_a_frame_fails_and_a_known_one_does_not(self):
+        for vendor, name in (("amd", "gfx906"), ("nvidia", "sm_80"), ("intel", "dg2"), ("intel", "pvc")):
+            with self.subTest(name):
+                self.need(vendor)
+                done = self.check(FRAMED, "framed", "--target", name)
+                self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+                self.assertRegex(done.stdout, rf"FAILED {name} test/one:framed .*: has a stack frame of \d+ bytes")
+                known = self.check(FRAMED, "framed", "--target", name, frames=f"{name} test/one:framed\n")
+                self.assertEqual(known.returncode, 0, known.stdout + known.stderr)
+
+    def test_half_arithmetic_fails_on_nvidia_alone(self):
+        for vendor, name, status in (("nvidia", "sm_80", 1), ("amd", "gfx906", 0)):
+            with self.subTest(vendor):
+                self.need(vendor)
+                done = self.check(HALVES, "halves", "--target", name)
+                self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+                self.assertEqual("without cl_khr_fp16" in done.stdout, status == 1)
 
     def test_an_unresolved_function_fails(self):
         for vendor, name in (("amd", "gfx90a"), ("nvidia", "sm_80"), ("intel", "pvc")):
