@@ -12,6 +12,8 @@ typedef struct lines_args {
     tenon_i64 offset[TENON_LINES_VIEWS];    /* elements */
     tenon_i64 stride[TENON_LINES_VIEWS][8]; /* elements */
     tenon_i64 shape[8];
+    tenon_i64 length;                      /* of a line: the last size */
+    tenon_i64 along[TENON_LINES_VIEWS];    /* a line: the last strides */
     tenon_i64 scalar[TENON_LINES_SCALARS]; /* bits of an acc_t (f32 in the low 32 bits), or of an
                                               integer */
     tenon_i64 pieces;                      /* into which a line is cut */
@@ -23,7 +25,7 @@ typedef struct lines_args {
     tenon_i32 parts; /* work-items that share a piece */
     tenon_i32 rank;  /* at least 1 */
     tenon_i32 flags; /* of the operation's */
-    tenon_i32 reserved;
+    tenon_i32 unit;  /* elements that a GPU's work-item takes at once (common/stream.clh) */
 } lines_args;
 
 #endif

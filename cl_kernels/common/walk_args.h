@@ -12,12 +12,15 @@ typedef struct walk_args {
     tenon_i64 items;                       /* work-items that have work */
     tenon_i64 pieces;                      /* into which a row is cut */
     tenon_i64 chunk;                       /* elements of a piece */
+    tenon_i64 parts;                       /* work-items that share a piece (common/stream.clh) */
     tenon_i64 rows;                        /* product of all sizes but the last */
     tenon_i64 rows_each;                   /* rows of a work-item */
+    tenon_i64 length;                      /* of a row: the last size */
+    tenon_i64 step[TENON_WALK_OPERANDS];   /* along a row: the last strides */
     tenon_i64 shape[8];
     tenon_i64 stride[TENON_WALK_OPERANDS][8]; /* elements */
     tenon_i32 rank;                           /* at least 1 */
-    tenon_i32 reserved;
+    tenon_i32 unit;                           /* elements that a GPU's work-item takes at once */
 } walk_args;
 
 #endif

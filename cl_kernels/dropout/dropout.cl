@@ -19,22 +19,34 @@ TENON_VECTOR_KERNEL void dropout(__global const data_t *x, __global data_t *y,
                                  const lines_args args)
 {
     const philox_stream stream = philox_begin(&args);
-    const long x_stride = args.stride[0][args.rank - 1], y_stride = args.stride[1][args.rank - 1];
+    const long x_stride = args.along[0], y_stride = args.along[1];
     const acc_v scale = splat(lines_scalar(&args, 3));
     lines w;
-    for (lines_begin(&w, &args, 3); w.left > 0; lines_next(&w, &args, 3)) {
+    lines_begin(&w, &args, 3);
+    EACH_PIECE(&w, &args, 3)
+    {
         const long base = w.at[2];
         long group, last;
         philox_groups(&w, base, WORDS * PHILOX_BLOCKS, &group, &last);
         for (; group < last; group++) {
             for (int j = w.part * TENON_VW; j < PHILOX_BLOCKS; j += args.parts * TENON_VW) {
+                const long i = group * WORDS * PHILOX_BLOCKS + j - base;
                 uint_v words[WORDS];
-                philox(&stream, (ulong)(group * PHILOX_BLOCKS + j), words);
+                acc_v v[WORDS];
+#if TENON_GPU /* on their way while the words are made */
+                TENON_UNROLL
                 for (int h = 0; h < WORDS; h++) {
-                    long i = (group * WORDS + h) * PHILOX_BLOCKS + j - base;
-                    acc_v v = lines_load(x, &w, w.at[0], x_stride, i) * scale;
-                    v = philox_below(words[h], args.scalar[2]) ? splat(0) : v;
-                    lines_store(y, &w, w.at[1], y_stride, i, v);
+                    v[h] = lines_load(x, &w, w.at[0], x_stride, i + h * PHILOX_BLOCKS);
+                }
+#endif
+                philox(&stream, (ulong)(group * PHILOX_BLOCKS + j), words);
+                TENON_UNROLL
+                for (int h = 0; h < WORDS; h++) {
+#if !TENON_GPU
+                    v[h] = lines_load(x, &w, w.at[0], x_stride, i + h * PHILOX_BLOCKS);
+#endif
+                    v[h] = philox_below(words[h], args.scalar[2]) ? splat(0) : v[h] * scale;
+                    lines_store(y, &w, w.at[1], y_stride, i + h * PHILOX_BLOCKS, v[h]);
                 }
             }
         }

@@ -2,10 +2,11 @@
  * d = a ∘ b, element by element, over any strides (0 broadcasts). d may be a or b.
  *
  * A work-item covers a piece of rows_each rows. Where d's last dimension is contiguous, and those
- * of a and b are contiguous or broadcast, it goes by vectors. Global size: at least
- * {args.walk.items}.
+ * of a and b are contiguous or broadcast, it goes by vectors; on a GPU it has its vectors of one
+ * row. Global size: at least {args.walk.items}.
  *
  * TENON_VW: lanes of a vector.
+ * TENON_VECTORS: see common/stream.clh.
  * TENON_DTYPE, TENON_STREAM: see common/types.clh.
  */
 #ifndef TENON_VW
@@ -66,6 +67,62 @@ typedef struct row_args {
     acc_t alpha, beta;
 } row_args;
 
+#if TENON_GPU
+
+/* A choice for all vectors together: one build of the loads and the stores serves all kinds. */
+TENON_INLINE void combine_all(const int vectors, int kind, acc_v x[TENON_VECTORS],
+                              const acc_v y[TENON_VECTORS], const row_args *row)
+{
+#define COMBINE(constant)                                                                          \
+    case constant:                                                                                 \
+        FOR_VECTORS(k, vectors)                                                                    \
+        {                                                                                          \
+            x[k] = combine_v(constant, x[k], y[k], row->alpha, row->beta);                         \
+        }                                                                                          \
+        break;
+    switch (kind) {
+        COMBINE(KIND_ADD)
+        COMBINE(KIND_SUBTRACT)
+        COMBINE(KIND_MULTIPLY)
+        COMBINE(KIND_DIVIDE)
+        COMBINE(KIND_MAX)
+        COMBINE(KIND_MIN)
+        COMBINE(KIND_SCALE_ADD)
+        COMBINE(KIND_SCALE_A)
+        COMBINE(KIND_SCALE_B)
+        COMBINE(KIND_ZERO)
+    }
+#undef COMBINE
+}
+
+TENON_INLINE void block(const int vectors, const int whole, int kind, const span *s, long i,
+                        __global const data_t *a, __global const data_t *b, __global data_t *d,
+                        const row_args *row)
+{
+    acc_v x[TENON_VECTORS], y[TENON_VECTORS];
+    FOR_VECTORS(k, vectors)
+    {
+        x[k] = y[k] = splat(0);
+    }
+    if (READS_A(kind)) {
+        load_vectors(vectors, whole, s, a, i, row->a_stride, x);
+    }
+    if (READS_B(kind)) {
+        load_vectors(vectors, whole, s, b, i, row->b_stride, y);
+    }
+    combine_all(vectors, kind, x, y, row);
+    store_vectors(vectors, whole, s, d, i, row->d_stride, x, 1);
+}
+
+TENON_INLINE void run_kind(int kind, const span *s, __global const data_t *a,
+                           __global const data_t *b, __global data_t *d, const row_args *row){
+    EACH_BLOCK(s,
+               lies_whole(a, row->a_stride) && lies_whole(b, row->b_stride) &&
+                   lies_whole(d, row->d_stride),
+               block(vectors, whole, kind, s, i, a, b, d, row))}
+
+#else
+
 TENON_INLINE long run_vectors(const int kind, __global const data_t *a, __global const data_t *b,
                               __global data_t *d, const row_args *row)
 {
@@ -86,10 +143,14 @@ TENON_INLINE long run_vectors(const int kind, __global const data_t *a, __global
     return i;
 }
 
-TENON_INLINE void run(const int kind, __global const data_t *a, __global const data_t *b,
-                      __global data_t *d, const row_args *row)
+/* Elements [s->first, s->last) of a row. */
+TENON_INLINE void run(const int kind, const span *s, __global const data_t *a,
+                      __global const data_t *b, __global data_t *d, const row_args *row)
 {
     long i = 0;
+    a += s->first * row->a_stride;
+    b += s->first * row->b_stride;
+    d += s->first * row->d_stride;
     if (row->d_stride == 1 && row->a_stride <= 1 && row->b_stride <= 1 && row->count >= TENON_VW) {
         i = run_vectors(kind, a, b, d, row);
     }
@@ -101,12 +162,12 @@ TENON_INLINE void run(const int kind, __global const data_t *a, __global const d
 }
 
 /* The switch lies outside of the loop over the elements, which is generated for each kind. */
-TENON_INLINE void run_kind(const int kind, __global const data_t *a, __global const data_t *b,
-                           __global data_t *d, const row_args *row)
+TENON_INLINE void run_kind(const int kind, const span *s, __global const data_t *a,
+                           __global const data_t *b, __global data_t *d, const row_args *row)
 {
 #define RUN(k)                                                                                     \
     case k:                                                                                        \
-        run(k, a, b, d, row);                                                                      \
+        run(k, s, a, b, d, row);                                                                   \
         break;
     switch (kind) {
         RUN(KIND_ADD)
@@ -123,6 +184,8 @@ TENON_INLINE void run_kind(const int kind, __global const data_t *a, __global co
 #undef RUN
 }
 
+#endif
+
 TENON_INLINE int kind_of(const elementwise_args *args, acc_t alpha, acc_t beta)
 {
     if (args->kind != KIND_SCALE_ADD || (alpha != 0 && beta != 0)) {
@@ -134,19 +197,19 @@ TENON_INLINE int kind_of(const elementwise_args *args, acc_t alpha, acc_t beta)
 TENON_VECTOR_KERNEL void binary(__global const data_t *a, __global const data_t *b,
                                 __global data_t *d, const elementwise_args args)
 {
-    const int inner = args.walk.rank - 1;
     row_args row;
     walk w;
     row.alpha = TENON_FROM_BITS(args.alpha);
     row.beta = TENON_FROM_BITS(args.beta);
     const int kind = kind_of(&args, row.alpha, row.beta);
-    row.a_stride = args.walk.stride[0][inner];
-    row.b_stride = args.walk.stride[1][inner];
-    row.d_stride = args.walk.stride[2][inner];
+    row.a_stride = args.walk.step[0];
+    row.b_stride = args.walk.step[1];
+    row.d_stride = args.walk.step[2];
     walk_begin(&w, &args.walk, 3);
+    const span s = walk_span(&w);
     row.count = w.last - w.first;
-    for (; w.row < w.end; walk_next(&w, &args.walk, 3)) {
-        run_kind(kind, a + w.at[0] + w.first * row.a_stride, b + w.at[1] + w.first * row.b_stride,
-                 d + w.at[2] + w.first * row.d_stride, &row);
+    EACH_ROW(&w, &args.walk, 3)
+    {
+        run_kind(kind, &s, a + w.at[0], b + w.at[1], d + w.at[2], &row);
     }
 }

@@ -3,7 +3,8 @@
  * over any strides (0 broadcasts). y may be any of the inputs.
  *
  * A work-item covers a piece of rows_each rows, by blocks of CHAIN_VECTORS vectors along the last
- * dimension: a step is looked up once for a block. Inputs that no step names are not read.
+ * dimension: a step is looked up once for a block. Inputs that no step names are not read. On a GPU
+ * the vectors of a block are those that common/stream.clh gives a work-item.
  * Global size: at least {args.walk.items}.
  *
  * CHAIN_VECTORS: vectors of a block.
@@ -21,6 +22,35 @@
 #include "common/walk.clh"
 #include "elementwise/chain_args.h"
 
+/* Step n. */
+TENON_INLINE chain_step_args step_of(const chain_args *args, int n)
+{
+#if TENON_GPU
+    chain_step_args step = {0, 0, 0, 0};
+#pragma unroll
+    for (int m = 0; m < CHAIN_STEPS; m++) {
+        const int mask = -(int)(m == n); /* as entry_of */
+        step.op |= args->step[m].op & mask;
+        step.operand |= args->step[m].operand & mask;
+        step.addend |= args->step[m].addend & mask;
+        step.activation |= args->step[m].activation & mask;
+    }
+    return step;
+#else
+    return args->step[n];
+#endif
+}
+
+/* From a vector of a block to the next. */
+TENON_INLINE long gap_of(const walk *w)
+{
+#if TENON_GPU
+    return w->step;
+#else
+    return TENON_VW;
+#endif
+}
+
 /* One operand of a step along a row: from memory, or a scalar. */
 typedef struct source {
     __global const data_t *x; /* the row; not read where it is a scalar */
@@ -36,45 +66,77 @@ TENON_INLINE source make_source(const chain_args *args, const walk *w, int numbe
     const int i = number > 0 ? number - 1 : 0;
     source s;
     s.x = i == 0 ? x0 + w->at[0] : i == 1 ? x1 + w->at[1] : i == 2 ? x2 + w->at[2] : x3 + w->at[3];
-    s.stride = args->walk.stride[i][args->walk.rank - 1];
+#if TENON_GPU
+    s.stride = (args->walk.step[0] & -(long)(i == 0)) | (args->walk.step[1] & -(long)(i == 1)) |
+               (args->walk.step[2] & -(long)(i == 2)) | (args->walk.step[3] & -(long)(i == 3));
+#else
+    s.stride = args->walk.step[i];
+#endif
     s.is_scalar = number == 0;
     s.scalar = TENON_FROM_BITS(bits);
     return s;
 }
 
-/* The block that begins at `first`. Of lanes from `count` on nothing is read, and what they hold
- * counts nothing. */
-TENON_INLINE void load_block(const source *s, long first, long count, acc_v block[CHAIN_VECTORS])
+/* A block: its first element, those from one vector to the next, and where the row's piece ends. */
+typedef struct place {
+    long first, gap, last;
+} place;
+
+TENON_INLINE int is_full(const place *at)
+{
+    return at->first + (CHAIN_VECTORS - 1) * at->gap + TENON_VW <= at->last;
+}
+
+/* How many elements vector g has. */
+TENON_INLINE int lanes_of(const place *at, int g)
+{
+    return (int)clamp(at->last - at->first - g * at->gap, 0L, (long)TENON_VW);
+}
+
+/* Of lanes past the end nothing is read, and what they hold counts nothing. */
+TENON_INLINE void load_block(const source *s, const place *at, acc_v block[CHAIN_VECTORS])
 {
     if (s->is_scalar || s->stride == 0) {
         const acc_v same = splat(s->is_scalar ? s->scalar : load_data(s->x, 0));
+        TENON_UNROLL
         for (int g = 0; g < CHAIN_VECTORS; g++) {
             block[g] = same;
         }
-    } else if (s->stride == 1 && count >= CHAIN_VECTORS * TENON_VW) {
+#if TENON_GPU
+    } else if (s->stride == 1 && is_full(at) && is_aligned(s->x, at->first)) {
+        TENON_UNROLL
         for (int g = 0; g < CHAIN_VECTORS; g++) {
-            block[g] = load_data_v(s->x, first + g * TENON_VW);
+            block[g] = load_aligned_v(s->x, at->first + g * at->gap);
         }
-    } else {
+#else
+    } else if (s->stride == 1 && is_full(at)) {
+        TENON_UNROLL
         for (int g = 0; g < CHAIN_VECTORS; g++) {
-            const int lanes = (int)clamp(count - g * TENON_VW, 0L, (long)TENON_VW);
-            block[g] = load_lanes(s->x, (first + g * TENON_VW) * s->stride, s->stride, lanes);
+            block[g] = load_data_v(s->x, at->first + g * at->gap);
+        }
+#endif
+    } else {
+        TENON_UNROLL
+        for (int g = 0; g < CHAIN_VECTORS; g++) {
+            block[g] =
+                load_lanes(s->x, (at->first + g * at->gap) * s->stride, s->stride, lanes_of(at, g));
         }
     }
 }
 
-TENON_INLINE void store_block(__global data_t *y, long stride, long first, long count,
+TENON_INLINE void store_block(__global data_t *y, long stride, const place *at,
                               const acc_v block[CHAIN_VECTORS], int fresh)
 {
-    if (stride == 1 && count >= CHAIN_VECTORS * TENON_VW) {
+    if (stride == 1 && is_full(at)) {
+        TENON_UNROLL
         for (int g = 0; g < CHAIN_VECTORS; g++) {
-            stream_data_v(y, first + g * TENON_VW, block[g], fresh);
+            stream_data_v(y, at->first + g * at->gap, block[g], fresh);
         }
         return;
     }
+    TENON_UNROLL
     for (int g = 0; g < CHAIN_VECTORS; g++) {
-        const int lanes = (int)clamp(count - g * TENON_VW, 0L, (long)TENON_VW);
-        store_lanes(y, (first + g * TENON_VW) * stride, stride, lanes, block[g]);
+        store_lanes(y, (at->first + g * at->gap) * stride, stride, lanes_of(at, g), block[g]);
     }
 }
 
@@ -124,31 +186,33 @@ TENON_VECTOR_KERNEL void chain(__global const data_t *x0, __global const data_t 
                                __global const data_t *x2, __global const data_t *x3,
                                __global data_t *y, const chain_args args)
 {
-    const long y_step = args.walk.stride[4][args.walk.rank - 1];
     const int fresh = y != x0 && y != x1 && y != x2 && y != x3;
     walk w;
     walk_begin(&w, &args.walk, 5);
-    for (; w.row < w.end; walk_next(&w, &args.walk, 5)) {
+    const long gap = gap_of(&w);
+    EACH_ROW(&w, &args.walk, 5)
+    {
         const source start = make_source(&args, &w, 1, 0, x0, x1, x2, x3);
-        for (long first = w.first; first < w.last; first += CHAIN_VECTORS * TENON_VW) {
-            const long count = w.last - first;
+        for (long first = w.first; first < w.last; first += CHAIN_VECTORS * gap) {
+            const place at = {first, gap, w.last};
             acc_v v[CHAIN_VECTORS], p[CHAIN_VECTORS], q[CHAIN_VECTORS];
-            load_block(&start, first, count, v);
+            load_block(&start, &at, v);
             for (int n = 0; n < args.steps; n++) {
-                const chain_step_args step = args.step[n];
+                const chain_step_args step = step_of(&args, n);
                 const source a =
-                    make_source(&args, &w, step.operand, args.alpha[n], x0, x1, x2, x3);
-                const source b = make_source(&args, &w, step.addend, args.beta[n], x0, x1, x2, x3);
+                    make_source(&args, &w, step.operand, entry_of(args.alpha, n), x0, x1, x2, x3);
+                const source b =
+                    make_source(&args, &w, step.addend, entry_of(args.beta, n), x0, x1, x2, x3);
                 const activation_args activation = {step.activation, a.scalar, b.scalar};
                 if (step.op != CHAIN_ACTIVATE) {
-                    load_block(&a, first, count, p);
+                    load_block(&a, &at, p);
                 }
                 if (step.op == CHAIN_FMA) {
-                    load_block(&b, first, count, q);
+                    load_block(&b, &at, q);
                 }
                 run_step(step.op, &activation, v, p, q);
             }
-            store_block(y + w.at[4], y_step, first, count, v, fresh);
+            store_block(y + w.at[4], args.walk.step[4], &at, v, fresh);
         }
     }
 }

@@ -153,7 +153,8 @@ TENON_VECTOR_KERNEL void chain_fixed(__global const data_t *x0, __global const d
     const int fresh = y != x0 && y != x1 && y != x2 && y != x3;
     walk w;
     walk_begin(&w, &args.walk, 5);
-    for (; w.row < w.end; walk_next(&w, &args.walk, 5)) {
+    EACH_ROW(&w, &args.walk, 5)
+    {
         const row_sources row = make_row(&args, &in, &w);
         __global data_t *to = y + w.at[4];
         long i = w.first;

@@ -1,8 +1,10 @@
 /*
  * y = x, element by element, over any strides of x (0 broadcasts) and y.
  *
- * A work-item covers a piece of rows_each rows. Global size: at least {args.items}.
+ * A work-item covers a piece of rows_each rows; on a GPU, its vectors of one row, or its single
+ * elements where values are converted. Global size: at least {args.items}.
  *
+ * TENON_VECTORS: see common/stream.clh.
  * TENON_COPY_SIZE: bytes of an element that is copied as it is; then TENON_VW is the lanes of a
  * vector. Without it values are converted:
  * TENON_FROM, TENON_TO: the types of x and y, numbered as in common/types.clh. A value is rounded
@@ -26,9 +28,15 @@
 #include "common/element.clh"
 typedef element_t from_t;
 typedef element_t to_t;
-TENON_INLINE void copy_element(__global const from_t *x, __global to_t *y)
+typedef element_t value_t;
+TENON_INLINE value_t load_value(__global const from_t *x)
 {
-    *y = *x;
+    return *x;
+}
+
+TENON_INLINE void store_value(value_t value, __global to_t *y)
+{
+    *y = value;
 }
 
 #else
@@ -141,9 +149,8 @@ TENON_INLINE to_t to_integer(value_t x)
 }
 #endif
 
-TENON_INLINE void copy_element(__global const from_t *x, __global to_t *y)
+TENON_INLINE void store_value(value_t value, __global to_t *y)
 {
-    value_t value = load_value(x);
 #if TENON_TO == TENON_DTYPE_F64 || TENON_TO == TENON_DTYPE_F32
     *y = (to_t)value;
 #elif TENON_TO == TENON_DTYPE_F16
@@ -159,24 +166,85 @@ TENON_INLINE void copy_element(__global const from_t *x, __global to_t *y)
 
 #endif
 
+TENON_INLINE void copy_element(__global const from_t *x, __global to_t *y)
+{
+    store_value(load_value(x), y);
+}
+
+#if TENON_GPU && defined(TENON_COPY_SIZE)
+
+/* A work-item's vectors of a row, or its elements where unit is 1. */
+TENON_INLINE void copy_span(__global const from_t *x, long x_stride, __global to_t *y,
+                            long y_stride, const span *s)
+{
+    const size_t both = (size_t)(x + s->first) | (size_t)(y + s->first);
+    const int dense = x_stride == 1 && y_stride == 1;
+    if (dense && (both & (sizeof(element_v) - 1)) == 0 && has_all(s, TENON_VECTORS, TENON_VW)) {
+        element_v v[TENON_VECTORS];
+        FOR_VECTORS(k, TENON_VECTORS)
+        {
+            v[k] = *(__global const element_v *)(x + s->first + k * s->step);
+        }
+        FOR_VECTORS(k, TENON_VECTORS)
+        {
+            *(__global element_v *)(y + s->first + k * s->step) = v[k];
+        }
+        return;
+    }
+    for (long i = s->first; i < s->last; i += s->step) {
+        copy_line(x, x_stride, y, y_stride, i, min(i + s->unit, s->last));
+    }
+}
+
+#elif TENON_GPU
+
+TENON_INLINE void copy_span(__global const from_t *x, long x_stride, __global to_t *y,
+                            long y_stride, const span *s)
+{
+    if (has_all(s, TENON_VECTORS, 1)) {
+        value_t v[TENON_VECTORS];
+        FOR_VECTORS(k, TENON_VECTORS)
+        {
+            v[k] = load_value(x + (s->first + k * s->step) * x_stride);
+        }
+        FOR_VECTORS(k, TENON_VECTORS)
+        {
+            store_value(v[k], y + (s->first + k * s->step) * y_stride);
+        }
+        return;
+    }
+    for (long i = s->first; i < s->last; i += s->step) {
+        copy_element(x + i * x_stride, y + i * y_stride);
+    }
+}
+
+#else
+
+TENON_INLINE void copy_span(__global const from_t *x, long x_stride, __global to_t *y,
+                            long y_stride, const span *s)
+{
+    long i = s->first;
+#ifdef TENON_COPY_SIZE
+    if (x_stride == 1 && y_stride == 1) {
+        for (; i + TENON_VW <= s->last; i += TENON_VW) {
+            stream_elements(y + i, load_elements(x + i), 1);
+        }
+    }
+#endif
+    for (; i < s->last; i++) {
+        copy_element(x + i * x_stride, y + i * y_stride);
+    }
+}
+
+#endif
+
 TENON_KERNEL void copy(__global const from_t *x, __global to_t *y, const walk_args args)
 {
-    const long x_stride = args.stride[0][args.rank - 1], y_stride = args.stride[1][args.rank - 1];
     walk w;
     walk_begin(&w, &args, 2);
-    for (; w.row < w.end; walk_next(&w, &args, 2)) {
-        long i = w.first;
-        __global const from_t *x_row = x + w.at[0];
-        __global to_t *y_row = y + w.at[1];
-#ifdef TENON_COPY_SIZE
-        if (x_stride == 1 && y_stride == 1) {
-            for (; i + TENON_VW <= w.last; i += TENON_VW) {
-                stream_elements(y_row + i, load_elements(x_row + i), 1);
-            }
-        }
-#endif
-        for (; i < w.last; i++) {
-            copy_element(x_row + i * x_stride, y_row + i * y_stride);
-        }
+    const span s = walk_span(&w);
+    EACH_ROW(&w, &args, 2)
+    {
+        copy_span(x + w.at[0], args.step[0], y + w.at[1], args.step[1], &s);
     }
 }

@@ -10,6 +10,7 @@
  *
  * TENON_COPY_SIZE, TENON_VW: see common/element.clh.
  */
+#include "common/dimensions.clh"
 #include "common/element.clh"
 
 #include "elementwise/transpose_args.h"
@@ -21,14 +22,17 @@ typedef struct plane {
 
 TENON_INLINE plane plane_of(const transpose_args *args, long block)
 {
-    plane p = {args->offset[0], args->offset[1], block % args->blocks[0] * args->block_columns, 0};
-    block /= args->blocks[0];
-    p.row = block % args->blocks[1] * args->block_rows;
-    block /= args->blocks[1];
-    for (int d = (int)args->rank - 1; d >= 0; d--) {
-        p.x += block % args->shape[d] * args->stride[0][d];
-        p.y += block % args->shape[d] * args->stride[1][d];
-        block /= args->shape[d];
+    plane p = {args->offset[0], args->offset[1], 0, 0};
+    TENON_DIVIDE(block, (long)args->blocks[0], block, p.column)
+    TENON_DIVIDE(block, (long)args->blocks[1], block, p.row)
+    p.column *= args->block_columns;
+    p.row *= args->block_rows;
+    EACH_DOWN(d, 0, (int)args->rank)
+    {
+        long index;
+        TENON_DIVIDE(block, (long)args->shape[d], block, index)
+        p.x += index * args->stride[0][d];
+        p.y += index * args->stride[1][d];
     }
     return p;
 }
@@ -38,6 +42,7 @@ TENON_INLINE plane plane_of(const transpose_args *args, long block)
  * the perfect shuffle", IEEE Transactions on Computers 20, 1971). */
 TENON_INLINE void shuffle_halves(const element_v *from, element_v *to)
 {
+    TENON_UNROLL
     for (int i = 0; i < TENON_VW / 2; i++) {
         to[2 * i].even = from[i].lo;
         to[2 * i].odd = from[i + TENON_VW / 2].lo;
@@ -50,6 +55,7 @@ TENON_INLINE void turn_square(__global const element_t *x, long x_step, __global
                               long y_step)
 {
     element_v a[TENON_VW], b[TENON_VW];
+    TENON_UNROLL
     for (int i = 0; i < TENON_VW; i++) {
         a[i] = TENON_VLOAD(0, x + i * x_step);
     }
@@ -63,6 +69,7 @@ TENON_INLINE void turn_square(__global const element_t *x, long x_step, __global
 #if TENON_VW >= 16
     shuffle_halves(b, a);
 #endif
+    TENON_UNROLL
     for (int i = 0; i < TENON_VW; i++) {
 #if TENON_VW == 4 || TENON_VW == 16
         stream_elements(y + i * y_step, a[i], 1);

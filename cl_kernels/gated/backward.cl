@@ -2,10 +2,11 @@
  * da = dy · f(b) and db = dy · a · f'(b), element by element, over any strides. da and db may be a,
  * b or dy.
  *
- * A work-item covers a piece of rows_each rows, by vectors along the last dimension.
- * Global size: at least {args.walk.items}.
+ * A work-item covers a piece of rows_each rows, by vectors along the last dimension, or on a GPU
+ * its vectors of one. Global size: at least {args.walk.items}.
  *
  * TENON_VW: lanes of a vector.
+ * TENON_VECTORS: see common/stream.clh.
  * TENON_DTYPE, TENON_ACT_BUILD: see common/types.clh and common/activation.clh.
  */
 #ifndef TENON_VW
@@ -15,11 +16,26 @@
 #include "common/walk.clh"
 #include "gated/args.h"
 
-TENON_INLINE acc_v load_operand(__global const data_t *x, const gated_args *args, const walk *w,
-                                int operand, long i, int lanes)
+typedef struct operands {
+    __global const data_t *a, *b, *dy;
+    __global data_t *da, *db;
+    int da_fresh, db_fresh;
+} operands;
+
+TENON_INLINE void block(const int vectors, const int whole, const span *s, long i,
+                        const operands *o, const tenon_i64 *step, const activation_args *f)
 {
-    const long step = args->walk.stride[operand][args->walk.rank - 1];
-    return load_lanes(x, w->at[operand] + i * step, step, lanes);
+    acc_v value[TENON_VECTORS], gate[TENON_VECTORS], gradient[TENON_VECTORS];
+    load_vectors(vectors, whole, s, o->a, i, step[0], value);
+    load_vectors(vectors, whole, s, o->b, i, step[1], gate);
+    load_vectors(vectors, whole, s, o->dy, i, step[2], gradient);
+    FOR_VECTORS(k, vectors)
+    {
+        value[k] = gradient[k] * value[k] * derivative_v(gate[k], f);
+        gradient[k] = gradient[k] * activate_v(gate[k], f);
+    }
+    store_vectors(vectors, whole, s, o->da, i, step[3], gradient, o->da_fresh);
+    store_vectors(vectors, whole, s, o->db, i, step[4], value, o->db_fresh);
 }
 
 TENON_VECTOR_KERNEL void backward(__global const data_t *a, __global const data_t *b,
@@ -28,20 +44,23 @@ TENON_VECTOR_KERNEL void backward(__global const data_t *a, __global const data_
 {
     const activation_args f = {args.activation, TENON_FROM_BITS(args.alpha),
                                TENON_FROM_BITS(args.beta)};
-    const int inner = args.walk.rank - 1;
-    const long da_step = args.walk.stride[3][inner], db_step = args.walk.stride[4][inner];
     walk w;
     walk_begin(&w, &args.walk, 5);
-    for (; w.row < w.end; walk_next(&w, &args.walk, 5)) {
-        for (long i = w.first; i < w.last; i += TENON_VW) {
-            const int lanes = (int)min(w.last - i, (long)TENON_VW);
-            const acc_v value = load_operand(a, &args, &w, 0, i, lanes);
-            const acc_v gate = load_operand(b, &args, &w, 1, i, lanes);
-            const acc_v gradient = load_operand(dy, &args, &w, 2, i, lanes);
-            stream_lanes(da, w.at[3] + i * da_step, da_step, lanes, gradient * activate_v(gate, &f),
-                         da != a && da != b && da != dy);
-            stream_lanes(db, w.at[4] + i * db_step, db_step, lanes,
-                         gradient * value * derivative_v(gate, &f), db != a && db != b && db != dy);
-        }
+    const span s = walk_span(&w);
+    const tenon_i64 *step = args.walk.step;
+    EACH_ROW(&w, &args.walk, 5)
+    {
+        const operands o = {a + w.at[0],
+                            b + w.at[1],
+                            dy + w.at[2],
+                            da + w.at[3],
+                            db + w.at[4],
+                            da != a && da != b && da != dy,
+                            db != a && db != b && db != dy};
+        EACH_BLOCK(&s,
+                   lies_whole(o.a, step[0]) && lies_whole(o.b, step[1]) &&
+                       lies_whole(o.dy, step[2]) && lies_whole(o.da, step[3]) &&
+                       lies_whole(o.db, step[4]),
+                   block(vectors, whole, &s, i, &o, step, &f))
     }
 }

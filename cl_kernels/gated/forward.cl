@@ -1,10 +1,11 @@
 /*
  * y = a · f(b), element by element, over any strides. y may be a or b.
  *
- * A work-item covers a piece of rows_each rows, by vectors along the last dimension.
- * Global size: at least {args.walk.items}.
+ * A work-item covers a piece of rows_each rows, by vectors along the last dimension, or on a GPU
+ * its vectors of one. Global size: at least {args.walk.items}.
  *
  * TENON_VW: lanes of a vector.
+ * TENON_VECTORS: see common/stream.clh.
  * TENON_DTYPE, TENON_ACT_BUILD: see common/types.clh and common/activation.clh.
  */
 #ifndef TENON_VW
@@ -14,22 +15,41 @@
 #include "common/walk.clh"
 #include "gated/args.h"
 
+typedef struct operands {
+    __global const data_t *a, *b;
+    __global data_t *y;
+    long a_step, b_step, y_step;
+    int fresh;
+} operands;
+
+TENON_INLINE void block(const int vectors, const int whole, const span *s, long i,
+                        const operands *o, const activation_args *f)
+{
+    acc_v value[TENON_VECTORS], gate[TENON_VECTORS];
+    load_vectors(vectors, whole, s, o->b, i, o->b_step, gate);
+    load_vectors(vectors, whole, s, o->a, i, o->a_step, value);
+    FOR_VECTORS(k, vectors)
+    {
+        value[k] = value[k] * activate_v(gate[k], f);
+    }
+    store_vectors(vectors, whole, s, o->y, i, o->y_step, value, o->fresh);
+}
+
 TENON_VECTOR_KERNEL void forward(__global const data_t *a, __global const data_t *b,
                                  __global data_t *y, const gated_args args)
 {
     const activation_args f = {args.activation, TENON_FROM_BITS(args.alpha),
                                TENON_FROM_BITS(args.beta)};
-    const int inner = args.walk.rank - 1;
-    const long a_step = args.walk.stride[0][inner], b_step = args.walk.stride[1][inner],
-               y_step = args.walk.stride[2][inner];
     walk w;
     walk_begin(&w, &args.walk, 3);
-    for (; w.row < w.end; walk_next(&w, &args.walk, 3)) {
-        for (long i = w.first; i < w.last; i += TENON_VW) {
-            const int lanes = (int)min(w.last - i, (long)TENON_VW);
-            acc_v gate = activate_v(load_lanes(b, w.at[1] + i * b_step, b_step, lanes), &f);
-            acc_v value = load_lanes(a, w.at[0] + i * a_step, a_step, lanes);
-            stream_lanes(y, w.at[2] + i * y_step, y_step, lanes, value * gate, y != a && y != b);
-        }
+    const span s = walk_span(&w);
+    EACH_ROW(&w, &args.walk, 3)
+    {
+        const operands o = {a + w.at[0],       b + w.at[1],       y + w.at[2],
+                            args.walk.step[0], args.walk.step[1], args.walk.step[2],
+                            y != a && y != b};
+        EACH_BLOCK(
+            &s, lies_whole(o.a, o.a_step) && lies_whole(o.b, o.b_step) && lies_whole(o.y, o.y_step),
+            block(vectors, whole, &s, i, &o, &f))
     }
 }

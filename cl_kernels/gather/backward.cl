@@ -30,13 +30,15 @@ TENON_INLINE place place_of(const gather_backward_args *args)
     long line = id / args->pieces % args->lines;
     place at = {.dy = args->dy_offset, .dx = args->dx_offset};
     at.first = id % args->pieces * args->chunk;
-    at.last = min(at.first + args->chunk, (long)args->shape[args->rank - 1]);
+    at.last = min(at.first + args->chunk, (long)entry_of(args->shape, args->rank - 1));
     at.row = id / args->pieces / args->lines * args->rows_each;
     at.end = id < args->items ? min(at.row + args->rows_each, (long)args->rows) : at.row;
-    for (int d = (int)args->rank - 2; d >= 0; d--) {
-        at.dy += line % args->shape[d] * args->stride[0][d];
-        at.dx += line % args->shape[d] * args->stride[1][d];
-        line /= args->shape[d];
+    EACH_DOWN(d, 0, (int)args->rank - 1)
+    {
+        long index;
+        TENON_DIVIDE(line, (long)args->shape[d], line, index)
+        at.dy += index * args->stride[0][d];
+        at.dx += index * args->stride[1][d];
     }
     return at;
 }
@@ -62,7 +64,8 @@ TENON_INLINE long dy_at(const members *m, const gather_backward_args *args, long
 TENON_INLINE void add_row(__global const data_t *dy, __global data_t *dx, const members *m,
                           const gather_backward_args *args, const place *at)
 {
-    const long ds = args->stride[0][args->rank - 1], xs = args->stride[1][args->rank - 1];
+    const long ds = entry_of(args->stride[0], args->rank - 1),
+               xs = entry_of(args->stride[1], args->rank - 1);
     const long to = at->dx + m->row * args->step;
     long c = at->first;
     for (; c + VECTORS * TENON_VW <= at->last; c += VECTORS * TENON_VW) {
@@ -70,11 +73,13 @@ TENON_INLINE void add_row(__global const data_t *dy, __global data_t *dx, const 
         for (long i = m->first; i < m->last; i++) {
             if (is_member(m, args, i)) {
                 long from = at->dy + dy_at(m, args, i);
+                TENON_UNROLL
                 for (int v = 0; v < VECTORS; v++) {
                     sum[v] += load_lanes(dy, from + (c + v * TENON_VW) * ds, ds, TENON_VW);
                 }
             }
         }
+        TENON_UNROLL
         for (int v = 0; v < VECTORS; v++) {
             store_lanes(dx, to + (c + v * TENON_VW) * xs, xs, TENON_VW, sum[v]);
         }

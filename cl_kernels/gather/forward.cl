@@ -19,13 +19,12 @@ TENON_INLINE bool in_table(int index, const gather_args *args)
 TENON_KERNEL void forward(__global const element_t *x, __global const int *indices,
                           __global element_t *y, const gather_args args)
 {
-    const int last = args.walk.rank - 1;
-    const long xs = args.walk.stride[0][last], is = args.walk.stride[1][last];
-    const long ys = args.walk.stride[2][last];
+    const long xs = args.walk.step[0], is = args.walk.step[1], ys = args.walk.step[2];
     const element_t missing = (element_t)args.missing;
     walk w;
     walk_begin(&w, &args.walk, 3);
-    for (; w.row < w.end; walk_next(&w, &args.walk, 3)) {
+    EACH_ROW(&w, &args.walk, 3)
+    {
         __global element_t *line = y + w.at[2];
         if (is == 0) {
             int index = indices[w.at[1]];
@@ -34,12 +33,12 @@ TENON_KERNEL void forward(__global const element_t *x, __global const int *indic
             } else {
                 fill_line(line, ys, w.first, w.last, missing);
             }
-            continue;
-        }
-        for (long i = w.first; i < w.last; i++) {
-            int index = indices[w.at[1] + i * is];
-            line[i * ys] =
-                in_table(index, &args) ? x[w.at[0] + i * xs + index * args.step] : missing;
+        } else {
+            for (long i = w.first; i < w.last; i++) {
+                int index = indices[w.at[1] + i * is];
+                line[i * ys] =
+                    in_table(index, &args) ? x[w.at[0] + i * xs + index * args.step] : missing;
+            }
         }
     }
 }

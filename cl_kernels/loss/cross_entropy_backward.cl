@@ -86,7 +86,8 @@ TENON_INLINE void write_columns(__global const data_t *x, long xa, __global data
                                 const rows_args *args, int lanes, acc_v most, acc_v sum,
                                 acc_v factor, acc_v live)
 {
-    const long xs = args->stride[0][args->rank - 1], ds = args->stride[3][args->rank - 1];
+    const long xs = entry_of(args->stride[0], args->rank - 1),
+               ds = entry_of(args->stride[3], args->rank - 1);
     for (long i = 0; i < args->size; i++) {
         acc_v p = math_exp_falling_v(load_lanes(x, xa + i * args->axis[0], xs, lanes) - most) / sum;
         store_lanes(dx, da + i * args->axis[3], ds, lanes,
@@ -99,10 +100,10 @@ TENON_VECTOR_KERNEL void cross_entropy_columns(__global const data_t *x, __globa
                                                const rows_args args)
 {
     const int inner = args.rank - 1;
-    const long xs = args.stride[0][inner], ls = args.stride[1][inner];
-    const long fs = args.stride[2][inner], ds = args.stride[3][inner];
+    const long xs = entry_of(args.stride[0], inner), ls = entry_of(args.stride[1], inner);
+    const long fs = entry_of(args.stride[2], inner), ds = entry_of(args.stride[3], inner);
     long first = (long)get_global_id(0) * args.chunk;
-    long last = min(first + args.chunk, args.shape[inner]);
+    long last = min(first + args.chunk, entry_of(args.shape, inner));
     long at[TENON_ROWS_VIEWS];
     row_begin(&args, inner, (long)get_global_id(1), at);
     for (long c = first; c < last; c += TENON_VW) {
@@ -115,7 +116,8 @@ TENON_VECTOR_KERNEL void cross_entropy_columns(__global const data_t *x, __globa
         TENON_VSTORE(sum_v, 0, sum);
         TENON_VSTORE(splat(0), 0, factor);
         TENON_VSTORE(splat(0), 0, live);
-        for (int l = 0; l < lanes; l++) {
+        EACH_LANE(l, lanes)
+        {
             label[l] = labels[at[1] + (c + l) * ls];
             live[l] = is_ignored(&args, label[l]) ? 0 : 1;
             factor[l] = factor_of(&args, dloss, at[2] + (c + l) * fs, label[l]);
@@ -124,7 +126,8 @@ TENON_VECTOR_KERNEL void cross_entropy_columns(__global const data_t *x, __globa
         }
         write_columns(x, xa, dx, da, &args, lanes, most_v, sum_v, TENON_VLOAD(0, factor),
                       TENON_VLOAD(0, live));
-        for (int l = 0; l < lanes; l++) {
+        EACH_LANE(l, lanes)
+        {
             if (live[l] != 0 && is_class(&args, label[l])) {
                 store_data(dx, da + l * ds + label[l] * args.axis[3], here[l]);
             }

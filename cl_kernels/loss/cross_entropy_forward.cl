@@ -40,9 +40,9 @@ TENON_VECTOR_KERNEL void cross_entropy_columns(__global const data_t *x, __globa
                                                __global data_t *loss, const rows_args args)
 {
     const int inner = args.rank - 1;
-    const long xs = args.stride[0][inner];
+    const long xs = entry_of(args.stride[0], inner);
     long first = (long)get_global_id(0) * args.chunk;
-    long last = min(first + args.chunk, args.shape[inner]);
+    long last = min(first + args.chunk, entry_of(args.shape, inner));
     long at[TENON_ROWS_VIEWS];
     row_begin(&args, inner, (long)get_global_id(1), at);
     for (long c = first; c < last; c += TENON_VW) {
@@ -52,9 +52,10 @@ TENON_VECTOR_KERNEL void cross_entropy_columns(__global const data_t *x, __globa
         acc_v most_v = columns_greatest(x, xa, args.axis[0], args.size, xs, lanes);
         TENON_VSTORE(most_v, 0, most);
         TENON_VSTORE(columns_sum_exp(x, xa, args.axis[0], args.size, xs, lanes, most_v), 0, sum);
-        for (int l = 0; l < lanes; l++) {
-            long label = labels[at[1] + (c + l) * args.stride[1][inner]];
-            store_data(loss, at[2] + (c + l) * args.stride[2][inner],
+        EACH_LANE(l, lanes)
+        {
+            long label = labels[at[1] + (c + l) * entry_of(args.stride[1], inner)];
+            store_data(loss, at[2] + (c + l) * entry_of(args.stride[2], inner),
                        loss_of(x, xa + l * xs, &args, label, most[l], sum[l]));
         }
     }

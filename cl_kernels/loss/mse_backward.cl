@@ -38,6 +38,7 @@ TENON_VECTOR_KERNEL void mse_rows(__global const data_t *x, __global const data_
     long first = (long)get_global_id(0) * args.chunk;
     long last = min(first + args.chunk, (long)args.count);
     vector_at v;
+    TENON_UNROLL
     for (int i = 0; i < TENON_ROWS_VIEWS; i++) {
         v.stride[i] = args.axis[i];
     }
@@ -45,6 +46,7 @@ TENON_VECTOR_KERNEL void mse_rows(__global const data_t *x, __global const data_
         row_begin(&args, args.rank, row, v.at);
         for (long i = 0; i < args.size; i += TENON_VW) {
             gradient(x, t, dloss, dx, &args, &v, (int)min((long)TENON_VW, args.size - i));
+            TENON_UNROLL
             for (int k = 0; k < TENON_ROWS_VIEWS; k++) {
                 v.at[k] += TENON_VW * v.stride[k];
             }
@@ -59,15 +61,17 @@ TENON_VECTOR_KERNEL void mse_columns(__global const data_t *x, __global const da
 {
     const int inner = args.rank - 1;
     long first = (long)get_global_id(0) * args.chunk;
-    long last = min(first + args.chunk, (long)args.shape[inner]);
+    long last = min(first + args.chunk, (long)entry_of(args.shape, inner));
     vector_at v;
     row_begin(&args, inner, (long)get_global_id(1), v.at);
+    TENON_UNROLL
     for (int i = 0; i < TENON_ROWS_VIEWS; i++) {
-        v.stride[i] = args.stride[i][inner];
+        v.stride[i] = entry_of(args.stride[i], inner);
         v.at[i] += first * v.stride[i];
     }
     for (long c = first; c < last; c += TENON_VW) {
         gradient(x, t, dloss, dx, &args, &v, (int)min((long)TENON_VW, last - c));
+        TENON_UNROLL
         for (int i = 0; i < TENON_ROWS_VIEWS; i++) {
             v.at[i] += TENON_VW * v.stride[i];
         }

@@ -40,7 +40,8 @@ typedef struct norm_args {
     tenon_i64 offset[NORM_VIEWS]; /* elements */
     tenon_i64 stride[NORM_VIEWS][8];
     tenon_i64 shape[8];
-    tenon_i64 count; /* elements of a set */
+    tenon_i64 length, along[NORM_VIEWS]; /* of the last dimension: its size, the strides */
+    tenon_i64 count;                     /* elements of a set */
     tenon_i64 sets;
     tenon_i64 parts;        /* a set's sums lie in the workspace in so many neighbouring parts */
     tenon_i64 chunk;        /* sets of a work-item, one after the other */

@@ -47,6 +47,7 @@ TENON_INLINE void sum_piece(const int side, const norm_sources *from, const norm
     clear_sum(side, &first);
     clear_sum(side, &second);
     prepare_factors(side, &f, args, factors_of(args, weighted));
+    const norm_walk set = w;
     walk_enter(&w, args, args->kept, args->rank - 1, piece->line);
     for (long line = piece->line; line < piece->line_end; line++) {
         load_factors(side, 0, &f, from, args, &w, 0, TENON_COLUMNS ? column_lanes : TENON_VW);
@@ -70,7 +71,7 @@ TENON_INLINE void sum_piece(const int side, const norm_sources *from, const norm
                 added = 0;
             }
         }
-        walk_next_line(SUM_VIEWS, &w, args);
+        walk_next_line(SUM_VIEWS, &w, &set, args, line + 1);
     }
     for (int b = 0; b < side; b++) {
         result[b].first = fold_sum(&first, b);
@@ -147,7 +148,8 @@ TENON_KERNEL void norm_reduce(__global acc_t *work, __global param_t *dgamma,
     }
     TENON_VSTORE(s.first, 0, first);
     TENON_VSTORE(s.second, 0, second);
-    for (int l = 0; l < lanes; l++) {
+    EACH_LANE(l, lanes)
+    {
         norm_walk w;
         walk_begin(&w, &args);
         walk_enter(&w, &args, 0, args.kept, set + l);
@@ -163,6 +165,7 @@ TENON_INLINE void gradient_piece(const int side, const norm_sources *from, __glo
                                  int column_lanes, norm_factors *f)
 {
     const int weighted = args->flags & NORM_WEIGHTED;
+    const norm_walk set = w;
     walk_enter(&w, args, args->kept, args->rank - 1, piece->line);
     for (long line = piece->line; line < piece->line_end; line++) {
         load_factors(side, 0, f, from, args, &w, 0, TENON_COLUMNS ? column_lanes : TENON_VW);
@@ -184,7 +187,7 @@ TENON_INLINE void gradient_piece(const int side, const norm_sources *from, __glo
                             lanes, g * (weighted ? rstd : rstd * gamma));
             }
         }
-        walk_next_line(NORM_HAS(NORM_VIEWS) - 1, &w, args);
+        walk_next_line(NORM_HAS(NORM_VIEWS) - 1, &w, &set, args, line + 1);
     }
 }
 

@@ -34,6 +34,7 @@ TENON_INLINE void sum_piece(const int side, const int squares, __global const da
     int added = 0;
     block_sum sum;
     clear_sum(side, &sum);
+    const norm_walk set = w;
     walk_enter(&w, args, args->kept, args->rank - 1, piece->line);
     for (long line = piece->line; line < piece->line_end; line++) {
         long i = sum_dense(squares, x + w.at[NORM_X], piece->unit, dense, shift[0], &sum, &added);
@@ -53,7 +54,7 @@ TENON_INLINE void sum_piece(const int side, const int squares, __global const da
                 added = 0;
             }
         }
-        walk_next_line(NORM_HAS(NORM_X), &w, args);
+        walk_next_line(NORM_HAS(NORM_X), &w, &set, args, line + 1);
     }
     for (int b = 0; b < side; b++) {
         result[b] = fold_sum(&sum, b);
@@ -69,11 +70,12 @@ TENON_INLINE void save_lanes(const outputs *o, const norm_args *args, const norm
     TENON_VSTORE(s->mean, 0, mean);
     TENON_VSTORE(s->variance, 0, variance);
     TENON_VSTORE(s->rstd, 0, rstd);
-    for (int l = 0; l < lanes; l++) {
+    EACH_LANE(l, lanes)
+    {
         for (int v = 0; v < NORM_VIEWS; v++) {
             at[v] = set->at[v];
             if (skip + l > 0) {
-                at[v] += (skip + l) * args->stride[v][args->kept - 1];
+                at[v] += (skip + l) * entry_of(args->stride[v], args->kept - 1);
             }
         }
         save(o, args, at, mean[l], variance[l], rstd[l]);
@@ -89,6 +91,7 @@ TENON_INLINE void apply_piece(const int side, const norm_sources *from, __global
                               int column_lanes, norm_factors *f)
 {
     const long dense = dense_end(args, piece);
+    const norm_walk set = w;
     walk_enter(&w, args, args->kept, args->rank - 1, piece->line);
     for (long line = piece->line; line < piece->line_end; line++) {
         load_factors(side, 0, f, from, args, &w, 0, TENON_COLUMNS ? column_lanes : TENON_VW);
@@ -108,7 +111,7 @@ TENON_INLINE void apply_piece(const int side, const norm_sources *from, __global
                             TENON_FMA(h, f->value[b][FACTOR_GAMMA], f->value[b][FACTOR_BETA]));
             }
         }
-        walk_next_line(APPLY_VIEWS, &w, args);
+        walk_next_line(APPLY_VIEWS, &w, &set, args, line + 1);
     }
 }
 
@@ -244,7 +247,8 @@ TENON_KERNEL void norm_combine(__global acc_t *work, __global acc_t *mean, __glo
     TENON_VSTORE(s.mean, 0, m);
     TENON_VSTORE(s.variance, 0, v);
     TENON_VSTORE(s.rstd, 0, r);
-    for (int l = 0; l < lanes; l++) {
+    EACH_LANE(l, lanes)
+    {
         norm_walk w;
         walk_begin(&w, &args);
         walk_enter(&w, &args, 0, args.kept, (set + l) * parts);

@@ -21,46 +21,79 @@
 #define MASTER    4
 #define VIEWS     5
 
+typedef struct operands {
+    __global const gradient_t *gradient;
+    __global acc_t *first, *second;
+    long gradient_step, first_step, second_step;
+    parameter_lines parameters;
+} operands;
+
 /* A moment brought up to date with x. */
-TENON_INLINE acc_v update(__global acc_t *moment, place at, int lanes, acc_v x, acc_t keep,
-                          acc_t fresh)
+TENON_INLINE acc_v update(acc_v old, acc_v x, acc_t keep, acc_t fresh)
 {
-    acc_v old = load_state(moment, at.at, at.stride, lanes);
-    acc_v result = TENON_FMA(splat(keep), old, splat(fresh) * x);
-    store_state(moment, at.at, at.stride, lanes, result);
-    return result;
+    return TENON_FMA(splat(keep), old, splat(fresh) * x);
+}
+
+/* A vector's step. */
+TENON_INLINE acc_v step_of(const lines_args *args, acc_v g, acc_v p, acc_v *m, acc_v *v)
+{
+    const acc_v rate = splat(lines_scalar(args, 0)), root = splat(lines_scalar(args, 5));
+    const acc_v epsilon = splat(lines_scalar(args, 6));
+    const acc_t decay = lines_scalar(args, 7);
+    g = (args->flags & MAXIMIZE) != 0 ? -g : g;
+    if ((args->flags & DECOUPLED) != 0) {
+        p = p * splat(decay);
+    } else if (decay != 0) {
+        g = TENON_FMA(splat(decay), p, g);
+    }
+    *m = update(*m, g, lines_scalar(args, 1), lines_scalar(args, 2));
+    *v = update(*v, g * g, lines_scalar(args, 3), lines_scalar(args, 4));
+    const acc_v d = *m / TENON_FMA(sqrt(*v), root, epsilon);
+    return TENON_FMA(-rate, d, p);
+}
+
+TENON_INLINE void block(const int vectors, const int whole, const span *s, long i,
+                        const lines_args *args, const operands *o)
+{
+    acc_v g[TENON_VECTORS], p[TENON_VECTORS], m[TENON_VECTORS], v[TENON_VECTORS];
+    load_gradients(vectors, whole, s, o->gradient, i, o->gradient_step, g);
+    load_parameters(vectors, whole, s, &o->parameters, i, p);
+    load_states(vectors, whole, s, o->first, i, o->first_step, m);
+    load_states(vectors, whole, s, o->second, i, o->second_step, v);
+    FOR_VECTORS(k, vectors)
+    {
+        p[k] = step_of(args, g[k], p[k], &m[k], &v[k]);
+    }
+    store_states(vectors, whole, s, o->first, i, o->first_step, m);
+    store_states(vectors, whole, s, o->second, i, o->second_step, v);
+    store_parameters(vectors, whole, s, &o->parameters, i, p);
+}
+
+TENON_INLINE int lie_whole(const operands *o)
+{
+    return gradient_lies_whole(o->gradient, o->gradient_step) &&
+           parameters_lie_whole(&o->parameters) && state_lies_whole(o->first, o->first_step) &&
+           state_lies_whole(o->second, o->second_step);
 }
 
 TENON_VECTOR_KERNEL void adam(__global const gradient_t *gradient, __global data_t *parameter,
                               __global acc_t *first, __global acc_t *second, __global acc_t *master,
                               const lines_args args)
 {
-    const acc_v rate = splat(lines_scalar(&args, 0)), root = splat(lines_scalar(&args, 5));
-    const acc_v epsilon = splat(lines_scalar(&args, 6));
-    const acc_t decay = lines_scalar(&args, 7);
-    const int decoupled = (args.flags & DECOUPLED) != 0;
     lines w;
-    for (lines_begin(&w, &args, VIEWS); w.left > 0; lines_next(&w, &args, VIEWS)) {
-        for (long i = w.first; i < w.last; i += TENON_VW) {
-            const int lanes = (int)min(w.last - i, (long)TENON_VW);
-            const place g_at = place_of(&args, &w, GRADIENT, i);
-            const place p_at = place_of(&args, &w, PARAMETER, i);
-            const place m_at = place_of(&args, &w, MASTER, i);
-            acc_v g = load_gradient(gradient, g_at.at, g_at.stride, lanes);
-            acc_v p = load_parameter(&args, parameter, p_at, master, m_at, lanes);
-            g = (args.flags & MAXIMIZE) != 0 ? -g : g;
-            if (decoupled) {
-                p = p * splat(decay);
-            } else if (decay != 0) {
-                g = TENON_FMA(splat(decay), p, g);
-            }
-            acc_v m = update(first, place_of(&args, &w, FIRST, i), lanes, g, lines_scalar(&args, 1),
-                             lines_scalar(&args, 2));
-            acc_v v = update(second, place_of(&args, &w, SECOND, i), lanes, g * g,
-                             lines_scalar(&args, 3), lines_scalar(&args, 4));
-            acc_v d = m / TENON_FMA(sqrt(v), root, epsilon);
-            p = TENON_FMA(-rate, d, p);
-            store_parameter(&args, parameter, p_at, master, m_at, lanes, p);
-        }
+    lines_begin(&w, &args, VIEWS);
+    EACH_PIECE(&w, &args, VIEWS)
+    {
+        const span s = lines_span(&w, &args);
+        const operands o = {gradient + w.at[GRADIENT],
+                            first + w.at[FIRST],
+                            second + w.at[SECOND],
+                            args.along[GRADIENT],
+                            args.along[FIRST],
+                            args.along[SECOND],
+                            {parameter + w.at[PARAMETER], master + w.at[MASTER],
+                             args.along[PARAMETER], args.along[MASTER],
+                             (args.flags & OPTIMIZER_HAS_MASTER) != 0}};
+        EACH_BLOCK(&s, lie_whole(&o), block(vectors, whole, &s, i, &args, &o))
     }
 }

@@ -7,7 +7,7 @@
  * Scalars: 0 the greatest norm, 1 ε. args.flags: bit 0 for a norm that is not finite to scale
  * nothing.
  *
- * TENON_VW, TENON_DTYPE: see common/types.clh.
+ * TENON_VW, TENON_DTYPE, TENON_VECTORS: see common/types.clh and common/stream.clh.
  */
 #ifndef TENON_VW
 #define TENON_VW 4
@@ -27,16 +27,28 @@ TENON_INLINE acc_t clip_factor(const lines_args *args, acc_t sum)
     return factor;
 }
 
+TENON_INLINE void block(const int vectors, const int whole, const span *s, long i,
+                        __global data_t *x, long stride, acc_v factor)
+{
+    acc_v v[TENON_VECTORS];
+    load_vectors(vectors, whole, s, x, i, stride, v);
+    FOR_VECTORS(k, vectors)
+    {
+        v[k] = v[k] * factor;
+    }
+    store_vectors(vectors, whole, s, x, i, stride, v, 0);
+}
+
 TENON_VECTOR_KERNEL void clip(__global const acc_t *sum, __global data_t *x, const lines_args args)
 {
     const acc_v factor = splat(clip_factor(&args, sum[args.offset[0]]));
-    const long stride = args.stride[1][args.rank - 1];
+    const long stride = args.along[1];
     lines w;
-    for (lines_begin(&w, &args, 2); w.left > 0; lines_next(&w, &args, 2)) {
-        for (long i = w.first; i < w.last; i += TENON_VW) {
-            const int lanes = (int)min(w.last - i, (long)TENON_VW);
-            const long at = w.at[1] + i * stride;
-            store_lanes(x, at, stride, lanes, load_lanes(x, at, stride, lanes) * factor);
-        }
+    lines_begin(&w, &args, 2);
+    EACH_PIECE(&w, &args, 2)
+    {
+        const span s = lines_span(&w, &args);
+        __global data_t *line = x + w.at[1];
+        EACH_BLOCK(&s, lies_whole(line, stride), block(vectors, whole, &s, i, line, stride, factor))
     }
 }

@@ -20,42 +20,77 @@
 #define MASTER    3
 #define VIEWS     4
 
+typedef struct operands {
+    __global const gradient_t *gradient;
+    __global acc_t *velocity;
+    long gradient_step, velocity_step;
+    parameter_lines parameters;
+} operands;
+
 /* The direction of descent, with the velocity brought up to date. */
-TENON_INLINE acc_v descend(const lines_args *args, __global acc_t *velocity, place at, int lanes,
-                           acc_v g)
+TENON_INLINE acc_v descend(const lines_args *args, acc_v *velocity, acc_v g)
 {
     const acc_v momentum = splat(lines_scalar(args, 1)), fresh = splat(lines_scalar(args, 2));
     if ((args->flags & OPTIMIZER_HAS_VELOCITY) == 0) {
         return g;
     }
-    acc_v v = g;
-    if ((args->flags & FIRST) == 0) {
-        v = TENON_FMA(momentum, load_state(velocity, at.at, at.stride, lanes), fresh * g);
+    *velocity = (args->flags & FIRST) != 0 ? g : TENON_FMA(momentum, *velocity, fresh * g);
+    return (args->flags & NESTEROV) != 0 ? TENON_FMA(momentum, *velocity, g) : *velocity;
+}
+
+TENON_INLINE void block(const int vectors, const int whole, const span *s, long i,
+                        const lines_args *args, const operands *o)
+{
+    const acc_v rate = splat(lines_scalar(args, 0));
+    const acc_t decay = lines_scalar(args, 3);
+    const int has_velocity = (args->flags & OPTIMIZER_HAS_VELOCITY) != 0;
+    acc_v gradient[TENON_VECTORS], p[TENON_VECTORS], velocity[TENON_VECTORS];
+    load_gradients(vectors, whole, s, o->gradient, i, o->gradient_step, gradient);
+    load_parameters(vectors, whole, s, &o->parameters, i, p);
+    FOR_VECTORS(k, vectors)
+    {
+        velocity[k] = splat(0);
     }
-    store_state(velocity, at.at, at.stride, lanes, v);
-    return (args->flags & NESTEROV) != 0 ? TENON_FMA(momentum, v, g) : v;
+    if (has_velocity && (args->flags & FIRST) == 0) {
+        load_states(vectors, whole, s, o->velocity, i, o->velocity_step, velocity);
+    }
+    FOR_VECTORS(k, vectors)
+    {
+        acc_v g = (args->flags & MAXIMIZE) != 0 ? -gradient[k] : gradient[k];
+        g = decay != 0 ? TENON_FMA(splat(decay), p[k], g) : g;
+        const acc_v d = descend(args, &velocity[k], g);
+        p[k] = TENON_FMA(-rate, d, p[k]);
+    }
+    if (has_velocity) {
+        store_states(vectors, whole, s, o->velocity, i, o->velocity_step, velocity);
+    }
+    store_parameters(vectors, whole, s, &o->parameters, i, p);
+}
+
+TENON_INLINE int lie_whole(const lines_args *args, const operands *o)
+{
+    return gradient_lies_whole(o->gradient, o->gradient_step) &&
+           parameters_lie_whole(&o->parameters) &&
+           ((args->flags & OPTIMIZER_HAS_VELOCITY) == 0 ||
+            state_lies_whole(o->velocity, o->velocity_step));
 }
 
 TENON_VECTOR_KERNEL void sgd(__global const gradient_t *gradient, __global data_t *parameter,
                              __global acc_t *velocity, __global acc_t *master,
                              const lines_args args)
 {
-    const acc_v rate = splat(lines_scalar(&args, 0));
-    const acc_t decay = lines_scalar(&args, 3);
     lines w;
-    for (lines_begin(&w, &args, VIEWS); w.left > 0; lines_next(&w, &args, VIEWS)) {
-        for (long i = w.first; i < w.last; i += TENON_VW) {
-            const int lanes = (int)min(w.last - i, (long)TENON_VW);
-            const place g_at = place_of(&args, &w, GRADIENT, i);
-            const place p_at = place_of(&args, &w, PARAMETER, i);
-            const place m_at = place_of(&args, &w, MASTER, i);
-            acc_v g = load_gradient(gradient, g_at.at, g_at.stride, lanes);
-            acc_v p = load_parameter(&args, parameter, p_at, master, m_at, lanes);
-            g = (args.flags & MAXIMIZE) != 0 ? -g : g;
-            g = decay != 0 ? TENON_FMA(splat(decay), p, g) : g;
-            acc_v d = descend(&args, velocity, place_of(&args, &w, VELOCITY, i), lanes, g);
-            p = TENON_FMA(-rate, d, p);
-            store_parameter(&args, parameter, p_at, master, m_at, lanes, p);
-        }
+    lines_begin(&w, &args, VIEWS);
+    EACH_PIECE(&w, &args, VIEWS)
+    {
+        const span s = lines_span(&w, &args);
+        const operands o = {gradient + w.at[GRADIENT],
+                            velocity + w.at[VELOCITY],
+                            args.along[GRADIENT],
+                            args.along[VELOCITY],
+                            {parameter + w.at[PARAMETER], master + w.at[MASTER],
+                             args.along[PARAMETER], args.along[MASTER],
+                             (args.flags & OPTIMIZER_HAS_MASTER) != 0}};
+        EACH_BLOCK(&s, lie_whole(&args, &o), block(vectors, whole, &s, i, &args, &o))
     }
 }

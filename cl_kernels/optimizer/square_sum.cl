@@ -8,7 +8,7 @@
  *
  * args.flags: bit 0 to add to what the output holds. Partial sums wait in a workspace.
  *
- * TENON_VW, TENON_DTYPE: see common/types.clh.
+ * TENON_VW, TENON_DTYPE, TENON_VECTORS: see common/types.clh and common/stream.clh.
  */
 #ifndef TENON_VW
 #define TENON_VW 4
@@ -18,9 +18,21 @@
 
 #define ADD 1
 
+/* The squares of a work-item's vectors are summed side by side. */
+TENON_INLINE void block(const int vectors, const int whole, const span *s, long i,
+                        __global const data_t *x, long stride, acc_v total[TENON_VECTORS])
+{
+    acc_v v[TENON_VECTORS];
+    load_vectors(vectors, whole, s, x, i, stride, v);
+    FOR_VECTORS(k, vectors)
+    {
+        total[k] = TENON_FMA(v[k], v[k], total[k]);
+    }
+}
+
 TENON_INLINE void leave(__global acc_t *sums, const lines_args *args, long item, acc_t sum)
 {
-    if (item < args->items) {
+    if (item < args->items * args->parts) {
         long at = args->offset[1] + item;
         sums[at] = (args->flags & ADD) != 0 ? sums[at] + sum : sum;
     }
@@ -29,17 +41,22 @@ TENON_INLINE void leave(__global acc_t *sums, const lines_args *args, long item,
 TENON_VECTOR_KERNEL void square_sum(__global const data_t *x, __global acc_t *sums,
                                     const lines_args args)
 {
-    const long stride = args.stride[0][args.rank - 1];
-    acc_v total = splat(0);
+    const long stride = args.along[0];
+    acc_v total[TENON_VECTORS];
     lines w;
-    for (lines_begin(&w, &args, 1); w.left > 0; lines_next(&w, &args, 1)) {
-        for (long i = w.first; i < w.last; i += TENON_VW) {
-            const int lanes = (int)min(w.last - i, (long)TENON_VW);
-            acc_v v = load_lanes(x, w.at[0] + i * stride, stride, lanes);
-            total = TENON_FMA(v, v, total);
-        }
+    FOR_VECTORS(k, TENON_VECTORS)
+    {
+        total[k] = splat(0);
     }
-    leave(sums, &args, (long)get_global_id(0), sum_of_lanes(total));
+    for (lines_begin(&w, &args, 1); w.left > 0; lines_next(&w, &args, 1)) {
+        const span s = lines_span(&w, &args);
+        __global const data_t *line = x + w.at[0];
+        EACH_BLOCK(&s, lies_whole(line, stride), block(vectors, whole, &s, i, line, stride, total))
+    }
+    for (int k = 1; k < TENON_VECTORS; k++) {
+        total[0] += total[k];
+    }
+    leave(sums, &args, (long)get_global_id(0), sum_of_lanes(total[0]));
 }
 
 TENON_KERNEL void square_sum_add(__global const acc_t *sums, __global acc_t *total,

@@ -14,7 +14,7 @@
 /* Which entry of x stands at entry i of y's dimension d; -1: none. */
 TENON_INLINE long source_of(const pad_args *args, int d, long i)
 {
-    const long at = i - args->begin[d], last = args->size[d] - 1;
+    const long at = i - entry_of(args->begin, d), last = entry_of(args->size, d) - 1;
     if (at >= 0 && at <= last) {
         return at;
     }
@@ -31,7 +31,7 @@ TENON_INLINE long source_of(const pad_args *args, int d, long i)
 TENON_INLINE long source_line(const pad_args *args, const walk *w)
 {
     long line = args->walk.offset[1];
-    WALK_UP(d, args->walk.rank)
+    EACH_UP(d, 0, args->walk.rank - 1)
     {
         long i = source_of(args, d, w->index[d]);
         if (i < 0) {
@@ -47,7 +47,7 @@ TENON_INLINE void pad_end(__global const element_t *x, __global element_t *y, co
                           long first, long last)
 {
     const int d = args->walk.rank - 1;
-    const long ys = args->walk.stride[0][d], xs = args->walk.stride[1][d];
+    const long ys = args->walk.step[0], xs = args->walk.step[1];
     if (args->mode == PAD_CONSTANT) {
         fill_line(y, ys, first, last, (element_t)args->value);
         return;
@@ -60,20 +60,22 @@ TENON_INLINE void pad_end(__global const element_t *x, __global element_t *y, co
 TENON_KERNEL void forward(__global const element_t *x, __global element_t *y, const pad_args args)
 {
     const int d = args.walk.rank - 1;
-    const long ys = args.walk.stride[0][d], xs = args.walk.stride[1][d];
+    const long ys = args.walk.step[0], xs = args.walk.step[1];
+    const long begin = entry_of(args.begin, d);
     walk w;
     walk_begin(&w, &args.walk, 1);
-    const long from = clamp((long)args.begin[d], w.first, w.last);
-    const long to = clamp((long)(args.begin[d] + args.size[d]), from, w.last);
-    for (; w.row < w.end; walk_next(&w, &args.walk, 1)) {
+    const long from = clamp(begin, w.first, w.last);
+    const long to = clamp(begin + entry_of(args.size, d), from, w.last);
+    EACH_ROW(&w, &args.walk, 1)
+    {
         __global element_t *line = y + w.at[0];
         long source = source_line(&args, &w);
         if (source < 0) {
             fill_line(line, ys, w.first, w.last, (element_t)args.value);
-            continue;
+        } else {
+            pad_end(x + source, line, &args, w.first, from);
+            copy_line(x + source + (from - begin) * xs, xs, line + from * ys, ys, 0, to - from);
+            pad_end(x + source, line, &args, to, w.last);
         }
-        pad_end(x + source, line, &args, w.first, from);
-        copy_line(x + source + (from - args.begin[d]) * xs, xs, line + from * ys, ys, 0, to - from);
-        pad_end(x + source, line, &args, to, w.last);
     }
 }

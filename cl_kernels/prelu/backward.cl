@@ -35,9 +35,11 @@ enum { X, SLOPE, DY, DX, DSLOPE };
 TENON_INLINE void step_to(const prelu_args *args, int first, int end, long number,
                           long at[PRELU_VIEWS])
 {
-    for (int d = end - 1; d >= first; d--) {
-        long index = number % args->shape[d];
-        number /= args->shape[d];
+    EACH_DOWN(d, first, end)
+    {
+        long index;
+        TENON_DIVIDE(number, (long)args->shape[d], number, index)
+        TENON_UNROLL
         for (int v = 0; v < PRELU_VIEWS; v++) {
             at[v] += index * args->stride[v][d];
         }
@@ -46,6 +48,7 @@ TENON_INLINE void step_to(const prelu_args *args, int first, int end, long numbe
 
 TENON_INLINE void slope_at(const prelu_args *args, long number, long at[PRELU_VIEWS])
 {
+    TENON_UNROLL
     for (int v = 0; v < PRELU_VIEWS; v++) {
         at[v] = args->offset[v];
     }
@@ -57,8 +60,8 @@ TENON_INLINE acc_v run_vector(const prelu_args *args, int d, __global const data
                               __global const data_t *dy, __global data_t *dx,
                               const long at[PRELU_VIEWS], long i, int lanes, acc_v slope, acc_v sum)
 {
-    const long x_step = args->stride[X][d], dy_step = args->stride[DY][d],
-               dx_step = args->stride[DX][d];
+    const long x_step = entry_of(args->stride[X], d), dy_step = entry_of(args->stride[DY], d),
+               dx_step = entry_of(args->stride[DX], d);
     const acc_v v = load_lanes(x, at[X] + i * x_step, x_step, lanes);
     const acc_v gradient = load_lanes(dy, at[DY] + i * dy_step, dy_step, lanes);
     const acc_v factor = v != v ? v : slope;
@@ -76,8 +79,9 @@ TENON_INLINE acc_t sum_along(const prelu_args *args, long segment, __global cons
     long unit = segment * args->segment_step;
     for (long n = 0; n < args->units_each && unit < args->units; n++, unit += args->unit_step) {
         const long first = unit % args->pieces * args->chunk;
-        const long last = min(first + args->chunk, (long)args->shape[inner]);
+        const long last = min(first + args->chunk, (long)entry_of(args->shape, inner));
         long at[PRELU_VIEWS];
+        TENON_UNROLL
         for (int v = 0; v < PRELU_VIEWS; v++) {
             at[v] = start[v];
         }
@@ -118,7 +122,8 @@ TENON_INLINE acc_v load_sums(__global const acc_t *partial, long i, int lanes, b
         return TENON_VLOAD(0, partial + i);
     }
     TENON_VSTORE(splat(0), 0, lane);
-    for (int l = 0; l < lanes && !first; l++) {
+    EACH_LANE(l, first ? 0 : lanes)
+    {
         lane[l] = partial[i + l];
     }
     return TENON_VLOAD(0, lane);
@@ -132,7 +137,8 @@ TENON_INLINE void store_sums(__global acc_t *partial, long i, int lanes, acc_v s
         return;
     }
     TENON_VSTORE(sum, 0, lane);
-    for (int l = 0; l < lanes; l++) {
+    EACH_LANE(l, lanes)
+    {
         partial[i + l] = lane[l];
     }
 }
@@ -147,6 +153,7 @@ TENON_INLINE void sum_across(const prelu_args *args, long segment, __global cons
     long unit = segment * args->segment_step;
     for (long n = 0; n < args->units_each && unit < args->units; n++, unit += args->unit_step) {
         long at[PRELU_VIEWS];
+        TENON_UNROLL
         for (int v = 0; v < PRELU_VIEWS; v++) {
             at[v] = start[v];
         }
@@ -165,10 +172,11 @@ TENON_VECTOR_KERNEL void across(__global const data_t *x, __global const data_t 
                                 const prelu_args args)
 {
     const int d = args.kept - 1;
-    const long segment = (long)get_global_id(0), inner = args.shape[d];
+    const long segment = (long)get_global_id(0), inner = entry_of(args.shape, d);
     long k = (long)get_global_id(1) * args.slopes_each;
     const long row = (long)get_global_id(2), end = min(k + args.slopes_each, inner);
-    const long slope_step = args.stride[SLOPE][d], dslope_step = args.stride[DSLOPE][d];
+    const long slope_step = entry_of(args.stride[SLOPE], d),
+               dslope_step = entry_of(args.stride[DSLOPE], d);
     long at[PRELU_VIEWS];
     slope_at(&args, row * inner, at);
     for (; k < end; k += PRELU_GROUP * TENON_VW) {
@@ -200,7 +208,7 @@ TENON_VECTOR_KERNEL void stream(__global const data_t *x, __global const data_t 
 {
     const int d = args.kept - 1;
     const long segment = (long)get_global_id(0), row = (long)get_global_id(2);
-    const long inner = args.shape[d], slope_step = args.stride[SLOPE][d];
+    const long inner = entry_of(args.shape, d), slope_step = entry_of(args.stride[SLOPE], d);
     const long begin = (long)get_global_id(1) * args.slopes_each;
     const long end = min(begin + args.slopes_each, inner);
     const long sums = args.partial + segment * args.slopes + row * inner;

@@ -2,10 +2,11 @@
  * y = x > 0 ? x : slope · x, element by element, over any strides (0 broadcasts). y may be x or
  * slope.
  *
- * A work-item covers a piece of rows_each rows, by vectors along the last dimension.
- * Global size: at least {args.items}.
+ * A work-item covers a piece of rows_each rows, by vectors along the last dimension, or on a GPU
+ * its vectors of one. Global size: at least {args.items}.
  *
  * TENON_VW: lanes of a vector.
+ * TENON_VECTORS: see common/stream.clh.
  * TENON_DTYPE: see common/types.clh.
  */
 #ifndef TENON_VW
@@ -14,20 +15,39 @@
 #include "common/types.clh"
 #include "common/walk.clh"
 
+typedef struct operands {
+    __global const data_t *x, *slope;
+    __global data_t *y;
+    long x_step, slope_step, y_step;
+    int fresh;
+} operands;
+
+TENON_INLINE void block(const int vectors, const int whole, const span *s, long i,
+                        const operands *o)
+{
+    acc_v x[TENON_VECTORS], slope[TENON_VECTORS];
+    load_vectors(vectors, whole, s, o->slope, i, o->slope_step, slope);
+    load_vectors(vectors, whole, s, o->x, i, o->x_step, x);
+    FOR_VECTORS(k, vectors)
+    {
+        x[k] = x[k] > splat(0) ? x[k] : slope[k] * x[k];
+    }
+    store_vectors(vectors, whole, s, o->y, i, o->y_step, x, o->fresh);
+}
+
 TENON_VECTOR_KERNEL void forward(__global const data_t *x, __global const data_t *slope,
                                  __global data_t *y, const walk_args args)
 {
-    const int inner = args.rank - 1;
-    const long x_step = args.stride[0][inner], slope_step = args.stride[1][inner],
-               y_step = args.stride[2][inner];
     walk w;
     walk_begin(&w, &args, 3);
-    for (; w.row < w.end; walk_next(&w, &args, 3)) {
-        for (long i = w.first; i < w.last; i += TENON_VW) {
-            const int lanes = (int)min(w.last - i, (long)TENON_VW);
-            acc_v s = load_lanes(slope, w.at[1] + i * slope_step, slope_step, lanes);
-            acc_v v = load_lanes(x, w.at[0] + i * x_step, x_step, lanes);
-            stream_lanes(y, w.at[2] + i * y_step, y_step, lanes, v > splat(0) ? v : s * v, y != x);
-        }
+    const span s = walk_span(&w);
+    EACH_ROW(&w, &args, 3)
+    {
+        const operands o = {x + w.at[0],  slope + w.at[1], y + w.at[2], args.step[0],
+                            args.step[1], args.step[2],    y != x};
+        EACH_BLOCK(&s,
+                   lies_whole(o.x, o.x_step) && lies_whole(o.slope, o.slope_step) &&
+                       lies_whole(o.y, o.y_step),
+                   block(vectors, whole, &s, i, &o))
     }
 }

@@ -46,6 +46,7 @@ TENON_INLINE void draw(const philox_stream *stream, ulong block, word_v x[WORDS]
 #if WORDS == 2
     uint_v half_words[4];
     philox(stream, block, half_words);
+    TENON_UNROLL
     for (int h = 0; h < 2; h++) {
         x[h] = TENON_CAT(convert_ulong, TENON_VW)(half_words[2 * h]) |
                TENON_CAT(convert_ulong, TENON_VW)(half_words[2 * h + 1]) << 32;
@@ -67,6 +68,7 @@ TENON_INLINE void numbers(const lines_args *args, const word_v x[WORDS], acc_v y
 {
     const acc_v low = splat(lines_scalar(args, 2)), range = splat(lines_scalar(args, 3));
     const acc_v least = splat(lines_scalar(args, 4)), most = splat(lines_scalar(args, 5));
+    TENON_UNROLL
     for (int h = 0; h < WORDS; h++) {
         acc_v u = TO_ACC(x[h] >> (WORD_BITS - UNIT_BITS)) * splat(UNIT);
         acc_v v = low + range * u;
@@ -119,6 +121,7 @@ TENON_INLINE void pair(const lines_args *args, word_v x0, word_v x1, acc_v *y0, 
 
 TENON_INLINE void numbers(const lines_args *args, const word_v x[WORDS], acc_v y[WORDS])
 {
+    TENON_UNROLL
     for (int h = 0; h < WORDS; h += 2) {
         pair(args, x[h], x[h + 1], &y[h], &y[h + 1]);
     }
@@ -128,6 +131,7 @@ TENON_INLINE void numbers(const lines_args *args, const word_v x[WORDS], acc_v y
 
 TENON_INLINE void numbers(const lines_args *args, const word_v x[WORDS], acc_v y[WORDS])
 {
+    TENON_UNROLL
     for (int h = 0; h < WORDS; h++) {
         y[h] = philox_below(x[h], args->scalar[2]) ? splat(1) : splat(0);
     }
@@ -145,6 +149,7 @@ TENON_INLINE void store(__global out_t *y, const lines *w, long at, long stride,
 {
     acc_t x[TENON_VW];
     TENON_VSTORE(v, 0, x);
+    TENON_UNROLL
     for (int l = 0; l < TENON_VW; l++) {
         if (i + l >= w->first && i + l < w->last) {
             y[at + (i + l) * stride] = (out_t)x[l];
@@ -159,9 +164,11 @@ typedef data_t out_t;
 TENON_VECTOR_KERNEL void random_fill(__global out_t *y, const lines_args args)
 {
     const philox_stream stream = philox_begin(&args);
-    const long stride = args.stride[0][args.rank - 1];
+    const long stride = args.along[0];
     lines w;
-    for (lines_begin(&w, &args, 2); w.left > 0; lines_next(&w, &args, 2)) {
+    lines_begin(&w, &args, 2);
+    EACH_PIECE(&w, &args, 2)
+    {
         const long base = w.at[1];
         long group, last;
         philox_groups(&w, base, WORDS * PHILOX_BLOCKS, &group, &last);
@@ -172,6 +179,7 @@ TENON_VECTOR_KERNEL void random_fill(__global out_t *y, const lines_args args)
                 acc_v v[WORDS];
                 draw(&stream, (ulong)(group * PHILOX_BLOCKS + j), x);
                 numbers(&args, x, v);
+                TENON_UNROLL
                 for (int h = 0; h < WORDS; h++) {
                     store(y, &w, w.at[0], stride, i + h * PHILOX_BLOCKS, v[h]);
                 }

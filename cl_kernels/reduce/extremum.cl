@@ -22,6 +22,7 @@ TENON_INLINE acc_v load_repeating(__global const data_t *x, long i, long stride,
         return load_lanes(x, i, stride, TENON_VW);
     }
     acc_t all[TENON_VW];
+    TENON_UNROLL
     for (int l = 0; l < TENON_VW; l++) {
         all[l] = load_data(x, i + min(l, lanes - 1) * stride);
     }
@@ -76,7 +77,7 @@ TENON_INLINE long meet_neighbours(champions best[REDUCTION_VECTORS], __global co
                                   const lane_layout *l)
 {
     const long all = REDUCTION_VECTORS * TENON_VW, step = l->along ? all : 1;
-    const long x_step = step * args->stride[REDUCTION_X][args->rank - 1];
+    const long x_step = step * entry_of(args->stride[REDUCTION_X], args->rank - 1);
     const position_v place =
         (position_v)((position_t)s->index) + (l->along ? lane_numbers() : (position_v)(0));
     if (l->stride[REDUCTION_X] != 1 || !(l->along || l->lanes >= all)) {
@@ -114,11 +115,12 @@ TENON_INLINE void meet_stretch(champions best[REDUCTION_VECTORS], __global const
                                const lane_layout *l)
 {
     const long step = l->along ? REDUCTION_VECTORS * TENON_VW : 1;
-    const long stride = args->stride[REDUCTION_X][args->rank - 1];
+    const long stride = entry_of(args->stride[REDUCTION_X], args->rank - 1);
     const position_v numbers = l->along ? lane_numbers() : (position_v)(0);
     const int least = is_least(args);
     for (long i = meet_neighbours(best, x, args, at, s, l); i < s->n; i += step) {
         const long left = l->along ? s->n - i : l->lanes;
+        TENON_UNROLL
         for (int k = 0; k < REDUCTION_VECTORS; k++) {
             const int lanes = (int)min(left - k * TENON_VW, (long)TENON_VW);
             if (lanes > 0) {
@@ -136,6 +138,7 @@ TENON_INLINE void piece_best(champions best[REDUCTION_VECTORS], __global const d
                              const reduction_args *args, long at, long piece, const lane_layout *l)
 {
     stretch s;
+    TENON_UNROLL
     for (int k = 0; k < REDUCTION_VECTORS; k++) {
         best[k].value = splat(-INFINITY);
         best[k].place = (position_v)(0);
@@ -171,7 +174,7 @@ TENON_VECTOR_KERNEL void reduce_rows(__global const data_t *x, __global const da
     const long piece = (long)get_global_id(0) % args.pieces;
     const long first = (long)get_global_id(0) / args.pieces * args.chunk;
     const long last = min(first + args.chunk, (long)args.count);
-    const lane_layout l = {{args.stride[REDUCTION_X][args.rank - 1], 0}, 1, 0};
+    const lane_layout l = {{entry_of(args.stride[REDUCTION_X], args.rank - 1), 0}, 1, 0};
     for (long row = first; row < last; row++) {
         long at[REDUCTION_VIEWS];
         champions best[REDUCTION_VECTORS];
@@ -186,12 +189,13 @@ TENON_INLINE void store_columns(__global data_t *y, __global acc_t *workspace,
                                 const reduction_args *args, const column_work *w, long c, int lanes,
                                 const champions *best)
 {
-    const long ys = args->kept_stride[REDUCTION_Y][args->kept_rank - 1];
+    const long ys = entry_of(args->kept_stride[REDUCTION_Y], args->kept_rank - 1);
     acc_t value[TENON_VW];
     position_t place[TENON_VW];
     TENON_VSTORE(best->value, 0, value);
     TENON_VSTORE(best->place, 0, place);
-    for (int i = 0; i < lanes; i++) {
+    EACH_LANE(i, lanes)
+    {
         const champion winner = {value[i], place[i]};
         store_row(y, w->at[REDUCTION_Y] + (c + i) * ys, workspace, args,
                   w->piece * args->count + w->row + c + i, winner);
@@ -202,7 +206,7 @@ TENON_VECTOR_KERNEL void reduce_columns(__global const data_t *x, __global const
                                         __global data_t *y, __global data_t *means,
                                         __global acc_t *workspace, const reduction_args args)
 {
-    const long xs = args.kept_stride[REDUCTION_X][args.kept_rank - 1];
+    const long xs = entry_of(args.kept_stride[REDUCTION_X], args.kept_rank - 1);
     column_work w;
     if (!column_work_of(&args, (long)get_global_id(0), &w)) {
         return;
@@ -212,6 +216,7 @@ TENON_VECTOR_KERNEL void reduce_columns(__global const data_t *x, __global const
             {xs, 0}, 0, (int)min((long)REDUCTION_VECTORS * TENON_VW, w.last - c)};
         champions best[REDUCTION_VECTORS];
         piece_best(best, x, &args, w.at[REDUCTION_X] + c * xs, w.piece, &l);
+        TENON_UNROLL
         for (int k = 0; k < REDUCTION_VECTORS; k++) {
             store_columns(y, workspace, &args, &w, c + k * TENON_VW,
                           min(l.lanes - k * TENON_VW, TENON_VW), &best[k]);

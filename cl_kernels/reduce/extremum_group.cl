@@ -21,9 +21,10 @@ TENON_INLINE void meet_spot(champions *best, __global const data_t *x, const red
 {
     const int inner = args->rank - 1, least = is_least(args);
     const long i = at + place_of_spot(args, REDUCTION_X, s);
-    const position_t place = (position_t)(s.line * args->shape[inner] + (long)s.unit * TENON_VW);
-    const acc_v v = load_spot(x, i, args->stride[REDUCTION_X][inner], lanes_of_spot(args, s),
-                              least ? INFINITY : -INFINITY);
+    const position_t place =
+        (position_t)(s.line * entry_of(args->shape, inner) + (long)s.unit * TENON_VW);
+    const acc_v v = load_spot(x, i, entry_of(args->stride[REDUCTION_X], inner),
+                              lanes_of_spot(args, s), least ? INFINITY : -INFINITY);
     meet(best, least ? -v : v, (position_v)(place) + lane_numbers());
 }
 

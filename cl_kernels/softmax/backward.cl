@@ -70,9 +70,10 @@ TENON_VECTOR_KERNEL void backward_columns(__global const data_t *y, __global con
                                           __global data_t *dx, const rows_args args)
 {
     const int inner = args.rank - 1;
-    const long ys = args.stride[0][inner], ds = args.stride[1][inner], xs = args.stride[2][inner];
+    const long ys = entry_of(args.stride[0], inner), ds = entry_of(args.stride[1], inner),
+               xs = entry_of(args.stride[2], inner);
     long first = (long)get_global_id(0) * args.chunk;
-    long last = min(first + args.chunk, args.shape[inner]);
+    long last = min(first + args.chunk, entry_of(args.shape, inner));
     long at[TENON_ROWS_VIEWS];
     row_begin(&args, inner, (long)get_global_id(1), at);
     for (long c = first; c < last; c += TENON_VW) {

@@ -99,7 +99,8 @@ TENON_VECTOR_KERNEL void forward_rows(__global const data_t *x, __global data_t 
 TENON_INLINE void columns(__global const data_t *x, long xa, __global data_t *y, long ya,
                           const rows_args *args, int lanes)
 {
-    const long xs = args->stride[0][args->rank - 1], ys = args->stride[1][args->rank - 1];
+    const long xs = entry_of(args->stride[0], args->rank - 1),
+               ys = entry_of(args->stride[1], args->rank - 1);
     const long xt = args->axis[0], yt = args->axis[1];
     acc_v most = columns_greatest(x, xa, xt, args->size, xs, lanes);
 #if TENON_STORES_ACC
@@ -131,11 +132,12 @@ TENON_VECTOR_KERNEL void forward_columns(__global const data_t *x, __global data
 {
     const int inner = args.rank - 1;
     long first = (long)get_global_id(0) * args.chunk;
-    long last = min(first + args.chunk, args.shape[inner]);
+    long last = min(first + args.chunk, entry_of(args.shape, inner));
     long at[TENON_ROWS_VIEWS];
     row_begin(&args, inner, (long)get_global_id(1), at);
     for (long c = first; c < last; c += TENON_VW) {
-        columns(x, at[0] + c * args.stride[0][inner], y, at[1] + c * args.stride[1][inner], &args,
+        columns(x, at[0] + c * entry_of(args.stride[0], inner), y,
+                at[1] + c * entry_of(args.stride[1], inner), &args,
                 (int)min((long)TENON_VW, last - c));
     }
 }

@@ -5,7 +5,7 @@
  */
 #include "tensor/args.h"
 
-#include "common/kernel.clh"
+#include "common/dimensions.clh"
 
 #ifndef ELEMENT_SIZE
 #define ELEMENT_SIZE 4
@@ -26,9 +26,11 @@ TENON_KERNEL void fill(__global element_t *data, const fill_args args)
     if (rest >= args.elements)
         return;
     long at = args.offset;
-    for (int d = args.rank - 1; d >= 0; d--) {
-        at += rest % args.shape[d] * args.stride[d];
-        rest /= args.shape[d];
+    EACH_DOWN(d, 0, args.rank)
+    {
+        long index;
+        TENON_DIVIDE(rest, (long)args.shape[d], rest, index)
+        at += index * args.stride[d];
     }
     data[at] = (element_t)args.value;
 }

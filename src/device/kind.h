@@ -55,6 +55,9 @@ typedef struct tn_kind_memory {
     double long_rows;    /* through a long one, of which nothing is left at the next vector */
     double apart;        /* elements lie apart */
     uint32_t items;      /* work-items of a compute unit that cover the latency */
+    /* Of kernels of GPUs that stream from memory to memory: work-items of a group, and vectors of
+     * 16 bytes that each has on their way at once, of one tensor or two. */
+    uint32_t group, vectors;
 } tn_kind_memory;
 
 /* What good kernels of a CPU reach of what device/host_speed.h measures. */

@@ -44,7 +44,7 @@ typedef struct tn_solver tn_solver;
 typedef enum tn_basis { TN_BY_ESTIMATE, TN_BY_MEASUREMENT, TN_BY_NEAREST } tn_basis;
 
 /* What a solver would do for a problem: its configuration. */
-#define TN_LAYOUT_WORDS 200
+#define TN_LAYOUT_WORDS 240
 typedef struct tn_choice {
     const tn_solver *solver;
     /* Only the time counts, and whether it can serve: the options need not be written. */

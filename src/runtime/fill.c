@@ -42,8 +42,9 @@ tenon_status tn_fill_record(const char *operation, tn_recording *recording,
     }
     args.elements = tenon_tensor_elements(tensor);
     memcpy(&args.value, element, tenon_dtype_size(tensor->dtype));
-    tn_build_options(recording->context, options, "-DELEMENT_SIZE=%zu",
-                     tenon_dtype_size(tensor->dtype));
+    tn_build_options(recording->context, options, "-DELEMENT_SIZE=%zu%s",
+                     tenon_dtype_size(tensor->dtype),
+                     recording->context->device.is_cpu ? "" : " -DTENON_GPU=1");
     tn_patch patch = {TN_PATCH_OFFSET, 0, offsetof(fill_args, offset),
                       (uint32_t)tenon_dtype_size(tensor->dtype)};
     tn_launch launch = {.source = "tensor/fill",

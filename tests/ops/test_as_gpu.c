@@ -4,6 +4,7 @@
 #include "support.h"
 
 #include "check/case.h"
+#include "ops/common/gpu.h"
 #include "ops/registry.h"
 #include "runtime/context.h"
 
@@ -90,8 +91,73 @@ static void edges(void **state)
     end(stream, context);
 }
 
+/* Tensors that are large enough for work-items to have several vectors on their way: with pieces
+ * and vectors that are not full, rows of which some are aligned, operands that repeat, and outputs
+ * in their inputs' place. */
+static void streams(void **state)
+{
+    static const char *const lines[] = {
+        "elementwise a=f32:140003 b=f32:140003 d=@b kind=divide",
+        "elementwise a=f16:150000 b=f16: d=f16:150000 kind=max",
+        "elementwise a=f32:140003+1 b=f32:140003 d=f32:140003",
+        "elementwise a=f32:300x402 b=f32:402 d=f32:300x402 kind=subtract",
+        "elementwise a=f64:90000 b=f64:90000 d=f64:90000 kind=scale_add alpha=0 beta=-2",
+        "copy x=u8:700001 y=u8:700001",
+        "copy x=f32:150001 y=bf16:150001",
+        "copy x=f16:300x404/410,1 y=f16:300x404",
+        "activation x=bf16:150003 y=@x activation=tanh",
+        "activation_backward x=f32:140003 dy=f32:140003 dx=@dy activation=elu activation.alpha=0.5",
+        "elementwise_chain x0=f32:140003 x1=f32: x2=f32:140003 y=f32:140003 step_count=3 "
+        "op=fma,activate,max operand=x1,scalar,scalar addend=x2 activation=identity,gelu "
+        "alpha=0,0,0.25",
+        "gated a=f32:300x450/901,1 b=f32:300x450/901,1+452 y=f32:300x450 activation=silu",
+        "gated_backward a=f16:150000 b=f16:150000 dy=f16:150000 da=@a db=@b activation=relu",
+        "prelu x=f32:3x5x8200 slope=f32:5x1 y=f32:3x5x8200",
+        "sgd gradient=bf16:140003 parameter=bf16:140003 velocity=f32:140003 master=f32:140003 "
+        "momentum=0.5",
+        "adam gradient=f32:140003 parameter=f32:140003 first=f32:140003 second=f32:140003 step=7",
+        "clip sum=f32: x=f16:150003 max_norm=0.01",
+        "square_sum x=f32:600003 sum=f32: flags=1",
+        "dropout x=f32:140003 y=f32:140003 probability=0.3",
+        NULL};
+    tenon_context *context;
+    tenon_stream *stream = begin(&context);
+    (void)state;
+    for (const char *const *line = lines; *line != NULL; line++)
+        run_example(stream, *line, TENON_DTYPE_F32);
+    end(stream, context);
+}
+
+static void assert_cut(const tenon_context *context, int64_t length, int64_t lines, int64_t parts)
+{
+    const tn_stream_share share = {4, 4};
+    const tn_stream_pieces cut = tn_stream_cut(context, length, lines, share);
+    assert_int_equal(cut.parts, parts);
+    assert_int_equal(cut.pieces, (length + cut.chunk - 1) / cut.chunk);
+    assert_int_equal(cut.chunk, parts == 1 ? share.unit : parts * share.unit * share.vectors);
+}
+
+/* An H200's streams: how many work-items share a piece of lines. */
+static void shares(void **state)
+{
+    static tenon_context context;
+    (void)state;
+    context.device.info.max_work_group = 1024;
+    context.device.model = (tn_model){tn_device_kind_named("sm_90"), 132, 0};
+    assert_cut(&context, 1 << 26, 1, 256);
+    assert_cut(&context, (1 << 26) + 4, 1, 256);
+    assert_cut(&context, 1 << 20, 1, 1); /* too few work-items would be left */
+    assert_cut(&context, 768, 1 << 17, 48);
+    assert_cut(&context, 4100, 1 << 14, 136); /* two pieces of nearly the same size */
+    assert_cut(&context, 100, 1 << 20, 1);    /* too few neighbours */
+    assert_int_equal(tn_gpu_group(&context, 1 << 24), 256);
+    assert_int_equal(tn_gpu_group(&context, 132 * 128), 128);
+    assert_int_equal(tn_gpu_group(&context, 100), 64);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_example), cmocka_unit_test(edges)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_example), cmocka_unit_test(edges),
+                                       cmocka_unit_test(streams), cmocka_unit_test(shares)};
     return TEST_MAIN(tests);
 }

@@ -50,6 +50,7 @@ static void every_kind_is_whole(void **state)
         assert_int_equal(kind->copied.efficiency > 0, kind->copied.blocks[0].mb > 0);
         assert_int_equal(kind->copied.efficiency > 0, kind->memory.local > 0);
         assert_true(memory->bandwidth > 0 && memory->latency > 0 && memory->items > 0);
+        assert_true(tn_device_kind_is_cpu(kind) || (memory->group >= 64 && memory->vectors >= 2));
         assert_true(memory->side_by_side > 0 && memory->short_rows > 0);
         assert_true(memory->long_rows > 0 && memory->apart > 0);
         assert_true(kind->launch.first > 0 && kind->launch.next > 0);

@@ -7,15 +7,18 @@
 #include <stddef.h>
 #include <string.h>
 
-/* A CPU's work-item is worth its launch from about this many elements on; a GPU's takes one vector.
+/* A CPU's work-item is worth its launch from about this many elements on; a GPU's takes its
+ * vectors.
  */
 #define CPU_CHUNK 8192
 
 static void set_options(tenon_context *context, const tn_pointwise_problem *p, tn_choice *choice)
 {
+    char gpu[TN_GPU_OPTIONS];
+    const int32_t vectors = tn_stream_vectors(context, p->to, p->operands - 1);
     tn_choice_options(context, choice, "-DTENON_DTYPE=%u -DTENON_ACT_BUILD=%u -DTENON_VW=%u%s%s",
                       p->to, tn_activation_is_build(p->kind) ? p->kind : 0u,
-                      tn_lanes(context, p->to), tn_gpu_option(context),
+                      tn_stream_lanes(context, p->to), tn_stream_option(context, vectors, gpu),
                       tn_stores_option(choice->values));
 }
 
@@ -75,7 +78,7 @@ static tenon_status record(const char *operation, tn_recording *recording,
     launch.patches = patches;
     launch.patch_count = 2 + p->operands;
     if (!recording->context->device.is_cpu)
-        tn_gpu_local(&launch);
+        tn_gpu_local(recording->context, &launch);
     return tn_record(operation, recording, &launch);
 }
 
@@ -83,13 +86,20 @@ static tenon_status launch_dense(const char *operation, tn_recording *recording,
                                  const tn_problem *problem, const tn_choice *choice)
 {
     const tn_pointwise_problem *p = (const tn_pointwise_problem *)problem;
-    elementwise_args args = {.chunk = recording->context->device.is_cpu ? CPU_CHUNK
-                                                                        : tn_gpu_lanes(p->to)};
+    const int64_t elements = tn_pointwise_elements(p);
+    elementwise_args args = {.chunk = CPU_CHUNK, .parts = 1};
+    if (!recording->context->device.is_cpu) {
+        const tn_stream_share share = tn_pointwise_share(recording->context, p, 1);
+        const tn_stream_pieces cut = tn_stream_cut(recording->context, elements, 1, share);
+        args.chunk = cut.chunk;
+        args.parts = cut.parts;
+        args.unit = (tenon_i32)share.unit;
+    }
     const tn_launch dense = {.kernel = p->operands == ACTIVATION_VIEWS ? "backward_dense"
                                                                        : "forward_dense",
                              .options = choice->options,
                              .dimensions = 1,
-                             .global = {(size_t)tn_ceil_div(tn_pointwise_elements(p), args.chunk)},
+                             .global = {(size_t)(tn_ceil_div(elements, args.chunk) * args.parts)},
                              .local = {1}};
     return record(operation, recording, p, &args, dense);
 }

@@ -6,12 +6,57 @@
 #include <stdio.h>
 
 #define MOST_GROUP 256
-/* Work-items of a group that do not work together. */
-#define LOOSE_GROUP 64
+/* Work-items of a group that do not work together, at least. */
+#define LEAST_GROUP 64
+/* Neighbours that read side by side, at least. */
+#define LEAST_PARTS 8
+/* So many times the work-items that cover memory's latency, where each has several vectors. */
+#define FILL 2
 
-void tn_gpu_local(tn_launch *launch)
+size_t tn_gpu_group(const tenon_context *context, int64_t items)
 {
-    size_t left = LOOSE_GROUP, first = 1;
+    const tn_model *model = &context->device.model;
+    size_t group = model->kind->memory.group;
+    while (group > LEAST_GROUP && (group > context->device.info.max_work_group ||
+                                   (double)items < (double)group * tn_model_cores(model)))
+        group /= 2;
+    return group;
+}
+
+int32_t tn_stream_vectors(const tenon_context *context, uint32_t dtype, uint32_t inputs)
+{
+    if (context->device.is_cpu)
+        return 1;
+    /* 16-bit types are computed in f32: a vector of theirs takes two vectors' registers. */
+    const int32_t narrow = tenon_dtype_size((tenon_dtype)dtype) == 2 ? 2 : 1;
+    const int32_t several = inputs > 2 ? 2 : 1;
+    const int32_t vectors = (int32_t)context->device.model.kind->memory.vectors;
+    return (int32_t)tn_max_i64(vectors / (narrow * several), 2);
+}
+
+tn_stream_pieces tn_stream_cut(const tenon_context *context, int64_t length, int64_t lines,
+                               tn_stream_share share)
+{
+    const int64_t units = tn_max_i64(tn_ceil_div(length, share.unit), 1);
+    const int64_t most = context->device.model.kind->memory.group;
+    const double wanted = FILL * tn_model_items(&context->device.model) * share.vectors;
+    /* What is checked is small, and must try both ways. */
+    const bool fills = context->owner != NULL || (double)units * (double)lines >= wanted;
+    if (share.vectors == 1 || units < (int64_t)LEAST_PARTS * share.vectors || !fills)
+        return (tn_stream_pieces){.pieces = units, .chunk = share.unit, .parts = 1};
+    const int64_t pieces = tn_ceil_div(units, most * share.vectors);
+    const int64_t fair = tn_ceil_div(units, pieces * share.vectors);
+    const int64_t parts = tn_min_i64(tn_round_up(fair, LEAST_PARTS), most);
+    const int64_t chunk = parts * share.vectors * share.unit;
+    return (tn_stream_pieces){tn_ceil_div(length, chunk), chunk, parts};
+}
+
+void tn_gpu_local(const tenon_context *context, tn_launch *launch)
+{
+    int64_t items = 1;
+    for (uint32_t d = 0; d < launch->dimensions; d++)
+        items *= (int64_t)launch->global[d];
+    size_t left = tn_gpu_group(context, items), first = 1;
     while (first < left && first < launch->global[0])
         first *= 2;
     left /= first;
@@ -30,6 +75,15 @@ const char *tn_gpu_option(const tenon_context *context)
     return context->device.is_cpu ? "" : " -DTENON_GPU=1";
 }
 
+const char *tn_stream_option(const tenon_context *context, int32_t vectors,
+                             char text[TN_GPU_OPTIONS])
+{
+    text[0] = '\0';
+    if (!context->device.is_cpu)
+        snprintf(text, TN_GPU_OPTIONS, "%s -DTENON_VECTORS=%d", tn_gpu_option(context), vectors);
+    return text;
+}
+
 int32_t tn_team_group(const tenon_context *context)
 {
     int32_t group = MOST_GROUP;
@@ -40,7 +94,8 @@ int32_t tn_team_group(const tenon_context *context)
 
 char *tn_team_options(const tenon_context *context, uint32_t dtype, char options[64])
 {
-    snprintf(options, 64, "-DTENON_VW=%d -DTENON_GROUP=%d", tn_gpu_lanes(dtype),
+    /* The kernels of GPUs, also where a CPU runs them. */
+    snprintf(options, 64, "-DTENON_GPU=1 -DTENON_VW=%d -DTENON_GROUP=%d", tn_gpu_lanes(dtype),
              tn_team_group(context));
     return options;
 }

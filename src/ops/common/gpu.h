@@ -13,10 +13,40 @@
 /* TENON_GPU, which common/types.clh describes, with a space before it; "" on a CPU. */
 const char *tn_gpu_option(const tenon_context *context);
 
+/* The same with TENON_VECTORS, in `text`. */
+#define TN_GPU_OPTIONS 48
+const char *tn_stream_option(const tenon_context *context, int32_t vectors,
+                             char text[TN_GPU_OPTIONS]);
+
+/* Work-items of a group that do not work together, for a GPU's launch of so many: smaller where
+ * there would be fewer groups than the device has cores. */
+size_t tn_gpu_group(const tenon_context *context, int64_t items);
+
 /* Gives a GPU's launch a work-group: its first dimension is rounded up, whose work-items past the
  * end must find nothing to do, the others are cut where they divide. Drivers that choose by
  * themselves take groups of one where a size is prime. */
-void tn_gpu_local(tn_launch *launch);
+void tn_gpu_local(const tenon_context *context, tn_launch *launch);
+
+/* What a work-item takes of a stream (cl_kernels/common/stream.clh): so many elements at once, and
+ * that as often at most before it uses the first. */
+typedef struct tn_stream_share {
+    int64_t unit;
+    int32_t vectors;
+} tn_stream_share;
+
+/* TENON_VECTORS of kernels that compute in vectors of `dtype` from so many inputs: 1 on a CPU. */
+int32_t tn_stream_vectors(const tenon_context *context, uint32_t dtype, uint32_t inputs);
+
+/* How a line is cut into pieces of `chunk` elements, each of `parts` work-items. */
+typedef struct tn_stream_pieces {
+    int64_t pieces, chunk, parts;
+} tn_stream_pieces;
+
+/* Of `lines` lines of so many elements, on a GPU. A piece is one unit of one work-item where all
+ * vectors on their way at once would leave it too few neighbours, or the device too few work-items.
+ */
+tn_stream_pieces tn_stream_cut(const tenon_context *context, int64_t length, int64_t lines,
+                               tn_stream_share share);
 
 /* Vectors of a row that a work-item of a team keeps: TEAM_VECTORS. */
 #define TN_TEAM_VECTORS 4

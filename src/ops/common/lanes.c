@@ -7,6 +7,12 @@ int32_t tn_gpu_lanes(uint32_t dtype)
     return dtype == TENON_DTYPE_F64 ? 2 : 4;
 }
 
+uint32_t tn_stream_lanes(const tenon_context *context, uint32_t dtype)
+{
+    return context->device.is_cpu ? tn_lanes(context, dtype)
+                                  : 16 / (uint32_t)tenon_dtype_size((tenon_dtype)dtype);
+}
+
 tn_rate tn_sum_rate(uint32_t dtype)
 {
     return dtype == TENON_DTYPE_F64 ? TN_RATE_F64 : TN_RATE_F32;

@@ -10,8 +10,6 @@
 #include <stddef.h>
 #include <string.h>
 
-#define GPU_GROUP 64
-
 static void exchange(tn_space *space, uint32_t d, uint32_t e)
 {
     int64_t size = space->shape[d];
@@ -102,6 +100,37 @@ void tn_lines_options(tenon_context *context, const tn_lines_problem *problem,
                      tn_lanes(context, problem->dtype), tn_gpu_option(context));
 }
 
+void tn_lines_stream(tenon_context *context, const tn_lines_problem *problem, uint32_t inputs,
+                     tn_lines_launch *launch, char text[TN_OPTIONS_SIZE])
+{
+    char gpu[TN_GPU_OPTIONS];
+    const uint32_t lanes = tn_stream_lanes(context, problem->dtype);
+    launch->gpu_chunk = lanes;
+    launch->gpu_vectors = tn_stream_vectors(context, problem->dtype, inputs);
+    tn_build_options(context, text, "-DTENON_DTYPE=%u -DTENON_VW=%u%s", problem->dtype, lanes,
+                     tn_stream_option(context, launch->gpu_vectors, gpu));
+}
+
+static bool lie_side_by_side(const tn_lines_problem *p)
+{
+    bool all = true;
+    for (uint32_t v = 0; v < p->operands; v++)
+        all = all && (p->element_size[v] == 0 || p->stride[v][p->rank - 1] <= 1);
+    return all;
+}
+
+/* How a GPU's work-items share the lines of `inner` elements. */
+static tn_stream_pieces pieces_of(const tenon_context *context, const tn_lines_problem *p,
+                                  const tn_lines_launch *launch, int64_t inner)
+{
+    const int32_t vectors = lie_side_by_side(p) ? launch->gpu_vectors : 1;
+    const tn_stream_share share = {launch->gpu_chunk, vectors};
+    if (launch->gpu_vectors > 0)
+        return tn_stream_cut(context, inner, tn_lines_elements(p) / inner, share);
+    return (tn_stream_pieces){tn_ceil_div(inner, launch->gpu_chunk), launch->gpu_chunk,
+                              tn_max_i64(launch->gpu_parts, 1)};
+}
+
 /* Cuts the lines into pieces and shares them out. A CPU's work-item gets neighbours; those of a
  * GPU, where their number is bounded, take turns, so that they read neighbours at the same time. */
 static void cut(tenon_context *context, const tn_lines_problem *p, const tn_lines_launch *launch,
@@ -109,12 +138,17 @@ static void cut(tenon_context *context, const tn_lines_problem *p, const tn_line
 {
     const bool cpu = context->device.is_cpu;
     const int64_t inner = tn_max_i64(p->shape[p->rank - 1], 1);
-    const int64_t most = launch->most_items > 0 ? launch->most_items : INT64_MAX;
-    args->chunk = cpu ? launch->cpu_chunk : launch->gpu_chunk;
-    args->pieces = tn_ceil_div(inner, args->chunk);
+    const tn_stream_pieces pieces =
+        cpu ? (tn_stream_pieces){tn_ceil_div(inner, launch->cpu_chunk), launch->cpu_chunk, 1}
+            : pieces_of(context, p, launch, inner);
+    const int64_t most =
+        launch->most_items > 0 ? tn_max_i64(launch->most_items / pieces.parts, 1) : INT64_MAX;
+    args->chunk = pieces.chunk;
+    args->pieces = pieces.pieces;
+    args->parts = (tenon_i32)pieces.parts;
+    args->unit = (tenon_i32)launch->gpu_chunk;
     args->count = tn_lines_elements(p) / inner * args->pieces;
     args->step = 1;
-    args->parts = cpu || launch->gpu_parts == 0 ? 1 : launch->gpu_parts;
     args->each = cpu ? tn_max_i64(args->chunk / inner, 1) : 1;
     if (tn_ceil_div(args->count, args->each) > most) {
         if (cpu || most == 1)
@@ -125,6 +159,9 @@ static void cut(tenon_context *context, const tn_lines_problem *p, const tn_line
     args->items = args->step > 1 ? args->step : tn_max_i64(tn_ceil_div(args->count, args->each), 1);
     args->rank = (tenon_i32)p->rank;
     args->flags = (tenon_i32)p->flags;
+    args->length = p->shape[p->rank - 1];
+    for (int v = 0; v < TENON_LINES_VIEWS; v++)
+        args->along[v] = p->stride[v][p->rank - 1];
     memcpy(args->shape, p->shape, sizeof args->shape);
     memcpy(args->stride, p->stride, sizeof args->stride);
 }
@@ -134,7 +171,7 @@ int64_t tn_lines_items(tenon_context *context, const tn_lines_problem *problem,
 {
     lines_args args = {.rank = 0};
     cut(context, problem, launch, &args);
-    return args.items;
+    return args.items * args.parts;
 }
 
 static uint32_t add_patches(const tn_lines_problem *p, const tn_lines_launch *launch,
@@ -167,13 +204,15 @@ tenon_status tn_lines_record(const char *operation, tn_recording *recording,
                       .options = options,
                       .kernel = launch->kernel,
                       .dimensions = 1,
-                      .local = {recording->context->device.is_cpu ? 1 : GPU_GROUP},
                       .operand_count = problem->operands,
                       .args = &args,
                       .args_size = sizeof args,
                       .patches = patches};
     cut(recording->context, problem, launch, &args);
     step.patch_count = add_patches(problem, launch, patches, step.operands);
+    step.local[0] = recording->context->device.is_cpu
+                        ? 1
+                        : tn_gpu_group(recording->context, args.items * args.parts);
     step.global[0] = (size_t)tn_round_up(args.items * args.parts, (int64_t)step.local[0]);
     return tn_record(operation, recording, &step);
 }

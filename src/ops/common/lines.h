@@ -46,10 +46,17 @@ typedef struct tn_lines_launch {
     int64_t cpu_chunk, gpu_chunk; /* elements of a piece, and of a CPU's work-item where lines are
                                      shorter */
     int32_t gpu_parts;            /* work-items of a GPU that share a piece; 0: one */
+    int32_t gpu_vectors;          /* above 0: such a piece is a vector of gpu_chunk elements, or so
+                                     many for each of its work-items (tn_stream_cut) */
     int64_t most_items;           /* 0: as many as there is work for */
     uint32_t bits, numbers;       /* scalars of the run: 64-bit ones first, then those in acc_t */
     uint32_t replaced;            /* 1 + the operand whose place the workspace takes; 0: none */
 } tn_lines_launch;
+
+/* tn_lines_options for a kernel that streams (cl_kernels/common/stream.clh) and computes from
+ * `inputs` views: TENON_VECTORS as well. Sets the share in the launch. */
+void tn_lines_stream(tenon_context *context, const tn_lines_problem *problem, uint32_t inputs,
+                     tn_lines_launch *launch, char text[TN_OPTIONS_SIZE]);
 
 /* How many work-items share the problem; what the launch will have. */
 int64_t tn_lines_items(tenon_context *context, const tn_lines_problem *problem,

@@ -94,11 +94,17 @@ bool tn_pointwise_has_vectors(const tn_pointwise_problem *p)
     return vectors;
 }
 
-int64_t tn_pointwise_gpu_chunk(const tn_pointwise_problem *problem)
+static int32_t vectors_of(const tenon_context *context, const tn_pointwise_problem *p)
 {
-    /* Two vectors of 16-bit elements: as many bytes as one of floats. */
-    const bool narrow = tenon_dtype_size((tenon_dtype)problem->to) == 2;
-    return tn_pointwise_has_vectors(problem) ? (narrow ? 2 : 1) * tn_gpu_lanes(problem->to) : 1;
+    return tn_stream_vectors(context, p->to, p->operands - p->outputs);
+}
+
+tn_stream_share tn_pointwise_share(const tenon_context *context, const tn_pointwise_problem *p,
+                                   int64_t otherwise)
+{
+    if (!tn_pointwise_has_vectors(p))
+        return (tn_stream_share){otherwise, 1};
+    return (tn_stream_share){tn_stream_lanes(context, p->to), vectors_of(context, p)};
 }
 
 uint64_t tn_pointwise_paths(const tn_problem *problem)
@@ -125,8 +131,10 @@ void tn_pointwise_configure(tenon_context *context, const tn_pointwise_problem *
                         choice);
     const tn_work work = tn_pointwise_work(p, tn_pointwise_has_vectors(p));
     tn_choice_add(context, choice, &work);
+    char gpu[TN_GPU_OPTIONS];
     tn_choice_options(context, choice, "-DTENON_DTYPE=%u -DTENON_VW=%u%s%s%s", p->to,
-                      tn_lanes(context, p->to), tn_gpu_option(context), more,
+                      tn_stream_lanes(context, p->to),
+                      tn_stream_option(context, vectors_of(context, p), gpu), more,
                       tn_stores_option(choice->values));
 }
 
@@ -138,13 +146,13 @@ int64_t tn_pointwise_copy_bytes(const tn_pointwise_problem *problem)
 
 tenon_status tn_pointwise_record(const char *operation, tn_recording *recording,
                                  const tn_pointwise_problem *problem, tn_launch launch,
-                                 walk_args *args, int64_t gpu_chunk)
+                                 walk_args *args, tn_stream_share share)
 {
     tn_patch patches[TENON_WALK_OPERANDS + TN_MAX_SCALARS];
     args->rank = (tenon_i32)problem->rank;
     memcpy(args->shape, problem->shape, sizeof args->shape);
     memcpy(args->stride, problem->stride, sizeof args->stride);
-    tn_walk_cut(recording->context, gpu_chunk, args, &launch);
+    tn_walk_cut(recording->context, share, args, &launch);
     for (uint32_t i = 0; i < problem->operands; i++) {
         bool output = i >= problem->operands - problem->outputs;
         size_t size = tenon_dtype_size((tenon_dtype)(output ? problem->to : problem->from));

@@ -6,6 +6,7 @@
 #include "common/walk_args.h"
 #include "check/host.h"
 #include "dispatch/operation.h"
+#include "ops/common/gpu.h"
 #include "ops/common/rows.h"
 #include "ops/common/stores.h"
 
@@ -46,8 +47,8 @@ int64_t tn_pointwise_elements(const tn_pointwise_problem *problem);
 bool tn_pointwise_has_vectors(const tn_pointwise_problem *problem);
 tn_work tn_pointwise_work(const tn_pointwise_problem *problem, bool vectors);
 
-/* Configures such a solver with tn_stores_parameter. The options are TENON_DTYPE, TENON_VW, those
- * of `more`, and TENON_STREAM. */
+/* Configures such a solver with tn_stores_parameter. The options are TENON_DTYPE, TENON_VW,
+ * TENON_VECTORS on GPUs, those of `more`, and TENON_STREAM. */
 void tn_pointwise_configure(tenon_context *context, const tn_pointwise_problem *problem,
                             const char *more, tn_choice *choice);
 
@@ -55,15 +56,16 @@ void tn_pointwise_configure(tenon_context *context, const tn_pointwise_problem *
  * one. */
 int64_t tn_pointwise_copy_bytes(const tn_pointwise_problem *problem);
 
-/* What a work-item of a GPU takes at once: a vector where all last dimensions are contiguous. */
-int64_t tn_pointwise_gpu_chunk(const tn_pointwise_problem *problem);
+/* What a work-item of a GPU takes of it at once: vectors where all last dimensions are contiguous,
+ * or `otherwise`. */
+tn_stream_share tn_pointwise_share(const tenon_context *context,
+                                   const tn_pointwise_problem *problem, int64_t otherwise);
 
 /* Records a launch that has its source, kernel, options, args_size and the patches of scalars.
- * `args` begins with a walk_args, which is filled in here; `gpu_chunk` elements are a GPU's
- * work-item. */
+ * `args` begins with a walk_args, which is filled in here; `share` is a GPU's work-item's. */
 tenon_status tn_pointwise_record(const char *operation, tn_recording *recording,
                                  const tn_pointwise_problem *problem, tn_launch launch,
-                                 walk_args *args, int64_t gpu_chunk);
+                                 walk_args *args, tn_stream_share share);
 
 /* Layouts of awkward cases: dense; a row and a column to broadcast; rows with gaps, other ones in
  * each operand. */

@@ -189,7 +189,7 @@ static void configure(tenon_context *context, const tn_rows_problem *p, uint32_t
     tn_launch grid = {.dimensions = dimensions, .local = {1, 1}};
     memcpy(grid.global, global, dimensions * sizeof *global);
     if (!context->device.is_cpu)
-        tn_gpu_local(&grid);
+        tn_gpu_local(context, &grid);
     layout->args.chunk = chunk;
     memcpy(layout->global, grid.global, dimensions * sizeof *global);
     memcpy(layout->local, grid.local, dimensions * sizeof *global);

@@ -6,17 +6,24 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* Vectors of a block: enough of them hide what looking up a step costs a CPU; a GPU keeps its one
- * vector in registers. */
+/* Vectors of a block: enough of them hide what looking up a step costs a CPU; a GPU keeps in
+ * registers what it has on its way. */
 #define CPU_VECTORS 16
-#define GPU_CHUNK   4
+/* Elements of a GPU's work-item where a dimension has gaps. */
+#define GPU_UNIT 4
+
+static int32_t vectors_of(const tenon_context *context, const elementwise_chain_problem *p)
+{
+    return context->device.is_cpu ? CPU_VECTORS
+                                  : tn_pointwise_share(context, &p->views, GPU_UNIT).vectors;
+}
 
 static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
 {
     const elementwise_chain_problem *p = (const elementwise_chain_problem *)problem;
     char more[64];
     snprintf(more, sizeof more, " -DTENON_ACT_BUILD=%u -DCHAIN_VECTORS=%d", p->views.kind,
-             context->device.is_cpu ? CPU_VECTORS : 1);
+             vectors_of(context, p));
     tn_pointwise_configure(context, &p->views, more, choice);
     return NULL;
 }
@@ -40,7 +47,8 @@ tenon_status tn_chain_record(const char *operation, tn_recording *recording,
         patches[launch.patch_count++] = (tn_patch){scalar, (uint8_t)(2 * n), (uint16_t)alpha, 1};
         patches[launch.patch_count++] = (tn_patch){scalar, (uint8_t)(2 * n + 1), (uint16_t)beta, 1};
     }
-    return tn_pointwise_record(operation, recording, &p->views, launch, &args.walk, GPU_CHUNK);
+    return tn_pointwise_record(operation, recording, &p->views, launch, &args.walk,
+                               tn_pointwise_share(recording->context, &p->views, GPU_UNIT));
 }
 
 static tenon_status launch(const char *operation, tn_recording *recording,

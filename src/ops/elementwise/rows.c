@@ -28,7 +28,7 @@ static tenon_status launch_binary(const char *operation, tn_recording *recording
                               .patches = patches,
                               .patch_count = sizeof patches / sizeof *patches};
     return tn_pointwise_record(operation, recording, p, launch, &args.walk,
-                               tn_pointwise_gpu_chunk(p));
+                               tn_pointwise_share(recording->context, p, 1));
 }
 
 /* Conversions store single elements. Between elements of one type only their size matters. */
@@ -39,10 +39,12 @@ static const char *configure_copy(tenon_context *context, const tn_problem *prob
     tn_stores_configure(context, tn_pointwise_copy_bytes(p), choice);
     const tn_work work = tn_pointwise_work(p, tn_pointwise_has_vectors(p));
     tn_choice_add(context, choice, &work);
+    char gpu[TN_GPU_OPTIONS];
     if (p->from == p->to)
         tn_element_options(context, (tenon_dtype)p->to, choice->values, choice->options);
     else
-        tn_choice_options(context, choice, "-DTENON_FROM=%u -DTENON_TO=%u", p->from, p->to);
+        tn_choice_options(context, choice, "-DTENON_FROM=%u -DTENON_TO=%u%s", p->from, p->to,
+                          tn_stream_option(context, tn_moved_vectors(context), gpu));
     return NULL;
 }
 
@@ -55,10 +57,11 @@ static tenon_status launch_copy(const char *operation, tn_recording *recording,
                               .options = choice->options,
                               .kernel = "copy",
                               .args_size = sizeof args};
+    const bool vectors = tn_pointwise_has_vectors(p);
     const int64_t lanes =
-        p->from == p->to ? tn_element_lanes(recording->context, (tenon_dtype)p->to) : 1;
-    return tn_pointwise_record(operation, recording, p, launch, &args,
-                               tn_pointwise_gpu_chunk(p) > 1 ? lanes : 1);
+        vectors && p->from == p->to ? tn_element_lanes(recording->context, (tenon_dtype)p->to) : 1;
+    const tn_stream_share share = {lanes, vectors ? tn_moved_vectors(recording->context) : 1};
+    return tn_pointwise_record(operation, recording, p, launch, &args, share);
 }
 
 const tn_solver tn_elementwise_rows = {

@@ -5,8 +5,8 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* One vector, of whatever strides. */
-#define GPU_CHUNK 4
+/* Elements of a GPU's work-item where a dimension has gaps. */
+#define GPU_UNIT 4
 
 static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
 {
@@ -35,7 +35,8 @@ static tenon_status launch(const char *operation, tn_recording *recording,
                             .args_size = sizeof args,
                             .patches = patches,
                             .patch_count = sizeof patches / sizeof *patches};
-    return tn_pointwise_record(operation, recording, p, rows, &args.walk, GPU_CHUNK);
+    return tn_pointwise_record(operation, recording, p, rows, &args.walk,
+                               tn_pointwise_share(recording->context, p, GPU_UNIT));
 }
 
 const tn_solver tn_gated_rows = {.name = "rows",

@@ -103,7 +103,7 @@ static tenon_status record_pass(const char *operation, tn_recording *recording,
         {TN_PATCH_OFFSET, TN_WORKSPACE, offsetof(gather_sort_args, workspace), sizeof(int32_t)},
         {TN_PATCH_OFFSET, GATHER_INDICES, offsetof(gather_sort_args, offset), sizeof(int32_t)}};
     char text[TN_OPTIONS_SIZE];
-    tn_build_options(recording->context, text, "%s", "");
+    tn_build_options(recording->context, text, "%s", tn_gpu_option(recording->context));
     for (int k = 0; k < 3; k++) {
         bool has_indices = k != 1;
         int64_t items = has_indices ? args->blocks : GATHER_DIGITS;

@@ -55,7 +55,8 @@ static tenon_status launch(const char *operation, tn_recording *recording,
     memcpy(args.walk.shape, p->shape, sizeof p->shape);
     memcpy(args.walk.stride, p->stride, sizeof p->stride);
     const int64_t lanes = tn_element_lanes(recording->context, (tenon_dtype)p->dtype);
-    tn_walk_cut(recording->context, copies_lines(p) ? lanes : 1, &args.walk, &rows);
+    const tn_stream_share share = {copies_lines(p) ? lanes : 1, 1};
+    tn_walk_cut(recording->context, share, &args.walk, &rows);
     return tn_record(operation, recording, &rows);
 }
 

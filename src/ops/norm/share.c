@@ -12,7 +12,6 @@
 #define CPU_CHUNK   8192
 #define CPU_COLUMNS 1024
 #define CACHE_BYTES 524288
-#define GPU_GROUP   64
 #define GPU_SUM     64
 /* In the validation context, so that small sets have several. */
 #define CHECKED_PIECE 72
@@ -207,9 +206,13 @@ static tenon_status record(const char *operation, tn_recording *recording, const
         {scalar, NORM_SCALAR_MOMENTUM, offsetof(norm_args, momentum), 1},
         {TN_PATCH_OFFSET, TN_WORKSPACE, offsetof(norm_args, work),
          (uint32_t)tn_acc_size(p->dtype)}};
+    norm_args whole = *args;
+    whole.length = args->shape[args->rank - 1];
+    for (int v = 0; v < NORM_VIEWS; v++)
+        whole.along[v] = args->stride[v][args->rank - 1];
     launch->dimensions = 1;
-    launch->args = args;
-    launch->args_size = sizeof *args;
+    launch->args = &whole;
+    launch->args_size = sizeof whole;
     launch->patches = patches;
     launch->patch_count = 3;
     for (int v = 0; v < NORM_VIEWS; v++) {
@@ -242,7 +245,8 @@ tenon_status tn_norm_launch(const char *operation, tn_recording *recording,
                         .options = text,
                         .kernel = kernel};
     /* Where the driver chooses a work-group by the sizes, PoCL compiles for each that is new. */
-    launch.local[0] = recording->context->device.is_cpu ? 1 : GPU_GROUP;
+    launch.local[0] =
+        recording->context->device.is_cpu ? 1 : tn_gpu_group(recording->context, args->items);
     launch.global[0] = (size_t)tn_round_up(args->items, (int64_t)launch.local[0]);
     tn_norm_options(recording->context, p, choice, args->columns, text);
     return record(operation, recording, p, views, in_work, args, &launch);

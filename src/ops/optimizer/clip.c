@@ -9,16 +9,15 @@
 #include <math.h>
 
 #define CPU_CHUNK 8192
-#define GPU_CHUNK 4
 
 static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
 {
-    *TN_LAYOUT(tn_lines_launch, choice) = (tn_lines_launch){.source = "optimizer/clip",
-                                                            .kernel = "clip",
-                                                            .cpu_chunk = CPU_CHUNK,
-                                                            .gpu_chunk = GPU_CHUNK,
-                                                            .numbers = CLIP_SCALARS};
-    tn_lines_options(context, (const tn_lines_problem *)problem, choice->options);
+    tn_lines_launch *launch = TN_LAYOUT(tn_lines_launch, choice);
+    *launch = (tn_lines_launch){.source = "optimizer/clip",
+                                .kernel = "clip",
+                                .cpu_chunk = CPU_CHUNK,
+                                .numbers = CLIP_SCALARS};
+    tn_lines_stream(context, (const tn_lines_problem *)problem, 1, launch, choice->options);
     return NULL;
 }
 

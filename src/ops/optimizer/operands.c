@@ -7,7 +7,6 @@
 #include "ops/common/epilogue.h"
 
 #define CPU_CHUNK 4096
-#define GPU_CHUNK 4
 
 tenon_dtype tn_state_dtype(tenon_dtype dtype)
 {
@@ -71,13 +70,18 @@ const char *tn_optimizer_configure(tenon_context *context, const tn_problem *pro
                                    tn_choice *choice)
 {
     const tn_lines_problem *p = (const tn_lines_problem *)problem;
+    /* The state, whose type is that of sums, has vectors of 16 bytes. */
+    const int32_t vectors = tn_stream_vectors(context, tn_state_dtype(p->dtype), p->operands);
+    char gpu[TN_GPU_OPTIONS];
     *TN_LAYOUT(tn_lines_launch, choice) = (tn_lines_launch){.source = source,
                                                             .kernel = kernel,
                                                             .cpu_chunk = CPU_CHUNK,
-                                                            .gpu_chunk = GPU_CHUNK,
+                                                            .gpu_chunk = tn_gpu_lanes(p->dtype),
+                                                            .gpu_vectors = vectors,
                                                             .numbers = scalars};
     tn_choice_options(context, choice, "-DTENON_DTYPE=%u -DTENON_VW=%u%s -DTENON_GRADIENT_ACC=%u",
-                      p->dtype, tn_lanes(context, p->dtype), tn_gpu_option(context), p->kind);
+                      p->dtype, tn_lanes(context, p->dtype),
+                      tn_stream_option(context, vectors, gpu), p->kind);
     return NULL;
 }
 

@@ -7,13 +7,12 @@
 #include <stddef.h>
 
 #define CPU_CHUNK 8192
-#define GPU_CHUNK 4
 
 /* Partial sums of the first launch. More than MANY are added up in groups of GROUP first. */
 #define CPU_ITEMS 256
-#define GPU_ITEMS 16384
+#define GPU_ITEMS 32768
 #define MANY      512
-#define GROUP     128
+#define GROUP     192
 
 /* The first launch, and how many sums it leaves: of one alone it is the only launch. */
 typedef struct sum_layout {
@@ -31,10 +30,10 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
     l->first = (tn_lines_launch){.source = "optimizer/square_sum",
                                  .kernel = "square_sum",
                                  .cpu_chunk = CPU_CHUNK,
-                                 .gpu_chunk = GPU_CHUNK,
                                  .most_items = single ? 1
                                                : cpu  ? CPU_ITEMS
                                                       : GPU_ITEMS};
+    tn_lines_stream(context, p, 1, &l->first, choice->options);
     l->sums = tn_lines_items(context, p, &l->first);
     if (l->sums > 1)
         choice->workspace =
@@ -46,7 +45,6 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
                           .vector_elements = 2 * elements,
                           .bytes = elements * (double)tenon_dtype_size((tenon_dtype)p->dtype)};
     tn_choice_add(context, choice, &work);
-    tn_lines_options(context, p, choice->options);
     return NULL;
 }
 
@@ -67,6 +65,7 @@ static tenon_status record_add(const char *operation, tn_recording *recording,
                              .count = count,
                              .each = each,
                              .items = tn_ceil_div(count, each),
+                             .parts = 1,
                              .flags = last ? (tenon_i32)p->flags : 0};
     const tn_launch launch = {.source = "optimizer/square_sum",
                               .options = options,

@@ -91,8 +91,8 @@ static tenon_status launch(const char *operation, tn_recording *recording,
         args.begin[d] = p->dimension[d].begin;
     }
     const int64_t lanes = tn_element_lanes(recording->context, (tenon_dtype)p->dtype);
-    tn_walk_cut(recording->context, last->y_stride == 1 && last->x_stride == 1 ? lanes : 1,
-                &args.walk, &rows);
+    const int64_t unit = last->y_stride == 1 && last->x_stride == 1 ? lanes : 1;
+    tn_walk_cut(recording->context, (tn_stream_share){unit, 1}, &args.walk, &rows);
     return tn_record(operation, recording, &rows);
 }
 

@@ -44,7 +44,8 @@ static tenon_status launch_forward(const char *operation, tn_recording *recordin
                             .options = choice->options,
                             .kernel = "forward",
                             .args_size = sizeof args};
-    return tn_pointwise_record(operation, recording, p, rows, &args, tn_gpu_lanes(p->to));
+    return tn_pointwise_record(operation, recording, p, rows, &args,
+                               tn_pointwise_share(recording->context, p, tn_gpu_lanes(p->to)));
 }
 
 const tn_solver tn_prelu_rows = {.name = "rows",
