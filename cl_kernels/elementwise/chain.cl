@@ -153,6 +153,7 @@ TENON_INLINE acc_v activate_any(acc_v v, const activation_args *activation)
 }
 
 #define EACH_VECTOR(expression)                                                                    \
+    TENON_UNROLL                                                                                   \
     for (int g = 0; g < CHAIN_VECTORS; g++) {                                                      \
         v[g] = (expression);                                                                       \
     }                                                                                              \
