@@ -89,7 +89,9 @@ TENON_INLINE void store_block(const place *p, const gemm_epilogue *e, const gemm
                               unit_d sums[UNIT_TILES_M][UNIT_TILES_N])
 {
     __local acc_t *own = memory + p->warp * UNIT_M * SUM_PITCH;
-    const int by_vectors = epilogue_is_aligned(e) && args->n % TENON_VW == 0;
+    /* Of wgmma two work-groups share a unit with 128 registers each, of which vectors take 156. */
+    const int by_vectors =
+        TENON_UNIT != MATRIX_WGMMA && epilogue_is_aligned(e) && args->n % TENON_VW == 0;
     m += p->row;
     n += p->col;
 #pragma unroll 1
