@@ -34,8 +34,6 @@ typedef struct conv_tiled_args {
     tenon_i32 a_along_k;  /* 1: neighbouring work-items read a along k, otherwise along m */
     tenon_i32 d_along_m;  /* 1: they write d along m, otherwise along n */
     tenon_i32 aligned;    /* 1: runs of the image are aligned wherever its first element is */
-    tenon_i32 a_whole; /* 1: vectors of a along k lie one after the other, and aligned likewise */
-    tenon_i32 reserved;
     /* For gradients of the image, which columns count: the convolution's. Its outputs are then the
      * gathered image, whose strides and those of w and of the written image lie in depth.image,
      * depth.other and columns.other. */

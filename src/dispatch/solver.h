@@ -15,7 +15,7 @@
 
 #include <string.h>
 
-#define TN_MAX_PARAMETERS   9
+#define TN_MAX_PARAMETERS   10
 #define TN_SOLVER_NAME_SIZE 128
 #define TN_OPTIONS_SIZE     512
 

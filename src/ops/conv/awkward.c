@@ -1,6 +1,7 @@
 /* The awkward cases of convolution, of its gradients, of the transposed convolution, of im2col and
  * of col2im: their tensors lie as those of the problem at hand do, and a solver's sizes stand
  * beside it. */
+#include "base/checked.h"
 #include "check/awkward.h"
 #include "ops/conv/forward/cpu_direct.h"
 #include "ops/conv/depthwise.h"
@@ -18,6 +19,7 @@ typedef struct sizes {
     int64_t n, groups, channels, filters;
     int64_t image[3], filter[3], out[3];
     int64_t rows; /* of an image that has several depthwise tiles */
+    int64_t unit; /* offsets and gaps are multiples of it */
     tenon_conv_geometry geometry;
 } sizes;
 
@@ -30,6 +32,7 @@ static const sizes of_result = {
     .image = {4, 6, 35},
     .filter = {2, 3, 2},
     .rows = 71,
+    .unit = 1,
     .geometry = {
         .stride = {1, 2, 1}, .dilation = {1, 2, 1}, .pad_begin = {1, 2, 1}, .pad_end = {0, 0, 2}}};
 static const sizes of_gradient = {
@@ -40,6 +43,7 @@ static const sizes of_gradient = {
     .image = {1, 11, 37},
     .filter = {1, 3, 2},
     .rows = 133,
+    .unit = 1,
     .geometry = {
         .stride = {1, 1, 2}, .dilation = {1, 2, 1}, .pad_begin = {0, 2, 1}, .pad_end = {0, 0, 2}}};
 
@@ -56,6 +60,7 @@ static const struct {
              {"t", offsetof(sizes, filter[0])},
              {"r", offsetof(sizes, filter[1])},
              {"s", offsetof(sizes, filter[2])},
+             {"unit", offsetof(sizes, unit)},
              {"stride_h", offsetof(sizes, geometry.stride[1])},
              {"stride_w", offsetof(sizes, geometry.stride[2])},
              {"dilation_h", offsetof(sizes, geometry.dilation[1])},
@@ -114,26 +119,35 @@ static int64_t depth_like(int64_t depth)
     return depth % 8 == 0 ? 24 : depth % 4 == 0 ? 20 : 19;
 }
 
+/* With a unit, channels and filters are multiples of it where those at hand are. */
+static void take_unit(const conv_problem *like, sizes *s)
+{
+    if (like->c % s->unit == 0)
+        s->channels = tn_round_up(s->channels, s->unit);
+    if (like->k % s->unit == 0)
+        s->filters = tn_round_up(s->filters, s->unit);
+}
+
 /* Which dimension of an image is the contiguous one. */
 static bool channels_last(const int64_t stride[CONV_RANK])
 {
     return stride[1] == 1 && stride[4] != 1;
 }
 
-/* N C D H W, or N D H W C, with gaps between channels, or pixels, and images; where rows do not
- * `join`, there are gaps between them, too. */
+/* N C D H W, or N D H W C, with gaps of a few units between channels, or pixels, and images; where
+ * rows do not `join`, there are gaps between them, too. */
 static tenon_tensor image_view(uint32_t dtype, bool last, bool join, int64_t n, int64_t c,
-                               const int64_t size[3])
+                               const int64_t size[3], int64_t unit)
 {
-    tenon_tensor view = {.offset = 3 * tenon_dtype_size((tenon_dtype)dtype),
+    tenon_tensor view = {.offset = 3 * (uint64_t)unit * tenon_dtype_size((tenon_dtype)dtype),
                          .dtype = (tenon_dtype)dtype,
                          .rank = CONV_RANK,
                          .shape = {n, c, size[0], size[1], size[2]}};
-    view.stride[4] = last ? c + 2 : 1;
-    view.stride[3] = size[2] * view.stride[4] + (join ? 0 : 3);
-    view.stride[2] = size[1] * view.stride[3] + (join ? 0 : 1);
-    view.stride[1] = last ? 1 : size[0] * view.stride[2] + 1;
-    view.stride[0] = (last ? size[0] * view.stride[2] : c * view.stride[1]) + 5;
+    view.stride[4] = last ? c + 2 * unit : 1;
+    view.stride[3] = size[2] * view.stride[4] + (join ? 0 : 3 * unit);
+    view.stride[2] = size[1] * view.stride[3] + (join ? 0 : unit);
+    view.stride[1] = last ? 1 : size[0] * view.stride[2] + unit;
+    view.stride[0] = (last ? size[0] * view.stride[2] : c * view.stride[1]) + 5 * unit;
     return view;
 }
 
@@ -149,9 +163,11 @@ static tenon_tensor filters_like(const conv_problem *like, const sizes *s)
     const int64_t k = s->groups * s->filters, c = s->channels, *size = s->filter;
     const bool rows_join = like->w[4] == 1 && like->w[3] == like->window.filter[2];
     conv_tap_order order;
+    if (s->unit > 1 && channels_last(like->w)) /* as those of one tap do in either order */
+        return image_view(like->dtype, true, rows_join, k, c, size, s->unit);
     if (!tn_conv_find_tap_order(like, &order))
-        return image_view(like->dtype, channels_last(like->w), rows_join, k, c, size);
-    tenon_tensor view = image_view(like->dtype, order.channel_last, true, k, c, size);
+        return image_view(like->dtype, channels_last(like->w), rows_join, k, c, size, s->unit);
+    tenon_tensor view = image_view(like->dtype, order.channel_last, true, k, c, size, s->unit);
     int64_t taps = size[0] * size[1] * size[2], stride = order.stride == 1 ? 1 : 2;
     bool filters_first = (like->w[0] == 1 || like->k == 1) && stride != 1;
     if (filters_first)
@@ -160,7 +176,7 @@ static tenon_tensor filters_like(const conv_problem *like, const sizes *s)
     view.stride[3] = size[2] * view.stride[4];
     view.stride[2] = size[1] * view.stride[3];
     view.stride[1] = order.channel_last ? stride : taps * stride;
-    view.stride[0] = filters_first ? 1 : c * taps * stride + 3;
+    view.stride[0] = filters_first ? 1 : c * taps * stride + 3 * s->unit;
     return view;
 }
 
@@ -183,10 +199,10 @@ static void take_views(const conv_problem *like, const sizes *s, tn_case *c)
     params->geometry = s->geometry;
     params->epilogue = tn_check_epilogue(like->flags, like->activation);
     c->views[CONV_X] = image_view(like->dtype, channels_last(like->x), join, s->n,
-                                  s->groups * s->channels, s->image);
+                                  s->groups * s->channels, s->image, s->unit);
     c->views[CONV_W] = filters_like(like, s);
-    c->views[CONV_Y] =
-        image_view(like->dtype, channels_last(like->y), join, s->n, s->groups * s->filters, s->out);
+    c->views[CONV_Y] = image_view(like->dtype, channels_last(like->y), join, s->n,
+                                  s->groups * s->filters, s->out, s->unit);
     take_epilogue(like, &c->views[CONV_Y], &params->epilogue, c);
 }
 
@@ -230,6 +246,7 @@ bool tn_conv_awkward(const tn_problem *problem, const tn_choice *choice, uint32_
     sizes s = take_sizes(&usual, like, choice, number);
     if (is_set(choice, number, "depth"))
         s.channels = depth_like(like->c);
+    take_unit(like, &s);
     tn_awkward_begin(c, &tn_operation_conv);
     if (is_set(choice, number, "cut"))
         take_cut_views(like, choice, &s, c);
@@ -251,11 +268,13 @@ static backwards take_backwards(const conv_problem *like, const tn_choice *choic
     sizes s = take_sizes(&of_gradient, like, choice, number);
     if (is_set(choice, number, "depth"))
         s.filters = depth_like(like->k);
+    take_unit(like, &s);
     const int64_t k = s.groups * s.filters, c = s.groups * s.channels;
     const bool last = channels_last(like->x), y_last = channels_last(like->y);
-    backwards b = {s, image_view(like->dtype, last, false, s.n, c, s.image),
-                   image_view(like->dtype, false, false, k, s.channels, s.filter),
-                   image_view(like->dtype, y_last, false, s.n, k, s.out),
+    const bool w_last = s.unit > 1 && channels_last(like->w);
+    backwards b = {s, image_view(like->dtype, last, false, s.n, c, s.image, s.unit),
+                   image_view(like->dtype, w_last, false, k, s.channels, s.filter, s.unit),
+                   image_view(like->dtype, y_last, false, s.n, k, s.out, s.unit),
                    tn_check_epilogue(like->flags, like->activation)};
     if (is_set(choice, number, "dense_images")) {
         b.x = dense_view(like->dtype, s.n, c, s.image);
@@ -337,7 +356,7 @@ bool tn_conv_backward_bias_awkward(const tn_problem *problem, const tn_choice *c
         return false;
     tn_awkward_begin(c, &tn_operation_conv_backward_bias);
     ((tenon_conv_backward_params *)c->params.bytes)->beta = like->adds != 0 ? -0.5 : 0;
-    c->views[0] = image_view(like->dtype, number == 1, false, 2, filters, size);
+    c->views[0] = image_view(like->dtype, number == 1, false, 2, filters, size, 1);
     c->views[1] = tenon_tensor_view((tenon_dtype)like->dtype, 1, &filters);
     return true;
 }
@@ -370,7 +389,7 @@ bool tn_im2col_awkward(const tn_problem *problem, const tn_choice *choice, uint3
     find_outputs(&s);
     tn_awkward_begin(c, &tn_operation_im2col);
     c->views[IM2COL_X] =
-        image_view((uint32_t)like->dtype, channels_last(like->x), false, s.n, s.channels, s.image);
+        image_view((uint32_t)like->dtype, channels_last(like->x), false, s.n, s.channels, s.image, 1);
     c->views[IM2COL_COL] = columns_view((tenon_dtype)like->dtype, like->col[1] == 1, &s,
                                         (tenon_im2col_params *)c->params.bytes);
     return true;
@@ -397,7 +416,8 @@ bool tn_col2im_awkward(const tn_problem *problem, const tn_choice *choice, uint3
     tn_awkward_begin(c, alone ? &tn_operation_col2im : &tn_conv_folding);
     c->views[COL2IM_COL] = columns_view(like->col_acc ? tn_conv_sum_type(like->dtype) : dtype,
                                         like->col[1] == 1, &s, &params->columns);
-    c->views[x] = image_view(like->dtype, channels_last(like->x), false, s.n, s.channels, s.image);
+    c->views[x] =
+        image_view(like->dtype, channels_last(like->x), false, s.n, s.channels, s.image, 1);
     if (alone)
         return true;
     params->epilogue = tn_check_epilogue(like->flags, like->activation);

@@ -16,11 +16,16 @@ bool tn_conv_gathers_along_k(const conv_problem *p, conv_direction direction)
     return channels_last != (direction == CONV_GRADIENT_OF_FILTER);
 }
 
+/* Whether k counts channels (or filters) fastest. */
+static bool channels_first(const conv_problem *p, conv_direction direction)
+{
+    return tn_conv_gathers_along_k(p, direction) && direction != CONV_GRADIENT_OF_FILTER;
+}
+
 int32_t tn_conv_run(const conv_problem *p, conv_direction direction, int32_t kb, int32_t width)
 {
     int64_t channels = direction == CONV_RESULT ? p->c : p->k;
-    bool runs = tn_conv_gathers_along_k(p, direction) && direction != CONV_GRADIENT_OF_FILTER &&
-                channels % width == 0 && kb % width == 0;
+    bool runs = channels_first(p, direction) && channels % width == 0 && kb % width == 0;
     return runs ? width : 1;
 }
 
@@ -141,9 +146,7 @@ void tn_conv_tiled_arguments(const conv_problem *p, const conv_tiled_layout *l, 
     const conv_window *v = &p->window;
     const int64_t *image = gathered(p, direction),
                   *size = direction == CONV_GRADIENT_OF_IMAGE ? v->out : v->size;
-    const int64_t vector = tn_conv_is_converted(p->dtype) ? 8 : 4;
-    const bool channels_first =
-        tn_conv_gathers_along_k(p, direction) && direction != CONV_GRADIENT_OF_FILTER;
+    const int64_t vector = tn_conv_is_converted(p->dtype) ? CONV_VECTOR : 4;
     for (int d = 0; d < 4; d++)
         args->res[d] = narrow(p->res[d == 0 ? 0 : 1 + d]);
     if (direction == CONV_RESULT)
@@ -156,23 +159,47 @@ void tn_conv_tiled_arguments(const conv_problem *p, const conv_tiled_layout *l, 
         args->size[d] = narrow(size[d]);
     args->row_blocks = narrow(tn_ceil_div(l->product.m, mb));
     args->slice = narrow(l->product.k);
-    args->a_along_k = reads_a_along_k(args, channels_first);
-    args->a_whole =
-        args->a_along_k &&
-        reads_vectors_of_a(args, channels_first, direction == CONV_GRADIENT_OF_IMAGE, vector);
+    args->a_along_k = reads_a_along_k(args, channels_first(p, direction));
     args->d_along_m = args->gemm.d_row == 1 && args->columns.other[3] != 1;
     args->aligned = 1;
     for (int d = 0; d < CONV_RANK; d++)
         args->aligned &= d == 1 || image[d] % vector == 0;
 }
 
-bool tn_conv_reads_vectors_of_a(const conv_problem *p, const conv_tiled_layout *l)
+/* Whether vectors of so many rows lie one after the other in a at every step, and begin at multiples
+ * of that. */
+static bool reads_vectors_of_rows(const conv_tiled_args *args, int64_t rows, int64_t width)
 {
+    bool whole = args->gemm.a_row == 1 && rows % width == 0 && args->gemm.a_batch[0] % width == 0;
+    for (int i = 0; i < 4; i++)
+        whole = whole && (args->depth.count[i] == 1 || args->depth.other[i] % width == 0);
+    return whole;
+}
+
+/* The image's: along k, or the channels of the columns. */
+static bool reads_vectors_of_image(const conv_problem *p, conv_direction direction, int64_t width)
+{
+    return direction == CONV_GRADIENT_OF_FILTER
+               ? !tn_conv_gathers_along_k(p, direction) && p->x[1] == 1 && p->c % width == 0
+               : tn_conv_run(p, direction, (int32_t)width, (int32_t)width) == width;
+}
+
+conv_vectors tn_conv_find_vectors(const conv_problem *p, const conv_tiled_layout *l)
+{
+    const conv_direction direction = l->direction;
     gemm_arguments arguments;
     conv_tiled_args args;
     tn_gemm_arguments(&l->product, &arguments);
     memset(&args, 0, sizeof args);
     args.gemm = arguments.args;
     tn_conv_tiled_arguments(p, l, 1, &args);
-    return args.a_whole != 0;
+    const bool along = args.a_along_k != 0;
+    return (conv_vectors){
+        .a = along ? reads_vectors_of_a(&args, channels_first(p, direction),
+                                        direction == CONV_GRADIENT_OF_IMAGE, CONV_VECTOR)
+                   : reads_vectors_of_rows(&args, l->product.m, CONV_VECTOR),
+        .a_along_k = along,
+        .image = reads_vectors_of_image(p, direction, CONV_VECTOR),
+        .image_along_k = tn_conv_gathers_along_k(p, direction),
+        .image_aligned = args.aligned != 0};
 }

@@ -1,10 +1,12 @@
 /* conv/implicit_matrix, conv_backward_data/implicit_matrix and
  * conv_backward_filter/implicit_matrix: the products of implicit_tiled on matrix units, of f16 and
- * bf16. The parameters are those of gemm/mma. */
+ * bf16. The parameters are those of gemm/mma, and whether images and filters whose channels do not
+ * lie side by side are copied first, so that they do. */
+#include "ops/conv/implicit_matrix.h"
+
 #include "base/checked.h"
 #include "ops/conv/gradient.h"
-#include "ops/conv/implicit_tiled.h"
-#include "ops/gemm/matrix.h"
+#include "ops/conv/product.h"
 #include "runtime/context.h"
 
 #include <math.h>
@@ -14,14 +16,15 @@
 static const char *const source_names[] = {
     "conv/forward/implicit_matrix", "conv/data/implicit_matrix", "conv/filter/implicit_matrix"};
 
-/* Elements of a vector of 16 bytes. */
-#define VECTOR 8
 /* Slices of the pixels have at least so many steps. */
 #define LEAST_SLICE 512
 
 typedef struct layout {
     conv_tiled_layout tiled;
     matrix_unit unit;
+    conv_vectors vectors;
+    conv_copies copies;
+    bool has_async, free_stages;
 } layout;
 
 static int unit_type(const conv_problem *p)
@@ -44,32 +47,34 @@ static bool find_unit(tenon_context *context, const conv_problem *p, int32_t for
     return false;
 }
 
-static const char *misfit_of(tenon_context *context, const matrix_unit *unit, const int32_t *values)
+static bool fits(const tenon_context *context, const matrix_unit *unit, const int32_t *values)
 {
-    const char *why = tn_matrix_constrains(context, unit, values);
+    const int64_t columns = values[MATRIX_NB], steps = values[MATRIX_KB];
+    const int64_t tables = columns * CONV_COLUMN_BYTES + steps * CONV_STEP_BYTES + CONV_PART_BYTES;
+    return (uint64_t)(tn_matrix_local(unit, values) + tables) <= context->device.info.local_memory;
+}
+
+static const char *misfit_of(tenon_context *context, const layout *l, const int32_t *values)
+{
+    if (values[MATRIX_STAGES] > 1 && l->has_async && !l->unit.async)
+        return "st above 1 needs vectors of 8 channels in both factors";
+    const char *why = tn_matrix_constrains(context, &l->unit, values);
     if (why != NULL)
         return why;
-    if (values[MATRIX_STAGES] != 1)
-        return "st above 1 is for gemm/mma";
-    const int64_t warps = (int64_t)values[MATRIX_WM] * values[MATRIX_WN],
-                  columns = values[MATRIX_NB], steps = values[MATRIX_KB];
-    if (steps > warps * MATRIX_LANES(unit->number))
+    const int64_t warps = (int64_t)values[MATRIX_WM] * values[MATRIX_WN];
+    if (values[MATRIX_KB] > warps * MATRIX_LANES(l->unit.number))
         return "kb is more than the work-group";
-    const int64_t tables = columns * CONV_COLUMN_BYTES + steps * CONV_STEP_BYTES + CONV_PART_BYTES;
-    return (uint64_t)(tn_matrix_local(unit, values) + tables) > context->device.info.local_memory
-               ? "the blocks and the tables do not fit the local memory"
-               : NULL;
+    return fits(context, &l->unit, values) ? NULL
+                                           : "the blocks and the tables do not fit the local memory";
 }
 
 /* Instructions that compute the addresses of what a step of a block needs: an element at a time, or
  * a vector where it is read whole. */
-static double address_instructions(const conv_problem *p, const conv_tiled_layout *l,
-                                   const int32_t *values)
+static double address_instructions(const conv_vectors *v, const int32_t *values)
 {
-    const double run = tn_conv_run(p, l->direction, values[MATRIX_KB], VECTOR),
-                 a_run = tn_conv_reads_vectors_of_a(p, l) ? VECTOR : 1;
+    const double a = v->a ? CONV_VECTOR : 1, image = v->image ? CONV_VECTOR : 1;
     return CONV_ADDRESS_INSTRUCTIONS * values[MATRIX_KB] *
-           (values[MATRIX_MB] / a_run + values[MATRIX_NB] / run);
+           (values[MATRIX_MB] / a + values[MATRIX_NB] / image);
 }
 
 static void add_time(tenon_context *context, const conv_problem *p, const layout *l,
@@ -81,10 +86,14 @@ static void add_time(tenon_context *context, const conv_problem *p, const layout
         (double)tn_gemm_tiled_groups(&t->product, values[MATRIX_MB], values[MATRIX_NB]);
     const tn_work slices = tn_conv_slices_work(p, t->slices);
     tn_work loop = tn_matrix_loop(context, &l->unit, values, groups, tn_conv_depth(p, t),
-                                  address_instructions(p, t, values));
+                                  address_instructions(&l->vectors, values));
     loop.bytes = tn_conv_bytes(p);
     tn_choice_add(context, choice, &loop);
     tn_choice_add(context, choice, &slices);
+    for (int i = 0; i < l->copies.count; i++) {
+        const tn_work copy = tn_conv_copy_work(p->dtype, &l->copies.copy[i]);
+        tn_choice_add(context, choice, &copy);
+    }
 }
 
 /* The slices of the filters' gradient, where they are free, are those that the block wants. */
@@ -95,31 +104,71 @@ static void try_block(tenon_context *context, const tn_problem *problem, const m
     const conv_direction direction = (conv_direction)choice->solver->variant;
     layout *l = TN_LAYOUT(layout, choice);
     int32_t *values = choice->values;
-    choice->misfit = misfit_of(context, unit, values);
+    while (l->free_stages && values[MATRIX_STAGES] > 2 && !fits(context, unit, values))
+        values[MATRIX_STAGES]--;
+    choice->misfit = misfit_of(context, l, values);
     if (choice->misfit != NULL)
         return;
-    if (direction == CONV_GRADIENT_OF_FILTER && values[MATRIX_SLICES] == 0) {
+    if (direction == CONV_GRADIENT_OF_FILTER && values[CONV_MATRIX_SLICES] == 0) {
         const gemm_problem whole = tn_conv_tiled_product(p, direction, 1);
         const int64_t groups = tn_gemm_tiled_groups(&whole, values[MATRIX_MB], values[MATRIX_NB]);
-        values[MATRIX_SLICES] = tn_conv_tune_slices(context, p, groups, LEAST_SLICE);
+        values[CONV_MATRIX_SLICES] = tn_conv_tune_slices(context, p, groups, LEAST_SLICE);
     }
-    tn_conv_tiled_lay_out(p, direction, values[MATRIX_SLICES], &l->tiled);
-    choice->workspace = tn_conv_slices_size(p, l->tiled.slices);
+    tn_conv_tiled_lay_out(p, direction,
+                          direction == CONV_GRADIENT_OF_FILTER ? values[CONV_MATRIX_SLICES] : 1,
+                          &l->tiled);
+    choice->workspace = tn_conv_copies_place(p, &l->tiled, &l->copies);
     add_time(context, p, l, choice);
 }
 
-/* How a and b lie is the kernel's business here, and makes no variants. */
-static void set_options(tenon_context *context, const conv_problem *p, const layout *l,
-                        tn_choice *choice)
+/* What the kernel knows of the factors: whether they come by vectors, and then how they lie. */
+static void set_options(tenon_context *context, const layout *l, tn_choice *choice)
 {
+    const conv_vectors *v = &l->vectors;
     gemm_problem g = l->tiled.product;
-    g.matrix[GEMM_A].row = g.matrix[GEMM_A].col = 0;
     g.m = g.n = g.k = 0;
+    g.matrix[GEMM_A].row = v->a && !v->a_along_k;
+    g.matrix[GEMM_A].col = !g.matrix[GEMM_A].row;
+    g.matrix[GEMM_B].row = v->image_along_k;
+    g.matrix[GEMM_B].col = !v->image_along_k;
     tn_matrix_options(context, &g, &l->unit, choice->values, choice->options);
     const size_t used = strlen(choice->options);
-    snprintf(choice->options + used, TN_OPTIONS_SIZE - used, " -DTENON_ALONG_K=%d -DTENON_RUN=%d",
-             tn_conv_gathers_along_k(p, l->tiled.direction),
-             tn_conv_run(p, l->tiled.direction, choice->values[MATRIX_KB], VECTOR));
+    snprintf(choice->options + used, TN_OPTIONS_SIZE - used,
+             " -DTENON_ALONG_K=%d -DTENON_RUN=%d -DTENON_A_RUN=%d", v->image_along_k,
+             v->image ? CONV_VECTOR : 1, v->a ? CONV_VECTOR : 1);
+}
+
+/* Blocks pass the registers by where both factors come by vectors, which are aligned unless the
+ * caller wants it anyway. */
+static void choose_way(layout *l, int32_t stages)
+{
+    l->free_stages = stages == 0;
+    l->unit.async = l->has_async && l->vectors.a && l->vectors.image &&
+                    (stages > 1 || (stages == 0 && l->vectors.image_aligned));
+}
+
+/* With the factors as they lie, or copied. */
+static void configure_factors(tenon_context *context, const conv_problem *p, tn_choice *choice)
+{
+    const conv_direction direction = (conv_direction)choice->solver->variant;
+    layout *l = TN_LAYOUT(layout, choice);
+    l->copies.count = 0;
+    tn_conv_tiled_lay_out(p, direction, 1, &l->tiled);
+    l->vectors = choice->values[CONV_MATRIX_PACK] == 2
+                     ? tn_conv_copies_lay_out(p, direction, &l->copies)
+                     : tn_conv_find_vectors(p, &l->tiled);
+    const conv_problem read = tn_conv_copied(p, &l->copies);
+    choose_way(l, choice->values[MATRIX_STAGES]);
+    tn_matrix_choose_block(context, &read.head, &l->unit, try_block, choice);
+}
+
+/* Whether it is the faster by far: copies fill the workspace and the caches, and estimates are no
+ * better than that. */
+static bool copies_pay(const conv_problem *p, const tn_choice *copied, const tn_choice *choice)
+{
+    return copied->misfit == NULL && copied->workspace <= p->head.workspace_limit &&
+           TN_LAYOUT(const layout, copied)->copies.count > 0 &&
+           (choice->misfit != NULL || copied->time * CONV_COLUMNS_DOUBT < choice->time);
 }
 
 /* The solver's variant is the direction. */
@@ -135,36 +184,55 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
     const char *why = tn_conv_tiled_refuses(p, direction);
     if (why != NULL)
         return why;
+    const bool may_copy = choice->values[CONV_MATRIX_PACK] == 0 && !context->device.is_cpu;
     choice->never_chosen = context->device.is_cpu ? "made for GPUs" : NULL;
-    if (choice->values[MATRIX_STAGES] == 0)
-        choice->values[MATRIX_STAGES] = 1;
-    tn_matrix_choose_block(context, problem, &l->unit, try_block, choice);
+    l->has_async = l->unit.async;
+    tn_choice copied = *choice;
+    if (choice->values[CONV_MATRIX_PACK] == 0)
+        choice->values[CONV_MATRIX_PACK] = 1;
+    configure_factors(context, p, choice);
+    copied.values[CONV_MATRIX_PACK] = 2;
+    if (may_copy)
+        configure_factors(context, p, &copied);
+    if (may_copy && copies_pay(p, &copied, choice))
+        *choice = copied;
     if (choice->misfit == NULL && !choice->is_estimate)
-        set_options(context, p, l, choice);
+        set_options(context, TN_LAYOUT(const layout, choice), choice);
     return NULL;
 }
 
 static tenon_status launch(const char *operation, tn_recording *recording,
                            const tn_problem *problem, const tn_choice *choice)
 {
+    const conv_problem *p = (const conv_problem *)problem;
     const layout *l = TN_LAYOUT(const layout, choice);
+    const conv_problem read = tn_conv_copied(p, &l->copies);
     const int32_t *values = choice->values, block[] = {values[MATRIX_MB], values[MATRIX_NB]};
     const size_t warps = (size_t)values[MATRIX_WM] * (size_t)values[MATRIX_WN];
-    tn_launch launch = {.source = source_names[l->tiled.direction],
+    conv_tiled_layout tiled = l->tiled;
+    tn_launch launch = {.source = source_names[tiled.direction],
                         .options = choice->options,
                         .kernel = "conv_matrix",
                         .local = {warps * (size_t)MATRIX_LANES(l->unit.number)}};
-    return tn_conv_tiled_launch(operation, recording, (const conv_problem *)problem, &l->tiled,
-                                block, &launch);
+    TN_TRY(tn_conv_record_copies(operation, recording, p, &l->copies));
+    tn_conv_copies_take(&l->copies, &tiled.product);
+    return tn_conv_tiled_launch(operation, recording, &read, &tiled, block, &launch);
 }
+
+const tn_parameter tn_conv_matrix_parameters[CONV_MATRIX_SPLIT_PARAMETERS] = {
+    TN_MATRIX_PARAMETERS,
+    [CONV_MATRIX_PACK] = {"pb", 1, 2}, /* 2: factors without vectors of channels are copied */
+    [CONV_MATRIX_SLICES] = {"ks", 1, 64} /* slices of the pixels, at most */
+};
 
 const tn_solver tn_conv_implicit_matrix = {
     .name = "implicit_matrix",
     .serves = "tensors of fewer than 2³¹ elements in f16 and bf16, on GPUs with "
               "matrix units",
-    .awkward = TN_CONV_TILED_AWKWARD,
-    .parameters = tn_gemm_matrix_parameters,
-    .parameter_count = MATRIX_PARAMETERS,
+    .needs = "workspace for copies of images and filters whose channels do not lie side by side",
+    .awkward = CONV_MATRIX_AWKWARD,
+    .parameters = tn_conv_matrix_parameters,
+    .parameter_count = CONV_MATRIX_PARAMETERS,
     .variant = CONV_RESULT,
     .configure = configure,
     .launch = launch};
@@ -173,9 +241,10 @@ const tn_solver tn_conv_backward_data_implicit_matrix = {
     .name = "implicit_matrix",
     .serves = "tensors of fewer than 2³¹ elements in f16 and bf16 and strides "
               "whose product is at most 64, on GPUs with matrix units",
-    .awkward = TN_CONV_TILED_DATA_AWKWARD,
-    .parameters = tn_gemm_matrix_parameters,
-    .parameter_count = MATRIX_PARAMETERS,
+    .needs = "workspace for copies of images and filters whose channels do not lie side by side",
+    .awkward = CONV_MATRIX_DATA_AWKWARD,
+    .parameters = tn_conv_matrix_parameters,
+    .parameter_count = CONV_MATRIX_PARAMETERS,
     .variant = CONV_GRADIENT_OF_IMAGE,
     .configure = configure,
     .launch = launch};
@@ -184,10 +253,11 @@ const tn_solver tn_conv_backward_filter_implicit_matrix = {
     .name = "implicit_matrix",
     .serves = "tensors of fewer than 2³¹ elements in f16 and bf16, on GPUs with "
               "matrix units",
-    .needs = "workspace for slices of the pixels where dw is small",
-    .awkward = TN_CONV_TILED_FILTER_AWKWARD,
-    .parameters = tn_gemm_matrix_parameters,
-    .parameter_count = MATRIX_SPLIT_PARAMETERS,
+    .needs = "workspace for slices of the pixels where dw is small, and for copies of images whose "
+             "channels do not lie side by side",
+    .awkward = CONV_MATRIX_FILTER_AWKWARD,
+    .parameters = tn_conv_matrix_parameters,
+    .parameter_count = CONV_MATRIX_SPLIT_PARAMETERS,
     .variant = CONV_GRADIENT_OF_FILTER,
     .configure = configure,
     .launch = launch};

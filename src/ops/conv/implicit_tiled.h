@@ -57,8 +57,16 @@ bool tn_conv_gathers_along_k(const conv_problem *problem, conv_direction directi
 int32_t tn_conv_run(const conv_problem *problem, conv_direction direction, int32_t kb,
                     int32_t width);
 
-/* Whether vectors of 16 bytes of f32, f16 or bf16 lie along k in the factor a of the product. */
-bool tn_conv_reads_vectors_of_a(const conv_problem *problem, const conv_tiled_layout *layout);
+/* Elements of f16 and bf16 in 16 bytes. */
+#define CONV_VECTOR 8
+
+/* Which factors matrix units are brought by whole vectors: of `a` along k or along its rows, of the
+ * image along k or along the columns; and whether those of the image are aligned to 16 bytes where
+ * its first element is, as those of `a` are. */
+typedef struct conv_vectors {
+    bool a, a_along_k, image, image_along_k, image_aligned;
+} conv_vectors;
+conv_vectors tn_conv_find_vectors(const conv_problem *problem, const conv_tiled_layout *layout);
 
 /* The pixels of all images, of which the product's columns are made, or its sums. */
 int64_t tn_conv_pixels(const conv_problem *problem);

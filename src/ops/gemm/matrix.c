@@ -10,17 +10,9 @@
 #include <string.h>
 
 const tn_parameter tn_gemm_matrix_parameters[MATRIX_GEMM_PARAMETERS] = {
-    [MATRIX_MB] = {"mb", 8, 256},                              /* rows of a work-group's block */
-    [MATRIX_NB] = {"nb", 8, 256},                              /* its columns */
-    [MATRIX_KB] = {"kb", 8, 128},                              /* steps of K in local memory */
-    [MATRIX_WM] = {"wm", 1, 16},                               /* warps along M */
-    [MATRIX_WN] = {"wn", 1, 16},                               /* and along N */
-    [MATRIX_STAGES] = {"st", 1, 4},                            /* blocks on the way; 1: one, through
-                                                                  registers */
-    [MATRIX_FORM] = {"em", MATRIX_EMULATED, MATRIX_OF_DEVICE}, /* MATRIX_* */
-    [MATRIX_SLICES] = {"ks", 1, 64},                           /* slices of K, at most */
-    [MATRIX_CUT_ROWS] = {"rs", 1, MATRIX_ALL_ROWS}             /* rows of blocks, from the last,
-                                                                  whose K is cut */
+    TN_MATRIX_PARAMETERS,
+    [MATRIX_SLICES] = {"ks", 1, 64},               /* slices of K, at most */
+    [MATRIX_CUT_ROWS] = {"rs", 1, MATRIX_ALL_ROWS} /* rows of blocks, from the last, whose K is cut */
 };
 
 /* How much longer a step takes whose blocks are copied element by element. */

@@ -21,6 +21,13 @@ enum {
     MATRIX_CUT_ROWS = MATRIX_SPLIT_PARAMETERS,
     MATRIX_GEMM_PARAMETERS
 };
+
+/* Those of every solver: rows and columns of a work-group's block, steps of K in local memory, warps
+ * along M and N, blocks on their way (1: one, through registers), and MATRIX_* below. */
+#define TN_MATRIX_PARAMETERS                                                                       \
+    [MATRIX_MB] = {"mb", 8, 256}, [MATRIX_NB] = {"nb", 8, 256}, [MATRIX_KB] = {"kb", 8, 128},      \
+    [MATRIX_WM] = {"wm", 1, 16}, [MATRIX_WN] = {"wn", 1, 16}, [MATRIX_STAGES] = {"st", 1, 4},      \
+    [MATRIX_FORM] = {"em", MATRIX_EMULATED, MATRIX_OF_DEVICE}
 extern const tn_parameter tn_gemm_matrix_parameters[MATRIX_GEMM_PARAMETERS];
 
 /* The value of MATRIX_CUT_ROWS for all rows of blocks. */

@@ -100,7 +100,12 @@ void tn_gemm_arguments(const gemm_problem *p, gemm_arguments *arguments)
     const gemm_matrix *a = &p->matrix[GEMM_A], *b = &p->matrix[GEMM_B], *c = &p->matrix[GEMM_C];
     const gemm_matrix *bias = &p->matrix[GEMM_BIAS], *d = &p->matrix[GEMM_D];
     memset(arguments, 0, sizeof *arguments);
-    gemm_args args = {.m = p->m,
+    gemm_args args = {.a_offset = a->shift,
+                      .b_offset = b->shift,
+                      .c_offset = c->shift,
+                      .bias_offset = bias->shift,
+                      .d_offset = d->shift,
+                      .m = p->m,
                       .n = p->n,
                       .k = p->k,
                       .k_last = p->k_last,
