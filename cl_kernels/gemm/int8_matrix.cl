@@ -39,14 +39,16 @@ TENON_INLINE void store_block(const place *p, const int8_epilogue *e, const int8
 {
     __local int *own = memory + p->warp * UNIT_M * SUM_PITCH;
 #pragma unroll 1
-    for (int i = 0; i < UNIT_TILES_M; i++) {
+    for (int i = 0; i < UNIT_TILES_M * SUM_PARTS; i++) {
+        const int first_row = p->row + i / SUM_PARTS * UNIT_M,
+                  first_col = p->col + i % SUM_PARTS * PART_N;
         stage_sums(own, p->lane, i, sums);
 #pragma unroll 1
-        for (int x = p->lane; x < UNIT_M * WARP_N; x += UNIT_LANES) {
-            const int row = p->row + i * UNIT_M + x / WARP_N, col = p->col + x % WARP_N;
+        for (int x = p->lane; x < UNIT_M * PART_N; x += UNIT_LANES) {
+            const int row = first_row + x / PART_N, col = first_col + x % PART_N;
             const long m = m0 + row, n = n0 + col;
             if (m < args->gemm.m && n < args->gemm.n) {
-                const uint products = as_uint(own[sum_place(x / WARP_N, x % WARP_N)]);
+                const uint products = as_uint(own[sum_place(x / PART_N, x % PART_N)]);
                 const uint sum = int8_unshifted(args, zero_a, zero_b, m, n, k_end, products,
                                                 lines[row], lines[TENON_MB + col]);
                 int8_store(e, args, m, n, sum);

@@ -125,7 +125,7 @@ static void run_vectors(const shape *s, size_t number, tenon_dtype dtype, const 
 
 static void vectors_of_channels(void **state)
 {
-    static const char *const solvers[] = {MMA, MMA ",st2", MMA ",st3", MFMA, COPIED ",st2"};
+    static const char *const solvers[] = {MMA, MMA ",st2", MMA ",st3", MFMA ",lb1", COPIED ",st2"};
     test_random random = test_random_for(866);
     (void)state;
     for (size_t v = 0; v < sizeof solvers / sizeof *solvers; v++)

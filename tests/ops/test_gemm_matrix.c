@@ -85,6 +85,8 @@ static void every_way_into_local_memory(void **state)
         run_sizes("gemm/mma:em1,st3", TENON_DTYPE_F16, layouts[i][0], layouts[i][1], &random);
     }
     run_sizes("gemm/mma:em1,st2", TENON_DTYPE_BF16, TEST_ROW, TEST_ROW, &random);
+    run_sizes("gemm/mfma:em1,lb1", TENON_DTYPE_F16, TEST_ROW, TEST_COL, &random);
+    run_sizes("gemm/wmma:em2,lb1", TENON_DTYPE_BF16, TEST_STRIDED, TEST_ROW, &random);
     if (has_room())
         run_sizes("gemm/wgmma:em1,st2,kb64", TENON_DTYPE_F16, TEST_ROW, TEST_COL, &random);
     run_sizes("gemm/wgmma:em1,st4,kb16", TENON_DTYPE_F16, TEST_STRIDED, TEST_STRIDED, &random);

@@ -126,6 +126,24 @@ static int32_t usual_stages(const matrix_unit *unit, const int32_t *values)
     return !unit->async || unit->emulated ? 1 : is_thin ? 4 : 3;
 }
 
+/* Of blocks that come through registers, whether one of each factor instead of two lets another
+ * work-group onto the unit. On AMD's CDNA a work-group may have all of a unit's local memory; of
+ * others it is not known how much there is. */
+static int32_t usual_blocks(const tenon_context *context, const matrix_unit *unit,
+                            const int32_t *values)
+{
+    int32_t one[MATRIX_PARAMETERS];
+    memcpy(one, values, sizeof one);
+    one[MATRIX_BLOCKS] = 1;
+    const int64_t room = (int64_t)context->device.info.local_memory;
+    const int64_t groups = room / tn_matrix_local(unit, values),
+                  groups_of_one = room / tn_matrix_local(unit, one);
+    return unit->number == MATRIX_MFMA && !unit->emulated && values[MATRIX_STAGES] == 1 &&
+                   groups < 2 && groups_of_one >= 2
+               ? 1
+               : 2;
+}
+
 /* The parameters that are 0, as many stages as fit. */
 static void take_block(tenon_context *context, const matrix_unit *unit, const tn_kind_block *block,
                        int32_t *values)
@@ -137,9 +155,10 @@ static void take_block(tenon_context *context, const matrix_unit *unit, const tn
         [MATRIX_KB] = line * 8 / MATRIX_BITS(unit->type),
         [MATRIX_WM] = block->wm,
         [MATRIX_WN] = block->wn,
+        [MATRIX_BLOCKS] = 2,
         [MATRIX_FORM] = MATRIX_OF_DEVICE,
     };
-    const bool free_stages = values[MATRIX_STAGES] == 0;
+    const bool free_stages = values[MATRIX_STAGES] == 0, free_blocks = values[MATRIX_BLOCKS] == 0;
     for (int i = 0; i < MATRIX_PARAMETERS; i++)
         if (values[i] == 0)
             values[i] = defaults[i];
@@ -147,6 +166,8 @@ static void take_block(tenon_context *context, const matrix_unit *unit, const tn
         values[MATRIX_STAGES] = usual_stages(unit, values);
     while (free_stages && values[MATRIX_STAGES] > 2 && !fits(context, unit, values))
         values[MATRIX_STAGES]--;
+    if (free_blocks)
+        values[MATRIX_BLOCKS] = usual_blocks(context, unit, values);
 }
 
 void tn_matrix_choose_block(tenon_context *context, const tn_problem *problem,
@@ -195,11 +216,14 @@ int64_t tn_matrix_local(const matrix_unit *unit, const int32_t *values)
                   warps = (int64_t)values[MATRIX_WM] * values[MATRIX_WN];
     const int64_t warp_m = values[MATRIX_MB] / values[MATRIX_WM],
                   warp_n = values[MATRIX_NB] / values[MATRIX_WN];
-    const bool is_wgmma = unit->number == MATRIX_WGMMA; /* half a tile of sums */
-    const int64_t buffers = tn_max_i64(values[MATRIX_STAGES], 2);
+    const bool is_wgmma = unit->number == MATRIX_WGMMA; /* half a tile of sums; with one block, one */
+    const int64_t buffers =
+        values[MATRIX_STAGES] > 1 ? values[MATRIX_STAGES] : values[MATRIX_BLOCKS];
     const int64_t blocks = buffers * (block_bytes(unit, values, values[MATRIX_MB]) +
                                       block_bytes(unit, values, values[MATRIX_NB]));
-    const int64_t sums_n = is_wgmma ? MATRIX_N(unit->number) / 2 : warp_n;
+    const int64_t sums_n = is_wgmma                    ? MATRIX_N(unit->number) / 2
+                           : values[MATRIX_BLOCKS] == 1 ? MATRIX_N(unit->number)
+                                                        : warp_n;
     const bool in_pairs = is_wgmma || unit->number == MATRIX_NVIDIA;
     const int64_t sums = warps * MATRIX_M(unit->number) * (sums_n + (in_pairs ? 8 : 4)) * 4;
     const int64_t lines = unit->type == MATRIX_I8 ? 4 * (values[MATRIX_MB] + values[MATRIX_NB]) : 0;
@@ -224,6 +248,8 @@ const char *tn_matrix_constrains(tenon_context *context, const matrix_unit *unit
         return "mb and nb must be multiples of 16 bytes";
     if (values[MATRIX_STAGES] > 1 && !unit->async)
         return "st above 1 needs cp.async";
+    if (values[MATRIX_STAGES] > 1 && values[MATRIX_BLOCKS] == 1)
+        return "lb 1 is for st 1";
     if (values[MATRIX_STAGES] == 1 && unit->number == MATRIX_WGMMA)
         return "st must be at least 2: blocks do not pass the registers";
     if ((uint64_t)work_items(unit, values) > context->device.info.max_work_group)
@@ -290,11 +316,12 @@ void tn_matrix_options(tenon_context *context, const gemm_problem *p, const matr
         GEMM_OPTIONS_FORMAT " -DTENON_UNIT=%d -DTENON_UNIT_TYPE=%d -DTENON_EMULATE=%d"
                             " -DTENON_LDMATRIX=%d -DTENON_MB=%d -DTENON_NB=%d -DTENON_KB=%d"
                             " -DTENON_WM=%d -DTENON_WN=%d -DTENON_STAGES=%d -DTENON_A_ALONG_K=%d"
-                            " -DTENON_B_ALONG_K=%d%s%s",
+                            " -DTENON_B_ALONG_K=%d%s%s%s",
         GEMM_OPTIONS_VALUES(p), unit->number, unit->type, unit->emulated, unit->ldmatrix,
         values[MATRIX_MB], values[MATRIX_NB], values[MATRIX_KB], values[MATRIX_WM],
         values[MATRIX_WN], values[MATRIX_STAGES], tn_gemm_layout(p, GEMM_A) != GEMM_UNIT_ROW,
-        tn_gemm_layout(p, GEMM_B) != GEMM_UNIT_COL, unit->split ? " -DTENON_UNIT_SPLIT=1" : "",
+        tn_gemm_layout(p, GEMM_B) != GEMM_UNIT_COL, values[MATRIX_BLOCKS] == 1 ? " -DTENON_LB=1" : "",
+        unit->split ? " -DTENON_UNIT_SPLIT=1" : "",
         unit->type == MATRIX_TF32 ? " -DTENON_UNIT_ROUND=1" : "");
 }
 

@@ -14,6 +14,7 @@ enum {
     MATRIX_WM,
     MATRIX_WN,
     MATRIX_STAGES,
+    MATRIX_BLOCKS,
     MATRIX_FORM,
     MATRIX_PARAMETERS,
     MATRIX_SLICES = MATRIX_PARAMETERS,
@@ -23,11 +24,12 @@ enum {
 };
 
 /* Those of every solver: rows and columns of a work-group's block, steps of K in local memory, warps
- * along M and N, blocks on their way (1: one, through registers), and MATRIX_* below. */
+ * along M and N, blocks on their way (1: one, through registers; and then how many there are in
+ * local memory), and MATRIX_* below. */
 #define TN_MATRIX_PARAMETERS                                                                       \
     [MATRIX_MB] = {"mb", 8, 256}, [MATRIX_NB] = {"nb", 8, 256}, [MATRIX_KB] = {"kb", 8, 128},      \
     [MATRIX_WM] = {"wm", 1, 16}, [MATRIX_WN] = {"wn", 1, 16}, [MATRIX_STAGES] = {"st", 1, 4},      \
-    [MATRIX_FORM] = {"em", MATRIX_EMULATED, MATRIX_OF_DEVICE}
+    [MATRIX_BLOCKS] = {"lb", 1, 2}, [MATRIX_FORM] = {"em", MATRIX_EMULATED, MATRIX_OF_DEVICE}
 extern const tn_parameter tn_gemm_matrix_parameters[MATRIX_GEMM_PARAMETERS];
 
 /* The value of MATRIX_CUT_ROWS for all rows of blocks. */
