@@ -37,20 +37,21 @@ static void set_known(tn_capabilities *known, tenon_capability capability,
     pthread_mutex_unlock(&known->lock);
 }
 
-/* Reads what was stored: the form, -1 where the device lacks it, and the reason in a line of its
- * own. Takes any text. */
+/* Reads what was stored: the way, -1 where the device lacks it, and the reason in a line of its own.
+ * Takes any text. */
 static bool read_result(tenon_capability capability, const char *text, tn_capability_result *result)
 {
-    int form, length = 0;
+    int way, length = 0;
     char types[sizeof result->types + 1];
-    if (sscanf(text, "form %d types %8[0-9-]%n", &form, types, &length) != 2 ||
-        text[length] != '\n' || form < -1 || form > 1 || strlen(types) > sizeof result->types ||
-        (form >= 0 && tn_trials[capability].options[form] == NULL))
+    if (sscanf(text, "way %d types %8[0-9-]%n", &way, types, &length) != 2 ||
+        text[length] != '\n' || way < -1 || way >= TN_TRIAL_WAYS ||
+        strlen(types) > sizeof result->types ||
+        (way >= 0 && tn_trials[capability].options[way] == NULL))
         return false;
     *result = (tn_capability_result){
-        .available = form >= 0,
-        .form = form,
-        .options = form >= 0 ? tn_trials[capability].options[form] : NULL,
+        .available = way >= 0,
+        .way = way,
+        .options = way >= 0 ? tn_trials[capability].options[way] : NULL,
     };
     /* A line that holds no types has a dash. */
     snprintf(result->types, sizeof result->types, "%.7s", types[0] != '-' ? types : "");
@@ -74,7 +75,7 @@ static void store_trial(tenon_context *context, const char *key, const tn_capabi
     if (key == NULL)
         return;
     const int length =
-        snprintf(text, sizeof text, "form %d types %s\n%s", result->available ? result->form : -1,
+        snprintf(text, sizeof text, "way %d types %s\n%s", result->available ? result->way : -1,
                  result->types[0] != '\0' ? result->types : "-", result->reason);
     tn_store_put(context->store, TN_STORE_TRIAL, key, text, (size_t)length);
 }
@@ -95,7 +96,7 @@ static tenon_status run_trial(tenon_context *context, tenon_stream *stream, cons
 {
     const char *name = tn_trials[capability].name;
     const uint64_t began = tn_now();
-    *result = (tn_capability_result){.form = -1};
+    *result = (tn_capability_result){.way = -1};
     if (!tn_running_begin(context, key, least_to_bar(capability), result->reason)) {
         const tn_log log = tn_context_log(context);
         tn_log_send(&log, TENON_LOG_WARNING, "%s is not tried on %s: %s", name,
@@ -132,7 +133,7 @@ static tenon_status make_trial(tenon_context *context, tenon_capability capabili
                                tn_capability_result *result)
 {
     const char *ruled_out = tn_trials[capability].ruled_out(&context->device);
-    *result = (tn_capability_result){.form = -1};
+    *result = (tn_capability_result){.way = -1};
     if (ruled_out != NULL) {
         snprintf(result->reason, sizeof result->reason, "%s", ruled_out);
         set_known(&context->capabilities, capability, result);
@@ -208,7 +209,7 @@ bool tn_context_has(tenon_context *context, tenon_capability capability)
 int tn_capability_form(tenon_context *context, tenon_capability capability)
 {
     const tn_capability_result result = get(context, capability);
-    return result.available ? result.form : -1;
+    return result.available ? TN_TRIAL_FORM(result.way) : -1;
 }
 
 void tn_capability_set(tenon_context *context, tenon_capability capability, int form)
@@ -216,7 +217,7 @@ void tn_capability_set(tenon_context *context, tenon_capability capability, int 
     context->capabilities.results[capability] =
         (tn_capability_result){.known = true,
                                .available = form >= 0,
-                               .form = form,
+                               .way = form,
                                .options = form >= 0 ? tn_trials[capability].options[form] : NULL,
                                .reason = "set without a trial"};
     if (form >= 0 && tn_trials[capability].types != NULL)
@@ -240,7 +241,7 @@ bool tn_capability_trial(tenon_context *context, tenon_capability capability, ui
         return false;
     *out = (tn_trial_build){.source = t->source, .items = tn_trial_items(t)};
     if (t->types != NULL)
-        tn_trial_options(t, result.form, result.types[number], out->options);
+        tn_trial_options(t, result.way, result.types[number], out->options);
     else
         snprintf(out->options, sizeof out->options, "%s", result.options);
     return true;

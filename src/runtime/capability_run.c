@@ -146,15 +146,15 @@ static tenon_status try_build(tenon_stream *stream, const tn_trial *t, const cha
     return TENON_OK;
 }
 
-void tn_trial_options(const tn_trial *t, int form, char type, char options[160])
+void tn_trial_options(const tn_trial *t, int way, char type, char options[160])
 {
-    snprintf(options, 160, "%s %s -DTENON_EMULATE=0 -DTENON_UNIT_TYPE=%c", t->options[form],
-             t->further[form], type);
+    snprintf(options, 160, "%s %s -DTENON_EMULATE=0 -DTENON_UNIT_TYPE=%c", t->options[way],
+             t->further[TN_TRIAL_FORM(way)], type);
 }
 
 /* The types of a matrix unit, each for itself: the device has the unit where one is right. The
  * reason is that of the first that is not. */
-static tenon_status try_types(tenon_stream **stream, const tn_trial *t, int form,
+static tenon_status try_types(tenon_stream **stream, const tn_trial *t, int way,
                               tn_capability_result *result)
 {
     char wrong[sizeof result->reason] = "";
@@ -162,7 +162,7 @@ static tenon_status try_types(tenon_stream **stream, const tn_trial *t, int form
     result->types[0] = '\0';
     for (const char *type = t->types; *type != '\0'; type++) {
         char options[160];
-        tn_trial_options(t, form, *type, options);
+        tn_trial_options(t, way, *type, options);
         TN_TRY(take_spoilt(stream, result, try_build(*stream, t, options, result)));
         if (result->available)
             result->types[right++] = *type;
@@ -176,14 +176,14 @@ static tenon_status try_types(tenon_stream **stream, const tn_trial *t, int form
     return TENON_OK;
 }
 
-static tenon_status try_form(tenon_stream **stream, const tn_trial *t, int form,
-                             tn_capability_result *result)
+static tenon_status try_way(tenon_stream **stream, const tn_trial *t, int way,
+                            tn_capability_result *result)
 {
     TN_TRY(t->types != NULL
-               ? try_types(stream, t, form, result)
-               : take_spoilt(stream, result, try_build(*stream, t, t->options[form], result)));
-    result->options = result->available ? t->options[form] : NULL;
-    result->form = result->available ? form : -1;
+               ? try_types(stream, t, way, result)
+               : take_spoilt(stream, result, try_build(*stream, t, t->options[way], result)));
+    result->options = result->available ? t->options[way] : NULL;
+    result->way = result->available ? way : -1;
     return TENON_OK;
 }
 
@@ -191,9 +191,9 @@ tenon_status tn_trial_run(tenon_stream *stream, tenon_capability capability,
                           tn_capability_result *result)
 {
     const tn_trial *t = &tn_trials[capability];
-    *result = (tn_capability_result){.form = -1};
-    for (int i = 0; i < 2 && t->options[i] != NULL && !result->available; i++)
-        TN_TRY(try_form(&stream, t, i, result));
+    *result = (tn_capability_result){.way = -1};
+    for (int i = 0; i < TN_TRIAL_WAYS && t->options[i] != NULL && !result->available; i++)
+        TN_TRY(try_way(&stream, t, i, result));
     if (capability != TENON_CAPABILITY_HARDWARE_FMA || !result->available || result->told)
         return TENON_OK;
     const tenon_status status = tn_capability_time_fma(stream, result);

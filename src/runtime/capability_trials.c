@@ -66,6 +66,11 @@ static const char *without_intel_matrix(const tn_device *device)
         .types = (all_types)                                                                       \
     }
 
+/* Intel's in sub-groups of 16, then of 8: with all registers of two threads for one, since the sums
+ * and factors of a block do not fit half of them, and with block reads; then without. */
+#define XMX_REGISTERS    " -cl-intel-256-GRF-per-thread -DTENON_BLOCK_READ=1"
+#define XMX_WAYS(version) version XMX_REGISTERS, version XMX_REGISTERS, version, version
+
 const tn_trial tn_trials[TN_CAPABILITY_COUNT] = {
     [TENON_CAPABILITY_F64] = TRIAL("f64", "capability/f64", without_f64, "arithmetic is right",
                                    TN_LEAST_VERSION, TN_LEAST_VERSION " -DTENON_OWN_EXP=1"),
@@ -87,9 +92,16 @@ const tn_trial tn_trials[TN_CAPABILITY_COUNT] = {
                                           "the lane's number is right", TN_LEAST_VERSION),
     [TENON_CAPABILITY_NVIDIA_MMA] =
         UNIT_TRIAL("nvidia_mma", without_nvidia, TN_LEAST_VERSION, "-DTENON_UNIT=1", NULL, "1234"),
-    [TENON_CAPABILITY_INTEL_MATRIX] =
-        UNIT_TRIAL("intel_matrix", without_intel_matrix, "-cl-std=CL2.0", "-DTENON_UNIT=5",
-                   "-DTENON_UNIT=6", "124"),
+    [TENON_CAPABILITY_INTEL_MATRIX] = {.name = "intel_matrix",
+                                       .source = "capability/matrix",
+                                       .options = {XMX_WAYS("-cl-std=CL2.0"),
+                                                   XMX_WAYS("-cl-std=CL3.0"),
+                                                   XMX_WAYS("-cl-std=CL1.2")},
+                                       .ruled_out = without_intel_matrix,
+                                       .found = "the products are right",
+                                       .items = 64,
+                                       .further = {"-DTENON_UNIT=5", "-DTENON_UNIT=6"},
+                                       .types = "124"},
     [TENON_CAPABILITY_NVIDIA_MMA_TURING] =
         UNIT_TRIAL("nvidia_mma_turing", without_nvidia, TN_LEAST_VERSION,
                    "-DTENON_UNIT=1 -DTENON_UNIT_SPLIT=1", NULL, "14"),

@@ -14,14 +14,20 @@
 /* AMD's matrix units have 64 work-items, and wgmma takes 128 for one product. */
 #define TN_MOST_TRIAL_ITEMS 128
 
+/* Ways to build a trial: those with an even number are the first form of the capability, the others
+ * the second. */
+#define TN_TRIAL_WAYS    12
+#define TN_TRIAL_FORM(w) ((w) % 2)
+
 typedef struct tn_trial {
     const char *name;
     const char *source;
-    const char *options[2]; /* tried in turn until one works, which kernels are then built with */
+    /* Tried in turn until one works, which kernels are then built with; NULL ends them. */
+    const char *options[TN_TRIAL_WAYS];
     const char *(*ruled_out)(const tn_device *device); /* why it need not be tried, or NULL */
     const char *found;
     uint32_t items;         /* of the work-group; 0: TN_TRIAL_ITEMS */
-    const char *further[2]; /* options of the trial alone, with each of `options` */
+    const char *further[2]; /* options of the trial alone: of the first form, and of the second */
     const char *types; /* of matrix/layout.h, each a digit: all are tried; NULL: there are none */
 } tn_trial;
 
@@ -34,7 +40,7 @@ tenon_status tn_trial_run(tenon_stream *stream, tenon_capability capability,
 
 /* Work-items of its one work-group; and the options of one type of a matrix unit's. */
 uint32_t tn_trial_items(const tn_trial *trial);
-void tn_trial_options(const tn_trial *trial, int form, char type, char options[160]);
+void tn_trial_options(const tn_trial *trial, int way, char type, char options[160]);
 
 /* Times fma against a multiply and an add, in the validation context that `stream` is of: what is
  * done where the compiler does not say whether fma is an instruction. */

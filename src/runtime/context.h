@@ -19,7 +19,7 @@ enum { TN_CAPABILITY_COUNT = TENON_CAPABILITY_AMD_WMMA + 1 };
 typedef struct tn_capability_result {
     bool known, available;
     bool told;           /* the compiler says what would else be measured */
-    int form;            /* which of the trial's options passed: 0 or 1 */
+    int way;             /* which of the trial's options passed */
     char types[8];       /* of a matrix unit: those of the trial's types that came out right */
     const char *options; /* what the trial was compiled with where it passed; static */
     char reason[256];
