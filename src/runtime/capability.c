@@ -37,8 +37,8 @@ static void set_known(tn_capabilities *known, tenon_capability capability,
     pthread_mutex_unlock(&known->lock);
 }
 
-/* Reads what was stored: the way, -1 where the device lacks it, and the reason in a line of its own.
- * Takes any text. */
+/* Reads what was stored: the way, -1 where the device lacks it, and the reason in a line of its
+ * own. Takes any text. */
 static bool read_result(tenon_capability capability, const char *text, tn_capability_result *result)
 {
     int way, length = 0;

@@ -68,7 +68,7 @@ static const char *without_intel_matrix(const tn_device *device)
 
 /* Intel's in sub-groups of 16, then of 8: with all registers of two threads for one, since the sums
  * and factors of a block do not fit half of them, and with block reads; then without. */
-#define XMX_REGISTERS    " -cl-intel-256-GRF-per-thread -DTENON_BLOCK_READ=1"
+#define XMX_REGISTERS     " -cl-intel-256-GRF-per-thread -DTENON_BLOCK_READ=1"
 #define XMX_WAYS(version) version XMX_REGISTERS, version XMX_REGISTERS, version, version
 
 const tn_trial tn_trials[TN_CAPABILITY_COUNT] = {

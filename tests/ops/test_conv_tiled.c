@@ -96,8 +96,8 @@ static void matrix_units(void **state)
     run_shapes(TENON_DTYPE_BF16, MFMA, MFMA ",ks1", &random);
 }
 
-/* Channels and filters in multiples of 8, which come by vectors where they lie side by side: in each
- * direction along k or across it, on their way past the registers or through them. */
+/* Channels and filters in multiples of 8, which come by vectors where they lie side by side: in
+ * each direction along k or across it, on their way past the registers or through them. */
 static const shape vector_shapes[] = {
     {1, 8, {1, 1}, 8, {1, 1}, {1, 1}, {1, 1}, {0, 0}, 1},
     {3, 8, {5, 7}, 24, {3, 3}, {1, 1}, {1, 1}, {1, 1}, 1},

@@ -108,22 +108,22 @@ static const struct {
     const char *kind, *square, *rows, *columns;
 } matrix_choices[] = {
     {"sm_75", "mma:mb128,nb128", "mma:mb16,nb128", "mma:mb128,nb16"},
-    {"sm_80", "mma:mb128,nb128,kb32,wm2,wn2,st3,em3,ks2,rs3", "mma:mb16,nb64,kb64,wm1,wn4,st4",
+    {"sm_80", "mma:mb128,nb128,kb32,wm2,wn2,st3,lb2,em3,ks2,rs3", "mma:mb16,nb64,kb64,wm1,wn4,st4",
      "mma:mb64,nb16,kb64"},
     {"sm_86", "mma:mb64,nb64", "mma:mb16,nb64,kb64,wm1,wn4,st4", "mma:mb64,nb16,kb64"},
-    {"sm_89", "mma:mb128,nb128,kb32,wm2,wn2,st3,em3,ks4,rs2", "mma:mb16,nb64,kb64,wm1,wn4,st4",
+    {"sm_89", "mma:mb128,nb128,kb32,wm2,wn2,st3,lb2,em3,ks4,rs2", "mma:mb16,nb64,kb64,wm1,wn4,st4",
      "mma:mb64,nb16,kb64"},
-    {"sm_90", "mma:mb128,nb128,kb32,wm2,wn2,st3,em3,ks8,rs1", "mma:mb16,nb64,kb64,wm1,wn4,st4",
+    {"sm_90", "mma:mb128,nb128,kb32,wm2,wn2,st3,lb2,em3,ks8,rs1", "mma:mb16,nb64,kb64,wm1,wn4,st4",
      "mma:mb64,nb16,kb64"},
-    {"sm_90a", "wgmma:mb128,nb128,kb32,wm2,wn1,st3,em3,ks8,rs1", "mma:mb16,nb64,kb64,wm1,wn4,st4",
+    {"sm_90a", "wgmma:mb128,nb128,kb32,wm2,wn1,st3,lb2,em3,ks8,rs1", "mma:mb16,nb64,kb64,wm1,wn4,st4",
      "mma:mb64,nb16,kb64"},
     {"sm_100", "mma:mb128,nb128", "mma:mb16,nb64,kb64,wm1,wn4,st4", "mma:mb64,nb16,kb64"},
-    {"gfx90a", "mfma:mb128,nb128,kb32,wm2,wn2,st1,em3,ks2,rs4", "mfma:mb32,nb128",
+    {"gfx90a", "mfma:mb128,nb128,kb32,wm2,wn2,st1,lb1,em3,ks2,rs4", "mfma:mb32,nb128",
      "mfma:mb128,nb32"},
     {"gfx942", "mfma:mb128,nb64", "mfma:mb32,nb128", "mfma:mb128,nb32"},
     {"gfx1100", "wmma:mb128,nb128", "wmma:mb16,nb128", "wmma:mb128,nb16"},
     {"gfx1201", "wmma:mb128,nb128", "wmma:mb16,nb128", "wmma:mb128,nb16"},
-    {"xe_hpc", "xmx:mb128,nb128,kb32,wm4,wn4,st1,em3,ks8,rs2", "xmx:mb32,nb128", "xmx:mb128,nb16"},
+    {"xe_hpc", "xmx:mb128,nb128,kb32,wm4,wn4,st1,lb2,em3,ks8,rs2", "xmx:mb32,nb128", "xmx:mb128,nb16"},
     {"xe_hpg", "xmx:mb128,nb64", "xmx:mb16,nb64", "xmx:mb128,nb16"},
 };
 #define MATRIX_KINDS (sizeof matrix_choices / sizeof *matrix_choices)

@@ -388,8 +388,8 @@ bool tn_im2col_awkward(const tn_problem *problem, const tn_choice *choice, uint3
     s.channels = 5;
     find_outputs(&s);
     tn_awkward_begin(c, &tn_operation_im2col);
-    c->views[IM2COL_X] =
-        image_view((uint32_t)like->dtype, channels_last(like->x), false, s.n, s.channels, s.image, 1);
+    c->views[IM2COL_X] = image_view((uint32_t)like->dtype, channels_last(like->x), false, s.n,
+                                    s.channels, s.image, 1);
     c->views[IM2COL_COL] = columns_view((tenon_dtype)like->dtype, like->col[1] == 1, &s,
                                         (tenon_im2col_params *)c->params.bytes);
     return true;

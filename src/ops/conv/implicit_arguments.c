@@ -166,8 +166,8 @@ void tn_conv_tiled_arguments(const conv_problem *p, const conv_tiled_layout *l, 
         args->aligned &= d == 1 || image[d] % vector == 0;
 }
 
-/* Whether vectors of so many rows lie one after the other in a at every step, and begin at multiples
- * of that. */
+/* Whether vectors of so many rows lie one after the other in a at every step, and begin at
+ * multiples of that. */
 static bool reads_vectors_of_rows(const conv_tiled_args *args, int64_t rows, int64_t width)
 {
     bool whole = args->gemm.a_row == 1 && rows % width == 0 && args->gemm.a_batch[0] % width == 0;
@@ -194,12 +194,12 @@ conv_vectors tn_conv_find_vectors(const conv_problem *p, const conv_tiled_layout
     args.gemm = arguments.args;
     tn_conv_tiled_arguments(p, l, 1, &args);
     const bool along = args.a_along_k != 0;
-    return (conv_vectors){
-        .a = along ? reads_vectors_of_a(&args, channels_first(p, direction),
-                                        direction == CONV_GRADIENT_OF_IMAGE, CONV_VECTOR)
-                   : reads_vectors_of_rows(&args, l->product.m, CONV_VECTOR),
-        .a_along_k = along,
-        .image = reads_vectors_of_image(p, direction, CONV_VECTOR),
-        .image_along_k = tn_conv_gathers_along_k(p, direction),
-        .image_aligned = args.aligned != 0};
+    return (conv_vectors){.a = along ? reads_vectors_of_a(&args, channels_first(p, direction),
+                                                          direction == CONV_GRADIENT_OF_IMAGE,
+                                                          CONV_VECTOR)
+                                     : reads_vectors_of_rows(&args, l->product.m, CONV_VECTOR),
+                          .a_along_k = along,
+                          .image = reads_vectors_of_image(p, direction, CONV_VECTOR),
+                          .image_along_k = tn_conv_gathers_along_k(p, direction),
+                          .image_aligned = args.aligned != 0};
 }

@@ -24,7 +24,7 @@ typedef struct layout {
     matrix_unit unit;
     conv_vectors vectors;
     conv_copies copies;
-    bool has_async, free_stages;
+    bool has_async;
 } layout;
 
 static int unit_type(const conv_problem *p)
@@ -47,13 +47,6 @@ static bool find_unit(tenon_context *context, const conv_problem *p, int32_t for
     return false;
 }
 
-static bool fits(const tenon_context *context, const matrix_unit *unit, const int32_t *values)
-{
-    const int64_t columns = values[MATRIX_NB], steps = values[MATRIX_KB];
-    const int64_t tables = columns * CONV_COLUMN_BYTES + steps * CONV_STEP_BYTES + CONV_PART_BYTES;
-    return (uint64_t)(tn_matrix_local(unit, values) + tables) <= context->device.info.local_memory;
-}
-
 static const char *misfit_of(tenon_context *context, const layout *l, const int32_t *values)
 {
     if (values[MATRIX_STAGES] > 1 && l->has_async && !l->unit.async)
@@ -62,10 +55,9 @@ static const char *misfit_of(tenon_context *context, const layout *l, const int3
     if (why != NULL)
         return why;
     const int64_t warps = (int64_t)values[MATRIX_WM] * values[MATRIX_WN];
-    if (values[MATRIX_KB] > warps * MATRIX_LANES(l->unit.number))
-        return "kb is more than the work-group";
-    return fits(context, &l->unit, values) ? NULL
-                                           : "the blocks and the tables do not fit the local memory";
+    return values[MATRIX_KB] > warps * MATRIX_LANES(l->unit.number)
+               ? "kb is more than the work-group"
+               : NULL;
 }
 
 /* Instructions that compute the addresses of what a step of a block needs: an element at a time, or
@@ -104,8 +96,7 @@ static void try_block(tenon_context *context, const tn_problem *problem, const m
     const conv_direction direction = (conv_direction)choice->solver->variant;
     layout *l = TN_LAYOUT(layout, choice);
     int32_t *values = choice->values;
-    while (l->free_stages && values[MATRIX_STAGES] > 2 && !fits(context, unit, values))
-        values[MATRIX_STAGES]--;
+    (void)unit; /* the layout's */
     choice->misfit = misfit_of(context, l, values);
     if (choice->misfit != NULL)
         return;
@@ -142,7 +133,6 @@ static void set_options(tenon_context *context, const layout *l, tn_choice *choi
  * caller wants it anyway. */
 static void choose_way(layout *l, int32_t stages)
 {
-    l->free_stages = stages == 0;
     l->unit.async = l->has_async && l->vectors.a && l->vectors.image &&
                     (stages > 1 || (stages == 0 && l->vectors.image_aligned));
 }
@@ -187,6 +177,9 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
     const bool may_copy = choice->values[CONV_MATRIX_PACK] == 0 && !context->device.is_cpu;
     choice->never_chosen = context->device.is_cpu ? "made for GPUs" : NULL;
     l->has_async = l->unit.async;
+    l->unit.column_bytes = CONV_COLUMN_BYTES;
+    l->unit.step_bytes = CONV_STEP_BYTES;
+    l->unit.more_bytes = CONV_PART_BYTES;
     tn_choice copied = *choice;
     if (choice->values[CONV_MATRIX_PACK] == 0)
         choice->values[CONV_MATRIX_PACK] = 1;
@@ -219,10 +212,12 @@ static tenon_status launch(const char *operation, tn_recording *recording,
     return tn_conv_tiled_launch(operation, recording, &read, &tiled, block, &launch);
 }
 
+/* Then whether factors without vectors of channels are copied (2), and the slices of the pixels, at
+ * most. */
 const tn_parameter tn_conv_matrix_parameters[CONV_MATRIX_SPLIT_PARAMETERS] = {
     TN_MATRIX_PARAMETERS,
-    [CONV_MATRIX_PACK] = {"pb", 1, 2}, /* 2: factors without vectors of channels are copied */
-    [CONV_MATRIX_SLICES] = {"ks", 1, 64} /* slices of the pixels, at most */
+    [CONV_MATRIX_PACK] = {"pb", 1, 2},
+    [CONV_MATRIX_SLICES] = {"ks", 1, 64},
 };
 
 const tn_solver tn_conv_implicit_matrix = {

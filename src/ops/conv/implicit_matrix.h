@@ -19,18 +19,18 @@ extern const tn_parameter tn_conv_matrix_parameters[CONV_MATRIX_SPLIT_PARAMETERS
 
 /* Their awkward cases: those of implicit_tiled, and one that comes by aligned vectors where the
  * problem at hand does, with a tail of k. */
-#define CONV_MATRIX_AWKWARD                                                                        \
-    TN_CONV_TILED_AWKWARD "; filters=mb+1 depth=1 stride_w=2 s=3 unit=8"
-#define CONV_MATRIX_DATA_AWKWARD   TN_CONV_TILED_DATA_AWKWARD "; channels=mb+1 depth=1 unit=8"
-#define CONV_MATRIX_FILTER_AWKWARD TN_CONV_TILED_FILTER_AWKWARD "; filters=mb+1 channels=nb/6+2 unit=8"
+#define CONV_MATRIX_AWKWARD      TN_CONV_TILED_AWKWARD ";filters=mb+1 depth=1 stride_w=2 s=3 unit=8"
+#define CONV_MATRIX_DATA_AWKWARD TN_CONV_TILED_DATA_AWKWARD "; channels=mb+1 depth=1 unit=8"
+#define CONV_MATRIX_FILTER_AWKWARD                                                                 \
+    TN_CONV_TILED_FILTER_AWKWARD "; filters=mb+1 channels=nb/6+2 unit=8"
 
 /* A tensor that is copied to the workspace with its channels side by side. */
 typedef struct conv_copy {
-    uint8_t operand;         /* CONV_X, CONV_W or CONV_Y; which it takes the place of */
-    uint8_t matrix;          /* GEMM_A or GEMM_B of the product */
+    uint8_t operand;           /* CONV_X, CONV_W or CONV_Y; which it takes the place of */
+    uint8_t matrix;            /* GEMM_A or GEMM_B of the product */
     int64_t stride[CONV_RANK]; /* of the copy */
-    int64_t elements, at;    /* its size, and where it begins in the workspace */
-    int64_t blocks;          /* work-groups */
+    int64_t elements, at;      /* its size, and where it begins in the workspace */
+    int64_t blocks;            /* work-groups */
     transpose_args args;
 } conv_copy;
 
@@ -41,8 +41,8 @@ typedef struct conv_copies {
     conv_copy copy[CONV_MOST_COPIES];
 } conv_copies;
 
-/* The copies of the factors that do not come by vectors as they lie, and how they come then. None is
- * made of a factor that is not contiguous along its rows of pixels or taps. */
+/* The copies of the factors that do not come by vectors as they lie, and how they come then. None
+ * is made of a factor that is not contiguous along its rows of pixels or taps. */
 conv_vectors tn_conv_copies_lay_out(const conv_problem *problem, conv_direction direction,
                                     conv_copies *copies);
 

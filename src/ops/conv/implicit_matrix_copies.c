@@ -138,7 +138,8 @@ void tn_conv_copies_take(const conv_copies *copies, gemm_problem *product)
 /* Elements of 16 bits turn one by one, in tiles of which the ragged ones do as much. */
 tn_work tn_conv_copy_work(uint32_t dtype, const conv_copy *c)
 {
-    const double tile = TRANSPOSE_TILE * TRANSPOSE_TILE, bytes = (double)tenon_dtype_size((tenon_dtype)dtype);
+    const double tile = TRANSPOSE_TILE * TRANSPOSE_TILE,
+                 bytes = (double)tenon_dtype_size((tenon_dtype)dtype);
     return (tn_work){.launches = 1,
                      .single_elements = 0.6 * tile * (double)c->blocks,
                      .bytes = 2 * bytes * (double)c->elements,
@@ -152,9 +153,9 @@ static tenon_status record_copy(const char *operation, tn_recording *recording,
     char options[TN_OPTIONS_SIZE];
     transpose_args args = c->args;
     const uint8_t from = p->operand[c->operand];
-    const tn_patch patches[] = {{TN_PATCH_OFFSET, from, offsetof(transpose_args, offset[0]), size},
-                                {TN_PATCH_OFFSET, TN_WORKSPACE, offsetof(transpose_args, offset[1]),
-                                 size}};
+    const tn_patch patches[] = {
+        {TN_PATCH_OFFSET, from, offsetof(transpose_args, offset[0]), size},
+        {TN_PATCH_OFFSET, TN_WORKSPACE, offsetof(transpose_args, offset[1]), size}};
     tn_element_options(recording->context, (tenon_dtype)p->dtype, NULL, options);
     args.offset[1] = c->at;
     const tn_launch launch = {.source = "elementwise/transpose",

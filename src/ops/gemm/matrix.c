@@ -9,10 +9,11 @@
 #include <math.h>
 #include <string.h>
 
+/* Then the slices of K, at most, and how many rows of blocks, from the last, have their K cut. */
 const tn_parameter tn_gemm_matrix_parameters[MATRIX_GEMM_PARAMETERS] = {
     TN_MATRIX_PARAMETERS,
-    [MATRIX_SLICES] = {"ks", 1, 64},               /* slices of K, at most */
-    [MATRIX_CUT_ROWS] = {"rs", 1, MATRIX_ALL_ROWS} /* rows of blocks, from the last, whose K is cut */
+    [MATRIX_SLICES] = {"ks", 1, 64},
+    [MATRIX_CUT_ROWS] = {"rs", 1, MATRIX_ALL_ROWS},
 };
 
 /* How much longer a step takes whose blocks are copied element by element. */
@@ -216,19 +217,22 @@ int64_t tn_matrix_local(const matrix_unit *unit, const int32_t *values)
                   warps = (int64_t)values[MATRIX_WM] * values[MATRIX_WN];
     const int64_t warp_m = values[MATRIX_MB] / values[MATRIX_WM],
                   warp_n = values[MATRIX_NB] / values[MATRIX_WN];
-    const bool is_wgmma = unit->number == MATRIX_WGMMA; /* half a tile of sums; with one block, one */
+    const bool is_wgmma =
+        unit->number == MATRIX_WGMMA; /* half a tile of sums; with one block, one */
     const int64_t buffers =
         values[MATRIX_STAGES] > 1 ? values[MATRIX_STAGES] : values[MATRIX_BLOCKS];
     const int64_t blocks = buffers * (block_bytes(unit, values, values[MATRIX_MB]) +
                                       block_bytes(unit, values, values[MATRIX_NB]));
-    const int64_t sums_n = is_wgmma                    ? MATRIX_N(unit->number) / 2
+    const int64_t sums_n = is_wgmma                     ? MATRIX_N(unit->number) / 2
                            : values[MATRIX_BLOCKS] == 1 ? MATRIX_N(unit->number)
                                                         : warp_n;
     const bool in_pairs = is_wgmma || unit->number == MATRIX_NVIDIA;
     const int64_t sums = warps * MATRIX_M(unit->number) * (sums_n + (in_pairs ? 8 : 4)) * 4;
     const int64_t lines = unit->type == MATRIX_I8 ? 4 * (values[MATRIX_MB] + values[MATRIX_NB]) : 0;
     const int64_t emulated = warps * (warp_m + warp_n) * MATRIX_K(unit->number, unit->type) * bytes;
-    return tn_max_i64(blocks, sums) + lines + (unit->emulated && !is_wgmma ? emulated : 0);
+    const int64_t beside = (int64_t)values[MATRIX_NB] * unit->column_bytes +
+                           (int64_t)values[MATRIX_KB] * unit->step_bytes + unit->more_bytes;
+    return tn_max_i64(blocks, sums) + lines + beside + (unit->emulated && !is_wgmma ? emulated : 0);
 }
 
 const char *tn_matrix_constrains(tenon_context *context, const matrix_unit *unit,
@@ -320,7 +324,8 @@ void tn_matrix_options(tenon_context *context, const gemm_problem *p, const matr
         GEMM_OPTIONS_VALUES(p), unit->number, unit->type, unit->emulated, unit->ldmatrix,
         values[MATRIX_MB], values[MATRIX_NB], values[MATRIX_KB], values[MATRIX_WM],
         values[MATRIX_WN], values[MATRIX_STAGES], tn_gemm_layout(p, GEMM_A) != GEMM_UNIT_ROW,
-        tn_gemm_layout(p, GEMM_B) != GEMM_UNIT_COL, values[MATRIX_BLOCKS] == 1 ? " -DTENON_LB=1" : "",
+        tn_gemm_layout(p, GEMM_B) != GEMM_UNIT_COL,
+        values[MATRIX_BLOCKS] == 1 ? " -DTENON_LB=1" : "",
         unit->split ? " -DTENON_UNIT_SPLIT=1" : "",
         unit->type == MATRIX_TF32 ? " -DTENON_UNIT_ROUND=1" : "");
 }

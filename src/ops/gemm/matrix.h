@@ -23,9 +23,9 @@ enum {
     MATRIX_GEMM_PARAMETERS
 };
 
-/* Those of every solver: rows and columns of a work-group's block, steps of K in local memory, warps
- * along M and N, blocks on their way (1: one, through registers; and then how many there are in
- * local memory), and MATRIX_* below. */
+/* Those of every solver: rows and columns of a work-group's block, steps of K in local memory,
+ * warps along M and N, blocks on their way (1: one, through registers; and then how many there are
+ * in local memory), and MATRIX_* below. */
 #define TN_MATRIX_PARAMETERS                                                                       \
     [MATRIX_MB] = {"mb", 8, 256}, [MATRIX_NB] = {"nb", 8, 256}, [MATRIX_KB] = {"kb", 8, 128},      \
     [MATRIX_WM] = {"wm", 1, 16}, [MATRIX_WN] = {"wn", 1, 16}, [MATRIX_STAGES] = {"st", 1, 4},      \
@@ -55,6 +55,9 @@ typedef struct matrix_unit {
     bool ldmatrix; /* loads its tiles by ldmatrix */
     bool async;    /* cp.async can fill them */
     tenon_capability capability;
+    /* Bytes of local memory that the kernel takes beside its blocks: for each of their columns and
+     * steps, and once. */
+    int32_t column_bytes, step_bytes, more_bytes;
 } matrix_unit;
 
 /* The kind that a solver is for. */
