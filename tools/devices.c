@@ -1,8 +1,11 @@
 /* tenon devices: the OpenCL devices there are, and what each can do. */
 #include "command.h"
 
+#include "runtime/local_memory.h"
+
 #include <tenon/tenon.h>
 
+#include <dlfcn.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -100,6 +103,13 @@ static const char *gist(const char *reason)
     return error + strspn(error, " ");
 }
 
+/* Of a trial that could not be made: from there on where the message says so. */
+static const char *untried(const char *message)
+{
+    const char *from = strstr(message, "cannot be tried");
+    return gist(from != NULL ? from : message);
+}
+
 static int print_capability(tenon_context *context, tenon_capability capability)
 {
     uint32_t available;
@@ -107,11 +117,25 @@ static int print_capability(tenon_context *context, tenon_capability capability)
     tenon_status status =
         tenon_context_capability(context, capability, &available, reason, sizeof reason);
     if (status != TENON_OK)
-        snprintf(line, sizeof line, "%-4s %s", "?", gist(tenon_last_error()));
+        snprintf(line, sizeof line, "%-4s %s", "?", untried(tenon_last_error()));
     else
         snprintf(line, sizeof line, "%-4s %s", available ? "yes" : "no", gist(reason));
     print_line(tenon_capability_string(capability), line);
     return status == TENON_OK ? EXIT_OK : EXIT_FAILED;
+}
+
+/* How much local memory a work-group has by each way. */
+static void print_local_memory(tenon_context *context)
+{
+    for (int w = 0; w < TN_LOCAL_WAYS; w++) {
+        char label[32], size[16], why[256], line[sizeof why + 32];
+        const tn_local_way way = (tn_local_way)w;
+        const uint64_t bytes = tn_local_memory_most(context, way, why);
+        snprintf(label, sizeof label, "local, %s", tn_local_way_name(way));
+        snprintf(line, sizeof line, "%s: %s", bytes > 0 ? size_text(bytes, size) : "none",
+                 gist(why));
+        print_line(label, line);
+    }
 }
 
 static void print_barred(void *user, const char *solver, const char *why)
@@ -136,6 +160,8 @@ static int print_capabilities(const tenon_device_info *info)
     for (int i = 0; tenon_capability_string((tenon_capability)i) != NULL; i++)
         if (print_capability(context, (tenon_capability)i) != EXIT_OK)
             status = EXIT_FAILED;
+    if ((info->type & CL_DEVICE_TYPE_CPU) == 0)
+        print_local_memory(context);
     uint32_t barred = 0;
     if (tenon_context_barred(context, print_barred, &barred) != TENON_OK) {
         print_line("cannot be told", tenon_last_error());
@@ -209,6 +235,21 @@ static tenon_device_info *list_devices(uint32_t *count)
     return infos;
 }
 
+/* A machine, or a container, may have NVIDIA's driver without the part that is OpenCL. */
+static void tell_of_nvidia(const tenon_device_info *infos, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (strstr(infos[i].platform_name, "NVIDIA") != NULL)
+            return;
+    void *library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
+    if (library == NULL)
+        return;
+    dlclose(library);
+    fprintf(stderr, "tenon devices: NVIDIA's driver is here (libcuda.so.1) without an OpenCL "
+                    "platform: its\nlibrary libnvidia-opencl.so.1, or the file "
+                    "/etc/OpenCL/vendors/nvidia.icd that names it, is missing\n");
+}
+
 static int show_one(const options *o)
 {
     tenon_device_info info = TENON_DEVICE_INFO_INIT;
@@ -226,6 +267,7 @@ static int show_all(const options *o)
     int status = count > 0 ? print_devices(infos, count, o->verbose) : EXIT_OK;
     for (uint32_t i = 0; i < count; i++)
         devices += infos[i].device != NULL;
+    tell_of_nvidia(infos, count);
     free(infos);
     if (devices == 0) {
         fprintf(stderr, "tenon devices: there is no OpenCL device%s\n",

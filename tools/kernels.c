@@ -1,12 +1,14 @@
 /* tenon kernels: what Tenon would build for kinds of GPU that are not there. */
 #include "command.h"
 
+#include "edit_ptx.h"
 #include "kernel_shapes.h"
 #include "options.h"
 #include "check/case.h"
 #include "runtime/capability.h"
 #include "runtime/fill.h"
 #include "runtime/kernel_sources.h"
+#include "runtime/local_memory.h"
 #include "runtime/target.h"
 #include "ops/registry.h"
 
@@ -177,6 +179,22 @@ static void list_trials(listing *l)
     }
 }
 
+/* The trials of the most local memory that it is taken to give. */
+static void list_local_memory(listing *l)
+{
+    for (int w = 0; w < TN_LOCAL_WAYS; w++) {
+        char why[256];
+        tn_trial_build build;
+        const uint64_t bytes = tn_local_memory_most(l->context, (tn_local_way)w, why);
+        if (bytes == 0)
+            continue;
+        l->heard_count = 0;
+        tn_local_memory_trial((tn_local_way)w, bytes, &build);
+        listen(l, build.source, build.options, "trial", build.items);
+        print_heard(l, "local memory", tn_local_way_name((tn_local_way)w), true);
+    }
+}
+
 /* What sets the elements of a tensor with gaps. */
 static void list_fill(listing *l)
 {
@@ -209,6 +227,7 @@ static void list_all(listing *l)
 {
     l->usual = true;
     list_trials(l);
+    list_local_memory(l);
     list_fill(l);
     l->usual = false;
     for (uint32_t i = 0; i < tn_operation_count; i++)
@@ -277,17 +296,19 @@ static int write_sources(const char *folder)
 }
 
 typedef struct wishes {
-    const char *target, *sources, *call;
+    const char *target, *sources, *call, *ptx, *options;
 } wishes;
 
 /* Reads the options; EXIT_OK, or wrong usage. */
 static int read_wishes(int argc, char **argv, wishes *w)
 {
     for (int i = 1; i < argc; i += 2) {
-        const char **value = strcmp(argv[i], "--target") == 0    ? &w->target
-                             : strcmp(argv[i], "--sources") == 0 ? &w->sources
-                             : strcmp(argv[i], "--call") == 0    ? &w->call
-                                                                 : NULL;
+        const char **value = strcmp(argv[i], "--target") == 0     ? &w->target
+                             : strcmp(argv[i], "--sources") == 0  ? &w->sources
+                             : strcmp(argv[i], "--call") == 0     ? &w->call
+                             : strcmp(argv[i], "--edit-ptx") == 0 ? &w->ptx
+                             : strcmp(argv[i], "--options") == 0  ? &w->options
+                                                                  : NULL;
         if (value == NULL)
             return usage_error(&kernels_command, "does not know \"%s\"", argv[i]);
         if (i + 1 == argc || argv[i + 1][0] == '\0')
@@ -303,6 +324,8 @@ static int run(int argc, char **argv)
     int code = read_wishes(argc, argv, &w);
     if (code != EXIT_OK)
         return code;
+    if (w.ptx != NULL)
+        return edit_ptx(w.ptx, w.options != NULL ? w.options : "");
     const tn_device_kind *only = w.target != NULL ? tn_device_kind_named(w.target) : NULL;
     if (w.target != NULL && only == NULL)
         return unknown_target(&kernels_command, w.target);
@@ -319,7 +342,8 @@ static int run(int argc, char **argv)
 
 const command kernels_command = {
     .name = "kernels",
-    .arguments = "[--target NAME] [--sources FOLDER] [--call CALL]",
+    .arguments =
+        "[--target NAME] [--sources FOLDER] [--call CALL] [--edit-ptx FILE [--options TEXT]]",
     .summary = "list the kernels that Tenon would build for kinds of GPU, without any",
     .details =
         "Plans each operation's examples and the shapes of usual networks, in each type, by the\n"
@@ -330,8 +354,11 @@ const command kernels_command = {
         "did\n"
         "for a shape of a usual network.\n\n"
         "  --target NAME      sm_90, gfx942, xe_hpc …, other: the defaults for any other GPU, or\n"
-        "                     sm_90a: sm_90 with wgmma, which no driver is known to take\n"
+        "                     sm_90a: sm_90 with wgmma, as a driver for sm_90a has it, or\n"
+        "                     sm_90_edited: as one for sm_90 has it, whose PTX Tenon edits\n"
         "  --sources FOLDER   also write the kernels' whole sources there\n"
-        "  --call CALL        only what is chosen for this call, in the words of \"tenon check\"\n",
+        "  --call CALL        only what is chosen for this call, in the words of \"tenon check\"\n"
+        "  --edit-ptx FILE    list nothing: write what Tenon makes of PTX that a driver for sm_90\n"
+        "                     gives, for a program that is built with --options TEXT\n",
     .run = run,
 };

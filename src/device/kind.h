@@ -106,8 +106,11 @@ typedef struct tn_kind_cpu_tile {
 typedef struct tn_kind_usual {
     uint32_t compute_units, max_work_group, least_sub_group;
     uint64_t memory, cache, local_memory; /* bytes */
-    const char *capabilities[16];         /* by the names that `tenon devices -v` prints */
-    const char *second_forms[4];          /* of which it has the second form */
+    /* Bytes of local memory in truth: of an array, of an argument, and of an array enlarged in PTX
+     * (runtime/local_memory.h); an array has `local_memory` where it says less. */
+    uint64_t local_array, local_argument, local_enlarged;
+    const char *capabilities[16]; /* by the names that `tenon devices -v` prints */
+    const char *second_forms[4];  /* of which it has the second form */
 } tn_kind_usual;
 
 typedef struct tn_device_kind {

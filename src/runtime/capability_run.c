@@ -30,6 +30,7 @@ static tenon_status launch(tenon_stream *stream, const tn_trial *t, const char *
                      .global = {tn_trial_items(t)},
                      .local = {tn_trial_items(t)},
                      .operand_count = 1,
+                     .local_argument = t->local_argument,
                      .args = &args,
                      .args_size = sizeof args};
     tn_recording recording = {.context = stream->context};
@@ -146,6 +147,12 @@ static tenon_status try_build(tenon_stream *stream, const tn_trial *t, const cha
     return TENON_OK;
 }
 
+tenon_status tn_trial_try(tenon_stream **stream, const tn_trial *t, const char *options,
+                          tn_capability_result *result)
+{
+    return take_spoilt(stream, result, try_build(*stream, t, options, result));
+}
+
 void tn_trial_options(const tn_trial *t, int way, char type, char options[160])
 {
     snprintf(options, 160, "%s %s -DTENON_EMULATE=0 -DTENON_UNIT_TYPE=%c", t->options[way],
@@ -163,7 +170,7 @@ static tenon_status try_types(tenon_stream **stream, const tn_trial *t, int way,
     for (const char *type = t->types; *type != '\0'; type++) {
         char options[160];
         tn_trial_options(t, way, *type, options);
-        TN_TRY(take_spoilt(stream, result, try_build(*stream, t, options, result)));
+        TN_TRY(tn_trial_try(stream, t, options, result));
         if (result->available)
             result->types[right++] = *type;
         else if (wrong[0] == '\0')
@@ -179,9 +186,8 @@ static tenon_status try_types(tenon_stream **stream, const tn_trial *t, int way,
 static tenon_status try_way(tenon_stream **stream, const tn_trial *t, int way,
                             tn_capability_result *result)
 {
-    TN_TRY(t->types != NULL
-               ? try_types(stream, t, way, result)
-               : take_spoilt(stream, result, try_build(*stream, t, t->options[way], result)));
+    TN_TRY(t->types != NULL ? try_types(stream, t, way, result)
+                            : tn_trial_try(stream, t, t->options[way], result));
     result->options = result->available ? t->options[way] : NULL;
     result->way = result->available ? way : -1;
     return TENON_OK;

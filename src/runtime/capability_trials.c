@@ -1,5 +1,7 @@
 #include "runtime/capability_trials.h"
 
+#include "runtime/ptx_edit.h"
+
 static const char *never_ruled_out(const tn_device *device)
 {
     (void)device;
@@ -113,7 +115,8 @@ const tn_trial tn_trials[TN_CAPABILITY_COUNT] = {
               TN_LEAST_VERSION),
     [TENON_CAPABILITY_NVIDIA_WGMMA] = {.name = "nvidia_wgmma",
                                        .source = "capability/wgmma",
-                                       .options = {TN_LEAST_VERSION},
+                                       .options = {TN_LEAST_VERSION,
+                                                   TN_LEAST_VERSION " " TN_PTX_OPTION},
                                        .ruled_out = without_nvidia,
                                        .found = "the product is right",
                                        .items = 128},

@@ -27,6 +27,7 @@ typedef struct tn_trial {
     const char *(*ruled_out)(const tn_device *device); /* why it need not be tried, or NULL */
     const char *found;
     uint32_t items;         /* of the work-group; 0: TN_TRIAL_ITEMS */
+    size_t local_argument;  /* bytes of a __local argument; 0: there is none */
     const char *further[2]; /* options of the trial alone: of the first form, and of the second */
     const char *types; /* of matrix/layout.h, each a digit: all are tried; NULL: there are none */
 } tn_trial;
@@ -36,6 +37,11 @@ extern const tn_trial tn_trials[TN_CAPABILITY_COUNT];
 /* Tries a capability in the validation context that `stream` is of, which may be another afterwards
  * (tn_validation_renewed). Fails where the trial cannot be made. */
 tenon_status tn_trial_run(tenon_stream *stream, tenon_capability capability,
+                          tn_capability_result *result);
+
+/* Builds a trial with these options and runs it: whether it comes out right, and else why not.
+ * Fails where that cannot be found out now. `*stream` as above. */
+tenon_status tn_trial_try(tenon_stream **stream, const tn_trial *trial, const char *options,
                           tn_capability_result *result);
 
 /* Work-items of its one work-group; and the options of one type of a matrix unit's. */

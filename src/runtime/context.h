@@ -31,6 +31,27 @@ typedef struct tn_capabilities {
     atomic_uint unmade; /* how many trials could not be made */
 } tn_capabilities;
 
+/* Ways for a kernel to have local memory, as common/local.clh numbers them. */
+typedef enum tn_local_way {
+    TN_LOCAL_ARRAY,    /* an array in the kernel */
+    TN_LOCAL_ARGUMENT, /* a __local argument, whose size the launch gives */
+    TN_LOCAL_ENLARGED, /* an array that is enlarged in the program's PTX */
+    TN_LOCAL_WAYS
+} tn_local_way;
+
+enum { TN_LOCAL_SIZES = 5 };
+
+typedef struct tn_local_result {
+    bool known, works;
+    char reason[256];
+} tn_local_result;
+
+/* What trials found of each way and size (runtime/local_memory.c); the lock is that of
+ * capabilities. */
+typedef struct tn_local_memory {
+    tn_local_result results[TN_LOCAL_WAYS][TN_LOCAL_SIZES];
+} tn_local_memory;
+
 /* Takes a kernel that a plan needs: the embedded source, the options of its build, its name, and
  * the work-items of its work-group (0 where the driver may choose). */
 typedef void (*tn_kernel_listener)(void *user, const char *source, const char *options,
@@ -130,6 +151,7 @@ struct tenon_context {
         tn_device_kind kind; /* the device's, with its own numbers */
     } constants;
     tn_capabilities capabilities;
+    tn_local_memory local;
     tn_validation validation;
     tn_program_cache programs;
     pthread_mutex_t slot_lock;

@@ -19,6 +19,7 @@ struct tn_step {
     uint32_t operand_count, patch_count;
     uint8_t operands[TN_MAX_POINTERS];
     size_t args_size;
+    size_t local_argument;
     tn_patch *patches;   /* of the step's own */
     unsigned char *args; /* of the step's own */
 };
@@ -83,7 +84,8 @@ static tenon_status append_step(const char *operation, tn_recording *recording,
                       .dimensions = launch->dimensions,
                       .operand_count = launch->operand_count,
                       .patch_count = launch->patch_count,
-                      .args_size = launch->args_size};
+                      .args_size = launch->args_size,
+                      .local_argument = launch->local_argument};
     memcpy(step->global, launch->global, sizeof step->global);
     memcpy(step->local, launch->local, sizeof step->local);
     memcpy(step->operands, launch->operands, sizeof step->operands);
@@ -231,11 +233,15 @@ static tenon_status set_arguments(const run *r, const tn_step *step, cl_kernel k
     for (uint32_t i = 0; i < step->operand_count; i++)
         TN_CL_TRY(r->operation, "clSetKernelArg",
                   set_pointer(kernel, i, &operand_of(r, step->operands[i])->memory));
-    if (step->args_size == 0)
-        return TENON_OK;
-    fill_arguments(r, step, args);
-    TN_CL_TRY(r->operation, "clSetKernelArg",
-              clSetKernelArg(kernel, step->operand_count, step->args_size, args));
+    cl_uint next = step->operand_count;
+    if (step->args_size > 0) {
+        fill_arguments(r, step, args);
+        TN_CL_TRY(r->operation, "clSetKernelArg",
+                  clSetKernelArg(kernel, next++, step->args_size, args));
+    }
+    if (step->local_argument > 0)
+        TN_CL_TRY(r->operation, "clSetKernelArg",
+                  clSetKernelArg(kernel, next, step->local_argument, NULL));
     return TENON_OK;
 }
 

@@ -3,10 +3,10 @@
  * that enqueues kernels.
  *
  * Every kernel of the library takes the same form of arguments: pointers to memory first, then one
- * struct by value with all that is not a pointer. A recording keeps a template of that struct and a
- * list of patches: what a run fills in, which are the offsets of the operands and the scalars that
- * may differ from call to call. So a run is a copy, a few stores, and one clSetKernelArg for the
- * struct.
+ * struct by value with all that is not a pointer; a few, then, local memory. A recording keeps a
+ * template of that struct and a list of patches: what a run fills in, which are the offsets of the
+ * operands and the scalars that may differ from call to call. So a run is a copy, a few stores, and
+ * one clSetKernelArg for the struct.
  */
 #ifndef TN_RUNTIME_LAUNCH_H
 #define TN_RUNTIME_LAUNCH_H
@@ -51,6 +51,7 @@ typedef struct tn_launch {
     size_t local[3]; /* local[0] 0: the driver chooses */
     uint8_t operands[TN_MAX_POINTERS];
     uint32_t operand_count;
+    size_t local_argument; /* bytes of a __local argument, which comes last; 0: there is none */
     const void *args;
     size_t args_size;
     const tn_patch *patches;

@@ -4,6 +4,7 @@
 #include "runtime/identity.h"
 #include "runtime/opencl.h"
 #include "runtime/program.h"
+#include "runtime/ptx_edit.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -22,56 +23,20 @@ static char *build_log(cl_program cl, cl_device_id device)
     return text;
 }
 
+/* `call` is what gave the error: of the source, or of PTX that was edited. */
 static tenon_status fail_build(tenon_context *context, const tn_program *program, cl_program cl,
-                               cl_int error)
+                               const char *call, cl_int error)
 {
     const char *name = program->source->name, *options = program->options;
-    char *text = build_log(cl, context->device.info.device);
+    char *text = cl != NULL ? build_log(cl, context->device.info.device) : NULL;
     tn_fail_cl(TENON_ERROR_BUILD_FAILED, error,
-               "kernel %s does not build on %s with \"%s\": clBuildProgram gave %s\n", name,
-               context->device.info.name, options, tn_cl_error_string(error));
+               "kernel %s does not build on %s with \"%s\": %s gave %s\n", name,
+               context->device.info.name, options, call, tn_cl_error_string(error));
     tn_fail_append(text != NULL ? text : "(no build log)");
     tn_log_send(&context->log, TENON_LOG_ERROR, "kernel %s does not build with \"%s\":\n%s", name,
                 options, text != NULL ? text : "(no build log)");
     free(text);
     return TENON_ERROR_BUILD_FAILED;
-}
-
-static tenon_status compile_text(tenon_context *context, tn_program *program, const char *text,
-                                 size_t length)
-{
-    cl_int error;
-    cl_device_id device = context->device.info.device;
-    cl_program cl = clCreateProgramWithSource(context->cl, 1, &text, &length, &error);
-    TN_CL_TRY(program->source->name, "clCreateProgramWithSource", error);
-    error = clBuildProgram(cl, 1, &device, program->options, NULL, NULL);
-    if (error != CL_SUCCESS) {
-        tenon_status status = tn_cl_refuses_program(error)
-                                  ? fail_build(context, program, cl, error)
-                                  : tn_fail_opencl(program->source->name, "clBuildProgram", error);
-        clReleaseProgram(cl);
-        return status;
-    }
-    program->cl = cl;
-    return TENON_OK;
-}
-
-/* Whoever is told that a build begins is told of its end, too. */
-static tenon_status compile(tenon_context *context, tn_program *program, const char *text,
-                            size_t length)
-{
-    const char *name = program->source->name;
-    const uint64_t began = tn_now();
-    if (!context->device.has_compiler)
-        return tn_fail(TENON_ERROR_UNSUPPORTED_DEVICE, "kernel %s: device %s has no compiler", name,
-                       context->device.info.name);
-    tn_progress_send(context, TENON_PROGRESS_BUILD, name, program->options, -1);
-    tenon_status status = compile_text(context, program, text, length);
-    const double milliseconds = tn_count(context, TN_PROGRAMS_BUILT, began);
-    tn_count_only(context, TN_PROGRAMS_BUILT, status == TENON_OK ? 0 : -1);
-    tn_progress_send(context, TENON_PROGRESS_BUILD, name,
-                     status == TENON_OK ? program->options : "it failed", milliseconds);
-    return status;
 }
 
 /* The binary of a program with one device, or NULL. */
@@ -90,20 +55,123 @@ static unsigned char *get_binary(cl_program cl, size_t *size)
     return binary;
 }
 
+/* A program from a binary, built; `*error` says what became of it. One that is not built may be
+ * there all the same, for its log. */
+static cl_program from_binary(const tenon_context *context, const char *options,
+                              const unsigned char *binary, size_t size, cl_int *error)
+{
+    cl_device_id device = context->device.info.device;
+    cl_int loaded = CL_SUCCESS;
+    cl_program cl =
+        clCreateProgramWithBinary(context->cl, 1, &device, &size, &binary, &loaded, error);
+    if (*error == CL_SUCCESS)
+        *error = loaded;
+    if (*error == CL_SUCCESS)
+        *error = clBuildProgram(cl, 1, &device, options, NULL, NULL);
+    return cl;
+}
+
 /* NULL where the driver does not take what it gave. */
 static cl_program load_binary(const tenon_context *context, const char *options,
                               const unsigned char *binary, size_t size)
 {
-    cl_device_id device = context->device.info.device;
-    cl_int error, loaded;
-    cl_program cl =
-        clCreateProgramWithBinary(context->cl, 1, &device, &size, &binary, &loaded, &error);
-    if (error != CL_SUCCESS)
-        return NULL;
-    if (loaded == CL_SUCCESS && clBuildProgram(cl, 1, &device, options, NULL, NULL) == CL_SUCCESS)
+    cl_int error;
+    cl_program cl = from_binary(context, options, binary, size, &error);
+    if (error == CL_SUCCESS || cl == NULL)
         return cl;
     clReleaseProgram(cl);
     return NULL;
+}
+
+static tenon_status compile_source(tenon_context *context, tn_program *program, const char *text,
+                                   size_t length)
+{
+    cl_int error;
+    cl_device_id device = context->device.info.device;
+    cl_program cl = clCreateProgramWithSource(context->cl, 1, &text, &length, &error);
+    TN_CL_TRY(program->source->name, "clCreateProgramWithSource", error);
+    error = clBuildProgram(cl, 1, &device, program->options, NULL, NULL);
+    if (error != CL_SUCCESS) {
+        tenon_status status = tn_cl_refuses_program(error)
+                                  ? fail_build(context, program, cl, "clBuildProgram", error)
+                                  : tn_fail_opencl(program->source->name, "clBuildProgram", error);
+        clReleaseProgram(cl);
+        return status;
+    }
+    program->cl = cl;
+    return TENON_OK;
+}
+
+/* In place of a program its PTX, edited. */
+static tenon_status load_edited(tenon_context *context, tn_program *program,
+                                const unsigned char *ptx, size_t size)
+{
+    static const char call[] = "clBuildProgram of the edited PTX";
+    cl_int error;
+    cl_program cl = from_binary(context, program->options, ptx, size, &error);
+    if (error == CL_SUCCESS) {
+        clReleaseProgram(program->cl);
+        program->cl = cl;
+        return TENON_OK;
+    }
+    tenon_status status = tn_cl_refuses_program(error)
+                              ? fail_build(context, program, cl, call, error)
+                              : tn_fail_opencl(program->source->name, call, error);
+    if (cl != NULL)
+        clReleaseProgram(cl);
+    return status;
+}
+
+static tenon_status edit(tenon_context *context, tn_program *program, const tn_ptx_edit *wanted)
+{
+    size_t size, edited_size = 0;
+    const char *why = "the driver gives no binary of it", *name = program->source->name;
+    unsigned char *binary = get_binary(program->cl, &size);
+    char *ptx = NULL;
+    if (binary != NULL)
+        ptx = tn_ptx_edited((const char *)binary, size, wanted, &edited_size, &why);
+    free(binary);
+    if (ptx == NULL && why == NULL)
+        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory for the PTX of a program", name);
+    if (ptx == NULL)
+        return tn_fail(TENON_ERROR_BUILD_FAILED, "kernel %s cannot be edited for sm_90a on %s: %s",
+                       name, context->device.info.name, why);
+    tenon_status status = load_edited(context, program, (const unsigned char *)ptx, edited_size);
+    free(ptx);
+    return status;
+}
+
+static tenon_status compile_text(tenon_context *context, tn_program *program, const char *text,
+                                 size_t length)
+{
+    tn_ptx_edit wanted;
+    TN_TRY(compile_source(context, program, text, length));
+    if (!tn_ptx_wanted(program->options, &wanted))
+        return TENON_OK;
+    tenon_status status = edit(context, program, &wanted);
+    if (status != TENON_OK) {
+        clReleaseProgram(program->cl);
+        program->cl = NULL;
+    }
+    return status;
+}
+
+/* Whoever is told that a build begins is told of its end, too. */
+static tenon_status compile(tenon_context *context, tn_program *program, const char *text,
+                            size_t length)
+{
+    const char *name = program->source->name;
+    const uint64_t began = tn_now();
+    if (!context->device.has_compiler)
+        return tn_fail(TENON_ERROR_UNSUPPORTED_DEVICE, "kernel %s: device %s has no compiler", name,
+                       context->device.info.name);
+    tn_progress_send(context, TENON_PROGRESS_BUILD, name, program->options, -1);
+    tenon_status status = compile_text(context, program, text, length);
+    const double milliseconds = tn_count(context, TN_PROGRAMS_BUILT, began);
+    tn_count_only(context, TN_PROGRAMS_BUILT, status == TENON_OK ? 0 : -1);
+    tn_progress_send(context, TENON_PROGRESS_BUILD, name,
+                     status == TENON_OK ? program->options : "it failed", milliseconds);
+    return status;
 }
 
 /* What was built for a self-check in the validation context need not be compiled again. */

@@ -3,6 +3,7 @@
 #include "runtime/capability.h"
 #include "runtime/capability_trials.h"
 #include "runtime/context_create.h"
+#include "runtime/local_memory.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -67,6 +68,15 @@ static void listen(tenon_context *context, tn_kernel_listener listener, void *us
     context->programs.listener_user = user;
 }
 
+static void set_local_memory(tenon_context *context, const tn_kind_usual *usual)
+{
+    const bool is_more = usual->local_array > usual->local_memory;
+    tn_local_memory_set(context, TN_LOCAL_ARRAY,
+                        is_more ? usual->local_array : usual->local_memory);
+    tn_local_memory_set(context, TN_LOCAL_ARGUMENT, usual->local_argument);
+    tn_local_memory_set(context, TN_LOCAL_ENLARGED, usual->local_enlarged);
+}
+
 tenon_status tn_target_context(const tn_device_kind *kind, tn_kernel_listener listener, void *user,
                                tenon_context **out)
 {
@@ -74,6 +84,7 @@ tenon_status tn_target_context(const tn_device_kind *kind, tn_kernel_listener li
     TN_TRY(tn_context_without_device("tn_target_context", &device, out));
     for (int i = 0; i < TN_CAPABILITY_COUNT; i++)
         tn_capability_set(*out, (tenon_capability)i, form_of(kind, tn_trials[i].name));
+    set_local_memory(*out, &kind->usual);
     listen(*out, listener, user);
     return TENON_OK;
 }
@@ -89,6 +100,7 @@ tenon_status tn_target_like(tenon_context *context, const tn_device_kind *kind,
         const bool has = tn_context_has(context, capability);
         tn_capability_set(*out, capability, has ? tn_capability_form(context, capability) : -1);
     }
+    tn_local_memory_copy(*out, context);
     (*out)->workspace_limit = context->workspace_limit;
     listen(*out, listener, user);
     return TENON_OK;

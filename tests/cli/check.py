@@ -26,6 +26,37 @@ def tenon(*args, **environment):
                           env=dict(os.environ, **environment))
 
 
+class Nvidia(unittest.TestCase):
+    def test_a_driver_without_opencl_is_told_of(self):
+        with tempfile.TemporaryDirectory() as folder:
+            Path(folder, "libcuda.so.1").symlink_to(Path(SPOILED_DRIVER).resolve())
+            paths = [folder, *filter(None, [os.environ.get("LD_LIBRARY_PATH")])]
+            done = tenon("devices", LD_LIBRARY_PATH=":".join(paths))
+            if "NVIDIA" in done.stdout:
+                self.skipTest("there is an OpenCL platform of NVIDIA's")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn("libnvidia-opencl.so.1", done.stderr)
+            self.assertIn("/etc/OpenCL/vendors/nvidia.icd", done.stderr)
+
+    def test_ptx_is_edited(self):
+        with tempfile.TemporaryDirectory() as folder:
+            ptx = Path(folder, "k.ptx")
+            ptx.write_text(".version 8.4\n.target sm_90\n//tenon:wgmma.fence.sync.aligned;\n"
+                           ".shared .align 16 .b8 k_tenon_grows[16];\n", encoding="utf-8")
+            options = "-DTENON_PTX_MARKS=1 -DTENON_LOCAL_ENLARGED=4096"
+            done = tenon("kernels", "--edit-ptx", str(ptx), "--options", options)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual(done.stdout, ".version 8.4\n.target sm_90a\nwgmma.fence.sync.aligned;\n"
+                                          ".shared .align 16 .b8 k_tenon_grows[4096];\n")
+            ptx.write_text(".target sm_80\n", encoding="utf-8")
+            done = tenon("kernels", "--edit-ptx", str(ptx))
+            self.assertEqual((done.returncode, done.stdout), (1, ""))
+            self.assertIn("not for sm_90", done.stderr)
+            done = tenon("kernels", "--edit-ptx", str(Path(folder, "none")))
+            self.assertEqual((done.returncode, done.stdout), (1, ""))
+            self.assertIn("No such file", done.stderr)
+
+
 class Usage(unittest.TestCase):
     def test_help_goes_to_standard_output(self):
         for args in (["help"], ["--help"]):

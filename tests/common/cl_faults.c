@@ -107,6 +107,46 @@ static cl_int answer(size_t size, void *value, size_t *used)
     return CL_SUCCESS;
 }
 
+/* A driver whose binaries are PTX. */
+static _Thread_local struct {
+    const char *text; /* NULL: the real driver's binaries */
+    char loaded[4096];
+    char source[1 << 18]; /* of the last program */
+} ptx;
+
+void faults_give_ptx(const char *text)
+{
+    ptx.text = text;
+    ptx.loaded[0] = '\0';
+}
+
+const char *faults_loaded_ptx(void)
+{
+    return ptx.loaded;
+}
+
+static bool gives_ptx(cl_uint what)
+{
+    return ptx.text != NULL && (what == CL_PROGRAM_BINARY_SIZES || what == CL_PROGRAM_BINARIES);
+}
+
+static cl_int give_ptx(cl_uint what, void *value)
+{
+    const size_t size = strlen(ptx.text) + 1;
+    if (what == CL_PROGRAM_BINARY_SIZES)
+        memcpy(value, &size, sizeof size);
+    else
+        memcpy(*(unsigned char **)value, ptx.text, size);
+    return CL_SUCCESS;
+}
+
+static void keep_text(char *to, size_t room, const char *from, size_t length)
+{
+    const size_t kept = length < room ? length : room - 1;
+    memcpy(to, from, kept);
+    to[kept] = '\0';
+}
+
 #define WRAP_AS(result, type, name, what, parameters, arguments)                                   \
     type __real_##name parameters;                                                                 \
     type __wrap_##name parameters;                                                                 \
@@ -164,7 +204,20 @@ WRAP_INFO(clGetDeviceInfo, cl_device_id)
 WRAP_INFO(clGetContextInfo, cl_context)
 WRAP_INFO(clGetCommandQueueInfo, cl_command_queue)
 WRAP_INFO(clGetMemObjectInfo, cl_mem)
-WRAP_INFO(clGetProgramInfo, cl_program)
+
+cl_int __real_clGetProgramInfo(cl_program program, cl_uint what, size_t size, void *value,
+                               size_t *used);
+cl_int __wrap_clGetProgramInfo(cl_program program, cl_uint what, size_t size, void *value,
+                               size_t *used);
+cl_int __wrap_clGetProgramInfo(cl_program program, cl_uint what, size_t size, void *value,
+                               size_t *used)
+{
+    if (strikes("clGetProgramInfo", what))
+        return answer(size, value, used);
+    return gives_ptx(what) ? give_ptx(what, value)
+                           : __real_clGetProgramInfo(program, what, size, value, used);
+}
+
 WRAP_QUERY(clGetProgramBuildInfo,
            (cl_program program, cl_device_id device, cl_uint what, size_t size, void *value,
             size_t *used),
@@ -189,14 +242,42 @@ WRAP_OBJECT(cl_command_queue, clCreateCommandQueue,
 WRAP_OBJECT(cl_mem, clCreateBuffer,
             (cl_context context, cl_mem_flags flags, size_t size, void *host, cl_int *error),
             (context, flags, size, host, error))
-WRAP_OBJECT(cl_program, clCreateProgramWithSource,
-            (cl_context context, cl_uint count, const char **texts, const size_t *lengths,
-             cl_int *error),
-            (context, count, texts, lengths, error))
-WRAP_OBJECT(cl_program, clCreateProgramWithBinary,
-            (cl_context context, cl_uint count, const cl_device_id *devices, const size_t *lengths,
-             const unsigned char **binaries, cl_int *loaded, cl_int *error),
-            (context, count, devices, lengths, binaries, loaded, error))
+
+#define SOURCE_PARAMETERS                                                                          \
+    cl_context context, cl_uint count, const char **texts, const size_t *lengths, cl_int *error
+cl_program __real_clCreateProgramWithSource(SOURCE_PARAMETERS);
+cl_program __wrap_clCreateProgramWithSource(SOURCE_PARAMETERS);
+cl_program __wrap_clCreateProgramWithSource(SOURCE_PARAMETERS)
+{
+    if (strikes("clCreateProgramWithSource", 0)) {
+        *error = now.error;
+        return NULL;
+    }
+    if (ptx.text != NULL)
+        keep_text(ptx.source, sizeof ptx.source, texts[0], lengths[0]);
+    return __real_clCreateProgramWithSource(context, count, texts, lengths, error);
+}
+
+#define BINARY_PARAMETERS                                                                          \
+    cl_context context, cl_uint count, const cl_device_id *devices, const size_t *lengths,         \
+        const unsigned char **binaries, cl_int *loaded, cl_int *error
+cl_program __real_clCreateProgramWithBinary(BINARY_PARAMETERS);
+cl_program __wrap_clCreateProgramWithBinary(BINARY_PARAMETERS);
+cl_program __wrap_clCreateProgramWithBinary(BINARY_PARAMETERS)
+{
+    const char *source = ptx.source;
+    if (strikes("clCreateProgramWithBinary", 0)) {
+        *error = now.error;
+        return NULL;
+    }
+    if (ptx.text == NULL)
+        return __real_clCreateProgramWithBinary(context, count, devices, lengths, binaries, loaded,
+                                                error);
+    keep_text(ptx.loaded, sizeof ptx.loaded, (const char *)binaries[0], lengths[0]);
+    *loaded = CL_SUCCESS;
+    return __real_clCreateProgramWithSource(context, 1, &source, NULL, error);
+}
+
 WRAP(clBuildProgram,
      (cl_program program, cl_uint count, const cl_device_id *devices, const char *options,
       program_callback callback, void *user),

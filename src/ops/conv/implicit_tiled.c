@@ -6,6 +6,7 @@
 #include "ops/common/gpu.h"
 #include "ops/conv/gradient.h"
 #include "ops/conv/implicit.h"
+#include "runtime/local_memory.h"
 
 #include <math.h>
 #include <string.h>
@@ -258,9 +259,9 @@ static const char *misfit_of(tenon_context *context, const gemm_problem *g, cons
              columns = (uint64_t)items_n * (uint64_t)mb * tn_acc_size(g->dtype);
     uint64_t tables =
         (uint64_t)nb * CONV_COLUMN_BYTES + (uint64_t)kb * CONV_STEP_BYTES + CONV_PART_BYTES;
-    return (area > columns ? area : columns) + tables > context->device.info.local_memory
-               ? "the blocks and the tables do not fit the local memory"
-               : NULL;
+    return tn_local_array_fits(context, (area > columns ? area : columns) + tables)
+               ? NULL
+               : "the blocks and the tables do not fit the local memory";
 }
 
 /* The main loop is gemm/tiled's, whose b is gathered: a run of it is found at once. */

@@ -3,6 +3,7 @@
 #include "base/checked.h"
 #include "ops/gemm/int8.h"
 #include "ops/gemm/tiled.h"
+#include "runtime/local_memory.h"
 
 #include <math.h>
 #include <string.h>
@@ -27,9 +28,9 @@ static const char *constrains(tenon_context *context, const gemm_problem *p, con
     if (mb % WORD != 0 || nb % WORD != 0 || tile[TILED_KB] % WORD != 0)
         return "mb, nb and kb must be multiples of 4";
     const uint64_t lines = (uint64_t)(mb + nb) * WORD;
-    return tn_gemm_tiled_local(p, tile) + lines > context->device.info.local_memory
-               ? "the blocks do not fit the local memory"
-               : NULL;
+    return tn_local_array_fits(context, tn_gemm_tiled_local(p, tile) + lines)
+               ? NULL
+               : "the blocks do not fit the local memory";
 }
 
 /* As gemm/tiled, of words; the factors are of bytes. */

@@ -4,6 +4,7 @@
 #include "ops/common/lanes.h"
 #include "ops/gemm/cpu.h"
 #include "ops/gemm/tiled.h"
+#include "runtime/local_memory.h"
 
 /* Rows or columns of the thin factor up to which this is worth choosing. */
 #define MOST_THIN 16
@@ -135,9 +136,9 @@ static const char *constrains_gpu(tenon_context *context, const gemm_problem *p,
                                : (uint64_t)gpu_vector(p, values) * items + GEMM_SKINNY_DEPTH;
     if (items > context->device.info.max_work_group)
         return "the work-group is larger than the device allows";
-    return rows * sums * tn_acc_size(p->dtype) > context->device.info.local_memory
-               ? "the sums do not fit the local memory"
-               : NULL;
+    return tn_local_array_fits(context, rows * sums * tn_acc_size(p->dtype))
+               ? NULL
+               : "the sums do not fit the local memory";
 }
 
 static int64_t gpu_columns(const gemm_problem *p, const int32_t *values)

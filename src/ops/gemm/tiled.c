@@ -2,6 +2,7 @@
 #include "base/checked.h"
 #include "ops/common/lanes.h"
 #include "ops/gemm/tiled.h"
+#include "runtime/local_memory.h"
 
 #include <math.h>
 #include <string.h>
@@ -137,9 +138,9 @@ const char *tn_gemm_tiled_constrains(tenon_context *context, const tn_problem *p
     const char *why = constrains_vectors(p, values);
     if (why != NULL)
         return why;
-    return tn_gemm_tiled_local(p, values) > context->device.info.local_memory
-               ? "the blocks do not fit the local memory"
-               : NULL;
+    return tn_local_array_fits(context, tn_gemm_tiled_local(p, values))
+               ? NULL
+               : "the blocks do not fit the local memory";
 }
 
 /* Each element of a, or b, that is brought serves a row, or a column, of the block. */
