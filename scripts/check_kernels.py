@@ -337,7 +337,7 @@ def main():
     sources = Path(options.cache, "sources")
     sources.mkdir(parents=True, exist_ok=True)
     rows = listing(options.tenon, sources)
-    compilers = Compilers()
+    compilers = Compilers(options.tenon)
     machines = choose_machines(options, compilers)
     if not machines:
         fail("there is no compiler for any target")

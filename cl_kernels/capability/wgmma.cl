@@ -2,33 +2,49 @@
  * registers, is all ones, and column n of B, in local memory, is n + 1, so that column n of the
  * product is 16 (n + 1). Local size: 128.
  *
- * The descriptor of B says where it is, in units of 16 bytes (PTX ISA, "Matrix descriptor format"):
- * it is two squares of 8 columns of 16 bytes along K, 128 bytes apart, without swizzling.
+ * B lies as the kernels' blocks do (matrix/layout.h): columns of 128 bytes along K, whose vectors
+ * are swizzled. Of these steps the product takes 16 to 31; all others are zero.
  */
 #include "capability/args.h"
+#include "common/ptx.clh"
 #include "matrix/layout.h"
 
-__constant ushort half_of[8] = {0x3c00, 0x4000, 0x4200, 0x4400, 0x4500, 0x4600, 0x4700, 0x4800};
+#define ROW_BYTES 128
+#define COLUMNS   8
+#define STEPS     64
+#define FIRST     16
+#define DEPTH     16
+
+__constant ushort half_of[COLUMNS] = {0x3c00, 0x4000, 0x4200, 0x4400,
+                                      0x4500, 0x4600, 0x4700, 0x4800};
 
 __kernel void trial(__global int *result, const trial_args args)
 {
-    __local ushort b[128] __attribute__((aligned(128)));
+    __local ushort b[COLUMNS * STEPS] __attribute__((aligned(1024)));
     const int item = (int)get_local_id(0);
-    const uint ones = 0x3c003c00u * (uint)args.one;
+    uint ones = 0x3c003c00u * (uint)args.one;
     float d[4] = {0, 0, 0, 0};
-    b[item] = half_of[item / 8 % 8];
-    __asm__ volatile("fence.proxy.async;" ::: "memory");
+    for (int i = item; i < COLUMNS * STEPS; i += (int)get_local_size(0)) {
+        const int column = i / STEPS, step = i % STEPS;
+        b[matrix_wgmma_swizzled(ROW_BYTES, column * ROW_BYTES + 2 * step) / 2] =
+            step / DEPTH == FIRST / DEPTH ? half_of[column] : 0;
+    }
+    __asm__ volatile(PTX_LATER "fence.proxy.async;" ::: "memory");
     barrier(CLK_LOCAL_MEM_FENCE);
-    const ulong descriptor = ((ulong)(size_t)b >> 4 & 0x3fff) | 8ul << 16 | 16ul << 32;
-    /* The sums are operands: what sets them must stand before the fence. */
-    __asm__ volatile("wgmma.fence.sync.aligned;"
-                     : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])::"memory");
-    __asm__ volatile("wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 "
-                     "{%0, %1, %2, %3}, {%4, %4, %4, %4}, %5, 1, 1, 1, 0;"
+    const int start = matrix_wgmma_from(1, ROW_BYTES, COLUMNS, 0, FIRST, 2);
+    const ulong descriptor = matrix_wgmma_low((uint)(size_t)b + (uint)start,
+                                              matrix_wgmma_leading(1, ROW_BYTES, COLUMNS)) |
+                             (ulong)matrix_wgmma_high(matrix_wgmma_stride(ROW_BYTES), ROW_BYTES)
+                                 << 32;
+    /* No register of the product is set behind the fence. */
+    __asm__ volatile("" : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+r"(ones)::"memory");
+    __asm__ volatile(PTX_LATER "wgmma.fence.sync.aligned;" ::: "memory");
+    __asm__ volatile(PTX_LATER "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 "
+                               "{%0, %1, %2, %3}, {%4, %4, %4, %4}, %5, 1, 1, 1, 0;"
                      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
                      : "r"(ones), "l"(descriptor));
-    __asm__ volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
-    __asm__ volatile("wgmma.wait_group.sync.aligned 0;"
+    __asm__ volatile(PTX_LATER "wgmma.commit_group.sync.aligned;" ::: "memory");
+    __asm__ volatile(PTX_LATER "wgmma.wait_group.sync.aligned 0;"
                      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])::"memory");
     int right = 1;
     for (int i = 0; i < 4; i++) {

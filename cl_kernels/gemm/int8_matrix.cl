@@ -58,9 +58,9 @@ TENON_INLINE void store_block(const place *p, const int8_epilogue *e, const int8
 }
 
 UNIT_KERNEL __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void
-gemm_int8_matrix(INT8_POINTERS, int8_args args)
+gemm_int8_matrix(INT8_POINTERS, int8_args args LOCAL_PARAMETER)
 {
-    __local uint4 memory[LOCAL_BYTES / 16];
+    LOCAL_MEMORY(memory, LOCAL_BYTES);
     __local uint shared[TENON_MB + TENON_NB];
     UNIT_SCRATCH(scratch, WARPS);
     unit_d sums[UNIT_TILES_M][UNIT_TILES_N];

@@ -89,9 +89,10 @@ TENON_INLINE void store_block(const place *p, const gemm_epilogue *e, const gemm
                               unit_d sums[UNIT_TILES_M][UNIT_TILES_N])
 {
     __local acc_t *own = memory + p->warp * UNIT_M * SUM_PITCH;
-    /* Of wgmma two work-groups share a unit with 128 registers each, of which vectors take 156. */
-    const int by_vectors =
-        TENON_UNIT != MATRIX_WGMMA && epilogue_is_aligned(e) && args->n % TENON_VW == 0;
+    /* Of wgmma's smaller blocks two work-groups share a unit with 128 registers each, of which
+     * vectors take 156; of pairs of units one fills it. */
+    const int by_vectors = (TENON_UNIT != MATRIX_WGMMA || UNIT_TILES_N % 2 == 0) &&
+                           epilogue_is_aligned(e) && args->n % TENON_VW == 0;
     m += p->row;
     n += p->col;
 #pragma unroll 1
@@ -108,9 +109,9 @@ TENON_INLINE void store_block(const place *p, const gemm_epilogue *e, const gemm
 
 UNIT_KERNEL __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void
 gemm_matrix(__global const data_t *a, __global const data_t *b, __global const data_t *c,
-            __global const data_t *bias, __global out_t *d, gemm_args args)
+            __global const data_t *bias, __global out_t *d, gemm_args args LOCAL_PARAMETER)
 {
-    __local uint4 memory[LOCAL_BYTES / 16];
+    LOCAL_MEMORY(memory, LOCAL_BYTES);
     UNIT_SCRATCH(scratch, WARPS);
     unit_d sums[UNIT_TILES_M][UNIT_TILES_N];
     line_sums none; /* not bytes */

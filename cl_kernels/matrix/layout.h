@@ -27,8 +27,7 @@
 #define MATRIX_WMMA_12 4 /* the same, gfx12: each half has its part */
 #define MATRIX_XMX_16  5 /* Intel's, of sub-groups of 16 */
 #define MATRIX_XMX_8   6 /* and of 8 */
-#define MATRIX_WGMMA                                                                               \
-    7 /* NVIDIA's wgmma.m64n128k16, of four warps; its factors stay in local memory */
+#define MATRIX_WGMMA   7 /* NVIDIA's wgmma of four warps; its factors stay in local memory */
 
 /* Types of A and B, as TENON_UNIT_TYPE numbers them. D is i32 for i8, and f32 for all others. */
 #define MATRIX_F16  1
@@ -39,8 +38,7 @@
 
 /* Whether a unit multiplies a type. */
 #define MATRIX_HAS(unit, type)                                                                     \
-    ((type) == MATRIX_F16 || (type) == MATRIX_BF16 ||                                              \
-     ((type) == MATRIX_I8 && (unit) != MATRIX_WGMMA) ||                                            \
+    ((type) == MATRIX_F16 || (type) == MATRIX_BF16 || (type) == MATRIX_I8 ||                       \
      ((type) == MATRIX_TF32 && (unit) == MATRIX_NVIDIA) ||                                         \
      ((type) == MATRIX_F32 && (unit) == MATRIX_MFMA))
 
@@ -220,49 +218,78 @@ static inline int matrix_sum_place(int pitch, int width, int row, int col)
     return row * pitch + (col ^ ((row * width + col) >> 3 & 4));
 }
 
-/* wgmma's factors, of elements of 16 bits, lie in local memory without swizzling: as squares of 8
- * lines of 8 elements, 16 bytes each ("core matrices"). Lines lie along the dimension in which the
- * factor is contiguous: `along_k`, or across K. A block has lines of `length` elements; squares
- * follow one another along the lines, and then come those of the next 8 lines. So vector v of 16
- * bytes of a block is of this line, from this element on. */
-static inline int matrix_wgmma_line(int v, int length)
+/* wgmma's factors lie in local memory as lines along the dimension in which the factor is
+ * contiguous: `along_k`, or across K; bytes lie along K alone. A line is cut into rows of 128
+ * bytes, or is one row where it has 64 or 32; rows of the same place in all `lines` lines of a
+ * block lie one after the other (a panel), and then come those of the next place. Within a row the
+ * vectors of 16 bytes change places by the row's address ("swizzling"), so that the same vector of
+ * 8 neighbouring rows lies in 8 different groups of banks.
+ *
+ * Offsets are bytes, from a multiple of 1024 on. */
+static inline int matrix_wgmma_row(int line_bytes)
 {
-    return v / length * 8 + v % 8;
+    return line_bytes < 128 ? line_bytes : 128;
 }
 
-static inline int matrix_wgmma_start(int v, int length)
+/* Where a byte lies that would lie at `at` if vectors kept their places. */
+static inline int matrix_wgmma_swizzled(int row_bytes, int at)
 {
-    return v % length / 8 * 8;
+    return at ^ (at >> 7 & (row_bytes / 16 - 1)) << 4;
 }
 
-/* What a descriptor says of such a block: how many bytes a square is from the next along K (the
- * "leading dimension"), and along M or N (the "stride dimension"). */
-static inline int matrix_wgmma_leading(int along_k, int length)
+/* Vector v of a block in the order of memory without swizzling: its line, and its first byte in
+ * that. */
+static inline int matrix_wgmma_line(int v, int row_bytes, int lines)
 {
-    return along_k ? 128 : 16 * length;
+    return v / (row_bytes / 16) % lines;
 }
 
-static inline int matrix_wgmma_stride(int along_k, int length)
+static inline int matrix_wgmma_start(int v, int row_bytes, int lines)
 {
-    return along_k ? 16 * length : 128;
+    return v / (row_bytes / 16) / lines * row_bytes + v % (row_bytes / 16) * 16;
 }
 
-/* The halves of the descriptor, of a block that starts at this address. */
+/* What a descriptor says of such a block: how many bytes a panel is from the next ("leading
+ * dimension"; along K one panel is all of a product's steps, and it is not used), and 8 rows from
+ * the next 8 ("stride dimension"). */
+static inline int matrix_wgmma_leading(int along_k, int row_bytes, int lines)
+{
+    return along_k ? 16 : lines * row_bytes;
+}
+
+static inline int matrix_wgmma_stride(int row_bytes)
+{
+    return 8 * row_bytes;
+}
+
+/* The halves of the descriptor of what starts at this address; the upper one says how wide rows
+ * are. */
 static inline unsigned matrix_wgmma_low(unsigned start, int leading)
 {
     return (start >> 4 & 0x3fff) | (unsigned)leading >> 4 << 16;
 }
 
-static inline unsigned matrix_wgmma_high(int stride)
+static inline unsigned matrix_wgmma_high(int stride, int row_bytes)
 {
-    return (unsigned)stride >> 4;
+    return (unsigned)stride >> 4 | (row_bytes == 128 ? 1u : row_bytes == 64 ? 2u : 3u) << 30;
 }
 
-/* And where that has an element, in bytes from the first. */
-static inline int matrix_wgmma_at(int along_k, int leading, int stride, int row, int k)
+/* How far a product that begins at this row (of B, column) and step of K starts from the block's
+ * beginning, which an address in its descriptor says before swizzling. */
+static inline int matrix_wgmma_from(int along_k, int row_bytes, int lines, int row, int k,
+                                    int element_bytes)
 {
-    const int line = along_k ? row : k, element = along_k ? k : row;
-    return row / 8 * stride + k / 8 * leading + line % 8 * 16 + element % 8 * 2;
+    const int line = along_k ? row : k, byte = (along_k ? k : row) * element_bytes;
+    return byte / row_bytes * lines * row_bytes + line * row_bytes + byte % row_bytes;
+}
+
+/* And where what is described has an element of a product. */
+static inline int matrix_wgmma_at(int along_k, int row_bytes, int start, int leading, int stride,
+                                  int row, int k, int element_bytes)
+{
+    const int line = along_k ? row : k, byte = (along_k ? k : row) * element_bytes;
+    return matrix_wgmma_swizzled(row_bytes, start + byte / row_bytes * leading + byte % row_bytes +
+                                                line / 8 * stride + line % 8 * row_bytes);
 }
 
 #endif

@@ -18,6 +18,10 @@ NVIDIA_LIBRARIES = ["nvptx64--nvidiacl.bc"]
 SECONDS = 300  # a compiler may take for one program
 PTX = {"sm_75": "ptx63", "sm_80": "ptx70", "sm_86": "ptx71", "sm_89": "ptx78", "sm_90": "ptx78",
        "sm_90a": "ptx80", "sm_100": "ptx86"}
+# A driver that compiles for sm_90: what has marks in it is edited by Tenon, and assembled for sm_90a.
+EDITED, MARKS = "sm_90_edited", "-DTENON_PTX_MARKS=1"
+# What ptxas says where it gives up that products run while the next are issued.
+SERIALIZED = re.compile(r"^.*wgmma\.mma_async instructions are serialized.*$", re.M)
 
 
 @dataclass(frozen=True)
@@ -35,6 +39,7 @@ MACHINES = [
     *(Machine(name, "nvidia", name, differs=name != "sm_89")
       for name in ("sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100")),
     Machine("sm_90a", "nvidia", "sm_90a", differs=False),
+    Machine(EDITED, "nvidia", EDITED, differs=False),
     *(Machine(name, "amd", name)
       for name in ("gfx906", "gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1201")),
     Machine("tgllp", "intel", "xe_lp"),
@@ -81,16 +86,19 @@ def said(done):
 BODY = re.compile(r"^define (?!.*\b(?:ptx_kernel|amdgpu_kernel|spir_kernel)\b)"
                   r"(?:(?:dso_local|hidden|protected|internal|private|linkonce_odr|weak) )*", re.M)
 NOINLINE = re.compile(r"^(attributes #\d+ = \{.*?) noinline\b", re.M)
+OF_KERNEL = re.compile(r"^(define internal .*@__clang_ocl_kern_imp_\w+\(.*\))(?= #\d+)", re.M)
 
 
 def inline_bodies(ir):
-    return NOINLINE.sub(r"\1", BODY.sub("define internal ", ir))
+    internal = BODY.sub("define internal ", ir)
+    return OF_KERNEL.sub(r"\1 alwaysinline", NOINLINE.sub(r"\1", internal))
 
 
 class Compilers:
     """The compilers there are; `absent` says of a vendor why its kernels cannot be compiled."""
 
-    def __init__(self):
+    def __init__(self, tenon="build/tools/tenon"):
+        self.tenon = tenon
         self.clang = find(*(f"clang-{version}" for version in LLVM_VERSIONS))
         self.ptxas, self.ocloc, self.spirv_val = find("ptxas"), find("ocloc"), find("spirv-val")
         self.readelf = find(*(f"llvm-readelf-{version}" for version in LLVM_VERSIONS), "readelf")
@@ -118,6 +126,9 @@ class Compilers:
         here = Path(__file__).parent
         for name in ("compilers.py", "output.py", "loops.py", "stores.py", "libdevice.cl"):
             parts.append(hashlib.sha256((here / name).read_bytes()).hexdigest())
+        if vendor == "nvidia":
+            edit = here.parents[1] / "src" / "runtime" / "ptx_edit.c"
+            parts.append(hashlib.sha256(edit.read_bytes()).hexdigest())
         return " ".join(parts)
 
     def compile(self, machine, source, options):
@@ -154,8 +165,9 @@ class Compilers:
 
     @staticmethod
     def ptx_target(machine):
+        name = "sm_90" if machine.name == EDITED else machine.name
         return ["-nogpulib", "-target", "nvptx64-unknown-nvidiacl", "-Xclang", "-target-cpu", "-Xclang",
-                machine.name, "-Xclang", "-target-feature", "-Xclang", "+" + PTX[machine.name]]
+                name, "-Xclang", "-target-feature", "-Xclang", "+" + PTX[name]]
 
     def ptx(self, machine, path, options):
         """The file with the PTX of a source, which has nothing unresolved. Raises Failure."""
@@ -169,13 +181,18 @@ class Compilers:
     def nvidia(self, machine, path, options):
         self.without_half(path, self.ptx_target(machine), options)
         assembly = self.ptx(machine, path, options)
+        name = "sm_90" if machine.name == EDITED else machine.name
+        if MARKS in options:
+            name, assembly = "sm_90a", self.edited(assembly, options)
         ptx = assembly.read_text(encoding="utf-8")
         if self.ptxas is None:
             return self.with_loops({kernel: {} for kernel in re.findall(r"\.entry (\w+)", ptx)}, ptx, machine)
-        done = run([self.ptxas, f"-arch={machine.name}", "-v", str(assembly), "-o",
+        done = run([self.ptxas, f"-arch={name}", "-v", str(assembly), "-o",
                     str(path.with_suffix(".cubin"))])
         if done.returncode != 0:
             raise Failure(said(done))
+        if serialized := SERIALIZED.search(said(done)):
+            raise Failure(serialized[0])
         return self.with_loops(output.ptxas(done.stderr + done.stdout), ptx, machine)
 
     def without_half(self, path, target, options):

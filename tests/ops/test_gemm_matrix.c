@@ -151,6 +151,33 @@ static void other_blocks(void **state)
         run_sizes(solvers[i], TENON_DTYPE_F16, i % 2 == 0 ? TEST_ROW : TEST_COL, TEST_ROW, &random);
 }
 
+/* wgmma's blocks of devices that give a work-group all of their local memory, whose products are in
+ * flight from stage to stage: 192 KiB, with a factor along K and across it, K of more steps than
+ * there are stages, and of fewer. */
+static void largest_blocks(void **state)
+{
+    static const struct {
+        const char *solver;
+        tenon_dtype dtype;
+        test_layout a, b;
+        int64_t k;
+    } cases[] = {
+        {"gemm/wgmma:em1,mb128,nb256,wm2,wn1,kb64,st4", TENON_DTYPE_F16, TEST_ROW, TEST_ROW, 330},
+        {"gemm/wgmma:em1,mb128,nb256,wm2,wn1,kb64,st3", TENON_DTYPE_BF16, TEST_COL, TEST_COL, 200},
+        {"gemm/wgmma:em1,mb128,nb256,wm2,wn1,kb64,st4", TENON_DTYPE_F16, TEST_COL, TEST_COL, 64},
+    };
+    test_random random = test_random_for(849);
+    (void)state;
+    if (test_context->device.info.local_memory < 192 << 10)
+        skip();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        gemm_case p = gemm_of(&simple_gemm, 130, 264, cases[i].k);
+        p.a = cases[i].a;
+        p.b = cases[i].b;
+        run_solver(&p, cases[i].dtype, cases[i].solver, &random);
+    }
+}
+
 static void slices_and_epilogues(void **state)
 {
     static const char *const solvers[] = {"gemm/mma:em1,ks3", "gemm/mma:em1,ks64",
@@ -207,6 +234,7 @@ static void what_cannot_be_served(void **state)
         {"gemm/mma:em1,mb24 " F16, TENON_ERROR_INVALID_ARGUMENT, "unit's rows"},
         {"gemm/mma:em1,kb8 " F16, TENON_ERROR_INVALID_ARGUMENT, "unit's depth"},
         {"gemm/wgmma:em1,st1 " F16, TENON_ERROR_INVALID_ARGUMENT, "at least 2"},
+        {"gemm/wgmma:em1,kb128 " F16, TENON_ERROR_INVALID_ARGUMENT, "32, 64 or 128 bytes"},
         {"gemm/wmma:em1,st2 " F16, TENON_ERROR_INVALID_ARGUMENT, "cp.async"},
     };
     static const test_refusal of_cpus[] = {
@@ -224,15 +252,11 @@ static void what_cannot_be_served(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_unit),
-        cmocka_unit_test(every_way_into_local_memory),
-        cmocka_unit_test(products_of_f32),
-        cmocka_unit_test(products_of_bytes),
-        cmocka_unit_test(other_blocks),
-        cmocka_unit_test(slices_and_epilogues),
-        cmocka_unit_test(many_blocks),
-        cmocka_unit_test(little_local_memory),
-        cmocka_unit_test(what_cannot_be_served),
+        cmocka_unit_test(every_unit),           cmocka_unit_test(every_way_into_local_memory),
+        cmocka_unit_test(products_of_f32),      cmocka_unit_test(products_of_bytes),
+        cmocka_unit_test(other_blocks),         cmocka_unit_test(largest_blocks),
+        cmocka_unit_test(slices_and_epilogues), cmocka_unit_test(many_blocks),
+        cmocka_unit_test(little_local_memory),  cmocka_unit_test(what_cannot_be_served),
     };
     return TEST_MAIN(tests);
 }

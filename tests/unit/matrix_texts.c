@@ -62,15 +62,27 @@ static place ptx_b_8(int laneid, int i)
 }
 
 /* --- PTX ISA, "Asynchronous warpgroup-level matrix shared memory layout" ---
- * Canonical layouts without swizzling, in elements of which T have 128 bits:
- *   K-major   ((8, m), (T, 2)) : ((1T, SBO), (1, LBO))
- *   MN-major  ((T, 1, m), (8, k)) : ((1, T, SBO), (1T, LBO)) */
-int ptx_wgmma_element(bool mn_major, int mn, int k, int leading, int stride)
+ * Canonical layouts with swizzling, in elements of which T have 128 bits, N being 2, 4 or 8 for
+ * swizzling of 32, 64 and 128 bytes:
+ *   K-major   Swizzle<log2 N, 4, 3> o ((8, m), (T, 2k)) : ((N T, SBO), (1, T))
+ *   MN-major  Swizzle<log2 N, 4, 3> o ((T, N, m), (8, k)) : ((1, T, LBO), (N T, SBO))
+ * Swizzle<B, M, S> exchanges B bits of an address from bit M on with their exclusive or with those
+ * that are S bits higher. */
+static int swizzle_bits(int address, int B, int M, int S)
 {
-    const int T = 128 / 16, LBO = leading / 2, SBO = stride / 2;
-    if (mn_major)
-        return mn % T * 1 + mn / T * SBO + k % 8 * T + k / 8 * LBO;
-    return mn % 8 * T + mn / 8 * SBO + k % T * 1 + k / T * LBO;
+    const int mask = ((1 << B) - 1) << (M + S);
+    return address ^ ((address & mask) >> S);
+}
+
+int ptx_wgmma_byte(int swizzle, bool mn_major, int bits, int start, int mn, int k, int leading,
+                   int stride)
+{
+    const int T = 128 / bits, N = swizzle / 16, size = bits / 8;
+    const int LBO = leading / size, SBO = stride / size;
+    const int element =
+        mn_major ? mn % T * 1 + mn / T % N * T + mn / T / N * LBO + k % 8 * N * T + k / 8 * SBO
+                 : mn % 8 * N * T + mn / 8 * SBO + k % T * 1 + k / T * T;
+    return swizzle_bits(start + element * size, N == 8 ? 3 : N == 4 ? 2 : 1, 4, 3);
 }
 
 /* matrix-descriptor-encode(x) = (x & 0x3FFFF) >> 4 */
@@ -80,11 +92,14 @@ static unsigned long long descriptor_encode(unsigned x)
 }
 
 /* Bits 13-0 the start address, 29-16 the leading dimension byte offset, 45-32 the stride dimension
- * byte offset, 51-49 the base offset, 63-62 the swizzle mode: 0 for none. */
-unsigned long long ptx_wgmma_descriptor(unsigned address, unsigned leading, unsigned stride)
+ * byte offset, 51-49 the base offset (0 where the repeating pattern begins at its own size), 63-62
+ * the swizzle mode: 0 none, 1 of 128 bytes, 2 of 64, 3 of 32. */
+unsigned long long ptx_wgmma_descriptor(unsigned address, unsigned leading, unsigned stride,
+                                        int swizzle)
 {
+    const unsigned long long mode = swizzle == 128 ? 1 : swizzle == 64 ? 2 : 3;
     return descriptor_encode(address) | descriptor_encode(leading) << 16 |
-           descriptor_encode(stride) << 32;
+           descriptor_encode(stride) << 32 | mode << 62;
 }
 
 /* --- AMD, CDNA 3 ISA, "Dense Matrix Arithmetic": of a matrix instruction M x N x K of one block,

@@ -21,10 +21,12 @@ typedef struct matrix_text {
     bool reorders_k; /* Tenon has another order of K */
 } matrix_text;
 
-/* PTX ISA, wgmma's matrices in local memory: the element of row (of B, column) mn and step k, in
- * elements of 16 bits from the first, and the descriptor. */
-int ptx_wgmma_element(bool mn_major, int mn, int k, int leading, int stride);
-unsigned long long ptx_wgmma_descriptor(unsigned address, unsigned leading, unsigned stride);
+/* PTX ISA, wgmma's matrices in local memory, in bytes: where the element of row (of B, column) mn
+ * and step k lies that begins at `start`, whose rows are swizzled in 32, 64 or 128 bytes. */
+int ptx_wgmma_byte(int swizzle, bool mn_major, int bits, int start, int mn, int k, int leading,
+                   int stride);
+unsigned long long ptx_wgmma_descriptor(unsigned address, unsigned leading, unsigned stride,
+                                        int swizzle);
 
 extern const matrix_text matrix_texts[];
 extern const int matrix_text_count;

@@ -213,65 +213,132 @@ static void wgmma_shares_d(void **state)
     assert_true(covers(&d, 64, 128, 1));
 }
 
-/* Where loads put each element of a block is where a product finds it that begins at `row` and `k`.
- */
-static void find_part(bool along_k, int width, int depth, int row, int k)
+/* A block of a factor: `width` rows (of B, columns) by `depth` steps. */
+typedef struct wgmma_block {
+    int along_k, width, depth, bits;
+    int line_bytes, row_bytes, lines; /* what matrix/layout.h makes of it */
+} wgmma_block;
+
+static wgmma_block block_of(int along_k, int width, int depth, int bits)
 {
-    const int length = along_k ? depth : width;
-    const int leading = matrix_wgmma_leading(along_k, length);
-    const int stride = matrix_wgmma_stride(along_k, length);
-    const int start = matrix_wgmma_at(along_k, leading, stride, row, k);
-    assert_int_equal(start % 16, 0);
-    for (int e = 0; e < width * depth; e++) {
-        const int line = matrix_wgmma_line(e / 8, length);
-        const int at = matrix_wgmma_start(e / 8, length) + e % 8;
-        const int its_row = (along_k ? line : at) - row, its_k = (along_k ? at : line) - k;
-        if (its_row < 0 || its_row >= 64 || its_k < 0 || its_k >= 16)
-            continue;
-        assert_int_equal(start / 2 + ptx_wgmma_element(!along_k, its_row, its_k, leading, stride),
-                         e);
-        assert_int_equal(matrix_wgmma_at(along_k, leading, stride, row + its_row, k + its_k),
-                         2 * e);
-    }
+    wgmma_block b = {.along_k = along_k, .width = width, .depth = depth, .bits = bits};
+    b.line_bytes = (along_k ? depth : width) * bits / 8;
+    b.row_bytes = matrix_wgmma_row(b.line_bytes);
+    b.lines = along_k ? width : depth;
+    return b;
 }
 
+static int vectors_of(const wgmma_block *b)
+{
+    return b->width * b->depth * b->bits / 128;
+}
+
+/* Where copies put each element of a block is where a product finds it, of 128 columns, that begins
+ * at `row` and `k`. */
+static void find_part(const wgmma_block *b, int row, int k)
+{
+    const int size = b->bits / 8, in_vector = 16 / size;
+    const int leading = matrix_wgmma_leading(b->along_k, b->row_bytes, b->lines);
+    const int stride = matrix_wgmma_stride(b->row_bytes);
+    const int start = matrix_wgmma_from(b->along_k, b->row_bytes, b->lines, row, k, size);
+    int found = 0;
+    assert_int_equal(start % 16, 0);
+    for (int e = 0; e < b->width * b->depth; e++) {
+        const int v = e / in_vector, within = e % in_vector;
+        const int line = matrix_wgmma_line(v, b->row_bytes, b->lines);
+        const int at = matrix_wgmma_start(v, b->row_bytes, b->lines) / size + within;
+        const int its_row = (b->along_k ? line : at) - row, its_k = (b->along_k ? at : line) - k;
+        const int byte = matrix_wgmma_swizzled(b->row_bytes, 16 * v) + within * size;
+        if (its_row < 0 || its_row >= 128 || its_k < 0 || its_k >= 256 / b->bits)
+            continue;
+        found++;
+        assert_int_equal(ptx_wgmma_byte(b->row_bytes, !b->along_k, b->bits, start, its_row, its_k,
+                                        leading, stride),
+                         byte);
+        assert_int_equal(
+            matrix_wgmma_at(b->along_k, b->row_bytes, start, leading, stride, its_row, its_k, size),
+            byte);
+    }
+    const int rows = b->width - row < 128 ? b->width - row : 128;
+    assert_int_equal(found, rows * 256 / b->bits);
+}
+
+static void find_parts(const wgmma_block *b)
+{
+    for (int row = 0; row < b->width; row += 64)
+        for (int k = 0; k < b->depth; k += 256 / b->bits)
+            find_part(b, row, k);
+}
+
+/* Of 16 bits, along K and across it; bytes lie along K. */
 static void wgmma_finds_its_factors(void **state)
 {
     (void)state;
-    for (int along_k = 0; along_k < 2; along_k++)
-        for (int width = 64; width <= 256; width *= 2)
-            for (int depth = 16; depth <= 64; depth *= 2)
-                for (int row = 0; row < width; row += 64)
-                    for (int k = 0; k < depth; k += 16)
-                        find_part(along_k, width, depth, row, k);
+    for (int width = 64; width <= 256; width *= 2)
+        for (int depth = 16; depth <= 64; depth *= 2) {
+            const wgmma_block along = block_of(1, width, depth, 16),
+                              across = block_of(0, width, depth, 16),
+                              bytes = block_of(1, width, 2 * depth, 8);
+            find_parts(&along);
+            find_parts(&across);
+            find_parts(&bytes);
+        }
 }
 
-/* Every element of a block has its own place in it. */
+/* Every element of a block has its own place in it, and every vector its own 16 bytes. */
 static void blocks_of_wgmma_have_no_gaps(void **state)
 {
     (void)state;
-    for (int length = 16; length <= 128; length *= 2) {
-        tally held = {{{0}}};
-        for (int v = 0; v < 64 * length / 8; v++)
-            for (int e = 0; e < 8; e++)
-                hold(&held, matrix_wgmma_line(v, length), matrix_wgmma_start(v, length) + e);
-        assert_true(covers(&held, 64, length, 1));
-    }
+    for (int along_k = 0; along_k < 2; along_k++)
+        for (int depth = 16; depth <= 64; depth *= 2) {
+            const wgmma_block b = block_of(along_k, 128, depth, 16);
+            tally held = {{{0}}};
+            bool taken[128 * 64 / 8] = {false};
+            for (int v = 0; v < vectors_of(&b); v++) {
+                const int at = matrix_wgmma_swizzled(b.row_bytes, 16 * v);
+                for (int e = 0; e < 8; e++)
+                    hold(&held, matrix_wgmma_line(v, b.row_bytes, b.lines),
+                         matrix_wgmma_start(v, b.row_bytes, b.lines) / 2 + e);
+                assert_true(at >= 0 && at < 16 * vectors_of(&b) && at % 16 == 0);
+                assert_false(taken[at / 16]);
+                taken[at / 16] = true;
+            }
+            assert_true(covers(&held, b.lines, b.line_bytes / 2, 1));
+        }
+}
+
+/* 8 work-items write the vectors of 8 neighbouring numbers together, and a product reads the same
+ * vector of 8 rows: each is 128 bytes of different banks. */
+static void wgmma_has_no_bank_conflicts(void **state)
+{
+    (void)state;
+    for (int row_bytes = 32; row_bytes <= 128; row_bytes *= 2)
+        for (int v = 0; v < 1024; v += 8) {
+            unsigned written = 0, read = 0;
+            for (int i = 0; i < 8; i++) {
+                const int rows = v / 8 * 8 + i; /* of a panel, the same vector */
+                written |= 1u << matrix_wgmma_swizzled(row_bytes, 16 * (v + i)) / 16 % 8;
+                read |= 1u << matrix_wgmma_swizzled(row_bytes, rows * row_bytes) / 16 % 8;
+            }
+            assert_int_equal(written, 0xff);
+            assert_int_equal(read, 0xff);
+        }
 }
 
 static void wgmma_is_told_where(void **state)
 {
     (void)state;
-    for (unsigned start = 0; start < 49152; start += 1040)
-        for (int length = 16; length <= 256; length *= 2)
-            for (int along_k = 0; along_k < 2; along_k++) {
-                const int leading = matrix_wgmma_leading(along_k, length);
-                const int stride = matrix_wgmma_stride(along_k, length);
-                const unsigned long long expected =
-                    ptx_wgmma_descriptor(start, (unsigned)leading, (unsigned)stride);
-                assert_int_equal(matrix_wgmma_low(start, leading), expected & 0xffffffff);
-                assert_int_equal(matrix_wgmma_high(stride), expected >> 32);
-            }
+    for (unsigned start = 0; start < 232448; start += 1040)
+        for (int row_bytes = 32; row_bytes <= 128; row_bytes *= 2)
+            for (int lines = 16; lines <= 256; lines *= 2)
+                for (int along_k = 0; along_k < 2; along_k++) {
+                    const int leading = matrix_wgmma_leading(along_k, row_bytes, lines);
+                    const int stride = matrix_wgmma_stride(row_bytes);
+                    const unsigned long long expected =
+                        ptx_wgmma_descriptor(start, (unsigned)leading, (unsigned)stride, row_bytes);
+                    assert_int_equal(matrix_wgmma_low(start, leading), expected & 0xffffffff);
+                    assert_int_equal(matrix_wgmma_high(stride, row_bytes), expected >> 32);
+                }
 }
 
 int main(void)
@@ -288,6 +355,7 @@ int main(void)
         cmocka_unit_test(wgmma_shares_d),
         cmocka_unit_test(wgmma_finds_its_factors),
         cmocka_unit_test(blocks_of_wgmma_have_no_gaps),
+        cmocka_unit_test(wgmma_has_no_bank_conflicts),
         cmocka_unit_test(wgmma_is_told_where),
     };
     return cmocka_run_group_tests_name("matrix layouts", tests, NULL, NULL);

@@ -150,11 +150,33 @@ static void hopper_prefers_wgmma_where_it_can(void **state)
     (void)state;
     for (int dtype = TENON_DTYPE_F16; dtype <= TENON_DTYPE_BF16; dtype++) {
         heard h = {0};
-        chosen_with(true, "sm_90", (tenon_dtype)dtype, 0, name, &h);
+        chosen("sm_90a", (tenon_dtype)dtype, 0, name, &h);
         assert_string_equal(name, "gemm/wgmma");
         assert_non_null(strstr(h.options, "-DTENON_UNIT=7 "));
         assert_int_equal(h.work_group, 256);
     }
+}
+
+/* By an array where the driver compiles for sm_90a; in PTX that is edited where it does not. With
+ * no more than the driver says there are no such blocks. */
+static void hopper_has_its_local_memory(void **state)
+{
+    char name[64];
+    heard native = {0}, edited = {0}, little = {0};
+    (void)state;
+    chosen("sm_90a", TENON_DTYPE_F16, 0, name, &native);
+    chosen("sm_90_edited", TENON_DTYPE_F16, 0, name, &edited);
+    chosen_with(true, "sm_90", TENON_DTYPE_F16, 0, name, &little);
+    assert_non_null(strstr(native.options, "-DTENON_MB=128 -DTENON_NB=256 -DTENON_KB=64 "));
+    assert_non_null(strstr(native.options, "-DTENON_STAGES=4 "));
+    assert_null(strstr(native.options, "TENON_LOCAL_WAY"));
+    assert_null(strstr(native.options, "TENON_PTX_MARKS"));
+    assert_non_null(strstr(edited.options, "-DTENON_MB=128 -DTENON_NB=256 -DTENON_KB=64 "));
+    assert_non_null(strstr(edited.options, "-cl-std=CL1.2 -DTENON_PTX_MARKS=1 "));
+    assert_non_null(strstr(edited.options, " -DTENON_LOCAL_WAY=2 "));
+    assert_non_null(strstr(edited.options, " -DTENON_LOCAL_ENLARGED=196608"));
+    assert_null(strstr(little.options, "-DTENON_KB=64 "));
+    assert_null(strstr(little.options, "TENON_LOCAL_WAY"));
 }
 
 static void others_do_not(void **state)
@@ -307,6 +329,7 @@ int main(void)
         cmocka_unit_test(plans_for_what_is_not_there),
         cmocka_unit_test(large_products_run_on_matrix_units),
         cmocka_unit_test(hopper_prefers_wgmma_where_it_can),
+        cmocka_unit_test(hopper_has_its_local_memory),
         cmocka_unit_test(others_do_not),
         cmocka_unit_test(tf32_is_asked_for),
         cmocka_unit_test(a_solver_made_for_others_is_refused),

@@ -62,6 +62,6 @@ tenon_status tn_gemm_int8_record_launch(const char *operation, tn_recording *rec
 
 extern const tn_family tn_gemm_int8_family;
 extern const tn_solver tn_gemm_int8_plain, tn_gemm_int8_tiled, tn_gemm_int8_cpu, tn_gemm_int8_gemv,
-    tn_gemm_int8_mma, tn_gemm_int8_mfma, tn_gemm_int8_wmma, tn_gemm_int8_xmx;
+    tn_gemm_int8_mma, tn_gemm_int8_mfma, tn_gemm_int8_wmma, tn_gemm_int8_xmx, tn_gemm_int8_wgmma;
 
 #endif

@@ -1,5 +1,6 @@
-/* gemm_int8/mma, gemm_int8/mfma, gemm_int8/wmma and gemm_int8/xmx: products of bytes on matrix
- * units. Sums are exact in any order, so that these serve whatever gemm_int8/tiled does. */
+/* gemm_int8/mma, gemm_int8/mfma, gemm_int8/wmma, gemm_int8/xmx and gemm_int8/wgmma: products of
+ * bytes on matrix units. Sums are exact in any order, so that these serve whatever gemm_int8/tiled
+ * does. */
 #include "ops/gemm/int8.h"
 #include "ops/gemm/matrix.h"
 
@@ -11,7 +12,8 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
         return "the device has no such matrix units";
     unit->async = false; /* bytes are made signed on their way through registers */
     tn_matrix_choose_block(context, problem, unit, tn_matrix_try, choice);
-    if (choice->misfit == NULL && !choice->is_estimate)
+    if (choice->misfit == NULL &&
+        tn_matrix_local_way(context, unit, choice->values, &unit->local) && !choice->is_estimate)
         tn_matrix_options(context, (const gemm_problem *)problem, unit, choice->values,
                           choice->options);
     return NULL;
@@ -35,3 +37,6 @@ const tn_solver tn_gemm_int8_wmma = TN_MATRIX_SOLVER(
     wmma, MATRIX_PARAMETERS, "everything, on the matrix units of AMD's RDNA", NULL);
 const tn_solver tn_gemm_int8_xmx =
     TN_MATRIX_SOLVER(xmx, MATRIX_PARAMETERS, "everything, on Intel's matrix units", NULL);
+const tn_solver tn_gemm_int8_wgmma =
+    TN_MATRIX_SOLVER(wgmma, MATRIX_PARAMETERS,
+                     "everything, on Hopper's matrix units, where the driver takes wgmma", NULL);

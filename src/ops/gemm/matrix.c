@@ -112,9 +112,16 @@ static int64_t group_count(const gemm_problem *p, int32_t mb, int32_t nb)
     return block_count(p, mb, nb) * tn_gemm_batch_count(p);
 }
 
+bool tn_matrix_local_way(tenon_context *context, const matrix_unit *unit, const int32_t *values,
+                         tn_local_way *way)
+{
+    return tn_local_memory_fits(context, (uint64_t)tn_matrix_local(unit, values), way);
+}
+
 static bool fits(tenon_context *context, const matrix_unit *unit, const int32_t *values)
 {
-    return (uint64_t)tn_matrix_local(unit, values) <= context->device.info.local_memory;
+    tn_local_way way;
+    return tn_matrix_local_way(context, unit, values, &way);
 }
 
 /* How many blocks there are at a time, if they fit. A thin one is multiplied long before the next
@@ -122,8 +129,6 @@ static bool fits(tenon_context *context, const matrix_unit *unit, const int32_t 
 static int32_t usual_stages(const matrix_unit *unit, const int32_t *values)
 {
     const bool is_thin = values[MATRIX_MB] <= MOST_THIN || values[MATRIX_NB] <= MOST_THIN;
-    if (unit->number == MATRIX_WGMMA)
-        return 3;
     return !unit->async || unit->emulated ? 1 : is_thin ? 4 : 3;
 }
 
@@ -145,6 +150,26 @@ static int32_t usual_blocks(const tenon_context *context, const matrix_unit *uni
                : 2;
 }
 
+/* Of wgmma, the deepest blocks that fit with the most stages: rows of 128 bytes are read whole from
+ * global memory, and with three stages or more its products never wait for those before them.
+ * Blocks beyond 128 x 128 leave a unit one work-group, which must have them. What passes the
+ * registers, and is emulated, has rows of 64 bytes: more would not fit beside the sums. */
+static void take_depth(tenon_context *context, const matrix_unit *unit, int32_t *values)
+{
+    static const struct {
+        int16_t bytes, stages;
+    } depths[] = {{128, 4}, {128, 3}, {64, 4}, {64, 3}, {64, 2}};
+    const int32_t kb = values[MATRIX_KB], stages = values[MATRIX_STAGES];
+    const bool is_large = values[MATRIX_MB] * values[MATRIX_NB] > 128 * 128;
+    const int count = (int)(sizeof depths / sizeof *depths), last = count - 1 - is_large;
+    for (int i = unit->async && !unit->emulated ? 0 : count - 2; i <= last; i++) {
+        values[MATRIX_KB] = kb != 0 ? kb : depths[i].bytes * 8 / MATRIX_BITS(unit->type);
+        values[MATRIX_STAGES] = stages != 0 ? stages : unit->async ? depths[i].stages : 1;
+        if (fits(context, unit, values))
+            return;
+    }
+}
+
 /* The parameters that are 0, as many stages as fit. */
 static void take_block(tenon_context *context, const matrix_unit *unit, const tn_kind_block *block,
                        int32_t *values)
@@ -160,9 +185,16 @@ static void take_block(tenon_context *context, const matrix_unit *unit, const tn
         [MATRIX_FORM] = MATRIX_OF_DEVICE,
     };
     const bool free_stages = values[MATRIX_STAGES] == 0, free_blocks = values[MATRIX_BLOCKS] == 0;
+    const int32_t kb = values[MATRIX_KB], stages = values[MATRIX_STAGES];
     for (int i = 0; i < MATRIX_PARAMETERS; i++)
         if (values[i] == 0)
             values[i] = defaults[i];
+    if (unit->number == MATRIX_WGMMA) {
+        values[MATRIX_KB] = kb;
+        values[MATRIX_STAGES] = stages;
+        take_depth(context, unit, values);
+        return;
+    }
     if (free_stages)
         values[MATRIX_STAGES] = usual_stages(unit, values);
     while (free_stages && values[MATRIX_STAGES] > 2 && !fits(context, unit, values))
@@ -235,6 +267,12 @@ int64_t tn_matrix_local(const matrix_unit *unit, const int32_t *values)
     return tn_max_i64(blocks, sums) + lines + beside + (unit->emulated && !is_wgmma ? emulated : 0);
 }
 
+/* Whether wgmma's blocks can have rows of so many bytes along K. */
+static bool is_row(int32_t bytes)
+{
+    return bytes == 32 || bytes == 64 || bytes == 128;
+}
+
 const char *tn_matrix_constrains(tenon_context *context, const matrix_unit *unit,
                                  const int32_t *values)
 {
@@ -254,8 +292,10 @@ const char *tn_matrix_constrains(tenon_context *context, const matrix_unit *unit
         return "st above 1 needs cp.async";
     if (values[MATRIX_STAGES] > 1 && values[MATRIX_BLOCKS] == 1)
         return "lb 1 is for st 1";
-    if (values[MATRIX_STAGES] == 1 && unit->number == MATRIX_WGMMA)
+    if (values[MATRIX_STAGES] == 1 && unit->number == MATRIX_WGMMA && unit->async)
         return "st must be at least 2: blocks do not pass the registers";
+    if (unit->number == MATRIX_WGMMA && !is_row(values[MATRIX_KB] * MATRIX_BITS(unit->type) / 8))
+        return "kb must be 32, 64 or 128 bytes";
     if ((uint64_t)work_items(unit, values) > context->device.info.max_work_group)
         return "the work-group is larger than the device allows";
     return fits(context, unit, values) ? NULL : "the blocks do not fit the local memory";
@@ -274,6 +314,14 @@ static bool is_aligned(const gemm_problem *p, int matrix, const matrix_unit *uni
     return aligned;
 }
 
+/* Elements that a product of wgmma's reads from local memory, for each multiply-add. */
+static double wgmma_reads(const int32_t *values)
+{
+    const int n = MATRIX_N(MATRIX_WGMMA);
+    const bool by_pairs = values[MATRIX_NB] / values[MATRIX_WN] % (2 * n) == 0;
+    return 1.0 / MATRIX_M(MATRIX_WGMMA) + 1.0 / (by_pairs ? 2 * n : n);
+}
+
 tn_work tn_matrix_loop(const tenon_context *context, const matrix_unit *unit, const int32_t *values,
                        double groups, double k, double address_instructions)
 {
@@ -281,10 +329,12 @@ tn_work tn_matrix_loop(const tenon_context *context, const matrix_unit *unit, co
     const double mb = values[MATRIX_MB], nb = values[MATRIX_NB];
     const double products = groups * steps * mb * nb * values[MATRIX_KB];
     const double bytes = MATRIX_BITS(unit->type) / 8.0;
-    /* Elements that are brought there for a product, and that warps read; wgmma does by itself. */
-    const double brought = 1 / mb + 1 / nb, read = values[MATRIX_WM] / mb + values[MATRIX_WN] / nb;
-    const bool is_wgmma = unit->number == MATRIX_WGMMA;
-    const bool is_copied = values[MATRIX_STAGES] > 1 && !is_wgmma;
+    /* Elements that are brought there for a product, and that are read: by warps, or by wgmma, of
+     * which four warps read all of both factors, as far as a pair of units goes. */
+    const bool is_wgmma = unit->number == MATRIX_WGMMA, is_copied = values[MATRIX_STAGES] > 1;
+    const double brought = 1 / mb + 1 / nb;
+    const double read =
+        is_wgmma ? wgmma_reads(values) : values[MATRIX_WM] / mb + values[MATRIX_WN] / nb;
     const double moves =
         (is_copied ? COPYING * bytes / 16 : BRINGING) * brought + (is_wgmma ? 0 : READING * read);
     return (tn_work){.launches = 1,
@@ -315,19 +365,21 @@ static tn_work work_of(const tenon_context *context, const gemm_problem *p, cons
 void tn_matrix_options(tenon_context *context, const gemm_problem *p, const matrix_unit *unit,
                        const int32_t *values, char text[TN_OPTIONS_SIZE])
 {
+    char local[96];
+    tn_local_options(unit->local, (uint64_t)tn_matrix_local(unit, values), local);
     tn_build_options_with(
         context, unit->capability, text,
         GEMM_OPTIONS_FORMAT " -DTENON_UNIT=%d -DTENON_UNIT_TYPE=%d -DTENON_EMULATE=%d"
                             " -DTENON_LDMATRIX=%d -DTENON_MB=%d -DTENON_NB=%d -DTENON_KB=%d"
                             " -DTENON_WM=%d -DTENON_WN=%d -DTENON_STAGES=%d -DTENON_A_ALONG_K=%d"
-                            " -DTENON_B_ALONG_K=%d%s%s%s",
+                            " -DTENON_B_ALONG_K=%d%s%s%s%s",
         GEMM_OPTIONS_VALUES(p), unit->number, unit->type, unit->emulated, unit->ldmatrix,
         values[MATRIX_MB], values[MATRIX_NB], values[MATRIX_KB], values[MATRIX_WM],
         values[MATRIX_WN], values[MATRIX_STAGES], tn_gemm_layout(p, GEMM_A) != GEMM_UNIT_ROW,
         tn_gemm_layout(p, GEMM_B) != GEMM_UNIT_COL,
         values[MATRIX_BLOCKS] == 1 ? " -DTENON_LB=1" : "",
         unit->split ? " -DTENON_UNIT_SPLIT=1" : "",
-        unit->type == MATRIX_TF32 ? " -DTENON_UNIT_ROUND=1" : "");
+        unit->type == MATRIX_TF32 ? " -DTENON_UNIT_ROUND=1" : "", local);
 }
 
 void tn_matrix_try(tenon_context *context, const tn_problem *problem, const matrix_unit *unit,
@@ -345,6 +397,8 @@ void tn_matrix_sizes(const gemm_problem *p, const matrix_unit *unit, const int32
 {
     launch->local[0] = (size_t)work_items(unit, values);
     launch->local[1] = 1;
+    if (unit->local == TN_LOCAL_ARGUMENT)
+        launch->local_argument = (size_t)tn_matrix_local(unit, values) + TN_LOCAL_SLACK;
     launch->global[0] =
         (size_t)block_count(p, values[MATRIX_MB], values[MATRIX_NB]) * launch->local[0];
     launch->global[1] = 1;

@@ -5,6 +5,7 @@
 
 #include "matrix/layout.h"
 #include "ops/gemm/internal.h"
+#include "runtime/local_memory.h"
 
 /* Tuning parameters, in this order; the last two are not for bytes, the last for gemm alone. */
 enum {
@@ -44,16 +45,17 @@ typedef enum matrix_kind {
     MATRIX_AMD_MFMA,
     MATRIX_WMMA,
     MATRIX_XMX,
-    MATRIX_NVIDIA_WGMMA /* for gemm alone */
+    MATRIX_NVIDIA_WGMMA
 } matrix_kind;
 
 /* A unit as kernels are built for it: its number and type of matrix/layout.h. */
 typedef struct matrix_unit {
     int number, type;
     bool emulated;
-    bool split;    /* an older unit of the kind, whose instructions are smaller */
-    bool ldmatrix; /* loads its tiles by ldmatrix */
-    bool async;    /* cp.async can fill them */
+    bool split;         /* an older unit of the kind, whose instructions are smaller */
+    bool ldmatrix;      /* loads its tiles by ldmatrix */
+    bool async;         /* cp.async can fill them */
+    tn_local_way local; /* how the kernel has its local memory, where the choice is made */
     tenon_capability capability;
     /* Bytes of local memory that the kernel takes beside its blocks: for each of their columns and
      * steps, and once. */
@@ -93,6 +95,10 @@ int64_t tn_matrix_local(const matrix_unit *unit, const int32_t *values); /* byte
  * which takes `address_instructions` to compute its addresses. */
 tn_work tn_matrix_loop(const tenon_context *context, const matrix_unit *unit, const int32_t *values,
                        double groups, double k, double address_instructions);
+
+/* How a kernel with blocks of these values has its local memory; false where it cannot. */
+bool tn_matrix_local_way(tenon_context *context, const matrix_unit *unit, const int32_t *values,
+                         tn_local_way *way);
 
 /* What the kernel is built with: "… -DTENON_UNIT=… -DTENON_MB=…". */
 void tn_matrix_options(tenon_context *context, const gemm_problem *problem, const matrix_unit *unit,

@@ -153,7 +153,8 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
         choice->never_chosen =
             "a vector is read once, which other solvers do with fewer work-items idle";
     tn_matrix_choose_block(context, problem, unit, try_block, choice);
-    if (choice->misfit == NULL && !choice->is_estimate)
+    if (choice->misfit == NULL &&
+        tn_matrix_local_way(context, unit, choice->values, &unit->local) && !choice->is_estimate)
         set_options(context, p, unit, choice);
     return NULL;
 }

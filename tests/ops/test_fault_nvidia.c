@@ -1,0 +1,246 @@
+/* What a driver of NVIDIA's may do beside the best: PTX that has to be edited and is not taken,
+ * local memory that is more or less than it says, a device that it gives up. The driver at hand is
+ * made to look like one. */
+#include "common/cl_faults.h"
+#include "gemm_case.h"
+#include "kept.h"
+
+#include "runtime/context.h"
+#include "runtime/local_memory.h"
+#include "runtime/stream.h"
+#include "runtime/validation.h"
+
+/* The array is that of LOCAL_MEMORY with the least alignment. */
+#define PTX_OF(target)                                                                             \
+    ".version 7.8\n.target " target ", texmode_independent\n.address_size 64\n"                    \
+    "\t.shared .align 16 .b8 trial_$_tenon_grows[16];\n\t//tenon:wgmma.fence.sync.aligned;\n"
+#define EDITED(bytes)                                                                              \
+    ".version 8.0\n.target sm_90a, texmode_independent\n.address_size 64\n"                        \
+    "\t.shared .align 16 .b8 trial_$_tenon_grows[" bytes "];\n\twgmma.fence.sync.aligned;\n"
+
+static void look_like_nvidia(tenon_context *context)
+{
+    tenon_stream *validation;
+    assert_ok(tn_validation_enter(context, &validation));
+    tn_device *devices[] = {&context->device, &validation->context->device};
+    for (int i = 0; i < 2; i++) {
+        devices[i]->is_cpu = devices[i]->keeps_builds = false;
+        devices[i]->speaks_nvidia = true;
+        devices[i]->info.local_memory = 48 << 10;
+    }
+    tn_validation_leave(context);
+}
+
+static tenon_context *nvidia(void)
+{
+    tenon_context *context;
+    assert_ok(tenon_context_create(NULL, &context));
+    look_like_nvidia(context);
+    return context;
+}
+
+static void tries(tenon_context *context, tn_local_way way, uint64_t bytes, bool works,
+                  const char *why)
+{
+    char reason[256];
+    bool found;
+    assert_ok(tn_local_memory_try(context, way, bytes, &found, reason));
+    if (found != works || strstr(reason, why) == NULL)
+        fail_msg("%s of %u: %d, %s", tn_local_way_name(way), (unsigned)bytes, found, reason);
+}
+
+/* Arrays and arguments run on any device. */
+static void local_memory_is_tried_by_a_kernel(void **state)
+{
+    tenon_context *context = nvidia();
+    (void)state;
+    tries(context, TN_LOCAL_ARRAY, 30000, true, "holds what is written");
+    tries(context, TN_LOCAL_ARGUMENT, 30000, true, "holds what is written");
+    tries(context, TN_LOCAL_ENLARGED, 16, false, "the driver's binary is not PTX");
+    tenon_context_release(context);
+}
+
+static void arrays_are_enlarged_in_ptx(void **state)
+{
+    static const struct {
+        const char *ptx, *why;
+    } bad[] = {{PTX_OF("sm_80"), "not for sm_90"},
+               {".version 8.0\n.target sm_90\n", "no array of local memory"},
+               {"", "not PTX"}};
+    tenon_context *context = nvidia();
+    (void)state;
+    faults_give_ptx(PTX_OF("sm_90"));
+    tries(context, TN_LOCAL_ENLARGED, 16, true, "holds what is written");
+    assert_string_equal(faults_loaded_ptx(), EDITED("16"));
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        faults_give_ptx(bad[i].ptx);
+        /* Another size: what has been built is there. */
+        tries(context, TN_LOCAL_ENLARGED, 32 + 16 * i, false, bad[i].why);
+        assert_string_equal(faults_loaded_ptx(), "");
+    }
+    faults_give_ptx(NULL);
+    tenon_context_release(context);
+}
+
+static void a_driver_may_refuse_the_edited_text(void **state)
+{
+    static const struct {
+        const char *function;
+        cl_int error;
+        unsigned nth;
+    } faults[] = {{"clCreateProgramWithBinary", CL_INVALID_BINARY, 1},
+                  {"clBuildProgram", CL_BUILD_PROGRAM_FAILURE, 2}};
+    tenon_context *context = nvidia();
+    (void)state;
+    faults_give_ptx(PTX_OF("sm_90"));
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
+        faults_fail_next(faults[i].function, faults[i].error, faults[i].nth);
+        tries(context, TN_LOCAL_ENLARGED, 16, false, "clBuildProgram of the edited PTX gave CL_");
+        assert_int_equal(faults_end(), 1);
+    }
+    tries(context, TN_LOCAL_ENLARGED, 16, true, "holds what is written");
+    faults_give_ptx(NULL);
+    tenon_context_release(context);
+}
+
+/* Allocations fail in turn, every third: the trial cannot be made, and another can. */
+static void memory_that_is_short(void **state)
+{
+    unsigned struck = 1;
+    (void)state;
+    for (unsigned nth = 1; struck > 0; nth += 3) {
+        tenon_context *context = nvidia();
+        char reason[256];
+        bool works;
+        faults_give_ptx(PTX_OF("sm_90"));
+        faults_fail_next("malloc", CL_OUT_OF_HOST_MEMORY, nth);
+        const tenon_status status =
+            tn_local_memory_try(context, TN_LOCAL_ENLARGED, 16, &works, reason);
+        struck = faults_end();
+        assert_true(status == TENON_ERROR_OUT_OF_MEMORY || status == TENON_OK);
+        tries(context, TN_LOCAL_ENLARGED, 16, true, "holds what is written");
+        faults_give_ptx(NULL);
+        tenon_context_release(context);
+    }
+}
+
+/* Launches that the driver has no resources for: no size that is tried is there, whatever it says,
+ * and what is asked for by nobody is not tried. */
+static void less_than_it_says(void **state)
+{
+    char reason[256];
+    tn_local_way way;
+    tenon_context *context = nvidia();
+    (void)state;
+    faults_fail_all("clEnqueueNDRangeKernel", CL_OUT_OF_RESOURCES);
+    assert_true(tn_local_memory_fits(context, 32 << 10, &way));
+    assert_int_equal(way, TN_LOCAL_ARRAY);
+    assert_false(tn_local_memory_fits(context, (32 << 10) + 1, &way));
+    assert_int_equal(tn_local_memory_most(context, TN_LOCAL_ARRAY, reason), 0);
+    assert_contains(reason, "CL_OUT_OF_RESOURCES");
+    assert_true(faults_end() > 0);
+    tenon_context_release(context);
+}
+
+/* The driver at hand gives more than the 48 KiB, which are not tried before they are wanted. */
+static void more_than_it_says(void **state)
+{
+    tn_local_way way;
+    tenon_context *context = nvidia();
+    (void)state;
+    assert_true(tn_local_memory_fits(context, 100 << 10, &way));
+    assert_int_equal(way, TN_LOCAL_ARRAY);
+    assert_false(tn_local_memory_fits(context, (227 << 10) + 1, &way));
+    /* Others' word counts. */
+    context->device.speaks_nvidia = false;
+    assert_false(tn_local_memory_fits(context, 60 << 10, &way));
+    context->device.is_cpu = true;
+    assert_false(tn_local_memory_fits(context, 60 << 10, &way));
+    assert_true(tn_local_memory_fits(context, 48 << 10, &way));
+    tenon_context_release(context);
+}
+
+/* Refusals are kept, for the next process; what may have been for the moment is not. */
+static void what_is_found_is_kept(void **state)
+{
+    char *folder = temporary_make();
+    const tenon_store store = kept_folder(folder);
+    kept_session s;
+    tn_local_way way;
+    (void)state;
+    for (int run = 0; run < 3; run++) {
+        kept_open(&s, &store);
+        look_like_nvidia(s.context);
+        if (run == 0)
+            faults_fail_next("clBuildProgram", CL_BUILD_PROGRAM_FAILURE, 1);
+        assert_true(tn_local_memory_fits(s.context, 40 << 10, &way));
+        assert_int_equal(way, TN_LOCAL_ARGUMENT);
+        if (run == 0)
+            assert_int_equal(faults_end(), 1);
+        kept_see(&s);
+        assert_int_equal(s.seen.trials, run == 0 ? 2 : 0);
+        kept_close(&s);
+    }
+    temporary_remove(folder);
+}
+
+static void run_line(tenon_context *context, const char *line)
+{
+    tenon_stream *stream;
+    tn_case c;
+    tn_case_result result;
+    assert_ok(tenon_stream_create(context, NULL, &stream));
+    memset(&c, 0, sizeof c);
+    assert_ok(tn_case_parse_line(line, TENON_DTYPE_INVALID, &c));
+    assert_ok(tn_case_run(stream, &c, &result));
+    assert_true(result.served);
+    if (!result.right)
+        fail_msg("%s: %s", line, result.why);
+    tenon_stream_destroy(stream);
+}
+
+/* 192 KiB, where arrays have no more than 48. */
+static void products_take_an_argument(void **state)
+{
+    tenon_context *context = nvidia();
+    (void)state;
+    tn_capability_set(context, TENON_CAPABILITY_NVIDIA_WGMMA, -1); /* PTX is nothing to try here */
+    tn_local_memory_set(context, TN_LOCAL_ARRAY, 48 << 10);
+    tn_local_memory_set(context, TN_LOCAL_ARGUMENT, 227 << 10);
+    tn_local_memory_set(context, TN_LOCAL_ENLARGED, 0);
+    run_line(context, "gemm/wgmma:em1,mb128,nb256,wm2,wn1,kb64,st4 a=f16:133x72 b=f16:72x130 "
+                      "d=f16:133x130");
+    run_line(context, "gemm_int8/wgmma:em1,mb128,nb256,wm2,wn1,kb128 a=i8:133x72 b=u8:72x130 "
+                      "d=i32:133x130");
+    tenon_context_release(context);
+}
+
+/* A product whose kernel is built from marks runs as any other does; its PTX has been edited. */
+static void products_run_from_edited_ptx(void **state)
+{
+    tenon_context *context;
+    (void)state;
+    assert_ok(tenon_context_create(NULL, &context));
+    tn_capability_set(context, TENON_CAPABILITY_NVIDIA_WGMMA, 1);
+    faults_give_ptx(PTX_OF("sm_90"));
+    run_line(context, "gemm/wgmma:em1 a=f16:65x72 b=f16:72x130 d=f16:65x130");
+    assert_string_equal(faults_loaded_ptx(), EDITED("16"));
+    faults_give_ptx(NULL);
+    tenon_context_release(context);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(local_memory_is_tried_by_a_kernel),
+        cmocka_unit_test(arrays_are_enlarged_in_ptx),
+        cmocka_unit_test(a_driver_may_refuse_the_edited_text),
+        cmocka_unit_test(memory_that_is_short),
+        cmocka_unit_test(less_than_it_says),
+        cmocka_unit_test(more_than_it_says),
+        cmocka_unit_test(what_is_found_is_kept),
+        cmocka_unit_test(products_take_an_argument),
+        cmocka_unit_test(products_run_from_edited_ptx),
+    };
+    return TEST_MAIN_ALONE(tests);
+}
