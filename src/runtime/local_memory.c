@@ -114,7 +114,7 @@ static tenon_status run(tenon_stream *stream, tn_local_way way, uint64_t bytes,
                         tn_local_result *result, bool *lasts)
 {
     tn_trial_build build;
-    tn_capability_result tried = {.form = -1};
+    tn_capability_result tried = {.way = -1};
     tn_local_memory_trial(way, bytes, &build);
     const tn_trial trial = {.name = "local memory",
                             .source = build.source,
