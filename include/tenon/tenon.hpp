@@ -7,8 +7,8 @@
  *     tenon::Stream stream(context);
  *     tenon::Tensor<float> a(context, {2, 3}), b(context, {3, 4}), d(context, {2, 4});
  *     a.upload(stream, values);
- *     tenon::gemm(stream, nullptr, a, b, nullptr, nullptr, d);        of C without its last
- * argument std::vector<float> result = d.download(stream);
+ *     tenon::gemm(stream, nullptr, a, b, nullptr, nullptr, d);
+ *     std::vector<float> result = d.download(stream);
  *
  * Without exceptions (-fno-exceptions, or TENON_NO_EXCEPTIONS defined before this header) all that
  * can fail returns a tenon::result, a tenon_status that may not be ignored, and objects are made by
@@ -287,7 +287,7 @@ template <class T> class Tensor {
         std::swap(view_, other.view_);
         return *this;
     }
-    ~Tensor() { tenon_memory_destroy(&view_.memory); }
+    ~Tensor() { tenon_tensor_destroy(&view_); }
 
     const tenon_tensor &view() const { return view_; }
     operator const tenon_tensor &() const { return view_; }

@@ -41,6 +41,13 @@ def shape_tuple(shape: Shape) -> Tuple[int, ...]:
     return tuple(operator.index(n) for n in shape)
 
 
+def checked(value: Any) -> Any:
+    """A tenon_tensor that a function has made; raises where it is not possible."""
+    view = ffi.new("tenon_tensor *", value)
+    check(lib.tenon_tensor_check(view))
+    return view
+
+
 class Memory:
     """Device memory, and the streams that have used it since they were last waited for."""
 
@@ -117,15 +124,13 @@ class Tensor:
 
     # Views -------------------------------------------------------------------------------------
 
-    def _view(self, value: Any, what: str) -> "Tensor":
-        if value.dtype == lib.TENON_DTYPE_INVALID:
-            raise ValueError(f"{what} is not possible with shape {self.shape}")
-        return Tensor(ffi.new("tenon_tensor *", value), self.memory)
+    def _view(self, value: Any) -> "Tensor":
+        return Tensor(checked(value), self.memory)
 
     def transpose(self, d0: int = -2, d1: int = -1) -> "Tensor":
         """Dimensions d0 and d1 exchanged; the last two, where none are named."""
         d0, d1 = self._dim(d0), self._dim(d1)
-        return self._view(lib.tenon_tensor_transpose(self._c[0], d0, d1), f"transpose({d0}, {d1})")
+        return self._view(lib.tenon_tensor_transpose(self._c[0], d0, d1))
 
     @property
     def T(self) -> "Tensor":
@@ -137,21 +142,21 @@ class Tensor:
         order = [self._dim(d) for d in order]
         if len(order) != self.ndim:
             raise ValueError(f"permute: {len(order)} dimensions are named, there are {self.ndim}")
-        return self._view(lib.tenon_tensor_permute(self._c[0], order), f"permute({order})")
+        return self._view(lib.tenon_tensor_permute(self._c[0], order))
 
     def slice(self, dim: int, start: int, size: int, step: int = 1) -> "Tensor":
         """`size` entries of a dimension, every `step` of them from `start`."""
         value = lib.tenon_tensor_slice_step(self._c[0], self._dim(dim), start, size, step)
-        return self._view(value, f"slice({dim}, {start}, {size}, {step})")
+        return self._view(value)
 
     def squeeze(self, dim: int) -> "Tensor":
-        return self._view(lib.tenon_tensor_squeeze(self._c[0], self._dim(dim)), f"squeeze({dim})")
+        return self._view(lib.tenon_tensor_squeeze(self._c[0], self._dim(dim)))
 
     def unsqueeze(self, dim: int) -> "Tensor":
         """One more dimension, of size 1, before `dim`; ndim puts it last."""
         if not 0 <= dim <= self.ndim:
             raise IndexError(f"dimension {dim} is not from 0 to {self.ndim}")
-        return self._view(lib.tenon_tensor_unsqueeze(self._c[0], dim), f"unsqueeze({dim})")
+        return self._view(lib.tenon_tensor_unsqueeze(self._c[0], dim))
 
     def reshape(self, *shape: Any) -> "Tensor":
         """The same elements in another shape, one of whose sizes may be -1; never a copy."""
@@ -163,7 +168,7 @@ class Tensor:
     def broadcast(self, *shape: Any) -> "Tensor":
         sizes = shape_tuple(shape[0] if len(shape) == 1 else shape)
         value = lib.tenon_tensor_broadcast(self._c[0], len(sizes), sizes)
-        return self._view(value, f"broadcast({sizes})")
+        return self._view(value)
 
     def _dim(self, dim: int) -> int:
         if not -self.ndim <= dim < self.ndim:
@@ -319,9 +324,7 @@ def view(shape: Shape, dtype: Any = "f32", context: Optional[Context] = None) ->
     """A row-major view without memory: enough to make a plan with."""
     sizes = shape_tuple(shape)
     value = lib.tenon_tensor_view(DTYPES[dtype_name(dtype)], len(sizes), sizes)
-    if value.dtype == lib.TENON_DTYPE_INVALID:
-        raise ValueError(f"shape: no tensor has the shape {sizes}")
-    return Tensor(ffi.new("tenon_tensor *", value), Memory(context_of(context), None))
+    return Tensor(checked(value), Memory(context_of(context), None))
 
 
 def empty(shape: Shape, dtype: Any = "f32", context: Optional[Context] = None) -> Tensor:
