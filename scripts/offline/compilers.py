@@ -195,6 +195,15 @@ class Compilers:
             raise Failure(serialized[0])
         return self.with_loops(output.ptxas(done.stderr + done.stdout), ptx, machine)
 
+    def edited(self, assembly, options):
+        """What Tenon makes of a driver's PTX."""
+        done = run([self.tenon, "kernels", "--edit-ptx", str(assembly), "--options", " ".join(options)])
+        if done.returncode != 0:
+            raise Failure(said(done))
+        edited = assembly.with_suffix(".edited.s")
+        edited.write_text(done.stdout, encoding="utf-8")
+        return edited
+
     def without_half(self, path, target, options):
         """NVIDIA's OpenCL has no half arithmetic, and no GNU keywords."""
         done = run([self.clang, "-x", "cl", *target, *options, "-Xclang", "-cl-ext=-cl_khr_fp16,+cl_khr_fp64",

@@ -118,11 +118,14 @@ void run_cp_async(machine *m, warp *w, const ptx_instruction *i, uint32_t mask)
 /* --- fence.proxy.async (PTX ISA, "Memory Consistency Model: Proxies") ---
  * wgmma reads shared memory by another way than loads and stores, which are what cp.async is, too:
  * between a write and such a read there must be this fence, before or after the barrier. A warp's
- * fence covers what it knows of at that time. */
+ * fence covers what it knows of at that time, when the last of its lanes has come by: lanes may
+ * reach it one after the other. */
 void note_proxy_fence(machine *m, warp *w, uint32_t mask)
 {
-    if (mask != w->alive)
+    w->fence_lanes |= mask;
+    if ((w->fence_lanes & w->alive) != w->alive)
         return;
+    w->fence_lanes = 0;
     for (int v = 0; v < m->warp_count; v++)
         w->fenced[v] = w->clock[v];
     w->clock[w->number]++; /* what it writes from now on is not covered */

@@ -55,6 +55,7 @@ typedef struct warp {
      * fences. An access at time t of warp v came before if clock[v] >= t. */
     uint32_t clock[MAX_WARPS];
     uint32_t fenced[MAX_WARPS]; /* the same of writes made visible to the async proxy */
+    uint32_t fence_lanes;       /* that have come by a fence which others have not reached */
     uint32_t lanes_met;         /* when its lanes last synchronised with one another */
     /* cp.async */
     copy *copies;

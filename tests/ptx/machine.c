@@ -110,6 +110,7 @@ static void begin_group(machine *m)
         memset(w->depth, 0, sizeof w->depth);
         memset(w->clock, 0, sizeof w->clock);
         memset(w->fenced, 0, sizeof w->fenced);
+        w->fence_lanes = 0;
         w->lanes_met = w->clock[v] = 1;
         memset(w->copy_groups, 0, sizeof w->copy_groups);
         w->copy_count = w->product_count = w->descriptor_count = 0;
