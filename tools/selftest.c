@@ -236,14 +236,13 @@ const command selftest_command = {
     .summary = "try every solver of every operation on the device, against the references",
     .details =
         "A line each: whether it was right, how many cases it served, the time (which has the\n"
-        "compilation in it), and for each type the largest error as a part of its bound. A "
-        "failure\n"
-        "comes with the \"tenon check\" line that repeats it, and makes the exit status 1.\n\n"
+        "compilation in it), and for each type the largest error as a part of its bound. A\n"
+        "failure comes with the \"tenon check\" line that repeats it, and makes the exit status\n"
+        "1.\n\n"
         "  --device SELECTOR  as for \"tenon devices\"\n"
         "  --filter TEXT      only solvers whose name has the text in it, as gemm or conv/direct\n"
-        "  --solver NAMES     only these, by their whole names between commas; that of a family alone "
-        "is\n"
-        "                     the automatic choice\n"
+        "  --solver NAMES     only these, by their whole names between commas; that of a family\n"
+        "                     alone is the automatic choice\n"
         "  --seed N           of the random values; 1 without it\n",
     .run = run,
 };

@@ -1,5 +1,5 @@
-/* What oneDNN's peers share, in its C++ interface, which frees what it makes. Images and weights are
- * brought into the layouts that a primitive wants before anything is timed. */
+/* What oneDNN's peers share, in its C++ interface, which frees what it makes. Images and weights
+ * are brought into the layouts that a primitive wants before anything is timed. */
 #ifndef BENCH_PEERS_ONEDNN_HPP
 #define BENCH_PEERS_ONEDNN_HPP
 

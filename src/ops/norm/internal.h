@@ -9,6 +9,8 @@
 
 #include <tenon/norm.h>
 
+_Static_assert(sizeof(norm_args) <= TN_MAX_ARGS_SIZE, "a launch has no room for norm_args");
+
 /* The public operands, in their order. */
 enum {
     NORM_FORWARD_X,
