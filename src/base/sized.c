@@ -34,14 +34,15 @@ tenon_status tn_params_take(const char *operation, const void *given, const void
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
                        "%s: params: struct_size is %u, must be the size of the struct, here %zu",
                        operation, given_size, size);
+    const char *bytes = *params;
     for (size_t i = size; i < given_size; i++)
-        if (((const char *)given)[i] != 0)
+        if (bytes[i] != 0)
             return tn_fail(TENON_ERROR_UNSUPPORTED,
                            "%s: params: struct_size is %u, and byte %zu is not 0: this version of "
                            "the library knows %zu bytes",
                            operation, given_size, i, size);
     memcpy(room, defaults, size);
-    memcpy(room, given, given_size < size ? given_size : size);
+    memcpy(room, bytes, given_size < size ? given_size : size);
     memcpy(room, &(uint32_t){(uint32_t)size}, sizeof(uint32_t));
     *params = room;
     return TENON_OK;

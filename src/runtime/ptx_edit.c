@@ -22,6 +22,8 @@ typedef struct output {
 
 static void put(output *out, const char *from, size_t length)
 {
+    if (length == 0)
+        return;
     if (out->room - out->length < length) {
         const size_t room = 2 * out->room + length;
         char *text = out->is_out_of_memory ? NULL : realloc(out->text, room);

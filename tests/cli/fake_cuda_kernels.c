@@ -98,7 +98,8 @@ static void run(int kernel, size_t items, void *const *arguments)
         break;
     case READ:
         x = (float *)(uintptr_t)ARGUMENT(uint64_t, 1);
-        value = (float)(4 * ARGUMENT(uint64_t, 2) / items * ARGUMENT(unsigned, 3));
+        count = 4 * ARGUMENT(uint64_t, 2) / items;
+        value = (float)(count * ARGUMENT(unsigned, 3));
         break;
     case MULTIPLY_ADD:
         value = multiply_add(ARGUMENT(unsigned, 1), ARGUMENT(float, 2), ARGUMENT(float, 3));

@@ -91,6 +91,14 @@ static void edges(void **state)
     end(stream, context);
 }
 
+static const char chain[] =
+    "elementwise_chain x0=f32:140003 x1=f32: x2=f32:140003 y=f32:140003 step_count=3 "
+    "op=fma,activate,max operand=x1,scalar,scalar addend=x2 activation=identity,gelu "
+    "alpha=0,0,0.25";
+static const char sgd[] =
+    "sgd gradient=bf16:140003 parameter=bf16:140003 velocity=f32:140003 master=f32:140003 "
+    "momentum=0.5";
+
 /* Tensors that are large enough for work-items to have several vectors on their way: with pieces
  * and vectors that are not full, rows of which some are aligned, operands that repeat, and outputs
  * in their inputs' place. */
@@ -107,14 +115,11 @@ static void streams(void **state)
         "copy x=f16:300x404/410,1 y=f16:300x404",
         "activation x=bf16:150003 y=@x activation=tanh",
         "activation_backward x=f32:140003 dy=f32:140003 dx=@dy activation=elu activation.alpha=0.5",
-        "elementwise_chain x0=f32:140003 x1=f32: x2=f32:140003 y=f32:140003 step_count=3 "
-        "op=fma,activate,max operand=x1,scalar,scalar addend=x2 activation=identity,gelu "
-        "alpha=0,0,0.25",
+        chain,
         "gated a=f32:300x450/901,1 b=f32:300x450/901,1+452 y=f32:300x450 activation=silu",
         "gated_backward a=f16:150000 b=f16:150000 dy=f16:150000 da=@a db=@b activation=relu",
         "prelu x=f32:3x5x8200 slope=f32:5x1 y=f32:3x5x8200",
-        "sgd gradient=bf16:140003 parameter=bf16:140003 velocity=f32:140003 master=f32:140003 "
-        "momentum=0.5",
+        sgd,
         "adam gradient=f32:140003 parameter=f32:140003 first=f32:140003 second=f32:140003 step=7",
         "clip sum=f32: x=f16:150003 max_norm=0.01",
         "square_sum x=f32:600003 sum=f32: flags=1",

@@ -312,7 +312,8 @@ static void buffers_of_the_application(void **state)
     assert_int_equal(clEnqueueReadBuffer(tenon_stream_cl(test_stream), buffer, CL_TRUE, 0,
                                          sizeof all, all, 0, NULL, NULL),
                      CL_SUCCESS);
-    assert_true(all[3] == 0 && memcmp(all + 4, data, sizeof data) == 0);
+    assert_true(all[3] == 0);
+    assert_memory_equal(all + 4, data, sizeof data);
     clReleaseMemObject(buffer);
 }
 
