@@ -255,6 +255,9 @@ class Compilers:
         generic = []
         if "-cl-std=CL3.0" in options:
             generic = ["-Xclang", "-cl-ext=+__opencl_c_generic_address_space"]
+        # LLVM's vector-combine makes vectors of one element, which its SPIR-V back end writes as they are, and
+        # SPIR-V does not have.
+        generic += ["-mllvm", "-disable-vector-combine"]
         done = run([self.clang, "-x", "cl", "-O2", "-w", *options, *generic,
                     "-target", f"{machine.name}-unknown-unknown", "-c", str(path), "-o", str(made)])
         if done.returncode == 0:

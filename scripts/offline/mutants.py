@@ -71,7 +71,7 @@ MUTANTS = [
            ptx(r"(wgmma\.wait_group\S+) 0;", r"\1 1;")),
     Mutant("wgmma: no group", "sm_90a", WGMMA, STILL,
            ptx(r"wgmma\.commit_group\S+;", "")),
-    Mutant("wgmma: no barrier behind cp.async's wait", "sm_90a", WGMMA, NO_BARRIER,
+    Mutant("wgmma: no barrier behind cp.async's wait", "sm_90a", WGMMA, f"{NO_BARRIER}|{NOT_WAITED}",
            ptx(only(1, r"bar\.sync[ \t]+0;"), r"\1")),
     Mutant("wgmma: A lies across K", "sm_90a", WGMMA, WRONG,
            ptx(r"(wgmma\.mma_async[^;]*, 1, 1, 1), 0,", r"\1, 1,")),
