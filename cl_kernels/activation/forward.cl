@@ -52,8 +52,8 @@ TENON_INLINE void dense(const span *s, __global const data_t *x, __global data_t
 
 #endif
 
-TENON_VECTOR_KERNEL
-    void forward_dense(__global const data_t *x, __global data_t *y, const elementwise_args args)
+TENON_VECTOR_KERNEL void forward_dense(__global const data_t *x, __global data_t *y,
+                                       const elementwise_args args)
 {
     const activation_args activation = make_activation(&args);
     const span s = dense_span(&args);
