@@ -52,8 +52,11 @@ TENON_INLINE void dense(const span *s, __global const data_t *x, __global data_t
 
 #endif
 
+/* clang-format has two ways to break this, and takes them in turns. */
+/* clang-format off */
 TENON_VECTOR_KERNEL void forward_dense(__global const data_t *x, __global data_t *y,
                                        const elementwise_args args)
+/* clang-format on */
 {
     const activation_args activation = make_activation(&args);
     const span s = dense_span(&args);
