@@ -3,8 +3,9 @@
 
     abi.py --include include --include build/include --kept src/tenon.abi [--write] [--flag=-I…] -- cc
 
-A library is made of the headers, in which every declared function is a stub: its types are the callers', and nothing of
-the library's inside is in it. One more function uses each enumeration, since most are members of type uint32_t. libabigail's abidw describes it and abidiff compares. --write keeps what there is now.
+A library is made of the headers, in which every declared function has an empty body: its types are the callers', and
+nothing of the library's inside is in it. One more function uses each enumeration, since most are members of type
+uint32_t. libabigail's abidw describes it and abidiff compares. --write keeps what there is now.
 Exit status 77 (skipped) without libabigail, and where types have other sizes than those of the kept file (x86-64).
 """
 import argparse
@@ -34,7 +35,7 @@ def describe(args, folder):
     source.write_text(stubs(args.include), encoding="utf-8")
     includes = [f"-I{include}" for include in args.include]
     subprocess.run([*args.compiler, "-std=c11", "-g", "-O0", "-fPIC", "-shared", "-w", "-Wl,-soname,libtenon.so.0",
-                    *includes, *args.flag, str(source), "-o", str(library)], check=True)
+                    f"-ffile-prefix-map={folder}=.", *includes, *args.flag, str(source), "-o", str(library)], check=True)
     subprocess.run(["abidw", "--no-corpus-path", "--no-comp-dir-path", "--no-show-locs", "--no-elf-needed",
                     "--type-id-style", "hash", "--out-file", str(out), str(library)], check=True)
     return out
