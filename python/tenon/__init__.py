@@ -13,7 +13,7 @@ the whole C API by cffi.
 from .constants import *  # noqa: F401,F403
 from .context import (Context, Stream, default_context, device_list,  # noqa: F401
                       device_select)
-from .library import (DeviceNotFound, Error, InvalidArgument, OutOfMemory,  # noqa: F401
+from .loader import (DeviceNotFound, Error, InvalidArgument, OutOfMemory,  # noqa: F401
                       Unsupported, ffi, lib, version)
 from .lists import clip_by_norm, concat  # noqa: F401
 from .operations import *  # noqa: F401,F403

@@ -5,7 +5,7 @@ import numpy as np
 
 from . import shapes
 from .context import Context, Stream, context_of
-from .library import check, ffi, lib
+from .loader import check, ffi, lib
 from .packed import Packed
 from .params import Params
 from .plan import Plan

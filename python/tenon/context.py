@@ -3,7 +3,7 @@ import threading
 from types import SimpleNamespace
 from typing import Any, Dict, List, Optional, Tuple
 
-from .library import check, defaults, ffi, lib, sized, text
+from .loader import check, defaults, ffi, lib, sized, text
 
 
 def _device(info) -> SimpleNamespace:

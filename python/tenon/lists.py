@@ -5,7 +5,7 @@ import numpy as np
 
 from .calls import context_among, enqueue, pointer, result, to_tensor
 from .context import Stream
-from .library import ffi, lib
+from .loader import ffi, lib
 from .params import Params
 from .tensor import Operand, Output, Tensor, empty, shape_tuple, stream_of
 

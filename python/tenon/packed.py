@@ -2,7 +2,7 @@
 from typing import Any, Optional, Tuple
 
 from .context import Stream
-from .library import check, defaults, ffi, lib, text
+from .loader import check, defaults, ffi, lib, text
 from .tensor import Memory, Tensor, empty, stream_of, tensor
 
 

@@ -2,7 +2,7 @@
 from typing import Any, Dict, List, NamedTuple, Optional, Union
 
 from . import constants
-from .library import defaults, ffi, lib
+from .loader import defaults, ffi, lib
 
 # The enumeration that a field's words come from: "relu" is ACTIVATION_RELU.
 WORDS = {

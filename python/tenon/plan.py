@@ -4,7 +4,7 @@ from typing import Any, Dict, List, Optional, Sequence
 import numpy as np
 
 from .context import Context, Stream
-from .library import check, ffi, lib
+from .loader import check, ffi, lib
 from .tensor import Tensor, empty, stream_of, tensor
 
 

@@ -5,7 +5,7 @@ from typing import Any, Callable, Dict, Tuple
 import numpy as np
 
 from . import constants
-from .library import ffi, lib
+from .loader import ffi, lib
 
 Form = Tuple[str, Tuple[int, ...]]  # a type and a shape
 

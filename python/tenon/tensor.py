@@ -6,7 +6,7 @@ from typing import Any, Dict, Optional, Sequence, Tuple, Union
 import numpy as np
 
 from .context import Context, Stream, context_of
-from .library import check, ffi, lib, text
+from .loader import check, ffi, lib, text
 
 DTYPES = {name: getattr(lib, f"TENON_DTYPE_{name.upper()}")
           for name in ("f64", "f32", "f16", "bf16", "i8", "u8", "i32")}
