@@ -1,6 +1,7 @@
 """Builds Tenon with what the host has, or with what a carried folder (pack.py) brings."""
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -92,10 +93,11 @@ def identity(run):
 
 
 def says_of_itself(run):
-    """Name, driver and sizes of the device; what it can do is found out later."""
+    """Name, driver and units of the device; what it can do is found out later. Its memory is left out: PoCL's follows what
+    is free, and so differs from process to process."""
     try:
         listed = subprocess.run([run.tenon, "devices", "-v", "--device", run.device], capture_output=True, check=False, env=run.env,
                                 stdin=subprocess.DEVNULL, timeout=60).stdout
     except subprocess.TimeoutExpired as cut:
         listed = cut.stdout or b""
-    return listed.partition(b"what it can do")[0]
+    return re.sub(rb"[\d.]+ [KMGT]iB", b"", listed.partition(b"what it can do")[0])

@@ -22,6 +22,7 @@ SOURCE = os.path.abspath(sys.argv.pop(1))
 sys.path.insert(0, os.path.join(SOURCE, "scripts", "gpu"))
 
 import archive  # noqa: E402
+import building  # noqa: E402
 import figures  # noqa: E402
 import host  # noqa: E402
 import jobs  # noqa: E402
@@ -319,6 +320,20 @@ class Tests(unittest.TestCase):
             log.write_text('{"name": "a", "result": "INTERRUPT"}\n{"name": "b", "result": "OK"}\n', encoding="utf-8")
             stages.keep_tests(path, log)
             self.assertEqual(report.tests_of(Path(folder)), {"OK": 2})
+
+
+class Identity(unittest.TestCase):
+    def test_is_of_the_device_and_not_of_the_memory_that_is_free(self):
+        with tempfile.TemporaryDirectory() as folder:
+            run = jobs.Run(Path(folder, "out"), 60, dict(os.environ))
+            run.device, run.tenon = "0:0", str(Path(folder, "tenon"))
+            told = []
+            for name, memory in (("A card", "16.3 GiB"), ("A card", "9 GiB"), ("Another", "9 GiB")):
+                Path(run.tenon).write_text(f"#!/bin/sh\necho '* 0:0 GPU 132 {memory} {name}'\n", encoding="utf-8")
+                Path(run.tenon).chmod(0o755)
+                told.append(building.says_of_itself(run))
+            self.assertEqual(told[0], told[1])
+            self.assertNotEqual(told[1], told[2])
 
 
 class Whole(unittest.TestCase):
