@@ -3,14 +3,11 @@
 #include "cache_list.h"
 #include "command.h"
 
+#include "base/platform.h"
 #include "base/store_folder.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define WHY_SIZE 256
 
@@ -20,11 +17,12 @@ static char *usual_folder(const char *verb)
 {
     char *folder = tn_folder_usual();
     const char *off = getenv("TENON_CACHE");
+    char none[128];
+    snprintf(none, sizeof none, "none of TENON_CACHE_DIR, %s is set",
+             tn_folder_of_caches_variables);
     if (folder == NULL)
         fprintf(stderr, "tenon cache: %s: there is no folder: %s\n", verb,
-                off != NULL && strcmp(off, "0") == 0
-                    ? "TENON_CACHE is 0"
-                    : "none of TENON_CACHE_DIR, XDG_CACHE_HOME and HOME is set");
+                off != NULL && strcmp(off, "0") == 0 ? "TENON_CACHE is 0" : none);
     return folder;
 }
 
@@ -32,8 +30,8 @@ static char *usual_folder(const char *verb)
 static bool may_be_used(const char *verb, const char *folder)
 {
     char why[WHY_SIZE];
-    struct stat is;
-    if ((stat(folder, &is) != 0 && errno == ENOENT) || tn_folder_refuse(folder, why) == NULL)
+    tn_file_facts is;
+    if (tn_file_look(folder, &is) == ENOENT || tn_folder_refuse(folder, why) == NULL)
         return true;
     fprintf(stderr, "tenon cache: %s: folder %s is not used: %s\n", verb, folder, why);
     return false;
@@ -98,9 +96,9 @@ static bool write_all(FILE *file, const char *folder, const cache_rows *rows, si
     return written && cache_file_end(file, *count);
 }
 
-static int cannot_write(const char *path)
+static int cannot_write(const char *path, int error)
 {
-    fprintf(stderr, "tenon cache: export: %s cannot be written: %s\n", path, strerror(errno));
+    fprintf(stderr, "tenon cache: export: %s cannot be written: %s\n", path, strerror(error));
     return EXIT_FAILED;
 }
 
@@ -110,20 +108,15 @@ static int export_rows(const char *folder, const cache_rows *rows, const char *p
     char temporary[4096];
     size_t count = 0;
     uint64_t bytes = 0;
-    if (snprintf(temporary, sizeof temporary, "%s.XXXXXX", path) >= (int)sizeof temporary) {
-        errno = ENAMETOOLONG;
-        return cannot_write(path);
-    }
-    const int number = mkstemp(temporary);
-    FILE *file = number >= 0 ? fdopen(number, "wb") : NULL;
+    if (snprintf(temporary, sizeof temporary, "%s.XXXXXX", path) >= (int)sizeof temporary)
+        return cannot_write(path, ENAMETOOLONG);
+    FILE *file = tn_file_begin(temporary);
     if (file == NULL)
-        return cannot_write(path);
+        return cannot_write(path, errno);
     const bool written = write_all(file, folder, rows, &count, &bytes);
-    if (fclose(file) != 0 || !written || rename(temporary, path) != 0) {
-        const int status = cannot_write(path);
-        unlink(temporary);
-        return status;
-    }
+    const int error = tn_file_keep(file, temporary, path, written, false);
+    if (error != 0)
+        return cannot_write(path, error);
     printf("wrote %zu %s of %" PRIu64 " bytes from %s to %s\n", count,
            count == 1 ? "entry" : "entries", bytes, folder, path);
     return EXIT_OK;

@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 static bool add(void *user, const char *name, uint64_t size, int64_t used)
 {
@@ -51,8 +50,9 @@ static int compare(const void *a, const void *b)
 
 bool cache_rows_read(const char *verb, const char *folder, cache_rows *out)
 {
+    tn_file_facts is;
     *out = (cache_rows){0};
-    if (access(folder, F_OK) != 0 && errno == ENOENT)
+    if (tn_file_look(folder, &is) == ENOENT)
         return true;
     if (tn_folder_each(folder, add, out)) {
         if (out->count > 0)
@@ -140,10 +140,10 @@ static bool print_row(const char *folder, const cache_row *row)
     char when[32] = "?";
     size_t size;
     tn_entry entry;
-    struct tm parts;
     const time_t used = (time_t)row->used;
-    if (localtime_r(&used, &parts) != NULL)
-        strftime(when, sizeof when, "%Y-%m-%d %H:%M", &parts);
+    const struct tm *parts = localtime(&used);
+    if (parts != NULL)
+        strftime(when, sizeof when, "%Y-%m-%d %H:%M", parts);
     printf("%-8s %10" PRIu64 "  %s  ", cache_row_kind(row), row->size, when);
     unsigned char *bytes = tn_folder_read(folder, row->name, &size);
     const bool is_right = bytes != NULL && tn_entry_read(bytes, size, &entry);

@@ -2,6 +2,8 @@
 #ifndef TENON_TOOLS_COMMAND_H
 #define TENON_TOOLS_COMMAND_H
 
+#include "base/platform.h"
+
 /* Exit statuses of the tool. */
 enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
@@ -19,10 +21,7 @@ extern const command cache_command, check_command, devices_command, explain_comm
 
 /* Says on stderr what is wrong with the command line, and the usage of the command. Returns
  * EXIT_USAGE. */
-#if defined(__GNUC__)
-__attribute__((format(printf, 2, 3)))
-#endif
-int usage_error(const command *c, const char *format, ...);
+int usage_error(const command *c, const char *format, ...) TN_PRINTF(2, 3);
 
 /* Says on stderr that `what` failed and why, by tenon_last_error. Returns EXIT_FAILED. */
 int report_failure(const char *what);

@@ -5,7 +5,6 @@
 
 #include <tenon/tenon.h>
 
-#include <dlfcn.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -241,10 +240,10 @@ static void tell_of_nvidia(const tenon_device_info *infos, uint32_t count)
     for (uint32_t i = 0; i < count; i++)
         if (strstr(infos[i].platform_name, "NVIDIA") != NULL)
             return;
-    void *library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
+    void *library = tn_library_open(TN_LIBRARY_FILE("cuda", "1"), NULL, 0);
     if (library == NULL)
         return;
-    dlclose(library);
+    tn_library_close(library);
     fprintf(stderr, "tenon devices: NVIDIA's driver is here (libcuda.so.1) without an OpenCL "
                     "platform: its\nlibrary libnvidia-opencl.so.1, or the file "
                     "/etc/OpenCL/vendors/nvidia.icd that names it, is missing\n");

@@ -16,7 +16,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -270,7 +269,7 @@ static int write_source(const char *folder, const struct tenon_kernel_file *sour
     if (length > 0 && (size_t)length < sizeof path) {
         for (char *at = path + strlen(folder) + 1; (at = strchr(at, '/')) != NULL; *at++ = '/') {
             *at = '\0';
-            mkdir(path, 0777);
+            (void)tn_folder_create(path, false);
         }
         file = fopen(path, "wb");
     }
@@ -286,7 +285,7 @@ static int write_source(const char *folder, const struct tenon_kernel_file *sour
 static int write_sources(const char *folder)
 {
     int code = EXIT_OK;
-    mkdir(folder, 0777);
+    (void)tn_folder_create(folder, false);
     for (size_t i = 0; i < tenon_kernel_sources.count && code == EXIT_OK; i++) {
         const struct tenon_kernel_file *file = &tenon_kernel_sources.files[i];
         if (strcmp(strrchr(file->name, '.'), ".cl") == 0)

@@ -34,9 +34,7 @@ typedef struct outcome {
 
 static double now(void)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+    return 1e-9 * (double)tn_now();
 }
 
 static void fail(outcome *o, const tn_case *c, const char *why)

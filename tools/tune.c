@@ -3,6 +3,7 @@
 
 #include "call_words.h"
 #include "options.h"
+#include "platform.h"
 #include "tune_calls.h"
 #include "tune_file.h"
 #include "tune_search.h"
@@ -14,7 +15,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 typedef struct tune_options {
     const char *calls, *suite, *device, *time, *type;
@@ -46,16 +46,6 @@ static void interrupt(int number)
         return;
     signal(number, SIG_DFL);
     raise(number);
-}
-
-static void catch_interrupts(void)
-{
-    struct sigaction action;
-    memset(&action, 0, sizeof action);
-    action.sa_handler = interrupt;
-    action.sa_flags = SA_RESTART;
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
 }
 
 static double now(void)
@@ -200,7 +190,7 @@ static int run_all(tune_run *run)
     tenon_context *context = open_context(run);
     if (context == NULL)
         return code;
-    catch_interrupts();
+    platform_catch(interrupt);
     run->began = now();
     if (tn_search_space_open(context, &space) == TENON_OK) {
         tune_all(run, context, &space);
@@ -257,7 +247,7 @@ static int build(const tune_options *o, int argc, char **argv)
     const int code =
         tune_build(context, &c, o->build) == TENON_OK ? EXIT_OK : report_failure("tune");
     fflush(NULL);
-    _exit(code);
+    _Exit(code);
 }
 
 static int tune(const tune_options *o, int argc, char **argv)
@@ -266,7 +256,7 @@ static int tune(const tune_options *o, int argc, char **argv)
     int code = EXIT_USAGE;
     if (read_calls(o, argc, argv, &calls)) {
         tune_run run = {o, &calls, calloc(calls.count + 1, sizeof *run.results),
-                        0, 0,      isatty(STDERR_FILENO) == 1};
+                        0, 0,      platform_is_terminal(stderr)};
         if (run.results != NULL)
             code = run_all(&run);
         free(run.results);
@@ -288,8 +278,7 @@ static bool read_seconds(tune_options *o)
 static bool read_jobs(tune_options *o)
 {
     char *end;
-    const long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    o->job_count = cores > 0 ? (unsigned)cores : 1;
+    o->job_count = platform_cores();
     if (o->jobs == NULL)
         return true;
     const long jobs = strtol(o->jobs, &end, 10);
@@ -323,8 +312,8 @@ static int run(int argc, char **argv)
         return usage_error(
             &tune_command,
             "one of a call, --calls, --suite, --export, --import and --merge is wanted");
-    unsetenv("TENON_RECORD");        /* what is tuned is not written down */
-    setenv("POCL_AFFINITY", "1", 0); /* README.md says why */
+    platform_unset("TENON_RECORD");            /* what is tuned is not written down */
+    platform_set("POCL_AFFINITY", "1", false); /* README.md says why */
     if (o.build != NULL)
         return argc > 1 ? build(&o, argc, argv)
                         : usage_error(&tune_command, "--build lacks a call");

@@ -43,7 +43,7 @@ bool tune_calls_add(tune_calls *calls, const tn_case *given)
     for (uint32_t i = 0; i < calls->count; i++)
         if (strcmp(calls->texts[i], text) == 0)
             return true;
-    if ((calls->texts[calls->count] = strdup(text)) == NULL)
+    if ((calls->texts[calls->count] = tn_text_copy(text)) == NULL)
         return no_memory();
     calls->count++;
     return true;
@@ -77,21 +77,39 @@ static bool add_file_line(tune_calls *calls, const char *path, unsigned number, 
     return false;
 }
 
+/* With its end; 0 where the file has ended, or on a fault, which ferror and errno tell. */
+static size_t read_line(FILE *file, char **line, size_t *capacity)
+{
+    size_t length = 0;
+    for (int c = 0; c != '\n' && (c = getc(file)) != EOF;) {
+        if (length + 2 > *capacity) {
+            char *larger = realloc(*line, 2 * *capacity + 128);
+            if (larger == NULL)
+                return 0;
+            *line = larger;
+            *capacity = 2 * *capacity + 128;
+        }
+        (*line)[length++] = (char)c;
+        (*line)[length] = '\0';
+    }
+    return length;
+}
+
 bool tune_calls_add_file(tune_calls *calls, const char *path, tenon_dtype type)
 {
     char *line = NULL;
     size_t capacity = 0;
-    ssize_t length;
+    size_t length;
     bool added = true;
-    FILE *file = fopen(path, "re");
+    FILE *file = fopen(path, "rb");
     if (file == NULL) {
         fprintf(stderr, "tenon tune: %s cannot be read: %s\n", path, strerror(errno));
         return false;
     }
     errno = 0;
-    for (unsigned n = 1; added && (length = getline(&line, &capacity, file)) >= 0; n++)
-        added = add_file_line(calls, path, n, line, (size_t)length, type);
-    if (ferror(file)) {
+    for (unsigned n = 1; added && (length = read_line(file, &line, &capacity)) > 0; n++)
+        added = add_file_line(calls, path, n, line, length, type);
+    if (errno == ENOMEM || ferror(file)) {
         fprintf(stderr, "tenon tune: %s cannot be read: %s\n", path, strerror(errno));
         added = false;
     }

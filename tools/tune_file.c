@@ -1,5 +1,6 @@
 #include "tune_file.h"
 
+#include "base/platform.h"
 #include "dispatch/operation.h"
 #include "runtime/constants.h"
 
@@ -8,18 +9,13 @@
 #include <errno.h>
 #include <math.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define FORMAT      "tenon tuning"
 #define VERSION     1
 #define LINE_SIZE   1024
 #define HASH_DIGITS 32
 
-__attribute__((format(printf, 2, 3))) static bool fail(const char *path, const char *format, ...)
+TN_PRINTF(2, 3) static bool fail(const char *path, const char *format, ...)
 {
     va_list arguments;
     fprintf(stderr, "tenon tune: %s: ", path);
@@ -104,20 +100,13 @@ static bool write_file(const char *path, const json_t *document)
     char temporary[4096];
     if (snprintf(temporary, sizeof temporary, "%s.XXXXXX", path) >= (int)sizeof temporary)
         return fail(path, "cannot be written: %s", strerror(ENAMETOOLONG));
-    const int number = mkstemp(temporary);
-    if (number < 0)
+    FILE *file = tn_file_begin(temporary);
+    if (file == NULL)
         return fail(path, "cannot be written: %s", strerror(errno));
-    const mode_t mask = umask(0);
-    umask(mask);
-    errno = 0;
-    bool written = json_dumpfd(document, number, JSON_INDENT(2)) == 0 &&
-                   write(number, "\n", 1) == 1 && fchmod(number, 0666 & ~mask) == 0;
-    written = close(number) == 0 && written && rename(temporary, path) == 0;
-    if (written)
-        return true;
-    const int error = errno;
-    unlink(temporary);
-    return fail(path, "cannot be written: %s", strerror(error != 0 ? error : EIO));
+    const bool written =
+        json_dumpf(document, file, JSON_INDENT(2)) == 0 && fputc('\n', file) != EOF;
+    const int error = tn_file_keep(file, temporary, path, written, true);
+    return error == 0 || fail(path, "cannot be written: %s", strerror(error));
 }
 
 bool tune_file_export(tenon_context *context, const char *path)

@@ -6,11 +6,23 @@
 #ifndef CL_TARGET_OPENCL_VERSION
 #define CL_TARGET_OPENCL_VERSION 300
 #endif
+/* macOS has these headers in a framework; Khronos's own, where they are installed, go before. */
+#if defined(__APPLE__) && defined(__has_include)
+#if !__has_include(<CL/cl.h>)
+#define TENON_OPENCL_FRAMEWORK_
+#endif
+#endif
+#ifdef TENON_OPENCL_FRAMEWORK_
+#include <OpenCL/opencl.h>
+#else
 #include <CL/cl.h>
+#endif
 
 #include <stddef.h>
 #include <stdint.h>
 
+/* TENON_SHARED is for who links Tenon's DLL by this header; without it both the DLL and the static
+ * library link, the DLL by a jump more for each call. */
 #if defined(_WIN32) && defined(TENON_SHARED)
 #ifdef TENON_BUILDING
 #define TENON_API __declspec(dllexport)

@@ -2,6 +2,8 @@
 #ifndef TN_BASE_LOG_H
 #define TN_BASE_LOG_H
 
+#include "base/platform.h"
+
 #include <tenon/status.h>
 
 typedef struct tn_log {
@@ -11,7 +13,6 @@ typedef struct tn_log {
 } tn_log;
 
 /* Sends a message when its level is wanted. Must be called with no lock held. */
-void tn_log_send(const tn_log *log, tenon_log_level level, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+void tn_log_send(const tn_log *log, tenon_log_level level, const char *format, ...) TN_PRINTF(3, 4);
 
 #endif

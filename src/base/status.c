@@ -1,5 +1,7 @@
 #include "base/status.h"
 
+#include "base/platform.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -114,7 +116,7 @@ tenon_status tn_fail_because(tenon_status status, const char *format, ...)
 bool tn_message_keep(tn_kept_message *kept)
 {
     const bool empty = message[0] == '\0';
-    *kept = (tn_kept_message){empty ? NULL : strdup(message), cl_error};
+    *kept = (tn_kept_message){empty ? NULL : tn_text_copy(message), cl_error};
     return empty || kept->text != NULL;
 }
 

@@ -2,6 +2,8 @@
 #ifndef TN_BASE_STATUS_H
 #define TN_BASE_STATUS_H
 
+#include "base/platform.h"
+
 #include <tenon/status.h>
 
 #include <stdarg.h>
@@ -12,20 +14,17 @@
 
 /* Keeps the message, sets the OpenCL error to CL_SUCCESS, and returns `status` for the caller to
  * return. */
-tenon_status tn_fail(tenon_status status, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+tenon_status tn_fail(tenon_status status, const char *format, ...) TN_PRINTF(2, 3);
 
 /* The same with the OpenCL error that is behind the failure. */
-tenon_status tn_fail_cl(tenon_status status, cl_int error, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+tenon_status tn_fail_cl(tenon_status status, cl_int error, const char *format, ...) TN_PRINTF(3, 4);
 
 /* Appends to the message; where it would not fit, the middle of `text` is left out. */
 void tn_fail_append(const char *text);
 
 /* Fails because of the failure that the message tells of: puts the text and ": " before it, and
  * leaves the OpenCL error that is behind it. */
-tenon_status tn_fail_because(tenon_status status, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+tenon_status tn_fail_because(tenon_status status, const char *format, ...) TN_PRINTF(2, 3);
 
 /*
  * A call that succeeds leaves the thread's message and OpenCL error as they were (tenon/status.h),

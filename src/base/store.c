@@ -4,7 +4,7 @@
 #include "base/store_folder.h"
 #include "base/status.h"
 
-#include <pthread.h>
+#include "base/platform.h"
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@ struct tn_store {
     tenon_store where;
     char *folder; /* NULL: the application's functions */
     const tn_log *log;
-    pthread_mutex_t lock; /* of what follows */
+    tn_mutex lock; /* of what follows */
     bool is_prepared;
     uint64_t written;    /* bytes since the folder was last trimmed */
     atomic_bool is_off;  /* it cannot be used at all */
@@ -53,10 +53,10 @@ tenon_status tn_store_create(const char *operation, const tenon_store *where, co
         return TENON_OK;
     if (where->kind == TENON_STORE_NONE)
         return TENON_OK;
-    if (where->kind == TENON_STORE_FOLDER && (folder = strdup(where->folder)) == NULL)
+    if (where->kind == TENON_STORE_FOLDER && (folder = tn_text_copy(where->folder)) == NULL)
         return no_memory(operation);
     tn_store *store = calloc(1, sizeof *store);
-    if (store == NULL || pthread_mutex_init(&store->lock, NULL) != 0) {
+    if (store == NULL || !tn_mutex_init(&store->lock)) {
         free(folder);
         free(store);
         return no_memory(operation);
@@ -75,7 +75,7 @@ void tn_store_destroy(tn_store *store)
 {
     if (store == NULL)
         return;
-    pthread_mutex_destroy(&store->lock);
+    tn_mutex_destroy(&store->lock);
     free(store->folder);
     free(store);
 }
@@ -89,14 +89,14 @@ static void prepare_folder(tn_store *store)
 {
     char why[256];
     bool is_first = false;
-    pthread_mutex_lock(&store->lock);
+    tn_mutex_lock(&store->lock);
     if (!store->is_prepared) {
         store->is_prepared = is_first = true;
         atomic_store(&store->is_off, tn_folder_make(store->folder, why) != NULL);
         if (!atomic_load(&store->is_off))
             tn_folder_sweep(store->folder);
     }
-    pthread_mutex_unlock(&store->lock);
+    tn_mutex_unlock(&store->lock);
     if (is_first && atomic_load(&store->is_off))
         tn_log_send(store->log, TENON_LOG_WARNING,
                     "what is learnt on this machine is not kept: folder %s: %s", store->folder,
@@ -225,13 +225,13 @@ bool tn_store_each_entry(tn_store *store, tn_store_kind kind, tn_store_visitor v
 /* A folder is looked through when this process has written a part of its limit. */
 static void count_written(tn_store *store, size_t size)
 {
-    pthread_mutex_lock(&store->lock);
+    tn_mutex_lock(&store->lock);
     const bool is_first = store->written == 0;
     store->written += size;
     const bool trims = is_first || store->written > store->where.limit / 16;
     if (trims)
         store->written = 1;
-    pthread_mutex_unlock(&store->lock);
+    tn_mutex_unlock(&store->lock);
     if (trims)
         tn_folder_trim(store->folder, store->where.limit);
 }

@@ -1,4 +1,5 @@
 /* Words into cases. */
+#include "base/platform.h"
 #include "base/dtype.h"
 #include "base/shape.h"
 #include "check/case.h"
@@ -270,11 +271,11 @@ tenon_status tn_case_parse_line(const char *line, tenon_dtype type, tn_case *out
 {
     const char *words[MOST_WORDS];
     uint32_t count = 0;
-    char *rest = NULL, *copy = strdup(line);
+    char *copy = tn_text_copy(line);
     if (copy == NULL)
         return tn_fail(TENON_ERROR_OUT_OF_MEMORY, ASKED ": no memory");
-    for (char *word = strtok_r(copy, " ", &rest); word != NULL && count < MOST_WORDS;
-         word = strtok_r(NULL, " ", &rest))
+    char *rest = copy;
+    for (const char *word; count < MOST_WORDS && (word = tn_next_word(&rest)) != NULL;)
         words[count++] = word;
     tenon_status status = tn_case_parse(words, count, type, out);
     free(copy);

@@ -1,4 +1,5 @@
 /* Cases into words. */
+#include "base/platform.h"
 #include "base/dtype.h"
 #include "base/shape.h"
 #include "check/case.h"
@@ -14,7 +15,7 @@ typedef struct writer {
     size_t size, used;
 } writer;
 
-__attribute__((format(printf, 2, 3))) static void put(writer *w, const char *format, ...)
+TN_PRINTF(2, 3) static void put(writer *w, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);

@@ -1,10 +1,6 @@
 #include "device/host_speed.h"
 
-#include <pthread.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
+#include "base/platform.h"
 
 #define MOST_THREADS 64
 #define REPEATS      6
@@ -69,10 +65,48 @@ static inner_loop *loop_of(uint32_t lanes, int *width)
     return lanes == 4 ? loop_4 : NULL;
 }
 
+/* Where threads wait until all are there. */
+typedef struct barrier {
+    tn_mutex lock;
+    tn_condition all_there;
+    uint32_t missing, count, meetings;
+} barrier;
+
+static bool barrier_init(barrier *b, uint32_t count)
+{
+    *b = (barrier){.missing = count, .count = count};
+    if (!tn_mutex_init(&b->lock))
+        return false;
+    if (tn_condition_init(&b->all_there))
+        return true;
+    tn_mutex_destroy(&b->lock);
+    return false;
+}
+
+static void barrier_destroy(barrier *b)
+{
+    tn_condition_destroy(&b->all_there);
+    tn_mutex_destroy(&b->lock);
+}
+
+static void barrier_wait(barrier *b)
+{
+    tn_mutex_lock(&b->lock);
+    const uint32_t meeting = b->meetings;
+    if (--b->missing == 0) {
+        b->missing = b->count;
+        b->meetings++;
+        tn_condition_broadcast(&b->all_there);
+    }
+    while (b->meetings == meeting)
+        tn_condition_wait(&b->all_there, &b->lock);
+    tn_mutex_unlock(&b->lock);
+}
+
 /* What all threads work on. */
 typedef struct team {
-    pthread_mutex_t gate; /* until all threads are there, or one could not be made */
-    pthread_barrier_t barrier;
+    tn_mutex gate; /* until all threads are there, or one could not be made */
+    barrier barrier;
     bool is_short;
     inner_loop *loop;
     int width;
@@ -86,7 +120,7 @@ typedef struct times {
 
 typedef struct member {
     team *team;
-    pthread_t thread;
+    tn_thread thread;
     uint64_t *memory;
     float a[DEPTH * ROWS], b[DEPTH * MOST_WIDTH], sums[ROWS * MOST_WIDTH];
     times times;
@@ -95,9 +129,7 @@ typedef struct member {
 
 static double now(void)
 {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return 1e9 * (double)time.tv_sec + (double)time.tv_nsec;
+    return (double)tn_now();
 }
 
 static void read_all(member *m, uint64_t bytes, uint64_t rounds)
@@ -120,16 +152,16 @@ static uint64_t cached_rounds(const team *t)
 static void measure(member *m, int repeat)
 {
     team *t = m->team;
-    pthread_barrier_wait(&t->barrier);
+    barrier_wait(&t->barrier);
     double begins = now();
     read_all(m, t->memory_bytes, 1);
     m->times.memory[repeat] = now() - begins;
     read_all(m, t->cached_bytes, 1);
-    pthread_barrier_wait(&t->barrier);
+    barrier_wait(&t->barrier);
     begins = now();
     read_all(m, t->cached_bytes, cached_rounds(t));
     m->times.cache[repeat] = now() - begins;
-    pthread_barrier_wait(&t->barrier);
+    barrier_wait(&t->barrier);
     begins = now();
     for (int i = 0; i < LOOP_RUNS; i++)
         t->loop(m->a, m->b, DEPTH, m->sums);
@@ -139,14 +171,14 @@ static void measure(member *m, int repeat)
 static void *work(void *data)
 {
     member *m = data;
-    pthread_mutex_lock(&m->team->gate);
-    pthread_mutex_unlock(&m->team->gate);
+    tn_mutex_lock(&m->team->gate);
+    tn_mutex_unlock(&m->team->gate);
     if (m->team->is_short)
         return NULL;
     memset(m->memory, 1, m->team->memory_bytes);
     for (int i = 0; i < REPEATS; i++) {
         if (i > 0)
-            nanosleep(&(struct timespec){.tv_nsec = GAP}, NULL);
+            tn_sleep(GAP);
         measure(m, i);
     }
     return NULL;
@@ -188,13 +220,13 @@ static void add_up(const team *t, const member *members, uint32_t count, tn_host
 static bool run(team *t, member *members, uint32_t count)
 {
     uint32_t made = 0;
-    pthread_mutex_lock(&t->gate);
-    while (made < count && pthread_create(&members[made].thread, NULL, work, &members[made]) == 0)
+    tn_mutex_lock(&t->gate);
+    while (made < count && tn_thread_create(&members[made].thread, work, &members[made]))
         made++;
     t->is_short = made < count;
-    pthread_mutex_unlock(&t->gate);
+    tn_mutex_unlock(&t->gate);
     for (uint32_t i = 0; i < made; i++)
-        pthread_join(members[i].thread, NULL);
+        tn_thread_join(members[i].thread);
     return !t->is_short;
 }
 
@@ -225,15 +257,15 @@ bool tn_host_speed_measure(uint32_t threads, uint32_t lanes, uint64_t cache_size
 {
     const uint32_t count = (uint32_t)between(1, threads, MOST_THREADS);
     const uint64_t bytes = 2 * cache_size;
-    team t = {.gate = PTHREAD_MUTEX_INITIALIZER};
+    team t = {.gate = TN_MUTEX_INIT};
     t.loop = loop_of(lanes, &t.width);
     t.memory_bytes = bytes / count / LINE * LINE;
     t.cached_bytes = between(LINE, cache_size / count / 4, MOST_CACHED) / LINE * LINE;
     /* What fits the last cache would tell nothing of memory. */
     if (t.loop == NULL || t.memory_bytes < t.cached_bytes || bytes > MOST_MEMORY ||
-        bytes > most_bytes || pthread_barrier_init(&t.barrier, NULL, count) != 0)
+        bytes > most_bytes || !barrier_init(&t.barrier, count))
         return false;
     const bool well = run_with_memory(&t, count, out);
-    pthread_barrier_destroy(&t.barrier);
+    barrier_destroy(&t.barrier);
     return well;
 }

@@ -95,19 +95,19 @@ static void add(void *user, const char *problem, const tn_tuned *tuned)
 static void read_searched(tenon_context *context, tn_dispatch *dispatch)
 {
     tn_searched read = {NULL, 0};
-    pthread_mutex_lock(&dispatch->checked_lock);
+    tn_mutex_lock(&dispatch->checked_lock);
     const bool is_known = dispatch->knows_searched;
-    pthread_mutex_unlock(&dispatch->checked_lock);
+    tn_mutex_unlock(&dispatch->checked_lock);
     if (is_known)
         return;
     tn_tuning_each(context, add, &read);
-    pthread_mutex_lock(&dispatch->checked_lock);
+    tn_mutex_lock(&dispatch->checked_lock);
     if (!dispatch->knows_searched) {
         dispatch->searched = read;
         read.outcomes = NULL;
     }
     dispatch->knows_searched = true;
-    pthread_mutex_unlock(&dispatch->checked_lock);
+    tn_mutex_unlock(&dispatch->checked_lock);
     free(read.outcomes);
 }
 
@@ -146,11 +146,11 @@ bool tn_nearest_find(tenon_context *context, const tn_family *family, const tn_c
         return false;
     tn_call_text(call, text);
     read_searched(context, dispatch);
-    pthread_mutex_lock(&dispatch->checked_lock);
+    tn_mutex_lock(&dispatch->checked_lock);
     const tn_tuned *nearest = nearest_of(&dispatch->searched, family, text);
     if (nearest != NULL)
         *tuned = *nearest;
-    pthread_mutex_unlock(&dispatch->checked_lock);
+    tn_mutex_unlock(&dispatch->checked_lock);
     return nearest != NULL;
 }
 

@@ -16,7 +16,7 @@ static void *create_dispatch(void)
     if (dispatch == NULL)
         return NULL;
     tn_plan_table_init(&dispatch->plans);
-    pthread_mutex_init(&dispatch->checked_lock, NULL);
+    tn_mutex_init(&dispatch->checked_lock);
     return dispatch;
 }
 
@@ -30,7 +30,7 @@ static void destroy_dispatch(void *data)
     free(dispatch->checked);
     free(dispatch->tuned);
     tn_nearest_forget(dispatch);
-    pthread_mutex_destroy(&dispatch->checked_lock);
+    tn_mutex_destroy(&dispatch->checked_lock);
     free(dispatch);
 }
 

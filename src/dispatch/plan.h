@@ -122,7 +122,7 @@ tenon_status tn_plan_record(tenon_plan *plan, const tn_family *family, const tn_
 #define TN_PLAN_TABLE_CAPACITY 4096
 #define TN_PLAN_TABLE_BUCKETS  8192
 typedef struct tn_plan_table {
-    pthread_mutex_t lock;
+    tn_mutex lock;
     uint32_t count;
     tenon_plan *newest, *oldest;
     tenon_plan *buckets[TN_PLAN_TABLE_BUCKETS];
@@ -164,7 +164,7 @@ typedef struct tn_dispatch {
     tn_preparer *preparer;       /* NULL until something is made later; under the lock below */
     tn_choice_listener listener; /* NULL: none; set before plans are made */
     void *listener_user;
-    pthread_mutex_t checked_lock;
+    tn_mutex checked_lock;
     tn_checked_variant *checked;
     uint32_t checked_count, checked_capacity;
     /* Under the same lock: the names of stored measurements, by their first 64 bits, where they can

@@ -10,7 +10,7 @@
 void tn_plan_table_init(tn_plan_table *table)
 {
     memset(table, 0, sizeof *table);
-    pthread_mutex_init(&table->lock, NULL);
+    tn_mutex_init(&table->lock);
 }
 
 void tn_plan_table_destroy(tn_plan_table *table)
@@ -20,7 +20,7 @@ void tn_plan_table_destroy(tn_plan_table *table)
         tenon_plan_release(plan);
         plan = older;
     }
-    pthread_mutex_destroy(&table->lock);
+    tn_mutex_destroy(&table->lock);
 }
 
 /* The functions below are called with the lock held. */
@@ -112,10 +112,10 @@ tenon_status tn_plan_table_get(const char *operation, tenon_context *context,
                        operation);
     tn_plan_table *table = &dispatch->plans;
     uint64_t hash = XXH3_64bits(problem, problem->size);
-    pthread_mutex_lock(&table->lock);
+    tn_mutex_lock(&table->lock);
     tenon_plan *plan = find(table, family, problem, hash);
     *out = plan != NULL ? use(table, plan) : NULL;
-    pthread_mutex_unlock(&table->lock);
+    tn_mutex_unlock(&table->lock);
     if (*out != NULL) {
         tn_count_only(context, TN_PLANS_FOUND, context->owner == NULL);
         return TENON_OK;
@@ -130,7 +130,7 @@ tenon_status tn_plan_table_get(const char *operation, tenon_context *context,
         *out = made;
         return TENON_OK;
     }
-    pthread_mutex_lock(&table->lock);
+    tn_mutex_lock(&table->lock);
     if ((plan = find(table, family, problem, hash)) != NULL) {
         spare = made;
     } else {
@@ -138,7 +138,7 @@ tenon_status tn_plan_table_get(const char *operation, tenon_context *context,
         insert(table, plan = made);
     }
     *out = use(table, plan);
-    pthread_mutex_unlock(&table->lock);
+    tn_mutex_unlock(&table->lock);
     tenon_plan_release(spare);
     tenon_plan_release(evicted);
     return TENON_OK;

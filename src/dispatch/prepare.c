@@ -21,9 +21,9 @@ typedef struct later {
  * still needs this. So it is held by both. */
 struct tn_preparer {
     atomic_uint references;
-    pthread_mutex_t lock; /* of all below */
-    pthread_cond_t asked, made;
-    pthread_t thread;
+    tn_mutex lock; /* of all below */
+    tn_condition asked, made;
+    tn_thread thread;
     bool is_ending;
     later *first, **last;
     uint64_t asked_count, made_count;
@@ -40,9 +40,9 @@ static void drop(tn_preparer *p)
 {
     if (atomic_fetch_sub(&p->references, 1) != 1)
         return;
-    pthread_cond_destroy(&p->asked);
-    pthread_cond_destroy(&p->made);
-    pthread_mutex_destroy(&p->lock);
+    tn_condition_destroy(&p->asked);
+    tn_condition_destroy(&p->made);
+    tn_mutex_destroy(&p->lock);
     free(p);
 }
 
@@ -51,15 +51,15 @@ static void make(tn_preparer *p, later *l)
     tenon_plan *plan = l->plan;
     const tenon_status status =
         tn_plan_record(plan, l->family, l->is_empty ? NULL : (tn_problem *)l->problem, &l->call);
-    char *message = status != TENON_OK ? strdup(tenon_last_error()) : NULL;
-    pthread_mutex_lock(&p->lock);
+    char *message = status != TENON_OK ? tn_text_copy(tenon_last_error()) : NULL;
+    tn_mutex_lock(&p->lock);
     plan->failure = status;
     plan->failure_cl = status != TENON_OK ? tenon_last_cl_error() : CL_SUCCESS;
     plan->message = message;
     atomic_store(&plan->is_pending, false);
     p->made_count++;
-    pthread_cond_broadcast(&p->made);
-    pthread_mutex_unlock(&p->lock);
+    tn_condition_broadcast(&p->made);
+    tn_mutex_unlock(&p->lock);
     free(l);
     tenon_plan_release(plan); /* with it the context may go */
 }
@@ -67,21 +67,21 @@ static void make(tn_preparer *p, later *l)
 static void *work(void *data)
 {
     tn_preparer *p = data;
-    pthread_mutex_lock(&p->lock);
+    tn_mutex_lock(&p->lock);
     while (!p->is_ending) {
         later *l = p->first;
         if (l == NULL) {
-            pthread_cond_wait(&p->asked, &p->lock);
+            tn_condition_wait(&p->asked, &p->lock);
             continue;
         }
         p->first = l->next;
         if (p->first == NULL)
             p->last = &p->first;
-        pthread_mutex_unlock(&p->lock);
+        tn_mutex_unlock(&p->lock);
         make(p, l);
-        pthread_mutex_lock(&p->lock);
+        tn_mutex_lock(&p->lock);
     }
-    pthread_mutex_unlock(&p->lock);
+    tn_mutex_unlock(&p->lock);
     drop(p);
     return NULL;
 }
@@ -93,16 +93,16 @@ static tn_preparer *create(void)
         return NULL;
     atomic_init(&p->references, 2);
     p->last = &p->first;
-    if (pthread_mutex_init(&p->lock, NULL) == 0) {
-        if (pthread_cond_init(&p->asked, NULL) == 0) {
-            if (pthread_cond_init(&p->made, NULL) == 0) {
-                if (pthread_create(&p->thread, NULL, work, p) == 0)
+    if (tn_mutex_init(&p->lock)) {
+        if (tn_condition_init(&p->asked)) {
+            if (tn_condition_init(&p->made)) {
+                if (tn_thread_create(&p->thread, work, p))
                     return p;
-                pthread_cond_destroy(&p->made);
+                tn_condition_destroy(&p->made);
             }
-            pthread_cond_destroy(&p->asked);
+            tn_condition_destroy(&p->asked);
         }
-        pthread_mutex_destroy(&p->lock);
+        tn_mutex_destroy(&p->lock);
     }
     free(p);
     return NULL;
@@ -112,14 +112,14 @@ void tn_preparer_end(tn_preparer *p)
 {
     if (p == NULL)
         return;
-    pthread_mutex_lock(&p->lock);
+    tn_mutex_lock(&p->lock);
     p->is_ending = true;
-    pthread_cond_signal(&p->asked);
-    pthread_mutex_unlock(&p->lock);
-    if (pthread_equal(pthread_self(), p->thread))
-        pthread_detach(p->thread);
+    tn_condition_signal(&p->asked);
+    tn_mutex_unlock(&p->lock);
+    if (tn_thread_is_this(p->thread))
+        tn_thread_detach(p->thread);
     else
-        pthread_join(p->thread, NULL);
+        tn_thread_join(p->thread);
     drop(p);
 }
 
@@ -129,11 +129,11 @@ static tn_preparer *preparer_of(tenon_context *context)
     tn_dispatch *dispatch = tn_dispatch_of(context);
     if (dispatch == NULL)
         return NULL;
-    pthread_mutex_lock(&dispatch->checked_lock);
+    tn_mutex_lock(&dispatch->checked_lock);
     if (dispatch->preparer == NULL)
         dispatch->preparer = create();
     tn_preparer *p = dispatch->preparer;
-    pthread_mutex_unlock(&dispatch->checked_lock);
+    tn_mutex_unlock(&dispatch->checked_lock);
     return p;
 }
 
@@ -167,12 +167,12 @@ tenon_status tn_prepare_later(tenon_plan *plan, const tn_family *family, const t
                        call->operation);
     atomic_store(&plan->is_pending, true);
     tenon_plan_retain(plan);
-    pthread_mutex_lock(&p->lock);
+    tn_mutex_lock(&p->lock);
     *p->last = l;
     p->last = &l->next;
     p->asked_count++;
-    pthread_cond_signal(&p->asked);
-    pthread_mutex_unlock(&p->lock);
+    tn_condition_signal(&p->asked);
+    tn_mutex_unlock(&p->lock);
     return TENON_OK;
 }
 
@@ -180,10 +180,10 @@ tenon_status tn_plan_await(const tenon_plan *plan)
 {
     if (atomic_load_explicit(&plan->is_pending, memory_order_acquire)) {
         tn_preparer *p = preparer_of(plan->recording.context);
-        pthread_mutex_lock(&p->lock);
+        tn_mutex_lock(&p->lock);
         while (atomic_load(&plan->is_pending))
-            pthread_cond_wait(&p->made, &p->lock);
-        pthread_mutex_unlock(&p->lock);
+            tn_condition_wait(&p->made, &p->lock);
+        tn_mutex_unlock(&p->lock);
     }
     if (plan->failure == TENON_OK)
         return TENON_OK;
@@ -230,10 +230,10 @@ TENON_API tenon_status tenon_prepare_progress(tenon_context *context, uint64_t *
     tn_preparer *p = preparer_of(context);
     if (p == NULL)
         return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no thread can be made", operation);
-    pthread_mutex_lock(&p->lock);
+    tn_mutex_lock(&p->lock);
     *made = p->made_count;
     *asked = p->asked_count;
-    pthread_mutex_unlock(&p->lock);
+    tn_mutex_unlock(&p->lock);
     return TENON_OK;
 }
 

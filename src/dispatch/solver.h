@@ -9,6 +9,7 @@
 #ifndef TN_DISPATCH_SOLVER_H
 #define TN_DISPATCH_SOLVER_H
 
+#include "base/platform.h"
 #include "runtime/capability.h"
 #include "runtime/context.h"
 #include "runtime/launch.h"
@@ -105,7 +106,7 @@ const char *tn_configure(tenon_context *context, const tn_problem *problem, tn_c
 
 /* The compiler's options of a choice: those that every kernel gets, and those of `format`. */
 void tn_choice_options(tenon_context *context, tn_choice *choice, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+    TN_PRINTF(3, 4);
 
 /* Adds the time of work to a choice's. */
 static inline void tn_choice_add(const tenon_context *context, tn_choice *choice,

@@ -84,9 +84,9 @@ static bool add_name(tn_dispatch *dispatch, uint64_t name)
 static bool add_listed(void *user, const char *name)
 {
     tn_dispatch *dispatch = user;
-    pthread_mutex_lock(&dispatch->checked_lock);
+    tn_mutex_lock(&dispatch->checked_lock);
     const bool added = add_name(dispatch, first_bits(name));
-    pthread_mutex_unlock(&dispatch->checked_lock);
+    tn_mutex_unlock(&dispatch->checked_lock);
     return added;
 }
 
@@ -94,16 +94,16 @@ static bool add_listed(void *user, const char *name)
  * twice. */
 static void list_names(tenon_context *context, tn_dispatch *dispatch)
 {
-    pthread_mutex_lock(&dispatch->checked_lock);
+    tn_mutex_lock(&dispatch->checked_lock);
     const bool is_known = dispatch->knows_tuned;
-    pthread_mutex_unlock(&dispatch->checked_lock);
+    tn_mutex_unlock(&dispatch->checked_lock);
     if (is_known)
         return;
     const bool listed = tn_store_each(context->store, TN_STORE_TUNING, add_listed, dispatch);
-    pthread_mutex_lock(&dispatch->checked_lock);
+    tn_mutex_lock(&dispatch->checked_lock);
     dispatch->knows_tuned = true;
     dispatch->lists_tuned = listed;
-    pthread_mutex_unlock(&dispatch->checked_lock);
+    tn_mutex_unlock(&dispatch->checked_lock);
 }
 
 /* Most contexts have no outcomes at all, and then a plan should not have to wait for a key. */
@@ -114,9 +114,9 @@ bool tn_tuning_has_any(tenon_context *context)
         context->measurements == TENON_MEASUREMENTS_NONE)
         return false;
     list_names(context, dispatch);
-    pthread_mutex_lock(&dispatch->checked_lock);
+    tn_mutex_lock(&dispatch->checked_lock);
     const bool has = !dispatch->lists_tuned || dispatch->tuned_count > 0;
-    pthread_mutex_unlock(&dispatch->checked_lock);
+    tn_mutex_unlock(&dispatch->checked_lock);
     return has;
 }
 
@@ -126,11 +126,11 @@ static bool may_be_there(tenon_context *context, const char *key)
     char name[TN_STORE_NAME_SIZE];
     tn_store_name(TN_STORE_TUNING, key, name);
     const uint64_t wanted = first_bits(name);
-    pthread_mutex_lock(&dispatch->checked_lock);
+    tn_mutex_lock(&dispatch->checked_lock);
     bool found = !dispatch->lists_tuned;
     for (uint32_t i = 0; !found && i < dispatch->tuned_count; i++)
         found = dispatch->tuned[i] == wanted;
-    pthread_mutex_unlock(&dispatch->checked_lock);
+    tn_mutex_unlock(&dispatch->checked_lock);
     return found;
 }
 
@@ -175,9 +175,9 @@ void tn_tuning_put(tenon_context *context, const char *problem, const tn_tuned *
     const int length = tn_tuned_text(tuned, text, sizeof text);
     tn_store_put(context->store, TN_STORE_TUNING, key, text, (size_t)length);
     tn_store_name(TN_STORE_TUNING, key, name);
-    pthread_mutex_lock(&dispatch->checked_lock);
+    tn_mutex_lock(&dispatch->checked_lock);
     add_name(dispatch, first_bits(name));
-    pthread_mutex_unlock(&dispatch->checked_lock);
+    tn_mutex_unlock(&dispatch->checked_lock);
     free(key);
 }
 

@@ -25,7 +25,7 @@ static tn_checked_variant *find(tn_dispatch *dispatch, const char *key)
 bool tn_verdict_recall(tn_dispatch *dispatch, const char *key, uint64_t paths, bool *right,
                        char why[256])
 {
-    pthread_mutex_lock(&dispatch->checked_lock);
+    tn_mutex_lock(&dispatch->checked_lock);
     const tn_checked_variant *known = find(dispatch, key);
     if (known != NULL && known->right && (paths & ~known->paths) != 0)
         known = NULL;
@@ -33,7 +33,7 @@ bool tn_verdict_recall(tn_dispatch *dispatch, const char *key, uint64_t paths, b
         *right = known->right;
         memcpy(why, known->why, sizeof known->why);
     }
-    pthread_mutex_unlock(&dispatch->checked_lock);
+    tn_mutex_unlock(&dispatch->checked_lock);
     return known != NULL;
 }
 
@@ -48,7 +48,7 @@ static tn_checked_variant *append(tn_dispatch *dispatch, const char *key)
         dispatch->checked = checked;
         dispatch->checked_capacity = capacity;
     }
-    tn_checked_variant variant = {.key = strdup(key), .right = true};
+    tn_checked_variant variant = {.key = tn_text_copy(key), .right = true};
     if (variant.key == NULL)
         return NULL;
     dispatch->checked[dispatch->checked_count] = variant;
@@ -58,7 +58,7 @@ static tn_checked_variant *append(tn_dispatch *dispatch, const char *key)
 void tn_verdict_remember(tn_dispatch *dispatch, const char *key, uint64_t paths, bool right,
                          const char *why)
 {
-    pthread_mutex_lock(&dispatch->checked_lock);
+    tn_mutex_lock(&dispatch->checked_lock);
     tn_checked_variant *variant = find(dispatch, key);
     if (variant == NULL)
         variant = append(dispatch, key);
@@ -67,7 +67,7 @@ void tn_verdict_remember(tn_dispatch *dispatch, const char *key, uint64_t paths,
         variant->paths |= paths;
         snprintf(variant->why, sizeof variant->why, "%s", why);
     }
-    pthread_mutex_unlock(&dispatch->checked_lock);
+    tn_mutex_unlock(&dispatch->checked_lock);
 }
 
 /* Reads a stored outcome: the paths that it holds for, and why the variant is wrong, or nothing.
@@ -110,12 +110,12 @@ void tn_verdict_store(tenon_context *context, const char *key)
 {
     tn_dispatch *dispatch = tn_dispatch_of(context);
     char text[384] = "";
-    pthread_mutex_lock(&dispatch->checked_lock);
+    tn_mutex_lock(&dispatch->checked_lock);
     const tn_checked_variant *known = find(dispatch, key);
     if (known != NULL)
         snprintf(text, sizeof text, "right %d paths %" PRIx64 "\n%s", known->right, known->paths,
                  known->why);
-    pthread_mutex_unlock(&dispatch->checked_lock);
+    tn_mutex_unlock(&dispatch->checked_lock);
     char *name = tn_verdict_name(context, key);
     if (name != NULL && known != NULL)
         tn_store_put(context->store, TN_STORE_CHECK, name, text, strlen(text));
@@ -144,9 +144,9 @@ static bool subject_of(const telling *t, const char *key, char subject[TN_KEY_WO
 /* What this context knows itself has been told by then. */
 static bool is_known(tn_dispatch *dispatch, const char *key)
 {
-    pthread_mutex_lock(&dispatch->checked_lock);
+    tn_mutex_lock(&dispatch->checked_lock);
     const bool known = find(dispatch, key) != NULL;
-    pthread_mutex_unlock(&dispatch->checked_lock);
+    tn_mutex_unlock(&dispatch->checked_lock);
     return known;
 }
 
@@ -177,14 +177,14 @@ static void tell_own(tn_dispatch *dispatch, const telling *t)
     for (uint32_t i = 0;; i++) {
         char words[TN_KEY_WORDS] = "", why[256] = "";
         bool is_wrong = false;
-        pthread_mutex_lock(&dispatch->checked_lock);
+        tn_mutex_lock(&dispatch->checked_lock);
         const bool is_last = i >= dispatch->checked_count;
         if (!is_last && !dispatch->checked[i].right) {
             is_wrong = true;
             snprintf(words, sizeof words, "%s", dispatch->checked[i].key);
             memcpy(why, dispatch->checked[i].why, sizeof why);
         }
-        pthread_mutex_unlock(&dispatch->checked_lock);
+        tn_mutex_unlock(&dispatch->checked_lock);
         if (is_last)
             return;
         if (is_wrong)

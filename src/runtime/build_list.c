@@ -17,7 +17,7 @@ void tn_build_list_add(tn_build_list *list, const struct tenon_kernel_file *sour
     for (uint32_t i = 0; i < list->count; i++)
         if (list->programs[i].source == source && strcmp(list->programs[i].options, options) == 0)
             return;
-    char *copy = list->count < TN_MOST_BUILDS ? strdup(options) : NULL;
+    char *copy = list->count < TN_MOST_BUILDS ? tn_text_copy(options) : NULL;
     if (copy == NULL)
         return;
     list->programs[list->count].source = source;
@@ -28,7 +28,7 @@ typedef struct build {
     tenon_context *context;
     const struct tenon_kernel_file *source;
     const char *options;
-    pthread_t thread;
+    tn_thread thread;
     bool has_thread;
 } build;
 
@@ -47,13 +47,13 @@ void tn_build_list_run(tenon_context *context, tn_build_list *list)
     for (uint32_t i = 0; i < count; i++) {
         build *b = &builds[i];
         *b = (build){context, list->programs[i].source, list->programs[i].options, 0, false};
-        b->has_thread = i + 1 < count && pthread_create(&b->thread, NULL, work, b) == 0;
+        b->has_thread = i + 1 < count && tn_thread_create(&b->thread, work, b);
     }
     if (count > 0)
         work(&builds[count - 1]);
     for (uint32_t i = 0; i < count; i++)
         if (builds[i].has_thread)
-            pthread_join(builds[i].thread, NULL);
+            tn_thread_join(builds[i].thread);
     for (uint32_t i = 0; i < list->count; i++)
         free(list->programs[i].options);
     list->count = 0;

@@ -22,9 +22,9 @@ TENON_API const char *tenon_capability_string(tenon_capability capability)
 static bool get_known(tn_capabilities *known, tenon_capability capability,
                       tn_capability_result *result)
 {
-    pthread_mutex_lock(&known->lock);
+    tn_mutex_lock(&known->lock);
     *result = known->results[capability];
-    pthread_mutex_unlock(&known->lock);
+    tn_mutex_unlock(&known->lock);
     return result->known;
 }
 
@@ -32,9 +32,9 @@ static void set_known(tn_capabilities *known, tenon_capability capability,
                       tn_capability_result *result)
 {
     result->known = true;
-    pthread_mutex_lock(&known->lock);
+    tn_mutex_lock(&known->lock);
     known->results[capability] = *result;
-    pthread_mutex_unlock(&known->lock);
+    tn_mutex_unlock(&known->lock);
 }
 
 /* Reads what was stored: the way, -1 where the device lacks it, and the reason in a line of its

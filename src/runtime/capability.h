@@ -2,6 +2,8 @@
 #ifndef TN_RUNTIME_CAPABILITY_H
 #define TN_RUNTIME_CAPABILITY_H
 
+#include "base/platform.h"
+
 #include <tenon/context.h>
 
 #include <stdarg.h>
@@ -47,7 +49,7 @@ bool tn_capability_trial(tenon_context *context, tenon_capability capability, ui
 /* The compiler's options that every kernel gets, then those of `format`: "-cl-std=CL1.2
  * -DTENON_HW_FMA=1 …". Returns `options`. */
 char *tn_build_options(tenon_context *context, char options[512], const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+    TN_PRINTF(3, 4);
 
 char *tn_build_options_list(tenon_context *context, char options[512], const char *format,
                             va_list arguments);
@@ -55,6 +57,6 @@ char *tn_build_options_list(tenon_context *context, char options[512], const cha
 /* The same with the options of a capability's trial in place of -cl-std=CL1.2, where the device has
  * the capability. */
 char *tn_build_options_with(tenon_context *context, tenon_capability capability, char options[512],
-                            const char *format, ...) __attribute__((format(printf, 4, 5)));
+                            const char *format, ...) TN_PRINTF(4, 5);
 
 #endif

@@ -87,10 +87,10 @@ static bool measure(tenon_context *context, const tn_device_kind *table, const c
 /* The table whose numbers are to be replaced; NULL where they stay, or have been. */
 static const tn_device_kind *table_of(tenon_context *context)
 {
-    pthread_mutex_lock(&context->slot_lock);
+    tn_mutex_lock(&context->slot_lock);
     const tn_device_kind *kind =
         atomic_load(&context->constants.are_settled) ? NULL : context->device.model.kind;
-    pthread_mutex_unlock(&context->slot_lock);
+    tn_mutex_unlock(&context->slot_lock);
     const bool has_own = kind != NULL && tn_device_kind_is_cpu(kind) && context->device.is_cpu &&
                          context->store != NULL && context->measurements != TENON_MEASUREMENTS_NONE;
     return has_own ? kind : NULL;
@@ -128,13 +128,13 @@ static tenon_status find(tenon_context *context, const tn_device_kind *table, tn
 /* The first one counts. */
 static void settle(tenon_context *context, const tn_host_speed *speed)
 {
-    pthread_mutex_lock(&context->slot_lock);
+    tn_mutex_lock(&context->slot_lock);
     if (!atomic_load(&context->constants.are_settled) && speed != NULL) {
         tn_constants_apply(context->device.model.kind, speed, &context->constants.kind);
         context->device.model.kind = &context->constants.kind;
     }
     atomic_store(&context->constants.are_settled, true);
-    pthread_mutex_unlock(&context->slot_lock);
+    tn_mutex_unlock(&context->slot_lock);
 }
 
 /* A validation context has its owner's, which settles them before it lets anything be chosen. */

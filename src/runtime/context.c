@@ -27,13 +27,13 @@ void *tn_context_slot(tenon_context *context, tn_slot_id id, void *(*create)(voi
                       void (*destroy)(void *))
 {
     tn_slot *slot = &context->slots[id];
-    pthread_mutex_lock(&context->slot_lock);
+    tn_mutex_lock(&context->slot_lock);
     if (slot->data == NULL) {
         slot->data = create();
         slot->destroy = destroy;
     }
     void *data = slot->data;
-    pthread_mutex_unlock(&context->slot_lock);
+    tn_mutex_unlock(&context->slot_lock);
     return data;
 }
 

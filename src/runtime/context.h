@@ -10,7 +10,7 @@
 
 #include <tenon/stream.h>
 
-#include <pthread.h>
+#include "base/platform.h"
 #include <stdatomic.h>
 
 /* One more than the last. */
@@ -26,7 +26,7 @@ typedef struct tn_capability_result {
 } tn_capability_result;
 
 typedef struct tn_capabilities {
-    pthread_mutex_t lock;
+    tn_mutex lock;
     tn_capability_result results[TN_CAPABILITY_COUNT];
     atomic_uint unmade; /* how many trials could not be made */
 } tn_capabilities;
@@ -68,8 +68,8 @@ typedef struct tn_kernel {
 } tn_kernel;
 
 typedef struct tn_program_cache {
-    pthread_mutex_t lock;
-    pthread_cond_t built;
+    tn_mutex lock;
+    tn_condition built;
     tn_program **programs;
     uint32_t program_count, program_capacity;
     tn_kernel *kernels;
@@ -98,8 +98,7 @@ typedef struct tn_late_line {
  * they can neither wait behind the application's events nor spoil its context. Made at the first
  * need. */
 typedef struct tn_validation {
-    pthread_mutex_t
-        lock; /* recursive: a self-check may ask for a capability, which may need a trial */
+    tn_recursive_mutex lock; /* a self-check may ask for a capability, which may need a trial */
     _Atomic(tenon_context *) context;
     tenon_stream *stream;
     int depth;              /* how often the lock is held */
@@ -154,7 +153,7 @@ struct tenon_context {
     tn_local_memory local;
     tn_validation validation;
     tn_program_cache programs;
-    pthread_mutex_t slot_lock;
+    tn_mutex slot_lock;
     tn_slot slots[TN_SLOT_COUNT];
 };
 

@@ -59,14 +59,8 @@ static uint64_t workspace_limit(const tn_device *device, uint64_t wanted)
 
 static tenon_status init_locks(const char *operation, tenon_context *context)
 {
-    pthread_mutexattr_t recursive;
-    bool made = pthread_mutexattr_init(&recursive) == 0 &&
-                pthread_mutexattr_settype(&recursive, PTHREAD_MUTEX_RECURSIVE) == 0 &&
-                pthread_mutex_init(&context->validation.lock, &recursive) == 0 &&
-                pthread_mutex_init(&context->slot_lock, NULL) == 0 &&
-                pthread_mutex_init(&context->capabilities.lock, NULL) == 0;
-    pthread_mutexattr_destroy(&recursive);
-    if (!made)
+    if (!tn_recursive_mutex_init(&context->validation.lock) ||
+        !tn_mutex_init(&context->slot_lock) || !tn_mutex_init(&context->capabilities.lock))
         return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: the context's locks cannot be made",
                        operation);
     return tn_program_cache_init(operation, &context->programs);
@@ -78,7 +72,7 @@ static tenon_status open_record(const char *operation, tenon_context *context)
     const char *path = getenv("TENON_RECORD");
     if (context->owner != NULL || context->cl == NULL || path == NULL || path[0] == '\0')
         return TENON_OK;
-    if ((context->record = strdup(path)) == NULL)
+    if ((context->record = tn_text_copy(path)) == NULL)
         return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", operation);
     return TENON_OK;
 }
@@ -257,7 +251,7 @@ static void destroy_validation(tn_validation *validation)
         tenon_context_release(context);
     }
     tn_late_lines_send(NULL, validation->lines);
-    pthread_mutex_destroy(&validation->lock);
+    tn_recursive_mutex_destroy(&validation->lock);
 }
 
 TENON_API void tenon_context_release(tenon_context *context)
@@ -271,8 +265,8 @@ TENON_API void tenon_context_release(tenon_context *context)
         tn_keeper_leave(context);
     destroy_validation(&context->validation);
     tn_program_cache_destroy(&context->programs);
-    pthread_mutex_destroy(&context->slot_lock);
-    pthread_mutex_destroy(&context->capabilities.lock);
+    tn_mutex_destroy(&context->slot_lock);
+    tn_mutex_destroy(&context->capabilities.lock);
     close_store(context);
     free(context->record);
     release_cl_context(context->cl);

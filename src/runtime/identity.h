@@ -2,6 +2,7 @@
 #ifndef TN_RUNTIME_IDENTITY_H
 #define TN_RUNTIME_IDENTITY_H
 
+#include "base/platform.h"
 #include "runtime/context.h"
 
 /* A hash of the library's sources (build_id.py). */
@@ -13,12 +14,11 @@ char *tn_identity_make(const tn_device *device);
 
 /* The key of an entry of a context: these words and the context's identity. The caller frees it;
  * NULL without memory, and where the context keeps nothing. */
-char *tn_identity_key(const tenon_context *context, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+char *tn_identity_key(const tenon_context *context, const char *format, ...) TN_PRINTF(2, 3);
 
 /* The same for what was measured on the machine, which does not depend on the library's sources: it
  * holds for the same version. */
 char *tn_identity_machine_key(const tenon_context *context, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+    TN_PRINTF(2, 3);
 
 #endif

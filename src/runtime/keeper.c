@@ -1,5 +1,6 @@
 #include "runtime/keeper.h"
 
+#include "base/platform.h"
 #include "runtime/opencl.h"
 #include "runtime/program.h"
 #include "runtime/validation.h"
@@ -7,17 +8,16 @@
 #include <tenon/statistics.h>
 
 #include <stdlib.h>
-#include <time.h>
 
 /* How long the end of a context may take; what is left then is for the next process. */
 #define MOST_END_NANOSECONDS UINT64_C(1000000000)
 
 /* What PoCL must not be doing is done in the whole process: this is global for its sake alone. */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static tn_mutex lock = TN_MUTEX_INIT;
+static tn_condition changed = TN_CONDITION_INIT;
 static unsigned contexts;
 static bool is_keeping;
-static pthread_t keeping_thread;
+static _Thread_local bool keeps; /* this thread does */
 
 /* What is built in a validation context is its owner's to keep. */
 static bool waits_to_keep(const tenon_context *context)
@@ -29,26 +29,26 @@ static bool waits_to_keep(const tenon_context *context)
  * writes, which is between two programs then. */
 static void wait_for_others(void)
 {
-    while (is_keeping && !pthread_equal(keeping_thread, pthread_self()))
-        pthread_cond_wait(&changed, &lock);
+    while (is_keeping && !keeps)
+        tn_condition_wait(&changed, &lock);
 }
 
 void tn_keeper_enter(void)
 {
-    pthread_mutex_lock(&lock);
+    tn_mutex_lock(&lock);
     wait_for_others();
     contexts++;
-    pthread_mutex_unlock(&lock);
+    tn_mutex_unlock(&lock);
 }
 
 void tn_keeper_stream_begins(tenon_context *context)
 {
     if (!waits_to_keep(context))
         return;
-    pthread_mutex_lock(&lock);
+    tn_mutex_lock(&lock);
     wait_for_others();
     context->work.streams++;
-    pthread_mutex_unlock(&lock);
+    tn_mutex_unlock(&lock);
 }
 
 static bool is_over(cl_event event)
@@ -90,12 +90,12 @@ void tn_keeper_stream_ends(tenon_context *context, cl_command_queue queue)
         return;
     bool is_known = clEnqueueMarkerWithWaitList(queue, 0, NULL, &end) == CL_SUCCESS &&
                     clFlush(queue) == CL_SUCCESS;
-    pthread_mutex_lock(&lock);
+    tn_mutex_lock(&lock);
     has_work(&context->work);
     is_known = is_known && append_end(&context->work, end);
     context->work.is_unknown |= !is_known;
     context->work.streams--;
-    pthread_mutex_unlock(&lock);
+    tn_mutex_unlock(&lock);
     if (!is_known && end != NULL)
         clReleaseEvent(end);
 }
@@ -106,7 +106,7 @@ static bool wait_for_work(tn_pending_work *work, uint64_t until)
     while (has_work(work)) {
         if (work->is_unknown || tn_now() > until)
             return false;
-        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+        tn_sleep(1000000);
     }
     return true;
 }
@@ -135,24 +135,23 @@ static void keep_all(tenon_context *context, uint64_t until)
 /* With the lock held, which is free meanwhile, since the log may be told. */
 static void keep(tenon_context *context, uint64_t until)
 {
-    is_keeping = true;
-    keeping_thread = pthread_self();
-    pthread_mutex_unlock(&lock);
+    is_keeping = keeps = true;
+    tn_mutex_unlock(&lock);
     keep_all(context, until);
-    pthread_mutex_lock(&lock);
-    is_keeping = false;
-    pthread_cond_broadcast(&changed);
+    tn_mutex_lock(&lock);
+    is_keeping = keeps = false;
+    tn_condition_broadcast(&changed);
 }
 
 void tn_keeper_leave(tenon_context *context)
 {
     const uint64_t until = tn_now() + MOST_END_NANOSECONDS;
     tn_pending_work *work = &context->work;
-    pthread_mutex_lock(&lock);
+    tn_mutex_lock(&lock);
     if (waits_to_keep(context) && contexts == 1 && !is_keeping && wait_for_work(work, until))
         keep(context, until);
     contexts--;
-    pthread_mutex_unlock(&lock);
+    tn_mutex_unlock(&lock);
     for (uint32_t i = 0; i < work->end_count; i++)
         clReleaseEvent(work->ends[i]);
     free(work->ends);
@@ -177,11 +176,11 @@ TENON_API tenon_status tenon_context_keep(tenon_context *context)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: context is NULL", operation);
     if (!waits_to_keep(context))
         return TENON_OK;
-    pthread_mutex_lock(&lock);
+    tn_mutex_lock(&lock);
     const char *why = why_not(context);
     if (why == NULL)
         keep(context, UINT64_MAX);
-    pthread_mutex_unlock(&lock);
+    tn_mutex_unlock(&lock);
     if (why != NULL)
         return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: %s, and a kernel may be running", operation,
                        why);

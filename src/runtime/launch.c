@@ -147,7 +147,7 @@ void tn_recording_destroy(tn_recording *recording)
 
 /* snprintf at `used` of a text that may be too short, or absent; returns the length wanted. */
 static size_t append_text(char *text, size_t size, size_t used, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
+    TN_PRINTF(4, 5);
 
 static size_t append_text(char *text, size_t size, size_t used, const char *format, ...)
 {

@@ -60,18 +60,18 @@ static int number_for(const tenon_context *context, uint64_t bytes)
 
 static bool get_known(tenon_context *context, tn_local_way way, int number, tn_local_result *result)
 {
-    pthread_mutex_lock(&context->capabilities.lock);
+    tn_mutex_lock(&context->capabilities.lock);
     *result = context->local.results[way][number];
-    pthread_mutex_unlock(&context->capabilities.lock);
+    tn_mutex_unlock(&context->capabilities.lock);
     return result->known;
 }
 
 static void set_known(tenon_context *context, tn_local_way way, int number, tn_local_result *result)
 {
     result->known = true;
-    pthread_mutex_lock(&context->capabilities.lock);
+    tn_mutex_lock(&context->capabilities.lock);
     context->local.results[way][number] = *result;
-    pthread_mutex_unlock(&context->capabilities.lock);
+    tn_mutex_unlock(&context->capabilities.lock);
 }
 
 /* "works 1\nREASON". Takes any text. */
@@ -266,7 +266,7 @@ void tn_local_memory_set(tenon_context *context, tn_local_way way, uint64_t byte
 void tn_local_memory_copy(tenon_context *to, tenon_context *from)
 {
     from = from->owner != NULL ? from->owner : from;
-    pthread_mutex_lock(&from->capabilities.lock);
+    tn_mutex_lock(&from->capabilities.lock);
     to->local = from->local;
-    pthread_mutex_unlock(&from->capabilities.lock);
+    tn_mutex_unlock(&from->capabilities.lock);
 }

@@ -19,18 +19,17 @@ tenon_status tn_opencl_load(const char *operation)
 
 #else
 
-#include <dlfcn.h>
-#include <pthread.h>
-#include <stdio.h>
-#include <string.h>
+#include "base/platform.h"
 
 tn_opencl_functions tn_opencl;
 
-static pthread_once_t once = PTHREAD_ONCE_INIT;
+static tn_once once = TN_ONCE_INIT;
 static char why_not[256]; /* "" where all functions were found */
 
-#ifdef __APPLE__
+#if defined(__APPLE__)
 static const char *const names[] = {"/System/Library/Frameworks/OpenCL.framework/OpenCL"};
+#elif defined(_WIN32)
+static const char *const names[] = {"OpenCL.dll"};
 #else
 static const char *const names[] = {"libOpenCL.so.1", "libOpenCL.so"};
 #endif
@@ -39,12 +38,8 @@ static const char *const names[] = {"libOpenCL.so.1", "libOpenCL.so"};
 static void *open_loader(void)
 {
     void *loader = NULL;
-    for (size_t i = 0; i < sizeof names / sizeof *names && loader == NULL; i++) {
-        loader = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
-        const char *why = loader == NULL ? dlerror() : NULL;
-        if (i == 0 && why != NULL)
-            snprintf(why_not, sizeof why_not, "%s", why);
-    }
+    for (size_t i = 0; i < sizeof names / sizeof *names && loader == NULL; i++)
+        loader = tn_library_open(names[i], why_not, i == 0 ? sizeof why_not : 0);
     if (loader != NULL)
         why_not[0] = '\0';
     return loader;
@@ -54,13 +49,13 @@ static void *open_loader(void)
  * one linked or preloaded, and each function of it that was replaced there. */
 static void *find(void *program, void *loader, const char *name)
 {
-    void *found = program != NULL ? dlsym(program, name) : NULL;
-    return found == NULL && loader != NULL ? dlsym(loader, name) : found;
+    void *found = program != NULL ? tn_library_find(program, name) : NULL;
+    return found == NULL && loader != NULL ? tn_library_find(loader, name) : found;
 }
 
 static void load(void)
 {
-    void *program = dlopen(NULL, RTLD_NOW | RTLD_LOCAL), *loader = NULL, *found;
+    void *program = tn_library_open(NULL, NULL, 0), *loader = NULL, *found;
     if (find(program, NULL, "clGetPlatformIDs") == NULL && (loader = open_loader()) == NULL)
         return;
 #define TAKE(name)                                                                                 \
@@ -76,7 +71,7 @@ static void load(void)
 
 tenon_status tn_opencl_load(const char *operation)
 {
-    pthread_once(&once, load);
+    tn_once_run(&once, load);
     if (why_not[0] != '\0')
         return tn_fail(TENON_ERROR_NO_OPENCL, "%s: there is no OpenCL here: %s", operation,
                        why_not);

@@ -11,11 +11,11 @@
 tenon_status tn_program_cache_init(const char *operation, tn_program_cache *cache)
 {
     memset(cache, 0, sizeof *cache);
-    if (pthread_mutex_init(&cache->lock, NULL) != 0)
+    if (!tn_mutex_init(&cache->lock))
         return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no lock for programs can be made",
                        operation);
-    if (pthread_cond_init(&cache->built, NULL) != 0) {
-        pthread_mutex_destroy(&cache->lock);
+    if (!tn_condition_init(&cache->built)) {
+        tn_mutex_destroy(&cache->lock);
         return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no lock for programs can be made",
                        operation);
     }
@@ -37,8 +37,8 @@ void tn_program_cache_destroy(tn_program_cache *cache)
         free_program(cache->programs[i]);
     free(cache->programs);
     free(cache->kernels);
-    pthread_cond_destroy(&cache->built);
-    pthread_mutex_destroy(&cache->lock);
+    tn_condition_destroy(&cache->built);
+    tn_mutex_destroy(&cache->lock);
 }
 
 static tenon_status no_memory(const char *source)
@@ -72,7 +72,7 @@ static tn_program *append_program(tn_program_cache *cache, const struct tenon_ke
         cache->program_capacity = capacity;
     }
     tn_program *program = calloc(1, sizeof *program);
-    if (program == NULL || (program->options = strdup(options)) == NULL) {
+    if (program == NULL || (program->options = tn_text_copy(options)) == NULL) {
         free(program);
         return NULL;
     }
@@ -92,9 +92,9 @@ static void remove_program(tn_program_cache *cache, tn_program *program)
 bool tn_program_is_there(tenon_context *context, const struct tenon_kernel_file *source,
                          const char *options)
 {
-    pthread_mutex_lock(&context->programs.lock);
+    tn_mutex_lock(&context->programs.lock);
     const bool found = find_program(&context->programs, source, options) != NULL;
-    pthread_mutex_unlock(&context->programs.lock);
+    tn_mutex_unlock(&context->programs.lock);
     return found;
 }
 
@@ -102,11 +102,11 @@ cl_program tn_program_retained(tenon_context *context, const struct tenon_kernel
                                const char *options)
 {
     cl_program made = NULL;
-    pthread_mutex_lock(&context->programs.lock);
+    tn_mutex_lock(&context->programs.lock);
     const tn_program *program = find_program(&context->programs, source, options);
     if (program != NULL && program->cl != NULL && clRetainProgram(program->cl) == CL_SUCCESS)
         made = program->cl;
-    pthread_mutex_unlock(&context->programs.lock);
+    tn_mutex_unlock(&context->programs.lock);
     return made;
 }
 
@@ -115,14 +115,14 @@ static tn_program *next_to_keep(tenon_context *context, uint32_t *at)
 {
     tn_program_cache *cache = &context->programs;
     tn_program *found = NULL;
-    pthread_mutex_lock(&cache->lock);
+    tn_mutex_lock(&cache->lock);
     for (; found == NULL && *at < cache->program_count; ++*at) {
         tn_program *program = cache->programs[*at];
         if (program->cl != NULL && !program->is_kept && atomic_load(&program->is_used) &&
             (context->owner == NULL || program->trust == TN_PROGRAM_SOUND))
             found = program;
     }
-    pthread_mutex_unlock(&cache->lock);
+    tn_mutex_unlock(&cache->lock);
     return found;
 }
 
@@ -137,13 +137,13 @@ bool tn_programs_keep_next(tenon_context *context, uint32_t *at)
 void tn_programs_judge(tenon_context *validation, bool right)
 {
     tn_program_cache *cache = &validation->programs;
-    pthread_mutex_lock(&cache->lock);
+    tn_mutex_lock(&cache->lock);
     for (uint32_t i = 0; i < cache->program_count; i++) {
         tn_program *program = cache->programs[i];
         if (program->cl != NULL && program->trust == TN_PROGRAM_NEW)
             program->trust = right ? TN_PROGRAM_SOUND : TN_PROGRAM_SUSPECT;
     }
-    pthread_mutex_unlock(&cache->lock);
+    tn_mutex_unlock(&cache->lock);
     uint32_t at = 0;
     while (right && !validation->device.keeps_builds && tn_programs_keep_next(validation, &at))
         ;
@@ -154,31 +154,31 @@ static tenon_status get_program(tenon_context *context, const struct tenon_kerne
 {
     tn_program_cache *cache = &context->programs;
     tn_program *program = NULL;
-    pthread_mutex_lock(&cache->lock);
+    tn_mutex_lock(&cache->lock);
     /* Another thread may be building it; when it fails, its entry goes and this thread tries for
      * itself. */
     while ((program = find_program(cache, source, options)) != NULL && program->cl == NULL)
-        pthread_cond_wait(&cache->built, &cache->lock);
+        tn_condition_wait(&cache->built, &cache->lock);
     if (program != NULL) {
-        pthread_mutex_unlock(&cache->lock);
+        tn_mutex_unlock(&cache->lock);
         *out = program;
         return TENON_OK;
     }
     program = append_program(cache, source, options);
-    pthread_mutex_unlock(&cache->lock);
+    tn_mutex_unlock(&cache->lock);
     if (program == NULL)
         return no_memory(source->name);
     /* Not under the lock: a build takes long, and a failing one calls the log callback. */
     tn_program built = {.source = source, .options = program->options};
     tenon_status status = tn_program_build(context, &built);
-    pthread_mutex_lock(&cache->lock);
+    tn_mutex_lock(&cache->lock);
     program->cl = built.cl;
     program->key = built.key;
     program->is_kept = built.is_kept;
     if (status != TENON_OK)
         remove_program(cache, program);
-    pthread_cond_broadcast(&cache->built);
-    pthread_mutex_unlock(&cache->lock);
+    tn_condition_broadcast(&cache->built);
+    tn_mutex_unlock(&cache->lock);
     if (status != TENON_OK)
         return status;
     /* What a validation context builds is judged first; where a binary is costly, it waits
@@ -249,10 +249,10 @@ static tenon_status list_kernel(tenon_context *context, const char *source, cons
                        .max_work_group = context->device.info.max_work_group};
     snprintf(entry.name, sizeof entry.name, "%s", name);
     cache->listener(cache->listener_user, source, options, name, work_group);
-    pthread_mutex_lock(&cache->lock);
+    tn_mutex_lock(&cache->lock);
     bool kept =
         find_kernel(cache, &not_there, name, kernel) || append_kernel(cache, &entry, kernel);
-    pthread_mutex_unlock(&cache->lock);
+    tn_mutex_unlock(&cache->lock);
     return kept ? TENON_OK : no_memory(source);
 }
 
@@ -268,23 +268,23 @@ tenon_status tn_program_kernel(tenon_context *context, const char *source, const
     if (cache->listener != NULL)
         return list_kernel(context, source, options, name, work_group, kernel);
     TN_TRY(get_program(context, text, options, &program));
-    pthread_mutex_lock(&cache->lock);
+    tn_mutex_lock(&cache->lock);
     bool found = find_kernel(cache, program, name, kernel);
-    pthread_mutex_unlock(&cache->lock);
+    tn_mutex_unlock(&cache->lock);
     if (found)
         return TENON_OK;
     TN_TRY(read_kernel(context, program, name, &entry));
-    pthread_mutex_lock(&cache->lock);
+    tn_mutex_lock(&cache->lock);
     found = find_kernel(cache, program, name, kernel) || append_kernel(cache, &entry, kernel);
-    pthread_mutex_unlock(&cache->lock);
+    tn_mutex_unlock(&cache->lock);
     return found ? TENON_OK : no_memory(source);
 }
 
 void tn_program_kernel_info(tenon_context *context, uint32_t kernel, tn_kernel *info)
 {
-    pthread_mutex_lock(&context->programs.lock);
+    tn_mutex_lock(&context->programs.lock);
     *info = context->programs.kernels[kernel];
-    pthread_mutex_unlock(&context->programs.lock);
+    tn_mutex_unlock(&context->programs.lock);
 }
 
 tenon_status tn_program_create_kernel(tenon_context *context, const char *operation,

@@ -40,10 +40,10 @@ void tn_late_lines_send(const tn_log *log, tn_late_line *lines)
 /* Whether this thread is in the validation context: its lock is recursive. */
 static bool has_entered(tn_validation *validation)
 {
-    if (pthread_mutex_trylock(&validation->lock) != 0)
+    if (!tn_recursive_mutex_try(&validation->lock))
         return false;
     const bool entered = validation->depth > 0;
-    pthread_mutex_unlock(&validation->lock);
+    tn_recursive_mutex_unlock(&validation->lock);
     return entered;
 }
 

@@ -5,15 +5,6 @@
 
 #include <tenon/statistics.h>
 
-#include <time.h>
-
-uint64_t tn_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * UINT64_C(1000000000) + (uint64_t)t.tv_nsec;
-}
-
 static tn_statistics *of(tenon_context *context)
 {
     return &(context->owner != NULL ? context->owner : context)->statistics;

@@ -2,6 +2,8 @@
 #ifndef TN_RUNTIME_STATISTICS_H
 #define TN_RUNTIME_STATISTICS_H
 
+#include "base/platform.h"
+
 #include <stdatomic.h>
 #include <stdint.h>
 
@@ -32,8 +34,5 @@ double tn_count(struct tenon_context *context, tn_statistic which, uint64_t bega
 
 /* Counts what takes no time worth telling, or several at once; negative amounts take away. */
 void tn_count_only(struct tenon_context *context, tn_statistic which, int64_t amount);
-
-/* Nanoseconds of a clock that runs evenly. */
-uint64_t tn_now(void);
 
 #endif

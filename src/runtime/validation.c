@@ -25,14 +25,14 @@ static tenon_status make_first(tenon_context *context)
 tenon_status tn_validation_enter(tenon_context *context, tenon_stream **stream)
 {
     context = context->owner != NULL ? context->owner : context;
-    pthread_mutex_lock(&context->validation.lock);
+    tn_recursive_mutex_lock(&context->validation.lock);
     tenon_status status =
         atomic_load(&context->validation.context) != NULL ? TENON_OK : make_first(context);
     *stream = context->validation.stream;
     if (status == TENON_OK)
         context->validation.depth++;
     else
-        pthread_mutex_unlock(&context->validation.lock);
+        tn_recursive_mutex_unlock(&context->validation.lock);
     return status;
 }
 
@@ -44,7 +44,7 @@ void tn_validation_leave(tenon_context *context)
         lines = context->validation.lines;
         context->validation.lines = NULL;
     }
-    pthread_mutex_unlock(&context->validation.lock);
+    tn_recursive_mutex_unlock(&context->validation.lock);
     tn_late_lines_send(&context->log, lines);
 }
 

@@ -13,8 +13,7 @@
 #ifdef TENON_CLBLAST
 #include <clblast_c.h>
 
-#include <dlfcn.h>
-#include <pthread.h>
+#include "base/platform.h"
 #include <stdio.h>
 
 #define CLBLAST_FUNCTIONS(X)                                                                       \
@@ -28,20 +27,19 @@ static struct {
     CLBLAST_FUNCTIONS(MEMBER)
 } clblast;
 
-static pthread_once_t clblast_once = PTHREAD_ONCE_INIT;
+static tn_once clblast_once = TN_ONCE_INIT;
 static char clblast_missing[256]; /* "" where all functions were found */
 
 static void open_clblast(void)
 {
-    void *library = dlopen("libclblast.so.1", RTLD_NOW | RTLD_LOCAL), *found;
+    char why[200];
+    void *library = tn_library_open(TN_LIBRARY_FILE("clblast", "1"), why, sizeof why), *found;
     if (library == NULL) {
-        const char *why = dlerror();
-        snprintf(clblast_missing, sizeof clblast_missing, "CLBlast cannot be opened: %s",
-                 why != NULL ? why : "libclblast.so.1");
+        snprintf(clblast_missing, sizeof clblast_missing, "CLBlast cannot be opened: %s", why);
         return;
     }
 #define FIND(name)                                                                                 \
-    if ((found = dlsym(library, #name)) == NULL)                                                   \
+    if ((found = tn_library_find(library, #name)) == NULL)                                         \
         snprintf(clblast_missing, sizeof clblast_missing, "CLBlast has no %s", #name);             \
     memcpy(&clblast.name, &found, sizeof found); /* C has no cast from void * to a function */
     CLBLAST_FUNCTIONS(FIND)
@@ -50,7 +48,7 @@ static void open_clblast(void)
 /* Why CLBlast is not there; NULL where it is. */
 static const char *lacks_clblast(void)
 {
-    pthread_once(&clblast_once, open_clblast);
+    tn_once_run(&clblast_once, open_clblast);
     return clblast_missing[0] != '\0' ? clblast_missing : NULL;
 }
 

@@ -1,0 +1,447 @@
+/* The platform where there is POSIX: Linux, Android, the BSDs, macOS. */
+#define _POSIX_C_SOURCE  200809L
+#define _DARWIN_C_SOURCE /* sysctlbyname, beside what POSIX has */
+
+#include "base/platform.h"
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#ifdef __APPLE__
+#include <sys/sysctl.h>
+#endif
+
+#define LEAST_STACK ((size_t)8 << 20) /* of a thread; some systems give 128 KiB */
+#define PATH_SIZE   4096
+
+bool tn_mutex_init(tn_mutex *mutex)
+{
+    return pthread_mutex_init(mutex, NULL) == 0;
+}
+
+void tn_mutex_destroy(tn_mutex *mutex)
+{
+    pthread_mutex_destroy(mutex);
+}
+
+void tn_mutex_lock(tn_mutex *mutex)
+{
+    pthread_mutex_lock(mutex);
+}
+
+void tn_mutex_unlock(tn_mutex *mutex)
+{
+    pthread_mutex_unlock(mutex);
+}
+
+bool tn_recursive_mutex_init(tn_recursive_mutex *mutex)
+{
+    pthread_mutexattr_t recursive;
+    if (pthread_mutexattr_init(&recursive) != 0)
+        return false;
+    const bool made = pthread_mutexattr_settype(&recursive, PTHREAD_MUTEX_RECURSIVE) == 0 &&
+                      pthread_mutex_init(mutex, &recursive) == 0;
+    pthread_mutexattr_destroy(&recursive);
+    return made;
+}
+
+void tn_recursive_mutex_destroy(tn_recursive_mutex *mutex)
+{
+    pthread_mutex_destroy(mutex);
+}
+
+void tn_recursive_mutex_lock(tn_recursive_mutex *mutex)
+{
+    pthread_mutex_lock(mutex);
+}
+
+bool tn_recursive_mutex_try(tn_recursive_mutex *mutex)
+{
+    return pthread_mutex_trylock(mutex) == 0;
+}
+
+void tn_recursive_mutex_unlock(tn_recursive_mutex *mutex)
+{
+    pthread_mutex_unlock(mutex);
+}
+
+bool tn_condition_init(tn_condition *condition)
+{
+    return pthread_cond_init(condition, NULL) == 0;
+}
+
+void tn_condition_destroy(tn_condition *condition)
+{
+    pthread_cond_destroy(condition);
+}
+
+void tn_condition_wait(tn_condition *condition, tn_mutex *mutex)
+{
+    pthread_cond_wait(condition, mutex);
+}
+
+void tn_condition_signal(tn_condition *condition)
+{
+    pthread_cond_signal(condition);
+}
+
+void tn_condition_broadcast(tn_condition *condition)
+{
+    pthread_cond_broadcast(condition);
+}
+
+void tn_once_run(tn_once *once, void (*work)(void))
+{
+    pthread_once(once, work);
+}
+
+bool tn_thread_create(tn_thread *thread, void *(*work)(void *), void *data)
+{
+    pthread_attr_t attributes;
+    size_t stack = 0;
+    if (pthread_attr_init(&attributes) != 0)
+        return false;
+    if (pthread_attr_getstacksize(&attributes, &stack) == 0 && stack < LEAST_STACK)
+        (void)pthread_attr_setstacksize(&attributes, LEAST_STACK);
+    const bool made = pthread_create(thread, &attributes, work, data) == 0;
+    pthread_attr_destroy(&attributes);
+    return made;
+}
+
+void tn_thread_join(tn_thread thread)
+{
+    pthread_join(thread, NULL);
+}
+
+void tn_thread_detach(tn_thread thread)
+{
+    pthread_detach(thread);
+}
+
+bool tn_thread_is_this(tn_thread thread)
+{
+    return pthread_equal(thread, pthread_self()) != 0;
+}
+
+uint64_t tn_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * UINT64_C(1000000000) + (uint64_t)t.tv_nsec;
+}
+
+void tn_sleep(uint64_t nanoseconds)
+{
+    const uint64_t second = UINT64_C(1000000000);
+    nanosleep(&(struct timespec){.tv_sec = (time_t)(nanoseconds / second),
+                                 .tv_nsec = (long)(nanoseconds % second)},
+              NULL);
+}
+
+void tn_error_text(int error, char *text, size_t size)
+{
+    if (strerror_r(error, text, size) != 0)
+        snprintf(text, size, "error %d", error);
+}
+
+static tn_file_facts facts_of(const struct stat *is)
+{
+    return (tn_file_facts){.is_folder = S_ISDIR(is->st_mode),
+                           .is_file = S_ISREG(is->st_mode),
+                           .is_foreign = is->st_uid != geteuid(),
+                           .is_open_to_others = (is->st_mode & (S_IWGRP | S_IWOTH)) != 0,
+                           .size = (uint64_t)is->st_size,
+                           .modified = (int64_t)is->st_mtime};
+}
+
+int tn_file_look(const char *path, tn_file_facts *facts)
+{
+    struct stat is;
+    if (stat(path, &is) != 0)
+        return errno;
+    *facts = facts_of(&is);
+    return 0;
+}
+
+bool tn_file_is_readable(const char *path)
+{
+    return access(path, R_OK) == 0;
+}
+
+static bool read_bytes(int file, unsigned char *bytes, size_t size)
+{
+    for (size_t done = 0; done < size;) {
+        const ssize_t got = read(file, bytes + done, size - done);
+        if (got <= 0 && !(got < 0 && errno == EINTR))
+            return false;
+        done += got > 0 ? (size_t)got : 0;
+    }
+    return true;
+}
+
+static unsigned char *read_open(int file, uint64_t most, size_t *size, int64_t *modified)
+{
+    struct stat is;
+    if (fstat(file, &is) != 0 || !S_ISREG(is.st_mode) || is.st_size < 0 ||
+        (uint64_t)is.st_size > most || (uint64_t)is.st_size >= SIZE_MAX)
+        return NULL;
+    unsigned char *bytes = malloc((size_t)is.st_size + 1);
+    if (bytes == NULL || !read_bytes(file, bytes, (size_t)is.st_size)) {
+        free(bytes);
+        return NULL;
+    }
+    *size = (size_t)is.st_size;
+    *modified = (int64_t)is.st_mtime;
+    return bytes;
+}
+
+/* Without waiting for who should write into it, where somebody has put a pipe there. */
+unsigned char *tn_file_read(const char *path, uint64_t most, size_t *size, int64_t *modified)
+{
+    const int file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (file < 0)
+        return NULL;
+    unsigned char *bytes = read_open(file, most, size, modified);
+    close(file);
+    return bytes;
+}
+
+void tn_file_touch(const char *path)
+{
+    (void)utimensat(AT_FDCWD, path, NULL, AT_SYMLINK_NOFOLLOW);
+}
+
+int tn_file_append(const char *path, const void *bytes, size_t size)
+{
+    const int file = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC,
+                          S_IRUSR | S_IWUSR | S_IRGRP | S_IROTH);
+    if (file < 0)
+        return errno;
+    errno = ENOSPC;
+    const int error = write(file, bytes, size) == (ssize_t)size ? 0 : errno;
+    close(file);
+    return error;
+}
+
+FILE *tn_file_begin(char *temporary)
+{
+    const int number = mkstemp(temporary);
+    if (number < 0)
+        return NULL;
+    (void)fcntl(number, F_SETFD, FD_CLOEXEC);
+    FILE *file = fdopen(number, "wb");
+    if (file != NULL)
+        return file;
+    const int error = errno;
+    close(number);
+    unlink(temporary);
+    errno = error;
+    return NULL;
+}
+
+/* As files are that nobody made private. */
+static bool open_to_all(FILE *file)
+{
+    const mode_t mask = umask(0);
+    umask(mask);
+    return fchmod(fileno(file), 0666 & ~mask) == 0;
+}
+
+int tn_file_keep(FILE *file, const char *temporary, const char *path, bool well, bool for_all)
+{
+    if (well)
+        errno = 0;
+    well = well && (!for_all || open_to_all(file));
+    int error = well ? 0 : errno != 0 ? errno : EIO;
+    if (fclose(file) != 0 && error == 0)
+        error = errno != 0 ? errno : EIO;
+    if (error == 0 && rename(temporary, path) == 0)
+        return 0;
+    error = error != 0 ? error : errno;
+    unlink(temporary);
+    return error;
+}
+
+int tn_folder_create(const char *path, bool is_private)
+{
+    return mkdir(path, is_private ? S_IRWXU : S_IRWXU | S_IRWXG | S_IRWXO) == 0 ? 0 : errno;
+}
+
+bool tn_folder_visit(const char *folder, bool (*wants)(const char *name),
+                     bool (*visit)(void *user, const char *name, const tn_file_facts *facts),
+                     void *user)
+{
+    char path[PATH_SIZE];
+    struct stat is;
+    bool goes_on = true;
+    DIR *open_folder = opendir(folder);
+    if (open_folder == NULL)
+        return false;
+    for (const struct dirent *at; goes_on && (at = readdir(open_folder)) != NULL;) {
+        if (!wants(at->d_name) ||
+            snprintf(path, sizeof path, "%s/%s", folder, at->d_name) >= PATH_SIZE ||
+            lstat(path, &is) != 0 || !S_ISREG(is.st_mode))
+            continue;
+        const tn_file_facts facts = facts_of(&is);
+        goes_on = visit(user, at->d_name, &facts);
+    }
+    closedir(open_folder);
+    return goes_on;
+}
+
+static char *below(const char *parent, const char *name)
+{
+    const size_t size = strlen(parent) + strlen(name) + 2;
+    char *folder = malloc(size);
+    if (folder != NULL)
+        snprintf(folder, size, "%s/%s", parent, name);
+    return folder;
+}
+
+const char tn_folder_of_caches_variables[] = "XDG_CACHE_HOME and HOME";
+
+char *tn_folder_of_caches(void)
+{
+    const char *at = getenv("XDG_CACHE_HOME");
+    if (at != NULL && at[0] == '/')
+        return tn_text_copy(at);
+    at = getenv("HOME");
+    if (at == NULL || at[0] == '\0')
+        return NULL;
+#ifdef __APPLE__
+    return below(at, "Library/Caches");
+#else
+    return below(at, ".cache");
+#endif
+}
+
+void *tn_library_open(const char *name, char *why, size_t size)
+{
+    void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    const char *text = library == NULL ? dlerror() : NULL;
+    if (library == NULL && size > 0)
+        snprintf(why, size, "%s", text != NULL ? text : name);
+    return library;
+}
+
+void *tn_library_find(void *library, const char *name)
+{
+    return dlsym(library, name);
+}
+
+void tn_library_close(void *library)
+{
+    dlclose(library);
+}
+
+void tn_host_name(char *name, size_t size)
+{
+    name[0] = '\0';
+    if (gethostname(name, size) != 0)
+        name[0] = '\0';
+    name[size - 1] = '\0';
+}
+
+int64_t tn_process_number(void)
+{
+    return (int64_t)getpid();
+}
+
+/* What stands in a field of /proc/…/stat, from the third on; NULL where the line ends before. */
+static const char *field(const char *stat, int number)
+{
+    /* The name of the program, in parentheses, may hold anything. */
+    const char *at = strrchr(stat, ')');
+    for (int i = 2; at != NULL && i < number; i++)
+        at = strchr(at + 1, ' ');
+    return at != NULL ? at + 1 : NULL;
+}
+
+/* False where the file cannot be read. */
+static bool read_text(const char *path, char *text, size_t size)
+{
+    FILE *file = fopen(path, "re");
+    if (file == NULL)
+        return false;
+    text[fread(text, 1, size - 1, file)] = '\0';
+    fclose(file);
+    return true;
+}
+
+bool tn_process_find(int64_t number, uint64_t *started)
+{
+    char path[64], text[1024];
+    *started = 0;
+    if (number <= 0 || number > INT_MAX || (kill((pid_t)number, 0) != 0 && errno == ESRCH))
+        return false;
+    snprintf(path, sizeof path, "/proc/%lld/stat", (long long)number);
+    if (!read_text(path, text, sizeof text))
+        return true;
+    const char *state = field(text, 3), *threads = field(text, 20), *start = field(text, 22);
+    if (start == NULL)
+        return true;
+    *started = strtoull(start, NULL, 10);
+    /* One that has ended keeps its number until its parent has asked after it. The first thread of
+     * a process may end before others do. */
+    return (*state != 'Z' && *state != 'X') || strtol(threads, NULL, 10) > 1;
+}
+
+#ifdef __APPLE__
+
+static void ask(const char *name, char *text, size_t size)
+{
+    text[0] = '\0';
+    if (sysctlbyname(name, text, &size, NULL, 0) != 0)
+        text[0] = '\0';
+}
+
+void tn_processor_facts(char *brand, size_t brand_size, char *features, size_t features_size)
+{
+    ask("machdep.cpu.brand_string", brand, brand_size);
+    ask("machdep.cpu.features", features, features_size);
+    const size_t used = strlen(features);
+    ask("machdep.cpu.leaf7_features", features + used, features_size - used);
+}
+
+#else
+
+#define MOST_TOLD 16384 /* bytes of /proc/cpuinfo that surely hold the first processor */
+
+/* What stands behind the first of these names that begins a line, as "name :"; "" without one. */
+static void copy_line(const char *text, const char *const *names, char *out, size_t size)
+{
+    out[0] = '\0';
+    for (; out[0] == '\0' && *names != NULL; names++)
+        for (const char *line = text; line != NULL; line = strchr(line, '\n')) {
+            line += *line == '\n';
+            const char *at = line + strlen(*names);
+            if (strncmp(line, *names, strlen(*names)) != 0)
+                continue;
+            at += strspn(at, " \t");
+            if (*at++ != ':')
+                continue;
+            at += strspn(at, " \t");
+            snprintf(out, size, "%.*s", (int)strcspn(at, "\n"), at);
+            break;
+        }
+}
+
+void tn_processor_facts(char *brand, size_t brand_size, char *features, size_t features_size)
+{
+    /* x86, ARM, POWER, RISC-V. */
+    static const char *const brands[] = {"model name", "CPU part", "cpu", "uarch", NULL};
+    static const char *const lists[] = {"flags", "Features", "isa", NULL};
+    char text[MOST_TOLD] = "";
+    (void)read_text("/proc/cpuinfo", text, sizeof text);
+    copy_line(text, brands, brand, brand_size);
+    copy_line(text, lists, features, features_size);
+}
+
+#endif

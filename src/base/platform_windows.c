@@ -1,0 +1,451 @@
+/* The platform where there is Windows. */
+#define WIN32_LEAN_AND_MEAN
+#ifndef _WIN32_WINNT
+#define _WIN32_WINNT 0x0601
+#endif
+
+#include "base/platform.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <io.h>
+#include <process.h>
+#include <share.h>
+#include <sys/stat.h>
+#include <sys/utime.h>
+#include <time.h>
+#include <windows.h>
+
+#define STACK     ((unsigned)8 << 20) /* of a thread */
+#define PATH_SIZE 4096
+
+/* What stands in the header without <windows.h>. */
+_Static_assert(sizeof(tn_mutex) == sizeof(SRWLOCK) &&
+                   sizeof(tn_condition) == sizeof(CONDITION_VARIABLE) &&
+                   sizeof(tn_once) == sizeof(INIT_ONCE),
+               "a lock is a pointer");
+
+static SRWLOCK *lock_of(tn_mutex *mutex)
+{
+    return (SRWLOCK *)(void *)mutex;
+}
+
+static CONDITION_VARIABLE *condition_of(tn_condition *condition)
+{
+    return (CONDITION_VARIABLE *)(void *)condition;
+}
+
+bool tn_mutex_init(tn_mutex *mutex)
+{
+    InitializeSRWLock(lock_of(mutex));
+    return true;
+}
+
+void tn_mutex_destroy(tn_mutex *mutex)
+{
+    (void)mutex;
+}
+
+void tn_mutex_lock(tn_mutex *mutex)
+{
+    AcquireSRWLockExclusive(lock_of(mutex));
+}
+
+void tn_mutex_unlock(tn_mutex *mutex)
+{
+    ReleaseSRWLockExclusive(lock_of(mutex));
+}
+
+bool tn_recursive_mutex_init(tn_recursive_mutex *mutex)
+{
+    memset(mutex, 0, sizeof *mutex);
+    return tn_mutex_init(&mutex->lock);
+}
+
+void tn_recursive_mutex_destroy(tn_recursive_mutex *mutex)
+{
+    tn_mutex_destroy(&mutex->lock);
+}
+
+/* Only this thread writes its own number. */
+static bool is_own(const tn_recursive_mutex *mutex)
+{
+    return mutex->owner == GetCurrentThreadId();
+}
+
+void tn_recursive_mutex_lock(tn_recursive_mutex *mutex)
+{
+    if (!is_own(mutex)) {
+        tn_mutex_lock(&mutex->lock);
+        mutex->owner = GetCurrentThreadId();
+    }
+    mutex->depth++;
+}
+
+bool tn_recursive_mutex_try(tn_recursive_mutex *mutex)
+{
+    if (!is_own(mutex)) {
+        if (!TryAcquireSRWLockExclusive(lock_of(&mutex->lock)))
+            return false;
+        mutex->owner = GetCurrentThreadId();
+    }
+    mutex->depth++;
+    return true;
+}
+
+void tn_recursive_mutex_unlock(tn_recursive_mutex *mutex)
+{
+    if (--mutex->depth > 0)
+        return;
+    mutex->owner = 0;
+    tn_mutex_unlock(&mutex->lock);
+}
+
+bool tn_condition_init(tn_condition *condition)
+{
+    InitializeConditionVariable(condition_of(condition));
+    return true;
+}
+
+void tn_condition_destroy(tn_condition *condition)
+{
+    (void)condition;
+}
+
+void tn_condition_wait(tn_condition *condition, tn_mutex *mutex)
+{
+    SleepConditionVariableSRW(condition_of(condition), lock_of(mutex), INFINITE, 0);
+}
+
+void tn_condition_signal(tn_condition *condition)
+{
+    WakeConditionVariable(condition_of(condition));
+}
+
+void tn_condition_broadcast(tn_condition *condition)
+{
+    WakeAllConditionVariable(condition_of(condition));
+}
+
+static BOOL CALLBACK run_once(INIT_ONCE *once, void *work, void **unused)
+{
+    (void)once;
+    (void)unused;
+    (*(void (**)(void))work)();
+    return TRUE;
+}
+
+void tn_once_run(tn_once *once, void (*work)(void))
+{
+    InitOnceExecuteOnce((INIT_ONCE *)(void *)once, run_once, &work, NULL);
+}
+
+typedef struct start {
+    void *(*work)(void *);
+    void *data;
+} start;
+
+static unsigned __stdcall begin(void *given)
+{
+    const start s = *(start *)given;
+    free(given);
+    s.work(s.data);
+    return 0;
+}
+
+bool tn_thread_create(tn_thread *thread, void *(*work)(void *), void *data)
+{
+    unsigned number;
+    start *s = malloc(sizeof *s);
+    if (s == NULL)
+        return false;
+    *s = (start){work, data};
+    thread->handle =
+        (void *)_beginthreadex(NULL, STACK, begin, s, STACK_SIZE_PARAM_IS_A_RESERVATION, &number);
+    thread->number = number;
+    if (thread->handle == NULL)
+        free(s);
+    return thread->handle != NULL;
+}
+
+void tn_thread_join(tn_thread thread)
+{
+    WaitForSingleObject(thread.handle, INFINITE);
+    CloseHandle(thread.handle);
+}
+
+void tn_thread_detach(tn_thread thread)
+{
+    CloseHandle(thread.handle);
+}
+
+bool tn_thread_is_this(tn_thread thread)
+{
+    return thread.number == GetCurrentThreadId();
+}
+
+uint64_t tn_now(void)
+{
+    const uint64_t second = UINT64_C(1000000000);
+    LARGE_INTEGER ticks, rate;
+    QueryPerformanceCounter(&ticks);
+    QueryPerformanceFrequency(&rate);
+    const uint64_t t = (uint64_t)ticks.QuadPart, r = (uint64_t)rate.QuadPart;
+    return t / r * second + t % r * second / r;
+}
+
+void tn_sleep(uint64_t nanoseconds)
+{
+    Sleep((DWORD)((nanoseconds + 999999) / 1000000));
+}
+
+void tn_error_text(int error, char *text, size_t size)
+{
+    if (strerror_s(text, size, error) != 0)
+        snprintf(text, size, "error %d", error);
+}
+
+static int error_of(DWORD error)
+{
+    switch (error) {
+    case ERROR_FILE_NOT_FOUND:
+    case ERROR_PATH_NOT_FOUND:
+        return ENOENT;
+    case ERROR_ACCESS_DENIED:
+    case ERROR_SHARING_VIOLATION:
+    case ERROR_WRITE_PROTECT:
+        return EACCES;
+    case ERROR_DISK_FULL:
+    case ERROR_HANDLE_DISK_FULL:
+        return ENOSPC;
+    default:
+        return EIO;
+    }
+}
+
+/* A folder of caches is the user's own by where it lies, so that others have nothing there. */
+static tn_file_facts facts_of(const struct __stat64 *is)
+{
+    return (tn_file_facts){.is_folder = (is->st_mode & _S_IFMT) == _S_IFDIR,
+                           .is_file = (is->st_mode & _S_IFMT) == _S_IFREG,
+                           .size = (uint64_t)is->st_size,
+                           .modified = (int64_t)is->st_mtime};
+}
+
+int tn_file_look(const char *path, tn_file_facts *facts)
+{
+    struct __stat64 is;
+    if (_stat64(path, &is) != 0)
+        return errno;
+    *facts = facts_of(&is);
+    return 0;
+}
+
+bool tn_file_is_readable(const char *path)
+{
+    return _access(path, 4) == 0;
+}
+
+static bool read_bytes(int file, unsigned char *bytes, size_t size)
+{
+    for (size_t done = 0; done < size;) {
+        const size_t left = size - done, most = (size_t)1 << 30;
+        const int got = _read(file, bytes + done, (unsigned)(left < most ? left : most));
+        if (got <= 0)
+            return false;
+        done += (size_t)got;
+    }
+    return true;
+}
+
+static unsigned char *read_open(int file, uint64_t most, size_t *size, int64_t *modified)
+{
+    struct __stat64 is;
+    if (_fstat64(file, &is) != 0 || (is.st_mode & _S_IFMT) != _S_IFREG || is.st_size < 0 ||
+        (uint64_t)is.st_size > most || (uint64_t)is.st_size >= SIZE_MAX)
+        return NULL;
+    unsigned char *bytes = malloc((size_t)is.st_size + 1);
+    if (bytes == NULL || !read_bytes(file, bytes, (size_t)is.st_size)) {
+        free(bytes);
+        return NULL;
+    }
+    *size = (size_t)is.st_size;
+    *modified = (int64_t)is.st_mtime;
+    return bytes;
+}
+
+unsigned char *tn_file_read(const char *path, uint64_t most, size_t *size, int64_t *modified)
+{
+    const int file = _open(path, _O_RDONLY | _O_BINARY | _O_NOINHERIT);
+    if (file < 0)
+        return NULL;
+    unsigned char *bytes = read_open(file, most, size, modified);
+    _close(file);
+    return bytes;
+}
+
+void tn_file_touch(const char *path)
+{
+    (void)_utime64(path, NULL);
+}
+
+int tn_file_append(const char *path, const void *bytes, size_t size)
+{
+    DWORD written = 0;
+    const HANDLE file = CreateFileA(path, FILE_APPEND_DATA, FILE_SHARE_READ | FILE_SHARE_WRITE,
+                                    NULL, OPEN_ALWAYS, FILE_ATTRIBUTE_NORMAL, NULL);
+    if (file == INVALID_HANDLE_VALUE)
+        return error_of(GetLastError());
+    int error = 0;
+    if (!WriteFile(file, bytes, (DWORD)size, &written, NULL))
+        error = error_of(GetLastError());
+    else if (written != size)
+        error = ENOSPC;
+    CloseHandle(file);
+    return error;
+}
+
+/* Replaces the last letters: by the clock and a count, until the name is new. */
+static int make_file(char *temporary)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789";
+    char *at = temporary + strlen(temporary) - 6;
+    int file = -1;
+    errno = EEXIST;
+    for (int attempt = 0; file < 0 && errno == EEXIST && attempt < 100; attempt++) {
+        uint64_t number = tn_now() ^ (uint64_t)GetCurrentThreadId() << 20;
+        for (int i = 0; i < 6; i++, number /= 36)
+            at[i] = letters[number % 36];
+        file = _open(temporary, _O_CREAT | _O_EXCL | _O_WRONLY | _O_BINARY | _O_NOINHERIT,
+                     _S_IREAD | _S_IWRITE);
+    }
+    return file;
+}
+
+FILE *tn_file_begin(char *temporary)
+{
+    const int number = make_file(temporary);
+    if (number < 0)
+        return NULL;
+    FILE *file = _fdopen(number, "wb");
+    if (file != NULL)
+        return file;
+    const int error = errno;
+    _close(number);
+    remove(temporary);
+    errno = error;
+    return NULL;
+}
+
+int tn_file_keep(FILE *file, const char *temporary, const char *path, bool well, bool for_all)
+{
+    int error = well ? 0 : errno != 0 ? errno : EIO;
+    (void)for_all; /* who may read it is said by the folder */
+    errno = 0;
+    if (fclose(file) != 0 && error == 0)
+        error = errno != 0 ? errno : EIO;
+    if (error == 0 && MoveFileExA(temporary, path, MOVEFILE_REPLACE_EXISTING))
+        return 0;
+    error = error != 0 ? error : error_of(GetLastError());
+    remove(temporary);
+    return error;
+}
+
+int tn_folder_create(const char *path, bool is_private)
+{
+    (void)is_private;
+    return CreateDirectoryA(path, NULL)             ? 0
+           : GetLastError() == ERROR_ALREADY_EXISTS ? EEXIST
+                                                    : error_of(GetLastError());
+}
+
+bool tn_folder_visit(const char *folder, bool (*wants)(const char *name),
+                     bool (*visit)(void *user, const char *name, const tn_file_facts *facts),
+                     void *user)
+{
+    char path[PATH_SIZE];
+    struct __finddata64_t found;
+    bool goes_on = true;
+    if (snprintf(path, sizeof path, "%s/*", folder) >= PATH_SIZE)
+        return false;
+    const intptr_t search = _findfirst64(path, &found);
+    if (search == -1)
+        return false;
+    do {
+        const tn_file_facts facts = {.is_file = (found.attrib & _A_SUBDIR) == 0,
+                                     .size = (uint64_t)found.size,
+                                     .modified = (int64_t)found.time_write};
+        if (facts.is_file && wants(found.name))
+            goes_on = visit(user, found.name, &facts);
+    } while (goes_on && _findnext64(search, &found) == 0);
+    _findclose(search);
+    return goes_on;
+}
+
+const char tn_folder_of_caches_variables[] = "LOCALAPPDATA";
+
+char *tn_folder_of_caches(void)
+{
+    const char *at = getenv("LOCALAPPDATA");
+    return at != NULL && at[0] != '\0' ? tn_text_copy(at) : NULL;
+}
+
+void *tn_library_open(const char *name, char *why, size_t size)
+{
+    void *library = (void *)(name != NULL ? LoadLibraryA(name) : GetModuleHandleA(NULL));
+    if (library == NULL && size > 0)
+        snprintf(why, size, "%s: error %lu", name, GetLastError());
+    return library;
+}
+
+void *tn_library_find(void *library, const char *name)
+{
+    void *found = NULL;
+    const FARPROC function = GetProcAddress((HMODULE)library, name);
+    memcpy(&found, &function, sizeof found); /* C has no cast from a function to void * */
+    return found;
+}
+
+void tn_library_close(void *library)
+{
+    FreeLibrary((HMODULE)library);
+}
+
+void tn_host_name(char *name, size_t size)
+{
+    DWORD length = (DWORD)size;
+    if (!GetComputerNameA(name, &length))
+        name[0] = '\0';
+}
+
+int64_t tn_process_number(void)
+{
+    return (int64_t)GetCurrentProcessId();
+}
+
+bool tn_process_find(int64_t number, uint64_t *started)
+{
+    FILETIME made, ended, kernel, user;
+    *started = 0;
+    const HANDLE process =
+        OpenProcess(PROCESS_QUERY_LIMITED_INFORMATION | SYNCHRONIZE, FALSE, (DWORD)number);
+    if (process == NULL)
+        return GetLastError() == ERROR_ACCESS_DENIED;
+    /* Who holds a handle keeps the number of one that has ended. */
+    const bool is_there = WaitForSingleObject(process, 0) == WAIT_TIMEOUT;
+    if (GetProcessTimes(process, &made, &ended, &kernel, &user))
+        *started = (uint64_t)made.dwHighDateTime << 32 | made.dwLowDateTime;
+    CloseHandle(process);
+    return is_there;
+}
+
+void tn_processor_facts(char *brand, size_t brand_size, char *features, size_t features_size)
+{
+    const char *text = getenv("PROCESSOR_IDENTIFIER");
+    size_t used = 0;
+    snprintf(brand, brand_size, "%s", text != NULL ? text : "");
+    features[0] = '\0';
+    for (DWORD i = 0; i < 64 && used + 4 < features_size; i++)
+        if (IsProcessorFeaturePresent(i))
+            used += (size_t)snprintf(features + used, features_size - used, "%lu ", i);
+}

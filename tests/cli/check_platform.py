@@ -1,0 +1,62 @@
+#!/usr/bin/env python3
+"""What only one system has is behind the platform files: the library and the command include C11's headers,
+those of their dependencies, and no others; and what needs a declaration of POSIX does not compile there."""
+import re
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+C11 = {"assert", "complex", "ctype", "errno", "fenv", "float", "inttypes", "iso646", "limits", "locale", "math",
+       "setjmp", "signal", "stdalign", "stdarg", "stdatomic", "stdbool", "stddef", "stdint", "stdio", "stdlib",
+       "stdnoreturn", "string", "tgmath", "time", "uchar", "wchar", "wctype"}
+DEPENDENCIES = {"CL/cl.h", "CL/cl_ext.h", "OpenCL/opencl.h", "xxhash.h", "jansson.h", "clblast_c.h"}
+PLATFORM = {"src/base/platform.h", "src/base/platform_posix.c", "src/base/platform_windows.c",
+            "tools/platform.h", "tools/platform_posix.c", "tools/platform_windows.c"}
+INCLUDED = re.compile(r"(?m)^\s*#\s*include\s*<([^>]+)>")
+# Compilers and linkers know these without a header, or they are what tells systems apart.
+NAMES = re.compile(r"\b(pthread_\w+|_WIN32|__MINGW32__|__linux__|O_CLOEXEC|fopen\([^)]*\"\w*[exN]\w*\"\))")
+# Where a system has its own header or file for what is Tenon's to name.
+SYSTEMS = {"include/tenon/export.h", "src/runtime/opencl.c"}
+
+
+def sources():
+    for folder in ("include", "src", "tools"):
+        for path in sorted((ROOT / folder).rglob("*")):
+            if path.suffix in (".c", ".h"):
+                yield path.relative_to(ROOT).as_posix(), path.read_text(encoding="utf-8")
+
+
+def is_known(header):
+    return header.removesuffix(".h") in C11 or header in DEPENDENCIES or header.startswith("tenon/")
+
+
+class Platform(unittest.TestCase):
+    def test_only_the_platform_files_include_what_c11_lacks(self):
+        found = {name: foreign for name, text in sources()
+                 if (foreign := [h for h in INCLUDED.findall(text) if not is_known(h)])}
+        self.assertEqual({name: headers for name, headers in found.items() if name not in PLATFORM}, {})
+        self.assertIn("src/base/platform_posix.c", found)
+        self.assertIn("src/base/platform_windows.c", found)
+
+    def test_only_the_platform_files_name_what_a_system_has(self):
+        found = {name: names for name, text in sources()
+                 if name not in PLATFORM | SYSTEMS and (names := NAMES.findall(text))}
+        self.assertEqual(found, {})
+
+    def test_posix_is_not_declared_to_the_others(self):
+        self.assertIn("strict_args = ['-U_POSIX_C_SOURCE']", (ROOT / "meson.build").read_text(encoding="utf-8"))
+        for place in ("src", "tools"):
+            self.assertIn("strict_args", (ROOT / place / "meson.build").read_text(encoding="utf-8"), place)
+
+    def test_the_two_systems_have_the_same_functions(self):
+        for folder, prefix in (("src/base", "tn_"), ("tools", "platform_")):
+            defined = []
+            for system in ("posix", "windows"):
+                text = (ROOT / folder / f"platform_{system}.c").read_text(encoding="utf-8")
+                defined.append(set(re.findall(rf"(?m)^(?!static)\w[\w \*]*\b({prefix}\w+)\([^;]*?\)\n{{", text)))
+            self.assertEqual(*defined)
+            self.assertGreater(len(defined[0]), 5)
+
+
+if __name__ == "__main__":
+    unittest.main()

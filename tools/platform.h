@@ -1,0 +1,27 @@
+/* What the tenon command needs of the system beyond base/platform.h. */
+#ifndef TENON_TOOLS_PLATFORM_H
+#define TENON_TOOLS_PLATFORM_H
+
+#include "base/platform.h"
+
+/* Variables of the environment, of this process and of those that it starts. */
+void platform_set(const char *name, const char *value, bool replaces);
+void platform_unset(const char *name);
+
+unsigned platform_cores(void);
+bool platform_is_terminal(FILE *file);
+
+/* Calls for SIGINT and SIGTERM, each time. */
+void platform_catch(void (*handler)(int));
+
+typedef struct platform_child {
+    intptr_t handle;
+} platform_child;
+
+/* Starts this program once more, with these arguments up to NULL; what it prints is lost. */
+bool platform_spawn_self(char *const *words, platform_child *child);
+
+/* Waits for its end: whether it returned 0. */
+bool platform_ended_well(platform_child child);
+
+#endif
