@@ -1,4 +1,9 @@
-"""Builds the wheel: Tenon's library by Meson, and what follows from its headers by generate.py."""
+"""Builds the wheel: Tenon's library by Meson, and what follows from its headers by generate.py.
+
+TENON_SYSTEM_INCLUDE in the environment: a package of the system's, which uses the library that is installed; there is the
+folder with the version.h of a build.
+"""
+import os
 import re
 import shutil
 import subprocess
@@ -31,12 +36,18 @@ class BuildPackage(build_py):
         super().run()
         from generate import generate
         package = Path(self.build_lib, "tenon")
+        system_include = os.environ.get("TENON_SYSTEM_INCLUDE")
+        generated = Path(system_include) if system_include else self.build_library(package)
+        generate([ROOT / "include", generated], package)
+
+    def build_library(self, package):
+        """Puts the library into the package; returns the folder of the headers that its build has made."""
         folder = Path(self.get_finalized_command("build").build_temp).resolve() / "library"
         if not (folder / "build.ninja").exists():
             subprocess.run(["meson", "setup", folder, ROOT, *OPTIONS], check=True)
         subprocess.run(["meson", "compile", "-C", folder], check=True)
         shutil.copyfile(folder / "src" / "libtenon.so", package / "libtenon.so")
-        generate([ROOT / "include", folder / "include"], package)
+        return folder / "include"
 
 
 class BuildWheel(bdist_wheel):

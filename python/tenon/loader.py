@@ -38,8 +38,9 @@ EXCEPTIONS = {
 
 
 def _open():
-    """TENON_LIBRARY in the environment, or the library that the package carries."""
-    path = os.environ.get("TENON_LIBRARY") or str(Path(__file__).with_name("libtenon.so"))
+    """TENON_LIBRARY in the environment, the library that the package carries, or that of the system."""
+    carried = Path(__file__).with_name("libtenon.so")
+    path = os.environ.get("TENON_LIBRARY") or (str(carried) if carried.exists() else "libtenon.so.0")
     try:
         return ffi.dlopen(path)
     except OSError as error:

@@ -1,0 +1,116 @@
+#!/usr/bin/env bash
+# ./run package [bookworm|trixie] [--no-tests]: the release's tarball, and Debian's packages of it.
+#
+# The tarball is what git tracks at HEAD. It is built and tested by itself, then made into packages in a new Debian root,
+# and these are installed and used in another, which has nothing of what they were built with. What came out is in
+# build/package.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+# shellcheck source=scripts/common.sh
+. scripts/common.sh
+# shellcheck source=scripts/root.sh
+. scripts/root.sh
+
+OUT=$PWD/build/package
+VERSION=$(sed -n "s/^ *version: '\([0-9.]*\)',$/\1/p" meson.build)
+TARBALL=tenon-$VERSION.tar.xz
+
+make_tarball() {
+    git diff --quiet HEAD || echo "(what is not committed is not in the tarball)"
+    stage "Packing $TARBALL" "$LOG/dist.log" meson dist -C build --no-tests --formats xztar --allow-dirty
+    mkdir -p "$OUT"
+    cp "build/meson-dist/$TARBALL" "$OUT/"
+}
+
+# The quick set, from the tarball alone.
+test_tarball() {
+    local folder
+    folder=$(mktemp -d "${TMPDIR:-/tmp}/tenon-dist.XXXXXX")
+    tar -C "$folder" -xf "$OUT/$TARBALL"
+    (cd "$folder/tenon-$VERSION" && ./run test) || { rm -rf "$folder"; return 1; }
+    rm -rf "$folder"
+}
+
+# debian_source FOLDER: the tarball with Debian's files, and a changelog of one entry.
+debian_source() {
+    cp "$OUT/$TARBALL" "$1/tenon_$VERSION.orig.tar.xz"
+    tar -C "$1" -xf "$OUT/$TARBALL"
+    cp -r "$1/tenon-$VERSION/packaging/debian" "$1/tenon-$VERSION/debian"
+    cat > "$1/tenon-$VERSION/debian/changelog" << TXT
+tenon ($VERSION-1) unstable; urgency=medium
+
+  * Version $VERSION: see CHANGELOG.md.
+
+ -- $(sed -n 's/^Maintainer: //p' packaging/debian/control)  $(git log -1 --format=%aD)
+TXT
+}
+
+build_packages() {
+    stage "Installing what packages are built with" "$LOG/package-tools.log" inside bash -euc '
+        export DEBIAN_FRONTEND=noninteractive
+        apt-get -q -y install --no-install-recommends build-essential lintian
+        cd /root/tenon-*/ && apt-get -q -y build-dep --no-install-recommends .'
+    stage "Building packages" "$LOG/package-build.log" inside bash -euc 'cd /root/tenon-*/ && dpkg-buildpackage -us -uc'
+    # There is no bug of Debian's that asks for the package; a Creative Commons licence may be named by its address.
+    stage "Asking lintian" "$LOG/package-lintian.log" inside bash -euc 'cd /root && lintian --allow-root --info \
+        --fail-on error,warning --suppress-tags initial-upload-closes-no-bugs,incomplete-creative-commons-license \
+        tenon_*.changes'
+    find "$OUT" -name '*.deb' -delete
+    cp "$ROOT"/root/*.deb "$ROOT"/root/*.dsc "$ROOT"/root/*.debian.tar.xz "$ROOT"/root/*.orig.tar.xz "$OUT/"
+}
+
+# use_packages NAME: installs what debian/tests/control says that the test needs, and runs it.
+use_packages() {
+    local needs
+    needs=$(awk -v name="$1" '$1 == "Tests:" { on = $2 == name } on && $1 == "Depends:" { $1 = ""; gsub(",", ""); print }' \
+        packaging/debian/tests/control)
+    # shellcheck disable=SC2016  # expanded by the inner shell
+    inside bash -euc '
+        export DEBIAN_FRONTEND=noninteractive
+        cd /root
+        apt-get -q -y install --no-install-recommends $1
+        cd tenon-*/ && "packaging/debian/tests/$2"' use "$needs" "$1"
+}
+
+# The packages as a repository of the root's, so that apt finds what they need of each other.
+offer_packages() {
+    mkdir -p "$ROOT/srv/tenon"
+    cp "$OUT"/*.deb "$ROOT/srv/tenon/"
+    tar -C "$ROOT/root" -xf "$OUT/$TARBALL"
+    inside bash -euc 'cd /srv/tenon
+        apt-get -q update
+        DEBIAN_FRONTEND=noninteractive apt-get -q -y install --no-install-recommends dpkg-dev
+        dpkg-scanpackages . > Packages
+        echo "deb [trusted=yes] file:/srv/tenon ./" > /etc/apt/sources.list.d/tenon.list
+        apt-get -q update'
+}
+
+main() {
+    local suite=bookworm tested=1 argument name
+    for argument in "$@"; do
+        case $argument in
+            bookworm | trixie) suite=$argument ;;
+            --no-tests) tested=0 ;;
+            *) echo "usage: ./run package [bookworm|trixie] [--no-tests]" >&2; exit 2 ;;
+        esac
+    done
+    set_up
+    build build
+    make_tarball
+    [ "$tested" -eq 0 ] || test_tarball
+    new_root "$suite"
+    debian_source "$ROOT/root"
+    build_packages
+    clean_up_root
+    new_root "$suite"
+    stage "Offering the packages" "$LOG/package-offer.log" offer_packages
+    for name in $(sed -n 's/^Tests: //p' packaging/debian/tests/control); do
+        stage "Using them: $name" "$LOG/package-$name.log" use_packages "$name"
+        tail -n 3 "$LOG/package-$name.log"
+    done
+    echo
+    ls -s --block-size=1K "$OUT"
+    echo "package $suite: tenon $VERSION ok in $SECONDS s"
+}
+
+main "$@"
