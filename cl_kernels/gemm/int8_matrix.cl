@@ -13,7 +13,7 @@
 #define TENON_KB 64
 #endif
 
-#include "gemm/matrix.clh"
+#include "gemm/matrix_product.clh"
 
 #include "gemm/int8.clh"
 
@@ -37,7 +37,7 @@ TENON_INLINE void store_block(const place *p, const int8_epilogue *e, const int8
                               long n0, uint k_end, __local int *memory, __local const uint *lines,
                               unit_d sums[UNIT_TILES_M][UNIT_TILES_N])
 {
-    __local int *own = memory + p->warp * UNIT_M * SUM_PITCH;
+    __local int *own = memory + p->warp * WARP_SUMS;
 #pragma unroll 1
     for (int i = 0; i < UNIT_TILES_M * SUM_PARTS; i++) {
         const int first_row = p->row + i / SUM_PARTS * UNIT_M,

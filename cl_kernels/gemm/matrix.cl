@@ -14,46 +14,9 @@
 #endif
 #define TENON_GPU 1
 
-#include "gemm/matrix.clh"
+#include "gemm/matrix_product.clh"
 
-#if UNIT_IS_PTX && TENON_VW == 8
-/* Two elements, by one instruction where the unit is no older than it. */
-TENON_INLINE uint two_elements(acc_t low, acc_t high)
-{
-    uint word;
-#if TENON_UNIT_SPLIT
-    __asm__("{ .reg .b16 low, high; cvt.rn.f16.f32 low, %1; cvt.rn.f16.f32 high, %2;"
-            " mov.b32 %0, {low, high}; }"
-            : "=r"(word)
-            : "f"(low), "f"(high));
-#elif TENON_DTYPE == TENON_DTYPE_F16
-    __asm__("cvt.rn.f16x2.f32 %0, %2, %1;" : "=r"(word) : "f"(low), "f"(high));
-#else
-    __asm__("cvt.rn.bf16x2.f32 %0, %2, %1;" : "=r"(word) : "f"(low), "f"(high));
-#endif
-    return word;
-}
-
-TENON_INLINE void store_elements_v(__global data_t *to, acc_v x)
-{
-    *(__global uint4 *)to = (uint4)(two_elements(x.s0, x.s1), two_elements(x.s2, x.s3),
-                                    two_elements(x.s4, x.s5), two_elements(x.s6, x.s7));
-}
-#define EPILOGUE_STORE_V(d, at, x) store_elements_v((d) + (at), x)
-#endif
-
-#include "gemm/epilogue.clh"
-
-/* Neighbouring sums of a warp's part, from a column on that is a multiple of TENON_VW. */
-TENON_INLINE acc_v sums_at(__local const acc_t *own, int row, int col)
-{
-    const float4 first = *(__local const float4 *)(own + sum_place(row, col));
-#if TENON_VW == 4
-    return first;
-#else
-    return (acc_v)(first, *(__local const float4 *)(own + sum_place(row, col + 4)));
-#endif
-}
+#include "gemm/matrix_store.clh"
 
 /* Writes a part of a warp's sums to d, from d[m, n] on: by vectors, which are aligned. */
 TENON_INLINE void store_vectors(const gemm_epilogue *e, const gemm_args *args, long m, long n,
@@ -88,7 +51,7 @@ TENON_INLINE void store_block(const place *p, const gemm_epilogue *e, const gemm
                               long n, __local acc_t *memory,
                               unit_d sums[UNIT_TILES_M][UNIT_TILES_N])
 {
-    __local acc_t *own = memory + p->warp * UNIT_M * SUM_PITCH;
+    __local acc_t *own = memory + p->warp * WARP_SUMS;
     /* Of wgmma's smaller blocks two work-groups share a unit with 128 registers each, of which
      * vectors take 156; of pairs of units one fills it. */
     const int by_vectors = (TENON_UNIT != MATRIX_WGMMA || UNIT_TILES_N % 2 == 0) &&

@@ -1,6 +1,7 @@
 /* The arguments of conv/implicit_tiled.clh and conv/implicit_matrix.clh. */
 #include "base/checked.h"
 #include "ops/conv/gradient.h"
+#include "ops/conv/implicit.h"
 #include "ops/conv/implicit_tiled.h"
 
 /* Strides of the gathered image. */
@@ -202,4 +203,43 @@ conv_vectors tn_conv_find_vectors(const conv_problem *p, const conv_tiled_layout
                           .image = reads_vectors_of_image(p, direction, CONV_VECTOR),
                           .image_along_k = tn_conv_gathers_along_k(p, direction),
                           .image_aligned = args.aligned != 0};
+}
+
+/* Whether all strides but that of dimension `one` are multiples of a vector. */
+static bool steps_by_vectors(const int64_t stride[CONV_RANK], int one)
+{
+    bool whole = true;
+    for (int d = 0; d < CONV_RANK; d++)
+        whole &= d == one || stride[d] % CONV_VECTOR == 0;
+    return whole;
+}
+
+/* Along m, of channels that lie side by side; along n, of pixels, or of the channels of a tap. */
+conv_along tn_conv_results_along(const conv_problem *p, const conv_tiled_layout *l)
+{
+    const bool is_image = l->direction == CONV_GRADIENT_OF_IMAGE;
+    const int64_t *d = is_image ? p->x : p->y;
+    int64_t y_stride, res_stride;
+    if (l->direction == CONV_GRADIENT_OF_FILTER)
+        return l->slices == 1 && !tn_conv_gathers_along_k(p, l->direction) && p->w[1] == 1 &&
+                       p->c % CONV_VECTOR == 0 && steps_by_vectors(p->w, 1)
+                   ? CONV_ALONG_N
+                   : CONV_ALONG_NONE;
+    if (d[1] == 1 && (is_image ? p->c : p->k) % CONV_VECTOR == 0 && steps_by_vectors(d, 1))
+        return CONV_ALONG_M;
+    return !is_image && tn_conv_pixels_join(p, &y_stride, &res_stride) && y_stride == 1 &&
+                   tn_window_pixels(&p->window) % CONV_VECTOR == 0 && p->y[0] % CONV_VECTOR == 0 &&
+                   p->y[1] % CONV_VECTOR == 0
+               ? CONV_ALONG_N
+               : CONV_ALONG_NONE;
+}
+
+void tn_conv_results_take(const conv_problem *p, conv_along along, conv_tiled_layout *l)
+{
+    int64_t y_stride, res_stride = p->res[1];
+    if (along != CONV_ALONG_N)
+        return;
+    if (l->direction == CONV_RESULT)
+        tn_conv_pixels_join(p, &y_stride, &res_stride);
+    l->product.matrix[GEMM_C].col = res_stride;
 }

@@ -24,6 +24,13 @@ extern const tn_parameter tn_conv_matrix_parameters[CONV_MATRIX_SPLIT_PARAMETERS
 #define CONV_MATRIX_FILTER_AWKWARD                                                                 \
     TN_CONV_TILED_FILTER_AWKWARD "; filters=mb+1 channels=nb/6+2 unit=8"
 
+/* wgmma's are all of vectors; of the second one their addresses are not aligned. */
+#define CONV_WGMMA_AWKWARD                                                                         \
+    "filters=mb+1 depth=1 stride_w=1 unit=8; filters=mb+1 depth=1 stride_w=2 s=3 unit=8 shift=1"
+#define CONV_WGMMA_DATA_AWKWARD "channels=mb+1 depth=1 unit=8; channels=mb+1 depth=1 unit=8 shift=1"
+#define CONV_WGMMA_FILTER_AWKWARD                                                                  \
+    "filters=mb+1 channels=nb/6+2 unit=8; filters=mb+1 channels=nb/6+2 unit=8 shift=1"
+
 /* A tensor that is copied to the workspace with its channels side by side. */
 typedef struct conv_copy {
     uint8_t operand;           /* CONV_X, CONV_W or CONV_Y; which it takes the place of */

@@ -241,30 +241,42 @@ static int64_t block_bytes(const matrix_unit *unit, const int32_t *values, int64
     return values[MATRIX_STAGES] > 1 ? tn_max_i64(along, across) : along;
 }
 
-/* As gemm/matrix.clh has it: blocks, or a row of tiles of each warp's sums; for bytes the sums of
- * lines; and what an emulated unit takes. */
+/* Sums of a warp that pass through local memory at a time: a row of tiles; of wgmma half a tile;
+ * and with one block of each factor a tile. */
+static int64_t sums_bytes(const matrix_unit *unit, const int32_t *values)
+{
+    const int64_t rows = MATRIX_M(unit->number), tile = MATRIX_N(unit->number);
+    const int64_t cols = unit->number == MATRIX_WGMMA ? tile / 2
+                         : values[MATRIX_BLOCKS] == 1 ? tile
+                                                      : values[MATRIX_NB] / values[MATRIX_WN];
+    const bool in_pairs = unit->number == MATRIX_WGMMA || unit->number == MATRIX_NVIDIA;
+    return 4 * (unit->sums_along_m ? cols * (rows + 4) : rows * (cols + (in_pairs ? 8 : 4)));
+}
+
+/* As gemm/matrix.clh has it: blocks, or sums of each warp. */
+int64_t tn_matrix_array(const matrix_unit *unit, const int32_t *values)
+{
+    const int64_t warps = (int64_t)values[MATRIX_WM] * values[MATRIX_WN],
+                  buffers =
+                      values[MATRIX_STAGES] > 1 ? values[MATRIX_STAGES] : values[MATRIX_BLOCKS];
+    return tn_max_i64(buffers * (block_bytes(unit, values, values[MATRIX_MB]) +
+                                 block_bytes(unit, values, values[MATRIX_NB])),
+                      warps * sums_bytes(unit, values));
+}
+
+/* Then for bytes the sums of lines, what the kernel has beside, and what an emulated unit takes. */
 int64_t tn_matrix_local(const matrix_unit *unit, const int32_t *values)
 {
     const int64_t bytes = MATRIX_BITS(unit->type) / 8,
                   warps = (int64_t)values[MATRIX_WM] * values[MATRIX_WN];
     const int64_t warp_m = values[MATRIX_MB] / values[MATRIX_WM],
                   warp_n = values[MATRIX_NB] / values[MATRIX_WN];
-    const bool is_wgmma =
-        unit->number == MATRIX_WGMMA; /* half a tile of sums; with one block, one */
-    const int64_t buffers =
-        values[MATRIX_STAGES] > 1 ? values[MATRIX_STAGES] : values[MATRIX_BLOCKS];
-    const int64_t blocks = buffers * (block_bytes(unit, values, values[MATRIX_MB]) +
-                                      block_bytes(unit, values, values[MATRIX_NB]));
-    const int64_t sums_n = is_wgmma                     ? MATRIX_N(unit->number) / 2
-                           : values[MATRIX_BLOCKS] == 1 ? MATRIX_N(unit->number)
-                                                        : warp_n;
-    const bool in_pairs = is_wgmma || unit->number == MATRIX_NVIDIA;
-    const int64_t sums = warps * MATRIX_M(unit->number) * (sums_n + (in_pairs ? 8 : 4)) * 4;
     const int64_t lines = unit->type == MATRIX_I8 ? 4 * (values[MATRIX_MB] + values[MATRIX_NB]) : 0;
     const int64_t emulated = warps * (warp_m + warp_n) * MATRIX_K(unit->number, unit->type) * bytes;
     const int64_t beside = (int64_t)values[MATRIX_NB] * unit->column_bytes +
                            (int64_t)values[MATRIX_KB] * unit->step_bytes + unit->more_bytes;
-    return tn_max_i64(blocks, sums) + lines + beside + (unit->emulated && !is_wgmma ? emulated : 0);
+    return tn_matrix_array(unit, values) + lines + beside +
+           (unit->emulated && unit->number != MATRIX_WGMMA ? emulated : 0);
 }
 
 /* Whether wgmma's blocks can have rows of so many bytes along K. */
@@ -366,7 +378,7 @@ void tn_matrix_options(tenon_context *context, const gemm_problem *p, const matr
                        const int32_t *values, char text[TN_OPTIONS_SIZE])
 {
     char local[96];
-    tn_local_options(unit->local, (uint64_t)tn_matrix_local(unit, values), local);
+    tn_local_options(unit->local, (uint64_t)tn_matrix_array(unit, values), local);
     tn_build_options_with(
         context, unit->capability, text,
         GEMM_OPTIONS_FORMAT " -DTENON_UNIT=%d -DTENON_UNIT_TYPE=%d -DTENON_EMULATE=%d"
@@ -392,13 +404,18 @@ void tn_matrix_try(tenon_context *context, const tn_problem *problem, const matr
     tn_choice_add(context, choice, &work);
 }
 
+size_t tn_matrix_local_argument(const matrix_unit *unit, const int32_t *values)
+{
+    const size_t array = (size_t)tn_matrix_array(unit, values);
+    return unit->local == TN_LOCAL_ARGUMENT ? array + TN_LOCAL_SLACK : 0;
+}
+
 void tn_matrix_sizes(const gemm_problem *p, const matrix_unit *unit, const int32_t *values,
                      tn_launch *launch)
 {
     launch->local[0] = (size_t)work_items(unit, values);
     launch->local[1] = 1;
-    if (unit->local == TN_LOCAL_ARGUMENT)
-        launch->local_argument = (size_t)tn_matrix_local(unit, values) + TN_LOCAL_SLACK;
+    launch->local_argument = tn_matrix_local_argument(unit, values);
     launch->global[0] =
         (size_t)block_count(p, values[MATRIX_MB], values[MATRIX_NB]) * launch->local[0];
     launch->global[1] = 1;
