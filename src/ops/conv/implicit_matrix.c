@@ -102,12 +102,11 @@ static void add_time(tenon_context *context, const conv_problem *p, const layout
     }
 }
 
-/* Vectors of d are for NVIDIA's units; of others they would take registers that the main loop does
- * without. */
+/* Vectors of d are for blocks that pass the registers by; of others they would take registers that
+ * the main loop does without, and with them a work-group its place. */
 static conv_along results_along(const conv_problem *p, const layout *l)
 {
-    const bool may = l->unit.number == MATRIX_NVIDIA || l->unit.number == MATRIX_WGMMA;
-    return may ? tn_conv_results_along(p, &l->tiled) : CONV_ALONG_NONE;
+    return l->unit.async ? tn_conv_results_along(p, &l->tiled) : CONV_ALONG_NONE;
 }
 
 /* The slices of the filters' gradient, where they are free, are those that the block wants. */
@@ -238,7 +237,7 @@ static tenon_status launch(const char *operation, tn_recording *recording,
                         .local_argument = tn_matrix_local_argument(&l->unit, values)};
     TN_TRY(tn_conv_record_copies(operation, recording, p, &l->copies));
     tn_conv_copies_take(&l->copies, &tiled.product);
-    tn_conv_results_take(p, l->d_along, &tiled);
+    tn_conv_results_take(p, &tiled);
     return tn_conv_tiled_launch(operation, recording, &read, &tiled, block, &launch);
 }
 

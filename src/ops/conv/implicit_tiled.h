@@ -73,8 +73,8 @@ conv_vectors tn_conv_find_vectors(const conv_problem *problem, const conv_tiled_
 typedef enum conv_along { CONV_ALONG_NONE, CONV_ALONG_M, CONV_ALONG_N } conv_along;
 conv_along tn_conv_results_along(const conv_problem *problem, const conv_tiled_layout *layout);
 
-/* Has the epilogue's vectors of `c` begin at the first of a column. */
-void tn_conv_results_take(const conv_problem *problem, conv_along along, conv_tiled_layout *layout);
+/* Has a product say how far the elements of c are apart that such vectors along n meet. */
+void tn_conv_results_take(const conv_problem *problem, conv_tiled_layout *layout);
 
 /* The pixels of all images, of which the product's columns are made, or its sums. */
 int64_t tn_conv_pixels(const conv_problem *problem);
