@@ -18,12 +18,6 @@ const tn_parameter tn_gemm_matrix_parameters[MATRIX_GEMM_PARAMETERS] = {
 
 /* How much longer a step takes whose blocks are copied element by element. */
 #define UNALIGNED 3.0
-/* Instructions beside the products: a row and a column of a warp's tile are read for each step of
- * K, and each element of a factor is brought into local memory, or a vector of 16 bytes copied past
- * the registers; guesses until measured. */
-#define READING  0.5
-#define BRINGING 2.0
-#define COPYING  4.0
 /* Rows or columns of a thin block. */
 #define MOST_THIN 32
 /* Bytes of K in a line of a block, where the kind does not say. */
@@ -347,15 +341,17 @@ tn_work tn_matrix_loop(const tenon_context *context, const matrix_unit *unit, co
     const double brought = 1 / mb + 1 / nb;
     const double read =
         is_wgmma ? wgmma_reads(values) : values[MATRIX_WM] / mb + values[MATRIX_WN] / nb;
-    const double moves =
-        (is_copied ? COPYING * bytes / 16 : BRINGING) * brought + (is_wgmma ? 0 : READING * read);
+    const tn_kind_assumed *assumed = &context->device.model.kind->assumed;
+    const double moves = (is_copied ? assumed->copying * bytes / 16 : assumed->bringing) * brought +
+                         (is_wgmma ? 0 : assumed->reading * read);
     return (tn_work){.launches = 1,
                      .groups = groups,
                      .steps = steps / fmax(values[MATRIX_STAGES] - 1, 1),
                      .rate = TN_RATE_MATRIX,
                      .bits = (uint32_t)MATRIX_BITS(unit->type),
                      .multiply_adds = products,
-                     .efficiency = blocks_for(context, unit, values[MATRIX_STAGES]).efficiency,
+                     .efficiency = blocks_for(context, unit, values[MATRIX_STAGES]).efficiency *
+                                   (is_wgmma ? 1 : assumed->mma),
                      .instructions = products * moves + groups * steps * address_instructions,
                      .local_bytes = is_copied ? products * bytes * (brought + read) : 0,
                      .fetched_bytes = is_copied ? products * bytes * brought : 0};
