@@ -78,7 +78,14 @@ def gemm_calls(solver, number):
 def int8_calls(solver, _):
     p = parameters(solver)
     m, n, k = p["mb"] + 5, p["nb"] + 9, 2 * p["kb"] + 16
-    return [([solver, view("a", "i8", m, k), view("b", "i8", k, n, True), view("d", "i32", m, n)], True),
+    whole = n - 1  # of vectors of d
+    return [([solver, view("a", "u8", m, k), view("b", "i8", k, whole), view("d", "i32", m, whole),
+              f"zero_point_of_b=i8:{whole}", f"bias=i32:{whole}"], True),
+            ([solver, view("a", "i8", m, k), view("b", "i8", k, whole), view("d", "i8", m, whole, gap=4),
+              "scale_of_d=f32:", "zero_point_of_d=i8:", f"bias=f32:{whole}"], False),
+            ([solver, view("a", "i8", m, k), view("b", "u8", k, whole), view("d", "f16", m, whole),
+              "activation=relu", view("c", "f16", m, whole, gap=1), "beta=1"], False),
+            ([solver, view("a", "i8", m, k), view("b", "i8", k, n, True), view("d", "i32", m, n)], True),
             ([solver, view("a", "u8", m, k, True), view("b", "i8", k, n, gap=7), view("d", "f32", m, n, gap=3),
               "zero_point_of_a=u8:", f"scale_of_b=f32:{n}"], False)]
 
