@@ -13,7 +13,12 @@
 #define TENON_KB 64
 #endif
 
-#define TENON_VW  4
+#include "matrix/layout.h"
+
+/* The epilogue's vectors are for NVIDIA's units: AMD's and Intel's sums leave no registers. */
+#if TENON_UNIT == MATRIX_NVIDIA || TENON_UNIT == MATRIX_WGMMA
+#define TENON_VW 4
+#endif
 #define TENON_GPU 1
 
 #include "gemm/matrix_product.clh"
@@ -55,6 +60,7 @@ TENON_INLINE void result_store(const result *r, int row, int col, int sum)
                               r->lines[row], r->lines[TENON_MB + col]));
 }
 
+#ifdef TENON_VW
 TENON_INLINE void result_store_v(const result *r, int row, int col, sums_v sums)
 {
     const long m = r->m + row, n = r->n + col;
@@ -64,6 +70,9 @@ TENON_INLINE void result_store_v(const result *r, int row, int col, sums_v sums)
     }
     int8_store_v(r->e, r->args, m, n, TENON_VW, 1, sums);
 }
+#else
+#define int8_is_aligned(e, args) 0
+#endif
 
 #include "gemm/matrix_results.clh"
 
