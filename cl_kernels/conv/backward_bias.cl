@@ -9,7 +9,7 @@
  * conv_bias_finish: a work-item adds up a channel's parts. Global size: {channels}.
  *
  * Where there is one part, the first two write db and there is no third launch.
- * TENON_VW, TENON_DTYPE: see common/types.clh.
+ * TENON_VW, TENON_GPU, TENON_DTYPE: see common/types.clh.
  */
 #ifndef TENON_VW
 #define TENON_VW 4
@@ -74,7 +74,8 @@ TENON_VECTOR_KERNEL void conv_bias_channels(__global const data_t *y, __global a
     }
     acc_t x[TENON_VW];
     TENON_VSTORE(sum, 0, x);
-    for (int l = 0; l < width; l++) {
+    EACH_LANE(l, width)
+    {
         if (args.parts > 1) {
             sums[args.sum_offset + part * args.k + first + l] = x[l];
         } else {

@@ -152,7 +152,7 @@ gemm_int8_cpu(INT8_POINTERS, int8_args args)
     } while (k0 < k_end);
     for (long m = m0; m < m1; m++) {
         for (int s = 0; s < cols; s += TENON_VW) {
-            int8_store_v(&e, &args, m, n0 + s, cols - s,
+            int8_store_v(&e, &args, m, n0 + s, cols - s, 0,
                          TENON_VLOAD(0, sums + (m - m0) * TENON_SUM_COLS + s));
         }
     }

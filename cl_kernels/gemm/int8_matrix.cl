@@ -13,7 +13,17 @@
 #define TENON_KB 64
 #endif
 
-#include "gemm/matrix.clh"
+#include "matrix/layout.h"
+
+/* The epilogue's vectors are for NVIDIA's units: AMD's and Intel's sums leave no registers. */
+#if TENON_UNIT == MATRIX_NVIDIA || TENON_UNIT == MATRIX_WGMMA
+#define TENON_VW 4
+#endif
+#define TENON_GPU 1
+
+#include "gemm/matrix_product.clh"
+
+#include "gemm/matrix_store.clh"
 
 #include "gemm/int8.clh"
 
@@ -31,37 +41,46 @@ TENON_INLINE void share_lines(const place *p, __local uint *shared, const line_s
     }
 }
 
-/* As gemm/matrix.cl; `lines` are the sums of rows, and then of columns. */
-TENON_INLINE void store_block(const place *p, const int8_epilogue *e, const int8_args *args,
-                              __global const uchar *zero_a, __global const uchar *zero_b, long m0,
-                              long n0, uint k_end, __local int *memory, __local const uint *lines,
-                              unit_d sums[UNIT_TILES_M][UNIT_TILES_N])
+/* What gemm/matrix_results.clh writes; `lines` are the sums of rows, and then of columns. */
+typedef struct result {
+    const int8_epilogue *e;
+    const int8_args *args;
+    __global const uchar *zero_a, *zero_b;
+    __local const uint *lines;
+    uint k_end;
+    int needs_lines;
+    long m, n; /* of the block */
+} result;
+
+TENON_INLINE void result_store(const result *r, int row, int col, int sum)
 {
-    __local int *own = memory + p->warp * UNIT_M * SUM_PITCH;
-#pragma unroll 1
-    for (int i = 0; i < UNIT_TILES_M * SUM_PARTS; i++) {
-        const int first_row = p->row + i / SUM_PARTS * UNIT_M,
-                  first_col = p->col + i % SUM_PARTS * PART_N;
-        stage_sums(own, p->lane, i, sums);
-#pragma unroll 1
-        for (int x = p->lane; x < UNIT_M * PART_N; x += UNIT_LANES) {
-            const int row = first_row + x / PART_N, col = first_col + x % PART_N;
-            const long m = m0 + row, n = n0 + col;
-            if (m < args->gemm.m && n < args->gemm.n) {
-                const uint products = as_uint(own[sum_place(x / PART_N, x % PART_N)]);
-                const uint sum = int8_unshifted(args, zero_a, zero_b, m, n, k_end, products,
-                                                lines[row], lines[TENON_MB + col]);
-                int8_store(e, args, m, n, sum);
-            }
-        }
-    }
+    const long m = r->m + row, n = r->n + col;
+    int8_store(r->e, r->args, m, n,
+               int8_unshifted(r->args, r->zero_a, r->zero_b, m, n, r->k_end, as_uint(sum),
+                              r->lines[row], r->lines[TENON_MB + col]));
 }
+
+#ifdef TENON_VW
+TENON_INLINE void result_store_v(const result *r, int row, int col, sums_v sums)
+{
+    const long m = r->m + row, n = r->n + col;
+    if (r->needs_lines) {
+        sums = int8_unshifted_v(r->args, r->zero_a, r->zero_b, m, n, r->k_end, sums, r->lines[row],
+                                *(__local const uint4 *)(r->lines + TENON_MB + col));
+    }
+    int8_store_v(r->e, r->args, m, n, TENON_VW, 1, sums);
+}
+#else
+#define int8_is_aligned(e, args) 0
+#endif
+
+#include "gemm/matrix_results.clh"
 
 UNIT_KERNEL __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void
 gemm_int8_matrix(INT8_POINTERS, int8_args args LOCAL_PARAMETER)
 {
     LOCAL_MEMORY(memory, LOCAL_BYTES);
-    __local uint shared[TENON_MB + TENON_NB];
+    __local uint shared[TENON_MB + TENON_NB] __attribute__((aligned(16)));
     UNIT_SCRATCH(scratch, WARPS);
     unit_d sums[UNIT_TILES_M][UNIT_TILES_N];
     line_sums lines;
@@ -83,6 +102,7 @@ gemm_int8_matrix(INT8_POINTERS, int8_args args LOCAL_PARAMETER)
     sum_block(&p, &rows, &columns, k_end, sums, &lines);
     share_lines(&p, shared, &lines);
     const int8_epilogue e = MAKE_INT8_EPILOGUE(&args, z);
-    store_block(&p, &e, &args, zero_a, zero_b, m, n, (uint)max(k_end, 0L), (__local int *)memory,
-                shared, sums);
+    const result r = {&e, &args, zero_a, zero_b, shared, (uint)max(k_end, 0L), lines.wanted, m, n};
+    store_block(&p, &r, rows.width, columns.width, int8_is_aligned(&e, &args),
+                (__local int *)memory, sums);
 }

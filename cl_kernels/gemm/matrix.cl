@@ -14,98 +14,27 @@
 #endif
 #define TENON_GPU 1
 
-#include "gemm/matrix.clh"
+#include "gemm/matrix_product.clh"
 
-#if UNIT_IS_PTX && TENON_VW == 8
-/* Two elements, by one instruction where the unit is no older than it. */
-TENON_INLINE uint two_elements(acc_t low, acc_t high)
+#include "gemm/matrix_store.clh"
+
+/* What gemm/matrix_results.clh writes. */
+typedef struct result {
+    const gemm_epilogue *e;
+    long m, n; /* of the block */
+} result;
+
+TENON_INLINE void result_store(const result *r, int row, int col, unit_acc sum)
 {
-    uint word;
-#if TENON_UNIT_SPLIT
-    __asm__("{ .reg .b16 low, high; cvt.rn.f16.f32 low, %1; cvt.rn.f16.f32 high, %2;"
-            " mov.b32 %0, {low, high}; }"
-            : "=r"(word)
-            : "f"(low), "f"(high));
-#elif TENON_DTYPE == TENON_DTYPE_F16
-    __asm__("cvt.rn.f16x2.f32 %0, %2, %1;" : "=r"(word) : "f"(low), "f"(high));
-#else
-    __asm__("cvt.rn.bf16x2.f32 %0, %2, %1;" : "=r"(word) : "f"(low), "f"(high));
-#endif
-    return word;
+    epilogue_store(r->e, r->m + row, r->n + col, sum);
 }
 
-TENON_INLINE void store_elements_v(__global data_t *to, acc_v x)
+TENON_INLINE void result_store_v(const result *r, int row, int col, sums_v sums)
 {
-    *(__global uint4 *)to = (uint4)(two_elements(x.s0, x.s1), two_elements(x.s2, x.s3),
-                                    two_elements(x.s4, x.s5), two_elements(x.s6, x.s7));
-}
-#define EPILOGUE_STORE_V(d, at, x) store_elements_v((d) + (at), x)
-#endif
-
-#include "gemm/epilogue.clh"
-
-/* Neighbouring sums of a warp's part, from a column on that is a multiple of TENON_VW. */
-TENON_INLINE acc_v sums_at(__local const acc_t *own, int row, int col)
-{
-    const float4 first = *(__local const float4 *)(own + sum_place(row, col));
-#if TENON_VW == 4
-    return first;
-#else
-    return (acc_v)(first, *(__local const float4 *)(own + sum_place(row, col + 4)));
-#endif
+    epilogue_store_aligned(r->e, r->m + row, r->n + col, sums);
 }
 
-/* Writes a part of a warp's sums to d, from d[m, n] on: by vectors, which are aligned. */
-TENON_INLINE void store_vectors(const gemm_epilogue *e, const gemm_args *args, long m, long n,
-                                int lane, __local const acc_t *own)
-{
-#pragma unroll 1
-    for (int x = lane; x < UNIT_M * PART_N / TENON_VW; x += UNIT_LANES) {
-        const int row = x / (PART_N / TENON_VW), col = x % (PART_N / TENON_VW) * TENON_VW;
-        if (m + row < args->m && n + col < args->n) {
-            epilogue_store_aligned(e, m + row, n + col, sums_at(own, row, col));
-        }
-    }
-}
-
-/* The same, element by element. */
-TENON_INLINE void store_elements(const gemm_epilogue *e, const gemm_args *args, long m, long n,
-                                 int lane, __local const acc_t *own)
-{
-#pragma unroll 1
-    for (int x = lane; x < UNIT_M * PART_N; x += UNIT_LANES) {
-        const int row = x / PART_N, col = x % PART_N;
-        if (m + row < args->m && n + col < args->n) {
-            epilogue_store(e, m + row, n + col, own[sum_place(row, col)]);
-        }
-    }
-}
-
-/* The epilogue. Sums pass through local memory, a row of tiles at a time or a part of one, so that
- * neighbouring work-items write what is neighbouring in d, and what is done to an element stands
- * here once for each way. */
-TENON_INLINE void store_block(const place *p, const gemm_epilogue *e, const gemm_args *args, long m,
-                              long n, __local acc_t *memory,
-                              unit_d sums[UNIT_TILES_M][UNIT_TILES_N])
-{
-    __local acc_t *own = memory + p->warp * UNIT_M * SUM_PITCH;
-    /* Of wgmma's smaller blocks two work-groups share a unit with 128 registers each, of which
-     * vectors take 156; of pairs of units one fills it. */
-    const int by_vectors = (TENON_UNIT != MATRIX_WGMMA || UNIT_TILES_N % 2 == 0) &&
-                           epilogue_is_aligned(e) && args->n % TENON_VW == 0;
-    m += p->row;
-    n += p->col;
-#pragma unroll 1
-    for (int i = 0; i < UNIT_TILES_M * SUM_PARTS; i++) {
-        const long first_row = m + i / SUM_PARTS * UNIT_M, first_col = n + i % SUM_PARTS * PART_N;
-        stage_sums(own, p->lane, i, sums);
-        if (by_vectors) {
-            store_vectors(e, args, first_row, first_col, p->lane, own);
-        } else {
-            store_elements(e, args, first_row, first_col, p->lane, own);
-        }
-    }
-}
+#include "gemm/matrix_results.clh"
 
 UNIT_KERNEL __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void
 gemm_matrix(__global const data_t *a, __global const data_t *b, __global const data_t *c,
@@ -126,5 +55,11 @@ gemm_matrix(__global const data_t *a, __global const data_t *b, __global const d
                     args.n, TENON_NB, TENON_B_ALONG_K);
     sum_block(&p, &rows, &columns, depth_at(&args, z), sums, &none);
     const gemm_epilogue e = make_epilogue(c, bias, d, &args, z);
-    store_block(&p, &e, &args, m, n, (__local acc_t *)memory, sums);
+    const result r = {&e, m, n};
+    /* Of wgmma's smaller blocks two work-groups share a unit with 128 registers each, of which
+     * vectors take 156; of pairs of units one fills it. */
+    store_block(&p, &r, rows.width, columns.width,
+                (TENON_UNIT != MATRIX_WGMMA || UNIT_TILES_N % 2 == 0) && epilogue_is_aligned(&e) &&
+                    args.n % TENON_VW == 0,
+                (__local unit_acc *)memory, sums);
 }

@@ -29,6 +29,19 @@ def measured_rates(ceilings, units):
     return found
 
 
+def with_wgmma(table, base, rates, ceilings, units):
+    """The rates where wgmma is faster than the other instructions: those are then a share of its rate, which is the
+    table's where it was not measured."""
+    if base.get("assumed", {}).get("mma", 1) == 1 or "matrix_16" not in rates:
+        return rates
+    wgmma = ceilings.get("matrix unit wgmma f16", {})
+    full = digits(wgmma["value"] / 2 / units) if wgmma.get("verified") else base["rates"]["matrix_16"]
+    share = digits(min(rates["matrix_16"] / full, 1))
+    device_table.put(table, "assumed mma", share)
+    scaled = {"matrix_32": digits(rates["matrix_32"] / share)} if "matrix_32" in rates else {}
+    return {**rates, "matrix_16": full, **scaled}
+
+
 def put_blocks(table, base, findings):
     """The best block of each search in front of those there are, since one shape says nothing of others; the last goes
     where there are too many."""
@@ -59,7 +72,7 @@ def table_of(out):
     base, table = device_table.whole(name), read_json(path)
     table["source"] = (f"Measured by ./run gpu on {device.get('name')}, driver {device.get('driver')}, "
                        f"{facts.get('date', '')[:10]}; else: {base.get('source', '')}")
-    for field, value in measured_rates(ceilings, units).items():
+    for field, value in with_wgmma(table, base, measured_rates(ceilings, units), ceilings, units).items():
         device_table.put(table, "rates " + field, value)
     for field, limit in (("first", "a launch and its wait"), ("next", "a launch in a row")):
         if ceilings.get(limit, {}).get("verified"):

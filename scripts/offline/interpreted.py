@@ -78,7 +78,14 @@ def gemm_calls(solver, number):
 def int8_calls(solver, _):
     p = parameters(solver)
     m, n, k = p["mb"] + 5, p["nb"] + 9, 2 * p["kb"] + 16
-    return [([solver, view("a", "i8", m, k), view("b", "i8", k, n, True), view("d", "i32", m, n)], True),
+    whole = n - 1  # of vectors of d
+    return [([solver, view("a", "u8", m, k), view("b", "i8", k, whole), view("d", "i32", m, whole),
+              f"zero_point_of_b=i8:{whole}", f"bias=i32:{whole}"], True),
+            ([solver, view("a", "i8", m, k), view("b", "i8", k, whole), view("d", "i8", m, whole, gap=4),
+              "scale_of_d=f32:", "zero_point_of_d=i8:", f"bias=f32:{whole}"], False),
+            ([solver, view("a", "i8", m, k), view("b", "u8", k, whole), view("d", "f16", m, whole),
+              "activation=relu", view("c", "f16", m, whole, gap=1), "beta=1"], False),
+            ([solver, view("a", "i8", m, k), view("b", "i8", k, n, True), view("d", "i32", m, n)], True),
             ([solver, view("a", "u8", m, k, True), view("b", "i8", k, n, gap=7), view("d", "f32", m, n, gap=3),
               "zero_point_of_a=u8:", f"scale_of_b=f32:{n}"], False)]
 
@@ -95,8 +102,23 @@ def conv_calls(solver, number):
                "conv_backward_filter": ("x", "dy", "dw"), "conv_transpose": ("x", "y", "w")}[solver.partition("/")[0]]
     few = max(p["mb"], p["nb"]) // 2 + 8
     dtype, last, channels, filters = (("f16", False, 16, few), ("bf16", True, few, 24))[number % 2]
-    return [([solver, images(x, channels, last, dtype), f"{w}={dtype}:{conv_filter(solver, channels, filters)}",
+    made = [([solver, images(x, channels, last, dtype), f"{w}={dtype}:{conv_filter(solver, channels, filters)}",
               images(y, filters, last, dtype), "pad_begin=1,1", "pad_end=1,1"], dtype == "f16")]
+    return made + [conv_call_in_groups(solver, x, w, y, round_up(few, 16))] if "wgmma" in solver else made
+
+
+def conv_call_in_groups(solver, x, w, y, few):
+    """Channels last in all factors, which come by vectors as they lie; strides, dilations and, of the result,
+    bias and activation."""
+    channels, filters = (few, 16) if solver.startswith("conv_transpose") else (16, few)
+    inner = (filters if solver.startswith("conv_transpose") else channels) // 2
+    outer = channels if solver.startswith("conv_transpose") else filters
+    sizes = (4, 9) if solver.startswith("conv_transpose") else (9, 4)
+    more = [f"bias=f16:{filters}", "activation=relu"] if solver.startswith(("conv/", "conv_transpose")) else []
+    return ([solver, images(x, channels, True, "f16", sizes[0]),
+             f"{w}=f16:{outer}x{inner}x3x3/{9 * inner},1,{3 * inner},{inner}",
+             images(y, filters, True, "f16", sizes[1]), "groups=2", "stride=2,2", "dilation=1,1", "pad_begin=0,0",
+             *more], True)
 
 
 def conv_filter(solver, channels, filters):

@@ -60,6 +60,20 @@ typedef struct tn_kind_memory {
     uint32_t group, vectors;
 } tn_kind_memory;
 
+/* What choices hang on though no vendor says it and nobody has measured it on a device of the kind:
+ * guesses, or others' measurements, that `./run gpu` is to replace. Of GPUs. */
+typedef struct tn_kind_assumed {
+    const char *source; /* of these figures alone */
+    double core_share;  /* so many times its share of the bandwidth a core reads at most */
+    double fetching; /* so much faster than from memory work-groups fetch from the last cache what
+                      * others fetch as well */
+    /* Instructions beside the products of matrix units: for each row and column of a warp's tile
+     * and each step of K, which is read from local memory; for each element of a factor that is
+     * brought there, and for each vector of 16 bytes that is copied past the registers. */
+    double reading, bringing, copying;
+    double mma; /* of the matrix units' rate, what instructions other than wgmma can reach */
+} tn_kind_assumed;
+
 /* What good kernels of a CPU reach of what device/host_speed.h measures. */
 typedef struct tn_kind_reached {
     double rate, memory, cache;
@@ -124,6 +138,7 @@ typedef struct tn_device_kind {
     tn_kind_steps steps;
     tn_kind_memory memory;
     tn_kind_reached reached;
+    tn_kind_assumed assumed;
     tn_kind_launch launch;
     tn_kind_tiled tiled;
     tn_kind_matrix matrix, wgmma;

@@ -6,11 +6,6 @@
  * many. */
 #define FEW_ROUNDS 4.0
 #define LATE       0.25
-/* So many times its share of a GPU's bandwidth a core reads at most; a guess until measured. */
-#define MOST_SHARE 2.0
-/* So much faster than from memory work-groups fetch from a GPU's last cache what others fetch as
- * well; a guess until measured. */
-#define FETCHING 2.0
 /* Of work that is done while memory is waited for, what it takes all the same. */
 #define OVERLAP 0.1
 /* Bytes of a row that a work-item reads at once; and that the cache keeps. */
@@ -103,10 +98,10 @@ static double memory_time(const tn_model *model, const tn_work *work)
     if (tn_device_kind_is_cpu(model->kind) && work->groups > 0)
         busy = fmin(work->groups / model->units, 1);
     else if (work->groups > 0)
-        busy = fmin(busy, MOST_SHARE * work->groups / tn_model_cores(model));
+        busy = fmin(busy, model->kind->assumed.core_share * work->groups / tn_model_cores(model));
     const double share = shares[work->reads] * (work->reach > 0 ? work->reach : 1);
     return fmax(work->bytes / (speed * busy * share),
-                work->fetched_bytes / (FETCHING * memory->bandwidth));
+                work->fetched_bytes / (model->kind->assumed.fetching * memory->bandwidth));
 }
 
 static double launch_time(const tn_model *model, const tn_work *work)

@@ -165,7 +165,8 @@ class Figures(unittest.TestCase):
     def test_a_proposal_is_a_kind_with_what_was_measured(self):
         with tempfile.TemporaryDirectory() as folder:
             out = Path(folder)
-            limits = {"multiply-add f32": 60000, "matrix unit f16": 900000, "read": 4400, "copy by a kernel": 4100}
+            limits = {"multiply-add f32": 60000, "matrix unit f16": 450000, "matrix unit wgmma f16": 900000,
+                      "read": 4400, "copy by a kernel": 4100}
             jobs.write_json(out / "facts.json", {"device": {"kind": "sm_90", "compute_units": 100, "name": "a card", "driver": "1"},
                                                  "date": "2026-01-02T03:04:05Z"})
             jobs.write_json(out / "ceilings.json", {"ceilings": [{"name": n, "value": v, "median_ns": 1.0, "verified": True}
@@ -178,10 +179,20 @@ class Figures(unittest.TestCase):
             self.assertEqual(name, "sm_90")
             self.assertEqual(proposed["rates"]["f32"], 300)
             self.assertEqual(proposed["rates"]["matrix_16"], 4500)
+            self.assertEqual(proposed["assumed"]["mma"], 0.5, "mma.sync beside wgmma")
             self.assertEqual(proposed["rates"]["matrix_32"], json.loads(
                 Path(SOURCE, "src/device/kinds/sm_90.json").read_text(encoding="utf-8"))["rates"]["matrix_32"], "not what was wrong")
             self.assertEqual(proposed["memory"]["bandwidth"], 4400)
             self.assertEqual(proposed["copied"]["blocks"][0], [256, 128, 2, 4])
+            base = proposal.device_table.whole("sm_90")
+            for measured, share in ((2764.8, 0.75), (4000.0, 1)):  # without wgmma, the rate is the table's
+                table = {}
+                rates = proposal.with_wgmma(table, base, {"matrix_16": measured, "matrix_32": 900.0}, {}, 100)
+                self.assertEqual(rates, {"matrix_16": 3686.4, "matrix_32": 900.0 / share})
+                self.assertEqual(table, {"assumed": {"mma": share}})
+            table, rates = {}, {"matrix_16": 1000.0, "matrix_32": 500.0}
+            self.assertEqual(proposal.with_wgmma(table, proposal.device_table.whole("sm_80"), rates, {}, 100), rates)
+            self.assertEqual(table, {}, "units without wgmma have a rate of their own")
             self.assertIn("memory.bandwidth", [field for field, _, _ in changed])
             # It takes the place of the file that there is.
             kinds = out / "all"

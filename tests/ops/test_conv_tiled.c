@@ -9,8 +9,9 @@
 
 #define TILED "implicit_tiled:mb16,nb32,kb8,mr2,nr4"
 /* Blocks of 32 filters by 16 pixels, and 16 steps. */
-#define MMA  "implicit_matrix:em1,mb32,nb16,kb16"
-#define MFMA "implicit_matrix:em2,mb32,nb32,kb32,wm1,wn1"
+#define MMA   "implicit_matrix:em1,mb32,nb16,kb16"
+#define WGMMA "implicit_wgmma:em1"
+#define MFMA  "implicit_matrix:em2,mb32,nb32,kb32,wm1,wn1"
 /* As MMA, with images and filters copied to N H W C first; and with blocks on their way past the
  * registers, as that is served where channels lie side by side. */
 #define COPIED "implicit_matrix:em1,mb32,nb16,kb16,pb2"
@@ -134,6 +135,18 @@ static void vectors_of_channels(void **state)
                         solvers[v], NHWC, &random);
 }
 
+/* The same by wgmma, whose least block has 64 x 128 sums, and all stages and depths of a block. */
+static void vectors_by_wgmma(void **state)
+{
+    static const char *const solvers[] = {WGMMA ",kb16,st2", WGMMA ",kb32,st3", WGMMA ",kb16,st4",
+                                          WGMMA ",kb64,st2,pb2"};
+    test_random random = test_random_for(868);
+    (void)state;
+    for (size_t i = 0; i < sizeof vector_shapes / sizeof *vector_shapes; i++)
+        run_vectors(&vector_shapes[i], i, i % 2 == 0 ? TENON_DTYPE_F16 : TENON_DTYPE_BF16,
+                    solvers[i % 4], i % 4 == 3 ? NCHW : NHWC, &random);
+}
+
 /* Factors in any layout are copied, unless their vectors lie as they should. */
 static void copied_factors(void **state)
 {
@@ -209,6 +222,11 @@ static void what_cannot_be_served(void **state)
          TENON_ERROR_INVALID_ARGUMENT, "st above 1 needs vectors of 8 channels"},
         {"conv/implicit_matrix:em2,st2 x=f16:2x4x9x11 w=f16:6x4x3x3 y=f16:2x6x7x9",
          TENON_ERROR_INVALID_ARGUMENT, "st above 1 needs cp.async"},
+        {"conv/implicit_wgmma:em1,pb1 x=f16:2x4x9x11 w=f16:6x4x3x3 y=f16:2x6x7x9",
+         TENON_ERROR_INVALID_ARGUMENT, "wgmma needs vectors of 8 channels"},
+        {"conv/implicit_wgmma:em1,st1 x=f16:2x8x9x11/792,1,88,8 w=f16:8x8x3x3/72,1,24,8 "
+         "y=f16:2x8x7x9",
+         TENON_ERROR_INVALID_ARGUMENT, "st must be at least 2"},
         {"conv/implicit_tiled:mb8,nb8,kb16,mr4,nr4 x=f32:2x4x9x11 w=f32:6x4x3x3 y=f32:2x6x7x9",
          TENON_ERROR_INVALID_ARGUMENT, "kb"},
         {"conv/implicit_tiled x=f32:2x0x9x11 w=f32:6x0x3x3 y=f32:2x6x7x9", TENON_ERROR_UNSUPPORTED,
@@ -217,7 +235,7 @@ static void what_cannot_be_served(void **state)
          "no such matrix units"}, /* of CPUs */
     };
     (void)state;
-    test_refuse(refusals, test_context->device.is_cpu ? 6 : 5);
+    test_refuse(refusals, test_context->device.is_cpu ? 8 : 7);
 }
 
 int main(void)
@@ -226,6 +244,7 @@ int main(void)
         cmocka_unit_test(tiled),
         cmocka_unit_test(matrix_units),
         cmocka_unit_test(vectors_of_channels),
+        cmocka_unit_test(vectors_by_wgmma),
         cmocka_unit_test(copied_factors),
         cmocka_unit_test(slices_and_layouts),
         cmocka_unit_test(epilogues),

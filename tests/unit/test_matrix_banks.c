@@ -199,12 +199,42 @@ static void sums_without_bank_conflicts(void **state)
     }
 }
 
+/* Of 32 lanes that write one sum each, for all sums of a lane: columns of d, `rows` long. */
+static int of_columns_written(int unit, int rows, int pitch)
+{
+    int most = 0;
+    for (int i = 0; i < 64; i++)
+        for (int first = 0; first < MATRIX_LANES(unit); first += 32) {
+            int wanted[32] = {0};
+            for (int l = 0; l < 32; l++) {
+                const int row = matrix_d_row(unit, first + l, i % MATRIX_D_COUNT(unit)),
+                          col = matrix_d_col(unit, first + l, i % MATRIX_D_COUNT(unit));
+                int *bank = &wanted[matrix_sum_place(pitch, rows, col, row) % 32];
+                most = ++*bank > most ? *bank : most;
+            }
+        }
+    return most;
+}
+
+/* Sums that pass as columns. wgmma's are 64 rows, whose vectors are read without conflicts; those
+ * of mma.sync are 16, of which two lanes may want the same bank. */
+static void columns_without_bank_conflicts(void **state)
+{
+    (void)state;
+    assert_int_equal(of_columns_written(MATRIX_WGMMA, 64, 68), 1);
+    assert_int_equal(of_columns_written(MATRIX_WGMMA, 64, 64), 4);
+    assert_int_equal(of_columns_written(MATRIX_NVIDIA, 16, 20), 1);
+    assert_int_equal(of_sums_read(64, 68, 8), 1);
+    assert_int_equal(of_sums_read(16, 20, 8), 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(blocks_without_bank_conflicts),
         cmocka_unit_test(swizzled_lines_keep_their_vectors),
         cmocka_unit_test(sums_without_bank_conflicts),
+        cmocka_unit_test(columns_without_bank_conflicts),
     };
     return cmocka_run_group_tests_name("matrix banks", tests, NULL, NULL);
 }

@@ -35,6 +35,14 @@ static void check_cpu(const tn_device_kind *kind)
     assert_int_equal(kind->cpu_tiles[COUNT(kind->cpu_tiles) - 1].vectors, 0);
 }
 
+static void check_assumed(const tn_kind_assumed *assumed)
+{
+    assert_true(strlen(assumed->source) > 10);
+    assert_true(assumed->core_share >= 1 && assumed->fetching >= 1 && assumed->reading > 0);
+    assert_true(assumed->bringing > 0 && assumed->copying > 0);
+    assert_true(assumed->mma > 0 && assumed->mma <= 1);
+}
+
 /* A file that leaves something out, and says of no other that has it, is not one. */
 static void every_kind_is_whole(void **state)
 {
@@ -53,6 +61,8 @@ static void every_kind_is_whole(void **state)
         assert_true(tn_device_kind_is_cpu(kind) || (memory->group >= 64 && memory->vectors >= 2));
         assert_true(memory->side_by_side > 0 && memory->short_rows > 0);
         assert_true(memory->long_rows > 0 && memory->apart > 0);
+        if (!tn_device_kind_is_cpu(kind))
+            check_assumed(&kind->assumed);
         assert_true(kind->launch.first > 0 && kind->launch.next > 0);
         for (int t = 0; t < 3; t++)
             assert_true(kind->tiled.f32[t].lb > 0 && kind->tiled.f64[t].lb > 0 &&
@@ -175,7 +185,7 @@ static void blocks_move_while_others_multiply(void **state)
     tn_work work = products;
     (void)state;
     work.local_bytes = alone * 132 * memory->local;
-    work.fetched_bytes = alone * memory->bandwidth;
+    work.fetched_bytes = alone * memory->bandwidth * gpu.kind->assumed.fetching / 2;
     assert_near(tn_work_time(&gpu, &work), alone);
     work.local_bytes *= 3;
     assert_near(tn_work_time(&gpu, &work), 3 * alone);

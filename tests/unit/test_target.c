@@ -3,8 +3,10 @@
 
 #include "runtime/capability.h"
 #include "runtime/context.h"
+#include "runtime/ptx_edit.h"
 #include "runtime/target.h"
 
+#include <tenon/conv.h>
 #include <tenon/gemm.h>
 
 #include <string.h>
@@ -155,6 +157,58 @@ static void hopper_prefers_wgmma_where_it_can(void **state)
         assert_non_null(strstr(h.options, "-DTENON_UNIT=7 "));
         assert_int_equal(h.work_group, 256);
     }
+}
+
+/* The solver of a convolution of images whose channels lie side by side, and its kernel. */
+static void chosen_for_images(const char *kind, char name[64], heard *h)
+{
+    const int64_t image[] = {32, 128, 56, 56}, filter[] = {256, 128, 3, 3},
+                  out[] = {32, 256, 56, 56};
+    const int64_t of_x[] = {128 * 56 * 56, 1, 128 * 56, 128}, of_w[] = {128 * 9, 1, 128 * 3, 128},
+                  of_y[] = {256 * 56 * 56, 1, 256 * 56, 256};
+    tenon_tensor x = tenon_tensor_view(TENON_DTYPE_F16, 4, image),
+                 w = tenon_tensor_view(TENON_DTYPE_F16, 4, filter),
+                 y = tenon_tensor_view(TENON_DTYPE_F16, 4, out);
+    tenon_conv_params params = TENON_CONV_PARAMS_INIT;
+    tenon_context *context;
+    tenon_plan *plan;
+    char line[256];
+    memcpy(x.stride, of_x, sizeof of_x);
+    memcpy(w.stride, of_w, sizeof of_w);
+    memcpy(y.stride, of_y, sizeof of_y);
+    for (int d = 0; d < 2; d++)
+        params.geometry.pad_begin[d] = params.geometry.pad_end[d] = 1;
+    assert_int_equal(tn_target_context(tn_device_kind_named(kind), listen, h, &context), TENON_OK);
+    assert_int_equal(tenon_conv_forward_plan(context, &params, &x, &w, NULL, NULL, &y, &plan),
+                     TENON_OK);
+    tenon_plan_describe(plan, line, sizeof line);
+    const char *start = strstr(line, "conv/");
+    assert_non_null(start);
+    snprintf(name, 64, "%.*s", (int)strcspn(start, ":, "), start);
+    tenon_plan_release(plan);
+    tenon_context_release(context);
+}
+
+/* Which writes vectors of the result along its channels; in PTX that is edited the blocks' array
+ * alone grows, and not what the kernel has beside it. */
+static void hopper_prefers_wgmma_for_images(void **state)
+{
+    char name[64];
+    heard native = {0}, edited = {0}, without = {0};
+    (void)state;
+    chosen_for_images("sm_90a", name, &native);
+    assert_string_equal(name, "conv/implicit_wgmma");
+    assert_string_equal(native.source, "conv/forward/implicit_matrix");
+    assert_non_null(strstr(native.options, "-DTENON_MB=128 -DTENON_NB=256 -DTENON_KB=64 "));
+    assert_non_null(strstr(native.options, "-DTENON_UNIT=7 "));
+    assert_non_null(strstr(native.options, "-DTENON_STAGES=4 "));
+    assert_non_null(strstr(native.options, "-DTENON_D_ALONG=1"));
+    assert_int_equal(native.work_group, 256);
+    chosen_for_images("sm_90_edited", name, &edited);
+    assert_string_equal(name, "conv/implicit_wgmma");
+    assert_non_null(strstr(edited.options, TN_PTX_LOCAL_OPTION "196608"));
+    chosen_for_images("sm_90", name, &without);
+    assert_string_equal(name, "conv/implicit_matrix");
 }
 
 /* By an array where the driver compiles for sm_90a; in PTX that is edited where it does not. With
@@ -329,6 +383,7 @@ int main(void)
         cmocka_unit_test(plans_for_what_is_not_there),
         cmocka_unit_test(large_products_run_on_matrix_units),
         cmocka_unit_test(hopper_prefers_wgmma_where_it_can),
+        cmocka_unit_test(hopper_prefers_wgmma_for_images),
         cmocka_unit_test(hopper_has_its_local_memory),
         cmocka_unit_test(others_do_not),
         cmocka_unit_test(tf32_is_asked_for),

@@ -18,8 +18,9 @@
 typedef struct sizes {
     int64_t n, groups, channels, filters;
     int64_t image[3], filter[3], out[3];
-    int64_t rows; /* of an image that has several depthwise tiles */
-    int64_t unit; /* offsets and gaps are multiples of it */
+    int64_t rows;  /* of an image that has several depthwise tiles */
+    int64_t unit;  /* offsets and gaps are multiples of it */
+    int64_t shift; /* but of the image that is read, which begins so many elements later */
     tenon_conv_geometry geometry;
 } sizes;
 
@@ -61,6 +62,7 @@ static const struct {
              {"r", offsetof(sizes, filter[1])},
              {"s", offsetof(sizes, filter[2])},
              {"unit", offsetof(sizes, unit)},
+             {"shift", offsetof(sizes, shift)},
              {"stride_h", offsetof(sizes, geometry.stride[1])},
              {"stride_w", offsetof(sizes, geometry.stride[2])},
              {"dilation_h", offsetof(sizes, geometry.dilation[1])},
@@ -151,6 +153,11 @@ static tenon_tensor image_view(uint32_t dtype, bool last, bool join, int64_t n, 
     return view;
 }
 
+static void shift_view(const sizes *s, tenon_tensor *view)
+{
+    view->offset += (uint64_t)s->shift * tenon_dtype_size(view->dtype);
+}
+
 static tenon_tensor dense_view(uint32_t dtype, int64_t n, int64_t c, const int64_t size[3])
 {
     const int64_t shape[CONV_RANK] = {n, c, size[0], size[1], size[2]};
@@ -200,6 +207,7 @@ static void take_views(const conv_problem *like, const sizes *s, tn_case *c)
     params->epilogue = tn_check_epilogue(like->flags, like->activation);
     c->views[CONV_X] = image_view(like->dtype, channels_last(like->x), join, s->n,
                                   s->groups * s->channels, s->image, s->unit);
+    shift_view(s, &c->views[CONV_X]);
     c->views[CONV_W] = filters_like(like, s);
     c->views[CONV_Y] = image_view(like->dtype, channels_last(like->y), join, s->n,
                                   s->groups * s->filters, s->out, s->unit);
@@ -276,6 +284,7 @@ static backwards take_backwards(const conv_problem *like, const tn_choice *choic
                    image_view(like->dtype, w_last, false, k, s.channels, s.filter, s.unit),
                    image_view(like->dtype, y_last, false, s.n, k, s.out, s.unit),
                    tn_check_epilogue(like->flags, like->activation)};
+    shift_view(&s, &b.y); /* which both gradients read */
     if (is_set(choice, number, "dense_images")) {
         b.x = dense_view(like->dtype, s.n, c, s.image);
         b.y = dense_view(like->dtype, s.n, k, s.out);

@@ -3,6 +3,7 @@
  * channels. */
 #include "base/checked.h"
 #include "base/shape.h"
+#include "ops/common/gpu.h"
 #include "ops/common/lanes.h"
 #include "ops/conv/gradient.h"
 
@@ -60,8 +61,8 @@ static int64_t chunk_of(tenon_context *context, const conv_bias_problem *p)
 
 static void set_options(tenon_context *context, const conv_bias_problem *p, tn_choice *choice)
 {
-    tn_choice_options(context, choice, "-DTENON_DTYPE=%u -DTENON_VW=%u", p->dtype,
-                      tn_lanes(context, p->dtype));
+    tn_choice_options(context, choice, "-DTENON_DTYPE=%u -DTENON_VW=%u%s", p->dtype,
+                      tn_lanes(context, p->dtype), tn_gpu_option(context));
 }
 
 static const char *configure_whole(tenon_context *context, const tn_problem *problem,

@@ -8,13 +8,13 @@
 static const tn_solver *const data_solvers[] = {
     &tn_conv_backward_data_pointwise,       &tn_conv_backward_data_depthwise,
     &tn_conv_backward_data_implicit_packed, &tn_conv_backward_data_implicit_tiled,
-    &tn_conv_backward_data_implicit_matrix, &tn_conv_backward_data_col2im_gemm,
-    &tn_conv_backward_data_direct};
+    &tn_conv_backward_data_implicit_matrix, &tn_conv_backward_data_implicit_wgmma,
+    &tn_conv_backward_data_col2im_gemm,     &tn_conv_backward_data_direct};
 static const tn_solver *const filter_solvers[] = {
     &tn_conv_backward_filter_pointwise,       &tn_conv_backward_filter_depthwise,
     &tn_conv_backward_filter_implicit_packed, &tn_conv_backward_filter_implicit_tiled,
-    &tn_conv_backward_filter_implicit_matrix, &tn_conv_backward_filter_im2col_gemm,
-    &tn_conv_backward_filter_direct};
+    &tn_conv_backward_filter_implicit_matrix, &tn_conv_backward_filter_implicit_wgmma,
+    &tn_conv_backward_filter_im2col_gemm,     &tn_conv_backward_filter_direct};
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
 const tn_family tn_conv_backward_data_family = {.name = "conv_backward_data",

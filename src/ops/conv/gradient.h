@@ -54,11 +54,11 @@ extern const tn_family tn_conv_backward_data_family, tn_conv_transpose_family,
 extern const tn_solver tn_conv_backward_data_direct, tn_conv_backward_data_pointwise,
     tn_conv_backward_data_col2im_gemm, tn_conv_backward_data_depthwise,
     tn_conv_backward_data_implicit_packed, tn_conv_backward_data_implicit_tiled,
-    tn_conv_backward_data_implicit_matrix;
+    tn_conv_backward_data_implicit_matrix, tn_conv_backward_data_implicit_wgmma;
 extern const tn_solver tn_conv_backward_filter_direct, tn_conv_backward_filter_im2col_gemm,
     tn_conv_backward_filter_pointwise, tn_conv_backward_filter_depthwise,
     tn_conv_backward_filter_implicit_packed, tn_conv_backward_filter_implicit_tiled,
-    tn_conv_backward_filter_implicit_matrix;
+    tn_conv_backward_filter_implicit_matrix, tn_conv_backward_filter_implicit_wgmma;
 extern const tn_solver tn_conv_backward_bias_whole, tn_conv_backward_bias_parts;
 extern const tn_solver tn_col2im_elements, tn_col2im_rows, tn_col2im_channels;
 

@@ -203,3 +203,73 @@ conv_vectors tn_conv_find_vectors(const conv_problem *p, const conv_tiled_layout
                           .image_along_k = tn_conv_gathers_along_k(p, direction),
                           .image_aligned = args.aligned != 0};
 }
+
+/* Whether all strides but that of dimension `one` are multiples of a vector. */
+static bool steps_by_vectors(const int64_t stride[CONV_RANK], int one)
+{
+    bool whole = true;
+    for (int d = 0; d < CONV_RANK; d++)
+        whole &= d == one || stride[d] % CONV_VECTOR == 0;
+    return whole;
+}
+
+/* Whether vectors of pixels lie one after the other, and begin at multiples of that: the dimensions
+ * from the last on that are one count such a multiple, and what is slower steps by it. Those of the
+ * residual are then one as well, `*res_stride` apart. */
+static bool joins_by_vectors(const conv_problem *p, const int64_t size[3],
+                             const int64_t stride[CONV_RANK], int64_t *res_stride)
+{
+    int64_t next = 1;
+    bool joined = true, whole = stride[0] % CONV_VECTOR == 0 && stride[1] % CONV_VECTOR == 0;
+    *res_stride = 0;
+    for (int d = 2; d >= 0; d--) {
+        const int64_t of_res = (p->flags & CONV_HAS_C) != 0 ? p->res[2 + d] : 0;
+        if (size[d] == 1)
+            continue;
+        if (next == 1)
+            *res_stride = of_res;
+        joined = joined && stride[2 + d] == next && of_res == next * *res_stride;
+        if (joined)
+            next *= size[d];
+        else
+            whole = whole && stride[2 + d] % CONV_VECTOR == 0;
+    }
+    return whole && next % CONV_VECTOR == 0;
+}
+
+/* Of the filters' gradient, along the channels of a tap, or nothing; of images along their
+ * channels, or pixels that are columns one after the other. */
+static conv_along results_along(const conv_problem *p, const conv_tiled_layout *l,
+                                int64_t *res_stride)
+{
+    const conv_window *v = &p->window;
+    const bool is_image = l->direction == CONV_GRADIENT_OF_IMAGE;
+    const int64_t *d = is_image ? p->x : p->y;
+    *res_stride = 1;
+    if (l->direction == CONV_GRADIENT_OF_FILTER) {
+        const bool along = l->slices == 1 && !tn_conv_gathers_along_k(p, l->direction) &&
+                           p->c % CONV_VECTOR == 0 && p->w[1] == 1 && steps_by_vectors(p->w, 1);
+        *res_stride = p->res[1];
+        return along ? CONV_ALONG_N : CONV_ALONG_NONE;
+    }
+    if (d[1] == 1 && (is_image ? p->c : p->k) % CONV_VECTOR == 0 && steps_by_vectors(d, 1))
+        return CONV_ALONG_M;
+    const bool in_order =
+        !is_image || tn_conv_phases(v, 0) * tn_conv_phases(v, 1) * tn_conv_phases(v, 2) == 1;
+    return in_order && joins_by_vectors(p, is_image ? v->size : v->out, d, res_stride)
+               ? CONV_ALONG_N
+               : CONV_ALONG_NONE;
+}
+
+conv_along tn_conv_results_along(const conv_problem *p, const conv_tiled_layout *l)
+{
+    int64_t res_stride;
+    return results_along(p, l, &res_stride);
+}
+
+void tn_conv_results_take(const conv_problem *p, conv_tiled_layout *l)
+{
+    int64_t res_stride;
+    if (results_along(p, l, &res_stride) == CONV_ALONG_N)
+        l->product.matrix[GEMM_C].col = res_stride;
+}

@@ -1,7 +1,7 @@
-/* conv/implicit_matrix, conv_backward_data/implicit_matrix and
- * conv_backward_filter/implicit_matrix: the products of implicit_tiled on matrix units, of f16 and
- * bf16. The parameters are those of gemm/mma, and whether images and filters whose channels do not
- * lie side by side are copied first, so that they do. */
+/* implicit_matrix and implicit_wgmma of conv, conv_backward_data and conv_backward_filter: the
+ * products of implicit_tiled on matrix units, of f16 and bf16. The parameters are those of
+ * gemm/mma, and whether images and filters whose channels do not lie side by side are copied first,
+ * so that they do. */
 #include "ops/conv/implicit_matrix.h"
 
 #include "base/checked.h"
@@ -19,12 +19,16 @@ static const char *const source_names[] = {
 /* Slices of the pixels have at least so many steps. */
 #define LEAST_SLICE 512
 
+/* A solver's variant: a direction, and whether it is the one for wgmma. */
+#define OF_WGMMA 4
+
 typedef struct layout {
     conv_tiled_layout tiled;
     matrix_unit unit;
     conv_vectors vectors;
     conv_copies copies;
     bool has_async;
+    conv_along d_along;
 } layout;
 
 static int unit_type(const conv_problem *p)
@@ -32,11 +36,19 @@ static int unit_type(const conv_problem *p)
     return p->dtype == TENON_DTYPE_F16 ? MATRIX_F16 : MATRIX_BF16;
 }
 
+static conv_direction direction_of(const tn_choice *choice)
+{
+    return (conv_direction)(choice->solver->variant & ~OF_WGMMA);
+}
+
 /* The first kind of unit that the device has; emulated, the two that differ most. */
-static bool find_unit(tenon_context *context, const conv_problem *p, int32_t form,
+static bool find_unit(tenon_context *context, const conv_problem *p, const tn_choice *choice,
                       matrix_unit *unit)
 {
     const int type = unit_type(p);
+    const int32_t form = choice->values[MATRIX_FORM];
+    if ((choice->solver->variant & OF_WGMMA) != 0)
+        return tn_matrix_unit(context, MATRIX_NVIDIA_WGMMA, form, type, unit);
     if (form == MATRIX_EMULATED || form == MATRIX_EMULATED_OTHER) {
         matrix_kind kind = form == MATRIX_EMULATED ? MATRIX_MMA : MATRIX_AMD_MFMA;
         return tn_matrix_unit(context, kind, form, type, unit);
@@ -51,6 +63,8 @@ static const char *misfit_of(tenon_context *context, const layout *l, const int3
 {
     if (values[MATRIX_STAGES] > 1 && l->has_async && !l->unit.async)
         return "st above 1 needs vectors of 8 channels in both factors";
+    if (l->unit.number == MATRIX_WGMMA && !l->unit.async)
+        return "wgmma needs vectors of 8 channels in both factors";
     const char *why = tn_matrix_constrains(context, &l->unit, values);
     if (why != NULL)
         return why;
@@ -88,12 +102,19 @@ static void add_time(tenon_context *context, const conv_problem *p, const layout
     }
 }
 
+/* Vectors of d are for blocks that pass the registers by; of others they would take registers that
+ * the main loop does without, and with them a work-group its place. */
+static conv_along results_along(const conv_problem *p, const layout *l)
+{
+    return l->unit.async ? tn_conv_results_along(p, &l->tiled) : CONV_ALONG_NONE;
+}
+
 /* The slices of the filters' gradient, where they are free, are those that the block wants. */
 static void try_block(tenon_context *context, const tn_problem *problem, const matrix_unit *unit,
                       tn_choice *choice)
 {
     const conv_problem *p = (const conv_problem *)problem;
-    const conv_direction direction = (conv_direction)choice->solver->variant;
+    const conv_direction direction = direction_of(choice);
     layout *l = TN_LAYOUT(layout, choice);
     int32_t *values = choice->values;
     (void)unit; /* the layout's */
@@ -108,6 +129,7 @@ static void try_block(tenon_context *context, const tn_problem *problem, const m
     tn_conv_tiled_lay_out(p, direction,
                           direction == CONV_GRADIENT_OF_FILTER ? values[CONV_MATRIX_SLICES] : 1,
                           &l->tiled);
+    l->d_along = results_along(p, l);
     choice->workspace = tn_conv_copies_place(p, &l->tiled, &l->copies);
     add_time(context, p, l, choice);
 }
@@ -125,22 +147,23 @@ static void set_options(tenon_context *context, const layout *l, tn_choice *choi
     tn_matrix_options(context, &g, &l->unit, choice->values, choice->options);
     const size_t used = strlen(choice->options);
     snprintf(choice->options + used, TN_OPTIONS_SIZE - used,
-             " -DTENON_ALONG_K=%d -DTENON_RUN=%d -DTENON_A_RUN=%d", v->image_along_k,
-             v->image ? CONV_VECTOR : 1, v->a ? CONV_VECTOR : 1);
+             " -DTENON_ALONG_K=%d -DTENON_RUN=%d -DTENON_A_RUN=%d -DTENON_D_ALONG=%d",
+             v->image_along_k, v->image ? CONV_VECTOR : 1, v->a ? CONV_VECTOR : 1, l->d_along);
 }
 
 /* Blocks pass the registers by where both factors come by vectors, which are aligned unless the
  * caller wants it anyway. */
 static void choose_way(layout *l, int32_t stages)
 {
-    l->unit.async = l->has_async && l->vectors.a && l->vectors.image &&
-                    (stages > 1 || (stages == 0 && l->vectors.image_aligned));
+    l->unit.async =
+        l->has_async && l->vectors.a && l->vectors.image &&
+        (stages > 1 || l->unit.number == MATRIX_WGMMA || (stages == 0 && l->vectors.image_aligned));
 }
 
 /* With the factors as they lie, or copied. */
 static void configure_factors(tenon_context *context, const conv_problem *p, tn_choice *choice)
 {
-    const conv_direction direction = (conv_direction)choice->solver->variant;
+    const conv_direction direction = direction_of(choice);
     layout *l = TN_LAYOUT(layout, choice);
     l->copies.count = 0;
     tn_conv_tiled_lay_out(p, direction, 1, &l->tiled);
@@ -149,6 +172,7 @@ static void configure_factors(tenon_context *context, const conv_problem *p, tn_
                      : tn_conv_find_vectors(p, &l->tiled);
     const conv_problem read = tn_conv_copied(p, &l->copies);
     choose_way(l, choice->values[MATRIX_STAGES]);
+    l->unit.sums_along_m = results_along(p, l) == CONV_ALONG_M;
     tn_matrix_choose_block(context, &read.head, &l->unit, try_block, choice);
 }
 
@@ -165,11 +189,11 @@ static bool copies_pay(const conv_problem *p, const tn_choice *copied, const tn_
 static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
 {
     const conv_problem *p = (const conv_problem *)problem;
-    const conv_direction direction = (conv_direction)choice->solver->variant;
+    const conv_direction direction = direction_of(choice);
     layout *l = TN_LAYOUT(layout, choice);
     if (!tn_conv_is_converted(p->dtype))
         return "made for f16 and bf16";
-    if (!find_unit(context, p, choice->values[MATRIX_FORM], &l->unit))
+    if (!find_unit(context, p, choice, &l->unit))
         return "the device has no such matrix units";
     const char *why = tn_conv_tiled_refuses(p, direction);
     if (why != NULL)
@@ -189,7 +213,10 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
         configure_factors(context, p, &copied);
     if (may_copy && copies_pay(p, &copied, choice))
         *choice = copied;
-    if (choice->misfit == NULL && !choice->is_estimate)
+    if (choice->misfit == NULL &&
+        tn_matrix_local_way(context, &TN_LAYOUT(layout, choice)->unit, choice->values,
+                            &TN_LAYOUT(layout, choice)->unit.local) &&
+        !choice->is_estimate)
         set_options(context, TN_LAYOUT(const layout, choice), choice);
     return NULL;
 }
@@ -206,9 +233,11 @@ static tenon_status launch(const char *operation, tn_recording *recording,
     tn_launch launch = {.source = source_names[tiled.direction],
                         .options = choice->options,
                         .kernel = "conv_matrix",
-                        .local = {warps * (size_t)MATRIX_LANES(l->unit.number)}};
+                        .local = {warps * (size_t)MATRIX_LANES(l->unit.number)},
+                        .local_argument = tn_matrix_local_argument(&l->unit, values)};
     TN_TRY(tn_conv_record_copies(operation, recording, p, &l->copies));
     tn_conv_copies_take(&l->copies, &tiled.product);
+    tn_conv_results_take(p, &tiled);
     return tn_conv_tiled_launch(operation, recording, &read, &tiled, block, &launch);
 }
 
@@ -220,39 +249,39 @@ const tn_parameter tn_conv_matrix_parameters[CONV_MATRIX_SPLIT_PARAMETERS] = {
     [CONV_MATRIX_SLICES] = {"ks", 1, 64},
 };
 
-const tn_solver tn_conv_implicit_matrix = {
-    .name = "implicit_matrix",
-    .serves = "tensors of fewer than 2³¹ elements in f16 and bf16, on GPUs with "
-              "matrix units",
-    .needs = "workspace for copies of images and filters whose channels do not lie side by side",
-    .awkward = CONV_MATRIX_AWKWARD,
-    .parameters = tn_conv_matrix_parameters,
-    .parameter_count = CONV_MATRIX_PARAMETERS,
-    .variant = CONV_RESULT,
-    .configure = configure,
-    .launch = launch};
+#define ON_UNITS   "on GPUs with matrix units"
+#define ON_HOPPER  "whose channels come by vectors of 8, on Hopper where the driver takes wgmma"
+#define OF_SIZE    "tensors of fewer than 2³¹ elements in f16 and bf16"
+#define OF_STRIDES OF_SIZE " and strides whose product is at most 64"
+#define COPIES_NEEDED                                                                              \
+    "workspace for copies of images and filters whose channels do not lie side by side"
+#define SLICES_NEEDED                                                                              \
+    "workspace for slices of the pixels where dw is small, and for copies of images whose "        \
+    "channels do not lie side by side"
 
-const tn_solver tn_conv_backward_data_implicit_matrix = {
-    .name = "implicit_matrix",
-    .serves = "tensors of fewer than 2³¹ elements in f16 and bf16 and strides "
-              "whose product is at most 64, on GPUs with matrix units",
-    .needs = "workspace for copies of images and filters whose channels do not lie side by side",
-    .awkward = CONV_MATRIX_DATA_AWKWARD,
-    .parameters = tn_conv_matrix_parameters,
-    .parameter_count = CONV_MATRIX_PARAMETERS,
-    .variant = CONV_GRADIENT_OF_IMAGE,
-    .configure = configure,
-    .launch = launch};
+#define SOLVER(solver, direction, parameters_used, cases, serves_text, needs_text)                 \
+    {                                                                                              \
+        .name = solver, .serves = serves_text, .needs = needs_text, .awkward = cases,              \
+        .parameters = tn_conv_matrix_parameters, .parameter_count = parameters_used,               \
+        .variant = direction, .configure = configure, .launch = launch                             \
+    }
 
-const tn_solver tn_conv_backward_filter_implicit_matrix = {
-    .name = "implicit_matrix",
-    .serves = "tensors of fewer than 2³¹ elements in f16 and bf16, on GPUs with "
-              "matrix units",
-    .needs = "workspace for slices of the pixels where dw is small, and for copies of images whose "
-             "channels do not lie side by side",
-    .awkward = CONV_MATRIX_FILTER_AWKWARD,
-    .parameters = tn_conv_matrix_parameters,
-    .parameter_count = CONV_MATRIX_SPLIT_PARAMETERS,
-    .variant = CONV_GRADIENT_OF_FILTER,
-    .configure = configure,
-    .launch = launch};
+const tn_solver tn_conv_implicit_matrix =
+    SOLVER("implicit_matrix", CONV_RESULT, CONV_MATRIX_PARAMETERS, CONV_MATRIX_AWKWARD,
+           OF_SIZE ", " ON_UNITS, COPIES_NEEDED);
+const tn_solver tn_conv_backward_data_implicit_matrix =
+    SOLVER("implicit_matrix", CONV_GRADIENT_OF_IMAGE, CONV_MATRIX_PARAMETERS,
+           CONV_MATRIX_DATA_AWKWARD, OF_STRIDES ", " ON_UNITS, COPIES_NEEDED);
+const tn_solver tn_conv_backward_filter_implicit_matrix =
+    SOLVER("implicit_matrix", CONV_GRADIENT_OF_FILTER, CONV_MATRIX_SPLIT_PARAMETERS,
+           CONV_MATRIX_FILTER_AWKWARD, OF_SIZE ", " ON_UNITS, SLICES_NEEDED);
+
+const tn_solver tn_conv_implicit_wgmma =
+    SOLVER("implicit_wgmma", CONV_RESULT | OF_WGMMA, CONV_MATRIX_PARAMETERS, CONV_WGMMA_AWKWARD,
+           OF_SIZE " " ON_HOPPER, COPIES_NEEDED);
+const tn_solver tn_conv_backward_data_implicit_wgmma =
+    SOLVER("implicit_wgmma", CONV_GRADIENT_OF_IMAGE | OF_WGMMA, CONV_MATRIX_PARAMETERS,
+           CONV_WGMMA_DATA_AWKWARD, OF_STRIDES " " ON_HOPPER, COPIES_NEEDED);
+const tn_solver tn_conv_backward_filter_implicit_wgmma =
+    SOLVER("implicit_wgmma", CONV_GRADIENT_OF_FILTER | OF_WGMMA, CONV_MATRIX_SPLIT_PARAMETERS,
+           CONV_WGMMA_FILTER_AWKWARD, OF_SIZE " " ON_HOPPER, SLICES_NEEDED);

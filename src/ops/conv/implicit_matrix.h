@@ -17,12 +17,25 @@ enum {
 };
 extern const tn_parameter tn_conv_matrix_parameters[CONV_MATRIX_SPLIT_PARAMETERS];
 
+/* Of the image's gradient, one whose pixels come by vectors. */
+#define IN_ORDER "unit=8 stride_w=1 w=40"
+
 /* Their awkward cases: those of implicit_tiled, and one that comes by aligned vectors where the
  * problem at hand does, with a tail of k. */
-#define CONV_MATRIX_AWKWARD      TN_CONV_TILED_AWKWARD ";filters=mb+1 depth=1 stride_w=2 s=3 unit=8"
-#define CONV_MATRIX_DATA_AWKWARD TN_CONV_TILED_DATA_AWKWARD "; channels=mb+1 depth=1 unit=8"
+#define CONV_MATRIX_AWKWARD TN_CONV_TILED_AWKWARD ";filters=mb+1 depth=1 stride_w=2 s=3 unit=8"
+#define CONV_MATRIX_DATA_AWKWARD                                                                   \
+    TN_CONV_TILED_DATA_AWKWARD "; channels=mb+1 depth=1 unit=8; channels=mb+1 depth=1 " IN_ORDER
 #define CONV_MATRIX_FILTER_AWKWARD                                                                 \
     TN_CONV_TILED_FILTER_AWKWARD "; filters=mb+1 channels=nb/6+2 unit=8"
+
+/* wgmma's are all of vectors; of the second one their addresses are not aligned. */
+#define CONV_WGMMA_AWKWARD                                                                         \
+    "filters=mb+1 depth=1 stride_w=1 unit=8; filters=mb+1 depth=1 stride_w=2 s=3 unit=8 shift=1"
+#define CONV_WGMMA_DATA_AWKWARD                                                                    \
+    "channels=mb+1 depth=1 unit=8; channels=mb+1 depth=1 unit=8 shift=1; "                         \
+    "channels=mb+1 depth=1 " IN_ORDER
+#define CONV_WGMMA_FILTER_AWKWARD                                                                  \
+    "filters=mb+1 channels=nb/6+2 unit=8; filters=mb+1 channels=nb/6+2 unit=8 shift=1"
 
 /* A tensor that is copied to the workspace with its channels side by side. */
 typedef struct conv_copy {

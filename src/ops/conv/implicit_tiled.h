@@ -68,6 +68,14 @@ typedef struct conv_vectors {
 } conv_vectors;
 conv_vectors tn_conv_find_vectors(const conv_problem *problem, const conv_tiled_layout *layout);
 
+/* Along what vectors of 8 elements of d lie, of which all are aligned wherever d is: TENON_D_ALONG
+ * of cl_kernels/conv/implicit_matrix.clh. */
+typedef enum conv_along { CONV_ALONG_NONE, CONV_ALONG_M, CONV_ALONG_N } conv_along;
+conv_along tn_conv_results_along(const conv_problem *problem, const conv_tiled_layout *layout);
+
+/* Has a product say how far the elements of c are apart that such vectors along n meet. */
+void tn_conv_results_take(const conv_problem *problem, conv_tiled_layout *layout);
+
 /* The pixels of all images, of which the product's columns are made, or its sums. */
 int64_t tn_conv_pixels(const conv_problem *problem);
 

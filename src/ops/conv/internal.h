@@ -51,9 +51,9 @@ uint64_t tn_conv_paths(const tn_problem *problem);
 
 extern const tn_family tn_conv_family, tn_im2col_family;
 extern const tn_solver tn_conv_direct, tn_conv_im2col_gemm, tn_conv_pointwise,
-    tn_conv_implicit_packed, tn_conv_implicit_tiled, tn_conv_implicit_matrix, tn_conv_cpu_direct,
-    tn_conv_depthwise, tn_conv_winograd2, tn_conv_winograd4, tn_conv_winograd2_gemm,
-    tn_conv_winograd4_gemm;
+    tn_conv_implicit_packed, tn_conv_implicit_tiled, tn_conv_implicit_matrix,
+    tn_conv_implicit_wgmma, tn_conv_cpu_direct, tn_conv_depthwise, tn_conv_winograd2,
+    tn_conv_winograd4, tn_conv_winograd2_gemm, tn_conv_winograd4_gemm;
 extern const tn_solver tn_im2col_rows, tn_im2col_channels;
 
 /* The tensors of a convolution, whichever of them it writes, under the names that the caller knows

@@ -18,12 +18,6 @@ const tn_parameter tn_gemm_matrix_parameters[MATRIX_GEMM_PARAMETERS] = {
 
 /* How much longer a step takes whose blocks are copied element by element. */
 #define UNALIGNED 3.0
-/* Instructions beside the products: a row and a column of a warp's tile are read for each step of
- * K, and each element of a factor is brought into local memory, or a vector of 16 bytes copied past
- * the registers; guesses until measured. */
-#define READING  0.5
-#define BRINGING 2.0
-#define COPYING  4.0
 /* Rows or columns of a thin block. */
 #define MOST_THIN 32
 /* Bytes of K in a line of a block, where the kind does not say. */
@@ -241,30 +235,42 @@ static int64_t block_bytes(const matrix_unit *unit, const int32_t *values, int64
     return values[MATRIX_STAGES] > 1 ? tn_max_i64(along, across) : along;
 }
 
-/* As gemm/matrix.clh has it: blocks, or a row of tiles of each warp's sums; for bytes the sums of
- * lines; and what an emulated unit takes. */
+/* Sums of a warp that pass through local memory at a time: a row of tiles; of wgmma half a tile;
+ * and with one block of each factor a tile. */
+static int64_t sums_bytes(const matrix_unit *unit, const int32_t *values)
+{
+    const int64_t rows = MATRIX_M(unit->number), tile = MATRIX_N(unit->number);
+    const int64_t cols = unit->number == MATRIX_WGMMA ? tile / 2
+                         : values[MATRIX_BLOCKS] == 1 ? tile
+                                                      : values[MATRIX_NB] / values[MATRIX_WN];
+    const bool in_pairs = unit->number == MATRIX_WGMMA || unit->number == MATRIX_NVIDIA;
+    return 4 * (unit->sums_along_m ? cols * (rows + 4) : rows * (cols + (in_pairs ? 8 : 4)));
+}
+
+/* As gemm/matrix.clh has it: blocks, or sums of each warp. */
+int64_t tn_matrix_array(const matrix_unit *unit, const int32_t *values)
+{
+    const int64_t warps = (int64_t)values[MATRIX_WM] * values[MATRIX_WN],
+                  buffers =
+                      values[MATRIX_STAGES] > 1 ? values[MATRIX_STAGES] : values[MATRIX_BLOCKS];
+    return tn_max_i64(buffers * (block_bytes(unit, values, values[MATRIX_MB]) +
+                                 block_bytes(unit, values, values[MATRIX_NB])),
+                      warps * sums_bytes(unit, values));
+}
+
+/* Then for bytes the sums of lines, what the kernel has beside, and what an emulated unit takes. */
 int64_t tn_matrix_local(const matrix_unit *unit, const int32_t *values)
 {
     const int64_t bytes = MATRIX_BITS(unit->type) / 8,
                   warps = (int64_t)values[MATRIX_WM] * values[MATRIX_WN];
     const int64_t warp_m = values[MATRIX_MB] / values[MATRIX_WM],
                   warp_n = values[MATRIX_NB] / values[MATRIX_WN];
-    const bool is_wgmma =
-        unit->number == MATRIX_WGMMA; /* half a tile of sums; with one block, one */
-    const int64_t buffers =
-        values[MATRIX_STAGES] > 1 ? values[MATRIX_STAGES] : values[MATRIX_BLOCKS];
-    const int64_t blocks = buffers * (block_bytes(unit, values, values[MATRIX_MB]) +
-                                      block_bytes(unit, values, values[MATRIX_NB]));
-    const int64_t sums_n = is_wgmma                     ? MATRIX_N(unit->number) / 2
-                           : values[MATRIX_BLOCKS] == 1 ? MATRIX_N(unit->number)
-                                                        : warp_n;
-    const bool in_pairs = is_wgmma || unit->number == MATRIX_NVIDIA;
-    const int64_t sums = warps * MATRIX_M(unit->number) * (sums_n + (in_pairs ? 8 : 4)) * 4;
     const int64_t lines = unit->type == MATRIX_I8 ? 4 * (values[MATRIX_MB] + values[MATRIX_NB]) : 0;
     const int64_t emulated = warps * (warp_m + warp_n) * MATRIX_K(unit->number, unit->type) * bytes;
     const int64_t beside = (int64_t)values[MATRIX_NB] * unit->column_bytes +
                            (int64_t)values[MATRIX_KB] * unit->step_bytes + unit->more_bytes;
-    return tn_max_i64(blocks, sums) + lines + beside + (unit->emulated && !is_wgmma ? emulated : 0);
+    return tn_matrix_array(unit, values) + lines + beside +
+           (unit->emulated && unit->number != MATRIX_WGMMA ? emulated : 0);
 }
 
 /* Whether wgmma's blocks can have rows of so many bytes along K. */
@@ -335,15 +341,17 @@ tn_work tn_matrix_loop(const tenon_context *context, const matrix_unit *unit, co
     const double brought = 1 / mb + 1 / nb;
     const double read =
         is_wgmma ? wgmma_reads(values) : values[MATRIX_WM] / mb + values[MATRIX_WN] / nb;
-    const double moves =
-        (is_copied ? COPYING * bytes / 16 : BRINGING) * brought + (is_wgmma ? 0 : READING * read);
+    const tn_kind_assumed *assumed = &context->device.model.kind->assumed;
+    const double moves = (is_copied ? assumed->copying * bytes / 16 : assumed->bringing) * brought +
+                         (is_wgmma ? 0 : assumed->reading * read);
     return (tn_work){.launches = 1,
                      .groups = groups,
                      .steps = steps / fmax(values[MATRIX_STAGES] - 1, 1),
                      .rate = TN_RATE_MATRIX,
                      .bits = (uint32_t)MATRIX_BITS(unit->type),
                      .multiply_adds = products,
-                     .efficiency = blocks_for(context, unit, values[MATRIX_STAGES]).efficiency,
+                     .efficiency = blocks_for(context, unit, values[MATRIX_STAGES]).efficiency *
+                                   (is_wgmma ? 1 : assumed->mma),
                      .instructions = products * moves + groups * steps * address_instructions,
                      .local_bytes = is_copied ? products * bytes * (brought + read) : 0,
                      .fetched_bytes = is_copied ? products * bytes * brought : 0};
@@ -366,7 +374,7 @@ void tn_matrix_options(tenon_context *context, const gemm_problem *p, const matr
                        const int32_t *values, char text[TN_OPTIONS_SIZE])
 {
     char local[96];
-    tn_local_options(unit->local, (uint64_t)tn_matrix_local(unit, values), local);
+    tn_local_options(unit->local, (uint64_t)tn_matrix_array(unit, values), local);
     tn_build_options_with(
         context, unit->capability, text,
         GEMM_OPTIONS_FORMAT " -DTENON_UNIT=%d -DTENON_UNIT_TYPE=%d -DTENON_EMULATE=%d"
@@ -392,13 +400,18 @@ void tn_matrix_try(tenon_context *context, const tn_problem *problem, const matr
     tn_choice_add(context, choice, &work);
 }
 
+size_t tn_matrix_local_argument(const matrix_unit *unit, const int32_t *values)
+{
+    const size_t array = (size_t)tn_matrix_array(unit, values);
+    return unit->local == TN_LOCAL_ARGUMENT ? array + TN_LOCAL_SLACK : 0;
+}
+
 void tn_matrix_sizes(const gemm_problem *p, const matrix_unit *unit, const int32_t *values,
                      tn_launch *launch)
 {
     launch->local[0] = (size_t)work_items(unit, values);
     launch->local[1] = 1;
-    if (unit->local == TN_LOCAL_ARGUMENT)
-        launch->local_argument = (size_t)tn_matrix_local(unit, values) + TN_LOCAL_SLACK;
+    launch->local_argument = tn_matrix_local_argument(unit, values);
     launch->global[0] =
         (size_t)block_count(p, values[MATRIX_MB], values[MATRIX_NB]) * launch->local[0];
     launch->global[1] = 1;

@@ -60,6 +60,7 @@ typedef struct matrix_unit {
     /* Bytes of local memory that the kernel takes beside its blocks: for each of their columns and
      * steps, and once. */
     int32_t column_bytes, step_bytes, more_bytes;
+    bool sums_along_m; /* sums pass through local memory as columns of d */
 } matrix_unit;
 
 /* The kind that a solver is for. */
@@ -89,7 +90,9 @@ tn_matrix_trial tn_matrix_try;
 /* Why the parameters do not go together, or NULL. */
 const char *tn_matrix_constrains(tenon_context *context, const matrix_unit *unit,
                                  const int32_t *values);
-int64_t tn_matrix_local(const matrix_unit *unit, const int32_t *values); /* bytes of local memory */
+/* Bytes of local memory: of the kernel's array, in which blocks and then sums lie, and of all. */
+int64_t tn_matrix_array(const matrix_unit *unit, const int32_t *values);
+int64_t tn_matrix_local(const matrix_unit *unit, const int32_t *values);
 
 /* The main loop of every such kernel: of so many work-groups through k steps of K, each block of
  * which takes `address_instructions` to compute its addresses. */
@@ -103,6 +106,9 @@ bool tn_matrix_local_way(tenon_context *context, const matrix_unit *unit, const 
 /* What the kernel is built with: "… -DTENON_UNIT=… -DTENON_MB=…". */
 void tn_matrix_options(tenon_context *context, const gemm_problem *problem, const matrix_unit *unit,
                        const int32_t *values, char text[TN_OPTIONS_SIZE]);
+
+/* Bytes of a kernel's __local argument; 0: it has none. */
+size_t tn_matrix_local_argument(const matrix_unit *unit, const int32_t *values);
 
 /* Fills in the local and the global size, but for the batch. */
 void tn_matrix_sizes(const gemm_problem *problem, const matrix_unit *unit, const int32_t *values,

@@ -4,9 +4,10 @@
 
 static const tn_solver *const solvers[] = {
     &tn_conv_pointwise,      &tn_conv_depthwise,       &tn_conv_implicit_packed,
-    &tn_conv_implicit_tiled, &tn_conv_implicit_matrix, &tn_conv_winograd2,
-    &tn_conv_winograd4,      &tn_conv_winograd2_gemm,  &tn_conv_winograd4_gemm,
-    &tn_conv_im2col_gemm,    &tn_conv_cpu_direct,      &tn_conv_direct};
+    &tn_conv_implicit_tiled, &tn_conv_implicit_matrix, &tn_conv_implicit_wgmma,
+    &tn_conv_winograd2,      &tn_conv_winograd4,       &tn_conv_winograd2_gemm,
+    &tn_conv_winograd4_gemm, &tn_conv_im2col_gemm,     &tn_conv_cpu_direct,
+    &tn_conv_direct};
 
 uint64_t tn_conv_paths(const tn_problem *problem)
 {
