@@ -33,7 +33,8 @@ TENON_INLINE void block(const int vectors, const int whole, const span *s, long 
     {
         value[k] = gradient[k] * value[k] * derivative_v(gate[k], f);
     }
-    store_vectors(vectors, whole, s, o->db, i, step[4], value, o->db_fresh); /* registers are free */
+    store_vectors(vectors, whole, s, o->db, i, step[4], value,
+                  o->db_fresh); /* registers are free */
     FOR_VECTORS(k, vectors)
     {
         gradient[k] = gradient[k] * activate_v(gate[k], f);

@@ -51,8 +51,8 @@ tn_stream_pieces tn_stream_cut(const tenon_context *context, int64_t length, int
 /* Dimensions that most tensors have no more of, once those that lie in one piece are merged. */
 #define TN_FEW_DIMENSIONS 4
 
-/* TENON_DIMENSIONS (cl_kernels/common/dimensions.clh) of a kernel that goes through so many, where a
- * GPU's is built for few; else nothing. */
+/* TENON_DIMENSIONS (cl_kernels/common/dimensions.clh) of a kernel that goes through so many, where
+ * a GPU's is built for few; else nothing. */
 const char *tn_gpu_dimensions_option(const tenon_context *context, int64_t rank);
 
 /* What a kernel with much to keep is compiled with, where the kind of device has threads with more

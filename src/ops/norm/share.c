@@ -113,12 +113,12 @@ void tn_norm_options(tenon_context *context, const norm_problem *p, const tn_cho
                      const norm_args *args, char text[TN_OPTIONS_SIZE])
 {
     const bool stores = choice->solver->parameters == tn_stores_parameter;
-    tn_build_options(context, text,
-                     "-DTENON_DTYPE=%u -DTENON_VW=%u%s%s -DTENON_COLUMNS=%d -DTENON_PARAM_ACC=%u%s%s",
-                     p->dtype, (unsigned)tn_lanes(context, p->dtype), tn_gpu_option(context),
-                     tn_gpu_dimensions_option(context, args->rank), args->columns,
-                     p->parameter_acc, tn_stores_option(stores ? choice->values : NULL),
-                     tn_gpu_registers_option(context));
+    tn_build_options(
+        context, text,
+        "-DTENON_DTYPE=%u -DTENON_VW=%u%s%s -DTENON_COLUMNS=%d -DTENON_PARAM_ACC=%u%s%s", p->dtype,
+        (unsigned)tn_lanes(context, p->dtype), tn_gpu_option(context),
+        tn_gpu_dimensions_option(context, args->rank), args->columns, p->parameter_acc,
+        tn_stores_option(stores ? choice->values : NULL), tn_gpu_registers_option(context));
 }
 
 /* What columns that lie apart cost where a work-item's are more than its cache holds: sets are read
