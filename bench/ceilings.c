@@ -6,6 +6,7 @@
 #include "limits.h"
 #include "runtime/capability.h"
 #include "runtime/capability_trials.h"
+#include "runtime/cl_error.h"
 #include "runtime/context.h"
 #include "timing.h"
 
@@ -25,10 +26,20 @@
 #define STEPS           8
 #define FAR             (UINT64_C(1) << 30) /* bytes beyond any cache */
 
-/* Notes a limit; `value` in the unit, which it takes so many nanoseconds to reach. */
+/* Notes a limit; `value` in the unit, which it takes so many nanoseconds to reach. Where a call has
+ * failed since the last one, that is said in its place: the device may be lost. */
 static void note(bench_limits *c, const char *name, double value, const char *unit,
                  double nanoseconds, bool right)
 {
+    if (c->failed != NULL) {
+        char why[128];
+        snprintf(why, sizeof why, "%s gave %s (%d)", c->failed, tn_cl_error_string(c->error),
+                 c->error);
+        bench_limit_left_out(c, name, why);
+        c->failed = NULL;
+        c->well = false;
+        return;
+    }
     value = isfinite(value) ? value : 0;
     printf("%-28s %12.4g %-8s %12.1f us%s\n", name, value, unit, nanoseconds * 1e-3,
            right ? "" : "  WRONG");
@@ -58,18 +69,28 @@ static cl_kernel kernel_of(cl_program program, const char *name)
     return error == CL_SUCCESS ? kernel : NULL;
 }
 
+/* Whether a call worked; if not, it is kept for what is noted next. */
+static bool worked(bench_limits *c, const char *function, cl_int error)
+{
+    if (error != CL_SUCCESS && c->failed == NULL) {
+        c->failed = function;
+        c->error = error;
+    }
+    return error == CL_SUCCESS;
+}
+
 /* Seconds of so many launches and the wait for them; negative where one failed. */
-static double seconds_of(const bench_limits *c, cl_kernel kernel, size_t items, int launches)
+static double seconds_of(bench_limits *c, cl_kernel kernel, size_t items, int launches)
 {
     const double start = bench_now();
     for (int i = 0; i < launches; i++)
-        if (!bench_launch(c->session, kernel, items, c->group))
+        if (!worked(c, "clEnqueueNDRangeKernel", bench_launch(c->session, kernel, items, c->group)))
             return -1;
-    return clFinish(c->queue) == CL_SUCCESS ? bench_now() - start : -1;
+    return worked(c, "clFinish", clFinish(c->queue)) ? bench_now() - start : -1;
 }
 
 /* Of launches back to back, in a few rounds, the median nanoseconds of one; 0 on failure. */
-static double time_in_a_row(const bench_limits *c, cl_kernel kernel, size_t items)
+static double time_in_a_row(bench_limits *c, cl_kernel kernel, size_t items)
 {
     double values[ROUNDS], seconds = seconds_of(c, kernel, items, 1);
     int launches = 1;
@@ -85,7 +106,7 @@ static double time_in_a_row(const bench_limits *c, cl_kernel kernel, size_t item
 
 /* Nanoseconds of a launch; 0 on failure. A CPU's are timed one by one, and the least counts: others
  * can only take a processor away, and do so between two of them. */
-static double time_of(const bench_limits *c, cl_kernel kernel, size_t items)
+static double time_of(bench_limits *c, cl_kernel kernel, size_t items)
 {
     double least = INFINITY;
     if (c->lanes == 0)
@@ -100,19 +121,20 @@ static double time_of(const bench_limits *c, cl_kernel kernel, size_t items)
 }
 
 /* Whether the first `count` floats of a buffer are all the value. */
-static bool all_are(const bench_limits *c, cl_mem buffer, size_t count, float value)
+static bool all_are(bench_limits *c, cl_mem buffer, size_t count, float value)
 {
     float *host = malloc(count * sizeof *host);
     bool right =
-        host != NULL && clEnqueueReadBuffer(c->queue, buffer, CL_TRUE, 0, count * sizeof *host,
-                                            host, 0, NULL, NULL) == CL_SUCCESS;
+        host != NULL && worked(c, "clEnqueueReadBuffer",
+                               clEnqueueReadBuffer(c->queue, buffer, CL_TRUE, 0,
+                                                   count * sizeof *host, host, 0, NULL, NULL));
     for (size_t i = 0; right && i < count; i++)
         right = host[i] == value;
     free(host);
     return right;
 }
 
-static bool fill(const bench_limits *c, cl_mem buffer, float value)
+static bool fill(bench_limits *c, cl_mem buffer, float value)
 {
     cl_kernel kernel = kernel_of(c->program, "write");
     const cl_ulong count = c->bytes / sizeof(cl_float4);
@@ -136,8 +158,8 @@ static void measure_write(bench_limits *c)
         return;
     }
     const double time = time_of(c, kernel, c->items);
-    note(c, "write", (double)c->bytes / time, "GB/s", time,
-         time > 0 && all_are(c, c->x, (size_t)1 << 16, 1));
+    const bool right = time > 0 && all_are(c, c->x, (size_t)1 << 16, 1);
+    note(c, "write", (double)c->bytes / time, "GB/s", time, right);
     clReleaseKernel(kernel);
 }
 
@@ -152,22 +174,22 @@ static void measure_copy(bench_limits *c)
         return;
     }
     double time = time_of(c, kernel, c->items);
-    note(c, "copy by a kernel", 2.0 * (double)c->bytes / time, "GB/s", time,
-         time > 0 && all_are(c, c->y, (size_t)1 << 16, 1));
+    bool right = time > 0 && all_are(c, c->y, (size_t)1 << 16, 1);
+    note(c, "copy by a kernel", 2.0 * (double)c->bytes / time, "GB/s", time, right);
     clReleaseKernel(kernel);
-    bool right = fill(c, c->y, 0);
+    right = fill(c, c->y, 0);
     for (int i = -1; i < ROUNDS; i++) { /* the first is not counted */
         const double start = bench_now();
-        right &= clEnqueueCopyBuffer(c->queue, c->x, c->y, 0, 0, c->bytes, 0, NULL, NULL) ==
-                     CL_SUCCESS &&
-                 clFinish(c->queue) == CL_SUCCESS;
+        right &= worked(c, "clEnqueueCopyBuffer",
+                        clEnqueueCopyBuffer(c->queue, c->x, c->y, 0, 0, c->bytes, 0, NULL, NULL)) &&
+                 worked(c, "clFinish", clFinish(c->queue));
         values[i < 0 ? 0 : i] = 1e9 * (bench_now() - start);
     }
     time = bench_median(values, ROUNDS);
     if (c->lanes > 0)
         time = values[0]; /* which are sorted now */
-    note(c, "copy by the driver", 2.0 * (double)c->bytes / time, "GB/s", time,
-         right && all_are(c, c->y, (size_t)1 << 16, 1));
+    right = right && all_are(c, c->y, (size_t)1 << 16, 1);
+    note(c, "copy by the driver", 2.0 * (double)c->bytes / time, "GB/s", time, right);
 }
 
 /* Reads a window again and again: from memory, or from the caches. */
@@ -189,13 +211,13 @@ static void measure_read(bench_limits *c, uint64_t window, const char *name)
     const double time = time_of(c, kernel, items);
     /* Exact while a work-item's sum stays below 2^24: all shares are the same, of powers of two. */
     const float share = (float)(4.0 * (double)count * times / (double)items);
-    note(c, name, (double)window * times / time, "GB/s", time,
-         time > 0 && all_are(c, c->y, items, share));
+    const bool right = time > 0 && all_are(c, c->y, items, share);
+    note(c, name, (double)window * times / time, "GB/s", time, right);
     clReleaseKernel(kernel);
 }
 
 /* The least of three launches: who takes a processor away meanwhile does not count. */
-static double least_seconds_of(const bench_limits *c, cl_kernel kernel, size_t items)
+static double least_seconds_of(bench_limits *c, cl_kernel kernel, size_t items)
 {
     double least = seconds_of(c, kernel, items, 1);
     for (int i = 0; i < 2 && least >= 0; i++) {
@@ -219,8 +241,8 @@ static void measure_loops(bench_limits *c, const bench_arithmetic *a, cl_kernel 
              loops < 1U << 24);
     const double time = seconds >= 0 ? time_of(c, kernel, c->items) : 0;
     const double all = (a->operations * loops + a->once) * (double)c->items;
-    note(c, a->name, all / (time > 0 ? time : 1), "GFLOP/s", time,
-         time > 0 && all_are(c, c->y, c->items, a->result));
+    const bool right = time > 0 && all_are(c, c->y, c->items, a->result);
+    note(c, a->name, all / (time > 0 ? time : 1), "GFLOP/s", time, right);
 }
 
 void bench_measure_arithmetic(bench_limits *c, const bench_arithmetic *a, cl_uint first,
@@ -273,9 +295,12 @@ static void measure_launches(bench_limits *c)
     const struct timespec while_idle = {0, 200000000};
     double alone[ROUNDS * 4], woken[ROUNDS];
     const size_t items = c->group;
-    if (kernel == NULL || !bench_arguments(kernel, sizeof c->y, &c->y, (size_t)0) ||
-        seconds_of(c, kernel, items, 1) < 0) {
+    if (kernel == NULL || !bench_arguments(kernel, sizeof c->y, &c->y, (size_t)0)) {
         c->well = false;
+        return;
+    }
+    if (seconds_of(c, kernel, items, 1) < 0) {
+        note(c, "a launch", 0, "us", 0, false);
         return;
     }
     const double many = seconds_of(c, kernel, items, LAUNCHES) / LAUNCHES;
@@ -328,8 +353,8 @@ static bool prepare(bench_limits *c)
                           &first);
     c->y = clCreateBuffer(tenon_context_cl(c->session->context), CL_MEM_READ_WRITE, c->bytes, NULL,
                           &second);
-    return c->program != NULL && first == CL_SUCCESS && second == CL_SUCCESS && fill(c, c->x, 1) &&
-           fill(c, c->y, 0);
+    return c->program != NULL && worked(c, "clCreateBuffer", first) &&
+           worked(c, "clCreateBuffer", second) && fill(c, c->x, 1) && fill(c, c->y, 0);
 }
 
 static bool has(const bench_limits *c, tenon_capability capability)
@@ -390,6 +415,8 @@ bool bench_ceilings(bench_session *session)
     const bool ready = prepare(&c);
     if (ready)
         measure_all(&c);
+    else if (c.failed != NULL)
+        note(&c, "everything", 0, "", 0, false);
     if (c.x != NULL)
         clReleaseMemObject(c.x);
     if (c.y != NULL)

@@ -73,10 +73,10 @@ bool bench_arguments(cl_kernel kernel, ...)
     return well;
 }
 
-bool bench_launch(const bench_session *session, cl_kernel kernel, size_t global, size_t local)
+cl_int bench_launch(const bench_session *session, cl_kernel kernel, size_t global, size_t local)
 {
     return clEnqueueNDRangeKernel(tenon_stream_cl(session->stream), kernel, 1, NULL, &global,
-                                  &local, 0, NULL, NULL) == CL_SUCCESS;
+                                  &local, 0, NULL, NULL);
 }
 
 json_t *bench_json_device(const bench_session *session)

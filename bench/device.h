@@ -19,8 +19,8 @@ cl_program bench_build_own(const bench_session *session, const char *name, const
  * bench_arguments(kernel, sizeof x, &x, sizeof count, &count, (size_t)0). */
 bool bench_arguments(cl_kernel kernel, ...);
 
-/* Launches on the session's queue, one dimension. */
-bool bench_launch(const bench_session *session, cl_kernel kernel, size_t global, size_t local);
+/* Launches on the session's queue, one dimension; what OpenCL says to that. */
+cl_int bench_launch(const bench_session *session, cl_kernel kernel, size_t global, size_t local);
 
 json_t *bench_json_device(const bench_session *session);
 json_t *bench_json_host(void);

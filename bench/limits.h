@@ -18,6 +18,8 @@ typedef struct bench_limits {
     size_t group;   /* of them in a work-group: on a CPU one, with vectors of its own */
     int lanes;      /* of a CPU's vectors of f32; 0: no CPU */
     json_t *list, *left_out;
+    const char *failed; /* the call that did since the last limit was noted; NULL: none */
+    cl_int error;       /* its */
     bool well;
 } bench_limits;
 

@@ -32,10 +32,14 @@ TENON_INLINE void block(const int vectors, const int whole, const span *s, long 
     FOR_VECTORS(k, vectors)
     {
         value[k] = gradient[k] * value[k] * derivative_v(gate[k], f);
+    }
+    store_vectors(vectors, whole, s, o->db, i, step[4], value,
+                  o->db_fresh); /* registers are free */
+    FOR_VECTORS(k, vectors)
+    {
         gradient[k] = gradient[k] * activate_v(gate[k], f);
     }
     store_vectors(vectors, whole, s, o->da, i, step[3], gradient, o->da_fresh);
-    store_vectors(vectors, whole, s, o->db, i, step[4], value, o->db_fresh);
 }
 
 TENON_VECTOR_KERNEL void backward(__global const data_t *a, __global const data_t *b,

@@ -81,6 +81,8 @@ TENON_INLINE void numbers(const lines_args *args, const word_v x[WORDS], acc_v y
 
 #if WORDS == 2
 #define EIGHTH_TURN  (1L << 50) /* of 2^53 */
+#define SIN_OF(x)    sin(x)
+#define COS_OF(x)    cos(x)
 #define TURN_UNIT    TENON_REAL(6.975736996017264e-16)
 #define TO_SIGNED(x) TENON_CAT(as_long, TENON_VW)(x)
 TENON_INLINE acc_v radius_unit(word_v x)
@@ -89,8 +91,26 @@ TENON_INLINE acc_v radius_unit(word_v x)
 }
 #else
 #define EIGHTH_TURN  (1 << 21) /* of 2^24 */
+#define SIN_OF(x)    sin_near_zero(x)
+#define COS_OF(x)    cos_near_zero(x)
 #define TURN_UNIT    TENON_REAL(3.7450702829239286e-07)
 #define TO_SIGNED(x) TENON_CAT(as_int, TENON_VW)(x)
+/* Up to pi/4 in size, with the coefficients of S. Moshier's Cephes library (sinf.c): within 2u of
+ * the function. A compiler's own take any argument, which some of them need memory for. */
+TENON_INLINE acc_v sin_near_zero(acc_v x)
+{
+    const acc_v z = x * x;
+    const acc_v p = splat(8.3321608736e-3f) + z * splat(-1.9515295891e-4f);
+    return x + x * (z * (splat(-1.6666654611e-1f) + z * p));
+}
+
+TENON_INLINE acc_v cos_near_zero(acc_v x)
+{
+    const acc_v z = x * x;
+    const acc_v p = splat(-1.388731625493765e-3f) + z * splat(2.443315711809948e-5f);
+    return splat(1) - (splat(0.5f) * z - z * z * (splat(4.166664568298827e-2f) + z * p));
+}
+
 /* Words below 2^24 keep all their bits, which the tail of the distribution is made of. */
 TENON_INLINE acc_v radius_unit(word_v x)
 {
@@ -113,7 +133,7 @@ TENON_INLINE void pair(const lines_args *args, word_v x0, word_v x1, acc_v *y0, 
     signed_v turn = TO_SIGNED(x1 >> (WORD_BITS - UNIT_BITS));
     signed_v quarter = (turn + (signed_v)(EIGHTH_TURN)) >> (UNIT_BITS - 2);
     acc_v angle = TO_ACC(turn - (quarter << (UNIT_BITS - 2))) * splat(TURN_UNIT);
-    acc_v c = cos(angle), s = sin(angle);
+    acc_v c = COS_OF(angle), s = SIN_OF(angle);
     signed_v odd = -(quarter & (signed_v)(1));
     *y0 = mean + deviation * (r * with_sign(odd ? s : c, quarter + (signed_v)(1)));
     *y1 = mean + deviation * (r * with_sign(odd ? c : s, quarter));

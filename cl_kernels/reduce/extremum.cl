@@ -171,8 +171,10 @@ TENON_VECTOR_KERNEL void reduce_rows(__global const data_t *x, __global const da
                                      __global data_t *y, __global data_t *means,
                                      __global acc_t *workspace, const reduction_args args)
 {
-    const long piece = (long)get_global_id(0) % args.pieces;
-    const long first = (long)get_global_id(0) / args.pieces * args.chunk;
+    const long id = (long)get_global_id(0);
+    long first, piece;
+    TENON_DIVIDE(id, (long)args.pieces, first, piece)
+    first *= args.chunk;
     const long last = min(first + args.chunk, (long)args.count);
     const lane_layout l = {{entry_of(args.stride[REDUCTION_X], args.rank - 1), 0}, 1, 0};
     for (long row = first; row < last; row++) {

@@ -10,7 +10,7 @@ from jobs import CUT, FAILED, NO_TIME, read_json, read_lines, write_json
 REPEAT = re.compile(r"tenon check [^\n]*")
 WRONG = re.compile(r"^WRONG\s+(\S+)", re.M)
 # What drivers answer to the next call when a kernel did not come to its end.
-LOST = re.compile(r"CL_OUT_OF_RESOURCES|CL_INVALID_COMMAND_QUEUE|CL_DEVICE_NOT_AVAILABLE|\berror -(?:5|36|9999)\b")
+LOST = re.compile(r"CL_OUT_OF_RESOURCES|CL_INVALID_COMMAND_QUEUE|CL_DEVICE_NOT_AVAILABLE|\berror -(?:5|36|9999)\b|\(-9999\)")
 
 
 def table(heads, rows):

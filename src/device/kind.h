@@ -133,6 +133,9 @@ typedef struct tn_device_kind {
     tn_kind_match match;
     uint32_t lanes;            /* f32 of a CPU's vectors */
     uint32_t vector_registers; /* of a CPU */
+    /* Of a GPU: registers of a hardware thread that kernels ask for which keep more than others; 0:
+     * as many as the compiler takes. */
+    uint32_t registers;
     uint32_t group_units; /* compute units that share local memory: a work-group has all of them */
     tn_kind_rates rates;
     tn_kind_steps steps;

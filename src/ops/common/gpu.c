@@ -31,7 +31,8 @@ int32_t tn_stream_vectors(const tenon_context *context, uint32_t dtype, uint32_t
     const int32_t narrow = tenon_dtype_size((tenon_dtype)dtype) == 2 ? 2 : 1;
     const int32_t several = inputs > 2 ? 2 : 1;
     const int32_t vectors = (int32_t)context->device.model.kind->memory.vectors;
-    return (int32_t)tn_max_i64(vectors / (narrow * several), 2);
+    /* At least two, but on kinds whose registers have no room for so many. */
+    return (int32_t)tn_max_i64(vectors / (narrow * several), vectors < narrow * several ? 1 : 2);
 }
 
 tn_stream_pieces tn_stream_cut(const tenon_context *context, int64_t length, int64_t lines,
@@ -73,6 +74,18 @@ const tn_parameter tn_team_parameter[1] = {{"tm", 1, MOST_GROUP}};
 const char *tn_gpu_option(const tenon_context *context)
 {
     return context->device.is_cpu ? "" : " -DTENON_GPU=1";
+}
+
+const char *tn_gpu_dimensions_option(const tenon_context *context, int64_t rank)
+{
+    return context->device.is_cpu || rank > TN_FEW_DIMENSIONS ? "" : " -DTENON_DIMENSIONS=4";
+}
+
+const char *tn_gpu_registers_option(const tenon_context *context)
+{
+    const bool intel = context->device.least_sub_group > 0;
+    return intel && context->device.model.kind->registers == 256 ? " -cl-intel-256-GRF-per-thread"
+                                                                 : "";
 }
 
 const char *tn_stream_option(const tenon_context *context, int32_t vectors,

@@ -48,6 +48,17 @@ typedef struct tn_stream_pieces {
 tn_stream_pieces tn_stream_cut(const tenon_context *context, int64_t length, int64_t lines,
                                tn_stream_share share);
 
+/* Dimensions that most tensors have no more of, once those that lie in one piece are merged. */
+#define TN_FEW_DIMENSIONS 4
+
+/* TENON_DIMENSIONS (cl_kernels/common/dimensions.clh) of a kernel that goes through so many, where
+ * a GPU's is built for few; else nothing. */
+const char *tn_gpu_dimensions_option(const tenon_context *context, int64_t rank);
+
+/* What a kernel with much to keep is compiled with, where the kind of device has threads with more
+ * registers; else nothing. */
+const char *tn_gpu_registers_option(const tenon_context *context);
+
 /* Vectors of a row that a work-item of a team keeps: TEAM_VECTORS. */
 #define TN_TEAM_VECTORS 4
 

@@ -1,6 +1,7 @@
 /* The awkward cases of normalization: all kinds, whose vectors lie along the sets and across them,
  * with tails and several pieces. */
 #include "check/awkward.h"
+#include "ops/common/gpu.h"
 #include "ops/norm/internal.h"
 #include "ops/registry.h"
 
@@ -12,13 +13,15 @@
 static const struct kind {
     tenon_norm_kind kind;
     uint32_t rank;
-    int64_t shape[4];
+    int64_t shape[5];
 } kinds[] = {{TENON_NORM_BATCH, 4, {3, 19, 5, 7}},
              {TENON_NORM_GROUP, 3, {2, 12, 83}},
              {TENON_NORM_LAYER, 2, {5, 227}},
              {TENON_NORM_RMS, 2, {21, 67}},
              {TENON_NORM_BATCH, 3, {3, 19, 37}}}; /* whose lines merge */
 #define KINDS (sizeof kinds / sizeof *kinds)
+/* In place of the first, for kernels that are built for more than TN_FEW_DIMENSIONS. */
+static const struct kind many = {TENON_NORM_BATCH, 5, {3, 19, 2, 5, 3}};
 
 static const tn_operation *operation_of(const norm_problem *like)
 {
@@ -111,7 +114,9 @@ bool tn_norm_awkward(const tn_problem *problem, const tn_choice *choice, uint32_
     const norm_problem *like = (const norm_problem *)problem;
     /* Given statistics are batch normalization's alone, which comes first. */
     const uint32_t cases = 2 * ((like->flags & NORM_GIVEN) != 0 ? 1 : KINDS);
-    const struct kind *kind = &kinds[number % cases / 2];
+    const bool first = number % cases / 2 == 0;
+    const struct kind *kind =
+        first && like->rank >= TN_FEW_DIMENSIONS ? &many : &kinds[number % cases / 2];
     tenon_norm_params *params = (tenon_norm_params *)c->params.bytes;
     if (number == cases * tn_awkward_count(choice))
         return false;

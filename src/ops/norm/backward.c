@@ -61,7 +61,7 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
         tn_norm_add_time(context, p, args, split, choice);
     if (split && tn_norm_wants_sums(p) && tn_norm_work(p, args) > choice->workspace)
         choice->workspace = tn_norm_work(p, args);
-    tn_norm_options(context, p, choice, args->columns, choice->options);
+    tn_norm_options(context, p, choice, args, choice->options);
     return NULL;
 }
 

@@ -43,7 +43,7 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
     tune(context, p, args, choice);
     if (choice->misfit != NULL)
         return NULL;
-    tn_norm_options(context, p, choice, args->columns, choice->options);
+    tn_norm_options(context, p, choice, args, choice->options);
     if (split) {
         share_partial(context, p, args);
         choice->workspace = tn_norm_work(p, args);

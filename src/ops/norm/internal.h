@@ -120,10 +120,10 @@ typedef struct norm_layout {
     norm_args sets, parameters;
 } norm_layout;
 
-/* Parts of the solvers: what a kernel by columns is compiled with, or another; the time; the bytes
+/* Parts of the solvers: what the kernel of a launch is compiled with; the time; the bytes
  * of workspace for sums in pieces; the vectors that hold `count` elements. */
 void tn_norm_options(tenon_context *context, const norm_problem *problem, const tn_choice *choice,
-                     bool columns, char text[TN_OPTIONS_SIZE]);
+                     const norm_args *args, char text[TN_OPTIONS_SIZE]);
 void tn_norm_add_time(const tenon_context *context, const norm_problem *problem,
                       const norm_args *args, bool split, tn_choice *choice);
 uint64_t tn_norm_work(const norm_problem *problem, const norm_args *args);

@@ -110,13 +110,15 @@ int64_t tn_norm_vectors(const tenon_context *context, const norm_problem *p, int
 }
 
 void tn_norm_options(tenon_context *context, const norm_problem *p, const tn_choice *choice,
-                     bool columns, char text[TN_OPTIONS_SIZE])
+                     const norm_args *args, char text[TN_OPTIONS_SIZE])
 {
     const bool stores = choice->solver->parameters == tn_stores_parameter;
-    tn_build_options(context, text,
-                     "-DTENON_DTYPE=%u -DTENON_VW=%u%s -DTENON_COLUMNS=%d -DTENON_PARAM_ACC=%u%s",
-                     p->dtype, (unsigned)tn_lanes(context, p->dtype), tn_gpu_option(context),
-                     columns, p->parameter_acc, tn_stores_option(stores ? choice->values : NULL));
+    tn_build_options(
+        context, text,
+        "-DTENON_DTYPE=%u -DTENON_VW=%u%s%s -DTENON_COLUMNS=%d -DTENON_PARAM_ACC=%u%s%s", p->dtype,
+        (unsigned)tn_lanes(context, p->dtype), tn_gpu_option(context),
+        tn_gpu_dimensions_option(context, args->rank), args->columns, p->parameter_acc,
+        tn_stores_option(stores ? choice->values : NULL), tn_gpu_registers_option(context));
 }
 
 /* What columns that lie apart cost where a work-item's are more than its cache holds: sets are read
@@ -248,7 +250,7 @@ tenon_status tn_norm_launch(const char *operation, tn_recording *recording,
     launch.local[0] =
         recording->context->device.is_cpu ? 1 : tn_gpu_group(recording->context, args->items);
     launch.global[0] = (size_t)tn_round_up(args->items, (int64_t)launch.local[0]);
-    tn_norm_options(recording->context, p, choice, args->columns, text);
+    tn_norm_options(recording->context, p, choice, args, text);
     return record(operation, recording, p, views, in_work, args, &launch);
 }
 
