@@ -187,7 +187,6 @@ void *__wrap_dlsym(void *library, const char *name)
 WRAP_MEMORY(void *, malloc, (size_t size), (size))
 WRAP_MEMORY(void *, calloc, (size_t count, size_t size), (count, size))
 WRAP_MEMORY(void *, realloc, (void *old, size_t size), (old, size))
-WRAP_MEMORY(char *, strdup, (const char *text), (text))
 
 WRAP(clGetPlatformIDs, (cl_uint room, cl_platform_id *ids, cl_uint *count), (room, ids, count))
 WRAP(clGetDeviceIDs,

@@ -14,7 +14,7 @@
 #define FAULTS_ANY NULL /* in the place of a function's name: every one that can fail */
 
 /* The nth call of `function` from now on (1: the next) gives `error`, and does nothing; malloc,
- * calloc, realloc and strdup give NULL whatever the error. */
+ * calloc and realloc give NULL whatever the error. */
 void faults_fail_next(const char *function, cl_int error, unsigned nth);
 
 /* The same for every call. */

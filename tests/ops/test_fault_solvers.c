@@ -363,7 +363,6 @@ static void fail_all(void)
     fail_each("malloc", CL_OUT_OF_HOST_MEMORY, false, wanted);
     fail_each("calloc", CL_OUT_OF_HOST_MEMORY, false, wanted);
     fail_each("realloc", CL_OUT_OF_HOST_MEMORY, false, wanted);
-    fail_each("strdup", CL_OUT_OF_HOST_MEMORY, true, wanted);
 }
 
 static void no_lesser_plan_is_kept(void **state)
