@@ -55,7 +55,7 @@ typedef struct network {
 #define RUN(operation, ...)                                                                        \
     do {                                                                                           \
         if (!net->counts)                                                                          \
-            check(operation(net->stream, __VA_ARGS__, NULL), #operation);                          \
+            try_status(operation(net->stream, __VA_ARGS__, NULL), #operation);                     \
         count_call(net);                                                                           \
     } while (0)
 

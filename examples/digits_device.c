@@ -4,14 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-void check(tenon_status status, const char *call)
-{
-    if (status == TENON_OK)
-        return;
-    fprintf(stderr, "digits: %s: %s: %s\n", call, tenon_status_string(status), tenon_last_error());
-    exit(1);
-}
-
 static void *allocate(size_t count, size_t size)
 {
     void *memory = calloc(count, size);

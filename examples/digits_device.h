@@ -3,12 +3,7 @@
 #define DIGITS_DEVICE_H
 
 #include "digits_host.h"
-
-#include <tenon/tenon.h>
-
-/* Ends the program where a call fails, and says why; a library would hand the status on. */
-#define TRY(call) check((call), #call)
-void check(tenon_status status, const char *call);
+#include "try.h"
 
 #define MOST_TENSORS 256
 

@@ -2,7 +2,7 @@
 # What ./run and its helpers share: set-up, building, timing. Sourced from the root of the tree.
 
 BASE_PACKAGES=(build-essential meson ninja-build pkg-config python3 ocl-icd-opencl-dev opencl-headers
-    pocl-opencl-icd libcmocka-dev libxxhash-dev libjansson-dev
+    pocl-opencl-icd libcmocka-dev libxxhash-dev libjansson-dev libpng-dev
     python3-jsonschema)
 # What tests use where it is there.
 # shellcheck disable=SC2034  # of those who source this

@@ -48,17 +48,19 @@ TENON_API void tenon_pack_params_default(tenon_pack_params *params, uint32_t siz
  *     with its rows one after the other and the last one filled up with zeros; chosen on CPUs but
  *     for the narrowest matrices. (The packed B of K. Goto and R. van de Geijn, "Anatomy of
  *     high-performance matrix multiplication", ACM TOMS 34, 2008, over all of K.)
- *   - "rows": dense and row-major; the product is then tenon_gemm's, by its solvers.
+ *   - "rows": dense and row-major; the product is then tenon_gemm's, by its solvers. The only one
+ *     for i8 and u8.
  *
  * The solvers that multiply panels are called gemm_packed/….
  *  @param params  NULL means the defaults
- *  @param b       … K N: f64, f32, f16 or bf16, rank 2 to 7, any strides, with memory. Dimensions
- *                 before the last two are a batch, packed whole. May be empty. It is read when the
- *                 call is executed, and not needed after that
+ *  @param b       … K N: f64, f32, f16, bf16, i8 or u8, rank 2 to 7, any strides, with memory.
+ * Dimensions before the last two are a batch, packed whole. May be empty. It is read when the call
+ * is executed, and not needed after that
  *  @param packed  receives the packed matrix, with one reference that the caller owns; NULL on
  *                 failure
  *  @param sync    or NULL
- *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT · TENON_ERROR_UNSUPPORTED (a type) ·
+ *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT · TENON_ERROR_UNSUPPORTED (a type, or a
+ *          layout that does not hold it) ·
  *          TENON_ERROR_UNSUPPORTED_DEVICE (f64 on a device without it) · TENON_ERROR_BUILD_FAILED ·
  *          TENON_ERROR_SOLVER_BARRED · TENON_ERROR_OUT_OF_MEMORY · TENON_ERROR_OPENCL ·
  *          TENON_ERROR_INCOMPLETE (nothing is packed) */
@@ -108,13 +110,15 @@ TENON_CALL tenon_status tenon_packed_unpack(tenon_stream *stream, const tenon_pa
  * broadcasting, aliasing and statuses are those of tenon_gemm. With panels every M gives a row the
  * same bits where TENON_GEMM_BATCH_INVARIANT is set, and d may then have any strides.
  *  @param packed  of tenon_gemm_pack, in the stream's context (otherwise
- *                 TENON_ERROR_INVALID_ARGUMENT); a has its type */
+ *                 TENON_ERROR_INVALID_ARGUMENT); a has its type, or either is i8 and the other u8
+ */
 TENON_CALL tenon_status tenon_gemm_packed(tenon_stream *stream, const tenon_gemm_params *params,
                                           const tenon_tensor *a, const tenon_packed *packed,
                                           const tenon_tensor *c, const tenon_tensor *bias,
                                           const tenon_tensor *d, const tenon_sync *sync);
 
-/** The plan of tenon_gemm_packed; operands a, c, bias, d. The views need no memory; where they have
+/** The plan of tenon_gemm_packed; operands a, c, bias, d, and for a product of i8 or u8 then the
+ * scales and zero points, as tenon_gemm_plan has them. The views need no memory; where they have
  * it, it is checked. The plan keeps the packed matrix.
  *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
  *  @return as tenon_gemm_packed, but for TENON_ERROR_INCOMPLETE */

@@ -134,9 +134,15 @@ static tenon_tensor term(const gemm_case *p, tenon_dtype dtype, gemm_form form, 
 static tenon_status call_packed(const void *params, const tenon_tensor *const *v,
                                 const char *layout)
 {
+    const bool bytes = is_byte(v[GEMM_A]->dtype);
     tenon_packed *packed = pack_matrix(v[GEMM_B], layout);
-    tenon_status status = tenon_gemm_packed(test_stream, params, v[GEMM_A], packed, v[GEMM_C],
-                                            v[GEMM_BIAS], v[GEMM_D], NULL);
+    tenon_gemm_params all = *(const tenon_gemm_params *)params;
+    for (int i = 0; i < 3 && bytes; i++) {
+        all.epilogue.scale[i] = v[INT8_VECTOR(INT8_SCALE_A + i)];
+        all.epilogue.zero_point[i] = v[INT8_VECTOR(INT8_ZERO_A + i)];
+    }
+    tenon_status status = tenon_gemm_packed(test_stream, &all, v[GEMM_A], packed, v[GEMM_C],
+                                            v[GEMM_BIAS], v[bytes ? INT8_D : GEMM_D], NULL);
     tenon_packed_release(packed); /* what is enqueued goes on */
     return status;
 }

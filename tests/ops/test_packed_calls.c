@@ -102,6 +102,72 @@ static void convolutions_take_packed_filters(void **state)
     }
 }
 
+/* Bytes: back to the bit, and multiplied by each solver, with every scale and zero point. */
+static void bytes_are_packed_in_rows(void **state)
+{
+    static const tenon_dtype types[] = {TENON_DTYPE_I8, TENON_DTYPE_U8};
+    test_random random = test_random_for(857);
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        const int64_t shape[] = {19, 70};
+        test_tensor source;
+        make_bits(&source, types[i % 2], 2, shape, (test_layout)(i % TEST_LAYOUTS), &random);
+        tenon_packed *packed = pack_matrix(&source.view, i / 2 == 0 ? NULL : "rows");
+        assert_int_equal(tenon_packed_bytes(packed), 19 * 70);
+        round_trip(packed, &source, TEST_STRIDED);
+        tenon_packed_release(packed);
+        test_tensor_destroy(&source);
+
+        gemm_case p = simple_int8;
+        p.a_type = types[i / 2];
+        p.b_type = types[i % 2];
+        p.d_type = int8_results[(i * 2 + 1) % INT8_RESULTS];
+        p.b = (test_layout)(i % TEST_LAYOUTS);
+        p.batch_rank = (uint32_t)i % 2;
+        p.many = i % 2 == 0 ? 0 : ALL_VECTORS;
+        p.bias_form = FORM_COLUMNS;
+        p.pack = IN_ROWS;
+        check_gemm(&p, &random);
+    }
+}
+
+/* The plan of a product of bytes takes its scales and zero points behind d. */
+static void plans_of_bytes_take_scales(void **state)
+{
+    const int64_t rows[] = {3, 20}, weights[] = {20, 40}, columns[] = {40}, results[] = {3, 40};
+    float scales[40], d_data[3 * 40];
+    tenon_tensor a, b, d, scale;
+    tenon_packed *packed;
+    tenon_plan *plan;
+    (void)state;
+    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_U8, 2, rows, &a));
+    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_I8, 2, weights, &b));
+    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 1, columns, &scale));
+    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 2, results, &d));
+    for (int i = 0; i < 40; i++)
+        scales[i] = (float)(i + 1);
+    assert_ok(tenon_tensor_fill(test_stream, &a, 3, NULL));
+    assert_ok(tenon_tensor_fill(test_stream, &b, -2, NULL));
+    assert_ok(tenon_tensor_fill(test_stream, &d, 777, NULL));
+    assert_ok(tenon_tensor_upload(test_stream, scales, sizeof scales, &scale, NULL));
+    assert_ok(tenon_gemm_pack(test_stream, NULL, &b, &packed, NULL));
+    const tenon_gemm_params params = tenon_gemm_params(.epilogue.scale = {NULL, &scale});
+    assert_ok(tenon_gemm_packed_plan(test_context, &params, &a, packed, NULL, NULL, &d, &plan));
+    tenon_packed_release(packed);
+    tenon_tensor_destroy(&b);
+    const tenon_memory memories[] = {a.memory,     {0}, {0}, d.memory, {0},
+                                     scale.memory, {0}, {0}, {0},      {0}};
+    assert_int_equal(tenon_plan_operands(plan), 10);
+    assert_ok(tenon_plan_run(test_stream, plan, memories, 10, NULL));
+    assert_ok(tenon_tensor_download(test_stream, &d, d_data, sizeof d_data, NULL));
+    for (int i = 0; i < 3 * 40; i++)
+        assert_true(d_data[i] == -120.0f * scales[i % 40]);
+    tenon_plan_release(plan);
+    tenon_tensor_destroy(&a);
+    tenon_tensor_destroy(&scale);
+    tenon_tensor_destroy(&d);
+}
+
 /* A plan keeps what it was made from, and takes the other operands alone. */
 static void plans_keep_the_packed_matrix(void **state)
 {
@@ -248,6 +314,12 @@ static void bad_packing_is_refused(void **state)
     assert_refused(tenon_conv_pack_filter(test_stream, NULL, &b, &packed, NULL),
                    TENON_ERROR_INVALID_ARGUMENT, "tenon_conv_pack_filter", "w");
     tenon_memory_destroy(&b.memory);
+    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_I8, 3, (int64_t[]){4, 3, 2}, &b));
+    params.layout = "panels";
+    refuse_pack(test_stream, &params, &b, TENON_ERROR_UNSUPPORTED, "layout");
+    assert_refused(tenon_conv_pack_filter(test_stream, NULL, &b, &packed, NULL),
+                   TENON_ERROR_UNSUPPORTED, "tenon_conv_pack_filter", "i8");
+    tenon_memory_destroy(&b.memory);
 }
 
 typedef struct strangers {
@@ -359,6 +431,8 @@ int main(void)
         cmocka_unit_test(unpacking_gives_the_bits_that_were_packed),
         cmocka_unit_test(filters_unpack_too),
         cmocka_unit_test(convolutions_take_packed_filters),
+        cmocka_unit_test(bytes_are_packed_in_rows),
+        cmocka_unit_test(plans_of_bytes_take_scales),
         cmocka_unit_test(plans_keep_the_packed_matrix),
         cmocka_unit_test(objects_keep_their_context),
         cmocka_unit_test(objects_describe_themselves),

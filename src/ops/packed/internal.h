@@ -27,6 +27,9 @@ struct tenon_packed {
 tenon_status tn_packed_check(const char *operation, const tenon_context *context,
                              const tenon_packed *packed, packed_kind kind);
 
+/* Whether elements are i8 or u8, whose products are gemm_int8's: only "rows" has them. */
+bool tn_packed_is_bytes(tenon_dtype dtype);
+
 /* Makes the object of a view that has been checked, with memory but nothing in it yet. `name`
  * forces a layout. */
 tenon_status tn_packed_create(const char *operation, tenon_context *context, packed_kind kind,

@@ -120,15 +120,29 @@ static tenon_status move(const char *operation, tenon_stream *stream, const teno
     return TENON_OK;
 }
 
-static tenon_status check_source(const char *operation, tenon_context *context,
-                                 const char *argument, const tenon_tensor *tensor,
-                                 uint32_t least_rank, const char *dimensions)
+/* Filters and matrices are floats; a matrix may be of bytes, too. */
+static tenon_status check_type(const char *operation, tenon_context *context, packed_kind kind,
+                               const char *argument, tenon_dtype dtype)
 {
+    if (kind != PACKED_GEMM || dtype <= TENON_DTYPE_BF16)
+        return tn_float_check(operation, argument, context, dtype);
+    if (!tn_packed_is_bytes(dtype))
+        return tn_fail(TENON_ERROR_UNSUPPORTED,
+                       "%s: %s: type %s is not supported; f64, f32, f16, bf16, i8 and u8 are",
+                       operation, argument, tenon_dtype_string(dtype));
+    return TENON_OK;
+}
+
+static tenon_status check_source(const char *operation, tenon_context *context, packed_kind kind,
+                                 const char *argument, const tenon_tensor *tensor)
+{
+    const uint32_t least_rank = kind == PACKED_FILTER ? 3 : 2;
     TN_TRY(tn_tensor_check(operation, argument, tensor));
     if (tensor->rank < least_rank || tensor->rank > MAX_RANK)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s: rank is %u, must be %u to %d: %s",
-                       operation, argument, tensor->rank, least_rank, MAX_RANK, dimensions);
-    TN_TRY(tn_float_check(operation, argument, context, tensor->dtype));
+                       operation, argument, tensor->rank, least_rank, MAX_RANK,
+                       kind == PACKED_FILTER ? "K C/groups and the filter's size" : "… K N");
+    TN_TRY(check_type(operation, context, kind, argument, tensor->dtype));
     return tn_memory_check(operation, argument, context, tensor);
 }
 
@@ -148,8 +162,7 @@ static tenon_status pack(const char *operation, tenon_stream *stream,
     params = taken;
     TN_TRY(tn_params_check(operation, params->struct_size, sizeof *params, params->flags, 0));
     TN_TRY(tn_sync_check(operation, sync));
-    TN_TRY(check_source(operation, stream->context, argument, tensor, kind == PACKED_FILTER ? 3 : 2,
-                        kind == PACKED_FILTER ? "K C/groups and the filter's size" : "… K N"));
+    TN_TRY(check_source(operation, stream->context, kind, argument, tensor));
     TN_TRY(tn_packed_create(operation, stream->context, kind, params->layout, tensor, &packed));
     tenon_status status = move(operation, stream, packed, tensor, false, sync);
     if (status != TENON_OK) {

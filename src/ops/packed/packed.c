@@ -54,13 +54,19 @@ int64_t tn_packed_padded(int64_t columns, int64_t panel)
     return panel > 0 ? tn_round_up(columns, panel) : columns;
 }
 
+bool tn_packed_is_bytes(tenon_dtype dtype)
+{
+    return dtype == TENON_DTYPE_I8 || dtype == TENON_DTYPE_U8;
+}
+
 static packed_layout suitable(const tenon_context *context, packed_kind kind,
                               const tenon_tensor *view)
 {
     if (kind == PACKED_FILTER)
         return PACKED_FILTERS;
     bool narrow = view->shape[view->rank - 1] <= NARROW_COLUMNS;
-    return context->device.is_cpu && !narrow ? PACKED_PANELS : PACKED_ROWS;
+    return context->device.is_cpu && !narrow && !tn_packed_is_bytes(view->dtype) ? PACKED_PANELS
+                                                                                 : PACKED_ROWS;
 }
 
 static tenon_status choose_layout(const char *operation, const char *name, tenon_packed *packed)
@@ -72,6 +78,10 @@ static tenon_status choose_layout(const char *operation, const char *name, tenon
     for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++)
         if (layouts[i].kind == packed->kind && strcmp(layouts[i].name, name) == 0) {
             packed->layout = (packed_layout)i;
+            if (packed->layout == PACKED_PANELS && tn_packed_is_bytes(packed->view.dtype))
+                return tn_fail(TENON_ERROR_UNSUPPORTED,
+                               "%s: params: layout \"panels\" holds no type %s; \"rows\" does",
+                               operation, tenon_dtype_string(packed->view.dtype));
             return TENON_OK;
         }
     return tn_fail(TENON_ERROR_INVALID_ARGUMENT,

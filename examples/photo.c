@@ -1,0 +1,125 @@
+/*
+ * A photograph becomes a pencil drawing: PNG in, PNG out.
+ *
+ *     photo IN.png OUT.png
+ *
+ * One convolution does it. Its filter is a narrow Gaussian minus a wide one, over all three
+ * colours: a pixel that is darker than its surroundings draws a line, the rest stays white paper.
+ */
+#include "try.h"
+
+#include <math.h>
+#include <png.h>
+
+#define RADIUS   4
+#define SIDE     (2 * RADIUS + 1)
+#define NARROW   0.8 /* pixels: the deviation of the Gaussian that a line is as wide as */
+#define WIDE     2.4
+#define PRESSURE 9.0 /* of the pencil */
+#define WHITE    255.0f
+
+typedef struct image {
+    png_image png;
+    uint8_t *pixels;
+} image;
+
+static void end(const char *what, const char *why)
+{
+    fprintf(stderr, "photo: %s: %s\n", what, why);
+    exit(1);
+}
+
+/* Rows of red, green and blue bytes, whatever the file has. */
+static image read_png(const char *name)
+{
+    image in = {.png = {.version = PNG_IMAGE_VERSION}};
+    if (!png_image_begin_read_from_file(&in.png, name))
+        end(name, in.png.message);
+    in.png.format = PNG_FORMAT_RGB;
+    in.pixels = malloc(PNG_IMAGE_SIZE(in.png));
+    if (in.pixels == NULL)
+        end(name, "no memory");
+    if (!png_image_finish_read(&in.png, NULL, in.pixels, 0, NULL))
+        end(name, in.png.message);
+    return in;
+}
+
+/* Weights 1 × 3 × SIDE × SIDE. Each Gaussian sums up to 1, so that an even area gives 0. */
+static void make_filter(float *filter)
+{
+    static const double grey[] = {0.299, 0.587,
+                                  0.114}; /* how bright the eye sees red, green, blue */
+    double narrow[SIDE * SIDE], wide[SIDE * SIDE], narrow_sum = 0, wide_sum = 0;
+    for (int i = 0; i < SIDE * SIDE; i++) {
+        const int y = i / SIDE - RADIUS, x = i % SIDE - RADIUS;
+        narrow_sum += narrow[i] = exp(-(x * x + y * y) / (2 * NARROW * NARROW));
+        wide_sum += wide[i] = exp(-(x * x + y * y) / (2 * WIDE * WIDE));
+    }
+    for (int colour = 0; colour < 3; colour++)
+        for (int i = 0; i < SIDE * SIDE; i++)
+            *filter++ = (float)(grey[colour] * (narrow[i] / narrow_sum - wide[i] / wide_sum));
+}
+
+/* `pixels`, H × W × 3 bytes, are read; `drawing`, H × W bytes, is written. */
+static void draw(int64_t height, int64_t width, const uint8_t *pixels, uint8_t *drawing)
+{
+    const int64_t high = height + 2 * RADIUS, wide = width + 2 * RADIUS;
+    float filter[3 * SIDE * SIDE];
+    tenon_context *context;
+    tenon_stream *stream;
+    tenon_tensor bytes, framed, x, w, paper, y, result;
+    make_filter(filter);
+
+    TRY(tenon_context_create(NULL, &context));
+    TRY(tenon_stream_create(context, NULL, &stream));
+    TRY(tenon_tensor_create(context, TENON_DTYPE_U8, 4, (int64_t[]){1, height, width, 3}, &bytes));
+    TRY(tenon_tensor_create(context, TENON_DTYPE_U8, 4, (int64_t[]){1, high, wide, 3}, &framed));
+    TRY(tenon_tensor_create(context, TENON_DTYPE_F32, 4, (int64_t[]){1, 3, high, wide}, &x));
+    TRY(tenon_tensor_create(context, TENON_DTYPE_F32, 4, (int64_t[]){1, 3, SIDE, SIDE}, &w));
+    TRY(tenon_tensor_create(context, TENON_DTYPE_F32, 1, (int64_t[]){1}, &paper));
+    TRY(tenon_tensor_create(context, TENON_DTYPE_F32, 4, (int64_t[]){1, 1, height, width}, &y));
+    TRY(tenon_tensor_create(context, TENON_DTYPE_U8, 4, (int64_t[]){1, 1, height, width}, &result));
+    TRY(tenon_tensor_upload(stream, pixels, (size_t)(height * width * 3), &bytes, NULL));
+    TRY(tenon_tensor_upload(stream, filter, sizeof filter, &w, NULL));
+    TRY(tenon_tensor_fill(stream, &paper, WHITE, NULL));
+
+    /* The border of the photograph is repeated outwards, so that none is drawn around it. */
+    TRY(tenon_pad_forward(stream,
+                          &tenon_pad_params(.mode = TENON_PAD_EDGE, .begin = {0, RADIUS, RADIUS},
+                                            .end = {0, RADIUS, RADIUS}),
+                          &bytes, &framed, NULL));
+    /* Rows of pixels are read as planes of colours, which is a view, and become floats. */
+    const tenon_tensor planes = tenon_tensor_permute(framed, (uint32_t[]){0, 3, 1, 2});
+    TRY(tenon_copy(stream, NULL, &planes, &x, NULL));
+    TRY(tenon_conv_forward(stream, &tenon_conv_params(.epilogue.alpha = PRESSURE), &x, &w, NULL,
+                           &paper, &y, NULL));
+    TRY(tenon_copy(stream, NULL, &y, &result, NULL)); /* rounds; below 0 is 0, above 255 is 255 */
+    TRY(tenon_tensor_download(stream, &result, drawing, (size_t)(height * width), NULL));
+
+    tenon_tensor *const made[] = {&bytes, &framed, &x, &w, &paper, &y, &result};
+    for (size_t i = 0; i < sizeof made / sizeof *made; i++)
+        tenon_tensor_destroy(made[i]);
+    tenon_stream_destroy(stream);
+    tenon_context_release(context);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 3)
+        end("usage", "photo IN.png OUT.png");
+    image in = read_png(argv[1]);
+    image out = {.png = {.version = PNG_IMAGE_VERSION,
+                         .width = in.png.width,
+                         .height = in.png.height,
+                         .format = PNG_FORMAT_GRAY}};
+    out.pixels = malloc(PNG_IMAGE_SIZE(out.png));
+    if (out.pixels == NULL)
+        end(argv[2], "no memory");
+    draw(in.png.height, in.png.width, in.pixels, out.pixels);
+    if (!png_image_write_to_file(&out.png, argv[2], 0, out.pixels, 0, NULL))
+        end(argv[2], out.png.message);
+    printf("%s: %u × %u pixels\n", argv[2], out.png.width, out.png.height);
+    free(in.pixels);
+    free(out.pixels);
+    return 0;
+}

@@ -1,0 +1,106 @@
+#!/usr/bin/env python3
+"""Runs the examples and looks at what they print. Each compares its results with the host's, too.
+
+    check_examples.py NAME=PROGRAM …
+"""
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+EXAMPLES = ROOT / "examples"
+PHOTO = EXAMPLES / "data" / "cat.png"
+DRAWING = ROOT / "docs" / "images" / "cat-drawing.png"
+MOST_LINES = 149  # but for the demo, which is an application
+PROGRAMS = {}
+
+
+def run(name, *args, **environment):
+    return subprocess.run([PROGRAMS[name], *map(str, args)], capture_output=True, text=True,
+                          check=False, env={**os.environ, **environment})
+
+
+class Examples(unittest.TestCase):
+    def prints(self, name, pattern):
+        done = run(name)
+        self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
+        self.assertRegex(done.stdout, pattern)
+
+    def needs(self, *names):
+        for name in names:
+            if name not in PROGRAMS:
+                self.skipTest(f"{name} was not built")
+
+    def test_product(self):
+        self.prints("product", r"\A4 5\n10 11\n\Z")
+
+    def test_int8(self):
+        self.prints("int8", r"\A8 bits differ from float by [01]\.\d\d %")
+
+    def test_devices(self):
+        self.prints("devices", r"\A(rows \d+ to \d+ on \d+:\d+, .+\n){2,}1000 rows, 0 wrong elements\n\Z")
+
+    def test_shared(self):
+        self.needs("shared")
+        self.prints("shared", r"\A( 20.0 % ?){5}\n  1.2 %   3.2 %   8.6 %  23.4 %  63.6 %\n.*\n\Z")
+
+    def test_pipeline(self):
+        self.needs("pipeline")
+        self.prints("pipeline", r"\A8 batches of 64 rows, 0 wrong elements\n\Z")
+
+    def test_edges(self):
+        self.needs("edges")
+        self.prints("edges", r"\A([.#]{44}\n){20}\n([.#]{44}\n){20}\n\Z")
+
+    def test_port(self):
+        self.needs("clblast_port")
+        self.prints("clblast_port", r"\A20 20 34\n80 52 80\n\Z")
+
+    def test_port_prints_what_clblast_did(self):
+        self.needs("clblast_port", "clblast_before")
+        before, after = run("clblast_before"), run("clblast_port")
+        self.assertEqual((before.returncode, before.stderr), (0, ""))
+        self.assertEqual(before.stdout, after.stdout)
+
+    def test_photo(self):
+        self.needs("photo", "photo_reference")
+        with tempfile.TemporaryDirectory() as folder:
+            drawing = Path(folder, "drawing.png")
+            done = run("photo", PHOTO, drawing)
+            self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
+            self.assertEqual(done.stdout, f"{drawing}: 360 × 240 pixels\n")
+            done = run("photo_reference", PHOTO, drawing)
+            self.assertEqual(done.returncode, 0, done.stderr)
+        # What the page shows is what the example draws; and the check can fail.
+        done = run("photo_reference", PHOTO, DRAWING)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(run("photo_reference", PHOTO, PHOTO).returncode, 1)
+
+    def test_photo_refuses_what_is_no_picture(self):
+        self.needs("photo")
+        for words in [(__file__, "out.png"), ("absent.png", "out.png"), (PHOTO, "/absent/out.png")]:
+            done = run("photo", *words)
+            self.assertEqual(done.returncode, 1, words)
+            self.assertRegex(done.stderr, "^photo: .*: .", words)
+
+    def test_no_device_is_said(self):
+        for name in {"product", "int8", "pipeline", "edges"} & set(PROGRAMS):
+            done = run(name, TENON_DEVICE="no such device")
+            self.assertEqual(done.returncode, 1, name)
+            self.assertIn("no such device", done.stderr, name)
+
+    def test_each_is_short(self):
+        sources = [s for s in EXAMPLES.iterdir()
+                   if s.suffix in (".c", ".cpp", ".py", ".h") and not s.stem.startswith("digits")]
+        self.assertGreater(len(sources), 9)
+        for source in sources:
+            lines = len(source.read_text(encoding="utf-8").splitlines())
+            self.assertLessEqual(lines, MOST_LINES, source.name)
+
+
+if __name__ == "__main__":
+    PROGRAMS.update(word.split("=", 1) for word in sys.argv[1:])
+    unittest.main(argv=sys.argv[:1])
