@@ -19,9 +19,9 @@
  *
  * `create` is there with exceptions too. A macro decides, so one program should not mix both ways.
  *
- * Owners (Context, Stream, Tensor, Pinned, Plan, Packed, Event) move and do not copy; they may be released
- * in any order, and convert to the C handle, so that each function of the C API takes them. Thread
- * safety is that of the C objects.
+ * Owners (Context, Stream, Tensor, Pinned, Plan, Packed, Event) move and do not copy; they may be
+ * released in any order, and convert to the C handle, so that each function of the C API takes
+ * them. Thread safety is that of the C objects.
  */
 #ifndef TENON_TENON_HPP
 #define TENON_TENON_HPP
