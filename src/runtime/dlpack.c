@@ -49,11 +49,10 @@ static void end_unversioned(tn_dl_unversioned *self)
 }
 
 static tenon_status check_handed_out(const char *operation, tenon_context *context,
-                                     const tenon_tensor *tensor, const void *out)
+                                     const tenon_tensor *tensor)
 {
-    if (context == NULL || out == NULL)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", operation,
-                       context == NULL ? "context" : "out");
+    if (context == NULL)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: context is NULL", operation);
     TN_TRY(tn_tensor_check(operation, "tensor", tensor));
     if (tn_memory_is_pointer(&tensor->memory))
         return tn_fail(TENON_ERROR_UNSUPPORTED,
@@ -106,14 +105,17 @@ TENON_API tenon_status tenon_tensor_to_dlpack(tenon_context *context, const teno
                                               uint32_t flags, struct DLManagedTensorVersioned **out)
 {
     static const char operation[] = "tenon_tensor_to_dlpack";
-    handed_out *h;
-    if (out != NULL)
-        *out = NULL;
-    TN_TRY(check_handed_out(operation, context, tensor, out));
+    handed_out *h = NULL;
+    if (out == NULL)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: out is NULL", operation);
+    *out = NULL;
+    TN_TRY(check_handed_out(operation, context, tensor));
     if ((flags & ~(uint32_t)TENON_DLPACK_READ_ONLY) != 0)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
                        "%s: flags is %u, must be 0 or TENON_DLPACK_READ_ONLY", operation, flags);
-    TN_TRY(hand_out(operation, context, tensor, true, &h));
+    tenon_status status = hand_out(operation, context, tensor, true, &h);
+    if (h == NULL)
+        return status;
     tn_dl_versioned *managed = &h->as.versioned;
     managed->version.major = 1;
     managed->manager = h;
@@ -128,11 +130,14 @@ TENON_API tenon_status tenon_tensor_to_dlpack_unversioned(tenon_context *context
                                                           struct DLManagedTensor **out)
 {
     static const char operation[] = "tenon_tensor_to_dlpack_unversioned";
-    handed_out *h;
-    if (out != NULL)
-        *out = NULL;
-    TN_TRY(check_handed_out(operation, context, tensor, out));
-    TN_TRY(hand_out(operation, context, tensor, false, &h));
+    handed_out *h = NULL;
+    if (out == NULL)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: out is NULL", operation);
+    *out = NULL;
+    TN_TRY(check_handed_out(operation, context, tensor));
+    tenon_status status = hand_out(operation, context, tensor, false, &h);
+    if (h == NULL)
+        return status;
     tn_dl_unversioned *managed = &h->as.unversioned;
     managed->manager = h;
     managed->deleter = end_unversioned;

@@ -198,9 +198,12 @@ static tenon_status allocate_foreign(const char *operation, tn_heap *heap, uint6
 
 tenon_status tn_heap_allocate(const char *operation, tn_heap *heap, uint64_t bytes, cl_mem *buffer)
 {
-    tn_owned *owned;
-    TN_TRY((heap->allocator.create != NULL ? allocate_foreign : allocate_pooled)(operation, heap,
-                                                                                 bytes, &owned));
+    tn_owned *owned = NULL;
+    tenon_status status = heap->allocator.create != NULL
+                              ? allocate_foreign(operation, heap, bytes, &owned)
+                              : allocate_pooled(operation, heap, bytes, &owned);
+    if (owned == NULL)
+        return status;
     owned->heap = heap;
     atomic_fetch_add(&heap->references, 1);
     *buffer = owned->buffer;
